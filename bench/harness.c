@@ -1,0 +1,273 @@
+/* harness.c - one benchmark run: which cases, which devices, which schedules. */
+#include "bench/harness.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/rng.h"
+#include "bench/internal.h"
+
+cla_runtime *bench_runtime(bench *b)
+{
+    return b->rt;
+}
+
+bool bench_quick(const bench *b)
+{
+    return b->options->quick;
+}
+
+bool bench_peers(const bench *b)
+{
+    return !b->only;
+}
+
+bool bench_wants(const bench *b, const char *suite, const char *name)
+{
+    const char *only = b->options->suite;
+    if (b->only) {
+        return strcmp(b->only, name) == 0;
+    }
+    return (!only || strcmp(only, suite) == 0) &&
+           (!b->filtered || regexec(&b->filter, name, 0, NULL, 0) == 0);
+}
+
+cla_status bench_tensor(bench *b, cla_tensor **t, int rank, const int64_t *shape,
+                        bool want_grad)
+{
+    CLA_TRY(cla_tensor_new(t, b->rt, CLA_F32, rank, shape));
+    const int64_t size = cla_tensor_size(*t);
+    float *host = NULL;
+    cla_status status = cla_alloc(&host, (size_t)size, sizeof *host);
+    if (!status) {
+        cla_random_normal(host, size, 1.0f, 42, b->streams++);
+        status = cla_tensor_upload(*t, host);
+    }
+    free(host);
+    cla_tensor_want_grad(*t, want_grad);
+    if (status) {
+        cla_tensor_free(t);
+    }
+    return status;
+}
+
+cla_status bench_rows(bench *b, cla_ragged **rows, int sequences, int length)
+{
+    int32_t *offsets = NULL;
+    CLA_TRY(cla_alloc(&offsets, (size_t)sequences + 1, sizeof *offsets));
+    for (int i = 0; i <= sequences; i++) {
+        offsets[i] = i * length;
+    }
+    const cla_status status = cla_ragged_new(rows, b->rt, sequences, offsets);
+    free(offsets);
+    return status;
+}
+
+/* ---- one case ---------------------------------------------------------------- */
+
+static cla_status need_peaks(bench *b)
+{
+    if (b->peaks.gbs > 0) {
+        return CLA_OK;
+    }
+    CLA_TRY(bench_peaks_measure(&b->peaks, b->rt, b->options->quick));
+    bench_report_peaks(b);
+    return CLA_OK;
+}
+
+/* *right stays true for a case that cannot be checked. */
+static cla_status verify(bench *b, const bench_case *c, bool *right)
+{
+    double nmse = 0;
+    if (b->options->verify && c->check) {
+        CLA_TRY(c->check(c->state, &nmse));
+    }
+    *right = nmse <= BENCH_NMSE; // false for NaN
+    if (!*right) {
+        bench_report_failure(b, c, nmse);
+    }
+    return CLA_OK;
+}
+
+static cla_status run_one(bench *b, const bench_case *c)
+{
+    bool right = true;
+    CLA_TRY(verify(b, c, &right));
+    if (!right) {
+        return CLA_OK;
+    }
+    bench_samples samples = { 0 };
+    cla_status status = bench_sample(b, c, &samples);
+    status = status ? status : bench_record(b, c, &samples);
+    free(samples.ms);
+    return status;
+}
+
+static cla_status run_schedules(bench *b, const bench_case *c)
+{
+    static const struct {
+        cla_schedule schedule;
+        const char *name;
+    } all[] = { { CLA_SCHEDULE_TILE, "tile" }, { CLA_SCHEDULE_GROUP, "group" } };
+    const char *chosen = getenv("CLATTN_SCHEDULE");
+    const bool both = !(chosen && *chosen) && !b->only && !bench_quick(b);
+    const cla_schedule own = cla_runtime_schedule(b->rt);
+    cla_status status = CLA_OK;
+    for (size_t i = 0; i < sizeof all / sizeof *all && !status; i++) {
+        if (!both && all[i].schedule != own) {
+            continue;
+        }
+        bench_case one = *c;
+        one.provider = all[i].name;
+        cla_runtime_set_schedule(b->rt, all[i].schedule);
+        status = run_one(b, &one);
+    }
+    cla_runtime_set_schedule(b->rt, CLA_SCHEDULE_AUTO);
+    return status;
+}
+
+cla_status bench_run(bench *b, const bench_case *c)
+{
+    if (!bench_wants(b, c->suite, c->name)) {
+        return CLA_OK;
+    }
+    CLA_TRY(need_peaks(b));
+    const cla_status status = c->provider ? run_one(b, c) : run_schedules(b, c);
+    return status ? cla_fail_within(status, "%s", c->name) : CLA_OK;
+}
+
+/* ---- one device, all devices ------------------------------------------------- */
+
+static cla_status run_device(bench *b, const char *device)
+{
+    b->peaks = (bench_peaks){ 0 };
+    b->row_count = 0;
+    b->suite = NULL;
+    CLA_TRY(cla_runtime_new(&b->rt, device));
+    bench_report_device(b);
+    const cla_status status = bench_suites_each(b, b->options->suite);
+    cla_runtime_free(&b->rt);
+    return status;
+}
+
+/* A device that fails is named and the others are still measured. */
+static cla_status run_all(bench *b)
+{
+    cla_device *list = NULL;
+    int count = 0;
+    CLA_TRY(cla_devices(&list, &count));
+    cla_status first =
+        count ? CLA_OK : cla_fail(CLA_E_DEVICE, "bench: no OpenCL device");
+    for (int i = 0; i < count; i++) {
+        char where[32];
+        snprintf(where, sizeof where, "%d:%d", list[i].platform, list[i].member);
+        if (i) {
+            printf("\n");
+        }
+        const cla_status status = run_device(b, where);
+        if (status) {
+            cla_log(CLA_LOG_ERROR, "device %d: %s", i, cla_error());
+        }
+        first = first ? first : status;
+    }
+    cla_devices_free(&list);
+    return first;
+}
+
+/* ---- a whole run ------------------------------------------------------------- */
+
+static bool to_file(const bench_options *o)
+{
+    return o->json && strcmp(o->json, "-") != 0;
+}
+
+/* Says before the work, not after it, that the file cannot be written. */
+static cla_status check_target(const bench_options *o)
+{
+    if (!to_file(o)) {
+        return CLA_OK;
+    }
+    cla_text folder = { 0 };
+    CLA_TRY(cla_text_add(&folder, "%s", o->json));
+    char *slash = strrchr(folder.data, '/');
+    if (slash) {
+        slash[slash == folder.data] = '\0';
+    }
+    const char *where = slash ? folder.data : ".";
+    cla_status status = CLA_OK;
+    if (access(where, W_OK | X_OK)) {
+        status = cla_fail(CLA_E_IO,
+                          "bench: cannot write '%s': no such folder, or no "
+                          "permission to write to it",
+                          o->json);
+    }
+    cla_text_free(&folder);
+    return status;
+}
+
+static cla_status compile_filter(bench *b)
+{
+    const char *pattern = b->options->filter;
+    if (!pattern) {
+        return CLA_OK;
+    }
+    const int code = regcomp(&b->filter, pattern, REG_EXTENDED | REG_NOSUB);
+    if (code) {
+        char reason[128];
+        regerror(code, &b->filter, reason, sizeof reason);
+        return cla_fail(CLA_E_USAGE, "bench: --filter '%s': %s", pattern, reason);
+    }
+    b->filtered = true;
+    return CLA_OK;
+}
+
+/* Timings beside other work say little; better to hear it before than to wonder. */
+static void check_load(void)
+{
+    double load = 0;
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (getloadavg(&load, 1) == 1 && load > 0.5 * (double)processors) {
+        cla_log(CLA_LOG_WARN,
+                "bench: other work is running (load %.1f on %ld processors)", load,
+                processors);
+    }
+}
+
+static cla_status check_options(bench *b)
+{
+    CLA_TRY(bench_suites_check(b->options->suite));
+    CLA_TRY(compile_filter(b));
+    return check_target(b->options);
+}
+
+static cla_status run(bench *b)
+{
+    const bench_options *o = b->options;
+    const bool all = o->device && strcmp(o->device, "all") == 0;
+    CLA_TRY(check_options(b));
+    check_load();
+    CLA_TRY(all ? run_all(b) : run_device(b, o->device));
+    if (!b->shown && !b->failed) {
+        return cla_fail(CLA_E_USAGE, "bench: no case matches '%s'%s%s",
+                        o->filter ? o->filter : "", o->suite ? " in suite " : "",
+                        o->suite ? o->suite : "");
+    }
+    return to_file(o)
+               ? cla_file_write(o->json, b->json.data ? b->json.data : "", b->json.size)
+               : CLA_OK;
+}
+
+cla_status bench_suites_run(const bench_options *options, int *failed)
+{
+    bench b = { .options = options };
+    const cla_status status = run(&b);
+    *failed = b.failed;
+    if (b.filtered) {
+        regfree(&b.filter);
+    }
+    cla_text_free(&b.json);
+    free(b.rows);
+    return status;
+}

@@ -1,0 +1,26 @@
+/* harness.h - the benchmark as the command line sees it. */
+#pragma once
+
+#include "clattn/clattn.h"
+
+typedef struct bench_options {
+    const char *device;  // as cla_runtime_new, or "all"
+    const char *suite;   // NULL: all
+    const char *filter;  // POSIX extended regular expression on case names; NULL: all
+    const char *json;    // file, "-" for stdout in place of the table; NULL: none
+    bool quick;          // fewer, smaller and shorter
+    bool verify;         // no speed for a case whose result is wrong
+    const char *program; // this executable, for the start-up suite
+} bench_options;
+
+/* Runs the suites on one device or on all and prints a table on stdout; *failed counts
+ * the cases that failed verification. The JSON file is written whole, when all went
+ * well apart from those, or not at all.
+ *
+ * Errors: CLA_E_USAGE (unknown suite, bad filter, no such device), CLA_E_IO,
+ * CLA_E_NOMEM, CLA_E_DEVICE. */
+cla_status bench_suites_run(const bench_options *options, int *failed);
+
+/* What a child process of the start-up suite does: opens device, computes a small
+ * attention, and says on stdout how many programs it had to compile. */
+cla_status bench_startup_child(const char *device);

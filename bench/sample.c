@@ -1,0 +1,67 @@
+/* sample.c - timing work that is queued.
+ *
+ * A queue answers before the work is done, so a sample is a batch of runs with one wait
+ * at its end, long enough that neither the wait nor the clock counts. */
+#include <math.h>
+
+#include "bench/internal.h"
+
+static const double SAMPLE_MS = 3.0, WARM_MS = 60.0;
+
+typedef struct plan {
+    int least;      // samples
+    double all_ms;  // time spent in samples, at least
+    double slow_ms; // past that, three samples say as much as many fast ones
+} plan;
+
+/* Milliseconds of count runs and the wait. */
+static cla_status time_runs(const bench *b, const bench_case *c, int count, double *ms)
+{
+    const int64_t begin = cla_time_ns();
+    for (int i = 0; i < count; i++) {
+        CLA_TRY(c->run(c->state));
+    }
+    if (!c->on_host) {
+        CLA_TRY(cla_runtime_finish(b->rt));
+    }
+    *ms = (double)(cla_time_ns() - begin) * 1e-6;
+    return CLA_OK;
+}
+
+/* The first run compiles; later ones fill caches and bring clocks up. *fastest_ms is
+ * that of one run with its wait. */
+static cla_status warm_up(const bench *b, const bench_case *c, double *fastest_ms)
+{
+    double ms = 0, spent = 0;
+    CLA_TRY(time_runs(b, c, 1, &ms));
+    *fastest_ms = INFINITY;
+    for (int i = 0; i < 1 || (spent < WARM_MS && i < 1000); i++) {
+        CLA_TRY(time_runs(b, c, 1, &ms));
+        *fastest_ms = fmin(*fastest_ms, ms);
+        spent += ms;
+    }
+    return CLA_OK;
+}
+
+static bool enough(const plan *p, int count, double spent)
+{
+    return (count >= p->least && spent >= p->all_ms) ||
+           (count >= 3 && spent >= p->slow_ms);
+}
+
+cla_status bench_sample(const bench *b, const bench_case *c, bench_samples *out)
+{
+    const plan p = b->options->quick ? (plan){ 5, 50, 300 } : (plan){ 10, 300, 5000 };
+    double fastest_ms = 0, spent = 0;
+    CLA_TRY(warm_up(b, c, &fastest_ms));
+    const int batch = (int)fmin(ceil(SAMPLE_MS / fmax(fastest_ms, 1e-3)), 1000.0);
+    while (!enough(&p, out->count, spent)) {
+        double ms = 0;
+        CLA_TRY(time_runs(b, c, batch, &ms));
+        CLA_TRY(cla_grow(&out->ms, &out->cap, (size_t)out->count + 1, sizeof *out->ms));
+        out->ms[out->count++] = ms / batch;
+        out->runs += batch;
+        spent += ms;
+    }
+    return CLA_OK;
+}

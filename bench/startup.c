@@ -1,0 +1,280 @@
+/* startup.c - from the start of a process to its first attention result.
+ *
+ * The process is this program again, with kernel caches of its own: empty ones (cold),
+ * and those that such a run left behind (warm). */
+#include <ftw.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench/internal.h"
+#include "runtime/runtime.h"
+
+/* Everything that keeps compiled kernels: ours, PoCL's, other drivers'. */
+static const char *const CACHE_VARIABLES[] = { "CLATTN_CACHE_DIR", "POCL_CACHE_DIR",
+                                               "XDG_CACHE_HOME", "CUDA_CACHE_PATH",
+                                               "MESA_SHADER_CACHE_DIR" };
+
+enum { CACHES = sizeof CACHE_VARIABLES / sizeof *CACHE_VARIABLES };
+
+/* ---- the child --------------------------------------------------------------- */
+
+static cla_status first_attention(cla_runtime *rt)
+{
+    enum { TOKENS = 32, HEADS = 2, WIDTH = 64 };
+    const int64_t shape[] = { TOKENS, HEADS, WIDTH };
+    const int32_t offsets[] = { 0, TOKENS };
+    static float result[TOKENS * HEADS * WIDTH];
+    cla_tape *tape = NULL;
+    cla_ragged *rows = NULL;
+    cla_tensor *x = NULL, *y = NULL;
+    cla_status status = cla_tape_new(&tape, rt, false);
+    status = status ? status : cla_ragged_new(&rows, rt, 1, offsets);
+    status = status ? status : cla_tensor_new(&x, rt, CLA_F32, 3, shape);
+    status = status ? status : cla_tensor_fill(x, 0.5f);
+    status = status ? status : cla_band_attention(tape, &y, x, x, x, rows, 5, NULL);
+    status = status ? status : cla_tensor_download(y, result);
+    if (!status && (result[0] < 0.499f || result[0] > 0.501f)) {
+        status = cla_fail(CLA_E_NUMERIC, "startup: attention over constants gave %g",
+                          (double)result[0]);
+    }
+    cla_tape_free(&tape);
+    cla_ragged_free(&rows);
+    cla_tensor_free(&x);
+    return status;
+}
+
+cla_status bench_startup_child(const char *device)
+{
+    cla_runtime *rt = NULL;
+    CLA_TRY(cla_runtime_new(&rt, device));
+    const cla_status status = first_attention(rt);
+    if (!status) {
+        printf("%d\n", cla_runtime_builds(rt));
+        fflush(stdout);
+    }
+    cla_runtime_free(&rt);
+    return status;
+}
+
+/* ---- a start, timed ---------------------------------------------------------- */
+
+typedef struct start {
+    double ms;
+    int compiled;
+} start;
+
+static bool is_cache_variable(const char *entry)
+{
+    for (int i = 0; i < CACHES; i++) {
+        const size_t n = strlen(CACHE_VARIABLES[i]);
+        if (strncmp(entry, CACHE_VARIABLES[i], n) == 0 && entry[n] == '=') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* This environment with all caches in one folder. */
+static cla_status make_environment(char ***out, char *entries, size_t each,
+                                   const char *folder)
+{
+    size_t count = 0, kept = 0;
+    while (environ[count]) {
+        count++;
+    }
+    CLA_TRY(cla_alloc(out, count + CACHES + 1, sizeof **out));
+    for (size_t i = 0; i < count; i++) {
+        if (!is_cache_variable(environ[i])) {
+            (*out)[kept++] = environ[i];
+        }
+    }
+    for (size_t i = 0; i < CACHES; i++) {
+        char *entry = entries + i * each;
+        snprintf(entry, each, "%s=%s", CACHE_VARIABLES[i], folder);
+        (*out)[kept++] = entry;
+    }
+    return CLA_OK;
+}
+
+static cla_status spawn(const bench *b, char **environment, int output, pid_t *child)
+{
+    char where[32];
+    const cla_device *d = cla_runtime_device(b->rt);
+    snprintf(where, sizeof where, "%d:%d", d->platform, d->member);
+    char *argv[] = {
+        (char *)b->options->program, "bench", "--startup-child", "--device", where, NULL
+    };
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    const int code = posix_spawn(child, argv[0], &actions, NULL, argv, environment);
+    posix_spawn_file_actions_destroy(&actions);
+    return code ? cla_fail(CLA_E_IO, "startup: cannot run '%s': %s", argv[0],
+                           strerror(code))
+                : CLA_OK;
+}
+
+/* Reads what the child says; its end comes after the clock was stopped. */
+static cla_status read_answer(int input, int64_t begin, start *out)
+{
+    char answer[64] = "";
+    FILE *from = fdopen(input, "r");
+    const bool said = from && fgets(answer, sizeof answer, from);
+    out->ms = (double)(cla_time_ns() - begin) * 1e-6;
+    if (from) {
+        fclose(from);
+    }
+    int64_t compiled = 0;
+    answer[strcspn(answer, "\n")] = '\0';
+    if (!said || !cla_parse_int(answer, &compiled)) {
+        return cla_fail(CLA_E_DEVICE, "startup: the child process gave no result");
+    }
+    out->compiled = (int)compiled;
+    return CLA_OK;
+}
+
+static cla_status time_start(const bench *b, const char *folder, start *out)
+{
+    enum { EACH = 512 };
+    char entries[CACHES * EACH];
+    char **environment = NULL;
+    int ends[2];
+    pid_t child = 0;
+    CLA_TRY(make_environment(&environment, entries, EACH, folder));
+    if (pipe(ends)) {
+        free(environment);
+        return cla_fail(CLA_E_IO, "startup: no pipe");
+    }
+    const int64_t begin = cla_time_ns();
+    cla_status status = spawn(b, environment, ends[1], &child);
+    close(ends[1]);
+    if (status) {
+        close(ends[0]);
+    } else {
+        status = read_answer(ends[0], begin, out);
+        waitpid(child, NULL, 0);
+    }
+    free(environment);
+    return status;
+}
+
+/* ---- folders ----------------------------------------------------------------- */
+
+static int file_count; // nftw has no argument for its callbacks
+
+/* PoCL leaves an empty file behind whenever it loads a binary: those do not count. */
+static int count_file(const char *path, const struct stat *info, int kind,
+                      struct FTW *at)
+{
+    (void)path, (void)at;
+    file_count += kind == FTW_F && info->st_size > 0;
+    return 0;
+}
+
+static int count_files(const char *folder)
+{
+    file_count = 0;
+    nftw(folder, count_file, 8, FTW_PHYS);
+    return file_count;
+}
+
+static int remove_one(const char *path, const struct stat *info, int kind,
+                      struct FTW *at)
+{
+    (void)info, (void)kind, (void)at;
+    return remove(path);
+}
+
+static cla_status make_folder(char *path, size_t size)
+{
+    const char *base = getenv("TMPDIR");
+    snprintf(path, size, "%s/clattn-start-XXXXXX", base && *base ? base : "/tmp");
+    return mkdtemp(path)
+               ? CLA_OK
+               : cla_fail(CLA_E_IO, "startup: cannot make a folder '%s'", path);
+}
+
+static void remove_folder(const char *path)
+{
+    nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* ---- the two cases ----------------------------------------------------------- */
+
+static cla_status add_sample(bench_samples *s, double ms)
+{
+    CLA_TRY(cla_grow(&s->ms, &s->cap, (size_t)s->count + 1, sizeof *s->ms));
+    s->ms[s->count++] = ms;
+    s->runs++;
+    return CLA_OK;
+}
+
+static cla_status record(bench *b, const char *name, bench_samples *samples)
+{
+    bench_case c = { .suite = "startup" };
+    c.provider = cla_runtime_schedule(b->rt) == CLA_SCHEDULE_TILE ? "tile" : "group";
+    snprintf(c.name, sizeof c.name, "%s", name);
+    const cla_status status = bench_record(b, &c, samples);
+    free(samples->ms);
+    return status;
+}
+
+static cla_status run_cold(bench *b)
+{
+    bench_samples samples = { 0 };
+    start one = { 0 };
+    cla_status status = CLA_OK;
+    for (int i = 0; i < (bench_quick(b) ? 1 : 3) && !status; i++) {
+        char folder[256];
+        status = make_folder(folder, sizeof folder);
+        status = status ? status : time_start(b, folder, &one);
+        status = status ? status : add_sample(&samples, one.ms);
+        remove_folder(folder);
+    }
+    CLA_TRY(status);
+    CLA_TRY(record(b, "startup cold", &samples));
+    bench_note(b, "%d programs compiled (goal: 3 s)", one.compiled);
+    return CLA_OK;
+}
+
+static cla_status warm_samples(const bench *b, const char *folder,
+                               bench_samples *samples, int *compiled)
+{
+    start one = { 0 };
+    CLA_TRY(time_start(b, folder, &one));
+    const int before = count_files(folder);
+    for (int i = 0; i < (bench_quick(b) ? 5 : 10); i++) {
+        CLA_TRY(time_start(b, folder, &one));
+        CLA_TRY(add_sample(samples, one.ms));
+        *compiled += one.compiled;
+    }
+    const int fresh = count_files(folder) - before; // a driver compiled behind our back
+    *compiled += fresh > 0 ? fresh : 0;
+    return CLA_OK;
+}
+
+static cla_status run_warm(bench *b)
+{
+    char folder[256];
+    bench_samples samples = { 0 };
+    int compiled = 0;
+    CLA_TRY(make_folder(folder, sizeof folder));
+    const cla_status status = warm_samples(b, folder, &samples, &compiled);
+    remove_folder(folder);
+    CLA_TRY(status);
+    CLA_TRY(record(b, "startup warm", &samples));
+    bench_note(b, "%d programs compiled (goal: 0, and 0.3 s)", compiled);
+    return CLA_OK;
+}
+
+cla_status bench_startup(bench *b)
+{
+    if (bench_wants(b, "startup", "startup cold")) {
+        CLA_TRY(run_cold(b));
+    }
+    return bench_wants(b, "startup", "startup warm") ? run_warm(b) : CLA_OK;
+}

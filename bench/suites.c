@@ -1,0 +1,69 @@
+/* suites.c - the table of suites. */
+#include <string.h>
+
+#include "bench/internal.h"
+
+static const struct {
+    const char *suite;
+    cla_status (*run)(bench *b);
+} table[] = {
+    { "softmax", bench_masked_softmax },
+    { "gemm", bench_matmul },
+    { "gemm", bench_linear },
+    { "attention", bench_attention },
+    { "band", bench_band_attention },
+    { "band", bench_band_attention_2d },
+    { "ragged", bench_ragged },
+    { "layers", bench_elementwise },
+    { "layers", bench_dropout },
+    { "layers", bench_embedding },
+    { "layers", bench_layer_norm },
+    { "layers", bench_cross_entropy },
+    { "layers", bench_relative_spectrum },
+    { "layers", bench_rmsprop },
+    { "layers", bench_adam },
+    { "layers", bench_clip },
+    { "conv", bench_conv_attention_1d },
+    { "characters", bench_conv1d },
+    { "characters", bench_char_cnn },
+    { "conv", bench_conv_attention_2d },
+    { "startup", bench_startup },
+};
+
+enum { ROWS = sizeof table / sizeof *table };
+
+static cla_status unknown(const char *suite)
+{
+    cla_text names = { 0 };
+    cla_status status = CLA_OK;
+    for (int i = 0; i < ROWS && !status; i++) {
+        const bool again = i && strcmp(table[i].suite, table[i - 1].suite) == 0;
+        status = again ? CLA_OK
+                       : cla_text_add(&names, "%s%s", i ? ", " : "", table[i].suite);
+    }
+    status =
+        status ? status
+               : cla_fail(CLA_E_USAGE, "bench: no suite '%s' (%s)", suite, names.data);
+    cla_text_free(&names);
+    return status;
+}
+
+cla_status bench_suites_check(const char *suite)
+{
+    for (int i = 0; suite && i < ROWS; i++) {
+        if (strcmp(table[i].suite, suite) == 0) {
+            return CLA_OK;
+        }
+    }
+    return suite ? unknown(suite) : CLA_OK;
+}
+
+cla_status bench_suites_each(bench *b, const char *suite)
+{
+    cla_status status = CLA_OK;
+    for (int i = 0; i < ROWS && !status; i++) {
+        const bool wanted = !suite || strcmp(table[i].suite, suite) == 0;
+        status = wanted ? table[i].run(b) : CLA_OK;
+    }
+    return status;
+}

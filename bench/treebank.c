@@ -1,0 +1,104 @@
+/* treebank.c - sentence lengths out of CoNLL-U files. */
+#include "bench/treebank.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/text.h"
+
+static const char *const SPLITS[] = { "train", "dev", "test" };
+
+typedef struct length_list {
+    int *items;
+    size_t count, cap;
+} length_list;
+
+static cla_status push(length_list *list, int words)
+{
+    if (words == 0) {
+        return CLA_OK;
+    }
+    CLA_TRY(cla_grow(&list->items, &list->cap, list->count + 1, sizeof *list->items));
+    list->items[list->count++] = words;
+    return CLA_OK;
+}
+
+/* A word's row begins with a plain number; "3-4" is a contraction of two words that
+ * have rows of their own, "3.1" an empty node. */
+static bool is_word(const char *line)
+{
+    const char *c = line;
+    while (isdigit((unsigned char)*c)) {
+        c++;
+    }
+    return c > line && *c == '\t';
+}
+
+static cla_status read_split(length_list *list, const char *folder, const char *split)
+{
+    cla_text path = { 0 };
+    char *data = NULL;
+    size_t size = 0;
+    cla_status status = cla_text_add(&path, "%s/%s.conllu", folder, split);
+    status = status ? status : cla_file_read(path.data, &data, &size);
+    cla_text_free(&path);
+    int words = 0;
+    for (char *line = data; line && !status;) {
+        if (is_word(line)) {
+            words++;
+        } else if (*line == '\n' || *line == '\0') {
+            status = push(list, words);
+            words = 0;
+        }
+        char *end = strchr(line, '\n');
+        line = end ? end + 1 : NULL;
+    }
+    free(data);
+    return status;
+}
+
+/* Beside the program as installed, where it was to be installed, or in the sources. */
+static const char *find_folder(char *beside, size_t size)
+{
+    static const char tail[] = "/../share/clattn/data/fr_spoken";
+    const ssize_t length = readlink("/proc/self/exe", beside, size - sizeof tail);
+    beside[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(beside, '/');
+    if (slash) {
+        memcpy(slash, tail, sizeof tail);
+    }
+    if (access(beside, R_OK) == 0) {
+        return beside;
+    }
+    const char *installed = CLATTN_DATA_FOLDER "/data/fr_spoken";
+    return access(installed, R_OK) == 0 ? installed
+                                        : CLATTN_SOURCE_FOLDER
+               "/examples/data/fr_spoken";
+}
+
+static cla_status read_all(length_list *list)
+{
+    char beside[4096];
+    const char *folder = find_folder(beside, sizeof beside);
+    for (size_t i = 0; i < sizeof SPLITS / sizeof *SPLITS; i++) {
+        CLA_TRY(read_split(list, folder, SPLITS[i]));
+    }
+    return CLA_OK;
+}
+
+cla_status bench_treebank_lengths(int *lengths, int count)
+{
+    length_list list = { 0 };
+    cla_status status = read_all(&list);
+    if (!status && list.count < (size_t)count) {
+        status = cla_fail(CLA_E_INPUT, "treebank: %zu sentences, needs %d", list.count,
+                          count);
+    }
+    for (int i = 0; i < count && !status; i++) {
+        lengths[i] = list.items[(size_t)i * list.count / (size_t)count];
+    }
+    free(list.items);
+    return status;
+}

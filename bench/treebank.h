@@ -1,0 +1,8 @@
+/* treebank.h - how long real sentences are. */
+#pragma once
+
+#include "clattn/status.h"
+
+/* Words in each sentence of the treebank that comes with the program, evenly drawn from
+ * all of it. Errors: CLA_E_IO (no such file), CLA_E_INPUT, CLA_E_NOMEM. */
+cla_status bench_treebank_lengths(int *lengths, int count);

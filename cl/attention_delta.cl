@@ -1,0 +1,38 @@
+/* attention_delta.cl - the first step of every attention's backward pass.
+ *
+ * Layout: dy, o [Nq,H,d] contiguous; delta [H,Nq].
+ * Work-group: WG items, a row of one head each; both schedules.
+ * Defines: WIDTH = d; VEC; WG.
+ * Writes: delta whole. */
+#include "attention.clh"
+#include "vector.clh"
+
+#ifndef WIDTH
+#define WIDTH 64
+#endif
+#ifndef WG
+#define WG 32
+#endif
+
+// delta_i = <dO_i, O_i>, which is sum_j P_ij dP_ij, dropout included
+WORK_GROUP(WG, 1, 1)
+kernel void attention_delta(global float *restrict delta,
+                            global const float *restrict dy,
+                            global const float *restrict o, attention_args a)
+{
+    const int row = GROUP(0) * WG + LANE(0);
+    const int n = row / a.heads, h = row % a.heads;
+    if (n < a.queries) {
+        const size_t at = o_row(a, n, h, WIDTH);
+        floatv sum = (floatv)(0.0f);
+        int c = 0;
+        for (; c + VEC <= WIDTH; c += VEC) {
+            sum += vloadv(0, dy + at + c) * vloadv(0, o + at + c);
+        }
+        float total = sum_lanes(sum);
+        for (; c < WIDTH; c++) {
+            total += dy[at + c] * o[at + c];
+        }
+        delta[statistic(a, n, h)] = total;
+    }
+}

@@ -1,0 +1,62 @@
+/* attention_map.cl - attention weights as a dense map, for people to look at.
+ *
+ * Layout: map [B,H,Tmax,area*Smax], area-major; q, k, lse as attention.clh;
+ *         offsets [B+1].
+ * Work-group: WG items, an element of the map each; both schedules.
+ * Defines: WIDTH = d; WG.
+ * Writes: map whole, zero where nothing is visible. */
+#include "attention.clh"
+
+#ifndef WIDTH
+#define WIDTH 64
+#endif
+#ifndef WG
+#define WG 64
+#endif
+
+/* Mirrored in src/ops/attention_map.c. */
+typedef struct map_shape {
+    int sequences, longest_q, longest_k; // B, Tmax, Smax
+    int window, area, edge;              // window 0 = all keys
+} map_shape;
+
+inline bool map_shows(int i, int j, int T, int S, int causal, int window)
+{
+    const bool inside = i < T && j < S && (!causal || j <= i + S - T);
+    return inside && (window == 0 || abs_diff(i, j) <= (uint)(window / 2));
+}
+
+// map[b,h,i,g,j] = exp(<q_i, k_j> / sqrt(d) - lse_i)
+WORK_GROUP(WG, 1, 1)
+kernel void attention_map(global float *restrict map, global const float *restrict q,
+                          global const float *restrict k,
+                          global const float *restrict lse,
+                          global const int *restrict q_offsets,
+                          global const int *restrict k_offsets, attention_args a,
+                          map_shape s)
+{
+    const size_t element = (size_t)GROUP(0) * WG + (size_t)LANE(0);
+    const size_t columns = (size_t)s.area * (size_t)s.longest_k;
+    const int gj = (int)(element % columns);
+    const int g = gj / s.longest_k, j = gj % s.longest_k;
+    const size_t row = element / columns;
+    const int i = (int)(row % (size_t)s.longest_q);
+    const int bh = (int)(row / (size_t)s.longest_q);
+    const int h = bh % a.heads, b = bh / a.heads;
+    if (b < s.sequences) {
+        const int q_first = q_offsets[b], T = q_offsets[b + 1] - q_first;
+        const int k_first = k_offsets[b], S = k_offsets[b + 1] - k_first;
+        const int head = area_key_head(h, g, s.area, s.edge, a.heads);
+        float weight = 0.0f;
+        if (head >= 0 && map_shows(i, j, T, S, a.causal, s.window)) {
+            global const float *x = q + q_row(a, q_first + i, h, WIDTH);
+            global const float *y = k + k_row(a, k_first + j, head, WIDTH);
+            float dot = 0.0f;
+            for (int c = 0; c < WIDTH; c++) {
+                dot += x[c] * y[c];
+            }
+            weight = exp(dot * a.scale - lse[statistic(a, q_first + i, h)]);
+        }
+        map[element] = weight;
+    }
+}

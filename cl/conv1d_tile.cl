@@ -1,0 +1,200 @@
+/* conv1d_tile.cl - convolution along packed sequences for CPU devices: products of rows
+ * as they lie, one for each tap, without a copy of their neighbourhoods.
+ *
+ * Layout: x [N,in], y [N,out], w [taps,in,out], spans [N] (start and end of the row's
+ * sequence); panels [ceil(out/TILE_N),taps,in,TILE_N] are w with zeros at the end;
+ * partial [runs,taps,in,ceil(out/TILE_N)*TILE_N].
+ * Work-group: 1 item; a run of rows, in the backward pass for w of one tap.
+ * Defines: VEC, the native width; MR, rows of a register tile.
+ * Numerics: f32 sums, taps and channels in order, rows in order.
+ * Writes: panels, y, partial whole (y is added to when add). */
+#include "conv1d.clh"
+#include "product_tile.clh"
+
+ADD_ROWS(add_rows, global)
+ADD_COLUMNS(add_columns, private)
+
+// panels of w; with flipped those of the way back: taps in reverse, w transposed
+WORK_GROUP(1, 1, 1)
+kernel void conv1d_pack(global float *restrict panels, global const float *restrict w,
+                        conv_shape s, int flipped)
+{
+    const int tap = GROUP(0), first = GROUP(1) * TILE_N;
+    const int from = flipped ? s.taps - 1 - tap : tap;
+    panels += ((size_t)GROUP(1) * s.taps + tap) * s.in * TILE_N;
+    w += (size_t)from * s.in * s.out;
+    for (int k = 0; k < s.in; k++) {
+        for (int j = 0; j < TILE_N; j++) {
+            const int o = first + j;
+            const size_t at = flipped ? (size_t)o * s.in + k : (size_t)k * s.out + o;
+            panels[k * TILE_N + j] = o < s.out ? w[at] : 0.0f;
+        }
+    }
+}
+
+/* Where a register tile goes: rows and columns are those left to the edges. */
+typedef struct target {
+    global float *y;
+    global const float *bias;
+    int stride, rows, columns, activation, add;
+} target;
+
+INLINE floatv finish(floatv x, const target t, int v)
+{
+    x = t.bias ? x + vloadv(v, t.bias) : x;
+    x = t.activation == 1 ? fmax(x, (floatv)(0.0f)) : x;
+    return t.activation == 2 ? tanh(x) : x;
+}
+
+INLINE void store_whole(floatv sum[MR][2], const target t)
+{
+    EACH_ROW(r)
+    {
+        global float *y = t.y + (size_t)r * t.stride;
+        for (int v = 0; v < 2; v++) {
+            const floatv z = finish(sum[r][v], t, v);
+            vstorev(t.add ? vloadv(v, y) + z : z, v, y);
+        }
+    }
+}
+
+INLINE void store_edge(floatv sum[MR][2], const target t)
+{
+    float each[MR * TILE_N];
+    EACH_ROW(r)
+    {
+        vstorev(sum[r][0], 2 * r, each);
+        vstorev(sum[r][1], 2 * r + 1, each);
+    }
+    for (int r = 0; r < min(t.rows, MR); r++) {
+        global float *y = t.y + (size_t)r * t.stride;
+        for (int j = 0; j < min(t.columns, TILE_N); j++) {
+            const float x = each[r * TILE_N + j] + (t.bias ? t.bias[j] : 0.0f);
+            const float z = conv_activate(x, t.activation);
+            y[j] = t.add ? y[j] + z : z;
+        }
+    }
+}
+
+/* MR rows from row on against one panel; rows outside a sequence read as zeros. */
+INLINE void convolve(floatv sum[MR][2], global const float *x, global const int2 *spans,
+                     global const float *zeros, global const float *panel, int row,
+                     const conv_shape s)
+{
+    int2 span[MR];
+    EACH_ROW(r)
+    {
+        span[r] = spans[min(row + r, s.rows - 1)];
+    }
+    clear_sums(sum);
+    for (int tap = 0; tap < s.taps; tap++, panel += s.in * TILE_N) {
+        global const float *a[MR];
+        EACH_ROW(r)
+        {
+            const int from = row + r + tap - s.before;
+            const bool inside = from >= span[r].x && from < span[r].y;
+            a[r] = inside ? x + (size_t)from * s.in : zeros;
+        }
+        add_rows(sum, a, panel, s.in);
+    }
+}
+
+// y (+)= act(b + sum over u of x[n + u - before] w[u])
+WORK_GROUP(1, 1, 1)
+kernel void conv1d_rows(global float *restrict y, global const float *restrict x,
+                        global const float *restrict panels,
+                        global const float *restrict bias,
+                        global const int2 *restrict spans,
+                        global const float *restrict zeros, conv_shape s, int add)
+{
+    const int first = GROUP(0) * s.run, last = min(first + s.run, s.rows);
+    for (int o = 0; o < s.out; o += TILE_N, panels += s.taps * s.in * TILE_N) {
+        for (int row = first; row < last; row += MR) {
+            floatv sum[MR][2];
+            convolve(sum, x, spans, zeros, panels, row, s);
+            const target t = { y + (size_t)row * s.out + o,
+                               bias ? bias + o : 0,
+                               s.out,
+                               last - row,
+                               s.out - o,
+                               s.activation,
+                               add };
+            if (t.rows >= MR && t.columns >= TILE_N) {
+                store_whole(sum, t);
+            } else {
+                store_edge(sum, t);
+            }
+        }
+    }
+}
+
+#define BLOCK 64 // rows whose gradients lie together
+
+/* Columns of some rows as a panel. */
+INLINE void pack_block(float *to, global const float *g, int rows, int columns,
+                       int stride)
+{
+    for (int r = 0; r < rows; r++, g += stride, to += TILE_N) {
+        if (columns >= TILE_N) {
+            vstorev(vloadv(0, g), 0, to);
+            vstorev(vloadv(1, g), 1, to);
+            continue;
+        }
+        for (int j = 0; j < TILE_N; j++) {
+            to[j] = j < columns ? g[j] : 0.0f;
+        }
+    }
+}
+
+/* sum += over rows first .. last-1 of x[row + shift]' g[row], inside the sequences. */
+INLINE void gather(floatv sum[MR][2], global const float *x, const int at[MR],
+                   const float *g, global const int2 *spans, int first, int last,
+                   int shift, int in)
+{
+    for (int row = first; row < last;) {
+        const int2 span = spans[row];
+        const int from = max(row, span.x - shift);
+        const int to = min(min(span.y, last), span.y - shift);
+        add_columns(sum, x + (size_t)(from + shift) * in, in, at,
+                    g + (from - first) * TILE_N, TILE_N, to - from);
+        row = span.y;
+    }
+}
+
+// partial[run, tap] = sum over the run's rows of x[row + tap - before]' g[row]
+WORK_GROUP(1, 1, 1)
+kernel void conv1d_weights(global float *restrict partial,
+                           global const float *restrict x,
+                           global const float *restrict g,
+                           global const int2 *restrict spans, conv_shape s)
+{
+    float panel[BLOCK * TILE_N];
+    const int first = GROUP(0) * s.run, last = min(first + s.run, s.rows);
+    const int shift = GROUP(1) - s.before;
+    const int width = (s.out + TILE_N - 1) / TILE_N * TILE_N;
+    partial += ((size_t)GROUP(0) * s.taps + GROUP(1)) * s.in * width;
+    for (int row = first; row < last; row += BLOCK) {
+        const int end = min(row + BLOCK, last);
+        for (int o = 0; o < s.out; o += TILE_N) {
+            pack_block(panel, g + (size_t)row * s.out + o, end - row, s.out - o, s.out);
+            for (int c = 0; c < s.in; c += MR) {
+                floatv sum[MR][2];
+                int at[MR];
+                EACH_ROW(r)
+                {
+                    at[r] = min(c + r, s.in - 1);
+                    global const float *old = partial + (size_t)at[r] * width + o;
+                    sum[r][0] = row > first ? vloadv(0, old) : (floatv)(0.0f);
+                    sum[r][1] = row > first ? vloadv(1, old) : (floatv)(0.0f);
+                }
+                gather(sum, x, at, panel, spans, row, end, shift, s.in);
+                EACH_ROW(r)
+                {
+                    global float *to = partial + (size_t)at[r] * width + o;
+                    vstorev(sum[r][0], 0, to);
+                    vstorev(sum[r][1], 1, to);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+/* linear.cl - what a linear layer's backward pass needs beside products.
+ *
+ * Layout: g, dy, h [N,out]; partial [runs,out]; db [out].
+ * Work-group: WG items, a column each.
+ * Numerics: f32 sums in the order of the rows.
+ * Writes: g, partial, db (added to when add) and y whole. */
+#include "linear.clh"
+
+#ifndef WG
+#define WG 64
+#endif
+
+// g = dy * act'(h); partial[run] = sum of g over the run's rows. g, partial may be null
+WORK_GROUP(WG, 1, 1)
+kernel void linear_gradient(global float *g, global float *partial,
+                            global const float *dy, global const float *h,
+                            linear_shape s)
+{
+    const int blocks = (s.cols + WG - 1) / WG;
+    const int col = GROUP(0) % blocks * WG + LANE(0), run = GROUP(0) / blocks;
+    if (col < s.cols) {
+        float sum = 0.0f;
+        for (int row = run * s.run; row < min(s.rows, (run + 1) * s.run); row++) {
+            const size_t at = (size_t)row * s.cols + col;
+            const float x = g ? dy[at] * linear_slope(h[at], s.activation) : dy[at];
+            sum += x;
+            if (g) {
+                g[at] = x;
+            }
+        }
+        if (partial) {
+            partial[(size_t)run * s.cols + col] = sum;
+        }
+    }
+}
+
+// db += sum over runs
+WORK_GROUP(WG, 1, 1)
+kernel void linear_bias(global float *db, global const float *partial, linear_shape s,
+                        int add)
+{
+    const int col = GROUP(0) * WG + LANE(0);
+    if (col < s.cols) {
+        float sum = 0.0f;
+        for (int run = 0; run < s.runs; run++) {
+            sum += partial[(size_t)run * s.cols + col];
+        }
+        db[col] = add ? db[col] + sum : sum;
+    }
+}
+
+// y = a + b; y may be a or b
+WORK_GROUP(WG, 1, 1)
+kernel void linear_add(global float *y, global const float *a, global const float *b,
+                       int n)
+{
+    const int i = GROUP(0) * WG + LANE(0);
+    if (i < n) {
+        y[i] = a[i] + b[i];
+    }
+}

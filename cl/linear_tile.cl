@@ -1,0 +1,110 @@
+/* linear_tile.cl - the same with a strip of columns to each work-item, for CPU devices.
+ *
+ * Layout: g, dy, h [N,out]; partial [runs,out]; db [out].
+ * Work-group: 1 item, STRIP columns (linear_add: STRIP_ADD elements).
+ * Defines: VEC, the native width.
+ * Numerics: f32 sums in the order of the rows.
+ * Writes: g, partial, db (added to when add) and y whole. */
+#include "linear.clh"
+#include "vector.clh"
+
+#define STRIP     (2 * VEC)
+#define STRIP_ADD 4096
+
+INLINE floatv slope_v(floatv h, int activation)
+{
+    if (activation == 1) {
+        return select((floatv)(0.0f), (floatv)(1.0f), h > 0.0f);
+    }
+    return activation == 2 ? 1.0f - h * h : (floatv)(1.0f);
+}
+
+/* One vector of columns down the run; what is left of the width goes one by one. */
+INLINE void gradient_v(global float *g, global float *partial, global const float *dy,
+                       global const float *h, linear_shape s, int rows)
+{
+    floatv sum = (floatv)(0.0f);
+    for (int row = 0; row < rows; row++) {
+        const size_t at = (size_t)row * s.cols;
+        floatv x = vloadv(0, dy + at);
+        if (g) {
+            x *= slope_v(vloadv(0, h + at), s.activation);
+            vstorev(x, 0, g + at);
+        }
+        sum += x;
+    }
+    if (partial) {
+        vstorev(sum, 0, partial);
+    }
+}
+
+INLINE void gradient_1(global float *g, global float *partial, global const float *dy,
+                       global const float *h, linear_shape s, int rows)
+{
+    float sum = 0.0f;
+    for (int row = 0; row < rows; row++) {
+        const size_t at = (size_t)row * s.cols;
+        float x = dy[at];
+        if (g) {
+            x *= linear_slope(h[at], s.activation);
+            g[at] = x;
+        }
+        sum += x;
+    }
+    if (partial) {
+        *partial = sum;
+    }
+}
+
+// g = dy * act'(h); partial[run] = sum of g over the run's rows. g, partial may be null
+WORK_GROUP(1, 1, 1)
+kernel void linear_gradient(global float *g, global float *partial,
+                            global const float *dy, global const float *h,
+                            linear_shape s)
+{
+    const int blocks = (s.cols + STRIP - 1) / STRIP;
+    const int first = GROUP(0) % blocks * STRIP, run = GROUP(0) / blocks;
+    const int last = min(first + STRIP, s.cols);
+    const int rows = min(s.run, s.rows - run * s.run);
+    const size_t from = (size_t)run * s.run * s.cols;
+    partial = partial ? partial + (size_t)run * s.cols : 0;
+    int c = first;
+    for (; c + VEC <= last; c += VEC) {
+        gradient_v(g ? g + from + c : 0, partial ? partial + c : 0, dy + from + c,
+                   g ? h + from + c : 0, s, rows);
+    }
+    for (; c < last; c++) {
+        gradient_1(g ? g + from + c : 0, partial ? partial + c : 0, dy + from + c,
+                   g ? h + from + c : 0, s, rows);
+    }
+}
+
+// db += sum over runs
+WORK_GROUP(1, 1, 1)
+kernel void linear_bias(global float *db, global const float *partial, linear_shape s,
+                        int add)
+{
+    const int first = GROUP(0) * STRIP, last = min(first + STRIP, s.cols);
+    for (int c = first; c < last; c++) {
+        float sum = 0.0f;
+        for (int run = 0; run < s.runs; run++) {
+            sum += partial[(size_t)run * s.cols + c];
+        }
+        db[c] = add ? db[c] + sum : sum;
+    }
+}
+
+// y = a + b; y may be a or b
+WORK_GROUP(1, 1, 1)
+kernel void linear_add(global float *y, global const float *a, global const float *b,
+                       int n)
+{
+    const int first = GROUP(0) * STRIP_ADD, last = min(n - first, STRIP_ADD) + first;
+    int i = first;
+    for (; i + VEC <= last; i += VEC) {
+        vstorev(vloadv(0, a + i) + vloadv(0, b + i), 0, y + i);
+    }
+    for (; i < last; i++) {
+        y[i] = a[i] + b[i];
+    }
+}

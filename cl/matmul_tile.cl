@@ -1,0 +1,260 @@
+/* matmul_tile.cl - products, a block of the result to each work-item, for CPU devices.
+ *
+ * Layout: row-major matrices, each with an offset, a row stride and a batch stride.
+ * Work-group: 1 item; it packs what it reads into panels of MR rows and of TILE_N
+ * columns, and multiplies them while they lie in the first caches.
+ * Defines: VEC, the native width; MR, rows of a register tile; PACKED, 1 where b holds
+ * the panels that matmul_pack made; TOUCH, 1 where the device has caches to prepare.
+ * Numerics: f32 sums in the order of the inner index, cut at depth: the same bits for
+ * any cut of rows and columns, packed or not.
+ * Writes: y whole (added to when add). */
+#include "matmul.clh"
+#include "matmul_pack.clh"
+
+/* A product and a sum in one instruction. PoCL's mad makes two of it; fma would be a
+ * call on devices without the instruction. */
+#if defined(FP_FAST_FMAF) || defined(__FMA__)
+#define multiply_add fma
+#else
+#define multiply_add mad
+#endif
+
+/* Asks for a cache line that is needed soon; OpenCL's prefetch does nothing in PoCL. */
+#ifndef TOUCH
+#define TOUCH 0
+#endif
+#ifndef __has_builtin
+#define __has_builtin(name) 0
+#endif
+#if TOUCH && __has_builtin(__builtin_prefetch)
+#define touch(p) __builtin_prefetch(p, 0, 2)
+#else
+#define touch(p) (void)(p)
+#endif
+
+/* How the result is cut: an item has rows x (panels * TILE_N) of it, and sums depth
+ * inner indices (a multiple of CHUNK) at a time. */
+typedef struct matmul_cut {
+    int rows, panels, depth;
+} matmul_cut;
+
+/* One register tile, and what will be packed or multiplied after it: each chunk touches
+ * two rows of the next panel of b and a line of the next block of a. */
+typedef struct tile {
+    global float *y;
+    int ld, rows, cols; // rows and cols up to the edge of the result
+    int add;
+    global const float *next_b, *next_a;
+    int next_b_ld;
+} tile;
+
+/* A tile over the edge of the result comes here by way of memory that has no edge. */
+INLINE void store_edge(const tile t, const float *sum, int height)
+{
+    for (int r = 0; r < min(t.rows, height); r++) {
+        global float *y = t.y + (size_t)r * t.ld;
+        for (int j = 0; j < min(t.cols, TILE_N); j++) {
+            y[j] = t.add ? y[j] + sum[r * TILE_N + j] : sum[r * TILE_N + j];
+        }
+    }
+}
+
+#define EACH_ROW(height) _Pragma("unroll") for (int r = 0; r < height; r++)
+
+/* y (+)= height x TILE_N tile of a b; a goes on by step floats a chunk. A macro for
+ * each height, since the sums must be in registers when the compiler first looks: with
+ * the height a parameter PoCL keeps them in memory. */
+#define MULTIPLY_TILE(name, height)                                          \
+    INLINE void name(const tile t, const local float *a, int step,           \
+                     const panel_space float *b, int depth)                  \
+    {                                                                        \
+        floatv sum[height][2];                                               \
+        EACH_ROW(height)                                                     \
+        {                                                                    \
+            sum[r][0] = sum[r][1] = (floatv)(0.0f);                          \
+        }                                                                    \
+        global const float *next_b = t.next_b, *next_a = t.next_a;           \
+        for (int k = 0; k < depth; k += CHUNK, a += step) {                  \
+            touch(next_a);                                                   \
+            for (int x = 0; x < 2; x++, next_b += t.next_b_ld) {             \
+                touch(next_b);                                               \
+                touch(next_b + TILE_N - 1);                                  \
+            }                                                                \
+            next_a += CHUNK;                                                 \
+            _Pragma("unroll 2") for (int x = 0; x < CHUNK; x++, b += TILE_N) \
+            {                                                                \
+                const floatv b0 = vloadv(0, b), b1 = vloadv(1, b);           \
+                EACH_ROW(height)                                             \
+                {                                                            \
+                    const floatv ar = (floatv)(a[r * CHUNK + x]);            \
+                    sum[r][0] = multiply_add(ar, b0, sum[r][0]);             \
+                    sum[r][1] = multiply_add(ar, b1, sum[r][1]);             \
+                }                                                            \
+            }                                                                \
+        }                                                                    \
+        if (t.rows >= height && t.cols >= TILE_N) {                          \
+            EACH_ROW(height)                                                 \
+            {                                                                \
+                global float *y = t.y + (size_t)r * t.ld;                    \
+                vstorev(t.add ? vloadv(0, y) + sum[r][0] : sum[r][0], 0, y); \
+                vstorev(t.add ? vloadv(1, y) + sum[r][1] : sum[r][1], 1, y); \
+            }                                                                \
+        } else {                                                             \
+            float edge[height * TILE_N];                                     \
+            EACH_ROW(height)                                                 \
+            {                                                                \
+                vstorev(sum[r][0], 2 * r, edge);                             \
+                vstorev(sum[r][1], 2 * r + 1, edge);                         \
+            }                                                                \
+            store_edge(t, edge, height);                                     \
+        }                                                                    \
+    }
+MULTIPLY_TILE(multiply_tile, MR)
+MULTIPLY_TILE(multiply_4, 4)
+MULTIPLY_TILE(multiply_1, 1)
+
+/* One panel of b under all panels of a. */
+INLINE void multiply_panel(tile t, const local float *a, const panel_space float *b,
+                           int depth, int next_a_ld)
+{
+    const int padded = round_up(depth, CHUNK), ld = t.ld;
+    for (; t.rows >= MR; t.rows -= MR, t.y += (size_t)MR * ld) {
+        multiply_tile(t, a, MR * CHUNK, b, depth);
+        a += MR * padded;
+        t.next_b += (size_t)(padded / CHUNK) * 2 * t.next_b_ld;
+        t.next_a += next_a_ld;
+    }
+    if (t.rows == 1) {
+        multiply_1(t, a, 4 * CHUNK, b, depth);
+        return;
+    }
+    const int rest = round_up(t.rows, 4) * CHUNK;
+    for (; t.rows > 0; t.rows -= 4, t.y += (size_t)4 * ld, a += 4 * CHUNK) {
+        multiply_4(t, a, rest, b, depth);
+    }
+}
+
+INLINE floatv activate_v(floatv x, int activation)
+{
+    if (activation == 1) {
+        return fmax(x, (floatv)(0.0f));
+    }
+    return activation == 2 ? tanh(x) : x;
+}
+
+/* Bias, activation and residual over the item's block, which lies in the second cache.
+ * */
+INLINE void finish_block(const tile t, global const float *bias,
+                         global const float *residual, const matmul_shape s, int i0,
+                         int j0, int j1, size_t batch)
+{
+    residual += residual ? s.residual_offset + batch * s.residual_stride : 0;
+    for (int r = 0; r < t.rows; r++) {
+        global float *y = t.y + (size_t)r * t.ld;
+        global const float *added =
+            residual ? residual + (size_t)(i0 + r) * s.residual_ld : 0;
+        int j = j0;
+        for (; j + VEC <= j1; j += VEC) {
+            const floatv x =
+                bias ? vloadv(0, y + j) + vloadv(0, bias + j) : vloadv(0, y + j);
+            const floatv z = activate_v(x, s.activation);
+            vstorev(added ? z + vloadv(0, added + j) : z, 0, y + j);
+        }
+        for (; j < j1; j++) {
+            y[j] = matmul_tail(y[j], bias ? bias + j : 0, added ? added + j : 0,
+                               s.activation);
+        }
+    }
+}
+
+/* Where inner index k of a block of a, and of a panel of b, lies in its matrix. */
+INLINE global const float *block_of_a(global const float *a, const matmul_shape s,
+                                      int k)
+{
+    return a + (s.transpose_a ? (size_t)k * s.a_ld : (size_t)k);
+}
+
+INLINE global const float *panel_of_b(global const float *b, const matmul_shape s,
+                                      int j, int k)
+{
+#if PACKED
+    return b + (size_t)j * round_up(s.K, CHUNK) + (size_t)k * TILE_N;
+#else
+    return b + (s.transpose_b ? (size_t)j * s.b_ld + k : (size_t)k * s.b_ld + j);
+#endif
+}
+
+/* Columns j0 to j1 of a block of rows, for the inner indices from k0 on. a is packed,
+ * and what is behind it is free. */
+INLINE void multiply_block(tile t, local float *a, global const float *next_a,
+                           global const float *b, const matmul_shape s,
+                           const matmul_cut cut, int j0, int j1, int k0)
+{
+    const int depth = min(cut.depth, s.K - k0), last = s.transpose_a ? depth : t.rows;
+    global float *y = t.y;
+    t.next_b_ld = PACKED ? TILE_N : s.transpose_b ? 0 : s.b_ld;
+    for (int j = j0; j < j1; j += TILE_N) {
+        const int done = (j - j0) / TILE_N * (t.rows / MR); // tiles, a row of a each
+        t.y = y + j;
+        t.cols = s.N - j;
+        t.next_b = panel_of_b(b, s, min(j + TILE_N, j1 - 1), k0);
+        t.next_a = next_a + (size_t)min(done, last - 1) * s.a_ld;
+#if PACKED
+        multiply_panel(t, a, panel_of_b(b, s, j, k0), depth, s.a_ld);
+#else
+        local float *panel = a + packed_rows(cut.rows) * cut.depth;
+        if (s.transpose_b) {
+            pack_b_transposed(panel, panel_of_b(b, s, j, k0), s.b_ld, t.cols, depth);
+        } else {
+            pack_b(panel, panel_of_b(b, s, j, k0), s.b_ld, t.cols, depth);
+        }
+        multiply_panel(t, a, panel, depth, s.a_ld);
+#endif
+    }
+}
+
+// y = act(op(a) op(b) + bias) + residual
+WORK_GROUP(1, 1, 1)
+kernel void matmul_tile(global float *y, global const float *a, global const float *b,
+                        global const float *bias, global const float *residual,
+                        matmul_shape s, matmul_cut cut, local float *scratch)
+{
+    const int i0 = GROUP(0) * cut.rows, j0 = GROUP(1) * cut.panels * TILE_N;
+    const size_t batch = GROUP(2);
+    const int j1 = min(s.N, j0 + cut.panels * TILE_N);
+    tile t = { .ld = s.y_ld, .rows = min(cut.rows, s.M - i0) };
+    t.y = y + s.y_offset + batch * s.y_stride + (size_t)i0 * s.y_ld;
+    a += s.a_offset + batch * s.a_stride + (s.transpose_a ? i0 : (size_t)i0 * s.a_ld);
+    b += PACKED ? 0 : s.b_offset + batch * s.b_stride;
+    int k0 = 0;
+    do { // once where K is 0: zeros
+        const int next = k0 + cut.depth < s.K ? k0 + cut.depth : k0;
+        pack_a(scratch, block_of_a(a, s, k0), s.a_ld, s.transpose_a, t.rows,
+               min(cut.depth, s.K - k0));
+        t.add = s.add || k0;
+        multiply_block(t, scratch, block_of_a(a, s, next), b, s, cut, j0, j1, k0);
+        k0 += cut.depth;
+    } while (k0 < s.K);
+    if (bias || residual || s.activation) {
+        finish_block(t, bias, residual, s, i0, j0, j1, batch);
+    }
+}
+
+#if PACKED
+// packs op(b) [K,N] into panels of TILE_N columns; an item has depth inner indices of
+// one
+WORK_GROUP(1, 1, 1)
+kernel void matmul_pack(global float *restrict packed, global const float *restrict b,
+                        matmul_shape s, int depth)
+{
+    const int j = GROUP(1) * TILE_N, k = GROUP(0) * depth;
+    global float *to = packed + (size_t)j * round_up(s.K, CHUNK) + (size_t)k * TILE_N;
+    b += s.b_offset;
+    if (s.transpose_b) {
+        pack_b_transposed(to, b + (size_t)j * s.b_ld + k, s.b_ld, s.N - j,
+                          min(depth, s.K - k));
+    } else {
+        pack_b(to, b + (size_t)k * s.b_ld + j, s.b_ld, s.N - j, min(depth, s.K - k));
+    }
+}
+#endif

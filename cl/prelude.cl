@@ -1,0 +1,66 @@
+/* prelude.cl - compiled in front of every kernel file.
+ *
+ * OpenCL C 1.2 without extensions. Kernels find their group with GROUP(dim): the host
+ * may split a long launch, and get_group_id would start from 0 again. */
+
+#define WORK_GROUP(x, y, z) __attribute__((reqd_work_group_size(x, y, z)))
+#define GROUP(dim)          ((int)(get_global_id(dim) / get_local_size(dim)))
+#define LANE(dim)           ((int)get_local_id(dim))
+
+/* A score that no key can lose against; its exp is 0. */
+#define SCORE_MIN (-3.0e38f)
+
+/* Sum (or maximum) of one value an item over a group of WG items, WG a power of two.
+ * Every item calls it and gets the result; scratch holds WG floats. Ends with a
+ * barrier, so the scratch may be used again at once. */
+#define GROUP_REDUCE(name, combine)                                     \
+    inline float name(float x, local float *scratch, int lid, int wg)   \
+    {                                                                   \
+        scratch[lid] = x;                                               \
+        barrier(CLK_LOCAL_MEM_FENCE);                                   \
+        for (int s = wg / 2; s > 0; s /= 2) {                           \
+            if (lid < s) {                                              \
+                scratch[lid] = combine(scratch[lid], scratch[lid + s]); \
+            }                                                           \
+            barrier(CLK_LOCAL_MEM_FENCE);                               \
+        }                                                               \
+        const float result = scratch[0];                                \
+        barrier(CLK_LOCAL_MEM_FENCE);                                   \
+        return result;                                                  \
+    }
+inline float combine_sum(float a, float b)
+{
+    return a + b;
+}
+GROUP_REDUCE(group_sum, combine_sum)
+GROUP_REDUCE(group_max, fmax)
+
+/* Philox4x32-10 (Salmon et al. 2011): four random words for a counter under a key; the
+ * same words as Random123 gives on the host (tests/runtime/prelude.c). */
+inline uint4 philox(uint4 c, uint2 k)
+{
+    for (int round = 0; round < 10; round++) {
+        const uint hi0 = mul_hi(0xD2511F53u, c.x), lo0 = 0xD2511F53u * c.x;
+        const uint hi1 = mul_hi(0xCD9E8D57u, c.z), lo1 = 0xCD9E8D57u * c.z;
+        c = (uint4)(hi1 ^ c.y ^ k.x, lo1, hi0 ^ c.w ^ k.y, lo0);
+        k += (uint2)(0x9E3779B9u, 0xBB67AE85u);
+    }
+    return c;
+}
+
+/* A word as a float in [0,1), on a grid of 2^-24. */
+inline float uniform(uint word)
+{
+    return (float)(word >> 8) * 0x1p-24f;
+}
+
+/* Which of the attention weights of keys 4*j4 .. 4*j4+3 are kept: 1/(1-p) or 0 each.
+ * token is the query's row in the batch, head its head (2-D: also the area's), so the
+ * draw depends on nothing else. */
+inline float4 dropout_keep(float p, uint seed, uint step, uint stream, uint token,
+                           uint head, uint j4)
+{
+    const uint4 r = philox((uint4)(j4, token, head, stream), (uint2)(seed, step));
+    const float4 u = (float4)(uniform(r.x), uniform(r.y), uniform(r.z), uniform(r.w));
+    return select((float4)(0.0f), (float4)(1.0f / (1.0f - p)), u >= p);
+}

@@ -1,0 +1,10 @@
+/* clattn.h - attention on any OpenCL device: the whole API.
+ *
+ * A complete program is examples/embed.c. */
+#pragma once
+
+#include "clattn/ops.h"
+#include "clattn/optim.h"
+#include "clattn/runtime.h"
+#include "clattn/status.h"
+#include "clattn/tensor.h"

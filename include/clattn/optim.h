@@ -1,0 +1,68 @@
+/* optim.h - steps of an optimiser: parameters changed in place, in one launch.
+ *
+ * These are no operators: no tape, no gradient. A model keeps its parameters, their
+ * gradients and each moment in one block; a step takes whole blocks. */
+#pragma once
+
+#include "clattn/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* RMSprop.
+ *
+ *   a <- rho a + (1 - rho) g^2,  p <- p - lr g / (sqrt(a) + eps)
+ *
+ * p  in, out  parameters, f32 of any shape
+ * a  in, out  running mean of g^2, as large as p; 0 before the first step
+ * g  in       gradient, as large as p
+ *
+ * Errors: CLA_E_SHAPE, CLA_E_DEVICE.
+ * Source: Hinton, Srivastava and Swersky 2012, lecture 6e. */
+CLA_API cla_status cla_rmsprop(cla_runtime *rt, cla_tensor *p, cla_tensor *a,
+                               const cla_tensor *g, float lr, float rho, float eps);
+
+typedef struct cla_adam_options {
+    float lr, beta1, beta2, eps;
+} cla_adam_options;
+
+/* Adam with bias correction.
+ *
+ *   m <- beta1 m + (1 - beta1) g,  v <- beta2 v + (1 - beta2) g^2,
+ *   p <- p - lr (m / (1 - beta1^step)) / (sqrt(v / (1 - beta2^step)) + eps)
+ *
+ * p     in, out  parameters, f32 of any shape
+ * m, v  in, out  running means of g and g^2, as large as p; 0 before the first step
+ * g     in       gradient, as large as p
+ * step  in       1 for the first step, 2 for the second ...
+ *
+ * Errors: CLA_E_SHAPE, CLA_E_USAGE (step below 1), CLA_E_DEVICE.
+ * Source: Kingma and Ba 2015, algorithm 1. */
+CLA_API cla_status cla_adam(cla_runtime *rt, cla_tensor *p, cla_tensor *m,
+                            cla_tensor *v, const cla_tensor *g, int64_t step,
+                            const cla_adam_options *options);
+
+/* Euclidean norm of all elements of x; waits for the device. The same bits every time.
+ *
+ * norm  out  NaN or infinity when x holds such
+ *
+ * Errors: CLA_E_SHAPE, CLA_E_NOMEM, CLA_E_DEVICE. */
+CLA_API cla_status cla_norm(cla_runtime *rt, double *norm, const cla_tensor *x);
+
+/* x <- factor x. Errors: CLA_E_SHAPE, CLA_E_DEVICE. */
+CLA_API cla_status cla_scale(cla_runtime *rt, cla_tensor *x, float factor);
+
+/* Shortens g to at most limit, keeping its direction; waits for the device. A gradient
+ * whose norm is no number stays as it is: it is the caller's to stop.
+ *
+ * norm   out  before the change; may be NULL
+ * limit  in   above 0
+ *
+ * Errors: CLA_E_SHAPE, CLA_E_USAGE, CLA_E_NOMEM, CLA_E_DEVICE.
+ * Source: Pascanu, Mikolov and Bengio 2013, algorithm 1. */
+CLA_API cla_status cla_clip(cla_runtime *rt, double *norm, cla_tensor *g, float limit);
+
+#ifdef __cplusplus
+}
+#endif

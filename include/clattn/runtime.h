@@ -1,0 +1,103 @@
+/* runtime.h - devices, and a runtime that works on one of them (tier 0).
+ *
+ * Thread-safety: a runtime and all that was made from it belong to one thread at a
+ * time; separate runtimes are independent. A runtime is refused after fork(). */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "clattn/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Kinds of device, in the order of preference. */
+typedef enum cla_device_kind {
+    CLA_DEVICE_GPU,        // with memory of its own
+    CLA_DEVICE_INTEGRATED, // shares the host's memory
+    CLA_DEVICE_CPU,
+    CLA_DEVICE_ACCELERATOR,
+    CLA_DEVICE_SOFTWARE, // rasterisers and simulators
+} cla_device_kind;
+
+typedef struct cla_device {
+    int index;            // position in the list
+    int platform, member; // P:D, counted as the loader does
+    cla_device_kind kind;
+    char name[128], vendor[128], platform_name[128];
+    char driver[64], version[128];
+    char uuid[33];             // 32 hexadecimal digits, or ""
+    uint64_t memory_bytes;     // global memory
+    uint64_t max_buffer_bytes; // largest single allocation
+    uint64_t local_bytes;      // local memory of a group
+    int compute_units, clock_mhz;
+    int vector_width; // native float lanes
+    bool fp16, subgroups;
+    bool is_default; // the one a NULL choice gets
+} cla_device;
+
+/* Which form of a kernel runs: a tile for each work-item, or a work-group with local
+ * memory. AUTO takes tile on CPU devices, group elsewhere. */
+typedef enum cla_schedule {
+    CLA_SCHEDULE_AUTO,
+    CLA_SCHEDULE_TILE,
+    CLA_SCHEDULE_GROUP,
+} cla_schedule;
+
+/* Where a kernel's time went. */
+typedef struct cla_profile_row {
+    char kernel[64];
+    int64_t launches;
+    double total_ms;
+} cla_profile_row;
+
+typedef struct cla_runtime cla_runtime;
+
+/* All OpenCL devices, best first: discrete GPUs, integrated GPUs, PoCL, Intel CPU,
+ * other CPUs, software. Platforms without devices are left out; *count may be 0.
+ *
+ * Errors: CLA_E_NOMEM, CLA_E_DEVICE (no OpenCL loader answers). */
+CLA_API cla_status cla_devices(cla_device **list, int *count);
+CLA_API void cla_devices_free(cla_device **list);
+
+/* A runtime on one device.
+ *
+ * device  index, "P:D", cpu|gpu|accelerator, vendor word (amd intel nvidia pocl),
+ *         "uuid:...", part of "platform/device"; "!x" excludes, a comma list is an
+ *         order of preference. NULL takes CLATTN_DEVICE, and without it the first of
+ *         the list.
+ *
+ * Errors: CLA_E_USAGE (nothing matches, or two do: the text lists the devices),
+ * CLA_E_DEVICE (the driver fails, or its self-test does), CLA_E_NOMEM. */
+CLA_API cla_status cla_runtime_new(cla_runtime **rt, const char *device);
+
+/* Frees what the runtime owns, after the device finished; sets *rt to NULL. Tensors
+ * and tapes made from it must be gone. */
+CLA_API void cla_runtime_free(cla_runtime **rt);
+
+/* Waits until the device has done all that was asked. Errors: CLA_E_DEVICE. */
+CLA_API cla_status cla_runtime_finish(cla_runtime *rt);
+
+CLA_API const cla_device *cla_runtime_device(const cla_runtime *rt);
+
+/* The schedule in force, never AUTO. Setting AUTO returns to the device's own, or to
+ * CLATTN_SCHEDULE where that is set. */
+CLA_API cla_schedule cla_runtime_schedule(const cla_runtime *rt);
+CLA_API void cla_runtime_set_schedule(cla_runtime *rt, cla_schedule schedule);
+
+/* Largest number of bytes that were in use on the device at one time. */
+CLA_API uint64_t cla_runtime_peak_bytes(const cla_runtime *rt);
+
+/* Collects device time for each kernel from now on (or stops to). It makes every
+ * launch wait, so a profiled run is slower as a whole. */
+CLA_API void cla_profile_enable(cla_runtime *rt, bool on);
+
+/* The rows so far, longest first; rows stay valid until the next launch. */
+CLA_API const cla_profile_row *cla_profile_rows(cla_runtime *rt, int *count);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,114 @@
+/* tensor.h - tensors, ragged batches, and the tape that remembers a step (tier 1).
+ *
+ * Tensors are row-major, contiguous and of rank 1 to 4. A batch of sequences is packed:
+ * tokens [N, ...] one after the other, with a cla_ragged that says where each begins.
+ *
+ * Lifetimes: what cla_tensor_new and cla_ragged_new make lives until it is freed; what
+ * a tape makes lives until cla_tape_reset or cla_tape_free. Thread-safety: as the
+ * runtime. */
+#pragma once
+
+#include "clattn/runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum cla_dtype { CLA_F32, CLA_I32 } cla_dtype;
+
+typedef struct cla_tensor cla_tensor;
+typedef struct cla_ragged cla_ragged;
+typedef struct cla_tape cla_tape;
+
+/* A tensor of its own, content undefined.
+ *
+ * shape  in  rank sizes >= 0
+ *
+ * Errors: CLA_E_SHAPE (rank outside 1..4, a negative size, 2^31 elements or more),
+ * CLA_E_NOMEM (with what was asked and the device's limit), CLA_E_DEVICE. */
+CLA_API cla_status cla_tensor_new(cla_tensor **out, cla_runtime *rt, cla_dtype dtype,
+                                  int rank, const int64_t *shape);
+CLA_API void cla_tensor_free(cla_tensor **t);
+
+CLA_API int cla_tensor_rank(const cla_tensor *t);
+CLA_API int64_t cla_tensor_dim(const cla_tensor *t, int axis);
+CLA_API int64_t cla_tensor_size(const cla_tensor *t); // number of elements
+CLA_API cla_dtype cla_tensor_dtype(const cla_tensor *t);
+
+/* Copies the whole tensor; both wait. host holds cla_tensor_size elements.
+ * Errors: CLA_E_DEVICE. */
+CLA_API cla_status cla_tensor_upload(cla_tensor *t, const void *host);
+CLA_API cla_status cla_tensor_download(const cla_tensor *t, void *host);
+CLA_API cla_status cla_tensor_fill(cla_tensor *t, float value); // F32 only
+
+/* Whether a training tape computes this tensor's gradient. False for new tensors;
+ * results of ops have it when an input has. */
+CLA_API void cla_tensor_want_grad(cla_tensor *t, bool wanted);
+
+/* The gradient that backward passes have added up so far, or NULL when none has. It
+ * lives as long as t does. */
+CLA_API cla_tensor *cla_tensor_grad(const cla_tensor *t);
+
+/* Forgets the gradient, so that the next backward pass starts from zero. */
+CLA_API void cla_tensor_clear_grad(cla_tensor *t);
+
+/* Columns [first, first + heads*width) of x [N,C] seen as [N,heads,width], with no
+ * copy: q, k and v as parts of one fused projection. Attention ops read such views; the
+ * gradient of a view is that part of x's gradient.
+ *
+ * Errors: CLA_E_SHAPE, CLA_E_NOMEM. */
+CLA_API cla_status cla_tensor_columns(cla_tape *tape, cla_tensor **out, cla_tensor *x,
+                                      int64_t first, int64_t heads, int64_t width);
+
+/* The same numbers under another shape of the same size, with no copy; the gradient is
+ * shared too. Errors: CLA_E_SHAPE (with both sizes), CLA_E_NOMEM. */
+CLA_API cla_status cla_tensor_reshape(cla_tape *tape, cla_tensor **out, cla_tensor *x,
+                                      int rank, const int64_t *shape);
+
+/* Where each of B sequences lies in a packed batch.
+ *
+ * offsets  in  [B+1], from 0, never falling: sequence b owns rows
+ *              offsets[b] .. offsets[b+1]-1; equal neighbours are an empty sequence
+ *
+ * Errors: CLA_E_SHAPE (with the first bad offset), CLA_E_NOMEM, CLA_E_DEVICE. */
+CLA_API cla_status cla_ragged_new(cla_ragged **out, cla_runtime *rt, int64_t sequences,
+                                  const int32_t *offsets);
+CLA_API void cla_ragged_free(cla_ragged **ragged);
+CLA_API int64_t cla_ragged_sequences(const cla_ragged *ragged); // B
+CLA_API int64_t cla_ragged_tokens(const cla_ragged *ragged);    // N
+CLA_API int64_t cla_ragged_longest(const cla_ragged *ragged);   // Tmax
+
+/* A tape owns one step: results, gradients and what backward needs.
+ *
+ * training  whether ops record how to go back
+ *
+ * Errors: CLA_E_NOMEM. */
+CLA_API cla_status cla_tape_new(cla_tape **out, cla_runtime *rt, bool training);
+CLA_API void cla_tape_free(cla_tape **tape);
+
+/* Takes back everything the tape made, keeping the memory for the next step. */
+CLA_API void cla_tape_reset(cla_tape *tape);
+
+/* The key of all random draws of this step: same seed and step, same draws. */
+CLA_API void cla_tape_random(cla_tape *tape, uint32_t seed, uint32_t step);
+
+/* Where this tape's rows begin in a batch that is shared out: a row draws the same
+ * numbers
+ * whichever process has it. 0 unless set. */
+CLA_API void cla_tape_rows(cla_tape *tape, uint32_t first);
+
+/* A tensor with the life of the step. Errors: as cla_tensor_new. */
+CLA_API cla_status cla_tape_tensor(cla_tape *tape, cla_tensor **out, cla_dtype dtype,
+                                   int rank, const int64_t *shape);
+
+/* Adds dy (NULL: ones) to the gradient of the result y, the start of a backward pass.
+ * Errors: CLA_E_SHAPE, CLA_E_NOMEM, CLA_E_DEVICE. */
+CLA_API cla_status cla_tape_seed(cla_tape *tape, cla_tensor *y, const cla_tensor *dy);
+
+/* Runs what was recorded, last first. Gradients add to what is there already.
+ * Errors: CLA_E_USAGE (not a training tape), CLA_E_NOMEM, CLA_E_DEVICE. */
+CLA_API cla_status cla_tape_backward(cla_tape *tape);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,54 @@
+/* base.h - statuses, logging, clock and host memory: what every room uses. */
+#pragma once
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "clattn/status.h"
+
+/* Stores this thread's error text and returns code. */
+cla_status cla_fail(cla_status code, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Puts "prefix: " in front of this thread's error text; returns code. */
+cla_status cla_fail_within(cla_status code, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* "shape", "device" ...: one word for a code. */
+const char *cla_status_name(cla_status code);
+
+/* Forwards a failure to the caller. */
+#define CLA_TRY(expr)                        \
+    do {                                     \
+        cla_status cla_try_status_ = (expr); \
+        if (cla_try_status_) {               \
+            return cla_try_status_;          \
+        }                                    \
+    } while (0)
+
+typedef enum cla_log_level {
+    CLA_LOG_ERROR,
+    CLA_LOG_WARN,
+    CLA_LOG_INFO,
+    CLA_LOG_DEBUG
+} cla_log_level;
+
+/* One line on stderr, "clattn: warning: ...", when CLATTN_LOG (error, warn, info,
+ * debug; default warn) lets it through. */
+void cla_log(cla_log_level level, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+bool cla_log_enabled(cla_log_level level);
+/* Errors: CLA_E_USAGE when CLATTN_LOG is set to something else. */
+cla_status cla_log_check(void);
+
+/* Monotonic time. */
+int64_t cla_time_ns(void);
+
+/* calloc that reports: *out is zeroed memory for n things of size bytes. */
+cla_status cla_alloc(void *out, size_t n, size_t size);
+/* Grows *items (capacity *cap) to hold at least need things of size bytes. */
+cla_status cla_grow(void *items, size_t *cap, size_t need, size_t size);
+cla_status cla_strdup(char **out, const char *text);

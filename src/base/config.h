@@ -1,0 +1,41 @@
+/* config.h - JSON settings with strict keys: what is asked for is known, all else is an
+ * error that names the key.
+ *
+ * A getter reads "a.b" from nested objects, checks the range, and notes the key as
+ * known. Where the key is absent the default stands and is written into the settings,
+ * so that a saved copy says everything. */
+#pragma once
+
+#include <jansson.h>
+
+#include "base/base.h"
+
+typedef struct cla_config {
+    char *path;     // for messages
+    json_t *values; // what was given, completed by the defaults
+    json_t *known;  // keys that getters asked for
+} cla_config;
+
+/* Errors: CLA_E_IO, CLA_E_INPUT (file:line:column of broken JSON), CLA_E_NOMEM. */
+cla_status cla_config_read(cla_config *config, const char *path);
+void cla_config_fini(cla_config *config);
+
+/* "key=value", key dotted; value is JSON, or a bare word taken as a string.
+ * Errors: CLA_E_USAGE, CLA_E_NOMEM. */
+cla_status cla_config_set(cla_config *config, const char *assignment);
+
+/* *value is the default going in. Errors: CLA_E_INPUT with key, value and range. */
+cla_status cla_config_int(cla_config *config, const char *key, int *value, int low,
+                          int high);
+cla_status cla_config_double(cla_config *config, const char *key, double *value,
+                             double low, double high);
+cla_status cla_config_bool(cla_config *config, const char *key, bool *value);
+/* The text stays the config's. NULL going in means the key must be given. */
+cla_status cla_config_text(cla_config *config, const char *key, const char **value);
+/* One of names (NULL-terminated); *value is its position. */
+cla_status cla_config_choice(cla_config *config, const char *key,
+                             const char *const *names, int *value);
+
+/* Fails for a key that no getter asked for, naming the nearest known one. */
+cla_status cla_config_check(const cla_config *config);
+cla_status cla_config_save(const cla_config *config, const char *path);

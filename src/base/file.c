@@ -1,0 +1,269 @@
+/* file.c - whole files in, whole files out, and the folders programs keep things in. */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+static cla_status fail_io(const char *what, const char *path)
+{
+    const int error = errno;
+    char reason[128];
+    return cla_fail(CLA_E_IO, "%s: cannot %s: %s", path, what,
+                    strerror_r(error, reason, sizeof reason));
+}
+
+/* ---- reading ----------------------------------------------------------------- */
+
+static cla_status read_all(int fd, const char *path, cla_text *text)
+{
+    struct stat info;
+    size_t step = 65536; // of a pipe, whose size nobody knows
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) {
+        step = (size_t)info.st_size;
+    }
+    for (;;) {
+        CLA_TRY(cla_grow(&text->data, &text->cap, text->size + step + 1, 1));
+        const ssize_t got = read(fd, text->data + text->size, step);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return fail_io("read", path);
+        text->size += (size_t)got;
+        text->data[text->size] = '\0';
+        if (got == 0) return CLA_OK;
+        step = 65536;
+    }
+}
+
+cla_status cla_file_read(const char *path, char **data, size_t *size)
+{
+    *data = NULL;
+    *size = 0;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return fail_io("open", path);
+
+    cla_text text = { 0 };
+    const cla_status status = read_all(fd, path, &text);
+    close(fd);
+    if (status) {
+        cla_text_free(&text);
+        return status;
+    }
+    *data = text.data;
+    *size = text.size;
+    return CLA_OK;
+}
+
+/* ---- writing ----------------------------------------------------------------- */
+
+static cla_status write_all(int fd, const char *path, const char *data, size_t size)
+{
+    while (size > 0) {
+        const ssize_t put = write(fd, data, size);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return fail_io("write", path);
+        data += put;
+        size -= (size_t)put;
+    }
+    return CLA_OK;
+}
+
+static cla_status write_and_sync(int fd, const char *path, const void *data,
+                                 size_t size)
+{
+    cla_status status = write_all(fd, path, data, size);
+    if (!status && fsync(fd) != 0) status = fail_io("sync", path);
+    if (close(fd) != 0 && !status) status = fail_io("close", path);
+    return status;
+}
+
+/* A new file beside path. Process and count keep writers apart; a name that a killed
+ * process left behind is passed over. */
+static cla_status create_beside(cla_text *name, const char *path, int *fd)
+{
+    static _Atomic unsigned writes;
+    do {
+        name->size = 0;
+        CLA_TRY(cla_text_add(name, "%s.%ld-%u.tmp", path, (long)getpid(),
+                             atomic_fetch_add(&writes, 1)));
+        *fd = open(name->data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    } while (*fd < 0 && errno == EEXIST);
+    return *fd < 0 ? fail_io("create", path) : CLA_OK;
+}
+
+/* Makes the rename itself last. Some file systems cannot sync a folder: no failure. */
+static void sync_folder_of(const char *path)
+{
+    char *folder = strdup(path);
+    if (!folder) return;
+    char *slash = strrchr(folder, '/');
+    if (slash) slash[slash == folder] = '\0';
+    const int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+    free(folder);
+}
+
+static cla_status write_file(cla_text *name, const char *path, const void *data,
+                             size_t size)
+{
+    int fd;
+    CLA_TRY(create_beside(name, path, &fd));
+    cla_status status = write_and_sync(fd, path, data, size);
+    if (!status && rename(name->data, path) != 0) status = fail_io("write", path);
+    if (status) unlink(name->data);
+    return status;
+}
+
+cla_status cla_file_write(const char *path, const void *data, size_t size)
+{
+    cla_text name = { 0 };
+    const cla_status status = write_file(&name, path, data, size);
+    if (!status) sync_folder_of(path);
+    cla_text_free(&name);
+    return status;
+}
+
+/* ---- folders ----------------------------------------------------------------- */
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+cla_status cla_folder_make(const char *path)
+{
+    char *prefix;
+    CLA_TRY(cla_strdup(&prefix, path));
+    cla_status status = CLA_OK;
+    for (size_t i = 1; *path && !status; i++) {
+        if (path[i] != '/' && path[i] != '\0') continue;
+        prefix[i] = '\0';
+        if (mkdir(prefix, 0777) != 0 && !is_folder(prefix)) {
+            status = fail_io("make folder", prefix);
+        }
+        if (path[i] == '\0') break;
+        prefix[i] = '/';
+    }
+    free(prefix);
+    return status;
+}
+
+typedef struct path_list {
+    char **paths;
+    size_t count, cap;
+} path_list;
+
+static bool ends_in(const char *text, const char *suffix)
+{
+    const size_t size = strlen(text), tail = strlen(suffix);
+    return size >= tail && strcmp(text + size - tail, suffix) == 0;
+}
+
+static cla_status visit(path_list *list, const FTSENT *entry, const char *suffix)
+{
+    switch (entry->fts_info) {
+    case FTS_DNR:
+    case FTS_ERR:
+    case FTS_NS:
+        errno = entry->fts_errno;
+        return fail_io("open", entry->fts_path);
+    case FTS_F:
+        break;
+    default:
+        return CLA_OK;
+    }
+    // a file that was named itself is taken as it is
+    if (entry->fts_level > 0 && !ends_in(entry->fts_path, suffix)) return CLA_OK;
+    CLA_TRY(cla_grow(&list->paths, &list->cap, list->count + 1, sizeof *list->paths));
+    CLA_TRY(cla_strdup(&list->paths[list->count], entry->fts_path));
+    list->count++;
+    return CLA_OK;
+}
+
+static cla_status walk(path_list *list, const char *folder, const char *suffix)
+{
+    char *root;
+    CLA_TRY(cla_strdup(&root, folder));
+    char *const roots[] = { root, NULL };
+    FTS *tree = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, NULL);
+    cla_status status = tree ? CLA_OK : fail_io("open", folder);
+    while (!status) {
+        errno = 0;
+        const FTSENT *entry = fts_read(tree);
+        if (!entry) {
+            if (errno) status = fail_io("read", folder);
+            break;
+        }
+        status = visit(list, entry, suffix);
+    }
+    if (tree) fts_close(tree);
+    free(root);
+    return status;
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+cla_status cla_folder_list(const char *folder, const char *suffix, char ***paths,
+                           size_t *count)
+{
+    path_list list = { 0 };
+    const cla_status status = walk(&list, folder, suffix);
+    if (status) cla_folder_list_free(&list.paths, list.count);
+    if (list.paths) qsort(list.paths, list.count, sizeof *list.paths, compare_paths);
+    *paths = list.paths;
+    *count = status ? 0 : list.count;
+    return status;
+}
+
+void cla_folder_list_free(char ***paths, size_t count)
+{
+    for (size_t i = 0; *paths && i < count; i++) {
+        free((*paths)[i]);
+    }
+    free(*paths);
+    *paths = NULL;
+}
+
+/* ---- where programs keep things ---------------------------------------------- */
+
+static bool home_folder(char **path, const char *variable, const char *below_home)
+{
+    *path = NULL;
+    cla_text text = { 0 };
+    cla_status status = CLA_E_IO;
+    const char *base = getenv(variable), *home = getenv("HOME");
+    if (base && *base == '/') { // the XDG rules ignore relative ones
+        status = cla_text_add(&text, "%s/clattn", base);
+    } else if (home && *home) {
+        status = cla_text_add(&text, "%s/%s/clattn", home, below_home);
+    }
+    if (status) {
+        cla_text_free(&text);
+        return false;
+    }
+    *path = text.data;
+    return true;
+}
+
+bool cla_cache_folder(char **path)
+{
+    return home_folder(path, "XDG_CACHE_HOME", ".cache");
+}
+
+bool cla_data_folder(char **path)
+{
+    return home_folder(path, "XDG_DATA_HOME", ".local/share");
+}

@@ -1,0 +1,26 @@
+/* file.h - whole files in, whole files out, and the folders programs keep things in. */
+#pragma once
+
+#include "base/base.h"
+
+/* Reads all of path; *data ends with a NUL that *size does not count. The caller frees.
+ * Errors: CLA_E_IO (naming path and reason), CLA_E_NOMEM. */
+cla_status cla_file_read(const char *path, char **data, size_t *size);
+
+/* Writes path whole or not at all: temporary file, fsync, rename, fsync of the folder.
+ * Errors: CLA_E_IO, CLA_E_NOMEM. */
+cla_status cla_file_write(const char *path, const void *data, size_t size);
+
+/* mkdir -p. Errors: CLA_E_IO. */
+cla_status cla_folder_make(const char *path);
+
+/* Paths of all files below folder that end in suffix (folder itself when it is a file),
+ * sorted. Errors: CLA_E_IO, CLA_E_NOMEM. */
+cla_status cla_folder_list(const char *folder, const char *suffix, char ***paths,
+                           size_t *count);
+void cla_folder_list_free(char ***paths, size_t count);
+
+/* $XDG_CACHE_HOME/clattn, $XDG_DATA_HOME/clattn, or their defaults under $HOME; false
+ * when there is no home. The caller frees *path. */
+bool cla_cache_folder(char **path);
+bool cla_data_folder(char **path);

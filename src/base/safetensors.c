@@ -1,0 +1,344 @@
+/* safetensors.c - read with every claim checked, write whole or not at all. */
+#include "base/safetensors.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "base/locale.h"
+#include "base/text.h"
+
+enum { PREFIX_BYTES = 8, MAX_RANK = 8, ELEMENT_BYTES = 4 };
+
+/* A real header is far smaller; a lying one must not cost its memory. */
+static const uint64_t max_header_bytes = 100000000;
+
+static const char *const dtype_names[] = { "F32", "I32" };
+
+/* A file while it is read. */
+typedef struct reader {
+    const char *path;
+    cla_st_file *file;
+    const char *data; // behind the header
+    uint64_t data_bytes;
+} reader;
+
+/* ---- one tensor -------------------------------------------------------------- */
+
+static cla_status fail_tensor(const reader *r, const char *name, const char *what)
+{
+    return cla_fail(CLA_E_INPUT, "%s: tensor '%s': %s", r->path, name, what);
+}
+
+static cla_status read_dtype(const reader *r, cla_st_tensor *t, const json_t *value)
+{
+    const char *word = json_string_value(value);
+    if (!word) return fail_tensor(r, t->name, "dtype is missing or no string");
+    for (int i = CLA_ST_F32; i <= CLA_ST_I32; i++) {
+        if (strcmp(word, dtype_names[i]) == 0) {
+            t->dtype = (cla_st_dtype)i;
+            return CLA_OK;
+        }
+    }
+    return cla_fail(CLA_E_INPUT,
+                    "%s: tensor '%s': dtype %s, but only F32 and I32 are read", r->path,
+                    t->name, word);
+}
+
+static cla_status read_shape(const reader *r, cla_st_tensor *t, const json_t *value)
+{
+    if (!json_is_array(value)) return fail_tensor(r, t->name, "shape is no list");
+    const size_t rank = json_array_size(value);
+    if (rank > MAX_RANK) {
+        return cla_fail(CLA_E_INPUT, "%s: tensor '%s': rank %zu, the limit is %d",
+                        r->path, t->name, rank, MAX_RANK);
+    }
+    t->rank = (int)rank;
+    t->size = 1;
+    for (size_t i = 0; i < rank; i++) {
+        const json_t *item = json_array_get(value, i);
+        if (!json_is_integer(item) || json_integer_value(item) < 0) {
+            return fail_tensor(r, t->name, "a size in the shape is no number >= 0");
+        }
+        t->shape[i] = json_integer_value(item);
+        if (__builtin_mul_overflow(t->size, t->shape[i], &t->size)) {
+            return fail_tensor(r, t->name,
+                               "the shape has more elements than 64 bits count");
+        }
+    }
+    return CLA_OK;
+}
+
+static cla_status read_range(const reader *r, cla_st_tensor *t, const json_t *value)
+{
+    const json_t *first = json_array_get(value, 0), *last = json_array_get(value, 1);
+    if (json_array_size(value) != 2 || !json_is_integer(first) ||
+        !json_is_integer(last)) {
+        return fail_tensor(r, t->name, "data_offsets are not two numbers");
+    }
+    const int64_t begin = json_integer_value(first), end = json_integer_value(last);
+    if (begin < 0 || end < begin || (uint64_t)end > r->data_bytes) {
+        return cla_fail(CLA_E_INPUT,
+                        "%s: tensor '%s': data_offsets %lld to %lld do not lie in the "
+                        "file's %llu bytes of data",
+                        r->path, t->name, (long long)begin, (long long)end,
+                        (unsigned long long)r->data_bytes);
+    }
+    // begin and end fit: compare without overflow
+    if ((end - begin) % ELEMENT_BYTES || (end - begin) / ELEMENT_BYTES != t->size) {
+        return cla_fail(
+            CLA_E_INPUT,
+            "%s: tensor '%s': data_offsets hold %lld bytes, the shape needs "
+            "%lld elements of %d",
+            r->path, t->name, (long long)(end - begin), (long long)t->size,
+            ELEMENT_BYTES);
+    }
+    t->data = r->data + begin;
+    return CLA_OK;
+}
+
+static cla_status read_tensor(const reader *r, cla_st_tensor *t, const char *name,
+                              const json_t *value)
+{
+    t->name = name;
+    if (!json_is_object(value)) return fail_tensor(r, name, "its entry is no object");
+    CLA_TRY(read_dtype(r, t, json_object_get(value, "dtype")));
+    CLA_TRY(read_shape(r, t, json_object_get(value, "shape")));
+    return read_range(r, t, json_object_get(value, "data_offsets"));
+}
+
+/* ---- the whole file ---------------------------------------------------------- */
+
+static cla_status read_metadata(const reader *r, json_t *value)
+{
+    const char *key;
+    json_t *text;
+    if (!json_is_object(value)) {
+        return cla_fail(CLA_E_INPUT, "%s: __metadata__ is no object", r->path);
+    }
+    json_object_foreach(value, key, text)
+    {
+        if (!json_is_string(text)) {
+            return cla_fail(CLA_E_INPUT, "%s: __metadata__ '%s' is no string", r->path,
+                            key);
+        }
+    }
+    r->file->metadata = value;
+    return CLA_OK;
+}
+
+static const char *end_of(const cla_st_tensor *t)
+{
+    return (const char *)t->data + t->size * ELEMENT_BYTES;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const cla_st_tensor *x = a, *y = b;
+    if (x->data != y->data) return x->data < y->data ? -1 : 1;
+    if (x->size != y->size) return x->size < y->size ? -1 : 1; // empty ones first
+    return strcmp(x->name, y->name);
+}
+
+/* Tensors follow each other without gaps, from the first byte to the last: anything
+ * else is damage, or something hidden. */
+static cla_status check_places(const reader *r)
+{
+    const cla_st_file *file = r->file;
+    const char *at = r->data;
+    for (size_t i = 0; i < file->count; i++) {
+        const cla_st_tensor *t = &file->tensors[i];
+        const char *begin = t->data;
+        if (begin != at) {
+            return cla_fail(CLA_E_INPUT,
+                            "%s: tensor '%s' begins at byte %lld of the data, the one "
+                            "before ends at %lld",
+                            r->path, t->name, (long long)(begin - r->data),
+                            (long long)(at - r->data));
+        }
+        at = end_of(t);
+    }
+    if ((uint64_t)(at - r->data) != r->data_bytes) {
+        return cla_fail(CLA_E_INPUT, "%s: tensors end at byte %lld, the data at %llu",
+                        r->path, (long long)(at - r->data),
+                        (unsigned long long)r->data_bytes);
+    }
+    return CLA_OK;
+}
+
+static cla_status read_tensors(const reader *r)
+{
+    cla_st_file *file = r->file;
+    const char *name;
+    json_t *value;
+    CLA_TRY(cla_alloc(&file->tensors, json_object_size(file->header),
+                      sizeof *file->tensors));
+    json_object_foreach(file->header, name, value)
+    {
+        const bool metadata = strcmp(name, "__metadata__") == 0;
+        CLA_TRY(metadata ? read_metadata(r, value)
+                         : read_tensor(r, &file->tensors[file->count++], name, value));
+    }
+    qsort(file->tensors, file->count, sizeof *file->tensors, compare_places);
+    return check_places(r);
+}
+
+static uint64_t load_u64(const char *bytes)
+{
+    uint64_t value = 0;
+    for (int i = PREFIX_BYTES - 1; i >= 0; i--) {
+        value = value << 8 | (unsigned char)bytes[i];
+    }
+    return value;
+}
+
+static cla_status read_header(reader *r, char *bytes, size_t size)
+{
+    if (size < PREFIX_BYTES) {
+        return cla_fail(CLA_E_INPUT,
+                        "%s: %zu bytes are too short for a safetensors file", r->path,
+                        size);
+    }
+    const uint64_t header = load_u64(bytes), rest = size - PREFIX_BYTES;
+    if (header > rest || header > max_header_bytes) {
+        return cla_fail(CLA_E_INPUT,
+                        "%s: header of %llu bytes claimed, %llu follow (limit %llu)",
+                        r->path, (unsigned long long)header, (unsigned long long)rest,
+                        (unsigned long long)max_header_bytes);
+    }
+    json_error_t error;
+    const locale_t before = cla_locale_enter();
+    r->file->header =
+        json_loadb(bytes + PREFIX_BYTES, header, JSON_REJECT_DUPLICATES, &error);
+    cla_locale_leave(before);
+    if (!r->file->header) {
+        return cla_fail(CLA_E_INPUT, "%s: header, byte %d: %s", r->path, error.position,
+                        error.text);
+    }
+    if (!json_is_object(r->file->header)) {
+        return cla_fail(CLA_E_INPUT, "%s: the header is no JSON object", r->path);
+    }
+    r->data_bytes = rest - header;
+    // malloc aligns the start, but a header of odd size would misalign the numbers
+    memmove(bytes, bytes + PREFIX_BYTES + header, r->data_bytes);
+    r->data = bytes;
+    return CLA_OK;
+}
+
+static cla_status open_file(cla_st_file *file, const char *path)
+{
+    reader r = { .path = path, .file = file };
+    size_t size;
+    CLA_TRY(cla_file_read(path, &file->bytes, &size));
+    CLA_TRY(read_header(&r, file->bytes, size));
+    return read_tensors(&r);
+}
+
+cla_status cla_st_open(cla_st_file *file, const char *path)
+{
+    *file = (cla_st_file){ 0 };
+    const cla_status status = open_file(file, path);
+    if (status) cla_st_close(file);
+    return status;
+}
+
+void cla_st_close(cla_st_file *file)
+{
+    if (!file) return;
+    json_decref(file->header);
+    free(file->tensors);
+    free(file->bytes);
+    *file = (cla_st_file){ 0 };
+}
+
+const cla_st_tensor *cla_st_find(const cla_st_file *file, const char *name)
+{
+    for (size_t i = 0; i < file->count; i++) {
+        if (strcmp(file->tensors[i].name, name) == 0) return &file->tensors[i];
+    }
+    return NULL;
+}
+
+const char *cla_st_meta(const cla_st_file *file, const char *key)
+{
+    return json_string_value(json_object_get(file->metadata, key));
+}
+
+/* ---- writing ----------------------------------------------------------------- */
+
+static int64_t elements(const cla_st_tensor *t)
+{
+    int64_t n = 1;
+    for (int i = 0; i < t->rank; i++) {
+        n *= t->shape[i];
+    }
+    return n;
+}
+
+static json_t *describe(const cla_st_tensor *t, int64_t begin)
+{
+    const json_int_t end = begin + elements(t) * ELEMENT_BYTES;
+    json_t *shape = json_array();
+    for (int i = 0; i < t->rank; i++) {
+        json_array_append_new(shape, json_integer(t->shape[i]));
+    }
+    return json_pack("{s:s, s:o, s:[I,I]}", "dtype", dtype_names[t->dtype], "shape",
+                     shape, "data_offsets", (json_int_t)begin, end);
+}
+
+/* The header as text, padded with blanks so that the data begins at a multiple of 8. */
+static cla_status format_header(cla_text *text, const cla_st_tensor *tensors,
+                                size_t count, json_t *metadata)
+{
+    json_t *header = json_object();
+    int failed = !header;
+    if (metadata) failed |= json_object_set(header, "__metadata__", metadata);
+    int64_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        failed |=
+            json_object_set_new(header, tensors[i].name, describe(&tensors[i], at));
+        at += elements(&tensors[i]) * ELEMENT_BYTES;
+    }
+    const locale_t before = cla_locale_enter();
+    char *json = failed ? NULL : json_dumps(header, JSON_COMPACT);
+    cla_locale_leave(before);
+    json_decref(header);
+    if (!json) return cla_fail(CLA_E_NOMEM, "safetensors: cannot build the header");
+
+    const int size = (int)((strlen(json) + 7) / 8 * 8);
+    const cla_status status = cla_text_add(text, "%-*s", size, json);
+    free(json);
+    return status;
+}
+
+static cla_status format_file(cla_text *out, const cla_text *header,
+                              const cla_st_tensor *tensors, size_t count)
+{
+    char prefix[PREFIX_BYTES];
+    for (int i = 0; i < PREFIX_BYTES; i++) {
+        prefix[i] = (char)(header->size >> (8 * i) & 0xff);
+    }
+    size_t total = sizeof prefix + header->size;
+    for (size_t i = 0; i < count; i++) {
+        total += (size_t)elements(&tensors[i]) * ELEMENT_BYTES;
+    }
+    CLA_TRY(cla_grow(&out->data, &out->cap, total + 1, 1));
+    CLA_TRY(cla_text_append(out, prefix, sizeof prefix));
+    CLA_TRY(cla_text_append(out, header->data, header->size));
+    for (size_t i = 0; i < count; i++) {
+        const size_t size = (size_t)elements(&tensors[i]) * ELEMENT_BYTES;
+        CLA_TRY(cla_text_append(out, tensors[i].data, size));
+    }
+    return CLA_OK;
+}
+
+cla_status cla_st_save(const char *path, const cla_st_tensor *tensors, size_t count,
+                       json_t *metadata)
+{
+    cla_text header = { 0 }, file = { 0 };
+    cla_status status = format_header(&header, tensors, count, metadata);
+    if (!status) status = format_file(&file, &header, tensors, count);
+    if (!status) status = cla_file_write(path, file.data, file.size);
+    cla_text_free(&header);
+    cla_text_free(&file);
+    return status;
+}

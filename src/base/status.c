@@ -1,0 +1,99 @@
+/* status.c - codes to names, and each thread's error text. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/locale.h"
+
+#ifndef CLA_VERSION
+#define CLA_VERSION "0.1.0"
+#endif
+
+enum { ERROR_BYTES = 4096 };
+
+static _Thread_local char error_text[ERROR_BYTES];
+
+const char *cla_error(void)
+{
+    return error_text;
+}
+
+const char *cla_version(void)
+{
+    return CLA_VERSION;
+}
+
+/* Names come from files and drivers: whatever is in them, the text stays one line. */
+static void keep_one_line(char *text)
+{
+    size_t end = strlen(text);
+    while (end > 0 && (text[end - 1] == '\n' || text[end - 1] == ' ')) {
+        text[--end] = '\0';
+    }
+    for (char *c = text; *c; c++) {
+        if (*c == '\n' || *c == '\t') {
+            *c = ' ';
+        } else if ((unsigned char)*c < ' ' || *c == 0x7f) {
+            *c = '?';
+        }
+    }
+}
+
+static void format_text(char *text, const char *format, va_list args)
+{
+    const locale_t before = cla_locale_enter();
+    vsnprintf(text, ERROR_BYTES, format, args);
+    cla_locale_leave(before);
+}
+
+cla_status cla_fail(cla_status code, const char *format, ...)
+{
+    char text[ERROR_BYTES]; // the arguments may point into error_text
+    va_list args;
+    va_start(args, format);
+    format_text(text, format, args);
+    va_end(args);
+
+    keep_one_line(text);
+    memcpy(error_text, text, sizeof error_text);
+    return code;
+}
+
+cla_status cla_fail_within(cla_status code, const char *format, ...)
+{
+    char text[2 * ERROR_BYTES + 2];
+    va_list args;
+    va_start(args, format);
+    format_text(text, format, args);
+    va_end(args);
+
+    const size_t size = strlen(text);
+    snprintf(text + size, sizeof text - size, ": %s", error_text);
+    text[ERROR_BYTES - 1] = '\0';
+    keep_one_line(text);
+    memcpy(error_text, text, sizeof error_text);
+    return code;
+}
+
+const char *cla_status_name(cla_status code)
+{
+    switch (code) {
+    case CLA_OK:
+        return "ok";
+    case CLA_E_USAGE:
+        return "usage";
+    case CLA_E_INPUT:
+        return "input";
+    case CLA_E_DEVICE:
+        return "device";
+    case CLA_E_NOMEM:
+        return "memory";
+    case CLA_E_IO:
+        return "io";
+    case CLA_E_NUMERIC:
+        return "numeric";
+    case CLA_E_SHAPE:
+        return "shape";
+    }
+    return "unknown";
+}

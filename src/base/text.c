@@ -1,0 +1,138 @@
+/* text.c - a string that grows, and numbers read the same under every locale. */
+#include "base/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/locale.h"
+
+static locale_t c_locale;
+
+static void make_c_locale(void)
+{
+    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+locale_t cla_locale_c(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_c_locale);
+    return c_locale;
+}
+
+locale_t cla_locale_enter(void)
+{
+    return uselocale(cla_locale_c()); // (locale_t)0 asks without changing
+}
+
+void cla_locale_leave(locale_t before)
+{
+    uselocale(before);
+}
+
+cla_status cla_text_append(cla_text *text, const char *bytes, size_t size)
+{
+    if (size >= SIZE_MAX - text->size) {
+        return cla_fail(CLA_E_NOMEM, "out of host memory: %zu bytes asked", size);
+    }
+    CLA_TRY(cla_grow(&text->data, &text->cap, text->size + size + 1, 1));
+    if (size) memcpy(text->data + text->size, bytes, size);
+    text->size += size;
+    text->data[text->size] = '\0';
+    return CLA_OK;
+}
+
+static int measure(const char *format, va_list args)
+{
+    va_list copy;
+    va_copy(copy, args);
+    const int size = vsnprintf(NULL, 0, format, copy);
+    va_end(copy);
+    return size;
+}
+
+static cla_status add(cla_text *text, const char *format, va_list args)
+{
+    const int size = measure(format, args);
+    if (size < 0) return cla_fail(CLA_E_USAGE, "text: cannot format '%s'", format);
+    CLA_TRY(cla_grow(&text->data, &text->cap, text->size + (size_t)size + 1, 1));
+    vsnprintf(text->data + text->size, (size_t)size + 1, format, args);
+    text->size += (size_t)size;
+    return CLA_OK;
+}
+
+cla_status cla_text_add(cla_text *text, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const locale_t before = cla_locale_enter();
+    const cla_status status = add(text, format, args);
+    cla_locale_leave(before);
+    va_end(args);
+    return status;
+}
+
+void cla_text_free(cla_text *text)
+{
+    if (!text) return;
+    free(text->data);
+    *text = (cla_text){ 0 };
+}
+
+bool cla_parse_int(const char *text, int64_t *value)
+{
+    // strtoll would skip leading blanks
+    if (!text || !*text || text[strspn(text, "+-0123456789")]) return false;
+    char *end;
+    errno = 0;
+    const long long number = strtoll(text, &end, 10);
+    if (*end || end == text || errno) return false;
+    *value = number;
+    return true;
+}
+
+bool cla_parse_double(const char *text, double *value)
+{
+    // strtod would take blanks, hexadecimal, "inf" and "nan"
+    if (!text || !*text || text[strspn(text, "+-.0123456789eE")]) return false;
+    char *end;
+    const locale_t c = cla_locale_c();
+    if (!c) return false;
+    const double number = strtod_l(text, &end, c);
+    if (*end || end == text || !isfinite(number)) return false;
+    *value = number;
+    return true;
+}
+
+/* tolower of the "C" locale: a Turkish one would not pair I and i. */
+static int lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : (unsigned char)c;
+}
+
+static bool starts_nocase(const char *text, const char *start)
+{
+    while (*start && lower(*text) == lower(*start)) {
+        text++;
+        start++;
+    }
+    return !*start;
+}
+
+bool cla_equals_nocase(const char *a, const char *b)
+{
+    return strlen(a) == strlen(b) && starts_nocase(a, b);
+}
+
+bool cla_contains_nocase(const char *text, const char *part)
+{
+    if (!*part) return true;
+    for (; *text; text++) {
+        if (starts_nocase(text, part)) return true;
+    }
+    return false;
+}

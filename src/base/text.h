@@ -1,0 +1,21 @@
+/* text.h - a string that grows, and numbers read the same under every locale. */
+#pragma once
+
+#include "base/base.h"
+
+typedef struct cla_text {
+    char *data; // NUL-terminated once something was added, else NULL
+    size_t size, cap;
+} cla_text;
+
+cla_status cla_text_add(cla_text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+cla_status cla_text_append(cla_text *text, const char *bytes, size_t size);
+void cla_text_free(cla_text *text);
+
+/* Whole of text as a number; false when it is none, or out of range. */
+bool cla_parse_int(const char *text, int64_t *value);
+bool cla_parse_double(const char *text, double *value);
+
+bool cla_equals_nocase(const char *a, const char *b);
+bool cla_contains_nocase(const char *text, const char *part);

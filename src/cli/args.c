@@ -1,0 +1,217 @@
+/* args.c - options by argp, with one line for what is wrong and the likely right
+ * word. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* ---- the likely word --------------------------------------------------------- */
+
+enum { WORD_BYTES = 32 };
+
+static size_t min3(size_t a, size_t b, size_t c)
+{
+    const size_t least = a < b ? a : b;
+    return least < c ? least : c;
+}
+
+/* Letters to insert, drop or change (Levenshtein 1965); words are cut at WORD_BYTES. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[WORD_BYTES + 1];
+    const size_t size = strnlen(b, WORD_BYTES);
+    for (size_t j = 0; j <= size; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 0; i < WORD_BYTES && a[i]; i++) {
+        size_t corner = row[0];
+        row[0] = i + 1;
+        for (size_t j = 1; j <= size; j++) {
+            const size_t above = row[j];
+            row[j] = min3(above + 1, row[j - 1] + 1, corner + (a[i] != b[j - 1]));
+            corner = above;
+        }
+    }
+    return row[size];
+}
+
+const char *cli_nearest(const char *word, const char *const *words)
+{
+    const char *best = NULL;
+    size_t least = 1 + strlen(word) / 3; // more than that is another word
+    for (; *words; words++) {
+        const size_t slips = distance(word, *words);
+        if (slips <= least && (slips < least || !best)) {
+            least = slips;
+            best = *words;
+        }
+    }
+    return best;
+}
+
+/* ---- options shared by commands ---------------------------------------------- */
+
+static const struct argp_option common_options[] = {
+    { "device", 'd', "DEVICE", 0,
+      "index, P:D, cpu, gpu, accelerator, amd, intel, nvidia, pocl, uuid:..., or part "
+      "of "
+      "its name; !x excludes; a comma list is an order of preference (default: "
+      "$CLATTN_DEVICE, or the first that `clattn devices' lists)",
+      0 },
+    { "json", 'j', NULL, 0, "one JSON object a line", 0 },
+    { 0 },
+};
+
+// NOLINTNEXTLINE(readability-non-const-parameter): the type is argp\'s
+static error_t parse_common(int key, char *value, struct argp_state *state)
+{
+    cli_common *common = state->input;
+    switch (key) {
+    case 'd':
+        if (!*value) {
+            cla_fail(CLA_E_USAGE, "--device is empty");
+            return EINVAL;
+        }
+        common->device = value;
+        return 0;
+    case 'j':
+        common->json = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp cli_common_argp = { .options = common_options,
+                                      .parser = parse_common };
+
+/* ---- parsing ----------------------------------------------------------------- */
+
+enum { MAX_OPTIONS = 32, KEY_USAGE = 0x100 };
+
+/* argp's own help is silent when argp leaves the errors to us. */
+static const struct argp_option help_options[] = {
+    { "help", '?', NULL, 0, "give this help list", -1 },
+    { "usage", KEY_USAGE, NULL, 0, "give a short usage message", -1 },
+    { "version", 'V', NULL, 0, "print program version", -1 },
+    { 0 },
+};
+
+/* What the parser of a command is wrapped in. */
+typedef struct outer_input {
+    const struct argp *outer;
+    void *input;       // of the command's own parser
+    const char *wrong; // the word that was not taken
+} outer_input;
+
+static void answer(const struct argp *argp, unsigned flags, char *name)
+{
+    argp_help(argp, stdout, flags, name);
+    exit(cli_finish(CLI_OK));
+}
+
+// NOLINTNEXTLINE(readability-non-const-parameter): the type is argp\'s
+static error_t parse_outer(int key, char *value, struct argp_state *state)
+{
+    outer_input *o = state->input;
+    (void)value;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = o->input;
+        return 0;
+    case '?':
+        answer(o->outer, ARGP_HELP_STD_HELP & ~(unsigned)ARGP_HELP_EXIT_OK,
+               state->argv[0]);
+        return 0;
+    case KEY_USAGE:
+        answer(o->outer, ARGP_HELP_USAGE, state->argv[0]);
+        return 0;
+    case 'V':
+        printf("clattn %s\n", cla_version());
+        exit(cli_finish(CLI_OK));
+    case ARGP_KEY_ERROR: {
+        // a word too many was put back, an option was not
+        const char *next = state->next < state->argc ? state->argv[state->next] : NULL;
+        const char *last = state->argv[state->next - 1];
+        o->wrong = last[0] == '-' || !next ? last : next;
+        return 0;
+    }
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* The options with long names of argp, its children and their children. */
+static size_t collect(const struct argp *argp, const struct argp_option **found)
+{
+    const struct argp *groups[8] = { argp };
+    size_t count = 0, group_count = 1;
+    for (size_t i = 0; i < group_count; i++) {
+        const struct argp_child *c = groups[i]->children;
+        for (; c && c->argp && group_count < 8; c++) {
+            groups[group_count++] = c->argp;
+        }
+        const struct argp_option *o = groups[i]->options;
+        for (; o && (o->name || o->key) && count < MAX_OPTIONS; o++) {
+            if (o->name) {
+                found[count++] = o;
+            }
+        }
+    }
+    return count;
+}
+
+/* Says what is the matter with a word that getopt did not take; command ends in a
+ * blank, or is empty. */
+static cla_status refuse_option(const struct argp *argp, const char *command,
+                                const char *word)
+{
+    const struct argp_option *options[MAX_OPTIONS];
+    const size_t count = collect(argp, options);
+    const char *names[MAX_OPTIONS + 1] = { NULL };
+    char name[WORD_BYTES];
+    snprintf(name, sizeof name, "%s", word + strspn(word, "-"));
+    name[strcspn(name, "=")] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        names[i] = options[i]->name;
+        const bool is_short = word[1] == options[i]->key && !word[2];
+        if (strcmp(name, names[i]) != 0 && !is_short) {
+            continue;
+        }
+        return cla_fail(CLA_E_USAGE, "option '%s' %s (see clattn %s--help)", word,
+                        options[i]->arg ? "needs a value" : "takes no value", command);
+    }
+    const char *near = cli_nearest(name, names);
+    return cla_fail(CLA_E_USAGE, "unknown option '%s'%s%s%s (see clattn %s--help)",
+                    word, near ? "; did you mean '--" : "", near ? near : "",
+                    near ? "'?" : "", command);
+}
+
+cla_status cli_parse(const struct argp *argp, int argc, char **argv, void *input)
+{
+    const struct argp_child children[] = { { argp, 0, NULL, 0 }, { 0 } };
+    const struct argp outer = { .options = help_options,
+                                .parser = parse_outer,
+                                .children = children };
+    const char *space = strchr(argv[0], ' ');
+    char command[WORD_BYTES] = "";
+    if (space) {
+        snprintf(command, sizeof command, "%s ", space + 1);
+    }
+    outer_input o = { .outer = &outer, .input = input };
+    cla_fail(CLA_OK, "%s", ""); // a text after the call is the command's own
+    const error_t error =
+        argp_parse(&outer, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP, NULL, &o);
+    if (!error) {
+        return CLA_OK;
+    }
+    if (*cla_error()) {
+        return error == ENOMEM ? CLA_E_NOMEM : CLA_E_USAGE;
+    }
+    if (o.wrong && o.wrong[0] == '-' && o.wrong[1]) {
+        return refuse_option(&outer, command, o.wrong);
+    }
+    return cla_fail(CLA_E_USAGE, "unexpected '%s' (see clattn %s--help)",
+                    o.wrong ? o.wrong : "", command);
+}

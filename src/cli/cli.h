@@ -1,0 +1,57 @@
+/* cli.h - what the subcommands share: options, messages, output, exit codes. */
+#pragma once
+
+#include <argp.h>
+#include <jansson.h>
+
+#include "base/base.h"
+
+/* Exit codes are those of cla_status; beside them: */
+enum { CLI_OK = 0, CLI_CHECK_FAILED = 1 };
+
+/* One verb. run gets its own words only: argv[0] is "clattn verb". */
+typedef struct cli_command {
+    const char *name, *summary;
+    int (*run)(int argc, char **argv);
+} cli_command;
+
+int cli_bench(int argc, char **argv);
+int cli_compare(int argc, char **argv);
+int cli_devices(int argc, char **argv);
+int cli_eval(int argc, char **argv);
+int cli_inspect(int argc, char **argv);
+int cli_plot(int argc, char **argv);
+int cli_tag(int argc, char **argv);
+int cli_train(int argc, char **argv);
+int cli_verify(int argc, char **argv);
+int cli_tune(int argc, char **argv);
+
+/* Reads argv as argp says; --help and --version are answered on the way, and end the
+ * program. argp's parser reports bad values with cla_fail and EINVAL.
+ * Errors: CLA_E_USAGE (naming the option, and the nearest known one). */
+cla_status cli_parse(const struct argp *argp, int argc, char **argv, void *input);
+
+/* --device and --json, for the children of an argp; input is a cli_common. */
+typedef struct cli_common {
+    const char *device; // NULL: not given
+    bool json;
+} cli_common;
+extern const struct argp cli_common_argp;
+
+/* The one of words (NULL-terminated) that word is likely to be a slip of, or NULL. */
+const char *cli_nearest(const char *word, const char *const *words);
+
+/* Says "clattn: " and cla_error() on stderr; gives the exit code. */
+int cli_fail(cla_status status);
+/* The same where tensors come out of files: then shapes that do not fit are bad
+ * data. */
+int cli_fail_data(cla_status status);
+
+/* Output that did not arrive, on a full disk for example, is a failure: gives code, or
+ * says so and gives that one. */
+int cli_finish(int code);
+
+/* Prints object (taken) as one line. Errors: CLA_E_NOMEM. */
+cla_status cli_print_json(json_t *object);
+/* A string for it, with '?' in place of bytes that are not UTF-8. */
+json_t *cli_json_text(const char *text);

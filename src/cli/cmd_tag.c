@@ -1,0 +1,215 @@
+/* cmd_tag.c - clattn tag: standard input to standard output with a trained tagger. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clattn/runtime.h"
+#include "cli/cli.h"
+#include "train/tagging.h"
+
+typedef struct arguments {
+    cli_common common;
+    const char *model;
+    bool unbuffered;
+    int batch;
+} arguments;
+
+static const struct argp_option options[] = {
+    { "model", 'm', "DIR", 0, "folder of a tagger's training run", 0 },
+    { "unbuffered", 'u', NULL, 0, "answer each sentence at once", 0 },
+    { "batch-lines", 'b', "N", 0, "sentences tagged together (256)", 0 },
+    { 0 },
+};
+
+// NOLINTNEXTLINE(readability-non-const-parameter): the type is argp's
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    arguments *a = state->input;
+    int64_t number = 0;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->common;
+        return 0;
+    case 'm':
+        a->model = value;
+        return 0;
+    case 'u':
+        a->unbuffered = true;
+        return 0;
+    case 'b':
+        if (!cla_parse_int(value, &number) || number < 1 || number > 1 << 20) {
+            cla_fail(CLA_E_USAGE, "--batch-lines is '%s', must be 1 to %d", value,
+                     1 << 20);
+            return EINVAL;
+        }
+        a->batch = (int)number;
+        return 0;
+    case ARGP_KEY_END:
+        if (!a->model) {
+            cla_fail(CLA_E_USAGE, "tag needs --model DIR (see clattn tag --help)");
+            return EINVAL;
+        }
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* Standard input while it is read. */
+typedef struct stream {
+    tagging *tagger;
+    cla_text pending; // sentences not yet tagged
+    int sentences, limit;
+    int lines, pending_from; // lines read; lines before the pending text
+    int form;                // 0 not known yet, 1 CoNLL-U, 2 plain words
+} stream;
+
+static cla_status write_tagged(stream *s, tagging_split *split,
+                               const int32_t *predicted)
+{
+    cla_text out = { 0 };
+    cla_status status = CLA_OK;
+    const char **tags = NULL;
+    status = cla_alloc(&tags, (size_t)split->tokens + 1, sizeof *tags);
+    for (int64_t i = 0; i < split->tokens && !status; i++) {
+        tags[i] = s->tagger->tags.tokens[predicted[i]];
+    }
+    for (size_t i = 0; i < split->file.sentence_count && !status; i++) {
+        status = cla_conllu_write(&split->file, i,
+                                  tags + split->file.sentences[i].first, &out);
+    }
+    if (!status && out.size &&
+        (fwrite(out.data, 1, out.size, stdout) != out.size || fflush(stdout))) {
+        status = cla_fail(CLA_E_IO, "standard output: %s", strerror(errno));
+    }
+    free(tags);
+    cla_text_free(&out);
+    return status;
+}
+
+static cla_status tag_file(stream *s, cla_conllu *file)
+{
+    tagging_split split = { 0 };
+    int32_t *predicted = NULL;
+    cla_status status = tagging_split_build(s->tagger, &split, file);
+    status = status
+                 ? status
+                 : cla_alloc(&predicted, (size_t)split.tokens + 1, sizeof *predicted);
+    status = status ? status : tagging_predict(s->tagger, &split, predicted);
+    status = status ? status : write_tagged(s, &split, predicted);
+    free(predicted);
+    tagging_split_free(&split);
+    return status;
+}
+
+/* Tags what was read since the last time. */
+static cla_status flush(stream *s)
+{
+    cla_conllu file = { 0 };
+    cla_text text = s->pending;
+    const int from = s->pending_from;
+    s->pending = (cla_text){ 0 };
+    s->pending_from = s->lines;
+    if (!s->sentences) {
+        cla_text_free(&text);
+        return CLA_OK;
+    }
+    s->sentences = 0;
+    CLA_TRY(s->form == 1
+                ? cla_conllu_parse(&file, "standard input", from, text.data, text.size)
+                : cla_conllu_from_lines(&file, "standard input", text.data, text.size));
+    return tag_file(s, &file);
+}
+
+static int count_tabs(const char *line)
+{
+    int tabs = 0;
+    for (; *line; line++) {
+        tabs += *line == '\t';
+    }
+    return tabs;
+}
+
+static bool blank(const char *line)
+{
+    return line[strspn(line, " \t\r\n")] == 0;
+}
+
+static cla_status take_line(stream *s, const char *line, size_t size, bool *row_open)
+{
+    s->lines++;
+    if (!s->form && !blank(line) && line[0] != '#') {
+        s->form = count_tabs(line) >= 2 ? 1 : 2;
+    }
+    CLA_TRY(cla_text_append(&s->pending, line, size));
+    if (s->form == 1) {
+        s->sentences += *row_open && blank(line);
+        *row_open = !blank(line);
+    } else if (s->form == 2) { // comments may stand before the form is known
+        s->sentences += !blank(line);
+    }
+    return s->sentences >= s->limit && !(s->form == 1 && *row_open) ? flush(s) : CLA_OK;
+}
+
+static cla_status read_all(stream *s)
+{
+    char *line = NULL;
+    size_t cap = 0;
+    ssize_t size = 0;
+    bool row_open = false;
+    cla_status status = CLA_OK;
+    while (!status && (size = getline(&line, &cap, stdin)) > 0) {
+        if (memchr(line, 0, (size_t)size)) {
+            status = cla_fail(CLA_E_INPUT, "standard input:%d: holds a NUL byte",
+                              s->lines + 1);
+            break;
+        }
+        status = take_line(s, line, (size_t)size, &row_open);
+    }
+    free(line);
+    s->sentences += row_open;
+    return status ? status : flush(s);
+}
+
+static cla_status tag(const arguments *a)
+{
+    cla_runtime *rt = NULL;
+    cla_task *task = NULL;
+    cla_status status = cla_runtime_new(&rt, a->common.device);
+    status = status ? status : cla_task_load(&task, rt, a->model);
+    if (!status && task->kind != &tagging_kind) {
+        status = cla_fail(CLA_E_USAGE, "%s holds a %s, tag needs a tagger", a->model,
+                          task->kind->name);
+    }
+    if (!status) {
+        const bool at_once = a->unbuffered || isatty(STDIN_FILENO);
+        stream s = { .tagger = (tagging *)task, .limit = at_once ? 1 : a->batch };
+        status = read_all(&s);
+        cla_text_free(&s.pending);
+    }
+    cla_task_close(&task);
+    cla_runtime_free(&rt);
+    return status;
+}
+
+int cli_tag(int argc, char **argv)
+{
+    static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 },
+                                                  { 0 } };
+    static const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .doc =
+            "Tags sentences from standard input: CoNLL-U, or words with blanks between "
+            "them, a sentence a line. Writes CoNLL-U with column 4 filled; every other "
+            "column stays.\v"
+            "  clattn tag --model runs/t < in.conllu > out.conllu\n"
+            "  echo 'il ne vient pas' | clattn tag --model runs/t",
+        .children = children,
+    };
+    arguments a = { .batch = 256 };
+    cla_status status = cli_parse(&argp, argc, argv, &a);
+    status = status ? status : tag(&a);
+    return status ? cli_fail_data(status) : CLI_OK;
+}

@@ -1,0 +1,112 @@
+/* golden_layers.c - golden cases of the operators around the attention. */
+#include "cli/golden.h"
+
+cla_status golden_embedding(golden *g)
+{
+    cla_tensor *ids = NULL, *table = NULL, *y = NULL;
+    float scale = 0;
+    CLA_TRY(golden_float(g, "scale", &scale));
+    CLA_TRY(golden_tensor(g, "ids", &ids));
+    CLA_TRY(golden_tensor(g, "table", &table));
+    CLA_TRY(cla_embedding(golden_tape(g), &y, table, ids, scale));
+    return golden_output(g, "y", y);
+}
+
+cla_status golden_layer_norm(golden *g)
+{
+    cla_tensor *x = NULL, *gamma = NULL, *beta = NULL, *y = NULL;
+    float eps = 0;
+    CLA_TRY(golden_float(g, "eps", &eps));
+    CLA_TRY(golden_tensor(g, "x", &x));
+    CLA_TRY(golden_tensor(g, "gamma", &gamma));
+    CLA_TRY(golden_tensor(g, "beta", &beta));
+    CLA_TRY(cla_layer_norm(golden_tape(g), &y, x, gamma, beta, eps));
+    return golden_output(g, "y", y);
+}
+
+cla_status golden_cross_entropy(golden *g)
+{
+    cla_tensor *logits = NULL, *targets = NULL, *loss = NULL;
+    float smoothing = 0;
+    CLA_TRY(golden_float(g, "smoothing", &smoothing));
+    CLA_TRY(golden_tensor(g, "logits", &logits));
+    CLA_TRY(golden_tensor(g, "targets", &targets));
+    CLA_TRY(cla_cross_entropy(golden_tape(g), &loss, logits, targets, smoothing));
+    return golden_output(g, "loss", loss);
+}
+
+/* Files have words side by side, [words,length,channels]. */
+cla_status golden_char_cnn(golden *g)
+{
+    cla_tensor *x = NULL, *flat = NULL, *w = NULL, *b = NULL, *len = NULL, *y = NULL;
+    cla_ragged *rows = NULL;
+    CLA_TRY(golden_tensor(g, "x", &x));
+    CLA_TRY(golden_tensor(g, "w", &w));
+    CLA_TRY(golden_tensor(g, "b", &b));
+    CLA_TRY(golden_tensor(g, "len", &len));
+    const int64_t words = cla_tensor_dim(x, 0), length = cla_tensor_dim(x, 1);
+    const int64_t shape[2] = { words * length, cla_tensor_dim(x, 2) };
+    CLA_TRY(golden_even_rows(g, words, length, &rows));
+    CLA_TRY(cla_tensor_reshape(golden_tape(g), &flat, x, 2, shape));
+    CLA_TRY(cla_char_cnn(golden_tape(g), &y, flat, w, b, rows, len));
+    return golden_output(g, "y", y);
+}
+
+/* ---- optimisers ----------------------------------------------------------------- */
+
+/* Row step of g as a tensor as long as a row. */
+static cla_status gradient_of(golden *g, cla_tensor **row, cla_tensor *gradients,
+                              int32_t step)
+{
+    const int64_t one = 1, n = cla_tensor_dim(gradients, 1);
+    cla_tape *tape = golden_tape(g);
+    cla_tensor *which = NULL, *wide = NULL;
+    CLA_TRY(cla_tape_tensor(tape, &which, CLA_I32, 1, &one));
+    CLA_TRY(cla_tensor_upload(which, &step));
+    CLA_TRY(cla_embedding(tape, &wide, gradients, which, 1));
+    return cla_tensor_reshape(tape, row, wide, 1, &n);
+}
+
+/* Running means that start at 0. */
+static cla_status moment(golden *g, cla_tensor **t, const cla_tensor *p)
+{
+    const int64_t n = cla_tensor_size(p);
+    CLA_TRY(cla_tape_tensor(golden_tape(g), t, CLA_F32, 1, &n));
+    return cla_tensor_fill(*t, 0);
+}
+
+cla_status golden_adam(golden *g)
+{
+    cla_tensor *p = NULL, *gradients = NULL, *m = NULL, *v = NULL, *row = NULL;
+    cla_adam_options o = { 0 };
+    CLA_TRY(golden_float(g, "lr", &o.lr));
+    CLA_TRY(golden_float(g, "beta1", &o.beta1));
+    CLA_TRY(golden_float(g, "beta2", &o.beta2));
+    CLA_TRY(golden_float(g, "eps", &o.eps));
+    CLA_TRY(golden_tensor(g, "p", &p));
+    CLA_TRY(golden_tensor(g, "g", &gradients));
+    CLA_TRY(moment(g, &m, p));
+    CLA_TRY(moment(g, &v, p));
+    for (int32_t step = 0; step < cla_tensor_dim(gradients, 0); step++) {
+        CLA_TRY(gradient_of(g, &row, gradients, step));
+        CLA_TRY(cla_adam(golden_runtime(g), p, m, v, row, step + 1, &o));
+    }
+    return golden_output(g, "p", p);
+}
+
+cla_status golden_rmsprop(golden *g)
+{
+    cla_tensor *p = NULL, *gradients = NULL, *a = NULL, *row = NULL;
+    float lr = 0, rho = 0, eps = 0;
+    CLA_TRY(golden_float(g, "lr", &lr));
+    CLA_TRY(golden_float(g, "rho", &rho));
+    CLA_TRY(golden_float(g, "eps", &eps));
+    CLA_TRY(golden_tensor(g, "p", &p));
+    CLA_TRY(golden_tensor(g, "g", &gradients));
+    CLA_TRY(moment(g, &a, p));
+    for (int32_t step = 0; step < cla_tensor_dim(gradients, 0); step++) {
+        CLA_TRY(gradient_of(g, &row, gradients, step));
+        CLA_TRY(cla_rmsprop(golden_runtime(g), p, a, row, lr, rho, eps));
+    }
+    return golden_output(g, "p", p);
+}

@@ -1,0 +1,127 @@
+/* golden_ops.c - the operators that golden files can name, a row each. */
+#include <string.h>
+
+#include "cli/golden.h"
+
+/* In the order of cla_activation. */
+static const char *const activations[] = { "none", "relu", "tanh", NULL };
+
+static cla_status run_masked_softmax(golden *g)
+{
+    cla_tensor *x = NULL, *q_len = NULL, *k_len = NULL, *y = NULL;
+    bool causal = false;
+    CLA_TRY(golden_bool(g, "causal", &causal));
+    CLA_TRY(golden_tensor(g, "x", &x));
+    CLA_TRY(golden_tensor(g, "q_len", &q_len));
+    CLA_TRY(golden_tensor(g, "k_len", &k_len));
+    CLA_TRY(cla_masked_softmax(golden_tape(g), &y, x, q_len, k_len, causal));
+    return golden_output(g, "y", y);
+}
+
+static cla_status run_linear(golden *g)
+{
+    cla_tensor *x = NULL, *w = NULL, *b = NULL, *y = NULL;
+    int activation = CLA_NONE;
+    CLA_TRY(golden_choice(g, "activation", activations, &activation));
+    CLA_TRY(golden_tensor(g, "x", &x));
+    CLA_TRY(golden_tensor(g, "w", &w));
+    CLA_TRY(golden_tensor(g, "b", &b));
+    CLA_TRY(cla_linear(golden_tape(g), &y, x, w, b, (cla_activation)activation, NULL));
+    return golden_output(g, "y", y);
+}
+
+static cla_status run_attention(golden *g)
+{
+    cla_tensor *q = NULL, *k = NULL, *v = NULL, *o = NULL;
+    cla_ragged *q_rows = NULL, *k_rows = NULL;
+    cla_attention_options options = { 0 };
+    CLA_TRY(golden_bool(g, "causal", &options.causal));
+    CLA_TRY(golden_tensor(g, "q", &q));
+    CLA_TRY(golden_tensor(g, "k", &k));
+    CLA_TRY(golden_tensor(g, "v", &v));
+    CLA_TRY(golden_rows(g, "q_offsets", &q_rows));
+    CLA_TRY(golden_rows(g, "k_offsets", &k_rows));
+    CLA_TRY(cla_attention(golden_tape(g), &o, q, k, v, q_rows, k_rows, &options));
+    return golden_output(g, "o", o);
+}
+
+static cla_status band_inputs(golden *g, cla_tensor **q, cla_tensor **k, cla_tensor **v,
+                              cla_ragged **rows)
+{
+    CLA_TRY(golden_tensor(g, "q", q));
+    CLA_TRY(golden_tensor(g, "k", k));
+    CLA_TRY(golden_tensor(g, "v", v));
+    return golden_rows(g, "offsets", rows);
+}
+
+static cla_status run_band_attention(golden *g)
+{
+    cla_tensor *q = NULL, *k = NULL, *v = NULL, *o = NULL;
+    cla_ragged *rows = NULL;
+    cla_attention_options options = { 0 };
+    int window = 0;
+    CLA_TRY(golden_int(g, "window", &window));
+    CLA_TRY(golden_bool(g, "causal", &options.causal));
+    CLA_TRY(band_inputs(g, &q, &k, &v, &rows));
+    CLA_TRY(cla_band_attention(golden_tape(g), &o, q, k, v, rows, window, &options));
+    return golden_output(g, "o", o);
+}
+
+static cla_status run_band_attention_2d(golden *g)
+{
+    static const char *const edges[] = { "truncate", "wrap", "author", NULL };
+    cla_tensor *q = NULL, *k = NULL, *v = NULL, *o = NULL;
+    cla_ragged *rows = NULL;
+    cla_attention_options options = { 0 };
+    int window = 0, area = 0, edge = 0;
+    CLA_TRY(golden_int(g, "window", &window));
+    CLA_TRY(golden_int(g, "heads", &area));
+    CLA_TRY(golden_bool(g, "causal", &options.causal));
+    CLA_TRY(golden_choice(g, "edge", edges, &edge));
+    CLA_TRY(band_inputs(g, &q, &k, &v, &rows));
+    CLA_TRY(cla_band_attention_2d(golden_tape(g), &o, q, k, v, rows, window, area,
+                                  (cla_edge)edge, &options));
+    return golden_output(g, "o", o);
+}
+
+static cla_status run_conv_attention_2d(golden *g)
+{
+    cla_tensor *q = NULL, *k = NULL, *v = NULL, *w = NULL, *b = NULL, *o = NULL;
+    cla_ragged *rows = NULL;
+    int activation = CLA_NONE;
+    CLA_TRY(golden_choice(g, "activation", activations, &activation));
+    CLA_TRY(band_inputs(g, &q, &k, &v, &rows));
+    CLA_TRY(golden_tensor(g, "w", &w));
+    CLA_TRY(golden_tensor(g, "b", &b));
+    CLA_TRY(cla_conv_attention_2d(golden_tape(g), &o, q, k, v, w, b, rows,
+                                  (cla_activation)activation, CLA_CONV_DIRECT, NULL));
+    return golden_output(g, "o", o);
+}
+
+static const golden_op ops[] = {
+    { "attention", { "causal" }, run_attention },
+    { "band_attention", { "window", "causal" }, run_band_attention },
+    { "band_attention_2d",
+      { "window", "heads", "causal", "edge" },
+      run_band_attention_2d },
+    { "adam", { "lr", "beta1", "beta2", "eps" }, golden_adam },
+    { "char_cnn", { NULL }, golden_char_cnn },
+    { "conv_attention_2d", { "activation" }, run_conv_attention_2d },
+    { "conv_attention_1d", { "activation" }, golden_conv_attention_1d },
+    { "cross_entropy", { "smoothing" }, golden_cross_entropy },
+    { "embedding", { "scale" }, golden_embedding },
+    { "layer_norm", { "eps" }, golden_layer_norm },
+    { "linear", { "activation" }, run_linear },
+    { "masked_softmax", { "causal" }, run_masked_softmax },
+    { "rmsprop", { "lr", "rho", "eps" }, golden_rmsprop },
+};
+
+const golden_op *golden_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        if (strcmp(name, ops[i].name) == 0) {
+            return &ops[i];
+        }
+    }
+    return NULL;
+}

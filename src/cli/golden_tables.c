@@ -1,0 +1,20 @@
+/* golden_tables.c - golden cases of attention with learned tables. */
+#include "cli/golden.h"
+
+cla_status golden_conv_attention_1d(golden *g)
+{
+    static const char *const activations[] = { "none", "relu", "tanh", NULL };
+    cla_tensor *q = NULL, *k = NULL, *v = NULL, *w = NULL, *b = NULL, *o = NULL;
+    cla_ragged *rows = NULL;
+    int activation = CLA_NONE;
+    CLA_TRY(golden_choice(g, "activation", activations, &activation));
+    CLA_TRY(golden_tensor(g, "q", &q));
+    CLA_TRY(golden_tensor(g, "k", &k));
+    CLA_TRY(golden_tensor(g, "v", &v));
+    CLA_TRY(golden_tensor(g, "w", &w));
+    CLA_TRY(golden_tensor(g, "b", &b));
+    CLA_TRY(golden_rows(g, "offsets", &rows));
+    CLA_TRY(cla_conv_attention_1d(golden_tape(g), &o, q, k, v, w, b, rows,
+                                  (cla_activation)activation, NULL));
+    return golden_output(g, "o", o);
+}

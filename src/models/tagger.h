@@ -1,0 +1,60 @@
+/* tagger.h - the self-attention tagger: word ids and letters in, tag scores out. */
+#pragma once
+
+#include "base/config.h"
+#include "nn/attn.h"
+#include "nn/char_encoder.h"
+
+typedef enum tagger_positions {
+    TAGGER_POSITIONS_NONE,
+    TAGGER_POSITIONS_ADD,    // a learned table added to the word embeddings
+    TAGGER_POSITIONS_CONCAT, // ... beside them
+} tagger_positions;
+
+enum { TAGGER_LAYERS = 16 };
+
+typedef struct tagger_config {
+    int words, chars, tags; // sizes of the vocabularies, set by the task
+    int length;             // t: longest sequence of tables tied to positions
+    int word_dim, char_dim, char_length, char_layers, position_dim;
+    int layers, heads;
+    int positions; // tagger_positions
+    int attention; // 0 softmax, 1 conv2d
+    int activation;
+    bool temperature;
+    double dropout;
+} tagger_config;
+
+/* A packed batch as ids. */
+typedef struct tagger_batch {
+    int64_t tokens;          // N
+    int64_t spellings;       // U: distinct words
+    const int32_t *word;     // [N]
+    const int32_t *position; // [N] place in the sentence
+    const int32_t *spelling; // [N] row of letters
+    const int32_t *letters;  // [U*char_length]
+    const int32_t *tag;      // [N], -1 = not counted; NULL without loss
+    const cla_ragged *rows;
+} tagger_batch;
+
+typedef struct tagger {
+    tagger_config config;
+    int width; // D
+    char_encoder encoder;
+    cla_tensor *word_table, *position_table; // position_table may be NULL
+    attn_layer layer[TAGGER_LAYERS];
+    cla_tensor *out, *out_bias; // [2D,tags], [tags]
+} tagger;
+
+/* Reads the settings (defaults: the paper's) and adds the parameters.
+ * Errors: CLA_E_INPUT, CLA_E_NOMEM. */
+cla_status tagger_configure(tagger_config *config, cla_config *settings);
+cla_status tagger_init(tagger *model, const tagger_config *config, cla_params *params);
+
+/* logits [N,tags]; map (may be NULL) is an array of one map for each layer. */
+cla_status tagger_logits(tagger *model, cla_tape *tape, cla_tensor **logits,
+                         const tagger_batch *batch, cla_tensor **map);
+
+/* Mean cross entropy over counted tokens, [1]. */
+cla_status tagger_loss(tagger *model, cla_tape *tape, cla_tensor **loss,
+                       const tagger_batch *batch);

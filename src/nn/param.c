@@ -1,0 +1,181 @@
+/* param.c - named parameters: one block of values, one of gradients. */
+#include "nn/param.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/rng.h"
+
+cla_status cla_param_add(cla_params *params, cla_tensor **home, cla_init init, int rank,
+                         const int64_t *shape, const char *name, ...)
+{
+    CLA_TRY(
+        cla_grow(&params->list, &params->cap, params->count + 1, sizeof *params->list));
+    cla_param *p = &params->list[params->count++];
+    *p = (cla_param){
+        .rank = rank, .shape = { 1, 1, 1, 1 }, .init = init, .home = home
+    };
+    memcpy(p->shape, shape, (size_t)rank * sizeof *shape);
+    va_list args;
+    va_start(args, name);
+    vsnprintf(p->name, sizeof p->name, name, args);
+    va_end(args);
+    *home = NULL;
+    return CLA_OK;
+}
+
+static int64_t size_of(const cla_param *p)
+{
+    return p->shape[0] * p->shape[1] * p->shape[2] * p->shape[3];
+}
+
+/* Normal numbers redrawn beyond two deviations, each from streams of its own. */
+static void truncated_normal(float *x, int64_t n, float scale, uint32_t seed,
+                             uint32_t stream)
+{
+    enum { TRIES = 12 }; // a miss has probability 0.0455: all fail once in 10^16
+    float *again = malloc((size_t)n * sizeof *again);
+    if (!again) { // plain normal numbers serve; the caller's own buffer is what counts
+        cla_random_normal(x, n, scale, seed, stream);
+        return;
+    }
+    cla_random_normal(x, n, 1, seed, stream);
+    for (uint32_t attempt = 1; attempt < TRIES; attempt++) {
+        cla_random_normal(again, n, 1, seed, stream + attempt * 0x9E3779B9u);
+        for (int64_t i = 0; i < n; i++) {
+            x[i] = fabsf(x[i]) > 2 ? again[i] : x[i];
+        }
+    }
+    for (int64_t i = 0; i < n; i++) {
+        x[i] *= scale;
+    }
+    free(again);
+}
+
+static void draw(float *x, const cla_param *p, uint32_t seed)
+{
+    const int64_t n = size_of(p);
+    const uint32_t stream = (uint32_t)XXH32(p->name, strlen(p->name), 0);
+    const double fans = (double)(p->init.fan_in + p->init.fan_out);
+    const float scale = (float)p->init.scale;
+    switch (p->init.kind) {
+    case CLA_INIT_ZEROS:
+    case CLA_INIT_ONES:
+        for (int64_t i = 0; i < n; i++) {
+            x[i] = p->init.kind == CLA_INIT_ONES ? 1 : 0;
+        }
+        break;
+    case CLA_INIT_UNIFORM:
+        cla_random_uniform(x, n, -scale, scale, seed, stream);
+        break;
+    case CLA_INIT_NORMAL:
+        cla_random_normal(x, n, scale, seed, stream);
+        break;
+    case CLA_INIT_GLOROT_UNIFORM:
+        cla_random_uniform(x, n, -(float)sqrt(6 / fans), (float)sqrt(6 / fans), seed,
+                           stream);
+        break;
+    case CLA_INIT_GLOROT_NORMAL:
+        truncated_normal(x, n, (float)sqrt(2 / fans), seed, stream);
+        break;
+    }
+}
+
+/* Puts one parameter into the blocks. */
+static cla_status place(cla_params *params, cla_param *p, uint32_t seed)
+{
+    CLA_TRY(cla_tensor_over(&p->tensor, params->rt, &params->values, p->offset, p->rank,
+                            p->shape));
+    CLA_TRY(cla_tensor_over(&p->tensor->grad, params->rt, &params->gradients, p->offset,
+                            p->rank, p->shape));
+    cla_tensor_want_grad(p->tensor, true);
+    p->tensor->version = 1; // all changes go through cla_params_changed
+    *p->home = p->tensor;
+    float *values = NULL;
+    CLA_TRY(cla_alloc(&values, (size_t)size_of(p) + 1, sizeof *values));
+    draw(values, p, seed);
+    const cla_status status = cla_tensor_upload(p->tensor, values);
+    free(values);
+    return status;
+}
+
+cla_status cla_params_build(cla_params *params, cla_runtime *rt, uint32_t seed)
+{
+    params->rt = rt;
+    params->size = 0;
+    const size_t align = cla_memory_align(rt);
+    size_t bytes = 0;
+    for (size_t i = 0; i < params->count; i++) {
+        params->list[i].offset = bytes;
+        params->size += size_of(&params->list[i]);
+        bytes += ((size_t)size_of(&params->list[i]) * 4 + align - 1) / align * align;
+    }
+    CLA_TRY(cla_memory_new(&params->values, rt, bytes));
+    CLA_TRY(cla_memory_new(&params->gradients, rt, bytes));
+    CLA_TRY(cla_memory_fill(rt, &params->values, 0));
+    CLA_TRY(cla_memory_fill(rt, &params->gradients, 0));
+    for (size_t i = 0; i < params->count; i++) {
+        CLA_TRY(place(params, &params->list[i], seed));
+    }
+    return CLA_OK;
+}
+
+void cla_params_free(cla_params *params)
+{
+    for (size_t i = 0; i < params->count; i++) {
+        if (params->list[i].tensor) {
+            *params->list[i].home = NULL;
+        }
+        cla_tensor_free(&params->list[i].tensor);
+    }
+    if (params->rt) {
+        cla_memory_free(&params->values, params->rt);
+        cla_memory_free(&params->gradients, params->rt);
+    }
+    free(params->list);
+    *params = (cla_params){ 0 };
+}
+
+void cla_params_clear_gradients(cla_params *params)
+{
+    for (size_t i = 0; i < params->count; i++) {
+        cla_tensor_clear_grad(params->list[i].tensor);
+    }
+}
+
+cla_status cla_params_fill_gradients(cla_params *params)
+{
+    for (size_t i = 0; i < params->count; i++) {
+        const cla_tensor *t = params->list[i].tensor;
+        if (!cla_tensor_grad(t)) {
+            CLA_TRY(cla_tensor_fill(t->grad, 0));
+        }
+    }
+    return CLA_OK;
+}
+
+void cla_params_changed(cla_params *params)
+{
+    for (size_t i = 0; i < params->count; i++) {
+        params->list[i].tensor->version++;
+    }
+}
+
+cla_status cla_params_block(const cla_params *params, const cla_memory *block,
+                            cla_tensor **flat)
+{
+    const int64_t shape[] = { (int64_t)(block->bytes / 4) };
+    return cla_tensor_over(flat, params->rt, block, 0, 1, shape);
+}
+
+const cla_param *cla_params_find(const cla_params *params, const char *name)
+{
+    for (size_t i = 0; i < params->count; i++) {
+        if (strcmp(params->list[i].name, name) == 0) {
+            return &params->list[i];
+        }
+    }
+    return NULL;
+}

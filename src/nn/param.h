@@ -1,0 +1,66 @@
+/* param.h - the named parameters of a model, in one block with one block of gradients.
+ * */
+#pragma once
+
+#include "tensor/tensor.h"
+
+/* Initialisers. Fans are the caller's: a fused matrix has the fans of its parts. */
+typedef enum cla_init_kind {
+    CLA_INIT_ZEROS,
+    CLA_INIT_ONES,
+    CLA_INIT_UNIFORM,        // U(-scale, scale)
+    CLA_INIT_NORMAL,         // N(0, scale)
+    CLA_INIT_GLOROT_UNIFORM, // U(-a, a), a = sqrt(6 / (in + out))
+    CLA_INIT_GLOROT_NORMAL,  // normal, redrawn beyond 2 s; s = sqrt(2 / (in + out))
+} cla_init_kind;
+
+typedef struct cla_init {
+    cla_init_kind kind;
+    double scale;
+    int64_t fan_in, fan_out;
+} cla_init;
+
+typedef struct cla_param {
+    char name[64]; // "layer.0.qkv"
+    int rank;
+    int64_t shape[4];
+    cla_init init;
+    size_t offset; // bytes into the block
+    cla_tensor *tensor;
+    cla_tensor **home; // where the layer keeps it
+} cla_param;
+
+typedef struct cla_params {
+    cla_runtime *rt;
+    cla_param *list;
+    size_t count, cap;
+    cla_memory values, gradients; // one block each
+    int64_t size;                 // numbers in all parameters
+} cla_params;
+
+/* Names a parameter; *home is set by cla_params_build and cleared by cla_params_free.
+ * */
+cla_status cla_param_add(cla_params *params, cla_tensor **home, cla_init init, int rank,
+                         const int64_t *shape, const char *name, ...)
+    __attribute__((format(printf, 6, 7)));
+
+/* Makes the blocks and draws the values from the seed; each parameter has a stream of
+ * its
+ * own, so adding one changes no other. Errors: CLA_E_NOMEM, CLA_E_DEVICE, CLA_E_SHAPE.
+ * */
+cla_status cla_params_build(cla_params *params, cla_runtime *rt, uint32_t seed);
+void cla_params_free(cla_params *params);
+
+/* Before a step: no gradient holds numbers. */
+void cla_params_clear_gradients(cla_params *params);
+/* After it: parameters that the step did not touch get zero. */
+cla_status cla_params_fill_gradients(cla_params *params);
+
+/* After writing to the block of values: forms that were packed from it are out of date.
+ * */
+void cla_params_changed(cla_params *params);
+
+/* A block as a flat tensor of floats (with the gaps, which stay zero). */
+cla_status cla_params_block(const cla_params *params, const cla_memory *block,
+                            cla_tensor **flat);
+const cla_param *cla_params_find(const cla_params *params, const char *name);

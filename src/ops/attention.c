@@ -1,0 +1,112 @@
+/* attention.c - fused full attention of packed sequences. */
+#include "ops/attention_common.h"
+
+/* Kernel file, defines and rows of a tile under the schedule in force. */
+static int plan(cla_runtime *rt, const cla_attention_call *call, int longest,
+                cla_launch *launch)
+{
+    launch->define[0] = (cla_define){ "WIDTH", call->width };
+    if (cla_runtime_schedule(rt) == CLA_SCHEDULE_GROUP) {
+        launch->file = "attention";
+        launch->local[0] = 128;
+        return call->width > 128 ? 8 : call->width > 64 ? 16 : 32; // TILE
+    }
+    const int vec = cla_vector_width(rt);
+    const int rows = longest <= vec ? 1 : cla_tuned(rt, "attention_tile", "ROWS", 2);
+    launch->file = "attention_tile";
+    launch->define[1] = (cla_define){ "VEC", vec };
+    launch->define[2] = (cla_define){ "ROWS", rows };
+    return rows * vec;
+}
+
+/* Queues a pass over tiles of sequences of at most longest rows. products is the number
+ * of T x S x d products it does. */
+static cla_status launch_tiles(cla_runtime *rt, const cla_attention_call *call,
+                               int longest, int products, cla_launch *launch)
+{
+    const int tile = plan(rt, call, longest, launch);
+    launch->groups[0] = (size_t)((longest + tile - 1) / tile);
+    launch->groups[1] = (size_t)call->heads;
+    launch->groups[2] = (size_t)call->sequences;
+    launch->flops = 2.0 * products * call->width * call->heads * call->sequences *
+                    (double)call->longest_q * call->longest_k;
+    return call->sequences ? cla_enqueue(rt, launch) : CLA_OK;
+}
+
+static cla_status forward(cla_runtime *rt, const cla_attention_call *call)
+{
+    cla_launch launch = {
+        .kernel = "attention_forward",
+        .args = { cla_buf(call->o), cla_buf(call->lse), cla_buf(call->q),
+                  cla_buf(call->k), cla_buf(call->v),
+                  cla_mem(&call->q_rows->device_offsets),
+                  cla_mem(&call->k_rows->device_offsets),
+                  cla_bytes(&call->args, sizeof call->args) },
+    };
+    return launch_tiles(rt, call, call->longest_q, 2, &launch);
+}
+
+static cla_status grad_q(cla_runtime *rt, const cla_attention_call *call,
+                         const cla_attention_grads *g)
+{
+    cla_launch launch = {
+        .kernel = "attention_grad_q",
+        .args = { cla_buf(g->q), cla_buf(g->o), cla_buf(call->q), cla_buf(call->k),
+                  cla_buf(call->v), cla_buf(call->lse), cla_mem(&g->delta),
+                  cla_mem(&call->q_rows->device_offsets),
+                  cla_mem(&call->k_rows->device_offsets),
+                  cla_bytes(&call->args, sizeof call->args), cla_i32(g->q_mode) },
+    };
+    return launch_tiles(rt, call, call->longest_q, 3, &launch);
+}
+
+static cla_status grad_kv(cla_runtime *rt, const cla_attention_call *call,
+                          const cla_attention_grads *g)
+{
+    cla_launch launch = {
+        .kernel = "attention_grad_kv",
+        .args = { cla_buf(g->k), cla_buf(g->v), cla_buf(g->o), cla_buf(call->q),
+                  cla_buf(call->k), cla_buf(call->v), cla_buf(call->lse),
+                  cla_mem(&g->delta), cla_mem(&call->q_rows->device_offsets),
+                  cla_mem(&call->k_rows->device_offsets),
+                  cla_bytes(&call->args, sizeof call->args), cla_i32(g->k_mode),
+                  cla_i32(g->v_mode) },
+    };
+    return launch_tiles(rt, call, call->longest_k, 4, &launch);
+}
+
+static cla_status backward(cla_tape *tape, void *saved)
+{
+    const cla_attention_call *call = saved;
+    cla_runtime *rt = cla_tape_runtime(tape);
+    cla_attention_grads grads;
+    bool any = false;
+    CLA_TRY(cla_attention_grads_begin(&grads, &any, tape, call));
+    if (any && grads.q) {
+        CLA_TRY(grad_q(rt, call, &grads));
+    }
+    if (any && (grads.k || grads.v)) {
+        CLA_TRY(grad_kv(rt, call, &grads));
+    }
+    return CLA_OK;
+}
+
+cla_status cla_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q, cla_tensor *k,
+                         cla_tensor *v, const cla_ragged *q_rows,
+                         const cla_ragged *k_rows, const cla_attention_options *options)
+{
+    cla_attention_call call;
+    *o = NULL;
+    CLA_TRY(cla_attention_check("attention", q, k, v, q_rows, k_rows, options));
+    CLA_TRY(cla_attention_begin(&call, tape, q, k, v, q_rows, k_rows, options));
+    CLA_TRY(forward(cla_tape_runtime(tape), &call));
+    if (options && options->map) {
+        const cla_attention_reach all = { .window = 0, .area = 1 };
+        CLA_TRY(cla_attention_map(tape, options->map, &call, &all));
+    }
+    if (call.o->wants_grad) {
+        CLA_TRY(cla_tape_record(tape, backward, &call, sizeof call));
+    }
+    *o = call.o;
+    return CLA_OK;
+}

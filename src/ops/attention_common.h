@@ -1,0 +1,75 @@
+/* attention_common.h - what the attention ops share: checks, arguments, saved state. */
+#pragma once
+
+#include "clattn/ops.h"
+#include "tensor/tensor.h"
+
+enum { CLA_ATTENTION_WIDTH = 256 }; // largest head width d
+
+/* The kernels' attention_args of cl/attention.clh, passed by value. */
+typedef struct cla_attention_args {
+    int32_t heads, queries, keys;
+    int32_t q_at, q_stride, k_at, k_stride, v_at, v_stride;
+    int32_t causal;
+    float scale, drop;
+    uint32_t seed, step, stream;
+} cla_attention_args;
+
+/* What a gradient kernel does with its output: GRAD_* of cl/attention.clh. */
+enum { CLA_GRAD_WRITE, CLA_GRAD_ADD, CLA_GRAD_SKIP };
+
+/* One attention: operands, results and sizes; also what backward needs of it. */
+typedef struct cla_attention_call {
+    cla_tensor *q, *k, *v; // [Nq,H,d], [Nk,H,d]
+    cla_tensor *o;         // [Nq,H,d]
+    cla_tensor *lse; // [H,Nq] = m + ln(sum exp) of each row; NULL when nobody asks
+    const cla_ragged *q_rows, *k_rows;
+    int32_t sequences, heads, width; // B, H, d
+    int32_t longest_q, longest_k;    // Tmax, Smax
+    cla_attention_args args;
+} cla_attention_call;
+
+/* Refuses operands that do not fit together and options that make no sense; who begins
+ * the message. Errors: CLA_E_USAGE, CLA_E_SHAPE. */
+cla_status cla_attention_check(const char *who, const cla_tensor *q,
+                               const cla_tensor *k, const cla_tensor *v,
+                               const cla_ragged *q_rows, const cla_ragged *k_rows,
+                               const cla_attention_options *options);
+
+/* Fills call from checked operands, and makes o and, for backward or a map, lse.
+ * Backward must be recorded when o wants a gradient. */
+cla_status cla_attention_begin(cla_attention_call *call, cla_tape *tape, cla_tensor *q,
+                               cla_tensor *k, cla_tensor *v, const cla_ragged *q_rows,
+                               const cla_ragged *k_rows,
+                               const cla_attention_options *options);
+
+/* Whether backward must be recorded for this call. */
+bool cla_attention_trains(const cla_tape *tape, const cla_attention_call *call);
+
+/* The gradients a backward pass fills, with what to do to each (CLA_GRAD_*). */
+typedef struct cla_attention_grads {
+    const cla_tensor *o; // what flowed in
+    cla_tensor *q, *k, *v;
+    int q_mode, k_mode, v_mode;
+    cla_memory delta; // [H,Nq] <dO_i, O_i>, computed
+} cla_attention_grads;
+
+/* Asks for the gradients; *any is false when there is nothing to do. The other one
+ * queues the delta kernel too. */
+cla_status cla_attention_grads_take(cla_attention_grads *grads, bool *any,
+                                    cla_tape *tape, const cla_attention_call *call);
+cla_status cla_attention_grads_begin(cla_attention_grads *grads, bool *any,
+                                     cla_tape *tape, const cla_attention_call *call);
+
+/* Which keys a map shows. */
+typedef struct cla_attention_reach {
+    int window; // positions, 0 = all
+    int area;   // heads, at least 1
+    cla_edge edge;
+} cla_attention_reach;
+
+/* Makes *map [B,H,Tmax,area*Smax]: the weights before dropout, 0 where there are none.
+ * call.lse must be filled. Errors: CLA_E_SHAPE, CLA_E_NOMEM, CLA_E_DEVICE. */
+cla_status cla_attention_map(cla_tape *tape, cla_tensor **map,
+                             const cla_attention_call *call,
+                             const cla_attention_reach *reach);

@@ -1,0 +1,35 @@
+/* attention_map.c - attention weights as a dense map, for people to look at. */
+#include "ops/attention_common.h"
+
+/* As in cl/attention_map.cl. */
+typedef struct map_shape {
+    int32_t sequences, longest_q, longest_k, window, area, edge;
+} map_shape;
+
+cla_status cla_attention_map(cla_tape *tape, cla_tensor **map,
+                             const cla_attention_call *call,
+                             const cla_attention_reach *reach)
+{
+    enum { GROUP_SIZE = 64 };
+    const int64_t shape[4] = { call->sequences, call->heads, call->longest_q,
+                               (int64_t)reach->area * call->longest_k };
+    const map_shape s = { call->sequences, call->longest_q, call->longest_k,
+                          reach->window,   reach->area,     (int32_t)reach->edge };
+    cla_tensor *out = NULL;
+    CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, 4, shape));
+    const cla_launch launch = {
+        .file = "attention_map",
+        .kernel = "attention_map",
+        .define = { { "WIDTH", call->width }, { "WG", GROUP_SIZE } },
+        .groups = { (size_t)((cla_size(out) + GROUP_SIZE - 1) / GROUP_SIZE) },
+        .local = { GROUP_SIZE },
+        .args = { cla_buf(out), cla_buf(call->q), cla_buf(call->k), cla_buf(call->lse),
+                  cla_mem(&call->q_rows->device_offsets),
+                  cla_mem(&call->k_rows->device_offsets),
+                  cla_bytes(&call->args, sizeof call->args), cla_bytes(&s, sizeof s) },
+        .flops = 2.0 * call->width * (double)cla_size(out),
+    };
+    CLA_TRY(cla_enqueue(cla_tape_runtime(tape), &launch));
+    *map = out;
+    return CLA_OK;
+}

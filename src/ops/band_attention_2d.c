@@ -1,0 +1,44 @@
+/* band_attention_2d.c - attention inside a window of positions and of heads. */
+#include "ops/band_common.h"
+
+static const cla_band_op OP = {
+    .name = "band_attention_2d",
+    .tile = "band_attention_2d_tile",
+    .forward = "band_attention_2d_forward",
+    .backward = "band_attention_2d_backward",
+    .backward_dq = "band_attention_2d_dq",
+    .backward_dkdv = "band_attention_2d_dkdv",
+};
+
+/* Heads in a ring would be met twice by an area larger than the ring. */
+static cla_status check_area(const cla_tensor *q, int area, cla_edge edge)
+{
+    if (area < 1 || area % 2 == 0) {
+        return cla_fail(CLA_E_USAGE, "%s: area is %d, must be odd and at least 1",
+                        OP.name, area);
+    }
+    if (edge != CLA_EDGE_TRUNCATE && edge != CLA_EDGE_WRAP && edge != CLA_EDGE_AUTHOR) {
+        return cla_fail(CLA_E_USAGE, "%s: edge is %d, must be 0 to 2", OP.name,
+                        (int)edge);
+    }
+    if (edge != CLA_EDGE_TRUNCATE && area > q->shape[1]) {
+        return cla_fail(CLA_E_USAGE, "%s: area is %d, but only %lld heads wrap around",
+                        OP.name, area, (long long)q->shape[1]);
+    }
+    return CLA_OK;
+}
+
+cla_status cla_band_attention_2d(cla_tape *tape, cla_tensor **o, cla_tensor *q,
+                                 cla_tensor *k, cla_tensor *v, const cla_ragged *rows,
+                                 int window, int area, cla_edge edge,
+                                 const cla_attention_options *options)
+{
+    const cla_attention_reach reach = { .window = window, .area = area, .edge = edge };
+    cla_attention_call call;
+    *o = NULL;
+    CLA_TRY(cla_band_check_window(OP.name, window));
+    CLA_TRY(cla_attention_check(OP.name, q, k, v, rows, rows, options));
+    CLA_TRY(check_area(q, area, edge));
+    CLA_TRY(cla_attention_begin(&call, tape, q, k, v, rows, rows, options));
+    return cla_band_run(&OP, tape, o, &call, &reach, options);
+}

@@ -1,0 +1,24 @@
+/* conv1d.h - convolution along packed sequences, for the ops that end in one. */
+#pragma once
+
+#include "clattn/ops.h"
+#include "tensor/tensor.h"
+
+/* As in cl/conv1d.clh. */
+typedef struct cla_conv_shape {
+    int32_t rows, in, out, taps, before, activation, run;
+} cla_conv_shape;
+
+/* Refuses operands that do not fit together; who begins the message. b may be NULL.
+ * Errors: CLA_E_USAGE, CLA_E_SHAPE. */
+cla_status cla_conv1d_check(const char *who, const cla_tensor *x, const cla_tensor *w,
+                            const cla_tensor *b, const cla_ragged *rows);
+
+/* What a forward pass does with checked operands. */
+cla_conv_shape cla_conv1d_shape(const cla_tensor *x, const cla_tensor *w,
+                                cla_activation activation);
+
+/* y = act(b + x * w); b may be NULL. Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
+cla_status cla_conv1d_forward(cla_tape *tape, const cla_memory *y, const cla_tensor *x,
+                              const cla_tensor *w, const cla_tensor *b,
+                              const cla_ragged *rows, cla_activation activation);

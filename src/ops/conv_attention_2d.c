@@ -1,0 +1,237 @@
+/* conv_attention_2d.c - self-attention whose map is convolved after the softmax. */
+#include "ops/conv_attention_2d.h"
+
+#include <stdlib.h>
+
+#include "base/base.h"
+
+static const char OP[] = "conv_attention_2d";
+/* Filters of at least this side are convolved by FFT unless the tuning says
+ * otherwise. */
+enum { CPU_FFT_SIDE = 33, GPU_FFT_SIDE = 17 };
+
+static const char WORK_KEY; // its address is the key
+
+/* ---- scratch ------------------------------------------------------------------- */
+
+static void free_works(cla_runtime *rt, void *state)
+{
+    cla_memory *works = state;
+    for (int i = 0; i < CLA_WORKS; i++) {
+        cla_memory_free(&works[i], rt);
+    }
+    free(works);
+}
+
+cla_status cla_conv_work(cla_runtime *rt, int piece, cla_memory *out, int64_t floats)
+{
+    cla_extension *extension = NULL;
+    CLA_TRY(cla_runtime_extension(rt, &WORK_KEY, &extension));
+    if (!extension->state) {
+        CLA_TRY(cla_alloc(&extension->state, CLA_WORKS, sizeof(cla_memory)));
+        extension->fini = free_works;
+    }
+    cla_memory *work = (cla_memory *)extension->state + piece;
+    const size_t bytes = (size_t)floats * sizeof(float);
+    if (work->bytes < bytes) {
+        cla_memory_free(work, rt);
+        CLA_TRY(cla_memory_new(work, rt, bytes));
+    }
+    *out = *work;
+    return CLA_OK;
+}
+
+int64_t cla_conv_share(cla_runtime *rt, int64_t floats, int64_t wanted)
+{
+    const cla_device *device = cla_runtime_device(rt);
+    const uint64_t spare = device->memory_bytes / 16, most = (uint64_t)256 << 20;
+    const uint64_t budget = spare < most ? spare : most;
+    const int64_t fitting = (int64_t)(budget / ((uint64_t)floats * sizeof(float)));
+    return fitting < 1 ? 1 : fitting < wanted ? fitting : wanted;
+}
+
+double cla_conv_products(const conv_call *call)
+{
+    double squares = 0;
+    for (int64_t b = 0; b < call->base.sequences; b++) {
+        const int32_t *offset = call->base.q_rows->offsets + b;
+        squares += (double)(offset[1] - offset[0]) * (offset[1] - offset[0]);
+    }
+    return squares * call->base.heads * call->base.width;
+}
+
+int32_t cla_conv_power(int32_t n)
+{
+    int32_t power = 1;
+    while (power < n) {
+        power *= 2;
+    }
+    return power;
+}
+
+/* ---- backward ------------------------------------------------------------------ */
+
+static cla_status grad_of(cla_tape *tape, cla_tensor *x, cla_tensor **grad, int *mode)
+{
+    int add = 0;
+    CLA_TRY(cla_grad_out(tape, x, grad, &add));
+    *mode = !*grad ? CLA_GRAD_SKIP : add ? CLA_GRAD_ADD : CLA_GRAD_WRITE;
+    return CLA_OK;
+}
+
+/* dW and db from the rows that the pairs left. */
+static cla_status sum_filters(const conv_call *call, const conv_grads *grads)
+{
+    enum { GROUP_SIZE = 64 };
+    cla_tensor *dw = NULL, *db = NULL;
+    int w_mode = 0, b_mode = 0;
+    CLA_TRY(grad_of(grads->tape, call->w, &dw, &w_mode));
+    CLA_TRY(grad_of(grads->tape, call->b, &db, &b_mode));
+    if (!dw && !db) {
+        return CLA_OK;
+    }
+    const int taps = call->kh * call->kw + 1, heads = call->base.heads;
+    const cla_launch launch = {
+        .file = "conv_attention_2d_sums",
+        .kernel = "conv_sum_filters",
+        .define = { { "WG", GROUP_SIZE } },
+        .groups = { (size_t)((heads * taps + GROUP_SIZE - 1) / GROUP_SIZE) },
+        .local = { GROUP_SIZE },
+        .args = { cla_buf(dw), cla_buf(db), cla_mem(&grads->sums),
+                  cla_i32(grads->sequences), cla_i32(heads), cla_i32(grads->parts),
+                  cla_i32(taps), cla_i32(w_mode), cla_i32(b_mode) },
+    };
+    return cla_enqueue(cla_tape_runtime(grads->tape), &launch);
+}
+
+static cla_status backward(cla_tape *tape, void *bytes)
+{
+    const conv_call *call = bytes;
+    cla_runtime *rt = cla_tape_runtime(tape);
+    conv_grads grads = { .o = cla_grad_in(call->base.o),
+                         .tape = tape,
+                         .sequences = call->base.sequences,
+                         .parts = 1 };
+    if (!grads.o) {
+        return CLA_OK;
+    }
+    CLA_TRY(grad_of(tape, call->base.q, &grads.q, &grads.q_mode));
+    CLA_TRY(grad_of(tape, call->base.k, &grads.k, &grads.k_mode));
+    CLA_TRY(grad_of(tape, call->base.v, &grads.v, &grads.v_mode));
+    if (!call->pairs || !call->base.longest_q) {
+        grads.parts = 0; // nothing to add up
+    } else if (call->fft) {
+        CLA_TRY(cla_conv_fft_backward(rt, call, &grads));
+    } else if (cla_runtime_schedule(rt) == CLA_SCHEDULE_TILE) {
+        CLA_TRY(cla_conv_tile_backward(rt, call, &grads));
+    } else {
+        CLA_TRY(cla_conv_band_backward(rt, call, &grads));
+    }
+    return sum_filters(call, &grads);
+}
+
+/* ---- forward ------------------------------------------------------------------- */
+
+static cla_status check_filter(const conv_call *call)
+{
+    const int64_t heads = call->base.q->shape[1];
+    CLA_TRY(
+        cla_check_shape(OP, "w", call->w, CLA_F32, 3, (int64_t[]){ heads, -1, -1 }));
+    CLA_TRY(cla_check_shape(OP, "b", call->b, CLA_F32, 1, &heads));
+    const int64_t kh = call->w->shape[1], kw = call->w->shape[2];
+    if (kh % 2 == 0 || kw % 2 == 0 || kh > CLA_CONV_SIDE || kw > CLA_CONV_SIDE) {
+        return cla_fail(CLA_E_SHAPE, "%s: w is %s; its sides must be odd, at most %d",
+                        OP, cla_shape_text(call->w), CLA_CONV_SIDE);
+    }
+    return CLA_OK;
+}
+
+static cla_status check_options(cla_activation activation,
+                                const cla_attention_options *options)
+{
+    if (activation < CLA_NONE || activation > CLA_TANH) {
+        return cla_fail(CLA_E_USAGE, "%s: activation is %d, must be none, relu or tanh",
+                        OP, (int)activation);
+    }
+    if (options && options->causal) {
+        return cla_fail(CLA_E_USAGE,
+                        "%s: causal makes no sense, the filter looks ahead", OP);
+    }
+    if (options && options->dropout != 0) {
+        return cla_fail(CLA_E_USAGE, "%s: dropout is %g, there is none here", OP,
+                        (double)options->dropout);
+    }
+    return CLA_OK;
+}
+
+/* AUTO asks the tuning from which side on the transforms win. On CPU devices direct
+ * sums ran ahead at every side that is allowed. */
+static cla_status choose(conv_call *call, cla_runtime *rt, cla_conv_method method)
+{
+    const cla_device_kind kind = cla_runtime_device(rt)->kind;
+    const bool gpu = kind == CLA_DEVICE_GPU || kind == CLA_DEVICE_INTEGRATED;
+    const int side = cla_tuned(rt, OP, "FFT_SIDE", gpu ? GPU_FFT_SIDE : CPU_FFT_SIDE);
+    if (method < CLA_CONV_AUTO || method > CLA_CONV_FFT) {
+        return cla_fail(CLA_E_USAGE, "%s: method is %d, must be auto, direct or FFT",
+                        OP, (int)method);
+    }
+    if (method == CLA_CONV_FFT) {
+        return cla_conv_fft_check(&call->fft, rt, call);
+    }
+    const bool large = call->kh * call->kw >= side * side;
+    if (method == CLA_CONV_AUTO && large && cla_conv_fft_side(call)) {
+        return cla_conv_fft_check(&call->fft, rt, call);
+    }
+    return CLA_OK;
+}
+
+static cla_status forward(cla_tape *tape, const conv_call *call)
+{
+    cla_runtime *rt = cla_tape_runtime(tape);
+    if (!call->pairs || !call->base.longest_q) {
+        return CLA_OK;
+    }
+    if (call->fft) {
+        return cla_conv_fft_forward(rt, call);
+    }
+    return cla_runtime_schedule(rt) == CLA_SCHEDULE_TILE
+               ? cla_conv_tile_forward(rt, call)
+               : cla_conv_band_forward(rt, call);
+}
+
+cla_status cla_conv_attention_2d(cla_tape *tape, cla_tensor **o, cla_tensor *q,
+                                 cla_tensor *k, cla_tensor *v, cla_tensor *w,
+                                 cla_tensor *b, const cla_ragged *rows,
+                                 cla_activation activation, cla_conv_method method,
+                                 const cla_attention_options *options)
+{
+    conv_call call = {
+        .base = { .q = q }, .w = w, .b = b, .activation = (int)activation
+    };
+    *o = NULL;
+    CLA_TRY(check_options(activation, options));
+    CLA_TRY(cla_attention_check(OP, q, k, v, rows, rows, options));
+    CLA_TRY(check_filter(&call));
+    CLA_TRY(cla_attention_begin(&call.base, tape, q, k, v, rows, rows, options));
+    call.kh = (int32_t)w->shape[1];
+    call.kw = (int32_t)w->shape[2];
+    call.pairs = call.base.sequences * call.base.heads;
+    CLA_TRY(choose(&call, cla_tape_runtime(tape), method));
+    cla_tensor *const inputs[] = { q, k, v, w, b };
+    const bool trains = cla_tape_needs_grad(tape, 5, inputs);
+    if (trains && !call.base.lse) {
+        const int64_t shape[] = { q->shape[1], q->shape[0] };
+        CLA_TRY(cla_tape_tensor(tape, &call.base.lse, CLA_F32, 2, shape));
+    }
+    CLA_TRY(forward(tape, &call));
+    if (options && options->map) {
+        const cla_attention_reach all = { .area = 1 };
+        CLA_TRY(cla_attention_map(tape, options->map, &call.base, &all));
+    }
+    call.base.o->wants_grad = trains;
+    if (trains) {
+        CLA_TRY(cla_tape_record(tape, backward, &call, sizeof call));
+    }
+    *o = call.base.o;
+    return CLA_OK;
+}

@@ -1,0 +1,215 @@
+/* elementwise.c - sums, columns side by side, heads scaled by a learned number. */
+#include "clattn/ops.h"
+#include "ops/column_sum.h"
+#include "ops/spread.h"
+
+enum { RUN = 8 }; // rows to a group
+
+/* ---- add ------------------------------------------------------------------------ */
+
+typedef struct saved_add {
+    cla_tensor *y, *a, *b;
+} saved_add;
+
+static cla_status pass_on(cla_tape *tape, cla_tensor *x, const cla_tensor *dy)
+{
+    cla_tensor *dx = NULL;
+    int add = 0;
+    CLA_TRY(cla_grad_out(tape, x, &dx, &add));
+    cla_launch launch = {
+        .file = "elementwise",
+        .kernel = "add_backward",
+        .args = { cla_buf(dx), cla_buf(dy), cla_i32(cla_size(x)), cla_i32(add) },
+    };
+    cla_spread_elements(cla_tape_runtime(tape), &launch, cla_size(x));
+    return dx ? cla_enqueue(cla_tape_runtime(tape), &launch) : CLA_OK;
+}
+
+static cla_status add_backward(cla_tape *tape, void *bytes)
+{
+    const saved_add *s = bytes;
+    const cla_tensor *dy = cla_grad_in(s->y);
+    if (!dy) {
+        return CLA_OK;
+    }
+    CLA_TRY(pass_on(tape, s->a, dy));
+    return pass_on(tape, s->b, dy);
+}
+
+cla_status cla_add(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor *b)
+{
+    cla_tensor *out = NULL;
+    *y = NULL;
+    CLA_TRY(cla_check_f32("add", "a", a));
+    CLA_TRY(cla_check_shape("add", "b", b, CLA_F32, a->rank, a->shape));
+    CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, a->rank, a->shape));
+    cla_launch launch = {
+        .file = "elementwise",
+        .kernel = "add_forward",
+        .args = { cla_buf(out), cla_buf(a), cla_buf(b), cla_i32(cla_size(a)) },
+    };
+    cla_spread_elements(cla_tape_runtime(tape), &launch, cla_size(a));
+    CLA_TRY(cla_enqueue(cla_tape_runtime(tape), &launch));
+    const saved_add s = { out, a, b };
+    out->wants_grad = cla_tape_needs_grad(tape, 2, (cla_tensor *[]){ a, b });
+    if (out->wants_grad) {
+        CLA_TRY(cla_tape_record(tape, add_backward, &s, sizeof s));
+    }
+    *y = out;
+    return CLA_OK;
+}
+
+/* ---- concat --------------------------------------------------------------------- */
+
+/* As in cl/elementwise.clh. */
+typedef struct columns_shape {
+    int32_t rows, columns, run;
+    int32_t to_at, to_stride, from_at, from_stride;
+} columns_shape;
+
+typedef struct saved_concat {
+    cla_tensor *y, *part[2];
+} saved_concat;
+
+static cla_status copy_columns(cla_runtime *rt, const cla_tensor *to,
+                               const cla_tensor *from, const columns_shape *s, int add)
+{
+    cla_launch launch = {
+        .file = "elementwise",
+        .kernel = "columns_copy",
+        .args = { cla_buf(to), cla_buf(from), cla_bytes(s, sizeof *s), cla_i32(add) },
+    };
+    cla_spread_rows(rt, &launch, s->columns ? s->rows : 0, RUN);
+    return cla_enqueue(rt, &launch);
+}
+
+static cla_status concat_backward(cla_tape *tape, void *bytes)
+{
+    const saved_concat *s = bytes;
+    const cla_tensor *dy = cla_grad_in(s->y);
+    int32_t at = 0;
+    for (int i = 0; i < 2 && dy; i++) {
+        cla_tensor *x = s->part[i], *dx = NULL;
+        const int32_t columns = (int32_t)x->shape[1];
+        const columns_shape shape = {
+            (int32_t)x->shape[0], columns, RUN, 0, columns, at, (int32_t)dy->shape[1]
+        };
+        int add = 0;
+        CLA_TRY(cla_grad_out(tape, x, &dx, &add));
+        const cla_status status =
+            dx ? copy_columns(cla_tape_runtime(tape), dx, dy, &shape, add) : CLA_OK;
+        CLA_TRY(status);
+        at += columns;
+    }
+    return CLA_OK;
+}
+
+cla_status cla_concat(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor *b)
+{
+    saved_concat s = { NULL, { a, b } };
+    *y = NULL;
+    CLA_TRY(cla_check_shape("concat", "a", a, CLA_F32, 2, (int64_t[]){ -1, -1 }));
+    CLA_TRY(
+        cla_check_shape("concat", "b", b, CLA_F32, 2, (int64_t[]){ a->shape[0], -1 }));
+    const int64_t shape[2] = { a->shape[0], a->shape[1] + b->shape[1] };
+    CLA_TRY(cla_tape_tensor(tape, &s.y, CLA_F32, 2, shape));
+    int32_t at = 0;
+    for (int i = 0; i < 2; i++) {
+        const int32_t columns = (int32_t)s.part[i]->shape[1];
+        const columns_shape c = { (int32_t)shape[0], columns, RUN,    at,
+                                  (int32_t)shape[1], 0,       columns };
+        CLA_TRY(copy_columns(cla_tape_runtime(tape), s.y, s.part[i], &c, 0));
+        at += columns;
+    }
+    s.y->wants_grad = cla_tape_needs_grad(tape, 2, s.part);
+    if (s.y->wants_grad) {
+        CLA_TRY(cla_tape_record(tape, concat_backward, &s, sizeof s));
+    }
+    *y = s.y;
+    return CLA_OK;
+}
+
+/* ---- scaled heads --------------------------------------------------------------- */
+
+/* As in cl/elementwise.clh. */
+typedef struct heads_shape {
+    int32_t rows, heads, width, run;
+    int32_t x_at, x_stride;
+} heads_shape;
+
+typedef struct saved_heads {
+    cla_tensor *y, *x, *gamma;
+} saved_heads;
+
+static heads_shape shape_of(const cla_tensor *x)
+{
+    return (heads_shape){ (int32_t)x->shape[0], (int32_t)x->shape[1],
+                          (int32_t)x->shape[2], RUN,
+                          (int32_t)x->offset,   (int32_t)x->stride };
+}
+
+static cla_status heads_backward(cla_tape *tape, void *bytes)
+{
+    const saved_heads *s = bytes;
+    cla_runtime *rt = cla_tape_runtime(tape);
+    const cla_tensor *dy = cla_grad_in(s->y);
+    if (!dy) {
+        return CLA_OK;
+    }
+    cla_tensor *dx = NULL, *dgamma = NULL;
+    int add = 0, add_gamma = 0;
+    CLA_TRY(cla_grad_out(tape, s->x, &dx, &add));
+    CLA_TRY(cla_grad_out(tape, s->gamma, &dgamma, &add_gamma));
+    const heads_shape shape = shape_of(s->x);
+    const bool tile = cla_tiled(rt);
+    cla_launch launch = {
+        .file = tile ? "elementwise_tile" : "elementwise",
+        .kernel = "scale_heads_backward",
+        .args = { cla_buf(dx), cla_mem(NULL), cla_buf(s->x), cla_buf(dy),
+                  cla_buf(s->gamma), cla_bytes(&shape, sizeof shape), cla_i32(add) },
+    };
+    cla_spread_rows(rt, &launch, shape.rows, RUN);
+    if (tile) {
+        launch.define[0] = (cla_define){ "VEC", cla_vector_width(rt) };
+    }
+    cla_memory sums;
+    const cla_partials partials = { &sums, (int64_t)launch.groups[0], 0, shape.heads };
+    CLA_TRY(cla_tape_scratch(tape, &sums, (size_t)(partials.rows * shape.heads) * 4));
+    launch.args[1] = dgamma ? cla_mem(&sums) : launch.args[1];
+    CLA_TRY(cla_enqueue(rt, &launch));
+    return dgamma ? cla_column_sum(rt, dgamma, &partials, add_gamma) : CLA_OK;
+}
+
+static cla_status check_heads(const cla_tensor *x, const cla_tensor *gamma)
+{
+    if (!x || x->dtype != CLA_F32 || x->rank != 3) {
+        return cla_fail(CLA_E_SHAPE, "scale_heads: x is %s %s, must be f32 [N,H,d]",
+                        x && x->dtype == CLA_I32 ? "i32" : "f32", cla_shape_text(x));
+    }
+    return cla_check_shape("scale_heads", "gamma", gamma, CLA_F32, 1, x->shape + 1);
+}
+
+cla_status cla_scale_heads(cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                           cla_tensor *gamma)
+{
+    cla_tensor *out = NULL;
+    *y = NULL;
+    CLA_TRY(check_heads(x, gamma));
+    CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, 3, x->shape));
+    const heads_shape shape = shape_of(x);
+    cla_launch launch = {
+        .file = "elementwise",
+        .kernel = "scale_heads_forward",
+        .args = { cla_buf(out), cla_buf(x), cla_buf(gamma),
+                  cla_bytes(&shape, sizeof shape) },
+    };
+    cla_spread_rows(cla_tape_runtime(tape), &launch, shape.rows, RUN);
+    CLA_TRY(cla_enqueue(cla_tape_runtime(tape), &launch));
+    const saved_heads s = { out, x, gamma };
+    out->wants_grad = cla_tape_needs_grad(tape, 2, (cla_tensor *[]){ x, gamma });
+    if (out->wants_grad) {
+        CLA_TRY(cla_tape_record(tape, heads_backward, &s, sizeof s));
+    }
+    *y = out;
+    return CLA_OK;
+}

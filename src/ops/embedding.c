@@ -1,0 +1,113 @@
+/* embedding.c - rows of a table by their numbers. */
+#include "clattn/ops.h"
+#include "ops/spread.h"
+
+enum { RUN = 8, ENTRY_GROUPS = 64 }; // rows to a group; groups over the table
+
+/* As in cl/embedding.clh. */
+typedef struct embedding_shape {
+    int32_t rows, columns, entries, run;
+    float scale;
+} embedding_shape;
+
+typedef struct saved {
+    cla_tensor *y, *table;
+    const cla_tensor *ids;
+    float scale;
+} saved;
+
+static embedding_shape shape_of(const saved *s)
+{
+    return (embedding_shape){ (int32_t)s->ids->shape[0], (int32_t)s->table->shape[1],
+                              (int32_t)s->table->shape[0], RUN, s->scale };
+}
+
+/* Sorts the rows by entry, then adds up entry by entry. */
+static cla_status backward_sorted(cla_tape *tape, const saved *s,
+                                  const cla_tensor *dtable, const cla_tensor *dy)
+{
+    cla_runtime *rt = cla_tape_runtime(tape);
+    embedding_shape shape = shape_of(s);
+    shape.run = (shape.entries + ENTRY_GROUPS - 1) / ENTRY_GROUPS;
+    cla_memory order, start;
+    CLA_TRY(cla_tape_scratch(tape, &order, (size_t)shape.rows * sizeof(int32_t)));
+    CLA_TRY(cla_tape_scratch(tape, &start, ((size_t)shape.entries + 2) * 4));
+    const cla_launch sort = {
+        .file = "embedding_tile",
+        .kernel = "embedding_order",
+        .groups = { 1 },
+        .args = { cla_mem(&order), cla_mem(&start), cla_buf(s->ids),
+                  cla_bytes(&shape, sizeof shape) },
+    };
+    CLA_TRY(cla_enqueue(rt, &sort));
+    const cla_launch sum = {
+        .file = "embedding_tile",
+        .kernel = "embedding_backward",
+        .groups = { (size_t)((shape.entries + shape.run - 1) / shape.run) },
+        .args = { cla_buf(dtable), cla_buf(dy), cla_mem(&order), cla_mem(&start),
+                  cla_bytes(&shape, sizeof shape) },
+        .flops = 2.0 * (double)cla_size(dy),
+    };
+    return cla_enqueue(rt, &sum);
+}
+
+static cla_status backward(cla_tape *tape, void *bytes)
+{
+    const saved *s = bytes;
+    const cla_tensor *dy = cla_grad_in(s->y);
+    cla_tensor *dtable = NULL;
+    int add = 0;
+    if (!dy) {
+        return CLA_OK;
+    }
+    CLA_TRY(cla_grad_out(tape, s->table, &dtable, &add));
+    const cla_status cleared = add ? CLA_OK : cla_tensor_fill(dtable, 0);
+    CLA_TRY(cleared);
+    if (!cla_size(dy) || !cla_size(dtable)) {
+        return CLA_OK;
+    }
+    cla_runtime *rt = cla_tape_runtime(tape);
+    if (cla_tiled(rt)) {
+        return backward_sorted(tape, s, dtable, dy);
+    }
+    const embedding_shape shape = shape_of(s);
+    const cla_launch launch = {
+        .file = "embedding",
+        .kernel = "embedding_backward",
+        .define = { { "WG", CLA_WG } },
+        .groups = { (size_t)shape.rows },
+        .local = { CLA_WG },
+        .args = { cla_buf(dtable), cla_buf(dy), cla_buf(s->ids),
+                  cla_bytes(&shape, sizeof shape) },
+        .flops = (double)shape.rows * shape.rows * CLA_WG,
+    };
+    return cla_enqueue(rt, &launch);
+}
+
+cla_status cla_embedding(cla_tape *tape, cla_tensor **y, cla_tensor *table,
+                         const cla_tensor *ids, float scale)
+{
+    static const char op[] = "embedding";
+    cla_tensor *out = NULL;
+    *y = NULL;
+    CLA_TRY(cla_check_shape(op, "table", table, CLA_F32, 2, (int64_t[]){ -1, -1 }));
+    CLA_TRY(cla_check_shape(op, "ids", ids, CLA_I32, 1, (int64_t[]){ -1 }));
+    const int64_t shape[2] = { ids->shape[0], table->shape[1] };
+    CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, 2, shape));
+    const saved s = { out, table, ids, scale };
+    const embedding_shape kernel_shape = shape_of(&s);
+    cla_launch launch = {
+        .file = op,
+        .kernel = "embedding_forward",
+        .args = { cla_buf(out), cla_buf(table), cla_buf(ids),
+                  cla_bytes(&kernel_shape, sizeof kernel_shape) },
+    };
+    cla_spread_rows(cla_tape_runtime(tape), &launch, shape[1] ? shape[0] : 0, RUN);
+    CLA_TRY(cla_enqueue(cla_tape_runtime(tape), &launch));
+    out->wants_grad = cla_tape_needs_grad(tape, 1, &table);
+    if (out->wants_grad) {
+        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
+    }
+    *y = out;
+    return CLA_OK;
+}

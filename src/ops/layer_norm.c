@@ -1,0 +1,135 @@
+/* layer_norm.c - each row brought to mean 0 and deviation 1, scaled and shifted. */
+#include "clattn/ops.h"
+#include "ops/column_sum.h"
+#include "ops/spread.h"
+
+enum { RUN = 8, SUM_RUN = 32 }; // rows to a group; where a group sums over them
+
+/* As in cl/layer_norm.clh. */
+typedef struct norm_shape {
+    int32_t rows, columns, run;
+    float eps;
+} norm_shape;
+
+typedef struct saved {
+    cla_tensor *y, *x, *gamma, *beta;
+    cla_memory moments; // [N,2]
+    float eps;
+} saved;
+
+static norm_shape shape_of(const saved *s, int32_t run)
+{
+    return (norm_shape){ (int32_t)s->x->shape[0], (int32_t)s->x->shape[1], run,
+                         s->eps };
+}
+
+/* A group to each row, or a run of rows to one item. */
+static cla_status launch_rows(cla_runtime *rt, const saved *s, cla_launch *launch)
+{
+    const bool tile = cla_tiled(rt);
+    cla_spread_rows(rt, launch, cla_size(s->x) ? s->x->shape[0] : 0, tile ? RUN : 1);
+    launch->file = tile ? "layer_norm_tile" : "layer_norm";
+    if (tile) {
+        launch->define[0] = (cla_define){ "VEC", cla_vector_width(rt) };
+    }
+    launch->flops = 10.0 * (double)cla_size(s->x);
+    return cla_enqueue(rt, launch);
+}
+
+static cla_status backward_x(cla_tape *tape, const saved *s, const cla_tensor *dy)
+{
+    cla_tensor *dx = NULL;
+    int add = 0;
+    CLA_TRY(cla_grad_out(tape, s->x, &dx, &add));
+    const norm_shape shape = shape_of(s, RUN);
+    cla_launch launch = {
+        .kernel = "layer_norm_backward",
+        .args = { cla_buf(dx), cla_buf(s->x), cla_buf(dy), cla_buf(s->gamma),
+                  cla_mem(&s->moments), cla_bytes(&shape, sizeof shape), cla_i32(add) },
+    };
+    return dx ? launch_rows(cla_tape_runtime(tape), s, &launch) : CLA_OK;
+}
+
+/* What each run of rows adds to the gradients of gamma and of beta. */
+static cla_status sum_runs(cla_tape *tape, const saved *s, const cla_tensor *dy,
+                           cla_memory *sums, int64_t runs)
+{
+    cla_runtime *rt = cla_tape_runtime(tape);
+    const norm_shape shape = shape_of(s, SUM_RUN);
+    const bool tile = cla_tiled(rt);
+    CLA_TRY(cla_tape_scratch(tape, sums, (size_t)(runs * 2 * shape.columns) * 4));
+    const cla_launch launch = {
+        .file = tile ? "layer_norm_tile" : "layer_norm",
+        .kernel = "layer_norm_columns",
+        .define = { { tile ? "VEC" : "WG", tile ? cla_vector_width(rt) : CLA_WG } },
+        .groups = { (size_t)runs,
+                    tile ? 1 : (size_t)((shape.columns + CLA_WG - 1) / CLA_WG) },
+        .local = { tile ? 1 : CLA_WG },
+        .args = { cla_mem(sums), cla_buf(s->x), cla_buf(dy), cla_mem(&s->moments),
+                  cla_bytes(&shape, sizeof shape) },
+    };
+    return cla_enqueue(rt, &launch);
+}
+
+static cla_status backward_columns(cla_tape *tape, const saved *s, const cla_tensor *dy)
+{
+    cla_tensor *grads[2] = { NULL, NULL };
+    int add[2];
+    CLA_TRY(cla_grad_out(tape, s->gamma, &grads[0], &add[0]));
+    CLA_TRY(cla_grad_out(tape, s->beta, &grads[1], &add[1]));
+    const int64_t columns = s->x->shape[1];
+    const int64_t runs = (s->x->shape[0] + SUM_RUN - 1) / SUM_RUN;
+    cla_memory sums = { 0 };
+    const cla_status status =
+        grads[0] || grads[1] ? sum_runs(tape, s, dy, &sums, runs) : CLA_OK;
+    CLA_TRY(status);
+    for (int64_t i = 0; i < 2; i++) {
+        const cla_partials partials = { &sums, runs, i * columns, 2 * columns };
+        const cla_status summed = grads[i] ? cla_column_sum(cla_tape_runtime(tape),
+                                                            grads[i], &partials, add[i])
+                                           : CLA_OK;
+        CLA_TRY(summed);
+    }
+    return CLA_OK;
+}
+
+static cla_status backward(cla_tape *tape, void *bytes)
+{
+    const saved *s = bytes;
+    const cla_tensor *dy = cla_grad_in(s->y);
+    if (!dy) {
+        return CLA_OK;
+    }
+    CLA_TRY(backward_x(tape, s, dy));
+    return backward_columns(tape, s, dy);
+}
+
+cla_status cla_layer_norm(cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                          cla_tensor *gamma, cla_tensor *beta, float eps)
+{
+    static const char op[] = "layer_norm";
+    saved s = { .x = x, .gamma = gamma, .beta = beta, .eps = eps };
+    *y = NULL;
+    CLA_TRY(cla_check_shape(op, "x", x, CLA_F32, 2, (int64_t[]){ -1, -1 }));
+    CLA_TRY(cla_check_shape(op, "gamma", gamma, CLA_F32, 1, x->shape + 1));
+    CLA_TRY(cla_check_shape(op, "beta", beta, CLA_F32, 1, x->shape + 1));
+    if (!(eps >= 0)) {
+        return cla_fail(CLA_E_USAGE, "layer_norm: eps is %g, must be 0 or more",
+                        (double)eps);
+    }
+    CLA_TRY(cla_tape_tensor(tape, &s.y, CLA_F32, 2, x->shape));
+    CLA_TRY(cla_tape_scratch(tape, &s.moments, (size_t)x->shape[0] * 2 * 4));
+    const norm_shape shape = shape_of(&s, RUN);
+    cla_launch launch = {
+        .kernel = "layer_norm_forward",
+        .args = { cla_buf(s.y), cla_mem(&s.moments), cla_buf(x), cla_buf(gamma),
+                  cla_buf(beta), cla_bytes(&shape, sizeof shape) },
+    };
+    CLA_TRY(launch_rows(cla_tape_runtime(tape), &s, &launch));
+    s.y->wants_grad = cla_tape_needs_grad(tape, 3, (cla_tensor *[]){ x, gamma, beta });
+    if (s.y->wants_grad) {
+        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
+    }
+    *y = s.y;
+    return CLA_OK;
+}

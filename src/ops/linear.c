@@ -1,0 +1,222 @@
+/* linear.c - the linear layer: a product with everything around it fused in. */
+#include "ops/linear.h"
+
+#include "ops/matmul.h"
+
+typedef struct saved {
+    cla_tensor *x, *w, *b, *residual, *y;
+    cla_tensor *h; // act(x w + b): y, unless a residual was added to it
+    cla_activation activation;
+} saved;
+
+enum { RUN = 128 }; // rows summed at a time for the gradient of b
+
+/* As in cl/linear.clh. */
+typedef struct linear_shape {
+    int32_t rows, cols, run, runs, activation;
+} linear_shape;
+
+static linear_shape shape_of(const cla_tensor *h, cla_activation activation)
+{
+    const int64_t rows = h->shape[0];
+    return (linear_shape){ .rows = (int32_t)rows,
+                           .cols = (int32_t)h->shape[1],
+                           .run = RUN,
+                           .runs = (int32_t)((rows + RUN - 1) / RUN),
+                           .activation = (int32_t)activation };
+}
+
+/* Kernels have one name in both files; a group takes width columns, or elements. */
+static cla_status launch_over(cla_runtime *rt, cla_launch *launch, int64_t count,
+                              int64_t tile_width, int64_t times)
+{
+    enum { WG = 64 };
+    int64_t width = WG;
+    if (cla_runtime_schedule(rt) == CLA_SCHEDULE_TILE) {
+        launch->file = "linear_tile";
+        launch->define[0] = (cla_define){ "VEC", cla_vector_width(rt) };
+        width = tile_width;
+    } else {
+        launch->file = "linear";
+        launch->define[0] = (cla_define){ "WG", WG };
+        launch->local[0] = WG;
+    }
+    launch->groups[0] = (size_t)((count + width - 1) / width * times);
+    return cla_enqueue(rt, launch);
+}
+
+/* y = a + b, element by element. */
+static cla_status add_into(cla_runtime *rt, const cla_tensor *y, const cla_tensor *a,
+                           const cla_tensor *b)
+{
+    enum { STRIP_ADD = 4096 }; // as in cl/linear_tile.cl
+    cla_launch launch = {
+        .kernel = "linear_add",
+        .args = { cla_buf(y), cla_buf(a), cla_buf(b), cla_i32(cla_size(y)) },
+        .flops = (double)cla_size(y),
+    };
+    return launch_over(rt, &launch, cla_size(y), STRIP_ADD, 1);
+}
+
+/* ---- backward ---------------------------------------------------------------- */
+
+static cla_status backward_residual(cla_tape *tape, const saved *s,
+                                    const cla_tensor *dy)
+{
+    cla_tensor *dr = NULL;
+    int add = 0;
+    CLA_TRY(cla_grad_out(tape, s->residual, &dr, &add));
+    if (!dr) {
+        return CLA_OK;
+    }
+    return add ? add_into(cla_tape_runtime(tape), dr, dr, dy)
+               : cla_memory_copy(cla_tape_runtime(tape), &dr->memory, 0, &dy->memory, 0,
+                                 (size_t)cla_size(dr) * 4);
+}
+
+cla_status cla_linear_tail(cla_tape *tape, cla_tensor *b, const cla_tensor *h,
+                           const cla_tensor *dy, cla_activation activation,
+                           cla_memory *g)
+{
+    cla_runtime *rt = cla_tape_runtime(tape);
+    cla_tensor *db = NULL;
+    int add = 0;
+    CLA_TRY(cla_grad_out(tape, b, &db, &add));
+    const linear_shape shape = shape_of(h, activation);
+    const bool active = activation != CLA_NONE;
+    cla_memory partial = { 0 };
+    *g = dy->memory;
+    if (active) {
+        CLA_TRY(cla_tape_scratch(tape, g, (size_t)cla_size(h) * 4));
+    }
+    if (db) {
+        CLA_TRY(cla_tape_scratch(tape, &partial,
+                                 (size_t)shape.runs * (size_t)shape.cols * 4));
+    }
+    const int64_t strip = 2 * (int64_t)cla_vector_width(rt); // as in cl/linear_tile.cl
+    cla_launch gradient = {
+        .kernel = "linear_gradient",
+        .args = { cla_mem(active ? g : NULL), cla_mem(db ? &partial : NULL),
+                  cla_buf(dy), cla_buf(active ? h : NULL),
+                  cla_bytes(&shape, sizeof shape) },
+        .flops = 4.0 * (double)cla_size(h),
+    };
+    if (active || db) {
+        CLA_TRY(launch_over(rt, &gradient, shape.cols, strip, shape.runs));
+    }
+    cla_launch bias = {
+        .kernel = "linear_bias",
+        .args = { cla_buf(db), cla_mem(&partial), cla_bytes(&shape, sizeof shape),
+                  cla_i32(add) },
+        .flops = (double)shape.runs * shape.cols,
+    };
+    return db ? launch_over(rt, &bias, shape.cols, strip, 1) : CLA_OK;
+}
+
+/* dx = g w', dw = x' g */
+static cla_status backward_products(cla_tape *tape, const saved *s, const cla_memory *g)
+{
+    cla_runtime *rt = cla_tape_runtime(tape);
+    const int64_t N = s->x->shape[0], in = s->x->shape[1], out = s->w->shape[1];
+    cla_tensor *dx = NULL, *dw = NULL;
+    int add_x = 0, add_w = 0;
+    CLA_TRY(cla_grad_out(tape, s->x, &dx, &add_x));
+    if (dx) {
+        const cla_product p = {
+            .M = N,
+            .N = in,
+            .K = out,
+            .transpose_b = true,
+            .a = { .memory = g },
+            .b = { .memory = &s->w->memory },
+            .y = { .memory = &dx->memory },
+            .add = add_x,
+            .weights = s->w,
+        };
+        CLA_TRY(cla_product_run(rt, &p));
+    }
+    CLA_TRY(cla_grad_out(tape, s->w, &dw, &add_w));
+    const cla_product p = {
+        .M = in,
+        .N = out,
+        .K = N,
+        .transpose_a = true,
+        .a = { .memory = &s->x->memory },
+        .b = { .memory = g },
+        .y = { .memory = dw ? &dw->memory : NULL },
+        .add = add_w,
+    };
+    return dw ? cla_product_run(rt, &p) : CLA_OK;
+}
+
+static cla_status backward(cla_tape *tape, void *bytes)
+{
+    const saved *s = bytes;
+    const cla_tensor *dy = cla_grad_in(s->y);
+    if (!dy) {
+        return CLA_OK;
+    }
+    cla_memory g;
+    CLA_TRY(backward_residual(tape, s, dy));
+    CLA_TRY(cla_linear_tail(tape, s->b, s->h, dy, s->activation, &g));
+    return backward_products(tape, s, &g);
+}
+
+/* ---- forward ----------------------------------------------------------------- */
+
+static cla_status check(const cla_tensor *x, const cla_tensor *w, const cla_tensor *b,
+                        const cla_tensor *residual)
+{
+    static const char op[] = "linear";
+    CLA_TRY(cla_check_shape(op, "x", x, CLA_F32, 2, (int64_t[]){ -1, -1 }));
+    CLA_TRY(cla_check_shape(op, "w", w, CLA_F32, 2, (int64_t[]){ x->shape[1], -1 }));
+    if (b) {
+        CLA_TRY(cla_check_shape(op, "b", b, CLA_F32, 1, &w->shape[1]));
+    }
+    const int64_t shape[] = { x->shape[0], w->shape[1] };
+    return residual ? cla_check_shape(op, "residual", residual, CLA_F32, 2, shape)
+                    : CLA_OK;
+}
+
+static cla_status forward(cla_runtime *rt, const saved *s)
+{
+    const bool apart = s->h != s->y; // y itself comes after h
+    const cla_product p = {
+        .M = s->x->shape[0],
+        .N = s->w->shape[1],
+        .K = s->x->shape[1],
+        .a = { .memory = &s->x->memory },
+        .b = { .memory = &s->w->memory },
+        .y = { .memory = &s->h->memory },
+        .residual = { .memory = s->residual && !apart ? &s->residual->memory : NULL },
+        .bias = s->b ? &s->b->memory : NULL,
+        .activation = s->activation,
+        .weights = s->w,
+    };
+    CLA_TRY(cla_product_run(rt, &p));
+    return apart ? add_into(rt, s->y, s->h, s->residual) : CLA_OK;
+}
+
+cla_status cla_linear(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *w,
+                      cla_tensor *b, cla_activation activation, cla_tensor *residual)
+{
+    *y = NULL;
+    CLA_TRY(check(x, w, b, residual));
+    const int64_t shape[] = { x->shape[0], w->shape[1] };
+    cla_tensor *out = NULL, *h = NULL;
+    CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, 2, shape));
+    const bool wanted =
+        cla_tape_needs_grad(tape, 4, (cla_tensor *[]){ x, w, b, residual });
+    h = out;
+    if (wanted && residual && activation != CLA_NONE) {
+        CLA_TRY(cla_tape_tensor(tape, &h, CLA_F32, 2, shape));
+    }
+    const saved s = { x, w, b, residual, out, h, activation };
+    CLA_TRY(forward(cla_tape_runtime(tape), &s));
+    out->wants_grad = wanted;
+    if (wanted) {
+        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
+    }
+    *y = out;
+    return CLA_OK;
+}

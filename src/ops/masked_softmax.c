@@ -1,0 +1,99 @@
+/* masked_softmax.c - softmax of a dense map under lengths and causality. */
+#include "clattn/ops.h"
+#include "tensor/tensor.h"
+
+/* As in cl/masked_softmax.clh. */
+typedef struct rows_shape {
+    int32_t rows, heads, queries, keys, causal;
+} rows_shape;
+
+typedef struct saved {
+    cla_tensor *x, *y;
+    const cla_tensor *q_len, *k_len;
+    bool causal;
+} saved;
+
+static rows_shape shape_of(const saved *s)
+{
+    const int64_t *n = s->x->shape;
+    return (rows_shape){ (int32_t)(n[0] * n[1] * n[2]), (int32_t)n[1], (int32_t)n[2],
+                         (int32_t)n[3], s->causal };
+}
+
+/* Both directions run on the same grid: rows, in groups or in runs. */
+static cla_status launch_rows(cla_runtime *rt, const saved *s, cla_launch *launch)
+{
+    const int64_t rows = shape_of(s).rows;
+    if (!cla_size(s->x)) {
+        return CLA_OK;
+    }
+    if (cla_runtime_schedule(rt) == CLA_SCHEDULE_TILE) {
+        const int run = cla_tuned(rt, "masked_softmax_tile", "ROWS", 8);
+        launch->file = "masked_softmax_tile";
+        launch->define[0] = (cla_define){ "VEC", cla_vector_width(rt) };
+        launch->define[1] = (cla_define){ "ROWS", run };
+        launch->groups[0] = (size_t)((rows + run - 1) / run);
+    } else {
+        const int wg = cla_tuned(rt, "masked_softmax", "WG", 128);
+        launch->file = "masked_softmax";
+        launch->define[0] = (cla_define){ "WG", wg };
+        launch->groups[0] = (size_t)rows;
+        launch->local[0] = (size_t)wg;
+    }
+    launch->flops = 8.0 * (double)cla_size(s->x);
+    return cla_enqueue(rt, launch);
+}
+
+static cla_status backward(cla_tape *tape, void *bytes)
+{
+    const saved *s = bytes;
+    const cla_tensor *dy = cla_grad_in(s->y);
+    if (!dy) {
+        return CLA_OK;
+    }
+    cla_tensor *dx = NULL;
+    int add = 0;
+    CLA_TRY(cla_grad_out(tape, s->x, &dx, &add));
+    const rows_shape shape = shape_of(s);
+    cla_launch launch = {
+        .kernel = "masked_softmax_backward",
+        .args = { cla_buf(dx), cla_buf(s->y), cla_buf(dy), cla_buf(s->q_len),
+                  cla_buf(s->k_len), cla_bytes(&shape, sizeof shape), cla_i32(add) },
+    };
+    return launch_rows(cla_tape_runtime(tape), s, &launch);
+}
+
+static cla_status check(const cla_tensor *x, const cla_tensor *q_len,
+                        const cla_tensor *k_len)
+{
+    static const char op[] = "masked_softmax";
+    CLA_TRY(cla_check_shape(op, "x", x, CLA_F32, 4, (int64_t[]){ -1, -1, -1, -1 }));
+    if (q_len) {
+        CLA_TRY(cla_check_shape(op, "q_len", q_len, CLA_I32, 1, x->shape));
+    }
+    return k_len ? cla_check_shape(op, "k_len", k_len, CLA_I32, 1, x->shape) : CLA_OK;
+}
+
+cla_status cla_masked_softmax(cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                              const cla_tensor *q_len, const cla_tensor *k_len,
+                              bool causal)
+{
+    cla_tensor *out = NULL;
+    *y = NULL;
+    CLA_TRY(check(x, q_len, k_len));
+    CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, 4, x->shape));
+    const saved s = { x, out, q_len, k_len, causal };
+    const rows_shape shape = shape_of(&s);
+    cla_launch launch = {
+        .kernel = "masked_softmax_forward",
+        .args = { cla_buf(out), cla_buf(x), cla_buf(q_len), cla_buf(k_len),
+                  cla_bytes(&shape, sizeof shape) },
+    };
+    CLA_TRY(launch_rows(cla_tape_runtime(tape), &s, &launch));
+    out->wants_grad = cla_tape_needs_grad(tape, 1, &x);
+    if (out->wants_grad) {
+        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
+    }
+    *y = out;
+    return CLA_OK;
+}

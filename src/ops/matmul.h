@@ -1,0 +1,76 @@
+/* matmul.h - products for the ops: any part of a buffer, batches, a fused tail. */
+#pragma once
+
+#include "clattn/ops.h"
+#include "tensor/tensor.h"
+
+/* A row-major matrix inside a buffer, one for each member of a batch. */
+typedef struct cla_matrix {
+    const cla_memory *memory;
+    int64_t offset; // floats in front of the first element
+    int64_t ld;     // floats from row to row; 0 means packed rows
+    int64_t
+        stride; // floats from matrix to matrix; 0: the same one for all of the batch
+} cla_matrix;
+
+/* y = act(op(a) op(b) + bias) + residual, op = transpose where asked; with add, y grows
+ * by that. a is [M,K], b [K,N] (stored [K,M], [N,K] where transposed), y and residual
+ * [M,N]. */
+typedef struct cla_product {
+    int64_t M, N, K;
+    int64_t batch; // 0 means 1
+    bool transpose_a, transpose_b;
+    cla_matrix a, b, y;
+    cla_matrix residual;    // memory NULL: none
+    const cla_memory *bias; // [N], shared by the batch; NULL: none
+    cla_activation activation;
+    bool add;            // not together with an activation
+    cla_tensor *weights; // the rank-2 tensor that b is, so that its packed form can be
+                         // kept until it changes; NULL: b is packed for each product
+} cla_product;
+
+/* Queues a product. Errors: CLA_E_SHAPE (an operand reaches 2^31 elements), CLA_E_USAGE
+ * (CLATTN_GEMM), CLA_E_NOMEM, CLA_E_DEVICE. */
+cla_status cla_product_run(cla_runtime *rt, const cla_product *p);
+
+/* ---- providers --------------------------------------------------------------- */
+
+/* Who computes: our own kernels (of the schedule in force), or CLBlast. AUTO asks
+ * CLATTN_GEMM, and without it takes CLBlast for large products on GPUs. */
+typedef enum cla_provider {
+    CLA_PROVIDER_AUTO,
+    CLA_PROVIDER_OWN,
+    CLA_PROVIDER_CLBLAST,
+} cla_provider;
+
+/* Errors: CLA_E_USAGE (CLBlast is not part of this build). */
+cla_status cla_product_set_provider(cla_runtime *rt, cla_provider provider);
+
+/* What AUTO means on a device, for people: "tile", "clblast from 256^3, else group". */
+const char *cla_product_provider(const cla_device *device);
+
+/* matmul_clblast.c: false and an error where the build has no CLBlast. */
+bool cla_clblast_built(void);
+cla_status cla_clblast_run(cla_runtime *rt, const cla_product *p);
+
+/* matmul_check.c: whether CLBlast gives known answers on this device. */
+cla_status cla_clblast_check(cla_runtime *rt, bool *right);
+
+/* Bias, activation and residual over a product that stands in y. */
+cla_status cla_product_finish(cla_runtime *rt, const cla_product *p);
+
+/* matmul_tile.c: the kernel for CPU devices. */
+cla_status cla_product_tile(cla_runtime *rt, const cla_product *p);
+
+/* ---- what kernels are told --------------------------------------------------- */
+
+/* As in cl/matmul.clh. */
+typedef struct cla_product_shape {
+    int32_t M, N, K;
+    int32_t a_offset, b_offset, y_offset, residual_offset;
+    int32_t a_ld, b_ld, y_ld, residual_ld;
+    int32_t a_stride, b_stride, y_stride, residual_stride;
+    int32_t transpose_a, transpose_b, add, activation;
+} cla_product_shape;
+
+cla_product_shape cla_product_shape_of(const cla_product *p);

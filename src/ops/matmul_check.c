@@ -1,0 +1,103 @@
+/* matmul_check.c - whether CLBlast multiplies rightly on this device.
+ *
+ * Releases before 1.6.3 do not on some (wrong results, status 0). The matrices hold
+ * small whole numbers, so that every right sum is exact in any order, and Freivalds'
+ * check y v = a (b v) costs three products with a vector. */
+#include "ops/matmul.h"
+
+/* Below and above the size from which CLBlast repacks its operands on most devices. */
+static const int SIDES[] = { 64, 896 };
+
+typedef struct square {
+    int n;
+    float *a, *b, *y;
+    double *bv;
+    cla_memory memory[3];
+} square;
+
+/* -2 .. 2 */
+static float number_at(size_t i, uint32_t salt)
+{
+    return (float)((((uint32_t)i * 2654435761U + salt) >> 16) % 5) - 2.0F;
+}
+
+static double sign_at(int j)
+{
+    return j * 7 % 3 ? 1 : -1;
+}
+
+static cla_status fill(square *s, cla_runtime *rt)
+{
+    const size_t size = (size_t)s->n * (size_t)s->n;
+    CLA_TRY(cla_alloc(&s->a, size, sizeof *s->a));
+    CLA_TRY(cla_alloc(&s->b, size, sizeof *s->b));
+    CLA_TRY(cla_alloc(&s->y, size, sizeof *s->y));
+    CLA_TRY(cla_alloc(&s->bv, (size_t)s->n, sizeof *s->bv));
+    for (size_t i = 0; i < size; i++) {
+        s->a[i] = number_at(i, 1);
+        s->b[i] = number_at(i, 77777);
+    }
+    for (int i = 0; i < 3; i++) {
+        CLA_TRY(cla_memory_new(&s->memory[i], rt, size * 4));
+    }
+    CLA_TRY(cla_memory_write(rt, &s->memory[0], 0, s->a, size * 4));
+    return cla_memory_write(rt, &s->memory[1], 0, s->b, size * 4);
+}
+
+static bool is_right(square *s)
+{
+    const int n = s->n;
+    for (int64_t k = 0; k < n; k++) {
+        s->bv[k] = 0;
+        for (int j = 0; j < n; j++) {
+            s->bv[k] += (double)s->b[k * n + j] * sign_at(j);
+        }
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double want = 0, got = 0;
+        for (int k = 0; k < n; k++) {
+            want += (double)s->a[i * n + k] * s->bv[k];
+            got += (double)s->y[i * n + k] * sign_at(k);
+        }
+        if (!(want == got)) { // NaN is wrong too
+            return false;
+        }
+    }
+    return true;
+}
+
+static cla_status run(square *s, cla_runtime *rt, bool *right)
+{
+    CLA_TRY(fill(s, rt));
+    const cla_product p = {
+        .M = s->n,
+        .N = s->n,
+        .K = s->n,
+        .batch = 1,
+        .a = { .memory = &s->memory[0], .ld = s->n },
+        .b = { .memory = &s->memory[1], .ld = s->n },
+        .y = { .memory = &s->memory[2], .ld = s->n },
+    };
+    CLA_TRY(cla_clblast_run(rt, &p));
+    CLA_TRY(cla_memory_read(rt, &s->memory[2], 0, s->y, s->memory[2].bytes));
+    *right = is_right(s);
+    return CLA_OK;
+}
+
+cla_status cla_clblast_check(cla_runtime *rt, bool *right)
+{
+    *right = true;
+    for (size_t i = 0; i < sizeof SIDES / sizeof *SIDES && *right; i++) {
+        square s = { .n = SIDES[i] };
+        const cla_status status = run(&s, rt, right);
+        for (int m = 0; m < 3; m++) {
+            cla_memory_free(&s.memory[m], rt);
+        }
+        free(s.a);
+        free(s.b);
+        free(s.y);
+        free(s.bv);
+        CLA_TRY(status);
+    }
+    return CLA_OK;
+}

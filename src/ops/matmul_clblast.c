@@ -1,0 +1,259 @@
+/* matmul_clblast.c - products by CLBlast; the only file that knows it.
+ *
+ * What this file guards against, all in CLBlast 1.5.3: its caches are not safe between
+ * threads; its batched product ignores offsets and strides in one of its two paths;
+ * with GEMMK = 1 and MWG != NWG it is wrong; it prints build errors on stdout. */
+#include "ops/matmul.h"
+
+#ifdef CLA_HAVE_CLBLAST
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <clblast_c.h>
+
+enum { PLAIN, BATCHED, ROUTINES };
+
+typedef struct library_state {
+    bool used[ROUTINES]; // its programs are built
+    bool prepared;       // tuned parameters are set
+} library_state;
+
+static const char EXTENSION_KEY;
+
+/* Around every call: the parameters and the program cache are the whole process's. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+bool cla_clblast_built(void)
+{
+    return true;
+}
+
+/* Programs of a context must be gone before it. */
+static void free_state(cla_runtime *rt, void *state)
+{
+    (void)rt;
+    pthread_mutex_lock(&lock);
+    CLBlastClearCache();
+    pthread_mutex_unlock(&lock);
+    free(state);
+}
+
+static cla_status state_of(cla_runtime *rt, library_state **out)
+{
+    cla_extension *extension = NULL;
+    CLA_TRY(cla_runtime_extension(rt, &EXTENSION_KEY, &extension));
+    if (!extension->state) {
+        CLA_TRY(cla_alloc(&extension->state, 1, sizeof **out));
+        extension->fini = free_state;
+    }
+    *out = extension->state;
+    return CLA_OK;
+}
+
+/* ---- tuned parameters -------------------------------------------------------- */
+
+enum { PARAMETERS = 16 };
+
+typedef struct parameter_set {
+    const char *kernel; // CLBlast's name
+    const char *group;  // the tuning file's
+    const char *names[PARAMETERS];
+} parameter_set;
+
+static const parameter_set SETS[] = {
+    { "GemmRoutine", "clblast_routine", { "XGEMM_MIN_INDIRECT_SIZE" } },
+    { "Xgemm",
+      "clblast_gemm",
+      { "GEMMK", "KREG", "KWG", "KWI", "MDIMA", "MDIMC", "MWG", "NDIMB", "NDIMC", "NWG",
+        "SA", "SB", "STRM", "STRN", "VWM", "VWN" } },
+    { "XgemmDirect",
+      "clblast_direct",
+      { "KWID", "MDIMAD", "MDIMCD", "NDIMBD", "NDIMCD", "PADA", "PADB", "VWMD", "VWND",
+        "WGD" } },
+};
+
+static size_t value_of(const parameter_set *set, const size_t *values, const char *name)
+{
+    for (int i = 0; i < PARAMETERS && set->names[i]; i++) {
+        if (strcmp(set->names[i], name) == 0) return values[i];
+    }
+    return 0;
+}
+
+/* CLBlast wants all parameters of a kernel, or none. */
+static void apply_set(cla_runtime *rt, const parameter_set *set)
+{
+    size_t values[PARAMETERS] = { 0 };
+    int count = 0, given = 0;
+    for (; count < PARAMETERS && set->names[count]; count++) {
+        const int value = cla_tuned(rt, set->group, set->names[count], -1);
+        given += value >= 0;
+        values[count] = value >= 0 ? (size_t)value : 0;
+    }
+    if (!given) {
+        return;
+    }
+    if (given < count) {
+        cla_log(CLA_LOG_WARN, "tuning: %s has %d of %d parameters; not used",
+                set->group, given, count);
+        return;
+    }
+    if (value_of(set, values, "GEMMK") == 1 &&
+        value_of(set, values, "MWG") != value_of(set, values, "NWG")) {
+        cla_log(
+            CLA_LOG_WARN,
+            "tuning: %s has GEMMK 1 with MWG other than NWG, which CLBlast computes "
+            "wrongly; not used",
+            set->group);
+        return;
+    }
+    const CLBlastStatusCode code = CLBlastOverrideParameters(
+        cla_runtime_device_id(rt), set->kernel, CLBlastPrecisionSingle, (size_t)count,
+        (const char **)set->names, values);
+    if (code != CLBlastSuccess) {
+        cla_log(CLA_LOG_WARN, "tuning: CLBlast refuses %s (%d)", set->group, (int)code);
+    }
+}
+
+/* ---- calls ------------------------------------------------------------------- */
+
+/* What the first call of a routine prints (its programs are built then) must not reach
+ * the program's stdout: it goes into text. */
+typedef struct capture {
+    int saved, file;
+} capture;
+
+static capture capture_begin(void)
+{
+    fflush(stdout);
+    const capture c = { dup(STDOUT_FILENO), memfd_create("clblast", MFD_CLOEXEC) };
+    if (c.file >= 0) {
+        dup2(c.file, STDOUT_FILENO);
+    }
+    return c;
+}
+
+static void capture_end(capture c, char *text, size_t size)
+{
+    fflush(stdout);
+    text[0] = '\0';
+    if (c.saved >= 0) {
+        dup2(c.saved, STDOUT_FILENO);
+        close(c.saved);
+    }
+    if (c.file < 0) {
+        return;
+    }
+    const ssize_t got = pread(c.file, text, size - 1, 0);
+    text[got > 0 ? got : 0] = '\0';
+    close(c.file);
+    for (char *x = text; *x; x++) { // error texts are one line
+        *x = *x == '\n' ? ' ' : *x;
+    }
+}
+
+static CLBlastTranspose flip(bool transposed)
+{
+    return transposed ? CLBlastTransposeYes : CLBlastTransposeNo;
+}
+
+static int call_plain(cl_command_queue queue, const cla_product *p, int64_t member)
+{
+    return (int)CLBlastSgemm(
+        CLBlastLayoutRowMajor, flip(p->transpose_a), flip(p->transpose_b), (size_t)p->M,
+        (size_t)p->N, (size_t)p->K, 1.0F, p->a.memory->mem,
+        (size_t)(p->a.offset + member * p->a.stride), (size_t)p->a.ld, p->b.memory->mem,
+        (size_t)(p->b.offset + member * p->b.stride), (size_t)p->b.ld,
+        p->add ? 1.0F : 0.0F, p->y.memory->mem,
+        (size_t)(p->y.offset + member * p->y.stride), (size_t)p->y.ld, &queue, NULL);
+}
+
+static int call_batched(cl_command_queue queue, const cla_product *p)
+{
+    return (int)CLBlastSgemmStridedBatched(
+        CLBlastLayoutRowMajor, flip(p->transpose_a), flip(p->transpose_b), (size_t)p->M,
+        (size_t)p->N, (size_t)p->K, 1.0F, p->a.memory->mem, 0, (size_t)p->a.ld,
+        (size_t)p->a.stride, p->b.memory->mem, 0, (size_t)p->b.ld, (size_t)p->b.stride,
+        p->add ? 1.0F : 0.0F, p->y.memory->mem, 0, (size_t)p->y.ld, (size_t)p->y.stride,
+        (size_t)p->batch, &queue, NULL);
+}
+
+/* The batched product takes matrices that follow each other from the start of the
+ * buffer to be what it is given, even where it is not. */
+static bool is_dense(const cla_matrix *m, int64_t rows, int64_t cols)
+{
+    return !m->offset && m->ld == cols && m->stride == rows * cols;
+}
+
+static bool may_batch(const cla_product *p)
+{
+    const bool ta = p->transpose_a, tb = p->transpose_b;
+    return p->batch > 1 && is_dense(&p->a, ta ? p->K : p->M, ta ? p->M : p->K) &&
+           is_dense(&p->b, tb ? p->N : p->K, tb ? p->K : p->N) &&
+           is_dense(&p->y, p->M, p->N);
+}
+
+static int call(cla_runtime *rt, const cla_product *p, int routine)
+{
+    cl_command_queue queue = cla_runtime_queue(rt);
+    if (routine == BATCHED) {
+        return call_batched(queue, p);
+    }
+    int code = 0;
+    for (int64_t member = 0; member < p->batch && !code; member++) {
+        code = call_plain(queue, p, member);
+    }
+    return code;
+}
+
+static cla_status run_locked(cla_runtime *rt, const cla_product *p,
+                             library_state *state)
+{
+    const int routine = may_batch(p) ? BATCHED : PLAIN;
+    for (size_t i = 0; i < sizeof SETS / sizeof *SETS && !state->prepared; i++) {
+        apply_set(rt, &SETS[i]);
+    }
+    state->prepared = true;
+    int code = 0;
+    char text[400] = "";
+    if (state->used[routine]) {
+        code = call(rt, p, routine);
+    } else {
+        const capture c = capture_begin();
+        code = call(rt, p, routine);
+        capture_end(c, text, sizeof text);
+        state->used[routine] = code == 0;
+    }
+    return code ? cla_fail(CLA_E_DEVICE, "matmul: CLBlast on '%s' gives %d %s",
+                           cla_runtime_device(rt)->name, code, text)
+                : CLA_OK;
+}
+
+cla_status cla_clblast_run(cla_runtime *rt, const cla_product *p)
+{
+    library_state *state = NULL;
+    CLA_TRY(state_of(rt, &state));
+    pthread_mutex_lock(&lock);
+    const cla_status status = run_locked(rt, p, state);
+    pthread_mutex_unlock(&lock);
+    return status ? status : cla_product_finish(rt, p);
+}
+
+#else
+
+bool cla_clblast_built(void)
+{
+    return false;
+}
+
+cla_status cla_clblast_run(cla_runtime *rt, const cla_product *p)
+{
+    (void)rt;
+    (void)p;
+    return cla_fail(CLA_E_USAGE, "matmul: this build has no CLBlast");
+}
+#endif

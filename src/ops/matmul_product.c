@@ -1,0 +1,267 @@
+/* matmul_product.c - from a product to the kernel or library that computes it. */
+#include <strings.h>
+
+#include "ops/matmul.h"
+
+/* From this many multiplications on, CLBlast is worth its call on a GPU. */
+static const double CLBLAST_FROM = 256.0 * 256.0 * 256.0;
+
+static const char EXTENSION_KEY;
+
+/* The last element that a matrix of a batch reaches, plus one. */
+static int64_t reach(const cla_matrix *m, int64_t rows, int64_t cols, int64_t batch)
+{
+    return m->offset + (batch - 1) * m->stride + (rows - 1) * m->ld + cols;
+}
+
+static cla_status check_reach(const char *name, const cla_matrix *m, int64_t rows,
+                              int64_t cols, int64_t batch)
+{
+    const int64_t end = rows && cols ? reach(m, rows, cols, batch) : 0;
+    if (end > INT32_MAX) {
+        return cla_fail(CLA_E_SHAPE,
+                        "matmul: %s reaches element %lld, must stay below 2^31", name,
+                        (long long)end);
+    }
+    assert((size_t)end * 4 <= m->memory->bytes);
+    return CLA_OK;
+}
+
+static cla_status check(const cla_product *p)
+{
+    assert(!p->add || p->activation == CLA_NONE);
+    const bool ta = p->transpose_a, tb = p->transpose_b;
+    CLA_TRY(check_reach("a", &p->a, ta ? p->K : p->M, ta ? p->M : p->K, p->batch));
+    CLA_TRY(check_reach("b", &p->b, tb ? p->N : p->K, tb ? p->K : p->N, p->batch));
+    CLA_TRY(check_reach("y", &p->y, p->M, p->N, p->batch));
+    return p->residual.memory
+               ? check_reach("residual", &p->residual, p->M, p->N, p->batch)
+               : CLA_OK;
+}
+
+static void fill_in(cla_product *p)
+{
+    p->batch = p->batch ? p->batch : 1;
+    p->a.ld = p->a.ld ? p->a.ld : p->transpose_a ? p->M : p->K;
+    p->b.ld = p->b.ld ? p->b.ld : p->transpose_b ? p->K : p->N;
+    p->y.ld = p->y.ld ? p->y.ld : p->N;
+    p->residual.ld = p->residual.ld ? p->residual.ld : p->N;
+}
+
+/* Whether the batch's matrices follow each other as the rows of one do. */
+static bool follows(const cla_matrix *m, int64_t rows)
+{
+    return !m->memory || m->stride == rows * m->ld;
+}
+
+/* A batch that shares b is one tall product. */
+static void fold_batch(cla_product *p)
+{
+    if (p->batch > 1 && !p->b.stride && !p->transpose_a && follows(&p->a, p->M) &&
+        follows(&p->y, p->M) && follows(&p->residual, p->M)) {
+        p->M *= p->batch;
+        p->batch = 1;
+    }
+}
+
+/* ---- providers --------------------------------------------------------------- */
+
+static cla_status read_environment(cla_provider *out)
+{
+    const char *text = getenv("CLATTN_GEMM");
+    *out = CLA_PROVIDER_AUTO;
+    if (!text || !*text || strcasecmp(text, "auto") == 0) {
+        return CLA_OK;
+    }
+    if (strcasecmp(text, "tile") == 0) {
+        *out = CLA_PROVIDER_OWN;
+        return CLA_OK;
+    }
+    if (strcasecmp(text, "clblast") != 0) {
+        return cla_fail(CLA_E_USAGE,
+                        "CLATTN_GEMM is '%s', must be tile, clblast or auto", text);
+    }
+    *out = CLA_PROVIDER_CLBLAST;
+    return cla_clblast_built()
+               ? CLA_OK
+               : cla_fail(CLA_E_USAGE,
+                          "CLATTN_GEMM is clblast, but this build has no CLBlast");
+}
+
+/* What a runtime remembers. */
+typedef struct product_state {
+    cla_provider provider;
+    bool checked; // CLBlast, against known answers
+    bool wrong;   // and it failed
+} product_state;
+
+static void free_state(cla_runtime *rt, void *state)
+{
+    (void)rt;
+    free(state);
+}
+
+/* The provider is the environment's when first asked. */
+static cla_status state_of(cla_runtime *rt, product_state **out)
+{
+    cla_extension *extension = NULL;
+    CLA_TRY(cla_runtime_extension(rt, &EXTENSION_KEY, &extension));
+    if (!extension->state) {
+        cla_provider first;
+        CLA_TRY(read_environment(&first));
+        CLA_TRY(cla_alloc(&extension->state, 1, sizeof **out));
+        extension->fini = free_state;
+        ((product_state *)extension->state)->provider = first;
+    }
+    *out = extension->state;
+    return CLA_OK;
+}
+
+cla_status cla_product_set_provider(cla_runtime *rt, cla_provider provider)
+{
+    if (provider == CLA_PROVIDER_CLBLAST && !cla_clblast_built()) {
+        return cla_fail(CLA_E_USAGE, "matmul: this build has no CLBlast");
+    }
+    product_state *state = NULL;
+    CLA_TRY(state_of(rt, &state));
+    state->provider = provider;
+    return provider == CLA_PROVIDER_AUTO ? read_environment(&state->provider) : CLA_OK;
+}
+
+static bool is_gpu(const cla_device *device)
+{
+    return device->kind == CLA_DEVICE_GPU || device->kind == CLA_DEVICE_INTEGRATED;
+}
+
+const char *cla_product_provider(const cla_device *device)
+{
+    if (!is_gpu(device)) {
+        return "tile";
+    }
+    return cla_clblast_built() ? "clblast from 256^3, else group" : "group";
+}
+
+/* A function of device, shape and tuning only: never measured in a run. */
+static bool wants_clblast(cla_runtime *rt, const cla_product *p, cla_provider provider)
+{
+    if (provider != CLA_PROVIDER_AUTO) {
+        return provider == CLA_PROVIDER_CLBLAST;
+    }
+    const int side = cla_tuned(rt, "matmul", "CLBLAST_FROM", 0);
+    const double from = side ? (double)side * side * side : CLBLAST_FROM;
+    return cla_clblast_built() && is_gpu(cla_runtime_device(rt)) &&
+           (double)p->M * (double)p->N * (double)p->K >= from;
+}
+
+/* Before its first product CLBlast has to give known answers. Where it was not asked
+ * for by name, our own kernels stand in for one that does not. */
+static cla_status check_clblast(cla_runtime *rt, product_state *state)
+{
+    if (!state->checked) {
+        bool right = false;
+        CLA_TRY(cla_clblast_check(rt, &right));
+        state->checked = true;
+        state->wrong = !right;
+        if (!right && state->provider == CLA_PROVIDER_AUTO) {
+            cla_log(CLA_LOG_WARN,
+                    "matmul: CLBlast computes wrongly on '%s'; using own kernels",
+                    cla_runtime_device(rt)->name);
+        }
+    }
+    return state->wrong && state->provider == CLA_PROVIDER_CLBLAST
+               ? cla_fail(CLA_E_DEVICE, "matmul: CLBlast computes wrongly on '%s'",
+                          cla_runtime_device(rt)->name)
+               : CLA_OK;
+}
+
+/* ---- our own group kernels --------------------------------------------------- */
+
+cla_product_shape cla_product_shape_of(const cla_product *p)
+{
+    return (cla_product_shape){
+        .M = (int32_t)p->M,
+        .N = (int32_t)p->N,
+        .K = (int32_t)p->K,
+        .a_offset = (int32_t)p->a.offset,
+        .b_offset = (int32_t)p->b.offset,
+        .y_offset = (int32_t)p->y.offset,
+        .residual_offset = (int32_t)p->residual.offset,
+        .a_ld = (int32_t)p->a.ld,
+        .b_ld = (int32_t)p->b.ld,
+        .y_ld = (int32_t)p->y.ld,
+        .residual_ld = (int32_t)p->residual.ld,
+        .a_stride = (int32_t)p->a.stride,
+        .b_stride = (int32_t)p->b.stride,
+        .y_stride = (int32_t)p->y.stride,
+        .residual_stride = (int32_t)p->residual.stride,
+        .transpose_a = p->transpose_a,
+        .transpose_b = p->transpose_b,
+        .add = p->add,
+        .activation = (int32_t)p->activation,
+    };
+}
+
+static int64_t pieces(int64_t n, int64_t size)
+{
+    return (n + size - 1) / size;
+}
+
+static cla_status run_group(cla_runtime *rt, const cla_product *p)
+{
+    enum { TN = 64, NARROW = 16, WIDE = 64 };
+    const cla_product_shape shape = cla_product_shape_of(p);
+    const int64_t tall = p->M > NARROW ? WIDE : NARROW;
+    const cla_launch launch = {
+        .file = "matmul",
+        .kernel = "matmul_group",
+        .define = { { "TM", (int)tall } },
+        .groups = { (size_t)(pieces(p->M, tall) * pieces(p->N, TN) * p->batch) },
+        .local = { 16, 16 },
+        .args = { cla_mem(p->y.memory), cla_mem(p->a.memory), cla_mem(p->b.memory),
+                  cla_mem(p->bias), cla_mem(p->residual.memory),
+                  cla_bytes(&shape, sizeof shape) },
+        .flops = 2.0 * (double)p->M * (double)p->N * (double)p->K * (double)p->batch,
+    };
+    return cla_enqueue(rt, &launch);
+}
+
+cla_status cla_product_finish(cla_runtime *rt, const cla_product *p)
+{
+    enum { WG = 64 };
+    if (!p->bias && !p->residual.memory && p->activation == CLA_NONE) {
+        return CLA_OK;
+    }
+    const cla_product_shape shape = cla_product_shape_of(p);
+    const cla_launch launch = {
+        .file = "matmul",
+        .kernel = "matmul_finish",
+        .define = { { "TM", 64 } },
+        .groups = { (size_t)(pieces(p->N, WG) * p->M * p->batch) },
+        .local = { WG },
+        .args = { cla_mem(p->y.memory), cla_mem(p->bias), cla_mem(p->residual.memory),
+                  cla_bytes(&shape, sizeof shape) },
+        .flops = 4.0 * (double)p->M * (double)p->N * (double)p->batch,
+    };
+    return cla_enqueue(rt, &launch);
+}
+
+cla_status cla_product_run(cla_runtime *rt, const cla_product *product)
+{
+    cla_product p = *product;
+    product_state *state = NULL;
+    fill_in(&p);
+    CLA_TRY(check(&p));
+    CLA_TRY(state_of(rt, &state));
+    if (!p.M || !p.N) {
+        return CLA_OK;
+    }
+    fold_batch(&p);
+    if (p.K && wants_clblast(rt, &p, state->provider)) { // which refuses empty sums
+        CLA_TRY(check_clblast(rt, state));
+        if (!state->wrong) {
+            return cla_clblast_run(rt, &p);
+        }
+    }
+    return cla_runtime_schedule(rt) == CLA_SCHEDULE_TILE ? cla_product_tile(rt, &p)
+                                                         : run_group(rt, &p);
+}

@@ -1,0 +1,240 @@
+/* matmul_tile.c - the tile kernel: how a product is cut, and packed weights. */
+#include "ops/matmul.h"
+
+enum { CHUNK = 16 }; // as in cl/matmul_tile.cl
+
+/* As in cl/matmul_tile.cl. */
+typedef struct tile_cut {
+    int32_t rows, panels, depth;
+} tile_cut;
+
+typedef struct tile_plan {
+    int vec, mr, tile_n, touch;
+    tile_cut cut;
+    int64_t across, down; // items
+    size_t local_bytes;
+} tile_plan;
+
+static int64_t pieces(int64_t n, int64_t size)
+{
+    return (n + size - 1) / size;
+}
+
+static int64_t round_up(int64_t n, int64_t to)
+{
+    return pieces(n, to) * to;
+}
+
+static int64_t packed_rows(const tile_plan *plan, int64_t rows)
+{
+    return rows / plan->mr * plan->mr + round_up(rows % plan->mr, 4);
+}
+
+/* A tuned constant; files that people edit may hold anything. */
+static int64_t positive(cla_runtime *rt, const char *key, int fallback)
+{
+    const int value = cla_tuned(rt, "matmul_tile", key, fallback);
+    return value > 0 ? value : fallback;
+}
+
+/* The cut of the inner index. It fixes the order of the sums, so it depends on K and
+ * the device only: every cut of rows and columns gives the same bits. */
+static int64_t choose_depth(cla_runtime *rt, const tile_plan *plan, int64_t K,
+                            int64_t local_floats)
+{
+    enum { FEWEST_ROWS = 48 };
+    int64_t depth = round_up(positive(rt, "DEPTH", 256), CHUNK);
+    while (depth > CHUNK && (FEWEST_ROWS + plan->tile_n) * depth > local_floats) {
+        depth = round_up(depth / 2, CHUNK);
+    }
+    const int64_t blocks = K ? pieces(K, depth) : 1;
+    return round_up(K ? pieces(K, blocks) : 1, CHUNK);
+}
+
+/* Cuts rows and columns finer until every core has several items, as long as an item
+ * stays worth its start. */
+static void balance(tile_plan *plan, const cla_product *p, int64_t rows, int64_t panels,
+                    int cores)
+{
+    enum { ITEMS_OF_CORE = 4, WORTH = 1 << 16 };
+    const int64_t all_panels = pieces(p->N, plan->tile_n);
+    int64_t down = pieces(p->M, rows), across = pieces(all_panels, panels);
+    for (;;) {
+        rows = round_up(pieces(p->M, down), 4);
+        panels = pieces(all_panels, across);
+        if (down * across * p->batch >= (int64_t)ITEMS_OF_CORE * cores ||
+            rows * panels * plan->tile_n * p->K <= WORTH) {
+            break;
+        }
+        if (rows > 2 * (int64_t)plan->mr && rows >= panels * plan->tile_n) {
+            down *= 2;
+        } else if (panels > 1) {
+            across *= 2;
+        } else {
+            break;
+        }
+    }
+    plan->cut.rows = (int32_t)rows;
+    plan->cut.panels = (int32_t)panels;
+    plan->down = pieces(p->M, rows);
+    plan->across = pieces(all_panels, panels);
+}
+
+static tile_plan make_plan(cla_runtime *rt, const cla_product *p)
+{
+    const cla_device *device = cla_runtime_device(rt);
+    tile_plan plan = { .vec = cla_vector_width(rt),
+                       .touch = device->kind == CLA_DEVICE_CPU };
+    enum { TALLEST = 16 }; // what registers hold anywhere
+    const int64_t mr = positive(rt, "MR", plan.vec == 16 ? 12 : 6);
+    plan.mr = mr < TALLEST ? (int)mr : TALLEST;
+    plan.tile_n = 2 * plan.vec;
+    const int64_t local_floats = (int64_t)(device->local_bytes / 4);
+    const int64_t depth = choose_depth(rt, &plan, p->K, local_floats);
+    int64_t rows = positive(rt, "ROWS", 128);
+    while (rows > plan.mr &&
+           (packed_rows(&plan, rows) + plan.tile_n) * depth > local_floats) {
+        rows -= plan.mr;
+    }
+    const int64_t columns = positive(rt, "COLUMNS", 512);
+    plan.cut.depth = (int32_t)depth;
+    balance(&plan, p, rows, pieces(columns, plan.tile_n), device->compute_units);
+    plan.local_bytes =
+        (size_t)((packed_rows(&plan, plan.cut.rows) + plan.tile_n) * depth) * 4;
+    return plan;
+}
+
+/* ---- packed weights ---------------------------------------------------------- */
+
+static cla_status pack(cla_runtime *rt, const cla_product *p, const tile_plan *plan,
+                       const cla_memory *packed)
+{
+    const cla_product_shape shape = cla_product_shape_of(p);
+    const cla_launch launch = {
+        .file = "matmul_tile",
+        .kernel = "matmul_pack",
+        .define = { { "VEC", plan->vec },
+                    { "MR", plan->mr },
+                    { "PACKED", 1 },
+                    { "TOUCH", plan->touch } },
+        .groups = { (size_t)pieces(p->K, plan->cut.depth),
+                    (size_t)pieces(p->N, plan->tile_n) },
+        .args = { cla_mem(packed), cla_mem(p->b.memory),
+                  cla_bytes(&shape, sizeof shape), cla_i32(plan->cut.depth) },
+        .flops = (double)p->K * (double)p->N,
+    };
+    return cla_enqueue(rt, &launch);
+}
+
+static size_t packed_bytes(const cla_product *p, const tile_plan *plan)
+{
+    return (size_t)(round_up(p->N, plan->tile_n) * round_up(p->K, CHUNK)) * 4;
+}
+
+static bool is_whole(const cla_product *p)
+{
+    const cla_tensor *w = p->weights;
+    return w && w->version && w->rank == 2 && p->b.memory == &w->memory &&
+           !p->b.offset && p->b.ld == w->shape[1];
+}
+
+/* Weights in panels, made once for each content of the tensor. A first product with few
+ * rows leaves them as they are: there may be no second one. */
+static cla_status pack_weights(cla_runtime *rt, const cla_product *p,
+                               const tile_plan *plan, const cla_memory **out)
+{
+    enum { MANY_ROWS = 256 };
+    cla_form *form = &p->weights->form[p->transpose_b];
+    if (form->version != p->weights->version) {
+        const bool again = form->asked == p->weights->version;
+        form->asked = p->weights->version;
+        if (!again && p->M < MANY_ROWS) {
+            return CLA_OK;
+        }
+        if (!form->memory.mem &&
+            cla_memory_new(&form->memory, rt, packed_bytes(p, plan)) != CLA_OK) {
+            return CLA_OK; // no room for a second form
+        }
+        CLA_TRY(pack(rt, p, plan, &form->memory));
+        form->version = p->weights->version;
+    }
+    *out = &form->memory;
+    return CLA_OK;
+}
+
+static void free_scratch(cla_runtime *rt, void *state)
+{
+    cla_memory_free(state, rt);
+    free(state);
+}
+
+/* Memory for the panels of one product; the queue is in order, so the next may have it.
+ * */
+static cla_status take_scratch(cla_runtime *rt, size_t bytes, cla_memory **out)
+{
+    static const char key;
+    cla_extension *extension = NULL;
+    *out = NULL;
+    CLA_TRY(cla_runtime_extension(rt, &key, &extension));
+    if (!extension->state) {
+        CLA_TRY(cla_alloc(&extension->state, 1, sizeof(cla_memory)));
+        extension->fini = free_scratch;
+    }
+    cla_memory *scratch = extension->state;
+    if (scratch->bytes < bytes) {
+        cla_memory_free(scratch, rt);
+        CLA_TRY(cla_memory_new(scratch, rt, bytes));
+    }
+    *out = scratch;
+    return CLA_OK;
+}
+
+/* b in panels where that pays: kept ones of weights; for tall products all items share
+ * one packing, which costs about as much as six blocks of rows packing for themselves,
+ * fewer where b must be transposed. NULL: each item packs what it reads. */
+static cla_status packed_b(cla_runtime *rt, const cla_product *p, const tile_plan *plan,
+                           const cla_memory **out)
+{
+    enum { LARGEST = 1 << 27 };
+    *out = NULL;
+    if (p->batch > 1 || !p->K) {
+        return CLA_OK;
+    }
+    if (is_whole(p)) {
+        CLA_TRY(pack_weights(rt, p, plan, out));
+    }
+    const size_t bytes = packed_bytes(p, plan);
+    const int64_t tall = (p->transpose_b ? 2 : 6) * (int64_t)plan->cut.rows;
+    cla_memory *scratch = NULL;
+    if (*out || p->M < tall || bytes > LARGEST) {
+        return CLA_OK;
+    }
+    if (take_scratch(rt, bytes, &scratch) == CLA_OK) {
+        CLA_TRY(pack(rt, p, plan, scratch));
+        *out = scratch;
+    }
+    return CLA_OK;
+}
+
+cla_status cla_product_tile(cla_runtime *rt, const cla_product *p)
+{
+    const tile_plan plan = make_plan(rt, p);
+    const cla_product_shape shape = cla_product_shape_of(p);
+    const cla_memory *packed = NULL;
+    CLA_TRY(packed_b(rt, p, &plan, &packed));
+    const cla_launch launch = {
+        .file = "matmul_tile",
+        .kernel = "matmul_tile",
+        .define = { { "VEC", plan.vec },
+                    { "MR", plan.mr },
+                    { "PACKED", packed != NULL },
+                    { "TOUCH", plan.touch } },
+        .groups = { (size_t)plan.down, (size_t)plan.across, (size_t)p->batch },
+        .args = { cla_mem(p->y.memory), cla_mem(p->a.memory),
+                  cla_mem(packed ? packed : p->b.memory), cla_mem(p->bias),
+                  cla_mem(p->residual.memory), cla_bytes(&shape, sizeof shape),
+                  cla_bytes(&plan.cut, sizeof plan.cut), cla_local(plan.local_bytes) },
+        .flops = 2.0 * (double)p->M * (double)p->N * (double)p->K * (double)p->batch,
+    };
+    return cla_enqueue(rt, &launch);
+}

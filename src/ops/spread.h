@@ -1,0 +1,34 @@
+/* spread.h - how elements and rows are dealt to work-items under either schedule. */
+#pragma once
+
+#include "tensor/tensor.h"
+
+/* CLA_WG items a group side by side where neighbours should read neighbours; one item
+ * under the tile schedule, where its loop becomes vector code. */
+enum { CLA_WG = 64, CLA_RUN = 4096 };
+
+static inline bool cla_tiled(const cla_runtime *rt)
+{
+    return cla_runtime_schedule(rt) == CLA_SCHEDULE_TILE;
+}
+
+/* n elements of a flat array, as EACH_ELEMENT of cl/elements.clh has them. Sets define
+ * 0, WG, and the groups. */
+static inline void cla_spread_elements(cla_runtime *rt, cla_launch *launch, int64_t n)
+{
+    const int64_t wg = cla_tiled(rt) ? 1 : CLA_WG, each = cla_tiled(rt) ? CLA_RUN : wg;
+    launch->define[0] = (cla_define){ "WG", (int)wg };
+    launch->groups[0] = (size_t)((n + each - 1) / each);
+    launch->local[0] = (size_t)wg;
+}
+
+/* Rows, run of them to a group whose items go side by side along the columns. Sets
+ * define 0, WG, and the groups. */
+static inline void cla_spread_rows(cla_runtime *rt, cla_launch *launch, int64_t rows,
+                                   int run)
+{
+    const int wg = cla_tiled(rt) ? 1 : CLA_WG;
+    launch->define[0] = (cla_define){ "WG", wg };
+    launch->groups[0] = (size_t)((rows + run - 1) / run);
+    launch->local[0] = (size_t)wg;
+}

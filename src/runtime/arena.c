@@ -1,0 +1,197 @@
+/* arena.c - device memory for a step: pieces are cut from blocks and given back at
+ * once.
+ *
+ * Steps of one shape ask for the same pieces in the same order, so the sub-buffers of
+ * the last step are kept and handed out again. When a step needed several blocks, the
+ * next rewind to the start joins them into one. */
+#include <string.h>
+
+#include "runtime/internal.h"
+
+enum { FIRST_BLOCK_BYTES = 1 << 22 };
+
+typedef struct block {
+    cla_memory memory;
+    size_t used;
+} block;
+
+typedef struct piece {
+    cla_memory memory;
+    size_t block, offset, room; // where it lies; room is what it took there
+} piece;
+
+struct cla_arena {
+    cla_runtime *rt;
+    block *blocks;
+    size_t block_count, block_cap;
+    size_t current; // block that the next piece is cut from
+    piece *pieces;
+    size_t taken; // pieces in use
+    size_t kept;  // pieces whose sub-buffers exist, >= taken
+    size_t piece_cap;
+};
+
+cla_status cla_arena_new(cla_arena **out, cla_runtime *rt)
+{
+    CLA_TRY(cla_alloc(out, 1, sizeof **out));
+    (*out)->rt = rt;
+    return CLA_OK;
+}
+
+static void release_piece(cla_arena *arena, piece *p)
+{
+    if (p->room) {
+        clReleaseMemObject(p->memory.mem);
+    } else { // a guarded piece is a buffer of its own
+        cla_memory_free(&p->memory, arena->rt);
+    }
+    *p = (piece){ 0 };
+}
+
+static void drop_kept(cla_arena *arena)
+{
+    while (arena->kept > arena->taken) {
+        release_piece(arena, &arena->pieces[--arena->kept]);
+    }
+}
+
+static void free_blocks(cla_arena *arena)
+{
+    for (size_t i = 0; i < arena->block_count; i++) {
+        cla_memory_free(&arena->blocks[i].memory, arena->rt);
+    }
+    arena->block_count = 0;
+}
+
+void cla_arena_free(cla_arena **arena)
+{
+    if (!arena || !*arena) {
+        return;
+    }
+    (*arena)->taken = 0;
+    drop_kept(*arena);
+    free_blocks(*arena);
+    free((*arena)->blocks);
+    free((*arena)->pieces);
+    free(*arena);
+    *arena = NULL;
+}
+
+static bool has_room(const block *b, size_t size)
+{
+    return b->memory.bytes - b->used >= size;
+}
+
+/* Makes current a block with room for size bytes: the next that has it, or a new one
+ * twice as large as the last. */
+static cla_status find_block(cla_arena *arena, size_t size)
+{
+    while (arena->current < arena->block_count &&
+           !has_room(&arena->blocks[arena->current], size)) {
+        arena->current++;
+    }
+    const size_t n = arena->block_count;
+    if (arena->current < n) {
+        return CLA_OK;
+    }
+    size_t bytes = n ? 2 * arena->blocks[n - 1].memory.bytes : FIRST_BLOCK_BYTES;
+    const uint64_t limit = arena->rt->device.max_buffer_bytes;
+    bytes = bytes > limit ? limit : bytes;
+    bytes = bytes < size ? size : bytes;
+    CLA_TRY(cla_grow(&arena->blocks, &arena->block_cap, n + 1, sizeof *arena->blocks));
+    arena->blocks[n] = (block){ { 0 }, 0 };
+    CLA_TRY(cla_memory_new(&arena->blocks[n].memory, arena->rt, bytes));
+    arena->block_count++;
+    return CLA_OK;
+}
+
+static cla_status cut(cla_arena *arena, piece *p, size_t bytes, size_t room)
+{
+    CLA_TRY(find_block(arena, room));
+    block *b = &arena->blocks[arena->current];
+    const cl_buffer_region region = { b->used, bytes ? bytes : 4 };
+    cl_int code = CL_SUCCESS;
+    cl_mem mem = clCreateSubBuffer(b->memory.mem, CL_MEM_READ_WRITE,
+                                   CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+    if (code) {
+        return cla_cl_fail(code, "arena: sub-buffer of %zu bytes", bytes);
+    }
+    *p = (piece){ { mem, bytes, true }, arena->current, b->used, room };
+    b->used += room;
+    return CLA_OK;
+}
+
+/* The piece that stood here in the last step, when it fits exactly. */
+static bool reuse(cla_arena *arena, size_t bytes)
+{
+    if (arena->taken == arena->kept) {
+        return false;
+    }
+    piece *p = &arena->pieces[arena->taken];
+    if (!p->room || p->memory.bytes != bytes ||
+        p->offset != arena->blocks[p->block].used) {
+        drop_kept(arena);
+        return false;
+    }
+    arena->current = p->block;
+    arena->blocks[p->block].used += p->room;
+    return true;
+}
+
+cla_status cla_arena_take(cla_arena *arena, cla_memory *out, size_t bytes)
+{
+    CLA_TRY(cla_grow(&arena->pieces, &arena->piece_cap, arena->taken + 1,
+                     sizeof *arena->pieces));
+    if (!reuse(arena, bytes)) {
+        piece *p = &arena->pieces[arena->taken];
+        const size_t align = arena->rt->align;
+        const size_t room = ((bytes ? bytes : 4) + align - 1) / align * align;
+        *p = (piece){ 0 };
+        const bool whole = arena->rt->guard || arena->rt->watched;
+        CLA_TRY(whole ? cla_memory_new(&p->memory, arena->rt, bytes)
+                      : cut(arena, p, bytes, room));
+        arena->kept++;
+    }
+    *out = arena->pieces[arena->taken++].memory;
+    return CLA_OK;
+}
+
+size_t cla_arena_mark(const cla_arena *arena)
+{
+    return arena->taken;
+}
+
+/* One block for what needed several; the next step then runs without any growth. */
+static void join_blocks(cla_arena *arena)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < arena->block_count; i++) {
+        total += arena->blocks[i].memory.bytes;
+    }
+    if (arena->block_count < 2 || total > arena->rt->device.max_buffer_bytes) {
+        return;
+    }
+    drop_kept(arena);
+    free_blocks(arena);
+    arena->current = 0;
+    if (cla_memory_new(&arena->blocks[0].memory, arena->rt, total) == CLA_OK) {
+        arena->blocks[0].used = 0;
+        arena->block_count = 1;
+    } // without it the next take grows as the first step did
+}
+
+void cla_arena_rewind(cla_arena *arena, size_t mark)
+{
+    while (arena->taken > mark) {
+        const piece *p = &arena->pieces[--arena->taken];
+        if (p->room) {
+            arena->blocks[p->block].used = p->offset;
+            arena->current = p->block;
+        } else { // guarded pieces are not reused: each must be poisoned anew
+            drop_kept(arena);
+        }
+    }
+    if (!mark) {
+        join_blocks(arena);
+    }
+}

@@ -1,0 +1,302 @@
+/* choose.c - one device of a list, by the text of CLATTN_DEVICE or --device. */
+#include <string.h>
+
+#include "base/text.h"
+#include "runtime/device.h"
+
+/* Shorter numbers are positions only: "5" must not mean a "3050", nor "avx512". */
+enum { NAME_DIGITS = 3 };
+
+/* What one word of the text can mean, in the order of trial. */
+typedef struct reading {
+    bool (*is)(const char *word); // whether a word is of this form
+    bool (*matches)(const cla_device *d, const char *word);
+    bool last;  // such a word means nothing else
+    bool class; // several may match, the first is meant
+} reading;
+
+/* ---- the forms --------------------------------------------------------------- */
+
+static bool only(const char *word, const char *characters)
+{
+    return *word && !word[strspn(word, characters)];
+}
+
+static bool is_index(const char *word)
+{
+    return only(word, "0123456789");
+}
+
+static bool is_short_index(const char *word)
+{
+    return is_index(word) && strlen(word) < NAME_DIGITS;
+}
+
+static bool index_matches(const cla_device *d, const char *word)
+{
+    int64_t index;
+    return cla_parse_int(word, &index) && d->index == index;
+}
+
+static bool is_pair(const char *word)
+{
+    return only(word, "0123456789:") && strchr(word, ':');
+}
+
+static bool pair_matches(const cla_device *d, const char *word)
+{
+    cla_text text = { 0 };
+    const bool same = cla_text_add(&text, "%d:%d", d->platform, d->member) == CLA_OK &&
+                      strcmp(text.data, word) == 0;
+    cla_text_free(&text);
+    return same;
+}
+
+static bool is_type(const char *word)
+{
+    return cla_equals_nocase(word, "cpu") || cla_equals_nocase(word, "gpu") ||
+           cla_equals_nocase(word, "accelerator");
+}
+
+static bool type_matches(const cla_device *d, const char *word)
+{
+    switch (d->kind) {
+    case CLA_DEVICE_GPU:
+    case CLA_DEVICE_INTEGRATED:
+        return cla_equals_nocase(word, "gpu");
+    case CLA_DEVICE_CPU:
+    case CLA_DEVICE_SOFTWARE: // it runs on the processor, and is last of the list
+        return cla_equals_nocase(word, "cpu");
+    case CLA_DEVICE_ACCELERATOR:
+        return cla_equals_nocase(word, "accelerator");
+    }
+    return false;
+}
+
+/* A vendor word, and how that vendor signs. */
+static const struct vendor {
+    const char *word, *signature[3];
+} vendors[] = {
+    { "pocl", { "pocl", "portable computing language" } },
+    { "amd", { "amd", "advanced micro devices" } },
+    { "intel", { "intel" } },
+    { "nvidia", { "nvidia" } },
+};
+
+static const struct vendor *find_vendor(const char *word)
+{
+    for (size_t i = 0; i < sizeof vendors / sizeof *vendors; i++) {
+        if (cla_equals_nocase(word, vendors[i].word)) return &vendors[i];
+    }
+    return NULL;
+}
+
+static bool is_vendor(const char *word)
+{
+    return find_vendor(word) != NULL;
+}
+
+static bool signed_by(const struct vendor *vendor, const char *text)
+{
+    for (int i = 0; i < 3 && vendor->signature[i]; i++) {
+        if (cla_contains_nocase(text, vendor->signature[i])) return true;
+    }
+    return false;
+}
+
+/* The driver's vendor counts, not the processor's: PoCL says AuthenticAMD as its vendor
+ * on an AMD processor, and Intel's runtime runs there too. */
+static bool vendor_matches(const cla_device *d, const char *word)
+{
+    const struct vendor *vendor = find_vendor(word);
+    if (signed_by(vendor, d->platform_name)) return true;
+    return !signed_by(&vendors[0], d->platform_name) && signed_by(vendor, d->vendor) &&
+           !cla_contains_nocase(d->vendor, "authentic") &&
+           !cla_contains_nocase(d->vendor, "genuine");
+}
+
+static bool is_uuid(const char *word)
+{
+    return strlen(word) > 5 && strncmp(word, "uuid:", 5) == 0;
+}
+
+/* The whole identifier or its beginning, with or without dashes. */
+static bool uuid_matches(const cla_device *d, const char *word)
+{
+    char digits[sizeof d->uuid] = "";
+    size_t size = 0;
+    for (const char *c = word + 5; *c; c++) {
+        if (*c == '-') continue;
+        if (size + 1 == sizeof digits) return false;
+        digits[size++] = *c;
+    }
+    char start[sizeof d->uuid] = "";
+    memcpy(start, d->uuid, size);
+    return size > 0 && cla_equals_nocase(start, digits);
+}
+
+static bool is_part(const char *word)
+{
+    return *word != '\0';
+}
+
+static bool part_matches(const cla_device *d, const char *word)
+{
+    cla_text text = { 0 };
+    const bool found =
+        cla_text_add(&text, "%s/%s", d->platform_name, d->name) == CLA_OK &&
+        cla_contains_nocase(text.data, word);
+    cla_text_free(&text);
+    return found;
+}
+
+static const reading readings[] = {
+    { is_short_index, index_matches, .last = true },
+    { is_index, index_matches, .last = false },
+    { is_pair, pair_matches, .last = true },
+    { is_type, type_matches, .last = true, .class = true },
+    { is_vendor, vendor_matches, .last = true },
+    { is_uuid, uuid_matches, .last = true },
+    { is_part, part_matches, .last = true },
+};
+
+/* ---- the choice -------------------------------------------------------------- */
+
+/* Devices left to choose from, and those a word means. */
+typedef struct choice {
+    const cla_device *list;
+    int count;
+    bool *excluded, *matched;
+} choice;
+
+/* Marks what word means among the devices left; true when its first match is meant. */
+static bool match(choice *c, const char *word, int *matches)
+{
+    *matches = 0;
+    for (size_t r = 0; r < sizeof readings / sizeof *readings; r++) {
+        if (!readings[r].is(word)) continue;
+        for (int i = 0; i < c->count; i++) {
+            c->matched[i] = !c->excluded[i] && readings[r].matches(&c->list[i], word);
+            *matches += c->matched[i];
+        }
+        if (*matches || readings[r].last) return readings[r].class;
+    }
+    return false;
+}
+
+static int first_of(const bool *flags, int count, bool value)
+{
+    for (int i = 0; i < count; i++) {
+        if (flags[i] == value) return i;
+    }
+    return -1;
+}
+
+/* "0 pocl pthread-...; 1 NVIDIA CUDA/NVIDIA ..." of those in flags, NULL for all. */
+static cla_status describe(cla_text *text, const choice *c, const bool *flags)
+{
+    for (int i = 0; i < c->count; i++) {
+        if (flags && !flags[i]) continue;
+        const cla_device *d = &c->list[i];
+        const bool pocl = signed_by(&vendors[0], d->platform_name);
+        CLA_TRY(cla_text_add(text, "%s%d %s %s", text->size ? "; " : "", d->index,
+                             pocl ? "pocl" : d->platform_name, d->name));
+    }
+    if (!text->size) return cla_text_add(text, "there is no OpenCL device");
+    return CLA_OK;
+}
+
+static cla_status fail_match(const choice *c, const char *word, int matches)
+{
+    cla_text devices = { 0 };
+    const cla_status status = describe(&devices, c, matches ? c->matched : NULL);
+    if (!status && matches) {
+        cla_fail(CLA_E_USAGE, "'%s' matches %d devices (%s)", word, matches,
+                 devices.data);
+    } else if (!status) {
+        cla_fail(CLA_E_USAGE, "no device matches '%s' (%s)", word, devices.data);
+    }
+    cla_text_free(&devices);
+    return status ? status : CLA_E_USAGE;
+}
+
+/* The next word of a comma list, in place and without the blanks around it. */
+static char *next_word(char **rest)
+{
+    char *word = strsep(rest, ",");
+    if (!word) return NULL;
+    word += strspn(word, " \t");
+    for (size_t end = strlen(word); end > 0 && strchr(" \t", word[end - 1]);) {
+        word[--end] = '\0';
+    }
+    return word;
+}
+
+/* Takes out what "!x" words name; *words counts the words that are none. */
+static bool exclude(choice *c, char *text, int *words)
+{
+    bool any = false;
+    *words = 0;
+    for (char *word; (word = next_word(&text));) {
+        if (*word != '!') {
+            *words += *word != '\0';
+            continue;
+        }
+        int matches;
+        match(c, word + 1, &matches);
+        for (int i = 0; i < c->count; i++) {
+            if (matches && c->matched[i]) c->excluded[i] = true;
+        }
+        any = true;
+    }
+    return any;
+}
+
+/* The first word that means a device decides. */
+static cla_status prefer(choice *c, char *rest, const char *text, int *index)
+{
+    for (char *word; (word = next_word(&rest));) {
+        if (!*word || *word == '!') continue;
+        int matches;
+        const bool class = match(c, word, &matches);
+        if (matches > 1 && !class) return fail_match(c, word, matches);
+        if (matches) {
+            *index = first_of(c->matched, c->count, true);
+            return CLA_OK;
+        }
+    }
+    return fail_match(c, text, 0);
+}
+
+static cla_status choose(choice *c, const char *text, char *copies[2], int *index)
+{
+    CLA_TRY(cla_alloc(&c->excluded, (size_t)c->count, sizeof *c->excluded));
+    CLA_TRY(cla_alloc(&c->matched, (size_t)c->count, sizeof *c->matched));
+    CLA_TRY(cla_strdup(&copies[0], text));
+    CLA_TRY(cla_strdup(&copies[1], text));
+    int words;
+    const bool exclusions = exclude(c, copies[0], &words);
+    if (words || !exclusions) return prefer(c, copies[1], text, index);
+    *index = first_of(c->excluded, c->count, false);
+    return *index < 0 ? fail_match(c, text, 0) : CLA_OK;
+}
+
+cla_status cla_device_choose(const cla_device *list, int count, const char *text,
+                             int *index)
+{
+    *index = 0;
+    if (!text || !*text) {
+        if (count > 0) return CLA_OK;
+        return cla_fail(CLA_E_DEVICE,
+                        "there is no OpenCL device: install a driver, for a "
+                        "processor pocl-opencl-icd");
+    }
+    choice c = { .list = list, .count = count };
+    char *copies[2] = { NULL, NULL };
+    const cla_status status = choose(&c, text, copies, index);
+    free(c.excluded);
+    free(c.matched);
+    free(copies[0]);
+    free(copies[1]);
+    return status;
+}

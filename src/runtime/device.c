@@ -1,0 +1,295 @@
+/* device.c - finds the devices of this machine and puts the best first. */
+#include "runtime/device.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <CL/cl_ext.h>
+
+#include "base/text.h"
+
+/* An entry of the list while it grows. */
+typedef struct found_device {
+    cla_device device;
+    cla_device_handle handle;
+} found_device;
+
+typedef struct found_list {
+    found_device *items;
+    size_t count, cap;
+} found_list;
+
+/* ---- what a device is -------------------------------------------------------- */
+
+static bool contains_any(const char *text, const char *const *words)
+{
+    for (; *words; words++) {
+        if (cla_contains_nocase(text, *words)) return true;
+    }
+    return false;
+}
+
+cla_device_kind cla_device_classify(cl_device_type type, bool unified,
+                                    const char *platform_name, const char *name)
+{
+    static const char *const software[] = { "llvmpipe", "softpipe",  "swrast",
+                                            "oclgrind", "simulator", "emulation",
+                                            "emulator", NULL };
+    static const char *const rasterisers[] = { "rusticl", "clover", NULL };
+    const bool cpu = type & CL_DEVICE_TYPE_CPU;
+    const bool gpu = type & CL_DEVICE_TYPE_GPU;
+    const bool accelerator = type & CL_DEVICE_TYPE_ACCELERATOR;
+
+    if (contains_any(name, software) || contains_any(platform_name, software)) {
+        return CLA_DEVICE_SOFTWARE;
+    }
+    // hardware is one thing only, and these drivers know CPUs as rasterisers
+    if (cpu + gpu + accelerator > 1 ||
+        (cpu && contains_any(platform_name, rasterisers))) {
+        return CLA_DEVICE_SOFTWARE;
+    }
+    if (gpu) return unified ? CLA_DEVICE_INTEGRATED : CLA_DEVICE_GPU;
+    return cpu ? CLA_DEVICE_CPU : CLA_DEVICE_ACCELERATOR;
+}
+
+/* Among devices of one kind: for CPUs PoCL, Intel, others; for the rest the maker's own
+ * driver, PoCL, Mesa. */
+static int driver_rank(const cla_device *d)
+{
+    static const char *const pocl[] = { "pocl", "portable computing language", NULL };
+    static const char *const mesa[] = { "rusticl", "clover", NULL };
+    const bool is_pocl = contains_any(d->platform_name, pocl);
+    if (d->kind == CLA_DEVICE_CPU) {
+        if (is_pocl) return 0;
+        return cla_contains_nocase(d->platform_name, "intel") ? 1 : 2;
+    }
+    if (contains_any(d->platform_name, mesa)) return 2;
+    return is_pocl;
+}
+
+int cla_device_compare(const cla_device *a, const cla_device *b)
+{
+    if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
+    const int rank_a = driver_rank(a), rank_b = driver_rank(b);
+    if (rank_a != rank_b) return rank_a - rank_b;
+    if (a->platform != b->platform) return a->platform - b->platform;
+    return a->member - b->member;
+}
+
+/* ---- asking the driver ------------------------------------------------------- */
+
+/* Copies what fits, without the blanks that some drivers put in front and behind. */
+static void copy_trimmed(char *out, size_t size, const char *text)
+{
+    text += strspn(text, " \t\n");
+    snprintf(out, size, "%s", text);
+    for (size_t end = strlen(out); end > 0 && strchr(" \t\n", out[end - 1]);) {
+        out[--end] = '\0';
+    }
+}
+
+static void device_text(cl_device_id id, cl_device_info what, char *out, size_t size)
+{
+    char text[4096] = "";
+    if (clGetDeviceInfo(id, what, sizeof text - 1, text, NULL)) text[0] = '\0';
+    copy_trimmed(out, size, text);
+}
+
+static cl_ulong device_number(cl_device_id id, cl_device_info what)
+{
+    cl_ulong value = 0; // little-endian hosts: a 4-byte answer fills the low half
+    return clGetDeviceInfo(id, what, sizeof value, &value, NULL) ? 0 : value;
+}
+
+/* Asks for the extensions, of which there can be many. */
+static cla_status device_extensions(cl_device_id id, char **out)
+{
+    size_t size = 0;
+    if (clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, 0, NULL, &size)) size = 0;
+    CLA_TRY(cla_alloc(out, size + 1, 1));
+    if (size && clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, size, *out, NULL))
+        **out = '\0';
+    return CLA_OK;
+}
+
+static void read_uuid(cl_device_id id, char out[33])
+{
+    unsigned char bytes[CL_UUID_SIZE_KHR];
+    if (clGetDeviceInfo(id, CL_DEVICE_UUID_KHR, sizeof bytes, bytes, NULL)) return;
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+    }
+}
+
+static cla_status read_extensions(cl_device_id id, cla_device *d)
+{
+    static const char *const subgroups[] = { "cl_khr_subgroups", "cl_intel_subgroups",
+                                             NULL };
+    char *extensions;
+    CLA_TRY(device_extensions(id, &extensions));
+    d->fp16 = cla_contains_nocase(extensions, "cl_khr_fp16");
+    d->subgroups = contains_any(extensions, subgroups);
+    if (cla_contains_nocase(extensions, "cl_khr_device_uuid")) read_uuid(id, d->uuid);
+    free(extensions);
+    return CLA_OK;
+}
+
+static cla_status read_device(cl_device_id id, cla_device *d)
+{
+    device_text(id, CL_DEVICE_NAME, d->name, sizeof d->name);
+    device_text(id, CL_DEVICE_VENDOR, d->vendor, sizeof d->vendor);
+    device_text(id, CL_DRIVER_VERSION, d->driver, sizeof d->driver);
+    device_text(id, CL_DEVICE_VERSION, d->version, sizeof d->version);
+    d->memory_bytes = device_number(id, CL_DEVICE_GLOBAL_MEM_SIZE);
+    d->max_buffer_bytes = device_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+    d->local_bytes = device_number(id, CL_DEVICE_LOCAL_MEM_SIZE);
+    d->compute_units = (int)device_number(id, CL_DEVICE_MAX_COMPUTE_UNITS);
+    d->clock_mhz = (int)device_number(id, CL_DEVICE_MAX_CLOCK_FREQUENCY);
+    d->vector_width = (int)device_number(id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
+    if (d->vector_width < 1) d->vector_width = 1;
+    d->kind = cla_device_classify(device_number(id, CL_DEVICE_TYPE),
+                                  device_number(id, CL_DEVICE_HOST_UNIFIED_MEMORY) != 0,
+                                  d->platform_name, d->name);
+    return read_extensions(id, d);
+}
+
+/* ---- the list ---------------------------------------------------------------- */
+
+static cla_status add_device(found_list *list, const found_device *entry)
+{
+    CLA_TRY(cla_grow(&list->items, &list->cap, list->count + 1, sizeof *list->items));
+    list->items[list->count] = *entry;
+    return read_device(entry->handle.device, &list->items[list->count++].device);
+}
+
+/* A driver that cannot say what it has is passed over, and named when asked to be
+ * chatty: one broken installation must not hide the others. */
+static cla_status add_platform(found_list *list, cl_platform_id platform, int number)
+{
+    char text[512] = "";
+    found_device entry = { .handle = { .platform = platform },
+                           .device = { .platform = number } };
+    if (clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof text - 1, text, NULL)) {
+        text[0] = '\0';
+    }
+    copy_trimmed(entry.device.platform_name, sizeof entry.device.platform_name, text);
+
+    cl_uint count = 0;
+    const cl_int code = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &count);
+    if (code || count == 0) {
+        cla_log(CLA_LOG_DEBUG, "platform %d, %s: %s", number,
+                entry.device.platform_name, code ? cla_cl_name(code) : "no devices");
+        return CLA_OK;
+    }
+    cl_device_id *ids;
+    CLA_TRY(cla_alloc(&ids, count, sizeof *ids));
+    cla_status status = CLA_OK;
+    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, ids, NULL)) count = 0;
+    for (cl_uint i = 0; i < count && !status; i++) {
+        entry.device.member = (int)i;
+        entry.handle.device = ids[i];
+        status = add_device(list, &entry);
+    }
+    free(ids);
+    return status;
+}
+
+static cla_status add_platforms(found_list *list)
+{
+    cl_uint count = 0;
+    const cl_int code = clGetPlatformIDs(0, NULL, &count);
+    if (code == -1001) return CLA_OK; // the loader answers, and knows no driver
+    if (code) return cla_cl_fail(code, "cannot list the OpenCL platforms");
+
+    cl_platform_id *platforms;
+    CLA_TRY(cla_alloc(&platforms, count, sizeof *platforms));
+    cla_status status = CLA_OK;
+    if (count && clGetPlatformIDs(count, platforms, NULL)) count = 0;
+    for (cl_uint i = 0; i < count && !status; i++) {
+        status = add_platform(list, platforms[i], (int)i);
+    }
+    free(platforms);
+    return status;
+}
+
+bool cla_device_watches(const cla_device *device)
+{
+    return strcmp(device->platform_name, "Oclgrind") == 0;
+}
+
+static int compare_found(const void *a, const void *b)
+{
+    return cla_device_compare(&((const found_device *)a)->device,
+                              &((const found_device *)b)->device);
+}
+
+/* A wrong CLATTN_DEVICE leaves all unmarked: whoever uses it gets the error. */
+static void mark_default(cla_device *list, int count)
+{
+    int index;
+    if (cla_device_choose(list, count, getenv("CLATTN_DEVICE"), &index) == CLA_OK) {
+        list[index].is_default = true;
+    }
+}
+
+static cla_status split_list(const found_list *found, cla_device **list,
+                             cla_device_handle **handles)
+{
+    CLA_TRY(cla_alloc(list, found->count, sizeof **list));
+    const cla_status status = cla_alloc(handles, found->count, sizeof **handles);
+    if (status) {
+        cla_devices_free(list);
+        return status;
+    }
+    for (size_t i = 0; i < found->count; i++) {
+        (*list)[i] = found->items[i].device;
+        (*list)[i].index = (int)i;
+        (*handles)[i] = found->items[i].handle;
+    }
+    return CLA_OK;
+}
+
+/* Drivers set themselves up when first asked what they have, and PoCL answers "nothing"
+ * to a second thread that asks meanwhile. */
+static cla_status find_devices(found_list *list)
+{
+    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&one_at_a_time);
+    const cla_status status = add_platforms(list);
+    pthread_mutex_unlock(&one_at_a_time);
+    return status;
+}
+
+cla_status cla_devices_open(cla_device **list, cla_device_handle **handles, int *count)
+{
+    *list = NULL;
+    *handles = NULL;
+    *count = 0;
+    found_list found = { 0 };
+    cla_status status = find_devices(&found);
+    if (found.items)
+        qsort(found.items, found.count, sizeof *found.items, compare_found);
+    if (!status) status = split_list(&found, list, handles);
+    if (!status) {
+        *count = (int)found.count;
+        mark_default(*list, *count);
+    }
+    free(found.items);
+    return status;
+}
+
+cla_status cla_devices(cla_device **list, int *count)
+{
+    cla_device_handle *handles;
+    const cla_status status = cla_devices_open(list, &handles, count);
+    free(handles);
+    return status;
+}
+
+void cla_devices_free(cla_device **list)
+{
+    if (!list) return;
+    free(*list);
+    *list = NULL;
+}

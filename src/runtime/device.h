@@ -1,0 +1,47 @@
+/* device.h - the devices of this machine: found, ranked, and chosen by a text. */
+#pragma once
+
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 120
+#endif
+#include <CL/cl.h>
+
+#include "base/base.h"
+#include "clattn/runtime.h"
+
+/* OpenCL's own names of a listed device. */
+typedef struct cla_device_handle {
+    cl_platform_id platform;
+    cl_device_id device;
+} cla_device_handle;
+
+/* As cla_devices, with the handle of each entry. The caller frees both with free. */
+cla_status cla_devices_open(cla_device **list, cla_device_handle **handles, int *count);
+
+/* The position in list that text (grammar: see cla_runtime_new) means; NULL and "" mean
+ * the first.
+ * Errors: CLA_E_USAGE (nothing matches, or two do), CLA_E_DEVICE (an empty list and no
+ * text), CLA_E_NOMEM. */
+cla_status cla_device_choose(const cla_device *list, int count, const char *text,
+                             int *index);
+
+/* What a device is, from its type bits and names: drivers set several bits, and
+ * software rasterisers say CPU. unified: host and device share memory. */
+cla_device_kind cla_device_classify(cl_device_type type, bool unified,
+                                    const char *platform_name, const char *name);
+
+/* Whether the device checks every access itself (Oclgrind). It loses track of what is
+ * initialised in sub-buffers, after fills, and when a released buffer's address is used
+ * again: memory there is whole buffers, filled by writing and kept until the process
+ * ends. Guard bands and NaNs would hide what it looks for. */
+bool cla_device_watches(const cla_device *device);
+
+/* Order of the list: negative when a comes first. */
+int cla_device_compare(const cla_device *a, const cla_device *b);
+
+/* "CL_OUT_OF_RESOURCES" for a code. */
+const char *cla_cl_name(cl_int code);
+
+/* Fails with "what: CL_NAME"; memory errors give CLA_E_NOMEM, others CLA_E_DEVICE. */
+cla_status cla_cl_fail(cl_int code, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));

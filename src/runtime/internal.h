@@ -1,0 +1,109 @@
+/* internal.h - the runtime's own parts, and OpenCL's headers. */
+#pragma once
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <jansson.h>
+#include <sys/types.h>
+
+#include <CL/cl.h>
+
+#include "base/text.h"
+#include "runtime/device.h"
+#include "runtime/runtime.h"
+
+enum { GUARD_BYTES = 4096, KERNEL_NAME = 64 };
+
+/* A kernel of a built program, and the group sizes it was launched with. */
+typedef struct cla_kernel {
+    char name[KERNEL_NAME];
+    cl_kernel handle;
+    size_t seen[8][3]; // local sizes; a new one means new machine code on some drivers
+    int seen_count;
+} cla_kernel;
+
+typedef struct cla_program {
+    char *key; // "file -DWG=128 ..."
+    uint64_t key_hash;
+    char id[33]; // name of its cache entry
+    cl_program handle;
+    cla_kernel *kernels;
+    size_t kernel_count, kernel_cap;
+    bool built_here; // from source, not from the disk cache
+    bool unsaved;    // holds machine code that the disk cache lacks
+} cla_program;
+
+/* A guarded allocation (tests): the bands lie in front of and behind the piece. */
+typedef struct cla_guarded {
+    cl_mem parent, piece;
+    size_t bytes;
+} cla_guarded;
+
+typedef struct cla_profile {
+    bool on;
+    cla_profile_row *rows;
+    size_t count, cap;
+} cla_profile;
+
+typedef struct cla_extension_slot {
+    const void *key;
+    cla_extension extension;
+    struct cla_extension_slot *next;
+} cla_extension_slot;
+
+struct cla_runtime {
+    cla_device device;
+    cl_platform_id platform;
+    cl_device_id id;
+    cl_context context;
+    cl_command_queue queue;
+    pid_t pid; // of the process that made it: OpenCL does not survive fork
+    cla_schedule own_schedule, schedule;
+    size_t align;       // of sub-buffers, bytes
+    double slice_flops; // longest launch in one piece
+    char *cache_folder; // NULL: no disk cache
+    bool cache_warned;
+    char *kernel_path; // CLATTN_KERNEL_PATH or NULL
+    cla_program *programs;
+    size_t program_count, program_cap;
+    uint64_t in_use_bytes, peak_bytes;
+    bool guard;
+    bool watched; // the device checks accesses: cla_device_watches
+    cla_guarded *guarded;
+    size_t guarded_count, guarded_cap;
+    cla_profile profile;
+    json_t *tuning; // constants of this device, an object of objects
+    char *tuning_path;
+    cla_extension_slot *extensions;
+    int builds; // programs compiled from source, for the start-up benchmark
+};
+
+/* source.c: prelude and file with its includes in one text. */
+cla_status cla_source_get(const cla_runtime *rt, const char *file, cla_text *out);
+
+/* program.c */
+cla_status cla_program_get(cla_runtime *rt, const cla_launch *launch,
+                           cla_program **out);
+cla_status cla_kernel_get(cla_program *program, const char *name, cla_kernel **out);
+void cla_programs_fini(cla_runtime *rt);
+
+/* cache.c: binaries on disk. A miss leaves *binary NULL. */
+void cla_cache_init(cla_runtime *rt);
+void cla_cache_id(const cla_runtime *rt, const char *source, const char *options,
+                  char id[33]);
+void cla_cache_load(cla_runtime *rt, const char *id, unsigned char **binary,
+                    size_t *size);
+void cla_cache_store(cla_runtime *rt, const char *id, const void *data, size_t size);
+void cla_cache_drop(cla_runtime *rt, const char *id, const char *why);
+void cla_cache_save_programs(cla_runtime *rt);
+
+/* profile.c */
+cla_status cla_profile_add(cla_runtime *rt, const char *kernel, cl_event event);
+
+/* tuning.c */
+cla_status cla_tuning_init(cla_runtime *rt);
+
+/* selftest.c: known answers from the device, once for each driver. */
+cla_status cla_selftest(cla_runtime *rt);
+
+/* Refuses a runtime that crossed a fork. */
+cla_status cla_runtime_check(const cla_runtime *rt);

@@ -1,0 +1,187 @@
+/* program.c - from a kernel file and its defines to something that can be launched. */
+#include <stdio.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "runtime/internal.h"
+
+/* No fast-math: results must agree between devices to rounding. mad contraction is what
+ * every device does best. */
+static const char *const OPTIONS = "-cl-std=CL1.2 -cl-mad-enable";
+
+static cla_status describe(const cla_launch *launch, cla_text *out)
+{
+    CLA_TRY(cla_text_add(out, "%s", launch->file));
+    for (int i = 0; i < CLA_LAUNCH_DEFINES && launch->define[i].name; i++) {
+        CLA_TRY(cla_text_add(out, " -D%s=%d", launch->define[i].name,
+                             launch->define[i].value));
+    }
+    return CLA_OK;
+}
+
+/* The compiler's own words, cut to something that fits a message. */
+static cla_status build_failure(cla_runtime *rt, cl_program program, const char *key,
+                                cl_int code)
+{
+    char *log = NULL;
+    size_t size = 0;
+    clGetProgramBuildInfo(program, rt->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+    if (cla_alloc(&log, size + 1, 1) == CLA_OK) {
+        clGetProgramBuildInfo(program, rt->id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
+        for (char *c = log; *c; c++) { // one line: the text goes into an error message
+            *c = *c == '\n' ? ' ' : *c;
+        }
+    }
+    const cla_status status =
+        cla_fail(CLA_E_DEVICE, "device '%s' cannot build kernels of %s (%s): %.600s",
+                 rt->device.name, key, cla_cl_name(code), log ? log : "");
+    free(log);
+    return status;
+}
+
+static cla_status build_from_source(cla_runtime *rt, cla_program *p, const char *source,
+                                    const char *options)
+{
+    cl_int code = CL_SUCCESS;
+    p->handle = clCreateProgramWithSource(rt->context, 1, &source, NULL, &code);
+    if (code) {
+        return cla_cl_fail(code, "program %s", p->key);
+    }
+    cla_log(CLA_LOG_INFO, "building %s", p->key);
+    code = clBuildProgram(p->handle, 1, &rt->id, options, NULL, NULL);
+    if (code) {
+        return build_failure(rt, p->handle, p->key, code);
+    }
+    rt->builds++;
+    p->built_here = true;
+    p->unsaved = true;
+    return CLA_OK;
+}
+
+/* True when the disk cache held the program and the driver took it. */
+static bool build_from_cache(cla_runtime *rt, cla_program *p, const char *options)
+{
+    unsigned char *binary = NULL;
+    size_t size = 0;
+    cla_cache_load(rt, p->id, &binary, &size);
+    if (!binary) {
+        return false;
+    }
+    cl_int taken = CL_SUCCESS, code = CL_SUCCESS;
+    p->handle = clCreateProgramWithBinary(
+        rt->context, 1, &rt->id, &size, (const unsigned char **)&binary, &taken, &code);
+    code = code ? code : taken;
+    code = code ? code : clBuildProgram(p->handle, 1, &rt->id, options, NULL, NULL);
+    free(binary);
+    if (!code) {
+        return true;
+    }
+    cla_cache_drop(rt, p->id, cla_cl_name(code));
+    if (p->handle) {
+        clReleaseProgram(p->handle);
+        p->handle = NULL;
+    }
+    return false;
+}
+
+static cla_status build(cla_runtime *rt, cla_program *p, const char *file)
+{
+    cla_text source = { 0 }, options = { 0 };
+    cla_status status = cla_source_get(rt, file, &source);
+    if (!status) {
+        const char *defines = strchr(p->key, ' ');
+        status = cla_text_add(&options, "%s%s", OPTIONS, defines ? defines : "");
+    }
+    if (!status) {
+        cla_cache_id(rt, source.data, options.data, p->id);
+        if (!build_from_cache(rt, p, options.data)) {
+            status = build_from_source(rt, p, source.data, options.data);
+        }
+    }
+    cla_text_free(&source);
+    cla_text_free(&options);
+    return status;
+}
+
+static void release(cla_program *p)
+{
+    for (size_t i = 0; i < p->kernel_count; i++) {
+        clReleaseKernel(p->kernels[i].handle);
+    }
+    free(p->kernels);
+    if (p->handle) {
+        clReleaseProgram(p->handle);
+    }
+    free(p->key);
+}
+
+static cla_status add(cla_runtime *rt, const cla_launch *launch, const char *key,
+                      uint64_t hash)
+{
+    CLA_TRY(cla_grow(&rt->programs, &rt->program_cap, rt->program_count + 1,
+                     sizeof *rt->programs));
+    cla_program *p = &rt->programs[rt->program_count];
+    *p = (cla_program){ .key_hash = hash };
+    cla_status status = cla_strdup(&p->key, key);
+    status = status ? status : build(rt, p, launch->file);
+    if (status) {
+        release(p);
+        return status;
+    }
+    rt->program_count++;
+    return CLA_OK;
+}
+
+cla_status cla_program_get(cla_runtime *rt, const cla_launch *launch, cla_program **out)
+{
+    cla_text key = { 0 };
+    cla_status status = describe(launch, &key);
+    const uint64_t hash = status ? 0 : XXH3_64bits(key.data, key.size);
+    *out = NULL;
+    for (size_t i = 0; i < rt->program_count && !status; i++) {
+        if (rt->programs[i].key_hash == hash &&
+            !strcmp(rt->programs[i].key, key.data)) {
+            *out = &rt->programs[i];
+            break;
+        }
+    }
+    if (!status && !*out) {
+        status = add(rt, launch, key.data, hash);
+        *out = status ? NULL : &rt->programs[rt->program_count - 1];
+    }
+    cla_text_free(&key);
+    return status;
+}
+
+cla_status cla_kernel_get(cla_program *program, const char *name, cla_kernel **out)
+{
+    for (size_t i = 0; i < program->kernel_count; i++) {
+        if (strcmp(program->kernels[i].name, name) == 0) {
+            *out = &program->kernels[i];
+            return CLA_OK;
+        }
+    }
+    CLA_TRY(cla_grow(&program->kernels, &program->kernel_cap, program->kernel_count + 1,
+                     sizeof *program->kernels));
+    cla_kernel *k = &program->kernels[program->kernel_count];
+    *k = (cla_kernel){ 0 };
+    snprintf(k->name, sizeof k->name, "%s", name);
+    cl_int code = CL_SUCCESS;
+    k->handle = clCreateKernel(program->handle, name, &code);
+    if (code) {
+        return cla_cl_fail(code, "kernel %s of %s", name, program->key);
+    }
+    program->kernel_count++;
+    *out = k;
+    return CLA_OK;
+}
+
+void cla_programs_fini(cla_runtime *rt)
+{
+    for (size_t i = 0; i < rt->program_count; i++) {
+        release(&rt->programs[i]);
+    }
+    free(rt->programs);
+    rt->programs = NULL;
+    rt->program_count = 0;
+}

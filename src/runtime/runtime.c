@@ -1,0 +1,288 @@
+/* runtime.c - one device ready for work: context, queue, and what hangs on them. */
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "clattn/opencl.h"
+#include "runtime/device.h"
+#include "runtime/internal.h"
+
+static cla_status read_schedule(cla_runtime *rt)
+{
+    const bool cpu =
+        rt->device.kind == CLA_DEVICE_CPU || rt->device.kind == CLA_DEVICE_SOFTWARE;
+    rt->own_schedule = cpu ? CLA_SCHEDULE_TILE : CLA_SCHEDULE_GROUP;
+    const char *text = getenv("CLATTN_SCHEDULE");
+    if (text && strcasecmp(text, "tile") == 0) {
+        rt->own_schedule = CLA_SCHEDULE_TILE;
+    } else if (text && strcasecmp(text, "group") == 0) {
+        rt->own_schedule = CLA_SCHEDULE_GROUP;
+    } else if (text && *text && strcasecmp(text, "auto") != 0) {
+        return cla_fail(CLA_E_USAGE,
+                        "CLATTN_SCHEDULE is '%s', must be tile, group or auto", text);
+    }
+    rt->schedule = rt->own_schedule;
+    return CLA_OK;
+}
+
+static cla_status read_kernel_path(cla_runtime *rt)
+{
+    const char *path = getenv("CLATTN_KERNEL_PATH");
+    return path && *path ? cla_strdup(&rt->kernel_path, path) : CLA_OK;
+}
+
+static cla_status open_queue(cla_runtime *rt)
+{
+    const cl_context_properties properties[] = { CL_CONTEXT_PLATFORM,
+                                                 (cl_context_properties)rt->platform,
+                                                 0 };
+    cl_int code = CL_SUCCESS;
+    rt->context = clCreateContext(properties, 1, &rt->id, NULL, NULL, &code);
+    if (code) {
+        return cla_cl_fail(code, "device '%s': context", rt->device.name);
+    }
+    rt->queue =
+        clCreateCommandQueue(rt->context, rt->id, CL_QUEUE_PROFILING_ENABLE, &code);
+    return code ? cla_cl_fail(code, "device '%s': queue", rt->device.name) : CLA_OK;
+}
+
+/* Everything that does not depend on whose context it is. */
+static cla_status prepare(cla_runtime *rt)
+{
+    cl_uint align_bits = 0;
+    clGetDeviceInfo(rt->id, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof align_bits,
+                    &align_bits, NULL);
+    rt->watched = cla_device_watches(&rt->device);
+    rt->align = align_bits / 8 < 128 ? 128 : align_bits / 8;
+    const int clock = rt->device.clock_mhz ? rt->device.clock_mhz : 1000;
+    rt->slice_flops = 2e6 * clock * rt->device.compute_units;
+    CLA_TRY(read_schedule(rt));
+    CLA_TRY(read_kernel_path(rt));
+    cla_cache_init(rt);
+    CLA_TRY(cla_tuning_init(rt));
+    return cla_selftest(rt);
+}
+
+static void take_device(cla_runtime *rt, const cla_device *device,
+                        const cla_device_handle *handle)
+{
+    rt->device = *device;
+    rt->platform = handle->platform;
+    rt->id = handle->device;
+}
+
+static cla_status choose_device(cla_runtime *rt, const char *choice)
+{
+    cla_device *list = NULL;
+    cla_device_handle *handles = NULL;
+    int count = 0, index = 0;
+    CLA_TRY(cla_devices_open(&list, &handles, &count));
+    const char *text = choice ? choice : getenv("CLATTN_DEVICE");
+    const cla_status status = cla_device_choose(list, count, text, &index);
+    if (!status) {
+        take_device(rt, &list[index], &handles[index]);
+    }
+    free(list);
+    free(handles);
+    return status;
+}
+
+/* The entry of the list that an application's device is. */
+static cla_status find_device(cla_runtime *rt, cl_device_id id)
+{
+    cla_device *list = NULL;
+    cla_device_handle *handles = NULL;
+    int count = 0;
+    CLA_TRY(cla_devices_open(&list, &handles, &count));
+    cla_status status = cla_fail(
+        CLA_E_USAGE, "wrapped queue: its device is none of the platforms' devices");
+    for (int i = 0; i < count && status; i++) {
+        if (handles[i].device == id) {
+            take_device(rt, &list[i], &handles[i]);
+            status = CLA_OK;
+        }
+    }
+    free(list);
+    free(handles);
+    return status;
+}
+
+static cla_status build(cla_runtime *rt, const char *choice)
+{
+    rt->pid = getpid();
+    CLA_TRY(choose_device(rt, choice));
+    CLA_TRY(open_queue(rt));
+    return prepare(rt);
+}
+
+cla_status cla_runtime_new(cla_runtime **rt, const char *device)
+{
+    CLA_TRY(cla_alloc(rt, 1, sizeof **rt));
+    const cla_status status = build(*rt, device);
+    if (status) {
+        cla_runtime_free(rt);
+    }
+    return status;
+}
+
+static cla_status build_wrapped(cla_runtime *rt, cl_context context,
+                                cl_command_queue queue)
+{
+    rt->pid = getpid();
+    cl_context own = NULL;
+    cl_command_queue_properties properties = 0;
+    cl_int code =
+        clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof own, &own, NULL);
+    code = code ? code
+                : clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof rt->id, &rt->id,
+                                        NULL);
+    code = code ? code
+                : clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties,
+                                        &properties, NULL);
+    if (code) {
+        return cla_cl_fail(code, "wrapped queue");
+    }
+    if (own != context || (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)) {
+        return cla_fail(CLA_E_USAGE,
+                        "wrapped queue must be in order and of that context");
+    }
+    clRetainContext(context);
+    rt->context = context;
+    clRetainCommandQueue(queue);
+    rt->queue = queue;
+    CLA_TRY(find_device(rt, rt->id));
+    return prepare(rt);
+}
+
+cla_status cla_runtime_wrap(cla_runtime **rt, cl_context context,
+                            cl_command_queue queue)
+{
+    CLA_TRY(cla_alloc(rt, 1, sizeof **rt));
+    const cla_status status = build_wrapped(*rt, context, queue);
+    if (status) {
+        cla_runtime_free(rt);
+    }
+    return status;
+}
+
+static void free_extensions(cla_runtime *rt)
+{
+    while (rt->extensions) {
+        cla_extension_slot *slot = rt->extensions;
+        if (slot->extension.fini && slot->extension.state) {
+            slot->extension.fini(rt, slot->extension.state);
+        }
+        rt->extensions = slot->next;
+        free(slot);
+    }
+}
+
+void cla_runtime_free(cla_runtime **out)
+{
+    if (!out || !*out) {
+        return;
+    }
+    cla_runtime *rt = *out;
+    if (rt->pid == getpid()) { // after a fork OpenCL objects must not be touched
+        if (rt->queue) {
+            clFinish(rt->queue);
+            cla_cache_save_programs(rt);
+        }
+        free_extensions(rt);
+        cla_programs_fini(rt);
+        if (rt->queue) {
+            clReleaseCommandQueue(rt->queue);
+        }
+        if (rt->context) {
+            clReleaseContext(rt->context);
+        }
+    }
+    json_decref(rt->tuning);
+    free(rt->tuning_path);
+    free(rt->cache_folder);
+    free(rt->kernel_path);
+    free(rt->guarded);
+    free(rt->profile.rows);
+    free(rt);
+    *out = NULL;
+}
+
+cla_status cla_runtime_check(const cla_runtime *rt)
+{
+    if (rt->pid != getpid()) {
+        return cla_fail(CLA_E_USAGE,
+                        "runtime: made by process %d, used in its child %d: "
+                        "open the runtime after fork()",
+                        (int)rt->pid, (int)getpid());
+    }
+    return CLA_OK;
+}
+
+cla_status cla_runtime_finish(cla_runtime *rt)
+{
+    CLA_TRY(cla_runtime_check(rt));
+    const cl_int code = clFinish(rt->queue);
+    return code ? cla_cl_fail(code, "device '%s'", rt->device.name) : CLA_OK;
+}
+
+cla_status cla_runtime_extension(cla_runtime *rt, const void *key, cla_extension **out)
+{
+    for (cla_extension_slot *s = rt->extensions; s; s = s->next) {
+        if (s->key == key) {
+            *out = &s->extension;
+            return CLA_OK;
+        }
+    }
+    cla_extension_slot *slot = NULL;
+    CLA_TRY(cla_alloc(&slot, 1, sizeof *slot));
+    slot->key = key;
+    slot->next = rt->extensions;
+    rt->extensions = slot;
+    *out = &slot->extension;
+    return CLA_OK;
+}
+
+const cla_device *cla_runtime_device(const cla_runtime *rt)
+{
+    return &rt->device;
+}
+
+cla_schedule cla_runtime_schedule(const cla_runtime *rt)
+{
+    return rt->schedule;
+}
+
+void cla_runtime_set_schedule(cla_runtime *rt, cla_schedule schedule)
+{
+    rt->schedule = schedule == CLA_SCHEDULE_AUTO ? rt->own_schedule : schedule;
+}
+
+uint64_t cla_runtime_peak_bytes(const cla_runtime *rt)
+{
+    return rt->peak_bytes;
+}
+
+int cla_runtime_builds(const cla_runtime *rt)
+{
+    return rt->builds;
+}
+
+void *cla_runtime_queue(cla_runtime *rt)
+{
+    return rt->queue;
+}
+
+void *cla_runtime_context(cla_runtime *rt)
+{
+    return rt->context;
+}
+
+void *cla_runtime_device_id(cla_runtime *rt)
+{
+    return rt->id;
+}
+
+cl_command_queue cla_runtime_cl_queue(const cla_runtime *rt)
+{
+    return rt->queue;
+}

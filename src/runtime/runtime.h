@@ -1,0 +1,160 @@
+/* runtime.h - what the rooms above may ask of the device: memory, launches, constants.
+ *
+ * The only room that includes OpenCL headers is this one; above it memory is opaque. */
+#pragma once
+
+#include "base/base.h"
+#include "clattn/runtime.h"
+
+/* A piece of device memory: a whole buffer or a part of a block. */
+typedef struct cla_memory {
+    void *mem; // cl_mem
+    size_t bytes;
+    bool part; // of other memory, which counts for it
+} cla_memory;
+
+/* ---- memory ------------------------------------------------------------------- */
+
+/* A buffer of its own. Errors: CLA_E_NOMEM with need and limit, CLA_E_DEVICE. */
+cla_status cla_memory_new(cla_memory *out, cla_runtime *rt, size_t bytes);
+void cla_memory_free(cla_memory *memory, cla_runtime *rt);
+
+/* The application's buffer (a cl_mem), retained. Errors: CLA_E_SHAPE when it is
+ * smaller. */
+cla_status cla_memory_wrap(cla_memory *out, cla_runtime *rt, void *buffer,
+                           size_t bytes);
+
+/* Bytes [offset, offset + bytes) of whole as memory of their own; offset is a multiple
+ * of cla_memory_align. Freed with cla_memory_free, before whole. */
+cla_status cla_memory_part(cla_memory *out, cla_runtime *rt, const cla_memory *whole,
+                           size_t offset, size_t bytes);
+size_t cla_memory_align(const cla_runtime *rt);
+
+/* A stack of pieces cut from large blocks: take, mark, rewind. */
+typedef struct cla_arena cla_arena;
+cla_status cla_arena_new(cla_arena **out, cla_runtime *rt);
+void cla_arena_free(cla_arena **arena);
+cla_status cla_arena_take(cla_arena *arena, cla_memory *out, size_t bytes);
+size_t cla_arena_mark(const cla_arena *arena);
+void cla_arena_rewind(cla_arena *arena, size_t mark);
+
+/* For tests: pieces and buffers made from now on are filled with NaN and lie between
+ * guard bands; the check fails for a piece whose guard was written. */
+void cla_memory_guard(cla_runtime *rt, bool on);
+cla_status cla_memory_check_guards(cla_runtime *rt);
+
+/* Both wait. Offsets and sizes in bytes. */
+cla_status cla_memory_write(cla_runtime *rt, const cla_memory *to, size_t offset,
+                            const void *host, size_t bytes);
+cla_status cla_memory_read(cla_runtime *rt, const cla_memory *from, size_t offset,
+                           void *host, size_t bytes);
+/* Do not wait: they are queued as a launch is. */
+cla_status cla_memory_fill(cla_runtime *rt, const cla_memory *memory, uint32_t pattern);
+cla_status cla_memory_copy(cla_runtime *rt, const cla_memory *to, size_t to_offset,
+                           const cla_memory *from, size_t from_offset, size_t bytes);
+
+/* ---- launches ----------------------------------------------------------------- */
+
+typedef enum cla_arg_kind {
+    CLA_ARG_END,
+    CLA_ARG_MEM,
+    CLA_ARG_VALUE, // up to 8 bytes, held in place
+    CLA_ARG_BYTES, // a struct the caller keeps until the launch returns
+    CLA_ARG_LOCAL, // that many bytes of local memory
+} cla_arg_kind;
+
+typedef struct cla_arg {
+    cla_arg_kind kind;
+    size_t size;
+    union {
+        void *mem;
+        int32_t i;
+        uint32_t u;
+        float f;
+        const void *bytes;
+    } as;
+} cla_arg;
+
+static inline cla_arg cla_mem(const cla_memory *m)
+{
+    return (cla_arg){ CLA_ARG_MEM, sizeof(void *), { .mem = m ? m->mem : NULL } };
+}
+static inline cla_arg cla_i32(int64_t value)
+{
+    return (cla_arg){ CLA_ARG_VALUE, 4, { .i = (int32_t)value } };
+}
+static inline cla_arg cla_u32(uint32_t value)
+{
+    return (cla_arg){ CLA_ARG_VALUE, 4, { .u = value } };
+}
+static inline cla_arg cla_f32(float value)
+{
+    return (cla_arg){ CLA_ARG_VALUE, 4, { .f = value } };
+}
+static inline cla_arg cla_bytes(const void *bytes, size_t size)
+{
+    return (cla_arg){ CLA_ARG_BYTES, size, { .bytes = bytes } };
+}
+static inline cla_arg cla_local(size_t size)
+{
+    return (cla_arg){ CLA_ARG_LOCAL, size, { .mem = NULL } };
+}
+
+typedef struct cla_define {
+    const char *name;
+    int value;
+} cla_define;
+
+enum { CLA_LAUNCH_DEFINES = 16, CLA_LAUNCH_ARGS = 20 };
+
+/* One kernel launch. Groups are counted, not items; a count of 0 is no launch at
+ * all. */
+typedef struct cla_launch {
+    const char *file;   // "masked_softmax" for cl/masked_softmax.cl
+    const char *kernel; // function name
+    cla_define define[CLA_LAUNCH_DEFINES];
+    size_t groups[3], local[3]; // absent dimensions are 1
+    cla_arg args[CLA_LAUNCH_ARGS];
+    double flops; // work of the whole launch; long ones are split along the groups, so
+                  // kernels use GROUP(dim) of the prelude, never get_group_id
+} cla_launch;
+
+/* Builds the program when first needed, then queues the kernel.
+ * Errors: CLA_E_DEVICE (with the build log), CLA_E_NOMEM. */
+cla_status cla_enqueue(cla_runtime *rt, const cla_launch *launch);
+
+/* A tuned constant: the tuning file's value for this device, else the fallback.
+ * name is the kernel file, key the define. */
+int cla_tuned(cla_runtime *rt, const char *name, const char *key, int fallback);
+
+/* The VEC of tile kernels: the native float width, 4, 8 or 16. */
+int cla_vector_width(const cla_runtime *rt);
+
+/* Sets a constant for this runtime, or returns to the built-in one; saving writes all
+ * constants of this device (and keeps those of others) to the tuning file, whole or not
+ * at all.
+ * Errors: CLA_E_NOMEM; CLA_E_IO. */
+cla_status cla_tuning_set(cla_runtime *rt, const char *name, const char *key,
+                          int value);
+void cla_tuning_clear(cla_runtime *rt, const char *name, const char *key);
+cla_status cla_tuning_save(cla_runtime *rt, const char **path);
+
+/* Hash of the constants in force, 16 hexadecimal digits: checkpoints record it. */
+void cla_tuning_hash(const cla_runtime *rt, char hash[17]);
+
+/* Programs compiled from source by this runtime so far (0 with a warm cache). */
+int cla_runtime_builds(const cla_runtime *rt);
+
+/* Native OpenCL objects, for the two files that call vendor libraries (CLBlast,
+ * clFFT). */
+void *cla_runtime_queue(cla_runtime *rt);     // cl_command_queue
+void *cla_runtime_context(cla_runtime *rt);   // cl_context
+void *cla_runtime_device_id(cla_runtime *rt); // cl_device_id
+
+/* State a library file keeps with the runtime: made on first use, freed with it (before
+ * queue and context). key is the address of a static. */
+typedef struct cla_extension {
+    void *state;
+    void (*fini)(cla_runtime *rt, void *state);
+} cla_extension;
+cla_status cla_runtime_extension(cla_runtime *rt, const void *key, cla_extension **out);

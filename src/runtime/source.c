@@ -1,0 +1,106 @@
+/* source.c - kernel text: embedded in the library, or read from CLATTN_KERNEL_PATH. */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "runtime/internal.h"
+#include "runtime/kernels.h"
+
+enum { INCLUDES = 16 };
+
+typedef struct flattener {
+    const cla_runtime *rt;
+    cla_text *out;
+    char included[INCLUDES][KERNEL_NAME];
+    int count;
+} flattener;
+
+static cla_status read_file(const cla_runtime *rt, const char *name, char **text)
+{
+    if (rt->kernel_path) {
+        cla_text path = { 0 };
+        size_t size = 0;
+        CLA_TRY(cla_text_add(&path, "%s/%s", rt->kernel_path, name));
+        const cla_status status = cla_file_read(path.data, text, &size);
+        cla_text_free(&path);
+        return status ? cla_fail_within(status, "CLATTN_KERNEL_PATH") : CLA_OK;
+    }
+    for (const cla_kernel_file *f = cla_kernel_files; f->name; f++) {
+        if (strcmp(f->name, name) == 0) {
+            return cla_strdup(text, (const char *)f->text);
+        }
+    }
+    return cla_fail(CLA_E_USAGE, "runtime: no kernel file '%s'", name);
+}
+
+/* The file named by an #include line, or false. */
+static bool include_name(const char *line, char name[KERNEL_NAME])
+{
+    return sscanf(line, "#include \"%63[^\"\n]\"", name) == 1;
+}
+
+static bool first_time(flattener *f, const char *name)
+{
+    for (int i = 0; i < f->count; i++) {
+        if (strcmp(f->included[i], name) == 0) {
+            return false;
+        }
+    }
+    if (f->count < INCLUDES) {
+        snprintf(f->included[f->count++], KERNEL_NAME, "%s", name);
+    }
+    return true;
+}
+
+// NOLINTBEGIN(misc-no-recursion): as deep as files include each other, and counted
+static cla_status flatten(flattener *f, const char *name, int depth);
+
+/* What stands for a line that includes other: that file when new, and a #line. */
+static cla_status flatten_include(flattener *f, const char *name, int number,
+                                  const char *other, int depth)
+{
+    if (first_time(f, other)) CLA_TRY(flatten(f, other, depth + 1));
+    return cla_text_add(f->out, "#line %d \"%s\"\n", number + 1, name);
+}
+
+static cla_status flatten_lines(flattener *f, const char *name, const char *text,
+                                int depth)
+{
+    CLA_TRY(cla_text_add(f->out, "#line 1 \"%s\"\n", name));
+    int number = 1;
+    for (const char *line = text; *line; number++) {
+        const char *end = strchr(line, '\n');
+        const size_t size = end ? (size_t)(end - line) + 1 : strlen(line);
+        char other[KERNEL_NAME];
+        const bool include = include_name(line, other);
+        CLA_TRY(include ? flatten_include(f, name, number, other, depth)
+                        : cla_text_append(f->out, line, size));
+        line += size;
+    }
+    return cla_text_append(f->out, "\n", 1);
+}
+
+/* One file's own lines go through; an #include line is replaced by that file. */
+static cla_status flatten(flattener *f, const char *name, int depth)
+{
+    if (depth > INCLUDES) {
+        return cla_fail(CLA_E_USAGE, "runtime: kernel file '%s' includes itself", name);
+    }
+    char *text = NULL;
+    CLA_TRY(read_file(f->rt, name, &text));
+    assert(text);
+    const cla_status status = flatten_lines(f, name, text, depth);
+    free(text);
+    return status;
+}
+// NOLINTEND(misc-no-recursion)
+
+cla_status cla_source_get(const cla_runtime *rt, const char *file, cla_text *out)
+{
+    flattener f = { .rt = rt, .out = out };
+    char name[KERNEL_NAME];
+    snprintf(name, sizeof name, "%s.cl", file);
+    CLA_TRY(flatten(&f, "prelude.cl", 0));
+    return flatten(&f, name, 0);
+}

@@ -1,0 +1,27 @@
+/* interop.c - tensors over an application's own buffers. */
+#include "clattn/opencl.h"
+#include "tensor/tensor.h"
+
+static cla_status build(cla_tensor *t, cla_runtime *rt, cl_mem buffer, cla_dtype dtype,
+                        int rank, const int64_t *shape)
+{
+    CLA_TRY(cla_tensor_describe(t, rt, dtype, rank, shape));
+    return cla_memory_wrap(&t->memory, rt, buffer, (size_t)cla_size(t) * 4);
+}
+
+cla_status cla_tensor_wrap(cla_tensor **out, cla_runtime *rt, cl_mem buffer,
+                           cla_dtype dtype, int rank, const int64_t *shape)
+{
+    CLA_TRY(cla_alloc(out, 1, sizeof **out));
+    const cla_status status = build(*out, rt, buffer, dtype, rank, shape);
+    if (status) {
+        cla_tensor_free(out);
+    }
+    return status;
+}
+
+cl_mem cla_tensor_buffer(const cla_tensor *t)
+{
+    ((cla_tensor *)t)->version = 0; // the application may write it, unseen
+    return t->memory.mem;
+}

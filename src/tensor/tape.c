@@ -1,0 +1,315 @@
+/* tape.c - the step: tensors and notes with one life, run backward in reverse.
+ *
+ * The tape knows no op. A note is a function and the bytes that the op saved. */
+#include <string.h>
+
+#include "tensor/tensor.h"
+
+/* What the tape allocated on the host, freed at the reset. */
+typedef struct owned {
+    struct owned *next;
+    cla_tensor tensor;
+} owned;
+
+typedef struct note {
+    cla_backward back;
+    void *saved;
+} note;
+
+struct cla_tape {
+    cla_runtime *rt;
+    cla_arena *arena;
+    bool training;
+    uint32_t seed, step, next_stream, first_row;
+    owned *tensors;
+    cla_ragged *rows; // kept until the reset
+    note *notes;
+    size_t note_count, note_cap;
+};
+
+cla_status cla_tape_new(cla_tape **out, cla_runtime *rt, bool training)
+{
+    CLA_TRY(cla_alloc(out, 1, sizeof **out));
+    (*out)->rt = rt;
+    (*out)->training = training;
+    (*out)->seed = 42;
+    const cla_status status = cla_arena_new(&(*out)->arena, rt);
+    if (status) {
+        cla_tape_free(out);
+    }
+    return status;
+}
+
+void cla_tape_reset(cla_tape *tape)
+{
+    for (size_t i = 0; i < tape->note_count; i++) {
+        free(tape->notes[i].saved);
+    }
+    tape->note_count = 0;
+    while (tape->tensors) {
+        owned *o = tape->tensors;
+        tape->tensors = o->next;
+        free(o);
+    }
+    while (tape->rows) {
+        cla_ragged *rows = tape->rows;
+        tape->rows = rows->next;
+        cla_ragged_free(&rows);
+    }
+    if (tape->arena) {
+        cla_arena_rewind(tape->arena, 0);
+    }
+    tape->next_stream = 0;
+}
+
+void cla_tape_free(cla_tape **tape)
+{
+    if (!tape || !*tape) {
+        return;
+    }
+    cla_tape_reset(*tape);
+    cla_arena_free(&(*tape)->arena);
+    free((*tape)->notes);
+    free(*tape);
+    *tape = NULL;
+}
+
+void cla_tape_random(cla_tape *tape, uint32_t seed, uint32_t step)
+{
+    tape->seed = seed;
+    tape->step = step;
+    tape->next_stream = 0;
+}
+
+void cla_tape_rows(cla_tape *tape, uint32_t first)
+{
+    tape->first_row = first;
+}
+
+cla_stream cla_tape_stream(cla_tape *tape)
+{
+    return (cla_stream){ tape->seed, tape->step, tape->next_stream++, tape->first_row };
+}
+
+bool cla_tape_training(const cla_tape *tape)
+{
+    return tape->training;
+}
+
+cla_runtime *cla_tape_runtime(const cla_tape *tape)
+{
+    return tape->rt;
+}
+
+static cla_status own(cla_tape *tape, cla_tensor **out)
+{
+    owned *o = NULL;
+    CLA_TRY(cla_alloc(&o, 1, sizeof *o));
+    o->next = tape->tensors;
+    tape->tensors = o;
+    *out = &o->tensor;
+    return CLA_OK;
+}
+
+cla_status cla_tape_tensor(cla_tape *tape, cla_tensor **out, cla_dtype dtype, int rank,
+                           const int64_t *shape)
+{
+    cla_tensor *t = NULL;
+    *out = NULL;
+    CLA_TRY(own(tape, &t));
+    CLA_TRY(cla_tensor_describe(t, tape->rt, dtype, rank, shape));
+    t->tape = tape;
+    CLA_TRY(cla_arena_take(tape->arena, &t->memory, (size_t)cla_size(t) * 4));
+    *out = t;
+    return CLA_OK;
+}
+
+cla_status cla_tape_ids(cla_tape *tape, cla_tensor **out, int64_t n,
+                        const int32_t *host)
+{
+    CLA_TRY(cla_tape_tensor(tape, out, CLA_I32, 1, &n));
+    return cla_tensor_upload(*out, host);
+}
+
+void cla_tape_keep(cla_tape *tape, cla_ragged *rows)
+{
+    rows->next = tape->rows;
+    tape->rows = rows;
+}
+
+cla_status cla_tape_scratch(cla_tape *tape, cla_memory *out, size_t bytes)
+{
+    return cla_arena_take(tape->arena, out, bytes);
+}
+
+static cla_status check_columns(const cla_tensor *x, int64_t first, int64_t heads,
+                                int64_t width)
+{
+    if (x->rank != 2 || x->dtype != CLA_F32 || cla_is_columns(x)) {
+        return cla_fail(CLA_E_SHAPE, "columns: x is %s, must be an f32 tensor [N,C]",
+                        cla_shape_text(x));
+    }
+    if (first < 0 || heads < 1 || width < 1 || heads > x->shape[1] / width ||
+        first > x->shape[1] - heads * width) {
+        return cla_fail(
+            CLA_E_SHAPE, "columns: %lld heads of %lld from column %lld of %s",
+            (long long)heads, (long long)width, (long long)first, cla_shape_text(x));
+    }
+    return CLA_OK;
+}
+
+cla_status cla_tensor_columns(cla_tape *tape, cla_tensor **out, cla_tensor *x,
+                              int64_t first, int64_t heads, int64_t width)
+{
+    *out = NULL;
+    CLA_TRY(check_columns(x, first, heads, width));
+    cla_tensor *t = NULL;
+    CLA_TRY(own(tape, &t));
+    const int64_t shape[] = { x->shape[0], heads, width };
+    CLA_TRY(cla_tensor_describe(t, tape->rt, CLA_F32, 3, shape));
+    t->tape = tape;
+    t->memory = x->memory;
+    t->base = x;
+    t->offset = first;
+    t->stride = x->shape[1];
+    t->wants_grad = x->wants_grad;
+    *out = t;
+    return CLA_OK;
+}
+
+cla_status cla_tensor_reshape(cla_tape *tape, cla_tensor **out, cla_tensor *x, int rank,
+                              const int64_t *shape)
+{
+    *out = NULL;
+    cla_tensor *t = NULL;
+    CLA_TRY(own(tape, &t));
+    CLA_TRY(cla_tensor_describe(t, tape->rt, x->dtype, rank, shape));
+    if (cla_size(t) != cla_size(x) || cla_is_columns(x)) {
+        return cla_fail(CLA_E_SHAPE, "reshape: %s%s cannot become %s",
+                        cla_is_columns(x) ? "column view " : "", cla_shape_text(x),
+                        cla_shape_text(t));
+    }
+    t->tape = tape;
+    t->memory = x->memory;
+    t->base = x;
+    t->wants_grad = x->wants_grad;
+    *out = t;
+    return CLA_OK;
+}
+
+bool cla_tape_needs_grad(const cla_tape *tape, int n, cla_tensor *const *inputs)
+{
+    bool wanted = false;
+    for (int i = 0; i < n; i++) {
+        wanted = wanted || (inputs[i] && inputs[i]->wants_grad);
+    }
+    return tape->training && wanted;
+}
+
+cla_status cla_tape_record(cla_tape *tape, cla_backward back, const void *saved,
+                           size_t size)
+{
+    CLA_TRY(cla_grow(&tape->notes, &tape->note_cap, tape->note_count + 1,
+                     sizeof *tape->notes));
+    note *n = &tape->notes[tape->note_count];
+    *n = (note){ back, NULL };
+    CLA_TRY(cla_alloc(&n->saved, 1, size));
+    memcpy(n->saved, saved, size);
+    tape->note_count++;
+    return CLA_OK;
+}
+
+/* ---- gradients ---------------------------------------------------------------- */
+
+/* The gradient lives as long as its tensor: on the tape, or on its own. */
+static cla_status make_grad(cla_tape *tape, cla_tensor *x)
+{
+    if (x->grad) {
+        return CLA_OK;
+    }
+    if (x->tape) {
+        return cla_tape_tensor(tape, &x->grad, CLA_F32, x->rank, x->shape);
+    }
+    const cla_status status =
+        cla_tensor_new(&x->grad, x->rt, CLA_F32, x->rank, x->shape);
+    if (!status && x->grad) {
+        x->grad->version = 0; // kernels write it
+    }
+    return status;
+}
+
+// NOLINTBEGIN(misc-no-recursion): a view of a view, two deep at most
+/* The gradient of a view is a view of the base's gradient. Columns need it to hold
+ * numbers, since other columns may belong to nobody. */
+static cla_status view_grad(cla_tape *tape, cla_tensor *x, int *add)
+{
+    cla_tensor *whole = NULL;
+    CLA_TRY(cla_grad_out(tape, x->base, &whole, add));
+    assert(whole); // a view wants a gradient when its base does
+    if (!cla_is_columns(x)) {
+        return x->grad ? CLA_OK
+                       : cla_tensor_reshape(tape, &x->grad, whole, x->rank, x->shape);
+    }
+    if (!*add) {
+        CLA_TRY(cla_tensor_fill(whole, 0));
+        *add = 1;
+    }
+    return x->grad ? CLA_OK
+                   : cla_tensor_columns(tape, &x->grad, whole, x->offset, x->shape[1],
+                                        x->shape[2]);
+}
+
+cla_status cla_grad_out(cla_tape *tape, cla_tensor *x, cla_tensor **grad, int *add)
+{
+    *grad = NULL;
+    *add = 0;
+    if (!x || !x->wants_grad) {
+        return CLA_OK;
+    }
+    if (x->base) {
+        CLA_TRY(view_grad(tape, x, add));
+    } else {
+        CLA_TRY(make_grad(tape, x));
+        *add = x->grad_filled;
+    }
+    x->grad_filled = true;
+    *grad = x->grad;
+    return CLA_OK;
+}
+// NOLINTEND(misc-no-recursion)
+
+const cla_tensor *cla_grad_in(const cla_tensor *y)
+{
+    return y->grad_filled ? y->grad : NULL;
+}
+
+cla_status cla_tape_seed(cla_tape *tape, cla_tensor *y, const cla_tensor *dy)
+{
+    if (dy) {
+        CLA_TRY(cla_check_shape("seed", "dy", dy, CLA_F32, y->rank, y->shape));
+    }
+    if (y->base || y->grad_filled) {
+        return cla_fail(CLA_E_USAGE, "seed: %s is a view, or has a gradient already",
+                        cla_shape_text(y));
+    }
+    CLA_TRY(make_grad(tape, y));
+    y->grad_filled = true;
+    return dy ? cla_memory_copy(tape->rt, &y->grad->memory, 0, &dy->memory, 0,
+                                dy->memory.bytes)
+              : cla_tensor_fill(y->grad, 1);
+}
+
+cla_status cla_tape_backward(cla_tape *tape)
+{
+    if (!tape->training) {
+        return cla_fail(CLA_E_USAGE, "backward: the tape was made without training");
+    }
+    while (tape->note_count) {
+        note *n = &tape->notes[tape->note_count - 1];
+        const cla_status status = n->back(tape, n->saved);
+        CLA_TRY(status);
+        free(n->saved);
+        tape->note_count--;
+    }
+    return CLA_OK;
+}

@@ -1,0 +1,179 @@
+/* tensor.c - shapes, ownership, views. */
+#include "tensor/tensor.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const int64_t ELEMENT_LIMIT = INT32_MAX;
+
+static const char *format_shape(int rank, const int64_t *shape)
+{
+    enum { RING = 8, SIZE = 96 };
+    static _Thread_local char ring[RING][SIZE];
+    static _Thread_local int next;
+    char *text = ring[next++ % RING];
+    int at = snprintf(text, SIZE, "[");
+    for (int i = 0; i < rank; i++) {
+        at += snprintf(text + at, SIZE - (size_t)at, shape[i] < 0 ? "%s*" : "%s%lld",
+                       i ? "," : "", (long long)shape[i]);
+    }
+    snprintf(text + at, SIZE - (size_t)at, "]");
+    return text;
+}
+
+const char *cla_shape_text(const cla_tensor *t)
+{
+    return t ? format_shape(t->rank, t->shape) : "none";
+}
+
+/* Number of elements, refused from 2^31 on: kernels index with int. */
+static cla_status count_elements(int rank, const int64_t *shape, int64_t *count)
+{
+    if (rank < 1 || rank > 4) {
+        return cla_fail(CLA_E_SHAPE, "tensor: rank %d, must be 1 to 4", rank);
+    }
+    bool empty = false;
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] < 0) {
+            return cla_fail(CLA_E_SHAPE, "tensor: size %lld of axis %d is negative",
+                            (long long)shape[i], i);
+        }
+        empty = empty || shape[i] == 0;
+    }
+    *count = empty ? 0 : 1;
+    for (int i = 0; i < rank && !empty; i++) {
+        if (shape[i] > ELEMENT_LIMIT / *count) {
+            return cla_fail(CLA_E_SHAPE, "tensor: %s has more than %lld elements",
+                            format_shape(rank, shape), (long long)ELEMENT_LIMIT);
+        }
+        *count *= shape[i];
+    }
+    return CLA_OK;
+}
+
+/* Everything but the memory. */
+static cla_status describe(cla_tensor *t, cla_runtime *rt, cla_dtype dtype, int rank,
+                           const int64_t *shape)
+{
+    int64_t count = 0;
+    CLA_TRY(count_elements(rank, shape, &count));
+    *t =
+        (cla_tensor){ .rt = rt, .dtype = dtype, .rank = rank, .shape = { 1, 1, 1, 1 } };
+    memcpy(t->shape, shape, (size_t)rank * sizeof *shape);
+    t->stride = t->shape[1] * t->shape[2] * t->shape[3];
+    return CLA_OK;
+}
+
+cla_status cla_tensor_new(cla_tensor **out, cla_runtime *rt, cla_dtype dtype, int rank,
+                          const int64_t *shape)
+{
+    CLA_TRY(cla_alloc(out, 1, sizeof **out));
+    cla_status status = describe(*out, rt, dtype, rank, shape);
+    (*out)->version = 1;
+    if (!status) {
+        status = cla_memory_new(&(*out)->memory, rt, (size_t)cla_size(*out) * 4);
+    }
+    if (status) {
+        cla_tensor_free(out);
+    }
+    return status;
+}
+
+static void release(cla_tensor *t)
+{
+    cla_memory_free(&t->form[0].memory, t->rt);
+    cla_memory_free(&t->form[1].memory, t->rt);
+    cla_memory_free(&t->memory, t->rt);
+    free(t);
+}
+
+void cla_tensor_free(cla_tensor **t)
+{
+    if (!t || !*t) return;
+    if ((*t)->grad) release((*t)->grad); // which has no gradient itself
+    release(*t);
+    *t = NULL;
+}
+
+cla_status cla_tensor_over(cla_tensor **out, cla_runtime *rt, const cla_memory *block,
+                           size_t offset_bytes, int rank, const int64_t *shape)
+{
+    CLA_TRY(cla_alloc(out, 1, sizeof **out));
+    cla_status status = describe(*out, rt, CLA_F32, rank, shape);
+    if (!status) {
+        status = cla_memory_part(&(*out)->memory, rt, block, offset_bytes,
+                                 (size_t)cla_size(*out) * 4);
+    }
+    if (status) {
+        cla_tensor_free(out);
+    }
+    return status;
+}
+
+/* Tape tensors: the struct is the tape's, the memory the arena's (tape.c). */
+cla_status cla_tensor_describe(cla_tensor *t, cla_runtime *rt, cla_dtype dtype,
+                               int rank, const int64_t *shape)
+{
+    return describe(t, rt, dtype, rank, shape);
+}
+
+int cla_tensor_rank(const cla_tensor *t)
+{
+    return t->rank;
+}
+
+int64_t cla_tensor_dim(const cla_tensor *t, int axis)
+{
+    return axis >= 0 && axis < t->rank ? t->shape[axis] : 1;
+}
+
+int64_t cla_tensor_size(const cla_tensor *t)
+{
+    return cla_size(t);
+}
+
+cla_dtype cla_tensor_dtype(const cla_tensor *t)
+{
+    return t->dtype;
+}
+
+void cla_tensor_want_grad(cla_tensor *t, bool wanted)
+{
+    t->wants_grad = wanted;
+}
+
+void cla_tensor_clear_grad(cla_tensor *t)
+{
+    t->grad_filled = false;
+}
+
+cla_tensor *cla_tensor_grad(const cla_tensor *t)
+{
+    return t->grad_filled ? t->grad : NULL;
+}
+
+cla_status cla_check_shape(const char *who, const char *name, const cla_tensor *t,
+                           cla_dtype dtype, int rank, const int64_t *shape)
+{
+    if (!t) {
+        return cla_fail(CLA_E_SHAPE, "%s: %s is missing", who, name);
+    }
+    if (t->dtype != dtype) {
+        return cla_fail(CLA_E_SHAPE, "%s: %s holds %s, must hold %s", who, name,
+                        t->dtype == CLA_F32 ? "f32" : "i32",
+                        dtype == CLA_F32 ? "f32" : "i32");
+    }
+    bool same = t->rank == rank;
+    for (int i = 0; i < rank && same; i++) {
+        same = shape[i] < 0 || t->shape[i] == shape[i];
+    }
+    if (!same) {
+        return cla_fail(CLA_E_SHAPE, "%s: %s is %s, must be %s", who, name,
+                        cla_shape_text(t), format_shape(rank, shape));
+    }
+    if (cla_is_columns(t)) {
+        return cla_fail(CLA_E_SHAPE, "%s: %s is a column view, must be a tensor", who,
+                        name);
+    }
+    return CLA_OK;
+}

@@ -1,0 +1,142 @@
+/* tensor.h - inside of tensors, ragged batches and the tape, for ops. */
+#pragma once
+
+#include <assert.h>
+
+#include "clattn/tensor.h"
+#include "runtime/runtime.h"
+
+/* The numbers of a tensor in another arrangement, kept by the op that made it. */
+typedef struct cla_form {
+    cla_memory memory; // mem NULL: none yet
+    uint32_t version;  // of the tensor when the form was made
+    uint32_t asked;    // version at which it was last asked for
+} cla_form;
+
+struct cla_tensor {
+    cla_runtime *rt;
+    cla_tape *tape; // owner, NULL when the caller is
+    cla_dtype dtype;
+    int rank;
+    int64_t shape[4]; // unused axes are 1
+    cla_memory memory;
+    cla_tensor *base; // what a view looks into; its memory is base's
+    int64_t offset; // floats from the start of memory to the first row; 0 unless a view
+    int64_t stride; // floats from row to row; product of shape[1..] unless a view
+    bool wants_grad;
+    cla_tensor *grad; // made when first asked for
+    bool grad_filled; // grad holds numbers: add to them; else write
+    uint32_t version; // grows with each change; 0: changes are not seen, keep no forms
+    cla_form form[2]; // of weights packed for products, as they are and transposed
+};
+
+/* Whatever writes numbers of such a tensor other than by upload and fill says so here,
+ * and forms made of the old ones are made again. */
+static inline void cla_tensor_changed(cla_tensor *t)
+{
+    t->version += t->version ? 1 : 0;
+}
+
+/* The owner promises to say so: forms of t may be kept. New tensors are so from the
+ * start, unless they lie over a block (cla_tensor_over). */
+static inline void cla_tensor_track(cla_tensor *t)
+{
+    t->version += t->version ? 0 : 1;
+}
+
+struct cla_ragged {
+    cla_runtime *rt;
+    cla_ragged *next; // of those a tape keeps
+    int64_t sequences, tokens, longest;
+    int32_t *offsets;          // [B+1] on the host
+    cla_memory device_offsets; // [B+1] i32
+    cla_memory device_spans;   // [N] int2: start and end of the token's sequence
+};
+
+/* Product of all sizes. */
+static inline int64_t cla_size(const cla_tensor *t)
+{
+    return t->shape[0] * t->shape[1] * t->shape[2] * t->shape[3];
+}
+
+/* A tensor as a kernel argument (NULL stays NULL). */
+static inline cla_arg cla_buf(const cla_tensor *t)
+{
+    return cla_mem(t ? &t->memory : NULL);
+}
+
+/* "[2,3,4]" in a small ring of buffers: good for one message. */
+const char *cla_shape_text(const cla_tensor *t);
+
+/* Fails with CLA_E_SHAPE unless t is a contiguous dtype tensor of this shape; a size of
+ * -1 matches anything. who begins the message: "linear: w is [3,4], must be [5,4]". */
+cla_status cla_check_shape(const char *who, const char *name, const cla_tensor *t,
+                           cla_dtype dtype, int rank, const int64_t *shape);
+
+/* The same for any shape. */
+static inline cla_status cla_check_f32(const char *who, const char *name,
+                                       const cla_tensor *t)
+{
+    static const int64_t any[4] = { -1, -1, -1, -1 };
+    return t ? cla_check_shape(who, name, t, CLA_F32, t->rank, any)
+             : cla_fail(CLA_E_SHAPE, "%s: %s is missing", who, name);
+}
+
+/* ---- recording ------------------------------------------------------------------ */
+
+/* Goes back through one op. saved is the op's copy of what it noted when recording. */
+typedef cla_status (*cla_backward)(cla_tape *tape, void *saved);
+
+bool cla_tape_training(const cla_tape *tape);
+cla_runtime *cla_tape_runtime(const cla_tape *tape);
+
+/* Whether t is a column view: rows with gaps between them. */
+static inline bool cla_is_columns(const cla_tensor *t)
+{
+    return t->base && t->stride != t->shape[1] * t->shape[2] * t->shape[3];
+}
+
+/* Whether backward must be recorded for an op that reads these (NULLs allowed). */
+bool cla_tape_needs_grad(const cla_tape *tape, int n, cla_tensor *const *inputs);
+
+/* Notes a backward step with size bytes of saved (copied). */
+cla_status cla_tape_record(cla_tape *tape, cla_backward back, const void *saved,
+                           size_t size);
+
+/* The gradient that has flowed into a result, or NULL: then there is nothing to do. */
+const cla_tensor *cla_grad_in(const cla_tensor *y);
+
+/* Where the gradient of an input goes. *grad is NULL when x wants none. *add says
+ * whether the kernel must add to what is there (1) or write over undefined memory (0);
+ * it must then write every element. For a view, *grad is the view into the base's
+ * gradient (zeroed when fresh, so *add is 1). Calling it counts as filling it.
+ * Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
+cla_status cla_grad_out(cla_tape *tape, cla_tensor *x, cla_tensor **grad, int *add);
+
+/* Device memory until the tape's reset. */
+cla_status cla_tape_scratch(cla_tape *tape, cla_memory *out, size_t bytes);
+
+/* Whole numbers from the host as a tensor [n] of the step (ids, lengths, targets).
+ * Errors: as cla_tape_tensor. */
+cla_status cla_tape_ids(cla_tape *tape, cla_tensor **out, int64_t n,
+                        const int32_t *host);
+
+/* Gives rows to the tape, which frees them at its reset. */
+void cla_tape_keep(cla_tape *tape, cla_ragged *rows);
+
+/* The key of one op's random draws: seed, step and a number of its own. Kernels take it
+ * as three u32 arguments (seed, step, stream). */
+typedef struct cla_stream {
+    uint32_t seed, step, stream;
+    uint32_t first_row; // of this process's rows in the whole batch: add it to the row
+} cla_stream;
+cla_stream cla_tape_stream(cla_tape *tape);
+
+/* A tensor over part of a block of floats (parameters and their moments are one block
+ * each). The block outlives it. Errors: as cla_tensor_new. */
+cla_status cla_tensor_over(cla_tensor **out, cla_runtime *rt, const cla_memory *block,
+                           size_t offset_bytes, int rank, const int64_t *shape);
+
+/* Fills in all of a tensor but its memory. Errors: CLA_E_SHAPE. */
+cla_status cla_tensor_describe(cla_tensor *t, cla_runtime *rt, cla_dtype dtype,
+                               int rank, const int64_t *shape);

@@ -1,0 +1,108 @@
+/* folder.c - a run's folder. */
+#include "train/folder.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/text.h"
+
+cla_status cla_folder_path(const cla_folder *folder, const char *name, char **path)
+{
+    cla_text text = { 0 };
+    CLA_TRY(cla_text_add(&text, "%s/%s", folder->path, name));
+    *path = text.data;
+    return CLA_OK;
+}
+
+static bool holds(const cla_folder *folder, const char *name)
+{
+    char *path = NULL;
+    const bool there =
+        cla_folder_path(folder, name, &path) == CLA_OK && !access(path, F_OK);
+    free(path);
+    return there;
+}
+
+static cla_status lock(cla_folder *folder)
+{
+    char *path = NULL;
+    CLA_TRY(cla_folder_path(folder, "lock", &path));
+    folder->lock = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0644);
+    cla_status status = CLA_OK;
+    if (folder->lock < 0) {
+        status = cla_fail(CLA_E_IO, "%s: cannot be written", path);
+    } else if (flock(folder->lock, LOCK_EX | LOCK_NB)) {
+        status = cla_fail(CLA_E_USAGE, "%s: another process is writing this run",
+                          folder->path);
+    }
+    free(path);
+    return status;
+}
+
+cla_status cla_folder_claim(cla_folder *folder, const char *path, bool resume)
+{
+    *folder = (cla_folder){ .lock = -1 };
+    CLA_TRY(cla_strdup(&folder->path, path));
+    CLA_TRY(cla_folder_make(path));
+    CLA_TRY(lock(folder));
+    const bool run = holds(folder, "config.json");
+    if (run && !resume) {
+        return cla_fail(CLA_E_USAGE,
+                        "%s holds a run: --resume continues it, or choose another "
+                        "folder",
+                        path);
+    }
+    if (!run && resume) {
+        return cla_fail(CLA_E_USAGE, "%s holds no run to resume", path);
+    }
+    return CLA_OK;
+}
+
+void cla_folder_release(cla_folder *folder)
+{
+    if (folder->lock >= 0) {
+        close(folder->lock);
+    }
+    free(folder->path);
+    *folder = (cla_folder){ .lock = -1 };
+}
+
+static const char *first_difference(const json_t *a, const json_t *b)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach((json_t *)a, key, value)
+    {
+        const json_t *other = json_object_get(b, key);
+        const bool numbers = json_is_number(value) && json_is_number(other);
+        if (numbers ? json_number_value(value) != json_number_value(other)
+                    : !json_equal(value, other)) {
+            return key;
+        }
+    }
+    return NULL;
+}
+
+cla_status cla_folder_same_settings(const cla_folder *folder,
+                                    const cla_config *settings)
+{
+    char *path = NULL;
+    cla_config saved = { 0 };
+    CLA_TRY(cla_folder_path(folder, "config.json", &path));
+    cla_status status = cla_config_read(&saved, path);
+    if (!status) {
+        const char *key = first_difference(settings->values, saved.values);
+        key = key ? key : first_difference(saved.values, settings->values);
+        if (key) {
+            status = cla_fail(CLA_E_USAGE,
+                              "%s: the run was begun with another '%s' (see %s)",
+                              folder->path, key, path);
+        }
+    }
+    cla_config_fini(&saved);
+    free(path);
+    return status;
+}

@@ -1,0 +1,87 @@
+/* optim.c - optimisers over a whole block of parameters. */
+#include "train/optim.h"
+
+#include <math.h>
+
+#include "clattn/optim.h"
+
+static const char *const names[] = { "rmsprop", "adam", NULL };
+
+cla_status cla_optim_configure(cla_optim *o, cla_config *s)
+{
+    *o = (cla_optim){ .lr = 1e-3, .rho = 0.9, .beta1 = 0.9, .beta2 = 0.999 };
+    CLA_TRY(cla_config_choice(s, "optimiser", names, &o->kind));
+    o->epsilon = o->kind ? 1e-8 : 1e-7;
+    CLA_TRY(cla_config_double(s, "lr", &o->lr, 0, 1e3));
+    if (o->kind) {
+        CLA_TRY(cla_config_double(s, "beta1", &o->beta1, 0, 0.999999));
+        CLA_TRY(cla_config_double(s, "beta2", &o->beta2, 0, 0.999999));
+    } else {
+        CLA_TRY(cla_config_double(s, "rho", &o->rho, 0, 0.999999));
+    }
+    CLA_TRY(cla_config_double(s, "epsilon", &o->epsilon, 0, 1));
+    return cla_config_double(s, "clip", &o->clip, 0, 1e9);
+}
+
+const char *cla_optim_moment_name(const cla_optim *o, int i)
+{
+    static const char *const moments[][OPTIM_MOMENTS + 1] = {
+        { "rmsprop.square", NULL, NULL }, { "adam.mean", "adam.square", NULL }
+    };
+    return i <= OPTIM_MOMENTS ? moments[o->kind][i] : NULL;
+}
+
+cla_status cla_optim_init(cla_optim *o, cla_params *params)
+{
+    o->params = params;
+    CLA_TRY(cla_params_block(params, &params->values, &o->values));
+    CLA_TRY(cla_params_block(params, &params->gradients, &o->gradients));
+    for (int i = 0; cla_optim_moment_name(o, i); i++) {
+        CLA_TRY(cla_memory_new(&o->moment[i], params->rt, params->values.bytes));
+        CLA_TRY(cla_memory_fill(params->rt, &o->moment[i], 0));
+        CLA_TRY(cla_params_block(params, &o->moment[i], &o->flat_moment[i]));
+    }
+    return CLA_OK;
+}
+
+void cla_optim_fini(cla_optim *o)
+{
+    cla_tensor_free(&o->values);
+    cla_tensor_free(&o->gradients);
+    for (int i = 0; i < OPTIM_MOMENTS; i++) {
+        cla_tensor_free(&o->flat_moment[i]);
+        if (o->params) {
+            cla_memory_free(&o->moment[i], o->params->rt);
+        }
+    }
+    o->params = NULL;
+}
+
+static cla_status update(const cla_optim *o, int64_t step)
+{
+    cla_runtime *rt = o->params->rt;
+    if (!o->kind) {
+        return cla_rmsprop(rt, o->values, o->flat_moment[0], o->gradients, (float)o->lr,
+                           (float)o->rho, (float)o->epsilon);
+    }
+    const cla_adam_options options = { (float)o->lr, (float)o->beta1, (float)o->beta2,
+                                       (float)o->epsilon };
+    return cla_adam(rt, o->values, o->flat_moment[0], o->flat_moment[1], o->gradients,
+                    step, &options);
+}
+
+cla_status cla_optim_step(cla_optim *o, int64_t step)
+{
+    double norm = 0;
+    CLA_TRY(cla_params_fill_gradients(o->params));
+    if (o->clip > 0) {
+        CLA_TRY(cla_clip(o->params->rt, &norm, o->gradients, (float)o->clip));
+    }
+    if (!isfinite(norm)) {
+        return cla_fail(CLA_E_NUMERIC, "the gradient's norm is %g at step %lld", norm,
+                        (long long)step);
+    }
+    CLA_TRY(update(o, step));
+    cla_params_changed(o->params);
+    return CLA_OK;
+}

@@ -1,0 +1,30 @@
+/* optim.h - optimisers over a whole block of parameters. */
+#pragma once
+
+#include "base/config.h"
+#include "nn/param.h"
+
+enum { OPTIM_MOMENTS = 2 };
+
+typedef struct cla_optim {
+    int kind; // 0 rmsprop, 1 adam
+    double lr, rho, beta1, beta2, epsilon, clip;
+    cla_params *params;
+    cla_memory moment[OPTIM_MOMENTS]; // blocks beside the parameters
+    cla_tensor *values, *gradients, *flat_moment[OPTIM_MOMENTS];
+} cla_optim;
+
+/* Reads "optimiser", "lr" and the rest. Errors: CLA_E_INPUT. */
+cla_status cla_optim_configure(cla_optim *optim, cla_config *settings);
+/* Makes the moments, zero. */
+cla_status cla_optim_init(cla_optim *optim, cla_params *params);
+void cla_optim_fini(cla_optim *optim);
+
+/* "rmsprop.square" and so on; NULL past the last. */
+const char *cla_optim_moment_name(const cla_optim *optim, int i);
+
+/* One update from the gradients, clipped to a global norm where asked. step counts from
+ * 1.
+ * Errors: CLA_E_NUMERIC when the gradient is not finite (only looked at when clipping),
+ * CLA_E_DEVICE. */
+cla_status cla_optim_step(cla_optim *optim, int64_t step);

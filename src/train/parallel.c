@@ -1,0 +1,124 @@
+/* parallel.c - data-parallel training over MPI; the only file that includes mpi.h. */
+#include "train/parallel.h"
+
+#include <stdio.h>
+
+#ifdef CLA_HAVE_MPI
+#include <mpi.h>
+#endif
+
+/* What launchers set for the processes they start. */
+static int launched_size(void)
+{
+    static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                         "MPI_LOCALNRANKS" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *text = getenv(names[i]);
+        if (text) {
+            return atoi(text); // NOLINT(cert-err34-c): a launcher's own number
+        }
+    }
+    return 1;
+}
+
+#ifdef CLA_HAVE_MPI
+static cla_status sum(float *numbers, int64_t n)
+{
+    enum { PIECE = 1 << 20 };
+    for (int64_t at = 0; at < n; at += PIECE) {
+        const int count = n - at < PIECE ? (int)(n - at) : PIECE;
+        if (MPI_Allreduce(MPI_IN_PLACE, numbers + at, count, MPI_FLOAT, MPI_SUM,
+                          MPI_COMM_WORLD)) {
+            return cla_fail(CLA_E_DEVICE, "MPI_Allreduce of %d numbers failed", count);
+        }
+    }
+    return CLA_OK;
+}
+
+static cla_status barrier(void)
+{
+    return MPI_Barrier(MPI_COMM_WORLD) ? cla_fail(CLA_E_DEVICE, "MPI_Barrier failed")
+                                       : CLA_OK;
+}
+
+static cla_status join(cla_parallel *p)
+{
+    int provided = 0;
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided)) {
+        return cla_fail(CLA_E_DEVICE, "MPI_Init failed");
+    }
+    MPI_Comm_rank(MPI_COMM_WORLD, &p->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &p->size);
+    p->sum = sum;
+    p->barrier = barrier;
+    return CLA_OK;
+}
+
+static void leave(cla_status status)
+{
+    if (status) {
+        MPI_Abort(MPI_COMM_WORLD, (int)status);
+    }
+    MPI_Finalize();
+}
+#else
+static cla_status join(cla_parallel *p)
+{
+    (void)p;
+    return cla_fail(CLA_E_USAGE,
+                    "started by mpirun, but this program was built without MPI");
+}
+
+static void leave(cla_status status)
+{
+    (void)status;
+}
+#endif
+
+cla_status cla_parallel_open(cla_parallel *p)
+{
+    *p = (cla_parallel){ .size = 1 };
+    return launched_size() > 1 ? join(p) : CLA_OK;
+}
+
+void cla_parallel_close(const cla_parallel *p, cla_status status)
+{
+    if (p->size > 1) {
+        leave(status);
+    }
+}
+
+/* Whether two entries of the list serve the same purpose. */
+static bool alike(const cla_device *a, const cla_device *b)
+{
+    return a->kind == b->kind && a->platform == b->platform;
+}
+
+cla_status cla_parallel_runtime(const cla_parallel *p, cla_runtime **rt,
+                                const char *device)
+{
+    CLA_TRY(cla_runtime_new(rt, device));
+    const cla_device mine = *cla_runtime_device(*rt);
+    cla_device *list = NULL;
+    int count = 0, same = 0, wanted = -1;
+    if (p->size < 2) {
+        return CLA_OK;
+    }
+    CLA_TRY(cla_devices(&list, &count));
+    for (int i = 0; i < count; i++) {
+        same += alike(&list[i], &mine);
+    }
+    for (int i = 0, seen = 0; i < count; i++) {
+        if (alike(&list[i], &mine) && seen++ == p->rank % (same ? same : 1)) {
+            wanted = i;
+        }
+    }
+    cla_devices_free(&list);
+    if (wanted < 0 || wanted == mine.index) {
+        return CLA_OK;
+    }
+    char index[16];
+    snprintf(index, sizeof index, "%d", wanted);
+    cla_runtime_free(rt);
+    return cla_runtime_new(rt, index);
+}

@@ -1,0 +1,17 @@
+/* parallel.h - data-parallel training over MPI, where the program was built with it. */
+#pragma once
+
+#include "train/loop.h"
+
+/* Joins the processes that mpirun started; alone otherwise (MPI is then not touched).
+ * Errors: CLA_E_USAGE (mpirun, and a program without MPI). */
+cla_status cla_parallel_open(cla_parallel *parallel);
+
+/* Leaves; a failed process takes the others with it. */
+void cla_parallel_close(const cla_parallel *parallel, cla_status status);
+
+/* A runtime for this process: each takes the next device of the kind that was chosen,
+ * and
+ * starts again where there are fewer. */
+cla_status cla_parallel_runtime(const cla_parallel *parallel, cla_runtime **rt,
+                                const char *device);

@@ -1,0 +1,120 @@
+/* report.c - what a run says. */
+#include "train/report.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/text.h"
+
+static const int64_t LINE_NS = 10000000000, BAR_NS = 200000000;
+
+/* Keeps the lines up to step; a torn last line goes too. */
+static cla_status cut_log(const char *path, int64_t step)
+{
+    char *data = NULL;
+    size_t size = 0, kept = 0;
+    CLA_TRY(cla_file_read(path, &data, &size));
+    for (size_t at = 0; at < size;) {
+        const char *end = memchr(data + at, '\n', size - at);
+        json_t *line =
+            end ? json_loadb(data + at, (size_t)(end - data) - at, 0, NULL) : NULL;
+        const bool keep =
+            line && json_integer_value(json_object_get(line, "step")) <= step;
+        json_decref(line);
+        if (!keep) {
+            break;
+        }
+        at = (size_t)(end - data) + 1;
+        kept = at;
+    }
+    const cla_status status = cla_file_write(path, data, kept);
+    free(data);
+    return status;
+}
+
+cla_status cla_report_open(cla_report *r, const char *dir, bool resume, int64_t step,
+                           bool quiet)
+{
+    *r = (cla_report){ .quiet = quiet, .terminal = isatty(STDERR_FILENO) != 0 };
+    cla_text path = { 0 };
+    cla_status status = cla_text_add(&path, "%s/log.jsonl", dir);
+    if (!status && resume && access(path.data, F_OK) == 0) {
+        status = cut_log(path.data, step);
+    }
+    if (!status && !(r->log = fopen(path.data, resume ? "ab" : "wb"))) {
+        status = cla_fail(CLA_E_IO, "%s: cannot be written", path.data);
+    }
+    cla_text_free(&path);
+    r->started_ns = r->last_line_ns = r->window_ns = cla_time_ns();
+    return status;
+}
+
+void cla_report_close(cla_report *r)
+{
+    if (r->log) {
+        fclose(r->log);
+    }
+    r->log = NULL;
+}
+
+static cla_status write_line(cla_report *r, json_t *line)
+{
+    char *text = line ? json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+    const bool written =
+        text && fprintf(r->log, "%s\n", text) > 0 && fflush(r->log) == 0;
+    free(text);
+    json_decref(line);
+    return written ? CLA_OK : cla_fail(CLA_E_IO, "log.jsonl: cannot be written");
+}
+
+cla_status cla_report_loss(cla_report *r, int64_t step, int64_t epoch, double loss,
+                           double lr, double units_per_s)
+{
+    return write_line(r, json_pack("{s:I,s:I,s:f,s:f,s:f}", "step", (json_int_t)step,
+                                   "epoch", (json_int_t)epoch, "loss", loss, "lr", lr,
+                                   "units_per_s", units_per_s));
+}
+
+static void print_metrics(const cla_report *r, int64_t step, int64_t epoch,
+                          const cla_metrics *m, const char *verdict)
+{
+    if (r->quiet) {
+        return;
+    }
+    fprintf(stderr, "%sepoch %lld  step %lld  %s %.2f  %s\n",
+            r->terminal ? "\r\033[K" : "", (long long)epoch, (long long)step,
+            m->row[0].name, m->row[0].value, verdict);
+}
+
+cla_status cla_report_metrics(cla_report *r, int64_t step, int64_t epoch,
+                              const cla_metrics *m, const char *verdict)
+{
+    json_t *line = json_pack("{s:I,s:I,s:s}", "step", (json_int_t)step, "epoch",
+                             (json_int_t)epoch, "verdict", verdict);
+    for (int i = 0; i < m->count; i++) {
+        json_object_set_new(line, m->row[i].name, json_real(m->row[i].value));
+    }
+    print_metrics(r, step, epoch, m, verdict);
+    return write_line(r, line);
+}
+
+void cla_report_step(cla_report *r, int64_t step, int64_t epoch, double done,
+                     double loss, double units, double seconds, const char *unit)
+{
+    r->window_units += units;
+    r->total_units += units;
+    r->total_s += seconds;
+    const int64_t now = cla_time_ns();
+    if (r->quiet || now - r->last_line_ns < (r->terminal ? BAR_NS : LINE_NS)) {
+        return;
+    }
+    const double rate = r->total_s > 0 ? r->total_units / r->total_s : 0;
+    const double spent = (double)(now - r->started_ns) * 1e-9;
+    const double left = done > 0 ? spent / done * (1 - done) : 0;
+    r->last_line_ns = now;
+    fprintf(stderr,
+            "%sepoch %lld  step %lld  loss %.4f  %.0f %s/s  at most %.0f s left%s",
+            r->terminal ? "\r\033[K" : "", (long long)epoch, (long long)step, loss,
+            rate, unit, left, r->terminal ? "" : "\n");
+}

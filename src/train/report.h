@@ -1,0 +1,30 @@
+/* report.h - what a run says: log.jsonl, and lines or a bar on stderr. */
+#pragma once
+
+#include <stdio.h>
+
+#include "train/task.h"
+
+typedef struct cla_report {
+    FILE *log;
+    bool quiet, terminal;
+    int64_t started_ns, last_line_ns, window_ns; // clock
+    double window_units;                         // since the last step line
+    double total_units, total_s;                 // of training alone
+} cla_report;
+
+/* Opens dir/log.jsonl; on resume it is cut back to lines of steps <= step. */
+cla_status cla_report_open(cla_report *report, const char *dir, bool resume,
+                           int64_t step, bool quiet);
+void cla_report_close(cla_report *report);
+
+/* After each step: progress on stderr now and then. of: steps of the whole run, or 0.
+ * */
+void cla_report_step(cla_report *report, int64_t step, int64_t epoch, double done,
+                     double loss, double units, double seconds, const char *unit);
+/* A line of the log for the steps since the last one. */
+cla_status cla_report_loss(cla_report *report, int64_t step, int64_t epoch, double loss,
+                           double lr, double units_per_s);
+/* A line for an evaluation; verdict is "new best" or "stalled 2 of 3". */
+cla_status cla_report_metrics(cla_report *report, int64_t step, int64_t epoch,
+                              const cla_metrics *metrics, const char *verdict);

@@ -1,0 +1,106 @@
+/* task.c - the systems by name, and trained ones from their folders. */
+#include "train/task.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "train/checkpoint.h"
+
+extern const cla_task_kind tagging_kind;
+
+static const cla_task_kind *const kinds[] = { &tagging_kind };
+
+static cla_status find_kind(const char *name, const cla_task_kind **out)
+{
+    *out = NULL;
+    cla_text known = { 0 };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (strcmp(kinds[i]->name, name) == 0) {
+            *out = kinds[i];
+            return CLA_OK;
+        }
+        CLA_TRY(cla_text_add(&known, " %s", kinds[i]->name));
+    }
+    const cla_status status =
+        cla_fail(CLA_E_INPUT, "model is '%s', must be one of%s", name, known.data);
+    cla_text_free(&known);
+    return status;
+}
+
+static cla_status open_kind(cla_task **out, const cla_task_kind *kind, cla_runtime *rt,
+                            cla_config *settings, const char *dir, bool training)
+{
+    int seed = 42;
+    assert(kind);
+    CLA_TRY(cla_config_int(settings, "seed", &seed, 0, INT32_MAX));
+    CLA_TRY(cla_alloc(out, 1, kind->size));
+    (*out)->kind = kind;
+    (*out)->rt = rt;
+    (*out)->seed = (uint32_t)seed;
+    CLA_TRY(kind->open(*out, settings, dir, training));
+    return cla_params_build(&(*out)->params, rt, (*out)->seed);
+}
+
+cla_status cla_task_open(cla_task **out, cla_runtime *rt, cla_config *settings,
+                         const char *dir, bool training)
+{
+    const char *name = NULL;
+    const cla_task_kind *kind = NULL;
+    *out = NULL;
+    CLA_TRY(cla_config_text(settings, "model", &name));
+    CLA_TRY(find_kind(name, &kind));
+    const cla_status status = open_kind(out, kind, rt, settings, dir, training);
+    if (status) {
+        cla_task_close(out);
+    }
+    return status;
+}
+
+void cla_task_close(cla_task **task)
+{
+    if (!task || !*task) {
+        return;
+    }
+    (*task)->kind->close(*task);
+    cla_params_free(&(*task)->params);
+    cla_config_fini(&(*task)->settings);
+    free(*task);
+    *task = NULL;
+}
+
+static cla_status load_weights(cla_task *task, const char *dir)
+{
+    cla_text path = { 0 };
+    CLA_TRY(cla_text_add(&path, "%s/best.ckpt.safetensors", dir));
+    if (access(path.data, F_OK)) {
+        cla_text_free(&path);
+        path = (cla_text){ 0 };
+        CLA_TRY(cla_text_add(&path, "%s/last.ckpt.safetensors", dir));
+    }
+    const cla_status status = cla_checkpoint_load(path.data, &task->params, NULL, NULL);
+    cla_text_free(&path);
+    return status;
+}
+
+cla_status cla_task_load(cla_task **out, cla_runtime *rt, const char *dir)
+{
+    cla_text path = { 0 };
+    cla_config settings = { 0 };
+    *out = NULL;
+    cla_status status = cla_text_add(&path, "%s/config.json", dir);
+    status = status ? status : cla_config_read(&settings, path.data);
+    status = status ? status : cla_task_open(out, rt, &settings, dir, false);
+    status = status ? status : load_weights(*out, dir);
+    if (status) {
+        cla_task_close(out);
+    } else {
+        (*out)->settings = settings; // texts of the task point into it
+        settings = (cla_config){ 0 };
+    }
+    cla_config_fini(&settings);
+    cla_text_free(&path);
+    return status;
+}

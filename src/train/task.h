@@ -1,0 +1,63 @@
+/* task.h - what a system is to the training loop: data in, losses and scores out. */
+#pragma once
+
+#include "base/config.h"
+#include "nn/param.h"
+
+typedef struct cla_task cla_task;
+
+enum { METRICS = 16 };
+
+/* Scores of an evaluation; the first one decides which checkpoint is best. */
+typedef struct cla_metrics {
+    int count;
+    struct {
+        const char *name; // "accuracy"
+        double value;
+    } row[METRICS];
+} cla_metrics;
+
+typedef struct cla_task_kind {
+    const char *name;      // "model" in the config
+    const char *unit;      // what a step counts: "words"
+    const char *dev_split; // what decides the best checkpoint
+    bool higher_is_better;
+    size_t size; // of the task's own struct, which begins with a cla_task
+    /* Reads settings, data and vocabularies, adds the parameters to task->params. dir
+     * is the
+     * run's folder: training writes its vocabularies there, the rest reads them. */
+    cla_status (*open)(cla_task *task, cla_config *settings, const char *dir,
+                       bool training);
+    /* How many targets some training examples have, and how many rows come before
+     * example
+     * at of a batch: random draws are keyed by the row in the whole batch. */
+    double (*targets)(cla_task *task, const int64_t *examples, int64_t n);
+    int64_t (*rows)(cla_task *task, const int64_t *examples, int64_t at);
+    /* The loss [1] of some training examples: the mean over their targets. */
+    cla_status (*loss)(cla_task *task, cla_tape *tape, const int64_t *examples,
+                       int64_t n, cla_tensor **loss);
+    /* Scores a split (a file stem of the data folder) or a file. */
+    cla_status (*evaluate)(cla_task *task, const char *data, const char *split,
+                           cla_metrics *metrics);
+    void (*close)(cla_task *task);
+} cla_task_kind;
+
+struct cla_task {
+    const cla_task_kind *kind;
+    cla_runtime *rt;
+    cla_params params;
+    int64_t examples; // of the training data
+    uint32_t seed;
+    cla_config settings; // of a loaded system
+};
+
+/* Opens the system that the settings name. Errors: CLA_E_INPUT (unknown model: lists
+ * them),
+ * and what open gives. */
+cla_status cla_task_open(cla_task **out, cla_runtime *rt, cla_config *settings,
+                         const char *dir, bool training);
+void cla_task_close(cla_task **task);
+
+/* A trained system from its folder: settings, vocabularies, best (else last) weights.
+ * */
+cla_status cla_task_load(cla_task **out, cla_runtime *rt, const char *dir);

@@ -1,0 +1,108 @@
+/* config.c - strict settings: defaults, ranges, unknown keys, overrides. */
+#include "base/config.h"
+
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+
+#include "base/file.h"
+
+static char path[] = "/tmp/clattn-config-XXXXXX";
+
+static cla_status read_text(cla_config *c, const char *text)
+{
+    if (strstr(path, "XXXXXX")) {
+        close(mkstemp(path));
+    }
+    cr_assert_eq(cla_file_write(path, text, strlen(text)), CLA_OK);
+    return cla_config_read(c, path);
+}
+
+static void refuses(cla_status status, const char *message)
+{
+    cr_assert_neq(status, CLA_OK);
+    cr_assert(strstr(cla_error(), message) != NULL, "'%s' lacks '%s'", cla_error(),
+              message);
+}
+
+Test(config, values_and_defaults)
+{
+    cla_config c;
+    int n = 7, m = 3;
+    double x = 0.5;
+    bool b = false;
+    const char *text = NULL, *kinds[] = { "one", "two", NULL };
+    int kind = 0;
+    cr_assert_eq(
+        read_text(&c,
+                  "{\"n\": 4, \"a\": {\"x\": 2}, \"t\": \"hello\", \"k\": \"two\"}"),
+        CLA_OK);
+    cr_assert_eq(cla_config_int(&c, "n", &n, 1, 9), CLA_OK);
+    cr_assert_eq(cla_config_int(&c, "m", &m, 1, 9), CLA_OK);
+    cr_assert_eq(cla_config_double(&c, "a.x", &x, 0, 9), CLA_OK);
+    cr_assert_eq(cla_config_bool(&c, "b", &b), CLA_OK);
+    cr_assert_eq(cla_config_text(&c, "t", &text), CLA_OK);
+    cr_assert_eq(cla_config_choice(&c, "k", kinds, &kind), CLA_OK);
+    cr_assert(n == 4 && m == 3 && x == 2 && !b && kind == 1);
+    cr_assert_str_eq(text, "hello");
+    cr_assert_eq(cla_config_check(&c), CLA_OK);
+    /* A saved copy says everything, the defaults too. */
+    cr_assert_eq(cla_config_save(&c, path), CLA_OK);
+    cla_config_fini(&c);
+    cr_assert_eq(cla_config_read(&c, path), CLA_OK);
+    m = 0;
+    cr_assert_eq(cla_config_int(&c, "m", &m, 1, 9), CLA_OK);
+    cr_assert_eq(m, 3);
+    cla_config_fini(&c);
+    unlink(path);
+}
+
+Test(config, overrides)
+{
+    cla_config c;
+    int n = 0;
+    double x = 0;
+    const char *t = "";
+    cr_assert_eq(read_text(&c, "{\"n\": 4}"), CLA_OK);
+    cr_assert_eq(cla_config_set(&c, "n=5"), CLA_OK);
+    cr_assert_eq(cla_config_set(&c, "a.b.x=1e-3"), CLA_OK);
+    cr_assert_eq(cla_config_set(&c, "t=a/b c=d"), CLA_OK);
+    cr_assert_eq(cla_config_int(&c, "n", &n, 0, 9), CLA_OK);
+    cr_assert_eq(cla_config_double(&c, "a.b.x", &x, 0, 1), CLA_OK);
+    cr_assert_eq(cla_config_text(&c, "t", &t), CLA_OK);
+    cr_assert(n == 5 && x == 1e-3);
+    cr_assert_str_eq(t, "a/b c=d");
+    refuses(cla_config_set(&c, "novalue"), "must be key=value");
+    cla_config_fini(&c);
+    unlink(path);
+}
+
+Test(config, names_what_is_wrong)
+{
+    cla_config c;
+    int n = 1;
+    double x = 1;
+    bool b = false;
+    const char *t = NULL;
+    refuses(read_text(&c, "{\"n\": 4,\n \"m\" 5}"), ":2:");
+    refuses(read_text(&c, "[1]"), "must be an object");
+    refuses(read_text(&c, "{\"n\": 1, \"n\": 2}"), "duplicate");
+    cr_assert_eq(
+        read_text(&c, "{\"layers\": -2, \"x\": \"y\", \"b\": 1, \"a\": {\"z\": 1}}"),
+        CLA_OK);
+    refuses(cla_config_int(&c, "layers", &n, 1, 16),
+            "layers is -2, must be a whole number from 1 to 16");
+    refuses(cla_config_double(&c, "x", &x, 0, 1), "x is \"y\", must be a number");
+    refuses(cla_config_bool(&c, "b", &b), "true or false");
+    refuses(cla_config_text(&c, "t", &t), "key 't' is missing");
+    refuses(cla_config_check(&c), "unknown key 'a'");
+    cla_config_fini(&c);
+    cr_assert_eq(read_text(&c, "{\"dropuot\": 0.1}"), CLA_OK);
+    cr_assert_eq(cla_config_double(&c, "dropout", &x, 0, 1), CLA_OK);
+    refuses(cla_config_check(&c), "unknown key 'dropuot'; did you mean 'dropout'?");
+    cla_config_fini(&c);
+    unlink(path);
+}

@@ -1,0 +1,131 @@
+#!/bin/bash
+# bench.sh - bench, bench compare and tune: their output, files and exit codes
+# usage: tests/cli/bench.sh SOURCE_ROOT CLATTN
+set -u
+source=$1 clattn=$2
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export CLATTN_TUNING=$work/tuning.json
+export CLATTN_LOG=error # tests run beside other work, which bench warns of
+unset CLATTN_SCHEDULE CLATTN_GEMM
+bad=0
+
+# expect CODE PATTERN COMMAND...: the exit status, and what stdout or stderr says.
+expect() {
+    local code=$1 pattern=$2 status
+    shift 2
+    "$@" >"$work/out" 2>&1
+    status=$?
+    if [ "$status" -ne "$code" ] || ! grep -qE "$pattern" "$work/out"; then
+        echo "FAILED: exit $status, not $code, or no '$pattern': $*"
+        sed 's/^/    | /' "$work/out"
+        bad=1
+    fi
+}
+
+same() {
+    [ "$1" = "$2" ] || { echo "FAILED: $3: '$1', not '$2'"; bad=1; }
+}
+
+# A table for people, an object a line for programs, the keys in their order.
+case='masked_softmax fwd B8 H8 T256 S256'
+number='-?[0-9.]+(e[-+][0-9]+)?'
+row='^\{"suite":"softmax","case":"[^"]+","device":"[^"]+","provider":"(tile|group)"'
+row+=",\"runs\":[0-9]+,\"median_ms\":$number,\"p25_ms\":$number,\"p75_ms\":$number"
+row+=",\"gflops\":$number,\"gbs\":$number,\"peak_share\":$number\}\$"
+expect 0 "^$case +tile .* %" \
+    "$clattn" bench --verify --filter "^$case\$" --json "$work/a.json"
+same "$(wc -l <"$work/a.json")" 2 'rows in the file'
+same "$(grep -cE "$row" "$work/a.json")" 2 'well-formed rows'
+grep -q 'measured peaks: .* GB/s.* GFLOP/s' "$work/out" || same none peaks 'the heading'
+
+expect 0 "$row" "$clattn" bench --quick --filter "^$case\$" --json -
+same "$(grep -cvE "$row" "$work/out")" 0 'other lines on stdout beside --json -'
+same "$(wc -l <"$work/out")" 1 'rows of a quick run: the own schedule'
+expect 0 '^masked_softmax.*group' \
+    env CLATTN_SCHEDULE=group "$clattn" bench --quick --filter "^$case\$"
+same "$(grep -c '^masked_softmax.* tile ' "$work/out")" 0 'rows of the other schedule'
+
+# A fast wrong kernel gets no speed: here every score is one per cent off.
+mkdir "$work/wrong"
+cp "$source"/cl/* "$work/wrong"
+sed -i 's/exp_fastv(/&1.01f * /' "$work/wrong/masked_softmax_tile.cl"
+export CLATTN_KERNEL_PATH=$work/wrong CLATTN_SCHEDULE=tile
+expect 1 "^$case +tile +WRONG: nmse" \
+    "$clattn" bench --quick --verify --filter "^$case\$" --json "$work/wrong.json"
+same "$(wc -l <"$work/wrong.json")" 0 'speeds of a wrong kernel'
+unset CLATTN_KERNEL_PATH CLATTN_SCHEDULE
+
+# Start-up: a second process compiles nothing.
+expect 0 'startup warm' "$clattn" bench --quick --suite startup
+same "$(grep -A1 'startup warm' "$work/out" | grep -oE '^ +[0-9]+ programs')" \
+    '  0 programs' 'programs of a warm start'
+
+# Wrong use, before any work.
+expect 2 "no suite 'nonesuch'.*softmax" "$clattn" bench --suite nonesuch
+expect 2 "filter '\\('" "$clattn" bench --filter '('
+expect 2 'no case matches' "$clattn" bench --filter '^nothing is called so$'
+expect 2 "no device matches 'nonesuch'" "$clattn" bench --device nonesuch
+expect 6 'none/a.json' "$clattn" bench --quick --json "$work/none/a.json"
+
+# compare: line PROVIDER MEDIAN P25 P75 [CASE [DEVICE]]
+line() {
+    printf '{"suite":"s","case":"%s","device":"%s","provider":"%s","runs":10,' \
+        "${5-op fwd}" "${6-d}" "$1"
+    printf '"median_ms":%s,"p25_ms":%s,"p75_ms":%s,' "$2" "$3" "$4"
+    printf '"gflops":1.0,"gbs":1.0,"peak_share":1.0}\n'
+}
+# shellcheck disable=SC2317 # called through expect
+compare() { "$clattn" bench compare "$@"; }
+a=$work/a b=$work/b
+line tile 10 9.9 10.1 >"$a"
+line tile 10.4 10.3 10.5 >"$b"
+expect 0 'same' compare "$a" "$b" # 4 %
+line tile 12 9 13 >"$b"
+expect 0 'same' compare "$a" "$b" # inside its own spread
+expect 0 'same' compare "$b" "$a"
+line tile 5 4.9 5.1 >"$b"
+expect 1 '2\.00x +B is faster' compare "$a" "$b"
+expect 1 '0\.50x +B is slower' compare "$b" "$a"
+expect 0 '0 of 1 cases differ' compare "$a" "$a"
+
+# The faster of tile and group stands for a file, a peer only where asked for.
+{ line group 20 19.9 20.1; line tile 10 9.9 10.1; line openblas 1 0.9 1.1; } >"$a"
+line sdpa 40 39 41 >"$b"
+line flex 80 79 81 >>"$b"
+expect 1 'tile +10\.000 +sdpa +40\.000' compare "$a" "$b"
+expect 1 'openblas +1\.000 +sdpa +40\.000' compare "$a" "$b" --provider openblas
+expect 1 'tile +10\.000 +flex +80\.000' compare "$a" "$b" --provider flex
+expect 1 '"a_ms":10.0,"b_ms":40.0,"ratio":0.25,"verdict":"B is slower"' \
+    compare --json "$a" "$b"
+
+# Several devices in both files: each with itself.
+{ line tile 10 9.9 10.1 'op fwd' x; line tile 1 0.9 1.1 'op fwd' y; } >"$a"
+{ line tile 10 9.9 10.1 'op fwd' x; line tile 1 0.9 1.1 'op fwd' y; } >"$b"
+expect 0 '0 of 2 cases differ' compare "$a" "$b"
+line tile 1 1 1 'another' >"$b"
+expect 3 'no case in common' compare "$a" "$b"
+
+# Damaged files are named with their line.
+line tile 10 9.9 10.1 >"$a"
+{ line tile 10 9.9 10.1; echo '{"case":'; } >"$b"
+expect 3 "$b:2: " compare "$a" "$b"
+{ line tile 10 9.9 10.1; echo '{"case":"x","provider":"tile","device":"d"}'; } >"$b"
+expect 3 "$b:2: 'median_ms'" compare "$a" "$b"
+line tile '"fast"' 9.9 10.1 >"$b"
+expect 3 "$b:1: 'median_ms'" compare "$a" "$b"
+: >"$b"
+expect 3 "$b: holds no results" compare "$a" "$b"
+expect 6 "$work/none" compare "$a" "$work/none"
+expect 6 "$work" compare "$a" "$work"
+expect 2 'Usage|two files|compare' compare "$a"
+
+# tune writes what the runtime reads, whole.
+expect 0 "written to $work/tuning.json" "$clattn" tune --seconds 1
+grep -q ' | ' "$work/tuning.json" || same none device 'the tuning file'
+expect 0 '' env CLATTN_LOG=warn "$clattn" bench --quick --filter "^$case\$"
+same "$(grep -c 'warning: tuning' "$work/out")" 0 'warnings about a tuning file just written'
+expect 2 "seconds" "$clattn" tune --seconds never
+
+exit $bad

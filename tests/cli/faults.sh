@@ -1,0 +1,115 @@
+#!/bin/bash
+# faults.sh - bad surroundings and bad input: one line that says what, the right exit code
+# usage: tests/cli/faults.sh SOURCE_ROOT CLATTN
+set -u
+source=$1 clattn=$2
+golden=$source/tests/data/golden/masked_softmax
+case=$(find "$golden" -name '*.safetensors' -printf '%s %p\n' | sort -n | head -n 1 | cut -d ' ' -f 2)
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export XDG_CACHE_HOME=$work/xdg CLATTN_CACHE_DIR=$work/cache
+unset CLATTN_DEVICE CLATTN_SCHEDULE CLATTN_GEMM CLATTN_LOG CLATTN_KERNEL_PATH
+bad=0
+
+complain() {
+    echo "FAILED: $*"
+    sed 's/^/    | /' "$work/err"
+    bad=1
+}
+
+# expect CODE LINES PATTERN COMMAND...: the exit status, how many lines on stderr (those
+# that a driver's compiler prints by itself not counted), and what they say.
+expect() {
+    local code=$1 lines=$2 pattern=$3 status said
+    shift 3
+    "$@" >"$work/out" 2>"$work/raw"
+    status=$?
+    grep -vE '^[0-9]+ (error|warning)s? generated' "$work/raw" >"$work/err"
+    said=$(wc -l <"$work/err")
+    [ "$status" -eq "$code" ] || complain "exit $status, not $code: $*"
+    [ "$said" -eq "$lines" ] || complain "$said lines on stderr, not $lines: $*"
+    [ "$lines" -eq 0 ] || grep -qE "$pattern" "$work/err" || complain "no '$pattern': $*"
+}
+
+# nothing left behind but whole files
+no_scraps() {
+    local scraps
+    scraps=$(find "$work" -name '*.tmp*' -o -name '.*.??????')
+    [ -z "$scraps" ] || complain "partial files: $scraps"
+}
+
+verify=("$clattn" verify "$case")
+
+# devices and variables
+expect 2 1 "no device matches 'nonesuch' \(0 " "$clattn" verify --device nonesuch "$case"
+expect 2 1 "no device matches '99'" env CLATTN_DEVICE=99 "${verify[@]}"
+expect 2 1 "CLATTN_SCHEDULE.*'tiles'.*tile.*group" env CLATTN_SCHEDULE=tiles "${verify[@]}"
+expect 2 1 "CLATTN_GEMM.*'mkl'.*tile.*clblast" env CLATTN_GEMM=mkl "${verify[@]}"
+expect 2 1 "CLATTN_LOG.*'loud'.*debug" env CLATTN_LOG=loud "${verify[@]}"
+expect 4 1 'OpenCL' env OCL_ICD_VENDORS="$work/none" "${verify[@]}"
+
+# kernel folder
+expect 6 1 "$work/none" env CLATTN_KERNEL_PATH="$work/none" "${verify[@]}"
+mkdir -p "$work/unreadable"
+cp "$source"/cl/* "$work/unreadable"
+rm "$work/unreadable"/masked_softmax*.cl
+mkdir "$work/unreadable"/masked_softmax{,_tile}.cl
+expect 6 1 'masked_softmax' env CLATTN_KERNEL_PATH="$work/unreadable" "${verify[@]}"
+
+# a compiler that fails
+mkdir -p "$work/broken"
+cp "$source"/cl/* "$work/broken"
+for kernel in "$work/broken"/masked_softmax*.cl; do
+    echo 'this is no C' >>"$kernel"
+done
+export CLATTN_LOG=error
+expect 4 1 'masked_softmax' env CLATTN_KERNEL_PATH="$work/broken" "${verify[@]}"
+unset CLATTN_LOG
+no_scraps
+
+# cache: in a place that cannot be made, damaged, off, without a home
+touch "$work/file"
+expect 0 1 "warning.*$work/file" env CLATTN_CACHE_DIR="$work/file/cache" "${verify[@]}"
+expect 0 0 '' env CLATTN_CACHE_DIR=off "${verify[@]}"
+expect 0 0 '' "${verify[@]}" # fills it
+expect 0 0 '' "${verify[@]}" # reads it
+entry=$(find "$work/cache" -name '*.bin' | sort | head -n 1)
+printf 'damage' | dd of="$entry" bs=1 seek=200 conv=notrunc status=none
+expect 0 1 "warning.*rebuilding $entry" "${verify[@]}"
+expect 0 0 '' "${verify[@]}"
+truncate -s 100 "$entry"
+expect 0 1 "warning.*rebuilding $entry" "${verify[@]}"
+rm "$entry" && mkdir "$entry"
+expect 0 1 "warning.*$entry" "${verify[@]}"
+rmdir "$entry"
+expect 0 1 'warning' env -u CLATTN_CACHE_DIR -u XDG_CACHE_HOME -u HOME "${verify[@]}"
+
+# two processes that fill one cache
+rm -rf "$work/cache"
+"${verify[@]}" >"$work/out1" 2>"$work/err" &
+"${verify[@]}" >"$work/out2" 2>>"$work/err" || complain 'second of two writers'
+wait $! || complain 'first of two writers'
+[ ! -s "$work/err" ] || complain 'two writers: not silent'
+expect 0 0 '' "${verify[@]}"
+no_scraps
+
+# golden files
+size=$(stat -c %s "$case")
+for length in 0 4 8 100 $((size - 1)); do
+    head -c "$length" "$case" >"$work/cut.safetensors"
+    expect 3 1 'cut.safetensors' "$clattn" verify "$work/cut.safetensors"
+done
+# a header length of 2^62, and one beyond the file
+{ printf '\0\0\0\0\0\0\0\100'; tail -c +9 "$case"; } >"$work/long.safetensors"
+expect 3 1 'long.safetensors' "$clattn" verify "$work/long.safetensors"
+for lie in 's/"shape":\[[0-9]/"shape":[9/' 's/"data_offsets":\[[0-9]/"data_offsets":[7/' \
+    's/"dtype":"F32"/"dtype":"X32"/' 's/{/[/'; do
+    sed "1,\$ $lie" "$case" >"$work/lie.safetensors"
+    expect 3 1 'lie.safetensors' "$clattn" verify "$work/lie.safetensors"
+done
+expect 6 1 "$work/none" "$clattn" verify "$work/none"
+mkdir "$work/empty"
+expect 3 1 "$work/empty" "$clattn" verify "$work/empty"
+
+exit $bad

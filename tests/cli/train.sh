@@ -1,0 +1,146 @@
+#!/bin/bash
+# train.sh - training from the command line: resume, refusals, tagging
+# usage: tests/cli/train.sh SOURCE_ROOT CLATTN
+set -u
+source=$1 clattn=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+check() { # check LABEL COMMAND...
+    label=$1
+    shift
+    if "$@"; then
+        echo "ok      $label"
+    else
+        echo "FAILED  $label"
+        failures=$((failures + 1))
+    fi
+}
+
+# says CODE PART COMMAND...: the command exits with CODE and one line of stderr has PART.
+says() {
+    code=$1 part=$2
+    shift 2
+    "$@" >"$work/out" 2>"$work/err"
+    got=$?
+    if [ $got -ne "$code" ] || ! grep -qF -- "$part" "$work/err" ||
+        [ "$(grep -c '^clattn: ' "$work/err")" -ne 1 ]; then
+        echo "exit $got, must be $code with '$part':"
+        cat "$work/err"
+        return 1
+    fi
+}
+
+# A small treebank: the first sentences of the real one.
+mkdir "$work/data"
+for split in train dev test; do
+    awk -v RS= -v ORS='\n\n' 'NR <= 60' \
+        "$source/examples/data/fr_spoken/$split.conllu" >"$work/data/$split.conllu"
+done
+config=$source/examples/configs/tagger-conv2d.json
+small=(--set "data=$work/data" --set word_dim=24 --set char_dim=8 --set layers=2 --set heads=2
+    --set epochs=3 --set batch=8 --set save_every=3 --quiet)
+
+train() { "$clattn" train "$config" "${small[@]}" "$@"; }
+
+check 'trains' train --out "$work/whole"
+check 'writes what a model folder needs' \
+    test -s "$work/whole/best.ckpt.safetensors" -a -s "$work/whole/words.txt" \
+    -a -s "$work/whole/log.jsonl" -a -s "$work/whole/config.json"
+check 'same seed, same bits' \
+    sh -c "true; '$clattn' train '$config' ${small[*]} --out '$work/again' &&
+        cmp '$work/whole/last.ckpt.safetensors' '$work/again/last.ckpt.safetensors'"
+
+# Killed at moments of its own choosing, resumed each time, the run ends in the same bits.
+killed() {
+    resume=
+    for delay in 0.35 0.5 0.8 1.1 1.6; do
+        # shellcheck disable=SC2086 # empty or one word
+        timeout -s KILL "$delay" "$clattn" train "$config" "${small[@]}" --out "$work/killed" \
+            $resume >/dev/null 2>&1
+        [ ! -e "$work/killed/config.json" ] || resume=--resume
+    done
+    # shellcheck disable=SC2086
+    train --out "$work/killed" $resume || return 1
+    cmp "$work/whole/last.ckpt.safetensors" "$work/killed/last.ckpt.safetensors" &&
+        cmp "$work/whole/best.ckpt.safetensors" "$work/killed/best.ckpt.safetensors"
+}
+check 'kill -9 and resume end in the same bits' killed
+
+interrupted() {
+    "$clattn" train "$config" "${small[@]}" --set epochs=200 --set patience=0 \
+        --out "$work/signal" &
+    process=$!
+    while [ ! -e "$work/signal/config.json" ]; do sleep 0.05; done
+    sleep 0.3
+    kill -INT $process
+    wait $process
+    [ $? -eq 130 ] && [ -s "$work/signal/last.ckpt.safetensors" ]
+}
+check 'SIGINT saves and exits with 130' interrupted
+
+check 'a run is not overwritten' says 2 'holds a run' train --out "$work/whole"
+check 'resume of another config is refused' \
+    says 2 "another 'lr'" train --out "$work/whole" --resume --set lr=0.5
+check 'resume of nothing is refused' says 2 'no run to resume' train --out "$work/no" --resume
+check 'unknown key' says 3 "did you mean 'dropout'" train --out "$work/k" --set dropuot=0.1
+check 'negative size' says 3 'layers is -1' train --out "$work/n" --set layers=-1
+check 'no such data' says 6 'nowhere/train.conllu' train --out "$work/d" --set data=nowhere
+check 'width and heads' says 3 'no multiple of 5 heads' train --out "$work/h" --set heads=5
+
+# ---- what a trained model does
+check 'eval' sh -c "'$clattn' eval --model '$work/whole' --json | grep -q '\"accuracy\":'"
+check 'eval names bad lines' \
+    says 3 "$work/bad.conllu:2: 4 columns, must be 10" sh -c \
+    "printf '# x\n1\ta\t_\tX\n' >'$work/bad.conllu';
+     '$clattn' eval --model '$work/whole' --data '$work/bad.conllu'"
+
+tagged() {
+    "$clattn" tag --model "$work/whole" <"$work/data/test.conllu" >"$work/tagged" || return 1
+    cut -f 1-3,5- "$work/data/test.conllu" | sed '/^$/d' >"$work/rest.want"
+    cut -f 1-3,5- "$work/tagged" | sed '/^$/d' >"$work/rest.got"
+    cmp "$work/rest.want" "$work/rest.got"
+}
+check 'tag touches column 4 only' tagged
+unbuffered() {
+    "$clattn" tag --model "$work/whole" --unbuffered <"$work/data/test.conllu" |
+        cmp - "$work/tagged"
+}
+check 'one by one gives the same tags' unbuffered
+plain() {
+    printf 'il ne vient pas\n\noui\n' | "$clattn" tag --model "$work/whole" >"$work/plain"
+    [ "$(grep -c '^1	' "$work/plain")" -eq 2 ] && [ "$(grep -c '	' "$work/plain")" -eq 5 ]
+}
+check 'tag reads plain words' plain
+long() {
+    seq -s ' ' 5000 | "$clattn" tag --model "$work/whole" | grep -c '	' | grep -qx 5000 &&
+        head -c 10000 /dev/zero | tr '\0' 'x' | "$clattn" tag --model "$work/whole" >/dev/null
+}
+check 'a sentence of 5,000 words, a word of 10,000 letters' long
+
+# ---- damaged models
+copy() { rm -rf "$work/copy" && cp -r "$work/whole" "$work/copy"; }
+copy
+head -c 3000 "$work/whole/best.ckpt.safetensors" >"$work/copy/best.ckpt.safetensors"
+check 'truncated checkpoint' says 3 "$work/copy/best.ckpt.safetensors" \
+    "$clattn" eval --model "$work/copy"
+copy
+sed -i 's/"layers": 2/"layers": 3/' "$work/copy/config.json"
+check 'missing tensor' says 3 "tensor 'layer.2.qkv' is missing" \
+    "$clattn" eval --model "$work/copy"
+copy
+echo extra >>"$work/copy/words.txt"
+check 'wrong shape' says 3 "tensor 'word.table'" "$clattn" eval --model "$work/copy"
+copy
+rm "$work/copy/tags.txt"
+check 'missing vocabulary' says 6 "$work/copy/tags.txt" "$clattn" eval --model "$work/copy"
+
+inspected() {
+    "$clattn" inspect --model "$work/whole" --text 'il ne vient pas' --out "$work/maps.svg" &&
+        grep -q 'layer 2 head 2 convolved' "$work/maps.svg" &&
+        [ "$(grep -c '>vient</text>' "$work/maps.svg")" -eq 8 ]
+}
+check 'inspect draws every map' inspected
+
+[ $failures -eq 0 ]

@@ -1,0 +1,161 @@
+#!/bin/bash
+# verify.sh - the program's verbs and options, devices and verify, from outside
+# usage: tests/cli/verify.sh SOURCE_ROOT CLATTN
+set -u
+source=$1 clattn=$2
+golden=$source/tests/data/golden/masked_softmax
+good=$golden/masked_softmax_20.safetensors
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+unset CLATTN_SCHEDULE CLATTN_GEMM CLATTN_LOG CLATTN_KERNEL_PATH
+bad=0
+
+complain() {
+    echo "FAILED: $*"
+    sed 's/^/    | /' "$work/out" "$work/err"
+    bad=1
+}
+
+# expect CODE OUT ERR COMMAND...: the exit status, and patterns for stdout and stderr; an
+# empty pattern wants nothing there.
+expect() {
+    local code=$1 out=$2 err=$3 status
+    shift 3
+    "$@" >"$work/out" 2>"$work/err"
+    status=$?
+    [ "$status" -eq "$code" ] || complain "exit $status, not $code: $*"
+    matches "$work/out" "$out" || complain "stdout is not '$out': $*"
+    matches "$work/err" "$err" || complain "stderr is not '$err': $*"
+}
+
+matches() {
+    if [ -z "$2" ]; then
+        [ ! -s "$1" ]
+    else
+        grep -qE -- "$2" "$1"
+    fi
+}
+
+# lines N: how many lines the last command put on stdout.
+lines() {
+    [ "$(wc -l <"$work/out")" -eq "$1" ] || complain "not $1 lines on stdout"
+}
+
+# json KEY...: each line is one object with exactly these keys, in this order.
+json() {
+    python3 - "$work/out" "$@" <<'PY' || complain "not JSON lines with $*"
+import json, sys
+for line in open(sys.argv[1], encoding="utf-8"):
+    keys = list(json.loads(line, parse_constant=lambda c: sys.exit(c)))
+    assert keys == sys.argv[2:], keys
+PY
+}
+
+# ---- verbs and options
+expect 2 '' 'verify' "$clattn"
+expect 2 '' "^clattn: 'verif' is no command; did you mean 'verify'\?" "$clattn" verif
+expect 2 '' "^clattn: 'xyzzy' is no command \(see" "$clattn" xyzzy
+expect 2 '' "^clattn: unknown option '--jsn'; did you mean '--json'\?" \
+    "$clattn" devices --jsn
+expect 2 '' "^clattn: unknown option '--versoin'; did you mean '--version'\?" \
+    "$clattn" --versoin
+expect 2 '' "^clattn: option '--device' needs a value" "$clattn" verify --device
+expect 2 '' "^clattn: option '--json=1' takes no value" "$clattn" verify --json=1
+expect 2 '' "^clattn: --device is empty" "$clattn" verify --device=
+expect 2 '' "^clattn: unexpected 'x'" "$clattn" devices x
+expect 0 '^clattn [0-9]+\.[0-9]+\.[0-9]+$' '' "$clattn" --version
+expect 0 '^clattn [0-9]' '' "$clattn" verify -V
+expect 0 '^Usage: clattn .*COMMAND' '' "$clattn" --help
+grep -q '^  verify ' "$work/out" || complain 'help lists no verbs'
+expect 0 '^Usage: clattn devices' '' "$clattn" devices --usage
+for verb in devices verify bench tune; do
+    expect 0 "^Usage: clattn $verb" '' "$clattn" "$verb" --help
+done
+expect 6 '' '^clattn: standard output: ' bash -c "'$clattn' --help >/dev/full"
+expect 6 '' '^clattn: standard output: ' bash -c "'$clattn' devices >/dev/full"
+
+# ---- devices
+expect 0 '^\* +0 ' '' env -u CLATTN_DEVICE "$clattn" devices
+expect 0 '^     gemm ' '' "$clattn" devices -v
+expect 0 '"index":0,' '' "$clattn" devices --json
+json index id name vendor platform type driver version memory_bytes max_buffer_bytes \
+    local_bytes compute_units clock_mhz vector_width fp16 subgroups gemm uuid default
+expect 2 '^   0 ' "^clattn: no device matches 'nonesuch' \(0 " \
+    env CLATTN_DEVICE=nonesuch "$clattn" devices
+expect 4 '' 'no OpenCL device' env OCL_ICD_VENDORS="$work" OPENCL_VENDOR_PATH="$work" \
+    "$clattn" devices
+
+# ---- verify: both schedules, one, the built-in set, files and folders in order
+expect 0 '^2 runs of 1 cases, 0 failed$' '' "$clattn" verify "$good"
+expect 0 '"schedule":"group"' '' "$clattn" verify --json "$good"
+lines 2
+json case op schedule device ok nmse max_abs worst
+CLATTN_SCHEDULE=tile expect 0 '"schedule":"tile"' '' "$clattn" verify "$good" --json
+lines 1
+CLATTN_SCHEDULE=auto expect 0 '^ok ' '' "$clattn" verify "$good"
+lines 3
+expect 0 ' 0 failed$' '' "$clattn" verify
+mkdir -p "$work/set/b" "$work/set/a"
+cp "$good" "$work/set/b/2.safetensors"
+cp "$good" "$work/set/a/3.safetensors"
+cp "$good" "$work/set/1.safetensors"
+echo 'not a case' >"$work/set/notes.txt"
+CLATTN_SCHEDULE=group expect 0 '"case":"1"' '' "$clattn" verify --json "$work/set"
+order=$(grep -o '"case":"[^"]*"' "$work/out" | tr -dc '0-9')
+[ "$order" = 132 ] || complain "order is $order"
+expect 0 '^8 runs of 4 cases' '' "$clattn" verify "$work/set" "$good"
+
+# ---- results that are off
+# damage NAME SED...: a case that differs from the good one.
+damage() {
+    LC_ALL=C sed "$2" "$good" >"$work/$1.safetensors"
+    cmp -s "$good" "$work/$1.safetensors" && complain "no change: $2"
+}
+damage op 's/masked_softmax/masked_softmux/'
+expect 1 "FAILED .*unknown operator 'masked_softmux'" '^clattn: verify: 2 of 2 runs failed' \
+    "$clattn" verify "$work/op.safetensors"
+expect 1 '"ok":false.*"error":".*masked_softmux' 'failed' \
+    "$clattn" verify --json "$work/op.safetensors"
+json case op schedule device ok nmse max_abs worst error
+damage attribute 's/causal/casual/'
+expect 1 "no attribute 'casual'" 'casual' "$clattn" verify "$work/attribute.safetensors"
+damage value 's/\("causal": *"\)0/\17/'
+expect 1 "'causal' is '7', must be 0 or 1" 'causal' \
+    "$clattn" verify "$work/value.safetensors"
+cp "$good" "$work/off.safetensors"
+printf '\0\0\200\077' | # the last number is 1.0 now
+    dd of="$work/off.safetensors" bs=1 conv=notrunc status=none \
+        seek=$(($(stat -c %s "$good") - 4 - 24)) 2>/dev/null
+cmp -s "$good" "$work/off.safetensors" && complain 'no change'
+expect 1 '^FAILED ' '^clattn: verify: 2 of 2 .*off \(tile\): [a-z_.]+\[[0-9]+\] is off by' \
+    "$clattn" verify "$work/off.safetensors"
+expect 1 '"ok":false,"nmse":[0-9.e-]+,' 'failed' "$clattn" verify --json "$work/off.safetensors"
+json case op schedule device ok nmse max_abs worst
+
+# ---- files that are no cases; the others run
+damage tensor 's/"in.x"/"in.z"/'
+expect 3 '^FAILED ' "^clattn: .*tensor.safetensors: tensor 'x' is missing" \
+    "$clattn" verify "$work/tensor.safetensors"
+head -c 500 "$good" >"$work/cut.safetensors"
+expect 3 "^ok +masked_softmax_20 " '^clattn: .*cut.safetensors: ' \
+    "$clattn" verify "$work/cut.safetensors" "$good"
+expect 3 '"error":' 'cut' "$clattn" verify --json "$work/cut.safetensors" "$good"
+expect 1 "^ok +masked_softmax_20 " 'cut.safetensors' \
+    "$clattn" verify "$work/cut.safetensors" "$work/op.safetensors" "$good"
+expect 6 '' "^clattn: $work/none: .*No such file" "$clattn" verify "$work/none" "$good"
+expect 2 '' "no device matches 'nonesuch'" "$clattn" verify -d nonesuch "$good"
+expect 2 '' "CLATTN_GEMM is 'mkl'" env CLATTN_GEMM=mkl "$clattn" verify "$good"
+
+# ---- a locale with a decimal comma
+if mkdir "$work/locale" &&
+    localedef -i de_DE -f UTF-8 "$work/locale/de_DE.UTF-8" 2>/dev/null; then
+    comma=(env LOCPATH="$work/locale" LC_ALL=de_DE.UTF-8)
+    expect 0 '"nmse":[0-9.e-]+,' '' "${comma[@]}" "$clattn" verify --json "$good"
+    json case op schedule device ok nmse max_abs worst
+    expect 0 '"index":0,' '' "${comma[@]}" "$clattn" devices --json
+else
+    echo 'no locale with a decimal comma here'
+fi
+
+exit $bad

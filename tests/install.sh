@@ -1,0 +1,49 @@
+#!/bin/sh
+# install.sh - the installed library as an application sees it
+# usage: tests/install.sh SOURCE_ROOT BUILD_ROOT
+#
+# Installs into a temporary prefix, compiles examples/embed.c with what pkg-config says and
+# nothing else, runs it, and looks at what the library shows to the world.
+set -eu
+source=$1 build=$2
+command -v pkg-config >/dev/null || exit 77
+
+prefix=$(mktemp -d)
+trap 'rm -rf "$prefix"' EXIT
+
+fail() {
+    echo "install: $*" >&2
+    exit 1
+}
+
+meson install -C "$build" --no-rebuild --quiet --destdir "$prefix"
+pc=$(find "$prefix" -name clattn.pc)
+[ -n "$pc" ] || fail 'no clattn.pc installed'
+PKG_CONFIG_PATH=$(dirname "$pc")
+LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH")
+export PKG_CONFIG_PATH LD_LIBRARY_PATH
+root=$(find "$prefix" -path '*/include/clattn') # the file itself says where it will be
+root=${root%/include/clattn}
+
+# shellcheck disable=SC2046 # flags are words
+${CC:-cc} -std=c11 -Wall -Wextra -Werror "$source/examples/embed.c" \
+    $(pkg-config --define-variable=prefix="$root" --cflags --libs clattn) -lm \
+    -o "$prefix/embed"
+"$prefix/embed"
+
+library=$(find "$prefix" -name 'libclattn.so')
+readelf -d "$library" | grep -q 'SONAME.*libclattn\.so\.[0-9]' || fail 'no soname'
+foreign=$(nm -D --defined-only "$library" | awk '{ print $NF }' | grep -v '^cla_' || true)
+[ -z "$foreign" ] || fail "symbols without prefix: $foreign"
+
+# Everything the headers promise is there, and what they do not is hidden.
+sed -n 's/^CLA_API .*[ *]\(cla_[a-z0-9_]*\)(.*/\1/p' "$source"/include/clattn/*.h |
+    sort -u >"$prefix/promised"
+nm -D --defined-only "$library" | awk '{ print $NF }' | sort -u >"$prefix/shown"
+hidden=$(comm -23 "$prefix/promised" "$prefix/shown")
+extra=$(comm -13 "$prefix/promised" "$prefix/shown")
+[ -z "$hidden" ] || fail "promised by a header but hidden: $hidden"
+[ -z "$extra" ] || fail "visible but in no header: $extra"
+[ -n "$(find "$prefix" -path '*share/clattn/golden/*.safetensors')" ] ||
+    fail 'no golden cases installed'
+echo "$(wc -l <"$prefix/promised") functions, as promised"

@@ -1,0 +1,89 @@
+/* clip.c - norms against the oracle, and what clipping does with them. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "clattn/optim.h"
+#include "oracle/oracle.h"
+#include "runtime/runtime.h"
+#include "support/support.h"
+
+static void check_size(cla_runtime *rt, int64_t n)
+{
+    cla_tensor *x = NULL;
+    float *host = test_random(n, 3, 1), *got = test_random(n, 1, 2);
+    double *want = calloc((size_t)n + 1, sizeof *want), first = 0, again = 0;
+    cr_assert_not_null(want);
+    for (int64_t i = 0; i < n; i++) {
+        want[i] = (double)host[i];
+    }
+    const double exact = oracle_norm(want, n);
+    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 1, &n));
+    TEST_OK(cla_tensor_upload(x, host));
+    TEST_OK(cla_norm(rt, &first, x));
+    TEST_OK(cla_norm(rt, &again, x));
+    cr_assert_eq(first, again, "two norms of %lld differ", (long long)n);
+    /* A sum of squares errs by eps sqrt(n) of itself at most; its root by half that. */
+    cr_assert(fabs(first - exact) <= 1e-6 * exact, "norm of %lld is %.9g, must be %.9g",
+              (long long)n, first, exact);
+
+    TEST_OK(cla_clip(rt, NULL, x, (float)(2 * exact + 1))); // longer than it is
+    TEST_OK(cla_tensor_download(x, got));
+    check_close("unclipped", got, want, n, 0);
+    TEST_OK(cla_clip(rt, &again, x, 0.5f));
+    cr_assert_eq(first, again);
+    for (int64_t i = 0; i < n && exact > 0; i++) {
+        want[i] *= fmin(1, 0.5 / exact);
+    }
+    TEST_OK(cla_tensor_download(x, got));
+    check_close("clipped", got, want, n, 1e-6);
+    TEST_OK(cla_memory_check_guards(rt));
+    cla_tensor_free(&x);
+    free(want);
+    free(got);
+    free(host);
+}
+
+Test(clip, matches_oracle)
+{
+    static const int64_t sizes[] = { 0, 1, 7, 64, 65, 4095, 4097, 100003 };
+    cla_runtime *rt = test_runtime();
+    for (int schedule = 0; schedule < 2; schedule++) {
+        cla_runtime_set_schedule(rt, schedule ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            if (!test_small() || sizes[i] < 5000) {
+                check_size(rt, sizes[i]);
+            }
+        }
+    }
+    cla_runtime_free(&rt);
+}
+
+Test(clip, leaves_what_is_no_number)
+{
+    cla_runtime *rt = test_runtime();
+    cla_tensor *x = NULL;
+    float got[3];
+    double norm = 0;
+    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 1, (int64_t[]){ 3 }));
+    TEST_OK(cla_tensor_upload(x, (float[]){ 3, NAN, 4 }));
+    TEST_OK(cla_clip(rt, &norm, x, 1));
+    TEST_OK(cla_tensor_download(x, got));
+    cr_assert(isnan(norm) && got[0] == 3 && got[2] == 4);
+    cla_tensor_free(&x);
+    cla_runtime_free(&rt);
+}
+
+Test(clip, refuses)
+{
+    cla_runtime *rt = test_runtime();
+    cla_tensor *ids = NULL;
+    double norm = 0;
+    TEST_OK(cla_tensor_new(&ids, rt, CLA_I32, 1, (int64_t[]){ 4 }));
+    TEST_FAILS(cla_norm(rt, &norm, ids), CLA_E_SHAPE, "x holds i32");
+    TEST_FAILS(cla_scale(rt, ids, 2), CLA_E_SHAPE, "x holds i32");
+    TEST_FAILS(cla_clip(rt, &norm, ids, 0), CLA_E_USAGE, "limit is 0");
+    TEST_FAILS(cla_clip(rt, &norm, NULL, 1), CLA_E_SHAPE, "x is missing");
+    cla_tensor_free(&ids);
+    cla_runtime_free(&rt);
+}

@@ -1,0 +1,138 @@
+/* matmul.c - products against the oracle: shapes, transposes, batches, gradients. */
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "oracle/oracle.h"
+#include "support/support.h"
+
+/* A sum of K products of normal numbers: partial sums grow as sqrt(k), each is rounded
+ * by u = 6e-8 of itself at most, so the errors' deviation is u K / sqrt(6). The bar is
+ * five of those. */
+static double bar_of(int64_t K)
+{
+    return 2 * 5.96e-8 * (double)(4 + K);
+}
+
+typedef struct public_case {
+    int B, M, N, K; // B < 0: rank 2
+    bool ta, tb, shared;
+} public_case;
+
+static cla_status device(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *context)
+{
+    const public_case *c = context;
+    return cla_matmul(tape, y, x[0], x[1], c->ta, c->tb);
+}
+
+static void oracle(double *y, double *const *x, void *context)
+{
+    const public_case *c = context;
+    for (int64_t b = 0; b < (c->B < 0 ? 1 : c->B); b++) {
+        oracle_matmul(y + b * c->M * c->N, x[0] + b * c->M * c->K,
+                      x[1] + (c->shared ? 0 : b * c->K * c->N), c->M, c->N, c->K, c->ta,
+                      c->tb);
+    }
+}
+
+static void set_shape(op_input *in, int B, int rows, int cols)
+{
+    const int64_t shape[] = { B, rows, cols };
+    in->rank = B >= 0 ? 3 : 2;
+    memcpy(in->shape, shape + (B >= 0 ? 0 : 1), sizeof shape - (B >= 0 ? 0 : 8));
+}
+
+static void check_public(cla_runtime *rt, public_case *c)
+{
+    op_case op = { .in = { { .name = "a" }, { .name = "b" } },
+                   .inputs = 2,
+                   .rank = c->B >= 0 ? 3 : 2,
+                   .shape = { c->B, c->M, c->N },
+                   .device = device,
+                   .oracle = oracle,
+                   .context = c,
+                   .bar = bar_of(c->K) };
+    set_shape(&op.in[0], c->B, c->ta ? c->K : c->M, c->ta ? c->M : c->K);
+    set_shape(&op.in[1], c->shared ? -1 : c->B, c->tb ? c->N : c->K,
+              c->tb ? c->K : c->N);
+    if (c->B < 0) {
+        memmove(op.shape, op.shape + 1, 2 * sizeof *op.shape);
+    }
+    snprintf(op.name, sizeof op.name, "matmul B%d M%d N%d K%d ta%d tb%d shared%d", c->B,
+             c->M, c->N, c->K, c->ta, c->tb, c->shared);
+    check_op(rt, &op);
+}
+
+Test(matmul, matches_oracle_and_gradient)
+{
+    static const int sizes[][3] = { { 1, 1, 1 },   { 7, 17, 5 },   { 63, 65, 64 },
+                                    { 3, 0, 4 },   { 0, 3, 4 },    { 5, 3, 0 },
+                                    { 65, 7, 17 }, { 129, 33, 63 } };
+    cla_runtime *rt = test_runtime();
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const int *n = sizes[i];
+        if ((test_tiny() && n[0] > 8) || (test_small() && n[0] > 64)) continue;
+        for (int t = test_tiny() ? 2 : 0; t < 4; t++) {
+            check_public(rt,
+                         &(public_case){ -1, n[0], n[1], n[2], t & 1, t >> 1, false });
+        }
+    }
+    cla_runtime_free(&rt);
+}
+
+Test(matmul, matches_oracle_in_batches)
+{
+    static const int sizes[][4] = {
+        { 3, 5, 6, 7 }, { 0, 2, 3, 4 }, { 2, 0, 3, 4 }, { 2, 33, 18, 20 }
+    };
+    cla_runtime *rt = test_runtime();
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const int *n = sizes[i];
+        if (test_tiny() && n[1] > 8) continue;
+        for (int t = test_tiny() ? 6 : 0; t < 8; t++) {
+            check_public(rt, &(public_case){ n[0], n[1], n[2], n[3], t & 1,
+                                             (t & 2) != 0, (t & 4) != 0 });
+        }
+    }
+    cla_runtime_free(&rt);
+}
+
+Test(matmul, refuses)
+{
+    cla_runtime *rt = test_runtime();
+    cla_tensor *a = NULL, *b = NULL, *c = NULL, *flat = NULL, *ids = NULL, *y = NULL;
+    cla_tensor *tall = NULL;
+    cla_tape *tape = NULL;
+    TEST_OK(cla_tape_new(&tape, rt, false));
+    TEST_OK(cla_tensor_new(&a, rt, CLA_F32, 2, (int64_t[]){ 2, 3 }));
+    TEST_OK(cla_tensor_new(&b, rt, CLA_F32, 3, (int64_t[]){ 4, 3, 5 }));
+    TEST_OK(cla_tensor_new(&c, rt, CLA_F32, 3, (int64_t[]){ 2, 2, 3 }));
+    TEST_OK(cla_tensor_new(&flat, rt, CLA_F32, 1, (int64_t[]){ 3 }));
+    TEST_OK(cla_tensor_new(&ids, rt, CLA_I32, 2, (int64_t[]){ 3, 3 }));
+    TEST_OK(cla_tensor_new(&tall, rt, CLA_F32, 2, (int64_t[]){ 50000, 1 }));
+    TEST_FAILS(cla_matmul(tape, &y, a, a, false, false), CLA_E_SHAPE,
+               "matmul: a is [2,3], b is [2,3]: inner sizes differ");
+    TEST_FAILS(cla_matmul(tape, &y, a, ids, true, true), CLA_E_SHAPE,
+               "matmul: b holds i32, must hold f32");
+    TEST_FAILS(cla_matmul(tape, &y, c, b, false, false), CLA_E_SHAPE,
+               "matmul: a is [2,2,3], b is [4,3,5]: batches differ");
+    TEST_FAILS(cla_matmul(tape, &y, a, b, false, false), CLA_E_SHAPE,
+               "matmul: a is [2,3], b is [4,3,5]: batches differ");
+    TEST_FAILS(cla_matmul(tape, &y, flat, a, false, false), CLA_E_SHAPE,
+               "matmul: a is [3], must be [*,*]");
+    TEST_FAILS(cla_matmul(tape, &y, a, NULL, false, false), CLA_E_SHAPE,
+               "matmul: b is missing");
+    TEST_FAILS(cla_matmul(tape, &y, tall, tall, false, true), CLA_E_SHAPE,
+               "[50000,50000] has more than 2147483647 elements");
+    cr_assert_null(y);
+    cla_tape_free(&tape);
+    cla_tensor_free(&a);
+    cla_tensor_free(&b);
+    cla_tensor_free(&c);
+    cla_tensor_free(&flat);
+    cla_tensor_free(&ids);
+    cla_tensor_free(&tall);
+    cla_runtime_free(&rt);
+}

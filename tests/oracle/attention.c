@@ -1,0 +1,147 @@
+/* attention.c - full, banded and 2-D banded attention, straight from the equations. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "oracle.h"
+
+/* One query of one head: what it sees and where its weights go. */
+typedef struct query {
+    int row, first_key, i, T, S, h;
+    double *weight; // [area*Smax], 0 where nothing is visible
+} query;
+
+static bool visible(const oracle_attention_shape *s, const query *q, int j)
+{
+    if (s->causal && j > q->i + q->S - q->T) {
+        return false;
+    }
+    return s->window == 0 || abs(q->i - j) <= s->window / 2;
+}
+
+/* The head whose keys (or values) member g of the area around h stands for; -1:
+ * none. */
+static int area_head(const oracle_attention_shape *s, int h, int g, bool values)
+{
+    const int area = s->area ? s->area : 1;
+    const int other = h + g - area / 2;
+    const bool outside = other < 0 || other >= s->H;
+
+    if (!outside) {
+        return other;
+    }
+    if (s->edge == 0) {
+        return -1;
+    }
+    if (s->edge == 2 && values) {
+        return other < 0 ? 0 : s->H - 1;
+    }
+    return (other % s->H + s->H) % s->H;
+}
+
+static double score(const oracle_attention_shape *s, const query *q, int head, int j,
+                    const double *queries, const double *keys)
+{
+    const double *a = queries + ((int64_t)q->row * s->H + q->h) * s->d;
+    const double *b = keys + ((int64_t)(q->first_key + j) * s->H + head) * s->d;
+    double sum = 0;
+
+    for (int c = 0; c < s->d; c++) {
+        sum += a[c] * b[c];
+    }
+    return sum / sqrt((double)s->d);
+}
+
+/* Fills q->weight with the softmax over all that q sees. */
+static void weigh(const oracle_attention_shape *s, const query *q, int Smax,
+                  const double *queries, const double *keys)
+{
+    const int area = s->area ? s->area : 1;
+    double largest = -INFINITY, sum = 0;
+
+    for (int g = 0; g < area; g++) {
+        const int head = area_head(s, q->h, g, false);
+        for (int j = 0; j < Smax; j++) {
+            const bool seen = head >= 0 && j < q->S && visible(s, q, j);
+            double *w = &q->weight[g * Smax + j];
+            *w = seen ? score(s, q, head, j, queries, keys) : -INFINITY;
+            largest = fmax(largest, *w);
+        }
+    }
+    for (int n = 0; n < area * Smax; n++) {
+        double *w = &q->weight[n];
+        *w = *w == -INFINITY ? 0 : exp(*w - largest);
+        sum += *w;
+    }
+    for (int n = 0; n < area * Smax && sum > 0; n++) {
+        q->weight[n] /= sum;
+    }
+}
+
+static void mix(double *o, const oracle_attention_shape *s, const query *q, int Smax,
+                const double *values)
+{
+    const int area = s->area ? s->area : 1;
+    const int64_t at = ((int64_t)q->row * s->H + q->h) * area * Smax;
+    double *y = o + ((int64_t)q->row * s->H + q->h) * s->d;
+
+    for (int c = 0; c < s->d; c++) {
+        y[c] = 0;
+    }
+    for (int n = 0; n < area * Smax; n++) {
+        const int head = area_head(s, q->h, n / Smax, true);
+        const double keep = s->keep ? s->keep[at + n] : 1;
+        const double w = q->weight[n] * keep;
+        if (w == 0) {
+            continue;
+        }
+        const int64_t row = q->first_key + n % Smax;
+        for (int c = 0; c < s->d; c++) {
+            y[c] += w * values[(row * s->H + head) * s->d + c];
+        }
+    }
+}
+
+static int longest(const int32_t *offsets, int B)
+{
+    int most = 0;
+
+    for (int b = 0; b < B; b++) {
+        const int length = offsets[b + 1] - offsets[b];
+        most = length > most ? length : most;
+    }
+    return most;
+}
+
+void oracle_attention(double *o, double *map, const double *q, const double *k,
+                      const double *v, const oracle_attention_shape *s)
+{
+    const int area = s->area ? s->area : 1;
+    const int Tmax = longest(s->q_offsets, s->B);
+    const int Smax = s->Smax ? s->Smax : longest(s->k_offsets, s->B);
+    const int width = area * Smax;
+    double *weight = calloc((size_t)width + 1, sizeof *weight);
+
+    for (int n = 0; n < s->B * s->H * Tmax; n++) {
+        const int b = n / (s->H * Tmax), i = n % Tmax;
+        const query one = {
+            .row = s->q_offsets[b] + i,
+            .first_key = s->k_offsets[b],
+            .i = i,
+            .T = s->q_offsets[b + 1] - s->q_offsets[b],
+            .S = s->k_offsets[b + 1] - s->k_offsets[b],
+            .h = n / Tmax % s->H,
+            .weight = weight,
+        };
+        for (int w = 0; w < width; w++) {
+            weight[w] = 0;
+        }
+        if (i < one.T) {
+            weigh(s, &one, Smax, q, k);
+            mix(o, s, &one, Smax, v);
+        }
+        for (int w = 0; map && w < width; w++) {
+            map[(int64_t)n * width + w] = weight[w];
+        }
+    }
+    free(weight);
+}

@@ -1,0 +1,74 @@
+/* conv_attention_1d.c - the definition of attention with filters over map rows. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "oracle/oracle.h"
+
+static double activate(double x, int activation)
+{
+    return activation == 1 ? fmax(x, 0) : activation == 2 ? tanh(x) : x;
+}
+
+/* p [T,T] = softmax of the scores of one sequence and head; rows are H*d apart. */
+static void probabilities(double *p, const double *q, const double *k, int T, int H,
+                          int d)
+{
+    for (int i = 0; i < T; i++, p += T) {
+        double top = -INFINITY, total = 0;
+        for (int j = 0; j < T; j++) {
+            p[j] = 0;
+            for (int c = 0; c < d; c++) {
+                p[j] += q[(int64_t)i * H * d + c] * k[(int64_t)j * H * d + c] / sqrt(d);
+            }
+            top = fmax(top, p[j]);
+        }
+        for (int j = 0; j < T; j++) {
+            total += exp(p[j] - top);
+        }
+        for (int j = 0; j < T; j++) {
+            p[j] = exp(p[j] - top) / total;
+        }
+    }
+}
+
+/* s[i][o] of one head; w [3,t,t], b [t]. */
+static double filtered(const double *p, const double *w, const double *b, int T, int t,
+                       int i, int o)
+{
+    double sum = b[o];
+    for (int u = 0; u < 3; u++) {
+        const int row = i + u - 1;
+        for (int c = 0; c < T && row >= 0 && row < T; c++) {
+            sum += p[row * T + c] * w[((int64_t)u * t + c) * t + o];
+        }
+    }
+    return sum;
+}
+
+void oracle_conv_attention_1d(double *o, const double *q, const double *k,
+                              const double *v, const double *w, const double *b, int B,
+                              int H, int d, const int32_t *offsets, int t,
+                              int activation)
+{
+    double *p = calloc((size_t)t * (size_t)t + 1, sizeof *p);
+    for (int s = 0; s < B * H; s++) {
+        const int h = s % H, first = offsets[s / H], T = offsets[s / H + 1] - first;
+        const int64_t at = ((int64_t)first * H + h) * d;
+        probabilities(p, q + at, k + at, T, H, d);
+        for (int i = 0; i < T; i++) {
+            double *out = o + at + (int64_t)i * H * d;
+            for (int c = 0; c < d; c++) {
+                out[c] = 0;
+            }
+            for (int j = 0; j < T; j++) {
+                const double x = activate(
+                    filtered(p, w + (int64_t)h * 3 * t * t, b + h * t, T, t, i, j),
+                    activation);
+                for (int c = 0; c < d; c++) {
+                    out[c] += x * v[at + (int64_t)j * H * d + c];
+                }
+            }
+        }
+    }
+    free(p);
+}

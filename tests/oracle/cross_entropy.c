@@ -1,0 +1,38 @@
+/* cross_entropy.c - the definition of the smoothed cross entropy. */
+#include <math.h>
+
+#include "oracle/oracle.h"
+
+static double log_sum_exp(const double *x, int V)
+{
+    double top = -INFINITY, sum = 0;
+    for (int c = 0; c < V; c++) {
+        top = fmax(top, x[c]);
+    }
+    for (int c = 0; c < V; c++) {
+        sum += exp(x[c] - top);
+    }
+    return top + log(sum);
+}
+
+double oracle_cross_entropy(const double *logits, const int32_t *targets, int N, int V,
+                            double smoothing)
+{
+    double loss = 0;
+    int count = 0;
+    for (int n = 0; n < N; n++) {
+        const double *x = logits + (int64_t)n * V;
+        if (targets[n] < 0 || targets[n] >= V) {
+            continue;
+        }
+        const double lse = log_sum_exp(x, V);
+        for (int c = 0; c < V; c++) {
+            const double q = c == targets[n] ? 1 - smoothing
+                             : V > 1         ? smoothing / (V - 1)
+                                             : 0;
+            loss -= q * (x[c] - lse);
+        }
+        count++;
+    }
+    return count ? loss / count : 0;
+}

@@ -1,0 +1,21 @@
+/* elementwise.c - the definitions of concat and of scaled heads; a sum needs none. */
+#include "oracle/oracle.h"
+
+void oracle_concat(double *y, const double *a, const double *b, int N, int Ca, int Cb)
+{
+    for (int n = 0; n < N; n++) {
+        for (int c = 0; c < Ca + Cb; c++) {
+            const double *row =
+                c < Ca ? a + (int64_t)n * Ca + c : b + (int64_t)n * Cb + (c - Ca);
+            y[(int64_t)n * (Ca + Cb) + c] = *row;
+        }
+    }
+}
+
+void oracle_scale_heads(double *y, const double *x, const double *gamma, int N, int H,
+                        int d)
+{
+    for (int64_t i = 0; i < (int64_t)N * H * d; i++) {
+        y[i] = gamma[i / d % H] * x[i];
+    }
+}

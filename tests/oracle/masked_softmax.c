@@ -1,0 +1,36 @@
+/* masked_softmax.c - the definition of masked softmax. */
+#include <math.h>
+
+#include "oracle/oracle.h"
+
+static void row(double *y, const double *x, int S, int kept)
+{
+    double top = -INFINITY, total = 0;
+    for (int s = 0; s < kept; s++) {
+        top = fmax(top, x[s]);
+    }
+    for (int s = 0; s < kept; s++) {
+        total += exp(x[s] - top);
+    }
+    for (int s = 0; s < S; s++) {
+        y[s] = s < kept ? exp(x[s] - top) / total : 0;
+    }
+}
+
+void oracle_masked_softmax(double *y, const double *x, int B, int H, int T, int S,
+                           const int32_t *q_len, const int32_t *k_len, bool causal)
+{
+    for (int b = 0; b < B; b++) {
+        for (int h = 0; h < H; h++) {
+            for (int t = 0; t < T; t++) {
+                int kept = 0;
+                while (kept < S && (!k_len || kept < k_len[b]) &&
+                       (!causal || kept <= t + S - T) && (!q_len || t < q_len[b])) {
+                    kept++;
+                }
+                const int64_t at = (((int64_t)b * H + h) * T + t) * S;
+                row(y + at, x + at, S, kept);
+            }
+        }
+    }
+}

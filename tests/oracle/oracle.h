@@ -1,0 +1,99 @@
+/* oracle.h - the definition of each op in plain C and double precision.
+ *
+ * No cleverness: these are what the kernels are held against. Layouts as in ops.h;
+ * offsets are [B+1]. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* y, x [B,H,T,S]; q_len, k_len [B] or NULL */
+void oracle_masked_softmax(double *y, const double *x, int B, int H, int T, int S,
+                           const int32_t *q_len, const int32_t *k_len, bool causal);
+
+/* y [M,N] = op(a) op(b) */
+void oracle_matmul(double *y, const double *a, const double *b, int M, int N, int K,
+                   bool transpose_a, bool transpose_b);
+
+/* y [N,out]; b, residual may be NULL; activation 0 none, 1 relu, 2 tanh */
+void oracle_linear(double *y, const double *x, const double *w, const double *b,
+                   const double *residual, int N, int in, int out, int activation);
+
+typedef struct oracle_attention_shape {
+    int B, H, d;
+    const int32_t *q_offsets, *k_offsets; // [B+1]
+    bool causal;
+    int window; // positions; 0 = all
+    int area;   // heads; 0 = the own head only
+    int edge;   // cla_edge
+    // keep[((n*H + h)*area + g)*Smax + j] weights (0 or 1/(1-p)); NULL keeps all
+    const double *keep;
+    int Smax;
+} oracle_attention_shape;
+
+/* o [Nq,H,d]; map [B,H,Tmax,area*Smax] or NULL. Serves attention, band_attention and
+ * band_attention_2d, which differ in the visible set only. */
+void oracle_attention(double *o, double *map, const double *q, const double *k,
+                      const double *v, const oracle_attention_shape *s);
+
+/* The same with one head, and with an area of heads. */
+void oracle_band_attention(double *o, const double *q, const double *k, const double *v,
+                           const oracle_attention_shape *s);
+void oracle_band_attention_2d(double *o, const double *q, const double *k,
+                              const double *v, const oracle_attention_shape *s);
+
+/* w [H,kh,kw], b [H]; activation as oracle_linear */
+void oracle_conv_attention_2d(double *o, const double *q, const double *k,
+                              const double *v, const double *w, const double *b, int B,
+                              int H, int d, const int32_t *offsets, int kh, int kw,
+                              int activation);
+
+/* y [N,Ca+Cb] */
+void oracle_concat(double *y, const double *a, const double *b, int N, int Ca, int Cb);
+
+/* x, y [N,H,d]; gamma [H] */
+void oracle_scale_heads(double *y, const double *x, const double *gamma, int N, int H,
+                        int d);
+
+/* x, y [N,C]; the draws of cla_tape_random(seed, step), the stream-th of its ops */
+void oracle_dropout(double *y, const double *x, int N, int C, float p, uint32_t seed,
+                    uint32_t step, uint32_t stream);
+
+/* y [N,D]; table [V,D]; ids outside 0 .. V-1 give zeros */
+void oracle_embedding(double *y, const double *table, const int32_t *ids, int N, int D,
+                      int V, double scale);
+
+/* x, y [N,D]; gamma, beta [D] */
+void oracle_layer_norm(double *y, const double *x, const double *gamma,
+                       const double *beta, int N, int D, double eps);
+
+/* The mean over rows of logits [N,V] whose target is in 0 .. V-1; 0 without any. */
+double oracle_cross_entropy(const double *logits, const int32_t *targets, int N, int V,
+                            double smoothing);
+
+/* table, spectrum [H,2t] */
+void oracle_relative_spectrum(double *table, const double *spectrum, int H, int t);
+
+/* One step on n parameters; step counts from 1. */
+void oracle_adam(double *p, double *m, double *v, const double *g, int n, int step,
+                 double lr, double beta1, double beta2, double eps);
+void oracle_rmsprop(double *p, double *a, const double *g, int n, double lr, double rho,
+                    double eps);
+
+double oracle_norm(const double *x, int64_t n);
+
+/* x [N,in], w [taps,in,out], b [out] or NULL, y [N,out]; activation as oracle_linear */
+void oracle_conv1d(double *y, const double *x, const double *w, const double *b, int B,
+                   const int32_t *offsets, int taps, int in, int out, int activation);
+
+/* the same with ReLU, then the maximum over the first len[n] rows (NULL: all) of each
+ * word: y [B,out] */
+void oracle_char_cnn(double *y, const double *x, const double *w, const double *b,
+                     int B, const int32_t *offsets, const int32_t *len, int taps,
+                     int in, int out);
+
+/* w [H,3,t,t], b [H,t]; activation as oracle_linear */
+void oracle_conv_attention_1d(double *o, const double *q, const double *k,
+                              const double *v, const double *w, const double *b, int B,
+                              int H, int d, const int32_t *offsets, int t,
+                              int activation);

@@ -1,0 +1,233 @@
+/* runtime.c - launches, memory limits, the arena, profile, fork, an application's
+ * queue. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clattn/opencl.h"
+#include "runtime/internal.h"
+#include "support/kernels.h"
+#include "support/support.h"
+
+static void count_groups(cla_runtime *rt, double flops, const size_t groups[3])
+{
+    const size_t n = groups[0] * 4 * groups[1] * groups[2];
+    int32_t *got = malloc(n * 4);
+    cla_memory y = { 0 };
+    TEST_OK(cla_memory_new(&y, rt, n * 4));
+    TEST_OK(cla_memory_fill(rt, &y, 0));
+    const cla_launch launch = {
+        .file = "probe",
+        .kernel = "probe_groups",
+        .groups = { groups[0], groups[1], groups[2] },
+        .local = { 4 },
+        .args = { cla_mem(&y), cla_i32((int)groups[0]), cla_i32((int)groups[1]) },
+        .flops = flops,
+    };
+    TEST_OK(cla_enqueue(rt, &launch));
+    TEST_OK(cla_memory_read(rt, &y, 0, got, n * 4));
+    for (size_t i = 0; i < n; i++) {
+        cr_assert_eq(got[i], (int32_t)i, "item %zu holds %d", i, got[i]);
+    }
+    cla_memory_free(&y, rt);
+    free(got);
+}
+
+/* A launch that would run for long goes in pieces; each group still runs once. */
+Test(launch, splits_long_work)
+{
+    cla_runtime *rt = test_kernels();
+    const size_t along_x[3] = { 13, 2, 3 }, along_z[3] = { 1, 2, 7 };
+    count_groups(rt, 0, along_x);
+    count_groups(rt, 5.5 * rt->slice_flops, along_x);
+    count_groups(rt, 100 * rt->slice_flops, along_z);
+    cla_runtime_free(&rt);
+}
+
+Test(launch, refuses)
+{
+    cla_runtime *rt = test_kernels();
+    cla_launch launch = { .file = "no_such", .kernel = "x", .groups = { 1 } };
+    TEST_FAILS(cla_enqueue(rt, &launch), CLA_E_IO, "no_such.cl");
+    launch.file = "probe";
+    TEST_FAILS(cla_enqueue(rt, &launch), CLA_E_DEVICE, "kernel x of probe");
+    launch.kernel = "probe_groups";
+    launch.args[0] = cla_local((size_t)rt->device.local_bytes + 1);
+    TEST_FAILS(cla_enqueue(rt, &launch), CLA_E_DEVICE, "bytes of local memory");
+    launch.groups[0] = 0;
+    TEST_OK(cla_enqueue(rt, &launch)); // nothing to do is no error
+    cla_runtime_free(&rt);
+}
+
+Test(memory, guards_see_a_stray_write)
+{
+    cla_runtime *rt = test_kernels();
+    cla_memory y = { 0 };
+    TEST_OK(cla_memory_new(&y, rt, 64));
+    TEST_OK(cla_memory_check_guards(rt));
+    if (strstr(rt->device.platform_name, "Oclgrind") ==
+        NULL) { // it stops such writes itself
+        const cla_launch launch = {
+            .file = "probe",
+            .kernel = "probe_overrun",
+            .groups = { 1 },
+            .args = { cla_mem(&y), cla_i32(16) },
+        };
+        TEST_OK(cla_enqueue(rt, &launch));
+        TEST_FAILS(cla_memory_check_guards(rt), CLA_E_DEVICE,
+                   "behind a buffer of 64 bytes");
+    }
+    cla_memory_free(&y, rt);
+    cla_runtime_free(&rt);
+}
+
+Test(memory, refuses_more_than_the_device_has)
+{
+    cla_runtime *rt = NULL;
+    TEST_OK(cla_runtime_new(&rt, NULL));
+    cla_memory y = { 0 };
+    char limit[32];
+    snprintf(limit, sizeof limit, "%llu",
+             (unsigned long long)rt->device.max_buffer_bytes);
+    TEST_FAILS(cla_memory_new(&y, rt, (size_t)rt->device.max_buffer_bytes + 1),
+               CLA_E_NOMEM, limit);
+    rt->in_use_bytes = rt->device.memory_bytes - 10;
+    TEST_FAILS(cla_memory_new(&y, rt, 11), CLA_E_NOMEM, "11 bytes asked beside");
+    rt->in_use_bytes = 0;
+    cla_runtime_free(&rt);
+}
+
+/* Steps of one shape get the same pieces; growth ends after the first step. */
+Test(arena, reuses_pieces)
+{
+    cla_runtime *rt = NULL;
+    cla_arena *arena = NULL;
+    TEST_OK(cla_runtime_new(&rt, NULL));
+    TEST_OK(cla_arena_new(&arena, rt));
+    cla_memory first[3] = { { 0 } }, again[3];
+    const size_t sizes[3] = { 3000000, 0, 4000000 }; // two blocks in the first step
+    for (int step = 0; step < 3; step++) {
+        for (int i = 0; i < 3; i++) {
+            TEST_OK(cla_arena_take(arena, step == 1 ? &first[i] : &again[i], sizes[i]));
+        }
+        if (step < 2) {
+            cla_arena_rewind(arena, 0);
+        }
+    }
+    cr_assert_eq(memcmp(first, again, sizeof first), 0);
+    const uint64_t peak = cla_runtime_peak_bytes(rt);
+    const size_t mark = cla_arena_mark(arena);
+    cla_memory extra = { 0 };
+    TEST_OK(cla_arena_take(arena, &extra, 128));
+    cla_arena_rewind(arena, mark);
+    cr_assert_eq(cla_runtime_peak_bytes(rt), peak);
+    cla_arena_free(&arena);
+    cr_assert_eq(rt->in_use_bytes, 0);
+    cla_runtime_free(&rt);
+}
+
+/* Pieces of one step never overlap. */
+Test(arena, pieces_are_apart)
+{
+    enum { PIECES = 40 };
+    cla_runtime *rt = NULL;
+    cla_arena *arena = NULL;
+    TEST_OK(cla_runtime_new(&rt, NULL));
+    TEST_OK(cla_arena_new(&arena, rt));
+    for (int step = 0; step < 2; step++) {
+        cla_memory m[PIECES];
+        uint32_t word = 0;
+        for (uint32_t i = 0; i < PIECES; i++) {
+            TEST_OK(
+                cla_arena_take(arena, &m[i], 4 * (size_t)(1 + (i * 7919) % 300000)));
+            TEST_OK(cla_memory_fill(rt, &m[i], i));
+        }
+        for (uint32_t i = 0; i < PIECES; i++) {
+            TEST_OK(cla_memory_read(rt, &m[i], 0, &word, 4));
+            cr_assert_eq(word, i);
+            TEST_OK(cla_memory_read(rt, &m[i], m[i].bytes - 4, &word, 4));
+            cr_assert_eq(word, i);
+        }
+        cla_arena_rewind(arena, 0);
+    }
+    cla_arena_free(&arena);
+    cla_runtime_free(&rt);
+}
+
+Test(profile, counts_launches)
+{
+    cla_runtime *rt = test_kernels();
+    const size_t groups[3] = { 3, 1, 1 };
+    count_groups(rt, 0, groups);
+    cla_profile_enable(rt, true);
+    count_groups(rt, 0, groups);
+    count_groups(rt, 0, groups);
+    int rows = 0;
+    const cla_profile_row *row = cla_profile_rows(rt, &rows);
+    cr_assert_eq(rows, 1);
+    cr_assert_str_eq(row->kernel, "probe_groups");
+    cr_assert_eq(row->launches, 2);
+    cla_runtime_free(&rt);
+}
+
+Test(runtime, refused_after_fork)
+{
+    cla_runtime *rt = NULL;
+    TEST_OK(cla_runtime_new(&rt, NULL));
+    const pid_t child = fork();
+    if (!child) {
+        const cla_status status = cla_runtime_finish(rt);
+        const bool named = strstr(cla_error(), "after fork") != NULL;
+        cla_runtime_free(&rt); // must not touch the parent's objects
+        _exit(status == CLA_E_USAGE && named ? 0 : 1);
+    }
+    int code = 0;
+    waitpid(child, &code, 0);
+    cr_assert(WIFEXITED(code) && WEXITSTATUS(code) == 0);
+    TEST_OK(cla_runtime_finish(rt));
+    cla_runtime_free(&rt);
+}
+
+Test(runtime, refuses_bad_environment)
+{
+    cla_runtime *rt = NULL;
+    setenv("CLATTN_SCHEDULE", "warp", 1);
+    TEST_FAILS(cla_runtime_new(&rt, NULL), CLA_E_USAGE, "CLATTN_SCHEDULE is 'warp'");
+    cr_assert_null(rt);
+    unsetenv("CLATTN_SCHEDULE");
+    TEST_FAILS(cla_runtime_new(&rt, "no such device"), CLA_E_USAGE, "no such device");
+    setenv("CLATTN_KERNEL_PATH", "/nonexistent", 1);
+    TEST_FAILS(cla_runtime_new(&rt, NULL), CLA_E_IO, "/nonexistent");
+}
+
+/* The application's context, queue and buffer. */
+Test(runtime, works_inside_an_application)
+{
+    cla_runtime *own = NULL, *rt = NULL;
+    TEST_OK(cla_runtime_new(&own, NULL));
+    cl_int code = CL_SUCCESS;
+    const float host[4] = { 1, 2, 3, 4 };
+    float got[4];
+    cl_mem buffer =
+        clCreateBuffer(own->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                       sizeof host, (void *)host, &code);
+    cr_assert_eq(code, CL_SUCCESS);
+    TEST_OK(cla_runtime_wrap(&rt, own->context, own->queue));
+    cla_tensor *x = NULL, *y = NULL;
+    cla_tape *tape = NULL;
+    TEST_FAILS(cla_tensor_wrap(&x, rt, buffer, CLA_F32, 1, (int64_t[]){ 5 }),
+               CLA_E_SHAPE, "16 bytes, 20 are needed");
+    TEST_OK(cla_tensor_wrap(&x, rt, buffer, CLA_F32, 4, (int64_t[]){ 1, 1, 1, 4 }));
+    TEST_OK(cla_tape_new(&tape, rt, false));
+    TEST_OK(cla_masked_softmax(tape, &y, x, NULL, NULL, false));
+    TEST_OK(cla_tensor_download(y, got));
+    const double want[] = { 0.0320586, 0.0871443, 0.2368828, 0.6439143 };
+    check_close("softmax of an application's buffer", got, want, 4, 1e-6);
+    cr_assert_eq(cla_tensor_buffer(x), buffer);
+    cla_tape_free(&tape);
+    cla_tensor_free(&x);
+    cla_runtime_free(&rt);
+    clReleaseMemObject(buffer);
+    cla_runtime_free(&own);
+}

@@ -1,0 +1,105 @@
+/* support.c - runtimes, seeded inputs, comparison. */
+#include "support/support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "runtime/runtime.h"
+#include "support/kernels.h"
+
+uint32_t test_seed(void)
+{
+    const char *text = getenv("CLATTN_SEED");
+    return text ? (uint32_t)strtoul(text, NULL, 10) : 42;
+}
+
+static bool size_is(const char *name)
+{
+    const char *size = getenv("CLATTN_TEST_SIZE");
+    return size && strcmp(size, name) == 0;
+}
+
+bool test_tiny(void)
+{
+    return size_is("tiny");
+}
+
+bool test_small(void)
+{
+    return size_is("small") || test_tiny();
+}
+
+cla_runtime *test_runtime(void)
+{
+    cla_runtime *rt = NULL;
+    TEST_OK(cla_runtime_new(&rt, NULL));
+    cla_memory_guard(rt, true);
+    return rt;
+}
+
+float *test_random(int64_t n, float scale, uint32_t what)
+{
+    float *x = malloc((size_t)(n ? n : 1) * sizeof *x);
+    cr_assert_not_null(x);
+    cla_random_normal(x, n, scale, test_seed(), what);
+    return x;
+}
+
+/* |got - want|, relative above 1; infinite for NaN. */
+static double error_of(float got, double want)
+{
+    const double error = fabs((double)got - want) / fmax(1, fabs(want));
+    return isnan(error) ? INFINITY : error;
+}
+
+void check_close(const char *what, const float *got, const double *want, int64_t n,
+                 double bar)
+{
+    double worst = 0;
+    int64_t at = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double error = error_of(got[i], want[i]);
+        if (error > worst) {
+            worst = error;
+            at = i;
+        }
+    }
+    if (worst > bar && worst <= 10 * bar) {
+        fprintf(stderr,
+                "MARGINAL %s: [%lld] is %.9g, must be %.9g, error %.2g over bar %.2g\n",
+                what, (long long)at, (double)got[at], want[at], worst, bar);
+    }
+    cr_assert(worst <= 10 * bar,
+              "%s: [%lld] is %.9g, must be %.9g; error %.2g, bar %.2g (CLATTN_SEED=%u)",
+              what, (long long)at, (double)got[at], want[at], worst, bar, test_seed());
+}
+
+cla_ragged *test_ragged(cla_runtime *rt, int sequences, const int *lengths,
+                        int32_t **offsets)
+{
+    int32_t *host = calloc((size_t)sequences + 1, sizeof *host);
+    cr_assert_not_null(host);
+    for (int b = 0; b < sequences; b++) {
+        host[b + 1] = host[b] + lengths[b];
+    }
+    cla_ragged *ragged = NULL;
+    TEST_OK(cla_ragged_new(&ragged, rt, sequences, host));
+    if (offsets) {
+        *offsets = host;
+    } else {
+        free(host);
+    }
+    return ragged;
+}
+
+cla_runtime *test_kernels(void)
+{
+    const char *folder = getenv("CLATTN_TEST_KERNELS");
+    cr_assert_not_null(folder,
+                       "CLATTN_TEST_KERNELS is not set: run through meson test");
+    setenv("CLATTN_KERNEL_PATH", folder, 1);
+    return test_runtime();
+}

@@ -1,0 +1,149 @@
+/* tape.c - the step: gradients add, results die with it, misuse is named. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/support.h"
+#include "tensor/tensor.h"
+
+typedef struct step {
+    cla_runtime *rt;
+    cla_tape *tape;
+    cla_tensor *x;
+} step;
+
+static step new_step(bool training)
+{
+    step s = { .rt = test_runtime() };
+    const float x[6] = { 1, 2, 3, 0, 0, 1 };
+    TEST_OK(cla_tensor_new(&s.x, s.rt, CLA_F32, 4, (int64_t[]){ 1, 1, 2, 3 }));
+    TEST_OK(cla_tensor_upload(s.x, x));
+    cla_tensor_want_grad(s.x, true);
+    TEST_OK(cla_tape_new(&s.tape, s.rt, training));
+    return s;
+}
+
+static void end_step(step *s)
+{
+    cla_tape_free(&s->tape);
+    cla_tensor_free(&s->x);
+    cla_runtime_free(&s->rt);
+}
+
+/* x feeds two ops and the first feeds a third: all three paths add into dx. */
+Test(tape, gradients_of_all_uses_add)
+{
+    step s = new_step(true);
+    cla_tensor *a = NULL, *b = NULL, *c = NULL, *dy = NULL;
+    const float one_hot[6] = { 1, 0, 0, 0, 1, 0 };
+    TEST_OK(cla_tensor_new(&dy, s.rt, CLA_F32, 4, s.x->shape));
+    TEST_OK(cla_tensor_upload(dy, one_hot));
+    float single[6], all[6];
+    TEST_OK(cla_masked_softmax(s.tape, &a, s.x, NULL, NULL, false));
+    TEST_OK(cla_tape_seed(s.tape, a, dy));
+    TEST_OK(cla_tape_backward(s.tape));
+    TEST_OK(cla_tensor_download(cla_tensor_grad(s.x), single));
+    cla_tape_reset(s.tape);
+    cla_tensor_clear_grad(s.x);
+    cr_assert_null(cla_tensor_grad(s.x));
+    TEST_OK(cla_masked_softmax(s.tape, &a, s.x, NULL, NULL, false));
+    TEST_OK(cla_masked_softmax(s.tape, &b, s.x, NULL, NULL, false));
+    TEST_OK(cla_masked_softmax(s.tape, &c, b, NULL, NULL, false)); // never seeded
+    TEST_OK(cla_tape_seed(s.tape, a, dy));
+    TEST_OK(cla_tape_seed(s.tape, b, dy));
+    TEST_OK(cla_tape_backward(s.tape));
+    TEST_OK(cla_tensor_download(cla_tensor_grad(s.x), all));
+    for (int i = 0; i < 6; i++) {
+        cr_assert_float_eq(all[i], 2 * single[i], 1e-6);
+    }
+    cla_tensor_free(&dy);
+    end_step(&s);
+}
+
+Test(tape, inference_records_nothing)
+{
+    step s = new_step(false);
+    cla_tensor *y = NULL;
+    TEST_OK(cla_masked_softmax(s.tape, &y, s.x, NULL, NULL, false));
+    cr_assert_not(y->wants_grad);
+    TEST_FAILS(cla_tape_backward(s.tape), CLA_E_USAGE, "without training");
+    end_step(&s);
+}
+
+Test(tape, refuses_bad_seeds)
+{
+    step s = new_step(true);
+    cla_tensor *y = NULL, *small = NULL;
+    TEST_OK(cla_tape_tensor(s.tape, &small, CLA_F32, 1, (int64_t[]){ 2 }));
+    TEST_OK(cla_masked_softmax(s.tape, &y, s.x, NULL, NULL, false));
+    TEST_FAILS(cla_tape_seed(s.tape, y, small), CLA_E_SHAPE,
+               "dy is [2], must be [1,1,2,3]");
+    TEST_OK(cla_tape_seed(s.tape, y, NULL));
+    TEST_FAILS(cla_tape_seed(s.tape, y, NULL), CLA_E_USAGE,
+               "or has a gradient already");
+    end_step(&s);
+}
+
+Test(tape, columns_refuse_what_does_not_fit)
+{
+    step s = new_step(true);
+    cla_tensor *wide = NULL, *view = NULL;
+    TEST_OK(cla_tape_tensor(s.tape, &wide, CLA_F32, 2, (int64_t[]){ 4, 12 }));
+    TEST_FAILS(cla_tensor_columns(s.tape, &view, s.x, 0, 1, 1), CLA_E_SHAPE, "[N,C]");
+    TEST_FAILS(cla_tensor_columns(s.tape, &view, wide, 5, 2, 4), CLA_E_SHAPE,
+               "2 heads of 4 from column 5 of [4,12]");
+    TEST_FAILS(cla_tensor_columns(s.tape, &view, wide, -1, 1, 1), CLA_E_SHAPE,
+               "column -1");
+    cr_assert_null(view);
+    TEST_OK(cla_tensor_columns(s.tape, &view, wide, 4, 2, 4));
+    TEST_FAILS(cla_tensor_upload(view, NULL), CLA_E_SHAPE, "column view");
+    end_step(&s);
+}
+
+/* Streams differ between ops of a step and repeat when the step repeats. */
+Test(tape, random_streams)
+{
+    step s = new_step(true);
+    cla_tape_random(s.tape, 7, 3);
+    const cla_stream a = cla_tape_stream(s.tape), b = cla_tape_stream(s.tape);
+    cr_assert(a.seed == 7 && a.step == 3 && a.stream != b.stream);
+    cla_tape_reset(s.tape);
+    const cla_stream again = cla_tape_stream(s.tape);
+    cr_assert_eq(memcmp(&a, &again, sizeof a), 0);
+    end_step(&s);
+}
+
+/* A reshape shares numbers and gradient; columns of a reshape reach the first base. */
+Test(tape, reshape_shares_the_gradient)
+{
+    step s = new_step(true);
+    cla_tensor *flat = NULL, *back = NULL, *y = NULL, *cut = NULL;
+    float want[6], got[6];
+    TEST_OK(cla_masked_softmax(s.tape, &y, s.x, NULL, NULL, false));
+    const float one_hot[6] = { 1, 0, 0, 0, 1, 0 };
+    cla_tensor *dy = NULL;
+    TEST_OK(cla_tensor_new(&dy, s.rt, CLA_F32, 4, s.x->shape));
+    TEST_OK(cla_tensor_upload(dy, one_hot));
+    TEST_OK(cla_tape_seed(s.tape, y, dy));
+    TEST_OK(cla_tape_backward(s.tape));
+    TEST_OK(cla_tensor_download(cla_tensor_grad(s.x), want));
+    cla_tape_reset(s.tape);
+    cla_tensor_clear_grad(s.x);
+    TEST_OK(cla_tensor_reshape(s.tape, &flat, s.x, 2, (int64_t[]){ 2, 3 }));
+    TEST_OK(cla_tensor_reshape(s.tape, &back, flat, 4, s.x->shape));
+    TEST_OK(cla_masked_softmax(s.tape, &y, back, NULL, NULL, false));
+    TEST_OK(cla_tape_seed(s.tape, y, dy));
+    TEST_OK(cla_tape_backward(s.tape));
+    TEST_OK(cla_tensor_download(cla_tensor_grad(s.x), got));
+    cr_assert_eq(memcmp(want, got, sizeof want), 0);
+    TEST_OK(cla_tensor_columns(s.tape, &cut, flat, 1, 1, 2));
+    cla_tensor *grad = NULL;
+    int add = 0;
+    TEST_OK(cla_grad_out(s.tape, cut, &grad, &add));
+    cr_assert(add == 1 && grad->offset == 1 && grad->stride == 3);
+    TEST_FAILS(cla_tensor_reshape(s.tape, &back, cut, 1, (int64_t[]){ 4 }), CLA_E_SHAPE,
+               "column view [2,1,2] cannot become [4]");
+    TEST_FAILS(cla_tensor_reshape(s.tape, &back, flat, 1, (int64_t[]){ 5 }),
+               CLA_E_SHAPE, "[2,3] cannot become [5]");
+    cla_tensor_free(&dy);
+    end_step(&s);
+}

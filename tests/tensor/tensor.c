@@ -1,0 +1,76 @@
+/* tensor.c - shapes, transfers, ragged batches, and what they refuse. */
+#include "tensor/tensor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/support.h"
+
+Test(tensor, round_trip)
+{
+    cla_runtime *rt = test_runtime();
+    cla_tensor *t = NULL;
+    float *x = test_random(2 * 3 * 5 * 7, 1, 1), *y = malloc(2 * 3 * 5 * 7 * 4);
+    TEST_OK(cla_tensor_new(&t, rt, CLA_F32, 4, (int64_t[]){ 2, 3, 5, 7 }));
+    cr_assert_eq(cla_tensor_size(t), 210);
+    cr_assert_eq(cla_tensor_dim(t, 2), 5);
+    cr_assert_eq(cla_tensor_dim(t, 4), 1);
+    TEST_OK(cla_tensor_upload(t, x));
+    TEST_OK(cla_tensor_download(t, y));
+    cr_assert_eq(memcmp(x, y, 210 * 4), 0);
+    TEST_OK(cla_tensor_fill(t, -2.5f));
+    TEST_OK(cla_tensor_download(t, y));
+    cr_assert(y[0] == -2.5f && y[209] == -2.5f);
+    cla_tensor_free(&t);
+    cr_assert_null(t);
+    cla_tensor_free(&t); // freeing nothing is fine
+    TEST_OK(cla_tensor_new(&t, rt, CLA_I32, 2, (int64_t[]){ 0, 9 }));
+    TEST_OK(cla_tensor_download(t, y));
+    TEST_FAILS(cla_tensor_fill(t, 0), CLA_E_SHAPE, "must hold f32");
+    cla_tensor_free(&t);
+    free(x);
+    free(y);
+    cla_runtime_free(&rt);
+}
+
+Test(tensor, refuses_impossible_shapes)
+{
+    cla_runtime *rt = test_runtime();
+    cla_tensor *t = NULL;
+    TEST_FAILS(cla_tensor_new(&t, rt, CLA_F32, 0, NULL), CLA_E_SHAPE, "rank 0");
+    TEST_FAILS(cla_tensor_new(&t, rt, CLA_F32, 5, (int64_t[]){ 1, 1, 1, 1, 1 }),
+               CLA_E_SHAPE, "rank 5");
+    TEST_FAILS(cla_tensor_new(&t, rt, CLA_F32, 2, (int64_t[]){ 3, -1 }), CLA_E_SHAPE,
+               "-1");
+    TEST_FAILS(cla_tensor_new(&t, rt, CLA_F32, 2, (int64_t[]){ 65536, 32768 }),
+               CLA_E_SHAPE, "[65536,32768] has more than 2147483647 elements");
+    /* A product that would wrap to something small. */
+    TEST_FAILS(
+        cla_tensor_new(&t, rt, CLA_F32, 3, (int64_t[]){ 1ll << 32, 1ll << 32, 16 }),
+        CLA_E_SHAPE, "more than");
+    cr_assert_null(t);
+    cla_runtime_free(&rt);
+}
+
+Test(ragged, describes_a_batch)
+{
+    cla_runtime *rt = test_runtime();
+    const int lengths[] = { 3, 0, 5, 1 };
+    cla_ragged *r = test_ragged(rt, 4, lengths, NULL);
+    cr_assert_eq(cla_ragged_sequences(r), 4);
+    cr_assert_eq(cla_ragged_tokens(r), 9);
+    cr_assert_eq(cla_ragged_longest(r), 5);
+    int32_t spans[18];
+    TEST_OK(cla_memory_read(rt, &r->device_spans, 0, spans, sizeof spans));
+    cr_assert(spans[0] == 0 && spans[1] == 3 && spans[6] == 3 && spans[7] == 8);
+    cr_assert(spans[16] == 8 && spans[17] == 9);
+    cla_ragged_free(&r);
+    TEST_OK(cla_ragged_new(&r, rt, 0, (int32_t[]){ 0 }));
+    cr_assert_eq(cla_ragged_tokens(r), 0);
+    cla_ragged_free(&r);
+    TEST_FAILS(cla_ragged_new(&r, rt, 2, (int32_t[]){ 1, 2, 3 }), CLA_E_SHAPE,
+               "offsets[0] is 1");
+    TEST_FAILS(cla_ragged_new(&r, rt, 3, (int32_t[]){ 0, 4, 2, 5 }), CLA_E_SHAPE,
+               "offsets[2] is 2, below offsets[1], 4");
+    cla_runtime_free(&rt);
+}

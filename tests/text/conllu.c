@@ -1,0 +1,109 @@
+/* conllu.c - reading and writing CoNLL-U: what must pass, what must be named. */
+#include "text/conllu.h"
+
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+#define ROW(id, form, tag) id "\t" form "\t_\t" tag "\t_\t_\t_\t_\t_\t_"
+
+static cla_status parse(cla_conllu *f, const char *text)
+{
+    char *copy = NULL;
+    if (cla_strdup(&copy, text)) {
+        return CLA_E_NOMEM;
+    }
+    return cla_conllu_parse(f, "t.conllu", 0, copy, strlen(text));
+}
+
+static void refused(const char *text, const char *message)
+{
+    cla_conllu f;
+    cr_assert_eq(parse(&f, text), CLA_E_INPUT, "accepted: %s", text);
+    cr_assert(strstr(cla_error(), message) != NULL, "'%s' lacks '%s'", cla_error(),
+              message);
+}
+
+Test(conllu, reads_words_only)
+{
+    cla_conllu f;
+    const char *text =
+        "# text = Du vin\n" ROW("1-2", "Du", "_") "\n" ROW("1", "De", "ADP") "\n" ROW(
+            "2", "le", "DET") "\n" ROW("2.1", "x",
+                                       "X") "\n" ROW("3", "a b",
+                                                     "NOUN") "\n\n" ROW("1", "Oui",
+                                                                        "INTJ") "\n\n";
+    cr_assert_eq(parse(&f, text), CLA_OK, "%s", cla_error());
+    cr_assert_eq(f.sentence_count, 2);
+    cr_assert_eq(f.word_count, 4);
+    cr_assert_eq(f.sentences[1].first, 3);
+    cr_assert_str_eq(f.words[2].form, "a b"); // forms may hold blanks
+    cr_assert_str_eq(f.words[1].tag, "DET");
+    cr_assert_eq(f.words[3].line, 8);
+    cla_conllu_free(&f);
+}
+
+/* CRLF, a missing last newline, several blank lines. */
+Test(conllu, tolerates_line_endings)
+{
+    cla_conllu f;
+    cr_assert_eq(parse(&f, "\r\n\r\n" ROW("1", "a", "X") "\r\n" ROW("2", "b", "Y")),
+                 CLA_OK);
+    cr_assert_eq(f.sentence_count, 1);
+    cr_assert_eq(f.word_count, 2);
+    cr_assert_str_eq(f.words[1].tag, "Y");
+    cla_conllu_free(&f);
+}
+
+/* Only column 4 of words changes; everything else comes out byte for byte. */
+Test(conllu, writes_tags_and_nothing_else)
+{
+    cla_conllu f;
+    cla_text out = { 0 };
+    const char *in =
+        "# a comment\n1-2\tDu\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n"
+        "1\tDe\tde\tOLD\tP\tx=y\t2\tcase\t_\t_\n2\tle\tle\t_\t_\t_\t0\troot\t_\tM\n"
+        "2.1\tghost\t_\tX\t_\t_\t_\t_\t_\t_\n";
+    const char *want =
+        "# a comment\n1-2\tDu\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n"
+        "1\tDe\tde\tADP\tP\tx=y\t2\tcase\t_\t_\n2\tle\tle\tDET\t_\t_\t0\troot\t_\tM\n"
+        "2.1\tghost\t_\tX\t_\t_\t_\t_\t_\t_\n\n";
+    const char *tags[] = { "ADP", "DET" };
+    cr_assert_eq(parse(&f, in), CLA_OK);
+    cr_assert_eq(cla_conllu_write(&f, 0, tags, &out), CLA_OK);
+    cr_assert_str_eq(out.data, want);
+    cla_text_free(&out);
+    cla_conllu_free(&f);
+}
+
+Test(conllu, reads_plain_lines)
+{
+    cla_conllu f;
+    char *text = NULL;
+    cr_assert_eq(cla_strdup(&text, "il ne  vient\tpas \n\nl'été\n"), CLA_OK);
+    cr_assert_eq(cla_conllu_from_lines(&f, "in", text, strlen(text)), CLA_OK);
+    cr_assert_eq(f.sentence_count, 2);
+    cr_assert_eq(f.word_count, 5);
+    cr_assert_str_eq(f.words[3].form, "pas");
+    cr_assert_str_eq(f.words[4].form, "l'été");
+    cla_conllu_free(&f);
+}
+
+Test(conllu, names_what_is_wrong)
+{
+    refused("", "holds no sentence");
+    refused("# only\n\n", "holds no sentence");
+    refused("1\ta\t_\tX\n", "t.conllu:1: 4 columns, must be 10");
+    refused(ROW("1", "a", "X") "\textra\n", "11 columns");
+    refused(ROW("1", "a", "X") "\n" ROW("1", "b", "X") "\n",
+            "t.conllu:2: id 1 after 1");
+    refused(ROW("1", "a", "X") "\n" ROW("3", "b", "X") "\n", "id 3 after 1");
+    refused(ROW("2", "a", "X") "\n", "id 2 after 0");
+    refused(ROW("one", "a", "X") "\n", "bad id 'one'");
+    refused(ROW("1x", "a", "X") "\n", "bad id '1x'");
+    refused(ROW("3-2", "a", "X") "\n", "id out of order '3-2'");
+    refused(ROW("1", "", "X") "\n", "empty form");
+    refused(ROW("1", "a", "X") "\n\n" ROW("1", "\xff", "X") "\n",
+            "t.conllu:3: not UTF-8");
+    refused(ROW("99999999999", "a", "X") "\n", "bad id");
+}

@@ -1,0 +1,40 @@
+#!/bin/sh
+# layers.sh - fail when a source file includes a room it may not know
+# usage: tools/layers.sh SOURCE_ROOT
+cd "$1" || exit 2
+
+may_include() {
+    case $1 in
+    base)    echo base ;;
+    text)    echo base text ;;
+    runtime) echo base runtime ;;
+    tensor)  echo base runtime tensor ;;
+    ops)     echo base runtime tensor ops ;;
+    nn)      echo base tensor ops nn ;;
+    models)  echo base tensor ops nn models ;;
+    train)   echo base text tensor ops nn models train ;;
+    cli)     echo base text runtime tensor ops models train bench cli ;;
+    *)       echo "no room is called $1" >&2; exit 2 ;;
+    esac
+}
+
+status=0
+for room in src/*/; do
+    room=$(basename "$room")
+    allowed=" $(may_include "$room") clattn " || status=1
+    # shellcheck disable=SC2013 # room names are words
+    for used in $(sed -n 's|^#include "\([a-z]*\)/.*|\1|p' "src/$room"/*.[ch] | sort -u); do
+        case $allowed in
+        *" $used "*) ;;
+        *) echo "src/$room must not include $used/"; status=1 ;;
+        esac
+    done
+done
+
+if grep -lE '<(clblast|clFFT|mpi)' src/*/*.[ch] | grep -vE 'ops/matmul_clblast|ops/conv_fft|train/parallel'; then
+    echo "a library is included outside its one file"; status=1
+fi
+if grep -l '<CL/' src/*/*.[ch] 2>/dev/null | grep -v '^src/runtime/'; then
+    echo "only src/runtime may include OpenCL headers"; status=1
+fi
+exit $status

@@ -1,0 +1,18 @@
+#!/bin/sh
+# oclgrind.sh - runs a program under Oclgrind; fails when Oclgrind found anything
+# usage: tools/oclgrind.sh PROGRAM ARGUMENT...
+#
+# Oclgrind exits with 0 whatever it found, so what it says decides. Kernels are not
+# optimised: its check for uninitialised values does not know the `freeze` that the
+# optimiser puts before divisions.
+set -u
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+oclgrind --data-races --uninitialized --check-api --build-options -cl-opt-disable \
+    "$@" >"$log" 2>&1
+status=$?
+if grep -qE 'OCLGRIND|data race|Invalid|[Uu]ninitialized|runtime error' "$log"; then
+    status=1
+fi
+[ "$status" -eq 0 ] || head -n 60 "$log"
+exit "$status"

@@ -1,0 +1,145 @@
+#!/bin/sh
+# test-devices.sh - golden cases and op tests on four OpenCL implementations
+# usage: [CLATTN_MINUTES=N] tools/test-devices.sh [pocl|intel|rusticl|oclgrind]...
+#
+# PoCL runs everything; so does Intel's CPU runtime, whose Python wheels go into
+# $CLATTN_INTEL (default ~/.cache/clattn/intel); where they cannot be fetched it is not
+# run and counts as skipped. Mesa's rusticl gets small shapes, Oclgrind tiny ones.
+cd "$(dirname "$0")/.." || exit 2
+. tools/common.sh
+counting=yes
+
+build='build-test'
+intel=${CLATTN_INTEL:-${XDG_CACHE_HOME:-$HOME/.cache}/clattn/intel}
+vendors=/etc/OpenCL/vendors
+
+# The folder of the driver file, or nothing when the wheels cannot be had.
+fetch_intel() {
+    if [ ! -e "$intel/lib/libintelocl.so" ]; then
+        rm -rf "$intel"
+        mkdir -p "$(dirname "$intel")"
+        python3 -m venv "$intel" &&
+            "$intel/bin/pip" install -q intel-opencl-rt intel-cmplr-lib-rt tbb || return 1
+    fi
+    mkdir -p "$intel/vendors"
+    echo "$intel/lib/libintelocl.so" >"$intel/vendors/intel.icd" # the wheel's own is wrong
+}
+
+# box MINUTES: from here on checks end when the minutes are over; what was not reached counts
+# as skipped and is named. Compilers other than PoCL's take up to a minute a kernel.
+box() {
+    deadline=$(($(date +%s) + 60 * $1))
+}
+
+# boxed LABEL COMMAND...: one check that counts, inside the box.
+boxed() {
+    label=$1
+    shift
+    left=$((deadline - $(date +%s)))
+    if [ "$left" -le 0 ]; then
+        skipped=$((skipped + 1))
+        echo "not run: $label (its minutes are over)"
+        return
+    fi
+    status=0
+    timeout "$left" "$@" || status=$?
+    case $status in
+    0)
+        passed=$((passed + 1))
+        echo "ok      $label"
+        ;;
+    124)
+        skipped=$((skipped + 1))
+        echo "not finished: $label (its minutes are over)"
+        ;;
+    *)
+        failed=$((failed + 1))
+        echo "FAILED  $label"
+        ;;
+    esac
+}
+
+# op_tests LABEL COMMAND...: each op test, COMMAND in front of it.
+op_tests() {
+    prefix=$1
+    shift
+    for program in "$build"/tests/test-ops-*; do
+        [ ! -x "$program" ] || [ -d "$program" ] ||
+            boxed "$prefix: $(basename "$program")" "$@" "$program"
+    done
+}
+
+# The smallest N golden files of each operator.
+smallest() {
+    for folder in tests/data/golden/*/; do
+        find "$folder" -name '*.safetensors' -printf '%s %p\n' | sort -n | head -n "$1" |
+            cut -d ' ' -f 2
+    done
+}
+
+on_pocl() {
+    export OCL_ICD_VENDORS="$vendors/pocl.icd"
+    run 'pocl: golden cases' "$build/clattn" verify tests/data/golden
+    run_suites "$build" --suite ops
+}
+
+on_intel() {
+    if ! fetch_intel; then
+        echo 'not run: intel (its wheels cannot be fetched here)'
+        skipped=$((skipped + 1))
+        return
+    fi
+    export OCL_ICD_VENDORS="$intel/vendors" CRITERION_JOBS=1
+    box "${CLATTN_MINUTES:-8}"
+    boxed 'intel: golden cases' "$build/clattn" verify tests/data/golden
+    op_tests intel env
+}
+
+on_rusticl() {
+    export OCL_ICD_VENDORS="$vendors/rusticl.icd" RUSTICL_ENABLE=llvmpipe
+    export CLATTN_TEST_SIZE=small CRITERION_JOBS=1
+    box "${CLATTN_MINUTES:-6}"
+    for file in $(smallest 1); do
+        boxed "rusticl: $(basename "$file")" "$build/clattn" verify "$file"
+    done
+    op_tests rusticl env
+}
+
+on_oclgrind() {
+    export CLATTN_TEST_SIZE=tiny CRITERION_JOBS=1
+    mkdir -p "$build/cache-oclgrind"
+    export CLATTN_CACHE_DIR="$PWD/$build/cache-oclgrind"
+    box "${CLATTN_MINUTES:-8}"
+    for file in $(smallest 1); do
+        boxed "oclgrind: $(basename "$file")" tools/oclgrind.sh "$build/clattn" verify "$file"
+    done
+    op_tests oclgrind tools/oclgrind.sh
+}
+
+step 'packages'
+# shellcheck disable=SC2086 # lists of words
+install $build_packages $test_packages $device_packages
+
+step "build in $build/"
+compile "$build" all --buildtype=debugoptimized --werror
+mkdir -p "$build/cache" "$build/pocl"
+export POCL_CACHE_DIR="$PWD/$build/pocl"
+
+[ $# -gt 0 ] || set -- pocl intel rusticl oclgrind
+for device; do
+    step "$device"
+    unset OCL_ICD_VENDORS RUSTICL_ENABLE CLATTN_TEST_SIZE CRITERION_JOBS
+    export CLATTN_CACHE_DIR="$PWD/$build/cache"
+    case $device in
+    pocl) on_pocl ;;
+    intel) on_intel ;;
+    rusticl) on_rusticl ;;
+    oclgrind) on_oclgrind ;;
+    *)
+        echo "$name: unknown implementation '$device'" >&2
+        exit 2
+        ;;
+    esac
+done
+
+finish

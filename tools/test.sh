@@ -1,0 +1,44 @@
+#!/bin/sh
+# test.sh - builds and runs every test that is fast; ends with "N passed, N failed"
+# usage: tools/test.sh
+cd "$(dirname "$0")/.." || exit 2
+. tools/common.sh
+counting=yes
+
+step 'packages'
+# shellcheck disable=SC2086 # lists of words
+install $build_packages $test_packages
+
+step 'build in build-test/'
+compile build-test all --buildtype=debugoptimized --werror
+mkdir -p build-test/cache build-test/pocl
+export CLATTN_CACHE_DIR="$PWD/build-test/cache" POCL_CACHE_DIR="$PWD/build-test/pocl"
+
+step 'all suites on the default device'
+run_suites build-test
+
+# What follows looks for faults of ours, with the one driver whose own are known.
+export OCL_ICD_VENDORS=/etc/OpenCL/vendors/pocl.icd
+
+step 'host and runtime suites under AddressSanitizer and UndefinedBehaviorSanitizer'
+compile build-asan all --buildtype=debugoptimized --werror \
+    -Db_sanitize=address,undefined -Db_lundef=false
+export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:use_sigaltstack=0
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+run_suites build-asan --suite base --suite runtime --suite tensor
+
+step 'two runtimes in two threads under ThreadSanitizer'
+compile build-tsan examples/two_threads --buildtype=debugoptimized --werror \
+    -Db_sanitize=thread -Db_lundef=false
+export TSAN_OPTIONS=halt_on_error=1
+run 'two_threads' build-tsan/examples/two_threads
+
+# The processor that valgrind shows has kernels of its own, and they take minutes to
+# compile under memcheck: a run without it fills the cache.
+step 'the embedding example under valgrind'
+valgrind --quiet --tool=none build-test/examples/embed >/dev/null 2>&1
+run 'embed' valgrind --quiet --error-exitcode=1 --leak-check=full --num-callers=40 \
+    --show-leak-kinds=definite --errors-for-leak-kinds=definite \
+    --suppressions=tests/suppressions/valgrind.supp build-test/examples/embed
+
+finish
