@@ -101,14 +101,20 @@ cla_status cla_vocab_keep_frequent(cla_vocab *v, size_t keep)
     return rebuild_slots(v, v->slot_count ? v->slot_count : 64);
 }
 
+cla_status cla_vocab_text(const cla_vocab *v, cla_text *text)
+{
+    CLA_TRY(cla_text_append(text, "", 0));
+    for (size_t i = 0; i < v->count; i++) {
+        CLA_TRY(cla_text_append(text, v->tokens[i], strlen(v->tokens[i])));
+        CLA_TRY(cla_text_append(text, "\n", 1));
+    }
+    return CLA_OK;
+}
+
 cla_status cla_vocab_save(const cla_vocab *v, const char *path)
 {
     cla_text text = { 0 };
-    cla_status status = cla_text_append(&text, "", 0);
-    for (size_t i = 0; i < v->count && !status; i++) {
-        status = cla_text_append(&text, v->tokens[i], strlen(v->tokens[i]));
-        status = status ? status : cla_text_append(&text, "\n", 1);
-    }
+    cla_status status = cla_vocab_text(v, &text);
     status =
         status ? status : cla_file_write(path, text.data ? text.data : "", text.size);
     cla_text_free(&text);

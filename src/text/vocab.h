@@ -1,7 +1,7 @@
 /* vocab.h - tokens to whole numbers and back, in the order they were added. */
 #pragma once
 
-#include "base/base.h"
+#include "base/text.h"
 
 typedef struct cla_vocab {
     char **tokens;
@@ -25,5 +25,6 @@ cla_status cla_vocab_keep_frequent(cla_vocab *vocab, size_t keep);
 /* One token a line, in order of ids. Errors: CLA_E_IO, CLA_E_INPUT (a token twice: file
  * and
  * line), CLA_E_NOMEM. */
+cla_status cla_vocab_text(const cla_vocab *vocab, cla_text *text);
 cla_status cla_vocab_save(const cla_vocab *vocab, const char *path);
 cla_status cla_vocab_load(cla_vocab *vocab, const char *path);

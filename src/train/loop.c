@@ -8,11 +8,14 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "base/rng.h"
 #include "train/checkpoint.h"
 #include "train/folder.h"
 #include "train/report.h"
+
+enum { HOST_EXTRA = 2 }; // beside the gradients: the loss, and whether to stop
 
 typedef struct run {
     const cla_train_options *options;
@@ -26,6 +29,7 @@ typedef struct run {
     cla_tensor *share; // [1] what the loss of a part counts
     int64_t *order;    // of the epoch's examples
     float *host;       // gradients on their way to other processes
+    bool stop;         // a signal came, here or to another process
     int batch, accumulate, epochs, patience, eval_every, save_every, log_every;
     double window_units, window_s;
 } run;
@@ -71,6 +75,11 @@ static void shuffle(run *r)
     }
 }
 
+static bool signalled(const run *r)
+{
+    return r->options->signal && *r->options->signal;
+}
+
 static cla_status save(run *r, const char *name)
 {
     if (!leader(r)) {
@@ -109,11 +118,13 @@ static cla_status part(run *r, const int64_t *examples, int64_t n, int64_t first
     return CLA_OK;
 }
 
-/* Sums gradients and the loss over all processes. */
+/* Sums gradients and the loss over all processes; a signal to one stops all of them
+ * after the same step. */
 static cla_status share_gradients(run *r, double *loss)
 {
     const cla_parallel *p = &r->options->parallel;
     if (p->size < 2) {
+        r->stop = signalled(r);
         return CLA_OK;
     }
     CLA_TRY(cla_params_fill_gradients(&r->task->params));
@@ -121,8 +132,10 @@ static cla_status share_gradients(run *r, double *loss)
     const int64_t n = (int64_t)(block->bytes / 4);
     CLA_TRY(cla_memory_read(r->rt, block, 0, r->host, block->bytes));
     r->host[n] = (float)*loss;
-    CLA_TRY(p->sum(r->host, n + 1));
+    r->host[n + 1] = signalled(r);
+    CLA_TRY(p->sum(r->host, n + HOST_EXTRA));
     *loss = (double)r->host[n];
+    r->stop = r->host[n + 1] > 0;
     for (size_t i = 0; i < r->task->params.count; i++) {
         r->task->params.list[i].tensor->grad_filled = true;
     }
@@ -202,7 +215,7 @@ static cla_status step(run *r)
 /* ---- evaluation -------------------------------------------------------------------
  * */
 
-static cla_status evaluate(run *r)
+static cla_status judge(run *r)
 {
     cla_progress *p = &r->progress;
     cla_metrics m = { 0 };
@@ -223,13 +236,17 @@ static cla_status evaluate(run *r)
         snprintf(verdict, sizeof verdict, "stalled %lld of %d", (long long)p->stale,
                  r->patience);
     }
-    return leader(r) ? cla_report_metrics(&r->report, p->step, p->epoch, &m, verdict)
-                     : CLA_OK;
+    return cla_report_metrics(&r->report, p->step, p->epoch, &m, verdict);
 }
 
-static bool stop_asked(const run *r)
+/* The leader evaluates, and all go on from what it found. */
+static cla_status evaluate(run *r)
 {
-    return r->options->signal && *r->options->signal;
+    const cla_parallel *p = &r->options->parallel;
+    if (leader(r)) {
+        CLA_TRY(judge(r));
+    }
+    return p->size > 1 ? p->follow(&r->progress, sizeof r->progress) : CLA_OK;
 }
 
 /* After a step: the epoch's end, evaluation, checkpoints. */
@@ -248,7 +265,7 @@ static cla_status after_step(run *r)
         CLA_TRY(evaluate(r));
     }
     p->finished = last || (r->patience && p->stale >= r->patience);
-    if (due || p->finished || stop_asked(r) || p->step % r->save_every == 0) {
+    if (due || p->finished || r->stop || p->step % r->save_every == 0) {
         CLA_TRY(save(r, "last.ckpt.safetensors"));
     }
     return CLA_OK;
@@ -260,14 +277,16 @@ static cla_status after_step(run *r)
 static cla_status open_state(run *r, cla_config *settings)
 {
     const int64_t one = 1;
-    CLA_TRY(cla_task_open(&r->task, r->rt, settings, r->options->out, true));
+    const char *dir = r->options->resume || leader(r) ? r->options->out : NULL;
+    CLA_TRY(cla_task_open(&r->task, r->rt, settings, dir,
+                          r->options->resume ? CLA_TASK_RESUMED : CLA_TASK_NEW));
     CLA_TRY(configure(r, settings));
     CLA_TRY(cla_config_check(settings));
     CLA_TRY(cla_optim_init(&r->optim, &r->task->params));
     CLA_TRY(cla_tape_new(&r->tape, r->rt, true));
     CLA_TRY(cla_tensor_new(&r->share, r->rt, CLA_F32, 1, &one));
     CLA_TRY(cla_alloc(&r->order, (size_t)r->task->examples + 1, sizeof *r->order));
-    return cla_alloc(&r->host, r->task->params.gradients.bytes / 4 + 1,
+    return cla_alloc(&r->host, r->task->params.gradients.bytes / 4 + HOST_EXTRA,
                      sizeof *r->host);
 }
 
@@ -313,17 +332,29 @@ static void close_run(run *r)
     free(r->host);
 }
 
+/* Processes of one run end with the same weights: this shows it (CLATTN_LOG=info). */
+static cla_status log_weights(run *r)
+{
+    const cla_memory *block = &r->task->params.values;
+    CLA_TRY(cla_memory_read(r->rt, block, 0, r->host, block->bytes));
+    cla_log(CLA_LOG_INFO, "process %d of %d: weights %016llx after step %lld",
+            r->options->parallel.rank + 1, r->options->parallel.size,
+            (unsigned long long)XXH64(r->host, block->bytes, 0),
+            (long long)r->progress.step);
+    return CLA_OK;
+}
+
 static cla_status go(run *r, cla_config *settings)
 {
     CLA_TRY(open_run(r, settings));
     if (!r->task->examples) {
         return cla_fail(CLA_E_INPUT, "the training data holds no example");
     }
-    while (!r->progress.finished && r->epochs && !stop_asked(r)) {
+    while (!r->progress.finished && r->epochs && !r->stop) {
         CLA_TRY(step(r));
         CLA_TRY(after_step(r));
     }
-    return CLA_OK;
+    return r->options->parallel.size > 1 ? log_weights(r) : CLA_OK;
 }
 
 cla_status cla_train(cla_runtime *rt, cla_config *settings,
@@ -332,7 +363,7 @@ cla_status cla_train(cla_runtime *rt, cla_config *settings,
     run r = { .options = options, .rt = rt, .folder = { .lock = -1 } };
     const cla_status status = go(&r, settings);
     *result = (cla_train_result){
-        .interrupted = !status && stop_asked(&r) && !r.progress.finished,
+        .interrupted = !status && r.stop && !r.progress.finished,
         .step = r.progress.step,
         .best_step = r.progress.best_step,
         .best = r.progress.best,

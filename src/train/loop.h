@@ -3,12 +3,16 @@
 
 #include "train/task.h"
 
-/* The other processes of a data-parallel run; a run of its own has size 1. */
+/* The processes of a data-parallel run, rank 0 leading; a run of its own has size 1.
+ * The functions are called by all of them in the same order, and are NULL when size
+ * is 1. */
 typedef struct cla_parallel {
     int rank, size;
-    /* Replaces n numbers by their sums over all processes. NULL when size is 1. */
+    int place; // among the processes on this machine
+    /* Replaces n numbers by their sums over all processes: the same bits everywhere. */
     cla_status (*sum)(float *numbers, int64_t n);
-    cla_status (*barrier)(void);
+    /* Replaces the bytes by those of process 0. */
+    cla_status (*follow)(void *data, size_t bytes);
 } cla_parallel;
 
 typedef struct cla_train_options {

@@ -35,10 +35,20 @@ static cla_status sum(float *numbers, int64_t n)
     return CLA_OK;
 }
 
-static cla_status barrier(void)
+static cla_status follow(void *data, size_t bytes)
 {
-    return MPI_Barrier(MPI_COMM_WORLD) ? cla_fail(CLA_E_DEVICE, "MPI_Barrier failed")
-                                       : CLA_OK;
+    return MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD)
+               ? cla_fail(CLA_E_DEVICE, "MPI_Bcast of %zu bytes failed", bytes)
+               : CLA_OK;
+}
+
+static void find_place(cla_parallel *p)
+{
+    MPI_Comm here;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, p->rank, MPI_INFO_NULL,
+                        &here);
+    MPI_Comm_rank(here, &p->place);
+    MPI_Comm_free(&here);
 }
 
 static cla_status join(cla_parallel *p)
@@ -50,7 +60,8 @@ static cla_status join(cla_parallel *p)
     MPI_Comm_rank(MPI_COMM_WORLD, &p->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &p->size);
     p->sum = sum;
-    p->barrier = barrier;
+    p->follow = follow;
+    find_place(p);
     return CLA_OK;
 }
 
@@ -109,7 +120,7 @@ cla_status cla_parallel_runtime(const cla_parallel *p, cla_runtime **rt,
         same += alike(&list[i], &mine);
     }
     for (int i = 0, seen = 0; i < count; i++) {
-        if (alike(&list[i], &mine) && seen++ == p->rank % (same ? same : 1)) {
+        if (alike(&list[i], &mine) && seen++ == p->place % (same ? same : 1)) {
             wanted = i;
         }
     }

@@ -10,8 +10,7 @@ cla_status cla_parallel_open(cla_parallel *parallel);
 /* Leaves; a failed process takes the others with it. */
 void cla_parallel_close(const cla_parallel *parallel, cla_status status);
 
-/* A runtime for this process: each takes the next device of the kind that was chosen,
- * and
- * starts again where there are fewer. */
+/* A runtime for this process: those of one machine each take the next device of the
+ * kind that was chosen, and start again where there are fewer. */
 cla_status cla_parallel_runtime(const cla_parallel *parallel, cla_runtime **rt,
                                 const char *device);

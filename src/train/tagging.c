@@ -88,9 +88,20 @@ static cla_status find_length(tagging *t, cla_config *settings, const cla_conllu
     return cla_config_set(settings, assignment);
 }
 
-static cla_status open_training(tagging *t, cla_config *settings, const char *dir,
-                                bool length_given)
+/* A new run writes its vocabularies, a resumed one must find the same. */
+static cla_status settle_vocabularies(const tagging *t, const char *dir,
+                                      cla_task_mode mode)
 {
+    if (mode == CLA_TASK_RESUMED) {
+        return tagging_compare_vocabularies(t, dir);
+    }
+    return dir ? tagging_save_vocabularies(t, dir) : CLA_OK;
+}
+
+static cla_status open_training(tagging *t, cla_config *settings, const char *dir,
+                                cla_task_mode mode)
+{
+    const bool length_given = json_object_get(settings->values, "length") != NULL;
     static const char *const splits[] = { "train", "dev", "test" };
     cla_conllu files[3] = { { 0 } };
     cla_status status = CLA_OK;
@@ -98,7 +109,7 @@ static cla_status open_training(tagging *t, cla_config *settings, const char *di
         status = tagging_read(t->data, splits[i], &files[i]);
     }
     status = status ? status : tagging_build_vocabularies(t, files, 3);
-    status = status ? status : tagging_save_vocabularies(t, dir);
+    status = status ? status : settle_vocabularies(t, dir, mode);
     status = status ? status : find_length(t, settings, &files[0], length_given);
     status = status ? status : tagging_split_build(t, &t->train, &files[0]);
     status = status ? status : tagging_use(t, &t->train);
@@ -110,13 +121,12 @@ static cla_status open_training(tagging *t, cla_config *settings, const char *di
 }
 
 static cla_status open_task(cla_task *task, cla_config *settings, const char *dir,
-                            bool training)
+                            cla_task_mode mode)
 {
     tagging *t = (tagging *)task;
-    const bool length_given = json_object_get(settings->values, "length") != NULL;
     CLA_TRY(configure(t, settings));
-    CLA_TRY(training ? open_training(t, settings, dir, length_given)
-                     : tagging_load_vocabularies(t, dir));
+    CLA_TRY(mode == CLA_TASK_TRAINED ? tagging_load_vocabularies(t, dir)
+                                     : open_training(t, settings, dir, mode));
     t->config.words = (int)t->words.count;
     t->config.chars = (int)t->chars.count;
     t->config.tags = (int)t->tags.count;

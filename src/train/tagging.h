@@ -63,6 +63,8 @@ typedef struct tagging {
 /* tagging_data.c: from text to ids. */
 cla_status tagging_build_vocabularies(tagging *t, const cla_conllu files[], int count);
 cla_status tagging_save_vocabularies(const tagging *t, const char *dir);
+/* Errors: CLA_E_INPUT when dir holds others: the data is not that of the run. */
+cla_status tagging_compare_vocabularies(const tagging *t, const char *dir);
 cla_status tagging_load_vocabularies(tagging *t, const char *dir);
 void tagging_free_vocabularies(tagging *t);
 

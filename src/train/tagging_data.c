@@ -141,12 +141,45 @@ static cla_status in_folder(const char *dir, const char *name, cla_text *path)
     return cla_text_add(path, "%s/%s", dir, name);
 }
 
-static cla_status save_one(const cla_vocab *v, const char *dir, const char *name)
+/* What is done with the text of a vocabulary file. */
+typedef cla_status (*text_use)(const char *path, const cla_text *text);
+
+static cla_status write_text(const char *path, const cla_text *text)
+{
+    return cla_file_write(path, text->data, text->size);
+}
+
+static cla_status compare_text(const char *path, const cla_text *text)
+{
+    char *data = NULL;
+    size_t size = 0;
+    CLA_TRY(cla_file_read(path, &data, &size));
+    const bool same = size == text->size && memcmp(data, text->data, size) == 0;
+    free(data);
+    return same ? CLA_OK
+                : cla_fail(CLA_E_INPUT,
+                           "%s: the data gives another vocabulary; is it that of the "
+                           "run?",
+                           path);
+}
+
+static cla_status use_file(const char *dir, const char *name, const cla_text *text,
+                           text_use use)
 {
     cla_text path = { 0 };
     cla_status status = in_folder(dir, name, &path);
-    status = status ? status : cla_vocab_save(v, path.data);
+    status = status ? status : use(path.data, text);
     cla_text_free(&path);
+    return status;
+}
+
+static cla_status use_vocabulary(const cla_vocab *v, const char *dir, const char *name,
+                                 text_use use)
+{
+    cla_text text = { 0 };
+    cla_status status = cla_vocab_text(v, &text);
+    status = status ? status : use_file(dir, name, &text, use);
+    cla_text_free(&text);
     return status;
 }
 
@@ -161,29 +194,36 @@ static cla_status load_one(cla_vocab *v, const char *dir, const char *name)
 
 /* form TAB most frequent tag TAB 1 when ambiguous; the first line is the overall tag.
  * */
-static cla_status save_lexicon(const tagging *t, const char *dir)
+static cla_status use_lexicon(const tagging *t, const char *dir, text_use use)
 {
     const lexicon *x = &t->lexicon;
-    cla_text text = { 0 }, path = { 0 };
-    cla_status status = in_folder(dir, "lexicon.tsv", &path);
-    status =
-        status ? status : cla_text_add(&text, "\t%s\t0\n", t->tags.tokens[x->overall]);
+    cla_text text = { 0 };
+    cla_status status = cla_text_add(&text, "\t%s\t0\n", t->tags.tokens[x->overall]);
     for (size_t i = 0; i < x->forms.count && !status; i++) {
         status = cla_text_add(&text, "%s\t%s\t%d\n", x->forms.tokens[i],
                               t->tags.tokens[x->majority[i]], x->ambiguous[i]);
     }
-    status = status ? status : cla_file_write(path.data, text.data, text.size);
+    status = status ? status : use_file(dir, "lexicon.tsv", &text, use);
     cla_text_free(&text);
-    cla_text_free(&path);
     return status;
+}
+
+static cla_status use_all(const tagging *t, const char *dir, text_use use)
+{
+    CLA_TRY(use_vocabulary(&t->words, dir, "words.txt", use));
+    CLA_TRY(use_vocabulary(&t->chars, dir, "chars.txt", use));
+    CLA_TRY(use_vocabulary(&t->tags, dir, "tags.txt", use));
+    return use_lexicon(t, dir, use);
 }
 
 cla_status tagging_save_vocabularies(const tagging *t, const char *dir)
 {
-    CLA_TRY(save_one(&t->words, dir, "words.txt"));
-    CLA_TRY(save_one(&t->chars, dir, "chars.txt"));
-    CLA_TRY(save_one(&t->tags, dir, "tags.txt"));
-    return save_lexicon(t, dir);
+    return use_all(t, dir, write_text);
+}
+
+cla_status tagging_compare_vocabularies(const tagging *t, const char *dir)
+{
+    return use_all(t, dir, compare_text);
 }
 
 /* One line of lexicon.tsv; line 1 holds the overall tag. */

@@ -31,7 +31,7 @@ static cla_status find_kind(const char *name, const cla_task_kind **out)
 }
 
 static cla_status open_kind(cla_task **out, const cla_task_kind *kind, cla_runtime *rt,
-                            cla_config *settings, const char *dir, bool training)
+                            cla_config *settings, const char *dir, cla_task_mode mode)
 {
     int seed = 42;
     assert(kind);
@@ -40,19 +40,19 @@ static cla_status open_kind(cla_task **out, const cla_task_kind *kind, cla_runti
     (*out)->kind = kind;
     (*out)->rt = rt;
     (*out)->seed = (uint32_t)seed;
-    CLA_TRY(kind->open(*out, settings, dir, training));
+    CLA_TRY(kind->open(*out, settings, dir, mode));
     return cla_params_build(&(*out)->params, rt, (*out)->seed);
 }
 
 cla_status cla_task_open(cla_task **out, cla_runtime *rt, cla_config *settings,
-                         const char *dir, bool training)
+                         const char *dir, cla_task_mode mode)
 {
     const char *name = NULL;
     const cla_task_kind *kind = NULL;
     *out = NULL;
     CLA_TRY(cla_config_text(settings, "model", &name));
     CLA_TRY(find_kind(name, &kind));
-    const cla_status status = open_kind(out, kind, rt, settings, dir, training);
+    const cla_status status = open_kind(out, kind, rt, settings, dir, mode);
     if (status) {
         cla_task_close(out);
     }
@@ -92,7 +92,7 @@ cla_status cla_task_load(cla_task **out, cla_runtime *rt, const char *dir)
     *out = NULL;
     cla_status status = cla_text_add(&path, "%s/config.json", dir);
     status = status ? status : cla_config_read(&settings, path.data);
-    status = status ? status : cla_task_open(out, rt, &settings, dir, false);
+    status = status ? status : cla_task_open(out, rt, &settings, dir, CLA_TASK_TRAINED);
     status = status ? status : load_weights(*out, dir);
     if (status) {
         cla_task_close(out);

@@ -8,6 +8,14 @@ typedef struct cla_task cla_task;
 
 enum { METRICS = 16 };
 
+/* What a system is opened for. dir is the run's folder. */
+typedef enum cla_task_mode {
+    CLA_TASK_TRAINED, // use: vocabularies are read from dir
+    CLA_TASK_NEW,     // training: they are made from the data and written to dir (NULL:
+                      // nowhere, another process does)
+    CLA_TASK_RESUMED, // more training: made again, and refused when dir holds others
+} cla_task_mode;
+
 /* Scores of an evaluation; the first one decides which checkpoint is best. */
 typedef struct cla_metrics {
     int count;
@@ -23,11 +31,9 @@ typedef struct cla_task_kind {
     const char *dev_split; // what decides the best checkpoint
     bool higher_is_better;
     size_t size; // of the task's own struct, which begins with a cla_task
-    /* Reads settings, data and vocabularies, adds the parameters to task->params. dir
-     * is the
-     * run's folder: training writes its vocabularies there, the rest reads them. */
+    /* Reads settings, data and vocabularies, adds the parameters to task->params. */
     cla_status (*open)(cla_task *task, cla_config *settings, const char *dir,
-                       bool training);
+                       cla_task_mode mode);
     /* How many targets some training examples have, and how many rows come before
      * example
      * at of a batch: random draws are keyed by the row in the whole batch. */
@@ -55,7 +61,7 @@ struct cla_task {
  * them),
  * and what open gives. */
 cla_status cla_task_open(cla_task **out, cla_runtime *rt, cla_config *settings,
-                         const char *dir, bool training);
+                         const char *dir, cla_task_mode mode);
 void cla_task_close(cla_task **task);
 
 /* A trained system from its folder: settings, vocabularies, best (else last) weights.

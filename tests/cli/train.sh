@@ -84,6 +84,17 @@ check 'a run is not overwritten' says 2 'holds a run' train --out "$work/whole"
 check 'resume of another config is refused' \
     says 2 "another 'lr'" train --out "$work/whole" --resume --set lr=0.5
 check 'resume of nothing is refused' says 2 'no run to resume' train --out "$work/no" --resume
+other_data() { # and the run is as it was
+    cp -r "$work/whole" "$work/before"
+    sed -n '/^# sent_id/,$p' "$source/examples/data/fr_spoken/test.conllu" >"$work/data/train.conllu"
+    says 3 "$work/whole/words.txt: the data gives another vocabulary" \
+        train --out "$work/whole" --resume && diff -r "$work/before" "$work/whole"
+    result=$?
+    awk -v RS= -v ORS='\n\n' 'NR <= 60' \
+        "$source/examples/data/fr_spoken/train.conllu" >"$work/data/train.conllu"
+    return $result
+}
+check 'resume with other data is refused' other_data
 check 'unknown key' says 3 "did you mean 'dropout'" train --out "$work/k" --set dropuot=0.1
 check 'negative size' says 3 'layers is -1' train --out "$work/n" --set layers=-1
 check 'no such data' says 6 'nowhere/train.conllu' train --out "$work/d" --set data=nowhere

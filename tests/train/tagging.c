@@ -21,7 +21,7 @@ static cla_task *open_treebank(cla_runtime *rt, cla_config *settings, const char
     if (extra) {
         TEST_OK(cla_config_set(settings, extra));
     }
-    TEST_OK(cla_task_open(&task, rt, settings, "/tmp", true));
+    TEST_OK(cla_task_open(&task, rt, settings, NULL, CLA_TASK_NEW));
     return task;
 }
 

@@ -1,0 +1,107 @@
+#!/bin/bash
+# mpi.sh - data-parallel training: two processes do what one does
+# usage: tests/cli/mpi.sh SOURCE_ROOT CLATTN
+set -u
+source=$1 clattn=$2
+command -v mpirun >/dev/null || { echo 'not run: no mpirun here'; exit 77; }
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+failures=0
+
+check() { # check LABEL COMMAND...
+    label=$1
+    shift
+    if "$@"; then
+        echo "ok      $label"
+    else
+        echo "FAILED  $label"
+        sed 's/^/    | /' "$work/err"
+        failures=$((failures + 1))
+    fi
+}
+
+mkdir "$work/data"
+for split in train dev test; do
+    awk -v RS= -v ORS='\n\n' 'NR <= 60' \
+        "$source/examples/data/fr_spoken/$split.conllu" >"$work/data/$split.conllu"
+done
+config=$source/examples/configs/tagger-conv2d.json
+small=(--set "data=$work/data" --set word_dim=24 --set char_dim=8 --set layers=2 --set heads=2
+    --set batch=8 --set patience=0 --set log_every=1 --set save_every=3 --quiet)
+
+train() { "$clattn" train "$config" "${small[@]}" "$@" 2>"$work/err"; }
+train2() { mpirun --oversubscribe -n 2 "$clattn" train "$config" "${small[@]}" "$@" 2>"$work/err"; }
+
+train2 --set epochs=0 --out "$work/none" || {
+    grep -q 'built without MPI' "$work/err" && echo 'not run: built without MPI' && exit 77
+}
+
+# 8 batches an epoch, the last one of 4 sentences; dropout is on; three parts a batch leave
+# a process parts without a sentence.
+follows() { # follows FOLDER SETTING...: losses within 1e-4 for 50 steps
+    folder=$1
+    shift
+    train --out "$work/$folder.1" --set epochs=7 "$@" || return 1
+    CLATTN_LOG=info train2 --out "$work/$folder.2" --set epochs=7 "$@" || return 1
+    for n in 1 2; do
+        sed -n 's/.*"step":\([0-9]*\),.*"loss":\([^,]*\),.*/\1 \2/p' \
+            "$work/$folder.$n/log.jsonl" >"$work/$folder.$n.loss"
+    done
+    paste -d ' ' "$work/$folder.1.loss" "$work/$folder.2.loss" | awk '
+        { d = ($2 - $4) / $2; d = d < 0 ? -d : d; worst = d > worst ? d : worst }
+        $1 != $3 || !($2 > 0) { bad = 1 }
+        $1 <= 50 && !(d <= 1e-4) { bad = 1 }
+        END { printf "        %d steps, losses differ by at most %.1e\n", NR, worst
+              exit bad || NR != 56 }'
+}
+check 'two processes follow the losses of one' follows plain
+same_weights() {
+    [ "$(grep -c 'weights [0-9a-f]\{16\} after step 56' "$work/err")" -eq 2 ] &&
+        [ "$(grep -o 'weights [0-9a-f]*' "$work/err" | sort -u | wc -l)" -eq 1 ]
+}
+check 'both end with the same weights' same_weights
+check 'one process writes' diff <(ls "$work/plain.1") <(ls "$work/plain.2")
+check 'with accumulation too' follows parts --set accumulate=3
+
+# begin FOLDER SETTING...: two processes in the background, their ids in FOLDER.0 and FOLDER.1;
+# returns after the third step.
+begin() {
+    folder=$work/$1
+    shift
+    # shellcheck disable=SC2016 # the inner shell expands
+    mpirun --oversubscribe -n 2 bash -c \
+        'echo $$ >"$0.$OMPI_COMM_WORLD_RANK"; exec "$@"' "$folder" \
+        "$clattn" train "$config" "${small[@]}" --out "$folder" "$@" 2>"$work/err" &
+    until [ "$(grep -c '"loss"' "$folder/log.jsonl" 2>/dev/null || true)" -ge 3 ] 2>/dev/null; do
+        kill -0 $! 2>/dev/null || return 1
+        sleep 0.02
+    done
+}
+
+# One process is killed: mpirun ends the other, and the run goes on where it was saved.
+killed() {
+    begin killed --set epochs=7 || return 1
+    kill -KILL "$(cat "$work/killed.1")"
+    wait $! && return 1
+    train2 --out "$work/killed" --set epochs=7 --resume &&
+        cmp "$work/plain.2/last.ckpt.safetensors" "$work/killed/last.ckpt.safetensors"
+}
+check 'kill -9 of one process and resume end in the same bits' killed
+
+# A signal to one process stops both after the same step.
+stopped() {
+    begin stopped --set epochs=1000 || return 1
+    kill -TERM "$(cat "$work/stopped.1")"
+    wait $!
+    steps=$(grep -c '"loss"' "$work/stopped/log.jsonl")
+    [ "$(head -c 8000 "$work/stopped/last.ckpt.safetensors" |
+        grep -ao '"step":"[0-9]*"')" = "\"step\":\"$steps\"" ]
+}
+check 'a signal to one process stops both, saved' stopped
+
+check 'a refusal ends all' bash -c "! mpirun --oversubscribe -n 2 '$clattn' train '$config' \
+    --out '$work/plain.2' --quiet 2>'$work/err' && grep -q 'holds a run' '$work/err'"
+
+[ $failures -eq 0 ]
