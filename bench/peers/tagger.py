@@ -3,8 +3,9 @@
 
   tagger.py train TREEBANK [--steps N]          real words a second, batches padded to
                                                 the longest sentence
-  tagger.py check RUN VIEW.safetensors TEXT...  logits of a trained run against those that
-                                                clattn inspect --out VIEW.safetensors wrote
+  tagger.py check RUN VIEW.safetensors TEXT...  logits and attention maps of a trained run
+                                                against those that clattn inspect
+                                                --out VIEW.safetensors wrote
 """
 import argparse
 import json
@@ -45,6 +46,12 @@ class Tagger(nn.Module):
         self.config = config
         self.names = list(weights)
         self.values = nn.ParameterList([nn.Parameter(weights[n]) for n in self.names])
+        self.seen = None  # {"map.LAYER.HEAD": [T,T]} of the first sentence, when wanted
+
+    def note(self, kind, prefix, maps):
+        if self.seen is not None:
+            for head, values in enumerate(maps[0]):
+                self.seen[f"{kind}.{prefix.split('.')[1]}.{head}"] = values
 
     def get(self, name):
         return self.values[self.names.index(name)] if name in self.names else None
@@ -87,7 +94,10 @@ class Tagger(nn.Module):
         if relative is not None:
             at = torch.arange(size)
             scores = scores + relative[:, at[:, None] - at[None] + self.config["length"]]
-        p = self.convolve(torch.softmax(scores, dim=-1), prefix)
+        p = torch.softmax(scores, dim=-1)
+        self.note("map", prefix, p)
+        p = self.convolve(p, prefix)
+        self.note("convolved", prefix, p)
         return (p @ v).transpose(1, 2).reshape(batch, size, width)
 
     def forward(self, words, spelling, which):
@@ -124,12 +134,16 @@ def check(args):
     for i, token in enumerate(tokens):
         for k, letter in enumerate(token[:config["char_length"]]):
             spelling[i, k] = chars.get(letter, 1)
+    model.seen = {}
     with torch.no_grad():
-        got = model(ids, spelling, torch.arange(len(tokens))[None])[0]
-    want = read_safetensors(args.view)["logits"]
-    worst = (got - want).abs().max().item() / max(1.0, want.abs().max().item())
-    print(f"logits {list(want.shape)}: largest relative difference {worst:.2g}")
-    sys.exit(0 if worst <= 1e-5 else 1)
+        model.seen["logits"] = model(ids, spelling, torch.arange(len(tokens))[None])[0]
+    worst = {}
+    for name, want in read_safetensors(args.view).items():
+        away = (model.seen[name] - want).abs().max().item() / max(1.0, want.abs().max().item())
+        kind = name.split(".")[0]
+        worst[kind] = max(worst.get(kind, 0.0), away)
+    print("largest differences: " + ", ".join(f"{k} {x:.1e}" for k, x in worst.items()))
+    sys.exit(0 if max(worst.values()) <= 1e-5 else 1)
 
 
 def read_sentences(path):
