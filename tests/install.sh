@@ -2,8 +2,8 @@
 # install.sh - the installed library as an application sees it
 # usage: tests/install.sh SOURCE_ROOT BUILD_ROOT
 #
-# Installs into a temporary prefix, compiles examples/embed.c with what pkg-config says and
-# nothing else, runs it, and looks at what the library shows to the world.
+# Installs into a temporary prefix, compiles examples with what pkg-config says and
+# nothing else, runs one, and looks at what the library shows to the world.
 set -eu
 source=$1 build=$2
 command -v pkg-config >/dev/null || exit 77
@@ -30,6 +30,9 @@ ${CC:-cc} -std=c11 -Wall -Wextra -Werror "$source/examples/embed.c" \
     $(pkg-config --define-variable=prefix="$root" --cflags --libs clattn) -lm \
     -o "$prefix/embed"
 "$prefix/embed"
+# shellcheck disable=SC2046
+${CC:-cc} -std=c11 -Wall -Wextra -Werror "$source/examples/tag.c" \
+    $(pkg-config --define-variable=prefix="$root" --cflags --libs clattn) -o "$prefix/tag"
 
 library=$(find "$prefix" -name 'libclattn.so')
 readelf -d "$library" | grep -q 'SONAME.*libclattn\.so\.[0-9]' || fail 'no soname'

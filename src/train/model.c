@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
 #include "train/tagging.h"
 
 struct cla_model {
@@ -38,9 +39,13 @@ const char *cla_model_kind(const cla_model *model)
 static cla_status write_rows(cla_text *rows, const char *const *words, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (!*words[i] || strpbrk(words[i], "\t\r\n")) {
+        const size_t size = strlen(words[i]);
+        if (!size || strpbrk(words[i], "\t\r\n")) {
             return cla_fail(CLA_E_INPUT,
-                            "tag: word %zu is empty or holds a tab or line end", i);
+                            "tag: words[%zu] is empty or holds a tab or line end", i);
+        }
+        if (cla_utf8_check(words[i], size) < size) {
+            return cla_fail(CLA_E_INPUT, "tag: words[%zu] is not UTF-8", i);
         }
         CLA_TRY(
             cla_text_add(rows, "%zu\t%s\t_\t_\t_\t_\t_\t_\t_\t_\n", i + 1, words[i]));

@@ -1,8 +1,8 @@
 #!/bin/bash
 # train.sh - training from the command line: resume, refusals, tagging
-# usage: tests/cli/train.sh SOURCE_ROOT CLATTN
+# usage: tests/cli/train.sh SOURCE_ROOT CLATTN TAG_EXAMPLE
 set -u
-source=$1 clattn=$2
+source=$1 clattn=$2 example=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
@@ -129,6 +129,20 @@ long() {
         head -c 10000 /dev/zero | tr '\0' 'x' | "$clattn" tag --model "$work/whole" >/dev/null
 }
 check 'a sentence of 5,000 words, a word of 10,000 letters' long
+
+# The C API, in a program of its own.
+application() {
+    "$example" "$work/whole" il ne vient pas >"$work/out" || return 1
+    printf 'il ne vient pas\n' | "$clattn" tag --model "$work/whole" | grep '	' |
+        cut -f 2,4 | cmp - "$work/out"
+}
+check 'an application tags' application
+refusals() {
+    ! "$example" "$work/whole" il '' 2>"$work/err" && grep -q 'words\[1\] is empty' "$work/err" &&
+        ! "$example" "$work/whole" $'ab\xff' 2>"$work/err" && grep -q 'words\[0\] is not UTF-8' "$work/err" &&
+        ! "$example" "$work/nowhere" il 2>"$work/err" && grep -q 'nowhere/config' "$work/err"
+}
+check 'an application is told what is wrong' refusals
 
 # ---- damaged models
 copy() { rm -rf "$work/copy" && cp -r "$work/whole" "$work/copy"; }
