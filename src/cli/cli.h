@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "base/base.h"
+#include "clattn/runtime.h"
 
 /* Exit codes are those of cla_status; beside them: */
 enum { CLI_OK = 0, CLI_CHECK_FAILED = 1 };
@@ -55,3 +56,6 @@ int cli_finish(int code);
 cla_status cli_print_json(json_t *object);
 /* A string for it, with '?' in place of bytes that are not UTF-8. */
 json_t *cli_json_text(const char *text);
+
+/* Device time by kernel on stderr, longest first; nothing where none was profiled. */
+void cli_print_profile(cla_runtime *rt);

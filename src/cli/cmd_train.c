@@ -15,7 +15,7 @@ typedef struct arguments {
     const char *config, *out;
     const char *set[MAX_SETS];
     int set_count;
-    bool resume, quiet;
+    bool resume, quiet, profile;
 } arguments;
 
 static const struct argp_option options[] = {
@@ -24,6 +24,7 @@ static const struct argp_option options[] = {
       "override a key of the config, dotted for nested ones", 0 },
     { "resume", 'r', NULL, 0, "continue the run in DIR", 0 },
     { "quiet", 'q', NULL, 0, "say nothing but warnings and errors", 0 },
+    { "profile", 'p', NULL, 0, "device time by kernel at the end; slows the run", 0 },
     { 0 },
 };
 
@@ -50,6 +51,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
         return 0;
     case 'q':
         a->quiet = true;
+        return 0;
+    case 'p':
+        a->profile = true;
         return 0;
     case ARGP_KEY_ARG:
         if (a->config) {
@@ -127,10 +131,12 @@ static cla_status train(const arguments *a, const cla_parallel *parallel)
     status = status ? status : cla_parallel_runtime(parallel, &rt, a->common.device);
     if (!status) {
         print_start(a, rt, parallel);
+        cla_profile_enable(rt, a->profile);
         status = cla_train(rt, &settings, &run, &result);
     }
     if (!status && parallel->rank == 0) {
         print_end(a, rt, &result);
+        cli_print_profile(rt);
     }
     cla_config_fini(&settings);
     cla_runtime_free(&rt);

@@ -57,3 +57,19 @@ json_t *cli_json_text(const char *text)
     free(copy);
     return string;
 }
+
+void cli_print_profile(cla_runtime *rt)
+{
+    int count = 0;
+    double total = 0;
+    const cla_profile_row *rows = cla_profile_rows(rt, &count);
+    for (int i = 0; i < count; i++) {
+        total += rows[i].total_ms;
+    }
+    for (int i = 0; i < count; i++) {
+        fprintf(stderr, "%s%10.1f ms %5.1f %% %8lld launches  %s\n",
+                i ? "" : "device time by kernel:\n", rows[i].total_ms,
+                100 * rows[i].total_ms / total, (long long)rows[i].launches,
+                rows[i].kernel);
+    }
+}
