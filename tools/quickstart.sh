@@ -1,5 +1,5 @@
 #!/bin/sh
-# quickstart.sh - from a bare Debian to a checked build and first numbers
+# quickstart.sh - from a bare Debian to a checked build, first numbers, a trained model
 # usage: tools/quickstart.sh
 cd "$(dirname "$0")/.." || exit 2
 . tools/common.sh
@@ -20,11 +20,18 @@ build/clattn verify
 step 'bench --quick on the default device'
 build/clattn bench --quick
 
+step 'a tagger from the spoken French that ships with the project, and a sentence'
+run=runs/quickstart
+rm -rf "$run"
+build/clattn train examples/configs/tagger-conv2d.json --set epochs=10 --out "$run"
+echo 'nous avons parlé de la musique avec des amis' | build/clattn tag --model "$run"
+
 trap - EXIT
 cat <<'END'
 
 It works. Next:
   build/clattn bench --device all        the whole benchmark, on every device
+  build/clattn eval --model runs/quickstart --split test
   build/clattn --help                    what else there is
   meson install -C build                 library, headers and program for all users
 END
