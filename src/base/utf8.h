@@ -11,3 +11,18 @@ int cla_utf8_next(const char *text, int32_t *code);
 
 /* Writes a code point and a NUL to out[5]; returns its bytes. */
 int cla_utf8_put(int32_t code, char out[5]);
+
+/* What a code point is when text is cut into words. */
+typedef enum cla_utf8_kind {
+    CLA_UTF8_WORD,        // letters, digits, marks, all that is nothing else
+    CLA_UTF8_PUNCTUATION, // categories P and S
+    CLA_UTF8_IDEOGRAPH,   // Han, kana, bopomofo, their punctuation and wide forms
+    CLA_UTF8_BLANK        // categories Z and Cc
+} cla_utf8_kind;
+cla_utf8_kind cla_utf8_kind_of(int32_t code);
+
+/* What separates words: the same characters as in Python's str.split. */
+bool cla_utf8_is_space(int32_t code);
+
+/* The code point in lower case, by Unicode's simple mapping. */
+int32_t cla_utf8_lower(int32_t code);

@@ -16,12 +16,18 @@ typedef struct cli_command {
     int (*run)(int argc, char **argv);
 } cli_command;
 
+/* Runs the one of verbs (its last name is NULL) that argv[1] names: `clattn bpe learn'
+ * is the verb learn of the command bpe. doc is the command's line of help. */
+int cli_run_verb(const cli_command *verbs, const char *doc, int argc, char **argv);
+
 int cli_bench(int argc, char **argv);
+int cli_bpe(int argc, char **argv);
 int cli_compare(int argc, char **argv);
 int cli_devices(int argc, char **argv);
 int cli_eval(int argc, char **argv);
 int cli_inspect(int argc, char **argv);
 int cli_plot(int argc, char **argv);
+int cli_score(int argc, char **argv);
 int cli_tag(int argc, char **argv);
 int cli_train(int argc, char **argv);
 int cli_verify(int argc, char **argv);

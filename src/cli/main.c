@@ -9,6 +9,7 @@ static const cli_command commands[] = {
     { "devices", "list the OpenCL devices and what they can do", cli_devices },
     { "verify", "run known answers: a check of a device and its driver", cli_verify },
     { "bench", "time the operators; bench compare: two results", cli_bench },
+    { "bpe", "cut words into pieces: learn, apply, undo", cli_bpe },
     { "train", "train a system from its config", cli_train },
     { "eval", "score a trained system on a data set", cli_eval },
     { "tag", "tag sentences from standard input", cli_tag },

@@ -1,0 +1,102 @@
+/* lines.c - a text file as lines. */
+#include "text/lines.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/utf8.h"
+
+#define BYTE_ORDER_MARK "\xEF\xBB\xBF"
+
+cla_status cla_line_check(const char *path, size_t number, char *text, size_t *size)
+{
+    if (*size && text[*size - 1] == '\n') {
+        text[--*size] = 0;
+    }
+    if (*size && text[*size - 1] == '\r') {
+        text[--*size] = 0;
+    }
+    if (memchr(text, 0, *size)) {
+        return cla_fail(CLA_E_INPUT, "%s:%zu: holds a NUL byte", path, number);
+    }
+    const size_t bad = cla_utf8_check(text, *size);
+    return bad == *size ? CLA_OK
+                        : cla_fail(CLA_E_INPUT, "%s:%zu: not UTF-8 (byte %zu)", path,
+                                   number, bad + 1);
+}
+
+static cla_status cut_lines(cla_lines *l, size_t size)
+{
+    const size_t mark = sizeof BYTE_ORDER_MARK - 1;
+    const bool marked = size >= mark && memcmp(l->data, BYTE_ORDER_MARK, mark) == 0;
+    for (size_t at = marked ? mark : 0; at < size;) {
+        char *end = memchr(l->data + at, '\n', size - at);
+        size_t bytes = end ? (size_t)(end - l->data) - at : size - at;
+        const size_t next = at + bytes + 1;
+        l->data[at + bytes] = 0;
+        CLA_TRY(cla_line_check(l->path, l->count + 1, l->data + at, &bytes));
+        CLA_TRY(cla_grow(&l->line, &l->cap, l->count + 1, sizeof *l->line));
+        l->line[l->count++] = (cla_line){ l->data + at, bytes };
+        at = next;
+    }
+    return CLA_OK;
+}
+
+static cla_status read_stdin(char **data, size_t *size)
+{
+    cla_text text = { 0 };
+    char block[65536];
+    cla_status status = cla_text_append(&text, "", 0);
+    for (size_t got = 1; got && !status;) {
+        got = fread(block, 1, sizeof block, stdin);
+        status = cla_text_append(&text, block, got);
+    }
+    if (!status && ferror(stdin)) {
+        status = cla_fail(CLA_E_IO, "standard input: cannot read: %s", strerror(errno));
+    }
+    if (status) {
+        cla_text_free(&text);
+        return status;
+    }
+    *data = text.data;
+    *size = text.size;
+    return CLA_OK;
+}
+
+cla_status cla_lines_read(cla_lines *l, const char *path)
+{
+    size_t size = 0;
+    const bool standard = strcmp(path, "-") == 0;
+    *l = (cla_lines){ 0 };
+    cla_status status = cla_strdup(&l->path, standard ? "standard input" : path);
+    if (!status) {
+        status = standard ? read_stdin(&l->data, &size)
+                          : cla_file_read(path, &l->data, &size);
+    }
+    status = status ? status : cut_lines(l, size);
+    if (status) {
+        cla_lines_free(l);
+    }
+    return status;
+}
+
+void cla_lines_free(cla_lines *l)
+{
+    free(l->path);
+    free(l->data);
+    free(l->line);
+    *l = (cla_lines){ 0 };
+}
+
+cla_status cla_lines_pair(const cla_lines *a, const cla_lines *b)
+{
+    if (a->count == b->count) {
+        return CLA_OK;
+    }
+    const cla_lines *longer = a->count > b->count ? a : b;
+    const cla_lines *shorter = longer == a ? b : a;
+    return cla_fail(CLA_E_INPUT, "%s:%zu: has no partner: %s ends at line %zu",
+                    longer->path, shorter->count + 1, shorter->path, shorter->count);
+}

@@ -1,0 +1,30 @@
+/* lines.h - a text file as lines, with everything refused that is no text. */
+#pragma once
+
+#include "base/text.h"
+
+typedef struct cla_line {
+    const char *text; // NUL-terminated, without its line end
+    size_t size;
+} cla_line;
+
+typedef struct cla_lines {
+    char *path; // for messages
+    char *data;
+    cla_line *line;
+    size_t count, cap;
+} cla_lines;
+
+/* Reads path, or standard input when it is "-". Lines end in LF or CRLF, the last one
+ * may lack it; a byte order mark is passed over. Errors: CLA_E_INPUT with path:line
+ * (not UTF-8, a NUL byte), CLA_E_IO, CLA_E_NOMEM. */
+cla_status cla_lines_read(cla_lines *lines, const char *path);
+void cla_lines_free(cla_lines *lines);
+
+/* Cuts the line end off *size and checks the rest; number, from 1, is for messages.
+ * Errors: CLA_E_INPUT. */
+cla_status cla_line_check(const char *path, size_t number, char *text, size_t *size);
+
+/* Fails with path:line when the two differ in length, naming the first line without a
+ * partner. Errors: CLA_E_INPUT. */
+cla_status cla_lines_pair(const cla_lines *a, const cla_lines *b);

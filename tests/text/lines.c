@@ -1,0 +1,71 @@
+/* lines.c - line ends, and files that are no text. */
+#include "text/lines.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+
+#include "base/file.h"
+
+static char path[] = "/tmp/clattn-lines-XXXXXX";
+
+static cla_status read_bytes(cla_lines *lines, const char *bytes, size_t size)
+{
+    strcpy(path, "/tmp/clattn-lines-XXXXXX");
+    close(mkstemp(path));
+    cr_assert_eq(cla_file_write(path, bytes, size), CLA_OK);
+    const cla_status status = cla_lines_read(lines, path);
+    unlink(path);
+    return status;
+}
+
+Test(lines, ends_of_all_kinds)
+{
+    cla_lines l;
+    static const char text[] = "\xEF\xBB\xBF"
+                               "a b\r\n\n\tc\r\r\nlast";
+    const char *want[] = { "a b", "", "\tc\r", "last" };
+    cr_assert_eq(read_bytes(&l, text, sizeof text - 1), CLA_OK);
+    cr_assert_eq(l.count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        cr_assert_str_eq(l.line[i].text, want[i]);
+        cr_assert_eq(l.line[i].size, strlen(want[i]));
+    }
+    cla_lines_free(&l);
+    cr_assert_eq(read_bytes(&l, "", 0), CLA_OK);
+    cr_assert_eq(l.count, 0);
+    cla_lines_free(&l);
+    cr_assert_eq(read_bytes(&l, "\n", 1), CLA_OK);
+    cr_assert_eq(l.count, 1);
+    cla_lines_free(&l);
+}
+
+static void refused(const char *bytes, size_t size, const char *message)
+{
+    cla_lines l;
+    cr_assert_eq(read_bytes(&l, bytes, size), CLA_E_INPUT);
+    cr_assert(strstr(cla_error(), message) != NULL, "'%s' lacks '%s'", cla_error(),
+              message);
+    cr_assert(strstr(cla_error(), path) != NULL);
+}
+
+Test(lines, names_what_is_no_text)
+{
+    cla_lines l;
+    refused("a\nb\xff\n", 5, ":2: not UTF-8 (byte 2)");
+    refused("a\n\xE4\xB8", 4, ":2: not UTF-8 (byte 1)"); // ends inside a character
+    refused("\xC0\x80\n", 3, ":1: not UTF-8");
+    refused("a\nb\nc\0d\n", 8, ":3: holds a NUL byte");
+    cr_assert_eq(cla_lines_read(&l, "/nowhere/x"), CLA_E_IO);
+}
+
+Test(lines, pairs_must_be_equal_in_number)
+{
+    cla_line three[3] = { { "a", 1 }, { "b", 1 }, { "c", 1 } };
+    const cla_lines a = { .path = (char *)"x.en", .line = three, .count = 3 };
+    const cla_lines b = { .path = (char *)"x.de", .line = three, .count = 2 };
+    cr_assert_eq(cla_lines_pair(&a, &a), CLA_OK);
+    cr_assert_eq(cla_lines_pair(&b, &a), CLA_E_INPUT);
+    cr_assert_str_eq(cla_error(), "x.en:3: has no partner: x.de ends at line 2");
+}
