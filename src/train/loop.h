@@ -1,19 +1,7 @@
 /* loop.h - training: epochs, steps, evaluation, early stop, checkpoints, resume. */
 #pragma once
 
-#include "train/task.h"
-
-/* The processes of a data-parallel run, rank 0 leading; a run of its own has size 1.
- * The functions are called by all of them in the same order, and are NULL when size
- * is 1. */
-typedef struct cla_parallel {
-    int rank, size;
-    int place; // among the processes on this machine
-    /* Replaces n numbers by their sums over all processes: the same bits everywhere. */
-    cla_status (*sum)(float *numbers, int64_t n);
-    /* Replaces the bytes by those of process 0. */
-    cla_status (*follow)(void *data, size_t bytes);
-} cla_parallel;
+#include "train/step.h"
 
 typedef struct cla_train_options {
     const char *out; // run folder

@@ -1,7 +1,7 @@
 /* parallel.h - data-parallel training over MPI, where the program was built with it. */
 #pragma once
 
-#include "train/loop.h"
+#include "train/step.h"
 
 /* Joins the processes that mpirun started; alone otherwise (MPI is then not touched).
  * Errors: CLA_E_USAGE (mpirun, and a program without MPI). */

@@ -1,0 +1,142 @@
+/* step.c - one step of training. */
+#include "train/step.h"
+
+#include <math.h>
+#include <xxhash.h>
+
+#include "base/rng.h"
+
+enum { HOST_EXTRA = 2 }; // beside the gradients: the loss, and whether to stop
+
+cla_status cla_stepper_configure(cla_stepper *s, cla_config *settings)
+{
+    *s = (cla_stepper){ .batch = 32, .accumulate = 1 };
+    CLA_TRY(cla_config_int(settings, "batch", &s->batch, 1, 1 << 20));
+    CLA_TRY(cla_config_int(settings, "accumulate", &s->accumulate, 1, 1 << 10));
+    return cla_optim_configure(&s->optim, settings);
+}
+
+cla_status cla_stepper_init(cla_stepper *s, cla_task *task,
+                            const cla_parallel *parallel)
+{
+    const int64_t one = 1;
+    s->task = task;
+    s->parallel = *parallel;
+    CLA_TRY(cla_optim_init(&s->optim, &task->params));
+    CLA_TRY(cla_tape_new(&s->tape, task->rt, true));
+    CLA_TRY(cla_tensor_new(&s->share, task->rt, CLA_F32, 1, &one));
+    return cla_alloc(&s->host, task->params.gradients.bytes / 4 + HOST_EXTRA,
+                     sizeof *s->host);
+}
+
+void cla_stepper_fini(cla_stepper *s)
+{
+    cla_tape_free(&s->tape);
+    cla_tensor_free(&s->share);
+    cla_optim_fini(&s->optim);
+    free(s->host);
+    s->host = NULL;
+}
+
+/* Fisher-Yates with numbers that depend on seed and epoch alone. */
+void cla_stepper_shuffle(const cla_stepper *s, int64_t *order, int64_t epoch)
+{
+    const int64_t n = s->task->examples;
+    const uint32_t key[2] = { s->task->seed, 0x5eed };
+    for (int64_t i = 0; i < n; i++) {
+        order[i] = i;
+    }
+    for (int64_t i = n - 1; i > 0; i--) {
+        const uint32_t counter[4] = { (uint32_t)i, (uint32_t)epoch, 0, 0 };
+        const uint64_t draw = cla_philox4x32(counter, key).v[0];
+        const int64_t j = (int64_t)((draw * (uint64_t)(i + 1)) >> 32);
+        const int64_t kept = order[i];
+        order[i] = order[j];
+        order[j] = kept;
+    }
+}
+
+/* Forward and backward for part of a batch; the loss is weighted by its share of
+ * targets. */
+static cla_status part(cla_stepper *s, const int64_t *examples, int64_t n,
+                       int64_t first, double targets, double *loss)
+{
+    cla_tensor *out = NULL;
+    const double mine = s->task->kind->targets(s->task, examples, n);
+    const float share = (float)(targets > 0 ? mine / targets : 0);
+    float value = 0;
+    if (!n || mine <= 0) {
+        return CLA_OK;
+    }
+    cla_tape_rows(s->tape, (uint32_t)first);
+    CLA_TRY(s->task->kind->loss(s->task, s->tape, examples, n, &out));
+    CLA_TRY(cla_tensor_upload(s->share, &share));
+    CLA_TRY(cla_tape_seed(s->tape, out, s->share));
+    CLA_TRY(cla_tape_backward(s->tape));
+    CLA_TRY(cla_tensor_download(out, &value));
+    *loss += (double)value * (targets > 0 ? mine / targets : 0);
+    return CLA_OK;
+}
+
+/* Sums gradients and the loss over all processes; a signal to one stops all of them
+ * after the same step. */
+static cla_status share_gradients(cla_stepper *s, cla_step_result *result)
+{
+    const cla_parallel *p = &s->parallel;
+    if (p->size < 2) {
+        return CLA_OK;
+    }
+    CLA_TRY(cla_params_fill_gradients(&s->task->params));
+    const cla_memory *block = &s->task->params.gradients;
+    const int64_t n = (int64_t)(block->bytes / 4);
+    CLA_TRY(cla_memory_read(s->task->rt, block, 0, s->host, block->bytes));
+    s->host[n] = (float)result->loss;
+    s->host[n + 1] = result->stop;
+    CLA_TRY(p->sum(s->host, n + HOST_EXTRA));
+    result->loss = (double)s->host[n];
+    result->stop = s->host[n + 1] > 0;
+    for (size_t i = 0; i < s->task->params.count; i++) {
+        s->task->params.list[i].tensor->grad_filled = true;
+    }
+    return cla_memory_write(s->task->rt, block, 0, s->host, block->bytes);
+}
+
+/* This process's examples [from, to) of a batch, in accumulate parts. */
+static cla_status batch_gradient(cla_stepper *s, const int64_t *examples, int64_t n,
+                                 int64_t step, double targets, double *loss)
+{
+    const cla_parallel *p = &s->parallel;
+    const int64_t from = n * p->rank / p->size, to = n * (p->rank + 1) / p->size;
+    *loss = 0;
+    cla_params_clear_gradients(&s->task->params);
+    for (int i = 0; i < s->accumulate; i++) {
+        const int64_t a = from + (to - from) * i / s->accumulate;
+        const int64_t b = from + (to - from) * (i + 1) / s->accumulate;
+        cla_tape_reset(s->tape);
+        cla_tape_random(s->tape, s->task->seed, (uint32_t)step);
+        CLA_TRY(part(s, examples + a, b - a, s->task->kind->rows(s->task, examples, a),
+                     targets, loss));
+    }
+    return CLA_OK;
+}
+
+cla_status cla_stepper_step(cla_stepper *s, const int64_t *examples, int64_t n,
+                            int64_t step, cla_step_result *result)
+{
+    result->targets = s->task->kind->targets(s->task, examples, n);
+    CLA_TRY(batch_gradient(s, examples, n, step, result->targets, &result->loss));
+    CLA_TRY(share_gradients(s, result));
+    if (!isfinite(result->loss)) {
+        return cla_fail(CLA_E_NUMERIC, "the loss is %g at step %lld", result->loss,
+                        (long long)step + 1);
+    }
+    return cla_optim_step(&s->optim, step + 1);
+}
+
+cla_status cla_stepper_hash(cla_stepper *s, uint64_t *hash)
+{
+    const cla_memory *block = &s->task->params.values;
+    CLA_TRY(cla_memory_read(s->task->rt, block, 0, s->host, block->bytes));
+    *hash = XXH64(s->host, block->bytes, 0);
+    return CLA_OK;
+}
