@@ -11,6 +11,7 @@ static const struct {
     { "gemm", bench_matmul },
     { "gemm", bench_linear },
     { "attention", bench_attention },
+    { "attention", bench_position_attention },
     { "band", bench_band_attention },
     { "band", bench_band_attention_2d },
     { "ragged", bench_ragged },

@@ -1,7 +1,7 @@
 /* attention_map.cl - attention weights as a dense map, for people to look at.
  *
  * Layout: map [B,H,Tmax,area*Smax], area-major; q, k, lse as attention.clh;
- *         offsets [B+1].
+ *         absolute [H,t,t] and relative [H,2t], both may be null; offsets [B+1].
  * Work-group: WG items, an element of the map each; both schedules.
  * Defines: WIDTH = d; WG.
  * Writes: map whole, zero where nothing is visible. */
@@ -18,6 +18,7 @@
 typedef struct map_shape {
     int sequences, longest_q, longest_k; // B, Tmax, Smax
     int window, area, edge;              // window 0 = all keys
+    int t;                               // of absolute and relative
 } map_shape;
 
 inline bool map_shows(int i, int j, int T, int S, int causal, int window)
@@ -26,11 +27,21 @@ inline bool map_shows(int i, int j, int T, int S, int causal, int window)
     return inside && (window == 0 || abs_diff(i, j) <= (uint)(window / 2));
 }
 
-// map[b,h,i,g,j] = exp(<q_i, k_j> / sqrt(d) - lse_i)
+/* What positions add to a score. */
+inline float position_score(global const float *absolute, global const float *relative,
+                            int h, int i, int j, int t)
+{
+    const float x = absolute ? absolute[((size_t)h * t + i) * t + j] : 0.0f;
+    return x + (relative ? relative[h * 2 * t + i - j + t] : 0.0f);
+}
+
+// map[b,h,i,g,j] = exp(<q_i, k_j> / sqrt(d) + absolute_ij + relative_{i-j} - lse_i)
 WORK_GROUP(WG, 1, 1)
 kernel void attention_map(global float *restrict map, global const float *restrict q,
                           global const float *restrict k,
                           global const float *restrict lse,
+                          global const float *restrict absolute,
+                          global const float *restrict relative,
                           global const int *restrict q_offsets,
                           global const int *restrict k_offsets, attention_args a,
                           map_shape s)
@@ -55,7 +66,8 @@ kernel void attention_map(global float *restrict map, global const float *restri
             for (int c = 0; c < WIDTH; c++) {
                 dot += x[c] * y[c];
             }
-            weight = exp(dot * a.scale - lse[statistic(a, q_first + i, h)]);
+            dot = dot * a.scale + position_score(absolute, relative, h, i, j, s.t);
+            weight = exp(dot - lse[statistic(a, q_first + i, h)]);
         }
         map[element] = weight;
     }

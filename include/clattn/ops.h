@@ -171,6 +171,26 @@ CLA_API cla_status cla_conv_attention_1d(cla_tape *tape, cla_tensor **o, cla_ten
                                          cla_activation activation,
                                          const cla_attention_options *options);
 
+/* Self-attention whose scores know positions by learned numbers.
+ *
+ *   o[i,h] = sum_j p[h,i,j] v[j,h],  p = softmax over j of <q[i,h], k[j,h]> / sqrt(d)
+ *   + absolute[h,i,j] + relative[h,i-j+t]
+ *
+ * q, k, v   in  [N,H,d] f32, tensors or column views
+ * absolute  in  [H,t,t] f32; NULL for none
+ * relative  in  [H,2t] f32, the first number of a head belongs to no difference; NULL
+ *               for none. -INFINITY hides the pairs it belongs to.
+ * rows      in  N tokens in B sequences of at most t tokens, which use the leading part
+ *
+ * Errors: CLA_E_SHAPE, CLA_E_USAGE (dropout outside [0,1), neither table), CLA_E_NOMEM,
+ * CLA_E_DEVICE.
+ * Source: Dufter et al. 2020, direct positions. */
+CLA_API cla_status cla_position_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
+                                          cla_tensor *k, cla_tensor *v,
+                                          cla_tensor *absolute, cla_tensor *relative,
+                                          const cla_ragged *rows,
+                                          const cla_attention_options *options);
+
 /* A table of relative positions from its real Fourier spectrum.
  *
  *   table[h,m] = 1/2t sum_k spectrum[h,k] cos(2 pi k |m - t| / 2t) for m >= 1; 0 for m

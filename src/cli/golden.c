@@ -81,6 +81,13 @@ cla_status golden_tensor(golden *g, const char *name, cla_tensor **t)
     return cla_tensor_upload(*t, in->data);
 }
 
+cla_status golden_optional(golden *g, const char *name, cla_tensor **t)
+{
+    *t = NULL;
+    const bool given = take(g, "in", name) || take(g, "param", name);
+    return given ? golden_tensor(g, name, t) : CLA_OK;
+}
+
 static cla_status make_rows(golden *g, int64_t sequences, const int32_t *offsets,
                             cla_ragged **rows)
 {

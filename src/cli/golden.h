@@ -55,6 +55,8 @@ cla_runtime *golden_runtime(golden *g);
 
 /* in.NAME or param.NAME on the device; wants a gradient when the file has one. */
 cla_status golden_tensor(golden *g, const char *name, cla_tensor **t);
+/* The same, or *t is NULL when the file has no such tensor. */
+cla_status golden_optional(golden *g, const char *name, cla_tensor **t);
 /* in.NAME as the offsets of a packed batch. */
 cla_status golden_rows(golden *g, const char *name, cla_ragged **rows);
 /* A packed batch of sequences that are all length long. */
@@ -83,3 +85,4 @@ cla_status golden_rmsprop(golden *g);
 /* ---- golden_tables.c: attention with learned tables ---------------------------- */
 
 cla_status golden_conv_attention_1d(golden *g);
+cla_status golden_position_attention(golden *g);

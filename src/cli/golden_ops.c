@@ -113,6 +113,7 @@ static const golden_op ops[] = {
     { "layer_norm", { "eps" }, golden_layer_norm },
     { "linear", { "activation" }, run_linear },
     { "masked_softmax", { "causal" }, run_masked_softmax },
+    { "position_attention", { NULL }, golden_position_attention },
     { "rmsprop", { "lr", "rho", "eps" }, golden_rmsprop },
 };
 

@@ -18,3 +18,19 @@ cla_status golden_conv_attention_1d(golden *g)
                                   (cla_activation)activation, NULL));
     return golden_output(g, "o", o);
 }
+
+cla_status golden_position_attention(golden *g)
+{
+    cla_tensor *q = NULL, *k = NULL, *v = NULL, *absolute = NULL, *relative = NULL;
+    cla_tensor *o = NULL;
+    cla_ragged *rows = NULL;
+    CLA_TRY(golden_tensor(g, "q", &q));
+    CLA_TRY(golden_tensor(g, "k", &k));
+    CLA_TRY(golden_tensor(g, "v", &v));
+    CLA_TRY(golden_optional(g, "P", &absolute));
+    CLA_TRY(golden_optional(g, "R", &relative));
+    CLA_TRY(golden_rows(g, "offsets", &rows));
+    CLA_TRY(cla_position_attention(golden_tape(g), &o, q, k, v, absolute, relative,
+                                   rows, NULL));
+    return golden_output(g, "o", o);
+}

@@ -1,19 +1,18 @@
 /* attention.c - fused full attention of packed sequences. */
 #include "ops/attention_common.h"
 
-/* Kernel file, defines and rows of a tile under the schedule in force. */
-static int plan(cla_runtime *rt, const cla_attention_call *call, int longest,
-                cla_launch *launch)
+int cla_attention_plan(cla_runtime *rt, const cla_attention_call *call, int longest,
+                       const char *group, const char *tile, cla_launch *launch)
 {
     launch->define[0] = (cla_define){ "WIDTH", call->width };
     if (cla_runtime_schedule(rt) == CLA_SCHEDULE_GROUP) {
-        launch->file = "attention";
+        launch->file = group;
         launch->local[0] = 128;
         return call->width > 128 ? 8 : call->width > 64 ? 16 : 32; // TILE
     }
     const int vec = cla_vector_width(rt);
-    const int rows = longest <= vec ? 1 : cla_tuned(rt, "attention_tile", "ROWS", 2);
-    launch->file = "attention_tile";
+    const int rows = longest <= vec ? 1 : cla_tuned(rt, tile, "ROWS", 2);
+    launch->file = tile;
     launch->define[1] = (cla_define){ "VEC", vec };
     launch->define[2] = (cla_define){ "ROWS", rows };
     return rows * vec;
@@ -24,7 +23,8 @@ static int plan(cla_runtime *rt, const cla_attention_call *call, int longest,
 static cla_status launch_tiles(cla_runtime *rt, const cla_attention_call *call,
                                int longest, int products, cla_launch *launch)
 {
-    const int tile = plan(rt, call, longest, launch);
+    const int tile =
+        cla_attention_plan(rt, call, longest, "attention", "attention_tile", launch);
     launch->groups[0] = (size_t)((longest + tile - 1) / tile);
     launch->groups[1] = (size_t)call->heads;
     launch->groups[2] = (size_t)call->sequences;

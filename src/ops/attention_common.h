@@ -43,6 +43,12 @@ cla_status cla_attention_begin(cla_attention_call *call, cla_tape *tape, cla_ten
                                const cla_ragged *k_rows,
                                const cla_attention_options *options);
 
+/* The kernels of full attention, with tables or without: sets file (tile or group, as
+ * the schedule says), defines and items of a launch over tiles of sequences of at most
+ * longest rows; gives the rows of a tile. */
+int cla_attention_plan(cla_runtime *rt, const cla_attention_call *call, int longest,
+                       const char *group, const char *tile, cla_launch *launch);
+
 /* Whether backward must be recorded for this call. */
 bool cla_attention_trains(const cla_tape *tape, const cla_attention_call *call);
 
@@ -61,11 +67,13 @@ cla_status cla_attention_grads_take(cla_attention_grads *grads, bool *any,
 cla_status cla_attention_grads_begin(cla_attention_grads *grads, bool *any,
                                      cla_tape *tape, const cla_attention_call *call);
 
-/* Which keys a map shows. */
+/* Which keys a map shows, and what was added to their scores. */
 typedef struct cla_attention_reach {
     int window; // positions, 0 = all
     int area;   // heads, at least 1
     cla_edge edge;
+    const cla_tensor *absolute, *relative; // [H,t,t], [H,2t]; NULL for none
+    int32_t t;
 } cla_attention_reach;
 
 /* Makes *map [B,H,Tmax,area*Smax]: the weights before dropout, 0 where there are none.

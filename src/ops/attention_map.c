@@ -3,7 +3,7 @@
 
 /* As in cl/attention_map.cl. */
 typedef struct map_shape {
-    int32_t sequences, longest_q, longest_k, window, area, edge;
+    int32_t sequences, longest_q, longest_k, window, area, edge, t;
 } map_shape;
 
 cla_status cla_attention_map(cla_tape *tape, cla_tensor **map,
@@ -14,7 +14,8 @@ cla_status cla_attention_map(cla_tape *tape, cla_tensor **map,
     const int64_t shape[4] = { call->sequences, call->heads, call->longest_q,
                                (int64_t)reach->area * call->longest_k };
     const map_shape s = { call->sequences, call->longest_q, call->longest_k,
-                          reach->window,   reach->area,     (int32_t)reach->edge };
+                          reach->window,   reach->area,     (int32_t)reach->edge,
+                          reach->t };
     cla_tensor *out = NULL;
     CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, 4, shape));
     const cla_launch launch = {
@@ -24,6 +25,7 @@ cla_status cla_attention_map(cla_tape *tape, cla_tensor **map,
         .groups = { (size_t)((cla_size(out) + GROUP_SIZE - 1) / GROUP_SIZE) },
         .local = { GROUP_SIZE },
         .args = { cla_buf(out), cla_buf(call->q), cla_buf(call->k), cla_buf(call->lse),
+                  cla_buf(reach->absolute), cla_buf(reach->relative),
                   cla_mem(&call->q_rows->device_offsets),
                   cla_mem(&call->k_rows->device_offsets),
                   cla_bytes(&call->args, sizeof call->args), cla_bytes(&s, sizeof s) },

@@ -48,7 +48,9 @@ static double score(const oracle_attention_shape *s, const query *q, int head, i
     for (int c = 0; c < s->d; c++) {
         sum += a[c] * b[c];
     }
-    return sum / sqrt((double)s->d);
+    sum /= sqrt((double)s->d);
+    sum += s->absolute ? s->absolute[(q->h * s->t + q->i) * s->t + j] : 0;
+    return sum + (s->relative ? s->relative[q->h * 2 * s->t + q->i - j + s->t] : 0);
 }
 
 /* Fills q->weight with the softmax over all that q sees. */

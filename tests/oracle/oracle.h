@@ -29,6 +29,8 @@ typedef struct oracle_attention_shape {
     // keep[((n*H + h)*area + g)*Smax + j] weights (0 or 1/(1-p)); NULL keeps all
     const double *keep;
     int Smax;
+    const double *absolute, *relative; // [H,t,t], [H,2t]; NULL: none
+    int t;
 } oracle_attention_shape;
 
 /* o [Nq,H,d]; map [B,H,Tmax,area*Smax] or NULL. Serves attention, band_attention and
@@ -41,6 +43,10 @@ void oracle_band_attention(double *o, const double *q, const double *k, const do
                            const oracle_attention_shape *s);
 void oracle_band_attention_2d(double *o, const double *q, const double *k,
                               const double *v, const oracle_attention_shape *s);
+
+/* The same with what absolute and relative add to the scores. */
+void oracle_position_attention(double *o, double *map, const double *q, const double *k,
+                               const double *v, const oracle_attention_shape *s);
 
 /* w [H,kh,kw], b [H]; activation as oracle_linear */
 void oracle_conv_attention_2d(double *o, const double *q, const double *k,

@@ -1,0 +1,288 @@
+/* position_attention.c - attention with scalars for positions added to its scores.
+ *
+ * What positions add becomes a table that the kernels read by whole vectors. The pass
+ * for dQ has every gradient of a score at hand: it goes through a run of sequences and
+ * sums them up in the table's form, and the runs' sums become the gradients. */
+#include <string.h>
+
+#include "ops/attention_common.h"
+#include "ops/spread.h"
+
+enum {
+    RUNS_TILE = 4,
+    RUNS_GROUP = 16,      // parts of the sum over sequences
+    SUMS_BYTES = 64 << 20 // and what they may take before there are fewer
+};
+
+/* As in cl/position_attention.clh. */
+typedef struct position_args {
+    int32_t t, longest, step, center, size, parts, sequences, run, turned;
+} position_args;
+
+typedef struct position_call {
+    cla_attention_call attention;
+    cla_tensor *absolute, *relative; // [H,t,t], [H,2t]; one may be NULL
+    position_args args;
+    cla_memory table; // what forward reads
+} position_call;
+
+/* The gradients of the parameters, and the sums they are made of. */
+typedef struct position_grads {
+    cla_tensor *absolute, *relative;
+    int add_absolute, add_relative;
+    int64_t runs; // 0: neither wants one
+    cla_memory sums;
+} position_grads;
+
+static int plan(cla_runtime *rt, const position_call *call, cla_launch *launch)
+{
+    return cla_attention_plan(rt, &call->attention, call->args.longest,
+                              "position_attention", "position_attention_tile", launch);
+}
+
+/* Queues a pass over tiles, layers of them: a sequence or a run of sequences each. */
+static cla_status enqueue_tiles(cla_runtime *rt, const position_call *call,
+                                int64_t layers, int products, cla_launch *launch)
+{
+    const cla_attention_call *a = &call->attention;
+    const int tile = plan(rt, call, launch);
+    launch->groups[0] = (size_t)((a->longest_q + tile - 1) / tile);
+    launch->groups[1] = (size_t)a->heads;
+    launch->groups[2] = (size_t)layers;
+    launch->flops = 2.0 * products * a->width * a->heads * a->sequences *
+                    (double)a->longest_q * a->longest_k;
+    return layers ? cla_enqueue(rt, launch) : CLA_OK;
+}
+
+/* A pass over n numbers of tables or parameters. */
+static cla_status enqueue_numbers(cla_runtime *rt, int64_t n, cla_launch *launch)
+{
+    launch->file = "position_tables";
+    launch->define[0] = (cla_define){ "WG", CLA_WG };
+    launch->groups[0] = (size_t)((n + CLA_WG - 1) / CLA_WG);
+    launch->local[0] = CLA_WG;
+    return cla_enqueue(rt, launch);
+}
+
+/* The table with its rows and columns as a pass wants them. */
+static cla_status pack(cla_tape *tape, const position_call *call, cla_memory *table,
+                       bool turned)
+{
+    const int64_t n = (int64_t)call->attention.heads * call->args.size;
+    CLA_TRY(cla_tape_scratch(tape, table, (size_t)n * sizeof(float)));
+    cla_launch launch = {
+        .kernel = "position_tables_pack",
+        .args = { cla_mem(table), cla_buf(call->absolute), cla_buf(call->relative),
+                  cla_i32(call->attention.heads),
+                  cla_bytes(&call->args, sizeof call->args), cla_i32(turned) },
+    };
+    return enqueue_numbers(cla_tape_runtime(tape), n, &launch);
+}
+
+static cla_status forward(cla_tape *tape, position_call *call)
+{
+    const cla_attention_call *a = &call->attention;
+    CLA_TRY(pack(tape, call, &call->table, call->args.turned));
+    cla_launch launch = {
+        .kernel = "position_attention_forward",
+        .args = { cla_buf(a->o), cla_buf(a->lse), cla_buf(a->q), cla_buf(a->k),
+                  cla_buf(a->v), cla_mem(&call->table),
+                  cla_mem(&a->q_rows->device_offsets),
+                  cla_bytes(&a->args, sizeof a->args),
+                  cla_bytes(&call->args, sizeof call->args) },
+    };
+    return enqueue_tiles(cla_tape_runtime(tape), call, a->sequences, 2, &launch);
+}
+
+/* ---- back ------------------------------------------------------------------------ */
+
+static cla_status grad_q(cla_runtime *rt, const position_call *call,
+                         const cla_attention_grads *g, const position_grads *p)
+{
+    const cla_attention_call *a = &call->attention;
+    position_args args = call->args;
+    args.run = p->runs ? args.run : 1;
+    cla_launch launch = {
+        .kernel = "position_attention_grad_q",
+        .args = { cla_buf(g->q), cla_mem(p->runs ? &p->sums : NULL), cla_buf(g->o),
+                  cla_buf(a->q), cla_buf(a->k), cla_buf(a->v), cla_buf(a->lse),
+                  cla_mem(&g->delta), cla_mem(&call->table),
+                  cla_mem(&a->q_rows->device_offsets),
+                  cla_bytes(&a->args, sizeof a->args), cla_bytes(&args, sizeof args),
+                  cla_i32(g->q_mode) },
+    };
+    return enqueue_tiles(rt, call, p->runs ? p->runs : a->sequences, 3, &launch);
+}
+
+static cla_status grad_kv(cla_tape *tape, const position_call *call,
+                          const cla_attention_grads *g)
+{
+    const cla_attention_call *a = &call->attention;
+    cla_memory table;
+    CLA_TRY(pack(tape, call, &table, !call->args.turned));
+    cla_launch launch = {
+        .kernel = "position_attention_grad_kv",
+        .args = { cla_buf(g->k), cla_buf(g->v), cla_buf(g->o), cla_buf(a->q),
+                  cla_buf(a->k), cla_buf(a->v), cla_buf(a->lse), cla_mem(&g->delta),
+                  cla_mem(&table), cla_mem(&a->q_rows->device_offsets),
+                  cla_bytes(&a->args, sizeof a->args),
+                  cla_bytes(&call->args, sizeof call->args), cla_i32(g->k_mode),
+                  cla_i32(g->v_mode) },
+    };
+    return enqueue_tiles(cla_tape_runtime(tape), call, a->sequences, 4, &launch);
+}
+
+static cla_status sums_begin(cla_tape *tape, const position_call *call,
+                             position_grads *p)
+{
+    CLA_TRY(cla_grad_out(tape, call->absolute, &p->absolute, &p->add_absolute));
+    CLA_TRY(cla_grad_out(tape, call->relative, &p->relative, &p->add_relative));
+    if (!p->absolute && !p->relative) {
+        return CLA_OK;
+    }
+    const position_args *s = &call->args;
+    p->runs = s->sequences ? (s->sequences + s->run - 1) / s->run : 1;
+    const int64_t n = p->runs * call->attention.heads * s->parts * s->size;
+    CLA_TRY(cla_tape_scratch(tape, &p->sums, (size_t)n * sizeof(float)));
+    return cla_memory_fill(cla_tape_runtime(tape), &p->sums, 0);
+}
+
+/* The runs' sums to where they belong. */
+static cla_status sum_runs(cla_runtime *rt, const position_call *call,
+                           const position_grads *p)
+{
+    const cla_arg heads = cla_i32(call->attention.heads), runs = cla_i32(p->runs);
+    const cla_arg args = cla_bytes(&call->args, sizeof call->args);
+    cla_launch absolute = {
+        .kernel = "position_tables_absolute",
+        .args = { cla_buf(p->absolute), cla_mem(&p->sums), heads, args, runs,
+                  cla_i32(p->add_absolute) },
+    };
+    cla_launch relative = {
+        .kernel = "position_tables_relative",
+        .args = { cla_buf(p->relative), cla_mem(&p->sums), heads, args, runs,
+                  cla_i32(p->add_relative) },
+    };
+    if (p->absolute) {
+        CLA_TRY(enqueue_numbers(rt, cla_size(p->absolute), &absolute));
+    }
+    return p->relative ? enqueue_numbers(rt, cla_size(p->relative), &relative) : CLA_OK;
+}
+
+static cla_status backward(cla_tape *tape, void *saved)
+{
+    const position_call *call = saved;
+    cla_runtime *rt = cla_tape_runtime(tape);
+    cla_attention_grads grads;
+    position_grads tables = { .runs = 0 };
+    bool any = false;
+    CLA_TRY(cla_attention_grads_begin(&grads, &any, tape, &call->attention));
+    if (!any) {
+        return CLA_OK;
+    }
+    CLA_TRY(sums_begin(tape, call, &tables));
+    if (grads.q || tables.runs) {
+        CLA_TRY(grad_q(rt, call, &grads, &tables));
+    }
+    if (grads.k || grads.v) {
+        CLA_TRY(grad_kv(tape, call, &grads));
+    }
+    return tables.runs ? sum_runs(rt, call, &tables) : CLA_OK;
+}
+
+/* ---- the operator ---------------------------------------------------------------- */
+
+static cla_status check(const cla_tensor *q, const cla_tensor *absolute,
+                        const cla_tensor *relative, const cla_ragged *rows)
+{
+    static const char op[] = "position_attention";
+    if (!absolute && !relative) {
+        return cla_fail(CLA_E_USAGE, "%s: absolute and relative are both NULL", op);
+    }
+    const int64_t H = q->shape[1];
+    int64_t t = absolute && absolute->rank == 3 ? absolute->shape[1] : -1;
+    if (absolute) {
+        const int64_t shape[] = { H, t, t };
+        CLA_TRY(cla_check_shape(op, "absolute", absolute, CLA_F32, 3, shape));
+    }
+    if (relative) {
+        const int64_t shape[] = { H, absolute ? 2 * t : -1 };
+        CLA_TRY(cla_check_shape(op, "relative", relative, CLA_F32, 2, shape));
+        t = relative->shape[1] / 2;
+    }
+    if (relative && relative->shape[1] % 2) {
+        return cla_fail(CLA_E_SHAPE, "%s: relative is %s, must be [%lld,2t]", op,
+                        cla_shape_text(relative), (long long)H);
+    }
+    if (cla_ragged_longest(rows) > t) {
+        return cla_fail(CLA_E_SHAPE,
+                        "%s: a sequence of %lld tokens, the tables are for %lld", op,
+                        (long long)cla_ragged_longest(rows), (long long)t);
+    }
+    return CLA_OK;
+}
+
+/* The form of the tables. Lines go on to whole tiles, which vectors read. */
+static void shape_tables(cla_runtime *rt, position_call *call)
+{
+    const cla_attention_call *a = &call->attention;
+    position_args *s = &call->args;
+    cla_launch unused = { .file = NULL };
+    *s = (position_args){ .longest = a->longest_q > 1 ? a->longest_q : 1 };
+    const int tile = plan(rt, call, &unused), tiles = (s->longest + tile - 1) / tile;
+    const bool matrix = call->absolute != NULL;
+    s->t = (int32_t)(matrix ? call->absolute->shape[1] : call->relative->shape[1] / 2);
+    s->step = matrix ? tiles * tile : -1;
+    s->center = matrix ? 0 : s->longest;
+    s->size = matrix ? s->longest * s->step : s->longest + tiles * tile;
+    s->parts = matrix ? 1 : tiles;
+    s->sequences = a->sequences;
+    s->turned = cla_tiled(rt);
+    const int64_t one = (int64_t)a->heads * s->parts * s->size * 4;
+    int64_t runs = cla_tiled(rt) ? RUNS_TILE : RUNS_GROUP;
+    runs = runs * one > SUMS_BYTES ? SUMS_BYTES / one : runs;
+    runs = runs < 1 ? 1 : runs;
+    s->run = (int32_t)((a->sequences + runs - 1) / runs);
+}
+
+/* o and what backward needs, which may be for the tables' sake alone. */
+static cla_status begin(position_call *call, cla_tape *tape, cla_tensor *q,
+                        cla_tensor *k, cla_tensor *v, const cla_ragged *rows,
+                        const cla_attention_options *options)
+{
+    cla_attention_call *a = &call->attention;
+    cla_tensor *const inputs[] = { q, k, v, call->absolute, call->relative };
+    CLA_TRY(cla_attention_begin(a, tape, q, k, v, rows, rows, options));
+    a->o->wants_grad = cla_tape_needs_grad(tape, 5, inputs);
+    if (a->o->wants_grad && !a->lse) {
+        const int64_t shape[] = { q->shape[1], q->shape[0] };
+        CLA_TRY(cla_tape_tensor(tape, &a->lse, CLA_F32, 2, shape));
+    }
+    shape_tables(cla_tape_runtime(tape), call);
+    return CLA_OK;
+}
+
+cla_status cla_position_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
+                                  cla_tensor *k, cla_tensor *v, cla_tensor *absolute,
+                                  cla_tensor *relative, const cla_ragged *rows,
+                                  const cla_attention_options *options)
+{
+    position_call call = { .absolute = absolute, .relative = relative };
+    const cla_attention_call *a = &call.attention;
+    *o = NULL;
+    CLA_TRY(cla_attention_check("position_attention", q, k, v, rows, rows, options));
+    CLA_TRY(check(q, absolute, relative, rows));
+    CLA_TRY(begin(&call, tape, q, k, v, rows, options));
+    CLA_TRY(forward(tape, &call));
+    if (options && options->map) {
+        const cla_attention_reach all = {
+            .area = 1, .absolute = absolute, .relative = relative, .t = call.args.t
+        };
+        CLA_TRY(cla_attention_map(tape, options->map, a, &all));
+    }
+    if (a->o->wants_grad) {
+        CLA_TRY(cla_tape_record(tape, backward, &call, sizeof call));
+    }
+    *o = a->o;
+    return CLA_OK;
+}
