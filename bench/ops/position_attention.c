@@ -77,7 +77,8 @@ static cla_status run_set(bench *b, const char *set, const int *lengths)
 {
     layer c = { .absolute = false };
     for (int i = 0; i < B; i++) {
-        c.offsets[i + 1] = c.offsets[i] + lengths[i];
+        const int T = lengths[i] < LENGTH ? lengths[i] : LENGTH; // as the tagger cuts
+        c.offsets[i + 1] = c.offsets[i] + T;
     }
     CLA_TRY(cla_ragged_new(&c.rows, bench_runtime(b), B, c.offsets));
     cla_status status = CLA_OK;

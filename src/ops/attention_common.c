@@ -81,6 +81,7 @@ static void fill_args(cla_attention_call *call, cla_tape *tape,
         a->seed = draws.seed;
         a->step = draws.step;
         a->stream = draws.stream;
+        a->first_row = draws.first_row;
     }
 }
 

@@ -12,7 +12,7 @@ typedef struct cla_attention_args {
     int32_t q_at, q_stride, k_at, k_stride, v_at, v_stride;
     int32_t causal;
     float scale, drop;
-    uint32_t seed, step, stream;
+    uint32_t seed, step, stream, first_row;
 } cla_attention_args;
 
 /* What a gradient kernel does with its output: GRAD_* of cl/attention.clh. */
