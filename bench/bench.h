@@ -62,6 +62,7 @@ typedef struct bench_case {
     cla_status (*run)(void *state);                 // queues (or does) the work once
     cla_status (*check)(void *state, double *nmse); // for --verify; NULL: unverified
     void *state;
+    double words; // of a run: the row gets words_per_s and peak_bytes; 0: none
     bool on_host; // run is complete when it returns: no device to wait for
 } bench_case;
 
@@ -95,4 +96,5 @@ cla_status bench_band_attention(bench *b);
 cla_status bench_band_attention_2d(bench *b);
 cla_status bench_conv_attention_2d(bench *b);
 cla_status bench_ragged(bench *b);
+cla_status bench_tagger(bench *b);
 cla_status bench_startup(bench *b);

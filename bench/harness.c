@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/rng.h"
 #include "bench/internal.h"
+#include "runtime/runtime.h"
 
 cla_runtime *bench_runtime(bench *b)
 {
@@ -99,6 +100,7 @@ static cla_status run_one(bench *b, const bench_case *c)
         return CLA_OK;
     }
     bench_samples samples = { 0 };
+    cla_memory_forget_peak(b->rt);
     cla_status status = bench_sample(b, c, &samples);
     status = status ? status : bench_record(b, c, &samples);
     free(samples.ms);

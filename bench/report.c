@@ -90,6 +90,11 @@ static cla_status add_json(bench *b, const bench_case *c, const bench_stats *ms,
                           c->provider, "runs", runs, "median_ms", ms->median, "p25_ms",
                           ms->p25, "p75_ms", ms->p75, "gflops", c->flops * scale, "gbs",
                           c->bytes * scale, "peak_share", share);
+    if (o && c->words > 0) {
+        json_object_set_new(o, "words_per_s", json_real(1e3 * c->words / ms->median));
+        json_object_set_new(o, "peak_bytes",
+                            json_integer((json_int_t)cla_runtime_peak_bytes(b->rt)));
+    }
     char *line = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(7)) : NULL;
     json_decref(o);
     if (!line) {
@@ -123,6 +128,10 @@ cla_status bench_record(bench *b, const bench_case *c, bench_samples *samples)
     b->shown++;
     if (has_table(b)) {
         print_row(b, c, &ms, share);
+    }
+    if (c->words > 0) {
+        bench_note(b, "%.0f words/s, %.1f MB on the device", 1e3 * c->words / ms.median,
+                   1e-6 * (double)cla_runtime_peak_bytes(b->rt));
     }
     CLA_TRY(remember(b, c, &ms));
     return add_json(b, c, &ms, samples->runs, share);

@@ -28,6 +28,7 @@ static const struct {
     { "characters", bench_conv1d },
     { "characters", bench_char_cnn },
     { "conv", bench_conv_attention_2d },
+    { "tagger", bench_tagger },
     { "startup", bench_startup },
 };
 

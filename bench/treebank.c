@@ -60,7 +60,7 @@ static cla_status read_split(length_list *list, const char *folder, const char *
 }
 
 /* Beside the program as installed, where it was to be installed, or in the sources. */
-static const char *find_folder(char *beside, size_t size)
+const char *bench_treebank_folder(char *beside, size_t size)
 {
     static const char tail[] = "/../share/clattn/data/fr_spoken";
     const ssize_t length = readlink("/proc/self/exe", beside, size - sizeof tail);
@@ -81,7 +81,7 @@ static const char *find_folder(char *beside, size_t size)
 static cla_status read_all(length_list *list)
 {
     char beside[4096];
-    const char *folder = find_folder(beside, sizeof beside);
+    const char *folder = bench_treebank_folder(beside, sizeof beside);
     for (size_t i = 0; i < sizeof SPLITS / sizeof *SPLITS; i++) {
         CLA_TRY(read_split(list, folder, SPLITS[i]));
     }

@@ -208,8 +208,8 @@ def train(args):
         optim.step()
         done += sum(len(s) for s in batch)
     rate = done / (time.perf_counter() - start)
-    print(json.dumps({"suite": "tagger", "case": "tagger training", "provider": "pytorch",
-                      "words_per_s": round(rate, 1), "threads": args.threads}))
+    print(json.dumps({"suite": "tagger", "case": "tagger conv2d paper train B32",
+                      "provider": "pytorch", "words_per_s": round(rate, 1), "threads": args.threads}))
 
 
 def main():

@@ -15,8 +15,8 @@ static const struct argp_option options[] = {
     { "device", 'd', "DEVICE|all", 0,
       "as for the other commands, or all of them one after the other", 0 },
     { "suite", 's', "SUITE", 0,
-      "one of softmax, gemm, attention, band, conv, ragged, layers, startup (default: "
-      "all)",
+      "one of softmax, gemm, attention, band, ragged, layers, conv, characters, "
+      "tagger, startup (default: all)",
       0 },
     { "filter", 'f', "RE", 0, "cases whose names match (POSIX extended)", 0 },
     { "quick", 'q', NULL, 0, "fewer cases, shorter timings, the device's own schedule",

@@ -83,6 +83,11 @@ cla_status cla_memory_new(cla_memory *out, cla_runtime *rt, size_t bytes)
     return CLA_OK;
 }
 
+void cla_memory_forget_peak(cla_runtime *rt)
+{
+    rt->peak_bytes = rt->in_use_bytes;
+}
+
 cla_status cla_memory_wrap(cla_memory *out, cla_runtime *rt, void *buffer, size_t bytes)
 {
     size_t size = 0;

@@ -17,6 +17,8 @@ typedef struct cla_memory {
 
 /* A buffer of its own. Errors: CLA_E_NOMEM with need and limit, CLA_E_DEVICE. */
 cla_status cla_memory_new(cla_memory *out, cla_runtime *rt, size_t bytes);
+/* From here on cla_runtime_peak_bytes counts afresh. */
+void cla_memory_forget_peak(cla_runtime *rt);
 void cla_memory_free(cla_memory *memory, cla_runtime *rt);
 
 /* The application's buffer (a cl_mem), retained. Errors: CLA_E_SHAPE when it is

@@ -1,4 +1,4 @@
-/* step.h - one step of training: the gradient of a batch, over all processes, applied. */
+/* step.h - one step of training: a batch's gradient over all processes, applied. */
 #pragma once
 
 #include "train/optim.h"

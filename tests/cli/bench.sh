@@ -57,6 +57,13 @@ expect 1 "^$case +tile +WRONG: nmse" \
 same "$(wc -l <"$work/wrong.json")" 0 'speeds of a wrong kernel'
 unset CLATTN_KERNEL_PATH CLATTN_SCHEDULE
 
+# A whole system: words a second and memory beside the time.
+words="${row%\\\}\$},\"words_per_s\":$number,\"peak_bytes\":[0-9]+\\}\$"
+expect 0 '^  [0-9]+ words/s, [0-9.]+ MB on the device' \
+    "$clattn" bench --quick --suite tagger --filter 'modern tag' --json "$work/words.json"
+same "$(grep -cE "${words/softmax/tagger}" "$work/words.json")" 1 'rows of a system'
+expect 2 'no case matches' "$clattn" bench --quick --suite tagger --filter softmax
+
 # Start-up: a second process compiles nothing.
 expect 0 'startup warm' "$clattn" bench --quick --suite startup
 same "$(grep -A1 'startup warm' "$work/out" | grep -oE '^ +[0-9]+ programs')" \
