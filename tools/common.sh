@@ -4,7 +4,7 @@ set -eu
 
 build_packages='gcc libc6-dev meson ninja-build pkg-config ocl-icd-opencl-dev
     opencl-headers pocl-opencl-icd libclblast-dev libclfft-dev libjansson-dev
-    libutf8proc-dev libxxhash-dev librandom123-dev libopenblas-dev'
+    libpcre2-dev libutf8proc-dev libxxhash-dev librandom123-dev libopenblas-dev'
 test_packages='libcriterion-dev g++ clang clang-format clang-tidy cppcheck codespell
     shellcheck valgrind git libopenmpi-dev openmpi-bin'
 device_packages='oclgrind mesa-opencl-icd python3-venv ca-certificates'

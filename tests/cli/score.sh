@@ -71,4 +71,88 @@ check 'bpe apply: cut off inside a character' says 3 'standard input:2: not UTF-
 check 'bpe undo: a NUL byte' says 3 'standard input:1: holds a NUL byte' \
     sh -c "printf 'a\000b\n' | '$clattn' bpe undo"
 
+# ---- scores
+cat >"$work/ref" <<'END'
+The cat is on the mat.
+It is a guide to action that ensures that the military will forever heed Party commands.
+END
+cat >"$work/hyp" <<'END'
+The cat sat on the mat.
+It is a guide to action, which ensures that the military always obeys.
+END
+prints() { # prints PART COMMAND...: the command succeeds and its output has PART
+    part=$1
+    shift
+    "$@" >"$work/out" || return 1
+    grep -qF -- "$part" "$work/out" || {
+        echo "lacks '$part':"
+        cat "$work/out"
+        return 1
+    }
+}
+check 'score bleu' prints '|case:mixed|eff:no|tok:13a|smooth:exp|version:clattn-' \
+    "$clattn" score bleu --ref "$work/ref" --hyp "$work/hyp"
+check 'score bleu: numbers' prints \
+    ' = 46.00 77.3/60.0/44.4/31.2 (BP = 0.913 ratio = 0.917 hyp_len = 22 ref_len = 24)' \
+    sh -c "'$clattn' score bleu --ref '$work/ref' <'$work/hyp'"
+check 'score bleu: several references' prints ' = 100.00 ' "$clattn" score bleu \
+    --ref "$work/ref" --ref "$work/hyp" --hyp "$work/hyp"
+check 'score bleu: json' prints '"hyp_len":22,"ref_len":24}' \
+    "$clattn" score bleu --json --ref "$work/ref" --hyp "$work/hyp"
+check 'score bleu: multi-bleu' prints \
+    'BLEU = 38.19, 73.7/58.8/40.0/23.1 (BP=0.854, ratio=0.864, hyp_len=19, ref_len=22)' \
+    "$clattn" score bleu --multi-bleu --ref "$work/ref" --hyp "$work/hyp"
+# 6/7 4/6 2/5 1/4 of n-grams; 11/15 8/14 6/13 4/12 of 15 tokens against 17
+sentences() {
+    "$clattn" score bleu --sentence --ref "$work/ref" --hyp "$work/hyp" |
+        diff - <(printf '48.8923\n44.0993\n')
+}
+check 'score bleu: sentences' sentences
+check 'score bootstrap: of itself' prints 'p = 1.0000' "$clattn" score bootstrap \
+    --ref "$work/ref" --hyp "$work/hyp" --baseline "$work/hyp"
+check 'score bootstrap: seeded' prints '"samples":50,"seed":3,"p":0.0,"model":[100.0,' \
+    "$clattn" score bootstrap --json --samples 50 --seed 3 --ref "$work/ref" \
+    --hyp "$work/ref" --baseline "$work/hyp"
+gaps() {
+    "$clattn" score ngram --ref "$work/ref" --hyp "$work/hyp" --baseline "$work/hyp" \
+        >"$work/out" && [ "$(grep -c ' +0.00 .* +0.00$' "$work/out")" -eq 8 ]
+}
+check 'score ngram: no gap to itself' gaps
+printf 'abcdef\nxyz\n' >"$work/letters"
+printf 'abcdeg\tabc\nxyzw\n' >"$work/letters.ref"
+check 'score charbleu' prints ' = 71.44' \
+    "$clattn" score charbleu --ref "$work/letters.ref" --hyp "$work/letters"
+check 'score rougel' prints 'ROUGE-L|case:mixed|tok:char|beta:1.2|n:2|version:' \
+    "$clattn" score rougel --tokenize char --ref "$work/letters.ref" --hyp "$work/letters"
+cat >"$work/data.json" <<'END'
+{"data": [{"paragraphs": [{"qas": [
+    {"id": "1", "answers": [{"text": "late 1990s"}]},
+    {"id": "2", "answers": [{"text": "Paris"}]}]}]}]}
+END
+echo '{"1": "in the late 1990s"}' >"$work/answers.json"
+check 'score squad' prints '"em":0.0,"f1":40.0,"questions":2,"unanswered":1' \
+    "$clattn" score squad --json --ref "$work/data.json" --hyp "$work/answers.json"
+
+check 'score: no verb' says 2 \
+    'score needs a verb: bleu, bootstrap, ngram, squad, rougel or charbleu' "$clattn" score
+check 'score: a slip' says 2 "did you mean 'bleu'" "$clattn" score blue
+check 'score bleu: no reference' says 2 'score bleu needs --ref FILE' "$clattn" score bleu
+check 'score bootstrap: no baseline' says 2 'score bootstrap needs --baseline' \
+    "$clattn" score bootstrap --ref "$work/ref"
+check 'score bleu: unknown tokens' says 2 "--tokenize is 'ja', must be" \
+    "$clattn" score bleu --ref "$work/ref" --tokenize ja
+check 'score bleu: bad order' says 2 "--order is '9', must be 1 to 8" \
+    "$clattn" score bleu --ref "$work/ref" --order 9
+check 'score bleu: unequal files' says 3 \
+    "$work/ref:2: has no partner: standard input ends at line 1" \
+    sh -c "head -n 1 '$work/hyp' | '$clattn' score bleu --ref '$work/ref'"
+check 'score bleu: nothing' says 3 'standard input: holds no line' \
+    "$clattn" score bleu --ref /dev/null
+check 'score bleu: no such file' says 6 'nowhere: cannot open' \
+    "$clattn" score bleu --ref nowhere
+check 'score squad: broken JSON' says 3 "$work/ref:1:" \
+    "$clattn" score squad --ref "$work/ref" --hyp "$work/answers.json"
+check 'score squad: no list' says 3 "holds no list 'data'" \
+    "$clattn" score squad --ref "$work/answers.json" --hyp "$work/answers.json"
+
 [ $failures -eq 0 ]

@@ -1,0 +1,42 @@
+/* rouge.c - ROUGE-L: longest common subsequences. */
+#include "metrics/reading.h"
+
+/* The length of the longest common subsequence; row has b->count + 1 zeros. */
+static int64_t common(const cla_tokens *a, const cla_tokens *b, int64_t *row)
+{
+    for (size_t i = 0; i < a->count; i++) {
+        int64_t corner = 0;
+        for (size_t j = 1; j <= b->count; j++) {
+            const int64_t above = row[j];
+            const int64_t longer = above > row[j - 1] ? above : row[j - 1];
+            row[j] = a->id[i] == b->id[j - 1] ? corner + 1 : longer;
+            corner = above;
+        }
+    }
+    return row[b->count];
+}
+
+cla_status cla_rouge_l(const cla_tokens *candidate, const cla_tokens *references,
+                       size_t n, double *score)
+{
+    const double beta2 = 1.2 * 1.2;
+    double precision = 0, recall = 0;
+    *score = 0;
+    for (size_t i = 0; i < n; i++) {
+        const cla_tokens *reference = &references[i];
+        int64_t *row = NULL;
+        CLA_TRY(cla_alloc(&row, reference->count + 1, sizeof *row));
+        const double length = (double)common(candidate, reference, row);
+        free(row);
+        if (length > 0) { // then neither is empty
+            const double p = length / (double)candidate->count;
+            const double r = length / (double)reference->count;
+            precision = p > precision ? p : precision;
+            recall = r > recall ? r : recall;
+        }
+    }
+    if (precision > 0) {
+        *score = (1 + beta2) * precision * recall / (recall + beta2 * precision);
+    }
+    return CLA_OK;
+}
