@@ -1,0 +1,127 @@
+/* bitext.c - parallel lines as pieces. */
+#include "text/bitext.h"
+
+#include <string.h>
+
+void cla_bitext_free(cla_bitext *b)
+{
+    free(b->source);
+    free(b->target);
+    free(b->source_at);
+    free(b->target_at);
+    free(b->line);
+    *b = (cla_bitext){ 0 };
+}
+
+/* A side while it grows. */
+typedef struct side {
+    const cla_subwords *subwords;
+    const cla_lines *lines;
+    bool eos;
+    cla_ids ids;
+    int64_t *at; // [lines+1]
+} side;
+
+static cla_status encode(side *s, size_t line, size_t *pieces)
+{
+    const size_t before = s->ids.count;
+    const cla_line *text = &s->lines->line[line];
+    CLA_TRY(cla_subwords_encode(s->subwords, text->text, text->size, &s->ids));
+    *pieces = s->ids.count - before;
+    return CLA_OK;
+}
+
+static cla_status end(side *s, int64_t pair)
+{
+    if (s->eos) {
+        CLA_TRY(cla_grow(&s->ids.id, &s->ids.cap, s->ids.count + 1, sizeof *s->ids.id));
+        s->ids.id[s->ids.count++] = CLA_EOS;
+    }
+    s->at[pair + 1] = (int64_t)s->ids.count;
+    return CLA_OK;
+}
+
+/* A line of nothing but blanks, which a split would make pieces of. */
+static bool blank(const cla_line *line)
+{
+    return line->text[strspn(line->text, " \t")] == 0;
+}
+
+static cla_status add_pair(cla_bitext *b, side *source, side *target, size_t line,
+                           int64_t max_pieces)
+{
+    size_t from = 0, to = 0;
+    if (blank(&source->lines->line[line]) || blank(&target->lines->line[line])) {
+        b->empty++;
+        return CLA_OK;
+    }
+    CLA_TRY(encode(source, line, &from));
+    CLA_TRY(encode(target, line, &to));
+    const bool too_long =
+        max_pieces && ((int64_t)from > max_pieces || (int64_t)to > max_pieces);
+    if (!from || !to || too_long) {
+        source->ids.count -= from;
+        target->ids.count -= to;
+        b->too_long += too_long;
+        b->empty += !too_long;
+        return CLA_OK;
+    }
+    CLA_TRY(end(source, b->count));
+    CLA_TRY(end(target, b->count));
+    b->line[b->count++] = (int32_t)line + 1;
+    return CLA_OK;
+}
+
+static cla_status make(cla_bitext *b, side *source, side *target, int64_t max_pieces)
+{
+    const size_t lines = source->lines->count;
+    CLA_TRY(cla_lines_pair(source->lines, target->lines));
+    CLA_TRY(cla_alloc(&source->at, lines + 1, sizeof *source->at));
+    CLA_TRY(cla_alloc(&target->at, lines + 1, sizeof *target->at));
+    CLA_TRY(cla_alloc(&b->line, lines, sizeof *b->line));
+    for (size_t i = 0; i < lines; i++) {
+        CLA_TRY(add_pair(b, source, target, i, max_pieces));
+    }
+    return b->count ? CLA_OK
+                    : cla_fail(CLA_E_INPUT,
+                               "%s: no pair is left: %lld with an empty side, %lld "
+                               "with more than %lld pieces",
+                               source->lines->path, (long long)b->empty,
+                               (long long)b->too_long, (long long)max_pieces);
+}
+
+cla_status cla_bitext_make(cla_bitext *b, const cla_lines *source_lines,
+                           const cla_lines *target_lines, const cla_subwords *source,
+                           const cla_subwords *target,
+                           const cla_bitext_options *options)
+{
+    side from = { .subwords = source,
+                  .lines = source_lines,
+                  .eos = options->source_eos };
+    side to = { .subwords = target, .lines = target_lines, .eos = true };
+    *b = (cla_bitext){ 0 };
+    const cla_status status = make(b, &from, &to, options->max_pieces);
+    b->source = from.ids.id;
+    b->target = to.ids.id;
+    b->source_at = from.at;
+    b->target_at = to.at;
+    if (status) {
+        cla_bitext_free(b);
+    }
+    return status;
+}
+
+cla_status cla_bitext_read(cla_bitext *b, const char *source_path,
+                           const char *target_path, const cla_subwords *source,
+                           const cla_subwords *target,
+                           const cla_bitext_options *options)
+{
+    cla_lines from = { 0 }, to = { 0 };
+    *b = (cla_bitext){ 0 };
+    cla_status status = cla_lines_read(&from, source_path);
+    status = status ? status : cla_lines_read(&to, target_path);
+    status = status ? status : cla_bitext_make(b, &from, &to, source, target, options);
+    cla_lines_free(&from);
+    cla_lines_free(&to);
+    return status;
+}

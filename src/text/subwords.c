@@ -1,0 +1,278 @@
+/* subwords.c - lines to the numbers of their pieces and back. */
+#include "text/subwords.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "base/utf8.h"
+#include "text/split.h"
+
+#define WORD_END "</w>"
+
+static const char *const special_names[CLA_SPECIALS] = { "<pad>", "</s>", "<unk>" };
+
+void cla_subwords_free(cla_subwords *s)
+{
+    cla_text_free(&s->codes);
+    cla_bpe_free(&s->bpe);
+    cla_vocab_free(&s->vocab);
+    *s = (cla_subwords){ 0 };
+}
+
+void cla_ids_free(cla_ids *ids)
+{
+    free(ids->id);
+    *ids = (cla_ids){ 0 };
+}
+
+/* ---- merges ------------------------------------------------------------------ */
+
+/* Codes, taken over, to merges. */
+static cla_status use_codes(cla_subwords *s, const char *path)
+{
+    cla_text copy = { 0 }; // reading cuts it up
+    CLA_TRY(cla_text_append(&copy, s->codes.data, s->codes.size));
+    const cla_status status = cla_bpe_parse(&s->bpe, path, copy.data, copy.size);
+    cla_text_free(&copy);
+    return status;
+}
+
+static cla_status count_words(const cla_lines *text, bool split, cla_vocab *words)
+{
+    cla_text tokens = { 0 };
+    cla_status status = CLA_OK;
+    for (size_t i = 0; i < text->count && !status; i++) {
+        const cla_line *line = &text->line[i];
+        tokens.size = 0;
+        status = split ? cla_split(line->text, line->size, &tokens)
+                       : cla_text_append(&tokens, line->text, line->size);
+        status = status ? status : cla_bpe_count(words, tokens.data, tokens.size);
+    }
+    cla_text_free(&tokens);
+    return status;
+}
+
+cla_status cla_subwords_learn(cla_subwords *s, const cla_lines *texts, size_t n,
+                              bool split, int64_t merges)
+{
+    cla_vocab words = { 0 };
+    cla_status status = CLA_OK;
+    *s = (cla_subwords){ .split = split };
+    for (size_t i = 0; i < n && !status; i++) {
+        status = count_words(&texts[i], split, &words);
+    }
+    if (!status && !words.count) {
+        status = cla_fail(CLA_E_INPUT, "%s: holds no word", n ? texts[0].path : "text");
+    }
+    status = status ? status : cla_bpe_learn(&words, merges, 2, &s->codes);
+    status = status ? status : use_codes(s, "codes");
+    cla_vocab_free(&words);
+    if (status) {
+        cla_subwords_free(s);
+    }
+    return status;
+}
+
+cla_status cla_subwords_share(cla_subwords *s, const cla_subwords *other)
+{
+    *s = (cla_subwords){ .split = other->split };
+    cla_status status =
+        cla_text_append(&s->codes, other->codes.data, other->codes.size);
+    status = status ? status : use_codes(s, "codes");
+    if (status) {
+        cla_subwords_free(s);
+    }
+    return status;
+}
+
+/* ---- pieces ------------------------------------------------------------------ */
+
+/* What takes the pieces of a line one by one. */
+typedef cla_status take_piece(void *to, const char *piece);
+
+static cla_status give_pieces(char *pieces, take_piece *take, void *to)
+{
+    for (char *at = pieces; at && *at;) {
+        char *blank = strchr(at, ' ');
+        if (blank) {
+            *blank = 0;
+        }
+        CLA_TRY(*at ? take(to, at) : CLA_OK); // blanks at a line's ends are kept
+        at = blank ? blank + 1 : NULL;
+    }
+    return CLA_OK;
+}
+
+static cla_status cut(const cla_subwords *s, const char *line, size_t size,
+                      take_piece *take, void *to)
+{
+    cla_text tokens = { 0 }, pieces = { 0 };
+    cla_status status = CLA_OK;
+    if (s->split) {
+        status = cla_split(line, size, &tokens);
+        line = tokens.data;
+        size = tokens.size;
+    }
+    status = status ? status : cla_bpe_apply(&s->bpe, line, size, &pieces);
+    status = status ? status : give_pieces(pieces.data, take, to);
+    cla_text_free(&tokens);
+    cla_text_free(&pieces);
+    return status;
+}
+
+static cla_status count_piece(void *to, const char *piece)
+{
+    return cla_vocab_add(to, piece, 1, NULL);
+}
+
+/* Where the ids of a line go. */
+typedef struct sink {
+    const cla_vocab *vocab;
+    cla_ids *ids;
+} sink;
+
+static cla_status note_piece(void *to, const char *piece)
+{
+    const sink *s = to;
+    cla_ids *ids = s->ids;
+    const int id = cla_vocab_find(s->vocab, piece);
+    CLA_TRY(cla_grow(&ids->id, &ids->cap, ids->count + 1, sizeof *ids->id));
+    // text that spells a special token is no special token
+    ids->id[ids->count++] = id < CLA_SPECIALS ? CLA_UNK : id;
+    return CLA_OK;
+}
+
+cla_status cla_subwords_encode(const cla_subwords *s, const char *line, size_t size,
+                               cla_ids *ids)
+{
+    sink to = { &s->vocab, ids };
+    return cut(s, line, size, note_piece, &to);
+}
+
+/* ---- the vocabulary ---------------------------------------------------------- */
+
+/* Adds a symbol of one letter as a word of its own and as a part of one. */
+static cla_status add_letter(cla_vocab *counts, const char *symbol)
+{
+    int32_t code = 0;
+    char piece[8] = "";
+    const int bytes = cla_utf8_next(symbol, &code);
+    const char *rest = symbol + bytes;
+    if (*rest && strcmp(rest, WORD_END) != 0) {
+        return CLA_OK;
+    }
+    memcpy(piece, symbol, (size_t)bytes);
+    CLA_TRY(cla_vocab_add(counts, piece, 0, NULL));
+    memcpy(piece + bytes, "@@", 3);
+    return cla_vocab_add(counts, piece, 0, NULL);
+}
+
+static cla_status count_text(const cla_subwords *s, const cla_lines *text,
+                             cla_vocab *counts)
+{
+    for (size_t i = 0; i < text->count; i++) {
+        const cla_line *line = &text->line[i];
+        CLA_TRY(cut(s, line->text, line->size, count_piece, counts));
+    }
+    return CLA_OK;
+}
+
+static cla_status fill_vocab(cla_subwords *s, const cla_vocab *counts, size_t limit)
+{
+    for (int i = 0; i < CLA_SPECIALS; i++) {
+        CLA_TRY(cla_vocab_add(&s->vocab, special_names[i], 0, NULL));
+    }
+    for (size_t i = 0; i < counts->count && (!limit || s->vocab.count < limit); i++) {
+        CLA_TRY(cla_vocab_add(&s->vocab, counts->tokens[i], counts->counts[i], NULL));
+    }
+    return CLA_OK;
+}
+
+cla_status cla_subwords_count(cla_subwords *s, const cla_lines *texts, size_t n,
+                              size_t limit)
+{
+    cla_vocab counts = { 0 };
+    cla_status status = CLA_OK;
+    if (s->vocab.count) {
+        return cla_fail(CLA_E_USAGE, "subwords: there is a vocabulary of %zu tokens",
+                        s->vocab.count);
+    }
+    for (size_t i = 0; i < n && !status; i++) {
+        status = count_text(s, &texts[i], &counts);
+    }
+    for (size_t i = 0; i < s->bpe.symbols.count && !status; i++) {
+        status = add_letter(&counts, s->bpe.symbols.tokens[i]);
+    }
+    status = status ? status : cla_vocab_keep_frequent(&counts, counts.count);
+    status = status ? status : fill_vocab(s, &counts, limit);
+    cla_vocab_free(&counts);
+    return status;
+}
+
+/* ---- files ------------------------------------------------------------------- */
+
+cla_status cla_subwords_save(const cla_subwords *s, const char *codes_path,
+                             const char *vocab_path)
+{
+    CLA_TRY(cla_file_write(codes_path, s->codes.data, s->codes.size));
+    return cla_vocab_save(&s->vocab, vocab_path);
+}
+
+static cla_status load(cla_subwords *s, const char *codes_path, const char *vocab_path)
+{
+    CLA_TRY(cla_file_read(codes_path, &s->codes.data, &s->codes.size));
+    s->codes.cap = s->codes.size + 1;
+    CLA_TRY(use_codes(s, codes_path));
+    CLA_TRY(cla_vocab_load(&s->vocab, vocab_path));
+    for (int i = 0; i < CLA_SPECIALS; i++) {
+        if (s->vocab.count <= (size_t)i ||
+            strcmp(s->vocab.tokens[i], special_names[i]) != 0) {
+            return cla_fail(CLA_E_INPUT, "%s:%d: must be '%s'", vocab_path, i + 1,
+                            special_names[i]);
+        }
+    }
+    return CLA_OK;
+}
+
+cla_status cla_subwords_load(cla_subwords *s, bool split, const char *codes_path,
+                             const char *vocab_path)
+{
+    *s = (cla_subwords){ .split = split };
+    const cla_status status = load(s, codes_path, vocab_path);
+    if (status) {
+        cla_subwords_free(s);
+    }
+    return status;
+}
+
+/* ---- back -------------------------------------------------------------------- */
+
+static cla_status join(const cla_subwords *s, const int32_t *ids, size_t n,
+                       cla_text *pieces)
+{
+    CLA_TRY(cla_text_append(pieces, "", 0));
+    for (size_t i = 0; i < n && ids[i] != CLA_EOS; i++) {
+        const bool known = ids[i] >= 0 && (size_t)ids[i] < s->vocab.count;
+        const char *piece = s->vocab.tokens[known ? ids[i] : CLA_UNK];
+        if (ids[i] != CLA_PAD) {
+            CLA_TRY(cla_text_append(pieces, " ", pieces->size > 0));
+            CLA_TRY(cla_text_append(pieces, piece, strlen(piece)));
+        }
+    }
+    return CLA_OK;
+}
+
+cla_status cla_subwords_decode(const cla_subwords *s, const int32_t *ids, size_t n,
+                               cla_text *out)
+{
+    cla_text pieces = { 0 }, tokens = { 0 };
+    cla_status status = join(s, ids, n, &pieces);
+    cla_text *undone = s->split ? &tokens : out;
+    status = status ? status : cla_bpe_undo(pieces.data, pieces.size, undone);
+    if (!status && s->split) {
+        status = cla_unsplit(tokens.data, tokens.size, out);
+    }
+    cla_text_free(&pieces);
+    cla_text_free(&tokens);
+    return status;
+}

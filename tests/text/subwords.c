@@ -1,0 +1,163 @@
+/* subwords.c - lines to numbers and back, words that never occurred among them. */
+#include "text/subwords.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+
+#include "base/file.h"
+
+static const char *const sample[] = {
+    "Ein Hund läuft durch den Schnee.",
+    "Zwei Hunde (ein großer, ein kleiner) laufen durch den Wald.",
+    "A dog runs through the snow; two dogs run through the forest.",
+    "“Who let the dogs out?” – nobody knows…  3.5% of all dogs do.",
+    "两只狗在雪地里跑。 一只iPad。",
+    "犬が雪の中を走る。",
+};
+enum { SAMPLE = sizeof sample / sizeof *sample };
+
+static cla_lines text_of(cla_line *lines)
+{
+    for (int i = 0; i < SAMPLE; i++) {
+        lines[i] = (cla_line){ sample[i], strlen(sample[i]) };
+    }
+    return (cla_lines){ .path = (char *)"sample", .line = lines, .count = SAMPLE };
+}
+
+static void learn(cla_subwords *s, bool split, int64_t merges, size_t limit)
+{
+    cla_line lines[SAMPLE];
+    const cla_lines text = text_of(lines);
+    cr_assert_eq(cla_subwords_learn(s, &text, 1, split, merges), CLA_OK);
+    cr_assert_eq(cla_subwords_count(s, &text, 1, limit), CLA_OK);
+}
+
+/* Gives how many pieces are not known. */
+static int back(const cla_subwords *s, const char *line, const char *want)
+{
+    cla_ids ids = { 0 };
+    cla_text out = { 0 };
+    int unknown = 0;
+    cr_assert_eq(cla_subwords_encode(s, line, strlen(line), &ids), CLA_OK);
+    for (size_t i = 0; i < ids.count; i++) {
+        unknown += ids.id[i] == CLA_UNK;
+        cr_assert(ids.id[i] >= CLA_UNK && ids.id[i] < (int)s->vocab.count);
+    }
+    cr_assert_eq(cla_subwords_decode(s, ids.id, ids.count, &out), CLA_OK);
+    cr_assert_str_eq(out.data, want);
+    cla_ids_free(&ids);
+    cla_text_free(&out);
+    return unknown;
+}
+
+Test(subwords, round_trip)
+{
+    for (int merges = 0; merges <= 200; merges += 40) {
+        cla_subwords s;
+        learn(&s, true, merges, 0);
+        for (int i = 0; i < SAMPLE; i++) {
+            cr_assert_eq(back(&s, sample[i], sample[i]), 0);
+        }
+        cr_assert_eq(back(&s, "", ""), 0);
+        cla_subwords_free(&s);
+    }
+}
+
+/* Of known letters any word can be made; of others none. */
+Test(subwords, words_that_never_occurred)
+{
+    cla_subwords s;
+    learn(&s, true, 60, 0);
+    cr_assert_eq(back(&s, "huddled, Walddogse", "huddled, Walddogse"), 0);
+    cr_assert_eq(back(&s, "dogs ж run", "dogs <unk> run"), 1);
+    cr_assert_eq(back(&s, "猫", "<unk>"), 1);
+    cla_subwords_free(&s);
+}
+
+Test(subwords, text_that_spells_a_special_token)
+{
+    const char *texts[] = { "<pad> x <pad> x", "</s> x </s> x" };
+    cla_line lines[] = { { texts[0], 15 }, { texts[1], 13 } };
+    const cla_lines text = { .path = (char *)"x", .line = lines, .count = 2 };
+    cla_subwords s;
+    cr_assert_eq(cla_subwords_learn(&s, &text, 1, false, 50), CLA_OK);
+    cr_assert_eq(cla_subwords_count(&s, &text, 1, 0), CLA_OK);
+    cr_assert_eq(back(&s, "</s> x <pad>", "<unk> x <unk>"), 2);
+    cla_subwords_free(&s);
+}
+
+Test(subwords, vocabulary_by_count_and_limit)
+{
+    cla_subwords s, t;
+    cla_line lines[SAMPLE];
+    const cla_lines text = text_of(lines);
+    learn(&s, true, 40, 20);
+    cr_assert_eq(s.vocab.count, 20);
+    cr_assert_str_eq(s.vocab.tokens[CLA_EOS], "</s>");
+    for (size_t i = CLA_SPECIALS + 1; i < 20; i++) {
+        cr_assert_leq(s.vocab.counts[i], s.vocab.counts[i - 1]);
+    }
+    cr_assert_eq(cla_subwords_count(&s, &text, 1, 0), CLA_E_USAGE);
+    cr_assert_eq(cla_subwords_share(&t, &s), CLA_OK);
+    cr_assert_eq(t.bpe.count, s.bpe.count);
+    cr_assert_eq(t.vocab.count, 0);
+    cr_assert_eq(cla_subwords_count(&t, &text, 1, 0), CLA_OK);
+    cr_assert_gt(t.vocab.count, 20);
+    cla_subwords_free(&s);
+    cla_subwords_free(&t);
+}
+
+Test(subwords, decodes_anything)
+{
+    cla_subwords s;
+    cla_text out = { 0 };
+    learn(&s, true, 200, 0);
+    const int32_t dogs = cla_vocab_find(&s.vocab, "dogs");
+    const int32_t ids[] = { CLA_PAD, dogs, -1, 1 << 30, CLA_PAD, dogs, CLA_EOS, dogs };
+    cr_assert_gt(dogs, 0);
+    cr_assert_eq(cla_subwords_decode(&s, ids, 8, &out), CLA_OK);
+    cr_assert_str_eq(out.data, "dogs <unk> <unk> dogs");
+    out.size = 0;
+    cr_assert_eq(cla_subwords_decode(&s, NULL, 0, &out), CLA_OK);
+    cr_assert_str_eq(out.data, "");
+    cla_text_free(&out);
+    cla_subwords_free(&s);
+}
+
+Test(subwords, files)
+{
+    char folder[] = "/tmp/clattn-subwords-XXXXXX", codes[64], vocab[64];
+    cla_subwords s, t;
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(codes, sizeof codes, "%s/codes", folder);
+    snprintf(vocab, sizeof vocab, "%s/vocab", folder);
+    learn(&s, true, 50, 0);
+    cr_assert_eq(cla_subwords_load(&t, true, codes, vocab), CLA_E_IO);
+    cr_assert_eq(cla_subwords_save(&s, codes, vocab), CLA_OK);
+    cr_assert_eq(cla_subwords_load(&t, true, codes, vocab), CLA_OK, "%s", cla_error());
+    cr_assert_eq(t.vocab.count, s.vocab.count);
+    cr_assert_eq(t.codes.size, s.codes.size);
+    for (int i = 0; i < SAMPLE; i++) {
+        cr_assert_eq(back(&t, sample[i], sample[i]), 0);
+    }
+    cla_subwords_free(&t);
+    cr_assert_eq(cla_file_write(vocab, "<pad>\n<unk>\n", 12), CLA_OK);
+    cr_assert_eq(cla_subwords_load(&t, true, codes, vocab), CLA_E_INPUT);
+    cr_assert(strstr(cla_error(), "vocab:2: must be '</s>'") != NULL);
+    cla_subwords_free(&s);
+    unlink(codes);
+    unlink(vocab);
+    rmdir(folder);
+}
+
+Test(subwords, nothing_to_learn_from)
+{
+    cla_subwords s;
+    cla_line blank = { "  ", 2 };
+    const cla_lines text = { .path = (char *)"x", .line = &blank, .count = 1 };
+    cr_assert_eq(cla_subwords_learn(&s, &text, 1, false, 10), CLA_E_INPUT);
+    cr_assert_str_eq(cla_error(), "x: holds no word");
+}
