@@ -157,7 +157,7 @@ INLINE void gather(floatv sum[MR][2], global const float *x, const int at[MR],
         const int to = min(min(span.y, last), span.y - shift);
         add_columns(sum, x + (size_t)(from + shift) * in, in, at,
                     g + (from - first) * TILE_N, TILE_N, to - from);
-        row = span.y;
+        row = max(span.y, row + 1); // llvmpipe's idle lanes read 0 and must end too
     }
 }
 
