@@ -82,14 +82,16 @@ static void check_case(cla_runtime *rt, const conv_case *c)
     free(r.offsets);
 }
 
+/* An item takes a head or more, and llvmpipe ends an item's loops after 65535 rounds in
+ * all (docs/kernels.md): shapes that stay well below. */
 static bool too_big(const conv_case *c)
 {
     int longest = 0;
     for (int i = 0; i < c->B; i++) {
         longest = c->lengths[i] > longest ? c->lengths[i] : longest;
     }
-    const int work = longest * longest * (c->d + c->kh * c->kw) * c->H;
-    return (test_tiny() && work > 20000) || (test_small() && work > 400000);
+    const int head = longest * longest * (c->d + c->kh * c->kw);
+    return (test_tiny() && head * c->H > 20000) || (test_small() && head > 180000);
 }
 
 static void check_all(const conv_case *cases, size_t count)
@@ -107,13 +109,13 @@ Test(conv_attention_2d, matches_oracle_and_gradient)
         { 1, 8, 3, 3, CLA_NONE, 1, { 1 }, false },
         { 2, 8, 3, 3, CLA_RELU, 3, { 5, 0, 3 }, false },
         { 2, 24, 3, 3, CLA_RELU, 2, { 33, 7 }, true },
-        { 3, 40, 5, 5, CLA_TANH, 1, { 40 }, false },
+        { 3, 24, 5, 5, CLA_TANH, 1, { 40 }, false },
         { 1, 72, 1, 1, CLA_RELU, 2, { 17, 1 }, false },
-        { 2, 64, 3, 3, CLA_RELU, 4, { 31, 64, 0, 65 }, false },
-        { 1, 91, 3, 3, CLA_TANH, 1, { 60 }, true },
-        { 1, 128, 7, 7, CLA_RELU, 1, { 50 }, false },
+        { 2, 24, 3, 3, CLA_RELU, 4, { 31, 64, 0, 65 }, false },
+        { 1, 91, 3, 3, CLA_TANH, 1, { 40 }, true },
+        { 1, 72, 7, 7, CLA_RELU, 1, { 50 }, false },
         { 1, 256, 3, 3, CLA_NONE, 2, { 29, 4 }, false },
-        { 1, 16, 3, 3, CLA_RELU, 1, { 200 }, false },
+        { 1, 8, 3, 3, CLA_RELU, 1, { 200 }, false },
     };
     check_all(cases, sizeof cases / sizeof *cases);
 }
@@ -124,11 +126,11 @@ Test(conv_attention_2d, takes_any_filter)
         { 1, 8, 1, 3, CLA_RELU, 1, { 9 }, false },
         { 1, 8, 3, 1, CLA_RELU, 1, { 9 }, false },
         { 2, 8, 5, 9, CLA_TANH, 2, { 4, 20 }, false }, // wider than a sequence
-        { 1, 16, 31, 31, CLA_NONE, 2, { 3, 11 }, false },
-        { 1, 16, 31, 31, CLA_RELU, 1, { 70 }, false },
+        { 1, 8, 31, 31, CLA_NONE, 2, { 3, 11 }, false },
+        { 1, 8, 31, 31, CLA_RELU, 1, { 70 }, false },
         { 2, 8, 31, 3, CLA_RELU, 2, { 45, 2 }, false },
         { 1, 8, 3, 31, CLA_TANH, 2, { 37, 1 }, false },
-        { 1, 32, 15, 13, CLA_RELU, 1, { 66 }, false },
+        { 1, 24, 15, 13, CLA_RELU, 1, { 66 }, false },
         { 1, 8, 9, 9, CLA_RELU, 0, { 0 }, false }, // no sequence
         { 2, 8, 3, 3, CLA_RELU, 2, { 0, 0 }, false },
     };
