@@ -133,9 +133,9 @@ Test(band_attention, wide_window_is_full_attention)
 /* NaN in one token reaches the window around it and nothing else. */
 Test(band_attention, is_local)
 {
-    enum { T = 50, AT = 29, R = 5, d = 8 };
+    enum { T = 50, AT = 29, R = 5, D = 8 };
     cla_runtime *rt = test_runtime();
-    const band_case c = { 2, { 28, 22 }, .H = 1, .d = d, .window = 2 * R + 1 };
+    const band_case c = { 2, { 28, 22 }, .H = 1, .d = D, .window = 2 * R + 1 };
     float *x[4];
     band_inputs(&c, x);
     EACH_SCHEDULE(rt)
@@ -146,15 +146,15 @@ Test(band_attention, is_local)
         for (int i = 0; i < 3; i++) {
             bad[i] = malloc((size_t)band_size(&c) * 4);
             memcpy(bad[i], x[i], (size_t)band_size(&c) * 4);
-            for (int j = 0; j < d; j++) {
-                bad[i][AT * d + j] = NAN;
+            for (int j = 0; j < D; j++) {
+                bad[i][AT * D + j] = NAN;
             }
         }
         band_run(rt, &c, bad[0], bad[1], bad[2], x[3], &r);
         for (int n = 0; n < T; n++) {
             const bool near = n >= 28 && abs(n - AT) <= R; // its sequence starts at 28
             const bool touched = n >= 28 && abs(n - AT) <= 2 * R; // through the softmax
-            for (int64_t j = (int64_t)n * d; j < (int64_t)n * d + d; j++) {
+            for (int64_t j = (int64_t)n * D; j < (int64_t)n * D + D; j++) {
                 cr_assert(near ? isnan(r.o[j]) : r.o[j] == clean.o[j],
                           "token %d of o: %g, was %g", n, (double)r.o[j],
                           (double)clean.o[j]);
