@@ -137,7 +137,7 @@ static cla_status inspect_text(const arguments *a, tagging *t)
     tagging_split split = { 0 };
     char *text = NULL;
     CLA_TRY(cla_strdup(&text, a->text));
-    CLA_TRY(cla_conllu_from_lines(&file, "--text", text, strlen(text)));
+    CLA_TRY(cla_conllu_from_lines(&file, "--text", 0, text, strlen(text)));
     cla_status status = tagging_split_build(t, &split, &file);
     status = status ? status : inspect_split(a, t, &split);
     tagging_split_free(&split);

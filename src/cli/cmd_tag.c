@@ -118,7 +118,8 @@ static cla_status flush(stream *s)
     s->sentences = 0;
     CLA_TRY(s->form == 1
                 ? cla_conllu_parse(&file, "standard input", from, text.data, text.size)
-                : cla_conllu_from_lines(&file, "standard input", text.data, text.size));
+                : cla_conllu_from_lines(&file, "standard input", from, text.data,
+                                        text.size));
     return tag_file(s, &file);
 }
 

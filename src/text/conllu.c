@@ -139,15 +139,20 @@ static int line_of(const char *data, size_t at)
     return line;
 }
 
+static cla_status check_utf8(const char *path, int lines_before, const char *data,
+                             size_t size)
+{
+    const size_t bad_byte = cla_utf8_check(data, size);
+    return bad_byte < size ? cla_fail(CLA_E_INPUT, "%s:%d: not UTF-8 (byte %zu)", path,
+                                      lines_before + line_of(data, bad_byte), bad_byte)
+                           : CLA_OK;
+}
+
 static cla_status read_lines(cla_conllu *f)
 {
     reader r = { .file = f, .line = f->lines_before };
     const size_t size = f->raw_size;
-    const size_t bad_byte = cla_utf8_check(f->raw, size);
-    if (bad_byte < size) {
-        return cla_fail(CLA_E_INPUT, "%s:%d: not UTF-8 (byte %zu)", f->path,
-                        f->lines_before + line_of(f->raw, bad_byte), bad_byte);
-    }
+    CLA_TRY(check_utf8(f->path, f->lines_before, f->raw, size));
     if (size && memchr(f->raw, 0, size)) {
         return cla_fail(CLA_E_INPUT, "%s: holds a NUL byte", f->path);
     }
@@ -216,11 +221,12 @@ static cla_status add_line_of_words(cla_text *out, const char *line, size_t size
     return cla_text_append(out, "\n", 1);
 }
 
-cla_status cla_conllu_from_lines(cla_conllu *f, const char *path, char *data,
-                                 size_t size)
+cla_status cla_conllu_from_lines(cla_conllu *f, const char *path, int lines_before,
+                                 char *data, size_t size)
 {
     cla_text rows = { 0 };
-    cla_status status = CLA_OK;
+    cla_status status = check_utf8(path, lines_before, data, size);
+    *f = (cla_conllu){ 0 };
     for (size_t at = 0; at < size && !status;) {
         const char *end = memchr(data + at, '\n', size - at);
         const size_t length = end ? (size_t)(end - data) - at : size - at;

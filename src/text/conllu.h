@@ -41,8 +41,8 @@ cla_status cla_conllu_parse(cla_conllu *file, const char *path, int lines_before
 
 /* Plain text, a sentence a line, words parted by blanks, as CoNLL-U rows of which only
  * id and form are filled. */
-cla_status cla_conllu_from_lines(cla_conllu *file, const char *path, char *data,
-                                 size_t size);
+cla_status cla_conllu_from_lines(cla_conllu *file, const char *path, int lines_before,
+                                 char *data, size_t size);
 void cla_conllu_free(cla_conllu *file);
 
 /* Appends sentence s to out with column 4 of its words replaced; every other byte

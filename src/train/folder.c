@@ -2,6 +2,7 @@
 #include "train/folder.h"
 
 #include <fcntl.h>
+#include <glob.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -42,6 +43,21 @@ static cla_status lock(cla_folder *folder)
     return status;
 }
 
+/* What a killed writer left behind: names that cla_file_write makes. */
+static void remove_scraps(const cla_folder *folder)
+{
+    char *pattern = NULL;
+    glob_t found = { 0 };
+    if (cla_folder_path(folder, "*.[0-9]*-[0-9]*.tmp", &pattern) == CLA_OK &&
+        glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            unlink(found.gl_pathv[i]);
+        }
+    }
+    globfree(&found);
+    free(pattern);
+}
+
 cla_status cla_folder_claim(cla_folder *folder, const char *path, bool resume)
 {
     *folder = (cla_folder){ .lock = -1 };
@@ -58,6 +74,7 @@ cla_status cla_folder_claim(cla_folder *folder, const char *path, bool resume)
     if (!run && resume) {
         return cla_fail(CLA_E_USAGE, "%s holds no run to resume", path);
     }
+    remove_scraps(folder);
     return CLA_OK;
 }
 

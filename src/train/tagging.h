@@ -58,6 +58,7 @@ typedef struct tagging {
     int32_t *stamp,
         *local; // [spellings] marks for finding the distinct words of a batch
     int32_t stamp_now;
+    bool warned; // of tags that training lacks: once is enough
 } tagging;
 
 /* tagging_data.c: from text to ids. */
@@ -72,8 +73,7 @@ void tagging_free_vocabularies(tagging *t);
 cla_status tagging_read(const char *data, const char *split, cla_conllu *file);
 
 /* Takes over the file. Errors: CLA_E_NOMEM. */
-cla_status tagging_split_build(const tagging *t, tagging_split *split,
-                               cla_conllu *file);
+cla_status tagging_split_build(tagging *t, tagging_split *split, cla_conllu *file);
 void tagging_split_free(tagging_split *split);
 
 /* A batch being put together; the ids are one allocation. */

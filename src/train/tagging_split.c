@@ -29,10 +29,9 @@ static cla_status spell(const tagging *t, tagging_split *s)
     return CLA_OK;
 }
 
-static cla_status add_tokens(const tagging *t, tagging_split *s)
+static cla_status add_tokens(tagging *t, tagging_split *s)
 {
     const size_t n = s->file.word_count;
-    bool warned = false;
     CLA_TRY(cla_alloc(&s->word, n, sizeof *s->word));
     CLA_TRY(cla_alloc(&s->spelling, n, sizeof *s->spelling));
     CLA_TRY(cla_alloc(&s->tag, n, sizeof *s->tag));
@@ -44,8 +43,8 @@ static cla_status add_tokens(const tagging *t, tagging_split *s)
         s->word[i] = known_or_oov(&t->words, w->form);
         s->tag[i] = known_or_oov(&t->tags, w->tag);
         s->form[i] = cla_vocab_find(&t->lexicon.forms, w->form);
-        if (s->tag[i] == TAGGING_OOV && strcmp(w->tag, "_") != 0 && !warned) {
-            warned = true;
+        if (s->tag[i] == TAGGING_OOV && strcmp(w->tag, "_") != 0 && !t->warned) {
+            t->warned = true;
             cla_log(CLA_LOG_WARN,
                     "%s:%d: tag '%s' is not in the training data; words with "
                     "such tags count as errors",
@@ -99,7 +98,7 @@ static bool tied_to_positions(const tagger_config *c)
     return c->positions != TAGGER_POSITIONS_NONE;
 }
 
-cla_status tagging_split_build(const tagging *t, tagging_split *s, cla_conllu *file)
+cla_status tagging_split_build(tagging *t, tagging_split *s, cla_conllu *file)
 {
     *s = (tagging_split){ .file = *file };
     *file = (cla_conllu){ 0 };

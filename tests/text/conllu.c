@@ -81,7 +81,7 @@ Test(conllu, reads_plain_lines)
     cla_conllu f;
     char *text = NULL;
     cr_assert_eq(cla_strdup(&text, "il ne  vient\tpas \n\nl'été\n"), CLA_OK);
-    cr_assert_eq(cla_conllu_from_lines(&f, "in", text, strlen(text)), CLA_OK);
+    cr_assert_eq(cla_conllu_from_lines(&f, "in", 0, text, strlen(text)), CLA_OK);
     cr_assert_eq(f.sentence_count, 2);
     cr_assert_eq(f.word_count, 5);
     cr_assert_str_eq(f.words[3].form, "pas");

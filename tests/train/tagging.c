@@ -85,7 +85,7 @@ static void split_of(tagging *t, tagging_split *s, int words)
     for (int i = 0; i < words; i++) {
         TEST_OK(cla_text_add(&text, "w%d ", i));
     }
-    TEST_OK(cla_conllu_from_lines(&file, "words", text.data, text.size));
+    TEST_OK(cla_conllu_from_lines(&file, "words", 0, text.data, text.size));
     TEST_OK(tagging_split_build(t, s, &file));
 }
 
