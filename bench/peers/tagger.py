@@ -9,6 +9,7 @@
 """
 import argparse
 import json
+import math
 import os
 import struct
 import sys
@@ -78,6 +79,16 @@ class Tagger(nn.Module):
             p = p + b[:, None, :size]
         return torch.relu(p) if self.config["activation"] == "relu" else p
 
+    def relative(self, prefix):
+        """[H,2t] scores of distances, made of their spectrum where that is learned."""
+        spectrum = self.get(prefix + ".spectrum")
+        if spectrum is None:
+            return self.get(prefix + ".relative")
+        n = torch.arange(spectrum.shape[1])
+        apart = (n - self.config["length"]).abs()
+        waves = torch.cos(2 * math.pi * n[:, None] * apart / len(n))
+        return spectrum @ waves / len(n)
+
     def attend(self, x, prefix):
         batch, size, width = x.shape
         heads = self.config["heads"]
@@ -88,7 +99,7 @@ class Tagger(nn.Module):
             qkv = qkv * gamma[:, None]
         q, k, v = qkv.transpose(1, 2).split(heads, dim=1)
         scores = q @ k.transpose(2, 3) / d ** 0.5
-        absolute, relative = self.get(prefix + ".absolute"), self.get(prefix + ".relative")
+        absolute, relative = self.get(prefix + ".absolute"), self.relative(prefix)
         if absolute is not None:
             scores = scores + absolute[:, :size, :size]
         if relative is not None:

@@ -9,9 +9,12 @@
 #include "models/tagger.h"
 
 #include <stdio.h>
+#include <string.h>
 
-static const char *const attention_names[] = { "softmax", "conv2d", NULL };
-static const char *const position_names[] = { "none", "add", "concat", NULL };
+static const char *const attention_names[] = { "softmax", "conv2d", "conv", NULL };
+static const char *const position_names[] = { "none", "add", "concat", "p",
+                                              "r",    "p_r", NULL };
+static const char *const relative_names[] = { "gather", "spectral", NULL };
 static const char *const activation_names[] = { "none", "relu", "tanh", NULL };
 
 cla_status tagger_configure(tagger_config *c, cla_config *s)
@@ -32,6 +35,7 @@ cla_status tagger_configure(tagger_config *c, cla_config *s)
     CLA_TRY(cla_config_choice(s, "attention", attention_names, &c->attention));
     CLA_TRY(cla_config_choice(s, "positions", position_names, &c->positions));
     CLA_TRY(cla_config_choice(s, "activation", activation_names, &c->activation));
+    CLA_TRY(cla_config_choice(s, "rel_mode", relative_names, &c->rel_mode));
     CLA_TRY(cla_config_bool(s, "temperature", &c->temperature));
     CLA_TRY(cla_config_int(s, "length", &c->length, 1, 4096));
     CLA_TRY(cla_config_int(s, "word_dim", &c->word_dim, 1, 4096));
@@ -50,15 +54,32 @@ static bool has_table(const tagger_config *c)
            c->positions == TAGGER_POSITIONS_CONCAT;
 }
 
-static attn_config layer_config(const tagger_config *c, int width)
+/* Positions P, R or both, in the first layer's scores. */
+static bool is_direct(const tagger_config *c)
 {
+    return c->positions >= TAGGER_POSITIONS_P;
+}
+
+bool tagger_tied(const tagger_config *c)
+{
+    return c->positions != TAGGER_POSITIONS_NONE ||
+           strcmp(attention_names[c->attention], "conv") == 0;
+}
+
+static attn_config layer_config(const tagger_config *c, int width, int layer)
+{
+    const bool direct = is_direct(c) && layer == 0;
     return (attn_config){
-        .variant = attention_names[c->attention],
+        .variant = direct ? "direct" : attention_names[c->attention],
         .model = width,
         .heads = c->heads,
         .width = width / c->heads,
         .temperature = c->temperature,
         .activation = (cla_activation)c->activation,
+        .length = c->length,
+        .absolute = c->positions != TAGGER_POSITIONS_R,
+        .relative = c->positions != TAGGER_POSITIONS_P,
+        .spectral = c->rel_mode == 1,
     };
 }
 
@@ -71,6 +92,12 @@ static cla_status check(const tagger_config *c, int width)
                         width, c->word_dim, c->char_dim,
                         c->positions == TAGGER_POSITIONS_CONCAT ? ", positions" : "",
                         c->heads);
+    }
+    if (is_direct(c) && c->attention) {
+        return cla_fail(CLA_E_INPUT,
+                        "tagger: positions '%s' are scores of plain attention, and "
+                        "attention is '%s'",
+                        position_names[c->positions], attention_names[c->attention]);
     }
     return CLA_OK;
 }
@@ -103,7 +130,7 @@ cla_status tagger_init(tagger *m, const tagger_config *config, cla_params *param
     for (int i = 0; i < c->layers; i++) {
         char prefix[32];
         snprintf(prefix, sizeof prefix, "layer.%d", i);
-        const attn_config a = layer_config(c, m->width);
+        const attn_config a = layer_config(c, m->width, i);
         CLA_TRY(cla_attn_init(&m->layer[i], &a, params, prefix));
     }
     const int64_t in = 2 * (int64_t)m->width, tags = c->tags;

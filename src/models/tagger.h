@@ -9,6 +9,9 @@ typedef enum tagger_positions {
     TAGGER_POSITIONS_NONE,
     TAGGER_POSITIONS_ADD,    // a learned table added to the word embeddings
     TAGGER_POSITIONS_CONCAT, // ... beside them
+    TAGGER_POSITIONS_P, // a number for each pair of places in the first layer's scores
+    TAGGER_POSITIONS_R, // ... for each distance
+    TAGGER_POSITIONS_P_R, // ... both
 } tagger_positions;
 
 enum { TAGGER_LAYERS = 16 };
@@ -19,7 +22,8 @@ typedef struct tagger_config {
     int word_dim, char_dim, char_length, char_layers, position_dim;
     int layers, heads;
     int positions; // tagger_positions
-    int attention; // 0 softmax, 1 conv2d
+    int attention; // 0 softmax, 1 conv2d, 2 conv
+    int rel_mode;  // of positions R: 0 a number a distance, 1 a real Fourier spectrum
     int activation;
     bool temperature;
     double dropout;
@@ -45,6 +49,9 @@ typedef struct tagger {
     attn_layer layer[TAGGER_LAYERS];
     cla_tensor *out, *out_bias; // [2D,tags], [tags]
 } tagger;
+
+/* Whether parameters belong to places, so that no sequence may be longer than t. */
+bool tagger_tied(const tagger_config *config);
 
 /* Reads the settings (defaults: the paper's) and adds the parameters.
  * Errors: CLA_E_INPUT, CLA_E_NOMEM. */

@@ -49,6 +49,23 @@ static void convolve_2d(float *s, const float *p, const float *w, float b, int T
     }
 }
 
+/* s[i,o] = act(b[o] + sum_{u,c} w[u,c,o] p[i+u-1,c]); w [3,t,t], b [t] */
+static void convolve_1d(float *s, const float *p, const float *w, const float *b, int T,
+                        ptrdiff_t t, cla_activation activation)
+{
+    for (int i = 0; i < T; i++) {
+        for (int o = 0; o < T; o++) {
+            float sum = b[o];
+            for (int u = i ? 0 : 1; u < 3 && i + u - 1 < T; u++) {
+                for (int c = 0; c < T; c++) {
+                    sum += p[(i + u - 1) * T + c] * w[(u * t + c) * t + o];
+                }
+            }
+            s[i * T + o] = activate(activation, sum);
+        }
+    }
+}
+
 static cla_status download(const cla_tensor *t, float **host)
 {
     CLA_TRY(cla_alloc(host, (size_t)cla_size(t) + 1, sizeof **host));
@@ -61,7 +78,12 @@ static cla_status convolved(const attn_layer *layer, const float *p, int head, i
     float *w = NULL, *b = NULL;
     cla_status status = download(layer->filter, &w);
     status = status ? status : download(layer->bias, &b);
-    if (!status) {
+    const ptrdiff_t t = layer->config.length;
+    const bool rows = layer->filter->rank == 4; // the one-dimensional filter
+    if (!status && rows) {
+        convolve_1d(s, p, w + 3 * t * t * head, b + t * head, T, t,
+                    layer->config.activation);
+    } else if (!status) {
         convolve_2d(s, p, w + (ptrdiff_t)head * 9, b[head], T,
                     layer->config.activation);
     }

@@ -3,11 +3,13 @@
 
 #include "nn/attn.h"
 
-extern const attn_variant attn_softmax, attn_conv2d;
+extern const attn_variant attn_softmax, attn_conv2d, attn_conv, attn_direct;
 
 static const attn_variant *const variants[] = {
     &attn_softmax,
     &attn_conv2d,
+    &attn_conv,
+    &attn_direct,
 };
 
 static cla_status find_variant(const char *name, const attn_variant **out)
@@ -18,7 +20,8 @@ static cla_status find_variant(const char *name, const attn_variant **out)
             return CLA_OK;
         }
     }
-    return cla_fail(CLA_E_INPUT, "attention: no variant '%s' (softmax, conv2d)", name);
+    return cla_fail(CLA_E_INPUT,
+                    "attention: no variant '%s' (softmax, conv2d, conv, direct)", name);
 }
 
 cla_status cla_attn_init(attn_layer *layer, const attn_config *config,

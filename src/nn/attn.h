@@ -1,10 +1,8 @@
 /* attn.h - self-attention layers: the frame, and what a way of attending is.
  *
  * A layer projects x [N,D] to q, k and v in one product, lets its variant attend, and
- * gives
- * [N,H,d] back. A variant is one file, src/nn/attn_<name>.c, and one row in
- * attention.c;
- * models choose it by name. */
+ * gives [N,H,d] back. A variant is one file, src/nn/attn_<name>.c, and one row in
+ * attention.c; models choose it by name. */
 #pragma once
 
 #include "clattn/ops.h"
@@ -12,10 +10,13 @@
 
 /* What a model asks of a layer. */
 typedef struct attn_config {
-    const char *variant;       // "softmax", "conv2d"
+    const char *variant;       // "softmax", "conv2d", "conv", "direct"
     int model, heads, width;   // D, H, d
     bool temperature;          // learnable factors of q, k and v, for each head
-    cla_activation activation; // conv2d
+    cla_activation activation; // conv2d, conv
+    int length;                // t of conv and direct: the longest sequence
+    bool absolute, relative;   // direct: which scores it learns, one at least
+    bool spectral;             // ... the relative ones as a real Fourier spectrum
 } attn_config;
 
 struct attn_variant;
@@ -25,7 +26,9 @@ typedef struct attn_layer {
     const struct attn_variant *variant;
     cla_tensor *qkv;           // [D,3*H*d]
     cla_tensor *gamma;         // [3*H], NULL without temperature
-    cla_tensor *filter, *bias; // conv2d: [H,3,3], [H]
+    cla_tensor *filter, *bias; // conv2d: [H,3,3], [H]; conv: [H,3,t,t], [H,t]
+    cla_tensor *absolute;      // direct: [H,t,t]
+    cla_tensor *relative;      // ... [H,2t], the spectrum where that is learned
 } attn_layer;
 
 /* What a variant gets. */

@@ -58,7 +58,7 @@ static void draw(float *x, const cla_param *p, uint32_t seed)
 {
     const int64_t n = size_of(p);
     const uint32_t stream = (uint32_t)XXH32(p->name, strlen(p->name), 0);
-    const double fans = (double)(p->init.fan_in + p->init.fan_out);
+    const double fans = p->init.fan_in + p->init.fan_out;
     const float scale = (float)p->init.scale;
     switch (p->init.kind) {
     case CLA_INIT_ZEROS:

@@ -17,7 +17,7 @@ typedef enum cla_init_kind {
 typedef struct cla_init {
     cla_init_kind kind;
     double scale;
-    int64_t fan_in, fan_out;
+    double fan_in, fan_out;
 } cla_init;
 
 typedef struct cla_param {

@@ -56,7 +56,7 @@ static void put_chunk(tagging *t, const tagging_split *s, const chunk *c,
 
 bool tagging_padded(const tagging *t)
 {
-    return t->preset == TAGGING_PAPER && !t->mask_pad;
+    return !t->mask_pad;
 }
 
 cla_status tagging_batch_make(tagging *t, const tagging_split *s,

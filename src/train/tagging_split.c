@@ -93,11 +93,6 @@ static cla_status cut_overlapping(tagging_split *s, int64_t first, int64_t count
     return CLA_OK;
 }
 
-static bool tied_to_positions(const tagger_config *c)
-{
-    return c->positions != TAGGER_POSITIONS_NONE;
-}
-
 cla_status tagging_split_build(tagging *t, tagging_split *s, cla_conllu *file)
 {
     *s = (tagging_split){ .file = *file };
@@ -109,8 +104,8 @@ cla_status tagging_split_build(tagging *t, tagging_split *s, cla_conllu *file)
         if (t->preset == TAGGING_PAPER) {
             CLA_TRY(cut(s, first, count, t->config.length));
         } else {
-            const int64_t limit =
-                tied_to_positions(&t->config) ? t->config.length : count;
+            const bool limited = tagger_tied(&t->config) || tagging_padded(t);
+            const int64_t limit = limited ? t->config.length : count;
             CLA_TRY(cut_overlapping(s, first, count, limit));
         }
     }
