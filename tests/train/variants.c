@@ -113,7 +113,7 @@ static void check_maps(tagging *t, const variant *v)
     tagging_split split = { 0 };
     tagger_view view = { 0 };
     TEST_OK(cla_strdup(&text, "il ne vient\n"));
-    TEST_OK(cla_conllu_from_lines(&file, "words", text, strlen(text)));
+    TEST_OK(cla_conllu_from_lines(&file, "words", 0, text, strlen(text)));
     TEST_OK(tagging_split_build(t, &split, &file));
     TEST_OK(tagging_look(t, &split, &view));
     const bool convolved = t->config.attention != 0;
@@ -206,7 +206,7 @@ static void check_long(cla_runtime *rt, const variant *v, bool one_piece)
         TEST_OK(cla_text_add(&text, "w%d ", i % 7));
         predicted[i] = -1;
     }
-    TEST_OK(cla_conllu_from_lines(&file, "words", text.data, text.size));
+    TEST_OK(cla_conllu_from_lines(&file, "words", 0, text.data, text.size));
     TEST_OK(tagging_split_build(t, &split, &file));
     cr_assert_eq(split.chunk_count == 1, one_piece, "%s: %zu chunks", v->name,
                  split.chunk_count);
