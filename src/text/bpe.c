@@ -9,6 +9,8 @@
 #define WORD_END "</w>"
 #define NOT_LAST "@@"
 
+enum { STALE = -2 }; // a rank to be looked up
+
 /* ---- reading codes ----------------------------------------------------------- */
 
 void cla_bpe_free(cla_bpe *bpe)
@@ -145,20 +147,25 @@ static int32_t first_rank(const cut *p)
     return best;
 }
 
-/* Merges every pair of a rank, from the left. */
+/* Merges every pair of a rank, from the left; looks up what that made new. */
 static void merge(const cla_bpe *bpe, cut *p, int32_t rank)
 {
     size_t n = 0;
     for (size_t i = 0; i < p->count; i++, n++) {
         const bool here = p->rank[i] == rank;
         p->id[n] = here ? bpe->merged[rank] : p->id[i];
-        p->rank[n] = p->rank[i];
+        p->rank[n] = here ? STALE : p->rank[i];
+        if (here && n) {
+            p->rank[n - 1] = STALE;
+        }
         i += here;
         p->end[n] = p->end[i];
     }
     p->count = n;
     for (size_t i = 0; i < n; i++) {
-        rank_pair(bpe, p, i);
+        if (p->rank[i] == STALE) {
+            rank_pair(bpe, p, i);
+        }
     }
 }
 
