@@ -1,6 +1,6 @@
 #!/bin/sh
 # results.sh - runs the missing cells of a results table and renders docs/results.md
-# usage: tools/results.sh TABLE DATA_FOLDER [BUILD_FOLDER]
+# usage: tools/results.sh TABLE DATA_FOLDER [BUILD_FOLDER] [--only RE]
 #        tools/results.sh render
 # TABLE is a name in tools/results.py; DATA_FOLDER holds what the table reads. Finished
 # cells are lines of docs/results/TABLE.jsonl; to run one again, delete its line.
