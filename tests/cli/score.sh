@@ -52,6 +52,12 @@ round_trip() {
         "$clattn" bpe undo --split <"$work/pieces" | cmp - "$work/odd"
 }
 check 'bpe --split comes back to the byte' round_trip
+corpus() {
+    "$clattn" bpe learn --merges 500 --split --out "$work/split.codes" "$bpe/corpus.en" &&
+        "$clattn" bpe apply --codes "$work/split.codes" --split <"$bpe/corpus.en" |
+        "$clattn" bpe undo --split | cmp - "$bpe/corpus.en"
+}
+check 'bpe --split: a corpus comes back' corpus
 crlf() {
     "$clattn" bpe apply --codes "$work/codes" --split <"$work/crlf" |
         "$clattn" bpe undo --split | grep -qx 'crlf, too'
