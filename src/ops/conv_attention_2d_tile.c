@@ -20,7 +20,8 @@ conv_tile cla_conv_tile(cla_runtime *rt, const conv_call *call)
 {
     const int vec = cla_vector_width(rt), width = call->base.width;
     const int vectors = (width + vec - 1) / vec;
-    const int steps = vectors == 1 || (vec == 16 && vectors == 3) ? vectors : 2; // STEPS
+    const int steps =
+        vectors == 1 || (vec == 16 && vectors == 3) ? vectors : 2; // STEPS
     return (conv_tile){
         .vec = vec,
         .block = cla_tuned(rt, "conv_attention_2d_tile", "MR", vec == 4 ? 4 : 6),
