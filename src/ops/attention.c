@@ -1,6 +1,8 @@
 /* attention.c - fused full attention of packed sequences. */
 #include "ops/attention_common.h"
 
+static const char BACKWARD[] = "attention_backward_tile"; // kernel file
+
 int cla_attention_plan(cla_runtime *rt, const cla_attention_call *call, int longest,
                        const char *group, const char *tile, cla_launch *launch)
 {
@@ -75,6 +77,52 @@ static cla_status grad_kv(cla_runtime *rt, const cla_attention_call *call,
     return launch_tiles(rt, call, call->longest_k, 4, &launch);
 }
 
+/* Whether a work-item can have a head of a sequence to itself: it makes scores once
+ * where the passes by tiles make them twice, but a device needs many such items. Where
+ * gradients share rows, these must be the same item's. */
+static bool by_heads(cla_runtime *rt, const cla_attention_call *call,
+                     const cla_attention_grads *g)
+{
+    const int64_t items = (int64_t)call->heads * call->sequences;
+    const int64_t units = cla_runtime_device(rt)->compute_units;
+    const bool apart = g->q != g->k && g->q != g->v;
+    return g->q && (g->k || g->v) && (apart || call->q_rows == call->k_rows) &&
+           cla_runtime_schedule(rt) == CLA_SCHEDULE_TILE &&
+           items >= units * cla_tuned(rt, BACKWARD, "ITEMS", 4);
+}
+
+/* As attention_modes of cl/attention.clh. */
+typedef struct grad_modes {
+    int32_t q, k, v;
+} grad_modes;
+
+static cla_status grad_heads(cla_runtime *rt, const cla_attention_call *call,
+                             const cla_attention_grads *g)
+{
+    const int vec = cla_vector_width(rt), longest = call->longest_k;
+    const int most = cla_tuned(rt, BACKWARD, "ROWS", call->width > 64 ? 2 : 4);
+    const int rows = longest <= vec ? 1 : longest <= 2 * vec ? 2 : 4;
+    const grad_modes modes = { g->q_mode, g->k_mode, g->v_mode };
+    const cla_launch launch = {
+        .file = BACKWARD,
+        .kernel = "attention_backward",
+        .define = { { "WIDTH", call->width },
+                    { "VEC", vec },
+                    { "ROWS", rows < most ? rows : most } },
+        .args = { cla_buf(g->q), cla_buf(g->k), cla_buf(g->v), cla_buf(g->o),
+                  cla_buf(call->q), cla_buf(call->k), cla_buf(call->v),
+                  cla_buf(call->lse), cla_mem(&g->delta),
+                  cla_mem(&call->q_rows->device_offsets),
+                  cla_mem(&call->k_rows->device_offsets),
+                  cla_bytes(&call->args, sizeof call->args),
+                  cla_bytes(&modes, sizeof modes) },
+        .groups = { (size_t)call->heads, (size_t)call->sequences },
+        .flops = 10.0 * call->width * call->heads * call->sequences *
+                 (double)call->longest_q * call->longest_k,
+    };
+    return cla_enqueue(rt, &launch);
+}
+
 static cla_status backward(cla_tape *tape, void *saved)
 {
     const cla_attention_call *call = saved;
@@ -82,6 +130,9 @@ static cla_status backward(cla_tape *tape, void *saved)
     cla_attention_grads grads;
     bool any = false;
     CLA_TRY(cla_attention_grads_begin(&grads, &any, tape, call));
+    if (any && by_heads(rt, call, &grads)) {
+        return grad_heads(rt, call, &grads);
+    }
     if (any && grads.q) {
         CLA_TRY(grad_q(rt, call, &grads));
     }

@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "oracle/oracle.h"
+#include "runtime/runtime.h"
 #include "support/support.h"
 
 enum { SEQUENCES = 4 };
@@ -14,6 +15,7 @@ typedef struct attention_case {
     int B, H, d;
     int T[SEQUENCES], S[SEQUENCES]; // S[0] = 0: self-attention
     bool causal, view;
+    bool heads; // backward under the tile schedule: an item a head, not a tile
     float dropout;
     // filled in by prepare
     int32_t *q_offsets, *k_offsets;
@@ -41,9 +43,8 @@ static double *keep_weights(const attention_case *c)
 
 static void prepare(cla_runtime *rt, attention_case *c)
 {
-    const bool self = c->S[0] == 0;
     c->q_rows = test_ragged(rt, c->B, c->T, &c->q_offsets);
-    c->k_rows = test_ragged(rt, c->B, self ? c->T : c->S, &c->k_offsets);
+    c->k_rows = test_ragged(rt, c->B, c->S[0] ? c->S : c->T, &c->k_offsets);
     c->Smax = (int)cla_ragged_longest(c->k_rows);
     c->keep = c->dropout > 0 ? keep_weights(c) : NULL;
 }
@@ -67,16 +68,14 @@ static cla_status device(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *c
 
 static oracle_attention_shape shape_of(const attention_case *c)
 {
-    return (oracle_attention_shape){
-        .B = c->B,
-        .H = c->H,
-        .d = c->d,
-        .q_offsets = c->q_offsets,
-        .k_offsets = c->k_offsets,
-        .causal = c->causal,
-        .keep = c->keep,
-        .Smax = c->Smax,
-    };
+    return (oracle_attention_shape){ .B = c->B,
+                                     .H = c->H,
+                                     .d = c->d,
+                                     .q_offsets = c->q_offsets,
+                                     .k_offsets = c->k_offsets,
+                                     .causal = c->causal,
+                                     .keep = c->keep,
+                                     .Smax = c->Smax };
 }
 
 static void oracle(double *y, double *const *x, void *context)
@@ -91,6 +90,8 @@ static const double BAR = 5e-6;
 
 static void check(cla_runtime *rt, attention_case *c)
 {
+    const int items = c->heads ? 0 : 1 << 20;
+    TEST_OK(cla_tuning_set(rt, "attention_backward_tile", "ITEMS", items));
     prepare(rt, c);
     const int64_t Nq = cla_ragged_tokens(c->q_rows), Nk = cla_ragged_tokens(c->k_rows);
     op_case op = {
@@ -106,16 +107,10 @@ static void check(cla_runtime *rt, attention_case *c)
         .bar = BAR,
     };
     snprintf(op.name, sizeof op.name,
-             "attention B%d H%d T%d.. S%d.. d%d causal %d dropout %g", c->B, c->H,
-             c->T[0], c->S[0], c->d, c->causal, (double)c->dropout);
+             "attention B%d H%d T%d.. S%d.. d%d causal %d dropout %g heads %d", c->B,
+             c->H, c->T[0], c->S[0], c->d, c->causal, (double)c->dropout, c->heads);
     check_op(rt, &op);
     unprepare(c);
-}
-
-static bool too_big(const attention_case *c)
-{
-    const int size = c->T[0] * c->d;
-    return (test_tiny() && size > 80) || (test_small() && size > 2000);
 }
 
 static void check_all(attention_case *cases, size_t count,
@@ -123,7 +118,9 @@ static void check_all(attention_case *cases, size_t count,
 {
     cla_runtime *rt = test_runtime();
     for (size_t i = 0; i < count; i++) {
-        if (!too_big(&cases[i])) check_one(rt, &cases[i]);
+        const int size = cases[i].T[0] * cases[i].d;
+        const bool big = (test_tiny() && size > 80) || (test_small() && size > 2000);
+        if (!big) check_one(rt, &cases[i]);
     }
     cla_runtime_free(&rt);
 }
@@ -143,6 +140,11 @@ Test(attention, matches_oracle_and_gradient)
         { .B = 2, .H = 1, .d = 91, .T = { 64, 20 }, .S = { 65, 131 } },
         { .B = 2, .H = 1, .d = 91, .T = { 34, 12 }, .S = { 3, 31 } },
         { .B = 2, .H = 1, .d = 256, .T = { 18, 3 }, .causal = true },
+        { 3, 2, 3, .T = { 5, 0, 3 }, .S = { 1, 4, 0 }, .heads = true },
+        { 3, 2, 3, .T = { 3, 7 }, .S = { 5, 2 }, .causal = true, .heads = true },
+        { 2, 3, 24, .T = { 33, 17 }, .S = { 16, 35 }, .view = true, .heads = true },
+        { 2, 2, 24, .T = { 130, 70 }, .causal = true, .heads = true },
+        { 2, 1, 91, .T = { 64, 20 }, .S = { 65, 131 }, .heads = true },
     };
     check_all(cases, sizeof cases / sizeof *cases, check);
 }
@@ -154,6 +156,7 @@ Test(attention, drops_weights)
         { .B = 2, .H = 2, .d = 3, .T = { 3, 6 }, .S = { 5, 2 }, .dropout = 0.3f },
         { .B = 2, .H = 2, .d = 24, .T = { 19, 33 }, .causal = true, .dropout = 0.1f },
         { .B = 1, .H = 1, .d = 91, .T = { 37 }, .S = { 70 }, .dropout = 0.5f },
+        { 2, 2, 24, .T = { 19, 33 }, .causal = true, .dropout = 0.1f, .heads = true },
     };
     check_all(cases, sizeof cases / sizeof *cases, check);
 }
@@ -188,18 +191,21 @@ Test(attention, takes_one_tensor_for_all)
     attention_case c = { .B = 2, .H = 2, .d = 24, .T = { 19, 4 } };
     cla_runtime *rt = test_runtime();
     prepare(rt, &c);
-    const op_case op = {
-        .name = "attention of one tensor",
-        .in = { { "x", 3, { 23, 2, 24 } } },
-        .inputs = 1,
-        .rank = 3,
-        .shape = { 23, 2, 24 },
-        .device = device_same,
-        .oracle = oracle_same,
-        .context = &c,
-        .bar = BAR,
-    };
+    const op_case op = { .name = "attention of one tensor",
+                         .in = { { "x", 3, { 23, 2, 24 } } },
+                         .inputs = 1,
+                         .rank = 3,
+                         .shape = { 23, 2, 24 },
+                         .device = device_same,
+                         .oracle = oracle_same,
+                         .context = &c,
+                         .bar = BAR };
+    TEST_OK(cla_tuning_set(rt, "attention_backward_tile", "ITEMS", 0)); // by heads ...
+    check_op(rt, &op); // ... but not where sequences of q and of k may cross
+    cla_ragged_free(&c.k_rows);
+    c.k_rows = c.q_rows;
     check_op(rt, &op);
+    c.k_rows = NULL;
     unprepare(&c);
     cla_runtime_free(&rt);
 }
@@ -248,13 +254,7 @@ Test(attention, shows_its_map)
 {
     attention_case cases[] = {
         { .B = 3, .H = 2, .d = 3, .T = { 5, 0, 3 }, .S = { 1, 4, 0 } },
-        { .B = 2,
-          .H = 2,
-          .d = 24,
-          .T = { 7, 19 },
-          .S = { 9, 26 },
-          .causal = true,
-          .dropout = 0.2f },
+        { 2, 2, 24, { 7, 19 }, { 9, 26 }, .causal = true, .dropout = 0.2f },
     };
     check_all(cases, sizeof cases / sizeof *cases, check_map);
 }
