@@ -106,12 +106,28 @@ op_tests() {
     done
 }
 
-# The smallest N golden files of each operator.
-smallest() {
-    for folder in tests/data/golden/*/; do
-        find "$folder" -name '*.safetensors' -printf '%s %p\n' | sort -n | head -n "$1" |
-            cut -d ' ' -f 2
+# golden LABEL N -e|-v COMMAND...: the N smallest golden files of each operator that is (-e) or
+# is not (-v) attention, which takes longest to compile; one check an operator.
+golden() {
+    prefix=$1 count=$2 which=$3
+    shift 3
+    for operator in $(find tests/data/golden -mindepth 1 -type d -printf '%f\n' | sort); do
+        echo "$operator" | grep -q "$which" attention || continue
+        # shellcheck disable=SC2046 # file names without spaces
+        boxed "$prefix: golden $operator" "$@" "$build/clattn" verify $(
+            find "tests/data/golden/$operator" -name '*.safetensors' -printf '%s %p\n' |
+                sort -n | head -n "$count" | cut -d ' ' -f 2
+        )
     done
+}
+
+# cases LABEL N COMMAND...: cheap golden cases, the op tests, the other golden cases.
+cases() {
+    label_all=$1 count_all=$2
+    shift 2
+    golden "$label_all" "$count_all" -v "$@"
+    op_tests "$label_all" "$@"
+    golden "$label_all" "$count_all" -e "$@"
 }
 
 on_pocl() {
@@ -128,18 +144,14 @@ on_intel() {
     fi
     export OCL_ICD_VENDORS="$intel/vendors" CRITERION_JOBS=1
     box "${CLATTN_MINUTES:-6}"
-    boxed 'intel: golden cases' "$build/clattn" verify tests/data/golden
-    op_tests intel env
+    cases intel 99 env
 }
 
 on_rusticl() {
     export OCL_ICD_VENDORS="$vendors/rusticl.icd" RUSTICL_ENABLE=llvmpipe
     export CLATTN_TEST_SIZE=small CRITERION_JOBS=1
     box "${CLATTN_MINUTES:-4}"
-    for file in $(smallest 1); do
-        boxed "rusticl: $(basename "$file")" "$build/clattn" verify "$file"
-    done
-    op_tests rusticl env
+    cases rusticl 1 env
 }
 
 on_oclgrind() {
@@ -147,13 +159,10 @@ on_oclgrind() {
     mkdir -p "$build/cache-oclgrind"
     export CLATTN_CACHE_DIR="$PWD/$build/cache-oclgrind"
     box "${CLATTN_MINUTES:-6}"
-    for file in $(smallest 1); do
-        boxed "oclgrind: $(basename "$file")" tools/oclgrind.sh "$build/clattn" verify "$file"
-    done
     echo "skipped: oclgrind: test-ops-conv_fft (clFFT's idle items copy what they never read)"
     skipped=$((skipped + 1))
     except=conv_fft
-    op_tests oclgrind tools/oclgrind.sh
+    cases oclgrind 1 tools/oclgrind.sh
 }
 
 step 'packages'
