@@ -1,0 +1,104 @@
+/* attention.c - a layer of self-attention against published known answers. */
+#include <math.h>
+
+#include "nn/attn.h"
+#include "support/support.h"
+
+enum { T = 5, WIDTH = 4, HEAD = 3 };
+
+/* The fill function of the published tests. */
+static float fill(int k, int s)
+{
+    return (float)sin(0.9 * k + 0.37 * s);
+}
+
+static void put(cla_tensor *t, int s, float factor)
+{
+    float values[64];
+    for (int k = 0; k < cla_tensor_size(t); k++) {
+        values[k] = factor * fill(k, s);
+    }
+    TEST_OK(cla_tensor_upload(t, values));
+}
+
+/* One head: X = F(1), W_q, W_k, W_v = F(2), F(3), F(4), absolute 0.5 F(5), relative
+ * 0.5 F(6), temperatures 1.1, 0.9 and 1.2. */
+static void set_parameters(attn_layer *layer)
+{
+    static const float gamma[] = { 1.1f, 0.9f, 1.2f };
+    float qkv[WIDTH * 3 * HEAD];
+    for (int k = 0; k < WIDTH * 3 * HEAD; k++) {
+        const int row = k / (3 * HEAD), column = k % (3 * HEAD);
+        qkv[k] = fill(row * HEAD + column % HEAD, 2 + column / HEAD);
+    }
+    TEST_OK(cla_tensor_upload(layer->qkv, qkv));
+    TEST_OK(cla_tensor_upload(layer->gamma, gamma));
+    put(layer->absolute, 5, 0.5f);
+    put(layer->relative, 6, 0.5f);
+}
+
+/* The first row of the result and the sum of all, of the sentence's first length words:
+ * a masked padding word is one that is not there. */
+static void check_known(cla_runtime *rt, attn_layer *layer, int length,
+                        const double first[HEAD], double total)
+{
+    cla_ragged *rows = test_ragged(rt, 1, &length, NULL);
+    cla_tape *tape = NULL;
+    cla_tensor *x = NULL, *o = NULL;
+    float got[T * HEAD];
+    double sum = 0;
+    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ length, WIDTH }));
+    put(x, 1, 1);
+    TEST_OK(cla_tape_new(&tape, rt, false));
+    TEST_OK(cla_attn_forward(layer, tape, &o, x, rows, NULL));
+    TEST_OK(cla_tensor_download(o, got));
+    check_close("first row", got, first, HEAD, 1e-6);
+    for (int i = 0; i < length * HEAD; i++) {
+        sum += (double)got[i];
+    }
+    cr_assert(fabs(sum - total) < 1e-5, "sum %g, must be %g", sum, total);
+    cla_tape_free(&tape);
+    cla_tensor_free(&x);
+    cla_ragged_free(&rows);
+}
+
+Test(attention, direct_positions_give_known_answers)
+{
+    cla_runtime *rt = test_runtime();
+    cla_memory_guard(rt, false); // parameters are parts of a block
+    const attn_config config = { .variant = "direct",
+                                 .model = WIDTH,
+                                 .heads = 1,
+                                 .width = HEAD,
+                                 .temperature = true,
+                                 .length = T,
+                                 .absolute = true,
+                                 .relative = true };
+    cla_params params = { 0 };
+    attn_layer layer;
+    TEST_OK(cla_attn_init(&layer, &config, &params, "layer"));
+    TEST_OK(cla_params_build(&params, rt, 1));
+    set_parameters(&layer);
+    for (int s = 0; s < 2; s++) {
+        cla_runtime_set_schedule(rt, s ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
+        check_known(rt, &layer, T, (double[]){ 0.032718, 0.085533, 0.073619 },
+                    0.702458);
+        check_known(rt, &layer, T - 1, (double[]){ -0.070604, -0.035138, 0.026919 },
+                    -0.804277);
+    }
+    cla_params_free(&params);
+    cla_runtime_free(&rt);
+}
+
+/* Variants are known by name. */
+Test(attention, refuses_unknown_variants)
+{
+    const attn_config config = {
+        .variant = "conv3d", .model = 4, .heads = 1, .width = 4
+    };
+    cla_params params = { 0 };
+    attn_layer layer;
+    TEST_FAILS(cla_attn_init(&layer, &config, &params, "layer"), CLA_E_INPUT,
+               "no variant 'conv3d' (softmax, conv2d, conv, direct)");
+    cla_params_free(&params);
+}
