@@ -43,3 +43,15 @@ kernel void selftest_philox(global float *restrict y)
     const uint i = (uint)(GROUP(0) * WG + LANE(0));
     y[i] = uniform(philox((uint4)(i, 1u, 2u, 3u), (uint2)(4u, 5u)).x);
 }
+
+// y[i] = what rounds steps of a generator make of i: software that gives up long loops
+// gets another number
+WORK_GROUP(WG, 1, 1)
+kernel void selftest_loop(global float *restrict y, int rounds)
+{
+    uint x = (uint)LANE(0);
+    for (int i = 0; i < rounds; i++) {
+        x = x * 1664525u + 1013904223u;
+    }
+    y[LANE(0)] = (float)(x >> 8);
+}
