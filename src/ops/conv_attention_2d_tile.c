@@ -26,7 +26,7 @@ conv_tile cla_conv_tile(cla_runtime *rt, const conv_call *call)
         .vec = vec,
         .block = cla_tuned(rt, "conv_attention_2d_tile", "MR", vec == 4 ? 4 : 6),
         .panel = 2 * vec,
-        .pad = round_up(width, steps * vec),
+        .pad = round_up(width, (int64_t)steps * vec),
         .tall = round_up(call->base.longest_q, 2 * (int64_t)vec) + SPARE_ROWS,
     };
 }
