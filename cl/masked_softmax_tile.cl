@@ -13,10 +13,22 @@
 #define ROWS 8
 #endif
 
+/* Four maxima, since one would wait for itself. */
 INLINE float row_max(global const float *x, int kept)
 {
-    floatv top = (floatv)(SCORE_MIN);
+    floatv most[4];
+#pragma unroll
+    for (int u = 0; u < 4; u++) {
+        most[u] = (floatv)(SCORE_MIN);
+    }
     int c = 0;
+    for (; c + 4 * VEC <= kept; c += 4 * VEC) {
+#pragma unroll
+        for (int u = 0; u < 4; u++) {
+            most[u] = fmax(most[u], vloadv((size_t)u, x + c));
+        }
+    }
+    floatv top = fmax(fmax(most[0], most[1]), fmax(most[2], most[3]));
     for (; c + VEC <= kept; c += VEC) {
         top = fmax(top, vloadv(0, x + c));
     }
@@ -67,6 +79,7 @@ kernel void masked_softmax_forward(global float *restrict y,
     for (int row = first; row < last; row++) {
         const int kept = kept_keys(row, s, q_len, k_len);
         const size_t at = (size_t)row * s.keys;
+        fetch_rows(x + at + s.keys, s.keys, 1, s.keys); // the next row
         const float top = row_max(x + at, kept);
         const float total = row_exp(y + at, x + at, kept, top);
         row_scale(y + at, kept, s.keys, kept ? 1.0f / total : 0.0f);
