@@ -45,7 +45,7 @@ static cla_status open_task(bench *b, tagger_state *s, const char *preset)
 {
     CLA_TRY(choose(&s->settings, preset));
     CLA_TRY(cla_task_open(&s->task, b->rt, &s->settings, NULL, CLA_TASK_NEW));
-    CLA_TRY(cla_stepper_configure(&s->stepper, &s->settings));
+    CLA_TRY(cla_stepper_configure(&s->stepper, s->task->kind, &s->settings));
     return cla_stepper_init(&s->stepper, s->task, &(cla_parallel){ .size = 1 });
 }
 

@@ -22,7 +22,7 @@ typedef struct run {
     cla_report report;
     int64_t *order; // of the epoch's examples
     bool stop;      // a signal came, here or to another process
-    int epochs, patience, eval_every, save_every, log_every;
+    int epochs, steps, patience, eval_every, save_every, log_every;
     double window_units, window_s;
 } run;
 
@@ -38,11 +38,12 @@ static cla_status configure(run *r, cla_config *s)
     r->log_every = 20;
     r->save_every = 200;
     CLA_TRY(cla_config_int(s, "epochs", &r->epochs, 0, 1 << 20));
+    CLA_TRY(cla_config_int(s, "steps", &r->steps, 0, 1 << 30));
     CLA_TRY(cla_config_int(s, "patience", &r->patience, 0, 1 << 20));
     CLA_TRY(cla_config_int(s, "eval_every", &r->eval_every, 0, 1 << 30));
     CLA_TRY(cla_config_int(s, "save_every", &r->save_every, 1, 1 << 30));
     CLA_TRY(cla_config_int(s, "log_every", &r->log_every, 1, 1 << 30));
-    return cla_stepper_configure(&r->stepper, s);
+    return cla_stepper_configure(&r->stepper, r->task->kind, s);
 }
 
 static bool signalled(const run *r)
@@ -75,15 +76,14 @@ static cla_status log_window(run *r, bool now)
     const double rate = r->window_s > 0 ? r->window_units / r->window_s : 0;
     const double loss = p->loss_sum / p->loss_weight;
     p->loss_sum = p->loss_weight = r->window_units = r->window_s = 0;
-    return cla_report_loss(&r->report, p->step, p->epoch, loss, r->stepper.optim.lr,
-                           rate);
+    return cla_report_loss(&r->report, p->step, p->epoch, loss,
+                           cla_optim_rate(&r->stepper.optim, p->step), rate);
 }
 
 static cla_status step(run *r)
 {
     cla_progress *p = &r->progress;
-    const int64_t left = r->task->examples - p->next;
-    const int64_t n = left < r->stepper.batch ? left : r->stepper.batch;
+    const int64_t n = cla_stepper_take(&r->stepper, p->next);
     const int64_t start = cla_time_ns();
     cla_step_result result = { .stop = signalled(r) };
     const cla_status status =
@@ -157,11 +157,12 @@ static cla_status after_step(run *r)
     if (epoch_done) {
         p->epoch++;
         p->next = 0;
-        cla_stepper_shuffle(&r->stepper, r->order, p->epoch);
+        CLA_TRY(cla_stepper_order(&r->stepper, r->order, p->epoch));
     }
     const bool due = r->eval_every ? p->step % r->eval_every == 0 : epoch_done;
-    const bool last = p->epoch >= r->epochs;
-    if (due || (last && r->eval_every)) {
+    const bool enough = r->steps && p->step >= r->steps;
+    const bool last = p->epoch >= r->epochs || enough;
+    if (due || (last && (r->eval_every || enough))) {
         CLA_TRY(evaluate(r));
     }
     p->finished = last || (r->patience && p->stale >= r->patience);
@@ -209,7 +210,7 @@ static cla_status open_run(run *r, cla_config *settings)
         free(path);
         CLA_TRY(status);
     }
-    cla_stepper_shuffle(&r->stepper, r->order, r->progress.epoch);
+    CLA_TRY(cla_stepper_order(&r->stepper, r->order, r->progress.epoch));
     return leader(r) ? cla_report_open(&r->report, r->options->out, resume,
                                        r->progress.step, r->options->quiet)
                      : CLA_OK;

@@ -6,6 +6,28 @@
 #include "clattn/optim.h"
 
 static const char *const names[] = { "rmsprop", "adam", NULL };
+static const char *const schedules[] = { "constant", "noam", NULL };
+
+static cla_status configure_schedule(cla_optim *o, cla_config *s)
+{
+    o->dim = 512;
+    o->warmup = 4000;
+    CLA_TRY(cla_config_choice(s, "schedule", schedules, &o->schedule));
+    if (!o->schedule) {
+        return CLA_OK;
+    }
+    CLA_TRY(cla_config_int(s, "dim", &o->dim, 1, 1 << 20));
+    return cla_config_int(s, "warmup", &o->warmup, 1, 1 << 30);
+}
+
+double cla_optim_rate(const cla_optim *o, int64_t step)
+{
+    if (!o->schedule) {
+        return o->lr;
+    }
+    const double at = (double)step, warmup = o->warmup;
+    return o->lr / sqrt(o->dim) * fmin(1 / sqrt(at), at / (warmup * sqrt(warmup)));
+}
 
 cla_status cla_optim_configure(cla_optim *o, cla_config *s)
 {
@@ -13,6 +35,7 @@ cla_status cla_optim_configure(cla_optim *o, cla_config *s)
     CLA_TRY(cla_config_choice(s, "optimiser", names, &o->kind));
     o->epsilon = o->kind ? 1e-8 : 1e-7;
     CLA_TRY(cla_config_double(s, "lr", &o->lr, 0, 1e3));
+    CLA_TRY(configure_schedule(o, s));
     if (o->kind) {
         CLA_TRY(cla_config_double(s, "beta1", &o->beta1, 0, 0.999999));
         CLA_TRY(cla_config_double(s, "beta2", &o->beta2, 0, 0.999999));
@@ -60,11 +83,12 @@ void cla_optim_fini(cla_optim *o)
 static cla_status update(const cla_optim *o, int64_t step)
 {
     cla_runtime *rt = o->params->rt;
+    const float lr = (float)cla_optim_rate(o, step);
     if (!o->kind) {
-        return cla_rmsprop(rt, o->values, o->flat_moment[0], o->gradients, (float)o->lr,
+        return cla_rmsprop(rt, o->values, o->flat_moment[0], o->gradients, lr,
                            (float)o->rho, (float)o->epsilon);
     }
-    const cla_adam_options options = { (float)o->lr, (float)o->beta1, (float)o->beta2,
+    const cla_adam_options options = { lr, (float)o->beta1, (float)o->beta2,
                                        (float)o->epsilon };
     return cla_adam(rt, o->values, o->flat_moment[0], o->flat_moment[1], o->gradients,
                     step, &options);

@@ -7,7 +7,9 @@
 enum { OPTIM_MOMENTS = 2 };
 
 typedef struct cla_optim {
-    int kind; // 0 rmsprop, 1 adam
+    int kind;     // 0 rmsprop, 1 adam
+    int schedule; // 0 constant, 1 noam
+    int dim, warmup;
     double lr, rho, beta1, beta2, epsilon, clip;
     cla_params *params;
     cla_memory moment[OPTIM_MOMENTS]; // blocks beside the parameters
@@ -16,6 +18,12 @@ typedef struct cla_optim {
 
 /* Reads "optimiser", "lr" and the rest. Errors: CLA_E_INPUT. */
 cla_status cla_optim_configure(cla_optim *optim, cla_config *settings);
+
+/* The learning rate of an update, the first of which is 1: lr, or
+ *   lr dim^-1/2 min(step^-1/2, step warmup^-3/2).
+ * Source: Vaswani et al. 2017, section 5.3. */
+double cla_optim_rate(const cla_optim *optim, int64_t step);
+
 /* Makes the moments, zero. */
 cla_status cla_optim_init(cla_optim *optim, cla_params *params);
 void cla_optim_fini(cla_optim *optim);

@@ -8,10 +8,13 @@
 
 enum { HOST_EXTRA = 2 }; // beside the gradients: the loss, and whether to stop
 
-cla_status cla_stepper_configure(cla_stepper *s, cla_config *settings)
+cla_status cla_stepper_configure(cla_stepper *s, const cla_task_kind *kind,
+                                 cla_config *settings)
 {
     *s = (cla_stepper){ .batch = 32, .accumulate = 1 };
-    CLA_TRY(cla_config_int(settings, "batch", &s->batch, 1, 1 << 20));
+    if (!kind->take) {
+        CLA_TRY(cla_config_int(settings, "batch", &s->batch, 1, 1 << 20));
+    }
     CLA_TRY(cla_config_int(settings, "accumulate", &s->accumulate, 1, 1 << 10));
     return cla_optim_configure(&s->optim, settings);
 }
@@ -39,10 +42,10 @@ void cla_stepper_fini(cla_stepper *s)
 }
 
 /* Fisher-Yates with numbers that depend on seed and epoch alone. */
-void cla_stepper_shuffle(const cla_stepper *s, int64_t *order, int64_t epoch)
+static void shuffle(const cla_task *task, int64_t *order, int64_t epoch)
 {
-    const int64_t n = s->task->examples;
-    const uint32_t key[2] = { s->task->seed, 0x5eed };
+    const int64_t n = task->examples;
+    const uint32_t key[2] = { task->seed, 0x5eed };
     for (int64_t i = 0; i < n; i++) {
         order[i] = i;
     }
@@ -54,6 +57,24 @@ void cla_stepper_shuffle(const cla_stepper *s, int64_t *order, int64_t epoch)
         order[i] = order[j];
         order[j] = kept;
     }
+}
+
+cla_status cla_stepper_order(const cla_stepper *s, int64_t *order, int64_t epoch)
+{
+    if (s->task->kind->order) {
+        return s->task->kind->order(s->task, order, epoch);
+    }
+    shuffle(s->task, order, epoch);
+    return CLA_OK;
+}
+
+int64_t cla_stepper_take(const cla_stepper *s, int64_t next)
+{
+    const int64_t left = s->task->examples - next;
+    if (s->task->kind->take) {
+        return s->task->kind->take(s->task, next);
+    }
+    return left < s->batch ? left : s->batch;
 }
 
 /* Forward and backward for part of a batch; the loss is weighted by its share of

@@ -27,8 +27,10 @@ typedef struct cla_stepper {
     float *host;       // gradients on their way to other processes
 } cla_stepper;
 
-/* Reads "batch", "accumulate" and the optimiser's keys. Errors: CLA_E_INPUT. */
-cla_status cla_stepper_configure(cla_stepper *stepper, cla_config *settings);
+/* Reads "batch" (unless the kind makes its own batches), "accumulate" and the
+ * optimiser's keys. Errors: CLA_E_INPUT. */
+cla_status cla_stepper_configure(cla_stepper *stepper, const cla_task_kind *kind,
+                                 cla_config *settings);
 /* The task must be open. fini takes what was never made, too. */
 cla_status cla_stepper_init(cla_stepper *stepper, cla_task *task,
                             const cla_parallel *parallel);
@@ -47,8 +49,12 @@ typedef struct cla_step_result {
 cla_status cla_stepper_step(cla_stepper *stepper, const int64_t *examples, int64_t n,
                             int64_t step, cla_step_result *result);
 
-/* Puts the examples of an epoch in their order, which depends on seed and epoch. */
-void cla_stepper_shuffle(const cla_stepper *stepper, int64_t *order, int64_t epoch);
+/* Puts the examples of an epoch in their order, which depends on seed and epoch.
+ * Errors: CLA_E_NOMEM. */
+cla_status cla_stepper_order(const cla_stepper *stepper, int64_t *order, int64_t epoch);
+
+/* How many of them, from next on, are the next batch. */
+int64_t cla_stepper_take(const cla_stepper *stepper, int64_t next);
 
 /* XXH64 of all weights. */
 cla_status cla_stepper_hash(cla_stepper *stepper, uint64_t *hash);

@@ -9,9 +9,9 @@
 #include "base/text.h"
 #include "train/checkpoint.h"
 
-extern const cla_task_kind tagging_kind;
+extern const cla_task_kind tagging_kind, translation_kind;
 
-static const cla_task_kind *const kinds[] = { &tagging_kind };
+static const cla_task_kind *const kinds[] = { &tagging_kind, &translation_kind };
 
 static cla_status find_kind(const char *name, const cla_task_kind **out)
 {

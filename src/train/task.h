@@ -34,6 +34,11 @@ typedef struct cla_task_kind {
     /* Reads settings, data and vocabularies, adds the parameters to task->params. */
     cla_status (*open)(cla_task *task, cla_config *settings, const char *dir,
                        cla_task_mode mode);
+    /* Puts the examples of an epoch in their order, by seed and epoch alone; take says
+     * how many of them, from next on, are one batch. NULL, both: a shuffle, and as many
+     * as "batch" says. */
+    cla_status (*order)(cla_task *task, int64_t *examples, int64_t epoch);
+    int64_t (*take)(const cla_task *task, int64_t next);
     /* How many targets some training examples have, and how many rows come before
      * example
      * at of a batch: random draws are keyed by the row in the whole batch. */

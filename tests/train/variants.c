@@ -142,7 +142,7 @@ static void check_training(cla_runtime *rt, const variant *v)
     int64_t examples[BATCH];
     double first = 0, last = 0;
     cla_task *task = open_small(rt, &settings, v);
-    TEST_OK(cla_stepper_configure(&stepper, &settings));
+    TEST_OK(cla_stepper_configure(&stepper, task->kind, &settings));
     TEST_OK(cla_config_check(&settings));
     TEST_OK(cla_stepper_init(&stepper, task, &alone));
     for (int i = 0; i < BATCH; i++) {

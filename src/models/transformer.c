@@ -1,0 +1,299 @@
+/* transformer.c - the Transformer for translation. */
+#include "models/transformer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- settings ---------------------------------------------------------------- */
+
+static const char *const tied_names[] = { "none", "output", "all", NULL };
+static const char *const preset_names[] = { "vaswani", "csan", "hard", NULL };
+
+/* What a preset says of what is not given: of the model, and of a Noam schedule. */
+static const char *const preset_model[][6] = {
+    { "pre_norm=false", "tied=all", "source_vector=false", "attention_dropout=0",
+      "relu_dropout=0", NULL },
+    { "pre_norm=true", "tied=none", "source_vector=true", "attention_dropout=0",
+      "relu_dropout=0", NULL },
+    { "pre_norm=true", "tied=all", "source_vector=false", "attention_dropout=0.1",
+      "relu_dropout=0.1", NULL },
+};
+static const char *const preset_noam[][3] = {
+    { "warmup=4000", "lr=1", NULL },
+    { "warmup=4000", "lr=1", NULL },
+    { "warmup=8000", "lr=2", NULL },
+};
+static const char *const all_presets[] = { "optimiser=adam", "schedule=noam", NULL };
+static const char *const all_adam[] = { "beta2=0.98", "epsilon=1e-9", NULL };
+
+static cla_status give(cla_config *s, const char *const *assignments)
+{
+    for (int i = 0; assignments[i]; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "%.*s", (int)strcspn(assignments[i], "="),
+                 assignments[i]);
+        if (!json_object_get(s->values, key)) {
+            CLA_TRY(cla_config_set(s, assignments[i]));
+        }
+    }
+    return CLA_OK;
+}
+
+static bool is(const cla_config *s, const char *key, const char *value)
+{
+    const char *text = json_string_value(json_object_get(s->values, key));
+    return text && strcmp(text, value) == 0;
+}
+
+static cla_status give_preset(cla_config *s, int preset)
+{
+    CLA_TRY(give(s, preset_model[preset]));
+    CLA_TRY(give(s, all_presets));
+    CLA_TRY(is(s, "optimiser", "adam") ? give(s, all_adam) : CLA_OK);
+    return is(s, "schedule", "noam") ? give(s, preset_noam[preset]) : CLA_OK;
+}
+
+static cla_status read_coder(coder_config *c, cla_config *s)
+{
+    CLA_TRY(cla_config_int(s, "dim", &c->model, 1, 1 << 14));
+    CLA_TRY(cla_config_int(s, "heads", &c->heads, 1, 256));
+    CLA_TRY(cla_config_int(s, "inner", &c->inner, 1, 1 << 16));
+    CLA_TRY(cla_config_bool(s, "pre_norm", &c->pre_norm));
+    CLA_TRY(cla_config_double(s, "dropout", &c->dropout, 0, 0.99));
+    CLA_TRY(cla_config_double(s, "attention_dropout", &c->attention_dropout, 0, 0.99));
+    CLA_TRY(cla_config_double(s, "relu_dropout", &c->relu_dropout, 0, 0.99));
+    if (c->model % c->heads) {
+        return cla_fail(CLA_E_INPUT, "translator: dim %d is no multiple of %d heads",
+                        c->model, c->heads);
+    }
+    return CLA_OK;
+}
+
+cla_status transformer_configure(transformer_config *c, cla_config *s)
+{
+    int preset = 0;
+    *c = (transformer_config){
+        .layers = 6,
+        .smoothing = 0.1,
+        .coder = { .model = 512, .heads = 8, .inner = 2048, .dropout = 0.1 },
+    };
+    CLA_TRY(cla_config_choice(s, "preset", preset_names, &preset));
+    CLA_TRY(give_preset(s, preset));
+    CLA_TRY(cla_config_int(s, "layers", &c->layers, 1, TRANSFORMER_LAYERS));
+    CLA_TRY(cla_config_choice(s, "tied", tied_names, &c->tied));
+    CLA_TRY(cla_config_bool(s, "source_vector", &c->source_vector));
+    CLA_TRY(cla_config_double(s, "smoothing", &c->smoothing, 0, 0.99));
+    return read_coder(&c->coder, s);
+}
+
+/* ---- parameters -------------------------------------------------------------- */
+
+static cla_status add_table(transformer *m, cla_params *params, cla_tensor **table,
+                            int pieces, const char *name)
+{
+    const int64_t D = m->config.coder.model;
+    const cla_init normal = { CLA_INIT_NORMAL, 1 / sqrt((double)D), 0, 0 };
+    return cla_param_add(params, table, normal, 2, (int64_t[]){ pieces, D }, "%s",
+                         name);
+}
+
+static cla_status add_tables(transformer *m, cla_params *params)
+{
+    const transformer_config *c = &m->config;
+    CLA_TRY(add_table(m, params, &m->target_table, c->target_pieces, "target.table"));
+    if (c->tied != TRANSFORMER_TIED_ALL) {
+        CLA_TRY(
+            add_table(m, params, &m->source_table, c->source_pieces, "source.table"));
+    }
+    if (c->tied == TRANSFORMER_SEPARATE) {
+        CLA_TRY(
+            add_table(m, params, &m->output_table, c->target_pieces, "output.table"));
+    }
+    const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
+    return c->source_vector
+               ? cla_param_add(params, &m->source_vector, zeros, 2,
+                               (int64_t[]){ 1, c->coder.model }, "source.vector")
+               : CLA_OK;
+}
+
+cla_status transformer_init(transformer *m, const transformer_config *config,
+                            cla_params *params)
+{
+    const int64_t D = config->coder.model;
+    char name[40];
+    *m = (transformer){ .config = *config };
+    CLA_TRY(add_tables(m, params));
+    for (int i = 0; i < config->layers; i++) {
+        snprintf(name, sizeof name, "encoder.%d", i);
+        CLA_TRY(coder_init(&m->encoder[i], &config->coder, params, name, false));
+        snprintf(name, sizeof name, "decoder.%d", i);
+        CLA_TRY(coder_init(&m->decoder[i], &config->coder, params, name, true));
+    }
+    if (!config->coder.pre_norm) {
+        return CLA_OK;
+    }
+    CLA_TRY(coder_norm_init(&m->encoder_norm, D, params, "encoder.norm"));
+    return coder_norm_init(&m->decoder_norm, D, params, "decoder.norm");
+}
+
+void transformer_fini(transformer *m)
+{
+    cla_tensor_free(&m->signal);
+    m->reach = 0;
+}
+
+/* ---- tokens ------------------------------------------------------------------ */
+
+/* The table of positions is made again, twice as long, when a sentence is longer. */
+static cla_status reach(transformer *m, cla_runtime *rt, int64_t length)
+{
+    const int64_t D = m->config.coder.model;
+    int64_t want = m->reach ? m->reach : 128;
+    while (want < length) {
+        want *= 2;
+    }
+    if (want == m->reach) {
+        return CLA_OK;
+    }
+    float *host = NULL;
+    cla_tensor *signal = NULL;
+    CLA_TRY(cla_alloc(&host, (size_t)(want * D), sizeof *host));
+    coder_signal(host, want, D);
+    cla_status status = cla_tensor_new(&signal, rt, CLA_F32, 2, (int64_t[]){ want, D });
+    status = status ? status : cla_tensor_upload(signal, host);
+    free(host);
+    if (status) {
+        cla_tensor_free(&signal);
+        return status;
+    }
+    cla_tensor_free(&m->signal);
+    m->signal = signal;
+    m->reach = want;
+    return CLA_OK;
+}
+
+static cla_status embed(transformer *m, cla_tape *tape, cla_tensor **x,
+                        cla_tensor *table, const transformer_tokens *t)
+{
+    const float scale = sqrtf((float)m->config.coder.model);
+    cla_tensor *ids = NULL, *positions = NULL, *signal = NULL;
+    int64_t longest = 0;
+    for (int64_t i = 0; i < t->count; i++) {
+        longest = t->position[i] >= longest ? t->position[i] + 1 : longest;
+    }
+    CLA_TRY(reach(m, cla_tape_runtime(tape), longest));
+    CLA_TRY(cla_tape_ids(tape, &ids, t->count, t->id));
+    CLA_TRY(cla_tape_ids(tape, &positions, t->count, t->position));
+    CLA_TRY(cla_embedding(tape, x, table, ids, scale));
+    CLA_TRY(cla_embedding(tape, &signal, m->signal, positions, 1));
+    return cla_add(tape, x, *x, signal);
+}
+
+/* Adds the source's vector to each of count rows. */
+static cla_status add_vector(transformer *m, cla_tape *tape, cla_tensor **x,
+                             int64_t count)
+{
+    int32_t *zeros = NULL;
+    cla_tensor *ids = NULL, *vector = NULL;
+    CLA_TRY(cla_alloc(&zeros, (size_t)count, sizeof *zeros));
+    const cla_status status = cla_tape_ids(tape, &ids, count, zeros);
+    free(zeros);
+    CLA_TRY(status);
+    CLA_TRY(cla_embedding(tape, &vector, m->source_vector, ids, 1));
+    return cla_add(tape, x, *x, vector);
+}
+
+/* ---- the two stacks ---------------------------------------------------------- */
+
+cla_status transformer_encode(transformer *m, cla_tape *tape, cla_tensor **memory,
+                              const transformer_batch *b)
+{
+    const transformer_tokens *t = &b->source;
+    const coder_input in = { .rows = { t->rows, t->rows, false } };
+    cla_tensor *table = m->source_table ? m->source_table : m->target_table, *x = NULL;
+    cla_tape_rows(tape, (uint32_t)t->first);
+    CLA_TRY(embed(m, tape, &x, table, t));
+    if (m->source_vector) {
+        CLA_TRY(add_vector(m, tape, &x, t->count));
+    }
+    CLA_TRY(coder_dropout(tape, &x, x, m->config.coder.dropout));
+    for (int i = 0; i < m->config.layers; i++) {
+        CLA_TRY(coder_forward(&m->encoder[i], tape, &x, x, &in));
+    }
+    *memory = x;
+    return m->config.coder.pre_norm
+               ? coder_norm_forward(&m->encoder_norm, tape, memory, x)
+               : CLA_OK;
+}
+
+static cla_status scores(transformer *m, cla_tape *tape, cla_tensor **logits,
+                         cla_tensor *x)
+{
+    if (m->config.coder.pre_norm) {
+        CLA_TRY(coder_norm_forward(&m->decoder_norm, tape, &x, x));
+    }
+    return cla_matmul(tape, logits, x,
+                      m->output_table ? m->output_table : m->target_table, false, true);
+}
+
+cla_status transformer_logits(transformer *m, cla_tape *tape, cla_tensor **logits,
+                              cla_tensor *memory, const transformer_batch *b)
+{
+    const transformer_tokens *t = &b->input;
+    cla_tensor *x = NULL;
+    cla_tape_rows(tape, (uint32_t)t->first);
+    CLA_TRY(embed(m, tape, &x, m->target_table, t));
+    CLA_TRY(coder_dropout(tape, &x, x, m->config.coder.dropout));
+    for (int i = 0; i < m->config.layers; i++) {
+        coder_input in = { .rows = { t->rows, t->rows, true },
+                           .memory = { t->rows, b->source.rows, false } };
+        CLA_TRY(mha_remember(&m->decoder[i].cross, tape, &in.kv, memory));
+        CLA_TRY(coder_forward(&m->decoder[i], tape, &x, x, &in));
+    }
+    return scores(m, tape, logits, x);
+}
+
+cla_status transformer_loss(transformer *m, cla_tape *tape, cla_tensor **loss,
+                            const transformer_batch *b, double smoothing)
+{
+    cla_tensor *memory = NULL, *logits = NULL, *targets = NULL;
+    CLA_TRY(transformer_encode(m, tape, &memory, b));
+    CLA_TRY(transformer_logits(m, tape, &logits, memory, b));
+    CLA_TRY(cla_tape_ids(tape, &targets, b->input.count, b->target));
+    return cla_cross_entropy(tape, loss, logits, targets, (float)smoothing);
+}
+
+/* ---- a token at a time ------------------------------------------------------- */
+
+cla_status transformer_remember(transformer *m, cla_tape *tape, cla_tensor **kv,
+                                cla_tensor *memory)
+{
+    for (int i = 0; i < m->config.layers; i++) {
+        CLA_TRY(mha_remember(&m->decoder[i].cross, tape, &kv[i], memory));
+    }
+    return CLA_OK;
+}
+
+cla_status transformer_next(transformer *m, cla_tape *tape, cla_tensor **logits,
+                            transformer_step *s)
+{
+    int32_t *position = NULL;
+    cla_tensor *x = NULL;
+    CLA_TRY(cla_alloc(&position, (size_t)s->sequences, sizeof *position));
+    for (int64_t i = 0; i < s->sequences; i++) {
+        position[i] = s->position;
+    }
+    const transformer_tokens t = { s->sequences, s->token, position, s->one, 0 };
+    const cla_status status = embed(m, tape, &x, m->target_table, &t);
+    free(position);
+    CLA_TRY(status);
+    for (int i = 0; i < m->config.layers; i++) {
+        const coder_input in = { .rows = { s->one, s->seen, true },
+                                 .kv = s->kv[i],
+                                 .memory = { s->one, s->memory, false },
+                                 .past = &s->past[i] };
+        CLA_TRY(coder_forward(&m->decoder[i], tape, &x, x, &in));
+    }
+    return scores(m, tape, logits, x);
+}

@@ -1,0 +1,165 @@
+/* coder.c - a layer of a Transformer's encoder or decoder. */
+#include "nn/coder.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const float NORM_EPSILON = 1e-6f;
+
+cla_status coder_norm_init(coder_norm *norm, int64_t D, cla_params *params,
+                           const char *name)
+{
+    const cla_init ones = { CLA_INIT_ONES, 0, 0, 0 };
+    const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
+    CLA_TRY(cla_param_add(params, &norm->gain, ones, 1, &D, "%s.gain", name));
+    return cla_param_add(params, &norm->bias, zeros, 1, &D, "%s.bias", name);
+}
+
+cla_status coder_norm_forward(coder_norm *norm, cla_tape *tape, cla_tensor **y,
+                              cla_tensor *x)
+{
+    return cla_layer_norm(tape, y, x, norm->gain, norm->bias, NORM_EPSILON);
+}
+
+cla_status coder_dropout(cla_tape *tape, cla_tensor **y, cla_tensor *x, double p)
+{
+    return cla_dropout(tape, y, x, cla_tape_training(tape) ? (float)p : 0);
+}
+
+void coder_signal(float *signal, int64_t count, int64_t D)
+{
+    const int64_t n = D / 2;
+    const double step = n > 1 ? log(10000) / (double)(n - 1) : 0;
+    for (int64_t at = 0; at < count; at++) {
+        float *row = signal + at * D;
+        for (int64_t k = 0; k < n; k++) {
+            const double angle = (double)at * exp(-(double)k * step);
+            row[k] = (float)sin(angle);
+            row[n + k] = (float)cos(angle);
+        }
+        if (D % 2) {
+            row[D - 1] = 0;
+        }
+    }
+}
+
+/* ---- parameters -------------------------------------------------------------- */
+
+static cla_status add_linear(cla_params *params, cla_tensor **w, cla_tensor **b,
+                             const int64_t shape[2], const char *name)
+{
+    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)shape[0],
+                              (double)shape[1] };
+    const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
+    CLA_TRY(cla_param_add(params, w, glorot, 2, shape, "%s", name));
+    return cla_param_add(params, b, zeros, 1, &shape[1], "%s_bias", name);
+}
+
+static cla_status add_feed(coder_layer *l, cla_params *params, const char *prefix)
+{
+    const int64_t D = l->config.model, F = l->config.inner;
+    char name[48];
+    snprintf(name, sizeof name, "%s.feed.in", prefix);
+    CLA_TRY(add_linear(params, &l->w1, &l->b1, (int64_t[]){ D, F }, name));
+    snprintf(name, sizeof name, "%s.feed.out", prefix);
+    CLA_TRY(add_linear(params, &l->w2, &l->b2, (int64_t[]){ F, D }, name));
+    snprintf(name, sizeof name, "%s.feed.norm", prefix);
+    return coder_norm_init(&l->feed_norm, D, params, name);
+}
+
+static cla_status add_attention(const coder_layer *l, mha *m, coder_norm *norm,
+                                cla_params *params, const char *prefix)
+{
+    char name[48];
+    *m = (mha){ .model = l->config.model,
+                .heads = l->config.heads,
+                .dropout = l->config.attention_dropout };
+    CLA_TRY(mha_init(m, params, prefix, m == &l->cross));
+    snprintf(name, sizeof name, "%s.norm", prefix);
+    return coder_norm_init(norm, l->config.model, params, name);
+}
+
+cla_status coder_init(coder_layer *l, const coder_config *config, cla_params *params,
+                      const char *prefix, bool decoder)
+{
+    char name[40];
+    *l = (coder_layer){ .config = *config, .decoder = decoder };
+    snprintf(name, sizeof name, "%s.self", prefix);
+    CLA_TRY(add_attention(l, &l->self, &l->self_norm, params, name));
+    if (decoder) {
+        snprintf(name, sizeof name, "%s.cross", prefix);
+        CLA_TRY(add_attention(l, &l->cross, &l->cross_norm, params, name));
+    }
+    return add_feed(l, params, prefix);
+}
+
+/* ---- forward ----------------------------------------------------------------- */
+
+/* What a block reads. */
+static cla_status enter(const coder_layer *l, cla_tape *tape, cla_tensor **u,
+                        cla_tensor *x, coder_norm *norm)
+{
+    *u = x;
+    return l->config.pre_norm ? coder_norm_forward(norm, tape, u, x) : CLA_OK;
+}
+
+/* x and what the block made of it. */
+static cla_status leave(const coder_layer *l, cla_tape *tape, cla_tensor **x,
+                        cla_tensor *made, coder_norm *norm)
+{
+    CLA_TRY(coder_dropout(tape, &made, made, l->config.dropout));
+    CLA_TRY(cla_add(tape, x, *x, made));
+    return l->config.pre_norm ? CLA_OK : coder_norm_forward(norm, tape, x, *x);
+}
+
+/* The keys of earlier tokens and of this one. */
+static cla_status recall(cla_tape *tape, cla_tensor **key, cla_tensor *qkv,
+                         cla_tensor **past)
+{
+    const int64_t width = cla_tensor_dim(qkv, 1);
+    if (*past) {
+        CLA_TRY(cla_concat(tape, past, *past, qkv));
+    } else {
+        *past = qkv;
+    }
+    const int64_t shape[] = { cla_tensor_size(*past) / width, width };
+    return cla_tensor_reshape(tape, key, *past, 2, shape);
+}
+
+static cla_status attend_self(coder_layer *l, cla_tape *tape, cla_tensor **u,
+                              const coder_input *in)
+{
+    cla_tensor *qkv = NULL;
+    CLA_TRY(mha_project(&l->self, tape, &qkv, *u));
+    cla_tensor *key = qkv;
+    if (in->past) {
+        CLA_TRY(recall(tape, &key, qkv, in->past));
+    }
+    return mha_self(&l->self, tape, u, qkv, key, &in->rows);
+}
+
+static cla_status feed(coder_layer *l, cla_tape *tape, cla_tensor **u)
+{
+    CLA_TRY(cla_linear(tape, u, *u, l->w1, l->b1, CLA_RELU, NULL));
+    CLA_TRY(coder_dropout(tape, u, *u, l->config.relu_dropout));
+    return cla_linear(tape, u, *u, l->w2, l->b2, CLA_NONE, NULL);
+}
+
+cla_status coder_forward(coder_layer *l, cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                         const coder_input *in)
+{
+    cla_tensor *u = NULL;
+    CLA_TRY(enter(l, tape, &u, x, &l->self_norm));
+    CLA_TRY(attend_self(l, tape, &u, in));
+    CLA_TRY(leave(l, tape, &x, u, &l->self_norm));
+    if (l->decoder) {
+        CLA_TRY(enter(l, tape, &u, x, &l->cross_norm));
+        CLA_TRY(mha_cross(&l->cross, tape, &u, u, in->kv, &in->memory));
+        CLA_TRY(leave(l, tape, &x, u, &l->cross_norm));
+    }
+    CLA_TRY(enter(l, tape, &u, x, &l->feed_norm));
+    CLA_TRY(feed(l, tape, &u));
+    CLA_TRY(leave(l, tape, &x, u, &l->feed_norm));
+    *y = x;
+    return CLA_OK;
+}

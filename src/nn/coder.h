@@ -1,0 +1,67 @@
+/* coder.h - a layer of a Transformer's encoder or decoder.
+ *
+ *   encoder: self-attention, feed-forward; decoder: self-attention, attention to the
+ *   memory, feed-forward
+ *   before:  x <- x + dropout(sub(norm(x)))
+ *   after:   x <- norm(x + dropout(sub(x)))
+ *   feed-forward: dropout(relu(x W_1 + b_1)) W_2 + b_2
+ *
+ * Vaswani et al. 2017, section 3.1. */
+#pragma once
+
+#include "nn/mha.h"
+
+typedef struct coder_config {
+    int model, heads, inner; // D, H, width of the feed-forward block
+    bool pre_norm;           // norms before the blocks; else after
+    double dropout;          // of a block's result
+    double attention_dropout, relu_dropout;
+} coder_config;
+
+typedef struct coder_norm {
+    cla_tensor *gain, *bias; // [D]
+} coder_norm;
+
+typedef struct coder_layer {
+    coder_config config;
+    bool decoder;
+    mha self, cross;
+    cla_tensor *w1, *b1, *w2, *b2;
+    coder_norm self_norm, cross_norm, feed_norm;
+} coder_layer;
+
+/* What a layer reads beside x. */
+typedef struct coder_input {
+    mha_rows rows;   // of self-attention
+    cla_tensor *kv;  // decoder: [Nm,2D] of mha_remember
+    mha_rows memory; // decoder: who attends to it
+    /* Decoding a token at a time: in, what the sequences' earlier tokens left
+     * [B,(t-1)*3D] (NULL for the first); out, the same with this one [B,t*3D]. NULL
+     * where x is whole sequences. */
+    cla_tensor **past;
+} coder_input;
+
+/* Adds the parameters, named prefix.self.in and so on. Errors: CLA_E_NOMEM. */
+cla_status coder_init(coder_layer *layer, const coder_config *config,
+                      cla_params *params, const char *prefix, bool decoder);
+
+/* y [N,D] of x [N,D]. */
+cla_status coder_forward(coder_layer *layer, cla_tape *tape, cla_tensor **y,
+                         cla_tensor *x, const coder_input *in);
+
+/* A norm of its own, at a stack's end. */
+cla_status coder_norm_init(coder_norm *norm, int64_t D, cla_params *params,
+                           const char *name);
+cla_status coder_norm_forward(coder_norm *norm, cla_tape *tape, cla_tensor **y,
+                              cla_tensor *x);
+
+/* Dropout in training, x itself otherwise. */
+cla_status coder_dropout(cla_tape *tape, cla_tensor **y, cla_tensor *x, double p);
+
+/* The signal that says where in a sentence a token is: half sines, then half cosines,
+ * of pos / 10000^(k/(n-1)), k = 0 .. n-1, n = D/2; the last number of an odd D is 0.
+ *
+ * signal  out  [count,D] of positions 0 .. count-1
+ *
+ * Source: Vaswani et al. 2017, section 3.5, as in tensor2tensor. */
+void coder_signal(float *signal, int64_t count, int64_t D);

@@ -1,0 +1,82 @@
+/* mha.c - multi-head attention with projections. */
+#include "nn/mha.h"
+
+#include <stdio.h>
+
+/* parts matrices of [D,D] side by side, each with fans of its own, and their biases. */
+static cla_status add_projection(cla_params *params, cla_tensor **w, cla_tensor **b,
+                                 int64_t D, int64_t parts, const char *name)
+{
+    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)D, (double)D };
+    const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
+    const int64_t shape[] = { D, parts * D };
+    CLA_TRY(cla_param_add(params, w, glorot, 2, shape, "%s", name));
+    return cla_param_add(params, b, zeros, 1, &shape[1], "%s_bias", name);
+}
+
+cla_status mha_init(mha *m, cla_params *params, const char *prefix, bool cross)
+{
+    char name[48];
+    snprintf(name, sizeof name, "%s.in", prefix);
+    CLA_TRY(add_projection(params, &m->in, &m->in_bias, m->model, cross ? 1 : 3, name));
+    if (cross) {
+        snprintf(name, sizeof name, "%s.memory", prefix);
+        CLA_TRY(add_projection(params, &m->memory, &m->memory_bias, m->model, 2, name));
+    }
+    snprintf(name, sizeof name, "%s.out", prefix);
+    return add_projection(params, &m->out, &m->out_bias, m->model, 1, name);
+}
+
+cla_status mha_project(mha *m, cla_tape *tape, cla_tensor **qkv, cla_tensor *x)
+{
+    return cla_linear(tape, qkv, x, m->in, m->in_bias, CLA_NONE, NULL);
+}
+
+cla_status mha_remember(mha *m, cla_tape *tape, cla_tensor **kv, cla_tensor *memory)
+{
+    return cla_linear(tape, kv, memory, m->memory, m->memory_bias, CLA_NONE, NULL);
+}
+
+/* The part'th D columns of x as heads. */
+static cla_status heads_of(const mha *m, cla_tape *tape, cla_tensor **heads,
+                           cla_tensor *x, int part)
+{
+    return cla_tensor_columns(tape, heads, x, (int64_t)part * m->model, m->heads,
+                              m->model / m->heads);
+}
+
+static cla_status attend(mha *m, cla_tape *tape, cla_tensor **y,
+                         cla_tensor *const qkv[3], const mha_rows *rows)
+{
+    cla_tensor *o = NULL;
+    const cla_attention_options options = {
+        .causal = rows->causal,
+        .dropout = cla_tape_training(tape) ? (float)m->dropout : 0,
+    };
+    CLA_TRY(cla_attention(tape, &o, qkv[0], qkv[1], qkv[2], rows->query, rows->key,
+                          &options));
+    const int64_t shape[] = { cla_tensor_dim(o, 0), m->model };
+    CLA_TRY(cla_tensor_reshape(tape, &o, o, 2, shape));
+    return cla_linear(tape, y, o, m->out, m->out_bias, CLA_NONE, NULL);
+}
+
+cla_status mha_self(mha *m, cla_tape *tape, cla_tensor **y, cla_tensor *query,
+                    cla_tensor *key, const mha_rows *rows)
+{
+    cla_tensor *qkv[3] = { NULL };
+    CLA_TRY(heads_of(m, tape, &qkv[0], query, 0));
+    CLA_TRY(heads_of(m, tape, &qkv[1], key, 1));
+    CLA_TRY(heads_of(m, tape, &qkv[2], key, 2));
+    return attend(m, tape, y, qkv, rows);
+}
+
+cla_status mha_cross(mha *m, cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                     cla_tensor *kv, const mha_rows *rows)
+{
+    cla_tensor *q = NULL, *qkv[3] = { NULL };
+    CLA_TRY(cla_linear(tape, &q, x, m->in, m->in_bias, CLA_NONE, NULL));
+    CLA_TRY(heads_of(m, tape, &qkv[0], q, 0));
+    CLA_TRY(heads_of(m, tape, &qkv[1], kv, 0));
+    CLA_TRY(heads_of(m, tape, &qkv[2], kv, 1));
+    return attend(m, tape, y, qkv, rows);
+}

@@ -1,0 +1,47 @@
+/* translation.h - parallel text as ids, and the Transformer trained on it. */
+#pragma once
+
+#include "models/transformer.h"
+#include "text/buckets.h"
+#include "train/task.h"
+
+typedef struct translation {
+    cla_task task; // first: a translation is a cla_task
+    const char *data, *source_name, *target_name;
+    const char *train_stem, *dev_stem, *test_stem; // files of data, before the language
+    int tokens;                                    // pieces a side in a batch
+    int max_pieces;                                // of a side of a training pair
+    int merges;
+    bool split;
+    transformer_config config;
+    transformer model;
+    cla_subwords source, target;
+    cla_bitext text; // of training
+    cla_buckets buckets;
+    int64_t first_source, first_target; // rows before the part that comes next
+} translation;
+
+/* translation_data.c: pieces learnt from the training text, and kept in dir (NULL:
+ * nowhere). Errors: CLA_E_INPUT (resumed: dir holds others), CLA_E_IO, CLA_E_NOMEM. */
+cla_status translation_read_training(translation *t, const char *dir,
+                                     cla_task_mode mode);
+cla_status translation_load_pieces(translation *t, const char *dir);
+/* The pairs of data/stem; all of them. */
+cla_status translation_read_split(const translation *t, const char *data,
+                                  const char *stem, cla_bitext *text);
+
+/* Some pairs on the device. The rows are the caller's to free or give to a tape. */
+typedef struct translation_batch {
+    cla_pair_batch ids;
+    cla_ragged *source, *target;
+} translation_batch;
+cla_status translation_batch_make(cla_runtime *rt, const cla_bitext *text,
+                                  const int64_t *pair, int64_t n,
+                                  translation_batch *batch);
+void translation_batch_free(translation_batch *batch);
+
+/* The same as the model takes it, a part of a batch that has these rows before. */
+transformer_batch translation_batch_view(const translation_batch *batch,
+                                         int64_t first_source, int64_t first_target);
+
+extern const cla_task_kind translation_kind;
