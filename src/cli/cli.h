@@ -30,6 +30,7 @@ int cli_plot(int argc, char **argv);
 int cli_score(int argc, char **argv);
 int cli_tag(int argc, char **argv);
 int cli_train(int argc, char **argv);
+int cli_translate(int argc, char **argv);
 int cli_verify(int argc, char **argv);
 int cli_tune(int argc, char **argv);
 

@@ -13,6 +13,7 @@ static const cli_command commands[] = {
     { "train", "train a system from its config", cli_train },
     { "eval", "score a trained system on a data set", cli_eval },
     { "tag", "tag sentences from standard input", cli_tag },
+    { "translate", "translate lines from standard input", cli_translate },
     { "score", "score text against references: bleu, squad ...", cli_score },
     { "inspect", "draw a tagger's attention maps", cli_inspect },
     { "plot", "draw learning curves of training runs", cli_plot },

@@ -1,7 +1,7 @@
 /* translation.h - parallel text as ids, and the Transformer trained on it. */
 #pragma once
 
-#include "models/transformer.h"
+#include "models/search.h"
 #include "text/buckets.h"
 #include "train/task.h"
 
@@ -43,5 +43,10 @@ void translation_batch_free(translation_batch *batch);
 /* The same as the model takes it, a part of a batch that has these rows before. */
 transformer_batch translation_batch_view(const translation_batch *batch,
                                          int64_t first_source, int64_t first_target);
+
+/* Appends the translation of each line to a text of its own; none to that of a line of
+ * blanks. Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
+cla_status translation_translate(translation *t, const cla_line *lines, size_t n,
+                                 const search_options *options, cla_text *out);
 
 extern const cla_task_kind translation_kind;
