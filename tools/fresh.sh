@@ -30,6 +30,10 @@ if [ -f /etc/ssl/certs/ca-certificates.crt ]; then
     mkdir -p "$root/etc/ssl/certs"
     cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
 fi
+if [ -d /usr/local/share/ca-certificates ]; then # kept when the package comes
+    mkdir -p "$root/usr/local/share"
+    cp -rL /usr/local/share/ca-certificates "$root/usr/local/share/"
+fi
 
 step 'a clone'
 git clone -q "$PWD" "$root/clattn"
