@@ -7,7 +7,7 @@ build_packages='gcc libc6-dev meson ninja-build pkg-config ocl-icd-opencl-dev
     libpcre2-dev libutf8proc-dev libxxhash-dev librandom123-dev libopenblas-dev'
 test_packages='libcriterion-dev g++ clang clang-format clang-tidy cppcheck codespell
     shellcheck valgrind git libopenmpi-dev openmpi-bin'
-device_packages='oclgrind mesa-opencl-icd python3-venv ca-certificates'
+device_packages='oclgrind mesa-opencl-icd python3-venv ca-certificates procps'
 
 name=$(basename "$0")
 current='start'
