@@ -158,7 +158,7 @@ on_oclgrind() {
     export CLATTN_TEST_SIZE=tiny CRITERION_JOBS=1
     mkdir -p "$build/cache-oclgrind"
     export CLATTN_CACHE_DIR="$PWD/$build/cache-oclgrind"
-    box "${CLATTN_MINUTES:-6}"
+    box "${CLATTN_MINUTES:-10}"
     echo "skipped: oclgrind: test-ops-conv_fft (clFFT's idle items copy what they never read)"
     skipped=$((skipped + 1))
     except=conv_fft
