@@ -41,22 +41,41 @@ static cla_status read_all(int fd, const char *path, cla_text *text)
     }
 }
 
+static cla_status hand_over(int fd, const char *path, char **data, size_t *size)
+{
+    cla_text text = { 0 };
+    const cla_status status = read_all(fd, path, &text);
+    if (status) {
+        cla_text_free(&text);
+    }
+    *data = text.data;
+    *size = text.size;
+    return status;
+}
+
 cla_status cla_file_read(const char *path, char **data, size_t *size)
 {
     *data = NULL;
     *size = 0;
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return fail_io("open", path);
-
-    cla_text text = { 0 };
-    const cla_status status = read_all(fd, path, &text);
+    const cla_status status = hand_over(fd, path, data, size);
     close(fd);
-    if (status) {
-        cla_text_free(&text);
-        return status;
-    }
-    *data = text.data;
-    *size = text.size;
+    return status;
+}
+
+cla_status cla_stdin_read(char **data, size_t *size)
+{
+    return hand_over(STDIN_FILENO, "standard input", data, size);
+}
+
+cla_status cla_file_compare(const char *path, const char *data, size_t size, bool *same)
+{
+    char *found = NULL;
+    size_t found_size = 0;
+    CLA_TRY(cla_file_read(path, &found, &found_size));
+    *same = found_size == size && (!size || memcmp(found, data, size) == 0);
+    free(found);
     return CLA_OK;
 }
 

@@ -6,6 +6,12 @@
 /* Reads all of path; *data ends with a NUL that *size does not count. The caller frees.
  * Errors: CLA_E_IO (naming path and reason), CLA_E_NOMEM. */
 cla_status cla_file_read(const char *path, char **data, size_t *size);
+/* The same for standard input. */
+cla_status cla_stdin_read(char **data, size_t *size);
+
+/* Whether path holds exactly these bytes. Errors: as cla_file_read. */
+cla_status cla_file_compare(const char *path, const char *data, size_t size,
+                            bool *same);
 
 /* Writes path whole or not at all: temporary file, fsync, rename, fsync of the folder.
  * Errors: CLA_E_IO, CLA_E_NOMEM. */

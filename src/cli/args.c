@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/cli.h"
 
 /* ---- the likely word --------------------------------------------------------- */
@@ -52,28 +53,43 @@ const char *cli_nearest(const char *word, const char *const *words)
 
 /* ---- options shared by commands ---------------------------------------------- */
 
-static const struct argp_option common_options[] = {
+static const struct argp_option device_options[] = {
     { "device", 'd', "DEVICE", 0,
       "index, P:D, cpu, gpu, accelerator, amd, intel, nvidia, pocl, uuid:..., or part "
-      "of "
-      "its name; !x excludes; a comma list is an order of preference (default: "
+      "of its name; !x excludes; a comma list is an order of preference (default: "
       "$CLATTN_DEVICE, or the first that `clattn devices' lists)",
       0 },
+    { 0 },
+};
+
+static const struct argp_option json_options[] = {
     { "json", 'j', NULL, 0, "one JSON object a line", 0 },
     { 0 },
 };
 
 // NOLINTNEXTLINE(readability-non-const-parameter): the type is argp\'s
+static error_t parse_device(int key, char *value, struct argp_state *state)
+{
+    cli_common *common = state->input;
+    if (key != 'd') {
+        return ARGP_ERR_UNKNOWN;
+    }
+    if (!*value) {
+        cla_fail(CLA_E_USAGE, "--device is empty");
+        return EINVAL;
+    }
+    common->device = value;
+    return 0;
+}
+
+// NOLINTNEXTLINE(readability-non-const-parameter): the type is argp\'s
 static error_t parse_common(int key, char *value, struct argp_state *state)
 {
     cli_common *common = state->input;
+    (void)value;
     switch (key) {
-    case 'd':
-        if (!*value) {
-            cla_fail(CLA_E_USAGE, "--device is empty");
-            return EINVAL;
-        }
-        common->device = value;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = common;
         return 0;
     case 'j':
         common->json = true;
@@ -83,8 +99,36 @@ static error_t parse_common(int key, char *value, struct argp_state *state)
     }
 }
 
-const struct argp cli_common_argp = { .options = common_options,
-                                      .parser = parse_common };
+const struct argp cli_device_argp = { .options = device_options,
+                                      .parser = parse_device };
+
+static const struct argp_child with_device[] = { { &cli_device_argp, 0, NULL, 0 },
+                                                 { 0 } };
+const struct argp cli_common_argp = { .options = json_options,
+                                      .parser = parse_common,
+                                      .children = with_device };
+
+error_t cli_take_number(const char *option, const char *value, int64_t low,
+                        int64_t high, int64_t *number)
+{
+    int64_t taken = 0;
+    if (!cla_parse_int(value, &taken) || taken < low || taken > high) {
+        cla_fail(CLA_E_USAGE, "--%s is '%s', must be %lld to %lld", option, value,
+                 (long long)low, (long long)high);
+        return EINVAL;
+    }
+    *number = taken;
+    return 0;
+}
+
+error_t cli_take_int(const char *option, const char *value, int low, int high,
+                     int *number)
+{
+    int64_t taken = 0;
+    const error_t error = cli_take_number(option, value, low, high, &taken);
+    *number = error ? *number : (int)taken;
+    return error;
+}
 
 /* ---- parsing ----------------------------------------------------------------- */
 

@@ -39,12 +39,19 @@ int cli_tune(int argc, char **argv);
  * Errors: CLA_E_USAGE (naming the option, and the nearest known one). */
 cla_status cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 
-/* --device and --json, for the children of an argp; input is a cli_common. */
+/* --device, and with it --json, for the children of an argp; input is a cli_common. */
 typedef struct cli_common {
     const char *device; // NULL: not given
     bool json;
 } cli_common;
-extern const struct argp cli_common_argp;
+extern const struct argp cli_device_argp, cli_common_argp;
+
+/* For argp's parsers: value as a whole number from low to high, else EINVAL after a
+ * cla_fail that names the option. */
+error_t cli_take_number(const char *option, const char *value, int64_t low,
+                        int64_t high, int64_t *number);
+error_t cli_take_int(const char *option, const char *value, int low, int high,
+                     int *number);
 
 /* The one of words (NULL-terminated) that word is likely to be a slip of, or NULL. */
 const char *cli_nearest(const char *word, const char *const *words);

@@ -129,15 +129,6 @@ static cla_status undo(const arguments *a)
 
 /* ---- words ------------------------------------------------------------------- */
 
-static error_t parse_count(const char *name, const char *value, int64_t *count)
-{
-    if (cla_parse_int(value, count) && *count >= 1 && *count <= MAX_MERGES) {
-        return 0;
-    }
-    cla_fail(CLA_E_USAGE, "--%s is '%s', must be 1 to %d", name, value, MAX_MERGES);
-    return EINVAL;
-}
-
 static error_t take_file(arguments *a, const char *path)
 {
     if (a->file_count == MAX_FILES) {
@@ -163,9 +154,9 @@ static error_t parse_learn(int key, char *value, struct argp_state *state)
     arguments *a = state->input;
     switch (key) {
     case 'm':
-        return parse_count("merges", value, &a->merges);
+        return cli_take_number("merges", value, 1, MAX_MERGES, &a->merges);
     case 'c':
-        return parse_count("min-count", value, &a->min_count);
+        return cli_take_number("min-count", value, 1, MAX_MERGES, &a->min_count);
     case 's':
         a->split = true;
         return 0;

@@ -2,9 +2,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "clattn/runtime.h"
 #include "cli/cli.h"
-#include "train/task.h"
+#include "cli/model.h"
 
 typedef struct arguments {
     cli_common common;
@@ -64,17 +63,14 @@ static cla_status print(const arguments *a, const cla_metrics *m)
 
 static cla_status eval(const arguments *a)
 {
-    cla_runtime *rt = NULL;
-    cla_task *task = NULL;
+    cli_model m;
     cla_metrics metrics = { 0 };
-    cla_status status = cla_runtime_new(&rt, a->common.device);
-    status = status ? status : cla_task_load(&task, rt, a->model);
+    cla_status status = cli_model_open(&m, a->common.device, a->model, NULL, NULL);
     status = status ? status
-                    : task->kind->evaluate(task, a->data, a->split ? a->split : "test",
-                                           &metrics);
+                    : m.task->kind->evaluate(m.task, a->data,
+                                             a->split ? a->split : "test", &metrics);
     status = status ? status : print(a, &metrics);
-    cla_task_close(&task);
-    cla_runtime_free(&rt);
+    cli_model_close(&m);
     return status;
 }
 

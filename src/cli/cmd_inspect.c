@@ -5,9 +5,9 @@
 
 #include "base/file.h"
 #include "base/safetensors.h"
-#include "clattn/runtime.h"
 #include "cli/cli.h"
 #include "cli/gnuplot.h"
+#include "cli/model.h"
 #include "cli/svg.h"
 #include "train/tagging.h"
 
@@ -146,23 +146,17 @@ static cla_status inspect_text(const arguments *a, tagging *t)
 
 static cla_status inspect(const arguments *a)
 {
-    cla_runtime *rt = NULL;
-    cla_task *task = NULL;
-    cla_status status = cla_runtime_new(&rt, a->common.device);
-    status = status ? status : cla_task_load(&task, rt, a->model);
-    if (!status && task->kind != &tagging_kind) {
-        status = cla_fail(CLA_E_USAGE, "%s holds a %s, inspect draws taggers", a->model,
-                          task->kind->name);
-    }
-    status = status ? status : inspect_text(a, (tagging *)task);
-    cla_task_close(&task);
-    cla_runtime_free(&rt);
+    cli_model m;
+    cla_status status = cli_model_open(&m, a->common.device, a->model, &tagging_kind,
+                                       "inspect draws taggers");
+    status = status ? status : inspect_text(a, (tagging *)m.task);
+    cli_model_close(&m);
     return status;
 }
 
 int cli_inspect(int argc, char **argv)
 {
-    static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 },
+    static const struct argp_child children[] = { { &cli_device_argp, 0, NULL, 0 },
                                                   { 0 } };
     static const struct argp argp = {
         .options = options,

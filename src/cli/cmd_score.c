@@ -46,25 +46,6 @@ static error_t take_smooth(score_arguments *a, const char *value)
     return refuse("smooth", value, "exp, floor, add-k or none");
 }
 
-static error_t take_number(const char *option, const char *value, int64_t low,
-                           int64_t high, int64_t *number)
-{
-    if (cla_parse_int(value, number) && *number >= low && *number <= high) {
-        return 0;
-    }
-    cla_fail(CLA_E_USAGE, "--%s is '%s', must be %lld to %lld", option, value,
-             (long long)low, (long long)high);
-    return EINVAL;
-}
-
-static error_t take_order(score_arguments *a, const char *value)
-{
-    int64_t order = 0;
-    const error_t error = take_number("order", value, 1, CLA_MAX_ORDER, &order);
-    a->bleu.order = error ? a->bleu.order : (int)order;
-    return error;
-}
-
 static error_t take_value(score_arguments *a, const char *value)
 {
     if (cla_parse_double(value, &a->bleu.value) && a->bleu.value >= 0) {
@@ -102,7 +83,7 @@ static error_t parse_bleu(int key, char *value, score_arguments *a)
     case KEY_VALUE:
         return take_value(a, value);
     case 'o':
-        return take_order(a, value);
+        return cli_take_int("order", value, 1, CLA_MAX_ORDER, &a->bleu.order);
     case 'l':
         a->bleu.lowercase = true;
         return 0;
@@ -131,9 +112,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->baseline = value;
         return 0;
     case 'n':
-        return take_number("samples", value, 1, MAX_SAMPLES, &a->samples);
+        return cli_take_number("samples", value, 1, MAX_SAMPLES, &a->samples);
     case KEY_SEED:
-        return take_number("seed", value, 0, UINT32_MAX, &a->seed);
+        return cli_take_number("seed", value, 0, UINT32_MAX, &a->seed);
     case 'j':
         a->json = true;
         return 0;

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "clattn/runtime.h"
 #include "cli/cli.h"
+#include "cli/model.h"
 #include "train/tagging.h"
 
 typedef struct arguments {
@@ -26,7 +26,6 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *value, struct argp_state *state)
 {
     arguments *a = state->input;
-    int64_t number = 0;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &a->common;
@@ -38,13 +37,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->unbuffered = true;
         return 0;
     case 'b':
-        if (!cla_parse_int(value, &number) || number < 1 || number > 1 << 20) {
-            cla_fail(CLA_E_USAGE, "--batch-lines is '%s', must be 1 to %d", value,
-                     1 << 20);
-            return EINVAL;
-        }
-        a->batch = (int)number;
-        return 0;
+        return cli_take_int("batch-lines", value, 1, 1 << 20, &a->batch);
     case ARGP_KEY_END:
         if (!a->model) {
             cla_fail(CLA_E_USAGE, "tag needs --model DIR (see clattn tag --help)");
@@ -175,28 +168,22 @@ static cla_status read_all(stream *s)
 
 static cla_status tag(const arguments *a)
 {
-    cla_runtime *rt = NULL;
-    cla_task *task = NULL;
-    cla_status status = cla_runtime_new(&rt, a->common.device);
-    status = status ? status : cla_task_load(&task, rt, a->model);
-    if (!status && task->kind != &tagging_kind) {
-        status = cla_fail(CLA_E_USAGE, "%s holds a %s, tag needs a tagger", a->model,
-                          task->kind->name);
-    }
+    cli_model m;
+    cla_status status = cli_model_open(&m, a->common.device, a->model, &tagging_kind,
+                                       "tag needs a tagger");
     if (!status) {
         const bool at_once = a->unbuffered || isatty(STDIN_FILENO);
-        stream s = { .tagger = (tagging *)task, .limit = at_once ? 1 : a->batch };
+        stream s = { .tagger = (tagging *)m.task, .limit = at_once ? 1 : a->batch };
         status = read_all(&s);
         cla_text_free(&s.pending);
     }
-    cla_task_close(&task);
-    cla_runtime_free(&rt);
+    cli_model_close(&m);
     return status;
 }
 
 int cli_tag(int argc, char **argv)
 {
-    static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 },
+    static const struct argp_child children[] = { { &cli_device_argp, 0, NULL, 0 },
                                                   { 0 } };
     static const struct argp argp = {
         .options = options,

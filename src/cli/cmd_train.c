@@ -145,7 +145,7 @@ static cla_status train(const arguments *a, const cla_parallel *parallel)
 
 int cli_train(int argc, char **argv)
 {
-    static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 },
+    static const struct argp_child children[] = { { &cli_device_argp, 0, NULL, 0 },
                                                   { 0 } };
     static const struct argp argp = {
         .options = options,

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "clattn/runtime.h"
 #include "cli/cli.h"
+#include "cli/model.h"
 #include "train/translation.h"
 
 enum { MAX_BEAM = 256, EXTRA_PIECES = 50 };
@@ -28,17 +28,6 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
-static error_t whole_number(const char *option, const char *text, int high, int *value)
-{
-    int64_t number = 0;
-    if (!cla_parse_int(text, &number) || number < 1 || number > high) {
-        cla_fail(CLA_E_USAGE, "%s is '%s', must be 1 to %d", option, text, high);
-        return EINVAL;
-    }
-    *value = (int)number;
-    return 0;
-}
-
 // NOLINTNEXTLINE(readability-non-const-parameter): the type is argp's
 static error_t parse(int key, char *value, struct argp_state *state)
 {
@@ -51,9 +40,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->model = value;
         return 0;
     case 'k':
-        return whole_number("--beam", value, MAX_BEAM, &a->beam);
+        return cli_take_int("beam", value, 1, MAX_BEAM, &a->beam);
     case 'b':
-        return whole_number("--batch-lines", value, 1 << 16, &a->batch);
+        return cli_take_int("batch-lines", value, 1, 1 << 16, &a->batch);
     case 'a':
         if (!cla_parse_double(value, &a->alpha) || !(a->alpha >= 0 && a->alpha <= 10)) {
             cla_fail(CLA_E_USAGE, "--length-penalty is '%s', must be 0 to 10", value);
@@ -146,23 +135,18 @@ static cla_status translate_all(const arguments *a, translation *t)
 
 static cla_status translate(const arguments *a)
 {
-    cla_runtime *rt = NULL;
-    cla_task *task = NULL;
-    cla_status status = cla_runtime_new(&rt, a->common.device);
-    status = status ? status : cla_task_load(&task, rt, a->model);
-    if (!status && task->kind != &translation_kind) {
-        status = cla_fail(CLA_E_USAGE, "%s holds a %s, translate needs a translator",
-                          a->model, task->kind->name);
-    }
-    status = status ? status : translate_all(a, (translation *)task);
-    cla_task_close(&task);
-    cla_runtime_free(&rt);
+    cli_model m;
+    cla_status status =
+        cli_model_open(&m, a->common.device, a->model, &translation_kind,
+                       "translate needs a translator");
+    status = status ? status : translate_all(a, (translation *)m.task);
+    cli_model_close(&m);
     return status;
 }
 
 int cli_translate(int argc, char **argv)
 {
-    static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 },
+    static const struct argp_child children[] = { { &cli_device_argp, 0, NULL, 0 },
                                                   { 0 } };
     static const struct argp argp = {
         .options = options,

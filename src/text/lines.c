@@ -1,8 +1,6 @@
 /* lines.c - a text file as lines. */
 #include "text/lines.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -44,27 +42,6 @@ static cla_status cut_lines(cla_lines *l, size_t size)
     return CLA_OK;
 }
 
-static cla_status read_stdin(char **data, size_t *size)
-{
-    cla_text text = { 0 };
-    char block[65536];
-    cla_status status = cla_text_append(&text, "", 0);
-    for (size_t got = 1; got && !status;) {
-        got = fread(block, 1, sizeof block, stdin);
-        status = cla_text_append(&text, block, got);
-    }
-    if (!status && ferror(stdin)) {
-        status = cla_fail(CLA_E_IO, "standard input: cannot read: %s", strerror(errno));
-    }
-    if (status) {
-        cla_text_free(&text);
-        return status;
-    }
-    *data = text.data;
-    *size = text.size;
-    return CLA_OK;
-}
-
 cla_status cla_lines_read(cla_lines *l, const char *path)
 {
     size_t size = 0;
@@ -72,7 +49,7 @@ cla_status cla_lines_read(cla_lines *l, const char *path)
     *l = (cla_lines){ 0 };
     cla_status status = cla_strdup(&l->path, standard ? "standard input" : path);
     if (!status) {
-        status = standard ? read_stdin(&l->data, &size)
+        status = standard ? cla_stdin_read(&l->data, &size)
                           : cla_file_read(path, &l->data, &size);
     }
     status = status ? status : cut_lines(l, size);

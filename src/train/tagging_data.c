@@ -151,11 +151,8 @@ static cla_status write_text(const char *path, const cla_text *text)
 
 static cla_status compare_text(const char *path, const cla_text *text)
 {
-    char *data = NULL;
-    size_t size = 0;
-    CLA_TRY(cla_file_read(path, &data, &size));
-    const bool same = size == text->size && memcmp(data, text->data, size) == 0;
-    free(data);
+    bool same = false;
+    CLA_TRY(cla_file_compare(path, text->data, text->size, &same));
     return same ? CLA_OK
                 : cla_fail(CLA_E_INPUT,
                            "%s: the data gives another vocabulary; is it that of the "

@@ -47,6 +47,22 @@ static int count_files(void)
 
 TestSuite(file, .init = make_folder, .fini = drop_folder);
 
+Test(file, compares_bytes)
+{
+    bool same = false;
+    cr_assert_eq(cla_file_write(at("a"), "one\0two", 7), CLA_OK);
+    cr_assert_eq(cla_file_compare(at("a"), "one\0two", 7, &same), CLA_OK);
+    cr_assert(same);
+    cr_assert_eq(cla_file_compare(at("a"), "one\0twX", 7, &same), CLA_OK);
+    cr_assert_not(same);
+    cr_assert_eq(cla_file_compare(at("a"), "one\0two", 6, &same), CLA_OK);
+    cr_assert_not(same);
+    cr_assert_eq(cla_file_write(at("b"), "", 0), CLA_OK);
+    cr_assert_eq(cla_file_compare(at("b"), NULL, 0, &same), CLA_OK);
+    cr_assert(same);
+    cr_assert_eq(cla_file_compare(at("none"), "", 0, &same), CLA_E_IO);
+}
+
 Test(file, round_trip)
 {
     static char bytes[200000];

@@ -1,0 +1,20 @@
+/* model.c - a trained run and the device it works on. */
+#include "cli/model.h"
+
+cla_status cli_model_open(cli_model *m, const char *device, const char *folder,
+                          const cla_task_kind *kind, const char *wants)
+{
+    *m = (cli_model){ 0 };
+    CLA_TRY(cla_runtime_new(&m->rt, device));
+    CLA_TRY(cla_task_load(&m->task, m->rt, folder));
+    return !kind || m->task->kind == kind
+               ? CLA_OK
+               : cla_fail(CLA_E_USAGE, "%s holds a %s, %s", folder, m->task->kind->name,
+                          wants);
+}
+
+void cli_model_close(cli_model *m)
+{
+    cla_task_close(&m->task);
+    cla_runtime_free(&m->rt);
+}
