@@ -1,42 +1,11 @@
 #!/bin/bash
 # input.sh - bad and odd data: named with file and line, and nothing is lost
 # usage: tests/cli/input.sh SOURCE_ROOT CLATTN
-set -u
+# shellcheck source=tests/cli/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
 source=$1 clattn=$2
-work=$(mktemp -d)
 trap 'umount "$work/disk" 2>/dev/null; rm -rf "$work"' EXIT
-failures=0
-
-check() { # check LABEL COMMAND...
-    local label=$1
-    shift
-    if "$@"; then
-        echo "ok      $label"
-    else
-        echo "FAILED  $label"
-        failures=$((failures + 1))
-    fi
-}
-
-# says CODE PART COMMAND...: the command exits with CODE and one line of stderr has PART.
-says() {
-    local code=$1 part=$2 got
-    shift 2
-    "$@" >"$work/out" 2>"$work/err"
-    got=$?
-    if [ $got -ne "$code" ] || ! grep -qF -- "$part" "$work/err" ||
-        [ "$(grep -c '^clattn: ' "$work/err")" -ne 1 ]; then
-        echo "exit $got, must be $code with '$part':"
-        cat "$work/err"
-        return 1
-    fi
-}
-
-mkdir "$work/good"
-for split in train dev test; do
-    awk -v RS= -v ORS='\n\n' 'NR <= 60' \
-        "$source/examples/data/fr_spoken/$split.conllu" >"$work/good/$split.conllu"
-done
+treebank "$source" "$work/good"
 train=("$clattn" train "$source/examples/configs/tagger-conv2d.json" --quiet --set word_dim=24
     --set char_dim=8 --set layers=2 --set heads=2 --set batch=8 --set epochs=2)
 train() { # train DATA FOLDER SETTING...

@@ -4,17 +4,12 @@
 #
 # At least KILLS (default 3), until one has hit a checkpoint while it was written; each kill
 # is resumed, and where a run reaches its end another begins. CLATTN_SEED chooses the moments.
-set -u
+# shellcheck source=tests/cli/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
 source=$1 clattn=$2 kills=${3:-3}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 RANDOM=${CLATTN_SEED:-42}
 
-mkdir "$work/data"
-for split in train dev test; do
-    awk -v RS= -v ORS='\n\n' 'NR <= 60' \
-        "$source/examples/data/fr_spoken/$split.conllu" >"$work/data/$split.conllu"
-done
+treebank "$source" "$work/data"
 train=("$clattn" train "$source/examples/configs/tagger-conv2d.json" --quiet
     --set "data=$work/data" --set word_dim=24 --set char_dim=8 --set layers=2 --set heads=2
     --set batch=8 --set patience=0 --set epochs=8 --set save_every=2)

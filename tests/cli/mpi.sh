@@ -1,32 +1,13 @@
 #!/bin/bash
 # mpi.sh - data-parallel training: two processes do what one does
 # usage: tests/cli/mpi.sh SOURCE_ROOT CLATTN
-set -u
+# shellcheck source=tests/cli/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
 source=$1 clattn=$2
 command -v mpirun >/dev/null || { echo 'not run: no mpirun here'; exit 77; }
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-failures=0
-
-check() { # check LABEL COMMAND...
-    label=$1
-    shift
-    if "$@"; then
-        echo "ok      $label"
-    else
-        echo "FAILED  $label"
-        sed 's/^/    | /' "$work/err"
-        failures=$((failures + 1))
-    fi
-}
-
-mkdir "$work/data"
-for split in train dev test; do
-    awk -v RS= -v ORS='\n\n' 'NR <= 60' \
-        "$source/examples/data/fr_spoken/$split.conllu" >"$work/data/$split.conllu"
-done
+treebank "$source" "$work/data"
 config=$source/examples/configs/tagger-conv2d.json
 small=(--set "data=$work/data" --set word_dim=24 --set char_dim=8 --set layers=2 --set heads=2
     --set batch=8 --set patience=0 --set log_every=1 --set save_every=3 --quiet)

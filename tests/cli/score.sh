@@ -1,37 +1,9 @@
 #!/bin/bash
 # score.sh - pieces and scores from the command line
 # usage: tests/cli/score.sh SOURCE_ROOT CLATTN
-set -u
+# shellcheck source=tests/cli/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
 source=$1 clattn=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failures=0
-
-check() { # check LABEL COMMAND...
-    label=$1
-    shift
-    if "$@"; then
-        echo "ok      $label"
-    else
-        echo "FAILED  $label"
-        failures=$((failures + 1))
-    fi
-}
-
-# says CODE PART COMMAND...: the command exits with CODE and its one line of stderr has PART.
-says() {
-    code=$1 part=$2
-    shift 2
-    "$@" >"$work/out" 2>"$work/err"
-    got=$?
-    if [ $got -ne "$code" ] || ! grep -qF -- "$part" "$work/err" ||
-        [ "$(wc -l <"$work/err")" -ne 1 ]; then
-        echo "exit $got, must be $code with '$part':"
-        cat "$work/err"
-        return 1
-    fi
-}
-
 # ---- bpe
 bpe=$source/tests/data/oracles/bpe
 learnt() { "$clattn" bpe learn --merges 1000 "$bpe/corpus.en" | cmp - "$bpe/bpe.ref"; }
@@ -64,18 +36,18 @@ crlf() {
         "$clattn" bpe undo --split | grep -qx 'crlf, too'
 }
 check 'bpe: CRLF ends a line' crlf
-check 'bpe: no verb' says 2 'bpe needs a verb: learn, apply or undo' "$clattn" bpe
-check 'bpe: a slip' says 2 "did you mean 'apply'" "$clattn" bpe applyy
-check 'bpe learn: no number' says 2 'needs --merges' "$clattn" bpe learn "$work/odd"
-check 'bpe learn: bad number' says 2 "--merges is '-3'" "$clattn" bpe learn --merges -3
-check 'bpe learn: nothing to learn from' says 3 'holds no word' \
+check 'bpe: no verb' says_alone 2 'bpe needs a verb: learn, apply or undo' "$clattn" bpe
+check 'bpe: a slip' says_alone 2 "did you mean 'apply'" "$clattn" bpe applyy
+check 'bpe learn: no number' says_alone 2 'needs --merges' "$clattn" bpe learn "$work/odd"
+check 'bpe learn: bad number' says_alone 2 "--merges is '-3'" "$clattn" bpe learn --merges -3
+check 'bpe learn: nothing to learn from' says_alone 3 'holds no word' \
     "$clattn" bpe learn --merges 5 /dev/null
-check 'bpe apply: bad codes' says 3 "$work/odd:1: codes must begin" \
+check 'bpe apply: bad codes' says_alone 3 "$work/odd:1: codes must begin" \
     "$clattn" bpe apply --codes "$work/odd"
-check 'bpe apply: no codes' says 6 'nowhere: cannot open' "$clattn" bpe apply --codes nowhere
-check 'bpe apply: cut off inside a character' says 3 'standard input:2: not UTF-8 (byte 3)' \
+check 'bpe apply: no codes' says_alone 6 'nowhere: cannot open' "$clattn" bpe apply --codes nowhere
+check 'bpe apply: cut off inside a character' says_alone 3 'standard input:2: not UTF-8 (byte 3)' \
     sh -c "printf 'a\nbc\344\270' | '$clattn' bpe apply --codes '$work/codes'"
-check 'bpe undo: a NUL byte' says 3 'standard input:1: holds a NUL byte' \
+check 'bpe undo: a NUL byte' says_alone 3 'standard input:1: holds a NUL byte' \
     sh -c "printf 'a\000b\n' | '$clattn' bpe undo"
 
 # ---- scores
@@ -140,26 +112,26 @@ echo '{"1": "in the late 1990s"}' >"$work/answers.json"
 check 'score squad' prints '"em":0.0,"f1":40.0,"questions":2,"unanswered":1' \
     "$clattn" score squad --json --ref "$work/data.json" --hyp "$work/answers.json"
 
-check 'score: no verb' says 2 \
+check 'score: no verb' says_alone 2 \
     'score needs a verb: bleu, bootstrap, ngram, squad, rougel or charbleu' "$clattn" score
-check 'score: a slip' says 2 "did you mean 'bleu'" "$clattn" score blue
-check 'score bleu: no reference' says 2 'score bleu needs --ref FILE' "$clattn" score bleu
-check 'score bootstrap: no baseline' says 2 'score bootstrap needs --baseline' \
+check 'score: a slip' says_alone 2 "did you mean 'bleu'" "$clattn" score blue
+check 'score bleu: no reference' says_alone 2 'score bleu needs --ref FILE' "$clattn" score bleu
+check 'score bootstrap: no baseline' says_alone 2 'score bootstrap needs --baseline' \
     "$clattn" score bootstrap --ref "$work/ref"
-check 'score bleu: unknown tokens' says 2 "--tokenize is 'ja', must be" \
+check 'score bleu: unknown tokens' says_alone 2 "--tokenize is 'ja', must be" \
     "$clattn" score bleu --ref "$work/ref" --tokenize ja
-check 'score bleu: bad order' says 2 "--order is '9', must be 1 to 8" \
+check 'score bleu: bad order' says_alone 2 "--order is '9', must be 1 to 8" \
     "$clattn" score bleu --ref "$work/ref" --order 9
-check 'score bleu: unequal files' says 3 \
+check 'score bleu: unequal files' says_alone 3 \
     "$work/ref:2: has no partner: standard input ends at line 1" \
     sh -c "head -n 1 '$work/hyp' | '$clattn' score bleu --ref '$work/ref'"
-check 'score bleu: nothing' says 3 'standard input: holds no line' \
+check 'score bleu: nothing' says_alone 3 'standard input: holds no line' \
     "$clattn" score bleu --ref /dev/null
-check 'score bleu: no such file' says 6 'nowhere: cannot open' \
+check 'score bleu: no such file' says_alone 6 'nowhere: cannot open' \
     "$clattn" score bleu --ref nowhere
-check 'score squad: broken JSON' says 3 "$work/ref:1:" \
+check 'score squad: broken JSON' says_alone 3 "$work/ref:1:" \
     "$clattn" score squad --ref "$work/ref" --hyp "$work/answers.json"
-check 'score squad: no list' says 3 "holds no list 'data'" \
+check 'score squad: no list' says_alone 3 "holds no list 'data'" \
     "$clattn" score squad --ref "$work/answers.json" --hyp "$work/answers.json"
 
 [ $failures -eq 0 ]

@@ -1,43 +1,10 @@
 #!/bin/bash
 # train.sh - training from the command line: resume, refusals, tagging
 # usage: tests/cli/train.sh SOURCE_ROOT CLATTN TAG_EXAMPLE
-set -u
+# shellcheck source=tests/cli/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
 source=$1 clattn=$2 example=$3
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failures=0
-
-check() { # check LABEL COMMAND...
-    label=$1
-    shift
-    if "$@"; then
-        echo "ok      $label"
-    else
-        echo "FAILED  $label"
-        failures=$((failures + 1))
-    fi
-}
-
-# says CODE PART COMMAND...: the command exits with CODE and one line of stderr has PART.
-says() {
-    code=$1 part=$2
-    shift 2
-    "$@" >"$work/out" 2>"$work/err"
-    got=$?
-    if [ $got -ne "$code" ] || ! grep -qF -- "$part" "$work/err" ||
-        [ "$(grep -c '^clattn: ' "$work/err")" -ne 1 ]; then
-        echo "exit $got, must be $code with '$part':"
-        cat "$work/err"
-        return 1
-    fi
-}
-
-# A small treebank: the first sentences of the real one.
-mkdir "$work/data"
-for split in train dev test; do
-    awk -v RS= -v ORS='\n\n' 'NR <= 60' \
-        "$source/examples/data/fr_spoken/$split.conllu" >"$work/data/$split.conllu"
-done
+treebank "$source" "$work/data"
 config=$source/examples/configs/tagger-conv2d.json
 small=(--set "data=$work/data" --set word_dim=24 --set char_dim=8 --set layers=2 --set heads=2
     --set epochs=3 --set batch=8 --set save_every=3 --quiet)

@@ -1,37 +1,9 @@
 #!/bin/bash
 # translate.sh - a tiny translator from the command line: trained, scored, used
 # usage: tests/cli/translate.sh SOURCE_ROOT CLATTN
-set -u
+# shellcheck source=tests/cli/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
 source=$1 clattn=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failures=0
-
-check() { # check LABEL COMMAND...
-    label=$1
-    shift
-    if "$@"; then
-        echo "ok      $label"
-    else
-        echo "FAILED  $label"
-        failures=$((failures + 1))
-    fi
-}
-
-# says CODE PART COMMAND...: the command exits with CODE and one line of stderr has PART.
-says() {
-    code=$1 part=$2
-    shift 2
-    "$@" >"$work/out" 2>"$work/err"
-    got=$?
-    if [ $got -ne "$code" ] || ! grep -qF -- "$part" "$work/err" ||
-        [ "$(grep -c '^clattn: ' "$work/err")" -ne 1 ]; then
-        echo "exit $got, must be $code with '$part':"
-        cat "$work/err"
-        return 1
-    fi
-}
-
 mkdir "$work/data"
 cat >"$work/data/train.en" <<'END'
 the red dog runs.

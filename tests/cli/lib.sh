@@ -1,0 +1,49 @@
+# lib.sh - what the tests of the command line share; read with `.`
+# shellcheck shell=bash
+set -u
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+# check LABEL COMMAND...: one check; a failed one shows what the last command said. The caller
+# exits with `[ $failures -eq 0 ]`.
+check() {
+    local label=$1
+    shift
+    if "$@"; then
+        echo "ok      $label"
+    else
+        echo "FAILED  $label"
+        [ ! -e "$work/err" ] || sed 's/^/    | /' "$work/err"
+        failures=$((failures + 1))
+    fi
+}
+
+# exits CODE PART LINES COMMAND...: the command exits with CODE, stderr has PART, and LINES of
+# its lines are ours.
+exits() {
+    local code=$1 part=$2 lines=$3 got
+    shift 3
+    "$@" >"$work/out" 2>"$work/err"
+    got=$?
+    if [ $got -ne "$code" ] || ! grep -qF -- "$part" "$work/err" ||
+        [ "$(grep -c '^clattn: ' "$work/err")" -ne "$lines" ]; then
+        echo "exit $got, must be $code with '$part'"
+        return 1
+    fi
+}
+
+# says CODE PART COMMAND...: the command exits with CODE and one line of stderr has PART.
+says() { exits "$1" "$2" 1 "${@:3}"; }
+
+# says_alone CODE PART COMMAND...: and stderr has no other line.
+says_alone() { says "$@" && [ "$(wc -l <"$work/err")" -eq 1 ]; }
+
+# treebank SOURCE_ROOT FOLDER: a small one, the first sentences of the real one.
+treebank() {
+    mkdir "$2"
+    for split in train dev test; do
+        awk -v RS= -v ORS='\n\n' 'NR <= 60' \
+            "$1/examples/data/fr_spoken/$split.conllu" >"$2/$split.conllu"
+    done
+}
