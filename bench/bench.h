@@ -96,5 +96,6 @@ cla_status bench_band_attention(bench *b);
 cla_status bench_band_attention_2d(bench *b);
 cla_status bench_conv_attention_2d(bench *b);
 cla_status bench_ragged(bench *b);
+cla_status bench_nmt(bench *b);
 cla_status bench_tagger(bench *b);
 cla_status bench_startup(bench *b);

@@ -29,6 +29,7 @@ static const struct {
     { "conv", bench_conv_attention_1d },
     { "conv", bench_conv_attention_2d },
     { "tagger", bench_tagger },
+    { "nmt", bench_nmt },
     { "startup", bench_startup },
 };
 
