@@ -70,6 +70,36 @@ static cla_status read_coder(coder_config *c, cla_config *s)
     return CLA_OK;
 }
 
+/* From and to, such as "2-3"; the default is the lowest three, or all. */
+static cla_status read_layers(transformer_config *c, cla_config *s)
+{
+    const self_variant *variant = c->coder.self.variant;
+    const int few = c->layers < 3 ? c->layers : 3;
+    char range[32], *end = NULL;
+    snprintf(range, sizeof range, "1-%d", variant->all ? c->layers : few);
+    const char *text = range;
+    CLA_TRY(cla_config_text(s, "attention_layers", &text));
+    const long first = strtol(text, &end, 10);
+    const long last = *end == '-' ? strtol(end + 1, &end, 10) : 0;
+    if (*end || first < 1 || last < first || last > c->layers) {
+        return cla_fail(CLA_E_INPUT,
+                        "%s: attention_layers is '%s', must be like 1-3 within 1-%d",
+                        s->path, text, c->layers);
+    }
+    c->first = (int)first;
+    c->last = (int)last;
+    return CLA_OK;
+}
+
+/* How the layers attend to themselves. */
+static cla_status read_self(transformer_config *c, cla_config *s)
+{
+    c->coder.self.model = c->coder.model;
+    c->coder.self.heads = c->coder.heads;
+    CLA_TRY(self_configure(&c->coder.self, s));
+    return read_layers(c, s);
+}
+
 cla_status transformer_configure(transformer_config *c, cla_config *s)
 {
     int preset = 0;
@@ -84,7 +114,8 @@ cla_status transformer_configure(transformer_config *c, cla_config *s)
     CLA_TRY(cla_config_choice(s, "tied", tied_names, &c->tied));
     CLA_TRY(cla_config_bool(s, "source_vector", &c->source_vector));
     CLA_TRY(cla_config_double(s, "smoothing", &c->smoothing, 0, 0.99));
-    return read_coder(&c->coder, s);
+    CLA_TRY(read_coder(&c->coder, s));
+    return read_self(c, s);
 }
 
 /* ---- parameters -------------------------------------------------------------- */
@@ -117,18 +148,37 @@ static cla_status add_tables(transformer *m, cla_params *params)
                : CLA_OK;
 }
 
+/* What layer i, from 0, is asked for. */
+static coder_config layer_config(const transformer_config *config, int i, bool decoder)
+{
+    coder_config c = config->coder;
+    const self_variant *variant = c.self.variant;
+    if (i + 1 < config->first || i + 1 > config->last ||
+        (decoder && variant && !variant->decoder)) {
+        c.self.variant = NULL;
+    }
+    return c;
+}
+
+static cla_status add_layers(transformer *m, cla_params *params, int i)
+{
+    const coder_config encoder = layer_config(&m->config, i, false);
+    const coder_config decoder = layer_config(&m->config, i, true);
+    char name[40];
+    snprintf(name, sizeof name, "encoder.%d", i);
+    CLA_TRY(coder_init(&m->encoder[i], &encoder, params, name, false));
+    snprintf(name, sizeof name, "decoder.%d", i);
+    return coder_init(&m->decoder[i], &decoder, params, name, true);
+}
+
 cla_status transformer_init(transformer *m, const transformer_config *config,
                             cla_params *params)
 {
     const int64_t D = config->coder.model;
-    char name[40];
     *m = (transformer){ .config = *config };
     CLA_TRY(add_tables(m, params));
     for (int i = 0; i < config->layers; i++) {
-        snprintf(name, sizeof name, "encoder.%d", i);
-        CLA_TRY(coder_init(&m->encoder[i], &config->coder, params, name, false));
-        snprintf(name, sizeof name, "decoder.%d", i);
-        CLA_TRY(coder_init(&m->decoder[i], &config->coder, params, name, true));
+        CLA_TRY(add_layers(m, params, i));
     }
     if (!config->coder.pre_norm) {
         return CLA_OK;

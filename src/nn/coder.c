@@ -74,6 +74,9 @@ static cla_status add_attention(const coder_layer *l, mha *m, coder_norm *norm,
     *m = (mha){ .model = l->config.model,
                 .heads = l->config.heads,
                 .dropout = l->config.attention_dropout };
+    if (m == &l->self) {
+        m->self.config = l->config.self;
+    }
     CLA_TRY(mha_init(m, params, prefix, m == &l->cross));
     snprintf(name, sizeof name, "%s.norm", prefix);
     return coder_norm_init(norm, l->config.model, params, name);

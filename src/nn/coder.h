@@ -16,6 +16,7 @@ typedef struct coder_config {
     bool pre_norm;           // norms before the blocks; else after
     double dropout;          // of a block's result
     double attention_dropout, relu_dropout;
+    self_config self; // how a sequence attends to itself
 } coder_config;
 
 typedef struct coder_norm {

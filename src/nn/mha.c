@@ -14,6 +14,16 @@ static cla_status add_projection(cla_params *params, cla_tensor **w, cla_tensor 
     return cla_param_add(params, b, zeros, 1, &shape[1], "%s_bias", name);
 }
 
+/* W_o has a row for each number that the variant gives. */
+static cla_status add_out(mha *m, cla_params *params, const char *name)
+{
+    const int64_t D = m->model, shape[] = { self_parts(&m->self) * D, D };
+    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)shape[0], (double)D };
+    const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
+    CLA_TRY(cla_param_add(params, &m->out, glorot, 2, shape, "%s", name));
+    return cla_param_add(params, &m->out_bias, zeros, 1, &D, "%s_bias", name);
+}
+
 cla_status mha_init(mha *m, cla_params *params, const char *prefix, bool cross)
 {
     char name[48];
@@ -23,8 +33,9 @@ cla_status mha_init(mha *m, cla_params *params, const char *prefix, bool cross)
         snprintf(name, sizeof name, "%s.memory", prefix);
         CLA_TRY(add_projection(params, &m->memory, &m->memory_bias, m->model, 2, name));
     }
+    CLA_TRY(self_init(&m->self, params, prefix));
     snprintf(name, sizeof name, "%s.out", prefix);
-    return add_projection(params, &m->out, &m->out_bias, m->model, 1, name);
+    return add_out(m, params, name);
 }
 
 cla_status mha_project(mha *m, cla_tape *tape, cla_tensor **qkv, cla_tensor *x)
@@ -45,17 +56,17 @@ static cla_status heads_of(const mha *m, cla_tape *tape, cla_tensor **heads,
                               m->model / m->heads);
 }
 
-static cla_status attend(mha *m, cla_tape *tape, cla_tensor **y,
-                         cla_tensor *const qkv[3], const mha_rows *rows)
+static cla_status attend(mha *m, cla_tape *tape, cla_tensor **y, self_input *in,
+                         const mha_rows *rows)
 {
     cla_tensor *o = NULL;
-    const cla_attention_options options = {
-        .causal = rows->causal,
-        .dropout = cla_tape_training(tape) ? (float)m->dropout : 0,
-    };
-    CLA_TRY(cla_attention(tape, &o, qkv[0], qkv[1], qkv[2], rows->query, rows->key,
-                          &options));
-    const int64_t shape[] = { cla_tensor_dim(o, 0), m->model };
+    in->q_rows = rows->query;
+    in->k_rows = rows->key;
+    in->options.causal = rows->causal;
+    in->options.dropout = cla_tape_training(tape) ? (float)m->dropout : 0;
+    CLA_TRY(self_forward(&m->self, tape, &o, in));
+    const int64_t width = self_parts(&m->self) * (int64_t)m->model;
+    const int64_t shape[] = { cla_tensor_size(o) / width, width };
     CLA_TRY(cla_tensor_reshape(tape, &o, o, 2, shape));
     return cla_linear(tape, y, o, m->out, m->out_bias, CLA_NONE, NULL);
 }
@@ -63,20 +74,21 @@ static cla_status attend(mha *m, cla_tape *tape, cla_tensor **y,
 cla_status mha_self(mha *m, cla_tape *tape, cla_tensor **y, cla_tensor *query,
                     cla_tensor *key, const mha_rows *rows)
 {
-    cla_tensor *qkv[3] = { NULL };
-    CLA_TRY(heads_of(m, tape, &qkv[0], query, 0));
-    CLA_TRY(heads_of(m, tape, &qkv[1], key, 1));
-    CLA_TRY(heads_of(m, tape, &qkv[2], key, 2));
-    return attend(m, tape, y, qkv, rows);
+    self_input in = { .query = query };
+    CLA_TRY(heads_of(m, tape, &in.q, query, 0));
+    CLA_TRY(heads_of(m, tape, &in.k, key, 1));
+    CLA_TRY(heads_of(m, tape, &in.v, key, 2));
+    return attend(m, tape, y, &in, rows);
 }
 
 cla_status mha_cross(mha *m, cla_tape *tape, cla_tensor **y, cla_tensor *x,
                      cla_tensor *kv, const mha_rows *rows)
 {
-    cla_tensor *q = NULL, *qkv[3] = { NULL };
+    cla_tensor *q = NULL;
+    self_input in = { 0 };
     CLA_TRY(cla_linear(tape, &q, x, m->in, m->in_bias, CLA_NONE, NULL));
-    CLA_TRY(heads_of(m, tape, &qkv[0], q, 0));
-    CLA_TRY(heads_of(m, tape, &qkv[1], kv, 0));
-    CLA_TRY(heads_of(m, tape, &qkv[2], kv, 1));
-    return attend(m, tape, y, qkv, rows);
+    CLA_TRY(heads_of(m, tape, &in.q, q, 0));
+    CLA_TRY(heads_of(m, tape, &in.k, kv, 0));
+    CLA_TRY(heads_of(m, tape, &in.v, kv, 1));
+    return attend(m, tape, y, &in, rows);
 }

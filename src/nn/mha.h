@@ -6,15 +6,15 @@
  * with q = x W_q + b_q and so on; d = D/H. Vaswani et al. 2017, section 3.2. */
 #pragma once
 
-#include "clattn/ops.h"
-#include "nn/param.h"
+#include "nn/self.h"
 
 typedef struct mha {
     int model, heads;                 // D, H; H divides D
     double dropout;                   // of weights, in training
     cla_tensor *in, *in_bias;         // self: q, k, v [D,3D], [3D]; cross: q [D,D], [D]
     cla_tensor *memory, *memory_bias; // cross: k, v [D,2D], [2D]; else NULL
-    cla_tensor *out, *out_bias;       // [D,D], [D]
+    cla_tensor *out, *out_bias;       // [D,D], [D]; D times self_parts rows
+    self_layer self; // how a sequence attends to itself; cross: plain attention
 } mha;
 
 /* Who attends to whom. */
@@ -23,8 +23,8 @@ typedef struct mha_rows {
     bool causal;
 } mha_rows;
 
-/* Adds prefix.in, prefix.in_bias and so on; model, heads and dropout are set before.
- * Errors: CLA_E_NOMEM. */
+/* Adds prefix.in, prefix.in_bias and so on; model, heads, dropout and self.config
+ * are set before. Errors: CLA_E_NOMEM. */
 cla_status mha_init(mha *m, cla_params *params, const char *prefix, bool cross);
 
 /* qkv [N,3D] of x [N,D], for mha_self. */

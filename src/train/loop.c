@@ -211,9 +211,13 @@ static cla_status open_run(run *r, cla_config *settings)
         CLA_TRY(status);
     }
     CLA_TRY(cla_stepper_order(&r->stepper, r->order, r->progress.epoch));
-    return leader(r) ? cla_report_open(&r->report, r->options->out, resume,
-                                       r->progress.step, r->options->quiet)
-                     : CLA_OK;
+    if (!leader(r)) {
+        return CLA_OK;
+    }
+    CLA_TRY(cla_report_open(&r->report, r->options->out, resume, r->progress.step,
+                            r->options->quiet));
+    cla_report_model(&r->report, r->task);
+    return CLA_OK;
 }
 
 static void close_run(run *r)

@@ -58,6 +58,14 @@ void cla_report_close(cla_report *r)
     r->log = NULL;
 }
 
+void cla_report_model(const cla_report *r, const cla_task *task)
+{
+    if (!r->quiet) {
+        fprintf(stderr, "model   %s, %lld parameters\n", task->kind->name,
+                (long long)task->params.size);
+    }
+}
+
 static cla_status write_line(cla_report *r, json_t *line)
 {
     char *text = line ? json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;

@@ -18,6 +18,8 @@ cla_status cla_report_open(cla_report *report, const char *dir, bool resume,
                            int64_t step, bool quiet);
 void cla_report_close(cla_report *report);
 
+/* Before the first step: a line on stderr, with the number of parameters. */
+void cla_report_model(const cla_report *report, const cla_task *task);
 /* After each step: progress on stderr now and then. of: steps of the whole run, or 0.
  * */
 void cla_report_step(cla_report *report, int64_t step, int64_t epoch, double done,

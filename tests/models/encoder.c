@@ -1,0 +1,153 @@
+/* encoder.c - ways of attending in the layers of a whole Transformer: how far a token
+ * is heard, and how many parameters there are. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/transformer.h"
+#include "support/support.h"
+
+enum { T = 12, D = 16 };
+
+/* ---- parameters -------------------------------------------------------------- */
+
+static int64_t count(const transformer_config *config)
+{
+    transformer model;
+    cla_params params = { 0 };
+    int64_t n = 0;
+    TEST_OK(transformer_init(&model, config, &params));
+    for (size_t i = 0; i < params.count; i++) {
+        const int64_t *shape = params.list[i].shape;
+        n += shape[0] * shape[1] * shape[2] * shape[3];
+    }
+    cla_params_free(&params);
+    return n;
+}
+
+static void configure(transformer_config *c, const char *const *assignments)
+{
+    cla_config s = { .values = json_object(), .known = json_object() };
+    TEST_OK(cla_strdup(&s.path, "test"));
+    for (; *assignments; assignments++) {
+        TEST_OK(cla_config_set(&s, *assignments));
+    }
+    TEST_OK(transformer_configure(c, &s));
+    c->source_pieces = c->target_pieces = 20;
+    cla_config_fini(&s);
+}
+
+/* Of the base model, three of whose six layers attend so. */
+Test(encoder, has_the_published_parameters)
+{
+    static const struct {
+        const char *set[6];
+        int64_t more; // than plain attention
+    } cases[] = {
+        { { "attention=csan1d" }, 0 },
+        { { "attention=csan2d" }, 0 },
+    };
+    transformer_config plain;
+    configure(&plain, (const char *const[]){ NULL });
+    const int64_t before = count(&plain);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        transformer_config c;
+        configure(&c, cases[i].set);
+        cr_assert_eq(count(&c) - before, cases[i].more, "%s: %lld more",
+                     cases[i].set[0], (long long)(count(&c) - before));
+    }
+}
+
+/* ---- reach ------------------------------------------------------------------- */
+
+typedef struct fixture {
+    cla_runtime *rt;
+    cla_params params;
+    transformer model;
+    cla_ragged *rows;
+} fixture;
+
+static void make(fixture *f, const char *const *assignments)
+{
+    static const int one[] = { T };
+    transformer_config c;
+    configure(&c, assignments);
+    *f = (fixture){ .rt = test_runtime() };
+    cla_memory_guard(f->rt, false); // parameters are parts of a block
+    TEST_OK(transformer_init(&f->model, &c, &f->params));
+    TEST_OK(cla_params_build(&f->params, f->rt, 3));
+    f->rows = test_ragged(f->rt, 1, one, NULL);
+}
+
+static void unmake(fixture *f)
+{
+    transformer_fini(&f->model);
+    cla_params_free(&f->params);
+    cla_ragged_free(&f->rows);
+    cla_runtime_free(&f->rt);
+}
+
+/* What the encoder makes of a sentence with this piece at place at. */
+static void encode(fixture *f, int at, int32_t piece, float memory[T * D])
+{
+    cla_tape *tape = NULL;
+    cla_tensor *out = NULL;
+    int32_t id[T], position[T];
+    for (int i = 0; i < T; i++) {
+        id[i] = i == at ? piece : 3 + i;
+        position[i] = i;
+    }
+    const transformer_batch batch = { .source = { T, id, position, f->rows, 0 } };
+    TEST_OK(cla_tape_new(&tape, f->rt, false));
+    TEST_OK(transformer_encode(&f->model, tape, &out, &batch));
+    TEST_OK(cla_tensor_download(out, memory));
+    cla_tape_free(&tape);
+}
+
+/* A bit for each place that hears of another piece at place at. */
+static unsigned heard(const char *const *assignments, int at)
+{
+    fixture f;
+    float before[T * D], after[T * D];
+    unsigned places = 0;
+    make(&f, assignments);
+    encode(&f, at, 1, before);
+    encode(&f, at, 2, after);
+    for (unsigned i = 0; i < T; i++) {
+        if (memcmp(before + i * D, after + i * D, D * sizeof *before) != 0) {
+            places |= 1U << i;
+        }
+    }
+    unmake(&f);
+    return places;
+}
+
+#define TINY "dim=16", "heads=2", "inner=16", "layers=2"
+
+/* A window of 3 hears one place further a layer; a plain layer hears all. */
+Test(encoder, layers_hear_as_far_as_they_are_told)
+{
+    const char *const both[] = { TINY, "attention=csan1d", "window=3", NULL };
+    const char *const heads[] = { TINY, "attention=csan2d", "window=3", "area=3",
+                                  NULL };
+    const char *const second[] = { TINY, "attention=csan1d", "window=1",
+                                   "attention_layers=2-2", NULL };
+    const char *const silent[] = { TINY, "attention=csan1d", "window=1", NULL };
+    cr_assert_eq(heard(both, 6), 0x1f0U);
+    cr_assert_eq(heard(heads, 6), 0x1f0U);
+    cr_assert_eq(heard(second, 6), 0xfffU);
+    cr_assert_eq(heard(silent, 6), 0x040U);
+}
+
+Test(encoder, refuses_layers_it_has_not)
+{
+    static const char *const wrong[] = { "0-1", "2-1", "1-7", "2", "1-3x", "all" };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        cla_config s = { .values = json_object(), .known = json_object() };
+        transformer_config c;
+        TEST_OK(cla_strdup(&s.path, "test"));
+        json_object_set_new(s.values, "attention_layers", json_string(wrong[i]));
+        TEST_FAILS(transformer_configure(&c, &s), CLA_E_INPUT,
+                   "must be like 1-3 within 1-6");
+        cla_config_fini(&s);
+    }
+}
