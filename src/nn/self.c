@@ -21,6 +21,7 @@ static const self_variant *const variants[] = {
     &self_softmax,
     &self_csan1d,
     &self_csan2d,
+    &self_bi_direct,
 };
 
 enum { VARIANTS = sizeof variants / sizeof *variants };

@@ -26,6 +26,7 @@ typedef struct self_config {
     int model, heads;                   // D, H
     int window;                         // csan1d, csan2d: positions, odd
     int area, edge;                     // csan2d: heads, odd; cla_edge
+    int directed;                       // bi_direct: heads that look one way
 } self_config;
 
 #define SELF_DEFAULTS .window = 11, .area = 3, .edge = CLA_EDGE_TRUNCATE
@@ -57,7 +58,7 @@ typedef struct self_variant {
     bool all;     // by default all layers have it, not only the lowest three
 } self_variant;
 
-extern const self_variant self_softmax, self_csan1d, self_csan2d;
+extern const self_variant self_softmax, self_csan1d, self_csan2d, self_bi_direct;
 
 /* Reads the key "attention" and those of the variant it names; model and heads stand in
  * config. The keys of other variants are known, and not read. Errors: CLA_E_INPUT. */

@@ -45,6 +45,7 @@ Test(encoder, has_the_published_parameters)
     } cases[] = {
         { { "attention=csan1d" }, 0 },
         { { "attention=csan2d" }, 0 },
+        { { "attention=bi_direct" }, 0 },
     };
     transformer_config plain;
     configure(&plain, (const char *const[]){ NULL });

@@ -83,17 +83,18 @@ static void csan_oracle(double *y, double *const *x, void *context)
 }
 
 /* Softmax sums of at most 60 products of 8 numbers near 1: as the op's own tests. */
-static void check_csan(cla_runtime *rt, const self_config *config)
+static void check(cla_runtime *rt, const self_config *config,
+                  void (*oracle)(double *y, double *const *x, void *context))
 {
     scene s;
     scene_init(&s, rt, config);
-    op_case c = { .name = "csan",
+    op_case c = { .name = "self",
                   .in = { { "qkv", 2, { TOKENS, 3 * D }, 0, false, false } },
                   .inputs = 1,
                   .rank = 3,
                   .shape = { TOKENS, H, WIDTH },
                   .device = run_plain,
-                  .oracle = csan_oracle,
+                  .oracle = oracle,
                   .context = &s,
                   .bar = 2e-6 };
     check_op(rt, &c);
@@ -103,13 +104,87 @@ static void check_csan(cla_runtime *rt, const self_config *config)
 Test(self, csan_matches_oracle_and_gradient)
 {
     cla_runtime *rt = test_runtime();
-    check_csan(rt, &(self_config){ .variant = &self_csan1d, .window = 5 });
+    check(rt, &(self_config){ .variant = &self_csan1d, .window = 5 }, csan_oracle);
     for (int edge = 0; edge < 3; edge++) {
-        check_csan(rt,
-                   &(self_config){
-                       .variant = &self_csan2d, .window = 5, .area = 3, .edge = edge });
+        check(rt,
+              &(self_config){
+                  .variant = &self_csan2d, .window = 5, .area = 3, .edge = edge },
+              csan_oracle);
     }
     cla_runtime_free(&rt);
+}
+
+/* ---- directions -------------------------------------------------------------- */
+
+/* Hidden scores of the last directed heads, which look back and ahead by turns. */
+static void direct(double *o, const double *q, const double *k, const double *v,
+                   const self_config *c, oracle_attention_shape shape, int t)
+{
+    double *relative = calloc((size_t)shape.H * 2 * (size_t)t, sizeof *relative);
+    cr_assert_not_null(relative);
+    for (int h = shape.H - c->directed; h < shape.H; h++) {
+        const int turn = h - (shape.H - c->directed);
+        for (int far = 1; far < t; far++) {
+            relative[h * 2 * t + t + (turn % 2 ? far : -far)] = -INFINITY;
+        }
+    }
+    shape.relative = relative;
+    shape.t = t;
+    oracle_attention(o, NULL, q, k, v, &shape);
+    free(relative);
+}
+
+static void direct_oracle(double *y, double *const *x, void *context)
+{
+    const scene *s = context;
+    const oracle_attention_shape shape = {
+        .B = B, .H = H, .d = WIDTH, .q_offsets = s->offsets, .k_offsets = s->offsets
+    };
+    double *qkv = split(x[0]);
+    direct(y, qkv, qkv + TOKENS * D, qkv + 2 * TOKENS * D, &s->layer.config, shape, 12);
+    free(qkv);
+}
+
+Test(self, bi_direct_matches_oracle_and_gradient)
+{
+    cla_runtime *rt = test_runtime();
+    for (int directed = 3; directed <= H; directed++) {
+        check(rt, &(self_config){ .variant = &self_bi_direct, .directed = directed },
+              direct_oracle);
+    }
+    cla_runtime_free(&rt);
+}
+
+/* The published answers, which hold for the oracle: queries, keys and values are
+ * sin(0.9 k + 0.37 s), s = 1, 2, 3, for number k of [H,T,d]. */
+Test(self, bi_direct_gives_known_answers)
+{
+    enum { T = 5, SHORT = 3, ALL = T * H * SHORT };
+    static const int32_t offsets[] = { 0, T };
+    static const double first[] = { 0.895699, 0.905091, 0.229528 };
+    static const double ahead[] = { 0.551189, 0.441333, -0.002515 };
+    static const double last[] = { -0.190498, 0.064996, 0.271302 };
+    const oracle_attention_shape shape = {
+        .B = 1, .H = H, .d = SHORT, .q_offsets = offsets, .k_offsets = offsets
+    };
+    double x[3][ALL], o[ALL], sum = 0;
+    for (int at = 0; at < ALL; at++) {
+        const int i = at / (H * SHORT), h = at / SHORT % H, c = at % SHORT;
+        for (int s = 0; s < 3; s++) {
+            x[s][at] = sin(0.9 * ((h * T + i) * SHORT + c) + 0.37 * (s + 1));
+        }
+    }
+    direct(o, x[0], x[1], x[2], &(self_config){ .directed = H }, shape, T);
+    for (int at = 0; at < ALL; at++) {
+        sum += o[at];
+    }
+    for (int c = 0; c < SHORT; c++) {
+        cr_assert_float_eq(o[c], first[c], 1e-6);
+        cr_assert_float_eq(o[c], x[2][c], 1e-12); // row 0 sees itself alone
+        cr_assert_float_eq(o[SHORT + c], ahead[c], 1e-6);
+        cr_assert_float_eq(o[4 * H * SHORT + c], last[c], 1e-6);
+    }
+    cr_assert_float_eq(sum, 2.441814, 1e-6);
 }
 
 /* ---- neutral settings -------------------------------------------------------- */
@@ -171,6 +246,8 @@ Test(self, neutral_settings_are_plain)
     cla_runtime *rt = test_runtime();
     check_neutral(rt, &wide, &plain, &narrow);
     check_neutral(rt, &one, &narrow, &three);
+    check_neutral(rt, &(self_config){ .variant = &self_bi_direct }, &plain,
+                  &(self_config){ .variant = &self_bi_direct, .directed = 1 });
     cla_runtime_free(&rt);
 }
 
@@ -207,7 +284,8 @@ Test(self, reads_the_keys_of_what_is_chosen)
 Test(self, refuses_what_does_not_fit)
 {
     static const char *const wrong[][5] = {
-        { "test: attention is \"csan3d\", must be one of softmax csan1d csan2d",
+        { "test: attention is \"csan3d\", must be one of softmax csan1d csan2d "
+          "bi_direct",
           "attention=csan3d" },
         { "test: window is 10, must be odd", "attention=csan1d", "window=10" },
         { "test: window is 0, must be a whole number from 1", "attention=csan1d",
@@ -218,6 +296,8 @@ Test(self, refuses_what_does_not_fit)
           "attention=csan2d", "area=9" },
         { "test: area is 5, must be odd and at most 4 for 4 heads and edge wrap",
           "attention=csan2d", "area=5", "edge=wrap" },
+        { "test: directed_heads is 5, must be a whole number from 0 to 4",
+          "attention=bi_direct", "directed_heads=5" },
         { "test: edge is \"ring\", must be one of truncate wrap author",
           "attention=csan2d", "edge=ring" },
     };

@@ -1,0 +1,53 @@
+/* self_direct.c - heads that look one way: every other one back, every other one ahead.
+ * Shen et al. 2018, DiSAN; as in the baselines of Yang et al. 2019. */
+#include <math.h>
+
+#include "nn/self.h"
+#include "tensor/tensor.h"
+
+static cla_status read_heads(self_config *c, cla_config *s)
+{
+    c->directed = c->heads;
+    return cla_config_int(s, "directed_heads", &c->directed, 0, c->heads);
+}
+
+/* What is added to a score for j seen from i, by i - j + t: the last directed heads
+ * look back (i >= j) and ahead in turns. A token sees itself either way. */
+static void fill(float *table, const self_config *c, int64_t t)
+{
+    const int first = c->heads - c->directed;
+    for (int64_t h = 0; h < c->heads; h++) {
+        for (int64_t m = 0; m < 2 * t; m++) {
+            const bool back = (h - first) % 2 == 0;
+            const bool hidden = h >= first && (back ? m < t : m > t);
+            table[h * 2 * t + m] = hidden ? -INFINITY : 0;
+        }
+    }
+}
+
+static cla_status add_table(cla_tape *tape, cla_tensor **table, const self_config *c,
+                            int64_t t)
+{
+    float *host = NULL;
+    const int64_t shape[] = { c->heads, 2 * t };
+    CLA_TRY(cla_tape_tensor(tape, table, CLA_F32, 2, shape));
+    CLA_TRY(cla_alloc(&host, (size_t)(shape[0] * shape[1]), sizeof *host));
+    fill(host, c, t);
+    const cla_status status = cla_tensor_upload(*table, host);
+    free(host);
+    return status;
+}
+
+static cla_status attend(self_layer *layer, cla_tape *tape, cla_tensor **o,
+                         const self_input *in)
+{
+    const int64_t longest = cla_ragged_longest(in->q_rows);
+    cla_tensor *table = NULL;
+    CLA_TRY(add_table(tape, &table, &layer->config, longest ? longest : 1));
+    return cla_position_attention(tape, o, in->q, in->k, in->v, NULL, table, in->q_rows,
+                                  &in->options);
+}
+
+const self_variant self_bi_direct = { .name = "bi_direct",
+                                      .configure = read_heads,
+                                      .forward = attend };
