@@ -88,6 +88,14 @@ static cla_status step(run *r)
     cla_step_result result = { .stop = signalled(r) };
     const cla_status status =
         cla_stepper_step(&r->stepper, r->order + p->next, n, p->step, &result);
+static double part_done(const run *r)
+{
+    const cla_progress *p = &r->progress;
+    const double begun = r->task->examples ? (double)r->task->examples : 1;
+    return cla_report_part((double)p->epoch + (double)p->next / begun, r->epochs,
+                           p->step, r->steps);
+}
+
     if (status == CLA_E_NUMERIC) {
         return cla_fail(status,
                         "%s; the last good state is %s/last.ckpt.safetensors; try a "
@@ -103,10 +111,8 @@ static cla_status step(run *r)
     p->loss_weight += result.targets;
     r->window_units += result.targets;
     r->window_s += seconds;
-    const double epochs =
-        (double)p->epoch + (double)p->next / (double)r->task->examples;
     if (leader(r)) {
-        cla_report_step(&r->report, p->step, p->epoch, epochs / r->epochs, result.loss,
+        cla_report_step(&r->report, p->step, p->epoch, part_done(r), result.loss,
                         result.targets, seconds, r->task->kind->unit);
     }
     return log_window(r, false);
@@ -216,6 +222,7 @@ static cla_status open_run(run *r, cla_config *settings)
     }
     CLA_TRY(cla_report_open(&r->report, r->options->out, resume, r->progress.step,
                             r->options->quiet));
+    r->report.from = part_done(r);
     cla_report_model(&r->report, r->task);
     return CLA_OK;
 }

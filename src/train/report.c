@@ -1,6 +1,7 @@
 /* report.c - what a run says. */
 #include "train/report.h"
 
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -107,6 +108,18 @@ cla_status cla_report_metrics(cla_report *r, int64_t step, int64_t epoch,
     return write_line(r, line);
 }
 
+double cla_report_part(double epoch, int epochs, int64_t step, int steps)
+{
+    const double by_epochs = epoch / epochs;
+    const double by_steps = steps ? (double)step / steps : 0;
+    return fmin(fmax(by_epochs, by_steps), 1);
+}
+
+double cla_report_left(double spent_s, double from, double done)
+{
+    return done > from ? spent_s / (done - from) * (1 - done) : 0;
+}
+
 void cla_report_step(cla_report *r, int64_t step, int64_t epoch, double done,
                      double loss, double units, double seconds, const char *unit)
 {
@@ -119,7 +132,7 @@ void cla_report_step(cla_report *r, int64_t step, int64_t epoch, double done,
     }
     const double rate = r->total_s > 0 ? r->total_units / r->total_s : 0;
     const double spent = (double)(now - r->started_ns) * 1e-9;
-    const double left = done > 0 ? spent / done * (1 - done) : 0;
+    const double left = cla_report_left(spent, r->from, done);
     r->last_line_ns = now;
     fprintf(stderr,
             "%sepoch %lld  step %lld  loss %.4f  %.0f %s/s  at most %.0f s left%s",

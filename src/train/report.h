@@ -11,6 +11,7 @@ typedef struct cla_report {
     int64_t started_ns, last_line_ns, window_ns; // clock
     double window_units;                         // since the last step line
     double total_units, total_s;                 // of training alone
+    double from; // part of the run that was done when the clock started
 } cla_report;
 
 /* Opens dir/log.jsonl; on resume it is cut back to lines of steps <= step. */
@@ -20,8 +21,14 @@ void cla_report_close(cla_report *report);
 
 /* Before the first step: a line on stderr, with the number of parameters. */
 void cla_report_model(const cla_report *report, const cla_task *task);
-/* After each step: progress on stderr now and then. of: steps of the whole run, or 0.
- * */
+/* The part of a run that is done, 0 to 1: of its epochs or of its steps (0: any
+ * number), whichever end comes first. epoch counts parts of one, too. */
+double cla_report_part(double epoch, int epochs, int64_t step, int steps);
+/* Seconds that it still takes, when spent_s took it from one part to the other; 0 when
+ * there is nothing to go by. */
+double cla_report_left(double spent_s, double from, double done);
+
+/* After each step: progress on stderr now and then. done: the part of the run. */
 void cla_report_step(cla_report *report, int64_t step, int64_t epoch, double done,
                      double loss, double units, double seconds, const char *unit);
 /* A line of the log for the steps since the last one. */
