@@ -11,6 +11,7 @@ static const cli_command commands[] = {
     { "bench", "time the operators; bench compare: two results", cli_bench },
     { "bpe", "cut words into pieces: learn, apply, undo", cli_bpe },
     { "train", "train a system from its config", cli_train },
+    { "average", "average the states that a run kept", cli_average },
     { "eval", "score a trained system on a data set", cli_eval },
     { "tag", "tag sentences from standard input", cli_tag },
     { "translate", "translate lines from standard input", cli_translate },

@@ -94,6 +94,9 @@ static const char *first_difference(const json_t *a, const json_t *b)
     json_object_foreach((json_t *)a, key, value)
     {
         const json_t *other = json_object_get(b, key);
+        if (strcmp(key, "keep") == 0) {
+            continue;
+        }
         const bool numbers = json_is_number(value) && json_is_number(other);
         if (numbers ? json_number_value(value) != json_number_value(other)
                     : !json_equal(value, other)) {
@@ -101,6 +104,12 @@ static const char *first_difference(const json_t *a, const json_t *b)
         }
     }
     return NULL;
+}
+
+const char *cla_settings_difference(const cla_config *a, const cla_config *b)
+{
+    const char *key = first_difference(a->values, b->values);
+    return key ? key : first_difference(b->values, a->values);
 }
 
 cla_status cla_folder_same_settings(const cla_folder *folder,
@@ -111,12 +120,15 @@ cla_status cla_folder_same_settings(const cla_folder *folder,
     CLA_TRY(cla_folder_path(folder, "config.json", &path));
     cla_status status = cla_config_read(&saved, path);
     if (!status) {
-        const char *key = first_difference(settings->values, saved.values);
-        key = key ? key : first_difference(saved.values, settings->values);
+        const char *key = cla_settings_difference(settings, &saved);
         if (key) {
             status = cla_fail(CLA_E_USAGE,
                               "%s: the run was begun with another '%s' (see %s)",
                               folder->path, key, path);
+        } else if (folder->lock >= 0 &&
+                   !json_equal(json_object_get(settings->values, "keep"),
+                               json_object_get(saved.values, "keep"))) {
+            status = cla_config_save(settings, path);
         }
     }
     cla_config_fini(&saved);

@@ -15,7 +15,12 @@ typedef struct cla_folder {
 cla_status cla_folder_claim(cla_folder *folder, const char *path, bool resume);
 void cla_folder_release(cla_folder *folder);
 
-/* Refuses settings that differ from those the run was begun with, naming the key. */
+/* The first key that one has and the other has not, or not so; NULL: none. What a run
+ * keeps may differ, since it changes no result. */
+const char *cla_settings_difference(const cla_config *a, const cla_config *b);
+
+/* Refuses settings that differ from those the run was begun with, naming the key. Who
+ * has claimed the folder writes a new `keep' into its config. */
 cla_status cla_folder_same_settings(const cla_folder *folder,
                                     const cla_config *settings);
 

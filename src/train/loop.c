@@ -10,6 +10,7 @@
 
 #include "train/checkpoint.h"
 #include "train/folder.h"
+#include "train/kept.h"
 #include "train/report.h"
 
 typedef struct run {
@@ -22,7 +23,7 @@ typedef struct run {
     cla_report report;
     int64_t *order; // of the epoch's examples
     bool stop;      // a signal came, here or to another process
-    int epochs, steps, patience, eval_every, save_every, log_every;
+    int epochs, steps, patience, eval_every, save_every, log_every, keep;
     double window_units, window_s;
 } run;
 
@@ -43,6 +44,7 @@ static cla_status configure(run *r, cla_config *s)
     CLA_TRY(cla_config_int(s, "eval_every", &r->eval_every, 0, 1 << 30));
     CLA_TRY(cla_config_int(s, "save_every", &r->save_every, 1, 1 << 30));
     CLA_TRY(cla_config_int(s, "log_every", &r->log_every, 1, 1 << 30));
+    CLA_TRY(cla_config_int(s, "keep", &r->keep, 0, 1 << 20));
     return cla_stepper_configure(&r->stepper, r->task->kind, s);
 }
 
@@ -64,6 +66,12 @@ static cla_status save(run *r, const char *name)
     return status;
 }
 
+static cla_status trim(const run *r)
+{
+    return r->keep && leader(r) ? cla_kept_trim(&r->folder, r->keep, r->progress.step)
+                                : CLA_OK;
+}
+
 /* ---- one step ---------------------------------------------------------------------
  * */
 
@@ -80,14 +88,6 @@ static cla_status log_window(run *r, bool now)
                            cla_optim_rate(&r->stepper.optim, p->step), rate);
 }
 
-static cla_status step(run *r)
-{
-    cla_progress *p = &r->progress;
-    const int64_t n = cla_stepper_take(&r->stepper, p->next);
-    const int64_t start = cla_time_ns();
-    cla_step_result result = { .stop = signalled(r) };
-    const cla_status status =
-        cla_stepper_step(&r->stepper, r->order + p->next, n, p->step, &result);
 static double part_done(const run *r)
 {
     const cla_progress *p = &r->progress;
@@ -96,6 +96,14 @@ static double part_done(const run *r)
                            p->step, r->steps);
 }
 
+static cla_status step(run *r)
+{
+    cla_progress *p = &r->progress;
+    const int64_t n = cla_stepper_take(&r->stepper, p->next);
+    const int64_t start = cla_time_ns();
+    cla_step_result result = { .stop = signalled(r) };
+    const cla_status status =
+        cla_stepper_step(&r->stepper, r->order + p->next, n, p->step, &result);
     if (status == CLA_E_NUMERIC) {
         return cla_fail(status,
                         "%s; the last good state is %s/last.ckpt.safetensors; try a "
@@ -142,6 +150,7 @@ static cla_status judge(run *r)
         snprintf(verdict, sizeof verdict, "stalled %lld of %d", (long long)p->stale,
                  r->patience);
     }
+    CLA_TRY(r->keep ? cla_kept_save(&r->folder, &r->task->params, p) : CLA_OK);
     return cla_report_metrics(&r->report, p->step, p->epoch, &m, verdict);
 }
 
@@ -174,6 +183,7 @@ static cla_status after_step(run *r)
     p->finished = last || (r->patience && p->stale >= r->patience);
     if (due || p->finished || r->stop || p->step % r->save_every == 0) {
         CLA_TRY(save(r, "last.ckpt.safetensors"));
+        CLA_TRY(trim(r)); // after: a run that goes on from an older state needs them
     }
     return CLA_OK;
 }
@@ -209,6 +219,7 @@ static cla_status open_run(run *r, cla_config *settings)
                                                       &r->stepper.optim, &r->progress);
         free(path);
         CLA_TRY(status);
+        CLA_TRY(trim(r));
     } else if (leader(r)) { // the first checkpoint, so that a run can always be resumed
         CLA_TRY(save(r, "last.ckpt.safetensors"));
         CLA_TRY(cla_folder_path(&r->folder, "config.json", &path));

@@ -142,12 +142,16 @@ static void close_task(cla_task *task)
     free(t->local);
 }
 
+static const char *const folder_files[] = { "words.txt", "chars.txt", "tags.txt",
+                                            "lexicon.tsv", NULL };
+
 const cla_task_kind tagging_kind = {
     .name = "tagger",
     .unit = "words",
     .dev_split = "dev",
     .higher_is_better = true,
     .size = sizeof(tagging),
+    .files = folder_files,
     .open = open_task,
     .targets = count_targets,
     .rows = count_rows,

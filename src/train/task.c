@@ -13,7 +13,7 @@ extern const cla_task_kind tagging_kind, translation_kind;
 
 static const cla_task_kind *const kinds[] = { &tagging_kind, &translation_kind };
 
-static cla_status find_kind(const char *name, const cla_task_kind **out)
+cla_status cla_task_kind_find(const char *name, const cla_task_kind **out)
 {
     *out = NULL;
     cla_text known = { 0 };
@@ -51,7 +51,7 @@ cla_status cla_task_open(cla_task **out, cla_runtime *rt, cla_config *settings,
     const cla_task_kind *kind = NULL;
     *out = NULL;
     CLA_TRY(cla_config_text(settings, "model", &name));
-    CLA_TRY(find_kind(name, &kind));
+    CLA_TRY(cla_task_kind_find(name, &kind));
     const cla_status status = open_kind(out, kind, rt, settings, dir, mode);
     if (status) {
         cla_task_close(out);

@@ -30,7 +30,8 @@ typedef struct cla_task_kind {
     const char *unit;      // what a step counts: "words"
     const char *dev_split; // what decides the best checkpoint
     bool higher_is_better;
-    size_t size; // of the task's own struct, which begins with a cla_task
+    size_t size;              // of the task's own struct, which begins with a cla_task
+    const char *const *files; // of the run's folder that use needs, up to a NULL
     /* Reads settings, data and vocabularies, adds the parameters to task->params. */
     cla_status (*open)(cla_task *task, cla_config *settings, const char *dir,
                        cla_task_mode mode);
@@ -61,6 +62,9 @@ struct cla_task {
     uint32_t seed;
     cla_config settings; // of a loaded system
 };
+
+/* The kind of a name. Errors: CLA_E_INPUT (unknown: lists those there are). */
+cla_status cla_task_kind_find(const char *name, const cla_task_kind **out);
 
 /* Opens the system that the settings name. Errors: CLA_E_INPUT (unknown model: lists
  * them),

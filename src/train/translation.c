@@ -187,12 +187,16 @@ static cla_status evaluate(cla_task *task, const char *data, const char *split,
     return status;
 }
 
+static const char *const folder_files[] = { "codes.txt", "source.txt", "target.txt",
+                                            NULL };
+
 const cla_task_kind translation_kind = {
     .name = "translator",
     .unit = "pieces",
     .dev_split = "dev",
     .higher_is_better = false,
     .size = sizeof(translation),
+    .files = folder_files,
     .open = open_task,
     .order = order,
     .take = take,

@@ -1,0 +1,237 @@
+/* average.c - the mean of the states that runs kept. */
+#include "train/average.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "base/safetensors.h"
+#include "base/text.h"
+#include "train/folder.h"
+#include "train/kept.h"
+#include "train/task.h"
+
+typedef struct average {
+    const char *const *runs;
+    int n, last;
+    cla_config settings; // of the first run
+    const cla_task_kind *kind;
+    cla_st_file first; // gives names and shapes
+    double **sum;      // [first.count]
+    cla_text steps;    // of the states, "100 200"
+    cla_averaged done;
+} average;
+
+/* ---- runs of one config ------------------------------------------------------ */
+
+static cla_status path_of(cla_text *path, const char *folder, const char *name)
+{
+    return cla_text_add(path, "%s/%s", folder, name);
+}
+
+static cla_status read_settings(cla_config *settings, const char *run)
+{
+    cla_text path = { 0 };
+    cla_status status = path_of(&path, run, "config.json");
+    status = status ? status : cla_config_read(settings, path.data);
+    cla_text_free(&path);
+    return status;
+}
+
+static cla_status same_settings(const average *a, const char *run)
+{
+    cla_config settings = { 0 };
+    cla_status status = read_settings(&settings, run);
+    const char *key = status ? NULL : cla_settings_difference(&a->settings, &settings);
+    if (key) {
+        status =
+            cla_fail(CLA_E_INPUT, "%s: '%s' is not that of %s", run, key, a->runs[0]);
+    }
+    cla_config_fini(&settings);
+    return status;
+}
+
+/* One vocabulary of the first run: copied to the folder out, or, when that is NULL,
+ * compared with that of run. */
+static cla_status use_file(const average *a, const char *name, const char *run,
+                           const char *out)
+{
+    cla_text from = { 0 }, to = { 0 };
+    char *data = NULL;
+    size_t size = 0;
+    bool same = true;
+    cla_status status = path_of(&from, a->runs[0], name);
+    status = status ? status : path_of(&to, out ? out : run, name);
+    status = status ? status : cla_file_read(from.data, &data, &size);
+    if (!status && out) {
+        status = cla_file_write(to.data, data, size);
+    } else if (!status) {
+        status = cla_file_compare(to.data, data, size, &same);
+    }
+    if (!status && !same) {
+        status = cla_fail(CLA_E_INPUT, "%s: is not that of %s", to.data, a->runs[0]);
+    }
+    free(data);
+    cla_text_free(&from);
+    cla_text_free(&to);
+    return status;
+}
+
+static cla_status same_files(const average *a, const char *run)
+{
+    for (const char *const *name = a->kind->files; *name; name++) {
+        CLA_TRY(use_file(a, *name, run, NULL));
+    }
+    return CLA_OK;
+}
+
+/* ---- the mean ---------------------------------------------------------------- */
+
+static cla_status begin(average *a, const char *path)
+{
+    CLA_TRY(cla_st_open(&a->first, path));
+    CLA_TRY(cla_alloc(&a->sum, a->first.count + 1, sizeof *a->sum));
+    for (size_t i = 0; i < a->first.count; i++) {
+        const cla_st_tensor *t = &a->first.tensors[i];
+        if (t->dtype != CLA_ST_F32) {
+            return cla_fail(CLA_E_INPUT, "%s: tensor '%s' holds no numbers of 32 bits",
+                            path, t->name);
+        }
+        CLA_TRY(cla_alloc(&a->sum[i], (size_t)t->size + 1, sizeof *a->sum[i]));
+        a->done.numbers += t->size;
+    }
+    return CLA_OK;
+}
+
+static bool same_shape(const cla_st_tensor *a, const cla_st_tensor *b)
+{
+    bool same = a->dtype == b->dtype && a->rank == b->rank;
+    for (int i = 0; i < a->rank && same; i++) {
+        same = a->shape[i] == b->shape[i];
+    }
+    return same;
+}
+
+static cla_status add_tensors(average *a, const cla_st_file *f, const char *path)
+{
+    for (size_t i = 0; i < a->first.count; i++) {
+        const cla_st_tensor *want = &a->first.tensors[i];
+        const cla_st_tensor *t = cla_st_find(f, want->name);
+        if (!t || !same_shape(want, t)) {
+            return cla_fail(CLA_E_INPUT, "%s: tensor '%s' %s", path, want->name,
+                            t ? "has another shape than in the first state"
+                              : "is missing");
+        }
+        const float *x = t->data;
+        for (int64_t k = 0; k < t->size; k++) {
+            a->sum[i][k] += (double)x[k];
+        }
+    }
+    return f->count == a->first.count
+               ? CLA_OK
+               : cla_fail(CLA_E_INPUT, "%s: %zu tensors, the first state has %zu", path,
+                          f->count, a->first.count);
+}
+
+static cla_status add_state(average *a, const char *path)
+{
+    cla_st_file f = { 0 };
+    if (!a->sum) {
+        CLA_TRY(begin(a, path));
+    }
+    CLA_TRY(cla_st_open(&f, path));
+    cla_status status = add_tensors(a, &f, path);
+    const char *step = cla_st_meta(&f, "step");
+    status = status ? status
+                    : cla_text_add(&a->steps, "%s%s", a->done.states ? " " : "",
+                                   step ? step : "?");
+    a->done.states += !status;
+    cla_st_close(&f);
+    return status;
+}
+
+static cla_status add_run(average *a, const char *run)
+{
+    char **paths = NULL;
+    size_t count = 0;
+    cla_status status = CLA_OK;
+    CLA_TRY(same_settings(a, run));
+    CLA_TRY(same_files(a, run));
+    CLA_TRY(cla_kept_list(run, &paths, &count));
+    const size_t want = a->last ? (size_t)a->last : count;
+    if (!count || count < want) {
+        status = cla_fail(CLA_E_USAGE,
+                          "%s keeps %zu states, %zu are wanted: train with --set "
+                          "keep=%zu",
+                          run, count, want ? want : 1, want ? want : 5);
+    }
+    for (size_t i = count - (status ? count : want); i < count && !status; i++) {
+        status = add_state(a, paths[i]);
+    }
+    cla_folder_list_free(&paths, count);
+    return status;
+}
+
+/* ---- the model --------------------------------------------------------------- */
+
+/* The sums become means, in the place of the first state's numbers. */
+static cla_status write_weights(average *a, const char *path)
+{
+    json_t *meta = json_pack("{s:s}", "averaged", a->steps.data);
+    for (size_t i = 0; i < a->first.count; i++) {
+        float *x = (float *)a->first.tensors[i].data;
+        for (int64_t k = 0; k < a->first.tensors[i].size; k++) {
+            x[k] = (float)(a->sum[i][k] / a->done.states);
+        }
+    }
+    const cla_status status = cla_st_save(path, a->first.tensors, a->first.count, meta);
+    json_decref(meta);
+    return status;
+}
+
+/* The settings come last: a folder without them is no model yet. */
+static cla_status write_model(average *a, const cla_folder *folder)
+{
+    cla_text weights = { 0 }, settings = { 0 };
+    for (const char *const *name = a->kind->files; *name; name++) {
+        CLA_TRY(use_file(a, *name, NULL, folder->path));
+    }
+    cla_status status = path_of(&weights, folder->path, "best.ckpt.safetensors");
+    status = status ? status : path_of(&settings, folder->path, "config.json");
+    status = status ? status : write_weights(a, weights.data);
+    status = status ? status : cla_config_save(&a->settings, settings.data);
+    cla_text_free(&weights);
+    cla_text_free(&settings);
+    return status;
+}
+
+static cla_status go(average *a, const char *out)
+{
+    const char *model = NULL;
+    cla_folder folder = { .lock = -1 };
+    CLA_TRY(read_settings(&a->settings, a->runs[0]));
+    CLA_TRY(cla_config_text(&a->settings, "model", &model));
+    CLA_TRY(cla_task_kind_find(model, &a->kind));
+    for (int i = 0; i < a->n; i++) {
+        CLA_TRY(add_run(a, a->runs[i]));
+    }
+    cla_status status = cla_folder_claim(&folder, out, false);
+    status = status ? status : write_model(a, &folder);
+    cla_folder_release(&folder);
+    return status;
+}
+
+cla_status cla_average(const char *const *runs, int n, int last, const char *out,
+                       cla_averaged *averaged)
+{
+    average a = { .runs = runs, .n = n, .last = last };
+    const cla_status status = go(&a, out);
+    *averaged = a.done;
+    for (size_t i = 0; a.sum && i < a.first.count; i++) {
+        free(a.sum[i]);
+    }
+    free(a.sum);
+    cla_st_close(&a.first);
+    cla_config_fini(&a.settings);
+    cla_text_free(&a.steps);
+    return status;
+}
