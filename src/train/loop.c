@@ -91,8 +91,8 @@ static cla_status log_window(run *r, bool now)
 static double part_done(const run *r)
 {
     const cla_progress *p = &r->progress;
-    const double begun = r->task->examples ? (double)r->task->examples : 1;
-    return cla_report_part((double)p->epoch + (double)p->next / begun, r->epochs,
+    const double examples = r->task->examples ? (double)r->task->examples : 1;
+    return cla_report_part((double)p->epoch + (double)p->next / examples, r->epochs,
                            p->step, r->steps);
 }
 
