@@ -9,13 +9,14 @@
 #include "cli/model.h"
 #include "train/translation.h"
 
-enum { MAX_BEAM = 256, EXTRA_PIECES = 50 };
+enum { MAX_BEAM = 256, MAX_LINES = 1 << 20, EXTRA_PIECES = 50 };
 
 typedef struct arguments {
     cli_common common;
-    const char *model;
-    int beam, batch;
+    const char *model, *given;
+    int beam, best, batch, ahead;
     double alpha;
+    bool scores, unbuffered;
 } arguments;
 
 static const struct argp_option options[] = {
@@ -24,9 +25,42 @@ static const struct argp_option options[] = {
       0 },
     { "length-penalty", 'a', "X", 0,
       "how much longer translations are favoured, 0: not (0.6)", 0 },
+    { "nbest", 'n', "N", 0, "write the N best of the beam, a line each", 0 },
+    { "scores", 's', NULL, 0,
+      "log probability, score under the length penalty and translation, parted by tabs",
+      0 },
+    { "given", 'g', "FILE", 0,
+      "write both numbers of the translations in FILE instead, a line each", 0 },
     { "batch-lines", 'b', "N", 0, "lines translated together (32)", 0 },
+    { "read-ahead", 'r', "N", 0,
+      "lines read at a time, of which those of like length go together (1024)", 0 },
+    { "unbuffered", 'u', NULL, 0, "answer each line at once", 0 },
     { 0 },
 };
+
+static error_t take_alpha(arguments *a, const char *value)
+{
+    if (!cla_parse_double(value, &a->alpha) || !(a->alpha >= 0 && a->alpha <= 10)) {
+        cla_fail(CLA_E_USAGE, "--length-penalty is '%s', must be 0 to 10", value);
+        return EINVAL;
+    }
+    return 0;
+}
+
+static error_t check(const arguments *a)
+{
+    if (!a->model) {
+        cla_fail(CLA_E_USAGE,
+                 "translate needs --model DIR (see clattn translate --help)");
+    } else if (a->best > a->beam) {
+        cla_fail(CLA_E_USAGE, "--nbest is %d, the beam has %d", a->best, a->beam);
+    } else if (a->given && a->best > 1) {
+        cla_fail(CLA_E_USAGE, "--given and --nbest: one of them");
+    } else {
+        return 0;
+    }
+    return EINVAL;
+}
 
 // NOLINTNEXTLINE(readability-non-const-parameter): the type is argp's
 static error_t parse(int key, char *value, struct argp_state *state)
@@ -41,21 +75,25 @@ static error_t parse(int key, char *value, struct argp_state *state)
         return 0;
     case 'k':
         return cli_take_int("beam", value, 1, MAX_BEAM, &a->beam);
+    case 'n':
+        return cli_take_int("nbest", value, 1, MAX_BEAM, &a->best);
     case 'b':
         return cli_take_int("batch-lines", value, 1, 1 << 16, &a->batch);
+    case 'r':
+        return cli_take_int("read-ahead", value, 1, MAX_LINES, &a->ahead);
     case 'a':
-        if (!cla_parse_double(value, &a->alpha) || !(a->alpha >= 0 && a->alpha <= 10)) {
-            cla_fail(CLA_E_USAGE, "--length-penalty is '%s', must be 0 to 10", value);
-            return EINVAL;
-        }
+        return take_alpha(a, value);
+    case 'g':
+        a->given = value;
+        return 0;
+    case 's':
+        a->scores = true;
+        return 0;
+    case 'u':
+        a->unbuffered = true;
         return 0;
     case ARGP_KEY_END:
-        if (!a->model) {
-            cla_fail(CLA_E_USAGE,
-                     "translate needs --model DIR (see clattn translate --help)");
-            return EINVAL;
-        }
-        return 0;
+        return check(a);
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -63,24 +101,45 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 /* Standard input while it is read. */
 typedef struct stream {
+    const arguments *a;
     translation *t;
-    search_options search;
-    cla_line *line; // [limit] not yet translated
-    cla_text *out;  // [limit]
+    translation_options options;
+    cla_lines given;         // the translations that are scored
+    cla_line *line;          // [limit] not yet translated
+    translation_result *out; // [limit*best]
     size_t count, limit, number;
 } stream;
 
+static void print(const stream *s, const translation_result *r)
+{
+    if (s->a->scores || s->a->given) {
+        printf("%.6f\t%.6f%s", r->logp, r->score, s->a->given ? "" : "\t");
+    }
+    fwrite(r->text.data ? r->text.data : "", 1, r->text.size, stdout);
+    putchar('\n');
+}
+
+static cla_status work(stream *s)
+{
+    return s->a->given
+               ? translation_score(s->t, s->line,
+                                   s->given.line + (s->number - s->count), s->count,
+                                   &s->options, s->out)
+               : translation_translate(s->t, s->line, s->count, &s->options, s->out);
+}
+
 static cla_status flush(stream *s)
 {
-    cla_status status =
-        translation_translate(s->t, s->line, s->count, &s->search, s->out);
-    for (size_t i = 0; i < s->count; i++) {
+    cla_status status = s->count ? work(s) : CLA_OK;
+    const size_t results = s->count * (size_t)s->a->best;
+    for (size_t i = 0; i < results; i++) {
         if (!status) {
-            fwrite(s->out[i].data ? s->out[i].data : "", 1, s->out[i].size, stdout);
-            putchar('\n');
+            print(s, &s->out[i]);
         }
-        cla_text_free(&s->out[i]);
-        s->out[i] = (cla_text){ 0 };
+        cla_text_free(&s->out[i].text);
+        s->out[i] = (translation_result){ 0 };
+    }
+    for (size_t i = 0; i < s->count; i++) {
         free((char *)s->line[i].text);
     }
     s->count = 0;
@@ -93,13 +152,19 @@ static cla_status flush(stream *s)
 static cla_status take_line(stream *s, char *text, size_t size)
 {
     char *copy = NULL;
-    CLA_TRY(cla_line_check("standard input", ++s->number, text, &size));
+    CLA_TRY(cla_line_check("standard input", s->number + 1, text, &size));
     text[size] = 0;
-    if (s->number == 1 && strncmp(text, "\xEF\xBB\xBF", 3) == 0) {
+    if (s->number == 0 && strncmp(text, "\xEF\xBB\xBF", 3) == 0) {
         text += 3;
         size -= 3;
     }
+    if (s->a->given && s->number == s->given.count) {
+        return cla_fail(CLA_E_INPUT,
+                        "standard input:%zu: has no partner: %s ends at line %zu",
+                        s->number + 1, s->given.path, s->given.count);
+    }
     CLA_TRY(cla_strdup(&copy, text));
+    s->number++;
     s->line[s->count++] = (cla_line){ copy, size };
     return s->count == s->limit ? flush(s) : CLA_OK;
 }
@@ -115,19 +180,36 @@ static cla_status read_all(stream *s)
     }
     free(line);
     const cla_status last = flush(s); // what came before a bad line is translated
-    return status ? status : last;
+    status = status ? status : last;
+    return status || s->number >= s->given.count
+               ? status
+               : cla_fail(CLA_E_INPUT,
+                          "%s:%zu: has no partner: standard input ends at line %zu",
+                          s->given.path, s->number + 1, s->number);
+}
+
+static size_t lines_at_a_time(const arguments *a)
+{
+    if (a->unbuffered || isatty(STDIN_FILENO)) {
+        return 1;
+    }
+    return (size_t)(a->ahead > a->batch ? a->ahead : a->batch);
 }
 
 static cla_status translate_all(const arguments *a, translation *t)
 {
     stream s = {
+        .a = a,
         .t = t,
-        .search = { a->beam, a->alpha, EXTRA_PIECES, CLA_EOS },
-        .limit = isatty(STDIN_FILENO) ? 1 : (size_t)a->batch,
+        .options = { { a->beam, a->best, a->alpha, EXTRA_PIECES, CLA_EOS }, a->batch },
+        .limit = lines_at_a_time(a),
     };
-    cla_status status = cla_alloc(&s.line, s.limit, sizeof *s.line);
-    status = status ? status : cla_alloc(&s.out, s.limit, sizeof *s.out);
+    cla_status status = a->given ? cla_lines_read(&s.given, a->given) : CLA_OK;
+    status = status ? status : cla_alloc(&s.line, s.limit, sizeof *s.line);
+    status =
+        status ? status : cla_alloc(&s.out, s.limit * (size_t)a->best, sizeof *s.out);
     status = status ? status : read_all(&s);
+    cla_lines_free(&s.given);
     free(s.line);
     free(s.out);
     return status;
@@ -153,10 +235,11 @@ int cli_translate(int argc, char **argv)
         .parser = parse,
         .doc = "Translates lines from standard input, line for line; an empty line "
                "stays empty.\v"
-               "  clattn translate --model runs/m --beam 4 < test.en > out.de",
+               "  clattn translate --model runs/m --beam 4 < test.en > out.de\n"
+               "  clattn translate --model runs/m --given test.de < test.en > scores",
         .children = children,
     };
-    arguments a = { .beam = 1, .batch = 32, .alpha = 0.6 };
+    arguments a = { .beam = 1, .best = 1, .batch = 32, .ahead = 1024, .alpha = 0.6 };
     cla_status status = cli_parse(&argp, argc, argv, &a);
     status = status ? status : translate(&a);
     return status ? cli_fail_data(status) : CLI_OK;

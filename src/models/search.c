@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "models/likelihood.h"
+
 /* One way to go on. */
 typedef struct candidate {
     double logp;
@@ -36,11 +38,6 @@ typedef struct search {
     candidate *found;                   // [2*beam] best first
     float *logits;                      // [rows,V] of a step
 } search;
-
-static double penalty(const search *s, int64_t length)
-{
-    return pow((5 + (double)length) / 6, s->o->alpha);
-}
 
 /* ---- one sentence ------------------------------------------------------------ */
 
@@ -91,24 +88,9 @@ static int keep(candidate *best, int count, int room, candidate c)
     return count < room ? count + 1 : room;
 }
 
-/* ln sum exp(x[v]), relative to the largest so far. */
-static double log_sum(const float *x, int64_t n)
-{
-    double most = (double)x[0], sum = 1;
-    for (int64_t v = 1; v < n; v++) {
-        const double value = (double)x[v];
-        if (value > most) {
-            sum = sum * exp(most - value) + 1;
-            most = value;
-        } else {
-            sum += (double)expf((float)(value - most));
-        }
-    }
-    return most + log(sum);
-}
-
 /* The best continuations of a sentence whose rows of logits these are. */
-static int find(const search *s, const sentence *x, const float *logits)
+static cla_status find(const search *s, const sentence *x, const float *logits,
+                       int *found)
 {
     const int room = s->o->beam == 1 ? 1 : 2 * s->o->beam;
     int count = 0;
@@ -116,7 +98,11 @@ static int find(const search *s, const sentence *x, const float *logits)
         if (x->logp[b] == -INFINITY) {
             continue;
         }
-        const double base = x->logp[b] - log_sum(logits, s->pieces);
+        const double base = x->logp[b] - transformer_log_sum(logits, s->pieces);
+        if (!isfinite(base)) {
+            return cla_fail(CLA_E_NUMERIC,
+                            "translator: the scores of its pieces are not finite");
+        }
         for (int32_t v = 0; v < s->pieces; v++) {
             const candidate c = { base + (double)logits[v], b, v };
             if (count < room || c.logp > s->found[count - 1].logp) {
@@ -124,21 +110,23 @@ static int find(const search *s, const sentence *x, const float *logits)
             }
         }
     }
-    return count;
+    *found = count;
+    return CLA_OK;
 }
 
-/* A hypothesis that ended, of count pieces beside its end. */
+/* A hypothesis that ended, of count pieces; length counts its end. */
 static cla_status end(const search *s, sentence *x, const int32_t *id, int64_t count,
-                      double score)
+                      int64_t length, double logp)
 {
+    const double worth = transformer_worth(logp, length, s->o->alpha);
     int at = x->ended_count;
-    while (at > 0 && x->ended[at - 1].score < score) {
+    while (at > 0 && x->ended[at - 1].score < worth) {
         at--;
     }
     if (at == s->o->beam) {
         return CLA_OK;
     }
-    search_result r = { .count = count, .score = score };
+    search_result r = { .count = count, .logp = logp, .score = worth };
     CLA_TRY(cla_alloc(&r.id, (size_t)count + 1, sizeof *r.id));
     memcpy(r.id, id, (size_t)count * sizeof *r.id);
     memmove(x->ended + at + 1, x->ended + at,
@@ -154,13 +142,14 @@ static cla_status end(const search *s, sentence *x, const int32_t *id, int64_t c
 static cla_status advance(search *s, sentence *x, const float *logits, int64_t t,
                           bool *done)
 {
-    const int found = find(s, x, logits), beam = s->o->beam;
-    int living = 0;
+    const int beam = s->o->beam;
+    int found = 0, living = 0;
+    CLA_TRY(find(s, x, logits, &found));
     for (int i = 0; i < found; i++) {
         const candidate *c = &s->found[i];
         const int32_t *id = x->id + c->parent * x->limit;
         if (c->piece == s->o->end) {
-            CLA_TRY(end(s, x, id, t - 1, c->logp / penalty(s, t)));
+            CLA_TRY(end(s, x, id, t - 1, t, c->logp));
         } else if (living < beam) {
             int32_t *to = x->scrap + living * x->limit;
             memcpy(to, id, (size_t)(t - 1) * sizeof *to);
@@ -177,11 +166,10 @@ static cla_status advance(search *s, sentence *x, const float *logits, int64_t t
     int32_t *last = x->id;
     x->id = x->scrap;
     x->scrap = last;
-    const bool beaten = x->ended_count == beam &&
-                        x->ended[beam - 1].score >= x->logp[0] / penalty(s, x->limit);
+    const double hope = transformer_worth(x->logp[0], x->limit, s->o->alpha);
+    const bool beaten = x->ended_count == beam && x->ended[beam - 1].score >= hope;
     *done = !living || t >= x->limit || beaten;
-    return *done && !x->ended_count ? end(s, x, x->id, t, x->logp[0] / penalty(s, t))
-                                    : CLA_OK;
+    return *done && !x->ended_count ? end(s, x, x->id, t, t, x->logp[0]) : CLA_OK;
 }
 
 /* ---- all of them ------------------------------------------------------------- */
@@ -320,6 +308,22 @@ static cla_status prepare(search *s)
     return CLA_OK;
 }
 
+static int wanted(const search_options *o)
+{
+    return o->best ? o->best : 1;
+}
+
+/* The results become those of the caller. */
+static void take_best(sentence *x, int best, search_result *result)
+{
+    for (int i = 0; i < best; i++) {
+        const bool there = i < x->ended_count;
+        result[i] = there ? x->ended[i]
+                          : (search_result){ .logp = -INFINITY, .score = -INFINITY };
+        x->ended[i].id = NULL;
+    }
+}
+
 static cla_status go(search *s, search_result *result)
 {
     const int64_t n = cla_ragged_sequences(s->source->rows);
@@ -334,8 +338,7 @@ static cla_status go(search *s, search_result *result)
         CLA_TRY(advance_all(s, t));
     }
     for (int64_t i = 0; i < n; i++) {
-        result[i] = s->sentences[i].ended[0];
-        s->sentences[i].ended[0].id = NULL;
+        take_best(&s->sentences[i], wanted(s->o), result + i * wanted(s->o));
     }
     return CLA_OK;
 }
@@ -350,7 +353,7 @@ cla_status transformer_search(transformer *m, cla_runtime *rt,
                  .o = options,
                  .source = source,
                  .pieces = m->config.target_pieces };
-    memset(result, 0, (size_t)n * sizeof *result);
+    memset(result, 0, (size_t)(n * wanted(options)) * sizeof *result);
     if (!n) {
         return CLA_OK;
     }

@@ -11,22 +11,24 @@
 
 typedef struct search_options {
     int beam;     // hypotheses of a sentence, 1 or more
+    int best;     // of them are wanted, at most beam; 0: 1
     double alpha; // of the length penalty; 0: none
     int extra;    // at most as many pieces as the source has, and these
     int32_t end;  // the piece that ends a sentence
 } search_options;
 
 typedef struct search_result {
-    int32_t *id; // [count], without the end; free it
+    int32_t *id; // [count], without the end; free it. NULL: there is none
     int64_t count;
-    double score; // log p under the length penalty
+    double logp, score; // natural; the same under the length penalty. None: -INFINITY
 } search_result;
 
-/* The best translation of each sentence of source, none of which is empty.
+/* The best translations of each sentence of source, none of which is empty.
  *
- * result  out  one for each sentence; zero where it fails
+ * result  out  [sentences*best] best first; zero where it fails. There are fewer where
+ *              fewer ended. Where none did the likeliest that lived is the only one
  *
- * Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
+ * Errors: CLA_E_NUMERIC (scores that are not finite), CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status transformer_search(transformer *m, cla_runtime *rt,
                               const transformer_tokens *source,
                               const search_options *options, search_result *result);

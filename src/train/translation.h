@@ -44,9 +44,34 @@ void translation_batch_free(translation_batch *batch);
 transformer_batch translation_batch_view(const translation_batch *batch,
                                          int64_t first_source, int64_t first_target);
 
-/* Appends the translation of each line to a text of its own; none to that of a line of
- * blanks. Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
+typedef struct translation_options {
+    search_options search;
+    int batch; // sentences that are worked on together; fewer where they are long
+} translation_options;
+
+/* Logarithms are natural; without a text both are -INFINITY. */
+typedef struct translation_result {
+    cla_text text;
+    double logp, score; // the same under the length penalty
+} translation_result;
+
+/* Translates lines, those of like length together. That of a line without pieces, such
+ * as blanks, is empty, and certain.
+ *
+ * out  out  [n*best] zero before; best first. Free each text
+ *
+ * Errors: CLA_E_NUMERIC (weights that give no finite scores), CLA_E_NOMEM,
+ * CLA_E_DEVICE. */
 cla_status translation_translate(translation *t, const cla_line *lines, size_t n,
-                                 const search_options *options, cla_text *out);
+                                 const translation_options *options,
+                                 translation_result *out);
+
+/* How likely given targets are: logp and score of out [n], no text. A target without
+ * pieces is an end and nothing more; a source without pieces has that target alone.
+ * Errors: the same. */
+cla_status translation_score(translation *t, const cla_line *sources,
+                             const cla_line *targets, size_t n,
+                             const translation_options *options,
+                             translation_result *out);
 
 extern const cla_task_kind translation_kind;

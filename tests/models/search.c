@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "models/likelihood.h"
 #include "support/support.h"
 
 enum { SENTENCES = 3, PIECES = 5, END = 1, MOST = 16 };
@@ -173,6 +174,110 @@ Test(search, equals_decoding_by_hand)
         check_beam(&f);
         close_model(&f);
     }
+}
+
+/* log p of translations, one of each sentence, as a decoder that reads all of each at
+ * once has it. */
+static void likelihood(fixture *f, const search_result *r, double logp[SENTENCES])
+{
+    int32_t input[SENTENCES * (MOST + 1)], target[SENTENCES * (MOST + 1)];
+    int32_t position[SENTENCES * (MOST + 1)];
+    int length[SENTENCES], at = 0;
+    for (int s = 0; s < SENTENCES; s++) {
+        length[s] = (int)r[s].count + 1;
+        for (int i = 0; i < length[s]; i++, at++) {
+            input[at] = i ? r[s].id[i - 1] : -1;
+            target[at] = i < r[s].count ? r[s].id[i] : END;
+            position[at] = i;
+        }
+    }
+    cla_ragged *rows = test_ragged(f->rt, SENTENCES, length, NULL);
+    const transformer_batch batch = { f->source,
+                                      { at, input, position, rows, 0 },
+                                      target };
+    cla_tape *tape = NULL;
+    TEST_OK(cla_tape_new(&tape, f->rt, false));
+    TEST_OK(transformer_likelihood(&f->m, tape, &batch, logp));
+    cla_tape_free(&tape);
+    cla_ragged_free(&rows);
+}
+
+/* A piece at a time from kept keys and values, hypotheses changing places, or all at
+ * once: the same probability. Each of the best is worth less than the one before. */
+Test(search, equals_reading_all_at_once)
+{
+    enum { BEST = 4 };
+    const search_options o = {
+        .beam = 5, .best = BEST, .alpha = 0.6, .extra = 8, .end = END
+    };
+    for (int pre_norm = 0; pre_norm < 2; pre_norm++) {
+        fixture f;
+        search_result got[SENTENCES * BEST], nth[SENTENCES];
+        open_model(&f, pre_norm);
+        TEST_OK(transformer_search(&f.m, f.rt, &f.source, &o, got));
+        for (int i = 0; i < BEST; i++) {
+            double logp[SENTENCES];
+            for (int s = 0; s < SENTENCES; s++) {
+                nth[s] = got[s * BEST + i];
+                cr_assert_not_null(nth[s].id);
+                cr_assert(!i || nth[s].score <= got[s * BEST + i - 1].score);
+            }
+            likelihood(&f, nth, logp);
+            for (int s = 0; s < SENTENCES; s++) {
+                cr_assert_float_eq(nth[s].logp, logp[s], 1e-4, "%d of sentence %d", i,
+                                   s);
+                cr_assert_float_eq(nth[s].score,
+                                   logp[s] / penalty((int)nth[s].count + 1), 1e-4);
+            }
+        }
+        for (int i = 0; i < SENTENCES * BEST; i++) {
+            free(got[i].id);
+        }
+        close_model(&f);
+    }
+}
+
+/* Without a penalty the likeliest translation that ended is the best. A beam of all
+ * hypotheses has fewer that end than are wanted where only two pieces may be said. */
+Test(search, orders_by_probability_without_a_penalty)
+{
+    enum { BEST = 40 };
+    const search_options o = { .beam = BEST, .best = BEST, .extra = 0, .end = END };
+    fixture f;
+    search_result got[SENTENCES * BEST];
+    open_model(&f, true);
+    TEST_OK(transformer_search(&f.m, f.rt, &f.source, &o, got));
+    for (int i = 0; i < SENTENCES * BEST; i++) {
+        cr_assert_eq(got[i].score, got[i].logp);
+        cr_assert(i % BEST == 0 || got[i].logp <= got[i - 1].logp);
+    }
+    // sentence 1 may have one piece: the end; sentence 2 two: any of four before it
+    cr_assert_eq(got[BEST].count, 0);
+    cr_assert_null(got[BEST + 1].id);
+    cr_assert_eq(got[BEST + 1].logp, -INFINITY);
+    cr_assert_not_null(got[2 * BEST + 4].id);
+    cr_assert_null(got[2 * BEST + 5].id);
+    for (int i = 0; i < SENTENCES * BEST; i++) {
+        free(got[i].id);
+    }
+    close_model(&f);
+}
+
+/* Weights that are no numbers are an error, not a translation. */
+Test(search, refuses_scores_that_are_not_finite)
+{
+    const search_options o = { .beam = 2, .alpha = 0.6, .extra = 3, .end = END };
+    fixture f;
+    float weights[PIECES * 16];
+    search_result got[SENTENCES];
+    open_model(&f, true);
+    for (int i = 0; i < PIECES * 16; i++) {
+        weights[i] = NAN;
+    }
+    TEST_OK(cla_tensor_upload(f.m.output_table, weights));
+    TEST_FAILS(transformer_search(&f.m, f.rt, &f.source, &o, got), CLA_E_NUMERIC,
+               "not finite");
+    close_model(&f);
 }
 
 /* Each sentence translated alone as together with others. */

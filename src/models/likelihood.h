@@ -1,0 +1,20 @@
+/* likelihood.h - how likely given translations are. */
+#pragma once
+
+#include "models/transformer.h"
+
+/* ln sum over v of exp(x[v]), relative to the largest; NaN where one is NaN. */
+double transformer_log_sum(const float *x, int64_t n);
+
+/* What a translation of length pieces, its end included, is worth under a length
+ * penalty: logp / ((5 + length) / 6)^alpha. Wu et al. 2016, section 7. */
+double transformer_worth(double logp, int64_t length, double alpha);
+
+/* log p of each target of the batch given its source: the sum over its pieces of
+ * ln softmax(logits[i])[target[i]]. The caller resets the tape.
+ *
+ * logp  out  [B] natural logarithms
+ *
+ * Errors: CLA_E_NUMERIC (scores that are not finite), CLA_E_NOMEM, CLA_E_DEVICE. */
+cla_status transformer_likelihood(transformer *m, cla_tape *tape,
+                                  const transformer_batch *batch, double *logp);
