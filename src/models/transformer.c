@@ -91,12 +91,16 @@ static cla_status read_layers(transformer_config *c, cla_config *s)
     return CLA_OK;
 }
 
-/* How the layers attend to themselves. */
+/* How the layers attend to themselves, and what comes before. */
 static cla_status read_self(transformer_config *c, cla_config *s)
 {
     c->coder.self.model = c->coder.model;
     c->coder.self.heads = c->coder.heads;
+    c->coder.taps = 7;
     CLA_TRY(self_configure(&c->coder.self, s));
+    CLA_TRY(cla_config_int(s, "convolutions", &c->coder.convolutions, 0,
+                           CODER_CONVOLUTIONS));
+    CLA_TRY(cla_config_int(s, "conv_width", &c->coder.taps, 1, 63));
     return read_layers(c, s);
 }
 
@@ -152,10 +156,13 @@ static cla_status add_tables(transformer *m, cla_params *params)
 static coder_config layer_config(const transformer_config *config, int i, bool decoder)
 {
     coder_config c = config->coder;
+    const bool inside = i + 1 >= config->first && i + 1 <= config->last;
     const self_variant *variant = c.self.variant;
-    if (i + 1 < config->first || i + 1 > config->last ||
-        (decoder && variant && !variant->decoder)) {
+    if (!inside || (decoder && variant && !variant->decoder)) {
         c.self.variant = NULL;
+    }
+    if (!inside || decoder) {
+        c.convolutions = 0;
     }
     return c;
 }

@@ -21,7 +21,7 @@ typedef struct transformer_config {
     bool source_vector; // a trained vector is added to each token of the source
     double smoothing;
     coder_config coder;
-    int first, last; // layers, from 1, that attend as coder.self says; others plainly
+    int first, last; // layers, from 1, that have coder.self and convolutions
 } transformer_config;
 
 /* Sentences as packed ids. Random draws are keyed by the row in the whole batch, of

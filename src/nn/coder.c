@@ -82,11 +82,30 @@ static cla_status add_attention(const coder_layer *l, mha *m, coder_norm *norm,
     return coder_norm_init(norm, l->config.model, params, name);
 }
 
+static cla_status add_convolution(coder_conv *conv, const coder_config *config,
+                                  cla_params *params, const char *prefix)
+{
+    const int64_t D = config->model, K = config->taps;
+    const double fan = (double)(K * D); // of a kernel, in and out
+    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, fan, fan };
+    const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
+    char name[48];
+    CLA_TRY(cla_param_add(params, &conv->w, glorot, 3, (int64_t[]){ K, D, D }, "%s",
+                          prefix));
+    CLA_TRY(cla_param_add(params, &conv->b, zeros, 1, &D, "%s_bias", prefix));
+    snprintf(name, sizeof name, "%s.norm", prefix);
+    return coder_norm_init(&conv->norm, D, params, name);
+}
+
 cla_status coder_init(coder_layer *l, const coder_config *config, cla_params *params,
                       const char *prefix, bool decoder)
 {
     char name[40];
     *l = (coder_layer){ .config = *config, .decoder = decoder };
+    for (int i = 0; i < config->convolutions; i++) {
+        snprintf(name, sizeof name, "%s.conv.%d", prefix, i);
+        CLA_TRY(add_convolution(&l->conv[i], config, params, name));
+    }
     snprintf(name, sizeof name, "%s.self", prefix);
     CLA_TRY(add_attention(l, &l->self, &l->self_norm, params, name));
     if (decoder) {
@@ -113,6 +132,19 @@ static cla_status leave(const coder_layer *l, cla_tape *tape, cla_tensor **x,
     CLA_TRY(coder_dropout(tape, &made, made, l->config.dropout));
     CLA_TRY(cla_add(tape, x, *x, made));
     return l->config.pre_norm ? CLA_OK : coder_norm_forward(norm, tape, x, *x);
+}
+
+static cla_status convolve(coder_layer *l, cla_tape *tape, cla_tensor **x,
+                           const coder_input *in)
+{
+    for (int i = 0; i < l->config.convolutions; i++) {
+        coder_conv *conv = &l->conv[i];
+        cla_tensor *u = NULL;
+        CLA_TRY(enter(l, tape, &u, *x, &conv->norm));
+        CLA_TRY(cla_conv1d(tape, &u, u, conv->w, conv->b, in->rows.query, CLA_RELU));
+        CLA_TRY(leave(l, tape, x, u, &conv->norm));
+    }
+    return CLA_OK;
 }
 
 /* The keys of earlier tokens and of this one. */
@@ -152,6 +184,7 @@ cla_status coder_forward(coder_layer *l, cla_tape *tape, cla_tensor **y, cla_ten
                          const coder_input *in)
 {
     cla_tensor *u = NULL;
+    CLA_TRY(convolve(l, tape, &x, in));
     CLA_TRY(enter(l, tape, &u, x, &l->self_norm));
     CLA_TRY(attend_self(l, tape, &u, in));
     CLA_TRY(leave(l, tape, &x, u, &l->self_norm));

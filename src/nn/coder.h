@@ -1,15 +1,19 @@
 /* coder.h - a layer of a Transformer's encoder or decoder.
  *
- *   encoder: self-attention, feed-forward; decoder: self-attention, attention to the
- *   memory, feed-forward
+ *   encoder: convolutions (usually none), self-attention, feed-forward
+ *   decoder: self-attention, attention to the memory, feed-forward
  *   before:  x <- x + dropout(sub(norm(x)))
  *   after:   x <- norm(x + dropout(sub(x)))
  *   feed-forward: dropout(relu(x W_1 + b_1)) W_2 + b_2
+ *   convolution:  relu(b + sum_u x[n + u - (K-1)/2] W[u]) within the sequence
  *
- * Vaswani et al. 2017, section 3.1. */
+ * Vaswani et al. 2017, section 3.1; convolutions before attention as in Yu et al. 2018,
+ * QANet. */
 #pragma once
 
 #include "nn/mha.h"
+
+enum { CODER_CONVOLUTIONS = 8 };
 
 typedef struct coder_config {
     int model, heads, inner; // D, H, width of the feed-forward block
@@ -17,15 +21,23 @@ typedef struct coder_config {
     double dropout;          // of a block's result
     double attention_dropout, relu_dropout;
     self_config self; // how a sequence attends to itself
+    int convolutions; // encoder: before the attention, at most CODER_CONVOLUTIONS
+    int taps;         // of each: K
 } coder_config;
 
 typedef struct coder_norm {
     cla_tensor *gain, *bias; // [D]
 } coder_norm;
 
+typedef struct coder_conv {
+    cla_tensor *w, *b; // [K,D,D], [D]
+    coder_norm norm;
+} coder_conv;
+
 typedef struct coder_layer {
     coder_config config;
     bool decoder;
+    coder_conv conv[CODER_CONVOLUTIONS];
     mha self, cross;
     cla_tensor *w1, *b1, *w2, *b2;
     coder_norm self_norm, cross_norm, feed_norm;
