@@ -33,6 +33,11 @@ ${CC:-cc} -std=c11 -Wall -Wextra -Werror "$source/examples/embed.c" \
 # shellcheck disable=SC2046
 ${CC:-cc} -std=c11 -Wall -Wextra -Werror "$source/examples/tag.c" \
     $(pkg-config --define-variable=prefix="$root" --cflags --libs clattn) -o "$prefix/tag"
+# shellcheck disable=SC2046
+${CC:-cc} -std=c11 -Wall -Wextra -Werror "$source/examples/translate.c" \
+    $(pkg-config --define-variable=prefix="$root" --cflags --libs clattn) -o "$prefix/translate"
+"$prefix/translate" "$prefix/no-model" a 2>"$prefix/err" && fail 'no model, but exit 0'
+grep -q 'no-model/config.json' "$prefix/err" || fail "translate says $(cat "$prefix/err")"
 
 library=$(find "$prefix" -name 'libclattn.so')
 readelf -d "$library" | grep -q 'SONAME.*libclattn\.so\.[0-9]' || fail 'no soname'

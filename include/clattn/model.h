@@ -21,7 +21,7 @@ CLA_API cla_status cla_model_load(cla_model **model, cla_runtime *rt,
                                   const char *folder);
 CLA_API void cla_model_free(cla_model **model);
 
-/* The system's name: "tagger". */
+/* The system's name: "tagger" or "translator". */
 CLA_API const char *cla_model_kind(const cla_model *model);
 
 /* Tags a sentence.
@@ -34,6 +34,35 @@ CLA_API const char *cla_model_kind(const cla_model *model);
  * tab or line end, or is not UTF-8: its position), CLA_E_NOMEM, CLA_E_DEVICE. */
 CLA_API cla_status cla_model_tag(cla_model *model, const char **tags,
                                  const char *const *words, size_t count);
+
+/* How lines are translated. */
+typedef struct cla_translate_options {
+    int beam;              // hypotheses of a line, 1 to 256; 1: the likeliest piece
+                           // each time
+    double length_penalty; // 0 to 10: how much longer translations are favoured
+    int batch;             // lines that are worked on together, at most; 1 to 65536
+} cla_translate_options;
+
+/* The translation of a line. Its probability is the product of those of its n pieces,
+ * the last of which is the end. */
+typedef struct cla_translation {
+    const char *text; // UTF-8, the model's until it translates again or is freed
+    double logp;      // natural logarithm of the probability
+    double score;     // logp / ((5 + n) / 6)^length_penalty (Wu et al. 2016, 7)
+} cla_translation;
+
+/* Translates lines; that of a line without pieces, such as blanks, is empty.
+ *
+ * translations  out  [count]
+ * lines         in   [count] UTF-8, without line ends
+ * options       in   NULL: a beam of 1, a penalty of 0.6, batches of 32
+ *
+ * Errors: CLA_E_USAGE (the model is no translator, an option out of its range),
+ * CLA_E_INPUT (a line that holds a line end or is not UTF-8: its position),
+ * CLA_E_NUMERIC (weights that give no finite scores), CLA_E_NOMEM, CLA_E_DEVICE. */
+CLA_API cla_status cla_model_translate(cla_model *model, cla_translation *translations,
+                                       const char *const *lines, size_t count,
+                                       const cla_translate_options *options);
 
 #ifdef __cplusplus
 }

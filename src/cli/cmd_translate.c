@@ -9,7 +9,7 @@
 #include "cli/model.h"
 #include "train/translation.h"
 
-enum { MAX_BEAM = 256, MAX_LINES = 1 << 20, EXTRA_PIECES = 50 };
+enum { MAX_LINES = 1 << 20 };
 
 typedef struct arguments {
     cli_common common;
@@ -74,11 +74,11 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->model = value;
         return 0;
     case 'k':
-        return cli_take_int("beam", value, 1, MAX_BEAM, &a->beam);
+        return cli_take_int("beam", value, 1, TRANSLATION_MAX_BEAM, &a->beam);
     case 'n':
-        return cli_take_int("nbest", value, 1, MAX_BEAM, &a->best);
+        return cli_take_int("nbest", value, 1, TRANSLATION_MAX_BEAM, &a->best);
     case 'b':
-        return cli_take_int("batch-lines", value, 1, 1 << 16, &a->batch);
+        return cli_take_int("batch-lines", value, 1, TRANSLATION_MAX_BATCH, &a->batch);
     case 'r':
         return cli_take_int("read-ahead", value, 1, MAX_LINES, &a->ahead);
     case 'a':
@@ -201,7 +201,8 @@ static cla_status translate_all(const arguments *a, translation *t)
     stream s = {
         .a = a,
         .t = t,
-        .options = { { a->beam, a->best, a->alpha, EXTRA_PIECES, CLA_EOS }, a->batch },
+        .options = { { a->beam, a->best, a->alpha, TRANSLATION_EXTRA, CLA_EOS },
+                     a->batch },
         .limit = lines_at_a_time(a),
     };
     cla_status status = a->given ? cla_lines_read(&s.given, a->given) : CLA_OK;

@@ -5,10 +5,23 @@
 
 #include "base/utf8.h"
 #include "train/tagging.h"
+#include "train/translation.h"
 
 struct cla_model {
     cla_task *task;
+    translation_result *said; // [said_count] the last translations
+    size_t said_count;
 };
+
+static void forget(cla_model *model)
+{
+    for (size_t i = 0; i < model->said_count; i++) {
+        cla_text_free(&model->said[i].text);
+    }
+    free(model->said);
+    model->said = NULL;
+    model->said_count = 0;
+}
 
 cla_status cla_model_load(cla_model **model, cla_runtime *rt, const char *folder)
 {
@@ -25,6 +38,7 @@ void cla_model_free(cla_model **model)
     if (!model || !*model) {
         return;
     }
+    forget(*model);
     cla_task_close(&(*model)->task);
     free(*model);
     *model = NULL;
@@ -34,6 +48,8 @@ const char *cla_model_kind(const cla_model *model)
 {
     return model->task->kind->name;
 }
+
+/* ---- tagging ---------------------------------------------------------------- */
 
 /* The sentence as rows of CoNLL-U, which is what the tagger reads. */
 static cla_status write_rows(cla_text *rows, const char *const *words, size_t count)
@@ -88,4 +104,79 @@ cla_status cla_model_tag(cla_model *model, const char **tags, const char *const 
     }
     CLA_TRY(cla_conllu_parse(&file, "words", 0, rows.data, rows.size));
     return tag((tagging *)model->task, tags, &file);
+}
+
+/* ---- translating ------------------------------------------------------------- */
+
+static cla_status check_options(const cla_translate_options *o)
+{
+    if (o->beam < 1 || o->beam > TRANSLATION_MAX_BEAM) {
+        return cla_fail(CLA_E_USAGE, "translate: beam is %d, must be 1 to %d", o->beam,
+                        TRANSLATION_MAX_BEAM);
+    }
+    if (!(o->length_penalty >= 0 && o->length_penalty <= 10)) {
+        return cla_fail(CLA_E_USAGE, "translate: length_penalty is %g, must be 0 to 10",
+                        o->length_penalty);
+    }
+    return o->batch >= 1 && o->batch <= TRANSLATION_MAX_BATCH
+               ? CLA_OK
+               : cla_fail(CLA_E_USAGE, "translate: batch is %d, must be 1 to %d",
+                          o->batch, TRANSLATION_MAX_BATCH);
+}
+
+static cla_status take_lines(cla_line *taken, const char *const *lines, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        taken[i] = (cla_line){ lines[i], strlen(lines[i]) };
+        if (strchr(lines[i], '\n')) {
+            return cla_fail(CLA_E_INPUT, "translate: lines[%zu] holds a line end", i);
+        }
+        if (cla_utf8_check(lines[i], taken[i].size) < taken[i].size) {
+            return cla_fail(CLA_E_INPUT, "translate: lines[%zu] is not UTF-8", i);
+        }
+    }
+    return CLA_OK;
+}
+
+static cla_status translate(cla_model *model, const char *const *lines, size_t count,
+                            const cla_translate_options *o)
+{
+    const translation_options options = {
+        { .beam = o->beam,
+          .alpha = o->length_penalty,
+          .extra = TRANSLATION_EXTRA,
+          .end = CLA_EOS },
+        o->batch,
+    };
+    cla_line *taken = NULL;
+    CLA_TRY(cla_alloc(&model->said, count + 1, sizeof *model->said));
+    model->said_count = count;
+    CLA_TRY(cla_alloc(&taken, count + 1, sizeof *taken));
+    cla_status status = take_lines(taken, lines, count);
+    status = status ? status
+                    : translation_translate((translation *)model->task, taken, count,
+                                            &options, model->said);
+    free(taken);
+    return status;
+}
+
+cla_status cla_model_translate(cla_model *model, cla_translation *translations,
+                               const char *const *lines, size_t count,
+                               const cla_translate_options *options)
+{
+    const cla_translate_options usual = { 1, 0.6, 32 };
+    if (model->task->kind != &translation_kind) {
+        return cla_fail(CLA_E_USAGE, "translate: the model is a %s",
+                        cla_model_kind(model));
+    }
+    options = options ? options : &usual;
+    CLA_TRY(check_options(options));
+    forget(model);
+    CLA_TRY(translate(model, lines, count, options));
+    for (size_t i = 0; i < count; i++) {
+        const translation_result *r = &model->said[i];
+        translations[i] =
+            (cla_translation){ r->text.data ? r->text.data : "", r->logp, r->score };
+    }
+    return CLA_OK;
 }

@@ -44,6 +44,14 @@ void translation_batch_free(translation_batch *batch);
 transformer_batch translation_batch_view(const translation_batch *batch,
                                          int64_t first_source, int64_t first_target);
 
+/* A translation has at most so many pieces more than its source (Vaswani et al. 2017,
+ * 6.1); and what may be asked for. */
+enum {
+    TRANSLATION_EXTRA = 50,
+    TRANSLATION_MAX_BEAM = 256,
+    TRANSLATION_MAX_BATCH = 1 << 16
+};
+
 typedef struct translation_options {
     search_options search;
     int batch; // sentences that are worked on together; fewer where they are long

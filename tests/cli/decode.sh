@@ -1,29 +1,10 @@
 #!/bin/bash
-# decode.sh - what translate says beside the best translation, in which order, of which input
+# decode.sh - what translate says beside the best translation, and of given ones
 # usage: tests/cli/decode.sh SOURCE_ROOT CLATTN
 # shellcheck source=tests/cli/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 source=$1 clattn=$2
-mkdir "$work/data"
-cat >"$work/data/train.en" <<'END'
-the red dog runs.
-the red cat sleeps.
-a blue dog sleeps.
-a blue cat runs.
-END
-cat >"$work/data/train.de" <<'END'
-der rote Hund rennt.
-die rote Katze schläft.
-ein blauer Hund schläft.
-eine blaue Katze rennt.
-END
-for split in dev test; do
-    cp "$work/data/train.en" "$work/data/$split.en"
-    cp "$work/data/train.de" "$work/data/$split.de"
-done
-tiny=(--set "data=$work/data" --set dev=dev --set test=test --set dim=16 --set heads=2
-    --set inner=32 --set layers=1 --set merges=40 --set tokens=100 --set steps=100
-    --set eval_every=100 --set warmup=20 --set lr=0.4 --set dropout=0 --quiet)
+toy_text "$work/data"
 run=$work/run
 translate() { "$clattn" translate --model "$run" "$@"; }
 
@@ -31,7 +12,7 @@ translate() { "$clattn" translate --model "$run" "$@"; }
 close() { awk -v most="$1" '{ d = $1 - $2; if (d < 0) d = -d; if (!(d <= most)) bad = 1 }
     END { exit bad || !NR }'; }
 
-"$clattn" train "$source/examples/configs/nmt-plain.json" "${tiny[@]}" --out "$run" || exit 1
+"$clattn" train "$source/examples/configs/nmt-plain.json" "${toy[@]}" --out "$run" || exit 1
 printf '\n%s\n\n  \n%s\n' 'the red cat sleeps.' 'a blue dog sleeps.' >"$work/in"
 translate --beam 4 <"$work/in" >"$work/plain"
 
@@ -90,53 +71,5 @@ check 'names a line too few' says 3 "$work/odd:3: has no partner: standard input
     sh -c "seq 2 | '$clattn' translate --model '$run' --given '$work/odd'"
 check 'given translations are not searched' says 2 '--given and --nbest' \
     translate --beam 2 --nbest 2 --given "$work/odd"
-
-# ---- order and reading ahead
-for i in 1 2 3 4 5 6 7 8 9; do
-    shuf --random-source=<(yes "$i") "$work/data/train.en"
-    [ $((i % 3)) -ne 0 ] || printf '\nthe\n%s %s\n' "$(head -n 1 "$work/in")" 'a red dog sleeps. a cat.'
-done >"$work/many"
-translate --beam 2 --read-ahead 1 <"$work/many" >"$work/one"
-for ahead in 3 7 1024; do
-    check "reading $ahead lines ahead changes nothing" \
-        diff "$work/one" <(translate --beam 2 --read-ahead $ahead --batch-lines 5 <"$work/many")
-done
-# A line from a pipe is answered before the next one comes.
-answers() {
-    coproc translate --unbuffered
-    local to=${COPROC[1]} from=${COPROC[0]} translator=$COPROC_PID answer
-    for line in 'the red cat sleeps.' '' 'the red cat sleeps.'; do
-        echo "$line" >&"$to"
-        IFS= read -r -t 60 answer <&"$from" || return 1
-        [ -z "$line" ] || [ "$answer" = 'die rote Katze schläft.' ] || return 1
-    done
-    exec {to}>&-
-    wait "$translator"
-}
-check 'answers each line at once' answers
-
-# ---- what nobody writes
-lines() { [ "$(wc -l <"$work/out")" -eq "$1" ]; }
-check 'a beam wider than the vocabulary' \
-    sh -c "'$clattn' translate --model '$run' --beam 256 --nbest 256 <'$work/in' >'$work/out'"
-check 'gives its lines' lines 1280
-long() { yes the | head -n "$1" | paste -sd ' '; }
-{ long 10000; echo 'the red cat sleeps.'; } | timeout 300 "$clattn" translate --model "$run" >"$work/out"
-check 'a line of 10,000 words' lines 2
-check 'leaves its neighbour alone' test "$(sed -n 2p "$work/out")" = 'die rote Katze schläft.'
-long 1000 >"$work/long"
-check 'has a probability' grep -q '^-[0-9]' \
-    <(echo the | translate --given "$work/long")
-printf 'the\001\002\033[2Jred\r\nthe red cat sleeps.\r\n\302\205 \342\200\250\n\357\273\277\nthe\vdog' |
-    translate >"$work/out"
-check 'control characters, CRLF, no last line end' lines 5
-check 'and the second line as ever' test "$(sed -n 2p "$work/out")" = 'die rote Katze schläft.'
-check 'bad UTF-8 at the end' says 3 'standard input:2: not UTF-8 (byte 4)' \
-    sh -c "printf 'the red cat sleeps.\nthe\303' | '$clattn' translate --model '$run'"
-check 'after what came before it' test "$(cat "$work/out")" = 'die rote Katze schläft.'
-check 'a NUL byte' says 3 'standard input:1: holds a NUL byte' \
-    sh -c "printf 'a\000b\n' | '$clattn' translate --model '$run'"
-check 'a given file of bad UTF-8' says 3 "$work/bad:1: not UTF-8" \
-    sh -c "printf '\377\n' >'$work/bad'; echo a | '$clattn' translate --model '$run' --given '$work/bad'"
 
 [ $failures -eq 0 ]

@@ -47,3 +47,22 @@ treebank() {
             "$1/examples/data/fr_spoken/$split.conllu" >"$2/$split.conllu"
     done
 }
+
+# toy_text FOLDER: four pairs of lines in two languages, the same for each split.
+toy_text() {
+    mkdir "$1"
+    printf '%s\n' 'the red dog runs.' 'the red cat sleeps.' 'a blue dog sleeps.' \
+        'a blue cat runs.' >"$1/train.en"
+    printf '%s\n' 'der rote Hund rennt.' 'die rote Katze schläft.' \
+        'ein blauer Hund schläft.' 'eine blaue Katze rennt.' >"$1/train.de"
+    for split in dev test; do
+        cp "$1/train.en" "$1/$split.en"
+        cp "$1/train.de" "$1/$split.de"
+    done
+}
+
+# What learns them by heart: train CONFIG "${toy[@]}".
+# shellcheck disable=SC2034
+toy=(--set "data=$work/data" --set dev=dev --set test=test --set dim=16 --set heads=2
+    --set inner=32 --set layers=1 --set merges=40 --set tokens=100 --set steps=100
+    --set eval_every=100 --set warmup=20 --set lr=0.4 --set dropout=0 --quiet)

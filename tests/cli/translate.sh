@@ -1,33 +1,14 @@
 #!/bin/bash
 # translate.sh - a tiny translator from the command line: trained, scored, used
-# usage: tests/cli/translate.sh SOURCE_ROOT CLATTN
+# usage: tests/cli/translate.sh SOURCE_ROOT CLATTN TRANSLATE_EXAMPLE
 # shellcheck source=tests/cli/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
-source=$1 clattn=$2
-mkdir "$work/data"
-cat >"$work/data/train.en" <<'END'
-the red dog runs.
-the red cat sleeps.
-a blue dog sleeps.
-a blue cat runs.
-END
-cat >"$work/data/train.de" <<'END'
-der rote Hund rennt.
-die rote Katze schläft.
-ein blauer Hund schläft.
-eine blaue Katze rennt.
-END
-for split in dev test; do
-    cp "$work/data/train.en" "$work/data/$split.en"
-    cp "$work/data/train.de" "$work/data/$split.de"
-done
+source=$1 clattn=$2 example=$3
+toy_text "$work/data"
 config=$source/examples/configs/nmt-plain.json
-tiny=(--set "data=$work/data" --set dev=dev --set test=test --set dim=16 --set heads=2
-    --set inner=32 --set layers=1 --set merges=40 --set tokens=100 --set steps=100
-    --set eval_every=100 --set warmup=20 --set lr=0.4 --set dropout=0 --quiet)
 run=$work/run
 
-train() { "$clattn" train "$config" "${tiny[@]}" "$@"; }
+train() { "$clattn" train "$config" "${toy[@]}" "$@"; }
 translate() { "$clattn" translate --model "$run" "$@"; }
 
 check 'trains' train --out "$run"
@@ -47,6 +28,21 @@ done
 check 'gives a line for a line' \
     test "$(printf '\r\n\303\251\344\270\255 \001x\nthe' | translate --batch-lines 2 | wc -l)" = 3
 check 'gives nothing for nothing' test -z "$(translate </dev/null)"
+
+# The C API, in a program of its own.
+application() {
+    "$example" "$run" '' 'the red cat sleeps.' ' ' 'a blue dog sleeps.' >"$work/out" &&
+        translate --beam 4 --scores <<<$'\nthe red cat sleeps.\n \na blue dog sleeps.' \
+            >"$work/lines" && cut -f 3 "$work/lines" | diff - <(cut -f 2 "$work/out") &&
+        cut -f 2 "$work/lines" | sed 's/...$//' | diff - <(cut -f 1 "$work/out" | sed 's/...$//')
+}
+check 'an application translates' application
+refusals() {
+    ! "$example" "$run" a $'a\nb' 2>"$work/err" && grep -q 'lines\[1\] holds a line end' "$work/err" &&
+        ! "$example" "$run" $'ab\xff' 2>"$work/err" && grep -q 'lines\[0\] is not UTF-8' "$work/err" &&
+        ! "$example" "$work/data" a 2>"$work/err" && grep -q 'data/config.json' "$work/err"
+}
+check 'an application is told what is wrong' refusals
 
 check 'refuses bad text' \
     says 3 'standard input:2: not UTF-8' sh -c "printf 'a\nbc\344\270' | '$clattn' translate --model '$run'"
