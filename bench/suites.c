@@ -20,6 +20,7 @@ static const struct {
     { "layers", bench_embedding },
     { "layers", bench_layer_norm },
     { "layers", bench_cross_entropy },
+    { "layers", bench_top_k },
     { "layers", bench_relative_spectrum },
     { "layers", bench_rmsprop },
     { "layers", bench_adam },

@@ -7,38 +7,7 @@
  * Numerics: as cross_entropy.cl, with exp_fastv.
  * Writes: lse, cost whole; dx whole (added to when add). */
 #include "cross_entropy.clh"
-#include "vector.clh"
-
-INLINE float row_top(global const float *x, int columns)
-{
-    floatv top = (floatv)(SCORE_MIN);
-    int c = 0;
-    for (; c + VEC <= columns; c += VEC) {
-        top = fmax(top, vloadv(0, x + c));
-    }
-    float result = max_lanes(top);
-    for (; c < columns; c++) {
-        result = fmax(result, x[c]);
-    }
-    return result;
-}
-
-/* Sums of exp(x - top) and of x - top. */
-INLINE float2 row_sums(global const float *x, int columns, float top)
-{
-    floatv sum = (floatv)(0.0f), total = (floatv)(0.0f);
-    int c = 0;
-    for (; c + VEC <= columns; c += VEC) {
-        const floatv z = vloadv(0, x + c) - top;
-        sum += exp_fastv(z);
-        total += z;
-    }
-    float2 result = (float2)(sum_lanes(sum), sum_lanes(total));
-    for (; c < columns; c++) {
-        result += (float2)(exp_fast(x[c] - top), x[c] - top);
-    }
-    return result;
-}
+#include "log_softmax_tile.clh"
 
 // lse = top + ln sum exp(x - top); cost = lse - <q, x>, 0 where no target counts
 WORK_GROUP(1, 1, 1)

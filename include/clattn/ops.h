@@ -281,6 +281,20 @@ CLA_API cla_status cla_cross_entropy(cla_tape *tape, cla_tensor **loss,
                                      cla_tensor *logits, const cla_tensor *targets,
                                      float smoothing);
 
+/* The likeliest classes of each row, and how likely they are. Not differentiable.
+ *
+ *   logp[n,k] = ln softmax(logits[n])[id[n,k]], largest first; of equal ones the
+ *   smaller class first
+ *
+ * logp    out  [N,K] f32
+ * id      out  [N,K] i32
+ * logits  in   [N,V] f32, V < 2^24
+ * k       in   K, 1 to V
+ *
+ * Errors: CLA_E_SHAPE, CLA_E_USAGE, CLA_E_NOMEM, CLA_E_DEVICE. */
+CLA_API cla_status cla_top_k(cla_tape *tape, cla_tensor **logp, cla_tensor **id,
+                             const cla_tensor *logits, int k);
+
 /* Convolution along packed sequences.
  *
  *   y[n] = act(b + sum_u x[n + u - (K-1)/2] w[u]), u = 0 .. K-1, and 0 for rows outside

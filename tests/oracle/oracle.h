@@ -77,6 +77,9 @@ void oracle_layer_norm(double *y, const double *x, const double *gamma,
 double oracle_cross_entropy(const double *logits, const int32_t *targets, int N, int V,
                             double smoothing);
 
+/* logp, id [N,K]: the K largest of each row of logits [N,V], their log softmax. */
+void oracle_top_k(double *logp, int32_t *id, const double *logits, int N, int V, int K);
+
 /* table, spectrum [H,2t] */
 void oracle_relative_spectrum(double *table, const double *spectrum, int H, int t);
 

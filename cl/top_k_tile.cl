@@ -1,0 +1,61 @@
+/* top_k_tile.cl - the same with a run of rows to each work-item, for CPU devices.
+ *
+ * Layout, Writes: as top_k.cl.
+ * Work-group: 1 item.
+ * Defines: VEC, the native width.
+ * Numerics: as cross_entropy_tile.cl. */
+#include "log_softmax_tile.clh"
+
+/* Puts x, of class c, into the count best so far, behind its equals; k have room. */
+INLINE int take(global float *value, global int *id, int count, int k, float x, int c)
+{
+    int at = count < k ? count : k - 1;
+    for (; at > 0 && value[at - 1] < x; at--) {
+        value[at] = value[at - 1];
+        id[at] = id[at - 1];
+    }
+    value[at] = x;
+    id[at] = c;
+    return min(count + 1, k);
+}
+
+INLINE void row_top_k(global float *value, global int *id, global const float *x,
+                      int columns, int k)
+{
+    int count = 0, c = 0;
+    for (; c < k; c++) {
+        count = take(value, id, count, k, x[c], c);
+    }
+    for (; c + VEC <= columns; c += VEC) {
+        if (any(vloadv(0, x + c) > value[k - 1])) {
+            for (int i = c; i < c + VEC; i++) {
+                if (x[i] > value[k - 1]) {
+                    take(value, id, k, k, x[i], i);
+                }
+            }
+        }
+    }
+    for (; c < columns; c++) {
+        if (x[c] > value[k - 1]) {
+            take(value, id, k, k, x[c], c);
+        }
+    }
+}
+
+// logp[k] = x[id[k]] - top - ln sum exp(x - top)
+WORK_GROUP(1, 1, 1)
+kernel void top_k(global float *restrict logp, global int *restrict id,
+                  global const float *restrict x, int rows, int columns, int k, int run)
+{
+    const int first = GROUP(0) * run, last = min(first + run, rows);
+    for (int row = first; row < last; row++) {
+        global const float *from = x + (size_t)row * columns;
+        global float *value = logp + (size_t)row * k;
+        row_top_k(value, id + (size_t)row * k, from, columns, k);
+        const float top = value[0];
+        const float log_sum = log(row_sums(from, columns, top).x);
+        for (int n = 0; n < k; n++) {
+            value[n] = value[n] - top - log_sum;
+        }
+    }
+}
