@@ -119,7 +119,7 @@ static void check_all(attention_case *cases, size_t count,
     cla_runtime *rt = test_runtime();
     for (size_t i = 0; i < count; i++) {
         const int size = cases[i].T[0] * cases[i].d;
-        const bool big = (test_tiny() && size > 80) || (test_small() && size > 2000);
+        const bool big = (test_tiny() && size > 10) || (test_small() && size > 2000);
         if (!big) check_one(rt, &cases[i]);
     }
     cla_runtime_free(&rt);
@@ -188,6 +188,9 @@ static void oracle_same(double *y, double *const *x, void *context)
 
 Test(attention, takes_one_tensor_for_all)
 {
+    if (test_tiny()) {
+        return; // as many items as a case of their own
+    }
     attention_case c = { .B = 2, .H = 2, .d = 24, .T = { 19, 4 } };
     cla_runtime *rt = test_runtime();
     prepare(rt, &c);
