@@ -1,12 +1,13 @@
-/* elementwise.cl - sums, columns side by side, heads scaled by a learned number.
+/* elementwise.cl - sums, gates, columns side by side, heads scaled by a learned
+ * number.
  *
- * Layout: add: flat arrays. columns: rows of floats with a start and a stride. heads: x
- * and dx [N,H,d] with a start and a stride, y and dy contiguous; gamma [H].
- * Work-group: add: as elements.clh. columns, heads: WG items along the columns of a run
- * of rows; WG is 1 on CPU devices, where the loop becomes vector code.
+ * Layout: add, gate: flat arrays. columns: rows of floats with a start and a stride.
+ * heads: x and dx [N,H,d] with a start and a stride, y and dy contiguous; gamma [H].
+ * Work-group: add, gate: as elements.clh. columns, heads: WG items along the columns of
+ * a run of rows; WG is 1 on CPU devices, where the loop becomes vector code.
  * Defines: WG, a power of two.
- * Numerics: one rounding an element; sums for dgamma in f32 by a tree over a group's
- * rows. Writes: outputs whole; gradients are added to when add. */
+ * Numerics: one rounding an element, a few for gates; sums for dgamma in f32 by a tree
+ * over a group's rows. Writes: outputs whole; gradients are added to when add. */
 #include "elements.clh"
 #include "elementwise.clh"
 
@@ -29,6 +30,46 @@ kernel void add_backward(global float *restrict dx, global const float *restrict
     EACH_ELEMENT(i, n)
     {
         dx[i] = add ? dx[i] + dy[i] : dy[i];
+    }
+}
+
+inline float sigmoid(float x)
+{
+    return 1.0f / (1.0f + exp(-x));
+}
+
+// y = s a + (1 - s) b, s = sigmoid(x)
+WORK_GROUP(WG, 1, 1)
+kernel void gate_forward(global float *restrict y, global const float *x,
+                         global const float *a, global const float *b, int n)
+{
+    EACH_ELEMENT(i, n)
+    {
+        const float s = sigmoid(x[i]);
+        y[i] = s * a[i] + (1.0f - s) * b[i];
+    }
+}
+
+/* dx (+)= dy (a - b) s (1 - s); da (+)= dy s; db (+)= dy (1 - s); bits of adds: which
+ * are added to. The outputs may be one. */
+WORK_GROUP(WG, 1, 1)
+kernel void gate_backward(global float *dx, global float *da, global float *db,
+                          global const float *restrict dy, global const float *x,
+                          global const float *a, global const float *b, int n, int adds)
+{
+    EACH_ELEMENT(i, n)
+    {
+        const float s = sigmoid(x[i]);
+        if (dx) {
+            const float g = dy[i] * (a[i] - b[i]) * s * (1.0f - s);
+            dx[i] = adds & 1 ? dx[i] + g : g;
+        }
+        if (da) {
+            da[i] = adds & 2 ? da[i] + dy[i] * s : dy[i] * s;
+        }
+        if (db) {
+            db[i] = adds & 4 ? db[i] + dy[i] * (1.0f - s) : dy[i] * (1.0f - s);
+        }
     }
 }
 

@@ -230,6 +230,14 @@ CLA_API cla_status cla_concat(cla_tape *tape, cla_tensor **y, cla_tensor *a,
 CLA_API cla_status cla_scale_heads(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                                    cla_tensor *gamma);
 
+/* A mixture of two tensors: y = s a + (1 - s) b, s = sigmoid(x) = 1 / (1 + e^-x).
+ *
+ * y, x, a, b  out, in  f32 of one shape
+ *
+ * Errors: CLA_E_SHAPE, CLA_E_NOMEM, CLA_E_DEVICE. */
+CLA_API cla_status cla_gate(cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                            cla_tensor *a, cla_tensor *b);
+
 /* Drops elements at random: y = x / (1 - p) where a draw is p or more, else 0.
  *
  * y  out  as x; x itself where p is 0

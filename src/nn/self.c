@@ -17,12 +17,15 @@ const self_variant self_softmax = { .name = "softmax",
 
 /* ---- the table --------------------------------------------------------------- */
 
+// clang-format off
 static const self_variant *const variants[] = {
     &self_softmax,
     &self_csan1d,
     &self_csan2d,
     &self_bi_direct,
+    &self_block,
 };
+// clang-format on
 
 enum { VARIANTS = sizeof variants / sizeof *variants };
 

@@ -27,12 +27,27 @@ typedef struct self_config {
     int window;                         // csan1d, csan2d: positions, odd
     int area, edge;                     // csan2d: heads, odd; cla_edge
     int directed;                       // bi_direct: heads that look one way
+    int block;                          // block: tokens
 } self_config;
 
-#define SELF_DEFAULTS .window = 11, .area = 3, .edge = CLA_EDGE_TRUNCATE
+#define SELF_DEFAULTS .window = 11, .area = 3, .edge = CLA_EDGE_TRUNCATE, .block = 4
+
+typedef struct self_linear {
+    cla_tensor *w, *b; // [in,out], [out]
+} self_linear;
+
+/* block: W_1 [D,D], W_2 [D,H], W_3 [D,D], W_4 [2D,D] and their biases. */
+enum {
+    SELF_BLOCK_HIDDEN,
+    SELF_BLOCK_SCORE,
+    SELF_BLOCK_BETWEEN,
+    SELF_BLOCK_GATE,
+    SELF_BLOCK_LINEARS
+};
 
 typedef struct self_layer {
     self_config config;
+    self_linear block[SELF_BLOCK_LINEARS];
 } self_layer;
 
 /* What a variant gets. */
@@ -58,7 +73,8 @@ typedef struct self_variant {
     bool all;     // by default all layers have it, not only the lowest three
 } self_variant;
 
-extern const self_variant self_softmax, self_csan1d, self_csan2d, self_bi_direct;
+extern const self_variant self_softmax, self_csan1d, self_csan2d, self_bi_direct,
+    self_block;
 
 /* Reads the key "attention" and those of the variant it names; model and heads stand in
  * config. The keys of other variants are known, and not read. Errors: CLA_E_INPUT. */

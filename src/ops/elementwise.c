@@ -1,4 +1,5 @@
-/* elementwise.c - sums, columns side by side, heads scaled by a learned number. */
+/* elementwise.c - sums, gates, columns side by side, heads scaled by a learned
+ * number. */
 #include "clattn/ops.h"
 #include "ops/column_sum.h"
 #include "ops/spread.h"
@@ -54,6 +55,64 @@ cla_status cla_add(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor *b)
     out->wants_grad = cla_tape_needs_grad(tape, 2, (cla_tensor *[]){ a, b });
     if (out->wants_grad) {
         CLA_TRY(cla_tape_record(tape, add_backward, &s, sizeof s));
+    }
+    *y = out;
+    return CLA_OK;
+}
+
+/* ---- gate ----------------------------------------------------------------------- */
+
+typedef struct saved_gate {
+    cla_tensor *y, *x, *a, *b;
+} saved_gate;
+
+static cla_status gate_backward(cla_tape *tape, void *bytes)
+{
+    const saved_gate *s = bytes;
+    cla_tensor *const from[] = { s->x, s->a, s->b };
+    const cla_tensor *dy = cla_grad_in(s->y);
+    cla_tensor *to[3] = { NULL };
+    int adds = 0;
+    for (int i = 0; i < 3 && dy; i++) {
+        int add = 0;
+        CLA_TRY(cla_grad_out(tape, from[i], &to[i], &add));
+        adds |= add << i;
+    }
+    if (!dy) {
+        return CLA_OK;
+    }
+    cla_launch launch = {
+        .file = "elementwise",
+        .kernel = "gate_backward",
+        .args = { cla_buf(to[0]), cla_buf(to[1]), cla_buf(to[2]), cla_buf(dy),
+                  cla_buf(s->x), cla_buf(s->a), cla_buf(s->b), cla_i32(cla_size(dy)),
+                  cla_i32(adds) },
+    };
+    cla_spread_elements(cla_tape_runtime(tape), &launch, cla_size(dy));
+    return cla_enqueue(cla_tape_runtime(tape), &launch);
+}
+
+cla_status cla_gate(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *a,
+                    cla_tensor *b)
+{
+    cla_tensor *out = NULL;
+    *y = NULL;
+    CLA_TRY(cla_check_f32("gate", "x", x));
+    CLA_TRY(cla_check_shape("gate", "a", a, CLA_F32, x->rank, x->shape));
+    CLA_TRY(cla_check_shape("gate", "b", b, CLA_F32, x->rank, x->shape));
+    CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, x->rank, x->shape));
+    cla_launch launch = {
+        .file = "elementwise",
+        .kernel = "gate_forward",
+        .args = { cla_buf(out), cla_buf(x), cla_buf(a), cla_buf(b),
+                  cla_i32(cla_size(x)) },
+    };
+    cla_spread_elements(cla_tape_runtime(tape), &launch, cla_size(x));
+    CLA_TRY(cla_enqueue(cla_tape_runtime(tape), &launch));
+    const saved_gate s = { out, x, a, b };
+    out->wants_grad = cla_tape_needs_grad(tape, 3, (cla_tensor *[]){ x, a, b });
+    if (out->wants_grad) {
+        CLA_TRY(cla_tape_record(tape, gate_backward, &s, sizeof s));
     }
     *y = out;
     return CLA_OK;

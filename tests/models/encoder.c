@@ -46,6 +46,7 @@ Test(encoder, has_the_published_parameters)
         { { "attention=csan1d" }, 0 },
         { { "attention=csan2d" }, 0 },
         { { "attention=bi_direct" }, 0 },
+        { { "attention=block" }, 3LL * 1316360 },
         { { "convolutions=4" }, 3LL * 4 * (7 * 512 * 512 + 3 * 512) },
         { { "convolutions=8", "conv_width=3", "attention_layers=2-2" },
           8 * (3 * 512 * 512 + 3 * 512) },
@@ -140,6 +141,9 @@ Test(encoder, layers_hear_as_far_as_they_are_told)
                                       "window=1",     "attention_layers=1-1",
                                       "layers=1",     "convolutions=2",
                                       "conv_width=4", NULL };
+    const char *const blocks[] = { TINY, "attention=block", "attention_layers=1-1",
+                                   "layers=1", NULL };
+    cr_assert_eq(heard(blocks, 6), 0xfffU);
     cr_assert_eq(heard(both, 6), 0x1f0U);
     cr_assert_eq(heard(heads, 6), 0x1f0U);
     cr_assert_eq(heard(second, 6), 0xfffU);

@@ -285,7 +285,7 @@ Test(self, refuses_what_does_not_fit)
 {
     static const char *const wrong[][5] = {
         { "test: attention is \"csan3d\", must be one of softmax csan1d csan2d "
-          "bi_direct",
+          "bi_direct block",
           "attention=csan3d" },
         { "test: window is 10, must be odd", "attention=csan1d", "window=10" },
         { "test: window is 0, must be a whole number from 1", "attention=csan1d",

@@ -1,4 +1,5 @@
-/* elementwise.c - sums, columns side by side and scaled heads against their oracles. */
+/* elementwise.c - sums, gates, columns side by side and scaled heads against their
+ * oracles. */
 #include <stdio.h>
 #include <string.h>
 
@@ -74,6 +75,50 @@ Test(elementwise, add_to_itself)
     check_close("add to itself", got, (double[]){ 2, 2, 2 }, 3, 0);
     cla_tape_free(&tape);
     cla_tensor_free(&x);
+    cla_runtime_free(&rt);
+}
+
+/* ---- gate ----------------------------------------------------------------------- */
+
+static cla_status device_gate(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *c)
+{
+    (void)c;
+    return cla_gate(tape, y, x[0], x[1], x[2]);
+}
+
+static void gate_by_oracle(double *y, double *const *x, void *context)
+{
+    const sizes *c = context;
+    oracle_gate(y, x[0], x[1], x[2], c->N * c->a);
+}
+
+/* Inputs near 30 saturate the gate. Four roundings and an exponential's. */
+Test(elementwise, gate)
+{
+    sizes cases[] = {
+        { .N = 1, .a = 1 }, { .N = 7, .a = 9 }, { .N = 65, .a = 63 }, { .N = 0, .a = 3 }
+    };
+    cla_runtime *rt = test_runtime();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sizes *c = &cases[i];
+        if (test_tiny() && c->N * c->a > 100) {
+            continue;
+        }
+        op_case op = {
+            .in = { { "x", 2, { c->N, c->a }, .scale = i == 1 ? 30 : 1 },
+                    { "a", 2, { c->N, c->a } },
+                    { "b", 2, { c->N, c->a } } },
+            .inputs = 3,
+            .rank = 2,
+            .shape = { c->N, c->a },
+            .device = device_gate,
+            .oracle = gate_by_oracle,
+            .context = c,
+            .bar = 1e-6,
+        };
+        snprintf(op.name, sizeof op.name, "gate N%d D%d", c->N, c->a);
+        check_op(rt, &op);
+    }
     cla_runtime_free(&rt);
 }
 
@@ -168,6 +213,8 @@ Test(elementwise, refuses)
     TEST_OK(cla_tape_new(&tape, rt, false));
     TEST_FAILS(cla_add(tape, &y, a, b), CLA_E_SHAPE, "b is [5,6], must be [4,6]");
     TEST_FAILS(cla_add(tape, &y, NULL, b), CLA_E_SHAPE, "a is missing");
+    TEST_FAILS(cla_gate(tape, &y, a, a, b), CLA_E_SHAPE, "b is [5,6], must be [4,6]");
+    TEST_FAILS(cla_gate(tape, &y, a, NULL, a), CLA_E_SHAPE, "a is missing");
     TEST_FAILS(cla_concat(tape, &y, a, b), CLA_E_SHAPE, "b is [5,6], must be [4,*]");
     TEST_FAILS(cla_concat(tape, &y, x, b), CLA_E_SHAPE, "a is [4,2,3]");
     TEST_FAILS(cla_scale_heads(tape, &y, a, b), CLA_E_SHAPE, "must be f32 [N,H,d]");

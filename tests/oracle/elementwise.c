@@ -1,5 +1,15 @@
-/* elementwise.c - the definitions of concat and of scaled heads; a sum needs none. */
+/* elementwise.c - the definitions of gate, concat and scaled heads; sums need none. */
+#include <math.h>
+
 #include "oracle/oracle.h"
+
+void oracle_gate(double *y, const double *x, const double *a, const double *b, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const double s = 1 / (1 + exp(-x[i]));
+        y[i] = s * a[i] + (1 - s) * b[i];
+    }
+}
 
 void oracle_concat(double *y, const double *a, const double *b, int N, int Ca, int Cb)
 {

@@ -57,6 +57,9 @@ void oracle_conv_attention_2d(double *o, const double *q, const double *k,
 /* y [N,Ca+Cb] */
 void oracle_concat(double *y, const double *a, const double *b, int N, int Ca, int Cb);
 
+/* x, a, b, y: n numbers */
+void oracle_gate(double *y, const double *x, const double *a, const double *b, int n);
+
 /* x, y [N,H,d]; gamma [H] */
 void oracle_scale_heads(double *y, const double *x, const double *gamma, int N, int H,
                         int d);

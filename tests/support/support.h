@@ -41,7 +41,7 @@ float *test_random(int64_t n, float scale, uint32_t what);
 void check_close(const char *what, const float *got, const double *want, int64_t n,
                  double bar);
 
-enum { OP_INPUTS = 8 };
+enum { OP_INPUTS = 9 };
 
 typedef struct op_input {
     const char *name;

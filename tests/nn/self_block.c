@@ -1,0 +1,166 @@
+/* self_block.c - attention in blocks and between them against its equations. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nn/self.h"
+#include "oracle/oracle.h"
+#include "support/support.h"
+
+enum { B = 3, H = 2, WIDTH = 8, D = H * WIDTH, TOKENS = 14, MOST = 14 };
+static const int lengths[B] = { 4, 0, 10 };
+
+typedef struct scene {
+    self_layer layer;
+    cla_ragged *rows;
+} scene;
+
+/* qkv, then W and b of the four linear layers. */
+static cla_status run(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *context)
+{
+    scene *s = context;
+    self_input in = { .query = x[0], .q_rows = s->rows, .k_rows = s->rows };
+    for (int i = 0; i < SELF_BLOCK_LINEARS; i++) {
+        s->layer.block[i] = (self_linear){ x[1 + 2 * i], x[2 + 2 * i] };
+    }
+    CLA_TRY(cla_tensor_columns(tape, &in.q, x[0], 0, H, WIDTH));
+    CLA_TRY(cla_tensor_columns(tape, &in.k, x[0], D, H, WIDTH));
+    CLA_TRY(cla_tensor_columns(tape, &in.v, x[0], 2 * D, H, WIDTH));
+    return self_forward(&s->layer, tape, y, &in);
+}
+
+/* ---- the definition ---------------------------------------------------------- */
+
+typedef struct blocks {
+    int count;
+    int32_t first[MOST + 1], of[TOKENS], sentence[B + 1];
+} blocks;
+
+static blocks cut(int size)
+{
+    blocks b = { 0 };
+    int row = 0;
+    for (int s = 0; s < B; s++) {
+        b.sentence[s] = b.count;
+        for (int i = 0; i < lengths[s]; i++, row++) {
+            if (i % size == 0) {
+                b.first[b.count++] = row;
+            }
+            b.of[row] = b.count - 1;
+        }
+    }
+    b.first[b.count] = row;
+    b.sentence[B] = b.count;
+    return b;
+}
+
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+static void linear(double *y, const double *x, double *const *w, int rows, int in,
+                   int out)
+{
+    oracle_linear(y, x, w[0], w[1], NULL, rows, in, out, 0);
+}
+
+/* g [n,D]: each head's tokens of a block, weighed by the softmax of their scores. */
+static void summarise(double *g, const double *o, double *const *w, const blocks *b)
+{
+    double hidden[TOKENS * D], e[TOKENS * H];
+    linear(hidden, o, w, TOKENS, D, D);
+    for (int i = 0; i < TOKENS * D; i++) {
+        hidden[i] = sigmoid(hidden[i]);
+    }
+    linear(e, hidden, w + 2, TOKENS, D, H);
+    memset(g, 0, (size_t)b->count * D * sizeof *g);
+    for (int at = 0; at < b->count * H; at++) {
+        const int n = at / H, h = at % H;
+        double sum = 0;
+        for (int i = b->first[n]; i < b->first[n + 1]; i++) {
+            sum += exp(e[i * H + h]);
+        }
+        for (int i = b->first[n]; i < b->first[n + 1]; i++) {
+            for (int c = h * WIDTH; c < (h + 1) * WIDTH; c++) {
+                g[n * D + c] += exp(e[i * H + h]) / sum * o[i * D + c];
+            }
+        }
+    }
+}
+
+/* f [n,D]: what other blocks tell, as far as the gate lets it in. */
+static void mix(double *f, const double *g, double *const *w, const blocks *b)
+{
+    double q[MOST * D], c[MOST * D], both[MOST * 2 * D], z[MOST * D];
+    const oracle_attention_shape shape = {
+        .B = B, .H = H, .d = WIDTH, .q_offsets = b->sentence, .k_offsets = b->sentence
+    };
+    linear(q, g, w, b->count, D, D);
+    oracle_attention(c, NULL, q, g, g, &shape);
+    oracle_concat(both, g, c, b->count, D, D);
+    linear(z, both, w + 2, b->count, 2 * D, D);
+    for (int i = 0; i < b->count * D; i++) {
+        f[i] = sigmoid(z[i]) * c[i] + (1 - sigmoid(z[i])) * g[i];
+    }
+}
+
+static void oracle(double *y, double *const *x, void *context)
+{
+    const scene *s = context;
+    const blocks b = cut(s->layer.config.block);
+    const oracle_attention_shape shape = {
+        .B = b.count, .H = H, .d = WIDTH, .q_offsets = b.first, .k_offsets = b.first
+    };
+    double qkv[3][TOKENS * D], o[TOKENS * D], g[MOST * D], f[MOST * D];
+    for (int i = 0; i < TOKENS * 3 * D; i++) {
+        qkv[i / D % 3][i / (3 * D) * D + i % D] = x[0][i];
+    }
+    oracle_attention(o, NULL, qkv[0], qkv[1], qkv[2], &shape);
+    summarise(g, o, x + 1, &b);
+    mix(f, g, x + 5, &b);
+    for (int i = 0; i < TOKENS; i++) {
+        memcpy(y + i * 2 * D, o + i * D, D * sizeof *y);
+        memcpy(y + i * 2 * D + D, f + b.of[i] * D, D * sizeof *y);
+        if (s->layer.config.block >= 10) { // one block tells itself what it knows
+            cr_assert_float_eq(f[b.of[i] * D], g[b.of[i] * D], 1e-12);
+        }
+    }
+}
+
+/* Sums of at most 32 products of numbers near 1, one after the other: eps sqrt(32) for
+ * each of the five steps. Scores that all grow by b_2 weigh the same: its slope is 0.
+ */
+static void check(cla_runtime *rt, int block)
+{
+    scene s = { .layer.config = {
+                    .variant = &self_block, .model = D, .heads = H, .block = block } };
+    s.rows = test_ragged(rt, B, lengths, NULL);
+    op_case c = { .name = "block",
+                  .in = { { "qkv", 2, { TOKENS, 3 * D }, 0, false, false },
+                          { "W_1", 2, { D, D }, 0.3f, false, false },
+                          { "b_1", 1, { D }, 0.3f, false, false },
+                          { "W_2", 2, { D, H }, 0.3f, false, false },
+                          { "b_2", 1, { H }, 0.3f, true, false },
+                          { "W_3", 2, { D, D }, 0.3f, false, false },
+                          { "b_3", 1, { D }, 0.3f, false, false },
+                          { "W_4", 2, { 2 * D, D }, 0.3f, false, false },
+                          { "b_4", 1, { D }, 0.3f, false, false } },
+                  .inputs = 9,
+                  .rank = 2,
+                  .shape = { TOKENS, 2 * D },
+                  .device = run,
+                  .oracle = oracle,
+                  .context = &s,
+                  .bar = 4e-6 };
+    check_op(rt, &c);
+    cla_ragged_free(&s.rows);
+}
+
+Test(self_block, matches_oracle_and_gradient)
+{
+    cla_runtime *rt = test_runtime();
+    check(rt, 4);
+    check(rt, 10);
+    cla_runtime_free(&rt);
+}
