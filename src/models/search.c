@@ -28,7 +28,7 @@ typedef struct search {
     cla_runtime *rt;
     const search_options *o;
     const transformer_tokens *source;
-    int64_t pieces;                     // V
+    int choices;                        // of a row that can matter: 2 beam, 1 for one
     cla_tape *whole, *live, *turn[2];   // turns are taken by the steps
     cla_tensor *kv[TRANSFORMER_LAYERS]; // of all sources, on whole
     transformer_step step;              // kv of living ones, on live
@@ -36,7 +36,8 @@ typedef struct search {
     int64_t *open, open_count;          // those not done
     int32_t *token, *parent;            // [open_count*beam] of the rows
     candidate *found;                   // [2*beam] best first
-    float *logits;                      // [rows,V] of a step
+    float *likely;                      // [rows,choices] their log p, best first
+    int32_t *choice;                    // and the pieces
 } search;
 
 /* ---- one sentence ------------------------------------------------------------ */
@@ -88,23 +89,23 @@ static int keep(candidate *best, int count, int room, candidate c)
     return count < room ? count + 1 : room;
 }
 
-/* The best continuations of a sentence whose rows of logits these are. */
-static cla_status find(const search *s, const sentence *x, const float *logits,
-                       int *found)
+/* The best continuations of the i'th open sentence. */
+static cla_status find(const search *s, const sentence *x, int64_t i, int *found)
 {
     const int room = s->o->beam == 1 ? 1 : 2 * s->o->beam;
     int count = 0;
-    for (int b = 0; b < s->o->beam; b++, logits += s->pieces) {
+    for (int b = 0; b < s->o->beam; b++) {
+        const int64_t row = (i * s->o->beam + b) * s->choices;
         if (x->logp[b] == -INFINITY) {
             continue;
         }
-        const double base = x->logp[b] - transformer_log_sum(logits, s->pieces);
-        if (!isfinite(base)) {
+        if (!isfinite(s->likely[row])) {
             return cla_fail(CLA_E_NUMERIC,
                             "translator: the scores of its pieces are not finite");
         }
-        for (int32_t v = 0; v < s->pieces; v++) {
-            const candidate c = { base + (double)logits[v], b, v };
+        for (int64_t n = row; n < row + s->choices; n++) {
+            const double logp = x->logp[b] + (double)s->likely[n];
+            const candidate c = { logp, b, s->choice[n] };
             if (count < room || c.logp > s->found[count - 1].logp) {
                 count = keep(s->found, count, room, c);
             }
@@ -138,15 +139,14 @@ static cla_status end(const search *s, sentence *x, const int32_t *id, int64_t c
     return CLA_OK;
 }
 
-/* Takes the t'th piece of a sentence; *done when it needs no more. */
-static cla_status advance(search *s, sentence *x, const float *logits, int64_t t,
-                          bool *done)
+/* Takes the t'th piece of the i'th open sentence; *done when it needs no more. */
+static cla_status advance(search *s, sentence *x, int64_t i, int64_t t, bool *done)
 {
     const int beam = s->o->beam;
     int found = 0, living = 0;
-    CLA_TRY(find(s, x, logits, &found));
-    for (int i = 0; i < found; i++) {
-        const candidate *c = &s->found[i];
+    CLA_TRY(find(s, x, i, &found));
+    for (int n = 0; n < found; n++) {
+        const candidate *c = &s->found[n];
         const int32_t *id = x->id + c->parent * x->limit;
         if (c->piece == s->o->end) {
             CLA_TRY(end(s, x, id, t - 1, t, c->logp));
@@ -158,10 +158,10 @@ static cla_status advance(search *s, sentence *x, const float *logits, int64_t t
             x->logp[living++] = c->logp;
         }
     }
-    for (int i = living; i < beam; i++) {
-        x->scrap[i * x->limit + t - 1] = s->o->end;
-        x->parent[i] = 0;
-        x->logp[i] = -INFINITY;
+    for (int b = living; b < beam; b++) {
+        x->scrap[b * x->limit + t - 1] = s->o->end;
+        x->parent[b] = 0;
+        x->logp[b] = -INFINITY;
     }
     int32_t *last = x->id;
     x->id = x->scrap;
@@ -250,7 +250,7 @@ static cla_status score(search *s, int64_t t)
 {
     const int64_t rows = s->open_count * s->o->beam;
     cla_tape *tape = s->turn[t % 2]; // the other one holds what the last step left
-    cla_tensor *logits = NULL;
+    cla_tensor *logits = NULL, *likely = NULL, *choice = NULL;
     cla_tape_reset(tape);
     CLA_TRY(follow(s, tape, rows, t));
     CLA_TRY(even_rows(s, tape, rows, 1, &s->step.one));
@@ -259,7 +259,9 @@ static cla_status score(search *s, int64_t t)
     s->step.position = (int32_t)t - 1;
     s->step.token = s->token;
     CLA_TRY(transformer_next(s->m, tape, &logits, &s->step));
-    return cla_tensor_download(logits, s->logits);
+    CLA_TRY(cla_top_k(tape, &likely, &choice, logits, s->choices));
+    CLA_TRY(cla_tensor_download(likely, s->likely));
+    return cla_tensor_download(choice, s->choice);
 }
 
 /* Every open sentence takes its t'th piece; rows and memory are set up for the next. */
@@ -270,7 +272,7 @@ static cla_status advance_all(search *s, int64_t t)
     for (int64_t i = 0; i < s->open_count; i++) {
         sentence *x = &s->sentences[s->open[i]];
         bool done = false;
-        CLA_TRY(advance(s, x, s->logits + i * beam * s->pieces, t, &done));
+        CLA_TRY(advance(s, x, i, t, &done));
         for (int b = 0; b < beam && !done; b++) {
             s->token[left * beam + b] = x->id[b * x->limit + t - 1];
             s->parent[left * beam + b] = (int32_t)(i * beam + x->parent[b]);
@@ -296,7 +298,9 @@ static cla_status prepare(search *s)
     CLA_TRY(cla_alloc(&s->token, rows, sizeof *s->token));
     CLA_TRY(cla_alloc(&s->parent, rows, sizeof *s->parent));
     CLA_TRY(cla_alloc(&s->found, 2 * (size_t)s->o->beam, sizeof *s->found));
-    CLA_TRY(cla_alloc(&s->logits, rows * (size_t)s->pieces, sizeof *s->logits));
+    const size_t choices = rows * (size_t)s->choices;
+    CLA_TRY(cla_alloc(&s->likely, choices, sizeof *s->likely));
+    CLA_TRY(cla_alloc(&s->choice, choices, sizeof *s->choice));
     for (int64_t i = 0; i < n; i++) {
         CLA_TRY(sentence_init(&s->sentences[i], s, i));
         s->open[i] = i;
@@ -348,11 +352,11 @@ cla_status transformer_search(transformer *m, cla_runtime *rt,
                               const search_options *options, search_result *result)
 {
     const int64_t n = cla_ragged_sequences(source->rows);
-    search s = { .m = m,
-                 .rt = rt,
-                 .o = options,
-                 .source = source,
-                 .pieces = m->config.target_pieces };
+    search s = { .m = m, .rt = rt, .o = options, .source = source };
+    s.choices = options->beam == 1 ? 1 : 2 * options->beam;
+    if (s.choices > m->config.target_pieces) {
+        s.choices = m->config.target_pieces;
+    }
     memset(result, 0, (size_t)(n * wanted(options)) * sizeof *result);
     if (!n) {
         return CLA_OK;
@@ -370,6 +374,7 @@ cla_status transformer_search(transformer *m, cla_runtime *rt,
     free(s.token);
     free(s.parent);
     free(s.found);
-    free(s.logits);
+    free(s.likely);
+    free(s.choice);
     return status;
 }
