@@ -17,8 +17,7 @@ typedef struct attention_case {
     bool causal, view;
     bool heads; // backward under the tile schedule: an item a head, not a tile
     float dropout;
-    // filled in by prepare
-    int32_t *q_offsets, *k_offsets;
+    int32_t *q_offsets, *k_offsets; // these and what follows: filled in by prepare
     cla_ragged *q_rows, *k_rows;
     double *keep; // [Nq,H,Smax], NULL without dropout
     int Smax;
@@ -188,9 +187,7 @@ static void oracle_same(double *y, double *const *x, void *context)
 
 Test(attention, takes_one_tensor_for_all)
 {
-    if (test_tiny()) {
-        return; // as many items as a case of their own
-    }
+    if (test_tiny()) return; // as many items as a case of their own
     attention_case c = { .B = 2, .H = 2, .d = 24, .T = { 19, 4 } };
     cla_runtime *rt = test_runtime();
     prepare(rt, &c);
