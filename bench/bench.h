@@ -81,6 +81,7 @@ cla_status bench_clip(bench *b);
 cla_status bench_conv1d(bench *b);
 cla_status bench_conv_attention_1d(bench *b);
 cla_status bench_cross_entropy(bench *b);
+cla_status bench_depthwise_conv1d(bench *b);
 cla_status bench_dropout(bench *b);
 cla_status bench_elementwise(bench *b);
 cla_status bench_embedding(bench *b);

@@ -18,6 +18,7 @@ static const struct {
     { "layers", bench_elementwise },
     { "layers", bench_dropout },
     { "layers", bench_embedding },
+    { "layers", bench_depthwise_conv1d },
     { "layers", bench_layer_norm },
     { "layers", bench_cross_entropy },
     { "layers", bench_top_k },

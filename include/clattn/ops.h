@@ -319,6 +319,21 @@ CLA_API cla_status cla_conv1d(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                               cla_tensor *w, cla_tensor *b, const cla_ragged *rows,
                               cla_activation activation);
 
+/* Convolution along packed sequences, each channel by itself.
+ *
+ *   y[n,c] = sum_u x[n + u - (K-1)/2, c] w[u,c], u = 0 .. K-1, and 0 for rows outside
+ *   n's sequence
+ *
+ * y     out  [N,D] f32
+ * x     in   [N,D] f32
+ * w     in   [K,D] f32
+ * rows  in   N tokens in B sequences
+ *
+ * Errors: CLA_E_SHAPE, CLA_E_USAGE (no rows), CLA_E_NOMEM, CLA_E_DEVICE.
+ * Source: Chollet 2017, separable convolutions; with cla_linear, one of these. */
+CLA_API cla_status cla_depthwise_conv1d(cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                                        cla_tensor *w, const cla_ragged *rows);
+
 /* Words from their characters: convolution, ReLU, and the maximum along each word.
  *
  *   y[n] = max over rows t < len[n] of word n of relu(b + sum_u x[t+u-(K-1)/2] w[u]), 0

@@ -94,12 +94,14 @@ static cla_status read_layers(transformer_config *c, cla_config *s)
 /* How the layers attend to themselves, and what comes before. */
 static cla_status read_self(transformer_config *c, cla_config *s)
 {
+    static const char *const kinds[] = { "separable", "full", NULL };
     c->coder.self.model = c->coder.model;
     c->coder.self.heads = c->coder.heads;
     c->coder.taps = 7;
     CLA_TRY(self_configure(&c->coder.self, s));
     CLA_TRY(cla_config_int(s, "convolutions", &c->coder.convolutions, 0,
                            CODER_CONVOLUTIONS));
+    CLA_TRY(cla_config_choice(s, "conv_kind", kinds, &c->coder.full));
     CLA_TRY(cla_config_int(s, "conv_width", &c->coder.taps, 1, 63));
     return read_layers(c, s);
 }

@@ -87,12 +87,19 @@ static cla_status add_convolution(coder_conv *conv, const coder_config *config,
 {
     const int64_t D = config->model, K = config->taps;
     const double fan = (double)(K * D); // of a kernel, in and out
-    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, fan, fan };
-    const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
     char name[48];
-    CLA_TRY(cla_param_add(params, &conv->w, glorot, 3, (int64_t[]){ K, D, D }, "%s",
-                          prefix));
-    CLA_TRY(cla_param_add(params, &conv->b, zeros, 1, &D, "%s_bias", prefix));
+    if (config->full) {
+        const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, fan, fan };
+        const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
+        CLA_TRY(cla_param_add(params, &conv->w, glorot, 3, (int64_t[]){ K, D, D }, "%s",
+                              prefix));
+        CLA_TRY(cla_param_add(params, &conv->b, zeros, 1, &D, "%s_bias", prefix));
+    } else {
+        const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)K, (double)K };
+        CLA_TRY(cla_param_add(params, &conv->depth, glorot, 2, (int64_t[]){ K, D },
+                              "%s.depth", prefix));
+        CLA_TRY(add_linear(params, &conv->w, &conv->b, (int64_t[]){ D, D }, prefix));
+    }
     snprintf(name, sizeof name, "%s.norm", prefix);
     return coder_norm_init(&conv->norm, D, params, name);
 }
@@ -134,6 +141,16 @@ static cla_status leave(const coder_layer *l, cla_tape *tape, cla_tensor **x,
     return l->config.pre_norm ? CLA_OK : coder_norm_forward(norm, tape, x, *x);
 }
 
+static cla_status convolution(coder_conv *conv, cla_tape *tape, cla_tensor **u,
+                              const cla_ragged *rows)
+{
+    if (!conv->depth) {
+        return cla_conv1d(tape, u, *u, conv->w, conv->b, rows, CLA_RELU);
+    }
+    CLA_TRY(cla_depthwise_conv1d(tape, u, *u, conv->depth, rows));
+    return cla_linear(tape, u, *u, conv->w, conv->b, CLA_RELU, NULL);
+}
+
 static cla_status convolve(coder_layer *l, cla_tape *tape, cla_tensor **x,
                            const coder_input *in)
 {
@@ -141,7 +158,7 @@ static cla_status convolve(coder_layer *l, cla_tape *tape, cla_tensor **x,
         coder_conv *conv = &l->conv[i];
         cla_tensor *u = NULL;
         CLA_TRY(enter(l, tape, &u, *x, &conv->norm));
-        CLA_TRY(cla_conv1d(tape, &u, u, conv->w, conv->b, in->rows.query, CLA_RELU));
+        CLA_TRY(convolution(conv, tape, &u, in->rows.query));
         CLA_TRY(leave(l, tape, x, u, &conv->norm));
     }
     return CLA_OK;

@@ -6,6 +6,7 @@
  *   after:   x <- norm(x + dropout(sub(x)))
  *   feed-forward: dropout(relu(x W_1 + b_1)) W_2 + b_2
  *   convolution:  relu(b + sum_u x[n + u - (K-1)/2] W[u]) within the sequence
+ *   separable:    relu(b + (sum_u x[n + u - (K-1)/2] * w[u]) W), channel by channel w
  *
  * Vaswani et al. 2017, section 3.1; convolutions before attention as in Yu et al. 2018,
  * QANet. */
@@ -23,6 +24,7 @@ typedef struct coder_config {
     self_config self; // how a sequence attends to itself
     int convolutions; // encoder: before the attention, at most CODER_CONVOLUTIONS
     int taps;         // of each: K
+    int full;         // K matrices; else separable
 } coder_config;
 
 typedef struct coder_norm {
@@ -30,7 +32,8 @@ typedef struct coder_norm {
 } coder_norm;
 
 typedef struct coder_conv {
-    cla_tensor *w, *b; // [K,D,D], [D]
+    cla_tensor *w, *b; // [K,D,D], or separable [D,D]; [D]
+    cla_tensor *depth; // separable: [K,D]
     coder_norm norm;
 } coder_conv;
 

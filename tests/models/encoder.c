@@ -47,9 +47,11 @@ Test(encoder, has_the_published_parameters)
         { { "attention=csan2d" }, 0 },
         { { "attention=bi_direct" }, 0 },
         { { "attention=block" }, 3LL * 1316360 },
-        { { "convolutions=4" }, 3LL * 4 * (7 * 512 * 512 + 3 * 512) },
-        { { "convolutions=8", "conv_width=3", "attention_layers=2-2" },
-          8 * (3 * 512 * 512 + 3 * 512) },
+        { { "convolutions=4" }, 3LL * 4 * (7 * 512 + 512 * 512 + 3 * 512) },
+        { { "convolutions=4", "conv_kind=full" }, 3LL * 4 * (7 * 512 * 512 + 3 * 512) },
+        { { "convolutions=8", "conv_kind=full", "conv_width=3",
+            "attention_layers=2-2" },
+          8LL * (3 * 512 * 512 + 3 * 512) },
     };
     transformer_config plain;
     configure(&plain, (const char *const[]){ NULL });
@@ -144,11 +146,17 @@ Test(encoder, layers_hear_as_far_as_they_are_told)
     const char *const blocks[] = { TINY, "attention=block", "attention_layers=1-1",
                                    "layers=1", NULL };
     cr_assert_eq(heard(blocks, 6), 0xfffU);
+    const char *const full[] = {
+        TINY,       "attention=csan1d", "window=1",       "attention_layers=1-1",
+        "layers=1", "convolutions=2",   "conv_kind=full", "conv_width=4",
+        NULL
+    };
     cr_assert_eq(heard(both, 6), 0x1f0U);
     cr_assert_eq(heard(heads, 6), 0x1f0U);
     cr_assert_eq(heard(second, 6), 0xfffU);
     cr_assert_eq(heard(silent, 6), 0x040U);
     cr_assert_eq(heard(convolved, 6), 0x1fcU);
+    cr_assert_eq(heard(full, 6), 0x1fcU);
 }
 
 Test(encoder, refuses_layers_it_has_not)

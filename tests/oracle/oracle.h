@@ -98,7 +98,11 @@ double oracle_norm(const double *x, int64_t n);
 void oracle_conv1d(double *y, const double *x, const double *w, const double *b, int B,
                    const int32_t *offsets, int taps, int in, int out, int activation);
 
-/* the same with ReLU, then the maximum over the first len[n] rows (NULL: all) of each
+/* x, y [N,D]; w [taps,D] */
+void oracle_depthwise_conv1d(double *y, const double *x, const double *w, int B,
+                             const int32_t *offsets, int taps, int D);
+
+/* conv1d with ReLU, then the maximum over the first len[n] rows (NULL: all) of each
  * word: y [B,out] */
 void oracle_char_cnn(double *y, const double *x, const double *w, const double *b,
                      int B, const int32_t *offsets, const int32_t *len, int taps,

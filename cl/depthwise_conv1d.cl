@@ -1,0 +1,76 @@
+/* depthwise_conv1d.cl - convolution along packed sequences, each channel by itself.
+ *
+ * Layout: x, y [N,D]; w [taps,D]; spans [N] start and end of the row's sequence;
+ * partial [groups,taps,D].
+ * Work-group: WG items along the channels of a run of rows; WG is 1 on CPU devices,
+ * where the loop becomes vector code.
+ * Defines: WG.
+ * Numerics: f32 sums in the order of the rows.
+ * Writes: y whole (added to when add), partial whole. */
+#ifndef WG
+#define WG 64
+#endif
+
+typedef struct depthwise_shape {
+    int rows, columns; // N, D
+    int taps, before;  // how many of them lie before n
+    int run;           // rows to a group
+} depthwise_shape;
+
+// y[n,c] (+)= sum over u of x[n + u - before, c] w[u,c]; turned: of w[taps - 1 - u, c]
+WORK_GROUP(WG, 1, 1)
+kernel void depthwise_conv1d_rows(global float *restrict y,
+                                  global const float *restrict x,
+                                  global const float *restrict w,
+                                  global const int2 *restrict spans, depthwise_shape s,
+                                  int turned, int add)
+{
+    const int first = GROUP(0) * s.run, last = min(first + s.run, s.rows);
+    for (int row = first; row < last; row++) {
+        const int2 span = spans[row];
+        global float *to = y + (size_t)row * s.columns;
+        for (int c = LANE(0); c < s.columns && !add; c += WG) {
+            to[c] = 0.0f;
+        }
+        for (int u = 0; u < s.taps; u++) {
+            const int from = row + u - s.before;
+            if (from < span.x || from >= span.y) {
+                continue;
+            }
+            global const float *a = x + (size_t)from * s.columns;
+            global const float *b = w + (turned ? s.taps - 1 - u : u) * s.columns;
+            for (int c = LANE(0); c < s.columns; c += WG) {
+                to[c] += a[c] * b[c];
+            }
+        }
+    }
+}
+
+// partial[group,u,c] = sum over the group's rows of dy[n,c] x[n + u - before, c]
+WORK_GROUP(WG, 1, 1)
+kernel void depthwise_conv1d_weights(global float *restrict partial,
+                                     global const float *restrict x,
+                                     global const float *restrict dy,
+                                     global const int2 *restrict spans,
+                                     depthwise_shape s)
+{
+    const int first = GROUP(0) * s.run, last = min(first + s.run, s.rows);
+    for (int u = 0; u < s.taps; u++) {
+        global float *to = partial + ((size_t)GROUP(0) * s.taps + u) * s.columns;
+        for (int c = LANE(0); c < s.columns; c += WG) {
+            to[c] = 0.0f;
+        }
+        for (int row = first; row < last; row++) {
+            const int2 span = spans[row];
+            const int from = row + u - s.before;
+            if (from < span.x || from >= span.y) {
+                continue;
+            }
+            global const float *a = x + (size_t)from * s.columns;
+            global const float *g = dy + (size_t)row * s.columns;
+            for (int c = LANE(0); c < s.columns; c += WG) {
+                to[c] += a[c] * g[c];
+            }
+        }
+    }
+}
