@@ -20,6 +20,7 @@ cla_status cla_task_kind_find(const char *name, const cla_task_kind **out)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(kinds[i]->name, name) == 0) {
             *out = kinds[i];
+            cla_text_free(&known);
             return CLA_OK;
         }
         CLA_TRY(cla_text_add(&known, " %s", kinds[i]->name));
