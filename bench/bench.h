@@ -87,6 +87,7 @@ cla_status bench_elementwise(bench *b);
 cla_status bench_embedding(bench *b);
 cla_status bench_layer_norm(bench *b);
 cla_status bench_position_attention(bench *b);
+cla_status bench_relative_attention(bench *b);
 cla_status bench_relative_spectrum(bench *b);
 cla_status bench_rmsprop(bench *b);
 cla_status bench_masked_softmax(bench *b);

@@ -12,6 +12,7 @@ static const struct {
     { "gemm", bench_linear },
     { "attention", bench_attention },
     { "attention", bench_position_attention },
+    { "attention", bench_relative_attention },
     { "band", bench_band_attention },
     { "band", bench_band_attention_2d },
     { "ragged", bench_ragged },

@@ -85,7 +85,7 @@ boxed() {
 
 # The op tests but $except, those last that compile most.
 op_programs() {
-    slow='conv_attention_1d conv1d conv_attention_2d attention band_attention_2d band_attention'
+    slow='relative_attention conv_attention_1d conv1d conv_attention_2d attention band_attention_2d band_attention'
     for program in "$build"/tests/test-ops-*; do
         case " $slow $except " in
         *" ${program##*/test-ops-} "*) continue ;;

@@ -191,6 +191,34 @@ CLA_API cla_status cla_position_attention(cla_tape *tape, cla_tensor **o, cla_te
                                           const cla_ragged *rows,
                                           const cla_attention_options *options);
 
+/* Self-attention that knows distances by learned vectors.
+ *
+ *   o[i,h] = sum_j p[h,i,j] (v[j,h] + rel_v[c]),
+ *   p[h,i,:] = softmax_j <q[i,h], k[j,h] + rel_k[c]> / sqrt(d),
+ *   c = clip(j - (i + S - T), -R, R) + R
+ *
+ * The vectors serve all heads. The queries of a sequence are the last T of its S
+ * positions: all of them where q_rows is k_rows, the newest where earlier keys were
+ * kept. Memory is O(Nq H R) beside the results'.
+ *
+ * o             out  [Nq,H,d] f32
+ * q             in   [Nq,H,d] f32, a tensor or a column view (likewise k, v)
+ * k, v          in   [Nk,H,d] f32
+ * rel_k, rel_v  in   [2R+1,d] f32, R >= 0; row R belongs to the query's own position
+ * q_rows        in   Nq tokens in B sequences
+ * k_rows        in   Nk tokens in B sequences
+ * options       in   NULL for none
+ *
+ * Errors: CLA_E_SHAPE, CLA_E_USAGE (dropout outside [0,1), a table missing),
+ * CLA_E_NOMEM, CLA_E_DEVICE.
+ * Source: Shaw et al. 2018, Self-Attention with Relative Position Representations. */
+CLA_API cla_status cla_relative_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
+                                          cla_tensor *k, cla_tensor *v,
+                                          cla_tensor *rel_k, cla_tensor *rel_v,
+                                          const cla_ragged *q_rows,
+                                          const cla_ragged *k_rows,
+                                          const cla_attention_options *options);
+
 /* A table of relative positions from its real Fourier spectrum.
  *
  *   table[h,m] = 1/2t sum_k spectrum[h,k] cos(2 pi k |m - t| / 2t) for m >= 1; 0 for m

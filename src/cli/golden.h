@@ -86,3 +86,4 @@ cla_status golden_rmsprop(golden *g);
 
 cla_status golden_conv_attention_1d(golden *g);
 cla_status golden_position_attention(golden *g);
+cla_status golden_relative_attention(golden *g);

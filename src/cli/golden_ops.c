@@ -114,6 +114,7 @@ static const golden_op ops[] = {
     { "linear", { "activation" }, run_linear },
     { "masked_softmax", { "causal" }, run_masked_softmax },
     { "position_attention", { NULL }, golden_position_attention },
+    { "relative_attention", { NULL }, golden_relative_attention },
     { "rmsprop", { "lr", "rho", "eps" }, golden_rmsprop },
 };
 

@@ -34,3 +34,18 @@ cla_status golden_position_attention(golden *g)
                                    rows, NULL));
     return golden_output(g, "o", o);
 }
+
+cla_status golden_relative_attention(golden *g)
+{
+    cla_tensor *q = NULL, *k = NULL, *v = NULL, *rel_k = NULL, *rel_v = NULL, *o = NULL;
+    cla_ragged *rows = NULL;
+    CLA_TRY(golden_tensor(g, "q", &q));
+    CLA_TRY(golden_tensor(g, "k", &k));
+    CLA_TRY(golden_tensor(g, "v", &v));
+    CLA_TRY(golden_tensor(g, "rel_k", &rel_k));
+    CLA_TRY(golden_tensor(g, "rel_v", &rel_v));
+    CLA_TRY(golden_rows(g, "offsets", &rows));
+    CLA_TRY(cla_relative_attention(golden_tape(g), &o, q, k, v, rel_k, rel_v, rows,
+                                   rows, NULL));
+    return golden_output(g, "o", o);
+}

@@ -48,6 +48,11 @@ void oracle_band_attention_2d(double *o, const double *q, const double *k,
 void oracle_position_attention(double *o, double *map, const double *q, const double *k,
                                const double *v, const oracle_attention_shape *s);
 
+/* x: q, k, v, rel_k and rel_v, the last two [2R+1,d]; o [Nq,H,d]; map [B,H,Tmax,Smax]
+ * or NULL; s: B, H, d, offsets, causal, keep and Smax. */
+void oracle_relative_attention(double *o, double *map, double *const *x, int R,
+                               const oracle_attention_shape *s);
+
 /* w [H,kh,kw], b [H]; activation as oracle_linear */
 void oracle_conv_attention_2d(double *o, const double *q, const double *k,
                               const double *v, const double *w, const double *b, int B,

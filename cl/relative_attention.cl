@@ -1,0 +1,259 @@
+/* relative_attention.cl - attention that knows distances, a tile of rows to each
+ * work-group (GPUs).
+ *
+ * Layout: as attention.clh; near, near_dp and sums as relative_attention.clh; offsets
+ *         [B+1].
+ * Work-group: WG items, see attention_group.clh; grid (tiles of the longest sequence,
+ *             H, B). Trip counts around barriers depend on the group only.
+ * Defines: WIDTH = d.
+ * Numerics: online softmax in f32; backward makes the weights again from lse.
+ * Writes: every row of o, lse and sums; every row of the gradients (added to when
+ *         asked). A tile belongs to one group, and a sum to one of its items, so two
+ *         runs give the same bits. */
+#include "attention_pass_group.clh"
+#include "relative_attention.clh"
+
+/* s += scale near, the tile's queries in rows, keys in columns; apart is the distance
+ * from the tile's first query to the first key. */
+inline void add_near(float s[R][C], global const float *near, int apart, int rows,
+                     int count, int clip, float scale)
+{
+    const int tx = LANE(0) % ACROSS, ty = LANE(0) / ACROSS;
+#pragma unroll
+    for (int u = 0; u < R; u++) {
+#pragma unroll
+        for (int n = 0; n < C; n++) {
+            const int i = ty + DOWN * u, j = tx + ACROSS * n;
+            if (i < rows && j < count) {
+                s[u][n] +=
+                    near[i * (2 * clip + 1) + near_number(apart + j - i, clip)] * scale;
+            }
+        }
+    }
+}
+
+/* The same with the tile's keys in rows, queries in columns; apart is the distance from
+ * the first query to the tile's first key. */
+inline void add_near_queries(float s[R][C], global const float *near, int apart,
+                             int rows, int count, int clip, float scale)
+{
+    const int tx = LANE(0) % ACROSS, ty = LANE(0) / ACROSS;
+#pragma unroll
+    for (int u = 0; u < R; u++) {
+#pragma unroll
+        for (int n = 0; n < C; n++) {
+            const int j = ty + DOWN * u, i = tx + ACROSS * n;
+            if (j < rows && i < count) {
+                s[u][n] +=
+                    near[i * (2 * clip + 1) + near_number(apart + j - i, clip)] * scale;
+            }
+        }
+    }
+}
+
+/* Sums of a tile's queries, element n the same item's at every call. */
+inline void clear_sums(global float *sums, int rows, int clip)
+{
+    for (int n = LANE(0); n < rows * (2 * clip + 1); n += WG) {
+        sums[n] = 0.0f;
+    }
+}
+
+inline void fade_sums(global float *sums, local const float *fade, int rows, int clip)
+{
+    for (int n = LANE(0); n < rows * (2 * clip + 1); n += WG) {
+        sums[n] *= fade[n / (2 * clip + 1)];
+    }
+}
+
+inline void scale_sums(global float *sums, float by, int rows, int clip)
+{
+    for (int n = LANE(0); n < rows * (2 * clip + 1); n += WG) {
+        sums[n] *= by;
+    }
+}
+
+/* sums += w by distance, w [TILE][WEIGHT] of count keys. */
+inline void add_sums_near(global float *sums, local const float *w, int apart, int rows,
+                          int count, int clip)
+{
+    for (int n = LANE(0); n < rows * (2 * clip + 1); n += WG) {
+        const int i = n / (2 * clip + 1), at = n % (2 * clip + 1);
+        const int key = i + at - clip - apart; // the one at this distance
+        const int begin = at == 0 ? 0 : max(key, 0);
+        const int end = at == 2 * clip ? count : min(key + 1, count);
+        float sum = 0.0f;
+        for (int j = begin; j < end; j++) {
+            sum += w[i * WEIGHT + j];
+        }
+        sums[n] += sum;
+    }
+}
+
+// o_i = sum_j p_ij v_j, p = softmax(scale (<q_i,k_j> + near_i,j-i)), sums_in = the sum
+// of p_ij over the keys at distance n; lse may be null
+WORK_GROUP(WG, 1, 1)
+kernel void relative_attention_forward(
+    global float *restrict o, global float *restrict lse, global float *restrict sums,
+    global const float *restrict q, global const float *restrict k,
+    global const float *restrict v, global const float *restrict near,
+    global const int *restrict q_offsets, global const int *restrict k_offsets,
+    attention_args a, int clip)
+{
+    local float x[TILE * LINE], y[BLOCK * LINE], w[TILE * WEIGHT];
+    local float fade[TILE], tops[TILE];
+    const int h = GROUP(1), lid = LANE(0);
+    const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
+    const span t = tile_of(GROUP(0) * TILE, e.q_first, e.T);
+    const int end = t.rows > 0 ? clamp(t.first + t.rows + e.reach, 0, e.S) : 0;
+    float z[R][COLUMNS], s[R][C];
+    row_state state = { SCORE_MIN, 0.0f };
+    near += near_row(a, t.row, h, clip);
+    sums += near_row(a, t.row, h, clip);
+    clear(z);
+    clear_sums(sums, t.rows, clip);
+    load_rows(x, TILE, q + q_row(a, t.row, h, WIDTH), a.q_stride, t.rows);
+    for (int j = 0; j < end; j += BLOCK) {
+        const int count = min(end - j, BLOCK), key = e.k_first + j;
+        const int apart = j - t.first - (e.S - e.T);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        load_rows(y, BLOCK, k + k_row(a, key, h, WIDTH), a.k_stride, count);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        scores(s, x, y, a.scale);
+        add_near(s, near, apart, t.rows, count, clip, a.scale);
+        hide_keys(s, count, j, t.first, e.reach);
+        put(w, s);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        load_rows(y, BLOCK, v + v_row(a, key, h, WIDTH), a.v_stride, count);
+        weigh(w, fade, tops, &state);
+        if (a.drop > 0.0f) {
+            drop_keys(w, a, t.row, h, j);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        fade_sums(sums, fade, t.rows, clip);
+        add_sums_near(sums, w, apart, t.rows, count, clip);
+        shrink(z, fade);
+        mix(z, w, y);
+    }
+    const bool some = state.total > 0.0f;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (lid < TILE) {
+        fade[lid] = some ? 1.0f / state.total : 0.0f;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    shrink(z, fade);
+    fade_sums(sums, fade, t.rows, clip);
+    store_tile(o + o_row(a, t.row, h, WIDTH), a.heads * WIDTH, z, t.rows, 1.0f,
+               GRAD_WRITE);
+    if (lse && lid < t.rows) {
+        lse[statistic(a, t.row + lid, h)] = some ? state.top + log(state.total) : 0.0f;
+    }
+}
+
+// ds_ij = p_ij (keep_ij (<dO_i,v_j> + near_dp_i,j-i) - delta_i):
+// dq_i += scale sum_j ds_ij k_j, sums_in = the sum of scale ds_ij over the keys at
+// distance n
+WORK_GROUP(WG, 1, 1)
+kernel void relative_attention_grad_q(
+    global float *dq, global float *restrict sums, global const float *restrict dy,
+    global const float *restrict q, global const float *restrict k,
+    global const float *restrict v, global const float *restrict lse,
+    global const float *restrict delta, global const float *restrict near,
+    global const float *restrict near_dp, global const int *restrict q_offsets,
+    global const int *restrict k_offsets, attention_args a, int clip, int mode)
+{
+    local float x[TILE * LINE], y[BLOCK * LINE], w[TILE * WEIGHT];
+    const int h = GROUP(1);
+    const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
+    const span t = tile_of(GROUP(0) * TILE, e.q_first, e.T);
+    const int end = t.rows > 0 ? clamp(t.first + t.rows + e.reach, 0, e.S) : 0;
+    const size_t at = statistic(a, t.row, h);
+    float z[R][COLUMNS], s[R][C], dp[R][C];
+    near += near_row(a, t.row, h, clip);
+    near_dp += near_row(a, t.row, h, clip);
+    sums += near_row(a, t.row, h, clip);
+    clear(z);
+    clear_sums(sums, t.rows, clip);
+    for (int j = 0; j < end; j += BLOCK) {
+        const int count = min(end - j, BLOCK), key = e.k_first + j;
+        const int apart = j - t.first - (e.S - e.T);
+        global const float *keys = k + k_row(a, key, h, WIDTH);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        load_rows(x, TILE, q + q_row(a, t.row, h, WIDTH), a.q_stride, t.rows);
+        load_rows(y, BLOCK, keys, a.k_stride, count);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        scores(s, x, y, a.scale);
+        add_near(s, near, apart, t.rows, count, clip, a.scale);
+        hide_keys(s, count, j, t.first, e.reach);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        load_rows(x, TILE, dy + o_row(a, t.row, h, WIDTH), a.heads * WIDTH, t.rows);
+        load_rows(y, BLOCK, v + v_row(a, key, h, WIDTH), a.v_stride, count);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        scores(dp, x, y, 1.0f);
+        add_near(dp, near_dp, apart, t.rows, count, clip, 1.0f);
+        put(w, dp);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        load_rows(y, BLOCK, keys, a.k_stride, count);
+        if (a.drop > 0.0f) {
+            drop_keys(w, a, t.row, h, j);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        weigh_keys(w, s, lse + at, delta + at, t.rows);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        add_sums_near(sums, w, apart, t.rows, count, clip);
+        mix(z, w, y);
+    }
+    scale_sums(sums, a.scale, t.rows, clip);
+    store_tile(dq + q_row(a, t.row, h, WIDTH), a.q_stride, z, t.rows, a.scale, mode);
+}
+
+// dk_j += scale sum_i ds_ij q_i, dv_j += sum_i keep_ij p_ij dO_i
+WORK_GROUP(WG, 1, 1)
+kernel void relative_attention_grad_kv(
+    global float *dk, global float *dv, global const float *restrict dy,
+    global const float *restrict q, global const float *restrict k,
+    global const float *restrict v, global const float *restrict lse,
+    global const float *restrict delta, global const float *restrict near,
+    global const float *restrict near_dp, global const int *restrict q_offsets,
+    global const int *restrict k_offsets, attention_args a, int clip, int k_mode,
+    int v_mode)
+{
+    local float x[TILE * LINE], y[BLOCK * LINE], w[TILE * WEIGHT];
+    const int h = GROUP(1);
+    const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
+    const span t = tile_of(GROUP(0) * TILE, e.k_first, e.S);
+    const int begin = max(t.first - e.reach, 0), end = t.rows > 0 ? e.T : 0;
+    float z[R][COLUMNS], gz[R][COLUMNS], s[R][C], dp[R][C];
+    clear(z);
+    clear(gz);
+    for (int i = begin; i < end; i += BLOCK) {
+        const int count = min(end - i, BLOCK), query = e.q_first + i;
+        const int apart = t.first - i - (e.S - e.T);
+        global const float *queries = q + q_row(a, query, h, WIDTH);
+        const size_t at = statistic(a, query, h), table = near_row(a, query, h, clip);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        load_rows(x, TILE, k + k_row(a, t.row, h, WIDTH), a.k_stride, t.rows);
+        load_rows(y, BLOCK, queries, a.q_stride, count);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        scores(s, x, y, a.scale);
+        add_near_queries(s, near + table, apart, t.rows, count, clip, a.scale);
+        hide_queries(s, count, i, t.first, e.reach);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        load_rows(x, TILE, v + v_row(a, t.row, h, WIDTH), a.v_stride, t.rows);
+        load_rows(y, BLOCK, dy + o_row(a, query, h, WIDTH), a.heads * WIDTH, count);
+        keep_queries(w, a, query, h, t.first);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        scores(dp, x, y, 1.0f);
+        add_near_queries(dp, near_dp + table, apart, t.rows, count, clip, 1.0f);
+        weigh_queries(w, s, dp, lse + at, delta + at, count);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        mix(gz, w, y);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        put(w, dp);
+        load_rows(y, BLOCK, queries, a.q_stride, count);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        mix(z, w, y);
+    }
+    store_tile(dv + v_row(a, t.row, h, WIDTH), a.v_stride, gz, t.rows, 1.0f, v_mode);
+    store_tile(dk + k_row(a, t.row, h, WIDTH), a.k_stride, z, t.rows, a.scale, k_mode);
+}

@@ -1,0 +1,286 @@
+/* relative_attention_tile.cl - attention that knows distances, a tile of rows to each
+ * work-item (CPU devices).
+ *
+ * Layout: as attention.clh; near, near_dp and sums as relative_attention.clh; offsets
+ *         [B+1].
+ * Work-group: 1 item; grid (tiles of the longest sequence, H, B).
+ * Defines: WIDTH = d; VEC; ROWS, vectors of a tile.
+ * Numerics: online softmax, exp_fastv; backward makes the weights again from lse.
+ * Writes: every row of o, lse and sums; every row of the gradients (added to when
+ *         asked). A tile belongs to one item, so two runs give the same bits. */
+#include "attention_pass_tile.clh"
+#include "relative_attention.clh"
+
+/* Rows begin .. end-1 of a block of keys are at distances of their own from the tile's
+ * queries; those before are R or more in front of all, those after R or more behind.
+ * apart is the distance from the tile's first query to the block's first key. */
+INLINE int near_begin(int apart, int count, int clip)
+{
+    return clamp(1 - clip - apart, 0, count);
+}
+INLINE int near_end(int apart, int count, int clip)
+{
+    return clamp(clip - apart + TILE - 1, near_begin(apart, count, clip), count);
+}
+
+/* s += scale near, keys in rows, the tile's first rows queries in lanes. */
+INLINE void add_near(floatv (*s)[ROWS], global const float *near, int apart, int count,
+                     int rows, int clip, float scale)
+{
+    const int begin = near_begin(apart, count, clip);
+    const int end = near_end(apart, count, clip);
+    float *const score = (float *)s;
+    floatv front[ROWS], back[ROWS];
+    for (int r = 0; r < ROWS; r++) {
+        front[r] = back[r] = (floatv)(0.0f);
+    }
+    for (int i = 0; i < rows; i++, near += 2 * clip + 1) {
+        ((float *)front)[i] = near[0] * scale;
+        ((float *)back)[i] = near[2 * clip] * scale;
+        for (int j = begin; j < end; j++) {
+            score[j * TILE + i] += near[near_number(apart + j - i, clip)] * scale;
+        }
+    }
+    for (int r = 0; r < ROWS; r++) {
+        for (int j = 0; j < begin; j++) {
+            s[j][r] += front[r];
+        }
+        for (int j = end; j < count; j++) {
+            s[j][r] += back[r];
+        }
+    }
+}
+
+/* The same for count queries in rows and keys in lanes; apart is the distance from the
+ * first query to the tile's first key. */
+INLINE void add_near_queries(floatv (*s)[ROWS], global const float *near, int apart,
+                             int count, int clip, float scale)
+{
+    for (int i = 0; i < count; i++, near += 2 * clip + 1) {
+        for (int r = 0; r < ROWS; r++) {
+            const int at = apart - i + r * VEC + clip; // of the first lane
+            floatv x = (floatv)(near[at < 0 ? 0 : 2 * clip]);
+            if (at >= 0 && at + VEC - 1 <= 2 * clip) {
+                x = vloadv(0, near + at);
+            } else if (at + VEC - 1 > 0 && at < 2 * clip) {
+                for (int u = 0; u < VEC; u++) {
+                    ((float *)&x)[u] = near[clamp(at + u, 0, 2 * clip)];
+                }
+            }
+            s[i][r] += x * scale;
+        }
+    }
+}
+
+/* Row i of sums *= factor[i] */
+INLINE void scale_sums(global float *sums, const float *factor, int rows, int clip)
+{
+    for (int i = 0; i < rows; i++, sums += 2 * clip + 1) {
+        const float by = factor[i];
+        for (int n = 0; n <= 2 * clip; n++) {
+            sums[n] *= by;
+        }
+    }
+}
+
+INLINE void clear_sums(global float *sums, int rows, int clip)
+{
+    for (int n = 0; n < rows * (2 * clip + 1); n++) {
+        sums[n] = 0.0f;
+    }
+}
+
+/* sums += s by distance, for the tile's first rows queries. */
+INLINE void add_sums_near(global float *sums, floatv (*s)[ROWS], int apart, int count,
+                          int rows, int clip)
+{
+    const int begin = near_begin(apart, count, clip);
+    const int end = near_end(apart, count, clip);
+    const float *const score = (const float *)s;
+    floatv front[ROWS], back[ROWS];
+    for (int r = 0; r < ROWS; r++) {
+        front[r] = back[r] = (floatv)(0.0f);
+        for (int j = 0; j < begin; j++) {
+            front[r] += s[j][r];
+        }
+        for (int j = end; j < count; j++) {
+            back[r] += s[j][r];
+        }
+    }
+    for (int i = 0; i < rows; i++, sums += 2 * clip + 1) {
+        sums[0] += ((const float *)front)[i];
+        for (int j = begin; j < end; j++) {
+            sums[near_number(apart + j - i, clip)] += score[j * TILE + i];
+        }
+        sums[2 * clip] += ((const float *)back)[i];
+    }
+}
+
+// o_i = sum_j p_ij v_j, p = softmax(scale (<q_i,k_j> + near_i,j-i)), sums_in = the sum
+// of p_ij over the keys at distance n; lse may be null
+WORK_GROUP(1, 1, 1)
+kernel void relative_attention_forward(
+    global float *restrict o, global float *restrict lse, global float *restrict sums,
+    global const float *restrict q, global const float *restrict k,
+    global const float *restrict v, global const float *restrict near,
+    global const int *restrict q_offsets, global const int *restrict k_offsets,
+    attention_args a, int clip)
+{
+    const int h = GROUP(1), first = GROUP(0) * TILE;
+    const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
+    const int rows = min(e.T - first, TILE), row = e.q_first + first;
+    if (rows <= 0) {
+        return;
+    }
+    floatv x[WIDTH][ROWS], s[BLOCK][ROWS], top[ROWS], total[ROWS];
+    float y[BLOCK * PAD], z[TILE * PAD], fade[TILE];
+    near += near_row(a, row, h, clip);
+    sums += near_row(a, row, h, clip);
+    load_tile(x, q + q_row(a, row, h, WIDTH), a.q_stride, rows, a.scale);
+    for (int r = 0; r < ROWS; r++) {
+        top[r] = (floatv)(SCORE_MIN);
+        total[r] = (floatv)(0.0f);
+    }
+    fill(z, TILE * PAD, 0.0f);
+    clear_sums(sums, rows, clip);
+    const int end = clamp(first + rows + e.reach, 0, e.S);
+    for (int j = 0; j < end; j += BLOCK) {
+        const int count = min(end - j, BLOCK), key = e.k_first + j;
+        const int apart = j - first - (e.S - e.T);
+        scores(s, x, k + k_row(a, key, h, WIDTH), a.k_stride, count);
+        add_near(s, near, apart, count, rows, clip, a.scale);
+        if (j + count - 1 > first + e.reach) {
+            hide_keys(s, j, count, first, e.reach);
+        }
+        weigh(s, count, top, total, fade);
+        if (a.drop > 0.0f) {
+            drop_keys(s, a, row, h, j, count);
+        }
+        scale_sums(sums, fade, j ? rows : 0, clip);
+        add_sums_near(sums, s, apart, count, rows, clip);
+        load_block(y, v + v_row(a, key, h, WIDTH), a.v_stride, count);
+        mix(z, (const float *)s, y, count, fade);
+    }
+    for (int r = 0; r < ROWS; r++) {
+        const intv some = total[r] > 0.0f;
+        vstorev(select((floatv)(0.0f), 1.0f / total[r], some), (size_t)r, fade);
+        total[r] = select((floatv)(0.0f), top[r] + log(total[r]), some);
+    }
+    store_tile(o + o_row(a, row, h, WIDTH), a.heads * WIDTH, z, rows, fade, GRAD_WRITE);
+    scale_sums(sums, fade, rows, clip);
+    for (int i = 0; lse && i < rows; i++) {
+        lse[statistic(a, row + i, h)] = ((const float *)total)[i];
+    }
+}
+
+// ds_ij = p_ij (keep_ij (<dO_i,v_j> + near_dp_i,j-i) - delta_i):
+// dq_i += scale sum_j ds_ij k_j, sums_in = the sum of scale ds_ij over the keys at
+// distance n
+WORK_GROUP(1, 1, 1)
+kernel void relative_attention_grad_q(
+    global float *dq, global float *restrict sums, global const float *restrict dy,
+    global const float *restrict q, global const float *restrict k,
+    global const float *restrict v, global const float *restrict lse,
+    global const float *restrict delta, global const float *restrict near,
+    global const float *restrict near_dp, global const int *restrict q_offsets,
+    global const int *restrict k_offsets, attention_args a, int clip, int mode)
+{
+    const int h = GROUP(1), first = GROUP(0) * TILE;
+    const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
+    const int rows = min(e.T - first, TILE), row = e.q_first + first;
+    if (rows <= 0) {
+        return;
+    }
+    floatv x[WIDTH][ROWS], g[WIDTH][ROWS], s[BLOCK][ROWS], dp[BLOCK][ROWS];
+    floatv lses[ROWS], deltas[ROWS];
+    float y[BLOCK * PAD], z[TILE * PAD], factor[TILE];
+    near += near_row(a, row, h, clip);
+    near_dp += near_row(a, row, h, clip);
+    sums += near_row(a, row, h, clip);
+    load_tile(x, q + q_row(a, row, h, WIDTH), a.q_stride, rows, a.scale);
+    load_tile(g, dy + o_row(a, row, h, WIDTH), a.heads * WIDTH, rows, 1.0f);
+    load_rows(lses, lse + statistic(a, row, h), rows);
+    load_rows(deltas, delta + statistic(a, row, h), rows);
+    fill(z, TILE * PAD, 0.0f);
+    fill(factor, TILE, 1.0f);
+    clear_sums(sums, rows, clip);
+    const int end = clamp(first + rows + e.reach, 0, e.S);
+    for (int j = 0; j < end; j += BLOCK) {
+        const int count = min(end - j, BLOCK), key = e.k_first + j;
+        const int apart = j - first - (e.S - e.T);
+        scores(s, x, k + k_row(a, key, h, WIDTH), a.k_stride, count);
+        scores(dp, g, v + v_row(a, key, h, WIDTH), a.v_stride, count);
+        add_near(s, near, apart, count, rows, clip, a.scale);
+        add_near(dp, near_dp, apart, count, rows, clip, 1.0f);
+        if (j + count - 1 > first + e.reach) {
+            hide_keys(s, j, count, first, e.reach);
+        }
+        if (a.drop > 0.0f) {
+            drop_keys(dp, a, row, h, j, count);
+        }
+        weigh_keys(s, dp, count, lses, deltas);
+        add_sums_near(sums, s, apart, count, rows, clip);
+        load_block(y, k + k_row(a, key, h, WIDTH), a.k_stride, count);
+        mix(z, (const float *)s, y, count, factor);
+    }
+    fill(factor, TILE, a.scale);
+    scale_sums(sums, factor, rows, clip);
+    if (mode != GRAD_SKIP) {
+        store_tile(dq + q_row(a, row, h, WIDTH), a.q_stride, z, rows, factor, mode);
+    }
+}
+
+// dk_j += scale sum_i ds_ij q_i, dv_j += sum_i keep_ij p_ij dO_i
+WORK_GROUP(1, 1, 1)
+kernel void relative_attention_grad_kv(
+    global float *dk, global float *dv, global const float *restrict dy,
+    global const float *restrict q, global const float *restrict k,
+    global const float *restrict v, global const float *restrict lse,
+    global const float *restrict delta, global const float *restrict near,
+    global const float *restrict near_dp, global const int *restrict q_offsets,
+    global const int *restrict k_offsets, attention_args a, int clip, int k_mode,
+    int v_mode)
+{
+    const int h = GROUP(1), first = GROUP(0) * TILE;
+    const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
+    const int rows = min(e.S - first, TILE), row = e.k_first + first;
+    if (rows <= 0) {
+        return;
+    }
+    floatv x[WIDTH][ROWS], g[WIDTH][ROWS], s[BLOCK][ROWS], dp[BLOCK][ROWS];
+    float y[BLOCK * PAD], z[TILE * PAD], gz[TILE * PAD], factor[TILE];
+    load_tile(x, k + k_row(a, row, h, WIDTH), a.k_stride, rows, a.scale);
+    load_tile(g, v + v_row(a, row, h, WIDTH), a.v_stride, rows, 1.0f);
+    fill(z, TILE * PAD, 0.0f);
+    fill(gz, TILE * PAD, 0.0f);
+    fill(factor, TILE, 1.0f);
+    for (int i = max(first - e.reach, 0); i < e.T; i += BLOCK) {
+        const int count = min(e.T - i, BLOCK), query = e.q_first + i;
+        const int apart = first - i - (e.S - e.T);
+        global const float *queries = q + q_row(a, query, h, WIDTH);
+        global const float *dys = dy + o_row(a, query, h, WIDTH);
+        const size_t at = statistic(a, query, h), table = near_row(a, query, h, clip);
+        scores(s, x, queries, a.q_stride, count);
+        scores(dp, g, dys, a.heads * WIDTH, count);
+        add_near_queries(s, near + table, apart, count, clip, a.scale);
+        add_near_queries(dp, near_dp + table, apart, count, clip, 1.0f);
+        if (first + rows - 1 > i + e.reach) {
+            hide_queries(s, i, count, first, e.reach);
+        }
+        for (int u = 0; u < count; u += VEC) {
+            weigh_queries(s + u, dp + u, min(count - u, VEC), lse + at + u,
+                          delta + at + u, a, query + u, h, first);
+        }
+        load_block(y, dys, a.heads * WIDTH, count);
+        mix(gz, (const float *)s, y, count, factor);
+        load_block(y, queries, a.q_stride, count);
+        mix(z, (const float *)dp, y, count, factor);
+    }
+    if (v_mode != GRAD_SKIP) {
+        store_tile(dv + v_row(a, row, h, WIDTH), a.v_stride, gz, rows, factor, v_mode);
+    }
+    fill(factor, TILE, a.scale);
+    if (k_mode != GRAD_SKIP) {
+        store_tile(dk + k_row(a, row, h, WIDTH), a.k_stride, z, rows, factor, k_mode);
+    }
+}

@@ -1,0 +1,300 @@
+/* relative_attention.c - attention with learned vectors for distances.
+ *
+ * Vectors meet queries, weights and gradients in products over [H,Nq,2R+1], a number
+ * for each query and distance; the passes over tiles only pick from such arrays, and
+ * sum into them. Nothing of the size of a map exists. */
+#include "ops/attention_common.h"
+#include "ops/column_sum.h"
+#include "ops/matmul.h"
+
+typedef struct relative_call {
+    cla_attention_call attention;
+    cla_tensor *rel_k, *rel_v; // [2R+1,d]
+    int32_t clip;              // R
+    cla_memory near, weights;  // [H,Nq,2R+1]: <q, rel_k>; weights summed by distance
+} relative_call;
+
+static int64_t distances(const relative_call *call)
+{
+    return 2 * (int64_t)call->clip + 1;
+}
+
+static cla_status new_array(cla_tape *tape, const relative_call *call, cla_memory *out)
+{
+    const cla_attention_call *a = &call->attention;
+    const int64_t n = a->heads * a->q->shape[0] * distances(call);
+    return cla_tape_scratch(tape, out, (size_t)(n ? n : 1) * sizeof(float));
+}
+
+/* ---- products -------------------------------------------------------------------- */
+
+/* x [Nq,H,d] as a matrix for each head. */
+static cla_matrix heads_of(const cla_tensor *x)
+{
+    return (cla_matrix){ &x->memory, x->offset, x->stride, x->shape[2] };
+}
+
+static cla_matrix array_of(const relative_call *call, const cla_memory *array)
+{
+    const int64_t queries = call->attention.q->shape[0];
+    return (cla_matrix){ .memory = array, .stride = queries * distances(call) };
+}
+
+/* array[h,i,n] = <x[i,h], rel[n]> */
+static cla_status meet(cla_tape *tape, const relative_call *call, cla_memory *array,
+                       const cla_tensor *x, const cla_tensor *rel)
+{
+    CLA_TRY(new_array(tape, call, array));
+    const cla_product p = {
+        .M = x->shape[0],
+        .N = distances(call),
+        .K = x->shape[2],
+        .batch = x->shape[1],
+        .transpose_b = true,
+        .a = heads_of(x),
+        .b = { .memory = &rel->memory },
+        .y = array_of(call, array),
+    };
+    return cla_product_run(cla_tape_runtime(tape), &p);
+}
+
+/* y[i,h] += sum_n array[h,i,n] rel[n] */
+static cla_status mix(cla_runtime *rt, const relative_call *call, const cla_tensor *y,
+                      const cla_memory *array, const cla_tensor *rel)
+{
+    const cla_product p = {
+        .M = y->shape[0],
+        .N = y->shape[2],
+        .K = distances(call),
+        .batch = y->shape[1],
+        .a = array_of(call, array),
+        .b = { .memory = &rel->memory },
+        .y = heads_of(y),
+        .add = true,
+    };
+    return cla_product_run(rt, &p);
+}
+
+/* grad[n] (+)= sum over h and i of array[h,i,n] x[i,h], heads in order. */
+static cla_status gather(cla_tape *tape, const relative_call *call, cla_tensor *grad,
+                         int add, const cla_memory *array, const cla_tensor *x)
+{
+    const int64_t H = x->shape[1], size = cla_size(grad);
+    cla_memory parts;
+    CLA_TRY(cla_tape_scratch(tape, &parts, (size_t)(H * size) * sizeof(float)));
+    const cla_product p = {
+        .M = distances(call),
+        .N = x->shape[2],
+        .K = x->shape[0],
+        .batch = H,
+        .transpose_a = true,
+        .a = array_of(call, array),
+        .b = heads_of(x),
+        .y = { .memory = &parts, .stride = size },
+    };
+    CLA_TRY(cla_product_run(cla_tape_runtime(tape), &p));
+    const cla_partials heads = { .memory = &parts, .rows = H, .stride = size };
+    return cla_column_sum(cla_tape_runtime(tape), grad, &heads, add);
+}
+
+/* ---- passes ---------------------------------------------------------------------- */
+
+/* Queues a pass over tiles of sequences of at most longest rows. */
+static cla_status enqueue_tiles(cla_runtime *rt, const relative_call *call, int longest,
+                                int products, cla_launch *launch)
+{
+    const cla_attention_call *a = &call->attention;
+    const int tile = cla_attention_plan(rt, a, longest, "relative_attention",
+                                        "relative_attention_tile", launch);
+    launch->groups[0] = (size_t)((longest + tile - 1) / tile);
+    launch->groups[1] = (size_t)a->heads;
+    launch->groups[2] = (size_t)a->sequences;
+    launch->flops = 2.0 * products * a->width * a->heads * a->sequences *
+                    (double)a->longest_q * a->longest_k;
+    return a->sequences ? cla_enqueue(rt, launch) : CLA_OK;
+}
+
+static cla_status forward(cla_tape *tape, relative_call *call)
+{
+    const cla_attention_call *a = &call->attention;
+    cla_runtime *rt = cla_tape_runtime(tape);
+    CLA_TRY(meet(tape, call, &call->near, a->q, call->rel_k));
+    CLA_TRY(new_array(tape, call, &call->weights));
+    cla_launch launch = {
+        .kernel = "relative_attention_forward",
+        .args = { cla_buf(a->o), cla_buf(a->lse), cla_mem(&call->weights),
+                  cla_buf(a->q), cla_buf(a->k), cla_buf(a->v), cla_mem(&call->near),
+                  cla_mem(&a->q_rows->device_offsets),
+                  cla_mem(&a->k_rows->device_offsets),
+                  cla_bytes(&a->args, sizeof a->args), cla_i32(call->clip) },
+    };
+    CLA_TRY(enqueue_tiles(rt, call, a->longest_q, 2, &launch));
+    return mix(rt, call, a->o, &call->weights, call->rel_v);
+}
+
+/* What the way back fills beside the gradients of q, k and v. */
+typedef struct relative_grads {
+    cla_tensor *rel_k, *rel_v;
+    int add_k, add_v;
+    cla_memory near_dp, scores; // [H,Nq,2R+1]: <dO, rel_v>; ds summed by distance
+} relative_grads;
+
+static cla_status grad_q(cla_tape *tape, const relative_call *call,
+                         const cla_attention_grads *g, relative_grads *r)
+{
+    const cla_attention_call *a = &call->attention;
+    cla_runtime *rt = cla_tape_runtime(tape);
+    CLA_TRY(new_array(tape, call, &r->scores));
+    cla_launch launch = {
+        .kernel = "relative_attention_grad_q",
+        .args = { cla_buf(g->q), cla_mem(&r->scores), cla_buf(g->o), cla_buf(a->q),
+                  cla_buf(a->k), cla_buf(a->v), cla_buf(a->lse), cla_mem(&g->delta),
+                  cla_mem(&call->near), cla_mem(&r->near_dp),
+                  cla_mem(&a->q_rows->device_offsets),
+                  cla_mem(&a->k_rows->device_offsets),
+                  cla_bytes(&a->args, sizeof a->args), cla_i32(call->clip),
+                  cla_i32(g->q_mode) },
+    };
+    CLA_TRY(enqueue_tiles(rt, call, a->longest_q, 3, &launch));
+    return g->q ? mix(rt, call, g->q, &r->scores, call->rel_k) : CLA_OK;
+}
+
+static cla_status grad_kv(cla_runtime *rt, const relative_call *call,
+                          const cla_attention_grads *g, const relative_grads *r)
+{
+    const cla_attention_call *a = &call->attention;
+    cla_launch launch = {
+        .kernel = "relative_attention_grad_kv",
+        .args = { cla_buf(g->k), cla_buf(g->v), cla_buf(g->o), cla_buf(a->q),
+                  cla_buf(a->k), cla_buf(a->v), cla_buf(a->lse), cla_mem(&g->delta),
+                  cla_mem(&call->near), cla_mem(&r->near_dp),
+                  cla_mem(&a->q_rows->device_offsets),
+                  cla_mem(&a->k_rows->device_offsets),
+                  cla_bytes(&a->args, sizeof a->args), cla_i32(call->clip),
+                  cla_i32(g->k_mode), cla_i32(g->v_mode) },
+    };
+    return enqueue_tiles(rt, call, a->longest_k, 4, &launch);
+}
+
+static cla_status backward(cla_tape *tape, void *saved)
+{
+    const relative_call *call = saved;
+    const cla_attention_call *a = &call->attention;
+    cla_attention_grads g;
+    relative_grads r = { .rel_k = NULL };
+    bool any = false;
+    CLA_TRY(cla_attention_grads_begin(&g, &any, tape, a));
+    if (!any) {
+        return CLA_OK;
+    }
+    CLA_TRY(cla_grad_out(tape, call->rel_k, &r.rel_k, &r.add_k));
+    CLA_TRY(cla_grad_out(tape, call->rel_v, &r.rel_v, &r.add_v));
+    CLA_TRY(meet(tape, call, &r.near_dp, g.o, call->rel_v));
+    if (g.q || r.rel_k) {
+        CLA_TRY(grad_q(tape, call, &g, &r));
+    }
+    if (g.k || g.v) {
+        CLA_TRY(grad_kv(cla_tape_runtime(tape), call, &g, &r));
+    }
+    if (r.rel_k) {
+        CLA_TRY(gather(tape, call, r.rel_k, r.add_k, &r.scores, a->q));
+    }
+    return r.rel_v ? gather(tape, call, r.rel_v, r.add_v, &call->weights, g.o) : CLA_OK;
+}
+
+/* ---- the operator ---------------------------------------------------------------- */
+
+/* As in cl/relative_map.cl. */
+typedef struct map_shape {
+    int32_t sequences, longest_q, longest_k, clip;
+} map_shape;
+
+static cla_status make_map(cla_tape *tape, const relative_call *call, cla_tensor **map)
+{
+    enum { GROUP_SIZE = 64 };
+    const cla_attention_call *a = &call->attention;
+    const int64_t shape[] = { a->sequences, a->heads, a->longest_q, a->longest_k };
+    const map_shape m = { a->sequences, a->longest_q, a->longest_k, call->clip };
+    cla_tensor *out = NULL;
+    CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, 4, shape));
+    const cla_launch launch = {
+        .file = "relative_map",
+        .kernel = "relative_map",
+        .define = { { "WIDTH", a->width }, { "WG", GROUP_SIZE } },
+        .groups = { (size_t)((cla_size(out) + GROUP_SIZE - 1) / GROUP_SIZE) },
+        .local = { GROUP_SIZE },
+        .args = { cla_buf(out), cla_buf(a->q), cla_buf(a->k), cla_buf(a->lse),
+                  cla_mem(&call->near), cla_mem(&a->q_rows->device_offsets),
+                  cla_mem(&a->k_rows->device_offsets),
+                  cla_bytes(&a->args, sizeof a->args), cla_bytes(&m, sizeof m) },
+        .flops = 2.0 * a->width * (double)cla_size(out),
+    };
+    CLA_TRY(cla_enqueue(cla_tape_runtime(tape), &launch));
+    *map = out;
+    return CLA_OK;
+}
+
+static cla_status check(const cla_tensor *q, const cla_tensor *rel_k,
+                        const cla_tensor *rel_v)
+{
+    static const char op[] = "relative_attention";
+    const int64_t any[] = { -1, q->shape[2] };
+    if (!rel_k || !rel_v) {
+        return cla_fail(CLA_E_USAGE, "%s: rel_%c is NULL", op, rel_k ? 'v' : 'k');
+    }
+    CLA_TRY(cla_check_shape(op, "rel_k", rel_k, CLA_F32, 2, any));
+    if (rel_k->shape[0] % 2 == 0) {
+        return cla_fail(CLA_E_SHAPE, "%s: rel_k is %s, must be [2R+1,%lld]", op,
+                        cla_shape_text(rel_k), (long long)q->shape[2]);
+    }
+    CLA_TRY(cla_check_shape(op, "rel_v", rel_v, CLA_F32, 2, rel_k->shape));
+    if (q->shape[0] * q->shape[1] > INT32_MAX / rel_k->shape[0]) {
+        return cla_fail(CLA_E_SHAPE,
+                        "%s: q is %s and rel_k %s: a number for each query, head and "
+                        "distance, which must stay below 2^31",
+                        op, cla_shape_text(q), cla_shape_text(rel_k));
+    }
+    return CLA_OK;
+}
+
+/* o and what backward needs, which may be for the tables' sake alone. */
+static cla_status begin(relative_call *call, cla_tape *tape, cla_tensor *const qkv[3],
+                        const cla_ragged *q_rows, const cla_ragged *k_rows,
+                        const cla_attention_options *options)
+{
+    cla_attention_call *a = &call->attention;
+    cla_tensor *const inputs[] = { qkv[0], qkv[1], qkv[2], call->rel_k, call->rel_v };
+    CLA_TRY(
+        cla_attention_begin(a, tape, qkv[0], qkv[1], qkv[2], q_rows, k_rows, options));
+    a->o->wants_grad = cla_tape_needs_grad(tape, 5, inputs);
+    if (a->o->wants_grad && !a->lse) {
+        const int64_t shape[] = { a->q->shape[1], a->q->shape[0] };
+        CLA_TRY(cla_tape_tensor(tape, &a->lse, CLA_F32, 2, shape));
+    }
+    return CLA_OK;
+}
+
+cla_status cla_relative_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
+                                  cla_tensor *k, cla_tensor *v, cla_tensor *rel_k,
+                                  cla_tensor *rel_v, const cla_ragged *q_rows,
+                                  const cla_ragged *k_rows,
+                                  const cla_attention_options *options)
+{
+    relative_call call = { .rel_k = rel_k, .rel_v = rel_v };
+    cla_tensor *const qkv[] = { q, k, v };
+    *o = NULL;
+    CLA_TRY(
+        cla_attention_check("relative_attention", q, k, v, q_rows, k_rows, options));
+    CLA_TRY(check(q, rel_k, rel_v));
+    call.clip = (int32_t)(rel_k->shape[0] / 2);
+    CLA_TRY(begin(&call, tape, qkv, q_rows, k_rows, options));
+    CLA_TRY(forward(tape, &call));
+    if (options && options->map) {
+        CLA_TRY(make_map(tape, &call, options->map));
+    }
+    if (call.attention.o->wants_grad) {
+        CLA_TRY(cla_tape_record(tape, backward, &call, sizeof call));
+    }
+    *o = call.attention.o;
+    return CLA_OK;
+}

@@ -1,0 +1,96 @@
+/* relative_attention.c - the definition of attention that knows distances. */
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "oracle.h"
+
+/* A query of one head: its row, what it sees, and where its weights go. */
+typedef struct query {
+    int row, h, first_key, at, S; // at: its position among the keys
+    double *weight;               // [Smax]
+} query;
+
+static int row_of(int distance, int R)
+{
+    return (distance < -R ? -R : distance > R ? R : distance) + R;
+}
+
+static void weigh(const query *one, const double *q, const double *k,
+                  const double *rel_k, int R, const oracle_attention_shape *s)
+{
+    const double *x = q + ((int64_t)one->row * s->H + one->h) * s->d;
+    double largest = -INFINITY, sum = 0;
+    for (int j = 0; j < one->S; j++) {
+        const double *y = k + ((int64_t)(one->first_key + j) * s->H + one->h) * s->d;
+        const double *r = rel_k + (ptrdiff_t)row_of(j - one->at, R) * s->d;
+        double score = 0;
+        for (int c = 0; c < s->d; c++) {
+            score += x[c] * (y[c] + r[c]);
+        }
+        const bool seen = !s->causal || j <= one->at;
+        one->weight[j] = seen ? score / sqrt(s->d) : -INFINITY;
+        largest = fmax(largest, one->weight[j]);
+    }
+    for (int j = 0; j < one->S; j++) {
+        double *w = &one->weight[j];
+        *w = *w == -INFINITY ? 0 : exp(*w - largest);
+        sum += *w;
+    }
+    for (int j = 0; j < one->S && sum > 0; j++) {
+        one->weight[j] /= sum;
+    }
+}
+
+static void mix(double *o, const query *one, const double *v, const double *rel_v,
+                int R, const oracle_attention_shape *s)
+{
+    const int64_t row = (int64_t)one->row * s->H + one->h;
+    double *y = o + row * s->d;
+    for (int c = 0; c < s->d; c++) {
+        y[c] = 0;
+    }
+    for (int j = 0; j < one->S; j++) {
+        const double keep = s->keep ? s->keep[row * s->Smax + j] : 1;
+        const double *x = v + ((int64_t)(one->first_key + j) * s->H + one->h) * s->d;
+        const double *r = rel_v + (ptrdiff_t)row_of(j - one->at, R) * s->d;
+        for (int c = 0; c < s->d; c++) {
+            y[c] += one->weight[j] * keep * (x[c] + r[c]);
+        }
+    }
+}
+
+void oracle_relative_attention(double *o, double *map, double *const *x, int R,
+                               const oracle_attention_shape *s)
+{
+    int Tmax = 0;
+    for (int b = 0; b < s->B; b++) {
+        const int T = s->q_offsets[b + 1] - s->q_offsets[b];
+        Tmax = T > Tmax ? T : Tmax;
+    }
+    double *weight = calloc((size_t)s->Smax + 1, sizeof *weight);
+    for (int n = 0; n < s->B * s->H * Tmax; n++) {
+        const int b = n / (s->H * Tmax), i = n % Tmax;
+        const int T = s->q_offsets[b + 1] - s->q_offsets[b];
+        const int S = s->k_offsets[b + 1] - s->k_offsets[b];
+        const query one = {
+            .row = s->q_offsets[b] + i,
+            .h = n / Tmax % s->H,
+            .first_key = s->k_offsets[b],
+            .at = i + S - T,
+            .S = S,
+            .weight = weight,
+        };
+        for (int j = 0; j < s->Smax; j++) {
+            weight[j] = 0;
+        }
+        if (i < T) {
+            weigh(&one, x[0], x[1], x[3], R, s);
+            mix(o, &one, x[2], x[4], R, s);
+        }
+        for (int j = 0; map && j < s->Smax; j++) {
+            map[(int64_t)n * s->Smax + j] = weight[j];
+        }
+    }
+    free(weight);
+}
