@@ -24,6 +24,7 @@ static const self_variant *const variants[] = {
     &self_csan2d,
     &self_bi_direct,
     &self_block,
+    &self_rel_pos,
 };
 // clang-format on
 

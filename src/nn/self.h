@@ -28,9 +28,11 @@ typedef struct self_config {
     int area, edge;                     // csan2d: heads, odd; cla_edge
     int directed;                       // bi_direct: heads that look one way
     int block;                          // block: tokens
+    int clip;                           // rel_pos: distances with vectors of their own
 } self_config;
 
-#define SELF_DEFAULTS .window = 11, .area = 3, .edge = CLA_EDGE_TRUNCATE, .block = 4
+#define SELF_DEFAULTS \
+    .window = 11, .area = 3, .edge = CLA_EDGE_TRUNCATE, .block = 4, .clip = 16
 
 typedef struct self_linear {
     cla_tensor *w, *b; // [in,out], [out]
@@ -48,6 +50,7 @@ enum {
 typedef struct self_layer {
     self_config config;
     self_linear block[SELF_BLOCK_LINEARS];
+    cla_tensor *rel_k, *rel_v; // rel_pos: [2*clip+1,D/H]
 } self_layer;
 
 /* What a variant gets. */
@@ -74,7 +77,7 @@ typedef struct self_variant {
 } self_variant;
 
 extern const self_variant self_softmax, self_csan1d, self_csan2d, self_bi_direct,
-    self_block;
+    self_block, self_rel_pos;
 
 /* Reads the key "attention" and those of the variant it names; model and heads stand in
  * config. The keys of other variants are known, and not read. Errors: CLA_E_INPUT. */

@@ -52,6 +52,9 @@ Test(encoder, has_the_published_parameters)
         { { "convolutions=8", "conv_kind=full", "conv_width=3",
             "attention_layers=2-2" },
           8LL * (3 * 512 * 512 + 3 * 512) },
+        // twelve layers: those of the decoder, too
+        { { "attention=rel_pos" }, 12 * 2 * 33 * 64 },
+        { { "attention=rel_pos", "attention_layers=2-2", "clip=3" }, 2 * 2 * 7 * 64 },
     };
     transformer_config plain;
     configure(&plain, (const char *const[]){ NULL });

@@ -285,7 +285,7 @@ Test(self, refuses_what_does_not_fit)
 {
     static const char *const wrong[][5] = {
         { "test: attention is \"csan3d\", must be one of softmax csan1d csan2d "
-          "bi_direct block",
+          "bi_direct block rel_pos",
           "attention=csan3d" },
         { "test: window is 10, must be odd", "attention=csan1d", "window=10" },
         { "test: window is 0, must be a whole number from 1", "attention=csan1d",
@@ -298,6 +298,8 @@ Test(self, refuses_what_does_not_fit)
           "attention=csan2d", "area=5", "edge=wrap" },
         { "test: directed_heads is 5, must be a whole number from 0 to 4",
           "attention=bi_direct", "directed_heads=5" },
+        { "test: clip is -1, must be a whole number from 0", "attention=rel_pos",
+          "clip=-1" },
         { "test: edge is \"ring\", must be one of truncate wrap author",
           "attention=csan2d", "edge=ring" },
     };
