@@ -87,3 +87,8 @@ cla_status golden_rmsprop(golden *g);
 cla_status golden_conv_attention_1d(golden *g);
 cla_status golden_position_attention(golden *g);
 cla_status golden_relative_attention(golden *g);
+
+/* ---- golden_hard.c: hard attention and its policy gradient ---------------------- */
+
+cla_status golden_hard_attention(golden *g);
+cla_status golden_reinforce(golden *g);

@@ -110,11 +110,13 @@ static const golden_op ops[] = {
     { "conv_attention_1d", { "activation" }, golden_conv_attention_1d },
     { "cross_entropy", { "smoothing" }, golden_cross_entropy },
     { "embedding", { "scale" }, golden_embedding },
+    { "hard_attention", { NULL }, golden_hard_attention },
     { "layer_norm", { "eps" }, golden_layer_norm },
     { "linear", { "activation" }, run_linear },
     { "masked_softmax", { "causal" }, run_masked_softmax },
     { "position_attention", { NULL }, golden_position_attention },
     { "relative_attention", { NULL }, golden_relative_attention },
+    { "reinforce", { "lambda" }, golden_reinforce },
     { "rmsprop", { "lr", "rho", "eps" }, golden_rmsprop },
 };
 

@@ -118,3 +118,39 @@ void oracle_conv_attention_1d(double *o, const double *q, const double *k,
                               const double *v, const double *w, const double *b, int B,
                               int H, int d, const int32_t *offsets, int t,
                               int activation);
+
+/* Packed queries [Nq,D] and keys [Nk,D], and maps: T x S numbers of each sequence. */
+typedef struct oracle_hard_shape {
+    int B, D;
+    const int32_t *q_offsets, *k_offsets; // [B+1]
+    double scale;
+    bool mean;
+} oracle_hard_shape;
+
+double oracle_sigmoid(double x);
+void oracle_hard_scores(double *scores, const double *q, const double *k,
+                        const oracle_hard_shape *s);
+
+/* The numbers in [0,1) that a sampled gate's probability must exceed, with the draws of
+ * cla_tape_random(seed, step), the stream-th of its ops; rows count from first_row. */
+void oracle_hard_draws(double *draws, const oracle_hard_shape *s, uint32_t seed,
+                       uint32_t step, uint32_t stream, uint32_t first_row);
+
+/* o [Nq,D] for gates as a map */
+void oracle_hard_attention(double *o, const double *gates, const double *v,
+                           const oracle_hard_shape *s);
+
+/* Returns of rewards [Nq]; their means over sequences, for each token. */
+void oracle_reinforce_returns(double *returns, const double *rewards,
+                              const oracle_hard_shape *s);
+void oracle_reinforce_mean(double *mean, const double *returns,
+                           const oracle_hard_shape *s);
+
+/* ln pi and H of one query with S keys. */
+double oracle_log_policy(const double *scores, const double *gates, int S);
+double oracle_gate_entropy(const double *scores, int S);
+
+/* The loss with advantages [Nq] that are constants. */
+double oracle_reinforce(const double *scores, const double *gates,
+                        const double *advantage, const oracle_hard_shape *s,
+                        double entropy);

@@ -1,0 +1,119 @@
+/* hard_gates.cl - where maps begin, which gates are open, and lists of the open ones.
+ *
+ * Layout: scores, gates: maps as hard_attention.clh; maps [B+1]; norm [Nq]; list: as
+ * long as the maps, a row's part at its place; count [rows].
+ * Work-group: hard_gates, hard_norm: WG items side by side along the keys of a query;
+ * hard_list: a row each; hard_maps: one item in all.
+ * Defines: WG, a power of two.
+ * Numerics: probabilities in f32; a draw of 24 bits opens a gate when it is below.
+ * Writes: maps, gates, norm, count whole; list as far as count says. */
+#include "hard_attention.clh"
+
+#ifndef WG
+#define WG 64
+#endif
+
+// maps[b] = sum over c < b of T_c S_c
+WORK_GROUP(1, 1, 1)
+kernel void hard_maps(global int *restrict maps, global const int *restrict q_offsets,
+                      global const int *restrict k_offsets, int sequences)
+{
+    int at = 0;
+    for (int b = 0; b < sequences; b++) {
+        maps[b] = at;
+        at += (q_offsets[b + 1] - q_offsets[b]) * (k_offsets[b + 1] - k_offsets[b]);
+    }
+    maps[sequences] = at;
+}
+
+/* Whether fewer than top keys of the row have a larger score than key j, the first of
+ * equals being the larger. */
+inline float among_top(global const float *scores, int keys, int j, int top)
+{
+    int larger = 0;
+    for (int k = 0; k < keys; k++) {
+        larger += scores[k] > scores[j] || (scores[k] == scores[j] && k < j);
+    }
+    return larger < top ? 1.0f : 0.0f;
+}
+
+// gates = open(scores)
+WORK_GROUP(WG, 1, 1)
+kernel void hard_gates(global float *restrict gates,
+                       global const float *restrict scores,
+                       global const int *restrict q_offsets,
+                       global const int *restrict k_offsets,
+                       global const int *restrict maps, gate_args a)
+{
+    const pair p = pair_of(q_offsets, k_offsets, maps, GROUP(1));
+    const int row = GROUP(0), keys = row < p.T ? p.S : 0;
+    const size_t at = p.map + (size_t)row * p.S;
+    for (int j = LANE(0) * 4; j < keys; j += WG * 4) {
+        uint4 r = (uint4)(0);
+        if (a.gate == GATE_SAMPLE) {
+            r = philox((uint4)((uint)j / 4, a.first_row + (uint)(p.q_first + row),
+                               DRAW_GATES, a.stream),
+                       (uint2)(a.seed, a.step));
+        }
+        const uint word[4] = { r.x, r.y, r.z, r.w };
+        for (int k = 0; k < min(4, keys - j); k++) {
+            const float s = scores[at + j + k];
+            float gate = s >= 0.0f ? 1.0f : 0.0f;
+            if (a.gate == GATE_SAMPLE) {
+                gate = uniform(word[k]) < sigmoid(s) ? 1.0f : 0.0f;
+            } else if (a.gate == GATE_EXPECTED) {
+                gate = sigmoid(s);
+            } else if (a.gate == GATE_TOP) {
+                gate = among_top(scores + at, keys, j + k, a.top);
+            }
+            gates[at + j + k] = gate;
+        }
+    }
+}
+
+// norm = 1 / max(1, sum of the row's gates)
+WORK_GROUP(WG, 1, 1)
+kernel void hard_norm(global float *restrict norm, global const float *restrict gates,
+                      global const int *restrict q_offsets,
+                      global const int *restrict k_offsets,
+                      global const int *restrict maps)
+{
+    local float scratch[WG];
+    const pair p = pair_of(q_offsets, k_offsets, maps, GROUP(1));
+    const int row = GROUP(0), keys = row < p.T ? p.S : 0, lid = LANE(0);
+    const size_t at = p.map + (size_t)row * p.S;
+    float open = 0.0f;
+    for (int j = lid; j < keys; j += WG) {
+        open += gates[at + j];
+    }
+    open = group_sum(open, scratch, lid, WG);
+    if (lid == 0 && row < p.T) {
+        norm[p.q_first + row] = 1.0f / fmax(1.0f, open);
+    }
+}
+
+// list = the places whose gate is not 0 in a query's row, or (by_key) a key's column
+WORK_GROUP(WG, 1, 1)
+kernel void hard_list(global int *restrict list, global int *restrict count,
+                      global const float *restrict gates,
+                      global const int *restrict q_offsets,
+                      global const int *restrict k_offsets,
+                      global const int *restrict maps, int by_key)
+{
+    const pair p = pair_of(q_offsets, k_offsets, maps, GROUP(1));
+    const int row = GROUP(0) * WG + LANE(0);
+    const int rows = by_key ? p.S : p.T, length = by_key ? p.T : p.S;
+    if (row < rows) {
+        const size_t from = p.map + (by_key ? (size_t)row : (size_t)row * p.S);
+        const size_t step = by_key ? (size_t)p.S : 1;
+        const size_t to = p.map + (size_t)row * length;
+        int found = 0;
+        for (int n = 0; n < length; n++) {
+            if (gates[from + n * step] != 0.0f) {
+                list[to + found] = n;
+                found++;
+            }
+        }
+        count[(by_key ? p.k_first : p.q_first) + row] = found;
+    }
+}

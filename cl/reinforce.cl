@@ -1,0 +1,150 @@
+/* reinforce.cl - the policy gradient of gates that are open or shut.
+ *
+ * Layout: scores, gates: maps as hard_attention.clh; rewards, returns, advantage, cost,
+ * learned [Nq]; loss [1].
+ * Work-group: rows: WG items side by side along the keys of a query, grid (the longest
+ * sequence's queries, B); sums over queries: one item a sequence, one a position.
+ * Defines: WG, a power of two.
+ * Numerics: logarithms of probabilities by softplus, never of a rounded probability.
+ * Writes: outputs whole; gradients are added to when add. */
+#include "hard_attention.clh"
+
+#ifndef WG
+#define WG 64
+#endif
+
+#define BASELINE_NONE    0
+#define BASELINE_MEAN    1
+#define BASELINE_LEARNED 2
+
+/* ln(1 + e^x) */
+inline float softplus(float x)
+{
+    return fmax(x, 0.0f) + log1p(exp(-fabs(x)));
+}
+
+// returns_t = sum of the rewards from t to the end of the sequence
+WORK_GROUP(WG, 1, 1)
+kernel void reinforce_returns(global float *restrict returns,
+                              global const float *restrict rewards,
+                              global const int *restrict q_offsets, int sequences)
+{
+    const int b = GROUP(0) * WG + LANE(0);
+    if (b < sequences) {
+        float sum = 0.0f;
+        for (int n = q_offsets[b + 1] - 1; n >= q_offsets[b]; n--) {
+            sum += rewards[n];
+            returns[n] = sum;
+        }
+    }
+}
+
+// advantage_t = returns_t - b_t; b_t = 0, the mean over sequences that have a t, or
+// learned_t
+WORK_GROUP(WG, 1, 1)
+kernel void reinforce_advantage(global float *restrict advantage,
+                                global const float *restrict returns,
+                                global const float *restrict learned,
+                                global const int *restrict q_offsets, int sequences,
+                                int longest, int baseline)
+{
+    const int t = GROUP(0) * WG + LANE(0), all = t < longest ? sequences : 0;
+    float sum = 0.0f, count = 0.0f;
+    for (int b = 0; b < (baseline == BASELINE_MEAN ? all : 0); b++) {
+        const int n = q_offsets[b] + t;
+        if (n < q_offsets[b + 1]) {
+            sum += returns[n];
+            count += 1.0f;
+        }
+    }
+    const float mean = count > 0.0f ? sum / count : 0.0f;
+    for (int b = 0; b < all; b++) {
+        const int n = q_offsets[b] + t;
+        if (n < q_offsets[b + 1]) {
+            const float base = baseline == BASELINE_LEARNED ? learned[n] : mean;
+            advantage[n] = returns[n] - base;
+        }
+    }
+}
+
+// cost_t = advantage_t ln pi_t + entropy H_t, less advantage_t^2 where it is learned
+WORK_GROUP(WG, 1, 1)
+kernel void reinforce_rows(global float *restrict cost,
+                           global const float *restrict scores,
+                           global const float *restrict gates,
+                           global const float *restrict advantage,
+                           global const int *restrict q_offsets,
+                           global const int *restrict k_offsets,
+                           global const int *restrict maps, float entropy, int learned)
+{
+    local float scratch[WG];
+    const pair p = pair_of(q_offsets, k_offsets, maps, GROUP(1));
+    const int row = GROUP(0), keys = row < p.T ? p.S : 0, lid = LANE(0);
+    const size_t at = p.map + (size_t)row * p.S;
+    float policy = 0.0f, disorder = 0.0f;
+    for (int j = lid; j < keys; j += WG) {
+        const float s = scores[at + j], gate = gates[at + j], size = fabs(s);
+        policy -= gate * softplus(-s) + (1.0f - gate) * softplus(s);
+        disorder += softplus(-size) + size * sigmoid(-size);
+    }
+    policy = group_sum(policy, scratch, lid, WG);
+    disorder = group_sum(disorder, scratch, lid, WG);
+    if (lid == 0 && row < p.T) {
+        const float a = advantage[p.q_first + row];
+        const float error = learned ? a * a : 0.0f;
+        cost[p.q_first + row] = a * policy + entropy * disorder - error;
+    }
+}
+
+// loss = -1/Nq sum of cost, 0 without a query
+WORK_GROUP(WG, 1, 1)
+kernel void reinforce_mean(global float *restrict loss,
+                           global const float *restrict cost, int queries)
+{
+    local float scratch[WG];
+    const int lid = LANE(0);
+    float sum = 0.0f;
+    for (int n = lid; n < queries; n += WG) {
+        sum += cost[n];
+    }
+    sum = group_sum(sum, scratch, lid, WG);
+    if (lid == 0) {
+        loss[0] = queries ? -sum / (float)queries : 0.0f;
+    }
+}
+
+// ds (+)= -dloss/Nq (advantage_t (gate - p) - entropy s p (1 - p))
+WORK_GROUP(WG, 1, 1)
+kernel void reinforce_backward(
+    global float *restrict ds, global const float *restrict scores,
+    global const float *restrict gates, global const float *restrict advantage,
+    global const float *restrict dloss, global const int *restrict q_offsets,
+    global const int *restrict k_offsets, global const int *restrict maps, int queries,
+    float entropy, int add)
+{
+    const pair p = pair_of(q_offsets, k_offsets, maps, GROUP(1));
+    const int row = GROUP(0), keys = row < p.T ? p.S : 0;
+    const size_t at = p.map + (size_t)row * p.S;
+    const float a = row < p.T ? advantage[p.q_first + row] : 0.0f;
+    const float share = -dloss[0] / (float)queries;
+    for (int j = LANE(0); j < keys; j += WG) {
+        const float s = scores[at + j], gate = gates[at + j];
+        const float open = sigmoid(s), shut = sigmoid(-s);
+        const float policy = gate * shut - (1.0f - gate) * open; // gate - p
+        const float g = share * (a * policy - entropy * s * open * shut);
+        ds[at + j] = add ? ds[at + j] + g : g;
+    }
+}
+
+// dlearned_t (+)= -2 dloss/Nq advantage_t: of the squared error alone
+WORK_GROUP(WG, 1, 1)
+kernel void reinforce_baseline(global float *restrict dlearned,
+                               global const float *restrict advantage,
+                               global const float *restrict dloss, int queries, int add)
+{
+    const int n = GROUP(0) * WG + LANE(0);
+    if (n < queries) {
+        const float g = -2.0f * dloss[0] / (float)queries * advantage[n];
+        dlearned[n] = add ? dlearned[n] + g : g;
+    }
+}

@@ -1,0 +1,124 @@
+/* hard.h - attention that opens or shuts a gate for each source token and target token,
+ * and the gradient of the policy that does (tier 2).
+ *
+ * Maps are packed as tokens are: the T x S numbers of sequence b, queries by keys, come
+ * after those of sequence b - 1, P numbers in all. */
+#pragma once
+
+#include "clattn/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How gates are opened. */
+typedef enum cla_hard_gate {
+    CLA_GATE_THRESHOLD, // 1 where the probability is one half or more
+    CLA_GATE_SAMPLE,    // 1 with that probability
+    CLA_GATE_EXPECTED,  // the probability itself
+    CLA_GATE_TOP,       // 1 for the largest scores of a query
+    CLA_GATE_GIVEN,     // by the caller
+} cla_hard_gate;
+
+/* How selected rows are summed: products with the map, or lists of open gates. */
+typedef enum cla_hard_form { CLA_HARD_DENSE, CLA_HARD_SPARSE } cla_hard_form;
+
+/* {0} opens by threshold, with scores as they are, and sums densely. */
+typedef struct cla_hard_options {
+    cla_hard_gate gate;
+    int top;                 // of CLA_GATE_TOP, 1 or more
+    const cla_tensor *given; // in  [P] f32, of CLA_GATE_GIVEN
+    float scale;             // of scores; 0 means 1
+    bool mean;               // divide by the number of open gates, where it is above 1
+    cla_hard_form form;
+    cla_tensor **scores; // out [P] f32, the scores s; may be NULL
+    cla_tensor **gates;  // out [P] f32, the gates g; may be NULL
+} cla_hard_options;
+
+/* Sums of the rows whose gates are open.
+ *
+ *   s[i,j] = scale <q[i], k[j]>,  p = 1 / (1 + exp(-s)),  g = open(p)
+ *   o[i] = sum_j g[i,j] v[j] over i's own sequence, 0 where no gate is open; with mean
+ *   divided by max(1, sum_j g[i,j])
+ *
+ * o        out  [Nq,D] f32
+ * q        in   [Nq,D] f32, from cla_hard_project as k and v
+ * k, v     in   [Nk,D] f32
+ * q_rows   in   Nq tokens in B sequences
+ * k_rows   in   Nk tokens in B sequences
+ * options  in   NULL for {0}
+ *
+ * Gates are constants of the gradient: what flows into o goes to v alone, what flows
+ * into the scores (cla_reinforce) to q and k. A draw depends on the tape's seed and
+ * step, the op's place on the tape, the query's row and the key alone.
+ *
+ * Errors: CLA_E_SHAPE (also 2^31 pairs or more), CLA_E_USAGE (no rows; top below 1;
+ * given or not where it should not be), CLA_E_NOMEM, CLA_E_DEVICE.
+ * Source: the translator with hard attention, section 4.1 of its specification. */
+CLA_API cla_status cla_hard_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
+                                      cla_tensor *k, cla_tensor *v,
+                                      const cla_ragged *q_rows,
+                                      const cla_ragged *k_rows,
+                                      const cla_hard_options *options);
+
+/* One of the three projectors: of queries, of keys, of values. */
+typedef struct cla_hard_projector {
+    cla_tensor *w1, *b1, *w2, *b2; // [D,D], [D], [D,D], [D]
+} cla_hard_projector;
+
+/* y = tanh((x w1 + b1) w2 + b2).
+ *
+ * y     out  [N,D] f32
+ * x     in   [N,D] f32
+ * stop  in   whether the gradient ends here instead of going on into x, as that of a
+ *            policy's reward does
+ *
+ * Errors: CLA_E_SHAPE, CLA_E_NOMEM, CLA_E_DEVICE.
+ * Source: as cla_hard_attention. */
+CLA_API cla_status cla_hard_project(cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                                    const cla_hard_projector *projector, bool stop);
+
+/* What is taken from a return before it is a policy's. */
+typedef enum cla_baseline {
+    CLA_BASELINE_NONE,
+    CLA_BASELINE_MEAN,    // of the batch, for each position
+    CLA_BASELINE_LEARNED, // by the model
+} cla_baseline;
+
+typedef struct cla_reinforce_options {
+    float entropy; // weight of the gates' entropy, 0 or more
+    cla_baseline baseline;
+    cla_tensor *learned;  // in  [Nq] f32, of CLA_BASELINE_LEARNED
+    cla_tensor **returns; // out [Nq] f32, R below; may be NULL
+} cla_reinforce_options;
+
+/* The loss whose gradient is the score function's: REINFORCE for gates.
+ *
+ *   R[t] = rewards[t] + R[t+1] inside the sequence,  a = R - b
+ *   loss = -1/Nq sum_t (a[t] ln pi[t] + entropy H[t])
+ *   ln pi[t] = sum_j g ln p + (1 - g) ln(1 - p),  p = 1 / (1 + exp(-s))
+ *   H[t] = -sum_j p ln p + (1 - p) ln(1 - p), in nats
+ *
+ * b is 0, the mean of R[t] over the sequences that have a token t, or learned[t]; then
+ * the loss grows by 1/Nq sum_t a[t]^2, whose gradient learned has. Nothing else is
+ * differentiated than s and that: rewards and a are constants.
+ *
+ * loss     out  [1] f32; 0 without a query
+ * scores   in   [P] f32, s of cla_hard_attention
+ * gates    in   [P] f32, g, the action that was taken
+ * rewards  in   [Nq] f32, what each token earned, in any unit
+ * q_rows   in   Nq tokens in B sequences
+ * k_rows   in   Nk tokens in B sequences
+ * options  in   NULL for {0}
+ *
+ * Errors: CLA_E_SHAPE, CLA_E_USAGE (no rows; entropy; learned or not where it should
+ * not be), CLA_E_NOMEM, CLA_E_DEVICE.
+ * Source: Williams 1992; section 4.2 of the specification of hard attention. */
+CLA_API cla_status cla_reinforce(cla_tape *tape, cla_tensor **loss, cla_tensor *scores,
+                                 const cla_tensor *gates, const cla_tensor *rewards,
+                                 const cla_ragged *q_rows, const cla_ragged *k_rows,
+                                 const cla_reinforce_options *options);
+
+#ifdef __cplusplus
+}
+#endif
