@@ -85,6 +85,7 @@ cla_status bench_depthwise_conv1d(bench *b);
 cla_status bench_dropout(bench *b);
 cla_status bench_elementwise(bench *b);
 cla_status bench_embedding(bench *b);
+cla_status bench_gaussian_attention(bench *b);
 cla_status bench_hard_attention(bench *b);
 cla_status bench_layer_norm(bench *b);
 cla_status bench_position_attention(bench *b);

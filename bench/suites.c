@@ -14,6 +14,7 @@ static const struct {
     { "attention", bench_position_attention },
     { "attention", bench_relative_attention },
     { "attention", bench_hard_attention },
+    { "attention", bench_gaussian_attention },
     { "band", bench_band_attention },
     { "band", bench_band_attention_2d },
     { "ragged", bench_ragged },

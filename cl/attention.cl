@@ -22,8 +22,9 @@ kernel void attention_forward(global float *restrict o, global float *restrict l
     local float x[TILE * LINE], y[BLOCK * LINE], w[TILE * WEIGHT];
     local float fade[TILE], tops[TILE];
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
-    attend(o, lse, q, k, v, e, tile_of(GROUP(0) * TILE, e.q_first, e.T), GROUP(1), a, 0,
-           0, x, y, w, fade, tops);
+    bias b = { 0, 0, 0 };
+    attend(o, lse, q, k, v, e, tile_of(GROUP(0) * TILE, e.q_first, e.T), GROUP(1), a,
+           &b, x, y, w, fade, tops);
 }
 
 // dq_i += scale sum_j ds_ij k_j, ds_ij = p_ij (keep_ij <dO_i, v_j> - delta_i)
@@ -37,9 +38,10 @@ kernel void attention_grad_q(
 {
     local float x[TILE * LINE], y[BLOCK * LINE], w[TILE * WEIGHT];
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
-    back_to_queries(dq, 0, dy, q, k, v, lse, delta, e,
-                    tile_of(GROUP(0) * TILE, e.q_first, e.T), GROUP(1), a, mode, 0, 0,
-                    x, y, w);
+    bias b = { 0, 0, 0 };
+    back_to_queries(dq, dy, q, k, v, lse, delta, e,
+                    tile_of(GROUP(0) * TILE, e.q_first, e.T), GROUP(1), a, mode, &b, x,
+                    y, w);
 }
 
 // dk_j += scale sum_i ds_ij q_i, dv_j += sum_i keep_ij p_ij dO_i
@@ -53,7 +55,8 @@ kernel void attention_grad_kv(
 {
     local float x[TILE * LINE], y[BLOCK * LINE], w[TILE * WEIGHT];
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
+    bias b = { 0, 0, 0 };
     back_to_keys(dk, dv, dy, q, k, v, lse, delta, e,
                  tile_of(GROUP(0) * TILE, e.k_first, e.S), GROUP(1), a, k_mode, v_mode,
-                 0, 0, x, y, w);
+                 &b, x, y, w);
 }

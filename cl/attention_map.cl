@@ -1,7 +1,8 @@
 /* attention_map.cl - attention weights as a dense map, for people to look at.
  *
  * Layout: map [B,H,Tmax,area*Smax], area-major; q, k, lse as attention.clh;
- *         absolute [H,t,t] and relative [H,2t], both may be null; offsets [B+1].
+ *         absolute [H,t,t] and relative [H,2t], center [N,H], sigma [N,H] or [H], all
+ *         of which may be null; offsets [B+1].
  * Work-group: WG items, an element of the map each; both schedules.
  * Defines: WIDTH = d; WG.
  * Writes: map whole, zero where nothing is visible. */
@@ -19,6 +20,8 @@ typedef struct map_shape {
     int sequences, longest_q, longest_k; // B, Tmax, Smax
     int window, area, edge;              // window 0 = all keys
     int t;                               // of absolute and relative
+    int sigma_step;                      // floats from a token's sigma to the next
+    float limit; // keys more widths from a centre are not shown; may be infinite
 } map_shape;
 
 inline bool map_shows(int i, int j, int T, int S, int causal, int window)
@@ -35,16 +38,30 @@ inline float position_score(global const float *absolute, global const float *re
     return x + (relative ? relative[h * 2 * t + i - j + t] : 0.0f);
 }
 
-// map[b,h,i,g,j] = exp(<q_i, k_j> / sqrt(d) + absolute_ij + relative_{i-j} - lse_i)
+/* What a Gaussian around a centre adds to the score of key j of query i, token n;
+ * center null: around the query itself; sigma null: nothing. */
+inline float gaussian_score(global const float *center, global const float *sigma,
+                            attention_args a, map_shape s, int n, int h, int i, int j)
+{
+    if (!sigma) {
+        return 0.0f;
+    }
+    const size_t at = (size_t)n * (size_t)a.heads + (size_t)h;
+    const float apart = (float)j - (center ? center[at] : (float)i);
+    const float z = apart / sigma[s.sigma_step ? at : (size_t)h];
+    return fabs(z) > s.limit ? NEVER : -0.5f * z * z;
+}
+
+// map[b,h,i,g,j] = exp(<q_i, k_j> / sqrt(d) + absolute_ij + relative_{i-j} -
+// (j - center_i)^2 / (2 sigma_i^2) - lse_i)
 WORK_GROUP(WG, 1, 1)
-kernel void attention_map(global float *restrict map, global const float *restrict q,
-                          global const float *restrict k,
-                          global const float *restrict lse,
-                          global const float *restrict absolute,
-                          global const float *restrict relative,
-                          global const int *restrict q_offsets,
-                          global const int *restrict k_offsets, attention_args a,
-                          map_shape s)
+kernel void attention_map(
+    global float *restrict map, global const float *restrict q,
+    global const float *restrict k, global const float *restrict lse,
+    global const float *restrict absolute, global const float *restrict relative,
+    global const float *restrict center, global const float *restrict sigma,
+    global const int *restrict q_offsets, global const int *restrict k_offsets,
+    attention_args a, map_shape s)
 {
     const size_t element = (size_t)GROUP(0) * WG + (size_t)LANE(0);
     const size_t columns = (size_t)s.area * (size_t)s.longest_k;
@@ -66,7 +83,8 @@ kernel void attention_map(global float *restrict map, global const float *restri
             for (int c = 0; c < WIDTH; c++) {
                 dot += x[c] * y[c];
             }
-            dot = dot * a.scale + position_score(absolute, relative, h, i, j, s.t);
+            dot = dot * a.scale + position_score(absolute, relative, h, i, j, s.t) +
+                  gaussian_score(center, sigma, a, s, q_first + i, h, i, j);
             weight = exp(dot - lse[statistic(a, q_first + i, h)]);
         }
         map[element] = weight;

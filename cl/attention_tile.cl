@@ -19,7 +19,8 @@ kernel void attention_forward(global float *restrict o, global float *restrict l
                               global const int *restrict k_offsets, attention_args a)
 {
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
-    attend(o, lse, q, k, v, e, GROUP(0) * TILE, GROUP(1), a, 0, 0);
+    bias b = { 0, 0, 0 };
+    attend(o, lse, q, k, v, e, GROUP(0) * TILE, GROUP(1), a, &b);
 }
 
 // dq_i += scale sum_j ds_ij k_j, ds_ij = p_ij (keep_ij <dO_i, v_j> - delta_i)
@@ -32,8 +33,9 @@ kernel void attention_grad_q(
     attention_args a, int mode)
 {
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
-    back_to_queries(dq, 0, dy, q, k, v, lse, delta, e, GROUP(0) * TILE, GROUP(1), a,
-                    mode, 0, 0);
+    bias b = { 0, 0, 0 };
+    back_to_queries(dq, dy, q, k, v, lse, delta, e, GROUP(0) * TILE, GROUP(1), a, mode,
+                    &b);
 }
 
 // dk_j += scale sum_i ds_ij q_i, dv_j += sum_i keep_ij p_ij dO_i
@@ -46,6 +48,7 @@ kernel void attention_grad_kv(
     global const int *restrict k_offsets, attention_args a, int k_mode, int v_mode)
 {
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
+    bias b = { 0, 0, 0 };
     back_to_keys(dk, dv, dy, q, k, v, lse, delta, e, GROUP(0) * TILE, GROUP(1), a,
-                 k_mode, v_mode, 0, 0);
+                 k_mode, v_mode, &b);
 }

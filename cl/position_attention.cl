@@ -25,8 +25,9 @@ kernel void position_attention_forward(
     local float fade[TILE], tops[TILE];
     const int h = GROUP(1);
     const sequence e = sequence_of(offsets, offsets, GROUP(2), a.causal);
-    attend(o, lse, q, k, v, e, tile_of(GROUP(0) * TILE, e.q_first, e.T), h, a,
-           table + table_of(s, h), s.step, x, y, w, fade, tops);
+    bias b = { table + table_of(s, h), 0, s.step };
+    attend(o, lse, q, k, v, e, tile_of(GROUP(0) * TILE, e.q_first, e.T), h, a, &b, x, y,
+           w, fade, tops);
 }
 
 // dq_i += scale sum_j ds_ij k_j, sums_ij += ds_ij of a run of sequences, if not null
@@ -42,11 +43,12 @@ kernel void position_attention_grad_q(
     const int h = GROUP(1), begin = GROUP(2) * s.run;
     const int end = min(begin + s.run, s.sequences);
     global float *to = sums ? sums + sums_of(s, a.heads, GROUP(2), h, GROUP(0)) : 0;
-    for (int b = begin; b < end; b++) {
-        const sequence e = sequence_of(offsets, offsets, b, a.causal);
-        back_to_queries(dq, to, dy, q, k, v, lse, delta, e,
-                        tile_of(GROUP(0) * TILE, e.q_first, e.T), h, a, mode,
-                        table + table_of(s, h), s.step, x, y, w);
+    bias b = { table + table_of(s, h), to, s.step };
+    for (int n = begin; n < end; n++) {
+        const sequence e = sequence_of(offsets, offsets, n, a.causal);
+        back_to_queries(dq, dy, q, k, v, lse, delta, e,
+                        tile_of(GROUP(0) * TILE, e.q_first, e.T), h, a, mode, &b, x, y,
+                        w);
     }
 }
 
@@ -63,7 +65,8 @@ kernel void position_attention_grad_kv(
     local float x[TILE * LINE], y[BLOCK * LINE], w[TILE * WEIGHT];
     const int h = GROUP(1);
     const sequence e = sequence_of(offsets, offsets, GROUP(2), a.causal);
+    bias b = { table + table_of(s, h), 0, s.step };
     back_to_keys(dk, dv, dy, q, k, v, lse, delta, e,
-                 tile_of(GROUP(0) * TILE, e.k_first, e.S), h, a, k_mode, v_mode,
-                 table + table_of(s, h), s.step, x, y, w);
+                 tile_of(GROUP(0) * TILE, e.k_first, e.S), h, a, k_mode, v_mode, &b, x,
+                 y, w);
 }

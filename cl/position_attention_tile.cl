@@ -22,7 +22,8 @@ kernel void position_attention_forward(
 {
     const int h = GROUP(1);
     const sequence e = sequence_of(offsets, offsets, GROUP(2), a.causal);
-    attend(o, lse, q, k, v, e, GROUP(0) * TILE, h, a, table + table_of(s, h), s.step);
+    bias b = { table + table_of(s, h), 0, s.step };
+    attend(o, lse, q, k, v, e, GROUP(0) * TILE, h, a, &b);
 }
 
 // dq_i += scale sum_j ds_ij k_j, sums_ij += ds_ij of a run of sequences, if not null
@@ -37,10 +38,11 @@ kernel void position_attention_grad_q(
     const int h = GROUP(1), begin = GROUP(2) * s.run;
     const int end = min(begin + s.run, s.sequences);
     global float *to = sums ? sums + sums_of(s, a.heads, GROUP(2), h, GROUP(0)) : 0;
-    for (int b = begin; b < end; b++) {
-        const sequence e = sequence_of(offsets, offsets, b, a.causal);
-        back_to_queries(dq, to, dy, q, k, v, lse, delta, e, GROUP(0) * TILE, h, a, mode,
-                        table + table_of(s, h), s.step);
+    bias b = { table + table_of(s, h), to, s.step };
+    for (int n = begin; n < end; n++) {
+        const sequence e = sequence_of(offsets, offsets, n, a.causal);
+        back_to_queries(dq, dy, q, k, v, lse, delta, e, GROUP(0) * TILE, h, a, mode,
+                        &b);
     }
 }
 
@@ -56,6 +58,7 @@ kernel void position_attention_grad_kv(
 {
     const int h = GROUP(1);
     const sequence e = sequence_of(offsets, offsets, GROUP(2), a.causal);
+    bias b = { table + table_of(s, h), 0, s.step };
     back_to_keys(dk, dv, dy, q, k, v, lse, delta, e, GROUP(0) * TILE, h, a, k_mode,
-                 v_mode, table + table_of(s, h), s.step);
+                 v_mode, &b);
 }

@@ -3,6 +3,7 @@
  * A complete program is examples/embed.c. */
 #pragma once
 
+#include "clattn/gaussian.h"
 #include "clattn/hard.h"
 #include "clattn/ops.h"
 #include "clattn/optim.h"

@@ -82,9 +82,10 @@ cla_status golden_embedding(golden *g);
 cla_status golden_layer_norm(golden *g);
 cla_status golden_rmsprop(golden *g);
 
-/* ---- golden_tables.c: attention with learned tables ---------------------------- */
+/* ---- golden_tables.c: attention with more in its scores than keys --------------- */
 
 cla_status golden_conv_attention_1d(golden *g);
+cla_status golden_gaussian_attention(golden *g);
 cla_status golden_position_attention(golden *g);
 cla_status golden_relative_attention(golden *g);
 

@@ -111,6 +111,7 @@ static const golden_op ops[] = {
     { "cross_entropy", { "smoothing" }, golden_cross_entropy },
     { "embedding", { "scale" }, golden_embedding },
     { "hard_attention", { NULL }, golden_hard_attention },
+    { "gaussian_attention", { NULL }, golden_gaussian_attention },
     { "layer_norm", { "eps" }, golden_layer_norm },
     { "linear", { "activation" }, run_linear },
     { "masked_softmax", { "causal" }, run_masked_softmax },

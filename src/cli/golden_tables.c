@@ -1,4 +1,7 @@
-/* golden_tables.c - golden cases of attention with learned tables. */
+/* golden_tables.c - golden cases of attention with learned tables, and with Gaussians
+ * around centres. */
+#include <math.h>
+
 #include "cli/golden.h"
 
 cla_status golden_conv_attention_1d(golden *g)
@@ -47,5 +50,20 @@ cla_status golden_relative_attention(golden *g)
     CLA_TRY(golden_rows(g, "offsets", &rows));
     CLA_TRY(cla_relative_attention(golden_tape(g), &o, q, k, v, rel_k, rel_v, rows,
                                    rows, NULL));
+    return golden_output(g, "o", o);
+}
+
+cla_status golden_gaussian_attention(golden *g)
+{
+    cla_tensor *q = NULL, *k = NULL, *v = NULL, *o = NULL;
+    cla_gaussian shape = { .reach = INFINITY };
+    cla_ragged *rows = NULL;
+    CLA_TRY(golden_tensor(g, "q", &q));
+    CLA_TRY(golden_tensor(g, "k", &k));
+    CLA_TRY(golden_tensor(g, "v", &v));
+    CLA_TRY(golden_tensor(g, "center", &shape.center));
+    CLA_TRY(golden_tensor(g, "sigma", &shape.sigma));
+    CLA_TRY(golden_rows(g, "offsets", &rows));
+    CLA_TRY(cla_gaussian_attention(golden_tape(g), &o, q, k, v, &shape, rows, NULL));
     return golden_output(g, "o", o);
 }

@@ -1,7 +1,7 @@
 /* attention_common.h - what the attention ops share: checks, arguments, saved state. */
 #pragma once
 
-#include "clattn/ops.h"
+#include "clattn/gaussian.h"
 #include "tensor/tensor.h"
 
 enum { CLA_ATTENTION_WIDTH = 256 }; // largest head width d
@@ -74,6 +74,7 @@ typedef struct cla_attention_reach {
     cla_edge edge;
     const cla_tensor *absolute, *relative; // [H,t,t], [H,2t]; NULL for none
     int32_t t;
+    const cla_gaussian *gaussian; // NULL for none
 } cla_attention_reach;
 
 /* Makes *map [B,H,Tmax,area*Smax]: the weights before dropout, 0 where there are none.

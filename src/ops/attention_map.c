@@ -1,9 +1,12 @@
 /* attention_map.c - attention weights as a dense map, for people to look at. */
+#include <math.h>
+
 #include "ops/attention_common.h"
 
 /* As in cl/attention_map.cl. */
 typedef struct map_shape {
-    int32_t sequences, longest_q, longest_k, window, area, edge, t;
+    int32_t sequences, longest_q, longest_k, window, area, edge, t, sigma_step;
+    float limit;
 } map_shape;
 
 cla_status cla_attention_map(cla_tape *tape, cla_tensor **map,
@@ -13,9 +16,15 @@ cla_status cla_attention_map(cla_tape *tape, cla_tensor **map,
     enum { GROUP_SIZE = 64 };
     const int64_t shape[4] = { call->sequences, call->heads, call->longest_q,
                                (int64_t)reach->area * call->longest_k };
-    const map_shape s = { call->sequences, call->longest_q, call->longest_k,
-                          reach->window,   reach->area,     (int32_t)reach->edge,
-                          reach->t };
+    const cla_gaussian none = { .reach = INFINITY };
+    const cla_gaussian *g = reach->gaussian ? reach->gaussian : &none;
+    const map_shape s = {
+        call->sequences, call->longest_q,
+        call->longest_k, reach->window,
+        reach->area,     (int32_t)reach->edge,
+        reach->t,        g->sigma && g->sigma->rank == 2 ? call->heads : 0,
+        g->reach,
+    };
     cla_tensor *out = NULL;
     CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, 4, shape));
     const cla_launch launch = {
@@ -26,6 +35,7 @@ cla_status cla_attention_map(cla_tape *tape, cla_tensor **map,
         .local = { GROUP_SIZE },
         .args = { cla_buf(out), cla_buf(call->q), cla_buf(call->k), cla_buf(call->lse),
                   cla_buf(reach->absolute), cla_buf(reach->relative),
+                  cla_buf(g->center), cla_buf(g->sigma),
                   cla_mem(&call->q_rows->device_offsets),
                   cla_mem(&call->k_rows->device_offsets),
                   cla_bytes(&call->args, sizeof call->args), cla_bytes(&s, sizeof s) },

@@ -1,5 +1,6 @@
 /* attention_share.c - a sentence draws the same numbers whichever process has it: every
  * attention with dropout, on a whole batch and on its halves. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@ typedef struct part {
 } part;
 
 typedef struct operands {
-    cla_tensor *x[3], *table;
+    cla_tensor *x[3], *table, *sigma;
     cla_ragged *rows;
 } operands;
 
@@ -48,7 +49,15 @@ static cla_status position(cla_tape *tape, cla_tensor **o, const operands *in,
                                   in->table, in->rows, options);
 }
 
-static const attend ops[] = { full, band, area, position };
+static cla_status gaussian(cla_tape *tape, cla_tensor **o, const operands *in,
+                           const cla_attention_options *options)
+{
+    const cla_gaussian shape = { NULL, in->sigma, INFINITY };
+    return cla_gaussian_attention(tape, o, in->x[0], in->x[1], in->x[2], &shape,
+                                  in->rows, options);
+}
+
+static const attend ops[] = { full, band, area, position, gaussian };
 
 /* Result and gradient of the values, which both depend on the draws. */
 static void run(cla_runtime *rt, attend op, part p, const float *numbers, float *o,
@@ -67,6 +76,8 @@ static void run(cla_runtime *rt, attend op, part p, const float *numbers, float 
     cla_tensor_want_grad(in.x[2], true);
     TEST_OK(cla_tensor_new(&in.table, rt, CLA_F32, 2, (int64_t[]){ H, 2 * T }));
     TEST_OK(cla_tensor_fill(in.table, 0.5f));
+    TEST_OK(cla_tensor_new(&in.sigma, rt, CLA_F32, 1, (int64_t[]){ H }));
+    TEST_OK(cla_tensor_fill(in.sigma, 3));
     TEST_OK(cla_tape_new(&tape, rt, true));
     cla_tape_rows(tape, (uint32_t)(p.first * T));
     TEST_OK(op(tape, &y, &in, &options));
@@ -75,6 +86,7 @@ static void run(cla_runtime *rt, attend op, part p, const float *numbers, float 
     TEST_OK(cla_tensor_download(y, o + at));
     TEST_OK(cla_tensor_download(cla_tensor_grad(in.x[2]), grad + at));
     cla_tape_free(&tape);
+    cla_tensor_free(&in.sigma);
     cla_tensor_free(&in.table);
     for (int i = 0; i < 3; i++) {
         cla_tensor_free(&in.x[i]);

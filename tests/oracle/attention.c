@@ -10,8 +10,21 @@ typedef struct query {
     double *weight; // [area*Smax], 0 where nothing is visible
 } query;
 
+static double center_of(const oracle_attention_shape *s, const query *q)
+{
+    return s->center ? s->center[(int64_t)q->row * s->H + q->h] : q->i;
+}
+
+static double sigma_of(const oracle_attention_shape *s, const query *q)
+{
+    return s->sigma[s->one_sigma ? q->h : (int64_t)q->row * s->H + q->h];
+}
+
 static bool visible(const oracle_attention_shape *s, const query *q, int j)
 {
+    if (s->sigma && fabs((j - center_of(s, q)) / sigma_of(s, q)) > s->reach) {
+        return false;
+    }
     if (s->causal && j > q->i + q->S - q->T) {
         return false;
     }
@@ -38,6 +51,16 @@ static int area_head(const oracle_attention_shape *s, int h, int g, bool values)
     return (other % s->H + s->H) % s->H;
 }
 
+/* What a Gaussian adds to a score. */
+static double bell(const oracle_attention_shape *s, const query *q, int j)
+{
+    if (!s->sigma) {
+        return 0;
+    }
+    const double apart = j - center_of(s, q), sigma = sigma_of(s, q);
+    return -apart * apart / (2 * sigma * sigma);
+}
+
 static double score(const oracle_attention_shape *s, const query *q, int head, int j,
                     const double *queries, const double *keys)
 {
@@ -50,6 +73,7 @@ static double score(const oracle_attention_shape *s, const query *q, int head, i
     }
     sum /= sqrt((double)s->d);
     sum += s->absolute ? s->absolute[(q->h * s->t + q->i) * s->t + j] : 0;
+    sum += bell(s, q, j);
     return sum + (s->relative ? s->relative[q->h * 2 * s->t + q->i - j + s->t] : 0);
 }
 

@@ -31,6 +31,12 @@ typedef struct oracle_attention_shape {
     int Smax;
     const double *absolute, *relative; // [H,t,t], [H,2t]; NULL: none
     int t;
+    // Gaussians: center [N,H], or NULL for a query's own place; sigma [N,H], or [H]
+    // where one is all queries', or NULL for none; keys more than reach widths away are
+    // invisible
+    const double *center, *sigma;
+    bool one_sigma;
+    double reach;
 } oracle_attention_shape;
 
 /* o [Nq,H,d]; map [B,H,Tmax,area*Smax] or NULL. Serves attention, band_attention and
@@ -52,6 +58,15 @@ void oracle_position_attention(double *o, double *map, const double *q, const do
  * or NULL; s: B, H, d, offsets, causal, keep and Smax. */
 void oracle_relative_attention(double *o, double *map, double *const *x, int R,
                                const oracle_attention_shape *s);
+
+/* The same with Gaussians around centres. */
+void oracle_gaussian_attention(double *o, double *map, const double *q, const double *k,
+                               const double *v, const oracle_attention_shape *s);
+
+/* y, x [N,C]: y = (slope len + shift) sigmoid(x) + base */
+void oracle_length_sigmoid(double *y, const double *x, int B, int C,
+                           const int32_t *offsets, double slope, double shift,
+                           double base);
 
 /* w [H,kh,kw], b [H]; activation as oracle_linear */
 void oracle_conv_attention_2d(double *o, const double *q, const double *k,

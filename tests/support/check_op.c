@@ -69,6 +69,7 @@ static void make_input(bed *t, int i)
     t->exact[i] = zeros(t->size[i], sizeof(double));
     t->grad[i] = zeros(t->size[i], sizeof(float));
     for (int64_t k = 0; k < t->size[i]; k++) {
+        t->x[i][k] += t->c->shift[i];
         t->exact[i][k] = (double)t->x[i][k];
     }
     if (!in->column) {

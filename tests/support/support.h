@@ -57,7 +57,8 @@ typedef struct op_case {
     char name[128];
     op_input in[OP_INPUTS];
     int inputs;
-    int rank; // of the result
+    float shift[OP_INPUTS]; // means of the inputs' random numbers
+    int rank;               // of the result
     int64_t shape[4];
     cla_status (*device)(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *context);
     void (*oracle)(double *y, double *const *x, void *context);

@@ -1,0 +1,63 @@
+/* gaussian_attention_tile.cl - attention with a Gaussian around a centre in its scores,
+ * a tile of rows to each work-item (CPU devices).
+ *
+ * Layout: as attention.clh; offsets [B+1]; centres and widths as
+ * gaussian_attention.clh.
+ * Work-group: 1 item; grid (tiles of the longest sequence, H, B).
+ * Defines: WIDTH = d; VEC; ROWS, vectors of a tile.
+ * Numerics: online softmax, exp_fastv; backward makes the weights again from lse.
+ * Writes: every row of o and lse; every row of the gradients (added to when asked).
+ *         A tile belongs to one item and blocks come in order, so two runs give the
+ *         same bits. */
+#define GAUSSIAN
+#include "attention_pass_tile.clh"
+
+// o_i = sum_j p_ij v_j, p = softmax(scale <q_i,k_j> + b_ij); lse may be null
+WORK_GROUP(1, 1, 1)
+kernel void gaussian_attention_forward(
+    global float *restrict o, global float *restrict lse,
+    global const float *restrict q, global const float *restrict k,
+    global const float *restrict v, global const float *restrict center,
+    global const float *restrict sigma, global const int *restrict offsets,
+    attention_args a, gaussian_args s)
+{
+    const int h = GROUP(1);
+    const sequence e = sequence_of(offsets, offsets, GROUP(2), a.causal);
+    bias b = { .g = gaussian_of(center, sigma, 0, 0, s, a.heads, e.q_first, h) };
+    attend(o, lse, q, k, v, e, GROUP(0) * TILE, h, a, &b);
+}
+
+// dq_i += scale sum_j ds_ij k_j, d_center_i += sum_j ds_ij z_ij / sigma_i, d_sigma_i +=
+// sum_j ds_ij z_ij^2 / sigma_i
+WORK_GROUP(1, 1, 1)
+kernel void gaussian_attention_grad_q(
+    global float *dq, global float *d_center, global float *d_sigma,
+    global const float *restrict dy, global const float *restrict q,
+    global const float *restrict k, global const float *restrict v,
+    global const float *restrict lse, global const float *restrict delta,
+    global const float *restrict center, global const float *restrict sigma,
+    global const int *restrict offsets, attention_args a, gaussian_args s, int mode)
+{
+    const int h = GROUP(1);
+    const sequence e = sequence_of(offsets, offsets, GROUP(2), a.causal);
+    bias b = { .g = gaussian_of(center, sigma, d_center, d_sigma, s, a.heads, e.q_first,
+                                h) };
+    back_to_queries(dq, dy, q, k, v, lse, delta, e, GROUP(0) * TILE, h, a, mode, &b);
+}
+
+// dk_j += scale sum_i ds_ij q_i, dv_j += sum_i keep_ij p_ij dO_i
+WORK_GROUP(1, 1, 1)
+kernel void gaussian_attention_grad_kv(
+    global float *dk, global float *dv, global const float *restrict dy,
+    global const float *restrict q, global const float *restrict k,
+    global const float *restrict v, global const float *restrict lse,
+    global const float *restrict delta, global const float *restrict center,
+    global const float *restrict sigma, global const int *restrict offsets,
+    attention_args a, gaussian_args s, int k_mode, int v_mode)
+{
+    const int h = GROUP(1);
+    const sequence e = sequence_of(offsets, offsets, GROUP(2), a.causal);
+    bias b = { .g = gaussian_of(center, sigma, 0, 0, s, a.heads, e.q_first, h) };
+    back_to_keys(dk, dv, dy, q, k, v, lse, delta, e, GROUP(0) * TILE, h, a, k_mode,
+                 v_mode, &b);
+}

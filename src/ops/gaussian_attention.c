@@ -1,0 +1,199 @@
+/* gaussian_attention.c - attention with a Gaussian around a centre in its scores.
+ *
+ * The kernels make the Gaussian from two numbers of a query and head. The pass for dQ
+ * meets every key of a query, and so gives the gradients of both numbers. */
+#include "ops/attention_common.h"
+#include "ops/column_sum.h"
+
+/* As in cl/gaussian_attention.clh. */
+typedef struct gaussian_args {
+    int32_t sigma_step;
+    float reach;
+    int32_t center_mode, sigma_mode;
+} gaussian_args;
+
+typedef struct gaussian_call {
+    cla_attention_call attention;
+    cla_gaussian shape;
+    gaussian_args args;
+} gaussian_call;
+
+/* The gradients of centres and widths, and what the pass writes of the latter. */
+typedef struct gaussian_grads {
+    cla_tensor *center, *sigma;
+    int add_sigma;
+    bool summed;     // sigma is [H],
+    cla_memory rows; // and these [N,H] become its gradient
+} gaussian_grads;
+
+/* Queues a pass over tiles of queries or keys. */
+static cla_status enqueue_tiles(cla_runtime *rt, const cla_attention_call *a,
+                                int products, cla_launch *launch)
+{
+    const int tile = cla_attention_plan(rt, a, a->longest_q, "gaussian_attention",
+                                        "gaussian_attention_tile", launch);
+    launch->groups[0] = (size_t)((a->longest_q + tile - 1) / tile);
+    launch->groups[1] = (size_t)a->heads;
+    launch->groups[2] = (size_t)a->sequences;
+    launch->flops = 2.0 * products * a->width * a->heads * a->sequences *
+                    (double)a->longest_q * a->longest_k;
+    return a->sequences ? cla_enqueue(rt, launch) : CLA_OK;
+}
+
+static cla_status forward(cla_runtime *rt, const gaussian_call *call)
+{
+    const cla_attention_call *a = &call->attention;
+    cla_launch launch = {
+        .kernel = "gaussian_attention_forward",
+        .args = { cla_buf(a->o), cla_buf(a->lse), cla_buf(a->q), cla_buf(a->k),
+                  cla_buf(a->v), cla_buf(call->shape.center),
+                  cla_buf(call->shape.sigma), cla_mem(&a->q_rows->device_offsets),
+                  cla_bytes(&a->args, sizeof a->args),
+                  cla_bytes(&call->args, sizeof call->args) },
+    };
+    return enqueue_tiles(rt, a, 2, &launch);
+}
+
+/* ---- back ------------------------------------------------------------------------ */
+
+static cla_status grad_q(cla_runtime *rt, const gaussian_call *call,
+                         const cla_attention_grads *g, const gaussian_grads *p,
+                         const gaussian_args *args)
+{
+    const cla_attention_call *a = &call->attention;
+    cla_launch launch = {
+        .kernel = "gaussian_attention_grad_q",
+        .args = { cla_buf(g->q), cla_buf(p->center),
+                  p->summed ? cla_mem(&p->rows) : cla_buf(p->sigma), cla_buf(g->o),
+                  cla_buf(a->q), cla_buf(a->k), cla_buf(a->v), cla_buf(a->lse),
+                  cla_mem(&g->delta), cla_buf(call->shape.center),
+                  cla_buf(call->shape.sigma), cla_mem(&a->q_rows->device_offsets),
+                  cla_bytes(&a->args, sizeof a->args), cla_bytes(args, sizeof *args),
+                  cla_i32(g->q_mode) },
+    };
+    return enqueue_tiles(rt, a, 3, &launch);
+}
+
+static cla_status grad_kv(cla_runtime *rt, const gaussian_call *call,
+                          const cla_attention_grads *g)
+{
+    const cla_attention_call *a = &call->attention;
+    cla_launch launch = {
+        .kernel = "gaussian_attention_grad_kv",
+        .args = { cla_buf(g->k), cla_buf(g->v), cla_buf(g->o), cla_buf(a->q),
+                  cla_buf(a->k), cla_buf(a->v), cla_buf(a->lse), cla_mem(&g->delta),
+                  cla_buf(call->shape.center), cla_buf(call->shape.sigma),
+                  cla_mem(&a->q_rows->device_offsets),
+                  cla_bytes(&a->args, sizeof a->args),
+                  cla_bytes(&call->args, sizeof call->args), cla_i32(g->k_mode),
+                  cla_i32(g->v_mode) },
+    };
+    return enqueue_tiles(rt, a, 4, &launch);
+}
+
+/* Where the gradients of centres and widths go, and how. */
+static cla_status grads_begin(cla_tape *tape, const gaussian_call *call,
+                              gaussian_grads *p, gaussian_args *args)
+{
+    int add = 0;
+    CLA_TRY(cla_grad_out(tape, call->shape.center, &p->center, &add));
+    args->center_mode = add ? CLA_GRAD_ADD : CLA_GRAD_WRITE;
+    CLA_TRY(cla_grad_out(tape, call->shape.sigma, &p->sigma, &p->add_sigma));
+    args->sigma_mode = p->add_sigma ? CLA_GRAD_ADD : CLA_GRAD_WRITE;
+    p->summed = p->sigma && !args->sigma_step;
+    if (p->summed) {
+        args->sigma_mode = CLA_GRAD_WRITE;
+        const size_t numbers = (size_t)cla_size(call->attention.lse);
+        return cla_tape_scratch(tape, &p->rows, numbers * sizeof(float));
+    }
+    return CLA_OK;
+}
+
+static cla_status backward(cla_tape *tape, void *saved)
+{
+    const gaussian_call *call = saved;
+    cla_runtime *rt = cla_tape_runtime(tape);
+    cla_attention_grads grads;
+    gaussian_grads shapes = { .center = NULL };
+    gaussian_args args = call->args;
+    bool any = false;
+    CLA_TRY(cla_attention_grads_begin(&grads, &any, tape, &call->attention));
+    if (!any) {
+        return CLA_OK;
+    }
+    CLA_TRY(grads_begin(tape, call, &shapes, &args));
+    if (grads.q || shapes.center || shapes.sigma) {
+        CLA_TRY(grad_q(rt, call, &grads, &shapes, &args));
+    }
+    if (grads.k || grads.v) {
+        CLA_TRY(grad_kv(rt, call, &grads));
+    }
+    if (shapes.summed) {
+        const cla_partials rows = { &shapes.rows, call->attention.args.queries, 0,
+                                    call->attention.heads };
+        return cla_column_sum(rt, shapes.sigma, &rows, shapes.add_sigma);
+    }
+    return CLA_OK;
+}
+
+/* ---- the operator ---------------------------------------------------------------- */
+
+static cla_status check(const cla_tensor *q, const cla_gaussian *shape)
+{
+    static const char op[] = "gaussian_attention";
+    if (!shape) {
+        return cla_fail(CLA_E_USAGE, "%s: shape is NULL", op);
+    }
+    if (shape->center) {
+        CLA_TRY(cla_check_shape(op, "center", shape->center, CLA_F32, 2, q->shape));
+    }
+    const int rank = shape->sigma && shape->sigma->rank == 1 ? 1 : 2;
+    CLA_TRY(cla_check_shape(op, "sigma", shape->sigma, CLA_F32, rank,
+                            q->shape + (rank == 1)));
+    if (!(shape->reach >= 0)) {
+        return cla_fail(CLA_E_USAGE, "%s: reach is %g, must be 0 or more", op,
+                        (double)shape->reach);
+    }
+    return CLA_OK;
+}
+
+/* o and what backward needs, which may be for centres and widths alone. */
+static cla_status begin(gaussian_call *call, cla_tape *tape, cla_tensor *const qkv[3],
+                        const cla_ragged *rows, const cla_attention_options *options)
+{
+    cla_attention_call *a = &call->attention;
+    cla_tensor *const inputs[] = { qkv[0], qkv[1], qkv[2], call->shape.center,
+                                   call->shape.sigma };
+    CLA_TRY(cla_attention_begin(a, tape, qkv[0], qkv[1], qkv[2], rows, rows, options));
+    a->o->wants_grad = cla_tape_needs_grad(tape, 5, inputs);
+    if (a->o->wants_grad && !a->lse) {
+        const int64_t shape[] = { qkv[0]->shape[1], qkv[0]->shape[0] };
+        CLA_TRY(cla_tape_tensor(tape, &a->lse, CLA_F32, 2, shape));
+    }
+    call->args.sigma_step = call->shape.sigma->rank == 1 ? 0 : a->heads;
+    call->args.reach = call->shape.reach;
+    return CLA_OK;
+}
+
+cla_status cla_gaussian_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
+                                  cla_tensor *k, cla_tensor *v,
+                                  const cla_gaussian *shape, const cla_ragged *rows,
+                                  const cla_attention_options *options)
+{
+    *o = NULL;
+    CLA_TRY(cla_attention_check("gaussian_attention", q, k, v, rows, rows, options));
+    CLA_TRY(check(q, shape));
+    gaussian_call call = { .shape = *shape };
+    const cla_attention_call *a = &call.attention;
+    CLA_TRY(begin(&call, tape, (cla_tensor *[]){ q, k, v }, rows, options));
+    CLA_TRY(forward(cla_tape_runtime(tape), &call));
+    if (options && options->map) {
+        const cla_attention_reach all = { .area = 1, .gaussian = shape };
+        CLA_TRY(cla_attention_map(tape, options->map, a, &all));
+    }
+    if (a->o->wants_grad) {
+        CLA_TRY(cla_tape_record(tape, backward, &call, sizeof call));
+    }
+    *o = a->o;
+    return CLA_OK;
+}

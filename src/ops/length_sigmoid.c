@@ -1,0 +1,74 @@
+/* length_sigmoid.c - numbers between bounds that follow their sequence's length. */
+#include "clattn/gaussian.h"
+#include "ops/spread.h"
+
+/* As in cl/length_sigmoid.cl. */
+typedef struct length_args {
+    int32_t columns;
+    float slope, shift, base;
+} length_args;
+
+typedef struct length_call {
+    cla_tensor *y, *x;
+    const cla_ragged *rows;
+    length_args args;
+} length_call;
+
+/* Queues a pass over sequences. */
+static cla_status enqueue(cla_runtime *rt, const cla_ragged *rows, cla_launch *launch)
+{
+    const int wg = cla_tiled(rt) ? 1 : CLA_WG;
+    launch->file = "length_sigmoid";
+    launch->define[0] = (cla_define){ "WG", wg };
+    launch->groups[0] = (size_t)cla_ragged_sequences(rows);
+    launch->local[0] = (size_t)wg;
+    return cla_ragged_tokens(rows) ? cla_enqueue(rt, launch) : CLA_OK;
+}
+
+static cla_status backward(cla_tape *tape, void *saved)
+{
+    const length_call *c = saved;
+    const cla_tensor *dy = cla_grad_in(c->y);
+    cla_tensor *dx = NULL;
+    int add = 0;
+    if (!dy) {
+        return CLA_OK;
+    }
+    CLA_TRY(cla_grad_out(tape, c->x, &dx, &add));
+    cla_launch launch = {
+        .kernel = "length_sigmoid_backward",
+        .args = { cla_buf(dx), cla_buf(c->x), cla_buf(dy),
+                  cla_mem(&c->rows->device_offsets),
+                  cla_bytes(&c->args, sizeof c->args), cla_i32(add) },
+    };
+    return dx ? enqueue(cla_tape_runtime(tape), c->rows, &launch) : CLA_OK;
+}
+
+cla_status cla_length_sigmoid(cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                              const cla_ragged *rows, float slope, float shift,
+                              float base)
+{
+    static const char op[] = "length_sigmoid";
+    *y = NULL;
+    if (!rows) {
+        return cla_fail(CLA_E_USAGE, "%s: rows is NULL", op);
+    }
+    const int64_t shape[] = { cla_ragged_tokens(rows), -1 };
+    CLA_TRY(cla_check_shape(op, "x", x, CLA_F32, 2, shape));
+    length_call c = { .x = x,
+                      .rows = rows,
+                      .args = { (int32_t)x->shape[1], slope, shift, base } };
+    CLA_TRY(cla_tape_tensor(tape, &c.y, CLA_F32, 2, x->shape));
+    cla_launch launch = {
+        .kernel = "length_sigmoid_forward",
+        .args = { cla_buf(c.y), cla_buf(x), cla_mem(&rows->device_offsets),
+                  cla_bytes(&c.args, sizeof c.args) },
+    };
+    CLA_TRY(enqueue(cla_tape_runtime(tape), rows, &launch));
+    c.y->wants_grad = cla_tape_needs_grad(tape, 1, &x);
+    if (c.y->wants_grad) {
+        CLA_TRY(cla_tape_record(tape, backward, &c, sizeof c));
+    }
+    *y = c.y;
+    return CLA_OK;
+}
