@@ -63,8 +63,11 @@ static void draw(float *x, const cla_param *p, uint32_t seed)
     switch (p->init.kind) {
     case CLA_INIT_ZEROS:
     case CLA_INIT_ONES:
+    case CLA_INIT_CONSTANT:
         for (int64_t i = 0; i < n; i++) {
-            x[i] = p->init.kind == CLA_INIT_ONES ? 1 : 0;
+            x[i] = p->init.kind == CLA_INIT_CONSTANT ? scale
+                   : p->init.kind == CLA_INIT_ONES   ? 1
+                                                     : 0;
         }
         break;
     case CLA_INIT_UNIFORM:

@@ -25,6 +25,10 @@ static const self_variant *const variants[] = {
     &self_bi_direct,
     &self_block,
     &self_rel_pos,
+    &self_neighbor,
+    &self_neighbor_predicted,
+    &self_local_hard,
+    &self_local_soft,
 };
 // clang-format on
 

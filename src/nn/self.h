@@ -29,10 +29,15 @@ typedef struct self_config {
     int directed;                       // bi_direct: heads that look one way
     int block;                          // block: tokens
     int clip;                           // rel_pos: distances with vectors of their own
+    int local_heads, local_predictor;   // neighbor, local: heads; width m
+    double local_sigma;                 // neighbor: the width that it starts from
+    double local_width;                 // local_hard: twice a sigma
+    bool local_truncate;                // local_hard: no key beyond local_width
 } self_config;
 
-#define SELF_DEFAULTS \
-    .window = 11, .area = 3, .edge = CLA_EDGE_TRUNCATE, .block = 4, .clip = 16
+#define SELF_DEFAULTS                                                                 \
+    .window = 11, .area = 3, .edge = CLA_EDGE_TRUNCATE, .block = 4, .local_sigma = 3, \
+    .local_width = 10, .local_truncate = true, .clip = 16
 
 typedef struct self_linear {
     cla_tensor *w, *b; // [in,out], [out]
@@ -51,6 +56,8 @@ typedef struct self_layer {
     self_config config;
     self_linear block[SELF_BLOCK_LINEARS];
     cla_tensor *rel_k, *rel_v; // rel_pos: [2*clip+1,D/H]
+    cla_tensor *local_root;    // neighbor: [local_heads], sigma = root^2
+    self_linear local, local_center, local_width; // [D,m], [m,local_heads] twice
 } self_layer;
 
 /* What a variant gets. */
@@ -78,6 +85,8 @@ typedef struct self_variant {
 
 extern const self_variant self_softmax, self_csan1d, self_csan2d, self_bi_direct,
     self_block, self_rel_pos;
+extern const self_variant self_neighbor, self_neighbor_predicted;
+extern const self_variant self_local_hard, self_local_soft;
 
 /* Reads the key "attention" and those of the variant it names; model and heads stand in
  * config. The keys of other variants are known, and not read. Errors: CLA_E_INPUT. */

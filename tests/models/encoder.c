@@ -55,6 +55,10 @@ Test(encoder, has_the_published_parameters)
         // twelve layers: those of the decoder, too
         { { "attention=rel_pos" }, 12 * 2 * 33 * 64 },
         { { "attention=rel_pos", "attention_layers=2-2", "clip=3" }, 2 * 2 * 7 * 64 },
+        { { "attention=neighbor" }, 24 },
+        { { "attention=neighbor_predicted" }, 400152 },
+        { { "attention=local_hard" }, 400152 },
+        { { "attention=local_soft" }, 812592 },
     };
     transformer_config plain;
     configure(&plain, (const char *const[]){ NULL });
