@@ -24,6 +24,15 @@ static const nmt_size small = {
 };
 static const nmt_size base = { "base", { "preset=vaswani" } };
 
+/* Their names, and the settings that make them. */
+static const char *const variants[][4] = {
+    { "csan1d", "attention=csan1d" },
+    { "csan2d", "attention=csan2d" },
+    { "bi_direct", "attention=bi_direct" },
+    { "block", "attention=block" },
+    { "conv", "convolutions=1", "conv_width=3" },
+};
+
 typedef struct nmt_shape {
     int sentences, length;
     int beam; // 0: a step of training
@@ -199,5 +208,9 @@ cla_status bench_nmt(bench *b)
     CLA_TRY(run_case(b, &small, NULL, (nmt_shape){ 8, 256, 0 }));
     CLA_TRY(run_case(b, &small, NULL, (nmt_shape){ 32, 16, 1 }));
     CLA_TRY(run_case(b, &small, NULL, (nmt_shape){ 32, 16, 4 }));
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        CLA_TRY(run_case(b, &small, variants[i], (nmt_shape){ 128, 16, 0 }));
+        CLA_TRY(run_case(b, &small, variants[i], (nmt_shape){ 8, 256, 0 }));
+    }
     return run_case(b, &base, NULL, (nmt_shape){ 64, 16, 0 });
 }
