@@ -13,7 +13,7 @@
 // logp[k] = x[id[k]] - top - ln sum exp(x - top)
 WORK_GROUP(WG, 1, 1)
 kernel void top_k(global float *restrict logp, global int *restrict id,
-                  global const float *restrict x, int rows, int columns, int k, int run)
+                  global const float *restrict x, int columns, int k)
 {
     local float scratch[WG];
     const int lid = LANE(0), row = GROUP(0);

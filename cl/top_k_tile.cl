@@ -1,4 +1,4 @@
-/* top_k_tile.cl - the same with a run of rows to each work-item, for CPU devices.
+/* top_k_tile.cl - the same with a row to each work-item, for CPU devices.
  *
  * Layout, Writes: as top_k.cl.
  * Work-group: 1 item.
@@ -45,17 +45,14 @@ INLINE void row_top_k(global float *value, global int *id, global const float *x
 // logp[k] = x[id[k]] - top - ln sum exp(x - top)
 WORK_GROUP(1, 1, 1)
 kernel void top_k(global float *restrict logp, global int *restrict id,
-                  global const float *restrict x, int rows, int columns, int k, int run)
+                  global const float *restrict x, int columns, int k)
 {
-    const int first = GROUP(0) * run, last = min(first + run, rows);
-    for (int row = first; row < last; row++) {
-        global const float *from = x + (size_t)row * columns;
-        global float *value = logp + (size_t)row * k;
-        row_top_k(value, id + (size_t)row * k, from, columns, k);
-        const float top = value[0];
-        const float log_sum = log(row_sums(from, columns, top).x);
-        for (int n = 0; n < k; n++) {
-            value[n] = value[n] - top - log_sum;
-        }
+    const size_t row = (size_t)GROUP(0);
+    global float *value = logp + row * k;
+    x += row * columns;
+    row_top_k(value, id + row * k, x, columns, k);
+    const float top = value[0], log_sum = log(row_sums(x, columns, top).x);
+    for (int n = 0; n < k; n++) {
+        value[n] = value[n] - top - log_sum;
     }
 }

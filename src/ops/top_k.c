@@ -2,10 +2,7 @@
 #include "clattn/ops.h"
 #include "ops/spread.h"
 
-enum {
-    RUN = 4,             // rows to a group
-    MOST = (1 << 24) - 1 // classes: the kernel for groups counts them in floats
-};
+enum { MOST = (1 << 24) - 1 }; // classes: the kernel for groups counts them in floats
 
 static cla_status check(const cla_tensor *logits, int k)
 {
@@ -36,10 +33,10 @@ cla_status cla_top_k(cla_tape *tape, cla_tensor **logp, cla_tensor **id,
     cla_launch launch = {
         .file = tile ? "top_k_tile" : "top_k",
         .kernel = "top_k",
-        .args = { cla_buf(values), cla_buf(classes), cla_buf(logits), cla_i32(N),
-                  cla_i32(logits->shape[1]), cla_i32(k), cla_i32(RUN) },
+        .args = { cla_buf(values), cla_buf(classes), cla_buf(logits),
+                  cla_i32(logits->shape[1]), cla_i32(k) },
     };
-    cla_spread_rows(rt, &launch, N, tile ? RUN : 1);
+    cla_spread_rows(rt, &launch, N, 1);
     if (tile) {
         launch.define[0] = (cla_define){ "VEC", cla_vector_width(rt) };
     }
