@@ -150,7 +150,7 @@ on_intel() {
 on_rusticl() {
     export OCL_ICD_VENDORS="$vendors/rusticl.icd" RUSTICL_ENABLE=llvmpipe
     export CLATTN_TEST_SIZE=small CRITERION_JOBS=1
-    box "${CLATTN_MINUTES:-4}"
+    box "${CLATTN_MINUTES:-3}"
     cases rusticl 1 env
 }
 
@@ -158,7 +158,7 @@ on_oclgrind() {
     export CLATTN_TEST_SIZE=tiny CRITERION_JOBS=1
     mkdir -p "$build/cache-oclgrind"
     export CLATTN_CACHE_DIR="$PWD/$build/cache-oclgrind"
-    box "${CLATTN_MINUTES:-10}"
+    box "${CLATTN_MINUTES:-8}"
     echo "skipped: oclgrind: test-ops-conv_fft (clFFT's idle items copy what they never read)"
     skipped=$((skipped + 1))
     except=conv_fft
