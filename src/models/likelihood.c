@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-double transformer_log_sum(const float *x, int64_t n)
+/* ln sum over v of exp(x[v]), relative to the largest; NaN where one is NaN. */
+static double log_sum(const float *x, int64_t n)
 {
     double most = (double)x[0], sum = 1;
     for (int64_t v = 1; v < n; v++) {
@@ -32,7 +33,7 @@ static cla_status add_rows(const transformer_batch *b, const float *logits,
         logp[s] = 0;
         for (int32_t i = offsets[s]; i < offsets[s + 1]; i++) {
             const float *row = logits + i * pieces;
-            logp[s] += (double)row[b->target[i]] - transformer_log_sum(row, pieces);
+            logp[s] += (double)row[b->target[i]] - log_sum(row, pieces);
         }
         if (!isfinite(logp[s])) {
             return cla_fail(CLA_E_NUMERIC,

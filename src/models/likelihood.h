@@ -3,9 +3,6 @@
 
 #include "models/transformer.h"
 
-/* ln sum over v of exp(x[v]), relative to the largest; NaN where one is NaN. */
-double transformer_log_sum(const float *x, int64_t n);
-
 /* What a translation of length pieces, its end included, is worth under a length
  * penalty: logp / ((5 + length) / 6)^alpha. Wu et al. 2016, section 7. */
 double transformer_worth(double logp, int64_t length, double alpha);

@@ -28,7 +28,7 @@ typedef struct search {
     cla_runtime *rt;
     const search_options *o;
     const transformer_tokens *source;
-    int choices;                        // of a row that can matter: 2 beam, 1 for one
+    int choices;                        // of a row that can matter
     cla_tape *whole, *live, *turn[2];   // turns are taken by the steps
     cla_tensor *kv[TRANSFORMER_LAYERS]; // of all sources, on whole
     transformer_step step;              // kv of living ones, on live
@@ -89,10 +89,16 @@ static int keep(candidate *best, int count, int room, candidate c)
     return count < room ? count + 1 : room;
 }
 
+/* How many continuations of a sentence are looked at: as many may end as live on. */
+static int room_of(const search_options *o)
+{
+    return o->beam == 1 ? 1 : 2 * o->beam;
+}
+
 /* The best continuations of the i'th open sentence. */
 static cla_status find(const search *s, const sentence *x, int64_t i, int *found)
 {
-    const int room = s->o->beam == 1 ? 1 : 2 * s->o->beam;
+    const int room = room_of(s->o);
     int count = 0;
     for (int b = 0; b < s->o->beam; b++) {
         const int64_t row = (i * s->o->beam + b) * s->choices;
@@ -353,7 +359,7 @@ cla_status transformer_search(transformer *m, cla_runtime *rt,
 {
     const int64_t n = cla_ragged_sequences(source->rows);
     search s = { .m = m, .rt = rt, .o = options, .source = source };
-    s.choices = options->beam == 1 ? 1 : 2 * options->beam;
+    s.choices = room_of(options);
     if (s.choices > m->config.target_pieces) {
         s.choices = m->config.target_pieces;
     }

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rng.h"
 #include "oracle/oracle.h"
 #include "runtime/runtime.h"
 #include "support/support.h"
@@ -23,29 +22,12 @@ typedef struct attention_case {
     int Smax;
 } attention_case;
 
-/* The draws of a tape's first op under the default key: seed 42, step 0, stream 0. */
-static double *keep_weights(const attention_case *c)
-{
-    const int tokens = c->q_offsets[c->B];
-    double *keep = calloc((size_t)(tokens * c->H * c->Smax) + 1, sizeof *keep);
-    cr_assert_not_null(keep);
-    for (int n = 0; n < tokens * c->H * c->Smax; n++) {
-        const int j = n % c->Smax, row = n / c->Smax;
-        const uint32_t counter[4] = { (uint32_t)(j / 4), (uint32_t)(row / c->H),
-                                      (uint32_t)(row % c->H), 0 };
-        const uint32_t key[2] = { 42, 0 };
-        const float u = cla_uniform(cla_philox4x32(counter, key).v[j % 4]);
-        keep[n] = u >= c->dropout ? 1 / (1 - (double)c->dropout) : 0;
-    }
-    return keep;
-}
-
 static void prepare(cla_runtime *rt, attention_case *c)
 {
     c->q_rows = test_ragged(rt, c->B, c->T, &c->q_offsets);
     c->k_rows = test_ragged(rt, c->B, c->S[0] ? c->S : c->T, &c->k_offsets);
     c->Smax = (int)cla_ragged_longest(c->k_rows);
-    c->keep = c->dropout > 0 ? keep_weights(c) : NULL;
+    c->keep = test_keep(c->q_offsets[c->B], c->H, c->Smax, c->dropout);
 }
 
 static void unprepare(attention_case *c)

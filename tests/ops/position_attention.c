@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rng.h"
 #include "oracle/oracle.h"
 #include "support/support.h"
 
@@ -75,22 +74,6 @@ static void oracle_map(double *map, double *const *x, void *context)
     free(o);
 }
 
-/* The draws of a tape's first op under the default key: seed 42, step 0, stream 0. */
-static double *keep_weights(const position_case *c)
-{
-    const int count = c->offsets[c->B] * c->H * c->Tmax;
-    double *keep = calloc((size_t)count + 1, sizeof *keep);
-    for (int n = 0; n < count; n++) {
-        const int j = n % c->Tmax, row = n / c->Tmax;
-        const uint32_t counter[4] = { (uint32_t)(j / 4), (uint32_t)(row / c->H),
-                                      (uint32_t)(row % c->H), 0 };
-        const uint32_t key[2] = { 42, 0 };
-        const float u = cla_uniform(cla_philox4x32(counter, key).v[j % 4]);
-        keep[n] = u >= c->dropout ? 1 / (1 - (double)c->dropout) : 0;
-    }
-    return keep;
-}
-
 /* A score's rounding is about sqrt(d) eps, at most 1e-6; the tables add numbers of
  * the same size; exp adds 2e-7; values reach 4. */
 static const double BAR = 5e-6;
@@ -99,7 +82,7 @@ static void prepare(cla_runtime *rt, position_case *c, op_case *op)
 {
     c->rows = test_ragged(rt, c->B, c->T, &c->offsets);
     c->Tmax = (int)cla_ragged_longest(c->rows);
-    c->keep = c->dropout > 0 ? keep_weights(c) : NULL;
+    c->keep = test_keep(c->offsets[c->B], c->H, c->Tmax, c->dropout);
     const int64_t N = cla_ragged_tokens(c->rows);
     static const char *const names[] = { "q", "k", "v" };
     for (int i = 0; i < 3; i++) {

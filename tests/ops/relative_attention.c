@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rng.h"
 #include "oracle/oracle.h"
 #include "support/support.h"
 
@@ -79,22 +78,6 @@ static void oracle_map(double *map, double *const *x, void *context)
     free(o);
 }
 
-/* The draws of a tape's first op under the default key: seed 42, step 0, stream 0. */
-static double *keep_weights(const relative_case *c)
-{
-    const int count = c->q_offsets[c->B] * c->H * c->Smax;
-    double *keep = calloc((size_t)count + 1, sizeof *keep);
-    for (int n = 0; n < count; n++) {
-        const int j = n % c->Smax, row = n / c->Smax;
-        const uint32_t counter[4] = { (uint32_t)(j / 4), (uint32_t)(row / c->H),
-                                      (uint32_t)(row % c->H), 0 };
-        const uint32_t key[2] = { 42, 0 };
-        const float u = cla_uniform(cla_philox4x32(counter, key).v[j % 4]);
-        keep[n] = u >= c->dropout ? 1 / (1 - (double)c->dropout) : 0;
-    }
-    return keep;
-}
-
 /* A score's rounding is about sqrt(d) eps, at most 1e-6, and a distance adds one of the
  * same size; exp adds 2e-7; values reach 4, and vectors of distances as much again. */
 static const double BAR = 5e-6;
@@ -113,7 +96,7 @@ static void prepare(cla_runtime *rt, relative_case *c, op_case *op)
     c->k_offsets = lengths ? c->k_offsets : c->q_offsets;
     c->Tmax = (int)cla_ragged_longest(c->q_rows);
     c->Smax = (int)cla_ragged_longest(c->k_rows);
-    c->keep = c->dropout > 0 ? keep_weights(c) : NULL;
+    c->keep = test_keep(c->q_offsets[c->B], c->H, c->Smax, c->dropout);
     static const char *const names[] = { "q", "k", "v", "rel_k", "rel_v" };
     for (int i = 0; i < 3; i++) {
         const int64_t N = cla_ragged_tokens(i ? c->k_rows : c->q_rows);
