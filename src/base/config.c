@@ -203,6 +203,14 @@ cla_status cla_config_choice(cla_config *config, const char *key,
     return status;
 }
 
+cla_status cla_config_know(cla_config *config, const char *const *keys)
+{
+    for (; *keys; keys++) {
+        CLA_TRY(put(config->known, *keys, json_true()));
+    }
+    return CLA_OK;
+}
+
 /* ---- unknown keys ------------------------------------------------------------ */
 
 /* Letters of a that appear in b in order: enough to find a misspelt key. */

@@ -36,6 +36,10 @@ cla_status cla_config_text(cla_config *config, const char *key, const char **val
 cla_status cla_config_choice(cla_config *config, const char *key,
                              const char *const *names, int *value);
 
+/* These keys (NULL-terminated) are known though no getter asks for them: they are
+ * neither checked nor completed. */
+cla_status cla_config_know(cla_config *config, const char *const *keys);
+
 /* Fails for a key that no getter asked for, naming the nearest known one. */
 cla_status cla_config_check(const cla_config *config);
 cla_status cla_config_save(const cla_config *config, const char *path);

@@ -6,6 +6,8 @@
 
 #include "models/likelihood.h"
 
+enum { DRAWS = 42 }; // seed
+
 /* One way to go on. */
 typedef struct candidate {
     double logp;
@@ -28,16 +30,16 @@ typedef struct search {
     cla_runtime *rt;
     const search_options *o;
     const transformer_tokens *source;
-    int choices;                        // of a row that can matter
-    cla_tape *whole, *live, *turn[2];   // turns are taken by the steps
-    cla_tensor *kv[TRANSFORMER_LAYERS]; // of all sources, on whole
-    transformer_step step;              // kv of living ones, on live
-    sentence *sentences;                // all
-    int64_t *open, open_count;          // those not done
-    int32_t *token, *parent;            // [open_count*beam] of the rows
-    candidate *found;                   // [2*beam] best first
-    float *likely;                      // [rows,choices] their log p, best first
-    int32_t *choice;                    // and the pieces
+    int choices;                            // of a row that can matter
+    cla_tape *whole, *live, *turn[2];       // turns are taken by the steps
+    cla_tensor *kv[TRANSFORMER_LAYERS + 1]; // of all sources, on whole
+    transformer_step step;                  // kv of living ones, on live
+    sentence *sentences;                    // all
+    int64_t *open, open_count;              // those not done
+    int32_t *token, *parent;                // [open_count*beam] of the rows
+    candidate *found;                       // [2*beam] best first
+    float *likely;                          // [rows,choices] their log p, best first
+    int32_t *choice;                        // and the pieces
 } search;
 
 /* ---- one sentence ------------------------------------------------------------ */
@@ -209,7 +211,7 @@ static cla_status spread(search *s)
     CLA_TRY(status);
     cla_tape_keep(s->live, ragged);
     s->step.memory = ragged;
-    for (int i = 0; i < s->m->config.layers; i++) {
+    for (int i = 0; i < transformer_memories(s->m); i++) {
         CLA_TRY(cla_embedding(s->live, &s->step.kv[i], s->kv[i], ids, 1));
     }
     return CLA_OK;
@@ -258,6 +260,7 @@ static cla_status score(search *s, int64_t t)
     cla_tape *tape = s->turn[t % 2]; // the other one holds what the last step left
     cla_tensor *logits = NULL, *likely = NULL, *choice = NULL;
     cla_tape_reset(tape);
+    cla_tape_random(tape, DRAWS, (uint32_t)t); // of gates, where they are drawn
     CLA_TRY(follow(s, tape, rows, t));
     CLA_TRY(even_rows(s, tape, rows, 1, &s->step.one));
     CLA_TRY(even_rows(s, tape, rows, t, &s->step.seen));

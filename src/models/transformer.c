@@ -121,6 +121,7 @@ cla_status transformer_configure(transformer_config *c, cla_config *s)
     CLA_TRY(cla_config_bool(s, "source_vector", &c->source_vector));
     CLA_TRY(cla_config_double(s, "smoothing", &c->smoothing, 0, 0.99));
     CLA_TRY(read_coder(&c->coder, s));
+    CLA_TRY(cross_hard_configure(&c->coder.hard, s));
     return read_self(c, s);
 }
 
@@ -166,6 +167,7 @@ static coder_config layer_config(const transformer_config *config, int i, bool d
     if (!inside || decoder) {
         c.convolutions = 0;
     }
+    c.hard.on = c.hard.on && decoder && i + 1 == config->layers;
     return c;
 }
 
@@ -306,8 +308,9 @@ cla_status transformer_logits(transformer *m, cla_tape *tape, cla_tensor **logit
     CLA_TRY(coder_dropout(tape, &x, x, m->config.coder.dropout));
     for (int i = 0; i < m->config.layers; i++) {
         coder_input in = { .rows = { t->rows, t->rows, true },
-                           .memory = { t->rows, b->source.rows, false } };
-        CLA_TRY(mha_remember(&m->decoder[i].cross, tape, &in.kv, memory));
+                           .memory = { t->rows, b->source.rows, false },
+                           .pass = b->pass };
+        CLA_TRY(coder_remember(&m->decoder[i], tape, &in.kv, &in.value, memory));
         CLA_TRY(coder_forward(&m->decoder[i], tape, &x, x, &in));
     }
     return scores(m, tape, logits, x);
@@ -329,9 +332,16 @@ cla_status transformer_remember(transformer *m, cla_tape *tape, cla_tensor **kv,
                                 cla_tensor *memory)
 {
     for (int i = 0; i < m->config.layers; i++) {
-        CLA_TRY(mha_remember(&m->decoder[i].cross, tape, &kv[i], memory));
+        cla_tensor *value = NULL;
+        CLA_TRY(coder_remember(&m->decoder[i], tape, &kv[i], &value, memory));
+        kv[m->config.layers] = value; // only the last layer may have some
     }
     return CLA_OK;
+}
+
+int transformer_memories(const transformer *m)
+{
+    return m->config.layers + (m->config.coder.hard.on ? 1 : 0);
 }
 
 cla_status transformer_next(transformer *m, cla_tape *tape, cla_tensor **logits,
@@ -350,6 +360,8 @@ cla_status transformer_next(transformer *m, cla_tape *tape, cla_tensor **logits,
     for (int i = 0; i < m->config.layers; i++) {
         const coder_input in = { .rows = { s->one, s->seen, true },
                                  .kv = s->kv[i],
+                                 .value = s->kv[m->config.layers],
+                                 .pass = s->pass,
                                  .memory = { s->one, s->memory, false },
                                  .past = &s->past[i] };
         CLA_TRY(coder_forward(&m->decoder[i], tape, &x, x, &in));

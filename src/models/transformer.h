@@ -22,6 +22,7 @@ typedef struct transformer_config {
     double smoothing;
     coder_config coder;
     int first, last; // layers, from 1, that have coder.self and convolutions
+    // coder.hard: the decoder's last layer attends to the memory so
 } transformer_config;
 
 /* Sentences as packed ids. Random draws are keyed by the row in the whole batch, of
@@ -36,6 +37,7 @@ typedef struct transformer_tokens {
 typedef struct transformer_batch {
     transformer_tokens source, input; // input: the target one piece late
     const int32_t *target;            // [input.count]; NULL without loss
+    cross_hard_pass *pass;            // of a hard layer; may be NULL
 } transformer_batch;
 
 typedef struct transformer {
@@ -71,16 +73,19 @@ cla_status transformer_loss(transformer *m, cla_tape *tape, cla_tensor **loss,
 
 /* One token more of each of some sequences. */
 typedef struct transformer_step {
-    int64_t sequences;                  // B
-    int32_t position;                   // of the token: 0 for the first
-    const int32_t *token;               // [B] the piece before; -1: none
-    const cla_ragged *one, *seen;       // 1 and position + 1 tokens for each
-    cla_tensor *kv[TRANSFORMER_LAYERS]; // in: keys and values of the memory
+    int64_t sequences;                      // B
+    int32_t position;                       // of the token: 0 for the first
+    const int32_t *token;                   // [B] the piece before; -1: none
+    const cla_ragged *one, *seen;           // 1 and position + 1 tokens for each
+    cla_tensor *kv[TRANSFORMER_LAYERS + 1]; // in: of transformer_remember
+    cross_hard_pass *pass;                  // of a hard layer; may be NULL
     const cla_ragged *memory;
     cla_tensor *past[TRANSFORMER_LAYERS]; // in, out: as in coder_input
 } transformer_step;
 
-/* Keys and values of each decoder layer for the encoder's result. */
+/* Keys and values [Ns,..] of each decoder layer for the encoder's result, and behind
+ * them the values of a hard layer: transformer_memories tensors. */
+int transformer_memories(const transformer *m);
 cla_status transformer_remember(transformer *m, cla_tape *tape, cla_tensor **kv,
                                 cla_tensor *memory);
 

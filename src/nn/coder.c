@@ -104,6 +104,19 @@ static cla_status add_convolution(coder_conv *conv, const coder_config *config,
     return coder_norm_init(&conv->norm, D, params, name);
 }
 
+/* Attention to the memory, and its norm. */
+static cla_status add_cross(coder_layer *l, cla_params *params, const char *prefix)
+{
+    char name[48];
+    if (!l->config.hard.on) {
+        return add_attention(l, &l->cross, &l->cross_norm, params, prefix);
+    }
+    l->hard = (cross_hard){ .config = l->config.hard, .model = l->config.model };
+    CLA_TRY(cross_hard_init(&l->hard, params, prefix));
+    snprintf(name, sizeof name, "%s.norm", prefix);
+    return coder_norm_init(&l->cross_norm, l->config.model, params, name);
+}
+
 cla_status coder_init(coder_layer *l, const coder_config *config, cla_params *params,
                       const char *prefix, bool decoder)
 {
@@ -117,7 +130,7 @@ cla_status coder_init(coder_layer *l, const coder_config *config, cla_params *pa
     CLA_TRY(add_attention(l, &l->self, &l->self_norm, params, name));
     if (decoder) {
         snprintf(name, sizeof name, "%s.cross", prefix);
-        CLA_TRY(add_attention(l, &l->cross, &l->cross_norm, params, name));
+        CLA_TRY(add_cross(l, params, name));
     }
     return add_feed(l, params, prefix);
 }
@@ -190,6 +203,23 @@ static cla_status attend_self(coder_layer *l, cla_tape *tape, cla_tensor **u,
     return mha_self(&l->self, tape, u, qkv, key, &in->rows);
 }
 
+cla_status coder_remember(coder_layer *l, cla_tape *tape, cla_tensor **kv,
+                          cla_tensor **value, cla_tensor *memory)
+{
+    *value = NULL;
+    return l->config.hard.on ? cross_hard_remember(&l->hard, tape, kv, value, memory)
+                             : mha_remember(&l->cross, tape, kv, memory);
+}
+
+static cla_status attend_memory(coder_layer *l, cla_tape *tape, cla_tensor **u,
+                                const coder_input *in)
+{
+    const cla_ragged *rows[] = { in->memory.query, in->memory.key };
+    return l->config.hard.on ? cross_hard_forward(&l->hard, tape, u, *u, in->kv,
+                                                  in->value, rows, in->pass)
+                             : mha_cross(&l->cross, tape, u, *u, in->kv, &in->memory);
+}
+
 static cla_status feed(coder_layer *l, cla_tape *tape, cla_tensor **u)
 {
     CLA_TRY(cla_linear(tape, u, *u, l->w1, l->b1, CLA_RELU, NULL));
@@ -207,7 +237,7 @@ cla_status coder_forward(coder_layer *l, cla_tape *tape, cla_tensor **y, cla_ten
     CLA_TRY(leave(l, tape, &x, u, &l->self_norm));
     if (l->decoder) {
         CLA_TRY(enter(l, tape, &u, x, &l->cross_norm));
-        CLA_TRY(mha_cross(&l->cross, tape, &u, u, in->kv, &in->memory));
+        CLA_TRY(attend_memory(l, tape, &u, in));
         CLA_TRY(leave(l, tape, &x, u, &l->cross_norm));
     }
     CLA_TRY(enter(l, tape, &u, x, &l->feed_norm));

@@ -12,6 +12,7 @@
  * QANet. */
 #pragma once
 
+#include "nn/cross_hard.h"
 #include "nn/mha.h"
 
 enum { CODER_CONVOLUTIONS = 8 };
@@ -21,10 +22,11 @@ typedef struct coder_config {
     bool pre_norm;           // norms before the blocks; else after
     double dropout;          // of a block's result
     double attention_dropout, relu_dropout;
-    self_config self; // how a sequence attends to itself
-    int convolutions; // encoder: before the attention, at most CODER_CONVOLUTIONS
-    int taps;         // of each: K
-    int full;         // K matrices; else separable
+    self_config self;       // how a sequence attends to itself
+    cross_hard_config hard; // decoder: attention to the memory, where it is on
+    int convolutions;       // encoder: before the attention, at most CODER_CONVOLUTIONS
+    int taps;               // of each: K
+    int full;               // K matrices; else separable
 } coder_config;
 
 typedef struct coder_norm {
@@ -42,15 +44,18 @@ typedef struct coder_layer {
     bool decoder;
     coder_conv conv[CODER_CONVOLUTIONS];
     mha self, cross;
+    cross_hard hard; // in cross's place where it is on
     cla_tensor *w1, *b1, *w2, *b2;
     coder_norm self_norm, cross_norm, feed_norm;
 } coder_layer;
 
 /* What a layer reads beside x. */
 typedef struct coder_input {
-    mha_rows rows;   // of self-attention
-    cla_tensor *kv;  // decoder: [Nm,2D] of mha_remember
-    mha_rows memory; // decoder: who attends to it
+    mha_rows rows;         // of self-attention
+    cla_tensor *kv;        // decoder: [Nm,2D] of coder_remember; hard: keys [Nm,D]
+    cla_tensor *value;     // hard: values [Nm,D]; else NULL
+    cross_hard_pass *pass; // hard; may be NULL
+    mha_rows memory;       // decoder: who attends to it
     /* Decoding a token at a time: in, what the sequences' earlier tokens left
      * [B,(t-1)*3D] (NULL for the first); out, the same with this one [B,t*3D]. NULL
      * where x is whole sequences. */
@@ -60,6 +65,11 @@ typedef struct coder_input {
 /* Adds the parameters, named prefix.self.in and so on. Errors: CLA_E_NOMEM. */
 cla_status coder_init(coder_layer *layer, const coder_config *config,
                       cla_params *params, const char *prefix, bool decoder);
+
+/* What a decoder's layer attends to of an encoder's result [Nm,D]: kv and value of
+ * coder_input. */
+cla_status coder_remember(coder_layer *layer, cla_tape *tape, cla_tensor **kv,
+                          cla_tensor **value, cla_tensor *memory);
 
 /* y [N,D] of x [N,D]. */
 cla_status coder_forward(coder_layer *layer, cla_tape *tape, cla_tensor **y,

@@ -225,6 +225,12 @@ cla_status cla_runtime_finish(cla_runtime *rt)
     return code ? cla_cl_fail(code, "device '%s'", rt->device.name) : CLA_OK;
 }
 
+cla_status cla_runtime_flush(cla_runtime *rt)
+{
+    const cl_int code = clFlush(rt->queue);
+    return code ? cla_cl_fail(code, "device '%s'", rt->device.name) : CLA_OK;
+}
+
 cla_status cla_runtime_extension(cla_runtime *rt, const void *key, cla_extension **out)
 {
     for (cla_extension_slot *s = rt->extensions; s; s = s->next) {

@@ -125,6 +125,9 @@ typedef struct cla_launch {
  * Errors: CLA_E_DEVICE (with the build log), CLA_E_NOMEM. */
 cla_status cla_enqueue(cla_runtime *rt, const cla_launch *launch);
 
+/* Sees to it that the device begins with what is queued; does not wait. */
+cla_status cla_runtime_flush(cla_runtime *rt);
+
 /* A tuned constant: the tuning file's value for this device, else the fallback.
  * name is the kernel file, key the define. */
 int cla_tuned(cla_runtime *rt, const char *name, const char *key, int fallback);

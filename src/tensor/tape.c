@@ -299,12 +299,22 @@ cla_status cla_tape_seed(cla_tape *tape, cla_tensor *y, const cla_tensor *dy)
               : cla_tensor_fill(y->grad, 1);
 }
 
+size_t cla_tape_mark(const cla_tape *tape)
+{
+    return tape->note_count;
+}
+
 cla_status cla_tape_backward(cla_tape *tape)
+{
+    return cla_tape_backward_to(tape, 0);
+}
+
+cla_status cla_tape_backward_to(cla_tape *tape, size_t mark)
 {
     if (!tape->training) {
         return cla_fail(CLA_E_USAGE, "backward: the tape was made without training");
     }
-    while (tape->note_count) {
+    while (tape->note_count > mark) {
         note *n = &tape->notes[tape->note_count - 1];
         const cla_status status = n->back(tape, n->saved);
         CLA_TRY(status);

@@ -103,6 +103,12 @@ bool cla_tape_needs_grad(const cla_tape *tape, int n, cla_tensor *const *inputs)
 cla_status cla_tape_record(cla_tape *tape, cla_backward back, const void *saved,
                            size_t size);
 
+/* How far the tape's notes reach. cla_tape_backward_to goes back to a mark and leaves
+ * what was noted before it; more may then be noted, from where gradients flow on into
+ * that. Errors: as cla_tape_backward. */
+size_t cla_tape_mark(const cla_tape *tape);
+cla_status cla_tape_backward_to(cla_tape *tape, size_t mark);
+
 /* The gradient that has flowed into a result, or NULL: then there is nothing to do. */
 const cla_tensor *cla_grad_in(const cla_tensor *y);
 

@@ -173,5 +173,6 @@ transformer_batch translation_batch_view(const translation_batch *b,
         { ids->target_count, ids->input, ids->target_position, b->target,
           first_target },
         ids->target,
+        NULL,
     };
 }

@@ -23,7 +23,8 @@ static const int32_t source_id[] = { 3, 2, 4, 1, 1, 4, 1 };
 static const int32_t source_position[] = { 0, 1, 2, 3, 0, 0, 1 };
 static const int source_size[] = { 4, 1, 2 };
 
-static void open_variant(fixture *f, bool pre_norm, const self_variant *variant)
+static void open_way(fixture *f, bool pre_norm, const self_variant *variant,
+                     const cross_hard_config *hard)
 {
     const transformer_config config = {
         .source_pieces = PIECES,
@@ -36,7 +37,8 @@ static void open_variant(fixture *f, bool pre_norm, const self_variant *variant)
                    .heads = 2,
                    .inner = 32,
                    .pre_norm = pre_norm,
-                   .self = { .variant = variant, .model = 16, .heads = 2, .clip = 2 } },
+                   .self = { .variant = variant, .model = 16, .heads = 2, .clip = 2 },
+                   .hard = *hard },
     };
     *f = (fixture){ 0 };
     TEST_OK(cla_runtime_new(&f->rt, NULL));
@@ -44,6 +46,11 @@ static void open_variant(fixture *f, bool pre_norm, const self_variant *variant)
     TEST_OK(cla_params_build(&f->params, f->rt, test_seed()));
     f->rows = test_ragged(f->rt, SENTENCES, source_size, NULL);
     f->source = (transformer_tokens){ 7, source_id, source_position, f->rows, 0 };
+}
+
+static void open_variant(fixture *f, bool pre_norm, const self_variant *variant)
+{
+    open_way(f, pre_norm, variant, &(cross_hard_config){ 0 });
 }
 
 static void open_model(fixture *f, bool pre_norm)
@@ -79,6 +86,7 @@ static void next_logp(fixture *f, int sentence, const int32_t *id, int count,
     const transformer_batch batch = {
         { source_size[sentence], source_id + first, source_position + first, from, 0 },
         { length, input, position, to, 0 },
+        NULL,
         NULL,
     };
     cla_tape *tape = NULL;
@@ -187,6 +195,23 @@ Test(search, equals_decoding_by_hand)
     }
 }
 
+/* Gates by threshold, by their probability and for the best rows, of sums and means. */
+Test(search, equals_decoding_by_hand_through_gates)
+{
+    static const cross_hard_config ways[] = {
+        { .on = true, .gate = CLA_GATE_THRESHOLD },
+        { .on = true, .gate = CLA_GATE_EXPECTED, .mean = true, .scaled = true },
+        { .on = true, .gate = CLA_GATE_TOP, .top = 2 },
+    };
+    for (int i = 0; i < 3; i++) {
+        fixture f;
+        open_way(&f, i != 1, NULL, &ways[i]);
+        check_greedy(&f);
+        check_beam(&f);
+        close_model(&f);
+    }
+}
+
 /* log p of translations, one of each sentence, as a decoder that reads all of each at
  * once has it. */
 static void likelihood(fixture *f, const search_result *r, double logp[SENTENCES])
@@ -203,9 +228,9 @@ static void likelihood(fixture *f, const search_result *r, double logp[SENTENCES
         }
     }
     cla_ragged *rows = test_ragged(f->rt, SENTENCES, length, NULL);
-    const transformer_batch batch = { f->source,
-                                      { at, input, position, rows, 0 },
-                                      target };
+    const transformer_batch batch = {
+        f->source, { at, input, position, rows, 0 }, target, NULL
+    };
     cla_tape *tape = NULL;
     TEST_OK(cla_tape_new(&tape, f->rt, false));
     TEST_OK(transformer_likelihood(&f->m, tape, &batch, logp));

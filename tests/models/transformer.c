@@ -49,6 +49,9 @@ Test(transformer, has_the_published_parameters)
     base.tied = TRANSFORMER_TIED_ALL;
     base.source_vector = true;
     cr_assert_eq(count(&base), 44140544 + (90 + 1) * 512);
+    big.coder.hard.on = true; // 6 (D^2 + D) in the place of 4 (D^2 + D)
+    cr_assert_eq(count(&big),
+                 176361472 + 2 * (1024 + 1) * 1024 + (100 + 90 + 90) * 1024);
     base.coder.pre_norm = false; // no norm at the stacks' ends
     cr_assert_eq(count(&base), 44140544 - 4 * 512 + (90 + 1) * 512);
 }
