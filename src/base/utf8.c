@@ -26,6 +26,16 @@ int cla_utf8_next(const char *text, int32_t *code)
     return bytes > 0 ? (int)bytes : 1;
 }
 
+int cla_utf8_step(const char *text, size_t size, int32_t *code)
+{
+    const utf8proc_ssize_t bytes = utf8proc_iterate(
+        (const utf8proc_uint8_t *)text, (utf8proc_ssize_t)(size < 4 ? size : 4), code);
+    if (bytes <= 0) {
+        *code = 0xFFFD;
+    }
+    return bytes > 0 ? (int)bytes : 1;
+}
+
 int cla_utf8_put(int32_t code, char out[5])
 {
     const utf8proc_ssize_t bytes = utf8proc_encode_char(code, (utf8proc_uint8_t *)out);

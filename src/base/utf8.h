@@ -9,6 +9,10 @@ size_t cla_utf8_check(const char *text, size_t size);
 /* Reads one code point at text (valid UTF-8, not at its end); returns its bytes. */
 int cla_utf8_next(const char *text, int32_t *code);
 
+/* The same for bytes that may be anything: one that is not UTF-8 is a code point of its
+ * own, 0xFFFD. size > 0. */
+int cla_utf8_step(const char *text, size_t size, int32_t *code);
+
 /* Writes a code point and a NUL to out[5]; returns its bytes. */
 int cla_utf8_put(int32_t code, char out[5]);
 
