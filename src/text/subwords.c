@@ -9,8 +9,6 @@
 
 #define WORD_END "</w>"
 
-static const char *const special_names[CLA_SPECIALS] = { "<pad>", "</s>", "<unk>" };
-
 void cla_subwords_free(cla_subwords *s)
 {
     cla_text_free(&s->codes);
@@ -135,10 +133,8 @@ static cla_status note_piece(void *to, const char *piece)
 {
     const sink *s = to;
     cla_ids *ids = s->ids;
-    const int id = cla_vocab_find(s->vocab, piece);
     CLA_TRY(cla_grow(&ids->id, &ids->cap, ids->count + 1, sizeof *ids->id));
-    // text that spells a special token is no special token
-    ids->id[ids->count++] = id < CLA_SPECIALS ? CLA_UNK : id;
+    ids->id[ids->count++] = cla_vocab_number(s->vocab, piece);
     return CLA_OK;
 }
 
@@ -177,17 +173,6 @@ static cla_status count_text(const cla_subwords *s, const cla_lines *text,
     return CLA_OK;
 }
 
-static cla_status fill_vocab(cla_subwords *s, const cla_vocab *counts, size_t limit)
-{
-    for (int i = 0; i < CLA_SPECIALS; i++) {
-        CLA_TRY(cla_vocab_add(&s->vocab, special_names[i], 0, NULL));
-    }
-    for (size_t i = 0; i < counts->count && (!limit || s->vocab.count < limit); i++) {
-        CLA_TRY(cla_vocab_add(&s->vocab, counts->tokens[i], counts->counts[i], NULL));
-    }
-    return CLA_OK;
-}
-
 cla_status cla_subwords_count(cla_subwords *s, const cla_lines *texts, size_t n,
                               size_t limit)
 {
@@ -203,8 +188,7 @@ cla_status cla_subwords_count(cla_subwords *s, const cla_lines *texts, size_t n,
     for (size_t i = 0; i < s->bpe.symbols.count && !status; i++) {
         status = add_letter(&counts, s->bpe.symbols.tokens[i]);
     }
-    status = status ? status : cla_vocab_keep_frequent(&counts, counts.count);
-    status = status ? status : fill_vocab(s, &counts, limit);
+    status = status ? status : cla_vocab_take(&s->vocab, &counts, 0, limit);
     cla_vocab_free(&counts);
     return status;
 }
@@ -226,9 +210,9 @@ static cla_status load(cla_subwords *s, const char *codes_path, const char *voca
     CLA_TRY(cla_vocab_load(&s->vocab, vocab_path));
     for (int i = 0; i < CLA_SPECIALS; i++) {
         if (s->vocab.count <= (size_t)i ||
-            strcmp(s->vocab.tokens[i], special_names[i]) != 0) {
+            strcmp(s->vocab.tokens[i], cla_special_names[i]) != 0) {
             return cla_fail(CLA_E_INPUT, "%s:%d: must be '%s'", vocab_path, i + 1,
-                            special_names[i]);
+                            cla_special_names[i]);
         }
     }
     return CLA_OK;

@@ -5,9 +5,6 @@
 #include "text/bpe.h"
 #include "text/lines.h"
 
-/* The first tokens of every vocabulary. */
-enum { CLA_PAD, CLA_EOS, CLA_UNK, CLA_SPECIALS };
-
 typedef struct cla_subwords {
     bool split;     // cut punctuation and ideographs off words first
     cla_text codes; // as in a file

@@ -7,6 +7,8 @@
 #include "base/file.h"
 #include "base/text.h"
 
+const char *const cla_special_names[CLA_SPECIALS] = { "<pad>", "</s>", "<unk>" };
+
 void cla_vocab_free(cla_vocab *vocab)
 {
     for (size_t i = 0; i < vocab->count; i++) {
@@ -99,6 +101,28 @@ cla_status cla_vocab_keep_frequent(cla_vocab *v, size_t keep)
         free(v->tokens[--v->count]);
     }
     return rebuild_slots(v, v->slot_count ? v->slot_count : 64);
+}
+
+cla_status cla_vocab_take(cla_vocab *v, cla_vocab *counts, int64_t min_count,
+                          size_t limit)
+{
+    CLA_TRY(cla_vocab_keep_frequent(counts, counts->count));
+    for (int i = 0; i < CLA_SPECIALS; i++) {
+        CLA_TRY(cla_vocab_add(v, cla_special_names[i], 0, NULL));
+    }
+    for (size_t i = 0; i < counts->count && counts->counts[i] >= min_count; i++) {
+        if (limit && v->count >= limit) {
+            break;
+        }
+        CLA_TRY(cla_vocab_add(v, counts->tokens[i], counts->counts[i], NULL));
+    }
+    return CLA_OK;
+}
+
+int cla_vocab_number(const cla_vocab *v, const char *token)
+{
+    const int id = cla_vocab_find(v, token);
+    return id < CLA_SPECIALS ? CLA_UNK : id;
 }
 
 cla_status cla_vocab_text(const cla_vocab *v, cla_text *text)

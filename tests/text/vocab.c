@@ -47,6 +47,28 @@ Test(vocab, keeps_the_frequent)
     cla_vocab_free(&v);
 }
 
+/* The special tokens first, then what is frequent; text that spells one is none. */
+Test(vocab, numbers_text)
+{
+    cla_vocab counts = { 0 }, v = { 0 };
+    const char *text[] = { "b", "a", "</s>", "a", "d", "</s>", "a", "b", "<unk>" };
+    for (size_t i = 0; i < 9; i++) {
+        cr_assert_eq(cla_vocab_add(&counts, text[i], 1, NULL), CLA_OK);
+    }
+    cr_assert_eq(cla_vocab_take(&v, &counts, 2, 0), CLA_OK);
+    cr_assert_eq(v.count, CLA_SPECIALS + 2);
+    cr_assert_eq(cla_vocab_number(&v, "a"), CLA_SPECIALS);
+    cr_assert_eq(cla_vocab_number(&v, "b"), CLA_SPECIALS + 1);
+    cr_assert_eq(cla_vocab_number(&v, "d"), CLA_UNK);
+    cr_assert_eq(cla_vocab_number(&v, "</s>"), CLA_UNK);
+    cr_assert_eq(cla_vocab_number(&v, "<pad>"), CLA_UNK);
+    cla_vocab_free(&v);
+    cr_assert_eq(cla_vocab_take(&v, &counts, 0, CLA_SPECIALS + 1), CLA_OK);
+    cr_assert_eq(v.count, CLA_SPECIALS + 1);
+    cla_vocab_free(&v);
+    cla_vocab_free(&counts);
+}
+
 Test(vocab, round_trip)
 {
     char path[] = "/tmp/clattn-vocab-XXXXXX";
