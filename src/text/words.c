@@ -135,7 +135,7 @@ cla_status cla_words_cut(cla_words *w, const char *text, size_t size)
 }
 
 bool cla_words_cover(const cla_span *words, size_t count, int32_t from, int32_t to,
-                     size_t *first, size_t *last, bool *exact)
+                     size_t *first, size_t *last)
 {
     size_t low = 0, high = count;
     while (low < high) { // the first word that ends after from
@@ -153,7 +153,6 @@ bool cla_words_cover(const cla_span *words, size_t count, int32_t from, int32_t 
     while (*last + 1 < count && words[*last + 1].from < to) {
         ++*last;
     }
-    *exact = words[*first].from == from && words[*last].to == to;
     return true;
 }
 

@@ -1,0 +1,291 @@
+/* squad.c - data sets in the JSON layout of SQuAD 1.1. */
+#include "text/squad.h"
+
+#include <jansson.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/file.h"
+
+#define BLANKS " \t\n\r"
+
+/* A walk through a file. */
+typedef struct walk {
+    const char *path;
+    const cla_squad_options *options;
+    cla_squad_counts *counts;
+    cla_reading *reading;
+    cla_vocab ids;             // of questions
+    size_t article, paragraph; // where it is, from 1
+    const char *id;            // of the question, or NULL
+    bool passage_cut;
+} walk;
+
+static cla_status bad(const walk *w, const char *what)
+{
+    if (w->id) {
+        return cla_fail(CLA_E_INPUT, "%s: question '%.80s': %s", w->path, w->id, what);
+    }
+    if (!w->paragraph) {
+        return cla_fail(CLA_E_INPUT, "%s: article %zu: %s", w->path, w->article, what);
+    }
+    return cla_fail(CLA_E_INPUT, "%s: article %zu, paragraph %zu: %s", w->path,
+                    w->article, w->paragraph, what);
+}
+
+/* Counts what is passed over or mended, or refuses it. */
+static cla_status fault(const walk *w, int64_t *count, const char *what)
+{
+    ++*count;
+    return w->options->strict ? bad(w, what) : CLA_OK;
+}
+
+static const char *string_of(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+/* ---- answers ----------------------------------------------------------------- */
+
+static int32_t points(const char *text, size_t size)
+{
+    int32_t n = 0;
+    for (size_t i = 0; i < size; i++) {
+        n += ((unsigned char)text[i] & 0xC0) != 0x80;
+    }
+    return n;
+}
+
+/* The code point nearest to start at which answer stands in text, or -1. */
+static int32_t nearest(const char *text, const char *answer, int64_t start)
+{
+    int64_t best = -1;
+    int32_t point = 0;
+    for (const char *at = text, *found; (found = strstr(at, answer)); at = found + 1) {
+        point += points(at, (size_t)(found - at));
+        if (best < 0 || llabs(point - start) < llabs(best - start)) {
+            best = point;
+        }
+        point++; // found + 1 is inside or past the first code point
+    }
+    return (int32_t)best;
+}
+
+/* Sets which words of the passage an answer is, when it stands in it. */
+static cla_status place_answer(const walk *w, const char *text, int64_t start,
+                               cla_reading_answer *answer)
+{
+    const cla_reading *r = w->reading;
+    const cla_reading_text *passage = &r->passages[r->passage_count - 1];
+    const cla_span *word = r->words.word + passage->first;
+    const size_t lead = strspn(text, BLANKS);
+    size_t size = strlen(text), first = 0, last = 0;
+    int32_t from = text[lead] ? nearest(r->bytes.data + passage->at, text, start) : -1;
+    if (from < 0) {
+        return fault(w, &w->counts->lost, "an answer stands nowhere in the passage");
+    }
+    if (from != start) {
+        CLA_TRY(fault(w, &w->counts->moved, "an answer does not stand at its offset"));
+    }
+    while (strchr(BLANKS, text[size - 1])) {
+        size--;
+    }
+    from += (int32_t)lead;
+    const int32_t to = from + points(text + lead, size - lead);
+    if (w->passage_cut && to > word[passage->count - 1].to) {
+        w->counts->beyond++;
+        return CLA_OK;
+    }
+    if (!cla_words_cover(word, passage->count, from, to, &first, &last)) {
+        return fault(w, &w->counts->lost, "an answer has no words");
+    }
+    w->counts->widened += word[first].from < from || word[last].to > to;
+    answer->passage = (int32_t)r->passage_count - 1;
+    answer->first = (int32_t)first;
+    answer->last = (int32_t)last;
+    return CLA_OK;
+}
+
+static cla_status read_answers(walk *w, const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *object = json_array_get(list, i);
+        const json_t *start = json_object_get(object, "answer_start");
+        const char *text = string_of(object, "text");
+        if (!text || !json_is_integer(start)) {
+            return bad(w, "an answer lacks 'text' or 'answer_start'");
+        }
+        cla_reading_answer answer = { .passage = -1 };
+        CLA_TRY(cla_reading_add_text(w->reading, text, strlen(text), &answer.text));
+        CLA_TRY(place_answer(w, text, json_integer_value(start), &answer));
+        CLA_TRY(cla_reading_add_answer(w->reading, &answer));
+    }
+    return CLA_OK;
+}
+
+/* ---- questions --------------------------------------------------------------- */
+
+/* Whether a question stays; what it added is taken back when not. */
+static cla_status judge_question(const walk *w, const cla_reading_question *question,
+                                 bool *stays)
+{
+    const cla_squad_options *o = w->options;
+    *stays = false;
+    if (!question->text.count) {
+        return fault(w, &w->counts->wordless, "the question has no words");
+    }
+    if (!cla_reading_gold(w->reading, question)) {
+        w->counts->answerless++;
+        *stays = o->unanswered;
+        return CLA_OK;
+    }
+    *stays = true;
+    return CLA_OK;
+}
+
+static cla_status note_id(walk *w)
+{
+    const size_t known = w->ids.count;
+    CLA_TRY(cla_vocab_add(&w->ids, w->id, 1, NULL));
+    return w->ids.count > known ? CLA_OK : bad(w, "the id stands there twice");
+}
+
+static cla_status add_question(walk *w, const char *text, const json_t *answers)
+{
+    cla_reading *r = w->reading;
+    cla_reading_text id = { 0 };
+    cla_reading_question question = { .passage = (int32_t)r->passage_count - 1,
+                                      .passages = 1,
+                                      .answer = (int32_t)r->answer_count };
+    bool was_cut = false, stays = false;
+    CLA_TRY(note_id(w));
+    CLA_TRY(cla_reading_add_text(r, w->id, strlen(w->id), &id));
+    CLA_TRY(cla_reading_add_text(r, text, strlen(text), &question.text));
+    CLA_TRY(cla_reading_cut(r, &question.text, w->options->question_limit, &was_cut));
+    CLA_TRY(read_answers(w, answers));
+    question.id = id.at;
+    question.answers = (int32_t)r->answer_count - question.answer;
+    CLA_TRY(judge_question(w, &question, &stays));
+    if (!stays) {
+        r->answer_count = (size_t)question.answer;
+        r->words.count = question.text.first;
+        return CLA_OK;
+    }
+    w->counts->long_questions += was_cut;
+    return cla_reading_add_question(r, &question);
+}
+
+static cla_status read_questions(walk *w, const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *object = json_array_get(list, i);
+        const char *text = string_of(object, "question");
+        const json_t *answers = json_object_get(object, "answers");
+        w->id = string_of(object, "id");
+        if (!w->id) {
+            return bad(w, "a question has no 'id'");
+        }
+        if (!text || (answers && !json_is_array(answers))) {
+            return bad(w, text ? "'answers' is no list" : "there is no 'question'");
+        }
+        CLA_TRY(add_question(w, text, answers));
+        w->id = NULL;
+    }
+    return CLA_OK;
+}
+
+/* ---- articles ---------------------------------------------------------------- */
+
+static cla_status read_paragraph(walk *w, const json_t *paragraph)
+{
+    const char *context = string_of(paragraph, "context");
+    const json_t *questions = json_object_get(paragraph, "qas");
+    cla_reading_text text = { 0 };
+    if (!context || !json_is_array(questions)) {
+        return bad(w, context ? "there is no list 'qas'" : "there is no 'context'");
+    }
+    CLA_TRY(cla_reading_add_text(w->reading, context, strlen(context), &text));
+    CLA_TRY(
+        cla_reading_cut(w->reading, &text, w->options->passage_limit, &w->passage_cut));
+    if (!text.count) {
+        w->counts->unasked += (int64_t)json_array_size(questions);
+        return fault(w, &w->counts->empty, "the passage has no words");
+    }
+    w->counts->cut += w->passage_cut;
+    CLA_TRY(cla_reading_add_passage(w->reading, &text));
+    return read_questions(w, questions);
+}
+
+/* Which part of a split an article belongs to. */
+static cla_squad_part part_of(const json_t *article, const json_t *paragraphs)
+{
+    const char *key = string_of(article, "title");
+    key = key ? key : string_of(json_array_get(paragraphs, 0), "context");
+    const uint64_t tenth = XXH64(key ? key : "", key ? strlen(key) : 0, 0) % 10;
+    return tenth < 8 ? CLA_SQUAD_TRAIN : tenth == 8 ? CLA_SQUAD_DEV : CLA_SQUAD_TEST;
+}
+
+static cla_status read_article(walk *w, const json_t *article)
+{
+    const json_t *paragraphs = json_object_get(article, "paragraphs");
+    const cla_squad_part part = w->options->part;
+    w->paragraph = 0;
+    if (!json_is_array(paragraphs)) {
+        return bad(w, "there is no list 'paragraphs'");
+    }
+    if (part != CLA_SQUAD_ALL && part != part_of(article, paragraphs)) {
+        return CLA_OK;
+    }
+    w->counts->articles++;
+    for (size_t i = 0; i < json_array_size(paragraphs); i++) {
+        w->paragraph = i + 1;
+        CLA_TRY(read_paragraph(w, json_array_get(paragraphs, i)));
+    }
+    return CLA_OK;
+}
+
+static cla_status read_data(walk *w, const json_t *root)
+{
+    const json_t *articles = json_object_get(root, "data");
+    if (!json_is_array(articles)) {
+        return cla_fail(CLA_E_INPUT, "%s: holds no list 'data'", w->path);
+    }
+    for (size_t i = 0; i < json_array_size(articles); i++) {
+        w->article = i + 1;
+        CLA_TRY(read_article(w, json_array_get(articles, i)));
+    }
+    return w->reading->question_count
+               ? CLA_OK
+               : cla_fail(CLA_E_INPUT, "%s: holds no question%s", w->path,
+                          w->ids.count ? " that can be answered from its passage" : "");
+}
+
+cla_status cla_squad_parse(cla_reading *r, const char *path, const char *data,
+                           size_t size, const cla_squad_options *options,
+                           cla_squad_counts *counts)
+{
+    walk w = { .path = path, .options = options, .counts = counts, .reading = r };
+    json_t *root = NULL;
+    *r = (cla_reading){ 0 };
+    *counts = (cla_squad_counts){ 0 };
+    cla_status status = cla_reading_json(path, 1, data, size, &root);
+    status = status ? status : read_data(&w, root);
+    json_decref(root);
+    cla_vocab_free(&w.ids);
+    if (status) {
+        cla_reading_free(r);
+    }
+    return status;
+}
+
+cla_status cla_squad_read(cla_reading *r, const char *path,
+                          const cla_squad_options *options, cla_squad_counts *counts)
+{
+    char *data = NULL;
+    size_t size = 0;
+    *r = (cla_reading){ 0 };
+    CLA_TRY(cla_file_read(path, &data, &size));
+    const cla_status status = cla_squad_parse(r, path, data, size, options, counts);
+    free(data);
+    return status;
+}

@@ -1,0 +1,288 @@
+/* vectors.c - vectors of words. */
+#include "text/vectors.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "text/lines.h"
+
+#define BLANKS " \t"
+
+enum { MAX_DIM = 4096 };
+
+void cla_vectors_free(cla_vectors *v)
+{
+    cla_vocab_free(&v->words);
+    free(v->value);
+    *v = (cla_vectors){ 0 };
+}
+
+cla_status cla_vectors_add(cla_vectors *v, const char *word, float **vector)
+{
+    int id = 0;
+    const size_t known = v->words.count, dim = (size_t)v->dim;
+    CLA_TRY(cla_vocab_add(&v->words, word, 0, &id));
+    if (v->words.count > known) {
+        CLA_TRY(cla_grow(&v->value, &v->cap, v->words.count * dim, sizeof *v->value));
+        memset(v->value + known * dim, 0, dim * sizeof *v->value);
+    }
+    *vector = v->value + (size_t)id * dim;
+    return CLA_OK;
+}
+
+const float *cla_vectors_find(const cla_vectors *v, const char *word)
+{
+    const int id = cla_vocab_find(&v->words, word);
+    return id < 0 ? NULL : v->value + (size_t)id * (size_t)v->dim;
+}
+
+size_t cla_vectors_fill(const cla_vectors *v, const cla_vocab *vocab, float *table)
+{
+    size_t filled = 0;
+    const size_t dim = (size_t)v->dim;
+    for (size_t i = 0; i < vocab->count; i++) {
+        const float *vector = cla_vectors_find(v, vocab->tokens[i]);
+        if (vector) {
+            memcpy(table + i * dim, vector, dim * sizeof *table);
+            filled++;
+        }
+    }
+    return filled;
+}
+
+/* ---- reading ----------------------------------------------------------------- */
+
+/* A file that is read line by line: it may be larger than memory. */
+typedef struct reader {
+    cla_vectors *vectors;
+    const cla_vocab *only;
+    const char *path;
+    size_t line;
+    int64_t promised; // words, of the first line; -1: it says nothing
+    int64_t seen;
+} reader;
+
+static cla_status bad(const reader *r, const char *what, const char *detail)
+{
+    return cla_fail(CLA_E_INPUT, "%s:%zu: %s '%.40s'", r->path, r->line, what, detail);
+}
+
+static int count_fields(const char *line)
+{
+    int n = 0;
+    for (const char *at = line + strspn(line, BLANKS); *at; n++) {
+        at += strcspn(at, BLANKS);
+        at += strspn(at, BLANKS);
+    }
+    return n;
+}
+
+/* The first line, when it is two whole numbers. */
+static bool read_head(reader *r, const char *line, int64_t *dim)
+{
+    char words[32], numbers[32], more[2];
+    return sscanf(line, "%31s %31s %1s", words, numbers, more) == 2 &&
+           cla_parse_int(words, &r->promised) && cla_parse_int(numbers, dim);
+}
+
+/* Cuts the last n fields off line, which then is the word before them; false when there
+ * is none. */
+static bool cut_fields(char *line, int n, char **field)
+{
+    size_t size = strlen(line);
+    for (int k = n; k >= 0; k--) {
+        while (size && strchr(BLANKS, line[size - 1])) {
+            line[--size] = 0;
+        }
+        while (k && size && !strchr(BLANKS, line[size - 1])) {
+            size--;
+        }
+        if (k) {
+            field[k - 1] = line + size;
+        }
+    }
+    return size > 0;
+}
+
+/* Whether what may be a word with blanks ends in a number. */
+static bool ends_in_number(const char *word)
+{
+    double number = 0;
+    const char *blank = strrchr(word, ' ');
+    return blank && cla_parse_double(blank + 1, &number);
+}
+
+static cla_status read_numbers(const reader *r, char *const *field, float *vector)
+{
+    for (int k = 0; k < r->vectors->dim; k++) {
+        double number = 0;
+        if (!cla_parse_double(field[k], &number) || !isfinite((float)number)) {
+            return bad(r, "no number", field[k]);
+        }
+        vector[k] = (float)number;
+    }
+    return CLA_OK;
+}
+
+static cla_status read_vector(reader *r, char *line, char **field)
+{
+    cla_vectors *v = r->vectors;
+    float *vector = NULL;
+    r->seen++;
+    if (!cut_fields(line, v->dim, field) || ends_in_number(line)) {
+        return cla_fail(CLA_E_INPUT, "%s:%zu: must be a word and %d numbers", r->path,
+                        r->line, v->dim);
+    }
+    if ((r->only && cla_vocab_find(r->only, line) < 0) ||
+        cla_vocab_find(&v->words, line) >= 0) {
+        v->passed_over++;
+        return CLA_OK;
+    }
+    CLA_TRY(cla_vectors_add(v, line, &vector));
+    return read_numbers(r, field, vector);
+}
+
+/* Sees from the first line what dim is. *is_head: it is no vector. */
+static cla_status begin(reader *r, const char *line, int dim, bool *is_head)
+{
+    int64_t found = 0;
+    *is_head = read_head(r, line, &found);
+    if (!*is_head) {
+        found = count_fields(line) - 1;
+    }
+    if (found < 1 || found > MAX_DIM || (dim && found != dim)) {
+        return cla_fail(CLA_E_INPUT, "%s:1: vectors of %lld numbers, must be %s%d",
+                        r->path, (long long)found, dim ? "" : "1 to ",
+                        dim ? dim : MAX_DIM);
+    }
+    r->vectors->dim = (int)found;
+    return CLA_OK;
+}
+
+static cla_status read_line(reader *r, char *line, size_t size, int dim, char **field)
+{
+    bool is_head = false;
+    r->line++;
+    CLA_TRY(cla_line_check(r->path, r->line, line, &size));
+    if (r->line == 1) {
+        CLA_TRY(begin(r, line, dim, &is_head));
+    }
+    return is_head ? CLA_OK : read_vector(r, line, field);
+}
+
+static cla_status read_lines(reader *r, FILE *file, int dim)
+{
+    char *line = NULL, *field[MAX_DIM];
+    size_t cap = 0;
+    ssize_t size = 0;
+    cla_status status = CLA_OK;
+    while (!status && (size = getline(&line, &cap, file)) > 0) {
+        status = read_line(r, line, (size_t)size, dim, field);
+    }
+    free(line);
+    CLA_TRY(status);
+    if (ferror(file)) {
+        return cla_fail(CLA_E_IO, "%s: cannot read", r->path);
+    }
+    if (r->promised >= 0 && r->promised != r->seen) {
+        return cla_fail(CLA_E_INPUT, "%s:1: says %lld words, there are %lld", r->path,
+                        (long long)r->promised, (long long)r->seen);
+    }
+    return r->vectors->words.count
+               ? CLA_OK
+               : cla_fail(CLA_E_INPUT, "%s: holds no word%s", r->path,
+                          r->only && r->seen ? " that is asked for" : "");
+}
+
+cla_status cla_vectors_read(cla_vectors *v, const char *path, const cla_vocab *only,
+                            int dim)
+{
+    reader r = { .vectors = v, .only = only, .path = path, .promised = -1 };
+    *v = (cla_vectors){ 0 };
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        char reason[128];
+        return cla_fail(CLA_E_IO, "%s: cannot open: %s", path,
+                        strerror_r(errno, reason, sizeof reason));
+    }
+    const cla_status status = read_lines(&r, file, dim);
+    fclose(file);
+    if (status) {
+        cla_vectors_free(v);
+    }
+    return status;
+}
+
+cla_status cla_vectors_write(const cla_vectors *v, const char *path)
+{
+    cla_text text = { 0 };
+    cla_status status = cla_text_add(&text, "%zu %d\n", v->words.count, v->dim);
+    for (size_t i = 0; i < v->words.count && !status; i++) {
+        const char *word = v->words.tokens[i];
+        status = cla_text_append(&text, word, strlen(word));
+        for (int k = 0; k < v->dim && !status; k++) {
+            status = cla_text_add(&text, " %.9g",
+                                  (double)v->value[i * (size_t)v->dim + (size_t)k]);
+        }
+        status = status ? status : cla_text_append(&text, "\n", 1);
+    }
+    status = status ? status : cla_file_write(path, text.data, text.size);
+    cla_text_free(&text);
+    return status;
+}
+
+/* ---- neighbours -------------------------------------------------------------- */
+
+static double product(const float *a, const float *b, int dim)
+{
+    double sum = 0;
+    for (int k = 0; k < dim; k++) {
+        sum += (double)a[k] * (double)b[k];
+    }
+    return sum;
+}
+
+static int nearest_first(const void *a, const void *b)
+{
+    const cla_neighbour *x = a, *y = b;
+    if (x->cosine != y->cosine) {
+        return x->cosine < y->cosine ? 1 : -1;
+    }
+    return (x->word > y->word) - (x->word < y->word);
+}
+
+static bool is_among(const int *list, size_t n, int word)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (list[i] == word) {
+            return true;
+        }
+    }
+    return false;
+}
+
+cla_status cla_vectors_nearest(const cla_vectors *v, const float *vector,
+                               const int *except, size_t n_except, size_t n,
+                               cla_neighbour *out, size_t *found)
+{
+    cla_neighbour *all = NULL;
+    size_t count = 0;
+    const double length = product(vector, vector, v->dim);
+    CLA_TRY(cla_alloc(&all, v->words.count + 1, sizeof *all));
+    for (size_t i = 0; i < v->words.count && length > 0; i++) {
+        const float *other = v->value + i * (size_t)v->dim;
+        const double norm = product(other, other, v->dim);
+        if (norm > 0 && !is_among(except, n_except, (int)i)) {
+            all[count++] = (cla_neighbour){ (int)i, product(vector, other, v->dim) /
+                                                        sqrt(length * norm) };
+        }
+    }
+    qsort(all, count, sizeof *all, nearest_first);
+    *found = count < n ? count : n;
+    memcpy(out, all, *found * sizeof *out);
+    free(all);
+    return CLA_OK;
+}
