@@ -136,7 +136,8 @@ static cla_status train(void *state)
     cla_params_clear_gradients(&s->params);
     cla_tape_reset(s->tape);
     cla_tape_random(s->tape, 42, (uint32_t)s->step++);
-    CLA_TRY(transformer_loss(&s->model, s->tape, &loss, &s->view, s->config.smoothing));
+    CLA_TRY(transformer_loss(&s->model, s->tape, &loss, &s->view, s->config.smoothing,
+                             NULL));
     CLA_TRY(cla_tape_seed(s->tape, loss, NULL));
     CLA_TRY(cla_tape_backward(s->tape));
     CLA_TRY(cla_tensor_download(loss, &value));

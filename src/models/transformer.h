@@ -67,9 +67,11 @@ cla_status transformer_encode(transformer *m, cla_tape *tape, cla_tensor **memor
 cla_status transformer_logits(transformer *m, cla_tape *tape, cla_tensor **logits,
                               cla_tensor *memory, const transformer_batch *batch);
 
-/* Mean cross entropy [1] over the target's pieces, under smoothing. */
+/* Mean cross entropy [1] over the target's pieces, under smoothing; the scores it is of
+ * where logits is not NULL. */
 cla_status transformer_loss(transformer *m, cla_tape *tape, cla_tensor **loss,
-                            const transformer_batch *batch, double smoothing);
+                            const transformer_batch *batch, double smoothing,
+                            cla_tensor **logits);
 
 /* One token more of each of some sequences. */
 typedef struct transformer_step {

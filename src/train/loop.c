@@ -21,8 +21,10 @@ typedef struct run {
     cla_progress progress;
     cla_folder folder;
     cla_report report;
-    int64_t *order; // of the epoch's examples
-    bool stop;      // a signal came, here or to another process
+    int64_t *order;         // of the epoch's examples
+    bool stop;              // a signal came, here or to another process
+    const char *warm_start; // run to begin from; empty: none
+    cla_warm warm;
     int epochs, steps, patience, eval_every, save_every, log_every, keep;
     double window_units, window_s;
 } run;
@@ -38,6 +40,8 @@ static cla_status configure(run *r, cla_config *s)
     r->patience = 3;
     r->log_every = 20;
     r->save_every = 200;
+    r->warm_start = "";
+    CLA_TRY(cla_config_text(s, "warm_start", &r->warm_start));
     CLA_TRY(cla_config_int(s, "epochs", &r->epochs, 0, 1 << 20));
     CLA_TRY(cla_config_int(s, "steps", &r->steps, 0, 1 << 30));
     CLA_TRY(cla_config_int(s, "patience", &r->patience, 0, 1 << 20));
@@ -83,9 +87,13 @@ static cla_status log_window(run *r, bool now)
     }
     const double rate = r->window_s > 0 ? r->window_units / r->window_s : 0;
     const double loss = p->loss_sum / p->loss_weight;
+    cla_metrics more = { 0 };
+    if (r->task->kind->report) {
+        r->task->kind->report(r->task, &more);
+    }
     p->loss_sum = p->loss_weight = r->window_units = r->window_s = 0;
     return cla_report_loss(&r->report, p->step, p->epoch, loss,
-                           cla_optim_rate(&r->stepper.optim, p->step), rate);
+                           cla_optim_rate(&r->stepper.optim, p->step), rate, &more);
 }
 
 static double part_done(const run *r)
@@ -199,6 +207,9 @@ static cla_status open_state(run *r, cla_config *settings)
     CLA_TRY(configure(r, settings));
     CLA_TRY(cla_config_check(settings));
     CLA_TRY(cla_stepper_init(&r->stepper, r->task, &r->options->parallel));
+    if (*r->warm_start && !r->options->resume) {
+        CLA_TRY(cla_warm_start(&r->warm, r->task, r->warm_start, dir));
+    }
     return cla_alloc(&r->order, (size_t)r->task->examples + 1, sizeof *r->order);
 }
 
@@ -235,12 +246,14 @@ static cla_status open_run(run *r, cla_config *settings)
                             r->options->quiet));
     r->report.from = part_done(r);
     cla_report_model(&r->report, r->task);
+    cla_report_warm(&r->report, &r->warm);
     return CLA_OK;
 }
 
 static void close_run(run *r)
 {
     cla_report_close(&r->report);
+    cla_warm_fini(&r->warm);
     cla_stepper_fini(&r->stepper);
     cla_task_close(&r->task);
     cla_folder_release(&r->folder);

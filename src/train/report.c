@@ -67,6 +67,20 @@ void cla_report_model(const cla_report *r, const cla_task *task)
     }
 }
 
+void cla_report_warm(const cla_report *r, const cla_warm *w)
+{
+    if (r->quiet || !w->path.data) {
+        return;
+    }
+    fprintf(stderr, "warm    %zu tensors from %s\n", w->taken, w->path.data);
+    if (w->fresh.data) {
+        fprintf(stderr, "        not in it:%s\n", w->fresh.data);
+    }
+    if (w->left.data) {
+        fprintf(stderr, "        not taken:%s\n", w->left.data);
+    }
+}
+
 static cla_status write_line(cla_report *r, json_t *line)
 {
     char *text = line ? json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
@@ -77,12 +91,21 @@ static cla_status write_line(cla_report *r, json_t *line)
     return written ? CLA_OK : cla_fail(CLA_E_IO, "log.jsonl: cannot be written");
 }
 
-cla_status cla_report_loss(cla_report *r, int64_t step, int64_t epoch, double loss,
-                           double lr, double units_per_s)
+static void add_metrics(json_t *line, const cla_metrics *m)
 {
-    return write_line(r, json_pack("{s:I,s:I,s:f,s:f,s:f}", "step", (json_int_t)step,
-                                   "epoch", (json_int_t)epoch, "loss", loss, "lr", lr,
-                                   "units_per_s", units_per_s));
+    for (int i = 0; i < m->count; i++) {
+        json_object_set_new(line, m->row[i].name, json_real(m->row[i].value));
+    }
+}
+
+cla_status cla_report_loss(cla_report *r, int64_t step, int64_t epoch, double loss,
+                           double lr, double units_per_s, const cla_metrics *more)
+{
+    json_t *line = json_pack("{s:I,s:I,s:f,s:f,s:f}", "step", (json_int_t)step, "epoch",
+                             (json_int_t)epoch, "loss", loss, "lr", lr, "units_per_s",
+                             units_per_s);
+    add_metrics(line, more);
+    return write_line(r, line);
 }
 
 static void print_metrics(const cla_report *r, int64_t step, int64_t epoch,
@@ -101,9 +124,7 @@ cla_status cla_report_metrics(cla_report *r, int64_t step, int64_t epoch,
 {
     json_t *line = json_pack("{s:I,s:I,s:s}", "step", (json_int_t)step, "epoch",
                              (json_int_t)epoch, "verdict", verdict);
-    for (int i = 0; i < m->count; i++) {
-        json_object_set_new(line, m->row[i].name, json_real(m->row[i].value));
-    }
+    add_metrics(line, m);
     print_metrics(r, step, epoch, m, verdict);
     return write_line(r, line);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "train/task.h"
+#include "train/warm.h"
 
 typedef struct cla_report {
     FILE *log;
@@ -21,6 +22,8 @@ void cla_report_close(cla_report *report);
 
 /* Before the first step: a line on stderr, with the number of parameters. */
 void cla_report_model(const cla_report *report, const cla_task *task);
+/* What a run took from another one, where it took something. */
+void cla_report_warm(const cla_report *report, const cla_warm *warm);
 /* The part of a run that is done, 0 to 1: of its epochs or of its steps (0: any
  * number), whichever end comes first. epoch counts parts of one, too. */
 double cla_report_part(double epoch, int epochs, int64_t step, int steps);
@@ -31,9 +34,9 @@ double cla_report_left(double spent_s, double from, double done);
 /* After each step: progress on stderr now and then. done: the part of the run. */
 void cla_report_step(cla_report *report, int64_t step, int64_t epoch, double done,
                      double loss, double units, double seconds, const char *unit);
-/* A line of the log for the steps since the last one. */
+/* A line of the log for the steps since the last one; more: what the task says. */
 cla_status cla_report_loss(cla_report *report, int64_t step, int64_t epoch, double loss,
-                           double lr, double units_per_s);
+                           double lr, double units_per_s, const cla_metrics *more);
 /* A line for an evaluation; verdict is "new best" or "stalled 2 of 3". */
 cla_status cla_report_metrics(cla_report *report, int64_t step, int64_t epoch,
                               const cla_metrics *metrics, const char *verdict);

@@ -77,6 +77,18 @@ int64_t cla_stepper_take(const cla_stepper *s, int64_t next)
     return left < s->batch ? left : s->batch;
 }
 
+/* Back from a loss, share of which counts. */
+static cla_status back(cla_stepper *s, cla_tensor *loss, float share)
+{
+    const cla_task_kind *kind = s->task->kind;
+    if (kind->backward) {
+        return kind->backward(s->task, s->tape, loss, (double)share);
+    }
+    CLA_TRY(cla_tensor_upload(s->share, &share));
+    CLA_TRY(cla_tape_seed(s->tape, loss, s->share));
+    return cla_tape_backward(s->tape);
+}
+
 /* Forward and backward for part of a batch; the loss is weighted by its share of
  * targets. */
 static cla_status part(cla_stepper *s, const int64_t *examples, int64_t n,
@@ -91,9 +103,7 @@ static cla_status part(cla_stepper *s, const int64_t *examples, int64_t n,
     }
     cla_tape_rows(s->tape, (uint32_t)first);
     CLA_TRY(s->task->kind->loss(s->task, s->tape, examples, n, &out));
-    CLA_TRY(cla_tensor_upload(s->share, &share));
-    CLA_TRY(cla_tape_seed(s->tape, out, s->share));
-    CLA_TRY(cla_tape_backward(s->tape));
+    CLA_TRY(back(s, out, share));
     CLA_TRY(cla_tensor_download(out, &value));
     *loss += (double)value * (targets > 0 ? mine / targets : 0);
     return CLA_OK;

@@ -72,16 +72,23 @@ void cla_task_close(cla_task **task)
     *task = NULL;
 }
 
+cla_status cla_task_weights(cla_text *path, const char *dir)
+{
+    CLA_TRY(cla_text_add(path, "%s/best.ckpt.safetensors", dir));
+    if (access(path->data, F_OK)) {
+        cla_text_free(path);
+        *path = (cla_text){ 0 };
+        CLA_TRY(cla_text_add(path, "%s/last.ckpt.safetensors", dir));
+    }
+    return CLA_OK;
+}
+
 static cla_status load_weights(cla_task *task, const char *dir)
 {
     cla_text path = { 0 };
-    CLA_TRY(cla_text_add(&path, "%s/best.ckpt.safetensors", dir));
-    if (access(path.data, F_OK)) {
-        cla_text_free(&path);
-        path = (cla_text){ 0 };
-        CLA_TRY(cla_text_add(&path, "%s/last.ckpt.safetensors", dir));
-    }
-    const cla_status status = cla_checkpoint_load(path.data, &task->params, NULL, NULL);
+    cla_status status = cla_task_weights(&path, dir);
+    status =
+        status ? status : cla_checkpoint_load(path.data, &task->params, NULL, NULL);
     cla_text_free(&path);
     return status;
 }

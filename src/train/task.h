@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/config.h"
+#include "base/text.h"
 #include "nn/param.h"
 
 typedef struct cla_task cla_task;
@@ -48,6 +49,13 @@ typedef struct cla_task_kind {
     /* The loss [1] of some training examples: the mean over their targets. */
     cla_status (*loss)(cla_task *task, cla_tape *tape, const int64_t *examples,
                        int64_t n, cla_tensor **loss);
+    /* Goes back from that loss, share of which counts; NULL: along the tape, and no
+     * more. */
+    cla_status (*backward)(cla_task *task, cla_tape *tape, cla_tensor *loss,
+                           double share);
+    /* Means for the log over the steps since it was last called, none where there were
+     * none; NULL: there are none. */
+    void (*report)(cla_task *task, cla_metrics *metrics);
     /* Scores a split (a file stem of the data folder) or a file. */
     cla_status (*evaluate)(cla_task *task, const char *data, const char *split,
                            cla_metrics *metrics);
@@ -72,6 +80,9 @@ cla_status cla_task_kind_find(const char *name, const cla_task_kind **out);
 cla_status cla_task_open(cla_task **out, cla_runtime *rt, cla_config *settings,
                          const char *dir, cla_task_mode mode);
 void cla_task_close(cla_task **task);
+
+/* The weights of a run's folder: the best, else the last. Errors: CLA_E_NOMEM. */
+cla_status cla_task_weights(cla_text *path, const char *dir);
 
 /* A trained system from its folder: settings, vocabularies, best (else last) weights.
  * */

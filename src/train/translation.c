@@ -25,7 +25,8 @@ static cla_status configure(translation *t, cla_config *s)
     CLA_TRY(cla_config_int(s, "max_pieces", &t->max_pieces, 0, 1 << 20));
     CLA_TRY(cla_config_int(s, "merges", &t->merges, 0, 1 << 24));
     CLA_TRY(cla_config_bool(s, "split", &t->split));
-    return transformer_configure(&t->config, s);
+    CLA_TRY(transformer_configure(&t->config, s));
+    return policy_configure(&t->policy, s, t->config.coder.hard.on);
 }
 
 static int64_t parameters(const cla_params *params)
@@ -63,6 +64,7 @@ static void close_task(cla_task *task)
     cla_subwords_free(&t->target);
     cla_bitext_free(&t->text);
     cla_buckets_free(&t->buckets);
+    cla_pair_batch_free(&t->step.ids);
 }
 
 /* ---- training ---------------------------------------------------------------- */
@@ -120,12 +122,28 @@ static cla_status loss(cla_task *task, cla_tape *tape, const int64_t *examples,
     CLA_TRY(translation_batch_make(task->rt, &t->text, examples, n, &b));
     cla_tape_keep(tape, b.source); // the rows must outlive the backward pass
     cla_tape_keep(tape, b.target);
-    const transformer_batch batch =
+    cla_pair_batch_free(&t->step.ids);
+    t->step.ids = b.ids;
+    t->step.source = b.source;
+    t->step.target = b.target;
+    t->step.pass = (cross_hard_pass){ 0 };
+    transformer_batch batch =
         translation_batch_view(&b, t->first_source, t->first_target);
-    const cla_status status =
-        transformer_loss(&t->model, tape, out, &batch, t->config.smoothing);
-    cla_pair_batch_free(&b.ids);
-    return status;
+    batch.pass = &t->step.pass;
+    return transformer_loss(&t->model, tape, out, &batch, t->config.smoothing,
+                            &t->step.logits);
+}
+
+static cla_status backward(cla_task *task, cla_tape *tape, cla_tensor *from,
+                           double share)
+{
+    translation *t = (translation *)task;
+    return translation_policy_backward(t, tape, from, share);
+}
+
+static void report(cla_task *task, cla_metrics *metrics)
+{
+    policy_report(&((translation *)task)->sums, metrics);
 }
 
 /* ---- evaluation -------------------------------------------------------------- */
@@ -139,7 +157,7 @@ static cla_status add_loss(translation *t, cla_tape *tape, const cla_bitext *tex
     float value = 0;
     CLA_TRY(translation_batch_make(t->task.rt, text, pair, n, &b));
     const transformer_batch batch = translation_batch_view(&b, 0, 0);
-    cla_status status = transformer_loss(&t->model, tape, &mean, &batch, 0);
+    cla_status status = transformer_loss(&t->model, tape, &mean, &batch, 0, NULL);
     status = status ? status : cla_tensor_download(mean, &value);
     *sum += (double)value * (double)b.ids.target_count;
     cla_tape_reset(tape);
@@ -203,6 +221,8 @@ const cla_task_kind translation_kind = {
     .targets = count_targets,
     .rows = count_rows,
     .loss = loss,
+    .backward = backward,
+    .report = report,
     .evaluate = evaluate,
     .close = close_task,
 };

@@ -3,6 +3,7 @@
 
 #include "models/search.h"
 #include "text/buckets.h"
+#include "train/policy.h"
 #include "train/task.h"
 
 typedef struct translation {
@@ -19,6 +20,14 @@ typedef struct translation {
     cla_bitext text; // of training
     cla_buckets buckets;
     int64_t first_source, first_target; // rows before the part that comes next
+    policy_config policy;               // of a hard layer
+    policy_sums sums;
+    struct { // between loss and backward
+        cla_pair_batch ids;
+        const cla_ragged *source, *target; // of the tape
+        cla_tensor *logits;
+        cross_hard_pass pass;
+    } step;
 } translation;
 
 /* translation_data.c: pieces learnt from the training text, and kept in dir (NULL:
@@ -29,6 +38,11 @@ cla_status translation_load_pieces(translation *t, const char *dir);
 /* The pairs of data/stem; all of them. */
 cla_status translation_read_split(const translation *t, const char *data,
                                   const char *stem, cla_bitext *text);
+
+/* translation_policy.c: goes back from the loss of the step at hand, share of which
+ * counts, and from the rewards of its gates where it has some. */
+cla_status translation_policy_backward(translation *t, cla_tape *tape, cla_tensor *loss,
+                                       double share);
 
 /* Some pairs on the device. The rows are the caller's to free or give to a tape. */
 typedef struct translation_batch {

@@ -1,0 +1,383 @@
+/* hard.c - training through gates: what the two losses may and may not move, draws,
+ * learning by heart, resuming. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "support/support.h"
+#include "train/loop.h"
+#include "train/translation.h"
+
+enum { PAIRS = 32, WORDS = 9, MOST_WORDS = 5 };
+
+/* A tiny translator of made-up sentences: each word has one translation. */
+typedef struct fixture {
+    char folder[32];
+    cla_runtime *rt;
+    cla_config settings;
+    cla_task *task;
+    translation *t;
+    cla_stepper stepper;
+} fixture;
+
+static void put(const fixture *f, const char *name, const char *text)
+{
+    char path[64];
+    snprintf(path, sizeof path, "%s/%s", f->folder, name);
+    TEST_OK(cla_file_write(path, text, strlen(text)));
+}
+
+/* The same for each split. */
+static void put_pairs(const fixture *f)
+{
+    char source[PAIRS * 3 * MOST_WORDS + 1] = "", target[sizeof source] = "";
+    size_t at = 0;
+    for (unsigned i = 0; i < PAIRS; i++) {
+        const unsigned words = 2 + i % (MOST_WORDS - 1);
+        for (unsigned k = 0; k < words; k++, at += 2) {
+            const unsigned word = (i * 7 + k * k * (i + 3) + k) % WORDS;
+            const char end = k + 1 < words ? ' ' : '\n';
+            snprintf(source + at, 3, "%c%c", 'a' + word, end);
+            snprintf(target + at, 3, "%c%c", 'z' - word, end);
+        }
+    }
+    put(f, "train.en", source);
+    put(f, "train.de", target);
+    put(f, "dev.en", source);
+    put(f, "dev.de", target);
+}
+
+static void make(fixture *f)
+{
+    *f = (fixture){ .folder = "/tmp/clattn-test-XXXXXX" };
+    cr_assert_not_null(mkdtemp(f->folder));
+    put_pairs(f);
+    TEST_OK(cla_runtime_new(&f->rt, NULL));
+}
+
+static void unmake(fixture *f)
+{
+    char command[64];
+    cla_runtime_free(&f->rt);
+    snprintf(command, sizeof command, "rm -r %s", f->folder);
+    cr_assert_eq(system(command), 0);
+}
+
+static void settle(fixture *f, const char *const *extra)
+{
+    static const char *const tiny[] = {
+        "model=translator",
+        "source=en",
+        "target=de",
+        "preset=hard",
+        "dim=32",
+        "heads=2",
+        "inner=64",
+        "layers=2",
+        "merges=0",
+        "tokens=200",
+        "warmup=40",
+        "lr=0.7",
+        "dropout=0",
+        "cross=hard",
+        "smoothing=0.0",
+        "score_scale=rsqrt",
+        "attention_dropout=0",
+        "relu_dropout=0",
+    };
+    char data[64];
+    f->settings = (cla_config){ .values = json_object(), .known = json_object() };
+    TEST_OK(cla_strdup(&f->settings.path, "test"));
+    snprintf(data, sizeof data, "data=%s", f->folder);
+    TEST_OK(cla_config_set(&f->settings, data));
+    for (size_t i = 0; i < sizeof tiny / sizeof *tiny; i++) {
+        TEST_OK(cla_config_set(&f->settings, tiny[i]));
+    }
+    for (; extra && *extra; extra++) {
+        TEST_OK(cla_config_set(&f->settings, *extra));
+    }
+}
+
+static void open_task(fixture *f, const char *const *extra)
+{
+    const cla_parallel alone = { .size = 1 };
+    settle(f, extra);
+    TEST_OK(cla_task_open(&f->task, f->rt, &f->settings, NULL, CLA_TASK_NEW));
+    f->t = (translation *)f->task;
+    TEST_OK(cla_stepper_configure(&f->stepper, f->task->kind, &f->settings));
+    TEST_OK(cla_config_check(&f->settings));
+    TEST_OK(cla_stepper_init(&f->stepper, f->task, &alone));
+}
+
+static void close_task(fixture *f)
+{
+    cla_stepper_fini(&f->stepper);
+    cla_task_close(&f->task);
+    cla_config_fini(&f->settings);
+}
+
+/* ---- one step's gradients ---------------------------------------------------- */
+
+enum { SHOWN = 8 }; // pairs
+
+/* All gradients after the losses of the first pairs, and the gates, to free. A
+ * parameter that no loss reached has zeros. */
+typedef struct gradients {
+    float *value, *gates;
+    int64_t pairs;
+} gradients;
+
+static gradients step_of(fixture *f, uint32_t step, bool whole)
+{
+    gradients g = { 0 };
+    int64_t pair[SHOWN];
+    cla_tensor *loss = NULL;
+    cla_tape *tape = f->stepper.tape;
+    for (int i = 0; i < SHOWN; i++) {
+        pair[i] = i;
+    }
+    cla_params_clear_gradients(&f->task->params);
+    cla_tape_reset(tape);
+    cla_tape_random(tape, 1, step);
+    f->task->kind->rows(f->task, pair, 0);
+    TEST_OK(f->task->kind->loss(f->task, tape, pair, SHOWN, &loss));
+    if (whole) {
+        TEST_OK(f->task->kind->backward(f->task, tape, loss, 1));
+    } else { // cross entropy alone
+        TEST_OK(cla_tape_seed(tape, loss, NULL));
+        TEST_OK(cla_tape_backward(tape));
+    }
+    TEST_OK(cla_params_fill_gradients(&f->task->params));
+    const cla_memory *block = &f->task->params.gradients;
+    g.value = malloc(block->bytes);
+    TEST_OK(cla_memory_read(f->rt, block, 0, g.value, block->bytes));
+    g.pairs = cla_tensor_size(f->t->step.pass.gates);
+    g.gates = malloc((size_t)g.pairs * sizeof *g.gates);
+    TEST_OK(cla_tensor_download(f->t->step.pass.gates, g.gates));
+    return g;
+}
+
+static void drop(gradients *g)
+{
+    free(g->value);
+    free(g->gates);
+}
+
+static bool is_policy(const cla_param *p)
+{
+    return strstr(p->name, "cross.query") || strstr(p->name, "cross.key");
+}
+
+/* The largest number of a gradient among those of the policy, or of all others. */
+static double largest(const fixture *f, const gradients *g, bool policy)
+{
+    double most = 0;
+    for (size_t i = 0; i < f->task->params.count; i++) {
+        const cla_param *p = &f->task->params.list[i];
+        for (int64_t k = 0; is_policy(p) == policy && k < cla_size(p->tensor); k++) {
+            const float x = g->value[p->offset / 4 + (size_t)k];
+            most = fmax(most, fabs((double)x));
+        }
+    }
+    return most;
+}
+
+/* Parameters whose name has the part: whether two gradients are the same bits. */
+static bool same(const fixture *f, const gradients *a, const gradients *b,
+                 const char *part)
+{
+    bool equal = true;
+    for (size_t i = 0; i < f->task->params.count; i++) {
+        const cla_param *p = &f->task->params.list[i];
+        equal = equal && (!strstr(p->name, part) ||
+                          !memcmp(a->value + p->offset / 4, b->value + p->offset / 4,
+                                  (size_t)cla_size(p->tensor) * 4));
+    }
+    return equal;
+}
+
+/* Cross entropy moves no policy, rewards nothing else; the encoder's gradient is the
+ * same bits with them as without, and not so where they go on. */
+Test(hard, losses_keep_apart)
+{
+    fixture f;
+    make(&f);
+    open_task(&f, NULL);
+    gradients entropy = step_of(&f, 3, false), both = step_of(&f, 3, true);
+    cr_assert_eq(largest(&f, &entropy, true), 0);
+    cr_assert_gt(largest(&f, &entropy, false), 0);
+    cr_assert_gt(largest(&f, &both, true), 0);
+    cr_assert_arr_eq(entropy.gates, both.gates, (size_t)both.pairs * sizeof(float));
+    for (size_t i = 0; i < f.task->params.count; i++) {
+        const cla_param *p = &f.task->params.list[i];
+        cr_assert(is_policy(p) || same(&f, &entropy, &both, p->name), "%s", p->name);
+    }
+    f.t->model.decoder[1].hard.config.stop = false;
+    gradients on = step_of(&f, 3, true);
+    cr_assert_not(same(&f, &entropy, &on, "encoder."));
+    cr_assert_not(same(&f, &entropy, &on, "decoder.0"));
+    cr_assert(same(&f, &entropy, &on, "decoder.1.cross.value"));
+    drop(&entropy);
+    drop(&both);
+    drop(&on);
+    close_task(&f);
+    unmake(&f);
+}
+
+/* The same key draws the same gates and gives the same bits, another step others. */
+Test(hard, draws_by_seed_and_step)
+{
+    fixture f;
+    make(&f);
+    open_task(&f, (const char *const[]){ "baseline=learned", NULL });
+    gradients a = step_of(&f, 5, true), b = step_of(&f, 5, true),
+              c = step_of(&f, 6, true);
+    const size_t bytes = (size_t)a.pairs * sizeof(float);
+    cr_assert_arr_eq(a.gates, b.gates, bytes);
+    cr_assert_arr_eq(a.value, b.value, f.task->params.gradients.bytes);
+    cr_assert_neq(memcmp(a.gates, c.gates, bytes), 0);
+    for (int64_t i = 0; i < a.pairs; i++) {
+        cr_assert(a.gates[i] == 0 || a.gates[i] == 1);
+    }
+    cr_assert_not(same(&f, &a, &c, "cross.baseline"));
+    drop(&a);
+    drop(&b);
+    drop(&c);
+    close_task(&f);
+    unmake(&f);
+}
+
+/* ---- gates that are certain -------------------------------------------------- */
+
+/* Adds to a parameter as many numbers as it has, so large each. */
+static void shift(fixture *f, const char *name, float by)
+{
+    const cla_param *p = cla_params_find(&f->task->params, name);
+    cr_assert_not_null(p, "%s", name);
+    const size_t bytes = (size_t)cla_size(p->tensor) * 4;
+    float *x = malloc(bytes);
+    const cla_memory *block = &f->task->params.values;
+    TEST_OK(cla_memory_read(f->rt, block, p->offset, x, bytes));
+    for (size_t i = 0; i < bytes / 4; i++) {
+        x[i] += by;
+    }
+    TEST_OK(cla_memory_write(f->rt, block, p->offset, x, bytes));
+    cla_params_changed(&f->task->params);
+    free(x);
+}
+
+/* Nats of a piece of the training pairs under a gate. */
+static double nats(fixture *f, cla_hard_gate gate)
+{
+    cla_metrics m;
+    f->t->model.decoder[1].hard.config.gate = gate;
+    TEST_OK(f->task->kind->evaluate(f->task, NULL, "train", &m));
+    return m.row[1].value;
+}
+
+/* A change of the policy that opens and shuts nothing changes no bit of the loss; where
+ * every probability is 0 or 1, expected, drawn and threshold are one. */
+Test(hard, certain_gates_agree)
+{
+    fixture f;
+    make(&f);
+    open_task(&f, (const char *const[]){ "score_scale=one", NULL });
+    f.t->model.decoder[1].hard.config.scaled = false;
+    const double before = nats(&f, CLA_GATE_THRESHOLD);
+    shift(&f, "decoder.1.cross.query.out_bias", 1e-5F);
+    cr_assert_eq(nats(&f, CLA_GATE_THRESHOLD), before);
+    cr_assert_neq(nats(&f, CLA_GATE_EXPECTED), before);
+    shift(&f, "decoder.1.cross.query.out_bias", 30); // scores of +-32: all open or shut
+    for (int sign = -1; sign <= 1; sign += 2) {
+        shift(&f, "decoder.1.cross.key.out_bias", (float)sign * (sign > 0 ? 60 : 30));
+        const double sure = nats(&f, CLA_GATE_THRESHOLD);
+        cr_assert_float_eq(nats(&f, CLA_GATE_EXPECTED), sure, 1e-6);
+        cr_assert_float_eq(nats(&f, CLA_GATE_SAMPLE), sure, 1e-6);
+    }
+    close_task(&f);
+    unmake(&f);
+}
+
+/* ---- learning ---------------------------------------------------------------- */
+
+/* Steps on all pairs. */
+static void train(fixture *f, int epochs)
+{
+    int64_t pair[PAIRS], step = 0;
+    for (int epoch = 0; epoch < epochs; epoch++) {
+        TEST_OK(cla_stepper_order(&f->stepper, pair, epoch));
+        for (int64_t next = 0, n; next < PAIRS; next += n) {
+            cla_step_result result = { 0 };
+            n = cla_stepper_take(&f->stepper, next);
+            TEST_OK(cla_stepper_step(&f->stepper, pair + next, n, step++, &result));
+        }
+    }
+}
+
+Test(hard, learns_pairs_by_heart)
+{
+    fixture f;
+    make(&f);
+    open_task(&f, NULL);
+    train(&f, 300);
+    const double loss = nats(&f, CLA_GATE_THRESHOLD);
+    cla_metrics said;
+    f.task->kind->report(f.task, &said);
+    cr_assert(loss < 0.05, "%g nats", loss);
+    cr_assert_str_eq(said.row[0].name, "reward");
+    cr_assert_str_eq(said.row[1].name, "selected");
+    cr_assert(said.row[1].value > 0 && said.row[1].value < 1);
+    close_task(&f);
+    unmake(&f);
+}
+
+/* Trains into folder/name, stopped after every step and resumed, or at one go. */
+static void run(fixture *f, const char *name, bool stopped)
+{
+    static const char *const few[] = { "steps=5",     "eval_every=3",
+                                       "log_every=2", "baseline=batch_mean",
+                                       "dropout=0.1", NULL };
+    static const int stop = 1;
+    char out[64];
+    cla_train_result result = { .interrupted = true };
+    snprintf(out, sizeof out, "%s/%s", f->folder, name);
+    cla_train_options options = { .out = out,
+                                  .quiet = true,
+                                  .parallel = { .size = 1 },
+                                  .signal = stopped ? &stop : NULL };
+    for (int part = 0; result.interrupted; part++) {
+        settle(f, few);
+        options.resume = part > 0;
+        TEST_OK(cla_train(f->rt, &f->settings, &options, &result));
+        cla_config_fini(&f->settings);
+    }
+    cr_assert_eq(result.step, 5);
+}
+
+static void read_file(const fixture *f, const char *name, char **data, size_t *size)
+{
+    char path[96];
+    snprintf(path, sizeof path, "%s/%s", f->folder, name);
+    TEST_OK(cla_file_read(path, data, size));
+}
+
+/* A run that was resumed after every step, draws and all, ends in the same bits. */
+Test(hard, resumes_exactly)
+{
+    fixture f;
+    char *whole = NULL, *parts = NULL;
+    size_t whole_size = 0, parts_size = 0;
+    make(&f);
+    run(&f, "whole", false);
+    run(&f, "parts", true);
+    read_file(&f, "whole/last.ckpt.safetensors", &whole, &whole_size);
+    read_file(&f, "parts/last.ckpt.safetensors", &parts, &parts_size);
+    cr_assert_eq(whole_size, parts_size);
+    cr_assert_arr_eq(whole, parts, whole_size);
+    free(whole);
+    free(parts);
+    unmake(&f);
+}
