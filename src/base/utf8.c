@@ -36,6 +36,15 @@ int cla_utf8_step(const char *text, size_t size, int32_t *code)
     return bytes > 0 ? (int)bytes : 1;
 }
 
+int32_t cla_utf8_count(const char *text, size_t size)
+{
+    int32_t n = 0;
+    for (size_t i = 0; i < size; i++) {
+        n += ((unsigned char)text[i] & 0xC0) != 0x80;
+    }
+    return n;
+}
+
 int cla_utf8_put(int32_t code, char out[5])
 {
     const utf8proc_ssize_t bytes = utf8proc_encode_char(code, (utf8proc_uint8_t *)out);

@@ -13,6 +13,9 @@ int cla_utf8_next(const char *text, int32_t *code);
  * own, 0xFFFD. size > 0. */
 int cla_utf8_step(const char *text, size_t size, int32_t *code);
 
+/* Code points in text (valid UTF-8). */
+int32_t cla_utf8_count(const char *text, size_t size);
+
 /* Writes a code point and a NUL to out[5]; returns its bytes. */
 int cla_utf8_put(int32_t code, char out[5]);
 

@@ -1,6 +1,8 @@
 /* lines.c - a text file as lines. */
 #include "text/lines.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -56,6 +58,44 @@ cla_status cla_lines_read(cla_lines *l, const char *path)
     if (status) {
         cla_lines_free(l);
     }
+    return status;
+}
+
+static cla_status each_line(FILE *file, const char *path, cla_take_line *take, void *to)
+{
+    const size_t mark = sizeof BYTE_ORDER_MARK - 1;
+    char *line = NULL;
+    size_t cap = 0, number = 0;
+    ssize_t got = 0;
+    cla_status status = CLA_OK;
+    while (!status && (got = getline(&line, &cap, file)) > 0) {
+        size_t size = (size_t)got;
+        const bool marked =
+            ++number == 1 && size >= mark && memcmp(line, BYTE_ORDER_MARK, mark) == 0;
+        char *text = line + (marked ? mark : 0);
+        size -= marked ? mark : 0;
+        status = cla_line_check(path, number, text, &size);
+        status = status ? status : take(to, number, text, size);
+    }
+    free(line);
+    if (!status && !feof(file)) {
+        char reason[128];
+        status = cla_fail(CLA_E_IO, "%s: cannot read: %s", path,
+                          strerror_r(errno, reason, sizeof reason));
+    }
+    return status;
+}
+
+cla_status cla_lines_each(const char *path, cla_take_line *take, void *to)
+{
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        char reason[128];
+        return cla_fail(CLA_E_IO, "%s: cannot open: %s", path,
+                        strerror_r(errno, reason, sizeof reason));
+    }
+    const cla_status status = each_line(file, path, take, to);
+    fclose(file);
     return status;
 }
 

@@ -21,6 +21,13 @@ typedef struct cla_lines {
 cla_status cla_lines_read(cla_lines *lines, const char *path);
 void cla_lines_free(cla_lines *lines);
 
+/* What is done with a line, its number from 1; it may change the text. */
+typedef cla_status cla_take_line(void *to, size_t number, char *text, size_t size);
+
+/* Gives the lines of a file, which may be larger than memory, one by one to take, and
+ * stops when that fails. Errors: as above, and those of take. */
+cla_status cla_lines_each(const char *path, cla_take_line *take, void *to);
+
 /* Cuts the line end off *size and checks the rest; number, from 1, is for messages.
  * Errors: CLA_E_INPUT. */
 cla_status cla_line_check(const char *path, size_t number, char *text, size_t *size);

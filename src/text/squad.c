@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "base/file.h"
+#include "base/utf8.h"
 
 #define BLANKS " \t\n\r"
 
@@ -47,22 +48,13 @@ static const char *string_of(const json_t *object, const char *key)
 
 /* ---- answers ----------------------------------------------------------------- */
 
-static int32_t points(const char *text, size_t size)
-{
-    int32_t n = 0;
-    for (size_t i = 0; i < size; i++) {
-        n += ((unsigned char)text[i] & 0xC0) != 0x80;
-    }
-    return n;
-}
-
 /* The code point nearest to start at which answer stands in text, or -1. */
 static int32_t nearest(const char *text, const char *answer, int64_t start)
 {
     int64_t best = -1;
     int32_t point = 0;
     for (const char *at = text, *found; (found = strstr(at, answer)); at = found + 1) {
-        point += points(at, (size_t)(found - at));
+        point += cla_utf8_count(at, (size_t)(found - at));
         if (best < 0 || llabs(point - start) < llabs(best - start)) {
             best = point;
         }
@@ -91,7 +83,7 @@ static cla_status place_answer(const walk *w, const char *text, int64_t start,
         size--;
     }
     from += (int32_t)lead;
-    const int32_t to = from + points(text + lead, size - lead);
+    const int32_t to = from + cla_utf8_count(text + lead, size - lead);
     if (w->passage_cut && to > word[passage->count - 1].to) {
         w->counts->beyond++;
         return CLA_OK;

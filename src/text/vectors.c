@@ -1,7 +1,6 @@
 /* vectors.c - vectors of words. */
 #include "text/vectors.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,14 +54,16 @@ size_t cla_vectors_fill(const cla_vectors *v, const cla_vocab *vocab, float *tab
 
 /* ---- reading ----------------------------------------------------------------- */
 
-/* A file that is read line by line: it may be larger than memory. */
+/* A file while it is read. */
 typedef struct reader {
     cla_vectors *vectors;
     const cla_vocab *only;
     const char *path;
+    int dim; // that it must have; 0: any
     size_t line;
     int64_t promised; // words, of the first line; -1: it says nothing
     int64_t seen;
+    char *field[MAX_DIM]; // of the line: its numbers
 } reader;
 
 static cla_status bad(const reader *r, const char *what, const char *detail)
@@ -115,24 +116,24 @@ static bool ends_in_number(const char *word)
     return blank && cla_parse_double(blank + 1, &number);
 }
 
-static cla_status read_numbers(const reader *r, char *const *field, float *vector)
+static cla_status read_numbers(const reader *r, float *vector)
 {
     for (int k = 0; k < r->vectors->dim; k++) {
         double number = 0;
-        if (!cla_parse_double(field[k], &number) || !isfinite((float)number)) {
-            return bad(r, "no number", field[k]);
+        if (!cla_parse_double(r->field[k], &number) || !isfinite((float)number)) {
+            return bad(r, "no number", r->field[k]);
         }
         vector[k] = (float)number;
     }
     return CLA_OK;
 }
 
-static cla_status read_vector(reader *r, char *line, char **field)
+static cla_status read_vector(reader *r, char *line)
 {
     cla_vectors *v = r->vectors;
     float *vector = NULL;
     r->seen++;
-    if (!cut_fields(line, v->dim, field) || ends_in_number(line)) {
+    if (!cut_fields(line, v->dim, r->field) || ends_in_number(line)) {
         return cla_fail(CLA_E_INPUT, "%s:%zu: must be a word and %d numbers", r->path,
                         r->line, v->dim);
     }
@@ -142,12 +143,13 @@ static cla_status read_vector(reader *r, char *line, char **field)
         return CLA_OK;
     }
     CLA_TRY(cla_vectors_add(v, line, &vector));
-    return read_numbers(r, field, vector);
+    return read_numbers(r, vector);
 }
 
 /* Sees from the first line what dim is. *is_head: it is no vector. */
-static cla_status begin(reader *r, const char *line, int dim, bool *is_head)
+static cla_status begin(reader *r, const char *line, bool *is_head)
 {
+    const int dim = r->dim;
     int64_t found = 0;
     *is_head = read_head(r, line, &found);
     if (!*is_head) {
@@ -162,31 +164,21 @@ static cla_status begin(reader *r, const char *line, int dim, bool *is_head)
     return CLA_OK;
 }
 
-static cla_status read_line(reader *r, char *line, size_t size, int dim, char **field)
+static cla_status read_line(void *to, size_t number, char *line, size_t size)
 {
+    reader *r = to;
     bool is_head = false;
-    r->line++;
-    CLA_TRY(cla_line_check(r->path, r->line, line, &size));
-    if (r->line == 1) {
-        CLA_TRY(begin(r, line, dim, &is_head));
+    (void)size;
+    r->line = number;
+    if (number == 1) {
+        CLA_TRY(begin(r, line, &is_head));
     }
-    return is_head ? CLA_OK : read_vector(r, line, field);
+    return is_head ? CLA_OK : read_vector(r, line);
 }
 
-static cla_status read_lines(reader *r, FILE *file, int dim)
+/* Whether the file held what it said, and something. */
+static cla_status check_counts(const reader *r)
 {
-    char *line = NULL, *field[MAX_DIM];
-    size_t cap = 0;
-    ssize_t size = 0;
-    cla_status status = CLA_OK;
-    while (!status && (size = getline(&line, &cap, file)) > 0) {
-        status = read_line(r, line, (size_t)size, dim, field);
-    }
-    free(line);
-    CLA_TRY(status);
-    if (ferror(file)) {
-        return cla_fail(CLA_E_IO, "%s: cannot read", r->path);
-    }
     if (r->promised >= 0 && r->promised != r->seen) {
         return cla_fail(CLA_E_INPUT, "%s:1: says %lld words, there are %lld", r->path,
                         (long long)r->promised, (long long)r->seen);
@@ -200,16 +192,10 @@ static cla_status read_lines(reader *r, FILE *file, int dim)
 cla_status cla_vectors_read(cla_vectors *v, const char *path, const cla_vocab *only,
                             int dim)
 {
-    reader r = { .vectors = v, .only = only, .path = path, .promised = -1 };
+    reader r = { .vectors = v, .only = only, .path = path, .dim = dim, .promised = -1 };
     *v = (cla_vectors){ 0 };
-    FILE *file = fopen(path, "re");
-    if (!file) {
-        char reason[128];
-        return cla_fail(CLA_E_IO, "%s: cannot open: %s", path,
-                        strerror_r(errno, reason, sizeof reason));
-    }
-    const cla_status status = read_lines(&r, file, dim);
-    fclose(file);
+    cla_status status = cla_lines_each(path, read_line, &r);
+    status = status ? status : check_counts(&r);
     if (status) {
         cla_vectors_free(v);
     }

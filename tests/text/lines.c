@@ -60,6 +60,43 @@ Test(lines, names_what_is_no_text)
     cr_assert_eq(cla_lines_read(&l, "/nowhere/x"), CLA_E_IO);
 }
 
+static cla_status join(void *to, size_t number, char *text, size_t size)
+{
+    return strcmp(text, "stop") == 0
+               ? cla_fail(CLA_E_USAGE, "told to")
+               : cla_text_add(to, "%zu:%.*s;", number, (int)size, text);
+}
+
+static cla_status join_bytes(cla_text *to, const char *bytes, size_t size)
+{
+    strcpy(path, "/tmp/clattn-lines-XXXXXX");
+    close(mkstemp(path));
+    cr_assert_eq(cla_file_write(path, bytes, size), CLA_OK);
+    const cla_status status = cla_lines_each(path, join, to);
+    unlink(path);
+    return status;
+}
+
+Test(lines, one_by_one)
+{
+    cla_text all = { 0 };
+    cr_assert_eq(join_bytes(&all,
+                            "\xEF\xBB\xBF"
+                            "a b\r\n\nlast",
+                            13),
+                 CLA_OK);
+    cr_assert_str_eq(all.data, "1:a b;2:;3:last;");
+    all.size = 0;
+    cr_assert_eq(join_bytes(&all, "a\nstop\nb\n", 9), CLA_E_USAGE);
+    cr_assert_str_eq(all.data, "1:a;");
+    cr_assert_eq(join_bytes(&all, "a\n\xFF\n", 4), CLA_E_INPUT);
+    cr_assert(strstr(cla_error(), ":2: not UTF-8 (byte 1)") != NULL);
+    cr_assert_eq(join_bytes(&all, "", 0), CLA_OK);
+    cr_assert_eq(cla_lines_each("/nowhere/x", join, &all), CLA_E_IO);
+    cr_assert_eq(cla_lines_each("/tmp", join, &all), CLA_E_IO);
+    cla_text_free(&all);
+}
+
 Test(lines, pairs_must_be_equal_in_number)
 {
     cla_line three[3] = { { "a", 1 }, { "b", 1 }, { "c", 1 } };

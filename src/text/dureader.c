@@ -1,0 +1,339 @@
+/* dureader.c - DuReader 2.0. */
+#include "text/dureader.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "text/lines.h"
+#include "text/match.h"
+
+typedef struct numbers {
+    int32_t *id;
+    size_t cap;
+} numbers;
+
+/* A walk through a file. */
+typedef struct walk {
+    const char *path;
+    size_t line;
+    const cla_dureader_options *options;
+    cla_dureader_counts *counts;
+    cla_reading *reading;
+    cla_match answers, asked; // words of the question's answers, and its own
+    numbers numbers;          // of a paragraph's words
+    cla_match_span best;      // span so far, in passage
+    size_t passage;
+    bool selected; // a document was
+} walk;
+
+static cla_status bad(const walk *w, const char *what)
+{
+    return cla_fail(CLA_E_INPUT, "%s:%zu: %s", w->path, w->line, what);
+}
+
+/* ---- lists of words ---------------------------------------------------------- */
+
+/* A list of strings, perhaps empty. */
+static bool is_words(const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        if (!json_is_string(json_array_get(list, i))) {
+            return false;
+        }
+    }
+    return json_is_array(list);
+}
+
+static const char *word_of(const json_t *list, size_t i)
+{
+    return json_string_value(json_array_get(list, i));
+}
+
+static cla_status add_answer(cla_match *m, const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        CLA_TRY(cla_match_add(m, word_of(list, i)));
+    }
+    return cla_match_end(m);
+}
+
+/* The numbers that the words of list have in m. */
+static cla_status number(walk *w, const cla_match *m, const json_t *list, size_t *n)
+{
+    *n = 0;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *word = word_of(list, i);
+        if (*word) {
+            CLA_TRY(cla_grow(&w->numbers.id, &w->numbers.cap, *n + 1,
+                             sizeof *w->numbers.id));
+            w->numbers.id[(*n)++] = cla_vocab_find(&m->words, word);
+        }
+    }
+    return CLA_OK;
+}
+
+/* Appends the words of list, at most limit, as a text; the rest is left out. */
+static cla_status add_words(cla_reading *r, const json_t *list, int64_t limit,
+                            cla_reading_text *text, bool *was_cut)
+{
+    int32_t point = 0;
+    *was_cut = false;
+    *text = (cla_reading_text){ .at = r->bytes.size, .first = r->words.count };
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *word = word_of(list, i);
+        const size_t size = strlen(word);
+        if (!size) {
+            continue;
+        }
+        if (limit && text->count == (size_t)limit) {
+            *was_cut = true;
+            break;
+        }
+        const int32_t points = cla_utf8_count(word, size);
+        cla_words *words = &r->words;
+        CLA_TRY(
+            cla_grow(&words->word, &words->cap, words->count + 1, sizeof *words->word));
+        words->word[words->count++] =
+            (cla_span){ point, point + points, (int32_t)text->size, (int32_t)size };
+        CLA_TRY(cla_text_append(&r->bytes, word, size));
+        text->size += size;
+        text->count++;
+        point += points;
+    }
+    return cla_text_append(&r->bytes, "", 1);
+}
+
+/* ---- documents --------------------------------------------------------------- */
+
+/* The paragraph with the best recall of an answer (or the question), the shortest of
+ * equal ones; NULL when none has a word. */
+static cla_status choose(walk *w, const json_t *paragraphs, const json_t **best)
+{
+    cla_match *m = w->options->by_question ? &w->asked : &w->answers;
+    double best_recall = 0;
+    size_t best_length = 0;
+    *best = NULL;
+    for (size_t i = 0; i < json_array_size(paragraphs); i++) {
+        const json_t *paragraph = json_array_get(paragraphs, i);
+        double recall = 0;
+        size_t n = 0;
+        if (!is_words(paragraph)) {
+            return bad(w, "a paragraph is no list of words");
+        }
+        CLA_TRY(number(w, m, paragraph, &n));
+        CLA_TRY(cla_match_recall(m, w->numbers.id, n, &recall));
+        const bool better =
+            recall > best_recall || (recall == best_recall && n < best_length);
+        if (n && (!*best || better)) {
+            *best = paragraph;
+            best_recall = recall;
+            best_length = n;
+        }
+    }
+    return CLA_OK;
+}
+
+/* Looks for a better span in the passage that was added last. */
+static cla_status look(walk *w, const json_t *paragraph, size_t words)
+{
+    cla_match_span span;
+    size_t n = 0;
+    CLA_TRY(number(w, &w->answers, paragraph, &n));
+    CLA_TRY(cla_match_best(&w->answers, w->numbers.id, words,
+                           (size_t)w->options->answer_limit, &span));
+    if (span.f1 > w->best.f1) {
+        w->best = span;
+        w->passage = w->reading->passage_count - 1;
+    }
+    return CLA_OK;
+}
+
+static cla_status read_document(walk *w, const json_t *document)
+{
+    const json_t *paragraphs = json_object_get(document, "segmented_paragraphs");
+    const json_t *chosen = NULL;
+    cla_reading_text text = { 0 };
+    bool was_cut = false;
+    if (!json_is_array(paragraphs)) {
+        return bad(w, "a document has no list 'segmented_paragraphs'");
+    }
+    CLA_TRY(choose(w, paragraphs, &chosen));
+    if (!chosen) {
+        w->counts->empty++;
+        return CLA_OK;
+    }
+    CLA_TRY(add_words(w->reading, chosen, w->options->passage_limit, &text, &was_cut));
+    CLA_TRY(cla_reading_add_passage(w->reading, &text));
+    w->counts->cut += was_cut;
+    if (!json_is_true(json_object_get(document, "is_selected"))) {
+        return CLA_OK;
+    }
+    w->selected = true;
+    return look(w, chosen, text.count);
+}
+
+/* ---- questions --------------------------------------------------------------- */
+
+/* What was answered: text as it was written, or its words where that is not given. */
+static cla_status keep_answers(walk *w, const json_t *question,
+                               cla_reading_question *out)
+{
+    cla_reading *r = w->reading;
+    const json_t *cut = json_object_get(question, "segmented_answers");
+    const json_t *written = json_object_get(question, "answers");
+    out->answer = (int32_t)r->answer_count;
+    for (size_t i = 0; i < json_array_size(cut); i++) {
+        const char *text = json_string_value(json_array_get(written, i));
+        cla_reading_answer answer = { .passage = -1 };
+        bool was_cut = false;
+        if (text) {
+            CLA_TRY(cla_reading_add_text(r, text, strlen(text), &answer.text));
+        } else {
+            CLA_TRY(add_words(r, json_array_get(cut, i), 0, &answer.text, &was_cut));
+            r->words.count = answer.text.first;
+            answer.text.count = 0;
+        }
+        if (w->best.f1 > 0 && w->best.answer == i) {
+            answer.passage = (int32_t)w->passage;
+            answer.first = (int32_t)w->best.first;
+            answer.last = (int32_t)w->best.last;
+        }
+        CLA_TRY(cla_reading_add_answer(r, &answer));
+    }
+    out->answers = (int32_t)r->answer_count - out->answer;
+    return CLA_OK;
+}
+
+static cla_status keep_id(walk *w, const json_t *question, cla_reading_question *out)
+{
+    const json_t *id = json_object_get(question, "question_id");
+    cla_reading_text text = { 0 };
+    char digits[32];
+    const char *name = json_string_value(id);
+    if (json_is_integer(id)) {
+        snprintf(digits, sizeof digits, "%" JSON_INTEGER_FORMAT,
+                 json_integer_value(id));
+        name = digits;
+    }
+    if (!name) {
+        return bad(w, "there is no 'question_id'");
+    }
+    CLA_TRY(cla_reading_add_text(w->reading, name, strlen(name), &text));
+    out->id = text.at;
+    return CLA_OK;
+}
+
+/* Notes the words of the question and of its answers. */
+static cla_status note_words(walk *w, const json_t *question)
+{
+    const json_t *asked = json_object_get(question, "segmented_question");
+    const json_t *answers = json_object_get(question, "segmented_answers");
+    cla_match_clear(&w->asked);
+    cla_match_clear(&w->answers);
+    if (!is_words(asked)) {
+        return bad(w, "there is no list of words 'segmented_question'");
+    }
+    if (answers && !json_is_array(answers)) {
+        return bad(w, "'segmented_answers' is no list");
+    }
+    for (size_t i = 0; i < json_array_size(answers); i++) {
+        const json_t *answer = json_array_get(answers, i);
+        CLA_TRY(is_words(answer) ? add_answer(&w->answers, answer)
+                                 : bad(w, "an answer is no list of words"));
+    }
+    return add_answer(&w->asked, asked);
+}
+
+static cla_status read_documents(walk *w, const json_t *question)
+{
+    const json_t *documents = json_object_get(question, "documents");
+    const size_t limit = (size_t)w->options->passages;
+    if (!json_is_array(documents)) {
+        return bad(w, "there is no list 'documents'");
+    }
+    w->best = (cla_match_span){ 0 };
+    w->selected = false;
+    for (size_t i = 0; i < json_array_size(documents) && (!limit || i < limit); i++) {
+        CLA_TRY(read_document(w, json_array_get(documents, i)));
+    }
+    return CLA_OK;
+}
+
+/* Whether the question stays; counts why not. */
+static bool stays(const walk *w, const cla_reading_question *question)
+{
+    cla_dureader_counts *c = w->counts;
+    if (!question->passages || !question->text.count) {
+        c->wordless++;
+        return false;
+    }
+    c->f1 += w->best.f1;
+    if (w->best.f1 > 0) {
+        return true;
+    }
+    c->unselected += !w->selected;
+    c->answerless += w->selected;
+    return w->options->unanswered;
+}
+
+static cla_status read_question(walk *w, const json_t *question)
+{
+    cla_reading *r = w->reading;
+    const cla_reading before = *r;
+    cla_reading_question out = { .passage = (int32_t)r->passage_count };
+    bool was_cut = false;
+    CLA_TRY(note_words(w, question));
+    CLA_TRY(read_documents(w, question));
+    out.passages = (int32_t)r->passage_count - out.passage;
+    CLA_TRY(keep_id(w, question, &out));
+    CLA_TRY(add_words(r, json_object_get(question, "segmented_question"),
+                      w->options->question_limit, &out.text, &was_cut));
+    CLA_TRY(keep_answers(w, question, &out));
+    if (stays(w, &out)) {
+        return cla_reading_add_question(r, &out);
+    }
+    r->passage_count = before.passage_count;
+    r->answer_count = before.answer_count;
+    r->words.count = before.words.count;
+    r->bytes.size = before.bytes.size;
+    return CLA_OK;
+}
+
+static cla_status read_line(void *to, size_t number, char *text, size_t size)
+{
+    walk *w = to;
+    json_t *question = NULL;
+    w->line = number;
+    if (!text[strspn(text, " \t\r")]) {
+        return CLA_OK;
+    }
+    w->counts->lines++;
+    CLA_TRY(cla_reading_json(w->path, number, text, size, &question));
+    const cla_status status =
+        json_is_object(question) ? read_question(w, question) : bad(w, "is no object");
+    json_decref(question);
+    return status;
+}
+
+cla_status cla_dureader_read(cla_reading *r, const char *path,
+                             const cla_dureader_options *options,
+                             cla_dureader_counts *counts)
+{
+    walk w = { .path = path, .options = options, .counts = counts, .reading = r };
+    *r = (cla_reading){ 0 };
+    *counts = (cla_dureader_counts){ 0 };
+    cla_status status = cla_lines_each(path, read_line, &w);
+    if (!status && !r->question_count) {
+        status =
+            cla_fail(CLA_E_INPUT, "%s: holds no question%s", path,
+                     counts->lines ? " that can be answered from its passages" : "");
+    }
+    cla_match_free(&w.answers);
+    cla_match_free(&w.asked);
+    free(w.numbers.id);
+    if (status) {
+        cla_reading_free(r);
+    }
+    return status;
+}
