@@ -63,6 +63,7 @@ typedef struct bench_case {
     cla_status (*check)(void *state, double *nmse); // for --verify; NULL: unverified
     void *state;
     double words; // of a run: the row gets words_per_s and peak_bytes; 0: none
+    int64_t parameters; // of the model; 0: none
     bool on_host; // run is complete when it returns: no device to wait for
 } bench_case;
 
@@ -103,5 +104,6 @@ cla_status bench_conv_attention_2d(bench *b);
 cla_status bench_top_k(bench *b);
 cla_status bench_ragged(bench *b);
 cla_status bench_nmt(bench *b);
+cla_status bench_nmt_sizes(bench *b);
 cla_status bench_tagger(bench *b);
 cla_status bench_startup(bench *b);

@@ -22,15 +22,23 @@ static const nmt_size small = {
     { "preset=hard", "dim=256", "heads=4", "inner=1024", "layers=3", "dropout=0.1",
       "attention_dropout=0", "relu_dropout=0" },
 };
-static const nmt_size base = { "base", { "preset=vaswani" } };
+static const nmt_size base = { "base", { "preset=csan" } };
+static const nmt_size big = {
+    "big",
+    { "preset=csan", "dim=1024", "heads=16", "inner=4096", "dropout=0.3" },
+};
 
-/* Their names, and the settings that make them. */
+/* Their names, and the settings that make them, in the order of Yang et al. 2019. */
 static const char *const variants[][4] = {
+    { "bi_direct", "attention=bi_direct" },
+    { "rel_pos", "attention=rel_pos" },
+    { "neighbor", "attention=neighbor_predicted" },
+    { "local_hard", "attention=local_hard" },
+    { "local_soft", "attention=local_soft" },
+    { "block", "attention=block" },
+    { "conv", "convolutions=4", "conv_kind=full" },
     { "csan1d", "attention=csan1d" },
     { "csan2d", "attention=csan2d" },
-    { "bi_direct", "attention=bi_direct" },
-    { "block", "attention=block" },
-    { "conv", "convolutions=1", "conv_width=3" },
 };
 
 typedef struct nmt_shape {
@@ -162,6 +170,7 @@ static cla_status prepare(nmt_state *s, const nmt_size *size, const nmt_shape *s
     CLA_TRY(configure(s, size));
     CLA_TRY(build(s, !shape->beam));
     CLA_TRY(draw(s, shape));
+    c->parameters = s->params.size;
     s->sentences = shape->sentences;
     s->search = (search_options){ .beam = shape->beam, .alpha = 0.6, .end = -1 };
     CLA_TRY(cla_alloc(&s->found, (size_t)s->sentences, sizeof *s->found));
@@ -175,7 +184,7 @@ static cla_status run_case(bench *b, const nmt_size *size, const char *const *va
                            nmt_shape shape)
 {
     nmt_state s = { .rt = b->rt };
-    bench_case c = { .suite = "nmt", .state = &s };
+    bench_case c = { .suite = size == &small ? "nmt" : "sizes", .state = &s };
     nmt_size with = *size;
     char doing[16] = "train";
     int n = 0;
@@ -200,18 +209,39 @@ static cla_status run_case(bench *b, const nmt_size *size, const char *const *va
 }
 
 /* As the tagger, only when it is asked for in a first table (--quick). */
+static bool is_left_out(const bench *b)
+{
+    return bench_quick(b) && !b->options->suite && !b->options->filter;
+}
+
+enum { VARIANTS = sizeof variants / sizeof *variants };
+
 cla_status bench_nmt(bench *b)
 {
-    if (bench_quick(b) && !b->options->suite && !b->options->filter) {
+    if (is_left_out(b)) {
         return CLA_OK;
     }
-    CLA_TRY(run_case(b, &small, NULL, (nmt_shape){ 128, 16, 0 }));
-    CLA_TRY(run_case(b, &small, NULL, (nmt_shape){ 8, 256, 0 }));
     CLA_TRY(run_case(b, &small, NULL, (nmt_shape){ 32, 16, 1 }));
     CLA_TRY(run_case(b, &small, NULL, (nmt_shape){ 32, 16, 4 }));
-    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+    CLA_TRY(run_case(b, &small, NULL, (nmt_shape){ 128, 16, 0 }));
+    CLA_TRY(run_case(b, &small, NULL, (nmt_shape){ 8, 256, 0 }));
+    for (int i = 0; i < VARIANTS; i++) {
         CLA_TRY(run_case(b, &small, variants[i], (nmt_shape){ 128, 16, 0 }));
         CLA_TRY(run_case(b, &small, variants[i], (nmt_shape){ 8, 256, 0 }));
     }
-    return run_case(b, &base, NULL, (nmt_shape){ 64, 16, 0 });
+    return CLA_OK;
+}
+
+/* A step of the published sizes. */
+cla_status bench_nmt_sizes(bench *b)
+{
+    if (is_left_out(b)) {
+        return CLA_OK;
+    }
+    for (int i = 0; i <= VARIANTS; i++) {
+        const char *const *variant = i ? variants[i - 1] : NULL;
+        CLA_TRY(run_case(b, &base, variant, (nmt_shape){ 64, 16, 0 }));
+        CLA_TRY(run_case(b, &big, variant, (nmt_shape){ 64, 16, 0 }));
+    }
+    return CLA_OK;
 }

@@ -95,6 +95,9 @@ static cla_status add_json(bench *b, const bench_case *c, const bench_stats *ms,
         json_object_set_new(o, "peak_bytes",
                             json_integer((json_int_t)cla_runtime_peak_bytes(b->rt)));
     }
+    if (o && c->parameters) {
+        json_object_set_new(o, "parameters", json_integer(c->parameters));
+    }
     char *line = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(7)) : NULL;
     json_decref(o);
     if (!line) {
@@ -128,6 +131,9 @@ cla_status bench_record(bench *b, const bench_case *c, bench_samples *samples)
     b->shown++;
     if (has_table(b)) {
         print_row(b, c, &ms, share);
+    }
+    if (c->parameters) {
+        bench_note(b, "%lld parameters", (long long)c->parameters);
     }
     if (c->words > 0) {
         bench_note(b, "%.0f words/s, %.1f MB on the device", 1e3 * c->words / ms.median,

@@ -18,8 +18,8 @@ import time
 import numpy as np
 
 PIECES = 8000
-SIZES = {"small": dict(D=256, heads=4, inner=1024, layers=3, pre_norm=True),
-         "base": dict(D=512, heads=8, inner=2048, layers=6, pre_norm=False)}
+SIZES = {"small": dict(D=256, heads=4, inner=1024, layers=3, tables=1),
+         "base": dict(D=512, heads=8, inner=2048, layers=6, tables=3)}
 
 
 def signal(length, D):
@@ -56,21 +56,24 @@ def train(args):
     class Translator(nn.Module):
         def __init__(self):
             super().__init__()
-            self.table = nn.Parameter(torch.randn(PIECES, D) / math.sqrt(D))
+            draw = lambda: nn.Parameter(torch.randn(PIECES, D) / math.sqrt(D))
+            self.target = self.source = self.output = draw()
+            if size["tables"] == 3:
+                self.source, self.output = draw(), draw()
             self.place = torch.from_numpy(signal(args.length, D))
             self.body = nn.Transformer(D, size["heads"], size["layers"], size["layers"],
                                        size["inner"], 0.1, batch_first=True,
-                                       norm_first=size["pre_norm"])
+                                       norm_first=True)
             self.mask = nn.Transformer.generate_square_subsequent_mask(args.length)
 
-        def embed(self, tokens):
-            x = F.embedding(tokens, self.table) * math.sqrt(D) + self.place
+        def embed(self, tokens, table):
+            x = F.embedding(tokens, table) * math.sqrt(D) + self.place
             return F.dropout(x, 0.1, self.training)
 
         def forward(self, source, late):
-            y = self.body(self.embed(source), self.embed(late), tgt_mask=self.mask,
-                          tgt_is_causal=True)
-            return y @ self.table.T
+            y = self.body(self.embed(source, self.source), self.embed(late, self.target),
+                          tgt_mask=self.mask, tgt_is_causal=True)
+            return y @ self.output.T
 
     torch.manual_seed(42)
     model = Translator().train()

@@ -8,7 +8,7 @@
 
 #include "runtime/internal.h"
 
-enum { FIRST_BLOCK_BYTES = 1 << 22 };
+enum { FIRST_BLOCK_BYTES = 1 << 22, LARGE_BLOCK_BYTES = 1 << 26 };
 
 typedef struct block {
     cla_memory memory;
@@ -82,8 +82,29 @@ static bool has_room(const block *b, size_t size)
     return b->memory.bytes - b->used >= size;
 }
 
-/* Makes current a block with room for size bytes: the next that has it, or a new one
- * twice as large as the last. */
+static size_t capacity(const cla_arena *arena)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < arena->block_count; i++) {
+        total += arena->blocks[i].memory.bytes;
+    }
+    return total;
+}
+
+/* Of the next block: small ones double, large arenas grow by a quarter, since half a
+ * gigabyte too much is a smaller batch. */
+static size_t next_bytes(const cla_arena *arena)
+{
+    const size_t quarter = capacity(arena) / 4;
+    const size_t n = arena->block_count;
+    const size_t twice =
+        n ? 2 * arena->blocks[n - 1].memory.bytes : (size_t)FIRST_BLOCK_BYTES;
+    const size_t little = twice < LARGE_BLOCK_BYTES ? twice : LARGE_BLOCK_BYTES;
+    return quarter > little ? quarter : little;
+}
+
+/* Makes current a block with room for size bytes: the next that has it, or a new one.
+ */
 static cla_status find_block(cla_arena *arena, size_t size)
 {
     while (arena->current < arena->block_count &&
@@ -94,7 +115,7 @@ static cla_status find_block(cla_arena *arena, size_t size)
     if (arena->current < n) {
         return CLA_OK;
     }
-    size_t bytes = n ? 2 * arena->blocks[n - 1].memory.bytes : FIRST_BLOCK_BYTES;
+    size_t bytes = next_bytes(arena);
     const uint64_t limit = arena->rt->device.max_buffer_bytes;
     bytes = bytes > limit ? limit : bytes;
     bytes = bytes < size ? size : bytes;
@@ -164,10 +185,7 @@ size_t cla_arena_mark(const cla_arena *arena)
 /* One block for what needed several; the next step then runs without any growth. */
 static void join_blocks(cla_arena *arena)
 {
-    size_t total = 0;
-    for (size_t i = 0; i < arena->block_count; i++) {
-        total += arena->blocks[i].memory.bytes;
-    }
+    const size_t total = capacity(arena);
     if (arena->block_count < 2 || total > arena->rt->device.max_buffer_bytes) {
         return;
     }
