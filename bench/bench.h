@@ -62,9 +62,9 @@ typedef struct bench_case {
     cla_status (*run)(void *state);                 // queues (or does) the work once
     cla_status (*check)(void *state, double *nmse); // for --verify; NULL: unverified
     void *state;
-    double words; // of a run: the row gets words_per_s and peak_bytes; 0: none
+    double words;       // of a run: the row gets words_per_s and peak_bytes; 0: none
     int64_t parameters; // of the model; 0: none
-    bool on_host; // run is complete when it returns: no device to wait for
+    bool on_host;       // run is complete when it returns: no device to wait for
 } bench_case;
 
 /* Warms up, times, prints and records. Errors: what run gives. */
