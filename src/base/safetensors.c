@@ -4,15 +4,19 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/half.h"
 #include "base/locale.h"
 #include "base/text.h"
 
-enum { PREFIX_BYTES = 8, MAX_RANK = 8, ELEMENT_BYTES = 4 };
+enum { PREFIX_BYTES = 8, MAX_RANK = 8 };
 
 /* A real header is far smaller; a lying one must not cost its memory. */
 static const uint64_t max_header_bytes = 100000000;
 
-static const char *const dtype_names[] = { "F32", "I32" };
+static const struct {
+    const char *name;
+    int64_t bytes;
+} dtypes[] = { { "F32", 4 }, { "I32", 4 }, { "F16", 2 } };
 
 /* A file while it is read. */
 typedef struct reader {
@@ -33,15 +37,15 @@ static cla_status read_dtype(const reader *r, cla_st_tensor *t, const json_t *va
 {
     const char *word = json_string_value(value);
     if (!word) return fail_tensor(r, t->name, "dtype is missing or no string");
-    for (int i = CLA_ST_F32; i <= CLA_ST_I32; i++) {
-        if (strcmp(word, dtype_names[i]) == 0) {
+    for (int i = CLA_ST_F32; i <= CLA_ST_F16; i++) {
+        if (strcmp(word, dtypes[i].name) == 0) {
             t->dtype = (cla_st_dtype)i;
             return CLA_OK;
         }
     }
     return cla_fail(CLA_E_INPUT,
-                    "%s: tensor '%s': dtype %s, but only F32 and I32 are read", r->path,
-                    t->name, word);
+                    "%s: tensor '%s': dtype %s, but only F32, F16 and I32 are read",
+                    r->path, t->name, word);
 }
 
 static cla_status read_shape(const reader *r, cla_st_tensor *t, const json_t *value)
@@ -84,13 +88,17 @@ static cla_status read_range(const reader *r, cla_st_tensor *t, const json_t *va
                         (unsigned long long)r->data_bytes);
     }
     // begin and end fit: compare without overflow
-    if ((end - begin) % ELEMENT_BYTES || (end - begin) / ELEMENT_BYTES != t->size) {
+    const int64_t width = dtypes[t->dtype].bytes;
+    if ((end - begin) % width || (end - begin) / width != t->size) {
         return cla_fail(
             CLA_E_INPUT,
             "%s: tensor '%s': data_offsets hold %lld bytes, the shape needs "
-            "%lld elements of %d",
+            "%lld elements of %lld",
             r->path, t->name, (long long)(end - begin), (long long)t->size,
-            ELEMENT_BYTES);
+            (long long)width);
+    }
+    if (begin % width) { // after halves of an odd number
+        return fail_tensor(r, t->name, "its numbers are not aligned");
     }
     t->data = r->data + begin;
     return CLA_OK;
@@ -128,7 +136,7 @@ static cla_status read_metadata(const reader *r, json_t *value)
 
 static const char *end_of(const cla_st_tensor *t)
 {
-    return (const char *)t->data + t->size * ELEMENT_BYTES;
+    return (const char *)t->data + t->size * dtypes[t->dtype].bytes;
 }
 
 static int compare_places(const void *a, const void *b)
@@ -258,6 +266,18 @@ const cla_st_tensor *cla_st_find(const cla_st_file *file, const char *name)
     return NULL;
 }
 
+void cla_st_floats(const cla_st_tensor *t, float *out)
+{
+    const uint16_t *half = t->data;
+    if (t->dtype == CLA_ST_F32) {
+        memcpy(out, t->data, (size_t)t->size * sizeof *out);
+        return;
+    }
+    for (int64_t i = 0; i < t->size; i++) {
+        out[i] = cla_half_to_float(half[i]);
+    }
+}
+
 const char *cla_st_meta(const cla_st_file *file, const char *key)
 {
     return json_string_value(json_object_get(file->metadata, key));
@@ -274,14 +294,19 @@ static int64_t elements(const cla_st_tensor *t)
     return n;
 }
 
+static size_t bytes_of(const cla_st_tensor *t)
+{
+    return (size_t)(elements(t) * dtypes[t->dtype].bytes);
+}
+
 static json_t *describe(const cla_st_tensor *t, int64_t begin)
 {
-    const json_int_t end = begin + elements(t) * ELEMENT_BYTES;
+    const json_int_t end = begin + elements(t) * dtypes[t->dtype].bytes;
     json_t *shape = json_array();
     for (int i = 0; i < t->rank; i++) {
         json_array_append_new(shape, json_integer(t->shape[i]));
     }
-    return json_pack("{s:s, s:o, s:[I,I]}", "dtype", dtype_names[t->dtype], "shape",
+    return json_pack("{s:s, s:o, s:[I,I]}", "dtype", dtypes[t->dtype].name, "shape",
                      shape, "data_offsets", (json_int_t)begin, end);
 }
 
@@ -296,7 +321,7 @@ static cla_status format_header(cla_text *text, const cla_st_tensor *tensors,
     for (size_t i = 0; i < count; i++) {
         failed |=
             json_object_set_new(header, tensors[i].name, describe(&tensors[i], at));
-        at += elements(&tensors[i]) * ELEMENT_BYTES;
+        at += elements(&tensors[i]) * dtypes[tensors[i].dtype].bytes;
     }
     const locale_t before = cla_locale_enter();
     char *json = failed ? NULL : json_dumps(header, JSON_COMPACT);
@@ -319,14 +344,13 @@ static cla_status format_file(cla_text *out, const cla_text *header,
     }
     size_t total = sizeof prefix + header->size;
     for (size_t i = 0; i < count; i++) {
-        total += (size_t)elements(&tensors[i]) * ELEMENT_BYTES;
+        total += bytes_of(&tensors[i]);
     }
     CLA_TRY(cla_grow(&out->data, &out->cap, total + 1, 1));
     CLA_TRY(cla_text_append(out, prefix, sizeof prefix));
     CLA_TRY(cla_text_append(out, header->data, header->size));
     for (size_t i = 0; i < count; i++) {
-        const size_t size = (size_t)elements(&tensors[i]) * ELEMENT_BYTES;
-        CLA_TRY(cla_text_append(out, tensors[i].data, size));
+        CLA_TRY(cla_text_append(out, tensors[i].data, bytes_of(&tensors[i])));
     }
     return CLA_OK;
 }

@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 
-typedef enum cla_st_dtype { CLA_ST_F32, CLA_ST_I32 } cla_st_dtype;
+typedef enum cla_st_dtype { CLA_ST_F32, CLA_ST_I32, CLA_ST_F16 } cla_st_dtype;
 
 typedef struct cla_st_tensor {
     const char *name;
@@ -32,6 +32,8 @@ typedef struct cla_st_file {
 cla_status cla_st_open(cla_st_file *file, const char *path);
 void cla_st_close(cla_st_file *file);
 const cla_st_tensor *cla_st_find(const cla_st_file *file, const char *name);
+/* The numbers of a tensor of floats or halves. */
+void cla_st_floats(const cla_st_tensor *t, float *out);
 const char *cla_st_meta(const cla_st_file *file, const char *key); // NULL when absent
 
 /* Writes tensors (name, dtype, shape, data filled in) whole or not at all.

@@ -21,6 +21,7 @@ typedef struct cli_command {
 int cli_run_verb(const cli_command *verbs, const char *doc, int argc, char **argv);
 
 int cli_average(int argc, char **argv);
+int cli_export(int argc, char **argv);
 int cli_bench(int argc, char **argv);
 int cli_bpe(int argc, char **argv);
 int cli_compare(int argc, char **argv);

@@ -69,7 +69,10 @@ cla_status golden_tensor(golden *g, const char *name, cla_tensor **t)
     if (g->input_count == MAX_TENSORS) {
         return cla_fail(CLA_E_INPUT, "more than %d inputs", MAX_TENSORS);
     }
-    const cla_dtype dtype = in->dtype == CLA_ST_F32 ? CLA_F32 : CLA_I32;
+    const cla_dtype dtype = in->dtype == CLA_ST_I32 ? CLA_I32 : CLA_F32;
+    if (in->dtype == CLA_ST_F16) {
+        return cla_fail(CLA_E_INPUT, "%s: halves are no golden numbers", name);
+    }
     pairing *p = &g->inputs[g->input_count];
     CLA_TRY(cla_tensor_new(t, g->rt, dtype, in->rank, in->shape));
     *p = (pairing){ name, *t, take(g, "grad", name) };

@@ -12,6 +12,7 @@ static const cli_command commands[] = {
     { "bpe", "cut words into pieces: learn, apply, undo", cli_bpe },
     { "train", "train a system from its config", cli_train },
     { "average", "average the states that a run kept", cli_average },
+    { "export", "write a model without what only training needs", cli_export },
     { "eval", "score a trained system on a data set", cli_eval },
     { "tag", "tag sentences from standard input", cli_tag },
     { "translate", "translate lines from standard input", cli_translate },

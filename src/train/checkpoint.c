@@ -161,7 +161,7 @@ static cla_status match(const cla_st_file *f, const char *path, const cla_param 
     if (!t) {
         return cla_fail(CLA_E_INPUT, "%s: tensor '%s' is missing", path, name);
     }
-    bool same = t->dtype == CLA_ST_F32 && t->rank == p->rank;
+    bool same = t->dtype != CLA_ST_I32 && t->rank == p->rank;
     for (int i = 0; i < p->rank && same; i++) {
         same = t->shape[i] == p->shape[i];
     }
@@ -174,6 +174,18 @@ static cla_status match(const cla_st_file *f, const char *path, const cla_param 
                            cla_shape_text(p->tensor));
 }
 
+static cla_status write_tensor(const cla_st_tensor *t, const cla_params *params,
+                               const cla_memory *block, size_t offset)
+{
+    float *numbers = NULL;
+    CLA_TRY(cla_alloc(&numbers, (size_t)t->size + 1, sizeof *numbers));
+    cla_st_floats(t, numbers);
+    const cla_status status =
+        cla_memory_write(params->rt, block, offset, numbers, (size_t)t->size * 4);
+    free(numbers);
+    return status;
+}
+
 /* Checks (write false) or copies one set of tensors. */
 static cla_status walk(const cla_st_file *f, const char *path, cla_params *params,
                        const cla_memory *block, const char *prefix, bool write,
@@ -184,8 +196,7 @@ static cla_status walk(const cla_st_file *f, const char *path, cla_params *param
         CLA_TRY(match(f, path, &params->list[i], prefix, &t));
         (*found)++;
         if (write) {
-            CLA_TRY(cla_memory_write(params->rt, block, params->list[i].offset, t->data,
-                                     (size_t)t->size * 4));
+            CLA_TRY(write_tensor(t, params, block, params->list[i].offset));
         }
     }
     return CLA_OK;

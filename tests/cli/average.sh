@@ -1,5 +1,6 @@
 #!/bin/bash
-# average.sh - the states that a run keeps, and the model that is their mean
+# average.sh - the states that a run keeps, the model that is their mean, and the part of a
+# run that using it needs
 # usage: tests/cli/average.sh SOURCE_ROOT CLATTN
 # shellcheck source=tests/cli/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
@@ -75,5 +76,27 @@ check 'refuses no folder' says 2 'average needs --model DIR and --out DIR' \
 check 'refuses what is no run' says 6 "$work/data/config.json" \
     "$clattn" average --model "$work/data" --out "$work/no"
 check 'and leaves nothing behind' test ! -e "$work/no"
+
+# The best state alone, and with halves: what they say and how large they are.
+check 'exports' "$clattn" export --model "$run" --out "$work/small"
+check 'exports halves' "$clattn" export --model "$run" --half --out "$work/half"
+scores() { "$clattn" eval --json --model "$1"; }
+check 'the same scores' test "$(scores "$work/small")" = "$(scores "$run")"
+close() { [ "$(nll "$work/half" | cut -c1-4)" = "$(nll "$run" | cut -c1-4)" ]; }
+nll() { scores "$1" | sed 's/.*"nll"://'; }
+check 'of halves to three digits' close
+bytes() { stat -c %s "$1/best$kept"; }
+check 'a third of the bytes' test $((2 * $(bytes "$work/small"))) -lt "$(bytes "$run")"
+check 'half of these' test $((10 * $(bytes "$work/half"))) -lt $((6 * $(bytes "$work/small")))
+check 'a model that translates' \
+    test "$("$clattn" translate --model "$work/half" <"$work/data/test.en" | wc -l)" = 3
+check 'exports what was exported' "$clattn" export --model "$work/half" --out "$work/again"
+check 'refuses a folder that holds a model' says 2 "$work/half holds a run" \
+    "$clattn" export --model "$run" --out "$work/half"
+check 'refuses what is no run' says 6 "$work/data/config.json" \
+    "$clattn" export --model "$work/data" --out "$work/none"
+check 'refuses to go on from it' says 6 "$work/again" \
+    "$clattn" train "$source/examples/configs/nmt-plain.json" "${tiny[@]}" --set keep=3 \
+    --out "$work/again" --resume
 
 [ $failures -eq 0 ]
