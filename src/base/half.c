@@ -1,4 +1,4 @@
-/* half.c - numbers of 16 bits, by their bits: compilers lack the type on some devices. */
+/* half.c - numbers of 16 bits, by their bits: not every C compiler has the type. */
 #include "base/half.h"
 
 #include <math.h>
