@@ -13,6 +13,7 @@ void cla_subwords_free(cla_subwords *s)
 {
     cla_text_free(&s->codes);
     cla_bpe_free(&s->bpe);
+    cla_sentencepiece_free(&s->model);
     cla_vocab_free(&s->vocab);
     *s = (cla_subwords){ 0 };
 }
@@ -25,14 +26,24 @@ void cla_ids_free(cla_ids *ids)
 
 /* ---- merges ------------------------------------------------------------------ */
 
-/* Codes, taken over, to merges. */
+/* Codes, taken over, to merges or a model. */
 static cla_status use_codes(cla_subwords *s, const char *path)
 {
+    if (s->kind == CLA_PIECES_MODEL) {
+        return cla_sentencepiece_new(&s->model, path, s->codes.data, s->codes.size);
+    }
     cla_text copy = { 0 }; // reading cuts it up
     CLA_TRY(cla_text_append(&copy, s->codes.data, s->codes.size));
     const cla_status status = cla_bpe_parse(&s->bpe, path, copy.data, copy.size);
     cla_text_free(&copy);
     return status;
+}
+
+static cla_status read_codes(cla_subwords *s, const char *path)
+{
+    CLA_TRY(cla_file_read(path, &s->codes.data, &s->codes.size));
+    s->codes.cap = s->codes.size + 1;
+    return use_codes(s, path);
 }
 
 static cla_status count_words(const cla_lines *text, bool split, cla_vocab *words)
@@ -55,7 +66,7 @@ cla_status cla_subwords_learn(cla_subwords *s, const cla_lines *texts, size_t n,
 {
     cla_vocab words = { 0 };
     cla_status status = CLA_OK;
-    *s = (cla_subwords){ .split = split };
+    *s = (cla_subwords){ .kind = split ? CLA_PIECES_SPLIT : CLA_PIECES_BPE };
     for (size_t i = 0; i < n && !status; i++) {
         status = count_words(&texts[i], split, &words);
     }
@@ -73,10 +84,20 @@ cla_status cla_subwords_learn(cla_subwords *s, const cla_lines *texts, size_t n,
 
 cla_status cla_subwords_share(cla_subwords *s, const cla_subwords *other)
 {
-    *s = (cla_subwords){ .split = other->split };
+    *s = (cla_subwords){ .kind = other->kind };
     cla_status status =
         cla_text_append(&s->codes, other->codes.data, other->codes.size);
     status = status ? status : use_codes(s, "codes");
+    if (status) {
+        cla_subwords_free(s);
+    }
+    return status;
+}
+
+cla_status cla_subwords_take(cla_subwords *s, const char *model_path)
+{
+    *s = (cla_subwords){ .kind = CLA_PIECES_MODEL };
+    cla_status status = read_codes(s, model_path);
     if (status) {
         cla_subwords_free(s);
     }
@@ -106,12 +127,16 @@ static cla_status cut(const cla_subwords *s, const char *line, size_t size,
 {
     cla_text tokens = { 0 }, pieces = { 0 };
     cla_status status = CLA_OK;
-    if (s->split) {
+    if (s->kind == CLA_PIECES_SPLIT) {
         status = cla_split(line, size, &tokens);
         line = tokens.data;
         size = tokens.size;
     }
-    status = status ? status : cla_bpe_apply(&s->bpe, line, size, &pieces);
+    if (s->kind == CLA_PIECES_MODEL) {
+        status = cla_sentencepiece_apply(s->model, line, size, &pieces);
+    } else if (!status) {
+        status = cla_bpe_apply(&s->bpe, line, size, &pieces);
+    }
     status = status ? status : give_pieces(pieces.data, take, to);
     cla_text_free(&tokens);
     cla_text_free(&pieces);
@@ -163,6 +188,27 @@ static cla_status add_letter(cla_vocab *counts, const char *symbol)
     return cla_vocab_add(counts, piece, 0, NULL);
 }
 
+static cla_status add_zero(void *to, const char *piece)
+{
+    return cla_vocab_add(to, piece, 0, NULL);
+}
+
+/* What words that never occurred are made of. */
+static cla_status add_rest(const cla_subwords *s, cla_vocab *counts)
+{
+    cla_text all = { 0 };
+    cla_status status = CLA_OK;
+    for (size_t i = 0; i < s->bpe.symbols.count && !status; i++) {
+        status = add_letter(counts, s->bpe.symbols.tokens[i]);
+    }
+    if (s->kind == CLA_PIECES_MODEL) {
+        status = cla_sentencepiece_all(s->model, &all);
+        status = status ? status : give_pieces(all.data, add_zero, counts);
+    }
+    cla_text_free(&all);
+    return status;
+}
+
 static cla_status count_text(const cla_subwords *s, const cla_lines *text,
                              cla_vocab *counts)
 {
@@ -185,9 +231,7 @@ cla_status cla_subwords_count(cla_subwords *s, const cla_lines *texts, size_t n,
     for (size_t i = 0; i < n && !status; i++) {
         status = count_text(s, &texts[i], &counts);
     }
-    for (size_t i = 0; i < s->bpe.symbols.count && !status; i++) {
-        status = add_letter(&counts, s->bpe.symbols.tokens[i]);
-    }
+    status = status ? status : add_rest(s, &counts);
     status = status ? status : cla_vocab_take(&s->vocab, &counts, 0, limit);
     cla_vocab_free(&counts);
     return status;
@@ -204,9 +248,7 @@ cla_status cla_subwords_save(const cla_subwords *s, const char *codes_path,
 
 static cla_status load(cla_subwords *s, const char *codes_path, const char *vocab_path)
 {
-    CLA_TRY(cla_file_read(codes_path, &s->codes.data, &s->codes.size));
-    s->codes.cap = s->codes.size + 1;
-    CLA_TRY(use_codes(s, codes_path));
+    CLA_TRY(read_codes(s, codes_path));
     CLA_TRY(cla_vocab_load(&s->vocab, vocab_path));
     for (int i = 0; i < CLA_SPECIALS; i++) {
         if (s->vocab.count <= (size_t)i ||
@@ -218,10 +260,10 @@ static cla_status load(cla_subwords *s, const char *codes_path, const char *voca
     return CLA_OK;
 }
 
-cla_status cla_subwords_load(cla_subwords *s, bool split, const char *codes_path,
+cla_status cla_subwords_load(cla_subwords *s, cla_pieces kind, const char *codes_path,
                              const char *vocab_path)
 {
-    *s = (cla_subwords){ .split = split };
+    *s = (cla_subwords){ .kind = kind };
     const cla_status status = load(s, codes_path, vocab_path);
     if (status) {
         cla_subwords_free(s);
@@ -251,9 +293,13 @@ cla_status cla_subwords_decode(const cla_subwords *s, const int32_t *ids, size_t
 {
     cla_text pieces = { 0 }, tokens = { 0 };
     cla_status status = join(s, ids, n, &pieces);
-    cla_text *undone = s->split ? &tokens : out;
-    status = status ? status : cla_bpe_undo(pieces.data, pieces.size, undone);
-    if (!status && s->split) {
+    cla_text *undone = s->kind == CLA_PIECES_SPLIT ? &tokens : out;
+    if (!status && s->kind == CLA_PIECES_MODEL) {
+        status = cla_sentencepiece_undo(s->model, pieces.data, pieces.size, out);
+    } else if (!status) {
+        status = cla_bpe_undo(pieces.data, pieces.size, undone);
+    }
+    if (!status && s->kind == CLA_PIECES_SPLIT) {
         status = cla_unsplit(tokens.data, tokens.size, out);
     }
     cla_text_free(&pieces);

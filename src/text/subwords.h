@@ -4,11 +4,20 @@
 
 #include "text/bpe.h"
 #include "text/lines.h"
+#include "text/sentencepiece.h"
+
+/* How a line becomes pieces. */
+typedef enum cla_pieces {
+    CLA_PIECES_BPE,   // merges of byte pairs inside words
+    CLA_PIECES_SPLIT, // the same, punctuation and ideographs cut off words first
+    CLA_PIECES_MODEL, // as a SentencePiece model says
+} cla_pieces;
 
 typedef struct cla_subwords {
-    bool split;     // cut punctuation and ideographs off words first
-    cla_text codes; // as in a file
+    cla_pieces kind;
+    cla_text codes; // as in a file: merges, or the model
     cla_bpe bpe;
+    cla_sentencepiece *model; // of CLA_PIECES_MODEL
     cla_vocab vocab;
 } cla_subwords;
 
@@ -24,13 +33,16 @@ void cla_ids_free(cla_ids *ids);
  * Errors: CLA_E_INPUT (no word), CLA_E_NOMEM. */
 cla_status cla_subwords_learn(cla_subwords *s, const cla_lines *texts, size_t n,
                               bool split, int64_t merges);
-/* Takes the merges of another: joint merges, separate vocabularies. */
+/* Takes a SentencePiece model, as its trainer wrote it. Errors: CLA_E_INPUT (it is
+ * none), CLA_E_USAGE (clattn was built without the library), CLA_E_IO, CLA_E_NOMEM. */
+cla_status cla_subwords_take(cla_subwords *s, const char *model_path);
+/* Takes the merges or model of another: joint pieces, separate vocabularies. */
 cla_status cla_subwords_share(cla_subwords *s, const cla_subwords *other);
 
 /* Makes the vocabulary: the special tokens, the pieces of texts [n] by falling count,
- * and every letter that is merged with others, alone and as a part, so that words that
- * never occurred have pieces too. At most limit tokens; 0: all.
- * Errors: CLA_E_USAGE (there is a vocabulary), CLA_E_NOMEM. */
+ * and every letter that is merged with others, alone and as a part (of a model: every
+ * piece), so that words that never occurred have pieces too. At most limit tokens; 0:
+ * all. Errors: CLA_E_USAGE (there is a vocabulary), CLA_E_NOMEM. */
 cla_status cla_subwords_count(cla_subwords *s, const cla_lines *texts, size_t n,
                               size_t limit);
 
@@ -38,7 +50,7 @@ cla_status cla_subwords_count(cla_subwords *s, const cla_lines *texts, size_t n,
  * CLA_E_INPUT (path:line), CLA_E_NOMEM. */
 cla_status cla_subwords_save(const cla_subwords *s, const char *codes_path,
                              const char *vocab_path);
-cla_status cla_subwords_load(cla_subwords *s, bool split, const char *codes_path,
+cla_status cla_subwords_load(cla_subwords *s, cla_pieces kind, const char *codes_path,
                              const char *vocab_path);
 
 /* Appends the numbers of a line's pieces; CLA_UNK for one that is not in the

@@ -15,6 +15,7 @@ static cla_status configure(translation *t, cla_config *s)
     t->max_pieces = 256;
     t->merges = 8000;
     t->split = true;
+    t->sentencepiece = "";
     CLA_TRY(cla_config_text(s, "data", &t->data));
     CLA_TRY(cla_config_text(s, "source", &t->source_name));
     CLA_TRY(cla_config_text(s, "target", &t->target_name));
@@ -25,6 +26,7 @@ static cla_status configure(translation *t, cla_config *s)
     CLA_TRY(cla_config_int(s, "max_pieces", &t->max_pieces, 0, 1 << 20));
     CLA_TRY(cla_config_int(s, "merges", &t->merges, 0, 1 << 24));
     CLA_TRY(cla_config_bool(s, "split", &t->split));
+    CLA_TRY(cla_config_text(s, "sentencepiece", &t->sentencepiece));
     CLA_TRY(transformer_configure(&t->config, s));
     return policy_configure(&t->policy, s, t->config.coder.hard.on);
 }

@@ -14,6 +14,7 @@ typedef struct translation {
     int max_pieces;                                // of a side of a training pair
     int merges;
     bool split;
+    const char *sentencepiece; // path of a model in the place of merges; "": none
     transformer_config config;
     transformer model;
     cla_subwords source, target;

@@ -18,20 +18,22 @@ static cla_status path_of(cla_text *path, const char *folder, const char *stem,
 static cla_status learn(translation *t, const cla_lines texts[2])
 {
     const bool joint = t->config.tied == TRANSFORMER_TIED_ALL;
-    CLA_TRY(cla_subwords_learn(&t->source, texts, 2, t->split, t->merges));
+    CLA_TRY(*t->sentencepiece
+                ? cla_subwords_take(&t->source, t->sentencepiece)
+                : cla_subwords_learn(&t->source, texts, 2, t->split, t->merges));
     CLA_TRY(cla_subwords_share(&t->target, &t->source));
     CLA_TRY(cla_subwords_count(&t->source, texts, joint ? 2 : 1, 0));
     return cla_subwords_count(&t->target, joint ? texts : &texts[1], joint ? 2 : 1, 0);
 }
 
 /* What is done with one language's pieces and the paths of its two files. */
-typedef cla_status (*pieces_use)(cla_subwords *s, bool split, const char *codes,
+typedef cla_status (*pieces_use)(cla_subwords *s, cla_pieces kind, const char *codes,
                                  const char *vocab);
 
-static cla_status save(cla_subwords *s, bool split, const char *codes,
+static cla_status save(cla_subwords *s, cla_pieces kind, const char *codes,
                        const char *vocab)
 {
-    (void)split;
+    (void)kind;
     return cla_subwords_save(s, codes, vocab);
 }
 
@@ -45,10 +47,10 @@ static cla_status same_file(const char *path, const cla_text *text)
                            path);
 }
 
-static cla_status compare(cla_subwords *s, bool split, const char *codes,
+static cla_status compare(cla_subwords *s, cla_pieces kind, const char *codes,
                           const char *vocab)
 {
-    (void)split;
+    (void)kind;
     cla_text text = { 0 };
     CLA_TRY(same_file(codes, &s->codes));
     cla_status status = cla_vocab_text(&s->vocab, &text);
@@ -57,13 +59,13 @@ static cla_status compare(cla_subwords *s, bool split, const char *codes,
     return status;
 }
 
-static cla_status use_one(cla_subwords *s, bool split, const char *dir,
+static cla_status use_one(cla_subwords *s, cla_pieces kind, const char *dir,
                           const char *name, pieces_use use)
 {
     cla_text codes = { 0 }, vocab = { 0 };
     cla_status status = path_of(&codes, dir, "codes.txt", NULL);
     status = status ? status : path_of(&vocab, dir, name, NULL);
-    status = status ? status : use(s, split, codes.data, vocab.data);
+    status = status ? status : use(s, kind, codes.data, vocab.data);
     cla_text_free(&codes);
     cla_text_free(&vocab);
     return status;
@@ -71,8 +73,11 @@ static cla_status use_one(cla_subwords *s, bool split, const char *dir,
 
 static cla_status use_both(translation *t, const char *dir, pieces_use use)
 {
-    CLA_TRY(use_one(&t->source, t->split, dir, "source.txt", use));
-    return use_one(&t->target, t->split, dir, "target.txt", use);
+    const cla_pieces kind = *t->sentencepiece ? CLA_PIECES_MODEL
+                            : t->split        ? CLA_PIECES_SPLIT
+                                              : CLA_PIECES_BPE;
+    CLA_TRY(use_one(&t->source, kind, dir, "source.txt", use));
+    return use_one(&t->target, kind, dir, "target.txt", use);
 }
 
 cla_status translation_load_pieces(translation *t, const char *dir)

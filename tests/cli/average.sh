@@ -99,4 +99,18 @@ check 'refuses to go on from it' says 6 "$work/again" \
     "$clattn" train "$source/examples/configs/nmt-plain.json" "${tiny[@]}" --set keep=3 \
     --out "$work/again" --resume
 
+# Pieces of a SentencePiece model, where it is built in: the model goes along.
+pieces="$source/tests/data/pieces.model"
+if train --set steps=10 --set "sentencepiece=$pieces" --out "$work/sp" 2>"$work/said"; then
+    check 'keeps its SentencePiece model' cmp "$pieces" "$work/sp/codes.txt"
+    check 'exports it' "$clattn" export --model "$work/sp" --out "$work/sp-small"
+    check 'and translates' \
+        test "$("$clattn" translate --model "$work/sp-small" <"$work/data/test.en" | wc -l)" = 3
+else
+    check 'says that SentencePiece is not built in' grep -q 'built without' "$work/said"
+fi
+refused() { ! train --set "sentencepiece=$work/data/test.en" --out "$work/no" 2>"$work/said"; }
+check 'refuses what is no SentencePiece model' refused
+check 'and says so' grep -q 'SentencePiece' "$work/said"
+
 [ $failures -eq 0 ]

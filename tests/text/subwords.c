@@ -161,3 +161,49 @@ Test(subwords, nothing_to_learn_from)
     cr_assert_eq(cla_subwords_learn(&s, &text, 1, false, 10), CLA_E_INPUT);
     cr_assert_str_eq(cla_error(), "x: holds no word");
 }
+
+/* Pieces of SentencePiece's own program (0.2, Python) for the same model. */
+Test(subwords, takes_a_sentencepiece_model)
+{
+    static const char want[] = "▁The ▁ kernel ▁has ▁two ▁ schedule s .";
+    const char line[] = "The kernel has two schedules.";
+    char path[256];
+    cla_line lines[SAMPLE];
+    const cla_lines text = text_of(lines);
+    cla_subwords s, t;
+    cla_ids ids = { 0 };
+    cla_text got = { 0 };
+    snprintf(path, sizeof path, "%s/pieces.model", getenv("CLATTN_TEST_DATA"));
+    if (cla_subwords_take(&s, path) == CLA_E_USAGE) {
+        cr_skip("%s", cla_error());
+    }
+    cr_assert_eq(cla_subwords_share(&t, &s), CLA_OK, "%s", cla_error());
+    cr_assert_eq(cla_subwords_count(&t, &text, 1, 0), CLA_OK);
+    cr_assert_eq(cla_subwords_encode(&t, line, strlen(line), &ids), CLA_OK);
+    for (size_t i = 0; i < ids.count; i++) {
+        cr_assert_eq(
+            cla_text_add(&got, "%s%s", i ? " " : "", t.vocab.tokens[ids.id[i]]),
+            CLA_OK);
+    }
+    cr_assert_str_eq(got.data, want);
+    cla_text_free(&got);
+    cr_assert_eq(back(&t, line, line), 0);
+    cr_assert_eq(back(&t, "  a  map\tof all ", "a map\tof all"), 0);
+    cr_assert_eq(back(&t, "", ""), 0);
+    cr_assert_eq(back(&t, "große Maße", "große Maße"), 0); // counted in the sample
+    cla_ids_free(&ids);
+    cla_subwords_free(&s);
+    cla_subwords_free(&t);
+}
+
+Test(subwords, refuses_what_is_no_model)
+{
+    char path[] = "/tmp/clattn-test-XXXXXX";
+    cla_subwords s;
+    close(mkstemp(path));
+    cr_assert_eq(cla_file_write(path, "no model", 8), CLA_OK);
+    const cla_status status = cla_subwords_take(&s, path);
+    cr_assert(status == CLA_E_INPUT || status == CLA_E_USAGE, "%d", (int)status);
+    cr_assert(status == CLA_E_USAGE || strstr(cla_error(), path), "%s", cla_error());
+    unlink(path);
+}
