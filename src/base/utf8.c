@@ -88,6 +88,12 @@ cla_utf8_kind cla_utf8_kind_of(int32_t code)
     return marks ? CLA_UTF8_PUNCTUATION : CLA_UTF8_WORD;
 }
 
+bool cla_utf8_is_letter(int32_t code)
+{
+    const utf8proc_category_t category = utf8proc_category(code);
+    return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NO;
+}
+
 bool cla_utf8_is_space(int32_t code)
 {
     const utf8proc_category_t category = utf8proc_category(code);

@@ -28,6 +28,9 @@ typedef enum cla_utf8_kind {
 } cla_utf8_kind;
 cla_utf8_kind cla_utf8_kind_of(int32_t code);
 
+/* A letter, a mark on one, or a number, of any script. */
+bool cla_utf8_is_letter(int32_t code);
+
 /* What separates words: the same characters as in Python's str.split. */
 bool cla_utf8_is_space(int32_t code);
 
