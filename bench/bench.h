@@ -94,6 +94,7 @@ cla_status bench_relative_attention(bench *b);
 cla_status bench_reinforce(bench *b);
 cla_status bench_relative_spectrum(bench *b);
 cla_status bench_rmsprop(bench *b);
+cla_status bench_multinomial(bench *b);
 cla_status bench_masked_softmax(bench *b);
 cla_status bench_matmul(bench *b);
 cla_status bench_linear(bench *b);

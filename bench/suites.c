@@ -25,6 +25,7 @@ static const struct {
     { "layers", bench_layer_norm },
     { "layers", bench_cross_entropy },
     { "layers", bench_top_k },
+    { "layers", bench_multinomial },
     { "layers", bench_reinforce },
     { "layers", bench_relative_spectrum },
     { "layers", bench_rmsprop },

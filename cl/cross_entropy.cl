@@ -1,6 +1,7 @@
 /* cross_entropy.cl - log-softmax and loss in one, without a matrix of probabilities.
  *
- * Layout: x, dx [N,V]; targets [N]; lse, cost [N]; loss [1]; weight [1].
+ * Layout: x, dx [N,V]; targets, factor (NULL: ones) [N]; lse, cost [N]; loss [1];
+ * weight [1].
  * Work-group: WG items to a row; in cross_entropy_mean one group in all.
  * Defines: WG, a power of two.
  * Numerics: the row's maximum is subtracted; sums in f32 by a tree.
@@ -11,11 +12,13 @@
 #define WG 64
 #endif
 
-// lse = top + ln sum exp(x - top); cost = lse - <q, x>, 0 where no target counts
+// lse = top + ln sum exp(x - top); cost = factor (lse - <q, x>), 0 where no target
+// counts
 WORK_GROUP(WG, 1, 1)
 kernel void cross_entropy_rows(global float *restrict lse, global float *restrict cost,
                                global const float *restrict x,
-                               global const int *restrict targets, entropy_shape s)
+                               global const int *restrict targets,
+                               global const float *restrict factor, entropy_shape s)
 {
     local float scratch[WG];
     const int lid = LANE(0), row = GROUP(0);
@@ -36,7 +39,8 @@ kernel void cross_entropy_rows(global float *restrict lse, global float *restric
         const int target = targets[row];
         lse[row] = top + log(sum);
         cost[row] = is_counted(target, s)
-                        ? row_cost(log(sum), total, x[target] - top, s)
+                        ? row_cost(log(sum), total, x[target] - top, s) *
+                              row_factor(factor, row)
                         : 0.0f;
     }
 }
@@ -64,18 +68,17 @@ kernel void cross_entropy_mean(global float *restrict loss,
     }
 }
 
-// dx (+)= (softmax(x) - q) weight dloss
+// dx (+)= (softmax(x) - q) factor weight dloss
 WORK_GROUP(WG, 1, 1)
-kernel void cross_entropy_backward(global float *restrict dx,
-                                   global const float *restrict x,
-                                   global const float *restrict lse,
-                                   global const int *restrict targets,
-                                   global const float *restrict weight,
-                                   global const float *restrict dloss, entropy_shape s,
-                                   int add)
+kernel void cross_entropy_backward(
+    global float *restrict dx, global const float *restrict x,
+    global const float *restrict lse, global const int *restrict targets,
+    global const float *restrict factor, global const float *restrict weight,
+    global const float *restrict dloss, entropy_shape s, int add)
 {
     const int row = GROUP(0), target = targets[row];
-    const float scale = is_counted(target, s) ? weight[0] * dloss[0] : 0.0f;
+    const float scale =
+        is_counted(target, s) ? weight[0] * dloss[0] * row_factor(factor, row) : 0.0f;
     const size_t at = (size_t)row * s.columns;
     for (int c = LANE(0); c < s.columns; c += WG) {
         const float q = c == target ? s.gold : s.rest;

@@ -1,7 +1,7 @@
 /* cross_entropy_tile.cl - the same with a run of rows to each work-item, for CPU
  * devices; the mean is in cross_entropy.cl.
  *
- * Layout: x, dx [N,V]; targets [N]; lse, cost [N]; weight [1].
+ * Layout: x, dx [N,V]; targets, factor (NULL: ones) [N]; lse, cost [N]; weight [1].
  * Work-group: 1 item.
  * Defines: VEC, the native width.
  * Numerics: as cross_entropy.cl, with exp_fastv.
@@ -9,11 +9,13 @@
 #include "cross_entropy.clh"
 #include "log_softmax_tile.clh"
 
-// lse = top + ln sum exp(x - top); cost = lse - <q, x>, 0 where no target counts
+// lse = top + ln sum exp(x - top); cost = factor (lse - <q, x>), 0 where no target
+// counts
 WORK_GROUP(1, 1, 1)
 kernel void cross_entropy_rows(global float *restrict lse, global float *restrict cost,
                                global const float *restrict x,
-                               global const int *restrict targets, entropy_shape s)
+                               global const int *restrict targets,
+                               global const float *restrict factor, entropy_shape s)
 {
     const int first = GROUP(0) * s.run, last = min(first + s.run, s.rows);
     for (int row = first; row < last; row++) {
@@ -23,7 +25,8 @@ kernel void cross_entropy_rows(global float *restrict lse, global float *restric
         const float2 sums = row_sums(from, s.columns, top);
         lse[row] = top + log(sums.x);
         cost[row] = is_counted(target, s)
-                        ? row_cost(log(sums.x), sums.y, from[target] - top, s)
+                        ? row_cost(log(sums.x), sums.y, from[target] - top, s) *
+                              row_factor(factor, row)
                         : 0.0f;
     }
 }
@@ -44,22 +47,20 @@ INLINE void row_backward(global float *dx, global const float *x, float lse, int
     dx[target] -= (s.gold - s.rest) * scale;
 }
 
-// dx (+)= (softmax(x) - q) weight dloss
+// dx (+)= (softmax(x) - q) factor weight dloss
 WORK_GROUP(1, 1, 1)
-kernel void cross_entropy_backward(global float *restrict dx,
-                                   global const float *restrict x,
-                                   global const float *restrict lse,
-                                   global const int *restrict targets,
-                                   global const float *restrict weight,
-                                   global const float *restrict dloss, entropy_shape s,
-                                   int add)
+kernel void cross_entropy_backward(
+    global float *restrict dx, global const float *restrict x,
+    global const float *restrict lse, global const int *restrict targets,
+    global const float *restrict factor, global const float *restrict weight,
+    global const float *restrict dloss, entropy_shape s, int add)
 {
     const int first = GROUP(0) * s.run, last = min(first + s.run, s.rows);
     for (int row = first; row < last; row++) {
         const size_t at = (size_t)row * s.columns;
         if (is_counted(targets[row], s)) {
-            row_backward(dx + at, x + at, lse[row], targets[row], weight[0] * dloss[0],
-                         s, add);
+            const float scale = weight[0] * dloss[0] * row_factor(factor, row);
+            row_backward(dx + at, x + at, lse[row], targets[row], scale, s, add);
         } else {
             for (int c = 0; c < s.columns; c++) {
                 dx[at + c] = add ? dx[at + c] : 0.0f;

@@ -1,5 +1,5 @@
 /* hard.h - attention that opens or shuts a gate for each source token and target token,
- * and the gradient of the policy that does (tier 2).
+ * the gradient of the policy that does, and that of one which says pieces (tier 2).
  *
  * Maps are packed as tokens are: the T x S numbers of sequence b, queries by keys, come
  * after those of sequence b - 1, P numbers in all. */
@@ -118,6 +118,35 @@ CLA_API cla_status cla_reinforce(cla_tape *tape, cla_tensor **loss, cla_tensor *
                                  const cla_tensor *gates, const cla_tensor *rewards,
                                  const cla_ragged *q_rows, const cla_ragged *k_rows,
                                  const cla_reinforce_options *options);
+
+/* A class of each row, drawn by its probability. Not differentiable.
+ *
+ *   P(id[n] = v) = softmax(logits[n])[v]
+ *
+ * id      out  [N] i32; -1 or any class where a row's numbers are not finite
+ * logits  in   [N,V] f32, V from 1 to 2^24 - 1
+ *
+ * A draw depends on the tape's seed and step, the op's place on the tape and the row
+ * alone.
+ *
+ * Errors: CLA_E_SHAPE, CLA_E_NOMEM, CLA_E_DEVICE. */
+CLA_API cla_status cla_multinomial(cla_tape *tape, cla_tensor **id,
+                                   const cla_tensor *logits);
+
+/* cla_cross_entropy of rows that count more or less, or against: the loss of a policy
+ * that says pieces, where the factor is what saying one earned.
+ *
+ *   loss = -1/M sum_n factor[n] sum_v q[n,v] ln softmax(logits[n])[v] over the M rows
+ *   with a target, whatever their factors
+ *
+ * factor  in  [N] f32, a constant of the gradient; NULL: ones
+ *
+ * All else, and errors: as cla_cross_entropy. Source: Williams 1992. */
+CLA_API cla_status cla_weighted_cross_entropy(cla_tape *tape, cla_tensor **loss,
+                                              cla_tensor *logits,
+                                              const cla_tensor *targets,
+                                              float smoothing,
+                                              const cla_tensor *factor);
 
 #ifdef __cplusplus
 }

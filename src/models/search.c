@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "models/generate.h"
 #include "models/likelihood.h"
 
 enum { DRAWS = 42 }; // seed
@@ -217,24 +218,6 @@ static cla_status spread(search *s)
     return CLA_OK;
 }
 
-/* rows sequences of length tokens each. */
-static cla_status even_rows(const search *s, cla_tape *tape, int64_t rows,
-                            int64_t length, const cla_ragged **out)
-{
-    int32_t *offsets = NULL;
-    cla_ragged *ragged = NULL;
-    CLA_TRY(cla_alloc(&offsets, (size_t)rows + 1, sizeof *offsets));
-    for (int64_t i = 0; i <= rows; i++) {
-        offsets[i] = (int32_t)(i * length);
-    }
-    const cla_status status = cla_ragged_new(&ragged, s->rt, rows, offsets);
-    free(offsets);
-    CLA_TRY(status);
-    cla_tape_keep(tape, ragged);
-    *out = ragged;
-    return CLA_OK;
-}
-
 /* What the tokens so far left, in the order of the rows that go on. */
 static cla_status follow(search *s, cla_tape *tape, int64_t rows, int64_t t)
 {
@@ -262,8 +245,8 @@ static cla_status score(search *s, int64_t t)
     cla_tape_reset(tape);
     cla_tape_random(tape, DRAWS, (uint32_t)t); // of gates, where they are drawn
     CLA_TRY(follow(s, tape, rows, t));
-    CLA_TRY(even_rows(s, tape, rows, 1, &s->step.one));
-    CLA_TRY(even_rows(s, tape, rows, t, &s->step.seen));
+    CLA_TRY(transformer_even_rows(s->rt, tape, rows, 1, &s->step.one));
+    CLA_TRY(transformer_even_rows(s->rt, tape, rows, t, &s->step.seen));
     s->step.sequences = rows;
     s->step.position = (int32_t)t - 1;
     s->step.token = s->token;

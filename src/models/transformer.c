@@ -318,13 +318,13 @@ cla_status transformer_logits(transformer *m, cla_tape *tape, cla_tensor **logit
 
 cla_status transformer_loss(transformer *m, cla_tape *tape, cla_tensor **loss,
                             const transformer_batch *b, double smoothing,
-                            cla_tensor **out)
+                            transformer_made *made)
 {
     cla_tensor *memory = NULL, *logits = NULL, *targets = NULL;
     CLA_TRY(transformer_encode(m, tape, &memory, b));
     CLA_TRY(transformer_logits(m, tape, &logits, memory, b));
-    if (out) {
-        *out = logits;
+    if (made) {
+        *made = (transformer_made){ memory, logits };
     }
     CLA_TRY(cla_tape_ids(tape, &targets, b->input.count, b->target));
     return cla_cross_entropy(tape, loss, logits, targets, (float)smoothing);

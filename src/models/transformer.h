@@ -67,11 +67,16 @@ cla_status transformer_encode(transformer *m, cla_tape *tape, cla_tensor **memor
 cla_status transformer_logits(transformer *m, cla_tape *tape, cla_tensor **logits,
                               cla_tensor *memory, const transformer_batch *batch);
 
-/* Mean cross entropy [1] over the target's pieces, under smoothing; the scores it is of
- * where logits is not NULL. */
+/* What a loss was made of. */
+typedef struct transformer_made {
+    cla_tensor *memory, *logits;
+} transformer_made;
+
+/* Mean cross entropy [1] over the target's pieces, under smoothing; made may be NULL.
+ */
 cla_status transformer_loss(transformer *m, cla_tape *tape, cla_tensor **loss,
                             const transformer_batch *batch, double smoothing,
-                            cla_tensor **logits);
+                            transformer_made *made);
 
 /* One token more of each of some sequences. */
 typedef struct transformer_step {

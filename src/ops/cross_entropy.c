@@ -1,4 +1,5 @@
 /* cross_entropy.c - log-softmax and loss in one. */
+#include "clattn/hard.h"
 #include "clattn/ops.h"
 #include "ops/spread.h"
 
@@ -12,8 +13,8 @@ typedef struct entropy_shape {
 
 typedef struct saved {
     cla_tensor *loss, *x;
-    const cla_tensor *targets;
-    cla_memory lse, weight; // [N], [1]
+    const cla_tensor *targets, *factor; // factor [N]; NULL: ones
+    cla_memory lse, weight;             // [N], [1]
     float smoothing;
 } saved;
 
@@ -51,8 +52,8 @@ static cla_status backward(cla_tape *tape, void *bytes)
     cla_launch launch = {
         .kernel = "cross_entropy_backward",
         .args = { cla_buf(dx), cla_buf(s->x), cla_mem(&s->lse), cla_buf(s->targets),
-                  cla_mem(&s->weight), cla_buf(dloss), cla_bytes(&shape, sizeof shape),
-                  cla_i32(add) },
+                  cla_buf(s->factor), cla_mem(&s->weight), cla_buf(dloss),
+                  cla_bytes(&shape, sizeof shape), cla_i32(add) },
     };
     return launch_rows(cla_tape_runtime(tape), s, &launch);
 }
@@ -71,7 +72,7 @@ static cla_status forward(cla_tape *tape, saved *s)
     cla_launch rows = {
         .kernel = "cross_entropy_rows",
         .args = { cla_mem(&s->lse), cla_mem(&cost), cla_buf(s->x), cla_buf(s->targets),
-                  cla_bytes(&shape, sizeof shape) },
+                  cla_buf(s->factor), cla_bytes(&shape, sizeof shape) },
     };
     CLA_TRY(launch_rows(rt, s, &rows));
     const cla_launch mean = {
@@ -107,9 +108,21 @@ static cla_status check(const cla_tensor *logits, const cla_tensor *targets,
 cla_status cla_cross_entropy(cla_tape *tape, cla_tensor **loss, cla_tensor *logits,
                              const cla_tensor *targets, float smoothing)
 {
-    saved s = { .x = logits, .targets = targets, .smoothing = smoothing };
+    return cla_weighted_cross_entropy(tape, loss, logits, targets, smoothing, NULL);
+}
+
+cla_status cla_weighted_cross_entropy(cla_tape *tape, cla_tensor **loss,
+                                      cla_tensor *logits, const cla_tensor *targets,
+                                      float smoothing, const cla_tensor *factor)
+{
+    saved s = {
+        .x = logits, .targets = targets, .factor = factor, .smoothing = smoothing
+    };
     *loss = NULL;
     CLA_TRY(check(logits, targets, smoothing));
+    CLA_TRY(factor ? cla_check_shape("cross_entropy", "factor", factor, CLA_F32, 1,
+                                     logits->shape)
+                   : CLA_OK);
     CLA_TRY(cla_tape_tensor(tape, &s.loss, CLA_F32, 1, (int64_t[]){ 1 }));
     CLA_TRY(forward(tape, &s));
     s.loss->wants_grad = cla_tape_needs_grad(tape, 1, &logits);

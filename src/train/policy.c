@@ -7,19 +7,44 @@
 #include "metrics/bleu.h"
 #include "text/subwords.h"
 
-cla_status policy_configure(policy_config *c, cla_config *s, bool on)
+static cla_status read_gates(policy_config *c, cla_config *s)
 {
-    static const char *const preds[] = { "teacher_argmax", NULL };
+    static const char *const preds[] = { "teacher_argmax", "teacher_sample",
+                                         "free_greedy", "free_sample", NULL };
     static const char *const baselines[] = { "none", "batch_mean", "learned", NULL };
-    static const char *const keys[] = { "pred", "w_rl", "entropy", NULL };
-    *c = (policy_config){ .weight = 1, .entropy = 1e-3 };
-    if (!on) {
-        return cla_config_know(s, keys);
-    }
     CLA_TRY(cla_config_choice(s, "pred", preds, &c->pred));
     CLA_TRY(cla_config_choice(s, "baseline", baselines, &c->baseline));
     CLA_TRY(cla_config_double(s, "w_rl", &c->weight, 0, 1e6));
     return cla_config_double(s, "entropy", &c->entropy, 0, 1e6);
+}
+
+static cla_status read_sequence(policy_config *c, cla_config *s)
+{
+    static const char *const baselines[] = { "none", "batch_mean", NULL };
+    c->weight = 0.7;
+    c->cross_entropy = 0.3;
+    CLA_TRY(cla_config_choice(s, "baseline", baselines, &c->baseline));
+    CLA_TRY(cla_config_double(s, "w_rl", &c->weight, 0, 1e6));
+    return cla_config_double(s, "w_mle", &c->cross_entropy, 0, 1e6);
+}
+
+cla_status policy_configure(policy_config *c, cla_config *s, bool hard)
+{
+    static const char *const losses[] = { "cross_entropy", "sequence", NULL };
+    static const char *const keys[] = { "pred",    "w_rl",     "w_mle",
+                                        "entropy", "baseline", NULL };
+    int loss = 0;
+    *c = (policy_config){ .weight = 1, .entropy = 1e-3 };
+    CLA_TRY(cla_config_choice(s, "loss", losses, &loss));
+    CLA_TRY(cla_config_know(s, keys));
+    c->sequence = loss == 1;
+    if (c->sequence && hard) {
+        return cla_fail(CLA_E_INPUT,
+                        "%s: loss is sequence, and cross is hard: "
+                        "gates have rewards of their own",
+                        s->path);
+    }
+    return c->sequence ? read_sequence(c, s) : hard ? read_gates(c, s) : CLA_OK;
 }
 
 /* ---- rewards ----------------------------------------------------------------- */
@@ -69,6 +94,46 @@ cla_status policy_rewards(const policy_text *reference, const policy_text *said,
     free(scores);
     *whole /= sentences ? (double)sentences : 1;
     return status;
+}
+
+/* Less the mean at each place over the sentences that have it. */
+static cla_status take_means(const policy_text *said, int64_t sentences, float *returns)
+{
+    int64_t longest = 0;
+    double *sum = NULL;
+    for (int64_t s = 0; s < sentences; s++) {
+        const int64_t n = length_of(said, s);
+        longest = n > longest ? n : longest;
+    }
+    CLA_TRY(cla_alloc(&sum, 2 * (size_t)longest + 1, sizeof *sum));
+    double *count = sum + longest;
+    for (int64_t s = 0; s < sentences; s++) {
+        for (int64_t t = 0; t < length_of(said, s); t++) {
+            sum[t] += (double)returns[said->at[s] + t];
+            count[t]++;
+        }
+    }
+    for (int64_t s = 0; s < sentences; s++) {
+        for (int64_t t = 0; t < length_of(said, s); t++) {
+            returns[said->at[s] + t] -= (float)(sum[t] / count[t]);
+        }
+    }
+    free(sum);
+    return CLA_OK;
+}
+
+cla_status policy_returns(const policy_text *said, int64_t sentences, int baseline,
+                          float *rewards)
+{
+    for (int64_t s = 0; s < sentences; s++) {
+        double left = 0;
+        for (int32_t at = said->at[s + 1]; at-- > said->at[s];) {
+            left += (double)rewards[at];
+            rewards[at] = (float)left;
+        }
+    }
+    return baseline == CLA_BASELINE_MEAN ? take_means(said, sentences, rewards)
+                                         : CLA_OK;
 }
 
 /* ---- the log ----------------------------------------------------------------- */

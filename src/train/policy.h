@@ -14,14 +14,18 @@ typedef enum policy_pred {
 } policy_pred;
 
 typedef struct policy_config {
-    int pred; // policy_pred
-    double weight, entropy;
-    int baseline; // cla_baseline
+    bool sequence; // all of the model is the policy, and says its pieces; else gates
+    int pred;      // policy_pred, of gates
+    double weight; // of rewards
+    double cross_entropy; // its weight beside them, where sequence
+    double entropy;       // weight of the gates'
+    int baseline;         // cla_baseline
 } policy_config;
 
-/* Reads pred, w_rl, entropy and baseline where on; else they are known.
- * Errors: CLA_E_INPUT. */
-cla_status policy_configure(policy_config *config, cla_config *settings, bool on);
+/* Reads "loss", and pred, w_rl, w_mle, entropy and baseline as far as they matter
+ * there; the others are known. hard: whether there are gates. Errors: CLA_E_INPUT (also
+ * a sequence's loss of a model with gates). */
+cla_status policy_configure(policy_config *config, cla_config *settings, bool hard);
 
 /* Sentences as pieces: row i of sentence s is id[at[s] + i], at most up to the end. */
 typedef struct policy_text {
@@ -40,6 +44,17 @@ typedef struct policy_text {
  * Errors: CLA_E_NOMEM. Source: the specification of hard attention, 4.2 and 4.4. */
 cla_status policy_rewards(const policy_text *reference, const policy_text *said,
                           int64_t sentences, float *rewards, double *whole);
+
+/* What is still to be earned at each piece, in the place of what it earns; with
+ * CLA_BASELINE_MEAN less the mean over the sentences that have a piece there.
+ *
+ *   G[t] = rewards[t] + G[t+1], 0 from the first end on
+ *
+ * rewards  in, out  [said.at[sentences]]
+ *
+ * Errors: CLA_E_NOMEM. */
+cla_status policy_returns(const policy_text *said, int64_t sentences, int baseline,
+                          float *rewards);
 
 /* Sums over the steps since the log's last line. */
 typedef struct policy_sums {

@@ -133,7 +133,7 @@ static cla_status loss(cla_task *task, cla_tape *tape, const int64_t *examples,
         translation_batch_view(&b, t->first_source, t->first_target);
     batch.pass = &t->step.pass;
     return transformer_loss(&t->model, tape, out, &batch, t->config.smoothing,
-                            &t->step.logits);
+                            &t->step.made);
 }
 
 static cla_status backward(cla_task *task, cla_tape *tape, cla_tensor *from,

@@ -26,7 +26,7 @@ typedef struct translation {
     struct { // between loss and backward
         cla_pair_batch ids;
         const cla_ragged *source, *target; // of the tape
-        cla_tensor *logits;
+        transformer_made made;
         cross_hard_pass pass;
     } step;
 } translation;
@@ -63,6 +63,7 @@ transformer_batch translation_batch_view(const translation_batch *batch,
  * 6.1); and what may be asked for. */
 enum {
     TRANSLATION_EXTRA = 50,
+    TRANSLATION_TRAINING_EXTRA = 10, // of what is said to be rewarded
     TRANSLATION_MAX_BEAM = 256,
     TRANSLATION_MAX_BATCH = 1 << 16
 };

@@ -11,7 +11,7 @@
 typedef struct batch {
     int N, V;
     float smoothing;
-    bool ignore_all;
+    bool ignore_all, weighted;
     int32_t *targets;
     cla_tensor *device_targets;
 } batch;
@@ -19,13 +19,17 @@ typedef struct batch {
 static cla_status device(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *context)
 {
     const batch *c = context;
-    return cla_cross_entropy(tape, y, x[0], c->device_targets, c->smoothing);
+    return c->weighted
+               ? cla_weighted_cross_entropy(tape, y, x[0], c->device_targets,
+                                            c->smoothing, x[1])
+               : cla_cross_entropy(tape, y, x[0], c->device_targets, c->smoothing);
 }
 
 static void oracle(double *y, double *const *x, void *context)
 {
     const batch *c = context;
-    y[0] = oracle_cross_entropy(x[0], c->targets, c->N, c->V, (double)c->smoothing);
+    y[0] = oracle_cross_entropy(x[0], c->targets, c->N, c->V, (double)c->smoothing,
+                                c->weighted ? x[1] : NULL);
 }
 
 /* One target in eight is ignored. */
@@ -58,6 +62,8 @@ Test(cross_entropy, matches_oracle_and_gradient)
         { .N = 65, .V = 65, .smoothing = 0.3f },
         { .N = 129, .V = 31 },
         { .N = 5, .V = 1031, .smoothing = 0.1f },
+        { .N = 65, .V = 65, .smoothing = 0.3f, .weighted = true },
+        { .N = 9, .V = 18, .weighted = true },
         { .N = 4, .V = 5, .ignore_all = true },
         { .N = 0, .V = 5 },
     };
@@ -69,8 +75,9 @@ Test(cross_entropy, matches_oracle_and_gradient)
         }
         make_targets(rt, c);
         op_case op = {
-            .in = { { "logits", 2, { c->N, c->V }, .scale = 3 } },
-            .inputs = 1,
+            .in = { { "logits", 2, { c->N, c->V }, .scale = 3 },
+                    { "factor", 1, { c->N }, .constant = true } },
+            .inputs = c->weighted ? 2 : 1,
             .rank = 1,
             .shape = { 1 },
             .device = device,
@@ -131,6 +138,8 @@ Test(cross_entropy, refuses)
     TEST_FAILS(cla_cross_entropy(tape, &y, two, two, 0), CLA_E_SHAPE, "logits holds");
     TEST_FAILS(cla_cross_entropy(tape, &y, x, three, 0), CLA_E_SHAPE,
                "targets is [3], must be [2]");
+    TEST_FAILS(cla_weighted_cross_entropy(tape, &y, x, two, 0, x), CLA_E_SHAPE,
+               "factor is [2,3], must be [2]");
     TEST_FAILS(cla_cross_entropy(tape, &y, x, two, 1), CLA_E_USAGE, "smoothing is 1");
     TEST_FAILS(cla_cross_entropy(tape, &y, one, two, 0.1f), CLA_E_USAGE,
                "0 for one class");

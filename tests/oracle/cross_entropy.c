@@ -16,7 +16,7 @@ static double log_sum_exp(const double *x, int V)
 }
 
 double oracle_cross_entropy(const double *logits, const int32_t *targets, int N, int V,
-                            double smoothing)
+                            double smoothing, const double *weights)
 {
     double loss = 0;
     int count = 0;
@@ -30,7 +30,7 @@ double oracle_cross_entropy(const double *logits, const int32_t *targets, int N,
             const double q = c == targets[n] ? 1 - smoothing
                              : V > 1         ? smoothing / (V - 1)
                                              : 0;
-            loss -= q * (x[c] - lse);
+            loss -= q * (x[c] - lse) * (weights ? weights[n] : 1);
         }
         count++;
     }

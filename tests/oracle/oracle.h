@@ -96,12 +96,18 @@ void oracle_embedding(double *y, const double *table, const int32_t *ids, int N,
 void oracle_layer_norm(double *y, const double *x, const double *gamma,
                        const double *beta, int N, int D, double eps);
 
-/* The mean over rows of logits [N,V] whose target is in 0 .. V-1; 0 without any. */
+/* The mean over rows of logits [N,V] whose target is in 0 .. V-1; 0 without any. A row
+ * counts weights [N] times; NULL: once. */
 double oracle_cross_entropy(const double *logits, const int32_t *targets, int N, int V,
-                            double smoothing);
+                            double smoothing, const double *weights);
 
 /* logp, id [N,K]: the K largest of each row of logits [N,V], their log softmax. */
 void oracle_top_k(double *logp, int32_t *id, const double *logits, int N, int V, int K);
+
+/* id [N]: the last class of each row of logits [N,V] before which at most the share
+ * u[n] of its softmax lies; before [N,V]: that share of each class. */
+void oracle_multinomial(int32_t *id, double *before, const double *logits,
+                        const double *u, int N, int V);
 
 /* table, spectrum [H,2t] */
 void oracle_relative_spectrum(double *table, const double *spectrum, int H, int t);

@@ -4,120 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "support/support.h"
-#include "train/loop.h"
-#include "train/translation.h"
-
-enum { PAIRS = 32, WORDS = 9, MOST_WORDS = 5 };
-
-/* A tiny translator of made-up sentences: each word has one translation. */
-typedef struct fixture {
-    char folder[32];
-    cla_runtime *rt;
-    cla_config settings;
-    cla_task *task;
-    translation *t;
-    cla_stepper stepper;
-} fixture;
-
-static void put(const fixture *f, const char *name, const char *text)
-{
-    char path[64];
-    snprintf(path, sizeof path, "%s/%s", f->folder, name);
-    TEST_OK(cla_file_write(path, text, strlen(text)));
-}
-
-/* The same for each split. */
-static void put_pairs(const fixture *f)
-{
-    char source[PAIRS * 3 * MOST_WORDS + 1] = "", target[sizeof source] = "";
-    size_t at = 0;
-    for (unsigned i = 0; i < PAIRS; i++) {
-        const unsigned words = 2 + i % (MOST_WORDS - 1);
-        for (unsigned k = 0; k < words; k++, at += 2) {
-            const unsigned word = (i * 7 + k * k * (i + 3) + k) % WORDS;
-            const char end = k + 1 < words ? ' ' : '\n';
-            snprintf(source + at, 3, "%c%c", 'a' + word, end);
-            snprintf(target + at, 3, "%c%c", 'z' - word, end);
-        }
-    }
-    put(f, "train.en", source);
-    put(f, "train.de", target);
-    put(f, "dev.en", source);
-    put(f, "dev.de", target);
-}
-
-static void make(fixture *f)
-{
-    *f = (fixture){ .folder = "/tmp/clattn-test-XXXXXX" };
-    cr_assert_not_null(mkdtemp(f->folder));
-    put_pairs(f);
-    TEST_OK(cla_runtime_new(&f->rt, NULL));
-}
-
-static void unmake(fixture *f)
-{
-    char command[64];
-    cla_runtime_free(&f->rt);
-    snprintf(command, sizeof command, "rm -r %s", f->folder);
-    cr_assert_eq(system(command), 0);
-}
-
-static void settle(fixture *f, const char *const *extra)
-{
-    static const char *const tiny[] = {
-        "model=translator",
-        "source=en",
-        "target=de",
-        "preset=hard",
-        "dim=32",
-        "heads=2",
-        "inner=64",
-        "layers=2",
-        "merges=0",
-        "tokens=200",
-        "warmup=40",
-        "lr=0.7",
-        "dropout=0",
-        "cross=hard",
-        "smoothing=0.0",
-        "score_scale=rsqrt",
-        "attention_dropout=0",
-        "relu_dropout=0",
-    };
-    char data[64];
-    f->settings = (cla_config){ .values = json_object(), .known = json_object() };
-    TEST_OK(cla_strdup(&f->settings.path, "test"));
-    snprintf(data, sizeof data, "data=%s", f->folder);
-    TEST_OK(cla_config_set(&f->settings, data));
-    for (size_t i = 0; i < sizeof tiny / sizeof *tiny; i++) {
-        TEST_OK(cla_config_set(&f->settings, tiny[i]));
-    }
-    for (; extra && *extra; extra++) {
-        TEST_OK(cla_config_set(&f->settings, *extra));
-    }
-}
-
-static void open_task(fixture *f, const char *const *extra)
-{
-    const cla_parallel alone = { .size = 1 };
-    settle(f, extra);
-    TEST_OK(cla_task_open(&f->task, f->rt, &f->settings, NULL, CLA_TASK_NEW));
-    f->t = (translation *)f->task;
-    TEST_OK(cla_stepper_configure(&f->stepper, f->task->kind, &f->settings));
-    TEST_OK(cla_config_check(&f->settings));
-    TEST_OK(cla_stepper_init(&f->stepper, f->task, &alone));
-}
-
-static void close_task(fixture *f)
-{
-    cla_stepper_fini(&f->stepper);
-    cla_task_close(&f->task);
-    cla_config_fini(&f->settings);
-}
+#include "support/toy.h"
 
 /* ---- one step's gradients ---------------------------------------------------- */
 
@@ -130,7 +20,7 @@ typedef struct gradients {
     int64_t pairs;
 } gradients;
 
-static gradients step_of(fixture *f, uint32_t step, bool whole)
+static gradients step_of(toy *f, uint32_t step, bool whole)
 {
     gradients g = { 0 };
     int64_t pair[SHOWN];
@@ -172,7 +62,7 @@ static bool is_policy(const cla_param *p)
 }
 
 /* The largest number of a gradient among those of the policy, or of all others. */
-static double largest(const fixture *f, const gradients *g, bool policy)
+static double largest(const toy *f, const gradients *g, bool policy)
 {
     double most = 0;
     for (size_t i = 0; i < f->task->params.count; i++) {
@@ -186,8 +76,7 @@ static double largest(const fixture *f, const gradients *g, bool policy)
 }
 
 /* Parameters whose name has the part: whether two gradients are the same bits. */
-static bool same(const fixture *f, const gradients *a, const gradients *b,
-                 const char *part)
+static bool same(const toy *f, const gradients *a, const gradients *b, const char *part)
 {
     bool equal = true;
     for (size_t i = 0; i < f->task->params.count; i++) {
@@ -203,9 +92,9 @@ static bool same(const fixture *f, const gradients *a, const gradients *b,
  * same bits with them as without, and not so where they go on. */
 Test(hard, losses_keep_apart)
 {
-    fixture f;
-    make(&f);
-    open_task(&f, NULL);
+    toy f;
+    toy_make(&f);
+    toy_open(&f, NULL);
     gradients entropy = step_of(&f, 3, false), both = step_of(&f, 3, true);
     cr_assert_eq(largest(&f, &entropy, true), 0);
     cr_assert_gt(largest(&f, &entropy, false), 0);
@@ -223,16 +112,41 @@ Test(hard, losses_keep_apart)
     drop(&entropy);
     drop(&both);
     drop(&on);
-    close_task(&f);
-    unmake(&f);
+    toy_close(&f);
+    toy_unmake(&f);
+}
+
+/* Whatever is rewarded, the two losses keep apart, and the same step gives the same
+ * bits. */
+Test(hard, all_that_is_said_is_rewarded)
+{
+    static const char *const preds[] = { "pred=teacher_sample", "pred=free_greedy",
+                                         "pred=free_sample" };
+    toy f;
+    toy_make(&f);
+    for (int k = 0; k < 3; k++) {
+        toy_open(&f, (const char *const[]){ preds[k], "baseline=learned", NULL });
+        gradients entropy = step_of(&f, 3, false), both = step_of(&f, 3, true),
+                  again = step_of(&f, 3, true);
+        cr_assert_gt(largest(&f, &both, true), 0);
+        cr_assert_arr_eq(both.value, again.value, f.task->params.gradients.bytes);
+        cr_assert(same(&f, &entropy, &both, "encoder."), "%s", preds[k]);
+        cr_assert(same(&f, &entropy, &both, "decoder.0"), "%s", preds[k]);
+        cr_assert_not(same(&f, &entropy, &both, "cross.baseline"));
+        drop(&entropy);
+        drop(&both);
+        drop(&again);
+        toy_close(&f);
+    }
+    toy_unmake(&f);
 }
 
 /* The same key draws the same gates and gives the same bits, another step others. */
 Test(hard, draws_by_seed_and_step)
 {
-    fixture f;
-    make(&f);
-    open_task(&f, (const char *const[]){ "baseline=learned", NULL });
+    toy f;
+    toy_make(&f);
+    toy_open(&f, (const char *const[]){ "baseline=learned", NULL });
     gradients a = step_of(&f, 5, true), b = step_of(&f, 5, true),
               c = step_of(&f, 6, true);
     const size_t bytes = (size_t)a.pairs * sizeof(float);
@@ -246,14 +160,14 @@ Test(hard, draws_by_seed_and_step)
     drop(&a);
     drop(&b);
     drop(&c);
-    close_task(&f);
-    unmake(&f);
+    toy_close(&f);
+    toy_unmake(&f);
 }
 
 /* ---- gates that are certain -------------------------------------------------- */
 
 /* Adds to a parameter as many numbers as it has, so large each. */
-static void shift(fixture *f, const char *name, float by)
+static void shift(toy *f, const char *name, float by)
 {
     const cla_param *p = cla_params_find(&f->task->params, name);
     cr_assert_not_null(p, "%s", name);
@@ -270,7 +184,7 @@ static void shift(fixture *f, const char *name, float by)
 }
 
 /* Nats of a piece of the training pairs under a gate. */
-static double nats(fixture *f, cla_hard_gate gate)
+static double nats(toy *f, cla_hard_gate gate)
 {
     cla_metrics m;
     f->t->model.decoder[1].hard.config.gate = gate;
@@ -282,9 +196,9 @@ static double nats(fixture *f, cla_hard_gate gate)
  * every probability is 0 or 1, expected, drawn and threshold are one. */
 Test(hard, certain_gates_agree)
 {
-    fixture f;
-    make(&f);
-    open_task(&f, (const char *const[]){ "score_scale=one", NULL });
+    toy f;
+    toy_make(&f);
+    toy_open(&f, (const char *const[]){ "score_scale=one", NULL });
     f.t->model.decoder[1].hard.config.scaled = false;
     const double before = nats(&f, CLA_GATE_THRESHOLD);
     shift(&f, "decoder.1.cross.query.out_bias", 1e-5F);
@@ -297,32 +211,18 @@ Test(hard, certain_gates_agree)
         cr_assert_float_eq(nats(&f, CLA_GATE_EXPECTED), sure, 1e-6);
         cr_assert_float_eq(nats(&f, CLA_GATE_SAMPLE), sure, 1e-6);
     }
-    close_task(&f);
-    unmake(&f);
+    toy_close(&f);
+    toy_unmake(&f);
 }
 
 /* ---- learning ---------------------------------------------------------------- */
 
-/* Steps on all pairs. */
-static void train(fixture *f, int epochs)
-{
-    int64_t pair[PAIRS], step = 0;
-    for (int epoch = 0; epoch < epochs; epoch++) {
-        TEST_OK(cla_stepper_order(&f->stepper, pair, epoch));
-        for (int64_t next = 0, n; next < PAIRS; next += n) {
-            cla_step_result result = { 0 };
-            n = cla_stepper_take(&f->stepper, next);
-            TEST_OK(cla_stepper_step(&f->stepper, pair + next, n, step++, &result));
-        }
-    }
-}
-
 Test(hard, learns_pairs_by_heart)
 {
-    fixture f;
-    make(&f);
-    open_task(&f, NULL);
-    train(&f, 300);
+    toy f;
+    toy_make(&f);
+    toy_open(&f, NULL);
+    toy_train(&f, 300);
     const double loss = nats(&f, CLA_GATE_THRESHOLD);
     cla_metrics said;
     f.task->kind->report(f.task, &said);
@@ -330,12 +230,53 @@ Test(hard, learns_pairs_by_heart)
     cr_assert_str_eq(said.row[0].name, "reward");
     cr_assert_str_eq(said.row[1].name, "selected");
     cr_assert(said.row[1].value > 0 && said.row[1].value < 1);
-    close_task(&f);
-    unmake(&f);
+    toy_close(&f);
+    toy_unmake(&f);
+}
+
+/* The mean reward over the last epochs. */
+static double reward_of(toy *f, int epochs)
+{
+    cla_metrics said;
+    f->task->kind->report(f->task, &said); // what was before counts no more
+    toy_train(f, epochs);
+    f->task->kind->report(f->task, &said);
+    cr_assert_str_eq(said.row[0].name, "reward");
+    return said.row[0].value;
+}
+
+/* What a model says by itself earns more and more by its rewards alone. */
+Test(hard, sequences_earn_more)
+{
+    toy f;
+    toy_make(&f);
+    toy_open(&f,
+             (const char *const[]){ "cross=soft", "loss=sequence", "w_mle=0", NULL });
+    f.t->policy.sequence = false;
+    toy_train(&f, 25); // half learnt
+    f.t->policy.sequence = true;
+    f.stepper.optim.lr *= 0.2;
+    const double before = reward_of(&f, 5);
+    toy_train(&f, 150);
+    const double after = reward_of(&f, 5);
+    cr_assert(after > before + 0.05, "%g, before %g", after, before);
+    toy_close(&f);
+    toy_unmake(&f);
+}
+
+Test(hard, refuses_rewards_for_both)
+{
+    toy f;
+    toy_make(&f);
+    toy_settle(&f, (const char *const[]){ "loss=sequence", NULL });
+    TEST_FAILS(cla_task_open(&f.task, f.rt, &f.settings, NULL, CLA_TASK_NEW),
+               CLA_E_INPUT, "loss is sequence, and cross is hard");
+    cla_config_fini(&f.settings);
+    toy_unmake(&f);
 }
 
 /* Trains into folder/name, stopped after every step and resumed, or at one go. */
-static void run(fixture *f, const char *name, bool stopped)
+static void run(toy *f, const char *name, bool stopped)
 {
     static const char *const few[] = { "steps=5",     "eval_every=3",
                                        "log_every=2", "baseline=batch_mean",
@@ -349,7 +290,7 @@ static void run(fixture *f, const char *name, bool stopped)
                                   .parallel = { .size = 1 },
                                   .signal = stopped ? &stop : NULL };
     for (int part = 0; result.interrupted; part++) {
-        settle(f, few);
+        toy_settle(f, few);
         options.resume = part > 0;
         TEST_OK(cla_train(f->rt, &f->settings, &options, &result));
         cla_config_fini(&f->settings);
@@ -357,7 +298,7 @@ static void run(fixture *f, const char *name, bool stopped)
     cr_assert_eq(result.step, 5);
 }
 
-static void read_file(const fixture *f, const char *name, char **data, size_t *size)
+static void read_file(const toy *f, const char *name, char **data, size_t *size)
 {
     char path[96];
     snprintf(path, sizeof path, "%s/%s", f->folder, name);
@@ -367,10 +308,10 @@ static void read_file(const fixture *f, const char *name, char **data, size_t *s
 /* A run that was resumed after every step, draws and all, ends in the same bits. */
 Test(hard, resumes_exactly)
 {
-    fixture f;
+    toy f;
     char *whole = NULL, *parts = NULL;
     size_t whole_size = 0, parts_size = 0;
-    make(&f);
+    toy_make(&f);
     run(&f, "whole", false);
     run(&f, "parts", true);
     read_file(&f, "whole/last.ckpt.safetensors", &whole, &whole_size);
@@ -379,5 +320,5 @@ Test(hard, resumes_exactly)
     cr_assert_arr_eq(whole, parts, whole_size);
     free(whole);
     free(parts);
-    unmake(&f);
+    toy_unmake(&f);
 }

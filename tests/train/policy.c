@@ -2,6 +2,7 @@
 #include "train/policy.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "metrics/bleu.h"
 #include "support/support.h"
@@ -48,6 +49,20 @@ Test(policy, rewards_of_what_is_wrong)
     cr_assert_float_eq(rewards[3], pow(0.5, 0.25), 1e-6);
     // 6 5: one of two, no pair of one
     cr_assert_float_eq(rewards[0] + rewards[1], pow(2.0 / 3 / 2, 0.25), 1e-6);
+}
+
+/* Returns are sums of what comes, and G[t] - G[t+1] what is earned at t; less the mean
+ * of the sentences that have a piece there. */
+Test(policy, returns_of_rewards)
+{
+    static const int32_t id[] = { 5, 6, END, 5, END, 9 }, at[] = { 0, 3, 6 };
+    const policy_text said = { id, at };
+    float sums[] = { 2, 1, 0, 0.5F, 0, 0 }, means[6];
+    memcpy(means, sums, sizeof means);
+    cr_assert_eq(policy_returns(&said, 2, CLA_BASELINE_NONE, sums), CLA_OK);
+    cr_assert_arr_eq(sums, ((float[]){ 3, 1, 0, 0.5F, 0, 0 }), sizeof sums);
+    cr_assert_eq(policy_returns(&said, 2, CLA_BASELINE_MEAN, means), CLA_OK);
+    cr_assert_arr_eq(means, ((float[]){ 1.25F, 0, 0, -1.25F, 0, 0 }), sizeof means);
 }
 
 /* Shares of gates, certain ones, and entropy in nats a gate. */
