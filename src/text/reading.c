@@ -30,8 +30,8 @@ const cla_reading_answer *cla_reading_gold(const cla_reading *r,
     return NULL;
 }
 
-cla_status cla_reading_quote(const cla_reading *r, size_t passage, int32_t first,
-                             int32_t last, cla_text *out)
+cla_status cla_reading_place(const cla_reading *r, size_t passage, int32_t first,
+                             int32_t last, cla_span *place)
 {
     if (passage >= r->passage_count || first < 0 || last < first ||
         (size_t)last >= r->passages[passage].count) {
@@ -39,9 +39,17 @@ cla_status cla_reading_quote(const cla_reading *r, size_t passage, int32_t first
                         first, last);
     }
     const cla_reading_text *text = &r->passages[passage];
-    const cla_span part =
-        cla_words_join(r->words.word + text->first, (size_t)first, (size_t)last);
-    return cla_text_append(out, r->bytes.data + text->at + part.at, (size_t)part.size);
+    *place = cla_words_join(r->words.word + text->first, (size_t)first, (size_t)last);
+    return CLA_OK;
+}
+
+cla_status cla_reading_quote(const cla_reading *r, size_t passage, int32_t first,
+                             int32_t last, cla_text *out)
+{
+    cla_span place = { 0 };
+    CLA_TRY(cla_reading_place(r, passage, first, last, &place));
+    const char *text = r->bytes.data + r->passages[passage].at;
+    return cla_text_append(out, text + place.at, (size_t)place.size);
 }
 
 /* ---- numbers ----------------------------------------------------------------- */

@@ -46,9 +46,13 @@ const char *cla_reading_string(const cla_reading *r, size_t at);
 const cla_reading_answer *cla_reading_gold(const cla_reading *r,
                                            const cla_reading_question *question);
 
-/* What stands from word first to word last of a passage, blanks between included,
- * appended to out: an answer as a metric wants it. Errors: CLA_E_SHAPE (no such words),
- * CLA_E_NOMEM. */
+/* Where the words from first to last of a passage stand in its text, blanks between
+ * included. Errors: CLA_E_SHAPE (no such words). */
+cla_status cla_reading_place(const cla_reading *r, size_t passage, int32_t first,
+                             int32_t last, cla_span *place);
+
+/* What stands there, appended to out: an answer as a metric wants it.
+ * Errors: CLA_E_SHAPE, CLA_E_NOMEM. */
 cla_status cla_reading_quote(const cla_reading *r, size_t passage, int32_t first,
                              int32_t last, cla_text *out);
 

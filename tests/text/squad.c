@@ -81,8 +81,13 @@ Test(squad, reads_questions_and_answers)
     cr_assert_eq(r.questions[0].answers, 2);
     cr_assert_eq(counts.articles, 1);
     cr_assert_eq(counts.moved + counts.lost + counts.widened, 0);
-    cla_text quote = { 0 };
-    cr_assert_eq(cla_reading_quote(&r, 1, 0, 2, &quote), CLA_E_SHAPE);
+    cla_span place;
+    cr_assert_eq(cla_reading_place(&r, 0, 8, 9, &place), CLA_OK);
+    cr_assert(place.from == 23 && place.to == 28 && place.at == 26 && place.size == 5);
+    cr_assert_eq(cla_reading_place(&r, 1, 0, 2, &place), CLA_E_SHAPE);
+    cr_assert_eq(cla_reading_place(&r, 1, -1, 0, &place), CLA_E_SHAPE);
+    cr_assert_eq(cla_reading_place(&r, 1, 1, 0, &place), CLA_E_SHAPE);
+    cr_assert_eq(cla_reading_place(&r, 2, 0, 0, &place), CLA_E_SHAPE);
     cla_reading_free(&r);
 }
 

@@ -1,0 +1,57 @@
+/* span.c - where an answer begins and ends. */
+#include "models/span.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The best so far, in falling order. */
+typedef struct list {
+    cla_answer *answer;
+    size_t count, n;
+} list;
+
+/* Puts an answer after all that are as good; the last falls off a full list. */
+static void put(list *l, cla_answer one)
+{
+    size_t at = l->count;
+    while (at > 0 && l->answer[at - 1].score < one.score) {
+        at--;
+    }
+    if (at == l->n) {
+        return;
+    }
+    l->count += l->count < l->n;
+    memmove(l->answer + at + 1, l->answer + at,
+            (l->count - at - 1) * sizeof *l->answer);
+    l->answer[at] = one;
+}
+
+/* All answers that begin at word first of a passage. */
+static void try_ends(list *l, const float *log_start, const float *log_end, int32_t end,
+                     cla_answer one)
+{
+    const double start = (double)log_start[one.first];
+    for (one.last = one.first; one.last < end; one.last++) {
+        one.score = start + (double)log_end[one.last];
+        if (one.score > -(double)INFINITY) {
+            put(l, one);
+        }
+    }
+}
+
+size_t cla_answers_best(const float *log_start, const float *log_end,
+                        const int32_t *offsets, size_t passages, int32_t limit,
+                        size_t n, cla_answer *out)
+{
+    list l = { out, 0, n };
+    for (size_t p = 0; p < passages; p++) {
+        const int32_t words = offsets[p + 1] - offsets[p];
+        for (int32_t first = 0; first < words; first++) {
+            const bool near = limit && limit < words - first;
+            try_ends(&l, log_start + offsets[p], log_end + offsets[p],
+                     near ? first + limit : words,
+                     (cla_answer){ .passage = (int32_t)p, .first = first });
+        }
+    }
+    return l.count;
+}
