@@ -148,7 +148,7 @@ HEAD = """
 
 Multi30k, English to German, raw text, 8,000 joint merges, 2,500 steps of 2,048 pieces (D128, 4 layers, dropout 0.3), beam 4,
 test_2016_flickr, sacreBLEU 13a. The paper's column: Yang et al. 2019, Table 1 (base, WMT14, 27.31 plain). Minutes of training on two
-cores that other work shared at times: speeds are in `docs/bench.md`.
+cores that other work shared at times: speeds are in `docs/speed.md`.
 """
 COMMAND = """
 The first line's command; the others differ in `attention` and `seed`:
