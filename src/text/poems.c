@@ -1,6 +1,7 @@
 /* poems.c - quatrains. */
 #include "text/poems.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -225,6 +226,81 @@ cla_status cla_poems_vocab(const cla_poems *p, size_t limit, cla_vocab *vocab)
     }
     status = status ? status : cla_vocab_take(vocab, &counts, 1, limit);
     cla_vocab_free(&counts);
+    return status;
+}
+
+/* Counts the pairs of characters of a line that no rest parts. */
+static cla_status count_pairs(const char *line, int32_t length, cla_vocab *pairs)
+{
+    char one[5], two[5], pair[9];
+    const char *next = next_character(line, one);
+    for (int32_t i = 1; i < length; i++) {
+        next = next_character(next, two);
+        const bool rest = i == 2 || (i == 4 && length == CLA_POEM_LONGEST);
+        snprintf(pair, sizeof pair, "%s%s", one, two);
+        CLA_TRY(rest ? CLA_OK : cla_vocab_add(pairs, pair, 1, NULL));
+        memcpy(one, two, sizeof one);
+    }
+    return CLA_OK;
+}
+
+/* n(ab) N / (n(a) n(b)). */
+static double ratio_of(const cla_vocab *pairs, size_t i, const cla_vocab *characters,
+                       int64_t all)
+{
+    char one[5], two[5];
+    next_character(next_character(pairs->tokens[i], one), two);
+    const int a = cla_vocab_find(characters, one), b = cla_vocab_find(characters, two);
+    return (double)pairs->counts[i] * (double)all /
+           ((double)characters->counts[a] * (double)characters->counts[b]);
+}
+
+static cla_status count_lines(const cla_poems *p, cla_vocab *characters,
+                              cla_vocab *pairs, int64_t *all)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        const cla_poem *poem = &p->poem[i];
+        for (int k = 0; k < CLA_POEM_LINES; k++) {
+            const char *line = cla_poems_string(p, poem->line[k]);
+            CLA_TRY(count_characters(line, characters));
+            CLA_TRY(count_pairs(line, poem->length, pairs));
+        }
+        *all += (int64_t)CLA_POEM_LINES * poem->length;
+    }
+    return cla_vocab_keep_frequent(pairs, pairs->count);
+}
+
+static cla_status keep_words(const cla_vocab *pairs, const cla_vocab *characters,
+                             int64_t all, int64_t min_count, double ratio,
+                             cla_lexicon *words)
+{
+    for (size_t i = 0; i < pairs->count && pairs->counts[i] >= min_count; i++) {
+        if (ratio_of(pairs, i, characters, all) >= ratio) {
+            CLA_TRY(cla_lexicon_add(words, pairs->tokens[i]));
+        }
+    }
+    return words->words.count
+               ? CLA_OK
+               : cla_fail(CLA_E_INPUT,
+                          "poems: no pair of characters stands there %lld "
+                          "times and %g times as often as by chance",
+                          (long long)min_count, ratio);
+}
+
+cla_status cla_poems_words(const cla_poems *p, int64_t min_count, double ratio,
+                           cla_lexicon *words)
+{
+    cla_vocab characters = { 0 }, pairs = { 0 };
+    int64_t all = 0;
+    *words = (cla_lexicon){ 0 };
+    cla_status status = count_lines(p, &characters, &pairs, &all);
+    status =
+        status ? status : keep_words(&pairs, &characters, all, min_count, ratio, words);
+    cla_vocab_free(&characters);
+    cla_vocab_free(&pairs);
+    if (status) {
+        cla_lexicon_free(words);
+    }
     return status;
 }
 

@@ -1,7 +1,7 @@
 /* poems.h - quatrains: four lines of five or of seven characters. */
 #pragma once
 
-#include "text/vocab.h"
+#include "text/lexicon.h"
 
 enum { CLA_POEM_LINES = 4, CLA_POEM_LONGEST = 7 };
 
@@ -37,6 +37,14 @@ cla_status cla_poems_read_keywords(cla_poems *p, const char *path, bool strict);
  * by falling counts, at most limit tokens in all (0: any number). Errors: CLA_E_NOMEM.
  */
 cla_status cla_poems_vocab(const cla_poems *p, size_t limit, cla_vocab *vocab);
+
+/* Words of two characters, where there is no list of them: those that stand side by
+ * side min_count times or more, on one side of a line's rests (after the second
+ * character, and the fourth of seven), and ratio times as often as chance would have
+ * it: n(ab) N >= ratio n(a) n(b), N characters in all. In falling order of counts.
+ * Errors: CLA_E_INPUT (none is so frequent), CLA_E_NOMEM. */
+cla_status cla_poems_words(const cla_poems *p, int64_t min_count, double ratio,
+                           cla_lexicon *words);
 
 /* The numbers of the characters of text, at most n of them, which need not be a line of
  * a poem: CLA_UNK for one that vocab lacks. Gives how many there are. */

@@ -159,6 +159,38 @@ Test(poems, characters_as_numbers)
     cla_poems_free(&p);
 }
 
+/* 明月 is there three times, 雨風 only across rests, 風雪 once. */
+Test(poems, words_of_two)
+{
+    cla_poems p;
+    cla_lexicon l;
+    const char *text = "a\tb\tc\t"
+                       "明月山水水|明月山山水|"
+                       "月山月水山|水水水水明\n"
+                       "a\tb\tc\t"
+                       "山山水水明月山|風雨風雨風雨雪|"
+                       "風雪雪雪雪雪雪|花花花花花花花\n";
+    cr_assert_eq(read_tsv(&p, text, true), CLA_OK, "%s", cla_error());
+    cr_assert_eq(cla_poems_words(&p, 2, 2, &l), CLA_OK);
+    cr_assert(cla_lexicon_has(&l, "明月", 6));
+    cr_assert(cla_lexicon_has(&l, "風雨", 6));
+    cr_assert(cla_lexicon_has(&l, "花花", 6));
+    cr_assert_not(cla_lexicon_has(&l, "雨風", 6));
+    cr_assert_not(cla_lexicon_has(&l, "風雪", 6));
+    cla_lexicon_free(&l);
+    // 明月: 3 * 48 / (4 * 5) = 7.2
+    cr_assert_eq(cla_poems_words(&p, 2, 7.19, &l), CLA_OK);
+    cr_assert(cla_lexicon_has(&l, "明月", 6));
+    cla_lexicon_free(&l);
+    const cla_status status = cla_poems_words(&p, 2, 7.21, &l);
+    cr_assert(status || !cla_lexicon_has(&l, "明月", 6));
+    cla_lexicon_free(&l);
+    cr_assert_eq(cla_poems_words(&p, 2, 1000, &l), CLA_E_INPUT);
+    cr_assert(strstr(cla_error(), "no pair of characters stands there 2 times") !=
+              NULL);
+    cla_poems_free(&p);
+}
+
 /* The words of text with a bar between them. */
 static void cut(const cla_lexicon *l, const char *text, const char *want)
 {
