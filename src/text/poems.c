@@ -55,8 +55,8 @@ static int cut(char *text, char mark, char **part, int n)
     return found;
 }
 
-/* Characters of a line, or -1 when something else is in it. */
-static int characters(const char *line)
+/* Ideographs of a line, or -1 when something else is in it. */
+static int ideographs(const char *line)
 {
     int n = 0;
     for (int32_t code = 0; *line; n++) {
@@ -71,9 +71,9 @@ static int characters(const char *line)
 /* Whether the lines are four of 5 or of 7 characters. */
 static bool is_quatrain(const reader *r, int lines)
 {
-    const int length = lines == CLA_POEM_LINES ? characters(r->text[0]) : 0;
+    const int length = lines == CLA_POEM_LINES ? ideographs(r->text[0]) : 0;
     for (int i = 1; i < lines && i < CLA_POEM_LINES; i++) {
-        if (characters(r->text[i]) != length) {
+        if (ideographs(r->text[i]) != length) {
             return false;
         }
     }
@@ -90,7 +90,7 @@ static cla_status keep(cla_poems *p, const char *text, size_t *at)
 static cla_status add_poem(reader *r, char *const *head)
 {
     cla_poems *p = r->poems;
-    cla_poem poem = { .length = characters(r->text[0]) };
+    cla_poem poem = { .length = ideographs(r->text[0]) };
     CLA_TRY(keep(p, head ? head[0] : NULL, &poem.dynasty));
     CLA_TRY(keep(p, head ? head[1] : NULL, &poem.author));
     CLA_TRY(keep(p, head ? head[2] : NULL, &poem.title));
@@ -293,6 +293,9 @@ cla_status cla_poems_words(const cla_poems *p, int64_t min_count, double ratio,
     cla_vocab characters = { 0 }, pairs = { 0 };
     int64_t all = 0;
     *words = (cla_lexicon){ 0 };
+    if (!p->count) {
+        return cla_fail(CLA_E_INPUT, "poems: there are none to learn words from");
+    }
     cla_status status = count_lines(p, &characters, &pairs, &all);
     status =
         status ? status : keep_words(&pairs, &characters, all, min_count, ratio, words);

@@ -42,7 +42,7 @@ cla_status cla_poems_vocab(const cla_poems *p, size_t limit, cla_vocab *vocab);
  * side min_count times or more, on one side of a line's rests (after the second
  * character, and the fourth of seven), and ratio times as often as chance would have
  * it: n(ab) N >= ratio n(a) n(b), N characters in all. In falling order of counts.
- * Errors: CLA_E_INPUT (none is so frequent), CLA_E_NOMEM. */
+ * Errors: CLA_E_INPUT (no poem, no pair that is so frequent), CLA_E_NOMEM. */
 cla_status cla_poems_words(const cla_poems *p, int64_t min_count, double ratio,
                            cla_lexicon *words);
 

@@ -185,6 +185,8 @@ Test(poems, words_of_two)
     const cla_status status = cla_poems_words(&p, 2, 7.21, &l);
     cr_assert(status || !cla_lexicon_has(&l, "明月", 6));
     cla_lexicon_free(&l);
+    const cla_poems none = { 0 };
+    cr_assert_eq(cla_poems_words(&none, 2, 1, &l), CLA_E_INPUT);
     cr_assert_eq(cla_poems_words(&p, 2, 1000, &l), CLA_E_INPUT);
     cr_assert(strstr(cla_error(), "no pair of characters stands there 2 times") !=
               NULL);
