@@ -130,6 +130,15 @@ error_t cli_take_int(const char *option, const char *value, int low, int high,
     return error;
 }
 
+error_t cli_take_penalty(const char *value, double *penalty)
+{
+    if (!cla_parse_double(value, penalty) || !(*penalty >= 0 && *penalty <= 10)) {
+        cla_fail(CLA_E_USAGE, "--length-penalty is '%s', must be 0 to 10", value);
+        return EINVAL;
+    }
+    return 0;
+}
+
 /* ---- parsing ----------------------------------------------------------------- */
 
 enum { MAX_OPTIONS = 32, KEY_USAGE = 0x100 };

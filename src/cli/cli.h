@@ -55,6 +55,9 @@ error_t cli_take_number(const char *option, const char *value, int64_t low,
 error_t cli_take_int(const char *option, const char *value, int low, int high,
                      int *number);
 
+/* The same for --length-penalty: 0 to 10. */
+error_t cli_take_penalty(const char *value, double *penalty);
+
 /* The one of words (NULL-terminated) that word is likely to be a slip of, or NULL. */
 const char *cli_nearest(const char *word, const char *const *words);
 

@@ -2,12 +2,16 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "cli/cli.h"
+#include "base/text.h"
+#include "cli/lengths.h"
 #include "cli/model.h"
 
 typedef struct arguments {
     cli_common common;
     const char *model, *data, *split;
+    bool lengths;
+    int beam;
+    double alpha;
 } arguments;
 
 static const struct argp_option options[] = {
@@ -15,6 +19,11 @@ static const struct argp_option options[] = {
     { "data", 'D', "PATH", 0, "data folder, or one file (default: the run's own data)",
       0 },
     { "split", 'S', "NAME", 0, "which file of the folder (default: test)", 0 },
+    { "lengths", 'l', NULL, 0,
+      "of a translator: BLEU of its translations by the words of the source", 0 },
+    { "beam", 'k', "N", 0, "with --lengths: hypotheses of a sentence (1)", 0 },
+    { "length-penalty", 'a', "X", 0,
+      "with --lengths: how much longer translations are favoured (0.6)", 0 },
     { 0 },
 };
 
@@ -35,6 +44,13 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case 'S':
         a->split = value;
         return 0;
+    case 'l':
+        a->lengths = true;
+        return 0;
+    case 'k':
+        return cli_take_int("beam", value, 1, TRANSLATION_MAX_BEAM, &a->beam);
+    case 'a':
+        return cli_take_penalty(value, &a->alpha);
     case ARGP_KEY_END:
         if (!a->model) {
             cla_fail(CLA_E_USAGE, "eval needs --model DIR (see clattn eval --help)");
@@ -61,15 +77,33 @@ static cla_status print(const arguments *a, const cla_metrics *m)
     return CLA_OK;
 }
 
+static cla_status score(const arguments *a, cla_task *task)
+{
+    const char *split = a->split ? a->split : "test";
+    cla_metrics metrics = { 0 };
+    if (a->lengths) {
+        enum { TOGETHER = 32 };
+        const translation_options together = {
+            { .beam = a->beam,
+              .alpha = a->alpha,
+              .extra = TRANSLATION_EXTRA,
+              .end = CLA_EOS },
+            .batch = TOGETHER,
+        };
+        return cli_eval_lengths((translation *)task, a->data, split, &together,
+                                a->common.json);
+    }
+    CLA_TRY(task->kind->evaluate(task, a->data, split, &metrics));
+    return print(a, &metrics);
+}
+
 static cla_status eval(const arguments *a)
 {
     cli_model m;
-    cla_metrics metrics = { 0 };
-    cla_status status = cli_model_open(&m, a->common.device, a->model, NULL, NULL);
-    status = status ? status
-                    : m.task->kind->evaluate(m.task, a->data,
-                                             a->split ? a->split : "test", &metrics);
-    status = status ? status : print(a, &metrics);
+    cla_status status = cli_model_open(&m, a->common.device, a->model,
+                                       a->lengths ? &translation_kind : NULL,
+                                       "eval --lengths needs a translator");
+    status = status ? status : score(a, m.task);
     cli_model_close(&m);
     return status;
 }
@@ -83,10 +117,11 @@ int cli_eval(int argc, char **argv)
         .parser = parse,
         .doc = "Scores a trained system on a data set.\v"
                "  clattn eval --model runs/t\n"
-               "  clattn eval --model runs/t --data other.conllu --json",
+               "  clattn eval --model runs/t --data other.conllu --json\n"
+               "  clattn eval --model runs/m --lengths --beam 4",
         .children = children,
     };
-    arguments a = { 0 };
+    arguments a = { .beam = 1, .alpha = 0.6 };
     cla_status status = cli_parse(&argp, argc, argv, &a);
     status = status ? status : eval(&a);
     return status ? cli_fail_data(status) : CLI_OK;

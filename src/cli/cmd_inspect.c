@@ -7,6 +7,7 @@
 #include "base/safetensors.h"
 #include "cli/cli.h"
 #include "cli/gnuplot.h"
+#include "cli/inspect.h"
 #include "cli/model.h"
 #include "cli/svg.h"
 #include "train/tagging.h"
@@ -17,7 +18,7 @@ typedef struct arguments {
 } arguments;
 
 static const struct argp_option options[] = {
-    { "model", 'm', "DIR", 0, "folder of a tagger's training run", 0 },
+    { "model", 'm', "DIR", 0, "folder of a training run", 0 },
     { "text", 't', "TEXT", 0, "a sentence, words with blanks between them", 0 },
     { "out", 'o', "FILE", 0,
       ".svg, .png (needs gnuplot), or .safetensors for logits and maps as numbers", 0 },
@@ -144,12 +145,26 @@ static cla_status inspect_text(const arguments *a, tagging *t)
     return status;
 }
 
+static cla_status inspect_task(const arguments *a, cla_task *task)
+{
+    if (task->kind == &tagging_kind) {
+        return inspect_text(a, (tagging *)task);
+    }
+    if (task->kind != &translation_kind) {
+        return cla_fail(CLA_E_USAGE, "inspect draws taggers and translators, not a %s",
+                        task->kind->name);
+    }
+    return ends_in(a->out, ".svg")
+               ? cli_inspect_translation((translation *)task, a->text, a->model, a->out)
+               : cla_fail(CLA_E_USAGE,
+                          "inspect: the maps of a translator are drawn as .svg");
+}
+
 static cla_status inspect(const arguments *a)
 {
     cli_model m;
-    cla_status status = cli_model_open(&m, a->common.device, a->model, &tagging_kind,
-                                       "inspect draws taggers");
-    status = status ? status : inspect_text(a, (tagging *)m.task);
+    cla_status status = cli_model_open(&m, a->common.device, a->model, NULL, NULL);
+    status = status ? status : inspect_task(a, m.task);
     cli_model_close(&m);
     return status;
 }
@@ -164,7 +179,10 @@ int cli_inspect(int argc, char **argv)
         .doc =
             "Draws the attention maps of every layer and head, before and after the "
             "convolution, with the tokens on both axes.\v"
-            "  clattn inspect --model runs/t --text 'il ne vient pas' --out maps.svg",
+            "  clattn inspect --model runs/t --text 'il ne vient pas' --out maps.svg\n"
+            "Of a translator: what the decoder's last layer reads of the source for "
+            "each "
+            "piece that it says.",
         .children = children,
     };
     arguments a = { 0 };

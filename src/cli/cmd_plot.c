@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "cli/cli.h"
 #include "cli/gnuplot.h"
+#include "cli/lengths.h"
 
 enum { MAX_RUNS = 32 };
 
@@ -13,11 +14,16 @@ typedef struct arguments {
     const char *out, *run[MAX_RUNS];
     int runs;
     const char *metric;
+    bool lengths;
 } arguments;
 
 static const struct argp_option options[] = {
     { "out", 'o', "FILE", 0, "an .svg, .png or .pdf file", 0 },
     { "metric", 'k', "KEY", 0, "what to plot (default: accuracy; loss is another)", 0 },
+    { "lengths", 'l', NULL, 0,
+      "bars by the length of sources, from files of `eval --lengths --json' instead of "
+      "runs; .svg",
+      0 },
     { 0 },
 };
 
@@ -31,6 +37,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
         return 0;
     case 'k':
         a->metric = value;
+        return 0;
+    case 'l':
+        a->lengths = true;
         return 0;
     case ARGP_KEY_ARG:
         if (a->runs == MAX_RUNS) {
@@ -127,6 +136,15 @@ static cla_status write_script(const arguments *a, cla_text *script)
     return cla_text_add(script, "\n");
 }
 
+static cla_status plot(const arguments *a, cla_text *script)
+{
+    if (a->lengths) {
+        return cli_plot_lengths(a->run, a->runs, a->out);
+    }
+    CLA_TRY(write_script(a, script));
+    return cli_gnuplot(script);
+}
+
 int cli_plot(int argc, char **argv)
 {
     static const struct argp argp = {
@@ -134,13 +152,13 @@ int cli_plot(int argc, char **argv)
         .parser = parse,
         .args_doc = "DIR...",
         .doc = "Draws the learning curves of training runs, from their log.jsonl.\v"
-               "  clattn plot runs/conv runs/conv2d runs/pe_add --out curve.svg",
+               "  clattn plot runs/conv runs/conv2d runs/pe_add --out curve.svg\n"
+               "  clattn plot --lengths soft.jsonl hard.jsonl --out lengths.svg",
     };
     arguments a = { .metric = "accuracy" };
     cla_text script = { 0 };
     cla_status status = cli_parse(&argp, argc, argv, &a);
-    status = status ? status : write_script(&a, &script);
-    status = status ? status : cli_gnuplot(&script);
+    status = status ? status : plot(&a, &script);
     cla_text_free(&script);
     return status ? cli_fail_data(status) : CLI_OK;
 }

@@ -38,15 +38,6 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
-static error_t take_alpha(arguments *a, const char *value)
-{
-    if (!cla_parse_double(value, &a->alpha) || !(a->alpha >= 0 && a->alpha <= 10)) {
-        cla_fail(CLA_E_USAGE, "--length-penalty is '%s', must be 0 to 10", value);
-        return EINVAL;
-    }
-    return 0;
-}
-
 static error_t check(const arguments *a)
 {
     if (!a->model) {
@@ -82,7 +73,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case 'r':
         return cli_take_int("read-ahead", value, 1, MAX_LINES, &a->ahead);
     case 'a':
-        return take_alpha(a, value);
+        return cli_take_penalty(value, &a->alpha);
     case 'g':
         a->given = value;
         return 0;

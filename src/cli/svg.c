@@ -1,15 +1,14 @@
 /* svg.c - attention maps as a grid of squares. */
 #include "cli/svg.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/utf8.h"
 
 enum { CELL = 12, FONT = 10, LETTER = 6, GAP = 26, TITLE = 40, TOKEN_LETTERS = 14 };
 
-/* Text with the five characters that XML keeps for itself written out, cut to a length.
- * */
-static cla_status escaped(cla_text *out, const char *text)
+static cla_status escaped_to(cla_text *out, const char *text, int most)
 {
     static const char special[] = "<>&\"'";
     static const char *const entity[] = { "&lt;", "&gt;", "&amp;", "&quot;", "&apos;" };
@@ -18,7 +17,7 @@ static cla_status escaped(cla_text *out, const char *text)
         int32_t code = 0;
         const int bytes = cla_utf8_next(text, &code);
         const char *at = code < 128 ? strchr(special, (int)code) : NULL;
-        if (letters++ == TOKEN_LETTERS) {
+        if (letters++ == most) {
             return cla_text_add(out, "…");
         }
         CLA_TRY(at ? cla_text_add(out, "%s", entity[at - special])
@@ -26,6 +25,16 @@ static cla_status escaped(cla_text *out, const char *text)
         text += bytes;
     }
     return CLA_OK;
+}
+
+cla_status cli_svg_escaped(cla_text *out, const char *text)
+{
+    return escaped_to(out, text, TOKEN_LETTERS);
+}
+
+cla_status cli_svg_escaped_whole(cla_text *out, const char *text)
+{
+    return escaped_to(out, text, INT_MAX);
 }
 
 static int label_width(const char *const *tokens, int count)
@@ -48,11 +57,11 @@ static cla_status labels(cla_text *out, const char *const *tokens, int count, in
     for (int i = 0; i < count; i++) {
         CLA_TRY(cla_text_add(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">",
                              label - 3, label + i * CELL + FONT));
-        CLA_TRY(escaped(out, tokens[i]));
+        CLA_TRY(cli_svg_escaped(out, tokens[i]));
         CLA_TRY(cla_text_add(out,
                              "</text><text transform=\"translate(%d,%d) rotate(-90)\">",
                              label + i * CELL + FONT - 1, label - 3));
-        CLA_TRY(escaped(out, tokens[i]));
+        CLA_TRY(cli_svg_escaped(out, tokens[i]));
         CLA_TRY(cla_text_add(out, "</text>\n"));
     }
     return CLA_OK;

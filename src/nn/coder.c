@@ -214,10 +214,14 @@ cla_status coder_remember(coder_layer *l, cla_tape *tape, cla_tensor **kv,
 static cla_status attend_memory(coder_layer *l, cla_tape *tape, cla_tensor **u,
                                 const coder_input *in)
 {
-    const cla_ragged *rows[] = { in->memory.query, in->memory.key };
-    return l->config.hard.on ? cross_hard_forward(&l->hard, tape, u, *u, in->kv,
-                                                  in->value, rows, in->pass)
-                             : mha_cross(&l->cross, tape, u, *u, in->kv, &in->memory);
+    if (l->config.hard.on) {
+        const cla_ragged *rows[] = { in->memory.query, in->memory.key };
+        return cross_hard_forward(&l->hard, tape, u, *u, in->kv, in->value, rows,
+                                  in->pass);
+    }
+    mha_rows rows = in->memory;
+    rows.map = in->pass && in->pass->look ? &in->pass->map : NULL;
+    return mha_cross(&l->cross, tape, u, *u, in->kv, &rows);
 }
 
 static cla_status feed(coder_layer *l, cla_tape *tape, cla_tensor **u)

@@ -33,11 +33,13 @@ typedef struct cross_hard {
 
 /* What a pass asks of the layer, and what it leaves for the policy's gradient. */
 typedef struct cross_hard_pass {
+    bool look;                  // in: map is wanted
     bool draw;                  // in: gates are drawn, as they are on a training tape
     const cla_tensor *given;    // in: [P] these gates; else NULL
     cla_tensor *state;          // out: [Nq,D] Y
     cla_tensor *scores, *gates; // out: [P]
-    size_t mark;                // out: of the tape, after the layer's sum
+    cla_tensor *map; // out: [B,H,Tmax,Smax] of the last layer, where it has no gates
+    size_t mark;     // out: of the tape, after the layer's sum
 } cross_hard_pass;
 
 /* Reads the key "cross" (soft, hard), and where it is hard hard_infer, hard_top,

@@ -63,6 +63,7 @@ static cla_status attend(mha *m, cla_tape *tape, cla_tensor **y, self_input *in,
     in->q_rows = rows->query;
     in->k_rows = rows->key;
     in->options.causal = rows->causal;
+    in->options.map = rows->map;
     in->options.dropout = cla_tape_training(tape) ? (float)m->dropout : 0;
     CLA_TRY(self_forward(&m->self, tape, &o, in));
     const int64_t width = self_parts(&m->self) * (int64_t)m->model;

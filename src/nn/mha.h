@@ -21,6 +21,7 @@ typedef struct mha {
 typedef struct mha_rows {
     const cla_ragged *query, *key; // the same object for a sequence and itself
     bool causal;
+    cla_tensor **map; // out: [B,H,Tmax,Smax] weights; NULL: not wanted
 } mha_rows;
 
 /* Adds prefix.in, prefix.in_bias and so on; model, heads, dropout and self.config

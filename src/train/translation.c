@@ -185,15 +185,20 @@ static cla_status mean_loss(translation *t, const cla_bitext *text, double *mean
     return status;
 }
 
+const char *translation_stem(const translation *t, const char *split)
+{
+    return strcmp(split, "dev") == 0    ? t->dev_stem
+           : strcmp(split, "test") == 0 ? t->test_stem
+                                        : split;
+}
+
 static cla_status evaluate(cla_task *task, const char *data, const char *split,
                            cla_metrics *metrics)
 {
     translation *t = (translation *)task;
     cla_bitext text = { 0 };
     double mean = 0;
-    const char *stem = strcmp(split, "dev") == 0    ? t->dev_stem
-                       : strcmp(split, "test") == 0 ? t->test_stem
-                                                    : split;
+    const char *stem = translation_stem(t, split);
     cla_status status = translation_read_split(t, data ? data : t->data, stem, &text);
     status = status ? status : mean_loss(t, &text, &mean);
     if (!status) {

@@ -36,6 +36,12 @@ typedef struct translation {
 cla_status translation_read_training(translation *t, const char *dir,
                                      cla_task_mode mode);
 cla_status translation_load_pieces(translation *t, const char *dir);
+/* The files of "dev" or "test" before their endings; another name is itself. */
+const char *translation_stem(const translation *t, const char *split);
+/* The lines of both languages of data/stem. Errors: those of cla_lines_read and
+ * cla_lines_pair. */
+cla_status translation_read_lines(const translation *t, const char *data,
+                                  const char *stem, cla_lines lines[2]);
 /* The pairs of data/stem; all of them. */
 cla_status translation_read_split(const translation *t, const char *data,
                                   const char *stem, cla_bitext *text);

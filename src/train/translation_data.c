@@ -87,8 +87,8 @@ cla_status translation_load_pieces(translation *t, const char *dir)
 
 /* ---- text -------------------------------------------------------------------- */
 
-static cla_status read_lines(const translation *t, const char *data, const char *stem,
-                             cla_lines lines[2])
+cla_status translation_read_lines(const translation *t, const char *data,
+                                  const char *stem, cla_lines lines[2])
 {
     for (int i = 0; i < 2; i++) {
         cla_text path = { 0 };
@@ -125,7 +125,7 @@ cla_status translation_read_training(translation *t, const char *dir,
                                      cla_task_mode mode)
 {
     cla_lines lines[2] = { { 0 } };
-    cla_status status = read_lines(t, t->data, t->train_stem, lines);
+    cla_status status = translation_read_lines(t, t->data, t->train_stem, lines);
     status = status ? status : make_training(t, dir, mode, lines);
     cla_lines_free(&lines[0]);
     cla_lines_free(&lines[1]);
@@ -137,7 +137,7 @@ cla_status translation_read_split(const translation *t, const char *data,
 {
     const cla_bitext_options options = { 0, true };
     cla_lines lines[2] = { { 0 } };
-    cla_status status = read_lines(t, data, stem, lines);
+    cla_status status = translation_read_lines(t, data, stem, lines);
     status = status ? status
                     : cla_bitext_make(text, &lines[0], &lines[1], &t->source,
                                       &t->target, &options);

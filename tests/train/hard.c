@@ -276,11 +276,8 @@ Test(hard, refuses_rewards_for_both)
 }
 
 /* Trains into folder/name, stopped after every step and resumed, or at one go. */
-static void run(toy *f, const char *name, bool stopped)
+static void run(toy *f, const char *name, const char *const *extra, bool stopped)
 {
-    static const char *const few[] = { "steps=5",     "eval_every=3",
-                                       "log_every=2", "baseline=batch_mean",
-                                       "dropout=0.1", NULL };
     static const int stop = 1;
     char out[64];
     cla_train_result result = { .interrupted = true };
@@ -290,7 +287,7 @@ static void run(toy *f, const char *name, bool stopped)
                                   .parallel = { .size = 1 },
                                   .signal = stopped ? &stop : NULL };
     for (int part = 0; result.interrupted; part++) {
-        toy_settle(f, few);
+        toy_settle(f, extra);
         options.resume = part > 0;
         TEST_OK(cla_train(f->rt, &f->settings, &options, &result));
         cla_config_fini(&f->settings);
@@ -305,15 +302,14 @@ static void read_file(const toy *f, const char *name, char **data, size_t *size)
     TEST_OK(cla_file_read(path, data, size));
 }
 
-/* A run that was resumed after every step, draws and all, ends in the same bits. */
-Test(hard, resumes_exactly)
+static void check_resumes(const char *const *extra)
 {
     toy f;
     char *whole = NULL, *parts = NULL;
     size_t whole_size = 0, parts_size = 0;
     toy_make(&f);
-    run(&f, "whole", false);
-    run(&f, "parts", true);
+    run(&f, "whole", extra, false);
+    run(&f, "parts", extra, true);
     read_file(&f, "whole/last.ckpt.safetensors", &whole, &whole_size);
     read_file(&f, "parts/last.ckpt.safetensors", &parts, &parts_size);
     cr_assert_eq(whole_size, parts_size);
@@ -321,4 +317,13 @@ Test(hard, resumes_exactly)
     free(whole);
     free(parts);
     toy_unmake(&f);
+}
+
+/* A run that was resumed after every step, draws and all, ends in the same bits. */
+Test(hard, resumes_exactly)
+{
+    check_resumes((const char *const[]){ "steps=5", "eval_every=3", "log_every=2",
+                                         "baseline=batch_mean", "dropout=0.1", NULL });
+    check_resumes((const char *const[]){ "steps=5", "cross=soft", "loss=sequence",
+                                         "dropout=0.1", NULL });
 }

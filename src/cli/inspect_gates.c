@@ -1,0 +1,159 @@
+/* inspect_gates.c - what a translator's last layer reads of the source for each piece
+ * it says: the gates of a hard layer, or the weights of each head. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "cli/inspect.h"
+#include "cli/svg.h"
+#include "models/generate.h"
+
+enum { MOST = 512, MAPS = 64 };
+
+/* One sentence, what is said to it, and the maps between. */
+typedef struct look {
+    translation *t;
+    cla_ids source;
+    generated said;
+    cla_ragged *source_rows, *said_rows;
+    int32_t position[MOST], input[MOST];
+    cla_tape *tape;
+    float *weight[MAPS];
+    char name[MAPS][24];
+    int maps;
+} look;
+
+static void look_fini(look *l)
+{
+    cla_ids_free(&l->source);
+    generated_free(&l->said);
+    cla_ragged_free(&l->source_rows);
+    cla_ragged_free(&l->said_rows);
+    cla_tape_free(&l->tape);
+    for (int i = 0; i < MAPS; i++) {
+        free(l->weight[i]);
+    }
+}
+
+static cla_status read_source(look *l, const char *text)
+{
+    cla_ids *ids = &l->source;
+    CLA_TRY(cla_subwords_encode(&l->t->source, text, strlen(text), ids));
+    if (!ids->count || ids->count >= MOST - TRANSLATION_EXTRA - 1) {
+        return cla_fail(CLA_E_INPUT, "inspect: %zu pieces, must be 1 to %d", ids->count,
+                        MOST - TRANSLATION_EXTRA - 2);
+    }
+    CLA_TRY(cla_grow(&ids->id, &ids->cap, ids->count + 1, sizeof *ids->id));
+    ids->id[ids->count++] = CLA_EOS;
+    for (int i = 0; i < MOST; i++) {
+        l->position[i] = i;
+    }
+    return cla_ragged_new(&l->source_rows, l->t->task.rt, 1,
+                          (int32_t[]){ 0, (int32_t)ids->count });
+}
+
+/* The likeliest pieces, then all of them read at once. */
+static cla_status say(look *l, cross_hard_pass *pass)
+{
+    cla_runtime *rt = l->t->task.rt;
+    const transformer_tokens source = { (int64_t)l->source.count, l->source.id,
+                                        l->position, l->source_rows, 0 };
+    const generate_options options = { .extra = TRANSLATION_EXTRA, .end = CLA_EOS };
+    cla_tensor *memory = NULL, *logits = NULL;
+    CLA_TRY(transformer_generate(&l->t->model, rt, &source, &options, &l->said));
+    CLA_TRY(cla_ragged_new(&l->said_rows, rt, 1, l->said.at));
+    const int32_t count = l->said.at[1];
+    l->input[0] = -1;
+    memcpy(l->input + 1, l->said.id, (size_t)(count - 1) * sizeof *l->input);
+    const transformer_batch batch = {
+        .source = source,
+        .input = { count, l->input, l->position, l->said_rows, 0 },
+        .pass = pass,
+    };
+    CLA_TRY(cla_tape_new(&l->tape, rt, false));
+    CLA_TRY(transformer_encode(&l->t->model, l->tape, &memory, &batch));
+    return transformer_logits(&l->t->model, l->tape, &logits, memory, &batch);
+}
+
+/* Maps of one size, one after the other in a tensor. */
+static cla_status take_maps(look *l, const cla_tensor *from, const char *name)
+{
+    const size_t size = l->source.count * (size_t)l->said.at[1];
+    const int count = (int)((size_t)cla_tensor_size(from) / size);
+    float *all = NULL;
+    CLA_TRY(cla_alloc(&all, size * (size_t)count, sizeof *all));
+    cla_status status = cla_tensor_download(from, all);
+    for (int i = 0; i < count && l->maps < MAPS && !status; i++, l->maps++) {
+        status = cla_alloc(&l->weight[l->maps], size, sizeof **l->weight);
+        if (!status) {
+            memcpy(l->weight[l->maps], all + (size_t)i * size, size * sizeof *all);
+            const char *space = count > 1 ? " " : "";
+            snprintf(l->name[l->maps], sizeof *l->name, "%s%s%.0d", name, space,
+                     count > 1 ? i + 1 : 0);
+        }
+    }
+    free(all);
+    return status;
+}
+
+static cla_status take_gates(look *l, const cross_hard_pass *pass)
+{
+    const size_t size = l->source.count * (size_t)l->said.at[1];
+    CLA_TRY(take_maps(l, pass->gates, "open gates"));
+    CLA_TRY(take_maps(l, pass->scores, "probability"));
+    float *p = l->weight[1];
+    for (size_t i = 0; i < size; i++) {
+        p[i] = 1 / (1 + expf(-p[i]));
+    }
+    return CLA_OK;
+}
+
+static cla_status draw(const look *l, const char *title, const char *path)
+{
+    const char *rows[MOST], *columns[MOST], *names[MAPS];
+    const float *weights[MAPS];
+    const svg_grids grids = {
+        .count = l->maps,
+        .rows = l->said.at[1],
+        .columns = (int)l->source.count,
+        .row = rows,
+        .column = columns,
+        .name = names,
+        .weight = weights,
+    };
+    cla_text picture = { 0 };
+    for (int i = 0; i < grids.rows; i++) {
+        rows[i] = l->t->target.vocab.tokens[l->said.id[i]];
+    }
+    for (int i = 0; i < grids.columns; i++) {
+        columns[i] = l->t->source.vocab.tokens[l->source.id[i]];
+    }
+    for (int i = 0; i < l->maps; i++) {
+        names[i] = l->name[i];
+        weights[i] = l->weight[i];
+    }
+    cla_status status = cli_svg_grids(&picture, &grids, title);
+    status = status ? status : cla_file_write(path, picture.data, picture.size);
+    cla_text_free(&picture);
+    return status;
+}
+
+static cla_status inspect(look *l, const char *text, const char *title,
+                          const char *path)
+{
+    cross_hard_pass pass = { .look = true };
+    CLA_TRY(read_source(l, text));
+    CLA_TRY(say(l, &pass));
+    CLA_TRY(pass.gates ? take_gates(l, &pass) : take_maps(l, pass.map, "head"));
+    return draw(l, title, path);
+}
+
+cla_status cli_inspect_translation(translation *t, const char *text, const char *title,
+                                   const char *path)
+{
+    look l = { .t = t };
+    const cla_status status = inspect(&l, text, title, path);
+    look_fini(&l);
+    return status;
+}
