@@ -2,6 +2,7 @@
  * number. */
 #include "clattn/ops.h"
 #include "ops/column_sum.h"
+#include "ops/columns.h"
 #include "ops/spread.h"
 
 enum { RUN = 8 }; // rows to a group
@@ -120,25 +121,19 @@ cla_status cla_gate(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *a
 
 /* ---- concat --------------------------------------------------------------------- */
 
-/* As in cl/elementwise.clh. */
-typedef struct columns_shape {
-    int32_t rows, columns, run;
-    int32_t to_at, to_stride, from_at, from_stride;
-} columns_shape;
-
 typedef struct saved_concat {
     cla_tensor *y, *part[2];
 } saved_concat;
 
-static cla_status copy_columns(cla_runtime *rt, const cla_tensor *to,
-                               const cla_tensor *from, const columns_shape *s, int add)
+cla_status cla_copy_columns(cla_runtime *rt, const cla_tensor *to,
+                            const cla_tensor *from, const cla_columns *s, int add)
 {
     cla_launch launch = {
         .file = "elementwise",
         .kernel = "columns_copy",
         .args = { cla_buf(to), cla_buf(from), cla_bytes(s, sizeof *s), cla_i32(add) },
     };
-    cla_spread_rows(rt, &launch, s->columns ? s->rows : 0, RUN);
+    cla_spread_rows(rt, &launch, s->columns ? s->rows : 0, CLA_COLUMNS_RUN);
     return cla_enqueue(rt, &launch);
 }
 
@@ -150,13 +145,14 @@ static cla_status concat_backward(cla_tape *tape, void *bytes)
     for (int i = 0; i < 2 && dy; i++) {
         cla_tensor *x = s->part[i], *dx = NULL;
         const int32_t columns = (int32_t)x->shape[1];
-        const columns_shape shape = {
-            (int32_t)x->shape[0], columns, RUN, 0, columns, at, (int32_t)dy->shape[1]
+        const cla_columns shape = {
+            (int32_t)x->shape[0], columns, CLA_COLUMNS_RUN, 0, columns, at,
+            (int32_t)dy->shape[1]
         };
         int add = 0;
         CLA_TRY(cla_grad_out(tape, x, &dx, &add));
         const cla_status status =
-            dx ? copy_columns(cla_tape_runtime(tape), dx, dy, &shape, add) : CLA_OK;
+            dx ? cla_copy_columns(cla_tape_runtime(tape), dx, dy, &shape, add) : CLA_OK;
         CLA_TRY(status);
         at += columns;
     }
@@ -175,9 +171,9 @@ cla_status cla_concat(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor 
     int32_t at = 0;
     for (int i = 0; i < 2; i++) {
         const int32_t columns = (int32_t)s.part[i]->shape[1];
-        const columns_shape c = { (int32_t)shape[0], columns, RUN,    at,
-                                  (int32_t)shape[1], 0,       columns };
-        CLA_TRY(copy_columns(cla_tape_runtime(tape), s.y, s.part[i], &c, 0));
+        const cla_columns c = { (int32_t)shape[0], columns, CLA_COLUMNS_RUN, at,
+                                (int32_t)shape[1], 0,       columns };
+        CLA_TRY(cla_copy_columns(cla_tape_runtime(tape), s.y, s.part[i], &c, 0));
         at += columns;
     }
     s.y->wants_grad = cla_tape_needs_grad(tape, 2, s.part);

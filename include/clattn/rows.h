@@ -1,0 +1,31 @@
+/* rows.h - rows of a matrix taken out and put together, as where a model walks along
+ * sequences step by step (tier 2). cla_embedding of a result takes them by number. */
+#pragma once
+
+#include "clattn/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Rows below each other: y = (x[0]; x[1]; ...).
+ *
+ * y  out  [N,D] f32, N the sum of all N_i
+ * x  in   [n] tensors [N_i,D] f32, n of 1 or more; not needed after the call
+ *
+ * Errors: CLA_E_SHAPE, CLA_E_USAGE (none), CLA_E_NOMEM, CLA_E_DEVICE. */
+CLA_API cla_status cla_stack(cla_tape *tape, cla_tensor **y, cla_tensor *const *x,
+                             int64_t n);
+
+/* Rows first .. first+count-1 of a matrix: a copy.
+ *
+ * y  out  [count,D] f32
+ * x  in   [N,D] f32
+ *
+ * Errors: CLA_E_SHAPE (rows that x has not), CLA_E_NOMEM, CLA_E_DEVICE. */
+CLA_API cla_status cla_slice(cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                             int64_t first, int64_t count);
+
+#ifdef __cplusplus
+}
+#endif
