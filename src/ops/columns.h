@@ -13,4 +13,4 @@ typedef struct cla_columns {
 
 /* to[row,c] = from[row,c], or += with add. */
 cla_status cla_copy_columns(cla_runtime *rt, const cla_tensor *to,
-                            const cla_tensor *from, const cla_columns *part, int add);
+                            const cla_tensor *from, const cla_columns *s, int add);

@@ -50,7 +50,8 @@ Test(rows, stack)
             .bar = 1e-7, // the inputs' own rounding
         };
         for (int k = 0; k < PARTS; k++) {
-            op.in[k] = (op_input){ .name = "x", .rank = 2, .shape = { c.rows[k], c.D } };
+            op.in[k] =
+                (op_input){ .name = "x", .rank = 2, .shape = { c.rows[k], c.D } };
         }
         snprintf(op.name, sizeof op.name, "stack %d, %d, %d rows D%d", c.rows[0],
                  c.rows[1], c.rows[2], c.D);
