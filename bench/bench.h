@@ -105,6 +105,7 @@ cla_status bench_conv_attention_2d(bench *b);
 cla_status bench_top_k(bench *b);
 cla_status bench_ragged(bench *b);
 cla_status bench_nmt(bench *b);
+cla_status bench_hard(bench *b);
 cla_status bench_nmt_sizes(bench *b);
 cla_status bench_tagger(bench *b);
 cla_status bench_startup(bench *b);

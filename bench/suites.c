@@ -37,6 +37,7 @@ static const struct {
     { "conv", bench_conv_attention_2d },
     { "tagger", bench_tagger },
     { "nmt", bench_nmt },
+    { "hard", bench_hard },
     { "sizes", bench_nmt_sizes },
     { "startup", bench_startup },
 };
