@@ -9,130 +9,13 @@
  * any cut of rows and columns, packed or not.
  * Writes: y whole (added to when add). */
 #include "matmul.clh"
-#include "matmul_pack.clh"
-
-/* A product and a sum in one instruction. PoCL's mad makes two of it; fma would be a
- * call on devices without the instruction. */
-#if defined(FP_FAST_FMAF) || defined(__FMA__)
-#define multiply_add fma
-#else
-#define multiply_add mad
-#endif
-
-/* Asks for a cache line that is needed soon; OpenCL's prefetch does nothing in PoCL. */
-#ifndef TOUCH
-#define TOUCH 0
-#endif
-#ifndef __has_builtin
-#define __has_builtin(name) 0
-#endif
-#if TOUCH && __has_builtin(__builtin_prefetch)
-#define touch(p) __builtin_prefetch(p, 0, 2)
-#else
-#define touch(p) (void)(p)
-#endif
+#include "matmul_panel.clh"
 
 /* How the result is cut: an item has rows x (panels * TILE_N) of it, and sums depth
  * inner indices (a multiple of CHUNK) at a time. */
 typedef struct matmul_cut {
     int rows, panels, depth;
 } matmul_cut;
-
-/* One register tile, and what will be packed or multiplied after it: each chunk touches
- * two rows of the next panel of b and a line of the next block of a. */
-typedef struct tile {
-    global float *y;
-    int ld, rows, cols; // rows and cols up to the edge of the result
-    int add;
-    global const float *next_b, *next_a;
-    int next_b_ld;
-} tile;
-
-/* A tile over the edge of the result comes here by way of memory that has no edge. */
-INLINE void store_edge(const tile t, const float *sum, int height)
-{
-    for (int r = 0; r < min(t.rows, height); r++) {
-        global float *y = t.y + (size_t)r * t.ld;
-        for (int j = 0; j < min(t.cols, TILE_N); j++) {
-            y[j] = t.add ? y[j] + sum[r * TILE_N + j] : sum[r * TILE_N + j];
-        }
-    }
-}
-
-#define EACH_ROW(height) _Pragma("unroll") for (int r = 0; r < height; r++)
-
-/* y (+)= height x TILE_N tile of a b; a goes on by step floats a chunk. A macro for
- * each height, since the sums must be in registers when the compiler first looks: with
- * the height a parameter PoCL keeps them in memory. */
-#define MULTIPLY_TILE(name, height)                                          \
-    INLINE void name(const tile t, const local float *a, int step,           \
-                     const panel_space float *b, int depth)                  \
-    {                                                                        \
-        floatv sum[height][2];                                               \
-        EACH_ROW(height)                                                     \
-        {                                                                    \
-            sum[r][0] = sum[r][1] = (floatv)(0.0f);                          \
-        }                                                                    \
-        global const float *next_b = t.next_b, *next_a = t.next_a;           \
-        for (int k = 0; k < depth; k += CHUNK, a += step) {                  \
-            touch(next_a);                                                   \
-            for (int x = 0; x < 2; x++, next_b += t.next_b_ld) {             \
-                touch(next_b);                                               \
-                touch(next_b + TILE_N - 1);                                  \
-            }                                                                \
-            next_a += CHUNK;                                                 \
-            _Pragma("unroll 2") for (int x = 0; x < CHUNK; x++, b += TILE_N) \
-            {                                                                \
-                const floatv b0 = vloadv(0, b), b1 = vloadv(1, b);           \
-                EACH_ROW(height)                                             \
-                {                                                            \
-                    const floatv ar = (floatv)(a[r * CHUNK + x]);            \
-                    sum[r][0] = multiply_add(ar, b0, sum[r][0]);             \
-                    sum[r][1] = multiply_add(ar, b1, sum[r][1]);             \
-                }                                                            \
-            }                                                                \
-        }                                                                    \
-        if (t.rows >= height && t.cols >= TILE_N) {                          \
-            EACH_ROW(height)                                                 \
-            {                                                                \
-                global float *y = t.y + (size_t)r * t.ld;                    \
-                vstorev(t.add ? vloadv(0, y) + sum[r][0] : sum[r][0], 0, y); \
-                vstorev(t.add ? vloadv(1, y) + sum[r][1] : sum[r][1], 1, y); \
-            }                                                                \
-        } else {                                                             \
-            float edge[height * TILE_N];                                     \
-            EACH_ROW(height)                                                 \
-            {                                                                \
-                vstorev(sum[r][0], 2 * r, edge);                             \
-                vstorev(sum[r][1], 2 * r + 1, edge);                         \
-            }                                                                \
-            store_edge(t, edge, height);                                     \
-        }                                                                    \
-    }
-MULTIPLY_TILE(multiply_tile, MR)
-MULTIPLY_TILE(multiply_4, 4)
-MULTIPLY_TILE(multiply_1, 1)
-
-/* One panel of b under all panels of a. */
-INLINE void multiply_panel(tile t, const local float *a, const panel_space float *b,
-                           int depth, int next_a_ld)
-{
-    const int padded = round_up(depth, CHUNK), ld = t.ld;
-    for (; t.rows >= MR; t.rows -= MR, t.y += (size_t)MR * ld) {
-        multiply_tile(t, a, MR * CHUNK, b, depth);
-        a += MR * padded;
-        t.next_b += (size_t)(padded / CHUNK) * 2 * t.next_b_ld;
-        t.next_a += next_a_ld;
-    }
-    if (t.rows == 1) {
-        multiply_1(t, a, 4 * CHUNK, b, depth);
-        return;
-    }
-    const int rest = round_up(t.rows, 4) * CHUNK;
-    for (; t.rows > 0; t.rows -= 4, t.y += (size_t)4 * ld, a += 4 * CHUNK) {
-        multiply_4(t, a, rest, b, depth);
-    }
-}
 
 INLINE floatv activate_v(floatv x, int activation)
 {

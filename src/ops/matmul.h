@@ -62,6 +62,25 @@ cla_status cla_product_finish(cla_runtime *rt, const cla_product *p);
 /* matmul_tile.c: the kernel for CPU devices. */
 cla_status cla_product_tile(cla_runtime *rt, const cla_product *p);
 
+/* ---- packed matrices, for kernels that include cl/matmul_panel.clh --------------- */
+
+/* Rows of a register tile of a, columns of a panel of b; and what such kernels are
+ * compiled with. */
+typedef struct cla_panels {
+    int64_t rows, columns;
+    cla_define define[3];
+} cla_panels;
+
+cla_panels cla_panels_of(cla_runtime *rt);
+
+/* What b of K x N takes once packed. */
+size_t cla_panels_bytes(const cla_panels *panels, int64_t K, int64_t N);
+
+/* Packs op(b) of a product, of which only N, K, b (with its ld) and transpose_b are
+ * read. Errors: CLA_E_DEVICE. */
+cla_status cla_panels_pack(cla_runtime *rt, const cla_product *p,
+                           const cla_memory *packed);
+
 /* ---- what kernels are told --------------------------------------------------- */
 
 /* As in cl/matmul.clh. */

@@ -80,15 +80,22 @@ static void balance(tile_plan *plan, const cla_product *p, int64_t rows, int64_t
     plan->across = pieces(all_panels, panels);
 }
 
-static tile_plan make_plan(cla_runtime *rt, const cla_product *p)
+/* The register tile: vector width, rows and columns. */
+static tile_plan register_tile(cla_runtime *rt)
 {
-    const cla_device *device = cla_runtime_device(rt);
-    tile_plan plan = { .vec = cla_vector_width(rt),
-                       .touch = device->kind == CLA_DEVICE_CPU };
     enum { TALLEST = 16 }; // what registers hold anywhere
+    tile_plan plan = { .vec = cla_vector_width(rt),
+                       .touch = cla_runtime_device(rt)->kind == CLA_DEVICE_CPU };
     const int64_t mr = positive(rt, "MR", plan.vec == 16 ? 12 : 6);
     plan.mr = mr < TALLEST ? (int)mr : TALLEST;
     plan.tile_n = 2 * plan.vec;
+    return plan;
+}
+
+static tile_plan make_plan(cla_runtime *rt, const cla_product *p)
+{
+    const cla_device *device = cla_runtime_device(rt);
+    tile_plan plan = register_tile(rt);
     const int64_t local_floats = (int64_t)(device->local_bytes / 4);
     const int64_t depth = choose_depth(rt, &plan, p->K, local_floats);
     int64_t rows = positive(rt, "ROWS", 128);
@@ -129,6 +136,29 @@ static cla_status pack(cla_runtime *rt, const cla_product *p, const tile_plan *p
 static size_t packed_bytes(const cla_product *p, const tile_plan *plan)
 {
     return (size_t)(round_up(p->N, plan->tile_n) * round_up(p->K, CHUNK)) * 4;
+}
+
+cla_panels cla_panels_of(cla_runtime *rt)
+{
+    const tile_plan plan = register_tile(rt);
+    return (cla_panels){
+        plan.mr,
+        plan.tile_n,
+        { { "VEC", plan.vec }, { "MR", plan.mr }, { "TOUCH", plan.touch } },
+    };
+}
+
+size_t cla_panels_bytes(const cla_panels *panels, int64_t K, int64_t N)
+{
+    return (size_t)(round_up(N, panels->columns) * round_up(K, CHUNK)) * 4;
+}
+
+cla_status cla_panels_pack(cla_runtime *rt, const cla_product *p,
+                           const cla_memory *packed)
+{
+    tile_plan plan = register_tile(rt);
+    plan.cut.depth = (int32_t)round_up(p->K, CHUNK);
+    return p->K && p->N ? pack(rt, p, &plan, packed) : CLA_OK;
 }
 
 static bool is_whole(const cla_product *p)
