@@ -35,10 +35,44 @@ static cla_status describe(cla_ragged *r, int64_t sequences, const int32_t *offs
     return CLA_OK;
 }
 
-static cla_status write_device(cla_ragged *r)
+/* The sequences behind the offsets, longest first, equal ones in order: counted by
+ * length, then dealt out. */
+static cla_status sort_sequences(const cla_ragged *r, int32_t *order)
 {
-    CLA_TRY(cla_memory_write(r->rt, &r->device_offsets, 0, r->offsets,
-                             ((size_t)r->sequences + 1) * sizeof *r->offsets));
+    int32_t *place = NULL; // [longest+1] of the next sequence of a length
+    CLA_TRY(cla_alloc(&place, (size_t)r->longest + 2, sizeof *place));
+    for (int64_t b = 0; b < r->sequences; b++) {
+        place[r->offsets[b + 1] - r->offsets[b]]++;
+    }
+    int32_t next = 0;
+    for (int64_t length = r->longest; length >= 0; length--) {
+        const int32_t count = place[length];
+        place[length] = next;
+        next += count;
+    }
+    for (int64_t b = 0; b < r->sequences; b++) {
+        order[place[r->offsets[b + 1] - r->offsets[b]]++] = (int32_t)b;
+    }
+    free(place);
+    return CLA_OK;
+}
+
+static cla_status write_offsets(const cla_ragged *r)
+{
+    const size_t count = (size_t)r->sequences;
+    int32_t *all = NULL;
+    CLA_TRY(cla_alloc(&all, 2 * count + 1, sizeof *all));
+    memcpy(all, r->offsets, (count + 1) * sizeof *all);
+    cla_status status = sort_sequences(r, all + count + 1);
+    status = status ? status
+                    : cla_memory_write(r->rt, &r->device_offsets, 0, all,
+                                       (2 * count + 1) * sizeof *all);
+    free(all);
+    return status;
+}
+
+static cla_status write_spans(const cla_ragged *r)
+{
     int32_t *spans = NULL;
     CLA_TRY(cla_alloc(&spans, (size_t)r->tokens + 1, 2 * sizeof *spans));
     for (int64_t b = 0; b < r->sequences; b++) {
@@ -56,9 +90,10 @@ static cla_status write_device(cla_ragged *r)
 static cla_status build(cla_ragged *r, int64_t sequences, const int32_t *offsets)
 {
     CLA_TRY(describe(r, sequences, offsets));
-    CLA_TRY(cla_memory_new(&r->device_offsets, r->rt, ((size_t)sequences + 1) * 4));
+    CLA_TRY(cla_memory_new(&r->device_offsets, r->rt, (2 * (size_t)sequences + 1) * 4));
     CLA_TRY(cla_memory_new(&r->device_spans, r->rt, (size_t)r->tokens * 8));
-    return write_device(r);
+    CLA_TRY(write_offsets(r));
+    return write_spans(r);
 }
 
 cla_status cla_ragged_new(cla_ragged **out, cla_runtime *rt, int64_t sequences,

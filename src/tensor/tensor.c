@@ -81,8 +81,9 @@ cla_status cla_tensor_new(cla_tensor **out, cla_runtime *rt, cla_dtype dtype, in
 
 static void release(cla_tensor *t)
 {
-    cla_memory_free(&t->form[0].memory, t->rt);
-    cla_memory_free(&t->form[1].memory, t->rt);
+    for (size_t i = 0; i < sizeof t->form / sizeof *t->form; i++) {
+        cla_memory_free(&t->form[i].memory, t->rt);
+    }
     cla_memory_free(&t->memory, t->rt);
     free(t);
 }

@@ -27,7 +27,8 @@ struct cla_tensor {
     cla_tensor *grad; // made when first asked for
     bool grad_filled; // grad holds numbers: add to them; else write
     uint32_t version; // grows with each change; 0: changes are not seen, keep no forms
-    cla_form form[2]; // of weights packed for products, as they are and transposed
+    cla_form form[4]; // of weights packed for products, as they are and transposed; of
+                      // those of a recurrence's states likewise
 };
 
 /* Whatever writes numbers of such a tensor other than by upload and fill says so here,
@@ -49,7 +50,7 @@ struct cla_ragged {
     cla_ragged *next; // of those a tape keeps
     int64_t sequences, tokens, longest;
     int32_t *offsets;          // [B+1] on the host
-    cla_memory device_offsets; // [B+1] i32
+    cla_memory device_offsets; // [B+1] i32; then [B], the sequences, longest first
     cla_memory device_spans;   // [N] int2: start and end of the token's sequence
 };
 
