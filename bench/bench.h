@@ -17,7 +17,7 @@ bool bench_wants(const bench *b, const char *suite, const char *name);
 
 /* ---- an op: what most cases are ---------------------------------------------- */
 
-enum { BENCH_INPUTS = 8 };
+enum { BENCH_INPUTS = 9 };
 
 typedef struct bench_input {
     int rank;
@@ -87,8 +87,10 @@ cla_status bench_dropout(bench *b);
 cla_status bench_elementwise(bench *b);
 cla_status bench_embedding(bench *b);
 cla_status bench_gaussian_attention(bench *b);
+cla_status bench_gru(bench *b);
 cla_status bench_hard_attention(bench *b);
 cla_status bench_layer_norm(bench *b);
+cla_status bench_lstm(bench *b);
 cla_status bench_position_attention(bench *b);
 cla_status bench_relative_attention(bench *b);
 cla_status bench_reinforce(bench *b);
@@ -108,4 +110,5 @@ cla_status bench_nmt(bench *b);
 cla_status bench_hard(bench *b);
 cla_status bench_nmt_sizes(bench *b);
 cla_status bench_tagger(bench *b);
+cla_status bench_reader(bench *b);
 cla_status bench_startup(bench *b);

@@ -26,6 +26,8 @@ static const struct {
     { "layers", bench_cross_entropy },
     { "layers", bench_top_k },
     { "layers", bench_multinomial },
+    { "layers", bench_lstm },
+    { "layers", bench_gru },
     { "layers", bench_reinforce },
     { "layers", bench_relative_spectrum },
     { "layers", bench_rmsprop },
@@ -39,6 +41,7 @@ static const struct {
     { "nmt", bench_nmt },
     { "hard", bench_hard },
     { "sizes", bench_nmt_sizes },
+    { "reader", bench_reader },
     { "startup", bench_startup },
 };
 

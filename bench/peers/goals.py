@@ -31,6 +31,10 @@ GOALS = (
         ("masked_softmax fwd B8 H8 T1024 S1024", "share", (), 80),
         ("conv_attention_2d fwd B8 H8 T256 d64 k3", "times", ("conv2d",), 4),
         ("conv_attention_2d fwd+bwd B8 H8 T256 d64 k3", "times", ("conv2d",), 2),
+        ("bilstm fwd+bwd B32 T64 in256 n128", "times", ("packed",), 1),
+        ("bilstm fwd+bwd B32 T300 in300 n150", "times", ("packed",), 1),
+        ("bigru fwd+bwd B32 T64 in256 n128", "times", ("packed",), 1.5),
+        ("bigru fwd+bwd B32 T300 in300 n150", "times", ("packed",), 1.5),
         ("startup cold", "ms", (), 3000),
         ("startup warm", "ms", (), 300),
     ]

@@ -170,9 +170,34 @@ def linear(s, flags, grad):
     yield "mkl", [x, w, b, residual], lambda: run
 
 
+def bidirectional(cell, s, grad):
+    """Both directions of a layer over T tokens each of B sequences: packed, as models with
+    sentences of different lengths do it, and as one dense block, which oneDNN takes."""
+    layer = cell(s["in"], s["n"], bidirectional=True, batch_first=True)
+    x = torch.randn(s["B"], s["T"], s["in"], requires_grad=grad)
+    lengths = torch.full((s["B"],), s["T"])
+    leaves = [x, *layer.parameters()]
+
+    def packed():
+        rows = torch.nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True)
+        return layer(rows)[0].data
+
+    yield "packed", leaves, lambda: packed
+    yield "dense", leaves, lambda: lambda: layer(x)[0]
+
+
+def bilstm(s, flags, grad):
+    yield from bidirectional(torch.nn.LSTM, s, grad)
+
+
+def bigru(s, flags, grad):
+    yield from bidirectional(torch.nn.GRU, s, grad)
+
+
 KNOWN_FLAGS = {"causal", "relu", "residual", "ta", "tb"}
 OPS = {f.__name__: f for f in (attention, band_attention, band_attention_2d,
-                               conv_attention_2d, masked_softmax, matmul, linear)}
+                               conv_attention_2d, masked_softmax, matmul, linear, bilstm,
+                               bigru)}
 
 
 def stepper(leaf, run, grad):

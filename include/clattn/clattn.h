@@ -7,6 +7,7 @@
 #include "clattn/hard.h"
 #include "clattn/ops.h"
 #include "clattn/optim.h"
+#include "clattn/recurrent.h"
 #include "clattn/rows.h"
 #include "clattn/runtime.h"
 #include "clattn/status.h"

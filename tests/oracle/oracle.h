@@ -175,3 +175,18 @@ double oracle_gate_entropy(const double *scores, int S);
 double oracle_reinforce(const double *scores, const double *gates,
                         const double *advantage, const oracle_hard_shape *s,
                         double entropy);
+
+/* A cell along packed sequences: w [in+n,4n] and b [4n] of an LSTM, [in+n,2n] and [2n]
+ * of a GRU, whose candidate has w_c [in+n,n] and b_c [n]; b and b_c may be NULL. */
+typedef struct oracle_cell {
+    int B, in, n;
+    const int32_t *offsets; // [B+1]
+    bool reverse;
+    const double *w, *b, *w_c, *b_c;
+} oracle_cell;
+
+/* y [N,n]; h, c [B,n]; x [N,in]; h0, c0 [B,n] or NULL */
+void oracle_lstm(double *y, double *h, double *c, const double *x, const double *h0,
+                 const double *c0, const oracle_cell *s);
+void oracle_gru(double *y, double *h, const double *x, const double *h0,
+                const oracle_cell *s);

@@ -1,0 +1,166 @@
+/* lstm_tile.cl - a long short-term memory, a group of sequences to each work-item, for
+ * CPU devices.
+ *
+ * Layout: packed rows; work as recurrent.clh has it, gates [N,4n] in the order i, g, f,
+ * o: sums of inputs, then what the cell made of them, at last their gradients. Panels
+ * are what matmul_pack made of the state's rows of the weights.
+ * Work-group: 1 item; it walks through time with its sequences, which owe nothing to
+ * others. The weights are read once a step for all of them.
+ * Defines: VEC, MR and TOUCH as in matmul_tile.cl.
+ * Numerics: f32 sums in the order of the inner index.
+ * Writes: y, h and c whole; gradients of h0 and c0 whole (added to when asked). */
+#include "recurrent_tile.clh"
+
+/* Parts of a group's own rows: state or its gradient, gradient of the cell, gates or
+ * their gradients, and what is packed. */
+enum { STATE = 0, CELL = 1, GATES = 2, PACKED_ROWS = 6 };
+
+/* i = sigmoid, g = tanh, f = sigmoid of 1 more, o = sigmoid, by one division. */
+INLINE void squash(floatv a[4])
+{
+    floatv under[4];
+    a[0] = sigmoid_ratio(a[0], under);
+    a[1] = tanh_ratio(a[1], under + 1);
+    a[2] = sigmoid_ratio(a[2] + 1.0f, under + 2);
+    a[3] = sigmoid_ratio(a[3], under + 3);
+    const floatv ig = under[0] * under[1], fo = under[2] * under[3];
+    const floatv one = 1.0f / (ig * fo), of_ig = one * fo, of_fo = one * ig;
+    a[0] = sigmoid_of(a[0] * under[1] * of_ig);
+    a[1] = a[1] * under[0] * of_ig;
+    a[2] = sigmoid_of(a[2] * under[3] * of_fo);
+    a[3] = sigmoid_of(a[3] * under[2] * of_fo);
+}
+
+/* One token: c = f c' + i g, h = o tanh(c). */
+INLINE void lstm_cell(global float *y, global float *state, global float *gates,
+                      global float *cells, global const float *sum,
+                      global const float *before, int n)
+{
+    for (int j = 0; j < n; j += VEC) {
+        const int left = n - j;
+        floatv a[4];
+        for (int g = 0; g < 4; g++) {
+            a[g] =
+                load_some(gates + g * n + j, left) + load_some(sum + g * n + j, left);
+        }
+        squash(a);
+        const floatv last = before ? load_some(before + j, left) : (floatv)(0.0f);
+        const floatv c = multiply_add(a[2], last, a[0] * a[1]);
+        const floatv h = a[3] * tanh_v(c);
+        for (int g = 0; g < 4; g++) {
+            store_some(a[g], gates + g * n + j, left);
+        }
+        store_some(c, cells + j, left);
+        store_some(h, state + j, left);
+        store_some(h, y + j, left);
+    }
+}
+
+// a = gates + h' w_h, then the cell, token by token; h' and c' of the token before
+WORK_GROUP(1, 1, 1)
+kernel void lstm_forward(global float *y, global float *h, global float *c,
+                         global float *work, global const float *h0,
+                         global const float *c0, global const float *panels,
+                         global const int *offsets, recurrent_shape s)
+{
+    const int rows = tile_rows(s), n = s.width;
+    global float *own_h = tile_part(work, s, rows, STATE);
+    global float *own_gates = tile_part(work, s, rows, GATES);
+    global float *packed = tile_part(work, s, rows, PACKED_ROWS);
+    global float *cells = work + s.inner;
+    gather_rows(own_h, h0, offsets, s, rows);
+    int active = tile_active(offsets, s, rows, 0);
+    for (int t = 0; active > 0; active = tile_active(offsets, s, active, ++t)) {
+        multiply_rows(own_gates, packed, own_h, panels, active, n, 4 * n, 0);
+        for (int r = 0; r < active; r++) {
+            const int place = tile_place(s, r);
+            const size_t at = token_at(offsets, s, place, t);
+            global float *state = own_h + (size_t)r * n;
+            if (s.keep) {
+                copy_row(work + s.before + at * n, state, n);
+            }
+            lstm_cell(y + at * n, state, work + at * 4 * n, cells + at * n,
+                      own_gates + (size_t)r * 4 * n,
+                      row_before(cells, c0, offsets, s, place, t), n);
+        }
+    }
+    scatter_rows(h, own_h, offsets, s, rows, 0);
+    for (int r = 0; r < rows && c; r++) {
+        const int place = tile_place(s, r), b = sequence_at(offsets, s, place);
+        global const float *last =
+            row_before(cells, c0, offsets, s, place, length_at(offsets, s, place));
+        if (last) {
+            copy_row(c + (size_t)b * n, last, n);
+        } else {
+            clear_row(c + (size_t)b * n, n);
+        }
+    }
+}
+
+/* The way back through one token; its gates become their gradients. dh and dc are those
+ * of state and cell behind it; dc becomes that in front of it. */
+INLINE void lstm_cell_back(global float *gates, global float *own, global float *sums,
+                           global const float *dh, global float *dc,
+                           global const float *dy, global const float *cell,
+                           global const float *before, int n)
+{
+    for (int j = 0; j < n; j += VEC) {
+        const int left = n - j;
+        floatv a[4];
+        for (int g = 0; g < 4; g++) {
+            a[g] = load_some(gates + g * n + j, left);
+        }
+        const floatv last = before ? load_some(before + j, left) : (floatv)(0.0f);
+        const floatv squashed = tanh_v(load_some(cell + j, left));
+        floatv to_h = load_some(dh + j, left);
+        to_h = dy ? to_h + load_some(dy + j, left) : to_h;
+        const floatv to_c =
+            load_some(dc + j, left) + to_h * a[3] * (1.0f - squashed * squashed);
+        store_some(to_c * a[2], dc + j, left);
+        const floatv d[4] = { to_c * a[1] * a[0] * (1.0f - a[0]),
+                              to_c * a[0] * (1.0f - a[1] * a[1]),
+                              to_c * last * a[2] * (1.0f - a[2]),
+                              to_h * squashed * a[3] * (1.0f - a[3]) };
+        for (int g = 0; g < 4; g++) {
+            store_some(d[g], gates + g * n + j, left);
+            store_some(d[g], own + g * n + j, left);
+            add_some(d[g], sums + g * n + j, left);
+        }
+    }
+}
+
+// gates become gradients of their sums, last token first: dh' = da w_h', dc' = dc f
+WORK_GROUP(1, 1, 1)
+kernel void lstm_backward(global float *dh0, global float *dc0, global float *work,
+                          global const float *dy, global const float *dh,
+                          global const float *dc, global const float *c0,
+                          global const float *panels, global const int *offsets,
+                          recurrent_shape s)
+{
+    const int rows = tile_rows(s), n = s.width;
+    global float *own_h = tile_part(work, s, rows, STATE);
+    global float *own_c = tile_part(work, s, rows, CELL);
+    global float *own_gates = tile_part(work, s, rows, GATES);
+    global float *packed = tile_part(work, s, rows, PACKED_ROWS);
+    global const float *cells = work + s.inner;
+    global float *sums = work + s.sums + (size_t)GROUP(0) * 4 * n;
+    clear_row(sums, 4 * n);
+    gather_rows(own_h, dh, offsets, s, rows);
+    gather_rows(own_c, dc, offsets, s, rows);
+    for (int t = length_at(offsets, s, tile_place(s, 0)) - 1; t >= 0; t--) {
+        const int active = tile_active(offsets, s, rows, t);
+        for (int r = 0; r < active; r++) {
+            const int place = tile_place(s, r);
+            const size_t at = token_at(offsets, s, place, t);
+            lstm_cell_back(work + at * 4 * n, own_gates + (size_t)r * 4 * n, sums,
+                           own_h + (size_t)r * n, own_c + (size_t)r * n,
+                           dy ? dy + at * n : 0, cells + at * n,
+                           row_before(cells, c0, offsets, s, place, t), n);
+        }
+        if (t > 0 || dh0) {
+            multiply_rows(own_h, packed, own_gates, panels, active, 4 * n, n, 0);
+        }
+    }
+    scatter_rows(dh0, own_h, offsets, s, rows, s.add_h);
+    scatter_rows(dc0, own_c, offsets, s, rows, s.add_c);
+}

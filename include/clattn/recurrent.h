@@ -1,0 +1,63 @@
+/* recurrent.h - cells that walk along packed sequences (tier 2). */
+#pragma once
+
+#include "clattn/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* {0} walks from the first token to the last, from states of zeros. */
+typedef struct cla_recurrent_options {
+    bool reverse;   // from the last token of each sequence to its first
+    cla_tensor *h0; // in  [B,n] f32, the state in front of the walk; NULL: zeros
+    cla_tensor *c0; // in  [B,n] f32, LSTM only: the cell likewise
+    cla_tensor **h; // out [B,n] f32, the state behind it; may be NULL
+    cla_tensor **c; // out [B,n] f32, LSTM only: the cell likewise
+} cla_recurrent_options;
+
+/* A long short-term memory.
+ *
+ *   i, g, f, o = [x[t], h'] w + b, in this order, n columns each
+ *   c = sigmoid(f + 1) c' + sigmoid(i) tanh(g)
+ *   h = sigmoid(o) tanh(c)
+ *
+ * with h' and c' of the token before (with reverse: behind), y[t] = h. A sequence
+ * without tokens ends with the states that it began with. One step at a time is a call
+ * with one token for each sequence, h0 and c0, and costs two launches.
+ *
+ * y        out  [N,n] f32
+ * x        in   [N,in] f32
+ * w        in   [in+n,4n] f32, rows of x first
+ * b        in   [4n] f32; may be NULL
+ * rows     in   N tokens in B sequences; ended ones cost nothing
+ * options  in   NULL for {0}
+ *
+ * Errors: CLA_E_SHAPE, CLA_E_USAGE (no rows), CLA_E_NOMEM, CLA_E_DEVICE.
+ * Source: Hochreiter and Schmidhuber 1997; Gers et al. 2000 for f. */
+CLA_API cla_status cla_lstm(cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                            cla_tensor *w, cla_tensor *b, const cla_ragged *rows,
+                            const cla_recurrent_options *options);
+
+/* Weights of a gated recurrent unit; rows of x come first. */
+typedef struct cla_gru_weights {
+    cla_tensor *w_g, *b_g; // [in+n,2n], [2n]: r and u; b_g may be NULL
+    cla_tensor *w_c, *b_c; // [in+n,n], [n]: the candidate; b_c may be NULL
+} cla_gru_weights;
+
+/* A gated recurrent unit, whose reset comes before the candidate's product.
+ *
+ *   r, u = sigmoid([x[t], h'] w_g + b_g), in this order, n columns each
+ *   h = u h' + (1 - u) tanh([x[t], r h'] w_c + b_c)
+ *
+ * Arguments as cla_lstm; one step at a time costs three launches.
+ *
+ * Errors: as cla_lstm, and CLA_E_USAGE for c0 and c.
+ * Source: Cho et al. 2014. */
+CLA_API cla_status cla_gru(cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                           const cla_gru_weights *weights, const cla_ragged *rows,
+                           const cla_recurrent_options *options);
+
+#ifdef __cplusplus
+}
+#endif

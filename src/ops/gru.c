@@ -1,0 +1,109 @@
+/* gru.c - a gated recurrent unit along packed sequences. */
+#include "ops/recurrent.h"
+
+typedef struct saved {
+    cla_recurrence r;
+    cla_recurrent_weights g, c; // of the gates r and u, of the candidate
+} saved;
+
+/* Both parts of the weights, as kernels read them. */
+typedef struct state_weights {
+    const cla_memory *g, *c;
+    cla_memory scratch_g, scratch_c;
+} state_weights;
+
+static cla_status get_weights(cla_tape *tape, const saved *s, bool transposed,
+                              state_weights *w)
+{
+    CLA_TRY(
+        cla_recurrence_weights(tape, &s->r, s->g.w, transposed, &w->g, &w->scratch_g));
+    return cla_recurrence_weights(tape, &s->r, s->c.w, transposed, &w->c,
+                                  &w->scratch_c);
+}
+
+static cla_status walk_back(cla_tape *tape, saved *s)
+{
+    cla_recurrence *r = &s->r;
+    cla_tensor *dh0 = NULL;
+    state_weights w;
+    CLA_TRY(get_weights(tape, s, true, &w));
+    CLA_TRY(cla_grad_out(tape, r->options.h0, &dh0, &r->shape.add_h));
+    cla_launch launch = {
+        .kernel = "gru_backward",
+        .args = { cla_buf(dh0), cla_mem(&r->work), cla_buf(cla_grad_in(r->y)),
+                  cla_buf(r->h ? cla_grad_in(r->h) : NULL), cla_mem(w.g),
+                  cla_mem(w.c) },
+    };
+    return cla_recurrence_walk(tape, r, "gru", "gru_tile", &launch, 6);
+}
+
+static cla_status backward(cla_tape *tape, void *bytes)
+{
+    saved *s = bytes;
+    const cla_recurrence *r = &s->r;
+    if (!cla_grad_in(r->y) && !(r->h && cla_grad_in(r->h))) {
+        return CLA_OK;
+    }
+    CLA_TRY(walk_back(tape, s));
+    CLA_TRY(cla_recurrence_gradients(tape, r, &s->g, r->shape.before));
+    return cla_recurrence_gradients(tape, r, &s->c, r->shape.inner);
+}
+
+static cla_status forward(cla_tape *tape, const saved *s)
+{
+    const cla_recurrence *r = &s->r;
+    state_weights w;
+    CLA_TRY(cla_recurrence_inputs(tape, r, &s->g));
+    CLA_TRY(cla_recurrence_inputs(tape, r, &s->c));
+    CLA_TRY(get_weights(tape, s, false, &w));
+    cla_launch launch = {
+        .kernel = "gru_forward",
+        .args = { cla_buf(r->y), cla_buf(r->h), cla_mem(&r->work),
+                  cla_buf(r->options.h0), cla_mem(w.g), cla_mem(w.c) },
+    };
+    return cla_recurrence_walk(tape, r, "gru", "gru_tile", &launch, 6);
+}
+
+static cla_status check(cla_tape *tape, saved *s, const cla_recurrent_options *options)
+{
+    static const char op[] = "gru";
+    const cla_tensor *w_c = s->c.w;
+    if (options && (options->c0 || options->c)) {
+        return cla_fail(CLA_E_USAGE, "gru: there is no cell for c0 or c");
+    }
+    CLA_TRY(cla_check_shape(op, "w_c", w_c, CLA_F32, 2, (int64_t[]){ -1, -1 }));
+    const int64_t n = w_c->shape[1];
+    if (!n) {
+        return cla_fail(CLA_E_SHAPE, "gru: w_c is %s, must be [in+n,n]",
+                        cla_shape_text(w_c));
+    }
+    s->g.columns = 2 * n;
+    s->c.columns = n;
+    s->c.column = 2 * n;
+    CLA_TRY(cla_recurrence_begin(tape, op, &s->r, n, options));
+    CLA_TRY(cla_recurrence_check(op, &s->r, &s->g, "w_g", "b_g"));
+    return cla_recurrence_check(op, &s->r, &s->c, "w_c", "b_c");
+}
+
+cla_status cla_gru(cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                   const cla_gru_weights *weights, const cla_ragged *rows,
+                   const cla_recurrent_options *options)
+{
+    saved s = { .r = { .x = x, .rows = rows, .gates = 3 },
+                .g = { .w = weights->w_g, .b = weights->b_g },
+                .c = { .w = weights->w_c, .b = weights->b_c } };
+    cla_recurrence *r = &s.r;
+    *y = NULL;
+    CLA_TRY(check(tape, &s, options));
+    const bool wanted = cla_tape_needs_grad(
+        tape, 6, (cla_tensor *[]){ x, s.g.w, s.g.b, s.c.w, s.c.b, r->options.h0 });
+    CLA_TRY(cla_recurrence_plan(tape, r, wanted));
+    CLA_TRY(forward(tape, &s));
+    r->y->wants_grad = wanted;
+    if (r->h) r->h->wants_grad = wanted;
+    if (wanted) {
+        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
+    }
+    *y = r->y;
+    return CLA_OK;
+}

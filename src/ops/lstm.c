@@ -1,0 +1,90 @@
+/* lstm.c - a long short-term memory along packed sequences. */
+#include "ops/recurrent.h"
+
+typedef struct saved {
+    cla_recurrence r;
+    cla_recurrent_weights w;
+} saved;
+
+/* What has flowed into a result that somebody may not have asked for. */
+static const cla_tensor *gradient_in(const cla_tensor *y)
+{
+    return y ? cla_grad_in(y) : NULL;
+}
+
+static cla_status walk_back(cla_tape *tape, saved *s)
+{
+    cla_recurrence *r = &s->r;
+    cla_tensor *dh0 = NULL, *dc0 = NULL;
+    const cla_memory *w_h = NULL;
+    cla_memory scratch;
+    CLA_TRY(cla_recurrence_weights(tape, r, s->w.w, true, &w_h, &scratch));
+    CLA_TRY(cla_grad_out(tape, r->options.h0, &dh0, &r->shape.add_h));
+    CLA_TRY(cla_grad_out(tape, r->options.c0, &dc0, &r->shape.add_c));
+    cla_launch launch = {
+        .kernel = "lstm_backward",
+        .args = { cla_buf(dh0), cla_buf(dc0), cla_mem(&r->work),
+                  cla_buf(cla_grad_in(r->y)), cla_buf(gradient_in(r->h)),
+                  cla_buf(gradient_in(r->c)), cla_buf(r->options.c0), cla_mem(w_h) },
+    };
+    return cla_recurrence_walk(tape, r, "lstm", "lstm_tile", &launch, 8);
+}
+
+static cla_status backward(cla_tape *tape, void *bytes)
+{
+    saved *s = bytes;
+    const cla_recurrence *r = &s->r;
+    if (!cla_grad_in(r->y) && !gradient_in(r->h) && !gradient_in(r->c)) {
+        return CLA_OK;
+    }
+    CLA_TRY(walk_back(tape, s));
+    return cla_recurrence_gradients(tape, r, &s->w, r->shape.before);
+}
+
+static cla_status forward(cla_tape *tape, const saved *s)
+{
+    const cla_recurrence *r = &s->r;
+    const cla_memory *w_h = NULL;
+    cla_memory scratch;
+    CLA_TRY(cla_recurrence_inputs(tape, r, &s->w));
+    CLA_TRY(cla_recurrence_weights(tape, r, s->w.w, false, &w_h, &scratch));
+    cla_launch launch = {
+        .kernel = "lstm_forward",
+        .args = { cla_buf(r->y), cla_buf(r->h), cla_buf(r->c), cla_mem(&r->work),
+                  cla_buf(r->options.h0), cla_buf(r->options.c0), cla_mem(w_h) },
+    };
+    return cla_recurrence_walk(tape, r, "lstm", "lstm_tile", &launch, 7);
+}
+
+cla_status cla_lstm(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *w,
+                    cla_tensor *b, const cla_ragged *rows,
+                    const cla_recurrent_options *options)
+{
+    static const char op[] = "lstm";
+    enum { GATES = 4 };
+    saved s = { .r = { .x = x, .rows = rows, .gates = GATES },
+                .w = { .w = w, .b = b } };
+    cla_recurrence *r = &s.r;
+    *y = NULL;
+    CLA_TRY(cla_check_shape(op, "w", w, CLA_F32, 2, (int64_t[]){ -1, -1 }));
+    s.w.columns = w->shape[1];
+    if (s.w.columns < GATES || s.w.columns % GATES) {
+        return cla_fail(CLA_E_SHAPE, "lstm: w is %s, must be [in+n,4n]",
+                        cla_shape_text(w));
+    }
+    CLA_TRY(cla_recurrence_begin(tape, op, r, s.w.columns / GATES, options));
+    CLA_TRY(cla_recurrence_check(op, r, &s.w, "w", "b"));
+    const bool wanted = cla_tape_needs_grad(
+        tape, 5, (cla_tensor *[]){ x, w, b, r->options.h0, r->options.c0 });
+    CLA_TRY(cla_recurrence_plan(tape, r, wanted));
+    CLA_TRY(forward(tape, &s));
+    cla_tensor *const results[] = { r->y, r->h, r->c };
+    for (int i = 0; i < 3; i++) {
+        if (results[i]) results[i]->wants_grad = wanted;
+    }
+    if (wanted) {
+        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
+    }
+    *y = r->y;
+    return CLA_OK;
+}

@@ -1,0 +1,281 @@
+/* recurrent.c - what cells that walk along packed sequences share. */
+#include "ops/recurrent.h"
+
+#include "ops/column_sum.h"
+#include "ops/spread.h"
+
+enum { ROWS = 2, WG = 64 }; // of a group, as in cl/recurrent_group.clh
+
+static int64_t pieces(int64_t n, int64_t size)
+{
+    return (n + size - 1) / size;
+}
+
+static int64_t round_up(int64_t n, int64_t to)
+{
+    return pieces(n, to) * to;
+}
+
+/* ---- beginning ------------------------------------------------------------------ */
+
+static cla_status check_states(const char *who, const cla_recurrence *r, int64_t n)
+{
+    const int64_t states[2] = { r->rows->sequences, n };
+    if (r->options.h0) {
+        CLA_TRY(cla_check_shape(who, "h0", r->options.h0, CLA_F32, 2, states));
+    }
+    return r->options.c0 ? cla_check_shape(who, "c0", r->options.c0, CLA_F32, 2, states)
+                         : CLA_OK;
+}
+
+/* A state [B,n] behind the walk, where somebody asked for it. */
+static cla_status make_state(cla_tape *tape, const cla_recurrence *r, int64_t n,
+                             cla_tensor **wanted, cla_tensor **out)
+{
+    const int64_t states[2] = { r->rows->sequences, n };
+    if (!wanted) {
+        return CLA_OK;
+    }
+    CLA_TRY(cla_tape_tensor(tape, out, CLA_F32, 2, states));
+    *wanted = *out;
+    return CLA_OK;
+}
+
+cla_status cla_recurrence_begin(cla_tape *tape, const char *who, cla_recurrence *r,
+                                int64_t n, const cla_recurrent_options *options)
+{
+    r->options = options ? *options : (cla_recurrent_options){ .reverse = false };
+    if (!r->rows) {
+        return cla_fail(CLA_E_USAGE, "%s: rows is NULL", who);
+    }
+    CLA_TRY(cla_check_shape(who, "x", r->x, CLA_F32, 2,
+                            (int64_t[]){ r->rows->tokens, -1 }));
+    CLA_TRY(check_states(who, r, n));
+    r->shape = (cla_recurrent_shape){ .sequences = (int32_t)r->rows->sequences,
+                                      .width = (int32_t)n,
+                                      .inputs = (int32_t)r->x->shape[1],
+                                      .reverse = r->options.reverse };
+    const int64_t shape[2] = { r->rows->tokens, n };
+    CLA_TRY(cla_tape_tensor(tape, &r->y, CLA_F32, 2, shape));
+    CLA_TRY(make_state(tape, r, n, r->options.h, &r->h));
+    return make_state(tape, r, n, r->options.c, &r->c);
+}
+
+cla_status cla_recurrence_check(const char *who, const cla_recurrence *r,
+                                const cla_recurrent_weights *w, const char *w_name,
+                                const char *b_name)
+{
+    const int64_t shape[2] = { r->x->shape[1] + r->shape.width, w->columns };
+    CLA_TRY(cla_check_shape(who, w_name, w->w, CLA_F32, 2, shape));
+    return w->b ? cla_check_shape(who, b_name, w->b, CLA_F32, 1, shape + 1) : CLA_OK;
+}
+
+/* ---- memory --------------------------------------------------------------------- */
+
+/* Groups of sequences. Where one work-item has a group: as few as keep all cores busy,
+ * since each reads the weights, and large enough for a register tile; what they work
+ * with must stay in a cache. */
+static int64_t count_groups(cla_runtime *rt, int64_t sequences)
+{
+    enum { LEAST = 4, MOST = 48 };
+    const int64_t cores = cla_runtime_device(rt)->compute_units;
+    if (!cla_tiled(rt)) {
+        return pieces(sequences, ROWS);
+    }
+    const int64_t groups = sequences < cores * LEAST ? pieces(sequences, LEAST) : cores;
+    return sequences > groups * MOST ? round_up(pieces(sequences, MOST), cores)
+                                     : groups;
+}
+
+/* Floats that a group needs: its states or their gradients, two parts; under the tile
+ * schedule gates, sums and packed rows as well. */
+static int64_t scratch_of(cla_runtime *rt, const cla_recurrence *r, int64_t groups)
+{
+    const int64_t n = r->shape.width;
+    if (!cla_tiled(rt)) {
+        return n * 2 * ROWS;
+    }
+    const cla_panels panels = cla_panels_of(rt);
+    const int64_t rows = pieces(r->shape.sequences, groups ? groups : 1);
+    const int64_t packed =
+        rows / panels.rows * panels.rows + round_up(rows % panels.rows, 4);
+    return (r->gates + 2) * rows * n + packed * round_up(r->gates * n, 16);
+}
+
+cla_status cla_recurrence_plan(cla_tape *tape, cla_recurrence *r, bool keep)
+{
+    cla_runtime *rt = cla_tape_runtime(tape);
+    cla_recurrent_shape *s = &r->shape;
+    const int64_t states = r->rows->tokens * s->width, gates = r->gates;
+    const int64_t groups = count_groups(rt, s->sequences);
+    const int64_t inner = gates * states, before = inner + states;
+    const int64_t sums = before + (keep ? states : 0);
+    const int64_t scratch = sums + (keep ? groups * gates * s->width : 0);
+    const int64_t stride = scratch_of(rt, r, groups), all = scratch + groups * stride;
+    if (all > INT32_MAX) {
+        return cla_fail(CLA_E_SHAPE,
+                        "recurrence: %lld tokens of width %d need %lld numbers, must "
+                        "stay below 2^31",
+                        (long long)r->rows->tokens, s->width, (long long)all);
+    }
+    s->keep = keep;
+    s->groups = (int32_t)groups;
+    s->inner = (int32_t)inner;
+    s->before = (int32_t)before;
+    s->sums = (int32_t)sums;
+    s->scratch = (int32_t)scratch;
+    s->stride = (int32_t)stride;
+    return cla_tape_scratch(tape, &r->work, (size_t)(all + 1) * sizeof(float));
+}
+
+/* ---- products ------------------------------------------------------------------- */
+
+/* weights may keep its panels: nobody else multiplies with these rows of w. */
+cla_status cla_recurrence_inputs(cla_tape *tape, const cla_recurrence *r,
+                                 const cla_recurrent_weights *w)
+{
+    const cla_product p = {
+        .M = r->x->shape[0],
+        .N = w->columns,
+        .K = r->x->shape[1],
+        .a = { .memory = &r->x->memory },
+        .b = { .memory = &w->w->memory },
+        .y = { .memory = &r->work,
+               .offset = w->column,
+               .ld = (int64_t)r->gates * r->shape.width },
+        .bias = w->b ? &w->b->memory : NULL,
+        .weights = w->w,
+    };
+    return cla_product_run(cla_tape_runtime(tape), &p);
+}
+
+cla_status cla_recurrence_weights(cla_tape *tape, const cla_recurrence *r,
+                                  cla_tensor *w, bool transposed,
+                                  const cla_memory **out, cla_memory *scratch)
+{
+    enum { FIRST_FORM = 2 };
+    cla_runtime *rt = cla_tape_runtime(tape);
+    const int64_t columns = w->shape[1], n = r->shape.width;
+    const cla_product p = {
+        .N = transposed ? n : columns,
+        .K = transposed ? columns : n,
+        .transpose_b = transposed,
+        .b = { .memory = &w->memory,
+               .offset = w->shape[0] * columns - n * columns,
+               .ld = columns },
+    };
+    *out = &w->memory;
+    if (!cla_tiled(rt)) {
+        return CLA_OK;
+    }
+    const cla_panels panels = cla_panels_of(rt);
+    const size_t bytes = cla_panels_bytes(&panels, p.K, p.N);
+    cla_form *form = &w->form[FIRST_FORM + transposed];
+    if (!w->version) {
+        *out = scratch;
+        CLA_TRY(cla_tape_scratch(tape, scratch, bytes));
+        return cla_panels_pack(rt, &p, scratch);
+    }
+    *out = &form->memory;
+    if (form->version == w->version) {
+        return CLA_OK;
+    }
+    if (!form->memory.mem) {
+        CLA_TRY(cla_memory_new(&form->memory, rt, bytes));
+    }
+    CLA_TRY(cla_panels_pack(rt, &p, &form->memory));
+    form->version = w->version;
+    return CLA_OK;
+}
+
+static cla_status gradient_of_bias(cla_tape *tape, const cla_recurrence *r,
+                                   const cla_recurrent_weights *w)
+{
+    cla_tensor *db = NULL;
+    int add = 0;
+    CLA_TRY(cla_grad_out(tape, w->b, &db, &add));
+    const cla_partials partials = { .memory = &r->work,
+                                    .rows = r->shape.groups,
+                                    .at = r->shape.sums + w->column,
+                                    .stride = (int64_t)r->gates * r->shape.width };
+    return db ? cla_column_sum(cla_tape_runtime(tape), db, &partials, add) : CLA_OK;
+}
+
+/* dx = dg w_x' */
+static cla_status gradient_of_inputs(cla_tape *tape, const cla_recurrence *r,
+                                     const cla_recurrent_weights *w)
+{
+    cla_tensor *dx = NULL;
+    int add = 0;
+    CLA_TRY(cla_grad_out(tape, r->x, &dx, &add));
+    const cla_product p = {
+        .M = r->x->shape[0],
+        .N = r->x->shape[1],
+        .K = w->columns,
+        .transpose_b = true,
+        .a = { .memory = &r->work,
+               .offset = w->column,
+               .ld = (int64_t)r->gates * r->shape.width },
+        .b = { .memory = &w->w->memory, .ld = w->columns },
+        .y = { .memory = dx ? &dx->memory : NULL },
+        .add = add,
+        .weights = w->w,
+    };
+    return dx ? cla_product_run(cla_tape_runtime(tape), &p) : CLA_OK;
+}
+
+cla_status cla_recurrence_gradients(cla_tape *tape, const cla_recurrence *r,
+                                    const cla_recurrent_weights *w, int64_t states)
+{
+    cla_tensor *dw = NULL;
+    int add = 0;
+    CLA_TRY(gradient_of_inputs(tape, r, w));
+    CLA_TRY(gradient_of_bias(tape, r, w));
+    CLA_TRY(cla_grad_out(tape, w->w, &dw, &add));
+    if (!dw) {
+        return CLA_OK;
+    }
+    cla_product p = {
+        .M = r->x->shape[1],
+        .N = w->columns,
+        .K = r->rows->tokens,
+        .transpose_a = true,
+        .a = { .memory = &r->x->memory },
+        .b = { .memory = &r->work,
+               .offset = w->column,
+               .ld = (int64_t)r->gates * r->shape.width },
+        .y = { .memory = &dw->memory },
+        .add = add,
+    };
+    CLA_TRY(cla_product_run(cla_tape_runtime(tape), &p));
+    p.y.offset = p.M * p.N;
+    p.M = r->shape.width;
+    p.a = (cla_matrix){ .memory = &r->work, .offset = states };
+    return cla_product_run(cla_tape_runtime(tape), &p);
+}
+
+/* ---- the walk ------------------------------------------------------------------- */
+
+cla_status cla_recurrence_walk(cla_tape *tape, const cla_recurrence *r,
+                               const char *file, const char *tile_file,
+                               cla_launch *launch, int args)
+{
+    cla_runtime *rt = cla_tape_runtime(tape);
+    const double n = r->shape.width;
+    launch->file = cla_tiled(rt) ? tile_file : file;
+    launch->groups[0] = (size_t)r->shape.groups;
+    if (cla_tiled(rt)) {
+        const cla_panels panels = cla_panels_of(rt);
+        for (size_t i = 0; i < sizeof panels.define / sizeof *panels.define; i++) {
+            launch->define[i] = panels.define[i];
+        }
+    } else {
+        launch->define[0] = (cla_define){ "WG", WG };
+        launch->define[1] = (cla_define){ "ROWS", ROWS };
+        launch->local[0] = WG;
+    }
+    launch->args[args] = cla_mem(&r->rows->device_offsets);
+    launch->args[args + 1] = cla_bytes(&r->shape, sizeof r->shape);
+    launch->flops = 2.0 * (double)r->rows->tokens * n * n * r->gates;
+    return cla_enqueue(rt, launch);
+}

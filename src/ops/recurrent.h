@@ -1,0 +1,63 @@
+/* recurrent.h - what cells that walk along packed sequences share: sums of inputs in
+ * front of the walk, gradients of weights behind it. */
+#pragma once
+
+#include "clattn/recurrent.h"
+#include "ops/matmul.h"
+#include "tensor/tensor.h"
+
+/* As in cl/recurrent.clh. */
+typedef struct cla_recurrent_shape {
+    int32_t sequences, width, inputs, groups, reverse, keep;
+    int32_t before, inner, sums, scratch, stride, add_h, add_c;
+} cla_recurrent_shape;
+
+/* One matrix of weights: rows of the inputs, then those of a state. */
+typedef struct cla_recurrent_weights {
+    cla_tensor *w, *b;       // [in+n,C], [C]; b may be NULL
+    int64_t column, columns; // of the gates that it makes: C of them
+} cla_recurrent_weights;
+
+/* A cell's walk. gates counts the parts of n columns that a token's gates have. */
+typedef struct cla_recurrence {
+    cla_tensor *x, *y; // [N,in], [N,n]
+    const cla_ragged *rows;
+    cla_recurrent_options options;
+    cla_tensor *h, *c; // [B,n] out; NULL where nobody asked
+    int gates;
+    cla_recurrent_shape shape;
+    cla_memory work; // gates [N,gates*n], and what shape says
+} cla_recurrence;
+
+/* Checks x, rows and first states for a state of width n, and makes y, h and c.
+ * Errors: CLA_E_SHAPE, CLA_E_USAGE, CLA_E_NOMEM. */
+cla_status cla_recurrence_begin(cla_tape *tape, const char *who, cla_recurrence *r,
+                                int64_t n, const cla_recurrent_options *options);
+
+/* w [in+n,columns] and b [columns] as a cell of width n wants them. */
+cla_status cla_recurrence_check(const char *who, const cla_recurrence *r,
+                                const cla_recurrent_weights *w, const char *w_name,
+                                const char *b_name);
+
+/* Places of all parts of work, and its memory. */
+cla_status cla_recurrence_plan(cla_tape *tape, cla_recurrence *r, bool keep);
+
+/* gates = x w_x + b */
+cla_status cla_recurrence_inputs(cla_tape *tape, const cla_recurrence *r,
+                                 const cla_recurrent_weights *w);
+
+/* The state's part of weights as the kernels of the schedule in force read them: whole
+ * ones, or panels, which are kept until the weights change. */
+cla_status cla_recurrence_weights(cla_tape *tape, const cla_recurrence *r,
+                                  cla_tensor *w, bool transposed,
+                                  const cla_memory **out, cla_memory *scratch);
+
+/* Queues the walk: file is "lstm" or "gru", and the last arguments are added here. */
+cla_status cla_recurrence_walk(cla_tape *tape, const cla_recurrence *r,
+                               const char *file, const char *tile_file,
+                               cla_launch *launch, int args);
+
+/* Gradients of x, w and b, once those of the gates stand in work; states is the place
+ * in work of what the rows of the state were multiplied with. */
+cla_status cla_recurrence_gradients(cla_tape *tape, const cla_recurrence *r,
+                                    const cla_recurrent_weights *w, int64_t states);

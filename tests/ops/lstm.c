@@ -1,0 +1,261 @@
+/* lstm.c - device against oracle: values, gradients, known answers, refusals. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "oracle/oracle.h"
+#include "support/bands.h"
+#include "support/support.h"
+
+enum { SEQUENCES = 30 };
+
+typedef struct memory {
+    int lengths[SEQUENCES], sequences;
+    int in, n;
+    bool reverse, first; // first: h0 and c0 are given
+    bool alone;          // nothing is asked for but y
+    int32_t *offsets;
+    cla_ragged *rows;
+} memory;
+
+enum { X, W, B, H0, C0, MIX, INPUTS };
+
+/* alone: y; else mix y + h + c, so that all three results have gradients at once. */
+static cla_status device(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *context)
+{
+    const memory *m = context;
+    cla_tensor *h = NULL, *c = NULL, *mixed = NULL, *sum = NULL;
+    const cla_recurrent_options options = { .reverse = m->reverse,
+                                            .h0 = m->first ? x[H0] : NULL,
+                                            .c0 = m->first ? x[C0] : NULL,
+                                            .h = m->alone ? NULL : &h,
+                                            .c = m->alone ? NULL : &c };
+    if (m->alone) {
+        return cla_lstm(tape, y, x[X], x[W], NULL, m->rows, &options);
+    }
+    cla_status status = cla_lstm(tape, y, x[X], x[W], x[B], m->rows, &options);
+    status = status ? status : cla_matmul(tape, &mixed, x[MIX], *y, false, false);
+    status = status ? status : cla_add(tape, &sum, h, c);
+    return status ? status : cla_add(tape, y, mixed, sum);
+}
+
+static void oracle(double *y, double *const *x, void *context)
+{
+    const memory *m = context;
+    const int N = m->offsets[m->sequences], states = m->sequences * m->n;
+    double *all = calloc((size_t)(N * m->n + 2 * states + 1), sizeof *all);
+    double *h = all + (int64_t)N * m->n, *c = h + states;
+    const oracle_cell s = { .B = m->sequences,
+                            .in = m->in,
+                            .n = m->n,
+                            .offsets = m->offsets,
+                            .reverse = m->reverse,
+                            .w = x[W],
+                            .b = m->alone ? NULL : x[B] };
+    cr_assert_not_null(all);
+    oracle_lstm(all, h, c, x[X], m->first ? x[H0] : NULL, m->first ? x[C0] : NULL, &s);
+    if (m->alone) {
+        memcpy(y, all, (size_t)(N * m->n) * sizeof *y);
+    } else {
+        oracle_matmul(y, x[MIX], all, m->sequences, m->n, N, false, false);
+        for (int i = 0; i < states; i++) {
+            y[i] += h[i] + c[i];
+        }
+    }
+    free(all);
+}
+
+/* Sums of up to 180 products whose size is 1, and tanh with a relative error of 4e-7;
+ * states are at most 1, cells and the mix of some rows a few. */
+static const double BAR = 5e-6;
+
+static void check_memory(cla_runtime *rt, memory *m)
+{
+    m->rows = test_ragged(rt, m->sequences, m->lengths, &m->offsets);
+    const int N = (int)cla_ragged_tokens(m->rows), states = m->sequences, n = m->n;
+    const float scale = 1 / sqrtf((float)(m->in + n));
+    op_case op = {
+        .in = { { "x", 2, { N, m->in } },
+                { "w", 2, { m->in + n, 4 * n }, .scale = scale },
+                { "b", 1, { 4 * n }, .constant = m->alone },
+                { "h0", 2, { states, n }, .constant = !m->first },
+                { "c0", 2, { states, n }, .constant = !m->first },
+                { "mix", 2, { states, N }, .scale = 0.5f, .constant = true } },
+        .inputs = INPUTS,
+        .rank = 2,
+        .shape = { m->alone ? N : states, n },
+        .device = device,
+        .oracle = oracle,
+        .context = m,
+        .bar = BAR,
+    };
+    snprintf(op.name, sizeof op.name, "lstm B%d N%d in%d n%d%s%s", states, N, m->in, n,
+             m->reverse ? " reverse" : "", m->first ? " first" : "");
+    const int products = N * (m->in + n) * n;
+    if (!(test_small() && products > 10000)) {
+        check_op(rt, &op);
+    }
+    cla_ragged_free(&m->rows);
+    free(m->offsets);
+}
+
+Test(lstm, matches_oracle_and_gradient)
+{
+    memory cases[] = {
+        { { 1 }, 1, .in = 1, .n = 1 },
+        { { 3, 0, 1, 4 }, 4, .in = 3, .n = 5, .first = true },
+        { { 2, 1, 0 }, 3, .in = 2, .n = 9, .reverse = true },
+        { { 5, 13, 0, 2 }, 4, .in = 8, .n = 16, .reverse = true, .first = true },
+        { { 9, 1, 4, 4, 7, 0, 2, 3, 9 }, 9, .in = 7, .n = 33, .first = true },
+        { { 2, 2, 2, 2, 2, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2,
+            2, 2, 2, 2, 2, 2, 1, 2, 2, 2, 2, 2, 3, 2, 2 },
+          SEQUENCES,
+          .in = 4,
+          .n = 20 },
+        { { 4, 3 }, 2, .in = 30, .n = 150, .alone = true },
+        { { 1, 1, 1, 1, 1, 1 }, 6, .in = 12, .n = 64, .first = true },
+        { { 0, 0 }, 2, .in = 4, .n = 4, .first = true },
+    };
+    cla_runtime *rt = test_runtime();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (!test_tiny() || i == 1) {
+            check_memory(rt, &cases[i]);
+        }
+    }
+    cla_runtime_free(&rt);
+}
+
+/* F(shape, s) of the models' specification. */
+static void fill(cla_tensor *t, double s)
+{
+    float x[32];
+    const int64_t size = cla_tensor_size(t);
+    for (int64_t k = 0; k < size; k++) {
+        x[k] = (float)sin(0.9 * (double)k + 0.37 * s);
+    }
+    TEST_OK(cla_tensor_upload(t, x));
+}
+
+/* 7.15b: one token of width 2, printed to six digits. */
+Test(lstm, known_answer)
+{
+    static const int one[] = { 1 };
+    const int64_t state[] = { 1, 2 }, weights[] = { 4, 8 };
+    cla_runtime *rt = test_runtime();
+    cla_ragged *rows = test_ragged(rt, 1, one, NULL);
+    cla_tensor *x = NULL, *h0 = NULL, *c0 = NULL, *w = NULL;
+    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, state));
+    TEST_OK(cla_tensor_new(&h0, rt, CLA_F32, 2, state));
+    TEST_OK(cla_tensor_new(&c0, rt, CLA_F32, 2, state));
+    TEST_OK(cla_tensor_new(&w, rt, CLA_F32, 2, weights));
+    fill(x, 3);
+    fill(h0, 4);
+    fill(c0, 5);
+    fill(w, 1);
+    EACH_SCHEDULE(rt)
+    {
+        cla_tape *tape = NULL;
+        cla_tensor *y = NULL, *h = NULL, *c = NULL;
+        float got[6];
+        const cla_recurrent_options options = { .h0 = h0, .c0 = c0, .h = &h, .c = &c };
+        TEST_OK(cla_tape_new(&tape, rt, false));
+        TEST_OK(cla_lstm(tape, &y, x, w, NULL, rows, &options));
+        TEST_OK(cla_tensor_download(y, got));
+        TEST_OK(cla_tensor_download(h, got + 2));
+        TEST_OK(cla_tensor_download(c, got + 4));
+        check_close("7.15b", got,
+                    (double[]){ -0.146916, -0.377140, -0.146916, -0.377140, -0.184384,
+                                -0.457238 },
+                    6, 1e-6);
+        cla_tape_free(&tape);
+    }
+    cla_tensor_free(&x);
+    cla_tensor_free(&h0);
+    cla_tensor_free(&c0);
+    cla_tensor_free(&w);
+    cla_ragged_free(&rows);
+    cla_runtime_free(&rt);
+}
+
+/* y of a call without gradients, [6,3] */
+static void run(cla_runtime *rt, cla_tensor *x, cla_tensor *w, const cla_ragged *rows,
+                float got[18])
+{
+    cla_tape *tape = NULL;
+    cla_tensor *y = NULL;
+    TEST_OK(cla_tape_new(&tape, rt, false));
+    TEST_OK(cla_lstm(tape, &y, x, w, NULL, rows, NULL));
+    TEST_OK(cla_tensor_download(y, got));
+    cla_tape_free(&tape);
+}
+
+/* What is kept of weights is made anew when they change. */
+Test(lstm, sees_new_weights)
+{
+    static const int lengths[] = { 4, 2 };
+    cla_runtime *rt = test_runtime();
+    cla_ragged *rows = test_ragged(rt, 2, lengths, NULL);
+    cla_tensor *x = NULL, *w = NULL, *other = NULL;
+    float *x_host = test_random(12, 1, 1), *w_host = test_random(60, 1, 2);
+    float first[18], second[18], want[18];
+    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ 6, 2 }));
+    TEST_OK(cla_tensor_new(&w, rt, CLA_F32, 2, (int64_t[]){ 5, 12 }));
+    TEST_OK(cla_tensor_new(&other, rt, CLA_F32, 2, (int64_t[]){ 5, 12 }));
+    TEST_OK(cla_tensor_upload(x, x_host));
+    TEST_OK(cla_tensor_upload(w, w_host));
+    run(rt, x, w, rows, first);
+    for (int i = 0; i < 60; i++) {
+        w_host[i] *= 2;
+    }
+    TEST_OK(cla_tensor_upload(w, w_host));
+    TEST_OK(cla_tensor_upload(other, w_host));
+    run(rt, x, w, rows, second);
+    run(rt, x, other, rows, want);
+    cr_assert(memcmp(second, want, sizeof want) == 0);
+    cr_assert(memcmp(first, want, sizeof want) != 0);
+    free(x_host);
+    free(w_host);
+    cla_tensor_free(&x);
+    cla_tensor_free(&w);
+    cla_tensor_free(&other);
+    cla_ragged_free(&rows);
+    cla_runtime_free(&rt);
+}
+
+Test(lstm, refuses)
+{
+    static const int lengths[] = { 2, 3 };
+    cla_runtime *rt = test_runtime();
+    cla_ragged *rows = test_ragged(rt, 2, lengths, NULL);
+    cla_tensor *x = NULL, *w = NULL, *odd = NULL, *b = NULL, *state = NULL, *y = NULL;
+    cla_tape *tape = NULL;
+    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ 5, 3 }));
+    TEST_OK(cla_tensor_new(&w, rt, CLA_F32, 2, (int64_t[]){ 5, 8 }));
+    TEST_OK(cla_tensor_new(&odd, rt, CLA_F32, 2, (int64_t[]){ 5, 6 }));
+    TEST_OK(cla_tensor_new(&b, rt, CLA_F32, 1, (int64_t[]){ 8 }));
+    TEST_OK(cla_tensor_new(&state, rt, CLA_F32, 2, (int64_t[]){ 2, 2 }));
+    TEST_OK(cla_tape_new(&tape, rt, false));
+    TEST_FAILS(cla_lstm(tape, &y, x, w, b, NULL, NULL), CLA_E_USAGE, "rows is NULL");
+    TEST_FAILS(cla_lstm(tape, &y, x, odd, b, rows, NULL), CLA_E_SHAPE,
+               "w is [5,6], must be [in+n,4n]");
+    TEST_FAILS(cla_lstm(tape, &y, w, w, b, rows, NULL), CLA_E_SHAPE,
+               "w is [5,8], must be [10,8]");
+    TEST_FAILS(cla_lstm(tape, &y, state, w, b, rows, NULL), CLA_E_SHAPE,
+               "x is [2,2], must be [5,*]");
+    TEST_FAILS(cla_lstm(tape, &y, x, w, state, rows, NULL), CLA_E_SHAPE,
+               "b is [2,2], must be [8]");
+    TEST_FAILS(cla_lstm(tape, &y, x, w, b, rows, &(cla_recurrent_options){ .h0 = x }),
+               CLA_E_SHAPE, "h0 is [5,3], must be [2,2]");
+    TEST_FAILS(cla_lstm(tape, &y, x, w, b, rows, &(cla_recurrent_options){ .c0 = x }),
+               CLA_E_SHAPE, "c0 is [5,3], must be [2,2]");
+    cr_assert_null(y);
+    cla_tape_free(&tape);
+    cla_tensor_free(&state);
+    cla_tensor_free(&b);
+    cla_tensor_free(&odd);
+    cla_tensor_free(&w);
+    cla_tensor_free(&x);
+    cla_ragged_free(&rows);
+    cla_runtime_free(&rt);
+}
