@@ -92,8 +92,8 @@ static cla_status print(const group groups[LENGTH_ROWS], bool json)
     return CLA_OK;
 }
 
-static cla_status score(translation *t, const cla_lines lines[2],
-                        const translation_options *options, bool json)
+static cla_status score_all(translation *t, const cla_lines lines[2],
+                            const translation_options *options, bool json)
 {
     const size_t n = lines[0].count;
     group groups[LENGTH_ROWS] = { { 0 } };
@@ -115,7 +115,7 @@ cla_status cli_eval_lengths(translation *t, const char *data, const char *split,
     cla_lines lines[2] = { { 0 } };
     cla_status status = translation_read_lines(t, data ? data : t->data,
                                                translation_stem(t, split), lines);
-    status = status ? status : score(t, lines, options, json);
+    status = status ? status : score_all(t, lines, options, json);
     cla_lines_free(&lines[0]);
     cla_lines_free(&lines[1]);
     return status;

@@ -103,6 +103,11 @@ Test(config, names_what_is_wrong)
     cr_assert_eq(read_text(&c, "{\"dropuot\": 0.1}"), CLA_OK);
     cr_assert_eq(cla_config_double(&c, "dropout", &x, 0, 1), CLA_OK);
     refuses(cla_config_check(&c), "unknown key 'dropuot'; did you mean 'dropout'?");
+    // what is known is right, and is not completed
+    cr_assert_eq(cla_config_know(&c, (const char *const[]){ "dropuot", "m", NULL }),
+                 CLA_OK);
+    cr_assert_eq(cla_config_check(&c), CLA_OK);
+    cr_assert_null(json_object_get(c.values, "m"));
     cla_config_fini(&c);
     unlink(path);
 }

@@ -147,3 +147,34 @@ Test(tape, reshape_shares_the_gradient)
     cla_tensor_free(&dy);
     end_step(&s);
 }
+
+/* Back to a mark, then on with what was noted since: as if all had been there. */
+Test(tape, goes_back_in_parts)
+{
+    float whole[6], parts[6];
+    step s = new_step(true);
+    for (int part = 0; part < 2; part++) {
+        cla_tensor *a = NULL, *b = NULL, *c = NULL;
+        TEST_OK(cla_masked_softmax(s.tape, &a, s.x, NULL, NULL, false));
+        const size_t mark = cla_tape_mark(s.tape);
+        TEST_OK(cla_masked_softmax(s.tape, &b, a, NULL, NULL, false));
+        TEST_OK(cla_tape_seed(s.tape, b, s.x));
+        if (part) {
+            TEST_OK(cla_tape_backward_to(s.tape, mark));
+            cr_assert_eq(cla_tape_mark(s.tape), mark);
+            cr_assert_not_null(cla_tensor_grad(a));
+            cr_assert_null(cla_tensor_grad(s.x));
+        }
+        TEST_OK(cla_add(s.tape, &c, a, a));
+        TEST_OK(cla_tape_seed(s.tape, c, s.x));
+        TEST_OK(cla_tape_backward(s.tape));
+        TEST_OK(cla_tensor_download(cla_tensor_grad(s.x), part ? parts : whole));
+        cla_tape_reset(s.tape);
+        cla_tensor_clear_grad(s.x);
+    }
+    for (int i = 0; i < 6; i++) { // two sums of three numbers, in either order
+        cr_assert_float_eq(parts[i], whole[i], 1e-6);
+    }
+    cr_assert(parts[0] != 0);
+    end_step(&s);
+}
