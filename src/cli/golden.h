@@ -37,7 +37,7 @@ cla_status golden_run(golden_result *result, cla_runtime *rt, const cla_st_file 
 /* What a tensor may be off by; beside it stands 1e-4 * max(1, max|ref|) an element. */
 typedef struct golden_limits {
     double nmse;
-    double zero; // an element, where the file has zeros only
+    double zero; // an element, where the file has zeros, or their rounding, only
 } golden_limits;
 
 /* Takes got (NULL is all zeros) into account; the one furthest off stays in result.
