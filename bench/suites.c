@@ -15,6 +15,8 @@ static const struct {
     { "attention", bench_relative_attention },
     { "attention", bench_hard_attention },
     { "attention", bench_gaussian_attention },
+    { "ham", bench_ham },
+    { "ham", bench_mix_levels },
     { "band", bench_band_attention },
     { "band", bench_band_attention_2d },
     { "ragged", bench_ragged },

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "clattn/gaussian.h"
+#include "clattn/ham.h"
 #include "clattn/hard.h"
 #include "clattn/ops.h"
 #include "clattn/optim.h"

@@ -111,6 +111,8 @@ static const golden_op ops[] = {
     { "cross_entropy", { "smoothing" }, golden_cross_entropy },
     { "embedding", { "scale" }, golden_embedding },
     { "gru", { "reverse" }, golden_gru },
+    { "ham_v", { NULL }, golden_ham_v },
+    { "ham_s", { NULL }, golden_ham_s },
     { "hard_attention", { NULL }, golden_hard_attention },
     { "gaussian_attention", { NULL }, golden_gaussian_attention },
     { "layer_norm", { "eps" }, golden_layer_norm },

@@ -190,3 +190,21 @@ void oracle_lstm(double *y, double *h, double *c, const double *x, const double 
                  const double *c0, const oracle_cell *s);
 void oracle_gru(double *y, double *h, const double *x, const double *h0,
                 const oracle_cell *s);
+
+/* Queries [Nq,d] on a memory [Nk,d], or each level on the one before. */
+typedef struct oracle_ham_shape {
+    int B, d, depth;
+    const int32_t *q_offsets, *k_offsets; // [B+1]
+    double scale;
+    bool self; // k is not looked at
+} oracle_ham_shape;
+
+/* out [Nq,d]; c [depth] */
+void oracle_ham(double *out, const double *q, const double *k, const double *c,
+                const oracle_ham_shape *s);
+
+/* The l-th number of softmax(c). */
+double oracle_level_weight(const double *c, int depth, int l);
+
+/* out, x[l]: n numbers each; x has depth pointers and c after them */
+void oracle_mix_levels(double *out, double *const *x, int depth, int64_t n);

@@ -1,0 +1,241 @@
+/* ham_tile.cl - attention that is repeated, with a run of rows to each work-item, for
+ * CPU devices.
+ *
+ * Layout: as ham.clh.
+ * Work-group: 1 item; grid (runs of RUN rows of the longest sequence, B).
+ * Defines: VEC, the native width; MR, rows of a register tile.
+ * Numerics: one softmax over blocks of keys, its sums kept relative to the top so far;
+ *   f32 sums in the order of the inner index, cut every BLOCK.
+ * Writes: each kernel's outputs whole, of the levels that are its own; gradients as
+ *   mode says. */
+#include "ham.clh"
+#include "rows_tile.clh"
+
+/* What a row's softmax is so far. */
+typedef struct row_softmax {
+    float top[RUN], sum[RUN];
+} row_softmax;
+
+/* Scores of a block become weights relative to the new top; gives what sums of before
+ * shrink by. */
+INLINE float soften(float *p, int count, float *top, float *sum)
+{
+    const int vectors = (count + VEC - 1) / VEC;
+    for (int j = count; j < vectors * VEC; j++) {
+        p[j] = -1e30f; // weighs nothing
+    }
+    floatv most = (floatv)(SCORE_MIN), total = (floatv)(0.0f);
+    for (int n = 0; n < vectors; n++) {
+        most = fmax(most, vloadv(n, p));
+    }
+    const float next = fmax(*top, max_lanes(most)), factor = exp_fast(*top - next);
+    for (int n = 0; n < vectors; n++) {
+        const floatv e = exp_fastv(vloadv(n, p) - next);
+        vstorev(e, n, p);
+        total += e;
+    }
+    *top = next;
+    *sum = *sum * factor + sum_lanes(total);
+    return factor;
+}
+
+/* to = softmax(scale from keys^T) keys for a run of rows; lse is the logarithm of each
+ * softmax's sum, and may be 0 */
+INLINE void attend(global float *to, global float *lse, global const float *from,
+                   const ham_run r, global const float *keys, const ham_args g)
+{
+    float p[RUN * BLOCK], top[RUN], sum[RUN], keep[RUN], after[RUN];
+    for (int i = 0; i < RUN; i++) {
+        top[i] = SCORE_MIN;
+        sum[i] = keep[i] = after[i] = 0.0f;
+    }
+    int j = 0;
+    do { // once where there is no key: zeros
+        const int count = min(BLOCK, r.others - j);
+        const bool last = j + BLOCK >= r.others;
+        global const float *block = keys + (size_t)j * g.width;
+        dot_rows(p, from, r.rows, block, count, g.width, g.scale);
+        for (int i = 0; i < (count > 0 ? r.rows : 0); i++) {
+            const float factor = soften(p + i * BLOCK, count, &top[i], &sum[i]);
+            keep[i] = j ? factor : 0.0f;
+            after[i] = last ? 1.0f / sum[i] : 1.0f;
+        }
+        mix_rows(to, r.rows, keep, after, p, block, count, g.width);
+        j += BLOCK;
+    } while (j < r.others);
+    for (int i = 0; i < (lse ? r.rows : 0); i++) {
+        lse[i] = r.others ? top[i] + log(sum[i]) : 0.0f;
+    }
+}
+
+// q_l for levels first .. last-1, and their part of out
+WORK_GROUP(1, 1, 1)
+kernel void ham_forward(global float *restrict out, global float *places,
+                        global const float *q, global const float *k,
+                        global const float *restrict c,
+                        global const int *restrict q_offsets,
+                        global const int *restrict k_offsets, ham_args g)
+{
+    const ham_run r = run_of(q_offsets, k_offsets, GROUP(1), GROUP(0) * RUN, RUN);
+    const level_softmax w = softmax_of(c, g.depth);
+    const size_t at = (size_t)r.first * g.width, k_at = (size_t)r.other * g.width;
+    for (int l = g.first; l < (r.rows ? g.last : g.first); l++) {
+        global const float *from = before(places, q, l, g) + at;
+        global const float *keys = g.self ? before(places, k, l, g) : k;
+        global float *to = place_of(places, l, g) + at;
+        attend(to, g.train ? lse_of(places, l, g) + r.first : 0, from, r, keys + k_at,
+               g);
+        add_scaled(out + at, to, weight_of(c, l, w), r.rows * g.width, l > 0);
+    }
+}
+
+/* Weights' gradients times scale from scores p and products da: ds = p (da - delta). */
+INLINE void back_through(float *p, const float *da, int count, float lse, float delta,
+                         float scale)
+{
+    for (int j = 0; j < count; j += VEC) {
+        const floatv a = exp_fastv(vloadv(0, p + j) - lse);
+        vstorev(scale * a * (vloadv(0, da + j) - delta), 0, p + j);
+    }
+}
+
+/* What is past a block's end, up to a whole vector, is not looked at, but must be
+ * something. */
+INLINE void clear_ends(float *p, int rows, int count)
+{
+    for (int i = 0; i < rows; i++) {
+        for (int j = count; j % VEC; j++) {
+            p[i * BLOCK + j] = 0.0f;
+        }
+    }
+}
+
+/* to (+)= ds keys, with ds from queries and the gradient of their results */
+INLINE void attend_back(global float *to, bool fresh, global const float *from,
+                        global const float *grad, global const float *lse,
+                        global const float *delta, const ham_run r,
+                        global const float *keys, const ham_args g)
+{
+    float p[RUN * BLOCK], da[RUN * BLOCK], keep[RUN], after[RUN];
+    for (int i = 0; i < RUN; i++) {
+        keep[i] = fresh ? 0.0f : 1.0f;
+        after[i] = 1.0f;
+    }
+    int j = 0;
+    do { // once where there is no key: zeros
+        const int count = min(BLOCK, r.others - j);
+        global const float *block = keys + (size_t)j * g.width;
+        dot_rows(p, from, r.rows, block, count, g.width, g.scale);
+        dot_rows(da, grad, r.rows, block, count, g.width, 1.0f);
+        clear_ends(p, r.rows, count);
+        clear_ends(da, r.rows, count);
+        for (int i = 0; i < r.rows; i++) {
+            back_through(p + i * BLOCK, da + i * BLOCK, count, lse[i], delta[i],
+                         g.scale);
+        }
+        mix_rows(to, r.rows, keep, after, p, block, count, g.width);
+        for (int i = 0; i < RUN; i++) {
+            keep[i] = 1.0f;
+        }
+        j += BLOCK;
+    } while (j < r.others);
+}
+
+/* delta of a run, and its part of the gradient of w_l */
+INLINE float note_delta(global float *delta, global const float *grad,
+                        global const float *dy, global const float *level, int rows,
+                        int width)
+{
+    float sum = 0.0f;
+    for (int i = 0; i < rows; i++, grad += width, dy += width, level += width) {
+        delta[i] = dot_one(grad, level, width);
+        sum += dot_one(dy, level, width);
+    }
+    return sum;
+}
+
+/* Levels last-1 .. first, backwards, for the queries; G of the last level is w dy:
+ *   G_(l-1) = w_(l-1) dy + scale (p_l (G_l k - delta_l)) k, where G_(-1) is dq, to
+ *   which dy adds nothing */
+WORK_GROUP(1, 1, 1)
+kernel void ham_back_queries(global float *restrict dq, global float *grads,
+                             global float *places, global const float *q,
+                             global const float *k, global const float *restrict c,
+                             global const float *restrict dy,
+                             global const int *restrict q_offsets,
+                             global const int *restrict k_offsets, ham_args g)
+{
+    const ham_run r = run_of(q_offsets, k_offsets, GROUP(1), GROUP(0) * RUN, RUN);
+    const level_softmax w = softmax_of(c, g.depth);
+    const size_t at = (size_t)r.first * g.width, k_at = (size_t)r.other * g.width;
+    if (g.last == g.depth && r.rows) {
+        add_scaled(grad_of(grads, g.last - 1, g) + at, dy + at,
+                   weight_of(c, g.last - 1, w), r.rows * g.width, 0);
+    }
+    for (int l = g.last - 1; l >= g.first; l--) {
+        global const float *grad = grad_of(grads, l, g) + at;
+        global float *delta = delta_of(grads, l, g) + r.first;
+        partial_of(grads, l, g)[GROUP(1) * g.runs + GROUP(0)] = note_delta(
+            delta, grad, dy + at, place_of(places, l, g) + at, r.rows, g.width);
+        if (l) {
+            add_scaled(grad_of(grads, l - 1, g) + at, dy + at, weight_of(c, l - 1, w),
+                       r.rows * g.width, 0);
+        }
+        if (r.rows && (l || g.mode != GRAD_SKIP)) {
+            global const float *keys = g.self ? before(places, k, l, g) : k;
+            attend_back(l ? grad_of(grads, l - 1, g) + at : dq + at,
+                        l == 0 && g.mode == GRAD_WRITE, before(places, q, l, g) + at,
+                        grad, lse_of(places, l, g) + r.first, delta, r, keys + k_at, g);
+        }
+    }
+}
+
+/* What level l's queries, a block of them, send to a run of keys: p and ds. */
+INLINE void weigh_back(float *p, float *ds, int rows, int count,
+                       global const float *lse, global const float *delta, float scale)
+{
+    for (int i = 0; i < rows; i++) {
+        for (int j = 0; j < count; j++) {
+            const float a = exp_fast(p[i * BLOCK + j] - lse[j]);
+            ds[i * BLOCK + j] = scale * a * (ds[i * BLOCK + j] - delta[j]);
+            p[i * BLOCK + j] = a;
+        }
+    }
+}
+
+/* dk (+)= p_l^T G_l + ds_l^T q_(l-1) over levels first .. last-1 */
+WORK_GROUP(1, 1, 1)
+kernel void ham_back_keys(global float *dk, global float *grads, global float *places,
+                          global const float *q, global const float *k,
+                          global const int *restrict q_offsets,
+                          global const int *restrict k_offsets, ham_args g)
+{
+    float p[RUN * BLOCK], ds[RUN * BLOCK], keep[RUN], after[RUN];
+    const ham_run r = run_of(k_offsets, q_offsets, GROUP(1), GROUP(0) * RUN, RUN);
+    const size_t at = (size_t)r.first * g.width;
+    for (int i = 0; i < RUN; i++) {
+        keep[i] = g.mode == GRAD_ADD ? 1.0f : 0.0f;
+        after[i] = 1.0f;
+    }
+    for (int l = g.first; l < (r.rows ? g.last : g.first); l++) {
+        global const float *keys = (g.self ? before(places, k, l, g) : k) + at;
+        global float *to = (g.self && l ? grad_of(grads, l - 1, g) : dk) + at;
+        int j = 0;
+        do { // once where there is no query: zeros
+            const int count = min(BLOCK, r.others - j), other = r.other + j;
+            const size_t from = (size_t)other * g.width;
+            global const float *block = before(places, q, l, g) + from;
+            global const float *grad = grad_of(grads, l, g) + from;
+            dot_rows(p, keys, r.rows, block, count, g.width, g.scale);
+            dot_rows(ds, keys, r.rows, grad, count, g.width, 1.0f);
+            weigh_back(p, ds, r.rows, count, lse_of(places, l, g) + other,
+                       delta_of(grads, l, g) + other, g.scale);
+            mix_rows(to, r.rows, keep, after, p, grad, count, g.width);
+            for (int i = 0; i < RUN; i++) {
+                keep[i] = 1.0f;
+            }
+            mix_rows(to, r.rows, keep, after, ds, block, count, g.width);
+            j += BLOCK;
+        } while (j < r.others);
+    }
+}

@@ -1,0 +1,276 @@
+/* ham.c - hierarchical attention: levels on one memory, and of a sequence on itself.
+ *
+ * Levels on one memory are one launch: queries know nothing of each other. Where each
+ * level is the next one's memory, a launch is one level. */
+#include "ops/ham.h"
+
+#include <math.h>
+
+#include "ops/attention_common.h"
+#include "ops/spread.h"
+
+enum { SIDE = 32, RUN = 24, KEPT = 5600 }; // as in cl/ham.cl, cl/rows_tile.clh
+
+typedef struct saved {
+    cla_tensor *out, *q, *k, *c; // q and k may be one
+    const cla_ragged *q_rows, *k_rows;
+    cla_memory places, grads; // as in cl/ham.clh
+    float scale;
+    bool self; // a level is the next one's memory
+} saved;
+
+/* ---- launches -------------------------------------------------------------------- */
+
+static int64_t runs_of(cla_runtime *rt, const cla_ragged *rows)
+{
+    const int64_t most = cla_tiled(rt) ? RUN : SIDE;
+    return (rows->longest + most - 1) / most;
+}
+
+/* What all launches of the whole depth are told. */
+static cla_ham_args args_of(cla_tape *tape, const saved *s)
+{
+    const int32_t depth = (int32_t)s->c->shape[0];
+    return (cla_ham_args){
+        .width = (int32_t)s->q->shape[1],
+        .depth = depth,
+        .last = depth,
+        .queries = (int32_t)s->q->shape[0],
+        .places = s->out->wants_grad || depth < 2 ? depth : 2,
+        .train = s->out->wants_grad,
+        .self = s->self,
+        .runs = (int32_t)runs_of(cla_tape_runtime(tape), s->q_rows),
+        .sequences = (int32_t)s->q_rows->sequences,
+        .scale = s->scale,
+    };
+}
+
+static double pairs_of(const saved *s)
+{
+    double pairs = 0;
+    for (int64_t b = 0; b < s->q_rows->sequences; b++) {
+        pairs += (double)(s->q_rows->offsets[b + 1] - s->q_rows->offsets[b]) *
+                 (double)(s->k_rows->offsets[b + 1] - s->k_rows->offsets[b]);
+    }
+    return pairs;
+}
+
+/* A kernel over runs of rows; products for each pair of a query and a key. */
+static cla_status launch_runs(cla_tape *tape, const saved *s, const cla_ham_args *args,
+                              const cla_ragged *rows, int products, cla_launch *launch)
+{
+    cla_runtime *rt = cla_tape_runtime(tape);
+    const bool tiled = cla_tiled(rt);
+    launch->file = tiled ? "ham_tile" : launch->file;
+    if (tiled) {
+        launch->define[0] = (cla_define){ "VEC", cla_vector_width(rt) };
+    }
+    launch->groups[0] = (size_t)runs_of(rt, rows);
+    launch->groups[1] = (size_t)rows->sequences;
+    launch->local[0] = tiled ? 1 : CLA_WG;
+    launch->flops =
+        2.0 * products * (args->last - args->first) * pairs_of(s) * args->width;
+    return launch->groups[0] && launch->groups[1] ? cla_enqueue(rt, launch) : CLA_OK;
+}
+
+static cla_status launch_forward(cla_tape *tape, const saved *s,
+                                 const cla_ham_args *args)
+{
+    const int64_t kept = s->k_rows->longest * args->width;
+    cla_launch launch = {
+        .file = "ham",
+        .kernel = "ham_forward",
+        .define = { { "KEEP", !s->self && args->depth > 1 && kept <= KEPT } },
+        .args = { cla_buf(s->out), cla_mem(&s->places), cla_buf(s->q), cla_buf(s->k),
+                  cla_buf(s->c), cla_mem(&s->q_rows->device_offsets),
+                  cla_mem(&s->k_rows->device_offsets), cla_bytes(args, sizeof *args) },
+    };
+    return launch_runs(tape, s, args, s->q_rows, 2, &launch);
+}
+
+static cla_status launch_queries(cla_tape *tape, const saved *s,
+                                 const cla_ham_args *args, const cla_tensor *dq,
+                                 const cla_tensor *dy)
+{
+    cla_launch launch = {
+        .file = "ham_backward",
+        .kernel = "ham_back_queries",
+        .args = { cla_buf(dq), cla_mem(&s->grads), cla_mem(&s->places), cla_buf(s->q),
+                  cla_buf(s->k), cla_buf(s->c), cla_buf(dy),
+                  cla_mem(&s->q_rows->device_offsets),
+                  cla_mem(&s->k_rows->device_offsets), cla_bytes(args, sizeof *args) },
+    };
+    return launch_runs(tape, s, args, s->q_rows, 3, &launch);
+}
+
+static cla_status launch_keys(cla_tape *tape, const saved *s, const cla_ham_args *args,
+                              const cla_tensor *dk)
+{
+    cla_launch launch = {
+        .file = "ham_backward",
+        .kernel = "ham_back_keys",
+        .args = { cla_buf(dk), cla_mem(&s->grads), cla_mem(&s->places), cla_buf(s->q),
+                  cla_buf(s->k), cla_mem(&s->q_rows->device_offsets),
+                  cla_mem(&s->k_rows->device_offsets), cla_bytes(args, sizeof *args) },
+    };
+    return launch_runs(tape, s, args, s->k_rows, 4, &launch);
+}
+
+cla_status cla_ham_weights(cla_tape *tape, cla_tensor *c, const cla_memory *grads,
+                           cla_ham_args args)
+{
+    cla_tensor *dc = NULL;
+    CLA_TRY(cla_grad_out(tape, c, &dc, &args.mode));
+    const cla_launch launch = {
+        .file = "ham_weights",
+        .kernel = "ham_weights",
+        .define = { { "WG", CLA_WG }, { "DEPTH_MOST", CLA_HAM_DEPTH } },
+        .groups = { 1 },
+        .local = { CLA_WG },
+        .args = { cla_buf(dc), cla_mem(grads), cla_buf(c),
+                  cla_bytes(&args, sizeof args) },
+    };
+    return dc ? cla_enqueue(cla_tape_runtime(tape), &launch) : CLA_OK;
+}
+
+/* ---- backward -------------------------------------------------------------------- */
+
+/* All levels for the queries, then all for the keys. */
+static cla_status backward_memory(cla_tape *tape, const saved *s, cla_ham_args args,
+                                  const cla_tensor *dy)
+{
+    cla_tensor *dq = NULL, *dk = NULL;
+    CLA_TRY(cla_grad_out(tape, s->q, &dq, &args.mode));
+    args.mode = dq ? args.mode : CLA_GRAD_SKIP;
+    CLA_TRY(launch_queries(tape, s, &args, dq, dy));
+    CLA_TRY(cla_grad_out(tape, s->k, &dk, &args.mode));
+    return dk ? launch_keys(tape, s, &args, dk) : CLA_OK;
+}
+
+/* A level at a time: what its queries get, and then its keys, is the gradient of the
+ * level before. */
+static cla_status backward_self(cla_tape *tape, const saved *s, cla_ham_args args,
+                                const cla_tensor *dy)
+{
+    cla_tensor *dx = NULL;
+    int first = CLA_GRAD_SKIP;
+    CLA_TRY(cla_grad_out(tape, s->q, &dx, &first));
+    first = dx ? first : CLA_GRAD_SKIP;
+    for (int l = args.depth - 1; l >= 0; l--) {
+        args.first = l;
+        args.last = l + 1;
+        args.mode = l ? CLA_GRAD_ADD : first;
+        CLA_TRY(launch_queries(tape, s, &args, dx, dy));
+        args.mode = CLA_GRAD_ADD;
+        if (l || dx) {
+            CLA_TRY(launch_keys(tape, s, &args, dx));
+        }
+    }
+    return CLA_OK;
+}
+
+static cla_status backward(cla_tape *tape, void *bytes)
+{
+    saved *s = bytes;
+    const cla_tensor *dy = cla_grad_in(s->out);
+    const cla_ham_args args = args_of(tape, s);
+    const size_t runs = (size_t)args.runs * (size_t)args.sequences;
+    const size_t each = (size_t)args.queries * ((size_t)args.width + 1) + runs;
+    if (!dy) {
+        return CLA_OK;
+    }
+    CLA_TRY(
+        cla_tape_scratch(tape, &s->grads, (size_t)args.depth * each * sizeof(float)));
+    CLA_TRY(s->self ? backward_self(tape, s, args, dy)
+                    : backward_memory(tape, s, args, dy));
+    return cla_ham_weights(tape, s->c, &s->grads, args);
+}
+
+/* ---- forward --------------------------------------------------------------------- */
+
+cla_status cla_ham_check_weights(const char *who, const cla_tensor *c)
+{
+    CLA_TRY(cla_check_shape(who, "c", c, CLA_F32, 1, (int64_t[]){ -1 }));
+    if (c->shape[0] < 1 || c->shape[0] > CLA_HAM_DEPTH) {
+        return cla_fail(CLA_E_SHAPE, "%s: c is %s, depth must be 1 to %d", who,
+                        cla_shape_text(c), CLA_HAM_DEPTH);
+    }
+    return CLA_OK;
+}
+
+static cla_status check_rows(const char *who, const saved *s)
+{
+    if (!s->q_rows || !s->k_rows) {
+        return cla_fail(CLA_E_USAGE, "%s: rows are NULL", who);
+    }
+    if (s->q_rows->sequences != s->k_rows->sequences) {
+        return cla_fail(CLA_E_SHAPE, "%s: %lld query sequences, %lld key sequences",
+                        who, (long long)s->q_rows->sequences,
+                        (long long)s->k_rows->sequences);
+    }
+    return CLA_OK;
+}
+
+static cla_status check(const char *who, const saved *s)
+{
+    CLA_TRY(check_rows(who, s));
+    CLA_TRY(cla_check_shape(who, s->self ? "x" : "q", s->q, CLA_F32, 2,
+                            (int64_t[]){ s->q_rows->tokens, -1 }));
+    CLA_TRY(cla_check_shape(who, "k", s->k, CLA_F32, 2,
+                            (int64_t[]){ s->k_rows->tokens, s->q->shape[1] }));
+    return cla_ham_check_weights(who, s->c);
+}
+
+static cla_status forward(cla_tape *tape, const saved *s, cla_ham_args args)
+{
+    if (!s->self) {
+        return launch_forward(tape, s, &args);
+    }
+    for (int l = 0; l < args.depth; l++) {
+        args.first = l;
+        args.last = l + 1;
+        CLA_TRY(launch_forward(tape, s, &args));
+    }
+    return CLA_OK;
+}
+
+static cla_status run(cla_tape *tape, const char *who, cla_tensor **out, saved s,
+                      const cla_ham_options *options)
+{
+    *out = NULL;
+    CLA_TRY(check(who, &s));
+    const float scale = options ? options->scale : 0;
+    s.scale = scale != 0 ? scale : 1 / sqrtf((float)s.q->shape[1]);
+    CLA_TRY(cla_tape_tensor(tape, &s.out, CLA_F32, 2, s.q->shape));
+    s.out->wants_grad = cla_tape_needs_grad(tape, 3, (cla_tensor *[]){ s.q, s.k, s.c });
+    const cla_ham_args args = args_of(tape, &s);
+    const size_t row = (size_t)args.places * ((size_t)args.width + 1);
+    CLA_TRY(
+        cla_tape_scratch(tape, &s.places, (size_t)args.queries * row * sizeof(float)));
+    CLA_TRY(forward(tape, &s, args));
+    if (s.out->wants_grad) {
+        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
+    }
+    *out = s.out;
+    return CLA_OK;
+}
+
+cla_status cla_ham_v(cla_tape *tape, cla_tensor **out, cla_tensor *q, cla_tensor *k,
+                     cla_tensor *c, const cla_ragged *q_rows, const cla_ragged *k_rows,
+                     const cla_ham_options *options)
+{
+    const saved s = { .q = q, .k = k, .c = c, .q_rows = q_rows, .k_rows = k_rows };
+    return run(tape, "ham_v", out, s, options);
+}
+
+cla_status cla_ham_s(cla_tape *tape, cla_tensor **out, cla_tensor *x, cla_tensor *c,
+                     const cla_ragged *rows, const cla_ham_options *options)
+{
+    const saved s = { .q = x,
+                      .k = x,
+                      .c = c,
+                      .q_rows = rows,
+                      .k_rows = rows,
+                      .self = !options || options->memory == CLA_HAM_CURRENT };
+    return run(tape, "ham_s", out, s, options);
+}

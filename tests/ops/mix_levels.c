@@ -1,0 +1,122 @@
+/* mix_levels.c - device against oracle: tensors weighed by a softmax. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clattn/ham.h"
+#include "oracle/oracle.h"
+#include "runtime/runtime.h"
+#include "support/support.h"
+
+typedef struct mix_case {
+    int rows, width, depth;
+} mix_case;
+
+/* One tensor, a launch's worth, more than that; more numbers than an item has. */
+static const mix_case CASES[] = { { 1, 1, 1 },   { 3, 7, 2 },  { 0, 5, 3 },
+                                  { 65, 66, 4 }, { 13, 1, 5 }, { 32, 150, 8 } };
+
+static cla_status device(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *context)
+{
+    const mix_case *c = context;
+    return cla_mix_levels(tape, y, x, x[c->depth]);
+}
+
+static void oracle(double *y, double *const *x, void *context)
+{
+    const mix_case *c = context;
+    oracle_mix_levels(y, x, c->depth, (int64_t)c->rows * c->width);
+}
+
+Test(mix_levels, matches_oracle_and_gradient)
+{
+    cla_runtime *rt = test_runtime();
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        mix_case c = CASES[i];
+        if (test_tiny() && c.rows > 13) {
+            continue;
+        }
+        op_case op = {
+            .inputs = c.depth + 1,
+            .rank = 2,
+            .shape = { c.rows, c.width },
+            .device = device,
+            .oracle = oracle,
+            .context = &c,
+            .bar = 1e-6, // a few roundings of sums of size 3
+        };
+        for (int l = 0; l < c.depth; l++) {
+            op.in[l] =
+                (op_input){ .name = "x", .rank = 2, .shape = { c.rows, c.width } };
+        }
+        op.in[c.depth] = (op_input){ .name = "c", .rank = 1, .shape = { c.depth } };
+        snprintf(op.name, sizeof op.name, "mix_levels %zu depth %d", i, c.depth);
+        check_op(rt, &op);
+    }
+    cla_runtime_free(&rt);
+}
+
+/* One tensor passes through with its very bits, and its weight has no gradient; so
+ * where the others are masked. */
+static void check_one(cla_runtime *rt, int depth)
+{
+    enum { N = 77 };
+    cla_tape *tape = NULL;
+    cla_tensor *x[3] = { NULL }, *c = NULL, *out = NULL;
+    const int64_t size = N, levels = depth;
+    const float weights[3] = { -7, -1e30f, -1e30f };
+    float *numbers = test_random(N, 1, 4), got[N], dc[3];
+    numbers[5] = -0.0f;
+    TEST_OK(cla_tape_new(&tape, rt, true));
+    for (int l = 0; l < depth; l++) {
+        TEST_OK(cla_tape_tensor(tape, &x[l], CLA_F32, 1, &size));
+        TEST_OK(cla_tensor_upload(x[l], numbers));
+    }
+    TEST_OK(cla_tape_tensor(tape, &c, CLA_F32, 1, &levels));
+    TEST_OK(cla_tensor_upload(c, weights));
+    cla_tensor_want_grad(c, true);
+    TEST_OK(cla_mix_levels(tape, &out, x, c));
+    TEST_OK(cla_tensor_download(out, got));
+    cr_assert(depth > 1 || !memcmp(got, numbers, sizeof got), "other bits");
+    for (int i = 0; i < N; i++) {
+        cr_assert(got[i] == numbers[i], "[%d] is %g", i, (double)got[i]);
+    }
+    TEST_OK(cla_tape_seed(tape, out, NULL));
+    TEST_OK(cla_tape_backward(tape));
+    TEST_OK(cla_tensor_download(cla_tensor_grad(c), dc));
+    for (int l = 0; l < depth; l++) {
+        cr_assert(dc[l] == 0, "dc[%d] is %g", l, (double)dc[l]);
+    }
+    cr_assert_null(cla_tensor_grad(x[0]));
+    TEST_OK(cla_memory_check_guards(rt));
+    free(numbers);
+    cla_tape_free(&tape);
+}
+
+Test(mix_levels, one_level_passes_through)
+{
+    cla_runtime *rt = test_runtime();
+    for (int schedule = 0; schedule < 2; schedule++) {
+        cla_runtime_set_schedule(rt, schedule ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
+        check_one(rt, 1);
+        check_one(rt, 3);
+    }
+    cla_runtime_free(&rt);
+}
+
+Test(mix_levels, refusals)
+{
+    cla_runtime *rt = test_runtime();
+    cla_tape *tape = NULL;
+    cla_tensor *x[2] = { NULL }, *c = NULL, *none = NULL, *out = NULL;
+    TEST_OK(cla_tape_new(&tape, rt, false));
+    TEST_OK(cla_tape_tensor(tape, &x[0], CLA_F32, 2, (int64_t[]){ 3, 4 }));
+    TEST_OK(cla_tape_tensor(tape, &x[1], CLA_F32, 2, (int64_t[]){ 3, 5 }));
+    TEST_OK(cla_tape_tensor(tape, &c, CLA_F32, 1, (int64_t[]){ 2 }));
+    TEST_OK(cla_tape_tensor(tape, &none, CLA_F32, 1, (int64_t[]){ 0 }));
+    TEST_FAILS(cla_mix_levels(tape, &out, x, none), CLA_E_SHAPE, "depth");
+    TEST_FAILS(cla_mix_levels(tape, &out, x, c), CLA_E_SHAPE, "x[l] is");
+    cr_assert_null(out);
+    cla_tape_free(&tape);
+    cla_runtime_free(&rt);
+}

@@ -1,0 +1,70 @@
+/* ham.c - the definition of hierarchical attention. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "oracle/oracle.h"
+
+/* to = softmax(scale from k^T) k for one query and S keys */
+static void attend(double *to, const double *from, const double *k, int S, int d,
+                   double scale)
+{
+    double top = -INFINITY, sum = 0;
+    double *score = calloc((size_t)S + 1, sizeof *score);
+    for (int j = 0; j < S; j++) {
+        for (int c = 0; c < d; c++) {
+            score[j] += scale * from[c] * k[(int64_t)j * d + c];
+        }
+        top = fmax(top, score[j]);
+    }
+    for (int c = 0; c < d; c++) {
+        to[c] = 0;
+    }
+    for (int j = 0; j < S; j++) {
+        sum += exp(score[j] - top);
+    }
+    for (int j = 0; j < S; j++) {
+        for (int c = 0; c < d; c++) {
+            to[c] += exp(score[j] - top) / sum * k[(int64_t)j * d + c];
+        }
+    }
+    free(score);
+}
+
+double oracle_level_weight(const double *c, int depth, int l)
+{
+    double top = -INFINITY, sum = 0;
+    for (int i = 0; i < depth; i++) {
+        top = fmax(top, c[i]);
+    }
+    for (int i = 0; i < depth; i++) {
+        sum += exp(c[i] - top);
+    }
+    return exp(c[l] - top) / sum;
+}
+
+void oracle_ham(double *out, const double *q, const double *k, const double *c,
+                const oracle_ham_shape *s)
+{
+    const int64_t rows = (int64_t)s->q_offsets[s->B] * s->d;
+    double *before = calloc((size_t)rows + 1, sizeof *before);
+    double *level = calloc((size_t)rows + 1, sizeof *level);
+    memcpy(before, q, (size_t)rows * sizeof *q);
+    memset(out, 0, (size_t)rows * sizeof *out);
+    for (int l = 0; l < s->depth; l++) {
+        const double *keys = s->self ? before : k;
+        for (int b = 0; b < s->B; b++) {
+            for (int i = s->q_offsets[b]; i < s->q_offsets[b + 1]; i++) {
+                attend(level + (int64_t)i * s->d, before + (int64_t)i * s->d,
+                       keys + (int64_t)s->k_offsets[b] * s->d,
+                       s->k_offsets[b + 1] - s->k_offsets[b], s->d, s->scale);
+            }
+        }
+        for (int64_t n = 0; n < rows; n++) {
+            out[n] += oracle_level_weight(c, s->depth, l) * level[n];
+        }
+        memcpy(before, level, (size_t)rows * sizeof *level);
+    }
+    free(before);
+    free(level);
+}
