@@ -77,6 +77,7 @@ cla_status bench_tensor(bench *b, cla_tensor **t, int rank, const int64_t *shape
 /* ---- the suites: one function for each op, listed in bench/suites.c ---------- */
 
 cla_status bench_adam(bench *b);
+cla_status bench_additive_attention(bench *b);
 cla_status bench_char_cnn(bench *b);
 cla_status bench_clip(bench *b);
 cla_status bench_conv1d(bench *b);
@@ -94,6 +95,7 @@ cla_status bench_layer_norm(bench *b);
 cla_status bench_lstm(bench *b);
 cla_status bench_position_attention(bench *b);
 cla_status bench_relative_attention(bench *b);
+cla_status bench_ragged_cross_entropy(bench *b);
 cla_status bench_reinforce(bench *b);
 cla_status bench_relative_spectrum(bench *b);
 cla_status bench_rmsprop(bench *b);

@@ -17,6 +17,8 @@ static const struct {
     { "attention", bench_gaussian_attention },
     { "ham", bench_ham },
     { "ham", bench_mix_levels },
+    { "ham", bench_additive_attention },
+    { "ham", bench_ragged_cross_entropy },
     { "band", bench_band_attention },
     { "band", bench_band_attention_2d },
     { "ragged", bench_ragged },

@@ -1,5 +1,5 @@
-/* ham.h - attention in levels: each level asks the memory again, with what the one
- * before found (tier 2). */
+/* ham.h - attention in levels, each of which asks the memory again with what the one
+ * before found, and what readers need beside it (tier 2). */
 #pragma once
 
 #include "clattn/tensor.h"
@@ -75,6 +75,67 @@ CLA_API cla_status cla_ham_s(cla_tape *tape, cla_tensor **out, cla_tensor *x,
  * Source: as cla_ham_v. */
 CLA_API cla_status cla_mix_levels(cla_tape *tape, cla_tensor **out,
                                   cla_tensor *const *x, cla_tensor *c);
+
+/* What else of an attention's map is wanted; each may be NULL. Maps are packed: the
+ * T x S numbers of sequence b, queries by keys, come after those of sequence b - 1. */
+typedef struct cla_additive_options {
+    cla_tensor **weights; // out [P] f32, a distribution over each query's keys
+    cla_tensor **scores;  // out [P] f32, s, of which weights are the softmax
+} cla_additive_options;
+
+/* Additive attention: a step's states look at their memories.
+ *
+ *   s[i,j] = sum_c v[c] tanh(m[j,c] + q[i,c]),  w = softmax_j(s) over i's own sequence
+ *   context[i] = sum_j w[i,j] values[j]
+ *
+ * context  out  [Nq,d] f32; 0 for a query without a key
+ * m        in   [Nk,a] f32, keys already projected (cla_linear): once for all steps
+ * q        in   [Nq,a] f32, queries likewise, with the bias if there is one
+ * v        in   [a] f32
+ * values   in   [Nk,d] f32
+ * q_rows   in   Nq tokens in B sequences, often one each
+ * k_rows   in   Nk tokens in B sequences
+ * options  in   NULL for {0}
+ *
+ * The gradient flows back through context, weights and scores alike: a pointer's loss
+ * is a function of weights or of scores. A launch forward, two backward, one for v.
+ *
+ * Errors: CLA_E_SHAPE (also 2^31 pairs or more), CLA_E_USAGE (no rows), CLA_E_NOMEM,
+ * CLA_E_DEVICE.
+ * Source: Bahdanau et al. 2015; Wang and Jiang 2017 (Match-LSTM, pointers). */
+CLA_API cla_status cla_additive_attention(cla_tape *tape, cla_tensor **context,
+                                          cla_tensor *m, cla_tensor *q, cla_tensor *v,
+                                          cla_tensor *values, const cla_ragged *q_rows,
+                                          const cla_ragged *k_rows,
+                                          const cla_additive_options *options);
+
+/* {0} takes x for scores. */
+typedef struct cla_pointer_options {
+    bool probabilities; // x are those already, such as means of several distributions
+    float least;        // added to a probability before its logarithm, 0 or more
+    cla_tensor **logp;  // out [N] f32, logarithms of probabilities; without a gradient
+} cla_pointer_options;
+
+/* The loss of pointing at one row of each sequence, in nats.
+ *
+ *   loss = mean over b of -ln softmax(x_b)[targets[b]], or of -ln(x_b[targets[b]] +
+ *   least) with probabilities
+ *
+ * where x_b are the numbers of sequence b, and sequences count whose target is one of
+ * their rows; 0 without any.
+ *
+ * loss     out  [1] f32
+ * x        in   [N] f32, such as scores of cla_additive_attention for a query each
+ * targets  in   [B] i32, a row of its sequence, counted from 0; -1: not counted
+ * rows     in   N numbers in B sequences
+ * options  in   NULL for {0}
+ *
+ * Errors: CLA_E_SHAPE, CLA_E_USAGE (no rows; least below 0), CLA_E_NOMEM, CLA_E_DEVICE.
+ * Source: Wang and Jiang 2017, the boundary model's loss. */
+CLA_API cla_status cla_ragged_cross_entropy(cla_tape *tape, cla_tensor **loss,
+                                            cla_tensor *x, const cla_tensor *targets,
+                                            const cla_ragged *rows,
+                                            const cla_pointer_options *options);
 
 #ifdef __cplusplus
 }

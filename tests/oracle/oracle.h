@@ -208,3 +208,12 @@ double oracle_level_weight(const double *c, int depth, int l);
 
 /* out, x[l]: n numbers each; x has depth pointers and c after them */
 void oracle_mix_levels(double *out, double *const *x, int depth, int64_t n);
+
+/* x: m [Nk,inner], q [Nq,inner], v [inner], values [Nk,D]; context [Nq,D], weights and
+ * scores as maps; s: B, D, offsets */
+void oracle_additive_attention(double *context, double *weights, double *scores,
+                               double *const *x, int inner, const oracle_hard_shape *s);
+
+/* The mean over sequences of x [N] whose target is one of their rows; 0 without any. */
+double oracle_ragged_cross_entropy(const double *x, const int32_t *targets, int B,
+                                   const int32_t *offsets, bool given, double least);

@@ -1,0 +1,103 @@
+/* ragged_cross_entropy.cl - what it costs to point at one row of each sequence.
+ *
+ * Layout: x, dx, logp [N]; offsets [B+1]; targets, lse, cost [B]; loss, weight [1].
+ * Work-group: WG items to a sequence; in the mean one group in all.
+ * Defines: WG, a power of two; 1 on CPU devices.
+ * Numerics: the sequence's maximum is subtracted; sums in f32, by a tree over items.
+ * Writes: lse, cost, logp, loss, weight whole; dx whole (added to when add). */
+#ifndef WG
+#define WG 64
+#endif
+
+/* Mirrored by pointer_args in src/ops/ragged_cross_entropy.c: 4-byte members only. */
+typedef struct pointer_args {
+    int sequences;
+    int given;   // x are probabilities: the cost is -ln(x + least)
+    float least; // added to those before the logarithm
+    int add;
+} pointer_args;
+
+inline bool is_counted(int target, int length)
+{
+    return target >= 0 && target < length;
+}
+
+/* lse = ln sum exp(x); cost = lse - x[target], 0 where no target counts; logp = x -
+ * lse, where it is asked for */
+WORK_GROUP(WG, 1, 1)
+kernel void pointer_rows(global float *restrict lse, global float *restrict cost,
+                         global float *logp, global const float *restrict x,
+                         global const int *restrict targets,
+                         global const int *restrict offsets, pointer_args g)
+{
+    local float scratch[WG];
+    const int lid = LANE(0), b = GROUP(0), first = offsets[b];
+    const int length = offsets[b + 1] - first, target = targets[b];
+    float top = SCORE_MIN, sum = 0.0f;
+    x += first;
+    for (int n = lid; n < (g.given ? 0 : length); n += WG) {
+        top = fmax(top, x[n]);
+    }
+    top = group_max(top, scratch, lid, WG);
+    for (int n = lid; n < (g.given ? 0 : length); n += WG) {
+        sum += exp(x[n] - top);
+    }
+    sum = group_sum(sum, scratch, lid, WG);
+    const float all = g.given || length == 0 ? 0.0f : top + log(sum);
+    for (int n = lid; n < (logp ? length : 0); n += WG) {
+        logp[first + n] = g.given ? log(x[n] + g.least) : x[n] - all;
+    }
+    if (lid == 0) {
+        float z = 0.0f;
+        if (is_counted(target, length)) {
+            z = g.given ? -log(x[target] + g.least) : all - x[target];
+        }
+        lse[b] = all;
+        cost[b] = z;
+    }
+}
+
+// loss = mean of cost over counted sequences; weight = 1 / their number; 0 for none
+WORK_GROUP(WG, 1, 1)
+kernel void pointer_mean(global float *restrict loss, global float *restrict weight,
+                         global const float *restrict cost,
+                         global const int *restrict targets,
+                         global const int *restrict offsets, pointer_args g)
+{
+    local float scratch[WG];
+    const int lid = LANE(0);
+    float sum = 0.0f, count = 0.0f;
+    for (int b = lid; b < g.sequences; b += WG) {
+        sum += cost[b];
+        count += is_counted(targets[b], offsets[b + 1] - offsets[b]) ? 1.0f : 0.0f;
+    }
+    sum = group_sum(sum, scratch, lid, WG);
+    count = group_sum(count, scratch, lid, WG);
+    if (lid == 0) {
+        weight[0] = count > 0.0f ? 1.0f / count : 0.0f;
+        loss[0] = count > 0.0f ? sum / count : 0.0f;
+    }
+}
+
+// dx (+)= (exp(x - lse) - [n = target]) weight dloss, or what -ln(x + least) gives
+WORK_GROUP(WG, 1, 1)
+kernel void pointer_backward(global float *restrict dx, global const float *restrict x,
+                             global const float *restrict lse,
+                             global const int *restrict targets,
+                             global const int *restrict offsets,
+                             global const float *restrict weight,
+                             global const float *restrict dloss, pointer_args g)
+{
+    const int b = GROUP(0), first = offsets[b];
+    const int length = offsets[b + 1] - first, target = targets[b];
+    const float f = is_counted(target, length) ? weight[0] * dloss[0] : 0.0f;
+    for (int n = LANE(0); n < length; n += WG) {
+        const size_t at = (size_t)first + n;
+        const float hit = n == target ? 1.0f : 0.0f;
+        float z = 0.0f;
+        if (f != 0.0f) {
+            z = g.given ? -hit / (x[at] + g.least) : exp(x[at] - lse[b]) - hit;
+        }
+        dx[at] = g.add ? dx[at] + f * z : f * z;
+    }
+}

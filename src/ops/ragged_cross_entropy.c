@@ -1,0 +1,113 @@
+/* ragged_cross_entropy.c - the loss of pointing at one row of each sequence. */
+#include "clattn/ham.h"
+#include "ops/spread.h"
+
+static const char OP[] = "ragged_cross_entropy";
+
+/* As in cl/ragged_cross_entropy.cl. */
+typedef struct pointer_args {
+    int32_t sequences, given;
+    float least;
+    int32_t add;
+} pointer_args;
+
+typedef struct saved {
+    cla_tensor *loss, *x, *logp; // logp NULL: not asked for
+    const cla_tensor *targets;
+    const cla_ragged *rows;
+    cla_memory lse, weight; // [B], [1]
+    pointer_args args;
+} saved;
+
+static cla_status launch_groups(cla_tape *tape, const saved *s, int64_t groups,
+                                cla_launch *launch)
+{
+    cla_spread_rows(cla_tape_runtime(tape), launch, groups, 1);
+    launch->file = OP;
+    launch->flops = 10.0 * (double)s->rows->tokens;
+    return groups ? cla_enqueue(cla_tape_runtime(tape), launch) : CLA_OK;
+}
+
+static cla_status backward(cla_tape *tape, void *bytes)
+{
+    saved *s = bytes;
+    const cla_tensor *dloss = cla_grad_in(s->loss);
+    cla_tensor *dx = NULL;
+    if (!dloss) {
+        return CLA_OK;
+    }
+    CLA_TRY(cla_grad_out(tape, s->x, &dx, &s->args.add));
+    cla_launch launch = {
+        .kernel = "pointer_backward",
+        .args = { cla_buf(dx), cla_buf(s->x), cla_mem(&s->lse), cla_buf(s->targets),
+                  cla_mem(&s->rows->device_offsets), cla_mem(&s->weight),
+                  cla_buf(dloss), cla_bytes(&s->args, sizeof s->args) },
+    };
+    return launch_groups(tape, s, s->rows->sequences, &launch);
+}
+
+/* What each sequence costs, then the mean. */
+static cla_status forward(cla_tape *tape, saved *s)
+{
+    const size_t bytes = (size_t)s->rows->sequences * sizeof(float);
+    cla_memory cost;
+    CLA_TRY(cla_tape_scratch(tape, &s->lse, bytes));
+    CLA_TRY(cla_tape_scratch(tape, &cost, bytes));
+    CLA_TRY(cla_tape_scratch(tape, &s->weight, sizeof(float)));
+    cla_launch rows = {
+        .kernel = "pointer_rows",
+        .args = { cla_mem(&s->lse), cla_mem(&cost), cla_buf(s->logp), cla_buf(s->x),
+                  cla_buf(s->targets), cla_mem(&s->rows->device_offsets),
+                  cla_bytes(&s->args, sizeof s->args) },
+    };
+    CLA_TRY(launch_groups(tape, s, s->rows->sequences, &rows));
+    cla_launch mean = {
+        .kernel = "pointer_mean",
+        .args = { cla_buf(s->loss), cla_mem(&s->weight), cla_mem(&cost),
+                  cla_buf(s->targets), cla_mem(&s->rows->device_offsets),
+                  cla_bytes(&s->args, sizeof s->args) },
+    };
+    return launch_groups(tape, s, 1, &mean);
+}
+
+static cla_status check(const cla_tensor *x, const cla_tensor *targets,
+                        const cla_ragged *rows, const cla_pointer_options *options)
+{
+    if (!rows) {
+        return cla_fail(CLA_E_USAGE, "%s: rows is NULL", OP);
+    }
+    if (!(options->least >= 0)) {
+        return cla_fail(CLA_E_USAGE, "%s: least is %g, must be 0 or more", OP,
+                        (double)options->least);
+    }
+    CLA_TRY(cla_check_shape(OP, "x", x, CLA_F32, 1, &rows->tokens));
+    return cla_check_shape(OP, "targets", targets, CLA_I32, 1, &rows->sequences);
+}
+
+cla_status cla_ragged_cross_entropy(cla_tape *tape, cla_tensor **loss, cla_tensor *x,
+                                    const cla_tensor *targets, const cla_ragged *rows,
+                                    const cla_pointer_options *options)
+{
+    static const cla_pointer_options none = { .least = 0 };
+    options = options ? options : &none;
+    saved s = { .x = x, .targets = targets, .rows = rows };
+    *loss = NULL;
+    CLA_TRY(check(x, targets, rows, options));
+    s.args = (pointer_args){ .sequences = (int32_t)rows->sequences,
+                             .given = options->probabilities,
+                             .least = options->least };
+    CLA_TRY(cla_tape_tensor(tape, &s.loss, CLA_F32, 1, (int64_t[]){ 1 }));
+    if (options->logp) {
+        CLA_TRY(cla_tape_tensor(tape, &s.logp, CLA_F32, 1, x->shape));
+    }
+    CLA_TRY(forward(tape, &s));
+    s.loss->wants_grad = cla_tape_needs_grad(tape, 1, &x);
+    if (s.loss->wants_grad) {
+        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
+    }
+    if (options->logp) {
+        *options->logp = s.logp;
+    }
+    *loss = s.loss;
+    return CLA_OK;
+}
