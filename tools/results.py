@@ -14,11 +14,12 @@ import sys
 import tempfile
 import time
 
+import results_hard
 import results_nmt
 import results_tagger
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SYSTEMS = (results_tagger, results_nmt)
+SYSTEMS = (results_tagger, results_nmt, results_hard)
 TABLES = {table: system for system in SYSTEMS for table in system.TABLES}
 
 
@@ -62,38 +63,49 @@ def device_name(program):
     return next(d["name"] for d in devices if d.get("default"))
 
 
-def train(cell, data, program, out):
+def train(cell, places, program, out):
     """Trains one cell into the folder out; gives the seconds that it took."""
     command = [program, "train", cell["config"], "--out", out, "--quiet"]
     for setting in cell["set"]:
-        command += ["--set", setting.format(data=data)]
+        command += ["--set", setting.format(**places)]
     start = time.monotonic()
     subprocess.run(command, cwd=ROOT, check=True)
     return time.monotonic() - start
 
 
-def run_cell(system, cell, data, program):
-    """Trains and scores one cell; gives the finished line."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = os.path.join(folder, "run")
-        wall = train(cell, data, program, out)
-        with open(os.path.join(out, "log.jsonl"), encoding="utf-8") as lines:
-            steps = [json.loads(line) for line in lines][-1]["step"]
-        found = system.score(dict(cell, data=data), out,
-                             lambda *words, **more: output(program, *words, **more))
-    shown = " ".join(f"--set {s.format(data='DATA')}" for s in cell["set"])
+def finished_line(system, cell, places, program, out, wall):
+    """Scores a run."""
+    with open(os.path.join(out, "log.jsonl"), encoding="utf-8") as lines:
+        steps = [json.loads(line) for line in lines][-1]["step"]
+    found = system.score(dict(cell, data=places["data"]), out,
+                         lambda *words, **more: output(program, *words, **more))
+    shown = " ".join(f"--set {s.format(data='DATA', runs='RUNS')}" for s in cell["set"])
     return dict(cell, **found, **{
         "steps": steps,
-        "wall_s": round(wall, 1),
+        "wall_s": wall and round(wall, 1),
         "commit": commit(),
         "device": device_name(program),
         "command": f"clattn train {cell['config']} {shown} --out RUN",
     })
 
 
+def run_cell(system, cell, places, program):
+    """Trains and scores one cell, in a folder of its own below places["runs"] where runs are kept
+    and one that is there already is only scored."""
+    if places["runs"]:
+        out = os.path.join(places["runs"], "-".join(str(part) for part in system.key(cell)))
+        there = os.path.exists(os.path.join(out, "best.ckpt.safetensors"))
+        wall = None if there else train(cell, places, program, out)
+        return finished_line(system, cell, places, program, out, wall)
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "run")
+        wall = train(cell, places, program, out)
+        return finished_line(system, cell, places, program, out, wall)
+
+
 def run_table(args, store):
     program = os.path.join(os.path.abspath(args.build), "clattn")
-    data = os.path.abspath(args.data)
+    places = {"data": os.path.abspath(args.data), "runs": args.runs and os.path.abspath(args.runs)}
     system = TABLES[args.table]
     done = {system.key(line) for line in store.lines(args.table)}
     failed = 0
@@ -103,13 +115,13 @@ def run_table(args, store):
             continue
         cell["set"] += args.set
         try:
-            line = system.from_longer_run(cell, store) or run_cell(system, cell, data, program)
+            line = system.from_longer_run(cell, store) or run_cell(system, cell, places, program)
         except subprocess.CalledProcessError as error:
             print(f"FAILED  {name}: {error}\n{error.stderr or ''}", file=sys.stderr, flush=True)
             failed += 1
             continue
         store.add(args.table, line)
-        took = "from the longer run" if line["wall_s"] is None else f"{line['wall_s']} s"
+        took = "a run that was there" if line["wall_s"] is None else f"{line['wall_s']} s"
         print(f"{args.table}: {name} {system.told(line)}, {took}", flush=True)
         render(store)
     return failed
@@ -143,6 +155,8 @@ def main():
                         help="cells whose name, such as BANK/VARIANT/SEED, matches")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
                         help="one more setting; wants --into, since it makes other figures")
+    parser.add_argument("--runs", metavar="FOLDER",
+                        help="keeps the runs' folders; what begins from another run wants it")
     parser.add_argument("--into", metavar="FOLDER",
                         help="in place of docs/results; the page is FOLDER.md")
     args = parser.parse_args()

@@ -1,0 +1,83 @@
+"""results_hard.py - gates trained by rewards beside what they begin from: BLEU, and by length.
+
+The paper's comparison in small: a soft model, the same after a sequence's loss, one with a
+Gaussian around predicted places, and one whose last layer reads the source through gates.
+"""
+import json
+import os
+
+import results_nmt
+
+SYSTEMS = {  # config, settings, name of the run it begins from, the paper's BLEU (En-De, big)
+    "soft": ("nmt-plain", (), None, 28.40),
+    "sequence": ("nmt-seqloss", (), "soft", 28.75),
+    "localness": ("nmt-local_soft", (), None, 28.89),
+    "hard": ("nmt-hard", (), "soft", 29.29),
+}
+
+
+def cells():
+    for pair in ("en-de", "en-ja"):
+        folder, source, target, own, _ = results_nmt.PAIRS[pair]
+        dev = "val" if pair == "en-de" else "dev"
+        for name, (config, sets, begin, paper) in SYSTEMS.items():
+            warm = (f"warm_start={{runs}}/{pair}-{begin}",) if begin else ()
+            yield {
+                "pair": pair, "system": name, "config": f"examples/configs/{config}.json",
+                "stem": own, "paper": paper if pair == "en-de" else None,
+                "set": [f"data={{data}}/{folder}", f"source={source}", f"target={target}",
+                        f"dev={dev}", f"test={own}", *sets, *warm],
+            }
+
+
+TABLES = {"hard": lambda: list(cells())}
+
+
+def key(line):
+    return line["pair"], line["system"]
+
+
+def score(line, out, run):
+    """BLEU (beam 4) of all sentences, and of those of like length."""
+    found = results_nmt.score(dict(line, pair=line["pair"]), out, run)
+    folder, *_ = results_nmt.PAIRS[line["pair"]]
+    groups = run("eval", "--model", out, "--lengths", "--beam", "4", "--json",
+                 "--data", os.path.join(line["data"], folder), "--split", line["stem"])
+    with open(os.path.join(out, "log.jsonl"), encoding="utf-8") as lines:
+        log = [json.loads(entry) for entry in lines]
+    rewards = [entry for entry in log if "reward" in entry]
+    return dict(found, lengths=[json.loads(group) for group in groups.splitlines()],
+                rewards=[rewards[0], rewards[-1]] if rewards else None)
+
+
+told = results_nmt.told
+
+
+def from_longer_run(_line, _store):
+    return None
+
+
+HEAD = """
+## Translation by gates and rewards
+
+What begins from a soft model begins from that of its own row `soft`; beam 4. The paper's column: WMT14 English to German, big,
+sacreBLEU.
+"""
+
+
+def page(store):
+    lines = store.lines("hard")
+    if not lines:
+        return
+    groups = [g["words"] for g in lines[0]["lengths"] if g["sentences"] and g["words"] != "all"]
+    yield HEAD
+    yield "| | system | BLEU | in the paper | " + " | ".join(groups) + " | steps |"
+    yield "|---|---|---|---|" + "---|" * len(groups) + "---|"
+    for x in lines:
+        by = {g["words"]: g for g in x["lengths"]}
+        cells_ = [f"{by[g]['bleu']:.2f} ({by[g]['sentences']})" if g in by else "" for g in groups]
+        yield (f"| {x['pair']} | {x['system']} | {x['bleu']:.2f} | {x['paper'] or ''} | "
+               + " | ".join(cells_) + f" | {x['steps']} |")
+    yield ""
+    for x in lines:
+        yield f"- {x['pair']} {x['system']}: `{x['command']}`"
