@@ -73,7 +73,8 @@ typedef struct cla_panels {
 
 cla_panels cla_panels_of(cla_runtime *rt);
 
-/* What b of K x N takes once packed. */
+/* Rows that up to so many of a take once packed; bytes of b of K x N. */
+int64_t cla_panels_rows(const cla_panels *panels, int64_t rows);
 size_t cla_panels_bytes(const cla_panels *panels, int64_t K, int64_t N);
 
 /* Packs op(b) of a product, of which only N, K, b (with its ld) and transpose_b are

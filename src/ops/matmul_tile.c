@@ -25,9 +25,10 @@ static int64_t round_up(int64_t n, int64_t to)
     return pieces(n, to) * to;
 }
 
-static int64_t packed_rows(const tile_plan *plan, int64_t rows)
+/* As in cl/matmul_pack.clh. */
+static int64_t packed_rows(int64_t mr, int64_t rows)
 {
-    return rows / plan->mr * plan->mr + round_up(rows % plan->mr, 4);
+    return round_up(rows, 4) + (mr % 4 ? 4 : 0);
 }
 
 /* A tuned constant; files that people edit may hold anything. */
@@ -100,14 +101,14 @@ static tile_plan make_plan(cla_runtime *rt, const cla_product *p)
     const int64_t depth = choose_depth(rt, &plan, p->K, local_floats);
     int64_t rows = positive(rt, "ROWS", 128);
     while (rows > plan.mr &&
-           (packed_rows(&plan, rows) + plan.tile_n) * depth > local_floats) {
+           (packed_rows(plan.mr, rows) + plan.tile_n) * depth > local_floats) {
         rows -= plan.mr;
     }
     const int64_t columns = positive(rt, "COLUMNS", 512);
     plan.cut.depth = (int32_t)depth;
     balance(&plan, p, rows, pieces(columns, plan.tile_n), device->compute_units);
     plan.local_bytes =
-        (size_t)((packed_rows(&plan, plan.cut.rows) + plan.tile_n) * depth) * 4;
+        (size_t)((packed_rows(plan.mr, plan.cut.rows) + plan.tile_n) * depth) * 4;
     return plan;
 }
 
@@ -146,6 +147,11 @@ cla_panels cla_panels_of(cla_runtime *rt)
         plan.tile_n,
         { { "VEC", plan.vec }, { "MR", plan.mr }, { "TOUCH", plan.touch } },
     };
+}
+
+int64_t cla_panels_rows(const cla_panels *panels, int64_t rows)
+{
+    return packed_rows(panels->rows, rows);
 }
 
 size_t cla_panels_bytes(const cla_panels *panels, int64_t K, int64_t N)

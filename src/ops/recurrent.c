@@ -97,9 +97,8 @@ static int64_t scratch_of(cla_runtime *rt, const cla_recurrence *r, int64_t grou
     }
     const cla_panels panels = cla_panels_of(rt);
     const int64_t rows = pieces(r->shape.sequences, groups ? groups : 1);
-    const int64_t packed =
-        rows / panels.rows * panels.rows + round_up(rows % panels.rows, 4);
-    return (r->gates + 2) * rows * n + packed * round_up(r->gates * n, 16);
+    return (r->gates + 2) * rows * n +
+           cla_panels_rows(&panels, rows) * round_up(r->gates * n, 16);
 }
 
 cla_status cla_recurrence_plan(cla_tape *tape, cla_recurrence *r, bool keep)

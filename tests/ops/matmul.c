@@ -67,9 +67,9 @@ static void check_public(cla_runtime *rt, public_case *c)
 
 Test(matmul, matches_oracle_and_gradient)
 {
-    static const int sizes[][3] = { { 1, 1, 1 },   { 7, 17, 5 },   { 63, 65, 64 },
-                                    { 3, 0, 4 },   { 0, 3, 4 },    { 5, 3, 0 },
-                                    { 65, 7, 17 }, { 129, 33, 63 } };
+    static const int sizes[][3] = { { 1, 1, 1 },   { 7, 17, 5 },  { 63, 65, 64 },
+                                    { 3, 0, 4 },   { 0, 3, 4 },   { 5, 3, 0 },
+                                    { 11, 5, 20 }, { 65, 7, 17 }, { 129, 33, 63 } };
     cla_runtime *rt = test_runtime();
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const int *n = sizes[i];
