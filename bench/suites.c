@@ -32,6 +32,7 @@ static const struct {
     { "layers", bench_multinomial },
     { "layers", bench_lstm },
     { "layers", bench_gru },
+    { "layers", bench_sru },
     { "layers", bench_reinforce },
     { "layers", bench_relative_spectrum },
     { "layers", bench_rmsprop },

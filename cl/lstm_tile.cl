@@ -85,16 +85,7 @@ kernel void lstm_forward(global float *y, global float *h, global float *c,
         }
     }
     scatter_rows(h, own_h, offsets, s, rows, 0);
-    for (int r = 0; r < rows && c; r++) {
-        const int place = tile_place(s, r), b = sequence_at(offsets, s, place);
-        global const float *last =
-            row_before(cells, c0, offsets, s, place, length_at(offsets, s, place));
-        if (last) {
-            copy_row(c + (size_t)b * n, last, n);
-        } else {
-            clear_row(c + (size_t)b * n, n);
-        }
-    }
+    last_rows(c, cells, c0, offsets, s, rows);
 }
 
 /* The way back through one token; its gates become their gradients. dh and dc are those

@@ -58,6 +58,27 @@ CLA_API cla_status cla_gru(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                            const cla_gru_weights *weights, const cla_ragged *rows,
                            const cla_recurrent_options *options);
 
+/* Weights of a simple recurrent unit. */
+typedef struct cla_sru_weights {
+    cla_tensor *w;         // [in,n]
+    cla_tensor *w_g, *b_g; // [in,2n], [2n]: f and r; b_g may be NULL
+} cla_sru_weights;
+
+/* A simple recurrent unit: products see inputs alone, so that what is left to walk is a
+ * handful of operations for each number.
+ *
+ *   f, r = sigmoid(x[t] w_g + b_g), in this order, n columns each;  z = x[t] w
+ *   c = tanh(f c' + (1 - f) z)
+ *   h = r c + (1 - r) z
+ *
+ * with c' of the token before (with reverse: behind), y[t] = h. Arguments as cla_lstm.
+ *
+ * Errors: as cla_lstm, and CLA_E_USAGE for h0 and h.
+ * Source: Lei et al. 2018, with tanh around the cell as a public R-NET has it. */
+CLA_API cla_status cla_sru(cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                           const cla_sru_weights *weights, const cla_ragged *rows,
+                           const cla_recurrent_options *options);
+
 #ifdef __cplusplus
 }
 #endif

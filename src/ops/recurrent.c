@@ -65,7 +65,8 @@ cla_status cla_recurrence_check(const char *who, const cla_recurrence *r,
                                 const cla_recurrent_weights *w, const char *w_name,
                                 const char *b_name)
 {
-    const int64_t shape[2] = { r->x->shape[1] + r->shape.width, w->columns };
+    const int64_t states = w->inputs_only ? 0 : r->shape.width;
+    const int64_t shape[2] = { r->x->shape[1] + states, w->columns };
     CLA_TRY(cla_check_shape(who, w_name, w->w, CLA_F32, 2, shape));
     return w->b ? cla_check_shape(who, b_name, w->b, CLA_F32, 1, shape + 1) : CLA_OK;
 }
@@ -247,6 +248,9 @@ cla_status cla_recurrence_gradients(cla_tape *tape, const cla_recurrence *r,
         .add = add,
     };
     CLA_TRY(cla_product_run(cla_tape_runtime(tape), &p));
+    if (w->inputs_only) {
+        return CLA_OK;
+    }
     p.y.offset = p.M * p.N;
     p.M = r->shape.width;
     p.a = (cla_matrix){ .memory = &r->work, .offset = states };

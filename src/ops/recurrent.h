@@ -16,6 +16,7 @@ typedef struct cla_recurrent_shape {
 typedef struct cla_recurrent_weights {
     cla_tensor *w, *b;       // [in+n,C], [C]; b may be NULL
     int64_t column, columns; // of the gates that it makes: C of them
+    bool inputs_only;        // no rows of a state: w is [in,C]
 } cla_recurrent_weights;
 
 /* A cell's walk. gates counts the parts of n columns that a token's gates have. */
@@ -34,7 +35,7 @@ typedef struct cla_recurrence {
 cla_status cla_recurrence_begin(cla_tape *tape, const char *who, cla_recurrence *r,
                                 int64_t n, const cla_recurrent_options *options);
 
-/* w [in+n,columns] and b [columns] as a cell of width n wants them. */
+/* w [in+n,columns] ([in,columns]) and b [columns] as a cell of width n wants them. */
 cla_status cla_recurrence_check(const char *who, const cla_recurrence *r,
                                 const cla_recurrent_weights *w, const char *w_name,
                                 const char *b_name);
@@ -52,7 +53,7 @@ cla_status cla_recurrence_weights(cla_tape *tape, const cla_recurrence *r,
                                   cla_tensor *w, bool transposed,
                                   const cla_memory **out, cla_memory *scratch);
 
-/* Queues the walk: file is "lstm" or "gru", and the last arguments are added here. */
+/* Queues the walk: file is "lstm" and the like; the last arguments are added here. */
 cla_status cla_recurrence_walk(cla_tape *tape, const cla_recurrence *r,
                                const char *file, const char *tile_file,
                                cla_launch *launch, int args);

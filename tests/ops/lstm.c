@@ -93,7 +93,7 @@ static void check_memory(cla_runtime *rt, memory *m)
     snprintf(op.name, sizeof op.name, "lstm B%d N%d in%d n%d%s%s", states, N, m->in, n,
              m->reverse ? " reverse" : "", m->first ? " first" : "");
     const int products = N * (m->in + n) * n;
-    if (!(test_small() && products > 10000)) {
+    if (!(test_small() && products > 30000)) {
         check_op(rt, &op);
     }
     cla_ragged_free(&m->rows);

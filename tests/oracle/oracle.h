@@ -177,7 +177,8 @@ double oracle_reinforce(const double *scores, const double *gates,
                         double entropy);
 
 /* A cell along packed sequences: w [in+n,4n] and b [4n] of an LSTM, [in+n,2n] and [2n]
- * of a GRU, whose candidate has w_c [in+n,n] and b_c [n]; b and b_c may be NULL. */
+ * of a GRU, whose candidate has w_c [in+n,n] and b_c [n], w [in,n] of an SRU, whose
+ * gates have w_c [in,2n] and b_c [2n]; b and b_c may be NULL. */
 typedef struct oracle_cell {
     int B, in, n;
     const int32_t *offsets; // [B+1]
@@ -189,6 +190,8 @@ typedef struct oracle_cell {
 void oracle_lstm(double *y, double *h, double *c, const double *x, const double *h0,
                  const double *c0, const oracle_cell *s);
 void oracle_gru(double *y, double *h, const double *x, const double *h0,
+                const oracle_cell *s);
+void oracle_sru(double *y, double *c, const double *x, const double *c0,
                 const oracle_cell *s);
 
 /* Queries [Nq,d] on a memory [Nk,d], or each level on the one before. */

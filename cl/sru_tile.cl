@@ -1,0 +1,104 @@
+/* sru_tile.cl - a simple recurrent unit, a group of sequences to each work-item, for
+ * CPU devices.
+ *
+ * Layout: packed rows; work as recurrent.clh has it, gates [N,3n] in the order z, f, r:
+ * sums of inputs, then f and r themselves, at last the gradients of all three; inner
+ * holds the cells [N,n].
+ * Work-group: 1 item; it walks through time with its sequences, which owe nothing to
+ * others.
+ * Defines: VEC, MR and TOUCH as in matmul_tile.cl.
+ * Numerics: f32, element by element.
+ * Writes: y and c whole; the gradient of c0 whole (added to when asked). */
+#include "recurrent_tile.clh"
+
+/* One token: c = tanh(f c' + (1 - f) x), h = r c + (1 - r) x. */
+INLINE void sru_cell(global float *y, global float *gates, global float *cells,
+                     global const float *before, int n)
+{
+    for (int j = 0; j < n; j += VEC) {
+        const int left = n - j;
+        floatv under_f, under_r;
+        const floatv x = load_some(gates + j, left);
+        const floatv over_f = sigmoid_ratio(load_some(gates + n + j, left), &under_f);
+        const floatv over_r =
+            sigmoid_ratio(load_some(gates + 2 * n + j, left), &under_r);
+        const floatv one = 1.0f / (under_f * under_r);
+        const floatv f = sigmoid_of(over_f * under_r * one);
+        const floatv r = sigmoid_of(over_r * under_f * one);
+        const floatv last = before ? load_some(before + j, left) : (floatv)(0.0f);
+        const floatv c = tanh_v(multiply_add(f, last - x, x));
+        store_some(f, gates + n + j, left);
+        store_some(r, gates + 2 * n + j, left);
+        store_some(c, cells + j, left);
+        store_some(multiply_add(r, c - x, x), y + j, left);
+    }
+}
+
+// the cell token by token, with c' of the token before
+WORK_GROUP(1, 1, 1)
+kernel void sru_forward(global float *y, global float *c, global float *work,
+                        global const float *c0, global const int *offsets,
+                        recurrent_shape s)
+{
+    const int rows = tile_rows(s), n = s.width;
+    global float *cells = work + s.inner;
+    for (int r = 0; r < rows; r++) {
+        const int place = tile_place(s, r), length = length_at(offsets, s, place);
+        for (int t = 0; t < length; t++) {
+            const size_t at = token_at(offsets, s, place, t);
+            sru_cell(y + at * n, work + at * 3 * n, cells + at * n,
+                     row_before(cells, c0, offsets, s, place, t), n);
+        }
+    }
+    last_rows(c, cells, c0, offsets, s, rows);
+}
+
+/* The way back through one token; its gates become their gradients. dc is that of the
+ * cell behind it and becomes that in front of it. */
+INLINE void sru_cell_back(global float *gates, global float *sums, global float *dc,
+                          global const float *dy, global const float *cell,
+                          global const float *before, int n)
+{
+    for (int j = 0; j < n; j += VEC) {
+        const int left = n - j;
+        const floatv x = load_some(gates + j, left);
+        const floatv f = load_some(gates + n + j, left);
+        const floatv r = load_some(gates + 2 * n + j, left);
+        const floatv c = load_some(cell + j, left);
+        const floatv last = before ? load_some(before + j, left) : (floatv)(0.0f);
+        const floatv to_h = dy ? load_some(dy + j, left) : (floatv)(0.0f);
+        const floatv to_sum = (load_some(dc + j, left) + to_h * r) * (1.0f - c * c);
+        const floatv d[3] = { to_h * (1.0f - r) + to_sum * (1.0f - f),
+                              to_sum * (last - x) * f * (1.0f - f),
+                              to_h * (c - x) * r * (1.0f - r) };
+        store_some(to_sum * f, dc + j, left);
+        for (int g = 0; g < 3; g++) {
+            store_some(d[g], gates + g * n + j, left);
+            add_some(d[g], sums + g * n + j, left);
+        }
+    }
+}
+
+// gates become gradients of their sums, last token first: dc' = dc (1 - c^2) f
+WORK_GROUP(1, 1, 1)
+kernel void sru_backward(global float *dc0, global float *work, global const float *dy,
+                         global const float *dc, global const float *c0,
+                         global const int *offsets, recurrent_shape s)
+{
+    const int rows = tile_rows(s), n = s.width;
+    global const float *cells = work + s.inner;
+    global float *sums = work + s.sums + (size_t)GROUP(0) * 3 * n;
+    global float *own = tile_part(work, s, rows, 0);
+    clear_row(sums, 3 * n);
+    gather_rows(own, dc, offsets, s, rows);
+    for (int r = 0; r < rows; r++) {
+        const int place = tile_place(s, r);
+        for (int t = length_at(offsets, s, place) - 1; t >= 0; t--) {
+            const size_t at = token_at(offsets, s, place, t);
+            sru_cell_back(work + at * 3 * n, sums, own + (size_t)r * n,
+                          dy ? dy + at * n : 0, cells + at * n,
+                          row_before(cells, c0, offsets, s, place, t), n);
+        }
+    }
+    scatter_rows(dc0, own, offsets, s, rows, s.add_c);
+}

@@ -1,0 +1,88 @@
+/* sru.c - a simple recurrent unit along packed sequences. */
+#include "ops/recurrent.h"
+
+typedef struct saved {
+    cla_recurrence r;
+    cla_recurrent_weights z, g; // of what goes in, of the gates f and r
+} saved;
+
+static cla_status walk_back(cla_tape *tape, saved *s)
+{
+    cla_recurrence *r = &s->r;
+    cla_tensor *dc0 = NULL;
+    CLA_TRY(cla_grad_out(tape, r->options.c0, &dc0, &r->shape.add_c));
+    cla_launch launch = {
+        .kernel = "sru_backward",
+        .args = { cla_buf(dc0), cla_mem(&r->work), cla_buf(cla_grad_in(r->y)),
+                  cla_buf(r->c ? cla_grad_in(r->c) : NULL), cla_buf(r->options.c0) },
+    };
+    return cla_recurrence_walk(tape, r, "sru", "sru_tile", &launch, 5);
+}
+
+static cla_status backward(cla_tape *tape, void *bytes)
+{
+    saved *s = bytes;
+    const cla_recurrence *r = &s->r;
+    if (!cla_grad_in(r->y) && !(r->c && cla_grad_in(r->c))) {
+        return CLA_OK;
+    }
+    CLA_TRY(walk_back(tape, s));
+    CLA_TRY(cla_recurrence_gradients(tape, r, &s->z, 0));
+    return cla_recurrence_gradients(tape, r, &s->g, 0);
+}
+
+static cla_status forward(cla_tape *tape, const saved *s)
+{
+    const cla_recurrence *r = &s->r;
+    CLA_TRY(cla_recurrence_inputs(tape, r, &s->z));
+    CLA_TRY(cla_recurrence_inputs(tape, r, &s->g));
+    cla_launch launch = {
+        .kernel = "sru_forward",
+        .args = { cla_buf(r->y), cla_buf(r->c), cla_mem(&r->work),
+                  cla_buf(r->options.c0) },
+    };
+    return cla_recurrence_walk(tape, r, "sru", "sru_tile", &launch, 4);
+}
+
+static cla_status check(cla_tape *tape, saved *s, const cla_recurrent_options *options)
+{
+    static const char op[] = "sru";
+    const cla_tensor *w = s->z.w;
+    if (options && (options->h0 || options->h)) {
+        return cla_fail(CLA_E_USAGE, "sru: no state but the cell goes on: c0 and c");
+    }
+    CLA_TRY(cla_check_shape(op, "w", w, CLA_F32, 2, (int64_t[]){ -1, -1 }));
+    const int64_t n = w->shape[1];
+    if (!n) {
+        return cla_fail(CLA_E_SHAPE, "sru: w is %s, must be [in,n]", cla_shape_text(w));
+    }
+    s->z.columns = n;
+    s->g.columns = 2 * n;
+    s->g.column = n;
+    CLA_TRY(cla_recurrence_begin(tape, op, &s->r, n, options));
+    CLA_TRY(cla_recurrence_check(op, &s->r, &s->z, "w", ""));
+    return cla_recurrence_check(op, &s->r, &s->g, "w_g", "b_g");
+}
+
+cla_status cla_sru(cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                   const cla_sru_weights *weights, const cla_ragged *rows,
+                   const cla_recurrent_options *options)
+{
+    saved s = { .r = { .x = x, .rows = rows, .gates = 3 },
+                .z = { .w = weights->w, .inputs_only = true },
+                .g = { .w = weights->w_g, .b = weights->b_g, .inputs_only = true } };
+    cla_recurrence *r = &s.r;
+    *y = NULL;
+    CLA_TRY(check(tape, &s, options));
+    const bool wanted = cla_tape_needs_grad(
+        tape, 5, (cla_tensor *[]){ x, s.z.w, s.g.w, s.g.b, r->options.c0 });
+    CLA_TRY(cla_recurrence_plan(tape, r, wanted));
+    CLA_TRY(forward(tape, &s));
+    r->y->wants_grad = wanted;
+    if (r->c) r->c->wants_grad = wanted;
+    if (wanted) {
+        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
+    }
+    *y = r->y;
+    return CLA_OK;
+}
