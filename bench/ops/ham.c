@@ -1,4 +1,5 @@
-/* ham.c - a reader's passage on its question, in more and more levels. */
+/* ham.c - a reader's passage on its question, in more and more levels, and a step of a
+ * decoder that asks once for each of its lines. */
 #include "clattn/ham.h"
 
 #include <stdio.h>
@@ -49,6 +50,33 @@ static cla_status run_v(bench *b, batch *c, int depth, bool backward)
     return bench_op_run(b, &op);
 }
 
+/* A step of a poem's decoder. */
+static cla_status run_step(bench *b)
+{
+    enum { LINES = 64, MEMORY = 22, STATE = 1024, DEPTH = 10 };
+    batch c = { .q_rows = NULL };
+    bench_op op = {
+        .suite = "ham",
+        .in = { { 2, { LINES, STATE }, 0.3f },
+                { 2, { LINES * MEMORY, STATE }, 0.3f },
+                { 1, { DEPTH } } },
+        .inputs = 3,
+        .backward = true,
+        .flops = 14.0 * LINES * MEMORY * STATE * DEPTH,
+        .bytes = 12.0 * LINES * MEMORY * STATE,
+        .forward = forward_v,
+        .context = &c,
+    };
+    snprintf(op.name, sizeof op.name, "ham_v fwd+bwd B%d T1 S%d d%d depth%d", LINES,
+             MEMORY, STATE, DEPTH);
+    CLA_TRY(bench_rows(b, &c.q_rows, LINES, 1));
+    cla_status status = bench_rows(b, &c.k_rows, LINES, MEMORY);
+    status = status ? status : bench_op_run(b, &op);
+    cla_ragged_free(&c.q_rows);
+    cla_ragged_free(&c.k_rows);
+    return status;
+}
+
 static cla_status run_s(bench *b, batch *c, int depth)
 {
     const int tokens = BATCH * QUESTION;
@@ -82,9 +110,9 @@ static cla_status run_depths(bench *b, batch *c)
 
 cla_status bench_ham(bench *b)
 {
-    batch c = { 0 };
+    batch c = { .q_rows = NULL };
     const cla_status status = run_depths(b, &c);
     cla_ragged_free(&c.q_rows);
     cla_ragged_free(&c.k_rows);
-    return status;
+    return status ? status : run_step(b);
 }

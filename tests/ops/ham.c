@@ -27,13 +27,14 @@ typedef struct ham_case {
  * tile and than a block; queries without keys and the reverse. */
 static const ham_case CASES[] = {
     { .B = 1, .d = 1, .depth = 1, .T = { 1 }, .S = { 1 } },
-    { .B = 2, .d = 5, .depth = 2, .T = { 2, 0 }, .S = { 3, 1 } },
+    { .B = 2, .d = 5, .depth = 2, .T = { 1, 0 }, .S = { 2, 1 } },
     { .B = 3, .d = 7, .depth = 3, .T = { 2, 0, 5 }, .S = { 7, 4, 0 }, .scale = 0.5f },
     { .B = 5, .d = 16, .depth = 5, .T = { 6, 7, 1, 0, 12 }, .S = { 9, 1, 5, 0, 13 } },
     { .B = 2, .d = 40, .depth = 2, .T = { 31, 33 }, .S = { 33, 65 } },
     { .B = 1, .d = 24, .depth = 20, .T = { 9 }, .S = { 131 } },
     { .B = 3, .d = 130, .depth = 2, .T = { 24, 1, 49 }, .S = { 7, 65, 23 } },
     { .B = 2, .d = 33, .depth = 1, .T = { 65, 3 }, .S = { 5, 32 }, .scale = 1 },
+    { .B = 2, .d = 76, .depth = 3, .T = { 1, 9 }, .S = { 22, 70 } },
     { .B = 2, .d = 8, .depth = 4, .T = { 0, 0 }, .S = { 3, 4 } },
 };
 
