@@ -1,0 +1,144 @@
+/* recurrent.c - a layer of recurrent cells. */
+#include "nn/recurrent.h"
+
+#include "base/text.h"
+#include "clattn/ops.h"
+
+const char *const recurrent_kinds[] = { "lstm", "gru", "sru", NULL };
+
+/* ---- parameters ----------------------------------------------------------------- */
+
+/* A matrix prefix.way.name[.w] and, unless b is NULL, its bias. */
+static cla_status add(cla_params *params, cla_tensor **w, cla_tensor **b,
+                      const int64_t shape[2], cla_init_kind bias, const char *name)
+{
+    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)shape[0],
+                              (double)shape[1] };
+    CLA_TRY(cla_param_add(params, w, glorot, 2, shape, "%s.w", name));
+    return b ? cla_param_add(params, b, (cla_init){ bias, 0, 0, 0 }, 1, shape + 1,
+                             "%s.b", name)
+             : CLA_OK;
+}
+
+static cla_status add_way(const recurrent *layer, recurrent_way *way,
+                          cla_params *params, const char *prefix)
+{
+    const int64_t n = layer->width, rows = layer->in + n;
+    cla_text gates = { 0 }, other = { 0 };
+    cla_status status = cla_text_add(&gates, "%s.gates", prefix);
+    status = status
+                 ? status
+                 : cla_text_add(&other, "%s.%s", prefix,
+                                layer->kind == RECURRENT_GRU ? "candidate" : "input");
+    if (!status && layer->kind == RECURRENT_LSTM) {
+        status = add(params, &way->w, &way->b, (int64_t[]){ rows, 4 * n },
+                     CLA_INIT_ZEROS, prefix);
+    }
+    if (!status && layer->kind == RECURRENT_GRU) {
+        status = add(params, &way->w, &way->b, (int64_t[]){ rows, 2 * n },
+                     CLA_INIT_ONES, gates.data);
+        status = status ? status
+                        : add(params, &way->w_c, &way->b_c, (int64_t[]){ rows, n },
+                              CLA_INIT_ZEROS, other.data);
+    }
+    if (!status && layer->kind == RECURRENT_SRU) {
+        status = add(params, &way->w, &way->b, (int64_t[]){ layer->in, 2 * n },
+                     CLA_INIT_ZEROS, gates.data);
+        status = status ? status
+                        : add(params, &way->w_c, NULL, (int64_t[]){ layer->in, n },
+                              CLA_INIT_ZEROS, other.data);
+    }
+    cla_text_free(&gates);
+    cla_text_free(&other);
+    return status;
+}
+
+cla_status recurrent_init(recurrent *layer, cla_params *params, const char *prefix)
+{
+    static const char *const names[2] = { "forward", "backward" };
+    cla_status status = CLA_OK;
+    for (int i = 0; i < (layer->both ? 2 : 1) && !status; i++) {
+        cla_text name = { 0 };
+        status = cla_text_add(&name, "%s.%s", prefix, names[layer->reverse ? 1 : i]);
+        status = status ? status : add_way(layer, &layer->way[i], params, name.data);
+        cla_text_free(&name);
+    }
+    return status;
+}
+
+/* ---- walking -------------------------------------------------------------------- */
+
+/* One direction. Options that the cell knows nothing of are left out. */
+static cla_status walk(const recurrent *layer, const recurrent_way *way, cla_tape *tape,
+                       cla_tensor **y, cla_tensor *x, const cla_ragged *rows,
+                       cla_recurrent_options options)
+{
+    if (layer->kind == RECURRENT_LSTM) {
+        return cla_lstm(tape, y, x, way->w, way->b, rows, &options);
+    }
+    if (layer->kind == RECURRENT_GRU) {
+        const cla_gru_weights weights = { way->w, way->b, way->w_c, way->b_c };
+        options.c0 = NULL;
+        options.c = NULL;
+        return cla_gru(tape, y, x, &weights, rows, &options);
+    }
+    const cla_sru_weights weights = { way->w_c, way->w, way->b };
+    options.h0 = NULL;
+    options.h = NULL;
+    return cla_sru(tape, y, x, &weights, rows, &options);
+}
+
+/* (a, b), or NULL where the cell has no such state. */
+static cla_status join(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor *b)
+{
+    *y = NULL;
+    return a && b ? cla_concat(tape, y, a, b) : CLA_OK;
+}
+
+cla_status recurrent_forward(const recurrent *layer, cla_tape *tape, cla_tensor **y,
+                             cla_tensor *x, const cla_ragged *rows,
+                             recurrent_state *last)
+{
+    cla_tensor *out[2] = { NULL }, *h[2] = { NULL }, *c[2] = { NULL };
+    *y = NULL;
+    for (int i = 0; i < (layer->both ? 2 : 1); i++) {
+        const cla_recurrent_options options = {
+            .reverse = layer->both ? i : layer->reverse,
+            .h = last ? &h[i] : NULL,
+            .c = last ? &c[i] : NULL,
+        };
+        CLA_TRY(walk(layer, &layer->way[i], tape, &out[i], x, rows, options));
+    }
+    if (layer->both && last) {
+        CLA_TRY(join(tape, &h[0], h[0], h[1]));
+        CLA_TRY(join(tape, &c[0], c[0], c[1]));
+    }
+    if (last) {
+        *last = (recurrent_state){ h[0], c[0] };
+    }
+    if (layer->both) {
+        return cla_concat(tape, y, out[0], out[1]);
+    }
+    *y = out[0];
+    return CLA_OK;
+}
+
+/* y stands for the state h: there is one token. */
+cla_status recurrent_step(const recurrent *layer, cla_tape *tape, cla_tensor **y,
+                          cla_tensor *x, const cla_ragged *ones, recurrent_state *state)
+{
+    cla_tensor *c = NULL;
+    *y = NULL;
+    if (layer->both) {
+        return cla_fail(CLA_E_USAGE, "recurrent: a step of both directions");
+    }
+    if (ones->longest != 1 || ones->tokens != ones->sequences) {
+        return cla_fail(CLA_E_SHAPE,
+                        "recurrent: a step of %lld tokens in %lld sequences",
+                        (long long)ones->tokens, (long long)ones->sequences);
+    }
+    const cla_recurrent_options options = { .h0 = state->h, .c0 = state->c, .c = &c };
+    CLA_TRY(walk(layer, &layer->way[0], tape, y, x, ones, options));
+    *state = (recurrent_state){ *y, c };
+    return CLA_OK;
+}
