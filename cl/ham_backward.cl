@@ -28,8 +28,8 @@ inline void weigh_back(float score[4][4], float da[4][4], local const float *lse
 
 /* delta of a row and its part of the gradient of w_l; an item to a row */
 inline void note_delta(local float *delta, local float *dw, global const float *grad,
-                       global const float *dy, global const float *level, int rows,
-                       int width)
+                       global const float *dy, global const float *level,
+                       global const float *first, int rows, int width)
 {
     const int row = LANE(0);
     if (row < SIDE) {
@@ -37,7 +37,7 @@ inline void note_delta(local float *delta, local float *dw, global const float *
         float of_grad = 0.0f, of_out = 0.0f;
         for (int c = 0; c < (row < rows ? width : 0); c++) {
             of_grad += grad[at + c] * level[at + c];
-            of_out += dy[at + c] * level[at + c];
+            of_out += dy[at + c] * (level[at + c] - first[at + c]);
         }
         delta[row] = of_grad;
         dw[row] = of_out;
@@ -79,8 +79,8 @@ kernel void ham_back_queries(global float *restrict dq, global float *grads,
         global float *to = (l ? grad_of(grads, l - 1, g) : dq) + at;
         global const float *from = before(places, q, l, g) + at;
         global const float *keys = (g.self ? before(places, k, l, g) : k) + k_at;
-        note_delta(delta, dw, grad, dy + at, place_of(places, l, g) + at, r.rows,
-                   g.width);
+        note_delta(delta, dw, grad, dy + at, place_of(places, l, g) + at,
+                   place_of(places, 0, g) + at, r.rows, g.width);
         if (lid < r.rows) {
             lse[lid] = lse_of(places, l, g)[r.first + lid];
             delta_of(grads, l, g)[r.first + lid] = delta[lid];

@@ -143,13 +143,14 @@ INLINE void attend_back(global float *to, bool fresh, global const float *from,
 
 /* delta of a run, and its part of the gradient of w_l */
 INLINE float note_delta(global float *delta, global const float *grad,
-                        global const float *dy, global const float *level, int rows,
-                        int width)
+                        global const float *dy, global const float *level,
+                        global const float *first, int rows, int width)
 {
     float sum = 0.0f;
-    for (int i = 0; i < rows; i++, grad += width, dy += width, level += width) {
-        delta[i] = dot_one(grad, level, width);
-        sum += dot_one(dy, level, width);
+    for (int i = 0; i < rows; i++) {
+        const size_t at = (size_t)i * width;
+        delta[i] = dot_one(grad + at, level + at, width);
+        sum += dot_apart(dy + at, level + at, first + at, width);
     }
     return sum;
 }
@@ -175,8 +176,9 @@ kernel void ham_back_queries(global float *restrict dq, global float *grads,
     for (int l = g.last - 1; l >= g.first; l--) {
         global const float *grad = grad_of(grads, l, g) + at;
         global float *delta = delta_of(grads, l, g) + r.first;
-        partial_of(grads, l, g)[GROUP(1) * g.runs + GROUP(0)] = note_delta(
-            delta, grad, dy + at, place_of(places, l, g) + at, r.rows, g.width);
+        partial_of(grads, l, g)[GROUP(1) * g.runs + GROUP(0)] =
+            note_delta(delta, grad, dy + at, place_of(places, l, g) + at,
+                       place_of(places, 0, g) + at, r.rows, g.width);
         if (l) {
             add_scaled(grad_of(grads, l - 1, g) + at, dy + at, weight_of(c, l - 1, w),
                        r.rows * g.width, 0);
