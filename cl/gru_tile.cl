@@ -17,10 +17,10 @@ enum { STATE = 0, INNER = 1, GATES = 2, SUM = 4, PACKED_ROWS = 5 };
 
 /* r and u, and r h'. */
 INLINE void gru_gates(global float *gates, global float *inner, global const float *sum,
-                      global const float *state, int n)
+                      global const float *state, int n, int j, int end, int whole)
 {
-    for (int j = 0; j < n; j += VEC) {
-        const int left = n - j;
+    for (; j < end; j += VEC) {
+        const int left = whole ? VEC : n - j;
         floatv under_r, under_u;
         const floatv r = sigmoid_ratio(
             load_some(gates + j, left) + load_some(sum + j, left), &under_r);
@@ -36,10 +36,10 @@ INLINE void gru_gates(global float *gates, global float *inner, global const flo
 
 /* The candidate, and h = u h' + (1 - u) candidate. */
 INLINE void gru_state(global float *y, global float *state, global float *gates,
-                      global const float *sum, int n)
+                      global const float *sum, int n, int j, int end, int whole)
 {
-    for (int j = 0; j < n; j += VEC) {
-        const int left = n - j;
+    for (; j < end; j += VEC) {
+        const int left = whole ? VEC : n - j;
         const floatv u = load_some(gates + n + j, left);
         const floatv c =
             tanh_v(load_some(gates + 2 * n + j, left) + load_some(sum + j, left));
@@ -76,10 +76,12 @@ kernel void gru_forward(global float *y, global float *h, global float *work,
                 global float *inner = own_inner + (size_t)r * n;
                 global float *state = own_h + (size_t)r * n;
                 if (part) {
-                    gru_state(y + at * n, state, gates, own_sum + (size_t)r * n, n);
+                    OVER_COLUMNS(gru_state, n, y + at * n, state, gates,
+                                 own_sum + (size_t)r * n);
                     continue;
                 }
-                gru_gates(gates, inner, own_gates + (size_t)r * 2 * n, state, n);
+                OVER_COLUMNS(gru_gates, n, gates, inner, own_gates + (size_t)r * 2 * n,
+                             state);
                 if (s.keep) {
                     copy_row(work + s.before + at * n, state, n);
                     copy_row(work + s.inner + at * n, inner, n);
@@ -93,10 +95,10 @@ kernel void gru_forward(global float *y, global float *h, global float *work,
 /* Back through u and the candidate; dh becomes what reaches h' by way of u. */
 INLINE void gru_state_back(global float *gates, global float *own, global float *inner,
                            global float *sums, global float *dh, global const float *dy,
-                           global const float *before, int n)
+                           global const float *before, int n, int j, int end, int whole)
 {
-    for (int j = 0; j < n; j += VEC) {
-        const int left = n - j;
+    for (; j < end; j += VEC) {
+        const int left = whole ? VEC : n - j;
         const floatv u = load_some(gates + n + j, left);
         const floatv c = load_some(gates + 2 * n + j, left);
         floatv to_h = load_some(dh + j, left);
@@ -116,10 +118,10 @@ INLINE void gru_state_back(global float *gates, global float *own, global float 
 /* Back through r, d being the gradient of r h'; dh grows by what reaches h' here. */
 INLINE void gru_reset_back(global float *gates, global float *own, global float *sums,
                            global float *dh, global const float *d,
-                           global const float *before, int n)
+                           global const float *before, int n, int j, int end, int whole)
 {
-    for (int j = 0; j < n; j += VEC) {
-        const int left = n - j;
+    for (; j < end; j += VEC) {
+        const int left = whole ? VEC : n - j;
         const floatv r = load_some(gates + j, left), to_inner = load_some(d + j, left);
         const floatv dr = to_inner * load_some(before + j, left) * r * (1.0f - r);
         add_some(to_inner * r, dh + j, left);
@@ -155,12 +157,13 @@ kernel void gru_backward(global float *dh0, global float *work, global const flo
                 global float *gates = work + at * 3 * n;
                 global float *gate_row = own_gates + (size_t)r * 2 * n;
                 if (part) {
-                    gru_reset_back(gates, gate_row, sums, own_h + (size_t)r * n,
-                                   own_sum + (size_t)r * n, before + at * n, n);
+                    OVER_COLUMNS(gru_reset_back, n, gates, gate_row, sums,
+                                 own_h + (size_t)r * n, own_sum + (size_t)r * n,
+                                 before + at * n);
                 } else {
-                    gru_state_back(gates, gate_row, own_inner + (size_t)r * n, sums,
-                                   own_h + (size_t)r * n, dy ? dy + at * n : 0,
-                                   before + at * n, n);
+                    OVER_COLUMNS(gru_state_back, n, gates, gate_row,
+                                 own_inner + (size_t)r * n, sums, own_h + (size_t)r * n,
+                                 dy ? dy + at * n : 0, before + at * n);
                 }
             }
             if (!part || t > 0 || dh0) {

@@ -34,10 +34,10 @@ INLINE void squash(floatv a[4])
 /* One token: c = f c' + i g, h = o tanh(c). */
 INLINE void lstm_cell(global float *y, global float *state, global float *gates,
                       global float *cells, global const float *sum,
-                      global const float *before, int n)
+                      global const float *before, int n, int j, int end, int whole)
 {
-    for (int j = 0; j < n; j += VEC) {
-        const int left = n - j;
+    for (; j < end; j += VEC) {
+        const int left = whole ? VEC : n - j;
         floatv a[4];
         for (int g = 0; g < 4; g++) {
             a[g] =
@@ -79,9 +79,9 @@ kernel void lstm_forward(global float *y, global float *h, global float *c,
             if (s.keep) {
                 copy_row(work + s.before + at * n, state, n);
             }
-            lstm_cell(y + at * n, state, work + at * 4 * n, cells + at * n,
-                      own_gates + (size_t)r * 4 * n,
-                      row_before(cells, c0, offsets, s, place, t), n);
+            OVER_COLUMNS(lstm_cell, n, y + at * n, state, work + at * 4 * n,
+                         cells + at * n, own_gates + (size_t)r * 4 * n,
+                         row_before(cells, c0, offsets, s, place, t));
         }
     }
     scatter_rows(h, own_h, offsets, s, rows, 0);
@@ -93,10 +93,10 @@ kernel void lstm_forward(global float *y, global float *h, global float *c,
 INLINE void lstm_cell_back(global float *gates, global float *own, global float *sums,
                            global const float *dh, global float *dc,
                            global const float *dy, global const float *cell,
-                           global const float *before, int n)
+                           global const float *before, int n, int j, int end, int whole)
 {
-    for (int j = 0; j < n; j += VEC) {
-        const int left = n - j;
+    for (; j < end; j += VEC) {
+        const int left = whole ? VEC : n - j;
         floatv a[4];
         for (int g = 0; g < 4; g++) {
             a[g] = load_some(gates + g * n + j, left);
@@ -143,10 +143,10 @@ kernel void lstm_backward(global float *dh0, global float *dc0, global float *wo
         for (int r = 0; r < active; r++) {
             const int place = tile_place(s, r);
             const size_t at = token_at(offsets, s, place, t);
-            lstm_cell_back(work + at * 4 * n, own_gates + (size_t)r * 4 * n, sums,
-                           own_h + (size_t)r * n, own_c + (size_t)r * n,
-                           dy ? dy + at * n : 0, cells + at * n,
-                           row_before(cells, c0, offsets, s, place, t), n);
+            OVER_COLUMNS(lstm_cell_back, n, work + at * 4 * n,
+                         own_gates + (size_t)r * 4 * n, sums, own_h + (size_t)r * n,
+                         own_c + (size_t)r * n, dy ? dy + at * n : 0, cells + at * n,
+                         row_before(cells, c0, offsets, s, place, t));
         }
         if (t > 0 || dh0) {
             multiply_rows(own_h, packed, own_gates, panels, active, 4 * n, n, 0);

@@ -13,10 +13,10 @@
 
 /* One token: c = tanh(f c' + (1 - f) x), h = r c + (1 - r) x. */
 INLINE void sru_cell(global float *y, global float *gates, global float *cells,
-                     global const float *before, int n)
+                     global const float *before, int n, int j, int end, int whole)
 {
-    for (int j = 0; j < n; j += VEC) {
-        const int left = n - j;
+    for (; j < end; j += VEC) {
+        const int left = whole ? VEC : n - j;
         floatv under_f, under_r;
         const floatv x = load_some(gates + j, left);
         const floatv over_f = sigmoid_ratio(load_some(gates + n + j, left), &under_f);
@@ -46,8 +46,8 @@ kernel void sru_forward(global float *y, global float *c, global float *work,
         const int place = tile_place(s, r), length = length_at(offsets, s, place);
         for (int t = 0; t < length; t++) {
             const size_t at = token_at(offsets, s, place, t);
-            sru_cell(y + at * n, work + at * 3 * n, cells + at * n,
-                     row_before(cells, c0, offsets, s, place, t), n);
+            OVER_COLUMNS(sru_cell, n, y + at * n, work + at * 3 * n, cells + at * n,
+                         row_before(cells, c0, offsets, s, place, t));
         }
     }
     last_rows(c, cells, c0, offsets, s, rows);
@@ -57,10 +57,10 @@ kernel void sru_forward(global float *y, global float *c, global float *work,
  * cell behind it and becomes that in front of it. */
 INLINE void sru_cell_back(global float *gates, global float *sums, global float *dc,
                           global const float *dy, global const float *cell,
-                          global const float *before, int n)
+                          global const float *before, int n, int j, int end, int whole)
 {
-    for (int j = 0; j < n; j += VEC) {
-        const int left = n - j;
+    for (; j < end; j += VEC) {
+        const int left = whole ? VEC : n - j;
         const floatv x = load_some(gates + j, left);
         const floatv f = load_some(gates + n + j, left);
         const floatv r = load_some(gates + 2 * n + j, left);
@@ -95,9 +95,9 @@ kernel void sru_backward(global float *dc0, global float *work, global const flo
         const int place = tile_place(s, r);
         for (int t = length_at(offsets, s, place) - 1; t >= 0; t--) {
             const size_t at = token_at(offsets, s, place, t);
-            sru_cell_back(work + at * 3 * n, sums, own + (size_t)r * n,
-                          dy ? dy + at * n : 0, cells + at * n,
-                          row_before(cells, c0, offsets, s, place, t), n);
+            OVER_COLUMNS(sru_cell_back, n, work + at * 3 * n, sums, own + (size_t)r * n,
+                         dy ? dy + at * n : 0, cells + at * n,
+                         row_before(cells, c0, offsets, s, place, t));
         }
     }
     scatter_rows(dc0, own, offsets, s, rows, s.add_c);
