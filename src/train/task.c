@@ -9,9 +9,10 @@
 #include "base/text.h"
 #include "train/checkpoint.h"
 
-extern const cla_task_kind tagging_kind, translation_kind;
+extern const cla_task_kind tagging_kind, translation_kind, reading_kind;
 
-static const cla_task_kind *const kinds[] = { &tagging_kind, &translation_kind };
+static const cla_task_kind *const kinds[] = { &tagging_kind, &translation_kind,
+                                              &reading_kind };
 
 cla_status cla_task_kind_find(const char *name, const cla_task_kind **out)
 {
@@ -42,7 +43,8 @@ static cla_status open_kind(cla_task **out, const cla_task_kind *kind, cla_runti
     (*out)->rt = rt;
     (*out)->seed = (uint32_t)seed;
     CLA_TRY(kind->open(*out, settings, dir, mode));
-    return cla_params_build(&(*out)->params, rt, (*out)->seed);
+    CLA_TRY(cla_params_build(&(*out)->params, rt, (*out)->seed));
+    return kind->start && mode == CLA_TASK_NEW ? kind->start(*out) : CLA_OK;
 }
 
 cla_status cla_task_open(cla_task **out, cla_runtime *rt, cla_config *settings,

@@ -36,9 +36,12 @@ typedef struct cla_task_kind {
     /* Reads settings, data and vocabularies, adds the parameters to task->params. */
     cla_status (*open)(cla_task *task, cla_config *settings, const char *dir,
                        cla_task_mode mode);
-    /* Puts the examples of an epoch in their order, by seed and epoch alone; take says
-     * how many of them, from next on, are one batch. NULL, both: a shuffle, and as many
-     * as "batch" says. */
+    /* After the parameters have their first values, for a new run: others in the place
+     * of some. NULL: they stay. */
+    cla_status (*start)(cla_task *task);
+    /* Puts the examples of an epoch in their order, by seed and epoch alone (NULL: a
+     * shuffle); take says how many of them, from next on, are one batch (NULL: as many
+     * as "batch" says). */
     cla_status (*order)(cla_task *task, int64_t *examples, int64_t epoch);
     int64_t (*take)(const cla_task *task, int64_t next);
     /* How many targets some training examples have, and how many rows come before

@@ -1,0 +1,312 @@
+/* match_lstm.c - Match-LSTM with an answer pointer.
+ *
+ *   H^q, H^p = LSTMs of question and passage
+ *   h^r_i = LSTM([h^p_i; look(h^p_i, h^r_(i-1))], h^r_(i-1)), and from right to left
+ *   F = tanh([->; <-] V + h^a_(k-1) W^a + b), scores = F v, twice, and between them
+ *   h^a = LSTM(sum_j softmax(scores)_j h^r_j, h^a)
+ *
+ * Word i of all passages is one step: passages come in falling order of length, so that
+ * a step's rows are the first ones, and those at their end cost nothing. The constants
+ * that the paper adds to scores cancel in the softmax, and are not here. */
+#include "models/match_lstm.h"
+
+#include <math.h>
+
+#include "clattn/ham.h"
+#include "clattn/ops.h"
+#include "clattn/recurrent.h"
+#include "clattn/rows.h"
+#include "tensor/tensor.h"
+
+/* ---- parameters ------------------------------------------------------------------ */
+
+static cla_status configure(reader_config *config, cla_config *settings)
+{
+    return cla_config_bool(settings, "tie_dir", &config->tie_dir);
+}
+
+static cla_status add_matrix(cla_params *params, cla_tensor **home, int64_t in,
+                             int64_t out, const char *name)
+{
+    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)in, (double)out };
+    return cla_param_add(params, home, glorot, 2, (int64_t[]){ in, out }, "match.%s",
+                         name);
+}
+
+static cla_status add_bias(cla_params *params, cla_tensor **home, int64_t n,
+                           const char *name)
+{
+    const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
+    return cla_param_add(params, home, zeros, 1, &n, "match.%s", name);
+}
+
+/* What scores are multiplied with. */
+static cla_status add_vector(cla_params *params, cla_tensor **home, int64_t n,
+                             const char *name)
+{
+    const double fan = sqrt((double)n);
+    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, fan, fan };
+    return cla_param_add(params, home, glorot, 1, &n, "match.%s", name);
+}
+
+static cla_status add_lstm(cla_params *params, cla_tensor **w, cla_tensor **b,
+                           int64_t in, int64_t l, const char *name)
+{
+    enum { GATES = 4 };
+    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)(in + l), (double)l };
+    const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
+    const int64_t columns = GATES * l;
+    CLA_TRY(cla_param_add(params, w, glorot, 2, (int64_t[]){ in + l, columns },
+                          "match.%s.weight", name));
+    return cla_param_add(params, b, zeros, 1, &columns, "match.%s.bias", name);
+}
+
+static cla_status add_pointer(match_lstm *m, cla_params *params, int64_t l)
+{
+    CLA_TRY(add_matrix(params, &m->point_h, 2 * l, l, "point.states"));
+    CLA_TRY(add_matrix(params, &m->point_a, l, l, "point.own"));
+    CLA_TRY(add_bias(params, &m->point_b, l, "point.bias"));
+    CLA_TRY(add_vector(params, &m->point_v, l, "point.score"));
+    return add_lstm(params, &m->point_w, &m->point_c, 2 * l, l, "point.lstm");
+}
+
+static cla_status init(reader *r, cla_params *params)
+{
+    match_lstm *m = r->network;
+    const int64_t l = r->config.hidden;
+    m->reader = r;
+    CLA_TRY(add_lstm(params, &m->question_w, &m->question_b, r->in, l, "question"));
+    CLA_TRY(add_lstm(params, &m->passage_w, &m->passage_b, r->in, l, "passage"));
+    CLA_TRY(add_matrix(params, &m->attend_q, l, l, "attend.question"));
+    CLA_TRY(add_matrix(params, &m->attend_p, l, l, "attend.passage"));
+    CLA_TRY(add_matrix(params, &m->attend_r, l, l, "attend.state"));
+    CLA_TRY(add_bias(params, &m->attend_b, l, "attend.bias"));
+    CLA_TRY(add_vector(params, &m->attend_v, l, "attend.score"));
+    if (r->config.depth) {
+        CLA_TRY(add_bias(params, &m->levels, r->config.depth, "levels"));
+    }
+    CLA_TRY(add_lstm(params, &m->match_w[0], &m->match_b[0], 2 * l, l, "forward"));
+    if (!r->config.tie_dir) {
+        CLA_TRY(add_lstm(params, &m->match_w[1], &m->match_b[1], 2 * l, l, "backward"));
+    }
+    return add_pointer(m, params, l);
+}
+
+/* ---- looking at the question ----------------------------------------------------- */
+
+/* Contexts of the levels after the first, from that one. */
+static cla_status look_again(match_lstm *m, cla_tape *tape, cla_tensor **level,
+                             const match_memory *memory, cla_tensor *h,
+                             const cla_ragged *rows)
+{
+    cla_tensor *state = NULL;
+    CLA_TRY(cla_linear(tape, &state, h, m->attend_r, m->attend_b, CLA_NONE, NULL));
+    for (int i = 1; i < m->reader->config.depth; i++) {
+        cla_tensor *query = NULL;
+        CLA_TRY(
+            cla_linear(tape, &query, level[i - 1], m->attend_p, NULL, CLA_NONE, state));
+        CLA_TRY(cla_additive_attention(tape, &level[i], memory->keys, query,
+                                       m->attend_v, memory->memory, rows, memory->rows,
+                                       NULL));
+    }
+    return CLA_OK;
+}
+
+cla_status match_lstm_look(match_lstm *m, cla_tape *tape, cla_tensor **context,
+                           const match_memory *memory, cla_tensor *p, cla_tensor *h,
+                           const cla_ragged *rows, cla_tensor **weights)
+{
+    const cla_additive_options options = { .weights = weights };
+    cla_tensor *query = NULL, *level[CLA_HAM_DEPTH] = { NULL };
+    CLA_TRY(cla_linear(tape, &query, h, m->attend_r, NULL, CLA_NONE, p));
+    CLA_TRY(cla_additive_attention(tape, &level[0], memory->keys, query, m->attend_v,
+                                   memory->memory, rows, memory->rows, &options));
+    *context = level[0];
+    if (!m->levels) {
+        return CLA_OK;
+    }
+    if (m->reader->config.depth > 1) {
+        CLA_TRY(look_again(m, tape, level, memory, h, rows));
+    }
+    return cla_mix_levels(tape, context, level, m->levels);
+}
+
+/* ---- walking along the passages -------------------------------------------------- */
+
+/* A walk as numbers: step t has rows at[t] .. at[t+1]-1 of order, packed words of the
+ * first passages; place says where each packed word went. */
+typedef struct route {
+    int64_t steps;
+    int32_t *at, *order, *place; // [steps+1], [Np], [Np]; one block
+} route;
+
+static cla_status plan(route *r, const cla_ragged *rows, bool reverse)
+{
+    const int64_t words = rows->tokens;
+    r->steps = rows->longest;
+    CLA_TRY(cla_alloc(&r->at, (size_t)(r->steps + 1 + 2 * words), sizeof *r->at));
+    r->order = r->at + r->steps + 1;
+    r->place = r->order + words;
+    int32_t n = 0;
+    for (int64_t t = 0; t < r->steps; t++) {
+        r->at[t] = n;
+        for (int64_t b = 0; b < rows->sequences; b++) {
+            const int32_t *range = rows->offsets + b;
+            if (t >= range[1] - range[0]) {
+                break;
+            }
+            const int32_t word = (int32_t)(reverse ? range[1] - 1 - t : range[0] + t);
+            r->place[word] = n;
+            r->order[n++] = word;
+        }
+    }
+    r->at[r->steps] = n;
+    return CLA_OK;
+}
+
+/* All passages while they are walked along. */
+typedef struct walk {
+    match_lstm *m;
+    const match_memory *memory;
+    cla_tensor *w, *b;
+    cla_tensor *passage, *score; // [Np,l] in the route's order: h^p, its part of scores
+    cla_tensor *h, *c;           // [n,l]
+    int64_t n;                   // passages that go on
+    const cla_ragged *looking, *rows; // of n words: in B sequences, in n
+} walk;
+
+/* Fewer passages go on than did before. */
+static cla_status narrow(walk *w, cla_tape *tape, int64_t n)
+{
+    if (w->n == n) {
+        return CLA_OK;
+    }
+    w->n = n;
+    CLA_TRY(reader_single_rows(tape, &w->looking, w->memory->rows->sequences, n));
+    CLA_TRY(reader_single_rows(tape, &w->rows, n, n));
+    CLA_TRY(cla_slice(tape, &w->h, w->h, 0, n));
+    return cla_slice(tape, &w->c, w->c, 0, n);
+}
+
+static cla_status step(walk *w, cla_tape *tape, int64_t at, int64_t n)
+{
+    cla_tensor *p = NULL, *score = NULL, *context = NULL, *x = NULL, *c = NULL;
+    CLA_TRY(narrow(w, tape, n));
+    CLA_TRY(cla_slice(tape, &score, w->score, at, n));
+    CLA_TRY(match_lstm_look(w->m, tape, &context, w->memory, score, w->h, w->looking,
+                            NULL));
+    CLA_TRY(cla_slice(tape, &p, w->passage, at, n));
+    CLA_TRY(cla_concat(tape, &x, p, context));
+    const cla_recurrent_options options = { .h0 = w->h, .c0 = w->c, .c = &c };
+    CLA_TRY(cla_lstm(tape, &w->h, x, w->w, w->b, w->rows, &options));
+    w->c = c;
+    return CLA_OK;
+}
+
+static cla_status zeros(cla_tape *tape, cla_tensor **x, int64_t rows, int64_t columns)
+{
+    CLA_TRY(cla_tape_tensor(tape, x, CLA_F32, 2, (int64_t[]){ rows, columns }));
+    return cla_tensor_fill(*x, 0);
+}
+
+/* p W^p + b once for all words, then both in the order of the steps. */
+static cla_status begin(walk *w, cla_tape *tape, cla_tensor *passage,
+                        const cla_ragged *rows, const int32_t *order)
+{
+    const match_lstm *m = w->m;
+    cla_tensor *ids = NULL, *score = NULL;
+    CLA_TRY(
+        cla_linear(tape, &score, passage, m->attend_p, m->attend_b, CLA_NONE, NULL));
+    CLA_TRY(cla_tape_ids(tape, &ids, rows->tokens, order));
+    CLA_TRY(cla_embedding(tape, &w->passage, passage, ids, 1));
+    CLA_TRY(cla_embedding(tape, &w->score, score, ids, 1));
+    CLA_TRY(zeros(tape, &w->h, rows->sequences, passage->shape[1]));
+    return zeros(tape, &w->c, rows->sequences, passage->shape[1]);
+}
+
+static cla_status go(walk *w, cla_tape *tape, cla_tensor **states, const route *r,
+                     int64_t words)
+{
+    cla_tensor **state = NULL, *all = NULL, *ids = NULL;
+    CLA_TRY(cla_alloc(&state, (size_t)r->steps + 1, sizeof(cla_tensor *)));
+    cla_status status = CLA_OK;
+    for (int64_t t = 0; t < r->steps && !status; t++) {
+        status = step(w, tape, r->at[t], r->at[t + 1] - r->at[t]);
+        state[t] = w->h;
+    }
+    status = status ? status : cla_stack(tape, &all, state, r->steps);
+    free(state);
+    CLA_TRY(status);
+    CLA_TRY(cla_tape_ids(tape, &ids, words, r->place));
+    return cla_embedding(tape, states, all, ids, 1);
+}
+
+cla_status match_lstm_walk(match_lstm *m, cla_tape *tape, cla_tensor **states,
+                           const match_memory *memory, cla_tensor *passage,
+                           const cla_ragged *rows, bool reverse)
+{
+    const int set = reverse && m->match_w[1];
+    walk w = { .m = m, .memory = memory, .w = m->match_w[set], .b = m->match_b[set] };
+    route r = { .steps = 0 };
+    *states = NULL;
+    CLA_TRY(plan(&r, rows, reverse));
+    cla_status status = begin(&w, tape, passage, rows, r.order);
+    status = status ? status : go(&w, tape, states, &r, rows->tokens);
+    free(r.at);
+    return status;
+}
+
+/* ---- pointing -------------------------------------------------------------------- */
+
+cla_status match_lstm_point(match_lstm *m, cla_tape *tape, reader_scores *scores,
+                            cla_tensor *states, const cla_ragged *rows)
+{
+    const cla_ragged *single = NULL;
+    const int64_t B = rows->sequences;
+    cla_tensor *keys = NULL, *h = NULL, *query = NULL, *context = NULL;
+    cla_tensor **const out[2] = { &scores->first, &scores->last };
+    CLA_TRY(reader_single_rows(tape, &single, B, B));
+    CLA_TRY(cla_linear(tape, &keys, states, m->point_h, NULL, CLA_NONE, NULL));
+    CLA_TRY(zeros(tape, &h, B, m->point_a->shape[0]));
+    for (int k = 0; k < 2; k++) {
+        const cla_additive_options options = { .scores = out[k] };
+        CLA_TRY(cla_linear(tape, &query, h, m->point_a, m->point_b, CLA_NONE, NULL));
+        CLA_TRY(cla_additive_attention(tape, &context, keys, query, m->point_v, states,
+                                       single, rows, &options));
+        if (k == 0) {
+            CLA_TRY(cla_lstm(tape, &h, context, m->point_w, m->point_c, single, NULL));
+        }
+    }
+    return CLA_OK;
+}
+
+/* ---- the whole ------------------------------------------------------------------- */
+
+static cla_status run(reader *r, cla_tape *tape, reader_scores *scores,
+                      cla_tensor *question, cla_tensor *passage, const reader_batch *b)
+{
+    match_lstm *m = r->network;
+    match_memory memory = { .rows = b->question_rows };
+    cla_tensor *hp = NULL, *left = NULL, *right = NULL, *states = NULL;
+    CLA_TRY(cla_lstm(tape, &memory.memory, question, m->question_w, m->question_b,
+                     b->question_rows, NULL));
+    CLA_TRY(reader_drop(r, tape, &memory.memory, b->first_question));
+    CLA_TRY(cla_linear(tape, &memory.keys, memory.memory, m->attend_q, NULL, CLA_NONE,
+                       NULL));
+    CLA_TRY(cla_lstm(tape, &hp, passage, m->passage_w, m->passage_b, b->passage_rows,
+                     NULL));
+    CLA_TRY(reader_drop(r, tape, &hp, b->first_passage));
+    CLA_TRY(match_lstm_walk(m, tape, &left, &memory, hp, b->passage_rows, false));
+    CLA_TRY(match_lstm_walk(m, tape, &right, &memory, hp, b->passage_rows, true));
+    CLA_TRY(cla_concat(tape, &states, left, right));
+    CLA_TRY(reader_drop(r, tape, &states, b->first_passage));
+    return match_lstm_point(m, tape, scores, states, b->passage_rows);
+}
+
+const reader_kind match_lstm_kind = {
+    .name = "match_lstm",
+    .size = sizeof(match_lstm),
+    .configure = configure,
+    .init = init,
+    .scores = run,
+};

@@ -1,0 +1,162 @@
+/* reader.c - networks that find an answer in a passage. */
+#include "models/reader.h"
+
+#include "clattn/ham.h"
+#include "clattn/ops.h"
+#include "models/match_lstm.h"
+#include "tensor/tensor.h"
+
+/* A network more is a line more. */
+static const reader_kind *const kinds[] = { &match_lstm_kind };
+static const char *const names[] = { "match_lstm", NULL };
+
+/* ---- settings and parameters ---------------------------------------------------- */
+
+cla_status reader_configure(reader_config *c, cla_config *s)
+{
+    *c = (reader_config){ .word_dim = 300, .hidden = 150, .depth = 1 };
+    CLA_TRY(cla_config_choice(s, "network", names, &c->network));
+    CLA_TRY(cla_config_int(s, "word_dim", &c->word_dim, 1, 4096));
+    CLA_TRY(cla_config_int(s, "trait_dim", &c->trait_dim, 0, 4096));
+    CLA_TRY(cla_config_int(s, "hidden", &c->hidden, 1, 4096));
+    CLA_TRY(cla_config_int(s, "depth", &c->depth, 0, 256));
+    CLA_TRY(cla_config_bool(s, "freeze", &c->freeze));
+    CLA_TRY(cla_config_double(s, "dropout", &c->dropout, 0, 0.99));
+    const reader_kind *kind = kinds[c->network];
+    return kind->configure ? kind->configure(c, s) : CLA_OK;
+}
+
+cla_status reader_init(reader *r, const reader_config *config, cla_params *params)
+{
+    *r = (reader){ .config = *config, .kind = kinds[config->network] };
+    const reader_config *c = &r->config;
+    const cla_init uniform = { CLA_INIT_UNIFORM, 0.05, 0, 0 };
+    CLA_TRY(cla_alloc(&r->network, 1, r->kind->size));
+    CLA_TRY(cla_param_add(params, &r->words, uniform, 2,
+                          (int64_t[]){ c->words, c->word_dim }, "word.table"));
+    if (c->trait_dim) {
+        CLA_TRY(cla_param_add(params, &r->traits, uniform, 2,
+                              (int64_t[]){ READER_TRAITS, c->trait_dim },
+                              "trait.table"));
+    }
+    r->in = (int64_t)c->word_dim + c->trait_dim;
+    return r->kind->init(r, params);
+}
+
+void reader_fini(reader *r)
+{
+    free(r->network);
+    r->network = NULL;
+}
+
+/* ---- words as vectors ------------------------------------------------------------ */
+
+cla_status reader_drop(const reader *r, cla_tape *tape, cla_tensor **x, int64_t first)
+{
+    if (!cla_tape_training(tape) || r->config.dropout <= 0) {
+        return CLA_OK;
+    }
+    cla_tape_rows(tape, (uint32_t)first);
+    return cla_dropout(tape, x, *x, (float)r->config.dropout);
+}
+
+static cla_status embed(reader *r, cla_tape *tape, cla_tensor **x, const int32_t *word,
+                        const int32_t *trait, int64_t n)
+{
+    cla_tensor *ids = NULL, *looks = NULL;
+    CLA_TRY(cla_tape_ids(tape, &ids, n, word));
+    CLA_TRY(cla_embedding(tape, x, r->words, ids, 1));
+    if (!r->traits) {
+        return CLA_OK;
+    }
+    CLA_TRY(cla_tape_ids(tape, &ids, n, trait));
+    CLA_TRY(cla_embedding(tape, &looks, r->traits, ids, 1));
+    return cla_concat(tape, x, *x, looks);
+}
+
+/* Walks along passages have those that are not at their end in front. */
+static cla_status check_order(const cla_ragged *rows)
+{
+    for (int64_t b = 0; b < rows->sequences; b++) {
+        const int32_t *at = rows->offsets + b;
+        if (at[1] == at[0] || (b && at[1] - at[0] > at[0] - at[-1])) {
+            return cla_fail(CLA_E_USAGE,
+                            "reader: passage %lld is empty or longer than the one "
+                            "before",
+                            (long long)b);
+        }
+    }
+    return CLA_OK;
+}
+
+cla_status reader_score(reader *r, cla_tape *tape, reader_scores *scores,
+                        const reader_batch *b)
+{
+    cla_tensor *question = NULL, *passage = NULL;
+    CLA_TRY(check_order(b->passage_rows));
+    cla_tensor_want_grad(r->words, !r->config.freeze);
+    CLA_TRY(embed(r, tape, &question, b->question, b->question_trait,
+                  b->question_rows->tokens));
+    CLA_TRY(reader_drop(r, tape, &question, b->first_question));
+    CLA_TRY(embed(r, tape, &passage, b->passage, b->passage_trait,
+                  b->passage_rows->tokens));
+    CLA_TRY(reader_drop(r, tape, &passage, b->first_passage));
+    return r->kind->scores(r, tape, scores, question, passage, b);
+}
+
+/* ---- pointing -------------------------------------------------------------------- */
+
+/* What scores x say of the words that target names: the loss, and logarithms of
+ * probabilities. */
+static cla_status point(const reader *r, cla_tape *tape, cla_tensor **loss,
+                        cla_tensor **logs, cla_tensor *x, const int32_t *target,
+                        const cla_ragged *rows)
+{
+    const cla_pointer_options options = { r->kind->probabilities, r->kind->least,
+                                          logs };
+    cla_tensor *targets = NULL;
+    CLA_TRY(cla_tape_ids(tape, &targets, rows->sequences, target));
+    return cla_ragged_cross_entropy(tape, loss, x, targets, rows, &options);
+}
+
+cla_status reader_loss(reader *r, cla_tape *tape, cla_tensor **loss,
+                       const reader_batch *b)
+{
+    reader_scores scores = { NULL, NULL };
+    cla_tensor *first = NULL, *last = NULL;
+    *loss = NULL;
+    CLA_TRY(reader_score(r, tape, &scores, b));
+    CLA_TRY(point(r, tape, &first, NULL, scores.first, b->first, b->passage_rows));
+    CLA_TRY(point(r, tape, &last, NULL, scores.last, b->last, b->passage_rows));
+    return cla_add(tape, loss, first, last);
+}
+
+cla_status reader_logs(reader *r, cla_tape *tape, reader_scores *logs,
+                       const reader_batch *b)
+{
+    reader_scores scores = { NULL, NULL };
+    cla_tensor *none = NULL;
+    const cla_ragged *rows = b->passage_rows;
+    CLA_TRY(reader_score(r, tape, &scores, b));
+    CLA_TRY(point(r, tape, &none, &logs->first, scores.first, b->first, rows));
+    return point(r, tape, &none, &logs->last, scores.last, b->last, rows);
+}
+
+/* ---- for networks ---------------------------------------------------------------- */
+
+cla_status reader_single_rows(cla_tape *tape, const cla_ragged **out, int64_t B,
+                              int64_t n)
+{
+    int32_t *offsets = NULL;
+    cla_ragged *rows = NULL;
+    CLA_TRY(cla_alloc(&offsets, (size_t)B + 1, sizeof *offsets));
+    for (int64_t b = 0; b <= B; b++) {
+        offsets[b] = (int32_t)(b < n ? b : n);
+    }
+    const cla_status status = cla_ragged_new(&rows, cla_tape_runtime(tape), B, offsets);
+    free(offsets);
+    CLA_TRY(status);
+    cla_tape_keep(tape, rows);
+    *out = rows;
+    return CLA_OK;
+}

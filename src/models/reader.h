@@ -1,0 +1,93 @@
+/* reader.h - networks that find an answer in a passage: words as vectors in front, one
+ * of several networks in the middle, scores of first and last words behind. */
+#pragma once
+
+#include "base/config.h"
+#include "nn/param.h"
+
+/* What a word looks like, beside which word it is: whether the other text of the pair
+ * has it too, its shape, and how frequent it is. */
+enum {
+    READER_SHARED = 3, // not, its beginning, as it is
+    READER_SHAPES = 5, // lower case, first letter large, all large, digits, other
+    READER_RANKS = 4,  // the first hundred words, the first thousand, known, unknown
+    READER_TRAITS = READER_SHARED * READER_SHAPES * READER_RANKS
+};
+
+typedef struct reader_config {
+    int network; // of those that exist
+    int words;   // size of the vocabulary, set by the task
+    int word_dim, trait_dim, hidden;
+    int depth;      // levels of hierarchical attention; 0: the network without any
+    bool freeze;    // word vectors stay what they were
+    bool tie_dir;   // Match-LSTM: one set of weights for both directions
+    double dropout; // of words and of what encoders make of them
+} reader_config;
+
+/* Questions and a passage each, packed, passages in falling order of length, none
+ * without a word. */
+typedef struct reader_batch {
+    const cla_ragged *question_rows, *passage_rows; // Nq, Np tokens in B sequences
+    const int32_t *question, *passage;              // [Nq], [Np] ids
+    const int32_t *question_trait, *passage_trait;  // [Nq], [Np]; NULL without traits
+    const int32_t *first, *last;           // [B] words of the passage; -1: not known
+    int64_t first_question, first_passage; // rows before those, of a shared batch
+} reader_batch;
+
+/* A number for each word of each passage as an answer's first and last: [Np]. */
+typedef struct reader_scores {
+    cla_tensor *first, *last;
+} reader_scores;
+
+typedef struct reader reader;
+
+/* A network between word vectors question [Nq,in], passage [Np,in] and scores before
+ * the softmax over a passage. Its parameters stand in reader.network, size bytes, zero
+ * at first. */
+typedef struct reader_kind {
+    const char *name;
+    size_t size;
+    bool probabilities; // that scores are; least is added before their logarithm
+    float least;
+    cla_status (*configure)(reader_config *config, cla_config *settings); // or NULL
+    cla_status (*init)(reader *r, cla_params *params);
+    cla_status (*scores)(reader *r, cla_tape *tape, reader_scores *scores,
+                         cla_tensor *question, cla_tensor *passage,
+                         const reader_batch *batch);
+} reader_kind;
+
+struct reader {
+    reader_config config;
+    const reader_kind *kind;
+    void *network;
+    int64_t in;                 // width of a word
+    cla_tensor *words, *traits; // [words,word_dim], [READER_TRAITS,trait_dim] or NULL
+};
+
+/* Reads the settings (defaults: the papers'). Errors: CLA_E_INPUT, CLA_E_NOMEM. */
+cla_status reader_configure(reader_config *config, cla_config *settings);
+
+/* Adds the parameters. Free it in any case, after them.
+ * Errors: CLA_E_INPUT, CLA_E_NOMEM. */
+cla_status reader_init(reader *r, const reader_config *config, cla_params *params);
+void reader_fini(reader *r);
+
+/* Errors: CLA_E_USAGE (passages not in falling order of length, or empty), those of
+ * the ops. */
+cla_status reader_score(reader *r, cla_tape *tape, reader_scores *scores,
+                        const reader_batch *batch);
+
+/* Cross entropy of the first and of the last word, added, mean over questions: [1]. */
+cla_status reader_loss(reader *r, cla_tape *tape, cla_tensor **loss,
+                       const reader_batch *batch);
+
+/* Logarithms of probabilities. Errors: the same. */
+cla_status reader_logs(reader *r, cla_tape *tape, reader_scores *logs,
+                       const reader_batch *batch);
+
+/* Dropout, where the tape trains. first: rows before those of *x. */
+cla_status reader_drop(const reader *r, cla_tape *tape, cla_tensor **x, int64_t first);
+
+/* B sequences of which the first n have one token, the rest none; kept by the tape. */
+cla_status reader_single_rows(cla_tape *tape, const cla_ragged **out, int64_t B,
+                              int64_t n);

@@ -1,0 +1,99 @@
+/* reading.h - passages, questions and answers as ids, and the readers trained on them.
+ */
+#pragma once
+
+#include "models/reader.h"
+#include "models/span.h"
+#include "text/squad.h"
+#include "train/task.h"
+
+/* One file as ids. */
+typedef struct reading_split {
+    cla_reading text;
+    int32_t *id;     // [words] number of the vocabulary
+    int32_t *form;   // [words] which word of this file it is, in lower case
+    int32_t *root;   // [words] the same for its first letters
+    int32_t *look;   // [words] shape and rank, a trait of a word that nothing shares
+    uint8_t *shared; // [forms + roots] scratch: what the other text has
+    size_t forms;
+} reading_split;
+
+typedef struct reading {
+    cla_task task; // first: a reading is a cla_task
+    const char *data, *train_stem, *dev_stem, *test_stem;
+    const char *vectors; // path; "": words begin at random
+    int min_count, limit, batch;
+    int passage_limit, question_limit, answer_limit;
+    bool lower;
+    reader_config config;
+    reader model;
+    cla_vocab words;
+    reading_split train;
+    int64_t first_question, first_passage; // rows before the part that comes next
+} reading;
+
+/* reading_data.c: words counted in the training text, and kept in dir (NULL: nowhere).
+ * Errors: CLA_E_INPUT (resumed: dir holds others), CLA_E_IO, CLA_E_NOMEM. */
+cla_status reading_open_training(reading *t, const char *dir, cla_task_mode mode);
+cla_status reading_load_words(reading *t, const char *dir);
+
+/* The questions of data/split.json, or of data itself where it is a file: of the run's
+ * own one the articles that belong to split, else all. Errors: those of
+ * cla_squad_read. */
+cla_status reading_read_split(const reading *t, const char *data, const char *split,
+                              cla_reading *text);
+
+/* Takes over the text. Errors: CLA_E_NOMEM. */
+cla_status reading_split_build(const reading *t, reading_split *s, cla_reading *text);
+void reading_split_free(reading_split *s);
+
+/* Words of a question's passage. */
+int64_t reading_length(const reading_split *s, int64_t question);
+
+/* The first word vectors of a new run, where the settings name some. */
+cla_status reading_place_vectors(reading *t);
+
+/* reading_batch.c: some questions on the device, longest passages first. */
+typedef struct reading_batch {
+    reader_batch ids;
+    int64_t n;
+    int64_t *question;                        // [n] of the split, in the batch's order
+    int32_t *block;                           // of ids
+    cla_ragged *question_rows, *passage_rows; // the caller's to free or give to a tape
+} reading_batch;
+
+/* Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
+cla_status reading_batch_make(const reading *t, const reading_split *s,
+                              const int64_t *questions, int64_t n,
+                              reading_batch *batch);
+void reading_batch_free(reading_batch *batch);
+
+/* Puts questions into falling order of the length of their passages; stable. */
+cla_status reading_sort(const reading_split *s, int64_t *questions, int64_t n);
+
+/* reading_predict.c: the best answers to each question of a split, of at most the
+ * run's number of words: out [questions,best], found [questions].
+ * Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
+cla_status reading_answers(reading *t, const reading_split *s, size_t best,
+                           cla_answer *out, size_t *found);
+cla_status reading_evaluate(cla_task *task, const char *data, const char *split,
+                            cla_metrics *metrics);
+
+/* An answer where it stands in its passage. */
+typedef struct reading_answer {
+    cla_span place;
+    double score; // logarithm of both words' probabilities, natural
+} reading_answer;
+
+/* reading_ask.c: the best answers to n questions about a passage; none without words in
+ * both.
+ *
+ * out    out  [n,best]
+ * found  out  [n] how many there are
+ *
+ * Errors: CLA_E_INPUT (text that is not UTF-8: which, and the byte), CLA_E_NOMEM,
+ * CLA_E_DEVICE. */
+cla_status reading_ask(reading *t, const char *passage, const char *const *questions,
+                       size_t n, size_t best, reading_answer *out, size_t *found);
+
+extern const cla_task_kind reading_kind;

@@ -1,0 +1,97 @@
+/* reading_ask.c - questions about a passage at hand, with a trained reader. */
+#include <string.h>
+
+#include "base/utf8.h"
+#include "train/reading.h"
+
+static cla_status check_text(const char *what, size_t number, const char *text)
+{
+    const size_t size = strlen(text), good = cla_utf8_check(text, size);
+    return good == size
+               ? CLA_OK
+               : cla_fail(CLA_E_INPUT, "answer: %s[%zu] is not UTF-8 (byte %zu)", what,
+                          number, good);
+}
+
+/* Questions while they are put in: those with words, and which ones they are. */
+typedef struct asking {
+    cla_reading text;
+    size_t *number; // [question_count]
+} asking;
+
+static cla_status take_text(cla_reading *r, const char *text, int limit,
+                            cla_reading_text *out)
+{
+    bool cut = false;
+    CLA_TRY(cla_reading_add_text(r, text, strlen(text), out));
+    return cla_reading_cut(r, out, limit, &cut);
+}
+
+static cla_status take(asking *a, const reading *t, const char *passage,
+                       const char *const *questions, size_t n)
+{
+    cla_reading_text text;
+    CLA_TRY(check_text("passage", 0, passage));
+    CLA_TRY(cla_alloc(&a->number, n + 1, sizeof *a->number));
+    CLA_TRY(take_text(&a->text, passage, 0, &text));
+    CLA_TRY(cla_reading_add_passage(&a->text, &text));
+    for (size_t i = 0; i < n; i++) {
+        cla_reading_question question = { .passages = 1 };
+        CLA_TRY(check_text("questions", i, questions[i]));
+        CLA_TRY(take_text(&a->text, questions[i], t->question_limit, &question.text));
+        if (text.count && question.text.count) {
+            a->number[a->text.question_count] = i;
+            CLA_TRY(cla_reading_add_question(&a->text, &question));
+        }
+    }
+    return CLA_OK;
+}
+
+/* Answers to those with words, as places in the passage. */
+static cla_status place(const reading_split *s, const size_t *number, size_t best,
+                        const cla_answer *answers, const size_t *count,
+                        reading_answer *out, size_t *found)
+{
+    for (size_t i = 0; i < s->text.question_count; i++) {
+        found[number[i]] = count[i];
+        for (size_t k = 0; k < count[i]; k++) {
+            const cla_answer *a = &answers[i * best + k];
+            reading_answer *to = &out[number[i] * best + k];
+            to->score = a->score;
+            CLA_TRY(cla_reading_place(&s->text, 0, a->first, a->last, &to->place));
+        }
+    }
+    return CLA_OK;
+}
+
+static cla_status answer(reading *t, asking *a, size_t best, reading_answer *out,
+                         size_t *found)
+{
+    const size_t n = a->text.question_count;
+    reading_split s = { .forms = 0 };
+    cla_answer *answers = NULL;
+    size_t *count = NULL;
+    cla_status status = reading_split_build(t, &s, &a->text);
+    status = status ? status : cla_alloc(&answers, n * best + 1, sizeof *answers);
+    status = status ? status : cla_alloc(&count, n + 1, sizeof *count);
+    status = status ? status : reading_answers(t, &s, best, answers, count);
+    status = status ? status : place(&s, a->number, best, answers, count, out, found);
+    free(answers);
+    free(count);
+    reading_split_free(&s);
+    return status;
+}
+
+cla_status reading_ask(reading *t, const char *passage, const char *const *questions,
+                       size_t n, size_t best, reading_answer *out, size_t *found)
+{
+    asking a = { .number = NULL };
+    memset(found, 0, n * sizeof *found);
+    cla_status status = take(&a, t, passage, questions, n);
+    if (!status && a.text.question_count) {
+        status = answer(t, &a, best, out, found);
+    }
+    cla_reading_free(&a.text);
+    free(a.number);
+    return status;
+}

@@ -1,0 +1,271 @@
+/* reading_data.c - files of questions, their vocabulary, and what words look like. */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/utf8.h"
+#include "text/vectors.h"
+#include "train/reading.h"
+
+/* ---- files ----------------------------------------------------------------------- */
+
+static const char *stem_of(const reading *t, const char *split)
+{
+    return strcmp(split, "dev") == 0     ? t->dev_stem
+           : strcmp(split, "test") == 0  ? t->test_stem
+           : strcmp(split, "train") == 0 ? t->train_stem
+                                         : split;
+}
+
+static cla_squad_part part_of(const char *split)
+{
+    return strcmp(split, "train") == 0  ? CLA_SQUAD_TRAIN
+           : strcmp(split, "dev") == 0  ? CLA_SQUAD_DEV
+           : strcmp(split, "test") == 0 ? CLA_SQUAD_TEST
+                                        : CLA_SQUAD_ALL;
+}
+
+static cla_status read_file(cla_reading *text, const char *path,
+                            const cla_squad_options *options)
+{
+    cla_squad_counts counts = { 0 };
+    CLA_TRY(cla_squad_read(text, path, options, &counts));
+    cla_log(CLA_LOG_INFO,
+            "%s: %zu questions, %zu passages; %lld passages cut, %lld questions "
+            "without their answer, %lld passages and %lld questions without a word",
+            path, text->question_count, text->passage_count, (long long)counts.cut,
+            (long long)counts.answerless, (long long)counts.empty,
+            (long long)counts.wordless);
+    return CLA_OK;
+}
+
+/* Learnt from are parts of passages, asked about are whole ones. */
+cla_status reading_read_split(const reading *t, const char *data, const char *split,
+                              cla_reading *text)
+{
+    const bool training = text == &t->train.text;
+    const char *folder = data ? data : t->data;
+    cla_squad_options options = { .passage_limit = training ? t->passage_limit : 0,
+                                  .question_limit = t->question_limit,
+                                  .unanswered = !training };
+    struct stat info;
+    if (stat(folder, &info) == 0 && !S_ISDIR(info.st_mode)) {
+        options.part = data ? CLA_SQUAD_ALL : part_of(split);
+        return read_file(text, folder, &options);
+    }
+    cla_text path = { 0 };
+    cla_status status = cla_text_add(&path, "%s/%s.json", folder, stem_of(t, split));
+    status = status ? status : read_file(text, path.data, &options);
+    cla_text_free(&path);
+    return status;
+}
+
+/* ---- vocabulary ------------------------------------------------------------------ */
+
+static cla_status count_words(reading *t, const cla_reading *text)
+{
+    cla_vocab all = { 0 };
+    cla_status status = cla_reading_vocab(text, t->min_count, t->lower, &all);
+    const size_t most =
+        t->limit && (size_t)t->limit < all.count ? (size_t)t->limit : all.count;
+    for (size_t i = 0; i < most && !status; i++) {
+        status = cla_vocab_add(&t->words, all.tokens[i], all.counts[i], NULL);
+    }
+    cla_vocab_free(&all);
+    return status;
+}
+
+static cla_status words_path(cla_text *path, const char *dir)
+{
+    return cla_text_add(path, "%s/words.txt", dir);
+}
+
+static cla_status compare_words(const reading *t, const char *path)
+{
+    cla_text text = { 0 };
+    bool same = false;
+    cla_status status = cla_vocab_text(&t->words, &text);
+    status = status ? status : cla_file_compare(path, text.data, text.size, &same);
+    cla_text_free(&text);
+    return status || same ? status
+                          : cla_fail(CLA_E_INPUT,
+                                     "%s: the data gives another vocabulary; is it "
+                                     "that of the run?",
+                                     path);
+}
+
+cla_status reading_load_words(reading *t, const char *dir)
+{
+    cla_text path = { 0 };
+    cla_status status = words_path(&path, dir);
+    status = status ? status : cla_vocab_load(&t->words, path.data);
+    if (!status && t->words.count < CLA_SPECIALS) {
+        status = cla_fail(CLA_E_INPUT, "%s: too few words", path.data);
+    }
+    cla_text_free(&path);
+    return status;
+}
+
+/* A new run writes its words, a resumed one must find the same. */
+static cla_status settle_words(const reading *t, const char *dir, cla_task_mode mode)
+{
+    cla_text path = { 0 };
+    if (!dir) {
+        return CLA_OK;
+    }
+    cla_status status = words_path(&path, dir);
+    if (!status) {
+        status = mode == CLA_TASK_RESUMED ? compare_words(t, path.data)
+                                          : cla_vocab_save(&t->words, path.data);
+    }
+    cla_text_free(&path);
+    return status;
+}
+
+cla_status reading_open_training(reading *t, const char *dir, cla_task_mode mode)
+{
+    CLA_TRY(reading_read_split(t, NULL, "train", &t->train.text));
+    CLA_TRY(count_words(t, &t->train.text));
+    CLA_TRY(settle_words(t, dir, mode));
+    return reading_split_build(t, &t->train, NULL);
+}
+
+/* ---- word vectors ---------------------------------------------------------------- */
+
+static cla_status fill_table(const reading *t, const cla_vectors *v)
+{
+    float *table = NULL;
+    const size_t size = t->words.count * (size_t)t->config.word_dim;
+    CLA_TRY(cla_alloc(&table, size + 1, sizeof *table));
+    cla_status status = cla_tensor_download(t->model.words, table);
+    if (!status) {
+        cla_log(CLA_LOG_INFO, "%s: vectors of %zu of %zu words", t->vectors,
+                cla_vectors_fill(v, &t->words, table), t->words.count);
+        status = cla_tensor_upload(t->model.words, table);
+    }
+    free(table);
+    return status;
+}
+
+cla_status reading_place_vectors(reading *t)
+{
+    cla_vectors v = { 0 };
+    cla_status status = cla_vectors_read(&v, t->vectors, &t->words, t->config.word_dim);
+    status = status ? status : fill_table(t, &v);
+    cla_vectors_free(&v);
+    return status;
+}
+
+/* ---- what words look like -------------------------------------------------------- */
+
+static int shape_of(const char *word)
+{
+    enum { LOWER, FIRST, LARGE, DIGITS, OTHER };
+    int letters = 0, large = 0, digits = 0, at = 0;
+    bool first = false;
+    for (; *word; at++) {
+        int32_t code = 0;
+        word += cla_utf8_step(word, strlen(word), &code);
+        const bool upper = cla_utf8_lower(code) != code;
+        digits += code >= '0' && code <= '9';
+        letters += cla_utf8_is_letter(code);
+        large += upper;
+        first = first || (at == 0 && upper);
+    }
+    return digits      ? DIGITS
+           : !letters  ? OTHER
+           : large > 1 ? LARGE
+           : first     ? FIRST
+                       : LOWER;
+}
+
+static int rank_of(int32_t id)
+{
+    enum { COMMON = 100, USUAL = 1000 };
+    return id == CLA_UNK                ? READER_RANKS - 1
+           : id < COMMON + CLA_SPECIALS ? 0
+           : id < USUAL + CLA_SPECIALS  ? 1
+                                        : 2;
+}
+
+/* While the words of a file are numbered. */
+typedef struct numbering {
+    const reading *t;
+    reading_split *s;
+    cla_vocab forms, roots;
+    cla_text form;
+} numbering;
+
+static cla_status number_word(numbering *n, const char *text, size_t word)
+{
+    enum { ROOT = 5 }; // bytes
+    reading_split *s = n->s;
+    int form = 0, root = 0;
+    const cla_span *span = &s->text.words.word[word];
+    n->form.size = 0;
+    CLA_TRY(cla_words_form(text, span, false, &n->form));
+    s->look[word] = shape_of(n->form.data) * READER_RANKS + rank_of(s->id[word]);
+    n->form.size = 0;
+    CLA_TRY(cla_words_form(text, span, true, &n->form));
+    CLA_TRY(cla_vocab_add(&n->forms, n->form.data, 1, &form));
+    n->form.data[n->form.size < ROOT ? n->form.size : ROOT] = 0;
+    CLA_TRY(cla_vocab_add(&n->roots, n->form.data, 1, &root));
+    s->form[word] = form;
+    s->root[word] = root;
+    return CLA_OK;
+}
+
+static cla_status number_text(numbering *n, const cla_reading_text *text)
+{
+    for (size_t i = text->first; i < text->first + text->count; i++) {
+        CLA_TRY(number_word(n, n->s->text.bytes.data + text->at, i));
+    }
+    return CLA_OK;
+}
+
+static cla_status number_words(numbering *n)
+{
+    reading_split *s = n->s;
+    for (size_t i = 0; i < s->text.passage_count; i++) {
+        CLA_TRY(number_text(n, &s->text.passages[i]));
+    }
+    for (size_t i = 0; i < s->text.question_count; i++) {
+        CLA_TRY(number_text(n, &s->text.questions[i].text));
+    }
+    s->forms = n->forms.count;
+    return cla_alloc(&s->shared, n->forms.count + n->roots.count + 1, 1);
+}
+
+cla_status reading_split_build(const reading *t, reading_split *s, cla_reading *text)
+{
+    if (text) {
+        s->text = *text;
+        *text = (cla_reading){ 0 };
+    }
+    const size_t words = s->text.words.count;
+    numbering n = { .t = t, .s = s };
+    CLA_TRY(cla_alloc(&s->id, 4 * words + 1, sizeof *s->id));
+    s->form = s->id + words;
+    s->root = s->form + words;
+    s->look = s->root + words;
+    CLA_TRY(cla_reading_ids(&s->text, &t->words, t->lower, s->id));
+    const cla_status status = number_words(&n);
+    cla_vocab_free(&n.forms);
+    cla_vocab_free(&n.roots);
+    cla_text_free(&n.form);
+    return status;
+}
+
+void reading_split_free(reading_split *s)
+{
+    cla_reading_free(&s->text);
+    free(s->id);
+    free(s->shared);
+    *s = (reading_split){ 0 };
+}
+
+int64_t reading_length(const reading_split *s, int64_t question)
+{
+    const cla_reading_question *q = &s->text.questions[question];
+    return (int64_t)s->text.passages[q->passage].count;
+}
