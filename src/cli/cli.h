@@ -20,6 +20,7 @@ typedef struct cli_command {
  * is the verb learn of the command bpe. doc is the command's line of help. */
 int cli_run_verb(const cli_command *verbs, const char *doc, int argc, char **argv);
 
+int cli_answer(int argc, char **argv);
 int cli_average(int argc, char **argv);
 int cli_export(int argc, char **argv);
 int cli_bench(int argc, char **argv);

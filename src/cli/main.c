@@ -15,6 +15,7 @@ static const cli_command commands[] = {
     { "export", "write a model without what only training needs", cli_export },
     { "eval", "score a trained system on a data set", cli_eval },
     { "tag", "tag sentences from standard input", cli_tag },
+    { "answer", "answer questions about passages", cli_answer },
     { "translate", "translate lines from standard input", cli_translate },
     { "score", "score text against references: bleu, squad ...", cli_score },
     { "inspect", "draw a tagger's attention maps", cli_inspect },

@@ -1,0 +1,355 @@
+/* cmd_answer.c - clattn answer: questions about passages, with a trained reader. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "cli/cli.h"
+#include "cli/model.h"
+#include "text/lines.h"
+#include "train/reading.h"
+
+enum { MOST_BEST = 1000, TOGETHER = 64 };
+
+typedef struct arguments {
+    cli_common common;
+    const char *model, *passage, *squad;
+    int best;
+    bool scores;
+} arguments;
+
+static const struct argp_option options[] = {
+    { "model", 'm', "DIR", 0, "folder of a reader's training run", 0 },
+    { "passage", 'p', "FILE", 0, "the passage; questions are lines of standard input",
+      0 },
+    { "squad", 'q', "FILE", 0,
+      "answer a file in the layout of SQuAD: one object of ids and answers", 0 },
+    { "nbest", 'n', "N", 0, "the N best answers to each question (1)", 0 },
+    { "scores", 's', NULL, 0,
+      "log probability, first code point, the one behind the last, and answer, parted "
+      "by tabs",
+      0 },
+    { 0 },
+};
+
+static error_t check(const arguments *a)
+{
+    if (!a->model) {
+        cla_fail(CLA_E_USAGE, "answer needs --model DIR (see clattn answer --help)");
+    } else if (a->passage && a->squad) {
+        cla_fail(CLA_E_USAGE, "--passage and --squad: one of them");
+    } else if (a->squad && a->best > 1) {
+        cla_fail(CLA_E_USAGE, "--squad and --nbest: one of them");
+    } else {
+        return 0;
+    }
+    return EINVAL;
+}
+
+// NOLINTNEXTLINE(readability-non-const-parameter): the type is argp's
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    arguments *a = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->common;
+        return 0;
+    case 'm':
+        a->model = value;
+        return 0;
+    case 'p':
+        a->passage = value;
+        return 0;
+    case 'q':
+        a->squad = value;
+        return 0;
+    case 'n':
+        return cli_take_int("nbest", value, 1, MOST_BEST, &a->best);
+    case 's':
+        a->scores = true;
+        return 0;
+    case ARGP_KEY_END:
+        return check(a);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* ---- output ---------------------------------------------------------------------- */
+
+static json_t *answer_object(const char *passage, const reading_answer *answer)
+{
+    const cla_span *place = &answer->place;
+    return json_pack("{s:s%,s:i,s:i,s:f}", "text", passage + place->at,
+                     (size_t)place->size, "from", place->from, "to", place->to, "score",
+                     answer->score);
+}
+
+static cla_status print_object(const char *passage, const char *question,
+                               const reading_answer *answers, size_t n)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) {
+        json_array_append_new(list, answer_object(passage, &answers[i]));
+    }
+    return cli_print_json(
+        json_pack("{s:s,s:o}", "question", question, "answers", list));
+}
+
+/* An answer is one line, whatever the passage has inside. */
+static void print_line(const arguments *a, const char *passage,
+                       const reading_answer *answer)
+{
+    const cla_span *place = &answer->place;
+    if (a->scores) {
+        printf("%.6f\t%d\t%d\t", answer->score, place->from, place->to);
+    }
+    for (int32_t i = 0; i < place->size; i++) {
+        const char c = passage[place->at + i];
+        putchar(c == '\n' || c == '\r' || c == '\t' ? ' ' : c);
+    }
+    putchar('\n');
+}
+
+static cla_status print(const arguments *a, const char *passage, const char *question,
+                        const reading_answer *answers, size_t n)
+{
+    if (a->common.json) {
+        return print_object(passage, question, answers, n);
+    }
+    for (size_t i = 0; i < n; i++) {
+        print_line(a, passage, &answers[i]);
+    }
+    if (!n) {
+        putchar('\n');
+    }
+    return CLA_OK;
+}
+
+/* ---- questions about one passage ------------------------------------------------- */
+
+static cla_status answer_some(const arguments *a, reading *t, const char *passage,
+                              const char *const *questions, size_t n)
+{
+    const size_t best = (size_t)a->best;
+    reading_answer *answers = NULL;
+    size_t *found = NULL;
+    cla_status status = cla_alloc(&answers, n * best + 1, sizeof *answers);
+    status = status ? status : cla_alloc(&found, n + 1, sizeof *found);
+    status =
+        status ? status : reading_ask(t, passage, questions, n, best, answers, found);
+    for (size_t i = 0; i < n && !status; i++) {
+        status = print(a, passage, questions[i], answers + i * best, found[i]);
+    }
+    if (!status && (fflush(stdout) || ferror(stdout))) {
+        status = cla_fail(CLA_E_IO, "standard output: %s", strerror(errno));
+    }
+    free(answers);
+    free(found);
+    return status;
+}
+
+/* What is done with each line of standard input. */
+typedef struct stream {
+    const arguments *a;
+    reading *t;
+    const char *passage; // of --passage; NULL: each line has its own
+    char *question[TOGETHER];
+    size_t count, limit, number;
+} stream;
+
+static cla_status flush(stream *s)
+{
+    cla_status status = CLA_OK;
+    if (s->count) {
+        status = answer_some(s->a, s->t, s->passage, (const char *const *)s->question,
+                             s->count);
+    }
+    for (size_t i = 0; i < s->count; i++) {
+        free(s->question[i]);
+    }
+    s->count = 0;
+    return status;
+}
+
+/* ---- a passage with its questions in a line -------------------------------------- */
+
+static cla_status bad_line(const stream *s, const char *what)
+{
+    return cla_fail(CLA_E_INPUT, "standard input:%zu: %s", s->number, what);
+}
+
+static cla_status answer_list(stream *s, const char *passage, const json_t *list)
+{
+    const char **questions = NULL;
+    const size_t n = json_array_size(list);
+    CLA_TRY(cla_alloc(&questions, n + 1, sizeof *questions));
+    for (size_t i = 0; i < n; i++) {
+        questions[i] = json_string_value(json_array_get(list, i));
+        if (!questions[i]) {
+            free(questions);
+            return bad_line(s, "questions must be strings");
+        }
+    }
+    const cla_status status = answer_some(s->a, s->t, passage, questions, n);
+    free(questions);
+    return status;
+}
+
+static cla_status answer_object_of(stream *s, const json_t *object)
+{
+    const char *passage = json_string_value(json_object_get(object, "passage"));
+    const char *question = json_string_value(json_object_get(object, "question"));
+    const json_t *list = json_object_get(object, "questions");
+    if (!passage) {
+        return bad_line(s, "must be a JSON object with \"passage\", a string");
+    }
+    if (json_is_array(list)) {
+        return answer_list(s, passage, list);
+    }
+    return question
+               ? answer_some(s->a, s->t, passage, &question, 1)
+               : bad_line(s, "has no \"question\", a string, and no \"questions\"");
+}
+
+static cla_status take_line(stream *s, char *text, size_t size)
+{
+    json_t *object = NULL;
+    s->number++;
+    CLA_TRY(cla_line_check("standard input", s->number, text, &size));
+    text[size] = 0;
+    if (s->passage) {
+        CLA_TRY(cla_strdup(&s->question[s->count++], text));
+        return s->count == s->limit ? flush(s) : CLA_OK;
+    }
+    CLA_TRY(cla_reading_json("standard input", s->number, text, size, &object));
+    const cla_status status = answer_object_of(s, object);
+    json_decref(object);
+    return status;
+}
+
+static cla_status read_all(stream *s)
+{
+    char *line = NULL;
+    size_t cap = 0;
+    ssize_t size = 0;
+    cla_status status = CLA_OK;
+    while (!status && (size = getline(&line, &cap, stdin)) > 0) {
+        status = take_line(s, line, (size_t)size);
+    }
+    free(line);
+    const cla_status rest = flush(s); // what came before a bad line is answered
+    return status ? status : rest;
+}
+
+static cla_status answer_stream(const arguments *a, reading *t)
+{
+    stream s = { .a = a, .t = t, .limit = isatty(STDIN_FILENO) ? 1 : TOGETHER };
+    char *passage = NULL;
+    size_t size = 0;
+    if (a->passage) {
+        CLA_TRY(cla_file_read(a->passage, &passage, &size));
+    }
+    const char *nul = passage ? memchr(passage, 0, size) : NULL;
+    cla_status status =
+        nul ? cla_fail(CLA_E_INPUT, "%s: holds a NUL byte", a->passage) : CLA_OK;
+    s.passage = passage;
+    status = status ? status : read_all(&s);
+    free(passage);
+    return status;
+}
+
+/* ---- a file of questions --------------------------------------------------------- */
+
+static cla_status print_answers(const cla_reading *r, const cla_answer *answers,
+                                const size_t *found)
+{
+    json_t *object = json_object();
+    cla_text text = { 0 };
+    cla_status status = CLA_OK;
+    for (size_t i = 0; i < r->question_count && !status; i++) {
+        const cla_reading_question *q = &r->questions[i];
+        text.size = 0;
+        status = cla_text_append(&text, "", 0);
+        if (found[i] && !status) {
+            status = cla_reading_quote(r, (size_t)q->passage, answers[i].first,
+                                       answers[i].last, &text);
+        }
+        json_object_set_new(object, cla_reading_string(r, q->id),
+                            json_stringn(text.data ? text.data : "", text.size));
+    }
+    cla_text_free(&text);
+    if (status) {
+        json_decref(object);
+        return status;
+    }
+    return cli_print_json(object);
+}
+
+static cla_status answer_split(reading *t, const reading_split *s)
+{
+    const size_t n = s->text.question_count;
+    cla_answer *answers = NULL;
+    size_t *found = NULL;
+    cla_status status = cla_alloc(&answers, n + 1, sizeof *answers);
+    status = status ? status : cla_alloc(&found, n + 1, sizeof *found);
+    status = status ? status : reading_answers(t, s, 1, answers, found);
+    status = status ? status : print_answers(&s->text, answers, found);
+    free(answers);
+    free(found);
+    return status;
+}
+
+static cla_status answer_squad(const arguments *a, reading *t)
+{
+    const cla_squad_options all = { .question_limit = t->question_limit,
+                                    .unanswered = true };
+    cla_squad_counts counts = { 0 };
+    cla_reading text = { .question_count = 0 };
+    reading_split s = { .forms = 0 };
+    cla_status status = cla_squad_read(&text, a->squad, &all, &counts);
+    status = status ? status : reading_split_build(t, &s, &text);
+    status = status ? status : answer_split(t, &s);
+    cla_reading_free(&text);
+    reading_split_free(&s);
+    return status;
+}
+
+/* ---- the command ----------------------------------------------------------------- */
+
+static cla_status answer(const arguments *a)
+{
+    cli_model m;
+    cla_status status = cli_model_open(&m, a->common.device, a->model, &reading_kind,
+                                       "answer needs a reader");
+    if (!status) {
+        reading *t = (reading *)m.task;
+        status = a->squad ? answer_squad(a, t) : answer_stream(a, t);
+    }
+    cli_model_close(&m);
+    return status;
+}
+
+int cli_answer(int argc, char **argv)
+{
+    static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 },
+                                                  { 0 } };
+    static const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .doc =
+            "Answers questions with words of a passage. Standard input has a JSON "
+            "object a line, {\"passage\": ..., \"question\": ...} or \"questions\": "
+            "[...]; with --passage a question a line. An answer a line comes out; an "
+            "empty one where passage or question has no word.\v"
+            "  echo 'Who came?' | clattn answer --model runs/r --passage story.txt\n"
+            "  clattn answer --model runs/r --json --nbest 5 < questions.jsonl\n"
+            "  clattn answer --model runs/r --squad dev.json > answers.json",
+        .children = children,
+    };
+    arguments a = { .best = 1 };
+    cla_status status = cli_parse(&argp, argc, argv, &a);
+    status = status ? status : answer(&a);
+    return status ? cli_fail_data(status) : CLI_OK;
+}

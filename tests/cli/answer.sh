@@ -1,0 +1,103 @@
+#!/bin/bash
+# answer.sh - a tiny reader from the command line: trained, scored, asked
+# usage: tests/cli/answer.sh SOURCE_ROOT CLATTN
+# shellcheck source=tests/cli/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+source=$1 clattn=$2
+config=$source/examples/configs/reader-match_lstm.json
+run=$work/run
+
+# Sixteen passages with two questions each; the names are two letters of two bytes.
+squad() {
+    local i who what names=(Än Öd Üm Éa) foods=('red figs' 'ripe plums' 'green peas' rye)
+    printf '{"data": [{"title": "t", "paragraphs": ['
+    for i in {0..15}; do
+        who=${names[i % 4]} what=${foods[(i / 4 + i) % 4]}
+        printf '%s{"context": "%s sold %s on day %d.", "qas": [' "${sep-}" "$who" "$what" "$i"
+        printf '{"id": "a%d", "question": "What did %s sell?", ' "$i" "$who"
+        printf '"answers": [{"answer_start": 8, "text": "%s"}]}, ' "$what"
+        printf '{"id": "b%d", "question": "Who sold %s?", ' "$i" "$what"
+        printf '"answers": [{"answer_start": 0, "text": "%s"}]}]}' "$who"
+        local sep=,
+    done
+    printf ']}]}\n'
+}
+mkdir "$work/data"
+squad >"$work/data/train.json"
+cp "$work/data/train.json" "$work/data/dev.json"
+
+train() {
+    "$clattn" train "$config" --set "data=$work/data" --set word_dim=12 --set trait_dim=4 \
+        --set hidden=12 --set dropout=0 --set min_count=1 --set batch=8 --set lr=0.02 \
+        --set epochs=40 --set eval_every=160 --quiet "$@"
+}
+answer() { "$clattn" answer --model "$run" "$@"; }
+
+check 'trains' train --out "$run"
+check 'writes what a model folder needs' \
+    test -s "$run/best.ckpt.safetensors" -a -s "$run/words.txt" -a -s "$run/config.json"
+check 'scores' sh -c "'$clattn' eval --model '$run' --split dev | grep -q '^f1 *100.00'"
+
+printf 'Än sold rye on day 20.' >"$work/passage"
+what() { test "$(echo 'What did Än sell?' | answer --passage "$work/passage")" = rye; }
+check 'answers a question' what
+offsets() {
+    echo 'Who sold rye?' | answer --passage "$work/passage" --scores | cut -f 2- |
+        grep -qx $'0\t2\tÄn'
+}
+check 'says where, in code points' offsets
+lines() {
+    printf '%s\n' '{"passage": "Öd sold rye.", "questions": ["Who sold rye?", "What did Öd sell?"]}' \
+        '{"passage": "Öd sold rye.", "question": "Who sold rye?"}' |
+        answer --json --nbest 3 >"$work/out" && test "$(wc -l <"$work/out")" -eq 3 &&
+        test "$(grep -o '"score"' "$work/out" | wc -l)" -eq 9 &&
+        cmp <(sed -n 1p "$work/out" | cut -c 1-60) <(sed -n 3p "$work/out" | cut -c 1-60)
+}
+check 'answers lines of JSON, three answers each' lines
+whole() {
+    answer --squad "$work/data/dev.json" >"$work/answers" &&
+        "$clattn" score squad --ref "$work/data/dev.json" --hyp "$work/answers" |
+        grep -q '^EM.* = 100.00'
+}
+check 'answers a file' whole
+
+# What has no answer gives an empty line; what is no text is named.
+empty() {
+    test "$(printf '{"passage": "", "question": "Who?"}\n{"passage": " \\n", "question": "?"}\n{"passage": "a b", "question": ""}\n' |
+        answer | tr '\n' .)" = ...
+}
+check 'nothing to answer with: an empty line' empty
+check 'a question of one word' \
+    test -n "$(echo Who | answer --passage "$work/passage")"
+# shellcheck disable=SC2046 # five thousand words
+long() {
+    printf 'w%d ' $(seq 2500) >"$work/long" && printf ', x' >>"$work/long" &&
+        seq -s ' ' 2500 >>"$work/long" &&
+        test "$(echo 'What did Än sell?' | answer --passage "$work/long" --nbest 2 | wc -l)" -eq 2
+}
+check 'a passage of five thousand words' long
+check 'nothing asked, nothing said' test -z "$(answer </dev/null)"
+check 'a line that is no JSON' says 3 'standard input:2:' \
+    sh -c "printf '{\"passage\": \"a\", \"question\": \"b\"}\n{\n' | '$clattn' answer --model '$run'"
+check 'a line without a passage' says 3 'standard input:1: must be a JSON object with "passage"' \
+    sh -c "echo '[1]' | '$clattn' answer --model '$run'"
+check 'a line without a question' says 3 'standard input:1: has no "question"' \
+    sh -c "echo '{\"passage\": \"a\"}' | '$clattn' answer --model '$run'"
+check 'a question that is no text' says 3 'questions must be strings' \
+    sh -c "echo '{\"passage\": \"a\", \"questions\": [\"b\", 1]}' | '$clattn' answer --model '$run'"
+check 'a question cut off inside a character' says 3 'standard input:1: not UTF-8' \
+    sh -c "printf 'b\344\270' | '$clattn' answer --model '$run' --passage '$work/passage'"
+printf 'ab\377' >"$work/bad"
+check 'a passage that is not UTF-8' says 3 'passage[0] is not UTF-8 (byte 2)' \
+    sh -c "echo Who | '$clattn' answer --model '$run' --passage '$work/bad'"
+printf 'a\000b' >"$work/bad"
+check 'a passage with a NUL byte' says 3 'bad: holds a NUL byte' \
+    sh -c "echo Who | '$clattn' answer --model '$run' --passage '$work/bad'"
+check 'no passage there' says 6 "$work/none: cannot open" answer --passage "$work/none"
+check 'no model' says 2 'answer needs --model DIR' "$clattn" answer
+check 'two kinds of questions' says 2 'one of them' \
+    answer --passage "$work/passage" --squad "$work/data/dev.json"
+check 'answers of none' says 2 "--nbest is '0', must be 1 to 1000" answer --nbest 0
+check 'another kind of network' says 3 'network' train --set network=none --out "$work/other"
+
+[ $failures -eq 0 ]
