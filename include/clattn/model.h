@@ -21,7 +21,7 @@ CLA_API cla_status cla_model_load(cla_model **model, cla_runtime *rt,
                                   const char *folder);
 CLA_API void cla_model_free(cla_model **model);
 
-/* The system's name: "tagger" or "translator". */
+/* The system's name: "tagger", "translator" or "poet". */
 CLA_API const char *cla_model_kind(const cla_model *model);
 
 /* Tags a sentence.

@@ -1,5 +1,6 @@
 /* cmd_eval.c - clattn eval: a trained system's own metrics on a data set. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "base/text.h"
@@ -72,7 +73,8 @@ static cla_status print(const arguments *a, const cla_metrics *m)
         return cli_print_json(object);
     }
     for (int i = 0; i < m->count; i++) {
-        printf("%-20s %.2f\n", m->row[i].name, m->row[i].value);
+        const double value = m->row[i].value;
+        printf("%-20s %.*f\n", m->row[i].name, fabs(value) < 1 ? 4 : 2, value);
     }
     return CLA_OK;
 }

@@ -17,6 +17,7 @@ static const cli_command commands[] = {
     { "tag", "tag sentences from standard input", cli_tag },
     { "answer", "answer questions about passages", cli_answer },
     { "translate", "translate lines from standard input", cli_translate },
+    { "compose", "write quatrains about texts", cli_compose },
     { "score", "score text against references: bleu, squad ...", cli_score },
     { "inspect", "draw a tagger's attention maps", cli_inspect },
     { "plot", "draw learning curves of training runs", cli_plot },

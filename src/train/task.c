@@ -9,10 +9,10 @@
 #include "base/text.h"
 #include "train/checkpoint.h"
 
-extern const cla_task_kind tagging_kind, translation_kind, reading_kind;
+extern const cla_task_kind tagging_kind, translation_kind, reading_kind, poetry_kind;
 
 static const cla_task_kind *const kinds[] = { &tagging_kind, &translation_kind,
-                                              &reading_kind };
+                                              &reading_kind, &poetry_kind };
 
 cla_status cla_task_kind_find(const char *name, const cla_task_kind **out)
 {

@@ -1,0 +1,174 @@
+/* cmd_compose.c - clattn compose: quatrains from texts, with a trained generator. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/model.h"
+#include "text/lines.h"
+#include "train/poetry.h"
+
+typedef struct arguments {
+    cli_common common;
+    const char *model;
+    char **text; // [texts] of the command line
+    int texts;
+    poetry_options options;
+} arguments;
+
+static const struct argp_option options[] = {
+    { "model", 'm', "DIR", 0, "folder of a poem generator's training run", 0 },
+    { "chars", 'c', "N", 0, "characters of a line: 5 or 7 (7)", 0 },
+    { "beam", 'k', "N", 0, "hypotheses of a line; 1: the likeliest character each time",
+      0 },
+    { "greedy", 'g', NULL, 0, "the same as --beam 1, which is what is done", 0 },
+    { "seed", 's', "N", 0, "of keywords that the text does not give (42)", 0 },
+    { 0 },
+};
+
+static error_t check(const arguments *a)
+{
+    if (!a->model) {
+        cla_fail(CLA_E_USAGE, "compose needs --model DIR (see clattn compose --help)");
+        return EINVAL;
+    }
+    if (a->options.characters != 5 && a->options.characters != CLA_POEM_LONGEST) {
+        cla_fail(CLA_E_USAGE, "--chars is %d, must be 5 or 7", a->options.characters);
+        return EINVAL;
+    }
+    return 0;
+}
+
+// NOLINTNEXTLINE(readability-non-const-parameter): the type is argp's
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    arguments *a = state->input;
+    int64_t number = 0;
+    error_t error = 0;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->common;
+        return 0;
+    case 'm':
+        a->model = value;
+        return 0;
+    case 'c':
+        return cli_take_int("chars", value, 1, INT32_MAX, &a->options.characters);
+    case 'k':
+        return cli_take_int("beam", value, 1, POET_MAX_BEAM, &a->options.beam);
+    case 'g':
+        a->options.beam = 1;
+        return 0;
+    case 's':
+        error = cli_take_number("seed", value, 0, UINT32_MAX, &number);
+        a->options.seed = (uint32_t)number;
+        return error;
+    case ARGP_KEY_ARGS: // all that are left, one behind the other
+        a->text = state->argv + state->next;
+        a->texts = state->argc - state->next;
+        return 0;
+    case ARGP_KEY_END:
+        return check(a);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static json_t *list(const poetry_poem *p, bool keywords)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < CLA_POEM_LINES; i++) {
+        json_array_append_new(
+            array, cli_json_text(keywords ? p->keyword[i] : p->line[i].data));
+    }
+    return array;
+}
+
+static cla_status print(const arguments *a, const char *text, const poetry_poem *p,
+                        bool first)
+{
+    if (a->common.json) {
+        CLA_TRY(cli_print_json(json_pack(
+            "{so so so si si sf}", "text", cli_json_text(text), "keywords",
+            list(p, true), "lines", list(p, false), "from_text", p->plan.from_text,
+            "from_vectors", p->plan.from_vectors, "logp", p->logp)));
+    } else {
+        printf("%s", first ? "" : "\n");
+        for (int i = 0; i < CLA_POEM_LINES; i++) {
+            printf("%s\n", p->line[i].data);
+        }
+    }
+    return fflush(stdout) || ferror(stdout)
+               ? cla_fail(CLA_E_IO, "standard output: %s", strerror(errno))
+               : CLA_OK;
+}
+
+typedef struct composer {
+    const arguments *a;
+    poetry *t;
+    bool more; // a poem was printed
+} composer;
+
+static cla_status compose_one(composer *c, const char *text, size_t size)
+{
+    poetry_poem poem = { 0 };
+    CLA_TRY(poetry_compose(c->t, text, size, &c->a->options, &poem));
+    const cla_status status = print(c->a, text, &poem, !c->more);
+    c->more = true;
+    poetry_poem_free(&poem);
+    return status;
+}
+
+static cla_status compose_lines(composer *c)
+{
+    cla_lines lines = { 0 };
+    cla_status status = cla_lines_read(&lines, "-");
+    for (size_t i = 0; i < lines.count && !status; i++) {
+        status = compose_one(c, lines.line[i].text, lines.line[i].size);
+    }
+    cla_lines_free(&lines);
+    return status;
+}
+
+static cla_status compose_all(composer *c)
+{
+    cla_status status = CLA_OK;
+    for (int i = 0; i < c->a->texts && !status; i++) {
+        char *text = c->a->text[i];
+        size_t size = strlen(text);
+        status = cla_line_check("argument", (size_t)i + 1, text, &size);
+        status = status ? status : compose_one(c, text, size);
+    }
+    return c->a->texts || status ? status : compose_lines(c);
+}
+
+static cla_status compose(const arguments *a)
+{
+    cli_model m;
+    cla_status status = cli_model_open(&m, a->common.device, a->model, &poetry_kind,
+                                       "compose needs a poet");
+    composer c = { a, (poetry *)m.task, false };
+    status = status ? status : compose_all(&c);
+    cli_model_close(&m);
+    return status;
+}
+
+int cli_compose(int argc, char **argv)
+{
+    static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 },
+                                                  { 0 } };
+    static const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .args_doc = "[TEXT...]",
+        .doc = "Writes a quatrain about each text, or about each line of standard "
+               "input.\v"
+               "  clattn compose --model runs/p --chars 5 \"春風明月\"\n"
+               "  clattn compose --model runs/p --beam 8 --json < texts",
+        .children = children,
+    };
+    arguments a = { .options = { CLA_POEM_LONGEST, 1, 42 } };
+    cla_status status = cli_parse(&argp, argc, argv, &a);
+    status = status ? status : compose(&a);
+    return status ? cli_fail_data(status) : CLI_OK;
+}

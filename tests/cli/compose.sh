@@ -1,0 +1,78 @@
+#!/bin/bash
+# compose.sh - a tiny poem generator from the command line: trained, scored, used
+# usage: tests/cli/compose.sh SOURCE_ROOT CLATTN
+# shellcheck source=tests/cli/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+source=$1 clattn=$2
+config=$source/examples/configs/poem-ppg.json
+run=$work/run
+mkdir "$work/data"
+# Each poem twice, so that its pairs of characters are words; one that is no quatrain.
+for split in train val test; do
+    for again in 1 2; do
+        printf 'tang\tpoet\ttitle %s\t%s\n' \
+            $again '春眠不覺曉|處處聞啼鳥|夜來風雨聲|花落知多少' \
+            $again '床前明月光|疑是地上霜|舉頭望明月|低頭思故鄉' \
+            $again '白日依山盡|黃河入海流|欲窮千里目|更上一層樓' \
+            $again '朝辭白帝彩雲間|千里江陵一日還|兩岸猿聲啼不住|輕舟已過萬重山' \
+            $again '月落烏啼霜滿天|江楓漁火對愁眠|姑蘇城外寒山寺|夜半鐘聲到客船'
+    done >"$work/data/$split.tsv"
+done
+printf 'tang\tpoet\tunequal\t春眠不覺曉|處處聞啼鳥兒|夜來風雨聲|花落知多少\n' >>"$work/data/train.tsv"
+
+tiny=(--set "data=$work/data" --set hidden=32 --set depth=2 --set dropout=0
+    --set word_count=2 --set word_ratio=1 --set vector_epochs=1 --set batch=24 --set lr=0.02
+    --set steps=70 --set epochs=1000 --set eval_every=70 --quiet)
+train() { "$clattn" train "$config" "${tiny[@]}" "$@"; }
+compose() { "$clattn" compose --model "$run" "$@"; }
+
+check 'trains, and says that a poem was passed over' \
+    exits 0 'train.tsv: 1 poems passed over' 1 train --out "$run"
+check 'writes what a model folder needs' test -s "$run/characters.txt" -a -s "$run/words.txt" \
+    -a -s "$run/ranking.tsv" -a -s "$run/words.vec" -a -s "$run/best.ckpt.safetensors"
+
+# score NAME: of the test poems.
+score() { sed "s/.*\"$1\":\([^,}]*\).*/\1/" "$work/scores"; }
+learnt() {
+    "$clattn" eval --model "$run" --json >"$work/scores" 2>"$work/err" &&
+        awk "BEGIN { exit !($(score perplexity) < 1.5 && $(score perplexity_7) < 1.5 &&
+            $(score bleu2_5) > 0.8 && $(score bleu2_7_line4) > 0.8) }"
+}
+check 'has learnt the poems by heart: perplexity and BLEU of lines 2 to 4' learnt
+
+# quatrain N: standard input is four lines of N characters of the poems.
+quatrain() {
+    awk -v n="$1" 'NR == FNR { known[$0] = 1; next }
+        { lines++
+          if (length($0) != 3 * n) bad = 1
+          for (i = 1; i < 3 * n; i += 3) if (!(substr($0, i, 3) in known)) bad = 1 }
+        END { exit bad || lines != 4 }' "$run/characters.txt" -
+}
+for n in 5 7; do
+    compose --chars $n '明月' >"$work/poem"
+    check "writes four lines of $n characters" env LC_ALL=C bash -c \
+        "$(declare -f quatrain); run=$run; quatrain $n <'$work/poem'"
+    check "writes the same again" diff "$work/poem" <(compose --chars $n '明月' --greedy)
+done
+check 'writes a poem for each line, empty ones too' \
+    test "$(printf 'a\n\n明月\n' | compose --json | wc -l)" = 3
+check 'takes several texts' test "$(compose '明月' '千里' | wc -l)" = 9
+check 'finds the words of a text' \
+    sh -c "'$clattn' compose --model '$run' --json --beam 3 '千里明月' | grep -q '\"from_text\":2'"
+other_seed() { test "$(compose --json x --seed 1)" != "$(compose --json x --seed 2)"; }
+check 'draws words by the seed where a text has none' other_seed
+check 'writes nothing for nothing' test -z "$(compose </dev/null)"
+
+check 'refuses text that is none' \
+    says 3 'standard input:2: not UTF-8' sh -c "printf 'a\nb\344\270' | '$clattn' compose --model '$run'"
+check 'refuses six characters' says 2 '--chars is 6, must be 5 or 7' compose --chars 6 x
+check 'refuses no model' says 2 'compose needs --model DIR' "$clattn" compose x
+printf 'no poem\n' >"$work/data/broken.tsv"
+check 'names a line that is no poem' says 3 'broken.tsv:1: 1 columns, must be 4' \
+    "$clattn" eval --model "$run" --split broken
+printf 'a\tb\tc\t春眠|處處\n' >"$work/data/short.tsv"
+check 'refuses a file without a quatrain' says 3 'short.tsv: holds no poem' \
+    "$clattn" eval --model "$run" --split short
+rm "$run/ranking.tsv"
+check 'refuses a folder that lacks its ranking' says 6 'ranking.tsv' compose x
+[ $failures -eq 0 ]
