@@ -116,4 +116,5 @@ cla_status bench_nmt_sizes(bench *b);
 cla_status bench_tagger(bench *b);
 cla_status bench_reader(bench *b);
 cla_status bench_sru(bench *b);
+cla_status bench_poem(bench *b);
 cla_status bench_startup(bench *b);

@@ -47,6 +47,7 @@ static const struct {
     { "hard", bench_hard },
     { "sizes", bench_nmt_sizes },
     { "reader", bench_reader },
+    { "poem", bench_poem },
     { "startup", bench_startup },
 };
 
