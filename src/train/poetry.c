@@ -15,7 +15,7 @@ static cla_status configure(poetry *t, cla_config *s)
     t->word_count = 5;
     t->word_ratio = 3;
     t->word_dim = 64;
-    t->vector_epochs = 3;
+    t->vector_epochs = 2;
     CLA_TRY(cla_config_text(s, "data", &t->data));
     CLA_TRY(cla_config_text(s, "vectors", &t->vectors));
     CLA_TRY(cla_config_text(s, "lexicon", &t->lexicon_path));

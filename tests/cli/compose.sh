@@ -73,6 +73,12 @@ check 'names a line that is no poem' says 3 'broken.tsv:1: 1 columns, must be 4'
 printf 'a\tb\tc\t春眠|處處\n' >"$work/data/short.tsv"
 check 'refuses a file without a quatrain' says 3 'short.tsv: holds no poem' \
     "$clattn" eval --model "$run" --split short
+check 'goes on with what the folder holds' \
+    exits 0 'train.tsv: 1 poems passed over' 1 train --out "$run" --resume
+printf 'a\tb\tc\t空山不見人|但聞人語響|返景入深林|復照青苔上\n' >>"$work/data/train.tsv"
+check 'refuses to go on with other poems' \
+    exits 3 'characters.txt: the poems give others; are they those of the run?' 2 \
+    train --out "$run" --resume
 rm "$run/ranking.tsv"
 check 'refuses a folder that lacks its ranking' says 6 'ranking.tsv' compose x
 [ $failures -eq 0 ]
