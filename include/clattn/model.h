@@ -21,7 +21,7 @@ CLA_API cla_status cla_model_load(cla_model **model, cla_runtime *rt,
                                   const char *folder);
 CLA_API void cla_model_free(cla_model **model);
 
-/* The system's name: "tagger", "translator" or "poet". */
+/* The system's name: "tagger", "translator", "poet" or "reader". */
 CLA_API const char *cla_model_kind(const cla_model *model);
 
 /* Tags a sentence.
@@ -63,6 +63,27 @@ typedef struct cla_translation {
 CLA_API cla_status cla_model_translate(cla_model *model, cla_translation *translations,
                                        const char *const *lines, size_t count,
                                        const cla_translate_options *options);
+
+/* An answer: a part of a passage. */
+typedef struct cla_quote {
+    int32_t from, to; // code points of the passage, to exclusive
+    int32_t at, size; // the same in bytes
+    double logp;      // natural logarithm of its first and last words' probabilities
+} cla_quote;
+
+/* Answers questions about a passage, of which any length will do.
+ *
+ * quotes     out  [count,best] answers to each question, best first
+ * found      out  [count] how many there are; 0 where passage or question has no word
+ * passage    in   UTF-8
+ * questions  in   [count] UTF-8
+ * best       in   1 to 1000
+ *
+ * Errors: CLA_E_USAGE (the model is no reader, best out of its range), CLA_E_INPUT
+ * (text that is not UTF-8: which, and the byte), CLA_E_NOMEM, CLA_E_DEVICE. */
+CLA_API cla_status cla_model_answer(cla_model *model, cla_quote *quotes, size_t *found,
+                                    const char *passage, const char *const *questions,
+                                    size_t count, size_t best);
 
 #ifdef __cplusplus
 }

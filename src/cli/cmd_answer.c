@@ -10,7 +10,7 @@
 #include "text/lines.h"
 #include "train/reading.h"
 
-enum { MOST_BEST = 1000, TOGETHER = 64 };
+enum { TOGETHER = 64 };
 
 typedef struct arguments {
     cli_common common;
@@ -65,7 +65,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->squad = value;
         return 0;
     case 'n':
-        return cli_take_int("nbest", value, 1, MOST_BEST, &a->best);
+        return cli_take_int("nbest", value, 1, READING_MOST, &a->best);
     case 's':
         a->scores = true;
         return 0;

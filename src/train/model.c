@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "train/reading.h"
 #include "train/tagging.h"
 #include "train/translation.h"
 
@@ -179,4 +180,31 @@ cla_status cla_model_translate(cla_model *model, cla_translation *translations,
             (cla_translation){ r->text.data ? r->text.data : "", r->logp, r->score };
     }
     return CLA_OK;
+}
+
+/* ---- answering --------------------------------------------------------------- */
+
+cla_status cla_model_answer(cla_model *model, cla_quote *quotes, size_t *found,
+                            const char *passage, const char *const *questions,
+                            size_t count, size_t best)
+{
+    reading_answer *answers = NULL;
+    if (model->task->kind != &reading_kind) {
+        return cla_fail(CLA_E_USAGE, "answer: the model is a %s",
+                        cla_model_kind(model));
+    }
+    if (best < 1 || best > READING_MOST) {
+        return cla_fail(CLA_E_USAGE, "answer: best is %zu, must be 1 to %d", best,
+                        READING_MOST);
+    }
+    CLA_TRY(cla_alloc(&answers, count * best + 1, sizeof *answers));
+    const cla_status status = reading_ask((reading *)model->task, passage, questions,
+                                          count, best, answers, found);
+    for (size_t i = 0; i < count * best && !status; i++) {
+        const cla_span *place = &answers[i].place;
+        quotes[i] = (cla_quote){ place->from, place->to, place->at, place->size,
+                                 answers[i].score };
+    }
+    free(answers);
+    return status;
 }

@@ -26,6 +26,10 @@ static cla_status configure(reading *t, cla_config *s)
     CLA_TRY(cla_config_text(s, "vectors", &t->vectors));
     CLA_TRY(cla_config_int(s, "min_count", &t->min_count, 1, 1 << 20));
     CLA_TRY(cla_config_int(s, "limit", &t->limit, 0, 1 << 24));
+    if (t->limit && t->limit <= CLA_SPECIALS) {
+        return cla_fail(CLA_E_INPUT, "limit is %d, must be 0 or more than %d", t->limit,
+                        CLA_SPECIALS);
+    }
     CLA_TRY(cla_config_int(s, "batch", &t->batch, 1, 1 << 20));
     CLA_TRY(cla_config_int(s, "passage_limit", &t->passage_limit, 0, 1 << 20));
     CLA_TRY(cla_config_int(s, "question_limit", &t->question_limit, 0, 1 << 20));

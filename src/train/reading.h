@@ -79,6 +79,9 @@ cla_status reading_answers(reading *t, const reading_split *s, size_t best,
 cla_status reading_evaluate(cla_task *task, const char *data, const char *split,
                             cla_metrics *metrics);
 
+/* The most answers to a question that may be asked for. */
+enum { READING_MOST = 1000 };
+
 /* An answer where it stands in its passage. */
 typedef struct reading_answer {
     cla_span place;

@@ -139,8 +139,9 @@ static cla_status fill_table(const reading *t, const cla_vectors *v)
     CLA_TRY(cla_alloc(&table, size + 1, sizeof *table));
     cla_status status = cla_tensor_download(t->model.words, table);
     if (!status) {
-        cla_log(CLA_LOG_INFO, "%s: vectors of %zu of %zu words", t->vectors,
-                cla_vectors_fill(v, &t->words, table), t->words.count);
+        const size_t filled = cla_vectors_fill(v, &t->words, table);
+        cla_log(CLA_LOG_INFO, "%s: vectors of %zu of %zu words", t->vectors, filled,
+                t->words.count);
         status = cla_tensor_upload(t->model.words, table);
     }
     free(table);

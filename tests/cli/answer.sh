@@ -1,9 +1,9 @@
 #!/bin/bash
 # answer.sh - a tiny reader from the command line: trained, scored, asked
-# usage: tests/cli/answer.sh SOURCE_ROOT CLATTN
+# usage: tests/cli/answer.sh SOURCE_ROOT CLATTN ANSWER_EXAMPLE
 # shellcheck source=tests/cli/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
-source=$1 clattn=$2
+source=$1 clattn=$2 example=$3
 config=$source/examples/configs/reader-match_lstm.json
 run=$work/run
 
@@ -60,6 +60,18 @@ whole() {
         grep -q '^EM.* = 100.00'
 }
 check 'answers a file' whole
+
+# The C API, in a program of its own.
+application() {
+    "$example" "$run" 'Än sold rye on day 20.' 'Who sold rye?' '' 'What did Än sell?' \
+        >"$work/out" && diff "$work/out" <(printf '0 2 Än\n\n8 11 rye\n')
+}
+check 'an application asks' application
+refusals() {
+    ! "$example" "$run" a b $'c\xff' 2>"$work/err" &&
+        grep -qF 'questions[1] is not UTF-8 (byte 1)' "$work/err"
+}
+check 'an application is told what is wrong' refusals
 
 # What has no answer gives an empty line; what is no text is named.
 empty() {
