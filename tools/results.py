@@ -16,10 +16,11 @@ import time
 
 import results_hard
 import results_nmt
+import results_poem
 import results_tagger
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SYSTEMS = (results_tagger, results_nmt, results_hard)
+SYSTEMS = (results_tagger, results_nmt, results_hard, results_poem)
 TABLES = {table: system for system in SYSTEMS for table in system.TABLES}
 
 
