@@ -203,7 +203,8 @@ static cla_status step(walk *w, cla_tape *tape, int64_t at, int64_t n)
     return CLA_OK;
 }
 
-static cla_status zeros(cla_tape *tape, cla_tensor **x, int64_t rows, int64_t columns)
+static cla_status make_zeros(cla_tape *tape, cla_tensor **x, int64_t rows,
+                             int64_t columns)
 {
     CLA_TRY(cla_tape_tensor(tape, x, CLA_F32, 2, (int64_t[]){ rows, columns }));
     return cla_tensor_fill(*x, 0);
@@ -220,8 +221,8 @@ static cla_status begin(walk *w, cla_tape *tape, cla_tensor *passage,
     CLA_TRY(cla_tape_ids(tape, &ids, rows->tokens, order));
     CLA_TRY(cla_embedding(tape, &w->passage, passage, ids, 1));
     CLA_TRY(cla_embedding(tape, &w->score, score, ids, 1));
-    CLA_TRY(zeros(tape, &w->h, rows->sequences, passage->shape[1]));
-    return zeros(tape, &w->c, rows->sequences, passage->shape[1]);
+    CLA_TRY(make_zeros(tape, &w->h, rows->sequences, passage->shape[1]));
+    return make_zeros(tape, &w->c, rows->sequences, passage->shape[1]);
 }
 
 static cla_status go(walk *w, cla_tape *tape, cla_tensor **states, const route *r,
@@ -267,7 +268,7 @@ cla_status match_lstm_point(match_lstm *m, cla_tape *tape, reader_scores *scores
     cla_tensor **const out[2] = { &scores->first, &scores->last };
     CLA_TRY(reader_single_rows(tape, &single, B, B));
     CLA_TRY(cla_linear(tape, &keys, states, m->point_h, NULL, CLA_NONE, NULL));
-    CLA_TRY(zeros(tape, &h, B, m->point_a->shape[0]));
+    CLA_TRY(make_zeros(tape, &h, B, m->point_a->shape[0]));
     for (int k = 0; k < 2; k++) {
         const cla_additive_options options = { .scores = out[k] };
         CLA_TRY(cla_linear(tape, &query, h, m->point_a, m->point_b, CLA_NONE, NULL));
