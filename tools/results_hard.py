@@ -46,7 +46,8 @@ def score(line, out, run):
     with open(os.path.join(out, "log.jsonl"), encoding="utf-8") as lines:
         log = [json.loads(entry) for entry in lines]
     rewards = [entry for entry in log if "reward" in entry]
-    return dict(found, lengths=[json.loads(group) for group in groups.splitlines()],
+    best = [entry["step"] for entry in log if entry.get("verdict") == "new best"]
+    return dict(found, best_step=best[-1], lengths=[json.loads(group) for group in groups.splitlines()],
                 rewards=[rewards[0], rewards[-1]] if rewards else None)
 
 
@@ -71,13 +72,13 @@ def page(store):
         return
     groups = [g["words"] for g in lines[0]["lengths"] if g["sentences"] and g["words"] != "all"]
     yield HEAD
-    yield "| | system | BLEU | in the paper | " + " | ".join(groups) + " | steps |"
+    yield "| | system | BLEU | in the paper | " + " | ".join(groups) + " | best at step |"
     yield "|---|---|---|---|" + "---|" * len(groups) + "---|"
     for x in lines:
         by = {g["words"]: g for g in x["lengths"]}
         cells_ = [f"{by[g]['bleu']:.2f} ({by[g]['sentences']})" if g in by else "" for g in groups]
         yield (f"| {x['pair']} | {x['system']} | {x['bleu']:.2f} | {x['paper'] or ''} | "
-               + " | ".join(cells_) + f" | {x['steps']} |")
+               + " | ".join(cells_) + f" | {x['best_step']} |")
     yield ""
     for x in lines:
         yield f"- {x['pair']} {x['system']}: `{x['command']}`"
