@@ -61,8 +61,8 @@ def from_longer_run(_line, _store):
 HEAD = """
 ## Translation by gates and rewards
 
-What begins from a soft model begins from that of its own row `soft`; beam 4. The paper's column: WMT14 English to German, big,
-sacreBLEU.
+What begins from a soft model begins from that of its own row `soft`; beam 4; BLEU of the sentences whose sources have so many words
+beside it (how many sentences there are). The paper's column: WMT14 English to German, big, sacreBLEU.
 """
 
 
