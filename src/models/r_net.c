@@ -1,0 +1,386 @@
+/* r_net.c - R-NET.
+ *
+ *   u^Q, u^P = encoders of question and passage, layers of both directions
+ *   v_t = cell(gate([u_t^P; look(u_t^P, v_(t-1))]), v_(t-1)), and from right to left
+ *   h = readout(layer(gate([v; reflect(v)])))
+ *   r = pooled question; scores = score . tanh(h W_h + r W_a), twice, and between them
+ *   r = GRU(sum_j softmax(scores)_j h_j, r)
+ *
+ * All attention has one score vector and h columns. Word i of all passages is one step:
+ * passages come in falling order of length, so that a step's rows are the first ones.
+ * The matching's look and gate serve both directions, cells have their own weights. */
+#include "models/r_net.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "clattn/ham.h"
+#include "clattn/ops.h"
+#include "clattn/rows.h"
+#include "models/route.h"
+#include "tensor/tensor.h"
+
+/* ---- settings and parameters ----------------------------------------------------- */
+
+static cla_status configure(reader_config *config, cla_config *settings)
+{
+    static const char *const cells[] = { "gru", "sru", NULL };
+    int cell = 0;
+    CLA_TRY(cla_config_choice(settings, "cell", cells, &cell));
+    config->network += cell; // the table has both, in this order
+    return CLA_OK;
+}
+
+static cla_status add_matrix(cla_params *params, cla_tensor **home, int64_t in,
+                             int64_t out, const char *name)
+{
+    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)in, (double)out };
+    return cla_param_add(params, home, glorot, 2, (int64_t[]){ in, out }, "r_net.%s",
+                         name);
+}
+
+/* kind: zeros, or Glorot's numbers, whose fans are both the root of n. */
+static cla_status add_vector(cla_params *params, cla_tensor **home, int64_t n,
+                             cla_init_kind kind, const char *name)
+{
+    const double fan = sqrt((double)n);
+    const cla_init init = { kind, 0, fan, fan };
+    return cla_param_add(params, home, init, 1, &n, "r_net.%s", name);
+}
+
+static cla_status add_layers(recurrent *layers, cla_params *params, recurrent_kind cell,
+                             int64_t in, int64_t h, const char *name)
+{
+    for (int i = 0; i < R_NET_LAYERS; i++) {
+        char prefix[48];
+        snprintf(prefix, sizeof prefix, "r_net.%s.%d", name, i);
+        layers[i] = (recurrent){
+            .kind = cell, .in = (int)(i ? 2 * h : in), .width = (int)h, .both = true
+        };
+        CLA_TRY(recurrent_init(&layers[i], params, prefix));
+    }
+    return CLA_OK;
+}
+
+static cla_status add_match(r_net *m, cla_params *params, recurrent_kind cell,
+                            int64_t h)
+{
+    const int depth = m->reader->config.depth;
+    CLA_TRY(add_matrix(params, &m->match_q, 2 * h, h, "match.question"));
+    CLA_TRY(add_matrix(params, &m->match_p, 2 * h, h, "match.passage"));
+    CLA_TRY(add_matrix(params, &m->match_v, h, h, "match.state"));
+    CLA_TRY(add_vector(params, &m->match_b, h, CLA_INIT_ZEROS, "match.bias"));
+    CLA_TRY(add_matrix(params, &m->match_gate, 4 * h, 4 * h, "match.gate"));
+    if (depth) {
+        CLA_TRY(add_vector(params, &m->match_levels, depth, CLA_INIT_ZEROS,
+                           "match.levels"));
+    }
+    for (int i = 0; i < 2; i++) {
+        m->match[i] = (recurrent){
+            .kind = cell, .in = (int)(4 * h), .width = (int)h, .reverse = i
+        };
+        CLA_TRY(recurrent_init(&m->match[i], params, "r_net.match"));
+    }
+    return CLA_OK;
+}
+
+static cla_status add_self(r_net *m, cla_params *params, recurrent_kind cell, int64_t h)
+{
+    const int depth = m->reader->config.depth;
+    CLA_TRY(add_matrix(params, &m->self_m, 2 * h, h, "self.memory"));
+    CLA_TRY(add_matrix(params, &m->self_v, 2 * h, h, "self.word"));
+    CLA_TRY(add_vector(params, &m->self_b, h, CLA_INIT_ZEROS, "self.bias"));
+    CLA_TRY(add_matrix(params, &m->self_gate, 4 * h, 4 * h, "self.gate"));
+    if (depth) {
+        CLA_TRY(
+            add_vector(params, &m->self_levels, depth, CLA_INIT_ZEROS, "self.levels"));
+    }
+    m->self =
+        (recurrent){ .kind = cell, .in = (int)(4 * h), .width = (int)h, .both = true };
+    m->readout = m->self;
+    m->readout.in = (int)(2 * h);
+    CLA_TRY(recurrent_init(&m->self, params, "r_net.self"));
+    return recurrent_init(&m->readout, params, "r_net.readout");
+}
+
+static cla_status init_cell(reader *r, cla_params *params, recurrent_kind cell)
+{
+    r_net *m = r->network;
+    const int64_t h = r->config.hidden;
+    m->reader = r;
+    CLA_TRY(add_layers(m->question, params, cell, r->in, h, "question"));
+    CLA_TRY(add_layers(m->passage, params, cell, r->in, h, "passage"));
+    CLA_TRY(add_vector(params, &m->score, h, CLA_INIT_GLOROT_UNIFORM, "score"));
+    CLA_TRY(add_match(m, params, cell, h));
+    CLA_TRY(add_self(m, params, cell, h));
+    CLA_TRY(add_matrix(params, &m->pool, 1, h, "pool.vector"));
+    CLA_TRY(add_matrix(params, &m->pool_v, h, h, "pool.own"));
+    CLA_TRY(add_matrix(params, &m->point_h, 2 * h, h, "point.states"));
+    CLA_TRY(add_matrix(params, &m->point_a, 2 * h, h, "point.own"));
+    m->point =
+        (recurrent){ .kind = RECURRENT_GRU, .in = (int)(2 * h), .width = (int)(2 * h) };
+    return recurrent_init(&m->point, params, "r_net.point");
+}
+
+static cla_status init_gru(reader *r, cla_params *params)
+{
+    return init_cell(r, params, RECURRENT_GRU);
+}
+
+static cla_status init_sru(reader *r, cla_params *params)
+{
+    return init_cell(r, params, RECURRENT_SRU);
+}
+
+/* ---- matching with the question -------------------------------------------------- */
+
+static cla_status zeros(cla_tape *tape, cla_tensor **x, int64_t rows, int64_t columns)
+{
+    CLA_TRY(cla_tape_tensor(tape, x, CLA_F32, 2, (int64_t[]){ rows, columns }));
+    return cla_tensor_fill(*x, 0);
+}
+
+cla_status r_net_gate(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *w)
+{
+    cla_tensor *gate = NULL, *none = NULL;
+    *y = NULL;
+    CLA_TRY(cla_linear(tape, &gate, x, w, NULL, CLA_NONE, NULL));
+    CLA_TRY(zeros(tape, &none, x->shape[0], x->shape[1]));
+    return cla_gate(tape, y, gate, x, none);
+}
+
+cla_status r_net_look(r_net *m, cla_tape *tape, cla_tensor **context,
+                      const r_net_memory *memory, cla_tensor *p, cla_tensor *v,
+                      const cla_ragged *rows)
+{
+    const int depth = m->reader->config.depth;
+    cla_tensor *query = NULL, *state = NULL, *level[CLA_HAM_DEPTH] = { NULL };
+    CLA_TRY(cla_linear(tape, &query, v, m->match_v, NULL, CLA_NONE, p));
+    CLA_TRY(cla_additive_attention(tape, &level[0], memory->keys, query, m->score,
+                                   memory->memory, rows, memory->rows, NULL));
+    *context = level[0];
+    if (depth > 1) {
+        CLA_TRY(cla_linear(tape, &state, v, m->match_v, m->match_b, CLA_NONE, NULL));
+    }
+    for (int i = 1; i < depth; i++) {
+        CLA_TRY(
+            cla_linear(tape, &query, level[i - 1], m->match_p, NULL, CLA_NONE, state));
+        CLA_TRY(cla_additive_attention(tape, &level[i], memory->keys, query, m->score,
+                                       memory->memory, rows, memory->rows, NULL));
+    }
+    return depth ? cla_mix_levels(tape, context, level, m->match_levels) : CLA_OK;
+}
+
+/* All passages while they are walked along. */
+typedef struct walk {
+    r_net *m;
+    const r_net_memory *memory;
+    const recurrent *layer;
+    cla_tensor *passage, *score; // [Np,2h], [Np,h] in the route's order: u^P, its part
+    recurrent_state state;       // [n,h]
+    int64_t n;                   // passages that go on
+    const cla_ragged *looking, *ones; // of n words: in B sequences, in n
+} walk;
+
+/* Fewer passages go on than did before. */
+static cla_status narrow(walk *w, cla_tape *tape, int64_t n)
+{
+    if (w->n == n) {
+        return CLA_OK;
+    }
+    w->n = n;
+    CLA_TRY(reader_single_rows(tape, &w->looking, w->memory->rows->sequences, n));
+    CLA_TRY(reader_single_rows(tape, &w->ones, n, n));
+    CLA_TRY(cla_slice(tape, &w->state.h, w->state.h, 0, n));
+    return w->state.c ? cla_slice(tape, &w->state.c, w->state.c, 0, n) : CLA_OK;
+}
+
+static cla_status step(walk *w, cla_tape *tape, int64_t at, int64_t n)
+{
+    cla_tensor *p = NULL, *score = NULL, *context = NULL, *x = NULL, *y = NULL;
+    CLA_TRY(narrow(w, tape, n));
+    CLA_TRY(cla_slice(tape, &score, w->score, at, n));
+    CLA_TRY(r_net_look(w->m, tape, &context, w->memory, score, w->state.h, w->looking));
+    CLA_TRY(cla_slice(tape, &p, w->passage, at, n));
+    CLA_TRY(cla_concat(tape, &x, p, context));
+    CLA_TRY(r_net_gate(tape, &x, x, w->m->match_gate));
+    return recurrent_step(w->layer, tape, &y, x, w->ones, &w->state);
+}
+
+/* u^P W_u^P + b once for all words, then both in the order of the steps. */
+static cla_status begin(walk *w, cla_tape *tape, cla_tensor *passage,
+                        const cla_ragged *rows, const int32_t *order)
+{
+    const r_net *m = w->m;
+    cla_tensor *ids = NULL, *score = NULL;
+    CLA_TRY(cla_linear(tape, &score, passage, m->match_p, m->match_b, CLA_NONE, NULL));
+    CLA_TRY(cla_tape_ids(tape, &ids, rows->tokens, order));
+    CLA_TRY(cla_embedding(tape, &w->passage, passage, ids, 1));
+    CLA_TRY(cla_embedding(tape, &w->score, score, ids, 1));
+    return zeros(tape, &w->state.h, rows->sequences, w->layer->width);
+}
+
+static cla_status go(walk *w, cla_tape *tape, cla_tensor **states, const route *r,
+                     int64_t words)
+{
+    cla_tensor **state = NULL, *all = NULL, *ids = NULL;
+    CLA_TRY(cla_alloc(&state, (size_t)r->steps + 1, sizeof(cla_tensor *)));
+    cla_status status = CLA_OK;
+    for (int64_t t = 0; t < r->steps && !status; t++) {
+        status = step(w, tape, r->at[t], r->at[t + 1] - r->at[t]);
+        state[t] = w->state.h;
+    }
+    status = status ? status : cla_stack(tape, &all, state, r->steps);
+    free(state);
+    CLA_TRY(status);
+    CLA_TRY(cla_tape_ids(tape, &ids, words, r->place));
+    return cla_embedding(tape, states, all, ids, 1);
+}
+
+cla_status r_net_walk(r_net *m, cla_tape *tape, cla_tensor **states,
+                      const r_net_memory *memory, cla_tensor *passage,
+                      const cla_ragged *rows, bool reverse)
+{
+    walk w = { .m = m, .memory = memory, .layer = &m->match[reverse] };
+    route r;
+    *states = NULL;
+    cla_status status = route_plan(&r, rows, reverse);
+    status = status ? status : begin(&w, tape, passage, rows, r.order);
+    status = status ? status : go(&w, tape, states, &r, rows->tokens);
+    route_free(&r);
+    return status;
+}
+
+/* ---- matching with itself -------------------------------------------------------- */
+
+cla_status r_net_reflect(r_net *m, cla_tape *tape, cla_tensor **context, cla_tensor *v,
+                         const cla_ragged *rows)
+{
+    const int depth = m->reader->config.depth;
+    cla_tensor *level[CLA_HAM_DEPTH] = { NULL };
+    *context = NULL;
+    for (int i = 0; i < (depth ? depth : 1); i++) {
+        cla_tensor *keys = NULL, *queries = NULL, *x = i ? level[i - 1] : v;
+        CLA_TRY(cla_linear(tape, &keys, x, m->self_m, NULL, CLA_NONE, NULL));
+        CLA_TRY(cla_linear(tape, &queries, x, m->self_v, m->self_b, CLA_NONE, NULL));
+        CLA_TRY(cla_additive_attention(tape, &level[i], keys, queries, m->score, x,
+                                       rows, rows, NULL));
+    }
+    *context = level[0];
+    return depth ? cla_mix_levels(tape, context, level, m->self_levels) : CLA_OK;
+}
+
+/* ---- pointing -------------------------------------------------------------------- */
+
+cla_status r_net_pool(r_net *m, cla_tape *tape, cla_tensor **pooled,
+                      const r_net_memory *memory)
+{
+    const int64_t B = memory->rows->sequences;
+    cla_tensor *query = NULL, *ids = NULL;
+    const cla_ragged *ones = NULL;
+    int32_t *same = NULL;
+    *pooled = NULL;
+    CLA_TRY(cla_alloc(&same, (size_t)B + 1, sizeof *same)); // zeros: the one row
+    const cla_status status = cla_tape_ids(tape, &ids, B, same);
+    free(same);
+    CLA_TRY(status);
+    CLA_TRY(reader_single_rows(tape, &ones, B, B));
+    CLA_TRY(cla_linear(tape, &query, m->pool, m->pool_v, NULL, CLA_NONE, NULL));
+    CLA_TRY(cla_embedding(tape, &query, query, ids, 1));
+    return cla_additive_attention(tape, pooled, memory->keys, query, m->score,
+                                  memory->memory, ones, memory->rows, NULL);
+}
+
+cla_status r_net_point(r_net *m, cla_tape *tape, reader_scores *scores,
+                       cla_tensor *states, cla_tensor *pooled, const cla_ragged *rows)
+{
+    const cla_ragged *ones = NULL;
+    const int64_t B = rows->sequences;
+    cla_tensor *keys = NULL, *query = NULL, *context = NULL, *y = NULL;
+    cla_tensor **const out[2] = { &scores->first, &scores->last };
+    recurrent_state state = { .h = pooled };
+    CLA_TRY(reader_single_rows(tape, &ones, B, B));
+    CLA_TRY(cla_linear(tape, &keys, states, m->point_h, NULL, CLA_NONE, NULL));
+    for (int k = 0; k < 2; k++) {
+        const cla_additive_options options = { .scores = out[k] };
+        CLA_TRY(cla_linear(tape, &query, state.h, m->point_a, NULL, CLA_NONE, NULL));
+        CLA_TRY(cla_additive_attention(tape, &context, keys, query, m->score, states,
+                                       ones, rows, &options));
+        if (k == 0) {
+            CLA_TRY(recurrent_step(&m->point, tape, &y, context, ones, &state));
+        }
+    }
+    return CLA_OK;
+}
+
+/* ---- the whole ------------------------------------------------------------------- */
+
+/* A layer, or several, and dropout of what each gives. */
+static cla_status encode(const reader *r, cla_tape *tape, cla_tensor **x,
+                         const recurrent *layers, int n, const cla_ragged *rows,
+                         int64_t first)
+{
+    for (int i = 0; i < n; i++) {
+        CLA_TRY(recurrent_forward(&layers[i], tape, x, *x, rows, NULL));
+        CLA_TRY(reader_drop(r, tape, x, first));
+    }
+    return CLA_OK;
+}
+
+static cla_status match(r_net *m, cla_tape *tape, cla_tensor **v,
+                        const r_net_memory *memory, cla_tensor *passage,
+                        const reader_batch *b)
+{
+    cla_tensor *left = NULL, *right = NULL;
+    CLA_TRY(r_net_walk(m, tape, &left, memory, passage, b->passage_rows, false));
+    CLA_TRY(r_net_walk(m, tape, &right, memory, passage, b->passage_rows, true));
+    CLA_TRY(cla_concat(tape, v, left, right));
+    return reader_drop(m->reader, tape, v, b->first_passage);
+}
+
+static cla_status match_self(r_net *m, cla_tape *tape, cla_tensor **states,
+                             cla_tensor *v, const reader_batch *b)
+{
+    cla_tensor *context = NULL, *x = NULL;
+    CLA_TRY(r_net_reflect(m, tape, &context, v, b->passage_rows));
+    CLA_TRY(cla_concat(tape, &x, v, context));
+    CLA_TRY(r_net_gate(tape, states, x, m->self_gate));
+    CLA_TRY(encode(m->reader, tape, states, &m->self, 1, b->passage_rows,
+                   b->first_passage));
+    return encode(m->reader, tape, states, &m->readout, 1, b->passage_rows,
+                  b->first_passage);
+}
+
+static cla_status point_out(reader *r, cla_tape *tape, reader_scores *scores,
+                            cla_tensor *question, cla_tensor *passage,
+                            const reader_batch *b)
+{
+    r_net *m = r->network;
+    r_net_memory memory = { .memory = question, .rows = b->question_rows };
+    cla_tensor *v = NULL, *states = NULL, *pooled = NULL;
+    CLA_TRY(encode(r, tape, &memory.memory, m->question, R_NET_LAYERS, b->question_rows,
+                   b->first_question));
+    CLA_TRY(cla_linear(tape, &memory.keys, memory.memory, m->match_q, NULL, CLA_NONE,
+                       NULL));
+    CLA_TRY(encode(r, tape, &passage, m->passage, R_NET_LAYERS, b->passage_rows,
+                   b->first_passage));
+    CLA_TRY(match(m, tape, &v, &memory, passage, b));
+    CLA_TRY(match_self(m, tape, &states, v, b));
+    CLA_TRY(r_net_pool(m, tape, &pooled, &memory));
+    return r_net_point(m, tape, scores, states, pooled, b->passage_rows);
+}
+
+const reader_kind r_net_kind = {
+    .name = "r_net",
+    .size = sizeof(r_net),
+    .configure = configure,
+    .init = init_gru,
+    .scores = point_out,
+};
+
+const reader_kind r_net_sru_kind = {
+    .name = "r_net_sru",
+    .size = sizeof(r_net),
+    .init = init_sru,
+    .scores = point_out,
+};
