@@ -101,6 +101,7 @@ cla_status bench_relative_spectrum(bench *b);
 cla_status bench_rmsprop(bench *b);
 cla_status bench_multinomial(bench *b);
 cla_status bench_masked_softmax(bench *b);
+cla_status bench_max_attention(bench *b);
 cla_status bench_mix_levels(bench *b);
 cla_status bench_matmul(bench *b);
 cla_status bench_linear(bench *b);

@@ -16,6 +16,7 @@ static const struct {
     { "attention", bench_hard_attention },
     { "attention", bench_gaussian_attention },
     { "ham", bench_ham },
+    { "ham", bench_max_attention },
     { "ham", bench_mix_levels },
     { "ham", bench_additive_attention },
     { "ham", bench_ragged_cross_entropy },

@@ -1,10 +1,11 @@
-/* elementwise.cl - sums, gates, columns side by side, heads scaled by a learned
- * number.
+/* elementwise.cl - sums, products, gates, columns side by side, heads scaled by a
+ * learned number.
  *
- * Layout: add, gate: flat arrays. columns: rows of floats with a start and a stride.
- * heads: x and dx [N,H,d] with a start and a stride, y and dy contiguous; gamma [H].
- * Work-group: add, gate: as elements.clh. columns, heads: WG items along the columns of
- * a run of rows; WG is 1 on CPU devices, where the loop becomes vector code.
+ * Layout: add, multiply, gate: flat arrays. columns: rows of floats with a start and a
+ *   stride. heads: x and dx [N,H,d] with a start and a stride, y and dy contiguous;
+ *   gamma [H].
+ * Work-group: the former: as elements.clh. columns, heads: WG items along the columns
+ *   of a run of rows; WG is 1 on CPU devices, where the loop becomes vector code.
  * Defines: WG, a power of two.
  * Numerics: one rounding an element, a few for gates; sums for dgamma in f32 by a tree
  * over a group's rows. Writes: outputs whole; gradients are added to when add. */
@@ -30,6 +31,29 @@ kernel void add_backward(global float *restrict dx, global const float *restrict
     EACH_ELEMENT(i, n)
     {
         dx[i] = add ? dx[i] + dy[i] : dy[i];
+    }
+}
+
+// y = a b
+WORK_GROUP(WG, 1, 1)
+kernel void multiply_forward(global float *restrict y, global const float *a,
+                             global const float *b, int n)
+{
+    EACH_ELEMENT(i, n)
+    {
+        y[i] = a[i] * b[i];
+    }
+}
+
+// dx (+)= dy other
+WORK_GROUP(WG, 1, 1)
+kernel void multiply_backward(global float *restrict dx,
+                              global const float *restrict dy,
+                              global const float *restrict other, int n, int add)
+{
+    EACH_ELEMENT(i, n)
+    {
+        dx[i] = add ? dx[i] + dy[i] * other[i] : dy[i] * other[i];
     }
 }
 

@@ -109,6 +109,25 @@ CLA_API cla_status cla_additive_attention(cla_tape *tape, cla_tensor **context,
                                           const cla_ragged *k_rows,
                                           const cla_additive_options *options);
 
+/* Rows of a sequence summed by the best that any row of a memory makes of them, as what
+ * of a passage its question is about.
+ *
+ *   w = softmax over i of max_j <q[i], k[j]>,  out[b] = sum_i w[i] q[i]
+ *
+ * with i and j in sequence b. The maximum's gradient goes to the first of equal keys.
+ *
+ * out     out  [B,d] f32; 0 for a sequence without rows or without keys
+ * q       in   [Nq,d] f32
+ * k       in   [Nk,d] f32
+ * q_rows  in   Nq tokens in B sequences
+ * k_rows  in   Nk tokens in B sequences
+ *
+ * Errors: CLA_E_SHAPE, CLA_E_USAGE (no rows), CLA_E_NOMEM, CLA_E_DEVICE.
+ * Source: Seo et al. 2017 (BiDAF), attention from query to context. */
+CLA_API cla_status cla_max_attention(cla_tape *tape, cla_tensor **out, cla_tensor *q,
+                                     cla_tensor *k, const cla_ragged *q_rows,
+                                     const cla_ragged *k_rows);
+
 /* {0} takes x for scores. */
 typedef struct cla_pointer_options {
     bool probabilities; // x are those already, such as means of several distributions

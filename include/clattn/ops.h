@@ -237,6 +237,11 @@ CLA_API cla_status cla_relative_spectrum(cla_tape *tape, cla_tensor **table,
 CLA_API cla_status cla_add(cla_tape *tape, cla_tensor **y, cla_tensor *a,
                            cla_tensor *b);
 
+/* Product of two tensors of one shape, number by number: y = a b. Errors: CLA_E_SHAPE,
+ * CLA_E_NOMEM, CLA_E_DEVICE. */
+CLA_API cla_status cla_multiply(cla_tape *tape, cla_tensor **y, cla_tensor *a,
+                                cla_tensor *b);
+
 /* Columns side by side: y[n] = (a[n], b[n]).
  *
  * y  out  [N,Ca+Cb] f32

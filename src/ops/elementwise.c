@@ -1,5 +1,5 @@
-/* elementwise.c - sums, gates, columns side by side, heads scaled by a learned
- * number. */
+/* elementwise.c - sums, products, gates, columns side by side, heads scaled by a
+ * learned number. */
 #include "clattn/ops.h"
 #include "ops/column_sum.h"
 #include "ops/columns.h"
@@ -56,6 +56,58 @@ cla_status cla_add(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor *b)
     out->wants_grad = cla_tape_needs_grad(tape, 2, (cla_tensor *[]){ a, b });
     if (out->wants_grad) {
         CLA_TRY(cla_tape_record(tape, add_backward, &s, sizeof s));
+    }
+    *y = out;
+    return CLA_OK;
+}
+
+/* ---- multiply ------------------------------------------------------------------- */
+
+static cla_status pass_times(cla_tape *tape, cla_tensor *x, const cla_tensor *other,
+                             const cla_tensor *dy)
+{
+    cla_tensor *dx = NULL;
+    int add = 0;
+    CLA_TRY(cla_grad_out(tape, x, &dx, &add));
+    cla_launch launch = {
+        .file = "elementwise",
+        .kernel = "multiply_backward",
+        .args = { cla_buf(dx), cla_buf(dy), cla_buf(other), cla_i32(cla_size(x)),
+                  cla_i32(add) },
+    };
+    cla_spread_elements(cla_tape_runtime(tape), &launch, cla_size(x));
+    return dx ? cla_enqueue(cla_tape_runtime(tape), &launch) : CLA_OK;
+}
+
+static cla_status multiply_backward(cla_tape *tape, void *bytes)
+{
+    const saved_add *s = bytes;
+    const cla_tensor *dy = cla_grad_in(s->y);
+    if (!dy) {
+        return CLA_OK;
+    }
+    CLA_TRY(pass_times(tape, s->a, s->b, dy));
+    return pass_times(tape, s->b, s->a, dy);
+}
+
+cla_status cla_multiply(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor *b)
+{
+    cla_tensor *out = NULL;
+    *y = NULL;
+    CLA_TRY(cla_check_f32("multiply", "a", a));
+    CLA_TRY(cla_check_shape("multiply", "b", b, CLA_F32, a->rank, a->shape));
+    CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, a->rank, a->shape));
+    cla_launch launch = {
+        .file = "elementwise",
+        .kernel = "multiply_forward",
+        .args = { cla_buf(out), cla_buf(a), cla_buf(b), cla_i32(cla_size(a)) },
+    };
+    cla_spread_elements(cla_tape_runtime(tape), &launch, cla_size(a));
+    CLA_TRY(cla_enqueue(cla_tape_runtime(tape), &launch));
+    const saved_add s = { out, a, b };
+    out->wants_grad = cla_tape_needs_grad(tape, 2, (cla_tensor *[]){ a, b });
+    if (out->wants_grad) {
+        CLA_TRY(cla_tape_record(tape, multiply_backward, &s, sizeof s));
     }
     *y = out;
     return CLA_OK;

@@ -1,5 +1,5 @@
-/* elementwise.c - sums, gates, columns side by side and scaled heads against their
- * oracles. */
+/* elementwise.c - sums, products, gates, columns side by side and scaled heads against
+ * their oracles. */
 #include <stdio.h>
 #include <string.h>
 
@@ -73,6 +73,71 @@ Test(elementwise, add_to_itself)
     TEST_OK(cla_tape_backward(tape));
     TEST_OK(cla_tensor_download(cla_tensor_grad(x), got));
     check_close("add to itself", got, (double[]){ 2, 2, 2 }, 3, 0);
+    cla_tape_free(&tape);
+    cla_tensor_free(&x);
+    cla_runtime_free(&rt);
+}
+
+/* ---- multiply ------------------------------------------------------------------- */
+
+static cla_status device_multiply(cla_tape *tape, cla_tensor **y, cla_tensor **x,
+                                  void *c)
+{
+    (void)c;
+    return cla_multiply(tape, y, x[0], x[1]);
+}
+
+static void multiply_by_oracle(double *y, double *const *x, void *context)
+{
+    const sizes *c = context;
+    oracle_multiply(y, x[0], x[1], c->N * c->a);
+}
+
+Test(elementwise, multiply)
+{
+    sizes cases[] = { { .N = 1, .a = 1 },   { .N = 7, .a = 9 },    { .N = 64, .a = 1 },
+                      { .N = 65, .a = 63 }, { .N = 91, .a = 191 }, { .N = 0, .a = 3 } };
+    cla_runtime *rt = test_runtime();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sizes *c = &cases[i];
+        if ((test_small() && c->N * c->a > 4096) ||
+            (test_tiny() && c->N * c->a > 100)) {
+            continue;
+        }
+        op_case op = {
+            .in = { { "a", 2, { c->N, c->a } }, { "b", 2, { c->N, c->a } } },
+            .inputs = 2,
+            .rank = 2,
+            .shape = { c->N, c->a },
+            .device = device_multiply,
+            .oracle = multiply_by_oracle,
+            .context = c,
+            .bar = BAR,
+        };
+        snprintf(op.name, sizeof op.name, "multiply N%d D%d", c->N, c->a);
+        check_op(rt, &op);
+    }
+    cla_runtime_free(&rt);
+}
+
+/* The gradient of a square: 2 x dy. */
+Test(elementwise, multiply_by_itself)
+{
+    cla_runtime *rt = test_runtime();
+    cla_tensor *x = NULL, *y = NULL;
+    cla_tape *tape = NULL;
+    float got[3];
+    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 1, (int64_t[]){ 3 }));
+    TEST_OK(cla_tensor_upload(x, (float[]){ 1, -2, 3 }));
+    cla_tensor_want_grad(x, true);
+    TEST_OK(cla_tape_new(&tape, rt, true));
+    TEST_OK(cla_multiply(tape, &y, x, x));
+    TEST_OK(cla_tensor_download(y, got));
+    check_close("squares", got, (double[]){ 1, 4, 9 }, 3, 0);
+    TEST_OK(cla_tape_seed(tape, y, NULL));
+    TEST_OK(cla_tape_backward(tape));
+    TEST_OK(cla_tensor_download(cla_tensor_grad(x), got));
+    check_close("gradient of squares", got, (double[]){ 2, -4, 6 }, 3, 0);
     cla_tape_free(&tape);
     cla_tensor_free(&x);
     cla_runtime_free(&rt);
@@ -213,6 +278,8 @@ Test(elementwise, refuses)
     TEST_OK(cla_tape_new(&tape, rt, false));
     TEST_FAILS(cla_add(tape, &y, a, b), CLA_E_SHAPE, "b is [5,6], must be [4,6]");
     TEST_FAILS(cla_add(tape, &y, NULL, b), CLA_E_SHAPE, "a is missing");
+    TEST_FAILS(cla_multiply(tape, &y, a, b), CLA_E_SHAPE, "b is [5,6], must be [4,6]");
+    TEST_FAILS(cla_multiply(tape, &y, NULL, b), CLA_E_SHAPE, "a is missing");
     TEST_FAILS(cla_gate(tape, &y, a, a, b), CLA_E_SHAPE, "b is [5,6], must be [4,6]");
     TEST_FAILS(cla_gate(tape, &y, a, NULL, a), CLA_E_SHAPE, "a is missing");
     TEST_FAILS(cla_concat(tape, &y, a, b), CLA_E_SHAPE, "b is [5,6], must be [4,*]");

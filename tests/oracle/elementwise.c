@@ -1,7 +1,15 @@
-/* elementwise.c - the definitions of gate, concat and scaled heads; sums need none. */
+/* elementwise.c - the definitions of products, gate, concat and scaled heads; sums need
+ * none. */
 #include <math.h>
 
 #include "oracle/oracle.h"
+
+void oracle_multiply(double *y, const double *a, const double *b, int n)
+{
+    for (int i = 0; i < n; i++) {
+        y[i] = a[i] * b[i];
+    }
+}
 
 void oracle_gate(double *y, const double *x, const double *a, const double *b, int n)
 {

@@ -78,6 +78,7 @@ void oracle_conv_attention_2d(double *o, const double *q, const double *k,
 void oracle_concat(double *y, const double *a, const double *b, int N, int Ca, int Cb);
 
 /* x, a, b, y: n numbers */
+void oracle_multiply(double *y, const double *a, const double *b, int n);
 void oracle_gate(double *y, const double *x, const double *a, const double *b, int n);
 
 /* x, y [N,H,d]; gamma [H] */
@@ -216,6 +217,10 @@ void oracle_mix_levels(double *out, double *const *x, int depth, int64_t n);
  * scores as maps; s: B, D, offsets */
 void oracle_additive_attention(double *context, double *weights, double *scores,
                                double *const *x, int inner, const oracle_hard_shape *s);
+
+/* out [B,d]; of s: B, d, offsets */
+void oracle_max_attention(double *out, const double *q, const double *k,
+                          const oracle_ham_shape *s);
 
 /* The mean over sequences of x [N] whose target is one of their rows; 0 without any. */
 double oracle_ragged_cross_entropy(const double *x, const int32_t *targets, int B,

@@ -1,0 +1,144 @@
+/* max_attention.c - rows summed by the best that any other row makes of them. */
+#include "clattn/ham.h"
+#include "ops/attention_common.h"
+#include "ops/spread.h"
+
+static const char OP[] = "max_attention";
+
+enum { RUN = 8 }; // rows of a run, as in cl/max_attention.cl
+
+/* As there. */
+typedef struct max_args {
+    int32_t width, mode;
+} max_args;
+
+typedef struct saved {
+    cla_tensor *out, *q, *k;
+    const cla_ragged *q_rows, *k_rows;
+    cla_memory best, top, weight; // [Nq] each
+    max_args args;
+} saved;
+
+/* A launch over runs of each sequence's rows. */
+static cla_status launch_runs(cla_tape *tape, const saved *s, int64_t rows,
+                              cla_launch *launch)
+{
+    cla_runtime *rt = cla_tape_runtime(tape);
+    cla_spread_rows(rt, launch, rows, RUN);
+    launch->file = OP;
+    launch->define[1] = (cla_define){ "VEC", cla_vector_width(rt) };
+    launch->groups[1] = (size_t)s->q_rows->sequences;
+    return launch->groups[0] && launch->groups[1] ? cla_enqueue(rt, launch) : CLA_OK;
+}
+
+static cla_status launch_sums(cla_tape *tape, const saved *s, cla_launch *launch)
+{
+    cla_runtime *rt = cla_tape_runtime(tape);
+    cla_spread_rows(rt, launch, s->q_rows->sequences, 1);
+    launch->file = OP;
+    launch->define[1] = (cla_define){ "VEC", cla_vector_width(rt) };
+    return launch->groups[0] ? cla_enqueue(rt, launch) : CLA_OK;
+}
+
+static double pairs_of(const saved *s)
+{
+    const int32_t *q = s->q_rows->offsets, *k = s->k_rows->offsets;
+    double pairs = 0;
+    for (int64_t b = 0; b < s->q_rows->sequences; b++) {
+        pairs += (double)(q[b + 1] - q[b]) * (double)(k[b + 1] - k[b]);
+    }
+    return pairs;
+}
+
+static cla_status backward(cla_tape *tape, void *bytes)
+{
+    saved *s = bytes;
+    const cla_tensor *dy = cla_grad_in(s->out);
+    cla_tensor *dq = NULL, *dk = NULL;
+    if (!dy) {
+        return CLA_OK;
+    }
+    CLA_TRY(cla_grad_out(tape, s->q, &dq, &s->args.mode));
+    s->args.mode = dq ? s->args.mode : CLA_GRAD_SKIP;
+    cla_launch rows = {
+        .kernel = "max_back_rows",
+        .args = { cla_buf(dq), cla_mem(&s->top), cla_buf(s->q), cla_buf(s->k),
+                  cla_mem(&s->best), cla_mem(&s->weight), cla_buf(s->out), cla_buf(dy),
+                  cla_mem(&s->q_rows->device_offsets),
+                  cla_bytes(&s->args, sizeof s->args) },
+        .flops = 6.0 * (double)cla_size(s->q),
+    };
+    CLA_TRY(launch_runs(tape, s, s->q_rows->longest, &rows));
+    CLA_TRY(cla_grad_out(tape, s->k, &dk, &s->args.mode));
+    cla_launch keys = {
+        .kernel = "max_back_keys",
+        .args = { cla_buf(dk), cla_buf(s->q), cla_mem(&s->best), cla_mem(&s->top),
+                  cla_mem(&s->q_rows->device_offsets),
+                  cla_mem(&s->k_rows->device_offsets),
+                  cla_bytes(&s->args, sizeof s->args) },
+        .flops = 2.0 * (double)cla_size(s->q),
+    };
+    return dk ? launch_runs(tape, s, s->k_rows->longest, &keys) : CLA_OK;
+}
+
+static cla_status forward(cla_tape *tape, saved *s)
+{
+    const size_t bytes = (size_t)s->q_rows->tokens * sizeof(float);
+    CLA_TRY(cla_tape_scratch(tape, &s->best, bytes));
+    CLA_TRY(cla_tape_scratch(tape, &s->top, bytes));
+    CLA_TRY(cla_tape_scratch(tape, &s->weight, bytes));
+    cla_launch best = {
+        .kernel = "max_best",
+        .args = { cla_mem(&s->best), cla_mem(&s->top), cla_buf(s->q), cla_buf(s->k),
+                  cla_mem(&s->q_rows->device_offsets),
+                  cla_mem(&s->k_rows->device_offsets),
+                  cla_bytes(&s->args, sizeof s->args) },
+        .flops = 2.0 * pairs_of(s) * s->args.width,
+    };
+    CLA_TRY(launch_runs(tape, s, s->q_rows->longest, &best));
+    cla_launch pool = {
+        .kernel = "max_pool",
+        .args = { cla_buf(s->out), cla_mem(&s->weight), cla_mem(&s->top), cla_buf(s->q),
+                  cla_mem(&s->q_rows->device_offsets),
+                  cla_mem(&s->k_rows->device_offsets),
+                  cla_bytes(&s->args, sizeof s->args) },
+        .flops = 2.0 * (double)cla_size(s->q),
+    };
+    return launch_sums(tape, s, &pool);
+}
+
+static cla_status check(const saved *s)
+{
+    if (!s->q_rows || !s->k_rows) {
+        return cla_fail(CLA_E_USAGE, "%s: %s is NULL", OP,
+                        s->q_rows ? "k_rows" : "q_rows");
+    }
+    if (s->q_rows->sequences != s->k_rows->sequences) {
+        return cla_fail(CLA_E_SHAPE, "%s: q has %lld sequences, k has %lld", OP,
+                        (long long)s->q_rows->sequences,
+                        (long long)s->k_rows->sequences);
+    }
+    const int64_t q_shape[] = { s->q_rows->tokens, -1 };
+    CLA_TRY(cla_check_shape(OP, "q", s->q, CLA_F32, 2, q_shape));
+    const int64_t k_shape[] = { s->k_rows->tokens, s->q->shape[1] };
+    return cla_check_shape(OP, "k", s->k, CLA_F32, 2, k_shape);
+}
+
+cla_status cla_max_attention(cla_tape *tape, cla_tensor **out, cla_tensor *q,
+                             cla_tensor *k, const cla_ragged *q_rows,
+                             const cla_ragged *k_rows)
+{
+    saved s = { .q = q, .k = k, .q_rows = q_rows, .k_rows = k_rows };
+    *out = NULL;
+    CLA_TRY(check(&s));
+    s.args.width = (int32_t)q->shape[1];
+    const int64_t shape[] = { q_rows->sequences, q->shape[1] };
+    CLA_TRY(cla_tape_tensor(tape, &s.out, CLA_F32, 2, shape));
+    CLA_TRY(forward(tape, &s));
+    s.out->wants_grad = cla_tape_needs_grad(tape, 2, (cla_tensor *[]){ q, k });
+    if (s.out->wants_grad) {
+        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
+    }
+    *out = s.out;
+    return CLA_OK;
+}
