@@ -3,14 +3,16 @@
 
 #include "clattn/ham.h"
 #include "clattn/ops.h"
+#include "models/bidaf.h"
 #include "models/match_lstm.h"
 #include "models/r_net.h"
 #include "tensor/tensor.h"
 
 /* A network more is a line more. */
 static const reader_kind *const kinds[] = { &match_lstm_kind, &r_net_kind,
-                                            &r_net_sru_kind };
-static const char *const names[] = { "match_lstm", "r_net", "r_net_sru", NULL };
+                                            &r_net_sru_kind, &bidaf_kind };
+static const char *const names[] = { "match_lstm", "r_net", "r_net_sru", "bidaf",
+                                     NULL };
 
 /* ---- settings and parameters ---------------------------------------------------- */
 

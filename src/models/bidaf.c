@@ -1,0 +1,229 @@
+/* bidaf.c - bidirectional attention flow with a decoder that points.
+ *
+ *   U, H = LSTMs of question and passage, both directions
+ *   S = LSTM(match(H, U)), both directions
+ *   h_0 = c_0 = q W + b, q = sum_j softmax(tanh(U W_1 + r W_2 + b) v)_j u_j, r learnt
+ *   a_k = softmax(tanh(S W_f + h_(k-1) W_m + b) w), h_k = LSTM(sum_j a_kj s_j, h_(k-1))
+ *
+ * The last line is there twice, with weights of its own: first word = mean of a_1 of
+ * the one and a_2 of the other, last word the reverse. Constants that published code
+ * adds to scores cancel in the softmax, and of two biases of one sum one is here. */
+#include "models/bidaf.h"
+
+#include <math.h>
+
+#include "clattn/ham.h"
+#include "clattn/ops.h"
+#include "tensor/tensor.h"
+
+/* ---- parameters ------------------------------------------------------------------ */
+
+static cla_status add_matrix(cla_params *params, cla_tensor **home, int64_t in,
+                             int64_t out, const char *name)
+{
+    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)in, (double)out };
+    return cla_param_add(params, home, glorot, 2, (int64_t[]){ in, out }, "bidaf.%s",
+                         name);
+}
+
+static cla_status add_bias(cla_params *params, cla_tensor **home, int64_t n,
+                           const char *name)
+{
+    const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
+    return cla_param_add(params, home, zeros, 1, &n, "bidaf.%s", name);
+}
+
+/* What scores are multiplied with. */
+static cla_status add_score(cla_params *params, cla_tensor **home, int64_t n,
+                            const char *name)
+{
+    const double fan = sqrt((double)n);
+    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, fan, fan };
+    return cla_param_add(params, home, glorot, 1, &n, "bidaf.%s", name);
+}
+
+static cla_status add_lstm(cla_params *params, recurrent *layer, int64_t in, int64_t h,
+                           const char *name)
+{
+    *layer = (recurrent){
+        .kind = RECURRENT_LSTM, .in = (int)in, .width = (int)h, .both = true
+    };
+    return recurrent_init(layer, params, name);
+}
+
+static cla_status add_pool(bidaf *m, cla_params *params, int64_t h)
+{
+    const cla_init normal = { CLA_INIT_NORMAL, 1, 0, 0 };
+    CLA_TRY(add_matrix(params, &m->pool_question, 2 * h, h, "pool.question"));
+    CLA_TRY(add_matrix(params, &m->pool_own, h, h, "pool.own"));
+    CLA_TRY(add_bias(params, &m->pool_bias, h, "pool.bias"));
+    CLA_TRY(cla_param_add(params, &m->pool_vector, normal, 2, (int64_t[]){ 1, h },
+                          "bidaf.pool.vector"));
+    CLA_TRY(add_score(params, &m->pool_score, h, "pool.score"));
+    CLA_TRY(add_matrix(params, &m->begin, 2 * h, h, "begin.w"));
+    return add_bias(params, &m->begin_bias, h, "begin.b");
+}
+
+static cla_status add_pointer(bidaf_pointer *p, cla_params *params, int64_t h, int way)
+{
+    static const char *const names[2][5] = {
+        { "fw.passage", "fw.bias", "fw.state", "fw.score", "bidaf.fw.cell" },
+        { "bw.passage", "bw.bias", "bw.state", "bw.score", "bidaf.bw.cell" },
+    };
+    const char *const *name = names[way];
+    CLA_TRY(add_matrix(params, &p->passage, 2 * h, h, name[0]));
+    CLA_TRY(add_bias(params, &p->bias, h, name[1]));
+    CLA_TRY(add_matrix(params, &p->state, h, h, name[2]));
+    CLA_TRY(add_score(params, &p->score, h, name[3]));
+    p->cell = (recurrent){ .kind = RECURRENT_LSTM, .in = 2 * (int)h, .width = (int)h };
+    return recurrent_init(&p->cell, params, name[4]);
+}
+
+static cla_status init(reader *r, cla_params *params)
+{
+    bidaf *m = r->network;
+    const int64_t h = r->config.hidden;
+    m->reader = r;
+    CLA_TRY(add_lstm(params, &m->question, r->in, h, "bidaf.question"));
+    CLA_TRY(add_lstm(params, &m->passage, r->in, h, "bidaf.passage"));
+    if (r->config.depth) {
+        CLA_TRY(add_bias(params, &m->levels, r->config.depth, "levels"));
+    }
+    CLA_TRY(add_lstm(params, &m->fuse, 8 * h, h, "bidaf.fuse"));
+    CLA_TRY(add_pool(m, params, h));
+    CLA_TRY(add_pointer(&m->pointer[0], params, h, 0));
+    return add_pointer(&m->pointer[1], params, h, 1);
+}
+
+/* ---- passage and question meet --------------------------------------------------- */
+
+/* Numbers of which the softmax is the same for all. */
+static cla_status equal_parts(cla_tape *tape, cla_tensor **c, int64_t n)
+{
+    CLA_TRY(cla_tape_tensor(tape, c, CLA_F32, 1, &n));
+    return cla_tensor_fill(*c, 0);
+}
+
+/* y = a row of x for each token of its sequence; x is [B,d], or one row for all. */
+static cla_status spread(cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                         const cla_ragged *rows)
+{
+    cla_tensor *ids = NULL;
+    int32_t *sequence = NULL;
+    CLA_TRY(cla_alloc(&sequence, (size_t)rows->tokens + 1, sizeof *sequence));
+    for (int32_t b = 0; b < rows->sequences; b++) {
+        for (int32_t i = rows->offsets[b]; i < rows->offsets[b + 1]; i++) {
+            sequence[i] = x->shape[0] == 1 ? 0 : b;
+        }
+    }
+    const cla_status status = cla_tape_ids(tape, &ids, rows->tokens, sequence);
+    free(sequence);
+    CLA_TRY(status);
+    return cla_embedding(tape, y, x, ids, 1);
+}
+
+cla_status bidaf_match(cla_tape *tape, cla_tensor **out, cla_tensor *passage,
+                       cla_tensor *question, cla_tensor *levels,
+                       const cla_ragged *passage_rows, const cla_ragged *question_rows)
+{
+    const cla_ham_options unscaled = { .scale = 1 };
+    cla_tensor *found = NULL, *both = NULL, *about = NULL, *left = NULL, *right = NULL;
+    *out = NULL;
+    if (!levels) {
+        CLA_TRY(equal_parts(tape, &levels, 1));
+    }
+    CLA_TRY(cla_ham_v(tape, &found, passage, question, levels, passage_rows,
+                      question_rows, &unscaled));
+    CLA_TRY(cla_max_attention(tape, &about, passage, question, passage_rows,
+                              question_rows));
+    CLA_TRY(spread(tape, &about, about, passage_rows));
+    CLA_TRY(cla_multiply(tape, &both, passage, found));
+    CLA_TRY(cla_multiply(tape, &about, passage, about));
+    CLA_TRY(cla_concat(tape, &left, passage, found));
+    CLA_TRY(cla_concat(tape, &right, both, about));
+    return cla_concat(tape, out, left, right);
+}
+
+/* ---- pointing -------------------------------------------------------------------- */
+
+/* What both pointers begin with, [B,h]: the question in one row. */
+static cla_status pool(const bidaf *m, cla_tape *tape, cla_tensor **state,
+                       cla_tensor *question, const cla_ragged *rows,
+                       const cla_ragged *single)
+{
+    cla_tensor *keys = NULL, *query = NULL, *pooled = NULL;
+    CLA_TRY(cla_linear(tape, &keys, question, m->pool_question, NULL, CLA_NONE, NULL));
+    CLA_TRY(cla_linear(tape, &query, m->pool_vector, m->pool_own, m->pool_bias,
+                       CLA_NONE, NULL));
+    CLA_TRY(spread(tape, &query, query, single));
+    CLA_TRY(cla_additive_attention(tape, &pooled, keys, query, m->pool_score, question,
+                                   single, rows, NULL));
+    return cla_linear(tape, state, pooled, m->begin, m->begin_bias, CLA_NONE, NULL);
+}
+
+/* Where a pointer is at its two steps: distributions [Np]. */
+static cla_status point(const bidaf_pointer *p, cla_tape *tape, cla_tensor *where[2],
+                        cla_tensor *states, cla_tensor *begin, const cla_ragged *rows,
+                        const cla_ragged *single)
+{
+    recurrent_state at = { begin, begin };
+    cla_tensor *keys = NULL, *query = NULL, *context = NULL, *h = begin;
+    CLA_TRY(cla_linear(tape, &keys, states, p->passage, p->bias, CLA_NONE, NULL));
+    for (int k = 0; k < 2; k++) {
+        const cla_additive_options options = { .weights = &where[k] };
+        CLA_TRY(cla_linear(tape, &query, h, p->state, NULL, CLA_NONE, NULL));
+        CLA_TRY(cla_additive_attention(tape, &context, keys, query, p->score, states,
+                                       single, rows, &options));
+        if (k == 0) {
+            CLA_TRY(recurrent_step(&p->cell, tape, &h, context, single, &at));
+        }
+    }
+    return CLA_OK;
+}
+
+static cla_status decode(const bidaf *m, cla_tape *tape, reader_scores *scores,
+                         cla_tensor *states, cla_tensor *question,
+                         const reader_batch *b)
+{
+    const cla_ragged *single = NULL, *rows = b->passage_rows;
+    cla_tensor *begin = NULL, *half = NULL, *at[2][2] = { { NULL } };
+    CLA_TRY(reader_single_rows(tape, &single, rows->sequences, rows->sequences));
+    CLA_TRY(pool(m, tape, &begin, question, b->question_rows, single));
+    for (int i = 0; i < 2; i++) {
+        CLA_TRY(point(&m->pointer[i], tape, at[i], states, begin, rows, single));
+    }
+    cla_tensor *const first[] = { at[0][0], at[1][1] };
+    cla_tensor *const last[] = { at[0][1], at[1][0] };
+    CLA_TRY(equal_parts(tape, &half, 2));
+    CLA_TRY(cla_mix_levels(tape, &scores->first, first, half));
+    return cla_mix_levels(tape, &scores->last, last, half);
+}
+
+/* ---- the whole ------------------------------------------------------------------- */
+
+static cla_status score(reader *r, cla_tape *tape, reader_scores *scores,
+                        cla_tensor *question, cla_tensor *passage,
+                        const reader_batch *b)
+{
+    const bidaf *m = r->network;
+    const cla_ragged *rows = b->passage_rows;
+    cla_tensor *u = NULL, *h = NULL, *states = NULL;
+    CLA_TRY(
+        recurrent_forward(&m->question, tape, &u, question, b->question_rows, NULL));
+    CLA_TRY(reader_drop(r, tape, &u, b->first_question));
+    CLA_TRY(recurrent_forward(&m->passage, tape, &h, passage, rows, NULL));
+    CLA_TRY(reader_drop(r, tape, &h, b->first_passage));
+    CLA_TRY(bidaf_match(tape, &h, h, u, m->levels, rows, b->question_rows));
+    CLA_TRY(recurrent_forward(&m->fuse, tape, &states, h, rows, NULL));
+    CLA_TRY(reader_drop(r, tape, &states, b->first_passage));
+    return decode(m, tape, scores, states, u, b);
+}
+
+const reader_kind bidaf_kind = {
+    .name = "bidaf",
+    .size = sizeof(bidaf),
+    .probabilities = true,
+    .least = 1e-9F,
+    .init = init,
+    .scores = score,
+};

@@ -1,0 +1,43 @@
+/* bidaf.h - bidirectional attention flow (Seo et al. 2017) in the form of the baseline
+ * published with DuReader (He et al. 2018): dot products, and a decoder that points;
+ * with levels of hierarchical attention where the passage looks at the question. */
+#pragma once
+
+#include "models/reader.h"
+#include "nn/recurrent.h"
+
+/* One of the two pointers: n of states, m of the cell. */
+typedef struct bidaf_pointer {
+    cla_tensor *passage, *bias; // [n,m], [m]: what states say
+    cla_tensor *state;          // [m,m]: what the cell says
+    cla_tensor *score;          // [m]
+    recurrent cell;             // LSTM, [n] to [m]
+} bidaf_pointer;
+
+typedef struct bidaf {
+    reader *reader;
+    recurrent question, passage, fuse;                // LSTMs, both directions
+    cla_tensor *levels;                               // [depth] or NULL
+    cla_tensor *pool_question, *pool_own, *pool_bias; // [2h,h], [h,h], [h]
+    cla_tensor *pool_vector, *pool_score;             // [1,h], [h]
+    cla_tensor *begin, *begin_bias;                   // [2h,h], [h]
+    bidaf_pointer pointer[2];                         // forward, backward
+} bidaf;
+
+extern const reader_kind bidaf_kind;
+
+/* A passage beside what it finds in its question, and the reverse.
+ *
+ *   M = H U^T,  A = softmax over rows of U of M,  B = A U
+ *   g = sum_i softmax_i(max_j M_ij) h_i,  G = [H, B, H * B, H * g]
+ *
+ * out       out  [Np,4d]
+ * passage   in   [Np,d], H
+ * question  in   [Nq,d], U
+ * levels    in   [depth], of which the softmax weighs levels: B is their sum, each with
+ *                the one before in the place of H. NULL: one
+ *
+ * Errors: those of cla_ham_v. */
+cla_status bidaf_match(cla_tape *tape, cla_tensor **out, cla_tensor *passage,
+                       cla_tensor *question, cla_tensor *levels,
+                       const cla_ragged *passage_rows, const cla_ragged *question_rows);
