@@ -140,7 +140,7 @@ Test(average, refuses_what_does_not_fit)
     TEST_FAILS(average(&f, 2, 1), CLA_E_INPUT, "/b: 'lr' is not that of ");
     put(&f, 0, "kept-0000001000.ckpt.safetensors", "torn");
     TEST_FAILS(average(&f, 1, 1), CLA_E_INPUT, "kept-0000001000.ckpt.safetensors");
-    put(&f, 0, "config.json", "{\"model\": \"poet\"}");
-    TEST_FAILS(average(&f, 1, 1), CLA_E_INPUT, "model is 'poet'");
+    put(&f, 0, "config.json", "{\"model\": \"painter\"}");
+    TEST_FAILS(average(&f, 1, 1), CLA_E_INPUT, "model is 'painter'");
     unmake(&f);
 }
