@@ -16,7 +16,7 @@
 #include "clattn/ops.h"
 #include "clattn/recurrent.h"
 #include "clattn/rows.h"
-#include "tensor/tensor.h"
+#include "models/route.h"
 
 /* ---- parameters ------------------------------------------------------------------ */
 
@@ -133,37 +133,6 @@ cla_status match_lstm_look(match_lstm *m, cla_tape *tape, cla_tensor **context,
 
 /* ---- walking along the passages -------------------------------------------------- */
 
-/* A walk as numbers: step t has rows at[t] .. at[t+1]-1 of order, packed words of the
- * first passages; place says where each packed word went. */
-typedef struct route {
-    int64_t steps;
-    int32_t *at, *order, *place; // [steps+1], [Np], [Np]; one block
-} route;
-
-static cla_status plan(route *r, const cla_ragged *rows, bool reverse)
-{
-    const int64_t words = rows->tokens;
-    r->steps = rows->longest;
-    CLA_TRY(cla_alloc(&r->at, (size_t)(r->steps + 1 + 2 * words), sizeof *r->at));
-    r->order = r->at + r->steps + 1;
-    r->place = r->order + words;
-    int32_t n = 0;
-    for (int64_t t = 0; t < r->steps; t++) {
-        r->at[t] = n;
-        for (int64_t b = 0; b < rows->sequences; b++) {
-            const int32_t *range = rows->offsets + b;
-            if (t >= range[1] - range[0]) {
-                break;
-            }
-            const int32_t word = (int32_t)(reverse ? range[1] - 1 - t : range[0] + t);
-            r->place[word] = n;
-            r->order[n++] = word;
-        }
-    }
-    r->at[r->steps] = n;
-    return CLA_OK;
-}
-
 /* All passages while they are walked along. */
 typedef struct walk {
     match_lstm *m;
@@ -248,12 +217,12 @@ cla_status match_lstm_walk(match_lstm *m, cla_tape *tape, cla_tensor **states,
 {
     const int set = reverse && m->match_w[1];
     walk w = { .m = m, .memory = memory, .w = m->match_w[set], .b = m->match_b[set] };
-    route r = { .steps = 0 };
+    route r;
     *states = NULL;
-    CLA_TRY(plan(&r, rows, reverse));
+    CLA_TRY(route_plan(&r, rows, reverse));
     cla_status status = begin(&w, tape, passage, rows, r.order);
     status = status ? status : go(&w, tape, states, &r, rows->tokens);
-    free(r.at);
+    route_free(&r);
     return status;
 }
 
