@@ -17,10 +17,11 @@ import time
 import results_hard
 import results_nmt
 import results_poem
+import results_reader
 import results_tagger
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SYSTEMS = (results_tagger, results_nmt, results_hard, results_poem)
+SYSTEMS = (results_tagger, results_nmt, results_hard, results_reader, results_poem)
 TABLES = {table: system for system in SYSTEMS for table in system.TABLES}
 
 
