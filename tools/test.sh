@@ -8,6 +8,8 @@ counting=yes
 step 'packages'
 # shellcheck disable=SC2086 # lists of words
 install $build_packages $test_packages
+# shellcheck disable=SC2086
+install $extra_packages || echo "not tested: what is built with $extra_packages"
 
 step 'build in build-test/'
 compile build-test all --buildtype=debugoptimized --werror
