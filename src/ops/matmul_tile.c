@@ -181,6 +181,9 @@ static cla_status pack_weights(cla_runtime *rt, const cla_product *p,
 {
     enum { MANY_ROWS = 256 };
     cla_form *form = &p->weights->form[p->transpose_b];
+    if (form->memory.mem && form->size != p->K * p->N) {
+        return CLA_OK; // it is of other rows
+    }
     if (form->version != p->weights->version) {
         const bool again = form->asked == p->weights->version;
         form->asked = p->weights->version;
@@ -191,6 +194,7 @@ static cla_status pack_weights(cla_runtime *rt, const cla_product *p,
             cla_memory_new(&form->memory, rt, packed_bytes(p, plan)) != CLA_OK) {
             return CLA_OK; // no room for a second form
         }
+        form->size = p->K * p->N;
         CLA_TRY(pack(rt, p, plan, &form->memory));
         form->version = p->weights->version;
     }

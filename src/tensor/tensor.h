@@ -11,6 +11,7 @@ typedef struct cla_form {
     cla_memory memory; // mem NULL: none yet
     uint32_t version;  // of the tensor when the form was made
     uint32_t asked;    // version at which it was last asked for
+    int64_t size; // numbers of the tensor in it: a product may be of some rows only
 } cla_form;
 
 struct cla_tensor {

@@ -223,6 +223,60 @@ Test(lstm, sees_new_weights)
     cla_runtime_free(&rt);
 }
 
+/* A product with all rows of weights whose first rows the cell multiplies with: what
+ * was packed for one is not taken for the other, in either order. */
+Test(lstm, shares_its_weights_with_a_product)
+{
+    enum { ROWS = 300, ALL = 5, COLUMNS = 12 };
+    static const int lengths[] = { ROWS };
+    cla_runtime *rt = test_runtime();
+    cla_ragged *rows = test_ragged(rt, 1, lengths, NULL);
+    float *x_host = test_random(ROWS * ALL, 1, 1), *w_host = test_random(60, 1, 2);
+    double want[ALL * COLUMNS], eye[ALL * ALL] = { 0 }, w_wide[ALL * COLUMNS];
+    for (int i = 0; i < ALL * COLUMNS; i++) {
+        w_wide[i] = (double)w_host[i];
+    }
+    for (int i = 0; i < ALL; i++) {
+        eye[i * ALL + i] = 1;
+    }
+    for (int i = 0; i < ALL * ALL; i++) {
+        x_host[i] = (float)eye[i]; // the product's first rows are the weights
+    }
+    oracle_matmul(want, eye, w_wide, ALL, COLUMNS, ALL, false, false);
+    EACH_SCHEDULE(rt)
+    {
+        for (int cell_first = 0; cell_first < 2; cell_first++) {
+            cla_tape *tape = NULL;
+            cla_tensor *x = NULL, *narrow = NULL, *w = NULL, *y = NULL;
+            float got[ROWS * COLUMNS];
+            TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ ROWS, ALL }));
+            TEST_OK(cla_tensor_new(&narrow, rt, CLA_F32, 2, (int64_t[]){ ROWS, 2 }));
+            TEST_OK(cla_tensor_new(&w, rt, CLA_F32, 2, (int64_t[]){ ALL, COLUMNS }));
+            TEST_OK(cla_tensor_upload(x, x_host));
+            TEST_OK(cla_tensor_upload(narrow, x_host));
+            TEST_OK(cla_tensor_upload(w, w_host));
+            TEST_OK(cla_tape_new(&tape, rt, false));
+            for (int call = 0; call < 2; call++) {
+                if (call == cell_first) {
+                    TEST_OK(cla_linear(tape, &y, x, w, NULL, CLA_NONE, NULL));
+                    TEST_OK(cla_tensor_download(y, got));
+                    check_close("all rows", got, want, (int64_t)ALL * COLUMNS, 1e-6);
+                } else {
+                    TEST_OK(cla_lstm(tape, &y, narrow, w, NULL, rows, NULL));
+                }
+            }
+            cla_tape_free(&tape);
+            cla_tensor_free(&x);
+            cla_tensor_free(&narrow);
+            cla_tensor_free(&w);
+        }
+    }
+    free(x_host);
+    free(w_host);
+    cla_ragged_free(&rows);
+    cla_runtime_free(&rt);
+}
+
 Test(lstm, refuses)
 {
     static const int lengths[] = { 2, 3 };
