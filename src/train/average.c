@@ -28,19 +28,10 @@ static cla_status path_of(cla_text *path, const char *folder, const char *name)
     return cla_text_add(path, "%s/%s", folder, name);
 }
 
-static cla_status read_settings(cla_config *settings, const char *run)
-{
-    cla_text path = { 0 };
-    cla_status status = path_of(&path, run, "config.json");
-    status = status ? status : cla_config_read(settings, path.data);
-    cla_text_free(&path);
-    return status;
-}
-
 static cla_status same_settings(const average *a, const char *run)
 {
     cla_config settings = { 0 };
-    cla_status status = read_settings(&settings, run);
+    cla_status status = cla_folder_settings(run, &settings);
     const char *key = status ? NULL : cla_settings_difference(&a->settings, &settings);
     if (key) {
         status =
@@ -50,36 +41,30 @@ static cla_status same_settings(const average *a, const char *run)
     return status;
 }
 
-/* One vocabulary of the first run: copied to the folder out, or, when that is NULL,
- * compared with that of run. */
-static cla_status use_file(const average *a, const char *name, const char *run,
-                           const char *out)
+/* A vocabulary has to be that of the first run. */
+static cla_status same_file(const average *a, const char *name, const char *run)
 {
-    cla_text from = { 0 }, to = { 0 };
+    cla_text first = { 0 }, own = { 0 };
     char *data = NULL;
     size_t size = 0;
     bool same = true;
-    cla_status status = path_of(&from, a->runs[0], name);
-    status = status ? status : path_of(&to, out ? out : run, name);
-    status = status ? status : cla_file_read(from.data, &data, &size);
-    if (!status && out) {
-        status = cla_file_write(to.data, data, size);
-    } else if (!status) {
-        status = cla_file_compare(to.data, data, size, &same);
-    }
+    cla_status status = path_of(&first, a->runs[0], name);
+    status = status ? status : path_of(&own, run, name);
+    status = status ? status : cla_file_read(first.data, &data, &size);
+    status = status ? status : cla_file_compare(own.data, data, size, &same);
     if (!status && !same) {
-        status = cla_fail(CLA_E_INPUT, "%s: is not that of %s", to.data, a->runs[0]);
+        status = cla_fail(CLA_E_INPUT, "%s: is not that of %s", own.data, a->runs[0]);
     }
     free(data);
-    cla_text_free(&from);
-    cla_text_free(&to);
+    cla_text_free(&first);
+    cla_text_free(&own);
     return status;
 }
 
 static cla_status same_files(const average *a, const char *run)
 {
     for (const char *const *name = a->kind->files; *name; name++) {
-        CLA_TRY(use_file(a, *name, run, NULL));
+        CLA_TRY(same_file(a, *name, run));
     }
     return CLA_OK;
 }
@@ -193,7 +178,7 @@ static cla_status write_model(average *a, const cla_folder *folder)
 {
     cla_text weights = { 0 }, settings = { 0 };
     for (const char *const *name = a->kind->files; *name; name++) {
-        CLA_TRY(use_file(a, *name, NULL, folder->path));
+        CLA_TRY(cla_folder_copy(a->runs[0], folder->path, *name));
     }
     cla_status status = path_of(&weights, folder->path, "best.ckpt.safetensors");
     status = status ? status : path_of(&settings, folder->path, "config.json");
@@ -208,7 +193,7 @@ static cla_status go(average *a, const char *out)
 {
     const char *model = NULL;
     cla_folder folder = { .lock = -1 };
-    CLA_TRY(read_settings(&a->settings, a->runs[0]));
+    CLA_TRY(cla_folder_settings(a->runs[0], &a->settings));
     CLA_TRY(cla_config_text(&a->settings, "model", &model));
     CLA_TRY(cla_task_kind_find(model, &a->kind));
     for (int i = 0; i < a->n; i++) {

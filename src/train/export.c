@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/half.h"
 #include "base/safetensors.h"
 #include "base/text.h"
@@ -12,21 +11,6 @@
 #include "train/task.h"
 
 static const char weights_name[] = "best.ckpt.safetensors";
-
-static cla_status copy(const char *from, const char *to, const char *name)
-{
-    cla_text source = { 0 }, target = { 0 };
-    char *data = NULL;
-    size_t size = 0;
-    cla_status status = cla_text_add(&source, "%s/%s", from, name);
-    status = status ? status : cla_text_add(&target, "%s/%s", to, name);
-    status = status ? status : cla_file_read(source.data, &data, &size);
-    status = status ? status : cla_file_write(target.data, data, size);
-    free(data);
-    cla_text_free(&source);
-    cla_text_free(&target);
-    return status;
-}
 
 /* A tensor's numbers as halves, in the place of the floats. */
 static cla_status narrow(cla_st_tensor *t, const char *path)
@@ -84,15 +68,12 @@ static cla_status export_weights(const char *run, bool half, const char *out,
 
 static cla_status find_kind(const char *run, const cla_task_kind **kind)
 {
-    cla_text path = { 0 };
     cla_config settings = { 0 };
     const char *model = NULL;
-    cla_status status = cla_text_add(&path, "%s/config.json", run);
-    status = status ? status : cla_config_read(&settings, path.data);
+    cla_status status = cla_folder_settings(run, &settings);
     status = status ? status : cla_config_text(&settings, "model", &model);
     status = status ? status : cla_task_kind_find(model, kind);
     cla_config_fini(&settings);
-    cla_text_free(&path);
     return status;
 }
 
@@ -104,11 +85,11 @@ cla_status cla_export(const char *run, bool half, const char *out, int64_t *numb
     CLA_TRY(cla_folder_claim(&folder, out, false));
     cla_status status = CLA_OK;
     for (const char *const *name = kind->files; *name && !status; name++) {
-        status = copy(run, out, *name);
+        status = cla_folder_copy(run, out, *name);
     }
     status = status ? status : export_weights(run, half, out, numbers);
     // last: a folder without settings is no model yet
-    status = status ? status : copy(run, out, "config.json");
+    status = status ? status : cla_folder_copy(run, out, "config.json");
     cla_folder_release(&folder);
     return status;
 }

@@ -135,3 +135,29 @@ cla_status cla_folder_same_settings(const cla_folder *folder,
     free(path);
     return status;
 }
+
+/* ---- folders of models ----------------------------------------------------------- */
+
+cla_status cla_folder_settings(const char *path, cla_config *settings)
+{
+    cla_text text = { 0 };
+    cla_status status = cla_text_add(&text, "%s/config.json", path);
+    status = status ? status : cla_config_read(settings, text.data);
+    cla_text_free(&text);
+    return status;
+}
+
+cla_status cla_folder_copy(const char *from, const char *to, const char *name)
+{
+    cla_text source = { 0 }, target = { 0 };
+    char *data = NULL;
+    size_t size = 0;
+    cla_status status = cla_text_add(&source, "%s/%s", from, name);
+    status = status ? status : cla_text_add(&target, "%s/%s", to, name);
+    status = status ? status : cla_file_read(source.data, &data, &size);
+    status = status ? status : cla_file_write(target.data, data, size);
+    free(data);
+    cla_text_free(&source);
+    cla_text_free(&target);
+    return status;
+}

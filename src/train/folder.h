@@ -26,3 +26,10 @@ cla_status cla_folder_same_settings(const cla_folder *folder,
 
 /* path/name; the caller frees. */
 cla_status cla_folder_path(const cla_folder *folder, const char *name, char **path);
+
+/* The settings of a run that is finished, or of a model. Errors: CLA_E_IO, CLA_E_INPUT;
+ * settings want cla_config_fini in any case. */
+cla_status cla_folder_settings(const char *path, cla_config *settings);
+
+/* Copies the file name from one folder to another. Errors: CLA_E_IO, CLA_E_NOMEM. */
+cla_status cla_folder_copy(const char *from, const char *to, const char *name);

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "train/checkpoint.h"
+#include "train/folder.h"
 
 extern const cla_task_kind tagging_kind, translation_kind, reading_kind, poetry_kind;
 
@@ -97,11 +98,9 @@ static cla_status load_weights(cla_task *task, const char *dir)
 
 cla_status cla_task_load(cla_task **out, cla_runtime *rt, const char *dir)
 {
-    cla_text path = { 0 };
     cla_config settings = { 0 };
     *out = NULL;
-    cla_status status = cla_text_add(&path, "%s/config.json", dir);
-    status = status ? status : cla_config_read(&settings, path.data);
+    cla_status status = cla_folder_settings(dir, &settings);
     status = status ? status : cla_task_open(out, rt, &settings, dir, CLA_TASK_TRAINED);
     status = status ? status : load_weights(*out, dir);
     if (status) {
@@ -111,6 +110,5 @@ cla_status cla_task_load(cla_task **out, cla_runtime *rt, const char *dir)
         settings = (cla_config){ 0 };
     }
     cla_config_fini(&settings);
-    cla_text_free(&path);
     return status;
 }
