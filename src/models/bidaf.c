@@ -79,6 +79,11 @@ static cla_status add_pointer(bidaf_pointer *p, cla_params *params, int64_t h, i
     return recurrent_init(&p->cell, params, name[4]);
 }
 
+static cla_status configure(reader_config *c, cla_config *s)
+{
+    return cla_config_bool(s, "ham_q2c", &c->ham_q2c);
+}
+
 static cla_status init(reader *r, cla_params *params)
 {
     bidaf *m = r->network;
@@ -87,61 +92,15 @@ static cla_status init(reader *r, cla_params *params)
     CLA_TRY(add_lstm(params, &m->question, r->in, h, "bidaf.question"));
     CLA_TRY(add_lstm(params, &m->passage, r->in, h, "bidaf.passage"));
     if (r->config.depth) {
-        CLA_TRY(add_bias(params, &m->levels, r->config.depth, "levels"));
+        CLA_TRY(add_bias(params, &m->levels.found, r->config.depth, "levels"));
+    }
+    if (r->config.depth && r->config.ham_q2c) {
+        CLA_TRY(add_bias(params, &m->levels.about, r->config.depth, "levels_q2c"));
     }
     CLA_TRY(add_lstm(params, &m->fuse, 8 * h, h, "bidaf.fuse"));
     CLA_TRY(add_pool(m, params, h));
     CLA_TRY(add_pointer(&m->pointer[0], params, h, 0));
     return add_pointer(&m->pointer[1], params, h, 1);
-}
-
-/* ---- passage and question meet --------------------------------------------------- */
-
-/* Numbers of which the softmax is the same for all. */
-static cla_status equal_parts(cla_tape *tape, cla_tensor **c, int64_t n)
-{
-    CLA_TRY(cla_tape_tensor(tape, c, CLA_F32, 1, &n));
-    return cla_tensor_fill(*c, 0);
-}
-
-/* y = a row of x for each token of its sequence; x is [B,d], or one row for all. */
-static cla_status spread(cla_tape *tape, cla_tensor **y, cla_tensor *x,
-                         const cla_ragged *rows)
-{
-    cla_tensor *ids = NULL;
-    int32_t *sequence = NULL;
-    CLA_TRY(cla_alloc(&sequence, (size_t)rows->tokens + 1, sizeof *sequence));
-    for (int32_t b = 0; b < rows->sequences; b++) {
-        for (int32_t i = rows->offsets[b]; i < rows->offsets[b + 1]; i++) {
-            sequence[i] = x->shape[0] == 1 ? 0 : b;
-        }
-    }
-    const cla_status status = cla_tape_ids(tape, &ids, rows->tokens, sequence);
-    free(sequence);
-    CLA_TRY(status);
-    return cla_embedding(tape, y, x, ids, 1);
-}
-
-cla_status bidaf_match(cla_tape *tape, cla_tensor **out, cla_tensor *passage,
-                       cla_tensor *question, cla_tensor *levels,
-                       const cla_ragged *passage_rows, const cla_ragged *question_rows)
-{
-    const cla_ham_options unscaled = { .scale = 1 };
-    cla_tensor *found = NULL, *both = NULL, *about = NULL, *left = NULL, *right = NULL;
-    *out = NULL;
-    if (!levels) {
-        CLA_TRY(equal_parts(tape, &levels, 1));
-    }
-    CLA_TRY(cla_ham_v(tape, &found, passage, question, levels, passage_rows,
-                      question_rows, &unscaled));
-    CLA_TRY(cla_max_attention(tape, &about, passage, question, passage_rows,
-                              question_rows));
-    CLA_TRY(spread(tape, &about, about, passage_rows));
-    CLA_TRY(cla_multiply(tape, &both, passage, found));
-    CLA_TRY(cla_multiply(tape, &about, passage, about));
-    CLA_TRY(cla_concat(tape, &left, passage, found));
-    CLA_TRY(cla_concat(tape, &right, both, about));
-    return cla_concat(tape, out, left, right);
 }
 
 /* ---- pointing -------------------------------------------------------------------- */
@@ -155,7 +114,7 @@ static cla_status pool(const bidaf *m, cla_tape *tape, cla_tensor **state,
     CLA_TRY(cla_linear(tape, &keys, question, m->pool_question, NULL, CLA_NONE, NULL));
     CLA_TRY(cla_linear(tape, &query, m->pool_vector, m->pool_own, m->pool_bias,
                        CLA_NONE, NULL));
-    CLA_TRY(spread(tape, &query, query, single));
+    CLA_TRY(bidaf_spread(tape, &query, query, single));
     CLA_TRY(cla_additive_attention(tape, &pooled, keys, query, m->pool_score, question,
                                    single, rows, NULL));
     return cla_linear(tape, state, pooled, m->begin, m->begin_bias, CLA_NONE, NULL);
@@ -194,7 +153,7 @@ static cla_status decode(const bidaf *m, cla_tape *tape, reader_scores *scores,
     }
     cla_tensor *const first[] = { at[0][0], at[1][1] };
     cla_tensor *const last[] = { at[0][1], at[1][0] };
-    CLA_TRY(equal_parts(tape, &half, 2));
+    CLA_TRY(bidaf_equal_parts(tape, &half, 2));
     CLA_TRY(cla_mix_levels(tape, &scores->first, first, half));
     return cla_mix_levels(tape, &scores->last, last, half);
 }
@@ -213,7 +172,7 @@ static cla_status score(reader *r, cla_tape *tape, reader_scores *scores,
     CLA_TRY(reader_drop(r, tape, &u, b->first_question));
     CLA_TRY(recurrent_forward(&m->passage, tape, &h, passage, rows, NULL));
     CLA_TRY(reader_drop(r, tape, &h, b->first_passage));
-    CLA_TRY(bidaf_match(tape, &h, h, u, m->levels, rows, b->question_rows));
+    CLA_TRY(bidaf_match(tape, &h, h, u, &m->levels, rows, b->question_rows));
     CLA_TRY(recurrent_forward(&m->fuse, tape, &states, h, rows, NULL));
     CLA_TRY(reader_drop(r, tape, &states, b->first_passage));
     return decode(m, tape, scores, states, u, b);
@@ -224,6 +183,7 @@ const reader_kind bidaf_kind = {
     .size = sizeof(bidaf),
     .probabilities = true,
     .least = 1e-9F,
+    .configure = configure,
     .init = init,
     .scores = score,
 };

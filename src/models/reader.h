@@ -21,6 +21,7 @@ typedef struct reader_config {
     int depth;      // levels of hierarchical attention; 0: the network without any
     bool freeze;    // word vectors stay what they were
     bool tie_dir;   // Match-LSTM: one set of weights for both directions
+    bool ham_q2c;   // BiDAF: levels where the passage is asked too
     double dropout; // of words and of what encoders make of them
 } reader_config;
 

@@ -133,7 +133,8 @@ Test(reading, learns_questions_by_heart)
 
 Test(reading, learns_by_heart_with_bidaf)
 {
-    static const char *const extra[] = { "network=bidaf", "depth=2", NULL };
+    static const char *const extra[] = { "network=bidaf", "depth=2", "ham_q2c=true",
+                                         NULL };
     cla_metrics m = { 0 };
     scene s;
     begin(&s, extra);

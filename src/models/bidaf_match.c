@@ -1,0 +1,71 @@
+/* bidaf_match.c - passage and question meet. */
+#include "clattn/ham.h"
+#include "clattn/ops.h"
+#include "models/bidaf.h"
+#include "tensor/tensor.h"
+
+cla_status bidaf_equal_parts(cla_tape *tape, cla_tensor **c, int64_t n)
+{
+    CLA_TRY(cla_tape_tensor(tape, c, CLA_F32, 1, &n));
+    return cla_tensor_fill(*c, 0);
+}
+
+cla_status bidaf_spread(cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                        const cla_ragged *rows)
+{
+    cla_tensor *ids = NULL;
+    int32_t *sequence = NULL;
+    CLA_TRY(cla_alloc(&sequence, (size_t)rows->tokens + 1, sizeof *sequence));
+    for (int32_t b = 0; b < rows->sequences; b++) {
+        for (int32_t i = rows->offsets[b]; i < rows->offsets[b + 1]; i++) {
+            sequence[i] = x->shape[0] == 1 ? 0 : b;
+        }
+    }
+    const cla_status status = cla_tape_ids(tape, &ids, rows->tokens, sequence);
+    free(sequence);
+    CLA_TRY(status);
+    return cla_embedding(tape, y, x, ids, 1);
+}
+
+/* The mixture of g and of what asking the passage with it, again and again, gives. */
+static cla_status ask_again(cla_tape *tape, cla_tensor **g, cla_tensor *passage,
+                            cla_tensor *levels, const cla_ragged *rows)
+{
+    const cla_ham_options unscaled = { .scale = 1 };
+    const int64_t depth = levels->shape[0];
+    const cla_ragged *single = NULL;
+    cla_tensor *level[CLA_HAM_DEPTH] = { *g }, *one = NULL;
+    CLA_TRY(reader_single_rows(tape, &single, rows->sequences, rows->sequences));
+    CLA_TRY(bidaf_equal_parts(tape, &one, 1));
+    for (int64_t k = 1; k < depth; k++) {
+        CLA_TRY(cla_ham_v(tape, &level[k], level[k - 1], passage, one, single, rows,
+                          &unscaled));
+    }
+    return cla_mix_levels(tape, g, level, levels);
+}
+
+cla_status bidaf_match(cla_tape *tape, cla_tensor **out, cla_tensor *passage,
+                       cla_tensor *question, const bidaf_levels *levels,
+                       const cla_ragged *passage_rows, const cla_ragged *question_rows)
+{
+    const cla_ham_options unscaled = { .scale = 1 };
+    cla_tensor *found = NULL, *both = NULL, *about = NULL, *left = NULL, *right = NULL;
+    cla_tensor *numbers = levels->found;
+    *out = NULL;
+    if (!numbers) {
+        CLA_TRY(bidaf_equal_parts(tape, &numbers, 1));
+    }
+    CLA_TRY(cla_ham_v(tape, &found, passage, question, numbers, passage_rows,
+                      question_rows, &unscaled));
+    CLA_TRY(cla_max_attention(tape, &about, passage, question, passage_rows,
+                              question_rows));
+    if (levels->about) {
+        CLA_TRY(ask_again(tape, &about, passage, levels->about, passage_rows));
+    }
+    CLA_TRY(bidaf_spread(tape, &about, about, passage_rows));
+    CLA_TRY(cla_multiply(tape, &both, passage, found));
+    CLA_TRY(cla_multiply(tape, &about, passage, about));
+    CLA_TRY(cla_concat(tape, &left, passage, found));
+    CLA_TRY(cla_concat(tape, &right, both, about));
+    return cla_concat(tape, out, left, right);
+}
