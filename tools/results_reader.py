@@ -9,10 +9,14 @@ SQUAD, DRCD = "squad_v1.1", "drcd/dev.json"
 CHINESE = ("passage_limit=500", "answer_limit=50", "min_count=2")
 
 
+STEPS = {"match_lstm": 600, "r_net": 600, "bidaf": 900}
+
+
 def cell(network, depth, seed, data, sets=()):
     return {"data_set": data, "network": network, "depth": depth, "seed": seed,
             "config": f"examples/configs/reader-{network}.json",
-            "set": [f"data={{data}}/{data}", f"depth={depth}", *sets, f"seed={seed}"]}
+            "set": [f"data={{data}}/{data}", f"depth={depth}", *sets,
+                    f"steps={STEPS[network]}", f"seed={seed}"]}
 
 
 def cells():
