@@ -12,7 +12,7 @@ TEXTS = ((5, "明月"), (5, "江南春草"), (7, "秋風落葉"), (7, "獨坐幽
 def cells():
     for depth in PAPER:
         yield {"depth": depth, "config": "examples/configs/poem-ppg.json",
-               "set": ["data={data}", f"depth={depth}", "steps=3000"]}
+               "set": ["data={data}", f"depth={depth}", "steps=2000"]}
 
 
 TABLES = {"poem": lambda: list(cells())}

@@ -1,30 +1,17 @@
 /* gru.c - device against oracle: values, gradients, known answers, refusals. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "oracle/oracle.h"
 #include "support/bands.h"
-#include "support/support.h"
-
-enum { SEQUENCES = 30 };
-
-typedef struct unit {
-    int lengths[SEQUENCES], sequences;
-    int in, n;
-    bool reverse, first; // first: h0 is given
-    bool alone;          // nothing is asked for but y
-    int32_t *offsets;
-    cla_ragged *rows;
-} unit;
+#include "support/cells.h"
 
 enum { X, W_G, B_G, W_C, B_C, H0, MIX, INPUTS };
 
 /* alone: y; else mix y + h, so that both results have gradients at once. */
 static cla_status device(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *context)
 {
-    const unit *m = context;
+    const cell_case *m = context;
     cla_tensor *h = NULL, *mixed = NULL;
     cla_recurrent_options options = { .reverse = m->reverse,
                                       .h0 = m->first ? x[H0] : NULL,
@@ -41,7 +28,7 @@ static cla_status device(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *c
 
 static void oracle(double *y, double *const *x, void *context)
 {
-    const unit *m = context;
+    const cell_case *m = context;
     const int N = m->offsets[m->sequences], states = m->sequences * m->n;
     double *all = calloc((size_t)(N * m->n + states + 1), sizeof *all);
     double *h = all + (int64_t)N * m->n;
@@ -56,14 +43,7 @@ static void oracle(double *y, double *const *x, void *context)
                             .b_c = m->alone ? NULL : x[B_C] };
     cr_assert_not_null(all);
     oracle_gru(all, h, x[X], m->first ? x[H0] : NULL, &s);
-    if (m->alone) {
-        memcpy(y, all, (size_t)(N * m->n) * sizeof *y);
-    } else {
-        oracle_matmul(y, x[MIX], all, m->sequences, m->n, N, false, false);
-        for (int i = 0; i < states; i++) {
-            y[i] += h[i];
-        }
-    }
+    cell_result(y, m, all, x[MIX], h);
     free(all);
 }
 
@@ -71,9 +51,8 @@ static void oracle(double *y, double *const *x, void *context)
  * states are at most 1, the mix of some rows a few. */
 static const double BAR = 5e-6;
 
-static void check_unit(cla_runtime *rt, unit *m)
+static void check(cla_runtime *rt, const cell_case *m)
 {
-    m->rows = test_ragged(rt, m->sequences, m->lengths, &m->offsets);
     const int N = (int)cla_ragged_tokens(m->rows), states = m->sequences, n = m->n;
     const float scale = 1 / sqrtf((float)(m->in + n));
     op_case op = {
@@ -85,58 +64,17 @@ static void check_unit(cla_runtime *rt, unit *m)
                 { "h0", 2, { states, n }, .constant = !m->first },
                 { "mix", 2, { states, N }, .scale = 0.5f, .constant = true } },
         .inputs = INPUTS,
-        .rank = 2,
-        .shape = { m->alone ? N : states, n },
         .device = device,
         .oracle = oracle,
-        .context = m,
+        .context = (void *)m,
         .bar = BAR,
     };
-    snprintf(op.name, sizeof op.name, "gru B%d N%d in%d n%d%s%s", states, N, m->in, n,
-             m->reverse ? " reverse" : "", m->first ? " first" : "");
-    const int products = N * (m->in + n) * n;
-    if (!(test_small() && products > 30000)) {
-        check_op(rt, &op);
-    }
-    cla_ragged_free(&m->rows);
-    free(m->offsets);
+    check_cell(rt, &op, m, "gru", N * (m->in + n) * n, 30000);
 }
 
 Test(gru, matches_oracle_and_gradient)
 {
-    unit cases[] = {
-        { { 1 }, 1, .in = 1, .n = 1 },
-        { { 3, 0, 1, 4 }, 4, .in = 3, .n = 5, .first = true },
-        { { 2, 1, 0 }, 3, .in = 2, .n = 9, .reverse = true },
-        { { 5, 13, 0, 2 }, 4, .in = 8, .n = 16, .reverse = true, .first = true },
-        { { 9, 1, 4, 4, 7, 0, 2, 3, 9 }, 9, .in = 7, .n = 33, .first = true },
-        { { 2, 2, 2, 2, 2, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2,
-            2, 2, 2, 2, 2, 2, 1, 2, 2, 2, 2, 2, 3, 2, 2 },
-          SEQUENCES,
-          .in = 4,
-          .n = 20 },
-        { { 4, 3 }, 2, .in = 30, .n = 150, .alone = true },
-        { { 1, 1, 1, 1, 1, 1 }, 6, .in = 12, .n = 64, .first = true },
-        { { 0, 0 }, 2, .in = 4, .n = 4, .first = true },
-    };
-    cla_runtime *rt = test_runtime();
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        if (!test_tiny() || i == 1) {
-            check_unit(rt, &cases[i]);
-        }
-    }
-    cla_runtime_free(&rt);
-}
-
-/* F(shape, s) of the models' specification. */
-static void fill(cla_tensor *t, double s)
-{
-    float x[32];
-    const int64_t size = cla_tensor_size(t);
-    for (int64_t k = 0; k < size; k++) {
-        x[k] = (float)sin(0.9 * (double)k + 0.37 * s);
-    }
-    TEST_OK(cla_tensor_upload(t, x));
+    each_cell_case(check);
 }
 
 /* 7.15b: one token of width 2, printed to six digits. */
@@ -153,10 +91,10 @@ Test(gru, known_answer)
     TEST_OK(cla_tensor_new(&w.w_g, rt, CLA_F32, 2, (int64_t[]){ 4, 4 }));
     TEST_OK(cla_tensor_new(&w.b_g, rt, CLA_F32, 1, (int64_t[]){ 4 }));
     TEST_OK(cla_tensor_new(&w.w_c, rt, CLA_F32, 2, (int64_t[]){ 4, 2 }));
-    fill(x, 3);
-    fill(h0, 4);
-    fill(w.w_g, 1);
-    fill(w.w_c, 2);
+    fill_sines(x, 3);
+    fill_sines(h0, 4);
+    fill_sines(w.w_g, 1);
+    fill_sines(w.w_c, 2);
     TEST_OK(cla_tensor_fill(w.b_g, 1));
     EACH_SCHEDULE(rt)
     {

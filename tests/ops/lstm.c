@@ -1,30 +1,18 @@
 /* lstm.c - device against oracle: values, gradients, known answers, refusals. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "oracle/oracle.h"
 #include "support/bands.h"
-#include "support/support.h"
-
-enum { SEQUENCES = 30 };
-
-typedef struct memory {
-    int lengths[SEQUENCES], sequences;
-    int in, n;
-    bool reverse, first; // first: h0 and c0 are given
-    bool alone;          // nothing is asked for but y
-    int32_t *offsets;
-    cla_ragged *rows;
-} memory;
+#include "support/cells.h"
 
 enum { X, W, B, H0, C0, MIX, INPUTS };
 
 /* alone: y; else mix y + h + c, so that all three results have gradients at once. */
 static cla_status device(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *context)
 {
-    const memory *m = context;
+    const cell_case *m = context;
     cla_tensor *h = NULL, *c = NULL, *mixed = NULL, *sum = NULL;
     const cla_recurrent_options options = { .reverse = m->reverse,
                                             .h0 = m->first ? x[H0] : NULL,
@@ -42,7 +30,7 @@ static cla_status device(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *c
 
 static void oracle(double *y, double *const *x, void *context)
 {
-    const memory *m = context;
+    const cell_case *m = context;
     const int N = m->offsets[m->sequences], states = m->sequences * m->n;
     double *all = calloc((size_t)(N * m->n + 2 * states + 1), sizeof *all);
     double *h = all + (int64_t)N * m->n, *c = h + states;
@@ -55,14 +43,10 @@ static void oracle(double *y, double *const *x, void *context)
                             .b = m->alone ? NULL : x[B] };
     cr_assert_not_null(all);
     oracle_lstm(all, h, c, x[X], m->first ? x[H0] : NULL, m->first ? x[C0] : NULL, &s);
-    if (m->alone) {
-        memcpy(y, all, (size_t)(N * m->n) * sizeof *y);
-    } else {
-        oracle_matmul(y, x[MIX], all, m->sequences, m->n, N, false, false);
-        for (int i = 0; i < states; i++) {
-            y[i] += h[i] + c[i];
-        }
+    for (int i = 0; i < states; i++) {
+        h[i] += c[i];
     }
+    cell_result(y, m, all, x[MIX], h);
     free(all);
 }
 
@@ -70,9 +54,8 @@ static void oracle(double *y, double *const *x, void *context)
  * states are at most 1, cells and the mix of some rows a few. */
 static const double BAR = 5e-6;
 
-static void check_memory(cla_runtime *rt, memory *m)
+static void check(cla_runtime *rt, const cell_case *m)
 {
-    m->rows = test_ragged(rt, m->sequences, m->lengths, &m->offsets);
     const int N = (int)cla_ragged_tokens(m->rows), states = m->sequences, n = m->n;
     const float scale = 1 / sqrtf((float)(m->in + n));
     op_case op = {
@@ -83,58 +66,17 @@ static void check_memory(cla_runtime *rt, memory *m)
                 { "c0", 2, { states, n }, .constant = !m->first },
                 { "mix", 2, { states, N }, .scale = 0.5f, .constant = true } },
         .inputs = INPUTS,
-        .rank = 2,
-        .shape = { m->alone ? N : states, n },
         .device = device,
         .oracle = oracle,
-        .context = m,
+        .context = (void *)m,
         .bar = BAR,
     };
-    snprintf(op.name, sizeof op.name, "lstm B%d N%d in%d n%d%s%s", states, N, m->in, n,
-             m->reverse ? " reverse" : "", m->first ? " first" : "");
-    const int products = N * (m->in + n) * n;
-    if (!(test_small() && products > 30000)) {
-        check_op(rt, &op);
-    }
-    cla_ragged_free(&m->rows);
-    free(m->offsets);
+    check_cell(rt, &op, m, "lstm", N * (m->in + n) * n, 30000);
 }
 
 Test(lstm, matches_oracle_and_gradient)
 {
-    memory cases[] = {
-        { { 1 }, 1, .in = 1, .n = 1 },
-        { { 3, 0, 1, 4 }, 4, .in = 3, .n = 5, .first = true },
-        { { 2, 1, 0 }, 3, .in = 2, .n = 9, .reverse = true },
-        { { 5, 13, 0, 2 }, 4, .in = 8, .n = 16, .reverse = true, .first = true },
-        { { 9, 1, 4, 4, 7, 0, 2, 3, 9 }, 9, .in = 7, .n = 33, .first = true },
-        { { 2, 2, 2, 2, 2, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2,
-            2, 2, 2, 2, 2, 2, 1, 2, 2, 2, 2, 2, 3, 2, 2 },
-          SEQUENCES,
-          .in = 4,
-          .n = 20 },
-        { { 4, 3 }, 2, .in = 30, .n = 150, .alone = true },
-        { { 1, 1, 1, 1, 1, 1 }, 6, .in = 12, .n = 64, .first = true },
-        { { 0, 0 }, 2, .in = 4, .n = 4, .first = true },
-    };
-    cla_runtime *rt = test_runtime();
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        if (!test_tiny() || i == 1) {
-            check_memory(rt, &cases[i]);
-        }
-    }
-    cla_runtime_free(&rt);
-}
-
-/* F(shape, s) of the models' specification. */
-static void fill(cla_tensor *t, double s)
-{
-    float x[32];
-    const int64_t size = cla_tensor_size(t);
-    for (int64_t k = 0; k < size; k++) {
-        x[k] = (float)sin(0.9 * (double)k + 0.37 * s);
-    }
-    TEST_OK(cla_tensor_upload(t, x));
+    each_cell_case(check);
 }
 
 /* 7.15b: one token of width 2, printed to six digits. */
@@ -149,10 +91,10 @@ Test(lstm, known_answer)
     TEST_OK(cla_tensor_new(&h0, rt, CLA_F32, 2, state));
     TEST_OK(cla_tensor_new(&c0, rt, CLA_F32, 2, state));
     TEST_OK(cla_tensor_new(&w, rt, CLA_F32, 2, weights));
-    fill(x, 3);
-    fill(h0, 4);
-    fill(c0, 5);
-    fill(w, 1);
+    fill_sines(x, 3);
+    fill_sines(h0, 4);
+    fill_sines(c0, 5);
+    fill_sines(w, 1);
     EACH_SCHEDULE(rt)
     {
         cla_tape *tape = NULL;

@@ -1,30 +1,17 @@
 /* sru.c - device against oracle: values, gradients, a gate that is open, refusals. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "oracle/oracle.h"
 #include "support/bands.h"
-#include "support/support.h"
-
-enum { SEQUENCES = 30 };
-
-typedef struct unit {
-    int lengths[SEQUENCES], sequences;
-    int in, n;
-    bool reverse, first; // first: c0 is given
-    bool alone;          // nothing is asked for but y
-    int32_t *offsets;
-    cla_ragged *rows;
-} unit;
+#include "support/cells.h"
 
 enum { X, W, W_G, B_G, C0, MIX, INPUTS };
 
 /* alone: y; else mix y + c, so that both results have gradients at once. */
 static cla_status device(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *context)
 {
-    const unit *m = context;
+    const cell_case *m = context;
     cla_tensor *c = NULL, *mixed = NULL;
     const cla_recurrent_options options = { .reverse = m->reverse,
                                             .c0 = m->first ? x[C0] : NULL,
@@ -40,7 +27,7 @@ static cla_status device(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *c
 
 static void oracle(double *y, double *const *x, void *context)
 {
-    const unit *m = context;
+    const cell_case *m = context;
     const int N = m->offsets[m->sequences], states = m->sequences * m->n;
     double *all = calloc((size_t)(N * m->n + states + 1), sizeof *all);
     double *c = all + (int64_t)N * m->n;
@@ -54,14 +41,7 @@ static void oracle(double *y, double *const *x, void *context)
                             .b_c = m->alone ? NULL : x[B_G] };
     cr_assert_not_null(all);
     oracle_sru(all, c, x[X], m->first ? x[C0] : NULL, &s);
-    if (m->alone) {
-        memcpy(y, all, (size_t)(N * m->n) * sizeof *y);
-    } else {
-        oracle_matmul(y, x[MIX], all, m->sequences, m->n, N, false, false);
-        for (int i = 0; i < states; i++) {
-            y[i] += c[i];
-        }
-    }
+    cell_result(y, m, all, x[MIX], c);
     free(all);
 }
 
@@ -69,9 +49,8 @@ static void oracle(double *y, double *const *x, void *context)
  * cells are at most 1, the mix of some rows a few. */
 static const double BAR = 5e-6;
 
-static void check_unit(cla_runtime *rt, unit *m)
+static void check(cla_runtime *rt, const cell_case *m)
 {
-    m->rows = test_ragged(rt, m->sequences, m->lengths, &m->offsets);
     const int N = (int)cla_ragged_tokens(m->rows), states = m->sequences, n = m->n;
     const float scale = 1 / sqrtf((float)m->in);
     op_case op = {
@@ -82,47 +61,17 @@ static void check_unit(cla_runtime *rt, unit *m)
                 { "c0", 2, { states, n }, .constant = !m->first },
                 { "mix", 2, { states, N }, .scale = 0.5f, .constant = true } },
         .inputs = INPUTS,
-        .rank = 2,
-        .shape = { m->alone ? N : states, n },
         .device = device,
         .oracle = oracle,
-        .context = m,
+        .context = (void *)m,
         .bar = BAR,
     };
-    snprintf(op.name, sizeof op.name, "sru B%d N%d in%d n%d%s%s", states, N, m->in, n,
-             m->reverse ? " reverse" : "", m->first ? " first" : "");
-    const int products = N * m->in * n;
-    if (!(test_small() && products > 5000)) {
-        check_op(rt, &op);
-    }
-    cla_ragged_free(&m->rows);
-    free(m->offsets);
+    check_cell(rt, &op, m, "sru", N * m->in * n, 5000);
 }
 
 Test(sru, matches_oracle_and_gradient)
 {
-    unit cases[] = {
-        { { 1 }, 1, .in = 1, .n = 1 },
-        { { 3, 0, 1, 4 }, 4, .in = 3, .n = 5, .first = true },
-        { { 2, 1, 0 }, 3, .in = 2, .n = 9, .reverse = true },
-        { { 5, 13, 0, 2 }, 4, .in = 8, .n = 16, .reverse = true, .first = true },
-        { { 9, 1, 4, 4, 7, 0, 2, 3, 9 }, 9, .in = 7, .n = 33, .first = true },
-        { { 2, 2, 2, 2, 2, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2,
-            2, 2, 2, 2, 2, 2, 1, 2, 2, 2, 2, 2, 3, 2, 2 },
-          SEQUENCES,
-          .in = 4,
-          .n = 20 },
-        { { 4, 3 }, 2, .in = 30, .n = 150, .alone = true },
-        { { 1, 1, 1, 1, 1, 1 }, 6, .in = 12, .n = 64, .first = true },
-        { { 0, 0 }, 2, .in = 4, .n = 4, .first = true },
-    };
-    cla_runtime *rt = test_runtime();
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        if (!test_tiny() || i == 1) {
-            check_unit(rt, &cases[i]);
-        }
-    }
-    cla_runtime_free(&rt);
+    each_cell_case(check);
 }
 
 /* With the reset gate wide open the output is the cell. */
