@@ -16,7 +16,7 @@
 #include "clattn/ops.h"
 #include "clattn/recurrent.h"
 #include "clattn/rows.h"
-#include "models/route.h"
+#include "models/walk.h"
 
 /* ---- parameters ------------------------------------------------------------------ */
 
@@ -133,97 +133,44 @@ cla_status match_lstm_look(match_lstm *m, cla_tape *tape, cla_tensor **context,
 
 /* ---- walking along the passages -------------------------------------------------- */
 
-/* All passages while they are walked along. */
-typedef struct walk {
+/* Who walks: what it looks at, and its cell's weights. */
+typedef struct walker {
     match_lstm *m;
     const match_memory *memory;
     cla_tensor *w, *b;
-    cla_tensor *passage, *score; // [Np,l] in the route's order: h^p, its part of scores
-    cla_tensor *h, *c;           // [n,l]
-    int64_t n;                   // passages that go on
-    const cla_ragged *looking, *rows; // of n words: in B sequences, in n
-} walk;
+} walker;
 
-/* Fewer passages go on than did before. */
-static cla_status narrow(walk *w, cla_tape *tape, int64_t n)
+/* x: h^p, and its part of scores. */
+static cla_status move(void *with, cla_tape *tape, walk_step *s)
 {
-    if (w->n == n) {
-        return CLA_OK;
-    }
-    w->n = n;
-    CLA_TRY(reader_single_rows(tape, &w->looking, w->memory->rows->sequences, n));
-    CLA_TRY(reader_single_rows(tape, &w->rows, n, n));
-    CLA_TRY(cla_slice(tape, &w->h, w->h, 0, n));
-    return cla_slice(tape, &w->c, w->c, 0, n);
-}
-
-static cla_status step(walk *w, cla_tape *tape, int64_t at, int64_t n)
-{
-    cla_tensor *p = NULL, *score = NULL, *context = NULL, *x = NULL, *c = NULL;
-    CLA_TRY(narrow(w, tape, n));
-    CLA_TRY(cla_slice(tape, &score, w->score, at, n));
-    CLA_TRY(match_lstm_look(w->m, tape, &context, w->memory, score, w->h, w->looking,
-                            NULL));
-    CLA_TRY(cla_slice(tape, &p, w->passage, at, n));
-    CLA_TRY(cla_concat(tape, &x, p, context));
-    const cla_recurrent_options options = { .h0 = w->h, .c0 = w->c, .c = &c };
-    CLA_TRY(cla_lstm(tape, &w->h, x, w->w, w->b, w->rows, &options));
-    w->c = c;
+    const walker *w = with;
+    cla_tensor *context = NULL, *x = NULL, *h = NULL, *c = NULL;
+    CLA_TRY(match_lstm_look(w->m, tape, &context, w->memory, s->x[1], s->state.h,
+                            s->among, NULL));
+    CLA_TRY(cla_concat(tape, &x, s->x[0], context));
+    const cla_recurrent_options options = { .h0 = s->state.h,
+                                            .c0 = s->state.c,
+                                            .c = &c };
+    CLA_TRY(cla_lstm(tape, &h, x, w->w, w->b, s->ones, &options));
+    s->state = (recurrent_state){ h, c };
     return CLA_OK;
 }
 
-static cla_status make_zeros(cla_tape *tape, cla_tensor **x, int64_t rows,
-                             int64_t columns)
-{
-    CLA_TRY(cla_tape_tensor(tape, x, CLA_F32, 2, (int64_t[]){ rows, columns }));
-    return cla_tensor_fill(*x, 0);
-}
-
-/* p W^p + b once for all words, then both in the order of the steps. */
-static cla_status begin(walk *w, cla_tape *tape, cla_tensor *passage,
-                        const cla_ragged *rows, const int32_t *order)
-{
-    const match_lstm *m = w->m;
-    cla_tensor *ids = NULL, *score = NULL;
-    CLA_TRY(
-        cla_linear(tape, &score, passage, m->attend_p, m->attend_b, CLA_NONE, NULL));
-    CLA_TRY(cla_tape_ids(tape, &ids, rows->tokens, order));
-    CLA_TRY(cla_embedding(tape, &w->passage, passage, ids, 1));
-    CLA_TRY(cla_embedding(tape, &w->score, score, ids, 1));
-    CLA_TRY(make_zeros(tape, &w->h, rows->sequences, passage->shape[1]));
-    return make_zeros(tape, &w->c, rows->sequences, passage->shape[1]);
-}
-
-static cla_status go(walk *w, cla_tape *tape, cla_tensor **states, const route *r,
-                     int64_t words)
-{
-    cla_tensor **state = NULL, *all = NULL, *ids = NULL;
-    CLA_TRY(cla_alloc(&state, (size_t)r->steps + 1, sizeof(cla_tensor *)));
-    cla_status status = CLA_OK;
-    for (int64_t t = 0; t < r->steps && !status; t++) {
-        status = step(w, tape, r->at[t], r->at[t + 1] - r->at[t]);
-        state[t] = w->h;
-    }
-    status = status ? status : cla_stack(tape, &all, state, r->steps);
-    free(state);
-    CLA_TRY(status);
-    CLA_TRY(cla_tape_ids(tape, &ids, words, r->place));
-    return cla_embedding(tape, states, all, ids, 1);
-}
-
+/* p W^p + b is made once for all words. */
 cla_status match_lstm_walk(match_lstm *m, cla_tape *tape, cla_tensor **states,
                            const match_memory *memory, cla_tensor *passage,
                            const cla_ragged *rows, bool reverse)
 {
     const int set = reverse && m->match_w[1];
-    walk w = { .m = m, .memory = memory, .w = m->match_w[set], .b = m->match_b[set] };
-    route r;
+    const int64_t B = rows->sequences, l = passage->shape[1];
+    walker who = { m, memory, m->match_w[set], m->match_b[set] };
+    walk w = { move, &who, rows, reverse, { passage, NULL }, { NULL, NULL } };
     *states = NULL;
-    CLA_TRY(route_plan(&r, rows, reverse));
-    cla_status status = begin(&w, tape, passage, rows, r.order);
-    status = status ? status : go(&w, tape, states, &r, rows->tokens);
-    route_free(&r);
-    return status;
+    CLA_TRY(
+        cla_linear(tape, &w.x[1], passage, m->attend_p, m->attend_b, CLA_NONE, NULL));
+    CLA_TRY(walk_zeros(tape, &w.state.h, B, l));
+    CLA_TRY(walk_zeros(tape, &w.state.c, B, l));
+    return walk_along(&w, tape, states);
 }
 
 /* ---- pointing -------------------------------------------------------------------- */
@@ -237,7 +184,7 @@ cla_status match_lstm_point(match_lstm *m, cla_tape *tape, reader_scores *scores
     cla_tensor **const out[2] = { &scores->first, &scores->last };
     CLA_TRY(reader_single_rows(tape, &single, B, B));
     CLA_TRY(cla_linear(tape, &keys, states, m->point_h, NULL, CLA_NONE, NULL));
-    CLA_TRY(make_zeros(tape, &h, B, m->point_a->shape[0]));
+    CLA_TRY(walk_zeros(tape, &h, B, m->point_a->shape[0]));
     for (int k = 0; k < 2; k++) {
         const cla_additive_options options = { .scores = out[k] };
         CLA_TRY(cla_linear(tape, &query, h, m->point_a, m->point_b, CLA_NONE, NULL));

@@ -17,8 +17,7 @@
 #include "clattn/ham.h"
 #include "clattn/ops.h"
 #include "clattn/rows.h"
-#include "models/route.h"
-#include "tensor/tensor.h"
+#include "models/walk.h"
 
 /* ---- settings and parameters ----------------------------------------------------- */
 
@@ -134,18 +133,12 @@ static cla_status init_sru(reader *r, cla_params *params)
 
 /* ---- matching with the question -------------------------------------------------- */
 
-static cla_status zeros(cla_tape *tape, cla_tensor **x, int64_t rows, int64_t columns)
-{
-    CLA_TRY(cla_tape_tensor(tape, x, CLA_F32, 2, (int64_t[]){ rows, columns }));
-    return cla_tensor_fill(*x, 0);
-}
-
 cla_status r_net_gate(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *w)
 {
     cla_tensor *gate = NULL, *none = NULL;
     *y = NULL;
     CLA_TRY(cla_linear(tape, &gate, x, w, NULL, CLA_NONE, NULL));
-    CLA_TRY(zeros(tape, &none, x->shape[0], x->shape[1]));
+    CLA_TRY(walk_zeros(tape, &none, x->shape[0], x->shape[1]));
     return cla_gate(tape, y, gate, x, none);
 }
 
@@ -171,84 +164,35 @@ cla_status r_net_look(r_net *m, cla_tape *tape, cla_tensor **context,
     return depth ? cla_mix_levels(tape, context, level, m->match_levels) : CLA_OK;
 }
 
-/* All passages while they are walked along. */
-typedef struct walk {
+/* Who walks: what it looks at, and its cell. */
+typedef struct walker {
     r_net *m;
     const r_net_memory *memory;
-    const recurrent *layer;
-    cla_tensor *passage, *score; // [Np,2h], [Np,h] in the route's order: u^P, its part
-    recurrent_state state;       // [n,h]
-    int64_t n;                   // passages that go on
-    const cla_ragged *looking, *ones; // of n words: in B sequences, in n
-} walk;
+    const recurrent *cell;
+} walker;
 
-/* Fewer passages go on than did before. */
-static cla_status narrow(walk *w, cla_tape *tape, int64_t n)
+/* x: u^P, and its part of scores. */
+static cla_status move(void *with, cla_tape *tape, walk_step *s)
 {
-    if (w->n == n) {
-        return CLA_OK;
-    }
-    w->n = n;
-    CLA_TRY(reader_single_rows(tape, &w->looking, w->memory->rows->sequences, n));
-    CLA_TRY(reader_single_rows(tape, &w->ones, n, n));
-    CLA_TRY(cla_slice(tape, &w->state.h, w->state.h, 0, n));
-    return w->state.c ? cla_slice(tape, &w->state.c, w->state.c, 0, n) : CLA_OK;
-}
-
-static cla_status step(walk *w, cla_tape *tape, int64_t at, int64_t n)
-{
-    cla_tensor *p = NULL, *score = NULL, *context = NULL, *x = NULL, *y = NULL;
-    CLA_TRY(narrow(w, tape, n));
-    CLA_TRY(cla_slice(tape, &score, w->score, at, n));
-    CLA_TRY(r_net_look(w->m, tape, &context, w->memory, score, w->state.h, w->looking));
-    CLA_TRY(cla_slice(tape, &p, w->passage, at, n));
-    CLA_TRY(cla_concat(tape, &x, p, context));
+    const walker *w = with;
+    cla_tensor *context = NULL, *x = NULL, *y = NULL;
+    CLA_TRY(r_net_look(w->m, tape, &context, w->memory, s->x[1], s->state.h, s->among));
+    CLA_TRY(cla_concat(tape, &x, s->x[0], context));
     CLA_TRY(r_net_gate(tape, &x, x, w->m->match_gate));
-    return recurrent_step(w->layer, tape, &y, x, w->ones, &w->state);
+    return recurrent_step(w->cell, tape, &y, x, s->ones, &s->state);
 }
 
-/* u^P W_u^P + b once for all words, then both in the order of the steps. */
-static cla_status begin(walk *w, cla_tape *tape, cla_tensor *passage,
-                        const cla_ragged *rows, const int32_t *order)
-{
-    const r_net *m = w->m;
-    cla_tensor *ids = NULL, *score = NULL;
-    CLA_TRY(cla_linear(tape, &score, passage, m->match_p, m->match_b, CLA_NONE, NULL));
-    CLA_TRY(cla_tape_ids(tape, &ids, rows->tokens, order));
-    CLA_TRY(cla_embedding(tape, &w->passage, passage, ids, 1));
-    CLA_TRY(cla_embedding(tape, &w->score, score, ids, 1));
-    return zeros(tape, &w->state.h, rows->sequences, w->layer->width);
-}
-
-static cla_status go(walk *w, cla_tape *tape, cla_tensor **states, const route *r,
-                     int64_t words)
-{
-    cla_tensor **state = NULL, *all = NULL, *ids = NULL;
-    CLA_TRY(cla_alloc(&state, (size_t)r->steps + 1, sizeof(cla_tensor *)));
-    cla_status status = CLA_OK;
-    for (int64_t t = 0; t < r->steps && !status; t++) {
-        status = step(w, tape, r->at[t], r->at[t + 1] - r->at[t]);
-        state[t] = w->state.h;
-    }
-    status = status ? status : cla_stack(tape, &all, state, r->steps);
-    free(state);
-    CLA_TRY(status);
-    CLA_TRY(cla_tape_ids(tape, &ids, words, r->place));
-    return cla_embedding(tape, states, all, ids, 1);
-}
-
+/* u^P W_u^P + b is made once for all words. */
 cla_status r_net_walk(r_net *m, cla_tape *tape, cla_tensor **states,
                       const r_net_memory *memory, cla_tensor *passage,
                       const cla_ragged *rows, bool reverse)
 {
-    walk w = { .m = m, .memory = memory, .layer = &m->match[reverse] };
-    route r;
+    walker who = { m, memory, &m->match[reverse] };
+    walk w = { move, &who, rows, reverse, { passage, NULL }, { NULL, NULL } };
     *states = NULL;
-    cla_status status = route_plan(&r, rows, reverse);
-    status = status ? status : begin(&w, tape, passage, rows, r.order);
-    status = status ? status : go(&w, tape, states, &r, rows->tokens);
-    route_free(&r);
-    return status;
+    CLA_TRY(cla_linear(tape, &w.x[1], passage, m->match_p, m->match_b, CLA_NONE, NULL));
+    CLA_TRY(walk_zeros(tape, &w.state.h, rows->sequences, who.cell->width));
+    return walk_along(&w, tape, states);
 }
 
 /* ---- matching with itself -------------------------------------------------------- */
