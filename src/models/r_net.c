@@ -24,10 +24,7 @@
 static cla_status configure(reader_config *config, cla_config *settings)
 {
     static const char *const cells[] = { "gru", "sru", NULL };
-    int cell = 0;
-    CLA_TRY(cla_config_choice(settings, "cell", cells, &cell));
-    config->network += cell; // the table has both, in this order
-    return CLA_OK;
+    return cla_config_choice(settings, "cell", cells, &config->cell);
 }
 
 static cla_status add_matrix(cla_params *params, cla_tensor **home, int64_t in,
@@ -102,10 +99,11 @@ static cla_status add_self(r_net *m, cla_params *params, recurrent_kind cell, in
     return recurrent_init(&m->readout, params, "r_net.readout");
 }
 
-static cla_status init_cell(reader *r, cla_params *params, recurrent_kind cell)
+static cla_status build(reader *r, cla_params *params)
 {
     r_net *m = r->network;
     const int64_t h = r->config.hidden;
+    const recurrent_kind cell = r->config.cell ? RECURRENT_SRU : RECURRENT_GRU;
     m->reader = r;
     CLA_TRY(add_layers(m->question, params, cell, r->in, h, "question"));
     CLA_TRY(add_layers(m->passage, params, cell, r->in, h, "passage"));
@@ -119,16 +117,6 @@ static cla_status init_cell(reader *r, cla_params *params, recurrent_kind cell)
     m->point =
         (recurrent){ .kind = RECURRENT_GRU, .in = (int)(2 * h), .width = (int)(2 * h) };
     return recurrent_init(&m->point, params, "r_net.point");
-}
-
-static cla_status init_gru(reader *r, cla_params *params)
-{
-    return init_cell(r, params, RECURRENT_GRU);
-}
-
-static cla_status init_sru(reader *r, cla_params *params)
-{
-    return init_cell(r, params, RECURRENT_SRU);
 }
 
 /* ---- matching with the question -------------------------------------------------- */
@@ -318,13 +306,6 @@ const reader_kind r_net_kind = {
     .name = "r_net",
     .size = sizeof(r_net),
     .configure = configure,
-    .init = init_gru,
-    .scores = point_out,
-};
-
-const reader_kind r_net_sru_kind = {
-    .name = "r_net_sru",
-    .size = sizeof(r_net),
-    .init = init_sru,
+    .init = build,
     .scores = point_out,
 };

@@ -23,9 +23,7 @@ typedef struct r_net {
     recurrent point;               // a GRU of 2h
 } r_net;
 
-/* One for each cell, GRU and SRU: in the table of networks the one after the other, and
- * the first one's setting "cell" says which of both. */
-extern const reader_kind r_net_kind, r_net_sru_kind;
+extern const reader_kind r_net_kind;
 
 /* A question as it is looked at: keys = memory W_u^Q. */
 typedef struct r_net_memory {

@@ -10,9 +10,8 @@
 
 /* A network more is a line more. */
 static const reader_kind *const kinds[] = { &match_lstm_kind, &r_net_kind,
-                                            &r_net_sru_kind, &bidaf_kind };
-static const char *const names[] = { "match_lstm", "r_net", "r_net_sru", "bidaf",
-                                     NULL };
+                                            &bidaf_kind };
+static const char *const names[] = { "match_lstm", "r_net", "bidaf", NULL };
 
 /* ---- settings and parameters ---------------------------------------------------- */
 

@@ -22,6 +22,7 @@ typedef struct reader_config {
     bool freeze;    // word vectors stay what they were
     bool tie_dir;   // Match-LSTM: one set of weights for both directions
     bool ham_q2c;   // BiDAF: levels where the passage is asked too
+    int cell;       // R-NET: GRU, SRU
     double dropout; // of words and of what encoders make of them
 } reader_config;
 

@@ -194,31 +194,10 @@ Test(bidaf, pointers_in_each_others_place_exchange_the_ends)
 
 /* ---- batches --------------------------------------------------------------------- */
 
-/* Each question alone has the answers that it has among others; sums of products may
- * go another way: 1e-5. */
 Test(bidaf, company_changes_nothing)
 {
-    float all[2][SCENE_PASSAGES], one[2][SCENE_PASSAGES];
     scene f;
     scene_open(&f, "bidaf", (reader_config){ .depth = 2 });
-    const reader_batch whole = f.batch;
-    scene_scores(&f, all);
-    for (int b = 0, q = 0, p = 0; b < SCENE_B;
-         q += scene_questions[b], p += scene_passages[b++]) {
-        cla_ragged *question = test_ragged(f.rt, 1, &scene_questions[b], NULL);
-        cla_ragged *passage = test_ragged(f.rt, 1, &scene_passages[b], NULL);
-        f.batch = (reader_batch){ .question_rows = question,
-                                  .passage_rows = passage,
-                                  .question = whole.question + q,
-                                  .passage = whole.passage + p };
-        scene_scores(&f, one);
-        for (int i = 0; i < scene_passages[b]; i++) {
-            cr_assert_float_eq(one[0][i], all[0][p + i], 1e-5F);
-            cr_assert_float_eq(one[1][i], all[1][p + i], 1e-5F);
-        }
-        cla_tape_reset(f.tape);
-        cla_ragged_free(&question);
-        cla_ragged_free(&passage);
-    }
+    scene_company(&f);
     scene_close(&f);
 }

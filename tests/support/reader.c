@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIM = 6, HIDDEN = 4 };
+enum { DIM = 6 };
 const int scene_questions[SCENE_B] = { 4, 1, 4 },
           scene_passages[SCENE_B] = { 11, 9, 1 };
 static const int32_t first[SCENE_B] = { 3, 8, 0 }, last[SCENE_B] = { 5, 8, 0 };
@@ -26,7 +26,7 @@ void scene_open(scene *f, const char *network, reader_config config)
 {
     config.words = SCENE_WORDS;
     config.word_dim = DIM;
-    config.hidden = HIDDEN;
+    config.hidden = config.hidden ? config.hidden : SCENE_HIDDEN;
     config.network = number_of(network);
     *f = (scene){ .rt = NULL };
     TEST_OK(cla_runtime_new(&f->rt, NULL));
@@ -60,6 +60,24 @@ void scene_close(scene *f)
     cla_runtime_free(&f->rt);
 }
 
+cla_tensor *scene_param(const scene *f, const char *name)
+{
+    const cla_param *p = cla_params_find(&f->params, name);
+    cr_assert_not_null(p, "there is no %s", name);
+    return p->tensor;
+}
+
+cla_tensor *scene_rows(scene *f, float *host, int64_t n, int64_t columns, uint32_t what)
+{
+    cla_tensor *x = NULL;
+    float *random = test_random(n * columns, 1, what);
+    memcpy(host, random, (size_t)(n * columns) * sizeof *host);
+    free(random);
+    TEST_OK(cla_tape_tensor(f->tape, &x, CLA_F32, 2, (int64_t[]){ n, columns }));
+    TEST_OK(cla_tensor_upload(x, host));
+    return x;
+}
+
 float scene_loss(scene *f)
 {
     cla_tensor *loss = NULL;
@@ -77,6 +95,41 @@ void scene_scores(scene *f, float at[2][SCENE_PASSAGES])
     TEST_OK(reader_score(&f->r, f->tape, &scores, &f->batch));
     TEST_OK(cla_tensor_download(scores.first, at[0]));
     TEST_OK(cla_tensor_download(scores.last, at[1]));
+}
+
+void scene_logs(scene *f, const reader_batch *batch, float at[2][SCENE_PASSAGES])
+{
+    reader_scores logs = { NULL, NULL };
+    TEST_OK(reader_logs(&f->r, f->tape, &logs, batch));
+    TEST_OK(cla_tensor_download(logs.first, at[0]));
+    TEST_OK(cla_tensor_download(logs.last, at[1]));
+}
+
+/* Sums of products may go another way: 1e-5. */
+void scene_company(scene *f)
+{
+    float all[2][SCENE_PASSAGES], one[2][SCENE_PASSAGES];
+    scene_logs(f, &f->batch, all);
+    for (int b = 0, q = 0, p = 0; b < SCENE_B;
+         q += scene_questions[b], p += scene_passages[b++]) {
+        reader_batch alone = f->batch;
+        cla_ragged *question = test_ragged(f->rt, 1, &scene_questions[b], NULL);
+        cla_ragged *passage = test_ragged(f->rt, 1, &scene_passages[b], NULL);
+        alone.question_rows = question;
+        alone.passage_rows = passage;
+        alone.question += q;
+        alone.passage += p;
+        alone.first += b;
+        alone.last += b;
+        scene_logs(f, &alone, one);
+        for (int i = 0; i < scene_passages[b]; i++) {
+            cr_assert_float_eq(one[0][i], all[0][p + i], 1e-5F);
+            cr_assert_float_eq(one[1][i], all[1][p + i], 1e-5F);
+        }
+        cla_tape_reset(f->tape);
+        cla_ragged_free(&question);
+        cla_ragged_free(&passage);
+    }
 }
 
 int scene_same_gradients(scene *f, scene *g)
@@ -106,11 +159,10 @@ int scene_same_gradients(scene *f, scene *g)
 
 void scene_gradient(scene *f, const char *name, float *sum, float *most)
 {
-    const cla_param *p = cla_params_find(&f->params, name);
-    cr_assert_not_null(p, "there is no %s", name);
-    const size_t n = (size_t)cla_tensor_size(p->tensor);
+    cla_tensor *const p = scene_param(f, name);
+    const size_t n = (size_t)cla_tensor_size(p);
     float *x = calloc(n, sizeof *x);
-    TEST_OK(cla_tensor_download(cla_tensor_grad(p->tensor), x));
+    TEST_OK(cla_tensor_download(cla_tensor_grad(p), x));
     *sum = *most = 0;
     for (size_t k = 0; k < n; k++) {
         *sum += x[k];
