@@ -1,5 +1,6 @@
 /* r_net.c - R-NET.
  *
+ *   x = [word; last states of cells along its characters, both ways]
  *   u^Q, u^P = encoders of question and passage, layers of both directions
  *   v_t = cell(gate([u_t^P; look(u_t^P, v_(t-1))]), v_(t-1)), and from right to left
  *   h = readout(layer(gate([v; reflect(v)])))
@@ -99,12 +100,24 @@ static cla_status add_self(r_net *m, cla_params *params, recurrent_kind cell, in
     return recurrent_init(&m->readout, params, "r_net.readout");
 }
 
+static cla_status add_chars(r_net *m, cla_params *params, recurrent_kind cell)
+{
+    const reader_config *c = &m->reader->config;
+    m->chars = (recurrent){
+        .kind = cell, .in = c->char_dim, .width = c->char_width, .both = true
+    };
+    return recurrent_init(&m->chars, params, "r_net.chars");
+}
+
 static cla_status build(reader *r, cla_params *params)
 {
     r_net *m = r->network;
     const int64_t h = r->config.hidden;
     const recurrent_kind cell = r->config.cell ? RECURRENT_SRU : RECURRENT_GRU;
     m->reader = r;
+    if (r->config.char_dim) {
+        CLA_TRY(add_chars(m, params, cell));
+    }
     CLA_TRY(add_layers(m->question, params, cell, r->in, h, "question"));
     CLA_TRY(add_layers(m->passage, params, cell, r->in, h, "passage"));
     CLA_TRY(add_vector(params, &m->score, h, CLA_INIT_GLOROT_UNIFORM, "score"));
@@ -117,6 +130,20 @@ static cla_status build(reader *r, cla_params *params)
     m->point =
         (recurrent){ .kind = RECURRENT_GRU, .in = (int)(2 * h), .width = (int)(2 * h) };
     return recurrent_init(&m->point, params, "r_net.point");
+}
+
+/* ---- characters of words --------------------------------------------------------- */
+
+/* Last states; an SRU's is its cell. */
+static cla_status spell(reader *r, cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                        const cla_ragged *rows)
+{
+    const r_net *m = r->network;
+    recurrent_state last = { NULL, NULL };
+    cla_tensor *all = NULL;
+    CLA_TRY(recurrent_forward(&m->chars, tape, &all, x, rows, &last));
+    *y = last.h ? last.h : last.c;
+    return CLA_OK;
 }
 
 /* ---- matching with the question -------------------------------------------------- */
@@ -305,6 +332,8 @@ static cla_status point_out(reader *r, cla_tape *tape, reader_scores *scores,
 const reader_kind r_net_kind = {
     .name = "r_net",
     .size = sizeof(r_net),
+    .char_ways = 2,
+    .spell = spell,
     .configure = configure,
     .init = build,
     .scores = point_out,

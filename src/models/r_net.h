@@ -10,6 +10,7 @@ enum { R_NET_LAYERS = 3 }; // of an encoder
 
 typedef struct r_net {
     reader *reader;
+    recurrent chars; // along a word's, both directions
     recurrent question[R_NET_LAYERS], passage[R_NET_LAYERS]; // both directions
     cla_tensor *score;                                 // [h], of all attention here
     cla_tensor *match_q, *match_p, *match_v, *match_b; // [2h,h], [2h,h], [h,h], [h]

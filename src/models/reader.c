@@ -17,15 +17,23 @@ static const char *const names[] = { "match_lstm", "r_net", "bidaf", NULL };
 
 cla_status reader_configure(reader_config *c, cla_config *s)
 {
-    *c = (reader_config){ .word_dim = 300, .hidden = 150, .depth = 1 };
+    *c =
+        (reader_config){ .word_dim = 300, .char_width = 75, .hidden = 150, .depth = 1 };
     CLA_TRY(cla_config_choice(s, "network", names, &c->network));
     CLA_TRY(cla_config_int(s, "word_dim", &c->word_dim, 1, 4096));
     CLA_TRY(cla_config_int(s, "trait_dim", &c->trait_dim, 0, 4096));
+    CLA_TRY(cla_config_int(s, "char_dim", &c->char_dim, 0, 1024));
+    CLA_TRY(cla_config_int(s, "char_width", &c->char_width, 1, 1024));
     CLA_TRY(cla_config_int(s, "hidden", &c->hidden, 1, 4096));
     CLA_TRY(cla_config_int(s, "depth", &c->depth, 0, 256));
     CLA_TRY(cla_config_bool(s, "freeze", &c->freeze));
     CLA_TRY(cla_config_double(s, "dropout", &c->dropout, 0, 0.99));
     const reader_kind *kind = kinds[c->network];
+    if (c->char_dim && !kind->spell) {
+        return cla_fail(CLA_E_INPUT,
+                        "char_dim is %d, and network '%s' has no use for characters",
+                        c->char_dim, kind->name);
+    }
     return kind->configure ? kind->configure(c, s) : CLA_OK;
 }
 
@@ -43,6 +51,11 @@ cla_status reader_init(reader *r, const reader_config *config, cla_params *param
                               "trait.table"));
     }
     r->in = (int64_t)c->word_dim + c->trait_dim;
+    if (c->char_dim) {
+        CLA_TRY(cla_param_add(params, &r->chars, uniform, 2,
+                              (int64_t[]){ c->chars, c->char_dim }, "char.table"));
+        r->in += (int64_t)r->kind->char_ways * c->char_width;
+    }
     return r->kind->init(r, params);
 }
 
@@ -63,18 +76,49 @@ cla_status reader_drop(const reader *r, cla_tape *tape, cla_tensor **x, int64_t 
     return cla_dropout(tape, x, *x, (float)r->config.dropout);
 }
 
-static cla_status embed(reader *r, cla_tape *tape, cla_tensor **x, const int32_t *word,
-                        const int32_t *trait, int64_t n)
+/* Vectors of the batch's distinct words from their characters, or NULL. */
+static cla_status spell(reader *r, cla_tape *tape, cla_tensor **spelt,
+                        const reader_chars *chars)
 {
-    cla_tensor *ids = NULL, *looks = NULL;
-    CLA_TRY(cla_tape_ids(tape, &ids, n, word));
-    CLA_TRY(cla_embedding(tape, x, r->words, ids, 1));
-    if (!r->traits) {
+    cla_tensor *ids = NULL, *x = NULL;
+    *spelt = NULL;
+    if (!r->chars) {
         return CLA_OK;
     }
-    CLA_TRY(cla_tape_ids(tape, &ids, n, trait));
-    CLA_TRY(cla_embedding(tape, &looks, r->traits, ids, 1));
-    return cla_concat(tape, x, *x, looks);
+    if (!chars->rows) {
+        return cla_fail(CLA_E_USAGE, "reader: a batch without characters of words");
+    }
+    CLA_TRY(cla_tape_ids(tape, &ids, chars->rows->tokens, chars->id));
+    CLA_TRY(cla_embedding(tape, &x, r->chars, ids, 1));
+    return r->kind->spell(r, tape, spelt, x, chars->rows);
+}
+
+/* The n words of one side. */
+typedef struct side {
+    const int32_t *word, *trait, *spelling;
+    int64_t n;
+} side;
+
+/* x = [x; row ids of table]. */
+static cla_status beside(cla_tape *tape, cla_tensor **x, cla_tensor *table,
+                         const int32_t *ids, int64_t n)
+{
+    cla_tensor *rows = NULL, *numbers = NULL;
+    CLA_TRY(cla_tape_ids(tape, &numbers, n, ids));
+    CLA_TRY(cla_embedding(tape, &rows, table, numbers, 1));
+    return cla_concat(tape, x, *x, rows);
+}
+
+static cla_status embed(reader *r, cla_tape *tape, cla_tensor **x, cla_tensor *spelt,
+                        const side *s)
+{
+    cla_tensor *ids = NULL;
+    CLA_TRY(cla_tape_ids(tape, &ids, s->n, s->word));
+    CLA_TRY(cla_embedding(tape, x, r->words, ids, 1));
+    if (r->traits) {
+        CLA_TRY(beside(tape, x, r->traits, s->trait, s->n));
+    }
+    return spelt ? beside(tape, x, spelt, s->spelling, s->n) : CLA_OK;
 }
 
 /* Walks along passages have those that are not at their end in front. */
@@ -95,14 +139,17 @@ static cla_status check_order(const cla_ragged *rows)
 cla_status reader_score(reader *r, cla_tape *tape, reader_scores *scores,
                         const reader_batch *b)
 {
-    cla_tensor *question = NULL, *passage = NULL;
+    const side asked = { b->question, b->question_trait, b->chars.question,
+                         b->question_rows->tokens };
+    const side read = { b->passage, b->passage_trait, b->chars.passage,
+                        b->passage_rows->tokens };
+    cla_tensor *question = NULL, *passage = NULL, *spelt = NULL;
     CLA_TRY(check_order(b->passage_rows));
     cla_tensor_want_grad(r->words, !r->config.freeze);
-    CLA_TRY(embed(r, tape, &question, b->question, b->question_trait,
-                  b->question_rows->tokens));
+    CLA_TRY(spell(r, tape, &spelt, &b->chars));
+    CLA_TRY(embed(r, tape, &question, spelt, &asked));
     CLA_TRY(reader_drop(r, tape, &question, b->first_question));
-    CLA_TRY(embed(r, tape, &passage, b->passage, b->passage_trait,
-                  b->passage_rows->tokens));
+    CLA_TRY(embed(r, tape, &passage, spelt, &read));
     CLA_TRY(reader_drop(r, tape, &passage, b->first_passage));
     return r->kind->scores(r, tape, scores, question, passage, b);
 }

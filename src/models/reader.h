@@ -15,9 +15,11 @@ enum {
 };
 
 typedef struct reader_config {
-    int network; // of those that exist
-    int words;   // size of the vocabulary, set by the task
+    int network;      // of those that exist
+    int words, chars; // sizes of the vocabularies, set by the task
     int word_dim, trait_dim, hidden;
+    int char_dim;   // of a word's characters; 0: the network has words alone
+    int char_width; // of what the network makes of them, one direction
     int depth;      // levels of hierarchical attention; 0: the network without any
     bool freeze;    // word vectors stay what they were
     bool tie_dir;   // Match-LSTM: one set of weights for both directions
@@ -26,12 +28,20 @@ typedef struct reader_config {
     double dropout; // of words and of what encoders make of them
 } reader_config;
 
+/* The distinct words of a batch as their characters, so that each is encoded once. */
+typedef struct reader_chars {
+    const cla_ragged *rows;            // C characters in U words; NULL: none are known
+    const int32_t *id;                 // [C]
+    const int32_t *question, *passage; // [Nq], [Np] which of the U words each one is
+} reader_chars;
+
 /* Questions and a passage each, packed, passages in falling order of length, none
  * without a word. */
 typedef struct reader_batch {
     const cla_ragged *question_rows, *passage_rows; // Nq, Np tokens in B sequences
     const int32_t *question, *passage;              // [Nq], [Np] ids
     const int32_t *question_trait, *passage_trait;  // [Nq], [Np]; NULL without traits
+    reader_chars chars;
     const int32_t *first, *last;           // [B] words of the passage; -1: not known
     int64_t first_question, first_passage; // rows before those, of a shared batch
 } reader_batch;
@@ -43,6 +53,15 @@ typedef struct reader_scores {
 
 typedef struct reader reader;
 
+/* Words from their characters, whichever way the network has.
+ *
+ * y     out  [U,char_ways char_width]
+ * x     in   [C,char_dim]
+ * rows  in   C characters in U words
+ */
+typedef cla_status reader_spell(reader *r, cla_tape *tape, cla_tensor **y,
+                                cla_tensor *x, const cla_ragged *rows);
+
 /* A network between word vectors question [Nq,in], passage [Np,in] and scores before
  * the softmax over a passage. Its parameters stand in reader.network, size bytes, zero
  * at first. */
@@ -51,6 +70,8 @@ typedef struct reader_kind {
     size_t size;
     bool probabilities; // that scores are; least is added before their logarithm
     float least;
+    int char_ways;       // columns of spell's for each of char_width
+    reader_spell *spell; // NULL: it has no use for characters
     cla_status (*configure)(reader_config *config, cla_config *settings); // or NULL
     cla_status (*init)(reader *r, cla_params *params);
     cla_status (*scores)(reader *r, cla_tape *tape, reader_scores *scores,
@@ -62,8 +83,9 @@ struct reader {
     reader_config config;
     const reader_kind *kind;
     void *network;
-    int64_t in;                 // width of a word
-    cla_tensor *words, *traits; // [words,word_dim], [READER_TRAITS,trait_dim] or NULL
+    int64_t in;                         // width of a word
+    cla_tensor *words, *traits, *chars; // [words,word_dim]; [READER_TRAITS,trait_dim]
+                                        // and [chars,char_dim], or NULL
 };
 
 /* Reads the settings (defaults: the papers'). Errors: CLA_E_INPUT, CLA_E_NOMEM. */
@@ -74,8 +96,8 @@ cla_status reader_configure(reader_config *config, cla_config *settings);
 cla_status reader_init(reader *r, const reader_config *config, cla_params *params);
 void reader_fini(reader *r);
 
-/* Errors: CLA_E_USAGE (passages not in falling order of length, or empty), those of
- * the ops. */
+/* Errors: CLA_E_USAGE (passages not in falling order of length, or empty; no characters
+ * for a network that has them), those of the ops. */
 cla_status reader_score(reader *r, cla_tape *tape, reader_scores *scores,
                         const reader_batch *batch);
 

@@ -63,8 +63,9 @@ static cla_status same_file(const average *a, const char *name, const char *run)
 
 static cla_status same_files(const average *a, const char *run)
 {
-    for (const char *const *name = a->kind->files; *name; name++) {
-        CLA_TRY(same_file(a, *name, run));
+    const char *name = NULL;
+    for (int i = 0; (name = cla_task_file(a->kind, a->runs[0], i)); i++) {
+        CLA_TRY(same_file(a, name, run));
     }
     return CLA_OK;
 }
@@ -177,8 +178,9 @@ static cla_status write_weights(average *a, const char *path)
 static cla_status write_model(average *a, const cla_folder *folder)
 {
     cla_text weights = { 0 }, settings = { 0 };
-    for (const char *const *name = a->kind->files; *name; name++) {
-        CLA_TRY(cla_folder_copy(a->runs[0], folder->path, *name));
+    const char *name = NULL;
+    for (int i = 0; (name = cla_task_file(a->kind, a->runs[0], i)); i++) {
+        CLA_TRY(cla_folder_copy(a->runs[0], folder->path, name));
     }
     cla_status status = path_of(&weights, folder->path, "best.ckpt.safetensors");
     status = status ? status : path_of(&settings, folder->path, "config.json");

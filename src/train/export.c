@@ -84,8 +84,9 @@ cla_status cla_export(const char *run, bool half, const char *out, int64_t *numb
     CLA_TRY(find_kind(run, &kind));
     CLA_TRY(cla_folder_claim(&folder, out, false));
     cla_status status = CLA_OK;
-    for (const char *const *name = kind->files; *name && !status; name++) {
-        status = cla_folder_copy(run, out, *name);
+    const char *name = NULL;
+    for (int i = 0; !status && (name = cla_task_file(kind, run, i)); i++) {
+        status = cla_folder_copy(run, out, name);
     }
     status = status ? status : export_weights(run, half, out, numbers);
     // last: a folder without settings is no model yet

@@ -18,6 +18,7 @@ static cla_status configure(reading *t, cla_config *s)
     t->passage_limit = 300;
     t->question_limit = 60;
     t->answer_limit = 15;
+    t->char_limit = 16;
     t->lower = true;
     CLA_TRY(cla_config_text(s, "data", &t->data));
     CLA_TRY(cla_config_text(s, "train", &t->train_stem));
@@ -34,6 +35,7 @@ static cla_status configure(reading *t, cla_config *s)
     CLA_TRY(cla_config_int(s, "passage_limit", &t->passage_limit, 0, 1 << 20));
     CLA_TRY(cla_config_int(s, "question_limit", &t->question_limit, 0, 1 << 20));
     CLA_TRY(cla_config_int(s, "answer_limit", &t->answer_limit, 0, 1 << 20));
+    CLA_TRY(cla_config_int(s, "char_limit", &t->char_limit, 1, 256));
     CLA_TRY(cla_config_bool(s, "lower", &t->lower));
     return reader_configure(&t->config, s);
 }
@@ -46,6 +48,7 @@ static cla_status open_task(cla_task *task, cla_config *settings, const char *di
     CLA_TRY(mode == CLA_TASK_TRAINED ? reading_load_words(t, dir)
                                      : reading_open_training(t, dir, mode));
     t->config.words = (int)t->words.count;
+    t->config.chars = (int)t->chars.count;
     task->examples = (int64_t)t->train.text.question_count;
     return reader_init(&t->model, &t->config, &task->params);
 }
@@ -63,6 +66,7 @@ static void close_task(cla_task *task)
     reader_fini(&t->model);
     reading_split_free(&t->train);
     cla_vocab_free(&t->words);
+    cla_vocab_free(&t->chars);
 }
 
 /* ---- training -------------------------------------------------------------------- */
@@ -134,7 +138,10 @@ static cla_status loss(cla_task *task, cla_tape *tape, const int64_t *examples,
     const cla_status status = reader_loss(&t->model, tape, out, &b.ids);
     cla_tape_keep(tape, b.question_rows); // the rows must outlive the backward pass
     cla_tape_keep(tape, b.passage_rows);
-    b.question_rows = b.passage_rows = NULL;
+    if (b.letter_rows) {
+        cla_tape_keep(tape, b.letter_rows);
+    }
+    b.question_rows = b.passage_rows = b.letter_rows = NULL;
     reading_batch_free(&b);
     return status;
 }
@@ -148,6 +155,7 @@ const cla_task_kind reading_kind = {
     .higher_is_better = true,
     .size = sizeof(reading),
     .files = folder_files,
+    .sometimes = reading_chars_file,
     .open = open_task,
     .start = start,
     .order = order,

@@ -7,6 +7,14 @@
 #include "text/squad.h"
 #include "train/task.h"
 
+/* The distinct words of a file, as they are written, as characters. */
+typedef struct reading_spellings {
+    int32_t *word;         // [words] which of them a word is; NULL: they are not wanted
+    int32_t *at, *letters; // [count+1]; of spelling i the numbers at[i] .. at[i+1]-1
+    int32_t *local;        // [count] scratch: which one of a batch it is, -1 at rest
+    size_t count;
+} reading_spellings;
+
 /* One file as ids. */
 typedef struct reading_split {
     cla_reading text;
@@ -16,6 +24,7 @@ typedef struct reading_split {
     int32_t *look;   // [words] shape and rank, a trait of a word that nothing shares
     uint8_t *shared; // [forms + roots] scratch: what the other text has
     size_t forms;
+    reading_spellings spellings;
 } reading_split;
 
 typedef struct reading {
@@ -23,16 +32,20 @@ typedef struct reading {
     const char *data, *train_stem, *dev_stem, *test_stem;
     const char *vectors; // path; "": words begin at random
     int min_count, limit, batch;
-    int passage_limit, question_limit, answer_limit;
+    int passage_limit, question_limit, answer_limit, char_limit;
     bool lower;
     reader_config config;
     reader model;
-    cla_vocab words;
+    cla_vocab words, chars;
     reading_split train;
     int64_t first_question, first_passage; // rows before the part that comes next
 } reading;
 
-/* reading_data.c: words counted in the training text, and kept in dir (NULL: nowhere).
+/* In a run's folder where the network has characters of words. */
+extern const char reading_chars_file[];
+
+/* reading_data.c: words counted in the training text, and characters where the network
+ * has them, and kept in dir (NULL: nowhere).
  * Errors: CLA_E_INPUT (resumed: dir holds others), CLA_E_IO, CLA_E_NOMEM. */
 cla_status reading_open_training(reading *t, const char *dir, cla_task_mode mode);
 cla_status reading_load_words(reading *t, const char *dir);
@@ -59,7 +72,9 @@ typedef struct reading_batch {
     int64_t n;
     int64_t *question;                        // [n] of the split, in the batch's order
     int32_t *block;                           // of ids
+    int32_t *letters;                         // of ids.chars
     cla_ragged *question_rows, *passage_rows; // the caller's to free or give to a tape
+    cla_ragged *letter_rows;                  // likewise; NULL without characters
 } reading_batch;
 
 /* Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
@@ -67,6 +82,21 @@ cla_status reading_batch_make(const reading *t, const reading_split *s,
                               const int64_t *questions, int64_t n,
                               reading_batch *batch);
 void reading_batch_free(reading_batch *batch);
+
+/* reading_chars.c: characters of the words of a text as a vocabulary.
+ * Errors: CLA_E_NOMEM. */
+cla_status reading_count_chars(reading *t, const cla_reading *text);
+
+/* Spellings of a split's words, at most the run's number of characters of each.
+ * Errors: CLA_E_NOMEM. */
+cla_status reading_spell(const reading *t, reading_split *s);
+void reading_spellings_free(reading_spellings *s);
+
+/* Of n words that are numbers of spellings: words [n] become numbers of the batch's own
+ * distinct words, whose characters the batch then has. Errors: CLA_E_NOMEM,
+ * CLA_E_DEVICE. */
+cla_status reading_batch_spell(const reading *t, const reading_spellings *s,
+                               int32_t *words, int64_t n, reading_batch *batch);
 
 /* Puts questions into falling order of the length of their passages; stable. */
 cla_status reading_sort(const reading_split *s, int64_t *questions, int64_t n);

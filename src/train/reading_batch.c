@@ -64,6 +64,7 @@ static void put_traits(const reading_split *s, const cla_reading_text *text,
 /* Where things stand in the block that a batch's numbers are. */
 typedef struct layout {
     int32_t *question, *passage, *question_trait, *passage_trait;
+    int32_t *question_spelling, *passage_spelling; // one behind the other
     int32_t *question_offsets, *passage_offsets, *first, *last;
 } layout;
 
@@ -71,13 +72,15 @@ static cla_status allocate(reading_batch *b, layout *l, int64_t questions,
                            int64_t passages)
 {
     const int64_t n = b->n;
-    CLA_TRY(cla_alloc(&b->block, (size_t)(2 * (questions + passages) + 4 * n + 2),
+    CLA_TRY(cla_alloc(&b->block, (size_t)(3 * (questions + passages) + 4 * n + 2),
                       sizeof *b->block));
     l->question = b->block;
     l->passage = l->question + questions;
     l->question_trait = l->passage + passages;
     l->passage_trait = l->question_trait + questions;
-    l->question_offsets = l->passage_trait + passages;
+    l->question_spelling = l->passage_trait + passages;
+    l->passage_spelling = l->question_spelling + questions;
+    l->question_offsets = l->passage_spelling + passages;
     l->passage_offsets = l->question_offsets + n + 1;
     l->first = l->passage_offsets + n + 1;
     l->last = l->first + n;
@@ -91,6 +94,13 @@ static void put_question(const reading_split *s, layout *l, int64_t i, int64_t n
     const int32_t at = l->question_offsets[i], from = l->passage_offsets[i];
     memcpy(l->question + at, s->id + q->text.first, q->text.count * sizeof *s->id);
     memcpy(l->passage + from, s->id + passage->first, passage->count * sizeof *s->id);
+    if (s->spellings.word) {
+        const int32_t *spelling = s->spellings.word;
+        memcpy(l->question_spelling + at, spelling + q->text.first,
+               q->text.count * sizeof *spelling);
+        memcpy(l->passage_spelling + from, spelling + passage->first,
+               passage->count * sizeof *spelling);
+    }
     put_traits(s, &q->text, passage, l->question_trait + at);
     put_traits(s, passage, &q->text, l->passage_trait + from);
     l->question_offsets[i + 1] = at + (int32_t)q->text.count;
@@ -124,8 +134,12 @@ static cla_status fill(const reading *t, const reading_split *s, reading_batch *
         .passage_trait = l.passage_trait,
         .first = l.first,
         .last = l.last,
+        .chars = { NULL, NULL, l.question_spelling, l.passage_spelling },
     };
-    return CLA_OK;
+    return s->spellings.word
+               ? reading_batch_spell(t, &s->spellings, l.question_spelling,
+                                     questions + passages, b)
+               : CLA_OK;
 }
 
 cla_status reading_batch_make(const reading *t, const reading_split *s,
@@ -148,6 +162,8 @@ void reading_batch_free(reading_batch *b)
 {
     cla_ragged_free(&b->question_rows);
     cla_ragged_free(&b->passage_rows);
+    cla_ragged_free(&b->letter_rows);
+    free(b->letters);
     free(b->question);
     free(b->block);
     *b = (reading_batch){ 0 };

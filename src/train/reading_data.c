@@ -75,16 +75,23 @@ static cla_status count_words(reading *t, const cla_reading *text)
     return status;
 }
 
-static cla_status words_path(cla_text *path, const char *dir)
+/* ---- files of the model folder --------------------------------------------------- */
+
+const char reading_chars_file[] = "chars.txt";
+
+/* What is done with a vocabulary and its file. */
+typedef cla_status use_vocab(cla_vocab *v, const char *path);
+
+static cla_status save(cla_vocab *v, const char *path)
 {
-    return cla_text_add(path, "%s/words.txt", dir);
+    return cla_vocab_save(v, path);
 }
 
-static cla_status compare_words(const reading *t, const char *path)
+static cla_status compare(cla_vocab *v, const char *path)
 {
     cla_text text = { 0 };
     bool same = false;
-    cla_status status = cla_vocab_text(&t->words, &text);
+    cla_status status = cla_vocab_text(v, &text);
     status = status ? status : cla_file_compare(path, text.data, text.size, &same);
     cla_text_free(&text);
     return status || same ? status
@@ -94,39 +101,45 @@ static cla_status compare_words(const reading *t, const char *path)
                                      path);
 }
 
+static cla_status load(cla_vocab *v, const char *path)
+{
+    CLA_TRY(cla_vocab_load(v, path));
+    return v->count < CLA_SPECIALS
+               ? cla_fail(CLA_E_INPUT, "%s: too few words or characters", path)
+               : CLA_OK;
+}
+
+/* Those of the run; characters where its network has them. */
+static cla_status use_vocabs(reading *t, const char *dir, use_vocab *use)
+{
+    static const char *const names[] = { "words.txt", reading_chars_file };
+    cla_vocab *const vocabs[] = { &t->words, &t->chars };
+    for (int i = 0; i < (t->config.char_dim ? 2 : 1); i++) {
+        cla_text path = { 0 };
+        cla_status status = cla_text_add(&path, "%s/%s", dir, names[i]);
+        status = status ? status : use(vocabs[i], path.data);
+        cla_text_free(&path);
+        CLA_TRY(status);
+    }
+    return CLA_OK;
+}
+
 cla_status reading_load_words(reading *t, const char *dir)
 {
-    cla_text path = { 0 };
-    cla_status status = words_path(&path, dir);
-    status = status ? status : cla_vocab_load(&t->words, path.data);
-    if (!status && t->words.count < CLA_SPECIALS) {
-        status = cla_fail(CLA_E_INPUT, "%s: too few words", path.data);
-    }
-    cla_text_free(&path);
-    return status;
+    return use_vocabs(t, dir, load);
 }
 
-/* A new run writes its words, a resumed one must find the same. */
-static cla_status settle_words(const reading *t, const char *dir, cla_task_mode mode)
-{
-    cla_text path = { 0 };
-    if (!dir) {
-        return CLA_OK;
-    }
-    cla_status status = words_path(&path, dir);
-    if (!status) {
-        status = mode == CLA_TASK_RESUMED ? compare_words(t, path.data)
-                                          : cla_vocab_save(&t->words, path.data);
-    }
-    cla_text_free(&path);
-    return status;
-}
-
+/* A new run writes its vocabularies, a resumed one must find the same. */
 cla_status reading_open_training(reading *t, const char *dir, cla_task_mode mode)
 {
     CLA_TRY(reading_read_split(t, NULL, "train", &t->train.text));
     CLA_TRY(count_words(t, &t->train.text));
-    CLA_TRY(settle_words(t, dir, mode));
+    if (t->config.char_dim) {
+        CLA_TRY(reading_count_chars(t, &t->train.text));
+    }
+    if (dir) {
+        CLA_TRY(use_vocabs(t, dir, mode == CLA_TASK_RESUMED ? compare : save));
+    }
     return reading_split_build(t, &t->train, NULL);
 }
 
@@ -254,7 +267,8 @@ cla_status reading_split_build(const reading *t, reading_split *s, cla_reading *
     cla_vocab_free(&n.forms);
     cla_vocab_free(&n.roots);
     cla_text_free(&n.form);
-    return status;
+    CLA_TRY(status);
+    return t->config.char_dim ? reading_spell(t, s) : CLA_OK;
 }
 
 void reading_split_free(reading_split *s)
@@ -262,6 +276,7 @@ void reading_split_free(reading_split *s)
     cla_reading_free(&s->text);
     free(s->id);
     free(s->shared);
+    reading_spellings_free(&s->spellings);
     *s = (reading_split){ 0 };
 }
 

@@ -33,6 +33,27 @@ cla_status cla_task_kind_find(const char *name, const cla_task_kind **out)
     return status;
 }
 
+static bool holds(const char *dir, const char *name)
+{
+    cla_text path = { 0 };
+    const bool there = cla_text_add(&path, "%s/%s", dir, name) == CLA_OK &&
+                       access(path.data, F_OK) == 0;
+    cla_text_free(&path);
+    return there;
+}
+
+const char *cla_task_file(const cla_task_kind *kind, const char *dir, int i)
+{
+    int n = 0;
+    while (n < i && kind->files[n]) {
+        n++;
+    }
+    if (kind->files[n] || n < i || !kind->sometimes) {
+        return kind->files[n];
+    }
+    return holds(dir, kind->sometimes) ? kind->sometimes : NULL;
+}
+
 static cla_status open_kind(cla_task **out, const cla_task_kind *kind, cla_runtime *rt,
                             cla_config *settings, const char *dir, cla_task_mode mode)
 {

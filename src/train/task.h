@@ -33,6 +33,7 @@ typedef struct cla_task_kind {
     bool higher_is_better;
     size_t size;              // of the task's own struct, which begins with a cla_task
     const char *const *files; // of the run's folder that use needs, up to a NULL
+    const char *sometimes;    // one more, that not all runs have; or NULL
     /* Reads settings, data and vocabularies, adds the parameters to task->params. */
     cla_status (*open)(cla_task *task, cla_config *settings, const char *dir,
                        cla_task_mode mode);
@@ -76,6 +77,9 @@ struct cla_task {
 
 /* The kind of a name. Errors: CLA_E_INPUT (unknown: lists those there are). */
 cla_status cla_task_kind_find(const char *name, const cla_task_kind **out);
+
+/* The i-th file, from 0, that use needs of the run in dir; NULL behind the last. */
+const char *cla_task_file(const cla_task_kind *kind, const char *dir, int i);
 
 /* Opens the system that the settings name. Errors: CLA_E_INPUT (unknown model: lists
  * them),

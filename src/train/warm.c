@@ -79,8 +79,9 @@ static cla_status take_all(cla_warm *w, cla_task *task)
 
 cla_status cla_warm_start(cla_warm *w, cla_task *task, const char *run, const char *dir)
 {
-    for (const char *const *name = task->kind->files; dir && *name; name++) {
-        CLA_TRY(same_file(run, dir, *name));
+    const char *name = NULL;
+    for (int i = 0; dir && (name = cla_task_file(task->kind, dir, i)); i++) {
+        CLA_TRY(same_file(run, dir, name));
     }
     CLA_TRY(cla_task_weights(&w->path, run));
     return take_all(w, task);

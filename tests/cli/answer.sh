@@ -112,4 +112,27 @@ check 'two kinds of questions' says 2 'one of them' \
 check 'answers of none' says 2 "--nbest is '0', must be 1 to 1000" answer --nbest 0
 check 'another kind of network' says 3 'network' train --set network=none --out "$work/other"
 
+# Characters of words: they go where the model goes, and are missed when they are not there.
+check 'learns characters' train --set network=r_net --set char_dim=6 --set char_width=6 \
+    --set epochs=1 --set keep=1 --out "$work/spelt"
+check 'exports them' "$clattn" export --model "$work/spelt" --out "$work/alone"
+check 'means them' "$clattn" average --model "$work/spelt" --out "$work/mean"
+same() {
+    printf 'What did Än sell?\nWho was Zoë?\n' >"$work/questions"
+    for model in spelt alone mean; do
+        "$clattn" answer --model "$work/$model" --passage "$work/passage" --scores --nbest 3 \
+            <"$work/questions" >"$work/$model.out" || return
+    done
+    test "$(wc -l <"$work/spelt.out")" -eq 6 && cmp "$work/spelt.out" "$work/alone.out" &&
+        cmp "$work/spelt.out" "$work/mean.out"
+}
+check 'answers the same from there' same
+rm "$work/alone/chars.txt"
+check 'characters that are not there' says 6 "$work/alone/chars.txt: cannot open" \
+    sh -c "echo Who | '$clattn' answer --model '$work/alone' --passage '$work/passage'"
+check 'words of no characters' says 3 'char_limit is 0, must be' \
+    train --set network=r_net --set char_dim=6 --set char_limit=0 --out "$work/other"
+check 'a network without characters' says 3 "network 'match_lstm' has no use for characters" \
+    train --set char_dim=6 --out "$work/other"
+
 [ $failures -eq 0 ]
