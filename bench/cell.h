@@ -12,8 +12,8 @@ typedef struct bench_walk {
 } bench_walk;
 
 /* weights: the inputs behind x of op, for in numbers a token and states of n. products:
- * how many numbers of weights a state's number has for each of what it is made of, which
- * is the token and, where the cell looks_back at one, the state before. */
+ * how many numbers of weights a state's number has for each of what it is made of,
+ * which is the token and, where the cell looks_back at one, the state before. */
 typedef struct bench_cell {
     const char *name;
     int products;

@@ -14,7 +14,7 @@ typedef struct bidaf_pointer {
     recurrent cell;             // LSTM, [n] to [m]
 } bidaf_pointer;
 
-/* Numbers of levels, [depth] each, of which the softmax weighs them; NULL: one level. */
+/* Numbers of levels, [depth] each, of which the softmax weighs them; NULL: one. */
 typedef struct bidaf_levels {
     cla_tensor *found; // of what words of the passage find in the question
     cla_tensor *about; // of what the passage finds in itself

@@ -23,8 +23,8 @@ void each_cell_case(void (*check)(cla_runtime *rt, const cell_case *c));
 void cell_result(double *y, const cell_case *c, const double *all, const double *mix,
                  const double *states);
 
-/* Names the case; its context, callbacks and result's shape stand in op. small: products
- * that slow devices get through. */
+/* Names the case; its context, callbacks and result's shape stand in op. small:
+ * products that slow devices get through. */
 void check_cell(cla_runtime *rt, op_case *op, const cell_case *c, const char *name,
                 int products, int small);
 
