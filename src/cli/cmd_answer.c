@@ -24,7 +24,10 @@ static const struct argp_option options[] = {
     { "passage", 'p', "FILE", 0, "the passage; questions are lines of standard input",
       0 },
     { "squad", 'q', "FILE", 0,
-      "answer a file in the layout of SQuAD: one object of ids and answers", 0 },
+      "answer a file in the layout of SQuAD, or (.jsonl) of DuReader: one object of "
+      "ids "
+      "and answers",
+      0 },
     { "nbest", 'n', "N", 0, "the N best answers to each question (1)", 0 },
     { "scores", 's', NULL, 0,
       "log probability, first code point, the one behind the last, and answer, parted "
@@ -78,48 +81,66 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 /* ---- output ---------------------------------------------------------------------- */
 
-static json_t *answer_object(const char *passage, const reading_answer *answer)
+/* What questions are about; of several passages an answer says which one it is from. */
+typedef struct texts {
+    const char *const *passage;
+    size_t count;
+    bool list; // they came as one
+} texts;
+
+static json_t *answer_object(const texts *of, const reading_answer *answer)
 {
     const cla_span *place = &answer->place;
-    return json_pack("{s:s%,s:i,s:i,s:f}", "text", passage + place->at,
-                     (size_t)place->size, "from", place->from, "to", place->to, "score",
-                     answer->score);
+    json_t *object =
+        json_pack("{s:s%,s:i,s:i,s:f}", "text",
+                  of->passage[answer->passage] + place->at, (size_t)place->size, "from",
+                  place->from, "to", place->to, "score", answer->score);
+    if (of->list) {
+        json_object_set_new(object, "passage",
+                            json_integer((json_int_t)answer->passage));
+    }
+    return object;
 }
 
-static cla_status print_object(const char *passage, const char *question,
+static cla_status print_object(const texts *of, const char *question,
                                const reading_answer *answers, size_t n)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++) {
-        json_array_append_new(list, answer_object(passage, &answers[i]));
+        json_array_append_new(list, answer_object(of, &answers[i]));
     }
     return cli_print_json(
         json_pack("{s:s,s:o}", "question", question, "answers", list));
 }
 
 /* An answer is one line, whatever the passage has inside. */
-static void print_line(const arguments *a, const char *passage,
+static void print_line(const arguments *a, const texts *of,
                        const reading_answer *answer)
 {
     const cla_span *place = &answer->place;
+    const char *text = of->passage[answer->passage] + place->at;
     if (a->scores) {
-        printf("%.6f\t%d\t%d\t", answer->score, place->from, place->to);
+        printf("%.6f\t", answer->score);
+        if (of->list) {
+            printf("%zu\t", answer->passage);
+        }
+        printf("%d\t%d\t", place->from, place->to);
     }
     for (int32_t i = 0; i < place->size; i++) {
-        const char c = passage[place->at + i];
+        const char c = text[i];
         putchar(c == '\n' || c == '\r' || c == '\t' ? ' ' : c);
     }
     putchar('\n');
 }
 
-static cla_status print(const arguments *a, const char *passage, const char *question,
+static cla_status print(const arguments *a, const texts *of, const char *question,
                         const reading_answer *answers, size_t n)
 {
     if (a->common.json) {
-        return print_object(passage, question, answers, n);
+        return print_object(of, question, answers, n);
     }
     for (size_t i = 0; i < n; i++) {
-        print_line(a, passage, &answers[i]);
+        print_line(a, of, &answers[i]);
     }
     if (!n) {
         putchar('\n');
@@ -127,9 +148,9 @@ static cla_status print(const arguments *a, const char *passage, const char *que
     return CLA_OK;
 }
 
-/* ---- questions about one passage ------------------------------------------------- */
+/* ---- questions about passages ------------------------------------------------- */
 
-static cla_status answer_some(const arguments *a, reading *t, const char *passage,
+static cla_status answer_some(const arguments *a, reading *t, const texts *of,
                               const char *const *questions, size_t n)
 {
     const size_t best = (size_t)a->best;
@@ -137,10 +158,11 @@ static cla_status answer_some(const arguments *a, reading *t, const char *passag
     size_t *found = NULL;
     cla_status status = cla_alloc(&answers, n * best + 1, sizeof *answers);
     status = status ? status : cla_alloc(&found, n + 1, sizeof *found);
-    status =
-        status ? status : reading_ask(t, passage, questions, n, best, answers, found);
+    status = status ? status
+                    : reading_ask(t, of->passage, of->count, questions, n, best,
+                                  answers, found);
     for (size_t i = 0; i < n && !status; i++) {
-        status = print(a, passage, questions[i], answers + i * best, found[i]);
+        status = print(a, of, questions[i], answers + i * best, found[i]);
     }
     if (!status && (fflush(stdout) || ferror(stdout))) {
         status = cla_fail(CLA_E_IO, "standard output: %s", strerror(errno));
@@ -163,8 +185,9 @@ static cla_status flush(stream *s)
 {
     cla_status status = CLA_OK;
     if (s->count) {
-        status = answer_some(s->a, s->t, s->passage, (const char *const *)s->question,
-                             s->count);
+        const texts one = { &s->passage, 1, false };
+        status =
+            answer_some(s->a, s->t, &one, (const char *const *)s->question, s->count);
     }
     for (size_t i = 0; i < s->count; i++) {
         free(s->question[i]);
@@ -180,37 +203,59 @@ static cla_status bad_line(const stream *s, const char *what)
     return cla_fail(CLA_E_INPUT, "standard input:%zu: %s", s->number, what);
 }
 
-static cla_status answer_list(stream *s, const char *passage, const json_t *list)
+/* The strings of a list, which stay its own; free the array. */
+static cla_status strings_of(const stream *s, const json_t *list, const char *what,
+                             const char ***out)
 {
-    const char **questions = NULL;
     const size_t n = json_array_size(list);
-    CLA_TRY(cla_alloc(&questions, n + 1, sizeof *questions));
+    CLA_TRY(cla_alloc(out, n + 1, sizeof **out));
     for (size_t i = 0; i < n; i++) {
-        questions[i] = json_string_value(json_array_get(list, i));
-        if (!questions[i]) {
-            free(questions);
-            return bad_line(s, "questions must be strings");
+        (*out)[i] = json_string_value(json_array_get(list, i));
+        if (!(*out)[i]) {
+            return bad_line(s, what);
         }
     }
-    const cla_status status = answer_some(s->a, s->t, passage, questions, n);
+    return CLA_OK;
+}
+
+static cla_status answer_list(stream *s, const texts *of, const json_t *list)
+{
+    const char **questions = NULL;
+    cla_status status = strings_of(s, list, "questions must be strings", &questions);
+    status =
+        status ? status : answer_some(s->a, s->t, of, questions, json_array_size(list));
     free(questions);
     return status;
+}
+
+static cla_status answer_about(stream *s, const texts *of, const json_t *object)
+{
+    const char *question = json_string_value(json_object_get(object, "question"));
+    const json_t *list = json_object_get(object, "questions");
+    if (json_is_array(list)) {
+        return answer_list(s, of, list);
+    }
+    return question
+               ? answer_some(s->a, s->t, of, &question, 1)
+               : bad_line(s, "has no \"question\", a string, and no \"questions\"");
 }
 
 static cla_status answer_object_of(stream *s, const json_t *object)
 {
     const char *passage = json_string_value(json_object_get(object, "passage"));
-    const char *question = json_string_value(json_object_get(object, "question"));
-    const json_t *list = json_object_get(object, "questions");
-    if (!passage) {
-        return bad_line(s, "must be a JSON object with \"passage\", a string");
+    const json_t *list = json_object_get(object, "passages");
+    const char **passages = NULL;
+    texts of = { &passage, 1, false };
+    if (!json_is_array(list)) {
+        return passage ? answer_about(s, &of, object)
+                       : bad_line(s, "must be a JSON object with \"passage\", a "
+                                     "string, or \"passages\"");
     }
-    if (json_is_array(list)) {
-        return answer_list(s, passage, list);
-    }
-    return question
-               ? answer_some(s->a, s->t, passage, &question, 1)
-               : bad_line(s, "has no \"question\", a string, and no \"questions\"");
+    cla_status status = strings_of(s, list, "passages must be strings", &passages);
+    of = (texts){ passages, json_array_size(list), true };
+    status = status ? status : answer_about(s, &of, object);
+    free(passages);
+    return status;
 }
 
 static cla_status take_line(stream *s, char *text, size_t size)
@@ -273,8 +318,9 @@ static cla_status print_answers(const cla_reading *r, const cla_answer *answers,
         text.size = 0;
         status = cla_text_append(&text, "", 0);
         if (found[i] && !status) {
-            status = cla_reading_quote(r, (size_t)q->passage, answers[i].first,
-                                       answers[i].last, &text);
+            const size_t passage = (size_t)q->passage + (size_t)answers[i].passage;
+            status =
+                cla_reading_quote(r, passage, answers[i].first, answers[i].last, &text);
         }
         json_object_set_new(object, cla_reading_string(r, q->id),
                             json_stringn(text.data ? text.data : "", text.size));
@@ -303,12 +349,9 @@ static cla_status answer_split(reading *t, const reading_split *s)
 
 static cla_status answer_squad(const arguments *a, reading *t)
 {
-    const cla_squad_options all = { .question_limit = t->question_limit,
-                                    .unanswered = true };
-    cla_squad_counts counts = { 0 };
     cla_reading text = { .question_count = 0 };
     reading_split s = { .forms = 0 };
-    cla_status status = cla_squad_read(&text, a->squad, &all, &counts);
+    cla_status status = reading_read_file(t, a->squad, &text);
     status = status ? status : reading_split_build(t, &s, &text);
     status = status ? status : answer_split(t, &s);
     cla_reading_free(&text);
@@ -338,14 +381,14 @@ int cli_answer(int argc, char **argv)
     static const struct argp argp = {
         .options = options,
         .parser = parse,
-        .doc =
-            "Answers questions with words of a passage. Standard input has a JSON "
-            "object a line, {\"passage\": ..., \"question\": ...} or \"questions\": "
-            "[...]; with --passage a question a line. An answer a line comes out; an "
-            "empty one where passage or question has no word.\v"
-            "  echo 'Who came?' | clattn answer --model runs/r --passage story.txt\n"
-            "  clattn answer --model runs/r --json --nbest 5 < questions.jsonl\n"
-            "  clattn answer --model runs/r --squad dev.json > answers.json",
+        .doc = "Answers questions with words of a passage. Standard input has a JSON "
+               "object a line, {\"passage\": ..., \"question\": ...}, or \"passages\": "
+               "[...], \"questions\": [...]; with --passage a question a line. An "
+               "answer a line comes out; an "
+               "empty one where passage or question has no word.\v"
+               "  echo 'Who came?' | clattn answer --model runs/r --passage story.txt\n"
+               "  clattn answer --model runs/r --json --nbest 5 < questions.jsonl\n"
+               "  clattn answer --model runs/r --squad dev.json > answers.json",
         .children = children,
     };
     arguments a = { .best = 1 };

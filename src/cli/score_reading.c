@@ -86,23 +86,6 @@ static cla_status gather(const score_corpus *c, size_t i, references *r)
 
 /* ---- rougel ------------------------------------------------------------------ */
 
-static cla_status rouge_line(cla_tokenizer *t, const cla_line *hyp, const references *r,
-                             double *score)
-{
-    cla_tokens *tokens = NULL; // of the references, then of the hypothesis
-    CLA_TRY(cla_alloc(&tokens, r->count + 1, sizeof *tokens));
-    cla_status status = cla_tokenize_ids(t, hyp->text, hyp->size, &tokens[r->count]);
-    for (size_t i = 0; i < r->count && !status; i++) {
-        status = cla_tokenize_ids(t, r->line[i].text, r->line[i].size, &tokens[i]);
-    }
-    status = status ? status : cla_rouge_l(&tokens[r->count], tokens, r->count, score);
-    for (size_t i = 0; i <= r->count; i++) {
-        cla_tokens_free(&tokens[i]);
-    }
-    free(tokens);
-    return status;
-}
-
 static cla_status print_line_score(const score_arguments *a, size_t i, double score)
 {
     if (a->json) {
@@ -122,7 +105,9 @@ static cla_status rouge_lines(const score_arguments *a, const score_corpus *c,
     for (size_t i = 0; i < c->hyp.count && !status; i++) {
         double score = 0;
         status = gather(c, i, &refs);
-        status = status ? status : rouge_line(t, &c->hyp.line[i], &refs, &score);
+        status = status ? status
+                        : cla_rouge_l_line(t, &c->hyp.line[i], refs.line, refs.count,
+                                           &score);
         status =
             status || !a->sentence ? status : print_line_score(a, i, 100.0 * score);
         sum += score;

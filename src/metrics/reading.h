@@ -20,6 +20,11 @@ cla_status cla_squad_normalise(cla_squad *s, const char *answer, cla_text *out);
 cla_status cla_squad_compare(cla_squad *s, const char *answer, const char *gold,
                              double *exact, double *f1);
 
+/* The same F1 over the normalised answers' characters that are no blanks, as for text
+ * without blanks between words. Errors: as above. */
+cla_status cla_squad_characters(cla_squad *s, const char *answer, const char *gold,
+                                double *f1);
+
 typedef struct cla_squad_scores {
     double exact, f1; // per cent, means over questions of the best gold answer
     int64_t questions, unanswered;
@@ -36,3 +41,7 @@ cla_status cla_squad_score(cla_squad *s, const json_t *data, const char *data_pa
  * (1 + b^2) P R / (R + b^2 P), b = 1.2; 0 when P or R is 0. Errors: CLA_E_NOMEM. */
 cla_status cla_rouge_l(const cla_tokens *candidate, const cla_tokens *references,
                        size_t n, double *score);
+
+/* The same of lines in a tokenizer's tokens. Errors: CLA_E_NOMEM. */
+cla_status cla_rouge_l_line(cla_tokenizer *t, const cla_line *candidate,
+                            const cla_line *references, size_t n, double *score);

@@ -40,3 +40,22 @@ cla_status cla_rouge_l(const cla_tokens *candidate, const cla_tokens *references
     }
     return CLA_OK;
 }
+
+cla_status cla_rouge_l_line(cla_tokenizer *t, const cla_line *candidate,
+                            const cla_line *references, size_t n, double *score)
+{
+    cla_tokens *tokens = NULL; // of the references, then of the candidate
+    CLA_TRY(cla_alloc(&tokens, n + 1, sizeof *tokens));
+    cla_status status =
+        cla_tokenize_ids(t, candidate->text, candidate->size, &tokens[n]);
+    for (size_t i = 0; i < n && !status; i++) {
+        status =
+            cla_tokenize_ids(t, references[i].text, references[i].size, &tokens[i]);
+    }
+    status = status ? status : cla_rouge_l(&tokens[n], tokens, n, score);
+    for (size_t i = 0; i <= n; i++) {
+        cla_tokens_free(&tokens[i]);
+    }
+    free(tokens);
+    return status;
+}

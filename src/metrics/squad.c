@@ -8,7 +8,7 @@
 
 struct cla_squad {
     cla_rules *rules;
-    cla_tokenizer *words; // lower case, parted by blanks
+    cla_tokenizer *words, *characters; // lower case, parted by blanks
     cla_text answer, gold;
 };
 
@@ -21,7 +21,8 @@ static const cla_rule normal_rules[] = {
 static cla_status build(cla_squad *s)
 {
     CLA_TRY(cla_rules_new(&s->rules, normal_rules));
-    return cla_tokenizer_new(&s->words, CLA_TOKENS_NONE, true);
+    CLA_TRY(cla_tokenizer_new(&s->words, CLA_TOKENS_NONE, true));
+    return cla_tokenizer_new(&s->characters, CLA_TOKENS_CHAR, true);
 }
 
 cla_status cla_squad_new(cla_squad **out)
@@ -39,6 +40,7 @@ void cla_squad_free(cla_squad **s)
     if (*s) {
         cla_rules_free(&(*s)->rules);
         cla_tokenizer_free(&(*s)->words);
+        cla_tokenizer_free(&(*s)->characters);
         cla_text_free(&(*s)->answer);
         cla_text_free(&(*s)->gold);
     }
@@ -101,6 +103,25 @@ cla_status cla_squad_compare(cla_squad *s, const char *answer, const char *gold,
     CLA_TRY(cla_squad_normalise(s, answer, &s->answer));
     CLA_TRY(cla_squad_normalise(s, gold, &s->gold));
     *exact = strcmp(s->answer.data, s->gold.data) == 0;
+    return overlap(s->answer.data, s->gold.data, f1);
+}
+
+/* The normalised answer with a blank between characters. */
+static cla_status part(cla_squad *s, const char *answer, cla_text *out)
+{
+    cla_text normal = { 0 };
+    cla_status status = cla_squad_normalise(s, answer, &normal);
+    status =
+        status ? status : cla_tokenize(s->characters, normal.data, normal.size, out);
+    cla_text_free(&normal);
+    return status;
+}
+
+cla_status cla_squad_characters(cla_squad *s, const char *answer, const char *gold,
+                                double *f1)
+{
+    CLA_TRY(part(s, answer, &s->answer));
+    CLA_TRY(part(s, gold, &s->gold));
     return overlap(s->answer.data, s->gold.data, f1);
 }
 

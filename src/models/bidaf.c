@@ -6,8 +6,10 @@
  *   a_k = softmax(tanh(S W_f + h_(k-1) W_m + b) w), h_k = LSTM(sum_j a_kj s_j, h_(k-1))
  *
  * The last line is there twice, with weights of its own: first word = mean of a_1 of
- * the one and a_2 of the other, last word the reverse. Constants that published code
- * adds to scores cancel in the softmax, and of two biases of one sum one is here. */
+ * the one and a_2 of the other, last word the reverse. With several passages a question
+ * each is read by itself up to S, and the sums over j run over all of them. Constants
+ * that published code adds to scores cancel in the softmax, and of two biases of one
+ * sum one is here. */
 #include "models/bidaf.h"
 
 #include <math.h>
@@ -144,7 +146,7 @@ static cla_status decode(const bidaf *m, cla_tape *tape, reader_scores *scores,
                          cla_tensor *states, cla_tensor *question,
                          const reader_batch *b)
 {
-    const cla_ragged *single = NULL, *rows = b->passage_rows;
+    const cla_ragged *single = NULL, *rows = reader_asked_rows(b);
     cla_tensor *begin = NULL, *half = NULL, *at[2][2] = { { NULL } };
     CLA_TRY(reader_single_rows(tape, &single, rows->sequences, rows->sequences));
     CLA_TRY(pool(m, tape, &begin, question, b->question_rows, single));
@@ -165,14 +167,15 @@ static cla_status score(reader *r, cla_tape *tape, reader_scores *scores,
                         const reader_batch *b)
 {
     const bidaf *m = r->network;
-    const cla_ragged *rows = b->passage_rows;
-    cla_tensor *u = NULL, *h = NULL, *states = NULL;
+    const cla_ragged *rows = b->passage_rows, *question_rows = NULL;
+    cla_tensor *u = NULL, *h = NULL, *asked = NULL, *states = NULL;
     CLA_TRY(
         recurrent_forward(&m->question, tape, &u, question, b->question_rows, NULL));
     CLA_TRY(reader_drop(r, tape, &u, b->first_question));
     CLA_TRY(recurrent_forward(&m->passage, tape, &h, passage, rows, NULL));
     CLA_TRY(reader_drop(r, tape, &h, b->first_passage));
-    CLA_TRY(bidaf_match(tape, &h, h, u, &m->levels, rows, b->question_rows));
+    CLA_TRY(bidaf_question_of(tape, &asked, &question_rows, u, b));
+    CLA_TRY(bidaf_match(tape, &h, h, asked, &m->levels, rows, question_rows));
     CLA_TRY(recurrent_forward(&m->fuse, tape, &states, h, rows, NULL));
     CLA_TRY(reader_drop(r, tape, &states, b->first_passage));
     return decode(m, tape, scores, states, u, b);
@@ -181,6 +184,7 @@ static cla_status score(reader *r, cla_tape *tape, reader_scores *scores,
 const reader_kind bidaf_kind = {
     .name = "bidaf",
     .size = sizeof(bidaf),
+    .several = true,
     .probabilities = true,
     .least = 1e-9F,
     .configure = configure,

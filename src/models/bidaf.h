@@ -49,6 +49,11 @@ cla_status bidaf_match(cla_tape *tape, cla_tensor **out, cla_tensor *passage,
                        cla_tensor *question, const bidaf_levels *levels,
                        const cla_ragged *passage_rows, const cla_ragged *question_rows);
 
+/* Each passage's question: u [Nq,d] itself where there is one passage each, else its
+ * rows once for each passage of theirs. */
+cla_status bidaf_question_of(cla_tape *tape, cla_tensor **out, const cla_ragged **rows,
+                             cla_tensor *u, const reader_batch *b);
+
 /* y = a row of x for each token of its sequence; x is [B,d], or one row for all. */
 cla_status bidaf_spread(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                         const cla_ragged *rows);

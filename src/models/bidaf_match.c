@@ -27,6 +27,46 @@ cla_status bidaf_spread(cla_tape *tape, cla_tensor **y, cla_tensor *x,
     return cla_embedding(tape, y, x, ids, 1);
 }
 
+/* Offsets [P+1] of the copies, and the row each of theirs is of. */
+static void copy_rows(const reader_batch *b, int32_t *offsets, int32_t *ids)
+{
+    int32_t n = 0;
+    offsets[0] = 0;
+    for (int64_t p = 0; p < b->passage_rows->sequences; p++) {
+        const int32_t *range = b->question_rows->offsets + b->asker[p];
+        for (int32_t i = range[0]; i < range[1]; i++) {
+            ids[n++] = i;
+        }
+        offsets[p + 1] = n;
+    }
+}
+
+cla_status bidaf_question_of(cla_tape *tape, cla_tensor **out, const cla_ragged **rows,
+                             cla_tensor *u, const reader_batch *b)
+{
+    const int64_t P = b->passage_rows->sequences;
+    const size_t most = (size_t)(P * b->question_rows->longest);
+    cla_tensor *ids = NULL;
+    cla_ragged *copies = NULL;
+    int32_t *offsets = NULL;
+    *out = u;
+    *rows = b->question_rows;
+    if (!b->asked_rows) {
+        return CLA_OK;
+    }
+    CLA_TRY(cla_alloc(&offsets, (size_t)P + 1 + most, sizeof *offsets));
+    copy_rows(b, offsets, offsets + P + 1);
+    cla_status status = cla_ragged_new(&copies, cla_tape_runtime(tape), P, offsets);
+    if (!status) {
+        cla_tape_keep(tape, copies);
+        *rows = copies;
+        status = cla_tape_ids(tape, &ids, offsets[P], offsets + P + 1);
+    }
+    free(offsets);
+    CLA_TRY(status);
+    return cla_embedding(tape, out, u, ids, 1);
+}
+
 /* The mixture of g and of what asking the passage with it, again and again, gives. */
 static cla_status ask_again(cla_tape *tape, cla_tensor **g, cla_tensor *passage,
                             cla_tensor *levels, const cla_ragged *rows)

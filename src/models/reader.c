@@ -17,8 +17,9 @@ static const char *const names[] = { "match_lstm", "r_net", "bidaf", NULL };
 
 cla_status reader_configure(reader_config *c, cla_config *s)
 {
-    *c =
-        (reader_config){ .word_dim = 300, .char_width = 75, .hidden = 150, .depth = 1 };
+    *c = (reader_config){
+        .word_dim = 300, .char_width = 75, .hidden = 150, .depth = 1, .passages = 1
+    };
     CLA_TRY(cla_config_choice(s, "network", names, &c->network));
     CLA_TRY(cla_config_int(s, "word_dim", &c->word_dim, 1, 4096));
     CLA_TRY(cla_config_int(s, "trait_dim", &c->trait_dim, 0, 4096));
@@ -26,6 +27,7 @@ cla_status reader_configure(reader_config *c, cla_config *s)
     CLA_TRY(cla_config_int(s, "char_width", &c->char_width, 1, 1024));
     CLA_TRY(cla_config_int(s, "hidden", &c->hidden, 1, 4096));
     CLA_TRY(cla_config_int(s, "depth", &c->depth, 0, 256));
+    CLA_TRY(cla_config_int(s, "passages", &c->passages, 1, 256));
     CLA_TRY(cla_config_bool(s, "freeze", &c->freeze));
     CLA_TRY(cla_config_double(s, "dropout", &c->dropout, 0, 0.99));
     const reader_kind *kind = kinds[c->network];
@@ -33,6 +35,11 @@ cla_status reader_configure(reader_config *c, cla_config *s)
         return cla_fail(CLA_E_INPUT,
                         "char_dim is %d, and network '%s' has no use for characters",
                         c->char_dim, kind->name);
+    }
+    if (c->passages > 1 && !kind->several) {
+        return cla_fail(CLA_E_INPUT,
+                        "passages is %d, and network '%s' reads one a question",
+                        c->passages, kind->name);
     }
     return kind->configure ? kind->configure(c, s) : CLA_OK;
 }
@@ -121,12 +128,19 @@ static cla_status embed(reader *r, cla_tape *tape, cla_tensor **x, cla_tensor *s
     return spelt ? beside(tape, x, spelt, s->spelling, s->n) : CLA_OK;
 }
 
-/* Walks along passages have those that are not at their end in front. */
-static cla_status check_order(const cla_ragged *rows)
+/* Walks along passages have those that are not at their end in front; a network that
+ * reads several goes along none. */
+static cla_status check_order(const reader *r, const reader_batch *batch)
 {
+    const cla_ragged *rows = batch->passage_rows;
+    if (batch->asked_rows && !r->kind->several) {
+        return cla_fail(CLA_E_USAGE, "reader: %s reads one passage a question",
+                        r->kind->name);
+    }
     for (int64_t b = 0; b < rows->sequences; b++) {
         const int32_t *at = rows->offsets + b;
-        if (at[1] == at[0] || (b && at[1] - at[0] > at[0] - at[-1])) {
+        const bool longer = b && at[1] - at[0] > at[0] - at[-1];
+        if (at[1] == at[0] || (longer && !batch->asked_rows)) {
             return cla_fail(CLA_E_USAGE,
                             "reader: passage %lld is empty or longer than the one "
                             "before",
@@ -144,7 +158,7 @@ cla_status reader_score(reader *r, cla_tape *tape, reader_scores *scores,
     const side read = { b->passage, b->passage_trait, b->chars.passage,
                         b->passage_rows->tokens };
     cla_tensor *question = NULL, *passage = NULL, *spelt = NULL;
-    CLA_TRY(check_order(b->passage_rows));
+    CLA_TRY(check_order(r, b));
     cla_tensor_want_grad(r->words, !r->config.freeze);
     CLA_TRY(spell(r, tape, &spelt, &b->chars));
     CLA_TRY(embed(r, tape, &question, spelt, &asked));
@@ -174,10 +188,11 @@ cla_status reader_loss(reader *r, cla_tape *tape, cla_tensor **loss,
 {
     reader_scores scores = { NULL, NULL };
     cla_tensor *first = NULL, *last = NULL;
+    const cla_ragged *rows = reader_asked_rows(b);
     *loss = NULL;
     CLA_TRY(reader_score(r, tape, &scores, b));
-    CLA_TRY(point(r, tape, &first, NULL, scores.first, b->first, b->passage_rows));
-    CLA_TRY(point(r, tape, &last, NULL, scores.last, b->last, b->passage_rows));
+    CLA_TRY(point(r, tape, &first, NULL, scores.first, b->first, rows));
+    CLA_TRY(point(r, tape, &last, NULL, scores.last, b->last, rows));
     return cla_add(tape, loss, first, last);
 }
 
@@ -186,7 +201,7 @@ cla_status reader_logs(reader *r, cla_tape *tape, reader_scores *logs,
 {
     reader_scores scores = { NULL, NULL };
     cla_tensor *none = NULL;
-    const cla_ragged *rows = b->passage_rows;
+    const cla_ragged *rows = reader_asked_rows(b);
     CLA_TRY(reader_score(r, tape, &scores, b));
     CLA_TRY(point(r, tape, &none, &logs->first, scores.first, b->first, rows));
     return point(r, tape, &none, &logs->last, scores.last, b->last, rows);

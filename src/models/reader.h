@@ -21,6 +21,7 @@ typedef struct reader_config {
     int char_dim;   // of a word's characters; 0: the network has words alone
     int char_width; // of what the network makes of them, one direction
     int depth;      // levels of hierarchical attention; 0: the network without any
+    int passages;   // of a question, at most
     bool freeze;    // word vectors stay what they were
     bool tie_dir;   // Match-LSTM: one set of weights for both directions
     bool ham_q2c;   // BiDAF: levels where the passage is asked too
@@ -35,14 +36,18 @@ typedef struct reader_chars {
     const int32_t *question, *passage; // [Nq], [Np] which of the U words each one is
 } reader_chars;
 
-/* Questions and a passage each, packed, passages in falling order of length, none
- * without a word. */
+/* Questions and their passages, packed, none without a word: one passage each, in
+ * falling order of length; or several, each question's one after the other. */
 typedef struct reader_batch {
-    const cla_ragged *question_rows, *passage_rows; // Nq, Np tokens in B sequences
-    const int32_t *question, *passage;              // [Nq], [Np] ids
-    const int32_t *question_trait, *passage_trait;  // [Nq], [Np]; NULL without traits
+    const cla_ragged *question_rows; // Nq tokens in B sequences
+    const cla_ragged *passage_rows;  // Np tokens in P sequences
+    const cla_ragged
+        *asked_rows;      // where P > B: the same tokens in B sequences; else NULL
+    const int32_t *asker; // [P] with asked_rows: whose question a passage answers
+    const int32_t *question, *passage;             // [Nq], [Np] ids
+    const int32_t *question_trait, *passage_trait; // [Nq], [Np]; NULL without traits
     reader_chars chars;
-    const int32_t *first, *last;           // [B] words of the passage; -1: not known
+    const int32_t *first, *last; // [B] words, of all passages together; -1: not known
     int64_t first_question, first_passage; // rows before those, of a shared batch
 } reader_batch;
 
@@ -50,6 +55,12 @@ typedef struct reader_batch {
 typedef struct reader_scores {
     cla_tensor *first, *last;
 } reader_scores;
+
+/* All that a question may be answered from, B sequences. */
+static inline const cla_ragged *reader_asked_rows(const reader_batch *b)
+{
+    return b->asked_rows ? b->asked_rows : b->passage_rows;
+}
 
 typedef struct reader reader;
 
@@ -63,11 +74,12 @@ typedef cla_status reader_spell(reader *r, cla_tape *tape, cla_tensor **y,
                                 cla_tensor *x, const cla_ragged *rows);
 
 /* A network between word vectors question [Nq,in], passage [Np,in] and scores before
- * the softmax over a passage. Its parameters stand in reader.network, size bytes, zero
- * at first. */
+ * the softmax over a question's passages. Its parameters stand in reader.network, size
+ * bytes, zero at first. */
 typedef struct reader_kind {
     const char *name;
     size_t size;
+    bool several;       // passages a question it can read
     bool probabilities; // that scores are; least is added before their logarithm
     float least;
     int char_ways;       // columns of spell's for each of char_width
@@ -96,8 +108,9 @@ cla_status reader_configure(reader_config *config, cla_config *settings);
 cla_status reader_init(reader *r, const reader_config *config, cla_params *params);
 void reader_fini(reader *r);
 
-/* Errors: CLA_E_USAGE (passages not in falling order of length, or empty; no characters
- * for a network that has them), those of the ops. */
+/* Errors: CLA_E_USAGE (passages not in falling order of length, or empty; several of a
+ * question where the network reads one; no characters for a network that has them),
+ * those of the ops. */
 cla_status reader_score(reader *r, cla_tape *tape, reader_scores *scores,
                         const reader_batch *batch);
 

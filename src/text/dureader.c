@@ -8,10 +8,12 @@
 #include "text/lines.h"
 #include "text/match.h"
 
-typedef struct numbers {
-    int32_t *id;
-    size_t cap;
-} numbers;
+/* A document: its best paragraph, and what of an answer or of the question that has. */
+typedef struct document {
+    const json_t *paragraph;
+    double recall;
+    bool selected, stays;
+} document;
 
 /* A walk through a file. */
 typedef struct walk {
@@ -21,8 +23,11 @@ typedef struct walk {
     cla_dureader_counts *counts;
     cla_reading *reading;
     cla_match answers, asked; // words of the question's answers, and its own
-    numbers numbers;          // of a paragraph's words
-    cla_match_span best;      // span so far, in passage
+    int32_t *id;              // of a paragraph's words
+    size_t id_cap;
+    document *documents; // of the question, those with words
+    size_t document_count, document_cap;
+    cla_match_span best; // span so far, in passage
     size_t passage;
     bool selected; // a document was
 } walk;
@@ -65,9 +70,8 @@ static cla_status number(walk *w, const cla_match *m, const json_t *list, size_t
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *word = word_of(list, i);
         if (*word) {
-            CLA_TRY(cla_grow(&w->numbers.id, &w->numbers.cap, *n + 1,
-                             sizeof *w->numbers.id));
-            w->numbers.id[(*n)++] = cla_vocab_find(&m->words, word);
+            CLA_TRY(cla_grow(&w->id, &w->id_cap, *n + 1, sizeof *w->id));
+            w->id[(*n)++] = cla_vocab_find(&m->words, word);
         }
     }
     return CLA_OK;
@@ -108,12 +112,10 @@ static cla_status add_words(cla_reading *r, const json_t *list, int64_t limit,
 
 /* The paragraph with the best recall of an answer (or the question), the shortest of
  * equal ones; NULL when none has a word. */
-static cla_status choose(walk *w, const json_t *paragraphs, const json_t **best)
+static cla_status choose(walk *w, const json_t *paragraphs, document *best)
 {
     cla_match *m = w->options->by_question ? &w->asked : &w->answers;
-    double best_recall = 0;
     size_t best_length = 0;
-    *best = NULL;
     for (size_t i = 0; i < json_array_size(paragraphs); i++) {
         const json_t *paragraph = json_array_get(paragraphs, i);
         double recall = 0;
@@ -122,12 +124,12 @@ static cla_status choose(walk *w, const json_t *paragraphs, const json_t **best)
             return bad(w, "a paragraph is no list of words");
         }
         CLA_TRY(number(w, m, paragraph, &n));
-        CLA_TRY(cla_match_recall(m, w->numbers.id, n, &recall));
+        CLA_TRY(cla_match_recall(m, w->id, n, &recall));
         const bool better =
-            recall > best_recall || (recall == best_recall && n < best_length);
-        if (n && (!*best || better)) {
-            *best = paragraph;
-            best_recall = recall;
+            recall > best->recall || (recall == best->recall && n < best_length);
+        if (n && (!best->paragraph || better)) {
+            best->paragraph = paragraph;
+            best->recall = recall;
             best_length = n;
         }
     }
@@ -140,8 +142,8 @@ static cla_status look(walk *w, const json_t *paragraph, size_t words)
     cla_match_span span;
     size_t n = 0;
     CLA_TRY(number(w, &w->answers, paragraph, &n));
-    CLA_TRY(cla_match_best(&w->answers, w->numbers.id, words,
-                           (size_t)w->options->answer_limit, &span));
+    CLA_TRY(cla_match_best(&w->answers, w->id, words, (size_t)w->options->answer_limit,
+                           &span));
     if (span.f1 > w->best.f1) {
         w->best = span;
         w->passage = w->reading->passage_count - 1;
@@ -149,28 +151,55 @@ static cla_status look(walk *w, const json_t *paragraph, size_t words)
     return CLA_OK;
 }
 
-static cla_status read_document(walk *w, const json_t *document)
+/* Notes a document that has a word. */
+static cla_status note_document(walk *w, const json_t *json)
 {
-    const json_t *paragraphs = json_object_get(document, "segmented_paragraphs");
-    const json_t *chosen = NULL;
-    cla_reading_text text = { 0 };
-    bool was_cut = false;
+    const json_t *paragraphs = json_object_get(json, "segmented_paragraphs");
+    document found = { .selected = json_is_true(json_object_get(json, "is_selected")) };
     if (!json_is_array(paragraphs)) {
         return bad(w, "a document has no list 'segmented_paragraphs'");
     }
-    CLA_TRY(choose(w, paragraphs, &chosen));
-    if (!chosen) {
+    CLA_TRY(choose(w, paragraphs, &found));
+    if (!found.paragraph) {
         w->counts->empty++;
         return CLA_OK;
     }
-    CLA_TRY(add_words(w->reading, chosen, w->options->passage_limit, &text, &was_cut));
+    CLA_TRY(cla_grow(&w->documents, &w->document_cap, w->document_count + 1,
+                     sizeof *w->documents));
+    w->documents[w->document_count++] = found;
+    return CLA_OK;
+}
+
+/* Whether a comes before b where not all may stay. */
+static bool is_better(const walk *w, const document *a, const document *b)
+{
+    const bool marked = !w->options->by_question && a->selected != b->selected;
+    return marked ? a->selected : a->recall > b->recall;
+}
+
+/* Keeps the best of those that are not kept yet. */
+static void keep_one(walk *w)
+{
+    document *best = NULL;
+    for (size_t i = 0; i < w->document_count; i++) {
+        document *d = &w->documents[i];
+        best = !d->stays && (!best || is_better(w, d, best)) ? d : best;
+    }
+    if (best) {
+        best->stays = true;
+    }
+}
+
+static cla_status take_document(walk *w, const document *d)
+{
+    cla_reading_text text = { 0 };
+    bool was_cut = false;
+    CLA_TRY(add_words(w->reading, d->paragraph, w->options->passage_limit, &text,
+                      &was_cut));
     CLA_TRY(cla_reading_add_passage(w->reading, &text));
     w->counts->cut += was_cut;
-    if (!json_is_true(json_object_get(document, "is_selected"))) {
-        return CLA_OK;
-    }
-    w->selected = true;
-    return look(w, chosen, text.count);
+    w->selected = w->selected || d->selected;
+    return d->selected ? look(w, d->paragraph, text.count) : CLA_OK;
 }
 
 /* ---- questions --------------------------------------------------------------- */
@@ -205,23 +234,37 @@ static cla_status keep_answers(walk *w, const json_t *question,
     return CLA_OK;
 }
 
-static cla_status keep_id(walk *w, const json_t *question, cla_reading_question *out)
+/* The question's id, in digits where it is a number; NULL without one. */
+static const char *id_of(const json_t *question, char digits[32])
 {
     const json_t *id = json_object_get(question, "question_id");
+    if (!json_is_integer(id)) {
+        return json_string_value(id);
+    }
+    snprintf(digits, 32, "%" JSON_INTEGER_FORMAT, json_integer_value(id));
+    return digits;
+}
+
+static cla_status keep_id(walk *w, const json_t *question, cla_reading_question *out)
+{
     cla_reading_text text = { 0 };
     char digits[32];
-    const char *name = json_string_value(id);
-    if (json_is_integer(id)) {
-        snprintf(digits, sizeof digits, "%" JSON_INTEGER_FORMAT,
-                 json_integer_value(id));
-        name = digits;
-    }
+    const char *name = id_of(question, digits);
     if (!name) {
         return bad(w, "there is no 'question_id'");
     }
     CLA_TRY(cla_reading_add_text(w->reading, name, strlen(name), &text));
     out->id = text.at;
     return CLA_OK;
+}
+
+/* Whether it belongs to the part that is read; one without an id does. */
+static bool is_wanted(const walk *w, const json_t *question)
+{
+    char digits[32];
+    const char *name = id_of(question, digits);
+    const cla_squad_part part = w->options->part;
+    return part == CLA_SQUAD_ALL || !name || cla_squad_part_of(name) == part;
 }
 
 /* Notes the words of the question and of its answers. */
@@ -254,8 +297,17 @@ static cla_status read_documents(walk *w, const json_t *question)
     }
     w->best = (cla_match_span){ 0 };
     w->selected = false;
-    for (size_t i = 0; i < json_array_size(documents) && (!limit || i < limit); i++) {
-        CLA_TRY(read_document(w, json_array_get(documents, i)));
+    w->document_count = 0;
+    for (size_t i = 0; i < json_array_size(documents); i++) {
+        CLA_TRY(note_document(w, json_array_get(documents, i)));
+    }
+    for (size_t k = 0; k < w->document_count && (!limit || k < limit); k++) {
+        keep_one(w);
+    }
+    for (size_t i = 0; i < w->document_count; i++) {
+        if (w->documents[i].stays) {
+            CLA_TRY(take_document(w, &w->documents[i]));
+        }
     }
     return CLA_OK;
 }
@@ -308,10 +360,14 @@ static cla_status read_line(void *to, size_t number, char *text, size_t size)
     if (!text[strspn(text, " \t\r")]) {
         return CLA_OK;
     }
-    w->counts->lines++;
     CLA_TRY(cla_reading_json(w->path, number, text, size, &question));
-    const cla_status status =
-        json_is_object(question) ? read_question(w, question) : bad(w, "is no object");
+    cla_status status = CLA_OK;
+    if (!json_is_object(question)) {
+        status = bad(w, "is no object");
+    } else if (is_wanted(w, question)) {
+        w->counts->lines++;
+        status = read_question(w, question);
+    }
     json_decref(question);
     return status;
 }
@@ -321,7 +377,7 @@ cla_status cla_dureader_read(cla_reading *r, const char *path,
                              cla_dureader_counts *counts)
 {
     walk w = { .path = path, .options = options, .counts = counts, .reading = r };
-    *r = (cla_reading){ 0 };
+    *r = (cla_reading){ .free_words = true };
     *counts = (cla_dureader_counts){ 0 };
     cla_status status = cla_lines_each(path, read_line, &w);
     if (!status && !r->question_count) {
@@ -331,7 +387,8 @@ cla_status cla_dureader_read(cla_reading *r, const char *path,
     }
     cla_match_free(&w.answers);
     cla_match_free(&w.asked);
-    free(w.numbers.id);
+    free(w.documents);
+    free(w.id);
     if (status) {
         cla_reading_free(r);
     }

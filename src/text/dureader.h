@@ -2,11 +2,12 @@
  * words, a JSON object a line, cut into words by its makers. */
 #pragma once
 
-#include "text/reading.h"
+#include "text/squad.h"
 
 typedef struct cla_dureader_options {
+    cla_squad_part part;    // by the hash of a question's id
     int64_t question_limit; // words; 0: any number, here and below
-    int64_t passages;       // documents of a question, the first ones
+    int64_t passages;       // of a question: those whose paragraphs are the best
     int64_t passage_limit;  // words
     int64_t answer_limit;   // words of a span
     bool by_question;       // choose paragraphs by the question, as for a test
@@ -14,7 +15,7 @@ typedef struct cla_dureader_options {
 } cla_dureader_options;
 
 typedef struct cla_dureader_counts {
-    int64_t lines;      // of the file, a question each
+    int64_t lines;      // of the file or its part, a question each
     int64_t cut;        // passages cut to the limit
     int64_t empty;      // documents without a word
     int64_t wordless;   // questions without a word or a document that has one
@@ -25,7 +26,9 @@ typedef struct cla_dureader_counts {
 
 /* Reads path. Of each document one paragraph is the passage: that with the highest
  * recall of an answer's words, or by_question of the question's; of equal ones the
- * shortest. The passage's text is its words without blanks. Among the passages of
+ * shortest. Of more documents than a question may have passages those with the highest
+ * recall stay, in their order; unless by_question the ones that are marked as selected
+ * come before others. The passage's text is its words without blanks. Among passages of
  * documents that are marked as selected the span with the best F1 against an answer is
  * where that answer stands (cla_reading_gold); other answers are text alone. Questions
  * without such a span are passed over, unless unanswered.

@@ -208,13 +208,18 @@ static cla_status read_paragraph(walk *w, const json_t *paragraph)
     return read_questions(w, questions);
 }
 
+cla_squad_part cla_squad_part_of(const char *key)
+{
+    const uint64_t tenth = XXH64(key, strlen(key), 0) % 10;
+    return tenth < 8 ? CLA_SQUAD_TRAIN : tenth == 8 ? CLA_SQUAD_DEV : CLA_SQUAD_TEST;
+}
+
 /* Which part of a split an article belongs to. */
 static cla_squad_part part_of(const json_t *article, const json_t *paragraphs)
 {
     const char *key = string_of(article, "title");
     key = key ? key : string_of(json_array_get(paragraphs, 0), "context");
-    const uint64_t tenth = XXH64(key ? key : "", key ? strlen(key) : 0, 0) % 10;
-    return tenth < 8 ? CLA_SQUAD_TRAIN : tenth == 8 ? CLA_SQUAD_DEV : CLA_SQUAD_TEST;
+    return cla_squad_part_of(key ? key : "");
 }
 
 static cla_status read_article(walk *w, const json_t *article)

@@ -12,6 +12,9 @@ typedef enum cla_squad_part {
     CLA_SQUAD_TEST
 } cla_squad_part;
 
+/* The part of what has that key. */
+cla_squad_part cla_squad_part_of(const char *key);
+
 typedef struct cla_squad_options {
     cla_squad_part part;
     int64_t passage_limit, question_limit; // words; 0: any number

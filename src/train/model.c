@@ -198,8 +198,8 @@ cla_status cla_model_answer(cla_model *model, cla_quote *quotes, size_t *found,
                         READING_MOST);
     }
     CLA_TRY(cla_alloc(&answers, count * best + 1, sizeof *answers));
-    const cla_status status = reading_ask((reading *)model->task, passage, questions,
-                                          count, best, answers, found);
+    const cla_status status = reading_ask((reading *)model->task, &passage, 1,
+                                          questions, count, best, answers, found);
     for (size_t i = 0; i < count * best && !status; i++) {
         const cla_span *place = &answers[i].place;
         quotes[i] = (cla_quote){ place->from, place->to, place->at, place->size,

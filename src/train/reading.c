@@ -141,7 +141,10 @@ static cla_status loss(cla_task *task, cla_tape *tape, const int64_t *examples,
     if (b.letter_rows) {
         cla_tape_keep(tape, b.letter_rows);
     }
-    b.question_rows = b.passage_rows = b.letter_rows = NULL;
+    if (b.asked_rows) {
+        cla_tape_keep(tape, b.asked_rows);
+    }
+    b.question_rows = b.passage_rows = b.asked_rows = b.letter_rows = NULL;
     reading_batch_free(&b);
     return status;
 }

@@ -50,17 +50,20 @@ extern const char reading_chars_file[];
 cla_status reading_open_training(reading *t, const char *dir, cla_task_mode mode);
 cla_status reading_load_words(reading *t, const char *dir);
 
-/* The questions of data/split.json, or of data itself where it is a file: of the run's
- * own one the articles that belong to split, else all. Errors: those of
- * cla_squad_read. */
+/* reading_files.c: the questions of data/split.jsonl (the layout of DuReader) or
+ * split.json (SQuAD's), or of data itself where it is a file: of the run's own one what
+ * belongs to split, else all. Errors: those of cla_squad_read, cla_dureader_read. */
 cla_status reading_read_split(const reading *t, const char *data, const char *split,
                               cla_reading *text);
+
+/* All questions of a file, to be answered. Errors: the same. */
+cla_status reading_read_file(const reading *t, const char *path, cla_reading *text);
 
 /* Takes over the text. Errors: CLA_E_NOMEM. */
 cla_status reading_split_build(const reading *t, reading_split *s, cla_reading *text);
 void reading_split_free(reading_split *s);
 
-/* Words of a question's passage. */
+/* Words of a question's passages. */
 int64_t reading_length(const reading_split *s, int64_t question);
 
 /* The first word vectors of a new run, where the settings name some. */
@@ -74,7 +77,7 @@ typedef struct reading_batch {
     int32_t *block;                           // of ids
     int32_t *letters;                         // of ids.chars
     cla_ragged *question_rows, *passage_rows; // the caller's to free or give to a tape
-    cla_ragged *letter_rows;                  // likewise; NULL without characters
+    cla_ragged *asked_rows, *letter_rows; // likewise; NULL without several, characters
 } reading_batch;
 
 /* Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
@@ -106,6 +109,9 @@ cla_status reading_sort(const reading_split *s, int64_t *questions, int64_t n);
  * Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status reading_answers(reading *t, const reading_split *s, size_t best,
                            cla_answer *out, size_t *found);
+
+/* reading_score.c: "f1", "em", "span"; "f1_char", "bleu4" and "rouge_l" over characters
+ * where the questions are written in ideographs or answers in free words. */
 cla_status reading_evaluate(cla_task *task, const char *data, const char *split,
                             cla_metrics *metrics);
 
@@ -114,19 +120,21 @@ enum { READING_MOST = 1000 };
 
 /* An answer where it stands in its passage. */
 typedef struct reading_answer {
+    size_t passage; // of those given
     cla_span place;
     double score; // logarithm of both words' probabilities, natural
 } reading_answer;
 
-/* reading_ask.c: the best answers to n questions about a passage; none without words in
- * both.
+/* reading_ask.c: the best answers to n questions about m passages, each anywhere in one
+ * of them; none without words in passage and question.
  *
  * out    out  [n,best]
  * found  out  [n] how many there are
  *
- * Errors: CLA_E_INPUT (text that is not UTF-8: which, and the byte), CLA_E_NOMEM,
- * CLA_E_DEVICE. */
-cla_status reading_ask(reading *t, const char *passage, const char *const *questions,
-                       size_t n, size_t best, reading_answer *out, size_t *found);
+ * Errors: CLA_E_INPUT (text that is not UTF-8: which, and the byte; several passages
+ * for a network that reads one), CLA_E_NOMEM, CLA_E_DEVICE. */
+cla_status reading_ask(reading *t, const char *const *passages, size_t m,
+                       const char *const *questions, size_t n, size_t best,
+                       reading_answer *out, size_t *found);
 
 extern const cla_task_kind reading_kind;

@@ -1,4 +1,4 @@
-/* reading_ask.c - questions about a passage at hand, with a trained reader. */
+/* reading_ask.c - questions about passages at hand, with a trained reader. */
 #include <string.h>
 
 #include "base/utf8.h"
@@ -13,10 +13,11 @@ static cla_status check_text(const char *what, size_t number, const char *text)
                           number, good);
 }
 
-/* Questions while they are put in: those with words, and which ones they are. */
+/* Passages and questions while they are put in: those with words, and which ones they
+ * are. */
 typedef struct asking {
     cla_reading text;
-    size_t *number; // [question_count]
+    size_t *passage, *question; // [passage_count], [question_count]
 } asking;
 
 static cla_status take_text(cla_reading *r, const char *text, int limit,
@@ -27,38 +28,64 @@ static cla_status take_text(cla_reading *r, const char *text, int limit,
     return cla_reading_cut(r, out, limit, &cut);
 }
 
-static cla_status take(asking *a, const reading *t, const char *passage,
-                       const char *const *questions, size_t n)
+static cla_status take_passages(asking *a, const char *const *passages, size_t n)
 {
     cla_reading_text text;
-    CLA_TRY(check_text("passage", 0, passage));
-    CLA_TRY(cla_alloc(&a->number, n + 1, sizeof *a->number));
-    CLA_TRY(take_text(&a->text, passage, 0, &text));
-    CLA_TRY(cla_reading_add_passage(&a->text, &text));
+    CLA_TRY(cla_alloc(&a->passage, n + 1, sizeof *a->passage));
     for (size_t i = 0; i < n; i++) {
-        cla_reading_question question = { .passages = 1 };
+        CLA_TRY(check_text("passage", i, passages[i]));
+        CLA_TRY(take_text(&a->text, passages[i], 0, &text));
+        if (text.count) {
+            a->passage[a->text.passage_count] = i;
+            CLA_TRY(cla_reading_add_passage(&a->text, &text));
+        }
+    }
+    return CLA_OK;
+}
+
+static cla_status take_questions(asking *a, const reading *t,
+                                 const char *const *questions, size_t n)
+{
+    const int32_t passages = (int32_t)a->text.passage_count;
+    CLA_TRY(cla_alloc(&a->question, n + 1, sizeof *a->question));
+    for (size_t i = 0; i < n; i++) {
+        cla_reading_question question = { .passages = passages };
         CLA_TRY(check_text("questions", i, questions[i]));
         CLA_TRY(take_text(&a->text, questions[i], t->question_limit, &question.text));
-        if (text.count && question.text.count) {
-            a->number[a->text.question_count] = i;
+        if (passages && question.text.count) {
+            a->question[a->text.question_count] = i;
             CLA_TRY(cla_reading_add_question(&a->text, &question));
         }
     }
     return CLA_OK;
 }
 
-/* Answers to those with words, as places in the passage. */
-static cla_status place(const reading_split *s, const size_t *number, size_t best,
+static cla_status take(asking *a, const reading *t, const char *const *passages,
+                       size_t m, const char *const *questions, size_t n)
+{
+    const reader_kind *kind = t->model.kind;
+    CLA_TRY(take_passages(a, passages, m));
+    if (a->text.passage_count > 1 && !kind->several) {
+        return cla_fail(CLA_E_INPUT, "answer: %s reads one passage a question, not %zu",
+                        kind->name, a->text.passage_count);
+    }
+    return take_questions(a, t, questions, n);
+}
+
+/* Answers to those with words, as places in their passages. */
+static cla_status place(const reading_split *s, const asking *a, size_t best,
                         const cla_answer *answers, const size_t *count,
                         reading_answer *out, size_t *found)
 {
     for (size_t i = 0; i < s->text.question_count; i++) {
-        found[number[i]] = count[i];
+        found[a->question[i]] = count[i];
         for (size_t k = 0; k < count[i]; k++) {
-            const cla_answer *a = &answers[i * best + k];
-            reading_answer *to = &out[number[i] * best + k];
-            to->score = a->score;
-            CLA_TRY(cla_reading_place(&s->text, 0, a->first, a->last, &to->place));
+            const cla_answer *from = &answers[i * best + k];
+            reading_answer *to = &out[a->question[i] * best + k];
+            to->score = from->score;
+            to->passage = a->passage[from->passage];
+            CLA_TRY(cla_reading_place(&s->text, (size_t)from->passage, from->first,
+                                      from->last, &to->place));
         }
     }
     return CLA_OK;
@@ -75,23 +102,25 @@ static cla_status answer(reading *t, asking *a, size_t best, reading_answer *out
     status = status ? status : cla_alloc(&answers, n * best + 1, sizeof *answers);
     status = status ? status : cla_alloc(&count, n + 1, sizeof *count);
     status = status ? status : reading_answers(t, &s, best, answers, count);
-    status = status ? status : place(&s, a->number, best, answers, count, out, found);
+    status = status ? status : place(&s, a, best, answers, count, out, found);
     free(answers);
     free(count);
     reading_split_free(&s);
     return status;
 }
 
-cla_status reading_ask(reading *t, const char *passage, const char *const *questions,
-                       size_t n, size_t best, reading_answer *out, size_t *found)
+cla_status reading_ask(reading *t, const char *const *passages, size_t m,
+                       const char *const *questions, size_t n, size_t best,
+                       reading_answer *out, size_t *found)
 {
-    asking a = { .number = NULL };
+    asking a = { .passage = NULL };
     memset(found, 0, n * sizeof *found);
-    cla_status status = take(&a, t, passage, questions, n);
+    cla_status status = take(&a, t, passages, m, questions, n);
     if (!status && a.text.question_count) {
         status = answer(t, &a, best, out, found);
     }
     cla_reading_free(&a.text);
-    free(a.number);
+    free(a.passage);
+    free(a.question);
     return status;
 }

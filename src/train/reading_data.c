@@ -1,64 +1,10 @@
-/* reading_data.c - files of questions, their vocabulary, and what words look like. */
+/* reading_data.c - the vocabulary of a text, and what its words look like. */
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/utf8.h"
 #include "text/vectors.h"
 #include "train/reading.h"
-
-/* ---- files ----------------------------------------------------------------------- */
-
-static const char *stem_of(const reading *t, const char *split)
-{
-    return strcmp(split, "dev") == 0     ? t->dev_stem
-           : strcmp(split, "test") == 0  ? t->test_stem
-           : strcmp(split, "train") == 0 ? t->train_stem
-                                         : split;
-}
-
-static cla_squad_part part_of(const char *split)
-{
-    return strcmp(split, "train") == 0  ? CLA_SQUAD_TRAIN
-           : strcmp(split, "dev") == 0  ? CLA_SQUAD_DEV
-           : strcmp(split, "test") == 0 ? CLA_SQUAD_TEST
-                                        : CLA_SQUAD_ALL;
-}
-
-static cla_status read_file(cla_reading *text, const char *path,
-                            const cla_squad_options *options)
-{
-    cla_squad_counts counts = { 0 };
-    CLA_TRY(cla_squad_read(text, path, options, &counts));
-    cla_log(CLA_LOG_INFO,
-            "%s: %zu questions, %zu passages; %lld passages cut, %lld questions "
-            "without their answer, %lld passages and %lld questions without a word",
-            path, text->question_count, text->passage_count, (long long)counts.cut,
-            (long long)counts.answerless, (long long)counts.empty,
-            (long long)counts.wordless);
-    return CLA_OK;
-}
-
-/* Learnt from are parts of passages, asked about are whole ones. */
-cla_status reading_read_split(const reading *t, const char *data, const char *split,
-                              cla_reading *text)
-{
-    const bool training = text == &t->train.text;
-    const char *folder = data ? data : t->data;
-    cla_squad_options options = { .passage_limit = training ? t->passage_limit : 0,
-                                  .question_limit = t->question_limit,
-                                  .unanswered = !training };
-    struct stat info;
-    if (stat(folder, &info) == 0 && !S_ISDIR(info.st_mode)) {
-        options.part = data ? CLA_SQUAD_ALL : part_of(split);
-        return read_file(text, folder, &options);
-    }
-    cla_text path = { 0 };
-    cla_status status = cla_text_add(&path, "%s/%s.json", folder, stem_of(t, split));
-    status = status ? status : read_file(text, path.data, &options);
-    cla_text_free(&path);
-    return status;
-}
 
 /* ---- vocabulary ------------------------------------------------------------------ */
 
@@ -283,5 +229,9 @@ void reading_split_free(reading_split *s)
 int64_t reading_length(const reading_split *s, int64_t question)
 {
     const cla_reading_question *q = &s->text.questions[question];
-    return (int64_t)s->text.passages[q->passage].count;
+    int64_t words = 0;
+    for (int32_t k = 0; k < q->passages; k++) {
+        words += (int64_t)s->text.passages[q->passage + k].count;
+    }
+    return words;
 }

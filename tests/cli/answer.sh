@@ -54,6 +54,13 @@ lines() {
         cmp <(sed -n 1p "$work/out" | cut -c 1-60) <(sed -n 3p "$work/out" | cut -c 1-60)
 }
 check 'answers lines of JSON, three answers each' lines
+several() {
+    printf '%s\n' '{"passages": ["", "Öd sold rye."], "question": "Who sold rye?"}' >"$work/lines"
+    answer <"$work/lines" | grep -qx Öd &&
+        answer --scores <"$work/lines" | cut -f 2- | grep -qx $'1\t0\t2\tÖd' &&
+        answer --json <"$work/lines" | grep -q '"passage":1'
+}
+check 'says which of several passages' several
 whole() {
     answer --squad "$work/data/dev.json" >"$work/answers" &&
         "$clattn" score squad --ref "$work/data/dev.json" --hyp "$work/answers" |
@@ -100,6 +107,13 @@ check 'a question that is no text' says 3 'questions must be strings' \
 check 'a question cut off inside a character' says 3 'standard input:1: not UTF-8' \
     sh -c "printf 'b\344\270' | '$clattn' answer --model '$run' --passage '$work/passage'"
 printf 'ab\377' >"$work/bad"
+check 'a passage that is no text' says 3 'passages must be strings' \
+    sh -c "echo '{\"passages\": [1], \"question\": \"b\"}' | '$clattn' answer --model '$run'"
+check 'several passages, and a network that reads one' says 3 'match_lstm reads one passage a question, not 2' \
+    sh -c "echo '{\"passages\": [\"a\", \"b\"], \"question\": \"c\"}' | '$clattn' answer --model '$run'"
+check 'several passages in training likewise' says 3 'passages is 2, and network '\''match_lstm'\'' reads one a question' \
+    train --set passages=2 --out "$work/other"
+check 'no passages at all' says 3 'passages' train --set passages=0 --out "$work/other"
 check 'a passage that is not UTF-8' says 3 'passage[0] is not UTF-8 (byte 2)' \
     sh -c "echo Who | '$clattn' answer --model '$run' --passage '$work/bad'"
 printf 'a\000b' >"$work/bad"

@@ -50,3 +50,7 @@ int scene_same_gradients(scene *f, scene *g);
 
 /* The sum of a parameter's gradient, and its largest number. */
 void scene_gradient(scene *f, const char *name, float *sum, float *most);
+
+/* The gradient of the batch's loss along two directions, in which every parameter has a
+ * part, against central differences. */
+void scene_check_gradient(scene *f);

@@ -6,9 +6,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "support/support.h"
+#include "support/lesson.h"
 #include "train/checkpoint.h"
-#include "train/step.h"
 
 enum { PASSAGES = 16, QUESTIONS = 32 };
 
@@ -40,51 +39,6 @@ static void write_data(const char *folder)
     cla_text_free(&json);
 }
 
-static cla_task *open_reader(cla_runtime *rt, cla_config *settings, const char *folder,
-                             const char *const *extra)
-{
-    static const char *const small[] = { "model=reader",   "word_dim=12", "trait_dim=4",
-                                         "hidden=12",      "min_count=1", "batch=8",
-                                         "optimiser=adam", "lr=0.02" };
-    cla_task *task = NULL;
-    char data[256];
-    *settings = (cla_config){ .values = json_object(), .known = json_object() };
-    TEST_OK(cla_strdup(&settings->path, "test"));
-    snprintf(data, sizeof data, "data=%s", folder);
-    TEST_OK(cla_config_set(settings, data));
-    for (size_t i = 0; i < sizeof small / sizeof *small; i++) {
-        TEST_OK(cla_config_set(settings, small[i]));
-    }
-    for (; *extra; extra++) {
-        TEST_OK(cla_config_set(settings, *extra));
-    }
-    TEST_OK(cla_task_open(&task, rt, settings, NULL, CLA_TASK_NEW));
-    return task;
-}
-
-/* Some epochs; the mean loss of the last one. */
-static double train(cla_task *task, cla_config *settings, int epochs)
-{
-    cla_stepper s;
-    cla_parallel parallel = { .size = 1 };
-    int64_t order[QUESTIONS], step = 0;
-    double sum = 0;
-    TEST_OK(cla_stepper_configure(&s, task->kind, settings));
-    TEST_OK(cla_stepper_init(&s, task, &parallel));
-    for (int e = 0; e < epochs; e++) {
-        sum = 0;
-        TEST_OK(cla_stepper_order(&s, order, e));
-        for (int64_t at = 0, n = 0; at < QUESTIONS; at += n) {
-            cla_step_result result = { .stop = false };
-            n = cla_stepper_take(&s, at);
-            TEST_OK(cla_stepper_step(&s, order + at, n, step++, &result));
-            sum += result.loss * (double)n / QUESTIONS;
-        }
-    }
-    cla_stepper_fini(&s);
-    return sum;
-}
-
 typedef struct scene {
     char folder[32];
     cla_runtime *rt;
@@ -98,7 +52,7 @@ static void begin(scene *s, const char *const *extra)
     cr_assert_not_null(mkdtemp(s->folder));
     write_data(s->folder);
     TEST_OK(cla_runtime_new(&s->rt, NULL));
-    s->task = open_reader(s->rt, &s->settings, s->folder, extra);
+    s->task = lesson_open(s->rt, &s->settings, s->folder, extra);
 }
 
 static void end(scene *s)
@@ -121,7 +75,7 @@ Test(reading, learns_questions_by_heart)
     scene s;
     begin(&s, extra);
     cr_assert_eq(s.task->examples, QUESTIONS);
-    const double loss = train(s.task, &s.settings, 40);
+    const double loss = lesson_train(s.task, &s.settings, 40);
     cr_assert_lt(loss, 0.1, "the loss is %g", loss);
     TEST_OK(s.task->kind->evaluate(s.task, NULL, "dev", &m));
     cr_assert_str_eq(m.row[0].name, "f1");
@@ -139,7 +93,7 @@ Test(reading, learns_by_heart_with_bidaf)
     cla_metrics m = { 0 };
     scene s;
     begin(&s, extra);
-    const double loss = train(s.task, &s.settings, 40);
+    const double loss = lesson_train(s.task, &s.settings, 40);
     cr_assert_lt(loss, 0.1, "the loss is %g", loss);
     TEST_OK(s.task->kind->evaluate(s.task, NULL, "dev", &m));
     cr_assert_eq(m.row[0].value, 100, "%s is %g", m.row[0].name, m.row[0].value);
@@ -159,7 +113,7 @@ Test(reading, learns_by_heart_from_characters)
     cla_metrics m = { 0 };
     scene s;
     begin(&s, spelt);
-    const double loss = train(s.task, &s.settings, 50);
+    const double loss = lesson_train(s.task, &s.settings, 50);
     cr_assert_lt(loss, 0.1, "the loss is %g", loss);
     TEST_OK(s.task->kind->evaluate(s.task, NULL, "dev", &m));
     cr_assert_eq(m.row[0].value, 100, "%s is %g", m.row[0].name, m.row[0].value);
@@ -262,7 +216,7 @@ Test(reading, answers_the_same_from_its_folder)
     cla_task *task = NULL;
     scene s;
     begin(&s, spelt);
-    train(s.task, &s.settings, 2);
+    lesson_train(s.task, &s.settings, 2);
     for (int i = 0; i < 4; i++) {
         snprintf(text[i], sizeof text[i], "%s/%s", s.folder, names[i]);
         path[i] = text[i];
@@ -373,7 +327,7 @@ Test(reading, begins_from_given_vectors)
     scene s;
     begin(&s, extra);
     reading *t = (reading *)s.task;
-    train(s.task, &s.settings, 1);
+    lesson_train(s.task, &s.settings, 1);
     float *table = calloc(t->words.count * 3, sizeof *table);
     TEST_OK(cla_tensor_download(t->model.words, table));
     const float *sold = table + 3 * cla_vocab_find(&t->words, "sold");

@@ -1,0 +1,262 @@
+/* reading_passages.c - a tiny reader of questions with several passages. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "support/lesson.h"
+
+enum { QUESTIONS = 32, DOCUMENTS = 3, MOST = 48 };
+
+typedef struct scene {
+    char folder[32];
+    cla_runtime *rt;
+    cla_config settings;
+    cla_task *task;
+} scene;
+
+/* Who ate, who sold, and who sold something else: one of three, each in its turn. */
+static void add_documents(cla_text *json, int i)
+{
+    static const char *const who[] = { "Annie", "Robert", "Evelyn", "Thomas" };
+    static const char *const what[] = { "figs", "plums", "peas", "rye" };
+    for (int k = 0; k < DOCUMENTS; k++) {
+        const int part = (k + i) % DOCUMENTS; // 1: the answer
+        TEST_OK(cla_text_add(json,
+                             "%s{\"is_selected\": %s, \"segmented_paragraphs\": "
+                             "[[\"%s\", \"%s\", \"%s\", \"today\"]]}",
+                             k ? ", " : "", part == 1 ? "true" : "false",
+                             who[(i / 2 + part) % 4], part == 0 ? "ate" : "sold",
+                             what[(i + (part == 2)) % 4]));
+    }
+}
+
+static void write_data(const char *folder)
+{
+    static const char *const who[] = { "Annie", "Robert", "Evelyn", "Thomas" };
+    static const char *const what[] = { "figs", "plums", "peas", "rye" };
+    cla_text json = { 0 };
+    char path[MOST];
+    for (int i = 0; i < QUESTIONS; i++) {
+        const char *name = who[(i / 2 + 1) % 4];
+        TEST_OK(cla_text_add(&json,
+                             "{\"question_id\": %d, \"segmented_question\": [\"who\", "
+                             "\"sold\", \"%s\"], \"answers\": [\"%s\"], "
+                             "\"segmented_answers\": [[\"%s\"]], \"documents\": [",
+                             i, what[i % 4], name, name));
+        add_documents(&json, i);
+        TEST_OK(cla_text_add(&json, "]}\n"));
+    }
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s.jsonl", folder, i ? "dev" : "train");
+        TEST_OK(cla_file_write(path, json.data, json.size));
+    }
+    cla_text_free(&json);
+}
+
+static void begin(scene *s, const char *const *extra)
+{
+    *s = (scene){ .folder = "/tmp/clattn-passages-XXXXXX" };
+    cr_assert_not_null(mkdtemp(s->folder));
+    write_data(s->folder);
+    TEST_OK(cla_runtime_new(&s->rt, NULL));
+    s->task = lesson_open(s->rt, &s->settings, s->folder, extra);
+}
+
+static void end(scene *s)
+{
+    char path[MOST];
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s.jsonl", s->folder, i ? "dev" : "train");
+        unlink(path);
+    }
+    rmdir(s->folder);
+    cla_task_close(&s->task);
+    cla_config_fini(&s->settings);
+    cla_runtime_free(&s->rt);
+}
+
+static double value_of(const cla_metrics *m, const char *name)
+{
+    for (int i = 0; i < m->count; i++) {
+        if (strcmp(m->row[i].name, name) == 0) {
+            return m->row[i].value;
+        }
+    }
+    cr_assert_fail("there is no %s", name);
+    return NAN;
+}
+
+static const char *const three[] = { "network=bidaf", "passages=3", NULL };
+
+Test(reading_passages, learns_by_heart)
+{
+    static const char *const names[] = { "bleu4", "rouge_l", "f1", "em", "span" };
+    cla_metrics m = { 0 };
+    scene s;
+    begin(&s, three);
+    cr_assert_eq(s.task->examples, QUESTIONS);
+    const double loss = lesson_train(s.task, &s.settings, 40);
+    cr_assert_lt(loss, 0.1, "the loss is %g", loss);
+    TEST_OK(s.task->kind->evaluate(s.task, NULL, "dev", &m));
+    for (int i = 0; i < 5; i++) {
+        cr_assert_str_eq(m.row[i].name, names[i]);
+        cr_assert_float_eq(m.row[i].value, 100, 1e-4, "%s is %g", names[i],
+                           m.row[i].value);
+    }
+    cr_assert_eq(value_of(&m, "questions"), QUESTIONS);
+    end(&s);
+}
+
+/* Answers are in one passage; the best of all comes first. */
+Test(reading_passages, answers_are_inside_a_passage)
+{
+    enum { BEST = 20 };
+    cla_answer out[QUESTIONS * BEST];
+    size_t found[QUESTIONS];
+    bool other = false;
+    scene s;
+    begin(&s, three);
+    reading *t = (reading *)s.task;
+    TEST_OK(reading_answers(t, &t->train, BEST, out, found));
+    for (int i = 0; i < QUESTIONS; i++) {
+        const cla_reading_question *q = &t->train.text.questions[i];
+        cr_assert_eq(q->passages, DOCUMENTS);
+        cr_assert_eq(found[i], BEST); // of thirty: ten in each passage of four words
+        for (int k = 0; k < BEST; k++) {
+            const cla_answer *a = &out[i * BEST + k];
+            cr_assert(a->passage >= 0 && a->passage < DOCUMENTS);
+            cr_assert(a->first >= 0 && a->first <= a->last && a->last < 4);
+            cr_assert(k == 0 || a->score <= a[-1].score);
+            other = other || a->passage > 0;
+        }
+    }
+    cr_assert(other, "all answers are in the first passage");
+    end(&s);
+}
+
+/* Words count from the first word of the question's first passage. */
+Test(reading_passages, batches_have_passages_in_their_order)
+{
+    const int64_t questions[] = { 0, 1, 2 };
+    reading_batch b;
+    scene s;
+    begin(&s, three);
+    reading *t = (reading *)s.task;
+    TEST_OK(reading_batch_make(t, &t->train, questions, 3, &b));
+    cr_assert_eq(cla_ragged_sequences(b.passage_rows), 9);
+    cr_assert_eq(cla_ragged_sequences(b.asked_rows), 3);
+    for (int i = 0; i < 3; i++) {
+        const int32_t place = i == 0 ? 1 : i == 1 ? 0 : 2; // where part 1 is
+        cr_assert_eq(b.ids.first[i], 4 * place, "%d", b.ids.first[i]);
+        cr_assert_eq(b.ids.last[i], b.ids.first[i]);
+        cr_assert_eq(b.ids.asker[3 * i + 2], i);
+    }
+    reading_batch_free(&b);
+    end(&s);
+}
+
+/* Two of three documents stay, the right one among them; with one the batch is that of
+ * one passage. */
+Test(reading_passages, the_key_says_how_many)
+{
+    static const char *const two[] = { "network=bidaf", "passages=2", NULL };
+    static const char *const one[] = { "network=match_lstm", NULL };
+    const int64_t questions[] = { 0, 1 };
+    reading_batch b;
+    scene s;
+    begin(&s, two);
+    cr_assert_eq(s.task->examples, QUESTIONS);
+    const reading *t = (const reading *)s.task;
+    cr_assert_eq(t->train.text.passage_count, 2 * QUESTIONS);
+    end(&s);
+    begin(&s, one);
+    cr_assert_eq(s.task->examples, QUESTIONS);
+    t = (const reading *)s.task;
+    cr_assert_eq(t->train.text.passage_count, QUESTIONS);
+    TEST_OK(reading_batch_make(t, &t->train, questions, 2, &b));
+    cr_assert_null(b.ids.asked_rows);
+    cr_assert_null(b.ids.asker);
+    reading_batch_free(&b);
+    end(&s);
+}
+
+/* ---- questions at hand ----------------------------------------------------------- */
+
+Test(reading_passages, asks_about_several)
+{
+    static const char *const passages[] = { "Robert ate figs", " ", "Annie sold figs" };
+    static const char *const questions[] = { "who sold figs", "" };
+    reading_answer out[2];
+    size_t found[2] = { 7, 7 };
+    scene s;
+    begin(&s, three);
+    lesson_train(s.task, &s.settings, 40);
+    reading *t = (reading *)s.task;
+    TEST_OK(reading_ask(t, passages, 3, questions, 2, 1, out, found));
+    cr_assert(found[0] == 1 && found[1] == 0);
+    cr_assert_eq(out[0].passage, 2);
+    cr_assert(out[0].place.from == 0 && out[0].place.to == 5);
+    TEST_OK(reading_ask(t, passages + 1, 1, questions, 2, 1, out, found));
+    cr_assert(found[0] == 0 && found[1] == 0, "an answer from nothing");
+    TEST_OK(reading_ask(t, passages, 0, questions, 2, 1, out, found));
+    cr_assert(found[0] == 0, "an answer from nowhere");
+    end(&s);
+}
+
+Test(reading_passages, a_network_that_reads_one_says_so)
+{
+    static const char *const one[] = { "network=match_lstm", NULL };
+    static const char *const passages[] = { "Robert ate figs", " ", "Annie sold figs" };
+    static const char *const question = "who sold figs";
+    reading_answer out[1];
+    size_t found[1];
+    scene s;
+    begin(&s, one);
+    reading *t = (reading *)s.task;
+    TEST_OK(reading_ask(t, passages, 2, &question, 1, 1, out, found));
+    cr_assert_eq(found[0], 1); // one of the two has words
+    TEST_FAILS(reading_ask(t, passages, 3, &question, 1, 1, out, found), CLA_E_INPUT,
+               "match_lstm reads one passage a question, not 2");
+    end(&s);
+}
+
+/* ---- scores of characters -------------------------------------------------------- */
+
+/* Of six times the same ideograph an answer has k, of at most two. */
+Test(reading_passages, ideographs_have_scores_of_characters)
+{
+#define SAME "\xE5\xB1\xB1\xE5\xB1\xB1\xE5\xB1\xB1\xE5\xB1\xB1\xE5\xB1\xB1\xE5\xB1\xB1"
+    static const char *const extra[] = { "network=bidaf", "answer_limit=2", NULL };
+    static const char data[] =
+        "{\"data\": [{\"paragraphs\": [{\"context\": \"" SAME "\", \"qas\": [{\"id\": "
+        "\"a\", \"question\": \"" SAME "\", \"answers\": [{\"answer_start\": 0, "
+        "\"text\": \"" SAME "\"}]}]}]}]}";
+    char path[MOST];
+    cla_metrics m = { 0 };
+    cla_reading text = { 0 };
+    reading_split split = { 0 };
+    cla_answer a;
+    size_t found = 0;
+    scene s;
+    begin(&s, extra);
+    reading *t = (reading *)s.task;
+    snprintf(path, sizeof path, "%s/other.json", s.folder);
+    TEST_OK(cla_file_write(path, data, sizeof data - 1));
+    TEST_OK(reading_read_file(t, path, &text));
+    TEST_OK(reading_split_build(t, &split, &text));
+    TEST_OK(reading_answers(t, &split, 1, &a, &found));
+    TEST_OK(s.task->kind->evaluate(s.task, path, "test", &m));
+    cr_assert_str_eq(m.row[0].name, "f1");
+    const double k = a.last - a.first + 1, recall = k / 6;
+    cr_assert_eq(value_of(&m, "em"), 0);
+    cr_assert_float_eq(value_of(&m, "f1_char"), 100 * 2 * k / (k + 6), 1e-9);
+    cr_assert_float_eq(value_of(&m, "rouge_l"), 100 * 2.44 * recall / (recall + 1.44),
+                       1e-9);
+    cr_assert_lt(value_of(&m, "bleu4"), 1); // no four characters
+    unlink(path);
+    reading_split_free(&split);
+    end(&s);
+}
