@@ -1,4 +1,4 @@
-/* cmd_inspect.c - clattn inspect: the attention maps of a sentence as a picture. */
+/* cmd_inspect.c - clattn inspect: what attention looks at, as a picture. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,18 +10,32 @@
 #include "cli/inspect.h"
 #include "cli/model.h"
 #include "cli/svg.h"
+#include "text/lines.h"
+#include "train/poetry.h"
+#include "train/reading.h"
 #include "train/tagging.h"
 
 typedef struct arguments {
     cli_common common;
-    const char *model, *text, *out;
+    const char *model, *out, *passage, *site;
+    char *text;
+    int characters; // 0: not given
+    int64_t seed;   // -1: not given
 } arguments;
 
 static const struct argp_option options[] = {
     { "model", 'm', "DIR", 0, "folder of a training run", 0 },
-    { "text", 't', "TEXT", 0, "a sentence, words with blanks between them", 0 },
+    { "text", 't', "TEXT", 0,
+      "a sentence, words with blanks between them; a question; what a poem is about",
+      0 },
     { "out", 'o', "FILE", 0,
-      ".svg, .png (needs gnuplot), or .safetensors for logits and maps as numbers", 0 },
+      ".svg; of taggers .png too (needs gnuplot), or .safetensors for logits and maps "
+      "as numbers",
+      0 },
+    { "passage", 'p', "FILE", 0, "what a reader is asked about", 0 },
+    { "site", 'i', "NAME", 0, "one of the places that look in levels (all)", 0 },
+    { "chars", 'c', "N", 0, "characters of a poem's line: 5 or 7 (7)", 0 },
+    { "seed", 's', "N", 0, "of keywords that the text does not give (42)", 0 },
     { 0 },
 };
 
@@ -42,9 +56,19 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case 'o':
         a->out = value;
         return 0;
+    case 'p':
+        a->passage = value;
+        return 0;
+    case 'i':
+        a->site = value;
+        return 0;
+    case 'c':
+        return cli_take_int("chars", value, 1, INT32_MAX, &a->characters);
+    case 's':
+        return cli_take_number("seed", value, 0, UINT32_MAX, &a->seed);
     case ARGP_KEY_END:
-        if (!a->model || !a->text || !a->out) {
-            cla_fail(CLA_E_USAGE, "inspect needs --model, --text and --out "
+        if (!a->model || !a->text) {
+            cla_fail(CLA_E_USAGE, "inspect needs --model and --text "
                                   "(see clattn inspect --help)");
             return EINVAL;
         }
@@ -145,19 +169,102 @@ static cla_status inspect_text(const arguments *a, tagging *t)
     return status;
 }
 
+/* ---- attention in levels --------------------------------------------------------- */
+
+static cla_status show_levels(const arguments *a, const look_log *seen)
+{
+    const inspect_output to = { a->site, a->out, a->model, a->common.json };
+    return cli_inspect_levels(seen, &to);
+}
+
+static cla_status inspect_reader(const arguments *a, reading *t)
+{
+    char *passage = NULL;
+    size_t size = 0;
+    look_log seen = { .sites = 0 };
+    CLA_TRY(cla_file_read(a->passage, &passage, &size));
+    cla_status status = strlen(passage) < size
+                            ? cla_fail(CLA_E_INPUT, "%s: holds a NUL byte", a->passage)
+                            : CLA_OK;
+    status = status ? status : reading_look(t, passage, a->text, &seen);
+    status = status ? status : show_levels(a, &seen);
+    look_free(&seen);
+    free(passage);
+    return status;
+}
+
+static cla_status inspect_poet(const arguments *a, poetry *t)
+{
+    const poetry_options how = {
+        .characters = a->characters ? a->characters : CLA_POEM_LONGEST,
+        .beam = 1,
+        .seed = a->seed < 0 ? 42 : (uint32_t)a->seed,
+    };
+    poetry_poem poem = { 0 };
+    look_log seen = { .sites = 0 };
+    size_t size = strlen(a->text);
+    if (how.characters != 5 && how.characters != CLA_POEM_LONGEST) {
+        return cla_fail(CLA_E_USAGE, "--chars is %d, must be 5 or 7", how.characters);
+    }
+    CLA_TRY(cla_line_check("--text", 1, a->text, &size));
+    cla_status status = poetry_compose(t, a->text, size, &how, &poem);
+    status = status ? status : poetry_look(t, &poem, &seen);
+    status = status ? status : show_levels(a, &seen);
+    look_free(&seen);
+    poetry_poem_free(&poem);
+    return status;
+}
+
+/* ---- the command ----------------------------------------------------------------- */
+
+/* Options have to suit what is in the folder. */
+static cla_status check_options(const arguments *a, const cla_task_kind *kind)
+{
+    const bool asked = kind == &reading_kind, writes = kind == &poetry_kind;
+    if (!a->out && !asked && !writes) {
+        return cla_fail(CLA_E_USAGE, "inspect: what a %s looks at needs --out FILE",
+                        kind->name);
+    }
+    if ((a->site || a->common.json) && !asked && !writes) {
+        return cla_fail(CLA_E_USAGE,
+                        "inspect: --site and --json are for readers and "
+                        "poets, the model is a %s",
+                        kind->name);
+    }
+    if (asked && !a->passage) {
+        return cla_fail(CLA_E_USAGE, "inspect: a reader is asked about --passage FILE");
+    }
+    if (a->passage && !asked) {
+        return cla_fail(CLA_E_USAGE,
+                        "inspect: --passage is for readers, the model is "
+                        "a %s",
+                        kind->name);
+    }
+    if ((a->characters || a->seed >= 0) && !writes) {
+        return cla_fail(CLA_E_USAGE,
+                        "inspect: --chars and --seed are for poets, the "
+                        "model is a %s",
+                        kind->name);
+    }
+    return kind == &tagging_kind || !a->out || ends_in(a->out, ".svg")
+               ? CLA_OK
+               : cla_fail(CLA_E_USAGE, "inspect: the maps of a %s are drawn as .svg",
+                          kind->name);
+}
+
 static cla_status inspect_task(const arguments *a, cla_task *task)
 {
-    if (task->kind == &tagging_kind) {
+    const cla_task_kind *kind = task->kind;
+    CLA_TRY(check_options(a, kind));
+    if (kind == &tagging_kind) {
         return inspect_text(a, (tagging *)task);
     }
-    if (task->kind != &translation_kind) {
-        return cla_fail(CLA_E_USAGE, "inspect draws taggers and translators, not a %s",
-                        task->kind->name);
+    if (kind == &reading_kind) {
+        return inspect_reader(a, (reading *)task);
     }
-    return ends_in(a->out, ".svg")
-               ? cli_inspect_translation((translation *)task, a->text, a->model, a->out)
-               : cla_fail(CLA_E_USAGE,
-                          "inspect: the maps of a translator are drawn as .svg");
+    return kind == &poetry_kind ? inspect_poet(a, (poetry *)task)
+                                : cli_inspect_translation((translation *)task, a->text,
+                                                          a->model, a->out);
 }
 
 static cla_status inspect(const arguments *a)
@@ -171,21 +278,25 @@ static cla_status inspect(const arguments *a)
 
 int cli_inspect(int argc, char **argv)
 {
-    static const struct argp_child children[] = { { &cli_device_argp, 0, NULL, 0 },
+    static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 },
                                                   { 0 } };
     static const struct argp argp = {
         .options = options,
         .parser = parse,
         .doc =
-            "Draws the attention maps of every layer and head, before and after the "
-            "convolution, with the tokens on both axes.\v"
+            "Draws the attention maps of every layer and head of a tagger, before and "
+            "after the convolution, with the tokens on both axes.\v"
             "  clattn inspect --model runs/t --text 'il ne vient pas' --out maps.svg\n"
             "Of a translator: what the decoder's last layer reads of the source for "
-            "each "
-            "piece that it says.",
+            "each piece that it says. Of readers and poets a map a level of "
+            "hierarchical "
+            "attention, and in print what each level weighs:\n"
+            "  clattn inspect --model runs/r --passage story.txt --text 'Who came?'\n"
+            "  clattn inspect --model runs/p --text 春風明月 --chars 5 --out "
+            "levels.svg",
         .children = children,
     };
-    arguments a = { 0 };
+    arguments a = { .seed = -1 };
     cla_status status = cli_parse(&argp, argc, argv, &a);
     status = status ? status : inspect(&a);
     return status ? cli_fail_data(status) : CLI_OK;

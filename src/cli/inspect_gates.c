@@ -133,7 +133,8 @@ static cla_status draw(const look *l, const char *title, const char *path)
         names[i] = l->name[i];
         weights[i] = l->weight[i];
     }
-    cla_status status = cli_svg_grids(&picture, &grids, title);
+    cla_status status =
+        cli_svg_grids(&picture, &grids, 1, title, "rows are said, columns are read");
     status = status ? status : cla_file_write(path, picture.data, picture.size);
     cla_text_free(&picture);
     return status;

@@ -19,7 +19,7 @@ static const cli_command commands[] = {
     { "translate", "translate lines from standard input", cli_translate },
     { "compose", "write quatrains about texts", cli_compose },
     { "score", "score text against references: bleu, squad ...", cli_score },
-    { "inspect", "draw a tagger's attention maps", cli_inspect },
+    { "inspect", "draw what attention looks at", cli_inspect },
     { "plot", "draw learning curves of training runs", cli_plot },
     { "tune", "find the constants that suit a device", cli_tune },
 };

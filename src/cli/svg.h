@@ -20,7 +20,10 @@ typedef struct svg_grids {
     const char *const *row, *const *column; // [rows], [columns] labels
     const char *const *name;                // [count]
     const float *const *weight;             // [count] of [rows,columns]
+    const float *top; // [count] weights of the darkest squares; NULL: 1
 } svg_grids;
 
-/* Errors: CLA_E_NOMEM. */
-cla_status cli_svg_grids(cla_text *out, const svg_grids *grids, const char *title);
+/* n such rows of maps, one below the other. title: the model's name, before a colon
+ * and the legend. Errors: CLA_E_NOMEM. */
+cla_status cli_svg_grids(cla_text *out, const svg_grids *grids, int n,
+                         const char *title, const char *legend);

@@ -32,10 +32,11 @@ static cla_status column_labels(cla_text *out, const char *const *names, int cou
     return CLA_OK;
 }
 
-static cla_status squares(cla_text *out, const float *weight, int rows, int columns)
+static cla_status squares(cla_text *out, const float *weight, float top, int rows,
+                          int columns)
 {
     for (int i = 0; i < rows * columns; i++) {
-        const double shade = (double)weight[i];
+        const double shade = top > 0 ? (double)(weight[i] / top) : 0;
         if (shade > 0.004) {
             CLA_TRY(cla_text_add(out,
                                  "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
@@ -50,27 +51,51 @@ static cla_status squares(cla_text *out, const float *weight, int rows, int colu
                         LABEL, LABEL, columns * CELL, rows * CELL);
 }
 
-cla_status cli_svg_grids(cla_text *out, const svg_grids *g, const char *title)
+static int width_of(const svg_grids *g)
 {
-    const int wide = LABEL + g->columns * CELL + GAP;
+    return LABEL + g->columns * CELL + GAP;
+}
+
+static int height_of(const svg_grids *g)
+{
+    return LABEL + g->rows * CELL + GAP;
+}
+
+static cla_status draw(cla_text *out, const svg_grids *g, int y)
+{
+    for (int k = 0; k < g->count; k++) {
+        CLA_TRY(cla_text_add(out,
+                             "<g transform=\"translate(%d,%d)\" fill=\"#123a7a\">\n"
+                             "<text x=\"%d\" y=\"-6\" font-weight=\"bold\">%s</text>\n",
+                             k * width_of(g) + GAP / 2, y, LABEL, g->name[k]));
+        CLA_TRY(row_labels(out, g->row, g->rows));
+        CLA_TRY(column_labels(out, g->column, g->columns));
+        CLA_TRY(
+            squares(out, g->weight[k], g->top ? g->top[k] : 1, g->rows, g->columns));
+        CLA_TRY(cla_text_add(out, "</g>\n"));
+    }
+    return CLA_OK;
+}
+
+cla_status cli_svg_grids(cla_text *out, const svg_grids *grids, int n,
+                         const char *title, const char *legend)
+{
+    int width = 0, height = TITLE + GAP;
+    for (int i = 0; i < n; i++) {
+        const int wide = grids[i].count * width_of(&grids[i]) + GAP;
+        width = wide > width ? wide : width;
+        height += height_of(&grids[i]);
+    }
     CLA_TRY(cla_text_add(out,
                          "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
                          "height=\"%d\" font-family=\"sans-serif\" font-size=\"%d\">\n"
                          "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
                          "<text x=\"8\" y=\"18\" font-size=\"14\">",
-                         g->count * wide + GAP,
-                         TITLE + LABEL + g->rows * CELL + 2 * GAP, FONT));
+                         width, height, FONT));
     CLA_TRY(cli_svg_escaped_whole(out, title));
-    CLA_TRY(cla_text_add(out, ": rows are said, columns are read</text>\n"));
-    for (int k = 0; k < g->count; k++) {
-        CLA_TRY(cla_text_add(out,
-                             "<g transform=\"translate(%d,%d)\" fill=\"#123a7a\">\n"
-                             "<text x=\"%d\" y=\"-6\" font-weight=\"bold\">%s</text>\n",
-                             k * wide + GAP / 2, TITLE + GAP / 2, LABEL, g->name[k]));
-        CLA_TRY(row_labels(out, g->row, g->rows));
-        CLA_TRY(column_labels(out, g->column, g->columns));
-        CLA_TRY(squares(out, g->weight[k], g->rows, g->columns));
-        CLA_TRY(cla_text_add(out, "</g>\n"));
+    CLA_TRY(cla_text_add(out, ": %s</text>\n", legend));
+    for (int i = 0, y = TITLE + GAP / 2; i < n; y += height_of(&grids[i]), i++) {
+        CLA_TRY(draw(out, &grids[i], y));
     }
     return cla_text_add(out, "</svg>\n");
 }

@@ -9,6 +9,8 @@
  * Attention is hierarchical in depth levels; one level is plain attention. */
 #include "models/poet.h"
 
+#include <math.h>
+
 #include "clattn/ham.h"
 #include "clattn/ops.h"
 #include "clattn/rows.h"
@@ -167,8 +169,12 @@ cla_status poet_read(poet *m, cla_tape *tape, poet_memory *memory, const poet_ba
 static cla_status attend(poet *m, cla_tape *tape, cla_tensor **context, cla_tensor *q,
                          const cla_ragged *rows, const poet_memory *memory)
 {
-    cla_tensor *level[POET_DEPTH], *projected = NULL;
+    const int64_t seen = cla_tensor_dim(memory->value, 0);
+    cla_tensor *level[POET_DEPTH], *projected = NULL, *weights = NULL;
+    const cla_additive_options options = { .weights = m->seen ? &weights : NULL };
     if (!m->config.score) {
+        const float scale = 1 / sqrtf((float)cla_tensor_dim(q, 1));
+        CLA_TRY(look_dots(m->seen, POET_SITE, m->levels, q, memory->value, scale));
         return cla_ham_v(tape, context, q, memory->value, m->levels, rows, memory->rows,
                          NULL);
     }
@@ -177,7 +183,8 @@ static cla_status attend(poet *m, cla_tape *tape, cla_tensor **context, cla_tens
                            CLA_NONE, NULL));
         CLA_TRY(cla_additive_attention(tape, &level[i], memory->projected, projected,
                                        m->match, memory->value, rows, memory->rows,
-                                       NULL));
+                                       &options));
+        CLA_TRY(look_add(m->seen, POET_SITE, m->levels, i, weights, seen));
     }
     return cla_mix_levels(tape, context, level, m->levels);
 }

@@ -2,9 +2,13 @@
 #pragma once
 
 #include "base/config.h"
+#include "models/look.h"
 #include "nn/recurrent.h"
 
 enum { POET_LONGEST = 32, POET_MAX_BEAM = 256 };
+
+/* Where it looks in levels: at its memory. */
+#define POET_SITE "memory"
 
 typedef struct poet_config {
     int characters; // V, set by the task
@@ -37,6 +41,7 @@ typedef struct poet {
     cla_tensor *levels;                             // [depth]
     cla_tensor *match_memory, *match_query, *match; // additive: [2h,h] twice, [h]
     cla_tensor *out, *out_bias;                     // [3h+dim,V], [V]
+    look_log *seen; // of the one line of a batch, at POET_SITE; NULL: nobody looks
 } poet;
 
 /* Reads "hidden", "dim", "depth", "score" and "dropout". Errors: CLA_E_INPUT. */

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/config.h"
+#include "models/look.h"
 #include "nn/param.h"
 
 /* What a word looks like, beside which word it is: whether the other text of the pair
@@ -98,6 +99,7 @@ struct reader {
     int64_t in;                         // width of a word
     cla_tensor *words, *traits, *chars; // [words,word_dim]; [READER_TRAITS,trait_dim]
                                         // and [chars,char_dim], or NULL
+    look_log *seen; // of a batch of one question; NULL: nobody looks
 };
 
 /* Reads the settings (defaults: the papers'). Errors: CLA_E_INPUT, CLA_E_NOMEM. */

@@ -85,4 +85,9 @@ cla_status poetry_write(poetry *t, const cla_plan *words, const poetry_options *
                         poetry_poem *poem);
 void poetry_poem_free(poetry_poem *poem);
 
+/* What each character of a poem that was composed looked at, level by level: sites
+ * "line1" to "line4" with names on both axes. Free seen in any case. Errors:
+ * CLA_E_NUMERIC, CLA_E_NOMEM, CLA_E_DEVICE. */
+cla_status poetry_look(poetry *t, const poetry_poem *poem, look_log *seen);
+
 extern const cla_task_kind poetry_kind;

@@ -137,4 +137,21 @@ cla_status reading_ask(reading *t, const char *const *passages, size_t m,
                        const char *const *questions, size_t n, size_t best,
                        reading_answer *out, size_t *found);
 
+/* Those passages and questions that have words, and which ones they are; no question
+ * where no passage has any. Free it in any case. Errors: as reading_ask. */
+typedef struct reading_asked {
+    cla_reading text;
+    size_t *passage, *question; // [passage_count], [question_count]
+} reading_asked;
+cla_status reading_put(reading_asked *a, const reading *t, const char *const *passages,
+                       size_t m, const char *const *questions, size_t n);
+void reading_asked_free(reading_asked *a);
+
+/* reading_look.c: what the passage's words look at for one question, level by level:
+ * the network's sites, with words on both axes. Free seen in any case.
+ * Errors: as reading_ask; CLA_E_USAGE (a network without levels), CLA_E_INPUT (no word
+ * in passage or question), CLA_E_NUMERIC. */
+cla_status reading_look(reading *t, const char *passage, const char *question,
+                        look_log *seen);
+
 extern const cla_task_kind reading_kind;

@@ -7,18 +7,18 @@
 static cla_status check_text(const char *what, size_t number, const char *text)
 {
     const size_t size = strlen(text), good = cla_utf8_check(text, size);
-    return good == size
-               ? CLA_OK
-               : cla_fail(CLA_E_INPUT, "answer: %s[%zu] is not UTF-8 (byte %zu)", what,
-                          number, good);
+    return good == size ? CLA_OK
+                        : cla_fail(CLA_E_INPUT, "%s[%zu] is not UTF-8 (byte %zu)", what,
+                                   number, good);
 }
 
-/* Passages and questions while they are put in: those with words, and which ones they
- * are. */
-typedef struct asking {
-    cla_reading text;
-    size_t *passage, *question; // [passage_count], [question_count]
-} asking;
+void reading_asked_free(reading_asked *a)
+{
+    cla_reading_free(&a->text);
+    free(a->passage);
+    free(a->question);
+    *a = (reading_asked){ .passage = NULL };
+}
 
 static cla_status take_text(cla_reading *r, const char *text, int limit,
                             cla_reading_text *out)
@@ -28,7 +28,7 @@ static cla_status take_text(cla_reading *r, const char *text, int limit,
     return cla_reading_cut(r, out, limit, &cut);
 }
 
-static cla_status take_passages(asking *a, const char *const *passages, size_t n)
+static cla_status take_passages(reading_asked *a, const char *const *passages, size_t n)
 {
     cla_reading_text text;
     CLA_TRY(cla_alloc(&a->passage, n + 1, sizeof *a->passage));
@@ -43,7 +43,7 @@ static cla_status take_passages(asking *a, const char *const *passages, size_t n
     return CLA_OK;
 }
 
-static cla_status take_questions(asking *a, const reading *t,
+static cla_status take_questions(reading_asked *a, const reading *t,
                                  const char *const *questions, size_t n)
 {
     const int32_t passages = (int32_t)a->text.passage_count;
@@ -60,20 +60,20 @@ static cla_status take_questions(asking *a, const reading *t,
     return CLA_OK;
 }
 
-static cla_status take(asking *a, const reading *t, const char *const *passages,
+cla_status reading_put(reading_asked *a, const reading *t, const char *const *passages,
                        size_t m, const char *const *questions, size_t n)
 {
     const reader_kind *kind = t->model.kind;
     CLA_TRY(take_passages(a, passages, m));
     if (a->text.passage_count > 1 && !kind->several) {
-        return cla_fail(CLA_E_INPUT, "answer: %s reads one passage a question, not %zu",
+        return cla_fail(CLA_E_INPUT, "%s reads one passage a question, not %zu",
                         kind->name, a->text.passage_count);
     }
     return take_questions(a, t, questions, n);
 }
 
 /* Answers to those with words, as places in their passages. */
-static cla_status place(const reading_split *s, const asking *a, size_t best,
+static cla_status place(const reading_split *s, const reading_asked *a, size_t best,
                         const cla_answer *answers, const size_t *count,
                         reading_answer *out, size_t *found)
 {
@@ -91,7 +91,7 @@ static cla_status place(const reading_split *s, const asking *a, size_t best,
     return CLA_OK;
 }
 
-static cla_status answer(reading *t, asking *a, size_t best, reading_answer *out,
+static cla_status answer(reading *t, reading_asked *a, size_t best, reading_answer *out,
                          size_t *found)
 {
     const size_t n = a->text.question_count;
@@ -113,14 +113,13 @@ cla_status reading_ask(reading *t, const char *const *passages, size_t m,
                        const char *const *questions, size_t n, size_t best,
                        reading_answer *out, size_t *found)
 {
-    asking a = { .passage = NULL };
+    reading_asked a = { .passage = NULL };
     memset(found, 0, n * sizeof *found);
-    cla_status status = take(&a, t, passages, m, questions, n);
+    cla_status status = reading_put(&a, t, passages, m, questions, n);
+    status = status ? cla_fail_within(status, "answer") : CLA_OK;
     if (!status && a.text.question_count) {
         status = answer(t, &a, best, out, found);
     }
-    cla_reading_free(&a.text);
-    free(a.passage);
-    free(a.question);
+    reading_asked_free(&a);
     return status;
 }

@@ -1,0 +1,295 @@
+/* look.c - maps of attention in levels, gathered while a network runs. */
+#include "models/look.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tensor/tensor.h"
+
+static void free_names(char ***names)
+{
+    for (char **at = *names; at && *at; at++) {
+        free(*at);
+    }
+    free(*names);
+    *names = NULL;
+}
+
+void look_free(look_log *l)
+{
+    for (int i = 0; i < l->sites; i++) {
+        for (int k = 0; k < l->site[i]->levels; k++) {
+            free(l->site[i]->map[k].weight);
+        }
+        free_names(&l->site[i]->row);
+        free_names(&l->site[i]->column);
+        free(l->site[i]);
+    }
+    *l = (look_log){ .sites = 0 };
+}
+
+/* ---- sites ----------------------------------------------------------------------- */
+
+static look_site *site_named(const look_log *l, const char *name)
+{
+    for (int i = 0; i < l->sites; i++) {
+        if (strcmp(l->site[i]->name, name) == 0) {
+            return l->site[i];
+        }
+    }
+    return NULL;
+}
+
+static cla_status check_finite(const float *x, size_t n, const char *site)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(x[i])) {
+            return cla_fail(CLA_E_NUMERIC, "%s: weights that are not finite", site);
+        }
+    }
+    return CLA_OK;
+}
+
+/* softmax(c) */
+static cla_status weigh(look_site *s, const cla_tensor *c)
+{
+    double sum = 0;
+    float top = -INFINITY;
+    s->levels = (int)c->shape[0];
+    assert(s->levels <= CLA_HAM_DEPTH);
+    CLA_TRY(cla_tensor_download(c, s->share));
+    CLA_TRY(check_finite(s->share, (size_t)s->levels, s->name));
+    for (int i = 0; i < s->levels; i++) {
+        top = fmaxf(top, s->share[i]);
+    }
+    for (int i = 0; i < s->levels; i++) {
+        s->share[i] = expf(s->share[i] - top);
+        sum += (double)s->share[i];
+    }
+    for (int i = 0; i < s->levels; i++) {
+        s->share[i] = (float)((double)s->share[i] / sum);
+    }
+    return CLA_OK;
+}
+
+static cla_status find_or_add(look_log *l, const char *name, const cla_tensor *c,
+                              int64_t columns, look_site **site)
+{
+    *site = site_named(l, name);
+    if (*site) {
+        assert((*site)->columns == columns);
+        return CLA_OK;
+    }
+    assert(l->sites < LOOK_SITES);
+    CLA_TRY(cla_alloc(site, 1, sizeof **site));
+    l->site[l->sites++] = *site;
+    snprintf((*site)->name, LOOK_NAME, "%s", name);
+    (*site)->columns = (int)columns;
+    return weigh(*site, c);
+}
+
+static cla_status grow(look_site *s, int level, int64_t rows, float **out)
+{
+    look_map *m = &s->map[level];
+    const size_t at = (size_t)m->rows * (size_t)s->columns;
+    const size_t more = (size_t)rows * (size_t)s->columns;
+    assert(level < s->levels);
+    CLA_TRY(cla_grow(&m->weight, &m->cap, at + more + 1, sizeof *m->weight));
+    m->rows += (int)rows;
+    *out = m->weight + at;
+    return CLA_OK;
+}
+
+/* ---- maps ------------------------------------------------------------------------ */
+
+cla_status look_add(look_log *l, const char *site, const cla_tensor *c, int level,
+                    const cla_tensor *weights, int64_t columns)
+{
+    look_site *s = NULL;
+    float *out = NULL;
+    if (!l || !c || !columns) {
+        return CLA_OK;
+    }
+    const int64_t size = cla_tensor_size(weights);
+    assert(size % columns == 0);
+    CLA_TRY(find_or_add(l, site, c, columns, &s));
+    CLA_TRY(grow(s, level, size / columns, &out));
+    CLA_TRY(cla_tensor_download(weights, out));
+    return check_finite(out, (size_t)size, site);
+}
+
+/* out = softmax of out, q = sum_j out_j k_j */
+static void find(double *q, const float *k, int64_t S, int64_t d, float *out)
+{
+    double top = -INFINITY, sum = 0;
+    for (int64_t j = 0; j < S; j++) {
+        top = fmax(top, (double)out[j]);
+    }
+    for (int64_t j = 0; j < S; j++) {
+        sum += exp((double)out[j] - top);
+    }
+    memset(q, 0, (size_t)d * sizeof *q);
+    for (int64_t j = 0; j < S; j++) {
+        const double w = exp((double)out[j] - top) / sum;
+        out[j] = (float)w;
+        for (int64_t e = 0; e < d; e++) {
+            q[e] += w * (double)k[j * d + e];
+        }
+    }
+}
+
+/* out = softmax over j of scale <q, k_j>, q = sum_j out_j k_j */
+static void ask(double *q, const float *k, int64_t S, int64_t d, double scale,
+                float *out)
+{
+    for (int64_t j = 0; j < S; j++) {
+        double dot = 0;
+        for (int64_t e = 0; e < d; e++) {
+            dot += q[e] * (double)k[j * d + e];
+        }
+        out[j] = (float)(scale * dot);
+    }
+    find(q, k, S, d, out);
+}
+
+/* host: q [T,d], k [S,d]; row [d] is for one query on its way through the levels. */
+static cla_status ask_all(look_site *s, const float *host, int64_t T, int64_t d,
+                          double scale, double *row)
+{
+    float *out[CLA_HAM_DEPTH];
+    const float *k = host + T * d;
+    const int64_t S = s->columns;
+    for (int l = 0; l < s->levels; l++) {
+        CLA_TRY(grow(s, l, T, &out[l]));
+    }
+    for (int64_t i = 0; i < T; i++) {
+        for (int64_t e = 0; e < d; e++) {
+            row[e] = (double)host[i * d + e];
+        }
+        for (int l = 0; l < s->levels; l++) {
+            ask(row, k, S, d, scale, out[l] + i * S);
+            CLA_TRY(check_finite(out[l] + i * S, (size_t)S, s->name));
+        }
+    }
+    return CLA_OK;
+}
+
+/* out_i = max_j <h_i, u_j>, h [S,d], u [T,d] */
+static void best_products(const float *h, int64_t S, const float *u, int64_t T,
+                          int64_t d, float *out)
+{
+    for (int64_t i = 0; i < S; i++) {
+        double best = -INFINITY;
+        for (int64_t j = 0; j < T; j++) {
+            double dot = 0;
+            for (int64_t e = 0; e < d; e++) {
+                dot += (double)h[i * d + e] * (double)u[j * d + e];
+            }
+            best = fmax(best, dot);
+        }
+        out[i] = (float)best;
+    }
+}
+
+/* host: h [S,d], u [T,d] */
+static cla_status find_best(look_site *s, const float *host, int64_t T, int64_t d,
+                            double *row)
+{
+    const int64_t S = s->columns;
+    for (int l = 0; l < s->levels; l++) {
+        float *out = NULL;
+        CLA_TRY(grow(s, l, 1, &out));
+        if (l) {
+            ask(row, host, S, d, 1, out);
+        } else {
+            best_products(host, S, host + S * d, T, d, out);
+            find(row, host, S, d, out);
+        }
+        CLA_TRY(check_finite(out, (size_t)S, s->name));
+    }
+    return CLA_OK;
+}
+
+/* Both tensors on the host, one behind the other, and d numbers more. */
+static cla_status fetch(const cla_tensor *a, const cla_tensor *b, float **host,
+                        double **row)
+{
+    const int64_t size = cla_tensor_size(a), d = a->shape[1];
+    CLA_TRY(cla_alloc(host, (size_t)(size + cla_tensor_size(b)) + 1, sizeof **host));
+    CLA_TRY(cla_alloc(row, (size_t)d + 1, sizeof **row));
+    CLA_TRY(cla_tensor_download(a, *host));
+    return cla_tensor_download(b, *host + size);
+}
+
+cla_status look_dots(look_log *l, const char *site, const cla_tensor *c,
+                     const cla_tensor *q, const cla_tensor *k, float scale)
+{
+    look_site *s = NULL;
+    float *host = NULL;
+    double *row = NULL;
+    if (!l || !c || !k->shape[0]) {
+        return CLA_OK;
+    }
+    const int64_t T = q->shape[0], d = q->shape[1];
+    CLA_TRY(find_or_add(l, site, c, k->shape[0], &s));
+    cla_status status = fetch(q, k, &host, &row);
+    status = status ? status : ask_all(s, host, T, d, (double)scale, row);
+    free(host);
+    free(row);
+    return status;
+}
+
+cla_status look_best(look_log *l, const char *site, const cla_tensor *c,
+                     const cla_tensor *h, const cla_tensor *u)
+{
+    look_site *s = NULL;
+    float *host = NULL;
+    double *row = NULL;
+    if (!l || !c || !h->shape[0] || !u->shape[0]) {
+        return CLA_OK;
+    }
+    CLA_TRY(find_or_add(l, site, c, h->shape[0], &s));
+    cla_status status = fetch(h, u, &host, &row);
+    status = status ? status : find_best(s, host, u->shape[0], h->shape[1], row);
+    free(host);
+    free(row);
+    return status;
+}
+
+void look_turn(look_log *l, const char *site)
+{
+    look_site *s = l ? site_named(l, site) : NULL;
+    for (int k = 0; s && k < s->levels; k++) {
+        look_map *m = &s->map[k];
+        for (int i = 0; i < m->rows / 2; i++) {
+            float *a = m->weight + (ptrdiff_t)i * s->columns;
+            float *b = m->weight + (ptrdiff_t)(m->rows - 1 - i) * s->columns;
+            for (int j = 0; j < s->columns; j++) {
+                const float kept = a[j];
+                a[j] = b[j];
+                b[j] = kept;
+            }
+        }
+    }
+}
+
+/* ---- names ----------------------------------------------------------------------- */
+
+static cla_status copy_names(char ***out, const char *const *names, int n)
+{
+    free_names(out);
+    CLA_TRY(cla_alloc(out, (size_t)n + 1, sizeof **out));
+    for (int i = 0; i < n; i++) {
+        CLA_TRY(cla_strdup(&(*out)[i], names[i]));
+    }
+    return CLA_OK;
+}
+
+cla_status look_label(look_site *site, const char *const *row,
+                      const char *const *column)
+{
+    CLA_TRY(copy_names(&site->row, row, site->map[0].rows));
+    return copy_names(&site->column, column, site->columns);
+}
