@@ -85,6 +85,40 @@ CLA_API cla_status cla_model_answer(cla_model *model, cla_quote *quotes, size_t 
                                     const char *passage, const char *const *questions,
                                     size_t count, size_t best);
 
+enum { CLA_QUATRAIN_LINES = 4 };
+
+/* How a quatrain is written. */
+typedef struct cla_compose_options {
+    int characters; // of a line: 5 or 7
+    int beam;       // hypotheses of a line, 1 to 256; 1: the likeliest character each
+                    // time
+    uint32_t seed;  // of keywords that the text does not give
+} cla_compose_options;
+
+/* A poem; its texts are UTF-8, and end with it. */
+typedef struct cla_quatrain {
+    const char *line[CLA_QUATRAIN_LINES];
+    const char *keyword[CLA_QUATRAIN_LINES]; // what each line was written on
+    int from_text, from_vectors; // keywords that are words of the text, or near to
+                                 // those; the others were drawn
+    double logp; // natural logarithm of the probability of all characters
+} cla_quatrain;
+
+/* Writes a quatrain about a text, of which any will do, an empty one too. The same
+ * text, options and weights give the same poem.
+ *
+ * poem     out  to be freed with cla_quatrain_free; NULL on failure
+ * text     in   UTF-8
+ * options  in   NULL: seven characters, a beam of 1, the seed 42
+ *
+ * Errors: CLA_E_USAGE (the model is no poet, an option out of its range), CLA_E_INPUT
+ * (text that is not UTF-8: the byte; or is too long), CLA_E_NUMERIC (weights that give
+ * no finite scores), CLA_E_NOMEM, CLA_E_DEVICE. */
+CLA_API cla_status cla_model_compose(cla_model *model, cla_quatrain **poem,
+                                     const char *text,
+                                     const cla_compose_options *options);
+CLA_API void cla_quatrain_free(cla_quatrain **poem);
+
 #ifdef __cplusplus
 }
 #endif

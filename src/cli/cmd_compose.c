@@ -3,17 +3,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "clattn/model.h"
 #include "cli/cli.h"
-#include "cli/model.h"
+#include "models/poet.h"
 #include "text/lines.h"
-#include "train/poetry.h"
 
 typedef struct arguments {
     cli_common common;
     const char *model;
     char **text; // [texts] of the command line
     int texts;
-    poetry_options options;
+    cla_compose_options options;
 } arguments;
 
 static const struct argp_option options[] = {
@@ -32,7 +32,7 @@ static error_t check(const arguments *a)
         cla_fail(CLA_E_USAGE, "compose needs --model DIR (see clattn compose --help)");
         return EINVAL;
     }
-    if (a->options.characters != 5 && a->options.characters != CLA_POEM_LONGEST) {
+    if (a->options.characters != 5 && a->options.characters != 7) {
         cla_fail(CLA_E_USAGE, "--chars is %d, must be 5 or 7", a->options.characters);
         return EINVAL;
     }
@@ -74,28 +74,27 @@ static error_t parse(int key, char *value, struct argp_state *state)
     }
 }
 
-static json_t *list(const poetry_poem *p, bool keywords)
+static json_t *list(const char *const *texts)
 {
     json_t *array = json_array();
-    for (int i = 0; i < CLA_POEM_LINES; i++) {
-        json_array_append_new(
-            array, cli_json_text(keywords ? p->keyword[i] : p->line[i].data));
+    for (int i = 0; i < CLA_QUATRAIN_LINES; i++) {
+        json_array_append_new(array, cli_json_text(texts[i]));
     }
     return array;
 }
 
-static cla_status print(const arguments *a, const char *text, const poetry_poem *p,
+static cla_status print(const arguments *a, const char *text, const cla_quatrain *p,
                         bool first)
 {
     if (a->common.json) {
-        CLA_TRY(cli_print_json(json_pack(
-            "{so so so si si sf}", "text", cli_json_text(text), "keywords",
-            list(p, true), "lines", list(p, false), "from_text", p->plan.from_text,
-            "from_vectors", p->plan.from_vectors, "logp", p->logp)));
+        CLA_TRY(cli_print_json(
+            json_pack("{so so so si si sf}", "text", cli_json_text(text), "keywords",
+                      list(p->keyword), "lines", list(p->line), "from_text",
+                      p->from_text, "from_vectors", p->from_vectors, "logp", p->logp)));
     } else {
         printf("%s", first ? "" : "\n");
-        for (int i = 0; i < CLA_POEM_LINES; i++) {
-            printf("%s\n", p->line[i].data);
+        for (int i = 0; i < CLA_QUATRAIN_LINES; i++) {
+            printf("%s\n", p->line[i]);
         }
     }
     return fflush(stdout) || ferror(stdout)
@@ -105,17 +104,17 @@ static cla_status print(const arguments *a, const char *text, const poetry_poem 
 
 typedef struct composer {
     const arguments *a;
-    poetry *t;
+    cla_model *model;
     bool more; // a poem was printed
 } composer;
 
-static cla_status compose_one(composer *c, const char *text, size_t size)
+static cla_status compose_one(composer *c, const char *text)
 {
-    poetry_poem poem = { 0 };
-    CLA_TRY(poetry_compose(c->t, text, size, &c->a->options, &poem));
-    const cla_status status = print(c->a, text, &poem, !c->more);
+    cla_quatrain *poem = NULL;
+    CLA_TRY(cla_model_compose(c->model, &poem, text, &c->a->options));
+    const cla_status status = print(c->a, text, poem, !c->more);
     c->more = true;
-    poetry_poem_free(&poem);
+    cla_quatrain_free(&poem);
     return status;
 }
 
@@ -124,7 +123,7 @@ static cla_status compose_lines(composer *c)
     cla_lines lines = { 0 };
     cla_status status = cla_lines_read(&lines, "-");
     for (size_t i = 0; i < lines.count && !status; i++) {
-        status = compose_one(c, lines.line[i].text, lines.line[i].size);
+        status = compose_one(c, lines.line[i].text);
     }
     cla_lines_free(&lines);
     return status;
@@ -137,19 +136,24 @@ static cla_status compose_all(composer *c)
         char *text = c->a->text[i];
         size_t size = strlen(text);
         status = cla_line_check("argument", (size_t)i + 1, text, &size);
-        status = status ? status : compose_one(c, text, size);
+        status = status ? status : compose_one(c, text);
     }
     return c->a->texts || status ? status : compose_lines(c);
 }
 
 static cla_status compose(const arguments *a)
 {
-    cli_model m;
-    cla_status status = cli_model_open(&m, a->common.device, a->model, &poetry_kind,
-                                       "compose needs a poet");
-    composer c = { a, (poetry *)m.task, false };
+    cla_runtime *rt = NULL;
+    composer c = { .a = a };
+    cla_status status = cla_runtime_new(&rt, a->common.device);
+    status = status ? status : cla_model_load(&c.model, rt, a->model);
+    if (!status && strcmp(cla_model_kind(c.model), "poet") != 0) {
+        status = cla_fail(CLA_E_USAGE, "%s holds a %s, compose needs a poet", a->model,
+                          cla_model_kind(c.model));
+    }
     status = status ? status : compose_all(&c);
-    cli_model_close(&m);
+    cla_model_free(&c.model);
+    cla_runtime_free(&rt);
     return status;
 }
 
@@ -167,7 +171,7 @@ int cli_compose(int argc, char **argv)
                "  clattn compose --model runs/p --beam 8 --json < texts",
         .children = children,
     };
-    arguments a = { .options = { CLA_POEM_LONGEST, 1, 42 } };
+    arguments a = { .options = { 7, 1, 42 } };
     cla_status status = cli_parse(&argp, argc, argv, &a);
     status = status ? status : compose(&a);
     return status ? cli_fail_data(status) : CLI_OK;

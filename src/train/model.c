@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "train/poetry.h"
 #include "train/reading.h"
 #include "train/tagging.h"
 #include "train/translation.h"
@@ -207,4 +208,76 @@ cla_status cla_model_answer(cla_model *model, cla_quote *quotes, size_t *found,
     }
     free(answers);
     return status;
+}
+
+/* ---- composing --------------------------------------------------------------- */
+
+static cla_status check_compose(const cla_compose_options *o)
+{
+    if (o->characters != 5 && o->characters != CLA_POEM_LONGEST) {
+        return cla_fail(CLA_E_USAGE, "compose: characters is %d, must be 5 or 7",
+                        o->characters);
+    }
+    return o->beam >= 1 && o->beam <= POET_MAX_BEAM
+               ? CLA_OK
+               : cla_fail(CLA_E_USAGE, "compose: beam is %d, must be 1 to %d", o->beam,
+                          POET_MAX_BEAM);
+}
+
+static const char *put_text(char **at, const char *text)
+{
+    char *to = *at;
+    *at = stpcpy(to, text) + 1;
+    return to;
+}
+
+/* The poem with its texts behind it, in one piece. */
+static cla_status pack(cla_quatrain **out, const poetry_poem *p)
+{
+    size_t size = sizeof **out;
+    for (int i = 0; i < CLA_QUATRAIN_LINES; i++) {
+        size += strlen(p->line[i].data) + strlen(p->keyword[i]) + 2;
+    }
+    CLA_TRY(cla_alloc(out, 1, size));
+    char *at = (char *)(*out + 1);
+    for (int i = 0; i < CLA_QUATRAIN_LINES; i++) {
+        (*out)->line[i] = put_text(&at, p->line[i].data);
+        (*out)->keyword[i] = put_text(&at, p->keyword[i]);
+    }
+    (*out)->from_text = p->plan.from_text;
+    (*out)->from_vectors = p->plan.from_vectors;
+    (*out)->logp = p->logp;
+    return CLA_OK;
+}
+
+cla_status cla_model_compose(cla_model *model, cla_quatrain **poem, const char *text,
+                             const cla_compose_options *options)
+{
+    const cla_compose_options usual = { CLA_POEM_LONGEST, 1, 42 };
+    const size_t size = strlen(text), good = cla_utf8_check(text, size);
+    poetry_poem written = { 0 };
+    options = options ? options : &usual;
+    *poem = NULL;
+    if (model->task->kind != &poetry_kind) {
+        return cla_fail(CLA_E_USAGE, "compose: the model is a %s",
+                        cla_model_kind(model));
+    }
+    if (good < size) {
+        return cla_fail(CLA_E_INPUT, "compose: text is not UTF-8 (byte %zu)", good);
+    }
+    CLA_TRY(check_compose(options));
+    const poetry_options how = { options->characters, options->beam, options->seed };
+    cla_status status =
+        poetry_compose((poetry *)model->task, text, size, &how, &written);
+    status = status ? status : pack(poem, &written);
+    poetry_poem_free(&written);
+    return status;
+}
+
+void cla_quatrain_free(cla_quatrain **poem)
+{
+    if (poem) {
+        free(*poem);
+        *poem = NULL;
+    }
 }

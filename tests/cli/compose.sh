@@ -1,9 +1,9 @@
 #!/bin/bash
 # compose.sh - a tiny poem generator from the command line: trained, scored, used
-# usage: tests/cli/compose.sh SOURCE_ROOT CLATTN
+# usage: tests/cli/compose.sh SOURCE_ROOT CLATTN COMPOSE_EXAMPLE
 # shellcheck source=tests/cli/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
-source=$1 clattn=$2
+source=$1 clattn=$2 example=$3
 config=$source/examples/configs/poem-ppg.json
 run=$work/run
 mkdir "$work/data"
@@ -62,6 +62,20 @@ check 'finds the words of a text' \
 other_seed() { test "$(compose --json x --seed 1)" != "$(compose --json x --seed 2)"; }
 check 'draws words by the seed where a text has none' other_seed
 check 'writes nothing for nothing' test -z "$(compose </dev/null)"
+
+
+# The C API, in a program of its own.
+application() {
+    "$example" "$run" 5 '明月' '' >"$work/out" && test "$(wc -l <"$work/out")" = 8 &&
+        diff <(head -n 4 "$work/out" | sed 's/ (.*//') <(compose --chars 5 '明月') &&
+        head -n 4 "$work/out" | grep -q ' (明月)$' &&
+        diff <(tail -n 4 "$work/out" | sed 's/ (.*//') <(echo | compose --chars 5)
+}
+check 'an application writes the same poems' application
+check 'an application is told what is no text' \
+    exits 1 'compose: text is not UTF-8 (byte 1)' 0 "$example" "$run" 5 $'a\xff'
+check 'an application is told what a line may have' \
+    exits 1 'compose: characters is 6, must be 5 or 7' 0 "$example" "$run" 6 a
 
 check 'refuses text that is none' \
     says 3 'standard input:2: not UTF-8' sh -c "printf 'a\nb\344\270' | '$clattn' compose --model '$run'"

@@ -124,6 +124,10 @@ static void check_refusals(const fixture *f)
                "lines[0] is not UTF-8");
     TEST_FAILS(cla_model_tag(f->model, &tag, lines, 1), CLA_E_USAGE,
                "tag: the model is a translator");
+    cla_quatrain *poem = NULL;
+    TEST_FAILS(cla_model_compose(f->model, &poem, "a", NULL), CLA_E_USAGE,
+               "compose: the model is a translator");
+    cr_assert_null(poem);
 }
 
 Test(model, translates)
