@@ -118,4 +118,5 @@ cla_status bench_tagger(bench *b);
 cla_status bench_reader(bench *b);
 cla_status bench_sru(bench *b);
 cla_status bench_poem(bench *b);
+cla_status bench_steps(bench *b);
 cla_status bench_startup(bench *b);

@@ -48,6 +48,7 @@ static const struct {
     { "hard", bench_hard },
     { "sizes", bench_nmt_sizes },
     { "reader", bench_reader },
+    { "reader", bench_steps },
     { "poem", bench_poem },
     { "startup", bench_startup },
 };

@@ -1,10 +1,11 @@
 #!/bin/bash
 # compare.sh - clattn beside PyTorch, case by case in turn, as a table of ratios and goals
-# usage: bench/peers/compare.sh [CLATTN [ROUNDS [VENV]]]
+# usage: bench/peers/compare.sh [CLATTN [ROUNDS [VENV [RE]]]]
 #
-# CLATTN defaults to build/clattn, ROUNDS to 3, VENV to where setup.sh puts it. Each round
-# measures a case with clattn and at once with PyTorch, so that both see the same machine;
-# the table gives medians over the rounds. Without PyTorch its columns stay empty.
+# CLATTN defaults to build/clattn, ROUNDS to 3, VENV to where setup.sh puts it, RE, which cases
+# match, to all. Each round measures a case with clattn and at once with PyTorch, so that both
+# see the same machine; the table gives medians over the rounds. Without PyTorch its columns
+# stay empty. POCL_MAX_PTHREAD_COUNT, where it is set, is PyTorch's number of threads too.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 clattn=${1:-$here/../../build/clattn}
@@ -18,7 +19,9 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-mapfile -t cases < <(python3 "$here/goals.py" --list)
+threads=${POCL_MAX_PTHREAD_COUNT:-$(nproc)}
+
+mapfile -t cases < <(python3 "$here/goals.py" --list "${4:-}")
 for ((round = 1; round <= rounds; round++)); do
     for i in "${!cases[@]}"; do
         printf '\rround %d of %d, case %d of %d ' \
@@ -30,10 +33,10 @@ for ((round = 1; round <= rounds; round++)); do
             tail -n 1 "$work/log" >&2
             continue
         }
-        "$python" "$here/pytorch.py" "$out-clattn.json" "$out-torch.json" \
+        "$python" "$here/pytorch.py" --threads "$threads" "$out-clattn.json" "$out-torch.json" \
             >"$work/log" 2>&1 || cat "$work/log" >&2
     done
 done
 printf '\n' >&2
 "$clattn" bench --quick --filter '^masked_softmax fwd B8 H8 T256 S256$' | head -n 2
-python3 "$here/goals.py" "$work"/*.json
+python3 "$here/goals.py" --only "${4:-}" "$work"/*.json

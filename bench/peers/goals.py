@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """goals.py - what the engine set out to reach, and how far it is.
 
-usage: goals.py --list            the cases the goals are about
-       goals.py RESULT.json...    files of `clattn bench --json` and pytorch.py
+usage: goals.py --list [RE]                  the cases the goals are about, those that match
+       goals.py [--only RE] RESULT.json...    files of `clattn bench --json` and pytorch.py
 
 Several files may hold the same case: the medians over the files count.
 """
 import json
+import re
 import statistics
 import sys
 
@@ -35,6 +36,8 @@ GOALS = (
         ("bilstm fwd+bwd B32 T300 in300 n150", "times", ("packed",), 1),
         ("bigru fwd+bwd B32 T64 in256 n128", "times", ("packed",), 1.5),
         ("bigru fwd+bwd B32 T300 in300 n150", "times", ("packed",), 1.5),
+        ("bidaf train depth1 B32 P120 Q12 in100 n75", "times", ("packed", "dense"), None),
+        ("bidaf train depth10 B32 P120 Q12 in100 n75", "times", ("packed", "dense"), None),
         ("startup cold", "ms", (), 3000),
         ("startup warm", "ms", (), 300),
     ]
@@ -107,14 +110,18 @@ def cases():
 
 
 def main():
-    if sys.argv[1:] == ["--list"]:
-        print("\n".join(cases()))
+    if sys.argv[1:2] == ["--list"]:
+        wanted = sys.argv[2] if len(sys.argv) > 2 else ""
+        print("\n".join(case for case in cases() if re.search(wanted, case)))
         return
-    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
+    only, paths = "", sys.argv[1:]
+    if paths[:1] == ["--only"]:
+        only, paths = paths[1], paths[2:]
+    if not paths or paths[0].startswith("-"):
         sys.exit(__doc__)
-    rows = read(sys.argv[1:])
+    rows = read(paths)
     table = [("case", "clattn", "beside", "ratio", "goal", "")]
-    table += [line(rows, *goal) for goal in GOALS]
+    table += [line(rows, *goal) for goal in GOALS if re.search(only, goal[0])]
     width = [max(len(r[i]) for r in table) for i in range(6)]
     for i, row in enumerate(table):
         print("| " + " | ".join(c.ljust(w) for c, w in zip(row, width)) + " |")

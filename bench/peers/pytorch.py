@@ -23,6 +23,8 @@ except ImportError:
           "(bench/peers/setup.sh installs it)")
     sys.exit(0)
 
+from reader import bidaf
+
 FLEX = {}
 
 # Each op gives (provider, leaves, make): make() prepares one way of computing it and
@@ -194,15 +196,19 @@ def bigru(s, flags, grad):
     yield from bidirectional(torch.nn.GRU, s, grad)
 
 
+DIRECTIONS = ("fwd", "fwd+bwd", "train")
 KNOWN_FLAGS = {"causal", "relu", "residual", "ta", "tb"}
 OPS = {f.__name__: f for f in (attention, band_attention, band_attention_2d,
                                conv_attention_2d, masked_softmax, matmul, linear, bilstm,
-                               bigru)}
+                               bigru, bidaf)}
 
 
-def stepper(leaf, run, grad):
-    """One run as it is timed: forward, or forward and backward into fresh gradients."""
-    if not grad:
+def stepper(leaf, run, direction):
+    """One run as it is timed: forward, or forward and backward into fresh gradients; a
+    whole step of training as it is."""
+    if direction == "train":
+        return run
+    if direction == "fwd":
         def step():
             with torch.inference_mode():
                 run()
@@ -260,7 +266,7 @@ def run_case(row, quick):
     op, direction, *rest = row["case"].split()
     sizes, flags = letters(rest)
     grad = direction == "fwd+bwd"
-    if op not in OPS or flags - KNOWN_FLAGS or direction not in ("fwd", "fwd+bwd"):
+    if op not in OPS or flags - KNOWN_FLAGS or direction not in DIRECTIONS:
         return
     try:
         ways = list(OPS[op](sizes, flags, grad))
@@ -268,7 +274,7 @@ def run_case(row, quick):
         return  # letters this script does not know
     for provider, leaf, make in ways:
         try:
-            samples = measure(stepper(leaf, make(), grad), quick)
+            samples = measure(stepper(leaf, make(), direction), quick)
         except Exception as error:  # one way may fail where another works
             reason = str(error).splitlines()[0][:80] if str(error) else "no reason given"
             print(f"{row['case']:<52} {provider:<10} failed: {reason}")

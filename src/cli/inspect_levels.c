@@ -1,6 +1,7 @@
 /* inspect_levels.c - what attention looks at level by level: maps drawn, weights and
  * the words most looked at in print. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -143,6 +144,17 @@ static cla_status print_object(const look_site *s)
                                     names_of(s->column, s->columns), "maps", maps));
 }
 
+/* Over how many columns the weight of a row lies: e to the mean entropy of rows. */
+static double spread_of(const look_map *m, int columns)
+{
+    double entropy = 0;
+    for (int i = 0; i < m->rows * columns; i++) {
+        const double w = (double)m->weight[i];
+        entropy -= w > 0 ? w * log(w) : 0;
+    }
+    return exp(entropy / m->rows);
+}
+
 /* What the rows of a level look at most, by their means, which are used up. */
 static void print_level(const look_site *s, int level, double *mean)
 {
@@ -151,13 +163,14 @@ static void print_level(const look_site *s, int level, double *mean)
     for (int i = 0; i < m->rows * s->columns; i++) {
         mean[i % s->columns] += (double)m->weight[i] / m->rows;
     }
-    printf("%6d   %.4f ", level + 1, (double)s->share[level]);
+    printf("%6d   %.4f %8.2f ", level + 1, (double)s->share[level],
+           spread_of(m, s->columns));
     for (int n = 0; n < WORDS && n < s->columns; n++) {
         int best = 0;
         for (int j = 1; j < s->columns; j++) {
             best = mean[j] > mean[best] ? j : best;
         }
-        printf("%s %s %.2f", n ? "," : "", s->column[best], mean[best]);
+        printf("%s %s %.3f", n ? "," : "", s->column[best], mean[best]);
         mean[best] = -1;
     }
     putchar('\n');
@@ -167,8 +180,8 @@ static cla_status print_table(const look_site *s)
 {
     double *mean = NULL;
     CLA_TRY(cla_alloc(&mean, (size_t)s->columns, sizeof *mean));
-    printf("%s: %d ask, %d are looked at\n level   weight  most looked at\n", s->name,
-           s->map[0].rows, s->columns);
+    printf("%s: %d ask, %d are looked at\n level   weight   spread  most looked at\n",
+           s->name, s->map[0].rows, s->columns);
     for (int k = 0; k < s->levels; k++) {
         print_level(s, k, mean);
     }

@@ -113,7 +113,7 @@ cla_status look_add(look_log *l, const char *site, const cla_tensor *c, int leve
         return CLA_OK;
     }
     const int64_t size = cla_tensor_size(weights);
-    assert(size % columns == 0);
+    assert(site && size % columns == 0);
     CLA_TRY(find_or_add(l, site, c, columns, &s));
     CLA_TRY(grow(s, level, size / columns, &out));
     CLA_TRY(cla_tensor_download(weights, out));

@@ -99,7 +99,9 @@ static cla_status look_again(match_lstm *m, cla_tape *tape, cla_tensor **level,
                              const match_memory *memory, cla_tensor *h,
                              const cla_ragged *rows)
 {
-    cla_tensor *state = NULL;
+    look_log *seen = m->reader->seen;
+    cla_tensor *state = NULL, *weights = NULL;
+    const cla_additive_options options = { .weights = seen ? &weights : NULL };
     CLA_TRY(cla_linear(tape, &state, h, m->attend_r, m->attend_b, CLA_NONE, NULL));
     for (int i = 1; i < m->reader->config.depth; i++) {
         cla_tensor *query = NULL;
@@ -107,7 +109,9 @@ static cla_status look_again(match_lstm *m, cla_tape *tape, cla_tensor **level,
             cla_linear(tape, &query, level[i - 1], m->attend_p, NULL, CLA_NONE, state));
         CLA_TRY(cla_additive_attention(tape, &level[i], memory->keys, query,
                                        m->attend_v, memory->memory, rows, memory->rows,
-                                       NULL));
+                                       &options));
+        CLA_TRY(
+            look_add(seen, memory->site, m->levels, i, weights, memory->rows->tokens));
     }
     return CLA_OK;
 }
@@ -116,8 +120,9 @@ cla_status match_lstm_look(match_lstm *m, cla_tape *tape, cla_tensor **context,
                            const match_memory *memory, cla_tensor *p, cla_tensor *h,
                            const cla_ragged *rows, cla_tensor **weights)
 {
+    cla_tensor *query = NULL, *level[CLA_HAM_DEPTH] = { NULL }, *own = NULL;
+    weights = weights || !m->reader->seen ? weights : &own;
     const cla_additive_options options = { .weights = weights };
-    cla_tensor *query = NULL, *level[CLA_HAM_DEPTH] = { NULL };
     CLA_TRY(cla_linear(tape, &query, h, m->attend_r, NULL, CLA_NONE, p));
     CLA_TRY(cla_additive_attention(tape, &level[0], memory->keys, query, m->attend_v,
                                    memory->memory, rows, memory->rows, &options));
@@ -125,6 +130,8 @@ cla_status match_lstm_look(match_lstm *m, cla_tape *tape, cla_tensor **context,
     if (!m->levels) {
         return CLA_OK;
     }
+    CLA_TRY(look_add(m->reader->seen, memory->site, m->levels, 0,
+                     weights ? *weights : NULL, memory->rows->tokens));
     if (m->reader->config.depth > 1) {
         CLA_TRY(look_again(m, tape, level, memory, h, rows));
     }
@@ -213,8 +220,11 @@ static cla_status run(reader *r, cla_tape *tape, reader_scores *scores,
     CLA_TRY(cla_lstm(tape, &hp, passage, m->passage_w, m->passage_b, b->passage_rows,
                      NULL));
     CLA_TRY(reader_drop(r, tape, &hp, b->first_passage));
+    memory.site = "forward";
     CLA_TRY(match_lstm_walk(m, tape, &left, &memory, hp, b->passage_rows, false));
+    memory.site = "backward";
     CLA_TRY(match_lstm_walk(m, tape, &right, &memory, hp, b->passage_rows, true));
+    look_turn(r->seen, memory.site);
     CLA_TRY(cla_concat(tape, &states, left, right));
     CLA_TRY(reader_drop(r, tape, &states, b->first_passage));
     return match_lstm_point(m, tape, scores, states, b->passage_rows);

@@ -20,6 +20,7 @@ extern const reader_kind match_lstm_kind;
 typedef struct match_memory {
     cla_tensor *memory, *keys; // [Nq,l]
     const cla_ragged *rows;    // B sequences
+    const char *site;          // what the look is called, where somebody looks
 } match_memory;
 
 /* One look: contexts [n,l] of the first n passages' words, from words' own part of the

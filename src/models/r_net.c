@@ -162,10 +162,15 @@ cla_status r_net_look(r_net *m, cla_tape *tape, cla_tensor **context,
                       const cla_ragged *rows)
 {
     const int depth = m->reader->config.depth;
-    cla_tensor *query = NULL, *state = NULL, *level[CLA_HAM_DEPTH] = { NULL };
+    const int64_t words = memory->rows->tokens;
+    look_log *seen = m->reader->seen;
+    cla_tensor *query = NULL, *state = NULL, *level[CLA_HAM_DEPTH] = { NULL },
+               *w = NULL;
+    const cla_additive_options options = { .weights = seen ? &w : NULL };
     CLA_TRY(cla_linear(tape, &query, v, m->match_v, NULL, CLA_NONE, p));
     CLA_TRY(cla_additive_attention(tape, &level[0], memory->keys, query, m->score,
-                                   memory->memory, rows, memory->rows, NULL));
+                                   memory->memory, rows, memory->rows, &options));
+    CLA_TRY(look_add(seen, memory->site, m->match_levels, 0, w, words));
     *context = level[0];
     if (depth > 1) {
         CLA_TRY(cla_linear(tape, &state, v, m->match_v, m->match_b, CLA_NONE, NULL));
@@ -174,7 +179,8 @@ cla_status r_net_look(r_net *m, cla_tape *tape, cla_tensor **context,
         CLA_TRY(
             cla_linear(tape, &query, level[i - 1], m->match_p, NULL, CLA_NONE, state));
         CLA_TRY(cla_additive_attention(tape, &level[i], memory->keys, query, m->score,
-                                       memory->memory, rows, memory->rows, NULL));
+                                       memory->memory, rows, memory->rows, &options));
+        CLA_TRY(look_add(seen, memory->site, m->match_levels, i, w, words));
     }
     return depth ? cla_mix_levels(tape, context, level, m->match_levels) : CLA_OK;
 }
@@ -216,14 +222,17 @@ cla_status r_net_reflect(r_net *m, cla_tape *tape, cla_tensor **context, cla_ten
                          const cla_ragged *rows)
 {
     const int depth = m->reader->config.depth;
-    cla_tensor *level[CLA_HAM_DEPTH] = { NULL };
+    look_log *seen = m->reader->seen;
+    cla_tensor *level[CLA_HAM_DEPTH] = { NULL }, *w = NULL;
+    const cla_additive_options options = { .weights = seen ? &w : NULL };
     *context = NULL;
     for (int i = 0; i < (depth ? depth : 1); i++) {
         cla_tensor *keys = NULL, *queries = NULL, *x = i ? level[i - 1] : v;
         CLA_TRY(cla_linear(tape, &keys, x, m->self_m, NULL, CLA_NONE, NULL));
         CLA_TRY(cla_linear(tape, &queries, x, m->self_v, m->self_b, CLA_NONE, NULL));
         CLA_TRY(cla_additive_attention(tape, &level[i], keys, queries, m->score, x,
-                                       rows, rows, NULL));
+                                       rows, rows, &options));
+        CLA_TRY(look_add(seen, LOOK_SELF, m->self_levels, i, w, rows->tokens));
     }
     *context = level[0];
     return depth ? cla_mix_levels(tape, context, level, m->self_levels) : CLA_OK;
@@ -286,13 +295,15 @@ static cla_status encode(const reader *r, cla_tape *tape, cla_tensor **x,
     return CLA_OK;
 }
 
-static cla_status match(r_net *m, cla_tape *tape, cla_tensor **v,
-                        const r_net_memory *memory, cla_tensor *passage,
-                        const reader_batch *b)
+static cla_status match(r_net *m, cla_tape *tape, cla_tensor **v, r_net_memory *memory,
+                        cla_tensor *passage, const reader_batch *b)
 {
     cla_tensor *left = NULL, *right = NULL;
+    memory->site = "forward";
     CLA_TRY(r_net_walk(m, tape, &left, memory, passage, b->passage_rows, false));
+    memory->site = "backward";
     CLA_TRY(r_net_walk(m, tape, &right, memory, passage, b->passage_rows, true));
+    look_turn(m->reader->seen, memory->site);
     CLA_TRY(cla_concat(tape, v, left, right));
     return reader_drop(m->reader, tape, v, b->first_passage);
 }

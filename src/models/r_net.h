@@ -30,6 +30,7 @@ extern const reader_kind r_net_kind;
 typedef struct r_net_memory {
     cla_tensor *memory, *keys; // [Nq,2h], [Nq,h]
     const cla_ragged *rows;    // B sequences
+    const char *site;          // what the look is called, where somebody looks
 } r_net_memory;
 
 /* y = sigmoid(x w) x. y, x: [n,c]; w: [c,c]. */

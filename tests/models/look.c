@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/match_lstm.h"
 #include "models/poet.h"
 #include "support/reader.h"
 
@@ -189,6 +190,8 @@ Test(look, readers_show_each_level)
 {
     static const network networks[] = {
         { "bidaf", { "c2q", LOOK_Q2C }, { P, 1 }, { Q, P } },
+        { "match_lstm", { "forward", "backward" }, { P, P }, { Q, Q } },
+        { "r_net", { "forward", "backward", LOOK_SELF }, { P, P, P }, { Q, Q, P } },
     };
     static const int question_words = Q, passage_words = P;
     for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
@@ -210,6 +213,49 @@ Test(look, readers_show_each_level)
         cla_ragged_free(&passage);
         scene_close(&f);
     }
+}
+
+/* A passage and the same from its end: with one set of weights each word looks at the
+ * same in both, so that rows stand where their words do. */
+Test(look, rows_of_a_walk_back_stand_where_words_do)
+{
+    enum { WIDTH = 4 };
+    scene f;
+    look_log seen = { .sites = 0 };
+    const int question_words = Q, passage_words = P;
+    float turned[P * WIDTH];
+    cla_tensor *states = NULL;
+    scene_open(&f, "match_lstm", (reader_config){ .depth = DEPTH, .tie_dir = true });
+    match_lstm *m = f.r.network;
+    cla_ragged *question = test_ragged(f.rt, 1, &question_words, NULL);
+    cla_ragged *passage = test_ragged(f.rt, 1, &passage_words, NULL);
+    cla_tensor *x = make(f.rt, 2, (int64_t[]){ P, WIDTH }, 1, 1);
+    cla_tensor *keys = make(f.rt, 2, (int64_t[]){ Q, WIDTH }, 1, 2);
+    match_memory memory = { keys, keys, question, "forward" };
+    float *host = test_random(P * WIDTH, 1, 1);
+    f.r.seen = &seen;
+    TEST_OK(match_lstm_walk(m, f.tape, &states, &memory, x, passage, false));
+    for (int i = 0; i < P; i++) {
+        memcpy(turned + (P - 1 - i) * WIDTH, host + i * WIDTH, WIDTH * sizeof *host);
+    }
+    TEST_OK(cla_tensor_upload(x, turned));
+    memory.site = "backward";
+    TEST_OK(match_lstm_walk(m, f.tape, &states, &memory, x, passage, true));
+    look_turn(&seen, "backward");
+    for (int l = 0; l < DEPTH; l++) {
+        const float *a = site_of(&seen, "forward")->map[l].weight;
+        const float *b = site_of(&seen, "backward")->map[l].weight;
+        for (int i = 0; i < P; i++) {
+            cr_assert_arr_eq(a + i * Q, b + (P - 1 - i) * Q, Q * sizeof *a);
+        }
+    }
+    free(host);
+    look_free(&seen);
+    cla_tensor_free(&x);
+    cla_tensor_free(&keys);
+    cla_ragged_free(&question);
+    cla_ragged_free(&passage);
+    scene_close(&f);
 }
 
 /* What a passage finds in itself: the first level is that of cla_max_attention, and all
