@@ -7,7 +7,8 @@ enum {
     LETTER = 6,
     LABEL = 15 * LETTER + 8,
     GAP = 26,
-    TITLE = 40
+    TITLE = 40,
+    LEAST = 40 * LETTER // of a map's width, so that its name has room
 };
 
 static cla_status row_labels(cla_text *out, const char *const *names, int count)
@@ -53,7 +54,8 @@ static cla_status squares(cla_text *out, const float *weight, float top, int row
 
 static int width_of(const svg_grids *g)
 {
-    return LABEL + g->columns * CELL + GAP;
+    const int width = LABEL + g->columns * CELL + GAP;
+    return width > LEAST ? width : LEAST;
 }
 
 static int height_of(const svg_grids *g)
