@@ -20,16 +20,16 @@
 
 /* ---- parameters ------------------------------------------------------------------ */
 
-static cla_status add_matrix(cla_params *params, cla_tensor **home, int64_t in,
-                             int64_t out, const char *name)
+cla_status bidaf_add_matrix(cla_params *params, cla_tensor **home, int64_t in,
+                            int64_t out, const char *name)
 {
     const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)in, (double)out };
     return cla_param_add(params, home, glorot, 2, (int64_t[]){ in, out }, "bidaf.%s",
                          name);
 }
 
-static cla_status add_bias(cla_params *params, cla_tensor **home, int64_t n,
-                           const char *name)
+cla_status bidaf_add_bias(cla_params *params, cla_tensor **home, int64_t n,
+                          const char *name)
 {
     const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
     return cla_param_add(params, home, zeros, 1, &n, "bidaf.%s", name);
@@ -44,8 +44,8 @@ static cla_status add_score(cla_params *params, cla_tensor **home, int64_t n,
     return cla_param_add(params, home, glorot, 1, &n, "bidaf.%s", name);
 }
 
-static cla_status add_lstm(cla_params *params, recurrent *layer, int64_t in, int64_t h,
-                           const char *name)
+cla_status bidaf_add_lstm(cla_params *params, recurrent *layer, int64_t in, int64_t h,
+                          const char *name)
 {
     *layer = (recurrent){
         .kind = RECURRENT_LSTM, .in = (int)in, .width = (int)h, .both = true
@@ -53,17 +53,28 @@ static cla_status add_lstm(cla_params *params, recurrent *layer, int64_t in, int
     return recurrent_init(layer, params, name);
 }
 
+cla_status bidaf_add_levels(cla_params *params, bidaf_levels *levels,
+                            const reader_config *config)
+{
+    if (config->depth) {
+        CLA_TRY(bidaf_add_bias(params, &levels->found, config->depth, "levels"));
+    }
+    return config->depth && config->ham_q2c
+               ? bidaf_add_bias(params, &levels->about, config->depth, "levels_q2c")
+               : CLA_OK;
+}
+
 static cla_status add_pool(bidaf *m, cla_params *params, int64_t h)
 {
     const cla_init normal = { CLA_INIT_NORMAL, 1, 0, 0 };
-    CLA_TRY(add_matrix(params, &m->pool_question, 2 * h, h, "pool.question"));
-    CLA_TRY(add_matrix(params, &m->pool_own, h, h, "pool.own"));
-    CLA_TRY(add_bias(params, &m->pool_bias, h, "pool.bias"));
+    CLA_TRY(bidaf_add_matrix(params, &m->pool_question, 2 * h, h, "pool.question"));
+    CLA_TRY(bidaf_add_matrix(params, &m->pool_own, h, h, "pool.own"));
+    CLA_TRY(bidaf_add_bias(params, &m->pool_bias, h, "pool.bias"));
     CLA_TRY(cla_param_add(params, &m->pool_vector, normal, 2, (int64_t[]){ 1, h },
                           "bidaf.pool.vector"));
     CLA_TRY(add_score(params, &m->pool_score, h, "pool.score"));
-    CLA_TRY(add_matrix(params, &m->begin, 2 * h, h, "begin.w"));
-    return add_bias(params, &m->begin_bias, h, "begin.b");
+    CLA_TRY(bidaf_add_matrix(params, &m->begin, 2 * h, h, "begin.w"));
+    return bidaf_add_bias(params, &m->begin_bias, h, "begin.b");
 }
 
 static cla_status add_pointer(bidaf_pointer *p, cla_params *params, int64_t h, int way)
@@ -73,9 +84,9 @@ static cla_status add_pointer(bidaf_pointer *p, cla_params *params, int64_t h, i
         { "bw.passage", "bw.bias", "bw.state", "bw.score", "bidaf.bw.cell" },
     };
     const char *const *name = names[way];
-    CLA_TRY(add_matrix(params, &p->passage, 2 * h, h, name[0]));
-    CLA_TRY(add_bias(params, &p->bias, h, name[1]));
-    CLA_TRY(add_matrix(params, &p->state, h, h, name[2]));
+    CLA_TRY(bidaf_add_matrix(params, &p->passage, 2 * h, h, name[0]));
+    CLA_TRY(bidaf_add_bias(params, &p->bias, h, name[1]));
+    CLA_TRY(bidaf_add_matrix(params, &p->state, h, h, name[2]));
     CLA_TRY(add_score(params, &p->score, h, name[3]));
     p->cell = (recurrent){ .kind = RECURRENT_LSTM, .in = 2 * (int)h, .width = (int)h };
     return recurrent_init(&p->cell, params, name[4]);
@@ -83,7 +94,14 @@ static cla_status add_pointer(bidaf_pointer *p, cla_params *params, int64_t h, i
 
 static cla_status configure(reader_config *c, cla_config *s)
 {
+    static const char *const forms[] = { "dureader", "original", NULL };
+    CLA_TRY(cla_config_choice(s, "form", forms, &c->form));
     return cla_config_bool(s, "ham_q2c", &c->ham_q2c);
+}
+
+static const reader_kind *form(const reader_config *c)
+{
+    return c->form ? &bidaf_original_kind : &bidaf_kind;
 }
 
 static cla_status init(reader *r, cla_params *params)
@@ -91,15 +109,10 @@ static cla_status init(reader *r, cla_params *params)
     bidaf *m = r->network;
     const int64_t h = r->config.hidden;
     m->reader = r;
-    CLA_TRY(add_lstm(params, &m->question, r->in, h, "bidaf.question"));
-    CLA_TRY(add_lstm(params, &m->passage, r->in, h, "bidaf.passage"));
-    if (r->config.depth) {
-        CLA_TRY(add_bias(params, &m->levels.found, r->config.depth, "levels"));
-    }
-    if (r->config.depth && r->config.ham_q2c) {
-        CLA_TRY(add_bias(params, &m->levels.about, r->config.depth, "levels_q2c"));
-    }
-    CLA_TRY(add_lstm(params, &m->fuse, 8 * h, h, "bidaf.fuse"));
+    CLA_TRY(bidaf_add_lstm(params, &m->question, r->in, h, "bidaf.question"));
+    CLA_TRY(bidaf_add_lstm(params, &m->passage, r->in, h, "bidaf.passage"));
+    CLA_TRY(bidaf_add_levels(params, &m->levels, &r->config));
+    CLA_TRY(bidaf_add_lstm(params, &m->fuse, 8 * h, h, "bidaf.fuse"));
     CLA_TRY(add_pool(m, params, h));
     CLA_TRY(add_pointer(&m->pointer[0], params, h, 0));
     return add_pointer(&m->pointer[1], params, h, 1);
@@ -190,6 +203,7 @@ const reader_kind bidaf_kind = {
     .probabilities = true,
     .least = 1e-9F,
     .configure = configure,
+    .form = form,
     .init = init,
     .scores = score,
 };

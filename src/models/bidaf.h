@@ -1,6 +1,7 @@
-/* bidaf.h - bidirectional attention flow (Seo et al. 2017) in the form of the baseline
- * published with DuReader (He et al. 2018): dot products, and a decoder that points;
- * with levels of hierarchical attention where the passage looks at the question. */
+/* bidaf.h - bidirectional attention flow (Seo et al. 2017): as published, and in the
+ * form of the baseline published with DuReader (He et al. 2018), which has dot products
+ * and a decoder that points; with levels of hierarchical attention where the passage
+ * looks at the question. */
 #pragma once
 
 #include "models/reader.h"
@@ -30,7 +31,33 @@ typedef struct bidaf {
     bidaf_pointer pointer[2];                         // forward, backward
 } bidaf;
 
-extern const reader_kind bidaf_kind;
+/* What the published network weighs a pair of words with: of the passage's, of the
+ * question's, of their product. */
+typedef struct bidaf_similarity {
+    cla_tensor *own, *other, *both; // [d,1], [1,d], [1,d]
+} bidaf_similarity;
+
+/* The published network (bidaf_original.c); h is a direction's width. */
+typedef struct bidaf_original {
+    cla_tensor *filters, *filter_bias; // [5,char_dim,char_width], [char_width]
+    cla_tensor *highway[2][4];         // [in,in], [in], the gate's likewise
+    recurrent encoder, model[2], end;  // LSTMs, both directions
+    bidaf_similarity similarity;       // of 2h
+    bidaf_levels levels;
+    cla_tensor *first, *last; // [10h,1]
+} bidaf_original;
+
+extern const reader_kind bidaf_kind, bidaf_original_kind;
+
+/* Parameters bidaf.name. Errors: CLA_E_NOMEM. */
+cla_status bidaf_add_matrix(cla_params *params, cla_tensor **home, int64_t in,
+                            int64_t out, const char *name);
+cla_status bidaf_add_bias(cla_params *params, cla_tensor **home, int64_t n,
+                          const char *name);
+cla_status bidaf_add_lstm(cla_params *params, recurrent *layer, int64_t in, int64_t h,
+                          const char *name);
+cla_status bidaf_add_levels(cla_params *params, bidaf_levels *levels,
+                            const reader_config *config);
 
 /* A passage beside what it finds in its question, and the reverse.
  *
@@ -48,6 +75,26 @@ extern const reader_kind bidaf_kind;
 cla_status bidaf_match(cla_tape *tape, cla_tensor **out, cla_tensor *passage,
                        cla_tensor *question, const bidaf_levels *levels,
                        const cla_ragged *passage_rows, const cla_ragged *question_rows);
+
+/* The same with s_ij = <own, h_i> + <other, u_j> + <both, h_i * u_j> in the place of M;
+ * a level after the first has the one before in the place of h_i. Errors: the same. */
+cla_status bidaf_match_by(const bidaf_similarity *w, cla_tape *tape, cla_tensor **out,
+                          cla_tensor *passage, cla_tensor *question,
+                          const bidaf_levels *levels, const cla_ragged *passage_rows,
+                          const cla_ragged *question_rows);
+
+/* Rows of x summed by their scores: out[b] = sum_i softmax_i(score_i + max_j <query_i,
+ * key_j>) x_i.
+ *
+ * out         out  [B,d]
+ * x           in   [N,d]
+ * score       in   [N,1]
+ * query, key  in   [N,a], [Nk,a]; NULL: the score alone, key_rows then has a row each
+ *
+ * Errors: those of cla_max_attention. */
+cla_status bidaf_pool(cla_tape *tape, cla_tensor **out, cla_tensor *x,
+                      cla_tensor *score, cla_tensor *query, cla_tensor *key,
+                      const cla_ragged *rows, const cla_ragged *key_rows);
 
 /* Each passage's question: u [Nq,d] itself where there is one passage each, else its
  * rows once for each passage of theirs. */

@@ -84,13 +84,30 @@ static cla_status ask_again(cla_tape *tape, cla_tensor **g, cla_tensor *passage,
     return cla_mix_levels(tape, g, level, levels);
 }
 
+/* [H, B, H * B, H * g] of what was found, B, and what the question is about, g [P,d],
+ * with its levels, if there are any. */
+static cla_status join(cla_tape *tape, cla_tensor **out, cla_tensor *passage,
+                       cla_tensor *found, cla_tensor *about, cla_tensor *levels,
+                       const cla_ragged *rows)
+{
+    cla_tensor *both = NULL, *left = NULL, *right = NULL;
+    if (levels) {
+        CLA_TRY(ask_again(tape, &about, passage, levels, rows));
+    }
+    CLA_TRY(bidaf_spread(tape, &about, about, rows));
+    CLA_TRY(cla_multiply(tape, &both, passage, found));
+    CLA_TRY(cla_multiply(tape, &about, passage, about));
+    CLA_TRY(cla_concat(tape, &left, passage, found));
+    CLA_TRY(cla_concat(tape, &right, both, about));
+    return cla_concat(tape, out, left, right);
+}
+
 cla_status bidaf_match(cla_tape *tape, cla_tensor **out, cla_tensor *passage,
                        cla_tensor *question, const bidaf_levels *levels,
                        const cla_ragged *passage_rows, const cla_ragged *question_rows)
 {
     const cla_ham_options unscaled = { .scale = 1 };
-    cla_tensor *found = NULL, *both = NULL, *about = NULL, *left = NULL, *right = NULL;
-    cla_tensor *numbers = levels->found;
+    cla_tensor *found = NULL, *about = NULL, *numbers = levels->found;
     *out = NULL;
     if (!numbers) {
         CLA_TRY(bidaf_equal_parts(tape, &numbers, 1));
@@ -99,13 +116,93 @@ cla_status bidaf_match(cla_tape *tape, cla_tensor **out, cla_tensor *passage,
                       question_rows, &unscaled));
     CLA_TRY(cla_max_attention(tape, &about, passage, question, passage_rows,
                               question_rows));
-    if (levels->about) {
-        CLA_TRY(ask_again(tape, &about, passage, levels->about, passage_rows));
+    return join(tape, out, passage, found, about, levels->about, passage_rows);
+}
+
+/* ---- three vectors --------------------------------------------------------------- */
+
+/* What of a score varies with the question's words is a product with them:
+ * y = x * both + other. */
+static cla_status ask(const bidaf_similarity *w, cla_tape *tape, cla_tensor **y,
+                      cla_tensor *x, const cla_ragged *rows)
+{
+    cla_tensor *other = NULL;
+    CLA_TRY(cla_depthwise_conv1d(tape, y, x, w->both, rows));
+    CLA_TRY(bidaf_spread(tape, &other, w->other, rows));
+    return cla_add(tape, y, *y, other);
+}
+
+/* Each level asks with the one before. */
+static cla_status find(const bidaf_similarity *w, cla_tape *tape, cla_tensor **found,
+                       cla_tensor *passage, cla_tensor *question, cla_tensor *levels,
+                       const cla_ragged *rows, const cla_ragged *question_rows)
+{
+    const cla_ham_options unscaled = { .scale = 1 };
+    const int64_t depth = levels ? levels->shape[0] : 1;
+    cla_tensor *level[CLA_HAM_DEPTH + 1] = { passage }, *query = NULL, *one = NULL;
+    CLA_TRY(bidaf_equal_parts(tape, &one, 1));
+    for (int64_t k = 0; k < depth; k++) {
+        CLA_TRY(ask(w, tape, &query, level[k], rows));
+        CLA_TRY(cla_ham_v(tape, &level[k + 1], query, question, one, rows,
+                          question_rows, &unscaled));
     }
-    CLA_TRY(bidaf_spread(tape, &about, about, passage_rows));
-    CLA_TRY(cla_multiply(tape, &both, passage, found));
-    CLA_TRY(cla_multiply(tape, &about, passage, about));
-    CLA_TRY(cla_concat(tape, &left, passage, found));
-    CLA_TRY(cla_concat(tape, &right, both, about));
-    return cla_concat(tape, out, left, right);
+    *found = level[1];
+    return levels ? cla_mix_levels(tape, found, level + 1, levels) : CLA_OK;
+}
+
+/* [1, 0, 0 ...], n rows. */
+static cla_status units(cla_tape *tape, cla_tensor **out, int64_t n, int64_t width)
+{
+    float *x = NULL;
+    const size_t size = (size_t)(n * width);
+    CLA_TRY(cla_alloc(&x, size + 1, sizeof *x));
+    for (size_t i = 0; i < size; i += (size_t)width) {
+        x[i] = 1;
+    }
+    cla_status status = cla_tape_tensor(tape, out, CLA_F32, 2, (int64_t[]){ n, width });
+    status = status ? status : cla_tensor_upload(*out, x);
+    free(x);
+    return status;
+}
+
+/* y = the last n columns of x. */
+static cla_status last_columns(cla_tape *tape, cla_tensor **y, cla_tensor *x, int64_t n)
+{
+    const int64_t one = 1;
+    cla_tensor *view = NULL, *factor = NULL;
+    CLA_TRY(cla_tensor_columns(tape, &view, x, x->shape[1] - n, 1, n));
+    CLA_TRY(cla_tape_tensor(tape, &factor, CLA_F32, 1, &one));
+    CLA_TRY(cla_tensor_fill(factor, 1));
+    CLA_TRY(cla_scale_heads(tape, y, view, factor));
+    return cla_tensor_reshape(tape, y, *y, 2, (int64_t[]){ x->shape[0], n });
+}
+
+cla_status bidaf_pool(cla_tape *tape, cla_tensor **out, cla_tensor *x,
+                      cla_tensor *score, cla_tensor *query, cla_tensor *key,
+                      const cla_ragged *rows, const cla_ragged *key_rows)
+{
+    cla_tensor *left = score, *right = NULL;
+    CLA_TRY(cla_concat(tape, &left, score, x));
+    CLA_TRY(units(tape, &right, key_rows->tokens, left->shape[1]));
+    if (query) {
+        CLA_TRY(cla_concat(tape, &left, query, left));
+        CLA_TRY(cla_concat(tape, &right, key, right));
+    }
+    CLA_TRY(cla_max_attention(tape, out, left, right, rows, key_rows));
+    return last_columns(tape, out, *out, x->shape[1]);
+}
+
+cla_status bidaf_match_by(const bidaf_similarity *w, cla_tape *tape, cla_tensor **out,
+                          cla_tensor *passage, cla_tensor *question,
+                          const bidaf_levels *levels, const cla_ragged *passage_rows,
+                          const cla_ragged *question_rows)
+{
+    cla_tensor *found = NULL, *about = NULL, *own = NULL, *query = NULL;
+    CLA_TRY(find(w, tape, &found, passage, question, levels->found, passage_rows,
+                 question_rows));
+    CLA_TRY(ask(w, tape, &query, passage, passage_rows));
+    CLA_TRY(cla_linear(tape, &own, passage, w->own, NULL, CLA_NONE, NULL));
+    CLA_TRY(bidaf_pool(tape, &about, passage, own, query, question, passage_rows,
+                       question_rows));
+    return join(tape, out, passage, found, about, levels->about, passage_rows);
 }

@@ -15,6 +15,12 @@ static const char *const names[] = { "match_lstm", "r_net", "bidaf", NULL };
 
 /* ---- settings and parameters ---------------------------------------------------- */
 
+static const reader_kind *kind_of(const reader_config *c)
+{
+    const reader_kind *kind = kinds[c->network];
+    return kind->form ? kind->form(c) : kind;
+}
+
 cla_status reader_configure(reader_config *c, cla_config *s)
 {
     *c = (reader_config){
@@ -30,23 +36,25 @@ cla_status reader_configure(reader_config *c, cla_config *s)
     CLA_TRY(cla_config_int(s, "passages", &c->passages, 1, 256));
     CLA_TRY(cla_config_bool(s, "freeze", &c->freeze));
     CLA_TRY(cla_config_double(s, "dropout", &c->dropout, 0, 0.99));
-    const reader_kind *kind = kinds[c->network];
+    if (kinds[c->network]->configure) {
+        CLA_TRY(kinds[c->network]->configure(c, s));
+    }
+    const reader_kind *kind = kind_of(c);
     if (c->char_dim && !kind->spell) {
         return cla_fail(CLA_E_INPUT,
                         "char_dim is %d, and network '%s' has no use for characters",
                         c->char_dim, kind->name);
     }
-    if (c->passages > 1 && !kind->several) {
-        return cla_fail(CLA_E_INPUT,
-                        "passages is %d, and network '%s' reads one a question",
-                        c->passages, kind->name);
-    }
-    return kind->configure ? kind->configure(c, s) : CLA_OK;
+    return c->passages > 1 && !kind->several
+               ? cla_fail(CLA_E_INPUT,
+                          "passages is %d, and network '%s' reads one a question",
+                          c->passages, kind->name)
+               : CLA_OK;
 }
 
 cla_status reader_init(reader *r, const reader_config *config, cla_params *params)
 {
-    *r = (reader){ .config = *config, .kind = kinds[config->network] };
+    *r = (reader){ .config = *config, .kind = kind_of(config) };
     const reader_config *c = &r->config;
     const cla_init uniform = { CLA_INIT_UNIFORM, 0.05, 0, 0 };
     CLA_TRY(cla_alloc(&r->network, 1, r->kind->size));

@@ -26,6 +26,7 @@ typedef struct reader_config {
     bool freeze;    // word vectors stay what they were
     bool tie_dir;   // Match-LSTM: one set of weights for both directions
     bool ham_q2c;   // BiDAF: levels where the passage is asked too
+    int form;       // BiDAF: of the baseline of DuReader, or as it was published
     int cell;       // R-NET: GRU, SRU
     double dropout; // of words and of what encoders make of them
 } reader_config;
@@ -86,6 +87,7 @@ typedef struct reader_kind {
     int char_ways;       // columns of spell's for each of char_width
     reader_spell *spell; // NULL: it has no use for characters
     cla_status (*configure)(reader_config *config, cla_config *settings); // or NULL
+    const struct reader_kind *(*form)(const reader_config *config); // NULL: this alone
     cla_status (*init)(reader *r, cla_params *params);
     cla_status (*scores)(reader *r, cla_tape *tape, reader_scores *scores,
                          cla_tensor *question, cla_tensor *passage,

@@ -74,6 +74,15 @@ Test(bidaf, gradients_of_several_passages_are_differences)
     close_several(&s);
 }
 
+/* The published form has scores before the softmax, over all passages likewise. */
+Test(bidaf, gradients_of_the_published_form_are_differences)
+{
+    several s;
+    open_several(&s, (reader_config){ .form = 1, .depth = 2 });
+    scene_check_gradient(&s.f);
+    close_several(&s);
+}
+
 /* The third passage in front, then the first, then the second: so are the scores; the
  * other question knows nothing of it. */
 Test(bidaf, passages_in_another_order_have_scores_in_that_order)
@@ -103,8 +112,9 @@ Test(bidaf, passages_in_another_order_have_scores_in_that_order)
     close_several(&s);
 }
 
-/* A passage that is there three times shares what it has alone in three. */
-Test(bidaf, copies_of_a_passage_share_its_scores)
+/* A passage that is there three times shares what it has alone in three; scores before
+ * the softmax, as those of the published form, are what they are alone. */
+static void check_copies(int form, float share)
 {
     enum { WORDS = 7 };
     static const int three[MANY] = { WORDS, WORDS, WORDS }, all = MANY * WORDS;
@@ -112,7 +122,8 @@ Test(bidaf, copies_of_a_passage_share_its_scores)
     float a[2][SCENE_PASSAGES], b[2][SCENE_PASSAGES];
     int32_t words[SCENE_PASSAGES];
     scene f;
-    scene_open(&f, "bidaf", (reader_config){ .depth = 3, .ham_q2c = true });
+    scene_open(&f, "bidaf",
+               (reader_config){ .form = form, .depth = 3, .ham_q2c = true });
     for (int i = 0; i < SCENE_PASSAGES; i++) {
         words[i] = f.passage[i % WORDS];
     }
@@ -131,7 +142,7 @@ Test(bidaf, copies_of_a_passage_share_its_scores)
     scene_scores(&f, b);
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < SCENE_PASSAGES; i++) {
-            cr_assert_float_eq(MANY * b[k][i], a[k][i % WORDS], 2e-6F);
+            cr_assert_float_eq(share * b[k][i], a[k][i % WORDS], 2e-6F);
         }
     }
     cla_tape_reset(f.tape);
@@ -140,6 +151,12 @@ Test(bidaf, copies_of_a_passage_share_its_scores)
     cla_ragged_free(&copies);
     cla_ragged_free(&together);
     scene_close(&f);
+}
+
+Test(bidaf, copies_of_a_passage_share_its_scores)
+{
+    check_copies(0, MANY);
+    check_copies(1, 1);
 }
 
 /* Where each question has one passage the way of several has the same bits. */

@@ -268,6 +268,21 @@ Test(reading, refuses_characters_without_a_use)
 
 /* ---- order and answers ----------------------------------------------------------- */
 
+/* The published form, with characters of words. */
+Test(reading, learns_by_heart_with_bidaf_as_published)
+{
+    static const char *const extra[] = { "network=bidaf", "form=original", "depth=2",
+                                         "char_dim=4",    "char_width=6",  NULL };
+    cla_metrics m = { 0 };
+    scene s;
+    begin(&s, extra);
+    const double loss = lesson_train(s.task, &s.settings, 40);
+    cr_assert_lt(loss, 0.1, "the loss is %g", loss);
+    TEST_OK(s.task->kind->evaluate(s.task, NULL, "dev", &m));
+    cr_assert_eq(m.row[0].value, 100, "%s is %g", m.row[0].name, m.row[0].value);
+    end(&s);
+}
+
 /* Each question once an epoch; lengths in a batch fall; epochs differ. */
 Test(reading, epochs_have_each_question_once)
 {
