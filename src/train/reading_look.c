@@ -64,8 +64,8 @@ static cla_status run(reading *t, const reading_split *s, look_log *seen)
     CLA_TRY(status);
     return seen->sites ? name_sites(&s->text, seen)
                        : cla_fail(CLA_E_USAGE,
-                                  "inspect: the network %s looks nowhere "
-                                  "in levels",
+                                  "inspect: %s in the form of this model does not show "
+                                  "its levels",
                                   t->model.kind->name);
 }
 

@@ -18,13 +18,14 @@ for again in 1 2; do
 done | tee "$work/poems/train.tsv" "$work/poems/val.tsv" >"$work/poems/test.tsv"
 printf 'Ann sold rye on\nMonday.' >"$work/passage"
 
-train() { # NETWORK DEPTH OUT: a reader
+train() { # NETWORK DEPTH OUT [OPTION...]: a reader
     "$clattn" train "$source/examples/configs/reader-bidaf.json" --set "data=$work/rc" \
         --set network="$1" --set depth="$2" --set ham_q2c=true --set hidden=6 --set word_dim=5 --set min_count=1 \
-        --set steps=1 --set eval_every=1 --quiet --out "$3"
+        --set steps=1 --set eval_every=1 --quiet --out "$3" "${@:4}"
 }
 check 'trains a reader' train bidaf 3 "$reader"
 check 'trains a reader without levels' train bidaf 0 "$work/flat"
+check 'trains a reader of another form' train bidaf 2 "$work/original" --set form=original
 check 'trains a poet' "$clattn" train "$source/examples/configs/poem-ppg.json" \
     --set "data=$work/poems" --set hidden=6 --set depth=2 --set word_count=2 --set word_ratio=1 \
     --set vector_epochs=1 --set steps=1 --set eval_every=1 --quiet --out "$poet"
@@ -128,6 +129,8 @@ check 'refuses a site that is not there' says 2 "--site is 'self', must be one o
     question --site self
 check 'refuses a model without levels' says 2 'the model has no levels (its depth is 0)' \
     inspect "$work/flat" --text Who --passage "$work/passage"
+check 'refuses a form that shows no levels' says 2 'does not show its levels' \
+    inspect "$work/original" --text Who --passage "$work/passage"
 check 'refuses a passage for a poet' says 2 '--passage is for readers, the model is a poet' \
     poem --passage "$work/passage"
 check 'refuses six characters' says 2 '--chars is 6, must be 5 or 7' poem --chars 6
