@@ -59,7 +59,7 @@ def row(line):
 
 
 def page(store):
-    lines = store.lines("poem")
+    lines = sorted(store.lines("poem"), key=key)
     if not lines:
         return
     yield HEAD

@@ -90,9 +90,9 @@ def chinese_page(lines):
 
 
 def page(store):
-    found = store.lines("reader")
+    found = sorted(store.lines("reader"), key=key)
     lines = [x for x in found if x["data_set"] != DRCD]
-    chinese = sorted((x for x in found if x["data_set"] == DRCD), key=lambda x: x["depth"])
+    chinese = [x for x in found if x["data_set"] == DRCD]
     if lines:
         yield from english_page(lines)
     yield from chinese_page(chinese)
