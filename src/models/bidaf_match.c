@@ -132,22 +132,24 @@ static cla_status ask(const bidaf_similarity *w, cla_tape *tape, cla_tensor **y,
     return cla_add(tape, y, *y, other);
 }
 
-/* Each level asks with the one before. */
+/* query is the passage's; each level after the first asks with the one before. */
 static cla_status find(const bidaf_similarity *w, cla_tape *tape, cla_tensor **found,
-                       cla_tensor *passage, cla_tensor *question, cla_tensor *levels,
+                       cla_tensor *query, cla_tensor *question, cla_tensor *levels,
                        const cla_ragged *rows, const cla_ragged *question_rows)
 {
     const cla_ham_options unscaled = { .scale = 1 };
     const int64_t depth = levels ? levels->shape[0] : 1;
-    cla_tensor *level[CLA_HAM_DEPTH + 1] = { passage }, *query = NULL, *one = NULL;
+    cla_tensor *level[CLA_HAM_DEPTH] = { NULL }, *one = NULL;
     CLA_TRY(bidaf_equal_parts(tape, &one, 1));
     for (int64_t k = 0; k < depth; k++) {
-        CLA_TRY(ask(w, tape, &query, level[k], rows));
-        CLA_TRY(cla_ham_v(tape, &level[k + 1], query, question, one, rows,
-                          question_rows, &unscaled));
+        if (k) {
+            CLA_TRY(ask(w, tape, &query, level[k - 1], rows));
+        }
+        CLA_TRY(cla_ham_v(tape, &level[k], query, question, one, rows, question_rows,
+                          &unscaled));
     }
-    *found = level[1];
-    return levels ? cla_mix_levels(tape, found, level + 1, levels) : CLA_OK;
+    *found = level[0];
+    return levels ? cla_mix_levels(tape, found, level, levels) : CLA_OK;
 }
 
 /* [1, 0, 0 ...], n rows. */
@@ -198,9 +200,9 @@ cla_status bidaf_match_by(const bidaf_similarity *w, cla_tape *tape, cla_tensor 
                           const cla_ragged *question_rows)
 {
     cla_tensor *found = NULL, *about = NULL, *own = NULL, *query = NULL;
-    CLA_TRY(find(w, tape, &found, passage, question, levels->found, passage_rows,
-                 question_rows));
     CLA_TRY(ask(w, tape, &query, passage, passage_rows));
+    CLA_TRY(find(w, tape, &found, query, question, levels->found, passage_rows,
+                 question_rows));
     CLA_TRY(cla_linear(tape, &own, passage, w->own, NULL, CLA_NONE, NULL));
     CLA_TRY(bidaf_pool(tape, &about, passage, own, query, question, passage_rows,
                        question_rows));

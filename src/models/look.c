@@ -8,7 +8,7 @@
 
 #include "tensor/tensor.h"
 
-static void free_names(char ***names)
+void look_names_free(char ***names)
 {
     for (char **at = *names; at && *at; at++) {
         free(*at);
@@ -23,8 +23,8 @@ void look_free(look_log *l)
         for (int k = 0; k < l->site[i]->levels; k++) {
             free(l->site[i]->map[k].weight);
         }
-        free_names(&l->site[i]->row);
-        free_names(&l->site[i]->column);
+        look_names_free(&l->site[i]->row);
+        look_names_free(&l->site[i]->column);
         free(l->site[i]);
     }
     *l = (look_log){ .sites = 0 };
@@ -279,7 +279,7 @@ void look_turn(look_log *l, const char *site)
 
 static cla_status copy_names(char ***out, const char *const *names, int n)
 {
-    free_names(out);
+    look_names_free(out);
     CLA_TRY(cla_alloc(out, (size_t)n + 1, sizeof **out));
     for (int i = 0; i < n; i++) {
         CLA_TRY(cla_strdup(&(*out)[i], names[i]));

@@ -35,6 +35,9 @@ typedef struct look_log {
 
 void look_free(look_log *l);
 
+/* Frees names up to the NULL behind the last. */
+void look_names_free(char ***names);
+
 /* Rows more of a level's map, of weights [rows * columns] such as
  * cla_additive_attention gives them. A site is there once it is named. Without a log,
  * or without levels (c NULL), nothing is done.

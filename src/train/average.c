@@ -193,11 +193,9 @@ static cla_status write_model(average *a, const cla_folder *folder)
 
 static cla_status go(average *a, const char *out)
 {
-    const char *model = NULL;
     cla_folder folder = { .lock = -1 };
     CLA_TRY(cla_folder_settings(a->runs[0], &a->settings));
-    CLA_TRY(cla_config_text(&a->settings, "model", &model));
-    CLA_TRY(cla_task_kind_find(model, &a->kind));
+    CLA_TRY(cla_task_kind_find(&a->settings, &a->kind));
     for (int i = 0; i < a->n; i++) {
         CLA_TRY(add_run(a, a->runs[i]));
     }

@@ -69,10 +69,8 @@ static cla_status export_weights(const char *run, bool half, const char *out,
 static cla_status find_kind(const char *run, const cla_task_kind **kind)
 {
     cla_config settings = { 0 };
-    const char *model = NULL;
     cla_status status = cla_folder_settings(run, &settings);
-    status = status ? status : cla_config_text(&settings, "model", &model);
-    status = status ? status : cla_task_kind_find(model, kind);
+    status = status ? status : cla_task_kind_find(&settings, kind);
     cla_config_fini(&settings);
     return status;
 }

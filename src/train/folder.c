@@ -18,12 +18,12 @@ cla_status cla_folder_path(const cla_folder *folder, const char *name, char **pa
     return CLA_OK;
 }
 
-static bool holds(const cla_folder *folder, const char *name)
+bool cla_folder_holds(const char *path, const char *name)
 {
-    char *path = NULL;
+    cla_text text = { 0 };
     const bool there =
-        cla_folder_path(folder, name, &path) == CLA_OK && !access(path, F_OK);
-    free(path);
+        cla_text_add(&text, "%s/%s", path, name) == CLA_OK && !access(text.data, F_OK);
+    cla_text_free(&text);
     return there;
 }
 
@@ -64,7 +64,7 @@ cla_status cla_folder_claim(cla_folder *folder, const char *path, bool resume)
     CLA_TRY(cla_strdup(&folder->path, path));
     CLA_TRY(cla_folder_make(path));
     CLA_TRY(lock(folder));
-    const bool run = holds(folder, "config.json");
+    const bool run = cla_folder_holds(path, "config.json");
     if (run && !resume) {
         return cla_fail(CLA_E_USAGE,
                         "%s holds a run: --resume continues it, or choose another "

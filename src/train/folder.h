@@ -27,6 +27,9 @@ cla_status cla_folder_same_settings(const cla_folder *folder,
 /* path/name; the caller frees. */
 cla_status cla_folder_path(const cla_folder *folder, const char *name, char **path);
 
+/* Whether there is path/name. */
+bool cla_folder_holds(const char *path, const char *name);
+
 /* The settings of a run that is finished, or of a model. Errors: CLA_E_IO, CLA_E_INPUT;
  * settings want cla_config_fini in any case. */
 cla_status cla_folder_settings(const char *path, cla_config *settings);

@@ -3,14 +3,6 @@
 
 #include "train/reading.h"
 
-static void free_words(char **words)
-{
-    for (char **at = words; at && *at; at++) {
-        free(*at);
-    }
-    free(words);
-}
-
 /* The words of a text, as they are written. */
 static cla_status cut(const cla_reading *r, const cla_reading_text *text, char ***words)
 {
@@ -43,8 +35,8 @@ static cla_status name_sites(const cla_reading *r, look_log *seen)
     for (int i = 0; i < seen->sites && !status; i++) {
         status = name_site(seen->site[i], passage, question);
     }
-    free_words(passage);
-    free_words(question);
+    look_names_free(&passage);
+    look_names_free(&question);
     return status;
 }
 

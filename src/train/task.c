@@ -15,10 +15,12 @@ extern const cla_task_kind tagging_kind, translation_kind, reading_kind, poetry_
 static const cla_task_kind *const kinds[] = { &tagging_kind, &translation_kind,
                                               &reading_kind, &poetry_kind };
 
-cla_status cla_task_kind_find(const char *name, const cla_task_kind **out)
+cla_status cla_task_kind_find(cla_config *settings, const cla_task_kind **out)
 {
-    *out = NULL;
+    const char *name = NULL;
     cla_text known = { 0 };
+    *out = NULL;
+    CLA_TRY(cla_config_text(settings, "model", &name));
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(kinds[i]->name, name) == 0) {
             *out = kinds[i];
@@ -33,15 +35,6 @@ cla_status cla_task_kind_find(const char *name, const cla_task_kind **out)
     return status;
 }
 
-static bool holds(const char *dir, const char *name)
-{
-    cla_text path = { 0 };
-    const bool there = cla_text_add(&path, "%s/%s", dir, name) == CLA_OK &&
-                       access(path.data, F_OK) == 0;
-    cla_text_free(&path);
-    return there;
-}
-
 const char *cla_task_file(const cla_task_kind *kind, const char *dir, int i)
 {
     int n = 0;
@@ -51,7 +44,7 @@ const char *cla_task_file(const cla_task_kind *kind, const char *dir, int i)
     if (kind->files[n] || n < i || !kind->sometimes) {
         return kind->files[n];
     }
-    return holds(dir, kind->sometimes) ? kind->sometimes : NULL;
+    return cla_folder_holds(dir, kind->sometimes) ? kind->sometimes : NULL;
 }
 
 static cla_status open_kind(cla_task **out, const cla_task_kind *kind, cla_runtime *rt,
@@ -72,11 +65,9 @@ static cla_status open_kind(cla_task **out, const cla_task_kind *kind, cla_runti
 cla_status cla_task_open(cla_task **out, cla_runtime *rt, cla_config *settings,
                          const char *dir, cla_task_mode mode)
 {
-    const char *name = NULL;
     const cla_task_kind *kind = NULL;
     *out = NULL;
-    CLA_TRY(cla_config_text(settings, "model", &name));
-    CLA_TRY(cla_task_kind_find(name, &kind));
+    CLA_TRY(cla_task_kind_find(settings, &kind));
     const cla_status status = open_kind(out, kind, rt, settings, dir, mode);
     if (status) {
         cla_task_close(out);

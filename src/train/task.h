@@ -75,8 +75,9 @@ struct cla_task {
     cla_config settings; // of a loaded system
 };
 
-/* The kind of a name. Errors: CLA_E_INPUT (unknown: lists those there are). */
-cla_status cla_task_kind_find(const char *name, const cla_task_kind **out);
+/* The kind that the settings name. Errors: CLA_E_INPUT (none, or unknown: lists those
+ * there are). */
+cla_status cla_task_kind_find(cla_config *settings, const cla_task_kind **out);
 
 /* The i-th file, from 0, that use needs of the run in dir; NULL behind the last. */
 const char *cla_task_file(const cla_task_kind *kind, const char *dir, int i);
