@@ -3,11 +3,12 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "train/step.h"
 
-cla_task *lesson_open(cla_runtime *rt, cla_config *settings, const char *folder,
-                      const char *const *extra)
+static cla_task *open_reader(cla_runtime *rt, cla_config *settings, const char *folder,
+                             const char *const *extra)
 {
     static const char *const small[] = { "model=reader",   "word_dim=12", "trait_dim=4",
                                          "hidden=12",      "min_count=1", "batch=8",
@@ -50,4 +51,28 @@ double lesson_train(cla_task *task, cla_config *settings, int epochs)
     cla_stepper_fini(&s);
     free(order);
     return sum;
+}
+
+void lesson_begin(lesson *s, const char *ending, void (*write)(const char *folder),
+                  const char *const *extra)
+{
+    *s = (lesson){ .folder = "/tmp/clattn-lesson-XXXXXX", .ending = ending };
+    cr_assert_not_null(mkdtemp(s->folder));
+    write(s->folder);
+    TEST_OK(cla_runtime_new(&s->rt, NULL));
+    s->task = open_reader(s->rt, &s->settings, s->folder, extra);
+}
+
+void lesson_end(lesson *s)
+{
+    char path[64];
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s%s", s->folder, i ? "dev" : "train",
+                 s->ending);
+        unlink(path);
+    }
+    rmdir(s->folder);
+    cla_task_close(&s->task);
+    cla_config_fini(&s->settings);
+    cla_runtime_free(&s->rt);
 }

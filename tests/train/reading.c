@@ -39,40 +39,16 @@ static void write_data(const char *folder)
     cla_text_free(&json);
 }
 
-typedef struct scene {
-    char folder[32];
-    cla_runtime *rt;
-    cla_config settings;
-    cla_task *task;
-} scene;
-
-static void begin(scene *s, const char *const *extra)
+static void begin(lesson *s, const char *const *extra)
 {
-    *s = (scene){ .folder = "/tmp/clattn-reading-XXXXXX" };
-    cr_assert_not_null(mkdtemp(s->folder));
-    write_data(s->folder);
-    TEST_OK(cla_runtime_new(&s->rt, NULL));
-    s->task = lesson_open(s->rt, &s->settings, s->folder, extra);
-}
-
-static void end(scene *s)
-{
-    char path[64];
-    for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "%s/%s.json", s->folder, i ? "dev" : "train");
-        unlink(path);
-    }
-    rmdir(s->folder);
-    cla_task_close(&s->task);
-    cla_config_fini(&s->settings);
-    cla_runtime_free(&s->rt);
+    lesson_begin(s, ".json", write_data, extra);
 }
 
 Test(reading, learns_questions_by_heart)
 {
     static const char *const extra[] = { NULL };
     cla_metrics m = { 0 };
-    scene s;
+    lesson s;
     begin(&s, extra);
     cr_assert_eq(s.task->examples, QUESTIONS);
     const double loss = lesson_train(s.task, &s.settings, 40);
@@ -83,19 +59,19 @@ Test(reading, learns_questions_by_heart)
         cr_assert_eq(m.row[i].value, 100, "%s is %g", m.row[i].name, m.row[i].value);
     }
     cr_assert_eq(m.row[3].value, QUESTIONS);
-    end(&s);
+    lesson_end(&s);
 }
 
 static void check_by_heart(const char *const *extra)
 {
     cla_metrics m = { 0 };
-    scene s;
+    lesson s;
     begin(&s, extra);
     const double loss = lesson_train(s.task, &s.settings, 40);
     cr_assert_lt(loss, 0.1, "the loss is %g", loss);
     TEST_OK(s.task->kind->evaluate(s.task, NULL, "dev", &m));
     cr_assert_eq(m.row[0].value, 100, "%s is %g", m.row[0].name, m.row[0].value);
-    end(&s);
+    lesson_end(&s);
 }
 
 Test(reading, learns_by_heart_with_bidaf)
@@ -124,7 +100,7 @@ static const char *const spelt[] = {
 Test(reading, learns_by_heart_from_characters)
 {
     cla_metrics m = { 0 };
-    scene s;
+    lesson s;
     begin(&s, spelt);
     const double loss = lesson_train(s.task, &s.settings, 50);
     cr_assert_lt(loss, 0.1, "the loss is %g", loss);
@@ -133,7 +109,7 @@ Test(reading, learns_by_heart_from_characters)
     TEST_OK(cla_tensor_fill(((reading *)s.task)->model.chars, 0));
     TEST_OK(s.task->kind->evaluate(s.task, NULL, "dev", &m));
     cr_assert_lt(m.row[0].value, 90, "it has no need of them");
-    end(&s);
+    lesson_end(&s);
 }
 
 /* A word as it is written, and which of the batch's it is. */
@@ -184,7 +160,7 @@ Test(reading, batches_spell_each_word_once)
     written w[128] = { { { 0 }, 0 } };
     int n = 0;
     reading_batch b;
-    scene s;
+    lesson s;
     begin(&s, extra);
     const reading *t = (const reading *)s.task;
     for (int again = 0; again < 2; again++, n = 0) {
@@ -204,11 +180,11 @@ Test(reading, batches_spell_each_word_once)
             cla_text_free(&w[i].form);
         }
     }
-    end(&s);
+    lesson_end(&s);
 }
 
 /* A folder from which the task can be used again. */
-static void save(const scene *s, const char *path[4])
+static void save(const lesson *s, const char *path[4])
 {
     const reading *t = (const reading *)s->task;
     const cla_progress done = { .step = 1 };
@@ -227,7 +203,7 @@ Test(reading, answers_the_same_from_its_folder)
     cla_answer out[2][QUESTIONS];
     size_t found[2][QUESTIONS];
     cla_task *task = NULL;
-    scene s;
+    lesson s;
     begin(&s, spelt);
     lesson_train(s.task, &s.settings, 2);
     for (int i = 0; i < 4; i++) {
@@ -253,7 +229,7 @@ Test(reading, answers_the_same_from_its_folder)
     for (int i = 0; i < 3; i++) {
         unlink(path[i]);
     }
-    end(&s);
+    lesson_end(&s);
 }
 
 Test(reading, refuses_characters_without_a_use)
@@ -287,7 +263,7 @@ Test(reading, epochs_have_each_question_once)
     static const char *const extra[] = { "batch=5", NULL };
     int64_t order[2][QUESTIONS];
     bool seen[QUESTIONS] = { false };
-    scene s;
+    lesson s;
     begin(&s, extra);
     const reading *t = (const reading *)s.task;
     for (int e = 0; e < 2; e++) {
@@ -301,7 +277,7 @@ Test(reading, epochs_have_each_question_once)
                                     reading_length(&t->train, at));
     }
     cr_assert(memcmp(order[0], order[1], sizeof order[0]) != 0);
-    end(&s);
+    lesson_end(&s);
 }
 
 /* The n best differ, fall, and keep to the limit. */
@@ -311,7 +287,7 @@ Test(reading, answers_keep_to_the_limit)
     static const char *const extra[] = { "answer_limit=2", NULL };
     cla_answer out[QUESTIONS * BEST];
     size_t found[QUESTIONS];
-    scene s;
+    lesson s;
     begin(&s, extra);
     reading *t = (reading *)s.task;
     TEST_OK(reading_answers(t, &t->train, BEST, out, found));
@@ -324,7 +300,7 @@ Test(reading, answers_keep_to_the_limit)
             cr_assert(k == 0 || a->score <= a[-1].score);
         }
     }
-    end(&s);
+    lesson_end(&s);
 }
 
 /* Vectors from a file are there from the start, and stay where frozen. */
@@ -337,7 +313,7 @@ Test(reading, begins_from_given_vectors)
     snprintf(path, sizeof path, "/tmp/clattn-vectors-%ld", (long)getpid());
     snprintf(setting, sizeof setting, "vectors=%s", path);
     TEST_OK(cla_file_write(path, vectors, sizeof vectors - 1));
-    scene s;
+    lesson s;
     begin(&s, extra);
     reading *t = (reading *)s.task;
     lesson_train(s.task, &s.settings, 1);
@@ -348,5 +324,5 @@ Test(reading, begins_from_given_vectors)
     cr_assert_eq(cla_vocab_find(&t->words, "nowhere"), -1);
     free(table);
     unlink(path);
-    end(&s);
+    lesson_end(&s);
 }

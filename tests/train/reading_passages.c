@@ -10,13 +10,6 @@
 
 enum { QUESTIONS = 32, DOCUMENTS = 3, MOST = 48 };
 
-typedef struct scene {
-    char folder[32];
-    cla_runtime *rt;
-    cla_config settings;
-    cla_task *task;
-} scene;
-
 /* Who ate, who sold, and who sold something else: one of three, each in its turn. */
 static void add_documents(cla_text *json, int i)
 {
@@ -56,26 +49,9 @@ static void write_data(const char *folder)
     cla_text_free(&json);
 }
 
-static void begin(scene *s, const char *const *extra)
+static void begin(lesson *s, const char *const *extra)
 {
-    *s = (scene){ .folder = "/tmp/clattn-passages-XXXXXX" };
-    cr_assert_not_null(mkdtemp(s->folder));
-    write_data(s->folder);
-    TEST_OK(cla_runtime_new(&s->rt, NULL));
-    s->task = lesson_open(s->rt, &s->settings, s->folder, extra);
-}
-
-static void end(scene *s)
-{
-    char path[MOST];
-    for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "%s/%s.jsonl", s->folder, i ? "dev" : "train");
-        unlink(path);
-    }
-    rmdir(s->folder);
-    cla_task_close(&s->task);
-    cla_config_fini(&s->settings);
-    cla_runtime_free(&s->rt);
+    lesson_begin(s, ".jsonl", write_data, extra);
 }
 
 static double value_of(const cla_metrics *m, const char *name)
@@ -95,7 +71,7 @@ Test(reading_passages, learns_by_heart)
 {
     static const char *const names[] = { "bleu4", "rouge_l", "f1", "em", "span" };
     cla_metrics m = { 0 };
-    scene s;
+    lesson s;
     begin(&s, three);
     cr_assert_eq(s.task->examples, QUESTIONS);
     const double loss = lesson_train(s.task, &s.settings, 40);
@@ -107,7 +83,7 @@ Test(reading_passages, learns_by_heart)
                            m.row[i].value);
     }
     cr_assert_eq(value_of(&m, "questions"), QUESTIONS);
-    end(&s);
+    lesson_end(&s);
 }
 
 /* Answers are in one passage; the best of all comes first. */
@@ -117,7 +93,7 @@ Test(reading_passages, answers_are_inside_a_passage)
     cla_answer out[QUESTIONS * BEST];
     size_t found[QUESTIONS];
     bool other = false;
-    scene s;
+    lesson s;
     begin(&s, three);
     reading *t = (reading *)s.task;
     TEST_OK(reading_answers(t, &t->train, BEST, out, found));
@@ -134,7 +110,7 @@ Test(reading_passages, answers_are_inside_a_passage)
         }
     }
     cr_assert(other, "all answers are in the first passage");
-    end(&s);
+    lesson_end(&s);
 }
 
 /* Words count from the first word of the question's first passage. */
@@ -142,7 +118,7 @@ Test(reading_passages, batches_have_passages_in_their_order)
 {
     const int64_t questions[] = { 0, 1, 2 };
     reading_batch b;
-    scene s;
+    lesson s;
     begin(&s, three);
     reading *t = (reading *)s.task;
     TEST_OK(reading_batch_make(t, &t->train, questions, 3, &b));
@@ -155,7 +131,7 @@ Test(reading_passages, batches_have_passages_in_their_order)
         cr_assert_eq(b.ids.asker[3 * i + 2], i);
     }
     reading_batch_free(&b);
-    end(&s);
+    lesson_end(&s);
 }
 
 /* Two of three documents stay, the right one among them; with one the batch is that of
@@ -166,12 +142,12 @@ Test(reading_passages, the_key_says_how_many)
     static const char *const one[] = { "network=match_lstm", NULL };
     const int64_t questions[] = { 0, 1 };
     reading_batch b;
-    scene s;
+    lesson s;
     begin(&s, two);
     cr_assert_eq(s.task->examples, QUESTIONS);
     const reading *t = (const reading *)s.task;
     cr_assert_eq(t->train.text.passage_count, 2 * QUESTIONS);
-    end(&s);
+    lesson_end(&s);
     begin(&s, one);
     cr_assert_eq(s.task->examples, QUESTIONS);
     t = (const reading *)s.task;
@@ -180,7 +156,7 @@ Test(reading_passages, the_key_says_how_many)
     cr_assert_null(b.ids.asked_rows);
     cr_assert_null(b.ids.asker);
     reading_batch_free(&b);
-    end(&s);
+    lesson_end(&s);
 }
 
 /* ---- questions at hand ----------------------------------------------------------- */
@@ -191,7 +167,7 @@ Test(reading_passages, asks_about_several)
     static const char *const questions[] = { "who sold figs", "" };
     reading_answer out[2];
     size_t found[2] = { 7, 7 };
-    scene s;
+    lesson s;
     begin(&s, three);
     lesson_train(s.task, &s.settings, 40);
     reading *t = (reading *)s.task;
@@ -203,7 +179,7 @@ Test(reading_passages, asks_about_several)
     cr_assert(found[0] == 0 && found[1] == 0, "an answer from nothing");
     TEST_OK(reading_ask(t, passages, 0, questions, 2, 1, out, found));
     cr_assert(found[0] == 0, "an answer from nowhere");
-    end(&s);
+    lesson_end(&s);
 }
 
 Test(reading_passages, a_network_that_reads_one_says_so)
@@ -213,14 +189,14 @@ Test(reading_passages, a_network_that_reads_one_says_so)
     static const char *const question = "who sold figs";
     reading_answer out[1];
     size_t found[1];
-    scene s;
+    lesson s;
     begin(&s, one);
     reading *t = (reading *)s.task;
     TEST_OK(reading_ask(t, passages, 2, &question, 1, 1, out, found));
     cr_assert_eq(found[0], 1); // one of the two has words
     TEST_FAILS(reading_ask(t, passages, 3, &question, 1, 1, out, found), CLA_E_INPUT,
                "match_lstm reads one passage a question, not 2");
-    end(&s);
+    lesson_end(&s);
 }
 
 /* ---- scores of characters -------------------------------------------------------- */
@@ -240,7 +216,7 @@ Test(reading_passages, ideographs_have_scores_of_characters)
     reading_split split = { 0 };
     cla_answer a;
     size_t found = 0;
-    scene s;
+    lesson s;
     begin(&s, extra);
     reading *t = (reading *)s.task;
     snprintf(path, sizeof path, "%s/other.json", s.folder);
@@ -258,5 +234,5 @@ Test(reading_passages, ideographs_have_scores_of_characters)
     cr_assert_lt(value_of(&m, "bleu4"), 1); // no four characters
     unlink(path);
     reading_split_free(&split);
-    end(&s);
+    lesson_end(&s);
 }
