@@ -4,64 +4,140 @@
  * Work-group: 1 item; forward: an item to a query, grid (longest, B); backward: an item
  *   to a sequence.
  * Defines: VEC, the native width.
- * Numerics: f32; tanh errs by 2e-7; sums over columns by lanes, over keys in order.
+ * Numerics: f32; tanh errs by 4e-7; sums over columns by lanes, over rows in fours.
  * Writes: context, scores, weights, ds, dv_parts whole; gradients as the modes say. */
 #include "additive_attention.clh"
-#include "rows_tile.clh"
+#include "vector.clh"
+#include "vector_tanh.clh"
 
-/* tanh x = 1 - 2 / (e^2x + 1) */
-INLINE floatv tanh_fastv(floatv x)
+/* A row goes by blocks of VEC columns, from c on. The first one counts no further than
+ * the others leave, which are whole: what it has beyond is the second one's as well, so
+ * that no block reads past a row and none goes number by number. */
+INLINE int block_size(int c, int width)
 {
-    return 1.0f - 2.0f / (exp_fastv(fmin(2.0f * x, (floatv)(80.0f))) + 1.0f);
+    return c == 0 && width % VEC ? width % VEC : VEC;
 }
 
-/* Numbers c .. c+VEC-1 of a row, zeros past its end. */
-INLINE floatv load_some(global const float *x, int c, int width)
+#define EACH_BLOCK(c, width) for (int c = 0; c < (width); c += block_size(c, width))
+
+INLINE floatv of_block(floatv x, int c, int width)
 {
-    if (c + VEC <= width) {
+    return select((floatv)(0.0f), x,
+                  convert_intv(LANES) < (intv)(block_size(c, width)));
+}
+
+INLINE floatv load_block(global const float *x, int c, int width)
+{
+    float few[VEC];
+    if (width >= VEC) {
         return vloadv(0, x + c);
     }
-    float rest[2 * VEC];
-    if (width >= VEC) {
-        vstorev(vloadv(0, x + width - VEC), 0, rest);
-        vstorev((floatv)(0.0f), 1, rest);
-        return vloadv(0, rest + VEC - (width - c));
-    }
     for (int n = 0; n < VEC; n++) {
-        rest[n] = c + n < width ? x[c + n] : 0.0f;
+        few[n] = n < width ? x[n] : 0.0f;
     }
-    return vloadv(0, rest);
+    return vloadv(0, few);
 }
 
-INLINE void give_some(global float *to, floatv x, int c, int width, int mode)
+/* In the order of blocks: the first one writes zeros where later ones write. */
+INLINE void give_block(global float *to, floatv x, int c, int width, int mode)
 {
+    float few[VEC];
     if (mode == GRAD_SKIP) {
         return;
     }
-    if (c + VEC <= width) {
+    x = of_block(x, c, width);
+    if (width >= VEC) {
         vstorev(mode == GRAD_ADD ? vloadv(0, to + c) + x : x, 0, to + c);
         return;
     }
-    float rest[VEC];
-    vstorev(x, 0, rest);
-    for (int n = 0; n < width - c; n++) {
-        give(to + c + n, rest[n], mode);
+    vstorev(x, 0, few);
+    for (int n = 0; n < width; n++) {
+        give(to + n, few[n], mode);
     }
+}
+
+/* sum over j < count of w[j step] x_j, a block of it. Four sums at a time: a sum waits
+ * for the one before. */
+INLINE floatv mix_block(global const float *w, size_t step, global const float *x,
+                        int count, int c, int width)
+{
+    floatv sum[4];
+#pragma unroll
+    for (int u = 0; u < 4; u++) {
+        sum[u] = (floatv)(0.0f);
+    }
+    int j = 0;
+    for (; j + 4 <= count; j += 4) {
+#pragma unroll
+        for (int u = 0; u < 4; u++) {
+            sum[u] =
+                multiply_add((floatv)(w[(j + u) * step]),
+                             load_block(x + (size_t)(j + u) * width, c, width), sum[u]);
+        }
+    }
+    for (; j < count; j++) {
+        sum[0] = multiply_add((floatv)(w[j * step]),
+                              load_block(x + (size_t)j * width, c, width), sum[0]);
+    }
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
 /* w = softmax(s); both may not be one */
 INLINE void soften(global float *w, global const float *s, int count)
 {
-    float top = SCORE_MIN, sum = 0.0f;
-    for (int j = 0; j < count; j++) {
+    const int whole = count / VEC * VEC;
+    floatv tops = (floatv)(SCORE_MIN), sums = (floatv)(0.0f);
+    for (int j = 0; j < whole; j += VEC) {
+        tops = fmax(tops, vloadv(0, s + j));
+    }
+    float top = max_lanes(tops);
+    for (int j = whole; j < count; j++) {
         top = fmax(top, s[j]);
     }
-    for (int j = 0; j < count; j++) {
+    for (int j = 0; j < whole; j += VEC) {
+        const floatv e = exp_fastv(vloadv(0, s + j) - top);
+        vstorev(e, 0, w + j);
+        sums += e;
+    }
+    float sum = sum_lanes(sums);
+    for (int j = whole; j < count; j++) {
         w[j] = exp_fast(s[j] - top);
         sum += w[j];
     }
     for (int j = 0; j < count; j++) {
         w[j] = w[j] / sum;
+    }
+}
+
+/* to[j] = <v, tanh(m_j + q)> for j < count <= 4 */
+INLINE void score_four(global float *to, global const float *m, int count,
+                       global const float *q, global const float *v, int width)
+{
+    floatv sum[4];
+#pragma unroll
+    for (int u = 0; u < 4; u++) {
+        sum[u] = (floatv)(0.0f);
+    }
+    EACH_BLOCK(c, width)
+    {
+        const floatv of_q = load_block(q, c, width);
+        const floatv of_v = of_block(load_block(v, c, width), c, width);
+        floatv x[4];
+#pragma unroll
+        for (int u = 0; u < 4; u++) {
+            x[u] = load_block(m + (size_t)min(u, count - 1) * width, c, width) + of_q;
+        }
+        tanh_four(x);
+#pragma unroll
+        for (int u = 0; u < 4; u++) {
+            sum[u] = multiply_add(of_v, x[u], sum[u]);
+        }
+    }
+#pragma unroll
+    for (int u = 0; u < 4; u++) {
+        if (u < count) {
+            to[u] = sum_lanes(sum[u]);
+        }
     }
 }
 
@@ -79,25 +155,44 @@ kernel void additive_forward(global float *restrict context, global float *weigh
     const pair p = pair_of(q_offsets, k_offsets, GROUP(1));
     const int count = i < p.T ? p.S : 0;
     const size_t map = p.map + (size_t)i * p.S, row = (size_t)(p.q_first + i);
-    for (int j = 0; j < count; j++) {
-        global const float *key = m + (size_t)(p.k_first + j) * g.inner;
-        floatv s = (floatv)(0.0f);
-        for (int c = 0; c < g.inner; c += VEC) {
-            const floatv x =
-                load_some(key, c, g.inner) + load_some(q + row * g.inner, c, g.inner);
-            s = multiply_add(load_some(v, c, g.inner), tanh_fastv(x), s);
-        }
-        scores[map + j] = sum_lanes(s);
+    for (int j = 0; j < count; j += 4) {
+        score_four(scores + map + j, m + (size_t)(p.k_first + j) * g.inner,
+                   min(4, count - j), q + row * g.inner, v, g.inner);
     }
     soften(weights + map, scores + map, count);
-    for (int c = 0; c < (i < p.T ? g.width : 0); c += VEC) {
-        floatv z = (floatv)(0.0f);
-        for (int j = 0; j < count; j++) {
-            global const float *value = values + (size_t)(p.k_first + j) * g.width;
-            z = multiply_add((floatv)(weights[map + j]), load_some(value, c, g.width),
-                             z);
+    EACH_BLOCK(c, i < p.T ? g.width : 0)
+    {
+        give_block(context + row * g.width,
+                   mix_block(weights + map, 1, values + (size_t)p.k_first * g.width,
+                             count, c, g.width),
+                   c, g.width, GRAD_WRITE);
+    }
+}
+
+/* to[j] = <x, y_j> for j < count <= 4; no x: 0 */
+INLINE void value_four(global float *to, global const float *x, global const float *y,
+                       int count, int width)
+{
+    floatv sum[4];
+#pragma unroll
+    for (int u = 0; u < 4; u++) {
+        sum[u] = (floatv)(0.0f);
+    }
+    EACH_BLOCK(c, x ? width : 0)
+    {
+        const floatv of_x = of_block(load_block(x, c, width), c, width);
+#pragma unroll
+        for (int u = 0; u < 4; u++) {
+            sum[u] = multiply_add(
+                of_x, load_block(y + (size_t)min(u, count - 1) * width, c, width),
+                sum[u]);
         }
-        give_some(context + row * g.width, z, c, g.width, GRAD_WRITE);
+    }
+#pragma unroll
+    for (int u = 0; u < 4; u++) {
+        if (u < count) {
+            to[u] = sum_lanes(sum[u]);
+        }
     }
 }
 
@@ -118,11 +213,13 @@ kernel void additive_back_scores(global float *restrict ds, global float *dvalue
         const size_t map = p.map + (size_t)i * p.S;
         global const float *dy = dcontext + (size_t)(p.q_first + i) * g.width;
         float sum = 0.0f;
+        for (int j = 0; j < p.S; j += 4) {
+            value_four(ds + map + j, dcontext ? dy : 0,
+                       values + (size_t)(p.k_first + j) * g.width, min(4, p.S - j),
+                       g.width);
+        }
         for (int j = 0; j < p.S; j++) {
-            float dw = dweights ? dweights[map + j] : 0.0f;
-            if (dcontext) {
-                dw += dot_one(dy, values + (size_t)(p.k_first + j) * g.width, g.width);
-            }
+            const float dw = dweights ? ds[map + j] + dweights[map + j] : ds[map + j];
             ds[map + j] = dw;
             sum += weights[map + j] * dw;
         }
@@ -132,21 +229,45 @@ kernel void additive_back_scores(global float *restrict ds, global float *dvalue
         }
     }
     for (int j = 0; j < (g.values == GRAD_SKIP ? 0 : p.S); j++) {
-        global float *to = dvalues + (size_t)(p.k_first + j) * g.width;
-        for (int c = 0; c < g.width; c += VEC) {
-            floatv z = (floatv)(0.0f);
-            for (int i = 0; i < (dcontext ? p.T : 0); i++) {
-                global const float *dy = dcontext + (size_t)(p.q_first + i) * g.width;
-                z = multiply_add((floatv)(weights[p.map + (size_t)i * p.S + j]),
-                                 load_some(dy, c, g.width), z);
-            }
-            give_some(to, z, c, g.width, g.values);
+        EACH_BLOCK(c, g.width)
+        {
+            give_block(dvalues + (size_t)(p.k_first + j) * g.width,
+                       mix_block(weights + p.map + j, (size_t)p.S,
+                                 dcontext + (size_t)p.q_first * g.width,
+                                 dcontext ? p.T : 0, c, g.width),
+                       c, g.width, g.values);
         }
     }
 }
 
-/* dz[i,j] = ds[i,j] v (1 - u^2), u = tanh(m[j] + q[i]):
- * dm (+)= sum over i of dz, dq (+)= sum over j, dv_parts = sum of ds u */
+/* A block of what a query's keys give: dm_j, and the sums of dz and of ds u to it and
+ * to v, where u = tanh(m_j + q) and dz = ds_j v (1 - u^2). */
+INLINE void inner_block(global float *dm, floatv *dq, floatv *dv,
+                        global const float *ds, global const float *m, floatv of_q,
+                        floatv of_v, int count, int c, int width, int mode)
+{
+    for (int j = 0; j < count; j += 4) {
+        floatv u[4];
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            u[k] =
+                load_block(m + (size_t)min(j + k, count - 1) * width, c, width) + of_q;
+        }
+        tanh_four(u);
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            if (j + k < count) {
+                const floatv s = (floatv)(ds[j + k]);
+                const floatv dz = s * of_v * (1.0f - u[k] * u[k]);
+                *dq += dz;
+                *dv = multiply_add(s, u[k], *dv);
+                give_block(dm + (size_t)(j + k) * width, dz, c, width, mode);
+            }
+        }
+    }
+}
+
+/* dm (+)= sum over queries of dz, dq (+)= sum over keys, dv_parts = sum of ds u */
 WORK_GROUP(1, 1, 1)
 kernel void additive_back_inner(global float *dm, global float *dq,
                                 global float *restrict dv_parts,
@@ -158,28 +279,22 @@ kernel void additive_back_inner(global float *dm, global float *dq,
                                 global const int *restrict k_offsets, additive_args g)
 {
     const pair p = pair_of(q_offsets, k_offsets, GROUP(0));
-    for (int c = 0; c < g.inner; c += VEC) {
-        const floatv of_v = load_some(v, c, g.inner);
+    const size_t keys = (size_t)p.k_first * g.inner;
+    EACH_BLOCK(c, g.inner)
+    {
+        const floatv of_v = load_block(v, c, g.inner);
         floatv dv = (floatv)(0.0f);
         for (int j = 0; j < (p.T ? 0 : p.S); j++) { // nobody asks: zeros
-            give_some(dm + (size_t)(p.k_first + j) * g.inner, dv, c, g.inner, g.m);
+            give_block(dm + keys + (size_t)j * g.inner, dv, c, g.inner, g.m);
         }
         for (int i = 0; i < p.T; i++) {
             const size_t row = (size_t)(p.q_first + i) * g.inner;
-            const size_t map = p.map + (size_t)i * p.S;
-            const floatv of_q = load_some(q + row, c, g.inner);
             floatv sum = (floatv)(0.0f);
-            for (int j = 0; j < p.S; j++) {
-                const size_t key = (size_t)(p.k_first + j) * g.inner;
-                const floatv u = tanh_fastv(load_some(m + key, c, g.inner) + of_q);
-                const floatv s = (floatv)(ds[map + j]);
-                const floatv dz = s * of_v * (1.0f - u * u);
-                sum += dz;
-                dv = multiply_add(s, u, dv);
-                give_some(dm + key, dz, c, g.inner, i ? max(g.m, GRAD_ADD) : g.m);
-            }
-            give_some(dq + row, sum, c, g.inner, g.q);
+            inner_block(dm + keys, &sum, &dv, ds + p.map + (size_t)i * p.S, m + keys,
+                        load_block(q + row, c, g.inner), of_v, p.S, c, g.inner,
+                        i ? max(g.m, GRAD_ADD) : g.m);
+            give_block(dq + row, sum, c, g.inner, g.q);
         }
-        give_some(dv_parts + (size_t)GROUP(0) * g.inner, dv, c, g.inner, GRAD_WRITE);
+        give_block(dv_parts + (size_t)GROUP(0) * g.inner, dv, c, g.inner, GRAD_WRITE);
     }
 }

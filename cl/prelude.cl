@@ -10,6 +10,14 @@
 /* A score that no key can lose against; its exp is 0. */
 #define SCORE_MIN (-3.0e38f)
 
+/* A product and a sum in one instruction. PoCL's mad makes two of it; fma would be a
+ * call on devices without the instruction. */
+#if defined(FP_FAST_FMAF) || defined(__FMA__)
+#define multiply_add fma
+#else
+#define multiply_add mad
+#endif
+
 /* Sum (or maximum) of one value an item over a group of WG items, WG a power of two.
  * Every item calls it and gets the result; scratch holds WG floats. Ends with a
  * barrier, so the scratch may be used again at once. */

@@ -1,5 +1,6 @@
 /* probe.cl - the shared helpers, each behind a kernel of its own (tests only). */
 #include "tile_rows.clh"
+#include "vector_tanh.clh"
 
 #ifndef WG
 #define WG 64
@@ -19,6 +20,24 @@ kernel void probe_exp(global float *restrict y, global const float *restrict x)
 {
     const int i = GROUP(0) * WG + LANE(0);
     y[i] = exp_fast(x[i]);
+}
+
+/* 4 VEC numbers at a time, by tanh_four and by tanh_v in turns. */
+WORK_GROUP(WG, 1, 1)
+kernel void probe_tanh(global float *restrict y, global const float *restrict x)
+{
+    const int i = GROUP(0) * WG + LANE(0);
+    if (i % (4 * VEC) == 0) {
+        floatv four[4];
+        for (int u = 0; u < 4; u++) {
+            four[u] = vloadv((size_t)u, x + i);
+        }
+        tanh_four(four);
+        for (int u = 0; u < 4; u++) {
+            const floatv one = tanh_v(vloadv((size_t)u, x + i));
+            vstorev(i / (4 * VEC) % 2 ? one : four[u], (size_t)u, y + i);
+        }
+    }
 }
 
 WORK_GROUP(WG, 1, 1)

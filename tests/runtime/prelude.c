@@ -1,5 +1,5 @@
 /* prelude.c - the helpers that all kernels share, against the host's: Philox bit for
- * bit, reductions, the fast exponential over its whole range. */
+ * bit, reductions, the fast exponential and tanh over their whole range. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +65,27 @@ Test(prelude, exp_fast)
             cr_assert(fabs((double)y[i] - want) <= 2e-7 * want,
                       "exp(%g) is %g, must be %g", (double)x[i], (double)y[i], want);
         }
+    }
+    cla_runtime_free(&rt);
+}
+
+/* Over and beyond the range, alone and four by one division; 0 gives 0. */
+Test(prelude, tanh)
+{
+    cla_runtime *rt = test_kernels();
+    float x[COUNT], y[COUNT];
+    for (int i = 0; i < COUNT; i++) { // neighbours of one division are far apart
+        x[i] = 24.0f * (float)(i * 1031 % COUNT) / COUNT - 12.0f;
+    }
+    x[0] = 0;
+    x[1] = -3e38f;
+    x[2] = 3e38f;
+    run(rt, "probe_tanh", y, x);
+    cr_assert(y[0] == 0);
+    for (int i = 0; i < COUNT; i++) {
+        const double want = tanh((double)x[i]);
+        cr_assert(fabs((double)y[i] - want) <= 8e-7 * fabs(want),
+                  "tanh(%g) is %g, must be %g", (double)x[i], (double)y[i], want);
     }
     cla_runtime_free(&rt);
 }
