@@ -180,6 +180,7 @@ static cla_status score(reader *r, cla_tape *tape, reader_scores *scores,
                         const reader_batch *b)
 {
     const bidaf *m = r->network;
+    const bidaf_levels levels = { m->levels.found, m->levels.about, r->seen };
     const cla_ragged *rows = b->passage_rows, *question_rows = NULL;
     cla_tensor *u = NULL, *h = NULL, *asked = NULL, *states = NULL;
     CLA_TRY(
@@ -188,9 +189,7 @@ static cla_status score(reader *r, cla_tape *tape, reader_scores *scores,
     CLA_TRY(recurrent_forward(&m->passage, tape, &h, passage, rows, NULL));
     CLA_TRY(reader_drop(r, tape, &h, b->first_passage));
     CLA_TRY(bidaf_question_of(tape, &asked, &question_rows, u, b));
-    CLA_TRY(look_dots(r->seen, "c2q", m->levels.found, h, asked, 1));
-    CLA_TRY(look_best(r->seen, LOOK_Q2C, m->levels.about, h, asked));
-    CLA_TRY(bidaf_match(tape, &h, h, asked, &m->levels, rows, question_rows));
+    CLA_TRY(bidaf_match(tape, &h, h, asked, &levels, rows, question_rows));
     CLA_TRY(recurrent_forward(&m->fuse, tape, &states, h, rows, NULL));
     CLA_TRY(reader_drop(r, tape, &states, b->first_passage));
     return decode(m, tape, scores, states, u, b);

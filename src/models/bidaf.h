@@ -15,10 +15,12 @@ typedef struct bidaf_pointer {
     recurrent cell;             // LSTM, [n] to [m]
 } bidaf_pointer;
 
-/* Numbers of levels, [depth] each, of which the softmax weighs them; NULL: one. */
+/* Numbers of the levels of both sites, [depth] each, of which the softmax weighs them;
+ * NULL: one. */
 typedef struct bidaf_levels {
     cla_tensor *found; // of what words of the passage find in the question
     cla_tensor *about; // of what the passage finds in itself
+    look_log *seen;    // as a reader's; set for a match
 } bidaf_levels;
 
 typedef struct bidaf {

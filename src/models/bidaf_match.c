@@ -108,7 +108,10 @@ cla_status bidaf_match(cla_tape *tape, cla_tensor **out, cla_tensor *passage,
 {
     const cla_ham_options unscaled = { .scale = 1 };
     cla_tensor *found = NULL, *about = NULL, *numbers = levels->found;
+    const look_pool pool = { .x = passage, .q = passage, .k = question };
     *out = NULL;
+    CLA_TRY(look_dots(levels->seen, LOOK_C2Q, numbers, passage, question, 1));
+    CLA_TRY(look_best(levels->seen, LOOK_Q2C, levels->about, &pool));
     if (!numbers) {
         CLA_TRY(bidaf_equal_parts(tape, &numbers, 1));
     }
@@ -134,22 +137,25 @@ static cla_status ask(const bidaf_similarity *w, cla_tape *tape, cla_tensor **y,
 
 /* query is the passage's; each level after the first asks with the one before. */
 static cla_status find(const bidaf_similarity *w, cla_tape *tape, cla_tensor **found,
-                       cla_tensor *query, cla_tensor *question, cla_tensor *levels,
-                       const cla_ragged *rows, const cla_ragged *question_rows)
+                       cla_tensor *query, cla_tensor *question,
+                       const bidaf_levels *levels, const cla_ragged *rows,
+                       const cla_ragged *question_rows)
 {
     const cla_ham_options unscaled = { .scale = 1 };
-    const int64_t depth = levels ? levels->shape[0] : 1;
+    const int64_t depth = levels->found ? levels->found->shape[0] : 1;
     cla_tensor *level[CLA_HAM_DEPTH] = { NULL }, *one = NULL;
     CLA_TRY(bidaf_equal_parts(tape, &one, 1));
     for (int64_t k = 0; k < depth; k++) {
         if (k) {
             CLA_TRY(ask(w, tape, &query, level[k - 1], rows));
         }
+        CLA_TRY(
+            look_level(levels->seen, LOOK_C2Q, levels->found, (int)k, query, question));
         CLA_TRY(cla_ham_v(tape, &level[k], query, question, one, rows, question_rows,
                           &unscaled));
     }
     *found = level[0];
-    return levels ? cla_mix_levels(tape, found, level, levels) : CLA_OK;
+    return levels->found ? cla_mix_levels(tape, found, level, levels->found) : CLA_OK;
 }
 
 /* [1, 0, 0 ...], n rows. */
@@ -201,9 +207,11 @@ cla_status bidaf_match_by(const bidaf_similarity *w, cla_tape *tape, cla_tensor 
 {
     cla_tensor *found = NULL, *about = NULL, *own = NULL, *query = NULL;
     CLA_TRY(ask(w, tape, &query, passage, passage_rows));
-    CLA_TRY(find(w, tape, &found, query, question, levels->found, passage_rows,
-                 question_rows));
+    CLA_TRY(
+        find(w, tape, &found, query, question, levels, passage_rows, question_rows));
     CLA_TRY(cla_linear(tape, &own, passage, w->own, NULL, CLA_NONE, NULL));
+    const look_pool pool = { passage, own, query, question };
+    CLA_TRY(look_best(levels->seen, LOOK_Q2C, levels->about, &pool));
     CLA_TRY(bidaf_pool(tape, &about, passage, own, query, question, passage_rows,
                        question_rows));
     return join(tape, out, passage, found, about, levels->about, passage_rows);

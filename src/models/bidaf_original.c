@@ -138,12 +138,13 @@ static cla_status score(reader *r, cla_tape *tape, reader_scores *scores,
                         const reader_batch *b)
 {
     const bidaf_original *m = r->network;
+    const bidaf_levels levels = { m->levels.found, m->levels.about, r->seen };
     const cla_ragged *rows = b->passage_rows, *question_rows = NULL;
     cla_tensor *u = NULL, *h = NULL, *matched = NULL, *states = NULL;
     CLA_TRY(encode(r, tape, &u, question, b->question_rows, b->first_question));
     CLA_TRY(encode(r, tape, &h, passage, rows, b->first_passage));
     CLA_TRY(bidaf_question_of(tape, &u, &question_rows, u, b));
-    CLA_TRY(bidaf_match_by(&m->similarity, tape, &matched, h, u, &m->levels, rows,
+    CLA_TRY(bidaf_match_by(&m->similarity, tape, &matched, h, u, &levels, rows,
                            question_rows));
     CLA_TRY(recurrent_forward(&m->model[0], tape, &states, matched, rows, NULL));
     CLA_TRY(reader_drop(r, tape, &states, b->first_passage));

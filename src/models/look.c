@@ -154,105 +154,138 @@ static void ask(double *q, const float *k, int64_t S, int64_t d, double scale,
     find(q, k, S, d, out);
 }
 
-/* host: q [T,d], k [S,d]; row [d] is for one query on its way through the levels. */
-static cla_status ask_all(look_site *s, const float *host, int64_t T, int64_t d,
-                          double scale, double *row)
+/* Queries [T,d], and the levels they go through. */
+typedef struct asked {
+    int64_t T, d;
+    double scale;
+    int first, levels;
+} asked;
+
+/* row [d] is for one query on its way through the levels. */
+static cla_status ask_all(look_site *s, const asked *a, const float *q, const float *k,
+                          double *row)
 {
     float *out[CLA_HAM_DEPTH];
-    const float *k = host + T * d;
     const int64_t S = s->columns;
-    for (int l = 0; l < s->levels; l++) {
-        CLA_TRY(grow(s, l, T, &out[l]));
+    for (int l = 0; l < a->levels; l++) {
+        CLA_TRY(grow(s, a->first + l, a->T, &out[l]));
     }
-    for (int64_t i = 0; i < T; i++) {
-        for (int64_t e = 0; e < d; e++) {
-            row[e] = (double)host[i * d + e];
+    for (int64_t i = 0; i < a->T; i++) {
+        for (int64_t e = 0; e < a->d; e++) {
+            row[e] = (double)q[i * a->d + e];
         }
-        for (int l = 0; l < s->levels; l++) {
-            ask(row, k, S, d, scale, out[l] + i * S);
+        for (int l = 0; l < a->levels; l++) {
+            ask(row, k, S, a->d, a->scale, out[l] + i * S);
             CLA_TRY(check_finite(out[l] + i * S, (size_t)S, s->name));
         }
     }
     return CLA_OK;
 }
 
-/* out_i = max_j <h_i, u_j>, h [S,d], u [T,d] */
-static void best_products(const float *h, int64_t S, const float *u, int64_t T,
-                          int64_t d, float *out)
+/* out_i = own_i + max_j <q_i, k_j>; q [S,d], k [T,d], own NULL: 0 */
+static void best_products(const look_pool *p, const float *q, const float *k,
+                          const float *own, float *out)
 {
+    const int64_t S = p->q->shape[0], T = p->k->shape[0], d = p->q->shape[1];
     for (int64_t i = 0; i < S; i++) {
         double best = -INFINITY;
         for (int64_t j = 0; j < T; j++) {
             double dot = 0;
             for (int64_t e = 0; e < d; e++) {
-                dot += (double)h[i * d + e] * (double)u[j * d + e];
+                dot += (double)q[i * d + e] * (double)k[j * d + e];
             }
             best = fmax(best, dot);
         }
-        out[i] = (float)best;
+        out[i] = (float)(best + (own ? (double)own[i] : 0));
     }
 }
 
-/* host: h [S,d], u [T,d] */
-static cla_status find_best(look_site *s, const float *host, int64_t T, int64_t d,
+/* Tensors on the host, one behind the other (NULL: nothing), and width numbers more. */
+static cla_status fetch(const cla_tensor *const *x, int n, float **host,
+                        const float **at, int64_t width, double **row)
+{
+    size_t size = 0;
+    for (int i = 0; i < n; i++) {
+        size += x[i] ? (size_t)cla_tensor_size(x[i]) : 0;
+    }
+    CLA_TRY(cla_alloc(host, size + 1, sizeof **host));
+    CLA_TRY(cla_alloc(row, (size_t)width + 1, sizeof **row));
+    size = 0;
+    for (int i = 0; i < n; i++) {
+        at[i] = x[i] ? *host + size : NULL;
+        if (x[i]) {
+            CLA_TRY(cla_tensor_download(x[i], *host + size));
+            size += (size_t)cla_tensor_size(x[i]);
+        }
+    }
+    return CLA_OK;
+}
+
+/* at: x, own, q, k of the pool on the host; row: of x's width. */
+static cla_status find_best(look_site *s, const look_pool *p, const float *const *at,
                             double *row)
 {
-    const int64_t S = s->columns;
+    const int64_t S = s->columns, e = p->x->shape[1];
     for (int l = 0; l < s->levels; l++) {
         float *out = NULL;
         CLA_TRY(grow(s, l, 1, &out));
         if (l) {
-            ask(row, host, S, d, 1, out);
+            ask(row, at[0], S, e, 1, out);
         } else {
-            best_products(host, S, host + S * d, T, d, out);
-            find(row, host, S, d, out);
+            best_products(p, at[2], at[3], at[1], out);
+            find(row, at[0], S, e, out);
         }
         CLA_TRY(check_finite(out, (size_t)S, s->name));
     }
     return CLA_OK;
 }
 
-/* Both tensors on the host, one behind the other, and d numbers more. */
-static cla_status fetch(const cla_tensor *a, const cla_tensor *b, float **host,
-                        double **row)
+/* Levels first .. first+n-1. */
+static cla_status look_dots_of(look_log *l, const char *site, const cla_tensor *c,
+                               const cla_tensor *q, const cla_tensor *k, double scale,
+                               int first, int n)
 {
-    const int64_t size = cla_tensor_size(a), d = a->shape[1];
-    CLA_TRY(cla_alloc(host, (size_t)(size + cla_tensor_size(b)) + 1, sizeof **host));
-    CLA_TRY(cla_alloc(row, (size_t)d + 1, sizeof **row));
-    CLA_TRY(cla_tensor_download(a, *host));
-    return cla_tensor_download(b, *host + size);
-}
-
-cla_status look_dots(look_log *l, const char *site, const cla_tensor *c,
-                     const cla_tensor *q, const cla_tensor *k, float scale)
-{
+    const cla_tensor *const both[] = { q, k };
     look_site *s = NULL;
     float *host = NULL;
+    const float *at[2];
     double *row = NULL;
-    if (!l || !c || !k->shape[0]) {
-        return CLA_OK;
-    }
-    const int64_t T = q->shape[0], d = q->shape[1];
     CLA_TRY(find_or_add(l, site, c, k->shape[0], &s));
-    cla_status status = fetch(q, k, &host, &row);
-    status = status ? status : ask_all(s, host, T, d, (double)scale, row);
+    const asked what = { q->shape[0], q->shape[1], scale, first, n ? n : s->levels };
+    cla_status status = fetch(both, 2, &host, at, what.d, &row);
+    status = status ? status : ask_all(s, &what, at[0], at[1], row);
     free(host);
     free(row);
     return status;
 }
 
+cla_status look_dots(look_log *l, const char *site, const cla_tensor *c,
+                     const cla_tensor *q, const cla_tensor *k, float scale)
+{
+    return l && c && k->shape[0] ? look_dots_of(l, site, c, q, k, (double)scale, 0, 0)
+                                 : CLA_OK;
+}
+
+cla_status look_level(look_log *l, const char *site, const cla_tensor *c, int level,
+                      const cla_tensor *q, const cla_tensor *k)
+{
+    return l && c && k->shape[0] ? look_dots_of(l, site, c, q, k, 1, level, 1) : CLA_OK;
+}
+
 cla_status look_best(look_log *l, const char *site, const cla_tensor *c,
-                     const cla_tensor *h, const cla_tensor *u)
+                     const look_pool *p)
 {
     look_site *s = NULL;
     float *host = NULL;
     double *row = NULL;
-    if (!l || !c || !h->shape[0] || !u->shape[0]) {
+    if (!l || !c || !p->q->shape[0] || !p->k->shape[0]) {
         return CLA_OK;
     }
-    CLA_TRY(find_or_add(l, site, c, h->shape[0], &s));
-    cla_status status = fetch(h, u, &host, &row);
-    status = status ? status : find_best(s, host, u->shape[0], h->shape[1], row);
+    const cla_tensor *const all[] = { p->x, p->own, p->q, p->k };
+    const float *at[4];
+    CLA_TRY(find_or_add(l, site, c, p->x->shape[0], &s));
+    cla_status status = fetch(all, 4, &host, at, p->x->shape[1], &row);
+    status = status ? status : find_best(s, p, at, row);
     free(host);
     free(row);
     return status;

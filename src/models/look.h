@@ -11,6 +11,7 @@ enum { LOOK_SITES = 4, LOOK_NAME = 24 };
 /* Sites where a passage looks at itself; at all others it looks at its question. */
 #define LOOK_SELF "self"
 #define LOOK_Q2C  "q2c"
+#define LOOK_C2Q  "c2q" // a passage at its question, in one go
 
 /* One level: a row for each query, a distribution over what it looked at. */
 typedef struct look_map {
@@ -54,11 +55,23 @@ cla_status look_add(look_log *l, const char *site, const cla_tensor *c, int leve
 cla_status look_dots(look_log *l, const char *site, const cla_tensor *c,
                      const cla_tensor *q, const cla_tensor *k, float scale);
 
-/* One row of all levels: the first is that of cla_max_attention of h [S,d] on u [T,d],
- * the others ask h with what the one before found, by dot products. Errors: as above.
- */
+/* Rows of one level: softmax over j of <q_i, k_j>, for networks that make their queries
+ * of the next level themselves. Errors: as above. */
+cla_status look_level(look_log *l, const char *site, const cla_tensor *c, int level,
+                      const cla_tensor *q, const cla_tensor *k);
+
+/* How each row of x competes for a sum of them. */
+typedef struct look_pool {
+    const cla_tensor *x;     // [S,e]
+    const cla_tensor *own;   // [S,1]; NULL: 0
+    const cla_tensor *q, *k; // [S,d], [T,d]
+} look_pool;
+
+/* One row of all levels: the first is softmax over i of own_i + max_j <q_i, k_j> (that
+ * of cla_max_attention without own), the others ask x with the sum that the one before
+ * made, by dot products. Errors: as above. */
 cla_status look_best(look_log *l, const char *site, const cla_tensor *c,
-                     const cla_tensor *h, const cla_tensor *u);
+                     const look_pool *p);
 
 /* A site's rows came last first: turns them round. Nothing for a site that is not
  * there. */

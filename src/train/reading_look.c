@@ -53,12 +53,7 @@ static cla_status run(reading *t, const reading_split *s, look_log *seen)
     t->model.seen = NULL;
     cla_tape_free(&tape);
     reading_batch_free(&b);
-    CLA_TRY(status);
-    return seen->sites ? name_sites(&s->text, seen)
-                       : cla_fail(CLA_E_USAGE,
-                                  "inspect: %s in the form of this model does not show "
-                                  "its levels",
-                                  t->model.kind->name);
+    return status ? status : name_sites(&s->text, seen);
 }
 
 cla_status reading_look(reading *t, const char *passage, const char *question,

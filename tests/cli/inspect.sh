@@ -86,6 +86,11 @@ second_site() {
         question --site q2c | grep -qx 'q2c: 1 ask, 6 are looked at'
 }
 check 'both sites of a reader' second_site
+original_json() {
+    inspect "$work/original" --json --text 'Who sold rye?' --passage "$work/passage" >"$work/json" &&
+        test "$(sums weights "$work/json")" = 2 && test "$(sums maps "$work/json")" = 14
+}
+check 'both sites of the published form: seven rows of two maps sum to 1' original_json
 
 poem_table() {
     poem >"$work/table" && test "$(grep -c '^line' "$work/table")" = 4 &&
@@ -129,8 +134,6 @@ check 'refuses a site that is not there' says 2 "--site is 'self', must be one o
     question --site self
 check 'refuses a model without levels' says 2 'the model has no levels (its depth is 0)' \
     inspect "$work/flat" --text Who --passage "$work/passage"
-check 'refuses a form that shows no levels' says 2 'does not show its levels' \
-    inspect "$work/original" --text Who --passage "$work/passage"
 check 'refuses a passage for a poet' says 2 '--passage is for readers, the model is a poet' \
     poem --passage "$work/passage"
 check 'refuses six characters' says 2 '--chars is 6, must be 5 or 7' poem --chars 6

@@ -14,7 +14,7 @@ static void match(cla_runtime *rt, float *out, const float *passage, int P,
                   const float *question, int Q, int d, int depth)
 {
     cla_tape *tape = NULL;
-    bidaf_levels levels = { NULL, NULL };
+    bidaf_levels levels = { .found = NULL };
     cla_tensor *h = NULL, *u = NULL, *got = NULL;
     cla_ragged *rows = test_ragged(rt, 1, &P, NULL);
     cla_ragged *memory = test_ragged(rt, 1, &Q, NULL);

@@ -158,7 +158,7 @@ Test(bidaf, levels_about_the_question_are_the_definition)
     const int passage = P, question = Q;
     cla_runtime *rt = NULL;
     cla_tape *tape = NULL;
-    bidaf_levels levels = { NULL, NULL };
+    bidaf_levels levels = { .found = NULL };
     cla_tensor *both = NULL;
     TEST_OK(cla_runtime_new(&rt, NULL));
     TEST_OK(cla_tape_new(&tape, rt, false));

@@ -147,6 +147,43 @@ static cla_tensor *rows_of(cla_tape *tape, double (*copy)[D], int64_t n, uint32_
     return t;
 }
 
+/* y [rows,D] = what a site's maps take of x [columns,D] */
+static void taken(const look_site *s, double (*x)[D], double (*y)[D])
+{
+    for (int i = 0; i < s->map[0].rows; i++) {
+        memset(y[i], 0, sizeof *y);
+        for (int level = 0; level < s->levels; level++) {
+            for (int j = 0; j < s->columns; j++) {
+                const float w = s->map[level].weight[i * s->columns + j];
+                for (int c = 0; c < D; c++) {
+                    y[i][c] += (double)(s->share[level] * w) * x[j][c];
+                }
+            }
+        }
+    }
+}
+
+/* What was looked at gives what was found. */
+static void check_seen(const look_log *seen, double (*match)[4 * D], double (*h)[D],
+                       double (*u)[D])
+{
+    double found[P][D], about[1][D];
+    cr_assert_eq(seen->sites, 2);
+    cr_assert_str_eq(seen->site[0]->name, LOOK_C2Q);
+    cr_assert_str_eq(seen->site[1]->name, LOOK_Q2C);
+    cr_assert(seen->site[0]->levels == DEPTH && seen->site[1]->levels == 1);
+    cr_assert(seen->site[0]->map[0].rows == P && seen->site[1]->map[0].rows == 1);
+    taken(seen->site[0], u, found);
+    taken(seen->site[1], h, about);
+    for (int i = 0; i < P; i++) {
+        for (int c = 0; c < D; c++) {
+            const double all[] = { match[i][D + c], match[i][3 * D + c] };
+            cr_assert_float_eq(found[i][c], all[0], 1e-5);
+            cr_assert_float_eq(h[i][c] * about[0][c], all[1], 1e-5);
+        }
+    }
+}
+
 /* Sums of a few products of numbers near 1, and their exponentials: 1e-5. */
 Test(bidaf_original, match_is_the_definition)
 {
@@ -155,7 +192,8 @@ Test(bidaf_original, match_is_the_definition)
     float got[P * 4 * D];
     cla_runtime *rt = NULL;
     cla_tape *tape = NULL;
-    bidaf_levels levels = { NULL, NULL };
+    look_log seen = { .sites = 0 };
+    bidaf_levels levels = { .seen = &seen };
     cla_tensor *out = NULL;
     TEST_OK(cla_runtime_new(&rt, NULL));
     TEST_OK(cla_tape_new(&tape, rt, false));
@@ -167,10 +205,14 @@ Test(bidaf_original, match_is_the_definition)
                                           rows_of(tape, w + 2, 1, 5, false) };
     TEST_OK(cla_tape_tensor(tape, &levels.found, CLA_F32, 1, (int64_t[]){ DEPTH }));
     TEST_OK(cla_tensor_fill(levels.found, -0.3F));
+    TEST_OK(cla_tape_tensor(tape, &levels.about, CLA_F32, 1, (int64_t[]){ 1 }));
+    TEST_OK(cla_tensor_fill(levels.about, 0));
     TEST_OK(bidaf_match_by(&similarity, tape, &out, x, y, &levels, rows, memory));
     TEST_OK(cla_tensor_download(out, got));
     match(want, w, h, u);
     check_close("match", got, want[0], P * 4 * D, 1e-5);
+    check_seen(&seen, want, h, u);
+    look_free(&seen);
     cla_tape_free(&tape);
     cla_ragged_free(&memory);
     cla_ragged_free(&rows);

@@ -173,6 +173,7 @@ typedef struct network {
     const char *name;
     const char *site[LOOK_SITES];
     int rows[LOOK_SITES], columns[LOOK_SITES];
+    int form; // as of reader_config
 } network;
 
 static void check_network(const network *n, look_log *seen)
@@ -189,9 +190,10 @@ static void check_network(const network *n, look_log *seen)
 Test(look, readers_show_each_level)
 {
     static const network networks[] = {
-        { "bidaf", { "c2q", LOOK_Q2C }, { P, 1 }, { Q, P } },
-        { "match_lstm", { "forward", "backward" }, { P, P }, { Q, Q } },
-        { "r_net", { "forward", "backward", LOOK_SELF }, { P, P, P }, { Q, Q, P } },
+        { "bidaf", { LOOK_C2Q, LOOK_Q2C }, { P, 1 }, { Q, P }, 0 },
+        { "bidaf", { LOOK_C2Q, LOOK_Q2C }, { P, 1 }, { Q, P }, 1 },
+        { "match_lstm", { "forward", "backward" }, { P, P }, { Q, Q }, 0 },
+        { "r_net", { "forward", "backward", LOOK_SELF }, { P, P, P }, { Q, Q, P }, 0 },
     };
     static const int question_words = Q, passage_words = P;
     for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
@@ -199,7 +201,8 @@ Test(look, readers_show_each_level)
         look_log seen = { .sites = 0 };
         float plain[P], looked_at[P];
         scene_open(&f, networks[i].name,
-                   (reader_config){ .depth = DEPTH, .ham_q2c = true });
+                   (reader_config){
+                       .depth = DEPTH, .ham_q2c = true, .form = networks[i].form });
         cla_ragged *question = test_ragged(f.rt, 1, &question_words, NULL);
         cla_ragged *passage = test_ragged(f.rt, 1, &passage_words, NULL);
         f.batch.question_rows = question;
@@ -285,7 +288,7 @@ Test(look, best_is_the_levels_of_max_attention)
     TEST_OK(cla_max_attention(tape, &level[0], h, u, h_rows, u_rows));
     TEST_OK(cla_ham_v(tape, &level[1], level[0], h, one, row, h_rows, &unscaled));
     TEST_OK(cla_mix_levels(tape, &out, level, c));
-    TEST_OK(look_best(&seen, "here", c, h, u));
+    TEST_OK(look_best(&seen, "here", c, &(look_pool){ .x = h, .q = h, .k = u }));
     check_sums(site_of(&seen, "here"), 2, 1, S);
     TEST_OK(cla_tensor_download(h, host));
     TEST_OK(cla_tensor_download(out, got));
