@@ -23,6 +23,21 @@ extern "C" {
 CLA_API cla_status cla_rmsprop(cla_runtime *rt, cla_tensor *p, cla_tensor *a,
                                const cla_tensor *g, float lr, float rho, float eps);
 
+/* AdaDelta.
+ *
+ *   a <- rho a + (1 - rho) g^2,  u = g sqrt(d + eps) / sqrt(a + eps),
+ *   d <- rho d + (1 - rho) u^2,  p <- p - lr u
+ *
+ * p     in, out  parameters, f32 of any shape
+ * a, d  in, out  running means of g^2 and of u^2, as large as p; 0 before the first step
+ * g     in       gradient, as large as p
+ *
+ * Errors: CLA_E_SHAPE, CLA_E_DEVICE.
+ * Source: Zeiler 2012, algorithm 1, where lr is 1. */
+CLA_API cla_status cla_adadelta(cla_runtime *rt, cla_tensor *p, cla_tensor *a,
+                                cla_tensor *d, const cla_tensor *g, float lr, float rho,
+                                float eps);
+
 typedef struct cla_adam_options {
     float lr, beta1, beta2, eps;
 } cla_adam_options;

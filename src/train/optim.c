@@ -5,7 +5,9 @@
 
 #include "clattn/optim.h"
 
-static const char *const names[] = { "rmsprop", "adam", NULL };
+static const char *const names[] = { "rmsprop", "adam", "adadelta", NULL };
+enum { RMSPROP, ADAM, ADADELTA };
+
 static const char *const schedules[] = { "constant", "noam", NULL };
 
 static cla_status configure_schedule(cla_optim *o, cla_config *s)
@@ -31,12 +33,18 @@ double cla_optim_rate(const cla_optim *o, int64_t step)
 
 cla_status cla_optim_configure(cla_optim *o, cla_config *s)
 {
-    *o = (cla_optim){ .lr = 1e-3, .rho = 0.9, .beta1 = 0.9, .beta2 = 0.999 };
-    CLA_TRY(cla_config_choice(s, "optimiser", names, &o->kind));
-    o->epsilon = o->kind ? 1e-8 : 1e-7;
+    static const cla_optim usual[] = {
+        [RMSPROP] = { .lr = 1e-3, .rho = 0.9, .epsilon = 1e-7 },
+        [ADAM] = { .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8 },
+        [ADADELTA] = { .lr = 1, .rho = 0.95, .epsilon = 1e-6 },
+    };
+    int kind = RMSPROP;
+    CLA_TRY(cla_config_choice(s, "optimiser", names, &kind));
+    *o = usual[kind];
+    o->kind = kind;
     CLA_TRY(cla_config_double(s, "lr", &o->lr, 0, 1e3));
     CLA_TRY(configure_schedule(o, s));
-    if (o->kind) {
+    if (o->kind == ADAM) {
         CLA_TRY(cla_config_double(s, "beta1", &o->beta1, 0, 0.999999));
         CLA_TRY(cla_config_double(s, "beta2", &o->beta2, 0, 0.999999));
     } else {
@@ -49,7 +57,9 @@ cla_status cla_optim_configure(cla_optim *o, cla_config *s)
 const char *cla_optim_moment_name(const cla_optim *o, int i)
 {
     static const char *const moments[][OPTIM_MOMENTS + 1] = {
-        { "rmsprop.square", NULL, NULL }, { "adam.mean", "adam.square", NULL }
+        { "rmsprop.square", NULL, NULL },
+        { "adam.mean", "adam.square", NULL },
+        { "adadelta.square", "adadelta.update", NULL },
     };
     return i <= OPTIM_MOMENTS ? moments[o->kind][i] : NULL;
 }
@@ -84,9 +94,13 @@ static cla_status update(const cla_optim *o, int64_t step)
 {
     cla_runtime *rt = o->params->rt;
     const float lr = (float)cla_optim_rate(o, step);
-    if (!o->kind) {
+    if (o->kind == RMSPROP) {
         return cla_rmsprop(rt, o->values, o->flat_moment[0], o->gradients, lr,
                            (float)o->rho, (float)o->epsilon);
+    }
+    if (o->kind == ADADELTA) {
+        return cla_adadelta(rt, o->values, o->flat_moment[0], o->flat_moment[1],
+                            o->gradients, lr, (float)o->rho, (float)o->epsilon);
     }
     const cla_adam_options options = { lr, (float)o->beta1, (float)o->beta2,
                                        (float)o->epsilon };

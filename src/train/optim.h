@@ -7,7 +7,7 @@
 enum { OPTIM_MOMENTS = 2 };
 
 typedef struct cla_optim {
-    int kind;     // 0 rmsprop, 1 adam
+    int kind;     // 0 rmsprop, 1 adam, 2 adadelta
     int schedule; // 0 constant, 1 noam
     int dim, warmup;
     double lr, rho, beta1, beta2, epsilon, clip;

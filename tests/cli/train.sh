@@ -19,21 +19,24 @@ check 'same seed, same bits' \
     sh -c "true; '$clattn' train '$config' ${small[*]} --out '$work/again' &&
         cmp '$work/whole/last.ckpt.safetensors' '$work/again/last.ckpt.safetensors'"
 
-# Killed at moments of its own choosing, resumed each time, the run ends in the same bits.
+# killed WHOLE [OPTION...]: killed at moments of its own choosing, resumed each time, a run
+# ends in the bits of the whole one.
 killed() {
-    resume=
+    local whole=$work/$1 run=$work/$1-killed resume=() delay
+    shift
     for delay in 0.35 0.5 0.8 1.1 1.6; do
-        # shellcheck disable=SC2086 # empty or one word
-        timeout -s KILL "$delay" "$clattn" train "$config" "${small[@]}" --out "$work/killed" \
-            $resume >/dev/null 2>&1
-        [ ! -e "$work/killed/config.json" ] || resume=--resume
+        timeout -s KILL "$delay" "$clattn" train "$config" "${small[@]}" "$@" --out "$run" \
+            "${resume[@]}" >/dev/null 2>&1
+        [ ! -e "$run/config.json" ] || resume=(--resume)
     done
-    # shellcheck disable=SC2086
-    train --out "$work/killed" $resume || return 1
-    cmp "$work/whole/last.ckpt.safetensors" "$work/killed/last.ckpt.safetensors" &&
-        cmp "$work/whole/best.ckpt.safetensors" "$work/killed/best.ckpt.safetensors"
+    train "$@" --out "$run" "${resume[@]}" || return 1
+    cmp "$whole/last.ckpt.safetensors" "$run/last.ckpt.safetensors" &&
+        cmp "$whole/best.ckpt.safetensors" "$run/best.ckpt.safetensors"
 }
-check 'kill -9 and resume end in the same bits' killed
+check 'kill -9 and resume end in the same bits' killed whole
+delta=(--set optimiser=adadelta --set lr=1)
+check 'trains with AdaDelta' train "${delta[@]}" --out "$work/delta"
+check 'whose two moments go on as well' killed delta "${delta[@]}"
 
 interrupted() {
     "$clattn" train "$config" "${small[@]}" --set epochs=200 --set patience=0 \

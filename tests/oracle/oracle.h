@@ -118,6 +118,8 @@ void oracle_adam(double *p, double *m, double *v, const double *g, int n, int st
                  double lr, double beta1, double beta2, double eps);
 void oracle_rmsprop(double *p, double *a, const double *g, int n, double lr, double rho,
                     double eps);
+void oracle_adadelta(double *p, double *a, double *d, const double *g, int n, double lr,
+                     double rho, double eps);
 
 double oracle_norm(const double *x, int64_t n);
 
