@@ -99,6 +99,7 @@ cla_status bench_ragged_cross_entropy(bench *b);
 cla_status bench_reinforce(bench *b);
 cla_status bench_relative_spectrum(bench *b);
 cla_status bench_rmsprop(bench *b);
+cla_status bench_ema(bench *b);
 cla_status bench_adadelta(bench *b);
 cla_status bench_multinomial(bench *b);
 cla_status bench_masked_softmax(bench *b);

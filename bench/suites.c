@@ -37,6 +37,7 @@ static const struct {
     { "layers", bench_reinforce },
     { "layers", bench_relative_spectrum },
     { "layers", bench_rmsprop },
+    { "layers", bench_ema },
     { "layers", bench_adadelta },
     { "layers", bench_adam },
     { "layers", bench_clip },

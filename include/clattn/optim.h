@@ -29,7 +29,7 @@ CLA_API cla_status cla_rmsprop(cla_runtime *rt, cla_tensor *p, cla_tensor *a,
  *   d <- rho d + (1 - rho) u^2,  p <- p - lr u
  *
  * p     in, out  parameters, f32 of any shape
- * a, d  in, out  running means of g^2 and of u^2, as large as p; 0 before the first step
+ * a, d  in, out  running means of g^2 and of u^2, as large as p; 0 at first
  * g     in       gradient, as large as p
  *
  * Errors: CLA_E_SHAPE, CLA_E_DEVICE.
@@ -57,6 +57,22 @@ typedef struct cla_adam_options {
 CLA_API cla_status cla_adam(cla_runtime *rt, cla_tensor *p, cla_tensor *m,
                             cla_tensor *v, const cla_tensor *g, int64_t step,
                             const cla_adam_options *options);
+
+/* A running mean of parameters, which often do better than the last ones.
+ *
+ *   e <- decay e + (1 - decay) p;  with a decay of 0: e <- p
+ *
+ * e  in, out  the mean, f32 of any shape
+ * p  in       parameters, as large as e
+ *
+ * Errors: CLA_E_SHAPE, CLA_E_DEVICE.
+ * Source: Polyak and Juditsky 1992; the exponential form as in Seo et al. 2017. */
+CLA_API cla_status cla_ema(cla_runtime *rt, cla_tensor *e, const cla_tensor *p,
+                           float decay);
+
+/* Exchanges the numbers of e and p, which are as large as each other.
+ * Errors: CLA_E_SHAPE, CLA_E_DEVICE. */
+CLA_API cla_status cla_swap(cla_runtime *rt, cla_tensor *e, cla_tensor *p);
 
 /* Euclidean norm of all elements of x; waits for the device. The same bits every time.
  *

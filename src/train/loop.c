@@ -1,8 +1,7 @@
 /* loop.c - training: epochs, steps, evaluation, early stop, checkpoints, resume.
  *
  * All that decides the next step is in cla_progress, the weights and the moments: a run
- * that
- * was stopped anywhere continues bit for bit from its last checkpoint. */
+ * that was stopped anywhere continues bit for bit from its last checkpoint. */
 #include "train/loop.h"
 
 #include <stdio.h>
@@ -162,12 +161,15 @@ static cla_status judge(run *r)
     return cla_report_metrics(&r->report, p->step, p->epoch, &m, verdict);
 }
 
-/* The leader evaluates, and all go on from what it found. */
+/* The leader evaluates (the running mean of the parameters, where there is one), and
+ * all go on from what it found. */
 static cla_status evaluate(run *r)
 {
     const cla_parallel *p = &r->options->parallel;
     if (leader(r)) {
+        CLA_TRY(cla_optim_swap(&r->stepper.optim, r->progress.step));
         CLA_TRY(judge(r));
+        CLA_TRY(cla_optim_swap(&r->stepper.optim, r->progress.step));
     }
     return p->size > 1 ? p->follow(&r->progress, sizeof r->progress) : CLA_OK;
 }

@@ -51,17 +51,29 @@ cla_status cla_optim_configure(cla_optim *o, cla_config *s)
         CLA_TRY(cla_config_double(s, "rho", &o->rho, 0, 0.999999));
     }
     CLA_TRY(cla_config_double(s, "epsilon", &o->epsilon, 0, 1));
+    CLA_TRY(cla_config_double(s, "ema", &o->ema, 0, 0.9999999));
     return cla_config_double(s, "clip", &o->clip, 0, 1e9);
+}
+
+/* The optimiser's own. */
+static const char *const moments[][OPTIM_MOMENTS] = {
+    [RMSPROP] = { "rmsprop.square" },
+    [ADAM] = { "adam.mean", "adam.square" },
+    [ADADELTA] = { "adadelta.square", "adadelta.update" },
+};
+
+/* The running mean's place. */
+static int mean_at(const cla_optim *o)
+{
+    return o->kind == RMSPROP ? 1 : 2;
 }
 
 const char *cla_optim_moment_name(const cla_optim *o, int i)
 {
-    static const char *const moments[][OPTIM_MOMENTS + 1] = {
-        { "rmsprop.square", NULL, NULL },
-        { "adam.mean", "adam.square", NULL },
-        { "adadelta.square", "adadelta.update", NULL },
-    };
-    return i <= OPTIM_MOMENTS ? moments[o->kind][i] : NULL;
+    if (i == mean_at(o)) {
+        return o->ema > 0 ? "ema.mean" : NULL;
+    }
+    return i < OPTIM_MOMENTS ? moments[o->kind][i] : NULL;
 }
 
 cla_status cla_optim_init(cla_optim *o, cla_params *params)
@@ -120,6 +132,20 @@ cla_status cla_optim_step(cla_optim *o, int64_t step)
                         (long long)step);
     }
     CLA_TRY(update(o, step));
+    cla_params_changed(o->params);
+    if (o->ema > 0) { // the first step's parameters begin the mean
+        CLA_TRY(cla_ema(o->params->rt, o->flat_moment[mean_at(o)], o->values,
+                        step > 1 ? (float)o->ema : 0));
+    }
+    return CLA_OK;
+}
+
+cla_status cla_optim_swap(cla_optim *o, int64_t step)
+{
+    if (o->ema <= 0 || !step) {
+        return CLA_OK;
+    }
+    CLA_TRY(cla_swap(o->params->rt, o->flat_moment[mean_at(o)], o->values));
     cla_params_changed(o->params);
     return CLA_OK;
 }

@@ -4,13 +4,14 @@
 #include "base/config.h"
 #include "nn/param.h"
 
-enum { OPTIM_MOMENTS = 2 };
+enum { OPTIM_MOMENTS = 3 };
 
 typedef struct cla_optim {
     int kind;     // 0 rmsprop, 1 adam, 2 adadelta
     int schedule; // 0 constant, 1 noam
     int dim, warmup;
     double lr, rho, beta1, beta2, epsilon, clip;
+    double ema; // decay of a running mean of the parameters; 0: none is kept
     cla_params *params;
     cla_memory moment[OPTIM_MOMENTS]; // blocks beside the parameters
     cla_tensor *values, *gradients, *flat_moment[OPTIM_MOMENTS];
@@ -28,7 +29,8 @@ double cla_optim_rate(const cla_optim *optim, int64_t step);
 cla_status cla_optim_init(cla_optim *optim, cla_params *params);
 void cla_optim_fini(cla_optim *optim);
 
-/* "rmsprop.square" and so on; NULL past the last. */
+/* "rmsprop.square" and so on, behind the optimiser's own "ema.mean" where it is kept;
+ * NULL past the last. */
 const char *cla_optim_moment_name(const cla_optim *optim, int i);
 
 /* One update from the gradients, clipped to a global norm where asked. step counts from
@@ -36,3 +38,7 @@ const char *cla_optim_moment_name(const cla_optim *optim, int i);
  * Errors: CLA_E_NUMERIC when the gradient is not finite (only looked at when clipping),
  * CLA_E_DEVICE. */
 cla_status cla_optim_step(cla_optim *optim, int64_t step);
+
+/* Exchanges the parameters and their running mean: before an evaluation and after it.
+ * Nothing where there is no mean, or none yet (step 0). Errors: CLA_E_DEVICE. */
+cla_status cla_optim_swap(cla_optim *optim, int64_t step);

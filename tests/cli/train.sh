@@ -34,9 +34,24 @@ killed() {
         cmp "$whole/best.ckpt.safetensors" "$run/best.ckpt.safetensors"
 }
 check 'kill -9 and resume end in the same bits' killed whole
-delta=(--set optimiser=adadelta --set lr=1)
-check 'trains with AdaDelta' train "${delta[@]}" --out "$work/delta"
-check 'whose two moments go on as well' killed delta "${delta[@]}"
+delta=(--set optimiser=adadelta --set lr=1 --set ema=0.9)
+check 'trains with AdaDelta and means' train "${delta[@]}" --out "$work/delta"
+check 'which go on as well' killed delta "${delta[@]}"
+scored() { # what was scored is what is kept
+    local best
+    best=$(grep 'new best' "$work/delta/log.jsonl" | tail -n 1 | grep -o '"accuracy":[^,}]*')
+    "$clattn" eval --model "$work/delta" --split dev --json | grep -qF "$best"
+}
+check 'the best state is the mean that was scored' scored
+losses() { grep -o '"loss":[^,]*' "$work/$1/log.jsonl"; }
+aside() {
+    train "${delta[@]}" --set ema=0 --out "$work/without" || return 1
+    [ "$(losses delta)" = "$(losses without)" ] &&
+        ! cmp -s "$work/delta/best.ckpt.safetensors" "$work/without/best.ckpt.safetensors" &&
+        [ "$(grep -o '"accuracy":[^,}]*' "$work/delta/log.jsonl")" != \
+            "$(grep -o '"accuracy":[^,}]*' "$work/without/log.jsonl")" ]
+}
+check 'means change what is scored, not what is learnt' aside
 
 interrupted() {
     "$clattn" train "$config" "${small[@]}" --set epochs=200 --set patience=0 \

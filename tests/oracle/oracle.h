@@ -120,6 +120,7 @@ void oracle_rmsprop(double *p, double *a, const double *g, int n, double lr, dou
                     double eps);
 void oracle_adadelta(double *p, double *a, double *d, const double *g, int n, double lr,
                      double rho, double eps);
+void oracle_ema(double *e, const double *p, int n, double decay);
 
 double oracle_norm(const double *x, int64_t n);
 
