@@ -4,11 +4,12 @@ import statistics
 
 PAPER = {  # the paper's EM and F1 of Match-LSTM on SQuAD, trained on ten times as many questions
     1: (54.29, 66.87), 2: (54.41, 66.99), 5: (55.29, 69.03), 10: (58.37, 70.70), 20: (58.47, 70.81)}
-NETWORKS = ("match_lstm", "bidaf", "r_net")
+NETWORKS = ("match_lstm", "bidaf", "r_net")  # by levels
+PUBLISHED = "bidaf_original"
 SQUAD, DRCD, CMRC = "squad_v1.1", "drcd/dev.json", "cmrc2018/dev.json"
 CHINESE = ("passage_limit=500", "answer_limit=50", "min_count=2")
 OWN = {"r_net": ("passage_limit=150", "batch=32", "eval_every=200")}  # dear steps
-STEPS = {"match_lstm": 600, "r_net": 600, "bidaf": 900}
+STEPS = {"match_lstm": 600, "r_net": 600, "bidaf": 900, PUBLISHED: 1500}
 
 
 def cell(network, depth, seed, data, sets=()):
@@ -24,6 +25,7 @@ def cells():
             three = network == "match_lstm" and depth in (1, 10)
             for seed in (42, 43, 44) if three else (42,):
                 yield cell(network, depth, seed, SQUAD, OWN.get(network, ()))
+    yield cell(PUBLISHED, 1, 42, SQUAD)
     for depth in (1, 5, 10):
         yield cell("bidaf", depth, 42, DRCD, CHINESE)
 
