@@ -1,79 +1,26 @@
 /* rmsprop.c - steps on the device against the oracle's. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "clattn/optim.h"
 #include "oracle/oracle.h"
-#include "runtime/runtime.h"
-#include "support/support.h"
-
-enum { STEPS = 5, LARGEST = 8193 };
+#include "support/steps.h"
 
 static const float LR = 0.001f, RHO = 0.9f, EPS = 1e-7f;
 
-/* p and a on the host, in double. */
-typedef struct state {
-    double p[LARGEST], a[LARGEST], g[LARGEST];
-} state;
-
-static void oracle_step(state *s, const float *g, int n)
+static cla_status device(cla_runtime *rt, cla_tensor *const *t, int step)
 {
-    for (int i = 0; i < n; i++) {
-        s->g[i] = (double)g[i];
-    }
-    oracle_rmsprop(s->p, s->a, s->g, n, (double)LR, (double)RHO, (double)EPS);
+    (void)step;
+    return cla_rmsprop(rt, t[0], t[1], t[2], LR, RHO, EPS);
 }
 
-static void check_size(cla_runtime *rt, int n)
+static void oracle(double *const *x, int n, int step)
 {
-    static state s;
-    static float got[LARGEST];
-    const int64_t shape[] = { n };
-    cla_tensor *t[3];
-    float *p = test_random(n, 1, 1);
-    for (int i = 0; i < 3; i++) {
-        TEST_OK(cla_tensor_new(&t[i], rt, CLA_F32, 1, shape));
-        TEST_OK(cla_tensor_fill(t[i], 0));
-    }
-    TEST_OK(cla_tensor_upload(t[0], p));
-    for (int i = 0; i < n; i++) {
-        s.p[i] = (double)p[i];
-        s.a[i] = 0;
-    }
-    for (int step = 0; step < STEPS; step++) {
-        float *g = test_random(n, 1, 2 + (uint32_t)step);
-        g[0] = 0; // as most of an embedding's gradient: the parameter stays
-        TEST_OK(cla_tensor_upload(t[2], g));
-        TEST_OK(cla_rmsprop(rt, t[0], t[1], t[2], LR, RHO, EPS));
-        oracle_step(&s, g, n);
-        free(g);
-    }
-    TEST_OK(cla_memory_check_guards(rt));
-    char name[64];
-    snprintf(name, sizeof name, "rmsprop n%d", n);
-    TEST_OK(cla_tensor_download(t[0], got));
-    cr_assert_eq(got[0], p[0], "a parameter without gradient moved");
-    /* A step is below 0.004 and errs by half a dozen roundings of it, and one of p. */
-    check_close(name, got, s.p, n, 1e-6);
-    TEST_OK(cla_tensor_download(t[1], got));
-    check_close(name, got, s.a, n, 1e-6);
-    for (int i = 0; i < 3; i++) {
-        cla_tensor_free(&t[i]);
-    }
-    free(p);
+    (void)step;
+    oracle_rmsprop(x[0], x[1], x[2], n, (double)LR, (double)RHO, (double)EPS);
 }
 
+/* A step is below 0.004 and errs by half a dozen roundings of it, and one of p. */
 Test(rmsprop, matches_oracle)
 {
-    static const int sizes[] = { 1, 7, 63, 64, 65, 1000, LARGEST };
-    cla_runtime *rt = test_runtime();
-    for (int schedule = 0; schedule < 2; schedule++) {
-        cla_runtime_set_schedule(rt, schedule ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
-        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-            check_size(rt, sizes[i]);
-        }
-    }
-    cla_runtime_free(&rt);
+    check_steps(&(steps_case){ "rmsprop", 1, device, oracle, 1e-6 });
 }
 
 Test(rmsprop, refuses)
