@@ -240,7 +240,7 @@ static cla_status find_best(look_site *s, const look_pool *p, const float *const
     return CLA_OK;
 }
 
-/* Levels first .. first+n-1. */
+/* Levels first .. first+n-1; n 0: all. */
 static cla_status look_dots_of(look_log *l, const char *site, const cla_tensor *c,
                                const cla_tensor *q, const cla_tensor *k, double scale,
                                int first, int n)
@@ -250,6 +250,9 @@ static cla_status look_dots_of(look_log *l, const char *site, const cla_tensor *
     float *host = NULL;
     const float *at[2];
     double *row = NULL;
+    if (!l || !c || !k->shape[0]) {
+        return CLA_OK;
+    }
     CLA_TRY(find_or_add(l, site, c, k->shape[0], &s));
     const asked what = { q->shape[0], q->shape[1], scale, first, n ? n : s->levels };
     cla_status status = fetch(both, 2, &host, at, what.d, &row);
@@ -262,14 +265,13 @@ static cla_status look_dots_of(look_log *l, const char *site, const cla_tensor *
 cla_status look_dots(look_log *l, const char *site, const cla_tensor *c,
                      const cla_tensor *q, const cla_tensor *k, float scale)
 {
-    return l && c && k->shape[0] ? look_dots_of(l, site, c, q, k, (double)scale, 0, 0)
-                                 : CLA_OK;
+    return look_dots_of(l, site, c, q, k, (double)scale, 0, 0);
 }
 
 cla_status look_level(look_log *l, const char *site, const cla_tensor *c, int level,
                       const cla_tensor *q, const cla_tensor *k)
 {
-    return l && c && k->shape[0] ? look_dots_of(l, site, c, q, k, 1, level, 1) : CLA_OK;
+    return look_dots_of(l, site, c, q, k, 1, level, 1);
 }
 
 cla_status look_best(look_log *l, const char *site, const cla_tensor *c,
