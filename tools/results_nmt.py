@@ -125,8 +125,9 @@ def plain_table(lines):
     yield "| | way | BLEU | perplexity | signature |"
     yield "|---|---|---|---|---|"
     for x in lines:
+        signature = x["signature"].replace("|", "\\|")
         yield (f"| {x['pair']} | `{x['way']}` | {x['bleu']:.2f} | {x['perplexity']:.2f} "
-               f"| {x['signature']} |")
+               f"| {signature} |")
 
 
 BEST = """
