@@ -130,10 +130,22 @@ static cla_status run_schedules(bench *b, const bench_case *c)
     return status;
 }
 
+/* One run says what is launched. Libraries launch for themselves. */
+static cla_status record_one(bench *b, const bench_case *c)
+{
+    b->shown++;
+    const bool own = !c->on_host && !(c->provider && !strcmp(c->provider, "clblast"));
+    const cla_status status = own ? c->run(c->state) : CLA_OK;
+    return status ? cla_fail_within(status, "%s", c->name) : CLA_OK;
+}
+
 cla_status bench_run(bench *b, const bench_case *c)
 {
     if (!bench_wants(b, c->suite, c->name)) {
         return CLA_OK;
+    }
+    if (cla_runtime_records(b->rt)) {
+        return record_one(b, c);
     }
     CLA_TRY(need_peaks(b));
     const cla_status status = c->provider ? run_one(b, c) : run_schedules(b, c);

@@ -38,6 +38,11 @@ static const knob knobs[] = {
     { "attention_backward_tile", "ROWS", CLA_SCHEDULE_TILE, ATTENTION, { 1, 2, 4 } },
     { "band_attention_tile", "QUERIES", CLA_SCHEDULE_TILE, BAND, { 16, 32 } },
     { "band_attention_tile", "KEYS", CLA_SCHEDULE_TILE, BAND, { 48, 64, 96, 128 } },
+    { "matmul_group", "SIDE", CLA_SCHEDULE_GROUP, GEMM, { 32, 64, 128 } },
+    { "matmul_group", "UNROLL", CLA_SCHEDULE_GROUP, GEMM, { 1, 2, 4, 16 } },
+    { "attention", "QUADS", CLA_SCHEDULE_GROUP, ATTENTION, { 1, 2 } },
+    { "attention", "ROWS", CLA_SCHEDULE_GROUP, ATTENTION, { 32, 64, 128 } },
+    { "attention", "UNROLL", CLA_SCHEDULE_GROUP, ATTENTION, { 1, 2, 4, 16 } },
     { "masked_softmax", "WG", CLA_SCHEDULE_GROUP, SOFTMAX, { 32, 64, 128, 256 } },
     { "band_attention", "WG", CLA_SCHEDULE_GROUP, BAND, { 64, 128, 256 } },
 };

@@ -30,12 +30,12 @@ INLINE floatv load_block(global const float *x, int c, int width)
 {
     float few[VEC];
     if (width >= VEC) {
-        return vloadv(0, x + c);
+        return loadv(0, x + c);
     }
     for (int n = 0; n < VEC; n++) {
         few[n] = n < width ? x[n] : 0.0f;
     }
-    return vloadv(0, few);
+    return loadv(0, few);
 }
 
 /* In the order of blocks: the first one writes zeros where later ones write. */
@@ -47,10 +47,10 @@ INLINE void give_block(global float *to, floatv x, int c, int width, int mode)
     }
     x = of_block(x, c, width);
     if (width >= VEC) {
-        vstorev(mode == GRAD_ADD ? vloadv(0, to + c) + x : x, 0, to + c);
+        storev(mode == GRAD_ADD ? loadv(0, to + c) + x : x, 0, to + c);
         return;
     }
-    vstorev(x, 0, few);
+    storev(x, 0, few);
     for (int n = 0; n < width; n++) {
         give(to + n, few[n], mode);
     }
@@ -88,15 +88,15 @@ INLINE void soften(global float *w, global const float *s, int count)
     const int whole = count / VEC * VEC;
     floatv tops = (floatv)(SCORE_MIN), sums = (floatv)(0.0f);
     for (int j = 0; j < whole; j += VEC) {
-        tops = fmax(tops, vloadv(0, s + j));
+        tops = fmax(tops, loadv(0, s + j));
     }
     float top = max_lanes(tops);
     for (int j = whole; j < count; j++) {
         top = fmax(top, s[j]);
     }
     for (int j = 0; j < whole; j += VEC) {
-        const floatv e = exp_fastv(vloadv(0, s + j) - top);
-        vstorev(e, 0, w + j);
+        const floatv e = exp_fastv(loadv(0, s + j) - top);
+        storev(e, 0, w + j);
         sums += e;
     }
     float sum = sum_lanes(sums);

@@ -1,17 +1,73 @@
-/* attention.cl - fused attention, a tile of rows to each work-group (GPUs).
+/* attention.cl - fused attention, a tile of queries to each work-group (GPUs).
  *
  * Layout: as attention.clh; q_offsets, k_offsets [B+1].
- * Work-group: WG items, see attention_group.clh; grid (tiles of the longest sequence,
- *             H, B). Trip counts depend on the group only.
- * Defines: WIDTH = d.
- * Numerics: online softmax in f32; backward makes the weights again from lse.
- * Writes: every row of o and lse; every row of the gradients (added to when asked).
- *         A tile belongs to one group and blocks come in order, so two runs give the
- *         same bits. */
-#include "attention_pass_group.clh"
+ * Work-group: DOWN x ACROSS items, see attention_strip.clh; grid (tiles of the longest
+ *             sequence, H, B). Trip counts depend on the group only.
+ * Defines: those of attention_strip.clh.
+ * Local: 16 (ROWS + SPAN + 8) + 2 ROWS floats.
+ * Numerics: online softmax in f32. Scores stay in registers; weights pass through local
+ *           memory 16 keys at a time. An item sums the weights of its own columns, and
+ *           the columns are summed once at the end.
+ * Writes: every row of o, and of lse. */
+#include "attention_strip.clh"
+
+#define RED (ACROSS + 1) // a line of the rows' reduction, odd
+
+#if ROWS * RED > X_SIZE + Y_SIZE
+#error the reduction needs more local memory than the tiles have
+#endif
+
+/* The largest score of each row so far, through red [ROWS][RED], into tops [ROWS], and
+ * by what the sums before shrink into fades. Every item calls it, after a barrier; ends
+ * with one. */
+INLINE void find_tops(const strip *s, local float *red, local float *tops,
+                      local float *fades)
+{
+#define MOST(row) fmax(fmax(s->row.x, s->row.y), fmax(s->row.z, s->row.w))
+#if QUADS > 1
+#define TELL_TOP(i, row, more) \
+    red[(8 * TY + i) * RED + TX] = fmax(MOST(row), MOST(more));
+#else
+#define TELL_TOP(i, row, more) red[(8 * TY + i) * RED + TX] = MOST(row);
+#endif
+    TELL_TOP(0, top0.r0, top1.r0)
+    TELL_TOP(1, top0.r1, top1.r1)
+    TELL_TOP(2, top0.r2, top1.r2)
+    TELL_TOP(3, top0.r3, top1.r3)
+    TELL_TOP(4, low0.r0, low1.r0)
+    TELL_TOP(5, low0.r1, low1.r1)
+    TELL_TOP(6, low0.r2, low1.r2)
+    TELL_TOP(7, low0.r3, low1.r3)
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = LANE(0); i < ROWS; i += ITEMS) {
+        float high = tops[i];
+        for (int n = 0; n < ACROSS; n++) {
+            high = fmax(high, red[i * RED + n]);
+        }
+        fades[i] = exp_below(tops[i] - high);
+        tops[i] = high;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+/* What dropout keeps of the weights that this item has just put into x: its quad of
+ * keys, key .. key + 3, of eight queries. */
+INLINE void drop(local float *x, attention_args a, int token, int head, int key)
+{
+    for (int i = 0; i < 8; i++) {
+        const float4 keep =
+            dropout_keep(a.drop, a.seed, a.step, a.stream,
+                         a.first_row + (uint)(token + i), (uint)head, (uint)key / 4);
+        local float *to = x + TX % 4 * 4 * X_STEP + 8 * TY + i;
+        to[0] *= keep.x;
+        to[X_STEP] *= keep.y;
+        to[2 * X_STEP] *= keep.z;
+        to[3 * X_STEP] *= keep.w;
+    }
+}
 
 // o_i = sum_j p_ij v_j, lse_i = m_i + ln(sum_j exp(s_ij - m_i)); lse may be null
-WORK_GROUP(WG, 1, 1)
+WORK_GROUP(ITEMS, 1, 1)
 kernel void attention_forward(global float *restrict o, global float *restrict lse,
                               global const float *restrict q,
                               global const float *restrict k,
@@ -19,44 +75,83 @@ kernel void attention_forward(global float *restrict o, global float *restrict l
                               global const int *restrict q_offsets,
                               global const int *restrict k_offsets, attention_args a)
 {
-    local float x[TILE * LINE], y[BLOCK * LINE], w[TILE * WEIGHT];
-    local float fade[TILE], tops[TILE];
+    local float tiles[X_SIZE + Y_SIZE] __attribute__((aligned(16)));
+    local float tops[ROWS] __attribute__((aligned(16)));
+    local float fades[ROWS] __attribute__((aligned(16)));
+    local float *x = tiles, *y = tiles + X_SIZE;
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
-    bias b = { 0, 0, 0 };
-    attend(o, lse, q, k, v, e, tile_of(GROUP(0) * TILE, e.q_first, e.T), GROUP(1), a,
-           &b, x, y, w, fade, tops);
-}
-
-// dq_i += scale sum_j ds_ij k_j, ds_ij = p_ij (keep_ij <dO_i, v_j> - delta_i)
-WORK_GROUP(WG, 1, 1)
-kernel void attention_grad_q(
-    global float *dq, global const float *restrict dy, global const float *restrict q,
-    global const float *restrict k, global const float *restrict v,
-    global const float *restrict lse, global const float *restrict delta,
-    global const int *restrict q_offsets, global const int *restrict k_offsets,
-    attention_args a, int mode)
-{
-    local float x[TILE * LINE], y[BLOCK * LINE], w[TILE * WEIGHT];
-    const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
-    bias b = { 0, 0, 0 };
-    back_to_queries(dq, dy, q, k, v, lse, delta, e,
-                    tile_of(GROUP(0) * TILE, e.q_first, e.T), GROUP(1), a, mode, &b, x,
-                    y, w);
-}
-
-// dk_j += scale sum_i ds_ij q_i, dv_j += sum_i keep_ij p_ij dO_i
-WORK_GROUP(WG, 1, 1)
-kernel void attention_grad_kv(
-    global float *dk, global float *dv, global const float *restrict dy,
-    global const float *restrict q, global const float *restrict k,
-    global const float *restrict v, global const float *restrict lse,
-    global const float *restrict delta, global const int *restrict q_offsets,
-    global const int *restrict k_offsets, attention_args a, int k_mode, int v_mode)
-{
-    local float x[TILE * LINE], y[BLOCK * LINE], w[TILE * WEIGHT];
-    const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
-    bias b = { 0, 0, 0 };
-    back_to_keys(dk, dv, dy, q, k, v, lse, delta, e,
-                 tile_of(GROUP(0) * TILE, e.k_first, e.S), GROUP(1), a, k_mode, v_mode,
-                 &b, x, y, w);
+    const int h = GROUP(1), first = GROUP(0) * ROWS, rows = min(e.T - first, ROWS);
+    const int end = rows > 0 ? clamp(first + rows + e.reach, 0, e.S) : 0;
+    const int row = e.q_first + first;
+    eight total = { (float4)(0.0f), (float4)(0.0f) };
+    strip s, z;
+    strip_clear(&z);
+    for (int i = LANE(0); i < ROWS; i += ITEMS) {
+        tops[i] = SCORE_MIN;
+    }
+    for (int j = 0; j < end; j += SPAN) {
+        const int key = e.k_first + j;
+        strip_clear(&s);
+        strip_scores(&s, q + q_row(a, row, h, WIDTH), a.q_stride, rows,
+                     k + k_row(a, key, h, WIDTH), a.k_stride, end - j, x, y);
+        strip_hide(&s, e.S, first + 8 * TY, e.reach, j, a.scale);
+        find_tops(&s, tiles, tops, fades);
+        const eight high = eight_load(tops), fade = eight_load(fades);
+        total.top *= fade.top;
+        total.low *= fade.low;
+#define WEIGH(sums, h, i, n)             \
+    s.sums = exp_below(s.sums - high.n); \
+    total.n += s.sums.x + s.sums.y + s.sums.z + s.sums.w;
+        EACH_ROW(WEIGH)
+#define FADE(sums, h, i, n) z.sums *= fade.n;
+        EACH_ROW(FADE)
+        for (int n = 0; n < SPAN / DEPTH; n++) { // weights of 16 keys
+            if (TX / 4 == n) {
+                strip_put(x, s.top0, s.low0);
+                if (a.drop > 0.0f) {
+                    drop(x, a, row + 8 * TY, h, j + 4 * TX);
+                }
+            }
+#if QUADS > 1
+            if ((TX + ACROSS) / 4 == n) {
+                strip_put(x, s.top1, s.low1);
+                if (a.drop > 0.0f) {
+                    drop(x, a, row + 8 * TY, h, j + 4 * (TX + ACROSS));
+                }
+            }
+#endif
+            const int left = end - j - n * DEPTH;
+            load_straight(y, v + v_row(a, left > 0 ? key + n * DEPTH : key, h, WIDTH),
+                          a.v_stride, left > 0 ? left : 1);
+            barrier(CLK_LOCAL_MEM_FENCE);
+            strip_multiply(&z, x, y);
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+    }
+#define TELL_SUM(i, n) tiles[(8 * TY + i) * RED + TX] = total.n;
+    TELL_SUM(0, top.x)
+    TELL_SUM(1, top.y)
+    TELL_SUM(2, top.z)
+    TELL_SUM(3, top.w)
+    TELL_SUM(4, low.x)
+    TELL_SUM(5, low.y)
+    TELL_SUM(6, low.z)
+    TELL_SUM(7, low.w)
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = LANE(0); i < ROWS; i += ITEMS) {
+        float sum = 0.0f;
+        for (int n = 0; n < ACROSS; n++) {
+            sum += tiles[i * RED + n];
+        }
+        fades[i] = sum > 0.0f ? 1.0f / sum : 0.0f;
+        if (lse && i < rows) {
+            lse[statistic(a, row + i, h)] = sum > 0.0f ? tops[i] + log(sum) : 0.0f;
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const eight share = eight_load(fades);
+#define SHARE(sums, h, i, n) z.sums *= share.n;
+    EACH_ROW(SHARE)
+    strip_store(o + o_row(a, row, h, WIDTH), a.heads * WIDTH, &z, rows, 1.0f,
+                GRAD_WRITE);
 }

@@ -108,8 +108,8 @@ INLINE void meet(head_tile *t, const head_rows *x, int i, int first, int rows,
                       x->delta + i + u, a, x->e.q_first + i + u, x->h, first);
     }
     fill(one, TILE, 1.0f);
-    mix(t->dv, (const float *)t->s, t->dy, count, one);
-    mix(t->dk, (const float *)t->ds, t->q, count, one);
+    mix_values(t->dv, (const float *)t->s, t->dy, count, one);
+    mix_values(t->dk, (const float *)t->ds, t->q, count, one);
     if (q_mode != GRAD_SKIP) {
         add_dq(t, x->dq + q_at, a.q_stride, count, rows, a.scale,
                first ? GRAD_ADD : q_mode);

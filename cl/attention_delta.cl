@@ -27,7 +27,7 @@ kernel void attention_delta(global float *restrict delta,
         floatv sum = (floatv)(0.0f);
         int c = 0;
         for (; c + VEC <= WIDTH; c += VEC) {
-            sum += vloadv(0, dy + at + c) * vloadv(0, o + at + c);
+            sum += loadv(0, dy + at + c) * loadv(0, o + at + c);
         }
         float total = sum_lanes(sum);
         for (; c < WIDTH; c++) {

@@ -24,14 +24,14 @@ typedef struct map_shape {
     float limit; // keys more widths from a centre are not shown; may be infinite
 } map_shape;
 
-inline bool map_shows(int i, int j, int T, int S, int causal, int window)
+INLINE bool map_shows(int i, int j, int T, int S, int causal, int window)
 {
     const bool inside = i < T && j < S && (!causal || j <= i + S - T);
     return inside && (window == 0 || abs_diff(i, j) <= (uint)(window / 2));
 }
 
 /* What positions add to a score. */
-inline float position_score(global const float *absolute, global const float *relative,
+INLINE float position_score(global const float *absolute, global const float *relative,
                             int h, int i, int j, int t)
 {
     const float x = absolute ? absolute[((size_t)h * t + i) * t + j] : 0.0f;
@@ -40,7 +40,7 @@ inline float position_score(global const float *absolute, global const float *re
 
 /* What a Gaussian around a centre adds to the score of key j of query i, token n;
  * center null: around the query itself; sigma null: nothing. */
-inline float gaussian_score(global const float *center, global const float *sigma,
+INLINE float gaussian_score(global const float *center, global const float *sigma,
                             attention_args a, map_shape s, int n, int h, int i, int j)
 {
     if (!sigma) {

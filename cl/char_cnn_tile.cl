@@ -24,12 +24,12 @@ kernel void char_cnn_max(global float *restrict y, global int *restrict at,
         floatv best = (floatv)(0.0f);
         intv where = (intv)(-1);
         for (int row = first; row < last; row++) {
-            const floatv x = vloadv(0, z + (size_t)row * s.out + o);
+            const floatv x = loadv(0, z + (size_t)row * s.out + o);
             where = x > best ? (intv)(row) : where;
             best = fmax(best, x);
         }
-        vstorev(best, 0, y + o);
-        vstorev(as_floatv(where), 0, (global float *)(at + o));
+        storev(best, 0, y + o);
+        storev(as_floatv(where), 0, (global float *)(at + o));
     }
     for (; o < s.out; o++) {
         y[o] = 0.0f;
@@ -47,7 +47,7 @@ INLINE void add_scaled(global float *to, global const float *from, float g, int 
 {
     int i = 0;
     for (; i + VEC <= count; i += VEC) {
-        vstorev(vloadv(0, to + i) + g * vloadv(0, from + i), 0, to + i);
+        storev(loadv(0, to + i) + g * loadv(0, from + i), 0, to + i);
     }
     for (; i < count; i++) {
         to[i] += g * from[i];

@@ -16,7 +16,7 @@ kernel void clip_squares(global float *restrict partial, global const float *res
     floatv sum = (floatv)(0.0f);
     size_t i = first;
     for (; i + VEC <= last; i += VEC) {
-        const floatv z = vloadv(0, x + i);
+        const floatv z = loadv(0, x + i);
         sum += z * z;
     }
     float total = sum_lanes(sum);

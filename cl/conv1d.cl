@@ -15,7 +15,7 @@
 #endif
 
 /* a[k][r] = x[first + r + shift][k0 + k], zeros outside the row's sequence. */
-inline void load_rows(local float *a, global const float *x, global const int2 *spans,
+INLINE void load_rows(local float *a, global const float *x, global const int2 *spans,
                       int first, int shift, int k0, conv_shape s, int lid)
 {
     for (int i = lid; i < SIDE * DEPTH; i += ITEMS) {
@@ -28,7 +28,7 @@ inline void load_rows(local float *a, global const float *x, global const int2 *
 }
 
 /* b[k][j] = w[tap][k0 + k][o + j]; flipped: of the last tap first, transposed. */
-inline void load_weights(local float *b, global const float *w, int tap, int k0, int o,
+INLINE void load_weights(local float *b, global const float *w, int tap, int k0, int o,
                          conv_shape s, int flipped, int lid)
 {
     w += (size_t)(flipped ? s.taps - 1 - tap : tap) * s.in * s.out;
@@ -76,7 +76,7 @@ kernel void conv1d_rows(global float *restrict y, global const float *restrict x
 }
 
 /* b[k][j] = g[row + k][o + j] */
-inline void load_gradient(local float *b, global const float *g, int row, int last,
+INLINE void load_gradient(local float *b, global const float *g, int row, int last,
                           int o, int out, int lid)
 {
     for (int i = lid; i < SIDE * DEPTH; i += ITEMS) {
@@ -87,7 +87,7 @@ inline void load_gradient(local float *b, global const float *g, int row, int la
 }
 
 /* a[k][i] = x[row + k + shift][c + i], zeros outside the row's sequence. */
-inline void load_columns(local float *a, global const float *x,
+INLINE void load_columns(local float *a, global const float *x,
                          global const int2 *spans, int row, int shift, int c,
                          conv_shape s, int lid)
 {

@@ -41,7 +41,7 @@ typedef struct target {
 
 INLINE floatv finish(floatv x, const target t, int v)
 {
-    x = t.bias ? x + vloadv(v, t.bias) : x;
+    x = t.bias ? x + loadv(v, t.bias) : x;
     x = t.activation == 1 ? fmax(x, (floatv)(0.0f)) : x;
     return t.activation == 2 ? tanh(x) : x;
 }
@@ -53,7 +53,7 @@ INLINE void store_whole(floatv sum[MR][2], const target t)
         global float *y = t.y + (size_t)r * t.stride;
         for (int v = 0; v < 2; v++) {
             const floatv z = finish(sum[r][v], t, v);
-            vstorev(t.add ? vloadv(v, y) + z : z, v, y);
+            storev(t.add ? loadv(v, y) + z : z, v, y);
         }
     }
 }
@@ -63,8 +63,8 @@ INLINE void store_edge(floatv sum[MR][2], const target t)
     float each[MR * TILE_N];
     EACH_ROW(r)
     {
-        vstorev(sum[r][0], 2 * r, each);
-        vstorev(sum[r][1], 2 * r + 1, each);
+        storev(sum[r][0], 2 * r, each);
+        storev(sum[r][1], 2 * r + 1, each);
     }
     for (int r = 0; r < min(t.rows, MR); r++) {
         global float *y = t.y + (size_t)r * t.stride;
@@ -136,8 +136,8 @@ INLINE void pack_block(float *to, global const float *g, int rows, int columns,
 {
     for (int r = 0; r < rows; r++, g += stride, to += TILE_N) {
         if (columns >= TILE_N) {
-            vstorev(vloadv(0, g), 0, to);
-            vstorev(vloadv(1, g), 1, to);
+            storev(loadv(0, g), 0, to);
+            storev(loadv(1, g), 1, to);
             continue;
         }
         for (int j = 0; j < TILE_N; j++) {
@@ -184,15 +184,15 @@ kernel void conv1d_weights(global float *restrict partial,
                 {
                     at[r] = min(c + r, s.in - 1);
                     global const float *old = partial + (size_t)at[r] * width + o;
-                    sum[r][0] = row > first ? vloadv(0, old) : (floatv)(0.0f);
-                    sum[r][1] = row > first ? vloadv(1, old) : (floatv)(0.0f);
+                    sum[r][0] = row > first ? loadv(0, old) : (floatv)(0.0f);
+                    sum[r][1] = row > first ? loadv(1, old) : (floatv)(0.0f);
                 }
                 gather(sum, x, at, panel, spans, row, end, shift, s.in);
                 EACH_ROW(r)
                 {
                     global float *to = partial + (size_t)at[r] * width + o;
-                    vstorev(sum[r][0], 0, to);
-                    vstorev(sum[r][1], 1, to);
+                    storev(sum[r][0], 0, to);
+                    storev(sum[r][1], 1, to);
                 }
             }
         }

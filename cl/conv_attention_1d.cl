@@ -26,7 +26,7 @@ typedef struct square {
     int i, j, h, first, T;
 } square;
 
-inline square square_of(global const int *offsets, int columns)
+INLINE square square_of(global const int *offsets, int columns)
 {
     const int across = (columns + SIDE - 1) / SIDE;
     square q;
@@ -39,7 +39,7 @@ inline square square_of(global const int *offsets, int columns)
 }
 
 /* to[k][n] = from[row + n][column + k], n < rows, k < columns, zeros from there on. */
-inline void load_turned(local float *to, global const float *from, size_t stride,
+INLINE void load_turned(local float *to, global const float *from, size_t stride,
                         int row, int rows, int column, int columns)
 {
     for (int e = LANE(0); e < SIDE * DEPTH; e += ITEMS) {
@@ -51,7 +51,7 @@ inline void load_turned(local float *to, global const float *from, size_t stride
 }
 
 /* to[k][n] = from[row + k][column + n], likewise. */
-inline void load_straight(local float *to, global const float *from, size_t stride,
+INLINE void load_straight(local float *to, global const float *from, size_t stride,
                           int row, int rows, int column, int columns)
 {
     for (int e = LANE(0); e < SIDE * DEPTH; e += ITEMS) {
@@ -63,11 +63,11 @@ inline void load_straight(local float *to, global const float *from, size_t stri
 }
 
 /* The row and the column of an item's result (i,j) in its square. */
-inline int row_of(int i)
+INLINE int row_of(int i)
 {
     return LANE(0) / 8 * 4 + i;
 }
-inline int column_of(int j)
+INLINE int column_of(int j)
 {
     return LANE(0) % 8 * 4 + j;
 }

@@ -43,19 +43,19 @@ INLINE void softmax_rows(global float *p, global float *lse, int T, int line)
         floatv top = (floatv)(SCORE_MIN), sum = (floatv)(0.0f);
         for (int j = 0; j < end; j += VEC) {
             const intv seen = convert_intv(LANES) + j < T;
-            top = fmax(top, select((floatv)(SCORE_MIN), vloadv(0, p + j), seen));
+            top = fmax(top, select((floatv)(SCORE_MIN), loadv(0, p + j), seen));
         }
         const float high = max_lanes(top);
         for (int j = 0; j < end; j += VEC) {
             const intv seen = convert_intv(LANES) + j < T;
-            const floatv e = exp_fastv(vloadv(0, p + j) - high);
+            const floatv e = exp_fastv(loadv(0, p + j) - high);
             const floatv x = select((floatv)(0.0f), e, seen);
-            vstorev(x, 0, p + j);
+            storev(x, 0, p + j);
             sum += x;
         }
         const float total = sum_lanes(sum);
         for (int j = 0; j < end; j += VEC) {
-            vstorev(vloadv(0, p + j) / total, 0, p + j);
+            storev(loadv(0, p + j) / total, 0, p + j);
         }
         if (lse) {
             lse[i] = high + log(total);
@@ -83,8 +83,8 @@ kernel void conv_attention_1d_forward(
     softmax_rows(p, lse ? lse + statistic(a, first, h) : 0, T, s.line);
     convolve(y, p, panels + h * count * (SHIFTS * s.t + 1) * TILE_N, zeros, T, -1, 1,
              s);
-    mix(o + o_row(a, first, h, WIDTH), (size_t)a.heads * WIDTH, y,
-        v + v_row(a, first, h, WIDTH), a.v_stride, T, 0, s, panel);
+    mix_values(o + o_row(a, first, h, WIDTH), (size_t)a.heads * WIDTH, y,
+               v + v_row(a, first, h, WIDTH), a.v_stride, T, 0, s, panel);
 }
 
 /* drain = p (drain - <drain, p>) scale in each of T rows, in place. */
@@ -95,12 +95,12 @@ INLINE void softmax_back(global float *drain, global const float *p, int T,
     for (int i = 0; i < T; i++, p += s.line, drain += s.line) {
         floatv sum = (floatv)(0.0f);
         for (int j = 0; j < end; j += VEC) {
-            sum += vloadv(0, p + j) * vloadv(0, drain + j);
+            sum += loadv(0, p + j) * loadv(0, drain + j);
         }
         const float dot = sum_lanes(sum);
         for (int j = 0; j < end; j += VEC) {
-            const floatv x = vloadv(0, p + j) * (vloadv(0, drain + j) - dot);
-            vstorev(x * scale, 0, drain + j);
+            const floatv x = loadv(0, p + j) * (loadv(0, drain + j) - dot);
+            storev(x * scale, 0, drain + j);
         }
     }
 }
@@ -137,8 +137,8 @@ kernel void conv_attention_1d_backward(
              zeros, T, 1, 0, s);
     softmax_back(drain + at, p + at, T, s, a.scale);
     if (q_mode != GRAD_SKIP) {
-        mix(dq + q_at, (size_t)a.q_stride, drain + at, k + k_at, a.k_stride, T,
-            q_mode == GRAD_ADD, s, panel);
+        mix_values(dq + q_at, (size_t)a.q_stride, drain + at, k + k_at, a.k_stride, T,
+                   q_mode == GRAD_ADD, s, panel);
     }
     if (k_mode != GRAD_SKIP) {
         mix_turned(dk + k_at, (size_t)a.k_stride, drain + at, q + q_at, a.q_stride, T,
@@ -158,15 +158,15 @@ INLINE void add_weights(global float *partial, global const float *p,
             EACH_ROW(r)
             {
                 at[r] = min(c + r, T - 1);
-                sum[r][0] = vloadv(0, partial + at[r] * line + o);
-                sum[r][1] = vloadv(1, partial + at[r] * line + o);
+                sum[r][0] = loadv(0, partial + at[r] * line + o);
+                sum[r][1] = loadv(1, partial + at[r] * line + o);
             }
             add_columns(sum, p + (from + shift) * line, line, at,
                         flow + from * line + o, line, to - from);
             EACH_ROW(r)
             {
-                vstorev(sum[r][0], 0, partial + at[r] * line + o);
-                vstorev(sum[r][1], 1, partial + at[r] * line + o);
+                storev(sum[r][0], 0, partial + at[r] * line + o);
+                storev(sum[r][1], 1, partial + at[r] * line + o);
             }
         }
     }
@@ -187,7 +187,7 @@ kernel void conv_attention_1d_weights(global float *restrict partial,
     global float *bias = partial + SHIFTS * s.t * s.line;
     partial += u * s.t * s.line;
     for (int i = 0; i < s.t * s.line; i += VEC) {
-        vstorev((floatv)(0.0f), 0, partial + i);
+        storev((floatv)(0.0f), 0, partial + i);
     }
     for (int j = 0; j < s.line && u == 1; j++) {
         bias[j] = 0.0f;

@@ -131,7 +131,7 @@ kernel void conv_spread(global float *restrict out, global float *restrict strip
 
 /* Sum (or maximum) over the TEAM items that share a row. */
 #define TEAM_REDUCE(name, combine)                                         \
-    inline float name(float x, local float *scratch)                       \
+    INLINE float name(float x, local float *scratch)                       \
     {                                                                      \
         const int lane = LANE(0);                                          \
         scratch[lane] = x;                                                 \
@@ -195,7 +195,7 @@ kernel void conv_weigh(global float *restrict bands, global const float *restric
     }
 }
 
-inline float activate(float x, int activation)
+INLINE float activate(float x, int activation)
 {
     if (activation == 1) {
         return fmax(x, 0.0f);

@@ -15,7 +15,7 @@
 #endif
 
 /* Rows of this item. */
-inline conv_item part_of(pair_map t, int first, int last)
+INLINE conv_item part_of(pair_map t, int first, int last)
 {
     conv_item r;
     r.head = t.head;
@@ -27,13 +27,13 @@ inline conv_item part_of(pair_map t, int first, int last)
     return r;
 }
 
-inline global const float *tokens_of(global const float *x, pair_map t, conv_tokens r)
+INLINE global const float *tokens_of(global const float *x, pair_map t, conv_tokens r)
 {
     return x + (size_t)r.y_at + (size_t)t.start * (size_t)r.y_stride +
            (size_t)(t.head * WIDTH);
 }
 
-inline global float *results_of(global float *x, pair_map t, conv_tokens r)
+INLINE global float *results_of(global float *x, pair_map t, conv_tokens r)
 {
     return x + (size_t)r.x_at + (size_t)t.start * (size_t)r.x_stride +
            (size_t)(t.head * WIDTH);
@@ -151,8 +151,8 @@ kernel void conv_activate(global float *restrict bands, global const float *rest
     for (int i = p.first; i < p.last; i++) {
         global float *row = sheet_row(band_of(bands, m), i);
         for (int j = 0; j < t.length; j += VEC) {
-            const floatv y = max(vloadv(0, row + j) + bias, low);
-            vstorev(activation == 2 ? tanh(y) : y, 0, row + j);
+            const floatv y = max(loadv(0, row + j) + bias, low);
+            storev(activation == 2 ? tanh(y) : y, 0, row + j);
         }
     }
 }

@@ -13,7 +13,7 @@
 #endif
 
 /* Where tap n of a side lies on a ring: the middle one at 0. */
-inline int ring_at(int n, int taps, int side)
+INLINE int ring_at(int n, int taps, int side)
 {
     const int at = n - taps / 2;
     return at < 0 ? at + side : at;

@@ -37,8 +37,8 @@ INLINE void row_backward(global float *dx, global const float *x, float lse, int
 {
     int c = 0;
     for (; c + VEC <= s.columns; c += VEC) {
-        const floatv g = (exp_fastv(vloadv(0, x + c) - lse) - s.rest) * scale;
-        vstorev(add ? vloadv(0, dx + c) + g : g, 0, dx + c);
+        const floatv g = (exp_fastv(loadv(0, x + c) - lse) - s.rest) * scale;
+        storev(add ? loadv(0, dx + c) + g : g, 0, dx + c);
     }
     for (; c < s.columns; c++) {
         const float g = (exp_fast(x[c] - lse) - s.rest) * scale;

@@ -16,12 +16,12 @@ INLINE void drop(global float *y, global const float *x, uintv word, int count, 
     const floatv u = convert_floatv(word >> 8) * 0x1p-24f;
     const floatv keep = select((floatv)(0.0f), (floatv)(grow), u >= p);
     if (count >= VEC) {
-        const floatv z = vloadv(0, x) * keep;
-        vstorev(add ? vloadv(0, y) + z : z, 0, y);
+        const floatv z = loadv(0, x) * keep;
+        storev(add ? loadv(0, y) + z : z, 0, y);
         return;
     }
     float each[VEC];
-    vstorev(keep, 0, each);
+    storev(keep, 0, each);
     for (int c = 0; c < count; c++) {
         y[c] = add ? y[c] + x[c] * each[c] : x[c] * each[c];
     }

@@ -57,7 +57,7 @@ kernel void multiply_backward(global float *restrict dx,
     }
 }
 
-inline float sigmoid(float x)
+INLINE float sigmoid(float x)
 {
     return 1.0f / (1.0f + exp(-x));
 }

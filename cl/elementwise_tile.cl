@@ -16,10 +16,10 @@ INLINE float head_backward(global float *dx, global const float *x,
     floatv sum = (floatv)(0.0f);
     int c = 0;
     for (; c + VEC <= width; c += VEC) {
-        const floatv g = vloadv(0, dy + c);
-        sum += vloadv(0, x + c) * g;
+        const floatv g = loadv(0, dy + c);
+        sum += loadv(0, x + c) * g;
         if (dx) {
-            vstorev(add ? vloadv(0, dx + c) + g * scale : g * scale, 0, dx + c);
+            storev(add ? loadv(0, dx + c) + g * scale : g * scale, 0, dx + c);
         }
     }
     float total = sum_lanes(sum);

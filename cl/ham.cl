@@ -35,7 +35,7 @@ typedef struct ham_space {
 
 /* Products of a tile become weights relative to the new top; factor is what sums of
  * before shrink by. An item to a row; count above 0. */
-inline void soften(ham_space s, int count, float scale)
+INLINE void soften(ham_space s, int count, float scale)
 {
     const int row = LANE(0);
     if (row < SIDE) {
@@ -62,7 +62,7 @@ typedef struct ham_store {
     float w;
 } ham_store;
 
-inline void store_level(float sum[4][4], ham_space s, ham_store t)
+INLINE void store_level(float sum[4][4], ham_space s, ham_store t)
 {
     for (int i = 0; i < 4; i++) {
         const int row = ROW + i;
@@ -83,7 +83,7 @@ inline void store_level(float sum[4][4], ham_space s, ham_store t)
 
 /* to = softmax(scale from keys^T) keys, out (+)= w to, for a tile of queries. Ends with
  * a barrier. */
-inline void attend(ham_space s, ham_store t, global const float *from, int others,
+INLINE void attend(ham_space s, ham_store t, global const float *from, int others,
                    KEYS const float *keys, float scale)
 {
     global float *const to = t.to, *const out = t.out;

@@ -13,7 +13,7 @@
 /* What of a tile's queries and keys goes back: weights and gradients of scores,
  *   a = exp(scale score - lse),  ds = scale a (da - delta)
  * in their places; 0 outside. */
-inline void weigh_back(float score[4][4], float da[4][4], local const float *lse,
+INLINE void weigh_back(float score[4][4], float da[4][4], local const float *lse,
                        local const float *delta, int rows, int columns, float scale)
 {
     for (int i = 0; i < 4; i++) {
@@ -27,7 +27,7 @@ inline void weigh_back(float score[4][4], float da[4][4], local const float *lse
 }
 
 /* delta of a row and its part of the gradient of w_l; an item to a row */
-inline void note_delta(local float *delta, local float *dw, global const float *grad,
+INLINE void note_delta(local float *delta, local float *dw, global const float *grad,
                        global const float *dy, global const float *level,
                        global const float *first, int rows, int width)
 {
@@ -45,7 +45,7 @@ inline void note_delta(local float *delta, local float *dw, global const float *
 }
 
 /* Rows of y, n floats, = w x. */
-inline void set_scaled(global float *y, global const float *x, float w, int n)
+INLINE void set_scaled(global float *y, global const float *x, float w, int n)
 {
     for (int i = LANE(0); i < n; i += ITEMS) {
         y[i] = w * x[i];

@@ -26,12 +26,12 @@ INLINE float soften(float *p, int count, float *top, float *sum)
     }
     floatv most = (floatv)(SCORE_MIN), total = (floatv)(0.0f);
     for (int n = 0; n < vectors; n++) {
-        most = fmax(most, vloadv(n, p));
+        most = fmax(most, loadv(n, p));
     }
     const float next = fmax(*top, max_lanes(most)), factor = exp_fast(*top - next);
     for (int n = 0; n < vectors; n++) {
-        const floatv e = exp_fastv(vloadv(n, p) - next);
-        vstorev(e, n, p);
+        const floatv e = exp_fastv(loadv(n, p) - next);
+        storev(e, n, p);
         total += e;
     }
     *top = next;
@@ -94,8 +94,8 @@ INLINE void back_through(float *p, const float *da, int count, float lse, float 
                          float scale)
 {
     for (int j = 0; j < count; j += VEC) {
-        const floatv a = exp_fastv(vloadv(0, p + j) - lse);
-        vstorev(scale * a * (vloadv(0, da + j) - delta), 0, p + j);
+        const floatv a = exp_fastv(loadv(0, p + j) - lse);
+        storev(scale * a * (loadv(0, da + j) - delta), 0, p + j);
     }
 }
 

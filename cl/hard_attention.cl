@@ -22,7 +22,7 @@ typedef struct edges {
 } edges;
 
 /* Items read neighbours in memory: along k where that is contiguous. */
-inline void load_tile(local float *to, operand a, int i0, int k0, edges left, int lid)
+INLINE void load_tile(local float *to, operand a, int i0, int k0, edges left, int lid)
 {
     for (int n = lid; n < SIDE * DEPTH; n += ITEMS) {
         const int i = a.inner == 1 ? n / DEPTH : n % SIDE;
@@ -37,7 +37,7 @@ inline void load_tile(local float *to, operand a, int i0, int k0, edges left, in
 }
 
 /* sum = the tile at (i0, j0) of a b, K long. Every item calls it. */
-inline void multiply(float sum[4][4], operand a, operand b, int M, int N, int K, int i0,
+INLINE void multiply(float sum[4][4], operand a, operand b, int M, int N, int K, int i0,
                      int j0, local float *a_tile, local float *b_tile)
 {
     const int lid = LANE(0);
@@ -53,7 +53,7 @@ inline void multiply(float sum[4][4], operand a, operand b, int M, int N, int K,
 }
 
 /* y[i,j] (+)= scale factor[i] sum; factor may be 0 */
-inline void store(global float *y, float sum[4][4], int M, int N, int i0, int j0,
+INLINE void store(global float *y, float sum[4][4], int M, int N, int i0, int j0,
                   float scale, global const float *factor, int add)
 {
     const int i1 = i0 + LANE(0) / 8 * 4, j1 = j0 + LANE(0) % 8 * 4;

@@ -24,10 +24,10 @@ INLINE void dot_four(float dots[FOUR], global const float *const q[FOUR],
     }
     int c = 0;
     for (; c + VEC <= width; c += VEC) {
-        const floatv x = vloadv(0, k + c);
+        const floatv x = loadv(0, k + c);
 #pragma unroll
         for (int r = 0; r < FOUR; r++) {
-            sum[r] = multiply_add(vloadv(0, q[r] + c), x, sum[r]);
+            sum[r] = multiply_add(loadv(0, q[r] + c), x, sum[r]);
         }
     }
 #pragma unroll
@@ -80,8 +80,8 @@ INLINE void pack_panel(float *to, global const float *x, int rows, int columns,
 {
     for (int k = 0; k < rows; k++, x += stride, to += TILE_N) {
         if (columns >= TILE_N) {
-            vstorev(vloadv(0, x), 0, to);
-            vstorev(vloadv(1, x), 1, to);
+            storev(loadv(0, x), 0, to);
+            storev(loadv(1, x), 1, to);
             continue;
         }
         for (int c = 0; c < TILE_N; c++) {
@@ -96,7 +96,7 @@ INLINE void add_panel(floatv sum[MR][2], const mixture m, const int at[MR], int 
     global const float *a = m.a + (size_t)k0 * m.step;
     for (int k = 0; k < depth; k++, a += m.step, panel += TILE_N) {
         const float f = m.inner ? m.inner[k0 + k] : 1.0f;
-        const floatv x0 = vloadv(0, panel), x1 = vloadv(1, panel);
+        const floatv x0 = loadv(0, panel), x1 = loadv(1, panel);
         EACH_ROW(r)
         {
             const floatv w = (floatv)(a[at[r]] * f);
@@ -111,8 +111,8 @@ INLINE void store_rows(floatv sum[MR][2], const mixture m, int i, int c, int add
     float each[MR * TILE_N];
     EACH_ROW(r)
     {
-        vstorev(sum[r][0], 2 * r, each);
-        vstorev(sum[r][1], 2 * r + 1, each);
+        storev(sum[r][0], 2 * r, each);
+        storev(sum[r][1], 2 * r + 1, each);
     }
     for (int r = 0; r < min(m.last - i, MR); r++) {
         const float f = m.outer ? m.scale * m.outer[i + r] : m.scale;
@@ -124,7 +124,7 @@ INLINE void store_rows(floatv sum[MR][2], const mixture m, int i, int c, int add
     }
 }
 
-INLINE void mix(const mixture m)
+INLINE void mix_values(const mixture m)
 {
     float panel[BLOCK * TILE_N];
     for (int c = 0; c < (m.first < m.last ? m.width : 0); c += TILE_N) {
@@ -180,7 +180,7 @@ kernel void hard_product(global float *restrict y, global const float *restrict 
         m.inner = norm && gather ? norm + p.q_first : 0;
         m.scale = g.scale;
         m.add = g.add;
-        mix(m);
+        mix_values(m);
     }
 }
 
@@ -214,13 +214,13 @@ INLINE void sum_rows(global float *y, const selection s, float outer, int add)
             const floatv w = (floatv)(weight_of(s, s.list[n]));
 #pragma unroll
             for (int u = 0; u < 4; u++) {
-                sum[u] = multiply_add(w, vloadv(u, x), sum[u]);
+                sum[u] = multiply_add(w, loadv(u, x), sum[u]);
             }
         }
 #pragma unroll
         for (int u = 0; u < 4; u++) {
             const floatv z = outer * sum[u];
-            vstorev(add ? vloadv(u, y + c) + z : z, u, y + c);
+            storev(add ? loadv(u, y + c) + z : z, u, y + c);
         }
     }
     for (; c < s.width; c++) {

@@ -28,7 +28,7 @@ kernel void hard_maps(global int *restrict maps, global const int *restrict q_of
 
 /* Whether fewer than top keys of the row have a larger score than key j, the first of
  * equals being the larger. */
-inline float among_top(global const float *scores, int keys, int j, int top)
+INLINE float among_top(global const float *scores, int keys, int j, int top)
 {
     int larger = 0;
     for (int k = 0; k < keys; k++) {

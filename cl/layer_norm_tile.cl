@@ -13,7 +13,7 @@ INLINE float row_sum(global const float *x, int columns)
     floatv sum = (floatv)(0.0f);
     int c = 0;
     for (; c + VEC <= columns; c += VEC) {
-        sum += vloadv(0, x + c);
+        sum += loadv(0, x + c);
     }
     float total = sum_lanes(sum);
     for (; c < columns; c++) {
@@ -28,7 +28,7 @@ INLINE float row_square(global const float *x, int columns, float mean)
     floatv sum = (floatv)(0.0f);
     int c = 0;
     for (; c + VEC <= columns; c += VEC) {
-        const floatv away = vloadv(0, x + c) - mean;
+        const floatv away = loadv(0, x + c) - mean;
         sum += away * away;
     }
     float total = sum_lanes(sum);
@@ -66,9 +66,9 @@ INLINE float2 row_means(global const float *x, global const float *dy,
     floatv sum = (floatv)(0.0f), dot = (floatv)(0.0f);
     int c = 0;
     for (; c + VEC <= columns; c += VEC) {
-        const floatv g = vloadv(0, dy + c) * vloadv(0, gamma + c);
+        const floatv g = loadv(0, dy + c) * loadv(0, gamma + c);
         sum += g;
-        dot += g * (vloadv(0, x + c) - mean);
+        dot += g * (loadv(0, x + c) - mean);
     }
     float2 total = (float2)(sum_lanes(sum), sum_lanes(dot));
     for (; c < columns; c++) {

@@ -16,13 +16,13 @@ typedef struct length_args {
     float slope, shift, base; // y = (slope len + shift) sigmoid(x) + base
 } length_args;
 
-inline float sigmoid(float x)
+INLINE float sigmoid(float x)
 {
     return 1.0f / (1.0f + exp(-x));
 }
 
 /* What the sigmoid of a sequence is multiplied with. */
-inline float height(length_args s, int length)
+INLINE float height(length_args s, int length)
 {
     return s.slope * (float)length + s.shift;
 }

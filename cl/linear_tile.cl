@@ -26,15 +26,15 @@ INLINE void gradient_v(global float *g, global float *partial, global const floa
     floatv sum = (floatv)(0.0f);
     for (int row = 0; row < rows; row++) {
         const size_t at = (size_t)row * s.cols;
-        floatv x = vloadv(0, dy + at);
+        floatv x = loadv(0, dy + at);
         if (g) {
-            x *= slope_v(vloadv(0, h + at), s.activation);
-            vstorev(x, 0, g + at);
+            x *= slope_v(loadv(0, h + at), s.activation);
+            storev(x, 0, g + at);
         }
         sum += x;
     }
     if (partial) {
-        vstorev(sum, 0, partial);
+        storev(sum, 0, partial);
     }
 }
 
@@ -102,7 +102,7 @@ kernel void linear_add(global float *y, global const float *a, global const floa
     const int first = GROUP(0) * STRIP_ADD, last = min(n - first, STRIP_ADD) + first;
     int i = first;
     for (; i + VEC <= last; i += VEC) {
-        vstorev(vloadv(0, a + i) + vloadv(0, b + i), 0, y + i);
+        storev(loadv(0, a + i) + loadv(0, b + i), 0, y + i);
     }
     for (; i < last; i++) {
         y[i] = a[i] + b[i];

@@ -25,12 +25,12 @@ INLINE float row_max(global const float *x, int kept)
     for (; c + 4 * VEC <= kept; c += 4 * VEC) {
 #pragma unroll
         for (int u = 0; u < 4; u++) {
-            most[u] = fmax(most[u], vloadv((size_t)u, x + c));
+            most[u] = fmax(most[u], loadv((size_t)u, x + c));
         }
     }
     floatv top = fmax(fmax(most[0], most[1]), fmax(most[2], most[3]));
     for (; c + VEC <= kept; c += VEC) {
-        top = fmax(top, vloadv(0, x + c));
+        top = fmax(top, loadv(0, x + c));
     }
     float result = max_lanes(top);
     for (; c < kept; c++) {
@@ -45,8 +45,8 @@ INLINE float row_exp(global float *y, global const float *x, int kept, float top
     floatv sum = (floatv)(0.0f);
     int c = 0;
     for (; c + VEC <= kept; c += VEC) {
-        const floatv e = exp_fastv(vloadv(0, x + c) - top);
-        vstorev(e, 0, y + c);
+        const floatv e = exp_fastv(loadv(0, x + c) - top);
+        storev(e, 0, y + c);
         sum += e;
     }
     float total = sum_lanes(sum);
@@ -61,7 +61,7 @@ INLINE void row_scale(global float *y, int kept, int keys, float scale)
 {
     int c = 0;
     for (; c + VEC <= kept; c += VEC) {
-        vstorev(vloadv(0, y + c) * scale, 0, y + c);
+        storev(loadv(0, y + c) * scale, 0, y + c);
     }
     for (; c < keys; c++) {
         y[c] = c < kept ? y[c] * scale : 0.0f;
@@ -91,7 +91,7 @@ INLINE float row_dot(global const float *a, global const float *b, int kept)
     floatv sum = (floatv)(0.0f);
     int c = 0;
     for (; c + VEC <= kept; c += VEC) {
-        sum += vloadv(0, a + c) * vloadv(0, b + c);
+        sum += loadv(0, a + c) * loadv(0, b + c);
     }
     float total = sum_lanes(sum);
     for (; c < kept; c++) {
@@ -115,9 +115,9 @@ kernel void masked_softmax_backward(global float *restrict dx,
         const float dot = row_dot(y + at, dy + at, kept);
         int c = 0;
         for (; c + VEC <= kept; c += VEC) {
-            floatv g = vloadv(0, y + at + c) * (vloadv(0, dy + at + c) - dot);
-            g = add ? g + vloadv(0, dx + at + c) : g;
-            vstorev(g, 0, dx + at + c);
+            floatv g = loadv(0, y + at + c) * (loadv(0, dy + at + c) - dot);
+            g = add ? g + loadv(0, dx + at + c) : g;
+            storev(g, 0, dx + at + c);
         }
         for (; c < s.keys; c++) {
             const float g = c < kept ? y[at + c] * (dy[at + c] - dot) : 0.0f;

@@ -1,90 +1,227 @@
 /* matmul.cl - products by work-groups with local memory.
  *
  * Layout: row-major matrices, each with an offset, a row stride and a batch stride.
- * Work-group: 16 x 16 items to a tile of TM x 64 of the result; an item has TM/16 x 4
- * of it. One dimension counts tiles and matrices: some devices allow few groups in
- * others.
- * Defines: TM, 16 or 64.
- * Local: (TM + 68) * 16 floats.
- * Numerics: f32 sums in the order of the inner index.
+ * Work-group: DOWN x ACROSS items to a tile of TM x TN of the result; an item has
+ * QM x QN blocks of 4 x 4 of it. One dimension counts tiles and matrices: some devices
+ * allow few groups in others.
+ * Defines: DOWN, ACROSS; QM, QN: 1 or 2; TA, TB: 1 where a (or b) is stored transposed;
+ * WIDE: 1 where every offset and stride, N, and the contiguous sizes of a and b are
+ * multiples of 4 floats; UNROLL, a divisor of TK.
+ * Local: (TM + TN + 8) * 16 floats.
+ * Numerics: f32 sums in the order of the inner index, whatever the tile.
  * Writes: y whole (added to when add). */
+#include "block_product.clh"
 #include "matmul.clh"
 
-#ifndef TM
-#define TM 64
+#ifndef DOWN
+#define DOWN   8
+#define ACROSS 8
+#define QM     2
+#define QN     2
+#define TA     0
+#define TB     0
+#define WIDE   1
 #endif
 
-#define TN     64
-#define TK     16        // inner indices in local memory at a time
-#define ROWS   (TM / 16) // of an item
-#define ITEMS  256
-#define A_STEP (TM + 4) // odd multiples of 4: columns fall into different banks
+#define TM     (4 * DOWN * QM)
+#define TN     (4 * ACROSS * QN)
+#define TK     16 // inner indices in local memory at a time
+#define ITEMS  (DOWN * ACROSS)
+#define A_STEP (TM + 4) // 4 inner indices further is 16 banks further
 #define B_STEP (TN + 4)
+#define A_FILL (TM * TK / 4 / ITEMS) // quads of a tile that an item loads
+#define B_FILL (TN * TK / 4 / ITEMS)
 
-/* A tile of width outer and TK inner indices as [TK][step], zeros beyond the edges. The
- * items read neighbours in memory: along the inner index where that is contiguous. */
-inline void load_tile(local float *to, int step, int width, global const float *from,
-                      int ld, bool inner_contiguous, int outer_left, int inner_left,
-                      int lid)
+#ifndef UNROLL
+#define UNROLL 4
+#endif
+
+/* Quad n of a tile of width outer indices: which ones it holds. Where the inner index
+ * is contiguous, neighbours take two quads of a row, then the next row: this fills
+ * whole sectors and meets every bank once. Else they follow the outer index. */
+#define INNER_OF(n, width, turned) \
+    ((turned) ? (n) / (2 * (width)) * 8 + (n) % 2 * 4 : (n) / ((width) / 4))
+#define OUTER_OF(n, width, turned) \
+    ((turned) ? (n) / 2 % (width) : (n) % ((width) / 4) * 4)
+
+/* Where a quad begins. Rows past the edge read the last one, and nothing is stored of
+ * them. */
+INLINE uint quad_at(int n, int width, bool turned, int ld, int left)
 {
-    for (int i = lid; i < width * TK; i += ITEMS) {
-        const int outer = inner_contiguous ? i / TK : i % width;
-        const int inner = inner_contiguous ? i % TK : i / width;
-        const size_t at =
-            inner_contiguous ? (size_t)outer * ld + inner : (size_t)inner * ld + outer;
-        to[inner * step + outer] =
-            outer < outer_left && inner < inner_left ? from[at] : 0.0f;
+    const int inner = INNER_OF(n, width, turned), outer = OUTER_OF(n, width, turned);
+    return turned ? (uint)(min(outer, left - 1) * ld + inner)
+                  : (uint)(inner * ld + min(outer, WIDE ? left - 4 : left - 1));
+}
+
+/* Four floats from there on; without WIDE the edge may cut them. */
+INLINE float4 quad(global const float *x, uint at, int n, int width, bool turned,
+                   int left)
+{
+    const int most = turned ? 3 : max(left - 1 - OUTER_OF(n, width, turned), 0);
+    x += at;
+    if (WIDE) {
+        return *(global const float4 *)x;
+    }
+    return (float4)(x[0], x[min(1, most)], x[min(2, most)], x[min(3, most)]);
+}
+
+INLINE void put_quad(local float *to, int n, int width, bool turned, float4 x)
+{
+    to += INNER_OF(n, width, turned) * (width + 4) + OUTER_OF(n, width, turned);
+    if (turned) {
+        put_turned(to, width + 4, x);
+    } else {
+        *(local float4 *)to = x;
     }
 }
 
+/* The last inner indices, fewer than TK of them; zeros past the edges. */
+INLINE void fill_rest(local float *to, global const float *x, int width, bool turned,
+                      int ld, int left, int rest)
+{
+    for (int n = LANE(0); n < width * TK; n += ITEMS) {
+        const int inner = turned ? n % TK : n / width;
+        const int outer = turned ? n / TK : n % width;
+        const bool inside = inner < rest && outer < left;
+        const size_t at =
+            turned ? (size_t)outer * ld + inner : (size_t)inner * ld + outer;
+        to[inner * (width + 4) + outer] = inside ? x[at] : 0.0f;
+    }
+}
+
+/* The blocks of an item: DO(name, quad down, quad across). */
+#if QM == 2 && QN == 2
+#define EACH_BLOCK(DO) DO(s00, 0, 0) DO(s01, 0, 1) DO(s10, 1, 0) DO(s11, 1, 1)
+#elif QM == 2
+#define EACH_BLOCK(DO) DO(s00, 0, 0) DO(s10, 1, 0)
+#elif QN == 2
+#define EACH_BLOCK(DO) DO(s00, 0, 0) DO(s01, 0, 1)
+#else
+#define EACH_BLOCK(DO) DO(s00, 0, 0)
+#endif
+
+typedef struct sums {
+#define FIELD(name, i, j) block name;
+    EACH_BLOCK(FIELD)
+} sums;
+
+INLINE void multiply(sums *s, local const float *a, local const float *b, int k)
+{
+    local const float4 *x = (local const float4 *)(a + k * A_STEP) + LANE(0) / ACROSS;
+    local const float4 *y = (local const float4 *)(b + k * B_STEP) + LANE(0) % ACROSS;
+    const float4 x0 = x[0], y0 = y[0];
+    const float4 x1 = QM > 1 ? x[(QM - 1) * DOWN] : x0;
+    const float4 y1 = QN > 1 ? y[(QN - 1) * ACROSS] : y0;
+#define ADD(name, i, j) block_add(&s->name, x##i, y##j);
+    EACH_BLOCK(ADD)
+}
+
+/* A block of each item, side by side in local memory, to y: rows x columns of it. The
+ * items follow the columns. Ends with a barrier. */
+INLINE void store_blocks(global float *y, global const float *bias,
+                         global const float *residual, local float *blocks,
+                         const block *sum, int rows, int columns, const matmul_shape s)
+{
+    local float4 *mine =
+        (local float4 *)blocks + LANE(0) / ACROSS * 4 * ACROSS + LANE(0) % ACROSS;
+    mine[0] = sum->r0;
+    mine[ACROSS] = sum->r1;
+    mine[2 * ACROSS] = sum->r2;
+    mine[3 * ACROSS] = sum->r3;
+    barrier(CLK_LOCAL_MEM_FENCE);
+#if WIDE
+    for (int n = LANE(0); n < 4 * ITEMS; n += ITEMS) {
+        const int i = n / ACROSS, j = n % ACROSS * 4;
+        if (i < rows && j < columns) {
+            global float4 *to = (global float4 *)(y + (size_t)i * s.y_ld + j);
+            float4 x = ((local float4 *)blocks)[n];
+            x += s.add ? *to : (float4)(0.0f);
+            x += bias ? *(global const float4 *)(bias + j) : (float4)(0.0f);
+            x = matmul_activate4(x, s.activation);
+            if (residual) {
+                x += *(global const float4 *)(residual + (size_t)i * s.residual_ld + j);
+            }
+            *to = x;
+        }
+    }
+#else
+    for (int n = LANE(0); n < 16 * ITEMS; n += ITEMS) {
+        const int i = n / (4 * ACROSS), j = n % (4 * ACROSS);
+        if (i < rows && j < columns) {
+            global float *to = y + (size_t)i * s.y_ld + j;
+            *to = matmul_tail(s.add ? *to + blocks[n] : blocks[n], bias ? bias + j : 0,
+                              residual ? residual + (size_t)i * s.residual_ld + j : 0,
+                              s.activation);
+        }
+    }
+#endif
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
 // y = act(op(a) op(b) + bias) + residual
-WORK_GROUP(16, 16, 1)
+WORK_GROUP(ITEMS, 1, 1)
 kernel void matmul_group(global float *y, global const float *a, global const float *b,
                          global const float *bias, global const float *residual,
                          matmul_shape s)
 {
-    local float a_tile[TK * A_STEP], b_tile[TK * B_STEP];
+    local float tiles[TK * (A_STEP + B_STEP)] __attribute__((aligned(16)));
+    local float *a_tile = tiles, *b_tile = tiles + TK * A_STEP;
     const int across = (s.N + TN - 1) / TN, down = (s.M + TM - 1) / TM;
-    const int tile = GROUP(0) % (across * down);
+    const int tile = GROUP(0) % (across * down), lid = LANE(0);
     const size_t batch = GROUP(0) / (across * down);
     const int i0 = tile / across * TM, j0 = tile % across * TN;
-    const int x = LANE(0), row = LANE(1) * ROWS, lid = LANE(1) * 16 + x;
-    a += s.a_offset + batch * s.a_stride + (s.transpose_a ? i0 : (size_t)i0 * s.a_ld);
-    b += s.b_offset + batch * s.b_stride + (s.transpose_b ? (size_t)j0 * s.b_ld : j0);
-    float4 sum[ROWS];
-    for (int r = 0; r < ROWS; r++) {
-        sum[r] = (float4)(0.0f);
-    }
-    for (int k0 = 0; k0 < s.K; k0 += TK) {
-        load_tile(a_tile, A_STEP, TM, a + (s.transpose_a ? (size_t)k0 * s.a_ld : k0),
-                  s.a_ld, !s.transpose_a, s.M - i0, s.K - k0, lid);
-        load_tile(b_tile, B_STEP, TN, b + (s.transpose_b ? k0 : (size_t)k0 * s.b_ld),
-                  s.b_ld, s.transpose_b, s.N - j0, s.K - k0, lid);
+    const int rows = s.M - i0, columns = s.N - j0;
+    const size_t a_next = TA ? (size_t)TK * s.a_ld : TK;
+    const size_t b_next = TB ? TK : (size_t)TK * s.b_ld;
+    a += s.a_offset + batch * s.a_stride + (TA ? i0 : (size_t)i0 * s.a_ld);
+    b += s.b_offset + batch * s.b_stride + (TB ? (size_t)j0 * s.b_ld : j0);
+    sums sum;
+#define CLEAR(name, i, j) block_clear(&sum.name);
+    EACH_BLOCK(CLEAR)
+    for (int k = 0; k + TK <= s.K; k += TK) {
+#pragma unroll
+        for (int n = 0; n < A_FILL; n++) {
+            const int m = lid + n * ITEMS;
+            put_quad(a_tile, m, TM, !TA,
+                     quad(a, quad_at(m, TM, !TA, s.a_ld, rows), m, TM, !TA, rows));
+        }
+#pragma unroll
+        for (int n = 0; n < B_FILL; n++) {
+            const int m = lid + n * ITEMS;
+            put_quad(b_tile, m, TN, TB,
+                     quad(b, quad_at(m, TN, TB, s.b_ld, columns), m, TN, TB, columns));
+        }
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (int k = 0; k < TK; k++) {
-            const float4 bk = vload4(x, b_tile + k * B_STEP);
-            for (int r = 0; r < ROWS; r++) {
-                sum[r] += a_tile[k * A_STEP + row + r] * bk;
-            }
+        a += a_next;
+        b += b_next;
+#pragma unroll UNROLL
+        for (int i = 0; i < TK; i++) {
+            multiply(&sum, a_tile, b_tile, i);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    for (int r = 0; r < ROWS; r++) {
-        const float part[4] = { sum[r].x, sum[r].y, sum[r].z, sum[r].w };
-        const int i = i0 + row + r;
-        for (int c = 0; c < 4; c++) {
-            const int j = j0 + 4 * x + c;
-            if (i < s.M && j < s.N) {
-                const size_t at =
-                    s.y_offset + batch * s.y_stride + (size_t)i * s.y_ld + j;
-                const size_t added = s.residual_offset + batch * s.residual_stride +
-                                     (size_t)i * s.residual_ld + j;
-                y[at] =
-                    matmul_tail(s.add ? y[at] + part[c] : part[c], bias ? bias + j : 0,
-                                residual ? residual + added : 0, s.activation);
-            }
+    const int rest = s.K % TK;
+    if (rest) {
+        fill_rest(a_tile, a, TM, !TA, s.a_ld, rows, rest);
+        fill_rest(b_tile, b, TN, TB, s.b_ld, columns, rest);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int i = 0; i < rest; i++) {
+            multiply(&sum, a_tile, b_tile, i);
         }
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
+    y += s.y_offset + batch * s.y_stride + (size_t)i0 * s.y_ld + j0;
+    residual += residual ? s.residual_offset + batch * s.residual_stride +
+                               (size_t)i0 * s.residual_ld + j0
+                         : 0;
+#define STORE(name, i, j)                                                       \
+    store_blocks(y + (size_t)(i * 4 * DOWN) * s.y_ld + j * 4 * ACROSS,          \
+                 bias ? bias + j0 + j * 4 * ACROSS : 0,                         \
+                 residual ? residual + (size_t)(i * 4 * DOWN) * s.residual_ld + \
+                                j * 4 * ACROSS                                  \
+                          : 0,                                                  \
+                 tiles, &sum.name, rows - i * 4 * DOWN, columns - j * 4 * ACROSS, s);
+    EACH_BLOCK(STORE)
 }
 
 // the tail alone, over a product that stands in y

@@ -39,9 +39,9 @@ INLINE void finish_block(const tile t, global const float *bias,
         int j = j0;
         for (; j + VEC <= j1; j += VEC) {
             const floatv x =
-                bias ? vloadv(0, y + j) + vloadv(0, bias + j) : vloadv(0, y + j);
+                bias ? loadv(0, y + j) + loadv(0, bias + j) : loadv(0, y + j);
             const floatv z = activate_v(x, s.activation);
-            vstorev(added ? z + vloadv(0, added + j) : z, 0, y + j);
+            storev(added ? z + loadv(0, added + j) : z, 0, y + j);
         }
         for (; j < j1; j++) {
             y[j] = matmul_tail(y[j], bias ? bias + j : 0, added ? added + j : 0,

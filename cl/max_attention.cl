@@ -33,7 +33,7 @@ typedef struct max_run {
     int first, last;
 } max_run;
 
-inline max_run run_of(global const int *offsets, int b)
+INLINE max_run run_of(global const int *offsets, int b)
 {
     max_run r;
     r.first = offsets[b] + GROUP(0) * RUN;
@@ -46,7 +46,7 @@ INLINE float part_of_dot(global const float *x, global const float *y, int width
 {
     floatv sum = (floatv)(0.0f);
     for (int c = LANE(0) * VEC; c + VEC <= width; c += WG * VEC) {
-        sum += vloadv(0, x + c) * vloadv(0, y + c);
+        sum += loadv(0, x + c) * loadv(0, y + c);
     }
     float all = sum_lanes(sum);
     for (int c = width / VEC * VEC + LANE(0); c < width; c += WG) {

@@ -13,7 +13,7 @@ INLINE int find(global const float *x, int columns, float top, float u)
     float sum = 0.0f;
     int c = 0, at = 0;
     for (; c + VEC <= columns; c += VEC) {
-        const float part = sum_lanes(exp_fastv(vloadv(0, x + c) - top));
+        const float part = sum_lanes(exp_fastv(loadv(0, x + c) - top));
         if (u < sum + part) {
             break;
         }

@@ -1,11 +1,23 @@
 /* prelude.cl - compiled in front of every kernel file.
  *
  * OpenCL C 1.2 without extensions. Kernels find their group with GROUP(dim): the host
- * may split a long launch, and get_group_id would start from 0 again. */
+ * may split a long launch, and get_group_id would start from 0 again. It asks for no
+ * item's number, so that compilers see one value for the whole group. */
+#include "builtins.clh"
 
 #define WORK_GROUP(x, y, z) __attribute__((reqd_work_group_size(x, y, z)))
-#define GROUP(dim)          ((int)(get_global_id(dim) / get_local_size(dim)))
-#define LANE(dim)           ((int)get_local_id(dim))
+#define GROUP(dim) \
+    ((int)(get_group_id(dim) + get_global_offset(dim) / get_local_size(dim)))
+#define LANE(dim) ((int)get_local_id(dim))
+
+/* In front of every function that is no kernel. A plain `inline` function has no
+ * definition for the calls that a compiler leaves (so says C99), and drivers stop
+ * there. PoCL 3.1 crashes on a plain `static` one in some nests of unrolled loops, and
+ * compiles functions of vectors for half-wide registers when it leaves them out of
+ * line. */
+#ifndef INLINE
+#define INLINE static inline __attribute__((always_inline))
+#endif
 
 /* A score that no key can lose against; its exp is 0. */
 #define SCORE_MIN (-3.0e38f)
@@ -22,7 +34,7 @@
  * Every item calls it and gets the result; scratch holds WG floats. Ends with a
  * barrier, so the scratch may be used again at once. */
 #define GROUP_REDUCE(name, combine)                                     \
-    inline float name(float x, local float *scratch, int lid, int wg)   \
+    INLINE float name(float x, local float *scratch, int lid, int wg)   \
     {                                                                   \
         scratch[lid] = x;                                               \
         barrier(CLK_LOCAL_MEM_FENCE);                                   \
@@ -36,7 +48,7 @@
         barrier(CLK_LOCAL_MEM_FENCE);                                   \
         return result;                                                  \
     }
-inline float combine_sum(float a, float b)
+INLINE float combine_sum(float a, float b)
 {
     return a + b;
 }
@@ -45,7 +57,7 @@ GROUP_REDUCE(group_max, fmax)
 
 /* Philox4x32-10 (Salmon et al. 2011): four random words for a counter under a key; the
  * same words as Random123 gives on the host (tests/runtime/prelude.c). */
-inline uint4 philox(uint4 c, uint2 k)
+INLINE uint4 philox(uint4 c, uint2 k)
 {
     for (int round = 0; round < 10; round++) {
         const uint hi0 = mul_hi(0xD2511F53u, c.x), lo0 = 0xD2511F53u * c.x;
@@ -57,7 +69,7 @@ inline uint4 philox(uint4 c, uint2 k)
 }
 
 /* A word as a float in [0,1), on a grid of 2^-24. */
-inline float uniform(uint word)
+INLINE float uniform(uint word)
 {
     return (float)(word >> 8) * 0x1p-24f;
 }
@@ -65,7 +77,7 @@ inline float uniform(uint word)
 /* Which of the attention weights of keys 4*j4 .. 4*j4+3 are kept: 1/(1-p) or 0 each.
  * token is the query's row in the batch, head its head (2-D: also the area's), so the
  * draw depends on nothing else. */
-inline float4 dropout_keep(float p, uint seed, uint step, uint stream, uint token,
+INLINE float4 dropout_keep(float p, uint seed, uint step, uint stream, uint token,
                            uint head, uint j4)
 {
     const uint4 r = philox((uint4)(j4, token, head, stream), (uint2)(seed, step));

@@ -17,7 +17,7 @@ typedef struct pointer_args {
     int add;
 } pointer_args;
 
-inline bool is_counted(int target, int length)
+INLINE bool is_counted(int target, int length)
 {
     return target >= 0 && target < length;
 }

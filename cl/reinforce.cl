@@ -18,7 +18,7 @@
 #define BASELINE_LEARNED 2
 
 /* ln(1 + e^x) */
-inline float softplus(float x)
+INLINE float softplus(float x)
 {
     return fmax(x, 0.0f) + log1p(exp(-fabs(x)));
 }

@@ -15,7 +15,7 @@
 
 /* s += scale near, the tile's queries in rows, keys in columns; apart is the distance
  * from the tile's first query to the first key. */
-inline void add_near(float s[R][C], global const float *near, int apart, int rows,
+INLINE void add_near(float s[R][C], global const float *near, int apart, int rows,
                      int count, int clip, float scale)
 {
     const int tx = LANE(0) % ACROSS, ty = LANE(0) / ACROSS;
@@ -34,7 +34,7 @@ inline void add_near(float s[R][C], global const float *near, int apart, int row
 
 /* The same with the tile's keys in rows, queries in columns; apart is the distance from
  * the first query to the tile's first key. */
-inline void add_near_queries(float s[R][C], global const float *near, int apart,
+INLINE void add_near_queries(float s[R][C], global const float *near, int apart,
                              int rows, int count, int clip, float scale)
 {
     const int tx = LANE(0) % ACROSS, ty = LANE(0) / ACROSS;
@@ -52,21 +52,21 @@ inline void add_near_queries(float s[R][C], global const float *near, int apart,
 }
 
 /* Sums of a tile's queries, element n the same item's at every call. */
-inline void clear_sums(global float *sums, int rows, int clip)
+INLINE void clear_sums(global float *sums, int rows, int clip)
 {
     for (int n = LANE(0); n < rows * (2 * clip + 1); n += WG) {
         sums[n] = 0.0f;
     }
 }
 
-inline void fade_sums(global float *sums, local const float *fade, int rows, int clip)
+INLINE void fade_sums(global float *sums, local const float *fade, int rows, int clip)
 {
     for (int n = LANE(0); n < rows * (2 * clip + 1); n += WG) {
         sums[n] *= fade[n / (2 * clip + 1)];
     }
 }
 
-inline void scale_sums(global float *sums, float by, int rows, int clip)
+INLINE void scale_sums(global float *sums, float by, int rows, int clip)
 {
     for (int n = LANE(0); n < rows * (2 * clip + 1); n += WG) {
         sums[n] *= by;
@@ -74,7 +74,7 @@ inline void scale_sums(global float *sums, float by, int rows, int clip)
 }
 
 /* sums += w by distance, w [TILE][WEIGHT] of count keys. */
-inline void add_sums_near(global float *sums, local const float *w, int apart, int rows,
+INLINE void add_sums_near(global float *sums, local const float *w, int apart, int rows,
                           int count, int clip)
 {
     for (int n = LANE(0); n < rows * (2 * clip + 1); n += WG) {
@@ -133,7 +133,7 @@ kernel void relative_attention_forward(
         fade_sums(sums, fade, t.rows, clip);
         add_sums_near(sums, w, apart, t.rows, count, clip);
         shrink(z, fade);
-        mix(z, w, y);
+        mix_values(z, w, y);
     }
     const bool some = state.total > 0.0f;
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -201,7 +201,7 @@ kernel void relative_attention_grad_q(
         weigh_keys(w, s, lse + at, delta + at, t.rows);
         barrier(CLK_LOCAL_MEM_FENCE);
         add_sums_near(sums, w, apart, t.rows, count, clip);
-        mix(z, w, y);
+        mix_values(z, w, y);
     }
     scale_sums(sums, a.scale, t.rows, clip);
     store_tile(dq + q_row(a, t.row, h, WIDTH), a.q_stride, z, t.rows, a.scale, mode);
@@ -247,13 +247,14 @@ kernel void relative_attention_grad_kv(
         add_near_queries(dp, near_dp + table, apart, t.rows, count, clip, 1.0f);
         weigh_queries(w, s, dp, lse + at, delta + at, count);
         barrier(CLK_LOCAL_MEM_FENCE);
-        mix(gz, w, y);
+        mix_values(gz, w, y);
         barrier(CLK_LOCAL_MEM_FENCE);
         put(w, dp);
         load_rows(y, BLOCK, queries, a.q_stride, count);
         barrier(CLK_LOCAL_MEM_FENCE);
-        mix(z, w, y);
+        mix_values(z, w, y);
     }
-    store_tile(dv + v_row(a, t.row, h, WIDTH), a.v_stride, gz, t.rows, 1.0f, v_mode);
+    // in this order: dv adds where keys and values are one tensor
     store_tile(dk + k_row(a, t.row, h, WIDTH), a.k_stride, z, t.rows, a.scale, k_mode);
+    store_tile(dv + v_row(a, t.row, h, WIDTH), a.v_stride, gz, t.rows, 1.0f, v_mode);
 }

@@ -61,7 +61,7 @@ INLINE void add_near_queries(floatv (*s)[ROWS], global const float *near, int ap
             const int at = apart - i + r * VEC + clip; // of the first lane
             floatv x = (floatv)(near[at < 0 ? 0 : 2 * clip]);
             if (at >= 0 && at + VEC - 1 <= 2 * clip) {
-                x = vloadv(0, near + at);
+                x = loadv(0, near + at);
             } else if (at + VEC - 1 > 0 && at < 2 * clip) {
                 for (int u = 0; u < VEC; u++) {
                     ((float *)&x)[u] = near[clamp(at + u, 0, 2 * clip)];
@@ -159,11 +159,11 @@ kernel void relative_attention_forward(
         scale_sums(sums, fade, j ? rows : 0, clip);
         add_sums_near(sums, s, apart, count, rows, clip);
         load_block(y, v + v_row(a, key, h, WIDTH), a.v_stride, count);
-        mix(z, (const float *)s, y, count, fade);
+        mix_values(z, (const float *)s, y, count, fade);
     }
     for (int r = 0; r < ROWS; r++) {
         const intv some = total[r] > 0.0f;
-        vstorev(select((floatv)(0.0f), 1.0f / total[r], some), (size_t)r, fade);
+        storev(select((floatv)(0.0f), 1.0f / total[r], some), (size_t)r, fade);
         total[r] = select((floatv)(0.0f), top[r] + log(total[r]), some);
     }
     store_tile(o + o_row(a, row, h, WIDTH), a.heads * WIDTH, z, rows, fade, GRAD_WRITE);
@@ -221,7 +221,7 @@ kernel void relative_attention_grad_q(
         weigh_keys(s, dp, count, lses, deltas);
         add_sums_near(sums, s, apart, count, rows, clip);
         load_block(y, k + k_row(a, key, h, WIDTH), a.k_stride, count);
-        mix(z, (const float *)s, y, count, factor);
+        mix_values(z, (const float *)s, y, count, factor);
     }
     fill(factor, TILE, a.scale);
     scale_sums(sums, factor, rows, clip);
@@ -272,15 +272,17 @@ kernel void relative_attention_grad_kv(
                           delta + at + u, a, query + u, h, first);
         }
         load_block(y, dys, a.heads * WIDTH, count);
-        mix(gz, (const float *)s, y, count, factor);
+        mix_values(gz, (const float *)s, y, count, factor);
         load_block(y, queries, a.q_stride, count);
-        mix(z, (const float *)dp, y, count, factor);
+        mix_values(z, (const float *)dp, y, count, factor);
+    }
+    // in this order: dv adds where keys and values are one tensor
+    if (k_mode != GRAD_SKIP) {
+        fill(factor, TILE, a.scale);
+        store_tile(dk + k_row(a, row, h, WIDTH), a.k_stride, z, rows, factor, k_mode);
     }
     if (v_mode != GRAD_SKIP) {
+        fill(factor, TILE, 1.0f);
         store_tile(dv + v_row(a, row, h, WIDTH), a.v_stride, gz, rows, factor, v_mode);
-    }
-    fill(factor, TILE, a.scale);
-    if (k_mode != GRAD_SKIP) {
-        store_tile(dk + k_row(a, row, h, WIDTH), a.k_stride, z, rows, factor, k_mode);
     }
 }

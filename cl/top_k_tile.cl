@@ -27,7 +27,7 @@ INLINE void row_top_k(global float *value, global int *id, global const float *x
         count = take(value, id, count, k, x[c], c);
     }
     for (; c + VEC <= columns; c += VEC) {
-        if (any(vloadv(0, x + c) > value[k - 1])) {
+        if (any(loadv(0, x + c) > value[k - 1])) {
             for (int i = c; i < c + VEC; i++) {
                 if (x[i] > value[k - 1]) {
                     take(value, id, k, k, x[i], i);

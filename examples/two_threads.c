@@ -1,16 +1,20 @@
 /* two_threads.c - separate runtimes in separate threads; run under ThreadSanitizer.
  *
- * A plain program: a test framework that forks would hide the threads from it. */
+ * A plain program: a test framework that forks would hide the threads from it.
+ *
+ *   two_threads [THREADS [ROUNDS]]      by default 2 threads of 3 rounds */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "clattn/clattn.h"
 
-enum { THREADS = 2, ROUNDS = 3, B = 2, H = 3, T = 7, SIZE = B * H * T * T };
+enum { MOST = 64, B = 2, H = 3, T = 7, SIZE = B * H * T * T };
 
 typedef struct job {
+    int rounds;
     float y[SIZE], dx[SIZE];
     char error[256]; // "" when all went well
 } job;
@@ -44,7 +48,7 @@ static cla_status work(cla_runtime *rt, cla_tensor **x, cla_tensor **dy, job *j)
     if (status) return status;
 
     cla_tensor_want_grad(*x, true);
-    for (int round = 0; round < ROUNDS && !status; round++) {
+    for (int round = 0; round < j->rounds && !status; round++) {
         status = step(rt, *x, *dy, j);
     }
     return status;
@@ -65,19 +69,11 @@ static void *run(void *argument)
     return NULL;
 }
 
-int main(void)
+/* Says which threads failed or computed other bits than the first. */
+static int compare(const job *jobs, int threads)
 {
-    static job jobs[THREADS];
-    pthread_t threads[THREADS];
-    for (int i = 0; i < THREADS; i++) {
-        if (pthread_create(&threads[i], NULL, run, &jobs[i])) return 1;
-    }
-    for (int i = 0; i < THREADS; i++) {
-        pthread_join(threads[i], NULL);
-    }
-
     int bad = 0;
-    for (int i = 0; i < THREADS; i++) {
+    for (int i = 0; i < threads; i++) {
         const bool same = !memcmp(jobs[i].y, jobs[0].y, sizeof jobs[0].y) &&
                           !memcmp(jobs[i].dx, jobs[0].dx, sizeof jobs[0].dx);
         const char *error = jobs[i].error[0] ? jobs[i].error : "other bits";
@@ -86,6 +82,34 @@ int main(void)
             bad = 1;
         }
     }
-    if (!bad) printf("%d threads, the same bits\n", THREADS);
+    if (!bad) printf("%d threads, the same bits\n", threads);
     return bad;
+}
+
+/* A number of the command line, or a negative one for no number. */
+static int number(const char *text)
+{
+    char *end;
+    const long value = strtol(text, &end, 10);
+    return *end || end == text || value > 1000000 ? -1 : (int)value;
+}
+
+int main(int argc, char **argv)
+{
+    static job jobs[MOST];
+    pthread_t ids[MOST];
+    const int threads = argc > 1 ? number(argv[1]) : 2;
+    const int rounds = argc > 2 ? number(argv[2]) : 3;
+    if (argc > 3 || threads < 1 || threads > MOST || rounds < 1) {
+        fprintf(stderr, "usage: two_threads [THREADS [ROUNDS]], up to %d\n", MOST);
+        return 2;
+    }
+    for (int i = 0; i < threads; i++) {
+        jobs[i].rounds = rounds;
+        if (pthread_create(&ids[i], NULL, run, &jobs[i])) return 1;
+    }
+    for (int i = 0; i < threads; i++) {
+        pthread_join(ids[i], NULL);
+    }
+    return compare(jobs, threads);
 }

@@ -6,11 +6,12 @@ cd "$1" || exit 2
 may_include() {
     case $1 in
     base)    echo base ;;
+    expr)    echo base expr ;;
     text)    echo base text ;;
     metrics) echo base text metrics ;;
     runtime) echo base runtime ;;
     tensor)  echo base runtime tensor ;;
-    ops)     echo base runtime tensor ops ;;
+    ops)     echo base expr runtime tensor ops ;;
     nn)      echo base tensor ops nn ;;
     models)  echo base tensor ops nn models ;;
     train)   echo base text metrics tensor ops nn models train ;;

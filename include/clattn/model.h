@@ -15,8 +15,8 @@ typedef struct cla_model cla_model;
 
 /* Loads the best weights of a folder (the last ones where there is no best).
  *
- * Errors: CLA_E_IO, CLA_E_INPUT (what does not fit, by name), CLA_E_NOMEM,
- * CLA_E_DEVICE. */
+ * Errors: CLA_E_IO, CLA_E_INPUT (what does not fit or does not have its hash, by name),
+ * CLA_E_NUMERIC (weights that are not finite), CLA_E_NOMEM, CLA_E_DEVICE. */
 CLA_API cla_status cla_model_load(cla_model **model, cla_runtime *rt,
                                   const char *folder);
 CLA_API void cla_model_free(cla_model **model);
@@ -31,7 +31,8 @@ CLA_API const char *cla_model_kind(const cla_model *model);
  *
  * Errors: CLA_E_USAGE (the model is no tagger), CLA_E_INPUT (a word that is empty,
  * holds a
- * tab or line end, or is not UTF-8: its position), CLA_E_NOMEM, CLA_E_DEVICE. */
+ * tab or line end, or is not UTF-8: its position), CLA_E_NUMERIC (scores that are not
+ * finite), CLA_E_NOMEM, CLA_E_DEVICE. */
 CLA_API cla_status cla_model_tag(cla_model *model, const char **tags,
                                  const char *const *words, size_t count);
 

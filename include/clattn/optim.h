@@ -81,6 +81,13 @@ CLA_API cla_status cla_swap(cla_runtime *rt, cla_tensor *e, cla_tensor *p);
  * Errors: CLA_E_SHAPE, CLA_E_NOMEM, CLA_E_DEVICE. */
 CLA_API cla_status cla_norm(cla_runtime *rt, double *norm, const cla_tensor *x);
 
+/* Whether every element of x is finite; waits for the device.
+ *
+ * finite  out  false when x holds an infinity or a NaN; true for an empty x
+ *
+ * Errors: CLA_E_SHAPE, CLA_E_NOMEM, CLA_E_DEVICE. */
+CLA_API cla_status cla_finite(cla_runtime *rt, bool *finite, const cla_tensor *x);
+
 /* x <- factor x. Errors: CLA_E_SHAPE, CLA_E_DEVICE. */
 CLA_API cla_status cla_scale(cla_runtime *rt, cla_tensor *x, float factor);
 

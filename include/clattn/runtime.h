@@ -33,8 +33,9 @@ typedef struct cla_device {
     uint64_t memory_bytes;     // global memory
     uint64_t max_buffer_bytes; // largest single allocation
     uint64_t local_bytes;      // local memory of a group
-    int compute_units, clock_mhz;
-    int vector_width; // native float lanes
+    int compute_units;         // at least 1
+    int clock_mhz;             // 0: unknown
+    int vector_width;          // native float lanes, at least 1
     bool fp16, subgroups;
     bool is_default; // the one a NULL choice gets
 } cla_device;
@@ -57,7 +58,9 @@ typedef struct cla_profile_row {
 typedef struct cla_runtime cla_runtime;
 
 /* All OpenCL devices, best first: discrete GPUs, integrated GPUs, PoCL, Intel CPU,
- * other CPUs, software. Platforms without devices are left out; *count may be 0.
+ * other CPUs, software. Platforms without devices are left out, and so are devices
+ * whose name, version, type, memory or compute units cannot be read or are absurd (a
+ * warning names them); *count may be 0.
  *
  * Errors: CLA_E_NOMEM, CLA_E_DEVICE (no OpenCL loader answers). */
 CLA_API cla_status cla_devices(cla_device **list, int *count);

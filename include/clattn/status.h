@@ -27,8 +27,9 @@ typedef enum cla_status {
     CLA_E_SHAPE = 8,   // tensors do not fit together: mend the shapes
 } cla_status;
 
-/* The text of this thread's last failure: one line, never NULL, "" before any. It
- * stays until the next failure on this thread. */
+/* The text of this thread's last failure, never NULL, "" before any. It is one line; an
+ * error inside an expression adds the expression and a caret under the place. It stays
+ * until the next failure on this thread. */
 CLA_API const char *cla_error(void);
 
 /* The library's version, such as "0.1.0". */

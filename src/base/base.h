@@ -13,6 +13,11 @@
 cla_status cla_fail(cla_status code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* As cla_fail, with a second line that is an excerpt of what was read, such as an
+ * expression, and a third with a caret under its column, counted from 0. */
+cla_status cla_fail_at(cla_status code, const char *excerpt, int column,
+                       const char *format, ...) __attribute__((format(printf, 4, 5)));
+
 /* Puts "prefix: " in front of this thread's error text; returns code. */
 cla_status cla_fail_within(cla_status code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

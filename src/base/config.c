@@ -5,47 +5,64 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
+#include "base/jsonline.h"
+#include "base/nearest.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 static cla_status no_memory(void)
 {
     return cla_fail(CLA_E_NOMEM, "config: out of memory");
 }
 
+/* Why jansson gave no object. */
+static cla_status broken(const char *path, const json_t *values,
+                         const json_error_t *error)
+{
+    return values ? cla_fail(CLA_E_INPUT, "%s: a config must be an object", path)
+                  : cla_fail(CLA_E_INPUT, "%s:%d:%d: %s", path, error->line,
+                             error->column, error->text);
+}
+
 cla_status cla_config_read(cla_config *config, const char *path)
 {
     *config = (cla_config){ 0 };
-    char *data = NULL;
     size_t size = 0;
-    CLA_TRY(cla_file_read(path, &data, &size));
+    CLA_TRY(cla_file_read(path, &config->text, &size));
     json_error_t error = { 0 };
-    config->values = json_loadb(data, size, JSON_REJECT_DUPLICATES, &error);
-    free(data);
-    if (!json_is_object(config->values)) {
-        const cla_status status =
-            cla_fail(CLA_E_INPUT, "%s:%d:%d: %s", path, error.line, error.column,
-                     config->values ? "a config must be an object" : error.text);
-        cla_config_fini(config);
-        return status;
+    cla_status status = cla_json_parse(&config->values, config->text, size,
+                                       JSON_REJECT_DUPLICATES, &error);
+    if (status == CLA_E_INPUT || (!status && !json_is_object(config->values))) {
+        status = broken(path, config->values, &error);
     }
+    status = status ? status : cla_strdup(&config->path, path);
     config->known = json_object();
-    return config->known ? cla_strdup(&config->path, path) : no_memory();
+    config->assigned = json_object();
+    if (!status && (!config->known || !config->assigned)) {
+        status = no_memory();
+    }
+    if (status) {
+        cla_config_fini(config);
+    }
+    return status;
 }
 
 void cla_config_fini(cla_config *config)
 {
     json_decref(config->values);
     json_decref(config->known);
+    json_decref(config->assigned);
     free(config->path);
+    free(config->text);
     *config = (cla_config){ 0 };
 }
 
 /* ---- dotted keys ------------------------------------------------------------- */
 
-enum { PART = 64 };
+enum { PART = 64, KEY = 256 };
 
-/* Cuts the first part of *key into part; false at the end or when a part is too
- * long. */
+/* Cuts the first part of *key into part; false at the end. */
 static bool next_part(const char **key, char part[PART])
 {
     const size_t size = strcspn(*key, ".");
@@ -58,6 +75,16 @@ static bool next_part(const char **key, char part[PART])
     return true;
 }
 
+/* Whether next_part takes all of key. */
+static bool is_key(const char *key)
+{
+    char part[PART];
+    const size_t size = strlen(key);
+    while (next_part(&key, part)) {
+    }
+    return size > 0 && !*key && key[-1] != '.';
+}
+
 static json_t *find(const json_t *object, const char *key)
 {
     char part[PART];
@@ -68,65 +95,141 @@ static json_t *find(const json_t *object, const char *key)
     return *key ? NULL : at;
 }
 
-/* Puts value (taken) at key, making objects on the way. */
+/* Puts value (taken) at key, making objects on the way. Errors: CLA_E_NOMEM;
+ * CLA_E_INPUT when there is something else on the way. */
 static cla_status put(json_t *object, const char *key, json_t *value)
 {
-    char part[PART];
-    while (next_part(&key, part) && *key) {
+    char part[PART] = "";
+    const char *rest = key;
+    while (value && next_part(&rest, part) && *rest) {
         json_t *inner = json_object_get(object, part);
-        if (!json_is_object(inner)) {
+        if (!inner) {
             inner = json_object();
-            if (json_object_set_new(object, part, inner)) {
-                json_decref(value);
-                return no_memory();
-            }
+            json_object_set_new(object, part, inner);
         }
         object = inner;
+        if (!json_is_object(object)) {
+            json_decref(value);
+            return object ? cla_fail(CLA_E_INPUT, "%.*s must be an object",
+                                     (int)(rest - key - 1), key)
+                          : no_memory();
+        }
     }
-    return json_object_set_new(object, part, value) ? no_memory() : CLA_OK;
+    return value && !json_object_set_new(object, part, value) ? CLA_OK : no_memory();
+}
+
+/* The value that text gives; NULL after a cla_fail. */
+static cla_status parse_value(const char *key, const char *text, json_t **value)
+{
+    const size_t size = strlen(text), good = cla_utf8_check(text, size);
+    if (good < size) {
+        return cla_fail(CLA_E_USAGE, "--set %s: the value is not UTF-8 (byte %zu)", key,
+                        good + 1);
+    }
+    json_error_t error = { 0 };
+    const size_t flags = JSON_DECODE_ANY | JSON_REJECT_DUPLICATES;
+    if (cla_json_parse(value, text, size, flags, &error) == CLA_E_NOMEM) {
+        return CLA_E_NOMEM; // a bad text is a word, a lack of memory is none
+    }
+    if (!*value && *text && strchr("\"[{", *text)) {
+        return cla_fail(CLA_E_USAGE, "--set %s: the value is broken JSON: %s", key,
+                        error.text);
+    }
+    *value = *value ? *value : json_string(text);
+    return *value ? CLA_OK : no_memory();
+}
+
+static cla_status assign(cla_config *config, const char *key, const char *text)
+{
+    json_t *value = NULL;
+    CLA_TRY(parse_value(key, text, &value));
+    const cla_status status = put(config->values, key, value);
+    if (status == CLA_E_INPUT) {
+        return cla_fail_within(CLA_E_USAGE, "--set %s", key);
+    }
+    if (!status && !config->assigned) {
+        config->assigned = json_object();
+    }
+    return status ? status : put(config->assigned, key, json_true());
 }
 
 cla_status cla_config_set(cla_config *config, const char *assignment)
 {
-    const char *equals = strchr(assignment, '=');
-    char key[256];
-    if (!equals || equals == assignment || equals - assignment >= (long)sizeof key) {
-        return cla_fail(CLA_E_USAGE, "--set '%s': must be key=value", assignment);
+    const size_t size = strcspn(assignment, "=");
+    char key[KEY];
+    if (!assignment[size] || !size) {
+        return cla_fail(CLA_E_USAGE, "--set '%.80s': must be key=value", assignment);
     }
-    snprintf(key, sizeof key, "%.*s", (int)(equals - assignment), assignment);
-    json_error_t error;
-    json_t *value = json_loads(equals + 1, JSON_DECODE_ANY, &error);
-    return put(config->values, key, value ? value : json_string(equals + 1));
+    snprintf(key, sizeof key, "%.*s", (int)(size < KEY ? size : KEY), assignment);
+    if (size >= KEY || !is_key(key) || cla_utf8_check(key, size) < size) {
+        return cla_fail(CLA_E_USAGE,
+                        "--set '%.*s': must be a key, of parts with at most %d bytes "
+                        "and dots between them",
+                        (int)(size < PART ? size : PART), assignment, PART - 1);
+    }
+    return assign(config, key, assignment + size + 1);
+}
+
+/* ---- where a value comes from ------------------------------------------------ */
+
+/* "--set", "config.json:7", or the path alone. Errors: CLA_E_NOMEM. */
+cla_status cla_config_place(const cla_config *config, const char *key, cla_text *place)
+{
+    if (find(config->assigned, key)) {
+        return cla_text_add(place, "--set");
+    }
+    const int line = config->text ? cla_json_line(config->text, key) : 0;
+    CLA_TRY(cla_text_add(place, "%s", config->path));
+    return line ? cla_text_add(place, ":%d", line) : CLA_OK;
 }
 
 /* ---- getters ----------------------------------------------------------------- */
+
+static cla_status wrong(const cla_config *config, const char *key, const json_t *value,
+                        const char *must)
+{
+    cla_text place = { 0 };
+    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    cla_status status = cla_config_place(config, key, &place);
+    status = status ? status
+                    : cla_fail(CLA_E_INPUT, "%s: %s is %.80s, must be %s", place.data,
+                               key, text ? text : "?", must);
+    cla_text_free(&place);
+    free(text);
+    return status;
+}
+
+/* Refuses a value that stands where key needs an object around it. */
+static cla_status check_around(const cla_config *config, const char *key)
+{
+    char outer[KEY];
+    for (const char *dot = strchr(key, '.'); dot; dot = strchr(dot + 1, '.')) {
+        snprintf(outer, sizeof outer, "%.*s", (int)(dot - key), key);
+        const json_t *value = find(config->values, outer);
+        if (value && !json_is_object(value)) {
+            return wrong(config, outer, value, "an object");
+        }
+    }
+    return CLA_OK;
+}
 
 /* The value at key; where it is absent, fallback (taken) is put there. */
 static cla_status fetch(cla_config *config, const char *key, json_t *fallback,
                         json_t **value)
 {
-    CLA_TRY(put(config->known, key, json_true()));
-    *value = find(config->values, key);
-    if (*value) {
+    cla_status status = put(config->known, key, json_true());
+    status = status ? status : check_around(config, key);
+    *value = status ? NULL : find(config->values, key);
+    if (status || *value) {
         json_decref(fallback);
-        return CLA_OK;
+        return status;
     }
     if (!fallback) {
-        return cla_fail(CLA_E_INPUT, "%s: key '%s' is missing", config->path, key);
+        return no_memory();
     }
     CLA_TRY(put(config->values, key, fallback));
     *value = find(config->values, key);
     return *value ? CLA_OK : no_memory();
-}
-
-static cla_status wrong(const cla_config *config, const char *key, const json_t *value,
-                        const char *must)
-{
-    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-    const cla_status status = cla_fail(CLA_E_INPUT, "%s: %s is %.80s, must be %s",
-                                       config->path, key, text ? text : "?", must);
-    free(text);
-    return status;
 }
 
 cla_status cla_config_int(cla_config *config, const char *key, int *value, int low,
@@ -175,11 +278,24 @@ cla_status cla_config_bool(cla_config *config, const char *key, bool *value)
 cla_status cla_config_text(cla_config *config, const char *key, const char **value)
 {
     json_t *given = NULL;
-    CLA_TRY(fetch(config, key, *value ? json_string(*value) : NULL, &given));
+    if (!*value && !find(config->values, key)) {
+        return cla_fail(CLA_E_INPUT, "%s: key '%s' is missing", config->path, key);
+    }
+    CLA_TRY(fetch(config, key, json_string(*value ? *value : ""), &given));
     if (!json_is_string(given)) {
         return wrong(config, key, given, "a string");
     }
     *value = json_string_value(given);
+    return CLA_OK;
+}
+
+/* "one of a b c". */
+static cla_status list_names(const char *const *names, cla_text *must)
+{
+    CLA_TRY(cla_text_add(must, "one of"));
+    for (; *names; names++) {
+        CLA_TRY(cla_text_add(must, " %s", *names));
+    }
     return CLA_OK;
 }
 
@@ -188,17 +304,16 @@ cla_status cla_config_choice(cla_config *config, const char *key,
 {
     json_t *given = NULL;
     CLA_TRY(fetch(config, key, json_string(names[*value]), &given));
-    cla_text must = { 0 };
-    CLA_TRY(cla_text_add(&must, "one of"));
-    for (int i = 0; names[i]; i++) {
-        if (json_is_string(given) && strcmp(json_string_value(given), names[i]) == 0) {
+    const char *text = json_string_value(given);
+    for (int i = 0; text && names[i]; i++) {
+        if (strcmp(text, names[i]) == 0) {
             *value = i;
-            cla_text_free(&must);
             return CLA_OK;
         }
-        CLA_TRY(cla_text_add(&must, " %s", names[i]));
     }
-    const cla_status status = wrong(config, key, given, must.data);
+    cla_text must = { 0 };
+    cla_status status = list_names(names, &must);
+    status = status ? status : wrong(config, key, given, must.data);
     cla_text_free(&must);
     return status;
 }
@@ -213,64 +328,64 @@ cla_status cla_config_know(cla_config *config, const char *const *keys)
 
 /* ---- unknown keys ------------------------------------------------------------ */
 
-/* Letters of a that appear in b in order: enough to find a misspelt key. */
-static size_t likeness(const char *a, const char *b)
-{
-    size_t same = 0;
-    for (; *a && *b; a++) {
-        const char *at = strchr(b, *a);
-        if (at) {
-            same++;
-            b = at + 1;
-        }
-    }
-    return same;
-}
-
+/* The known key beside which an unknown one stands, or NULL. */
 static const char *nearest(const json_t *known, const char *key)
 {
-    const char *best = NULL, *name = NULL;
-    size_t most = 1;
+    enum { MOST = 256 };
+    const char *names[MOST + 1] = { NULL }, *name = NULL;
+    int count = 0;
     json_t *value = NULL;
     json_object_foreach((json_t *)known, name, value)
     {
-        const size_t same = 2 * likeness(key, name);
-        const size_t score = same > strlen(name) ? same - strlen(name) : 0;
-        if (score >= most) {
-            most = score;
-            best = name;
+        // cppcheck-suppress knownConditionTrueFalse; it does not see the loop
+        if (count < MOST) { // more keys than any table of settings has
+            names[count++] = name;
         }
     }
-    return best;
+    return cla_nearest(key, names);
 }
 
+/* around is the object of the key with a dot, or empty. */
 static cla_status unknown_key(const cla_config *config, const json_t *known,
-                              const char *key)
+                              const char *around, const char *key)
 {
     const char *near = nearest(known, key);
-    return cla_fail(CLA_E_INPUT, "%s: unknown key '%s'%s%s%s", config->path, key,
-                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    cla_text place = { 0 }, whole = { 0 };
+    cla_status status = cla_text_add(&whole, "%s%s", around, key);
+    status = status ? status : cla_config_place(config, whole.data, &place);
+    status = status ? status
+                    : cla_fail(CLA_E_INPUT, "%s: unknown key '%s'%s%s%s%s", place.data,
+                               whole.data, near ? "; did you mean '" : "",
+                               near ? around : "", near ? near : "", near ? "'?" : "");
+    cla_text_free(&place);
+    cla_text_free(&whole);
+    return status;
 }
 
 // NOLINTNEXTLINE(misc-no-recursion): as deep as the known keys, which are ours
 static cla_status check_object(const cla_config *config, const json_t *values,
-                               const json_t *known)
+                               const json_t *known, const char *around)
 {
     const char *key = NULL;
     json_t *value = NULL;
     json_object_foreach((json_t *)values, key, value)
     {
         const json_t *expected = json_object_get(known, key);
-        if (!expected) return unknown_key(config, known, key);
-        const bool nested = json_is_object(value) && json_is_object(expected);
-        CLA_TRY(nested ? check_object(config, value, expected) : CLA_OK);
+        if (!expected) {
+            return unknown_key(config, known, around, key);
+        }
+        if (json_is_object(value) && json_is_object(expected)) {
+            char inner[KEY];
+            snprintf(inner, sizeof inner, "%s%s.", around, key);
+            CLA_TRY(check_object(config, value, expected, inner));
+        }
     }
     return CLA_OK;
 }
 
 cla_status cla_config_check(const cla_config *config)
 {
-    return check_object(config, config->values, config->known);
+    return check_object(config, config->values, config->known, "");
 }
 
 cla_status cla_config_save(const cla_config *config, const char *path)

@@ -8,20 +8,24 @@
 
 #include <jansson.h>
 
-#include "base/base.h"
+#include "base/text.h"
 
 typedef struct cla_config {
-    char *path;     // for messages
-    json_t *values; // what was given, completed by the defaults
-    json_t *known;  // keys that getters asked for
+    char *path;       // for messages
+    char *text;       // of that file, for the lines of keys; may be NULL
+    json_t *values;   // what was given, completed by the defaults
+    json_t *known;    // keys that getters asked for
+    json_t *assigned; // keys that cla_config_set gave; may be NULL
 } cla_config;
 
-/* Errors: CLA_E_IO, CLA_E_INPUT (file:line:column of broken JSON), CLA_E_NOMEM. */
+/* Messages name the file and the line of the key, or --set where that gave the value.
+ * Errors: CLA_E_IO, CLA_E_INPUT (file:line:column of broken JSON), CLA_E_NOMEM. */
 cla_status cla_config_read(cla_config *config, const char *path);
 void cla_config_fini(cla_config *config);
 
 /* "key=value", key dotted; value is JSON, or a bare word taken as a string.
- * Errors: CLA_E_USAGE, CLA_E_NOMEM. */
+ * Errors: CLA_E_USAGE (no key, a part of it that is empty or too long, no UTF-8, JSON
+ * that is not at its end, a key inside of one that is no object), CLA_E_NOMEM. */
 cla_status cla_config_set(cla_config *config, const char *assignment);
 
 /* *value is the default going in. Errors: CLA_E_INPUT with key, value and range. */
@@ -35,6 +39,10 @@ cla_status cla_config_text(cla_config *config, const char *key, const char **val
 /* One of names (NULL-terminated); *value is its position. */
 cla_status cla_config_choice(cla_config *config, const char *key,
                              const char *const *names, int *value);
+
+/* Appends where key's value comes from, for messages: "--set", "config.json:7", or the
+ * path alone. Errors: CLA_E_NOMEM. */
+cla_status cla_config_place(const cla_config *config, const char *key, cla_text *place);
 
 /* These keys (NULL-terminated) are known though no getter asks for them: they are
  * neither checked nor completed. */

@@ -16,7 +16,7 @@ static cla_status fail_io(const char *what, const char *path)
 {
     const int error = errno;
     char reason[128];
-    return cla_fail(CLA_E_IO, "%s: cannot %s: %s", path, what,
+    return cla_fail(CLA_E_IO, "%s: cannot %s: %s", *path ? path : "''", what,
                     strerror_r(error, reason, sizeof reason));
 }
 
@@ -53,7 +53,35 @@ static cla_status hand_over(int fd, const char *path, char **data, size_t *size)
     return status;
 }
 
+/* Opens without waiting, so that a FIFO that nobody writes to is refused; what a shell
+ * hands over as a number, such as <(command), is open already. */
+static cla_status open_regular(const char *path, int *fd)
+{
+    const bool handed = strncmp(path, "/dev/", 5) == 0;
+    struct stat info;
+    *fd = open(path, O_RDONLY | O_CLOEXEC | (handed ? 0 : O_NONBLOCK));
+    if (*fd < 0) return fail_io("open", path);
+    // of a folder read() says what it is
+    if (!handed && fstat(*fd, &info) == 0 && !S_ISREG(info.st_mode) &&
+        !S_ISDIR(info.st_mode)) {
+        close(*fd);
+        return cla_fail(CLA_E_IO, "%s: is not a regular file", path);
+    }
+    return CLA_OK;
+}
+
 cla_status cla_file_read(const char *path, char **data, size_t *size)
+{
+    int fd = -1;
+    *data = NULL;
+    *size = 0;
+    CLA_TRY(open_regular(path, &fd));
+    const cla_status status = hand_over(fd, path, data, size);
+    close(fd);
+    return status;
+}
+
+cla_status cla_input_read(const char *path, char **data, size_t *size)
 {
     *data = NULL;
     *size = 0;
@@ -93,11 +121,34 @@ static cla_status write_all(int fd, const char *path, const char *data, size_t s
     return CLA_OK;
 }
 
+/* Reads the bytes back: a fault of memory or disk must not replace a good file. */
+static cla_status compare_written(int fd, const char *path, const char *data,
+                                  size_t size)
+{
+    char piece[65536];
+    for (size_t at = 0; at < size;) {
+        const size_t left = size - at;
+        const size_t want = left < sizeof piece ? left : sizeof piece;
+        const ssize_t got = pread(fd, piece, want, (off_t)at);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return fail_io("read back", path);
+        if (got == 0 || memcmp(piece, data + at, (size_t)got) != 0) {
+            return cla_fail(CLA_E_IO,
+                            "%s: the bytes read back are not those that were written; "
+                            "the file stays as it was",
+                            path);
+        }
+        at += (size_t)got;
+    }
+    return CLA_OK;
+}
+
 static cla_status write_and_sync(int fd, const char *path, const void *data,
                                  size_t size)
 {
     cla_status status = write_all(fd, path, data, size);
     if (!status && fsync(fd) != 0) status = fail_io("sync", path);
+    if (!status) status = compare_written(fd, path, data, size);
     if (close(fd) != 0 && !status) status = fail_io("close", path);
     return status;
 }
@@ -111,7 +162,7 @@ static cla_status create_beside(cla_text *name, const char *path, int *fd)
         name->size = 0;
         CLA_TRY(cla_text_add(name, "%s.%ld-%u.tmp", path, (long)getpid(),
                              atomic_fetch_add(&writes, 1)));
-        *fd = open(name->data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        *fd = open(name->data, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     } while (*fd < 0 && errno == EEXIST);
     return *fd < 0 ? fail_io("create", path) : CLA_OK;
 }

@@ -3,9 +3,12 @@
 
 #include "base/base.h"
 
-/* Reads all of path; *data ends with a NUL that *size does not count. The caller frees.
+/* Reads all of path, which must be a regular file or lie in /dev; *data ends with a NUL
+ * that *size does not count. The caller frees.
  * Errors: CLA_E_IO (naming path and reason), CLA_E_NOMEM. */
 cla_status cla_file_read(const char *path, char **data, size_t *size);
+/* The same for a file that a user names, which may be a FIFO: waits for its writer. */
+cla_status cla_input_read(const char *path, char **data, size_t *size);
 /* The same for standard input. */
 cla_status cla_stdin_read(char **data, size_t *size);
 
@@ -13,7 +16,8 @@ cla_status cla_stdin_read(char **data, size_t *size);
 cla_status cla_file_compare(const char *path, const char *data, size_t size,
                             bool *same);
 
-/* Writes path whole or not at all: temporary file, fsync, rename, fsync of the folder.
+/* Writes path whole or not at all: temporary file, fsync, the bytes read back and
+ * compared, rename, fsync of the folder.
  * Errors: CLA_E_IO, CLA_E_NOMEM. */
 cla_status cla_file_write(const char *path, const void *data, size_t size);
 

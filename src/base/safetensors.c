@@ -1,22 +1,17 @@
-/* safetensors.c - read with every claim checked, write whole or not at all. */
+/* safetensors.c - read with every claim checked. */
 #include "base/safetensors.h"
 
 #include <string.h>
 
 #include "base/file.h"
 #include "base/half.h"
-#include "base/locale.h"
-#include "base/text.h"
+#include "base/json.h"
+#include "base/seal.h"
 
-enum { PREFIX_BYTES = 8, MAX_RANK = 8 };
+enum { PREFIX_BYTES = 8, MAX_RANK = 8, ALIGNMENT = 8 };
 
 /* A real header is far smaller; a lying one must not cost its memory. */
 static const uint64_t max_header_bytes = 100000000;
-
-static const struct {
-    const char *name;
-    int64_t bytes;
-} dtypes[] = { { "F32", 4 }, { "I32", 4 }, { "F16", 2 } };
 
 /* A file while it is read. */
 typedef struct reader {
@@ -38,7 +33,7 @@ static cla_status read_dtype(const reader *r, cla_st_tensor *t, const json_t *va
     const char *word = json_string_value(value);
     if (!word) return fail_tensor(r, t->name, "dtype is missing or no string");
     for (int i = CLA_ST_F32; i <= CLA_ST_F16; i++) {
-        if (strcmp(word, dtypes[i].name) == 0) {
+        if (strcmp(word, cla_st_dtypes[i].name) == 0) {
             t->dtype = (cla_st_dtype)i;
             return CLA_OK;
         }
@@ -88,7 +83,7 @@ static cla_status read_range(const reader *r, cla_st_tensor *t, const json_t *va
                         (unsigned long long)r->data_bytes);
     }
     // begin and end fit: compare without overflow
-    const int64_t width = dtypes[t->dtype].bytes;
+    const int64_t width = cla_st_dtypes[t->dtype].bytes;
     if ((end - begin) % width || (end - begin) / width != t->size) {
         return cla_fail(
             CLA_E_INPUT,
@@ -136,7 +131,7 @@ static cla_status read_metadata(const reader *r, json_t *value)
 
 static const char *end_of(const cla_st_tensor *t)
 {
-    return (const char *)t->data + t->size * dtypes[t->dtype].bytes;
+    return (const char *)t->data + t->size * cla_st_dtypes[t->dtype].bytes;
 }
 
 static int compare_places(const void *a, const void *b)
@@ -199,6 +194,33 @@ static uint64_t load_u64(const char *bytes)
     return value;
 }
 
+static cla_status check_seal(const reader *r, char *bytes, size_t size, size_t head)
+{
+    const cla_seal seal = cla_seal_check(bytes, size, head);
+    r->file->sealed = seal == CLA_SEAL_GOOD;
+    return seal != CLA_SEAL_BROKEN
+               ? CLA_OK
+               : cla_fail(CLA_E_INPUT,
+                          "%s: damaged: its bytes do not have the hash that was "
+                          "written with them",
+                          r->path);
+}
+
+static cla_status parse_header(const reader *r, const char *text, size_t size)
+{
+    json_error_t error = { 0 };
+    const cla_status status =
+        cla_json_parse(&r->file->header, text, size, JSON_REJECT_DUPLICATES, &error);
+    if (status == CLA_E_INPUT) {
+        return cla_fail(status, "%s: header, byte %d: %s", r->path, error.position,
+                        error.text);
+    }
+    if (status) return cla_fail_within(status, "%s", r->path);
+    return json_is_object(r->file->header)
+               ? CLA_OK
+               : cla_fail(CLA_E_INPUT, "%s: the header is no JSON object", r->path);
+}
+
 static cla_status read_header(reader *r, char *bytes, size_t size)
 {
     if (size < PREFIX_BYTES) {
@@ -213,22 +235,15 @@ static cla_status read_header(reader *r, char *bytes, size_t size)
                         r->path, (unsigned long long)header, (unsigned long long)rest,
                         (unsigned long long)max_header_bytes);
     }
-    json_error_t error;
-    const locale_t before = cla_locale_enter();
-    r->file->header =
-        json_loadb(bytes + PREFIX_BYTES, header, JSON_REJECT_DUPLICATES, &error);
-    cla_locale_leave(before);
-    if (!r->file->header) {
-        return cla_fail(CLA_E_INPUT, "%s: header, byte %d: %s", r->path, error.position,
-                        error.text);
-    }
-    if (!json_is_object(r->file->header)) {
-        return cla_fail(CLA_E_INPUT, "%s: the header is no JSON object", r->path);
-    }
+    CLA_TRY(check_seal(r, bytes, size, PREFIX_BYTES + header));
+    CLA_TRY(parse_header(r, bytes + PREFIX_BYTES, header));
     r->data_bytes = rest - header;
-    // malloc aligns the start, but a header of odd size would misalign the numbers
-    memmove(bytes, bytes + PREFIX_BYTES + header, r->data_bytes);
-    r->data = bytes;
+    r->data = bytes + PREFIX_BYTES + header;
+    if (header %
+        ALIGNMENT) { // malloc aligns the start; numbers have to be aligned, too
+        memmove(bytes, r->data, r->data_bytes);
+        r->data = bytes;
+    }
     return CLA_OK;
 }
 
@@ -278,91 +293,24 @@ void cla_st_floats(const cla_st_tensor *t, float *out)
     }
 }
 
+bool cla_st_finite(const cla_st_tensor *t)
+{
+    uint32_t bad = 0; // an exponent of ones: infinity or not a number
+    if (t->dtype == CLA_ST_F32) {
+        const uint32_t *bits = t->data, exponent = 0x7f800000;
+        for (int64_t i = 0; i < t->size; i++) {
+            bad |= (bits[i] & exponent) == exponent;
+        }
+    } else if (t->dtype == CLA_ST_F16) {
+        const uint16_t *bits = t->data, exponent = 0x7c00;
+        for (int64_t i = 0; i < t->size; i++) {
+            bad |= (bits[i] & exponent) == exponent;
+        }
+    }
+    return !bad;
+}
+
 const char *cla_st_meta(const cla_st_file *file, const char *key)
 {
     return json_string_value(json_object_get(file->metadata, key));
-}
-
-/* ---- writing ----------------------------------------------------------------- */
-
-static int64_t elements(const cla_st_tensor *t)
-{
-    int64_t n = 1;
-    for (int i = 0; i < t->rank; i++) {
-        n *= t->shape[i];
-    }
-    return n;
-}
-
-static size_t bytes_of(const cla_st_tensor *t)
-{
-    return (size_t)(elements(t) * dtypes[t->dtype].bytes);
-}
-
-static json_t *describe(const cla_st_tensor *t, int64_t begin)
-{
-    const json_int_t end = begin + elements(t) * dtypes[t->dtype].bytes;
-    json_t *shape = json_array();
-    for (int i = 0; i < t->rank; i++) {
-        json_array_append_new(shape, json_integer(t->shape[i]));
-    }
-    return json_pack("{s:s, s:o, s:[I,I]}", "dtype", dtypes[t->dtype].name, "shape",
-                     shape, "data_offsets", (json_int_t)begin, end);
-}
-
-/* The header as text, padded with blanks so that the data begins at a multiple of 8. */
-static cla_status format_header(cla_text *text, const cla_st_tensor *tensors,
-                                size_t count, json_t *metadata)
-{
-    json_t *header = json_object();
-    int failed = !header;
-    if (metadata) failed |= json_object_set(header, "__metadata__", metadata);
-    int64_t at = 0;
-    for (size_t i = 0; i < count; i++) {
-        failed |=
-            json_object_set_new(header, tensors[i].name, describe(&tensors[i], at));
-        at += elements(&tensors[i]) * dtypes[tensors[i].dtype].bytes;
-    }
-    const locale_t before = cla_locale_enter();
-    char *json = failed ? NULL : json_dumps(header, JSON_COMPACT);
-    cla_locale_leave(before);
-    json_decref(header);
-    if (!json) return cla_fail(CLA_E_NOMEM, "safetensors: cannot build the header");
-
-    const int size = (int)((strlen(json) + 7) / 8 * 8);
-    const cla_status status = cla_text_add(text, "%-*s", size, json);
-    free(json);
-    return status;
-}
-
-static cla_status format_file(cla_text *out, const cla_text *header,
-                              const cla_st_tensor *tensors, size_t count)
-{
-    char prefix[PREFIX_BYTES];
-    for (int i = 0; i < PREFIX_BYTES; i++) {
-        prefix[i] = (char)(header->size >> (8 * i) & 0xff);
-    }
-    size_t total = sizeof prefix + header->size;
-    for (size_t i = 0; i < count; i++) {
-        total += bytes_of(&tensors[i]);
-    }
-    CLA_TRY(cla_grow(&out->data, &out->cap, total + 1, 1));
-    CLA_TRY(cla_text_append(out, prefix, sizeof prefix));
-    CLA_TRY(cla_text_append(out, header->data, header->size));
-    for (size_t i = 0; i < count; i++) {
-        CLA_TRY(cla_text_append(out, tensors[i].data, bytes_of(&tensors[i])));
-    }
-    return CLA_OK;
-}
-
-cla_status cla_st_save(const char *path, const cla_st_tensor *tensors, size_t count,
-                       json_t *metadata)
-{
-    cla_text header = { 0 }, file = { 0 };
-    cla_status status = format_header(&header, tensors, count, metadata);
-    if (!status) status = format_file(&file, &header, tensors, count);
-    if (!status) status = cla_file_write(path, file.data, file.size);
-    cla_text_free(&header);
-    cla_text_free(&file);
-    return status;
 }

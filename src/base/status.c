@@ -59,6 +59,24 @@ cla_status cla_fail(cla_status code, const char *format, ...)
     return code;
 }
 
+cla_status cla_fail_at(cla_status code, const char *excerpt, int column,
+                       const char *format, ...)
+{
+    char text[ERROR_BYTES], place[ERROR_BYTES / 4];
+    va_list args;
+    va_start(args, format);
+    format_text(text, format, args);
+    va_end(args);
+    snprintf(place, sizeof place, "%s", excerpt);
+    keep_one_line(text);
+    for (char *c = place; *c; c++) {
+        *c = (unsigned char)*c < ' ' || *c == 0x7f ? ' ' : *c;
+    }
+    snprintf(error_text, sizeof error_text, "%.*s\n  %s\n  %*s^", ERROR_BYTES / 4, text,
+             place, column < ERROR_BYTES / 4 ? column : 0, "");
+    return code;
+}
+
 cla_status cla_fail_within(cla_status code, const char *format, ...)
 {
     char text[2 * ERROR_BYTES + 2];
@@ -67,10 +85,10 @@ cla_status cla_fail_within(cla_status code, const char *format, ...)
     format_text(text, format, args);
     va_end(args);
 
+    keep_one_line(text);
     const size_t size = strlen(text);
     snprintf(text + size, sizeof text - size, ": %s", error_text);
     text[ERROR_BYTES - 1] = '\0';
-    keep_one_line(text);
     memcpy(error_text, text, sizeof error_text);
     return code;
 }

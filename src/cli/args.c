@@ -1,55 +1,14 @@
-/* args.c - options by argp, with one line for what is wrong and the likely right
- * word. */
+/* args.c - options by argp, with one line for what is wrong and the known word that
+ * was likely meant. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/text.h"
 #include "cli/cli.h"
 
-/* ---- the likely word --------------------------------------------------------- */
-
 enum { WORD_BYTES = 32 };
-
-static size_t min3(size_t a, size_t b, size_t c)
-{
-    const size_t least = a < b ? a : b;
-    return least < c ? least : c;
-}
-
-/* Letters to insert, drop or change (Levenshtein 1965); words are cut at WORD_BYTES. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t row[WORD_BYTES + 1];
-    const size_t size = strnlen(b, WORD_BYTES);
-    for (size_t j = 0; j <= size; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 0; i < WORD_BYTES && a[i]; i++) {
-        size_t corner = row[0];
-        row[0] = i + 1;
-        for (size_t j = 1; j <= size; j++) {
-            const size_t above = row[j];
-            row[j] = min3(above + 1, row[j - 1] + 1, corner + (a[i] != b[j - 1]));
-            corner = above;
-        }
-    }
-    return row[size];
-}
-
-const char *cli_nearest(const char *word, const char *const *words)
-{
-    const char *best = NULL;
-    size_t least = 1 + strlen(word) / 3; // more than that is another word
-    for (; *words; words++) {
-        const size_t slips = distance(word, *words);
-        if (slips <= least && (slips < least || !best)) {
-            least = slips;
-            best = *words;
-        }
-    }
-    return best;
-}
 
 /* ---- options shared by commands ---------------------------------------------- */
 
@@ -156,6 +115,7 @@ typedef struct outer_input {
     const struct argp *outer;
     void *input;       // of the command's own parser
     const char *wrong; // the word that was not taken
+    bool is_option;
 } outer_input;
 
 static void answer(const struct argp *argp, unsigned flags, char *name)
@@ -187,7 +147,9 @@ static error_t parse_outer(int key, char *value, struct argp_state *state)
         // a word too many was put back, an option was not
         const char *next = state->next < state->argc ? state->argv[state->next] : NULL;
         const char *last = state->argv[state->next - 1];
-        o->wrong = last[0] == '-' || !next ? last : next;
+        const bool ended = strcmp(last, "--") == 0; // words stand behind it
+        o->wrong = (last[0] == '-' && !ended) || !next ? last : next;
+        o->is_option = o->wrong[0] == '-' && o->wrong[1] && !ended;
         return 0;
     }
     default:
@@ -215,28 +177,54 @@ static size_t collect(const struct argp *argp, const struct argp_option **found)
     return count;
 }
 
+/* How many names begin with name; *which is one of them: if any, name itself. */
+static int begun_with(const char *const *names, const char *name, int *which)
+{
+    const size_t size = strlen(name);
+    int count = 0;
+    for (int i = 0; size && names[i]; i++) {
+        if (strcmp(names[i], name) == 0) {
+            *which = i;
+            return 1;
+        }
+        if (strncmp(names[i], name, size) == 0) {
+            *which = i;
+            count++;
+        }
+    }
+    return count;
+}
+
 /* Says what is the matter with a word that getopt did not take; command ends in a
  * blank, or is empty. */
 static cla_status refuse_option(const struct argp *argp, const char *command,
                                 const char *word)
 {
     const struct argp_option *options[MAX_OPTIONS];
-    const size_t count = collect(argp, options);
     const char *names[MAX_OPTIONS + 1] = { NULL };
+    const bool is_long = word[1] == '-';
+    int which = -1, begun = 0;
     char name[WORD_BYTES];
     snprintf(name, sizeof name, "%s", word + strspn(word, "-"));
     name[strcspn(name, "=")] = '\0';
+    const size_t count = collect(argp, options);
     for (size_t i = 0; i < count; i++) {
         names[i] = options[i]->name;
-        const bool is_short = word[1] == options[i]->key && !word[2];
-        if (strcmp(name, names[i]) != 0 && !is_short) {
-            continue;
-        }
-        return cla_fail(CLA_E_USAGE, "option '%s' %s (see clattn %s--help)", word,
-                        options[i]->arg ? "needs a value" : "takes no value", command);
+        which = !is_long && word[1] == options[i]->key && !word[2] ? (int)i : which;
     }
-    const char *near = cli_nearest(name, names);
-    return cla_fail(CLA_E_USAGE, "unknown option '%s'%s%s%s (see clattn %s--help)",
+    begun = is_long ? begun_with(names, name, &which) : which >= 0;
+    if (begun == 1) {
+        return cla_fail(CLA_E_USAGE, "option '%.80s' %s (see clattn %s--help)", word,
+                        options[which]->arg ? "needs a value" : "takes no value",
+                        command);
+    }
+    if (begun > 1) {
+        return cla_fail(CLA_E_USAGE,
+                        "option '%.80s' is short for %d options (see clattn %s--help)",
+                        word, begun, command);
+    }
+    const char *near = cla_nearest(name, names);
+    return cla_fail(CLA_E_USAGE, "unknown option '%.80s'%s%s%s (see clattn %s--help)",
                     word, near ? "; did you mean '--" : "", near ? near : "",
                     near ? "'?" : "", command);
 }
@@ -262,9 +250,9 @@ cla_status cli_parse(const struct argp *argp, int argc, char **argv, void *input
     if (*cla_error()) {
         return error == ENOMEM ? CLA_E_NOMEM : CLA_E_USAGE;
     }
-    if (o.wrong && o.wrong[0] == '-' && o.wrong[1]) {
+    if (o.wrong && o.is_option) {
         return refuse_option(&outer, command, o.wrong);
     }
-    return cla_fail(CLA_E_USAGE, "unexpected '%s' (see clattn %s--help)",
+    return cla_fail(CLA_E_USAGE, "unexpected '%.80s' (see clattn %s--help)",
                     o.wrong ? o.wrong : "", command);
 }

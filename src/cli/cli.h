@@ -25,6 +25,7 @@ int cli_average(int argc, char **argv);
 int cli_export(int argc, char **argv);
 int cli_bench(int argc, char **argv);
 int cli_bpe(int argc, char **argv);
+int cli_check(int argc, char **argv);
 int cli_compare(int argc, char **argv);
 int cli_compose(int argc, char **argv);
 int cli_devices(int argc, char **argv);
@@ -59,9 +60,6 @@ error_t cli_take_int(const char *option, const char *value, int low, int high,
 
 /* The same for --length-penalty: 0 to 10. */
 error_t cli_take_penalty(const char *value, double *penalty);
-
-/* The one of words (NULL-terminated) that word is likely to be a slip of, or NULL. */
-const char *cli_nearest(const char *word, const char *const *words);
 
 /* Says "clattn: " and cla_error() on stderr; gives the exit code. */
 int cli_fail(cla_status status);

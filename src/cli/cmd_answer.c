@@ -5,17 +5,16 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "cli/cli.h"
+#include "cli/answer.h"
 #include "cli/model.h"
-#include "text/lines.h"
-#include "train/reading.h"
+#include "cli/stream.h"
 
 enum { TOGETHER = 64 };
 
 typedef struct arguments {
     cli_common common;
     const char *model, *passage, *squad;
-    int best;
+    int best, max_words;
     bool scores;
 } arguments;
 
@@ -29,6 +28,7 @@ static const struct argp_option options[] = {
       "and answers",
       0 },
     { "nbest", 'n', "N", 0, "the N best answers to each question (1)", 0 },
+    { "max-words", 'w', "N", 0, "refuse a passage of more words (20000)", 0 },
     { "scores", 's', NULL, 0,
       "log probability, first code point, the one behind the last, and answer, parted "
       "by tabs",
@@ -69,6 +69,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
         return 0;
     case 'n':
         return cli_take_int("nbest", value, 1, READING_MOST, &a->best);
+    case 'w':
+        return cli_take_int("max-words", value, 1, INT32_MAX, &a->max_words);
     case 's':
         a->scores = true;
         return 0;
@@ -85,7 +87,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
 typedef struct texts {
     const char *const *passage;
     size_t count;
-    bool list; // they came as one
+    bool list;   // they came as one
+    size_t line; // of standard input; 0: the passage of --passage
 } texts;
 
 static json_t *answer_object(const texts *of, const reading_answer *answer)
@@ -150,6 +153,13 @@ static cla_status print(const arguments *a, const texts *of, const char *questio
 
 /* ---- questions about passages ------------------------------------------------- */
 
+/* Puts where the texts come from in front of the message. */
+static cla_status name_place(const arguments *a, const texts *of, cla_status status)
+{
+    return !of->line ? cla_fail_within(status, "%s", a->passage)
+                     : cla_fail_within(status, "standard input:%zu", of->line);
+}
+
 static cla_status answer_some(const arguments *a, reading *t, const texts *of,
                               const char *const *questions, size_t n)
 {
@@ -161,7 +171,8 @@ static cla_status answer_some(const arguments *a, reading *t, const texts *of,
     status = status ? status
                     : reading_ask(t, of->passage, of->count, questions, n, best,
                                   answers, found);
-    for (size_t i = 0; i < n && !status; i++) {
+    status = status == CLA_E_INPUT ? name_place(a, of, status) : status;
+    for (size_t i = 0; found && i < n && !status; i++) {
         status = print(a, of, questions[i], answers + i * best, found[i]);
     }
     if (!status && (fflush(stdout) || ferror(stdout))) {
@@ -185,7 +196,7 @@ static cla_status flush(stream *s)
 {
     cla_status status = CLA_OK;
     if (s->count) {
-        const texts one = { &s->passage, 1, false };
+        const texts one = { &s->passage, 1, false, 0 };
         status =
             answer_some(s->a, s->t, &one, (const char *const *)s->question, s->count);
     }
@@ -245,47 +256,39 @@ static cla_status answer_object_of(stream *s, const json_t *object)
     const char *passage = json_string_value(json_object_get(object, "passage"));
     const json_t *list = json_object_get(object, "passages");
     const char **passages = NULL;
-    texts of = { &passage, 1, false };
+    texts of = { &passage, 1, false, s->number };
     if (!json_is_array(list)) {
         return passage ? answer_about(s, &of, object)
                        : bad_line(s, "must be a JSON object with \"passage\", a "
                                      "string, or \"passages\"");
     }
     cla_status status = strings_of(s, list, "passages must be strings", &passages);
-    of = (texts){ passages, json_array_size(list), true };
+    of = (texts){ passages, json_array_size(list), true, s->number };
     status = status ? status : answer_about(s, &of, object);
     free(passages);
     return status;
 }
 
-static cla_status take_line(stream *s, char *text, size_t size)
+static cla_status finish(void *to, bool ended)
 {
+    (void)ended;
+    return flush(to);
+}
+
+static cla_status take_line(void *to, const cla_line_stream *at, char *text,
+                            size_t size)
+{
+    stream *s = to;
     json_t *object = NULL;
-    s->number++;
-    CLA_TRY(cla_line_check("standard input", s->number, text, &size));
-    text[size] = 0;
+    s->number = at->number;
     if (s->passage) {
         CLA_TRY(cla_strdup(&s->question[s->count++], text));
         return s->count == s->limit ? flush(s) : CLA_OK;
     }
-    CLA_TRY(cla_reading_json("standard input", s->number, text, size, &object));
+    CLA_TRY(cla_reading_json(at->path, at->number, text, size, &object));
     const cla_status status = answer_object_of(s, object);
     json_decref(object);
     return status;
-}
-
-static cla_status read_all(stream *s)
-{
-    char *line = NULL;
-    size_t cap = 0;
-    ssize_t size = 0;
-    cla_status status = CLA_OK;
-    while (!status && (size = getline(&line, &cap, stdin)) > 0) {
-        status = take_line(s, line, (size_t)size);
-    }
-    free(line);
-    const cla_status rest = flush(s); // what came before a bad line is answered
-    return status ? status : rest;
 }
 
 static cla_status answer_stream(const arguments *a, reading *t)
@@ -294,68 +297,15 @@ static cla_status answer_stream(const arguments *a, reading *t)
     char *passage = NULL;
     size_t size = 0;
     if (a->passage) {
-        CLA_TRY(cla_file_read(a->passage, &passage, &size));
+        CLA_TRY(cla_input_read(a->passage, &passage, &size));
     }
     const char *nul = passage ? memchr(passage, 0, size) : NULL;
     cla_status status =
         nul ? cla_fail(CLA_E_INPUT, "%s: holds a NUL byte", a->passage) : CLA_OK;
     s.passage = passage;
-    status = status ? status : read_all(&s);
+    const cli_stream input = { .take = take_line, .finish = finish, .to = &s };
+    status = status ? status : cli_stream_run(&input);
     free(passage);
-    return status;
-}
-
-/* ---- a file of questions --------------------------------------------------------- */
-
-static cla_status print_answers(const cla_reading *r, const cla_answer *answers,
-                                const size_t *found)
-{
-    json_t *object = json_object();
-    cla_text text = { 0 };
-    cla_status status = CLA_OK;
-    for (size_t i = 0; i < r->question_count && !status; i++) {
-        const cla_reading_question *q = &r->questions[i];
-        text.size = 0;
-        status = cla_text_append(&text, "", 0);
-        if (found[i] && !status) {
-            const size_t passage = (size_t)q->passage + (size_t)answers[i].passage;
-            status =
-                cla_reading_quote(r, passage, answers[i].first, answers[i].last, &text);
-        }
-        json_object_set_new(object, cla_reading_string(r, q->id),
-                            json_stringn(text.data ? text.data : "", text.size));
-    }
-    cla_text_free(&text);
-    if (status) {
-        json_decref(object);
-        return status;
-    }
-    return cli_print_json(object);
-}
-
-static cla_status answer_split(reading *t, const reading_split *s)
-{
-    const size_t n = s->text.question_count;
-    cla_answer *answers = NULL;
-    size_t *found = NULL;
-    cla_status status = cla_alloc(&answers, n + 1, sizeof *answers);
-    status = status ? status : cla_alloc(&found, n + 1, sizeof *found);
-    status = status ? status : reading_answers(t, s, 1, answers, found);
-    status = status ? status : print_answers(&s->text, answers, found);
-    free(answers);
-    free(found);
-    return status;
-}
-
-static cla_status answer_squad(const arguments *a, reading *t)
-{
-    cla_reading text = { .question_count = 0 };
-    reading_split s = { .forms = 0 };
-    cla_status status = reading_read_file(t, a->squad, &text);
-    status = status ? status : reading_split_build(t, &s, &text);
-    status = status ? status : answer_split(t, &s);
-    cla_reading_free(&text);
-    reading_split_free(&s);
     return status;
 }
 
@@ -368,7 +318,9 @@ static cla_status answer(const arguments *a)
                                        "answer needs a reader");
     if (!status) {
         reading *t = (reading *)m.task;
-        status = a->squad ? answer_squad(a, t) : answer_stream(a, t);
+        t->ask_limit = a->max_words;
+        status =
+            a->squad ? cli_answer_file(t, a->squad, a->max_words) : answer_stream(a, t);
     }
     cli_model_close(&m);
     return status;
@@ -391,7 +343,7 @@ int cli_answer(int argc, char **argv)
                "  clattn answer --model runs/r --squad dev.json > answers.json",
         .children = children,
     };
-    arguments a = { .best = 1 };
+    arguments a = { .best = 1, .max_words = 20000 };
     cla_status status = cli_parse(&argp, argc, argv, &a);
     status = status ? status : answer(&a);
     return status ? cli_fail_data(status) : CLI_OK;

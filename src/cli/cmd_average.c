@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
+#include "cli/signals.h"
 #include "train/average.h"
 
 enum { MAX_RUNS = 64, MAX_STATES = 1 << 20 };
@@ -62,7 +63,12 @@ int cli_average(int argc, char **argv)
     arguments a = { 0 };
     cla_averaged done = { 0 };
     cla_status status = cli_parse(&argp, argc, argv, &a);
-    status = status ? status : cla_average(a.run, a.runs, a.last, a.out, &done);
+    status =
+        status ? status
+               : cla_average(a.run, a.runs, a.last, a.out, cli_catch_signals(), &done);
+    if (cli_signal_code()) {
+        return cli_signal_code();
+    }
     if (status) {
         return cli_fail_data(status);
     }

@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "cli/cli.h"
+#include "cli/stream.h"
 #include "text/bpe.h"
-#include "text/lines.h"
 #include "text/split.h"
 
 enum { MAX_FILES = 64, MAX_MERGES = 10000000 };
@@ -94,18 +93,17 @@ static cla_status filter_line(filter *f, const char *line, size_t size)
                           : CLA_OK;
 }
 
+static cla_status take_line(void *to, const cla_line_stream *at, char *text,
+                            size_t size)
+{
+    (void)at;
+    return filter_line(to, text, size);
+}
+
 static cla_status filter_input(filter *f)
 {
-    char *line = NULL;
-    size_t cap = 0, number = 0;
-    ssize_t got = 0;
-    cla_status status = CLA_OK;
-    while (!status && (got = getline(&line, &cap, stdin)) > 0) {
-        size_t size = (size_t)got;
-        status = cla_line_check("standard input", ++number, line, &size);
-        status = status ? status : filter_line(f, line, size);
-    }
-    free(line);
+    const cli_stream input = { .take = take_line, .to = f };
+    const cla_status status = cli_stream_run(&input);
     cla_text_free(&f->half);
     cla_text_free(&f->out);
     return status;

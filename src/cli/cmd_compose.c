@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "clattn/model.h"
-#include "cli/cli.h"
+#include "cli/stream.h"
 #include "models/poet.h"
-#include "text/lines.h"
 
 typedef struct arguments {
     cli_common common;
@@ -30,6 +29,10 @@ static error_t check(const arguments *a)
 {
     if (!a->model) {
         cla_fail(CLA_E_USAGE, "compose needs --model DIR (see clattn compose --help)");
+        return EINVAL;
+    }
+    if (!*a->model) {
+        cla_fail(CLA_E_USAGE, "--model is empty");
         return EINVAL;
     }
     if (a->options.characters != 5 && a->options.characters != 7) {
@@ -118,15 +121,12 @@ static cla_status compose_one(composer *c, const char *text)
     return status;
 }
 
-static cla_status compose_lines(composer *c)
+static cla_status take_line(void *to, const cla_line_stream *at, char *text,
+                            size_t size)
 {
-    cla_lines lines = { 0 };
-    cla_status status = cla_lines_read(&lines, "-");
-    for (size_t i = 0; i < lines.count && !status; i++) {
-        status = compose_one(c, lines.line[i].text);
-    }
-    cla_lines_free(&lines);
-    return status;
+    (void)at;
+    (void)size;
+    return compose_one(to, text);
 }
 
 static cla_status compose_all(composer *c)
@@ -138,7 +138,8 @@ static cla_status compose_all(composer *c)
         status = cla_line_check("argument", (size_t)i + 1, text, &size);
         status = status ? status : compose_one(c, text);
     }
-    return c->a->texts || status ? status : compose_lines(c);
+    const cli_stream input = { .take = take_line, .to = c };
+    return c->a->texts || status ? status : cli_stream_run(&input);
 }
 
 static cla_status compose(const arguments *a)

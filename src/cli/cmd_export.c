@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
+#include "cli/signals.h"
 #include "train/export.h"
 
 typedef struct arguments {
@@ -55,7 +56,11 @@ int cli_export(int argc, char **argv)
     arguments a = { 0 };
     int64_t numbers = 0;
     cla_status status = cli_parse(&argp, argc, argv, &a);
-    status = status ? status : cla_export(a.run, a.half, a.out, &numbers);
+    status = status ? status
+                    : cla_export(a.run, a.half, a.out, cli_catch_signals(), &numbers);
+    if (cli_signal_code()) {
+        return cli_signal_code();
+    }
     if (status) {
         return cli_fail_data(status);
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "cli/cli.h"
 #include "cli/gnuplot.h"
 #include "cli/lengths.h"
@@ -68,11 +69,14 @@ static cla_status add_points(cla_text *script, const char *path, const char *met
     *points = 0;
     for (char *line = data, *end; (end = strchr(line, '\n'));
          line = end + 1, number++) {
-        json_error_t error;
-        json_t *object = json_loadb(line, (size_t)(end - line), 0, &error);
-        if (!object) {
-            return cla_fail(CLA_E_INPUT, "%s:%d: %s", path, number, error.text);
+        json_error_t error = { 0 };
+        json_t *object = NULL;
+        const cla_status parsed =
+            cla_json_parse(&object, line, (size_t)(end - line), 0, &error);
+        if (parsed == CLA_E_INPUT) {
+            return cla_fail(parsed, "%s:%d: %s", path, number, error.text);
         }
+        CLA_TRY(parsed);
         const json_t *step = json_object_get(object, "step");
         const json_t *value = json_object_get(object, metric);
         cla_status status = CLA_OK;

@@ -4,21 +4,24 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
 #include "cli/model.h"
+#include "cli/stream.h"
 #include "train/tagging.h"
+
+#define BLANKS " \t\r"
 
 typedef struct arguments {
     cli_common common;
     const char *model;
     bool unbuffered;
-    int batch;
+    int batch, max_words;
 } arguments;
 
 static const struct argp_option options[] = {
     { "model", 'm', "DIR", 0, "folder of a tagger's training run", 0 },
     { "unbuffered", 'u', NULL, 0, "answer each sentence at once", 0 },
     { "batch-lines", 'b', "N", 0, "sentences tagged together (256)", 0 },
+    { "max-words", 'w', "N", 0, "refuse a sentence of more words (10000)", 0 },
     { 0 },
 };
 
@@ -38,6 +41,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
         return 0;
     case 'b':
         return cli_take_int("batch-lines", value, 1, 1 << 20, &a->batch);
+    case 'w':
+        return cli_take_int("max-words", value, 1, INT32_MAX, &a->max_words);
     case ARGP_KEY_END:
         if (!a->model) {
             cla_fail(CLA_E_USAGE, "tag needs --model DIR (see clattn tag --help)");
@@ -53,9 +58,12 @@ static error_t parse(int key, char *value, struct argp_state *state)
 typedef struct stream {
     tagging *tagger;
     cla_text pending; // sentences not yet tagged
+    size_t whole;     // bytes of it that are whole sentences
     int sentences, limit;
     int lines, pending_from; // lines read; lines before the pending text
     int form;                // 0 not known yet, 1 CoNLL-U, 2 plain words
+    bool row_open;           // the last sentence may have more rows
+    int words, max_words;    // of the sentence at hand
 } stream;
 
 static cla_status write_tagged(stream *s, tagging_split *split,
@@ -102,7 +110,12 @@ static cla_status flush(stream *s)
     cla_conllu file = { 0 };
     cla_text text = s->pending;
     const int from = s->pending_from;
+    if (text.data) {
+        text.size = s->whole;
+        text.data[text.size] = 0;
+    }
     s->pending = (cla_text){ 0 };
+    s->whole = 0;
     s->pending_from = s->lines;
     if (!s->sentences) {
         cla_text_free(&text);
@@ -127,43 +140,71 @@ static int count_tabs(const char *line)
 
 static bool blank(const char *line)
 {
-    return line[strspn(line, " \t\r\n")] == 0;
+    return line[strspn(line, BLANKS)] == 0;
 }
 
-static cla_status take_line(stream *s, const char *line, size_t size, bool *row_open)
+/* Appends a line as it was read. */
+static cla_status append(stream *s, const cla_line_stream *at, const char *line,
+                         size_t size)
 {
-    s->lines++;
-    if (!s->form && !blank(line) && line[0] != '#') {
+    CLA_TRY(cla_text_append(&s->pending, line, size));
+    return cla_text_append(&s->pending, at->carriage ? "\r\n" : "\n",
+                           at->carriage ? 2 : 1);
+}
+
+/* Counts the words of the sentence at hand: those of a line, or one for a row. */
+static cla_status count_words(stream *s, const cla_line_stream *at, const char *line)
+{
+    s->words = s->row_open ? s->words : 0;
+    if (s->form == 1) {
+        s->words += *line && *line != '#';
+    }
+    for (const char *word = line + strspn(line, BLANKS); s->form == 2 && *word;) {
+        s->words++;
+        word += strcspn(word, BLANKS);
+        word += strspn(word, BLANKS);
+    }
+    return s->words <= s->max_words
+               ? CLA_OK
+               : cla_fail(CLA_E_INPUT,
+                          "%s:%zu: a sentence of more than %d words: see "
+                          "--max-words",
+                          at->path, at->number, s->max_words);
+}
+
+static cla_status take_line(void *to, const cla_line_stream *at, char *line,
+                            size_t size)
+{
+    stream *s = to;
+    const bool empty = blank(line);
+    if (!s->form && !empty && line[0] != '#') {
         s->form = count_tabs(line) >= 2 ? 1 : 2;
     }
-    CLA_TRY(cla_text_append(&s->pending, line, size));
+    CLA_TRY(count_words(s, at, line));
+    CLA_TRY(append(s, at, line, size));
+    s->lines++;
     if (s->form == 1) {
-        s->sentences += *row_open && blank(line);
-        *row_open = !blank(line);
+        s->sentences += s->row_open && empty;
+        s->row_open = !empty;
     } else if (s->form == 2) { // comments may stand before the form is known
-        s->sentences += !blank(line);
+        s->sentences += !empty;
     }
-    return s->sentences >= s->limit && !(s->form == 1 && *row_open) ? flush(s) : CLA_OK;
+    if (!s->row_open) {
+        s->whole = s->pending.size;
+    }
+    return s->sentences >= s->limit && !s->row_open ? flush(s) : CLA_OK;
 }
 
-static cla_status read_all(stream *s)
+/* Tags what is left. After a line that is refused a sentence that was not at its end
+ * is not tagged. */
+static cla_status finish(void *to, bool ended)
 {
-    char *line = NULL;
-    size_t cap = 0;
-    ssize_t size = 0;
-    bool row_open = false;
-    cla_status status = CLA_OK;
-    while (!status && (size = getline(&line, &cap, stdin)) > 0) {
-        if (memchr(line, 0, (size_t)size)) {
-            status = cla_fail(CLA_E_INPUT, "standard input:%d: holds a NUL byte",
-                              s->lines + 1);
-            break;
-        }
-        status = take_line(s, line, (size_t)size, &row_open);
+    stream *s = to;
+    if (s->row_open && ended) {
+        s->sentences++;
+        s->whole = s->pending.size;
     }
-    free(line);
-    s->sentences += row_open;
-    return status ? status : flush(s);
+    return flush(s);
 }
 
 static cla_status tag(const arguments *a)
@@ -173,8 +214,11 @@ static cla_status tag(const arguments *a)
                                        "tag needs a tagger");
     if (!status) {
         const bool at_once = a->unbuffered || isatty(STDIN_FILENO);
-        stream s = { .tagger = (tagging *)m.task, .limit = at_once ? 1 : a->batch };
-        status = read_all(&s);
+        stream s = { .tagger = (tagging *)m.task,
+                     .limit = at_once ? 1 : a->batch,
+                     .max_words = a->max_words };
+        const cli_stream input = { .take = take_line, .finish = finish, .to = &s };
+        status = cli_stream_run(&input);
         cla_text_free(&s.pending);
     }
     cli_model_close(&m);
@@ -196,7 +240,7 @@ int cli_tag(int argc, char **argv)
             "  echo 'il ne vient pas' | clattn tag --model runs/t",
         .children = children,
     };
-    arguments a = { .batch = 256 };
+    arguments a = { .batch = 256, .max_words = 10000 };
     cla_status status = cli_parse(&argp, argc, argv, &a);
     status = status ? status : tag(&a);
     return status ? cli_fail_data(status) : CLI_OK;

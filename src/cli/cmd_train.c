@@ -67,6 +67,10 @@ static error_t parse(int key, char *value, struct argp_state *state)
                      a->config ? "--out DIR" : "a config file");
             return EINVAL;
         }
+        if (!*a->out) {
+            cla_fail(CLA_E_USAGE, "--out is empty");
+            return EINVAL;
+        }
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -115,11 +119,11 @@ static void print_end(const arguments *a, cla_runtime *rt, const cla_train_resul
             (double)cla_runtime_peak_bytes(rt) * 1e-6, a->out);
 }
 
-static cla_status train(const arguments *a, const cla_parallel *parallel)
+static cla_status train(const arguments *a, const cla_parallel *parallel,
+                        cla_train_result *result)
 {
     cla_runtime *rt = NULL;
     cla_config settings = { 0 };
-    cla_train_result result = { 0 };
     cla_train_options run = {
         .out = a->out,
         .resume = a->resume,
@@ -132,10 +136,10 @@ static cla_status train(const arguments *a, const cla_parallel *parallel)
     if (!status) {
         print_start(a, rt, parallel);
         cla_profile_enable(rt, a->profile);
-        status = cla_train(rt, &settings, &run, &result);
+        status = cla_train(rt, &settings, &run, result);
     }
     if (!status && parallel->rank == 0) {
-        print_end(a, rt, &result);
+        print_end(a, rt, result);
         cli_print_profile(rt);
     }
     cla_config_fini(&settings);
@@ -163,13 +167,18 @@ int cli_train(int argc, char **argv)
     };
     arguments a = { 0 };
     cla_parallel parallel;
+    cla_train_result result = { 0 };
     cla_status status = cli_parse(&argp, argc, argv, &a);
     if (status) {
         return cli_fail(status);
     }
     status = cla_parallel_open(&parallel);
-    status = status ? status : train(&a, &parallel);
+    status = status ? status : train(&a, &parallel, &result);
+    if (result.shared && parallel.rank > 0) { // process 0 prints the line
+        cla_parallel_close(&parallel, CLA_OK);
+        return (int)status;
+    }
     const int code = status ? cli_fail_data(status) : cli_signal_code();
-    cla_parallel_close(&parallel, status);
+    cla_parallel_close(&parallel, result.shared ? CLA_OK : status);
     return code;
 }

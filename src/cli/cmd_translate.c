@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
 #include "cli/model.h"
+#include "cli/stream.h"
 #include "train/translation.h"
 
 enum { MAX_LINES = 1 << 20 };
@@ -14,7 +14,7 @@ enum { MAX_LINES = 1 << 20 };
 typedef struct arguments {
     cli_common common;
     const char *model, *given;
-    int beam, best, batch, ahead;
+    int beam, best, batch, ahead, max_words;
     double alpha;
     bool scores, unbuffered;
 } arguments;
@@ -34,6 +34,8 @@ static const struct argp_option options[] = {
     { "batch-lines", 'b', "N", 0, "lines translated together (32)", 0 },
     { "read-ahead", 'r', "N", 0,
       "lines read at a time, of which those of like length go together (1024)", 0 },
+    { "max-words", 'w', "N", 0, "refuse a line of more words or pieces of words (2000)",
+      0 },
     { "unbuffered", 'u', NULL, 0, "answer each line at once", 0 },
     { 0 },
 };
@@ -72,6 +74,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
         return cli_take_int("batch-lines", value, 1, TRANSLATION_MAX_BATCH, &a->batch);
     case 'r':
         return cli_take_int("read-ahead", value, 1, MAX_LINES, &a->ahead);
+    case 'w':
+        return cli_take_int("max-words", value, 1, INT32_MAX, &a->max_words);
     case 'a':
         return cli_take_penalty(value, &a->alpha);
     case 'g':
@@ -140,40 +144,63 @@ static cla_status flush(stream *s)
     return status;
 }
 
-static cla_status take_line(stream *s, char *text, size_t size)
+static void show_progress(void *to, size_t lines)
 {
-    char *copy = NULL;
-    CLA_TRY(cla_line_check("standard input", s->number + 1, text, &size));
-    text[size] = 0;
-    if (s->number == 0 && strncmp(text, "\xEF\xBB\xBF", 3) == 0) {
-        text += 3;
-        size -= 3;
+    const stream *s = to;
+    cli_progress(s->number - s->count + lines, 0, "lines");
+}
+
+/* Refuses a line of too many pieces; one of fewer bytes has no more pieces either. */
+static cla_status check_pieces(const stream *s, const char *path, size_t number,
+                               const cla_line *line, bool target)
+{
+    const size_t most = (size_t)s->a->max_words;
+    size_t count = line->size;
+    if (count > most) {
+        CLA_TRY(translation_pieces(s->t, line, target, &count));
     }
+    return count <= most
+               ? CLA_OK
+               : cla_fail(CLA_E_INPUT,
+                          "%s:%zu: %zu words and pieces of words, more than %zu: see "
+                          "--max-words",
+                          path, number, count, most);
+}
+
+static cla_status finish(void *to, bool ended)
+{
+    (void)ended;
+    return flush(to);
+}
+
+static cla_status take_line(void *to, const cla_line_stream *at, char *text,
+                            size_t size)
+{
+    stream *s = to;
+    char *copy = NULL;
     if (s->a->given && s->number == s->given.count) {
-        return cla_fail(CLA_E_INPUT,
-                        "standard input:%zu: has no partner: %s ends at line %zu",
-                        s->number + 1, s->given.path, s->given.count);
+        return cla_fail(CLA_E_INPUT, "%s:%zu: has no partner: %s ends at line %zu",
+                        at->path, at->number, s->given.path, s->given.count);
+    }
+    cla_line line = { text, size };
+    CLA_TRY(check_pieces(s, at->path, at->number, &line, false));
+    if (s->a->given) {
+        CLA_TRY(check_pieces(s, s->given.path, at->number, &s->given.line[s->number],
+                             true));
     }
     CLA_TRY(cla_strdup(&copy, text));
     s->number++;
-    s->line[s->count++] = (cla_line){ copy, size };
+    line.text = copy;
+    s->line[s->count++] = line;
     return s->count == s->limit ? flush(s) : CLA_OK;
 }
 
 static cla_status read_all(stream *s)
 {
-    char *line = NULL;
-    size_t cap = 0;
-    ssize_t size = 0;
-    cla_status status = CLA_OK;
-    while (!status && (size = getline(&line, &cap, stdin)) > 0) {
-        status = take_line(s, line, (size_t)size);
-    }
-    free(line);
-    const cla_status last = flush(s); // what came before a bad line is translated
-    status = status ? status : last;
-    return status || s->number >= s->given.count
-               ? status
+    const cli_stream input = { .take = take_line, .finish = finish, .to = s };
+    CLA_TRY(cli_stream_run(&input));
+    return s->number >= s->given.count
+               ? CLA_OK
                : cla_fail(CLA_E_INPUT,
                           "%s:%zu: has no partner: standard input ends at line %zu",
                           s->given.path, s->number + 1, s->number);
@@ -193,7 +220,9 @@ static cla_status translate_all(const arguments *a, translation *t)
         .a = a,
         .t = t,
         .options = { { a->beam, a->best, a->alpha, TRANSLATION_EXTRA, CLA_EOS },
-                     a->batch },
+                     a->batch,
+                     show_progress,
+                     &s },
         .limit = lines_at_a_time(a),
     };
     cla_status status = a->given ? cla_lines_read(&s.given, a->given) : CLA_OK;
@@ -226,12 +255,18 @@ int cli_translate(int argc, char **argv)
         .options = options,
         .parser = parse,
         .doc = "Translates lines from standard input, line for line; an empty line "
-               "stays empty.\v"
+               "stays empty. A line that is refused ends the program, after the "
+               "lines before it.\v"
                "  clattn translate --model runs/m --beam 4 < test.en > out.de\n"
                "  clattn translate --model runs/m --given test.de < test.en > scores",
         .children = children,
     };
-    arguments a = { .beam = 1, .best = 1, .batch = 32, .ahead = 1024, .alpha = 0.6 };
+    arguments a = { .beam = 1,
+                    .best = 1,
+                    .batch = 32,
+                    .ahead = 1024,
+                    .max_words = 2000,
+                    .alpha = 0.6 };
     cla_status status = cli_parse(&argp, argc, argv, &a);
     status = status ? status : translate(&a);
     return status ? cli_fail_data(status) : CLI_OK;

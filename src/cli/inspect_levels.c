@@ -1,5 +1,5 @@
 /* inspect_levels.c - what attention looks at level by level: maps drawn, weights and
- * the words most looked at in print. */
+ * the most attended words in print. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -91,7 +91,7 @@ static cla_status draw_all(const chosen *c, panels *p, const inspect_output *to)
         grids[i] = arrange(s, &p[i]);
     }
     cla_status status = cli_svg_grids(&picture, grids, c->count, to->title,
-                                      "rows ask, columns are looked at");
+                                      "rows are queries, columns are keys");
     status = status ? status : cla_file_write(to->path, picture.data, picture.size);
     cla_text_free(&picture);
     return status;
@@ -180,7 +180,7 @@ static cla_status print_table(const look_site *s)
 {
     double *mean = NULL;
     CLA_TRY(cla_alloc(&mean, (size_t)s->columns, sizeof *mean));
-    printf("%s: %d ask, %d are looked at\n level   weight   spread  most looked at\n",
+    printf("%s: %d queries, %d keys\n level   weight   spread  most attended\n",
            s->name, s->map[0].rows, s->columns);
     for (int k = 0; k < s->levels; k++) {
         print_level(s, k, mean);

@@ -1,7 +1,11 @@
 /* main.c - the verbs of the command line. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/nearest.h"
 #include "base/text.h"
 #include "cli/cli.h"
 
@@ -13,6 +17,7 @@ static const cli_command commands[] = {
     { "train", "train a system from its config", cli_train },
     { "average", "average the states that a run kept", cli_average },
     { "export", "write a model without what only training needs", cli_export },
+    { "check", "compare the files of a model's folder with their hashes", cli_check },
     { "eval", "score a trained system on a data set", cli_eval },
     { "tag", "tag sentences from standard input", cli_tag },
     { "answer", "answer questions about passages", cli_answer },
@@ -69,9 +74,9 @@ static int unknown_command(const char *word)
     for (int i = 0; i < COMMANDS; i++) {
         names[i] = commands[i].name;
     }
-    const char *near = cli_nearest(word, names);
+    const char *near = cla_nearest(word, names);
     return cli_fail(
-        cla_fail(CLA_E_USAGE, "'%s' is no command%s%s%s (see clattn --help)", word,
+        cla_fail(CLA_E_USAGE, "'%.80s' is no command%s%s%s (see clattn --help)", word,
                  near ? "; did you mean '" : "", near ? near : "", near ? "'?" : ""));
 }
 
@@ -88,8 +93,21 @@ static int run(const cli_command *command, int argc, char **argv)
     return cli_finish(command->run(argc, argv));
 }
 
+/* Opens closed standard streams, so that no file that is opened later takes their
+ * numbers and what is printed. Use still fails: /dev/null is opened the wrong way. */
+static void open_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF) {
+            const int mode = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+            (void)!open("/dev/null", mode); // takes the lowest free number
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
+    open_standard_streams();
     static char program[] = "clattn";
     argv[0] = program;
     if (argc < 2) {

@@ -5,6 +5,9 @@ cla_status cli_model_open(cli_model *m, const char *device, const char *folder,
                           const cla_task_kind *kind, const char *wants)
 {
     *m = (cli_model){ 0 };
+    if (!*folder) {
+        return cla_fail(CLA_E_USAGE, "--model is empty");
+    }
     CLA_TRY(cla_runtime_new(&m->rt, device));
     CLA_TRY(cla_task_load(&m->task, m->rt, folder));
     return !kind || m->task->kind == kind

@@ -19,9 +19,11 @@ int cli_fail_data(cla_status status)
     return status == CLA_E_SHAPE ? CLA_E_INPUT : code;
 }
 
+/* A failure that has its line already keeps it and its code. */
 int cli_finish(int code)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout)) {
+    const bool written = fflush(stdout) == 0 && !ferror(stdout);
+    if (written || code > CLI_CHECK_FAILED) {
         return code;
     }
     return cli_fail(cla_fail(CLA_E_IO, "standard output: %s", strerror(errno)));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "cli/lengths.h"
 #include "cli/svg.h"
 
@@ -40,8 +41,10 @@ static int group_named(const char *name)
 static cla_status take_line(void *to, size_t number, char *text, size_t size)
 {
     system_row *row = to;
-    json_error_t error;
-    json_t *line = json_loadb(text, size, 0, &error);
+    json_error_t error = { 0 };
+    json_t *line = NULL;
+    const cla_status parsed = cla_json_parse(&line, text, size, 0, &error);
+    CLA_TRY(parsed == CLA_E_INPUT ? CLA_OK : parsed); // no JSON has no "words"
     const int i = group_named(json_string_value(json_object_get(line, "words")));
     const json_t *bleu = json_object_get(line, "bleu");
     if (i < LENGTH_ROWS) {

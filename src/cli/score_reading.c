@@ -11,19 +11,17 @@
 
 static cla_status read_json(const char *path, json_t **value)
 {
+    const bool standard = strcmp(path, "-") == 0;
     json_error_t error = { 0 };
     char *data = NULL;
     size_t size = 0;
-    if (strcmp(path, "-") == 0) {
-        *value = json_loadf(stdin, 0, &error);
-    } else {
-        CLA_TRY(cla_file_read(path, &data, &size));
-        *value = json_loadb(data, size, 0, &error);
-    }
+    CLA_TRY(standard ? cla_stdin_read(&data, &size)
+                     : cla_input_read(path, &data, &size));
+    *value = json_loadb(data, size, 0, &error);
     free(data);
     return *value ? CLA_OK
                   : cla_fail(CLA_E_INPUT, "%s:%d:%d: %s",
-                             strcmp(path, "-") ? path : "standard input", error.line,
+                             standard ? "standard input" : path, error.line,
                              error.column, error.text);
 }
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/text.h"
 #include "cli/cli.h"
 
@@ -35,10 +36,10 @@ static cla_status no_verb(const cli_command *verbs, const char *command,
         const char *comma = !i ? "" : verbs[i + 1].name ? ", " : " or ";
         CLA_TRY(cla_text_add(&list, "%s%s", comma, names[i]));
     }
-    const char *near = word ? cli_nearest(word, names) : NULL;
+    const char *near = word ? cla_nearest(word, names) : NULL;
     const cla_status status =
-        near ? cla_fail(CLA_E_USAGE, "'%s' is no verb of %s; did you mean '%s'?", word,
-                        shown, near)
+        near ? cla_fail(CLA_E_USAGE, "'%.80s' is no verb of %s; did you mean '%s'?",
+                        word, shown, near)
              : cla_fail(CLA_E_USAGE, "%s needs a verb: %s", shown, list.data);
     cla_text_free(&list);
     return status;

@@ -20,13 +20,67 @@ int cla_attention_plan(cla_runtime *rt, const cla_attention_call *call, int long
     return rows * vec;
 }
 
-/* Queues a pass over tiles of sequences of at most longest rows. products is the number
- * of T x S x d products it does. */
-static cla_status launch_tiles(cla_runtime *rt, const cla_attention_call *call,
-                               int longest, int products, cla_launch *launch)
+static bool is_wide(const cla_attention_call *call)
 {
-    const int tile =
-        cla_attention_plan(rt, call, longest, "attention", "attention_tile", launch);
+    const cla_attention_args *a = &call->args;
+    const int32_t all = call->width | a->q_at | a->q_stride | a->k_at | a->k_stride |
+                        a->v_at | a->v_stride;
+    return all % 4 == 0;
+}
+
+/* The smallest power of two that reaches n, from the smallest one on. */
+static int power_of_two(int from, int n)
+{
+    while (from < n) {
+        from *= 2;
+    }
+    return from;
+}
+
+/* A pass over tiles in registers, as cl/attention_strip.clh. */
+typedef struct strip_pass {
+    const char *file;
+    int quads; // 4 x quads columns of a row to an item
+} strip_pass;
+
+/* Sets file, items and defines of a pass and returns the rows of its tile. Short
+ * sequences get small groups. */
+static int plan_strips(cla_runtime *rt, const cla_attention_call *call, int longest,
+                       strip_pass pass, cla_launch *launch)
+{
+    enum { LEAST = 4, ITEMS = 128 }; // items down; of a group, unless d is large
+    const int quads = pass.quads;
+    const int across =
+        power_of_two(8 / quads, (call->width + 4 * quads - 1) / (4 * quads));
+    const int rows = cla_tuned(rt, "attention", "ROWS", 128);
+    const int most = rows / 8 < ITEMS / across ? rows / 8 : ITEMS / across;
+    int down = power_of_two(LEAST, (longest + 7) / 8);
+    while (down > LEAST && down > most) {
+        down /= 2;
+    }
+    launch->file = pass.file;
+    const int items = across * down;
+    launch->local[0] = (size_t)items;
+    launch->define[1] = (cla_define){ "QUADS", quads };
+    launch->define[2] = (cla_define){ "ACROSS", across };
+    launch->define[3] = (cla_define){ "DOWN", down };
+    launch->define[4] = (cla_define){ "WIDE", is_wide(call) };
+    launch->define[5] =
+        (cla_define){ "UNROLL", cla_tuned(rt, "attention", "UNROLL", 4) };
+    return 8 * down;
+}
+
+/* Queues a pass over sequences of at most longest rows, under either schedule. products
+ * is the number of T x S x d products it does. */
+static cla_status launch_tiles(cla_runtime *rt, const cla_attention_call *call,
+                               int longest, int products, strip_pass pass,
+                               cla_launch *launch)
+{
+    const int tile = cla_runtime_schedule(rt) == CLA_SCHEDULE_GROUP
+                         ? plan_strips(rt, call, longest, pass, launch)
+                         : cla_attention_plan(rt, call, longest, "attention",
+                                              "attention_tile", launch);
+    launch->define[0] = (cla_define){ "WIDTH", call->width };
     launch->groups[0] = (size_t)((longest + tile - 1) / tile);
     launch->groups[1] = (size_t)call->heads;
     launch->groups[2] = (size_t)call->sequences;
@@ -37,6 +91,7 @@ static cla_status launch_tiles(cla_runtime *rt, const cla_attention_call *call,
 
 static cla_status forward(cla_runtime *rt, const cla_attention_call *call)
 {
+    const int quads = cla_tuned(rt, "attention", "QUADS", 2);
     cla_launch launch = {
         .kernel = "attention_forward",
         .args = { cla_buf(call->o), cla_buf(call->lse), cla_buf(call->q),
@@ -45,7 +100,8 @@ static cla_status forward(cla_runtime *rt, const cla_attention_call *call)
                   cla_mem(&call->k_rows->device_offsets),
                   cla_bytes(&call->args, sizeof call->args) },
     };
-    return launch_tiles(rt, call, call->longest_q, 2, &launch);
+    return launch_tiles(rt, call, call->longest_q, 2,
+                        (strip_pass){ "attention", quads }, &launch);
 }
 
 static cla_status grad_q(cla_runtime *rt, const cla_attention_call *call,
@@ -59,11 +115,14 @@ static cla_status grad_q(cla_runtime *rt, const cla_attention_call *call,
                   cla_mem(&call->k_rows->device_offsets),
                   cla_bytes(&call->args, sizeof call->args), cla_i32(g->q_mode) },
     };
-    return launch_tiles(rt, call, call->longest_q, 3, &launch);
+    return launch_tiles(rt, call, call->longest_q, 3,
+                        (strip_pass){ "attention_grad_q", 1 }, &launch);
 }
 
+/* Under the group schedule keys or values may be left out; the tile kernel asks the
+ * modes. */
 static cla_status grad_kv(cla_runtime *rt, const cla_attention_call *call,
-                          const cla_attention_grads *g)
+                          const cla_attention_grads *g, bool keys, bool values)
 {
     cla_launch launch = {
         .kernel = "attention_grad_kv",
@@ -74,7 +133,27 @@ static cla_status grad_kv(cla_runtime *rt, const cla_attention_call *call,
                   cla_bytes(&call->args, sizeof call->args), cla_i32(g->k_mode),
                   cla_i32(g->v_mode) },
     };
-    return launch_tiles(rt, call, call->longest_k, 4, &launch);
+    if (cla_runtime_schedule(rt) == CLA_SCHEDULE_GROUP) {
+        launch.define[6] = (cla_define){ "KEYS", keys };
+        launch.define[7] = (cla_define){ "VALUES", values };
+    }
+    return launch_tiles(rt, call, call->longest_k, 1 + 2 * keys + values,
+                        (strip_pass){ "attention_grad_kv", 1 }, &launch);
+}
+
+/* One pass for the gradients of keys and values up to the width BOTH, from where on
+ * registers do not hold the sums of both, then one for each. */
+static cla_status grads_kv(cla_runtime *rt, const cla_attention_call *call,
+                           const cla_attention_grads *g)
+{
+    if (cla_runtime_schedule(rt) != CLA_SCHEDULE_GROUP) {
+        return grad_kv(rt, call, g, true, true);
+    }
+    if (call->width <= cla_tuned(rt, "attention", "BOTH", 256) || !g->k || !g->v) {
+        return grad_kv(rt, call, g, g->k != NULL, g->v != NULL);
+    }
+    CLA_TRY(grad_kv(rt, call, g, true, false));
+    return grad_kv(rt, call, g, false, true);
 }
 
 /* Whether a work-item can have a head of a sequence to itself: it makes scores once
@@ -137,7 +216,7 @@ static cla_status backward(cla_tape *tape, void *saved)
         CLA_TRY(grad_q(rt, call, &grads));
     }
     if (any && (grads.k || grads.v)) {
-        CLA_TRY(grad_kv(rt, call, &grads));
+        CLA_TRY(grads_kv(rt, call, &grads));
     }
     return CLA_OK;
 }

@@ -170,7 +170,8 @@ static cla_status choose(conv_call *call, cla_runtime *rt, cla_conv_method metho
 {
     const cla_device_kind kind = cla_runtime_device(rt)->kind;
     const bool gpu = kind == CLA_DEVICE_GPU || kind == CLA_DEVICE_INTEGRATED;
-    const int side = cla_tuned(rt, OP, "FFT_SIDE", gpu ? GPU_FFT_SIDE : CPU_FFT_SIDE);
+    const int64_t side =
+        cla_tuned(rt, OP, "FFT_SIDE", gpu ? GPU_FFT_SIDE : CPU_FFT_SIDE);
     if (method < CLA_CONV_AUTO || method > CLA_CONV_FFT) {
         return cla_fail(CLA_E_USAGE, "%s: method is %d, must be auto, direct or FFT",
                         OP, (int)method);
@@ -178,7 +179,7 @@ static cla_status choose(conv_call *call, cla_runtime *rt, cla_conv_method metho
     if (method == CLA_CONV_FFT) {
         return cla_conv_fft_check(&call->fft, rt, call);
     }
-    const bool large = call->kh * call->kw >= side * side;
+    const bool large = (int64_t)call->kh * call->kw >= side * side;
     if (method == CLA_CONV_AUTO && large && cla_conv_fft_side(call)) {
         return cla_conv_fft_check(&call->fft, rt, call);
     }

@@ -59,12 +59,13 @@ static cla_status fail(clfftStatus code, const char *what, const cla_fft *fft)
 
 static cla_status library_enter(void)
 {
-    clfftSetupData setup;
+    // clfftInitSetupData is inline without a definition: not every build can link it
+    const clfftSetupData setup = { clfftVersionMajor, clfftVersionMinor,
+                                   clfftVersionPatch, 0 };
     clfftStatus code = CLFFT_SUCCESS;
     pthread_mutex_lock(&lock);
     if (users == 0) {
-        code = clfftInitSetupData(&setup);
-        code = code ? code : clfftSetup(&setup);
+        code = clfftSetup(&setup);
     }
     users += code == CLFFT_SUCCESS;
     pthread_mutex_unlock(&lock);

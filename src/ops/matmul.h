@@ -59,6 +59,9 @@ cla_status cla_clblast_check(cla_runtime *rt, bool *right);
 /* Bias, activation and residual over a product that stands in y. */
 cla_status cla_product_finish(cla_runtime *rt, const cla_product *p);
 
+/* matmul_group.c: the kernel for GPUs. */
+cla_status cla_product_group(cla_runtime *rt, const cla_product *p);
+
 /* matmul_tile.c: the kernel for CPU devices. */
 cla_status cla_product_tile(cla_runtime *rt, const cla_product *p);
 

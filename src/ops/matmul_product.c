@@ -174,7 +174,7 @@ static cla_status check_clblast(cla_runtime *rt, product_state *state)
                : CLA_OK;
 }
 
-/* ---- our own group kernels --------------------------------------------------- */
+/* ---- our own kernels --------------------------------------------------------- */
 
 cla_product_shape cla_product_shape_of(const cla_product *p)
 {
@@ -206,25 +206,6 @@ static int64_t pieces(int64_t n, int64_t size)
     return (n + size - 1) / size;
 }
 
-static cla_status run_group(cla_runtime *rt, const cla_product *p)
-{
-    enum { TN = 64, NARROW = 16, WIDE = 64 };
-    const cla_product_shape shape = cla_product_shape_of(p);
-    const int64_t tall = p->M > NARROW ? WIDE : NARROW;
-    const cla_launch launch = {
-        .file = "matmul",
-        .kernel = "matmul_group",
-        .define = { { "TM", (int)tall } },
-        .groups = { (size_t)(pieces(p->M, tall) * pieces(p->N, TN) * p->batch) },
-        .local = { 16, 16 },
-        .args = { cla_mem(p->y.memory), cla_mem(p->a.memory), cla_mem(p->b.memory),
-                  cla_mem(p->bias), cla_mem(p->residual.memory),
-                  cla_bytes(&shape, sizeof shape) },
-        .flops = 2.0 * (double)p->M * (double)p->N * (double)p->K * (double)p->batch,
-    };
-    return cla_enqueue(rt, &launch);
-}
-
 cla_status cla_product_finish(cla_runtime *rt, const cla_product *p)
 {
     enum { WG = 64 };
@@ -235,7 +216,6 @@ cla_status cla_product_finish(cla_runtime *rt, const cla_product *p)
     const cla_launch launch = {
         .file = "matmul",
         .kernel = "matmul_finish",
-        .define = { { "TM", 64 } },
         .groups = { (size_t)(pieces(p->N, WG) * p->M * p->batch) },
         .local = { WG },
         .args = { cla_mem(p->y.memory), cla_mem(p->bias), cla_mem(p->residual.memory),
@@ -263,5 +243,5 @@ cla_status cla_product_run(cla_runtime *rt, const cla_product *product)
         }
     }
     return cla_runtime_schedule(rt) == CLA_SCHEDULE_TILE ? cla_product_tile(rt, &p)
-                                                         : run_group(rt, &p);
+                                                         : cla_product_group(rt, &p);
 }

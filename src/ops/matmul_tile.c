@@ -31,20 +31,13 @@ static int64_t packed_rows(int64_t mr, int64_t rows)
     return round_up(rows, 4) + (mr % 4 ? 4 : 0);
 }
 
-/* A tuned constant; files that people edit may hold anything. */
-static int64_t positive(cla_runtime *rt, const char *key, int fallback)
-{
-    const int value = cla_tuned(rt, "matmul_tile", key, fallback);
-    return value > 0 ? value : fallback;
-}
-
 /* The cut of the inner index. It fixes the order of the sums, so it depends on K and
  * the device only: every cut of rows and columns gives the same bits. */
 static int64_t choose_depth(cla_runtime *rt, const tile_plan *plan, int64_t K,
                             int64_t local_floats)
 {
     enum { FEWEST_ROWS = 48 };
-    int64_t depth = round_up(positive(rt, "DEPTH", 256), CHUNK);
+    int64_t depth = round_up(cla_tuned(rt, "matmul_tile", "DEPTH", 256), CHUNK);
     while (depth > CHUNK && (FEWEST_ROWS + plan->tile_n) * depth > local_floats) {
         depth = round_up(depth / 2, CHUNK);
     }
@@ -84,11 +77,9 @@ static void balance(tile_plan *plan, const cla_product *p, int64_t rows, int64_t
 /* The register tile: vector width, rows and columns. */
 static tile_plan register_tile(cla_runtime *rt)
 {
-    enum { TALLEST = 16 }; // what registers hold anywhere
     tile_plan plan = { .vec = cla_vector_width(rt),
                        .touch = cla_runtime_device(rt)->kind == CLA_DEVICE_CPU };
-    const int64_t mr = positive(rt, "MR", plan.vec == 16 ? 12 : 6);
-    plan.mr = mr < TALLEST ? (int)mr : TALLEST;
+    plan.mr = cla_tuned(rt, "matmul_tile", "MR", plan.vec == 16 ? 12 : 6);
     plan.tile_n = 2 * plan.vec;
     return plan;
 }
@@ -99,12 +90,12 @@ static tile_plan make_plan(cla_runtime *rt, const cla_product *p)
     tile_plan plan = register_tile(rt);
     const int64_t local_floats = (int64_t)(device->local_bytes / 4);
     const int64_t depth = choose_depth(rt, &plan, p->K, local_floats);
-    int64_t rows = positive(rt, "ROWS", 128);
+    int64_t rows = cla_tuned(rt, "matmul_tile", "ROWS", 128);
     while (rows > plan.mr &&
            (packed_rows(plan.mr, rows) + plan.tile_n) * depth > local_floats) {
         rows -= plan.mr;
     }
-    const int64_t columns = positive(rt, "COLUMNS", 512);
+    const int64_t columns = cla_tuned(rt, "matmul_tile", "COLUMNS", 512);
     plan.cut.depth = (int32_t)depth;
     balance(&plan, p, rows, pieces(columns, plan.tile_n), device->compute_units);
     plan.local_bytes =

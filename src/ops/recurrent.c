@@ -1,6 +1,8 @@
 /* recurrent.c - what cells that walk along packed sequences share. */
 #include "ops/recurrent.h"
 
+#include <assert.h>
+
 #include "ops/column_sum.h"
 #include "ops/spread.h"
 
@@ -80,6 +82,7 @@ static int64_t count_groups(cla_runtime *rt, int64_t sequences)
 {
     enum { LEAST = 4, MOST = 48 };
     const int64_t cores = cla_runtime_device(rt)->compute_units;
+    assert(cores > 0); // no groups would compute nothing and report no error
     if (!cla_tiled(rt)) {
         return pieces(sequences, ROWS);
     }

@@ -1,5 +1,6 @@
 /* choose.c - one device of a list, by the text of CLATTN_DEVICE or --device. */
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/text.h"
 #include "runtime/device.h"
@@ -281,15 +282,28 @@ static cla_status choose(choice *c, const char *text, char *copies[2], int *inde
     return *index < 0 ? fail_match(c, text, 0) : CLA_OK;
 }
 
+/* Loaders pass over a driver that finds no room for itself; with LLVM inside it needs
+ * gigabytes of addresses. */
+static cla_status fail_without_devices(void)
+{
+    const rlim_t roomy = (rlim_t)8 << 30;
+    struct rlimit room;
+    if (getrlimit(RLIMIT_AS, &room) == 0 && room.rlim_cur < roomy) {
+        return cla_fail(CLA_E_NOMEM,
+                        "there is no OpenCL device: drivers may need more memory than "
+                        "the %llu MB that `ulimit -v' allows",
+                        (unsigned long long)(room.rlim_cur / 1000000));
+    }
+    return cla_fail(CLA_E_DEVICE, "there is no OpenCL device: install a driver, for a "
+                                  "processor pocl-opencl-icd");
+}
+
 cla_status cla_device_choose(const cla_device *list, int count, const char *text,
                              int *index)
 {
     *index = 0;
     if (!text || !*text) {
-        if (count > 0) return CLA_OK;
-        return cla_fail(CLA_E_DEVICE,
-                        "there is no OpenCL device: install a driver, for a "
-                        "processor pocl-opencl-icd");
+        return count > 0 ? CLA_OK : fail_without_devices();
     }
     choice c = { .list = list, .count = count };
     char *copies[2] = { NULL, NULL };

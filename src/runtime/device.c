@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <CL/cl_ext.h>
-
 #include "base/text.h"
 
 /* An entry of the list while it grows. */
@@ -77,90 +75,23 @@ int cla_device_compare(const cla_device *a, const cla_device *b)
     return a->member - b->member;
 }
 
-/* ---- asking the driver ------------------------------------------------------- */
-
-/* Copies what fits, without the blanks that some drivers put in front and behind. */
-static void copy_trimmed(char *out, size_t size, const char *text)
-{
-    text += strspn(text, " \t\n");
-    snprintf(out, size, "%s", text);
-    for (size_t end = strlen(out); end > 0 && strchr(" \t\n", out[end - 1]);) {
-        out[--end] = '\0';
-    }
-}
-
-static void device_text(cl_device_id id, cl_device_info what, char *out, size_t size)
-{
-    char text[4096] = "";
-    if (clGetDeviceInfo(id, what, sizeof text - 1, text, NULL)) text[0] = '\0';
-    copy_trimmed(out, size, text);
-}
-
-static cl_ulong device_number(cl_device_id id, cl_device_info what)
-{
-    cl_ulong value = 0; // little-endian hosts: a 4-byte answer fills the low half
-    return clGetDeviceInfo(id, what, sizeof value, &value, NULL) ? 0 : value;
-}
-
-/* Asks for the extensions, of which there can be many. */
-static cla_status device_extensions(cl_device_id id, char **out)
-{
-    size_t size = 0;
-    if (clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, 0, NULL, &size)) size = 0;
-    CLA_TRY(cla_alloc(out, size + 1, 1));
-    if (size && clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, size, *out, NULL))
-        **out = '\0';
-    return CLA_OK;
-}
-
-static void read_uuid(cl_device_id id, char out[33])
-{
-    unsigned char bytes[CL_UUID_SIZE_KHR];
-    if (clGetDeviceInfo(id, CL_DEVICE_UUID_KHR, sizeof bytes, bytes, NULL)) return;
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
-    }
-}
-
-static cla_status read_extensions(cl_device_id id, cla_device *d)
-{
-    static const char *const subgroups[] = { "cl_khr_subgroups", "cl_intel_subgroups",
-                                             NULL };
-    char *extensions;
-    CLA_TRY(device_extensions(id, &extensions));
-    d->fp16 = cla_contains_nocase(extensions, "cl_khr_fp16");
-    d->subgroups = contains_any(extensions, subgroups);
-    if (cla_contains_nocase(extensions, "cl_khr_device_uuid")) read_uuid(id, d->uuid);
-    free(extensions);
-    return CLA_OK;
-}
-
-static cla_status read_device(cl_device_id id, cla_device *d)
-{
-    device_text(id, CL_DEVICE_NAME, d->name, sizeof d->name);
-    device_text(id, CL_DEVICE_VENDOR, d->vendor, sizeof d->vendor);
-    device_text(id, CL_DRIVER_VERSION, d->driver, sizeof d->driver);
-    device_text(id, CL_DEVICE_VERSION, d->version, sizeof d->version);
-    d->memory_bytes = device_number(id, CL_DEVICE_GLOBAL_MEM_SIZE);
-    d->max_buffer_bytes = device_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
-    d->local_bytes = device_number(id, CL_DEVICE_LOCAL_MEM_SIZE);
-    d->compute_units = (int)device_number(id, CL_DEVICE_MAX_COMPUTE_UNITS);
-    d->clock_mhz = (int)device_number(id, CL_DEVICE_MAX_CLOCK_FREQUENCY);
-    d->vector_width = (int)device_number(id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
-    if (d->vector_width < 1) d->vector_width = 1;
-    d->kind = cla_device_classify(device_number(id, CL_DEVICE_TYPE),
-                                  device_number(id, CL_DEVICE_HOST_UNIFIED_MEMORY) != 0,
-                                  d->platform_name, d->name);
-    return read_extensions(id, d);
-}
-
 /* ---- the list ---------------------------------------------------------------- */
 
+/* A device that cannot be used is named and left out: another may do. */
 static cla_status add_device(found_list *list, const found_device *entry)
 {
+    char fault[CLA_DEVICE_FAULT];
     CLA_TRY(cla_grow(&list->items, &list->cap, list->count + 1, sizeof *list->items));
+    cla_device *d = &list->items[list->count].device;
     list->items[list->count] = *entry;
-    return read_device(entry->handle.device, &list->items[list->count++].device);
+    CLA_TRY(cla_device_read(entry->handle.device, d, fault));
+    if (*fault) {
+        cla_log(CLA_LOG_WARN, "device %d:%d '%s' of '%s' is not used: %s", d->platform,
+                d->member, d->name, d->platform_name, fault);
+        return CLA_OK;
+    }
+    list->count++;
+    return CLA_OK;
 }
 
 /* A driver that cannot say what it has is passed over, and named when asked to be
@@ -170,13 +101,18 @@ static cla_status add_platform(found_list *list, cl_platform_id platform, int nu
     char text[512] = "";
     found_device entry = { .handle = { .platform = platform },
                            .device = { .platform = number } };
-    if (clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof text - 1, text, NULL)) {
-        text[0] = '\0';
+    cl_int code =
+        clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof text - 1, text, NULL);
+    if (code) { // it decides what the devices are and which binaries fit them
+        cla_log(CLA_LOG_WARN, "platform %d is not used: cannot read its name (%s)",
+                number, cla_cl_name(code));
+        return CLA_OK;
     }
-    copy_trimmed(entry.device.platform_name, sizeof entry.device.platform_name, text);
+    cla_device_trim(entry.device.platform_name, sizeof entry.device.platform_name,
+                    text);
 
     cl_uint count = 0;
-    const cl_int code = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &count);
+    code = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &count);
     if (code || count == 0) {
         cla_log(CLA_LOG_DEBUG, "platform %d, %s: %s", number,
                 entry.device.platform_name, code ? cla_cl_name(code) : "no devices");
@@ -198,14 +134,15 @@ static cla_status add_platform(found_list *list, cl_platform_id platform, int nu
 static cla_status add_platforms(found_list *list)
 {
     cl_uint count = 0;
-    const cl_int code = clGetPlatformIDs(0, NULL, &count);
+    cl_int code = clGetPlatformIDs(0, NULL, &count);
     if (code == -1001) return CLA_OK; // the loader answers, and knows no driver
     if (code) return cla_cl_fail(code, "cannot list the OpenCL platforms");
 
     cl_platform_id *platforms;
     CLA_TRY(cla_alloc(&platforms, count, sizeof *platforms));
     cla_status status = CLA_OK;
-    if (count && clGetPlatformIDs(count, platforms, NULL)) count = 0;
+    code = count ? clGetPlatformIDs(count, platforms, NULL) : CL_SUCCESS;
+    if (code) status = cla_cl_fail(code, "cannot list the OpenCL platforms");
     for (cl_uint i = 0; i < count && !status; i++) {
         status = add_platform(list, platforms[i], (int)i);
     }
@@ -216,6 +153,23 @@ static cla_status add_platforms(found_list *list)
 bool cla_device_watches(const cla_device *device)
 {
     return strcmp(device->platform_name, "Oclgrind") == 0;
+}
+
+bool cla_device_is_pocl(const cla_device *device)
+{
+    return strcmp(device->platform_name, "Portable Computing Language") == 0;
+}
+
+static bool variable_is(const char *name, const char *value)
+{
+    const char *set = getenv(name);
+    return set && strcmp(set, value) == 0;
+}
+
+bool cla_device_keeps_kernels(const cla_device *device)
+{
+    return cla_device_is_pocl(device) && !variable_is("POCL_KERNEL_CACHE", "0") &&
+           !variable_is("CLATTN_CACHE_BINARIES", "1");
 }
 
 static int compare_found(const void *a, const void *b)

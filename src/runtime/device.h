@@ -36,6 +36,30 @@ cla_device_kind cla_device_classify(cl_device_type type, bool unified,
  * ends. Guard bands and NaNs would hide what it looks for. */
 bool cla_device_watches(const cla_device *device);
 
+enum { CLA_DEVICE_FAULT = 96 }; // bytes of a text
+
+/* Reads the properties of a device into d, whose platform's name is known already.
+ * fault receives what makes the device useless, as "its memory size is 0", or "".
+ * Errors: CLA_E_NOMEM. */
+cla_status cla_device_read(cl_device_id id, cla_device *d, char *fault);
+
+/* Copies what fits, without the blanks that some drivers put in front and behind. */
+void cla_device_trim(char *out, size_t size, const char *text);
+
+/* Bytes whose multiples sub-buffers of the device may start at: what it says, at least
+ * 128; 512, enough for known devices, when it cannot say or names more than 1 MiB. */
+size_t cla_device_align(cl_device_id id);
+
+/* Whether the driver is PoCL. */
+bool cla_device_is_pocl(const cla_device *device);
+
+/* Whether the driver keeps the machine code of kernels on disk itself, so that saving
+ * its binaries gains little. PoCL does unless POCL_KERNEL_CACHE is 0, and it compiles
+ * every kernel of a program once more, for any group size, before it hands out a
+ * binary: asking for one more than doubles the time of a first run.
+ * CLATTN_CACHE_BINARIES=1 makes it false: binaries are saved nevertheless. */
+bool cla_device_keeps_kernels(const cla_device *device);
+
 /* Order of the list: negative when a comes first. */
 int cla_device_compare(const cla_device *a, const cla_device *b);
 

@@ -24,7 +24,7 @@ typedef struct cla_kernel {
 typedef struct cla_program {
     char *key; // "file -DWG=128 ..."
     uint64_t key_hash;
-    char id[33]; // name of its cache entry
+    char id[33]; // of its cache entry
     cl_program handle;
     cla_kernel *kernels;
     size_t kernel_count, kernel_cap;
@@ -44,14 +44,26 @@ typedef struct cla_profile {
     size_t count, cap;
 } cla_profile;
 
+typedef struct cla_record cla_record;
+
 typedef struct cla_extension_slot {
     const void *key;
     cla_extension extension;
     struct cla_extension_slot *next;
 } cla_extension_slot;
 
+/* Devices that share built-in tuning constants; class.c names them in this order. */
+typedef enum cla_device_class {
+    CLA_CLASS_CPU,
+    CLA_CLASS_GPU, // of any other vendor
+    CLA_CLASS_AMD,
+    CLA_CLASS_INTEL,
+    CLA_CLASS_NVIDIA,
+} cla_device_class;
+
 struct cla_runtime {
     cla_device device;
+    cla_device_class class;
     cl_platform_id platform;
     cl_device_id id;
     cl_context context;
@@ -61,17 +73,21 @@ struct cla_runtime {
     size_t align;       // of sub-buffers, bytes
     double slice_flops; // longest launch in one piece
     char *cache_folder; // NULL: no disk cache
+    int cache_fd;       // of that folder, when there is one
     bool cache_warned;
     char *kernel_path; // CLATTN_KERNEL_PATH or NULL
     cla_program *programs;
     size_t program_count, program_cap;
     uint64_t in_use_bytes, peak_bytes;
     bool guard;
-    bool watched; // the device checks accesses: cla_device_watches
+    bool watched;       // the device checks accesses: cla_device_watches
+    bool keeps_kernels; // the driver has its own disk cache: cla_device_keeps_kernels
+    bool declares;      // kernels declare the built-in functions: cl/builtins.clh
     cla_guarded *guarded;
     size_t guarded_count, guarded_cap;
     cla_profile profile;
-    json_t *tuning; // constants of this device, an object of objects
+    cla_record *record; // NULL: kernels run
+    json_t *tuning;     // constants of this device, an object of objects
     char *tuning_path;
     cla_extension_slot *extensions;
     int builds; // programs compiled from source, for the start-up benchmark
@@ -81,6 +97,8 @@ struct cla_runtime {
 cla_status cla_source_get(const cla_runtime *rt, const char *file, cla_text *out);
 
 /* program.c */
+extern const char *const cla_program_options; // of every build, before the defines
+void cla_programs_init(cla_runtime *rt);
 cla_status cla_program_get(cla_runtime *rt, const cla_launch *launch,
                            cla_program **out);
 cla_status cla_kernel_get(cla_program *program, const char *name, cla_kernel **out);
@@ -88,6 +106,7 @@ void cla_programs_fini(cla_runtime *rt);
 
 /* cache.c: binaries on disk. A miss leaves *binary NULL. */
 void cla_cache_init(cla_runtime *rt);
+void cla_cache_fini(cla_runtime *rt);
 void cla_cache_id(const cla_runtime *rt, const char *source, const char *options,
                   char id[33]);
 void cla_cache_load(cla_runtime *rt, const char *id, unsigned char **binary,
@@ -99,11 +118,24 @@ void cla_cache_save_programs(cla_runtime *rt);
 /* profile.c */
 cla_status cla_profile_add(cla_runtime *rt, const char *kernel, cl_event event);
 
+/* class.c: finds the device's class; the built-in constant of the class, or fallback.
+ * Errors: CLA_E_USAGE (CLATTN_CLASS). */
+cla_status cla_class_init(cla_runtime *rt);
+int cla_class_constant(const cla_runtime *rt, const char *name, const char *key,
+                       int fallback);
+
 /* tuning.c */
 cla_status cla_tuning_init(cla_runtime *rt);
 
 /* selftest.c: known answers from the device, once for each driver. */
 cla_status cla_selftest(cla_runtime *rt);
+
+/* record.c: under CLATTN_RECORD=FOLDER the device plays a GPU and launches are written
+ * down, not run. Errors: CLA_E_IO, CLA_E_USAGE (CLATTN_RECORD_AS), CLA_E_NOMEM. */
+cla_status cla_record_init(cla_runtime *rt);
+cla_status cla_record_launch(cla_runtime *rt, const cla_launch *launch,
+                             const size_t groups[3], const size_t local[3]);
+void cla_record_fini(cla_runtime *rt);
 
 /* Refuses a runtime that crossed a fork. */
 cla_status cla_runtime_check(const cla_runtime *rt);

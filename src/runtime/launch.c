@@ -1,4 +1,5 @@
 /* launch.c - one way to start a kernel: defines, arguments, groups. */
+#include <math.h>
 #include <string.h>
 
 #include "runtime/internal.h"
@@ -84,8 +85,8 @@ static cla_status enqueue_split(cla_runtime *rt, const cla_kernel *kernel, doubl
     for (int i = 1; i < 3; i++) {
         axis = groups[i] > groups[axis] ? i : axis;
     }
-    const double wanted = flops / rt->slice_flops;
-    const size_t pieces = wanted < 1 ? 1 : (size_t)wanted + 1;
+    const size_t most = groups[axis]; // pieces
+    const size_t pieces = (size_t)fmin(flops / rt->slice_flops, (double)most - 1) + 1;
     const size_t step = (groups[axis] + pieces - 1) / pieces;
     for (size_t at = 0; at < groups[axis]; at += step) {
         size_t first[3] = { 0, 0, 0 }, part[3] = { groups[0], groups[1], groups[2] };
@@ -113,11 +114,14 @@ cla_status cla_enqueue(cla_runtime *rt, const cla_launch *launch)
             return CLA_OK;
         }
     }
+    CLA_TRY(check_local_memory(rt, launch));
+    if (rt->record) {
+        return cla_record_launch(rt, launch, groups, local);
+    }
     cla_program *program = NULL;
     cla_kernel *kernel = NULL;
     CLA_TRY(cla_program_get(rt, launch, &program));
     CLA_TRY(cla_kernel_get(program, launch->kernel, &kernel));
-    CLA_TRY(check_local_memory(rt, launch));
     CLA_TRY(set_args(kernel->handle, launch));
     note_local_size(program, kernel, local);
     return enqueue_split(rt, kernel, launch->flops, groups, local);

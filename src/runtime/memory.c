@@ -91,16 +91,15 @@ void cla_memory_forget_peak(cla_runtime *rt)
 cla_status cla_memory_wrap(cla_memory *out, cla_runtime *rt, void *buffer, size_t bytes)
 {
     size_t size = 0;
-    const cl_int code =
-        clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof size, &size, NULL);
-    if (code) {
-        return cla_cl_fail(code, "wrapped buffer");
-    }
-    if (size < bytes) {
+    cl_int code = clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof size, &size, NULL);
+    if (!code && size < bytes) {
         return cla_fail(CLA_E_SHAPE, "wrapped buffer holds %zu bytes, %zu are needed",
                         size, bytes);
     }
-    clRetainMemObject(buffer);
+    code = code ? code : clRetainMemObject(buffer);
+    if (code) {
+        return cla_cl_fail(code, "wrapped buffer");
+    }
     rt->in_use_bytes += bytes;
     *out = (cla_memory){ buffer, bytes, false };
     return CLA_OK;
@@ -185,7 +184,7 @@ cla_status cla_memory_check_guards(cla_runtime *rt)
 cla_status cla_memory_write(cla_runtime *rt, const cla_memory *to, size_t offset,
                             const void *host, size_t bytes)
 {
-    if (!bytes) {
+    if (!bytes || rt->record) {
         return CLA_OK;
     }
     CLA_TRY(cla_runtime_check(rt));
@@ -201,6 +200,10 @@ cla_status cla_memory_read(cla_runtime *rt, const cla_memory *from, size_t offse
         return CLA_OK;
     }
     CLA_TRY(cla_runtime_check(rt));
+    if (rt->record) {
+        memset(host, 0, bytes);
+        return CLA_OK;
+    }
     const cl_int code = clEnqueueReadBuffer(rt->queue, from->mem, CL_TRUE, offset,
                                             bytes, host, 0, NULL, NULL);
     return code ? cla_cl_fail(code, "reading %zu bytes from the device", bytes)
@@ -223,7 +226,7 @@ static cla_status fill_by_writing(cla_runtime *rt, const cla_memory *memory,
 
 cla_status cla_memory_fill(cla_runtime *rt, const cla_memory *memory, uint32_t pattern)
 {
-    if (!memory->bytes) {
+    if (!memory->bytes || rt->record) {
         return CLA_OK;
     }
     CLA_TRY(cla_runtime_check(rt));
@@ -238,7 +241,7 @@ cla_status cla_memory_fill(cla_runtime *rt, const cla_memory *memory, uint32_t p
 cla_status cla_memory_copy(cla_runtime *rt, const cla_memory *to, size_t to_offset,
                            const cla_memory *from, size_t from_offset, size_t bytes)
 {
-    if (!bytes) {
+    if (!bytes || rt->record) {
         return CLA_OK;
     }
     CLA_TRY(cla_runtime_check(rt));

@@ -23,12 +23,12 @@ cla_status cla_profile_add(cla_runtime *rt, const char *kernel, cl_event event)
 {
     cl_ulong start = 0, end = 0;
     cl_int code = clWaitForEvents(1, &event);
-    if (!code) {
-        clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start,
-                                NULL);
-        code = clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end,
-                                       &end, NULL);
-    }
+    code = code ? code
+                : clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START,
+                                          sizeof start, &start, NULL);
+    code = code ? code
+                : clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end,
+                                          &end, NULL);
     clReleaseEvent(event);
     if (code) {
         return cla_cl_fail(code, "profile of %s", kernel);

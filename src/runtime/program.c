@@ -7,7 +7,16 @@
 
 /* No fast-math: results must agree between devices to rounding. mad contraction is what
  * every device does best. */
-static const char *const OPTIONS = "-cl-std=CL1.2 -cl-mad-enable";
+const char *const cla_program_options = "-cl-std=CL1.2 -cl-mad-enable";
+
+/* Leaves out clang's header of built-in functions; cl/builtins.clh takes its place. */
+static const char *const DECLARES = " -D_OPENCL_H_ -DOWN_BUILTINS";
+
+void cla_programs_init(cla_runtime *rt)
+{
+    rt->keeps_kernels = cla_device_keeps_kernels(&rt->device);
+    rt->declares = cla_device_is_pocl(&rt->device);
+}
 
 static cla_status describe(const cla_launch *launch, cla_text *out)
 {
@@ -39,23 +48,34 @@ static cla_status build_failure(cla_runtime *rt, cl_program program, const char 
     return status;
 }
 
+/* refused: whether the compiler found fault with the text. */
 static cla_status build_from_source(cla_runtime *rt, cla_program *p, const char *source,
-                                    const char *options)
+                                    const char *options, bool *refused)
 {
     cl_int code = CL_SUCCESS;
     p->handle = clCreateProgramWithSource(rt->context, 1, &source, NULL, &code);
     if (code) {
         return cla_cl_fail(code, "program %s", p->key);
     }
-    cla_log(CLA_LOG_INFO, "building %s", p->key);
+    const int64_t start = cla_time_ns();
     code = clBuildProgram(p->handle, 1, &rt->id, options, NULL, NULL);
+    *refused = code == CL_BUILD_PROGRAM_FAILURE;
     if (code) {
         return build_failure(rt, p->handle, p->key, code);
     }
+    cla_log(CLA_LOG_INFO, "building %s took %.3f s", p->key,
+            (double)(cla_time_ns() - start) * 1e-9);
     rt->builds++;
-    p->built_here = true;
-    p->unsaved = true;
+    p->built_here = p->unsaved = !rt->keeps_kernels;
     return CLA_OK;
+}
+
+static void drop_handle(cla_program *p)
+{
+    if (p->handle) {
+        clReleaseProgram(p->handle);
+        p->handle = NULL;
+    }
 }
 
 /* True when the disk cache held the program and the driver took it. */
@@ -77,29 +97,53 @@ static bool build_from_cache(cla_runtime *rt, cla_program *p, const char *option
         return true;
     }
     cla_cache_drop(rt, p->id, cla_cl_name(code));
-    if (p->handle) {
-        clReleaseProgram(p->handle);
-        p->handle = NULL;
-    }
+    drop_handle(p);
     return false;
+}
+
+static cla_status build_text(cla_runtime *rt, cla_program *p, const char *source,
+                             bool *refused)
+{
+    cla_text options = { 0 };
+    const char *defines = strchr(p->key, ' ');
+    cla_status status =
+        cla_text_add(&options, "%s%s%s", cla_program_options, defines ? defines : "",
+                     rt->declares ? DECLARES : "");
+    if (!status) {
+        cla_cache_id(rt, source, options.data, p->id);
+        if (!build_from_cache(rt, p, options.data)) {
+            status = build_from_source(rt, p, source, options.data, refused);
+        }
+    }
+    cla_text_free(&options);
+    return status;
+}
+
+/* Another PoCL may have another header, and a kernel may call what is not declared. */
+static cla_status build_with_header(cla_runtime *rt, cla_program *p, const char *source)
+{
+    bool refused = false;
+    drop_handle(p);
+    rt->declares = false;
+    const cla_status status = build_text(rt, p, source, &refused);
+    if (status) {
+        rt->declares = true; // the kernel itself is wrong
+        return status;
+    }
+    cla_log(CLA_LOG_WARN, "cl/builtins.clh does not suffice: %s", cla_error());
+    return CLA_OK;
 }
 
 static cla_status build(cla_runtime *rt, cla_program *p, const char *file)
 {
-    cla_text source = { 0 }, options = { 0 };
+    cla_text source = { 0 };
     cla_status status = cla_source_get(rt, file, &source);
-    if (!status) {
-        const char *defines = strchr(p->key, ' ');
-        status = cla_text_add(&options, "%s%s", OPTIONS, defines ? defines : "");
-    }
-    if (!status) {
-        cla_cache_id(rt, source.data, options.data, p->id);
-        if (!build_from_cache(rt, p, options.data)) {
-            status = build_from_source(rt, p, source.data, options.data);
-        }
+    bool refused = false;
+    status = status ? status : build_text(rt, p, source.data, &refused);
+    if (status && refused && rt->declares) {
+        status = build_with_header(rt, p, source.data);
     }
     cla_text_free(&source);
-    cla_text_free(&options);
     return status;
 }
 
@@ -109,9 +153,7 @@ static void release(cla_program *p)
         clReleaseKernel(p->kernels[i].handle);
     }
     free(p->kernels);
-    if (p->handle) {
-        clReleaseProgram(p->handle);
-    }
+    drop_handle(p);
     free(p->key);
 }
 

@@ -49,18 +49,18 @@ static cla_status open_queue(cla_runtime *rt)
 /* Everything that does not depend on whose context it is. */
 static cla_status prepare(cla_runtime *rt)
 {
-    cl_uint align_bits = 0;
-    clGetDeviceInfo(rt->id, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof align_bits,
-                    &align_bits, NULL);
+    CLA_TRY(cla_record_init(rt));
     rt->watched = cla_device_watches(&rt->device);
-    rt->align = align_bits / 8 < 128 ? 128 : align_bits / 8;
+    rt->align = cla_device_align(rt->id);
+    cla_programs_init(rt);
     const int clock = rt->device.clock_mhz ? rt->device.clock_mhz : 1000;
     rt->slice_flops = 2e6 * clock * rt->device.compute_units;
     CLA_TRY(read_schedule(rt));
     CLA_TRY(read_kernel_path(rt));
     cla_cache_init(rt);
+    CLA_TRY(cla_class_init(rt));
     CLA_TRY(cla_tuning_init(rt));
-    return cla_selftest(rt);
+    return rt->record ? CLA_OK : cla_selftest(rt);
 }
 
 static void take_device(cla_runtime *rt, const cla_device *device,
@@ -146,10 +146,13 @@ static cla_status build_wrapped(cla_runtime *rt, cl_context context,
         return cla_fail(CLA_E_USAGE,
                         "wrapped queue must be in order and of that context");
     }
-    clRetainContext(context);
-    rt->context = context;
-    clRetainCommandQueue(queue);
-    rt->queue = queue;
+    code = clRetainContext(context); // what is not retained must not be released
+    rt->context = code ? NULL : context;
+    code = code ? code : clRetainCommandQueue(queue);
+    rt->queue = code ? NULL : queue;
+    if (code) {
+        return cla_cl_fail(code, "wrapped queue");
+    }
     CLA_TRY(find_device(rt, rt->id));
     return prepare(rt);
 }
@@ -197,9 +200,10 @@ void cla_runtime_free(cla_runtime **out)
             clReleaseContext(rt->context);
         }
     }
+    cla_record_fini(rt);
     json_decref(rt->tuning);
     free(rt->tuning_path);
-    free(rt->cache_folder);
+    cla_cache_fini(rt);
     free(rt->kernel_path);
     free(rt->guarded);
     free(rt->profile.rows);
@@ -271,6 +275,11 @@ uint64_t cla_runtime_peak_bytes(const cla_runtime *rt)
 int cla_runtime_builds(const cla_runtime *rt)
 {
     return rt->builds;
+}
+
+bool cla_runtime_keeps_kernels(const cla_runtime *rt)
+{
+    return rt->keeps_kernels;
 }
 
 void *cla_runtime_queue(cla_runtime *rt)

@@ -125,11 +125,16 @@ typedef struct cla_launch {
  * Errors: CLA_E_DEVICE (with the build log), CLA_E_NOMEM. */
 cla_status cla_enqueue(cla_runtime *rt, const cla_launch *launch);
 
+/* Whether launches are written down and not run (CLATTN_RECORD): results are zeros. */
+bool cla_runtime_records(const cla_runtime *rt);
+
 /* Sees to it that the device begins with what is queued; does not wait. */
 cla_status cla_runtime_flush(cla_runtime *rt);
 
-/* A tuned constant: the tuning file's value for this device, else the fallback.
- * name is the kernel file, key the define. */
+/* A tuned constant: the tuning file's value for this device, else the built-in one of
+ * the device's class (class.c), else the fallback.
+ * name is the kernel file, key the define; both are in the table of tuning.c, which has
+ * the range of each constant. Values outside it are never returned. */
 int cla_tuned(cla_runtime *rt, const char *name, const char *key, int fallback);
 
 /* The VEC of tile kernels: the native float width, 4, 8 or 16. */
@@ -138,7 +143,8 @@ int cla_vector_width(const cla_runtime *rt);
 /* Sets a constant for this runtime, or returns to the built-in one; saving writes all
  * constants of this device (and keeps those of others) to the tuning file, whole or not
  * at all.
- * Errors: CLA_E_NOMEM; CLA_E_IO. */
+ * Errors: CLA_E_USAGE (an unknown constant, a value outside its range); CLA_E_NOMEM;
+ * CLA_E_IO. */
 cla_status cla_tuning_set(cla_runtime *rt, const char *name, const char *key,
                           int value);
 void cla_tuning_clear(cla_runtime *rt, const char *name, const char *key);
@@ -149,6 +155,9 @@ void cla_tuning_hash(const cla_runtime *rt, char hash[17]);
 
 /* Programs compiled from source by this runtime so far (0 with a warm cache). */
 int cla_runtime_builds(const cla_runtime *rt);
+
+/* Whether the driver keeps compiled kernels on disk: cla_device_keeps_kernels. */
+bool cla_runtime_keeps_kernels(const cla_runtime *rt);
 
 /* Native OpenCL objects, for the two files that call vendor libraries (CLBlast,
  * clFFT). */

@@ -1,6 +1,7 @@
 /* bpe.c - words to pieces: reading codes, applying and undoing them. */
 #include "text/bpe.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -9,7 +10,7 @@
 #define WORD_END "</w>"
 #define NOT_LAST "@@"
 
-enum { STALE = -2 }; // a rank to be looked up
+enum { STALE = -2, GONE = -3 }; // ranks: to be looked up, of a piece that was joined
 
 /* ---- reading codes ----------------------------------------------------------- */
 
@@ -41,7 +42,10 @@ static cla_status add_merge(cla_bpe *bpe, const char *left, const char *right)
 
 static cla_status read_merge(cla_bpe *bpe, const char *path, int number, char *line)
 {
-    line[strcspn(line, "\r")] = 0;
+    const size_t size = strlen(line);
+    if (size && line[size - 1] == '\r') {
+        line[size - 1] = 0;
+    }
     char *blank = strchr(line, ' ');
     if (!blank || blank == line || !blank[1] || strchr(blank + 1, ' ')) {
         return cla_fail(CLA_E_INPUT, "%s:%d: '%.40s' is no merge: must be two symbols",
@@ -57,6 +61,9 @@ static cla_status read_merges(cla_bpe *bpe, const char *path, char *data, size_t
     const size_t bad = cla_utf8_check(data, size);
     if (bad < size) {
         return cla_fail(CLA_E_INPUT, "%s: not UTF-8 (byte %zu)", path, bad);
+    }
+    if (memchr(data, 0, size)) {
+        return cla_fail(CLA_E_INPUT, "%s: holds a NUL byte", path);
     }
     if (strncmp(data, version, sizeof version - 1) != 0) {
         return cla_fail(CLA_E_INPUT, "%s:1: codes must begin with '%s'", path, version);
@@ -89,7 +96,7 @@ cla_status cla_bpe_load(cla_bpe *bpe, const char *path)
     char *data = NULL;
     size_t size = 0;
     *bpe = (cla_bpe){ 0 };
-    CLA_TRY(cla_file_read(path, &data, &size));
+    CLA_TRY(cla_input_read(path, &data, &size));
     const cla_status status = cla_bpe_parse(bpe, path, data, size);
     free(data);
     return status;
@@ -97,12 +104,19 @@ cla_status cla_bpe_load(cla_bpe *bpe, const char *path)
 
 /* ---- applying ---------------------------------------------------------------- */
 
-/* A word while its pieces grow: they are parts of its text. */
+/* A word while its pieces grow: they are parts of its text, linked in order, each named
+ * by the number of its first character. The heap holds rank << 32 | piece; an entry
+ * whose piece has another rank by now is passed over. */
 typedef struct cut {
-    int32_t *id;   // symbol, or -1 where no code has it
-    int32_t *rank; // of the merge with the next piece, or -1
-    size_t *end;   // bytes of the word
-    size_t count;
+    int32_t *id;    // symbol, or -1 where no code has it
+    int32_t *rank;  // of the merge with the next piece; -1, STALE or GONE
+    uint32_t *next; // count behind the last one
+    uint32_t *prev; // the first one's is itself
+    size_t *end;    // bytes of the word
+    uint32_t *made; // pieces that merged last
+    uint64_t *heap;
+    uint32_t count; // characters
+    size_t heap_count;
 } cut;
 
 static int symbol_of(const cla_bpe *bpe, const char *character, int bytes, bool last)
@@ -114,57 +128,97 @@ static int symbol_of(const cla_bpe *bpe, const char *character, int bytes, bool 
     return cla_vocab_find(&bpe->symbols, symbol);
 }
 
-static void rank_pair(const cla_bpe *bpe, cut *p, size_t i)
+static void push(cut *p, uint64_t entry)
 {
-    const bool pair = i + 1 < p->count && p->id[i] >= 0 && p->id[i + 1] >= 0;
-    p->rank[i] = pair ? cla_pairmap_find(&bpe->rank, p->id[i], p->id[i + 1]) : -1;
+    size_t at = p->heap_count++;
+    for (; at && p->heap[(at - 1) / 2] > entry; at = (at - 1) / 2) {
+        p->heap[at] = p->heap[(at - 1) / 2];
+    }
+    p->heap[at] = entry;
+}
+
+static uint64_t pop(cut *p)
+{
+    const uint64_t top = p->heap[0], last = p->heap[--p->heap_count];
+    size_t at = 0;
+    for (size_t child = 1; child < p->heap_count; child = 2 * at + 1) {
+        child += child + 1 < p->heap_count && p->heap[child + 1] < p->heap[child];
+        if (p->heap[child] >= last) {
+            break;
+        }
+        p->heap[at] = p->heap[child];
+        at = child;
+    }
+    p->heap[at] = last;
+    return top;
+}
+
+/* Looks up the merge of a piece with the next one. */
+static void rank_pair(const cla_bpe *bpe, cut *p, uint32_t i)
+{
+    const uint32_t next = p->next[i];
+    const bool pair = next < p->count && p->id[i] >= 0 && p->id[next] >= 0;
+    p->rank[i] = pair ? cla_pairmap_find(&bpe->rank, p->id[i], p->id[next]) : -1;
+    if (p->rank[i] >= 0) {
+        push(p, (uint64_t)p->rank[i] << 32 | i);
+    }
 }
 
 static void cut_characters(const cla_bpe *bpe, cut *p, const char *word, size_t size)
 {
+    assert(p->id || !size);
     p->count = 0;
+    p->heap_count = 0;
     for (size_t at = 0; at < size;) {
+        const uint32_t i = p->count++;
         int32_t code = 0;
         const int bytes = cla_utf8_next(word + at, &code);
         const bool last = at + (size_t)bytes >= size;
-        p->id[p->count] = symbol_of(bpe, word + at, bytes, last);
+        p->id[i] = symbol_of(bpe, word + at, bytes, last);
+        p->prev[i] = i ? i - 1 : 0;
+        p->next[i] = i + 1;
         at += (size_t)bytes;
-        p->end[p->count++] = at;
+        p->end[i] = at;
     }
-    for (size_t i = 0; i < p->count; i++) {
+    for (uint32_t i = 0; i < p->count; i++) {
         rank_pair(bpe, p, i);
     }
 }
 
-/* The rank that comes first in the codes, or -1. */
-static int32_t first_rank(const cut *p)
+/* Puts whole in the place of a piece and the next one. */
+static void join(cut *p, uint32_t i, int32_t whole)
 {
-    int32_t best = -1;
-    for (size_t i = 0; i + 1 < p->count; i++) {
-        const int32_t rank = p->rank[i];
-        best = rank >= 0 && (best < 0 || rank < best) ? rank : best;
+    const uint32_t next = p->next[i], after = p->next[next];
+    p->id[i] = whole;
+    p->end[i] = p->end[next];
+    p->next[i] = after;
+    if (after < p->count) {
+        p->prev[after] = i;
     }
-    return best;
+    p->rank[next] = GONE;
+    p->rank[i] = STALE;
+    p->rank[p->prev[i]] = STALE;
 }
 
-/* Merges every pair of a rank, from the left; looks up what that made new. */
-static void merge(const cla_bpe *bpe, cut *p, int32_t rank)
+/* Merges every pair of the rank that comes first in the codes, from the left, and then
+ * looks up the pairs that are new. */
+static void merge_first(const cla_bpe *bpe, cut *p)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < p->count; i++, n++) {
-        const bool here = p->rank[i] == rank;
-        p->id[n] = here ? bpe->merged[rank] : p->id[i];
-        p->rank[n] = here ? STALE : p->rank[i];
-        if (here && n) {
-            p->rank[n - 1] = STALE;
+    const int32_t rank = (int32_t)(p->heap[0] >> 32);
+    size_t made = 0;
+    while (p->heap_count && (int32_t)(p->heap[0] >> 32) == rank) {
+        const uint32_t i = (uint32_t)pop(p);
+        if (p->rank[i] == rank) {
+            join(p, i, bpe->merged[rank]);
+            p->made[made++] = i;
         }
-        i += here;
-        p->end[n] = p->end[i];
     }
-    p->count = n;
-    for (size_t i = 0; i < n; i++) {
-        if (p->rank[i] == STALE) {
-            rank_pair(bpe, p, i);
+    for (size_t k = 0; k < made; k++) {
+        const uint32_t around[] = { p->prev[p->made[k]], p->made[k] };
+        for (int j = 0; j < 2; j++) {
+            if (p->rank[around[j]] == STALE) {
+                rank_pair(bpe, p, around[j]);
+            }
         }
     }
 }
@@ -173,14 +227,22 @@ static cla_status apply_word(const cla_bpe *bpe, cut *p, const char *word, size_
                              cla_text *out)
 {
     cut_characters(bpe, p, word, size);
-    for (int32_t rank = 0; (rank = first_rank(p)) >= 0;) {
-        merge(bpe, p, rank);
+    while (p->heap_count) {
+        merge_first(bpe, p);
     }
-    for (size_t i = 0, begin = 0; i < p->count; begin = p->end[i++]) {
+    size_t begin = 0;
+    for (uint32_t i = 0; i < p->count; i = p->next[i]) {
         CLA_TRY(cla_text_append(out, word + begin, p->end[i] - begin));
-        CLA_TRY(i + 1 < p->count ? cla_text_append(out, NOT_LAST " ", 3) : CLA_OK);
+        CLA_TRY(p->next[i] < p->count ? cla_text_append(out, NOT_LAST " ", 3) : CLA_OK);
+        begin = p->end[i];
     }
     return CLA_OK;
+}
+
+static size_t word_size(const char *line, size_t size)
+{
+    const char *blank = memchr(line, ' ', size);
+    return blank ? (size_t)(blank - line) : size;
 }
 
 static cla_status apply_line(const cla_bpe *bpe, cut *p, const char *line, size_t size,
@@ -188,8 +250,7 @@ static cla_status apply_line(const cla_bpe *bpe, cut *p, const char *line, size_
 {
     bool first = true;
     for (size_t at = 0; at < size;) {
-        const char *blank = memchr(line + at, ' ', size - at);
-        const size_t bytes = (blank ? (size_t)(blank - line) : size) - at;
+        const size_t bytes = word_size(line + at, size - at);
         if (bytes) {
             CLA_TRY(cla_text_append(out, " ", !first));
             CLA_TRY(apply_word(bpe, p, line + at, bytes, out));
@@ -200,11 +261,36 @@ static cla_status apply_line(const cla_bpe *bpe, cut *p, const char *line, size_
     return CLA_OK;
 }
 
-static cla_status alloc_cut(cut *p, size_t size)
+/* Room for the longest word of a line. A pair is looked up when the word is cut, and
+ * two are for each merge. */
+static cla_status alloc_cut(cut *p, const char *line, size_t size)
 {
-    CLA_TRY(cla_alloc(&p->id, size + 1, sizeof *p->id));
-    CLA_TRY(cla_alloc(&p->rank, size + 1, sizeof *p->rank));
-    return cla_alloc(&p->end, size + 1, sizeof *p->end);
+    size_t longest = 0;
+    for (size_t at = 0, bytes = 0; at < size; at += bytes + 1) {
+        bytes = word_size(line + at, size - at);
+        longest = bytes > longest ? bytes : longest;
+    }
+    if (longest > INT32_MAX) {
+        return cla_fail(CLA_E_INPUT, "a word of %zu bytes is too long", longest);
+    }
+    CLA_TRY(cla_alloc(&p->id, longest, sizeof *p->id));
+    CLA_TRY(cla_alloc(&p->rank, longest, sizeof *p->rank));
+    CLA_TRY(cla_alloc(&p->next, longest, sizeof *p->next));
+    CLA_TRY(cla_alloc(&p->prev, longest, sizeof *p->prev));
+    CLA_TRY(cla_alloc(&p->end, longest, sizeof *p->end));
+    CLA_TRY(cla_alloc(&p->made, longest, sizeof *p->made));
+    return cla_alloc(&p->heap, 3 * longest, sizeof *p->heap);
+}
+
+static void free_cut(cut *p)
+{
+    free(p->id);
+    free(p->rank);
+    free(p->next);
+    free(p->prev);
+    free(p->end);
+    free(p->made);
+    free(p->heap);
 }
 
 /* Blanks at the line's two ends stay, as subword-nmt has it. */
@@ -220,12 +306,10 @@ cla_status cla_bpe_apply(const cla_bpe *bpe, const char *line, size_t size,
     }
     cut p = { 0 };
     cla_status status = cla_text_append(out, line, begin);
-    status = status ? status : alloc_cut(&p, end - begin);
+    status = status ? status : alloc_cut(&p, line + begin, end - begin);
     status = status ? status : apply_line(bpe, &p, line + begin, end - begin, out);
     status = status ? status : cla_text_append(out, line + end, size - end);
-    free(p.id);
-    free(p.rank);
-    free(p.end);
+    free_cut(&p);
     return status;
 }
 

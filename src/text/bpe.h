@@ -18,7 +18,8 @@ typedef struct cla_bpe {
     size_t count, cap; // merges
 } cla_bpe;
 
-/* Adds the words of a line to their counts. Errors: CLA_E_NOMEM. */
+/* Adds the words of a line to their counts; a CR inside of a line parts words as well,
+ * so that no merge has one. Errors: CLA_E_NOMEM. */
 cla_status cla_bpe_count(cla_vocab *words, const char *line, size_t size);
 
 /* Appends the file of at most merges merges, none of a pair rarer than min_count.
@@ -31,7 +32,8 @@ cla_status cla_bpe_load(cla_bpe *bpe, const char *path);
 cla_status cla_bpe_parse(cla_bpe *bpe, const char *path, char *data, size_t size);
 void cla_bpe_free(cla_bpe *bpe);
 
-/* Appends the pieces of a line, with blanks between them. Errors: CLA_E_NOMEM. */
+/* Appends the pieces of a line, with blanks between them. Takes n log n steps for a
+ * word of n characters. Errors: CLA_E_NOMEM, CLA_E_INPUT (a word of 2 GiB). */
 cla_status cla_bpe_apply(const cla_bpe *bpe, const char *line, size_t size,
                          cla_text *out);
 

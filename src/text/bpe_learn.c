@@ -311,13 +311,23 @@ cla_status cla_bpe_learn(const cla_vocab *words, int64_t merges, int64_t min_cou
     return status;
 }
 
+/* Bytes of the word at the front of text: up to a blank or CR, which a line of codes
+ * cannot have at its end. */
+static size_t word_size(const char *text, size_t size)
+{
+    size_t bytes = 0;
+    while (bytes < size && text[bytes] != ' ' && text[bytes] != '\r') {
+        bytes++;
+    }
+    return bytes;
+}
+
 cla_status cla_bpe_count(cla_vocab *words, const char *line, size_t size)
 {
     cla_text word = { 0 };
     cla_status status = CLA_OK;
     for (size_t at = 0; at < size && !status;) {
-        const char *blank = memchr(line + at, ' ', size - at);
-        const size_t bytes = (blank ? (size_t)(blank - line) : size) - at;
+        const size_t bytes = word_size(line + at, size - at);
         if (bytes) {
             word.size = 0;
             status = cla_text_append(&word, line + at, bytes);

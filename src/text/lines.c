@@ -2,13 +2,22 @@
 #include "text/lines.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/utf8.h"
 
 #define BYTE_ORDER_MARK "\xEF\xBB\xBF"
+
+static cla_status fail_io(const char *what, const char *path)
+{
+    const int error = errno;
+    char reason[128];
+    return cla_fail(CLA_E_IO, "%s: cannot %s: %s", path, what,
+                    strerror_r(error, reason, sizeof reason));
+}
 
 cla_status cla_line_check(const char *path, size_t number, char *text, size_t *size)
 {
@@ -52,7 +61,7 @@ cla_status cla_lines_read(cla_lines *l, const char *path)
     cla_status status = cla_strdup(&l->path, standard ? "standard input" : path);
     if (!status) {
         status = standard ? cla_stdin_read(&l->data, &size)
-                          : cla_file_read(path, &l->data, &size);
+                          : cla_input_read(path, &l->data, &size);
     }
     status = status ? status : cut_lines(l, size);
     if (status) {
@@ -61,41 +70,115 @@ cla_status cla_lines_read(cla_lines *l, const char *path)
     return status;
 }
 
-static cla_status each_line(FILE *file, const char *path, cla_take_line *take, void *to)
+/* ---- lines one by one --------------------------------------------------------- */
+
+cla_status cla_lines_open(cla_line_stream *s, const char *path)
+{
+    const bool standard = strcmp(path, "-") == 0;
+    *s = (cla_line_stream){ .path = standard ? "standard input" : path,
+                            .fd = standard ? STDIN_FILENO
+                                           : open(path, O_RDONLY | O_CLOEXEC),
+                            .opened = !standard };
+    return s->fd < 0 ? fail_io("open", path) : CLA_OK;
+}
+
+void cla_lines_close(cla_line_stream *s)
+{
+    if (s->opened && s->fd >= 0) {
+        close(s->fd);
+    }
+    free(s->data);
+    *s = (cla_line_stream){ .fd = -1 };
+}
+
+/* Reads more behind what is there; lines already given make room. */
+static cla_status read_more(cla_line_stream *s)
+{
+    enum { STEP = 1 << 16 };
+    if (s->end - s->at >= CLA_LINE_BYTES) {
+        return cla_fail(CLA_E_INPUT, "%s:%zu: a line of more than %d bytes", s->path,
+                        s->number + 1, CLA_LINE_BYTES);
+    }
+    if (s->at) {
+        memmove(s->data, s->data + s->at, s->end - s->at);
+        s->end -= s->at;
+        s->at = 0;
+    }
+    CLA_TRY(cla_grow(&s->data, &s->cap, s->end + STEP + 1, 1));
+    ssize_t got = 0;
+    do {
+        got = read(s->fd, s->data + s->end, STEP);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) {
+        return fail_io("read", s->path);
+    }
+    s->done = got == 0;
+    s->end += (size_t)got;
+    return CLA_OK;
+}
+
+/* Finds the line at s->at with its end; *size is 0 when there is none. */
+static cla_status find_line(cla_line_stream *s, size_t *size)
+{
+    for (size_t seen = 0;;) {
+        const size_t left = s->end - s->at;
+        const char *end =
+            left > seen ? memchr(s->data + s->at + seen, '\n', left - seen) : NULL;
+        if (end || s->done) {
+            *size = end ? (size_t)(end - s->data) + 1 - s->at : left;
+            return CLA_OK;
+        }
+        seen = left;
+        CLA_TRY(read_more(s));
+    }
+}
+
+cla_status cla_lines_next(cla_line_stream *s, char **text, size_t *size)
 {
     const size_t mark = sizeof BYTE_ORDER_MARK - 1;
-    char *line = NULL;
-    size_t cap = 0, number = 0;
-    ssize_t got = 0;
-    cla_status status = CLA_OK;
-    while (!status && (got = getline(&line, &cap, file)) > 0) {
-        size_t size = (size_t)got;
-        const bool marked =
-            ++number == 1 && size >= mark && memcmp(line, BYTE_ORDER_MARK, mark) == 0;
-        char *text = line + (marked ? mark : 0);
-        size -= marked ? mark : 0;
-        status = cla_line_check(path, number, text, &size);
-        status = status ? status : take(to, number, text, size);
+    *text = NULL;
+    CLA_TRY(find_line(s, size));
+    if (!*size) {
+        return CLA_OK;
     }
-    free(line);
-    if (!status && !feof(file)) {
-        char reason[128];
-        status = cla_fail(CLA_E_IO, "%s: cannot read: %s", path,
-                          strerror_r(errno, reason, sizeof reason));
+    char *line = s->data + s->at;
+    s->at += *size;
+    if (++s->number == 1 && *size >= mark && memcmp(line, BYTE_ORDER_MARK, mark) == 0) {
+        line += mark;
+        *size -= mark;
+        if (!*size) {
+            return CLA_OK; // a byte order mark alone is no line
+        }
     }
-    return status;
+    const size_t whole = *size;
+    const bool ended = whole && line[whole - 1] == '\n';
+    if (!ended) {
+        line[whole] = 0; // the last line of the stream: there is room for one byte
+    }
+    CLA_TRY(cla_line_check(s->path, s->number, line, size));
+    s->carriage = whole - *size > ended;
+    *text = line;
+    return CLA_OK;
 }
 
 cla_status cla_lines_each(const char *path, cla_take_line *take, void *to)
 {
-    FILE *file = fopen(path, "re");
-    if (!file) {
-        char reason[128];
-        return cla_fail(CLA_E_IO, "%s: cannot open: %s", path,
-                        strerror_r(errno, reason, sizeof reason));
+    cla_line_stream s;
+    CLA_TRY(cla_lines_open(&s, path));
+    cla_status status = CLA_OK;
+    for (;;) {
+        char *text = NULL;
+        size_t size = 0;
+        status = cla_lines_next(&s, &text, &size);
+        if (status || !text) {
+            break;
+        }
+        status = take(to, s.number, text, size);
+        if (status) {
+            break;
+        }
     }
-    const cla_status status = each_line(file, path, take, to);
-    fclose(file);
+    cla_lines_close(&s);
     return status;
 }
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/json.h"
+
 void cla_reading_free(cla_reading *r)
 {
     cla_text_free(&r->bytes);
@@ -21,10 +23,10 @@ const char *cla_reading_string(const cla_reading *r, size_t at)
 const cla_reading_answer *cla_reading_gold(const cla_reading *r,
                                            const cla_reading_question *question)
 {
-    const cla_reading_answer *answers = r->answers + question->answer;
-    for (int32_t i = 0; i < question->answers; i++) {
-        if (answers[i].passage >= 0) {
-            return &answers[i];
+    for (int32_t i = 0; i < question->answers; i++) { // there may be none at all
+        const cla_reading_answer *answer = &r->answers[question->answer + i];
+        if (answer->passage >= 0) {
+            return answer;
         }
     }
     return NULL;
@@ -174,9 +176,11 @@ cla_status cla_reading_json(const char *path, size_t line, const char *data,
     static const char mark[3] = { '\xEF', '\xBB', '\xBF' };
     const size_t skip = size >= 3 && memcmp(data, mark, 3) == 0 ? 3 : 0;
     json_error_t error = { 0 };
-    *root = json_loadb(data + skip, size - skip, 0, &error);
-    return *root ? CLA_OK
-                 : cla_fail(CLA_E_INPUT, "%s:%zu:%d: %s", path,
-                            line - 1 + (size_t)(error.line > 0 ? error.line : 1),
-                            error.column, error.text);
+    const cla_status status = cla_json_parse(root, data + skip, size - skip, 0, &error);
+    if (status == CLA_E_INPUT) {
+        return cla_fail(status, "%s:%zu:%d: %s", path,
+                        line - 1 + (size_t)(error.line > 0 ? error.line : 1),
+                        error.column, error.text);
+    }
+    return status ? cla_fail_within(status, "%s", path) : CLA_OK;
 }

@@ -4,11 +4,10 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/safetensors.h"
 #include "base/text.h"
-#include "train/folder.h"
+#include "train/integrity.h"
 #include "train/kept.h"
-#include "train/task.h"
+#include "train/publish.h"
 
 typedef struct average {
     const char *const *runs;
@@ -74,7 +73,7 @@ static cla_status same_files(const average *a, const char *run)
 
 static cla_status begin(average *a, const char *path)
 {
-    CLA_TRY(cla_st_open(&a->first, path));
+    CLA_TRY(cla_state_open(&a->first, path, false));
     CLA_TRY(cla_alloc(&a->sum, a->first.count + 1, sizeof *a->sum));
     for (size_t i = 0; i < a->first.count; i++) {
         const cla_st_tensor *t = &a->first.tensors[i];
@@ -124,7 +123,7 @@ static cla_status add_state(average *a, const char *path)
     if (!a->sum) {
         CLA_TRY(begin(a, path));
     }
-    CLA_TRY(cla_st_open(&f, path));
+    CLA_TRY(cla_state_open(&f, path, false));
     cla_status status = add_tensors(a, &f, path);
     const char *step = cla_st_meta(&f, "step");
     status = status ? status
@@ -135,13 +134,14 @@ static cla_status add_state(average *a, const char *path)
     return status;
 }
 
-static cla_status add_run(average *a, const char *run)
+static cla_status add_run(average *a, int i)
 {
+    const char *run = a->runs[i];
     char **paths = NULL;
     size_t count = 0;
     cla_status status = CLA_OK;
-    CLA_TRY(same_settings(a, run));
-    CLA_TRY(same_files(a, run));
+    CLA_TRY(i ? same_settings(a, run) : CLA_OK);
+    CLA_TRY(i ? same_files(a, run) : CLA_OK);
     CLA_TRY(cla_kept_list(run, &paths, &count));
     const size_t want = a->last ? (size_t)a->last : count;
     if (!count || count < want) {
@@ -150,8 +150,8 @@ static cla_status add_run(average *a, const char *run)
                           "keep=%zu",
                           run, count, want ? want : 1, want ? want : 5);
     }
-    for (size_t i = count - (status ? count : want); i < count && !status; i++) {
-        status = add_state(a, paths[i]);
+    for (size_t k = count - (status ? count : want); k < count && !status; k++) {
+        status = add_state(a, paths[k]);
     }
     cla_folder_list_free(&paths, count);
     return status;
@@ -169,47 +169,41 @@ static cla_status write_weights(average *a, const char *path)
             x[k] = (float)(a->sum[i][k] / a->done.states);
         }
     }
-    const cla_status status = cla_st_save(path, a->first.tensors, a->first.count, meta);
+    const cla_status status =
+        meta ? cla_st_save(path, a->first.tensors, a->first.count, meta)
+             : cla_fail(CLA_E_NOMEM, "%s: out of memory", path);
     json_decref(meta);
     return status;
 }
 
-/* The settings come last: a folder without them is no model yet. */
-static cla_status write_model(average *a, const cla_folder *folder)
+static cla_status write_model(average *a, cla_publish *p)
 {
-    cla_text weights = { 0 }, settings = { 0 };
-    const char *name = NULL;
-    for (int i = 0; (name = cla_task_file(a->kind, a->runs[0], i)); i++) {
-        CLA_TRY(cla_folder_copy(a->runs[0], folder->path, name));
-    }
-    cla_status status = path_of(&weights, folder->path, "best.ckpt.safetensors");
-    status = status ? status : path_of(&settings, folder->path, "config.json");
-    status = status ? status : write_weights(a, weights.data);
-    status = status ? status : cla_config_save(&a->settings, settings.data);
-    cla_text_free(&weights);
-    cla_text_free(&settings);
-    return status;
+    char *weights = NULL;
+    CLA_TRY(cla_publish_vocabularies(p, a->runs[0], a->kind));
+    CLA_TRY(cla_publish_file(p, "best.ckpt.safetensors", &weights));
+    const cla_status status = write_weights(a, weights);
+    free(weights);
+    return status ? status : cla_publish_settings(p, &a->settings, a->kind);
 }
 
-static cla_status go(average *a, const char *out)
+static cla_status go(average *a, const char *out, volatile const int *signal)
 {
-    cla_folder folder = { .lock = -1 };
+    cla_publish p;
     CLA_TRY(cla_folder_settings(a->runs[0], &a->settings));
     CLA_TRY(cla_task_kind_find(&a->settings, &a->kind));
     for (int i = 0; i < a->n; i++) {
-        CLA_TRY(add_run(a, a->runs[i]));
+        CLA_TRY(add_run(a, i));
     }
-    cla_status status = cla_folder_claim(&folder, out, false);
-    status = status ? status : write_model(a, &folder);
-    cla_folder_release(&folder);
-    return status;
+    cla_status status = cla_publish_begin(&p, out, signal);
+    status = status ? status : write_model(a, &p);
+    return cla_publish_end(&p, status);
 }
 
 cla_status cla_average(const char *const *runs, int n, int last, const char *out,
-                       cla_averaged *averaged)
+                       volatile const int *signal, cla_averaged *averaged)
 {
     average a = { .runs = runs, .n = n, .last = last };
-    const cla_status status = go(&a, out);
+    const cla_status status = go(&a, out, signal);
     *averaged = a.done;
     for (size_t i = 0; a.sum && i < a.first.count; i++) {
         free(a.sum[i]);

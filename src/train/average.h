@@ -13,9 +13,12 @@ typedef struct cla_averaged {
  *
  * runs  in  [n] folders with one config, but for keep, and the same vocabularies
  * last  in  how many states of each run, the newest; 0: all it keeps
+ * signal in set by a handler: stop, with CLA_E_IO; may be NULL
  *
+ * Nothing of it stays in out after a failure.
  * Errors: CLA_E_USAGE (a run keeps fewer states or none, out holds a run), CLA_E_INPUT
- * (configs, vocabularies, names or shapes that differ: the first of them), CLA_E_IO,
+ * (damage; configs, vocabularies, names or shapes that differ: the first of them),
+ * CLA_E_NUMERIC (a parameter that is not finite), CLA_E_IO,
  * CLA_E_NOMEM. Source: Vaswani et al. 2017, 6.1. */
 cla_status cla_average(const char *const *runs, int n, int last, const char *out,
-                       cla_averaged *averaged);
+                       volatile const int *signal, cla_averaged *averaged);

@@ -1,9 +1,13 @@
 /* checkpoint.c - a run's state in one safetensors file. */
 #include "train/checkpoint.h"
 
+#include <assert.h>
+#include <math.h>
+#include <stddef.h>
 #include <string.h>
 
-#include "base/safetensors.h"
+#include "base/text.h"
+#include "train/integrity.h"
 
 /* Names and host copies of everything that is saved. */
 typedef struct bundle {
@@ -54,16 +58,38 @@ static cla_status gather(bundle *b, const cla_params *params, const cla_optim *o
     return CLA_OK;
 }
 
-/* ---- progress as text -------------------------------------------------------------
- * */
+/* ---- progress as text -------------------------------------------------------- */
 
-/* Doubles go as hexadecimal floats: bit for bit, whatever the locale. */
-static cla_status put_double(json_t *meta, const char *key, double value)
+/* Where each number of the progress lies, and the range that a run can have. */
+static const struct whole {
+    const char *key;
+    size_t place;
+    int64_t high;  // the largest value; the smallest is 0
+    bool may_lack; // in states that older versions wrote
+} wholes[] = {
+    { "step", offsetof(cla_progress, step), UINT32_MAX, false },
+    { "epoch", offsetof(cla_progress, epoch), 1 << 20, false },
+    { "next", offsetof(cla_progress, next), INT64_C(1) << 40, false },
+    { "stale", offsetof(cla_progress, stale), UINT32_MAX, false },
+    { "best_step", offsetof(cla_progress, best_step), UINT32_MAX, false },
+    { "high", offsetof(cla_progress, high), 1 << 20, true },
+};
+
+static const struct number {
+    const char *key;
+    size_t place;
+    bool may_lack;
+} reals[] = {
+    { "best", offsetof(cla_progress, best), false },
+    { "loss_sum", offsetof(cla_progress, loss_sum), false },
+    { "loss_weight", offsetof(cla_progress, loss_weight), false },
+    { "first_loss", offsetof(cla_progress, first_loss), true },
+};
+
+enum { WHOLES = sizeof wholes / sizeof *wholes, REALS = sizeof reals / sizeof *reals };
+
+static cla_status put(json_t *meta, const char *key, const char *text)
 {
-    uint64_t bits = 0;
-    char text[32];
-    memcpy(&bits, &value, sizeof bits);
-    snprintf(text, sizeof text, "%016llx", (unsigned long long)bits);
     return json_object_set_new(meta, key, json_string(text))
                ? cla_fail(CLA_E_NOMEM, "checkpoint: out of memory")
                : CLA_OK;
@@ -73,24 +99,31 @@ static cla_status put_int(json_t *meta, const char *key, int64_t value)
 {
     char text[32];
     snprintf(text, sizeof text, "%lld", (long long)value);
-    return json_object_set_new(meta, key, json_string(text))
-               ? cla_fail(CLA_E_NOMEM, "checkpoint: out of memory")
-               : CLA_OK;
+    return put(meta, key, text);
+}
+
+/* The bits of a double as hexadecimal digits: nothing is rounded. */
+static cla_status put_double(json_t *meta, const char *key, double value)
+{
+    uint64_t bits = 0;
+    char text[32];
+    memcpy(&bits, &value, sizeof bits);
+    snprintf(text, sizeof text, "%016llx", (unsigned long long)bits);
+    return put(meta, key, text);
 }
 
 static cla_status put_progress(json_t *meta, const cla_progress *p, const char *tuning)
 {
-    CLA_TRY(put_int(meta, "step", p->step));
-    CLA_TRY(put_int(meta, "epoch", p->epoch));
-    CLA_TRY(put_int(meta, "next", p->next));
-    CLA_TRY(put_int(meta, "stale", p->stale));
-    CLA_TRY(put_int(meta, "best_step", p->best_step));
+    for (int i = 0; i < WHOLES; i++) {
+        const void *at = (const char *)p + wholes[i].place;
+        CLA_TRY(put_int(meta, wholes[i].key, *(const int64_t *)at));
+    }
     CLA_TRY(put_int(meta, "finished", p->finished));
-    CLA_TRY(put_double(meta, "best", p->best));
-    CLA_TRY(put_double(meta, "loss_sum", p->loss_sum));
-    CLA_TRY(put_double(meta, "loss_weight", p->loss_weight));
-    json_object_set_new(meta, "tuning", json_string(tuning));
-    return CLA_OK;
+    for (int i = 0; i < REALS; i++) {
+        const void *at = (const char *)p + reals[i].place;
+        CLA_TRY(put_double(meta, reals[i].key, *(const double *)at));
+    }
+    return put(meta, "tuning", tuning);
 }
 
 cla_status cla_checkpoint_save(const char *path, const cla_params *params,
@@ -108,47 +141,86 @@ cla_status cla_checkpoint_save(const char *path, const cla_params *params,
     return status;
 }
 
-/* ---- loading ----------------------------------------------------------------------
- * */
+/* ---- loading ----------------------------------------------------------------- */
 
-static cla_status get_int(const cla_st_file *f, const char *path, const char *key,
-                          int64_t *value)
+/* The text of a key; *text is NULL where it may lack and does. */
+static cla_status get_text(const cla_st_file *f, const char *path, const char *key,
+                           bool may_lack, const char **text)
 {
-    const char *text = cla_st_meta(f, key);
-    char *end = NULL;
-    *value = text ? strtoll(text, &end, 10) : 0;
-    return text && *text && !*end
+    *text = cla_st_meta(f, key);
+    return *text || may_lack
                ? CLA_OK
                : cla_fail(CLA_E_INPUT, "%s: no checkpoint of a run ('%s' is missing)",
                           path, key);
 }
 
-static cla_status get_double(const cla_st_file *f, const char *path, const char *key,
-                             double *value)
+static cla_status get_int(const cla_st_file *f, const char *path,
+                          const struct whole *entry, int64_t *value)
 {
-    const char *text = cla_st_meta(f, key);
-    char *end = NULL;
-    const uint64_t bits = text ? strtoull(text, &end, 16) : 0;
+    const char *text = NULL;
+    *value = 0;
+    CLA_TRY(get_text(f, path, entry->key, entry->may_lack, &text));
+    if (!text) return CLA_OK;
+    return cla_parse_int(text, value) && *value >= 0 && *value <= entry->high
+               ? CLA_OK
+               : cla_fail(CLA_E_INPUT, "%s: %s is %.40s, must be 0 to %lld", path,
+                          entry->key, text, (long long)entry->high);
+}
+
+static cla_status get_double(const cla_st_file *f, const char *path,
+                             const struct number *entry, double *value)
+{
+    const char *text = NULL;
+    *value = 0;
+    CLA_TRY(get_text(f, path, entry->key, entry->may_lack, &text));
+    if (!text) return CLA_OK;
+    const bool digits = strlen(text) == 16 && strspn(text, "0123456789abcdef") == 16;
+    const uint64_t bits = digits ? strtoull(text, NULL, 16) : 0;
     memcpy(value, &bits, sizeof bits);
-    return text && *text && !*end
+    return digits && !isnan(*value)
                ? CLA_OK
-               : cla_fail(CLA_E_INPUT, "%s: no checkpoint of a run ('%s' is missing)",
-                          path, key);
+               : cla_fail(CLA_E_INPUT,
+                          "%s: %s is %.40s, must be the bits of a number in 16 "
+                          "hexadecimal digits",
+                          path, entry->key, text);
 }
 
-static cla_status get_progress(const cla_st_file *f, const char *path, cla_progress *p)
+/* What holds between the numbers. */
+static cla_status check_progress(const char *path, const cla_progress *p)
 {
-    int64_t finished = 0;
-    CLA_TRY(get_int(f, path, "step", &p->step));
-    CLA_TRY(get_int(f, path, "epoch", &p->epoch));
-    CLA_TRY(get_int(f, path, "next", &p->next));
-    CLA_TRY(get_int(f, path, "stale", &p->stale));
-    CLA_TRY(get_int(f, path, "best_step", &p->best_step));
-    CLA_TRY(get_int(f, path, "finished", &finished));
-    CLA_TRY(get_double(f, path, "best", &p->best));
-    CLA_TRY(get_double(f, path, "loss_sum", &p->loss_sum));
-    p->finished = finished;
-    return get_double(f, path, "loss_weight", &p->loss_weight);
+    if (p->best_step > p->step || p->stale > p->step || p->epoch > p->step) {
+        return cla_fail(CLA_E_INPUT,
+                        "%s: step is %lld, but epoch is %lld, best_step %lld, stale "
+                        "%lld: none can be larger",
+                        path, (long long)p->step, (long long)p->epoch,
+                        (long long)p->best_step, (long long)p->stale);
+    }
+    return isfinite(p->loss_sum) && isfinite(p->loss_weight) && p->loss_weight >= 0 &&
+                   isfinite(p->first_loss)
+               ? CLA_OK
+               : cla_fail(CLA_E_INPUT,
+                          "%s: loss_sum is %g, loss_weight %g, first_loss %g: must be "
+                          "finite, the weight at least 0",
+                          path, p->loss_sum, p->loss_weight, p->first_loss);
+}
+
+cla_status cla_checkpoint_progress(const cla_st_file *f, const char *path,
+                                   cla_progress *p)
+{
+    static const struct whole finished = { "finished", 0, 1, false };
+    int64_t flag = 0;
+    *p = (cla_progress){ 0 };
+    for (int i = 0; i < WHOLES; i++) {
+        void *at = (char *)p + wholes[i].place;
+        CLA_TRY(get_int(f, path, &wholes[i], at));
+    }
+    for (int i = 0; i < REALS; i++) {
+        void *at = (char *)p + reals[i].place;
+        CLA_TRY(get_double(f, path, &reals[i], at));
+    }
+    CLA_TRY(get_int(f, path, &finished, &flag));
+    p->finished = flag;
+    return check_progress(path, p);
 }
 
 /* The file's tensor for a parameter; found counts those that are wanted. */
@@ -194,6 +266,7 @@ static cla_status walk(const cla_st_file *f, const char *path, cla_params *param
     for (size_t i = 0; i < params->count; i++) {
         const cla_st_tensor *t = NULL;
         CLA_TRY(match(f, path, &params->list[i], prefix, &t));
+        assert(t);
         (*found)++;
         if (write) {
             CLA_TRY(write_tensor(t, params, block, params->list[i].offset));
@@ -238,8 +311,8 @@ cla_status cla_checkpoint_load(const char *path, cla_params *params, cla_optim *
 {
     cla_st_file f;
     cla_progress p = { 0 };
-    CLA_TRY(cla_st_open(&f, path));
-    cla_status status = progress ? get_progress(&f, path, &p) : CLA_OK;
+    CLA_TRY(cla_state_open(&f, path, optim != NULL));
+    cla_status status = progress ? cla_checkpoint_progress(&f, path, &p) : CLA_OK;
     status = status ? status : walk_all(&f, path, params, optim, false);
     status = status ? status : walk_all(&f, path, params, optim, true);
     cla_params_changed(params);

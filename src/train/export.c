@@ -5,10 +5,9 @@
 #include <string.h>
 
 #include "base/half.h"
-#include "base/safetensors.h"
 #include "base/text.h"
-#include "train/folder.h"
-#include "train/task.h"
+#include "train/integrity.h"
+#include "train/publish.h"
 
 static const char weights_name[] = "best.ckpt.safetensors";
 
@@ -46,49 +45,50 @@ static cla_status write_weights(cla_st_file *f, const char *from, bool half,
     }
     const char *step = cla_st_meta(f, "step");
     json_t *meta = json_pack("{s:s}", "exported", step ? step : "");
-    const cla_status status = cla_st_save(to, f->tensors, kept, meta);
+    const cla_status status =
+        meta ? cla_st_save(to, f->tensors, kept, meta)
+             : cla_fail(CLA_E_NOMEM, "%s: out of memory, or its step is no text", to);
     json_decref(meta);
     return status;
 }
 
-static cla_status export_weights(const char *run, bool half, const char *out,
+static cla_status export_weights(cla_publish *p, const char *run, bool half,
                                  int64_t *numbers)
 {
-    cla_text from = { 0 }, to = { 0 };
+    cla_text from = { 0 };
+    char *to = NULL;
     cla_st_file f = { 0 };
-    cla_status status = cla_text_add(&from, "%s/%s", run, weights_name);
-    status = status ? status : cla_text_add(&to, "%s/%s", out, weights_name);
-    status = status ? status : cla_st_open(&f, from.data);
-    status = status ? status : write_weights(&f, from.data, half, to.data, numbers);
+    cla_status status = cla_folder_inside(run, weights_name);
+    status = status ? status : cla_text_add(&from, "%s/%s", run, weights_name);
+    status = status ? status : cla_state_open(&f, from.data, false);
+    status = status ? status : cla_publish_file(p, weights_name, &to);
+    status = status ? status : write_weights(&f, from.data, half, to, numbers);
     cla_st_close(&f);
     cla_text_free(&from);
-    cla_text_free(&to);
+    free(to);
     return status;
 }
 
-static cla_status find_kind(const char *run, const cla_task_kind **kind)
-{
-    cla_config settings = { 0 };
-    cla_status status = cla_folder_settings(run, &settings);
-    status = status ? status : cla_task_kind_find(&settings, kind);
-    cla_config_fini(&settings);
-    return status;
-}
-
-cla_status cla_export(const char *run, bool half, const char *out, int64_t *numbers)
+static cla_status export_model(const char *run, bool half, const char *out,
+                               volatile const int *signal, cla_config *settings,
+                               int64_t *numbers)
 {
     const cla_task_kind *kind = NULL;
-    cla_folder folder = { .lock = -1 };
-    CLA_TRY(find_kind(run, &kind));
-    CLA_TRY(cla_folder_claim(&folder, out, false));
-    cla_status status = CLA_OK;
-    const char *name = NULL;
-    for (int i = 0; !status && (name = cla_task_file(kind, run, i)); i++) {
-        status = cla_folder_copy(run, out, name);
-    }
-    status = status ? status : export_weights(run, half, out, numbers);
-    // last: a folder without settings is no model yet
-    status = status ? status : cla_folder_copy(run, out, "config.json");
-    cla_folder_release(&folder);
+    cla_publish p;
+    CLA_TRY(cla_folder_settings(run, settings));
+    CLA_TRY(cla_task_kind_find(settings, &kind));
+    cla_status status = cla_publish_begin(&p, out, signal);
+    status = status ? status : cla_publish_vocabularies(&p, run, kind);
+    status = status ? status : export_weights(&p, run, half, numbers);
+    status = status ? status : cla_publish_settings(&p, settings, kind);
+    return cla_publish_end(&p, status);
+}
+
+cla_status cla_export(const char *run, bool half, const char *out,
+                      volatile const int *signal, int64_t *numbers)
+{
+    cla_config settings = { 0 };
+    const cla_status status = export_model(run, half, out, signal, &settings, numbers);
+    cla_config_fini(&settings);
     return status;
 }

@@ -1,14 +1,17 @@
 /* folder.c - a run's folder. */
 #include "train/folder.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/text.h"
+#include "train/integrity.h"
 
 cla_status cla_folder_path(const cla_folder *folder, const char *name, char **path)
 {
@@ -21,8 +24,10 @@ cla_status cla_folder_path(const cla_folder *folder, const char *name, char **pa
 bool cla_folder_holds(const char *path, const char *name)
 {
     cla_text text = { 0 };
+    struct stat info;
     const bool there =
-        cla_text_add(&text, "%s/%s", path, name) == CLA_OK && !access(text.data, F_OK);
+        cla_text_add(&text, "%s/%s", path, name) == CLA_OK &&
+        (lstat(text.data, &info) == 0 || (errno != ENOENT && errno != ENOTDIR));
     cla_text_free(&text);
     return there;
 }
@@ -34,10 +39,13 @@ static cla_status lock(cla_folder *folder)
     folder->lock = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0644);
     cla_status status = CLA_OK;
     if (folder->lock < 0) {
-        status = cla_fail(CLA_E_IO, "%s: cannot be written", path);
+        status = cla_fail(CLA_E_IO, "%s: cannot be written: %s", path, strerror(errno));
     } else if (flock(folder->lock, LOCK_EX | LOCK_NB)) {
-        status = cla_fail(CLA_E_USAGE, "%s: another process is writing this run",
-                          folder->path);
+        status =
+            errno == EWOULDBLOCK
+                ? cla_fail(CLA_E_USAGE, "%s: another process is writing this run",
+                           folder->path)
+                : cla_fail(CLA_E_IO, "%s: cannot be locked: %s", path, strerror(errno));
     }
     free(path);
     return status;
@@ -112,38 +120,57 @@ const char *cla_settings_difference(const cla_config *a, const cla_config *b)
     return key ? key : first_difference(b->values, a->values);
 }
 
+static cla_status compare_settings(const cla_folder *folder, const cla_config *settings,
+                                   const cla_config *saved, const json_t *files)
+{
+    const char *key = cla_settings_difference(settings, saved);
+    if (key) {
+        return cla_fail(CLA_E_USAGE,
+                        "%s: the run was begun with another '%s' (see %s/config.json)",
+                        folder->path, key, folder->path);
+    }
+    const bool same_keep = json_equal(json_object_get(settings->values, "keep"),
+                                      json_object_get(saved->values, "keep"));
+    return folder->lock < 0 || same_keep
+               ? CLA_OK
+               : cla_folder_write(folder->path, settings, files);
+}
+
 cla_status cla_folder_same_settings(const cla_folder *folder,
                                     const cla_config *settings)
 {
-    char *path = NULL;
     cla_config saved = { 0 };
-    CLA_TRY(cla_folder_path(folder, "config.json", &path));
-    cla_status status = cla_config_read(&saved, path);
-    if (!status) {
-        const char *key = cla_settings_difference(settings, &saved);
-        if (key) {
-            status = cla_fail(CLA_E_USAGE,
-                              "%s: the run was begun with another '%s' (see %s)",
-                              folder->path, key, path);
-        } else if (folder->lock >= 0 &&
-                   !json_equal(json_object_get(settings->values, "keep"),
-                               json_object_get(saved.values, "keep"))) {
-            status = cla_config_save(settings, path);
-        }
-    }
+    json_t *files = NULL;
+    cla_status status = cla_folder_read(folder->path, &saved, &files);
+    status = status ? status : cla_folder_compare_all(folder->path, files);
+    status = status ? status : compare_settings(folder, settings, &saved, files);
+    json_decref(files);
     cla_config_fini(&saved);
-    free(path);
     return status;
 }
 
 /* ---- folders of models ----------------------------------------------------------- */
 
-cla_status cla_folder_settings(const char *path, cla_config *settings)
+static cla_status check_inside(const char *dir, const char *path)
 {
-    cla_text text = { 0 };
-    cla_status status = cla_text_add(&text, "%s/config.json", path);
-    status = status ? status : cla_config_read(settings, text.data);
-    cla_text_free(&text);
+    char *folder = realpath(dir, NULL), *real = realpath(path, NULL);
+    const size_t size = folder ? strlen(folder) : 0;
+    cla_status status = CLA_OK; // what is missing fails as it is read
+    if (folder && real && (strncmp(real, folder, size) != 0 || real[size] != '/')) {
+        status = cla_fail(CLA_E_INPUT, "%s: is a link to a file outside of its folder",
+                          path);
+    }
+    free(folder);
+    free(real);
+    return status;
+}
+
+cla_status cla_folder_inside(const char *dir, const char *name)
+{
+    cla_text path = { 0 };
+    cla_status status = cla_text_add(&path, "%s/%s", dir, name);
+    status = status ? status : check_inside(dir, path.data);
+    cla_text_free(&path);
     return status;
 }
 
@@ -154,6 +181,7 @@ cla_status cla_folder_copy(const char *from, const char *to, const char *name)
     size_t size = 0;
     cla_status status = cla_text_add(&source, "%s/%s", from, name);
     status = status ? status : cla_text_add(&target, "%s/%s", to, name);
+    status = status ? status : check_inside(from, source.data);
     status = status ? status : cla_file_read(source.data, &data, &size);
     status = status ? status : cla_file_write(target.data, data, size);
     free(data);

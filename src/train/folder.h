@@ -19,7 +19,8 @@ void cla_folder_release(cla_folder *folder);
  * keeps may differ, since it changes no result. */
 const char *cla_settings_difference(const cla_config *a, const cla_config *b);
 
-/* Refuses settings that differ from those the run was begun with, naming the key. Who
+/* Refuses settings that differ from those the run was begun with, naming the key, and
+ * files of the folder that do not have their hashes. Who
  * has claimed the folder writes a new `keep' into its config. */
 cla_status cla_folder_same_settings(const cla_folder *folder,
                                     const cla_config *settings);
@@ -27,12 +28,14 @@ cla_status cla_folder_same_settings(const cla_folder *folder,
 /* path/name; the caller frees. */
 cla_status cla_folder_path(const cla_folder *folder, const char *name, char **path);
 
-/* Whether there is path/name. */
+/* Whether there is path/name, be it readable or not. */
 bool cla_folder_holds(const char *path, const char *name);
 
-/* The settings of a run that is finished, or of a model. Errors: CLA_E_IO, CLA_E_INPUT;
- * settings want cla_config_fini in any case. */
-cla_status cla_folder_settings(const char *path, cla_config *settings);
+/* Refuses a symbolic link dir/name that leads out of dir, which whoever made the folder
+ * chose. Errors: CLA_E_INPUT. */
+cla_status cla_folder_inside(const char *dir, const char *name);
 
-/* Copies the file name from one folder to another. Errors: CLA_E_IO, CLA_E_NOMEM. */
+/* Copies the file name from one folder to another. A symbolic link that leads out of
+ * its folder is not followed. Errors: CLA_E_INPUT (such a link), CLA_E_IO,
+ * CLA_E_NOMEM. */
 cla_status cla_folder_copy(const char *from, const char *to, const char *name);

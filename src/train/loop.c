@@ -4,11 +4,14 @@
  * that was stopped anywhere continues bit for bit from its last checkpoint. */
 #include "train/loop.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "train/checkpoint.h"
 #include "train/folder.h"
+#include "train/guard.h"
+#include "train/integrity.h"
 #include "train/kept.h"
 #include "train/report.h"
 
@@ -20,8 +23,10 @@ typedef struct run {
     cla_progress progress;
     cla_folder folder;
     cla_report report;
+    int64_t saved;          // step of last.ckpt.safetensors; -1: none is known
     int64_t *order;         // of the epoch's examples
     bool stop;              // a signal came, here or to another process
+    bool shared;            // all processes of the run fail alike
     const char *warm_start; // run to begin from; empty: none
     cla_warm warm;
     int epochs, steps, patience, eval_every, save_every, log_every, keep;
@@ -56,6 +61,12 @@ static bool signalled(const run *r)
     return r->options->signal && *r->options->signal;
 }
 
+/* Before a state is written: none of its numbers may be poison. */
+static cla_status guard(const run *r)
+{
+    return leader(r) ? cla_guard_numbers(&r->stepper.optim, r->progress.step) : CLA_OK;
+}
+
 static cla_status save(run *r, const char *name)
 {
     if (!leader(r)) {
@@ -67,6 +78,13 @@ static cla_status save(run *r, const char *name)
         cla_checkpoint_save(path, &r->task->params, &r->stepper.optim, &r->progress);
     free(path);
     return status;
+}
+
+static cla_status save_last(run *r)
+{
+    CLA_TRY(save(r, "last.ckpt.safetensors"));
+    r->saved = r->progress.step;
+    return CLA_OK;
 }
 
 static cla_status trim(const run *r)
@@ -112,16 +130,16 @@ static cla_status step(run *r)
     const cla_status status =
         cla_stepper_step(&r->stepper, r->order + p->next, n, p->step, &result);
     if (status == CLA_E_NUMERIC) {
-        return cla_fail(status,
-                        "%s; the last good state is %s/last.ckpt.safetensors; try a "
-                        "smaller lr or clip",
-                        cla_error(), r->folder.path);
+        r->shared = result.shared;
     }
     CLA_TRY(status);
     r->stop = r->options->parallel.size > 1 ? result.stop : signalled(r);
     const double seconds = (double)(cla_time_ns() - start) * 1e-9;
     p->step++;
     p->next += n;
+    r->shared = result.shared; // as is the loss
+    CLA_TRY(cla_guard_loss(p, result.loss));
+    r->shared = false;
     p->loss_sum += result.loss * result.targets;
     p->loss_weight += result.targets;
     r->window_units += result.targets;
@@ -145,8 +163,9 @@ static cla_status judge(run *r)
     CLA_TRY(r->task->kind->evaluate(r->task, NULL, r->task->kind->dev_split, &m));
     const double score = m.row[0].value;
     const bool better =
-        !p->best_step ||
-        (r->task->kind->higher_is_better ? score > p->best : score < p->best);
+        isfinite(score) &&
+        (!p->best_step ||
+         (r->task->kind->higher_is_better ? score > p->best : score < p->best));
     p->stale = better ? 0 : p->stale + 1;
     if (better) {
         p->best = score;
@@ -187,15 +206,19 @@ static cla_status after_step(run *r)
     const bool due = r->eval_every ? p->step % r->eval_every == 0 : epoch_done;
     const bool enough = r->steps && p->step >= r->steps;
     const bool last = p->epoch >= r->epochs || enough;
+    if (!due && !last && !r->stop && p->step % r->save_every) {
+        return CLA_OK;
+    }
+    CLA_TRY(guard(r));
     if (due || (last && (r->eval_every || enough))) {
         CLA_TRY(evaluate(r));
     }
     p->finished = last || (r->patience && p->stale >= r->patience);
-    if (due || p->finished || r->stop || p->step % r->save_every == 0) {
-        CLA_TRY(save(r, "last.ckpt.safetensors"));
-        CLA_TRY(trim(r)); // after: a run that goes on from an older state needs them
+    if (p->high && !p->finished) { // perhaps it diverges: the older state is better
+        return CLA_OK;
     }
-    return CLA_OK;
+    CLA_TRY(save_last(r));
+    return trim(r); // after: a run that goes on from an older state needs them
 }
 
 /* ---- a whole run ------------------------------------------------------------------
@@ -215,10 +238,35 @@ static cla_status open_state(run *r, cla_config *settings)
     return cla_alloc(&r->order, (size_t)r->task->examples + 1, sizeof *r->order);
 }
 
+static cla_status load_last(run *r)
+{
+    cla_progress *p = &r->progress;
+    char *path = NULL;
+    CLA_TRY(cla_folder_path(&r->folder, "last.ckpt.safetensors", &path));
+    cla_status status =
+        cla_checkpoint_load(path, &r->task->params, &r->stepper.optim, p);
+    if (!status && p->next >= (r->task->examples ? r->task->examples : 1)) {
+        status = cla_fail(CLA_E_INPUT, "%s: next is %lld, the data has %lld examples",
+                          path, (long long)p->next, (long long)r->task->examples);
+    }
+    r->saved = status ? -1 : p->step;
+    free(path);
+    return status;
+}
+
+/* Last: a folder without settings holds no run yet. */
+static cla_status write_settings(const run *r, const cla_config *settings)
+{
+    json_t *files = NULL;
+    cla_status status = cla_folder_hash(r->folder.path, r->task->kind, &files);
+    status = status ? status : cla_folder_write(r->folder.path, settings, files);
+    json_decref(files);
+    return status;
+}
+
 static cla_status open_run(run *r, cla_config *settings)
 {
     const bool resume = r->options->resume;
-    char *path = NULL;
     if (leader(r)) {
         CLA_TRY(cla_folder_claim(&r->folder, r->options->out, resume));
     } else {
@@ -227,18 +275,12 @@ static cla_status open_run(run *r, cla_config *settings)
     CLA_TRY(open_state(r, settings));
     if (resume) {
         CLA_TRY(cla_folder_same_settings(&r->folder, settings));
-        CLA_TRY(cla_folder_path(&r->folder, "last.ckpt.safetensors", &path));
-        const cla_status status = cla_checkpoint_load(path, &r->task->params,
-                                                      &r->stepper.optim, &r->progress);
-        free(path);
-        CLA_TRY(status);
+        CLA_TRY(load_last(r));
         CLA_TRY(trim(r));
     } else if (leader(r)) { // the first checkpoint, so that a run can always be resumed
-        CLA_TRY(save(r, "last.ckpt.safetensors"));
-        CLA_TRY(cla_folder_path(&r->folder, "config.json", &path));
-        const cla_status status = cla_config_save(settings, path);
-        free(path);
-        CLA_TRY(status);
+        CLA_TRY(guard(r));
+        CLA_TRY(save_last(r));
+        CLA_TRY(write_settings(r, settings));
     }
     CLA_TRY(cla_stepper_order(&r->stepper, r->order, r->progress.epoch));
     if (!leader(r)) {
@@ -286,13 +328,25 @@ static cla_status go(run *r, cla_config *settings)
     return r->options->parallel.size > 1 ? log_weights(r) : CLA_OK;
 }
 
+static cla_status name_good_state(const run *r, cla_status status)
+{
+    return status == CLA_E_NUMERIC && r->saved >= 0
+               ? cla_fail(status,
+                          "%s; the last good state is %s/last.ckpt.safetensors (step "
+                          "%lld); try a smaller lr or clip",
+                          cla_error(), r->folder.path, (long long)r->saved)
+               : status;
+}
+
 cla_status cla_train(cla_runtime *rt, cla_config *settings,
                      const cla_train_options *options, cla_train_result *result)
 {
-    run r = { .options = options, .rt = rt, .folder = { .lock = -1 } };
-    const cla_status status = go(&r, settings);
+    run r = { .options = options, .rt = rt, .folder = { .lock = -1 }, .saved = -1 };
+    cla_settings_plain(settings); // a run's config.json begins other runs, too
+    const cla_status status = name_good_state(&r, go(&r, settings));
     *result = (cla_train_result){
         .interrupted = !status && r.stop && !r.progress.finished,
+        .shared = r.shared,
         .step = r.progress.step,
         .best_step = r.progress.best_step,
         .best = r.progress.best,

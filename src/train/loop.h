@@ -13,6 +13,7 @@ typedef struct cla_train_options {
 
 typedef struct cla_train_result {
     bool interrupted; // by the signal; the checkpoint is written
+    bool shared;      // a failure that all processes of the run have in common
     int64_t step, best_step;
     double best;
     double words_per_second;
@@ -20,9 +21,8 @@ typedef struct cla_train_result {
 
 /* Trains the system of the settings (completed and checked here) into options->out.
  * Errors: CLA_E_INPUT (settings, data, a checkpoint that does not fit), CLA_E_USAGE
- * (the folder
- * holds a run, or another process writes it), CLA_E_IO, CLA_E_NUMERIC (the loss is not
- * finite;
- * the last checkpoint is named), CLA_E_NOMEM, CLA_E_DEVICE. */
+ * (the folder holds a run, or another process writes it), CLA_E_IO, CLA_E_NUMERIC (the
+ * loss or the parameters are not finite, or the run diverges; the last good state is
+ * named), CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status cla_train(cla_runtime *rt, cla_config *settings,
                      const cla_train_options *options, cla_train_result *result);

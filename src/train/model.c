@@ -148,7 +148,7 @@ static cla_status translate(cla_model *model, const char *const *lines, size_t c
           .alpha = o->length_penalty,
           .extra = TRANSLATION_EXTRA,
           .end = CLA_EOS },
-        o->batch,
+        .batch = o->batch,
     };
     cla_line *taken = NULL;
     CLA_TRY(cla_alloc(&model->said, count + 1, sizeof *model->said));

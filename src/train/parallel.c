@@ -57,6 +57,8 @@ static cla_status join(cla_parallel *p)
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided)) {
         return cla_fail(CLA_E_DEVICE, "MPI_Init failed");
     }
+    // a call that fails returns, so that the process can say what failed
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &p->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &p->size);
     p->sum = sum;

@@ -7,7 +7,8 @@
  * Errors: CLA_E_USAGE (mpirun, and a program without MPI). */
 cla_status cla_parallel_open(cla_parallel *parallel);
 
-/* Leaves; a failed process takes the others with it. */
+/* Leaves. With a status that is not CLA_OK it ends the other processes, which do not
+ * know of the failure; one that all have in common is closed with CLA_OK. */
 void cla_parallel_close(const cla_parallel *parallel, cla_status status);
 
 /* A runtime for this process: those of one machine each take the next device of the

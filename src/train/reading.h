@@ -33,6 +33,7 @@ typedef struct reading {
     const char *vectors; // path; "": words begin at random
     int min_count, limit, batch;
     int passage_limit, question_limit, answer_limit, char_limit;
+    int ask_limit; // words of a passage that reading_ask takes; 0: any number
     bool lower;
     reader_config config;
     reader model;
@@ -131,8 +132,9 @@ typedef struct reading_answer {
  * out    out  [n,best]
  * found  out  [n] how many there are
  *
- * Errors: CLA_E_INPUT (text that is not UTF-8: which, and the byte; several passages
- * for a network that reads one), CLA_E_NOMEM, CLA_E_DEVICE. */
+ * Errors: CLA_E_INPUT (text that is not UTF-8: which, and the byte; a passage of more
+ * than ask_limit words; several passages for a network that reads one), CLA_E_NOMEM,
+ * CLA_E_DEVICE. */
 cla_status reading_ask(reading *t, const char *const *passages, size_t m,
                        const char *const *questions, size_t n, size_t best,
                        reading_answer *out, size_t *found);

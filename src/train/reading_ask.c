@@ -28,13 +28,18 @@ static cla_status take_text(cla_reading *r, const char *text, int limit,
     return cla_reading_cut(r, out, limit, &cut);
 }
 
-static cla_status take_passages(reading_asked *a, const char *const *passages, size_t n)
+static cla_status take_passages(reading_asked *a, const reading *t,
+                                const char *const *passages, size_t n)
 {
     cla_reading_text text;
     CLA_TRY(cla_alloc(&a->passage, n + 1, sizeof *a->passage));
     for (size_t i = 0; i < n; i++) {
         CLA_TRY(check_text("passage", i, passages[i]));
         CLA_TRY(take_text(&a->text, passages[i], 0, &text));
+        if (t->ask_limit && text.count > (size_t)t->ask_limit) {
+            return cla_fail(CLA_E_INPUT, "passage[%zu] has %zu words, more than %d", i,
+                            text.count, t->ask_limit);
+        }
         if (text.count) {
             a->passage[a->text.passage_count] = i;
             CLA_TRY(cla_reading_add_passage(&a->text, &text));
@@ -64,7 +69,7 @@ cla_status reading_put(reading_asked *a, const reading *t, const char *const *pa
                        size_t m, const char *const *questions, size_t n)
 {
     const reader_kind *kind = t->model.kind;
-    CLA_TRY(take_passages(a, passages, m));
+    CLA_TRY(take_passages(a, t, passages, m));
     if (a->text.passage_count > 1 && !kind->several) {
         return cla_fail(CLA_E_INPUT, "%s reads one passage a question, not %zu",
                         kind->name, a->text.passage_count);

@@ -1,6 +1,7 @@
 /* report.c - what a run says. */
 #include "train/report.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -81,31 +82,57 @@ void cla_report_warm(const cla_report *r, const cla_warm *w)
     }
 }
 
-static cla_status write_line(cla_report *r, json_t *line)
+static cla_status no_memory(void)
 {
-    char *text = line ? json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
-    const bool written =
-        text && fprintf(r->log, "%s\n", text) > 0 && fflush(r->log) == 0;
-    free(text);
-    json_decref(line);
-    return written ? CLA_OK : cla_fail(CLA_E_IO, "log.jsonl: cannot be written");
+    return cla_fail(CLA_E_NOMEM, "log.jsonl: out of memory");
 }
 
-static void add_metrics(json_t *line, const cla_metrics *m)
+static cla_status write_text(const cla_report *r, const char *text)
+{
+    return fprintf(r->log, "%s\n", text) > 0 && fflush(r->log) == 0
+               ? CLA_OK
+               : cla_fail(CLA_E_IO, "log.jsonl: cannot be written: %s",
+                          strerror(errno));
+}
+
+/* JSON has no number that is not finite: such a score is left out. */
+static cla_status add_metrics(json_t *line, const cla_metrics *m)
 {
     for (int i = 0; i < m->count; i++) {
-        json_object_set_new(line, m->row[i].name, json_real(m->row[i].value));
+        const double value = m->row[i].value;
+        if (isfinite(value) &&
+            json_object_set_new(line, m->row[i].name, json_real(value))) {
+            return no_memory();
+        }
     }
+    return CLA_OK;
+}
+
+/* Adds the scores, writes the line and frees it; NULL: there was no memory for it. */
+static cla_status write_line(const cla_report *r, json_t *line, const cla_metrics *m)
+{
+    cla_status status = line ? add_metrics(line, m) : no_memory();
+    char *text =
+        status ? NULL : json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    if (!status) {
+        status = text ? write_text(r, text) : no_memory();
+    }
+    free(text);
+    json_decref(line);
+    return status;
 }
 
 cla_status cla_report_loss(cla_report *r, int64_t step, int64_t epoch, double loss,
                            double lr, double units_per_s, const cla_metrics *more)
 {
+    if (!isfinite(loss)) {
+        return cla_fail(CLA_E_NUMERIC, "the mean loss up to step %lld is %g",
+                        (long long)step, loss);
+    }
     json_t *line = json_pack("{s:I,s:I,s:f,s:f,s:f}", "step", (json_int_t)step, "epoch",
                              (json_int_t)epoch, "loss", loss, "lr", lr, "units_per_s",
                              units_per_s);
-    add_metrics(line, more);
-    return write_line(r, line);
+    return write_line(r, line, more);
 }
 
 static void print_metrics(const cla_report *r, int64_t step, int64_t epoch,
@@ -124,9 +151,8 @@ cla_status cla_report_metrics(cla_report *r, int64_t step, int64_t epoch,
 {
     json_t *line = json_pack("{s:I,s:I,s:s}", "step", (json_int_t)step, "epoch",
                              (json_int_t)epoch, "verdict", verdict);
-    add_metrics(line, m);
     print_metrics(r, step, epoch, m, verdict);
-    return write_line(r, line);
+    return write_line(r, line, m);
 }
 
 double cla_report_part(double epoch, int epochs, int64_t step, int steps)

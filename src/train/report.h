@@ -34,9 +34,11 @@ double cla_report_left(double spent_s, double from, double done);
 /* After each step: progress on stderr now and then. done: the part of the run. */
 void cla_report_step(cla_report *report, int64_t step, int64_t epoch, double done,
                      double loss, double units, double seconds, const char *unit);
-/* A line of the log for the steps since the last one; more: what the task says. */
+/* Writes a line of the log for the steps since the last one, with the scores in more.
+ * Errors: CLA_E_NUMERIC (the loss is not finite), CLA_E_NOMEM, CLA_E_IO. */
 cla_status cla_report_loss(cla_report *report, int64_t step, int64_t epoch, double loss,
                            double lr, double units_per_s, const cla_metrics *more);
-/* A line for an evaluation; verdict is "new best" or "stalled 2 of 3". */
+/* Writes a line for an evaluation; verdict is "new best" or "stalled 2 of 3". Scores
+ * that are not finite are left out. Errors: CLA_E_NOMEM, CLA_E_IO. */
 cla_status cla_report_metrics(cla_report *report, int64_t step, int64_t epoch,
                               const cla_metrics *metrics, const char *verdict);

@@ -109,9 +109,18 @@ static cla_status part(cla_stepper *s, const int64_t *examples, int64_t n,
     return CLA_OK;
 }
 
+static bool all_finite(const float *numbers, int64_t n)
+{
+    float zero = 0; // of finite numbers; NaN otherwise
+    for (int64_t i = 0; i < n; i++) {
+        zero += numbers[i] * 0.0F;
+    }
+    return zero == 0.0F;
+}
+
 /* Sums gradients and the loss over all processes; a signal to one stops all of them
- * after the same step. */
-static cla_status share_gradients(cla_stepper *s, cla_step_result *result)
+ * after the same step. What one of them computed wrongly reaches no parameters. */
+static cla_status share_gradients(cla_stepper *s, int64_t step, cla_step_result *result)
 {
     const cla_parallel *p = &s->parallel;
     if (p->size < 2) {
@@ -126,6 +135,11 @@ static cla_status share_gradients(cla_stepper *s, cla_step_result *result)
     CLA_TRY(p->sum(s->host, n + HOST_EXTRA));
     result->loss = (double)s->host[n];
     result->stop = s->host[n + 1] > 0;
+    result->shared = true;
+    if (!all_finite(s->host, n)) {
+        return cla_fail(CLA_E_NUMERIC, "the gradient is not finite at step %lld",
+                        (long long)step + 1);
+    }
     for (size_t i = 0; i < s->task->params.count; i++) {
         s->task->params.list[i].tensor->grad_filled = true;
     }
@@ -156,7 +170,7 @@ cla_status cla_stepper_step(cla_stepper *s, const int64_t *examples, int64_t n,
 {
     result->targets = s->task->kind->targets(s->task, examples, n);
     CLA_TRY(batch_gradient(s, examples, n, step, result->targets, &result->loss));
-    CLA_TRY(share_gradients(s, result));
+    CLA_TRY(share_gradients(s, step, result));
     if (!isfinite(result->loss)) {
         return cla_fail(CLA_E_NUMERIC, "the loss is %g at step %lld", result->loss,
                         (long long)step + 1);

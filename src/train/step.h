@@ -40,6 +40,7 @@ typedef struct cla_step_result {
     double loss;    // mean over the targets of the batch
     double targets; // of the batch
     bool stop;      // in: this process is asked to stop; out: one of them is
+    bool shared;    // out: all processes have the same loss, gradient and status
 } cla_step_result;
 
 /* One update, the step'th (from 0), from n examples of the training data.

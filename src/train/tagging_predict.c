@@ -1,4 +1,6 @@
 /* tagging_predict.c - predictions, maps and accuracies of a split. */
+#include <math.h>
+
 #include "train/tagging.h"
 
 /* ---- predictions ------------------------------------------------------------------
@@ -6,22 +8,33 @@
 
 enum { PREDICT_TOKENS = 4096 };
 
-static void keep_best(const tagging *t, const tagging_split *s, const int64_t *examples,
-                      int64_t n, const tagging_batch *b, const float *logits,
-                      int32_t *predicted)
+/* The best of a row's scores; the special labels are no answers. */
+static cla_status best_of(const float *row, int tags, int32_t *best)
 {
-    const int64_t tags = t->config.tags;
+    *best = TAGGING_SPECIAL;
+    for (int32_t k = 0; k < tags; k++) {
+        if (!isfinite(row[k])) {
+            return cla_fail(CLA_E_NUMERIC, "the scores of a word are not finite: the "
+                                           "parameters are too large");
+        }
+        *best = k > *best && row[k] > row[*best] ? k : *best;
+    }
+    return CLA_OK;
+}
+
+static cla_status keep_best(const tagging *t, const tagging_split *s,
+                            const int64_t *examples, int64_t n, const tagging_batch *b,
+                            const float *logits, int32_t *predicted)
+{
+    const int tags = t->config.tags;
     for (int64_t i = 0; i < n; i++) {
         const chunk *c = &s->chunks[examples[i]];
         for (int64_t at = c->keep_first; at < c->keep_end; at++) {
             const float *row = logits + (b->offsets[i] + at - c->first) * tags;
-            int32_t best = 0;
-            for (int32_t k = 1; k < tags; k++) {
-                best = row[k] > row[best] ? k : best;
-            }
-            predicted[at] = best;
+            CLA_TRY(best_of(row, tags, &predicted[at]));
         }
     }
+    return CLA_OK;
 }
 
 static cla_status predict_batch(tagging *t, cla_tape *tape, const tagging_split *s,
@@ -36,9 +49,7 @@ static cla_status predict_batch(tagging *t, cla_tape *tape, const tagging_split 
                     : cla_alloc(&host, (size_t)(b.ids.tokens * t->config.tags) + 1,
                                 sizeof *host);
     status = status ? status : cla_tensor_download(logits, host);
-    if (!status) {
-        keep_best(t, s, examples, n, &b, host, predicted);
-    }
+    status = status ? status : keep_best(t, s, examples, n, &b, host, predicted);
     free(host);
     cla_tape_reset(tape);
     tagging_batch_free(&b);

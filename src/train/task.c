@@ -4,35 +4,44 @@
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "train/checkpoint.h"
 #include "train/folder.h"
+#include "train/integrity.h"
 
 extern const cla_task_kind tagging_kind, translation_kind, reading_kind, poetry_kind;
 
 static const cla_task_kind *const kinds[] = { &tagging_kind, &translation_kind,
                                               &reading_kind, &poetry_kind };
 
+static cla_status unknown_kind(const cla_config *settings, const char *name)
+{
+    cla_text place = { 0 }, known = { 0 };
+    cla_status status = cla_config_place(settings, "model", &place);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !status; i++) {
+        status = cla_text_add(&known, " %s", kinds[i]->name);
+    }
+    status = status ? status
+                    : cla_fail(CLA_E_INPUT, "%s: model is '%.80s', must be one of%s",
+                               place.data, name, known.data);
+    cla_text_free(&place);
+    cla_text_free(&known);
+    return status;
+}
+
 cla_status cla_task_kind_find(cla_config *settings, const cla_task_kind **out)
 {
     const char *name = NULL;
-    cla_text known = { 0 };
     *out = NULL;
     CLA_TRY(cla_config_text(settings, "model", &name));
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(kinds[i]->name, name) == 0) {
             *out = kinds[i];
-            cla_text_free(&known);
             return CLA_OK;
         }
-        CLA_TRY(cla_text_add(&known, " %s", kinds[i]->name));
     }
-    const cla_status status =
-        cla_fail(CLA_E_INPUT, "model is '%s', must be one of%s", name, known.data);
-    cla_text_free(&known);
-    return status;
+    return unknown_kind(settings, name);
 }
 
 const char *cla_task_file(const cla_task_kind *kind, const char *dir, int i)
@@ -89,13 +98,8 @@ void cla_task_close(cla_task **task)
 
 cla_status cla_task_weights(cla_text *path, const char *dir)
 {
-    CLA_TRY(cla_text_add(path, "%s/best.ckpt.safetensors", dir));
-    if (access(path->data, F_OK)) {
-        cla_text_free(path);
-        *path = (cla_text){ 0 };
-        CLA_TRY(cla_text_add(path, "%s/last.ckpt.safetensors", dir));
-    }
-    return CLA_OK;
+    const bool best = cla_folder_holds(dir, "best.ckpt.safetensors");
+    return cla_text_add(path, "%s/%s.ckpt.safetensors", dir, best ? "best" : "last");
 }
 
 static cla_status load_weights(cla_task *task, const char *dir)

@@ -89,7 +89,8 @@ cla_status cla_task_open(cla_task **out, cla_runtime *rt, cla_config *settings,
                          const char *dir, cla_task_mode mode);
 void cla_task_close(cla_task **task);
 
-/* The weights of a run's folder: the best, else the last. Errors: CLA_E_NOMEM. */
+/* The weights of a run's folder: the best, the last where there is no best. One that is
+ * there and cannot be read stays the best. Errors: CLA_E_NOMEM. */
 cla_status cla_task_weights(cla_text *path, const char *dir);
 
 /* A trained system from its folder: settings, vocabularies, best (else last) weights.

@@ -77,7 +77,14 @@ enum {
 typedef struct translation_options {
     search_options search;
     int batch; // sentences that are worked on together; fewer where they are long
+    /* NULL, or called after each batch with the number of lines done. */
+    void (*progress)(void *to, size_t lines);
+    void *to;
 } translation_options;
+
+/* The pieces of a line of the source, or of the target. Errors: CLA_E_NOMEM. */
+cla_status translation_pieces(const translation *t, const cla_line *line, bool target,
+                              size_t *count);
 
 /* Logarithms are natural; without a text both are -INFINITY. */
 typedef struct translation_result {

@@ -49,6 +49,17 @@ static cla_status encode(const cla_subwords *s, const cla_line *line, cla_ids *i
     return CLA_OK;
 }
 
+cla_status translation_pieces(const translation *t, const cla_line *line, bool target,
+                              size_t *count)
+{
+    cla_ids ids = { 0 };
+    const cla_status status = cla_subwords_encode(target ? &t->target : &t->source,
+                                                  line->text, line->size, &ids);
+    *count = ids.count;
+    cla_ids_free(&ids);
+    return status;
+}
+
 /* What needs no model: the result of a line without pieces. */
 static void answer(const job *j, size_t number, bool any_target)
 {
@@ -197,6 +208,9 @@ static cla_status run(job *j, const cla_line *sources, const cla_line *targets,
     for (int64_t first = 0, n; first < j->text.count && !status; first += n) {
         n = take(j, first);
         status = run_batch(j, j->pair + first, n, act);
+        if (!status && j->options->progress) {
+            j->options->progress(j->options->to, (size_t)(first + n));
+        }
     }
     cla_ids_free(&j->source);
     cla_ids_free(&j->target);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/safetensors.h"
+#include "train/integrity.h"
 
 /* Ids mean the same in both. */
 static cla_status same_file(const char *run, const char *dir, const char *name)
@@ -66,7 +66,7 @@ static cla_status list_left(cla_warm *w, const cla_params *params, const cla_st_
 static cla_status take_all(cla_warm *w, cla_task *task)
 {
     cla_st_file f;
-    CLA_TRY(cla_st_open(&f, w->path.data));
+    CLA_TRY(cla_state_open(&f, w->path.data, false));
     cla_status status = take(w, &task->params, &f);
     status = status ? status : list_left(w, &task->params, &f);
     cla_st_close(&f);

@@ -2,6 +2,7 @@
 #include "base/config.h"
 
 #include <locale.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <criterion/criterion.h>
 
 #include "base/file.h"
+#include "base/nearest.h"
 
 static char path[] = "/tmp/clattn-config-XXXXXX";
 
@@ -76,8 +78,96 @@ Test(config, overrides)
     cr_assert(n == 5 && x == 1e-3);
     cr_assert_str_eq(t, "a/b c=d");
     refuses(cla_config_set(&c, "novalue"), "must be key=value");
+    // a value is JSON to its end, or a word
+    cr_assert_eq(cla_config_set(&c, "t=a\"b"), CLA_OK);
+    refuses(cla_config_set(&c, "t=\"a"), "--set t: the value is broken JSON");
+    refuses(cla_config_set(&c, "t=[1"), "--set t: the value is broken JSON");
+    refuses(cla_config_set(&c, "t=a\xff"), "--set t: the value is not UTF-8 (byte 2)");
+    refuses(cla_config_set(&c, "\xff=1"), "must be a key");
+    refuses(cla_config_set(&c, "n.a=1"), "--set n.a: n must be an object");
+    // keys are what they say, whatever their length
+    char key[400];
+    memset(key, 'k', sizeof key);
+    memcpy(key + 300, "=1", 3);
+    refuses(cla_config_set(&c, key), "must be a key");
+    refuses(cla_config_set(&c, key + 300 - 64), "must be a key");
+    cr_assert_eq(cla_config_set(&c, key + 300 - 63), CLA_OK);
+    refuses(cla_config_set(&c, "=1"), "must be key=value");
+    refuses(cla_config_set(&c, ".=1"), "must be a key");
+    refuses(cla_config_set(&c, "a.=1"), "must be a key");
+    refuses(cla_config_set(&c, "a..b=1"), "must be a key");
     cla_config_fini(&c);
     unlink(path);
+}
+
+/* A message names the line of the key, or --set where that gave the value. */
+Test(config, names_where_it_is_wrong)
+{
+    cla_config c;
+    int n = 1;
+    double x = 1;
+    const char *t = NULL;
+    char where[128];
+    cr_assert_eq(read_text(&c,
+                           "{\"x\": \"}{\\\"\",\n\"a\": {\"n\": [\"n\", {\"b\": 1}],\n"
+                           "\"b\" : 2}, \"n\"\n:\n40,\n\"o\": 3, \"b\": 7}"),
+                 CLA_OK);
+    snprintf(where, sizeof where, "%s:3: n is 40, must be", path);
+    refuses(cla_config_int(&c, "n", &n, 1, 9), where);
+    snprintf(where, sizeof where, "%s:3: a.b is 2, must be", path);
+    refuses(cla_config_text(&c, "a.b", &t), where);
+    snprintf(where, sizeof where, "%s:1: x is ", path);
+    refuses(cla_config_double(&c, "x", &x, 0, 1), where);
+    snprintf(where, sizeof where, "%s:6: o is 3, must be an object", path);
+    refuses(cla_config_int(&c, "o.p", &n, 1, 9), where);
+    snprintf(where, sizeof where, "%s: key 'z' is missing", path);
+    refuses(cla_config_text(&c, "z", &t), where);
+    cr_assert_eq(cla_config_set(&c, "n=50"), CLA_OK);
+    refuses(cla_config_int(&c, "n", &n, 1, 9), "--set: n is 50, must be");
+    snprintf(where, sizeof where, "%s:2: unknown key 'a.n'", path);
+    refuses(cla_config_check(&c), where);
+    cr_assert_eq(cla_config_int(&c, "a.n", &n, 1, 9), CLA_E_INPUT);
+    snprintf(where, sizeof where, "%s:6: unknown key 'b'", path);
+    refuses(cla_config_check(&c), where);
+    cr_assert_eq(cla_config_set(&c, "b=1"), CLA_OK);
+    refuses(cla_config_check(&c), "--set: unknown key 'b'");
+    cla_config_fini(&c);
+    unlink(path);
+}
+
+Test(config, suggests_the_key_that_is_meant)
+{
+    static const char *const known[] = { "lr",        "batch",    "layers",  "dropout",
+                                         "word_dim",  "char_dim", "epochs",  "heads",
+                                         "min_count", "patience", "warmup",  "data",
+                                         "tokens",    "merges",   "network", NULL };
+    static const char *const pairs[][2] = {
+        { "learning_rate", "lr" },
+        { "batch_size", "batch" },
+        { "num_layers", "layers" },
+        { "dropuot", "dropout" },
+        { "wrod_dim", "word_dim" },
+        { "epoch", "epochs" },
+        { "n_head", "heads" },
+        { "drop_out", "dropout" },
+        { "worddim", "word_dim" },
+        { "warm_up", "warmup" },
+        { "dropout_rate", "dropout" },
+        { "min", "min_count" },
+        { "x", NULL },
+        { "colour", NULL },
+        { "", NULL },
+        { "momentum", NULL },
+        { "zzzzzzzzzzz", NULL },
+        { "_", NULL },
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        const char *near = cla_nearest(pairs[i][0], known);
+        const bool same =
+            near && pairs[i][1] ? strcmp(near, pairs[i][1]) == 0 : near == pairs[i][1];
+        cr_expect(same, "'%s' suggests '%s', must be '%s'", pairs[i][0],
+                  near ? near : "nothing", pairs[i][1] ? pairs[i][1] : "nothing");
+    }
 }
 
 Test(config, names_what_is_wrong)

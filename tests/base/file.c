@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,6 +44,20 @@ static int count_files(void)
     cr_assert_eq(cla_folder_list(folder, "", &paths, &count), CLA_OK);
     cla_folder_list_free(&paths, count);
     return (int)count;
+}
+
+/* The system's write, which changes the byte `flip' of what it writes (-1: none). */
+static long flip = -1;
+
+ssize_t write(int fd, const void *bytes, size_t size)
+{
+    char copy[64];
+    if (flip < 0 || size > sizeof copy || (size_t)flip >= size) {
+        return syscall(SYS_write, fd, bytes, size);
+    }
+    memcpy(copy, bytes, size);
+    copy[flip] ^= 4;
+    return syscall(SYS_write, fd, copy, size);
 }
 
 TestSuite(file, .init = make_folder, .fini = drop_folder);
@@ -98,6 +113,24 @@ Test(file, reads_pipes)
     close(ends[0]);
 }
 
+/* A file of a model is one: what would wait for ever, or never end, is refused. */
+Test(file, refuses_what_is_not_regular)
+{
+    char *data = NULL;
+    size_t size = 0;
+    cr_assert_eq(mkfifo(at("fifo"), 0600), 0);
+    cr_expect_eq(cla_file_read(at("fifo"), &data, &size), CLA_E_IO);
+    cr_expect(strstr(cla_error(), "fifo: is not a regular file") != NULL, "%s",
+              cla_error());
+    unlink(at("fifo"));
+    cr_assert_eq(symlink("/dev/zero", at("link")), 0);
+    cr_expect_eq(cla_file_read(at("link"), &data, &size), CLA_E_IO);
+    cr_expect(strstr(cla_error(), "link: is not a regular file") != NULL, "%s",
+              cla_error());
+    cr_expect_null(data);
+    unlink(at("link"));
+}
+
 Test(file, names_path_and_reason)
 {
     char *data = (char *)1;
@@ -135,6 +168,26 @@ Test(file, failed_write_changes_nothing)
     cr_expect_str_eq(data, "before");
     free(data);
     cr_expect_eq(count_files(), 1);
+}
+
+/* A disk or memory that changes a byte must not replace what was good. */
+Test(file, compares_what_it_wrote)
+{
+    static const char after[] = "after it all";
+    char *data = NULL;
+    size_t size = 0;
+    cr_assert_eq(cla_file_write(at("a"), "before", 6), CLA_OK);
+    for (flip = 0; flip < (long)sizeof after; flip++) {
+        cr_expect_eq(cla_file_write(at("a"), after, sizeof after), CLA_E_IO);
+        cr_expect(strstr(cla_error(), at("a")) && strstr(cla_error(), "read back"),
+                  "%s", cla_error());
+    }
+    flip = -1;
+    cr_assert_eq(cla_file_read(at("a"), &data, &size), CLA_OK);
+    cr_expect_str_eq(data, "before");
+    free(data);
+    cr_expect_eq(count_files(), 1);
+    cr_expect_eq(cla_file_write(at("a"), after, sizeof after), CLA_OK);
 }
 
 /* The name that a killed process with this number left behind is passed over. */

@@ -93,9 +93,13 @@ Test(safetensors, same_bytes)
     free(second);
 }
 
+/* Without the fsync of cla_file_write: there are thousands of these. */
 static void write_bytes(const void *bytes, size_t size)
 {
-    cr_assert_eq(cla_file_write(path, bytes, size), CLA_OK);
+    FILE *file = fopen(path, "wb");
+    cr_assert_not_null(file);
+    cr_assert_eq(fwrite(bytes, 1, size, file), size);
+    cr_assert_eq(fclose(file), 0);
 }
 
 /* A file with this header and so many bytes of data. */
@@ -230,6 +234,111 @@ Test(safetensors, truncated)
         expect_refused("");
     }
     free(bytes);
+}
+
+/* Each bit of the file: refused, but for the name of the hash, without which the file
+ * counts as one that never had any. */
+Test(safetensors, each_bit_counts)
+{
+    char *bytes = NULL;
+    size_t size = 0;
+    cla_st_file f;
+    save_sample();
+    cr_assert_eq(cla_st_open(&f, path), CLA_OK, "%s", cla_error());
+    cr_assert(f.sealed);
+    cla_st_close(&f);
+    cr_assert_eq(cla_file_read(path, &bytes, &size), CLA_OK);
+    const char *key = memmem(bytes, size, "\"xxh3\":", 7);
+    cr_assert_not_null(key);
+    for (size_t bit = 0; bit < 8 * size; bit++) {
+        bytes[bit / 8] ^= (char)(1 << bit % 8);
+        write_bytes(bytes, size);
+        const cla_status status = cla_st_open(&f, path);
+        const bool name = bytes + bit / 8 >= key && bytes + bit / 8 < key + 7;
+        cr_assert(status ? status == CLA_E_INPUT : name && !f.sealed,
+                  "bit %zu passes: %d", bit, status);
+        cla_st_close(&f);
+        bytes[bit / 8] ^= (char)(1 << bit % 8);
+    }
+    free(bytes);
+}
+
+/* ---- memory that ends -------------------------------------------------------- */
+
+static long allocations_left = -1;
+
+static void *allocate(size_t size)
+{
+    if (allocations_left == 0) return NULL;
+    allocations_left--;
+    return malloc(size);
+}
+
+/* Fails the n-th allocation of Jansson, and all after it. */
+static void end_memory(long n)
+{
+    allocations_left = n;
+    json_set_alloc_funcs(allocate, free);
+}
+
+static cla_status save_other(void)
+{
+    static const float x[2] = { 5, 6 };
+    const cla_st_tensor tensor = {
+        .name = "x", .dtype = CLA_ST_F32, .rank = 2, .shape = { 1, 2 }, .data = x
+    };
+    return cla_st_save(path, &tensor, 1, NULL);
+}
+
+/* Wherever memory ends: status 5 and the old file, or the whole new one. */
+Test(safetensors, saving_without_memory)
+{
+    char *old = NULL, *new = NULL;
+    size_t old_size = 0, new_size = 0;
+    cr_assert_eq(save_other(), CLA_OK);
+    cr_assert_eq(cla_file_read(path, &new, &new_size), CLA_OK);
+    save_sample();
+    cr_assert_eq(cla_file_read(path, &old, &old_size), CLA_OK);
+    cla_status status = CLA_E_NOMEM;
+    for (long n = 0; status; n++) {
+        bool same = false;
+        end_memory(n);
+        status = save_other();
+        end_memory(-1);
+        cr_assert(!status || status == CLA_E_NOMEM, "n %ld: %d", n, status);
+        cr_assert_eq(cla_file_compare(path, status ? old : new,
+                                      status ? old_size : new_size, &same),
+                     CLA_OK);
+        cr_assert(same, "n %ld, status %d: another file", n, status);
+        cr_assert_lt(n, 1000);
+    }
+    free(old);
+    free(new);
+}
+
+/* A reader that has no memory does not blame the file. */
+Test(safetensors, opening_without_memory)
+{
+    cla_st_file f;
+    cla_status status = CLA_E_NOMEM;
+    save_sample();
+    for (long n = 0; status; n++) {
+        end_memory(n);
+        status = cla_st_open(&f, path);
+        end_memory(-1);
+        cr_assert(!status || status == CLA_E_NOMEM, "n %ld: %d: %s", n, status,
+                  cla_error());
+        cr_assert_lt(n, 1000);
+    }
+    cr_expect_eq(f.count, 4);
+    cla_st_close(&f);
+}
+
+/* A text that is bad stays bad input. */
+Test(safetensors, bad_text_is_no_lack_of_memory)
+{
+    write_file("{\"a\": }", 0);
+    expect_refused("header");
 }
 
 /* Random damage to the header: opened or refused, never worse (sanitizers watch). */

@@ -102,6 +102,17 @@ check 'a line without a passage' says 3 'standard input:1: must be a JSON object
     sh -c "echo '[1]' | '$clattn' answer --model '$run'"
 check 'a line without a question' says 3 'standard input:1: has no "question"' \
     sh -c "echo '{\"passage\": \"a\"}' | '$clattn' answer --model '$run'"
+printf '{"passage": "%s", "question": "a"}\n' 'a b c' 'a b c d' >"$work/lines"
+check 'a passage over the limit' says 3 'standard input:2: answer: passage[0] has 4 words' \
+    answer --max-words 3 <"$work/lines"
+check 'after the answer to the one before' test "$(wc -l <"$work/out")" -eq 1
+printf 'a b c d' >"$work/four"
+check 'a passage file over the limit' says 3 "$work/four: answer: passage[0] has 4 words" \
+    answer --max-words 3 --passage "$work/four" <<<a
+check 'a passage of a data set over the limit' says 3 'dev.json: passage 1 has 8 words' \
+    answer --max-words 6 --squad "$work/data/dev.json"
+check 'a folder on standard input' says 6 'standard input: cannot read: Is a directory' \
+    answer <"$work"
 check 'a question that is no text' says 3 'questions must be strings' \
     sh -c "echo '{\"passage\": \"a\", \"questions\": [\"b\", 1]}' | '$clattn' answer --model '$run'"
 check 'a question cut off inside a character' says 3 'standard input:1: not UTF-8' \
@@ -148,5 +159,9 @@ check 'words of no characters' says 3 'char_limit is 0, must be' \
     train --set network=r_net --set char_dim=6 --set char_limit=0 --out "$work/other"
 check 'a network without characters' says 3 "network 'match_lstm' has no use for characters" \
     train --set char_dim=6 --out "$work/other"
+
+cp -r "$run" "$work/infinite" && infinite "$work/infinite"
+check 'refuses weights that are not finite' says 7 'holds numbers that are not finite' \
+    env CLATTN_LOG=error "$clattn" answer --model "$work/infinite" --passage "$work/passage" </dev/null
 
 [ $failures -eq 0 ]

@@ -113,4 +113,8 @@ refused() { ! train --set "sentencepiece=$work/data/test.en" --out "$work/no" 2>
 check 'refuses what is no SentencePiece model' refused
 check 'and says so' grep -q 'SentencePiece' "$work/said"
 
+cp -r "$run" "$work/infinite" && infinite "$work/infinite"
+check 'refuses weights that are not finite' says 7 'holds numbers that are not finite' \
+    env CLATTN_LOG=error "$clattn" translate --model "$work/infinite" </dev/null
+
 [ $failures -eq 0 ]

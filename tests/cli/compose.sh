@@ -89,10 +89,17 @@ check 'refuses a file without a quatrain' says 3 'short.tsv: holds no poem' \
     "$clattn" eval --model "$run" --split short
 check 'goes on with what the folder holds' \
     exits 0 'train.tsv: 1 poems passed over' 1 train --out "$run" --resume
+cp -r "$run" "$work/damaged" && sed -i '1 s/./x/' "$work/damaged/ranking.tsv"
+check 'goes on with no damaged ranking' exits 3 'ranking.tsv: damaged or changed' 2 \
+    train --out "$work/damaged" --resume
 printf 'a\tb\tc\t空山不見人|但聞人語響|返景入深林|復照青苔上\n' >>"$work/data/train.tsv"
 check 'refuses to go on with other poems' \
     exits 3 'characters.txt: the poems give others; are they those of the run?' 2 \
     train --out "$run" --resume
+cp -r "$run" "$work/infinite" && infinite "$work/infinite"
+check 'refuses weights that are not finite' says 7 'holds numbers that are not finite' \
+    env CLATTN_LOG=error "$clattn" compose --model "$work/infinite" 明月 </dev/null
 rm "$run/ranking.tsv"
 check 'refuses a folder that lacks its ranking' says 6 'ranking.tsv' compose x
+
 [ $failures -eq 0 ]

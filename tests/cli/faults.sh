@@ -3,8 +3,13 @@
 # usage: tests/cli/faults.sh SOURCE_ROOT CLATTN
 set -u
 source=$1 clattn=$2
-golden=$source/tests/data/golden/masked_softmax
-case=$(find "$golden" -name '*.safetensors' -printf '%s %p\n' | sort -n | head -n 1 | cut -d ' ' -f 2)
+
+# smallest OPERATOR: its smallest golden case
+smallest() {
+    find "$source/tests/data/golden/$1" -name '*.safetensors' -printf '%s %p\n' |
+        sort -n | head -n 1 | cut -d ' ' -f 2-
+}
+case=$(smallest masked_softmax)
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -69,20 +74,33 @@ unset CLATTN_LOG
 no_scraps
 
 # cache: in a place that cannot be made, damaged, off, without a home
+export CLATTN_CACHE_BINARIES=1 # PoCL's too
 touch "$work/file"
 expect 0 1 "warning.*$work/file" env CLATTN_CACHE_DIR="$work/file/cache" "${verify[@]}"
 expect 0 0 '' env CLATTN_CACHE_DIR=off "${verify[@]}"
 expect 0 0 '' "${verify[@]}" # fills it
 expect 0 0 '' "${verify[@]}" # reads it
-entry=$(find "$work/cache" -name '*.bin' | sort | head -n 1)
+# Names are hashes of the device. The entry that every run reads is the operator's program.
+entry=$(grep -rl --include='*.kernel' masked_softmax "$work/cache" | head -n 1)
+[ -n "$entry" ] || complain 'no cache entry holds the program of masked_softmax'
 printf 'damage' | dd of="$entry" bs=1 seek=200 conv=notrunc status=none
 expect 0 1 "warning.*rebuilding $entry" "${verify[@]}"
 expect 0 0 '' "${verify[@]}"
 truncate -s 100 "$entry"
 expect 0 1 "warning.*rebuilding $entry" "${verify[@]}"
 rm "$entry" && mkdir "$entry"
-expect 0 1 "warning.*$entry" "${verify[@]}"
+expect 0 1 "warning.*${entry##*/} is not a regular file" "${verify[@]}"
 rmdir "$entry"
+own=$work/cache/clattn-kernels-1
+[ "$(stat -c %a "$own")" = 700 ] || complain "mode of $own is not 700"
+chmod 777 "$own"
+expect 0 1 "warning.*other users can write to: $own" "${verify[@]}"
+chmod 700 "$own"
+mv "$own" "$work/moved"
+ln -s "$work/moved" "$own"
+expect 0 1 "warning.*not a folder: $own" "${verify[@]}"
+rm "$own"
+mv "$work/moved" "$own"
 expect 0 1 'warning' env -u CLATTN_CACHE_DIR -u XDG_CACHE_HOME -u HOME "${verify[@]}"
 
 # two processes that fill one cache
@@ -93,6 +111,21 @@ wait $! || complain 'first of two writers'
 [ ! -s "$work/err" ] || complain 'two writers: not silent'
 expect 0 0 '' "${verify[@]}"
 no_scraps
+
+# tuning values that would divide by zero, hang or crash
+device=$("$clattn" devices --json | sed -n '/"default":true/{
+    s/.*"name":"\([^"]*\)".*"platform":"\([^"]*\)".*"driver":"\([^"]*\)".*/\2 | \1 | \3/p;q}')
+tuned=("$clattn" verify "$case" "$(smallest band_attention)" "$(smallest linear)")
+for value in 0 -1; do
+    cat >"$work/tuning.json" <<END
+{"$device": {
+    "masked_softmax": {"WG": $value}, "masked_softmax_tile": {"ROWS": $value},
+    "band_attention": {"WG": $value}, "band_attention_tile": {"QUERIES": $value, "KEYS": $value},
+    "matmul_tile": {"MR": $value, "ROWS": $value, "DEPTH": $value, "COLUMNS": $value}}}
+END
+    expect 0 9 "tuning: $work/tuning.json: masked_softmax WG is $value, must be .*; not used" \
+        env CLATTN_TUNING="$work/tuning.json" timeout 300 "${tuned[@]}"
+done
 
 # golden files
 size=$(stat -c %s "$case")

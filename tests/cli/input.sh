@@ -40,11 +40,22 @@ check 'a folder in place of a file' says 6 "$work/dir/train.conllu" \
 # What was refused left no run behind.
 check 'the folder is still free' train "$work/good" "$work/run"
 
-tag() { "$clattn" tag --model "$work/model"; }
+tag() { "$clattn" tag --model "$work/model" "$@"; }
 { row 1 a; echo; row 1 b; row 3 c; } >"$work/in"
 check 'tag: line of the stream' says 3 ':4: id 3 after 1' tag <"$work/in"
 printf 'a b\n\nc d\ne \xff\n' >"$work/in"
 check 'tag: no UTF-8' says 3 ':4: not UTF-8' tag <"$work/in"
+check 'tag: what came before is tagged' test "$(grep -c '^[0-9]' "$work/out")" -eq 4
+check 'tag: a folder on standard input' says 6 'standard input: cannot read: Is a directory' \
+    tag <"$work"
+check 'tag: no standard input' says 6 'standard input: cannot read: Bad file descriptor' tag <&-
+printf 'a b\nc d e\n' >"$work/in"
+check 'tag: words over the limit' says 3 'standard input:2: a sentence of more than 2 words' \
+    tag --max-words 2 <"$work/in"
+check 'tag: the sentence before it is tagged' test "$(grep -c '^[0-9]' "$work/out")" -eq 2
+{ row 1 a; echo; row 1 b; row 2 c; row 3 d; } >"$work/in"
+check 'tag: rows over the limit' says 3 'standard input:5: a sentence of more than 2 words' \
+    tag --max-words 2 <"$work/in"
 
 # ---- data that is odd and works
 cp -r "$work/good" "$work/odd"
@@ -82,10 +93,11 @@ check 'a sentence too long to draw' says 3 '5000 words' "$clattn" inspect \
     --model "$work/run-paper" --text "$(seq -s ' ' 5000)" --out "$work/maps.svg"
 
 # ---- checkpoints that do not fit, on resume: the run is left as it was
-resume() { train "$work/good" "$work/copy" --resume; }
+resume() { CLATTN_LOG=error train "$work/good" "$work/copy" --resume; }
 damage() { # damage SED_SCRIPT: of the header, sizes unchanged
     rm -rf "$work/copy"
     cp -r "$work/model" "$work/copy"
+    unsealed "$work/copy"
     LC_ALL=C sed -i "$1" "$work/copy/last.ckpt.safetensors"
     cp -r "$work/copy" "$work/copy.before"
 }

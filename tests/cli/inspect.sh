@@ -66,7 +66,7 @@ PYTHON
 }
 
 reader_table() {
-    question --site c2q >"$work/table" && grep -qx 'c2q: 6 ask, 4 are looked at' "$work/table" &&
+    question --site c2q >"$work/table" && grep -qx 'c2q: 6 queries, 4 keys' "$work/table" &&
         test "$(wc -l <"$work/table")" -eq 5 &&
         test "$(awk '/^ *[0-9]/ { sum += $2 } END { printf "%.3f", sum }' "$work/table")" = 1.000
 }
@@ -78,12 +78,12 @@ reader_json() {
 check 'an object of a reader: six rows of three maps sum to 1' reader_json
 reader_svg() {
     question --out "$work/a.svg" --site c2q >"$work/out" &&
-        maps "$work/a.svg" 3 'c2q level 3' '>Monday<' '>Who<' 'rows ask, columns are looked at'
+        maps "$work/a.svg" 3 'c2q level 3' '>Monday<' '>Who<' 'rows are queries, columns are keys'
 }
 check 'a picture of a reader: a map a level' reader_svg
 second_site() {
     test "$(question --json | grep -o '"site":"[^"]*"' | tr -d '\n')" = '"site":"c2q""site":"q2c"' &&
-        question --site q2c | grep -qx 'q2c: 1 ask, 6 are looked at'
+        question --site q2c | grep -qx 'q2c: 1 queries, 6 keys'
 }
 check 'both sites of a reader' second_site
 original_json() {
@@ -94,8 +94,8 @@ check 'both sites of the published form: seven rows of two maps sum to 1' origin
 
 poem_table() {
     poem >"$work/table" && test "$(grep -c '^line' "$work/table")" = 4 &&
-        grep -qx 'line1: 5 ask, 1 are looked at' "$work/table" &&
-        grep -qx 'line4: 5 ask, 16 are looked at' "$work/table"
+        grep -qx 'line1: 5 queries, 1 keys' "$work/table" &&
+        grep -qx 'line4: 5 queries, 16 keys' "$work/table"
 }
 check 'a table of a poem: a line looks at its keyword and at those before' poem_table
 poem_json() {

@@ -39,6 +39,24 @@ says() { exits "$1" "$2" 1 "${@:3}"; }
 # says_alone CODE PART COMMAND...: and stderr has no other line.
 says_alone() { says "$@" && [ "$(wc -l <"$work/err")" -eq 1 ]; }
 
+# unsealed FOLDER: makes a model's folder one of a version that wrote no hashes.
+unsealed() {
+    sed -i -z 's/,\n  "integrity": {[^}]*}//' "$1/config.json"
+    LC_ALL=C sed -i 's/"xxh3":"/"none":"/' "$1"/*.ckpt.safetensors
+}
+
+# put_numbers STATE NUMBER BYTES: writes over the data of a state, from a number of 4 bytes on;
+# BYTES are for printf.
+put_numbers() {
+    local header
+    header=$(od -An -tu4 -N 4 "$1")
+    # shellcheck disable=SC2059
+    printf "$3" | dd of="$1" bs=1 seek=$((header + 8 + 4 * $2)) conv=notrunc status=none
+}
+
+# infinite FOLDER: its best state gets an infinity, as older versions kept it.
+infinite() { unsealed "$1" && put_numbers "$1/best.ckpt.safetensors" 0 '\000\000\200\177'; }
+
 # treebank SOURCE_ROOT FOLDER: a small one, the first sentences of the real one.
 treebank() {
     mkdir "$2"

@@ -45,8 +45,20 @@ check 'a line of 300 words' lines 2
 check 'leaves its neighbour alone' test "$(sed -n 2p "$work/out")" = 'die rote Katze schläft.'
 long 10000 >"$work/long"
 echo der >"$work/short"
-check 'a line of 10,000 words' grep -q '^-[0-9]' <(translate --given "$work/short" <"$work/long")
-check 'a translation of as many' grep -q '^-[0-9]' <(translate --given "$work/long" <"$work/short")
+check 'a line of 10,000 words' \
+    grep -q '^-[0-9]' <(translate --max-words 10000 --given "$work/short" <"$work/long")
+check 'a translation of as many' \
+    grep -q '^-[0-9]' <(translate --max-words 10000 --given "$work/long" <"$work/short")
+{ echo 'the red cat sleeps.'; cat "$work/long"; } >"$work/second"
+check 'one line more than the limit' says 3 \
+    'standard input:2: 10000 words and pieces of words, more than 2000: see --max-words' \
+    translate <"$work/second"
+check 'after what came before it' test "$(cat "$work/out")" = 'die rote Katze schläft.'
+check 'a given line over the limit' says 3 "$work/long:1: 10000 words" \
+    translate --given "$work/long" <"$work/short"
+head -c 1000000 /dev/zero | tr '\0' x >"$work/word"
+check 'a word of 1 MB' says 3 'standard input:1: ' timeout 20 "$clattn" translate --model "$run" \
+    <"$work/word"
 printf 'the\001\002\033[2Jred\r\nthe red cat sleeps.\r\n\302\205 \342\200\250\n\357\273\277\nthe\vdog' |
     translate >"$work/out"
 check 'control characters, CRLF, no last line end' lines 5
@@ -56,6 +68,8 @@ check 'bad UTF-8 at the end' says 3 'standard input:2: not UTF-8 (byte 4)' \
 check 'after what came before it' test "$(cat "$work/out")" = 'die rote Katze schläft.'
 check 'a NUL byte' says 3 'standard input:1: holds a NUL byte' \
     sh -c "printf 'a\000b\n' | '$clattn' translate --model '$run'"
+check 'a folder on standard input' says 6 'standard input: cannot read: Is a directory' \
+    translate <"$work"
 check 'a given file of bad UTF-8' says 3 "$work/bad:1: not UTF-8" \
     sh -c "printf '\377\n' >'$work/bad'; echo a | '$clattn' translate --model '$run' --given '$work/bad'"
 

@@ -47,6 +47,16 @@ check 'bpe apply: bad codes' says_alone 3 "$work/odd:1: codes must begin" \
 check 'bpe apply: no codes' says_alone 6 'nowhere: cannot open' "$clattn" bpe apply --codes nowhere
 check 'bpe apply: cut off inside a character' says_alone 3 'standard input:2: not UTF-8 (byte 3)' \
     sh -c "printf 'a\nbc\344\270' | '$clattn' bpe apply --codes '$work/codes'"
+# progress VERB...: what stderr shows on a terminal while lines come slowly.
+progress() { script -qec "{ echo a; sleep 3; echo b; } | '$clattn' $* >'$work/out'" /dev/null; }
+shows_progress() {
+    progress bpe undo | grep -q "2 lines, [0-9]* s" && [ "$(wc -l <"$work/out")" -eq 2 ]
+}
+shows_none() { progress "bpe undo 2>'$work/shown'" && [ ! -s "$work/shown" ]; }
+if command -v script >/dev/null; then
+    check 'bpe: progress on a terminal' shows_progress
+    check 'bpe: none where stderr is a file' shows_none
+fi
 check 'bpe undo: a NUL byte' says_alone 3 'standard input:1: holds a NUL byte' \
     sh -c "printf 'a\000b\n' | '$clattn' bpe undo"
 

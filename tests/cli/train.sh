@@ -130,7 +130,8 @@ refusals() {
 check 'an application is told what is wrong' refusals
 
 # ---- damaged models
-copy() { rm -rf "$work/copy" && cp -r "$work/whole" "$work/copy"; }
+copy() { rm -rf "$work/copy" && cp -r "$work/whole" "$work/copy" && unsealed "$work/copy"; }
+export CLATTN_LOG=error
 copy
 head -c 3000 "$work/whole/best.ckpt.safetensors" >"$work/copy/best.ckpt.safetensors"
 check 'truncated checkpoint' says 3 "$work/copy/best.ckpt.safetensors" \
@@ -145,6 +146,7 @@ check 'wrong shape' says 3 "tensor 'word.table'" "$clattn" eval --model "$work/c
 copy
 rm "$work/copy/tags.txt"
 check 'missing vocabulary' says 6 "$work/copy/tags.txt" "$clattn" eval --model "$work/copy"
+unset CLATTN_LOG
 
 inspected() {
     "$clattn" inspect --model "$work/whole" --text 'il ne vient pas' --out "$work/maps.svg" &&

@@ -74,6 +74,8 @@ for verb in devices verify bench tune; do
 done
 expect 6 '' '^clattn: standard output: ' bash -c "'$clattn' --help >/dev/full"
 expect 6 '' '^clattn: standard output: ' bash -c "'$clattn' devices >/dev/full"
+expect 6 '' "$work/none" bash -c "'$clattn' verify '$work/none' >/dev/full"
+[ "$(wc -l <"$work/err")" -eq 1 ] || complain 'a failure has two lines where stdout is full'
 
 # ---- devices
 expect 0 '^\* +0 ' '' env -u CLATTN_DEVICE "$clattn" devices
@@ -105,6 +107,27 @@ CLATTN_SCHEDULE=group expect 0 '"case":"1"' '' "$clattn" verify --json "$work/se
 order=$(grep -o '"case":"[^"]*"' "$work/out" | tr -dc '0-9')
 [ "$order" = 132 ] || complain "order is $order"
 expect 0 '^8 runs of 4 cases' '' "$clattn" verify "$work/set" "$good"
+
+# ---- the process that compiles ahead ends with the first, however that ends
+child() { tr -d " " <"/proc/$1/task/$1/children" 2>/dev/null; }
+if [ "$(getconf _NPROCESSORS_ONLN)" -gt 1 ] && [ -e "/proc/$$/task/$$/children" ]; then
+    mkdir "$work/pocl"
+    CLATTN_CACHE_DIR=off POCL_CACHE_DIR=$work/pocl "$clattn" verify "$golden" >/dev/null 2>&1 &
+    first=$! ahead=
+    for _ in $(seq 100); do
+        ahead=$(child $first)
+        [ -z "$ahead" ] || break
+        sleep 0.02
+    done
+    kill -KILL $first
+    wait $first 2>/dev/null
+    [ -n "$ahead" ] || complain 'nothing compiles ahead'
+    for _ in $(seq 20); do
+        kill -0 "$ahead" 2>/dev/null || break
+        sleep 0.1
+    done
+    ! kill -0 "$ahead" 2>/dev/null || complain 'it goes on without the first'
+fi
 
 # ---- results that are off
 # damage NAME SED...: a case that differs from the good one.

@@ -30,12 +30,12 @@ kernel void probe_tanh(global float *restrict y, global const float *restrict x)
     if (i % (4 * VEC) == 0) {
         floatv four[4];
         for (int u = 0; u < 4; u++) {
-            four[u] = vloadv((size_t)u, x + i);
+            four[u] = loadv((size_t)u, x + i);
         }
         tanh_four(four);
         for (int u = 0; u < 4; u++) {
-            const floatv one = tanh_v(vloadv((size_t)u, x + i));
-            vstorev(i / (4 * VEC) % 2 ? one : four[u], (size_t)u, y + i);
+            const floatv one = tanh_v(loadv((size_t)u, x + i));
+            storev(i / (4 * VEC) % 2 ? one : four[u], (size_t)u, y + i);
         }
     }
 }
@@ -45,7 +45,7 @@ kernel void probe_exp_vector(global float *restrict y, global const float *restr
 {
     const int i = GROUP(0) * WG + LANE(0);
     if (i % VEC == 0) {
-        vstorev(exp_fastv(vloadv(0, x + i)), 0, y + i);
+        storev(exp_fastv(loadv(0, x + i)), 0, y + i);
     }
 }
 
@@ -54,7 +54,7 @@ kernel void probe_exp2(global float *restrict y, global const float *restrict x)
 {
     const int i = GROUP(0) * WG + LANE(0);
     if (i % VEC == 0) {
-        vstorev(exp2_fastv(vloadv(0, x + i)), 0, y + i);
+        storev(exp2_fastv(loadv(0, x + i)), 0, y + i);
     }
 }
 
@@ -63,7 +63,7 @@ kernel void probe_log(global float *restrict y, global const float *restrict x)
 {
     const int i = GROUP(0) * WG + LANE(0);
     if (i % VEC == 0) {
-        vstorev(log_fastv(vloadv(0, x + i)), 0, y + i);
+        storev(log_fastv(loadv(0, x + i)), 0, y + i);
     }
 }
 
@@ -88,7 +88,7 @@ kernel void probe_lanes(global float *restrict y, global const float *restrict x
 {
     const int i = GROUP(0) * WG + LANE(0);
     if (i % VEC == 0) {
-        const floatv v = vloadv(0, x + i);
+        const floatv v = loadv(0, x + i);
         y[i] = sum_lanes(v);
         y[i + 1] = max_lanes(v);
     }
@@ -100,8 +100,8 @@ kernel void probe_four(global float *restrict y, global const float *restrict x)
 {
     const int i = GROUP(0) * WG + LANE(0);
     if (i % (4 * VEC) == 0) {
-        const floatv a = vloadv(0, x + i), b = vloadv(1, x + i);
-        const floatv c = vloadv(2, x + i), d = vloadv(3, x + i);
+        const floatv a = loadv(0, x + i), b = loadv(1, x + i);
+        const floatv c = loadv(2, x + i), d = loadv(3, x + i);
         vstore4(sum_four(a, b, c, d), 0, y + i);
         vstore4(max_four(a, b, c, d), 1, y + i);
     }

@@ -70,7 +70,7 @@ Test(bidaf, match_has_the_known_numbers)
 }
 
 /* With words of the question in another order, the same; with one word, that word. */
-Test(bidaf, match_knows_no_order_of_the_question)
+Test(bidaf, match_ignores_question_order)
 {
     enum { P = 5, Q = 4, D = 8, OUT = 4 * P * D };
     float *h = test_random(P * D, 1, 1), *u = test_random(Q * D, 1, 2), turned[Q * D];
@@ -98,7 +98,7 @@ Test(bidaf, match_knows_no_order_of_the_question)
 
 /* A column more, of ones in the passage and of threes in the question, adds three to
  * all products: nothing changes in the other columns. */
-Test(bidaf, match_knows_differences_of_products_only)
+Test(bidaf, match_ignores_a_constant_added_to_scores)
 {
     enum { P = 5, Q = 4, D = 8, MORE = D + 1 };
     float *h = test_random(P * D, 1, 1), *u = test_random(Q * D, 1, 2);
@@ -174,7 +174,7 @@ static void exchange(scene *f)
     cla_params_changed(&f->params);
 }
 
-Test(bidaf, pointers_in_each_others_place_exchange_the_ends)
+Test(bidaf, swapped_pointers_swap_first_and_last)
 {
     float a[2][SCENE_PASSAGES], b[2][SCENE_PASSAGES];
     scene f;
@@ -194,7 +194,7 @@ Test(bidaf, pointers_in_each_others_place_exchange_the_ends)
 
 /* ---- batches --------------------------------------------------------------------- */
 
-Test(bidaf, company_changes_nothing)
+Test(bidaf, independent_of_batch)
 {
     scene f;
     scene_open(&f, "bidaf", (reader_config){ .depth = 2 });

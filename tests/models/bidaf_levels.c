@@ -35,7 +35,7 @@ Test(bidaf, one_level_is_the_network_without_levels)
 
 /* Without the key there are levels at one site, and the same bits as without any
  * there. */
-Test(bidaf, the_second_site_is_asked_for)
+Test(bidaf, q2c_levels_need_their_key)
 {
     scene f;
     scene_open(&f, "bidaf", (reader_config){ .depth = 2 });
@@ -45,7 +45,7 @@ Test(bidaf, the_second_site_is_asked_for)
 }
 
 /* Levels that have no part leave the loss as it is; those that have change it. */
-Test(bidaf, a_level_without_a_part_changes_nothing)
+Test(bidaf, masked_level_has_no_effect)
 {
     static const float no_part[] = { 0, -1e30F, -1e30F }, part[] = { 0, 0.5F, -0.5F };
     scene f, g;
@@ -71,7 +71,7 @@ Test(bidaf, a_level_without_a_part_changes_nothing)
 }
 
 /* The softmax of levels: a number added to all of them changes nothing. */
-Test(bidaf, gradients_of_levels_cancel)
+Test(bidaf, gradients_of_level_weights_sum_to_zero)
 {
     static const float uneven[] = { 0.3F, -0.5F, 0.1F, 0.9F, -0.2F };
     scene f;
@@ -150,7 +150,7 @@ static cla_tensor *put(cla_tape *tape, const float *x, int64_t rows, int64_t col
 }
 
 /* Sums of a few products of numbers near 1: 1e-5. */
-Test(bidaf, levels_about_the_question_are_the_definition)
+Test(bidaf, q2c_levels_match_the_definition)
 {
     float *h = test_random(P * D, 1, 1), *u = test_random(Q * D, 1, 2), out[4 * P * D];
     float got[P * D];

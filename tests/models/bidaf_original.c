@@ -12,7 +12,7 @@ static void open_original(scene *f, int depth)
                (reader_config){ .form = 1, .depth = depth, .ham_q2c = true });
 }
 
-Test(bidaf_original, gradients_are_differences)
+Test(bidaf_original, gradients_match_finite_differences)
 {
     scene f;
     open_original(&f, 2);
@@ -34,7 +34,7 @@ Test(bidaf_original, one_level_is_the_network_without_levels)
 }
 
 /* The other form has other parameters; a batch of one is as a batch of more. */
-Test(bidaf_original, company_changes_nothing)
+Test(bidaf_original, independent_of_batch)
 {
     float all[2][SCENE_PASSAGES], one[2][SCENE_PASSAGES];
     scene f;
@@ -185,7 +185,7 @@ static void check_seen(const look_log *seen, double (*match)[4 * D], double (*h)
 }
 
 /* Sums of a few products of numbers near 1, and their exponentials: 1e-5. */
-Test(bidaf_original, match_is_the_definition)
+Test(bidaf_original, match_equals_the_definition)
 {
     const int passage = P, question = Q;
     double h[P][D], u[Q][D], w[3][D], want[P][4 * D];

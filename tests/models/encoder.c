@@ -138,7 +138,7 @@ static unsigned heard(const char *const *assignments, int at)
 #define TINY "dim=16", "heads=2", "inner=16", "layers=2"
 
 /* A window of 3 hears one place further a layer; a plain layer hears all. */
-Test(encoder, layers_hear_as_far_as_they_are_told)
+Test(encoder, layers_see_their_window_only)
 {
     const char *const both[] = { TINY, "attention=csan1d", "window=3", NULL };
     const char *const heads[] = { TINY, "attention=csan2d", "window=3", "area=3",

@@ -57,7 +57,7 @@ static const int32_t place[TOKENS] = { 0, 1, 2, 3, 4 };
 
 /* Tokens that all stand in one place come out in the order they went in; where places
  * differ a token's vector does not only move. Sums are in another order: 1e-4. */
-Test(laws, order_is_known_by_the_signal_alone)
+Test(laws, only_positions_break_permutation_symmetry)
 {
     static const int order[TOKENS] = { 2, 0, 4, 3, 1 };
     static const int32_t same[TOKENS] = { 0 };
@@ -90,7 +90,7 @@ static void clear(cla_tensor *w)
 
 /* Blocks whose last matrices (and biases, which begin so) are zero add nothing: what is
  * left of a stack with norms first is the norm of the embedded tokens. */
-Test(laws, a_stack_of_zeros_is_its_norm)
+Test(laws, zero_weights_leave_the_layer_norm)
 {
     float got[TOKENS * MODEL], table[PIECES * MODEL], signal[TOKENS * MODEL];
     fixture f;

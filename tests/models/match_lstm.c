@@ -54,7 +54,7 @@ static void take_look(scene *f, look *l)
 }
 
 /* Weights are a distribution over the question's words: sums of up to four numbers. */
-Test(match_lstm, looks_at_all_of_the_question)
+Test(match_lstm, attention_weights_sum_to_one)
 {
     scene f;
     look l;
@@ -67,7 +67,7 @@ Test(match_lstm, looks_at_all_of_the_question)
     scene_close(&f);
 }
 
-Test(match_lstm, without_a_score_the_context_is_the_mean)
+Test(match_lstm, zero_score_averages_the_question)
 {
     scene f;
     look l;
@@ -92,7 +92,7 @@ Test(match_lstm, without_a_score_the_context_is_the_mean)
 
 /* With one set of weights, right to left over a reversed passage is left to right over
  * the passage: the same sums of the same numbers. */
-Test(match_lstm, walks_either_way_alike)
+Test(match_lstm, directions_agree_on_reversed_passages)
 {
     float hp[PASSAGES * HIDDEN], turned[PASSAGES * HIDDEN], host[QUESTIONS * HIDDEN];
     float left[PASSAGES * HIDDEN], right[PASSAGES * HIDDEN];
@@ -131,7 +131,7 @@ Test(match_lstm, walks_either_way_alike)
 
 /* ---- pointing -------------------------------------------------------------------- */
 
-Test(match_lstm, pointers_of_nothing_are_uniform)
+Test(match_lstm, zero_pointer_weights_are_uniform)
 {
     scene f;
     double want = 0;
@@ -166,7 +166,7 @@ Test(match_lstm, one_level_is_the_network_without_levels)
 
 /* A level that has no part leaves the loss as it is; one that has changes it, and the
  * gradients of all levels sum to nothing. */
-Test(match_lstm, a_level_without_a_part_changes_nothing)
+Test(match_lstm, masked_level_has_no_effect)
 {
     static const float no_part[] = { 0, -1e30F, -1e30F }, part[] = { 0, 0.5F, -0.5F };
     float levels[3];
@@ -195,7 +195,7 @@ Test(match_lstm, a_level_without_a_part_changes_nothing)
 
 /* ---- batches --------------------------------------------------------------------- */
 
-Test(match_lstm, company_changes_nothing)
+Test(match_lstm, independent_of_batch)
 {
     scene f;
     open_reader(&f, 2, false);

@@ -74,7 +74,7 @@ static double step_bytes(cla_runtime *rt, const char *attention, int64_t length)
 /* Twice the length: twice the memory, up to the sizes of blocks that an arena takes it
  * in. A map would make four times of its part, and be 67 MB at 2,048 pieces: more than
  * all else. */
-Test(memory, grows_with_the_length_alone)
+Test(memory, grows_linearly_with_the_length)
 {
     static const char *const ways[] = { "attention=softmax", "attention=csan1d",
                                         "attention=csan2d" };

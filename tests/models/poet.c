@@ -130,7 +130,7 @@ static void go_back(fixture *f, float *loss)
 
 /* A second level that is masked leaves the loss and all gradients as they were, to the
  * bit. */
-Test(poet, masked_level_changes_nothing)
+Test(poet, masked_level_has_no_effect)
 {
     static const float masked[] = { 0, -1e30f };
     fixture one, two;

@@ -21,7 +21,7 @@ static void open_reader(scene *f, int cell, int depth)
 
 /* ---- gates ----------------------------------------------------------------------- */
 
-Test(r_net, a_gate_of_nothing_is_one_half)
+Test(r_net, zero_gate_weights_halve_the_input)
 {
     float x[2 * WIDE], w[WIDE * WIDE], y[2 * WIDE];
     cla_tensor *gated = NULL;
@@ -93,7 +93,7 @@ static void take_contexts(scene *f, contexts *c)
 
 /* With a score of nothing every context is the mean of its memory, also at the second
  * level, whose memory in a passage is then that mean. */
-Test(r_net, without_a_score_contexts_are_means)
+Test(r_net, zero_score_averages_the_memory)
 {
     contexts c;
     scene f;
@@ -160,7 +160,7 @@ static void walk_both_ways(int cell)
     scene_close(&f);
 }
 
-Test(r_net, walks_either_way_alike)
+Test(r_net, directions_agree_on_reversed_passages)
 {
     walk_both_ways(GRU);
     walk_both_ways(SRU);
@@ -210,7 +210,7 @@ Test(r_net, one_level_is_the_network_without_levels)
 }
 
 /* Levels that have no part leave the loss as it is; those of either site change it. */
-Test(r_net, levels_without_a_part_change_nothing)
+Test(r_net, masked_levels_have_no_effect)
 {
     static const char *const sites[] = { "r_net.match.levels", "r_net.self.levels" };
     static const float no_part[] = { 0, -1e30F, -1e30F }, part[] = { 0, 0.5F, -0.5F };
@@ -237,7 +237,7 @@ Test(r_net, levels_without_a_part_change_nothing)
     scene_close(&g);
 }
 
-Test(r_net, company_changes_nothing)
+Test(r_net, independent_of_batch)
 {
     scene f;
     open_reader(&f, GRU, 2);

@@ -163,7 +163,7 @@ static void climb(spelling *s, const char *name)
     free(begin);
 }
 
-Test(r_net_chars, gradients_are_differences)
+Test(r_net_chars, gradients_match_finite_differences)
 {
     static const char *const gru[] = { "char.table", "r_net.chars.forward.gates.w",
                                        "r_net.chars.backward.candidate.w" };
@@ -182,7 +182,7 @@ Test(r_net_chars, gradients_are_differences)
 /* ---- batches --------------------------------------------------------------------- */
 
 /* Words with other characters are other words; without any there is no answer. */
-Test(r_net_chars, a_batch_must_have_them)
+Test(r_net_chars, refuses_a_batch_without_characters)
 {
     float all[2][SCENE_PASSAGES], other[2][SCENE_PASSAGES];
     reader_scores scores;

@@ -324,7 +324,7 @@ Test(search, refuses_scores_that_are_not_finite)
 }
 
 /* Each sentence translated alone as together with others. */
-Test(search, knows_no_neighbours)
+Test(search, independent_of_batch)
 {
     const search_options o = { .beam = 3, .alpha = 0.6, .extra = 5, .end = END };
     fixture f;

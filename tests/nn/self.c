@@ -284,24 +284,23 @@ Test(self, reads_the_keys_of_what_is_chosen)
 Test(self, refuses_what_does_not_fit)
 {
     static const char *const wrong[][5] = {
-        { "test: attention is \"csan3d\", must be one of softmax csan1d csan2d "
+        { "attention is \"csan3d\", must be one of softmax csan1d csan2d "
           "bi_direct block rel_pos",
           "attention=csan3d" },
-        { "test: window is 10, must be odd", "attention=csan1d", "window=10" },
-        { "test: window is 0, must be a whole number from 1", "attention=csan1d",
+        { "window is 10, must be odd", "attention=csan1d", "window=10" },
+        { "window is 0, must be a whole number from 1", "attention=csan1d",
           "window=0" },
-        { "test: area is 2, must be odd and at most 7 for 4 heads", "attention=csan2d",
+        { "area is 2, must be odd and at most 7 for 4 heads", "attention=csan2d",
           "area=2" },
-        { "test: area is 9, must be odd and at most 7 for 4 heads and edge truncate",
+        { "area is 9, must be odd and at most 7 for 4 heads and edge truncate",
           "attention=csan2d", "area=9" },
-        { "test: area is 5, must be odd and at most 4 for 4 heads and edge wrap",
+        { "area is 5, must be odd and at most 4 for 4 heads and edge wrap",
           "attention=csan2d", "area=5", "edge=wrap" },
-        { "test: directed_heads is 5, must be a whole number from 0 to 4",
+        { "directed_heads is 5, must be a whole number from 0 to 4",
           "attention=bi_direct", "directed_heads=5" },
-        { "test: clip is -1, must be a whole number from 0", "attention=rel_pos",
-          "clip=-1" },
-        { "test: edge is \"ring\", must be one of truncate wrap author",
-          "attention=csan2d", "edge=ring" },
+        { "clip is -1, must be a whole number from 0", "attention=rel_pos", "clip=-1" },
+        { "edge is \"ring\", must be one of truncate wrap author", "attention=csan2d",
+          "edge=ring" },
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         cla_config s;

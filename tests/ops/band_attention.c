@@ -209,7 +209,7 @@ Test(band_attention, weights_are_a_distribution)
 }
 
 /* A sentence gives the same alone and anywhere in a batch. */
-Test(band_attention, batch_changes_nothing)
+Test(band_attention, independent_of_batch)
 {
     cla_runtime *rt = test_runtime();
     const band_case batch = { 3, { 5, 14, 21 }, .H = 2, .d = 8, .window = 7 };

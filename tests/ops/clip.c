@@ -1,4 +1,5 @@
 /* clip.c - norms against the oracle, and what clipping does with them. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,12 +75,51 @@ Test(clip, leaves_what_is_no_number)
     cla_runtime_free(&rt);
 }
 
+/* One number at one place, everything else the largest floats there are: their squares
+ * would overflow. */
+static bool finite_with(cla_runtime *rt, int64_t n, int64_t at, float number)
+{
+    bool finite = false;
+    cla_tensor *x = NULL;
+    float *host = calloc((size_t)n + 1, sizeof *host);
+    cr_assert_not_null(host);
+    for (int64_t i = 0; i < n; i++) {
+        host[i] = i % 2 ? FLT_MAX : -FLT_MAX;
+    }
+    host[at] = number;
+    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 1, &n));
+    TEST_OK(cla_tensor_upload(x, host));
+    TEST_OK(cla_finite(rt, &finite, x));
+    TEST_OK(cla_memory_check_guards(rt));
+    cla_tensor_free(&x);
+    free(host);
+    return finite;
+}
+
+Test(clip, finds_every_number_that_is_not_finite)
+{
+    static const int64_t sizes[] = { 1, 63, 65, 4097, 300007 };
+    cla_runtime *rt = test_runtime();
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const int64_t n = sizes[i], places[] = { 0, n / 2, n - 1 };
+        for (int k = 0; k < 3; k++) {
+            cr_assert(finite_with(rt, n, places[k], FLT_MIN / 2));
+            cr_assert_not(finite_with(rt, n, places[k], NAN));
+            cr_assert_not(finite_with(rt, n, places[k], INFINITY));
+            cr_assert_not(finite_with(rt, n, places[k], -INFINITY));
+        }
+    }
+    cla_runtime_free(&rt);
+}
+
 Test(clip, refuses)
 {
     cla_runtime *rt = test_runtime();
     cla_tensor *ids = NULL;
     double norm = 0;
     TEST_OK(cla_tensor_new(&ids, rt, CLA_I32, 1, (int64_t[]){ 4 }));
+    bool finite = false;
+    TEST_FAILS(cla_finite(rt, &finite, ids), CLA_E_SHAPE, "x holds i32");
     TEST_FAILS(cla_norm(rt, &norm, ids), CLA_E_SHAPE, "x holds i32");
     TEST_FAILS(cla_scale(rt, ids, 2), CLA_E_SHAPE, "x holds i32");
     TEST_FAILS(cla_clip(rt, &norm, ids, 0), CLA_E_USAGE, "limit is 0");

@@ -192,7 +192,7 @@ Test(conv_attention_2d_laws, low_bias_kills_the_head)
 
 /* Rows of dA sum to 0: shifting all keys by one vector shifts every score of a row
  * alike, and changes nothing; so dK sums to 0 over a sequence. */
-Test(conv_attention_2d_laws, shifted_keys_change_nothing)
+Test(conv_attention_2d_laws, gradient_of_keys_sums_to_zero)
 {
     const float b[H] = { 0.1f, -0.01f };
     float *w = test_random((int64_t)H * 9, 1, 51);

@@ -229,6 +229,72 @@ static void check_shape(cla_runtime *rt)
     law_end(&l);
 }
 
+/* ---- saturated rows -------------------------------------------------------------- */
+
+enum {
+    LONG = 179,
+    WIDE = 24,
+    KEY = 3, // takes all weight, far from every centre
+};
+
+/* One sequence of LONG tokens and one head: q_i = e_0, k_KEY = 4000 e_0 and the other
+ * keys small, so that softmax gives key KEY the whole weight although the Gaussian
+ * lowers its score by up to 2612. */
+static void saturate(cla_tensor **x)
+{
+    static float rows[LONG * WIDE];
+    for (int n = 0; n < 3; n++) {
+        float *r = test_random(LONG * WIDE, n == 1 ? 0.01f : 1, 40 + (uint32_t)n);
+        memcpy(rows, r, sizeof rows);
+        free(r);
+        for (int i = 0; i < LONG && n == 0; i++) {
+            memset(rows + (ptrdiff_t)i * WIDE, 0, WIDE * sizeof *rows);
+            rows[i * WIDE] = 4.8990f; // undoes the scale 1/sqrt(WIDE)
+        }
+        if (n == 1) {
+            rows[KEY * WIDE] = 4000;
+        }
+        TEST_OK(cla_tensor_upload(x[n], rows));
+    }
+}
+
+/* A row whose weight lies on one key has no slope in its centre and width. The scores'
+ * gradient at that key is pure rounding (1e-7), which the squared distance to the
+ * centre, 5,000 widths, must not carry into the result. */
+static void check_saturated(cla_runtime *rt)
+{
+    const int tokens = LONG;
+    cla_ragged *rows = test_ragged(rt, 1, &tokens, NULL);
+    cla_tensor *x[5] = { NULL }, *y = NULL; // q, k, v, center, sigma
+    cla_tape *tape = NULL;
+    TEST_OK(cla_tape_new(&tape, rt, true));
+    for (int i = 0; i < 5; i++) {
+        const int64_t shape[] = { LONG, 1, WIDE };
+        TEST_OK(cla_tensor_new(&x[i], rt, CLA_F32, i < 3 ? 3 : 2, shape));
+        cla_tensor_want_grad(x[i], true);
+    }
+    saturate(x);
+    TEST_OK(cla_tensor_fill(x[3], 58.7f));
+    TEST_OK(cla_tensor_fill(x[4], 0.77f));
+    const cla_gaussian shape = { x[3], x[4], INFINITY };
+    TEST_OK(cla_gaussian_attention(tape, &y, x[0], x[1], x[2], &shape, rows, NULL));
+    TEST_OK(cla_tape_seed(tape, y, x[2]));
+    TEST_OK(cla_tape_backward(tape));
+    for (int i = 3; i < 5; i++) {
+        float grad[LONG];
+        TEST_OK(cla_tensor_download(cla_tensor_grad(x[i]), grad));
+        for (int n = 0; n < LONG; n++) {
+            cr_assert(fabsf(grad[n]) < 1e-10f, "%s[%d] is %g, must be 0",
+                      i == 3 ? "d_center" : "d_sigma", n, (double)grad[n]);
+        }
+    }
+    cla_tape_free(&tape);
+    for (int i = 0; i < 5; i++) {
+        cla_tensor_free(&x[i]);
+    }
+    cla_ragged_free(&rows);
+}
+
 Test(gaussian_attention_laws, hold)
 {
     cla_runtime *rt = test_runtime();
@@ -239,6 +305,7 @@ Test(gaussian_attention_laws, hold)
         check_limits(rt);
         check_product(rt);
         check_shape(rt);
+        check_saturated(rt);
     }
     cla_runtime_free(&rt);
 }

@@ -168,7 +168,7 @@ Test(ham, s_matches_oracle_and_gradient)
 }
 
 /* Without a gradient to come only two levels have room: the same bits all the same. */
-Test(ham, levels_take_turns_without_training)
+Test(ham, inference_with_two_levels_gives_the_same_bits)
 {
     if (test_tiny()) {
         return;

@@ -193,7 +193,7 @@ static void check_masks(cla_runtime *rt)
     }
 }
 
-Test(ham_laws, masked_levels_have_no_part)
+Test(ham_laws, masked_levels_have_no_effect)
 {
     each_schedule(check_masks);
 }
@@ -332,7 +332,7 @@ static void check_diameter(cla_runtime *rt)
     }
 }
 
-Test(ham_laws, a_sequence_draws_together)
+Test(ham_laws, ham_s_never_widens_a_sequence)
 {
     each_schedule(check_diameter);
 }
@@ -360,7 +360,7 @@ static void check_order(cla_runtime *rt)
     }
 }
 
-Test(ham_laws, order_does_not_matter)
+Test(ham_laws, key_order_does_not_matter)
 {
     each_schedule(check_order);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "oracle/oracle.h"
+#include "runtime/runtime.h"
 #include "support/support.h"
 
 /* A sum of K products of normal numbers: partial sums grow as sqrt(k), each is rounded
@@ -95,6 +96,24 @@ Test(matmul, matches_oracle_in_batches)
             check_public(rt, &(public_case){ n[0], n[1], n[2], n[3], t & 1,
                                              (t & 2) != 0, (t & 4) != 0 });
         }
+    }
+    cla_runtime_free(&rt);
+}
+
+/* The tiles that GPUs get: 128 x 128 with loads of 16 bytes, 64 x 64 without. */
+Test(matmul, takes_the_tiles_of_gpus)
+{
+    static const struct {
+        int side;
+        public_case c;
+    } cases[] = { { 128, { 2, 132, 124, 36, .tb = true } },
+                  { 64, { -1, 67, 61, 35, .tb = true } } };
+    cla_runtime *rt = test_runtime();
+    TEST_OK(cla_tuning_set(rt, "matmul_group", "ITEMS", 1));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases && !test_small(); i++) {
+        public_case c = cases[i].c;
+        TEST_OK(cla_tuning_set(rt, "matmul_group", "SIDE", cases[i].side));
+        check_public(rt, &c);
     }
     cla_runtime_free(&rt);
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "ops/matmul.h"
+#include "support/no_binaries.h"
 #include "support/support.h"
 
 /* A sum of K products of normal numbers: partial sums grow as sqrt(k), each is rounded
@@ -236,15 +237,20 @@ Test(matmul_product, several_cuts)
     cla_runtime_free(&rt);
 }
 
-/* A tuning file may hold anything. */
+/* A tuning file may hold anything; what lies outside a range is refused. */
 Test(matmul_product, survives_odd_tuning)
 {
     static const int odd[] = { 0, -5, 1, 7, 1 << 20 };
+    static const char *const keys[] = { "DEPTH", "ROWS", "COLUMNS" };
     cla_runtime *rt = test_runtime();
     for (size_t i = 0; i < sizeof odd / sizeof *odd && !test_small(); i++) {
-        TEST_OK(cla_tuning_set(rt, "matmul_tile", "DEPTH", odd[i]));
-        TEST_OK(cla_tuning_set(rt, "matmul_tile", "ROWS", odd[i]));
-        TEST_OK(cla_tuning_set(rt, "matmul_tile", "COLUMNS", odd[i]));
+        const bool refused = odd[i] < 1 || odd[i] > 4096;
+        for (int k = 0; k < 3; k++) {
+            const cla_status status =
+                cla_tuning_set(rt, "matmul_tile", keys[k], odd[i]);
+            cr_expect_eq(status, refused ? CLA_E_USAGE : CLA_OK, "%s %d", keys[k],
+                         odd[i]);
+        }
         check_both_schedules(rt,
                              &(inner_case){ .M = 31, .N = 67, .K = 50, .batch = 2 });
     }
@@ -293,6 +299,7 @@ static cla_runtime *clblast_runtime(void)
     if (!cla_clblast_built() || test_small()) { // it compiles for minutes there
         cr_skip_test("no CLBlast here");
     }
+    test_no_binaries();
     cla_runtime *rt = test_runtime();
     TEST_OK(cla_product_set_provider(rt, CLA_PROVIDER_CLBLAST));
     return rt;

@@ -17,6 +17,7 @@ static void use_fresh_folder(void)
 {
     cr_assert_not_null(mkdtemp(folder));
     setenv("CLATTN_CACHE_DIR", folder, 1);
+    setenv("CLATTN_CACHE_BINARIES", "1", 1); // of PoCL too
 }
 
 static void remove_folder(void)
@@ -50,7 +51,7 @@ static int builds_of_one_run(void)
 static size_t entries(char ***paths)
 {
     size_t count = 0;
-    TEST_OK(cla_folder_list(folder, ".bin", paths, &count));
+    TEST_OK(cla_folder_list(folder, ".kernel", paths, &count));
     return count;
 }
 
@@ -59,6 +60,33 @@ Test(cache, warm_start_compiles_nothing)
     use_fresh_folder();
     cr_assert_eq(builds_of_one_run(), 2); // the self-test and the op
     cr_assert_eq(builds_of_one_run(), 0);
+    remove_folder();
+}
+
+/* PoCL has a cache of its own, and compiles each kernel for any group size before it
+ * hands out a binary: nothing asks for one. What it kept is used again. */
+Test(cache, a_driver_with_a_cache_compiles_once)
+{
+    char **code = NULL, **saved = NULL;
+    size_t count = 0, again = 0, any_size = 0;
+    use_fresh_folder();
+    unsetenv("CLATTN_CACHE_BINARIES");
+    setenv("POCL_CACHE_DIR", folder, 1);
+    setenv("POCL_KERNEL_CACHE", "1", 1);
+    builds_of_one_run();
+    TEST_OK(cla_folder_list(folder, ".so", &code, &count));
+    cla_folder_list_free(&code, count);
+    builds_of_one_run();
+    TEST_OK(cla_folder_list(folder, ".so", &code, &again));
+    for (size_t i = 0; i < again; i++) {
+        any_size += strstr(code[i], "/0-0-0") != NULL;
+    }
+    cla_folder_list_free(&code, again);
+    cr_expect_eq(count, again);
+    cr_expect_eq(any_size, 0);
+    any_size = entries(&saved);
+    cla_folder_list_free(&saved, any_size);
+    cr_expect_eq(any_size, count ? 1 : 3); // the self-test's verdict; two programs
     remove_folder();
 }
 
@@ -89,6 +117,48 @@ Test(cache, rebuilds_damaged_entries)
     remove_folder();
 }
 
+/* A file of 600 MiB without contents, above the cache's limit. */
+static void plant(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    cr_assert_not_null(file, "%s", path);
+    cr_assert_eq(ftruncate(fileno(file), 600 << 20), 0);
+    cr_assert_eq(fclose(file), 0);
+}
+
+/* The folder may hold anything: only what the cache wrote counts and is deleted. */
+Test(cache, leaves_other_files_alone)
+{
+    use_fresh_folder();
+    cr_assert_eq(chdir(folder), 0);
+    setenv("CLATTN_CACHE_DIR", "given", 1);
+    cr_assert_eq(mkdir("given", 0700) | mkdir("given/deep", 0700), 0);
+    cr_assert_eq(mkdir("models", 0700) | symlink("../models", "given/link"), 0);
+    plant("given/disk.bin");
+    plant("given/deep/disk.bin");
+    plant("models/pytorch_model.bin");
+    cr_assert_eq(builds_of_one_run(), 2);
+    cr_assert_eq(builds_of_one_run(), 0);
+    cr_expect_eq(access("given/disk.bin", F_OK), 0);
+    cr_expect_eq(access("given/deep/disk.bin", F_OK), 0);
+    cr_expect_eq(access("models/pytorch_model.bin", F_OK), 0);
+    remove_folder();
+}
+
+/* A folder that others can write is not read: their machine code would run here. */
+Test(cache, does_without_a_folder_that_others_can_write)
+{
+    char own[128];
+    use_fresh_folder();
+    cr_assert_eq(builds_of_one_run(), 2);
+    snprintf(own, sizeof own, "%s/clattn-kernels-1", folder);
+    cr_assert_eq(chmod(own, 0777), 0);
+    cr_assert_eq(builds_of_one_run(), 2);
+    cr_assert_eq(chmod(own, 0700), 0);
+    cr_assert_eq(builds_of_one_run(), 0);
+    remove_folder();
+}
+
 Test(cache, works_without_a_folder)
 {
     setenv("CLATTN_CACHE_DIR", "off", 1);
@@ -112,20 +182,42 @@ Test(tuning, survives_a_restart)
     const char *written = NULL;
     char before[17], after[17];
     TEST_OK(cla_runtime_new(&rt, NULL));
-    cr_assert_eq(cla_tuned(rt, "some_op", "WG", 128), 128);
+    cr_assert_eq(cla_tuned(rt, "masked_softmax", "WG", 128), 128);
     cla_tuning_hash(rt, before);
-    TEST_OK(cla_tuning_set(rt, "some_op", "WG", 32));
+    TEST_OK(cla_tuning_set(rt, "masked_softmax", "WG", 32));
     cla_tuning_hash(rt, after);
     cr_assert_str_neq(before, after);
     TEST_OK(cla_tuning_save(rt, &written));
     cr_assert_str_eq(written, path);
     cla_runtime_free(&rt);
     TEST_OK(cla_runtime_new(&rt, NULL));
-    cr_assert_eq(cla_tuned(rt, "some_op", "WG", 128), 32);
+    cr_assert_eq(cla_tuned(rt, "masked_softmax", "WG", 128), 32);
     cla_runtime_free(&rt);
     TEST_OK(cla_file_write(path, "{ \"broken\": ", 12)); // named in a warning, not used
     TEST_OK(cla_runtime_new(&rt, NULL));
-    cr_assert_eq(cla_tuned(rt, "some_op", "WG", 128), 128);
+    cr_assert_eq(cla_tuned(rt, "masked_softmax", "WG", 128), 128);
     cla_runtime_free(&rt);
     remove_folder();
+}
+
+Test(tuning, a_class_has_constants_of_its_own)
+{
+    static const struct {
+        const char *class;
+        int unroll;
+    } cases[] = { { "cpu", 1 }, { "amd", 16 }, { "Intel", 4 }, { "nvidia", 2 } };
+    cla_runtime *rt = NULL;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        setenv("CLATTN_CLASS", cases[i].class, 1);
+        TEST_OK(cla_runtime_new(&rt, NULL));
+        cr_assert_eq(cla_tuned(rt, "matmul_group", "UNROLL", 4), cases[i].unroll);
+        TEST_OK(
+            cla_tuning_set(rt, "matmul_group", "UNROLL", 8)); // the file's goes first
+        cr_assert_eq(cla_tuned(rt, "matmul_group", "UNROLL", 4), 8);
+        cla_runtime_free(&rt);
+    }
+    setenv("CLATTN_CLASS", "riva", 1);
+    TEST_FAILS(cla_runtime_new(&rt, NULL), CLA_E_USAGE,
+               "CLATTN_CLASS is 'riva', must be cpu, gpu, amd, intel or nvidia");
+    unsetenv("CLATTN_CLASS");
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <criterion/criterion.h>
 
@@ -240,6 +241,21 @@ Test(device, position_is_no_part_of_a_name)
     cr_expect_eq(cla_device_choose(list, 1, "5", &index), CLA_E_USAGE);
     cr_expect_eq(cla_device_choose(list, 1, "intel", &index), CLA_E_USAGE);
     cr_expect_eq(cla_device_choose(list, 1, "0", &index), CLA_OK);
+    free(list);
+}
+
+/* A driver that found no room for itself is not one that has to be installed. */
+Test(device, empty_list_under_a_limit_of_memory)
+{
+    cla_device *list = make_list(zoo, 0);
+    struct rlimit room;
+    int index;
+    cr_assert_eq(getrlimit(RLIMIT_AS, &room), 0);
+    room.rlim_cur = (rlim_t)7000 * 1000000;
+    cr_assert_eq(setrlimit(RLIMIT_AS, &room), 0);
+    cr_expect_eq(cla_device_choose(list, 0, NULL, &index), CLA_E_NOMEM);
+    cr_expect_str_eq(cla_error(), "there is no OpenCL device: drivers may need more "
+                                  "memory than the 7000 MB that `ulimit -v' allows");
     free(list);
 }
 

@@ -186,3 +186,26 @@ Test(prelude, four_vectors_at_once)
     }
     cla_runtime_free(&rt);
 }
+
+/* erf is not among the functions that cl/builtins.clh declares for PoCL: the program is
+ * built with the driver's own header instead. */
+Test(prelude, other_functions_are_found)
+{
+    cla_runtime *rt = test_kernels();
+    cla_memory out = { 0 };
+    float y[4];
+    TEST_OK(cla_memory_new(&out, rt, sizeof y));
+    const cla_launch launch = {
+        .file = "undeclared",
+        .kernel = "undeclared_erf",
+        .groups = { 4 },
+        .args = { cla_mem(&out) },
+    };
+    TEST_OK(cla_enqueue(rt, &launch));
+    TEST_OK(cla_memory_read(rt, &out, 0, y, sizeof y));
+    for (int i = 0; i < 4; i++) {
+        cr_expect_float_eq(y[i], (float)erf(0.25 * i), 1e-6f);
+    }
+    cla_memory_free(&out, rt);
+    cla_runtime_free(&rt);
+}

@@ -7,6 +7,8 @@
 #include <criterion/criterion.h>
 
 #include "base/file.h"
+#include "base/rng.h"
+#include "support/support.h"
 #include "text/lines.h"
 
 static char *data_path(const char *name)
@@ -75,6 +77,128 @@ Test(bpe, learns_runs_of_one_letter)
     cla_bpe_free(&bpe);
     cla_text_free(&codes);
     cla_vocab_free(&words);
+}
+
+/* ---- the order of merges -------------------------------------------------------- */
+
+enum { MERGES = 40, SYMBOL = 64, LETTERS = 40 };
+
+/* Merges pairs of pieces in the order of the codes, each from the left: the definition,
+ * in quadratic time. */
+static size_t merge_slowly(char pair[MERGES][2][SYMBOL], char pieces[][SYMBOL],
+                           size_t n)
+{
+    for (int rank = 0; rank < MERGES; rank++) {
+        size_t kept = 0;
+        bool any = false;
+        for (size_t i = 0; i < n; i++, kept++) {
+            const bool here = i + 1 < n && strcmp(pieces[i], pair[rank][0]) == 0 &&
+                              strcmp(pieces[i + 1], pair[rank][1]) == 0;
+            memmove(pieces[kept], pieces[i], SYMBOL);
+            if (here) {
+                strcat(pieces[kept], pieces[++i]);
+                any = true;
+            }
+        }
+        n = kept;
+        rank = any ? -1 : rank; // a merge may have made a pair that comes earlier
+    }
+    return n;
+}
+
+static uint32_t pick(uint32_t round, uint32_t i, uint32_t below)
+{
+    const uint32_t counter[4] = { round, i, 0x62706500, 0 };
+    const uint32_t key[2] = { test_seed(), 0 };
+    return cla_philox4x32(counter, key).v[0] % below;
+}
+
+/* Merges of any symbols, in any order; some can never happen. */
+static void draw_merges(uint32_t round, char pair[MERGES][2][SYMBOL], cla_text *codes)
+{
+    cr_assert_eq(cla_text_add(codes, "#version: 0.2\n"), CLA_OK);
+    for (uint32_t i = 0; i < MERGES; i++) {
+        for (uint32_t side = 0; side < 2; side++) {
+            char *symbol = pair[i][side];
+            *symbol = 0;
+            for (uint32_t k = 0; k <= pick(round, 100 * i + side, 3); k++) {
+                const char *const letters[] = { "a", "b", "c" };
+                strcat(symbol, letters[pick(round, 100 * i + 10 * side + k + 2, 3)]);
+            }
+        }
+        if (pick(round, 100 * i + 99, 3) == 0) {
+            strcat(pair[i][1], "</w>");
+        }
+        cr_assert_eq(cla_text_add(codes, "%s %s\n", pair[i][0], pair[i][1]), CLA_OK);
+    }
+}
+
+Test(bpe, merges_in_the_order_of_the_codes)
+{
+    for (uint32_t round = 0; round < 300; round++) {
+        char pair[MERGES][2][SYMBOL], pieces[LETTERS][SYMBOL], word[LETTERS + 1] = "";
+        cla_text codes = { 0 }, want = { 0 };
+        cla_bpe bpe;
+        draw_merges(round, pair, &codes);
+        const size_t n = 1 + pick(round, 9000, LETTERS);
+        for (size_t i = 0; i < n; i++) {
+            word[i] = (char)('a' + pick(round, 9001 + (uint32_t)i, 3));
+            snprintf(pieces[i], SYMBOL, "%c%s", word[i], i + 1 < n ? "" : "</w>");
+        }
+        word[n] = 0;
+        const size_t count = merge_slowly(pair, pieces, n);
+        for (size_t i = 0; i + 1 < count; i++) {
+            cr_assert_eq(cla_text_add(&want, "%s@@ ", pieces[i]), CLA_OK);
+        }
+        pieces[count - 1][strlen(pieces[count - 1]) - 4] = 0;
+        cr_assert_eq(cla_text_add(&want, "%s", pieces[count - 1]), CLA_OK);
+        load(&bpe, codes.data);
+        applied(&bpe, word, want.data);
+        cla_bpe_free(&bpe);
+        cla_text_free(&codes);
+        cla_text_free(&want);
+    }
+}
+
+/* What is learnt from any line can be read, and its pieces give the line back. */
+Test(bpe, learns_from_odd_lines_what_it_can_apply)
+{
+    static const char *const odd[] = {
+        "a\rb a\rb",
+        "\r \r\r x\r",
+        "a\fb a\fb",
+        "a\vb a\vb",
+        "a\xC2\xA0 \xC2\xA0",
+        "\xE2\x80\xA8x x\xE2\x80\xA8",
+        "\xC2\x85x x\xC2\x85",
+        "\x1B[2J \x1B[2J",
+        "a</w> a</w>",
+        "@@ @@a a@@b",
+        "\tx x\t",
+        "#version: 0.2",
+        "\xF0\x9F\x98\x80 \xEF\xBB\xBF",
+        "\x7F\x01 \x7F\x01",
+    };
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        cla_vocab words = { 0 };
+        cla_text codes = { 0 }, pieces = { 0 }, back = { 0 };
+        cla_bpe bpe;
+        cr_assert_eq(cla_bpe_count(&words, odd[i], strlen(odd[i])), CLA_OK);
+        cr_assert_eq(cla_bpe_count(&words, odd[i], strlen(odd[i])), CLA_OK);
+        cr_assert_eq(cla_bpe_learn(&words, 100, 1, &codes), CLA_OK);
+        load(&bpe, codes.data);
+        cr_assert_eq(cla_bpe_apply(&bpe, odd[i], strlen(odd[i]), &pieces), CLA_OK);
+        cr_assert_eq(cla_bpe_undo(pieces.data, pieces.size, &back), CLA_OK);
+        // marks of pieces inside of a text cannot be told from those of apply
+        if (!strstr(odd[i], "@@")) {
+            cr_expect_str_eq(back.data, odd[i], "line %zu", i);
+        }
+        cla_bpe_free(&bpe);
+        cla_text_free(&codes);
+        cla_text_free(&pieces);
+        cla_text_free(&back);
+        cla_vocab_free(&words);
+    }
 }
 
 /* 1,000 merges on a corpus of subword-nmt, its codes and its pieces, byte for byte. */

@@ -97,6 +97,60 @@ Test(lines, one_by_one)
     cla_text_free(&all);
 }
 
+/* A line that is much longer than what one read gives, between short ones. */
+Test(lines, of_any_length)
+{
+    enum { SIZE = 300000 };
+    char *bytes = malloc(SIZE + 8);
+    memset(bytes, 'x', SIZE + 8);
+    memcpy(bytes, "a\r\n", 3);
+    bytes[SIZE] = '\n';
+    strcpy(path, "/tmp/clattn-lines-XXXXXX");
+    close(mkstemp(path));
+    cr_assert_eq(cla_file_write(path, bytes, SIZE + 8), CLA_OK);
+    static const size_t sizes[] = { 1, SIZE - 3, 7 };
+    cla_line_stream s;
+    char *text = NULL;
+    size_t size = 0;
+    cr_assert_eq(cla_lines_open(&s, path), CLA_OK);
+    for (size_t i = 0; i < 3; i++) {
+        cr_assert_eq(cla_lines_next(&s, &text, &size), CLA_OK, "%s", cla_error());
+        cr_assert_eq(size, sizes[i], "line %zu has %zu bytes", i, size);
+        cr_assert_eq(strlen(text), size);
+        cr_assert_eq(s.carriage, i == 0);
+        cr_assert_eq(s.number, i + 1);
+    }
+    cr_assert_eq(cla_lines_next(&s, &text, &size), CLA_OK);
+    cr_assert_null(text);
+    cla_lines_close(&s);
+    unlink(path);
+    free(bytes);
+}
+
+/* A pipe that stays open gives a line as soon as it is whole, and an endless line is
+ * refused instead of filling memory. */
+Test(lines, of_a_pipe)
+{
+    int ends[2];
+    cr_assert_eq(pipe(ends), 0);
+    cla_line_stream s = { .path = "pipe", .fd = ends[0] };
+    char *text = NULL;
+    size_t size = 0;
+    cr_assert_eq(write(ends[1], "one\ntwo", 7), 7);
+    cr_assert_eq(cla_lines_next(&s, &text, &size), CLA_OK);
+    cr_assert_str_eq(text, "one");
+    cr_assert_eq(write(ends[1], "!\n", 2), 2);
+    cr_assert_eq(cla_lines_next(&s, &text, &size), CLA_OK);
+    cr_assert_str_eq(text, "two!");
+    close(ends[1]);
+    cla_lines_close(&s);
+    cr_assert_eq(close(ends[0]), 0);
+    cr_assert_eq(cla_lines_open(&s, "/dev/zero"), CLA_OK);
+    cr_assert_eq(cla_lines_next(&s, &text, &size), CLA_E_INPUT);
+    cr_assert_str_eq(cla_error(), "/dev/zero:1: a line of more than 67108864 bytes");
+    cla_lines_close(&s);
+}
+
 Test(lines, pairs_must_be_equal_in_number)
 {
     cla_line three[3] = { { "a", 1 }, { "b", 1 }, { "c", 1 } };

@@ -80,7 +80,7 @@ static cla_status average(const fixture *f, int runs, int last)
 {
     const char *const run[] = { f->path[0], f->path[1] };
     cla_averaged done = { 0 };
-    const cla_status status = cla_average(run, runs, last, f->path[2], &done);
+    const cla_status status = cla_average(run, runs, last, f->path[2], NULL, &done);
     cr_assert(status || done.numbers == 3);
     cr_assert(status || done.states == runs * last);
     return status;

@@ -90,7 +90,7 @@ static bool same(const toy *f, const gradients *a, const gradients *b, const cha
 
 /* Cross entropy moves no policy, rewards nothing else; the encoder's gradient is the
  * same bits with them as without, and not so where they go on. */
-Test(hard, losses_keep_apart)
+Test(hard, rewards_train_only_the_policy)
 {
     toy f;
     toy_make(&f);
@@ -118,7 +118,7 @@ Test(hard, losses_keep_apart)
 
 /* Whatever is rewarded, the two losses keep apart, and the same step gives the same
  * bits. */
-Test(hard, all_that_is_said_is_rewarded)
+Test(hard, every_pred_trains_only_the_policy)
 {
     static const char *const preds[] = { "pred=teacher_sample", "pred=free_greedy",
                                          "pred=free_sample" };

@@ -1,11 +1,81 @@
 /* report.c - how long a run still takes, as the progress line says. */
 #include "train/report.h"
 
+#include <jansson.h>
+#include <math.h>
+#include <unistd.h>
+
+#include "base/file.h"
 #include "support/support.h"
+
+enum { NEVER = 1 << 20 };
+
+static int calls_left = NEVER; // of Jansson's allocations, until they fail
+
+static void *json_block(size_t size)
+{
+    return calls_left-- > 0 ? malloc(size) : NULL;
+}
+
+/* A report on a log of its own in a folder that is removed by end(). */
+static void begin(cla_report *r, char folder[32])
+{
+    snprintf(folder, 32, "/tmp/clattn-test-XXXXXX");
+    cr_assert_not_null(mkdtemp(folder));
+    TEST_OK(cla_report_open(r, folder, false, 0, true));
+}
+
+static void end(cla_report *r, const char *folder)
+{
+    char path[64];
+    cla_report_close(r);
+    snprintf(path, sizeof path, "%s/log.jsonl", folder);
+    unlink(path);
+    rmdir(folder);
+}
+
+/* A line is whole, or the caller hears that there was no memory for it. */
+Test(report, a_line_is_whole_or_out_of_memory)
+{
+    const cla_metrics m = { 2, { { "accuracy", 0.5 }, { "accuracy_oov", 0.25 } } };
+    char folder[32], path[64], *text = NULL;
+    size_t size = 0;
+    cla_report r;
+    begin(&r, folder);
+    json_set_alloc_funcs(json_block, free);
+    cla_status status = CLA_E_NOMEM;
+    int n = 0;
+    for (; status == CLA_E_NOMEM && n < 1000; n++) {
+        calls_left = n;
+        status = cla_report_metrics(&r, 3, 1, &m, "new best");
+    }
+    calls_left = NEVER;
+    cr_assert_eq(status, CLA_OK);
+    cr_assert_gt(n, 5);
+    snprintf(path, sizeof path, "%s/log.jsonl", folder);
+    TEST_OK(cla_file_read(path, &text, &size));
+    cr_assert_str_eq(text, "{\"step\":3,\"epoch\":1,\"verdict\":\"new best\","
+                           "\"accuracy\":0.5,\"accuracy_oov\":0.25}\n");
+    free(text);
+    end(&r, folder);
+}
+
+/* A loss that is not finite is a matter of numbers, not of the file. */
+Test(report, a_loss_that_is_not_finite_is_numeric)
+{
+    const cla_metrics none = { 0 };
+    char folder[32];
+    cla_report r;
+    begin(&r, folder);
+    cr_assert_eq(cla_report_loss(&r, 3, 1, (double)NAN, 0.1, 5, &none), CLA_E_NUMERIC);
+    cr_assert_eq(cla_report_loss(&r, 3, 1, (double)INFINITY, 0.1, 5, &none),
+                 CLA_E_NUMERIC);
+    end(&r, folder);
+}
 
 /* 9,000 steps at 2 a second, on data of 50 steps an epoch: the steps end the run long
  * before 1,000 epochs are done. */
-Test(report, the_end_that_comes_first_counts)
+Test(report, first_limit_ends_the_run)
 {
     const double done = cla_report_part(900.0 / 50, 1000, 900, 9000);
     cr_assert_float_eq(done, 0.1, 1e-12);
@@ -17,7 +87,7 @@ Test(report, the_end_that_comes_first_counts)
 }
 
 /* A resumed run had done three quarters before its clock started. */
-Test(report, the_clock_began_where_the_run_went_on)
+Test(report, time_left_of_a_resumed_run)
 {
     cr_assert_float_eq(cla_report_left(100, 0.75, 0.8), 400, 1e-9);
     cr_assert_eq(cla_report_left(100, 0.75, 0.75), 0); // nothing to go by

@@ -1,0 +1,114 @@
+/* attention_grad_kv.cl - gradients of keys and values, a tile of keys to each
+ * work-group (GPUs).
+ *
+ * Layout: as attention.clh; q_offsets, k_offsets [B+1].
+ * Work-group: DOWN x ACROSS items, see attention_strip.clh; grid (tiles of the longest
+ *             sequence, H, B). Trip counts depend on the group only.
+ * Defines: those of attention_strip.clh; KEYS, VALUES: 1 for the gradients that this
+ *          launch computes. Both at once make the weights once, and need twice the
+ *          registers.
+ * Local: 16 (ROWS + SPAN + 8) + 2 SPAN floats.
+ * Numerics: f32; makes the weights again from lse. Weights and their gradients stay in
+ *           registers, rows keys and columns queries.
+ * Writes: every row of the gradients (added to when asked). A tile belongs to one group
+ *         and blocks come in order, so two runs give the same bits. */
+#include "attention_draws.clh"
+
+#ifndef KEYS
+#define KEYS   1
+#define VALUES 1
+#endif
+
+/* s = exp(scaled scores - lse) of keys key .. and queries i .., 0 where a query does
+ * not see a key or is none. */
+INLINE void weigh(strip *s, int queries, int key, int reach, int i, float scale,
+                  local const float *lses)
+{
+    const float4 high0 = ((local const float4 *)lses)[TX];
+#if QUADS > 1
+    const float4 high1 = ((local const float4 *)lses)[TX + ACROSS];
+#endif
+    const int4 lane = (int4)(0, 1, 2, 3);
+    // query i + column sees the key when the key <= query + reach
+#define WEIGH(sums, h, r, n)                                                           \
+    {                                                                                  \
+        const int4 query = lane + (i + 4 * (TX + ACROSS * h));                         \
+        const int4 seen = query < (int4)(queries) && query >= (int4)(key + r - reach); \
+        s->sums = exp_below(select((float4)(NEVER), s->sums * scale - high##h, seen)); \
+    }
+    EACH_ROW(WEIGH)
+}
+
+// dk_j += scale sum_i ds_ij q_i, dv_j += sum_i keep_ij p_ij dO_i
+WORK_GROUP(ITEMS, 1, 1)
+kernel void attention_grad_kv(
+    global float *dk, global float *dv, global const float *restrict dy,
+    global const float *restrict q, global const float *restrict k,
+    global const float *restrict v, global const float *restrict lse,
+    global const float *restrict delta, global const int *restrict q_offsets,
+    global const int *restrict k_offsets, attention_args a, int k_mode, int v_mode)
+{
+    local float tiles[X_SIZE + Y_SIZE] __attribute__((aligned(16)));
+    local float lses[SPAN] __attribute__((aligned(16)));
+    local float deltas[SPAN] __attribute__((aligned(16)));
+    local float *x = tiles, *y = tiles + X_SIZE;
+    const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
+    const int h = GROUP(1), first = GROUP(0) * ROWS, rows = min(e.S - first, ROWS);
+    const int begin = max(first - e.reach, 0), end = rows > 0 ? e.T : 0;
+    const int row = e.k_first + first, own = 8 * TY, o_stride = a.heads * WIDTH;
+    strip s;
+#if VALUES
+    strip gz;
+    strip_clear(&gz);
+#endif
+#if KEYS
+    strip dp, z;
+    strip_clear(&z);
+#endif
+    for (int i = begin; i < end; i += SPAN) {
+        const int query = e.q_first + i, count = end - i;
+        global const float *queries = q + q_row(a, query, h, WIDTH);
+        global const float *out = dy + o_row(a, query, h, WIDTH);
+        for (int n = LANE(0); n < SPAN; n += ITEMS) {
+            const size_t at = statistic(a, query + min(n, count - 1), h);
+            lses[n] = lse[at];
+            deltas[n] = delta[at];
+        }
+        strip_clear(&s);
+        strip_scores(&s, k + k_row(a, row, h, WIDTH), a.k_stride, rows, queries,
+                     a.q_stride, count, x, y);
+        weigh(&s, e.T, first + own, e.reach, i, a.scale, lses);
+#if KEYS
+        strip_clear(&dp);
+        strip_scores(&dp, v + v_row(a, row, h, WIDTH), a.v_stride, rows, out, o_stride,
+                     count, x, y);
+        if (a.drop > 0.0f) {
+            strip_drop_turned(&dp, tiles, a, query + 4 * TX, h, first + own);
+        }
+        const float4 less0 = ((local const float4 *)deltas)[TX];
+#if QUADS > 1
+        const float4 less1 = ((local const float4 *)deltas)[TX + ACROSS];
+#endif
+#define LEARN(sums, h, r, n) dp.sums = s.sums * (dp.sums - less##h);
+        EACH_ROW(LEARN)
+#endif
+#if VALUES
+        if (a.drop > 0.0f) {
+            strip_drop_turned(&s, tiles, a, query + 4 * TX, h, first + own);
+        }
+#endif
+        barrier(CLK_LOCAL_MEM_FENCE);
+#if VALUES
+        strip_mix(&gz, &s, out, o_stride, count, x, y);
+#endif
+#if KEYS
+        strip_mix(&z, &dp, queries, a.q_stride, count, x, y);
+#endif
+    }
+#if KEYS
+    strip_store(dk + k_row(a, row, h, WIDTH), a.k_stride, &z, rows, a.scale, k_mode);
+#endif
+#if VALUES // last: where both are one tensor, its gradient is added to the keys'
+    strip_store(dv + v_row(a, row, h, WIDTH), a.v_stride, &gz, rows, 1.0f, v_mode);
+#endif
+}

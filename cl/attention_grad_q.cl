@@ -1,0 +1,61 @@
+/* attention_grad_q.cl - gradients of queries, a tile of them to each work-group (GPUs).
+ *
+ * Layout: as attention.clh; q_offsets, k_offsets [B+1].
+ * Work-group: DOWN x ACROSS items, see attention_strip.clh; grid (tiles of the longest
+ *             sequence, H, B). Trip counts depend on the group only.
+ * Defines: those of attention_strip.clh.
+ * Local: 16 (ROWS + SPAN + 8) + 2 ROWS floats.
+ * Numerics: f32; makes the weights again from lse. Weights and their gradients stay in
+ *           registers.
+ * Writes: every row of the gradient (added to when asked). A tile belongs to one group
+ *         and blocks come in order, so two runs give the same bits. */
+#include "attention_draws.clh"
+
+// dq_i += scale sum_j ds_ij k_j, ds_ij = p_ij (keep_ij <dO_i, v_j> - delta_i)
+WORK_GROUP(ITEMS, 1, 1)
+kernel void attention_grad_q(
+    global float *dq, global const float *restrict dy, global const float *restrict q,
+    global const float *restrict k, global const float *restrict v,
+    global const float *restrict lse, global const float *restrict delta,
+    global const int *restrict q_offsets, global const int *restrict k_offsets,
+    attention_args a, int mode)
+{
+    local float tiles[X_SIZE + Y_SIZE] __attribute__((aligned(16)));
+    local float lses[ROWS] __attribute__((aligned(16)));
+    local float deltas[ROWS] __attribute__((aligned(16)));
+    local float *x = tiles, *y = tiles + X_SIZE;
+    const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
+    const int h = GROUP(1), first = GROUP(0) * ROWS, rows = min(e.T - first, ROWS);
+    const int end = rows > 0 ? clamp(first + rows + e.reach, 0, e.S) : 0;
+    const int row = e.q_first + first;
+    strip s, dp, z;
+    strip_clear(&z);
+    for (int i = LANE(0); i < ROWS && rows > 0; i += ITEMS) {
+        const size_t at = statistic(a, row + min(i, rows - 1), h);
+        lses[i] = lse[at];
+        deltas[i] = delta[at];
+    }
+    for (int j = 0; j < end; j += SPAN) {
+        const int key = e.k_first + j;
+        global const float *keys = k + k_row(a, key, h, WIDTH);
+        strip_clear(&s);
+        strip_scores(&s, q + q_row(a, row, h, WIDTH), a.q_stride, rows, keys,
+                     a.k_stride, end - j, x, y);
+        strip_hide(&s, e.S, first + 8 * TY, e.reach, j, a.scale);
+        const eight high = eight_load(lses);
+#define WEIGH(sums, h, i, n) s.sums = exp_below(s.sums - high.n);
+        EACH_ROW(WEIGH)
+        strip_clear(&dp);
+        strip_scores(&dp, dy + o_row(a, row, h, WIDTH), a.heads * WIDTH, rows,
+                     v + v_row(a, key, h, WIDTH), a.v_stride, end - j, x, y);
+        if (a.drop > 0.0f) {
+            strip_drop(&dp, tiles, a, row + 8 * TY, h, j + 4 * TX);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const eight less = eight_load(deltas);
+#define LEARN(sums, h, i, n) s.sums *= dp.sums - less.n;
+        EACH_ROW(LEARN)
+        strip_mix(&z, &s, keys, a.k_stride, end - j, x, y);
+    }
+    strip_store(dq + q_row(a, row, h, WIDTH), a.q_stride, &z, rows, a.scale, mode);
+}

@@ -1,0 +1,38 @@
+/* json.c - JSON texts in, with lack of memory told from bad text. */
+#include "base/json.h"
+
+#include "base/locale.h"
+
+static json_t *parse(const char *text, size_t size, size_t flags, json_error_t *error)
+{
+    const locale_t before = cla_locale_enter();
+    json_t *root = json_loadb(text, size, flags, error);
+    cla_locale_leave(before);
+    return root;
+}
+
+/* Whether Jansson can have about as much memory as a parsed text takes. */
+static bool has_room(size_t size)
+{
+    enum { TIMES = 16, LEAST = 1 << 16 };
+    json_malloc_t take = NULL;
+    json_free_t give = NULL;
+    json_get_alloc_funcs(&take, &give);
+    void *room = take(TIMES * size + LEAST);
+    give(room);
+    return room != NULL;
+}
+
+/* Jansson calls an allocation that fails inside a string "invalid token". A text that
+ * parses the second time is good, and one that still does not is bad only where memory
+ * for it can be had. */
+cla_status cla_json_parse(json_t **root, const char *text, size_t size, size_t flags,
+                          json_error_t *error)
+{
+    *root = parse(text, size, flags, error);
+    if (!*root) *root = parse(text, size, flags, error);
+    if (*root) return CLA_OK;
+    const bool memory =
+        json_error_code(error) != json_error_out_of_memory && has_room(size);
+    return memory ? CLA_E_INPUT : cla_fail(CLA_E_NOMEM, "JSON: out of memory");
+}

@@ -1,0 +1,15 @@
+/* json.h - JSON texts in, with lack of memory told from bad text. */
+#pragma once
+
+#include <jansson.h>
+
+#include "base/base.h"
+
+/* Parses size bytes of text under Jansson's flags, with "C" number formats.
+ *
+ * root   out  the caller's; NULL on failure
+ * error  out  place and reason of a bad text
+ *
+ * Errors: CLA_E_NOMEM; CLA_E_INPUT, whose message the caller writes from *error. */
+cla_status cla_json_parse(json_t **root, const char *text, size_t size, size_t flags,
+                          json_error_t *error);

@@ -1,0 +1,78 @@
+/* matmul_group.c - the work-group kernel: how a product is cut into tiles. */
+#include "ops/matmul.h"
+
+/* Items of a group and the 4 x 4 blocks of an item, as the defines of cl/matmul.cl. */
+typedef struct group_tile {
+    int down, across, blocks_down, blocks_across;
+} group_tile;
+
+static const group_tile LARGE = { 16, 16, 2, 2 }; // 128 x 128
+static const group_tile MEDIUM = { 8, 8, 2, 2 };  // 64 x 64
+static const group_tile SMALL = { 8, 8, 1, 1 };   // 32 x 32
+static const group_tile NARROW = { 4, 16, 1, 1 }; // 16 x 64
+
+static int64_t pieces(int64_t n, int64_t size)
+{
+    return (n + size - 1) / size;
+}
+
+static int64_t groups_of(const cla_product *p, const group_tile *t)
+{
+    const int rows = 4 * t->down * t->blocks_down;
+    const int columns = 4 * t->across * t->blocks_across;
+    return pieces(p->M, rows) * pieces(p->N, columns) * p->batch;
+}
+
+/* The largest tile that leaves every compute unit ITEMS work-items. Larger tiles read
+ * each operand less often. The tile does not change the order of the sums. */
+static const group_tile *choose_tile(cla_runtime *rt, const cla_product *p)
+{
+    const int side = cla_tuned(rt, "matmul_group", "SIDE", 128);
+    const int64_t items = (int64_t)cla_tuned(rt, "matmul_group", "ITEMS", 512) *
+                          cla_runtime_device(rt)->compute_units;
+    if (p->M <= 16) {
+        return &NARROW;
+    }
+    if (side >= 128 && 256 * groups_of(p, &LARGE) >= items) {
+        return &LARGE;
+    }
+    return side >= 64 && 64 * groups_of(p, &MEDIUM) >= items ? &MEDIUM : &SMALL;
+}
+
+static bool is_wide_matrix(const cla_matrix *m)
+{
+    return !m->memory || (m->offset % 4 == 0 && m->ld % 4 == 0 && m->stride % 4 == 0);
+}
+
+/* Whether the kernel can read and write 16 bytes at a time. */
+static bool is_wide(const cla_product *p)
+{
+    return p->N % 4 == 0 && (!p->transpose_a || p->M % 4 == 0) &&
+           is_wide_matrix(&p->a) && is_wide_matrix(&p->b) && is_wide_matrix(&p->y) &&
+           is_wide_matrix(&p->residual);
+}
+
+cla_status cla_product_group(cla_runtime *rt, const cla_product *p)
+{
+    const cla_product_shape shape = cla_product_shape_of(p);
+    const group_tile *t = choose_tile(rt, p);
+    const cla_launch launch = {
+        .file = "matmul",
+        .kernel = "matmul_group",
+        .define = { { "DOWN", t->down },
+                    { "ACROSS", t->across },
+                    { "QM", t->blocks_down },
+                    { "QN", t->blocks_across },
+                    { "TA", p->transpose_a },
+                    { "TB", p->transpose_b },
+                    { "WIDE", is_wide(p) },
+                    { "UNROLL", cla_tuned(rt, "matmul_group", "UNROLL", 4) } },
+        .groups = { (size_t)groups_of(p, t) },
+        .local = { (size_t)(t->down * t->across) },
+        .args = { cla_mem(p->y.memory), cla_mem(p->a.memory), cla_mem(p->b.memory),
+                  cla_mem(p->bias), cla_mem(p->residual.memory),
+                  cla_bytes(&shape, sizeof shape) },
+        .flops = 2.0 * (double)p->M * (double)p->N * (double)p->K * (double)p->batch,
+    };
+    return cla_enqueue(rt, &launch);
+}

@@ -1,0 +1,375 @@
+/* cache_files.c - the kernel cache's own folder and the files in it. */
+#include "runtime/cache_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/file.h"
+
+/* The number is the version of the layout and of the header. */
+static const char FOLDER[] = "clattn-kernels-1";
+static const char MAGIC[16] = "clattn kernel 1";
+static const char SUFFIX[] = ".kernel", UNFINISHED[] = ".tmp";
+
+/* https://bford.info/cachedir: backup programs pass over such folders. */
+static const char TAG[] = "CACHEDIR.TAG";
+static const char TAG_TEXT[] = "Signature: 8a477f597d28d172789f06886806bc55\n"
+                               "# clattn-kernels-1: programs that clattn compiled.\n"
+                               "# This folder can be deleted at any time.\n";
+
+enum {
+    ID_DIGITS = CLA_CACHE_ID - 1,
+    NAME_BYTES = 96,
+    OPEN_FLAGS = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, // a FIFO blocks else
+};
+
+typedef struct entry_header {
+    char magic[sizeof MAGIC];
+    char id[ID_DIGITS];
+    uint64_t size; // of the data behind the header
+    uint64_t hash; // of the data
+} entry_header;
+
+/* ---- whole files in a folder --------------------------------------------------- */
+
+static bool read_all(int fd, char *data, size_t size)
+{
+    while (size > 0) {
+        const ssize_t got = read(fd, data, size);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        data += got;
+        size -= (size_t)got;
+    }
+    return true;
+}
+
+static bool write_all(int fd, const char *data, size_t size)
+{
+    while (size > 0) {
+        const ssize_t put = write(fd, data, size);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return false;
+        data += put;
+        size -= (size_t)put;
+    }
+    return true;
+}
+
+/* A name that no other writer uses: base, process and count. */
+static void unique_name(char out[NAME_BYTES], const char *base)
+{
+    static _Atomic unsigned count;
+    snprintf(out, NAME_BYTES, "%.48s.%ld-%u%s", base, (long)getpid(),
+             atomic_fetch_add(&count, 1), UNFINISHED);
+}
+
+static bool others_can_write(const struct stat *info)
+{
+    return info->st_uid != geteuid() || (info->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* ---- the folder ---------------------------------------------------------------- */
+
+static bool has_tag(int folder)
+{
+    char text[sizeof TAG_TEXT - 1];
+    struct stat info;
+    const int fd = openat(folder, TAG, OPEN_FLAGS);
+    if (fd < 0) return false;
+    const bool ours = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
+                      read_all(fd, text, sizeof text) &&
+                      memcmp(text, TAG_TEXT, sizeof text) == 0;
+    close(fd);
+    return ours;
+}
+
+/* The tag must survive a crash: without it the folder is refused. */
+static bool write_tag(int folder)
+{
+    const int fd =
+        openat(folder, TAG, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) return false;
+    const bool written = write_all(fd, TAG_TEXT, sizeof TAG_TEXT - 1) &&
+                         !fchmod(fd, 0600) && !fsync(fd); // the umask may take reading
+    return !close(fd) && written;
+}
+
+/* Makes the folder under another name and renames it, so that no process sees it
+ * without a tag. The rename replaces an empty folder and nothing else. */
+static void make_folder(int parent)
+{
+    char name[NAME_BYTES];
+    do {
+        unique_name(name, FOLDER);
+    } while (mkdirat(parent, name, 0700) && errno == EEXIST);
+    // what the umask took; when it fails, opening may fail, and that is looked at
+    (void)!fchmodat(parent, name, 0700, AT_SYMLINK_NOFOLLOW);
+    const int folder = openat(parent, name, OPEN_FLAGS | O_DIRECTORY);
+    if (folder < 0) return;
+    if (!write_tag(folder) || renameat(parent, name, parent, FOLDER)) {
+        unlinkat(folder, TAG, 0);
+        unlinkat(parent, name, AT_REMOVEDIR);
+    }
+    close(folder);
+}
+
+/* Why the folder cannot be used; NULL when it can. Machine code from it runs in this
+ * process, so nobody else may have put anything there. */
+static const char *objection(int folder)
+{
+    struct stat info;
+    if (fstat(folder, &info)) return "off, cannot read";
+    if (info.st_uid != geteuid()) return "off, another user owns";
+    if (others_can_write(&info)) return "off, other users can write to";
+    if (!has_tag(folder)) return "off, clattn did not make";
+    return faccessat(folder, ".", R_OK | W_OK | X_OK, AT_EACCESS)
+               ? "off, cannot write to"
+               : NULL;
+}
+
+static int open_below(int parent, const char **why)
+{
+    int folder = openat(parent, FOLDER, OPEN_FLAGS | O_DIRECTORY);
+    if (folder < 0 ? errno == ENOENT : !has_tag(folder)) {
+        if (folder >= 0) close(folder);
+        make_folder(parent);
+        folder = openat(parent, FOLDER, OPEN_FLAGS | O_DIRECTORY);
+    }
+    const bool is_link = folder < 0 && (errno == ELOOP || errno == ENOTDIR);
+    *why = folder >= 0 ? objection(folder)
+           : is_link   ? "off, not a folder"
+                       : "off, cannot write to";
+    if (folder >= 0 && *why) {
+        close(folder);
+        folder = -1;
+    }
+    return folder;
+}
+
+int cla_cache_files_open(const char *given, cla_text *path, const char **why)
+{
+    *why = "off, cannot write to";
+    if (cla_text_add(path, "%s", given) || cla_folder_make(given)) return -1;
+    const int parent = open(given, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+    if (parent < 0 || cla_text_add(path, "/%s", FOLDER)) {
+        if (parent >= 0) close(parent);
+        return -1;
+    }
+    const int folder = open_below(parent, why);
+    close(parent);
+    return folder;
+}
+
+/* ---- entries ------------------------------------------------------------------- */
+
+static void entry_name(char name[NAME_BYTES], const char *id)
+{
+    snprintf(name, NAME_BYTES, "%.*s%s", ID_DIGITS, id, SUFFIX);
+}
+
+cla_status cla_cache_files_path(cla_text *path, const char *folder_path, const char *id)
+{
+    char name[NAME_BYTES];
+    entry_name(name, id);
+    return cla_text_add(path, "%s/%s", folder_path, name);
+}
+
+/* An entry, or what a writer that was killed left of one. */
+static bool is_entry_name(const char *name)
+{
+    const size_t suffix = sizeof SUFFIX - 1, end = sizeof UNFINISHED - 1;
+    const size_t size = strlen(name);
+    if (size >= NAME_BYTES || strspn(name, "0123456789abcdef") != ID_DIGITS ||
+        strncmp(name + ID_DIGITS, SUFFIX, suffix) != 0) {
+        return false;
+    }
+    return size == ID_DIGITS + suffix || strcmp(name + size - end, UNFINISHED) == 0;
+}
+
+static bool header_fits(const entry_header *h, const char *id)
+{
+    return memcmp(h->magic, MAGIC, sizeof MAGIC) == 0 &&
+           memcmp(h->id, id, ID_DIGITS) == 0;
+}
+
+/* Whether a file of the folder is an entry by its header: a regular file of this user
+ * whose header carries the name. */
+static bool is_ours(int folder, const char *name)
+{
+    entry_header h;
+    struct stat info;
+    const int fd = openat(folder, name, OPEN_FLAGS);
+    if (fd < 0) return false;
+    const bool ours = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
+                      info.st_uid == geteuid() && read_all(fd, (char *)&h, sizeof h) &&
+                      header_fits(&h, name);
+    close(fd);
+    return ours;
+}
+
+static void remove_file(int folder, const char *name)
+{
+    if (is_entry_name(name) && is_ours(folder, name)) unlinkat(folder, name, 0);
+}
+
+void cla_cache_files_remove(int folder, const char *id)
+{
+    char name[NAME_BYTES];
+    entry_name(name, id);
+    remove_file(folder, name);
+}
+
+/* The data of an open file; NULL, with *why, for what is no whole entry. */
+static unsigned char *read_entry(int fd, const char *id, size_t *size, const char **why)
+{
+    struct stat info;
+    entry_header h;
+    char *data = NULL;
+    if (fstat(fd, &info) || !S_ISREG(info.st_mode)) return NULL;
+    *why = "other users can write to it";
+    if (others_can_write(&info)) return NULL;
+    *why = "damaged";
+    if (info.st_size < (off_t)sizeof h || !read_all(fd, (char *)&h, sizeof h) ||
+        !header_fits(&h, id) || h.size != (uint64_t)info.st_size - sizeof h) {
+        return NULL;
+    }
+    if (cla_alloc(&data, h.size + 1, 1)) {
+        *why = NULL;
+        return NULL;
+    }
+    if (!read_all(fd, data, h.size) || h.hash != XXH3_64bits(data, h.size)) {
+        free(data);
+        return NULL;
+    }
+    *size = h.size;
+    *why = NULL;
+    return (unsigned char *)data;
+}
+
+void cla_cache_files_read(int folder, const char *id, unsigned char **data,
+                          size_t *size, const char **why)
+{
+    char name[NAME_BYTES];
+    *data = NULL;
+    *why = NULL;
+    entry_name(name, id);
+    const int fd = openat(folder, name, OPEN_FLAGS);
+    if (fd < 0) return;
+    *data = read_entry(fd, id, size, why);
+    if (*data) futimens(fd, NULL); // used now: it goes last
+    close(fd);
+}
+
+static cla_status fail_io(const char *what, const char *name)
+{
+    char reason[128];
+    return cla_fail(CLA_E_IO, "%s %s: %s", what, name,
+                    strerror_r(errno, reason, sizeof reason));
+}
+
+/* Only a regular file gives way to an entry. */
+static cla_status put_in_place(int folder, const char *unfinished, const char *name)
+{
+    struct stat info;
+    if (fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+        !S_ISREG(info.st_mode)) {
+        return cla_fail(CLA_E_IO, "%s is not a regular file", name);
+    }
+    return renameat(folder, unfinished, folder, name) ? fail_io("cannot rename", name)
+                                                      : CLA_OK;
+}
+
+/* No fsync: an entry that a crash tears fails its hash and is built again. */
+cla_status cla_cache_files_write(int folder, const char *id, const void *data,
+                                 size_t size)
+{
+    entry_header h = { .size = size, .hash = XXH3_64bits(data, size) };
+    memcpy(h.magic, MAGIC, sizeof MAGIC);
+    memcpy(h.id, id, ID_DIGITS);
+    char name[NAME_BYTES], unfinished[NAME_BYTES];
+    entry_name(name, id);
+    int fd;
+    do {
+        unique_name(unfinished, name);
+        fd = openat(folder, unfinished,
+                    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    } while (fd < 0 && errno == EEXIST);
+    if (fd < 0) return fail_io("cannot create", name);
+    const bool written = write_all(fd, (const char *)&h, sizeof h) &&
+                         write_all(fd, data, size) &&
+                         !fchmod(fd, 0600); // what the umask took
+    cla_status status = written ? CLA_OK : fail_io("cannot write", name);
+    if (close(fd) && !status) status = fail_io("cannot write", name);
+    status = status ? status : put_in_place(folder, unfinished, name);
+    if (status) unlinkat(folder, unfinished, 0);
+    return status;
+}
+
+/* ---- the limit ----------------------------------------------------------------- */
+
+typedef struct found_entry {
+    char name[NAME_BYTES];
+    uint64_t bytes;
+    struct timespec used;
+} found_entry;
+
+typedef struct found_entries {
+    found_entry *items;
+    size_t count, cap;
+    uint64_t bytes;
+} found_entries;
+
+static cla_status find_entries(DIR *stream, int folder, found_entries *found)
+{
+    for (const struct dirent *d = readdir(stream); d; d = readdir(stream)) {
+        struct stat info;
+        if (!is_entry_name(d->d_name) || !is_ours(folder, d->d_name) ||
+            fstatat(folder, d->d_name, &info, AT_SYMLINK_NOFOLLOW)) {
+            continue;
+        }
+        CLA_TRY(cla_grow(&found->items, &found->cap, found->count + 1,
+                         sizeof *found->items));
+        found_entry *e = &found->items[found->count++];
+        *e = (found_entry){ .bytes = (uint64_t)info.st_size, .used = info.st_mtim };
+        memcpy(e->name, d->d_name, strlen(d->d_name) + 1); // is_entry_name: it fits
+        found->bytes += e->bytes;
+    }
+    return CLA_OK;
+}
+
+static int older_first(const void *a, const void *b)
+{
+    const struct timespec *x = &((const found_entry *)a)->used;
+    const struct timespec *y = &((const found_entry *)b)->used;
+    if (x->tv_sec != y->tv_sec) return x->tv_sec < y->tv_sec ? -1 : 1;
+    return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
+}
+
+void cla_cache_files_shrink(int folder, uint64_t limit)
+{
+    found_entries found = { 0 };
+    const int own = openat(folder, ".", OPEN_FLAGS | O_DIRECTORY); // closed by closedir
+    DIR *stream = own < 0 ? NULL : fdopendir(own);
+    if (!stream) {
+        if (own >= 0) close(own);
+        return;
+    }
+    const bool whole = find_entries(stream, folder, &found) == CLA_OK;
+    closedir(stream);
+    if (whole && found.count) {
+        qsort(found.items, found.count, sizeof *found.items, older_first);
+    }
+    for (size_t i = 0; whole && i < found.count && found.bytes > limit; i++) {
+        remove_file(folder, found.items[i].name);
+        found.bytes -= found.items[i].bytes;
+    }
+    free(found.items);
+}

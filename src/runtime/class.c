@@ -1,0 +1,82 @@
+/* class.c - built-in tuning constants for classes of devices.
+ *
+ * A class is a vendor's GPUs, any other GPU, or a CPU device. The GPUs' constants come
+ * from the machine code that the vendors' compilers generate. CLATTN_CLASS=amd, intel,
+ * nvidia, gpu or cpu overrides the class, so that any device can run the kernels as
+ * another one gets them. */
+#include <string.h>
+#include <strings.h>
+
+#include "runtime/internal.h"
+
+typedef struct constant {
+    const char *name, *key;
+    cla_device_class class;
+    int value;
+} constant;
+
+/* What differs from the fallback that the operator passes to cla_tuned. CPU devices run
+ * work-group kernels in tests only: small tiles compile sooner there. */
+static const constant CONSTANTS[] = {
+    { "attention", "QUADS", CLA_CLASS_CPU, 1 },
+    { "attention", "ROWS", CLA_CLASS_CPU, 32 },
+    { "attention", "UNROLL", CLA_CLASS_CPU, 1 },
+    { "attention", "UNROLL", CLA_CLASS_AMD, 16 },
+    { "attention", "QUADS", CLA_CLASS_INTEL, 1 },
+    { "attention", "BOTH", CLA_CLASS_INTEL, 0 },
+    { "attention", "BOTH", CLA_CLASS_NVIDIA, 64 },
+    { "attention", "UNROLL", CLA_CLASS_NVIDIA, 2 },
+    { "matmul_group", "SIDE", CLA_CLASS_CPU, 32 },
+    { "matmul_group", "UNROLL", CLA_CLASS_CPU, 1 },
+    { "matmul_group", "UNROLL", CLA_CLASS_AMD, 16 },
+    { "matmul_group", "ITEMS", CLA_CLASS_INTEL, 32 }, // its units are vector engines
+    { "matmul_group", "UNROLL", CLA_CLASS_NVIDIA, 2 },
+};
+
+enum { COUNT = sizeof CONSTANTS / sizeof *CONSTANTS };
+
+static cla_device_class class_of(const cla_runtime *rt)
+{
+    enum { AMD = 0x1002, INTEL = 0x8086, NVIDIA = 0x10de }; // PCI vendors
+    cl_uint vendor = 0;
+    clGetDeviceInfo(rt->id, CL_DEVICE_VENDOR_ID, sizeof vendor, &vendor, NULL);
+    const cla_device_kind kind = rt->device.kind;
+    if (kind != CLA_DEVICE_GPU && kind != CLA_DEVICE_INTEGRATED) {
+        return CLA_CLASS_CPU;
+    }
+    return vendor == AMD      ? CLA_CLASS_AMD
+           : vendor == INTEL  ? CLA_CLASS_INTEL
+           : vendor == NVIDIA ? CLA_CLASS_NVIDIA
+                              : CLA_CLASS_GPU;
+}
+
+cla_status cla_class_init(cla_runtime *rt)
+{
+    static const char *const names[] = { "cpu", "gpu", "amd", "intel", "nvidia" };
+    const char *text = getenv("CLATTN_CLASS");
+    rt->class = class_of(rt);
+    if (!text || !*text) {
+        return CLA_OK;
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcasecmp(text, names[i]) == 0) {
+            rt->class = (cla_device_class)i;
+            return CLA_OK;
+        }
+    }
+    return cla_fail(CLA_E_USAGE,
+                    "CLATTN_CLASS is '%s', must be cpu, gpu, amd, intel or nvidia",
+                    text);
+}
+
+int cla_class_constant(const cla_runtime *rt, const char *name, const char *key,
+                       int fallback)
+{
+    for (int i = 0; i < COUNT; i++) {
+        const constant *c = &CONSTANTS[i];
+        if (c->class == rt->class && !strcmp(c->name, name) && !strcmp(c->key, key)) {
+            return c->value;
+        }
+    }
+    return fallback;
+}

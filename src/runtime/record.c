@@ -1,0 +1,229 @@
+/* record.c - launches written down in the place of being run (CLATTN_RECORD).
+ *
+ * What a GPU would be given can be had without one: the runtime says it is a GPU,
+ * programs are neither built nor run, and device memory is never touched: it reads as
+ * zeros. A folder gets launches.jsonl, a line for each kernel, set of defines and group
+ * size, and the text of each program. */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/file.h"
+#include "runtime/internal.h"
+
+struct cla_record {
+    char *folder;
+    FILE *lines;
+    uint64_t *seen; // hashes of lines, and of names of files
+    size_t count, cap;
+};
+
+/* ---- the device that is played ------------------------------------------------ */
+
+typedef struct trait {
+    const char *name;
+    size_t offset, size; // in cla_device
+    int64_t value;       // of a middling GPU
+} trait;
+
+#define TRAIT(member, value)                                                      \
+    {                                                                             \
+#member, offsetof(cla_device, member), sizeof(((cla_device *)0)->member), \
+            value                                                                 \
+    }
+
+static const trait traits[] = {
+    TRAIT(kind, CLA_DEVICE_GPU),
+    TRAIT(memory_bytes, 16LL << 30),
+    TRAIT(max_buffer_bytes, 4LL << 30),
+    TRAIT(local_bytes, 64 << 10),
+    TRAIT(compute_units, 64),
+    TRAIT(clock_mhz, 1500),
+    TRAIT(vector_width, 1),
+    TRAIT(fp16, 0),
+    TRAIT(subgroups, 0),
+};
+
+static void set_trait(cla_device *device, const trait *t, int64_t value)
+{
+    char *at = (char *)device + t->offset;
+    if (t->size == 8) {
+        memcpy(at, &value, 8);
+    } else if (t->size == 4) {
+        const int32_t narrow = (int32_t)value;
+        memcpy(at, &narrow, 4);
+    } else {
+        *(bool *)at = value != 0;
+    }
+}
+
+/* One "name=value" of CLATTN_RECORD_AS. */
+static cla_status change_trait(cla_device *device, const char *word)
+{
+    const char *equals = strchr(word, '=');
+    const size_t length = equals ? (size_t)(equals - word) : 0;
+    int64_t value = 0;
+    for (size_t i = 1; equals && i < sizeof traits / sizeof *traits; i++) {
+        if (strlen(traits[i].name) == length &&
+            !strncmp(traits[i].name, word, length) &&
+            cla_parse_int(equals + 1, &value) && value >= 0 && value <= INT_MAX) {
+            set_trait(device, &traits[i], value);
+            return CLA_OK;
+        }
+    }
+    return cla_fail(CLA_E_USAGE,
+                    "CLATTN_RECORD_AS: '%s' is none of memory_bytes, max_buffer_bytes, "
+                    "local_bytes, compute_units, clock_mhz, vector_width, fp16 and "
+                    "subgroups with =NUMBER",
+                    word);
+}
+
+static cla_status play_gpu(cla_device *device)
+{
+    for (size_t i = 0; i < sizeof traits / sizeof *traits; i++) {
+        set_trait(device, &traits[i], traits[i].value);
+    }
+    const char *changes = getenv("CLATTN_RECORD_AS");
+    char *copy = NULL;
+    CLA_TRY(cla_strdup(&copy, changes ? changes : ""));
+    cla_status status = CLA_OK;
+    char *rest = copy;
+    for (char *word; !status && (word = strsep(&rest, " ,"));) {
+        status = *word ? change_trait(device, word) : CLA_OK;
+    }
+    free(copy);
+    return status;
+}
+
+/* ---- what is written ---------------------------------------------------------- */
+
+/* Whether a text is new; then it is not from here on. */
+static cla_status is_new(cla_record *r, const char *text, size_t size, bool *fresh)
+{
+    const uint64_t hash = XXH3_64bits(text, size);
+    *fresh = false;
+    for (size_t i = 0; i < r->count; i++) {
+        if (r->seen[i] == hash) return CLA_OK;
+    }
+    CLA_TRY(cla_grow(&r->seen, &r->cap, r->count + 1, sizeof *r->seen));
+    r->seen[r->count++] = hash;
+    *fresh = true;
+    return CLA_OK;
+}
+
+/* FOLDER/<file>.cl as the driver would get it. */
+static cla_status write_source(cla_runtime *rt, const char *file)
+{
+    cla_text source = { 0 }, path = { 0 };
+    bool fresh = false;
+    cla_status status = is_new(rt->record, file, strlen(file), &fresh);
+    if (!status && fresh) {
+        status = cla_source_get(rt, file, &source);
+        status =
+            status ? status : cla_text_add(&path, "%s/%s.cl", rt->record->folder, file);
+        status = status ? status : cla_file_write(path.data, source.data, source.size);
+    }
+    cla_text_free(&source);
+    cla_text_free(&path);
+    return status;
+}
+
+static cla_status describe_defines(cla_text *line, const cla_launch *launch)
+{
+    CLA_TRY(cla_text_add(line, ", \"defines\": {"));
+    for (int i = 0; i < CLA_LAUNCH_DEFINES && launch->define[i].name; i++) {
+        CLA_TRY(cla_text_add(line, "%s\"%s\": %d", i ? ", " : "",
+                             launch->define[i].name, launch->define[i].value));
+    }
+    return cla_text_add(line, "}");
+}
+
+/* All of a line that tells one kernel from another. */
+static cla_status describe(cla_text *line, const cla_launch *launch,
+                           const size_t local[3])
+{
+    size_t arg_bytes = 0, local_bytes = 0;
+    for (int i = 0; i < CLA_LAUNCH_ARGS && launch->args[i].kind != CLA_ARG_END; i++) {
+        const bool is_local = launch->args[i].kind == CLA_ARG_LOCAL;
+        *(is_local ? &local_bytes : &arg_bytes) += launch->args[i].size;
+    }
+    CLA_TRY(cla_text_add(line, "{\"file\": \"%s\", \"kernel\": \"%s\"", launch->file,
+                         launch->kernel));
+    CLA_TRY(describe_defines(line, launch));
+    return cla_text_add(line,
+                        ", \"options\": \"%s\", \"local\": [%zu, %zu, %zu], "
+                        "\"arg_bytes\": %zu, \"local_bytes\": %zu",
+                        cla_program_options, local[0], local[1], local[2], arg_bytes,
+                        local_bytes);
+}
+
+static cla_status write_line(cla_record *r, cla_text *line, const size_t groups[3])
+{
+    CLA_TRY(cla_text_add(line, ", \"groups\": [%zu, %zu, %zu]}\n", groups[0], groups[1],
+                         groups[2]));
+    // whole lines, since several processes may write one file
+    if (fwrite(line->data, 1, line->size, r->lines) != line->size || fflush(r->lines)) {
+        return cla_fail(CLA_E_IO, "CLATTN_RECORD: cannot write %s/launches.jsonl",
+                        r->folder);
+    }
+    return CLA_OK;
+}
+
+cla_status cla_record_launch(cla_runtime *rt, const cla_launch *launch,
+                             const size_t groups[3], const size_t local[3])
+{
+    cla_text line = { 0 };
+    bool fresh = false;
+    cla_status status = describe(&line, launch, local);
+    status = status ? status : is_new(rt->record, line.data, line.size, &fresh);
+    if (!status && fresh) {
+        status = write_source(rt, launch->file);
+        status = status ? status : write_line(rt->record, &line, groups);
+    }
+    cla_text_free(&line);
+    return status;
+}
+
+/* ---- on and off --------------------------------------------------------------- */
+
+static cla_status open_lines(cla_record *r, const char *folder)
+{
+    CLA_TRY(cla_strdup(&r->folder, folder));
+    CLA_TRY(cla_folder_make(folder));
+    cla_text path = { 0 };
+    CLA_TRY(cla_text_add(&path, "%s/launches.jsonl", folder));
+    r->lines = fopen(path.data, "a");
+    const cla_status status =
+        r->lines ? CLA_OK
+                 : cla_fail(CLA_E_IO, "CLATTN_RECORD: cannot open %s", path.data);
+    cla_text_free(&path);
+    return status;
+}
+
+cla_status cla_record_init(cla_runtime *rt)
+{
+    const char *folder = getenv("CLATTN_RECORD");
+    if (!folder || !*folder) return CLA_OK;
+    CLA_TRY(play_gpu(&rt->device));
+    CLA_TRY(cla_alloc(&rt->record, 1, sizeof *rt->record));
+    CLA_TRY(open_lines(rt->record, folder));
+    cla_log(CLA_LOG_WARN, "launches are recorded in %s and not run: results are zeros",
+            folder);
+    return CLA_OK;
+}
+
+bool cla_runtime_records(const cla_runtime *rt)
+{
+    return rt->record != NULL;
+}
+
+void cla_record_fini(cla_runtime *rt)
+{
+    if (!rt->record) return;
+    if (rt->record->lines) fclose(rt->record->lines);
+    free(rt->record->folder);
+    free(rt->record->seen);
+    free(rt->record);
+    rt->record = NULL;
+}

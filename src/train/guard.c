@@ -1,0 +1,50 @@
+/* guard.c - stops a run that diverges. */
+#include "train/guard.h"
+
+#include <math.h>
+
+#include "clattn/optim.h"
+
+enum { PATIENCE = 20, TIMES = 10 };
+
+/* A first loss near 0, that of a warm start for example, says little: below 1 it counts
+ * as 1. */
+static double limit_of(const cla_progress *p)
+{
+    return TIMES * fmax(p->first_loss, 1);
+}
+
+cla_status cla_guard_loss(cla_progress *p, double loss)
+{
+    if (p->first_loss == 0) {
+        p->first_loss = loss;
+    }
+    p->high = loss >= limit_of(p) ? p->high + 1 : 0;
+    return p->high < PATIENCE
+               ? CLA_OK
+               : cla_fail(CLA_E_NUMERIC,
+                          "the run diverges: the loss is %g at step %lld and was above "
+                          "%g for %d steps, it began with %g",
+                          loss, (long long)p->step, limit_of(p), PATIENCE,
+                          p->first_loss);
+}
+
+static cla_status check_block(cla_runtime *rt, const cla_tensor *block,
+                              const char *what, int64_t step)
+{
+    bool finite = true;
+    CLA_TRY(cla_finite(rt, &finite, block));
+    return finite ? CLA_OK
+                  : cla_fail(CLA_E_NUMERIC, "%s are not finite after step %lld", what,
+                             (long long)step);
+}
+
+cla_status cla_guard_numbers(const cla_optim *o, int64_t step)
+{
+    cla_runtime *rt = o->params->rt;
+    CLA_TRY(check_block(rt, o->values, "the parameters", step));
+    for (int i = 0; cla_optim_moment_name(o, i); i++) {
+        CLA_TRY(check_block(rt, o->flat_moment[i], "the optimiser's moments", step));
+    }
+    return CLA_OK;
+}

@@ -1,0 +1,153 @@
+/* attention_alias.c - one tensor in several places of an attention (queries and keys,
+ * keys and values ...) gets the sum of the gradients that separate tensors get. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/support.h"
+
+enum { T = 9, H = 2, WIDTH = 3, SIZE = T * H * WIDTH, PLACES = 3 };
+
+typedef struct operands {
+    cla_tensor *x[PLACES]; // q, k, v, some of them the same
+    cla_tensor *table, *sigma, *w, *b, *distances;
+    cla_ragged *rows;
+} operands;
+
+typedef cla_status (*attend)(cla_tape *tape, cla_tensor **o, const operands *in);
+
+static cla_status full(cla_tape *tape, cla_tensor **o, const operands *in)
+{
+    return cla_attention(tape, o, in->x[0], in->x[1], in->x[2], in->rows, in->rows,
+                         NULL);
+}
+
+static cla_status band(cla_tape *tape, cla_tensor **o, const operands *in)
+{
+    return cla_band_attention(tape, o, in->x[0], in->x[1], in->x[2], in->rows, 5, NULL);
+}
+
+static cla_status area(cla_tape *tape, cla_tensor **o, const operands *in)
+{
+    return cla_band_attention_2d(tape, o, in->x[0], in->x[1], in->x[2], in->rows, 5, 3,
+                                 CLA_EDGE_TRUNCATE, NULL);
+}
+
+static cla_status position(cla_tape *tape, cla_tensor **o, const operands *in)
+{
+    return cla_position_attention(tape, o, in->x[0], in->x[1], in->x[2], NULL,
+                                  in->table, in->rows, NULL);
+}
+
+static cla_status gaussian(cla_tape *tape, cla_tensor **o, const operands *in)
+{
+    const cla_gaussian shape = { NULL, in->sigma, INFINITY };
+    return cla_gaussian_attention(tape, o, in->x[0], in->x[1], in->x[2], &shape,
+                                  in->rows, NULL);
+}
+
+static cla_status relative(cla_tape *tape, cla_tensor **o, const operands *in)
+{
+    return cla_relative_attention(tape, o, in->x[0], in->x[1], in->x[2], in->distances,
+                                  in->distances, in->rows, in->rows, NULL);
+}
+
+static const struct {
+    const char *name;
+    attend call;
+} ops[] = { { "attention", full },
+            { "band_attention", band },
+            { "band_attention_2d", area },
+            { "position_attention", position },
+            { "gaussian_attention", gaussian },
+            { "relative_attention", relative } };
+
+/* Which of the tensors stands in which place. */
+static const int places[][PLACES] = {
+    { 0, 1, 1 }, { 0, 0, 0 }, { 0, 0, 1 }, { 0, 1, 0 }
+};
+
+static void make(cla_tensor **t, cla_runtime *rt, int rank, const int64_t *shape,
+                 float value)
+{
+    TEST_OK(cla_tensor_new(t, rt, CLA_F32, rank, shape));
+    TEST_OK(cla_tensor_fill(*t, value));
+}
+
+/* sum[n] = the gradients of all tensors that hold number n of `place`. Unless separate,
+ * places with the same number share one tensor. */
+static void gradients(cla_runtime *rt, attend call, const int *place, bool separate,
+                      float (*sum)[SIZE])
+{
+    static const int lengths[] = { T };
+    static const int64_t shape[] = { T, H, WIDTH };
+    operands in = { .rows = test_ragged(rt, 1, lengths, NULL) };
+    cla_tensor *own[PLACES], *o = NULL;
+    cla_tape *tape = NULL;
+    for (int n = 0; n < PLACES; n++) {
+        float *x = test_random(SIZE, 1, 10 + (uint32_t)place[n]);
+        make(&own[n], rt, 3, shape, 0);
+        TEST_OK(cla_tensor_upload(own[n], x));
+        cla_tensor_want_grad(own[n], true);
+        free(x);
+        in.x[n] = own[n];
+        for (int first = 0; first < n && !separate; first++) {
+            in.x[n] =
+                place[first] == place[n] && in.x[n] == own[n] ? own[first] : in.x[n];
+        }
+    }
+    make(&in.table, rt, 2, (int64_t[]){ H, 2 * T }, 0.5f);
+    make(&in.sigma, rt, 1, (int64_t[]){ H }, 3);
+    make(&in.distances, rt, 2, (int64_t[]){ 5, WIDTH }, 0.25f);
+    TEST_OK(cla_tape_new(&tape, rt, true));
+    TEST_OK(call(tape, &o, &in));
+    float *dy = test_random(SIZE, 1, 20);
+    cla_tensor *seed = NULL;
+    make(&seed, rt, 3, shape, 0);
+    TEST_OK(cla_tensor_upload(seed, dy));
+    TEST_OK(cla_tape_seed(tape, o, seed));
+    TEST_OK(cla_tape_backward(tape));
+    memset(sum, 0, PLACES * sizeof *sum);
+    for (int n = 0; n < PLACES; n++) {
+        float grad[SIZE];
+        const cla_tensor *g = cla_tensor_grad(own[n]);
+        if (g) {
+            TEST_OK(cla_tensor_download(g, grad));
+        }
+        for (int i = 0; i < SIZE && g; i++) {
+            sum[place[n]][i] += grad[i];
+        }
+    }
+    free(dy);
+    cla_tape_free(&tape);
+    cla_tensor_free(&seed);
+    cla_tensor_free(&in.table);
+    cla_tensor_free(&in.sigma);
+    cla_tensor_free(&in.distances);
+    for (int n = 0; n < PLACES; n++) {
+        cla_tensor_free(&own[n]);
+    }
+    cla_ragged_free(&in.rows);
+}
+
+Test(attention_alias, adds_the_gradients_of_all_places)
+{
+    static float got[PLACES][SIZE], want[PLACES][SIZE];
+    cla_runtime *rt = test_runtime();
+    for (size_t n = 0; n < 2 * sizeof ops / sizeof *ops; n++) {
+        const attend call = ops[n / 2].call;
+        cla_runtime_set_schedule(rt, n % 2 ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
+        for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
+            gradients(rt, call, places[p], true, want);
+            gradients(rt, call, places[p], false, got);
+            for (int i = 0; i < PLACES * SIZE; i++) {
+                const float g = got[i / SIZE][i % SIZE], w = want[i / SIZE][i % SIZE];
+                cr_assert(fabsf(g - w) <= 1e-5f * fmaxf(1, fabsf(w)),
+                          "%s, %s, places %d%d%d: gradient %d is %g, must be %g",
+                          ops[n / 2].name, n % 2 ? "group" : "tile", places[p][0],
+                          places[p][1], places[p][2], i, (double)g, (double)w);
+            }
+        }
+    }
+    cla_runtime_free(&rt);
+}

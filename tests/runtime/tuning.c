@@ -1,0 +1,182 @@
+/* tuning.c - which values of a tuning file are taken, without a device. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+
+#include "base/file.h"
+#include "runtime/internal.h"
+
+static char path[] = "/tmp/clattn-tuning-XXXXXX";
+static char said[8192]; // by the last read, on stderr
+
+/* Reads a file of constants for a made-up device, with stderr in said. */
+static cla_runtime *read_file(const char *constants)
+{
+    cla_runtime *rt = NULL;
+    cla_text text = { 0 };
+    FILE *caught = tmpfile();
+    cr_assert_eq(cla_alloc(&rt, 1, sizeof *rt), CLA_OK);
+    snprintf(rt->device.platform_name, sizeof rt->device.platform_name, "Maker");
+    snprintf(rt->device.name, sizeof rt->device.name, "Device");
+    snprintf(rt->device.driver, sizeof rt->device.driver, "7");
+    cr_assert_eq(cla_text_add(&text, "{ \"Maker | Device | 7\": %s }", constants), 0);
+    cr_assert_eq(cla_file_write(path, text.data, text.size), CLA_OK);
+    cla_text_free(&text);
+    setenv("CLATTN_TUNING", path, 1);
+
+    const int before = dup(STDERR_FILENO);
+    dup2(fileno(caught), STDERR_FILENO);
+    cr_assert_eq(cla_tuning_init(rt), CLA_OK, "%s", cla_error());
+    dup2(before, STDERR_FILENO);
+    close(before);
+    rewind(caught);
+    said[fread(said, 1, sizeof said - 1, caught)] = '\0';
+    fclose(caught);
+    return rt;
+}
+
+static void close_runtime(cla_runtime *rt)
+{
+    json_decref(rt->tuning);
+    free(rt->tuning_path);
+    free(rt);
+}
+
+static void begin(void)
+{
+    const int fd = mkstemp(path);
+    cr_assert_geq(fd, 0);
+    close(fd);
+}
+
+static void end(void)
+{
+    unlink(path);
+}
+
+TestSuite(tuning, .init = begin, .fini = end);
+
+static int lines(const char *text)
+{
+    int count = 0;
+    for (; *text; text++) {
+        count += *text == '\n';
+    }
+    return count;
+}
+
+/* Values that are refused, each with what the one line says of it. */
+static const struct {
+    const char *name, *key, *value, *says;
+} refused[] = {
+    { "masked_softmax_tile", "ROWS", "0",
+      "is 0, must be a whole number from 1 to 256" },
+    { "masked_softmax_tile", "ROWS", "-1", "is -1, must be" },
+    { "masked_softmax", "WG", "0", "is 0, must be a power of two from 32 to 256" },
+    { "masked_softmax", "WG", "-1", "is -1, must be" },
+    { "masked_softmax", "WG", "-9223372036854775808", "is -9223372036854775808, must" },
+    { "masked_softmax", "WG", "9223372036854775807", "is 9223372036854775807, must" },
+    { "masked_softmax", "WG", "4294967360", "is 4294967360, must" }, // 64 + 2^32
+    { "masked_softmax", "WG", "96", "is 96, must be a power of two" },
+    { "masked_softmax", "WG", "128.0", "is 128.0, must be" },
+    { "masked_softmax", "WG", "\"128\"", "is \"128\", must be" },
+    { "masked_softmax", "WG", "null", "is null, must be" },
+    { "masked_softmax", "WG", "[128]", "is [128], must be" },
+    { "band_attention", "WG", "0", "is 0, must be" },
+    { "band_attention", "WG", "-1", "is -1, must be" },
+    { "band_attention_2d", "WG", "0", "is 0, must be" },
+    { "band_attention_tile", "QUERIES", "0", "is 0, must be a multiple of 16 from" },
+    { "band_attention_tile", "QUERIES", "-1", "is -1, must be" },
+    { "band_attention_tile", "QUERIES", "-16", "is -16, must be" },
+    { "band_attention_tile", "QUERIES", "24", "is 24, must be" },
+    { "band_attention_tile", "KEYS", "0", "is 0, must be" },
+    { "band_attention_2d_tile", "KEYS", "-1", "is -1, must be" },
+    { "attention_tile", "ROWS", "0", "is 0, must be a power of two from 1 to 4" },
+    { "attention_tile", "ROWS", "-1", "is -1, must be" },
+    { "attention_tile", "ROWS", "3", "is 3, must be" },
+    { "attention_backward_tile", "ROWS", "0", "is 0, must be" },
+    { "attention_backward_tile", "ITEMS", "-1", "is -1, must be" },
+    { "gaussian_attention_tile", "ROWS", "8", "is 8, must be" },
+    { "conv_attention_2d", "WG", "32", "is 32, must be" },
+    { "conv_attention_2d", "FFT_SIDE", "65536", "is 65536, must be" },
+    { "conv_attention_2d_tile", "MR", "0",
+      "is 0, must be a multiple of 2 from 2 to 6" },
+    { "conv_attention_2d_tile", "MR", "-1", "is -1, must be" },
+    { "matmul_tile", "MR", "0", "is 0, must be" },
+    { "matmul_tile", "MR", "-1", "is -1, must be" },
+    { "matmul_tile", "MR", "17", "is 17, must be" },
+    { "matmul_tile", "ROWS", "0", "is 0, must be" },
+    { "matmul_tile", "ROWS", "2147483647", "is 2147483647, must be" },
+    { "matmul", "CLBLAST_FROM", "-1", "is -1, must be" },
+    { "clblast_gemm", "NWG", "0", "is 0, must be" },
+    { "clblast_direct", "PADA", "2", "is 2, must be" },
+    { "matmul_tile", "MN", "8", "there is no constant matmul_tile MN" },
+    { "some_kernel", "WG", "64", "there is no constant some_kernel WG" },
+};
+
+Test(tuning, names_and_ignores_values_outside_a_range)
+{
+    char file[256], before[17], after[17];
+    cla_runtime *none = read_file("{}");
+    cr_expect_str_empty(said);
+    cla_tuning_hash(none, before);
+    close_runtime(none);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        snprintf(file, sizeof file, "{ \"%s\": { \"%s\": %s } }", refused[i].name,
+                 refused[i].key, refused[i].value);
+        cla_runtime *rt = read_file(file);
+        cr_expect(strstr(said, refused[i].says), "%s: '%s'", file, said);
+        cr_expect(strstr(said, refused[i].key) && strstr(said, path), "'%s'", said);
+        cr_expect_eq(lines(said), 1, "%s: '%s'", file, said);
+        cla_tuning_hash(rt, after);
+        cr_expect_str_eq(before, after, "%s counts as a constant in force", file);
+        if (!strstr(said, "no constant")) {
+            cr_expect_eq(cla_tuned(rt, refused[i].name, refused[i].key, 64), 64, "%s",
+                         file);
+        }
+        close_runtime(rt);
+    }
+}
+
+/* A bad value costs the good ones beside it nothing. */
+Test(tuning, takes_values_in_their_ranges)
+{
+    cla_runtime *rt = read_file(
+        "{ \"matmul_tile\": { \"MR\": 0, \"DEPTH\": 192, \"ROWS\": 1 },"
+        "  \"masked_softmax\": { \"WG\": 256 }, \"attention_tile\": { \"ROWS\": 4 },"
+        "  \"band_attention_tile\": { \"QUERIES\": 16, \"KEYS\": 128 } }");
+    cr_expect_eq(lines(said), 1, "%s", said);
+    cr_expect_eq(cla_tuned(rt, "matmul_tile", "MR", 6), 6);
+    cr_expect_eq(cla_tuned(rt, "matmul_tile", "DEPTH", 256), 192);
+    cr_expect_eq(cla_tuned(rt, "matmul_tile", "ROWS", 128), 1);
+    cr_expect_eq(cla_tuned(rt, "masked_softmax", "WG", 128), 256);
+    cr_expect_eq(cla_tuned(rt, "attention_tile", "ROWS", 2), 4);
+    cr_expect_eq(cla_tuned(rt, "band_attention_tile", "QUERIES", 32), 16);
+    cr_expect_eq(cla_tuned(rt, "band_attention_tile", "KEYS", 96), 128);
+    close_runtime(rt);
+}
+
+Test(tuning, names_what_is_no_object)
+{
+    static const char *const files[] = { "[1]", "7", "{ \"matmul_tile\": 6 }" };
+    for (int i = 0; i < 3; i++) {
+        cla_runtime *rt = read_file(files[i]);
+        cr_expect(strstr(said, "is not an object"), "%s: '%s'", files[i], said);
+        cr_expect_eq(lines(said), 1);
+        cr_expect_eq(cla_tuned(rt, "matmul_tile", "MR", 6), 6);
+        close_runtime(rt);
+    }
+}
+
+Test(tuning, refuses_to_set_what_it_would_not_read)
+{
+    cla_runtime *rt = read_file("{}");
+    cr_expect_eq(cla_tuning_set(rt, "masked_softmax", "WG", 0), CLA_E_USAGE);
+    cr_expect_eq(cla_tuning_set(rt, "some_op", "WG", 64), CLA_E_USAGE);
+    cr_expect_eq(cla_tuning_set(rt, "masked_softmax", "WG", 64), CLA_OK);
+    cr_expect_eq(cla_tuned(rt, "masked_softmax", "WG", 128), 64);
+    close_runtime(rt);
+}
