@@ -1,0 +1,218 @@
+/* emit.c - an expression as statements of OpenCL C. */
+#include <math.h>
+#include <stdio.h>
+
+#include "expr/expr.h"
+
+typedef struct emitter {
+    const cla_expr *e;
+    cla_text *code;
+    bool *varies; // of each node: a vector
+} emitter;
+
+static bool node_varies(const cla_expr_node *n, const bool *of_children,
+                        const bool *varying)
+{
+    bool varies =
+        (n->kind == CLA_EXPR_NAME || n->kind == CLA_EXPR_READ) && varying[n->which];
+    for (int i = 0; i < n->count; i++) {
+        varies = varies || of_children[n->child[i]];
+    }
+    return varies;
+}
+
+bool cla_expr_varies(const cla_expr *e, int node, const bool *varying)
+{
+    bool *all = calloc((size_t)node + 1, sizeof *all);
+    if (!all) {
+        return true; // a vector is never wrong
+    }
+    for (int i = 0; i <= node; i++) {
+        all[i] = node_varies(&e->nodes[i], all, varying);
+    }
+    const bool result = all[node];
+    free(all);
+    return result;
+}
+
+/* "float", "intx" ...: the type of a node's variable. */
+static const char *type_of(const emitter *m, int node)
+{
+    const bool whole = m->e->nodes[node].type != CLA_EXPR_FLOAT;
+    if (m->varies[node]) {
+        return whole ? "intx" : "floatx";
+    }
+    return whole ? "int" : "float";
+}
+
+/* Child c of node n as an operand: a vector where the node is one. */
+static cla_status operand(const emitter *m, int node, int c)
+{
+    const int child = m->e->nodes[node].child[c];
+    if (!m->varies[node] || m->varies[child]) {
+        return cla_text_add(m->code, "t%d", child);
+    }
+    const bool whole = m->e->nodes[child].type != CLA_EXPR_FLOAT;
+    return cla_text_add(m->code, "(%s)(t%d)", whole ? "intx" : "floatx", child);
+}
+
+/* name(child, child ...) */
+static cla_status function(const emitter *m, int node, const char *name)
+{
+    CLA_TRY(cla_text_add(m->code, "%s(", name));
+    for (int i = 0; i < m->e->nodes[node].count; i++) {
+        CLA_TRY(i ? cla_text_add(m->code, ", ") : CLA_OK);
+        CLA_TRY(operand(m, node, i));
+    }
+    return cla_text_add(m->code, ")");
+}
+
+static cla_status infix(const emitter *m, int node, const char *sign)
+{
+    CLA_TRY(operand(m, node, 0));
+    CLA_TRY(cla_text_add(m->code, " %s ", sign));
+    return operand(m, node, 1);
+}
+
+/* Integers wrap around: a signed overflow would be undefined. */
+static cla_status wrapping(const emitter *m, int node, const char *name)
+{
+    char full[32];
+    snprintf(full, sizeof full, "expr_%s%s", name, m->varies[node] ? "_x" : "");
+    return function(m, node, full);
+}
+
+static cla_status number(const emitter *m, const cla_expr_node *n)
+{
+    if (n->type == CLA_EXPR_INT) {
+        return cla_text_add(m->code, "%d", (int)n->value);
+    }
+    return cla_text_add(m->code, "%af", (double)(float)n->value);
+}
+
+static cla_status read(const emitter *m, int node)
+{
+    char name[80];
+    bool gather = false;
+    const cla_expr_node *n = &m->e->nodes[node];
+    for (int i = 0; i < n->count; i++) {
+        gather = gather || m->varies[n->child[i]];
+    }
+    snprintf(name, sizeof name, "read_%s%s", m->e->names[n->which].name,
+             gather ? "_x" : "");
+    return function(m, node, name);
+}
+
+/* The value of a condition as a choice: its sign bit is set where it holds. */
+static cla_status choice(const emitter *m, int node)
+{
+    const cla_expr_node *n = &m->e->nodes[node];
+    CLA_TRY(cla_text_add(m->code, "t%d ? ", n->child[0]));
+    CLA_TRY(operand(m, node, 1));
+    CLA_TRY(cla_text_add(m->code, " : "));
+    return operand(m, node, 2);
+}
+
+static cla_status call(const emitter *m, int node)
+{
+    static const char *const plain[] = {
+        "exp",  "log",  "tanh",       "sqrt", "fabs",
+        "fmin", "fmax", "expr_clamp", "pow",  "floor"
+    };
+    static const char *const whole[] = { "",    "",    "",      "", "abs",
+                                         "min", "max", "clamp", "", "" };
+    const cla_expr_node *n = &m->e->nodes[node];
+    if (n->which == CLA_EXPR_TO_INT) {
+        return function(
+            m, node, m->varies[node] ? "convert_intx_sat_rtz" : "convert_int_sat_rtz");
+    }
+    if (n->type == CLA_EXPR_INT) {
+        return wrapping(m, node, whole[n->which]);
+    }
+    return function(m, node, plain[n->which]);
+}
+
+static cla_status arithmetic(const emitter *m, int node)
+{
+    static const char *const signs[] = { "+", "-", "*", "/" };
+    static const char *const names[] = { "add", "subtract", "multiply", "" };
+    const cla_expr_node *n = &m->e->nodes[node];
+    const int which = (int)n->kind - (int)CLA_EXPR_ADD;
+    if (n->type == CLA_EXPR_INT) {
+        return wrapping(m, node, names[which]);
+    }
+    return infix(m, node, signs[which]);
+}
+
+static cla_status logic(const emitter *m, int node)
+{
+    static const char *const signs[] = { "<", "<=", ">", ">=", "==", "!=", "&&", "||" };
+    return infix(m, node, signs[m->e->nodes[node].kind - CLA_EXPR_LESS]);
+}
+
+static cla_status value(const emitter *m, int node)
+{
+    const cla_expr_node *n = &m->e->nodes[node];
+    switch (n->kind) {
+    case CLA_EXPR_NUMBER:
+        return number(m, n);
+    case CLA_EXPR_NAME:
+        return cla_text_add(m->code, "v_%s", m->e->names[n->which].name);
+    case CLA_EXPR_READ:
+        return read(m, node);
+    case CLA_EXPR_NEGATE:
+        return n->type == CLA_EXPR_INT ? wrapping(m, node, "negate")
+                                       : function(m, node, "-");
+    case CLA_EXPR_NOT:
+        return function(m, node, "!");
+    case CLA_EXPR_MODULO:
+        return wrapping(m, node, "modulo");
+    case CLA_EXPR_SELECT:
+        return choice(m, node);
+    case CLA_EXPR_CALL:
+        return call(m, node);
+    case CLA_EXPR_FLOAT_OF:
+        return function(m, node, m->varies[node] ? "convert_floatx" : "(float)");
+    case CLA_EXPR_ADD:
+    case CLA_EXPR_SUBTRACT:
+    case CLA_EXPR_MULTIPLY:
+    case CLA_EXPR_DIVIDE:
+        return arithmetic(m, node);
+    default:
+        return logic(m, node);
+    }
+}
+
+/* Marks what the roots need; children stand before their parents. */
+static void mark(const cla_expr *e, bool *needed, const int *roots, int count)
+{
+    for (int i = 0; i < count; i++) {
+        needed[roots[i]] = true;
+    }
+    for (int i = (int)e->count - 1; i >= 0; i--) {
+        for (int c = 0; needed[i] && c < e->nodes[i].count; c++) {
+            needed[e->nodes[i].child[c]] = true;
+        }
+    }
+}
+
+cla_status cla_expr_emit(const cla_expr *e, const int *roots, int count,
+                         const bool *varying, cla_text *code)
+{
+    bool *flags = NULL;
+    CLA_TRY(cla_alloc(&flags, 2 * e->count, sizeof *flags));
+    bool *needed = flags + e->count;
+    const emitter m = { e, code, flags };
+    cla_status status = CLA_OK;
+    mark(e, needed, roots, count);
+    for (int i = 0; i < (int)e->count && !status; i++) {
+        flags[i] = node_varies(&e->nodes[i], flags, varying);
+        if (needed[i]) {
+            status = cla_text_add(code, "    const %s t%d = ", type_of(&m, i), i);
+            status = status ? status : value(&m, i);
+            status = status ? status : cla_text_add(code, ";\n");
+        }
+    }
+    free(flags);
+    return status;
+}
