@@ -5,14 +5,15 @@ set -eu
 build_packages='gcc libc6-dev meson ninja-build pkg-config ocl-icd-opencl-dev
     opencl-headers pocl-opencl-icd libclblast-dev libclfft-dev libjansson-dev
     libpcre2-dev libutf8proc-dev libxxhash-dev librandom123-dev libopenblas-dev'
-test_packages='libcriterion-dev g++ clang clang-format clang-tidy cppcheck codespell
+test_packages='libcriterion-dev g++ clang libclang-rt-14-dev clang-format clang-tidy cppcheck codespell
     shellcheck valgrind git libopenmpi-dev openmpi-bin'
 extra_packages='libsentencepiece-dev'
 device_packages='oclgrind mesa-opencl-icd python3-venv ca-certificates procps'
 
 name=$(basename "$0")
 current='start'
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 marginal=0
+reached=
 
 # step TITLE: from here on a failure is a failure of TITLE.
 step() {
@@ -67,10 +68,50 @@ compile() {
     ninja -C "$folder" --quiet $targets
 }
 
+# note LABEL: a check that ran, or that was named as skipped; see compare_reached.
+note() {
+    [ -n "$reached" ] || reached=$(mktemp)
+    echo "$name: $1" >>"$reached"
+}
+
+# compare_reached [BEGINNING...]: what tests/reached.txt has of this script and nobody ran
+# is lost, and fails. With arguments, only the labels that begin with one of them count.
+compare_reached() {
+    note 'the end'
+    [ $# -gt 0 ] || set -- ''
+    wanted=$(mktemp)
+    for beginning; do
+        grep "^$name: $beginning" tests/reached.txt || true
+    done | sort -u >"$wanted"
+    sort -u "$reached" -o "$reached"
+    lost=$(comm -13 "$reached" "$wanted")
+    if [ -n "$lost" ]; then
+        echo "$lost" | sed 's/^/LOST    /'
+        failed=$((failed + $(echo "$lost" | wc -l)))
+    fi
+    comm -23 "$reached" "$wanted" | grep -v ': the end$' | sed 's/^/new     /' || true
+    echo "$(comm -12 "$reached" "$wanted" | wc -l) of $(wc -l <"$wanted") lines of tests/reached.txt"
+    rm -f "$wanted" "$reached"
+}
+
+# golden_cases CLATTN: all golden files under both schedules, one check that counts.
+golden_cases() {
+    results=$(mktemp)
+    run 'golden cases' verify_into "$results" "$1"
+    grep '"ok":false' "$results" || true
+    sed -n 's/^{"case":"\([^"]*\)","op":"\([^"]*\)","schedule":"\([^"]*\)".*/golden \2 \1 \3/p' \
+        "$results" | while read -r line; do
+        note "$line"
+    done
+    rm -f "$results"
+}
+verify_into() { "$2" verify --json tests/data/golden >"$1"; }
+
 # run LABEL COMMAND...: one check that counts.
 run() {
     label=$1
     shift
+    note "$label"
     if "$@"; then
         passed=$((passed + 1))
         echo "ok      $label"
@@ -78,6 +119,19 @@ run() {
         failed=$((failed + 1))
         echo "FAILED  $label"
     fi
+}
+
+# count_marginal LOG: results between the bar of a test and ten times that bar.
+count_marginal() {
+    grep 'MARGINAL' "$1" | sed 's/^/between the bars: /' || true
+    marginal=$((marginal + $(grep -c 'MARGINAL' "$1" || true)))
+}
+
+# Fails when more results lie between the bars than tests/marginal.txt explains.
+check_marginal() {
+    explained=$(grep -vc '^#' tests/marginal.txt || true)
+    echo "$marginal results between the two bars of their tests, $explained explained"
+    [ "$marginal" -le "$explained" ] || failed=$((failed + 1))
 }
 
 # run_suites FOLDER ARGUMENT...: `meson test`, each test counted.
@@ -88,6 +142,10 @@ run_suites() {
     meson test -C "$folder" --no-rebuild --print-errorlogs "$@" || true
     log=$folder/meson-logs/testlog.json
     [ -f "$log" ] || return 1
+    sed -n 's/^{"name": "clattn:\([^"]*\)".*/\1/p' "$log" | while read -r line; do
+        note "$folder $line"
+    done
+    count_marginal "$folder/meson-logs/testlog.txt"
     passed=$((passed + $(grep -cE '"result": "(OK|EXPECTEDFAIL)"' "$log" || true)))
     skipped=$((skipped + $(grep -c '"result": "SKIP"' "$log" || true)))
     failed=$((failed + $(grep -cvE '"result": "(OK|EXPECTEDFAIL|SKIP)"' "$log" || true)))
@@ -102,6 +160,8 @@ closing_line() {
 # Prints the closing line; the exit status says whether anything failed.
 finish() {
     trap - EXIT
+    [ -z "$reached" ] || rm -f "$reached"
+    check_marginal
     closing_line
     [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
     exit

@@ -19,21 +19,25 @@ export CLATTN_CACHE_DIR="$PWD/build-test/cache" POCL_CACHE_DIR="$PWD/build-test/
 step 'all suites on the default device'
 run_suites build-test
 
+step 'golden cases on the default device'
+golden_cases build-test/clattn
+
 # What follows looks for faults of ours, with the one driver whose own are known.
 export OCL_ICD_VENDORS=/etc/OpenCL/vendors/pocl.icd
 
-step 'host and runtime suites under AddressSanitizer and UndefinedBehaviorSanitizer'
-compile build-asan all --buildtype=debugoptimized --werror \
+step 'host, runtime and fuzz suites under AddressSanitizer and UndefinedBehaviorSanitizer'
+compile build-asan "sanitized tests/fuzz/fuzz examples/two_threads" --buildtype=debugoptimized --werror \
     -Db_sanitize=address,undefined -Db_lundef=false
 export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:use_sigaltstack=0
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-run_suites build-asan --suite base --suite runtime --suite tensor
+run_suites build-asan --suite base --suite fuzz --suite runtime --suite tensor
 
-step 'two runtimes in two threads under ThreadSanitizer'
+step 'a runtime in each of some threads under ThreadSanitizer'
 compile build-tsan examples/two_threads --buildtype=debugoptimized --werror \
     -Db_sanitize=thread -Db_lundef=false
 export TSAN_OPTIONS=halt_on_error=1
-run 'two_threads' build-tsan/examples/two_threads
+run 'two threads' build-tsan/examples/two_threads
+run 'eight threads' build-tsan/examples/two_threads 8 5
 
 # The processor that valgrind shows has kernels of its own, and they take minutes to
 # compile under memcheck: a run without it fills the cache.
@@ -42,5 +46,8 @@ valgrind --quiet --tool=none build-test/examples/embed >/dev/null 2>&1
 run 'embed' valgrind --quiet --error-exitcode=1 --leak-check=full --num-callers=40 \
     --show-leak-kinds=definite --errors-for-leak-kinds=definite \
     --suppressions=tests/suppressions/valgrind.supp build-test/examples/embed
+
+step 'what was reached'
+compare_reached
 
 finish

@@ -1,0 +1,354 @@
+/* lie.c - devices and drivers that lie: each property fails or is absurd, each OpenCL
+ * entry point returns each error once.
+ *
+ * The linker puts the functions of lie_calls.c in front of OpenCL's. What is asserted:
+ * a device with a property that results depend on is refused by name, and every other
+ * lie changes nothing; a call that fails gives an error text and no result, or the same
+ * result; and the run behind it is as ever. */
+#include "faults/lie.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clattn/opencl.h"
+#include "runtime/runtime.h"
+#include "support/support.h"
+
+enum { TOKENS = 24, INPUTS = 8, WIDTH = 16, Y = TOKENS * WIDTH };
+enum { W = (INPUTS + WIDTH) * 4 * WIDTH };
+
+/* What a run computes: states of an LSTM and the gradient of its weights. */
+typedef struct answer {
+    float y[Y], dw[W], copy[Y];
+} answer;
+
+typedef struct work {
+    cla_runtime *rt, *inner;
+    cla_tensor *x, *w, *copy, *view;
+    cla_ragged *rows;
+    cla_tape *tape;
+} work;
+
+static void close_work(work *k)
+{
+    cla_tensor_free(&k->view);
+    cla_runtime_free(&k->inner);
+    cla_tape_free(&k->tape);
+    cla_ragged_free(&k->rows);
+    cla_tensor_free(&k->copy);
+    cla_tensor_free(&k->w);
+    cla_tensor_free(&k->x);
+    cla_runtime_free(&k->rt);
+}
+
+static cla_status make(work *k)
+{
+    static const int32_t offsets[] = { 0, 5, 5, 24 };
+    float x[TOKENS * INPUTS], w[W];
+    for (int i = 0; i < TOKENS * INPUTS; i++) {
+        x[i] = sinf((float)i);
+    }
+    for (int i = 0; i < W; i++) {
+        w[i] = 0.3f * cosf((float)i);
+    }
+    CLA_TRY(cla_runtime_new(&k->rt, NULL));
+    cla_profile_enable(k->rt, true);
+    CLA_TRY(cla_tensor_new(&k->x, k->rt, CLA_F32, 2, (int64_t[]){ TOKENS, INPUTS }));
+    CLA_TRY(cla_tensor_new(&k->w, k->rt, CLA_F32, 2,
+                           (int64_t[]){ INPUTS + WIDTH, 4 * WIDTH }));
+    CLA_TRY(cla_tensor_new(&k->copy, k->rt, CLA_F32, 2, (int64_t[]){ TOKENS, WIDTH }));
+    CLA_TRY(cla_tensor_upload(k->x, x));
+    CLA_TRY(cla_tensor_upload(k->w, w));
+    CLA_TRY(cla_tensor_fill(k->copy, 0));
+    cla_tensor_want_grad(k->w, true);
+    CLA_TRY(cla_ragged_new(&k->rows, k->rt, 3, offsets));
+    return cla_tape_new(&k->tape, k->rt, true);
+}
+
+/* A second runtime on the queue of the first reads y through a wrapped buffer. */
+static cla_status read_wrapped(work *k, const cla_tensor *y, float *host)
+{
+    const int64_t shape[2] = { TOKENS, WIDTH };
+    const cla_memory to = { cla_tensor_buffer(k->copy), Y * sizeof(float), false };
+    const cla_memory from = { cla_tensor_buffer(y), Y * sizeof(float), true };
+    CLA_TRY(cla_memory_copy(k->rt, &to, 0, &from, 0, Y * sizeof(float)));
+    CLA_TRY(cla_runtime_flush(k->rt));
+    CLA_TRY(cla_runtime_wrap(&k->inner, cla_runtime_context(k->rt),
+                             cla_runtime_cl_queue(k->rt)));
+    CLA_TRY(cla_tensor_wrap(&k->view, k->inner, cla_tensor_buffer(k->copy), CLA_F32, 2,
+                            shape));
+    return cla_tensor_download(k->view, host);
+}
+
+static cla_status compute(work *k, answer *a)
+{
+    cla_tensor *y = NULL;
+    CLA_TRY(make(k));
+    CLA_TRY(cla_lstm(k->tape, &y, k->x, k->w, NULL, k->rows, NULL));
+    CLA_TRY(cla_tensor_download(y, a->y));
+    CLA_TRY(cla_tape_seed(k->tape, y, NULL));
+    CLA_TRY(cla_tape_backward(k->tape));
+    CLA_TRY(cla_tensor_download(cla_tensor_grad(k->w), a->dw));
+    CLA_TRY(read_wrapped(k, y, a->copy));
+    return cla_runtime_finish(k->rt);
+}
+
+static cla_status run(answer *a)
+{
+    work k = { 0 };
+    memset(a, 0xFF, sizeof *a); // NaN
+    const cla_status status = compute(&k, a);
+    close_work(&k);
+    return status;
+}
+
+static bool same_bits(const answer *a, const answer *b)
+{
+    return memcmp(a, b, sizeof *a) == 0;
+}
+
+static bool close_enough(const answer *a, const answer *b)
+{
+    const float *x = a->y, *y = b->y;
+    for (size_t i = 0; i < sizeof *a / sizeof *x; i++) {
+        if (!(fabsf(x[i] - y[i]) <= 1e-5f * fmaxf(1, fabsf(y[i])))) return false;
+    }
+    return true;
+}
+
+/* ---- stderr -------------------------------------------------------------------- */
+
+static char said[4096];
+static FILE *caught;
+static int own_stderr;
+
+static void catch_stderr(void)
+{
+    caught = tmpfile();
+    cr_assert_not_null(caught);
+    own_stderr = dup(STDERR_FILENO);
+    dup2(fileno(caught), STDERR_FILENO);
+}
+
+static void release_stderr(void)
+{
+    dup2(own_stderr, STDERR_FILENO);
+    close(own_stderr);
+    rewind(caught);
+    said[fread(said, 1, sizeof said - 1, caught)] = '\0';
+    fclose(caught);
+}
+
+/* ---- a cache of its own ---------------------------------------------------------- */
+
+static char folder[] = "/tmp/clattn-lie-XXXXXX";
+
+static void begin(void)
+{
+    unsetenv("CLATTN_DEVICE");
+    unsetenv("CLATTN_SCHEDULE");
+    setenv("CLATTN_TUNING", "/nonexistent/tuning.json", 1);
+    cr_assert_not_null(mkdtemp(folder));
+    setenv("CLATTN_CACHE_DIR", folder, 1);
+    setenv("CLATTN_CACHE_BINARIES", "1", 1); // or nothing is loaded or saved on PoCL
+}
+
+static void end(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    cr_assert_eq(system(command), 0);
+}
+
+TestSuite(lie, .init = begin, .fini = end);
+
+/* ---- properties ------------------------------------------------------------------ */
+
+/* What a property's lies must lead to; properties that are not here change nothing. */
+static const struct {
+    cl_device_info what;
+    const char *refusal;
+} refusals[] = {
+    { CL_DEVICE_NAME, "cannot read its name" },
+    { CL_DRIVER_VERSION, "cannot read its driver version" },
+    { CL_DEVICE_VERSION, "cannot read its version" },
+    { CL_DEVICE_TYPE, "its type" },
+    { CL_DEVICE_GLOBAL_MEM_SIZE, "its memory size" },
+    { CL_DEVICE_MAX_MEM_ALLOC_SIZE, "its largest buffer" },
+    { CL_DEVICE_LOCAL_MEM_SIZE, "its local memory size" },
+    { CL_DEVICE_MAX_COMPUTE_UNITS, "its number of compute units" },
+};
+
+static const char *refusal_of(cl_device_info what)
+{
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        if (refusals[i].what == what) return refusals[i].refusal;
+    }
+    return NULL;
+}
+
+static void expect_lie(cl_device_info what, lie_kind kind, const answer *truth)
+{
+    answer a;
+    const char *refusal = refusal_of(what);
+    lie_about(what, kind, 0);
+    catch_stderr();
+    const cla_status status = run(&a);
+    release_stderr();
+    lie_stop();
+    if (refusal) {
+        cr_expect_eq(status, CLA_E_DEVICE, "%x, lie %d: status %d", what, kind, status);
+        cr_expect(strstr(said, refusal) && strstr(said, "is not used"),
+                  "%x, lie %d: '%s'", what, kind, said);
+        return;
+    }
+    cr_expect_eq(status, CLA_OK, "%x, lie %d: %s", what, kind, cla_error());
+    cr_expect_str_empty(said, "%x, lie %d: '%s'", what, kind, said);
+    // lanes decide the order of sums
+    cr_expect(what == CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT ? close_enough(&a, truth)
+                                                          : same_bits(&a, truth),
+              "%x, lie %d: another result", what, kind);
+}
+
+/* Every property that a run reads, in three ways; those that libraries read as well. */
+Test(lie, properties)
+{
+    answer truth;
+    lie_record();
+    TEST_OK(run(&truth));
+    cl_device_info asked[64];
+    const int count = lie_recorded(asked, 64);
+    cr_assert(count > 8 && count < 64, "%d properties", count);
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        bool found = false;
+        for (int j = 0; j < count; j++) {
+            found = found || asked[j] == refusals[i].what;
+        }
+        cr_expect(found, "nobody reads %x", refusals[i].what);
+    }
+    for (int i = 0; i < count; i++) {
+        for (int kind = LIE_FAILS; kind <= LIE_HUGE; kind++) {
+            const bool text = asked[i] >= CL_DEVICE_NAME && asked[i] <= 0x1030;
+            if (kind < LIE_HUGE || !text) expect_lie(asked[i], kind, &truth);
+        }
+    }
+}
+
+/* Sizes that devices do have are no reason for another result. */
+Test(lie, odd_but_honest_sizes)
+{
+    static const struct {
+        cl_device_info what;
+        cl_ulong value;
+    } sizes[] = {
+        { CL_DEVICE_MAX_COMPUTE_UNITS, 1 },
+        { CL_DEVICE_MAX_COMPUTE_UNITS, 3 },
+        { CL_DEVICE_MAX_COMPUTE_UNITS, 1024 },
+        { CL_DEVICE_MAX_CLOCK_FREQUENCY, 1 },
+        { CL_DEVICE_LOCAL_MEM_SIZE, 32 << 10 },
+        { CL_DEVICE_MAX_MEM_ALLOC_SIZE, 128 << 20 },
+        { CL_DEVICE_MEM_BASE_ADDR_ALIGN, 32768 },
+        { CL_DEVICE_HOST_UNIFIED_MEMORY, 0 },
+    };
+    answer truth, a;
+    TEST_OK(run(&truth));
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        lie_about(sizes[i].what, LIE_VALUE, sizes[i].value);
+        const cla_status status = run(&a);
+        lie_stop();
+        cr_expect_eq(status, CLA_OK, "%x: %s", sizes[i].what, cla_error());
+        cr_expect(close_enough(&a, &truth), "%x = %llu: another result", sizes[i].what,
+                  (unsigned long long)sizes[i].value);
+    }
+}
+
+/* ---- entry points ---------------------------------------------------------------- */
+
+/* Releases have nothing to report, and a run does without the cache, a binary that the
+ * driver refuses, and the first build of a program, which is tried in another way.
+ * Everything else must be an error. */
+static bool may_fail(const char *call)
+{
+    static const char *const calls[] = { "clGetProgramInfo",
+                                         "clCreateProgramWithBinary",
+                                         "clGetProgramBuildInfo", "clBuildProgram" };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        if (strcmp(calls[i], call) == 0) return true;
+    }
+    return strncmp(call, "clRelease", 9) == 0;
+}
+
+static void expect_failure(const char *call, cl_int code, const answer *truth)
+{
+    answer a;
+    lie_in(call, code);
+    catch_stderr();
+    const cla_status status = run(&a);
+    release_stderr();
+    cr_expect(lie_told(), "%s is never called", call);
+    lie_stop();
+    if (status) {
+        cr_expect(*cla_error() && !strchr(cla_error(), '\n'), "%s: no line", call);
+    } else {
+        cr_expect(same_bits(&a, truth), "%s, %d: another result", call, code);
+        cr_expect(may_fail(call), "%s, %d: nobody noticed", call, code);
+    }
+}
+
+/* One of each kind that the runtime tells apart. */
+static const cl_int few[] = { CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY, -1001 };
+enum { FEW = sizeof few / sizeof *few };
+
+/* All that OpenCL 1.2 names, the loader's -1001, and one that nobody knows. */
+static int all_codes(cl_int codes[80])
+{
+    int count = 0;
+    for (cl_int code = -1; code >= -68; code--) {
+        if (code >= -19 || code <= -30) codes[count++] = code;
+    }
+    codes[count++] = -1001;
+    codes[count++] = -9999;
+    return count;
+}
+
+/* Programs come from the cache, so that a run takes milliseconds. Each call returns the
+ * few codes and two others, each in its turn; all of them with CLATTN_FAULTS=all. */
+Test(lie, calls)
+{
+    cl_int codes[80];
+    const char *wish = getenv("CLATTN_FAULTS");
+    const bool all = wish && strcmp(wish, "all") == 0;
+    const int count = all_codes(codes);
+    int next = 0;
+    answer truth, a;
+    TEST_OK(run(&truth));
+    for (int i = 0; lie_calls[i]; i++) {
+        if (lie_is_cold(lie_calls[i])) continue;
+        for (int j = 0; j < FEW; j++) {
+            expect_failure(lie_calls[i], few[j], &truth);
+        }
+        for (int j = 0; j < (all ? count : 2); j++) {
+            expect_failure(lie_calls[i], codes[next++ % count], &truth);
+        }
+        TEST_OK(run(&a));
+        cr_expect(same_bits(&a, &truth), "behind %s", lie_calls[i]);
+    }
+}
+
+/* Calls that a run with a cold cache makes. */
+Test(lie, calls_of_compilation)
+{
+    answer truth, a;
+    TEST_OK(run(&truth));
+    for (int i = 0; lie_calls[i]; i++) {
+        if (!lie_is_cold(lie_calls[i])) continue;
+        for (int j = 0; j < FEW; j++) {
+            end();
+            expect_failure(lie_calls[i], few[j], &truth);
+        }
+        TEST_OK(run(&a));
+        cr_expect(same_bits(&a, &truth), "behind %s", lie_calls[i]);
+    }
+}

@@ -1,0 +1,211 @@
+/* text.c - targets for plain text: lines, vocabularies, lexicons, poems, CoNLL-U. */
+#include <string.h>
+
+#include "base/utf8.h"
+#include "fuzz.h"
+#include "text/bitext.h"
+#include "text/conllu.h"
+#include "text/lexicon.h"
+#include "text/poems.h"
+#include "text/split.h"
+
+/* ---- vocabularies ---------------------------------------------------------------- */
+
+/* What was saved loads as the same tokens. */
+static void reload(const cla_vocab *v)
+{
+    cla_vocab again = { 0 };
+    cla_text text = { 0 };
+    FUZZ_CHECK(!cla_vocab_text(v, &text), "%s", cla_error());
+    const char *path = fuzz_file("again.txt", text.data ? text.data : "", text.size);
+    FUZZ_CHECK(!cla_vocab_load(&again, path), "a vocabulary as saved: %s", cla_error());
+    FUZZ_CHECK(again.count == v->count, "%zu tokens became %zu", v->count, again.count);
+    for (size_t i = 0; i < v->count; i++) {
+        FUZZ_CHECK(strcmp(v->tokens[i], again.tokens[i]) == 0, "token %zu differs", i);
+    }
+    cla_text_free(&text);
+    cla_vocab_free(&again);
+}
+
+void fuzz_vocab(const uint8_t *data, size_t size)
+{
+    cla_vocab v = { 0 };
+    if (fuzz_ok(cla_vocab_load(&v, fuzz_file("vocab.txt", data, size)))) {
+        for (size_t i = 0; i < v.count; i++) {
+            FUZZ_CHECK(cla_vocab_find(&v, v.tokens[i]) == (int)i, "token %zu is lost",
+                       i);
+        }
+        reload(&v);
+    }
+    cla_vocab_free(&v);
+}
+
+/* ---- lines ----------------------------------------------------------------------- */
+
+static cla_status count_line(void *to, size_t number, char *text, size_t size)
+{
+    FUZZ_CHECK(strlen(text) == size, "line %zu: its size is not its length", number);
+    ++*(size_t *)to;
+    return CLA_OK;
+}
+
+static void split_line(const cla_line *line)
+{
+    cla_text tokens = { 0 }, back = { 0 };
+    FUZZ_CHECK(!cla_split(line->text, line->size, &tokens), "%s", cla_error());
+    FUZZ_CHECK(!cla_unsplit(tokens.data ? tokens.data : "", tokens.size, &back), "%s",
+               cla_error());
+    FUZZ_CHECK(back.size == line->size &&
+                   (!back.size || memcmp(back.data, line->text, back.size) == 0),
+               "a line does not come back from its tokens");
+    cla_text_free(&tokens);
+    cla_text_free(&back);
+}
+
+static void read_pairs(const cla_lines lines[2])
+{
+    cla_subwords pieces = { 0 };
+    cla_bitext text = { 0 };
+    const cla_bitext_options options = { .max_pieces = 64, .source_eos = true };
+    cla_status status = cla_subwords_learn(&pieces, lines, 2, true, 32);
+    status = status ? status : cla_subwords_count(&pieces, lines, 2, 0);
+    status = status ? status
+                    : cla_bitext_make(&text, &lines[0], &lines[1], &pieces, &pieces,
+                                      &options);
+    if (fuzz_ok(status)) {
+        for (int64_t i = 0; i < text.source_at[text.count]; i++) {
+            FUZZ_CHECK(text.source[i] >= 0 &&
+                           (size_t)text.source[i] < pieces.vocab.count,
+                       "piece %lld is %d", (long long)i, text.source[i]);
+        }
+    }
+    cla_bitext_free(&text);
+    cla_subwords_free(&pieces);
+}
+
+void fuzz_lines(const uint8_t *data, size_t size)
+{
+    fuzz_part part[2];
+    cla_lines lines[2] = { { 0 } };
+    size_t seen = 0;
+    fuzz_cut(data, size, part, 2);
+    const char *path = fuzz_file("source", part[0].data, part[0].size);
+    const bool each = fuzz_ok(cla_lines_each(path, count_line, &seen));
+    const bool all = fuzz_ok(cla_lines_read(&lines[0], path));
+    FUZZ_CHECK(each == all, "one reader of lines takes a file that the other refuses");
+    FUZZ_CHECK(!all || lines[0].count == seen, "%zu lines, %zu one by one",
+               lines[0].count, seen);
+    for (size_t i = 0; i < lines[0].count; i++) {
+        split_line(&lines[0].line[i]);
+    }
+    path = fuzz_file("target", part[1].data, part[1].size);
+    if (all && fuzz_ok(cla_lines_read(&lines[1], path)) &&
+        fuzz_ok(cla_lines_pair(&lines[0], &lines[1]))) {
+        read_pairs(lines);
+    }
+    cla_lines_free(&lines[0]);
+    cla_lines_free(&lines[1]);
+}
+
+/* ---- CoNLL-U --------------------------------------------------------------------- */
+
+/* With its own tags a sentence is written as it stands in the file. */
+static void write_back(const cla_conllu *file, size_t s)
+{
+    const cla_sentence *at = &file->sentences[s];
+    const char **tags = NULL;
+    cla_text out = { 0 };
+    FUZZ_CHECK(at->first + at->count <= file->word_count && at->begin <= at->end &&
+                   at->end <= file->raw_size,
+               "sentence %zu lies outside its file", s);
+    FUZZ_CHECK(!cla_alloc(&tags, at->count + 1, sizeof *tags), "%s", cla_error());
+    for (size_t i = 0; i < at->count; i++) {
+        tags[i] = file->words[at->first + i].tag;
+    }
+    FUZZ_CHECK(!cla_conllu_write(file, s, tags, &out), "%s", cla_error());
+    const size_t size = at->end - at->begin;
+    FUZZ_CHECK(out.size >= size && memcmp(out.data, file->raw + at->begin, size) == 0,
+               "sentence %zu is written otherwise than it was read", s);
+    cla_text_free(&out);
+    free(tags);
+}
+
+static void parse_conllu(const uint8_t *data, size_t size, bool lines)
+{
+    cla_conllu file = { 0 };
+    char *copy = NULL;
+    FUZZ_CHECK(!cla_alloc(&copy, size + 1, 1), "%s", cla_error());
+    memcpy(copy, data, size);
+    if (fuzz_ok(lines ? cla_conllu_from_lines(&file, "lines", 0, copy, size)
+                      : cla_conllu_parse(&file, "file", 0, copy, size))) {
+        for (size_t s = 0; s < file.sentence_count; s++) {
+            write_back(&file, s);
+        }
+        cla_conllu_free(&file);
+    }
+}
+
+void fuzz_conllu(const uint8_t *data, size_t size)
+{
+    parse_conllu(data, size, false);
+    parse_conllu(data, size, true);
+}
+
+/* ---- words and poems ------------------------------------------------------------- */
+
+void fuzz_lexicon(const uint8_t *data, size_t size)
+{
+    fuzz_part part[2];
+    cla_lexicon lexicon = { .longest = 0 };
+    cla_words words = { 0 };
+    fuzz_cut(data, size, part, 2);
+    char *text = fuzz_text(&part[1]);
+    if (fuzz_ok(cla_lexicon_read(&lexicon,
+                                 fuzz_file("words", part[0].data, part[0].size))) &&
+        text && fuzz_ok(cla_lexicon_cut(&lexicon, text, part[1].size, &words))) {
+        for (size_t i = 0; i < words.count; i++) {
+            const cla_span *w = &words.word[i];
+            FUZZ_CHECK(w->at >= 0 && w->size > 0 &&
+                           (size_t)w->at + (size_t)w->size <= part[1].size,
+                       "word %zu lies outside the text", i);
+        }
+    }
+    free(text);
+    cla_words_free(&words);
+    cla_lexicon_free(&lexicon);
+}
+
+static void use_poems(const cla_poems *p)
+{
+    cla_vocab characters = { 0 };
+    cla_lexicon words = { .longest = 0 };
+    int32_t ids[CLA_POEM_LONGEST];
+    FUZZ_CHECK(!cla_poems_vocab(p, 0, &characters), "%s", cla_error());
+    for (size_t i = 0; i < p->count; i++) {
+        const cla_poem *poem = &p->poem[i];
+        for (int k = 0; k < CLA_POEM_LINES; k++) {
+            const char *line = cla_poems_string(p, poem->line[k]);
+            const size_t n = cla_poems_ids(line, &characters, ids, CLA_POEM_LONGEST);
+            FUZZ_CHECK(n == (size_t)poem->length, "a line has %zu characters, not %d",
+                       n, poem->length);
+            FUZZ_CHECK(strlen(cla_poems_string(p, poem->keyword[k])) < p->bytes.size,
+                       "a keyword has no end");
+        }
+    }
+    fuzz_ok(cla_poems_words(p, 1, 0.5, &words));
+    cla_lexicon_free(&words);
+    cla_vocab_free(&characters);
+}
+
+/* The first byte: strict, and poems of keywords. */
+void fuzz_poems(const uint8_t *data, size_t size)
+{
+    cla_poems poems = { .count = 0 };
+    const int how = size ? data[0] : 0;
+    const char *path = fuzz_file("poems", data + (size > 0), size - (size > 0));
+    if (fuzz_ok(how & 2 ? cla_poems_read_keywords(&poems, path, how & 1)
+                        : cla_poems_read(&poems, path, how & 1))) {
+        use_poems(&poems);
+    }
+    cla_poems_free(&poems);
+}

@@ -1,0 +1,118 @@
+#!/bin/bash
+# nightly.sh - the long form of the checks of failures: hours, at the lowest priority
+# usage: tools/nightly.sh [PART...]
+#
+# Parts, all of them by default: calls errors leaks kills damages mpi fuzz tidy soak.
+#
+#   calls    each call of eight scenarios fails once, and from there on
+#   errors   each OpenCL function returns each error; each property of a device is zero
+#   leaks    a part of the calls once more under AddressSanitizer
+#   kills    kill -9 of training, export, average, tuning and the kernel cache
+#   damages  a flipped bit or a cut in each file of a model folder
+#   mpi      one of two processes is killed, stops, computes NaN or fails
+#   fuzz     every fuzz target
+#   tidy     clang-tidy, its analyzer as deep as it goes
+#   soak     runtimes and training steps; memory must not grow
+#
+# Sizes: NIGHTLY_CALLS (every), NIGHTLY_LEAKS (1000), NIGHTLY_KILLS (1000),
+# NIGHTLY_DAMAGES (5000), NIGHTLY_MPI (100), NIGHTLY_FUZZ (1000000), NIGHTLY_SOAK (8, hours).
+# JOBS is how many cases run at once (default 2).
+#
+# A round that was interrupted goes on where it stopped: each part keeps a log of its cases
+# in build-nightly/logs. What ends is written to build-nightly/figures.jsonl, a line a part,
+# and is not run again; `rm -r build-nightly/logs' begins a new round.
+# shellcheck disable=SC2317 # parts are called by name
+cd "$(dirname "$0")/.." || exit 2
+. tools/common.sh
+counting=yes
+set +e
+build=build-nightly logs=build-nightly/logs
+parts=("$@")
+[ ${#parts[@]} -gt 0 ] || parts=(calls errors leaks kills damages mpi fuzz tidy soak)
+for part in "${parts[@]}"; do
+    case $part in
+    calls | errors | leaks | kills | damages | mpi | fuzz | tidy | soak) ;;
+    *)
+        echo "no part '$part'; see the head of $0" >&2
+        trap - EXIT
+        exit 2
+        ;;
+    esac
+done
+renice -n 19 $$ >/dev/null
+
+step "build in $build/"
+compile "$build" all --buildtype=debugoptimized || exit
+mkdir -p "$logs" "$build/cache" "$build/pocl"
+export CLATTN_CACHE_DIR="${CLATTN_CACHE_DIR:-$PWD/$build/cache}"
+export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$PWD/$build/pocl}"
+program=$build/clattn faulty=$build/tests/faults/clattn-faults
+
+calls() {
+    tests/faults/calls.sh . "$program" "$faulty" "${NIGHTLY_CALLS:-every}" "$logs/calls.jsonl"
+}
+
+errors() {
+    tests/faults/calls.sh . "$program" "$faulty" errors "$logs/errors.jsonl"
+}
+
+leaks() {
+    compile "$build-asan" 'clattn tests/faults/clattn-faults' --buildtype=debugoptimized \
+        -Db_sanitize=address,undefined -Db_lundef=false || return
+    ASAN_OPTIONS=detect_leaks=1:use_sigaltstack=0:exitcode=99 \
+        UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+        tests/faults/calls.sh . "$build-asan/clattn" "$build-asan/tests/faults/clattn-faults" \
+        "${NIGHTLY_LEAKS:-1000}" "$logs/leaks.jsonl"
+}
+
+kills() {
+    tests/faults/kill.sh . "$program" "${NIGHTLY_KILLS:-1000}" "$logs/kills.jsonl"
+}
+
+damages() {
+    tests/faults/damage.sh . "$program" "${NIGHTLY_DAMAGES:-5000}" "$logs/damages.jsonl"
+}
+
+mpi() {
+    tests/faults/mpi.sh . "$program" "$faulty" "${NIGHTLY_MPI:-100}" "$logs/mpi.jsonl"
+}
+
+fuzz() {
+    tools/fuzz.sh --runs "${NIGHTLY_FUZZ:-1000000}"
+}
+
+tidy() {
+    CLATTN_TIDY_NODES=225000 tools/lint.sh tidy . "$build"
+}
+
+soak() {
+    "$build/tests/soak/soak_null" --hours "${NIGHTLY_SOAK:-8}" &&
+        "$build/tests/soak/soak" --hours "${NIGHTLY_SOAK:-8}"
+}
+
+# figure PART SECONDS STATUS LINE: a line of figures.
+figure() {
+    printf '{"part":"%s","commit":"%s","day":"%s","cores":%d,"seconds":%d,"exit":%d,"figures":"%s"}\n' \
+        "$1" "$(git rev-parse --short HEAD 2>/dev/null)" "$(date -u +%F)" "$(nproc)" "$2" "$3" \
+        "$(tr -d '"' <<<"$4")" >>"$build/figures.jsonl"
+}
+
+# part NAME: runs it and notes its last line; one that has ended well is not run again.
+part() {
+    local begin=$SECONDS status
+    if [ -e "$logs/$1.done" ]; then
+        echo "$1 has ended: $(cat "$logs/$1.done")"
+        return
+    fi
+    "$1" 2>&1 | tee "$logs/$1.out"
+    status=${PIPESTATUS[0]}
+    figure "$1" $((SECONDS - begin)) "$status" "$(tail -n 1 "$logs/$1.out")"
+    [ "$status" -ne 0 ] || tail -n 1 "$logs/$1.out" >"$logs/$1.done"
+    return "$status"
+}
+
+for part in "${parts[@]}"; do
+    step "$part"
+    run "$part" part "$part"
+done
+finish
