@@ -1,10 +1,12 @@
 #!/bin/sh
 # test-devices.sh - golden cases and op tests on four OpenCL implementations
-# usage: [CLATTN_MINUTES=N] tools/test-devices.sh [pocl|intel|rusticl|oclgrind]...
+# usage: [CLATTN_MINUTES=N] tools/test-devices.sh [pocl|intel|rusticl|oclgrind|gpu]...
 #
 # PoCL runs everything; so does Intel's CPU runtime, whose Python wheels go into
 # $CLATTN_INTEL (default ~/.cache/clattn/intel); where they cannot be fetched it is not
-# run and counts as skipped. Mesa's rusticl gets small shapes, Oclgrind tiny ones.
+# run and counts as skipped. Mesa's rusticl gets small shapes, Oclgrind tiny ones. The step
+# gpu runs nothing: the vendors' offline compilers tell what hot kernels cost on GPUs
+# (docs/gpu.md); where they cannot be fetched it is not run.
 cd "$(dirname "$0")/.." || exit 2
 . tools/common.sh
 counting=yes
@@ -52,6 +54,7 @@ end() {
 boxed() {
     label=$1
     shift
+    note "$label"
     start=$(date +%s)
     left=$((deadline - start))
     if [ "$left" -le 0 ]; then
@@ -139,18 +142,21 @@ on_pocl() {
 on_intel() {
     if ! fetch_intel; then
         echo 'not run: intel (its wheels cannot be fetched here)'
+        sed -n "s/^$name: intel: /intel: /p" tests/reached.txt | while read -r line; do
+            note "$line"
+        done
         skipped=$((skipped + 1))
         return
     fi
     export OCL_ICD_VENDORS="$intel/vendors" CRITERION_JOBS=1
-    box "${CLATTN_MINUTES:-6}"
+    box "${CLATTN_MINUTES:-9}"
     cases intel 99 env
 }
 
 on_rusticl() {
     export OCL_ICD_VENDORS="$vendors/rusticl.icd" RUSTICL_ENABLE=llvmpipe
     export CLATTN_TEST_SIZE=small CRITERION_JOBS=1
-    box "${CLATTN_MINUTES:-3}"
+    box "${CLATTN_MINUTES:-5}"
     cases rusticl 1 env
 }
 
@@ -158,11 +164,24 @@ on_oclgrind() {
     export CLATTN_TEST_SIZE=tiny CRITERION_JOBS=1
     mkdir -p "$build/cache-oclgrind"
     export CLATTN_CACHE_DIR="$PWD/$build/cache-oclgrind"
-    box "${CLATTN_MINUTES:-8}"
+    box "${CLATTN_MINUTES:-14}"
     echo "skipped: oclgrind: test-ops-conv_fft (clFFT's idle items copy what they never read)"
     skipped=$((skipped + 1))
     except=conv_fft
     cases oclgrind 1 tools/oclgrind.sh
+}
+
+on_gpu() {
+    export CLATTN_GPU="${CLATTN_GPU:-${XDG_CACHE_HOME:-$HOME/.cache}/clattn/gpu}"
+    if ! tools/gpu/compilers.sh "$CLATTN_GPU"; then
+        echo 'not run: gpu (the compilers cannot be fetched here)'
+        skipped=$((skipped + 1))
+        return
+    fi
+    box "${CLATTN_MINUTES:-4}"
+    boxed 'gpu: the gate turns red' tests/gpu/gate.sh
+    export OCL_ICD_VENDORS="$vendors/pocl.icd"
+    boxed 'gpu: hot kernels on three targets' tools/gpu-report.sh --check
 }
 
 step 'packages'
@@ -174,22 +193,64 @@ compile "$build" all --buildtype=debugoptimized --werror
 mkdir -p "$build/cache" "$build/pocl"
 export POCL_CACHE_DIR="$PWD/$build/pocl"
 
-[ $# -gt 0 ] || set -- pocl intel rusticl oclgrind
+# lane NAME DEVICE...: one after the other, in a process of its own; the counts of a lane
+# that reaches its end go to a file.
+lane() (
+    counted=$counts/$1
+    shift
+    for device; do
+        step "$device"
+        except=
+        unset OCL_ICD_VENDORS RUSTICL_ENABLE CLATTN_TEST_SIZE CRITERION_JOBS
+        export CLATTN_CACHE_DIR="$PWD/$build/cache"
+        case $device in
+        pocl) on_pocl ;;
+        intel) on_intel ;;
+        rusticl) on_rusticl ;;
+        oclgrind) on_oclgrind ;;
+        gpu) on_gpu ;;
+        esac
+    done
+    echo "$passed $failed $skipped" >"$counted"
+)
+
+# add_lane NAME: its counts to ours.
+add_lane() {
+    if [ ! -f "$counts/$1" ]; then
+        echo "FAILED  lane $1 did not reach its end"
+        failed=$((failed + 1))
+        return
+    fi
+    read -r p f s <"$counts/$1"
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+}
+
+[ $# -gt 0 ] || set -- pocl intel rusticl oclgrind gpu
+first='' second=''
 for device; do
-    step "$device"
-    except=
-    unset OCL_ICD_VENDORS RUSTICL_ENABLE CLATTN_TEST_SIZE CRITERION_JOBS
-    export CLATTN_CACHE_DIR="$PWD/$build/cache"
     case $device in
-    pocl) on_pocl ;;
-    intel) on_intel ;;
-    rusticl) on_rusticl ;;
-    oclgrind) on_oclgrind ;;
+    pocl | intel | rusticl) first="$first $device" ;;
+    oclgrind | gpu) second="$second $device" ;;
     *)
         echo "$name: unknown implementation '$device'" >&2
         exit 2
         ;;
     esac
 done
+
+# Oclgrind takes as long as two others, on one processor: it goes beside them.
+counts=$(mktemp -d)
+reached=$counts/reached
+# shellcheck disable=SC2086 # a list of words
+[ -z "$second" ] || lane second $second 2>&1 | sed -u 's/^/beside | /' &
+# shellcheck disable=SC2086 # a list of words
+[ -z "$first" ] || lane first $first || true
+wait
+[ -z "$first" ] || add_lane first
+[ -z "$second" ] || add_lane second
+
+step 'what was reached'
+compare_reached "$@"
+rm -rf "$counts"
 
 finish

@@ -1,0 +1,48 @@
+#!/bin/sh
+# gpu-report.sh - what the kernels cost on GPUs, told by the vendors' offline compilers; no GPU is needed
+# usage: [CLATTN_GPU=FOLDER] tools/gpu-report.sh [--all] [--check] [--update] [REPORT_OPTION]...
+#
+# Without --all: hot kernels on three targets. --check fails when a budget is broken, --update stores the figures and writes
+# the table of docs/gpu.md. What else there is: tools/gpu/report.py --help. The exit status is 77 where the compilers
+# cannot be had. They and kept results lie in $CLATTN_GPU (default ~/.cache/clattn/gpu).
+set -eu
+cd "$(dirname "$0")/.."
+CLATTN_GPU=${CLATTN_GPU:-${XDG_CACHE_HOME:-$HOME/.cache}/clattn/gpu}
+export CLATTN_GPU
+build=${CLATTN_BUILD:-build-test}
+all=gfx90a,gfx942,gfx1030,gfx1100,sm_70,sm_86,sm_90,skl,tgllp,dg2-g10
+suites='softmax gemm attention ham band ragged layers characters conv tagger nmt hard reader poem'
+
+tools/gpu/compilers.sh "$CLATTN_GPU" || {
+    echo 'not run: gpu (the compilers cannot be fetched here)' >&2
+    exit 77
+}
+[ -x "$build/clattn" ] || {
+    echo "gpu-report.sh: no program $build/clattn; build it first" >&2
+    exit 2
+}
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export CLATTN_RECORD="$work/recording" CLATTN_SCHEDULE=group CLATTN_GEMM=tile CLATTN_TUNING="$work/none"
+unset CLATTN_RECORD_AS
+for suite in $suites; do
+    quick=--quick
+    case ${1-}:$suite in
+    --all:attention | --all:band) quick= ;; # more head widths
+    esac
+    CLATTN_LOG=error "$build/clattn" bench --suite "$suite" $quick >"$work/log" 2>&1 || {
+        cat "$work/log" >&2
+        echo "gpu-report.sh: suite $suite cannot be recorded" >&2
+        exit 1
+    }
+done
+unset CLATTN_RECORD
+
+if [ "${1-}" = --all ]; then
+    shift
+    set -- --targets "$all" "$@"
+else
+    set -- --hot "$@"
+fi
+nice python3 tools/gpu/report.py "$work/recording" "$@"

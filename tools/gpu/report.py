@@ -1,0 +1,291 @@
+#!/usr/bin/env python3
+"""report.py - figures of recorded kernels on GPUs, by the vendors' offline compilers; a gate when asked.
+
+usage: tools/gpu-report.sh, which records and fetches the compilers; or by hand
+    report.py RECORDING [--targets T,T] [--kernels REGEX] [--hot] [--check] [--update] [--loops]"""
+import argparse, collections, concurrent.futures, fnmatch, hashlib, json, os, re, shutil, sys, tempfile
+
+import amd, intel, nvidia
+from machines import MACHINES, bound, kernel_bound, product_loops, vendor
+from recording import case, read
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+FIGURES = os.path.join(ROOT, "tests", "gpu", "figures.jsonl")
+BREACHES = os.path.join(ROOT, "tests", "gpu", "breaches.txt")
+TABLE = os.path.join(ROOT, "docs", "gpu.md")
+BACK_ENDS = {"amd": amd, "nvidia": nvidia, "intel": intel}
+HOT_TARGETS = ["gfx1100", "sm_90", "dg2-g10"]
+# Kernels that hold most of a step's work, at the head width that models have and with the tiles of large shapes: expressions
+# that a case begins with.
+HOT = [r"attention_(forward|grad_q|grad_kv) WIDTH=64 .*DOWN=8 ", r"band_attention_(forward|dq|dkdv) WIDTH=64 ",
+       r"matmul_group .*QM=2 QN=2 .*WIDE=1 ", r"conv_filter ", r"ham_forward ", r"lstm_forward ", r"gru_forward ",
+       r"additive_forward "]
+BUDGET = dict(local=32 << 10, items=256, arg_bytes=256)
+WIDEST = 128  # wider heads may spill
+FLOOR = 0.9   # of a stored bound
+
+Tools = collections.namedtuple("Tools", "cache root nvidia env llvm versions")
+
+
+# ---- compilers ----------------------------------------------------------------------
+
+def find_tools(cache):
+    root = os.path.join(cache, "root")
+    lib = root + "/usr/lib/x86_64-linux-gnu"
+    env = dict(os.environ, LD_LIBRARY_PATH=":".join([lib, lib + "/intel-opencl", root + "/usr/lib/llvm-19/lib"]))
+    versions = open(os.path.join(cache, "versions")).read().split("\n")
+    return Tools(cache, root, os.path.join(cache, "nv"), env, lambda name: root + "/usr/lib/llvm-19/bin/" + name,
+                 dict(v.split(" ", 1) for v in versions if v))
+
+
+def _key(tools, program, target):
+    """Whatever a result depends on: the text, the options, group sizes, the compilers, and this code."""
+    h = hashlib.sha256()
+    for name in (vendor(target) + ".py", "machines.py", "recording.py", "nvmath.c"):
+        h.update(open(os.path.join(HERE, name), "rb").read())
+    launches = [[k, l["local"], l["local_bytes"]] for k, l in sorted(program.kernels.items())]
+    h.update(json.dumps([target, program.options, launches, tools.versions], sort_keys=True).encode())
+    h.update(open(program.source, "rb").read())
+    return h.hexdigest()[:32]
+
+
+def figures(tools, program, target):
+    """A row for each kernel of a program on a target; results are kept."""
+    kept = os.path.join(tools.cache, "results", _key(tools, program, target) + ".json")
+    if os.path.exists(kept):
+        found = json.load(open(kept))
+    else:
+        folder = tempfile.mkdtemp(prefix="gpu-report-")
+        try:
+            found = BACK_ENDS[vendor(target)].compile(tools, program, target, folder)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(os.path.dirname(kept), exist_ok=True)
+        with open(kept + ".%d" % os.getpid(), "w") as f:
+            json.dump(found, f)
+        os.rename(kept + ".%d" % os.getpid(), kept)
+    return [_row(program, target, kernel, launch, found) for kernel, launch in sorted(program.kernels.items())]
+
+
+def _row(program, target, kernel, launch, found):
+    row = dict(target=target, case=case(program, kernel), file=program.name.split(" ")[0], group=launch["local"],
+               arg_bytes=launch["arg_bytes"])
+    mine = found.get(kernel) if isinstance(found, dict) else None
+    if mine is None:
+        words = found if isinstance(found, str) else "no code for it"
+        error = next((l for l in words.splitlines() if "error" in l or "undefined" in l), words.strip()[-300:])
+        return dict(row, error=re.sub(r"\S*/", "", error).strip()[:300])
+    row.update(mine, local=mine["local"] + launch["local_bytes"])
+    share, limit = kernel_bound(target, mine["loops"])
+    row.update(bound=round(share, 4), limit=limit)
+    paired = kernel_bound(target, mine["loops"], True)[0]
+    if paired > share:
+        row.update(paired=round(paired, 4))
+    if mine["whole"]:
+        row.update(whole=round(bound(target, mine["whole"])[0], 4))
+    else:
+        del row["whole"]
+    mix = collections.Counter()
+    for loop in product_loops(mine["loops"]):
+        mix.update({k: v for k, v in loop.items() if not re.search(r"\d|bytes|passes", k)})
+    row.update(mix={k: round(v, 1) for k, v in sorted(mix.items()) if v})
+    return row
+
+
+# ---- budgets ------------------------------------------------------------------------
+
+def width(row):
+    found = re.search(r"\bWIDTH=(\d+)", row["case"])
+    return int(found.group(1)) if found else 0
+
+
+def is_hot(name):
+    return any(re.match(h, name + " ") for h in HOT)
+
+
+def breaches(row):
+    """(name, words) for each budget that a row breaks."""
+    if "error" in row:
+        return [("compiles", "does not compile: " + row["error"])]
+    found = []
+    if width(row) <= WIDEST:
+        if row["spill"]:
+            found.append(("spill", "%d bytes of registers spilled" % row["spill"]))
+        elif row["private"]:
+            found.append(("private", "%d bytes of private arrays in memory" % row["private"]))
+    if row["local"] > BUDGET["local"]:
+        found.append(("local", "%d bytes of local memory" % row["local"]))
+    count = row["group"][0] * row["group"][1] * row["group"][2]
+    if count > BUDGET["items"]:
+        found.append(("items", "%d items a group" % count))
+    if row["arg_bytes"] > BUDGET["arg_bytes"]:
+        found.append(("arguments", "%d bytes of arguments" % row["arg_bytes"]))
+    if row["calls"]:
+        found.append(("calls", "calls out of line: " + ", ".join(row["calls"])))
+    return found
+
+
+def known_breaches(path):
+    """Lines `budget target case - reason`; target and case are shell patterns."""
+    known = []
+    for number, line in enumerate(open(path), 1):
+        head, dash, reason = line.strip().partition(" - ")
+        words = head.split(" ", 2)
+        if not line.strip() or line.startswith("#"):
+            continue
+        if len(words) != 3 or not reason.strip():
+            sys.exit("%s:%d: not 'budget target case - reason'" % (path, number))
+        known.append((number, words))
+    return known
+
+
+def below_floor(row, stored):
+    old = stored.get((row["target"], row["case"]), {})
+    for name in ("bound", "whole"):
+        if name in old and row.get(name, 0) < FLOOR * old[name]:
+            yield "%s is %.0f %%, stored %.0f %%" % (name, 100 * row.get(name, 0), 100 * old[name])
+
+
+def check(rows, known, stored, targets, whole):
+    """Prints what breaks a budget; True when nothing does that is not known. whole: all kernels were compiled, so that a
+    known breach which does not occur, and a stored kernel which is gone, can be told."""
+    used, good = set(), True
+    for row in rows:
+        for budget, words in breaches(row):
+            excuse = [n for n, w in known if budget == w[0] and fnmatch.fnmatch(row["target"], w[1]) and fnmatch.fnmatch(row["case"], w[2])]
+            used.update(excuse)
+            if not excuse:
+                good = False
+                print("BREACH  %-8s %s: %s" % (row["target"], row["case"], words))
+        for words in below_floor(row, stored):
+            good = False
+            print("BELOW   %-8s %s: %s" % (row["target"], row["case"], words))
+    seen = {(r["target"], r["case"]) for r in rows}
+    for target, name in sorted(k for k in stored if whole and k[0] in targets and k not in seen and is_hot(k[1])):
+        good = False
+        print("GONE    %-8s %s: stored, but no longer launched; run tools/gpu-report.sh --update" % (target, name))
+    for row in rows:
+        if whole and is_hot(row["case"]) and (row["target"], row["case"]) not in stored:
+            good = False
+            print("NEW     %-8s %s: no stored figures; run tools/gpu-report.sh --update" % (row["target"], row["case"]))
+    for number, words in known:
+        if whole == "all" and number not in used and any(fnmatch.fnmatch(t, words[1]) for t in targets):
+            good = False
+            print("MENDED  %s: does not occur any more; delete line %d of tests/gpu/breaches.txt" % (" ".join(words), number))
+    return good
+
+
+# ---- what is printed and stored -----------------------------------------------------
+
+def cell(row):
+    """Registers (Intel: items a thread), spilled bytes, occupancy, bound / whole round, what limits it."""
+    if "error" in row:
+        return "does not compile"
+    text = "S%d" % row["simd"] if "simd" in row else "r%d" % row["registers"]
+    text += "+%d" % row["spill"] if row["spill"] else "+p%d" % row["private"] if row["private"] else ""
+    text += " o%d/%d" % (row["occupancy"], row["most"])
+    if not row["bound"]:
+        return text
+    text += " %.0f" % (100 * row["bound"])
+    text += "-%.0f" % (100 * row["paired"]) if "paired" in row else ""
+    text += "/%.0f" % (100 * row["whole"]) if "whole" in row else ""
+    return text + " % " + row["limit"]
+
+
+def table(rows, targets):
+    """Lines of a Markdown table, a kernel a line."""
+    by_case = {}
+    for row in rows:
+        by_case.setdefault(row["case"], {})[row["target"]] = row
+    yield "| kernel | local | " + " | ".join(targets) + " |"
+    yield "|---|" + "---|" * (len(targets) + 1)
+    for name in sorted(by_case):
+        mine = by_case[name]
+        local = max(r.get("local", 0) for r in mine.values())
+        yield "| %s | %d | %s |" % (name, local, " | ".join(cell(mine[t]) if t in mine else "" for t in targets))
+
+
+def print_loops(row):
+    print("%s %s: %s" % (row["target"], row["case"], cell(row)))
+    chosen = product_loops(row.get("loops", []))
+    for loop in row.get("loops", []):
+        share, limit = bound(row["target"], loop)
+        words = " ".join("%s %g" % (k, v) for k, v in sorted(loop.items()))
+        print("  %s %3.0f %% %-8s %s" % ("*" if loop in chosen else " ", 100 * share, limit, words))
+
+
+def load_figures(path=FIGURES):
+    if not os.path.exists(path):
+        return {}, {}
+    lines = [json.loads(l) for l in open(path)]
+    return lines[0]["compilers"], {(r["target"], r["case"]): r for r in lines[1:]}
+
+
+def store(rows, tools, targets, asked_for):
+    """Figures of these targets in the place of their old ones, and the page's table. asked_for: which cases were."""
+    _, old = load_figures()
+    kept = {k: r for k, r in old.items() if k[0] not in targets or not asked_for(k[1])}
+    for row in rows:
+        kept[(row["target"], row["case"])] = {k: v for k, v in row.items() if k != "loops"}
+    os.makedirs(os.path.dirname(FIGURES), exist_ok=True)
+    with open(FIGURES, "w") as f:
+        f.write(json.dumps(dict(compilers=tools.versions)) + "\n")
+        for key in sorted(kept):
+            f.write(json.dumps(kept[key]) + "\n")
+    _, stored = load_figures()
+    text = open(TABLE).read()
+    head, mark = text.split("<!-- figures -->", 1)[0], "<!-- figures -->\n"
+    present = [t for t in MACHINES if any(k[0] == t for k in stored)]
+    with open(TABLE, "w") as f:
+        f.write(head + mark + "\n" + "\n".join(table(stored.values(), present)) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("recording")
+    parser.add_argument("--cache", default=os.environ.get("CLATTN_GPU"), required=not os.environ.get("CLATTN_GPU"))
+    parser.add_argument("--targets", default="")
+    parser.add_argument("--kernels", default="", help="regular expression on `kernel DEFINE=N ...`")
+    parser.add_argument("--hot", action="store_true", help="hot kernels only")
+    parser.add_argument("--check", action="store_true", help="fail when a budget is broken")
+    parser.add_argument("--update", action="store_true", help="store the figures and write docs/gpu.md's table")
+    parser.add_argument("--loops", action="store_true", help="print every loop that multiplies; * the bound is made of")
+    parser.add_argument("--breaches", default=BREACHES, help="the file of known breaches")
+    parser.add_argument("--figures", default=FIGURES, help="the file of stored figures")
+    parser.add_argument("-j", type=int, default=2)
+    a = parser.parse_args()
+    tools = find_tools(a.cache)
+    targets = a.targets.split(",") if a.targets else HOT_TARGETS
+    programs = []
+
+    def asked_for(name):
+        return (not a.hot or is_hot(name)) and re.search(a.kernels, name) is not None
+
+    for p in read(a.recording):
+        wanted = {k: l for k, l in p.kernels.items() if asked_for(case(p, k))}
+        programs += [p._replace(kernels=wanted)] if wanted else []
+    amd.prepare(tools)
+    with concurrent.futures.ThreadPoolExecutor(a.j) as pool:
+        jobs = [pool.submit(figures, tools, p, t) for t in targets for p in programs]
+        rows = [row for job in jobs for row in job.result()]
+    if a.loops:
+        for row in rows:
+            print_loops(row)
+    else:
+        print("\n".join(table(rows, targets)))
+    if a.update:
+        store(rows, tools, targets, asked_for)
+    if a.check:
+        compilers, stored = load_figures(a.figures)
+        for name in sorted(compilers):
+            if tools.versions.get(name) != compilers[name]:
+                print("note: figures are stored from %s %s, here is %s" % (name, compilers[name], tools.versions.get(name)))
+        whole = "" if a.kernels else "hot" if a.hot else "all"
+        if not check(rows, known_breaches(a.breaches), stored, targets, whole):
+            sys.exit(1)
+        print("%d kernels hold their budgets on %s" % (len(rows), ", ".join(targets)))
+
+
+if __name__ == "__main__":
+    main()
