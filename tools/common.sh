@@ -13,7 +13,7 @@ device_packages='oclgrind mesa-opencl-icd python3-venv ca-certificates procps'
 name=$(basename "$0")
 current='start'
 passed=0 failed=0 skipped=0 marginal=0
-reached=
+reached=$(mktemp) # here, because a note from a pipeline is a note from a subshell
 
 # step TITLE: from here on a failure is a failure of TITLE.
 step() {
@@ -24,6 +24,7 @@ step() {
 # Says which step stopped a script that did not reach its end.
 stopped() {
     status=$?
+    rm -f "$reached"
     if [ "$status" -ne 0 ]; then
         printf '\n%s: stopped in step: %s (exit %d)\n' "$name" "$current" "$status" >&2
         if [ -n "${counting-}" ]; then
@@ -70,7 +71,6 @@ compile() {
 
 # note LABEL: a check that ran, or that was named as skipped; see compare_reached.
 note() {
-    [ -n "$reached" ] || reached=$(mktemp)
     echo "$name: $1" >>"$reached"
 }
 
@@ -160,7 +160,7 @@ closing_line() {
 # Prints the closing line; the exit status says whether anything failed.
 finish() {
     trap - EXIT
-    [ -z "$reached" ] || rm -f "$reached"
+    rm -f "$reached"
     check_marginal
     closing_line
     [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -240,7 +240,6 @@ done
 
 # Oclgrind takes as long as two others, on one processor: it goes beside them.
 counts=$(mktemp -d)
-reached=$counts/reached
 # shellcheck disable=SC2086 # a list of words
 [ -z "$second" ] || lane second $second 2>&1 | sed -u 's/^/beside | /' &
 # shellcheck disable=SC2086 # a list of words
