@@ -25,7 +25,7 @@ static cla_status fail_io(const char *what, const char *path)
 static cla_status read_all(int fd, const char *path, cla_text *text)
 {
     struct stat info;
-    size_t step = 65536; // of a pipe, whose size nobody knows
+    size_t step = 65536; // of a pipe, whose size is unknown
     if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) {
         step = (size_t)info.st_size;
     }
@@ -53,8 +53,8 @@ static cla_status hand_over(int fd, const char *path, char **data, size_t *size)
     return status;
 }
 
-/* Opens without waiting, so that a FIFO that nobody writes to is refused; what a shell
- * hands over as a number, such as <(command), is open already. */
+/* O_NONBLOCK: a FIFO without a writer is refused instead of waited for. Paths under
+ * /dev, such as those of <(command), name descriptors that are open already. */
 static cla_status open_regular(const char *path, int *fd)
 {
     const bool handed = strncmp(path, "/dev/", 5) == 0;

@@ -69,9 +69,7 @@ cla_status cla_fail_at(cla_status code, const char *excerpt, int column,
     va_end(args);
     snprintf(place, sizeof place, "%s", excerpt);
     keep_one_line(text);
-    for (char *c = place; *c; c++) {
-        *c = (unsigned char)*c < ' ' || *c == 0x7f ? ' ' : *c;
-    }
+    keep_one_line(place);
     snprintf(error_text, sizeof error_text, "%.*s\n  %s\n  %*s^", ERROR_BYTES / 4, text,
              place, column < ERROR_BYTES / 4 ? column : 0, "");
     return code;

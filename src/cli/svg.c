@@ -132,7 +132,8 @@ cla_status cli_svg_maps(cla_text *out, const tagger_map *maps, int count,
                          "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
                          "<text x=\"8\" y=\"18\" font-size=\"14\">",
                          columns * side + GAP, rows * side + TITLE + GAP, FONT));
-    CLA_TRY(cla_text_add(out, "%s: rows ask, columns are attended to</text>\n", title));
+    CLA_TRY(
+        cla_text_add(out, "%s: rows are queries, columns are keys</text>\n", title));
     for (int i = 0; i < count; i++) {
         int row = 0, column = 0;
         place(maps, count, i, &row, &column);

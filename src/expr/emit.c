@@ -21,20 +21,6 @@ static bool node_varies(const cla_expr_node *n, const bool *of_children,
     return varies;
 }
 
-bool cla_expr_varies(const cla_expr *e, int node, const bool *varying)
-{
-    bool *all = calloc((size_t)node + 1, sizeof *all);
-    if (!all) {
-        return true; // a vector is never wrong
-    }
-    for (int i = 0; i <= node; i++) {
-        all[i] = node_varies(&e->nodes[i], all, varying);
-    }
-    const bool result = all[node];
-    free(all);
-    return result;
-}
-
 /* "float", "intx" ...: the type of a node's variable. */
 static const char *type_of(const emitter *m, int node)
 {

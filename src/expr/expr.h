@@ -20,8 +20,8 @@ typedef enum cla_expr_type {
     CLA_EXPR_FLOAT
 } cla_expr_type;
 
-/* A name that an expression may use: a variable (rank 0), or an input that is read with
- * rank indices. type is what reading it gives. */
+/* A name that an expression may use: a variable has rank 0, an input is read with as
+ * many indices as its rank. type is the type of the value. */
 typedef struct cla_expr_name {
     const char *name;
     cla_expr_type type; // int or float
@@ -163,6 +163,3 @@ void cla_expr_gradient_free(cla_expr_gradient *g);
  * reading an input calls read_<name>(i, j), or read_<name>_x where an index varies. */
 cla_status cla_expr_emit(const cla_expr *e, const int *roots, int count,
                          const bool *varying, cla_text *code);
-
-/* Whether a node depends on a name of varying[]. */
-bool cla_expr_varies(const cla_expr *e, int node, const bool *varying);

@@ -41,7 +41,7 @@ typedef struct poet {
     cla_tensor *levels;                             // [depth]
     cla_tensor *match_memory, *match_query, *match; // additive: [2h,h] twice, [h]
     cla_tensor *out, *out_bias;                     // [3h+dim,V], [V]
-    look_log *seen; // of the one line of a batch, at POET_SITE; NULL: nobody looks
+    look_log *seen; // of the one line of a batch, at POET_SITE; or NULL
 } poet;
 
 /* Reads "hidden", "dim", "depth", "score" and "dropout". Errors: CLA_E_INPUT. */

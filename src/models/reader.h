@@ -101,7 +101,7 @@ struct reader {
     int64_t in;                         // width of a word
     cla_tensor *words, *traits, *chars; // [words,word_dim]; [READER_TRAITS,trait_dim]
                                         // and [chars,char_dim], or NULL
-    look_log *seen; // of a batch of one question; NULL: nobody looks
+    look_log *seen;                     // of a batch of one question; or NULL
 };
 
 /* Reads the settings (defaults: the papers'). Errors: CLA_E_INPUT, CLA_E_NOMEM. */

@@ -22,7 +22,7 @@ enum { CLA_GRAD_WRITE, CLA_GRAD_ADD, CLA_GRAD_SKIP };
 typedef struct cla_attention_call {
     cla_tensor *q, *k, *v; // [Nq,H,d], [Nk,H,d]
     cla_tensor *o;         // [Nq,H,d]
-    cla_tensor *lse; // [H,Nq] = m + ln(sum exp) of each row; NULL when nobody asks
+    cla_tensor *lse;       // [H,Nq] = m + ln(sum exp) of each row; NULL when not wanted
     const cla_ragged *q_rows, *k_rows;
     int32_t sequences, heads, width; // B, H, d
     int32_t longest_q, longest_k;    // Tmax, Smax

@@ -24,7 +24,7 @@ typedef struct cla_recurrence {
     cla_tensor *x, *y; // [N,in], [N,n]
     const cla_ragged *rows;
     cla_recurrent_options options;
-    cla_tensor *h, *c; // [B,n] out; NULL where nobody asked
+    cla_tensor *h, *c; // [B,n] out; NULL where not wanted
     int gates;
     cla_recurrent_shape shape;
     cla_memory work; // gates [N,gates*n], and what shape says

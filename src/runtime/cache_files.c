@@ -122,7 +122,7 @@ static void make_folder(int parent)
 }
 
 /* Why the folder cannot be used; NULL when it can. Machine code from it runs in this
- * process, so nobody else may have put anything there. */
+ * process, so no other user may be able to write there. */
 static const char *objection(int folder)
 {
     struct stat info;

@@ -46,8 +46,8 @@ cla_status cla_device_read(cl_device_id id, cla_device *d, char *fault);
 /* Copies what fits, without the blanks that some drivers put in front and behind. */
 void cla_device_trim(char *out, size_t size, const char *text);
 
-/* Bytes whose multiples sub-buffers of the device may start at: what it says, at least
- * 128; 512, enough for known devices, when it cannot say or names more than 1 MiB. */
+/* The alignment of sub-buffers in bytes: the device's, at least 128; 512, enough for
+ * known devices, when the device reports none or more than 1 MiB. */
 size_t cla_device_align(cl_device_id id);
 
 /* Whether the driver is PoCL. */

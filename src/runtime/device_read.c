@@ -1,4 +1,4 @@
-/* device_read.c - what a device says about itself, as far as it can be believed. */
+/* device_read.c - reads a device's properties and checks that they are plausible. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static bool device_number(cl_device_id id, cl_device_info what, cl_ulong *value)
     return true;
 }
 
-/* A property that has a default: what the driver says if it lies between 1 and most. */
+/* An optional property: the driver's value if it lies in 1 to most, else standard. */
 static cl_ulong number_or(cl_device_id id, cl_device_info what, cl_ulong most,
                           cl_ulong standard)
 {

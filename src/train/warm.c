@@ -50,7 +50,7 @@ static cla_status take(cla_warm *w, const cla_params *params, const cla_st_file 
     return CLA_OK;
 }
 
-/* Moments, whose names have a slash, are nobody's here. */
+/* Skips moments, whose names have a slash. */
 static cla_status list_left(cla_warm *w, const cla_params *params, const cla_st_file *f)
 {
     for (size_t i = 0; i < f->count; i++) {

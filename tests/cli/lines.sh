@@ -1,5 +1,5 @@
 #!/bin/bash
-# lines.sh - translate: in which order lines come out, and of lines that nobody writes
+# lines.sh - translate: the order of output lines, and unusual lines
 # usage: tests/cli/lines.sh SOURCE_ROOT CLATTN
 # shellcheck source=tests/cli/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
@@ -34,7 +34,7 @@ answers() {
 }
 check 'answers each line at once' answers
 
-# ---- what nobody writes
+# ---- unusual lines
 lines() { [ "$(wc -l <"$work/out")" -eq "$1" ]; }
 check 'a beam wider than the vocabulary' \
     sh -c "'$clattn' translate --model '$run' --beam 256 --nbest 256 <'$work/data/test.en' >'$work/out'"

@@ -226,7 +226,7 @@ Test(lie, properties)
         for (int j = 0; j < count; j++) {
             found = found || asked[j] == refusals[i].what;
         }
-        cr_expect(found, "nobody reads %x", refusals[i].what);
+        cr_expect(found, "property %x was not read", refusals[i].what);
     }
     for (int i = 0; i < count; i++) {
         for (int kind = LIE_FAILS; kind <= LIE_HUGE; kind++) {
@@ -293,7 +293,7 @@ static void expect_failure(const char *call, cl_int code, const answer *truth)
         cr_expect(*cla_error() && !strchr(cla_error(), '\n'), "%s: no line", call);
     } else {
         cr_expect(same_bits(&a, truth), "%s, %d: another result", call, code);
-        cr_expect(may_fail(call), "%s, %d: nobody noticed", call, code);
+        cr_expect(may_fail(call), "%s, %d: not reported", call, code);
     }
 }
 
@@ -301,7 +301,7 @@ static void expect_failure(const char *call, cl_int code, const answer *truth)
 static const cl_int few[] = { CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY, -1001 };
 enum { FEW = sizeof few / sizeof *few };
 
-/* All that OpenCL 1.2 names, the loader's -1001, and one that nobody knows. */
+/* All that OpenCL 1.2 names, the loader's -1001, and one unknown code. */
 static int all_codes(cl_int codes[80])
 {
     int count = 0;

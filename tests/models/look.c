@@ -122,7 +122,7 @@ Test(look, adds_turns_and_names_rows)
     cla_tensor *c = make(rt, 1, (int64_t[]){ 1 }, 1, 3);
     cla_tensor *w = make(rt, 1, (int64_t[]){ 6 }, 1, 3);
     cla_tensor *one = make(rt, 1, (int64_t[]){ 2 }, 1, 3);
-    TEST_OK(look_add(NULL, "here", c, 0, w, 2)); // nobody looks
+    TEST_OK(look_add(NULL, "here", c, 0, w, 2)); // inspection is off
     TEST_OK(cla_tensor_upload(w, rows[0]));
     TEST_OK(cla_tensor_upload(one, rows[1]));
     TEST_OK(look_add(&seen, "here", c, 0, w, 2));
