@@ -52,6 +52,11 @@ hidden=$(comm -23 "$prefix/promised" "$prefix/shown")
 extra=$(comm -13 "$prefix/promised" "$prefix/shown")
 [ -z "$hidden" ] || fail "promised by a header but hidden: $hidden"
 [ -z "$extra" ] || fail "visible but in no header: $extra"
+# Programs that were linked before must find what they use.
+sed -n 's/^ \(cla_[a-z0-9_]*\)@.*/\1/p' "$source/debian/libclattn0.symbols" | sort -u >"$prefix/released"
+vanished=$(comm -23 "$prefix/released" "$prefix/shown")
+[ -z "$vanished" ] || fail "in debian/libclattn0.symbols but no longer there: $vanished"
+[ -s "$prefix/released" ] || fail 'debian/libclattn0.symbols names no symbol'
 [ -n "$(find "$prefix" -path '*share/clattn/golden/*.safetensors')" ] ||
     fail 'no golden cases installed'
 echo "$(wc -l <"$prefix/promised") functions, as promised"
