@@ -53,8 +53,9 @@ const char *cla_product_provider(const cla_device *device);
 bool cla_clblast_built(void);
 cla_status cla_clblast_run(cla_runtime *rt, const cla_product *p);
 
-/* matmul_check.c: whether CLBlast gives known answers on this device. */
-cla_status cla_clblast_check(cla_runtime *rt, bool *right);
+/* matmul_check.c: whether CLBlast gives known answers on this device. fault is empty if
+ * so, else the reason: CLBlast's own error, or wrong results. */
+cla_status cla_clblast_check(cla_runtime *rt, char *fault, size_t size);
 
 /* Bias, activation and residual over a product that stands in y. */
 cla_status cla_product_finish(cla_runtime *rt, const cla_product *p);

@@ -91,8 +91,8 @@ static cla_status read_environment(cla_provider *out)
 /* What a runtime remembers. */
 typedef struct product_state {
     cla_provider provider;
-    bool checked; // CLBlast, against known answers
-    bool wrong;   // and it failed
+    bool checked;    // CLBlast, against known answers
+    char fault[400]; // why CLBlast is not used; empty if it passed
 } product_state;
 
 static void free_state(cla_runtime *rt, void *state)
@@ -153,24 +153,19 @@ static bool wants_clblast(cla_runtime *rt, const cla_product *p, cla_provider pr
            (double)p->M * (double)p->N * (double)p->K >= from;
 }
 
-/* Before its first product CLBlast has to give known answers. Where it was not asked
- * for by name, our own kernels stand in for one that does not. */
+/* Before its first product CLBlast has to give known answers. If it fails and was not
+ * requested by name, our own kernels replace it. */
 static cla_status check_clblast(cla_runtime *rt, product_state *state)
 {
     if (!state->checked) {
-        bool right = false;
-        CLA_TRY(cla_clblast_check(rt, &right));
+        CLA_TRY(cla_clblast_check(rt, state->fault, sizeof state->fault));
         state->checked = true;
-        state->wrong = !right;
-        if (!right && state->provider == CLA_PROVIDER_AUTO) {
-            cla_log(CLA_LOG_WARN,
-                    "matmul: CLBlast computes wrongly on '%s'; using own kernels",
-                    cla_runtime_device(rt)->name);
+        if (*state->fault && state->provider == CLA_PROVIDER_AUTO) {
+            cla_log(CLA_LOG_WARN, "%s; using own kernels", state->fault);
         }
     }
-    return state->wrong && state->provider == CLA_PROVIDER_CLBLAST
-               ? cla_fail(CLA_E_DEVICE, "matmul: CLBlast computes wrongly on '%s'",
-                          cla_runtime_device(rt)->name)
+    return *state->fault && state->provider == CLA_PROVIDER_CLBLAST
+               ? cla_fail(CLA_E_DEVICE, "%s", state->fault)
                : CLA_OK;
 }
 
@@ -238,7 +233,7 @@ cla_status cla_product_run(cla_runtime *rt, const cla_product *product)
     fold_batch(&p);
     if (p.K && wants_clblast(rt, &p, state->provider)) { // which refuses empty sums
         CLA_TRY(check_clblast(rt, state));
-        if (!state->wrong) {
+        if (!*state->fault) {
             return cla_clblast_run(rt, &p);
         }
     }

@@ -394,6 +394,9 @@ Test(matmul_product, clblast_keeps_off_stdout, .timeout = 600)
     cr_assert_eq(fseek(file, 0, SEEK_END), 0);
     cr_assert_eq(ftell(file), 0L, "stdout got %ld bytes", ftell(file));
     fclose(file);
+    char fault[400] = "";
+    TEST_OK(cla_clblast_check(rt, fault, sizeof fault)); // own kernels replace it
+    cr_expect(strstr(fault, "matmul: CLBlast on"), "%s", fault);
     cla_memory_free(&memory, rt);
     cla_runtime_free(&rt);
 }
