@@ -31,7 +31,7 @@ static const nmt_size big = {
 /* Their names, and the settings that make them, in the order of Yang et al. 2019. */
 static const char *const variants[][4] = {
     { "bi_direct", "attention=bi_direct" },
-    { "rel_pos", "attention=rel_pos" },
+    { "rel_pos", "attention=rel_pos", "attention_where=both" },
     { "neighbor", "attention=neighbor_predicted" },
     { "local_hard", "attention=local_hard" },
     { "local_soft", "attention=local_soft" },

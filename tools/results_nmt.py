@@ -14,7 +14,7 @@ SIZE = ("tokens=1024", "lr=1.0", "dropout=0.1")
 WAYS = {  # settings; the paper's Table 1, base: parameters, steps/s, BLEU beside 27.31
     "plain": (("attention=softmax",), "88.0 M", 1.0, 0.0),
     "bi_direct": (("attention=bi_direct",), "+0.0 M", 1.0, 0.27),
-    "rel_pos": (("attention=rel_pos",), "+0.1 M", 0.91, 0.32),
+    "rel_pos": (("attention=rel_pos", "attention_where=both"), "+0.1 M", 0.91, 0.32),
     "neighbor": (("attention=neighbor_predicted",), "+0.4 M", 0.95, 0.29),
     "local_hard": (("attention=local_hard",), "+0.4 M", 0.95, 0.42),
     "local_soft": (("attention=local_soft",), "+0.8 M", 0.93, 0.50),
@@ -164,7 +164,7 @@ Yang et al. 2019, Table 1 (base, WMT14, 27.31 plain). Minutes of training on one
 second beside plain's are in `docs/speed.md`.
 """
 COMMAND = """
-The first line's command; the others differ in `attention` and `seed`:
+`rel_pos` is in the decoder, too (`attention_where` `both`). The first line's command; the others differ in `attention` and `seed`:
 `{command}`
 """
 OTHERS = """

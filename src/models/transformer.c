@@ -3,127 +3,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
-
-/* ---- settings ---------------------------------------------------------------- */
-
-static const char *const tied_names[] = { "none", "output", "all", NULL };
-static const char *const preset_names[] = { "vaswani", "csan", "hard", NULL };
-
-/* What a preset says of what is not given: of the model, and of a Noam schedule. */
-static const char *const preset_model[][6] = {
-    { "pre_norm=false", "tied=all", "source_vector=false", "attention_dropout=0",
-      "relu_dropout=0", NULL },
-    { "pre_norm=true", "tied=none", "source_vector=true", "attention_dropout=0",
-      "relu_dropout=0", NULL },
-    { "pre_norm=true", "tied=all", "source_vector=false", "attention_dropout=0.1",
-      "relu_dropout=0.1", NULL },
-};
-static const char *const preset_noam[][3] = {
-    { "warmup=4000", "lr=1", NULL },
-    { "warmup=4000", "lr=1", NULL },
-    { "warmup=8000", "lr=2", NULL },
-};
-static const char *const all_presets[] = { "optimiser=adam", "schedule=noam", NULL };
-static const char *const all_adam[] = { "beta2=0.98", "epsilon=1e-9", NULL };
-
-static cla_status give(cla_config *s, const char *const *assignments)
-{
-    for (int i = 0; assignments[i]; i++) {
-        char key[32];
-        snprintf(key, sizeof key, "%.*s", (int)strcspn(assignments[i], "="),
-                 assignments[i]);
-        if (!json_object_get(s->values, key)) {
-            CLA_TRY(cla_config_set(s, assignments[i]));
-        }
-    }
-    return CLA_OK;
-}
-
-static bool is(const cla_config *s, const char *key, const char *value)
-{
-    const char *text = json_string_value(json_object_get(s->values, key));
-    return text && strcmp(text, value) == 0;
-}
-
-static cla_status give_preset(cla_config *s, int preset)
-{
-    CLA_TRY(give(s, preset_model[preset]));
-    CLA_TRY(give(s, all_presets));
-    CLA_TRY(is(s, "optimiser", "adam") ? give(s, all_adam) : CLA_OK);
-    return is(s, "schedule", "noam") ? give(s, preset_noam[preset]) : CLA_OK;
-}
-
-static cla_status read_coder(coder_config *c, cla_config *s)
-{
-    CLA_TRY(cla_config_int(s, "dim", &c->model, 1, 1 << 14));
-    CLA_TRY(cla_config_int(s, "heads", &c->heads, 1, 256));
-    CLA_TRY(cla_config_int(s, "inner", &c->inner, 1, 1 << 16));
-    CLA_TRY(cla_config_bool(s, "pre_norm", &c->pre_norm));
-    CLA_TRY(cla_config_double(s, "dropout", &c->dropout, 0, 0.99));
-    CLA_TRY(cla_config_double(s, "attention_dropout", &c->attention_dropout, 0, 0.99));
-    CLA_TRY(cla_config_double(s, "relu_dropout", &c->relu_dropout, 0, 0.99));
-    if (c->model % c->heads) {
-        return cla_fail(CLA_E_INPUT, "translator: dim %d is no multiple of %d heads",
-                        c->model, c->heads);
-    }
-    return CLA_OK;
-}
-
-/* From and to, such as "2-3"; the default is the lowest three, or all. */
-static cla_status read_layers(transformer_config *c, cla_config *s)
-{
-    const self_variant *variant = c->coder.self.variant;
-    const int few = c->layers < 3 ? c->layers : 3;
-    char range[32], *end = NULL;
-    snprintf(range, sizeof range, "1-%d", variant->all ? c->layers : few);
-    const char *text = range;
-    CLA_TRY(cla_config_text(s, "attention_layers", &text));
-    const long first = strtol(text, &end, 10);
-    const long last = *end == '-' ? strtol(end + 1, &end, 10) : 0;
-    if (*end || first < 1 || last < first || last > c->layers) {
-        return cla_fail(CLA_E_INPUT,
-                        "%s: attention_layers is '%s', must be like 1-3 within 1-%d",
-                        s->path, text, c->layers);
-    }
-    c->first = (int)first;
-    c->last = (int)last;
-    return CLA_OK;
-}
-
-/* How the layers attend to themselves, and what comes before. */
-static cla_status read_self(transformer_config *c, cla_config *s)
-{
-    static const char *const kinds[] = { "separable", "full", NULL };
-    c->coder.self.model = c->coder.model;
-    c->coder.self.heads = c->coder.heads;
-    c->coder.taps = 7;
-    CLA_TRY(self_configure(&c->coder.self, s));
-    CLA_TRY(cla_config_int(s, "convolutions", &c->coder.convolutions, 0,
-                           CODER_CONVOLUTIONS));
-    CLA_TRY(cla_config_choice(s, "conv_kind", kinds, &c->coder.full));
-    CLA_TRY(cla_config_int(s, "conv_width", &c->coder.taps, 1, 63));
-    return read_layers(c, s);
-}
-
-cla_status transformer_configure(transformer_config *c, cla_config *s)
-{
-    int preset = 0;
-    *c = (transformer_config){
-        .layers = 6,
-        .smoothing = 0.1,
-        .coder = { .model = 512, .heads = 8, .inner = 2048, .dropout = 0.1 },
-    };
-    CLA_TRY(cla_config_choice(s, "preset", preset_names, &preset));
-    CLA_TRY(give_preset(s, preset));
-    CLA_TRY(cla_config_int(s, "layers", &c->layers, 1, TRANSFORMER_LAYERS));
-    CLA_TRY(cla_config_choice(s, "tied", tied_names, &c->tied));
-    CLA_TRY(cla_config_bool(s, "source_vector", &c->source_vector));
-    CLA_TRY(cla_config_double(s, "smoothing", &c->smoothing, 0, 0.99));
-    CLA_TRY(read_coder(&c->coder, s));
-    CLA_TRY(cross_hard_configure(&c->coder.hard, s));
-    return read_self(c, s);
-}
 
 /* ---- parameters -------------------------------------------------------------- */
 
@@ -160,8 +39,8 @@ static coder_config layer_config(const transformer_config *config, int i, bool d
 {
     coder_config c = config->coder;
     const bool inside = i + 1 >= config->first && i + 1 <= config->last;
-    const self_variant *variant = c.self.variant;
-    if (!inside || (decoder && variant && !variant->decoder)) {
+    const int other = decoder ? TRANSFORMER_ENCODER : TRANSFORMER_DECODER;
+    if (!inside || config->where == other) {
         c.self.variant = NULL;
     }
     if (!inside || decoder) {

@@ -14,6 +14,13 @@ typedef enum transformer_tied {
     TRANSFORMER_TIED_ALL,    // one for all: both languages have one vocabulary
 } transformer_tied;
 
+/* Whose layers attend to themselves by coder.self; the other stack's attend plainly. */
+typedef enum transformer_where {
+    TRANSFORMER_ENCODER,
+    TRANSFORMER_DECODER,
+    TRANSFORMER_BOTH,
+} transformer_where;
+
 typedef struct transformer_config {
     int source_pieces, target_pieces; // sizes of the vocabularies, set by the task
     int layers;                       // on each side
@@ -22,6 +29,7 @@ typedef struct transformer_config {
     double smoothing;
     coder_config coder;
     int first, last; // layers, from 1, that have coder.self and convolutions
+    int where;       // transformer_where: stacks that have coder.self
     // coder.hard: the decoder's last layer attends to the memory so
 } transformer_config;
 
@@ -53,6 +61,12 @@ typedef struct transformer {
 /* Reads the settings; the key "preset" gives all defaults, those of the optimiser
  * too (vaswani, csan, hard). Errors: CLA_E_INPUT, CLA_E_NOMEM. */
 cla_status transformer_configure(transformer_config *config, cla_config *settings);
+
+/* Gives settings what a run of an older version does not say, with the meaning that it
+ * had then: without "attention_where", vectors of distances were in both stacks.
+ * run  in  settings as the run saved them; may be the same object
+ * Errors: CLA_E_NOMEM. */
+cla_status transformer_renew(cla_config *settings, const cla_config *run);
 
 /* Adds the parameters. fini frees what is no parameter. Errors: CLA_E_NOMEM. */
 cla_status transformer_init(transformer *m, const transformer_config *config,

@@ -31,6 +31,7 @@ static cla_status same_settings(const average *a, const char *run)
 {
     cla_config settings = { 0 };
     cla_status status = cla_folder_settings(run, &settings);
+    status = status ? status : cla_task_renew(&settings, &settings);
     const char *key = status ? NULL : cla_settings_difference(&a->settings, &settings);
     if (key) {
         status =
@@ -190,6 +191,7 @@ static cla_status go(average *a, const char *out, volatile const int *signal)
 {
     cla_publish p;
     CLA_TRY(cla_folder_settings(a->runs[0], &a->settings));
+    CLA_TRY(cla_task_renew(&a->settings, &a->settings));
     CLA_TRY(cla_task_kind_find(&a->settings, &a->kind));
     for (int i = 0; i < a->n; i++) {
         CLA_TRY(add_run(a, i));

@@ -136,6 +136,18 @@ static cla_status compare_settings(const cla_folder *folder, const cla_config *s
                : cla_folder_write(folder->path, settings, files);
 }
 
+cla_status cla_folder_renew(const cla_folder *folder, cla_config *settings)
+{
+    char *path = NULL;
+    cla_config saved = { 0 };
+    CLA_TRY(cla_folder_path(folder, "config.json", &path));
+    cla_status status = cla_config_read(&saved, path);
+    status = status ? status : cla_task_renew(settings, &saved);
+    cla_config_fini(&saved);
+    free(path);
+    return status == CLA_E_NOMEM ? status : CLA_OK;
+}
+
 cla_status cla_folder_same_settings(const cla_folder *folder,
                                     const cla_config *settings)
 {
@@ -143,6 +155,7 @@ cla_status cla_folder_same_settings(const cla_folder *folder,
     json_t *files = NULL;
     cla_status status = cla_folder_read(folder->path, &saved, &files);
     status = status ? status : cla_folder_compare_all(folder->path, files);
+    status = status ? status : cla_task_renew(&saved, &saved);
     status = status ? status : compare_settings(folder, settings, &saved, files);
     json_decref(files);
     cla_config_fini(&saved);

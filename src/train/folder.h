@@ -19,6 +19,10 @@ void cla_folder_release(cla_folder *folder);
  * keeps may differ, since it changes no result. */
 const char *cla_settings_difference(const cla_config *a, const cla_config *b);
 
+/* Gives settings the keys that the version which began the run did not write. Leaves a
+ * config.json that cannot be read to cla_folder_same_settings. Errors: CLA_E_NOMEM. */
+cla_status cla_folder_renew(const cla_folder *folder, cla_config *settings);
+
 /* Refuses settings that differ from those the run was begun with, naming the key, and
  * files of the folder that do not have their hashes. Who
  * has claimed the folder writes a new `keep' into its config. */

@@ -272,6 +272,7 @@ static cla_status open_run(run *r, cla_config *settings)
     } else {
         CLA_TRY(cla_strdup(&r->folder.path, r->options->out));
     }
+    CLA_TRY(resume ? cla_folder_renew(&r->folder, settings) : CLA_OK);
     CLA_TRY(open_state(r, settings));
     if (resume) {
         CLA_TRY(cla_folder_same_settings(&r->folder, settings));

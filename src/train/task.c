@@ -44,6 +44,13 @@ cla_status cla_task_kind_find(cla_config *settings, const cla_task_kind **out)
     return unknown_kind(settings, name);
 }
 
+cla_status cla_task_renew(cla_config *settings, cla_config *run)
+{
+    const cla_task_kind *kind = NULL;
+    CLA_TRY(cla_task_kind_find(run, &kind));
+    return kind->renew ? kind->renew(settings, run) : CLA_OK;
+}
+
 const char *cla_task_file(const cla_task_kind *kind, const char *dir, int i)
 {
     int n = 0;
@@ -117,6 +124,7 @@ cla_status cla_task_load(cla_task **out, cla_runtime *rt, const char *dir)
     cla_config settings = { 0 };
     *out = NULL;
     cla_status status = cla_folder_settings(dir, &settings);
+    status = status ? status : cla_task_renew(&settings, &settings);
     status = status ? status : cla_task_open(out, rt, &settings, dir, CLA_TASK_TRAINED);
     status = status ? status : load_weights(*out, dir);
     if (status) {

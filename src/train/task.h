@@ -37,6 +37,9 @@ typedef struct cla_task_kind {
     /* Reads settings, data and vocabularies, adds the parameters to task->params. */
     cla_status (*open)(cla_task *task, cla_config *settings, const char *dir,
                        cla_task_mode mode);
+    /* Gives settings the keys that came after the version which saved run (may be the
+     * same object), with what they meant then. NULL: none came. Errors: CLA_E_NOMEM. */
+    cla_status (*renew)(cla_config *settings, const cla_config *run);
     /* After the parameters have their first values, for a new run: others in the place
      * of some. NULL: they stay. */
     cla_status (*start)(cla_task *task);
@@ -78,6 +81,11 @@ struct cla_task {
 /* The kind that the settings name. Errors: CLA_E_INPUT (none, or unknown: lists those
  * there are). */
 cla_status cla_task_kind_find(cla_config *settings, const cla_task_kind **out);
+
+/* Gives settings the keys that the run, which an older version may have saved, does not
+ * have, with what they meant then. What is given stays. Errors: CLA_E_INPUT (no known
+ * kind), CLA_E_NOMEM. */
+cla_status cla_task_renew(cla_config *settings, cla_config *run);
 
 /* The i-th file, from 0, that use needs of the run in dir; NULL behind the last. */
 const char *cla_task_file(const cla_task_kind *kind, const char *dir, int i);

@@ -223,6 +223,7 @@ const cla_task_kind translation_kind = {
     .size = sizeof(translation),
     .files = folder_files,
     .open = open_task,
+    .renew = transformer_renew,
     .order = order,
     .take = take,
     .targets = count_targets,

@@ -44,6 +44,17 @@ refusals() {
 }
 check 'an application is told what is wrong' refusals
 
+# A run from before "attention_where", when rel_pos was in the decoder, too.
+older() {
+    local old=$work/old
+    train --set attention=rel_pos --set attention_where=both --set steps=4 --out "$old" &&
+        "$clattn" eval --model "$old" >"$work/want" && unsealed "$old" &&
+        sed -i '/"attention_where"/d' "$old/config.json" &&
+        "$clattn" eval --model "$old" >"$work/got" && diff "$work/want" "$work/got" &&
+        train --set attention=rel_pos --set steps=4 --out "$old" --resume
+}
+check 'an older run keeps its decoder, and goes on' older
+
 check 'refuses bad text' \
     says 3 'standard input:2: not UTF-8' sh -c "printf 'a\nbc\344\270' | '$clattn' translate --model '$run'"
 check 'refuses a beam of none' says 2 "--beam is '0', must be 1 to 256" translate --beam 0

@@ -52,9 +52,16 @@ Test(encoder, has_the_published_parameters)
         { { "convolutions=8", "conv_kind=full", "conv_width=3",
             "attention_layers=2-2" },
           8LL * (3 * 512 * 512 + 3 * 512) },
-        // twelve layers: those of the decoder, too
-        { { "attention=rel_pos" }, 12 * 2 * 33 * 64 },
-        { { "attention=rel_pos", "attention_layers=2-2", "clip=3" }, 2 * 2 * 7 * 64 },
+        // all six layers, not the lowest three
+        { { "attention=rel_pos" }, 6 * 2 * 33 * 64 },
+        { { "attention=rel_pos", "attention_where=decoder" }, 6 * 2 * 33 * 64 },
+        { { "attention=rel_pos", "attention_where=both" }, 12 * 2 * 33 * 64 },
+        { { "attention=rel_pos", "attention_where=decoder", "attention_layers=2-2",
+            "clip=3" },
+          2 * 7 * 64 },
+        { { "attention=softmax", "attention_where=both" }, 0 },
+        { { "attention=softmax", "attention_where=decoder", "convolutions=4" },
+          3LL * 4 * (7 * 512 + 512 * 512 + 3 * 512) },
         { { "attention=neighbor" }, 24 },
         { { "attention=neighbor_predicted" }, 400152 },
         { { "attention=local_hard" }, 400152 },
@@ -176,6 +183,52 @@ Test(encoder, refuses_layers_it_has_not)
         json_object_set_new(s.values, "attention_layers", json_string(wrong[i]));
         TEST_FAILS(transformer_configure(&c, &s), CLA_E_INPUT,
                    "must be like 1-3 within 1-6");
+        cla_config_fini(&s);
+    }
+}
+
+/* Reads given settings as those of a run that an older version saved. */
+static int where_of_run(const char *const *assignments)
+{
+    cla_config s = { .values = json_object(), .known = json_object() };
+    transformer_config c;
+    TEST_OK(cla_strdup(&s.path, "test"));
+    for (; *assignments; assignments++) {
+        TEST_OK(cla_config_set(&s, *assignments));
+    }
+    TEST_OK(transformer_renew(&s, &s));
+    TEST_OK(transformer_configure(&c, &s));
+    cla_config_fini(&s);
+    return c.where;
+}
+
+/* Before there was a key, rel_pos alone was in the decoder, too. */
+Test(encoder, older_runs_keep_their_decoder)
+{
+    cr_assert_eq(where_of_run((const char *const[]){ "attention=rel_pos", NULL }),
+                 TRANSFORMER_BOTH);
+    cr_assert_eq(where_of_run((const char *const[]){ "attention=csan1d", NULL }),
+                 TRANSFORMER_ENCODER);
+    cr_assert_eq(where_of_run((const char *const[]){ "attention=rel_pos",
+                                                     "attention_where=encoder", NULL }),
+                 TRANSFORMER_ENCODER);
+}
+
+/* Each way but plain attention and rel_pos reads tokens that come later. */
+Test(encoder, refuses_a_decoder_that_reads_ahead)
+{
+    static const char *const ways[] = { "csan1d",     "csan2d",    "bi_direct",
+                                        "block",      "neighbor",  "neighbor_predicted",
+                                        "local_hard", "local_soft" };
+    static const char *const stacks[] = { "decoder", "both" };
+    for (size_t i = 0; i < 2 * sizeof ways / sizeof *ways; i++) {
+        cla_config s = { .values = json_object(), .known = json_object() };
+        transformer_config c;
+        TEST_OK(cla_strdup(&s.path, "test"));
+        json_object_set_new(s.values, "attention", json_string(ways[i / 2]));
+        json_object_set_new(s.values, "attention_where", json_string(stacks[i % 2]));
+        TEST_FAILS(transformer_configure(&c, &s), CLA_E_INPUT,
+                   "is for the encoder alone");
         cla_config_fini(&s);
     }
 }
