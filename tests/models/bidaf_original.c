@@ -12,6 +12,16 @@ static void open_original(scene *f, int depth)
                (reader_config){ .form = 1, .depth = depth, .ham_q2c = true });
 }
 
+/* A small part of the whole network's slope. */
+Test(bidaf_original, one_wrong_gradient_is_found)
+{
+    scene f;
+    open_original(&f, 2);
+    const char *wrong = scene_wrong_gradient(&f, "bidaf.similarity.both");
+    cr_assert_str_eq(wrong ? wrong : "none", "bidaf.similarity.both");
+    scene_close(&f);
+}
+
 Test(bidaf_original, gradients_match_finite_differences)
 {
     scene f;

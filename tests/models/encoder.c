@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/transformer.h"
+#include "support/slopes.h"
 #include "support/support.h"
 
 enum { T = 12, D = 16 };
@@ -171,6 +172,63 @@ Test(encoder, layers_see_their_window_only)
     cr_assert_eq(heard(silent, 6), 0x040U);
     cr_assert_eq(heard(convolved, 6), 0x1fcU);
     cr_assert_eq(heard(full, 6), 0x1fcU);
+}
+
+/* ---- the way back ------------------------------------------------------------ */
+
+/* One sentence of 5 pieces, whose translation has T. */
+static double loss_here(void *model, bool backward)
+{
+    enum { FROM = 5 };
+    static const int from[] = { FROM };
+    static const int32_t source[FROM] = { 4, 9, 2, 4, 7 };
+    fixture *f = model;
+    cla_tape *tape = NULL;
+    cla_tensor *loss = NULL;
+    cla_ragged *rows = test_ragged(f->rt, 1, from, NULL);
+    int32_t input[T], target[T], position[T];
+    float value = 0;
+    for (int i = 0; i < T; i++) {
+        target[i] = (7 * i + 3) % 20;
+        input[i] = i ? target[i - 1] : -1;
+        position[i] = i;
+    }
+    const transformer_batch batch = { .source = { FROM, source, position, rows, 0 },
+                                      .input = { T, input, position, f->rows, 0 },
+                                      .target = target };
+    TEST_OK(cla_tape_new(&tape, f->rt, true));
+    TEST_OK(transformer_loss(&f->model, tape, &loss, &batch, 0.1, NULL));
+    TEST_OK(cla_tensor_download(loss, &value));
+    if (backward) {
+        TEST_OK(cla_tape_seed(tape, loss, NULL));
+        TEST_OK(cla_tape_backward(tape));
+    }
+    cla_tape_free(&tape);
+    cla_ragged_free(&rows);
+    return (double)value;
+}
+
+#define LEARNS "dim=8", "heads=2", "inner=8", "layers=1", "dropout=0"
+
+/* A constant that all scores of a block have cancels in their softmax. */
+Test(encoder, gradients_match_finite_differences)
+{
+    static const char *const ways[][9] = {
+        { LEARNS, "preset=csan", "attention=csan2d", "window=3" },
+        { LEARNS, "attention=bi_direct", "convolutions=1", "conv_kind=full" },
+        { LEARNS, "attention=block", "convolutions=1" },
+        { LEARNS, "attention=rel_pos", "attention_where=both", "clip=3" },
+        { LEARNS, "attention=local_soft" },
+    };
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        fixture f;
+        make(&f, ways[i]);
+        check_slopes(&(slopes_case){ .params = &f.params,
+                                     .loss = loss_here,
+                                     .model = &f,
+                                     .still = "encoder.0.self.score_bias" });
+        unmake(&f);
+    }
 }
 
 Test(encoder, refuses_layers_it_has_not)

@@ -195,6 +195,16 @@ Test(match_lstm, masked_level_has_no_effect)
 
 /* ---- batches --------------------------------------------------------------------- */
 
+Test(match_lstm, gradients_match_finite_differences)
+{
+    for (int tied = 0; tied < 2; tied++) {
+        scene f;
+        open_reader(&f, 2, tied);
+        scene_check_gradient(&f);
+        scene_close(&f);
+    }
+}
+
 Test(match_lstm, independent_of_batch)
 {
     scene f;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "clattn/ops.h"
+#include "support/slopes.h"
 #include "support/support.h"
 #include "train/optim.h"
 
@@ -126,6 +127,32 @@ static void go_back(fixture *f, float *loss)
     TEST_OK(cla_tape_backward(f->tape));
     TEST_OK(cla_tensor_download(out, loss));
     TEST_OK(cla_params_fill_gradients(&f->params));
+}
+
+static double loss_here(void *model, bool backward)
+{
+    fixture *f = model;
+    float value = 0;
+    if (backward) {
+        go_back(f, &value);
+    } else {
+        cla_tensor *loss = NULL;
+        TEST_OK(poet_loss(&f->m, f->tape, &loss, &lines));
+        TEST_OK(cla_tensor_download(loss, &value));
+    }
+    cla_tape_reset(f->tape);
+    return (double)value;
+}
+
+Test(poet, gradients_match_finite_differences)
+{
+    for (int score = 0; score < 2; score++) {
+        fixture f;
+        open_model(&f, 2, score);
+        check_slopes(
+            &(slopes_case){ .params = &f.params, .loss = loss_here, .model = &f });
+        close_model(&f);
+    }
 }
 
 /* A second level that is masked leaves the loss and all gradients as they were, to the

@@ -19,6 +19,17 @@ static void open_reader(scene *f, int cell, int depth)
     scene_open(f, "r_net", config);
 }
 
+/* With both kinds of cells, and the memory asked again. */
+Test(r_net, gradients_match_finite_differences)
+{
+    for (int cell = GRU; cell <= SRU; cell++) {
+        scene f;
+        open_reader(&f, cell, 2);
+        scene_check_gradient(&f);
+        scene_close(&f);
+    }
+}
+
 /* ---- gates ----------------------------------------------------------------------- */
 
 Test(r_net, zero_gate_weights_halve_the_input)

@@ -21,7 +21,7 @@ typedef struct spelling {
 static void open_spelling(spelling *s, int cell)
 {
     const reader_config config = {
-        .chars = CHARS, .char_dim = DIM, .char_width = WIDTH, .depth = 1, .cell = cell
+        .chars = CHARS, .char_dim = DIM, .char_width = WIDTH, .depth = 2, .cell = cell
     };
     scene_open(&s->scene, "r_net", config);
     s->rows = test_ragged(s->scene.rt, SPELT, lengths, &s->ends);
@@ -122,59 +122,12 @@ Test(r_net_chars, last_states_of_both_directions)
 
 /* ---- the way back ---------------------------------------------------------------- */
 
-static float loss_at(spelling *s, cla_tensor *p, const float *begin, const float *way,
-                     float step)
-{
-    const size_t n = (size_t)cla_tensor_size(p);
-    float *x = calloc(n, sizeof *x);
-    for (size_t i = 0; i < n; i++) {
-        x[i] = begin[i] + step * way[i];
-    }
-    TEST_OK(cla_tensor_upload(p, x));
-    cla_params_changed(&s->scene.params);
-    cla_params_clear_gradients(&s->scene.params);
-    cla_tape_reset(s->scene.tape);
-    free(x);
-    return scene_loss(&s->scene);
-}
-
-/* Along its own gradient g a parameter changes the loss by |g|^2. The loss is near 4
- * and good to about 1e-6: a difference of 0.002 is then known to 5e-4 of itself, and
- * what a way of such length bends is below 1 %. */
-static void climb(spelling *s, const char *name)
-{
-    cla_tensor *const p = scene_param(&s->scene, name);
-    const size_t n = (size_t)cla_tensor_size(p);
-    float *begin = calloc(2 * n, sizeof *begin), *way = begin + n;
-    double square = 0;
-    TEST_OK(cla_tensor_download(p, begin));
-    loss_at(s, p, begin, way, 0);
-    TEST_OK(cla_tensor_download(cla_tensor_grad(p), way));
-    for (size_t i = 0; i < n; i++) {
-        square += (double)way[i] * (double)way[i];
-    }
-    cr_assert_gt(square, 1e-9, "nothing flows into %s", name);
-    const float step = (float)(0.001 / square);
-    const double rise = (double)loss_at(s, p, begin, way, step) -
-                        (double)loss_at(s, p, begin, way, -step);
-    cr_assert_float_eq(rise / (2 * (double)step * square), 1, 0.02, "%s: %g", name,
-                       rise / (2 * (double)step * square));
-    loss_at(s, p, begin, way, 0);
-    free(begin);
-}
-
 Test(r_net_chars, gradients_match_finite_differences)
 {
-    static const char *const gru[] = { "char.table", "r_net.chars.forward.gates.w",
-                                       "r_net.chars.backward.candidate.w" };
-    static const char *const sru[] = { "char.table", "r_net.chars.forward.input.w",
-                                       "r_net.chars.backward.gates.w" };
     for (int cell = GRU; cell <= SRU; cell++) {
         spelling s;
         open_spelling(&s, cell);
-        for (int i = 0; i < 3; i++) {
-            climb(&s, cell == GRU ? gru[i] : sru[i]);
-        }
+        scene_check_gradient(&s.scene);
         close_spelling(&s);
     }
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/slopes.h"
 #include "support/support.h"
 #include "train/step.h"
 #include "train/tagging.h"
@@ -160,6 +161,44 @@ static void check_training(cla_runtime *rt, const variant *v)
     cla_stepper_fini(&stepper);
     cla_task_close(&task);
     cla_config_fini(&settings);
+}
+
+static double loss_here(void *model, bool backward)
+{
+    static const int64_t examples[] = { 10, 11 };
+    cla_task *task = model;
+    cla_tape *tape = NULL;
+    cla_tensor *loss = NULL;
+    float value = 0;
+    TEST_OK(cla_tape_new(&tape, task->rt, true));
+    TEST_OK(task->kind->loss(task, tape, examples, 2, &loss));
+    TEST_OK(cla_tensor_download(loss, &value));
+    if (backward) {
+        TEST_OK(cla_tape_seed(tape, loss, NULL));
+        TEST_OK(cla_tape_backward(tape));
+    }
+    cla_tape_free(&tape);
+    return (double)value;
+}
+
+Test(variants, gradients_match_finite_differences)
+{
+    static const variant some[] = {
+        { "p_r", { "positions=p_r", "dropout=0" }, 0 },
+        { "conv", { "positions=none", "attention=conv", "dropout=0" }, 0 },
+        { "conv2d", { "positions=concat", "attention=conv2d", "dropout=0" }, 0 },
+    };
+    cla_runtime *rt = NULL;
+    TEST_OK(cla_runtime_new(&rt, NULL));
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
+        cla_config settings;
+        cla_task *task = open_small(rt, &settings, &some[i]);
+        check_slopes(&(slopes_case){
+            .params = &task->params, .loss = loss_here, .model = task, .stir = 0.1F });
+        cla_task_close(&task);
+        cla_config_fini(&settings);
+    }
+    cla_runtime_free(&rt);
 }
 
 /* The paper's way, with padding that attention sees. */
