@@ -16,6 +16,21 @@ cla_philox cla_philox4x32(const uint32_t counter[4], const uint32_t key[2])
     return (cla_philox){ { r.v[0], r.v[1], r.v[2], r.v[3] } };
 }
 
+void cla_shuffle(int64_t *x, int64_t n, int64_t size, const uint32_t key[2],
+                 uint32_t first, uint32_t second)
+{
+    for (int64_t i = n - 1; i > 0; i--) {
+        const uint32_t counter[4] = { (uint32_t)i, first, second, 0 };
+        const uint64_t word = cla_philox4x32(counter, key).v[0];
+        const int64_t j = (int64_t)((word * (uint64_t)(i + 1)) >> 32);
+        for (int64_t k = 0; k < size; k++) {
+            const int64_t kept = x[i * size + k];
+            x[i * size + k] = x[j * size + k];
+            x[j * size + k] = kept;
+        }
+    }
+}
+
 static cla_philox draw(int64_t block, uint32_t kind, uint32_t seed, uint32_t stream)
 {
     const uint32_t counter[4] = { (uint32_t)block, (uint32_t)((uint64_t)block >> 32),

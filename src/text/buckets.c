@@ -15,21 +15,6 @@ void cla_buckets_free(cla_buckets *b)
     *b = (cla_buckets){ 0 };
 }
 
-/* Fisher-Yates with numbers that depend on seed, epoch and what alone. */
-static void shuffle(int64_t *items, int64_t n, uint32_t seed, uint32_t epoch,
-                    uint32_t what)
-{
-    const uint32_t key[2] = { seed, DRAW_ORDER };
-    for (int64_t i = n - 1; i > 0; i--) {
-        const uint32_t counter[4] = { (uint32_t)i, epoch, what, 0 };
-        const uint64_t draw = cla_philox4x32(counter, key).v[0];
-        const int64_t j = (int64_t)((draw * (uint64_t)(i + 1)) >> 32);
-        const int64_t kept = items[i];
-        items[i] = items[j];
-        items[j] = kept;
-    }
-}
-
 static int64_t source_size(const cla_bitext *t, int64_t pair)
 {
     return t->source_at[pair + 1] - t->source_at[pair];
@@ -120,9 +105,10 @@ static cla_status alloc_buckets(cla_buckets *b, int64_t pairs)
 static cla_status build(const cla_bitext *t, int64_t tokens, uint32_t seed,
                         uint32_t epoch, cla_buckets *sorted, cla_buckets *out)
 {
+    const uint32_t key[] = { seed, DRAW_ORDER };
     CLA_TRY(alloc_buckets(sorted, t->count));
     CLA_TRY(alloc_buckets(out, t->count));
-    shuffle(sorted->pair, t->count, seed, epoch, PAIRS);
+    cla_shuffle(sorted->pair, t->count, 1, key, epoch, PAIRS);
     CLA_TRY(order_by_length(t, sorted->pair));
     sorted->count = cut(t, sorted->pair, tokens, sorted->first);
     int64_t *order = NULL;
@@ -130,7 +116,7 @@ static cla_status build(const cla_bitext *t, int64_t tokens, uint32_t seed,
     for (int64_t k = 0; k < sorted->count; k++) {
         order[k] = k;
     }
-    shuffle(order, sorted->count, seed, epoch, BATCHES);
+    cla_shuffle(order, sorted->count, 1, key, epoch, BATCHES);
     arrange(sorted, order, out);
     free(order);
     return CLA_OK;

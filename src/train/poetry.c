@@ -73,24 +73,6 @@ static void close_task(cla_task *task)
 
 /* ---- batches -------------------------------------------------------------------- */
 
-static void swap(int64_t *x, int64_t i, int64_t j)
-{
-    const int64_t kept = x[i];
-    x[i] = x[j];
-    x[j] = kept;
-}
-
-/* Fisher-Yates with numbers of a seed, an epoch, and of what is shuffled. */
-static void shuffle(int64_t *x, int64_t n, uint32_t seed, int64_t epoch, uint32_t what)
-{
-    const uint32_t key[2] = { seed, 0x506f656d }; // "Poem"
-    for (int64_t i = n - 1; i > 0; i--) {
-        const uint32_t counter[4] = { (uint32_t)i, (uint32_t)epoch, what, 0 };
-        const uint64_t draw = cla_philox4x32(counter, key).v[0];
-        swap(x, i, (int64_t)((draw * (uint64_t)(i + 1)) >> 32));
-    }
-}
-
 /* The examples whose lines have length characters. */
 static int64_t of_length(const poetry_split *s, int32_t length, int64_t *examples)
 {
@@ -131,6 +113,7 @@ static cla_status order(cla_task *task, int64_t *examples, int64_t epoch)
 {
     poetry *t = (poetry *)task;
     const int64_t all = task->examples;
+    const uint32_t key[] = { task->seed, 0x506f656d }; // "Poem"
     int64_t *from = NULL;
     CLA_TRY(cla_alloc(&from, 2 * (size_t)all + 2, sizeof *from));
     if (!t->first) { // two lengths can leave two batches that are not full
@@ -145,11 +128,11 @@ static cla_status order(cla_task *task, int64_t *examples, int64_t epoch)
     const int64_t fives = of_length(&t->train, 5, from);
     const int64_t sevens = of_length(&t->train, CLA_POEM_LONGEST, from + fives);
     t->batches = 0;
-    shuffle(from, fives, task->seed, epoch, 0);
-    shuffle(from + fives, sevens, task->seed, epoch, 1);
+    cla_shuffle(from, fives, 1, key, (uint32_t)epoch, 0);
+    cla_shuffle(from + fives, sevens, 1, key, (uint32_t)epoch, 1);
     cut(t, 0, fives, start);
     cut(t, fives, sevens, start);
-    shuffle(start, t->batches, task->seed, epoch, 2);
+    cla_shuffle(start, t->batches, 1, key, (uint32_t)epoch, 2);
     put(t, from, start, fives, all, examples);
     free(from);
     return CLA_OK;

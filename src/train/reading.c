@@ -71,23 +71,6 @@ static void close_task(cla_task *task)
 
 /* ---- training -------------------------------------------------------------------- */
 
-/* Fisher-Yates over n pieces of size numbers, with draws of their own kind. */
-static void shuffle(const cla_task *task, int64_t *x, int64_t n, int64_t size,
-                    int64_t epoch, uint32_t kind)
-{
-    const uint32_t key[2] = { task->seed, kind };
-    for (int64_t i = n - 1; i > 0; i--) {
-        const uint32_t counter[4] = { (uint32_t)i, (uint32_t)epoch, 0, 0 };
-        const uint64_t draw = cla_philox4x32(counter, key).v[0];
-        const int64_t j = (int64_t)((draw * (uint64_t)(i + 1)) >> 32);
-        for (int64_t k = 0; k < size; k++) {
-            const int64_t kept = x[i * size + k];
-            x[i * size + k] = x[j * size + k];
-            x[j * size + k] = kept;
-        }
-    }
-}
-
 /* Shuffled, then in some batches' worth at a time by length, then those in any order;
  * the one that is not full stays last. */
 static cla_status order(cla_task *task, int64_t *examples, int64_t epoch)
@@ -98,12 +81,13 @@ static cla_status order(cla_task *task, int64_t *examples, int64_t epoch)
     for (int64_t i = 0; i < n; i++) {
         examples[i] = i;
     }
-    shuffle(task, examples, n, 1, epoch, 0x5eed);
+    cla_shuffle(examples, n, 1, (uint32_t[]){ task->seed, 0x5eed }, (uint32_t)epoch, 0);
     for (int64_t at = 0; at < n; at += many) {
         const int64_t count = n - at < many ? n - at : many;
         CLA_TRY(reading_sort(&t->train, examples + at, count));
     }
-    shuffle(task, examples, n / batch, batch, epoch, 0xba7c);
+    cla_shuffle(examples, n / batch, batch, (uint32_t[]){ task->seed, 0xba7c },
+                (uint32_t)epoch, 0);
     return CLA_OK;
 }
 

@@ -41,30 +41,16 @@ void cla_stepper_fini(cla_stepper *s)
     s->host = NULL;
 }
 
-/* Fisher-Yates with numbers that depend on seed and epoch alone. */
-static void shuffle(const cla_task *task, int64_t *order, int64_t epoch)
-{
-    const int64_t n = task->examples;
-    const uint32_t key[2] = { task->seed, 0x5eed };
-    for (int64_t i = 0; i < n; i++) {
-        order[i] = i;
-    }
-    for (int64_t i = n - 1; i > 0; i--) {
-        const uint32_t counter[4] = { (uint32_t)i, (uint32_t)epoch, 0, 0 };
-        const uint64_t draw = cla_philox4x32(counter, key).v[0];
-        const int64_t j = (int64_t)((draw * (uint64_t)(i + 1)) >> 32);
-        const int64_t kept = order[i];
-        order[i] = order[j];
-        order[j] = kept;
-    }
-}
-
 cla_status cla_stepper_order(const cla_stepper *s, int64_t *order, int64_t epoch)
 {
     if (s->task->kind->order) {
         return s->task->kind->order(s->task, order, epoch);
     }
-    shuffle(s->task, order, epoch);
+    const int64_t n = s->task->examples;
+    for (int64_t i = 0; i < n; i++) {
+        order[i] = i;
+    }
+    cla_shuffle(order, n, 1, (uint32_t[]){ s->task->seed, 0x5eed }, (uint32_t)epoch, 0);
     return CLA_OK;
 }
 
