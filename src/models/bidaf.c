@@ -20,30 +20,6 @@
 
 /* ---- parameters ------------------------------------------------------------------ */
 
-cla_status bidaf_add_matrix(cla_params *params, cla_tensor **home, int64_t in,
-                            int64_t out, const char *name)
-{
-    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)in, (double)out };
-    return cla_param_add(params, home, glorot, 2, (int64_t[]){ in, out }, "bidaf.%s",
-                         name);
-}
-
-cla_status bidaf_add_bias(cla_params *params, cla_tensor **home, int64_t n,
-                          const char *name)
-{
-    const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
-    return cla_param_add(params, home, zeros, 1, &n, "bidaf.%s", name);
-}
-
-/* What scores are multiplied with. */
-static cla_status add_score(cla_params *params, cla_tensor **home, int64_t n,
-                            const char *name)
-{
-    const double fan = sqrt((double)n);
-    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, fan, fan };
-    return cla_param_add(params, home, glorot, 1, &n, "bidaf.%s", name);
-}
-
 cla_status bidaf_add_lstm(cla_params *params, recurrent *layer, int64_t in, int64_t h,
                           const char *name)
 {
@@ -57,37 +33,41 @@ cla_status bidaf_add_levels(cla_params *params, bidaf_levels *levels,
                             const reader_config *config)
 {
     if (config->depth) {
-        CLA_TRY(bidaf_add_bias(params, &levels->found, config->depth, "levels"));
+        CLA_TRY(cla_param_zeros(params, &levels->found, config->depth, "bidaf.levels"));
     }
     return config->depth && config->ham_q2c
-               ? bidaf_add_bias(params, &levels->about, config->depth, "levels_q2c")
+               ? cla_param_zeros(params, &levels->about, config->depth,
+                                 "bidaf.levels_q2c")
                : CLA_OK;
 }
 
 static cla_status add_pool(bidaf *m, cla_params *params, int64_t h)
 {
     const cla_init normal = { CLA_INIT_NORMAL, 1, 0, 0 };
-    CLA_TRY(bidaf_add_matrix(params, &m->pool_question, 2 * h, h, "pool.question"));
-    CLA_TRY(bidaf_add_matrix(params, &m->pool_own, h, h, "pool.own"));
-    CLA_TRY(bidaf_add_bias(params, &m->pool_bias, h, "pool.bias"));
+    CLA_TRY(
+        cla_param_matrix(params, &m->pool_question, 2 * h, h, "bidaf.pool.question"));
+    CLA_TRY(cla_param_matrix(params, &m->pool_own, h, h, "bidaf.pool.own"));
+    CLA_TRY(cla_param_zeros(params, &m->pool_bias, h, "bidaf.pool.bias"));
     CLA_TRY(cla_param_add(params, &m->pool_vector, normal, 2, (int64_t[]){ 1, h },
                           "bidaf.pool.vector"));
-    CLA_TRY(add_score(params, &m->pool_score, h, "pool.score"));
-    CLA_TRY(bidaf_add_matrix(params, &m->begin, 2 * h, h, "begin.w"));
-    return bidaf_add_bias(params, &m->begin_bias, h, "begin.b");
+    CLA_TRY(cla_param_score(params, &m->pool_score, h, "bidaf.pool.score"));
+    CLA_TRY(cla_param_matrix(params, &m->begin, 2 * h, h, "bidaf.begin.w"));
+    return cla_param_zeros(params, &m->begin_bias, h, "bidaf.begin.b");
 }
 
 static cla_status add_pointer(bidaf_pointer *p, cla_params *params, int64_t h, int way)
 {
     static const char *const names[2][5] = {
-        { "fw.passage", "fw.bias", "fw.state", "fw.score", "bidaf.fw.cell" },
-        { "bw.passage", "bw.bias", "bw.state", "bw.score", "bidaf.bw.cell" },
+        { "bidaf.fw.passage", "bidaf.fw.bias", "bidaf.fw.state", "bidaf.fw.score",
+          "bidaf.fw.cell" },
+        { "bidaf.bw.passage", "bidaf.bw.bias", "bidaf.bw.state", "bidaf.bw.score",
+          "bidaf.bw.cell" },
     };
     const char *const *name = names[way];
-    CLA_TRY(bidaf_add_matrix(params, &p->passage, 2 * h, h, name[0]));
-    CLA_TRY(bidaf_add_bias(params, &p->bias, h, name[1]));
-    CLA_TRY(bidaf_add_matrix(params, &p->state, h, h, name[2]));
-    CLA_TRY(add_score(params, &p->score, h, name[3]));
+    CLA_TRY(cla_param_matrix(params, &p->passage, 2 * h, h, "%s", name[0]));
+    CLA_TRY(cla_param_zeros(params, &p->bias, h, "%s", name[1]));
+    CLA_TRY(cla_param_matrix(params, &p->state, h, h, "%s", name[2]));
+    CLA_TRY(cla_param_score(params, &p->score, h, name[3]));
     p->cell = (recurrent){ .kind = RECURRENT_LSTM, .in = 2 * (int)h, .width = (int)h };
     return recurrent_init(&p->cell, params, name[4]);
 }

@@ -51,11 +51,7 @@ typedef struct bidaf_original {
 
 extern const reader_kind bidaf_kind, bidaf_original_kind;
 
-/* Parameters bidaf.name. Errors: CLA_E_NOMEM. */
-cla_status bidaf_add_matrix(cla_params *params, cla_tensor **home, int64_t in,
-                            int64_t out, const char *name);
-cla_status bidaf_add_bias(cla_params *params, cla_tensor **home, int64_t n,
-                          const char *name);
+/* Errors of both: CLA_E_NOMEM. */
 cla_status bidaf_add_lstm(cla_params *params, recurrent *layer, int64_t in, int64_t h,
                           const char *name);
 cla_status bidaf_add_levels(cla_params *params, bidaf_levels *levels,

@@ -25,20 +25,22 @@ static cla_status add_filters(bidaf_original *m, cla_params *params,
     CLA_TRY(cla_param_add(params, &m->filters, glorot, 3,
                           (int64_t[]){ FILTER, c->char_dim, c->char_width },
                           "bidaf.chars.w"));
-    return bidaf_add_bias(params, &m->filter_bias, c->char_width, "chars.b");
+    return cla_param_zeros(params, &m->filter_bias, c->char_width, "bidaf.chars.b");
 }
 
 static cla_status add_highway(bidaf_original *m, cla_params *params, int64_t in)
 {
     static const char *const names[2][4] = {
-        { "highway1.w", "highway1.b", "highway1.gate.w", "highway1.gate.b" },
-        { "highway2.w", "highway2.b", "highway2.gate.w", "highway2.gate.b" },
+        { "bidaf.highway1.w", "bidaf.highway1.b", "bidaf.highway1.gate.w",
+          "bidaf.highway1.gate.b" },
+        { "bidaf.highway2.w", "bidaf.highway2.b", "bidaf.highway2.gate.w",
+          "bidaf.highway2.gate.b" },
     };
     for (int i = 0; i < 2; i++) {
         for (int k = 0; k < 4; k += 2) {
             cla_tensor **at = &m->highway[i][k];
-            CLA_TRY(bidaf_add_matrix(params, at, in, in, names[i][k]));
-            CLA_TRY(bidaf_add_bias(params, at + 1, in, names[i][k + 1]));
+            CLA_TRY(cla_param_matrix(params, at, in, in, "%s", names[i][k]));
+            CLA_TRY(cla_param_zeros(params, at + 1, in, "%s", names[i][k + 1]));
         }
     }
     return CLA_OK;
@@ -52,15 +54,15 @@ static cla_status init(reader *r, cla_params *params)
     CLA_TRY(add_filters(m, params, &r->config));
     CLA_TRY(add_highway(m, params, r->in));
     CLA_TRY(bidaf_add_lstm(params, &m->encoder, r->in, h, "bidaf.encoder"));
-    CLA_TRY(bidaf_add_matrix(params, &s->own, 2 * h, 1, "similarity.own"));
-    CLA_TRY(bidaf_add_matrix(params, &s->other, 1, 2 * h, "similarity.other"));
-    CLA_TRY(bidaf_add_matrix(params, &s->both, 1, 2 * h, "similarity.both"));
+    CLA_TRY(cla_param_matrix(params, &s->own, 2 * h, 1, "bidaf.similarity.own"));
+    CLA_TRY(cla_param_matrix(params, &s->other, 1, 2 * h, "bidaf.similarity.other"));
+    CLA_TRY(cla_param_matrix(params, &s->both, 1, 2 * h, "bidaf.similarity.both"));
     CLA_TRY(bidaf_add_levels(params, &m->levels, &r->config));
     CLA_TRY(bidaf_add_lstm(params, &m->model[0], 8 * h, h, "bidaf.model1"));
     CLA_TRY(bidaf_add_lstm(params, &m->model[1], 2 * h, h, "bidaf.model2"));
-    CLA_TRY(bidaf_add_matrix(params, &m->first, 10 * h, 1, "first"));
+    CLA_TRY(cla_param_matrix(params, &m->first, 10 * h, 1, "bidaf.first"));
     CLA_TRY(bidaf_add_lstm(params, &m->end, 14 * h, h, "bidaf.end"));
-    return bidaf_add_matrix(params, &m->last, 10 * h, 1, "last");
+    return cla_param_matrix(params, &m->last, 10 * h, 1, "bidaf.last");
 }
 
 /* ---- words ----------------------------------------------------------------------- */

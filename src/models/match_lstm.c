@@ -25,30 +25,6 @@ static cla_status configure(reader_config *config, cla_config *settings)
     return cla_config_bool(settings, "tie_dir", &config->tie_dir);
 }
 
-static cla_status add_matrix(cla_params *params, cla_tensor **home, int64_t in,
-                             int64_t out, const char *name)
-{
-    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)in, (double)out };
-    return cla_param_add(params, home, glorot, 2, (int64_t[]){ in, out }, "match.%s",
-                         name);
-}
-
-static cla_status add_bias(cla_params *params, cla_tensor **home, int64_t n,
-                           const char *name)
-{
-    const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
-    return cla_param_add(params, home, zeros, 1, &n, "match.%s", name);
-}
-
-/* What scores are multiplied with. */
-static cla_status add_vector(cla_params *params, cla_tensor **home, int64_t n,
-                             const char *name)
-{
-    const double fan = sqrt((double)n);
-    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, fan, fan };
-    return cla_param_add(params, home, glorot, 1, &n, "match.%s", name);
-}
-
 static cla_status add_lstm(cla_params *params, cla_tensor **w, cla_tensor **b,
                            int64_t in, int64_t l, const char *name)
 {
@@ -63,10 +39,10 @@ static cla_status add_lstm(cla_params *params, cla_tensor **w, cla_tensor **b,
 
 static cla_status add_pointer(match_lstm *m, cla_params *params, int64_t l)
 {
-    CLA_TRY(add_matrix(params, &m->point_h, 2 * l, l, "point.states"));
-    CLA_TRY(add_matrix(params, &m->point_a, l, l, "point.own"));
-    CLA_TRY(add_bias(params, &m->point_b, l, "point.bias"));
-    CLA_TRY(add_vector(params, &m->point_v, l, "point.score"));
+    CLA_TRY(cla_param_matrix(params, &m->point_h, 2 * l, l, "match.point.states"));
+    CLA_TRY(cla_param_matrix(params, &m->point_a, l, l, "match.point.own"));
+    CLA_TRY(cla_param_zeros(params, &m->point_b, l, "match.point.bias"));
+    CLA_TRY(cla_param_score(params, &m->point_v, l, "match.point.score"));
     return add_lstm(params, &m->point_w, &m->point_c, 2 * l, l, "point.lstm");
 }
 
@@ -77,13 +53,13 @@ static cla_status init(reader *r, cla_params *params)
     m->reader = r;
     CLA_TRY(add_lstm(params, &m->question_w, &m->question_b, r->in, l, "question"));
     CLA_TRY(add_lstm(params, &m->passage_w, &m->passage_b, r->in, l, "passage"));
-    CLA_TRY(add_matrix(params, &m->attend_q, l, l, "attend.question"));
-    CLA_TRY(add_matrix(params, &m->attend_p, l, l, "attend.passage"));
-    CLA_TRY(add_matrix(params, &m->attend_r, l, l, "attend.state"));
-    CLA_TRY(add_bias(params, &m->attend_b, l, "attend.bias"));
-    CLA_TRY(add_vector(params, &m->attend_v, l, "attend.score"));
+    CLA_TRY(cla_param_matrix(params, &m->attend_q, l, l, "match.attend.question"));
+    CLA_TRY(cla_param_matrix(params, &m->attend_p, l, l, "match.attend.passage"));
+    CLA_TRY(cla_param_matrix(params, &m->attend_r, l, l, "match.attend.state"));
+    CLA_TRY(cla_param_zeros(params, &m->attend_b, l, "match.attend.bias"));
+    CLA_TRY(cla_param_score(params, &m->attend_v, l, "match.attend.score"));
     if (r->config.depth) {
-        CLA_TRY(add_bias(params, &m->levels, r->config.depth, "levels"));
+        CLA_TRY(cla_param_zeros(params, &m->levels, r->config.depth, "match.levels"));
     }
     CLA_TRY(add_lstm(params, &m->match_w[0], &m->match_b[0], 2 * l, l, "forward"));
     if (!r->config.tie_dir) {

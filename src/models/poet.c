@@ -32,30 +32,17 @@ cla_status poet_configure(poet_config *c, cla_config *s)
 
 /* ---- parameters ----------------------------------------------------------------- */
 
-static cla_status add_matrix(cla_params *params, cla_tensor **home, int64_t in,
-                             int64_t out, const char *name)
-{
-    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)in, (double)out };
-    return cla_param_add(params, home, glorot, 2, (int64_t[]){ in, out }, "%s", name);
-}
-
-static cla_status add_vector(cla_params *params, cla_tensor **home, int64_t n,
-                             cla_init_kind kind, const char *name)
-{
-    return cla_param_add(params, home, (cla_init){ kind, 0, 0, 0 }, 1, &n, "%s", name);
-}
-
 static cla_status add_attention(poet *m, cla_params *params)
 {
     const int64_t h = m->config.hidden;
-    CLA_TRY(add_matrix(params, &m->query, h, 2 * h, "query"));
-    CLA_TRY(add_vector(params, &m->levels, m->config.depth, CLA_INIT_ZEROS, "levels"));
+    CLA_TRY(cla_param_matrix(params, &m->query, h, 2 * h, "query"));
+    CLA_TRY(cla_param_zeros(params, &m->levels, m->config.depth, "levels"));
     if (!m->config.score) {
         return CLA_OK;
     }
     const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)h, 1 };
-    CLA_TRY(add_matrix(params, &m->match_memory, 2 * h, h, "match.memory"));
-    CLA_TRY(add_matrix(params, &m->match_query, 2 * h, h, "match.query"));
+    CLA_TRY(cla_param_matrix(params, &m->match_memory, 2 * h, h, "match.memory"));
+    CLA_TRY(cla_param_matrix(params, &m->match_query, 2 * h, h, "match.query"));
     return cla_param_add(params, &m->match, glorot, 1, &h, "match.vector");
 }
 
@@ -74,11 +61,11 @@ cla_status poet_init(poet *m, const poet_config *config, cla_params *params)
     CLA_TRY(recurrent_init(&m->keyword, params, "keyword"));
     CLA_TRY(recurrent_init(&m->context, params, "context"));
     CLA_TRY(recurrent_init(&m->decoder, params, "decoder"));
-    CLA_TRY(add_matrix(params, &m->start, 2 * h, h, "start"));
-    CLA_TRY(add_vector(params, &m->start_bias, h, CLA_INIT_ZEROS, "start_bias"));
+    CLA_TRY(cla_param_matrix(params, &m->start, 2 * h, h, "start"));
+    CLA_TRY(cla_param_zeros(params, &m->start_bias, h, "start_bias"));
     CLA_TRY(add_attention(m, params));
-    CLA_TRY(add_matrix(params, &m->out, 3 * h + dim, V, "out"));
-    return add_vector(params, &m->out_bias, V, CLA_INIT_ZEROS, "out_bias");
+    CLA_TRY(cla_param_matrix(params, &m->out, 3 * h + dim, V, "out"));
+    return cla_param_zeros(params, &m->out_bias, V, "out_bias");
 }
 
 /* ---- encoders ------------------------------------------------------------------- */

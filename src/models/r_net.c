@@ -28,23 +28,6 @@ static cla_status configure(reader_config *config, cla_config *settings)
     return cla_config_choice(settings, "cell", cells, &config->cell);
 }
 
-static cla_status add_matrix(cla_params *params, cla_tensor **home, int64_t in,
-                             int64_t out, const char *name)
-{
-    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)in, (double)out };
-    return cla_param_add(params, home, glorot, 2, (int64_t[]){ in, out }, "r_net.%s",
-                         name);
-}
-
-/* kind: zeros, or Glorot's numbers, whose fans are both the root of n. */
-static cla_status add_vector(cla_params *params, cla_tensor **home, int64_t n,
-                             cla_init_kind kind, const char *name)
-{
-    const double fan = sqrt((double)n);
-    const cla_init init = { kind, 0, fan, fan };
-    return cla_param_add(params, home, init, 1, &n, "r_net.%s", name);
-}
-
 static cla_status add_layers(recurrent *layers, cla_params *params, recurrent_kind cell,
                              int64_t in, int64_t h, const char *name)
 {
@@ -63,14 +46,13 @@ static cla_status add_match(r_net *m, cla_params *params, recurrent_kind cell,
                             int64_t h)
 {
     const int depth = m->reader->config.depth;
-    CLA_TRY(add_matrix(params, &m->match_q, 2 * h, h, "match.question"));
-    CLA_TRY(add_matrix(params, &m->match_p, 2 * h, h, "match.passage"));
-    CLA_TRY(add_matrix(params, &m->match_v, h, h, "match.state"));
-    CLA_TRY(add_vector(params, &m->match_b, h, CLA_INIT_ZEROS, "match.bias"));
-    CLA_TRY(add_matrix(params, &m->match_gate, 4 * h, 4 * h, "match.gate"));
+    CLA_TRY(cla_param_matrix(params, &m->match_q, 2 * h, h, "r_net.match.question"));
+    CLA_TRY(cla_param_matrix(params, &m->match_p, 2 * h, h, "r_net.match.passage"));
+    CLA_TRY(cla_param_matrix(params, &m->match_v, h, h, "r_net.match.state"));
+    CLA_TRY(cla_param_zeros(params, &m->match_b, h, "r_net.match.bias"));
+    CLA_TRY(cla_param_matrix(params, &m->match_gate, 4 * h, 4 * h, "r_net.match.gate"));
     if (depth) {
-        CLA_TRY(add_vector(params, &m->match_levels, depth, CLA_INIT_ZEROS,
-                           "match.levels"));
+        CLA_TRY(cla_param_zeros(params, &m->match_levels, depth, "r_net.match.levels"));
     }
     for (int i = 0; i < 2; i++) {
         m->match[i] = (recurrent){
@@ -84,13 +66,12 @@ static cla_status add_match(r_net *m, cla_params *params, recurrent_kind cell,
 static cla_status add_self(r_net *m, cla_params *params, recurrent_kind cell, int64_t h)
 {
     const int depth = m->reader->config.depth;
-    CLA_TRY(add_matrix(params, &m->self_m, 2 * h, h, "self.memory"));
-    CLA_TRY(add_matrix(params, &m->self_v, 2 * h, h, "self.word"));
-    CLA_TRY(add_vector(params, &m->self_b, h, CLA_INIT_ZEROS, "self.bias"));
-    CLA_TRY(add_matrix(params, &m->self_gate, 4 * h, 4 * h, "self.gate"));
+    CLA_TRY(cla_param_matrix(params, &m->self_m, 2 * h, h, "r_net.self.memory"));
+    CLA_TRY(cla_param_matrix(params, &m->self_v, 2 * h, h, "r_net.self.word"));
+    CLA_TRY(cla_param_zeros(params, &m->self_b, h, "r_net.self.bias"));
+    CLA_TRY(cla_param_matrix(params, &m->self_gate, 4 * h, 4 * h, "r_net.self.gate"));
     if (depth) {
-        CLA_TRY(
-            add_vector(params, &m->self_levels, depth, CLA_INIT_ZEROS, "self.levels"));
+        CLA_TRY(cla_param_zeros(params, &m->self_levels, depth, "r_net.self.levels"));
     }
     m->self =
         (recurrent){ .kind = cell, .in = (int)(4 * h), .width = (int)h, .both = true };
@@ -120,13 +101,13 @@ static cla_status build(reader *r, cla_params *params)
     }
     CLA_TRY(add_layers(m->question, params, cell, r->in, h, "question"));
     CLA_TRY(add_layers(m->passage, params, cell, r->in, h, "passage"));
-    CLA_TRY(add_vector(params, &m->score, h, CLA_INIT_GLOROT_UNIFORM, "score"));
+    CLA_TRY(cla_param_score(params, &m->score, h, "r_net.score"));
     CLA_TRY(add_match(m, params, cell, h));
     CLA_TRY(add_self(m, params, cell, h));
-    CLA_TRY(add_matrix(params, &m->pool, 1, h, "pool.vector"));
-    CLA_TRY(add_matrix(params, &m->pool_v, h, h, "pool.own"));
-    CLA_TRY(add_matrix(params, &m->point_h, 2 * h, h, "point.states"));
-    CLA_TRY(add_matrix(params, &m->point_a, 2 * h, h, "point.own"));
+    CLA_TRY(cla_param_matrix(params, &m->pool, 1, h, "r_net.pool.vector"));
+    CLA_TRY(cla_param_matrix(params, &m->pool_v, h, h, "r_net.pool.own"));
+    CLA_TRY(cla_param_matrix(params, &m->point_h, 2 * h, h, "r_net.point.states"));
+    CLA_TRY(cla_param_matrix(params, &m->point_a, 2 * h, h, "r_net.point.own"));
     m->point =
         (recurrent){ .kind = RECURRENT_GRU, .in = (int)(2 * h), .width = (int)(2 * h) };
     return recurrent_init(&m->point, params, "r_net.point");

@@ -134,11 +134,8 @@ cla_status tagger_init(tagger *m, const tagger_config *config, cla_params *param
         CLA_TRY(cla_attn_init(&m->layer[i], &a, params, prefix));
     }
     const int64_t in = 2 * (int64_t)m->width, tags = c->tags;
-    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, in, tags };
-    const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
-    CLA_TRY(cla_param_add(params, &m->out, glorot, 2, (int64_t[]){ in, tags },
-                          "out.weight"));
-    return cla_param_add(params, &m->out_bias, zeros, 1, &tags, "out.bias");
+    CLA_TRY(cla_param_matrix(params, &m->out, in, tags, "out.weight"));
+    return cla_param_zeros(params, &m->out_bias, tags, "out.bias");
 }
 
 /* Word and position embeddings, together [N, width - char_dim]. */

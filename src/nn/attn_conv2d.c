@@ -9,8 +9,7 @@ static cla_status init(attn_layer *layer, cla_params *params, const char *prefix
     const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, TAPS * TAPS, TAPS * TAPS };
     CLA_TRY(cla_param_add(params, &layer->filter, glorot, 3,
                           (int64_t[]){ H, TAPS, TAPS }, "%s.filter", prefix));
-    const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
-    return cla_param_add(params, &layer->bias, zeros, 1, &H, "%s.bias", prefix);
+    return cla_param_zeros(params, &layer->bias, H, "%s.bias", prefix);
 }
 
 static cla_status forward(attn_layer *layer, cla_tape *tape, cla_tensor **o,

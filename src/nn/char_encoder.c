@@ -5,7 +5,6 @@ cla_status char_encoder_init(char_encoder *e, cla_params *params, const char *pr
 {
     const int64_t dim = e->dim;
     const cla_init uniform = { CLA_INIT_UNIFORM, 0.05, 0, 0 };
-    const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
     const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, CHAR_TAPS * dim,
                               CHAR_TAPS * dim };
     CLA_TRY(cla_param_add(params, &e->table, uniform, 2, (int64_t[]){ e->chars, dim },
@@ -14,8 +13,7 @@ cla_status char_encoder_init(char_encoder *e, cla_params *params, const char *pr
         CLA_TRY(cla_param_add(params, &e->filter[i], glorot, 3,
                               (int64_t[]){ CHAR_TAPS, dim, dim }, "%s.%d.filter",
                               prefix, i));
-        CLA_TRY(cla_param_add(params, &e->bias[i], zeros, 1, &dim, "%s.%d.bias", prefix,
-                              i));
+        CLA_TRY(cla_param_zeros(params, &e->bias[i], dim, "%s.%d.bias", prefix, i));
     }
     return CLA_OK;
 }

@@ -10,9 +10,8 @@ cla_status coder_norm_init(coder_norm *norm, int64_t D, cla_params *params,
                            const char *name)
 {
     const cla_init ones = { CLA_INIT_ONES, 0, 0, 0 };
-    const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
     CLA_TRY(cla_param_add(params, &norm->gain, ones, 1, &D, "%s.gain", name));
-    return cla_param_add(params, &norm->bias, zeros, 1, &D, "%s.bias", name);
+    return cla_param_zeros(params, &norm->bias, D, "%s.bias", name);
 }
 
 cla_status coder_norm_forward(coder_norm *norm, cla_tape *tape, cla_tensor **y,
@@ -45,24 +44,14 @@ void coder_signal(float *signal, int64_t count, int64_t D)
 
 /* ---- parameters -------------------------------------------------------------- */
 
-static cla_status add_linear(cla_params *params, cla_tensor **w, cla_tensor **b,
-                             const int64_t shape[2], const char *name)
-{
-    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)shape[0],
-                              (double)shape[1] };
-    const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
-    CLA_TRY(cla_param_add(params, w, glorot, 2, shape, "%s", name));
-    return cla_param_add(params, b, zeros, 1, &shape[1], "%s_bias", name);
-}
-
 static cla_status add_feed(coder_layer *l, cla_params *params, const char *prefix)
 {
     const int64_t D = l->config.model, F = l->config.inner;
     char name[48];
     snprintf(name, sizeof name, "%s.feed.in", prefix);
-    CLA_TRY(add_linear(params, &l->w1, &l->b1, (int64_t[]){ D, F }, name));
+    CLA_TRY(cla_param_linear(params, &l->w1, &l->b1, D, F, name));
     snprintf(name, sizeof name, "%s.feed.out", prefix);
-    CLA_TRY(add_linear(params, &l->w2, &l->b2, (int64_t[]){ F, D }, name));
+    CLA_TRY(cla_param_linear(params, &l->w2, &l->b2, F, D, name));
     snprintf(name, sizeof name, "%s.feed.norm", prefix);
     return coder_norm_init(&l->feed_norm, D, params, name);
 }
@@ -90,15 +79,14 @@ static cla_status add_convolution(coder_conv *conv, const coder_config *config,
     char name[48];
     if (config->full) {
         const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, fan, fan };
-        const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
         CLA_TRY(cla_param_add(params, &conv->w, glorot, 3, (int64_t[]){ K, D, D }, "%s",
                               prefix));
-        CLA_TRY(cla_param_add(params, &conv->b, zeros, 1, &D, "%s_bias", prefix));
+        CLA_TRY(cla_param_zeros(params, &conv->b, D, "%s_bias", prefix));
     } else {
         const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)K, (double)K };
         CLA_TRY(cla_param_add(params, &conv->depth, glorot, 2, (int64_t[]){ K, D },
                               "%s.depth", prefix));
-        CLA_TRY(add_linear(params, &conv->w, &conv->b, (int64_t[]){ D, D }, prefix));
+        CLA_TRY(cla_param_linear(params, &conv->w, &conv->b, D, D, prefix));
     }
     snprintf(name, sizeof name, "%s.norm", prefix);
     return coder_norm_init(&conv->norm, D, params, name);

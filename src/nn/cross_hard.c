@@ -45,26 +45,16 @@ cla_status cross_hard_configure(cross_hard_config *c, cla_config *s)
 
 /* ---- parameters -------------------------------------------------------------- */
 
-static cla_status add_linear(cla_params *params, cla_tensor **w, cla_tensor **b,
-                             const int64_t shape[2], const char *name)
-{
-    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)shape[0],
-                              (double)shape[1] };
-    const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
-    CLA_TRY(cla_param_add(params, w, glorot, 2, shape, "%s", name));
-    return cla_param_add(params, b, zeros, 1, &shape[1], "%s_bias", name);
-}
-
 static cla_status add_projector(const cross_hard *h, cla_hard_projector *p,
                                 cla_params *params, const char *prefix,
                                 const char *what)
 {
-    const int64_t shape[] = { h->model, h->model };
+    const int64_t D = h->model;
     char name[56];
     snprintf(name, sizeof name, "%s.%s.in", prefix, what);
-    CLA_TRY(add_linear(params, &p->w1, &p->b1, shape, name));
+    CLA_TRY(cla_param_linear(params, &p->w1, &p->b1, D, D, name));
     snprintf(name, sizeof name, "%s.%s.out", prefix, what);
-    return add_linear(params, &p->w2, &p->b2, shape, name);
+    return cla_param_linear(params, &p->w2, &p->b2, D, D, name);
 }
 
 cla_status cross_hard_init(cross_hard *h, cla_params *params, const char *prefix)
@@ -74,8 +64,8 @@ cla_status cross_hard_init(cross_hard *h, cla_params *params, const char *prefix
     CLA_TRY(add_projector(h, &h->key, params, prefix, "key"));
     CLA_TRY(add_projector(h, &h->value, params, prefix, "value"));
     snprintf(name, sizeof name, "%s.baseline", prefix);
-    return h->config.baseline ? add_linear(params, &h->baseline, &h->baseline_bias,
-                                           (int64_t[]){ h->model, 1 }, name)
+    return h->config.baseline ? cla_param_linear(params, &h->baseline,
+                                                 &h->baseline_bias, h->model, 1, name)
                               : CLA_OK;
 }
 

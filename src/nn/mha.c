@@ -8,20 +8,9 @@ static cla_status add_projection(cla_params *params, cla_tensor **w, cla_tensor 
                                  int64_t D, int64_t parts, const char *name)
 {
     const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)D, (double)D };
-    const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
     const int64_t shape[] = { D, parts * D };
     CLA_TRY(cla_param_add(params, w, glorot, 2, shape, "%s", name));
-    return cla_param_add(params, b, zeros, 1, &shape[1], "%s_bias", name);
-}
-
-/* W_o has a row for each number that the variant gives. */
-static cla_status add_out(mha *m, cla_params *params, const char *name)
-{
-    const int64_t D = m->model, shape[] = { self_parts(&m->self) * D, D };
-    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)shape[0], (double)D };
-    const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
-    CLA_TRY(cla_param_add(params, &m->out, glorot, 2, shape, "%s", name));
-    return cla_param_add(params, &m->out_bias, zeros, 1, &D, "%s_bias", name);
+    return cla_param_zeros(params, b, shape[1], "%s_bias", name);
 }
 
 cla_status mha_init(mha *m, cla_params *params, const char *prefix, bool cross)
@@ -35,7 +24,8 @@ cla_status mha_init(mha *m, cla_params *params, const char *prefix, bool cross)
     }
     CLA_TRY(self_init(&m->self, params, prefix));
     snprintf(name, sizeof name, "%s.out", prefix);
-    return add_out(m, params, name);
+    return cla_param_linear(params, &m->out, &m->out_bias,
+                            self_parts(&m->self) * (int64_t)m->model, m->model, name);
 }
 
 cla_status mha_project(mha *m, cla_tape *tape, cla_tensor **qkv, cla_tensor *x)

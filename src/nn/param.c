@@ -8,8 +8,8 @@
 
 #include "base/rng.h"
 
-cla_status cla_param_add(cla_params *params, cla_tensor **home, cla_init init, int rank,
-                         const int64_t *shape, const char *name, ...)
+static cla_status add(cla_params *params, cla_tensor **home, cla_init init, int rank,
+                      const int64_t *shape, const char *name, va_list args)
 {
     CLA_TRY(
         cla_grow(&params->list, &params->cap, params->count + 1, sizeof *params->list));
@@ -18,12 +18,57 @@ cla_status cla_param_add(cla_params *params, cla_tensor **home, cla_init init, i
         .rank = rank, .shape = { 1, 1, 1, 1 }, .init = init, .home = home
     };
     memcpy(p->shape, shape, (size_t)rank * sizeof *shape);
-    va_list args;
-    va_start(args, name);
     vsnprintf(p->name, sizeof p->name, name, args);
-    va_end(args);
     *home = NULL;
     return CLA_OK;
+}
+
+cla_status cla_param_add(cla_params *params, cla_tensor **home, cla_init init, int rank,
+                         const int64_t *shape, const char *name, ...)
+{
+    va_list args;
+    va_start(args, name);
+    const cla_status status = add(params, home, init, rank, shape, name, args);
+    va_end(args);
+    return status;
+}
+
+cla_status cla_param_matrix(cla_params *params, cla_tensor **home, int64_t in,
+                            int64_t out, const char *name, ...)
+{
+    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)in, (double)out };
+    va_list args;
+    va_start(args, name);
+    const cla_status status =
+        add(params, home, glorot, 2, (int64_t[]){ in, out }, name, args);
+    va_end(args);
+    return status;
+}
+
+cla_status cla_param_score(cla_params *params, cla_tensor **home, int64_t n,
+                           const char *name)
+{
+    const double fan = sqrt((double)n);
+    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, fan, fan };
+    return cla_param_add(params, home, glorot, 1, &n, "%s", name);
+}
+
+cla_status cla_param_zeros(cla_params *params, cla_tensor **home, int64_t n,
+                           const char *name, ...)
+{
+    const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
+    va_list args;
+    va_start(args, name);
+    const cla_status status = add(params, home, zeros, 1, &n, name, args);
+    va_end(args);
+    return status;
+}
+
+cla_status cla_param_linear(cla_params *params, cla_tensor **w, cla_tensor **b,
+                            int64_t in, int64_t out, const char *name)
+{
+    CLA_TRY(cla_param_matrix(params, w, in, out, "%s", name));
+    return cla_param_zeros(params, b, out, "%s_bias", name);
 }
 
 static int64_t size_of(const cla_param *p)

@@ -45,6 +45,21 @@ cla_status cla_param_add(cla_params *params, cla_tensor **home, cla_init init, i
                          const int64_t *shape, const char *name, ...)
     __attribute__((format(printf, 6, 7)));
 
+/* The same with the usual initialisers: a matrix [in,out] and a vector [n] that scores
+ * are multiplied with, of Glorot's numbers (fans in and out; twice the root of n), and
+ * a vector [n] of zeros, such as a bias. */
+cla_status cla_param_matrix(cla_params *params, cla_tensor **home, int64_t in,
+                            int64_t out, const char *name, ...)
+    __attribute__((format(printf, 5, 6)));
+cla_status cla_param_score(cla_params *params, cla_tensor **home, int64_t n,
+                           const char *name);
+cla_status cla_param_zeros(cla_params *params, cla_tensor **home, int64_t n,
+                           const char *name, ...) __attribute__((format(printf, 4, 5)));
+
+/* A matrix name [in,out] and a bias name_bias [out]. */
+cla_status cla_param_linear(cla_params *params, cla_tensor **w, cla_tensor **b,
+                            int64_t in, int64_t out, const char *name);
+
 /* Makes the blocks and draws the values from the seed; each parameter has a stream of
  * its
  * own, so adding one changes no other. Errors: CLA_E_NOMEM, CLA_E_DEVICE, CLA_E_SHAPE.

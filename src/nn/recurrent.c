@@ -12,9 +12,7 @@ const char *const recurrent_kinds[] = { "lstm", "gru", "sru", NULL };
 static cla_status add(cla_params *params, cla_tensor **w, cla_tensor **b,
                       const int64_t shape[2], cla_init_kind bias, const char *name)
 {
-    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)shape[0],
-                              (double)shape[1] };
-    CLA_TRY(cla_param_add(params, w, glorot, 2, shape, "%s.w", name));
+    CLA_TRY(cla_param_matrix(params, w, shape[0], shape[1], "%s.w", name));
     return b ? cla_param_add(params, b, (cla_init){ bias, 0, 0, 0 }, 1, shape + 1,
                              "%s.b", name)
              : CLA_OK;

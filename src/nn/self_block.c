@@ -19,16 +19,6 @@ static cla_status read_block(self_config *c, cla_config *s)
     return cla_config_int(s, "block", &c->block, 1, 65535);
 }
 
-static cla_status add_linear(cla_params *params, self_linear *l, int64_t in,
-                             int64_t out, const char *name)
-{
-    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)in, (double)out };
-    const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
-    CLA_TRY(
-        cla_param_add(params, &l->w, glorot, 2, (int64_t[]){ in, out }, "%s", name));
-    return cla_param_add(params, &l->b, zeros, 1, &out, "%s_bias", name);
-}
-
 static cla_status init(self_layer *layer, cla_params *params, const char *prefix)
 {
     static const char *const names[] = { "hidden", "score", "between", "gate" };
@@ -37,7 +27,8 @@ static cla_status init(self_layer *layer, cla_params *params, const char *prefix
     for (int i = 0; i < 4; i++) {
         char name[48];
         snprintf(name, sizeof name, "%s.%s", prefix, names[i]);
-        CLA_TRY(add_linear(params, &layer->block[i], shape[i][0], shape[i][1], name));
+        CLA_TRY(cla_param_linear(params, &layer->block[i].w, &layer->block[i].b,
+                                 shape[i][0], shape[i][1], name));
     }
     return CLA_OK;
 }

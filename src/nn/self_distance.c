@@ -11,11 +11,9 @@ static cla_status read_clip(self_config *c, cla_config *s)
 static cla_status add_tables(self_layer *layer, cla_params *params, const char *prefix)
 {
     const self_config *c = &layer->config;
-    const int64_t shape[] = { 2 * (int64_t)c->clip + 1, c->model / c->heads };
-    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)shape[0],
-                              (double)shape[1] };
-    CLA_TRY(cla_param_add(params, &layer->rel_k, glorot, 2, shape, "%s.rel_k", prefix));
-    return cla_param_add(params, &layer->rel_v, glorot, 2, shape, "%s.rel_v", prefix);
+    const int64_t rows = 2 * (int64_t)c->clip + 1, d = c->model / c->heads;
+    CLA_TRY(cla_param_matrix(params, &layer->rel_k, rows, d, "%s.rel_k", prefix));
+    return cla_param_matrix(params, &layer->rel_v, rows, d, "%s.rel_v", prefix);
 }
 
 static cla_status attend(self_layer *layer, cla_tape *tape, cla_tensor **o,

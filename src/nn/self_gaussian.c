@@ -54,16 +54,6 @@ static cla_status read_soft(self_config *c, cla_config *s)
 
 /* ---- parameters -------------------------------------------------------------- */
 
-static cla_status add_linear(cla_params *params, self_linear *to, int64_t in,
-                             int64_t out, const char *name)
-{
-    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)in, (double)out };
-    const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
-    CLA_TRY(
-        cla_param_add(params, &to->w, glorot, 2, (int64_t[]){ in, out }, "%s", name));
-    return cla_param_add(params, &to->b, zeros, 1, &out, "%s_bias", name);
-}
-
 static cla_status init_neighbor(self_layer *layer, cla_params *params,
                                 const char *prefix)
 {
@@ -80,18 +70,19 @@ static cla_status init_predictor(self_layer *layer, cla_params *params,
     const self_config *c = &layer->config;
     char name[64];
     snprintf(name, sizeof name, "%s.local", prefix);
-    CLA_TRY(add_linear(params, &layer->local, c->model, c->local_predictor, name));
+    CLA_TRY(cla_param_linear(params, &layer->local.w, &layer->local.b, c->model,
+                             c->local_predictor, name));
     if (centers) {
         snprintf(name, sizeof name, "%s.local_center", prefix);
-        CLA_TRY(add_linear(params, &layer->local_center, c->local_predictor,
-                           c->local_heads, name));
+        CLA_TRY(cla_param_linear(params, &layer->local_center.w, &layer->local_center.b,
+                                 c->local_predictor, c->local_heads, name));
     }
     if (!widths) {
         return CLA_OK;
     }
     snprintf(name, sizeof name, "%s.local_width", prefix);
-    return add_linear(params, &layer->local_width, c->local_predictor, c->local_heads,
-                      name);
+    return cla_param_linear(params, &layer->local_width.w, &layer->local_width.b,
+                            c->local_predictor, c->local_heads, name);
 }
 
 static cla_status init_widths(self_layer *layer, cla_params *params, const char *prefix)
