@@ -13,7 +13,7 @@ bool bench_quick(const bench *b); // fewer and smaller cases
 bool bench_peers(const bench *b); // other libraries' cases too: not while tuning
 
 /* Whether suite, --filter and --quick let a case through: ask before preparing it. */
-bool bench_wants(const bench *b, const char *suite, const char *name);
+bool bench_wants(bench *b, const char *suite, const char *name);
 
 /* ---- an op: what most cases are ---------------------------------------------- */
 

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/rng.h"
 #include "bench/internal.h"
 #include "runtime/runtime.h"
@@ -25,14 +24,28 @@ bool bench_peers(const bench *b)
     return !b->only;
 }
 
-bool bench_wants(const bench *b, const char *suite, const char *name)
+static void count_case(bench_progress *p, const char *name)
+{
+    if (strcmp(p->name, name) != 0) {
+        snprintf(p->name, sizeof p->name, "%s", name);
+        p->total++;
+    }
+}
+
+bool bench_wants(bench *b, const char *suite, const char *name)
 {
     const char *only = b->options->suite;
     if (b->only) {
         return strcmp(b->only, name) == 0;
     }
-    return (!only || strcmp(only, suite) == 0) &&
-           (!b->filtered || regexec(&b->filter, name, 0, NULL, 0) == 0);
+    const bool wanted = (!only || strcmp(only, suite) == 0) &&
+                        (!b->filtered || regexec(&b->filter, name, 0, NULL, 0) == 0);
+    if (wanted && b->counting) {
+        count_case(&b->progress, name);
+    } else if (wanted) {
+        bench_progress_case(&b->progress, name);
+    }
+    return wanted && !b->counting;
 }
 
 cla_status bench_tensor(bench *b, cla_tensor **t, int rank, const int64_t *shape,
@@ -154,14 +167,30 @@ cla_status bench_run(bench *b, const bench_case *c)
 
 /* ---- one device, all devices ------------------------------------------------- */
 
+/* Goes through the suites once without running a case. */
+static cla_status count_cases(bench *b)
+{
+    const bool silent = b->silent;
+    b->progress = (bench_progress){ 0 };
+    b->counting = b->silent = true;
+    const cla_status status = bench_suites_each(b, b->options->suite);
+    b->counting = false;
+    b->silent = silent;
+    return status;
+}
+
 static cla_status run_device(bench *b, const char *device)
 {
     b->peaks = (bench_peaks){ 0 };
     b->row_count = 0;
     b->suite = NULL;
     CLA_TRY(cla_runtime_new(&b->rt, device));
+    cla_runtime_on_save(b->rt, bench_progress_saving, &b->progress);
     bench_report_device(b);
-    const cla_status status = bench_suites_each(b, b->options->suite);
+    cla_status status = count_cases(b);
+    bench_progress_begin(&b->progress);
+    status = status ? status : bench_suites_each(b, b->options->suite);
+    bench_progress_clear(&b->progress);
     cla_runtime_free(&b->rt);
     return status;
 }
@@ -268,20 +297,21 @@ static cla_status run(bench *b)
                         o->filter ? o->filter : "", o->suite ? " in suite " : "",
                         o->suite ? o->suite : "");
     }
-    return to_file(o)
-               ? cla_file_write(o->json, b->json.data ? b->json.data : "", b->json.size)
-               : CLA_OK;
+    CLA_TRY(bench_rows_open(b)); // all results were wrong: no rows
+    return bench_rows_close(b);
 }
 
 cla_status bench_suites_run(const bench_options *options, int *failed)
 {
-    bench b = { .options = options };
-    const cla_status status = run(&b);
+    bench b = { .options = options, .file = -1 };
+    b.columns = bench_columns(STDOUT_FILENO);
+    cla_status status = run(&b);
+    const cla_status closed = bench_rows_close(&b);
+    status = status ? status : closed;
     *failed = b.failed;
     if (b.filtered) {
         regfree(&b.filter);
     }
-    cla_text_free(&b.json);
     free(b.rows);
     return status;
 }

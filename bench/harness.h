@@ -11,11 +11,13 @@ typedef struct bench_options {
     bool quick;          // fewer, smaller and shorter
     bool verify;         // no speed for a case whose result is wrong
     const char *program; // this executable, for the start-up suite
+    const char *commit;  // that the program was built from; NULL or empty: not known
 } bench_options;
 
 /* Runs the suites on one device or on all and prints a table on stdout; *failed counts
- * the cases that failed verification. The JSON file is written whole, when all went
- * well apart from those, or not at all.
+ * the cases that failed verification. Each row goes into the JSON file as soon as it is
+ * measured: a run that is stopped keeps what it has. The file is emptied before its
+ * first row. What the run has come to is written on stderr.
  *
  * Errors: CLA_E_USAGE (unknown suite, bad filter, no such device), CLA_E_IO,
  * CLA_E_NOMEM, CLA_E_DEVICE. */

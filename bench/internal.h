@@ -18,6 +18,21 @@ typedef struct bench_row {
     bench_stats ms;
 } bench_row;
 
+/* The figures of the case that was measured last. share: percent of the peaks. */
+typedef struct bench_figures {
+    const char *name, *provider;
+    bench_stats ms;
+    double gflops, gbs, share;
+} bench_figures;
+
+/* Which case a run has come to. */
+typedef struct bench_progress {
+    char name[128]; // of the case at hand
+    int number, total;
+    int64_t begun_ns, line_ns;
+    bool terminal, drawn; // drawn: a line without its end stands on the terminal
+} bench_progress;
+
 struct bench {
     const bench_options *options;
     regex_t filter;
@@ -32,7 +47,11 @@ struct bench {
     const char *only;  // tuning: this case alone, under the schedule in force
     bool silent;       // and no rows on stdout
     int64_t deadline_ns;
-    cla_text json;
+    bool counting; // no case runs: bench_wants counts them
+    bench_progress progress;
+    bench_figures last;
+    int columns; // of the table on stdout
+    int file;    // takes the rows as JSON; -1: none
 };
 
 /* The timings of one case: milliseconds of one run each. */
@@ -47,14 +66,40 @@ typedef struct bench_samples {
  * 0.05 s), each a batch of runs that takes milliseconds. */
 cla_status bench_sample(const bench *b, const bench_case *c, bench_samples *out);
 
-/* report.c: a row on stdout, in the JSON text and in b->rows. c->provider is set. */
+/* report.c: a row on stdout, in the JSON file and in b->rows. c->provider is set. */
 cla_status bench_record(bench *b, const bench_case *c, bench_samples *samples);
 void bench_report_failure(bench *b, const bench_case *c, double nmse);
 void bench_report_device(const bench *b); // what the run is on, before anything else
-void bench_report_peaks(const bench *b);
+void bench_report_peaks(bench *b);
 /* An indented line below the rows. */
-void bench_note(const bench *b, const char *format, ...)
+void bench_note(bench *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* table.c. Columns of the terminal that fd is: those of the variable COLUMNS, those
+ * that the system reports, or enough for the wide table. */
+int bench_columns(int fd);
+/* A name in a column of this width; a longer one gets a line of its own. */
+void bench_print_name(const char *name, int width);
+void bench_print_heading(int columns, const char *suite);
+void bench_print_row(int columns, const bench_figures *row);
+
+/* rows.c: appends b->last as a line of JSON to the file of --json, which is emptied
+ * before its first row. Errors: CLA_E_IO, CLA_E_NOMEM. */
+cla_status bench_rows_open(bench *b);
+cla_status bench_rows_add(bench *b, const bench_case *c, const bench_samples *samples);
+cla_status bench_rows_close(bench *b);
+bool bench_on_device(const bench *b, const bench_case *c);
+
+/* progress.c: the case at hand and the time left, on stderr. */
+void bench_progress_begin(bench_progress *p); // keeps p->total
+void bench_progress_case(bench_progress *p, const char *name);
+/* Removes the line from the terminal: before anything else is printed. */
+void bench_progress_clear(bench_progress *p);
+/* For cla_runtime_on_save; context is a bench_progress. */
+void bench_progress_saving(void *context, int number, int total);
+/* ", about 40 s left" when done of total cases took spent_s; nothing before the first
+ * one is done. */
+void bench_progress_left(double spent_s, int done, int total, char *text, size_t size);
 
 /* Median of a case in milliseconds, of the fastest provider of our own; 0 when it was
  * not measured. */

@@ -198,6 +198,23 @@ static cla_status make_folder(char *path, size_t size)
                : cla_fail(CLA_E_IO, "startup: cannot make a folder '%s'", path);
 }
 
+/* Signals that end the program wait while there is a folder to remove. */
+static void hold_signals(bool hold)
+{
+    sigset_t ends;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &ends, NULL);
+}
+
+static bool signal_waits(void)
+{
+    sigset_t waiting;
+    sigpending(&waiting);
+    return sigismember(&waiting, SIGINT) > 0 || sigismember(&waiting, SIGTERM) > 0;
+}
+
 static void remove_folder(const char *path)
 {
     nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
@@ -230,10 +247,12 @@ static cla_status run_cold(bench *b)
     cla_status status = CLA_OK;
     for (int i = 0; i < (bench_quick(b) ? 1 : 3) && !status; i++) {
         char folder[256];
+        hold_signals(true);
         status = make_folder(folder, sizeof folder);
         status = status ? status : time_start(b, folder, &one);
         status = status ? status : add_sample(&samples, one.ms);
         remove_folder(folder);
+        hold_signals(false);
     }
     CLA_TRY(status);
     CLA_TRY(record(b, "startup cold", &samples));
@@ -247,7 +266,7 @@ static cla_status warm_samples(const bench *b, const char *folder,
     start one = { 0 };
     CLA_TRY(time_start(b, folder, &one));
     const int before = count_files(folder);
-    for (int i = 0; i < (bench_quick(b) ? 5 : 10); i++) {
+    for (int i = 0; i < (bench_quick(b) ? 5 : 10) && !signal_waits(); i++) {
         CLA_TRY(time_start(b, folder, &one));
         CLA_TRY(add_sample(samples, one.ms));
         *compiled += cla_runtime_keeps_kernels(b->rt) ? 0 : one.compiled;
@@ -262,9 +281,11 @@ static cla_status run_warm(bench *b)
     char folder[256];
     bench_samples samples = { 0 };
     int compiled = 0;
-    CLA_TRY(make_folder(folder, sizeof folder));
-    const cla_status status = warm_samples(b, folder, &samples, &compiled);
+    hold_signals(true);
+    cla_status status = make_folder(folder, sizeof folder);
+    status = status ? status : warm_samples(b, folder, &samples, &compiled);
     remove_folder(folder);
+    hold_signals(false);
     CLA_TRY(status);
     CLA_TRY(record(b, "startup warm", &samples));
     bench_note(b, "%d programs compiled (goal: 0, and 0.3 s)", compiled);

@@ -155,11 +155,10 @@ static cla_status tune(bench *b, const bench_tune_options *options)
 cla_status bench_tune(const bench_tune_options *options)
 {
     const bench_options how = { .verify = true };
-    bench b = { .options = &how };
+    bench b = { .options = &how, .file = -1 };
     b.deadline_ns = cla_time_ns() + (int64_t)(options->seconds * 1e9);
     const cla_status status = tune(&b, options);
     cla_runtime_free(&b.rt);
-    cla_text_free(&b.json);
     free(b.rows);
     return status;
 }

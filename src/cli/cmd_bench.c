@@ -1,8 +1,11 @@
 /* cmd_bench.c - clattn bench: how fast the operators are here. */
 #include <string.h>
 
+#include "base/text.h"
 #include "bench/harness.h"
 #include "cli/cli.h"
+#include "cli/signals.h"
+#include "commit.h"
 
 enum { KEY_CHILD = 256 };
 
@@ -22,7 +25,9 @@ static const struct argp_option options[] = {
     { "quick", 'q', NULL, 0, "fewer cases, shorter timings, the device's own schedule",
       0 },
     { "json", 'j', "FILE", 0,
-      "write one JSON object a case to FILE, whole or not at all; - is standard output",
+      "write a JSON object for each row to FILE as soon as it is measured; - is "
+      "standard "
+      "output",
       0 },
     { "verify", 'v', NULL, 0, "check each result first; a wrong one gets no speed", 0 },
     { "startup-child", KEY_CHILD, NULL, OPTION_HIDDEN, NULL, 0 },
@@ -66,14 +71,24 @@ static const struct argp argp = {
     .parser = parse,
     .args_doc = "\ncompare A.json B.json",
     .doc = "Times the operators: warms up, repeats, and gives the median, the spread "
-           "of the "
-           "middle half, GFLOP/s, GB/s and the share of the device's measured peak. "
-           "`clattn bench compare' holds two results against each other.\v"
+           "of the middle half, GFLOP/s, GB/s and the share of the device's measured "
+           "peak. "
+           "`clattn bench compare' holds two results against each other. SIGINT keeps "
+           "the rows measured so far and exits with 130.\v"
            "Examples:\n"
            "  clattn bench --quick\n"
            "  clattn bench --suite band --filter 'fwd .* T512' --json band.json\n"
            "  clattn bench --device all --verify --json all.json",
 };
+
+/* What a signal leaves on stderr. */
+static cla_status say_farewell(const bench_options *o, cla_text *text)
+{
+    const bool file = o->json && strcmp(o->json, "-") != 0;
+    return cla_text_add(text, "\nclattn: stopped%s%s\n",
+                        file ? "; the rows measured so far are in " : "",
+                        file ? o->json : "");
+}
 
 int cli_bench(int argc, char **argv)
 {
@@ -82,7 +97,8 @@ int cli_bench(int argc, char **argv)
         argv[1] = name;
         return cli_compare(argc - 1, argv + 1);
     }
-    bench_words words = { .options.program = "/proc/self/exe" };
+    bench_words words = { .options = { .program = "/proc/self/exe",
+                                       .commit = CLATTN_COMMIT } };
     cla_status status = cli_parse(&argp, argc, argv, &words);
     if (status) {
         return cli_fail(status);
@@ -92,6 +108,11 @@ int cli_bench(int argc, char **argv)
         return status ? cli_fail(status) : CLI_OK;
     }
     int failed = 0;
+    cla_text farewell = { 0 };
+    if (say_farewell(&words.options, &farewell)) {
+        return cli_fail(CLA_E_NOMEM);
+    }
+    cli_exit_on_signals(farewell.data);
     status = bench_suites_run(&words.options, &failed);
     if (status) {
         return cli_fail(status);

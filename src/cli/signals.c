@@ -3,6 +3,8 @@
 
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
+#include <unistd.h>
 
 static volatile int noted;
 
@@ -23,4 +25,23 @@ const volatile int *cli_catch_signals(void)
 int cli_signal_code(void)
 {
     return noted ? 128 + noted : 0;
+}
+
+static const char *last_words;
+
+/* Only calls that POSIX allows in a handler. */
+static void leave(int signal)
+{
+    if (write(STDERR_FILENO, last_words, strlen(last_words)) < 0) {
+        _exit(128 + signal); // nobody to tell
+    }
+    _exit(128 + signal);
+}
+
+void cli_exit_on_signals(const char *text)
+{
+    const struct sigaction action = { .sa_handler = leave };
+    last_words = text;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
 }

@@ -6,3 +6,8 @@ const volatile int *cli_catch_signals(void);
 
 /* 128 + the signal noted, or 0. */
 int cli_signal_code(void);
+
+/* From now on SIGINT and SIGTERM end the program at once, with 128 + the signal, after
+ * a line on stderr that says text (kept by the caller). For commands that lose nothing
+ * by it. */
+void cli_exit_on_signals(const char *text);

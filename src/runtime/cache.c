@@ -133,18 +133,29 @@ static void save_program(cla_runtime *rt, const cla_program *p)
     free(binary);
 }
 
+static int count_unsaved(const cla_runtime *rt)
+{
+    int count = 0;
+    for (size_t i = 0; i < rt->program_count && rt->cache_folder; i++) {
+        count += rt->programs[i].unsaved;
+    }
+    return count;
+}
+
 void cla_cache_save_programs(cla_runtime *rt)
 {
-    bool stored = false;
+    const int total = count_unsaved(rt);
+    int number = 0;
     for (size_t i = 0; i < rt->program_count; i++) {
         cla_program *p = &rt->programs[i];
         if (p->unsaved && rt->cache_folder) {
+            number++;
+            if (rt->told) rt->told(rt->told_context, number, total);
             save_program(rt, p);
-            stored = true;
         }
         p->unsaved = false;
     }
-    if (stored) {
+    if (total) {
         cla_cache_files_shrink(rt->cache_fd, LIMIT_BYTES);
     }
 }

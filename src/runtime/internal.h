@@ -90,7 +90,9 @@ struct cla_runtime {
     json_t *tuning;     // constants of this device, an object of objects
     char *tuning_path;
     cla_extension_slot *extensions;
-    int builds; // programs compiled from source, for the start-up benchmark
+    int builds;         // programs compiled from source, for the start-up benchmark
+    cla_save_told told; // before each program that is saved; NULL: not called
+    void *told_context;
 };
 
 /* source.c: prelude and file with its includes in one text. */

@@ -277,6 +277,12 @@ int cla_runtime_builds(const cla_runtime *rt)
     return rt->builds;
 }
 
+void cla_runtime_on_save(cla_runtime *rt, cla_save_told told, void *context)
+{
+    rt->told = told;
+    rt->told_context = context;
+}
+
 bool cla_runtime_keeps_kernels(const cla_runtime *rt)
 {
     return rt->keeps_kernels;

@@ -156,6 +156,11 @@ void cla_tuning_hash(const cla_runtime *rt, char hash[17]);
 /* Programs compiled from source by this runtime so far (0 with a warm cache). */
 int cla_runtime_builds(const cla_runtime *rt);
 
+/* Calls told(context, n, total) before the n-th, from 1, of total programs that
+ * cla_runtime_free writes to the disk cache. Some drivers take a second for each. */
+typedef void (*cla_save_told)(void *context, int number, int total);
+void cla_runtime_on_save(cla_runtime *rt, cla_save_told told, void *context);
+
 /* Whether the driver keeps compiled kernels on disk: cla_device_keeps_kernels. */
 bool cla_runtime_keeps_kernels(const cla_runtime *rt);
 

@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "bench/peaks.h"
+#include "bench/internal.h"
 
 Test(stats, quartiles_of_few)
 {
@@ -47,4 +47,31 @@ Test(stats, share_is_the_larger_part)
     cr_assert(epsilon_eq(dbl, bench_peaks_share(&peaks, 5e7, 1e6, 1), 50.0, 1e-9));
     cr_assert(epsilon_eq(dbl, bench_peaks_share(&peaks, 1e6, 8e6, 1), 80.0, 1e-9));
     cr_assert(bench_peaks_share(&peaks, 0, 0, 1) == 0);
+}
+
+/* Ten of forty cases in 20 s: the others take a minute. */
+Test(progress, time_left)
+{
+    char text[64];
+    bench_progress_left(20, 10, 40, text, sizeof text);
+    cr_assert_str_eq(text, ", about 60 s left");
+    bench_progress_left(20, 1, 40, text, sizeof text);
+    cr_assert_str_eq(text, ", about 13 min left");
+    bench_progress_left(20, 0, 40, text, sizeof text);
+    cr_assert_str_eq(text, "");
+}
+
+/* Each name counts once, in whatever number of schedules; more than were counted are
+ * no reason to exceed the total. */
+Test(progress, counts_cases_by_name)
+{
+    bench_progress p = { .total = 2 };
+    bench_progress_begin(&p);
+    cr_assert(p.total == 2 && p.number == 0);
+    bench_progress_case(&p, "a");
+    bench_progress_case(&p, "a");
+    cr_assert_eq(p.number, 1);
+    bench_progress_case(&p, "b");
+    bench_progress_case(&p, "c");
+    cr_assert(p.number == 3 && p.total == 3);
 }

@@ -33,7 +33,11 @@ case='masked_softmax fwd B8 H8 T256 S256'
 number='-?[0-9.]+(e[-+][0-9]+)?'
 row='^\{"suite":"softmax","case":"[^"]+","device":"[^"]+","provider":"(tile|group)"'
 row+=",\"runs\":[0-9]+,\"median_ms\":$number,\"p25_ms\":$number,\"p75_ms\":$number"
-row+=",\"gflops\":$number,\"gbs\":$number,\"peak_share\":$number\}\$"
+row+=",\"gflops\":$number,\"gbs\":$number,\"peak_share\":$number,\"samples\":[0-9]+"
+conditions=",\"driver\":\"[^\"]+\",\"platform\":\"[^\"]+\",\"version\":\"[^\"]+\""
+conditions+="(,\"commit\":\"[^\"]+\")?,\"date\":\"[0-9-]+T[0-9:]+Z\",\"load\":$number"
+conditions+=",\"peak_gbs\":$number,\"peak_gflops\":$number\}\$"
+system=$row row+=$conditions
 expect 0 "^$case +tile .* %" \
     "$clattn" bench --verify --filter "^$case\$" --json "$work/a.json"
 same "$(wc -l <"$work/a.json")" 2 'rows in the file'
@@ -47,6 +51,40 @@ expect 0 '^masked_softmax.*group' \
     env CLATTN_SCHEDULE=group "$clattn" bench --quick --filter "^$case\$"
 same "$(grep -c '^masked_softmax.* tile ' "$work/out")" 0 'rows of the other schedule'
 
+# Sooner or later, a run that is stopped exits with 130 and keeps whole rows: those of
+# the file belong to cases that the table shows.
+# shellcheck disable=SC2317 # called through expect
+stop_after() {
+    "$clattn" bench --quick --suite layers --json "$work/stopped.json" >"$work/table" &
+    local pid=$!
+    sleep "$1"
+    kill -INT $pid
+    wait $pid
+}
+for seconds in 0.2 1 2.3 4; do
+    rm -f "$work/stopped.json"
+    expect 130 'stopped; the rows measured so far are in' stop_after "$seconds"
+    touch "$work/stopped.json"
+    same "$(grep -cvE "${row/softmax/layers}" "$work/stopped.json")" 0 "torn rows after $seconds s"
+    rows=$(grep -c '' "$work/stopped.json") table=$(grep -cE ' (tile|group) ' "$work/table")
+    [ "$rows" = "$table" ] || [ "$rows" = $((table - 1)) ] || same "$rows" "$table" 'rows kept'
+done
+
+# 80 columns where the terminal has no more; longer names get a line of their own.
+expect 0 '^masked_softmax fwd\+bwd B8 H8 T256 S256$' env COLUMNS=80 "$clattn" bench \
+    --quick --suite softmax
+same "$(grep -cE '.{81}' "$work/out")" 0 'lines beyond 80 columns'
+
+# On a terminal the case at hand is shown, and what is saved at the end.
+if command -v script >/dev/null; then
+    CLATTN_CACHE_DIR=$work/cache CLATTN_CACHE_BINARIES=1 script -qec \
+        "'$clattn' bench --quick --suite softmax" "$work/typescript" >/dev/null
+    grep -qE 'case 2 of 2, about [0-9]+ s left: masked_softmax fwd\+bwd' "$work/typescript" ||
+        same none 'case 2 of 2' 'progress'
+    grep -qE 'saving [0-9]+ of [0-9]+ kernels' "$work/typescript" ||
+        same none 'saving 2 of 5 kernels' 'progress'
+fi
+
 # A fast wrong kernel gets no speed: here every score is one per cent off.
 mkdir "$work/wrong"
 cp "$source"/cl/* "$work/wrong"
@@ -58,7 +96,7 @@ same "$(wc -l <"$work/wrong.json")" 0 'speeds of a wrong kernel'
 unset CLATTN_KERNEL_PATH CLATTN_SCHEDULE
 
 # A whole system: words a second and memory beside the time.
-words="${row%\\\}\$},\"words_per_s\":$number,\"peak_bytes\":[0-9]+\\}\$"
+words="$system,\"words_per_s\":$number,\"peak_bytes\":[0-9]+(,\"parameters\":[0-9]+)?$conditions"
 expect 0 '^  [0-9]+ words/s, [0-9.]+ MB on the device' \
     "$clattn" bench --quick --suite tagger --filter 'modern tag' --json "$work/words.json"
 same "$(grep -cE "${words/softmax/tagger}" "$work/words.json")" 1 'rows of a system'

@@ -63,6 +63,40 @@ Test(cache, warm_start_compiles_nothing)
     remove_folder();
 }
 
+static int told[8], told_count, told_total;
+
+static void note_save(void *context, int number, int total)
+{
+    told[told_count++] = number;
+    told_total = *(int *)context = total;
+}
+
+/* Each saved program is announced once, in order; nothing when nothing is saved. */
+Test(cache, announces_what_it_saves)
+{
+    for (int warm = 0; warm < 2; warm++) {
+        cla_runtime *rt = NULL;
+        cla_tensor *x = NULL, *y = NULL;
+        cla_tape *tape = NULL;
+        int seen = 0;
+        if (!warm) use_fresh_folder();
+        told_count = 0;
+        TEST_OK(cla_runtime_new(&rt, NULL));
+        cla_runtime_on_save(rt, note_save, &seen);
+        TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 4, (int64_t[]){ 1, 1, 1, 2 }));
+        TEST_OK(cla_tensor_fill(x, 1));
+        TEST_OK(cla_tape_new(&tape, rt, false));
+        TEST_OK(cla_masked_softmax(tape, &y, x, NULL, NULL, false));
+        cla_tape_free(&tape);
+        cla_tensor_free(&x);
+        cla_runtime_free(&rt);
+        cr_assert_eq(told_count, warm ? 0 : 2);
+        cr_assert_eq(seen, warm ? 0 : 2);
+    }
+    cr_assert(told[0] == 1 && told[1] == 2 && told_total == 2);
+    remove_folder();
+}
+
 /* PoCL has a cache of its own, and compiles each kernel for any group size before it
  * hands out a binary: nothing asks for one. What it kept is used again. */
 Test(cache, a_driver_with_a_cache_compiles_once)

@@ -1,0 +1,155 @@
+/* rows.c - results as JSON Lines, each written as soon as it is measured. */
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/locale.h"
+#include "bench/internal.h"
+#include "runtime/runtime.h"
+
+/* OpenBLAS runs beside a GPU, not on it. */
+bool bench_on_device(const bench *b, const bench_case *c)
+{
+    return !c->on_host || cla_runtime_device(b->rt)->kind == CLA_DEVICE_CPU;
+}
+
+/* Text for JSON, which takes UTF-8 only; drivers return anything. */
+static json_t *ascii(const char *text)
+{
+    char copy[512];
+    snprintf(copy, sizeof copy, "%s", text);
+    for (char *letter = copy; *letter; letter++) {
+        *letter = *letter & 0x80 ? '?' : *letter;
+    }
+    return json_string(copy);
+}
+
+/* ---- one row ----------------------------------------------------------------- */
+
+/* "2026-01-31T23:59:59Z" */
+static json_t *now(void)
+{
+    char text[32] = "";
+    struct tm parts;
+    const time_t seconds = time(NULL);
+    if (gmtime_r(&seconds, &parts)) {
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    }
+    return json_string(text);
+}
+
+static int add_system(json_t *o, const bench *b, const bench_case *c)
+{
+    int failed = 0;
+    if (c->words > 0) {
+        const uint64_t peak = cla_runtime_peak_bytes(b->rt);
+        failed |= json_object_set_new(o, "words_per_s",
+                                      json_real(1e3 * c->words / b->last.ms.median));
+        failed |= json_object_set_new(o, "peak_bytes", json_integer((json_int_t)peak));
+    }
+    if (c->parameters) {
+        failed |= json_object_set_new(o, "parameters", json_integer(c->parameters));
+    }
+    return failed;
+}
+
+/* Under which conditions the row was measured, so that it can be repeated. */
+static int add_conditions(json_t *o, const bench *b, const bench_case *c)
+{
+    const cla_device *d = cla_runtime_device(b->rt);
+    const bool on_device = bench_on_device(b, c);
+    const char *commit = b->options->commit;
+    double load = 0;
+    int failed = json_object_set_new(o, "driver", ascii(on_device ? d->driver : ""));
+    failed |= json_object_set_new(o, "platform",
+                                  ascii(on_device ? d->platform_name : "host"));
+    failed |= json_object_set_new(o, "version", json_string(cla_version()));
+    if (commit && *commit) {
+        failed |= json_object_set_new(o, "commit", ascii(commit));
+    }
+    failed |= json_object_set_new(o, "date", now());
+    if (getloadavg(&load, 1) == 1) {
+        failed |= json_object_set_new(o, "load", json_real(load));
+    }
+    failed |= json_object_set_new(o, "peak_gbs", json_real(b->peaks.gbs));
+    failed |= json_object_set_new(o, "peak_gflops", json_real(b->peaks.gflops));
+    return failed;
+}
+
+static char *row_text(const bench *b, const bench_case *c, const bench_samples *s)
+{
+    const bench_figures *f = &b->last;
+    const cla_device *d = cla_runtime_device(b->rt);
+    json_t *o =
+        json_pack("{ss ss so ss si sf sf sf sf sf sf si}", "suite", c->suite, "case",
+                  c->name, "device", ascii(bench_on_device(b, c) ? d->name : "host"),
+                  "provider", c->provider, "runs", s->runs, "median_ms", f->ms.median,
+                  "p25_ms", f->ms.p25, "p75_ms", f->ms.p75, "gflops", f->gflops, "gbs",
+                  f->gbs, "peak_share", f->share, "samples", s->count);
+    const bool whole = o && !add_system(o, b, c) && !add_conditions(o, b, c);
+    const locale_t before = cla_locale_enter();
+    char *text = whole ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(7)) : NULL;
+    cla_locale_leave(before);
+    json_decref(o);
+    return text;
+}
+
+/* ---- where rows go ----------------------------------------------------------- */
+
+static cla_status fail_write(const bench *b)
+{
+    return cla_fail(CLA_E_IO, "bench: cannot write '%s': %s", b->options->json,
+                    strerror(errno));
+}
+
+cla_status bench_rows_open(bench *b)
+{
+    if (!b->options->json || b->file >= 0) {
+        return CLA_OK;
+    }
+    b->file =
+        strcmp(b->options->json, "-") == 0
+            ? dup(STDOUT_FILENO)
+            : open(b->options->json, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    return b->file >= 0 ? CLA_OK : fail_write(b);
+}
+
+/* One call for a line where the system takes it whole: a signal finds no half rows. */
+static cla_status write_line(const bench *b, const char *line, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        const ssize_t wrote = write(b->file, line + done, size - done);
+        if (wrote < 0 && errno != EINTR) {
+            return fail_write(b);
+        }
+        done += wrote > 0 ? (size_t)wrote : 0;
+    }
+    return CLA_OK;
+}
+
+cla_status bench_rows_add(bench *b, const bench_case *c, const bench_samples *samples)
+{
+    cla_text line = { 0 };
+    CLA_TRY(bench_rows_open(b));
+    if (b->file < 0) {
+        return CLA_OK;
+    }
+    char *text = row_text(b, c, samples);
+    cla_status status = text ? cla_text_add(&line, "%s\n", text)
+                             : cla_fail(CLA_E_NOMEM, "bench: out of memory");
+    status = status ? status : write_line(b, line.data, line.size);
+    free(text);
+    cla_text_free(&line);
+    return status;
+}
+
+cla_status bench_rows_close(bench *b)
+{
+    const int file = b->file;
+    b->file = -1;
+    return file >= 0 && close(file) ? fail_write(b) : CLA_OK;
+}

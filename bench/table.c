@@ -1,0 +1,74 @@
+/* table.c - the rows for people, in as many columns as the terminal has. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "bench/internal.h"
+
+/* Widths of the columns; those of numbers come after a blank. */
+typedef struct layout {
+    const char *ms_title, *spread_title;
+    int name, ms, spread, gflops, gbs, peak;
+} layout;
+
+static const layout wide = { "median ms", "spread", 50, 10, 7, 9, 8, 6 };
+static const layout compact = { "ms", "IQR", 34, 9, 5, 7, 6, 5 }; // 80 columns
+
+enum { WIDE_COLUMNS = 98, LEAST_COLUMNS = 20, MOST_COLUMNS = 10000 };
+
+int bench_columns(int fd)
+{
+    int64_t said = 0;
+    struct winsize size = { 0 };
+    const char *variable = getenv("COLUMNS");
+    if (variable && cla_parse_int(variable, &said) && said >= LEAST_COLUMNS &&
+        said <= MOST_COLUMNS) {
+        return (int)said;
+    }
+    const bool known = ioctl(fd, TIOCGWINSZ, &size) == 0;
+    return known && size.ws_col >= LEAST_COLUMNS ? size.ws_col : WIDE_COLUMNS;
+}
+
+static const layout *choose(int columns)
+{
+    return columns < WIDE_COLUMNS ? &compact : &wide;
+}
+
+void bench_print_name(const char *name, int width)
+{
+    const bool fits = strlen(name) <= (size_t)width;
+    printf("%s%s%*s", name, fits ? "" : "\n", fits ? width - (int)strlen(name) : width,
+           "");
+}
+
+void bench_print_heading(int columns, const char *suite)
+{
+    const layout *l = choose(columns);
+    printf("\n%-*s %-8s %*s %*s %*s %*s %*s\n", l->name, suite, "by", l->ms,
+           l->ms_title, l->spread, l->spread_title, l->gflops, "GFLOP/s", l->gbs,
+           "GB/s", l->peak, "peak");
+}
+
+/* A number in its column, or a blank where there is none to give. */
+static void number(double value, int width, int digits, const char *unit)
+{
+    if (value > 0) {
+        printf(" %*.*f%s", width - (int)strlen(unit), digits, value, unit);
+    } else {
+        printf(" %*s", width, "");
+    }
+}
+
+void bench_print_row(int columns, const bench_figures *row)
+{
+    const layout *l = choose(columns);
+    const bench_stats *ms = &row->ms;
+    bench_print_name(row->name, l->name);
+    printf(" %-8s %*.3f %*.0f %%", row->provider, l->ms, ms->median, l->spread - 2,
+           100 * (ms->p75 - ms->p25) / ms->median);
+    number(row->gflops, l->gflops, 1, "");
+    number(row->gbs, l->gbs, 1, "");
+    number(row->share, l->peak, 0, " %");
+    printf("\n");
+    fflush(stdout);
+}
