@@ -75,8 +75,8 @@ void bench_report_peaks(bench *b);
 void bench_note(bench *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* table.c. Columns of the terminal that fd is: those of the variable COLUMNS, those
- * that the system reports, or enough for the wide table. */
+/* table.c. Columns of the terminal that fd is, enough for the wide table where it is
+ * none. */
 int bench_columns(int fd);
 /* A name in a column of this width; a longer one gets a line of its own. */
 void bench_print_name(const char *name, int width);

@@ -1,8 +1,8 @@
 /* table.c - the rows for people, in as many columns as the terminal has. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
+#include "base/terminal.h"
 #include "bench/internal.h"
 
 /* Widths of the columns; those of numbers come after a blank. */
@@ -14,19 +14,11 @@ typedef struct layout {
 static const layout wide = { "median ms", "spread", 50, 10, 7, 9, 8, 6 };
 static const layout compact = { "ms", "IQR", 34, 9, 5, 7, 6, 5 }; // 80 columns
 
-enum { WIDE_COLUMNS = 98, LEAST_COLUMNS = 20, MOST_COLUMNS = 10000 };
+enum { WIDE_COLUMNS = 98 };
 
 int bench_columns(int fd)
 {
-    int64_t said = 0;
-    struct winsize size = { 0 };
-    const char *variable = getenv("COLUMNS");
-    if (variable && cla_parse_int(variable, &said) && said >= LEAST_COLUMNS &&
-        said <= MOST_COLUMNS) {
-        return (int)said;
-    }
-    const bool known = ioctl(fd, TIOCGWINSZ, &size) == 0;
-    return known && size.ws_col >= LEAST_COLUMNS ? size.ws_col : WIDE_COLUMNS;
+    return cla_terminal_columns(fd, WIDE_COLUMNS);
 }
 
 static const layout *choose(int columns)

@@ -4,7 +4,7 @@
 #include <argp.h>
 #include <jansson.h>
 
-#include "base/base.h"
+#include "base/text.h"
 #include "clattn/runtime.h"
 
 /* Exit codes are those of cla_status; beside them: */
@@ -38,6 +38,13 @@ int cli_train(int argc, char **argv);
 int cli_translate(int argc, char **argv);
 int cli_verify(int argc, char **argv);
 int cli_tune(int argc, char **argv);
+
+/* The name by which this program was called, for commands to type next. */
+extern const char *cli_program;
+
+/* Appends a blank (to what is not empty) and a word, quoted for a POSIX shell where it
+ * must be. Errors: CLA_E_NOMEM. */
+cla_status cli_add_word(cla_text *line, const char *word);
 
 /* Reads argv as argp says; --help and --version are answered on the way, and end the
  * program. argp's parser reports bad values with cla_fail and EINVAL.

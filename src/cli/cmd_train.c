@@ -100,16 +100,57 @@ static void print_start(const arguments *a, cla_runtime *rt,
     }
 }
 
-static void print_end(const arguments *a, cla_runtime *rt, const cla_train_result *r)
+static cla_status add_pair(cla_text *line, const char *option, const char *value)
+{
+    CLA_TRY(cli_add_word(line, option));
+    return cli_add_word(line, value);
+}
+
+/* The command that continues the run, as it can be typed. */
+static cla_status resume_command(const arguments *a, int processes, cla_text *line)
+{
+    if (processes > 1) {
+        char count[16];
+        snprintf(count, sizeof count, "%d", processes);
+        CLA_TRY(cli_add_word(line, "mpirun"));
+        CLA_TRY(add_pair(line, "-n", count));
+    }
+    CLA_TRY(add_pair(line, cli_program, "train"));
+    CLA_TRY(cli_add_word(line, a->config));
+    CLA_TRY(add_pair(line, "--out", a->out));
+    for (int i = 0; i < a->set_count; i++) {
+        CLA_TRY(add_pair(line, "--set", a->set[i]));
+    }
+    CLA_TRY(a->common.device ? add_pair(line, "--device", a->common.device) : CLA_OK);
+    CLA_TRY(a->profile ? cli_add_word(line, "--profile") : CLA_OK);
+    return cli_add_word(line, "--resume");
+}
+
+static void print_stop(const arguments *a, int processes, const cla_train_result *r)
+{
+    cla_text line = { 0 };
+    const cla_status status = resume_command(a, processes, &line);
+    fprintf(stderr, "stopped at step %lld; continue with:\n%s\n", (long long)r->step,
+            status ? "the same command and --resume" : line.data);
+    cla_text_free(&line);
+}
+
+static void print_end(const arguments *a, cla_runtime *rt, int processes,
+                      const cla_train_result *r)
 {
     if (a->quiet) {
         return;
     }
     if (r->interrupted) {
+        print_stop(a, processes, r);
+        return;
+    }
+    if (a->resume && !r->taken) {
         fprintf(
             stderr,
-            "stopped at step %lld; continue with: clattn train %s --out %s --resume\n",
-            (long long)r->step, a->config, a->out);
+            "the run in %s is complete after %lld steps; --set epochs=N, steps=N or "
+            "patience=N continues it\n",
+            a->out, (long long)r->step);
         return;
     }
     fprintf(stderr,
@@ -139,7 +180,7 @@ static cla_status train(const arguments *a, const cla_parallel *parallel,
         status = cla_train(rt, &settings, &run, result);
     }
     if (!status && parallel->rank == 0) {
-        print_end(a, rt, result);
+        print_end(a, rt, parallel->size, result);
         cli_print_profile(rt);
     }
     cla_config_fini(&settings);

@@ -9,6 +9,8 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
+const char *cli_program;
+
 static const cli_command commands[] = {
     { "devices", "list the OpenCL devices and what they can do", cli_devices },
     { "verify", "run known answers: a check of a device and its driver", cli_verify },
@@ -109,6 +111,7 @@ int main(int argc, char **argv)
 {
     open_standard_streams();
     static char program[] = "clattn";
+    cli_program = argc > 0 && *argv[0] ? argv[0] : program;
     argv[0] = program;
     if (argc < 2) {
         return no_command();

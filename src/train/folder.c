@@ -95,6 +95,21 @@ void cla_folder_release(cla_folder *folder)
     *folder = (cla_folder){ .lock = -1 };
 }
 
+/* They decide when a run ends, judges and writes, not what its next step computes. */
+static const char *const free_keys[] = { "epochs",     "steps",      "patience",
+                                         "eval_every", "save_every", "log_every",
+                                         "keep",       NULL };
+
+static bool is_free(const char *key)
+{
+    for (int i = 0; free_keys[i]; i++) {
+        if (strcmp(key, free_keys[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static const char *first_difference(const json_t *a, const json_t *b)
 {
     const char *key = NULL;
@@ -102,7 +117,7 @@ static const char *first_difference(const json_t *a, const json_t *b)
     json_object_foreach((json_t *)a, key, value)
     {
         const json_t *other = json_object_get(b, key);
-        if (strcmp(key, "keep") == 0) {
+        if (is_free(key)) {
             continue;
         }
         const bool numbers = json_is_number(value) && json_is_number(other);
@@ -129,11 +144,13 @@ static cla_status compare_settings(const cla_folder *folder, const cla_config *s
                         "%s: the run was begun with another '%s' (see %s/config.json)",
                         folder->path, key, folder->path);
     }
-    const bool same_keep = json_equal(json_object_get(settings->values, "keep"),
-                                      json_object_get(saved->values, "keep"));
-    return folder->lock < 0 || same_keep
-               ? CLA_OK
-               : cla_folder_write(folder->path, settings, files);
+    bool same = true;
+    for (int i = 0; free_keys[i]; i++) {
+        same = same && json_equal(json_object_get(settings->values, free_keys[i]),
+                                  json_object_get(saved->values, free_keys[i]));
+    }
+    return folder->lock < 0 || same ? CLA_OK
+                                    : cla_folder_write(folder->path, settings, files);
 }
 
 cla_status cla_folder_renew(const cla_folder *folder, cla_config *settings)

@@ -31,6 +31,7 @@ typedef struct run {
     cla_warm warm;
     int epochs, steps, patience, eval_every, save_every, log_every, keep;
     double window_units, window_s;
+    int64_t taken; // steps of this process
 } run;
 
 static bool leader(const run *r)
@@ -135,6 +136,7 @@ static cla_status step(run *r)
     CLA_TRY(status);
     r->stop = r->options->parallel.size > 1 ? result.stop : signalled(r);
     const double seconds = (double)(cla_time_ns() - start) * 1e-9;
+    r->taken++;
     p->step++;
     p->next += n;
     r->shared = result.shared; // as is the loss
@@ -177,6 +179,8 @@ static cla_status judge(run *r)
                  r->patience);
     }
     CLA_TRY(r->keep ? cla_kept_save(&r->folder, &r->task->params, p) : CLA_OK);
+    r->report.scored = p->best_step > 0;
+    r->report.best = p->best;
     return cla_report_metrics(&r->report, p->step, p->epoch, &m, verdict);
 }
 
@@ -191,6 +195,13 @@ static cla_status evaluate(run *r)
         CLA_TRY(cla_optim_swap(&r->stepper.optim, r->progress.step));
     }
     return p->size > 1 ? p->follow(&r->progress, sizeof r->progress) : CLA_OK;
+}
+
+static bool is_finished(const run *r)
+{
+    const cla_progress *p = &r->progress;
+    return p->epoch >= r->epochs || (r->steps && p->step >= r->steps) ||
+           (r->patience && p->stale >= r->patience);
 }
 
 /* After a step: the epoch's end, evaluation, checkpoints. */
@@ -213,7 +224,7 @@ static cla_status after_step(run *r)
     if (due || (last && (r->eval_every || enough))) {
         CLA_TRY(evaluate(r));
     }
-    p->finished = last || (r->patience && p->stale >= r->patience);
+    p->finished = is_finished(r);
     if (p->high && !p->finished) { // perhaps it diverges: the older state is better
         return CLA_OK;
     }
@@ -251,6 +262,7 @@ static cla_status load_last(run *r)
     }
     r->saved = status ? -1 : p->step;
     free(path);
+    p->finished = is_finished(r); // other limits than before may hold
     return status;
 }
 
@@ -290,6 +302,8 @@ static cla_status open_run(run *r, cla_config *settings)
     CLA_TRY(cla_report_open(&r->report, r->options->out, resume, r->progress.step,
                             r->options->quiet));
     r->report.from = part_done(r);
+    r->report.scored = r->progress.best_step > 0;
+    r->report.best = r->progress.best;
     cla_report_model(&r->report, r->task);
     cla_report_warm(&r->report, &r->warm);
     return CLA_OK;
@@ -349,6 +363,7 @@ cla_status cla_train(cla_runtime *rt, cla_config *settings,
         .interrupted = !status && r.stop && !r.progress.finished,
         .shared = r.shared,
         .step = r.progress.step,
+        .taken = r.taken,
         .best_step = r.progress.best_step,
         .best = r.progress.best,
         .words_per_second =

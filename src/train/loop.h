@@ -15,6 +15,7 @@ typedef struct cla_train_result {
     bool interrupted; // by the signal; the checkpoint is written
     bool shared;      // a failure that all processes of the run have in common
     int64_t step, best_step;
+    int64_t taken; // steps of this process; the others are those of the run
     double best;
     double words_per_second;
 } cla_train_result;

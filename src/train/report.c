@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/terminal.h"
 #include "base/text.h"
 
 static const int64_t LINE_NS = 10000000000, BAR_NS = 200000000;
@@ -60,8 +61,9 @@ void cla_report_close(cla_report *r)
     r->log = NULL;
 }
 
-void cla_report_model(const cla_report *r, const cla_task *task)
+void cla_report_model(cla_report *r, const cla_task *task)
 {
+    r->baseline_name = task->kind->baseline;
     if (!r->quiet) {
         fprintf(stderr, "model   %s, %lld parameters\n", task->kind->name,
                 (long long)task->params.size);
@@ -135,15 +137,41 @@ cla_status cla_report_loss(cla_report *r, int64_t step, int64_t epoch, double lo
     return write_line(r, line, more);
 }
 
+static void find_baseline(cla_report *r, const cla_metrics *m)
+{
+    for (int i = 0; i < m->count; i++) {
+        if (r->baseline_name && strcmp(m->row[i].name, r->baseline_name) == 0) {
+            r->based = isfinite(m->row[i].value);
+            r->baseline = m->row[i].value;
+        }
+    }
+}
+
+/* "  best 91.20, majority 85.31": what is known of it. */
+void cla_report_scores(const cla_report *r, char *text, size_t size)
+{
+    char best[48] = "", baseline[80] = "";
+    if (r->scored) {
+        snprintf(best, sizeof best, "  best %.2f", r->best);
+    }
+    if (r->based) {
+        snprintf(baseline, sizeof baseline, "%s%s %.2f", r->scored ? ", " : "  ",
+                 r->baseline_name, r->baseline);
+    }
+    snprintf(text, size, "%s%s", best, baseline);
+}
+
 static void print_metrics(const cla_report *r, int64_t step, int64_t epoch,
                           const cla_metrics *m, const char *verdict)
 {
+    char scores[128];
     if (r->quiet) {
         return;
     }
-    fprintf(stderr, "%sepoch %lld  step %lld  %s %.2f  %s\n",
+    cla_report_scores(r, scores, sizeof scores);
+    fprintf(stderr, "%sepoch %lld  step %lld  %s %.2f  %s%s\n",
             r->terminal ? "\r\033[K" : "", (long long)epoch, (long long)step,
-            m->row[0].name, m->row[0].value, verdict);
+            m->row[0].name, m->row[0].value, verdict, scores);
 }
 
 cla_status cla_report_metrics(cla_report *r, int64_t step, int64_t epoch,
@@ -151,6 +179,7 @@ cla_status cla_report_metrics(cla_report *r, int64_t step, int64_t epoch,
 {
     json_t *line = json_pack("{s:I,s:I,s:s}", "step", (json_int_t)step, "epoch",
                              (json_int_t)epoch, "verdict", verdict);
+    find_baseline(r, m);
     print_metrics(r, step, epoch, m, verdict);
     return write_line(r, line, m);
 }
@@ -181,8 +210,15 @@ void cla_report_step(cla_report *r, int64_t step, int64_t epoch, double done,
     const double spent = (double)(now - r->started_ns) * 1e-9;
     const double left = cla_report_left(spent, r->from, done);
     r->last_line_ns = now;
-    fprintf(stderr,
-            "%sepoch %lld  step %lld  loss %.4f  %.0f %s/s  at most %.0f s left%s",
-            r->terminal ? "\r\033[K" : "", (long long)epoch, (long long)step, loss,
-            rate, unit, left, r->terminal ? "" : "\n");
+    char line[256], scores[128];
+    cla_report_scores(r, scores, sizeof scores);
+    snprintf(line, sizeof line,
+             "epoch %lld  step %lld  loss %.4f  %.0f %s/s  at most %.0f s left%s",
+             (long long)epoch, (long long)step, loss, rate, unit, left, scores);
+    if (r->terminal) { // a line that wraps could not be written over
+        const int width = cla_terminal_columns(STDERR_FILENO, (int)sizeof line) - 1;
+        fprintf(stderr, "\r\033[K%.*s", width, line);
+    } else {
+        fprintf(stderr, "%s\n", line);
+    }
 }

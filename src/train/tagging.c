@@ -150,6 +150,7 @@ const cla_task_kind tagging_kind = {
     .unit = "words",
     .dev_split = "dev",
     .higher_is_better = true,
+    .baseline = "majority",
     .size = sizeof(tagging),
     .files = folder_files,
     .open = open_task,

@@ -31,6 +31,7 @@ typedef struct cla_task_kind {
     const char *unit;      // what a step counts: "words"
     const char *dev_split; // what decides the best checkpoint
     bool higher_is_better;
+    const char *baseline;     // score that the first one is to exceed, or NULL
     size_t size;              // of the task's own struct, which begins with a cla_task
     const char *const *files; // of the run's folder that use needs, up to a NULL
     const char *sometimes;    // one more, that not all runs have; or NULL

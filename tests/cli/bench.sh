@@ -58,8 +58,8 @@ stop_after() {
     "$clattn" bench --quick --suite layers --json "$work/stopped.json" >"$work/table" &
     local pid=$!
     sleep "$1"
-    kill -INT $pid
-    wait $pid
+    kill -INT "$pid"
+    wait "$pid"
 }
 for seconds in 0.2 1 2.3 4; do
     rm -f "$work/stopped.json"

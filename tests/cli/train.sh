@@ -65,6 +65,66 @@ interrupted() {
 }
 check 'SIGINT saves and exits with 130' interrupted
 
+# The line that a stopped run prints continues it as it stands there, and ends in the bits
+# of a run that was never stopped. The folder's name needs quotes.
+printed() {
+    local run="$work/it's a run" line
+    "$clattn" train "$config" "${small[@]:0:${#small[@]}-1}" --set epochs=6 --set 'patience=0' \
+        --out "$run" 2>"$work/err" &
+    process=$!
+    while [ ! -e "$run/config.json" ]; do sleep 0.05; done
+    sleep 0.2
+    kill -INT "$process"
+    wait "$process"
+    [ $? -eq 130 ] || return 1
+    line=$(sed -n '/continue with:$/{n;p}' "$work/err")
+    sh -c "$line" 2>"$work/err" || return 1
+    train --set epochs=6 --set patience=0 --out "$work/six" &&
+        cmp "$work/six/last.ckpt.safetensors" "$run/last.ckpt.safetensors" &&
+        cmp "$work/six/best.ckpt.safetensors" "$run/best.ckpt.safetensors"
+}
+check 'the printed command continues a stopped run' printed
+
+# Three epochs, then the rest: the same bits, settings and scores as six at once.
+scores() { grep verdict "$1/log.jsonl"; }
+longer() {
+    train --set patience=0 --out "$work/longer" &&
+        train --set patience=0 --set epochs=6 --set save_every=5 --set log_every=7 \
+            --out "$work/longer" --resume &&
+        train --set patience=0 --set epochs=6 --out "$work/longer" --resume &&
+        cmp "$work/six/last.ckpt.safetensors" "$work/longer/last.ckpt.safetensors" &&
+        cmp "$work/six/best.ckpt.safetensors" "$work/longer/best.ckpt.safetensors" &&
+        cmp "$work/six/config.json" "$work/longer/config.json" &&
+        [ "$(scores "$work/six")" = "$(scores "$work/longer")" ] &&
+        "$clattn" check "$work/longer" >/dev/null
+}
+check 'resume accepts more epochs and other cadences' longer
+steps() {
+    train --set patience=0 --set epochs=100 --set steps=48 --out "$work/steps" --resume 2>/dev/null &&
+        return 1
+    train --set patience=0 --set epochs=100 --set steps=16 --out "$work/steps" &&
+        train --set patience=0 --set epochs=100 --set steps=48 --out "$work/steps" --resume &&
+        cmp "$work/six/last.ckpt.safetensors" "$work/steps/last.ckpt.safetensors"
+}
+check 'resume accepts more steps' steps
+patience() {
+    train --set lr=1e-9 --set patience=1 --set epochs=9 --out "$work/patience" &&
+        grep -q 'stalled 1 of 1' "$work/patience/log.jsonl" &&
+        train --set lr=1e-9 --set patience=2 --set epochs=9 --out "$work/patience" --resume &&
+        [ "$(grep -c stalled "$work/patience/log.jsonl")" -eq 2 ]
+}
+check 'resume accepts more patience' patience
+complete() {
+    "$clattn" train "$config" "${small[@]:0:${#small[@]}-1}" --out "$work/whole" --resume \
+        2>"$work/err" && grep -q 'is complete after .* --set epochs=N' "$work/err"
+}
+check 'a complete run says how to go on' complete
+baseline() {
+    "$clattn" train "$config" "${small[@]:0:${#small[@]}-1}" --out "$work/lines" 2>"$work/err" &&
+        grep -qE 'accuracy [0-9.]+  (new best|stalled 1 of 3)  best [0-9.]+, majority [0-9.]+$' "$work/err"
+}
+check 'lines show the best score and the majority baseline' baseline
+
 check 'a run is not overwritten' says 2 'holds a run' train --out "$work/whole"
 check 'resume of another config is refused' \
     says 2 "another 'lr'" train --out "$work/whole" --resume --set lr=0.5

@@ -73,6 +73,23 @@ Test(report, a_loss_that_is_not_finite_is_numeric)
     end(&r, folder);
 }
 
+/* What is not known yet is left out. */
+Test(report, lines_show_best_and_baseline)
+{
+    char text[128];
+    cla_report r = { .baseline_name = "majority" };
+    cla_report_scores(&r, text, sizeof text);
+    cr_assert_str_eq(text, "");
+    r.scored = true;
+    r.best = 91.204;
+    cla_report_scores(&r, text, sizeof text);
+    cr_assert_str_eq(text, "  best 91.20");
+    r.based = true;
+    r.baseline = 85.3;
+    cla_report_scores(&r, text, sizeof text);
+    cr_assert_str_eq(text, "  best 91.20, majority 85.30");
+}
+
 /* 9,000 steps at 2 a second, on data of 50 steps an epoch: the steps end the run long
  * before 1,000 epochs are done. */
 Test(report, first_limit_ends_the_run)
