@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "base/safetensors.h"
 #include "cli/cli.h"
-#include "cli/gnuplot.h"
 #include "cli/inspect.h"
 #include "cli/model.h"
 #include "cli/svg.h"
@@ -29,15 +28,26 @@ static const struct argp_option options[] = {
       "a sentence, words with blanks between them; a question; what a poem is about",
       0 },
     { "out", 'o', "FILE", 0,
-      ".svg; of taggers .png too (needs gnuplot), or .safetensors for logits and maps "
-      "as numbers",
-      0 },
+      "an .svg file; of taggers .safetensors too, for logits and maps as numbers", 0 },
     { "passage", 'p', "FILE", 0, "what a reader is asked about", 0 },
     { "site", 'i', "NAME", 0, "one of the places that look in levels (all)", 0 },
     { "chars", 'c', "N", 0, "characters of a poem's line: 5 or 7 (7)", 0 },
     { "seed", 's', "N", 0, "of keywords that the text does not give (42)", 0 },
     { 0 },
 };
+
+static bool ends_in(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* Before a model is loaded for a picture that nobody can draw. */
+static cla_status check_out(const char *out)
+{
+    return !out || ends_in(out, ".safetensors") ? CLA_OK
+                                                : cli_svg_check_name("inspect", out);
+}
 
 // NOLINTNEXTLINE(readability-non-const-parameter): the type is argp's
 static error_t parse(int key, char *value, struct argp_state *state)
@@ -72,16 +82,10 @@ static error_t parse(int key, char *value, struct argp_state *state)
                                   "(see clattn inspect --help)");
             return EINVAL;
         }
-        return 0;
+        return check_out(a->out) ? EINVAL : 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
-}
-
-static bool ends_in(const char *text, const char *end)
-{
-    const size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
 }
 
 /* logits [T,tags] and a tensor map.LAYER.HEAD (and convolved.LAYER.HEAD) [T,T] each. */
@@ -127,9 +131,7 @@ static cla_status write_view(const arguments *a, const tagging *t,
     if (ends_in(a->out, ".safetensors")) {
         return write_tensors(a->out, t, view);
     }
-    return ends_in(a->out, ".png")
-               ? cli_gnuplot_maps(a->out, view->maps, view->count, tokens)
-               : write_svg(a->out, a->model, view, tokens);
+    return write_svg(a->out, a->model, view, tokens);
 }
 
 /* The sentence as the model sees it: real words only, in one piece. */

@@ -1,13 +1,12 @@
 /* cmd_plot.c - clattn plot: learning curves of several runs in one picture. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "cli/cli.h"
-#include "cli/gnuplot.h"
 #include "cli/lengths.h"
+#include "cli/svg.h"
 
 enum { MAX_RUNS = 32 };
 
@@ -19,11 +18,11 @@ typedef struct arguments {
 } arguments;
 
 static const struct argp_option options[] = {
-    { "out", 'o', "FILE", 0, "an .svg, .png or .pdf file", 0 },
+    { "out", 'o', "FILE", 0, "an .svg file", 0 },
     { "metric", 'k', "KEY", 0, "what to plot (default: accuracy; loss is another)", 0 },
     { "lengths", 'l', NULL, 0,
       "bars by the length of sources, from files of `eval --lengths --json' instead of "
-      "runs; .svg",
+      "runs",
       0 },
     { 0 },
 };
@@ -55,18 +54,27 @@ static error_t parse(int key, char *value, struct argp_state *state)
                                   "(see clattn plot --help)");
             return EINVAL;
         }
-        return 0;
+        return cli_svg_check_name("plot", a->out) ? EINVAL : 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
-/* The steps and values of one run as a gnuplot data block. */
-static cla_status add_points(cla_text *script, const char *path, const char *metric,
-                             char *data, int *points)
+static cla_status add_point(svg_curve *c, double x, double y)
+{
+    const size_t n = (size_t)c->count + 1;
+    CLA_TRY(cla_grow(&c->x, &c->x_cap, n, sizeof *c->x));
+    CLA_TRY(cla_grow(&c->y, &c->y_cap, n, sizeof *c->y));
+    c->x[c->count] = x;
+    c->y[c->count++] = y;
+    return CLA_OK;
+}
+
+/* The steps and values of one run; a last line without its end is left out. */
+static cla_status read_points(svg_curve *c, const char *path, const char *metric,
+                              char *data)
 {
     int number = 1;
-    *points = 0;
     for (char *line = data, *end; (end = strchr(line, '\n'));
          line = end + 1, number++) {
         json_error_t error = { 0 };
@@ -79,74 +87,53 @@ static cla_status add_points(cla_text *script, const char *path, const char *met
         CLA_TRY(parsed);
         const json_t *step = json_object_get(object, "step");
         const json_t *value = json_object_get(object, metric);
-        cla_status status = CLA_OK;
-        if (json_is_integer(step) && json_is_number(value)) {
-            status =
-                cla_text_add(script, "%lld %.9g\n", (long long)json_integer_value(step),
-                             json_number_value(value));
-            (*points)++;
-        }
+        const bool whole = json_is_integer(step) && json_is_number(value);
+        const cla_status status =
+            whole ? add_point(c, json_number_value(step), json_number_value(value))
+                  : CLA_OK;
         json_decref(object);
         CLA_TRY(status);
     }
-    return CLA_OK;
+    return c->count ? CLA_OK
+                    : cla_fail(CLA_E_INPUT, "%s: no '%s' to plot", path, metric);
 }
 
-static cla_status add_run(cla_text *script, const char *run, int number,
-                          const char *metric)
+static cla_status read_run(svg_curve *c, const char *run, const char *metric)
 {
     cla_text path = { 0 };
     char *data = NULL;
     size_t size = 0;
-    int points = 0;
+    c->name = run;
     cla_status status = cla_text_add(&path, "%s/log.jsonl", run);
     status = status ? status : cla_file_read(path.data, &data, &size);
-    status = status ? status : cla_text_add(script, "$run%d << EOD\n", number);
-    status = status ? status : add_points(script, path.data, metric, data, &points);
-    if (!status && !points) {
-        status = cla_fail(CLA_E_INPUT, "%s: no '%s' to plot", path.data, metric);
-    }
-    status = status ? status : cla_text_add(script, "EOD\n");
+    status = status ? status : read_points(c, path.data, metric, data);
     free(data);
     cla_text_free(&path);
     return status;
 }
 
-static const char *terminal_of(const char *path)
+static cla_status plot_runs(const arguments *a)
 {
-    const char *dot = strrchr(path, '.');
-    if (dot && strcmp(dot, ".png") == 0) {
-        return "pngcairo size 900,600";
+    svg_curve curves[MAX_RUNS] = { { .name = NULL } };
+    cla_text picture = { 0 };
+    cla_status status = CLA_OK;
+    for (int i = 0; i < a->runs && !status; i++) {
+        status = read_run(&curves[i], a->run[i], a->metric);
     }
-    return dot && strcmp(dot, ".pdf") == 0 ? "pdfcairo"
-                                           : "svg size 900,600 background 'white'";
+    status =
+        status ? status : cli_svg_curves(&picture, curves, a->runs, "steps", a->metric);
+    status = status ? status : cla_file_write(a->out, picture.data, picture.size);
+    for (int i = 0; i < a->runs; i++) {
+        free(curves[i].x);
+        free(curves[i].y);
+    }
+    cla_text_free(&picture);
+    return status;
 }
 
-static cla_status write_script(const arguments *a, cla_text *script)
+static cla_status plot(const arguments *a)
 {
-    for (int i = 0; i < a->runs; i++) {
-        CLA_TRY(add_run(script, a->run[i], i, a->metric));
-    }
-    CLA_TRY(cla_text_add(script, "set terminal %s\nset output ", terminal_of(a->out)));
-    CLA_TRY(cli_gnuplot_quote(script, a->out));
-    CLA_TRY(cla_text_add(script, "\nset xlabel 'steps'\nset ylabel "));
-    CLA_TRY(cli_gnuplot_quote(script, a->metric));
-    CLA_TRY(cla_text_add(script, "\nset key bottom right noenhanced\nset grid\nplot "));
-    for (int i = 0; i < a->runs; i++) {
-        CLA_TRY(cla_text_add(script, "%s$run%d using 1:2 with lines lw 2 title ",
-                             i ? ", " : "", i));
-        CLA_TRY(cli_gnuplot_quote(script, a->run[i]));
-    }
-    return cla_text_add(script, "\n");
-}
-
-static cla_status plot(const arguments *a, cla_text *script)
-{
-    if (a->lengths) {
-        return cli_plot_lengths(a->run, a->runs, a->out);
-    }
-    CLA_TRY(write_script(a, script));
-    return cli_gnuplot(script);
+    return a->lengths ? cli_plot_lengths(a->run, a->runs, a->out) : plot_runs(a);
 }
 
 int cli_plot(int argc, char **argv)
@@ -160,9 +147,7 @@ int cli_plot(int argc, char **argv)
                "  clattn plot --lengths soft.jsonl hard.jsonl --out lengths.svg",
     };
     arguments a = { .metric = "accuracy" };
-    cla_text script = { 0 };
     cla_status status = cli_parse(&argp, argc, argv, &a);
-    status = status ? status : plot(&a, &script);
-    cla_text_free(&script);
+    status = status ? status : plot(&a);
     return status ? cli_fail_data(status) : CLI_OK;
 }

@@ -11,7 +11,7 @@
 enum {
     HEIGHT = 240,
     LEFT = 46,
-    TOP = 34,
+    TOP = 42,
     BAR = 22,
     SPACE = 18,
     ENTRY = 18,
@@ -129,14 +129,14 @@ static cla_status add_entry(cla_text *out, const system_row *row, int k)
 static cla_status draw(cla_text *out, const system_row *rows, int count)
 {
     const double top = largest(rows, count);
-    const int width = LEFT + LENGTH_ROWS * (count * BAR + SPACE) + SPACE;
-    CLA_TRY(cla_text_add(out,
-                         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
-                         "height=\"%d\" font-family=\"sans-serif\" font-size=\"10\">\n"
-                         "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
-                         "<text x=\"8\" y=\"16\" font-size=\"13\">BLEU by words of the "
-                         "source; below, sentences</text>\n",
-                         width, TOP + HEIGHT + 54 + count * ENTRY));
+    int width = LEFT + LENGTH_ROWS * (count * BAR + SPACE) + SPACE;
+    for (int k = 0; k < count; k++) {
+        const int entry = LEFT + 16 + cli_svg_width_whole(rows[k].name, CLI_SVG_FONT);
+        width = entry + SPACE > width ? entry + SPACE : width;
+    }
+    CLA_TRY(cli_svg_begin(
+        out, "BLEU by words of the source (number of sentences below each group)",
+        width, TOP + HEIGHT + 54 + count * ENTRY));
     for (int i = 0; i < LENGTH_ROWS; i++) {
         CLA_TRY(add_group(out, rows, count, i, top));
     }

@@ -1,4 +1,4 @@
-/* svg.c - attention maps as a grid of squares. */
+/* svg.c - what all pictures share: text, its width, the frame. */
 #include "cli/svg.h"
 
 #include <limits.h>
@@ -6,7 +6,18 @@
 
 #include "base/utf8.h"
 
-enum { CELL = 12, FONT = 10, LETTER = 6, GAP = 26, TITLE = 40, TOKEN_LETTERS = 14 };
+enum { TOKEN_LETTERS = 14, TITLE_FONT = 14, MARGIN = 8 };
+
+cla_status cli_svg_check_name(const char *command, const char *path)
+{
+    const size_t size = strlen(path);
+    return size > 4 && strcmp(path + size - 4, ".svg") == 0
+               ? CLA_OK
+               : cla_fail(CLA_E_USAGE,
+                          "%s: --out is '%s', pictures are .svg files (rsvg-convert, "
+                          "Inkscape or a browser converts them)",
+                          command, path);
+}
 
 static cla_status escaped_to(cla_text *out, const char *text, int most)
 {
@@ -37,111 +48,58 @@ cla_status cli_svg_escaped_whole(cla_text *out, const char *text)
     return escaped_to(out, text, INT_MAX);
 }
 
-static int label_width(const char *const *tokens, int count)
+/* Tenths of the font size; DejaVu Sans, which is wide, has these at most. */
+static int letter_width(int32_t code)
 {
-    int most = 1;
-    for (int i = 0; i < count; i++) {
-        int letters = 0;
-        for (const char *at = tokens[i]; *at && letters < TOKEN_LETTERS + 1;
-             letters++) {
-            int32_t code = 0;
-            at += cla_utf8_next(at, &code);
+    static const char narrow[] = "fijlrt.,:;'|!()[]/ ";
+    static const char broad[] = "mwMW@%";
+    if (code >= 0x1100) {
+        return cla_utf8_kind_of(code) == CLA_UTF8_IDEOGRAPH ? 10 : 8;
+    }
+    if (code < 128 && strchr(narrow, (int)code)) {
+        return 4;
+    }
+    if (code < 128 && strchr(broad, (int)code)) {
+        return 10;
+    }
+    return code >= 'A' && code <= 'Z' ? 8 : 7;
+}
+
+static int width_to(const char *text, int font, int most)
+{
+    int tenths = 0;
+    for (int letters = 0; *text; letters++) {
+        int32_t code = 0;
+        text += cla_utf8_next(text, &code);
+        if (letters == most) {
+            tenths += 10; // the ellipsis
+            break;
         }
-        most = letters > most ? letters : most;
+        tenths += letter_width(code);
     }
-    return most * LETTER + 4;
+    return (tenths * font + 9) / 10;
 }
 
-static cla_status labels(cla_text *out, const char *const *tokens, int count, int label)
+int cli_svg_width(const char *text, int font)
 {
-    for (int i = 0; i < count; i++) {
-        CLA_TRY(cla_text_add(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">",
-                             label - 3, label + i * CELL + FONT));
-        CLA_TRY(cli_svg_escaped(out, tokens[i]));
-        CLA_TRY(cla_text_add(out,
-                             "</text><text transform=\"translate(%d,%d) rotate(-90)\">",
-                             label + i * CELL + FONT - 1, label - 3));
-        CLA_TRY(cli_svg_escaped(out, tokens[i]));
-        CLA_TRY(cla_text_add(out, "</text>\n"));
-    }
-    return CLA_OK;
+    return width_to(text, font, TOKEN_LETTERS);
 }
 
-/* One map; the darkest square is its largest weight. */
-static cla_status panel(cla_text *out, const tagger_map *m, const char *const *tokens,
-                        int label)
+int cli_svg_width_whole(const char *text, int font)
 {
-    const int T = m->tokens;
-    float top = 1e-30f;
-    for (int i = 0; i < T * T; i++) {
-        top = m->weight[i] > top ? m->weight[i] : top;
-    }
-    CLA_TRY(
-        cla_text_add(out,
-                     "<text x=\"%d\" y=\"-6\" font-weight=\"bold\">layer %d head %d "
-                     "%s(max %.2f)</text>\n",
-                     label, m->layer + 1, m->head + 1, m->convolved ? "convolved " : "",
-                     (double)top));
-    CLA_TRY(labels(out, tokens, T, label));
-    for (int i = 0; i < T * T; i++) {
-        const double shade = (double)(m->weight[i] / top);
-        if (shade > 0.004) {
-            CLA_TRY(cla_text_add(out,
-                                 "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
-                                 "fill-opacity=\"%.3f\"/>\n",
-                                 label + i % T * CELL, label + i / T * CELL, CELL, CELL,
-                                 shade));
-        }
-    }
-    return cla_text_add(
-        out,
-        "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" "
-        "stroke=\"#888\"/>\n",
-        label, label, T * CELL, T * CELL);
+    return width_to(text, font, INT_MAX);
 }
 
-/* Maps of one layer and stage stand in one row. */
-static void place(const tagger_map *maps, int count, int i, int *row, int *column)
+cla_status cli_svg_begin(cla_text *out, const char *title, int width, int height)
 {
-    int stages = 0, rows = 0;
-    for (int k = 0; k < count; k++) {
-        const bool first_head = maps[k].head == 0;
-        rows += first_head && (maps[k].layer < maps[i].layer);
-        stages += first_head && maps[k].layer == maps[i].layer && maps[i].convolved &&
-                  !maps[k].convolved;
-    }
-    *row = rows + stages;
-    *column = maps[i].head;
-}
-
-cla_status cli_svg_maps(cla_text *out, const tagger_map *maps, int count,
-                        const char *const *tokens, const char *title)
-{
-    const int T = count ? maps[0].tokens : 0, label = label_width(tokens, T);
-    const int side = label + T * CELL + GAP;
-    int rows = 0, columns = 0;
-    for (int i = 0; i < count; i++) {
-        int row = 0, column = 0;
-        place(maps, count, i, &row, &column);
-        rows = row >= rows ? row + 1 : rows;
-        columns = column >= columns ? column + 1 : columns;
-    }
+    const int least = cli_svg_width_whole(title, TITLE_FONT) + 2 * MARGIN;
     CLA_TRY(cla_text_add(out,
                          "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
                          "height=\"%d\" font-family=\"sans-serif\" font-size=\"%d\">\n"
                          "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
-                         "<text x=\"8\" y=\"18\" font-size=\"14\">",
-                         columns * side + GAP, rows * side + TITLE + GAP, FONT));
-    CLA_TRY(
-        cla_text_add(out, "%s: rows are queries, columns are keys</text>\n", title));
-    for (int i = 0; i < count; i++) {
-        int row = 0, column = 0;
-        place(maps, count, i, &row, &column);
-        CLA_TRY(cla_text_add(out,
-                             "<g transform=\"translate(%d,%d)\" fill=\"#123a7a\">\n",
-                             column * side + GAP / 2, row * side + TITLE + GAP / 2));
-        CLA_TRY(panel(out, &maps[i], tokens, label));
-        CLA_TRY(cla_text_add(out, "</g>\n"));
-    }
-    return cla_text_add(out, "</svg>\n");
+                         "<text x=\"%d\" y=\"18\" font-size=\"%d\">",
+                         width > least ? width : least, height, CLI_SVG_FONT, MARGIN,
+                         TITLE_FONT));
+    CLA_TRY(cli_svg_escaped_whole(out, title));
+    return cla_text_add(out, "</text>\n");
 }

@@ -1,13 +1,27 @@
-/* svg.h - pictures of attention maps. */
+/* svg.h - pictures as SVG: maps of attention weights, and curves. */
 #pragma once
 
 #include "base/text.h"
 #include "models/tagger_maps.h"
 
+/* Whether a picture can have this name: errors of CLA_E_USAGE name the command, and
+ * how to convert an SVG file. */
+cla_status cli_svg_check_name(const char *command, const char *path);
+
 /* Text with the five characters that XML keeps for itself written out; the former cuts
  * it to a length. Errors: CLA_E_NOMEM. */
 cla_status cli_svg_escaped(cla_text *out, const char *text);
 cla_status cli_svg_escaped_whole(cla_text *out, const char *text);
+
+/* An upper estimate of the width of text at a font size, in pixels, as cut by
+ * cli_svg_escaped or whole: fonts differ. */
+int cli_svg_width(const char *text, int font);
+int cli_svg_width_whole(const char *text, int font);
+
+/* The start of a picture on white, with the title at its top (CLI_SVG_TITLE pixels),
+ * for which the width grows where it must. "</svg>\n" ends it. Errors: CLA_E_NOMEM. */
+enum { CLI_SVG_FONT = 10, CLI_SVG_TITLE = 28 };
+cla_status cli_svg_begin(cla_text *out, const char *title, int width, int height);
 
 /* All maps in a grid, a row for each layer and stage, with the tokens on both axes.
  * Errors: CLA_E_NOMEM. */
@@ -27,3 +41,15 @@ typedef struct svg_grids {
  * and the legend. Errors: CLA_E_NOMEM. */
 cla_status cli_svg_grids(cla_text *out, const svg_grids *grids, int n,
                          const char *title, const char *legend);
+
+/* A curve through points in the order of their x. */
+typedef struct svg_curve {
+    const char *name;
+    double *x, *y;
+    int count; // at least 1
+    size_t x_cap, y_cap;
+} svg_curve;
+
+/* Curves over one pair of axes, the names below them. Errors: CLA_E_NOMEM. */
+cla_status cli_svg_curves(cla_text *out, const svg_curve *curves, int count,
+                          const char *x_label, const char *y_label);

@@ -52,7 +52,7 @@ check 'scores by the length of sources' lengths
 plotted() {
     "$clattn" plot --lengths "$work/soft.jsonl" "$work/gates.jsonl" --out "$work/l.svg" &&
         grep -q 'soft.jsonl</text>' "$work/l.svg" && grep -q 'gates.jsonl</text>' "$work/l.svg" &&
-        [ "$(grep -c 'font-size="8"' "$work/l.svg")" -eq 4 ]
+        [ "$(grep -c 'font-size="8"' "$work/l.svg")" -eq 4 ] && svg_fits "$work/l.svg"
 }
 check 'plots two systems side by side' plotted
 echo '{"words":"some"}' >"$work/odd.jsonl"

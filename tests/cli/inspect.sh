@@ -36,7 +36,7 @@ poem() { inspect "$poet" --text '明月' --chars 5 "$@"; }
 # maps FILE COUNT PARTS...: an SVG of so many maps, with these in it.
 maps() {
     local file=$1 part
-    test "$(grep -c 'font-weight="bold"' "$file")" = "$2" && tail -c 7 "$file" | grep -q '</svg>' ||
+    svg_fits "$file" && test "$(grep -c 'font-weight="bold"' "$file")" = "$2" && tail -c 7 "$file" | grep -q '</svg>' ||
         return 1
     for part in "${@:3}"; do
         grep -qF "$part" "$file" || { echo "no $part" && return 1; }
@@ -138,8 +138,10 @@ check 'refuses a passage for a poet' says 2 '--passage is for readers, the model
     poem --passage "$work/passage"
 check 'refuses six characters' says 2 '--chars is 6, must be 5 or 7' poem --chars 6
 check 'refuses --chars for a reader' says 2 '--chars and --seed are for poets' question --chars 5
-check 'refuses another kind of picture' says 2 'the maps of a reader are drawn as .svg' \
+check 'refuses another kind of picture' says 2 'pictures are .svg files' \
     question --out "$work/a.png"
+check 'refuses numbers of a reader' says 2 'the maps of a reader are drawn as .svg' \
+    question --out "$work/a.safetensors"
 check 'refuses nothing to inspect' says 2 'inspect needs --model and --text' \
     "$clattn" inspect --model "$reader"
 # shellcheck disable=SC2046 # six hundred words

@@ -57,6 +57,46 @@ put_numbers() {
 # infinite FOLDER: its best state gets an infinity, as older versions kept it.
 infinite() { unsealed "$1" && put_numbers "$1/best.ckpt.safetensors" 0 '\000\000\200\177'; }
 
+# svg_fits FILE: well-formed XML; every text lies inside of the picture and bold titles do
+# not touch each other. Widths of letters are those of DejaVu Sans, on average.
+svg_fits() {
+    python3 - "$1" <<'PYTHON'
+import re, sys, xml.etree.ElementTree as tree
+root = tree.parse(sys.argv[1]).getroot()
+width, height = float(root.get("width")), float(root.get("height"))
+titles = {}
+
+def numbers(text):
+    return [float(x) for x in re.findall(r"-?[0-9.]+", text)]
+
+def look(node, x, y):
+    move = re.search(r"translate\(([^)]*)\)", node.get("transform", ""))
+    if move:
+        dx, dy = numbers(move.group(1))
+        x, y = x + dx, y + dy
+    if node.tag.endswith("text"):
+        bold = node.get("font-weight") == "bold"
+        font = float(node.get("font-size") or root.get("font-size"))
+        long = len(node.text) * font * (0.66 if bold else 0.58)
+        x, y = x + float(node.get("x", 0)), y + float(node.get("y", 0))
+        left = {"end": x - long, "middle": x - long / 2}.get(node.get("text-anchor"), x)
+        if "rotate" in node.get("transform", ""):
+            up = y + long / 2 if node.get("text-anchor") == "middle" else y
+            assert 0 <= up - long and up <= height and font <= x <= width, node.text
+        else:
+            assert 0 <= left and left + long <= width and font <= y <= height, node.text
+        if bold:
+            titles.setdefault(y, []).append((left, left + long))
+    for child in node:
+        look(child, x, y)
+
+look(root, 0, 0)
+for row in titles.values():
+    row.sort()
+    assert all(a[1] < b[0] for a, b in zip(row, row[1:])), row
+PYTHON
+}
+
 # treebank SOURCE_ROOT FOLDER: a small one, the first sentences of the real one.
 treebank() {
     mkdir "$2"

@@ -211,8 +211,24 @@ unset CLATTN_LOG
 inspected() {
     "$clattn" inspect --model "$work/whole" --text 'il ne vient pas' --out "$work/maps.svg" &&
         grep -q 'layer 2 head 2 convolved' "$work/maps.svg" &&
-        [ "$(grep -c '>vient</text>' "$work/maps.svg")" -eq 8 ]
+        [ "$(grep -c '>vient</text>' "$work/maps.svg")" -eq 16 ] && svg_fits "$work/maps.svg" &&
+        "$clattn" inspect --model "$work/whole" --text oui --out "$work/one.svg" &&
+        svg_fits "$work/one.svg" &&
+        "$clattn" inspect --model "$work/whole" --out "$work/long.svg" \
+            --text 'anticonstitutionnellement <&> WWWWWWWWWWWWWWWW' && svg_fits "$work/long.svg"
 }
-check 'inspect draws every map' inspected
+check 'inspect draws every map, and nothing overlaps or is cut' inspected
+check 'a picture of another kind is refused at once' \
+    says 2 'pictures are .svg files' "$clattn" inspect --model "$work/none" --text a --out "$work/a.png"
+plotted() {
+    cp -r "$work/whole" "$work/a run with a name that is much longer than the picture is wide, if \
+anybody wants one, and why should nobody do so, since all file systems take it? nothing is cut" &&
+        PATH='' "$clattn" plot "$work/whole" "$work/a run"* --metric loss --out "$work/curve.svg" &&
+        svg_fits "$work/curve.svg" && [ "$(grep -c '<polyline' "$work/curve.svg")" -eq 2 ] &&
+        "$clattn" plot "$work/whole" --out "$work/curve.svg" && svg_fits "$work/curve.svg" &&
+        points=$(sed -n 's/.*points="\([^"]*\)".*/\1/p' "$work/curve.svg" | wc -w) &&
+        [ "$points" -eq "$(grep -c accuracy "$work/whole/log.jsonl")" ]
+}
+check 'plot draws a curve for each run' plotted
 
 [ $failures -eq 0 ]
