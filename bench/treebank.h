@@ -5,7 +5,9 @@
 
 #include "clattn/status.h"
 
-/* Its folder, for messages and readers; path has room for size bytes. */
+/* The folder of the treebank that comes with the program: beside it as installed, or in
+ * the sources. The configs lie in "../../configs" from there. path has room for size
+ * bytes. */
 const char *bench_treebank_folder(char *path, size_t size);
 
 /* Words in each sentence of the treebank that comes with the program, evenly drawn from

@@ -59,4 +59,11 @@ vanished=$(comm -23 "$prefix/released" "$prefix/shown")
 [ -s "$prefix/released" ] || fail 'debian/libclattn0.symbols names no symbol'
 [ -n "$(find "$prefix" -path '*share/clattn/golden/*.safetensors')" ] ||
     fail 'no golden cases installed'
+
+# The installed program finds the configs and the data that come with it.
+(cd "$prefix" && "$root/bin/clattn" train "$root/share/clattn/configs/tagger-demo.json" \
+    --set steps=1 --quiet --out run) || fail 'the installed config does not train'
+(cd "$prefix" && "$root/bin/clattn" demo --epochs 1 --out demo >demo.txt 2>&1) ||
+    fail "demo: $(cat "$prefix/demo.txt")"
+grep -q "$root/share/clattn/configs" "$prefix/demo.txt" || fail 'demo took other configs'
 echo "$(wc -l <"$prefix/promised") functions, as promised"

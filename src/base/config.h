@@ -44,6 +44,11 @@ cla_status cla_config_choice(cla_config *config, const char *key,
  * path alone. Errors: CLA_E_NOMEM. */
 cla_status cla_config_place(const cla_config *config, const char *key, cla_text *place);
 
+/* Values of these keys (NULL-terminated) that are relative paths become paths of what
+ * they name beside the config file, where that exists; other values, and those that
+ * cla_config_set gave, stay. Errors: CLA_E_NOMEM. */
+cla_status cla_config_find_files(cla_config *config, const char *const *keys);
+
 /* These keys (NULL-terminated) are known though no getter asks for them: they are
  * neither checked nor completed. */
 cla_status cla_config_know(cla_config *config, const char *const *keys);

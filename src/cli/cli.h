@@ -28,6 +28,7 @@ int cli_bpe(int argc, char **argv);
 int cli_check(int argc, char **argv);
 int cli_compare(int argc, char **argv);
 int cli_compose(int argc, char **argv);
+int cli_demo(int argc, char **argv);
 int cli_devices(int argc, char **argv);
 int cli_eval(int argc, char **argv);
 int cli_inspect(int argc, char **argv);

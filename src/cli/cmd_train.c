@@ -79,11 +79,13 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 static cla_status read_settings(const arguments *a, cla_config *settings)
 {
+    static const char *const files[] = { "data",          "vectors",    "lexicon",
+                                         "sentencepiece", "warm_start", NULL };
     CLA_TRY(cla_config_read(settings, a->config));
     for (int i = 0; i < a->set_count; i++) {
         CLA_TRY(cla_config_set(settings, a->set[i]));
     }
-    return CLA_OK;
+    return cla_config_find_files(settings, files);
 }
 
 static void print_start(const arguments *a, cla_runtime *rt,

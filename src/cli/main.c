@@ -12,6 +12,7 @@
 const char *cli_program;
 
 static const cli_command commands[] = {
+    { "demo", "train a small tagger on data that comes along, and use it", cli_demo },
     { "devices", "list the OpenCL devices and what they can do", cli_devices },
     { "verify", "run known answers: a check of a device and its driver", cli_verify },
     { "bench", "time the operators; bench compare: two results", cli_bench },

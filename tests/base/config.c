@@ -201,3 +201,36 @@ Test(config, names_what_is_wrong)
     cla_config_fini(&c);
     unlink(path);
 }
+
+/* Paths are looked for beside the config, and keep what they were where nothing is. */
+Test(config, finds_files_beside_it)
+{
+    char folder[] = "/tmp/clattn-config-XXXXXX", file[80], want[80];
+    cla_config c;
+    static const char *const keys[] = { "data", "vectors", "lexicon", "more", NULL };
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(file, sizeof file, "%s/sub/deep", folder);
+    cr_assert_eq(cla_folder_make(file), CLA_OK);
+    snprintf(file, sizeof file, "%s/sub/c.json", folder);
+    static const char text[] =
+        "{\"data\": \"./deep/.././deep\", \"vectors\": \"none\", "
+        "\"lexicon\": \"/dev/null\", \"more\": \"..\"}";
+    cr_assert_eq(cla_file_write(file, text, strlen(text)), CLA_OK);
+    cr_assert_eq(cla_config_read(&c, file), CLA_OK);
+    cr_assert_eq(cla_config_find_files(&c, keys), CLA_OK);
+    snprintf(want, sizeof want, "%s/sub/deep", folder);
+    cr_assert_str_eq(json_string_value(json_object_get(c.values, "data")), want);
+    cr_assert_str_eq(json_string_value(json_object_get(c.values, "vectors")), "none");
+    cr_assert_str_eq(json_string_value(json_object_get(c.values, "lexicon")),
+                     "/dev/null");
+    cr_assert_str_eq(json_string_value(json_object_get(c.values, "more")), folder);
+    cr_assert_eq(cla_config_set(&c, "data=deep"), CLA_OK);
+    cr_assert_eq(cla_config_find_files(&c, keys), CLA_OK);
+    cr_assert_str_eq(json_string_value(json_object_get(c.values, "data")), "deep");
+    cla_config_fini(&c);
+    unlink(file);
+    rmdir(want);
+    snprintf(file, sizeof file, "%s/sub", folder);
+    rmdir(file);
+    rmdir(folder);
+}
