@@ -28,9 +28,54 @@ bench_stats bench_stats_of(double *samples, int count)
     };
 }
 
-bool bench_stats_differ(const bench_stats *a, const bench_stats *b)
+const char *bench_verdict_name(bench_verdict verdict)
+{
+    static const char *const names[] = { "same", "faster", "slower", "unsure" };
+    return names[verdict];
+}
+
+bench_verdict bench_stats_verdict(const bench_stats *a, const bench_stats *b,
+                                  double margin)
 {
     const double gap = fabs(a->median - b->median);
-    return gap > a->p75 - a->p25 && gap > b->p75 - b->p25 &&
-           gap > 0.05 * fmin(a->median, b->median);
+    const double wide_a = a->p75 - a->p25, wide_b = b->p75 - b->p25;
+    const bool beyond = gap > margin * fmin(a->median, b->median);
+    if (beyond && gap > wide_a && gap > wide_b) {
+        return b->median < a->median ? BENCH_FASTER : BENCH_SLOWER;
+    }
+    const bool calm = wide_a <= margin * a->median && wide_b <= margin * b->median;
+    return calm && !beyond ? BENCH_SAME : BENCH_UNSURE;
+}
+
+/* How many of count values may be left out at either end. The median lies below the
+ * k-th smallest with the chance that fewer than k of count coins show heads. */
+static int left_out(int count)
+{
+    double chance = pow(0.5, count), sum = chance;
+    int k = 0;
+    while (2 * sum <= 0.05) { // with k + 1 left out at either end
+        chance *= (double)(count - k) / (k + 1);
+        sum += chance;
+        k++;
+    }
+    return k ? k - 1 : 0;
+}
+
+bench_interval bench_interval_of(double *values, int count)
+{
+    const double median = bench_stats_of(values, count).median; // sorts
+    const int k = left_out(count);
+    return (bench_interval){ median, values[k], values[count - 1 - k] };
+}
+
+bench_verdict bench_verdict_of(const bench_interval *ratio, double margin)
+{
+    const double low = 1 / (1 + margin), high = 1 + margin;
+    if (ratio->low > high) {
+        return BENCH_FASTER;
+    }
+    if (ratio->high < low) {
+        return BENCH_SLOWER;
+    }
+    return ratio->low >= low && ratio->high <= high ? BENCH_SAME : BENCH_UNSURE;
 }

@@ -27,18 +27,54 @@ Test(stats, quartiles_lie_between_neighbours)
     cr_assert(epsilon_eq(dbl, s.p75, 8.5, 1e-12));
 }
 
-/* Each of the three conditions alone stands in the way. */
-Test(stats, differ)
+/* Each of the conditions alone stands in the way. */
+Test(stats, verdicts_from_quartiles)
 {
     const bench_stats base = { 100, 99, 101 };
     const bench_stats slower = { 110, 109, 111 }, near = { 104, 103.5, 104.5 };
-    const bench_stats wide = { 110, 100, 120 };
-    cr_assert(bench_stats_differ(&base, &slower));
-    cr_assert(bench_stats_differ(&slower, &base));
-    cr_assert(not(bench_stats_differ(&base, &base)));
-    cr_assert(not(bench_stats_differ(&base, &near)), "4 %% are within the 5 %%");
-    cr_assert(not(bench_stats_differ(&base, &wide)), "within one range of quartiles");
-    cr_assert(not(bench_stats_differ(&wide, &base)));
+    const bench_stats wide = { 110, 100, 120 }, noisy = { 100, 90, 110 };
+    cr_assert_eq(bench_stats_verdict(&base, &slower, 0.05), BENCH_SLOWER);
+    cr_assert_eq(bench_stats_verdict(&slower, &base, 0.05), BENCH_FASTER);
+    cr_assert_eq(bench_stats_verdict(&base, &base, 0.05), BENCH_SAME);
+    cr_assert_eq(bench_stats_verdict(&base, &near, 0.05), BENCH_SAME, "within 5 %%");
+    cr_assert_eq(bench_stats_verdict(&base, &near, 0.03), BENCH_SLOWER);
+    cr_assert_eq(bench_stats_verdict(&base, &wide, 0.05), BENCH_UNSURE, "own range");
+    cr_assert_eq(bench_stats_verdict(&wide, &base, 0.05), BENCH_UNSURE);
+    cr_assert_eq(bench_stats_verdict(&base, &noisy, 0.05), BENCH_UNSURE);
+}
+
+/* Sign test: nine without both ends have 1 - 2 * (1 + 9) / 512 = 96 %, but eight only
+ * 1 - 2 * (1 + 8) / 256 = 93 %. */
+Test(stats, interval_of_a_median)
+{
+    double nine[] = { 9, 1, 8, 2, 7, 3, 6, 4, 5 };
+    bench_interval i = bench_interval_of(nine, 9);
+    cr_assert(i.median == 5 && i.low == 2 && i.high == 8);
+    i = bench_interval_of(nine, 8);
+    cr_assert(i.median == 4.5 && i.low == 1 && i.high == 8);
+    i = bench_interval_of(nine, 6);
+    cr_assert(i.low == 1 && i.high == 6);
+    i = bench_interval_of(nine, 1);
+    cr_assert(i.median == 1 && i.low == 1 && i.high == 1);
+    double many[20];
+    for (int k = 0; k < 20; k++) {
+        many[k] = k;
+    }
+    i = bench_interval_of(many, 20); // 1 - 2 * 21700 / 2^20 = 95.9 %
+    cr_assert(i.median == 9.5 && i.low == 5 && i.high == 14);
+}
+
+Test(stats, verdicts_from_intervals)
+{
+    const bench_interval faster = { 1.1, 1.06, 1.2 }, slower = { 0.9, 0.85, 0.94 };
+    const bench_interval same = { 1, 0.96, 1.04 }, wide = { 1.1, 1.04, 1.2 };
+    const bench_interval small = { 0.97, 0.96, 0.98 };
+    cr_assert_eq(bench_verdict_of(&faster, 0.05), BENCH_FASTER);
+    cr_assert_eq(bench_verdict_of(&slower, 0.05), BENCH_SLOWER);
+    cr_assert_eq(bench_verdict_of(&same, 0.05), BENCH_SAME);
+    cr_assert_eq(bench_verdict_of(&small, 0.05), BENCH_SAME);
+    cr_assert_eq(bench_verdict_of(&wide, 0.05), BENCH_UNSURE);
+    cr_assert_eq(bench_verdict_of(&wide, 0.03), BENCH_FASTER);
 }
 
 Test(stats, share_is_the_larger_part)

@@ -1,0 +1,227 @@
+/* compare_run.c - runs two programs in turns and compares them case by case.
+ *
+ * The speed of a machine drifts by more than most changes are worth. Each round runs
+ * both programs one right after the other, A first in one round and B in the next; what
+ * counts is the median of the rounds' ratios and the interval that holds it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "bench/compare.h"
+#include "bench/compare_print.h"
+#include "bench/results.h"
+
+enum { ROUNDS = BENCH_MOST_ROUNDS };
+
+typedef struct rounds {
+    const bench_compare_options *options;
+    bench_results a[ROUNDS], b[ROUNDS];
+    double log_sum[ROUNDS]; // of the ratios of a round's cases
+    bench_compare_totals sum;
+} rounds;
+
+/* ---- one run of a program ---------------------------------------------------- */
+
+static cla_status read_all(int from, cla_text *text)
+{
+    char buffer[4096];
+    for (;;) {
+        const ssize_t got = read(from, buffer, sizeof buffer);
+        if (got == 0) {
+            return CLA_OK;
+        }
+        if (got < 0 && errno != EINTR) {
+            return cla_fail(CLA_E_IO, "compare: %s", strerror(errno));
+        }
+        CLA_TRY(got > 0 ? cla_text_append(text, buffer, (size_t)got) : CLA_OK);
+    }
+}
+
+static cla_status start(const bench_compare_options *o, const char *program, int output,
+                        pid_t *child)
+{
+    const char *argv[16] = { program, "bench", "--json", "-" };
+    const struct {
+        const char *name, *value;
+    } given[] = { { "--suite", o->suite },
+                  { "--filter", o->filter },
+                  { "--device", o->device } };
+    int count = 4;
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        if (given[i].value) {
+            argv[count++] = given[i].name;
+            argv[count++] = given[i].value;
+        }
+    }
+    if (o->quick) {
+        argv[count] = "--quick";
+    }
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    const int code =
+        posix_spawnp(child, program, &actions, NULL, (char *const *)argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return code ? cla_fail(CLA_E_IO, "compare: cannot run '%s': %s", program,
+                           strerror(code))
+                : CLA_OK;
+}
+
+static cla_status check_end(const char *program, int state)
+{
+    if (WIFEXITED(state) && WEXITSTATUS(state) == 0) {
+        return CLA_OK;
+    }
+    return WIFEXITED(state)
+               ? cla_fail(CLA_E_INPUT, "compare: '%s bench' ended with status %d",
+                          program, WEXITSTATUS(state))
+               : cla_fail(CLA_E_INPUT, "compare: '%s bench' was ended by signal %d",
+                          program, WTERMSIG(state));
+}
+
+static cla_status run_once(const bench_compare_options *o, const char *program,
+                           bench_results *out)
+{
+    int ends[2], state = 0;
+    pid_t child = 0;
+    cla_text text = { 0 };
+    if (pipe2(ends, O_CLOEXEC)) {
+        return cla_fail(CLA_E_IO, "compare: no pipe");
+    }
+    cla_status status = start(o, program, ends[1], &child);
+    close(ends[1]);
+    if (!status) {
+        status = read_all(ends[0], &text);
+        waitpid(child, &state, 0);
+        status = status ? status : check_end(program, state);
+    }
+    close(ends[0]);
+    if (!status) {
+        status = text.data ? bench_results_parse(out, program, text.data)
+                           : cla_fail(CLA_E_INPUT, "compare: '%s bench' gave no rows",
+                                      program);
+    }
+    cla_text_free(&text);
+    return status;
+}
+
+static cla_status run_round(rounds *r, int i)
+{
+    const bench_compare_options *o = r->options;
+    for (int turn = 0; turn < 2; turn++) {
+        const bool second = (turn + i) % 2;
+        fprintf(stderr, "round %d of %d: %s\n", i + 1, o->rounds, second ? "B" : "A");
+        CLA_TRY(run_once(o, second ? o->b : o->a, second ? &r->b[i] : &r->a[i]));
+    }
+    return CLA_OK;
+}
+
+/* ---- what they come to ------------------------------------------------------- */
+
+static const bench_result *find(const bench_results *t, const bench_result *like)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        const bench_result *row = &t->rows[i];
+        if (strcmp(row->name, like->name) == 0 &&
+            strcmp(row->provider, like->provider) == 0 &&
+            strcmp(row->device, like->device) == 0) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+/* Both programs' times of a case in every round; false when one is missing. */
+static bool collect(const rounds *r, const bench_result *like, double *a, double *b)
+{
+    for (int i = 0; i < r->options->rounds; i++) {
+        const bench_result *of_a = find(&r->a[i], like), *of_b = find(&r->b[i], like);
+        if (!of_a || !of_b) {
+            return false;
+        }
+        a[i] = of_a->ms.median;
+        b[i] = of_b->ms.median;
+    }
+    return true;
+}
+
+static cla_status compare_case(rounds *r, const bench_result *like)
+{
+    const int n = r->options->rounds;
+    double a[ROUNDS], b[ROUNDS], ratio[ROUNDS];
+    if (!collect(r, like, a, b)) {
+        r->sum.only_a++;
+        return CLA_OK;
+    }
+    for (int i = 0; i < n; i++) {
+        ratio[i] = a[i] / b[i];
+        r->log_sum[i] += log(ratio[i]);
+    }
+    bench_compared c = {
+        .name = like->name,
+        .a_provider = like->provider,
+        .b_provider = like->provider,
+        .a_device = like->device,
+        .b_device = like->device,
+        .a_ms = bench_stats_of(a, n).median,
+        .b_ms = bench_stats_of(b, n).median,
+        .rounds = n,
+    };
+    c.ratio = bench_interval_of(ratio, n);
+    c.verdict = bench_verdict_of(&c.ratio, BENCH_MARGIN);
+    return bench_compare_print(r->options, &c, &r->sum);
+}
+
+static cla_status compare_all(rounds *r)
+{
+    const int n = r->options->rounds;
+    double mean[ROUNDS];
+    CLA_TRY(bench_compare_heading(r->options, r->a[0].rows[0].device,
+                                  r->b[0].rows[0].device));
+    for (size_t i = 0; i < r->a[0].count; i++) {
+        CLA_TRY(compare_case(r, &r->a[0].rows[i]));
+    }
+    for (size_t i = 0; i < r->b[0].count; i++) {
+        r->sum.only_b += !find(&r->a[0], &r->b[0].rows[i]);
+    }
+    if (!r->sum.pairs) {
+        return cla_fail(CLA_E_INPUT, "compare: %s and %s have no case in common",
+                        r->options->a, r->options->b);
+    }
+    for (int i = 0; i < n; i++) {
+        mean[i] = exp(r->log_sum[i] / r->sum.pairs);
+    }
+    const bench_interval all = bench_interval_of(mean, n);
+    return bench_compare_end(r->options, &r->sum, &all);
+}
+
+static cla_status run_rounds(rounds *r)
+{
+    for (int i = 0; i < r->options->rounds; i++) {
+        CLA_TRY(run_round(r, i));
+    }
+    return compare_all(r);
+}
+
+cla_status bench_compare_run(const bench_compare_options *options, int *slower)
+{
+    rounds *r = NULL;
+    CLA_TRY(cla_alloc(&r, 1, sizeof *r));
+    setenv("CLATTN_LOG", "error",
+           0); // a warning of other work in each round helps nobody
+    r->options = options;
+    const cla_status status = run_rounds(r);
+    *slower = r->sum.slower;
+    for (int i = 0; i < ROUNDS; i++) {
+        bench_results_fini(&r->a[i]);
+        bench_results_fini(&r->b[i]);
+    }
+    free(r);
+    return status;
+}

@@ -1,0 +1,106 @@
+/* results.c - rows of `clattn bench --json', read back. */
+#include "bench/results.h"
+
+#include <string.h>
+
+#include "base/file.h"
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+static bool number_of(const json_t *object, const char *key, double *value)
+{
+    const json_t *number = json_object_get(object, key);
+    *value = json_number_value(number);
+    return json_is_number(number) && *value >= 0;
+}
+
+/* Fills r and names the first key that is missing or of the wrong kind. */
+static const char *missing_key(bench_result *r, json_t *object)
+{
+    r->object = object;
+    r->name = text_of(object, "case");
+    r->provider = text_of(object, "provider");
+    r->device = text_of(object, "device");
+    if (!r->name || !r->provider || !r->device) {
+        return !r->name ? "case" : !r->provider ? "provider" : "device";
+    }
+    if (!number_of(object, "median_ms", &r->ms.median) || r->ms.median <= 0) {
+        return "median_ms";
+    }
+    if (!number_of(object, "p25_ms", &r->ms.p25)) {
+        return "p25_ms";
+    }
+    return number_of(object, "p75_ms", &r->ms.p75) ? NULL : "p75_ms";
+}
+
+static cla_status add_line(bench_results *t, const char *line, int number, bool whole)
+{
+    json_error_t error;
+    CLA_TRY(cla_grow(&t->rows, &t->cap, t->count + 1, sizeof *t->rows));
+    json_t *object = json_loads(line, JSON_REJECT_DUPLICATES, &error);
+    if (!object && !whole && t->count) {
+        cla_log(CLA_LOG_WARN, "%s:%d: the last line was cut off and is left out",
+                t->path, number);
+        return CLA_OK;
+    }
+    if (!object) {
+        return cla_fail(CLA_E_INPUT, "%s:%d: %s (column %d)", t->path, number,
+                        error.text, error.column);
+    }
+    const char *key = missing_key(&t->rows[t->count], object);
+    if (key) {
+        json_decref(object);
+        return cla_fail(CLA_E_INPUT, "%s:%d: '%s' is missing or has a wrong value",
+                        t->path, number, key);
+    }
+    t->count++;
+    return CLA_OK;
+}
+
+cla_status bench_results_parse(bench_results *t, const char *path, char *data)
+{
+    int number = 0;
+    t->path = path;
+    for (char *line = data; line;) {
+        char *end = strchr(line, '\n');
+        if (end) {
+            *end = '\0';
+        }
+        number++;
+        const bool blank = line[strspn(line, " \t\r")] == '\0';
+        CLA_TRY(blank ? CLA_OK : add_line(t, line, number, end != NULL));
+        line = end ? end + 1 : NULL;
+    }
+    return t->count ? CLA_OK : cla_fail(CLA_E_INPUT, "%s: holds no results", t->path);
+}
+
+cla_status bench_results_read(bench_results *t, const char *path)
+{
+    char *data = NULL;
+    size_t size = 0;
+    CLA_TRY(cla_file_read(path, &data, &size));
+    const cla_status status =
+        strlen(data) == size
+            ? bench_results_parse(t, path, data)
+            : cla_fail(CLA_E_INPUT, "%s: is not text (a zero byte at %zu)", path,
+                       strlen(data));
+    free(data);
+    return status;
+}
+
+void bench_results_fini(bench_results *t)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        json_decref(t->rows[i].object);
+    }
+    free(t->rows);
+    *t = (bench_results){ 0 };
+}
+
+bool bench_result_is_own(const bench_result *row)
+{
+    return strcmp(row->provider, "tile") == 0 || strcmp(row->provider, "group") == 0;
+}
