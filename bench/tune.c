@@ -44,7 +44,8 @@ static const knob knobs[] = {
     { "attention", "ROWS", CLA_SCHEDULE_GROUP, ATTENTION, { 32, 64, 128 } },
     { "attention", "UNROLL", CLA_SCHEDULE_GROUP, ATTENTION, { 1, 2, 4, 16 } },
     { "masked_softmax", "WG", CLA_SCHEDULE_GROUP, SOFTMAX, { 32, 64, 128, 256 } },
-    { "band_attention", "WG", CLA_SCHEDULE_GROUP, BAND, { 64, 128, 256 } },
+    { "band_attention", "ROWS", CLA_SCHEDULE_GROUP, BAND, { 32, 64 } },
+    { "band_attention", "UNROLL", CLA_SCHEDULE_GROUP, BAND, { 1, 2, 4, 16 } },
 };
 // clang-format on
 

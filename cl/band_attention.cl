@@ -1,16 +1,17 @@
 /* band_attention.cl - attention inside a window.
  *
  * Layout: q, k, v, o and lse as attention.clh; spans [N], the sequence of each token.
- * Work-group: WG items, ROWS rows of one head; heads run fastest.
- * Defines: WIDTH = d; WG, ROWS and PIECE as band_group.clh.
- * Numerics: running maximum over pieces of keys; sums in f32, in a fixed order.
+ * Work-group: DOWN x ACROSS items, 8 DOWN rows of one head; heads run fastest.
+ * Defines: those of band_group.clh.
+ * Numerics: running maximum over rounds of keys; sums in f32, in a fixed order. A row
+ *           that is not finite reaches the rows that see it and no other.
  * Writes: o whole; lse whole where asked for; the gradients wanted (the three may share
  *         memory). */
 #include "band_backward_group.clh"
 #include "band_forward_group.clh"
 
 // o_i = sum_j p_ij v_j,  p = softmax over |i - j| <= radius of <q_i, k_j> / sqrt(d)
-WORK_GROUP(WG, 1, 1)
+WORK_GROUP(ITEMS, 1, 1)
 kernel void band_attention_forward(global float *restrict o, global float *restrict lse,
                                    global const float *restrict q,
                                    global const float *restrict k,
@@ -18,25 +19,25 @@ kernel void band_attention_forward(global float *restrict o, global float *restr
                                    global const int2 *restrict spans, attention_args a,
                                    band_args b)
 {
-    local band_forward_local t;
+    local band_forward_local t __attribute__((aligned(16)));
     band_forward(&t, o, lse, q, k, v, spans, a, b);
 }
 
 // dq_i = sum_j dS_ij k_j / sqrt(d)
-WORK_GROUP(WG, 1, 1)
+WORK_GROUP(ITEMS, 1, 1)
 kernel void band_attention_dq(
     global float *dq, global const float *restrict dy, global const float *restrict q,
     global const float *restrict k, global const float *restrict v,
     global const float *restrict lse, global const float *restrict delta,
     global const int2 *restrict spans, attention_args a, band_args b)
 {
-    local band_backward_local t;
+    local band_backward_local t __attribute__((aligned(16)));
     const band_operands x = { dy, q, k, v, lse, delta, spans };
     band_backward_dq(&t, dq, &x, a, b);
 }
 
 // dk_j = sum_i dS_ij q_i / sqrt(d),  dv_j = sum_i keep_ij P_ij dO_i
-WORK_GROUP(WG, 1, 1)
+WORK_GROUP(ITEMS, 1, 1)
 kernel void band_attention_dkdv(
     global float *dk, global float *dv, global const float *restrict dy,
     global const float *restrict q, global const float *restrict k,
@@ -44,7 +45,7 @@ kernel void band_attention_dkdv(
     global const float *restrict delta, global const int2 *restrict spans,
     attention_args a, band_args b)
 {
-    local band_backward_local t;
+    local band_backward_local t __attribute__((aligned(16)));
     const band_operands x = { dy, q, k, v, lse, delta, spans };
     band_backward_dkdv(&t, dk, dv, &x, a, b);
 }

@@ -20,14 +20,6 @@ int cla_attention_plan(cla_runtime *rt, const cla_attention_call *call, int long
     return rows * vec;
 }
 
-static bool is_wide(const cla_attention_call *call)
-{
-    const cla_attention_args *a = &call->args;
-    const int32_t all = call->width | a->q_at | a->q_stride | a->k_at | a->k_stride |
-                        a->v_at | a->v_stride;
-    return all % 4 == 0;
-}
-
 /* The smallest power of two that reaches n, from the smallest one on. */
 static int power_of_two(int from, int n)
 {
@@ -64,7 +56,7 @@ static int plan_strips(cla_runtime *rt, const cla_attention_call *call, int long
     launch->define[1] = (cla_define){ "QUADS", quads };
     launch->define[2] = (cla_define){ "ACROSS", across };
     launch->define[3] = (cla_define){ "DOWN", down };
-    launch->define[4] = (cla_define){ "WIDE", is_wide(call) };
+    launch->define[4] = (cla_define){ "WIDE", cla_attention_is_wide(call) };
     launch->define[5] =
         (cla_define){ "UNROLL", cla_tuned(rt, "attention", "UNROLL", 4) };
     return 8 * down;

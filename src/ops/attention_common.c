@@ -112,6 +112,14 @@ cla_status cla_attention_begin(cla_attention_call *call, cla_tape *tape, cla_ten
     return CLA_OK;
 }
 
+bool cla_attention_is_wide(const cla_attention_call *call)
+{
+    const cla_attention_args *a = &call->args;
+    const int32_t all = call->width | a->q_at | a->q_stride | a->k_at | a->k_stride |
+                        a->v_at | a->v_stride;
+    return all % 4 == 0;
+}
+
 bool cla_attention_trains(const cla_tape *tape, const cla_attention_call *call)
 {
     cla_tensor *const inputs[3] = { call->q, call->k, call->v };

@@ -49,6 +49,10 @@ cla_status cla_attention_begin(cla_attention_call *call, cla_tape *tape, cla_ten
 int cla_attention_plan(cla_runtime *rt, const cla_attention_call *call, int longest,
                        const char *group, const char *tile, cla_launch *launch);
 
+/* Whether the width and every offset and stride of a row are multiples of four floats,
+ * so that kernels may read 16 bytes at once. */
+bool cla_attention_is_wide(const cla_attention_call *call);
+
 /* Whether backward must be recorded for this call. */
 bool cla_attention_trains(const cla_tape *tape, const cla_attention_call *call);
 

@@ -48,22 +48,37 @@ static void tile_launch(cla_runtime *rt, const saved *s, cla_launch *launch)
         (size_t)((s->call.args.queries + run - 1) / run) * (size_t)s->call.heads;
 }
 
-/* A group to a run of rows: all that is local must fit 32 KiB. */
+/* Eight rows to an item, ROWS to a group, as cl/band_group.clh. Two programs of a width
+ * serve all windows: the small one wastes less where windows are. */
 static void group_launch(cla_runtime *rt, const saved *s, cla_launch *launch)
 {
-    const int width = s->call.width;
-    const int rows = width <= 64 ? 16 : width <= 128 ? 8 : 4;
-    const int wg = cla_tuned(rt, s->op->name, "WG", 128);
-    const cla_define defines[] = {
-        { "WIDTH", width }, { "WG", wg }, { "ROWS", rows }, { "PIECE", 2 * rows }
-    };
+    enum { NARROW = 20, BROAD = 32, MOST = 256 }; // slots; items of a group
+    const int across = 8 * ((s->call.width + 31) / 32);
+    const int reach = 8 + s->band.radius * (s->call.args.causal ? 1 : 2);
+    const int slots = reach <= NARROW ? NARROW : BROAD;
+    int down = cla_tuned(rt, s->op->name, "ROWS", 64) / 8;
+    while (down * across > MOST) {
+        down /= 2;
+    }
+    int split = 1; // items to a strip of four slots
+    while (split < 4 && 2 * split * slots <= 4 * across) {
+        split *= 2;
+    }
+    const cla_define defines[] = { { "WIDTH", s->call.width },
+                                   { "ACROSS", across },
+                                   { "DOWN", down },
+                                   { "WIDE", cla_attention_is_wide(&s->call) },
+                                   { "UNROLL",
+                                     cla_tuned(rt, s->op->name, "UNROLL", 4) },
+                                   { "SLOTS", slots },
+                                   { "SPLIT", split } };
     launch->file = s->op->name;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < (int)(sizeof defines / sizeof *defines); i++) {
         launch->define[i] = defines[i];
     }
-    launch->groups[0] =
-        (size_t)((s->call.args.queries + rows - 1) / rows) * (size_t)s->call.heads;
-    launch->local[0] = (size_t)wg;
+    launch->local[0] = (size_t)(across * down);
+    launch->groups[0] = (size_t)((s->call.args.queries + 8 * down - 1) / (8 * down)) *
+                        (size_t)s->call.heads;
 }
 
 static cla_status forward(cla_tape *tape, const saved *s)

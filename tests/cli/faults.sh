@@ -120,7 +120,7 @@ for value in 0 -1; do
     cat >"$work/tuning.json" <<END
 {"$device": {
     "masked_softmax": {"WG": $value}, "masked_softmax_tile": {"ROWS": $value},
-    "band_attention": {"WG": $value}, "band_attention_tile": {"QUERIES": $value, "KEYS": $value},
+    "band_attention": {"ROWS": $value}, "band_attention_tile": {"QUERIES": $value, "KEYS": $value},
     "matmul_tile": {"MR": $value, "ROWS": $value, "DEPTH": $value, "COLUMNS": $value}}}
 END
     expect 0 9 "tuning: $work/tuning.json: masked_softmax WG is $value, must be .*; not used" \
