@@ -2,9 +2,9 @@
  *
  * Layout: x [N,in], y [N,out], w [taps,in,out], spans [N] (start and end of the row's
  * sequence); partial [runs,taps,in,out].
- * Work-group: 64 items to 32 x 32 results.
- * Defines: none; conv1d_sum has WG items, an element each.
- * Local: 2 tiles of 16 x 33 floats.
+ * Work-group: 64 items to TM x TN results, see product_group.clh.
+ * Defines: those of product_group.clh; conv1d_sum has WG items, an element each.
+ * Local: 16 (TM + TN + 8) floats.
  * Numerics: f32 sums, taps and channels in order, rows in order.
  * Writes: y, partial, dw whole (y and dw are added to when add). */
 #include "conv1d.clh"
@@ -14,33 +14,30 @@
 #define WG 64
 #endif
 
-/* a[k][r] = x[first + r + shift][k0 + k], zeros outside the row's sequence. */
+/* Channels c .. c + 3 of row n + shift, zeros outside n's sequence. */
+INLINE float4 shifted(global const float *x, global const int2 *spans, int n, int shift,
+                      int c, conv_shape s)
+{
+    const int2 span = spans[min(n, s.rows - 1)];
+    const int from = n + shift;
+    const bool inside = n < s.rows && from >= span.x && from < span.y && c < s.in;
+    return quad_at(x + (inside ? (size_t)from * s.in + c : 0), inside ? s.in - c : 0);
+}
+
+/* a[k][i] = x[first + i + shift][c + k] */
 INLINE void load_rows(local float *a, global const float *x, global const int2 *spans,
-                      int first, int shift, int k0, conv_shape s, int lid)
+                      int first, int shift, int c, conv_shape s)
 {
-    for (int i = lid; i < SIDE * DEPTH; i += ITEMS) {
-        const int r = i / DEPTH, k = i % DEPTH, row = first + r, from = row + shift;
-        const int2 span = spans[min(row, s.rows - 1)];
-        const int inside =
-            row < s.rows && from >= span.x && from < span.y && k0 + k < s.in;
-        a[k * STEP + r] = inside ? x[(size_t)from * s.in + k0 + k] : 0.0f;
+#pragma unroll
+    for (int n = LANE(0); n < TM * DEPTH / 4; n += ITEMS) {
+        const int k = TURNED_INNER(n, TM), i = TURNED_OUTER(n, TM);
+        put_turned(a + k * A_STEP + i, A_STEP,
+                   shifted(x, spans, first + i, shift, c + k, s));
     }
 }
 
-/* b[k][j] = w[tap][k0 + k][o + j]; flipped: of the last tap first, transposed. */
-INLINE void load_weights(local float *b, global const float *w, int tap, int k0, int o,
-                         conv_shape s, int flipped, int lid)
-{
-    w += (size_t)(flipped ? s.taps - 1 - tap : tap) * s.in * s.out;
-    for (int i = lid; i < SIDE * DEPTH; i += ITEMS) {
-        const int k = flipped ? k0 + i % DEPTH : k0 + i / SIDE;
-        const int j = flipped ? o + i / DEPTH : o + i % SIDE;
-        const size_t at = flipped ? (size_t)j * s.in + k : (size_t)k * s.out + j;
-        b[(k - k0) * STEP + j - o] = k < s.in && j < s.out ? w[at] : 0.0f;
-    }
-}
-
-// y (+)= act(b + sum over u of x[n + u - before] w[u])
+// y (+)= act(b + sum over u of x[n + u - before] w[u]); flipped: of the last tap first,
+// transposed
 WORK_GROUP(ITEMS, 1, 1)
 kernel void conv1d_rows(global float *restrict y, global const float *restrict x,
                         global const float *restrict w,
@@ -48,55 +45,53 @@ kernel void conv1d_rows(global float *restrict y, global const float *restrict x
                         global const int2 *restrict spans, conv_shape s, int flipped,
                         int add)
 {
-    local float a[TILE], b[TILE];
-    const int lid = LANE(0), across = (s.out + SIDE - 1) / SIDE;
-    const int first = GROUP(0) / across * SIDE, o = GROUP(0) % across * SIDE;
-    float sum[4][4];
-    clear_sums(sum);
+    local float a[A_SIZE] __attribute__((aligned(16)));
+    local float b[B_SIZE] __attribute__((aligned(16)));
+    const int across = (s.out + TN - 1) / TN;
+    const int first = GROUP(0) / across * TM, o = GROUP(0) % across * TN;
+    sums sum;
+    sums_clear(&sum);
     for (int tap = 0; tap < s.taps; tap++) {
+        global const float *wu =
+            w + (size_t)(flipped ? s.taps - 1 - tap : tap) * s.in * s.out;
+        const matrix weights = flipped ? matrix_of(wu, s.in, s.out, s.in)
+                                       : matrix_of(wu, s.out, s.in, s.out);
         for (int k = 0; k < s.in; k += DEPTH) {
-            load_rows(a, x, spans, first, tap - s.before, k, s, lid);
-            load_weights(b, w, tap, k, o, s, flipped, lid);
-            barrier(CLK_LOCAL_MEM_FENCE);
-            product_step(sum, a, b, lid);
-            barrier(CLK_LOCAL_MEM_FENCE);
-        }
-    }
-    for (int i = 0; i < 4; i++) {
-        for (int j = 0; j < 4; j++) {
-            const int row = first + lid / 8 * 4 + i, column = o + lid % 8 * 4 + j;
-            if (row < s.rows && column < s.out) {
-                const size_t at = (size_t)row * s.out + column;
-                const float z = conv_activate(sum[i][j] + (bias ? bias[column] : 0.0f),
-                                              s.activation);
-                y[at] = add ? y[at] + z : z;
+            load_rows(a, x, spans, first, tap - s.before, k, s);
+            if (flipped) {
+                load_turned(b, TN, weights, o, k);
+            } else {
+                load_straight(b, TN, weights, k, o);
             }
+            barrier(CLK_LOCAL_MEM_FENCE);
+            product_step(&sum, a, b);
+            barrier(CLK_LOCAL_MEM_FENCE);
         }
     }
-}
-
-/* b[k][j] = g[row + k][o + j] */
-INLINE void load_gradient(local float *b, global const float *g, int row, int last,
-                          int o, int out, int lid)
-{
-    for (int i = lid; i < SIDE * DEPTH; i += ITEMS) {
-        const int k = i / SIDE, j = i % SIDE;
-        const int inside = row + k < last && o + j < out;
-        b[k * STEP + j] = inside ? g[(size_t)(row + k) * out + o + j] : 0.0f;
+    y += (size_t)first * s.out + o;
+#define STORE(z, row, column)                                           \
+    {                                                                   \
+        const int left = first + row < s.rows ? s.out - o - column : 0; \
+        float4 more = (float4)(0.0f);                                   \
+        if (bias && left > 0) {                                         \
+            more = quad_at(bias + o + column, left);                    \
+        }                                                               \
+        quad_store(y + (size_t)(row)*s.out + column,                    \
+                   conv_activate4(z + more, s.activation), left, add);  \
     }
+    EACH_ROW(STORE, sum)
 }
 
-/* a[k][i] = x[row + k + shift][c + i], zeros outside the row's sequence. */
+/* a[k][i] = x[row + k + shift][c + i] */
 INLINE void load_columns(local float *a, global const float *x,
                          global const int2 *spans, int row, int shift, int c,
-                         conv_shape s, int lid)
+                         conv_shape s)
 {
-    for (int i = lid; i < SIDE * DEPTH; i += ITEMS) {
-        const int k = i / SIDE, j = i % SIDE, n = row + k, from = n + shift;
-        const int2 span = spans[min(n, s.rows - 1)];
-        const int inside =
-            n < s.rows && from >= span.x && from < span.y && c + j < s.in;
-        a[k * STEP + j] = inside ? x[(size_t)from * s.in + c + j] : 0.0f;
+#pragma unroll
+    for (int n = LANE(0); n < TM * DEPTH / 4; n += ITEMS) {
+        const int k = STRAIGHT_INNER(n, TM), i = STRAIGHT_OUTER(n, TM);
+        *(local float4 *)(a + k * A_STEP + i) =
+            shifted(x, spans, row + k, shift, c + i, s);
     }
 }
 
@@ -107,28 +102,28 @@ kernel void conv1d_weights(global float *restrict partial,
                            global const float *restrict g,
                            global const int2 *restrict spans, conv_shape s)
 {
-    local float a[TILE], b[TILE];
-    const int lid = LANE(0), across = (s.out + SIDE - 1) / SIDE;
-    const int c = GROUP(1) / across * SIDE, o = GROUP(1) % across * SIDE;
+    local float a[A_SIZE] __attribute__((aligned(16)));
+    local float b[B_SIZE] __attribute__((aligned(16)));
+    const int across = (s.out + TN - 1) / TN;
+    const int c = GROUP(1) / across * TM, o = GROUP(1) % across * TN;
     const int tap = GROUP(0) % s.taps, run = GROUP(0) / s.taps;
-    const int last = min((run + 1) * s.run, s.rows);
-    float sum[4][4];
-    clear_sums(sum);
-    for (int row = run * s.run; row < last; row += DEPTH) {
-        load_columns(a, x, spans, row, tap - s.before, c, s, lid);
-        load_gradient(b, g, row, last, o, s.out, lid);
+    const int first = run * s.run, last = min(first + s.run, s.rows);
+    const matrix made =
+        matrix_of(g + (size_t)first * s.out, s.out, last - first, s.out);
+    sums sum;
+    sums_clear(&sum);
+    for (int row = first; row < last; row += DEPTH) {
+        load_columns(a, x, spans, row, tap - s.before, c, s);
+        load_straight(b, TN, made, row - first, o);
         barrier(CLK_LOCAL_MEM_FENCE);
-        product_step(sum, a, b, lid);
+        product_step(&sum, a, b);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    for (int i = 0; i < 4; i++) {
-        for (int j = 0; j < 4; j++) {
-            const int k = c + lid / 8 * 4 + i, column = o + lid % 8 * 4 + j;
-            if (k < s.in && column < s.out) {
-                partial[((size_t)GROUP(0) * s.in + k) * s.out + column] = sum[i][j];
-            }
-        }
-    }
+    partial += ((size_t)GROUP(0) * s.in + c) * s.out + o;
+#define PARTIAL(z, row, column)                           \
+    quad_store(partial + (size_t)(row)*s.out + column, z, \
+               c + row < s.in ? s.out - o - column : 0, false);
+    EACH_ROW(PARTIAL, sum)
 }
 
 // dw (+)= sum over the runs of partial, whose rows are width apart; for both schedules

@@ -3,10 +3,10 @@
  * Layout: as attention.clh and conv_attention_1d.clh; maps p (after the softmax) and y
  * (after the filter), flow (gradient of what the activation saw) and drain (of scores);
  * partial [runs,H,3*t+1,line].
- * Work-group: 64 items to 32 x 32 results; grid (squares, H, B), of the sums for w
- * (squares, 3 H, runs). Kernels of rows: WG items to one.
- * Defines: WIDTH = d; WG, a power of two.
- * Local: 2 tiles of 16 x 33 floats.
+ * Work-group: 64 items to TM x TN results, see product_group.clh; grid (tiles, H, B),
+ * of the sums for w (tiles, 3 H, runs). Kernels of rows: WG items to one.
+ * Defines: WIDTH = d; WG, a power of two; those of product_group.clh.
+ * Local: 16 (TM + TN + 8) floats.
  * Numerics: f32; the row's maximum is subtracted; rows and sequences in order.
  * Writes: maps in their T x T parts; o, lse, partial whole; dq, dk, dv, dw, db whole
  * (added to when asked). */
@@ -20,56 +20,28 @@
 #define WG 64
 #endif
 
-/* The square that a group has of a result with columns columns: its first row and
- * column, and its sequence. */
-typedef struct square {
+/* The tile that a group has of a result with columns columns: its first row and column,
+ * and its sequence. */
+typedef struct place {
     int i, j, h, first, T;
-} square;
+} place;
 
-INLINE square square_of(global const int *offsets, int columns)
+INLINE place place_of(global const int *offsets, int columns)
 {
-    const int across = (columns + SIDE - 1) / SIDE;
-    square q;
-    q.i = GROUP(0) / across * SIDE;
-    q.j = GROUP(0) % across * SIDE;
+    const int across = (columns + TN - 1) / TN;
+    place q;
+    q.i = GROUP(0) / across * TM;
+    q.j = GROUP(0) % across * TN;
     q.h = GROUP(1);
     q.first = offsets[GROUP(2)];
     q.T = offsets[GROUP(2) + 1] - q.first;
     return q;
 }
 
-/* to[k][n] = from[row + n][column + k], n < rows, k < columns, zeros from there on. */
-INLINE void load_turned(local float *to, global const float *from, size_t stride,
-                        int row, int rows, int column, int columns)
+/* Columns that are left to the right of a tile's quad, none below the last row. */
+INLINE int left_of(place q, int row, int column, int columns)
 {
-    for (int e = LANE(0); e < SIDE * DEPTH; e += ITEMS) {
-        const int n = e / DEPTH, k = e % DEPTH;
-        const int inside = row + n >= 0 && row + n < rows && column + k < columns;
-        to[k * STEP + n] =
-            inside ? from[(size_t)(row + n) * stride + (size_t)(column + k)] : 0.0f;
-    }
-}
-
-/* to[k][n] = from[row + k][column + n], likewise. */
-INLINE void load_straight(local float *to, global const float *from, size_t stride,
-                          int row, int rows, int column, int columns)
-{
-    for (int e = LANE(0); e < SIDE * DEPTH; e += ITEMS) {
-        const int k = e / SIDE, n = e % SIDE;
-        const int inside = row + k >= 0 && row + k < rows && column + n < columns;
-        to[k * STEP + n] =
-            inside ? from[(size_t)(row + k) * stride + (size_t)(column + n)] : 0.0f;
-    }
-}
-
-/* The row and the column of an item's result (i,j) in its square. */
-INLINE int row_of(int i)
-{
-    return LANE(0) / 8 * 4 + i;
-}
-INLINE int column_of(int j)
-{
-    return LANE(0) % 8 * 4 + j;
+    return q.i + row < q.T ? columns - q.j - column : 0;
 }
 
 // map[i][j] = scale <x_i, y_j> act'(slopes[i][j]); slopes may be null
@@ -81,32 +53,37 @@ kernel void conv_attention_1d_scores(global float *map, global const float *rest
                                      attention_args a, table_args s, int longest,
                                      int values)
 {
-    local float left[TILE], right[TILE];
-    const square q = square_of(offsets, longest);
-    const size_t x_stride = values ? (size_t)a.heads * WIDTH : (size_t)a.q_stride;
-    const size_t y_stride = values ? (size_t)a.v_stride : (size_t)a.k_stride;
+    local float left[A_SIZE] __attribute__((aligned(16)));
+    local float right[B_SIZE] __attribute__((aligned(16)));
+    const place q = place_of(offsets, longest);
     x += values ? o_row(a, q.first, q.h, WIDTH) : q_row(a, q.first, q.h, WIDTH);
     y += values ? v_row(a, q.first, q.h, WIDTH) : k_row(a, q.first, q.h, WIDTH);
-    float sum[4][4];
-    clear_sums(sum);
-    for (int c = 0; c < WIDTH; c += DEPTH) {
-        load_turned(left, x, x_stride, q.i, q.T, c, WIDTH);
-        load_turned(right, y, y_stride, q.j, q.T, c, WIDTH);
+    const matrix rows = matrix_of(x, values ? a.heads * WIDTH : a.q_stride, q.T, WIDTH);
+    const matrix columns = matrix_of(y, values ? a.v_stride : a.k_stride, q.T, WIDTH);
+    const int depth = q.i < q.T && q.j < q.T ? WIDTH : 0;
+    sums sum;
+    sums_clear(&sum);
+    for (int c = 0; c < depth; c += DEPTH) {
+        load_turned(left, TM, rows, q.i, c);
+        load_turned(right, TN, columns, q.j, c);
         barrier(CLK_LOCAL_MEM_FENCE);
-        product_step(sum, left, right, LANE(0));
+        product_step(&sum, left, right);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    for (int i = 0; i < 4; i++) {
-        for (int j = 0; j < 4; j++) {
-            const int row = q.i + row_of(i), column = q.j + column_of(j);
-            if (row < q.T && column < q.T) {
-                const size_t at = map_row(a, s, q.first + row, q.h) + column;
-                const float slope =
-                    slopes ? table_slope(slopes[at], s.activation) : 1.0f;
-                map[at] = sum[i][j] * (values ? 1.0f : a.scale) * slope;
-            }
-        }
+    map += map_row(a, s, q.first, q.h);
+    slopes += slopes ? map_row(a, s, q.first, q.h) : 0;
+    const float scale = values ? 1.0f : a.scale;
+#define STORE(z, row, column)                                               \
+    {                                                                       \
+        const int left = left_of(q, row, column, q.T);                      \
+        const size_t at = (size_t)(q.i + row) * s.line + q.j + column;      \
+        float4 slope = (float4)(scale);                                     \
+        if (slopes && left > 0) {                                           \
+            slope *= table_slope(quad_at(slopes + at, left), s.activation); \
+        }                                                                   \
+        quad_store(map + at, z * slope, left, false);                       \
     }
+    EACH_ROW(STORE, sum)
 }
 
 // p = softmax of its rows in place; grid (N, H); lse may be null
@@ -166,36 +143,40 @@ kernel void conv_attention_1d_filter(global float *restrict to,
                                      global const int *restrict offsets,
                                      attention_args a, table_args s, int longest)
 {
-    local float left[TILE], right[TILE];
-    const square q = square_of(offsets, longest);
-    global const float *from = map + map_row(a, s, q.first, q.h);
-    float sum[4][4];
-    clear_sums(sum);
+    local float left[A_SIZE] __attribute__((aligned(16)));
+    local float right[B_SIZE] __attribute__((aligned(16)));
+    const place q = place_of(offsets, longest);
+    const matrix from = matrix_of(map + map_row(a, s, q.first, q.h), s.line, q.T, q.T);
+    const int depth = q.i < q.T && q.j < q.T ? q.T : 0;
+    sums sum;
+    sums_clear(&sum);
     for (int u = 0; u < SHIFTS; u++) {
-        global const float *wu = w + ((size_t)q.h * SHIFTS + u) * s.t * s.t;
-        for (int c = 0; c < longest; c += DEPTH) {
-            load_turned(left, from, (size_t)s.line, q.i + (b ? u - 1 : 1 - u), q.T, c,
-                        q.T);
+        const matrix wu =
+            matrix_of(w + ((size_t)q.h * SHIFTS + u) * s.t * s.t, s.t, q.T, q.T);
+        for (int c = 0; c < depth; c += DEPTH) {
+            load_turned(left, TM, from, q.i + (b ? u - 1 : 1 - u), c);
             if (b) {
-                load_straight(right, wu, (size_t)s.t, c, q.T, q.j, q.T);
+                load_straight(right, TN, wu, c, q.j);
             } else {
-                load_turned(right, wu, (size_t)s.t, q.j, q.T, c, q.T);
+                load_turned(right, TN, wu, q.j, c);
             }
             barrier(CLK_LOCAL_MEM_FENCE);
-            product_step(sum, left, right, LANE(0));
+            product_step(&sum, left, right);
             barrier(CLK_LOCAL_MEM_FENCE);
         }
     }
-    for (int i = 0; i < 4; i++) {
-        for (int j = 0; j < 4; j++) {
-            const int row = q.i + row_of(i), column = q.j + column_of(j);
-            if (row < q.T && column < q.T) {
-                const float x = sum[i][j] + (b ? b[q.h * s.t + column] : 0.0f);
-                to[map_row(a, s, q.first + row, q.h) + column] =
-                    b ? table_activate(x, s.activation) : x;
-            }
-        }
+    to += map_row(a, s, q.first, q.h);
+    b += b ? q.h * s.t + q.j : 0;
+#define FILTER(z, row, column)                                                        \
+    {                                                                                 \
+        const int left = left_of(q, row, column, q.T);                                \
+        float4 y = z;                                                                 \
+        if (b && left > 0) {                                                          \
+            y = table_activate(y + quad_at(b + column, left), s.activation);          \
+        }                                                                             \
+        quad_store(to + (size_t)(q.i + row) * s.line + q.j + column, y, left, false); \
     }
+    EACH_ROW(FILTER, sum)
 }
 
 /* Rows of a tensor with heads: where they begin and how far they lie apart. */
@@ -212,33 +193,32 @@ kernel void conv_attention_1d_mix(global float *restrict out,
                                   table_args s, rows_of to, rows_of from, int longest,
                                   int turned, int add)
 {
-    local float left[TILE], right[TILE];
-    const square q = square_of(offsets, WIDTH);
-    map += map_row(a, s, q.first, q.h);
-    x += from.at + (size_t)q.first * (size_t)from.stride + q.h * WIDTH;
-    out += to.at + (size_t)q.first * (size_t)to.stride + q.h * WIDTH;
-    float sum[4][4];
-    clear_sums(sum);
-    for (int k = 0; k < longest; k += DEPTH) {
+    local float left[A_SIZE] __attribute__((aligned(16)));
+    local float right[B_SIZE] __attribute__((aligned(16)));
+    const place q = place_of(offsets, WIDTH);
+    const matrix weights =
+        matrix_of(map + map_row(a, s, q.first, q.h), s.line, q.T, q.T);
+    const matrix rows =
+        matrix_of(x + from.at + (size_t)q.first * (size_t)from.stride + q.h * WIDTH,
+                  from.stride, q.T, WIDTH);
+    sums sum;
+    sums_clear(&sum);
+    for (int k = 0; k < (q.i < q.T ? q.T : 0); k += DEPTH) {
         if (turned) {
-            load_straight(left, map, (size_t)s.line, k, q.T, q.i, q.T);
+            load_straight(left, TM, weights, k, q.i);
         } else {
-            load_turned(left, map, (size_t)s.line, q.i, q.T, k, q.T);
+            load_turned(left, TM, weights, q.i, k);
         }
-        load_straight(right, x, (size_t)from.stride, k, q.T, q.j, WIDTH);
+        load_straight(right, TN, rows, k, q.j);
         barrier(CLK_LOCAL_MEM_FENCE);
-        product_step(sum, left, right, LANE(0));
+        product_step(&sum, left, right);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    for (int i = 0; i < 4; i++) {
-        for (int j = 0; j < 4; j++) {
-            const int row = q.i + row_of(i), column = q.j + column_of(j);
-            if (row < q.T && column < WIDTH) {
-                const size_t at = (size_t)row * (size_t)to.stride + (size_t)column;
-                out[at] = add ? out[at] + sum[i][j] : sum[i][j];
-            }
-        }
-    }
+    out += to.at + (size_t)q.first * (size_t)to.stride + q.h * WIDTH;
+#define MIX(z, row, column)                                                     \
+    quad_store(out + (size_t)(q.i + row) * (size_t)to.stride + q.j + column, z, \
+               left_of(q, row, column, WIDTH), add);
+    EACH_ROW(MIX, sum)
 }
 
 // partial[run,h,u] = sums for w[h,u] over the run's sequences
@@ -249,32 +229,31 @@ kernel void conv_attention_1d_weights(global float *restrict partial,
                                       global const int *restrict offsets,
                                       attention_args a, table_args s)
 {
-    local float left[TILE], right[TILE];
-    const int across = (s.t + SIDE - 1) / SIDE;
-    const int c = GROUP(0) / across * SIDE, o = GROUP(0) % across * SIDE;
+    local float left[A_SIZE] __attribute__((aligned(16)));
+    local float right[B_SIZE] __attribute__((aligned(16)));
+    const int across = (s.t + TN - 1) / TN;
+    const int c = GROUP(0) / across * TM, o = GROUP(0) % across * TN;
     const int h = GROUP(1) / SHIFTS, u = GROUP(1) % SHIFTS, run = GROUP(2);
-    float sum[4][4];
-    clear_sums(sum);
+    sums sum;
+    sums_clear(&sum);
     for (int b = run * s.run; b < min((run + 1) * s.run, s.sequences); b++) {
         const int T = offsets[b + 1] - offsets[b];
         const size_t at = map_row(a, s, offsets[b], h);
-        for (int i = 0; i < T; i += DEPTH) {
-            load_straight(left, p + at, (size_t)s.line, i + u - 1, T, c, T);
-            load_straight(right, flow + at, (size_t)s.line, i, T, o, T);
+        const matrix seen = matrix_of(p + at, s.line, T, T);
+        const matrix made = matrix_of(flow + at, s.line, T, T);
+        for (int i = 0; i < (c < T && o < T ? T : 0); i += DEPTH) {
+            load_straight(left, TM, seen, i + u - 1, c);
+            load_straight(right, TN, made, i, o);
             barrier(CLK_LOCAL_MEM_FENCE);
-            product_step(sum, left, right, LANE(0));
+            product_step(&sum, left, right);
             barrier(CLK_LOCAL_MEM_FENCE);
         }
     }
-    partial += ((size_t)run * a.heads + h) * (SHIFTS * s.t + 1) * s.line;
-    for (int i = 0; i < 4; i++) {
-        for (int j = 0; j < 4; j++) {
-            const int row = c + row_of(i), column = o + column_of(j);
-            if (row < s.t && column < s.t) {
-                partial[(size_t)(u * s.t + row) * s.line + column] = sum[i][j];
-            }
-        }
-    }
+    partial += (((size_t)run * a.heads + h) * (SHIFTS * s.t + 1) + u * s.t) * s.line;
+#define PARTIAL(z, row, column)                                      \
+    quad_store(partial + (size_t)(c + row) * s.line + o + column, z, \
+               c + row < s.t ? s.t - o - column : 0, false);
+    EACH_ROW(PARTIAL, sum)
 }
 
 // the last row of partial[run,h] = sums for b[h]; grid (columns, H, runs)

@@ -1,57 +1,89 @@
 /* ham.cl - attention that is repeated, for GPUs; ham_backward.cl is the way back.
  *
  * Layout: as ham.clh.
- * Work-group: 8 x 8 items to 32 rows, see rows_group.clh; grid (runs of 32 rows of the
+ * Work-group: 64 items to TM rows, see rows_group.clh; grid (runs of TM rows of the
  *   longest sequence, B).
- * Defines: KEEP, whether the keys of any sequence are at most KEPT numbers: then they
- *   stay in local memory through all levels.
+ * Defines: those of product_group.clh.
  * Numerics: one softmax over tiles of keys, its sums kept relative to the top so far;
  *   f32 sums in the order of the inner index.
  * Writes: out, levels and lse whole, of the levels that are its own. */
 #include "ham.clh"
 #include "rows_group.clh"
 
-#ifndef KEEP
-#define KEEP 0
-#endif
-#define KEPT 5600 // as in src/ops/ham.c
+#define RED (ACROSS + 1)
 
-#if KEEP
-#define KEYS local
-LOAD_ROWS(load_keys, local)
-LOAD_COLUMNS(load_key_columns, local)
-DOT_ROWS(dot_keys, load_keys, local)
-MIX_ROWS(mix_keys, load_key_columns, local)
-#else
-#define KEYS     global
-#define dot_keys dot_rows
-#define mix_keys mix_rows
-#endif
+INLINE float most_of(float4 x)
+{
+    return fmax(fmax(x.x, x.y), fmax(x.z, x.w));
+}
+INLINE float sum_of(float4 x)
+{
+    return x.x + x.y + x.z + x.w;
+}
 
-/* What a group works with: p across, and of each row its softmax so far. */
+/* What a group works with: weights across, and of each row its softmax so far. */
 typedef struct ham_space {
     local float *tiles, *p, *top, *sum, *factor;
 } ham_space;
 
-/* Products of a tile become weights relative to the new top; factor is what sums of
- * before shrink by. An item to a row; count above 0. */
-INLINE void soften(ham_space s, int count, float scale)
+/* red[row][item] = MOST of the item's eight numbers of each row */
+#define TELL_ROWS(MOST)                                                   \
+    red[ROW_OF(0) * RED + LANE(0) % ACROSS] = MOST(s00.r0, s01.r0);       \
+    red[(ROW_OF(0) + 1) * RED + LANE(0) % ACROSS] = MOST(s00.r1, s01.r1); \
+    red[(ROW_OF(0) + 2) * RED + LANE(0) % ACROSS] = MOST(s00.r2, s01.r2); \
+    red[(ROW_OF(0) + 3) * RED + LANE(0) % ACROSS] = MOST(s00.r3, s01.r3);
+
+/* The largest score of each row so far, and what sums of before shrink by. Ends with a
+ * barrier. */
+INLINE void find_tops(ham_space s, const sums *score)
 {
+    local float *red = s.tiles;
     const int row = LANE(0);
-    if (row < SIDE) {
-        float next = s.top[row], sum = 0.0f;
-        for (int j = 0; j < count; j++) {
-            next = fmax(next, scale * s.p[j * STEP + row]);
+#define MOST_OF(a, b) most_of(fmax(score->a, score->b))
+    TELL_ROWS(MOST_OF)
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (row < TM) {
+        float top = s.top[row];
+        for (int n = 0; n < ACROSS; n++) {
+            top = fmax(top, red[row * RED + n]);
         }
-        for (int j = 0; j < count; j++) {
-            const float e = exp(scale * s.p[j * STEP + row] - next);
-            s.p[j * STEP + row] = e;
-            sum += e;
-        }
-        s.factor[row] = exp(s.top[row] - next);
-        s.sum[row] = s.sum[row] * s.factor[row] + sum;
-        s.top[row] = next;
+        s.factor[row] = exp(s.top[row] - top);
+        s.top[row] = top;
     }
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+/* What weights add to the sums of rows. Ends with a barrier. */
+INLINE void add_weights(ham_space s, const sums *weight)
+{
+    local float *red = s.tiles;
+    const int row = LANE(0);
+#define SUM_OF(a, b) sum_of(weight->a + weight->b)
+    TELL_ROWS(SUM_OF)
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (row < TM) {
+        float sum = s.sum[row] * s.factor[row];
+        for (int n = 0; n < ACROSS; n++) {
+            sum += red[row * RED + n];
+        }
+        s.sum[row] = sum;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+/* Products of a tile become weights relative to the new top, 0 from column count on,
+ * in registers and in p. Ends with a barrier. */
+INLINE void soften(ham_space s, sums *score, int count, float scale)
+{
+#define HIDE(z, row, column)                   \
+    z = select((float4)(-INFINITY), z * scale, \
+               (int4)(0, 1, 2, 3) < (int4)(count - column));
+    EACH_ROW(HIDE, (*score))
+    find_tops(s, score);
+#define WEIGH(z, row, column) z = exp(z - s.top[row]);
+    EACH_ROW(WEIGH, (*score))
+    put_across(s.p, score);
+    add_weights(s, score);
 }
 
 /* A tile of results: to = (before + sum) after, out (+)= w to */
@@ -62,55 +94,52 @@ typedef struct ham_store {
     float w;
 } ham_store;
 
-INLINE void store_level(float sum[4][4], ham_space s, ham_store t)
+INLINE void store_four(float4 z, ham_space s, ham_store t, int row, int column)
 {
-    for (int i = 0; i < 4; i++) {
-        const int row = ROW + i;
-        const float all = s.sum[row], after = all > 0.0f ? 1.0f / all : 0.0f;
-        for (int j = 0; j < 4; j++) {
-            if (row < t.rows && COLUMN + j < t.columns) {
-                const size_t at = (size_t)row * t.width + COLUMN + j;
-                float z = t.fresh ? sum[i][j] : sum[i][j] + s.factor[row] * t.to[at];
-                z = t.last ? z * after : z;
-                t.to[at] = z;
-                if (t.last) {
-                    t.out[at] = t.add ? t.out[at] + t.w * z : t.w * z;
-                }
-            }
-        }
+    const int left = row < t.rows ? t.columns - column : 0;
+    const size_t at = (size_t)row * t.width + column;
+    if (left > 0 && !t.fresh) {
+        z += s.factor[row] * quad_at(t.to + at, left);
     }
+    if (t.last) {
+        const float all = s.sum[row];
+        z *= all > 0.0f ? 1.0f / all : 0.0f;
+        quad_store(t.out + at, t.w * z, left, t.add);
+    }
+    quad_store(t.to + at, z, left, false);
 }
 
 /* to = softmax(scale from keys^T) keys, out (+)= w to, for a tile of queries. Ends with
  * a barrier. */
 INLINE void attend(ham_space s, ham_store t, global const float *from, int others,
-                   KEYS const float *keys, float scale)
+                   global const float *keys, float scale)
 {
     global float *const to = t.to, *const out = t.out;
-    float sum[4][4];
-    if (LANE(0) < SIDE) {
+    const matrix queries = matrix_of(from, t.width, t.rows, t.width);
+    sums sum;
+    if (LANE(0) < TM) {
         s.top[LANE(0)] = SCORE_MIN;
         s.sum[LANE(0)] = 0.0f;
     }
     int j = 0;
     do { // once where there is no key: zeros
-        const int count = min(SIDE, others - j);
-        KEYS const float *block = keys + (size_t)j * t.width;
-        dot_keys(sum, from, t.rows, block, count, t.width, s.tiles);
-        put_across(s.p, sum);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        soften(s, count, scale);
-        barrier(CLK_LOCAL_MEM_FENCE);
+        const int count = min(TN, others - j);
+        const matrix block =
+            matrix_of(keys + (size_t)j * t.width, t.width, count, t.width);
+        dot_rows(&sum, queries, block, s.tiles);
+        soften(s, &sum, count, scale);
         t.fresh = j == 0;
-        t.last = j + SIDE >= others;
-        for (int c = 0; c < t.width; c += SIDE) {
+        t.last = j + TN >= others;
+        for (int c = 0; c < t.width; c += TN) {
             t.to = to + c;
             t.out = out + c;
             t.columns = t.width - c;
-            mix_keys(sum, s.p, block + c, count, t.columns, t.width, s.tiles);
-            store_level(sum, s, t);
+            sums_clear(&sum);
+            mix_rows(&sum, s.p, block, c, s.tiles);
+#define LEVEL(z, row, column) store_four(z, s, t, row, column);
+            EACH_ROW(LEVEL, sum)
         }
-        j += SIDE;
+        j += TN;
     } while (j < others);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 }
@@ -123,18 +152,13 @@ kernel void ham_forward(global float *restrict out, global float *places,
                         global const int *restrict q_offsets,
                         global const int *restrict k_offsets, ham_args g)
 {
-    local float tiles[2 * TILE], p[SIDE * STEP], top[SIDE], all[SIDE], factor[SIDE];
+    local float tiles[TILES] __attribute__((aligned(16)));
+    local float p[P_SIZE] __attribute__((aligned(16)));
+    local float top[TM], all[TM], factor[TM];
     const ham_space s = { tiles, p, top, all, factor };
-    const ham_run r = run_of(q_offsets, k_offsets, GROUP(1), GROUP(0) * SIDE, SIDE);
+    const ham_run r = run_of(q_offsets, k_offsets, GROUP(1), GROUP(0) * TM, TM);
     const level_softmax w = softmax_of(c, g.depth);
     const size_t at = (size_t)r.first * g.width, k_at = (size_t)r.other * g.width;
-#if KEEP
-    local float kept[KEPT];
-    for (int n = LANE(0); n < (r.rows ? r.others * g.width : 0); n += ITEMS) {
-        kept[n] = k[k_at + n];
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-#endif
     for (int l = g.first; l < (r.rows ? g.last : g.first); l++) {
         ham_store t;
         t.to = place_of(places, l, g) + at;
@@ -144,12 +168,8 @@ kernel void ham_forward(global float *restrict out, global float *places,
         t.add = l > 0;
         t.w = weight_of(c, l, w);
         global const float *from = before(places, q, l, g) + at;
-#if KEEP
-        attend(s, t, from, r.others, kept, g.scale);
-#else
         attend(s, t, from, r.others, (g.self ? before(places, k, l, g) : k) + k_at,
                g.scale);
-#endif
         if (g.train && LANE(0) < r.rows) {
             lse_of(places, l, g)[r.first + LANE(0)] =
                 r.others ? top[LANE(0)] + log(all[LANE(0)]) : 0.0f;

@@ -1,29 +1,63 @@
 /* ham_backward.cl - back through attention that is repeated, for GPUs.
  *
  * Layout: as ham.clh.
- * Work-group: 8 x 8 items to 32 rows, see rows_group.clh; grid (runs of 32 rows of the
+ * Work-group: 64 items to TM rows, see rows_group.clh; grid (runs of TM rows of the
  *   longest sequence, B).
- * Defines: none.
+ * Defines: those of product_group.clh.
  * Numerics: weights are made again from lse; f32 sums in the order of the inner index.
  * Writes: gradients of the levels that are its own, and at the end of the way as mode
  *   says; delta, partial whole. */
 #include "ham.clh"
 #include "rows_group.clh"
 
-/* What of a tile's queries and keys goes back: weights and gradients of scores,
+/* Weights and gradients of scores, across in p:
  *   a = exp(scale score - lse),  ds = scale a (da - delta)
- * in their places; 0 outside. */
-INLINE void weigh_back(float score[4][4], float da[4][4], local const float *lse,
-                       local const float *delta, int rows, int columns, float scale)
+ * as lse and delta are of rows or of columns; 0 from column count on. */
+#define SEEN(column) ((int4)(0, 1, 2, 3) < (int4)(count - (column)))
+
+/* p = weights; by rows or by columns as lse goes */
+INLINE void weigh_rows(local float *p, sums *score, local const float *lse, int count,
+                       float scale)
 {
-    for (int i = 0; i < 4; i++) {
-        for (int j = 0; j < 4; j++) {
-            const bool in = ROW + i < rows && COLUMN + j < columns;
-            const float a = in ? exp(scale * score[i][j] - lse[ROW + i]) : 0.0f;
-            score[i][j] = a;
-            da[i][j] = in ? scale * a * (da[i][j] - delta[ROW + i]) : 0.0f;
-        }
-    }
+#define BY_ROW(z, row, column) \
+    z = select((float4)(0.0f), exp(z * scale - lse[row]), SEEN(column));
+    EACH_ROW(BY_ROW, (*score))
+    put_across(p, score);
+}
+INLINE void weigh_columns(local float *p, sums *score, local const float *lse,
+                          int count, float scale)
+{
+#define BY_COLUMN(z, row, column)                                                      \
+    z = select((float4)(0.0f), exp(z * scale - *(local const float4 *)(lse + column)), \
+               SEEN(column));
+    EACH_ROW(BY_COLUMN, (*score))
+    put_across(p, score);
+}
+
+/* The weights that this item has put into p, of one of its rows. */
+INLINE float4 weights_of(local const float *p, int row, int column)
+{
+    p += column * A_STEP + row;
+    return (float4)(p[0], p[A_STEP], p[2 * A_STEP], p[3 * A_STEP]);
+}
+
+/* ds = scale a (da - delta), a being in p, which may be ds */
+INLINE void learn_rows(local float *ds, local const float *p, sums *da,
+                       local const float *delta, float scale)
+{
+#define LEARN_ROW(z, row, column) \
+    z = scale * weights_of(p, row, column) * (z - delta[row]);
+    EACH_ROW(LEARN_ROW, (*da))
+    put_across(ds, da);
+}
+INLINE void learn_columns(local float *ds, local const float *p, sums *da,
+                          local const float *delta, float scale)
+{
+#define LEARN_COLUMN(z, row, column)         \
+    z = scale * weights_of(p, row, column) * \
+        (z - *(local const float4 *)(delta + column));
+    EACH_ROW(LEARN_COLUMN, (*da))
+    put_across(ds, da);
 }
 
 /* delta of a row and its part of the gradient of w_l; an item to a row */
@@ -32,7 +66,7 @@ INLINE void note_delta(local float *delta, local float *dw, global const float *
                        global const float *first, int rows, int width)
 {
     const int row = LANE(0);
-    if (row < SIDE) {
+    if (row < TM) {
         const size_t at = (size_t)row * width;
         float of_grad = 0.0f, of_out = 0.0f;
         for (int c = 0; c < (row < rows ? width : 0); c++) {
@@ -63,12 +97,14 @@ kernel void ham_back_queries(global float *restrict dq, global float *grads,
                              global const int *restrict q_offsets,
                              global const int *restrict k_offsets, ham_args g)
 {
-    local float tiles[3 * TILE], ds[SIDE * STEP], lse[SIDE], delta[SIDE], dw[SIDE];
+    local float tiles[TILES] __attribute__((aligned(16)));
+    local float ds[P_SIZE] __attribute__((aligned(16)));
+    local float lse[TM], delta[TM], dw[TM];
     const int lid = LANE(0);
-    const ham_run r = run_of(q_offsets, k_offsets, GROUP(1), GROUP(0) * SIDE, SIDE);
+    const ham_run r = run_of(q_offsets, k_offsets, GROUP(1), GROUP(0) * TM, TM);
     const level_softmax w = softmax_of(c, g.depth);
     const size_t at = (size_t)r.first * g.width, k_at = (size_t)r.other * g.width;
-    float score[4][4], da[4][4];
+    sums sum;
     if (g.last == g.depth) {
         set_scaled(grad_of(grads, g.last - 1, g) + at, dy + at,
                    weight_of(c, g.last - 1, w), r.rows * g.width);
@@ -81,8 +117,10 @@ kernel void ham_back_queries(global float *restrict dq, global float *grads,
         global const float *keys = (g.self ? before(places, k, l, g) : k) + k_at;
         note_delta(delta, dw, grad, dy + at, place_of(places, l, g) + at,
                    place_of(places, 0, g) + at, r.rows, g.width);
+        if (lid < TM) {
+            lse[lid] = lid < r.rows ? lse_of(places, l, g)[r.first + lid] : 0.0f;
+        }
         if (lid < r.rows) {
-            lse[lid] = lse_of(places, l, g)[r.first + lid];
             delta_of(grads, l, g)[r.first + lid] = delta[lid];
         }
         set_scaled(to, dy + at, l ? weight_of(c, l - 1, w) : 0.0f,
@@ -97,16 +135,19 @@ kernel void ham_back_queries(global float *restrict dq, global float *grads,
         }
         const bool wanted = r.rows && (l || g.mode != GRAD_SKIP);
         const int end = wanted ? max(r.others, 1) : 0;
-        for (int j = 0; j < end; j += SIDE) { // once where there is no key: zeros
-            const int count = min(SIDE, r.others - j);
-            global const float *block = keys + (size_t)j * g.width;
-            dot_rows_both(score, da, from, grad, r.rows, block, count, g.width, tiles);
-            weigh_back(score, da, lse, delta, r.rows, count, g.scale);
-            put_across(ds, da);
-            barrier(CLK_LOCAL_MEM_FENCE);
-            for (int col = 0; col < g.width; col += SIDE) {
-                mix_rows(da, ds, block + col, count, g.width - col, g.width, tiles);
-                store_tile(to + col, da, r.rows, g.width - col, g.width,
+        const matrix queries = matrix_of(from, g.width, r.rows, g.width);
+        const matrix grads_in = matrix_of(grad, g.width, r.rows, g.width);
+        for (int j = 0; j < end; j += TN) { // once where there is no key: zeros
+            const matrix block = matrix_of(keys + (size_t)j * g.width, g.width,
+                                           min(TN, r.others - j), g.width);
+            dot_rows(&sum, queries, block, tiles);
+            weigh_rows(ds, &sum, lse, block.last, g.scale);
+            dot_rows(&sum, grads_in, block, tiles);
+            learn_rows(ds, ds, &sum, delta, g.scale);
+            for (int col = 0; col < g.width; col += TN) {
+                sums_clear(&sum);
+                mix_rows(&sum, ds, block, col, tiles);
+                store_tile(to + col, &sum, r.rows, g.width - col, g.width,
                            l || j || g.mode == GRAD_ADD);
             }
         }
@@ -121,37 +162,44 @@ kernel void ham_back_keys(global float *dk, global float *grads, global float *p
                           global const int *restrict q_offsets,
                           global const int *restrict k_offsets, ham_args g)
 {
-    local float tiles[3 * TILE], p[SIDE * STEP], ds[SIDE * STEP], lse[SIDE],
-        delta[SIDE];
+    local float tiles[TILES] __attribute__((aligned(16)));
+    local float p[P_SIZE] __attribute__((aligned(16)));
+    local float ds[P_SIZE] __attribute__((aligned(16)));
+    local float lse[TN] __attribute__((aligned(16)));
+    local float delta[TN] __attribute__((aligned(16)));
     const int lid = LANE(0);
-    const ham_run r = run_of(k_offsets, q_offsets, GROUP(1), GROUP(0) * SIDE, SIDE);
+    const ham_run r = run_of(k_offsets, q_offsets, GROUP(1), GROUP(0) * TM, TM);
     const size_t at = (size_t)r.first * g.width;
     const int end = r.rows ? max(r.others, 1) : 0;
-    float score[4][4], da[4][4];
+    sums sum;
     for (int l = g.first; l < g.last; l++) {
         global const float *keys = (g.self ? before(places, k, l, g) : k) + at;
         global float *to = (g.self && l ? grad_of(grads, l - 1, g) : dk) + at;
-        for (int j = 0; j < end; j += SIDE) { // once where there is no query: zeros
-            const int count = min(SIDE, r.others - j), other = r.other + j;
+        const matrix own = matrix_of(keys, g.width, r.rows, g.width);
+        for (int j = 0; j < end; j += TN) { // once where there is no query: zeros
+            const int count = min(TN, r.others - j), other = r.other + j;
             const size_t from = (size_t)other * g.width;
-            global const float *block = before(places, q, l, g) + from;
-            global const float *grad = grad_of(grads, l, g) + from;
-            if (lid < count) {
-                lse[lid] = lse_of(places, l, g)[other + lid];
-                delta[lid] = delta_of(grads, l, g)[other + lid];
+            const matrix block =
+                matrix_of(before(places, q, l, g) + from, g.width, count, g.width);
+            const matrix grad =
+                matrix_of(grad_of(grads, l, g) + from, g.width, count, g.width);
+            if (lid < TN) {
+                lse[lid] = lid < count ? lse_of(places, l, g)[other + lid] : 0.0f;
+                delta[lid] = lid < count ? delta_of(grads, l, g)[other + lid] : 0.0f;
             }
             barrier(CLK_LOCAL_MEM_FENCE);
-            dot_rows_both(score, da, block, grad, count, keys, r.rows, g.width, tiles);
-            weigh_back(score, da, lse, delta, count, r.rows, g.scale);
-            put_along(p, score);
-            put_along(ds, da);
-            barrier(CLK_LOCAL_MEM_FENCE);
-            for (int c = 0; c < g.width; c += SIDE) {
-                mix_rows_both(da, p, grad + c, ds, block + c, count, g.width - c,
-                              g.width, tiles);
-                store_tile(to + c, da, r.rows, g.width - c, g.width,
+            dot_rows(&sum, own, block, tiles);
+            weigh_columns(p, &sum, lse, count, g.scale);
+            dot_rows(&sum, own, grad, tiles);
+            learn_columns(ds, p, &sum, delta, g.scale);
+            for (int c = 0; c < g.width; c += TN) {
+                sums_clear(&sum);
+                mix_rows(&sum, p, grad, c, tiles);
+                mix_rows(&sum, ds, block, c, tiles);
+                store_tile(to + c, &sum, r.rows, g.width - c, g.width,
                            l > g.first || j || g.mode == GRAD_ADD);
             }
+            barrier(CLK_LOCAL_MEM_FENCE);
         }
     }
 }

@@ -1,71 +1,13 @@
 /* hard_attention.cl - products of maps and rows, and sums of selected rows, for GPUs.
  *
  * Layout: as hard_attention.clh; q [Nq,D], k and v [Nk,D].
- * Work-group: 8 x 8 items to 32 x 32 numbers of a result, see product_group.clh; grid
+ * Work-group: 8 x 8 items to TM x TN numbers of a result, see product_group.clh; grid
  * (across, down the longest sequence, B). hard_sum: 64 items along a row.
- * Defines: none.
+ * Defines: UNROLL of product_group.clh; maps begin anywhere, so WIDE is 0.
  * Numerics: f32 sums in the order of the inner index.
  * Writes: the result whole (added to when add). */
 #include "hard_attention.clh"
 #include "product_group.clh"
-
-/* An operand: element (i, k), i along the result, k along the sum. */
-typedef struct operand {
-    global const float *x;
-    int outer, inner;           // floats from i to i + 1, from k to k + 1
-    global const float *factor; // of each k; 0: none
-} operand;
-
-/* What is left to the edges from here. */
-typedef struct edges {
-    int outer, inner;
-} edges;
-
-/* Items read neighbours in memory: along k where that is contiguous. */
-INLINE void load_tile(local float *to, operand a, int i0, int k0, edges left, int lid)
-{
-    for (int n = lid; n < SIDE * DEPTH; n += ITEMS) {
-        const int i = a.inner == 1 ? n / DEPTH : n % SIDE;
-        const int k = a.inner == 1 ? n % DEPTH : n / SIDE;
-        float z = 0.0f;
-        if (i < left.outer && k < left.inner) {
-            z = a.x[(size_t)(i0 + i) * a.outer + (size_t)(k0 + k) * a.inner];
-            z = a.factor ? z * a.factor[k0 + k] : z;
-        }
-        to[k * STEP + i] = z;
-    }
-}
-
-/* sum = the tile at (i0, j0) of a b, K long. Every item calls it. */
-INLINE void multiply(float sum[4][4], operand a, operand b, int M, int N, int K, int i0,
-                     int j0, local float *a_tile, local float *b_tile)
-{
-    const int lid = LANE(0);
-    clear_sums(sum);
-    for (int k0 = 0; k0 < K; k0 += DEPTH) {
-        const edges a_left = { M - i0, K - k0 }, b_left = { N - j0, K - k0 };
-        load_tile(a_tile, a, i0, k0, a_left, lid);
-        load_tile(b_tile, b, j0, k0, b_left, lid);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        product_step(sum, a_tile, b_tile, lid);
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-}
-
-/* y[i,j] (+)= scale factor[i] sum; factor may be 0 */
-INLINE void store(global float *y, float sum[4][4], int M, int N, int i0, int j0,
-                  float scale, global const float *factor, int add)
-{
-    const int i1 = i0 + LANE(0) / 8 * 4, j1 = j0 + LANE(0) % 8 * 4;
-    for (int i = i1; i < min(i1 + 4, M); i++) {
-        const float f = factor ? scale * factor[i] : scale;
-        for (int j = j1; j < min(j1 + 4, N); j++) {
-            const size_t at = (size_t)i * N + j;
-            const float z = f * sum[i - i1][j - j1];
-            y[at] = add ? y[at] + z : z;
-        }
-    }
-}
 
 // y (+)= scale w x, as product_args says
 WORK_GROUP(ITEMS, 1, 1)
@@ -76,26 +18,41 @@ kernel void hard_product(global float *restrict y, global const float *restrict 
                          global const int *restrict k_offsets,
                          global const int *restrict maps, product_args g)
 {
-    local float a_tile[TILE], b_tile[TILE];
-    float sum[4][4];
+    local float a_tile[A_SIZE] __attribute__((aligned(16)));
+    local float b_tile[B_SIZE] __attribute__((aligned(16)));
     const pair p = pair_of(q_offsets, k_offsets, maps, GROUP(2));
-    const int i0 = GROUP(1) * SIDE, j0 = GROUP(0) * SIDE;
+    const int i0 = GROUP(1) * TM, j0 = GROUP(0) * TN;
     const bool gather = g.form == GATHER, scores = g.form == SCORES;
     const int rows = gather ? p.S : p.T, columns = scores ? p.S : g.width;
     const int depth = scores ? g.width : (gather ? p.T : p.S);
     const size_t q_at = (size_t)p.q_first * g.width, k_at = (size_t)p.k_first * g.width;
-    operand a = { w + p.map, gather ? 1 : p.S, gather ? p.S : 1,
-                  norm && gather ? norm + p.q_first : 0 };
-    operand b = { x + (gather ? q_at : k_at), 1, g.width, 0 };
-    if (scores) {
-        a.x = w + q_at;
-        a.outer = b.outer = g.width;
-        b.inner = 1;
+    matrix a = scores ? matrix_of(w + q_at, g.width, p.T, g.width)
+                      : matrix_of(w + p.map, p.S, p.T, p.S);
+    const matrix b = gather ? matrix_of(x + q_at, g.width, p.T, g.width)
+                            : matrix_of(x + k_at, g.width, p.S, g.width);
+    a.factor = norm ? norm + p.q_first : 0;
+    sums sum;
+    sums_clear(&sum);
+    for (int k = 0; k < (i0 < rows && j0 < columns ? depth : 0); k += DEPTH) {
+        if (gather) {
+            load_straight(a_tile, TM, a, k, i0);
+        } else {
+            load_turned(a_tile, TM, a, i0, k);
+        }
+        if (scores) {
+            load_turned(b_tile, TN, b, j0, k);
+        } else {
+            load_straight(b_tile, TN, b, k, j0);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        product_step(&sum, a_tile, b_tile);
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
-    multiply(sum, a, b, rows, columns, i0 < rows && j0 < columns ? depth : 0, i0, j0,
-             a_tile, b_tile);
-    store(y + (scores ? p.map : (gather ? k_at : q_at)), sum, rows, columns, i0, j0,
-          g.scale, norm && !gather ? norm + p.q_first : 0, g.add);
+    y += (scores ? p.map : (gather ? k_at : q_at)) + (size_t)i0 * columns + j0;
+#define STORE(z, row, column)                                   \
+    quad_store(y + (size_t)(row)*columns + column, z * g.scale, \
+               i0 + row < rows ? columns - j0 - column : 0, g.add);
+    EACH_ROW(STORE, sum)
 }
 
 // the same over the gates that are listed

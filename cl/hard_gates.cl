@@ -55,12 +55,12 @@ kernel void hard_gates(global float *restrict gates,
                                DRAW_GATES, a.stream),
                        (uint2)(a.seed, a.step));
         }
-        const uint word[4] = { r.x, r.y, r.z, r.w };
         for (int k = 0; k < min(4, keys - j); k++) {
+            const uint word = k < 2 ? (k ? r.y : r.x) : (k == 2 ? r.z : r.w);
             const float s = scores[at + j + k];
             float gate = s >= 0.0f ? 1.0f : 0.0f;
             if (a.gate == GATE_SAMPLE) {
-                gate = uniform(word[k]) < sigmoid(s) ? 1.0f : 0.0f;
+                gate = uniform(word) < sigmoid(s) ? 1.0f : 0.0f;
             } else if (a.gate == GATE_EXPECTED) {
                 gate = sigmoid(s);
             } else if (a.gate == GATE_TOP) {

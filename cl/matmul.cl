@@ -10,7 +10,6 @@
  * Local: (TM + TN + 8) * 16 floats.
  * Numerics: f32 sums in the order of the inner index, whatever the tile.
  * Writes: y whole (added to when add). */
-#include "block_product.clh"
 #include "matmul.clh"
 
 #ifndef DOWN
@@ -23,12 +22,9 @@
 #define WIDE   1
 #endif
 
-#define TM     (4 * DOWN * QM)
-#define TN     (4 * ACROSS * QN)
-#define TK     16 // inner indices in local memory at a time
-#define ITEMS  (DOWN * ACROSS)
-#define A_STEP (TM + 4) // 4 inner indices further is 16 banks further
-#define B_STEP (TN + 4)
+#include "block_sums.clh"
+
+#define TK     16                    // inner indices in local memory at a time
 #define A_FILL (TM * TK / 4 / ITEMS) // quads of a tile that an item loads
 #define B_FILL (TN * TK / 4 / ITEMS)
 
@@ -87,33 +83,6 @@ INLINE void fill_rest(local float *to, global const float *x, int width, bool tu
             turned ? (size_t)outer * ld + inner : (size_t)inner * ld + outer;
         to[inner * (width + 4) + outer] = inside ? x[at] : 0.0f;
     }
-}
-
-/* The blocks of an item: DO(name, quad down, quad across). */
-#if QM == 2 && QN == 2
-#define EACH_BLOCK(DO) DO(s00, 0, 0) DO(s01, 0, 1) DO(s10, 1, 0) DO(s11, 1, 1)
-#elif QM == 2
-#define EACH_BLOCK(DO) DO(s00, 0, 0) DO(s10, 1, 0)
-#elif QN == 2
-#define EACH_BLOCK(DO) DO(s00, 0, 0) DO(s01, 0, 1)
-#else
-#define EACH_BLOCK(DO) DO(s00, 0, 0)
-#endif
-
-typedef struct sums {
-#define FIELD(name, i, j) block name;
-    EACH_BLOCK(FIELD)
-} sums;
-
-INLINE void multiply(sums *s, local const float *a, local const float *b, int k)
-{
-    local const float4 *x = (local const float4 *)(a + k * A_STEP) + LANE(0) / ACROSS;
-    local const float4 *y = (local const float4 *)(b + k * B_STEP) + LANE(0) % ACROSS;
-    const float4 x0 = x[0], y0 = y[0];
-    const float4 x1 = QM > 1 ? x[(QM - 1) * DOWN] : x0;
-    const float4 y1 = QN > 1 ? y[(QN - 1) * ACROSS] : y0;
-#define ADD(name, i, j) block_add(&s->name, x##i, y##j);
-    EACH_BLOCK(ADD)
 }
 
 /* A block of each item, side by side in local memory, to y: rows x columns of it. The
@@ -176,8 +145,7 @@ kernel void matmul_group(global float *y, global const float *a, global const fl
     a += s.a_offset + batch * s.a_stride + (TA ? i0 : (size_t)i0 * s.a_ld);
     b += s.b_offset + batch * s.b_stride + (TB ? (size_t)j0 * s.b_ld : j0);
     sums sum;
-#define CLEAR(name, i, j) block_clear(&sum.name);
-    EACH_BLOCK(CLEAR)
+    sums_clear(&sum);
     for (int k = 0; k + TK <= s.K; k += TK) {
 #pragma unroll
         for (int n = 0; n < A_FILL; n++) {
@@ -196,7 +164,7 @@ kernel void matmul_group(global float *y, global const float *a, global const fl
         b += b_next;
 #pragma unroll UNROLL
         for (int i = 0; i < TK; i++) {
-            multiply(&sum, a_tile, b_tile, i);
+            sums_add(&sum, a_tile, b_tile, i);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
@@ -206,7 +174,7 @@ kernel void matmul_group(global float *y, global const float *a, global const fl
         fill_rest(b_tile, b, TN, TB, s.b_ld, columns, rest);
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int i = 0; i < rest; i++) {
-            multiply(&sum, a_tile, b_tile, i);
+            sums_add(&sum, a_tile, b_tile, i);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }

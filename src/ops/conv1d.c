@@ -2,9 +2,9 @@
 #include "ops/conv1d.h"
 
 #include "ops/linear.h"
+#include "ops/product_group.h"
 #include "ops/spread.h"
 
-enum { SIDE = 32 };                          // as in cl/product_group.clh
 enum { TILE_RUN = 96 };                      // rows to an item
 enum { WEIGHT_RUNS = 8, SHORTEST_RUN = 64 }; // parts of the sum for w, and their rows
 
@@ -49,23 +49,27 @@ static double work(const cla_conv_shape *s)
     return 2.0 * s->rows * s->taps * s->in * s->out;
 }
 
+static bool is_wide(const cla_conv_shape *s)
+{
+    return s->in % 4 == 0 && s->out % 4 == 0;
+}
+
 /* ---- rows ----------------------------------------------------------------------- */
 
 static cla_status rows_group(cla_runtime *rt, const pass *p)
 {
-    const int64_t across = (p->shape.out + SIDE - 1) / SIDE;
-    const int64_t down = ((int64_t)p->shape.rows + SIDE - 1) / SIDE;
-    const cla_launch launch = {
+    cla_launch launch = {
         .file = "conv1d",
         .kernel = "conv1d_rows",
-        .groups = { (size_t)(across * down) },
-        .local = { 64 },
+        .groups = { (size_t)(cla_tiles_down(p->shape.rows) *
+                             cla_tiles_across(p->shape.out)) },
         .args = { cla_mem(p->y), cla_mem(p->x), cla_buf(p->w), cla_mem(p->bias),
                   cla_mem(&p->rows->device_spans),
                   cla_bytes(&p->shape, sizeof p->shape), cla_i32(p->flipped),
                   cla_i32(p->add) },
         .flops = work(&p->shape),
     };
+    cla_tile_launch(rt, &launch, 0, is_wide(&p->shape));
     return cla_enqueue(rt, &launch);
 }
 
@@ -148,20 +152,20 @@ static cla_status weight_runs(cla_tape *tape, const saved *s, const cla_memory *
 {
     cla_runtime *rt = cla_tape_runtime(tape);
     const bool tile = cla_tiled(rt);
-    const int64_t squares =
-        ((int64_t)(shape->in + SIDE - 1) / SIDE) * ((shape->out + SIDE - 1) / SIDE);
+    const int64_t tiles = cla_tiles_down(shape->in) * cla_tiles_across(shape->out);
     cla_launch launch = {
         .file = tile ? "conv1d_tile" : "conv1d",
         .kernel = "conv1d_weights",
         .groups = { tile ? (size_t)runs : (size_t)(runs * shape->taps),
-                    tile ? (size_t)shape->taps : (size_t)squares },
-        .local = { tile ? 1 : 64 },
+                    tile ? (size_t)shape->taps : (size_t)tiles },
         .args = { cla_mem(partial), cla_buf(s->x), cla_mem(g),
                   cla_mem(&s->rows->device_spans), cla_bytes(shape, sizeof *shape) },
         .flops = work(shape),
     };
     if (tile) {
         launch.define[0] = (cla_define){ "VEC", cla_vector_width(rt) };
+    } else {
+        cla_tile_launch(rt, &launch, 0, is_wide(shape));
     }
     return cla_enqueue(rt, &launch);
 }

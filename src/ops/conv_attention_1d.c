@@ -182,7 +182,7 @@ static cla_status begin(cla_table_call *call, cla_tape *tape, cla_activation act
 {
     cla_runtime *rt = cla_tape_runtime(tape);
     const int32_t t = (int32_t)call->w->shape[2], B = call->attention.sequences;
-    const int32_t panel = cla_tiled(rt) ? 2 * cla_vector_width(rt) : 1;
+    const int32_t panel = cla_tiled(rt) ? 2 * cla_vector_width(rt) : 4;
     const int32_t line = (t + panel - 1) / panel * panel;
     call->tile = cla_tiled(rt);
     call->args = (cla_table_args){ t, line, (int32_t)activation, B,

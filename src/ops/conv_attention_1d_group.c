@@ -1,7 +1,8 @@
 /* conv_attention_1d_group.c - the group schedule of filtered attention, in steps. */
 #include "ops/conv_attention_1d.h"
+#include "ops/product_group.h"
 
-enum { SIDE = 32, ITEMS = 64 }; // as in cl/product_group.clh
+enum { ITEMS = CLA_TILE_ITEMS };
 
 /* As in cl/conv_attention_1d.cl. */
 typedef struct rows_of {
@@ -13,9 +14,9 @@ static rows_of rows_in(const cla_tensor *t)
     return (rows_of){ (int32_t)t->offset, (int32_t)t->stride };
 }
 
-static size_t squares(int64_t rows, int64_t columns)
+static size_t tiles(int64_t rows, int64_t columns)
 {
-    return (size_t)((rows + SIDE - 1) / SIDE * ((columns + SIDE - 1) / SIDE));
+    return (size_t)(cla_tiles_down(rows) * cla_tiles_across(columns));
 }
 
 static cla_status enqueue(cla_runtime *rt, const cla_table_call *call,
@@ -24,16 +25,17 @@ static cla_status enqueue(cla_runtime *rt, const cla_table_call *call,
     launch->file = "conv_attention_1d";
     launch->define[0] = (cla_define){ "WIDTH", call->attention.width };
     launch->define[1] = (cla_define){ "WG", ITEMS };
-    launch->local[0] = ITEMS;
+    const bool wide = cla_attention_is_wide(&call->attention) && call->args.t % 4 == 0;
+    cla_tile_launch(rt, launch, 2, wide);
     return cla_enqueue(rt, launch);
 }
 
-/* A square to each group, of T x columns results of every sequence and head. */
-static cla_status enqueue_squares(cla_runtime *rt, const cla_table_call *call,
-                                  int64_t columns, cla_launch *launch)
+/* A tile to each group, of T x columns results of every sequence and head. */
+static cla_status enqueue_tiles(cla_runtime *rt, const cla_table_call *call,
+                                int64_t columns, cla_launch *launch)
 {
     const cla_attention_call *a = &call->attention;
-    launch->groups[0] = squares(a->longest_q, columns);
+    launch->groups[0] = tiles(a->longest_q, columns);
     launch->groups[1] = (size_t)a->heads;
     launch->groups[2] = (size_t)a->sequences;
     return a->sequences ? enqueue(rt, call, launch) : CLA_OK;
@@ -55,7 +57,7 @@ static cla_status scores(cla_runtime *rt, const cla_table_call *call,
                   cla_i32(dy != NULL) },
         .flops = cla_table_flops(call, 1, 0),
     };
-    return enqueue_squares(rt, call, a->longest_q, &launch);
+    return enqueue_tiles(rt, call, a->longest_q, &launch);
 }
 
 /* Rows of p to probabilities; or rows of drain to gradients of scores. */
@@ -89,7 +91,7 @@ static cla_status filter(cla_runtime *rt, const cla_table_call *call,
                   cla_bytes(&call->args, sizeof call->args), cla_i32(a->longest_q) },
         .flops = cla_table_flops(call, 0, 1),
     };
-    return enqueue_squares(rt, call, a->longest_q, &launch);
+    return enqueue_tiles(rt, call, a->longest_q, &launch);
 }
 
 /* out (+)= map x, or map' x. */
@@ -112,7 +114,7 @@ static cla_status mix(cla_runtime *rt, const cla_table_call *call,
                   cla_i32(mode == CLA_GRAD_ADD) },
         .flops = cla_table_flops(call, 1, 0),
     };
-    return enqueue_squares(rt, call, a->width, &launch);
+    return enqueue_tiles(rt, call, a->width, &launch);
 }
 
 cla_status cla_table_group_forward(cla_runtime *rt, const cla_table_call *call)
@@ -130,7 +132,7 @@ static cla_status weights(cla_runtime *rt, const cla_table_call *call,
     const cla_attention_call *a = &call->attention;
     cla_launch launch = {
         .kernel = "conv_attention_1d_weights",
-        .groups = { squares(call->args.t, call->args.t), 3 * (size_t)a->heads,
+        .groups = { tiles(call->args.t, call->args.t), 3 * (size_t)a->heads,
                     (size_t)g->runs },
         .args = { cla_mem(&g->partial), cla_mem(&call->p), cla_mem(&g->flow),
                   cla_mem(&a->q_rows->device_offsets),

@@ -7,9 +7,10 @@
 #include <math.h>
 
 #include "ops/attention_common.h"
+#include "ops/product_group.h"
 #include "ops/spread.h"
 
-enum { SIDE = 32, RUN = 24, KEPT = 5600 }; // as in cl/ham.cl, cl/rows_tile.clh
+enum { RUN = 24 }; // as in cl/rows_tile.clh
 
 typedef struct saved {
     cla_tensor *out, *q, *k, *c; // q and k may be one
@@ -23,7 +24,7 @@ typedef struct saved {
 
 static int64_t runs_of(cla_runtime *rt, const cla_ragged *rows)
 {
-    const int64_t most = cla_tiled(rt) ? RUN : SIDE;
+    const int64_t most = cla_tiled(rt) ? RUN : CLA_TILE_ROWS;
     return (rows->longest + most - 1) / most;
 }
 
@@ -64,10 +65,11 @@ static cla_status launch_runs(cla_tape *tape, const saved *s, const cla_ham_args
     launch->file = tiled ? "ham_tile" : launch->file;
     if (tiled) {
         launch->define[0] = (cla_define){ "VEC", cla_vector_width(rt) };
+    } else {
+        cla_tile_launch(rt, launch, 0, args->width % 4 == 0);
     }
     launch->groups[0] = (size_t)runs_of(rt, rows);
     launch->groups[1] = (size_t)rows->sequences;
-    launch->local[0] = tiled ? 1 : CLA_WG;
     launch->flops =
         2.0 * products * (args->last - args->first) * pairs_of(s) * args->width;
     return launch->groups[0] && launch->groups[1] ? cla_enqueue(rt, launch) : CLA_OK;
@@ -76,11 +78,9 @@ static cla_status launch_runs(cla_tape *tape, const saved *s, const cla_ham_args
 static cla_status launch_forward(cla_tape *tape, const saved *s,
                                  const cla_ham_args *args)
 {
-    const int64_t kept = s->k_rows->longest * args->width;
     cla_launch launch = {
         .file = "ham",
         .kernel = "ham_forward",
-        .define = { { "KEEP", !s->self && args->depth > 1 && kept <= KEPT } },
         .args = { cla_buf(s->out), cla_mem(&s->places), cla_buf(s->q), cla_buf(s->k),
                   cla_buf(s->c), cla_mem(&s->q_rows->device_offsets),
                   cla_mem(&s->k_rows->device_offsets), cla_bytes(args, sizeof *args) },

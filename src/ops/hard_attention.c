@@ -5,6 +5,7 @@
 #include "clattn/hard.h"
 #include "clattn/ops.h"
 #include "ops/hard_gates.h"
+#include "ops/product_group.h"
 #include "ops/spread.h"
 
 static const char OP[] = "hard_attention";
@@ -20,7 +21,7 @@ typedef struct saved {
 
 /* ---- launches -------------------------------------------------------------------- */
 
-enum { SIDE = 32, RUN = 24 }; // as in cl/product_group.clh, cl/hard_attention_tile.cl
+enum { RUN = 24 }; // as in cl/hard_attention_tile.cl
 
 /* Every sequence's result of at most longest rows by columns. */
 static cla_status launch_product(cla_tape *tape, const saved *s, int64_t longest,
@@ -36,9 +37,9 @@ static cla_status launch_product(cla_tape *tape, const saved *s, int64_t longest
         launch->groups[1] = sequences;
     } else {
         launch->file = OP;
-        launch->local[0] = CLA_WG;
-        launch->groups[0] = (size_t)((columns + SIDE - 1) / SIDE);
-        launch->groups[1] = (size_t)((longest + SIDE - 1) / SIDE);
+        cla_tile_launch(rt, launch, 0, false);
+        launch->groups[0] = (size_t)cla_tiles_across(columns);
+        launch->groups[1] = (size_t)cla_tiles_down(longest);
         launch->groups[2] = sequences;
     }
     return sequences && longest && columns ? cla_enqueue(rt, launch) : CLA_OK;
@@ -96,7 +97,6 @@ static cla_status launch_sparse(cla_tape *tape, const saved *s, const product *p
         .kernel = "hard_sum",
         .groups = { (size_t)(tiled ? (rows->longest + RUN - 1) / RUN : rows->longest),
                     (size_t)rows->sequences },
-        .local = { tiled ? 1 : CLA_WG },
         .args = { cla_buf(p->y), cla_mem(&lists.places), cla_mem(&lists.count),
                   cla_buf(p->map), cla_buf(p->x), cla_mem(norm),
                   cla_mem(&b->q_rows->device_offsets),
@@ -106,6 +106,8 @@ static cla_status launch_sparse(cla_tape *tape, const saved *s, const product *p
     };
     if (tiled) {
         launch.define[0] = (cla_define){ "VEC", cla_vector_width(rt) };
+    } else {
+        cla_tile_launch(rt, &launch, 0, false);
     }
     return rows->longest ? cla_enqueue(rt, &launch) : CLA_OK;
 }
