@@ -2,24 +2,35 @@
  * bands of rows of many maps at once, down the rows and back. */
 #include "ops/conv_band.h"
 
-enum { STEP_ROWS = 32, FILTER_ROWS = 4, TAPS = 3 };
+enum { STEP_ROWS = 32 };
+enum { FILTER_ROWS = 8, QUAD = 4, TAPS = 3 }; // as in cl/conv_filter.cl
+
+static cla_status run(const conv_walk *w, cla_launch *launch, const char *kernel)
+{
+    const conv_call *call = w->call;
+    launch->file = "conv_filter";
+    launch->define[1] = (cla_define){ "SIDE", call->kh == 3 && call->kw == 3 ? 3 : 0 };
+    return cla_conv_run(w, launch, kernel);
+}
 
 /* The map convolved, biased and activated; or slopes convolved back. */
 static cla_status run_filter(const conv_walk *w, const cla_memory *out,
                              const cla_memory *in, conv_band m, bool back)
 {
     const conv_call *call = w->call;
-    const int64_t rows = (int64_t)cla_conv_blocks(m.last - m.first, FILTER_ROWS);
+    const int64_t runs = (int64_t)cla_conv_blocks(m.last - m.first, FILTER_ROWS);
+    const int64_t quads = (m.line - 2 * (int64_t)m.edge) / QUAD;
     cla_launch launch = {
-        .groups = { cla_conv_columns(w, m, rows) },
+        .groups = { cla_conv_blocks(runs * quads, w->wg) },
         .args = { cla_mem(out), cla_mem(in), cla_buf(call->w),
                   cla_buf(back ? NULL : call->b),
                   cla_mem(&call->base.q_rows->device_offsets), cla_bytes(&m, sizeof m),
-                  cla_i32(back), cla_i32(back ? CLA_NONE : call->activation) },
+                  cla_i32(back) },
         .flops =
             2.0 * w->pairs * (m.last - m.first) * call->base.longest_q * m.kh * m.kw,
     };
-    return cla_conv_run(w, &launch, "conv_filter");
+    launch.define[2] = (cla_define){ "ACTIVATION", back ? CLA_NONE : call->activation };
+    return run(w, &launch, "conv_filter");
 }
 
 static cla_status run_taps(const conv_walk *w, const conv_grads *grads,
@@ -33,7 +44,7 @@ static cla_status run_taps(const conv_walk *w, const conv_grads *grads,
         .flops =
             2.0 * w->pairs * (m.last - m.first) * w->call->base.longest_q * m.kh * m.kw,
     };
-    return cla_conv_run(w, &launch, "conv_taps");
+    return run(w, &launch, "conv_taps");
 }
 
 /* ---- the walk ------------------------------------------------------------------ */
@@ -48,6 +59,12 @@ typedef struct rings {
 
 enum { MAP, STRIP, SLOPES };
 
+/* To whole quads. */
+static int32_t round_up(int32_t n)
+{
+    return (n + QUAD - 1) / QUAD * QUAD;
+}
+
 static cla_status rings_init(rings *r, cla_runtime *rt, const conv_call *call,
                              int count)
 {
@@ -55,8 +72,8 @@ static cla_status rings_init(rings *r, cla_runtime *rt, const conv_call *call,
     conv_band *m = &r->w.m;
     const int32_t ring = cla_conv_power(STEP_ROWS + call->kh - 1);
     m->mask = ring - 1;
-    m->edge = call->kw / 2;
-    m->line = call->base.longest_q + 2 * m->edge;
+    m->edge = round_up(call->kw / 2);
+    m->line = round_up(call->base.longest_q) + 2 * m->edge;
     const int64_t size = (int64_t)ring * m->line;
     if (size > INT32_MAX / 4) {
         return cla_fail(CLA_E_SHAPE,

@@ -1,6 +1,8 @@
 /* conv_band.c - launches over bands of rows of maps. */
 #include "ops/conv_band.h"
 
+#include "ops/product_group.h"
+
 enum {
     TEAM = 16,      // items to a row, cl/conv_attention_2d.cl
     TILE_ROWS = 48, // rows of a work-item, cl/conv_band_tile.cl
@@ -54,7 +56,7 @@ static cla_status run_tile(const conv_walk *w, cla_launch *launch, const char *k
 
 cla_status cla_conv_run(const conv_walk *w, cla_launch *launch, const char *kernel)
 {
-    launch->file = "conv_attention_2d";
+    launch->file = launch->file ? launch->file : "conv_attention_2d";
     launch->kernel = kernel;
     launch->define[0] = (cla_define){ "WG", w->wg };
     launch->local[0] = (size_t)w->wg;
@@ -90,18 +92,29 @@ static conv_tokens tokens(const conv_walk *w, const cla_tensor *x, const cla_ten
 
 /* ---- products ------------------------------------------------------------------ */
 
+static bool is_wide(const conv_band *m, const conv_tokens *r)
+{
+    const int32_t all = m->line | m->edge | m->size | r->width | r->x_at | r->x_stride |
+                        r->y_at | r->y_stride;
+    return all % 4 == 0;
+}
+
 /* Groups share rows x columns of results; operands: out, and what is multiplied. */
 static cla_status run_product(const conv_walk *w, const char *kernel, conv_band m,
                               int64_t rows, int64_t columns, const cla_arg operands[3],
                               conv_tokens r)
 {
     cla_launch launch = {
-        .groups = { cla_conv_blocks(columns, 64), cla_conv_blocks(rows, w->wg / 4) },
+        .file = "conv_attention_2d",
+        .kernel = kernel,
+        .groups = { (size_t)cla_tiles_across(columns), (size_t)cla_tiles_down(rows),
+                    (size_t)w->pairs },
         .args = { operands[0], operands[1], operands[2], offsets_of(w),
                   cla_bytes(&m, sizeof m), cla_bytes(&r, sizeof r) },
         .flops = product_flops(w, m.last - m.first),
     };
-    return launch.groups[1] ? cla_conv_run(w, &launch, kernel) : CLA_OK;
+    cla_tile_launch(w->rt, &launch, 0, is_wide(&m, &r));
+    return launch.groups[0] && rows > 0 ? cla_enqueue(w->rt, &launch) : CLA_OK;
 }
 
 /* Packs y for a product of the tile form: as panels, or as padded rows. */
