@@ -2,75 +2,100 @@
  *
  * Layout: packed rows; work as recurrent.clh has it, gates [N,3n] in the order r, u,
  * candidate: sums of inputs, then what the cell made of them, at last their gradients.
- * Work-group: WG items along the width of the state; it walks through time with its
- * ROWS sequences, which owe nothing to others, and meets two barriers at each step.
- * Defines: WG; ROWS.
+ * Work-group: forward, two launches for each token: 64 items to a tile of 32 sequences
+ * by 64 columns, see recurrent_step.clh; grid (tiles down, tiles across). Backward: WG
+ * items along the width of the state; a group walks through time with its ROWS
+ * sequences, which owe nothing to others.
+ * Defines: WG; ROWS; those of product_group.clh.
  * Numerics: f32 sums in the order of the inner index.
  * Writes: y and h whole; the gradient of h0 whole (added to when asked). */
 #include "recurrent_group.clh"
+#include "recurrent_step.clh"
 
-// the cell token by token, with h' of the token before:
-// r, u = sigmoid(gates + h' w_g), h = u h' + (1 - u) tanh(gates + (r h') w_c)
-WORK_GROUP(WG, 1, 1)
-kernel void gru_forward(global float *y, global float *h, global float *work,
-                        global const float *h0, global const float *w_g,
-                        global const float *w_c, global const int *offsets,
-                        recurrent_shape s)
+/* sum = the own rows, null where there is none, by columns j .. of w [n,columns]. Ends
+ * with a barrier. */
+INLINE void multiply_rows(sums *sum, global const float *row, global const float *w,
+                          int n, int columns, int j, local float *tiles)
 {
-    const int rows = group_rows(s), n = s.width;
-    w_g += (size_t)s.inputs * 2 * n;
-    w_c += (size_t)s.inputs * n;
-    const int longest = length_at(offsets, s, group_place(0));
-    for (int t = 0; t < longest; t++) {
-        global const float *before[ROWS];
-        rows_before(before, y, h0, offsets, s, rows, t);
-        for (int j = LANE(0); j < n; j += WG) {
-            float2 a[ROWS];
-            for (int r = 0; r < ROWS; r++) {
-                a[r] = (float2)(0.0f);
-            }
-            for (int k = 0; k < n; k++) {
-                global const float *p = w_g + (size_t)k * 2 * n + j;
-                const float2 x = (float2)(p[0], p[n]);
-                for (int r = 0; r < ROWS; r++) {
-                    a[r] += before[r] ? before[r][k] * x : (float2)(0.0f);
-                }
-            }
-            for (int r = 0; r < rows; r++) {
-                if (t < length_at(offsets, s, group_place(r))) {
-                    const size_t at = token_at(offsets, s, group_place(r), t);
-                    global float *gate = work + at * 3 * n + j;
-                    const float last = before[r] ? before[r][j] : 0.0f;
-                    gate[0] = sigmoid(gate[0] + a[r].x);
-                    gate[n] = sigmoid(gate[n] + a[r].y);
-                    work[s.inner + at * n + j] = gate[0] * last;
-                    if (s.keep) {
-                        work[s.before + at * n + j] = last;
-                    }
-                }
-            }
-        }
-        barrier(CLK_GLOBAL_MEM_FENCE);
-        for (int i = LANE(0); i < rows * n; i += WG) {
-            const int place = group_place(i / n), j = i % n;
-            if (t >= length_at(offsets, s, place)) {
-                continue;
-            }
-            const size_t at = token_at(offsets, s, place, t);
-            global const float *last = row_before(y, h0, offsets, s, place, t);
-            global const float *inner = work + s.inner + at * n;
-            global float *gate = work + at * 3 * n + j;
-            float sum = 0.0f;
-            for (int k = 0; k < n; k++) {
-                sum += inner[k] * w_c[(size_t)k * n + j];
-            }
-            const float u = gate[n], candidate = tanh(gate[2 * n] + sum);
-            gate[2 * n] = candidate;
-            y[at * n + j] = u * (last ? last[j] : 0.0f) + (1.0f - u) * candidate;
-        }
-        barrier(CLK_GLOBAL_MEM_FENCE);
+    const matrix weights = matrix_of(w, columns, n, columns);
+    sums_clear(sum);
+    for (int k = 0; k < n; k += DEPTH) {
+        load_states(tiles, row, k, n);
+        load_straight(tiles + A_SIZE, TN, weights, k, j);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        product_step(sum, tiles, tiles + A_SIZE);
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
-    last_rows(h, y, h0, offsets, s, rows);
+}
+
+// token t, h' of the one before: r, u = sigmoid(gates + h' w_g), and r h'
+WORK_GROUP(ITEMS, 1, 1)
+kernel void gru_gates(global const float *y, global float *work, global const float *h0,
+                      global const float *w_g, global const int *offsets,
+                      recurrent_shape s, int t)
+{
+    local float tiles[STEP_TILES] __attribute__((aligned(16)));
+    const int n = s.width, first = GROUP(0) * TM, j = GROUP(1) * TN;
+    const int mine = first + OWN_ROW;
+    global const float *row =
+        is_on(offsets, s, mine, t) ? row_before(y, h0, offsets, s, mine, t) : 0;
+    sums sum;
+    multiply_rows(&sum, row, w_g + (size_t)s.inputs * 2 * n, n, 2 * n, j, tiles);
+    put_sums(tiles, &sum);
+    for (int e = LANE(0); e < TM * TN; e += ITEMS) {
+        const int place = first + e / TN, column = j + e % TN;
+        if (column < 2 * n && is_on(offsets, s, place, t)) {
+            const size_t at = token_at(offsets, s, place, t);
+            global float *gate = work + at * 3 * n + column;
+            global const float *before = row_before(y, h0, offsets, s, place, t);
+            const float z = sigmoid(*gate + tiles[e]);
+            *gate = z;
+            if (column < n) {
+                const float last = before ? before[column] : 0.0f;
+                work[s.inner + at * n + column] = z * last;
+                if (s.keep) {
+                    work[s.before + at * n + column] = last;
+                }
+            }
+        }
+    }
+}
+
+// then h = u h' + (1 - u) tanh(gates + (r h') w_c)
+WORK_GROUP(ITEMS, 1, 1)
+kernel void gru_forward(global float *y, global float *work, global const float *h0,
+                        global const float *w_c, global const int *offsets,
+                        recurrent_shape s, int t)
+{
+    local float tiles[STEP_TILES] __attribute__((aligned(16)));
+    const int n = s.width, first = GROUP(0) * TM, j = GROUP(1) * TN;
+    const int mine = first + OWN_ROW;
+    global const float *row = is_on(offsets, s, mine, t)
+                                  ? work + s.inner + token_at(offsets, s, mine, t) * n
+                                  : 0;
+    sums sum;
+    multiply_rows(&sum, row, w_c + (size_t)s.inputs * n, n, n, j, tiles);
+    put_sums(tiles, &sum);
+    for (int e = LANE(0); e < TM * TN; e += ITEMS) {
+        const int place = first + e / TN, column = j + e % TN;
+        if (column < n && is_on(offsets, s, place, t)) {
+            const size_t at = token_at(offsets, s, place, t);
+            global float *gate = work + at * 3 * n + column;
+            global const float *last = row_before(y, h0, offsets, s, place, t);
+            const float u = gate[n], candidate = tanh(gate[2 * n] + tiles[e]);
+            gate[2 * n] = candidate;
+            y[at * n + column] =
+                u * (last ? last[column] : 0.0f) + (1.0f - u) * candidate;
+        }
+    }
+}
+
+// h behind the last tokens
+WORK_GROUP(WG, 1, 1)
+kernel void gru_last(global float *h, global const float *y, global const float *h0,
+                     global const int *offsets, recurrent_shape s)
+{
+    last_rows(h, y, h0, offsets, s, group_rows(s));
 }
 
 // gates become gradients of their sums, last token first:

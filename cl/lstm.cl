@@ -2,67 +2,101 @@
  *
  * Layout: packed rows; work as recurrent.clh has it, gates [N,4n] in the order i, g, f,
  * o: sums of inputs, then what the cell made of them, at last their gradients.
- * Work-group: WG items along the width of the state; it walks through time with its
- * ROWS sequences, which owe nothing to others, and meets a barrier at each step.
- * Defines: WG; ROWS.
+ * Work-group: forward, a launch for each token: 64 items to a tile of 32 sequences by
+ * the four gates of CELLS columns, see recurrent_step.clh; grid (tiles down, tiles
+ * across). Backward: WG items along the width of the state; a group walks through time
+ * with its ROWS sequences, which owe nothing to others, and meets two barriers at each
+ * step.
+ * Defines: WG; ROWS; those of product_group.clh.
  * Numerics: f32 sums in the order of the inner index.
  * Writes: y, h and c whole; gradients of h0 and c0 whole (added to when asked). */
 #include "recurrent_group.clh"
+#include "recurrent_step.clh"
 
-// a = gates + h' w_h, c = f c' + i g, h = o tanh(c); h' and c' of the token before
-WORK_GROUP(WG, 1, 1)
-kernel void lstm_forward(global float *y, global float *h, global float *c,
-                         global float *work, global const float *h0,
-                         global const float *c0, global const float *w,
-                         global const int *offsets, recurrent_shape s)
+#define CELLS (TN / 4)
+
+/* to[k][gate,cell] = row k0 + k of w, columns j + cell of each gate */
+INLINE void load_gates(local float *to, global const float *w, int k0, int j, int n)
 {
-    const int rows = group_rows(s), n = s.width;
-    global float *cells = work + s.inner;
-    w += (size_t)s.inputs * 4 * n;
-    const int longest = length_at(offsets, s, group_place(0));
-    for (int t = 0; t < longest; t++) {
-        global const float *before[ROWS];
-        rows_before(before, y, h0, offsets, s, rows, t);
-        for (int j = LANE(0); j < n; j += WG) {
-            float4 a[ROWS];
-            for (int r = 0; r < ROWS; r++) {
-                a[r] = (float4)(0.0f);
-            }
-            for (int k = 0; k < n; k++) {
-                global const float *p = w + (size_t)k * 4 * n + j;
-                const float4 x = (float4)(p[0], p[n], p[2 * n], p[3 * n]);
-                for (int r = 0; r < ROWS; r++) {
-                    a[r] += before[r] ? before[r][k] * x : (float4)(0.0f);
-                }
-            }
-            for (int r = 0; r < rows; r++) {
-                const int place = group_place(r);
-                if (t >= length_at(offsets, s, place)) {
-                    continue;
-                }
-                const size_t at = token_at(offsets, s, place, t);
-                global float *gate = work + at * 4 * n + j;
-                global const float *last = row_before(cells, c0, offsets, s, place, t);
-                const float in = sigmoid(gate[0] + a[r].x);
-                const float new = tanh(gate[n] + a[r].y);
-                const float forget = sigmoid(gate[2 * n] + a[r].z + 1.0f);
-                const float out = sigmoid(gate[3 * n] + a[r].w);
-                const float cell = forget * (last ? last[j] : 0.0f) + in * new;
-                gate[0] = in;
-                gate[n] = new;
-                gate[2 * n] = forget;
-                gate[3 * n] = out;
-                cells[at * n + j] = cell;
-                y[at * n + j] = out * tanh(cell);
-                if (s.keep) {
-                    work[s.before + at * n + j] = before[r] ? before[r][j] : 0.0f;
-                }
-            }
-        }
-        barrier(CLK_GLOBAL_MEM_FENCE);
+#pragma unroll
+    for (int e = LANE(0); e < DEPTH * TN / 4; e += ITEMS) {
+        const int k = e / (TN / 4), q = e % (TN / 4);
+        const int gate = q / (CELLS / 4), column = j + q % (CELLS / 4) * 4;
+        const bool inside = k0 + k < n && column < n;
+        const size_t at = (size_t)(k0 + k) * 4 * n + gate * n + column;
+        *(local float4 *)(to + k * B_STEP + 4 * q) =
+            quad_at(w + (inside ? at : 0), inside ? n - column : 0);
     }
+}
+
+/* One number of a token's state; a holds the products of its gates, CELLS apart. */
+INLINE void make_cell(global float *y, global float *work, global const float *h0,
+                      global const float *c0, global const int *offsets,
+                      recurrent_shape s, int place, int t, int j, local const float *a)
+{
+    const int n = s.width;
+    const size_t at = token_at(offsets, s, place, t);
+    global float *gate = work + at * 4 * n + j, *cells = work + s.inner;
+    global const float *last = row_before(cells, c0, offsets, s, place, t);
+    const float in = sigmoid(gate[0] + a[0]);
+    const float new = tanh(gate[n] + a[CELLS]);
+    const float forget = sigmoid(gate[2 * n] + a[2 * CELLS] + 1.0f);
+    const float out = sigmoid(gate[3 * n] + a[3 * CELLS]);
+    const float cell = forget * (last ? last[j] : 0.0f) + in * new;
+    gate[0] = in;
+    gate[n] = new;
+    gate[2 * n] = forget;
+    gate[3 * n] = out;
+    cells[at * n + j] = cell;
+    if (s.keep) {
+        global const float *before = row_before(y, h0, offsets, s, place, t);
+        work[s.before + at * n + j] = before ? before[j] : 0.0f;
+    }
+    y[at * n + j] = out * tanh(cell);
+}
+
+// token t: a = gates + h' w_h, c = f c' + i g, h = o tanh(c); h' and c' of the one
+// before
+WORK_GROUP(ITEMS, 1, 1)
+kernel void lstm_forward(global float *y, global float *work, global const float *h0,
+                         global const float *c0, global const float *w,
+                         global const int *offsets, recurrent_shape s, int t)
+{
+    local float tiles[STEP_TILES] __attribute__((aligned(16)));
+    const int n = s.width, first = GROUP(0) * TM, j = GROUP(1) * CELLS;
+    const int mine = first + OWN_ROW;
+    global const float *row =
+        is_on(offsets, s, mine, t) ? row_before(y, h0, offsets, s, mine, t) : 0;
+    sums sum;
+    sums_clear(&sum);
+    w += (size_t)s.inputs * 4 * n;
+    for (int k = 0; k < n; k += DEPTH) {
+        load_states(tiles, row, k, n);
+        load_gates(tiles + A_SIZE, w, k, j, n);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        product_step(&sum, tiles, tiles + A_SIZE);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    put_sums(tiles, &sum);
+    for (int e = LANE(0); e < TM * CELLS; e += ITEMS) {
+        const int place = first + e / CELLS, column = j + e % CELLS;
+        if (column < n && is_on(offsets, s, place, t)) {
+            make_cell(y, work, h0, c0, offsets, s, place, t, column,
+                      tiles + e / CELLS * TN + e % CELLS);
+        }
+    }
+}
+
+// h and c behind the last tokens; either may be null
+WORK_GROUP(WG, 1, 1)
+kernel void lstm_last(global float *h, global float *c, global const float *y,
+                      global const float *work, global const float *h0,
+                      global const float *c0, global const int *offsets,
+                      recurrent_shape s)
+{
+    const int rows = group_rows(s);
     last_rows(h, y, h0, offsets, s, rows);
-    last_rows(c, cells, c0, offsets, s, rows);
+    last_rows(c, work + s.inner, c0, offsets, s, rows);
 }
 
 // gates become gradients of their sums, last token first: dh' = da w_h', dc' = dc f

@@ -1,5 +1,6 @@
 /* gru.c - a gated recurrent unit along packed sequences. */
 #include "ops/recurrent.h"
+#include "ops/spread.h"
 
 typedef struct saved {
     cla_recurrence r;
@@ -49,6 +50,33 @@ static cla_status backward(cla_tape *tape, void *bytes)
     return cla_recurrence_gradients(tape, r, &s->c, r->shape.inner);
 }
 
+/* The group schedule: two launches a token, then the state behind the last ones. */
+static cla_status steps(cla_tape *tape, const cla_recurrence *r, const state_weights *w)
+{
+    const int64_t n = r->shape.width;
+    const cla_step_part gates = {
+        .launch = { .file = "gru",
+                    .kernel = "gru_gates",
+                    .args = { cla_buf(r->y), cla_mem(&r->work), cla_buf(r->options.h0),
+                              cla_mem(w->g) } },
+        .args = 4,
+        .columns = 2 * n,
+    };
+    cla_step_part candidate = gates;
+    candidate.launch.kernel = "gru_forward";
+    candidate.launch.args[3] = cla_mem(w->c);
+    candidate.columns = n;
+    for (int64_t t = 0; t < r->rows->longest; t++) {
+        CLA_TRY(cla_recurrence_step(tape, r, &gates, t));
+        CLA_TRY(cla_recurrence_step(tape, r, &candidate, t));
+    }
+    cla_launch last = {
+        .kernel = "gru_last",
+        .args = { cla_buf(r->h), cla_buf(r->y), cla_buf(r->options.h0) },
+    };
+    return r->h ? cla_recurrence_walk(tape, r, "gru", "gru_tile", &last, 3) : CLA_OK;
+}
+
 static cla_status forward(cla_tape *tape, const saved *s)
 {
     const cla_recurrence *r = &s->r;
@@ -56,6 +84,9 @@ static cla_status forward(cla_tape *tape, const saved *s)
     CLA_TRY(cla_recurrence_inputs(tape, r, &s->g));
     CLA_TRY(cla_recurrence_inputs(tape, r, &s->c));
     CLA_TRY(get_weights(tape, s, false, &w));
+    if (!cla_tiled(cla_tape_runtime(tape))) {
+        return steps(tape, r, &w);
+    }
     cla_launch launch = {
         .kernel = "gru_forward",
         .args = { cla_buf(r->y), cla_buf(r->h), cla_mem(&r->work),

@@ -1,5 +1,6 @@
 /* lstm.c - a long short-term memory along packed sequences. */
 #include "ops/recurrent.h"
+#include "ops/spread.h"
 
 typedef struct saved {
     cla_recurrence r;
@@ -41,6 +42,29 @@ static cla_status backward(cla_tape *tape, void *bytes)
     return cla_recurrence_gradients(tape, r, &s->w, r->shape.before);
 }
 
+/* The group schedule: a launch a token, then the states behind the last ones. */
+static cla_status steps(cla_tape *tape, const cla_recurrence *r, const cla_memory *w_h)
+{
+    const cla_step_part part = {
+        .launch = { .file = "lstm",
+                    .kernel = "lstm_forward",
+                    .args = { cla_buf(r->y), cla_mem(&r->work), cla_buf(r->options.h0),
+                              cla_buf(r->options.c0), cla_mem(w_h) } },
+        .args = 5,
+        .columns = 4 * (int64_t)r->shape.width,
+    };
+    for (int64_t t = 0; t < r->rows->longest; t++) {
+        CLA_TRY(cla_recurrence_step(tape, r, &part, t));
+    }
+    cla_launch last = {
+        .kernel = "lstm_last",
+        .args = { cla_buf(r->h), cla_buf(r->c), cla_buf(r->y), cla_mem(&r->work),
+                  cla_buf(r->options.h0), cla_buf(r->options.c0) },
+    };
+    return r->h || r->c ? cla_recurrence_walk(tape, r, "lstm", "lstm_tile", &last, 6)
+                        : CLA_OK;
+}
+
 static cla_status forward(cla_tape *tape, const saved *s)
 {
     const cla_recurrence *r = &s->r;
@@ -48,6 +72,9 @@ static cla_status forward(cla_tape *tape, const saved *s)
     cla_memory scratch;
     CLA_TRY(cla_recurrence_inputs(tape, r, &s->w));
     CLA_TRY(cla_recurrence_weights(tape, r, s->w.w, false, &w_h, &scratch));
+    if (!cla_tiled(cla_tape_runtime(tape))) {
+        return steps(tape, r, w_h);
+    }
     cla_launch launch = {
         .kernel = "lstm_forward",
         .args = { cla_buf(r->y), cla_buf(r->h), cla_buf(r->c), cla_mem(&r->work),

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "ops/column_sum.h"
+#include "ops/product_group.h"
 #include "ops/spread.h"
 
 enum { ROWS = 2, WG = 64 }; // of a group, as in cl/recurrent_group.clh
@@ -284,4 +285,33 @@ cla_status cla_recurrence_walk(cla_tape *tape, const cla_recurrence *r,
     launch->args[args + 1] = cla_bytes(&r->shape, sizeof r->shape);
     launch->flops = 2.0 * (double)r->rows->tokens * n * n * r->gates;
     return cla_enqueue(rt, launch);
+}
+
+/* ---- steps of the group schedule ------------------------------------------------- */
+
+/* Sequences that have a token t: the first ones of those that are sorted. */
+static int64_t count_on(const cla_ragged *rows, int64_t t)
+{
+    int64_t on = 0;
+    for (int64_t b = 0; b < rows->sequences; b++) {
+        on += rows->offsets[b + 1] - rows->offsets[b] > t;
+    }
+    return on;
+}
+
+cla_status cla_recurrence_step(cla_tape *tape, const cla_recurrence *r,
+                               const cla_step_part *part, int64_t t)
+{
+    cla_runtime *rt = cla_tape_runtime(tape);
+    const double n = r->shape.width;
+    const int64_t on = count_on(r->rows, t);
+    cla_launch launch = part->launch;
+    launch.groups[0] = (size_t)cla_tiles_down(on);
+    launch.groups[1] = (size_t)cla_tiles_across(part->columns);
+    cla_tile_launch(rt, &launch, 0, r->shape.width % 4 == 0);
+    launch.args[part->args] = cla_mem(&r->rows->device_offsets);
+    launch.args[part->args + 1] = cla_bytes(&r->shape, sizeof r->shape);
+    launch.args[part->args + 2] = cla_i32(t);
+    launch.flops = 2.0 * (double)on * n * (double)part->columns;
+    return cla_enqueue(rt, &launch);
 }

@@ -58,6 +58,18 @@ cla_status cla_recurrence_walk(cla_tape *tape, const cla_recurrence *r,
                                const char *file, const char *tile_file,
                                cla_launch *launch, int args);
 
+/* A product of a step of the group schedule: file, kernel and first arguments, args of
+ * them; what follows is added. */
+typedef struct cla_step_part {
+    cla_launch launch;
+    int args;
+    int64_t columns; // of the result
+} cla_step_part;
+
+/* Queues a part of step t of all sequences that are so long. */
+cla_status cla_recurrence_step(cla_tape *tape, const cla_recurrence *r,
+                               const cla_step_part *part, int64_t t);
+
 /* Gradients of x, w and b, once those of the gates stand in work; states is the place
  * in work of what the rows of the state were multiplied with. */
 cla_status cla_recurrence_gradients(cla_tape *tape, const cla_recurrence *r,
