@@ -52,8 +52,78 @@ static bool is_wide(const cla_product *p)
            is_wide_matrix(&p->residual);
 }
 
+/* ---- one row or one column -------------------------------------------------------- */
+
+/* As in cl/matmul_vector.cl. */
+typedef struct vector_args {
+    int32_t results, y_step, bias_step, residual_step;
+    int32_t x_step, outer, inner;
+} vector_args;
+
+/* y' = op(b)' a' for one row. */
+static vector_args args_of_row(const cla_product *p)
+{
+    const int32_t a_ld = (int32_t)p->a.ld, b_ld = (int32_t)p->b.ld;
+    return (vector_args){ (int32_t)p->N,
+                          1,
+                          1,
+                          1,
+                          p->transpose_a ? a_ld : 1,
+                          p->transpose_b ? b_ld : 1,
+                          p->transpose_b ? 1 : b_ld };
+}
+
+static vector_args args_of_column(const cla_product *p)
+{
+    const int32_t a_ld = (int32_t)p->a.ld, b_ld = (int32_t)p->b.ld;
+    return (vector_args){ (int32_t)p->M,
+                          (int32_t)p->y.ld,
+                          0,
+                          (int32_t)p->residual.ld,
+                          p->transpose_b ? 1 : b_ld,
+                          p->transpose_a ? 1 : a_ld,
+                          p->transpose_a ? a_ld : 1 };
+}
+
+/* Sums that are long enough to be split over the items of a group. */
+static bool is_vector(const cla_product *p)
+{
+    enum { LEAST = 64 };
+    return (p->M == 1 || p->N == 1) && p->K >= LEAST;
+}
+
+static cla_status product_vector(cla_runtime *rt, const cla_product *p)
+{
+    enum { WG = 256, ALONG_COLUMNS = 4, ACROSS_COLUMNS = 16 };
+    const bool row = p->M == 1;
+    const vector_args args = row ? args_of_row(p) : args_of_column(p);
+    const bool along = args.inner == 1;
+    const int columns = along ? ALONG_COLUMNS : ACROSS_COLUMNS;
+    const cla_matrix *m = row ? &p->b : &p->a, *x = row ? &p->a : &p->b;
+    cla_product_shape shape = cla_product_shape_of(p);
+    shape.a_offset = (int32_t)m->offset;
+    shape.a_stride = (int32_t)m->stride;
+    shape.b_offset = (int32_t)x->offset;
+    shape.b_stride = (int32_t)x->stride;
+    const cla_launch launch = {
+        .file = "matmul_vector",
+        .kernel = "matmul_vector",
+        .define = { { "ALONG", along } },
+        .groups = { (size_t)(pieces(args.results, columns) * p->batch) },
+        .local = { WG },
+        .args = { cla_mem(p->y.memory), cla_mem(m->memory), cla_mem(x->memory),
+                  cla_mem(p->bias), cla_mem(p->residual.memory),
+                  cla_bytes(&shape, sizeof shape), cla_bytes(&args, sizeof args) },
+        .flops = 2.0 * (double)p->M * (double)p->N * (double)p->K * (double)p->batch,
+    };
+    return cla_enqueue(rt, &launch);
+}
+
 cla_status cla_product_group(cla_runtime *rt, const cla_product *p)
 {
+    if (is_vector(p)) {
+        return product_vector(rt, p);
+    }
     const cla_product_shape shape = cla_product_shape_of(p);
     const group_tile *t = choose_tile(rt, p);
     const cla_launch launch = {

@@ -168,9 +168,10 @@ static void check_both_schedules(cla_runtime *rt, const inner_case *c)
 
 Test(matmul_product, any_part_of_a_buffer)
 {
-    static const int sizes[][3] = { { 1, 1, 1 },     { 1, 40, 33 },    { 2, 7, 3 },
-                                    { 13, 31, 16 },  { 17, 33, 47 },   { 64, 64, 64 },
-                                    { 129, 65, 70 }, { 255, 129, 300 } };
+    static const int sizes[][3] = { { 1, 1, 1 },     { 1, 40, 33 },     { 2, 7, 3 },
+                                    { 13, 31, 16 },  { 17, 33, 47 },    { 64, 64, 64 },
+                                    { 129, 65, 70 }, { 255, 129, 300 }, { 1, 19, 300 },
+                                    { 18, 1, 130 } };
     cla_runtime *rt = test_runtime();
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const int *n = sizes[i];
@@ -187,6 +188,32 @@ Test(matmul_product, any_part_of_a_buffer)
                              .pad = 7 };
             check_both_schedules(rt, &c);
             c.shared_b = true;
+            c.add = true;
+            check_both_schedules(rt, &c);
+        }
+    }
+    cla_runtime_free(&rt);
+}
+
+/* A row or a column has sums long enough to be split. */
+Test(matmul_product, fused_tail_of_vectors)
+{
+    cla_runtime *rt = test_runtime();
+    for (int i = 0; i < 24; i += test_tiny() ? 7 : 1) {
+        inner_case c = { .M = i < 12 ? 1 : 19,
+                         .N = i < 12 ? 37 : 1,
+                         .K = 64 + 5 * i,
+                         .ta = i % 3 == 1,
+                         .tb = i % 2,
+                         .batch = 2,
+                         .bias = i & 1,
+                         .residual = i & 2,
+                         .activation = (cla_activation)(i / 4 % 3),
+                         .offset = 1,
+                         .gap = 1,
+                         .pad = 2 };
+        check_both_schedules(rt, &c);
+        if (c.activation == CLA_NONE) {
             c.add = true;
             check_both_schedules(rt, &c);
         }

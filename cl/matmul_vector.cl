@@ -1,0 +1,65 @@
+/* matmul_vector.cl - a matrix times a vector: the sums are split over a work-group.
+ *
+ * Layout: as matmul.cl, for products of one row (y = a op(b)) or one column.
+ * Work-group: WG items to COLUMNS results of one member of the batch, SLICES items to
+ * each of them.
+ * Defines: ALONG, 1 where the matrix has the inner index contiguous: then neighbours
+ * follow it, else the results.
+ * Local: WG floats.
+ * Numerics: f32; a slice has every SLICES-th product, slices are added in pairs.
+ * Writes: y whole (added to when add). */
+#include "matmul.clh"
+
+#ifndef ALONG
+#define ALONG 1
+#endif
+#define WG      256
+#define COLUMNS (ALONG ? 4 : 16)
+#define SLICES  (WG / COLUMNS)
+#define COLUMN  (ALONG ? LANE(0) / SLICES : LANE(0) % COLUMNS)
+#define SLICE   (ALONG ? LANE(0) % SLICES : LANE(0) / COLUMNS)
+#define NEXT    (ALONG ? 1 : COLUMNS) // from slice to slice in local memory
+
+/* Mirrored by vector_args in src/ops/matmul_group.c: results, and where they lie. */
+typedef struct vector_args {
+    int results, y_step, bias_step, residual_step;
+    int x_step, outer, inner; // from k to k + 1; of the matrix, from result to result
+} vector_args;
+
+// y[i] = act(sum over k of m[i,k] x[k] + bias[i]) + residual[i]
+WORK_GROUP(WG, 1, 1)
+kernel void matmul_vector(global float *y, global const float *m, global const float *x,
+                          global const float *bias, global const float *residual,
+                          matmul_shape s, vector_args v)
+{
+    local float scratch[WG];
+    const int across = (v.results + COLUMNS - 1) / COLUMNS;
+    const int i = GROUP(0) % across * COLUMNS + COLUMN;
+    const size_t batch = GROUP(0) / across;
+    const int depth = i < v.results ? s.K : 0;
+    float sum = 0.0f;
+    m += s.a_offset + batch * s.a_stride + (size_t)i * v.outer;
+    x += s.b_offset + batch * s.b_stride;
+#pragma unroll 4
+    for (int k = SLICE; k < depth; k += SLICES) {
+        sum += m[(size_t)k * v.inner] * x[(size_t)k * v.x_step];
+    }
+    scratch[LANE(0)] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int n = SLICES / 2; n > 0; n /= 2) {
+        if (SLICE < n) {
+            scratch[LANE(0)] += scratch[LANE(0) + n * NEXT];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (SLICE == 0 && i < v.results) {
+        global float *to = y + s.y_offset + batch * s.y_stride + (size_t)i * v.y_step;
+        const float z = scratch[LANE(0)];
+        *to = matmul_tail(s.add ? *to + z : z, bias ? bias + i * v.bias_step : 0,
+                          residual ? residual + s.residual_offset +
+                                         batch * s.residual_stride +
+                                         (size_t)i * v.residual_step
+                                   : 0,
+                          s.activation);
+    }
+}
