@@ -52,7 +52,7 @@ static bool is_wide(const cla_product *p)
            is_wide_matrix(&p->residual);
 }
 
-/* ---- one row or one column -------------------------------------------------------- */
+/* ---- one row or one column ------------------------------------------------------- */
 
 /* As in cl/matmul_vector.cl. */
 typedef struct vector_args {
