@@ -15,7 +15,7 @@ may_include() {
     nn)      echo base tensor ops nn ;;
     models)  echo base tensor ops nn models ;;
     train)   echo base text metrics tensor ops nn models train ;;
-    cli)     echo base text metrics runtime tensor ops models train bench cli ;;
+    cli)     echo base text metrics runtime tensor ops models train bench oracle cli ;;
     *)       echo "no room is called $1" >&2; exit 2 ;;
     esac
 }

@@ -25,6 +25,7 @@ struct golden {
     int input_count, output_count;
     cla_ragged *rows[MAX_ROWS];
     int row_count;
+    cla_operand operands[CLA_OPERANDS];
 };
 
 /* ---- what the file holds ----------------------------------------------------- */
@@ -166,6 +167,11 @@ cla_runtime *golden_runtime(golden *g)
     return g->rt;
 }
 
+cla_operand *golden_operands(golden *g)
+{
+    return g->operands;
+}
+
 /* ---- attributes -------------------------------------------------------------- */
 
 static cla_status fail_attribute(const golden *g, const char *key, const char *must)
@@ -220,30 +226,36 @@ cla_status golden_choice(const golden *g, const char *key, const char *const *na
     return fail_attribute(g, key, must);
 }
 
-static bool takes(const golden_op *op, const char *key)
+/* Whether attribute, which may end in its words, is this one. */
+static bool is(const char *attribute, const char *key)
 {
-    bool known = strcmp(key, "op") == 0;
-    for (int i = 0; op->attributes[i] && !known; i++) {
-        known = strcmp(key, op->attributes[i]) == 0;
-    }
-    return known;
+    const size_t size = strcspn(attribute, "=");
+    return strlen(key) == size && strncmp(attribute, key, size) == 0;
 }
 
-static cla_status check_attributes(const golden *g, const golden_op *op)
+/* names: up to a NULL, and count at most. */
+static cla_status check_attributes(const golden *g, const char *op,
+                                   const char *const *names, int count)
 {
     const char *key = NULL;
     json_t *value = NULL;
     json_object_foreach(g->file->metadata, key, value)
     {
-        if (!takes(op, key)) {
-            return cla_fail(CLA_E_USAGE, "operator '%s' has no attribute '%s'",
-                            op->name, key);
+        bool known = strcmp(key, "op") == 0;
+        for (int i = 0; i < count && names[i] && !known; i++) {
+            known = is(names[i], key);
+        }
+        if (!known) {
+            return cla_fail(CLA_E_USAGE, "operator '%s' has no attribute '%s'", op,
+                            key);
         }
     }
-    for (int i = 0; op->attributes[i]; i++) {
-        if (!cla_st_meta(g->file, op->attributes[i])) {
-            return cla_fail(CLA_E_USAGE, "operator '%s' needs the attribute '%s'",
-                            op->name, op->attributes[i]);
+    for (int i = 0; i < count && names[i]; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(names[i], "="), names[i]);
+        if (!cla_st_meta(g->file, name)) {
+            return cla_fail(CLA_E_USAGE, "operator '%s' needs the attribute '%s'", op,
+                            name);
         }
     }
     return CLA_OK;
@@ -310,35 +322,32 @@ static cla_status check_all_used(const golden *g)
     return CLA_OK;
 }
 
-static cla_status fail_op(const char *name)
+/* The operator of the case: by its kind, or by its row in golden_ops.c. */
+static cla_status run_op(golden *g)
 {
-    return name ? cla_fail(CLA_E_USAGE, "unknown operator '%s'", name)
-                : cla_fail(CLA_E_INPUT, "no operator is named in the metadata");
-}
-
-/* Forward, and the way back; *largest is the largest number that is sent back. */
-static cla_status compute(golden *g, const golden_op *op, double *largest)
-{
-    CLA_TRY(cla_alloc(&g->used, g->file->count, sizeof *g->used));
-    CLA_TRY(cla_tape_new(&g->tape, g->rt, true));
-    CLA_TRY(op->run(g));
-    for (int i = 0; i < g->output_count; i++) {
-        CLA_TRY(seed(g, &g->outputs[i], largest));
+    const char *name = cla_st_meta(g->file, "op");
+    const op_kind *kind = name ? op_kind_find(name) : NULL;
+    const golden_op *op = name ? golden_find(name) : NULL;
+    if (!kind && !op) {
+        return name ? cla_fail(CLA_E_USAGE, "unknown operator '%s'", name)
+                    : cla_fail(CLA_E_INPUT, "no operator is named in the metadata");
     }
-    CLA_TRY(check_all_used(g));
-    return cla_tape_backward(g->tape);
+    CLA_TRY(kind ? check_attributes(g, name, kind->attribute, KIND_ATTRIBUTES)
+                 : check_attributes(g, name, op->attributes, GOLDEN_ATTRIBUTES));
+    return kind ? golden_kind(g, kind) : op->run(g);
 }
 
 static cla_status run(golden *g, golden_result *result)
 {
-    const char *name = cla_st_meta(g->file, "op");
-    const golden_op *op = name ? golden_find(name) : NULL;
-    double largest = 0;
-    if (!op) {
-        return fail_op(name);
+    double largest = 0; // number that is sent back
+    CLA_TRY(cla_alloc(&g->used, g->file->count, sizeof *g->used));
+    CLA_TRY(cla_tape_new(&g->tape, g->rt, true));
+    CLA_TRY(run_op(g));
+    for (int i = 0; i < g->output_count; i++) {
+        CLA_TRY(seed(g, &g->outputs[i], &largest));
     }
-    CLA_TRY(check_attributes(g, op));
-    CLA_TRY(compute(g, op, &largest));
+    CLA_TRY(check_all_used(g));
+    CLA_TRY(cla_tape_backward(g->tape));
     CLA_TRY(compare_outputs(g, result));
     CLA_TRY(compare_gradients(g, result, largest));
     result->ok = result->score <= 1;

@@ -3,14 +3,17 @@
 
 #include "base/safetensors.h"
 #include "clattn/clattn.h"
+#include "oracle/kind.h"
+
+enum { GOLDEN_ATTRIBUTES = 6 };
 
 /* A case on its way through its operator. */
 typedef struct golden golden;
 
-/* An operator that files can name. */
+/* An operator that files can name, and that has no kind. */
 typedef struct golden_op {
     const char *name;
-    const char *attributes[6]; // each must be given, and no other
+    const char *attributes[GOLDEN_ATTRIBUTES]; // each must be given, and no other
     cla_status (*run)(golden *g);
 } golden_op;
 
@@ -48,10 +51,16 @@ cla_status golden_compare(golden_result *result, const cla_tensor *got,
 /* Raises *largest to the largest magnitude in t. Errors: CLA_E_INPUT (not finite). */
 cla_status golden_largest(const cla_st_tensor *t, double *largest);
 
+/* Runs the case of an operator from its kind (golden_kind.c). Errors: as golden_run. */
+cla_status golden_kind(golden *g, const op_kind *kind);
+
 /* ---- for the operators ------------------------------------------------------- */
 
 cla_tape *golden_tape(golden *g);
 cla_runtime *golden_runtime(golden *g);
+
+/* [CLA_OPERANDS] of the case's kind, as long as it lives: tensors go by their names. */
+cla_operand *golden_operands(golden *g);
 
 /* in.NAME or param.NAME on the device; wants a gradient when the file has one. */
 cla_status golden_tensor(golden *g, const char *name, cla_tensor **t);
@@ -79,7 +88,6 @@ cla_status golden_adam(golden *g);
 cla_status golden_char_cnn(golden *g);
 cla_status golden_cross_entropy(golden *g);
 cla_status golden_embedding(golden *g);
-cla_status golden_layer_norm(golden *g);
 cla_status golden_rmsprop(golden *g);
 
 /* ---- golden_tables.c: attention with more in its scores than keys --------------- */

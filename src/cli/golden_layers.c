@@ -12,18 +12,6 @@ cla_status golden_embedding(golden *g)
     return golden_output(g, "y", y);
 }
 
-cla_status golden_layer_norm(golden *g)
-{
-    cla_tensor *x = NULL, *gamma = NULL, *beta = NULL, *y = NULL;
-    float eps = 0;
-    CLA_TRY(golden_float(g, "eps", &eps));
-    CLA_TRY(golden_tensor(g, "x", &x));
-    CLA_TRY(golden_tensor(g, "gamma", &gamma));
-    CLA_TRY(golden_tensor(g, "beta", &beta));
-    CLA_TRY(cla_layer_norm(golden_tape(g), &y, x, gamma, beta, eps));
-    return golden_output(g, "y", y);
-}
-
 cla_status golden_cross_entropy(golden *g)
 {
     cla_tensor *logits = NULL, *targets = NULL, *loss = NULL;

@@ -115,7 +115,6 @@ static const golden_op ops[] = {
     { "ham_s", { NULL }, golden_ham_s },
     { "hard_attention", { NULL }, golden_hard_attention },
     { "gaussian_attention", { NULL }, golden_gaussian_attention },
-    { "layer_norm", { "eps" }, golden_layer_norm },
     { "lstm", { "reverse" }, golden_lstm },
     { "linear", { "activation" }, run_linear },
     { "masked_softmax", { "causal" }, run_masked_softmax },

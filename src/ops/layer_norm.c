@@ -1,7 +1,11 @@
 /* layer_norm.c - each row brought to mean 0 and deviation 1, scaled and shifted. */
 #include "clattn/ops.h"
 #include "ops/column_sum.h"
+#include "ops/signatures.h"
 #include "ops/spread.h"
+
+const cla_signature cla_layer_norm_signature = { "layer_norm",
+                                                 "x:N,D gamma:D beta:D -> y:N,D" };
 
 enum { RUN = 8, SUM_RUN = 32 }; // rows to a group; where a group sums over them
 
@@ -107,12 +111,11 @@ static cla_status backward(cla_tape *tape, void *bytes)
 cla_status cla_layer_norm(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                           cla_tensor *gamma, cla_tensor *beta, float eps)
 {
-    static const char op[] = "layer_norm";
     saved s = { .x = x, .gamma = gamma, .beta = beta, .eps = eps };
     *y = NULL;
-    CLA_TRY(cla_check_shape(op, "x", x, CLA_F32, 2, (int64_t[]){ -1, -1 }));
-    CLA_TRY(cla_check_shape(op, "gamma", gamma, CLA_F32, 1, x->shape + 1));
-    CLA_TRY(cla_check_shape(op, "beta", beta, CLA_F32, 1, x->shape + 1));
+    CLA_TRY(cla_signature_check(&cla_layer_norm_signature,
+                                (cla_given[]){ { x }, { gamma }, { beta } },
+                                &(cla_sizes){ 0 }));
     if (!(eps >= 0)) {
         return cla_fail(CLA_E_USAGE, "layer_norm: eps is %g, must be 0 or more",
                         (double)eps);

@@ -1,6 +1,9 @@
 /* layer_norm.c - the definition of layer normalisation. */
 #include <math.h>
 
+#include "clattn/ops.h"
+#include "ops/signatures.h"
+#include "oracle/kind.h"
 #include "oracle/oracle.h"
 
 void oracle_layer_norm(double *y, const double *x, const double *gamma,
@@ -19,3 +22,19 @@ void oracle_layer_norm(double *y, const double *x, const double *gamma,
         }
     }
 }
+
+static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    return cla_layer_norm(tape, y, c->in[0], c->in[1], c->in[2],
+                          (float)c->attribute[0]);
+}
+
+static void oracle(double *const *y, const op_call *c)
+{
+    oracle_layer_norm(y[0], c->x[0], c->x[1], c->x[2], kind_size(c, "N"),
+                      kind_size(c, "D"), (double)(float)c->attribute[0]);
+}
+
+const op_kind layer_norm_kind = {
+    &cla_layer_norm_signature, { "eps" }, device, oracle
+};

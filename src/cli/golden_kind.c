@@ -1,0 +1,73 @@
+/* golden_kind.c - golden cases of an operator from its kind: files name operands. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/golden.h"
+#include "oracle/kind.h"
+
+/* A number, or the place of a word among those of a choice. */
+static cla_status attribute(const golden *g, const char *text, double *value)
+{
+    enum { WORDS = 4, WORD = 16 };
+    char name[24], word[WORDS][WORD];
+    const char *words[WORDS + 1] = { NULL };
+    const size_t size = strcspn(text, "=");
+    snprintf(name, sizeof name, "%.*s", (int)size, text);
+    if (!text[size]) {
+        float number = 0;
+        CLA_TRY(golden_float(g, name, &number));
+        *value = (double)number;
+        return CLA_OK;
+    }
+    const char *at = text + size;
+    for (int i = 0; i < WORDS && *at; i++) {
+        const size_t length = strcspn(++at, "|");
+        snprintf(word[i], WORD, "%.*s", (int)length, at);
+        words[i] = word[i];
+        at += length;
+    }
+    int chosen = 0;
+    CLA_TRY(golden_choice(g, name, words, &chosen));
+    *value = chosen;
+    return CLA_OK;
+}
+
+/* "rows" and "q_rows" stand as "offsets" and "q_offsets" in files. */
+static cla_status rows(golden *g, const cla_operand *o, const cla_ragged **to)
+{
+    char name[32];
+    cla_ragged *made = NULL;
+    snprintf(name, sizeof name, "%.*soffsets", (int)strlen(o->name) - 4, o->name);
+    CLA_TRY(golden_rows(g, name, &made));
+    *to = made;
+    return CLA_OK;
+}
+
+static cla_status input(golden *g, int i, op_call *c)
+{
+    const cla_operand *o = &golden_operands(g)[i]; // names that golden keeps
+    if (o->rows) {
+        return rows(g, o, &c->rows[i]);
+    }
+    return o->optional ? golden_optional(g, o->name, &c->in[i])
+                       : golden_tensor(g, o->name, &c->in[i]);
+}
+
+cla_status golden_kind(golden *g, const op_kind *kind)
+{
+    op_call c = { .sizes = { 0 } };
+    cla_tensor *y[CLA_OPERANDS] = { NULL };
+    const int count = cla_signature_read(kind->signature, golden_operands(g));
+    for (int i = 0; i < KIND_ATTRIBUTES && kind->attribute[i]; i++) {
+        CLA_TRY(attribute(g, kind->attribute[i], &c.attribute[i]));
+    }
+    int inputs = 0;
+    for (; inputs < count && !golden_operands(g)[inputs].output; inputs++) {
+        CLA_TRY(input(g, inputs, &c));
+    }
+    CLA_TRY(kind->device(golden_tape(g), y, &c));
+    for (int i = inputs; i < count; i++) {
+        CLA_TRY(golden_output(g, golden_operands(g)[i].name, y[i - inputs]));
+    }
+    return CLA_OK;
+}
