@@ -86,8 +86,6 @@ cla_status golden_choice(const golden *g, const char *key, const char *const *na
 
 cla_status golden_adam(golden *g);
 cla_status golden_char_cnn(golden *g);
-cla_status golden_cross_entropy(golden *g);
-cla_status golden_embedding(golden *g);
 cla_status golden_rmsprop(golden *g);
 
 /* ---- golden_tables.c: attention with more in its scores than keys --------------- */

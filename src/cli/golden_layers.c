@@ -1,28 +1,6 @@
 /* golden_layers.c - golden cases of the operators around the attention. */
 #include "cli/golden.h"
 
-cla_status golden_embedding(golden *g)
-{
-    cla_tensor *ids = NULL, *table = NULL, *y = NULL;
-    float scale = 0;
-    CLA_TRY(golden_float(g, "scale", &scale));
-    CLA_TRY(golden_tensor(g, "ids", &ids));
-    CLA_TRY(golden_tensor(g, "table", &table));
-    CLA_TRY(cla_embedding(golden_tape(g), &y, table, ids, scale));
-    return golden_output(g, "y", y);
-}
-
-cla_status golden_cross_entropy(golden *g)
-{
-    cla_tensor *logits = NULL, *targets = NULL, *loss = NULL;
-    float smoothing = 0;
-    CLA_TRY(golden_float(g, "smoothing", &smoothing));
-    CLA_TRY(golden_tensor(g, "logits", &logits));
-    CLA_TRY(golden_tensor(g, "targets", &targets));
-    CLA_TRY(cla_cross_entropy(golden_tape(g), &loss, logits, targets, smoothing));
-    return golden_output(g, "loss", loss);
-}
-
 /* Files have words side by side, [words,length,channels]. */
 cla_status golden_char_cnn(golden *g)
 {

@@ -6,30 +6,6 @@
 /* In the order of cla_activation. */
 static const char *const activations[] = { "none", "relu", "tanh", NULL };
 
-static cla_status run_masked_softmax(golden *g)
-{
-    cla_tensor *x = NULL, *q_len = NULL, *k_len = NULL, *y = NULL;
-    bool causal = false;
-    CLA_TRY(golden_bool(g, "causal", &causal));
-    CLA_TRY(golden_tensor(g, "x", &x));
-    CLA_TRY(golden_tensor(g, "q_len", &q_len));
-    CLA_TRY(golden_tensor(g, "k_len", &k_len));
-    CLA_TRY(cla_masked_softmax(golden_tape(g), &y, x, q_len, k_len, causal));
-    return golden_output(g, "y", y);
-}
-
-static cla_status run_linear(golden *g)
-{
-    cla_tensor *x = NULL, *w = NULL, *b = NULL, *y = NULL;
-    int activation = CLA_NONE;
-    CLA_TRY(golden_choice(g, "activation", activations, &activation));
-    CLA_TRY(golden_tensor(g, "x", &x));
-    CLA_TRY(golden_tensor(g, "w", &w));
-    CLA_TRY(golden_tensor(g, "b", &b));
-    CLA_TRY(cla_linear(golden_tape(g), &y, x, w, b, (cla_activation)activation, NULL));
-    return golden_output(g, "y", y);
-}
-
 static cla_status run_attention(golden *g)
 {
     cla_tensor *q = NULL, *k = NULL, *v = NULL, *o = NULL;
@@ -108,16 +84,12 @@ static const golden_op ops[] = {
     { "char_cnn", { NULL }, golden_char_cnn },
     { "conv_attention_2d", { "activation" }, run_conv_attention_2d },
     { "conv_attention_1d", { "activation" }, golden_conv_attention_1d },
-    { "cross_entropy", { "smoothing" }, golden_cross_entropy },
-    { "embedding", { "scale" }, golden_embedding },
     { "gru", { "reverse" }, golden_gru },
     { "ham_v", { NULL }, golden_ham_v },
     { "ham_s", { NULL }, golden_ham_s },
     { "hard_attention", { NULL }, golden_hard_attention },
     { "gaussian_attention", { NULL }, golden_gaussian_attention },
     { "lstm", { "reverse" }, golden_lstm },
-    { "linear", { "activation" }, run_linear },
-    { "masked_softmax", { "causal" }, run_masked_softmax },
     { "position_attention", { NULL }, golden_position_attention },
     { "relative_attention", { NULL }, golden_relative_attention },
     { "reinforce", { "lambda" }, golden_reinforce },

@@ -1,6 +1,7 @@
 /* cross_entropy.c - log-softmax and loss in one. */
 #include "clattn/hard.h"
 #include "clattn/ops.h"
+#include "ops/signatures.h"
 #include "ops/spread.h"
 
 enum { RUN = 8 }; // rows to a group
@@ -87,12 +88,17 @@ static cla_status forward(cla_tape *tape, saved *s)
     return cla_enqueue(rt, &mean);
 }
 
+const cla_signature cla_cross_entropy_signature = {
+    "cross_entropy", "logits:N,V targets:N:i32 factor?:N -> loss:1"
+};
+
 static cla_status check(const cla_tensor *logits, const cla_tensor *targets,
-                        float smoothing)
+                        const cla_tensor *factor, float smoothing)
 {
     static const char op[] = "cross_entropy";
-    CLA_TRY(cla_check_shape(op, "logits", logits, CLA_F32, 2, (int64_t[]){ -1, -1 }));
-    CLA_TRY(cla_check_shape(op, "targets", targets, CLA_I32, 1, logits->shape));
+    CLA_TRY(cla_signature_check(&cla_cross_entropy_signature,
+                                (cla_given[]){ { logits }, { targets }, { factor } },
+                                &(cla_sizes){ 0 }));
     if (logits->shape[1] < 1) {
         return cla_fail(CLA_E_SHAPE, "%s: logits is %s, without a class", op,
                         cla_shape_text(logits));
@@ -119,10 +125,7 @@ cla_status cla_weighted_cross_entropy(cla_tape *tape, cla_tensor **loss,
         .x = logits, .targets = targets, .factor = factor, .smoothing = smoothing
     };
     *loss = NULL;
-    CLA_TRY(check(logits, targets, smoothing));
-    CLA_TRY(factor ? cla_check_shape("cross_entropy", "factor", factor, CLA_F32, 1,
-                                     logits->shape)
-                   : CLA_OK);
+    CLA_TRY(check(logits, targets, factor, smoothing));
     CLA_TRY(cla_tape_tensor(tape, &s.loss, CLA_F32, 1, (int64_t[]){ 1 }));
     CLA_TRY(forward(tape, &s));
     s.loss->wants_grad = cla_tape_needs_grad(tape, 1, &logits);

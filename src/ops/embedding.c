@@ -1,5 +1,6 @@
 /* embedding.c - rows of a table by their numbers. */
 #include "clattn/ops.h"
+#include "ops/signatures.h"
 #include "ops/spread.h"
 
 enum { RUN = 8, ENTRY_GROUPS = 64 }; // rows to a group; groups over the table
@@ -84,20 +85,23 @@ static cla_status backward(cla_tape *tape, void *bytes)
     return cla_enqueue(rt, &launch);
 }
 
+const cla_signature cla_embedding_signature = { "embedding",
+                                                "table:V,D ids:N:i32 -> y:N,D" };
+
 cla_status cla_embedding(cla_tape *tape, cla_tensor **y, cla_tensor *table,
                          const cla_tensor *ids, float scale)
 {
-    static const char op[] = "embedding";
     cla_tensor *out = NULL;
     *y = NULL;
-    CLA_TRY(cla_check_shape(op, "table", table, CLA_F32, 2, (int64_t[]){ -1, -1 }));
-    CLA_TRY(cla_check_shape(op, "ids", ids, CLA_I32, 1, (int64_t[]){ -1 }));
+    CLA_TRY(cla_signature_check(&cla_embedding_signature,
+                                (cla_given[]){ { table }, { ids } },
+                                &(cla_sizes){ 0 }));
     const int64_t shape[2] = { ids->shape[0], table->shape[1] };
     CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, 2, shape));
     const saved s = { out, table, ids, scale };
     const embedding_shape kernel_shape = shape_of(&s);
     cla_launch launch = {
-        .file = op,
+        .file = "embedding",
         .kernel = "embedding_forward",
         .args = { cla_buf(out), cla_buf(table), cla_buf(ids),
                   cla_bytes(&kernel_shape, sizeof kernel_shape) },

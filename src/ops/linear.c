@@ -2,6 +2,7 @@
 #include "ops/linear.h"
 
 #include "ops/matmul.h"
+#include "ops/signatures.h"
 
 typedef struct saved {
     cla_tensor *x, *w, *b, *residual, *y;
@@ -162,21 +163,11 @@ static cla_status backward(cla_tape *tape, void *bytes)
     return backward_products(tape, s, &g);
 }
 
-/* ---- forward ----------------------------------------------------------------- */
+const cla_signature cla_linear_signature = {
+    "linear", "x:N,in w:in,out b?:out residual?:N,out -> y:N,out"
+};
 
-static cla_status check(const cla_tensor *x, const cla_tensor *w, const cla_tensor *b,
-                        const cla_tensor *residual)
-{
-    static const char op[] = "linear";
-    CLA_TRY(cla_check_shape(op, "x", x, CLA_F32, 2, (int64_t[]){ -1, -1 }));
-    CLA_TRY(cla_check_shape(op, "w", w, CLA_F32, 2, (int64_t[]){ x->shape[1], -1 }));
-    if (b) {
-        CLA_TRY(cla_check_shape(op, "b", b, CLA_F32, 1, &w->shape[1]));
-    }
-    const int64_t shape[] = { x->shape[0], w->shape[1] };
-    return residual ? cla_check_shape(op, "residual", residual, CLA_F32, 2, shape)
-                    : CLA_OK;
-}
+/* ---- forward ----------------------------------------------------------------- */
 
 static cla_status forward(cla_runtime *rt, const saved *s)
 {
@@ -201,7 +192,9 @@ cla_status cla_linear(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor 
                       cla_tensor *b, cla_activation activation, cla_tensor *residual)
 {
     *y = NULL;
-    CLA_TRY(check(x, w, b, residual));
+    CLA_TRY(cla_signature_check(&cla_linear_signature,
+                                (cla_given[]){ { x }, { w }, { b }, { residual } },
+                                &(cla_sizes){ 0 }));
     const int64_t shape[] = { x->shape[0], w->shape[1] };
     cla_tensor *out = NULL, *h = NULL;
     CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, 2, shape));

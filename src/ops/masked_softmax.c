@@ -1,5 +1,6 @@
 /* masked_softmax.c - softmax of a dense map under lengths and causality. */
 #include "clattn/ops.h"
+#include "ops/signatures.h"
 #include "tensor/tensor.h"
 
 /* As in cl/masked_softmax.clh. */
@@ -63,16 +64,9 @@ static cla_status backward(cla_tape *tape, void *bytes)
     return launch_rows(cla_tape_runtime(tape), s, &launch);
 }
 
-static cla_status check(const cla_tensor *x, const cla_tensor *q_len,
-                        const cla_tensor *k_len)
-{
-    static const char op[] = "masked_softmax";
-    CLA_TRY(cla_check_shape(op, "x", x, CLA_F32, 4, (int64_t[]){ -1, -1, -1, -1 }));
-    if (q_len) {
-        CLA_TRY(cla_check_shape(op, "q_len", q_len, CLA_I32, 1, x->shape));
-    }
-    return k_len ? cla_check_shape(op, "k_len", k_len, CLA_I32, 1, x->shape) : CLA_OK;
-}
+const cla_signature cla_masked_softmax_signature = {
+    "masked_softmax", "x:B,H,T,S q_len?:B:i32 k_len?:B:i32 -> y:B,H,T,S"
+};
 
 cla_status cla_masked_softmax(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                               const cla_tensor *q_len, const cla_tensor *k_len,
@@ -80,7 +74,9 @@ cla_status cla_masked_softmax(cla_tape *tape, cla_tensor **y, cla_tensor *x,
 {
     cla_tensor *out = NULL;
     *y = NULL;
-    CLA_TRY(check(x, q_len, k_len));
+    CLA_TRY(cla_signature_check(&cla_masked_softmax_signature,
+                                (cla_given[]){ { x }, { q_len }, { k_len } },
+                                &(cla_sizes){ 0 }));
     CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, 4, x->shape));
     const saved s = { x, out, q_len, k_len, causal };
     const rows_shape shape = shape_of(&s);

@@ -6,24 +6,45 @@
 
 /* ---- letters ----------------------------------------------------------------- */
 
+/* Letters are filled up with zeros. */
+static int place_of(const cla_sizes *sizes, const char letter[CLA_LETTER])
+{
+    int i = 0;
+    while (i < sizes->count && memcmp(sizes->of[i].letter, letter, CLA_LETTER) != 0) {
+        i++;
+    }
+    return i;
+}
+
+static int64_t get(const cla_sizes *sizes, const char letter[CLA_LETTER])
+{
+    const int i = place_of(sizes, letter);
+    return i < sizes->count ? sizes->of[i].size : -1;
+}
+
+static void bind(cla_sizes *sizes, const char letter[CLA_LETTER], int64_t size)
+{
+    const int i = place_of(sizes, letter);
+    if (i == sizes->count) {
+        assert(i < CLA_LETTERS);
+        memcpy(sizes->of[i].letter, letter, CLA_LETTER);
+        sizes->of[i].size = size;
+        sizes->count++;
+    }
+}
+
 int64_t cla_sizes_get(const cla_sizes *sizes, const char *letter)
 {
-    for (int i = 0; i < sizes->count; i++) {
-        if (strcmp(sizes->of[i].letter, letter) == 0) {
-            return sizes->of[i].size;
-        }
-    }
-    return -1;
+    char full[CLA_LETTER] = "";
+    memccpy(full, letter, 0, sizeof full - 1);
+    return get(sizes, full);
 }
 
 void cla_sizes_bind(cla_sizes *sizes, const char *letter, int64_t size)
 {
-    if (cla_sizes_get(sizes, letter) < 0) {
-        assert(sizes->count < CLA_LETTERS);
-        memccpy(sizes->of[sizes->count].letter, letter, 0,
-                sizeof sizes->of->letter - 1);
-        sizes->of[sizes->count++].size = size;
-    }
+    char full[CLA_LETTER] = "";
+    memccpy(full, letter, 0, sizeof full - 1);
+    bind(sizes, full, size);
 }
 
 static bool is_number(const char *size)
@@ -35,7 +56,7 @@ void cla_operand_shape(const cla_operand *o, const cla_sizes *sizes, int64_t sha
 {
     for (int i = 0; i < o->rank; i++) {
         shape[i] = is_number(o->size[i]) ? strtol(o->size[i], NULL, 10)
-                                         : cla_sizes_get(sizes, o->size[i]);
+                                         : get(sizes, o->size[i]);
     }
 }
 
@@ -43,60 +64,62 @@ static void bind_all(const cla_operand *o, const int64_t *shape, cla_sizes *size
 {
     for (int i = 0; i < o->rank; i++) {
         if (!is_number(o->size[i]) && *o->size[i] != '*') {
-            cla_sizes_bind(sizes, o->size[i], shape[i]);
+            bind(sizes, o->size[i], shape[i]);
         }
     }
 }
 
 /* ---- reading ----------------------------------------------------------------- */
 
-/* Copies up to one of the marks, and gives the place of that. */
-static const char *word(char *out, size_t size, const char *at, const char *marks)
+/* Copies a name, a letter, a number or a star, and gives the place behind it. Each call
+ * of an operator reads its signature: no library function is worth its call here. */
+static const char *word(char *out, size_t size, const char *at)
 {
-    const size_t length = strcspn(at, marks);
-    assert(length && length < size);
-    memcpy(out, at, length);
-    out[length] = 0;
-    return at + length;
+    size_t length = 0;
+    while (*at >= '0' ? *at != ':' && *at != '?' : *at == '*') {
+        assert(length + 1 < size);
+        out[length++] = *at++;
+    }
+    assert(length && size);
+    return at;
 }
 
-static const char *read_sizes(cla_operand *o, const char *at, const char *marks)
+static const char *read_sizes(cla_operand *o, const char *at)
 {
     do {
         assert(o->rank < 4);
-        at = word(o->size[o->rank], sizeof o->size[0], at + 1, marks);
+        at = word(o->size[o->rank], sizeof o->size[0], at + 1);
         o->rank++;
     } while (*at == ',');
     return at;
 }
 
+/* The operand at at, which is zero; gives the place of the next one. */
 static const char *read_operand(cla_operand *o, const char *at)
 {
-    at = word(o->name, sizeof o->name, at, "?:( ");
+    if (*at == '-') {
+        o->output = true;
+        at += 3; // "-> "
+    }
+    at = word(o->name, sizeof o->name, at);
     o->optional = *at == '?';
     at += o->optional;
     o->rows = *at == '(';
-    if (o->rows) {
-        return read_sizes(o, at, ",)") + 1;
-    }
-    at = read_sizes(o, at, ",: ");
+    at = read_sizes(o, at);
     o->dtype = *at == ':' ? CLA_I32 : CLA_F32;
-    return at + strcspn(at, " ");
+    while (*at && *at != ' ') {
+        at++;
+    }
+    return at + (*at == ' ');
 }
 
 int cla_signature_read(const cla_signature *s, cla_operand operand[CLA_OPERANDS])
 {
-    bool output = false;
     int count = 0;
-    for (const char *at = s->text; *at; at += strspn(at, " ")) {
-        if (*at == '-') {
-            output = true;
-            at += 2;
-            continue;
-        }
+    for (const char *at = s->text; *at; count++) {
         assert(count < CLA_OPERANDS);
-        operand[count] = (cla_operand){ .output = output };
-        at = read_operand(&operand[count++], at);
+        operand[count] = (cla_operand){ .output = count && operand[count - 1].output };
+        at = read_operand(&operand[count], at);
     }
     return count;
 }
@@ -112,7 +135,7 @@ static cla_status check_rows(const char *op, const cla_operand *o,
     const int64_t shape[4] = { rows->tokens, rows->sequences };
     const char *const what[] = { "tokens", "sequences" };
     for (int i = 0; i < 2; i++) {
-        const int64_t bound = cla_sizes_get(sizes, o->size[i]);
+        const int64_t bound = get(sizes, o->size[i]);
         if (bound >= 0 && bound != shape[i]) {
             return cla_fail(CLA_E_SHAPE, "%s: %s has %lld %s, must have %lld", op,
                             o->name, (long long)shape[i], what[i], (long long)bound);
@@ -122,11 +145,12 @@ static cla_status check_rows(const char *op, const cla_operand *o,
     return CLA_OK;
 }
 
-/* The second look is for a letter that an operand has twice. */
+/* A second look is for a letter that an operand has twice. */
 static cla_status check_tensor(const char *op, const cla_operand *o,
                                const cla_tensor *t, cla_sizes *sizes)
 {
-    for (int look = 0; look < 2; look++) {
+    for (int before = -1; before < sizes->count;) {
+        before = sizes->count;
         int64_t shape[4] = { 1, 1, 1, 1 };
         cla_operand_shape(o, sizes, shape);
         CLA_TRY(cla_check_shape(op, o->name, t, o->dtype, o->rank, shape));
@@ -138,16 +162,15 @@ static cla_status check_tensor(const char *op, const cla_operand *o,
 cla_status cla_signature_check(const cla_signature *s, const cla_given *given,
                                cla_sizes *sizes)
 {
-    cla_operand operand[CLA_OPERANDS];
-    const int count = cla_signature_read(s, operand);
-    for (int i = 0; i < count && !operand[i].output; i++) {
-        const cla_operand *o = &operand[i];
-        const bool absent = o->rows ? !given[i].rows : !given[i].tensor;
-        if (absent && o->optional) {
+    const char *at = s->text;
+    for (int i = 0; *at && *at != '-'; i++) {
+        cla_operand o = { .output = false };
+        at = read_operand(&o, at);
+        if (o.optional && !given[i].tensor) {
             continue;
         }
-        CLA_TRY(o->rows ? check_rows(s->op, o, given[i].rows, sizes)
-                        : check_tensor(s->op, o, given[i].tensor, sizes));
+        CLA_TRY(o.rows ? check_rows(s->op, &o, given[i].rows, sizes)
+                       : check_tensor(s->op, &o, given[i].tensor, sizes));
     }
     return CLA_OK;
 }

@@ -11,7 +11,7 @@
 
 #include "tensor/tensor.h"
 
-enum { CLA_OPERANDS = 12, CLA_LETTERS = 12 };
+enum { CLA_OPERANDS = 12, CLA_LETTERS = 12, CLA_LETTER = 8 };
 
 typedef struct cla_signature {
     const char *op, *text;
@@ -21,15 +21,15 @@ typedef struct cla_signature {
 typedef struct cla_sizes {
     int count;
     struct {
-        char letter[8];
+        char letter[CLA_LETTER];
         int64_t size;
     } of[CLA_LETTERS];
 } cla_sizes;
 
 typedef struct cla_operand {
     char name[16];
-    char size[4][8]; // letters or numbers
-    int rank;        // rows: 2, tokens and sequences
+    char size[4][CLA_LETTER]; // letters or numbers, filled up with zeros
+    int rank;                 // rows: 2, tokens and sequences
     cla_dtype dtype;
     bool optional, rows, output;
 } cla_operand;

@@ -1,6 +1,9 @@
 /* cross_entropy.c - the definition of the smoothed cross entropy. */
 #include <math.h>
 
+#include "clattn/hard.h"
+#include "ops/signatures.h"
+#include "oracle/kind.h"
 #include "oracle/oracle.h"
 
 static double log_sum_exp(const double *x, int V)
@@ -36,3 +39,20 @@ double oracle_cross_entropy(const double *logits, const int32_t *targets, int N,
     }
     return count ? loss / count : 0;
 }
+
+static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    return cla_weighted_cross_entropy(tape, y, c->in[0], c->in[1],
+                                      (float)c->attribute[0], c->in[2]);
+}
+
+static void oracle(double *const *y, const op_call *c)
+{
+    y[0][0] =
+        oracle_cross_entropy(c->x[0], c->ids[1], kind_size(c, "N"), kind_size(c, "V"),
+                             (double)(float)c->attribute[0], c->x[2]);
+}
+
+const op_kind cross_entropy_kind = {
+    &cla_cross_entropy_signature, { "smoothing" }, device, oracle
+};

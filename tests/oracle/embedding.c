@@ -1,4 +1,7 @@
 /* embedding.c - the definition of a look-up. */
+#include "clattn/ops.h"
+#include "ops/signatures.h"
+#include "oracle/kind.h"
 #include "oracle/oracle.h"
 
 void oracle_embedding(double *y, const double *table, const int32_t *ids, int N, int D,
@@ -11,3 +14,18 @@ void oracle_embedding(double *y, const double *table, const int32_t *ids, int N,
         }
     }
 }
+
+static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    return cla_embedding(tape, y, c->in[0], c->in[1], (float)c->attribute[0]);
+}
+
+static void oracle(double *const *y, const op_call *c)
+{
+    oracle_embedding(y[0], c->x[0], c->ids[1], kind_size(c, "N"), kind_size(c, "D"),
+                     kind_size(c, "V"), (double)(float)c->attribute[0]);
+}
+
+const op_kind embedding_kind = {
+    &cla_embedding_signature, { "scale" }, device, oracle
+};

@@ -4,7 +4,8 @@
 #include "oracle/kind.h"
 
 static const op_kind *const kinds[] = {
-    &layer_norm_kind,
+    &cross_entropy_kind, &embedding_kind,      &layer_norm_kind,
+    &linear_kind,        &masked_softmax_kind,
 };
 
 const op_kind *op_kind_find(const char *name)

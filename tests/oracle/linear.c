@@ -1,6 +1,9 @@
 /* linear.c - the definition of the linear layer. */
 #include <math.h>
 
+#include "clattn/ops.h"
+#include "ops/signatures.h"
+#include "oracle/kind.h"
 #include "oracle/oracle.h"
 
 void oracle_linear(double *y, const double *x, const double *w, const double *b,
@@ -19,3 +22,19 @@ void oracle_linear(double *y, const double *x, const double *w, const double *b,
         }
     }
 }
+
+static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    return cla_linear(tape, y, c->in[0], c->in[1], c->in[2],
+                      (cla_activation)c->attribute[0], c->in[3]);
+}
+
+static void oracle(double *const *y, const op_call *c)
+{
+    oracle_linear(y[0], c->x[0], c->x[1], c->x[2], c->x[3], kind_size(c, "N"),
+                  kind_size(c, "in"), kind_size(c, "out"), (int)c->attribute[0]);
+}
+
+const op_kind linear_kind = {
+    &cla_linear_signature, { "activation=none|relu|tanh" }, device, oracle
+};

@@ -1,6 +1,9 @@
 /* masked_softmax.c - the definition of masked softmax. */
 #include <math.h>
 
+#include "clattn/ops.h"
+#include "ops/signatures.h"
+#include "oracle/kind.h"
 #include "oracle/oracle.h"
 
 static void row(double *y, const double *x, int S, int kept)
@@ -34,3 +37,20 @@ void oracle_masked_softmax(double *y, const double *x, int B, int H, int T, int 
         }
     }
 }
+
+static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    return cla_masked_softmax(tape, y, c->in[0], c->in[1], c->in[2],
+                              c->attribute[0] != 0);
+}
+
+static void oracle(double *const *y, const op_call *c)
+{
+    oracle_masked_softmax(y[0], c->x[0], kind_size(c, "B"), kind_size(c, "H"),
+                          kind_size(c, "T"), kind_size(c, "S"), c->ids[1], c->ids[2],
+                          c->attribute[0] != 0);
+}
+
+const op_kind masked_softmax_kind = {
+    &cla_masked_softmax_signature, { "causal=0|1" }, device, oracle
+};
