@@ -1,0 +1,61 @@
+"""Attention networks on any OpenCL device.
+
+    import numpy as np
+    import clattn
+
+    with clattn.Runtime() as runtime, runtime.tape() as tape:
+        rows = clattn.Ragged.from_lengths(runtime, [5, 7])
+        x = np.random.default_rng(1).normal(size=(12, 4, 16)).astype(np.float32)
+        q = clattn.Tensor.from_numpy(runtime, x, grad=True)
+        o = clattn.band_attention(tape, q, q, q, rows, window=5)
+        tape.backward(o)
+        print(o.numpy().shape, q.grad.numpy().shape)
+
+docs/python.md is the guide; `clattn.torch` has the attention operators for PyTorch.
+"""
+
+from clattn import ops as ops
+from clattn._api import (
+    Activation,
+    Baseline,
+    ConvMethod,
+    DeviceKind,
+    Dtype,
+    Edge,
+    HamMemory,
+    HardForm,
+    HardGate,
+    Schedule,
+)
+from clattn._library import version
+from clattn.errors import *  # noqa: F403
+from clattn.errors import __all__ as _errors
+from clattn.ops import *  # noqa: F403
+from clattn.ops import __all__ as _operators
+from clattn.runtime import Device, ProfileRow, Runtime, devices
+from clattn.tensor import Out, Ragged, Tape, Tensor
+
+__all__ = [
+    "Activation",
+    "Baseline",
+    "ConvMethod",
+    "Device",
+    "DeviceKind",
+    "Dtype",
+    "Edge",
+    "HamMemory",
+    "HardForm",
+    "HardGate",
+    "Out",
+    "ProfileRow",
+    "Ragged",
+    "Runtime",
+    "Schedule",
+    "Tape",
+    "Tensor",
+    "devices",
+    "ops",
+    "version",
+]
+__all__ += _errors
+__all__ += _operators

@@ -1,0 +1,139 @@
+"""One call of an operator: checks its arguments, converts them, raises its errors."""
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+from clattn._api import SIGNATURES, STRUCTS
+from clattn._library import check, ctype, library, struct
+from clattn.errors import DtypeError, ShapeError, UsageError
+from clattn.runtime import Runtime
+from clattn.tensor import Out, Ragged, Tape, Tensor
+
+RESULT = object()  # stands for a result among the arguments
+_BITS = {"int": 32, "int32_t": 32, "int64_t": 64, "uint32_t": 32, "size_t": 64}
+_HANDLES: dict[str, type[Tensor] | type[Ragged]] = {
+    "cla_tensor*": Tensor,
+    "cla_ragged*": Ragged,
+}
+
+
+class _Call:
+    def __init__(self, owner: Tape | Tensor, function: str) -> None:
+        self.tape = owner if isinstance(owner, Tape) else None
+        self.runtime: Runtime = owner.runtime
+        self.name = function.removeprefix("cla_").removeprefix("tensor_")
+        self.results: list[Any] = []
+        self.outs: list[tuple[Out, Any]] = []
+
+    def handle(self, name: str, value: Any, wanted: type[Tensor] | type[Ragged]) -> int:
+        if not isinstance(value, wanted):
+            raise DtypeError(
+                f"{self.name}: {name} is a {type(value).__name__}, must be a"
+                f" {wanted.__name__}"
+            )
+        if value.runtime is not self.runtime:
+            raise UsageError(f"{self.name}: {name} belongs to another runtime")
+        if self.tape is not None:
+            self.tape.keep(value)
+        return value.pointer
+
+    def number(self, name: str, kind: str, value: Any) -> Any:
+        try:
+            if kind == "bool":
+                return bool(value)
+            if kind not in _BITS:
+                return float(value)
+            number = value.__index__()
+        except (AttributeError, TypeError, ValueError):
+            raise DtypeError(
+                f"{self.name}: {name} is a {type(value).__name__}, must be a number"
+            ) from None
+        bits = _BITS[kind]
+        low, high = (
+            (0, 2**bits) if kind[0] in "us" else (-(2 ** (bits - 1)), 2 ** (bits - 1))
+        )
+        if not low <= number < high:
+            raise UsageError(f"{self.name}: {name} is {number}, outside {bits} bits")
+        return number
+
+    def result(self, kind: str) -> Any:
+        self.results.append(ctype(kind.removesuffix("*"))())
+        return ctypes.byref(self.results[-1])
+
+    def out(self, name: str, value: Any) -> Any:
+        if not isinstance(value, Out):
+            raise DtypeError(f"{self.name}: {name} must be an Out, to be filled")
+        place = ctypes.c_void_p()
+        self.outs.append((value, place))
+        return ctypes.pointer(place)
+
+    def fields(self, kind: str, values: dict[str, Any]) -> Any:
+        made = struct(kind)()
+        for field, name, _ in STRUCTS[kind]:
+            value = self.convert(field, name, values[name.rstrip("?")])
+            if value is not None:
+                setattr(made, name.rstrip("?"), value)
+        return ctypes.byref(made)
+
+    def convert(self, kind: str, name: str, value: Any) -> Any:
+        """A value of Python as ctypes takes it for an argument or a field."""
+        if value is None and name.endswith("?"):
+            return None
+        name = name.rstrip("?")
+        if value is RESULT:
+            return self.result(kind)
+        if kind in _HANDLES:
+            return self.handle(name, value, _HANDLES[kind])
+        if kind == "cla_tensor**" and isinstance(value, list):
+            rows = [self.handle(f"{name}[{i}]", t, Tensor) for i, t in enumerate(value)]
+            return (ctypes.c_void_p * max(len(rows), 1))(*rows)
+        if kind == "cla_tensor**":
+            return self.out(name, value)
+        if kind.endswith("*"):
+            return self.fields(kind[:-1], value) if isinstance(value, dict) else value
+        return self.number(name, kind, value)
+
+
+def operate(owner: Tape | Tensor, function: str, values: Sequence[Any]) -> list[Any]:
+    """Calls a C function on a tape, or on the runtime of a tensor; returns its results.
+
+    The lock is held during the call; ctypes lets other threads run.
+    """
+    if not isinstance(owner, Tape | Tensor):
+        raise DtypeError(
+            f"{function}: a {type(owner).__name__} is no Tape and no Tensor"
+        )
+    call = _Call(owner, function)
+    with call.runtime.lock:
+        first = call.runtime.begin()
+        signature = SIGNATURES[function][1][1:]
+        arguments = [
+            call.convert(kind, name, value)
+            for (kind, name), value in zip(signature, values, strict=True)
+        ]
+        at = call.tape.pointer if call.tape is not None else first
+        check(getattr(library(), function)(at, *arguments))
+        results = [
+            _wrap(call.tape, r) if isinstance(r, ctypes.c_void_p) else r.value
+            for r in call.results
+        ]
+        for out, place in call.outs:
+            out._tensor = _wrap(call.tape, place)
+        return results
+
+
+def _wrap(tape: Tape | None, place: ctypes.c_void_p) -> Tensor:
+    assert tape is not None and place.value
+    return Tensor(tape, place.value)
+
+
+def as_tensor(value: Any) -> Tensor:
+    assert isinstance(value, Tensor)
+    return value
+
+
+def same_length(operator: str, x: Sequence[Tensor], c: Tensor) -> None:
+    """C takes the length of a list from another argument: it must be the list's."""
+    if c.size != len(x):
+        raise ShapeError(f"{operator}: {len(x)} tensors, but c is {list(c.shape)}")

@@ -1,0 +1,110 @@
+"""The shared library, loaded at the first use: `import clattn` opens nothing.
+
+ctypes is part of Python, so the wheel fits every version of it and needs no compiler of
+its own; it lets other threads run during each call.
+"""
+
+import ctypes
+import ctypes.util
+import os
+import sysconfig
+import threading
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from clattn._api import OPAQUE, SIGNATURES, STRUCTS
+from clattn.errors import DeviceError, from_status
+
+_NUMBERS: dict[str, Any] = {
+    "void": None,
+    "bool": ctypes.c_bool,
+    "int": ctypes.c_int,
+    "int32_t": ctypes.c_int32,
+    "int64_t": ctypes.c_int64,
+    "uint32_t": ctypes.c_uint32,
+    "uint64_t": ctypes.c_uint64,
+    "size_t": ctypes.c_size_t,
+    "float": ctypes.c_float,
+    "double": ctypes.c_double,
+    "char": ctypes.c_char,
+}
+_lock = threading.Lock()
+
+
+@cache
+def struct(name: str) -> Any:
+    """The ctypes class of a structure of the headers."""
+    fields = []
+    for kind, field, count in STRUCTS[name]:
+        of = ctype(kind)
+        fields.append((field.rstrip("?"), of * count if count else of))
+    return type(name, (ctypes.Structure,), {"_fields_": fields})
+
+
+def ctype(kind: str) -> Any:
+    """The ctypes class of a type of the headers, such as `cla_tensor**`."""
+    if kind in _NUMBERS:
+        return _NUMBERS[kind]
+    if kind in STRUCTS:
+        return struct(kind)
+    if kind == "char*":
+        return ctypes.c_char_p
+    below = kind.removesuffix("*")
+    if below in OPAQUE or below == "void":
+        return ctypes.c_void_p
+    return ctypes.POINTER(ctype(below))
+
+
+def _find() -> str:
+    """$CLATTN_LIBRARY, else the wheel's own library, else the system's."""
+    given = os.environ.get("CLATTN_LIBRARY")
+    if given:
+        return given
+    for folder in (Path(__file__).resolve().parents[1], sysconfig.get_path("platlib")):
+        for path in sorted(Path(folder, ".clattn.mesonpy.libs").glob("libclattn.so*")):
+            return str(path)
+    found = ctypes.util.find_library("clattn")
+    if found:
+        return found
+    raise DeviceError("libclattn.so is neither in the package nor in the system")
+
+
+@cache
+def _load() -> ctypes.CDLL:
+    path = _find()
+    try:
+        loaded = ctypes.CDLL(path)
+    except OSError as error:
+        raise DeviceError(f"{path} cannot be loaded: {error}") from error
+    for name, (result, arguments) in SIGNATURES.items():
+        try:
+            function = getattr(loaded, name)
+        except AttributeError:
+            raise DeviceError(
+                f"{path} lacks {name}: it is of another version"
+            ) from None
+        function.restype = ctype(result)
+        function.argtypes = [ctype(kind) for kind, _ in arguments]
+    return loaded
+
+
+def library() -> ctypes.CDLL:
+    with _lock:
+        return _load()
+
+
+def check(status: int) -> None:
+    """Raises the exception of a status other than 0, with this thread's message."""
+    if status:
+        raise from_status(status, text(library().cla_error()))
+
+
+def text(data: bytes | None) -> str:
+    """Text that C gave out, which may hold any bytes."""
+    return (data or b"").decode("utf-8", "replace")
+
+
+def version() -> str:
+    """The library's version."""
+    return text(library().cla_version())

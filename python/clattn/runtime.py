@@ -1,0 +1,219 @@
+"""Devices, and a runtime that works on one of them."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import weakref
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from clattn._api import DeviceKind, Schedule
+from clattn._library import check, library, struct, text
+from clattn.errors import FreedError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from clattn.tensor import Tape
+
+__all__ = ["Device", "ProfileRow", "Runtime", "devices"]
+
+
+@dataclass(frozen=True)
+class Device:
+    """An OpenCL device. Sizes are in bytes; `clock_mhz` is 0 where it is unknown."""
+
+    index: int
+    platform: int
+    member: int
+    kind: DeviceKind
+    name: str
+    vendor: str
+    platform_name: str
+    driver: str
+    version: str
+    uuid: str
+    memory_bytes: int
+    max_buffer_bytes: int
+    local_bytes: int
+    compute_units: int
+    clock_mhz: int
+    vector_width: int
+    fp16: bool
+    subgroups: bool
+    is_default: bool
+
+
+@dataclass(frozen=True)
+class ProfileRow:
+    """Device time of one kernel."""
+
+    kernel: str
+    launches: int
+    total_ms: float
+
+
+def _device(raw: Any) -> Device:
+    values = {name: getattr(raw, name) for name, _ in raw._fields_}
+    for name, value in values.items():
+        if isinstance(value, bytes):
+            values[name] = text(value)
+    values["kind"] = DeviceKind(values["kind"])
+    return Device(**values)
+
+
+def devices() -> list[Device]:
+    """All OpenCL devices, best first. Opens none of them."""
+    rows = ctypes.POINTER(struct("cla_device"))()
+    count = ctypes.c_int()
+    check(library().cla_devices(ctypes.byref(rows), ctypes.byref(count)))
+    try:
+        return [_device(rows[i]) for i in range(count.value)]
+    finally:
+        library().cla_devices_free(ctypes.byref(rows))
+
+
+def _free(function: str, address: int) -> None:
+    getattr(library(), function)(ctypes.byref(ctypes.c_void_p(address)))
+
+
+def _close(pointer: int, owned: dict[int, str], process: int) -> None:
+    """Frees a runtime after all that was made from it; a forked process leaves it be."""
+    if process == os.getpid():
+        for address, function in reversed(owned.items()):
+            _free(function, address)
+        owned.clear()
+        _free("cla_runtime_free", pointer)
+
+
+class Runtime:
+    """A runtime on one device.
+
+    device  index, "P:D", cpu, gpu, accelerator, a vendor's word, "uuid:...", or part of
+            the name; "!x" excludes, a list with commas is an order of preference. None
+            takes $CLATTN_DEVICE, and without it the first of `devices()`.
+
+    One call at a time works on a runtime and on what was made from it: others wait for
+    its lock. Runtimes are independent: a thread with a runtime each runs in parallel.
+    """
+
+    def __init__(self, device: str | int | None = None) -> None:
+        pointer = ctypes.c_void_p()
+        choice = None if device is None else str(device).encode()
+        check(library().cla_runtime_new(ctypes.byref(pointer), choice))
+        self.lock = threading.RLock()
+        self._pointer = pointer.value
+        self._process = os.getpid()
+        self._owned: dict[int, str] = {}  # address, and the function that frees it
+        self._dropped: deque[int] = deque()
+        self._tapes: weakref.WeakSet[Tape] = weakref.WeakSet()
+        raw = library().cla_runtime_device(self._pointer).contents
+        self.device = _device(raw)
+        self._finalizer = weakref.finalize(
+            self, _close, self.pointer, self._owned, self._process
+        )
+
+    # ---- what tensors, tapes and models ask ------------------------------------------
+
+    @property
+    def pointer(self) -> int:
+        """The address of the C object."""
+        if self._pointer is None:
+            raise FreedError("the runtime is closed")
+        return self._pointer
+
+    def begin(self) -> int:
+        """The address, for a call under the lock; what was dropped is freed first."""
+        pointer = self.pointer
+        self._sweep()
+        return pointer
+
+    def own(
+        self, holder: object, function: str, address: int
+    ) -> weakref.finalize[..., Any]:
+        """Frees address with function when holder is gone or the runtime is closed."""
+        self._owned[address] = function
+        return weakref.finalize(holder, self._drop, address)
+
+    def _drop(self, address: int) -> None:
+        """Runs where the garbage collector does, in any thread: so it never waits."""
+        self._dropped.append(address)
+        if self.lock.acquire(blocking=False):
+            try:
+                self._sweep()
+            finally:
+                self.lock.release()
+
+    def _sweep(self) -> None:
+        while self._dropped and self._process == os.getpid():
+            address = self._dropped.popleft()
+            function = self._owned.pop(address, None)
+            if function:
+                _free(function, address)
+
+    def __enter__(self) -> Runtime:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Frees the runtime and all that was made from it. Uses of those then raise."""
+        with self.lock:
+            self._sweep()
+            self._pointer = None
+            self._finalizer()
+
+    # ---- what users ask --------------------------------------------------------------
+
+    def tape(self, training: bool = True, seed: int = 42, step: int = 0) -> Tape:
+        """A tape of its own: `with runtime.tape() as tape:` is one step."""
+        from clattn.tensor import Tape
+
+        return Tape(self, training, seed, step)
+
+    def finish(self) -> None:
+        """Waits until the device has done all that was asked."""
+        with self.lock:
+            check(library().cla_runtime_finish(self.begin()))
+
+    @property
+    def schedule(self) -> Schedule:
+        """The form of kernels that runs; setting AUTO returns to the device's own."""
+        with self.lock:
+            return Schedule(library().cla_runtime_schedule(self.pointer))
+
+    @schedule.setter
+    def schedule(self, schedule: Schedule) -> None:
+        with self.lock:
+            library().cla_runtime_set_schedule(self.pointer, Schedule(schedule))
+
+    @property
+    def peak_bytes(self) -> int:
+        """Largest number of bytes that were in use on the device at one time."""
+        with self.lock:
+            return int(library().cla_runtime_peak_bytes(self.pointer))
+
+    def profile(self, on: bool = True) -> None:
+        """Collects device time for each kernel from now on, or stops to."""
+        with self.lock:
+            library().cla_profile_enable(self.pointer, bool(on))
+
+    @property
+    def profile_rows(self) -> list[ProfileRow]:
+        """Device time for each kernel so far, longest first."""
+        count = ctypes.c_int()
+        with self.lock:
+            rows = library().cla_profile_rows(self.pointer, ctypes.byref(count))
+            return [
+                ProfileRow(text(rows[i].kernel), rows[i].launches, rows[i].total_ms)
+                for i in range(count.value)
+            ]

@@ -1,0 +1,417 @@
+"""Tensors, packed batches of sequences, and the tape of a step."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+from clattn._api import DeviceKind, Dtype
+from clattn._library import check, library
+from clattn.errors import DtypeError, FreedError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from clattn.runtime import Runtime
+
+__all__ = ["Out", "Ragged", "Tape", "Tensor"]
+
+_DTYPES = {"float32": Dtype.F32, "int32": Dtype.I32}
+_DLPACK_CPU, _DLPACK_OPENCL = 1, 4
+
+
+class Owned:
+    """An object of the C library that its holder frees."""
+
+    _free = ""
+    _name = ""
+
+    def __init__(self, runtime: Runtime, address: int) -> None:
+        self.runtime = runtime
+        self._address: int | None = address
+        self._finalizer = runtime.own(self, self._free, address)
+
+    @property
+    def pointer(self) -> int:
+        if self._address is None:
+            raise FreedError(f"the {self._name} is freed")
+        _ = self.runtime.pointer  # raises where that is closed
+        return self._address
+
+    def free(self) -> None:
+        """Frees the memory now instead of when nothing refers to the object."""
+        with self.runtime.lock:
+            if self._address is not None:
+                for tape in self.runtime._tapes:
+                    tape.refuse_to_free(self)
+                self._address = None
+                self._finalizer()
+
+
+def _shape(shape: Sequence[int]) -> tuple[int, Any]:
+    sizes = [int(size) for size in shape]
+    return len(sizes), (ctypes.c_int64 * max(len(sizes), 1))(*sizes)
+
+
+class Tensor:
+    """A tensor on a device: row-major, of rank 1 to 4, f32 or i32.
+
+    Results of operators belong to their tape and are gone after its reset.
+    """
+
+    def __init__(self, holder: Owned, address: int) -> None:
+        """Made by `Tensor.from_numpy`, `Tensor.empty` and the operators."""
+        self.runtime = holder.runtime
+        self._holder = holder
+        self._address = address
+        self._step = holder.step if isinstance(holder, Tape) else 0
+
+    @staticmethod
+    def empty(
+        runtime: Runtime, shape: Sequence[int], dtype: Dtype = Dtype.F32
+    ) -> Tensor:
+        """A tensor of its own whose content is undefined."""
+        out = ctypes.c_void_p()
+        with runtime.lock:
+            rank, sizes = _shape(shape)
+            at = runtime.begin()
+            check(library().cla_tensor_new(ctypes.byref(out), at, dtype, rank, sizes))
+            assert out.value
+            return Tensor(_TensorMemory(runtime, out.value), out.value)
+
+    @staticmethod
+    def from_numpy(
+        runtime: Runtime, array: npt.ArrayLike, grad: bool = False
+    ) -> Tensor:
+        """A copy of an array of float32 or int32, on the device.
+
+        grad  whether training tapes compute this tensor's gradient
+
+        An array that is not contiguous is first copied into one that is.
+        """
+        import numpy as np
+
+        host = np.asarray(array)
+        tensor = Tensor.empty(runtime, host.shape, _dtype(host))
+        tensor.upload(host)
+        tensor.want_grad(grad)
+        return tensor
+
+    @staticmethod
+    def from_dlpack(runtime: Runtime, source: Any, grad: bool = False) -> Tensor:
+        """A copy of anything in the host's memory that speaks DLPack."""
+        import numpy as np
+
+        return Tensor.from_numpy(runtime, np.from_dlpack(source), grad)
+
+    @property
+    def pointer(self) -> int:
+        """The address of the C object; raises where that is gone."""
+        _ = self._holder.pointer
+        if isinstance(self._holder, Tape) and self._holder.step != self._step:
+            raise FreedError("the tensor belongs to a step that is over")
+        return self._address
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        at = self.pointer
+        lib = library()
+        return tuple(lib.cla_tensor_dim(at, i) for i in range(lib.cla_tensor_rank(at)))
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return int(library().cla_tensor_size(self.pointer))
+
+    @property
+    def dtype(self) -> Dtype:
+        return Dtype(library().cla_tensor_dtype(self.pointer))
+
+    def __repr__(self) -> str:
+        try:
+            return f"<Tensor {list(self.shape)} {self.dtype.name.lower()}>"
+        except FreedError:
+            return "<Tensor, freed>"
+
+    def upload(self, array: npt.ArrayLike) -> None:
+        """Copies an array of the same shape and type to the device, and waits.
+
+        An array that is not contiguous is first copied into one that is.
+        """
+        import numpy as np
+
+        host = np.asarray(array)
+        if _dtype(host) != self.dtype or host.shape != self.shape:
+            raise DtypeError(
+                f"upload: the array is {host.dtype} {list(host.shape)}, the tensor"
+                f" {self.dtype.name.lower()} {list(self.shape)}"
+            )
+        host = np.ascontiguousarray(host)
+        with self.runtime.lock:
+            self.runtime.begin()
+            check(library().cla_tensor_upload(self.pointer, host.ctypes.data))
+
+    def numpy(self) -> np.ndarray[Any, np.dtype[Any]]:
+        """A copy in the host's memory, after all work before it is done."""
+        import numpy as np
+
+        dtype = np.float32 if self.dtype == Dtype.F32 else np.int32
+        with self.runtime.lock:
+            self.runtime.begin()
+            host = np.empty(self.shape, dtype)
+            check(library().cla_tensor_download(self.pointer, host.ctypes.data))
+        return host
+
+    def fill(self, value: float) -> None:
+        """Sets all elements of an f32 tensor."""
+        with self.runtime.lock:
+            self.runtime.begin()
+            check(library().cla_tensor_fill(self.pointer, value))
+
+    def want_grad(self, wanted: bool = True) -> None:
+        """Says whether training tapes compute the gradient. New tensors have none."""
+        with self.runtime.lock:
+            library().cla_tensor_want_grad(self.pointer, bool(wanted))
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that backward passes have added up; None when none has."""
+        with self.runtime.lock:
+            address = library().cla_tensor_grad(self.pointer)
+        return Tensor(self._holder, address) if address else None
+
+    def clear_grad(self) -> None:
+        """Forgets the gradient, so that the next backward pass starts from zero."""
+        with self.runtime.lock:
+            library().cla_tensor_clear_grad(self.pointer)
+
+    def free(self) -> None:
+        """Frees a tensor of its own now. Uses of it then raise.
+
+        A tensor that a tape's step has used cannot be freed before the tape's reset.
+        """
+        if isinstance(self._holder, Tape):
+            raise UsageError("free: the tensor belongs to a tape: reset that")
+        self._holder.free()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """(1, 0), the host, on CPU devices; (4, index), OpenCL, on all others."""
+        device = self.runtime.device
+        on_host = device.kind in (DeviceKind.CPU, DeviceKind.SOFTWARE)
+        return (_DLPACK_CPU, 0) if on_host else (_DLPACK_OPENCL, device.index)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: object = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A copy in the host's memory as a DLPack capsule.
+
+        OpenCL lends its memory only while it is mapped, so a view that lives as long as
+        a capsule cannot be had: copy=False raises BufferError, as the standard asks.
+        From other devices than CPUs it copies only where dl_device asks for the host.
+        """
+        if copy is False:
+            raise BufferError("memory of OpenCL can only be copied")
+        wanted = dl_device or self.__dlpack_device__()
+        if tuple(map(int, wanted)) != (_DLPACK_CPU, 0):
+            raise BufferError("only copies to the host's memory can be had")
+        host = self.numpy()
+        try:
+            return host.__dlpack__(max_version=max_version)
+        except TypeError:  # NumPy before 2.1
+            return host.__dlpack__()
+
+
+def _dtype(array: np.ndarray[Any, np.dtype[Any]]) -> Dtype:
+    try:
+        return _DTYPES[str(array.dtype)]
+    except KeyError:
+        raise DtypeError(
+            f"an array of {array.dtype} is neither float32 nor int32: convert it"
+        ) from None
+
+
+class _TensorMemory(Owned):
+    _free = "cla_tensor_free"
+    _name = "tensor"
+
+
+class Ragged(Owned):
+    """Where each sequence lies in a packed batch.
+
+    offsets  [B+1], from 0, never falling: sequence b owns rows offsets[b] to
+             offsets[b+1]-1; equal neighbours are an empty sequence
+    """
+
+    _free = "cla_ragged_free"
+    _name = "batch"
+
+    def __init__(self, runtime: Runtime, offsets: Sequence[int]) -> None:
+        out = ctypes.c_void_p()
+        rows = [int(offset) for offset in offsets]
+        if not rows or not all(-(2**31) <= row < 2**31 for row in rows):
+            raise UsageError("offsets: needs one number of 32 bits, or more")
+        with runtime.lock:
+            array = (ctypes.c_int32 * len(rows))(*rows)
+            at = runtime.begin()
+            check(library().cla_ragged_new(ctypes.byref(out), at, len(rows) - 1, array))
+            assert out.value
+            super().__init__(runtime, out.value)
+
+    @staticmethod
+    def from_lengths(runtime: Runtime, lengths: Sequence[int]) -> Ragged:
+        """The same from the number of tokens of each sequence."""
+        offsets = [0]
+        for length in lengths:
+            offsets.append(offsets[-1] + int(length))
+        return Ragged(runtime, offsets)
+
+    @property
+    def sequences(self) -> int:
+        return int(library().cla_ragged_sequences(self.pointer))
+
+    @property
+    def tokens(self) -> int:
+        return int(library().cla_ragged_tokens(self.pointer))
+
+    @property
+    def longest(self) -> int:
+        """Tokens of the longest sequence."""
+        return int(library().cla_ragged_longest(self.pointer))
+
+
+class Out:
+    """A place for an optional result, such as an attention map:
+
+    weights = Out()
+    o = clattn.attention(tape, q, k, v, rows, rows, map=weights)
+    weights.tensor.numpy()
+    """
+
+    def __init__(self) -> None:
+        self._tensor: Tensor | None = None
+
+    @property
+    def tensor(self) -> Tensor:
+        if self._tensor is None:
+            raise UsageError("no operator has filled this Out")
+        return self._tensor
+
+
+class Tape(Owned):
+    """A step: its results, gradients, and what its backward pass needs.
+
+    training  whether operators record their backward pass
+    seed      with step, the key of all random draws: the same ones draw the same
+    step      of the run
+
+    As a context manager it is freed at the end of the block. `reset` ends a step and
+    keeps the memory for the next.
+    """
+
+    _free = "cla_tape_free"
+    _name = "tape"
+
+    def __init__(
+        self, runtime: Runtime, training: bool = True, seed: int = 42, step: int = 0
+    ) -> None:
+        out = ctypes.c_void_p()
+        with runtime.lock:
+            at = runtime.begin()
+            check(library().cla_tape_new(ctypes.byref(out), at, bool(training)))
+            assert out.value
+            super().__init__(runtime, out.value)
+            runtime._tapes.add(self)
+        self.step = 0  # counts resets: tensors know theirs
+        self._used: dict[int, object] = {}  # what the tape's step points to
+        self.random(seed, step)
+
+    def __enter__(self) -> Tape:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.free()
+
+    def keep(self, used: Tensor | Ragged) -> None:
+        """Keeps alive what an operator of this step read."""
+        holder = used._holder if isinstance(used, Tensor) else used
+        if holder is not self:
+            self._used[id(holder)] = holder
+
+    def refuse_to_free(self, what: Owned) -> None:
+        if id(what) in self._used:
+            raise UsageError(f"free: a tape's step has used the {what._name}: reset it")
+
+    def free(self) -> None:
+        with self.runtime.lock:
+            super().free()
+            self.step += 1
+            self._used.clear()
+
+    def reset(self) -> None:
+        """Ends the step: its tensors are gone, its memory serves the next."""
+        with self.runtime.lock:
+            self.runtime.begin()
+            library().cla_tape_reset(self.pointer)
+            self.step += 1
+            self._used.clear()
+
+    def random(self, seed: int, step: int) -> None:
+        """The key of all random draws from here on."""
+        if not (0 <= seed < 2**32 and 0 <= step < 2**32):
+            raise UsageError(f"random: seed {seed} or step {step} is outside 32 bits")
+        with self.runtime.lock:
+            library().cla_tape_random(self.pointer, seed, step)
+
+    def rows(self, first: int) -> None:
+        """Where this tape's rows begin in a batch that several processes share."""
+        with self.runtime.lock:
+            library().cla_tape_rows(self.pointer, first)
+
+    def seed(self, y: Tensor, dy: Tensor | None = None) -> None:
+        """Adds dy (None: ones) to the gradient of y, the start of a backward pass."""
+        from clattn._call import operate
+
+        operate(self, "cla_tape_seed", [y, dy])
+
+    def backward(self, y: Tensor | None = None, dy: Tensor | None = None) -> None:
+        """Runs what was recorded, last first, after seeding y where it is given.
+
+        It consumes the record: a second pass needs another forward pass.
+        """
+        from clattn._call import operate
+
+        if y is not None:
+            self.seed(y, dy)
+        operate(self, "cla_tape_backward", [])
+
+    def columns(self, x: Tensor, first: int, heads: int, width: int) -> Tensor:
+        """Columns first to first + heads*width - 1 of x [N,C] as [N,heads,width].
+
+        No copy: q, k and v as parts of one projection. Its gradient is part of x's.
+        """
+        from clattn._call import RESULT, as_tensor, operate
+
+        values = [RESULT, x, first, heads, width]
+        return as_tensor(operate(self, "cla_tensor_columns", values)[0])
+
+    def reshape(self, x: Tensor, shape: Sequence[int]) -> Tensor:
+        """The same numbers under another shape of the same size, with no copy."""
+        from clattn._call import RESULT, as_tensor, operate
+
+        rank, sizes = _shape(shape)
+        values = [RESULT, x, rank, sizes]
+        return as_tensor(operate(self, "cla_tensor_reshape", values)[0])
