@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""generate.py - reads the public headers and writes two modules of the Python package
+"""generate.py - reads the public headers and writes three modules of the Python package
 
     generate.py api HEADER... > _api.py    constants, structures and signatures, as data
     generate.py ops HEADER... > ops.py     a function for each operator, documented by
                                            the comment of its declaration
+    generate.py torch HEADER... > torch.py the attention operators for PyTorch
 
 The build runs it, so that the package cannot differ from the headers. A declaration
 that it does not understand ends the build with a message that names it.
@@ -54,7 +55,10 @@ def member_names(members: list[tuple[str, int]]) -> list[tuple[str, int]]:
     common = 0
     while all(len(w) > common + 1 and w[common] == words[0][common] for w in words):
         common += 1
-    return [("_".join(w[common:]), value) for w, (_, value) in zip(words, members)]
+    return [
+        ("_".join(w[common:]), value)
+        for w, (_, value) in zip(words, members, strict=True)
+    ]
 
 
 # ---- _api.py -------------------------------------------------------------------------
@@ -74,7 +78,7 @@ def write_api(headers: Headers) -> None:
     for name in headers.opaque:
         print(f'    "{name}",')
     print(
-        ")\n\n# Fields: type, name (with ? where NULL may be given), elements of an array or 0."
+        ")\n\n# Fields: type, name (? where NULL may be given), elements of an array."
     )
     print("STRUCTS: dict[str, tuple[tuple[str, str, int], ...]] = {")
     for name, fields in headers.structs.items():
@@ -125,6 +129,10 @@ class Operator:
     values: list[str] = field(default_factory=list)
     checks: list[str] = field(default_factory=list)
     notes: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.function.name.removeprefix("cla_")
 
 
 def annotation(headers: Headers, v: Variable) -> tuple[str, str]:
@@ -193,7 +201,7 @@ def make_operator(headers: Headers, function: Function) -> Operator:
     return op
 
 
-def docstring(op: Operator) -> list[str]:
+def docstring(headers: Headers, op: Operator) -> list[str]:
     said = op.function.comment.split("\n")
     lines = [line for line in said if not re.match(r"options\s+in\s", line)]
     notes = [(name, text) for name, text in op.notes if text]
@@ -203,37 +211,56 @@ def docstring(op: Operator) -> list[str]:
         lines += [f"{name:<{width}}  {text}" for name, text in notes]
     text = "\n".join(lines)
     text = re.sub(r"CLA_E_(\w+)", lambda m: ERRORS.get(m.group(1), m.group(0)), text)
+    text = re.sub(r"CLA_\w+", lambda m: constant(headers, m.group(0)), text)
     text = text.replace("options.map", "map").replace("INFINITY", "math.inf")
     text = re.sub(r"\bcla_(\w+)", r"\1", re.sub(r"\bNULL\b", "None", text))
     return text.replace("\\", "\\\\").split("\n")
 
 
-def write_operator(op: Operator) -> None:
-    name = op.function.name.removeprefix("cla_")
-    first = ("tape", "Tape") if op.function.arguments[0].name == "tape" else None
-    positional = ([first] if first else []) + op.positional
+def constant(headers: Headers, word: str) -> str:
+    """CLA_GATE_TOP as HardGate.TOP, CLA_HAM_DEPTH as its number."""
+    for name, members in headers.enums.items():
+        for (full, _), (member, _) in zip(members, member_names(members), strict=True):
+            if full == word:
+                return f"{class_name(name)}.{member}"
+    return str(headers.constants.get(word, word))
+
+
+def write_head(
+    name: str,
+    positional: list[tuple[str, str]],
+    keywords: list[tuple[str, str]],
+    result: str,
+    lines: list[str],
+) -> None:
+    """The signature and the documentation of a function."""
     tail = len(positional)  # arguments at the end that may be None need not be given
     while tail > 1 and positional[tail - 1][1].endswith("| None"):
         tail -= 1
     print(f"\n\ndef {name}(")
     for i, (argument, text) in enumerate(positional):
         print(f"    {argument}: {text}{' = None' if i >= tail else ''},")
-    if op.keywords:
+    if keywords:
         print("    *,")
-        for argument, text in op.keywords:
+        for argument, text in keywords:
             print(f"    {argument}: {text},")
-    result = {0: "None", 1: op.results[0] if op.results else ""}.get(
-        len(op.results), f"tuple[{', '.join(op.results)}]"
-    )
     print(f") -> {result}:")
-    lines = docstring(op)
     print(f'    """{lines[0]}')
     for line in lines[1:]:
         print(f"    {line}".rstrip())
     print('    """')
+
+
+def write_operator(headers: Headers, op: Operator) -> None:
+    on_tape = op.function.arguments[0].name == "tape"
+    positional = ([("tape", "Tape")] if on_tape else []) + op.positional
+    result = op.results[0] if op.results else "None"
+    if len(op.results) > 1:
+        result = f"tuple[{', '.join(op.results)}]"
+    write_head(op.name, positional, op.keywords, result, docstring(headers, op))
     for check in op.checks:
         print(f"    {check}")
-    owner = "tape" if first else op.positional[0][0]
+    owner = "tape" if on_tape else op.positional[0][0]
     call = f'operate({owner}, "{op.function.name}", [{", ".join(op.values)}])'
     casts = {"Tensor": "as_tensor", "float": "float", "bool": "bool"}
     if not op.results:
@@ -241,53 +268,132 @@ def write_operator(op: Operator) -> None:
     elif len(op.results) == 1:
         print(f"    return {casts[op.results[0]]}({call}[0])")
     else:
-        values = ", ".join(
-            f"{casts[r]}(results[{i}])" for i, r in enumerate(op.results)
-        )
-        print(f"    results = {call}\n    return {values}")
+        results = [f"{casts[r]}(results[{i}])" for i, r in enumerate(op.results)]
+        print(f"    results = {call}\n    return {', '.join(results)}")
 
 
-def write_ops(headers: Headers) -> None:
-    operators = [
+def all_operators(headers: Headers) -> list[Operator]:
+    return [
         make_operator(headers, f)
         for f in headers.functions
-        if f.header != "tensor.h"
-        and f.header != "model.h"
+        if f.header not in ("tensor.h", "model.h")
         and len(f.arguments) > 1
         and (f.arguments[0].type == "cla_tape*" or f.header == "optim.h")
     ]
-    enums = sorted(
-        {
-            text.split(" ")[0].split(".")[0]
-            for op in operators
-            for _, text in op.positional + op.keywords
-        }
-        & {class_name(name) for name in headers.enums}
-    )
-    print('"""The operators, written by generate.py from the headers.\n')
-    print(
-        "Each runs forward and, on a training tape, records its backward pass. Results"
-    )
-    print("belong to the tape. Optional results are asked for with an Out. Letters: N")
-    print(
-        "tokens, B sequences, H heads, T queries, S keys, D model width, d head width,"
-    )
-    print('w window.\n"""\n')
-    print("from collections.abc import Sequence\n")
-    print(f"from clattn._api import {', '.join(enums)}")
-    print("from clattn._call import RESULT, as_tensor, operate, same_length")
-    print("from clattn.tensor import Out, Ragged, Tape, Tensor\n")
-    print("__all__ = [")
-    for op in operators:
-        print(f'    "{op.function.name.removeprefix("cla_")}",')
+
+
+def write_imports(headers: Headers, operators: list[Operator]) -> None:
+    """The enumerations that the functions take."""
+    used = {
+        text.split(" ")[0]
+        for op in operators
+        for _, text in op.positional + op.keywords
+    }
+    names = sorted(used & {class_name(name) for name in headers.enums})
+    print(f"from clattn._api import {', '.join(names)}")
+
+
+def write_names(operators: list[Operator], *others: str) -> None:
+    print("\n__all__ = [")
+    for name in [*(op.name for op in operators), *others]:
+        print(f'    "{name}",')
     print("]")
+
+
+def write_ops(headers: Headers) -> None:
+    operators = all_operators(headers)
+    print('''"""The operators, written by generate.py from the headers.
+
+Each runs forward and, on a training tape, records its backward pass. Results belong to
+the tape. Optional results are asked for with an Out. Letters: N tokens, B sequences, H
+heads, T queries, S keys, D model width, d head width, w window.
+"""
+
+from collections.abc import Sequence
+''')
+    write_imports(headers, operators)
+    print("from clattn._call import RESULT, as_tensor, operate, same_length")
+    print("from clattn.tape import Out, Tape")
+    print("from clattn.tensor import Ragged, Tensor")
+    write_names(operators)
     for op in operators:
-        write_operator(op)
+        write_operator(headers, op)
+
+
+# ---- torch.py ------------------------------------------------------------------------
+
+
+def for_torch(variables: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Tensors become PyTorch's, batches the lengths of their sequences; no Out."""
+    return [
+        (
+            name,
+            text.replace("Tensor", "torch.Tensor").replace("Ragged", "Sequence[int]"),
+        )
+        for name, text in variables
+        if not text.startswith("Out")
+    ]
+
+
+def write_torch_operator(headers: Headers, op: Operator) -> None:
+    variables = op.positional + op.keywords
+    tensors = [name for name, text in variables if text.startswith("Tensor")]
+    rows = [name for name, text in variables if text == "Ragged"]
+    passed = []
+    for name, text in variables:
+        if text.startswith("Tensor"):
+            passed.append(f"{name}=t[{tensors.index(name)}]")
+        elif text == "Ragged":
+            passed.append(f"{name}=r[{rows.index(name)}]")
+        elif not text.startswith("Out"):
+            passed.append(f"{name}={name}")
+    outs = {name for name, text in variables if text.startswith("Out")}
+    op.notes = [(name, text) for name, text in op.notes if name not in outs]
+    lines = docstring(headers, op)
+    if rows:
+        lines += ["", f"{', '.join(rows)}: the number of tokens of each sequence."]
+    positional, keywords = for_torch(op.positional), for_torch(op.keywords)
+    write_head(op.name, positional, keywords, "torch.Tensor", lines)
+    dropout = ", dropout" if any(name == "dropout" for name, _ in keywords) else ""
+    print("    return apply(")
+    print(f'        "{op.name}",')
+    print(f"        lambda tape, t, r: ops.{op.name}(tape, {', '.join(passed)}),")
+    print(f"        [{', '.join(tensors)}],")
+    print(f"        [{', '.join(rows)}]{dropout},")
+    print("    )")
+
+
+def write_torch(headers: Headers) -> None:
+    attention = re.compile(r".*attention.*|ham_.|masked_softmax")
+    operators = [op for op in all_operators(headers) if attention.fullmatch(op.name)]
+    print(
+        '''"""The attention operators for PyTorch, written by generate.py from the headers.
+
+Tensors are PyTorch's, float32 and on the CPU; each call copies them to the device of
+`use`, and the result back. They are packed: the tokens of all sequences one after the
+other, without padding. Gradients flow through autograd; a gradient of a gradient cannot
+be had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from clattn import ops
+from clattn._autograd import apply, use
+'''.rstrip()
+    )
+    write_imports(headers, operators)
+    write_names(operators, "use")
+    for op in operators:
+        write_torch_operator(headers, op)
 
 
 def main() -> None:
     what, *paths = sys.argv[1:]
-    {"api": write_api, "ops": write_ops}[what](read(paths))
+    {"api": write_api, "ops": write_ops, "torch": write_torch}[what](read(paths))
 
 
 if __name__ == "__main__":

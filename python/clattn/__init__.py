@@ -30,10 +30,14 @@ from clattn._api import (
 from clattn._library import version
 from clattn.errors import *  # noqa: F403
 from clattn.errors import __all__ as _errors
+from clattn.model import Model, Quatrain, Quote, Translation
 from clattn.ops import *  # noqa: F403
 from clattn.ops import __all__ as _operators
+from clattn.program import bench, evaluate, read_log, score, train, verify
 from clattn.runtime import Device, ProfileRow, Runtime, devices
-from clattn.tensor import Out, Ragged, Tape, Tensor
+from clattn.safetensors import read_safetensors
+from clattn.tape import Out, Tape
+from clattn.tensor import Ragged, Tensor
 
 __all__ = [
     "Activation",
@@ -46,15 +50,26 @@ __all__ = [
     "HamMemory",
     "HardForm",
     "HardGate",
+    "Model",
     "Out",
     "ProfileRow",
+    "Quatrain",
+    "Quote",
     "Ragged",
     "Runtime",
     "Schedule",
     "Tape",
     "Tensor",
+    "Translation",
+    "bench",
     "devices",
+    "evaluate",
     "ops",
+    "read_log",
+    "read_safetensors",
+    "score",
+    "train",
+    "verify",
     "version",
 ]
 __all__ += _errors

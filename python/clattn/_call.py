@@ -8,7 +8,8 @@ from clattn._api import SIGNATURES, STRUCTS
 from clattn._library import check, ctype, library, struct
 from clattn.errors import DtypeError, ShapeError, UsageError
 from clattn.runtime import Runtime
-from clattn.tensor import Out, Ragged, Tape, Tensor
+from clattn.tape import Out, Tape
+from clattn.tensor import Ragged, Tensor
 
 RESULT = object()  # stands for a result among the arguments
 _BITS = {"int": 32, "int32_t": 32, "int64_t": 64, "uint32_t": 32, "size_t": 64}

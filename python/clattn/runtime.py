@@ -17,7 +17,7 @@ from clattn.errors import FreedError
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from clattn.tensor import Tape
+    from clattn.tape import Tape
 
 __all__ = ["Device", "ProfileRow", "Runtime", "devices"]
 
@@ -81,7 +81,7 @@ def _free(function: str, address: int) -> None:
 
 
 def _close(pointer: int, owned: dict[int, str], process: int) -> None:
-    """Frees a runtime after all that was made from it; a forked process leaves it be."""
+    """Frees a runtime after what was made from it; a forked process leaves it be."""
     if process == os.getpid():
         for address, function in reversed(owned.items()):
             _free(function, address)
@@ -176,7 +176,7 @@ class Runtime:
 
     def tape(self, training: bool = True, seed: int = 42, step: int = 0) -> Tape:
         """A tape of its own: `with runtime.tape() as tape:` is one step."""
-        from clattn.tensor import Tape
+        from clattn.tape import Tape
 
         return Tape(self, training, seed, step)
 
@@ -217,3 +217,32 @@ class Runtime:
                 ProfileRow(text(rows[i].kernel), rows[i].launches, rows[i].total_ms)
                 for i in range(count.value)
             ]
+
+
+class Owned:
+    """An object of the C library that its holder frees."""
+
+    _free = ""
+    _name = ""
+
+    def __init__(self, runtime: Runtime, address: int) -> None:
+        self.runtime = runtime
+        self.step = 0  # of a tape: counts resets, so that tensors know theirs is over
+        self._address: int | None = address
+        self._finalizer = runtime.own(self, self._free, address)
+
+    @property
+    def pointer(self) -> int:
+        if self._address is None:
+            raise FreedError(f"the {self._name} is freed")
+        _ = self.runtime.pointer  # raises where that is closed
+        return self._address
+
+    def free(self) -> None:
+        """Frees the memory now instead of when nothing refers to the object."""
+        with self.runtime.lock:
+            if self._address is not None:
+                for tape in self.runtime._tapes:
+                    tape.refuse_to_free(self)
+                self._address = None
+                self._finalizer()

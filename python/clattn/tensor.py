@@ -1,4 +1,4 @@
-"""Tensors, packed batches of sequences, and the tape of a step."""
+"""Tensors, and packed batches of sequences."""
 
 from __future__ import annotations
 
@@ -8,51 +8,20 @@ from typing import TYPE_CHECKING, Any
 from clattn._api import DeviceKind, Dtype
 from clattn._library import check, library
 from clattn.errors import DtypeError, FreedError, UsageError
+from clattn.runtime import Owned, Runtime
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import TracebackType
-
     import numpy as np
     import numpy.typing as npt
 
-    from clattn.runtime import Runtime
-
-__all__ = ["Out", "Ragged", "Tape", "Tensor"]
+__all__ = ["Ragged", "Tensor"]
 
 _DTYPES = {"float32": Dtype.F32, "int32": Dtype.I32}
 _DLPACK_CPU, _DLPACK_OPENCL = 1, 4
 
 
-class Owned:
-    """An object of the C library that its holder frees."""
-
-    _free = ""
-    _name = ""
-
-    def __init__(self, runtime: Runtime, address: int) -> None:
-        self.runtime = runtime
-        self._address: int | None = address
-        self._finalizer = runtime.own(self, self._free, address)
-
-    @property
-    def pointer(self) -> int:
-        if self._address is None:
-            raise FreedError(f"the {self._name} is freed")
-        _ = self.runtime.pointer  # raises where that is closed
-        return self._address
-
-    def free(self) -> None:
-        """Frees the memory now instead of when nothing refers to the object."""
-        with self.runtime.lock:
-            if self._address is not None:
-                for tape in self.runtime._tapes:
-                    tape.refuse_to_free(self)
-                self._address = None
-                self._finalizer()
-
-
-def _shape(shape: Sequence[int]) -> tuple[int, Any]:
+def as_shape(shape: Sequence[int]) -> tuple[int, Any]:
     sizes = [int(size) for size in shape]
     return len(sizes), (ctypes.c_int64 * max(len(sizes), 1))(*sizes)
 
@@ -68,7 +37,7 @@ class Tensor:
         self.runtime = holder.runtime
         self._holder = holder
         self._address = address
-        self._step = holder.step if isinstance(holder, Tape) else 0
+        self._step = holder.step
 
     @staticmethod
     def empty(
@@ -77,7 +46,7 @@ class Tensor:
         """A tensor of its own whose content is undefined."""
         out = ctypes.c_void_p()
         with runtime.lock:
-            rank, sizes = _shape(shape)
+            rank, sizes = as_shape(shape)
             at = runtime.begin()
             check(library().cla_tensor_new(ctypes.byref(out), at, dtype, rank, sizes))
             assert out.value
@@ -112,7 +81,7 @@ class Tensor:
     def pointer(self) -> int:
         """The address of the C object; raises where that is gone."""
         _ = self._holder.pointer
-        if isinstance(self._holder, Tape) and self._holder.step != self._step:
+        if self._holder.step != self._step:
             raise FreedError("the tensor belongs to a step that is over")
         return self._address
 
@@ -194,7 +163,7 @@ class Tensor:
 
         A tensor that a tape's step has used cannot be freed before the tape's reset.
         """
-        if isinstance(self._holder, Tape):
+        if not isinstance(self._holder, _TensorMemory):
             raise UsageError("free: the tensor belongs to a tape: reset that")
         self._holder.free()
 
@@ -286,132 +255,3 @@ class Ragged(Owned):
     def longest(self) -> int:
         """Tokens of the longest sequence."""
         return int(library().cla_ragged_longest(self.pointer))
-
-
-class Out:
-    """A place for an optional result, such as an attention map:
-
-    weights = Out()
-    o = clattn.attention(tape, q, k, v, rows, rows, map=weights)
-    weights.tensor.numpy()
-    """
-
-    def __init__(self) -> None:
-        self._tensor: Tensor | None = None
-
-    @property
-    def tensor(self) -> Tensor:
-        if self._tensor is None:
-            raise UsageError("no operator has filled this Out")
-        return self._tensor
-
-
-class Tape(Owned):
-    """A step: its results, gradients, and what its backward pass needs.
-
-    training  whether operators record their backward pass
-    seed      with step, the key of all random draws: the same ones draw the same
-    step      of the run
-
-    As a context manager it is freed at the end of the block. `reset` ends a step and
-    keeps the memory for the next.
-    """
-
-    _free = "cla_tape_free"
-    _name = "tape"
-
-    def __init__(
-        self, runtime: Runtime, training: bool = True, seed: int = 42, step: int = 0
-    ) -> None:
-        out = ctypes.c_void_p()
-        with runtime.lock:
-            at = runtime.begin()
-            check(library().cla_tape_new(ctypes.byref(out), at, bool(training)))
-            assert out.value
-            super().__init__(runtime, out.value)
-            runtime._tapes.add(self)
-        self.step = 0  # counts resets: tensors know theirs
-        self._used: dict[int, object] = {}  # what the tape's step points to
-        self.random(seed, step)
-
-    def __enter__(self) -> Tape:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.free()
-
-    def keep(self, used: Tensor | Ragged) -> None:
-        """Keeps alive what an operator of this step read."""
-        holder = used._holder if isinstance(used, Tensor) else used
-        if holder is not self:
-            self._used[id(holder)] = holder
-
-    def refuse_to_free(self, what: Owned) -> None:
-        if id(what) in self._used:
-            raise UsageError(f"free: a tape's step has used the {what._name}: reset it")
-
-    def free(self) -> None:
-        with self.runtime.lock:
-            super().free()
-            self.step += 1
-            self._used.clear()
-
-    def reset(self) -> None:
-        """Ends the step: its tensors are gone, its memory serves the next."""
-        with self.runtime.lock:
-            self.runtime.begin()
-            library().cla_tape_reset(self.pointer)
-            self.step += 1
-            self._used.clear()
-
-    def random(self, seed: int, step: int) -> None:
-        """The key of all random draws from here on."""
-        if not (0 <= seed < 2**32 and 0 <= step < 2**32):
-            raise UsageError(f"random: seed {seed} or step {step} is outside 32 bits")
-        with self.runtime.lock:
-            library().cla_tape_random(self.pointer, seed, step)
-
-    def rows(self, first: int) -> None:
-        """Where this tape's rows begin in a batch that several processes share."""
-        with self.runtime.lock:
-            library().cla_tape_rows(self.pointer, first)
-
-    def seed(self, y: Tensor, dy: Tensor | None = None) -> None:
-        """Adds dy (None: ones) to the gradient of y, the start of a backward pass."""
-        from clattn._call import operate
-
-        operate(self, "cla_tape_seed", [y, dy])
-
-    def backward(self, y: Tensor | None = None, dy: Tensor | None = None) -> None:
-        """Runs what was recorded, last first, after seeding y where it is given.
-
-        It consumes the record: a second pass needs another forward pass.
-        """
-        from clattn._call import operate
-
-        if y is not None:
-            self.seed(y, dy)
-        operate(self, "cla_tape_backward", [])
-
-    def columns(self, x: Tensor, first: int, heads: int, width: int) -> Tensor:
-        """Columns first to first + heads*width - 1 of x [N,C] as [N,heads,width].
-
-        No copy: q, k and v as parts of one projection. Its gradient is part of x's.
-        """
-        from clattn._call import RESULT, as_tensor, operate
-
-        values = [RESULT, x, first, heads, width]
-        return as_tensor(operate(self, "cla_tensor_columns", values)[0])
-
-    def reshape(self, x: Tensor, shape: Sequence[int]) -> Tensor:
-        """The same numbers under another shape of the same size, with no copy."""
-        from clattn._call import RESULT, as_tensor, operate
-
-        rank, sizes = _shape(shape)
-        values = [RESULT, x, rank, sizes]
-        return as_tensor(operate(self, "cla_tensor_reshape", values)[0])

@@ -1,0 +1,239 @@
+"""Trained systems: tagger, translator, reader, poet."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clattn._api import QUATRAIN_LINES
+from clattn._library import check, library, struct, text
+from clattn.errors import InputError
+from clattn.program import call, given
+from clattn.runtime import Owned, Runtime
+from clattn.safetensors import read_safetensors
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+    import numpy as np
+
+__all__ = ["Model", "Quatrain", "Quote", "Translation"]
+
+
+@dataclass(frozen=True)
+class Translation:
+    """The translation of a line.
+
+    logp   natural logarithm of its probability
+    score  logp / ((5 + n) / 6)^length_penalty, n its pieces and the end
+    """
+
+    text: str
+    logp: float
+    score: float
+
+
+@dataclass(frozen=True)
+class Quote:
+    """An answer: passage[start:stop]. logp is the logarithm of its probability."""
+
+    text: str
+    start: int
+    stop: int
+    logp: float
+
+
+@dataclass(frozen=True)
+class Quatrain:
+    """A poem of four lines, and the keyword that each was written on.
+
+    from_text, from_vectors  keywords that are words of the text, or near to those; the
+                             others were drawn
+    logp                     logarithm of the probability of all characters
+    """
+
+    lines: tuple[str, ...]
+    keywords: tuple[str, ...]
+    from_text: int
+    from_vectors: int
+    logp: float
+
+
+def _bytes(name: str, value: str) -> bytes:
+    if "\0" in value:
+        raise InputError(f"{name} holds a NUL byte")
+    return value.encode("utf-8", "surrogateescape")
+
+
+def _texts(name: str, values: Sequence[str]) -> Any:
+    if isinstance(values, str):
+        raise InputError(f"{name} must be a list of texts, not one text")
+    data = [_bytes(f"{name}[{i}]", value) for i, value in enumerate(values)]
+    return (ctypes.c_char_p * max(len(data), 1))(*data)
+
+
+class Model(Owned):
+    """The best weights of a model folder, as `train` writes it, on a device."""
+
+    _free = "cla_model_free"
+    _name = "model"
+
+    def __init__(
+        self, folder: str | os.PathLike[str], runtime: Runtime | None = None
+    ) -> None:
+        runtime = runtime or Runtime()
+        self.folder = Path(folder)
+        out = ctypes.c_void_p()
+        with runtime.lock:
+            path = os.fsencode(self.folder)
+            check(library().cla_model_load(ctypes.byref(out), runtime.begin(), path))
+            assert out.value
+            super().__init__(runtime, out.value)
+
+    @staticmethod
+    def load(folder: str | os.PathLike[str], runtime: Runtime | None = None) -> Model:
+        """Loads a folder; without a runtime, on one of its own on the default device."""
+        return Model(folder, runtime)
+
+    def __enter__(self) -> Model:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.free()
+
+    @property
+    def kind(self) -> str:
+        """ "tagger", "translator", "poet" or "reader"."""
+        return text(library().cla_model_kind(self.pointer))
+
+    def tag(self, words: Sequence[str]) -> list[str]:
+        """The tag of each word of a sentence."""
+        array = _texts("words", words)
+        tags = (ctypes.c_char_p * max(len(words), 1))()
+        with self.runtime.lock:
+            self.runtime.begin()
+            check(library().cla_model_tag(self.pointer, tags, array, len(words)))
+            return [text(tag) for tag in tags[: len(words)]]
+
+    def translate(
+        self,
+        lines: Sequence[str],
+        beam: int = 1,
+        length_penalty: float = 0.6,
+        batch: int = 32,
+    ) -> list[Translation]:
+        """The translation of each line; that of a line without words is empty.
+
+        beam            hypotheses of a line, 1 to 256
+        length_penalty  0 to 10: how much longer translations are favoured
+        batch           lines that are worked on together, at most
+        """
+        array = _texts("lines", lines)
+        made = (struct("cla_translation") * max(len(lines), 1))()
+        options = struct("cla_translate_options")(beam, length_penalty, batch)
+        with self.runtime.lock:
+            self.runtime.begin()
+            at, how = self.pointer, ctypes.byref(options)
+            check(library().cla_model_translate(at, made, array, len(lines), how))
+            rows = made[: len(lines)]
+            return [Translation(text(t.text), t.logp, t.score) for t in rows]
+
+    def answer(
+        self, passage: str, questions: Sequence[str], best: int = 1
+    ) -> list[list[Quote]]:
+        """The answers to each question, best first; none where there are no words."""
+        array = _texts("questions", questions)
+        count, rows = len(questions), max(len(questions) * best, 1)
+        quotes = (struct("cla_quote") * rows)()
+        found = (ctypes.c_size_t * max(count, 1))()
+        data = _bytes("passage", passage)
+        with self.runtime.lock:
+            self.runtime.begin()
+            check(
+                library().cla_model_answer(
+                    self.pointer, quotes, found, data, array, count, best
+                )
+            )
+        return [
+            [_quote(passage, q) for q in quotes[i * best : i * best + found[i]]]
+            for i in range(count)
+        ]
+
+    def compose(
+        self, about: str = "", characters: int = 7, beam: int = 1, seed: int = 42
+    ) -> Quatrain:
+        """A quatrain about a text, with lines of 5 or 7 characters.
+
+        The same text, options and weights give the same poem; seed draws the keywords
+        that the text does not give.
+        """
+        out = ctypes.POINTER(struct("cla_quatrain"))()
+        options = struct("cla_compose_options")(characters, beam, seed)
+        data, how = _bytes("text", about), ctypes.byref(options)
+        with self.runtime.lock:
+            self.runtime.begin()
+            at = self.pointer
+            check(library().cla_model_compose(at, ctypes.byref(out), data, how))
+        try:
+            poem, four = out.contents, range(QUATRAIN_LINES)
+            return Quatrain(
+                tuple(text(poem.line[i]) for i in four),
+                tuple(text(poem.keyword[i]) for i in four),
+                poem.from_text,
+                poem.from_vectors,
+                poem.logp,
+            )
+        finally:
+            library().cla_quatrain_free(ctypes.byref(out))
+
+    def maps(
+        self, about: str, passage: str | None = None, characters: int | None = None
+    ) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
+        """What attention attends to, as arrays by name.
+
+        tagger  `logits` [T,tags], `map.LAYER.HEAD` [T,T] and, where a map is convolved,
+                `convolved.LAYER.HEAD` [T,T], for a sentence
+        reader  a site [level,row,column], for a question about a passage
+        poet    a site [level,row,column], for the poem about a text
+
+        It runs the installed program (`clattn inspect`), since the C library has no
+        function for it. A translator's maps can only be drawn: UsageError.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            arguments = ["--model", str(self.folder), f"--text={about}"]
+            arguments += ["--device", f"uuid:{self.runtime.device.uuid}"]
+            if not self.runtime.device.uuid:
+                arguments[-1] = str(self.runtime.device.index)
+            if self.kind in ("tagger", "translator"):
+                out = Path(folder, "maps.safetensors")
+                call("inspect", [*arguments, "--out", str(out)])
+                return read_safetensors(out)
+            if passage is not None:
+                file = Path(folder, "passage.txt")
+                file.write_bytes(_bytes("passage", passage))
+                arguments += ["--passage", str(file)]
+            arguments += given(chars=characters)
+            rows = call("inspect", [*arguments, "--json"])
+        return {site["site"]: _array(site["maps"]) for site in map(json.loads, rows)}
+
+
+def _quote(passage: str, raw: Any) -> Quote:
+    start = getattr(raw, "from")  # a word of Python's own
+    return Quote(passage[start : raw.to], start, raw.to, raw.logp)
+
+
+def _array(levels: Any) -> np.ndarray[Any, np.dtype[Any]]:
+    import numpy as np
+
+    return np.array(levels, np.float32)

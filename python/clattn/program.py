@@ -1,0 +1,273 @@
+"""What the program does and the C library has no function for: training, verification,
+benchmarks, scores. Each function here runs the installed `clattn` as a process of its
+own; its errors become the exceptions of its exit status, with its message.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import signal
+import subprocess
+import sysconfig
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from clattn.errors import FileError, InputError, from_status
+from clattn.safetensors import read_header
+
+__all__ = ["bench", "evaluate", "read_log", "score", "train", "verify"]
+
+PathName = str | os.PathLike[str]
+Row = dict[str, Any]
+_log = logging.getLogger("clattn")
+_POLL_S = 0.05
+
+
+def find_program() -> str:
+    """$CLATTN_PROGRAM, else the one that was installed with the package, else PATH's."""
+    beside = os.path.join(sysconfig.get_path("scripts"), "clattn")
+    found = os.environ.get("CLATTN_PROGRAM") or shutil.which(beside)
+    found = found or shutil.which("clattn")
+    if not found:
+        raise FileError(f"the program clattn is neither {beside} nor in PATH")
+    return found
+
+
+def _run(
+    arguments: Sequence[str],
+    passed: Sequence[int] = (0,),
+    meanwhile: Callable[[], None] | None = None,
+) -> list[str]:
+    """Runs the program to its end; returns the lines that it printed.
+
+    The program has a session of its own: Ctrl-C reaches Python alone, which then asks
+    the program once to stop, waits until it has saved its state, and goes on raising.
+    """
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(
+            [find_program(), *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
+            start_new_session=True,
+        )
+        try:
+            while _still_runs(process):
+                if meanwhile:
+                    meanwhile()
+        except BaseException:
+            process.send_signal(signal.SIGINT)
+            process.wait()
+            raise
+        output.seek(0)
+        errors.seek(0)
+        printed = output.read().decode("utf-8", "replace").splitlines()
+        message = _message(errors.read().decode("utf-8", "replace"))
+    if process.returncode not in passed:
+        raise from_status(process.returncode, message)
+    if message:
+        _log.warning("%s", message)
+    return printed
+
+
+def _still_runs(process: subprocess.Popen[bytes]) -> bool:
+    try:
+        process.wait(_POLL_S)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
+
+
+def _message(said: str) -> str:
+    """The program's last message; those before it go to the logger `clattn`."""
+    begin = "clattn: "
+    ours = [s.removeprefix(begin) for s in said.splitlines() if s.startswith(begin)]
+    for line in ours[:-1]:
+        _log.warning("%s", line)
+    return ours[-1] if ours else ""
+
+
+def call(command: str, arguments: Sequence[str]) -> list[str]:
+    """The lines that a command printed."""
+    return _run([command, *arguments])
+
+
+def given(**options: object) -> list[str]:
+    """`length_penalty=1` as `--length-penalty=1`; None is left out, True has no value."""
+    words = []
+    for name, value in options.items():
+        if value is not None and value is not False:
+            word = f"--{name.replace('_', '-')}"
+            words.append(word if value is True else f"{word}={value}")
+    return words
+
+
+def _rows(lines: Sequence[str]) -> list[Row]:
+    return [json.loads(line) for line in lines if line]
+
+
+def verify(
+    paths: Sequence[PathName] = (), device: str | int | None = None
+) -> list[Row]:
+    """Runs golden cases: files, folders, or the built-in set.
+
+    A row has `case`, `op`, `schedule`, `ok`, `nmse`, `max_abs`, `worst`. A case that
+    fails is a row with `ok` False, not an exception.
+    """
+    names = [os.fspath(path) for path in paths]
+    words = ["verify", "--json", *given(device=device), "--", *names]
+    return _rows(_run(words, passed=(0, 1)))
+
+
+def bench(
+    suite: str | None = None,
+    filter: str | None = None,
+    device: str | int | None = None,
+    quick: bool = True,
+    verify: bool = False,
+) -> list[Row]:
+    """Times operators; a row for each case, as `clattn bench --json` writes it.
+
+    filter  a POSIX regular expression of case names
+    quick   fewer cases and shorter timings
+    verify  checks each result first: a wrong one gets no time
+    """
+    words = given(
+        suite=suite, filter=filter, device=device, quick=quick, verify=verify, json="-"
+    )
+    lines = _run(["bench", *words])
+    return _rows([line for line in lines if line.startswith("{")])
+
+
+def score(
+    verb: str,
+    reference: PathName | Sequence[PathName],
+    hypothesis: PathName,
+    **options: object,
+) -> list[Row]:
+    """Scores a file of hypotheses against references, as `clattn score VERB --json`.
+
+    verb       bleu, bootstrap, ngram, squad, rougel or charbleu
+    reference  a file, or several for several references
+    options    those of the command line, such as tokenize="intl", lowercase=True,
+               baseline="other.de"
+    """
+    files = [reference] if isinstance(reference, str | os.PathLike) else reference
+    words = given(**options) + [f"--ref={os.fspath(file)}" for file in files]
+    words += given(hyp=os.fspath(hypothesis), json=True)
+    return _rows(_run(["score", verb, *words]))
+
+
+def evaluate(
+    model: PathName,
+    data: PathName | None = None,
+    split: str = "test",
+    device: str | int | None = None,
+) -> Row:
+    """The scores of a trained system on a data set, by default its own test set."""
+    words = given(model=os.fspath(model), data=data, split=split, device=device)
+    return _rows(_run(["eval", "--json", *words]))[-1]
+
+
+# ---- training --------------------------------------------------------------------------
+
+
+def read_log(folder: PathName) -> list[Row]:
+    """The lines of a run's log.jsonl: steps and evaluations, oldest first.
+
+    A last line without its end is left out, since a run may be writing it.
+    """
+    path = Path(folder, "log.jsonl")
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise FileError(f"{path}: {error.strerror}") from error
+    rows = []
+    for number, line in enumerate(data.split(b"\n")[:-1], start=1):
+        try:
+            rows.append(json.loads(line))
+        except ValueError as error:
+            raise InputError(f"{path}:{number}: not JSON: {error}") from error
+    return rows
+
+
+class _Follower:
+    """Gives the new lines of a log to a function while a run writes it.
+
+    A resumed run first writes the log anew, without the lines behind its checkpoint:
+    until then, and up to that checkpoint's step, lines are old.
+    """
+
+    def __init__(
+        self, folder: Path, resume: bool, on_log: Callable[[Row], None]
+    ) -> None:
+        self.folder = folder
+        self.on_log = on_log
+        self.old_file = self._file() if resume else None
+        self.old_step = _checkpoint_step(folder) if resume else -1
+        self.seen = 0
+
+    def _file(self) -> int | None:
+        try:
+            return (self.folder / "log.jsonl").stat().st_ino
+        except OSError:
+            return None
+
+    def __call__(self) -> None:
+        file = self._file()
+        if file is None or file == self.old_file:
+            return
+        rows = read_log(self.folder)
+        fresh, self.seen = rows[self.seen :], len(rows)
+        for row in fresh:
+            if row.get("step", 0) > self.old_step:
+                self.on_log(row)
+
+
+def _checkpoint_step(folder: Path) -> int:
+    try:
+        header = read_header(folder / "last.ckpt.safetensors")
+        return int(header["__metadata__"]["step"])
+    except (OSError, KeyError, TypeError, ValueError):
+        return -1  # the program says what is wrong with it
+
+
+def train(
+    config: PathName | Mapping[str, Any],
+    out: PathName,
+    *,
+    settings: Mapping[str, object] | None = None,
+    resume: bool = False,
+    device: str | int | None = None,
+    on_log: Callable[[Row], None] | None = None,
+) -> list[Row]:
+    """Trains a system into the folder `out` and returns its log.
+
+    config    a JSON file, or its content
+    settings  keys of the config that are overridden, dotted for nested ones
+    resume    continues the run in `out`
+    on_log    is called with each new line of the log, soon after it is written
+
+    KeyboardInterrupt (Ctrl-C), and any exception of on_log, end the run after the step
+    it is in, with its state saved: `resume=True` continues it.
+    """
+    folder = Path(out)
+    follow = _Follower(folder, resume, on_log) if on_log else None
+    words = ["train", "--quiet", *given(out=folder, resume=resume, device=device)]
+    for key, value in (settings or {}).items():
+        text = value if isinstance(value, str) else json.dumps(value)
+        words.append(f"--set={key}={text}")
+    with tempfile.TemporaryDirectory() as made:
+        if isinstance(config, Mapping):
+            file = Path(made, "config.json")
+            file.write_text(json.dumps(config), encoding="utf-8")
+            config = file
+        _run([*words, "--", os.fspath(config)], meanwhile=follow)
+    if follow:
+        follow()
+    return read_log(folder)

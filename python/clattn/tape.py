@@ -1,0 +1,145 @@
+"""The tape of a step, and the places of optional results."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING
+
+from clattn._library import check, library
+from clattn.errors import UsageError
+from clattn.runtime import Owned, Runtime
+from clattn.tensor import Ragged, Tensor, as_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+__all__ = ["Out", "Tape"]
+
+
+class Out:
+    """A place for an optional result, such as an attention map:
+
+    weights = Out()
+    o = clattn.attention(tape, q, k, v, rows, rows, map=weights)
+    weights.tensor.numpy()
+    """
+
+    def __init__(self) -> None:
+        self._tensor: Tensor | None = None
+
+    @property
+    def tensor(self) -> Tensor:
+        if self._tensor is None:
+            raise UsageError("no operator has filled this Out")
+        return self._tensor
+
+
+class Tape(Owned):
+    """A step: its results, gradients, and what its backward pass needs.
+
+    training  whether operators record their backward pass
+    seed      with step, the key of all random draws: the same ones draw the same
+    step      of the run
+
+    As a context manager it is freed at the end of the block. `reset` ends a step and
+    keeps the memory for the next.
+    """
+
+    _free = "cla_tape_free"
+    _name = "tape"
+
+    def __init__(
+        self, runtime: Runtime, training: bool = True, seed: int = 42, step: int = 0
+    ) -> None:
+        out = ctypes.c_void_p()
+        with runtime.lock:
+            at = runtime.begin()
+            check(library().cla_tape_new(ctypes.byref(out), at, bool(training)))
+            assert out.value
+            super().__init__(runtime, out.value)
+            runtime._tapes.add(self)
+        self._used: dict[int, object] = {}  # what the tape's step points to
+        self.random(seed, step)
+
+    def __enter__(self) -> Tape:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.free()
+
+    def keep(self, used: Tensor | Ragged) -> None:
+        """Keeps alive what an operator of this step read."""
+        holder = used._holder if isinstance(used, Tensor) else used
+        if holder is not self:
+            self._used[id(holder)] = holder
+
+    def refuse_to_free(self, what: Owned) -> None:
+        if id(what) in self._used:
+            raise UsageError(f"free: a tape's step has used the {what._name}: reset it")
+
+    def free(self) -> None:
+        with self.runtime.lock:
+            super().free()
+            self.step += 1
+            self._used.clear()
+
+    def reset(self) -> None:
+        """Ends the step: its tensors are gone, its memory serves the next."""
+        with self.runtime.lock:
+            self.runtime.begin()
+            library().cla_tape_reset(self.pointer)
+            self.step += 1
+            self._used.clear()
+
+    def random(self, seed: int, step: int) -> None:
+        """The key of all random draws from here on."""
+        if not (0 <= seed < 2**32 and 0 <= step < 2**32):
+            raise UsageError(f"random: seed {seed} or step {step} is outside 32 bits")
+        with self.runtime.lock:
+            library().cla_tape_random(self.pointer, seed, step)
+
+    def rows(self, first: int) -> None:
+        """Where this tape's rows begin in a batch that several processes share."""
+        with self.runtime.lock:
+            library().cla_tape_rows(self.pointer, first)
+
+    def seed(self, y: Tensor, dy: Tensor | None = None) -> None:
+        """Adds dy (None: ones) to the gradient of y, the start of a backward pass."""
+        from clattn._call import operate
+
+        operate(self, "cla_tape_seed", [y, dy])
+
+    def backward(self, y: Tensor | None = None, dy: Tensor | None = None) -> None:
+        """Runs what was recorded, last first, after seeding y where it is given.
+
+        It consumes the record: a second pass needs another forward pass.
+        """
+        from clattn._call import operate
+
+        if y is not None:
+            self.seed(y, dy)
+        operate(self, "cla_tape_backward", [])
+
+    def columns(self, x: Tensor, first: int, heads: int, width: int) -> Tensor:
+        """Columns first to first + heads*width - 1 of x [N,C] as [N,heads,width].
+
+        No copy: q, k and v as parts of one projection. Its gradient is part of x's.
+        """
+        from clattn._call import RESULT, as_tensor, operate
+
+        values = [RESULT, x, first, heads, width]
+        return as_tensor(operate(self, "cla_tensor_columns", values)[0])
+
+    def reshape(self, x: Tensor, shape: Sequence[int]) -> Tensor:
+        """The same numbers under another shape of the same size, with no copy."""
+        from clattn._call import RESULT, as_tensor, operate
+
+        rank, sizes = as_shape(shape)
+        values = [RESULT, x, rank, sizes]
+        return as_tensor(operate(self, "cla_tensor_reshape", values)[0])
