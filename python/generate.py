@@ -367,7 +367,7 @@ def write_torch(headers: Headers) -> None:
     attention = re.compile(r".*attention.*|ham_.|masked_softmax")
     operators = [op for op in all_operators(headers) if attention.fullmatch(op.name)]
     print(
-        '''"""The attention operators for PyTorch, written by generate.py from the headers.
+        '''"""The attention operators for PyTorch, written by generate.py.
 
 Tensors are PyTorch's, float32 and on the CPU; each call copies them to the device of
 `use`, and the result back. They are packed: the tokens of all sequences one after the

@@ -8,6 +8,7 @@ build_packages='gcc libc6-dev meson ninja-build pkg-config ocl-icd-opencl-dev
 test_packages='libcriterion-dev g++ clang libclang-rt-14-dev clang-format clang-tidy cppcheck codespell
     shellcheck valgrind git libopenmpi-dev openmpi-bin'
 extra_packages='libsentencepiece-dev'
+python_packages='python3-venv ca-certificates'
 device_packages='oclgrind mesa-opencl-icd python3-venv ca-certificates procps'
 
 name=$(basename "$0")
@@ -119,6 +120,31 @@ run() {
         failed=$((failed + 1))
         echo "FAILED  $label"
     fi
+}
+
+# The tests of tools/python.sh, each counted; skipped where there is no environment.
+python_tests() {
+    printed=$(mktemp) outcome=0
+    tools/python.sh >"$printed" 2>&1 || outcome=$?
+    sed -nE 's#^tests/python/(.*) (PASSED|FAILED|ERROR|SKIPPED).*#\1#p' "$printed" |
+        while read -r line; do
+            note "python: $line"
+        done
+    if [ "$outcome" -eq 77 ]; then
+        echo 'not run: python (no environment, or its packages cannot be fetched here)'
+        sed -n "s/^$name: python: /python: /p" tests/reached.txt | while read -r line; do
+            note "$line"
+        done
+        skipped=$((skipped + 1))
+    elif [ "$outcome" -ne 0 ]; then
+        cat "$printed"
+        failed=$((failed + 1))
+    else
+        tail -n 1 "$printed"
+    fi
+    passed=$((passed + $(grep -c '^tests/python/.* PASSED' "$printed" || true)))
+    skipped=$((skipped + $(grep -c '^tests/python/.* SKIPPED' "$printed" || true)))
+    rm -f "$printed"
 }
 
 # count_marginal LOG: results between the bar of a test and ten times that bar.

@@ -22,6 +22,11 @@ run_suites build-test
 step 'golden cases on the default device'
 golden_cases build-test/clattn
 
+step 'the Python package: a wheel in an environment of its own'
+# shellcheck disable=SC2086
+install $python_packages || true
+python_tests
+
 # What follows looks for faults of ours, with the one driver whose own are known.
 export OCL_ICD_VENDORS=/etc/OpenCL/vendors/pocl.icd
 

@@ -98,7 +98,7 @@ class Model(Owned):
 
     @staticmethod
     def load(folder: str | os.PathLike[str], runtime: Runtime | None = None) -> Model:
-        """Loads a folder; without a runtime, on one of its own on the default device."""
+        """Loads a folder; without a runtime, on a new one on the default device."""
         return Model(folder, runtime)
 
     def __enter__(self) -> Model:
@@ -203,7 +203,8 @@ class Model(Owned):
         """What attention attends to, as arrays by name.
 
         tagger  `logits` [T,tags], `map.LAYER.HEAD` [T,T] and, where a map is convolved,
-                `convolved.LAYER.HEAD` [T,T], for a sentence
+                `convolved.LAYER.HEAD` [T,T], for a sentence without padding: one that
+                was trained to see padding (`mask_pad` false) may tag otherwise
         reader  a site [level,row,column], for a question about a passage
         poet    a site [level,row,column], for the poem about a text
 

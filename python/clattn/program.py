@@ -29,7 +29,7 @@ _POLL_S = 0.05
 
 
 def find_program() -> str:
-    """$CLATTN_PROGRAM, else the one that was installed with the package, else PATH's."""
+    """$CLATTN_PROGRAM, else the one beside Python, else the one in PATH."""
     beside = os.path.join(sysconfig.get_path("scripts"), "clattn")
     found = os.environ.get("CLATTN_PROGRAM") or shutil.which(beside)
     found = found or shutil.which("clattn")
@@ -98,7 +98,7 @@ def call(command: str, arguments: Sequence[str]) -> list[str]:
 
 
 def given(**options: object) -> list[str]:
-    """`length_penalty=1` as `--length-penalty=1`; None is left out, True has no value."""
+    """`max_words=9` as `--max-words=9`; None is left out, True has no value."""
     words = []
     for name, value in options.items():
         if value is not None and value is not False:
@@ -174,7 +174,7 @@ def evaluate(
     return _rows(_run(["eval", "--json", *words]))[-1]
 
 
-# ---- training --------------------------------------------------------------------------
+# ---- training ----------------------------------------------------------------------
 
 
 def read_log(folder: PathName) -> list[Row]:

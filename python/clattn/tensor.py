@@ -12,6 +12,7 @@ from clattn.runtime import Owned, Runtime
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
     import numpy as np
     import numpy.typing as npt
 

@@ -44,7 +44,7 @@ def activate(x: Array, kind: int) -> Array:
     return [x, np.maximum(x, 0), np.tanh(x)][kind]
 
 
-# ---- attention -------------------------------------------------------------------------
+# ---- attention ---------------------------------------------------------------------
 
 Bias = Callable[[slice, int, int, int], Array]
 
@@ -243,7 +243,7 @@ def reinforce(
     return np.array([-loss / len(rewards)])
 
 
-# ---- layers ----------------------------------------------------------------------------
+# ---- layers ------------------------------------------------------------------------
 
 
 def masked_softmax(x: Array, q_len: Array, k_len: Array, causal: bool) -> Array:
@@ -313,7 +313,7 @@ def relative_spectrum(spectrum: Array) -> Array:
     return table
 
 
-# ---- cells -----------------------------------------------------------------------------
+# ---- cells -------------------------------------------------------------------------
 
 
 def lstm(x: Array, w: Array, b: Array, lengths: Lengths) -> Array:

@@ -1,9 +1,10 @@
 """Each operator against NumPy, and its gradient against finite differences of that.
 
-A forward result is a sum of at most a few hundred products of numbers near 1 in float32:
-an error of eps sqrt(n) is 2e-6, and softmax and tanh add a handful of eps. The bar is 1e-4
-of the largest number. The reference is in double, so a central difference with a step of
-1e-5 has an error near 1e-9, and the gradient's bar is that of float32 sums again.
+A forward result is a sum of at most a few hundred products of numbers near 1 in
+float32: an error of eps sqrt(n) is 2e-6, and softmax and tanh add a handful of eps. The
+bar is 1e-4 of the largest number. The reference is in double, so a central difference
+with a step of 1e-5 has an error near 1e-9, and the gradient's bar is that of float32 sums
+again.
 """
 
 import math
@@ -62,6 +63,7 @@ def a2(window: int, area: int) -> Case:
 
 
 # fmt: off
+# ruff: noqa: E501
 CASES = [
     Case("attention", CROSS, of("attention"),
          lambda q, k, v, q_rows, k_rows: ref.attention(q, k, v, q_rows, k_rows), rows=BOTH),

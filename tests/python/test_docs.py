@@ -1,0 +1,43 @@
+"""The examples of docs/python.md: each runs as it stands, and has correct types."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+PAGE = (ROOT / "docs/python.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"^```python ?(\w*)\n(.*?)^```$", PAGE, re.M | re.S)
+
+
+def test_there_are_examples() -> None:
+    assert len(EXAMPLES) >= 4
+
+
+@pytest.mark.parametrize("number", range(len(EXAMPLES)))
+def test_an_example_runs(number: int, tmp_path: Path) -> None:
+    module, code = EXAMPLES[number]
+    if module:
+        pytest.importorskip(module)
+    for name in ("examples", "tests"):  # the paths of the page
+        (tmp_path / name).symlink_to(ROOT / name)
+    command = [sys.executable, "-c", code]
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=300)
+
+
+def test_types_of_the_examples(tmp_path: Path) -> None:
+    if not importlib.util.find_spec("mypy"):
+        pytest.skip("no mypy")
+    files = []
+    for number, (module, code) in enumerate(EXAMPLES):
+        if module and not importlib.util.find_spec(module):
+            continue
+        files.append(str(tmp_path / f"example{number}.py"))
+        Path(files[-1]).write_text(code, encoding="utf-8")
+    for target in (["-p", "clattn"], files):
+        config = ["--config-file", str(ROOT / "pyproject.toml")]
+        command = [sys.executable, "-m", "mypy", "--strict", *config, *target]
+        subprocess.run(command, cwd=tmp_path, check=True, timeout=300)
