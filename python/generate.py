@@ -305,7 +305,7 @@ def write_ops(headers: Headers) -> None:
     print('''"""The operators, written by generate.py from the headers.
 
 Each runs forward and, on a training tape, records its backward pass. Results belong to
-the tape. Optional results are asked for with an Out. Letters: N tokens, B sequences, H
+the tape. Pass an Out to get an optional result. Letters: N tokens, B sequences, H
 heads, T queries, S keys, D model width, d head width, w window.
 """
 
@@ -371,8 +371,8 @@ def write_torch(headers: Headers) -> None:
 
 Tensors are PyTorch's, float32 and on the CPU; each call copies them to the device of
 `use`, and the result back. They are packed: the tokens of all sequences one after the
-other, without padding. Gradients flow through autograd; a gradient of a gradient cannot
-be had.
+other, without padding. Gradients flow through autograd. There are no gradients of
+gradients.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An operator of the library as one of PyTorch's: the only autograd.Function."""
+"""Runs an operator of the library as an autograd.Function of PyTorch."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ _runtime: Runtime | None = None
 
 
 def use(runtime: Runtime | None) -> None:
-    """Sets the runtime of all operators here. None: the default device's, made when it
-    is first needed."""
+    """Sets the runtime of all operators of clattn.torch.
+
+    None: a runtime on the default device, made when it is first needed.
+    """
     global _runtime
     with _lock:
         _runtime = runtime
@@ -36,7 +38,7 @@ def _current() -> Runtime:
 
 
 class _Step:
-    """A forward pass on a tape of its own, which waits for its backward pass."""
+    """A forward pass on its own tape, kept for the backward pass."""
 
     def __init__(self, call: Call, rows: Sequence[Sequence[int]], seed: int) -> None:
         self.runtime = _current()
@@ -60,7 +62,7 @@ class _Step:
     def backward(
         self, values: Sequence[Any], wanted: Sequence[bool], dy: Any
     ) -> list[Any]:
-        if self.tape is None:  # a tape goes back once: PyTorch kept the graph
+        if self.tape is None:  # retain_graph: a tape has only one backward pass
             self.forward(values, wanted)
         tape, self.tape = self.tape, None
         assert tape is not None
@@ -103,9 +105,9 @@ def apply(
     rows: Sequence[Sequence[int]],
     dropout: float = 0.0,
 ) -> Any:
-    """Runs an operator on tensors of PyTorch; the lengths of sequences become batches.
+    """Runs an operator on PyTorch tensors. `rows` are lengths of sequences.
 
-    Dropout draws its seed from PyTorch's generator: torch.manual_seed repeats a run.
+    Dropout takes its seed from PyTorch's generator, so torch.manual_seed repeats it.
     """
     for value in values:
         if value is None:

@@ -1,6 +1,7 @@
-"""What the program does and the C library has no function for: training, verification,
-benchmarks, scores. Each function here runs the installed `clattn` as a process of its
-own; its errors become the exceptions of its exit status, with its message.
+"""Training, verification, benchmarks and scores.
+
+The C library has no functions for these. Each function here runs the installed program
+`clattn`. If that fails, the exception of its exit status is raised with its message.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ def _run(
 ) -> list[str]:
     """Runs the program to its end; returns the lines that it printed.
 
-    The program has a session of its own: Ctrl-C reaches Python alone, which then asks
-    the program once to stop, waits until it has saved its state, and goes on raising.
+    The program runs in its own session, so that Ctrl-C reaches only Python. Python then
+    sends one SIGINT, waits until the program has saved its state, and raises again.
     """
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
@@ -182,49 +183,62 @@ def read_log(folder: PathName) -> list[Row]:
 
     A last line without its end is left out, since a run may be writing it.
     """
-    path = Path(folder, "log.jsonl")
+    return _read_from(Path(folder, "log.jsonl"), 0, 0)[0]
+
+
+def _read_from(path: Path, at: int, number: int) -> tuple[list[Row], int]:
+    """Returns the complete lines from byte `at` on, and the byte at which they end.
+
+    number  lines before `at`, for messages
+    """
     try:
-        data = path.read_bytes()
+        with open(path, "rb") as file:
+            file.seek(at)
+            data = file.read()
     except OSError as error:
         raise FileError(f"{path}: {error.strerror}") from error
     rows = []
-    for number, line in enumerate(data.split(b"\n")[:-1], start=1):
+    lines = data.split(b"\n")[:-1]
+    for line in lines:
+        number += 1
         try:
             rows.append(json.loads(line))
         except ValueError as error:
             raise InputError(f"{path}:{number}: not JSON: {error}") from error
-    return rows
+    return rows, at + sum(len(line) + 1 for line in lines)
 
 
 class _Follower:
-    """Gives the new lines of a log to a function while a run writes it.
+    """Calls a function with each new line of a log while a run writes it.
 
-    A resumed run first writes the log anew, without the lines behind its checkpoint:
-    until then, and up to that checkpoint's step, lines are old.
+    A resumed run first replaces the log by one without the lines after its checkpoint.
+    Lines before that, and lines up to the checkpoint's step, are not new.
     """
 
     def __init__(
         self, folder: Path, resume: bool, on_log: Callable[[Row], None]
     ) -> None:
-        self.folder = folder
+        self.path = folder / "log.jsonl"
         self.on_log = on_log
-        self.old_file = self._file() if resume else None
+        self.old_file = self._file()[0] if resume else None
         self.old_step = _checkpoint_step(folder) if resume else -1
-        self.seen = 0
+        self.at = self.seen = 0
 
-    def _file(self) -> int | None:
+    def _file(self) -> tuple[int | None, int]:
+        """The inode and the size of the log; None where there is no log."""
         try:
-            return (self.folder / "log.jsonl").stat().st_ino
+            status = self.path.stat()
         except OSError:
-            return None
+            return None, 0
+        return status.st_ino, status.st_size
 
     def __call__(self) -> None:
-        file = self._file()
-        if file is None or file == self.old_file:
+        file, size = self._file()
+        if file is None or file == self.old_file or size <= self.at:
             return
-        rows = read_log(self.folder)
-        fresh, self.seen = rows[self.seen :], len(rows)
-        for row in fresh:
+        rows, self.at = _read_from(self.path, self.at, self.seen)
+        self.seen += len(rows)
+        for row in rows:
             if row.get("step", 0) > self.old_step:
                 self.on_log(row)
 
@@ -234,7 +248,7 @@ def _checkpoint_step(folder: Path) -> int:
         header = read_header(folder / "last.ckpt.safetensors")
         return int(header["__metadata__"]["step"])
     except (OSError, KeyError, TypeError, ValueError):
-        return -1  # the program says what is wrong with it
+        return -1  # the program reports what is wrong with the file
 
 
 def train(

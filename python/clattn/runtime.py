@@ -81,7 +81,7 @@ def _free(function: str, address: int) -> None:
 
 
 def _close(pointer: int, owned: dict[int, str], process: int) -> None:
-    """Frees a runtime after what was made from it; a forked process leaves it be."""
+    """Frees a runtime and its objects. Does nothing in a forked process."""
     if process == os.getpid():
         for address, function in reversed(owned.items()):
             _free(function, address)
@@ -96,8 +96,8 @@ class Runtime:
             the name; "!x" excludes, a list with commas is an order of preference. None
             takes $CLATTN_DEVICE, and without it the first of `devices()`.
 
-    One call at a time works on a runtime and on what was made from it: others wait for
-    its lock. Runtimes are independent: a thread with a runtime each runs in parallel.
+    Each call locks the runtime, so threads may share it. Runtimes are independent:
+    threads with a runtime each run in parallel.
     """
 
     def __init__(self, device: str | int | None = None) -> None:
@@ -116,7 +116,7 @@ class Runtime:
             self, _close, self.pointer, self._owned, self._process
         )
 
-    # ---- what tensors, tapes and models ask ------------------------------------------
+    # ---- for tensors, tapes and models ------------------------------------------
 
     @property
     def pointer(self) -> int:
@@ -126,7 +126,7 @@ class Runtime:
         return self._pointer
 
     def begin(self) -> int:
-        """The address, for a call under the lock; what was dropped is freed first."""
+        """Frees dropped objects and returns the address. The caller holds the lock."""
         pointer = self.pointer
         self._sweep()
         return pointer
@@ -134,12 +134,12 @@ class Runtime:
     def own(
         self, holder: object, function: str, address: int
     ) -> weakref.finalize[..., Any]:
-        """Frees address with function when holder is gone or the runtime is closed."""
+        """Frees address when holder is collected or the runtime is closed."""
         self._owned[address] = function
         return weakref.finalize(holder, self._drop, address)
 
     def _drop(self, address: int) -> None:
-        """Runs where the garbage collector does, in any thread: so it never waits."""
+        """Never waits, since the garbage collector calls it in any thread."""
         self._dropped.append(address)
         if self.lock.acquire(blocking=False):
             try:
@@ -166,28 +166,28 @@ class Runtime:
         self.close()
 
     def close(self) -> None:
-        """Frees the runtime and all that was made from it. Uses of those then raise."""
+        """Frees the runtime and all objects made from it. Using them then raises."""
         with self.lock:
             self._sweep()
             self._pointer = None
             self._finalizer()
 
-    # ---- what users ask --------------------------------------------------------------
+    # ---- for users --------------------------------------------------------------
 
     def tape(self, training: bool = True, seed: int = 42, step: int = 0) -> Tape:
-        """A tape of its own: `with runtime.tape() as tape:` is one step."""
+        """Returns a new tape: `with runtime.tape() as tape:` is one step."""
         from clattn.tape import Tape
 
         return Tape(self, training, seed, step)
 
     def finish(self) -> None:
-        """Waits until the device has done all that was asked."""
+        """Waits until the device has finished all work."""
         with self.lock:
             check(library().cla_runtime_finish(self.begin()))
 
     @property
     def schedule(self) -> Schedule:
-        """The form of kernels that runs; setting AUTO returns to the device's own."""
+        """The form of kernels in use. Setting AUTO selects the device's default."""
         with self.lock:
             return Schedule(library().cla_runtime_schedule(self.pointer))
 

@@ -36,11 +36,11 @@ class Out:
 
 
 class Tape(Owned):
-    """A step: its results, gradients, and what its backward pass needs.
+    """One step: its results, their gradients and the record for the backward pass.
 
     training  whether operators record their backward pass
-    seed      with step, the key of all random draws: the same ones draw the same
-    step      of the run
+    seed      with step, the key of all random draws: the same pair, the same draws
+    step      number of the step in the run
 
     As a context manager it is freed at the end of the block. `reset` ends a step and
     keeps the memory for the next.
@@ -59,7 +59,7 @@ class Tape(Owned):
             assert out.value
             super().__init__(runtime, out.value)
             runtime._tapes.add(self)
-        self._used: dict[int, object] = {}  # what the tape's step points to
+        self._used: dict[int, object] = {}  # inputs that the record points to
         self.random(seed, step)
 
     def __enter__(self) -> Tape:
@@ -74,7 +74,7 @@ class Tape(Owned):
         self.free()
 
     def keep(self, used: Tensor | Ragged) -> None:
-        """Keeps alive what an operator of this step read."""
+        """Keeps an input alive until the step ends."""
         holder = used._holder if isinstance(used, Tensor) else used
         if holder is not self:
             self._used[id(holder)] = holder
@@ -90,7 +90,7 @@ class Tape(Owned):
             self._used.clear()
 
     def reset(self) -> None:
-        """Ends the step: its tensors are gone, its memory serves the next."""
+        """Frees the step's tensors and keeps the memory for the next step."""
         with self.runtime.lock:
             self.runtime.begin()
             library().cla_tape_reset(self.pointer)
@@ -98,14 +98,14 @@ class Tape(Owned):
             self._used.clear()
 
     def random(self, seed: int, step: int) -> None:
-        """The key of all random draws from here on."""
+        """Sets the key of all later random draws."""
         if not (0 <= seed < 2**32 and 0 <= step < 2**32):
             raise UsageError(f"random: seed {seed} or step {step} is outside 32 bits")
         with self.runtime.lock:
             library().cla_tape_random(self.pointer, seed, step)
 
     def rows(self, first: int) -> None:
-        """Where this tape's rows begin in a batch that several processes share."""
+        """Sets where this tape's rows begin in a batch that processes share."""
         with self.runtime.lock:
             library().cla_tape_rows(self.pointer, first)
 
@@ -116,9 +116,9 @@ class Tape(Owned):
         operate(self, "cla_tape_seed", [y, dy])
 
     def backward(self, y: Tensor | None = None, dy: Tensor | None = None) -> None:
-        """Runs what was recorded, last first, after seeding y where it is given.
+        """Runs the recorded backward functions, last first. Seeds y first, if given.
 
-        It consumes the record: a second pass needs another forward pass.
+        The pass consumes the record: a second one needs another forward pass.
         """
         from clattn._call import operate
 

@@ -30,7 +30,7 @@ def as_shape(shape: Sequence[int]) -> tuple[int, Any]:
 class Tensor:
     """A tensor on a device: row-major, of rank 1 to 4, f32 or i32.
 
-    Results of operators belong to their tape and are gone after its reset.
+    Results of operators belong to their tape, which frees them at its reset.
     """
 
     def __init__(self, holder: Owned, address: int) -> None:
@@ -73,14 +73,14 @@ class Tensor:
 
     @staticmethod
     def from_dlpack(runtime: Runtime, source: Any, grad: bool = False) -> Tensor:
-        """A copy of anything in the host's memory that speaks DLPack."""
+        """Copies an array in host memory from any library that supports DLPack."""
         import numpy as np
 
         return Tensor.from_numpy(runtime, np.from_dlpack(source), grad)
 
     @property
     def pointer(self) -> int:
-        """The address of the C object; raises where that is gone."""
+        """The address of the C object. Raises FreedError if that was freed."""
         _ = self._holder.pointer
         if self._holder.step != self._step:
             raise FreedError("the tensor belongs to a step that is over")
@@ -126,7 +126,7 @@ class Tensor:
             check(library().cla_tensor_upload(self.pointer, host.ctypes.data))
 
     def numpy(self) -> np.ndarray[Any, np.dtype[Any]]:
-        """A copy in the host's memory, after all work before it is done."""
+        """Waits for earlier work and returns a copy in host memory."""
         import numpy as np
 
         dtype = np.float32 if self.dtype == Dtype.F32 else np.int32
@@ -143,7 +143,7 @@ class Tensor:
             check(library().cla_tensor_fill(self.pointer, value))
 
     def want_grad(self, wanted: bool = True) -> None:
-        """Says whether training tapes compute the gradient. New tensors have none."""
+        """Sets whether training tapes compute the gradient. False for new tensors."""
         with self.runtime.lock:
             library().cla_tensor_want_grad(self.pointer, bool(wanted))
 
@@ -160,9 +160,9 @@ class Tensor:
             library().cla_tensor_clear_grad(self.pointer)
 
     def free(self) -> None:
-        """Frees a tensor of its own now. Uses of it then raise.
+        """Frees the tensor now. Using it then raises FreedError.
 
-        A tensor that a tape's step has used cannot be freed before the tape's reset.
+        UsageError for results of operators, and for inputs of a step that is not over.
         """
         if not isinstance(self._holder, _TensorMemory):
             raise UsageError("free: the tensor belongs to a tape: reset that")
@@ -182,17 +182,17 @@ class Tensor:
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """A copy in the host's memory as a DLPack capsule.
+        """Returns a copy in host memory as a DLPack capsule.
 
-        OpenCL lends its memory only while it is mapped, so a view that lives as long as
-        a capsule cannot be had: copy=False raises BufferError, as the standard asks.
-        From other devices than CPUs it copies only where dl_device asks for the host.
+        The host may use OpenCL's memory only while it is mapped, so there is no view
+        with the lifetime of a capsule: copy=False raises BufferError, as the standard
+        demands. For devices other than CPUs, dl_device must ask for the host.
         """
         if copy is False:
-            raise BufferError("memory of OpenCL can only be copied")
+            raise BufferError("a tensor's memory can only be copied")
         wanted = dl_device or self.__dlpack_device__()
         if tuple(map(int, wanted)) != (_DLPACK_CPU, 0):
-            raise BufferError("only copies to the host's memory can be had")
+            raise BufferError("a tensor can only be copied to the host")
         host = self.numpy()
         try:
             return host.__dlpack__(max_version=max_version)

@@ -4,6 +4,7 @@ import ctypes
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import clattn
@@ -56,6 +57,28 @@ def test_every_function_is_there() -> None:
     assert promised == set(_api.SIGNATURES)
     for name in promised:
         assert getattr(library(), name)
+
+
+@pytest.mark.parametrize(
+    ("declaration", "word"),
+    [
+        ("CLA_API cla_status cla_odd(cla_tape *t, cla_tensor **y, FILE *f);", "FILE"),
+        ("CLA_API extern int (*cla_odd)(void);", "CLA_API"),
+        ("CLA_API cla_status cla_odd(cla_tape *t, cla_tensor **y, void *f);", "void"),
+    ],
+    ids=["type", "declaration", "pointer"],
+)
+def test_what_is_not_understood_ends_the_build(
+    declaration: str, word: str, tmp_path: Path
+) -> None:
+    header = tmp_path / "odd.h"
+    header.write_text(declaration + "\n")
+    command = [sys.executable, str(ROOT / "python/generate.py"), "ops"]
+    known = [str(h) for h in HEADERS]
+    run = subprocess.run(
+        [*command, *known, str(header)], capture_output=True, text=True
+    )
+    assert run.returncode == 1 and word in run.stderr
 
 
 def test_documentation_is_the_headers() -> None:
