@@ -87,6 +87,7 @@ cla_status bench_depthwise_conv1d(bench *b);
 cla_status bench_dropout(bench *b);
 cla_status bench_elementwise(bench *b);
 cla_status bench_embedding(bench *b);
+cla_status bench_custom_attention(bench *b);
 cla_status bench_gaussian_attention(bench *b);
 cla_status bench_gru(bench *b);
 cla_status bench_ham(bench *b);

@@ -14,6 +14,7 @@ static const struct {
     { "attention", bench_position_attention },
     { "attention", bench_relative_attention },
     { "attention", bench_hard_attention },
+    { "attention", bench_custom_attention },
     { "attention", bench_gaussian_attention },
     { "ham", bench_ham },
     { "ham", bench_max_attention },

@@ -3,6 +3,7 @@
  * A complete program is examples/embed.c. */
 #pragma once
 
+#include "clattn/custom.h"
 #include "clattn/gaussian.h"
 #include "clattn/ham.h"
 #include "clattn/hard.h"

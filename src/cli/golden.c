@@ -172,6 +172,11 @@ cla_operand *golden_operands(golden *g)
     return g->operands;
 }
 
+const cla_st_file *golden_file(const golden *g)
+{
+    return g->file;
+}
+
 /* ---- attributes -------------------------------------------------------------- */
 
 static cla_status fail_attribute(const golden *g, const char *key, const char *must)

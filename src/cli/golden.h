@@ -58,6 +58,7 @@ cla_status golden_kind(golden *g, const op_kind *kind);
 
 cla_tape *golden_tape(golden *g);
 cla_runtime *golden_runtime(golden *g);
+const cla_st_file *golden_file(const golden *g);
 
 /* [CLA_OPERANDS] of the case's kind, as long as it lives: tensors go by their names. */
 cla_operand *golden_operands(golden *g);
@@ -87,6 +88,10 @@ cla_status golden_choice(const golden *g, const char *key, const char *const *na
 cla_status golden_adam(golden *g);
 cla_status golden_char_cnn(golden *g);
 cla_status golden_rmsprop(golden *g);
+
+/* ---- golden_custom.c: attention with scores of expressions ----------------------- */
+
+cla_status golden_custom_attention(golden *g);
 
 /* ---- golden_tables.c: attention with more in its scores than keys --------------- */
 

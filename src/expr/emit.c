@@ -21,6 +21,20 @@ static bool node_varies(const cla_expr_node *n, const bool *of_children,
     return varies;
 }
 
+bool cla_expr_varies(const cla_expr *e, int node, const bool *varying)
+{
+    bool *all = calloc((size_t)node + 1, sizeof *all);
+    if (!all) {
+        return true; // a vector is never wrong
+    }
+    for (int i = 0; i <= node; i++) {
+        all[i] = node_varies(&e->nodes[i], all, varying);
+    }
+    const bool result = all[node];
+    free(all);
+    return result;
+}
+
 /* "float", "intx" ...: the type of a node's variable. */
 static const char *type_of(const emitter *m, int node)
 {
@@ -38,19 +52,31 @@ static cla_status operand(const emitter *m, int node, int c)
     if (!m->varies[node] || m->varies[child]) {
         return cla_text_add(m->code, "t%d", child);
     }
-    const bool whole = m->e->nodes[child].type != CLA_EXPR_FLOAT;
-    return cla_text_add(m->code, "(%s)(t%d)", whole ? "intx" : "floatx", child);
+    switch (m->e->nodes[child].type) {
+    case CLA_EXPR_BOOL: // a true lane has all bits set
+        return cla_text_add(m->code, "(intx)(-t%d)", child);
+    case CLA_EXPR_INT:
+        return cla_text_add(m->code, "(intx)(t%d)", child);
+    default:
+        return cla_text_add(m->code, "(floatx)(t%d)", child);
+    }
 }
 
-/* name(child, child ...) */
-static cla_status function(const emitter *m, int node, const char *name)
+/* name(first child, child ...), where first is a text */
+static cla_status function_of(const emitter *m, int node, const char *name,
+                              const char *first)
 {
-    CLA_TRY(cla_text_add(m->code, "%s(", name));
+    CLA_TRY(cla_text_add(m->code, "%s(%s", name, first));
     for (int i = 0; i < m->e->nodes[node].count; i++) {
         CLA_TRY(i ? cla_text_add(m->code, ", ") : CLA_OK);
         CLA_TRY(operand(m, node, i));
     }
     return cla_text_add(m->code, ")");
+}
+
+static cla_status function(const emitter *m, int node, const char *name)
+{
+    return function_of(m, node, name, "");
 }
 
 static cla_status infix(const emitter *m, int node, const char *sign)
@@ -60,8 +86,9 @@ static cla_status infix(const emitter *m, int node, const char *sign)
     return operand(m, node, 1);
 }
 
-/* Integers wrap around: a signed overflow would be undefined. */
-static cla_status wrapping(const emitter *m, int node, const char *name)
+/* A function of cl/custom.clh: integers wrap around, and others are exact for every
+ * argument. */
+static cla_status own(const emitter *m, int node, const char *name)
 {
     char full[32];
     snprintf(full, sizeof full, "expr_%s%s", name, m->varies[node] ? "_x" : "");
@@ -84,9 +111,8 @@ static cla_status read(const emitter *m, int node)
     for (int i = 0; i < n->count; i++) {
         gather = gather || m->varies[n->child[i]];
     }
-    snprintf(name, sizeof name, "read_%s%s", m->e->names[n->which].name,
-             gather ? "_x" : "");
-    return function(m, node, name);
+    snprintf(name, sizeof name, "input_%d%s", n->which, gather ? "_x" : "");
+    return function_of(m, node, name, "e, ");
 }
 
 /* The value of a condition as a choice: its sign bit is set where it holds. */
@@ -101,21 +127,23 @@ static cla_status choice(const emitter *m, int node)
 
 static cla_status call(const emitter *m, int node)
 {
-    static const char *const plain[] = {
-        "exp",  "log",  "tanh",       "sqrt", "fabs",
-        "fmin", "fmax", "expr_clamp", "pow",  "floor"
-    };
-    static const char *const whole[] = { "",    "",    "",      "", "abs",
-                                         "min", "max", "clamp", "", "" };
+    static const char *const plain[] = { "",     "log",  "", "sqrt", "fabs",
+                                         "fmin", "fmax", "", "pow",  "floor" };
+    static const char *const whole[] = { "", "", "", "", "abs", "min", "max" };
     const cla_expr_node *n = &m->e->nodes[node];
-    if (n->which == CLA_EXPR_TO_INT) {
-        return function(
-            m, node, m->varies[node] ? "convert_intx_sat_rtz" : "convert_int_sat_rtz");
+    switch ((cla_expr_function)n->which) {
+    case CLA_EXPR_TO_INT:
+        return own(m, node, "to_int");
+    case CLA_EXPR_EXP:
+        return own(m, node, "exp");
+    case CLA_EXPR_TANH:
+        return own(m, node, "tanh");
+    case CLA_EXPR_CLAMP:
+        return own(m, node, n->type == CLA_EXPR_INT ? "clamp" : "clamp_float");
+    default:
+        return n->type == CLA_EXPR_INT ? own(m, node, whole[n->which])
+                                       : function(m, node, plain[n->which]);
     }
-    if (n->type == CLA_EXPR_INT) {
-        return wrapping(m, node, whole[n->which]);
-    }
-    return function(m, node, plain[n->which]);
 }
 
 static cla_status arithmetic(const emitter *m, int node)
@@ -125,7 +153,7 @@ static cla_status arithmetic(const emitter *m, int node)
     const cla_expr_node *n = &m->e->nodes[node];
     const int which = (int)n->kind - (int)CLA_EXPR_ADD;
     if (n->type == CLA_EXPR_INT) {
-        return wrapping(m, node, names[which]);
+        return own(m, node, names[which]);
     }
     return infix(m, node, signs[which]);
 }
@@ -147,12 +175,12 @@ static cla_status value(const emitter *m, int node)
     case CLA_EXPR_READ:
         return read(m, node);
     case CLA_EXPR_NEGATE:
-        return n->type == CLA_EXPR_INT ? wrapping(m, node, "negate")
+        return n->type == CLA_EXPR_INT ? own(m, node, "negate")
                                        : function(m, node, "-");
     case CLA_EXPR_NOT:
         return function(m, node, "!");
     case CLA_EXPR_MODULO:
-        return wrapping(m, node, "modulo");
+        return own(m, node, "modulo");
     case CLA_EXPR_SELECT:
         return choice(m, node);
     case CLA_EXPR_CALL:

@@ -159,7 +159,11 @@ void cla_expr_gradient_free(cla_expr_gradient *g);
 
 /* Writes the statements that compute `roots` as OpenCL C: `const float t12 = ...;` for
  * each node they need, t<index>. Nodes that depend on a name in varying[] are vectors
- * (floatx, intx), others are scalars; a bool is an int. A variable appears as v_<name>;
- * reading an input calls read_<name>(i, j), or read_<name>_x where an index varies. */
+ * (floatx, intx), others are scalars; a bool is an int, all bits set in a true lane. A
+ * variable appears as v_<name>. Reading name n, an input, calls input_<n>(e, i, j),
+ * or input_<n>_x where an index varies. cl/custom.clh has the functions called. */
 cla_status cla_expr_emit(const cla_expr *e, const int *roots, int count,
                          const bool *varying, cla_text *code);
+
+/* Whether a node depends on a name of varying[]. */
+bool cla_expr_varies(const cla_expr *e, int node, const bool *varying);

@@ -24,7 +24,8 @@ typedef struct cla_kernel {
 typedef struct cla_program {
     char *key; // "file -DWG=128 ..."
     uint64_t key_hash;
-    char id[33]; // of its cache entry
+    uint64_t text_hash[2]; // of generated code; 0 without
+    char id[33];           // of its cache entry
     cl_program handle;
     cla_kernel *kernels;
     size_t kernel_count, kernel_cap;
@@ -95,8 +96,10 @@ struct cla_runtime {
     void *told_context;
 };
 
-/* source.c: prelude and file with its includes in one text. */
-cla_status cla_source_get(const cla_runtime *rt, const char *file, cla_text *out);
+/* source.c: prelude and file with its includes in one text. generated takes the place
+ * of generated.clh unless it is NULL. */
+cla_status cla_source_get(const cla_runtime *rt, const char *file,
+                          const char *generated, cla_text *out);
 
 /* program.c */
 extern const char *const cla_program_options; // of every build, before the defines

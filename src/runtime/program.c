@@ -134,10 +134,10 @@ static cla_status build_with_header(cla_runtime *rt, cla_program *p, const char 
     return CLA_OK;
 }
 
-static cla_status build(cla_runtime *rt, cla_program *p, const char *file)
+static cla_status build(cla_runtime *rt, cla_program *p, const cla_launch *launch)
 {
     cla_text source = { 0 };
-    cla_status status = cla_source_get(rt, file, &source);
+    cla_status status = cla_source_get(rt, launch->file, launch->text, &source);
     bool refused = false;
     status = status ? status : build_text(rt, p, source.data, &refused);
     if (status && refused && rt->declares) {
@@ -157,15 +157,22 @@ static void release(cla_program *p)
     free(p->key);
 }
 
-static cla_status add(cla_runtime *rt, const cla_launch *launch, const char *key,
-                      uint64_t hash)
+/* What tells one program from another. */
+typedef struct identity {
+    const char *key;
+    uint64_t hash;
+    XXH128_hash_t text;
+} identity;
+
+static cla_status add(cla_runtime *rt, const cla_launch *launch, const identity *id)
 {
     CLA_TRY(cla_grow(&rt->programs, &rt->program_cap, rt->program_count + 1,
                      sizeof *rt->programs));
     cla_program *p = &rt->programs[rt->program_count];
-    *p = (cla_program){ .key_hash = hash };
-    cla_status status = cla_strdup(&p->key, key);
-    status = status ? status : build(rt, p, launch->file);
+    *p = (cla_program){ .key_hash = id->hash,
+                        .text_hash = { id->text.low64, id->text.high64 } };
+    cla_status status = cla_strdup(&p->key, id->key);
+    status = status ? status : build(rt, p, launch);
     if (status) {
         release(p);
         return status;
@@ -174,21 +181,30 @@ static cla_status add(cla_runtime *rt, const cla_launch *launch, const char *key
     return CLA_OK;
 }
 
+static bool is_program(const cla_program *p, const identity *id)
+{
+    return p->key_hash == id->hash && p->text_hash[0] == id->text.low64 &&
+           p->text_hash[1] == id->text.high64 && !strcmp(p->key, id->key);
+}
+
 cla_status cla_program_get(cla_runtime *rt, const cla_launch *launch, cla_program **out)
 {
     cla_text key = { 0 };
     cla_status status = describe(launch, &key);
-    const uint64_t hash = status ? 0 : XXH3_64bits(key.data, key.size);
+    identity id = { .hash = status ? 0 : XXH3_64bits(key.data, key.size) };
+    id.key = key.data;
+    if (launch->text) {
+        id.text = XXH3_128bits(launch->text, strlen(launch->text));
+    }
     *out = NULL;
     for (size_t i = 0; i < rt->program_count && !status; i++) {
-        if (rt->programs[i].key_hash == hash &&
-            !strcmp(rt->programs[i].key, key.data)) {
+        if (is_program(&rt->programs[i], &id)) {
             *out = &rt->programs[i];
             break;
         }
     }
     if (!status && !*out) {
-        status = add(rt, launch, key.data, hash);
+        status = add(rt, launch, &id);
         *out = status ? NULL : &rt->programs[rt->program_count - 1];
     }
     cla_text_free(&key);

@@ -112,14 +112,26 @@ static cla_status is_new(cla_record *r, const char *text, size_t size, bool *fre
     return CLA_OK;
 }
 
-/* FOLDER/<file>.cl as the driver would get it. */
-static cla_status write_source(cla_runtime *rt, const char *file)
+/* Adds the name that a launch's source has in the folder: the file's, and for generated
+ * code a hash behind it. */
+static cla_status source_name(cla_text *name, const cla_launch *launch)
+{
+    if (!launch->text) {
+        return cla_text_add(name, "%s", launch->file);
+    }
+    const uint64_t hash = XXH3_64bits(launch->text, strlen(launch->text));
+    return cla_text_add(name, "%s-%016llx", launch->file, (unsigned long long)hash);
+}
+
+/* FOLDER/<name>.cl as the driver would get it. */
+static cla_status write_source(cla_runtime *rt, const cla_launch *launch,
+                               const char *file)
 {
     cla_text source = { 0 }, path = { 0 };
     bool fresh = false;
     cla_status status = is_new(rt->record, file, strlen(file), &fresh);
     if (!status && fresh) {
-        status = cla_source_get(rt, file, &source);
+        status = cla_source_get(rt, launch->file, launch->text, &source);
         status =
             status ? status : cla_text_add(&path, "%s/%s.cl", rt->record->folder, file);
         status = status ? status : cla_file_write(path.data, source.data, source.size);
@@ -140,7 +152,7 @@ static cla_status describe_defines(cla_text *line, const cla_launch *launch)
 }
 
 /* All of a line that tells one kernel from another. */
-static cla_status describe(cla_text *line, const cla_launch *launch,
+static cla_status describe(cla_text *line, const cla_launch *launch, const char *file,
                            const size_t local[3])
 {
     size_t arg_bytes = 0, local_bytes = 0;
@@ -148,7 +160,7 @@ static cla_status describe(cla_text *line, const cla_launch *launch,
         const bool is_local = launch->args[i].kind == CLA_ARG_LOCAL;
         *(is_local ? &local_bytes : &arg_bytes) += launch->args[i].size;
     }
-    CLA_TRY(cla_text_add(line, "{\"file\": \"%s\", \"kernel\": \"%s\"", launch->file,
+    CLA_TRY(cla_text_add(line, "{\"file\": \"%s\", \"kernel\": \"%s\"", file,
                          launch->kernel));
     CLA_TRY(describe_defines(line, launch));
     return cla_text_add(line,
@@ -173,14 +185,16 @@ static cla_status write_line(cla_record *r, cla_text *line, const size_t groups[
 cla_status cla_record_launch(cla_runtime *rt, const cla_launch *launch,
                              const size_t groups[3], const size_t local[3])
 {
-    cla_text line = { 0 };
+    cla_text line = { 0 }, name = { 0 };
     bool fresh = false;
-    cla_status status = describe(&line, launch, local);
+    cla_status status = source_name(&name, launch);
+    status = status ? status : describe(&line, launch, name.data, local);
     status = status ? status : is_new(rt->record, line.data, line.size, &fresh);
     if (!status && fresh) {
-        status = write_source(rt, launch->file);
+        status = write_source(rt, launch, name.data);
         status = status ? status : write_line(rt->record, &line, groups);
     }
+    cla_text_free(&name);
     cla_text_free(&line);
     return status;
 }

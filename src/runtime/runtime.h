@@ -107,13 +107,14 @@ typedef struct cla_define {
     int value;
 } cla_define;
 
-enum { CLA_LAUNCH_DEFINES = 16, CLA_LAUNCH_ARGS = 20 };
+enum { CLA_LAUNCH_DEFINES = 16, CLA_LAUNCH_ARGS = 24 };
 
 /* One kernel launch. Groups are counted, not items; a count of 0 is no launch at
  * all. */
 typedef struct cla_launch {
     const char *file;   // "masked_softmax" for cl/masked_softmax.cl
     const char *kernel; // function name
+    const char *text;   // what stands for generated.clh; NULL: that file itself
     cla_define define[CLA_LAUNCH_DEFINES];
     size_t groups[3], local[3]; // absent dimensions are 1
     cla_arg args[CLA_LAUNCH_ARGS];

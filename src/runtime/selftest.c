@@ -143,7 +143,7 @@ cla_status cla_selftest(cla_runtime *rt)
 {
     static const char passed[] = "passed";
     cla_text source = { 0 };
-    cla_status status = cla_source_get(rt, "selftest", &source);
+    cla_status status = cla_source_get(rt, "selftest", NULL, &source);
     char id[33] = { 0 };
     if (!status) {
         cla_cache_id(rt, source.data, "verdict", id);

@@ -11,13 +11,18 @@ enum { INCLUDES = 16 };
 
 typedef struct flattener {
     const cla_runtime *rt;
+    const char *generated;
     cla_text *out;
     char included[INCLUDES][KERNEL_NAME];
     int count;
 } flattener;
 
-static cla_status read_file(const cla_runtime *rt, const char *name, char **text)
+static cla_status read_file(const flattener *f, const char *name, char **text)
 {
+    const cla_runtime *rt = f->rt;
+    if (f->generated && strcmp(name, "generated.clh") == 0) {
+        return cla_strdup(text, f->generated);
+    }
     if (rt->kernel_path) {
         cla_text path = { 0 };
         size_t size = 0;
@@ -26,9 +31,9 @@ static cla_status read_file(const cla_runtime *rt, const char *name, char **text
         cla_text_free(&path);
         return status ? cla_fail_within(status, "CLATTN_KERNEL_PATH") : CLA_OK;
     }
-    for (const cla_kernel_file *f = cla_kernel_files; f->name; f++) {
-        if (strcmp(f->name, name) == 0) {
-            return cla_strdup(text, (const char *)f->text);
+    for (const cla_kernel_file *k = cla_kernel_files; k->name; k++) {
+        if (strcmp(k->name, name) == 0) {
+            return cla_strdup(text, (const char *)k->text);
         }
     }
     return cla_fail(CLA_E_USAGE, "runtime: no kernel file '%s'", name);
@@ -88,7 +93,7 @@ static cla_status flatten(flattener *f, const char *name, int depth)
         return cla_fail(CLA_E_USAGE, "runtime: kernel file '%s' includes itself", name);
     }
     char *text = NULL;
-    CLA_TRY(read_file(f->rt, name, &text));
+    CLA_TRY(read_file(f, name, &text));
     assert(text);
     const cla_status status = flatten_lines(f, name, text, depth);
     free(text);
@@ -96,9 +101,10 @@ static cla_status flatten(flattener *f, const char *name, int depth)
 }
 // NOLINTEND(misc-no-recursion)
 
-cla_status cla_source_get(const cla_runtime *rt, const char *file, cla_text *out)
+cla_status cla_source_get(const cla_runtime *rt, const char *file,
+                          const char *generated, cla_text *out)
 {
-    flattener f = { .rt = rt, .out = out };
+    flattener f = { .rt = rt, .generated = generated, .out = out };
     char name[KERNEL_NAME];
     snprintf(name, sizeof name, "%s.cl", file);
     CLA_TRY(flatten(&f, "prelude.cl", 0));

@@ -54,6 +54,25 @@ void oracle_band_attention_2d(double *o, const double *q, const double *k,
 void oracle_position_attention(double *o, double *map, const double *q, const double *k,
                                const double *v, const oracle_attention_shape *s);
 
+/* One pair of a query and a key, with its scaled score. */
+typedef struct oracle_pair {
+    double s;
+    int i, j, h, b, T, S, ni, nj;
+} oracle_pair;
+
+/* Attention with functions of pairs: x is q, k, v and inputs. A NULL function changes
+ * nothing. */
+typedef struct oracle_modifier {
+    double (*score)(const oracle_pair *p, double *const *x);
+    bool (*mask)(const oracle_pair *p, double *const *x);
+    double (*weight)(double w, const oracle_pair *p, double *const *x); // of visible
+} oracle_modifier;
+
+/* o [Nq,H,d]; map [B,H,Tmax,Smax] or NULL; s: B, H, d, offsets, causal, window, keep
+ * and Smax. */
+void oracle_custom_attention(double *o, double *map, double *const *x,
+                             const oracle_modifier *m, const oracle_attention_shape *s);
+
 /* x: q, k, v, rel_k and rel_v, the last two [2R+1,d]; o [Nq,H,d]; map [B,H,Tmax,Smax]
  * or NULL; s: B, H, d, offsets, causal, keep and Smax. */
 void oracle_relative_attention(double *o, double *map, double *const *x, int R,

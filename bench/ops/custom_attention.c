@@ -1,0 +1,176 @@
+/* custom_attention.c - scores from expressions beside operators written for the same,
+ * and masks that leave ever fewer blocks. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/base.h"
+#include "bench/bench.h"
+#include "bench/internal.h"
+#include "oracle/oracle.h"
+
+enum { HEADS = 8, WIDTH = 64 };
+
+/* A modifier and the operator it is held against. */
+typedef struct rival {
+    const char *name;
+    const char *score, *mask;
+    bool slopes; // an input slope [H]
+    int window;
+    int B, T;
+    oracle_modifier is;
+} rival;
+
+typedef struct layer {
+    const rival *r;
+    bool own; // the operator, not the expression
+    cla_ragged *rows;
+    int32_t *offsets;
+} layer;
+
+static double alibi(const oracle_pair *p, double *const *x)
+{
+    return p->s - x[3][p->h] * abs(p->j - p->i);
+}
+
+static double soft_cap(const oracle_pair *p, double *const *x)
+{
+    (void)x;
+    return 30 * tanh(p->s / 30);
+}
+
+static bool halves(const oracle_pair *p, double *const *x)
+{
+    (void)x;
+    return p->i / 1024 == p->j / 1024;
+}
+
+static bool eighths(const oracle_pair *p, double *const *x)
+{
+    (void)x;
+    return p->i / 256 == p->j / 256;
+}
+
+static const rival RIVALS[] = {
+    { .name = "plain", .B = 4, .T = 512 },
+    { .name = "alibi",
+      .score = "s - slope[h] * abs(j - i)",
+      .slopes = true,
+      .B = 4,
+      .T = 512,
+      .is = { .score = alibi } },
+    { .name = "soft cap",
+      .score = "30 * tanh(s / 30)",
+      .B = 4,
+      .T = 512,
+      .is = { .score = soft_cap } },
+    { .name = "window", .window = 11, .B = 1, .T = 4096 },
+    { .name = "documents 1/1", .mask = "i >= 0", .B = 1, .T = 2048 },
+    { .name = "documents 1/2",
+      .mask = "int(i / 1024) == int(j / 1024)",
+      .B = 1,
+      .T = 2048,
+      .is = { .mask = halves } },
+    { .name = "documents 1/8",
+      .mask = "int(i / 256) == int(j / 256)",
+      .B = 1,
+      .T = 2048,
+      .is = { .mask = eighths } },
+};
+
+static cla_status forward(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *context)
+{
+    const layer *c = context;
+    const rival *r = c->r;
+    cla_attention_mod mod = { .score = r->score, .mask = r->mask, .window = r->window };
+    if (r->slopes) {
+        mod.inputs[0] = (cla_custom_input){ "slope", x[3] };
+    }
+    if (c->own && r->window) {
+        return cla_band_attention(tape, y, x[0], x[1], x[2], c->rows, r->window, NULL);
+    }
+    if (c->own) {
+        return cla_attention(tape, y, x[0], x[1], x[2], c->rows, c->rows, NULL);
+    }
+    return cla_custom_attention(tape, y, x[0], x[1], x[2], c->rows, c->rows, &mod,
+                                NULL);
+}
+
+static void oracle(double *y, double *const *x, void *context)
+{
+    const layer *c = context;
+    const oracle_attention_shape s = {
+        .B = c->r->B,
+        .H = HEADS,
+        .d = WIDTH,
+        .q_offsets = c->offsets,
+        .k_offsets = c->offsets,
+        .window = c->r->window,
+        .Smax = c->r->T,
+    };
+    oracle_custom_attention(y, NULL, x, &c->r->is, &s);
+}
+
+static cla_status run_shape(bench *b, layer *c, bool backward)
+{
+    const rival *r = c->r;
+    const int64_t N = cla_ragged_tokens(c->rows);
+    const bench_input tokens = { 3, { N, HEADS, WIDTH }, .scale = 1 };
+    const double keys = r->window ? r->window : r->T;
+    bench_op op = {
+        .suite = "attention",
+        .in = { tokens, tokens, tokens },
+        .inputs = 3,
+        .backward = backward,
+        .flops = (double)N * keys * HEADS * WIDTH * 2.0 * (backward ? 7 : 2),
+        .bytes = (backward ? 12.0 : 4.0) * 4 * (double)N * HEADS * WIDTH,
+        .forward = forward,
+        .oracle = oracle,
+        .context = c,
+    };
+    if (r->slopes && !c->own) {
+        op.in[op.inputs++] = (bench_input){ 1, { HEADS }, .scale = 0.1f };
+    }
+    snprintf(op.name, sizeof op.name, "custom_attention %s %s%s B%d H%d T%d d%d",
+             backward ? "fwd+bwd" : "fwd", r->name, c->own ? " own kernel" : "", r->B,
+             HEADS, r->T, WIDTH);
+    return bench_op_run(b, &op);
+}
+
+/* Forward and backward, by the expression, and by an operator of its own where there is
+ * one. */
+static cla_status run_rival(bench *b, layer *c)
+{
+    const bool owned = !c->r->score && !c->r->mask;
+    for (int backward = 0; backward < 2; backward++) {
+        c->own = false;
+        CLA_TRY(run_shape(b, c, backward));
+        c->own = true;
+        CLA_TRY(owned ? run_shape(b, c, backward) : CLA_OK);
+    }
+    return CLA_OK;
+}
+
+static cla_status prepare(bench *b, layer *c)
+{
+    const rival *r = c->r;
+    CLA_TRY(cla_alloc(&c->offsets, (size_t)r->B + 1, sizeof *c->offsets));
+    for (int i = 0; i < r->B; i++) {
+        c->offsets[i + 1] = c->offsets[i] + r->T;
+    }
+    return cla_ragged_new(&c->rows, bench_runtime(b), r->B, c->offsets);
+}
+
+cla_status bench_custom_attention(bench *b)
+{
+    const size_t count = sizeof RIVALS / sizeof *RIVALS;
+    cla_status status = CLA_OK;
+    for (size_t n = 0; n < (bench_quick(b) ? 2 : count) && !status; n++) {
+        layer c = { .r = &RIVALS[n] };
+        status = prepare(b, &c);
+        status = status ? status : run_rival(b, &c);
+        cla_ragged_free(&c.rows);
+        free(c.offsets);
+    }
+    return status;
+}

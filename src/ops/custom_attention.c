@@ -1,0 +1,369 @@
+/* custom_attention.c - attention whose scores pass through expressions.
+ *
+ * The expressions become a text that the kernels include. The pass for dQ has every
+ * gradient of a score at hand: its workers add what inputs get to copies of their
+ * gradients, one a worker, which are summed in order. */
+#include <string.h>
+
+#include "ops/attention_common.h"
+#include "ops/column_sum.h"
+#include "ops/custom_code.h"
+#include "ops/spread.h"
+
+static const char OP[] = "custom_attention";
+
+enum {
+    WORKERS = 1024,          // most copies of the inputs' gradients
+    COPIES_BYTES = 32 << 20, // and what they may take, unless one takes more
+    FAR = 1 << 29            // apart without a window
+};
+
+/* As in cl/custom.clh. */
+typedef struct custom_args {
+    int32_t tiles, items, run, apart, slice;
+    int32_t start[CLA_CUSTOM_INPUTS];
+    int32_t dim[CLA_CUSTOM_INPUTS][4];
+} custom_args;
+
+typedef struct custom_call {
+    cla_attention_call attention;
+    cla_tensor *input[CLA_CUSTOM_INPUTS]; // NULL from the end on
+    bool wanted[CLA_CUSTOM_INPUTS];       // gets a gradient
+    const cla_custom_code *code;
+    custom_args args;
+} custom_call;
+
+/* Adds the inputs to a launch's arguments. */
+static void add_inputs(cla_launch *launch, const custom_call *call)
+{
+    int n = 0;
+    while (launch->args[n].kind != CLA_ARG_END) {
+        n++;
+    }
+    for (int i = 0; i < CLA_CUSTOM_INPUTS && call->input[i]; i++) {
+        launch->args[n++] = cla_buf(call->input[i]);
+    }
+}
+
+/* The rows of a tile; file, text, defines and items of a launch. */
+static int plan(cla_runtime *rt, const custom_call *call, int longest,
+                cla_launch *launch)
+{
+    launch->text = cla_tiled(rt) ? call->code->tile : call->code->scalar;
+    return cla_attention_plan(rt, &call->attention, longest, "custom_attention",
+                              "custom_attention_tile", launch);
+}
+
+static double flops_of(const cla_attention_call *a, int products)
+{
+    return 2.0 * products * a->width * a->heads * a->sequences * (double)a->longest_q *
+           a->longest_k;
+}
+
+/* Queues a pass over tiles of sequences of at most longest rows. */
+static cla_status enqueue_tiles(cla_runtime *rt, const custom_call *call, int longest,
+                                int products, cla_launch *launch)
+{
+    const cla_attention_call *a = &call->attention;
+    const int tile = plan(rt, call, longest, launch);
+    add_inputs(launch, call);
+    launch->groups[0] = (size_t)((longest + tile - 1) / tile);
+    launch->groups[1] = (size_t)a->heads;
+    launch->groups[2] = (size_t)a->sequences;
+    launch->flops = flops_of(a, products);
+    return a->sequences ? cla_enqueue(rt, launch) : CLA_OK;
+}
+
+static cla_status forward(cla_runtime *rt, const custom_call *call)
+{
+    const cla_attention_call *a = &call->attention;
+    cla_launch launch = {
+        .kernel = "custom_attention_forward",
+        .args = { cla_buf(a->o), cla_buf(a->lse), cla_buf(a->q), cla_buf(a->k),
+                  cla_buf(a->v), cla_mem(&a->q_rows->device_offsets),
+                  cla_mem(&a->k_rows->device_offsets),
+                  cla_bytes(&a->args, sizeof a->args),
+                  cla_bytes(&call->args, sizeof call->args) },
+    };
+    return enqueue_tiles(rt, call, a->longest_q, 2, &launch);
+}
+
+/* Makes *map [B,H,Tmax,Smax] from o's call. */
+static cla_status make_map(cla_tape *tape, cla_tensor **map, const custom_call *call)
+{
+    enum { GROUP_SIZE = 64 };
+    const cla_attention_call *a = &call->attention;
+    const int64_t shape[] = { a->sequences, a->heads, a->longest_q, a->longest_k };
+    CLA_TRY(cla_tape_tensor(tape, map, CLA_F32, 4, shape));
+    cla_launch launch = {
+        .file = "custom_attention_map",
+        .kernel = "custom_attention_map",
+        .text = call->code->scalar,
+        .define = { { "WIDTH", a->width }, { "WG", GROUP_SIZE } },
+        .groups = { (size_t)((cla_size(*map) + GROUP_SIZE - 1) / GROUP_SIZE) },
+        .local = { GROUP_SIZE },
+        .args = { cla_buf(*map), cla_buf(a->q), cla_buf(a->k), cla_buf(a->lse),
+                  cla_mem(&a->q_rows->device_offsets),
+                  cla_mem(&a->k_rows->device_offsets),
+                  cla_bytes(&a->args, sizeof a->args),
+                  cla_bytes(&call->args, sizeof call->args), cla_i32(a->sequences),
+                  cla_i32(a->longest_q), cla_i32(a->longest_k) },
+        .flops = 2.0 * a->width * (double)cla_size(*map),
+    };
+    add_inputs(&launch, call);
+    return cla_enqueue(cla_tape_runtime(tape), &launch);
+}
+
+/* ---- back ------------------------------------------------------------------------ */
+
+/* The gradients of inputs, and the copies that they are summed from. */
+typedef struct input_grads {
+    cla_tensor *grad[CLA_CUSTOM_INPUTS]; // NULL: not wanted
+    int add[CLA_CUSTOM_INPUTS];
+    int64_t workers;
+    cla_memory parts; // [workers,slice]
+} input_grads;
+
+static cla_status grad_q(cla_runtime *rt, const custom_call *call,
+                         const cla_attention_grads *g, const input_grads *p,
+                         const custom_args *args)
+{
+    const cla_attention_call *a = &call->attention;
+    cla_launch launch = {
+        .kernel = "custom_attention_grad_q",
+        .args = { cla_buf(g->q), cla_mem(args->slice ? &p->parts : NULL), cla_buf(g->o),
+                  cla_buf(a->q), cla_buf(a->k), cla_buf(a->v), cla_buf(a->lse),
+                  cla_mem(&g->delta), cla_mem(&a->q_rows->device_offsets),
+                  cla_mem(&a->k_rows->device_offsets),
+                  cla_bytes(&a->args, sizeof a->args), cla_bytes(args, sizeof *args),
+                  cla_i32(g->q_mode) },
+    };
+    plan(rt, call, a->longest_q, &launch);
+    add_inputs(&launch, call);
+    launch.groups[0] = (size_t)p->workers;
+    launch.flops = flops_of(a, 3);
+    return cla_enqueue(rt, &launch);
+}
+
+static cla_status grad_kv(cla_runtime *rt, const custom_call *call,
+                          const cla_attention_grads *g)
+{
+    const cla_attention_call *a = &call->attention;
+    cla_launch launch = {
+        .kernel = "custom_attention_grad_kv",
+        .args = { cla_buf(g->k), cla_buf(g->v), cla_buf(g->o), cla_buf(a->q),
+                  cla_buf(a->k), cla_buf(a->v), cla_buf(a->lse), cla_mem(&g->delta),
+                  cla_mem(&a->q_rows->device_offsets),
+                  cla_mem(&a->k_rows->device_offsets),
+                  cla_bytes(&a->args, sizeof a->args),
+                  cla_bytes(&call->args, sizeof call->args), cla_i32(g->k_mode),
+                  cla_i32(g->v_mode) },
+    };
+    return enqueue_tiles(rt, call, a->longest_k, 4, &launch);
+}
+
+/* Shares the tiles of queries among workers: each tile has its own, unless inputs get
+ * gradients, of which copies may take COPIES_BYTES. */
+static void share_tiles(cla_runtime *rt, const custom_call *call, input_grads *p,
+                        custom_args *args)
+{
+    const cla_attention_call *a = &call->attention;
+    cla_launch unused = { .file = NULL };
+    const int tile = plan(rt, call, a->longest_q, &unused);
+    args->tiles = (a->longest_q + tile - 1) / tile;
+    args->items = args->tiles * a->heads * a->sequences;
+    int64_t workers = args->items;
+    if (args->slice) {
+        const int64_t copies = COPIES_BYTES / 4 / args->slice;
+        workers = workers > WORKERS ? WORKERS : workers;
+        workers = workers > copies ? copies : workers;
+        workers = workers < 1 ? 1 : workers;
+    }
+    args->run = workers ? (int32_t)((args->items + workers - 1) / workers) : 1;
+    args->run = args->run ? args->run : 1;
+    p->workers = (args->items + args->run - 1) / args->run;
+}
+
+/* Asks for the inputs' gradients and for their copies. */
+static cla_status inputs_begin(cla_tape *tape, const custom_call *call, input_grads *p,
+                               custom_args *args)
+{
+    cla_runtime *rt = cla_tape_runtime(tape);
+    for (int i = 0; i < CLA_CUSTOM_INPUTS && call->input[i]; i++) {
+        if (call->wanted[i]) {
+            CLA_TRY(cla_grad_out(tape, call->input[i], &p->grad[i], &p->add[i]));
+        }
+    }
+    share_tiles(rt, call, p, args);
+    if (!args->slice) {
+        return CLA_OK;
+    }
+    const int64_t numbers = (p->workers ? p->workers : 1) * args->slice;
+    CLA_TRY(cla_tape_scratch(tape, &p->parts, (size_t)numbers * sizeof(float)));
+    return cla_memory_fill(rt, &p->parts, 0);
+}
+
+static cla_status inputs_end(cla_runtime *rt, const input_grads *p,
+                             const custom_args *args)
+{
+    for (int i = 0; i < CLA_CUSTOM_INPUTS; i++) {
+        if (p->grad[i]) {
+            const cla_partials parts = { &p->parts, p->workers, args->start[i],
+                                         args->slice };
+            CLA_TRY(cla_column_sum(rt, p->grad[i], &parts, p->add[i]));
+        }
+    }
+    return CLA_OK;
+}
+
+/* delta_i = sum_j p_ij weight'(p_ij) keep_ij <dO_i, v_j>, in place of <dO_i, o_i>. */
+static cla_status launch_delta(cla_tape *tape, const custom_call *call,
+                               cla_attention_grads *g)
+{
+    const cla_attention_call *a = &call->attention;
+    const size_t rows = (size_t)cla_size(a->lse);
+    CLA_TRY(cla_tape_scratch(tape, &g->delta, rows * sizeof(float)));
+    cla_launch launch = {
+        .kernel = "custom_attention_delta",
+        .args = { cla_mem(&g->delta), cla_buf(g->o), cla_buf(a->q), cla_buf(a->k),
+                  cla_buf(a->v), cla_buf(a->lse), cla_mem(&a->q_rows->device_offsets),
+                  cla_mem(&a->k_rows->device_offsets),
+                  cla_bytes(&a->args, sizeof a->args),
+                  cla_bytes(&call->args, sizeof call->args) },
+    };
+    return enqueue_tiles(cla_tape_runtime(tape), call, a->longest_q, 2, &launch);
+}
+
+static cla_status grads_begin(cla_attention_grads *g, bool *any, cla_tape *tape,
+                              const custom_call *call)
+{
+    if (!call->code->two_passes) {
+        return cla_attention_grads_begin(g, any, tape, &call->attention);
+    }
+    CLA_TRY(cla_attention_grads_take(g, any, tape, &call->attention));
+    return *any ? launch_delta(tape, call, g) : CLA_OK;
+}
+
+static cla_status backward(cla_tape *tape, void *saved)
+{
+    const custom_call *call = saved;
+    cla_runtime *rt = cla_tape_runtime(tape);
+    cla_attention_grads grads;
+    input_grads inputs = { .workers = 0 };
+    custom_args args = call->args;
+    bool any = false;
+    CLA_TRY(grads_begin(&grads, &any, tape, call));
+    if (!any) {
+        return CLA_OK;
+    }
+    CLA_TRY(inputs_begin(tape, call, &inputs, &args));
+    if ((grads.q || args.slice) && inputs.workers) {
+        CLA_TRY(grad_q(rt, call, &grads, &inputs, &args));
+    }
+    if (grads.k || grads.v) {
+        CLA_TRY(grad_kv(rt, call, &grads));
+    }
+    return inputs_end(rt, &inputs, &args);
+}
+
+/* ---- the operator ---------------------------------------------------------------- */
+
+static cla_status check_input(const cla_custom_input *input)
+{
+    static const int64_t any[4] = { -1, -1, -1, -1 };
+    const cla_tensor *t = input->tensor;
+    if (!t) {
+        return cla_fail(CLA_E_USAGE, "%s: input '%.40s' is NULL", OP, input->name);
+    }
+    CLA_TRY(cla_check_shape(OP, input->name, t, t->dtype, t->rank, any));
+    if (cla_size(t) == 0) {
+        return cla_fail(CLA_E_SHAPE, "%s: %.40s is %s, must hold numbers", OP,
+                        input->name, cla_shape_text(t));
+    }
+    if (t->wants_grad && t->dtype != CLA_F32) {
+        return cla_fail(CLA_E_USAGE, "%s: %.40s wants a gradient, but is i32", OP,
+                        input->name);
+    }
+    return CLA_OK;
+}
+
+static cla_status check(const cla_attention_mod *mod)
+{
+    if (!mod) {
+        return cla_fail(CLA_E_USAGE, "%s: mod is NULL", OP);
+    }
+    if (mod->window < 0 || (mod->window && mod->window % 2 == 0)) {
+        return cla_fail(CLA_E_USAGE, "%s: window is %d, must be odd, or 0 for none", OP,
+                        mod->window);
+    }
+    for (int i = 0; i < CLA_CUSTOM_INPUTS && mod->inputs[i].name; i++) {
+        CLA_TRY(check_input(&mod->inputs[i]));
+    }
+    return CLA_OK;
+}
+
+/* Takes the inputs, their sizes, and their places in a copy of their gradients. */
+static cla_status take_inputs(custom_call *call, const cla_tape *tape,
+                              const cla_attention_mod *mod)
+{
+    custom_args *s = &call->args;
+    int64_t slice = 0;
+    s->apart = mod->window ? mod->window / 2 : FAR;
+    s->run = 1;
+    for (int i = 0; i < CLA_CUSTOM_INPUTS && mod->inputs[i].name; i++) {
+        cla_tensor *t = mod->inputs[i].tensor;
+        call->input[i] = t;
+        call->wanted[i] = cla_tape_training(tape) && t->wants_grad;
+        s->start[i] = (int32_t)slice;
+        slice += call->wanted[i] ? cla_size(t) : 0;
+        for (int n = 0; n < 4; n++) {
+            s->dim[i][n] = (int32_t)t->shape[n];
+        }
+        if (slice > INT32_MAX) {
+            return cla_fail(CLA_E_SHAPE, "%s: inputs hold more than 2^31 numbers", OP);
+        }
+    }
+    s->slice = (int32_t)slice;
+    return CLA_OK;
+}
+
+/* o and what backward needs, which may be for an input alone. */
+static cla_status begin(custom_call *call, cla_tape *tape, cla_tensor *const qkv[3],
+                        const cla_ragged *q_rows, const cla_ragged *k_rows,
+                        const cla_attention_options *options)
+{
+    cla_attention_call *a = &call->attention;
+    CLA_TRY(
+        cla_attention_begin(a, tape, qkv[0], qkv[1], qkv[2], q_rows, k_rows, options));
+    a->o->wants_grad =
+        a->o->wants_grad || cla_tape_needs_grad(tape, CLA_CUSTOM_INPUTS, call->input);
+    if (a->o->wants_grad && !a->lse) {
+        const int64_t shape[] = { qkv[0]->shape[1], qkv[0]->shape[0] };
+        CLA_TRY(cla_tape_tensor(tape, &a->lse, CLA_F32, 2, shape));
+    }
+    return CLA_OK;
+}
+
+cla_status cla_custom_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
+                                cla_tensor *k, cla_tensor *v, const cla_ragged *q_rows,
+                                const cla_ragged *k_rows, const cla_attention_mod *mod,
+                                const cla_attention_options *options)
+{
+    custom_call call = { .code = NULL };
+    cla_runtime *rt = cla_tape_runtime(tape);
+    *o = NULL;
+    CLA_TRY(cla_attention_check(OP, q, k, v, q_rows, k_rows, options));
+    CLA_TRY(check(mod));
+    CLA_TRY(take_inputs(&call, tape, mod));
+    CLA_TRY(cla_custom_code_get(&call.code, rt, mod, call.wanted));
+    CLA_TRY(begin(&call, tape, (cla_tensor *[]){ q, k, v }, q_rows, k_rows, options));
+    CLA_TRY(forward(rt, &call));
+    if (options && options->map) {
+        CLA_TRY(make_map(tape, options->map, &call));
+    }
+    if (call.attention.o->wants_grad) {
+        CLA_TRY(cla_tape_record(tape, backward, &call, sizeof call));
+    }
+    *o = call.attention.o;
+    return CLA_OK;
+}

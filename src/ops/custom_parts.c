@@ -1,0 +1,212 @@
+/* custom_parts.c - the expressions of a modifier, parsed and differentiated. */
+#include "ops/custom_parts.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static const char OP[] = "custom_attention";
+
+static const cla_expr_name VARIABLE[VARIABLES] = {
+    [VALUE] = { "s", CLA_EXPR_FLOAT, 0 }, [I] = { "i", CLA_EXPR_INT, 0 },
+    [J] = { "j", CLA_EXPR_INT, 0 },       [HEAD] = { "h", CLA_EXPR_INT, 0 },
+    [SAMPLE] = { "b", CLA_EXPR_INT, 0 },  [QUERIES] = { "T", CLA_EXPR_INT, 0 },
+    [KEYS] = { "S", CLA_EXPR_INT, 0 },    [ROW_I] = { "ni", CLA_EXPR_INT, 0 },
+    [ROW_J] = { "nj", CLA_EXPR_INT, 0 },
+};
+static const bool PAIR[NAMES] = {
+    [VALUE] = true, [I] = true, [J] = true, [ROW_I] = true, [ROW_J] = true
+};
+
+/* ---- names ----------------------------------------------------------------------- */
+
+static bool is_name(const char *name)
+{
+    size_t n = 0;
+    while (isalnum((unsigned char)name[n]) || name[n] == '_') {
+        n++;
+    }
+    return n && n < 32 && !name[n] && !isdigit((unsigned char)name[0]);
+}
+
+static bool is_taken(const custom_parts *p, const char *name)
+{
+    for (int i = 0; i < p->names_count; i++) {
+        if (strcmp(p->names[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return strcmp(name, "w") == 0 || cla_expr_function_find(name, strlen(name)) >= 0;
+}
+
+static cla_status add_input(custom_parts *p, const cla_custom_input *input)
+{
+    if (!is_name(input->name)) {
+        return cla_fail(CLA_E_USAGE, "%s: '%.40s' is no name for an input", OP,
+                        input->name);
+    }
+    if (is_taken(p, input->name)) {
+        return cla_fail(CLA_E_USAGE, "%s: the name '%s' is taken", OP, input->name);
+    }
+    const cla_tensor *t = input->tensor;
+    p->names[p->names_count++] =
+        (cla_expr_name){ input->name,
+                         t->dtype == CLA_F32 ? CLA_EXPR_FLOAT : CLA_EXPR_INT, t->rank };
+    return CLA_OK;
+}
+
+static cla_status collect_names(custom_parts *p, const cla_attention_mod *mod)
+{
+    memcpy(p->names, VARIABLE, sizeof VARIABLE);
+    p->names_count = VARIABLES;
+    for (int i = 0; i < CLA_CUSTOM_INPUTS && mod->inputs[i].name; i++) {
+        CLA_TRY(add_input(p, &mod->inputs[i]));
+    }
+    memcpy(p->weight_names, p->names, sizeof p->names);
+    p->weight_names[VALUE].name = "w";
+    return CLA_OK;
+}
+
+/* ---- expressions ----------------------------------------------------------------- */
+
+bool cla_custom_reads(const cla_expr *e, int node, int name)
+{
+    bool only[NAMES] = { false };
+    only[name] = true;
+    return cla_expr_varies(e, node, only);
+}
+
+/* Whether a read has the same indices for all pairs of a head of a sequence. */
+static bool is_uniform(const cla_expr *e, const cla_expr_contribution *c)
+{
+    const cla_expr_node *read = &e->nodes[c->read];
+    bool varies = false;
+    for (int i = 0; i < read->count; i++) {
+        varies = varies || cla_expr_varies(e, read->child[i], PAIR);
+    }
+    return !varies;
+}
+
+/* Puts uniform reads first. */
+static void sort_reads(custom_part *p)
+{
+    cla_expr_gradient *g = &p->slope;
+    for (size_t i = 0; i < g->count; i++) {
+        const cla_expr_contribution c = g->reads[i];
+        if (is_uniform(p->e, &c)) {
+            memmove(g->reads + p->uniforms + 1, g->reads + p->uniforms,
+                    (i - (size_t)p->uniforms) * sizeof c);
+            g->reads[p->uniforms++] = c;
+        }
+    }
+}
+
+static bool has_read(const cla_expr *e, int input)
+{
+    for (int i = 0; e && i <= e->root; i++) {
+        if (e->nodes[i].kind == CLA_EXPR_READ && e->nodes[i].which == input) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static cla_status differentiate(custom_part *p, const bool *inputs)
+{
+    bool wanted[NAMES] = { false };
+    cla_expr *e = p->e;
+    memcpy(wanted + VARIABLES, inputs, CLA_CUSTOM_INPUTS * sizeof *wanted);
+    if (e->nodes[e->root].type == CLA_EXPR_BOOL) {
+        return cla_expr_fail(e, 0, "a number is needed, this is a condition");
+    }
+    CLA_TRY(cla_expr_to_float(e, &e->root));
+    CLA_TRY(cla_expr_differentiate(e, &p->slope, VALUE, wanted));
+    sort_reads(p);
+    return CLA_OK;
+}
+
+static cla_status parse(custom_parts *p, const cla_attention_mod *mod)
+{
+    const char *score = mod->score ? mod->score : "s";
+    CLA_TRY(cla_expr_parse(&p->score.e, "score", score, p->names, p->names_count));
+    if (mod->mask) {
+        CLA_TRY(cla_expr_parse(&p->mask, "mask", mod->mask, p->names, p->names_count));
+        if (p->mask->nodes[p->mask->root].type != CLA_EXPR_BOOL) {
+            return cla_expr_fail(p->mask, 0, "a condition is needed, this is a number");
+        }
+    }
+    return mod->weight ? cla_expr_parse(&p->weight.e, "weight", mod->weight,
+                                        p->weight_names, p->names_count)
+                       : CLA_OK;
+}
+
+/* Refuses inputs that nothing reads, and wanted ones without a derivative. */
+static cla_status check_inputs(const custom_parts *p, const bool *wanted)
+{
+    for (int n = VARIABLES; n < p->names_count; n++) {
+        const bool learned = has_read(p->score.e, n) || has_read(p->weight.e, n);
+        const char *name = p->names[n].name;
+        if (!learned && !has_read(p->mask, n)) {
+            return cla_fail(CLA_E_USAGE, "%s: no expression reads '%s'", OP, name);
+        }
+        if (wanted[n - VARIABLES] && !learned) {
+            return cla_fail(CLA_E_USAGE,
+                            "%s: no gradient of '%s': only the mask reads it", OP,
+                            name);
+        }
+    }
+    return CLA_OK;
+}
+
+cla_status cla_custom_parts_make(custom_parts *p, const cla_attention_mod *mod,
+                                 const bool wanted[CLA_CUSTOM_INPUTS])
+{
+    CLA_TRY(collect_names(p, mod));
+    CLA_TRY(parse(p, mod));
+    CLA_TRY(check_inputs(p, wanted));
+    CLA_TRY(differentiate(&p->score, wanted));
+    return p->weight.e ? differentiate(&p->weight, wanted) : CLA_OK;
+}
+
+void cla_custom_parts_free(custom_parts *p)
+{
+    cla_expr_free(&p->score.e);
+    cla_expr_free(&p->weight.e);
+    cla_expr_free(&p->mask);
+    cla_expr_gradient_free(&p->score.slope);
+    cla_expr_gradient_free(&p->weight.slope);
+}
+
+/* Whether node n is w times something, given which of its children are; children of
+ * the others read no w. */
+static bool is_factor(const cla_expr *e, const bool *factor, int n)
+{
+    const cla_expr_node *node = &e->nodes[n];
+    const int a = node->child[0], b = node->child[1];
+    switch (node->kind) {
+    case CLA_EXPR_NAME:
+        return node->which == VALUE;
+    case CLA_EXPR_NEGATE:
+        return factor[a];
+    case CLA_EXPR_MULTIPLY:
+        return (factor[a] && !cla_custom_reads(e, b, VALUE)) ||
+               (factor[b] && !cla_custom_reads(e, a, VALUE));
+    case CLA_EXPR_DIVIDE:
+        return factor[a] && !cla_custom_reads(e, b, VALUE);
+    default:
+        return false;
+    }
+}
+
+bool cla_custom_is_factor(const custom_part *weight)
+{
+    bool *factor = calloc((size_t)weight->e->root + 1, sizeof *factor);
+    if (!factor) {
+        return false; // the other way serves all
+    }
+    for (int n = 0; n <= weight->e->root; n++) {
+        factor[n] = is_factor(weight->e, factor, n);
+    }
+    const bool result = factor[weight->e->root];
+    free(factor);
+    return result;
+}
