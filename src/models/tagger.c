@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const attention_names[] = { "softmax", "conv2d", "conv", NULL };
+static const char *const attention_names[] = { "softmax", "conv2d", "conv", "custom",
+                                               NULL };
 static const char *const position_names[] = { "none", "add", "concat", "p",
                                               "r",    "p_r", NULL };
 static const char *const relative_names[] = { "gather", "spectral", NULL };
@@ -45,6 +46,8 @@ cla_status tagger_configure(tagger_config *c, cla_config *s)
     CLA_TRY(cla_config_int(s, "position_dim", &c->position_dim, 1, 1024));
     CLA_TRY(cla_config_int(s, "layers", &c->layers, 1, TAGGER_LAYERS));
     CLA_TRY(cla_config_int(s, "heads", &c->heads, 1, 256));
+    const bool custom = strcmp(attention_names[c->attention], "custom") == 0;
+    CLA_TRY(custom ? cla_custom_configure(&c->custom, s) : cla_custom_know(s));
     return cla_config_double(s, "dropout", &c->dropout, 0, 0.99);
 }
 
@@ -80,6 +83,7 @@ static attn_config layer_config(const tagger_config *c, int width, int layer)
         .absolute = c->positions != TAGGER_POSITIONS_R,
         .relative = c->positions != TAGGER_POSITIONS_P,
         .spectral = c->rel_mode == 1,
+        .custom = &c->custom,
     };
 }
 

@@ -22,11 +22,12 @@ typedef struct tagger_config {
     int word_dim, char_dim, char_length, char_layers, position_dim;
     int layers, heads;
     int positions; // tagger_positions
-    int attention; // 0 softmax, 1 conv2d, 2 conv
+    int attention; // 0 softmax, 1 conv2d, 2 conv, 3 custom
     int rel_mode;  // of positions R: 0 a number a distance, 1 a real Fourier spectrum
     int activation;
     bool temperature;
     double dropout;
+    custom_config custom; // where attention is custom
 } tagger_config;
 
 /* A packed batch as ids. */

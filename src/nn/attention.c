@@ -3,13 +3,11 @@
 
 #include "nn/attn.h"
 
-extern const attn_variant attn_softmax, attn_conv2d, attn_conv, attn_direct;
+extern const attn_variant attn_softmax, attn_conv2d, attn_conv, attn_direct,
+    attn_custom;
 
 static const attn_variant *const variants[] = {
-    &attn_softmax,
-    &attn_conv2d,
-    &attn_conv,
-    &attn_direct,
+    &attn_softmax, &attn_conv2d, &attn_conv, &attn_direct, &attn_custom,
 };
 
 static cla_status find_variant(const char *name, const attn_variant **out)
@@ -20,8 +18,9 @@ static cla_status find_variant(const char *name, const attn_variant **out)
             return CLA_OK;
         }
     }
-    return cla_fail(CLA_E_INPUT,
-                    "attention: no variant '%s' (softmax, conv2d, conv, direct)", name);
+    return cla_fail(
+        CLA_E_INPUT,
+        "attention: no variant '%s' (softmax, conv2d, conv, direct, custom)", name);
 }
 
 cla_status cla_attn_init(attn_layer *layer, const attn_config *config,

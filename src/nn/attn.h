@@ -6,17 +6,18 @@
 #pragma once
 
 #include "clattn/ops.h"
-#include "nn/param.h"
+#include "nn/custom.h"
 
 /* What a model asks of a layer. */
 typedef struct attn_config {
-    const char *variant;       // "softmax", "conv2d", "conv", "direct"
-    int model, heads, width;   // D, H, d
-    bool temperature;          // learnable factors of q, k and v, for each head
-    cla_activation activation; // conv2d, conv
-    int length;                // t of conv and direct: the longest sequence
-    bool absolute, relative;   // direct: which scores it learns, one at least
-    bool spectral;             // ... the relative ones as a real Fourier spectrum
+    const char *variant;         // "softmax", "conv2d", "conv", "direct", "custom"
+    int model, heads, width;     // D, H, d
+    bool temperature;            // learnable factors of q, k and v, for each head
+    cla_activation activation;   // conv2d, conv
+    int length;                  // t of conv and direct: the longest sequence
+    bool absolute, relative;     // direct: which scores it learns, one at least
+    bool spectral;               // ... the relative ones as a real Fourier spectrum
+    const custom_config *custom; // custom: outlives the layer
 } attn_config;
 
 struct attn_variant;
@@ -29,6 +30,7 @@ typedef struct attn_layer {
     cla_tensor *filter, *bias; // conv2d: [H,3,3], [H]; conv: [H,3,t,t], [H,t]
     cla_tensor *absolute;      // direct: [H,t,t]
     cla_tensor *relative;      // ... [H,2t], the spectrum where that is learned
+    cla_tensor *learned[CLA_CUSTOM_INPUTS]; // custom
 } attn_layer;
 
 /* What a variant gets. */

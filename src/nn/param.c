@@ -115,6 +115,12 @@ static void draw(float *x, const cla_param *p, uint32_t seed)
                                                      : 0;
         }
         break;
+    case CLA_INIT_ALIBI:
+        for (int64_t i = 0; i < n; i++) {
+            const int64_t h = i / (n / p->shape[0]);
+            x[i] = (float)exp2(-8 * (double)(h + 1) / (double)p->shape[0]);
+        }
+        break;
     case CLA_INIT_UNIFORM:
         cla_random_uniform(x, n, -scale, scale, seed, stream);
         break;

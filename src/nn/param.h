@@ -9,6 +9,7 @@ typedef enum cla_init_kind {
     CLA_INIT_ZEROS,
     CLA_INIT_ONES,
     CLA_INIT_CONSTANT,       // scale
+    CLA_INIT_ALIBI,          // 2^(-8 (h+1) / H) for all numbers of row h of [H,...]
     CLA_INIT_UNIFORM,        // U(-scale, scale)
     CLA_INIT_NORMAL,         // N(0, scale)
     CLA_INIT_GLOROT_UNIFORM, // U(-a, a), a = sqrt(6 / (in + out))

@@ -12,7 +12,7 @@
 
 typedef struct variant {
     const char *name;
-    const char *set[3]; // settings beside the defaults
+    const char *set[4]; // settings beside the defaults
     int64_t extra;      // parameters beside those of the plain tagger
 } variant;
 
@@ -32,6 +32,10 @@ static const variant variants[] = {
     { "temp", { "positions=none", "temperature=true" }, 48 },
     { "conv", { "positions=none", "attention=conv" }, 173760 },
     { "conv2d", { "positions=none", "attention=conv2d" }, 160 },
+    { "custom",
+      { "positions=none", "attention=custom", "score=s - slope[h] * abs(j - i)",
+        "learn={\"slope\": {\"shape\": [\"heads\"], \"init\": \"alibi\"}}" },
+      16 },
 };
 
 enum { VARIANTS = sizeof variants / sizeof *variants };
@@ -40,7 +44,7 @@ static void set_all(cla_config *settings, const variant *v)
 {
     *settings = (cla_config){ .values = json_object(), .known = json_object() };
     TEST_OK(cla_strdup(&settings->path, "test"));
-    for (int i = 0; i < 3 && v->set[i]; i++) {
+    for (int i = 0; i < 4 && v->set[i]; i++) {
         TEST_OK(cla_config_set(settings, v->set[i]));
     }
 }
@@ -117,7 +121,7 @@ static void check_maps(tagging *t, const variant *v)
     TEST_OK(cla_conllu_from_lines(&file, "words", 0, text, strlen(text)));
     TEST_OK(tagging_split_build(t, &split, &file));
     TEST_OK(tagging_look(t, &split, &view));
-    const bool convolved = t->config.attention != 0;
+    const bool convolved = t->config.attention == 1 || t->config.attention == 2;
     cr_assert_eq(view.count, (convolved ? 2 : 1) * 2 * t->config.heads);
     for (int i = 0; i < view.count; i++) {
         const tagger_map *m = &view.maps[i];
