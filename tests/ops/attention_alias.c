@@ -6,7 +6,7 @@
 
 #include "support/support.h"
 
-enum { T = 9, H = 2, WIDTH = 3, SIZE = T * H * WIDTH, PLACES = 3 };
+enum { T = 9, H = 3, WIDTH = 3, SIZE = T * H * WIDTH, PLACES = 3 };
 
 typedef struct operands {
     cla_tensor *x[PLACES]; // q, k, v, some of them the same
@@ -31,6 +31,13 @@ static cla_status area(cla_tape *tape, cla_tensor **o, const operands *in)
 {
     return cla_band_attention_2d(tape, o, in->x[0], in->x[1], in->x[2], in->rows, 5, 3,
                                  CLA_EDGE_TRUNCATE, NULL);
+}
+
+/* A head's keys and values come from different members here. */
+static cla_status edges(cla_tape *tape, cla_tensor **o, const operands *in)
+{
+    return cla_band_attention_2d(tape, o, in->x[0], in->x[1], in->x[2], in->rows, 5, 3,
+                                 CLA_EDGE_AUTHOR, NULL);
 }
 
 static cla_status position(cla_tape *tape, cla_tensor **o, const operands *in)
@@ -58,6 +65,7 @@ static const struct {
 } ops[] = { { "attention", full },
             { "band_attention", band },
             { "band_attention_2d", area },
+            { "band_attention_2d, author's edges", edges },
             { "position_attention", position },
             { "gaussian_attention", gaussian },
             { "relative_attention", relative } };
