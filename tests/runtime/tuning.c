@@ -19,6 +19,7 @@ static cla_runtime *read_file(const char *constants)
     cla_text text = { 0 };
     FILE *caught = tmpfile();
     cr_assert_eq(cla_alloc(&rt, 1, sizeof *rt), CLA_OK);
+    rt->class = CLA_CLASS_GPU; // has no constants of its own
     snprintf(rt->device.platform_name, sizeof rt->device.platform_name, "Maker");
     snprintf(rt->device.name, sizeof rt->device.name, "Device");
     snprintf(rt->device.driver, sizeof rt->device.driver, "7");
