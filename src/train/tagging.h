@@ -103,4 +103,16 @@ cla_status tagging_look(tagging *t, const tagging_split *split, tagger_view *vie
 cla_status tagging_evaluate(cla_task *task, const char *data, const char *split,
                             cla_metrics *metrics);
 
+/* How often a tag was predicted as another one: counts is [tags,tags], row = the
+ * correct tag (TAGGING_OOV: one that training lacks), column = the predicted one. The
+ * caller frees. Errors: as evaluate. */
+cla_status tagging_confuse(tagging *t, const char *data, const char *split,
+                           int64_t **counts);
+
+typedef struct tagging_score {
+    int64_t words;                // whose correct tag it is
+    double precision, recall, f1; // percent; 0 where there is nothing to count
+} tagging_score;
+tagging_score tagging_score_of(const int64_t *counts, int tags, int tag);
+
 extern const cla_task_kind tagging_kind;

@@ -147,6 +147,58 @@ check 'width and heads' says 3 'no multiple of 5 heads' train --out "$work/h" --
 
 # ---- what a trained model does
 check 'eval' sh -c "'$clattn' eval --model '$work/whole' --json | grep -q '\"accuracy\":'"
+# Recomputed from what tag writes: counts, precision and recall of every tag.
+tags() {
+    "$clattn" eval --model "$work/whole" --tags --json >"$work/tags.json" &&
+        "$clattn" tag --model "$work/whole" <"$work/data/test.conllu" >"$work/tagged" &&
+        paste "$work/data/test.conllu" "$work/tagged" >"$work/both" &&
+        python3 - "$work/tags.json" "$work/both" <<'PYTHON'
+import json, sys, collections
+pairs = collections.Counter()
+for line in open(sys.argv[2], encoding="utf-8"):
+    columns = line.split("\t")
+    if columns[0].isdigit():
+        pairs[columns[3], columns[13]] += 1
+gold, said = collections.Counter(), collections.Counter()
+for (g, s), n in pairs.items():
+    gold[g] += n
+    said[s] += n
+rows = [json.loads(line) for line in open(sys.argv[1])]
+assert {r["tag"] for r in rows} == set(gold) | set(said), rows
+assert [r["words"] for r in rows] == sorted((r["words"] for r in rows), reverse=True)
+for r in rows:
+    t, right = r["tag"], pairs[r["tag"], r["tag"]]
+    assert r["words"] == gold[t]
+    assert r["tagged_as"] == {s: n for (g, s), n in pairs.items() if g == t}
+    assert abs(r["precision"] - (100 * right / said[t] if said[t] else 0)) < 1e-6
+    assert abs(r["recall"] - (100 * right / gold[t] if gold[t] else 0)) < 1e-6
+    assert abs(r["f1"] - 200 * right / (gold[t] + said[t])) < 1e-6
+PYTHON
+}
+check 'eval --tags counts what tag writes' tags
+matrix() { # the diagonal of the matrix and the accuracy agree
+    "$clattn" eval --model "$work/whole" --tags >"$work/out" && "$clattn" eval --model "$work/whole" \
+        >"$work/scores" && awk '
+        NR == FNR { score[$1] = $2; next }
+        /^confusion/ { inside = 1; getline; next }
+        inside { right += $(2 + ++rows); for (i = 3; i <= NF; i++) all += $i }
+        END { exit !(all == score["words"] && sprintf("%.2f", 100 * right / all) == score["accuracy"]) }
+        ' "$work/scores" "$work/out"
+}
+check 'eval --tags prints a matrix' matrix
+several() {
+    "$clattn" eval --model "$work/whole" --model "$work/delta" >"$work/out" &&
+        grep -qx "B  $work/delta" "$work/out" &&
+        for model in whole delta; do
+            "$clattn" eval --model "$work/$model" | awk '$1 == "accuracy" { print $2 }'
+        done | paste -sd ' ' >"$work/want" &&
+        awk '$1 == "accuracy" { print $2, $3 }' "$work/out" | cmp - "$work/want" &&
+        [ "$("$clattn" eval --model "$work/whole" --model "$work/delta" --json |
+            grep -c '^{"model":".*"accuracy":')" -eq 2 ]
+}
+check 'eval compares models' several
+check 'eval --tags with two models' says 2 'for one --model alone' \
+    "$clattn" eval --model "$work/whole" --model "$work/delta" --tags
 check 'eval names bad lines' \
     says 3 "$work/bad.conllu:2: 4 columns, must be 10" sh -c \
     "printf '# x\n1\ta\t_\tX\n' >'$work/bad.conllu';
