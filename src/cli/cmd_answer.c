@@ -12,75 +12,56 @@
 enum { TOGETHER = 64 };
 
 typedef struct arguments {
-    cli_common common;
-    const char *model, *passage, *squad;
+    const char *device, *model, *passage, *squad;
     int best, max_words;
-    bool scores;
+    bool scores, json;
 } arguments;
 
-static const struct argp_option options[] = {
-    { "model", 'm', "DIR", 0, "folder of a reader's training run", 0 },
-    { "passage", 'p', "FILE", 0, "the passage; questions are lines of standard input",
-      0 },
-    { "squad", 'q', "FILE", 0,
+static const cli_option options[] = {
+    CLI_DEVICE(arguments, device),
+    CLI_JSON(arguments, json),
+    { "model", 'm', "DIR", "folder of a reader's training run", CLI_TEXT,
+      .at = offsetof(arguments, model), .needed = true },
+    { "passage", 'p', "FILE", "the passage; questions are lines of standard input",
+      CLI_TEXT, .at = offsetof(arguments, passage) },
+    { "squad", 'q', "FILE",
       "answer a file in the layout of SQuAD, or (.jsonl) of DuReader: one object of "
-      "ids "
-      "and answers",
-      0 },
-    { "nbest", 'n', "N", 0, "the N best answers to each question (1)", 0 },
-    { "max-words", 'w', "N", 0, "refuse a passage of more words (20000)", 0 },
-    { "scores", 's', NULL, 0,
-      "log probability, first code point, the one behind the last, and answer, parted "
-      "by tabs",
-      0 },
+      "ids and answers",
+      CLI_TEXT, .at = offsetof(arguments, squad) },
+    { "nbest", 'n', "N", "the N best answers to each question (1)", CLI_INT,
+      .at = offsetof(arguments, best), .low = 1, .high = READING_MOST },
+    { "max-words", 'w', "N", "refuse a passage of more words (20000)", CLI_INT,
+      .at = offsetof(arguments, max_words), .low = 1, .high = INT32_MAX },
+    { "scores", 's', NULL,
+      "log probability, first code point, the one behind the last, and answer, with "
+      "tabs between them",
+      CLI_FLAG, .at = offsetof(arguments, scores) },
     { 0 },
 };
 
-static error_t check(const arguments *a)
+static cla_status check(const void *arguments_)
 {
-    if (!a->model) {
-        cla_fail(CLA_E_USAGE, "answer needs --model DIR (see clattn answer --help)");
-    } else if (a->passage && a->squad) {
-        cla_fail(CLA_E_USAGE, "--passage and --squad: one of them");
-    } else if (a->squad && a->best > 1) {
-        cla_fail(CLA_E_USAGE, "--squad and --nbest: one of them");
-    } else {
-        return 0;
+    const arguments *a = arguments_;
+    if (a->passage && a->squad) {
+        return cla_fail(CLA_E_USAGE, "--passage and --squad: one of them");
     }
-    return EINVAL;
+    return a->squad && a->best > 1
+               ? cla_fail(CLA_E_USAGE, "--squad and --nbest: one of them")
+               : CLA_OK;
 }
 
-// NOLINTNEXTLINE(readability-non-const-parameter): the type is argp's
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-    arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->common;
-        return 0;
-    case 'm':
-        a->model = value;
-        return 0;
-    case 'p':
-        a->passage = value;
-        return 0;
-    case 'q':
-        a->squad = value;
-        return 0;
-    case 'n':
-        return cli_take_int("nbest", value, 1, READING_MOST, &a->best);
-    case 'w':
-        return cli_take_int("max-words", value, 1, INT32_MAX, &a->max_words);
-    case 's':
-        a->scores = true;
-        return 0;
-    case ARGP_KEY_END:
-        return check(a);
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
+const cli_usage cli_answer_usage = {
+    .options = options,
+    .check = check,
+    .about =
+        "Answers questions with words of a passage. Standard input has a JSON object a "
+        "line, {\"passage\": ..., \"question\": ...}, or \"passages\": [...], "
+        "\"questions\": [...]; with --passage a question a line. Each question gets a "
+        "line with its answer, an empty one where passage or question has no word.",
+    .more = "  echo 'Who came?' | clattn answer --model runs/r --passage story.txt\n"
+            "  clattn answer --model runs/r --json --nbest 5 < questions.jsonl\n"
+            "  clattn answer --model runs/r --squad dev.json > answers.json",
+};
 /* ---- output ---------------------------------------------------------------------- */
 
 /* What questions are about; of several passages an answer says which one it is from. */
@@ -139,7 +120,7 @@ static void print_line(const arguments *a, const texts *of,
 static cla_status print(const arguments *a, const texts *of, const char *question,
                         const reading_answer *answers, size_t n)
 {
-    if (a->common.json) {
+    if (a->json) {
         return print_object(of, question, answers, n);
     }
     for (size_t i = 0; i < n; i++) {
@@ -314,8 +295,8 @@ static cla_status answer_stream(const arguments *a, reading *t)
 static cla_status answer(const arguments *a)
 {
     cli_model m;
-    cla_status status = cli_model_open(&m, a->common.device, a->model, &reading_kind,
-                                       "answer needs a reader");
+    cla_status status =
+        cli_model_open(&m, a->device, a->model, &reading_kind, "answer needs a reader");
     if (!status) {
         reading *t = (reading *)m.task;
         t->ask_limit = a->max_words;
@@ -328,23 +309,8 @@ static cla_status answer(const arguments *a)
 
 int cli_answer(int argc, char **argv)
 {
-    static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 },
-                                                  { 0 } };
-    static const struct argp argp = {
-        .options = options,
-        .parser = parse,
-        .doc = "Answers questions with words of a passage. Standard input has a JSON "
-               "object a line, {\"passage\": ..., \"question\": ...}, or \"passages\": "
-               "[...], \"questions\": [...]; with --passage a question a line. An "
-               "answer a line comes out; an "
-               "empty one where passage or question has no word.\v"
-               "  echo 'Who came?' | clattn answer --model runs/r --passage story.txt\n"
-               "  clattn answer --model runs/r --json --nbest 5 < questions.jsonl\n"
-               "  clattn answer --model runs/r --squad dev.json > answers.json",
-        .children = children,
-    };
     arguments a = { .best = 1, .max_words = 20000 };
-    cla_status status = cli_parse(&argp, argc, argv, &a);
+    cla_status status = cli_read(&cli_answer_usage, argc, argv, &a);
     status = status ? status : answer(&a);
     return status ? cli_fail_data(status) : CLI_OK;
 }

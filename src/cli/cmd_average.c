@@ -12,57 +12,40 @@ typedef struct arguments {
     int runs, last;
 } arguments;
 
-static const struct argp_option options[] = {
-    { "model", 'm', "DIR", 0,
-      "folder of a training run; several: the states of all of them", 0 },
-    { "last", 'n', "N", 0, "the newest N states of each run (default: all it keeps)",
-      0 },
-    { "out", 'o', "DIR", 0, "the new model's folder", 0 },
+static cla_status take_run(void *arguments_, const char *value)
+{
+    arguments *a = arguments_;
+    if (a->runs == MAX_RUNS) {
+        return cla_fail(CLA_E_USAGE, "--model: more than %d", MAX_RUNS);
+    }
+    a->run[a->runs++] = value;
+    return CLA_OK;
+}
+
+static const cli_option options[] = {
+    { "model", 'm', "DIR",
+      "folder of a training run; several: the states of all of them", CLI_TAKE,
+      .at = offsetof(arguments, run), .needed = true, .take = take_run },
+    { "last", 'n', "N", "the newest N states of each run (default: all it keeps)",
+      CLI_INT, .at = offsetof(arguments, last), .low = 1, .high = MAX_STATES },
+    { "out", 'o', "DIR", "the new model's folder", CLI_TEXT,
+      .at = offsetof(arguments, out), .needed = true },
     { 0 },
 };
 
-// NOLINTNEXTLINE(readability-non-const-parameter): the type is argp's
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-    arguments *a = state->input;
-    switch (key) {
-    case 'm':
-        if (a->runs == MAX_RUNS) {
-            cla_fail(CLA_E_USAGE, "--model: more than %d", MAX_RUNS);
-            return EINVAL;
-        }
-        a->run[a->runs++] = value;
-        return 0;
-    case 'n':
-        return cli_take_int("last", value, 1, MAX_STATES, &a->last);
-    case 'o':
-        a->out = value;
-        return 0;
-    case ARGP_KEY_END:
-        if (!a->runs || !a->out) {
-            cla_fail(CLA_E_USAGE, "average needs --model DIR and --out DIR (see clattn "
-                                  "average --help)");
-            return EINVAL;
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+const cli_usage cli_average_usage = {
+    .options = options,
+    .about = "Writes a model whose parameters are the means of those of evaluated "
+             "states. A run keeps the last N of them under --set keep=N.",
+    .more = "  clattn train nmt.json --set keep=5 --out runs/m\n"
+            "  clattn average --model runs/m --last 5 --out runs/mean",
+};
 
 int cli_average(int argc, char **argv)
 {
-    static const struct argp argp = {
-        .options = options,
-        .parser = parse,
-        .doc = "Writes a model whose parameters are the means of those of evaluated "
-               "states. A run keeps the last N of them under --set keep=N.\v"
-               "  clattn train nmt.json --set keep=5 --out runs/m\n"
-               "  clattn average --model runs/m --last 5 --out runs/mean",
-    };
     arguments a = { 0 };
     cla_averaged done = { 0 };
-    cla_status status = cli_parse(&argp, argc, argv, &a);
+    cla_status status = cli_read(&cli_average_usage, argc, argv, &a);
     status =
         status ? status
                : cla_average(a.run, a.runs, a.last, a.out, cli_catch_signals(), &done);

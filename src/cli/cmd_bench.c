@@ -7,78 +7,52 @@
 #include "cli/signals.h"
 #include "commit.h"
 
-enum { KEY_CHILD = 256 };
-
 typedef struct bench_words {
     bench_options options;
     bool child;
 } bench_words;
 
-static const struct argp_option options[] = {
-    { "device", 'd', "DEVICE|all", 0,
-      "as for the other commands, or all of them one after the other", 0 },
-    { "suite", 's', "SUITE", 0,
+#define AT(member) .at = offsetof(bench_words, member)
+
+static const cli_option options[] = {
+    { "device", 'd', "DEVICE|all",
+      "as for the other commands, or all of them one after the other", CLI_TEXT,
+      AT(options.device) },
+    { "suite", 's', "SUITE",
       "one of softmax, gemm, attention, band, ragged, layers, conv, characters, "
       "tagger, startup (default: all)",
-      0 },
-    { "filter", 'f', "RE", 0, "cases whose names match (POSIX extended)", 0 },
-    { "quick", 'q', NULL, 0, "fewer cases, shorter timings, the device's own schedule",
-      0 },
-    { "json", 'j', "FILE", 0,
+      CLI_TEXT, AT(options.suite) },
+    { "filter", 'f', "RE", "cases whose names match (POSIX extended)", CLI_TEXT,
+      AT(options.filter) },
+    { "quick", 'q', NULL, "fewer cases, shorter timings, the device's own schedule",
+      CLI_FLAG, AT(options.quick) },
+    { "json", 'j', "FILE",
       "write a JSON object for each row to FILE as soon as it is measured; - is "
-      "standard "
-      "output",
-      0 },
-    { "verify", 'v', NULL, 0, "check each result first; a wrong one gets no speed", 0 },
-    { "startup-child", KEY_CHILD, NULL, OPTION_HIDDEN, NULL, 0 },
+      "standard output",
+      CLI_TEXT, AT(options.json) },
+    { "verify", 'v', NULL, "check each result first; a wrong one gets no speed",
+      CLI_FLAG, AT(options.verify) },
+    { "startup-child", 0, NULL, NULL, CLI_FLAG, AT(child) }, // for bench itself
     { 0 },
 };
 
-// NOLINTNEXTLINE(readability-non-const-parameter): argp's own type
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-    bench_words *words = state->input;
-    bench_options *o = &words->options;
-    switch (key) {
-    case 'd':
-        o->device = value;
-        return 0;
-    case 's':
-        o->suite = value;
-        return 0;
-    case 'f':
-        o->filter = value;
-        return 0;
-    case 'q':
-        o->quick = true;
-        return 0;
-    case 'j':
-        o->json = value;
-        return 0;
-    case 'v':
-        o->verify = true;
-        return 0;
-    case KEY_CHILD:
-        words->child = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const cli_command verbs[] = {
+    { "compare", "compare two results", cli_compare, &cli_compare_usage },
+    { 0 },
+};
 
-static const struct argp argp = {
+const cli_usage cli_bench_usage = {
     .options = options,
-    .parser = parse,
-    .args_doc = "\ncompare A.json B.json",
-    .doc = "Times the operators: warms up, repeats, and gives the median, the spread "
-           "of the middle half, GFLOP/s, GB/s and the share of the device's measured "
-           "peak. "
-           "`clattn bench compare' holds two results against each other. SIGINT keeps "
-           "the rows measured so far and exits with 130.\v"
-           "Examples:\n"
-           "  clattn bench --quick\n"
-           "  clattn bench --suite band --filter 'fwd .* T512' --json band.json\n"
-           "  clattn bench --device all --verify --json all.json",
+    .words = "\ncompare A.json B.json",
+    .verbs = verbs,
+    .about =
+        "Times the operators: warms up, repeats, and gives the median, the spread of "
+        "the middle half, GFLOP/s, GB/s and the share of the device's measured peak. "
+        "`clattn bench compare' compares two results. SIGINT keeps the rows measured "
+        "so far and exits with 130.",
+    .more = "  clattn bench --quick\n"
+            "  clattn bench --suite band --filter 'fwd .* T512' --json band.json\n"
+            "  clattn bench --device all --verify --json all.json",
 };
 
 /* What a signal leaves on stderr. */
@@ -99,7 +73,7 @@ int cli_bench(int argc, char **argv)
     }
     bench_words words = { .options = { .program = "/proc/self/exe",
                                        .commit = CLATTN_COMMIT } };
-    cla_status status = cli_parse(&argp, argc, argv, &words);
+    cla_status status = cli_read(&cli_bench_usage, argc, argv, &words);
     if (status) {
         return cli_fail(status);
     }

@@ -14,8 +14,7 @@ typedef struct arguments {
     const char *codes, *out;
     int64_t merges, min_count;
     bool split;
-    const char *files[MAX_FILES];
-    int file_count;
+    cli_words files;
 } arguments;
 
 /* ---- learn ------------------------------------------------------------------- */
@@ -50,13 +49,13 @@ static cla_status learn(const arguments *a)
 {
     cla_vocab words = { 0 };
     cla_text codes = { 0 };
-    cla_status status = a->file_count ? CLA_OK : count_file("-", a->split, &words);
-    for (int i = 0; i < a->file_count && !status; i++) {
-        status = count_file(a->files[i], a->split, &words);
+    cla_status status = a->files.count ? CLA_OK : count_file("-", a->split, &words);
+    for (int i = 0; i < a->files.count && !status; i++) {
+        status = count_file(a->files.word[i], a->split, &words);
     }
     if (!status && !words.count) {
         status = cla_fail(CLA_E_INPUT, "%s: holds no word",
-                          a->file_count ? a->files[0] : "standard input");
+                          a->files.count ? a->files.word[0] : "standard input");
     }
     status = status ? status : cla_bpe_learn(&words, a->merges, a->min_count, &codes);
     status = status ? status : write_codes(a, &codes);
@@ -125,159 +124,114 @@ static cla_status undo(const arguments *a)
     return filter_input(&f);
 }
 
-/* ---- words ------------------------------------------------------------------- */
+/* ---- options ----------------------------------------------------------------- */
 
-static error_t take_file(arguments *a, const char *path)
-{
-    if (a->file_count == MAX_FILES) {
-        cla_fail(CLA_E_USAGE, "more than %d files", MAX_FILES);
-        return EINVAL;
+#define SPLIT                                                                          \
+    {                                                                                  \
+        "split", 's', NULL,                                                            \
+            "cut punctuation and ideographs off words first; undo --split then gives " \
+            "the line back to the byte",                                               \
+            CLI_FLAG, .at = offsetof(arguments, split)                                 \
     }
-    a->files[a->file_count++] = path;
-    return 0;
-}
 
-static error_t need(bool given, const char *verb, const char *what)
-{
-    if (!given) {
-        cla_fail(CLA_E_USAGE, "bpe %s needs %s (see clattn bpe %s --help)", verb, what,
-                 verb);
-    }
-    return given ? 0 : EINVAL;
-}
-
-// NOLINTNEXTLINE(readability-non-const-parameter): the type is argp's
-static error_t parse_learn(int key, char *value, struct argp_state *state)
-{
-    arguments *a = state->input;
-    switch (key) {
-    case 'm':
-        return cli_take_number("merges", value, 1, MAX_MERGES, &a->merges);
-    case 'c':
-        return cli_take_number("min-count", value, 1, MAX_MERGES, &a->min_count);
-    case 's':
-        a->split = true;
-        return 0;
-    case 'o':
-        a->out = value;
-        return 0;
-    case ARGP_KEY_ARG:
-        return take_file(a, value);
-    case ARGP_KEY_END:
-        return need(a->merges, "learn", "--merges N");
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-// NOLINTNEXTLINE(readability-non-const-parameter): the type is argp's
-static error_t parse_apply(int key, char *value, struct argp_state *state)
-{
-    arguments *a = state->input;
-    switch (key) {
-    case 'c':
-        a->codes = value;
-        return 0;
-    case 's':
-        a->split = true;
-        return 0;
-    case ARGP_KEY_END:
-        return need(a->codes, "apply", "--codes FILE");
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-// NOLINTNEXTLINE(readability-non-const-parameter): the type is argp's
-static error_t parse_undo(int key, char *value, struct argp_state *state)
-{
-    arguments *a = state->input;
-    (void)value;
-    if (key != 's') {
-        return ARGP_ERR_UNKNOWN;
-    }
-    a->split = true;
-    return 0;
-}
-
-#define SPLIT_TEXT                                                             \
-    "cut punctuation and ideographs off words first; undo --split then gives " \
-    "the line back to the byte"
-
-static const struct argp_option learn_options[] = {
-    { "merges", 'm', "N", 0, "merges to learn", 0 },
-    { "min-count", 'c', "N", 0, "merge no pair that is rarer (2)", 0 },
-    { "out", 'o', "FILE", 0, "write the codes here instead of standard output", 0 },
-    { "split", 's', NULL, 0, SPLIT_TEXT, 0 },
+static const cli_option learn_options[] = {
+    { "merges", 'm', "N", "merges to learn", CLI_INT64,
+      .at = offsetof(arguments, merges), .low = 1, .high = MAX_MERGES },
+    { "min-count", 'c', "N", "merge no pair that is rarer (2)", CLI_INT64,
+      .at = offsetof(arguments, min_count), .low = 1, .high = MAX_MERGES },
+    { "out", 'o', "FILE", "write the codes here instead of standard output", CLI_TEXT,
+      .at = offsetof(arguments, out) },
+    SPLIT,
     { 0 },
 };
 
-static const struct argp_option apply_options[] = {
-    { "codes", 'c', "FILE", 0, "what bpe learn wrote", 0 },
-    { "split", 's', NULL, 0, SPLIT_TEXT, 0 },
+static const cli_option apply_options[] = {
+    { "codes", 'c', "FILE", "what bpe learn wrote", CLI_TEXT,
+      .at = offsetof(arguments, codes), .needed = true },
+    SPLIT,
     { 0 },
 };
 
-static const struct argp_option undo_options[] = {
-    { "split", 's', NULL, 0, "undo apply --split", 0 },
+static const cli_option undo_options[] = {
+    { "split", 's', NULL, "undo apply --split", CLI_FLAG,
+      .at = offsetof(arguments, split) },
     { 0 },
 };
 
-static int run(const struct argp *argp, int argc, char **argv,
+static cla_status check_learn(const void *arguments_)
+{
+    const arguments *a = arguments_;
+    return a->merges ? CLA_OK
+                     : cla_fail(CLA_E_USAGE, "bpe learn needs --merges N (see clattn "
+                                             "bpe learn --help)");
+}
+
+static const cli_usage learn_usage = {
+    .options = learn_options,
+    .words = "[FILE...]",
+    .words_at = offsetof(arguments, files),
+    .most = MAX_FILES,
+    .check = check_learn,
+    .about =
+        "Learns byte pair merges from text files or standard input and writes them as "
+        "subword-nmt does (version 0.2). Several files are learnt from as one: a joint "
+        "vocabulary.",
+    .more = "  clattn bpe learn --merges 8000 --split --out codes train.en train.de",
+};
+
+static const cli_usage apply_usage = {
+    .options = apply_options,
+    .about = "Cuts the words of standard input into pieces; @@ marks a piece that does "
+             "not end its word.",
+    .more = "  clattn bpe apply --codes codes --split < train.en > train.bpe.en",
+};
+
+static const cli_usage undo_usage = {
+    .options = undo_options,
+    .about = "Puts the pieces of standard input together again.",
+    .more = "  clattn bpe undo --split < train.bpe.en > train.en",
+};
+
+/* ---- verbs ------------------------------------------------------------------- */
+
+static int run(const cli_usage *usage, int argc, char **argv,
                cla_status (*act)(const arguments *a))
 {
     arguments a = { .min_count = 2 };
-    cla_status status = cli_parse(argp, argc, argv, &a);
+    cla_status status = cli_read(usage, argc, argv, &a);
     status = status ? status : act(&a);
     return status ? cli_fail(status) : CLI_OK;
 }
 
 static int bpe_learn(int argc, char **argv)
 {
-    static const struct argp argp = {
-        .options = learn_options,
-        .parser = parse_learn,
-        .args_doc = "[FILE...]",
-        .doc =
-            "Learns byte pair merges from text files or standard input and writes them "
-            "as subword-nmt does (version 0.2). Several files are learnt from as one: "
-            "a joint vocabulary.\v"
-            "  clattn bpe learn --merges 8000 --split --out codes train.en train.de",
-    };
-    return run(&argp, argc, argv, learn);
+    return run(&learn_usage, argc, argv, learn);
 }
 
 static int bpe_apply(int argc, char **argv)
 {
-    static const struct argp argp = {
-        .options = apply_options,
-        .parser = parse_apply,
-        .doc = "Cuts the words of standard input into pieces; @@ marks a piece that "
-               "does not end its word.\v"
-               "  clattn bpe apply --codes codes --split < train.en > train.bpe.en",
-    };
-    return run(&argp, argc, argv, apply);
+    return run(&apply_usage, argc, argv, apply);
 }
 
 static int bpe_undo(int argc, char **argv)
 {
-    static const struct argp argp = {
-        .options = undo_options,
-        .parser = parse_undo,
-        .doc = "Puts the pieces of standard input together again.\v"
-               "  clattn bpe undo --split < train.bpe.en > train.en",
-    };
-    return run(&argp, argc, argv, undo);
+    return run(&undo_usage, argc, argv, undo);
 }
+
+static const cli_command verbs[] = {
+    { "learn", "learn merges from text", bpe_learn, &learn_usage },
+    { "apply", "words of standard input to pieces", bpe_apply, &apply_usage },
+    { "undo", "pieces of standard input to words", bpe_undo, &undo_usage },
+    { 0 },
+};
+
+const cli_usage cli_bpe_usage = {
+    .words = "VERB [ARGUMENT...]",
+    .about = "Byte pair encoding: words to pieces and back.",
+    .verbs = verbs,
+};
 
 int cli_bpe(int argc, char **argv)
 {
-    static const cli_command verbs[] = {
-        { "learn", "learn merges from text", bpe_learn },
-        { "apply", "words of standard input to pieces", bpe_apply },
-        { "undo", "pieces of standard input to words", bpe_undo },
-        { 0 },
-    };
-    return cli_run_verb(verbs, "Byte pair encoding: words to pieces and back.", argc,
-                        argv);
+    return cli_run_verb(&cli_bpe_usage, argc, argv);
 }

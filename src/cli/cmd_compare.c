@@ -1,32 +1,19 @@
 /* cmd_compare.c - clattn bench compare: two results or two programs, case by case. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "bench/compare.h"
 #include "cli/cli.h"
 
-static const struct argp_option options[] = {
-    { "provider", 'p', "P", 0,
-      "take P where a file has it for a case (default: the faster of tile and group, "
-      "or "
-      "the fastest of another framework's)",
-      0 },
-    { "json", 'j', NULL, 0, "one JSON object a line", 0 },
-    { "fail-if-slower", 'x', "P%", 0,
-      "exit with 1 only if a case is slower by more than P per cent (5)", 0 },
-    { "run", 'r', NULL, 0, "A and B are programs: run their benchmarks in turns", 0 },
-    { "rounds", 'n', "N", 0, "with --run: how often each is run (9)", 0 },
-    { "suite", 's', "SUITE", 0, "with --run, as for bench", 0 },
-    { "filter", 'f', "RE", 0, "with --run, as for bench", 0 },
-    { "device", 'd', "DEVICE", 0, "with --run, as for bench", 0 },
-    { "quick", 'q', NULL, 0, "with --run, as for bench", 0 },
-    { 0 },
-};
+typedef struct arguments {
+    bench_compare_options options;
+    cli_words two; // files or programs
+} arguments;
 
 /* "5%" or "5" as 0.05. */
-static error_t take_percent(const char *value, double *part)
+static cla_status take_percent(void *arguments_, const char *value)
 {
+    arguments *a = arguments_;
     char number[32];
     double percent = 0;
     const size_t size = strlen(value);
@@ -36,97 +23,76 @@ static error_t take_percent(const char *value, double *part)
     }
     if (size >= sizeof number || !cla_parse_double(number, &percent) ||
         !(percent >= 0 && percent <= 1000)) {
-        cla_fail(CLA_E_USAGE, "--fail-if-slower is '%s', must be 0 to 1000 %%", value);
-        return EINVAL;
+        return cla_fail(CLA_E_USAGE, "--fail-if-slower is '%s', must be 0 to 1000 %%",
+                        value);
     }
-    *part = percent / 100;
-    return 0;
+    a->options.fail_if_slower = percent / 100;
+    return CLA_OK;
 }
+
+#define AT(member) .at = offsetof(arguments, options.member)
+
+static const cli_option options[] = {
+    { "provider", 'p', "P",
+      "take P where a file has it for a case (default: the faster of tile and group, "
+      "or the fastest of another framework's)",
+      CLI_TEXT, AT(provider) },
+    CLI_JSON(arguments, options.json),
+    { "fail-if-slower", 'x', "P%",
+      "exit with 1 only if a case is slower by more than P per cent (5)", CLI_TAKE,
+      .take = take_percent },
+    { "run", 'r', NULL, "A and B are programs: run their benchmarks in turns", CLI_FLAG,
+      AT(run) },
+    { "rounds", 'n', "N", "with --run: how often each is run (9)", CLI_INT, AT(rounds),
+      .low = BENCH_LEAST_ROUNDS, .high = BENCH_MOST_ROUNDS },
+    { "suite", 's', "SUITE", "with --run, as for bench", CLI_TEXT, AT(suite) },
+    { "filter", 'f', "RE", "with --run, as for bench", CLI_TEXT, AT(filter) },
+    { "device", 'd', "DEVICE", "with --run, as for bench", CLI_TEXT, AT(device) },
+    { "quick", 'q', NULL, "with --run, as for bench", CLI_FLAG, AT(quick) },
+    { 0 },
+};
 
 /* Options that are for the other kind of comparison. */
-static error_t check_kind(const bench_compare_options *o)
+static cla_status check(const void *arguments_)
 {
-    const bool runs = o->suite || o->filter || o->device || o->quick;
-    if (runs && !o->run) {
-        cla_fail(CLA_E_USAGE, "--suite, --filter, --device and --quick need --run");
-        return EINVAL;
+    const bench_compare_options *o = &((const arguments *)arguments_)->options;
+    if ((o->suite || o->filter || o->device || o->quick) && !o->run) {
+        return cla_fail(CLA_E_USAGE,
+                        "--suite, --filter, --device and --quick need --run");
     }
-    if (o->provider && o->run) {
-        cla_fail(CLA_E_USAGE, "--provider is for files, not for --run");
-        return EINVAL;
-    }
-    return 0;
+    return o->provider && o->run
+               ? cla_fail(CLA_E_USAGE, "--provider is for files, not for --run")
+               : CLA_OK;
 }
 
-// NOLINTNEXTLINE(readability-non-const-parameter): argp's own type
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-    bench_compare_options *o = state->input;
-    switch (key) {
-    case 'p':
-        o->provider = value;
-        return 0;
-    case 'j':
-        o->json = true;
-        return 0;
-    case 'x':
-        return take_percent(value, &o->fail_if_slower);
-    case 'r':
-        o->run = true;
-        return 0;
-    case 'n':
-        return cli_take_int("rounds", value, BENCH_LEAST_ROUNDS, BENCH_MOST_ROUNDS,
-                            &o->rounds);
-    case 's':
-        o->suite = value;
-        return 0;
-    case 'f':
-        o->filter = value;
-        return 0;
-    case 'd':
-        o->device = value;
-        return 0;
-    case 'q':
-        o->quick = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->b) {
-            return ARGP_ERR_UNKNOWN;
-        }
-        *(o->a ? &o->b : &o->a) = value;
-        return 0;
-    case ARGP_KEY_END:
-        if (!o->b) {
-            cla_fail(CLA_E_USAGE, o->run ? "needs two programs"
-                                         : "needs two files of clattn bench --json");
-            return EINVAL;
-        }
-        return check_kind(o);
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp argp = {
+const cli_usage cli_compare_usage = {
     .options = options,
-    .parser = parse,
-    .args_doc = "A.json B.json\n--run A B",
-    .doc = "Pairs the cases of two files that `clattn bench --json' wrote, or of two "
-           "programs that it runs in turns, and says how many times as fast B is. A "
-           "case is faster, slower or the same (within 5 %); unsure means too much "
-           "noise to tell. Exits with 1 when a case is slower.\v"
-           "  clattn bench compare before.json after.json\n"
-           "  clattn bench compare --run ./before ./after --quick --suite band\n"
-           "  clattn bench compare before.json after.json --fail-if-slower 10%",
+    .words = "A.json B.json\n--run A B",
+    .words_at = offsetof(arguments, two),
+    .least = 2,
+    .most = 2,
+    .lacks = "two files of clattn bench --json, or --run and two programs",
+    .check = check,
+    .about =
+        "Pairs the cases of two files that `clattn bench --json' wrote, or of two "
+        "programs that it runs in turns, and says how many times as fast B is. A case "
+        "is faster, slower or the same (within 5 %); unsure means too much noise to "
+        "tell. Exits with 1 when a case is slower.",
+    .more = "  clattn bench compare before.json after.json\n"
+            "  clattn bench compare --run ./before ./after --quick --suite band\n"
+            "  clattn bench compare before.json after.json --fail-if-slower 10%",
 };
 
 int cli_compare(int argc, char **argv)
 {
-    bench_compare_options o = { .fail_if_slower = BENCH_MARGIN, .rounds = 9 };
+    arguments a = { .options = { .fail_if_slower = BENCH_MARGIN, .rounds = 9 } };
+    bench_compare_options *o = &a.options;
     int slower = 0;
-    cla_status status = cli_parse(&argp, argc, argv, &o);
+    cla_status status = cli_read(&cli_compare_usage, argc, argv, &a);
     if (!status) {
-        status = o.run ? bench_compare_run(&o, &slower) : bench_compare(&o, &slower);
+        o->a = a.two.word[0];
+        o->b = a.two.word[1];
+        status = o->run ? bench_compare_run(o, &slower) : bench_compare(o, &slower);
     }
     if (status) {
         return cli_fail(status);

@@ -1,5 +1,6 @@
 /* cmd_compose.c - clattn compose: quatrains from texts, with a trained generator. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,74 +9,69 @@
 #include "models/poet.h"
 
 typedef struct arguments {
-    cli_common common;
-    const char *model;
-    char **text; // [texts] of the command line
-    int texts;
+    const char *device, *model;
+    bool json;
+    cli_words texts;
     cla_compose_options options;
 } arguments;
 
-static const struct argp_option options[] = {
-    { "model", 'm', "DIR", 0, "folder of a poem generator's training run", 0 },
-    { "chars", 'c', "N", 0, "characters of a line: 5 or 7 (7)", 0 },
-    { "beam", 'k', "N", 0, "hypotheses of a line; 1: the likeliest character each time",
-      0 },
-    { "greedy", 'g', NULL, 0, "the same as --beam 1, which is what is done", 0 },
-    { "seed", 's', "N", 0, "of keywords that the text does not give (42)", 0 },
+static cla_status take_greedy(void *arguments_, const char *value)
+{
+    arguments *a = arguments_;
+    (void)value;
+    a->options.beam = 1;
+    return CLA_OK;
+}
+
+static cla_status take_seed(void *arguments_, const char *value)
+{
+    arguments *a = arguments_;
+    int64_t seed = 0;
+    if (!cla_parse_int(value, &seed) || seed < 0 || seed > UINT32_MAX) {
+        return cla_fail(CLA_E_USAGE, "--seed is '%s', must be 0 to %lld", value,
+                        (long long)UINT32_MAX);
+    }
+    a->options.seed = (uint32_t)seed;
+    return CLA_OK;
+}
+
+static const cli_option options[] = {
+    CLI_DEVICE(arguments, device),
+    CLI_JSON(arguments, json),
+    { "model", 'm', "DIR", "folder of a poem generator's training run", CLI_TEXT,
+      .at = offsetof(arguments, model), .needed = true },
+    { "chars", 'c', "N", "characters of a line: 5 or 7 (7)", CLI_INT,
+      .at = offsetof(arguments, options.characters), .low = 1, .high = INT32_MAX,
+      .choices = "5 7" },
+    { "beam", 'k', "N", "hypotheses of a line; 1: the likeliest character each time",
+      CLI_INT, .at = offsetof(arguments, options.beam), .low = 1,
+      .high = POET_MAX_BEAM },
+    { "greedy", 'g', NULL, "the same as --beam 1, the default", CLI_TAKE,
+      .take = take_greedy },
+    { "seed", 's', "N", "of keywords that the text does not give (42)", CLI_TAKE,
+      .take = take_seed },
     { 0 },
 };
 
-static error_t check(const arguments *a)
+static cla_status check(const void *arguments_)
 {
-    if (!a->model) {
-        cla_fail(CLA_E_USAGE, "compose needs --model DIR (see clattn compose --help)");
-        return EINVAL;
-    }
-    if (!*a->model) {
-        cla_fail(CLA_E_USAGE, "--model is empty");
-        return EINVAL;
-    }
-    if (a->options.characters != 5 && a->options.characters != 7) {
-        cla_fail(CLA_E_USAGE, "--chars is %d, must be 5 or 7", a->options.characters);
-        return EINVAL;
-    }
-    return 0;
+    const arguments *a = arguments_;
+    const int characters = a->options.characters;
+    return characters == 5 || characters == 7
+               ? CLA_OK
+               : cla_fail(CLA_E_USAGE, "--chars is %d, must be 5 or 7", characters);
 }
 
-// NOLINTNEXTLINE(readability-non-const-parameter): the type is argp's
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-    arguments *a = state->input;
-    int64_t number = 0;
-    error_t error = 0;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->common;
-        return 0;
-    case 'm':
-        a->model = value;
-        return 0;
-    case 'c':
-        return cli_take_int("chars", value, 1, INT32_MAX, &a->options.characters);
-    case 'k':
-        return cli_take_int("beam", value, 1, POET_MAX_BEAM, &a->options.beam);
-    case 'g':
-        a->options.beam = 1;
-        return 0;
-    case 's':
-        error = cli_take_number("seed", value, 0, UINT32_MAX, &number);
-        a->options.seed = (uint32_t)number;
-        return error;
-    case ARGP_KEY_ARGS: // all that are left, one behind the other
-        a->text = state->argv + state->next;
-        a->texts = state->argc - state->next;
-        return 0;
-    case ARGP_KEY_END:
-        return check(a);
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+const cli_usage cli_compose_usage = {
+    .options = options,
+    .words = "[TEXT...]",
+    .words_at = offsetof(arguments, texts),
+    .most = INT_MAX,
+    .check = check,
+    .about = "Writes a quatrain about each text, or about each line of standard input.",
+    .more = "  clattn compose --model runs/p --chars 5 \"春風明月\"\n"
+            "  clattn compose --model runs/p --beam 8 --json < texts",
+};
 
 static json_t *list(const char *const *texts)
 {
@@ -89,7 +85,7 @@ static json_t *list(const char *const *texts)
 static cla_status print(const arguments *a, const char *text, const cla_quatrain *p,
                         bool first)
 {
-    if (a->common.json) {
+    if (a->json) {
         CLA_TRY(cli_print_json(
             json_pack("{so so so si si sf}", "text", cli_json_text(text), "keywords",
                       list(p->keyword), "lines", list(p->line), "from_text",
@@ -132,21 +128,21 @@ static cla_status take_line(void *to, const cla_line_stream *at, char *text,
 static cla_status compose_all(composer *c)
 {
     cla_status status = CLA_OK;
-    for (int i = 0; i < c->a->texts && !status; i++) {
-        char *text = c->a->text[i];
+    for (int i = 0; i < c->a->texts.count && !status; i++) {
+        char *text = c->a->texts.word[i];
         size_t size = strlen(text);
         status = cla_line_check("argument", (size_t)i + 1, text, &size);
         status = status ? status : compose_one(c, text);
     }
     const cli_stream input = { .take = take_line, .to = c };
-    return c->a->texts || status ? status : cli_stream_run(&input);
+    return c->a->texts.count || status ? status : cli_stream_run(&input);
 }
 
 static cla_status compose(const arguments *a)
 {
     cla_runtime *rt = NULL;
     composer c = { .a = a };
-    cla_status status = cla_runtime_new(&rt, a->common.device);
+    cla_status status = cla_runtime_new(&rt, a->device);
     status = status ? status : cla_model_load(&c.model, rt, a->model);
     if (!status && strcmp(cla_model_kind(c.model), "poet") != 0) {
         status = cla_fail(CLA_E_USAGE, "%s holds a %s, compose needs a poet", a->model,
@@ -160,20 +156,8 @@ static cla_status compose(const arguments *a)
 
 int cli_compose(int argc, char **argv)
 {
-    static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 },
-                                                  { 0 } };
-    static const struct argp argp = {
-        .options = options,
-        .parser = parse,
-        .args_doc = "[TEXT...]",
-        .doc = "Writes a quatrain about each text, or about each line of standard "
-               "input.\v"
-               "  clattn compose --model runs/p --chars 5 \"春風明月\"\n"
-               "  clattn compose --model runs/p --beam 8 --json < texts",
-        .children = children,
-    };
     arguments a = { .options = { 7, 1, 42 } };
-    cla_status status = cli_parse(&argp, argc, argv, &a);
+    cla_status status = cli_read(&cli_compose_usage, argc, argv, &a);
     status = status ? status : compose(&a);
     return status ? cli_fail_data(status) : CLI_OK;
 }

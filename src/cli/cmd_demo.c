@@ -11,39 +11,29 @@
 enum { WORDS = 100 };
 
 typedef struct arguments {
-    cli_common common;
-    const char *out, *text;
+    const char *device, *out, *text;
     int epochs; // 0: those of the config
 } arguments;
 
-static const struct argp_option options[] = {
-    { "out", 'o', "DIR", 0, "folder of the model (clattn-demo)", 0 },
-    { "text", 't', "TEXT", 0,
-      "the French sentence to tag, words with blanks between them", 0 },
-    { "epochs", 'e', "N", 0, "train for N epochs (12)", 0 },
+static const cli_option options[] = {
+    CLI_DEVICE(arguments, device),
+    { "out", 'o', "DIR", "folder of the model (clattn-demo)", CLI_TEXT,
+      .at = offsetof(arguments, out) },
+    { "text", 't', "TEXT", "the French sentence to tag, words with blanks between them",
+      CLI_TEXT, .at = offsetof(arguments, text) },
+    { "epochs", 'e', "N", "train for N epochs (12)", CLI_INT,
+      .at = offsetof(arguments, epochs), .low = 1, .high = 1000 },
     { 0 },
 };
 
-// NOLINTNEXTLINE(readability-non-const-parameter): the type is argp's
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-    arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->common;
-        return 0;
-    case 'o':
-        a->out = value;
-        return 0;
-    case 't':
-        a->text = value;
-        return 0;
-    case 'e':
-        return cli_take_int("epochs", value, 1, 1000, &a->epochs);
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+const cli_usage cli_demo_usage = {
+    .options = options,
+    .about = "Trains a part-of-speech tagger on the French treebank that comes with "
+             "clattn, scores it, tags a sentence and draws its attention weights. "
+             "The same command continues a demo that was stopped.",
+    .more = "  clattn demo\n"
+            "  clattn demo --out runs/demo --text 'il ne vient pas'",
+};
 
 /* ---- other commands, as if they were typed ----------------------------------- */
 
@@ -64,8 +54,8 @@ static void add(call *c, const char *option, const char *value)
 
 static int run(int (*command)(int, char **), const arguments *a, call *c)
 {
-    if (a->common.device) {
-        add(c, "--device", a->common.device);
+    if (a->device) {
+        add(c, "--device", a->device);
     }
     return command(c->count, (char **)c->word);
 }
@@ -134,7 +124,7 @@ static cla_status tag(const arguments *a)
     cla_model *model = NULL;
     char *text = NULL;
     cla_status status = cla_strdup(&text, a->text);
-    status = status ? status : cla_runtime_new(&rt, a->common.device);
+    status = status ? status : cla_runtime_new(&rt, a->device);
     status = status ? status : cla_model_load(&model, rt, a->out);
     status = status ? status : print_tags(model, text);
     cla_model_free(&model);
@@ -213,19 +203,7 @@ static int demo(const arguments *a)
 
 int cli_demo(int argc, char **argv)
 {
-    static const struct argp_child children[] = { { &cli_device_argp, 0, NULL, 0 },
-                                                  { 0 } };
-    static const struct argp argp = {
-        .options = options,
-        .parser = parse,
-        .doc = "Trains a part-of-speech tagger on the French treebank that comes with "
-               "clattn, scores it, tags a sentence and draws its attention weights. "
-               "The same command continues a demo that was stopped.\v"
-               "  clattn demo\n"
-               "  clattn demo --out runs/demo --text 'il ne vient pas'",
-        .children = children,
-    };
     arguments a = { .out = "clattn-demo", .text = "elle veut pas venir avec nous" };
-    const cla_status status = cli_parse(&argp, argc, argv, &a);
+    const cla_status status = cli_read(&cli_demo_usage, argc, argv, &a);
     return status ? cli_fail(status) : demo(&a);
 }

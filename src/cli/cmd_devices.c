@@ -7,37 +7,19 @@
 #include "ops/matmul.h"
 
 typedef struct devices_options {
-    cli_common common;
-    bool verbose;
+    bool verbose, json;
 } devices_options;
 
-static const struct argp_option options[] = {
-    { "verbose", 'v', NULL, 0, "all that is known, several lines a device", 0 },
-    { "json", 'j', NULL, 0, "one JSON object a line", 0 },
+static const cli_option options[] = {
+    CLI_JSON(devices_options, json),
+    { "verbose", 'v', NULL, "all that is known, several lines a device", CLI_FLAG,
+      .at = offsetof(devices_options, verbose) },
     { 0 },
 };
 
-// NOLINTNEXTLINE(readability-non-const-parameter): the type is argp\'s
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-    devices_options *o = state->input;
-    (void)value;
-    switch (key) {
-    case 'v':
-        o->verbose = true;
-        return 0;
-    case 'j':
-        o->common.json = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp argp = {
+const cli_usage cli_devices_usage = {
     .options = options,
-    .parser = parse,
-    .doc =
+    .about =
         "Lists the OpenCL devices, best first. A star marks the one that is used when "
         "--device is not given.",
 };
@@ -115,7 +97,7 @@ static void print_details(const cla_device *d)
 
 static cla_status print_device(const cla_device *d, const devices_options *o)
 {
-    if (o->common.json) {
+    if (o->json) {
         return print_object(d);
     }
     if (o->verbose) {
@@ -144,14 +126,14 @@ static cla_status check_default(const cla_device *list, int count)
 int cli_devices(int argc, char **argv)
 {
     devices_options o = { 0 };
-    cla_status status = cli_parse(&argp, argc, argv, &o);
+    cla_status status = cli_read(&cli_devices_usage, argc, argv, &o);
     if (status) {
         return cli_fail(status);
     }
     cla_device *list = NULL;
     int count = 0;
     status = cla_devices(&list, &count);
-    if (count > 0 && !o.common.json && !o.verbose) {
+    if (count > 0 && !o.json && !o.verbose) {
         print_heading();
     }
     for (int i = 0; i < count && !status; i++) {

@@ -1,5 +1,4 @@
 /* cmd_eval.c - clattn eval: a trained system's own metrics on a data set. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -9,80 +8,71 @@
 #include "cli/model.h"
 
 typedef struct arguments {
-    cli_common common;
-    const char *model[EVAL_MODELS], *data, *split;
+    const char *device, *model[EVAL_MODELS], *data, *split;
     int models;
-    bool lengths, tags;
+    bool lengths, tags, json;
     int beam;
     double alpha;
 } arguments;
 
-static const struct argp_option options[] = {
-    { "model", 'm', "DIR", 0,
-      "folder of a training run; several give a table that compares them", 0 },
-    { "data", 'D', "PATH", 0, "data folder, or one file (default: the run's own data)",
-      0 },
-    { "split", 'S', "NAME", 0, "which file of the folder (default: test)", 0 },
-    { "tags", 't', NULL, 0,
+static cla_status take_model(void *arguments_, const char *value)
+{
+    arguments *a = arguments_;
+    if (a->models == EVAL_MODELS) {
+        return cla_fail(CLA_E_USAGE, "--model: more than %d", EVAL_MODELS);
+    }
+    a->model[a->models++] = value;
+    return *value ? CLA_OK : cla_fail(CLA_E_USAGE, "--model is empty");
+}
+
+static const cli_option options[] = {
+    CLI_DEVICE(arguments, device),
+    CLI_JSON(arguments, json),
+    { "model", 'm', "DIR",
+      "folder of a training run; several give a table that compares them", CLI_TAKE,
+      .at = offsetof(arguments, model), .needed = true, .take = take_model },
+    { "data", 'D', "PATH", "data folder, or one file (default: the run's own data)",
+      CLI_TEXT, .at = offsetof(arguments, data) },
+    { "split", 'S', "NAME", "which file of the folder (default: test)", CLI_TEXT,
+      .at = offsetof(arguments, split) },
+    { "tags", 't', NULL,
       "of a tagger: precision, recall and F1 of each tag, and the confusion matrix",
-      0 },
-    { "lengths", 'l', NULL, 0,
-      "of a translator: BLEU of its translations by the words of the source", 0 },
-    { "beam", 'k', "N", 0, "with --lengths: hypotheses of a sentence (1)", 0 },
-    { "length-penalty", 'a', "X", 0,
-      "with --lengths: how much longer translations are favoured (0.6)", 0 },
+      CLI_FLAG, .at = offsetof(arguments, tags) },
+    { "lengths", 'l', NULL,
+      "of a translator: BLEU of its translations by the words of the source", CLI_FLAG,
+      .at = offsetof(arguments, lengths) },
+    { "beam", 'k', "N", "with --lengths: hypotheses of a sentence (1)", CLI_INT,
+      .at = offsetof(arguments, beam), .low = 1, .high = TRANSLATION_MAX_BEAM },
+    { "length-penalty", 'a', "X",
+      "with --lengths: how much longer translations are favoured (0.6)", CLI_REAL,
+      .at = offsetof(arguments, alpha), .low = 0, .high = 10 },
     { 0 },
 };
 
-// NOLINTNEXTLINE(readability-non-const-parameter): the type is argp's
-static error_t parse(int key, char *value, struct argp_state *state)
+static cla_status check(const void *arguments_)
 {
-    arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->common;
-        return 0;
-    case 'm':
-        if (a->models == EVAL_MODELS) {
-            cla_fail(CLA_E_USAGE, "--model: more than %d", EVAL_MODELS);
-            return EINVAL;
-        }
-        a->model[a->models++] = value;
-        return 0;
-    case 'D':
-        a->data = value;
-        return 0;
-    case 'S':
-        a->split = value;
-        return 0;
-    case 't':
-        a->tags = true;
-        return 0;
-    case 'l':
-        a->lengths = true;
-        return 0;
-    case 'k':
-        return cli_take_int("beam", value, 1, TRANSLATION_MAX_BEAM, &a->beam);
-    case 'a':
-        return cli_take_penalty(value, &a->alpha);
-    case ARGP_KEY_END:
-        if (!a->models) {
-            cla_fail(CLA_E_USAGE, "eval needs --model DIR (see clattn eval --help)");
-            return EINVAL;
-        }
-        if ((a->tags || a->lengths) && (a->models > 1 || a->tags == a->lengths)) {
-            cla_fail(CLA_E_USAGE, "eval: --tags or --lengths is for one --model alone");
-            return EINVAL;
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    const arguments *a = arguments_;
+    const bool one = a->models == 1 && a->tags != a->lengths;
+    return one || !(a->tags || a->lengths)
+               ? CLA_OK
+               : cla_fail(CLA_E_USAGE,
+                          "eval: --tags or --lengths is for one --model alone");
 }
+
+const cli_usage cli_eval_usage = {
+    .options = options,
+    .check = check,
+    .about = "Scores a trained system on a data set.",
+    .more = "  clattn eval --model runs/t\n"
+            "  clattn eval --model runs/t --data other.conllu --json\n"
+            "  clattn eval --model runs/t --model runs/u\n"
+            "  clattn eval --model runs/t --tags\n"
+            "  clattn eval --model runs/m --lengths --beam 4",
+};
 
 static cla_status print(const arguments *a, const char *model, const cla_metrics *m)
 {
-    if (a->common.json) {
+    if (a->json) {
         json_t *object = json_object();
         if (a->models > 1) {
             json_object_set_new(object, "model", cli_json_text(model));
@@ -110,9 +100,9 @@ static cla_status show(const arguments *a, cla_task *task, const char *split)
           .end = CLA_EOS },
         .batch = TOGETHER,
     };
-    return a->tags ? cli_eval_tags((tagging *)task, a->data, split, a->common.json)
+    return a->tags ? cli_eval_tags((tagging *)task, a->data, split, a->json)
                    : cli_eval_lengths((translation *)task, a->data, split, &together,
-                                      a->common.json);
+                                      a->json);
 }
 
 static cla_status score(const arguments *a, const char *model, cla_metrics *metrics)
@@ -122,7 +112,7 @@ static cla_status score(const arguments *a, const char *model, cla_metrics *metr
                                 : a->tags  ? &tagging_kind
                                            : NULL;
     cli_model m;
-    cla_status status = cli_model_open(&m, a->common.device, model, kind,
+    cla_status status = cli_model_open(&m, a->device, model, kind,
                                        a->tags ? "eval --tags needs a tagger"
                                                : "eval --lengths needs a translator");
     if (!status) {
@@ -138,11 +128,11 @@ static cla_status eval(const arguments *a)
     cla_metrics metrics[EVAL_MODELS] = { { 0 } };
     for (int i = 0; i < a->models; i++) {
         CLA_TRY(score(a, a->model[i], &metrics[i]));
-        if (!a->tags && !a->lengths && (a->common.json || a->models == 1)) {
+        if (!a->tags && !a->lengths && (a->json || a->models == 1)) {
             CLA_TRY(print(a, a->model[i], &metrics[i]));
         }
     }
-    if (a->models > 1 && !a->common.json) {
+    if (a->models > 1 && !a->json) {
         cli_eval_table(metrics, a->model, a->models);
     }
     return CLA_OK;
@@ -150,21 +140,8 @@ static cla_status eval(const arguments *a)
 
 int cli_eval(int argc, char **argv)
 {
-    static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 },
-                                                  { 0 } };
-    static const struct argp argp = {
-        .options = options,
-        .parser = parse,
-        .doc = "Scores a trained system on a data set.\v"
-               "  clattn eval --model runs/t\n"
-               "  clattn eval --model runs/t --data other.conllu --json\n"
-               "  clattn eval --model runs/t --model runs/u\n"
-               "  clattn eval --model runs/t --tags\n"
-               "  clattn eval --model runs/m --lengths --beam 4",
-        .children = children,
-    };
     arguments a = { .beam = 1, .alpha = 0.6 };
-    cla_status status = cli_parse(&argp, argc, argv, &a);
+    cla_status status = cli_read(&cli_eval_usage, argc, argv, &a);
     status = status ? status : eval(&a);
     return status ? cli_fail_data(status) : CLI_OK;
 }

@@ -1,5 +1,4 @@
 /* cmd_inspect.c - clattn inspect: what attention looks at, as a picture. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,24 +14,32 @@
 #include "train/tagging.h"
 
 typedef struct arguments {
-    cli_common common;
-    const char *model, *out, *passage, *site;
+    const char *device, *model, *out, *passage, *site;
     char *text;
+    bool json;
     int characters; // 0: not given
     int64_t seed;   // -1: not given
 } arguments;
 
-static const struct argp_option options[] = {
-    { "model", 'm', "DIR", 0, "folder of a training run", 0 },
-    { "text", 't', "TEXT", 0,
+static const cli_option options[] = {
+    CLI_DEVICE(arguments, device),
+    CLI_JSON(arguments, json),
+    { "model", 'm', "DIR", "folder of a training run", CLI_TEXT,
+      .at = offsetof(arguments, model), .needed = true },
+    { "text", 't', "TEXT",
       "a sentence, words with blanks between them; a question; what a poem is about",
-      0 },
-    { "out", 'o', "FILE", 0,
-      "an .svg file; of taggers .safetensors too, for logits and maps as numbers", 0 },
-    { "passage", 'p', "FILE", 0, "what a reader is asked about", 0 },
-    { "site", 'i', "NAME", 0, "one of the places that look in levels (all)", 0 },
-    { "chars", 'c', "N", 0, "characters of a poem's line: 5 or 7 (7)", 0 },
-    { "seed", 's', "N", 0, "of keywords that the text does not give (42)", 0 },
+      CLI_TEXT, .at = offsetof(arguments, text), .needed = true },
+    { "out", 'o', "FILE",
+      "an .svg file; of taggers .safetensors too, for logits and maps as numbers",
+      CLI_TEXT, .at = offsetof(arguments, out) },
+    { "passage", 'p', "FILE", "what a reader is asked about", CLI_TEXT,
+      .at = offsetof(arguments, passage) },
+    { "site", 'i', "NAME", "one of the places that look in levels (all)", CLI_TEXT,
+      .at = offsetof(arguments, site) },
+    { "chars", 'c', "N", "characters of a poem's line: 5 or 7 (7)", CLI_INT,
+      .at = offsetof(arguments, characters), .low = 1, .high = INT32_MAX },
+    { "seed", 's', "N", "of keywords that the text does not give (42)", CLI_INT64,
+      .at = offsetof(arguments, seed), .low = 0, .high = UINT32_MAX },
     { 0 },
 };
 
@@ -49,44 +56,25 @@ static cla_status check_out(const char *out)
                                                 : cli_svg_check_name("inspect", out);
 }
 
-// NOLINTNEXTLINE(readability-non-const-parameter): the type is argp's
-static error_t parse(int key, char *value, struct argp_state *state)
+static cla_status check(const void *arguments_)
 {
-    arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->common;
-        return 0;
-    case 'm':
-        a->model = value;
-        return 0;
-    case 't':
-        a->text = value;
-        return 0;
-    case 'o':
-        a->out = value;
-        return 0;
-    case 'p':
-        a->passage = value;
-        return 0;
-    case 'i':
-        a->site = value;
-        return 0;
-    case 'c':
-        return cli_take_int("chars", value, 1, INT32_MAX, &a->characters);
-    case 's':
-        return cli_take_number("seed", value, 0, UINT32_MAX, &a->seed);
-    case ARGP_KEY_END:
-        if (!a->model || !a->text) {
-            cla_fail(CLA_E_USAGE, "inspect needs --model and --text "
-                                  "(see clattn inspect --help)");
-            return EINVAL;
-        }
-        return check_out(a->out) ? EINVAL : 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    const arguments *a = arguments_;
+    return check_out(a->out);
 }
+
+const cli_usage cli_inspect_usage = {
+    .options = options,
+    .check = check,
+    .about = "Draws the attention maps of every layer and head of a tagger, before and "
+             "after the convolution, with the tokens on both axes.",
+    .more =
+        "  clattn inspect --model runs/t --text 'il ne vient pas' --out maps.svg\n\n"
+        "Of a translator: what the decoder's last layer reads of the source for each "
+        "piece of the translation. Of readers and poets: a map for each level of "
+        "hierarchical attention, and in print the weight of each level:\n\n"
+        "  clattn inspect --model runs/r --passage story.txt --text 'Who came?'\n"
+        "  clattn inspect --model runs/p --text 春風明月 --out levels.svg",
+};
 
 /* logits [T,tags] and a tensor map.LAYER.HEAD (and convolved.LAYER.HEAD) [T,T] each. */
 static cla_status write_tensors(const char *path, const tagging *t,
@@ -175,7 +163,7 @@ static cla_status inspect_text(const arguments *a, tagging *t)
 
 static cla_status show_levels(const arguments *a, const look_log *seen)
 {
-    const inspect_output to = { a->site, a->out, a->model, a->common.json };
+    const inspect_output to = { a->site, a->out, a->model, a->json };
     return cli_inspect_levels(seen, &to);
 }
 
@@ -227,7 +215,7 @@ static cla_status check_options(const arguments *a, const cla_task_kind *kind)
         return cla_fail(CLA_E_USAGE, "inspect: what a %s looks at needs --out FILE",
                         kind->name);
     }
-    if ((a->site || a->common.json) && !asked && !writes) {
+    if ((a->site || a->json) && !asked && !writes) {
         return cla_fail(CLA_E_USAGE,
                         "inspect: --site and --json are for readers and "
                         "poets, the model is a %s",
@@ -272,7 +260,7 @@ static cla_status inspect_task(const arguments *a, cla_task *task)
 static cla_status inspect(const arguments *a)
 {
     cli_model m;
-    cla_status status = cli_model_open(&m, a->common.device, a->model, NULL, NULL);
+    cla_status status = cli_model_open(&m, a->device, a->model, NULL, NULL);
     status = status ? status : inspect_task(a, m.task);
     cli_model_close(&m);
     return status;
@@ -280,26 +268,8 @@ static cla_status inspect(const arguments *a)
 
 int cli_inspect(int argc, char **argv)
 {
-    static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 },
-                                                  { 0 } };
-    static const struct argp argp = {
-        .options = options,
-        .parser = parse,
-        .doc =
-            "Draws the attention maps of every layer and head of a tagger, before and "
-            "after the convolution, with the tokens on both axes.\v"
-            "  clattn inspect --model runs/t --text 'il ne vient pas' --out maps.svg\n"
-            "Of a translator: what the decoder's last layer reads of the source for "
-            "each piece that it says. Of readers and poets a map a level of "
-            "hierarchical "
-            "attention, and in print what each level weighs:\n"
-            "  clattn inspect --model runs/r --passage story.txt --text 'Who came?'\n"
-            "  clattn inspect --model runs/p --text 春風明月 --chars 5 --out "
-            "levels.svg",
-        .children = children,
-    };
     arguments a = { .seed = -1 };
-    cla_status status = cli_parse(&argp, argc, argv, &a);
+    cla_status status = cli_read(&cli_inspect_usage, argc, argv, &a);
     status = status ? status : inspect(&a);
     return status ? cli_fail_data(status) : CLI_OK;
 }

@@ -1,5 +1,4 @@
 /* cmd_plot.c - clattn plot: learning curves of several runs in one picture. */
-#include <errno.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -11,54 +10,42 @@
 enum { MAX_RUNS = 32 };
 
 typedef struct arguments {
-    const char *out, *run[MAX_RUNS];
-    int runs;
+    const char *out;
+    cli_words runs;
     const char *metric;
     bool lengths;
 } arguments;
 
-static const struct argp_option options[] = {
-    { "out", 'o', "FILE", 0, "an .svg file", 0 },
-    { "metric", 'k', "KEY", 0, "what to plot (default: accuracy; loss is another)", 0 },
-    { "lengths", 'l', NULL, 0,
+static const cli_option options[] = {
+    { "out", 'o', "FILE", "an .svg file", CLI_TEXT, .at = offsetof(arguments, out),
+      .needed = true },
+    { "metric", 'k', "KEY", "what to plot (default: accuracy; loss is another)",
+      CLI_TEXT, .at = offsetof(arguments, metric) },
+    { "lengths", 'l', NULL,
       "bars by the length of sources, from files of `eval --lengths --json' instead of "
       "runs",
-      0 },
+      CLI_FLAG, .at = offsetof(arguments, lengths) },
     { 0 },
 };
 
-// NOLINTNEXTLINE(readability-non-const-parameter): the type is argp's
-static error_t parse(int key, char *value, struct argp_state *state)
+static cla_status check(const void *arguments_)
 {
-    arguments *a = state->input;
-    switch (key) {
-    case 'o':
-        a->out = value;
-        return 0;
-    case 'k':
-        a->metric = value;
-        return 0;
-    case 'l':
-        a->lengths = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (a->runs == MAX_RUNS) {
-            cla_fail(CLA_E_USAGE, "plot: more than %d runs", MAX_RUNS);
-            return EINVAL;
-        }
-        a->run[a->runs++] = value;
-        return 0;
-    case ARGP_KEY_END:
-        if (!a->runs || !a->out) {
-            cla_fail(CLA_E_USAGE, "plot needs folders of runs and --out FILE "
-                                  "(see clattn plot --help)");
-            return EINVAL;
-        }
-        return cli_svg_check_name("plot", a->out) ? EINVAL : 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    const arguments *a = arguments_;
+    return cli_svg_check_name("plot", a->out);
 }
+
+const cli_usage cli_plot_usage = {
+    .options = options,
+    .words = "DIR...",
+    .words_at = offsetof(arguments, runs),
+    .least = 1,
+    .most = MAX_RUNS,
+    .lacks = "folders of runs",
+    .check = check,
+    .about = "Draws the learning curves of training runs, from their log.jsonl.",
+    .more = "  clattn plot runs/conv runs/conv2d runs/pe_add --out curve.svg\n"
+            "  clattn plot --lengths soft.jsonl hard.jsonl --out lengths.svg",
+};
 
 static cla_status add_point(svg_curve *c, double x, double y)
 {
@@ -117,13 +104,14 @@ static cla_status plot_runs(const arguments *a)
     svg_curve curves[MAX_RUNS] = { { .name = NULL } };
     cla_text picture = { 0 };
     cla_status status = CLA_OK;
-    for (int i = 0; i < a->runs && !status; i++) {
-        status = read_run(&curves[i], a->run[i], a->metric);
+    for (int i = 0; i < a->runs.count && !status; i++) {
+        status = read_run(&curves[i], a->runs.word[i], a->metric);
     }
-    status =
-        status ? status : cli_svg_curves(&picture, curves, a->runs, "steps", a->metric);
+    status = status
+                 ? status
+                 : cli_svg_curves(&picture, curves, a->runs.count, "steps", a->metric);
     status = status ? status : cla_file_write(a->out, picture.data, picture.size);
-    for (int i = 0; i < a->runs; i++) {
+    for (int i = 0; i < a->runs.count; i++) {
         free(curves[i].x);
         free(curves[i].y);
     }
@@ -133,21 +121,15 @@ static cla_status plot_runs(const arguments *a)
 
 static cla_status plot(const arguments *a)
 {
-    return a->lengths ? cli_plot_lengths(a->run, a->runs, a->out) : plot_runs(a);
+    return a->lengths ? cli_plot_lengths((const char *const *)a->runs.word,
+                                         a->runs.count, a->out)
+                      : plot_runs(a);
 }
 
 int cli_plot(int argc, char **argv)
 {
-    static const struct argp argp = {
-        .options = options,
-        .parser = parse,
-        .args_doc = "DIR...",
-        .doc = "Draws the learning curves of training runs, from their log.jsonl.\v"
-               "  clattn plot runs/conv runs/conv2d runs/pe_add --out curve.svg\n"
-               "  clattn plot --lengths soft.jsonl hard.jsonl --out lengths.svg",
-    };
     arguments a = { .metric = "accuracy" };
-    cla_status status = cli_parse(&argp, argc, argv, &a);
+    cla_status status = cli_read(&cli_plot_usage, argc, argv, &a);
     status = status ? status : plot(&a);
     return status ? cli_fail_data(status) : CLI_OK;
 }

@@ -11,48 +11,33 @@
 #define BLANKS " \t\r"
 
 typedef struct arguments {
-    cli_common common;
-    const char *model;
+    const char *device, *model;
     bool unbuffered;
     int batch, max_words;
 } arguments;
 
-static const struct argp_option options[] = {
-    { "model", 'm', "DIR", 0, "folder of a tagger's training run", 0 },
-    { "unbuffered", 'u', NULL, 0, "answer each sentence at once", 0 },
-    { "batch-lines", 'b', "N", 0, "sentences tagged together (256)", 0 },
-    { "max-words", 'w', "N", 0, "refuse a sentence of more words (10000)", 0 },
+static const cli_option options[] = {
+    CLI_DEVICE(arguments, device),
+    { "model", 'm', "DIR", "folder of a tagger's training run", CLI_TEXT,
+      .at = offsetof(arguments, model), .needed = true },
+    { "unbuffered", 'u', NULL, "answer each sentence at once", CLI_FLAG,
+      .at = offsetof(arguments, unbuffered) },
+    { "batch-lines", 'b', "N", "sentences tagged together (256)", CLI_INT,
+      .at = offsetof(arguments, batch), .low = 1, .high = 1 << 20 },
+    { "max-words", 'w', "N", "refuse a sentence of more words (10000)", CLI_INT,
+      .at = offsetof(arguments, max_words), .low = 1, .high = INT32_MAX },
     { 0 },
 };
 
-// NOLINTNEXTLINE(readability-non-const-parameter): the type is argp's
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-    arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->common;
-        return 0;
-    case 'm':
-        a->model = value;
-        return 0;
-    case 'u':
-        a->unbuffered = true;
-        return 0;
-    case 'b':
-        return cli_take_int("batch-lines", value, 1, 1 << 20, &a->batch);
-    case 'w':
-        return cli_take_int("max-words", value, 1, INT32_MAX, &a->max_words);
-    case ARGP_KEY_END:
-        if (!a->model) {
-            cla_fail(CLA_E_USAGE, "tag needs --model DIR (see clattn tag --help)");
-            return EINVAL;
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+const cli_usage cli_tag_usage = {
+    .options = options,
+    .about =
+        "Tags sentences from standard input: CoNLL-U, or words with blanks between "
+        "them, a sentence a line. Writes CoNLL-U with column 4 filled; every other "
+        "column stays.",
+    .more = "  clattn tag --model runs/t < in.conllu > out.conllu\n"
+            "  echo 'il ne vient pas' | clattn tag --model runs/t",
+};
 
 /* Standard input while it is read. */
 typedef struct stream {
@@ -210,8 +195,8 @@ static cla_status finish(void *to, bool ended)
 static cla_status tag(const arguments *a)
 {
     cli_model m;
-    cla_status status = cli_model_open(&m, a->common.device, a->model, &tagging_kind,
-                                       "tag needs a tagger");
+    cla_status status =
+        cli_model_open(&m, a->device, a->model, &tagging_kind, "tag needs a tagger");
     if (!status) {
         const bool at_once = a->unbuffered || isatty(STDIN_FILENO);
         stream s = { .tagger = (tagging *)m.task,
@@ -227,21 +212,8 @@ static cla_status tag(const arguments *a)
 
 int cli_tag(int argc, char **argv)
 {
-    static const struct argp_child children[] = { { &cli_device_argp, 0, NULL, 0 },
-                                                  { 0 } };
-    static const struct argp argp = {
-        .options = options,
-        .parser = parse,
-        .doc =
-            "Tags sentences from standard input: CoNLL-U, or words with blanks between "
-            "them, a sentence a line. Writes CoNLL-U with column 4 filled; every other "
-            "column stays.\v"
-            "  clattn tag --model runs/t < in.conllu > out.conllu\n"
-            "  echo 'il ne vient pas' | clattn tag --model runs/t",
-        .children = children,
-    };
     arguments a = { .batch = 256, .max_words = 10000 };
-    cla_status status = cli_parse(&argp, argc, argv, &a);
+    cla_status status = cli_read(&cli_tag_usage, argc, argv, &a);
     status = status ? status : tag(&a);
     return status ? cli_fail_data(status) : CLI_OK;
 }

@@ -1,5 +1,4 @@
 /* cmd_train.c - clattn train: any system from its config. */
-#include <errno.h>
 #include <stdio.h>
 
 #include "clattn/runtime.h"
@@ -11,77 +10,58 @@
 enum { MAX_SETS = 64 };
 
 typedef struct arguments {
-    cli_common common;
-    const char *config, *out;
+    const char *device, *out;
+    cli_words config; // one
     const char *set[MAX_SETS];
     int set_count;
     bool resume, quiet, profile;
 } arguments;
 
-static const struct argp_option options[] = {
-    { "out", 'o', "DIR", 0, "the run's folder: model, checkpoints, log", 0 },
-    { "set", 's', "KEY=VALUE", 0,
-      "override a key of the config, dotted for nested ones", 0 },
-    { "resume", 'r', NULL, 0, "continue the run in DIR", 0 },
-    { "quiet", 'q', NULL, 0, "say nothing but warnings and errors", 0 },
-    { "profile", 'p', NULL, 0, "device time by kernel at the end; slows the run", 0 },
+static cla_status take_set(void *arguments_, const char *value)
+{
+    arguments *a = arguments_;
+    if (a->set_count == MAX_SETS) {
+        return cla_fail(CLA_E_USAGE, "--set: more than %d", MAX_SETS);
+    }
+    a->set[a->set_count++] = value;
+    return CLA_OK;
+}
+
+static const cli_option options[] = {
+    CLI_DEVICE(arguments, device),
+    { "out", 'o', "DIR", "the run's folder: model, checkpoints, log", CLI_TEXT,
+      .at = offsetof(arguments, out), .needed = true },
+    { "set", 's', "KEY=VALUE", "override a key of the config, dotted for nested ones",
+      CLI_TAKE, .take = take_set },
+    { "resume", 'r', NULL, "continue the run in DIR", CLI_FLAG,
+      .at = offsetof(arguments, resume) },
+    { "quiet", 'q', NULL, "say nothing but warnings and errors", CLI_FLAG,
+      .at = offsetof(arguments, quiet) },
+    { "profile", 'p', NULL, "device time by kernel at the end; slows the run", CLI_FLAG,
+      .at = offsetof(arguments, profile) },
     { 0 },
 };
 
-// NOLINTNEXTLINE(readability-non-const-parameter): the type is argp's
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-    arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->common;
-        return 0;
-    case 'o':
-        a->out = value;
-        return 0;
-    case 's':
-        if (a->set_count == MAX_SETS) {
-            cla_fail(CLA_E_USAGE, "--set: more than %d", MAX_SETS);
-            return EINVAL;
-        }
-        a->set[a->set_count++] = value;
-        return 0;
-    case 'r':
-        a->resume = true;
-        return 0;
-    case 'q':
-        a->quiet = true;
-        return 0;
-    case 'p':
-        a->profile = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (a->config) {
-            return ARGP_ERR_UNKNOWN;
-        }
-        a->config = value;
-        return 0;
-    case ARGP_KEY_END:
-        if (!a->config || !a->out) {
-            cla_fail(CLA_E_USAGE, "train needs %s (see clattn train --help)",
-                     a->config ? "--out DIR" : "a config file");
-            return EINVAL;
-        }
-        if (!*a->out) {
-            cla_fail(CLA_E_USAGE, "--out is empty");
-            return EINVAL;
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+const cli_usage cli_train_usage = {
+    .options = options,
+    .words = "CONFIG.json",
+    .words_at = offsetof(arguments, config),
+    .least = 1,
+    .most = 1,
+    .lacks = "a config file",
+    .about = "Trains the system that CONFIG.json describes.",
+    .more = "The folder then serves clattn eval, tag and others with --model DIR. "
+            "SIGINT finishes the step, saves, and exits with 130.\n\n"
+            "  clattn train examples/configs/tagger-conv2d.json --out runs/t\n"
+            "  clattn train examples/configs/tagger-conv2d.json --out runs/t --resume\n"
+            "  clattn train tagger.json --set epochs=5 --set lr=0.002 --out runs/u",
+};
 
 static cla_status read_settings(const arguments *a, cla_config *settings)
 {
     static const char *const files[] = { "data",          "vectors",    "lexicon",
                                          "sentencepiece", "warm_start", NULL };
-    CLA_TRY(cla_config_read(settings, a->config));
+    CLA_TRY(cla_config_read(settings, a->config.word[0]));
     for (int i = 0; i < a->set_count; i++) {
         CLA_TRY(cla_config_set(settings, a->set[i]));
     }
@@ -118,12 +98,12 @@ static cla_status resume_command(const arguments *a, int processes, cla_text *li
         CLA_TRY(add_pair(line, "-n", count));
     }
     CLA_TRY(add_pair(line, cli_program, "train"));
-    CLA_TRY(cli_add_word(line, a->config));
+    CLA_TRY(cli_add_word(line, a->config.word[0]));
     CLA_TRY(add_pair(line, "--out", a->out));
     for (int i = 0; i < a->set_count; i++) {
         CLA_TRY(add_pair(line, "--set", a->set[i]));
     }
-    CLA_TRY(a->common.device ? add_pair(line, "--device", a->common.device) : CLA_OK);
+    CLA_TRY(a->device ? add_pair(line, "--device", a->device) : CLA_OK);
     CLA_TRY(a->profile ? cli_add_word(line, "--profile") : CLA_OK);
     return cli_add_word(line, "--resume");
 }
@@ -175,7 +155,7 @@ static cla_status train(const arguments *a, const cla_parallel *parallel,
         .signal = cli_catch_signals(),
     };
     cla_status status = read_settings(a, &settings);
-    status = status ? status : cla_parallel_runtime(parallel, &rt, a->common.device);
+    status = status ? status : cla_parallel_runtime(parallel, &rt, a->device);
     if (!status) {
         print_start(a, rt, parallel);
         cla_profile_enable(rt, a->profile);
@@ -192,26 +172,10 @@ static cla_status train(const arguments *a, const cla_parallel *parallel,
 
 int cli_train(int argc, char **argv)
 {
-    static const struct argp_child children[] = { { &cli_device_argp, 0, NULL, 0 },
-                                                  { 0 } };
-    static const struct argp argp = {
-        .options = options,
-        .parser = parse,
-        .args_doc = "CONFIG.json",
-        .doc =
-            "Trains the system that CONFIG.json describes.\v"
-            "The folder then serves clattn eval, tag and others with --model DIR. "
-            "SIGINT "
-            "finishes the step, saves, and exits with 130.\n\n"
-            "  clattn train examples/configs/tagger-conv2d.json --out runs/t\n"
-            "  clattn train examples/configs/tagger-conv2d.json --out runs/t --resume\n"
-            "  clattn train tagger.json --set epochs=5 --set lr=0.002 --out runs/u",
-        .children = children,
-    };
     arguments a = { 0 };
     cla_parallel parallel;
     cla_train_result result = { 0 };
-    cla_status status = cli_parse(&argp, argc, argv, &a);
+    cla_status status = cli_read(&cli_train_usage, argc, argv, &a);
     if (status) {
         return cli_fail(status);
     }

@@ -12,87 +12,64 @@
 enum { MAX_LINES = 1 << 20 };
 
 typedef struct arguments {
-    cli_common common;
-    const char *model, *given;
+    const char *device, *model, *given;
     int beam, best, batch, ahead, max_words;
     double alpha;
     bool scores, unbuffered;
 } arguments;
 
-static const struct argp_option options[] = {
-    { "model", 'm', "DIR", 0, "folder of a translator's training run", 0 },
-    { "beam", 'k', "N", 0, "hypotheses of a sentence; 1: the likeliest piece each time",
-      0 },
-    { "length-penalty", 'a', "X", 0,
-      "how much longer translations are favoured, 0: not (0.6)", 0 },
-    { "nbest", 'n', "N", 0, "write the N best of the beam, a line each", 0 },
-    { "scores", 's', NULL, 0,
-      "log probability, score under the length penalty and translation, parted by tabs",
-      0 },
-    { "given", 'g', "FILE", 0,
-      "write both numbers of the translations in FILE instead, a line each", 0 },
-    { "batch-lines", 'b', "N", 0, "lines translated together (32)", 0 },
-    { "read-ahead", 'r', "N", 0,
-      "lines read at a time, of which those of like length go together (1024)", 0 },
-    { "max-words", 'w', "N", 0, "refuse a line of more words or pieces of words (2000)",
-      0 },
-    { "unbuffered", 'u', NULL, 0, "answer each line at once", 0 },
+static const cli_option options[] = {
+    CLI_DEVICE(arguments, device),
+    { "model", 'm', "DIR", "folder of a translator's training run", CLI_TEXT,
+      .at = offsetof(arguments, model), .needed = true },
+    { "beam", 'k', "N", "hypotheses of a sentence; 1: the likeliest piece each time",
+      CLI_INT, .at = offsetof(arguments, beam), .low = 1,
+      .high = TRANSLATION_MAX_BEAM },
+    { "length-penalty", 'a', "X",
+      "how much longer translations are favoured, 0: not (0.6)", CLI_REAL,
+      .at = offsetof(arguments, alpha), .low = 0, .high = 10 },
+    { "nbest", 'n', "N", "write the N best of the beam, a line each", CLI_INT,
+      .at = offsetof(arguments, best), .low = 1, .high = TRANSLATION_MAX_BEAM },
+    { "scores", 's', NULL,
+      "log probability, score under the length penalty and translation, with tabs "
+      "between them",
+      CLI_FLAG, .at = offsetof(arguments, scores) },
+    { "given", 'g', "FILE",
+      "write both numbers of the translations in FILE instead, a line each", CLI_TEXT,
+      .at = offsetof(arguments, given) },
+    { "batch-lines", 'b', "N", "lines translated together (32)", CLI_INT,
+      .at = offsetof(arguments, batch), .low = 1, .high = TRANSLATION_MAX_BATCH },
+    { "read-ahead", 'r', "N",
+      "lines read at a time, of which those of like length go together (1024)", CLI_INT,
+      .at = offsetof(arguments, ahead), .low = 1, .high = MAX_LINES },
+    { "max-words", 'w', "N", "refuse a line of more words or pieces of words (2000)",
+      CLI_INT, .at = offsetof(arguments, max_words), .low = 1, .high = INT32_MAX },
+    { "unbuffered", 'u', NULL, "answer each line at once", CLI_FLAG,
+      .at = offsetof(arguments, unbuffered) },
     { 0 },
 };
 
-static error_t check(const arguments *a)
+static cla_status check(const void *arguments_)
 {
-    if (!a->model) {
-        cla_fail(CLA_E_USAGE,
-                 "translate needs --model DIR (see clattn translate --help)");
-    } else if (a->best > a->beam) {
-        cla_fail(CLA_E_USAGE, "--nbest is %d, the beam has %d", a->best, a->beam);
-    } else if (a->given && a->best > 1) {
-        cla_fail(CLA_E_USAGE, "--given and --nbest: one of them");
-    } else {
-        return 0;
+    const arguments *a = arguments_;
+    if (a->best > a->beam) {
+        return cla_fail(CLA_E_USAGE, "--nbest is %d, the beam has %d", a->best,
+                        a->beam);
     }
-    return EINVAL;
+    return a->given && a->best > 1
+               ? cla_fail(CLA_E_USAGE, "--given and --nbest: one of them")
+               : CLA_OK;
 }
 
-// NOLINTNEXTLINE(readability-non-const-parameter): the type is argp's
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-    arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->common;
-        return 0;
-    case 'm':
-        a->model = value;
-        return 0;
-    case 'k':
-        return cli_take_int("beam", value, 1, TRANSLATION_MAX_BEAM, &a->beam);
-    case 'n':
-        return cli_take_int("nbest", value, 1, TRANSLATION_MAX_BEAM, &a->best);
-    case 'b':
-        return cli_take_int("batch-lines", value, 1, TRANSLATION_MAX_BATCH, &a->batch);
-    case 'r':
-        return cli_take_int("read-ahead", value, 1, MAX_LINES, &a->ahead);
-    case 'w':
-        return cli_take_int("max-words", value, 1, INT32_MAX, &a->max_words);
-    case 'a':
-        return cli_take_penalty(value, &a->alpha);
-    case 'g':
-        a->given = value;
-        return 0;
-    case 's':
-        a->scores = true;
-        return 0;
-    case 'u':
-        a->unbuffered = true;
-        return 0;
-    case ARGP_KEY_END:
-        return check(a);
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+const cli_usage cli_translate_usage = {
+    .options = options,
+    .check = check,
+    .about = "Translates lines from standard input, line for line; an empty line stays "
+             "empty. A line that is refused ends the program, after the lines before "
+             "it.",
+    .more = "  clattn translate --model runs/m --beam 4 < test.en > out.de\n"
+            "  clattn translate --model runs/m --given test.de < test.en > scores",
+};
 
 /* Standard input while it is read. */
 typedef struct stream {
@@ -239,9 +216,8 @@ static cla_status translate_all(const arguments *a, translation *t)
 static cla_status translate(const arguments *a)
 {
     cli_model m;
-    cla_status status =
-        cli_model_open(&m, a->common.device, a->model, &translation_kind,
-                       "translate needs a translator");
+    cla_status status = cli_model_open(&m, a->device, a->model, &translation_kind,
+                                       "translate needs a translator");
     status = status ? status : translate_all(a, (translation *)m.task);
     cli_model_close(&m);
     return status;
@@ -249,25 +225,13 @@ static cla_status translate(const arguments *a)
 
 int cli_translate(int argc, char **argv)
 {
-    static const struct argp_child children[] = { { &cli_device_argp, 0, NULL, 0 },
-                                                  { 0 } };
-    static const struct argp argp = {
-        .options = options,
-        .parser = parse,
-        .doc = "Translates lines from standard input, line for line; an empty line "
-               "stays empty. A line that is refused ends the program, after the "
-               "lines before it.\v"
-               "  clattn translate --model runs/m --beam 4 < test.en > out.de\n"
-               "  clattn translate --model runs/m --given test.de < test.en > scores",
-        .children = children,
-    };
     arguments a = { .beam = 1,
                     .best = 1,
                     .batch = 32,
                     .ahead = 1024,
                     .max_words = 2000,
                     .alpha = 0.6 };
-    cla_status status = cli_parse(&argp, argc, argv, &a);
+    cla_status status = cli_read(&cli_translate_usage, argc, argv, &a);
     status = status ? status : translate(&a);
     return status ? cli_fail_data(status) : CLI_OK;
 }

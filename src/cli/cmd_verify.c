@@ -1,4 +1,5 @@
 /* cmd_verify.c - clattn verify: golden cases on a device, under both schedules. */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,9 +13,9 @@
 #include "ops/matmul.h"
 
 typedef struct verify_options {
-    cli_common common;
-    char **paths; // as given
-    int path_count;
+    const char *device; // NULL: not given
+    bool json;
+    cli_words paths;
 } verify_options;
 
 /* One verification of all files. */
@@ -31,35 +32,23 @@ typedef struct verification {
     int bad_file;     // exit code for the first file that could not be used
 } verification;
 
-// NOLINTNEXTLINE(readability-non-const-parameter): the type is argp's
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-    verify_options *o = state->input;
-    (void)value;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->common;
-        return 0;
-    case ARGP_KEY_ARGS: // all that are left, one behind the other
-        o->paths = state->argv + state->next;
-        o->path_count = state->argc - state->next;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const cli_option options[] = {
+    CLI_DEVICE(verify_options, device),
+    CLI_JSON(verify_options, json),
+    { 0 },
+};
 
-static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 }, { 0 } };
-static const struct argp argp = {
-    .parser = parse,
-    .args_doc = "[PATH...]",
-    .doc =
+const cli_usage cli_verify_usage = {
+    .options = options,
+    .words = "[PATH...]",
+    .words_at = offsetof(verify_options, paths),
+    .most = INT_MAX,
+    .about =
         "Runs golden cases forward and backward and compares the results with those in "
         "the files. PATH is a file or a folder with .safetensors files; without one "
         "the "
         "built-in cases run, a check of a device and its driver. Both schedules run "
         "unless CLATTN_SCHEDULE is set. The exit status is 1 when a case fails.",
-    .children = children,
 };
 
 /* ---- files ------------------------------------------------------------------- */
@@ -109,10 +98,10 @@ static cla_status builtin_folder(cla_text *folder)
 static cla_status list_files(verification *v)
 {
     const verify_options *o = v->options;
-    for (int i = 0; i < o->path_count; i++) {
-        CLA_TRY(add_path(v, o->paths[i]));
+    for (int i = 0; i < o->paths.count; i++) {
+        CLA_TRY(add_path(v, o->paths.word[i]));
     }
-    if (o->path_count > 0) {
+    if (o->paths.count > 0) {
         return CLA_OK;
     }
     cla_text folder = { 0 };
@@ -173,7 +162,7 @@ static cla_status print_object(const verification *v, const run_row *row)
 static cla_status print_row(verification *v, const run_row *row)
 {
     const golden_result *r = row->result;
-    if (v->options->common.json) {
+    if (v->options->json) {
         return print_object(v, row);
     }
     printf("%-6s  %-28s %-5s  ", r->ok ? "ok" : "FAILED", row->name,
@@ -279,7 +268,7 @@ static void choose_schedules(verification *v)
 
 static cla_status open_device(verification *v)
 {
-    CLA_TRY(cla_runtime_new(&v->rt, v->options->common.device));
+    CLA_TRY(cla_runtime_new(&v->rt, v->options->device));
     // a wrong CLATTN_GEMM is an error even where no case multiplies
     CLA_TRY(cla_product_set_provider(v->rt, CLA_PROVIDER_AUTO));
     choose_schedules(v);
@@ -304,7 +293,7 @@ static cla_status run_files(verification *v)
 {
     CLA_TRY(open_device(v));
     const cla_device *d = cla_runtime_device(v->rt);
-    if (!v->options->common.json) {
+    if (!v->options->json) {
         printf("device %d: %s (%s, driver %s)\n", d->index, d->name, d->platform_name,
                d->driver);
     }
@@ -312,7 +301,7 @@ static cla_status run_files(verification *v)
         CLA_TRY(run_file(v, v->files[i]));
         fflush(stdout);
     }
-    if (!v->options->common.json) {
+    if (!v->options->json) {
         printf("%d runs of %zu cases, %d failed\n", v->runs, v->file_count, v->failed);
     }
     return CLA_OK;
@@ -342,8 +331,8 @@ static int verdict(const verification *v)
 
 int cli_verify(int argc, char **argv)
 {
-    verify_options o = { .paths = NULL };
-    cla_status status = cli_parse(&argp, argc, argv, &o);
+    verify_options o = { 0 };
+    cla_status status = cli_read(&cli_verify_usage, argc, argv, &o);
     if (status) {
         return cli_fail(status);
     }

@@ -12,53 +12,48 @@
 const char *cli_program;
 
 static const cli_command commands[] = {
-    { "demo", "train a small tagger on data that comes along, and use it", cli_demo },
-    { "devices", "list the OpenCL devices and what they can do", cli_devices },
-    { "verify", "run known answers: a check of a device and its driver", cli_verify },
-    { "bench", "time the operators; bench compare: two results", cli_bench },
-    { "bpe", "cut words into pieces: learn, apply, undo", cli_bpe },
-    { "train", "train a system from its config", cli_train },
-    { "average", "average the states that a run kept", cli_average },
-    { "export", "write a model without what only training needs", cli_export },
-    { "check", "compare the files of a model's folder with their hashes", cli_check },
-    { "eval", "score a trained system on a data set", cli_eval },
-    { "tag", "tag sentences from standard input", cli_tag },
-    { "answer", "answer questions about passages", cli_answer },
-    { "translate", "translate lines from standard input", cli_translate },
-    { "compose", "write quatrains about texts", cli_compose },
-    { "score", "score text against references: bleu, squad ...", cli_score },
-    { "inspect", "draw what attention looks at", cli_inspect },
-    { "plot", "draw learning curves of training runs", cli_plot },
-    { "tune", "find the constants that suit a device", cli_tune },
+    { "demo", "train a small tagger on data that comes along, and use it", cli_demo,
+      &cli_demo_usage },
+    { "devices", "list the OpenCL devices and what they can do", cli_devices,
+      &cli_devices_usage },
+    { "verify", "run known answers: a check of a device and its driver", cli_verify,
+      &cli_verify_usage },
+    { "bench", "time the operators; bench compare: two results", cli_bench,
+      &cli_bench_usage },
+    { "bpe", "cut words into pieces: learn, apply, undo", cli_bpe, &cli_bpe_usage },
+    { "train", "train a system from its config", cli_train, &cli_train_usage },
+    { "average", "average the states that a run kept", cli_average,
+      &cli_average_usage },
+    { "export", "write a model without what only training needs", cli_export,
+      &cli_export_usage },
+    { "check", "compare the files of a model's folder with their hashes", cli_check,
+      &cli_check_usage },
+    { "eval", "score a trained system on a data set", cli_eval, &cli_eval_usage },
+    { "tag", "tag sentences from standard input", cli_tag, &cli_tag_usage },
+    { "answer", "answer questions about passages", cli_answer, &cli_answer_usage },
+    { "translate", "translate lines from standard input", cli_translate,
+      &cli_translate_usage },
+    { "compose", "write quatrains about texts", cli_compose, &cli_compose_usage },
+    { "score", "score text against references: bleu, squad ...", cli_score,
+      &cli_score_usage },
+    { "inspect", "draw what attention looks at", cli_inspect, &cli_inspect_usage },
+    { "plot", "draw learning curves of training runs", cli_plot, &cli_plot_usage },
+    { "tune", "find the constants that suit a device", cli_tune, &cli_tune_usage },
+    { "help", "print the help of a command", cli_help, &cli_help_usage },
+    { 0 },
 };
 
-enum { COMMANDS = sizeof commands / sizeof *commands };
+enum { COMMANDS = sizeof commands / sizeof *commands - 1 };
 
 /* ---- words in front of a verb ------------------------------------------------ */
 
-static char *list_commands(int key, const char *text, void *input)
-{
-    (void)input;
-    cla_text list = { 0 };
-    if (key != ARGP_KEY_HELP_EXTRA) {
-        return (char *)text;
-    }
-    cla_status status = cla_text_add(&list, "Commands:\n");
-    for (int i = 0; i < COMMANDS && !status; i++) {
-        status =
-            cla_text_add(&list, "  %-10s %s\n", commands[i].name, commands[i].summary);
-    }
-    return list.data; // freed by argp
-}
-
-static const struct argp top = {
-    .args_doc = "COMMAND [ARGUMENT...]",
-    .doc =
-        "Trains and runs attention networks on any OpenCL device.\v"
-        "clattn COMMAND --help tells more about one command. Exit status: 0 success, "
-        "1 a check is not met, 2 wrong usage, 3 bad input data, 4 device or driver, "
-        "5 memory, 6 file, 7 numbers.",
-    .help_filter = list_commands,
+const cli_usage cli_top_usage = {
+    .words = "COMMAND [ARGUMENT...]",
+    .about = "Trains and runs attention networks on any OpenCL device.",
+    .more = "clattn COMMAND --help tells more about one command. Exit status: 0 "
+            "success, 1 a check is not met, 2 wrong usage, 3 bad input data, 4 device "
+            "or driver, 5 memory, 6 file, 7 numbers.",
+    .verbs = commands,
 };
 
 static int no_command(void)
@@ -118,7 +113,7 @@ int main(int argc, char **argv)
         return no_command();
     }
     if (argv[1][0] == '-') {
-        const cla_status status = cli_parse(&top, 2, argv, NULL);
+        const cla_status status = cli_read(&cli_top_usage, 2, argv, NULL);
         return status ? cli_fail(status) : no_command();
     }
     for (int i = 0; i < COMMANDS; i++) {

@@ -3,26 +3,9 @@
 #include <string.h>
 
 #include "base/nearest.h"
-#include "base/text.h"
 #include "cli/cli.h"
 
 enum { MAX_VERBS = 16 };
-
-static const cli_command *listed; // of the command at hand, for its help
-
-static char *list_verbs(int key, const char *text, void *input)
-{
-    (void)input;
-    cla_text list = { 0 };
-    if (key != ARGP_KEY_HELP_EXTRA) {
-        return (char *)text;
-    }
-    cla_status status = cla_text_add(&list, "Verbs:\n");
-    for (const cli_command *v = listed; v->name && !status; v++) {
-        status = cla_text_add(&list, "  %-10s %s\n", v->name, v->summary);
-    }
-    return list.data; // freed by argp
-}
 
 /* command is "clattn bpe": the message leaves the program's name out. */
 static cla_status no_verb(const cli_command *verbs, const char *command,
@@ -45,23 +28,19 @@ static cla_status no_verb(const cli_command *verbs, const char *command,
     return status;
 }
 
-int cli_run_verb(const cli_command *verbs, const char *doc, int argc, char **argv)
+int cli_run_verb(const cli_usage *usage, int argc, char **argv)
 {
     static char name[64];
-    const struct argp top = { .args_doc = "VERB [ARGUMENT...]",
-                              .doc = doc,
-                              .help_filter = list_verbs };
-    listed = verbs;
     if (argc > 1 && argv[1][0] == '-') {
-        const cla_status status = cli_parse(&top, 2, argv, NULL);
-        return cli_fail(status ? status : no_verb(verbs, argv[0], NULL));
+        const cla_status status = cli_read(usage, 2, argv, NULL);
+        return cli_fail(status ? status : no_verb(usage->verbs, argv[0], NULL));
     }
-    for (const cli_command *v = verbs; argc > 1 && v->name; v++) {
+    for (const cli_command *v = usage->verbs; argc > 1 && v->name; v++) {
         if (strcmp(argv[1], v->name) == 0) {
             snprintf(name, sizeof name, "%s %s", argv[0], v->name);
             argv[1] = name;
             return v->run(argc - 1, argv + 1);
         }
     }
-    return cli_fail(no_verb(verbs, argv[0], argc > 1 ? argv[1] : NULL));
+    return cli_fail(no_verb(usage->verbs, argv[0], argc > 1 ? argv[1] : NULL));
 }

@@ -142,7 +142,7 @@ check 'refuses another kind of picture' says 2 'pictures are .svg files' \
     question --out "$work/a.png"
 check 'refuses numbers of a reader' says 2 'the maps of a reader are drawn as .svg' \
     question --out "$work/a.safetensors"
-check 'refuses nothing to inspect' says 2 'inspect needs --model and --text' \
+check 'refuses nothing to inspect' says 2 'inspect needs --text TEXT' \
     "$clattn" inspect --model "$reader"
 # shellcheck disable=SC2046 # six hundred words
 printf 'w%d ' $(seq 600) >"$work/long"
