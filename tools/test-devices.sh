@@ -149,14 +149,14 @@ on_intel() {
         return
     fi
     export OCL_ICD_VENDORS="$intel/vendors" CRITERION_JOBS=1
-    box "${CLATTN_MINUTES:-9}"
+    box "${CLATTN_MINUTES:-7}"
     cases intel 99 env
 }
 
 on_rusticl() {
     export OCL_ICD_VENDORS="$vendors/rusticl.icd" RUSTICL_ENABLE=llvmpipe
     export CLATTN_TEST_SIZE=small CRITERION_JOBS=1
-    box "${CLATTN_MINUTES:-5}"
+    box "${CLATTN_MINUTES:-4}"
     cases rusticl 1 env
 }
 
@@ -164,7 +164,7 @@ on_oclgrind() {
     export CLATTN_TEST_SIZE=tiny CRITERION_JOBS=1
     mkdir -p "$build/cache-oclgrind"
     export CLATTN_CACHE_DIR="$PWD/$build/cache-oclgrind"
-    box "${CLATTN_MINUTES:-14}"
+    box "${CLATTN_MINUTES:-11}"
     echo "skipped: oclgrind: test-ops-conv_fft (clFFT's idle items copy what they never read)"
     skipped=$((skipped + 1))
     except=conv_fft

@@ -2,8 +2,8 @@
  *
  * Releases before 1.6.3 do not on some (wrong results, status 0), and on others their
  * work-groups exceed the device's limit. The matrices hold small whole numbers, so that
- * every correct sum is exact in any order, and Freivalds' check y v = a (b v) costs three
- * products with a vector. */
+ * every correct sum is exact in any order, and Freivalds' check y v = a (b v) costs
+ * three products with a vector. */
 #include <stdio.h>
 
 #include "ops/matmul.h"
