@@ -219,14 +219,15 @@ cla_status golden_bool(const golden *g, const char *key, bool *value)
 cla_status golden_choice(const golden *g, const char *key, const char *const *names,
                          int *value)
 {
-    char must[128] = "one of";
+    char must[128] = "";
     for (int i = 0; names[i]; i++) {
         if (strcmp(names[i], cla_st_meta(g->file, key)) == 0) {
             *value = i;
             return CLA_OK;
         }
         const size_t at = strlen(must);
-        snprintf(must + at, sizeof must - at, " %s", names[i]);
+        const char *comma = !i ? "" : names[i + 1] ? ", " : " or ";
+        snprintf(must + at, sizeof must - at, "%s%s", comma, names[i]);
     }
     return fail_attribute(g, key, must);
 }

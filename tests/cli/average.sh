@@ -71,7 +71,7 @@ check 'refuses a run that keeps none' says 2 "$work/one keeps 0 states, 1 are wa
     "$clattn" average --model "$work/one" --out "$work/no"
 check 'refuses a folder that holds a run' says 2 "$work/one holds a run" \
     "$clattn" average --model "$run" --out "$work/one"
-check 'refuses no folder' says 2 'average needs --model DIR and --out DIR' \
+check 'refuses no folder' says 2 'average needs --out DIR' \
     "$clattn" average --model "$run"
 check 'refuses what is no run' says 6 "$work/data/config.json" \
     "$clattn" average --model "$work/data" --out "$work/no"

@@ -99,6 +99,6 @@ Test(attention, refuses_unknown_variants)
     cla_params params = { 0 };
     attn_layer layer;
     TEST_FAILS(cla_attn_init(&layer, &config, &params, "layer"), CLA_E_INPUT,
-               "no variant 'conv3d' (softmax, conv2d, conv, direct)");
+               "no variant 'conv3d' (softmax, conv2d, conv, direct, custom)");
     cla_params_free(&params);
 }
