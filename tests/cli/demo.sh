@@ -3,13 +3,13 @@
 # usage: tests/cli/demo.sh SOURCE_ROOT CLATTN
 # shellcheck source=tests/cli/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
-source=$1 clattn=$2
+source=$(realpath "$1") clattn=$(realpath "$2")
 cd "$work" || exit 1 # its files do not depend on where it is started
 
 stopped() { # as soon as there is a run
     "$clattn" demo --epochs 1 >"$work/out" 2>"$work/err" &
     local process=$!
-    while [ ! -e clattn-demo/config.json ]; do sleep 0.05; done
+    while [ ! -e clattn-demo/config.json ] && kill -0 "$process"; do sleep 0.05; done
     kill -INT "$process"
     wait "$process"
     [ $? -eq 130 ] && grep -q 'continue with:' "$work/err" && ! grep -q 'Next' "$work/out"
