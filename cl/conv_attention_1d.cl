@@ -190,8 +190,8 @@ kernel void conv_attention_1d_mix(global float *restrict out,
                                   global const float *restrict map,
                                   global const float *restrict x,
                                   global const int *restrict offsets, attention_args a,
-                                  table_args s, rows_of to, rows_of from, int longest,
-                                  int turned, int add)
+                                  table_args s, rows_of to, rows_of from, int turned,
+                                  int add)
 {
     local float left[A_SIZE] __attribute__((aligned(16)));
     local float right[B_SIZE] __attribute__((aligned(16)));

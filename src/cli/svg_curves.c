@@ -58,7 +58,7 @@ static axis make_axis(double low, double high)
     const double step = tick_step(a.high - a.low);
     const double first = ceil(a.low / step - 1e-9);
     for (int i = 0; i < TICKS && (first + i) * step <= a.high + 1e-9 * step; i++) {
-        const double at = first + i ? (first + i) * step : 0; // not -0
+        const double at = (first + i) ? (first + i) * step : 0; // not -0
         a.tick[a.ticks] = at;
         name_tick(a.text[a.ticks++], at, step);
     }

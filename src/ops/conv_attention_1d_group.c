@@ -110,7 +110,7 @@ static cla_status mix(cla_runtime *rt, const cla_table_call *call,
                   cla_mem(&a->q_rows->device_offsets),
                   cla_bytes(&a->args, sizeof a->args),
                   cla_bytes(&call->args, sizeof call->args), cla_bytes(&to, sizeof to),
-                  cla_bytes(&from, sizeof from), cla_i32(a->longest_q), cla_i32(turned),
+                  cla_bytes(&from, sizeof from), cla_i32(turned),
                   cla_i32(mode == CLA_GRAD_ADD) },
         .flops = cla_table_flops(call, 1, 0),
     };

@@ -40,6 +40,6 @@ tagging_score tagging_score_of(const int64_t *counts, int tags, int tag)
         .words = gold,
         .precision = said ? 100.0 * (double)right / (double)said : 0,
         .recall = gold ? 100.0 * (double)right / (double)gold : 0,
-        .f1 = gold + said ? 200.0 * (double)right / (double)(gold + said) : 0,
+        .f1 = (gold + said) ? 200.0 * (double)right / (double)(gold + said) : 0,
     };
 }
