@@ -95,7 +95,8 @@ static cla_status take(const reader *r, const cli_option *o, const char *value)
         return CLA_OK;
     case CLI_TEXT:
         *(const char **)to = value;
-        return *value ? CLA_OK : cla_fail(CLA_E_USAGE, "--%s is empty", o->name);
+        return value && *value ? CLA_OK
+                               : cla_fail(CLA_E_USAGE, "--%s is empty", o->name);
     case CLI_INT:
         CLA_TRY(take_whole(o, value, &number));
         *(int *)to = (int)number;

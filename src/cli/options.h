@@ -19,11 +19,10 @@ typedef enum cli_kind {
 /* One option. Its value goes to the member at offset `at` of the command's struct. */
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): in the order of its tables
 typedef struct cli_option {
-    const char *name; // of the long form
-    char key;         // of the short form; 0: there is none
-    const char
-        *value;       // its value's name in the help: FILE, DIR, DEVICE, N ...; or NULL
-    const char *help; // NULL: not for users
+    const char *name;  // of the long form
+    char key;          // of the short form; 0: there is none
+    const char *value; // what the help calls its value: FILE, DIR, N; or NULL
+    const char *help;  // NULL: not for users
     cli_kind kind;
     size_t at;
     int64_t low, high;

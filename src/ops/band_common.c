@@ -76,7 +76,7 @@ static void group_launch(cla_runtime *rt, const saved *s, cla_launch *launch)
     for (int i = 0; i < (int)(sizeof defines / sizeof *defines); i++) {
         launch->define[i] = defines[i];
     }
-    launch->local[0] = (size_t)(across * down);
+    launch->local[0] = (size_t)across * (size_t)down;
     launch->groups[0] = (size_t)((s->call.args.queries + 8 * down - 1) / (8 * down)) *
                         (size_t)s->call.heads;
 }
