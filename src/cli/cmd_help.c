@@ -1,9 +1,7 @@
 /* cmd_help.c - clattn help: help texts, manual pages, completions. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/file.h"
-#include "base/nearest.h"
 #include "cli/cli.h"
 #include "cli/pages.h"
 
@@ -31,31 +29,9 @@ const cli_usage cli_help_usage = {
             "completions/clattn",
 };
 
-static cla_status print(cla_text *text)
+static void print(const cla_text *text)
 {
-    fwrite(text->data ? text->data : "", 1, text->size, stdout); // checked at the end
-    cla_text_free(text);
-    return CLA_OK;
-}
-
-static const cli_command *find(const cli_usage *of, const char *word)
-{
-    for (const cli_command *v = of->verbs; v && v->name; v++) {
-        if (strcmp(v->name, word) == 0) return v;
-    }
-    return NULL;
-}
-
-static cla_status unknown(const cli_usage *of, const char *word)
-{
-    const char *names[64] = { NULL };
-    for (int i = 0; of->verbs && of->verbs[i].name && i < 63; i++) {
-        names[i] = of->verbs[i].name;
-    }
-    const char *near = cla_nearest(word, names);
-    return cla_fail(CLA_E_USAGE, "'%.80s' is no command%s%s%s (see clattn --help)",
-                    word, near ? "; did you mean '" : "", near ? near : "",
-                    near ? "'?" : "");
+    fwrite(text->data, 1, text->size, stdout); // checked at the end
 }
 
 static cla_status print_help(const cli_words *words)
@@ -64,13 +40,15 @@ static cla_status print_help(const cli_words *words)
     cla_text name = { 0 }, text = { 0 };
     cla_status status = cla_text_add(&name, "clattn");
     for (int i = 0; i < words->count && !status; i++) {
-        const cli_command *v = find(usage, words->word[i]);
-        status =
-            v ? cla_text_add(&name, " %s", v->name) : unknown(usage, words->word[i]);
+        const cli_command *v = cli_find_command(usage, words->word[i]);
+        status = v ? cla_text_add(&name, " %s", v->name)
+                   : cli_no_command(usage, words->word[i]);
         usage = v ? v->usage : usage;
     }
     status = status ? status : cli_help_text(name.data, usage, &text);
-    status = status ? status : print(&text);
+    if (!status) {
+        print(&text);
+    }
     cla_text_free(&name);
     cla_text_free(&text);
     return status;
@@ -115,7 +93,10 @@ static cla_status print_completion(const char *shell)
 {
     cla_text text = { 0 };
     const cla_status status = cli_completion(shell, &cli_top_usage, &text);
-    print(&text);
+    if (!status) {
+        print(&text);
+    }
+    cla_text_free(&text);
     return status;
 }
 

@@ -2,11 +2,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/nearest.h"
-#include "base/text.h"
 #include "cli/cli.h"
 
 const char *cli_program;
@@ -43,8 +40,6 @@ static const cli_command commands[] = {
     { 0 },
 };
 
-enum { COMMANDS = sizeof commands / sizeof *commands - 1 };
-
 /* ---- words in front of a verb ------------------------------------------------ */
 
 const cli_usage cli_top_usage = {
@@ -59,23 +54,11 @@ const cli_usage cli_top_usage = {
 static int no_command(void)
 {
     fprintf(stderr, "usage: clattn COMMAND [ARGUMENT...]\n\n");
-    for (int i = 0; i < COMMANDS; i++) {
-        fprintf(stderr, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    for (const cli_command *c = commands; c->name; c++) {
+        fprintf(stderr, "  %-10s %s\n", c->name, c->summary);
     }
     fprintf(stderr, "\nclattn COMMAND --help tells more about one command.\n");
     return CLA_E_USAGE;
-}
-
-static int unknown_command(const char *word)
-{
-    const char *names[COMMANDS + 1] = { NULL };
-    for (int i = 0; i < COMMANDS; i++) {
-        names[i] = commands[i].name;
-    }
-    const char *near = cla_nearest(word, names);
-    return cli_fail(
-        cla_fail(CLA_E_USAGE, "'%.80s' is no command%s%s%s (see clattn --help)", word,
-                 near ? "; did you mean '" : "", near ? near : "", near ? "'?" : ""));
 }
 
 /* ---- running one ------------------------------------------------------------- */
@@ -116,10 +99,7 @@ int main(int argc, char **argv)
         const cla_status status = cli_read(&cli_top_usage, 2, argv, NULL);
         return status ? cli_fail(status) : no_command();
     }
-    for (int i = 0; i < COMMANDS; i++) {
-        if (strcmp(argv[1], commands[i].name) == 0) {
-            return run(&commands[i], argc - 1, argv + 1);
-        }
-    }
-    return unknown_command(argv[1]);
+    const cli_command *command = cli_find_command(&cli_top_usage, argv[1]);
+    return command ? run(command, argc - 1, argv + 1)
+                   : cli_fail(cli_no_command(&cli_top_usage, argv[1]));
 }

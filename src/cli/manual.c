@@ -5,17 +5,24 @@
 
 #include "cli/pages.h"
 
-/* Text of one line as roff wants it. */
-static cla_status add_plain(const char *text, size_t size, cla_text *out)
+/* Text with roff's own marks escaped. */
+static cla_status add_escaped(const char *text, size_t size, cla_text *out)
 {
-    if (size && (*text == '.' || *text == '\'')) {
-        CLA_TRY(cla_text_add(out, "\\&"));
-    }
     for (size_t i = 0; i < size; i++) {
         const char *escape = text[i] == '\\' ? "\\e" : text[i] == '-' ? "\\-" : NULL;
         CLA_TRY(escape ? cla_text_add(out, "%s", escape)
                        : cla_text_append(out, text + i, 1));
     }
+    return CLA_OK;
+}
+
+/* A line of text. */
+static cla_status add_plain(const char *text, size_t size, cla_text *out)
+{
+    if (size && (*text == '.' || *text == '\'')) {
+        CLA_TRY(cla_text_add(out, "\\&"));
+    }
+    CLA_TRY(add_escaped(text, size, out));
     return cla_text_append(out, "\n", 1);
 }
 
@@ -45,9 +52,7 @@ static cla_status add_option(const cli_option *o, cla_text *out)
         CLA_TRY(cla_text_add(out, "\\fB\\-%c\\fR, ", o->key));
     }
     CLA_TRY(cla_text_add(out, "\\fB\\-\\-"));
-    for (const char *c = o->name; *c; c++) {
-        CLA_TRY(cla_text_add(out, *c == '-' ? "\\-" : "%c", *c));
-    }
+    CLA_TRY(add_escaped(o->name, strlen(o->name), out));
     CLA_TRY(cla_text_add(out, "\\fR%s%s%s\n", o->value ? "=\\fI" : "",
                          o->value ? o->value : "", o->value ? "\\fR" : ""));
     return add_plain(o->help, strlen(o->help), out);

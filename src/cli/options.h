@@ -76,6 +76,12 @@ extern const char cli_device_help[];
  * and check(). */
 cla_status cli_read(const cli_usage *usage, int argc, char **argv, void *arguments);
 
+/* The command, or verb of a command, of that name; NULL when there is none. */
+const cli_command *cli_find_command(const cli_usage *of, const char *word);
+
+/* Errors: CLA_E_USAGE always, with the nearest command's name. */
+cla_status cli_no_command(const cli_usage *of, const char *word);
+
 /* Runs the verb of the usage that argv[1] names. */
 int cli_run_verb(const cli_usage *usage, int argc, char **argv);
 

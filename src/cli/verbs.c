@@ -1,11 +1,31 @@
-/* verbs.c - commands that have verbs of their own. */
+/* verbs.c - finds commands, and verbs of commands, by name. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/nearest.h"
 #include "cli/cli.h"
 
-enum { MAX_VERBS = 16 };
+enum { MAX_VERBS = 63 };
+
+const cli_command *cli_find_command(const cli_usage *of, const char *word)
+{
+    for (const cli_command *v = of->verbs; v && v->name; v++) {
+        if (strcmp(v->name, word) == 0) return v;
+    }
+    return NULL;
+}
+
+cla_status cli_no_command(const cli_usage *of, const char *word)
+{
+    const char *names[MAX_VERBS + 1] = { NULL };
+    for (int i = 0; of->verbs && i < MAX_VERBS && of->verbs[i].name; i++) {
+        names[i] = of->verbs[i].name;
+    }
+    const char *near = cla_nearest(word, names);
+    return cla_fail(CLA_E_USAGE, "'%.80s' is no command%s%s%s (see clattn --help)",
+                    word, near ? "; did you mean '" : "", near ? near : "",
+                    near ? "'?" : "");
+}
 
 /* command is "clattn bpe": the message leaves the program's name out. */
 static cla_status no_verb(const cli_command *verbs, const char *command,
@@ -35,12 +55,11 @@ int cli_run_verb(const cli_usage *usage, int argc, char **argv)
         const cla_status status = cli_read(usage, 2, argv, NULL);
         return cli_fail(status ? status : no_verb(usage->verbs, argv[0], NULL));
     }
-    for (const cli_command *v = usage->verbs; argc > 1 && v->name; v++) {
-        if (strcmp(argv[1], v->name) == 0) {
-            snprintf(name, sizeof name, "%s %s", argv[0], v->name);
-            argv[1] = name;
-            return v->run(argc - 1, argv + 1);
-        }
+    const cli_command *verb = argc > 1 ? cli_find_command(usage, argv[1]) : NULL;
+    if (!verb) {
+        return cli_fail(no_verb(usage->verbs, argv[0], argc > 1 ? argv[1] : NULL));
     }
-    return cli_fail(no_verb(usage->verbs, argv[0], argc > 1 ? argv[1] : NULL));
+    snprintf(name, sizeof name, "%s %s", argv[0], verb->name);
+    argv[1] = name;
+    return verb->run(argc - 1, argv + 1);
 }
