@@ -22,7 +22,7 @@ enum {
 typedef struct custom_args {
     int32_t tiles, items, run, apart, slice;
     int32_t start[CLA_CUSTOM_INPUTS];
-    int32_t dim[CLA_CUSTOM_INPUTS][4];
+    int32_t dim[CLA_CUSTOM_INPUTS * INPUT_RANK];
 } custom_args;
 
 typedef struct custom_call {
@@ -316,8 +316,8 @@ static cla_status take_inputs(custom_call *call, const cla_tape *tape,
         call->wanted[i] = cla_tape_training(tape) && t->wants_grad;
         s->start[i] = (int32_t)slice;
         slice += call->wanted[i] ? cla_size(t) : 0;
-        for (int n = 0; n < 4; n++) {
-            s->dim[i][n] = (int32_t)t->shape[n];
+        for (int n = 0; n < INPUT_RANK; n++) {
+            s->dim[i * INPUT_RANK + n] = (int32_t)t->shape[n];
         }
         if (slice > INT32_MAX) {
             return cla_fail(CLA_E_SHAPE, "%s: inputs hold more than 2^31 numbers", OP);

@@ -98,15 +98,15 @@ static cla_status write_indices(maker *m, int rank, const char *type)
 static cla_status write_placer(maker *m, int n, bool vector)
 {
     const char *whole = vector ? "intx" : "int", *x = vector ? "_x" : "";
-    const int rank = m->parts.names[n].rank, input = n - VARIABLES;
+    const int rank = m->parts.names[n].rank, first = (n - VARIABLES) * INPUT_RANK;
     CLA_TRY(cla_text_add(&m->text, "INLINE %s place_%d%s(const scope *e", whole, n, x));
     CLA_TRY(write_indices(m, rank, vector ? "intx " : "int "));
     CLA_TRY(cla_text_add(&m->text, ")\n{\n    %s at = (%s)(0);\n", whole, whole));
     for (int i = 0; i < rank; i++) {
         CLA_TRY(cla_text_add(&m->text,
-                             "    at = at * e->a.dim[%d][%d] + clamp(i%d, (%s)(0), "
-                             "(%s)(e->a.dim[%d][%d] - 1));\n",
-                             input, i, i, whole, whole, input, i));
+                             "    at = at * e->a.dim[%d] + clamp(i%d, (%s)(0), "
+                             "(%s)(e->a.dim[%d] - 1));\n",
+                             first + i, i, whole, whole, first + i));
     }
     return cla_text_add(&m->text, "    return at;\n}\n");
 }

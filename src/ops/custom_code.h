@@ -4,6 +4,8 @@
 #include "clattn/custom.h"
 #include "tensor/tensor.h"
 
+enum { INPUT_RANK = 4 }; // most dimensions of an input
+
 /* The code of one modifier. It lives as long as the runtime, which makes it once. */
 typedef struct cla_custom_code {
     char *key;           // the expressions, and the inputs' names and types
