@@ -213,8 +213,7 @@ cla_status bench_compare_run(const bench_compare_options *options, int *slower)
 {
     rounds *r = NULL;
     CLA_TRY(cla_alloc(&r, 1, sizeof *r));
-    setenv("CLATTN_LOG", "error",
-           0); // a warning of other work in each round helps nobody
+    setenv("CLATTN_LOG", "error", 0); // else each round repeats the warnings
     r->options = options;
     const cla_status status = run_rounds(r);
     *slower = r->sum.slower;

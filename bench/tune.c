@@ -144,7 +144,7 @@ static cla_status tune(bench *b, const bench_tune_options *options)
     CLA_TRY(cla_runtime_new(&b->rt, options->device));
     bench_report_device(b);
     b->silent = true;
-    b->peaks.gbs = b->peaks.gflops = 1; // nobody looks at shares here
+    b->peaks.gbs = b->peaks.gflops = 1; // shares are not printed here
     const char *path = NULL;
     CLA_TRY(turn_all(b));
     CLA_TRY(bench_cross_matmul(b));

@@ -118,7 +118,7 @@ kernel void additive_back_inner(global float *dm, global float *dq,
     for (int c = LANE(0); c < g.inner; c += WG) {
         const float of_v = v[c];
         float dv = 0.0f;
-        for (int j = 0; j < (p.T ? 0 : p.S); j++) { // nobody asks: zeros
+        for (int j = 0; j < (p.T ? 0 : p.S); j++) { // no queries: zeros
             give(dm + (size_t)(p.k_first + j) * g.inner + c, 0.0f, g.m);
         }
         for (int i = 0; i < p.T; i++) {

@@ -284,7 +284,7 @@ kernel void additive_back_inner(global float *dm, global float *dq,
     {
         const floatv of_v = load_block(v, c, g.inner);
         floatv dv = (floatv)(0.0f);
-        for (int j = 0; j < (p.T ? 0 : p.S); j++) { // nobody asks: zeros
+        for (int j = 0; j < (p.T ? 0 : p.S); j++) { // no queries: zeros
             give_block(dm + keys + (size_t)j * g.inner, dv, c, g.inner, g.m);
         }
         for (int i = 0; i < p.T; i++) {

@@ -44,7 +44,7 @@ INLINE global float *place_in(sheet m, int i, int j)
     return m.at + (i & m.mask) * m.line + j;
 }
 
-/* Writes a whole quad: what lies behind the map in its last one nobody reads. */
+/* Writes a whole quad: no kernel reads the last quad's columns behind the map. */
 INLINE void store_quad(sheet to, int i, int j, float4 z)
 {
     *(global float4 *)place_in(to, i, j) = activate(z);

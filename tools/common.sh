@@ -75,8 +75,8 @@ note() {
     echo "$name: $1" >>"$reached"
 }
 
-# compare_reached [BEGINNING...]: what tests/reached.txt has of this script and nobody ran
-# is lost, and fails. With arguments, only the labels that begin with one of them count.
+# compare_reached [BEGINNING...]: a label of this script in tests/reached.txt that was not
+# noted is lost, and fails. With arguments, only the labels that begin with one of them count.
 compare_reached() {
     note 'the end'
     [ $# -gt 0 ] || set -- ''

@@ -22,8 +22,8 @@ static const cli_option options[] = {
 
 const cli_usage cli_export_usage = {
     .options = options,
-    .about = "Writes a folder with the best state of a run and what using it needs: a "
-             "third of the run's size, a sixth with --half.",
+    .about = "Writes a folder with the best state of a run and the files needed to "
+             "use it: a third of the run's size, a sixth with --half.",
     .more = "  clattn export --model runs/m --half --out small\n"
             "  clattn translate --model small < test.en",
 };

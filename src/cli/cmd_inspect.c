@@ -49,7 +49,7 @@ static bool ends_in(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-/* Before a model is loaded for a picture that nobody can draw. */
+/* Refuses a file name of an unknown kind before the model is loaded. */
 static cla_status check_out(const char *out)
 {
     return !out || ends_in(out, ".safetensors") ? CLA_OK

@@ -113,7 +113,7 @@ static const cli_option bleu_options[] = {
     ORDER,
     SENTENCE,
     { "multi-bleu", 0, NULL,
-      "as Moses' multi-bleu.perl: tokens parted by blanks, no smoothing", CLI_FLAG,
+      "as Moses' multi-bleu.perl: tokens separated by blanks, no smoothing", CLI_FLAG,
       AT(multi_bleu) },
     { 0 },
 };
@@ -232,7 +232,7 @@ static const cli_usage rougel_usage = {
     .options = overlap_options,
     .about = "ROUGE-L with beta 1.2, the mean over lines, as for DuReader "
              "(--tokenize char) and MS MARCO. A reference line may hold several, "
-             "parted by tabs.",
+             "separated by tabs.",
 };
 
 static int run_rougel(int argc, char **argv)
@@ -244,7 +244,7 @@ static const cli_usage charbleu_usage = {
     .options = overlap_options,
     .about = "BLEU-1 to BLEU-4 of characters (or --tokenize none: words) as for "
              "DuReader, MS MARCO and poems. A reference line may hold several, "
-             "parted by tabs.",
+             "separated by tabs.",
 };
 
 static int run_charbleu(int argc, char **argv)

@@ -58,7 +58,7 @@ cla_status score_squad(const score_arguments *a)
     return status;
 }
 
-/* ---- references parted by tabs ----------------------------------------------- */
+/* ---- references separated by tabs ----------------------------------------------- */
 
 /* The references of one line. */
 typedef struct references {

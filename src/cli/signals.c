@@ -33,7 +33,7 @@ static const char *last_words;
 static void leave(int signal)
 {
     if (write(STDERR_FILENO, last_words, strlen(last_words)) < 0) {
-        _exit(128 + signal); // nobody to tell
+        _exit(128 + signal); // stderr is closed
     }
     _exit(128 + signal);
 }

@@ -8,7 +8,7 @@
 
 struct cla_squad {
     cla_rules *rules;
-    cla_tokenizer *words, *characters; // lower case, parted by blanks
+    cla_tokenizer *words, *characters; // lower case, separated by blanks
     cla_text answer, gold;
 };
 

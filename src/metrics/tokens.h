@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "text/lines.h"
 
-/* none: parted by blanks; 13a: mteval-v13a; intl: its international form (both as in
+/* none: separated by blanks; 13a: mteval-v13a; intl: its international form (both as in
  * sacreBLEU); char: each character that is no blank. */
 typedef enum cla_token_kind {
     CLA_TOKENS_NONE,

@@ -134,7 +134,7 @@ cla_status cla_recurrence_plan(cla_tape *tape, cla_recurrence *r, bool keep)
 
 /* ---- products ------------------------------------------------------------------- */
 
-/* weights may keep its panels: nobody else multiplies with these rows of w. */
+/* weights may keep its panels: no other product uses these rows of w. */
 cla_status cla_recurrence_inputs(cla_tape *tape, const cla_recurrence *r,
                                  const cla_recurrent_weights *w)
 {

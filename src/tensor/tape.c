@@ -240,7 +240,7 @@ static cla_status make_grad(cla_tape *tape, cla_tensor *x)
 
 // NOLINTBEGIN(misc-no-recursion): a view of a view, two deep at most
 /* The gradient of a view is a view of the base's gradient. Columns need it to hold
- * numbers, since other columns may belong to nobody. */
+ * numbers, since other columns may belong to no view. */
 static cla_status view_grad(cla_tape *tape, cla_tensor *x, int *add)
 {
     cla_tensor *whole = NULL;

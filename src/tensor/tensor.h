@@ -39,13 +39,6 @@ static inline void cla_tensor_changed(cla_tensor *t)
     t->version += t->version ? 1 : 0;
 }
 
-/* The owner promises to say so: forms of t may be kept. New tensors are so from the
- * start, unless they lie over a block (cla_tensor_over). */
-static inline void cla_tensor_track(cla_tensor *t)
-{
-    t->version += t->version ? 0 : 1;
-}
-
 struct cla_ragged {
     cla_runtime *rt;
     cla_ragged *next; // of those a tape keeps

@@ -13,7 +13,7 @@ typedef struct cla_vectors {
 
 void cla_vectors_free(cla_vectors *v);
 
-/* Reads a line a word: the word and dim numbers, parted by blanks. A first line of two
+/* Reads a line a word: the word and dim numbers, separated by blanks. A first line of two
  * whole numbers says how many words there are and dim. A word may hold blanks (GloVe
  * has some); of a word that stands there twice the first counts. only: none but the
  * words of this vocabulary, NULL: all. dim: what the file must have, 0: 1 to 4096.

@@ -1,6 +1,6 @@
 #!/bin/bash
-# average.sh - the states that a run keeps, the model that is their mean, and the part of a
-# run that using it needs
+# average.sh - the states that a run keeps, the model that is their mean, and the export
+# of a run
 # usage: tests/cli/average.sh SOURCE_ROOT CLATTN
 # shellcheck source=tests/cli/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"

@@ -23,8 +23,8 @@ typedef struct additive_case {
     cla_ragged *q_rows, *k_rows;
 } additive_case;
 
-/* The first is all that Oclgrind sees: a query to a memory, an empty one, a memory that
- * nobody asks. */
+/* The first is all that Oclgrind sees: a query to a memory, an empty one, a memory
+ * without queries. */
 static const additive_case CASES[] = {
     { .B = 3, .a = 3, .d = 5, .T = { 1, 1, 0 }, .S = { 4, 0, 2 } },
     { .B = 1, .a = 1, .d = 1, .T = { 1 }, .S = { 1 } },
