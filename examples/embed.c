@@ -37,6 +37,7 @@ static cla_tensor *wave(cla_runtime *rt, float speed)
 int main(int argc, char **argv)
 {
     cla_runtime *rt;
+    cla_log_set(cla_log_to_stderr, NULL); // warnings; nothing is printed otherwise
     TRY(cla_runtime_new(&rt, argc > 1 ? argv[1] : NULL));
     printf("%s\n", cla_runtime_device(rt)->name);
 

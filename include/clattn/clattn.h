@@ -7,6 +7,7 @@
 #include "clattn/gaussian.h"
 #include "clattn/ham.h"
 #include "clattn/hard.h"
+#include "clattn/log.h"
 #include "clattn/ops.h"
 #include "clattn/optim.h"
 #include "clattn/recurrent.h"

@@ -2,7 +2,7 @@
  *
  * Every function that can fail returns a cla_status. The text of the last failure
  * on this thread, with the numbers in it, is cla_error(). The library never
- * prints, exits or aborts. Thread-safety: safe. */
+ * prints (see log.h), exits or aborts. Thread-safety: safe. */
 #pragma once
 
 #ifdef __cplusplus

@@ -6,6 +6,7 @@ its own; it lets other threads run during each call.
 
 import ctypes
 import ctypes.util
+import logging
 import os
 import sysconfig
 import threading
@@ -30,6 +31,19 @@ _NUMBERS: dict[str, Any] = {
     "char": ctypes.c_char,
 }
 _lock = threading.Lock()
+
+# What the library says beside its errors goes to Python's logger "clattn".
+_LEVELS = (logging.ERROR, logging.WARNING, logging.INFO, logging.DEBUG)
+
+
+def _log(_: None, level: int, line: bytes) -> None:
+    logging.getLogger("clattn").log(_LEVELS[level], "%s", text(line))
+
+
+_listener: Any = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p
+)(_log)
+
 
 
 @cache
@@ -86,6 +100,7 @@ def _load() -> ctypes.CDLL:
             ) from None
         function.restype = ctype(result)
         function.argtypes = [ctype(kind) for kind, _ in arguments]
+    loaded.cla_log_set(_listener, None)
     return loaded
 
 

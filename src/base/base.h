@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "clattn/status.h"
+#include "clattn/log.h"
 
 /* Stores this thread's error text and returns code. */
 cla_status cla_fail(cla_status code, const char *format, ...)
@@ -34,17 +34,10 @@ const char *cla_status_name(cla_status code);
         }                                    \
     } while (0)
 
-typedef enum cla_log_level {
-    CLA_LOG_ERROR,
-    CLA_LOG_WARN,
-    CLA_LOG_INFO,
-    CLA_LOG_DEBUG
-} cla_log_level;
-
-/* One line on stderr, "clattn: warning: ...", when CLATTN_LOG (error, warn, info,
- * debug; default warn) lets it through. */
+/* One line to the function of cla_log_set. */
 void cla_log(cla_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Whether CLATTN_LOG lets a level through. */
 bool cla_log_enabled(cla_log_level level);
 /* Errors: CLA_E_USAGE when CLATTN_LOG is set to something else. */
 cla_status cla_log_check(void);

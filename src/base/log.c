@@ -1,4 +1,4 @@
-/* log.c - levelled lines on stderr. */
+/* log.c - lines with a level, for the application. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,9 +48,27 @@ bool cla_log_enabled(cla_log_level level)
     return (int)level < limit;
 }
 
+static cla_log_function listener;
+static void *listener_context;
+
+void cla_log_set(cla_log_function function, void *context)
+{
+    listener = function;
+    listener_context = context;
+}
+
+void cla_log_to_stderr(void *context, cla_log_level level, const char *line)
+{
+    (void)context;
+    if (cla_log_enabled(level)) {
+        // one call, so that lines of several threads do not mix
+        fprintf(stderr, "clattn: %s: %s\n", level_names[level], line);
+    }
+}
+
 void cla_log(cla_log_level level, const char *format, ...)
 {
-    if (!cla_log_enabled(level)) return;
+    if (!listener) return;
 
     char text[8192];
     va_list args;
@@ -59,6 +77,5 @@ void cla_log(cla_log_level level, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     cla_locale_leave(before);
     va_end(args);
-    // one call, so that lines of several threads do not mix
-    fprintf(stderr, "clattn: %s: %s\n", level_names[level], text);
+    listener(listener_context, level, text);
 }

@@ -71,6 +71,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (cla_log_check()) {
         return cli_fail(CLA_E_USAGE);
     }
+    cla_log_set(cla_log_to_stderr, NULL);
     return cli_finish(command->run(argc, argv));
 }
 

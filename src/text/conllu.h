@@ -39,8 +39,8 @@ cla_status cla_conllu_read(cla_conllu *file, const char *path);
 cla_status cla_conllu_parse(cla_conllu *file, const char *path, int lines_before,
                             char *data, size_t size);
 
-/* Plain text, a sentence a line, words separated by blanks, as CoNLL-U rows of which only
- * id and form are filled. */
+/* Plain text, a sentence a line, words separated by blanks, as CoNLL-U rows of which
+ * only id and form are filled. */
 cla_status cla_conllu_from_lines(cla_conllu *file, const char *path, int lines_before,
                                  char *data, size_t size);
 void cla_conllu_free(cla_conllu *file);

@@ -23,8 +23,8 @@ typedef struct cla_poems {
 void cla_poems_free(cla_poems *p);
 const char *cla_poems_string(const cla_poems *p, size_t at);
 
-/* Reads a poem a line: dynasty, author, title and the poem, separated by tabs, the lines
- * of the poem separated by "|". A poem that is no quatrain of ideographs is passed over,
+/* Reads a poem a line: dynasty, author, title and the poem, separated by tabs, the
+ * lines of the poem by "|". A poem that is no quatrain of ideographs is passed over,
  * or refused when strict. Errors: CLA_E_INPUT with path:line (no text, another number
  * of columns, what strict refuses; no poem), CLA_E_IO, CLA_E_NOMEM. */
 cla_status cla_poems_read(cla_poems *p, const char *path, bool strict);

@@ -13,10 +13,10 @@ typedef struct cla_vectors {
 
 void cla_vectors_free(cla_vectors *v);
 
-/* Reads a line a word: the word and dim numbers, separated by blanks. A first line of two
- * whole numbers says how many words there are and dim. A word may hold blanks (GloVe
- * has some); of a word that stands there twice the first counts. only: none but the
- * words of this vocabulary, NULL: all. dim: what the file must have, 0: 1 to 4096.
+/* Reads a line a word: the word and dim numbers, separated by blanks. A first line of
+ * two whole numbers says how many words there are and dim. A word may hold blanks
+ * (GloVe has some); of a word that stands there twice the first counts. only: none but
+ * the words of this vocabulary, NULL: all. dim: what the file must have, 0: 1 to 4096.
  * Errors: CLA_E_INPUT with path:line (no text, a number that is none, another number
  * of numbers, fewer or more words than the first line says; no word), CLA_E_IO,
  * CLA_E_NOMEM. */

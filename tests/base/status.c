@@ -1,6 +1,7 @@
 /* status.c - error text, log levels, clock and host memory. */
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -88,6 +89,23 @@ Test(log, levels)
     cr_expect_eq(cla_log_check(), CLA_E_USAGE);
     cr_expect_str_eq(cla_error(),
                      "CLATTN_LOG is 'loud', must be error, warn, info or debug");
+}
+
+static void collect(void *context, cla_log_level level, const char *line)
+{
+    snprintf(context, 64, "%d %s", (int)level, line);
+}
+
+Test(log, lines_go_to_the_application)
+{
+    char seen[64] = "";
+    cla_log(CLA_LOG_ERROR, "nobody listens");
+    cla_log_set(collect, seen);
+    cla_log(CLA_LOG_DEBUG, "%d things", 3);
+    cr_expect_str_eq(seen, "3 3 things");
+    cla_log_set(NULL, NULL);
+    cla_log(CLA_LOG_ERROR, "dropped");
+    cr_expect_str_eq(seen, "3 3 things");
 }
 
 Test(log, unknown_level_is_the_default)

@@ -1,10 +1,12 @@
 """Runtimes, tensors and tapes: copies, lifetimes, errors, threads."""
 
 import gc
+import logging
 import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import clattn
 import numpy as np
@@ -53,6 +55,17 @@ def test_the_runtime_says_what_it_does(runtime: clattn.Runtime) -> None:
     runtime.profile(False)
     assert sum(row.launches for row in runtime.profile_rows) >= 1
     assert runtime.peak_bytes > 0
+
+
+def test_warnings_go_to_the_logger(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    broken = tmp_path / "tuning.json"
+    broken.write_text("{")
+    monkeypatch.setenv("CLATTN_TUNING", str(broken))
+    with caplog.at_level(logging.WARNING, "clattn"), clattn.Runtime():
+        pass
+    assert str(broken) in caplog.text
 
 
 # ---- arrays ------------------------------------------------------------------------

@@ -35,6 +35,7 @@ bool test_small(void)
 cla_runtime *test_runtime(void)
 {
     cla_runtime *rt = NULL;
+    cla_log_set(cla_log_to_stderr, NULL);
     TEST_OK(cla_runtime_new(&rt, NULL));
     cla_memory_guard(rt, true);
     return rt;
