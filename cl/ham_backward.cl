@@ -142,8 +142,9 @@ kernel void ham_back_queries(global float *restrict dq, global float *grads,
                                            min(TN, r.others - j), g.width);
             dot_rows(&sum, queries, block, tiles);
             weigh_rows(ds, &sum, lse, block.last, g.scale);
-            dot_rows(&sum, grads_in, block, tiles);
-            learn_rows(ds, ds, &sum, delta, g.scale);
+            sums da; // Mesa 22.3 loses a part of sums that are used again
+            dot_rows(&da, grads_in, block, tiles);
+            learn_rows(ds, ds, &da, delta, g.scale);
             for (int col = 0; col < g.width; col += TN) {
                 sums_clear(&sum);
                 mix_rows(&sum, ds, block, col, tiles);
@@ -190,8 +191,9 @@ kernel void ham_back_keys(global float *dk, global float *grads, global float *p
             barrier(CLK_LOCAL_MEM_FENCE);
             dot_rows(&sum, own, block, tiles);
             weigh_columns(p, &sum, lse, count, g.scale);
-            dot_rows(&sum, own, grad, tiles);
-            learn_columns(ds, p, &sum, delta, g.scale);
+            sums da;
+            dot_rows(&da, own, grad, tiles);
+            learn_columns(ds, p, &da, delta, g.scale);
             for (int c = 0; c < g.width; c += TN) {
                 sums_clear(&sum);
                 mix_rows(&sum, p, grad, c, tiles);
