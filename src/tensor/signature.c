@@ -1,7 +1,7 @@
 /* signature.c - operands by name, type and shape. */
 #include "tensor/signature.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- letters ----------------------------------------------------------------- */
@@ -47,36 +47,97 @@ void cla_sizes_bind(cla_sizes *sizes, const char *letter, int64_t size)
     bind(sizes, full, size);
 }
 
-static bool is_number(const char *size)
-{
-    return *size >= '0' && *size <= '9';
-}
+/* What is known of a size: the sum of its terms, and of one letter without a value how
+ * often it counts. */
+typedef struct sum {
+    int64_t value, factor;
+    char open[CLA_LETTER];
+    int letters; // without a value
+} sum;
 
-void cla_operand_shape(const cla_operand *o, const cla_sizes *sizes, int64_t shape[4])
+/* The term at at, such as 2, n or 4n; gives the place behind it. */
+static const char *add_term(sum *s, const char *at, const cla_sizes *sizes)
 {
-    for (int i = 0; i < o->rank; i++) {
-        shape[i] = is_number(o->size[i]) ? strtol(o->size[i], NULL, 10)
-                                         : get(sizes, o->size[i]);
-    }
-}
-
-static void bind_all(const cla_operand *o, const int64_t *shape, cla_sizes *sizes)
-{
-    for (int i = 0; i < o->rank; i++) {
-        if (!is_number(o->size[i]) && *o->size[i] != '*') {
-            bind(sizes, o->size[i], shape[i]);
+    int64_t factor = 1, size = 1;
+    if (*at >= '0' && *at <= '9') {
+        for (factor = 0; *at >= '0' && *at <= '9'; at++) {
+            factor = factor * 10 + *at - '0';
         }
     }
+    char letter[CLA_LETTER] = "";
+    for (int i = 0; *at && *at != '+'; at++) {
+        letter[i++] = *at;
+    }
+    if (*letter && (size = get(sizes, letter)) < 0) {
+        memcpy(s->open, letter, CLA_LETTER);
+        s->factor = factor;
+        s->letters++;
+        return at;
+    }
+    s->value += factor * size;
+    return at;
+}
+
+static sum sum_of(const char *size, const cla_sizes *sizes)
+{
+    sum s = { .letters = *size == '*' ? 2 : 0 };
+    while (*size && *size != '*') {
+        size = add_term(&s, size, sizes);
+        size += *size == '+';
+    }
+    return s;
+}
+
+int cla_operand_shape(const cla_operand *o, const cla_sizes *sizes, int64_t shape[4])
+{
+    for (int i = 0; i < o->rank; i++) {
+        const sum s = sum_of(o->size[i], sizes);
+        shape[i] = s.letters ? -1 : s.value;
+    }
+    if (!o->rank) {
+        memcpy(shape, sizes->shape, sizeof sizes->shape);
+    }
+    return o->rank ? o->rank : sizes->rank;
+}
+
+/* Gives false where a size is none that the letter without a value could make. */
+static bool bind_size(const char *text, int64_t size, cla_sizes *sizes)
+{
+    const sum s = sum_of(text, sizes);
+    if (s.letters != 1) {
+        return true;
+    }
+    const int64_t rest = size - s.value;
+    if (rest < 0 || rest % s.factor) {
+        return false;
+    }
+    bind(sizes, s.open, rest / s.factor);
+    return true;
+}
+
+/* Single letters and their multiples first: they say more than sums. */
+static bool bind_all(const cla_operand *o, const int64_t *shape, cla_sizes *sizes)
+{
+    for (int sums = 0; sums < 2; sums++) {
+        for (int i = 0; i < o->rank; i++) {
+            const bool is_sum = memchr(o->size[i], '+', CLA_LETTER) != NULL;
+            if (is_sum == (sums == 1) && !bind_size(o->size[i], shape[i], sizes)) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 /* ---- reading ----------------------------------------------------------------- */
 
-/* Copies a name, a letter, a number or a star, and gives the place behind it. Each call
- * of an operator reads its signature: no library function is worth its call here. */
+/* Copies a name or a size, and gives the place behind it. Each call of an operator
+ * reads its signature: no library function is worth its call here. */
 static const char *word(char *out, size_t size, const char *at)
 {
     size_t length = 0;
-    while (*at >= '0' ? *at != ':' && *at != '?' : *at == '*') {
+    while (*at >= '0' ? *at != ':' && *at != '?' && *at != '~'
+                      : *at == '*' || *at == '+') {
         assert(length + 1 < size);
         out[length++] = *at++;
     }
@@ -104,8 +165,10 @@ static const char *read_operand(cla_operand *o, const char *at)
     at = word(o->name, sizeof o->name, at);
     o->optional = *at == '?';
     at += o->optional;
+    o->columns = *at == '~';
+    at += o->columns;
     o->rows = *at == '(';
-    at = read_sizes(o, at);
+    at = at[1] == '.' ? at + sizeof "..." : read_sizes(o, at);
     o->dtype = *at == ':' ? CLA_I32 : CLA_F32;
     while (*at && *at != ' ') {
         at++;
@@ -132,7 +195,7 @@ static cla_status check_rows(const char *op, const cla_operand *o,
     if (!rows) {
         return cla_fail(CLA_E_USAGE, "%s: %s is NULL", op, o->name);
     }
-    const int64_t shape[4] = { rows->tokens, rows->sequences };
+    const int64_t shape[4] = { rows->tokens, rows->sequences, rows->longest };
     const char *const what[] = { "tokens", "sequences" };
     for (int i = 0; i < 2; i++) {
         const int64_t bound = get(sizes, o->size[i]);
@@ -145,32 +208,74 @@ static cla_status check_rows(const char *op, const cla_operand *o,
     return CLA_OK;
 }
 
+/* "w is [5,6], must be [in+n,4n]": with numbers for what is known. */
+static cla_status fail_sizes(const char *op, const cla_operand *o, const cla_tensor *t,
+                             const cla_sizes *sizes)
+{
+    char must[64];
+    size_t at = 0;
+    int64_t shape[4];
+    cla_operand_shape(o, sizes, shape);
+    for (int i = 0; i < o->rank; i++) {
+        char number[24];
+        snprintf(number, sizeof number, "%lld", (long long)shape[i]);
+        at += (size_t)snprintf(must + at, sizeof must - at, "%s%s", i ? "," : "",
+                               shape[i] < 0 ? o->size[i] : number);
+    }
+    return cla_fail(CLA_E_SHAPE, "%s: %s is %s, must be [%s]", op, o->name,
+                    cla_shape_text(t), must);
+}
+
 /* A second look is for a letter that an operand has twice. */
-static cla_status check_tensor(const char *op, const cla_operand *o,
-                               const cla_tensor *t, cla_sizes *sizes)
+static cla_status check_sizes(const char *op, const cla_operand *o, const cla_tensor *t,
+                              cla_sizes *sizes)
 {
     for (int before = -1; before < sizes->count;) {
         before = sizes->count;
         int64_t shape[4] = { 1, 1, 1, 1 };
         cla_operand_shape(o, sizes, shape);
         CLA_TRY(cla_check_shape(op, o->name, t, o->dtype, o->rank, shape));
-        bind_all(o, t->shape, sizes);
+        if (!bind_all(o, t->shape, sizes)) {
+            return fail_sizes(op, o, t, sizes);
+        }
     }
     return CLA_OK;
+}
+
+static cla_status check_tensor(const char *op, const cla_operand *o,
+                               const cla_tensor *t, cla_sizes *sizes)
+{
+    if (o->columns && t) { // of a view, all but its place
+        cla_tensor packed = *t;
+        packed.base = NULL;
+        return check_sizes(op, o, &packed, sizes);
+    }
+    if (o->rank) {
+        return check_sizes(op, o, t, sizes);
+    }
+    if (!sizes->rank) {
+        CLA_TRY(cla_check_f32(op, o->name, t));
+        sizes->rank = t->rank;
+        memcpy(sizes->shape, t->shape, sizeof sizes->shape);
+        return CLA_OK;
+    }
+    return cla_check_shape(op, o->name, t, CLA_F32, sizes->rank, sizes->shape);
 }
 
 cla_status cla_signature_check(const cla_signature *s, const cla_given *given,
                                cla_sizes *sizes)
 {
-    const char *at = s->text;
-    for (int i = 0; *at && *at != '-'; i++) {
-        cla_operand o = { .output = false };
-        at = read_operand(&o, at);
-        if (o.optional && !given[i].tensor) {
-            continue;
+    for (int tensors = 0; tensors < 2; tensors++) {
+        const char *at = s->text;
+        for (int i = 0; *at && *at != '-'; i++) {
+            cla_operand o = { .output = false };
+            at = read_operand(&o, at);
+            if (o.rows == (tensors == 1) || (o.optional && !given[i].tensor)) {
+                continue;
+            }
+            CLA_TRY(o.rows ? check_rows(s->op, &o, given[i].rows, sizes)
+                           : check_tensor(s->op, &o, given[i].tensor, sizes));
         }
-        CLA_TRY(o.rows ? check_rows(s->op, &o, given[i].rows, sizes)
-                       : check_tensor(s->op, &o, given[i].tensor, sizes));
     }
     return CLA_OK;
 }

@@ -219,6 +219,18 @@ cla_status cla_tape_record(cla_tape *tape, cla_backward back, const void *saved,
     return CLA_OK;
 }
 
+cla_status cla_tape_give(cla_tape *tape, cla_tensor **y, cla_tensor *out,
+                         const cla_note *end)
+{
+    const int n = (int)(sizeof end->inputs / sizeof *end->inputs);
+    out->wants_grad = cla_tape_needs_grad(tape, n, end->inputs);
+    const cla_status status =
+        out->wants_grad ? cla_tape_record(tape, end->back, end->saved, end->size)
+                        : CLA_OK;
+    *y = status ? NULL : out;
+    return status;
+}
+
 /* ---- gradients ---------------------------------------------------------------- */
 
 /* The gradient lives as long as its tensor: on the tape, or on its own. */

@@ -98,6 +98,20 @@ bool cla_tape_needs_grad(const cla_tape *tape, int n, cla_tensor *const *inputs)
 cla_status cla_tape_record(cla_tape *tape, cla_backward back, const void *saved,
                            size_t size);
 
+/* What an operator notes for its way back: cla_tape_record's arguments, and its inputs
+ * (NULLs allowed). */
+typedef struct cla_note {
+    cla_backward back;
+    const void *saved;
+    size_t size;
+    cla_tensor *inputs[6];
+} cla_note;
+
+/* The end of an operator: out wants a gradient where one of the inputs does, then that
+ * is recorded; *y is out. */
+cla_status cla_tape_give(cla_tape *tape, cla_tensor **y, cla_tensor *out,
+                         const cla_note *end);
+
 /* How far the tape's notes reach. cla_tape_backward_to goes back to a mark and leaves
  * what was noted before it; more may then be noted, from where gradients flow on into
  * that. Errors: as cla_tape_backward. */

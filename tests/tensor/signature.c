@@ -37,23 +37,90 @@ Test(signature, binds_letters_and_refuses)
                                 &z));
     cr_assert(cla_sizes_get(&z, "N") == 5 && cla_sizes_get(&z, "B") == 2);
     cr_assert(cla_sizes_get(&z, "D") == 2 && cla_sizes_get(&z, "C") == -1);
-    z = (cla_sizes){ 0 };
-    TEST_FAILS(cla_signature_check(&s, (cla_given[]){ { odd } }, &z), CLA_E_SHAPE,
-               "op: x is [5,2,4], must be [5,2,2]");
-    z = (cla_sizes){ 0 };
-    TEST_FAILS(cla_signature_check(&s, (cla_given[]){ { x }, { w } }, &z), CLA_E_SHAPE,
-               "op: w is [3,4], must be [3,2]");
-    TEST_FAILS(cla_signature_check(
-                   &s, (cla_given[]){ { x }, { NULL }, { .rows = other } }, &z),
-               CLA_E_SHAPE, "op: rows has 6 tokens, must have 5");
-    TEST_FAILS(cla_signature_check(&s, (cla_given[]){ { x }, { NULL }, { NULL } }, &z),
-               CLA_E_USAGE, "op: rows is NULL");
-    TEST_FAILS(cla_signature_check(&s, (cla_given[]){ { NULL } }, &z), CLA_E_SHAPE,
-               "op: x is missing");
+    const cla_given refused[][3] = { { { odd }, { NULL }, { .rows = rows } },
+                                     { { x }, { w }, { .rows = rows } },
+                                     { { x }, { NULL }, { .rows = other } },
+                                     { { x }, { NULL }, { NULL } },
+                                     { { NULL }, { NULL }, { .rows = rows } } };
+    const char *const words[] = { "op: x is [5,2,4], must be [5,2,2]",
+                                  "op: w is [3,4], must be [3,2]",
+                                  "op: x is [5,2,2], must be [6,*,*]",
+                                  "op: rows is NULL", "op: x is missing" };
+    for (int i = 0; i < 5; i++) {
+        z = (cla_sizes){ 0 };
+        TEST_FAILS(cla_signature_check(&s, refused[i], &z),
+                   i == 3 ? CLA_E_USAGE : CLA_E_SHAPE, words[i]);
+    }
     cla_tensor_free(&x);
     cla_tensor_free(&w);
     cla_tensor_free(&odd);
     cla_ragged_free(&rows);
     cla_ragged_free(&other);
+    cla_runtime_free(&rt);
+}
+
+/* One letter of a sum is found from a size; multiples before sums. */
+Test(signature, solves_sums)
+{
+    static const cla_signature s = { "op", "x?:N,in w:in+n,4n r?:2R+1 -> y:N,n" };
+    cla_runtime *rt = test_runtime();
+    cla_tensor *x = NULL, *w = NULL, *odd = NULL, *five = NULL, *four = NULL;
+    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ 7, 3 }));
+    TEST_OK(cla_tensor_new(&w, rt, CLA_F32, 2, (int64_t[]){ 5, 8 }));
+    TEST_OK(cla_tensor_new(&odd, rt, CLA_F32, 2, (int64_t[]){ 5, 6 }));
+    TEST_OK(cla_tensor_new(&five, rt, CLA_F32, 1, (int64_t[]){ 5 }));
+    TEST_OK(cla_tensor_new(&four, rt, CLA_F32, 1, (int64_t[]){ 4 }));
+    cla_sizes z = { 0 };
+    TEST_OK(cla_signature_check(&s, (cla_given[]){ { x }, { w }, { five } }, &z));
+    cr_assert(cla_sizes_get(&z, "n") == 2 && cla_sizes_get(&z, "R") == 2);
+    z = (cla_sizes){ 0 };
+    TEST_OK(cla_signature_check(&s, (cla_given[]){ { NULL }, { w }, { NULL } }, &z));
+    cr_assert(cla_sizes_get(&z, "n") == 2 && cla_sizes_get(&z, "in") == 3);
+    const cla_given refused[][3] = { { { x }, { odd } },
+                                     { { w }, { w } },
+                                     { { x }, { w }, { four } } };
+    const char *const words[] = { "op: w is [5,6], must be [in+n,4n]",
+                                  "op: w is [5,8], must be [10,8]",
+                                  "op: r is [4], must be [2R+1]" };
+    for (int i = 0; i < 3; i++) {
+        z = (cla_sizes){ 0 };
+        TEST_FAILS(cla_signature_check(&s, refused[i], &z), CLA_E_SHAPE, words[i]);
+    }
+    cla_tensor_free(&x);
+    cla_tensor_free(&w);
+    cla_tensor_free(&odd);
+    cla_tensor_free(&five);
+    cla_tensor_free(&four);
+    cla_runtime_free(&rt);
+}
+
+/* Shapes that are only the same as each other; columns of a wider tensor. */
+Test(signature, takes_any_shape_and_columns)
+{
+    static const cla_signature same = { "op", "a:... b:... -> y:..." };
+    static const cla_signature columns = { "op", "q~:N,H,d k:N,H,d -> y:N" };
+    cla_runtime *rt = test_runtime();
+    cla_tensor *a = NULL, *b = NULL, *wide = NULL, *view = NULL;
+    cla_tape *tape = NULL;
+    TEST_OK(cla_tape_new(&tape, rt, false));
+    TEST_OK(cla_tensor_new(&a, rt, CLA_F32, 3, (int64_t[]){ 4, 1, 2 }));
+    TEST_OK(cla_tensor_new(&b, rt, CLA_F32, 2, (int64_t[]){ 4, 2 }));
+    TEST_OK(cla_tensor_new(&wide, rt, CLA_F32, 2, (int64_t[]){ 4, 9 }));
+    TEST_OK(cla_tensor_columns(tape, &view, wide, 3, 1, 2));
+    cla_sizes z = { 0 };
+    TEST_OK(cla_signature_check(&same, (cla_given[]){ { a }, { a } }, &z));
+    cr_assert(z.rank == 3 && z.shape[0] == 4 && z.shape[2] == 2);
+    z = (cla_sizes){ 0 };
+    TEST_FAILS(cla_signature_check(&same, (cla_given[]){ { a }, { b } }, &z),
+               CLA_E_SHAPE, "op: b is [4,2], must be [4,1,2]");
+    z = (cla_sizes){ 0 };
+    TEST_OK(cla_signature_check(&columns, (cla_given[]){ { view }, { a } }, &z));
+    z = (cla_sizes){ 0 };
+    TEST_FAILS(cla_signature_check(&columns, (cla_given[]){ { a }, { view } }, &z),
+               CLA_E_SHAPE, "op: k is a column view");
+    cla_tape_free(&tape);
+    cla_tensor_free(&a);
+    cla_tensor_free(&b);
+    cla_tensor_free(&wide);
     cla_runtime_free(&rt);
 }
