@@ -157,6 +157,13 @@ cla_status golden_output(golden *g, const char *name, cla_tensor *t)
     return CLA_OK;
 }
 
+bool golden_has(const golden *g, const char *name)
+{
+    char full[128];
+    snprintf(full, sizeof full, "out.%s", name);
+    return cla_st_find(g->file, full) != NULL;
+}
+
 cla_tape *golden_tape(golden *g)
 {
     return g->tape;
@@ -235,7 +242,7 @@ cla_status golden_choice(const golden *g, const char *key, const char *const *na
 /* Whether attribute, which may end in its words, is this one. */
 static bool is(const char *attribute, const char *key)
 {
-    const size_t size = strcspn(attribute, "=");
+    const size_t size = (size_t)kind_name(attribute);
     return strlen(key) == size && strncmp(attribute, key, size) == 0;
 }
 
@@ -258,8 +265,8 @@ static cla_status check_attributes(const golden *g, const char *op,
     }
     for (int i = 0; i < count && names[i]; i++) {
         char name[32];
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(names[i], "="), names[i]);
-        if (!cla_st_meta(g->file, name)) {
+        snprintf(name, sizeof name, "%.*s", kind_name(names[i]), names[i]);
+        if (!cla_st_meta(g->file, name) && names[i][kind_name(names[i])] != '?') {
             return cla_fail(CLA_E_USAGE, "operator '%s' needs the attribute '%s'", op,
                             name);
         }
@@ -328,19 +335,19 @@ static cla_status check_all_used(const golden *g)
     return CLA_OK;
 }
 
-/* The operator of the case: by its kind, or by its row in golden_ops.c. */
+/* The operator of the case: by its row in golden_ops.c, or by its kind. */
 static cla_status run_op(golden *g)
 {
     const char *name = cla_st_meta(g->file, "op");
-    const op_kind *kind = name ? op_kind_find(name) : NULL;
     const golden_op *op = name ? golden_find(name) : NULL;
+    const op_kind *kind = name && !op ? op_kind_find(name) : NULL;
     if (!kind && !op) {
         return name ? cla_fail(CLA_E_USAGE, "unknown operator '%s'", name)
                     : cla_fail(CLA_E_INPUT, "no operator is named in the metadata");
     }
-    CLA_TRY(kind ? check_attributes(g, name, kind->attribute, KIND_ATTRIBUTES)
-                 : check_attributes(g, name, op->attributes, GOLDEN_ATTRIBUTES));
-    return kind ? golden_kind(g, kind) : op->run(g);
+    CLA_TRY(op ? check_attributes(g, name, op->attributes, GOLDEN_ATTRIBUTES)
+               : check_attributes(g, name, kind->attribute, KIND_ATTRIBUTES));
+    return op ? op->run(g) : golden_kind(g, kind);
 }
 
 static cla_status run(golden *g, golden_result *result)

@@ -10,7 +10,7 @@ enum { GOLDEN_ATTRIBUTES = 6 };
 /* A case on its way through its operator. */
 typedef struct golden golden;
 
-/* An operator that files can name, and that has no kind. */
+/* An operator whose files are not as its kind says, or that has none. */
 typedef struct golden_op {
     const char *name;
     const char *attributes[GOLDEN_ATTRIBUTES]; // each must be given, and no other
@@ -72,6 +72,8 @@ cla_status golden_rows(golden *g, const char *name, cla_ragged **rows);
 /* A packed batch of sequences that are all length long. */
 cla_status golden_even_rows(golden *g, int64_t sequences, int64_t length,
                             cla_ragged **rows);
+/* Whether the file has out.NAME. */
+bool golden_has(const golden *g, const char *name);
 /* t is out.NAME. */
 cla_status golden_output(golden *g, const char *name, cla_tensor *t);
 

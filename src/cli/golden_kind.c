@@ -11,9 +11,13 @@ static cla_status attribute(const golden *g, const char *text, double *value)
     enum { WORDS = 4, WORD = 16 };
     char name[24], word[WORDS][WORD];
     const char *words[WORDS + 1] = { NULL };
-    const size_t size = strcspn(text, "=");
-    snprintf(name, sizeof name, "%.*s", (int)size, text);
-    if (!text[size]) {
+    const int size = kind_name(text);
+    snprintf(name, sizeof name, "%.*s", size, text);
+    if (!cla_st_meta(golden_file(g), name)) { // it may be left out
+        *value = 0;
+        return CLA_OK;
+    }
+    if (text[size] != '=') {
         float number = 0;
         CLA_TRY(golden_float(g, name, &number));
         *value = (double)number;
@@ -43,6 +47,29 @@ static cla_status rows(golden *g, const cla_operand *o, const cla_ragged **to)
     return CLA_OK;
 }
 
+/* Names that files have instead of the operator's. */
+static void rename_operands(const char *op, cla_operand *operand, int count)
+{
+    static const struct {
+        const char *op, *operand, *file;
+    } others[] = {
+        { "ham_s", "out", "o" },
+        { "ham_v", "out", "o" },
+        { "position_attention", "absolute", "P" },
+        { "position_attention", "relative", "R" },
+        { "reinforce", "gates", "beta" },
+        { "reinforce", "rewards", "reward" },
+        { "reinforce", "scores", "logits" },
+    };
+    for (size_t n = 0; n < sizeof others / sizeof *others; n++) {
+        for (int i = 0; i < count && !strcmp(op, others[n].op); i++) {
+            if (!strcmp(operand[i].name, others[n].operand)) {
+                snprintf(operand[i].name, sizeof operand[i].name, "%s", others[n].file);
+            }
+        }
+    }
+}
+
 static cla_status input(golden *g, int i, op_call *c)
 {
     const cla_operand *o = &golden_operands(g)[i]; // names that golden keeps
@@ -61,13 +88,19 @@ cla_status golden_kind(golden *g, const op_kind *kind)
     for (int i = 0; i < KIND_ATTRIBUTES && kind->attribute[i]; i++) {
         CLA_TRY(attribute(g, kind->attribute[i], &c.attribute[i]));
     }
+    cla_operand *operand = golden_operands(g);
+    rename_operands(kind->signature->op, operand, count);
     int inputs = 0;
-    for (; inputs < count && !golden_operands(g)[inputs].output; inputs++) {
+    for (; inputs < count && !operand[inputs].output; inputs++) {
         CLA_TRY(input(g, inputs, &c));
+    }
+    for (int i = inputs; i < count; i++) {
+        c.wanted[i] = !operand[i].optional || golden_has(g, operand[i].name);
     }
     CLA_TRY(kind->device(golden_tape(g), y, &c));
     for (int i = inputs; i < count; i++) {
-        CLA_TRY(golden_output(g, golden_operands(g)[i].name, y[i - inputs]));
+        CLA_TRY(c.wanted[i] ? golden_output(g, operand[i].name, y[i - inputs])
+                            : CLA_OK);
     }
     return CLA_OK;
 }

@@ -3,6 +3,7 @@
  * Of all responses of a filter to a word only the largest counts, so the way back has a
  * row where the convolution had them all: it does not go through conv1d.c. */
 #include "ops/conv1d.h"
+#include "ops/signatures.h"
 #include "ops/spread.h"
 
 /* As in cl/char_cnn.clh. */
@@ -129,23 +130,21 @@ static cla_status forward(cla_tape *tape, saved *s, const cla_tensor *len)
     return launch_for(cla_tape_runtime(tape), &launch);
 }
 
+const cla_signature cla_char_cnn_signature = {
+    "char_cnn", "x:N,in w:K,in,out b?:out rows(N,B) len?:B:i32 -> y:B,out"
+};
+
 cla_status cla_char_cnn(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *w,
                         cla_tensor *b, const cla_ragged *rows, const cla_tensor *len)
 {
-    static const char op[] = "char_cnn";
     saved s = { .x = x, .w = w, .b = b, .rows = rows };
     *y = NULL;
-    CLA_TRY(cla_conv1d_check(op, x, w, b, rows));
+    CLA_TRY(cla_conv1d_check(
+        &cla_char_cnn_signature,
+        (cla_given[]){ { x }, { w }, { b }, { .rows = rows }, { len } }));
     const int64_t shape[2] = { cla_ragged_sequences(rows), w->shape[2] };
-    if (len) {
-        CLA_TRY(cla_check_shape(op, "len", len, CLA_I32, 1, shape));
-    }
     CLA_TRY(cla_tape_tensor(tape, &s.y, CLA_F32, 2, shape));
     CLA_TRY(forward(tape, &s, len));
-    s.y->wants_grad = cla_tape_needs_grad(tape, 3, (cla_tensor *[]){ x, w, b });
-    if (s.y->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
-    }
-    *y = s.y;
-    return CLA_OK;
+    const cla_note end = { backward, &s, sizeof s, { x, w, b } };
+    return cla_tape_give(tape, y, s.y, &end);
 }

@@ -3,6 +3,7 @@
 
 #include "ops/linear.h"
 #include "ops/product_group.h"
+#include "ops/signatures.h"
 #include "ops/spread.h"
 
 enum { TILE_RUN = 96 };                      // rows to an item
@@ -215,36 +216,30 @@ static cla_status backward(cla_tape *tape, void *bytes)
 
 /* ---- forward -------------------------------------------------------------------- */
 
-cla_status cla_conv1d_check(const char *who, const cla_tensor *x, const cla_tensor *w,
-                            const cla_tensor *b, const cla_ragged *rows)
+cla_status cla_conv1d_check(const cla_signature *signature, const cla_given *given)
 {
-    if (!rows) {
-        return cla_fail(CLA_E_USAGE, "%s: rows is NULL", who);
-    }
-    CLA_TRY(cla_check_shape(who, "x", x, CLA_F32, 2,
-                            (int64_t[]){ cla_ragged_tokens(rows), -1 }));
-    CLA_TRY(
-        cla_check_shape(who, "w", w, CLA_F32, 3, (int64_t[]){ -1, x->shape[1], -1 }));
-    if (w->shape[0] < 1 || w->shape[1] < 1) {
-        return cla_fail(CLA_E_SHAPE, "%s: w is %s; at least one tap and channel", who,
-                        cla_shape_text(w));
-    }
-    return b ? cla_check_shape(who, "b", b, CLA_F32, 1, w->shape + 2) : CLA_OK;
+    cla_sizes z = { 0 };
+    CLA_TRY(cla_signature_check(signature, given, &z));
+    const bool taps = cla_sizes_get(&z, "K") > 0 && cla_sizes_get(&z, "in") > 0;
+    return taps ? CLA_OK
+                : cla_fail(CLA_E_SHAPE, "%s: w is %s; at least one tap and channel",
+                           signature->op, cla_shape_text(given[1].tensor));
 }
+
+const cla_signature cla_conv1d_signature = {
+    "conv1d", "x:N,in w:K,in,out b?:out rows(N,B) -> y:N,out"
+};
 
 cla_status cla_conv1d(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *w,
                       cla_tensor *b, const cla_ragged *rows, cla_activation activation)
 {
     saved s = { NULL, x, w, b, rows, activation };
     *y = NULL;
-    CLA_TRY(cla_conv1d_check("conv1d", x, w, b, rows));
+    CLA_TRY(cla_conv1d_check(&cla_conv1d_signature,
+                             (cla_given[]){ { x }, { w }, { b }, { .rows = rows } }));
     const int64_t shape[2] = { x->shape[0], w->shape[2] };
     CLA_TRY(cla_tape_tensor(tape, &s.y, CLA_F32, 2, shape));
     CLA_TRY(cla_conv1d_forward(tape, &s.y->memory, x, w, b, rows, activation));
-    s.y->wants_grad = cla_tape_needs_grad(tape, 3, (cla_tensor *[]){ x, w, b });
-    if (s.y->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
-    }
-    *y = s.y;
-    return CLA_OK;
+    const cla_note end = { backward, &s, sizeof s, { x, w, b } };
+    return cla_tape_give(tape, y, s.y, &end);
 }

@@ -2,17 +2,16 @@
 #pragma once
 
 #include "clattn/ops.h"
-#include "tensor/tensor.h"
+#include "tensor/signature.h"
 
 /* As in cl/conv1d.clh. */
 typedef struct cla_conv_shape {
     int32_t rows, in, out, taps, before, activation, run;
 } cla_conv_shape;
 
-/* Refuses operands that do not fit together; who begins the message. b may be NULL.
- * Errors: CLA_E_USAGE, CLA_E_SHAPE. */
-cla_status cla_conv1d_check(const char *who, const cla_tensor *x, const cla_tensor *w,
-                            const cla_tensor *b, const cla_ragged *rows);
+/* x, w, b and rows as the signature says, with a tap and a channel at least. Errors:
+ * CLA_E_USAGE, CLA_E_SHAPE. */
+cla_status cla_conv1d_check(const cla_signature *signature, const cla_given *given);
 
 /* What a forward pass does with checked operands. */
 cla_conv_shape cla_conv1d_shape(const cla_tensor *x, const cla_tensor *w,

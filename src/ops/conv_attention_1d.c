@@ -212,10 +212,6 @@ cla_status cla_conv_attention_1d(cla_tape *tape, cla_tensor **o, cla_tensor *q,
         const cla_attention_reach all = { .window = 0, .area = 1 };
         CLA_TRY(cla_attention_map(tape, options->map, a, &all));
     }
-    a->o->wants_grad = cla_tape_needs_grad(tape, 5, (cla_tensor *[]){ q, k, v, w, b });
-    if (a->o->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, backward, &call, sizeof call));
-    }
-    *o = a->o;
-    return CLA_OK;
+    const cla_note end = { backward, &call, sizeof call, { q, k, v, w, b } };
+    return cla_tape_give(tape, o, a->o, &end);
 }

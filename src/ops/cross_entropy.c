@@ -128,10 +128,6 @@ cla_status cla_weighted_cross_entropy(cla_tape *tape, cla_tensor **loss,
     CLA_TRY(check(logits, targets, factor, smoothing));
     CLA_TRY(cla_tape_tensor(tape, &s.loss, CLA_F32, 1, (int64_t[]){ 1 }));
     CLA_TRY(forward(tape, &s));
-    s.loss->wants_grad = cla_tape_needs_grad(tape, 1, &logits);
-    if (s.loss->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
-    }
-    *loss = s.loss;
-    return CLA_OK;
+    const cla_note end = { backward, &s, sizeof s, { logits } };
+    return cla_tape_give(tape, loss, s.loss, &end);
 }

@@ -1,6 +1,7 @@
 /* depthwise_conv1d.c - convolution along packed sequences, each channel by itself. */
 #include "clattn/ops.h"
 #include "ops/column_sum.h"
+#include "ops/signatures.h"
 #include "ops/spread.h"
 
 enum { RUN = 8, WEIGHT_GROUPS = 64 }; // rows to a group; parts of the sum for w
@@ -85,27 +86,24 @@ static cla_status backward(cla_tape *tape, void *bytes)
     return back_to_weights(tape, s, dy);
 }
 
+const cla_signature cla_depthwise_conv1d_signature = {
+    "depthwise_conv1d", "x:N,D w:K,D rows(N,B) -> y:N,D"
+};
+
 cla_status cla_depthwise_conv1d(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                                 cla_tensor *w, const cla_ragged *rows)
 {
-    static const char op[] = "depthwise_conv1d";
     saved s = { NULL, x, w, rows };
     *y = NULL;
-    if (!rows) {
-        return cla_fail(CLA_E_USAGE, "%s: rows is NULL", op);
-    }
-    CLA_TRY(cla_check_shape(op, "x", x, CLA_F32, 2, (int64_t[]){ rows->tokens, -1 }));
-    CLA_TRY(cla_check_shape(op, "w", w, CLA_F32, 2, (int64_t[]){ -1, x->shape[1] }));
+    CLA_TRY(cla_signature_check(&cla_depthwise_conv1d_signature,
+                                (cla_given[]){ { x }, { w }, { .rows = rows } },
+                                &(cla_sizes){ 0 }));
     if (!cla_size(w)) {
-        return cla_fail(CLA_E_SHAPE, "%s: w is %s; at least one tap and channel", op,
-                        cla_shape_text(w));
+        return cla_fail(CLA_E_SHAPE, "%s: w is %s; at least one tap and channel",
+                        cla_depthwise_conv1d_signature.op, cla_shape_text(w));
     }
     CLA_TRY(cla_tape_tensor(tape, &s.y, CLA_F32, 2, x->shape));
     CLA_TRY(pass(cla_tape_runtime(tape), &s, s.y, x, false, 0));
-    s.y->wants_grad = cla_tape_needs_grad(tape, 2, (cla_tensor *[]){ x, w });
-    if (s.y->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
-    }
-    *y = s.y;
-    return CLA_OK;
+    const cla_note end = { backward, &s, sizeof s, { x, w } };
+    return cla_tape_give(tape, y, s.y, &end);
 }

@@ -1,5 +1,6 @@
 /* dropout.c - drops elements at random; the draws are made again to go back. */
 #include "clattn/ops.h"
+#include "ops/signatures.h"
 #include "ops/spread.h"
 
 enum { RUN = 8 }; // rows to a group
@@ -46,11 +47,14 @@ static cla_status backward(cla_tape *tape, void *bytes)
     return launch_dropout(cla_tape_runtime(tape), dx, dy, &s->shape, add);
 }
 
+const cla_signature cla_dropout_signature = { "dropout", "x:... -> y:..." };
+
 cla_status cla_dropout(cla_tape *tape, cla_tensor **y, cla_tensor *x, float p)
 {
     cla_tensor *out = NULL;
     *y = NULL;
-    CLA_TRY(cla_check_f32("dropout", "x", x));
+    CLA_TRY(cla_signature_check(&cla_dropout_signature, (cla_given[]){ { x } },
+                                &(cla_sizes){ 0 }));
     if (!(p >= 0 && p < 1)) {
         return cla_fail(CLA_E_USAGE, "dropout: p is %g, must be in [0,1)", (double)p);
     }
@@ -67,10 +71,6 @@ cla_status cla_dropout(cla_tape *tape, cla_tensor **y, cla_tensor *x, float p)
                       { (int32_t)rows, (int32_t)columns, RUN, p, draws.seed, draws.step,
                         draws.stream, draws.first_row } };
     CLA_TRY(launch_dropout(cla_tape_runtime(tape), out, x, &s.shape, 0));
-    out->wants_grad = cla_tape_needs_grad(tape, 1, &x);
-    if (out->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
-    }
-    *y = out;
-    return CLA_OK;
+    const cla_note end = { backward, &s, sizeof s, { x } };
+    return cla_tape_give(tape, y, out, &end);
 }

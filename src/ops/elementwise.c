@@ -3,17 +3,42 @@
 #include "clattn/ops.h"
 #include "ops/column_sum.h"
 #include "ops/columns.h"
+#include "ops/signatures.h"
 #include "ops/spread.h"
 
 enum { RUN = 8 }; // rows to a group
 
-/* ---- add ------------------------------------------------------------------------ */
+/* ---- element by element --------------------------------------------------------- */
 
-typedef struct saved_add {
-    cla_tensor *y, *a, *b;
-} saved_add;
+typedef struct saved {
+    cla_tensor *y, *x[3]; // the third is NULL where there are two
+} saved;
 
-static cla_status pass_on(cla_tape *tape, cla_tensor *x, const cla_tensor *dy)
+/* y = kernel(inputs), all of a shape */
+static cla_status forward(cla_tape *tape, saved *s, const cla_signature *signature,
+                          const char *kernel)
+{
+    cla_sizes sizes = { 0 };
+    CLA_TRY(cla_signature_check(
+        signature, (cla_given[]){ { s->x[0] }, { s->x[1] }, { s->x[2] } }, &sizes));
+    CLA_TRY(cla_tape_tensor(tape, &s->y, CLA_F32, sizes.rank, sizes.shape));
+    const int64_t size = cla_size(s->y);
+    cla_launch launch = {
+        .file = "elementwise",
+        .kernel = kernel,
+        .args = { cla_buf(s->y), cla_buf(s->x[0]), cla_buf(s->x[1]),
+                  s->x[2] ? cla_buf(s->x[2]) : cla_i32(size) },
+    };
+    if (s->x[2]) {
+        launch.args[4] = cla_i32(size);
+    }
+    cla_spread_elements(cla_tape_runtime(tape), &launch, size);
+    return cla_enqueue(cla_tape_runtime(tape), &launch);
+}
+
+/* dx = dy, or dy other where there is another */
+static cla_status pass_on(cla_tape *tape, cla_tensor *x, const cla_tensor *other,
+                          const cla_tensor *dy)
 {
     cla_tensor *dx = NULL;
     int add = 0;
@@ -23,112 +48,69 @@ static cla_status pass_on(cla_tape *tape, cla_tensor *x, const cla_tensor *dy)
         .kernel = "add_backward",
         .args = { cla_buf(dx), cla_buf(dy), cla_i32(cla_size(x)), cla_i32(add) },
     };
+    if (other) {
+        launch.kernel = "multiply_backward";
+        launch.args[2] = cla_buf(other);
+        launch.args[3] = cla_i32(cla_size(x));
+        launch.args[4] = cla_i32(add);
+    }
     cla_spread_elements(cla_tape_runtime(tape), &launch, cla_size(x));
     return dx ? cla_enqueue(cla_tape_runtime(tape), &launch) : CLA_OK;
 }
 
 static cla_status add_backward(cla_tape *tape, void *bytes)
 {
-    const saved_add *s = bytes;
+    const saved *s = bytes;
     const cla_tensor *dy = cla_grad_in(s->y);
     if (!dy) {
         return CLA_OK;
     }
-    CLA_TRY(pass_on(tape, s->a, dy));
-    return pass_on(tape, s->b, dy);
+    CLA_TRY(pass_on(tape, s->x[0], NULL, dy));
+    return pass_on(tape, s->x[1], NULL, dy);
 }
+
+const cla_signature cla_add_signature = { "add", "a:... b:... -> y:..." };
 
 cla_status cla_add(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor *b)
 {
-    cla_tensor *out = NULL;
+    saved s = { .x = { a, b } };
     *y = NULL;
-    CLA_TRY(cla_check_f32("add", "a", a));
-    CLA_TRY(cla_check_shape("add", "b", b, CLA_F32, a->rank, a->shape));
-    CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, a->rank, a->shape));
-    cla_launch launch = {
-        .file = "elementwise",
-        .kernel = "add_forward",
-        .args = { cla_buf(out), cla_buf(a), cla_buf(b), cla_i32(cla_size(a)) },
-    };
-    cla_spread_elements(cla_tape_runtime(tape), &launch, cla_size(a));
-    CLA_TRY(cla_enqueue(cla_tape_runtime(tape), &launch));
-    const saved_add s = { out, a, b };
-    out->wants_grad = cla_tape_needs_grad(tape, 2, (cla_tensor *[]){ a, b });
-    if (out->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, add_backward, &s, sizeof s));
-    }
-    *y = out;
-    return CLA_OK;
-}
-
-/* ---- multiply ------------------------------------------------------------------- */
-
-static cla_status pass_times(cla_tape *tape, cla_tensor *x, const cla_tensor *other,
-                             const cla_tensor *dy)
-{
-    cla_tensor *dx = NULL;
-    int add = 0;
-    CLA_TRY(cla_grad_out(tape, x, &dx, &add));
-    cla_launch launch = {
-        .file = "elementwise",
-        .kernel = "multiply_backward",
-        .args = { cla_buf(dx), cla_buf(dy), cla_buf(other), cla_i32(cla_size(x)),
-                  cla_i32(add) },
-    };
-    cla_spread_elements(cla_tape_runtime(tape), &launch, cla_size(x));
-    return dx ? cla_enqueue(cla_tape_runtime(tape), &launch) : CLA_OK;
+    CLA_TRY(forward(tape, &s, &cla_add_signature, "add_forward"));
+    const cla_note end = { add_backward, &s, sizeof s, { a, b } };
+    return cla_tape_give(tape, y, s.y, &end);
 }
 
 static cla_status multiply_backward(cla_tape *tape, void *bytes)
 {
-    const saved_add *s = bytes;
+    const saved *s = bytes;
     const cla_tensor *dy = cla_grad_in(s->y);
     if (!dy) {
         return CLA_OK;
     }
-    CLA_TRY(pass_times(tape, s->a, s->b, dy));
-    return pass_times(tape, s->b, s->a, dy);
+    CLA_TRY(pass_on(tape, s->x[0], s->x[1], dy));
+    return pass_on(tape, s->x[1], s->x[0], dy);
 }
+
+const cla_signature cla_multiply_signature = { "multiply", "a:... b:... -> y:..." };
 
 cla_status cla_multiply(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor *b)
 {
-    cla_tensor *out = NULL;
+    saved s = { .x = { a, b } };
     *y = NULL;
-    CLA_TRY(cla_check_f32("multiply", "a", a));
-    CLA_TRY(cla_check_shape("multiply", "b", b, CLA_F32, a->rank, a->shape));
-    CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, a->rank, a->shape));
-    cla_launch launch = {
-        .file = "elementwise",
-        .kernel = "multiply_forward",
-        .args = { cla_buf(out), cla_buf(a), cla_buf(b), cla_i32(cla_size(a)) },
-    };
-    cla_spread_elements(cla_tape_runtime(tape), &launch, cla_size(a));
-    CLA_TRY(cla_enqueue(cla_tape_runtime(tape), &launch));
-    const saved_add s = { out, a, b };
-    out->wants_grad = cla_tape_needs_grad(tape, 2, (cla_tensor *[]){ a, b });
-    if (out->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, multiply_backward, &s, sizeof s));
-    }
-    *y = out;
-    return CLA_OK;
+    CLA_TRY(forward(tape, &s, &cla_multiply_signature, "multiply_forward"));
+    const cla_note end = { multiply_backward, &s, sizeof s, { a, b } };
+    return cla_tape_give(tape, y, s.y, &end);
 }
-
-/* ---- gate ----------------------------------------------------------------------- */
-
-typedef struct saved_gate {
-    cla_tensor *y, *x, *a, *b;
-} saved_gate;
 
 static cla_status gate_backward(cla_tape *tape, void *bytes)
 {
-    const saved_gate *s = bytes;
-    cla_tensor *const from[] = { s->x, s->a, s->b };
+    const saved *s = bytes;
     const cla_tensor *dy = cla_grad_in(s->y);
     cla_tensor *to[3] = { NULL };
     int adds = 0;
     for (int i = 0; i < 3 && dy; i++) {
         int add = 0;
-        CLA_TRY(cla_grad_out(tape, from[i], &to[i], &add));
+        CLA_TRY(cla_grad_out(tape, s->x[i], &to[i], &add));
         adds |= add << i;
     }
     if (!dy) {
@@ -138,37 +120,23 @@ static cla_status gate_backward(cla_tape *tape, void *bytes)
         .file = "elementwise",
         .kernel = "gate_backward",
         .args = { cla_buf(to[0]), cla_buf(to[1]), cla_buf(to[2]), cla_buf(dy),
-                  cla_buf(s->x), cla_buf(s->a), cla_buf(s->b), cla_i32(cla_size(dy)),
-                  cla_i32(adds) },
+                  cla_buf(s->x[0]), cla_buf(s->x[1]), cla_buf(s->x[2]),
+                  cla_i32(cla_size(dy)), cla_i32(adds) },
     };
     cla_spread_elements(cla_tape_runtime(tape), &launch, cla_size(dy));
     return cla_enqueue(cla_tape_runtime(tape), &launch);
 }
 
+const cla_signature cla_gate_signature = { "gate", "x:... a:... b:... -> y:..." };
+
 cla_status cla_gate(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *a,
                     cla_tensor *b)
 {
-    cla_tensor *out = NULL;
+    saved s = { .x = { x, a, b } };
     *y = NULL;
-    CLA_TRY(cla_check_f32("gate", "x", x));
-    CLA_TRY(cla_check_shape("gate", "a", a, CLA_F32, x->rank, x->shape));
-    CLA_TRY(cla_check_shape("gate", "b", b, CLA_F32, x->rank, x->shape));
-    CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, x->rank, x->shape));
-    cla_launch launch = {
-        .file = "elementwise",
-        .kernel = "gate_forward",
-        .args = { cla_buf(out), cla_buf(x), cla_buf(a), cla_buf(b),
-                  cla_i32(cla_size(x)) },
-    };
-    cla_spread_elements(cla_tape_runtime(tape), &launch, cla_size(x));
-    CLA_TRY(cla_enqueue(cla_tape_runtime(tape), &launch));
-    const saved_gate s = { out, x, a, b };
-    out->wants_grad = cla_tape_needs_grad(tape, 3, (cla_tensor *[]){ x, a, b });
-    if (out->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, gate_backward, &s, sizeof s));
-    }
-    *y = out;
-    return CLA_OK;
+    CLA_TRY(forward(tape, &s, &cla_gate_signature, "gate_forward"));
+    const cla_note end = { gate_backward, &s, sizeof s, { x, a, b } };
+    return cla_tape_give(tape, y, s.y, &end);
 }
 
 /* ---- concat --------------------------------------------------------------------- */
@@ -211,13 +179,14 @@ static cla_status concat_backward(cla_tape *tape, void *bytes)
     return CLA_OK;
 }
 
+const cla_signature cla_concat_signature = { "concat", "a:N,Ca b:N,Cb -> y:N,Ca+Cb" };
+
 cla_status cla_concat(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor *b)
 {
     saved_concat s = { NULL, { a, b } };
     *y = NULL;
-    CLA_TRY(cla_check_shape("concat", "a", a, CLA_F32, 2, (int64_t[]){ -1, -1 }));
-    CLA_TRY(
-        cla_check_shape("concat", "b", b, CLA_F32, 2, (int64_t[]){ a->shape[0], -1 }));
+    CLA_TRY(cla_signature_check(&cla_concat_signature, (cla_given[]){ { a }, { b } },
+                                &(cla_sizes){ 0 }));
     const int64_t shape[2] = { a->shape[0], a->shape[1] + b->shape[1] };
     CLA_TRY(cla_tape_tensor(tape, &s.y, CLA_F32, 2, shape));
     int32_t at = 0;
@@ -228,12 +197,8 @@ cla_status cla_concat(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor 
         CLA_TRY(cla_copy_columns(cla_tape_runtime(tape), s.y, s.part[i], &c, 0));
         at += columns;
     }
-    s.y->wants_grad = cla_tape_needs_grad(tape, 2, s.part);
-    if (s.y->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, concat_backward, &s, sizeof s));
-    }
-    *y = s.y;
-    return CLA_OK;
+    const cla_note end = { concat_backward, &s, sizeof s, { a, b } };
+    return cla_tape_give(tape, y, s.y, &end);
 }
 
 /* ---- scaled heads --------------------------------------------------------------- */
@@ -287,21 +252,16 @@ static cla_status heads_backward(cla_tape *tape, void *bytes)
     return dgamma ? cla_column_sum(rt, dgamma, &partials, add_gamma) : CLA_OK;
 }
 
-static cla_status check_heads(const cla_tensor *x, const cla_tensor *gamma)
-{
-    if (!x || x->dtype != CLA_F32 || x->rank != 3) {
-        return cla_fail(CLA_E_SHAPE, "scale_heads: x is %s %s, must be f32 [N,H,d]",
-                        x && x->dtype == CLA_I32 ? "i32" : "f32", cla_shape_text(x));
-    }
-    return cla_check_shape("scale_heads", "gamma", gamma, CLA_F32, 1, x->shape + 1);
-}
+const cla_signature cla_scale_heads_signature = { "scale_heads",
+                                                  "x~:N,H,d gamma:H -> y:N,H,d" };
 
 cla_status cla_scale_heads(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                            cla_tensor *gamma)
 {
     cla_tensor *out = NULL;
     *y = NULL;
-    CLA_TRY(check_heads(x, gamma));
+    CLA_TRY(cla_signature_check(&cla_scale_heads_signature,
+                                (cla_given[]){ { x }, { gamma } }, &(cla_sizes){ 0 }));
     CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, 3, x->shape));
     const heads_shape shape = shape_of(x);
     cla_launch launch = {
@@ -313,10 +273,6 @@ cla_status cla_scale_heads(cla_tape *tape, cla_tensor **y, cla_tensor *x,
     cla_spread_rows(cla_tape_runtime(tape), &launch, shape.rows, RUN);
     CLA_TRY(cla_enqueue(cla_tape_runtime(tape), &launch));
     const saved_heads s = { out, x, gamma };
-    out->wants_grad = cla_tape_needs_grad(tape, 2, (cla_tensor *[]){ x, gamma });
-    if (out->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, heads_backward, &s, sizeof s));
-    }
-    *y = out;
-    return CLA_OK;
+    const cla_note end = { heads_backward, &s, sizeof s, { x, gamma } };
+    return cla_tape_give(tape, y, out, &end);
 }

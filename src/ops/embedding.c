@@ -108,10 +108,6 @@ cla_status cla_embedding(cla_tape *tape, cla_tensor **y, cla_tensor *table,
     };
     cla_spread_rows(cla_tape_runtime(tape), &launch, shape[1] ? shape[0] : 0, RUN);
     CLA_TRY(cla_enqueue(cla_tape_runtime(tape), &launch));
-    out->wants_grad = cla_tape_needs_grad(tape, 1, &table);
-    if (out->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
-    }
-    *y = out;
-    return CLA_OK;
+    const cla_note end = { backward, &s, sizeof s, { table } };
+    return cla_tape_give(tape, y, out, &end);
 }

@@ -129,10 +129,6 @@ cla_status cla_layer_norm(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                   cla_buf(beta), cla_bytes(&shape, sizeof shape) },
     };
     CLA_TRY(launch_rows(cla_tape_runtime(tape), &s, &launch));
-    s.y->wants_grad = cla_tape_needs_grad(tape, 3, (cla_tensor *[]){ x, gamma, beta });
-    if (s.y->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
-    }
-    *y = s.y;
-    return CLA_OK;
+    const cla_note end = { backward, &s, sizeof s, { x, gamma, beta } };
+    return cla_tape_give(tape, y, s.y, &end);
 }

@@ -1,5 +1,6 @@
 /* length_sigmoid.c - numbers between bounds that follow their sequence's length. */
 #include "clattn/gaussian.h"
+#include "ops/signatures.h"
 #include "ops/spread.h"
 
 /* As in cl/length_sigmoid.cl. */
@@ -44,17 +45,17 @@ static cla_status backward(cla_tape *tape, void *saved)
     return dx ? enqueue(cla_tape_runtime(tape), c->rows, &launch) : CLA_OK;
 }
 
+const cla_signature cla_length_sigmoid_signature = { "length_sigmoid",
+                                                     "x:N,C rows(N,B) -> y:N,C" };
+
 cla_status cla_length_sigmoid(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                               const cla_ragged *rows, float slope, float shift,
                               float base)
 {
-    static const char op[] = "length_sigmoid";
     *y = NULL;
-    if (!rows) {
-        return cla_fail(CLA_E_USAGE, "%s: rows is NULL", op);
-    }
-    const int64_t shape[] = { cla_ragged_tokens(rows), -1 };
-    CLA_TRY(cla_check_shape(op, "x", x, CLA_F32, 2, shape));
+    CLA_TRY(cla_signature_check(&cla_length_sigmoid_signature,
+                                (cla_given[]){ { x }, { .rows = rows } },
+                                &(cla_sizes){ 0 }));
     length_call c = { .x = x,
                       .rows = rows,
                       .args = { (int32_t)x->shape[1], slope, shift, base } };
@@ -65,10 +66,6 @@ cla_status cla_length_sigmoid(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                   cla_bytes(&c.args, sizeof c.args) },
     };
     CLA_TRY(enqueue(cla_tape_runtime(tape), rows, &launch));
-    c.y->wants_grad = cla_tape_needs_grad(tape, 1, &x);
-    if (c.y->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, backward, &c, sizeof c));
-    }
-    *y = c.y;
-    return CLA_OK;
+    const cla_note end = { backward, &c, sizeof c, { x } };
+    return cla_tape_give(tape, y, c.y, &end);
 }

@@ -86,10 +86,6 @@ cla_status cla_masked_softmax(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                   cla_bytes(&shape, sizeof shape) },
     };
     CLA_TRY(launch_rows(cla_tape_runtime(tape), &s, &launch));
-    out->wants_grad = cla_tape_needs_grad(tape, 1, &x);
-    if (out->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
-    }
-    *y = out;
-    return CLA_OK;
+    const cla_note end = { backward, &s, sizeof s, { x } };
+    return cla_tape_give(tape, y, out, &end);
 }

@@ -163,10 +163,6 @@ cla_status cla_matmul(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor 
         CLA_TRY(cla_product_run(cla_tape_runtime(tape), &p));
     }
     const saved s = { a, b, out, transpose_a, transpose_b };
-    out->wants_grad = cla_tape_needs_grad(tape, 2, (cla_tensor *[]){ a, b });
-    if (out->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
-    }
-    *y = out;
-    return CLA_OK;
+    const cla_note end = { backward, &s, sizeof s, { a, b } };
+    return cla_tape_give(tape, y, out, &end);
 }

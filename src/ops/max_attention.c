@@ -135,10 +135,6 @@ cla_status cla_max_attention(cla_tape *tape, cla_tensor **out, cla_tensor *q,
     const int64_t shape[] = { q_rows->sequences, q->shape[1] };
     CLA_TRY(cla_tape_tensor(tape, &s.out, CLA_F32, 2, shape));
     CLA_TRY(forward(tape, &s));
-    s.out->wants_grad = cla_tape_needs_grad(tape, 2, (cla_tensor *[]){ q, k });
-    if (s.out->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
-    }
-    *out = s.out;
-    return CLA_OK;
+    const cla_note end = { backward, &s, sizeof s, { q, k } };
+    return cla_tape_give(tape, out, s.out, &end);
 }

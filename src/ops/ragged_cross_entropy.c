@@ -1,5 +1,6 @@
 /* ragged_cross_entropy.c - the loss of pointing at one row of each sequence. */
 #include "clattn/ham.h"
+#include "ops/signatures.h"
 #include "ops/spread.h"
 
 static const char OP[] = "ragged_cross_entropy";
@@ -70,19 +71,9 @@ static cla_status forward(cla_tape *tape, saved *s)
     return launch_groups(tape, s, 1, &mean);
 }
 
-static cla_status check(const cla_tensor *x, const cla_tensor *targets,
-                        const cla_ragged *rows, const cla_pointer_options *options)
-{
-    if (!rows) {
-        return cla_fail(CLA_E_USAGE, "%s: rows is NULL", OP);
-    }
-    if (!(options->least >= 0)) {
-        return cla_fail(CLA_E_USAGE, "%s: least is %g, must be 0 or more", OP,
-                        (double)options->least);
-    }
-    CLA_TRY(cla_check_shape(OP, "x", x, CLA_F32, 1, &rows->tokens));
-    return cla_check_shape(OP, "targets", targets, CLA_I32, 1, &rows->sequences);
-}
+const cla_signature cla_ragged_cross_entropy_signature = {
+    "ragged_cross_entropy", "x:N targets:B:i32 rows(N,B) -> loss:1 logp?:N"
+};
 
 cla_status cla_ragged_cross_entropy(cla_tape *tape, cla_tensor **loss, cla_tensor *x,
                                     const cla_tensor *targets, const cla_ragged *rows,
@@ -92,7 +83,13 @@ cla_status cla_ragged_cross_entropy(cla_tape *tape, cla_tensor **loss, cla_tenso
     options = options ? options : &none;
     saved s = { .x = x, .targets = targets, .rows = rows };
     *loss = NULL;
-    CLA_TRY(check(x, targets, rows, options));
+    CLA_TRY(cla_signature_check(&cla_ragged_cross_entropy_signature,
+                                (cla_given[]){ { x }, { targets }, { .rows = rows } },
+                                &(cla_sizes){ 0 }));
+    if (!(options->least >= 0)) {
+        return cla_fail(CLA_E_USAGE, "%s: least is %g, must be 0 or more", OP,
+                        (double)options->least);
+    }
     s.args = (pointer_args){ .sequences = (int32_t)rows->sequences,
                              .given = options->probabilities,
                              .least = options->least };
@@ -101,13 +98,9 @@ cla_status cla_ragged_cross_entropy(cla_tape *tape, cla_tensor **loss, cla_tenso
         CLA_TRY(cla_tape_tensor(tape, &s.logp, CLA_F32, 1, x->shape));
     }
     CLA_TRY(forward(tape, &s));
-    s.loss->wants_grad = cla_tape_needs_grad(tape, 1, &x);
-    if (s.loss->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
-    }
     if (options->logp) {
         *options->logp = s.logp;
     }
-    *loss = s.loss;
-    return CLA_OK;
+    const cla_note end = { backward, &s, sizeof s, { x } };
+    return cla_tape_give(tape, loss, s.loss, &end);
 }

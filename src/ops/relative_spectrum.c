@@ -1,5 +1,6 @@
 /* relative_spectrum.c - a table of relative positions from its real spectrum. */
 #include "clattn/ops.h"
+#include "ops/signatures.h"
 #include "ops/spread.h"
 
 typedef struct saved {
@@ -53,24 +54,24 @@ static cla_status forward(cla_tape *tape, saved *s)
     return launch_numbers(rt, cla_size(s->table), &launch);
 }
 
+const cla_signature cla_relative_spectrum_signature = { "relative_spectrum",
+                                                        "spectrum:H,2t -> table:H,2t" };
+
 cla_status cla_relative_spectrum(cla_tape *tape, cla_tensor **table,
                                  cla_tensor *spectrum)
 {
-    static const char op[] = "relative_spectrum";
     saved s = { .spectrum = spectrum };
     *table = NULL;
-    CLA_TRY(
-        cla_check_shape(op, "spectrum", spectrum, CLA_F32, 2, (int64_t[]){ -1, -1 }));
-    if (spectrum->shape[1] < 2 || spectrum->shape[1] % 2) {
-        return cla_fail(CLA_E_SHAPE, "%s: spectrum is %s, must have 2t numbers a head",
-                        op, cla_shape_text(spectrum));
+    CLA_TRY(cla_signature_check(&cla_relative_spectrum_signature,
+                                (cla_given[]){ { spectrum } }, &(cla_sizes){ 0 }));
+    if (!spectrum->shape[1]) {
+        return cla_fail(CLA_E_SHAPE,
+                        "relative_spectrum: spectrum is %s, t must be 1 or "
+                        "more",
+                        cla_shape_text(spectrum));
     }
     CLA_TRY(cla_tape_tensor(tape, &s.table, CLA_F32, 2, spectrum->shape));
     CLA_TRY(forward(tape, &s));
-    s.table->wants_grad = cla_tape_needs_grad(tape, 1, &spectrum);
-    if (s.table->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
-    }
-    *table = s.table;
-    return CLA_OK;
+    const cla_note end = { backward, &s, sizeof s, { spectrum } };
+    return cla_tape_give(tape, table, s.table, &end);
 }

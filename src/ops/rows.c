@@ -138,10 +138,6 @@ cla_status cla_slice(cla_tape *tape, cla_tensor **y, cla_tensor *x, int64_t firs
     CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, 2, (int64_t[]){ count, x->shape[1] }));
     CLA_TRY(copy_rows(cla_tape_runtime(tape), out, 0, x, first, count, 0));
     const saved_slice s = { out, x, first };
-    out->wants_grad = cla_tape_needs_grad(tape, 1, &x);
-    if (out->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, slice_backward, &s, sizeof s));
-    }
-    *y = out;
-    return CLA_OK;
+    const cla_note end = { slice_backward, &s, sizeof s, { x } };
+    return cla_tape_give(tape, y, out, &end);
 }

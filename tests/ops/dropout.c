@@ -1,60 +1,23 @@
 /* dropout.c - device against oracle, and the share that is kept. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "oracle/oracle.h"
-#include "support/support.h"
-
-typedef struct sizes {
-    int N, C;
-    float p;
-} sizes;
-
-static cla_status device(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *context)
-{
-    const sizes *c = context;
-    cla_tape_random(tape, 7, 3);
-    return cla_dropout(tape, y, x[0], c->p);
-}
-
-static void oracle(double *y, double *const *x, void *context)
-{
-    const sizes *c = context;
-    oracle_dropout(y, x[0], c->N, c->C, c->p, 7, 3, 0);
-}
+#include "support/check_kind.h"
 
 /* 1/(1-p) and the product, a rounding each. */
-static const double BAR = 2.5e-7;
+static const kind_table table = {
+    .lines = { .kind = &dropout_kind },
+    .rows = (const char *const[]){ "...=3,15 p=0.1", "...=1,1 p=0.5", "...=9,16 p=0.3",
+                                   "...=8,17 p=0.9", "...=2,63 p=0.5", "...=7,64 p=0.1",
+                                   "...=5,65 p=0.5", "...=17,192 p=0.1",
+                                   "...=3,107 p=0.25", "...=64,1000 p=0.1 large",
+                                   "...=0,4 p=0.1", "...=4,0 p=0.1", NULL },
+    .bar = 2.5e-7,
+};
 
 Test(dropout, matches_oracle_and_gradient)
 {
-    sizes cases[] = { { 1, 1, 0.5f },    { 3, 15, 0.1f },  { 9, 16, 0.3f },
-                      { 8, 17, 0.9f },   { 2, 63, 0.5f },  { 7, 64, 0.1f },
-                      { 5, 65, 0.5f },   { 17, 192, .1f }, { 3, 107, 0.25f },
-                      { 64, 1000, .1f }, { 0, 4, 0.1f },   { 4, 0, 0.1f } };
-    cla_runtime *rt = test_runtime();
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        sizes *c = &cases[i];
-        if (test_small() && c->C > 500) {
-            continue;
-        }
-        op_case op = {
-            .in = { { "x", 2, { c->N, c->C } } },
-            .inputs = 1,
-            .rank = 2,
-            .shape = { c->N, c->C },
-            .device = device,
-            .oracle = oracle,
-            .context = c,
-            .bar = BAR,
-        };
-        snprintf(op.name, sizeof op.name, "dropout N%d C%d p%g", c->N, c->C,
-                 (double)c->p);
-        check_op(rt, &op);
-    }
-    cla_runtime_free(&rt);
+    check_kind_cases(&table);
 }
 
 /* Of n independent draws with probability q, n q +- 5 sqrt(n q (1 - q)) come true in
@@ -115,11 +78,11 @@ Test(dropout, refuses)
     cla_runtime *rt = test_runtime();
     cla_tensor *x = NULL, *y = NULL;
     cla_tape *tape = NULL;
+    check_refusals(rt, &table);
     TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ 2, 3 }));
     TEST_OK(cla_tape_new(&tape, rt, false));
     TEST_FAILS(cla_dropout(tape, &y, x, 1), CLA_E_USAGE, "p is 1, must be in [0,1)");
     TEST_FAILS(cla_dropout(tape, &y, x, NAN), CLA_E_USAGE, "must be in [0,1)");
-    TEST_FAILS(cla_dropout(tape, &y, NULL, 0.5f), CLA_E_SHAPE, "x is missing");
     cr_assert_null(y);
     TEST_OK(cla_dropout(tape, &y, x, 0));
     cr_assert_eq(y, x, "p = 0 is x itself");

@@ -28,20 +28,16 @@ static void fill(int32_t *ids, int64_t n, const op_call *c, int operand)
 }
 
 /* One rounding forward; a gradient is a sum of a few dozen rows, about eps sqrt(n). */
-static const kind_table table = {
-    .kind = &embedding_kind, .rows = rows, .bar = 2e-7, .fill = fill
-};
+static const kind_table table = { .lines = { &embedding_kind, NULL, fill },
+                                  .rows = rows,
+                                  .bar = 2e-7 };
 
 Test(embedding, matches_oracle_and_gradient)
 {
-    cla_runtime *rt = test_runtime();
-    check_kind(rt, &table);
-    cla_runtime_free(&rt);
+    check_kind_cases(&table);
 }
 
 Test(embedding, refuses)
 {
-    cla_runtime *rt = test_runtime();
-    check_refusals(rt, &table);
-    cla_runtime_free(&rt);
+    check_kind_refuses(&table);
 }

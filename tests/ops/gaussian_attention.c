@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "oracle/oracle.h"
-#include "support/support.h"
+#include "support/check_kind.h"
 
 enum { SEQUENCES = 6 };
 
@@ -245,65 +245,27 @@ Test(gaussian_attention, shows_its_map)
 
 /* ---- lengths --------------------------------------------------------------------- */
 
-typedef struct lengths {
-    int B, C, T[SEQUENCES];
-    int32_t *offsets;
-    cla_ragged *rows;
-} length_case;
-
-static cla_status device_lengths(cla_tape *tape, cla_tensor **y, cla_tensor **x,
-                                 void *context)
-{
-    const length_case *c = context;
-    return cla_length_sigmoid(tape, y, x[0], c->rows, 0.5f, -1, 0.25f);
-}
-
-static void oracle_lengths(double *y, double *const *x, void *context)
-{
-    const length_case *c = context;
-    oracle_length_sigmoid(y, x[0], c->B, c->C, c->offsets, 0.5, -1, 0.25);
-}
+/* A few roundings of numbers relative to 1 or their size. */
+static const kind_table lengths = {
+    .lines = { &length_sigmoid_kind, "slope=0.5 shift=-1 base=0.25", NULL },
+    .rows = (const char *const[]){ "rows=4,0,1,2,7 C=3", "rows=1 C=1",
+                                   "rows=31,64,9 C=8 medium", "rows= C=4", NULL },
+    .bar = 4e-7,
+    .scale = { 2 },
+};
 
 Test(gaussian_attention, follows_lengths)
 {
-    length_case cases[] = {
-        { 1, 1, { 1 }, NULL, NULL },
-        { 5, 3, { 4, 0, 1, 2, 7 }, NULL, NULL },
-        { 3, 8, { 31, 64, 9 }, NULL, NULL },
-        { 0, 4, { 0 }, NULL, NULL },
-    };
-    cla_runtime *rt = test_runtime();
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        length_case *c = &cases[i];
-        if (test_tiny() && c->T[0] > 4) {
-            continue;
-        }
-        c->rows = test_ragged(rt, c->B, c->T, &c->offsets);
-        op_case op = {
-            .in = { { "x", 2, { cla_ragged_tokens(c->rows), c->C }, .scale = 2 } },
-            .inputs = 1,
-            .rank = 2,
-            .device = device_lengths,
-            .oracle = oracle_lengths,
-            .context = c,
-            .bar = 4e-7, // a few roundings of numbers relative to 1 or their size
-        };
-        memcpy(op.shape, op.in[0].shape, sizeof op.shape);
-        snprintf(op.name, sizeof op.name, "length_sigmoid B%d C%d", c->B, c->C);
-        check_op(rt, &op);
-        cla_ragged_free(&c->rows);
-        free(c->offsets);
-    }
-    cla_runtime_free(&rt);
+    check_kind_cases(&lengths);
+    check_kind_refuses(&lengths);
 }
 
 /* ---- refusals -------------------------------------------------------------------- */
 
 Test(gaussian_attention, refuses)
 {
-    static const int lengths[] = { 2, 3 };
     cla_runtime *rt = test_runtime();
-    cla_ragged *rows = test_ragged(rt, 2, lengths, NULL);
+    cla_ragged *rows = test_ragged(rt, 2, (int[]){ 2, 3 }, NULL);
     cla_tensor *q = NULL, *c = NULL, *one = NULL, *bad = NULL, *o = NULL;
     cla_tape *tape = NULL;
     TEST_OK(cla_tensor_new(&q, rt, CLA_F32, 3, (int64_t[]){ 5, 2, 4 }));
@@ -326,10 +288,6 @@ Test(gaussian_attention, refuses)
 #undef CALL
     TEST_FAILS(cla_gaussian_attention(tape, &o, q, q, q, NULL, rows, NULL), CLA_E_USAGE,
                "shape is NULL");
-    TEST_FAILS(cla_length_sigmoid(tape, &o, q, rows, 1, 0, 0), CLA_E_SHAPE,
-               "x is [5,2,4], must be [5,*]");
-    TEST_FAILS(cla_length_sigmoid(tape, &o, c, NULL, 1, 0, 0), CLA_E_USAGE,
-               "rows is NULL");
     cr_assert_null(o);
     cla_tape_free(&tape);
     cla_tensor_free(&bad);

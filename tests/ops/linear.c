@@ -24,13 +24,13 @@ static const char *const rows[] = {
 };
 /* Sums of some hundred products of normal numbers, rounded at each: a few eps of their
  * largest partial sum, about 4 sqrt(in). */
-static const kind_table table = { .kind = &linear_kind, .rows = rows, .bar = 1e-5 };
+static const kind_table table = { .lines = { .kind = &linear_kind },
+                                  .rows = rows,
+                                  .bar = 1e-5 };
 
 Test(linear, matches_oracle_and_gradient)
 {
-    cla_runtime *rt = test_runtime();
-    check_kind(rt, &table);
-    cla_runtime_free(&rt);
+    check_kind_cases(&table);
 }
 
 /* ---- packed weights ---------------------------------------------------------- */

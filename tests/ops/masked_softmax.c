@@ -27,18 +27,15 @@ static void fill(int32_t *ids, int64_t n, const op_call *c, int operand)
 /* A probability is exp(x - m) / sum: 2 eps for the exponential, 2 for its argument's
  * rounding (|x - m| < 20 here, so up to 20 eps of the value), a few for the sum. */
 static const kind_table table = {
-    .kind = &masked_softmax_kind,
+    .lines = { &masked_softmax_kind, NULL, fill },
     .rows = rows,
     .bar = 2e-6,
     .scale = { 3 },
-    .fill = fill,
 };
 
 Test(masked_softmax, matches_oracle_and_gradient)
 {
-    cla_runtime *rt = test_runtime();
-    check_kind(rt, &table);
-    cla_runtime_free(&rt);
+    check_kind_cases(&table);
 }
 
 /* Scores far apart must neither overflow nor vanish. */
@@ -63,7 +60,5 @@ Test(masked_softmax, survives_extreme_scores)
 
 Test(masked_softmax, refuses)
 {
-    cla_runtime *rt = test_runtime();
-    check_refusals(rt, &table);
-    cla_runtime_free(&rt);
+    check_kind_refuses(&table);
 }

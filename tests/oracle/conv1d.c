@@ -1,6 +1,9 @@
 /* conv1d.c - the definition of a convolution along packed sequences. */
 #include <math.h>
 
+#include "clattn/ops.h"
+#include "ops/signatures.h"
+#include "oracle/kind.h"
 #include "oracle/oracle.h"
 
 static double activate(double x, int activation)
@@ -28,3 +31,28 @@ void oracle_conv1d(double *y, const double *x, const double *w, const double *b,
         }
     }
 }
+
+static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    return cla_conv1d(tape, y, c->in[0], c->in[1], c->in[2], c->rows[3],
+                      (cla_activation)c->attribute[0]);
+}
+
+static void oracle(double *const *y, const op_call *c)
+{
+    oracle_conv1d(y[0], c->x[0], c->x[1], c->x[2], kind_size(c, "B"), c->ids[3],
+                  kind_size(c, "K"), kind_size(c, "in"), kind_size(c, "out"),
+                  (int)c->attribute[0]);
+}
+
+static kind_cost cost(const op_call *c, bool backward)
+{
+    const double N = kind_size(c, "N"), in = kind_size(c, "in"),
+                 out = kind_size(c, "out");
+    return (kind_cost){ (backward ? 6.0 : 2.0) * N * kind_size(c, "K") * in * out,
+                        (backward ? 7.0 : 2.0) * 2 * N * (in + out) };
+}
+
+const op_kind conv1d_kind = {
+    &cla_conv1d_signature, { "activation=none|relu|tanh" }, device, oracle, cost
+};

@@ -1,10 +1,19 @@
 /* depthwise_conv1d.c - the definition of a convolution of each channel by itself. */
-#include "oracle/oracle.h"
+#include "clattn/ops.h"
+#include "ops/signatures.h"
+#include "oracle/kind.h"
 
-void oracle_depthwise_conv1d(double *y, const double *x, const double *w, int B,
-                             const int32_t *offsets, int taps, int D)
+static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
 {
-    for (int b = 0; b < B; b++) {
+    return cla_depthwise_conv1d(tape, y, c->in[0], c->in[1], c->rows[2]);
+}
+
+static void oracle(double *const *y, const op_call *call)
+{
+    const int taps = kind_size(call, "K"), D = kind_size(call, "D");
+    const double *x = call->x[0], *w = call->x[1];
+    const int32_t *offsets = call->ids[2];
+    for (int b = 0; b < kind_size(call, "B"); b++) {
         for (int n = offsets[b]; n < offsets[b + 1]; n++) {
             for (int c = 0; c < D; c++) {
                 double sum = 0;
@@ -14,8 +23,19 @@ void oracle_depthwise_conv1d(double *y, const double *x, const double *w, int B,
                         sum += x[(int64_t)from * D + c] * w[(int64_t)u * D + c];
                     }
                 }
-                y[(int64_t)n * D + c] = sum;
+                y[0][(int64_t)n * D + c] = sum;
             }
         }
     }
 }
+
+static kind_cost cost(const op_call *c, bool backward)
+{
+    const double times = backward ? 6 : 2,
+                 size = (double)kind_size(c, "N") * kind_size(c, "D");
+    return (kind_cost){ times * size * kind_size(c, "K"), times * 4 * size };
+}
+
+const op_kind depthwise_conv1d_kind = {
+    &cla_depthwise_conv1d_signature, { NULL }, device, oracle, cost
+};

@@ -1,19 +1,35 @@
 /* dropout.c - the definition of dropout: which elements a seed keeps. */
 #include "base/rng.h"
-#include "oracle/oracle.h"
+#include "clattn/ops.h"
+#include "ops/signatures.h"
+#include "oracle/kind.h"
 
-void oracle_dropout(double *y, const double *x, int N, int C, float p, uint32_t seed,
-                    uint32_t step, uint32_t stream)
+/* The draws of the first op under this key. */
+enum { SEED = 7, STEP = 3 };
+
+static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
 {
-    for (int n = 0; n < N; n++) {
-        for (int c = 0; c < C; c++) {
-            const uint32_t counter[4] = { (uint32_t)(c / 64 * 16 + c % 16), (uint32_t)n,
-                                          0x64726f70, stream };
-            const uint32_t key[2] = { seed, step };
-            const cla_philox r = cla_philox4x32(counter, key);
-            const bool kept = cla_uniform(r.v[c / 16 % 4]) >= p;
-            const int64_t at = (int64_t)n * C + c;
-            y[at] = kept ? x[at] / (1 - (double)p) : 0;
-        }
+    cla_tape_random(tape, SEED, STEP);
+    return cla_dropout(tape, y, c->in[0], (float)c->attribute[0]);
+}
+
+static void oracle(double *const *y, const op_call *c)
+{
+    const int64_t N = c->sizes.shape[0], C = c->sizes.shape[1];
+    const float p = (float)c->attribute[0];
+    for (int64_t at = 0; at < N * C; at++) {
+        const uint32_t n = (uint32_t)(at / C), i = (uint32_t)(at % C);
+        const uint32_t counter[4] = { i / 64 * 16 + i % 16, n, 0x64726f70, 0 };
+        const uint32_t key[2] = { SEED, STEP };
+        const cla_philox r = cla_philox4x32(counter, key);
+        const bool kept = cla_uniform(r.v[i / 16 % 4]) >= p;
+        y[0][at] = kept ? c->x[0][at] / (1 - (double)p) : 0;
     }
 }
+
+static kind_cost cost(const op_call *c, bool backward)
+{
+    return (kind_cost){ .bytes = (backward ? 4.0 : 2.0) * 4 * (double)kind_total(c) };
+}
+
+const op_kind dropout_kind = { &cla_dropout_signature, { "p" }, device, oracle, cost };

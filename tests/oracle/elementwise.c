@@ -1,23 +1,65 @@
-/* elementwise.c - the definitions of products, gate, concat and scaled heads; sums need
- * none. */
+/* elementwise.c - the definitions of sums, products, gate, concat and scaled heads. */
 #include <math.h>
 
+#include "clattn/ops.h"
+#include "ops/signatures.h"
+#include "oracle/kind.h"
 #include "oracle/oracle.h"
 
-void oracle_multiply(double *y, const double *a, const double *b, int n)
+static kind_cost moves(const op_call *c, double times)
 {
-    for (int i = 0; i < n; i++) {
-        y[i] = a[i] * b[i];
+    return (kind_cost){ .bytes = times * 4 * (double)kind_total(c) };
+}
+
+static cla_status device_add(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    return cla_add(tape, y, c->in[0], c->in[1]);
+}
+
+static void add(double *const *y, const op_call *c)
+{
+    for (int64_t i = 0; i < kind_total(c); i++) {
+        y[0][i] = c->x[0][i] + c->x[1][i];
     }
 }
 
-void oracle_gate(double *y, const double *x, const double *a, const double *b, int n)
+static kind_cost cost_add(const op_call *c, bool backward)
 {
-    for (int i = 0; i < n; i++) {
-        const double s = 1 / (1 + exp(-x[i]));
-        y[i] = s * a[i] + (1 - s) * b[i];
+    return moves(c, backward ? 7 : 3);
+}
+
+const op_kind add_kind = { &cla_add_signature, { NULL }, device_add, add, cost_add };
+
+static cla_status device_multiply(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    return cla_multiply(tape, y, c->in[0], c->in[1]);
+}
+
+static void multiply(double *const *y, const op_call *c)
+{
+    for (int64_t i = 0; i < kind_total(c); i++) {
+        y[0][i] = c->x[0][i] * c->x[1][i];
     }
 }
+
+const op_kind multiply_kind = {
+    &cla_multiply_signature, { NULL }, device_multiply, multiply, NULL
+};
+
+static cla_status device_gate(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    return cla_gate(tape, y, c->in[0], c->in[1], c->in[2]);
+}
+
+static void gate(double *const *y, const op_call *c)
+{
+    for (int64_t i = 0; i < kind_total(c); i++) {
+        const double s = 1 / (1 + exp(-c->x[0][i]));
+        y[0][i] = s * c->x[1][i] + (1 - s) * c->x[2][i];
+    }
+}
+
+const op_kind gate_kind = { &cla_gate_signature, { NULL }, device_gate, gate, NULL };
 
 void oracle_concat(double *y, const double *a, const double *b, int N, int Ca, int Cb)
 {
@@ -30,10 +72,51 @@ void oracle_concat(double *y, const double *a, const double *b, int N, int Ca, i
     }
 }
 
-void oracle_scale_heads(double *y, const double *x, const double *gamma, int N, int H,
-                        int d)
+static cla_status device_concat(cla_tape *tape, cla_tensor **y, const op_call *c)
 {
-    for (int64_t i = 0; i < (int64_t)N * H * d; i++) {
-        y[i] = gamma[i / d % H] * x[i];
+    return cla_concat(tape, y, c->in[0], c->in[1]);
+}
+
+static void concat(double *const *y, const op_call *c)
+{
+    oracle_concat(y[0], c->x[0], c->x[1], kind_size(c, "N"), kind_size(c, "Ca"),
+                  kind_size(c, "Cb"));
+}
+
+static kind_cost cost_concat(const op_call *c, bool backward)
+{
+    const double columns = kind_size(c, "Ca") + kind_size(c, "Cb");
+    return (kind_cost){ .bytes =
+                            (backward ? 4.0 : 2.0) * 4 * kind_size(c, "N") * columns };
+}
+
+const op_kind concat_kind = {
+    &cla_concat_signature, { NULL }, device_concat, concat, cost_concat
+};
+
+static cla_status device_heads(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    return cla_scale_heads(tape, y, c->in[0], c->in[1]);
+}
+
+static int64_t heads_size(const op_call *c)
+{
+    return (int64_t)kind_size(c, "N") * kind_size(c, "H") * kind_size(c, "d");
+}
+
+static void heads(double *const *y, const op_call *c)
+{
+    const int H = kind_size(c, "H"), d = kind_size(c, "d");
+    for (int64_t i = 0; i < heads_size(c); i++) {
+        y[0][i] = c->x[1][i / d % H] * c->x[0][i];
     }
 }
+
+static kind_cost cost_heads(const op_call *c, bool backward)
+{
+    return (kind_cost){ .bytes = (backward ? 5.0 : 2.0) * 4 * (double)heads_size(c) };
+}
+
+const op_kind scale_heads_kind = {
+    &cla_scale_heads_signature, { NULL }, device_heads, heads, cost_heads
+};

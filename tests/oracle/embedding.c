@@ -26,6 +26,14 @@ static void oracle(double *const *y, const op_call *c)
                      kind_size(c, "V"), (double)(float)c->attribute[0]);
 }
 
+/* The gradient of the table is cleared first. */
+static kind_cost cost(const op_call *c, bool backward)
+{
+    const double N = kind_size(c, "N"), V = kind_size(c, "V");
+    return (kind_cost){ .bytes =
+                            4.0 * kind_size(c, "D") * (backward ? 4 * N + V : 2 * N) };
+}
+
 const op_kind embedding_kind = {
-    &cla_embedding_signature, { "scale" }, device, oracle
+    &cla_embedding_signature, { "scale" }, device, oracle, cost
 };

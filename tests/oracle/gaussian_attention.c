@@ -3,7 +3,10 @@
 #include <assert.h>
 #include <math.h>
 
-#include "oracle.h"
+#include "clattn/gaussian.h"
+#include "ops/signatures.h"
+#include "oracle/kind.h"
+#include "oracle/oracle.h"
 
 void oracle_gaussian_attention(double *o, double *map, const double *q, const double *k,
                                const double *v, const oracle_attention_shape *s)
@@ -24,3 +27,21 @@ void oracle_length_sigmoid(double *y, const double *x, int B, int C,
         }
     }
 }
+
+static cla_status device_length(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    return cla_length_sigmoid(tape, y, c->in[0], c->rows[1], (float)c->attribute[0],
+                              (float)c->attribute[1], (float)c->attribute[2]);
+}
+
+static void length(double *const *y, const op_call *c)
+{
+    oracle_length_sigmoid(y[0], c->x[0], kind_size(c, "B"), kind_size(c, "C"),
+                          c->ids[1], c->attribute[0], c->attribute[1], c->attribute[2]);
+}
+
+const op_kind length_sigmoid_kind = { &cla_length_sigmoid_signature,
+                                      { "slope", "shift", "base" },
+                                      device_length,
+                                      length,
+                                      NULL };

@@ -2,6 +2,8 @@
  * the device runs it, and its definition. */
 #pragma once
 
+#include <string.h>
+
 #include "tensor/signature.h"
 
 enum { KIND_ATTRIBUTES = 4 };
@@ -15,19 +17,30 @@ typedef struct op_call {
     const cla_ragged *rows[CLA_OPERANDS];
     const double *x[CLA_OPERANDS];    // numbers on the host
     const int32_t *ids[CLA_OPERANDS]; // whole numbers, and offsets of rows
+    bool wanted[CLA_OPERANDS];        // of outputs that a caller may do without
 } op_call;
+
+/* Operations and bytes moved, 0 where they make no sense. */
+typedef struct kind_cost {
+    double flops, bytes;
+} kind_cost;
 
 typedef struct op_kind {
     const cla_signature *signature;
     /* Names, and after '=' the words that a choice has, in the order of its values:
-     * "eps", "activation=none|relu|tanh", "causal=0|1". */
+     * "eps", "activation=none|relu|tanh", "causal=0|1". One with a '?' is 0 where it is
+     * not given: "dropout?". */
     const char *attribute[KIND_ATTRIBUTES];
+    /* y and the oracle's: the outputs in order; the oracle's are NULL where not wanted. */
     cla_status (*device)(cla_tape *tape, cla_tensor **y, const op_call *c);
     void (*oracle)(double *const *y, const op_call *c);
+    kind_cost (*cost)(const op_call *c, bool backward); // NULL: nothing is said
 } op_kind;
 
-extern const op_kind cross_entropy_kind, embedding_kind, layer_norm_kind, linear_kind,
-    masked_softmax_kind;
+extern const op_kind add_kind, char_cnn_kind, concat_kind, conv1d_kind,
+    cross_entropy_kind, depthwise_conv1d_kind, dropout_kind, embedding_kind, gate_kind,
+    layer_norm_kind, length_sigmoid_kind, linear_kind, masked_softmax_kind,
+    multiply_kind, ragged_cross_entropy_kind, relative_spectrum_kind, scale_heads_kind;
 
 /* NULL when there is none of that name. */
 const op_kind *op_kind_find(const char *name);
@@ -36,4 +49,17 @@ const op_kind *op_kind_find(const char *name);
 static inline int kind_size(const op_call *c, const char *letter)
 {
     return (int)cla_sizes_get(&c->sizes, letter);
+}
+
+/* Numbers of an operand of any shape, "...". */
+static inline int64_t kind_total(const op_call *c)
+{
+    const int64_t *s = c->sizes.shape;
+    return s[0] * s[1] * s[2] * s[3];
+}
+
+/* The length of an attribute's name. */
+static inline int kind_name(const char *attribute)
+{
+    return (int)strcspn(attribute, "=?");
 }

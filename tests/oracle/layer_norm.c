@@ -35,6 +35,12 @@ static void oracle(double *const *y, const op_call *c)
                       kind_size(c, "D"), (double)(float)c->attribute[0]);
 }
 
+static kind_cost cost(const op_call *c, bool backward)
+{
+    return (kind_cost){ .bytes = (backward ? 5.0 : 2.0) * 4 * kind_size(c, "N") *
+                                 kind_size(c, "D") };
+}
+
 const op_kind layer_norm_kind = {
-    &cla_layer_norm_signature, { "eps" }, device, oracle
+    &cla_layer_norm_signature, { "eps" }, device, oracle, cost
 };

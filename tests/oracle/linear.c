@@ -35,6 +35,14 @@ static void oracle(double *const *y, const op_call *c)
                   kind_size(c, "in"), kind_size(c, "out"), (int)c->attribute[0]);
 }
 
+static kind_cost cost(const op_call *c, bool backward)
+{
+    const double N = kind_size(c, "N"), in = kind_size(c, "in"),
+                 out = kind_size(c, "out");
+    return (kind_cost){ (backward ? 3.0 : 1.0) * 2 * N * in * out,
+                        4.0 * (N * (in + out) + in * out) };
+}
+
 const op_kind linear_kind = {
-    &cla_linear_signature, { "activation=none|relu|tanh" }, device, oracle
+    &cla_linear_signature, { "activation=none|relu|tanh" }, device, oracle, cost
 };

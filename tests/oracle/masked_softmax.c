@@ -51,6 +51,14 @@ static void oracle(double *const *y, const op_call *c)
                           c->attribute[0] != 0);
 }
 
+/* Maximum, difference, exp, sum, scale; and four more on the way back. */
+static kind_cost cost(const op_call *c, bool backward)
+{
+    const double size = (double)kind_size(c, "B") * kind_size(c, "H") *
+                        kind_size(c, "T") * kind_size(c, "S");
+    return (kind_cost){ (backward ? 9 : 5) * size, (backward ? 20 : 8) * size };
+}
+
 const op_kind masked_softmax_kind = {
-    &cla_masked_softmax_signature, { "causal=0|1" }, device, oracle
+    &cla_masked_softmax_signature, { "causal=0|1" }, device, oracle, cost
 };

@@ -96,18 +96,6 @@ void oracle_conv_attention_2d(double *o, const double *q, const double *k,
 /* y [N,Ca+Cb] */
 void oracle_concat(double *y, const double *a, const double *b, int N, int Ca, int Cb);
 
-/* x, a, b, y: n numbers */
-void oracle_multiply(double *y, const double *a, const double *b, int n);
-void oracle_gate(double *y, const double *x, const double *a, const double *b, int n);
-
-/* x, y [N,H,d]; gamma [H] */
-void oracle_scale_heads(double *y, const double *x, const double *gamma, int N, int H,
-                        int d);
-
-/* x, y [N,C]; the draws of cla_tape_random(seed, step), the stream-th of its ops */
-void oracle_dropout(double *y, const double *x, int N, int C, float p, uint32_t seed,
-                    uint32_t step, uint32_t stream);
-
 /* y [N,D]; table [V,D]; ids outside 0 .. V-1 give zeros */
 void oracle_embedding(double *y, const double *table, const int32_t *ids, int N, int D,
                       int V, double scale);
@@ -129,9 +117,6 @@ void oracle_top_k(double *logp, int32_t *id, const double *logits, int N, int V,
 void oracle_multinomial(int32_t *id, double *before, const double *logits,
                         const double *u, int N, int V);
 
-/* table, spectrum [H,2t] */
-void oracle_relative_spectrum(double *table, const double *spectrum, int H, int t);
-
 /* One step on n parameters; step counts from 1. */
 void oracle_adam(double *p, double *m, double *v, const double *g, int n, int step,
                  double lr, double beta1, double beta2, double eps);
@@ -146,16 +131,6 @@ double oracle_norm(const double *x, int64_t n);
 /* x [N,in], w [taps,in,out], b [out] or NULL, y [N,out]; activation as oracle_linear */
 void oracle_conv1d(double *y, const double *x, const double *w, const double *b, int B,
                    const int32_t *offsets, int taps, int in, int out, int activation);
-
-/* x, y [N,D]; w [taps,D] */
-void oracle_depthwise_conv1d(double *y, const double *x, const double *w, int B,
-                             const int32_t *offsets, int taps, int D);
-
-/* conv1d with ReLU, then the maximum over the first len[n] rows (NULL: all) of each
- * word: y [B,out] */
-void oracle_char_cnn(double *y, const double *x, const double *w, const double *b,
-                     int B, const int32_t *offsets, const int32_t *len, int taps,
-                     int in, int out);
 
 /* w [H,3,t,t], b [H,t]; activation as oracle_linear */
 void oracle_conv_attention_1d(double *o, const double *q, const double *k,
@@ -243,7 +218,3 @@ void oracle_additive_attention(double *context, double *weights, double *scores,
 /* out [B,d]; of s: B, d, offsets */
 void oracle_max_attention(double *out, const double *q, const double *k,
                           const oracle_ham_shape *s);
-
-/* The mean over sequences of x [N] whose target is one of their rows; 0 without any. */
-double oracle_ragged_cross_entropy(const double *x, const int32_t *targets, int B,
-                                   const int32_t *offsets, bool given, double least);

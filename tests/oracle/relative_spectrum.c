@@ -2,11 +2,21 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "oracle/oracle.h"
+#include "clattn/ops.h"
+#include "ops/signatures.h"
+#include "oracle/kind.h"
 
-void oracle_relative_spectrum(double *table, const double *spectrum, int H, int t)
+static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
 {
-    for (int h = 0; h < H; h++, table += 2 * t, spectrum += 2 * t) {
+    return cla_relative_spectrum(tape, y, c->in[0]);
+}
+
+static void oracle(double *const *y, const op_call *c)
+{
+    const int t = kind_size(c, "t");
+    const double *spectrum = c->x[0];
+    double *table = y[0];
+    for (int h = 0; h < kind_size(c, "H"); h++, table += 2 * t, spectrum += 2 * t) {
         table[0] = 0;
         for (int m = 1; m < 2 * t; m++) {
             table[m] = 0;
@@ -17,3 +27,7 @@ void oracle_relative_spectrum(double *table, const double *spectrum, int H, int 
         }
     }
 }
+
+const op_kind relative_spectrum_kind = {
+    &cla_relative_spectrum_signature, { NULL }, device, oracle, NULL
+};

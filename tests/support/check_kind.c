@@ -5,278 +5,223 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LENGTHS = 16 };
+#include "tensor/tensor.h"
 
-/* A case with its operands; op_case has those that are numbers. */
-typedef struct bed {
-    const kind_table *table;
-    cla_operand operand[CLA_OPERANDS];
-    int operands;
-    op_call call;
-    int32_t *ids[CLA_OPERANDS]; // ours to free
-    cla_ragged *rows[CLA_OPERANDS];
-    int input[CLA_OPERANDS]; // operand of op_case's i-th input
-    op_case c;
-} bed;
-
-/* ---- rows of the table ------------------------------------------------------- */
-
-/* The text after "name=" in a row, or NULL. */
-static const char *value_of(const char *text, const char *name)
+static bool too_large(const char *row)
 {
-    const size_t size = strlen(name);
-    for (const char *at = text; *at; at += strcspn(at, " "), at += strspn(at, " ")) {
-        if (strncmp(at, name, size) == 0 && at[size] == '=') {
-            return at + size + 1;
-        }
-    }
-    return NULL;
+    const bool large = strstr(row, "large"), medium = strstr(row, "medium");
+    return (test_small() && large) || (test_tiny() && (large || medium));
 }
 
-static bool absent(const char *text, const char *name)
+static bool is_constant(const kind_table *t, const char *row, const char *name)
 {
-    char word[24];
-    snprintf(word, sizeof word, "-%s", name);
-    const char *at = strstr(text, word);
-    return at && strchr(" ", at[strlen(word)]);
+    char word[32];
+    snprintf(word, sizeof word, "const=%s", name);
+    const char *at = strstr(row, word);
+    return (at && strchr(" ", at[strlen(word)])) ||
+           (t->constant && (*t->constant == '*' || !strcmp(name, t->constant)));
 }
 
-static void read_attributes(bed *b, const char *text)
+static void make_case(op_case *op, kind_case *c, const kind_table *t)
 {
-    for (int i = 0; i < KIND_ATTRIBUTES && b->table->kind->attribute[i]; i++) {
-        char name[24];
-        const char *attribute = b->table->kind->attribute[i];
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(attribute, "="), attribute);
-        const char *value = value_of(text, name);
-        value = value || !b->table->all ? value : value_of(b->table->all, name);
-        b->call.attribute[i] = value ? strtod(value, NULL) : 0;
-    }
-}
-
-static void read_rows(bed *b, cla_runtime *rt, const char *text, int i)
-{
-    const cla_operand *o = &b->operand[i];
-    const char *at = value_of(text, o->name);
-    int lengths[LENGTHS], count = 0;
-    cr_assert(at, "%s: no %s", text, o->name);
-    for (char *end = NULL; *at && *at != ' '; at = *end == ',' ? end + 1 : end) {
-        cr_assert_lt(count, LENGTHS);
-        lengths[count++] = (int)strtol(at, &end, 10);
-    }
-    b->rows[i] = test_ragged(rt, count, lengths, &b->ids[i]);
-    b->call.rows[i] = b->rows[i];
-    b->call.ids[i] = b->ids[i];
-    cla_sizes_bind(&b->call.sizes, o->size[0], b->ids[i][count]);
-    cla_sizes_bind(&b->call.sizes, o->size[1], count);
-}
-
-/* What the row says of each letter, and what rows say. */
-static void read_sizes(bed *b, cla_runtime *rt, const char *text)
-{
-    for (int i = 0; i < b->operands; i++) {
-        if (b->operand[i].rows) {
-            read_rows(b, rt, text, i);
-        }
-    }
-    for (int i = 0; i < b->operands; i++) {
-        for (int k = 0; k < b->operand[i].rank; k++) {
-            const char *letter = b->operand[i].size[k];
-            const char *value = value_of(text, letter);
-            if (value) {
-                cla_sizes_bind(&b->call.sizes, letter, strtol(value, NULL, 10));
-            }
-        }
-    }
-}
-
-/* ---- one case ---------------------------------------------------------------- */
-
-static cla_status device(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *context)
-{
-    bed *b = context;
-    cla_tensor *out[CLA_OPERANDS] = { NULL };
-    for (int i = 0; i < b->c.inputs; i++) {
-        b->call.in[b->input[i]] = x[i];
-    }
-    *y = NULL;
-    CLA_TRY(b->table->kind->device(tape, out, &b->call));
-    *y = out[0];
-    return CLA_OK;
-}
-
-static void oracle(double *y, double *const *x, void *context)
-{
-    bed *b = context;
-    double *out[CLA_OPERANDS] = { y };
-    for (int i = 0; i < b->c.inputs; i++) {
-        b->call.x[b->input[i]] = x[i];
-    }
-    b->table->kind->oracle(out, &b->call);
-}
-
-static void add_ids(bed *b, cla_runtime *rt, int i)
-{
-    int64_t shape[4], n = 1;
-    cla_operand_shape(&b->operand[i], &b->call.sizes, shape);
-    for (int k = 0; k < b->operand[i].rank; k++) {
-        n *= shape[k];
-    }
-    b->ids[i] = calloc((size_t)n + 1, sizeof *b->ids[i]);
-    cr_assert(b->ids[i] && b->table->fill);
-    b->table->fill(b->ids[i], n, &b->call, i);
-    b->call.ids[i] = b->ids[i];
-    TEST_OK(cla_tensor_new(&b->call.in[i], rt, CLA_I32, b->operand[i].rank, shape));
-    TEST_OK(cla_tensor_upload(b->call.in[i], b->ids[i]));
-}
-
-static void add_input(bed *b, int i)
-{
-    const cla_operand *o = &b->operand[i];
-    b->input[b->c.inputs] = i;
-    op_input *in = &b->c.in[b->c.inputs++];
-    *in = (op_input){
-        .name = o->name,
-        .rank = o->rank,
-        .scale = b->table->scale[i],
-        .constant = b->table->constant && !strcmp(o->name, b->table->constant),
-    };
-    cla_operand_shape(o, &b->call.sizes, in->shape);
-}
-
-static void bed_open(bed *b, cla_runtime *rt, const kind_table *t, const char *text)
-{
-    *b = (bed){ .table = t };
-    b->operands = cla_signature_read(t->kind->signature, b->operand);
-    b->c = (op_case){ .device = device, .oracle = oracle, .context = b, .bar = t->bar };
-    snprintf(b->c.name, sizeof b->c.name, "%s %s", t->kind->signature->op, text);
-    read_attributes(b, text);
-    read_sizes(b, rt, text);
-    for (int i = 0; i < b->operands; i++) {
-        const cla_operand *o = &b->operand[i];
-        if (o->output) {
-            b->c.rank = o->rank;
-            cla_operand_shape(o, &b->call.sizes, b->c.shape);
-            break;
-        }
-        if (o->rows || (o->optional && absent(text, o->name))) {
-            continue;
-        }
-        if (o->dtype == CLA_I32) {
-            add_ids(b, rt, i);
-        } else {
-            add_input(b, i);
-        }
-    }
-}
-
-static void bed_close(bed *b)
-{
-    for (int i = 0; i < b->operands; i++) {
-        free(b->ids[i]);
-        cla_ragged_free(&b->rows[i]);
-        if (b->operand[i].dtype == CLA_I32) {
-            cla_tensor_free(&b->call.in[i]);
-        }
+    *op = (op_case){ .device = kind_case_device,
+                     .oracle = kind_case_oracle,
+                     .context = c,
+                     .bar = t->bar,
+                     .gradient_bar = t->gradient_bar,
+                     .inputs = c->inputs };
+    snprintf(op->name, sizeof op->name, "%s %s", t->lines.kind->signature->op, c->text);
+    op->rank = kind_case_result(c, op->shape);
+    cr_assert_leq(c->inputs, OP_INPUTS);
+    for (int n = 0; n < c->inputs; n++) {
+        const int i = c->input[n];
+        const cla_operand *o = &c->operand[i];
+        op->shift[n] = t->shift[i];
+        op->in[n] =
+            (op_input){ .name = o->name,
+                        .scale = t->scale[i],
+                        .constant = is_constant(t, c->text, o->name),
+                        .column = o->columns && kind_case_says(c, ' ', "columns") };
+        op->in[n].rank = cla_operand_shape(o, &c->call.sizes, op->in[n].shape);
     }
 }
 
 void check_kind(cla_runtime *rt, const kind_table *t)
 {
     for (const char *const *row = t->rows; *row; row++) {
-        bed b;
-        if ((test_small() && strstr(*row, "large")) ||
-            (test_tiny() && (strstr(*row, "large") || strstr(*row, "medium")))) {
-            continue;
+        kind_case c;
+        op_case op;
+        if (!too_large(*row)) {
+            TEST_OK(kind_case_open(&c, rt, &t->lines, *row));
+            make_case(&op, &c, t);
+            check_op(rt, &op);
+            kind_case_close(&c);
         }
-        bed_open(&b, rt, t, *row);
-        check_op(rt, &b.c);
-        bed_close(&b);
     }
+}
+
+void check_kind_cases(const kind_table *t)
+{
+    cla_runtime *rt = test_runtime();
+    check_kind(rt, t);
+    cla_runtime_free(&rt);
 }
 
 /* ---- refusals ---------------------------------------------------------------- */
 
+/* The call must be refused and give no result. */
+static cla_status call(kind_case *c, cla_runtime *rt)
+{
+    cla_tensor *y[CLA_OPERANDS] = { NULL };
+    cla_tape *tape = NULL;
+    TEST_OK(cla_tape_new(&tape, rt, false));
+    const cla_status status = c->lines->kind->device(tape, y, &c->call);
+    cr_assert(status, "%s: no refusal", c->text);
+    cr_assert_null(y[0], "%s: a result in spite of a refusal", c->text);
+    cla_tape_free(&tape);
+    return status;
+}
+
 /* An input as another tensor. */
-static cla_status with(bed *b, cla_runtime *rt, int i, cla_dtype dtype, int rank,
+static cla_status with(kind_case *c, cla_runtime *rt, int i, cla_dtype dtype, int rank,
                        const int64_t *shape)
 {
-    cla_tensor *kept = b->call.in[i], *other = NULL, *y[CLA_OPERANDS] = { NULL };
-    cla_tape *tape = NULL;
+    cla_tensor *kept = c->call.in[i], *other = NULL;
     if (rank) {
         TEST_OK(cla_tensor_new(&other, rt, dtype, rank, shape));
     }
-    TEST_OK(cla_tape_new(&tape, rt, false));
-    b->call.in[i] = other;
-    const cla_status status = b->table->kind->device(tape, y, &b->call);
-    cr_assert_null(y[0], "%s: a result in spite of a refusal", b->c.name);
-    b->call.in[i] = kept;
-    cla_tape_free(&tape);
+    c->call.in[i] = other;
+    const cla_status status = call(c, rt);
+    c->call.in[i] = kept;
     cla_tensor_free(&other);
     return status;
 }
 
-static void refused(const bed *b, int i, cla_status status, const char *part)
+/* What may be columns is an operand of attention, whose words are its own. */
+static void refused(const kind_case *c, int i, cla_status status, const char *part)
 {
     char want[64];
-    snprintf(want, sizeof want, "%s %s", b->operand[i].name, part);
-    cr_assert(status == CLA_E_SHAPE, "%s: %s: status %d", b->c.name, want, status);
-    cr_assert(strstr(cla_error(), want), "%s: '%s' lacks '%s'", b->c.name, cla_error(),
+    const cla_operand *o = &c->operand[i];
+    snprintf(want, sizeof want, "%s %s", o->name, o->columns ? "" : part);
+    cr_assert(status == CLA_E_SHAPE || (status == CLA_E_USAGE && o->columns),
+              "%s: %s: status %d", c->text, want, status);
+    cr_assert(strstr(cla_error(), want), "%s: '%s' lacks '%s'", c->text, cla_error(),
               want);
 }
 
-/* Whether another operand, or the same one, has this letter, too. */
-static bool tied(const bed *b, int i, int k)
+/* Whether sizes have a letter in common. */
+static bool share(const char *a, const char *b)
 {
-    const char *letter = b->operand[i].size[k];
-    int seen = *letter >= '0' && *letter <= '9';
-    for (int j = 0; j < b->operands && !b->operand[j].output; j++) {
-        const bool given = b->call.in[j] || b->call.rows[j];
-        for (int n = 0; n < b->operand[j].rank && given; n++) {
-            seen += (j != i || n != k) && !strcmp(b->operand[j].size[n], letter);
+    while (*a) {
+        a += strspn(a, "0123456789");
+        const size_t size = strcspn(a, "+");
+        for (const char *at = b; *at && size; at += *at == '+') {
+            at += strspn(at, "0123456789");
+            const size_t other = strcspn(at, "+");
+            if (size == other && !strncmp(a, at, size)) {
+                return true;
+            }
+            at += other;
+        }
+        a += size;
+        a += *a == '+';
+    }
+    return false;
+}
+
+/* Whether another operand, or the same one, has a letter of this size, too; a number
+ * and a multiple can only be what they are. */
+static bool tied(const kind_case *c, int i, int k)
+{
+    const char *size = c->operand[i].size[k];
+    bool seen = *size >= '0' && *size <= '9';
+    for (int j = 0; j < c->outputs && *size != '*'; j++) {
+        const bool given = c->call.in[j] || c->call.rows[j];
+        for (int n = 0; n < c->operand[j].rank && given; n++) {
+            seen = seen || ((j != i || n != k) && share(size, c->operand[j].size[n]));
         }
     }
     return seen;
 }
 
-static void refuse_operand(bed *b, cla_runtime *rt, int i)
+/* The first operand of any shape says what the others must be. */
+static bool is_any(const kind_case *c, int i)
 {
-    const cla_operand *o = &b->operand[i];
+    int others = 0;
+    for (int j = 0; j < c->outputs; j++) {
+        others += j != i && !c->operand[j].rank && c->call.in[j];
+    }
+    return !c->operand[i].rank && !others;
+}
+
+static void refuse_tensor(kind_case *c, cla_runtime *rt, int i)
+{
+    const cla_operand *o = &c->operand[i];
     const cla_dtype other = o->dtype == CLA_F32 ? CLA_I32 : CLA_F32;
     int64_t shape[4] = { 1, 1, 1, 1 };
-    cla_operand_shape(o, &b->call.sizes, shape);
+    const int rank = cla_operand_shape(o, &c->call.sizes, shape);
     if (!o->optional) {
-        refused(b, i, with(b, rt, i, o->dtype, 0, shape), "is missing");
+        refused(c, i, with(c, rt, i, o->dtype, 0, shape), "is missing");
     }
-    refused(b, i, with(b, rt, i, other, o->rank, shape), "holds ");
-    const int rank = o->rank < 4 ? o->rank + 1 : 3;
-    refused(b, i, with(b, rt, i, o->dtype, rank, shape), "is [");
-    for (int k = 0; k < o->rank; k++) {
-        if (tied(b, i, k)) { // the message names the operand that comes last
+    refused(c, i, with(c, rt, i, other, rank, shape), "holds ");
+    if (o->rank) {
+        refused(c, i, with(c, rt, i, o->dtype, rank < 4 ? rank + 1 : 3, shape), "is [");
+    }
+    for (int k = 0; k < rank && !is_any(c, i); k++) {
+        if (!o->rank || tied(c, i, k)) { // the message names the operand that is last
             shape[k]++;
-            const cla_status status = with(b, rt, i, o->dtype, o->rank, shape);
-            cr_assert(status == CLA_E_SHAPE && strstr(cla_error(), "must be ["),
-                      "%s: size %d of %s: '%s'", b->c.name, k, o->name, cla_error());
+            const cla_status status = with(c, rt, i, o->dtype, rank, shape);
+            cr_assert(status == CLA_E_SHAPE &&
+                          (o->columns || strstr(cla_error(), "must be [")),
+                      "%s: size %d of %s: '%s'", c->text, k, o->name, cla_error());
             shape[k]--;
         }
     }
 }
 
+static void refuse_rows(kind_case *c, cla_runtime *rt, int i)
+{
+    const cla_ragged *kept = c->call.rows[i];
+    const int longer[] = { (int)kept->tokens + 1 };
+    char want[40];
+    c->call.rows[i] = NULL;
+    snprintf(want, sizeof want, "%s is NULL", c->operand[i].name);
+    const cla_status missing = call(c, rt);
+    cr_assert(missing == CLA_E_USAGE && strstr(cla_error(), want), "%s: '%s'", c->text,
+              cla_error());
+    cla_ragged *other = test_ragged(rt, 1, longer, NULL);
+    c->call.rows[i] = other;
+    cr_assert_eq(call(c, rt), CLA_E_SHAPE, "%s: '%s'", c->text, cla_error());
+    c->call.rows[i] = kept;
+    cla_ragged_free(&other);
+}
+
 void check_refusals(cla_runtime *rt, const kind_table *t)
 {
-    bed b;
-    bed_open(&b, rt, t, t->rows[0]);
-    for (int n = 0; n < b.c.inputs; n++) {
-        const op_input *in = &b.c.in[n];
-        cla_tensor **to = &b.call.in[b.input[n]];
-        TEST_OK(cla_tensor_new(to, rt, CLA_F32, in->rank, in->shape));
+    kind_case c;
+    op_case op;
+    TEST_OK(kind_case_open(&c, rt, &t->lines, t->rows[0]));
+    make_case(&op, &c, t);
+    for (int n = 0; n < c.inputs; n++) {
+        cla_tensor **to = &c.call.in[c.input[n]];
+        TEST_OK(cla_tensor_new(to, rt, CLA_F32, op.in[n].rank, op.in[n].shape));
     }
-    for (int i = 0; i < b.operands && !b.operand[i].output; i++) {
-        if (b.call.in[i]) {
-            refuse_operand(&b, rt, i);
+    for (int i = 0; i < c.outputs; i++) {
+        if (c.call.in[i]) {
+            refuse_tensor(&c, rt, i);
+        } else if (c.call.rows[i]) {
+            refuse_rows(&c, rt, i);
         }
     }
-    for (int n = 0; n < b.c.inputs; n++) {
-        cla_tensor_free(&b.call.in[b.input[n]]);
+    for (int n = 0; n < c.inputs; n++) {
+        cla_tensor_free(&c.call.in[c.input[n]]);
     }
-    bed_close(&b);
+    kind_case_close(&c);
+}
+
+void check_kind_refuses(const kind_table *t)
+{
+    cla_runtime *rt = test_runtime();
+    check_refusals(rt, t);
+    cla_runtime_free(&rt);
 }
