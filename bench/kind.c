@@ -48,7 +48,8 @@ cla_status bench_table_run(bench *b, const bench_table *t)
 {
     for (int i = 0; t->shapes[i].name && !(bench_quick(b) && t->quick && i >= t->quick);
          i++) {
-        for (int backward = 0; backward < 2; backward++) {
+        const bool forward = strstr(t->shapes[i].line, "forward");
+        for (int backward = 0; backward < (forward ? 1 : 2); backward++) {
             if (t->directions != (backward ? BENCH_FORWARD : BENCH_BACKWARD)) {
                 CLA_TRY(run_shape(b, t, &t->shapes[i], backward));
             }

@@ -4,7 +4,7 @@
 #include "bench/bench.h"
 #include "oracle/kind_case.h"
 
-/* A case is named "op direction name". */
+/* A case is named "op direction name"; one with "forward" in its line has no other. */
 typedef struct bench_shape {
     const char *name; // "N2048 D512"
     const char *line; // "N=2048 D=512", as kind_lines has it

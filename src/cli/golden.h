@@ -111,8 +111,3 @@ cla_status golden_ham_s(golden *g);
 
 cla_status golden_hard_attention(golden *g);
 cla_status golden_reinforce(golden *g);
-
-/* ---- golden_recurrent.c: cells that walk along sequences ------------------------- */
-
-cla_status golden_gru(golden *g);
-cla_status golden_lstm(golden *g);

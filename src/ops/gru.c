@@ -95,26 +95,10 @@ static cla_status forward(cla_tape *tape, const saved *s)
     return cla_recurrence_walk(tape, r, "gru", "gru_tile", &launch, 6);
 }
 
-static cla_status check(cla_tape *tape, saved *s, const cla_recurrent_options *options)
-{
-    static const char op[] = "gru";
-    const cla_tensor *w_c = s->c.w;
-    if (options && (options->c0 || options->c)) {
-        return cla_fail(CLA_E_USAGE, "gru: there is no cell for c0 or c");
-    }
-    CLA_TRY(cla_check_shape(op, "w_c", w_c, CLA_F32, 2, (int64_t[]){ -1, -1 }));
-    const int64_t n = w_c->shape[1];
-    if (!n) {
-        return cla_fail(CLA_E_SHAPE, "gru: w_c is %s, must be [in+n,n]",
-                        cla_shape_text(w_c));
-    }
-    s->g.columns = 2 * n;
-    s->c.columns = n;
-    s->c.column = 2 * n;
-    CLA_TRY(cla_recurrence_begin(tape, op, &s->r, n, options));
-    CLA_TRY(cla_recurrence_check(op, &s->r, &s->g, "w_g", "b_g"));
-    return cla_recurrence_check(op, &s->r, &s->c, "w_c", "b_c");
-}
+const cla_signature cla_gru_signature = {
+    "gru",
+    "x:N,in w_g:in+n,2n b_g?:2n w_c:in+n,n b_c?:n rows(N,B) h0?:B,n -> y:N,n h?:B,n"
+};
 
 cla_status cla_gru(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                    const cla_gru_weights *weights, const cla_ragged *rows,
@@ -125,16 +109,21 @@ cla_status cla_gru(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                 .c = { .w = weights->w_c, .b = weights->b_c } };
     cla_recurrence *r = &s.r;
     *y = NULL;
-    CLA_TRY(check(tape, &s, options));
-    const bool wanted = cla_tape_needs_grad(
-        tape, 6, (cla_tensor *[]){ x, s.g.w, s.g.b, s.c.w, s.c.b, r->options.h0 });
-    CLA_TRY(cla_recurrence_plan(tape, r, wanted));
-    CLA_TRY(forward(tape, &s));
-    r->y->wants_grad = wanted;
-    if (r->h) r->h->wants_grad = wanted;
-    if (wanted) {
-        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
+    r->options = options ? *options : (cla_recurrent_options){ .reverse = false };
+    if (r->options.c0 || r->options.c) {
+        return cla_fail(CLA_E_USAGE, "gru: there is no cell for c0 or c");
     }
-    *y = r->y;
-    return CLA_OK;
+    const cla_given given[] = {
+        { x },     { s.g.w },        { s.g.b },        { s.c.w },
+        { s.c.b }, { .rows = rows }, { r->options.h0 }
+    };
+    CLA_TRY(cla_recurrence_begin(tape, r, &cla_gru_signature, given));
+    s.g.columns = s.c.column = 2 * (int64_t)r->shape.width;
+    s.c.columns = r->shape.width;
+    const cla_note end = {
+        backward, &s, sizeof s, { x, s.g.w, s.g.b, s.c.w, s.c.b, r->options.h0 }
+    };
+    CLA_TRY(cla_recurrence_plan(tape, r, cla_tape_needs_grad(tape, 6, end.inputs)));
+    CLA_TRY(forward(tape, &s));
+    return cla_recurrence_give(tape, y, r, &end);
 }

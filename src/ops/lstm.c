@@ -83,35 +83,25 @@ static cla_status forward(cla_tape *tape, const saved *s)
     return cla_recurrence_walk(tape, r, "lstm", "lstm_tile", &launch, 7);
 }
 
+const cla_signature cla_lstm_signature = {
+    "lstm", "x:N,in w:in+n,4n b?:4n rows(N,B) h0?:B,n c0?:B,n -> y:N,n h?:B,n c?:B,n"
+};
+
 cla_status cla_lstm(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *w,
                     cla_tensor *b, const cla_ragged *rows,
                     const cla_recurrent_options *options)
 {
-    static const char op[] = "lstm";
-    enum { GATES = 4 };
-    saved s = { .r = { .x = x, .rows = rows, .gates = GATES },
-                .w = { .w = w, .b = b } };
+    saved s = { .r = { .x = x, .rows = rows, .gates = 4 }, .w = { .w = w, .b = b } };
     cla_recurrence *r = &s.r;
     *y = NULL;
-    CLA_TRY(cla_check_shape(op, "w", w, CLA_F32, 2, (int64_t[]){ -1, -1 }));
+    r->options = options ? *options : (cla_recurrent_options){ .reverse = false };
+    cla_tensor *const h0 = r->options.h0, *const c0 = r->options.c0;
+    CLA_TRY(cla_recurrence_begin(
+        tape, r, &cla_lstm_signature,
+        (cla_given[]){ { x }, { w }, { b }, { .rows = rows }, { h0 }, { c0 } }));
     s.w.columns = w->shape[1];
-    if (s.w.columns < GATES || s.w.columns % GATES) {
-        return cla_fail(CLA_E_SHAPE, "lstm: w is %s, must be [in+n,4n]",
-                        cla_shape_text(w));
-    }
-    CLA_TRY(cla_recurrence_begin(tape, op, r, s.w.columns / GATES, options));
-    CLA_TRY(cla_recurrence_check(op, r, &s.w, "w", "b"));
-    const bool wanted = cla_tape_needs_grad(
-        tape, 5, (cla_tensor *[]){ x, w, b, r->options.h0, r->options.c0 });
-    CLA_TRY(cla_recurrence_plan(tape, r, wanted));
+    const cla_note end = { backward, &s, sizeof s, { x, w, b, h0, c0 } };
+    CLA_TRY(cla_recurrence_plan(tape, r, cla_tape_needs_grad(tape, 5, end.inputs)));
     CLA_TRY(forward(tape, &s));
-    cla_tensor *const results[] = { r->y, r->h, r->c };
-    for (int i = 0; i < 3; i++) {
-        if (results[i]) results[i]->wants_grad = wanted;
-    }
-    if (wanted) {
-        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
-    }
-    *y = r->y;
-    return CLA_OK;
+    return cla_recurrence_give(tape, y, r, &end);
 }

@@ -21,16 +21,6 @@ static int64_t round_up(int64_t n, int64_t to)
 
 /* ---- beginning ------------------------------------------------------------------ */
 
-static cla_status check_states(const char *who, const cla_recurrence *r, int64_t n)
-{
-    const int64_t states[2] = { r->rows->sequences, n };
-    if (r->options.h0) {
-        CLA_TRY(cla_check_shape(who, "h0", r->options.h0, CLA_F32, 2, states));
-    }
-    return r->options.c0 ? cla_check_shape(who, "c0", r->options.c0, CLA_F32, 2, states)
-                         : CLA_OK;
-}
-
 /* A state [B,n] behind the walk, where somebody asked for it. */
 static cla_status make_state(cla_tape *tape, const cla_recurrence *r, int64_t n,
                              cla_tensor **wanted, cla_tensor **out)
@@ -44,34 +34,34 @@ static cla_status make_state(cla_tape *tape, const cla_recurrence *r, int64_t n,
     return CLA_OK;
 }
 
-cla_status cla_recurrence_begin(cla_tape *tape, const char *who, cla_recurrence *r,
-                                int64_t n, const cla_recurrent_options *options)
+cla_status cla_recurrence_begin(cla_tape *tape, cla_recurrence *r,
+                                const cla_signature *signature, const cla_given *given)
 {
-    r->options = options ? *options : (cla_recurrent_options){ .reverse = false };
-    if (!r->rows) {
-        return cla_fail(CLA_E_USAGE, "%s: rows is NULL", who);
+    cla_sizes z = { 0 };
+    CLA_TRY(cla_signature_check(signature, given, &z));
+    const int64_t n = cla_sizes_get(&z, "n"), shape[2] = { r->rows->tokens, n };
+    if (!n) {
+        return cla_fail(CLA_E_SHAPE, "%s: w is %s, n must be 1 or more", signature->op,
+                        cla_shape_text(given[1].tensor));
     }
-    CLA_TRY(cla_check_shape(who, "x", r->x, CLA_F32, 2,
-                            (int64_t[]){ r->rows->tokens, -1 }));
-    CLA_TRY(check_states(who, r, n));
     r->shape = (cla_recurrent_shape){ .sequences = (int32_t)r->rows->sequences,
                                       .width = (int32_t)n,
                                       .inputs = (int32_t)r->x->shape[1],
                                       .reverse = r->options.reverse };
-    const int64_t shape[2] = { r->rows->tokens, n };
     CLA_TRY(cla_tape_tensor(tape, &r->y, CLA_F32, 2, shape));
     CLA_TRY(make_state(tape, r, n, r->options.h, &r->h));
     return make_state(tape, r, n, r->options.c, &r->c);
 }
 
-cla_status cla_recurrence_check(const char *who, const cla_recurrence *r,
-                                const cla_recurrent_weights *w, const char *w_name,
-                                const char *b_name)
+cla_status cla_recurrence_give(cla_tape *tape, cla_tensor **y, const cla_recurrence *r,
+                               const cla_note *end)
 {
-    const int64_t states = w->inputs_only ? 0 : r->shape.width;
-    const int64_t shape[2] = { r->x->shape[1] + states, w->columns };
-    CLA_TRY(cla_check_shape(who, w_name, w->w, CLA_F32, 2, shape));
-    return w->b ? cla_check_shape(who, b_name, w->b, CLA_F32, 1, shape + 1) : CLA_OK;
+    CLA_TRY(cla_tape_give(tape, y, r->y, end));
+    cla_tensor *const states[] = { r->h, r->c };
+    for (int i = 0; i < 2; i++) {
+        if (states[i]) states[i]->wants_grad = r->y->wants_grad;
+    }
+    return CLA_OK;
 }
 
 /* ---- memory --------------------------------------------------------------------- */

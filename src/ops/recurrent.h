@@ -4,7 +4,7 @@
 
 #include "clattn/recurrent.h"
 #include "ops/matmul.h"
-#include "tensor/tensor.h"
+#include "ops/signatures.h"
 
 /* As in cl/recurrent.clh. */
 typedef struct cla_recurrent_shape {
@@ -30,15 +30,14 @@ typedef struct cla_recurrence {
     cla_memory work; // gates [N,gates*n], and what shape says
 } cla_recurrence;
 
-/* Checks x, rows and first states for a state of width n, and makes y, h and c.
+/* Checks what is given, of which the second is weights, and makes y [N,n], h and c.
  * Errors: CLA_E_SHAPE, CLA_E_USAGE, CLA_E_NOMEM. */
-cla_status cla_recurrence_begin(cla_tape *tape, const char *who, cla_recurrence *r,
-                                int64_t n, const cla_recurrent_options *options);
+cla_status cla_recurrence_begin(cla_tape *tape, cla_recurrence *r,
+                                const cla_signature *signature, const cla_given *given);
 
-/* w [in+n,columns] ([in,columns]) and b [columns] as a cell of width n wants them. */
-cla_status cla_recurrence_check(const char *who, const cla_recurrence *r,
-                                const cla_recurrent_weights *w, const char *w_name,
-                                const char *b_name);
+/* cla_tape_give for all results. */
+cla_status cla_recurrence_give(cla_tape *tape, cla_tensor **y, const cla_recurrence *r,
+                               const cla_note *end);
 
 /* Places of all parts of work, and its memory. */
 cla_status cla_recurrence_plan(cla_tape *tape, cla_recurrence *r, bool keep);

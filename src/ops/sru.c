@@ -44,25 +44,9 @@ static cla_status forward(cla_tape *tape, const saved *s)
     return cla_recurrence_walk(tape, r, "sru", "sru_tile", &launch, 4);
 }
 
-static cla_status check(cla_tape *tape, saved *s, const cla_recurrent_options *options)
-{
-    static const char op[] = "sru";
-    const cla_tensor *w = s->z.w;
-    if (options && (options->h0 || options->h)) {
-        return cla_fail(CLA_E_USAGE, "sru: no state but the cell goes on: c0 and c");
-    }
-    CLA_TRY(cla_check_shape(op, "w", w, CLA_F32, 2, (int64_t[]){ -1, -1 }));
-    const int64_t n = w->shape[1];
-    if (!n) {
-        return cla_fail(CLA_E_SHAPE, "sru: w is %s, must be [in,n]", cla_shape_text(w));
-    }
-    s->z.columns = n;
-    s->g.columns = 2 * n;
-    s->g.column = n;
-    CLA_TRY(cla_recurrence_begin(tape, op, &s->r, n, options));
-    CLA_TRY(cla_recurrence_check(op, &s->r, &s->z, "w", ""));
-    return cla_recurrence_check(op, &s->r, &s->g, "w_g", "b_g");
-}
+const cla_signature cla_sru_signature = {
+    "sru", "x:N,in w:in,n w_g:in,2n b_g?:2n rows(N,B) c0?:B,n -> y:N,n c?:B,n"
+};
 
 cla_status cla_sru(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                    const cla_sru_weights *weights, const cla_ragged *rows,
@@ -73,16 +57,19 @@ cla_status cla_sru(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                 .g = { .w = weights->w_g, .b = weights->b_g, .inputs_only = true } };
     cla_recurrence *r = &s.r;
     *y = NULL;
-    CLA_TRY(check(tape, &s, options));
-    const bool wanted = cla_tape_needs_grad(
-        tape, 5, (cla_tensor *[]){ x, s.z.w, s.g.w, s.g.b, r->options.c0 });
-    CLA_TRY(cla_recurrence_plan(tape, r, wanted));
-    CLA_TRY(forward(tape, &s));
-    r->y->wants_grad = wanted;
-    if (r->c) r->c->wants_grad = wanted;
-    if (wanted) {
-        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
+    r->options = options ? *options : (cla_recurrent_options){ .reverse = false };
+    if (r->options.h0 || r->options.h) {
+        return cla_fail(CLA_E_USAGE, "sru: no state but the cell goes on: c0 and c");
     }
-    *y = r->y;
-    return CLA_OK;
+    const cla_given given[] = { { x },     { s.z.w },        { s.g.w },
+                                { s.g.b }, { .rows = rows }, { r->options.c0 } };
+    CLA_TRY(cla_recurrence_begin(tape, r, &cla_sru_signature, given));
+    s.z.columns = s.g.column = r->shape.width;
+    s.g.columns = 2 * (int64_t)r->shape.width;
+    const cla_note end = {
+        backward, &s, sizeof s, { x, s.z.w, s.g.w, s.g.b, r->options.c0 }
+    };
+    CLA_TRY(cla_recurrence_plan(tape, r, cla_tape_needs_grad(tape, 5, end.inputs)));
+    CLA_TRY(forward(tape, &s));
+    return cla_recurrence_give(tape, y, r, &end);
 }

@@ -7,76 +7,18 @@
 #include "support/bands.h"
 #include "support/cells.h"
 
-enum { X, W, B, H0, C0, MIX, INPUTS };
-
-/* alone: y; else mix y + h + c, so that all three results have gradients at once. */
-static cla_status device(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *context)
-{
-    const cell_case *m = context;
-    cla_tensor *h = NULL, *c = NULL, *mixed = NULL, *sum = NULL;
-    const cla_recurrent_options options = { .reverse = m->reverse,
-                                            .h0 = m->first ? x[H0] : NULL,
-                                            .c0 = m->first ? x[C0] : NULL,
-                                            .h = m->alone ? NULL : &h,
-                                            .c = m->alone ? NULL : &c };
-    if (m->alone) {
-        return cla_lstm(tape, y, x[X], x[W], NULL, m->rows, &options);
-    }
-    cla_status status = cla_lstm(tape, y, x[X], x[W], x[B], m->rows, &options);
-    status = status ? status : cla_matmul(tape, &mixed, x[MIX], *y, false, false);
-    status = status ? status : cla_add(tape, &sum, h, c);
-    return status ? status : cla_add(tape, y, mixed, sum);
-}
-
-static void oracle(double *y, double *const *x, void *context)
-{
-    const cell_case *m = context;
-    const int N = m->offsets[m->sequences], states = m->sequences * m->n;
-    double *all = calloc((size_t)(N * m->n + 2 * states + 1), sizeof *all);
-    double *h = all + (int64_t)N * m->n, *c = h + states;
-    const oracle_cell s = { .B = m->sequences,
-                            .in = m->in,
-                            .n = m->n,
-                            .offsets = m->offsets,
-                            .reverse = m->reverse,
-                            .w = x[W],
-                            .b = m->alone ? NULL : x[B] };
-    cr_assert_not_null(all);
-    oracle_lstm(all, h, c, x[X], m->first ? x[H0] : NULL, m->first ? x[C0] : NULL, &s);
-    for (int i = 0; i < states; i++) {
-        h[i] += c[i];
-    }
-    cell_result(y, m, all, x[MIX], h);
-    free(all);
-}
-
 /* Sums of up to 180 products whose size is 1, and tanh with a relative error of 4e-7;
- * states are at most 1, cells and the mix of some rows a few. */
-static const double BAR = 5e-6;
-
-static void check(cla_runtime *rt, const cell_case *m)
-{
-    const int N = (int)cla_ragged_tokens(m->rows), states = m->sequences, n = m->n;
-    const float scale = 1 / sqrtf((float)(m->in + n));
-    op_case op = {
-        .in = { { "x", 2, { N, m->in } },
-                { "w", 2, { m->in + n, 4 * n }, .scale = scale },
-                { "b", 1, { 4 * n }, .constant = m->alone },
-                { "h0", 2, { states, n }, .constant = !m->first },
-                { "c0", 2, { states, n }, .constant = !m->first },
-                { "mix", 2, { states, N }, .scale = 0.5f, .constant = true } },
-        .inputs = INPUTS,
-        .device = device,
-        .oracle = oracle,
-        .context = (void *)m,
-        .bar = BAR,
-    };
-    check_cell(rt, &op, m, "lstm", N * (m->in + n) * n, 30000);
-}
+ * states are at most 1, cells a few. */
+static const kind_table table = {
+    .lines = { .kind = &lstm_kind },
+    .rows = cell_rows,
+    .bar = 5e-6,
+    .scale = { [1] = -1 }, // as many products
+};
 
 Test(lstm, matches_oracle_and_gradient)
 {
-    each_cell_case(check);
+    check_kind_cases(&table);
 }
 
 /* 7.15b: one token of width 2, printed to six digits. */
@@ -221,37 +163,5 @@ Test(lstm, shares_its_weights_with_a_product)
 
 Test(lstm, refuses)
 {
-    static const int lengths[] = { 2, 3 };
-    cla_runtime *rt = test_runtime();
-    cla_ragged *rows = test_ragged(rt, 2, lengths, NULL);
-    cla_tensor *x = NULL, *w = NULL, *odd = NULL, *b = NULL, *state = NULL, *y = NULL;
-    cla_tape *tape = NULL;
-    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ 5, 3 }));
-    TEST_OK(cla_tensor_new(&w, rt, CLA_F32, 2, (int64_t[]){ 5, 8 }));
-    TEST_OK(cla_tensor_new(&odd, rt, CLA_F32, 2, (int64_t[]){ 5, 6 }));
-    TEST_OK(cla_tensor_new(&b, rt, CLA_F32, 1, (int64_t[]){ 8 }));
-    TEST_OK(cla_tensor_new(&state, rt, CLA_F32, 2, (int64_t[]){ 2, 2 }));
-    TEST_OK(cla_tape_new(&tape, rt, false));
-    TEST_FAILS(cla_lstm(tape, &y, x, w, b, NULL, NULL), CLA_E_USAGE, "rows is NULL");
-    TEST_FAILS(cla_lstm(tape, &y, x, odd, b, rows, NULL), CLA_E_SHAPE,
-               "w is [5,6], must be [in+n,4n]");
-    TEST_FAILS(cla_lstm(tape, &y, w, w, b, rows, NULL), CLA_E_SHAPE,
-               "w is [5,8], must be [10,8]");
-    TEST_FAILS(cla_lstm(tape, &y, state, w, b, rows, NULL), CLA_E_SHAPE,
-               "x is [2,2], must be [5,*]");
-    TEST_FAILS(cla_lstm(tape, &y, x, w, state, rows, NULL), CLA_E_SHAPE,
-               "b is [2,2], must be [8]");
-    TEST_FAILS(cla_lstm(tape, &y, x, w, b, rows, &(cla_recurrent_options){ .h0 = x }),
-               CLA_E_SHAPE, "h0 is [5,3], must be [2,2]");
-    TEST_FAILS(cla_lstm(tape, &y, x, w, b, rows, &(cla_recurrent_options){ .c0 = x }),
-               CLA_E_SHAPE, "c0 is [5,3], must be [2,2]");
-    cr_assert_null(y);
-    cla_tape_free(&tape);
-    cla_tensor_free(&state);
-    cla_tensor_free(&b);
-    cla_tensor_free(&odd);
-    cla_tensor_free(&w);
-    cla_tensor_free(&x);
-    cla_ragged_free(&rows);
-    cla_runtime_free(&rt);
+    check_kind_refuses(&table);
 }

@@ -2,6 +2,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "clattn/recurrent.h"
+#include "ops/signatures.h"
+#include "oracle/kind.h"
 #include "oracle/oracle.h"
 
 /* [x, h] w + b in column j of C */
@@ -55,3 +58,39 @@ void oracle_gru(double *y, double *h, const double *x, const double *h0,
     }
     free(a);
 }
+
+static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    const cla_recurrent_options options = { .reverse = c->attribute[0] != 0,
+                                            .h0 = c->in[6],
+                                            .h = c->wanted[8] ? &y[1] : NULL };
+    const cla_gru_weights w = { c->in[1], c->in[2], c->in[3], c->in[4] };
+    return cla_gru(tape, y, c->in[0], &w, c->rows[5], &options);
+}
+
+static void oracle(double *const *y, const op_call *c)
+{
+    const oracle_cell s = { .B = kind_size(c, "B"),
+                            .in = kind_size(c, "in"),
+                            .n = kind_size(c, "n"),
+                            .offsets = c->ids[5],
+                            .reverse = c->attribute[0] != 0,
+                            .w = c->x[1],
+                            .b = c->x[2],
+                            .w_c = c->x[3],
+                            .b_c = c->x[4] };
+    double *last = calloc((size_t)(s.B * s.n) + 1, sizeof *last);
+    oracle_gru(y[0], y[1] ? y[1] : last, c->x[0], c->x[6], &s);
+    free(last);
+}
+
+static kind_cost cost(const op_call *c, bool backward)
+{
+    const double N = kind_size(c, "N"), in = kind_size(c, "in"), n = kind_size(c, "n");
+    return (kind_cost){ (backward ? 6 : 2) * N * 3 * n * (in + n),
+                        (backward ? 3 : 1) * 4 * N * (in + n) };
+}
+
+const op_kind gru_kind = {
+    &cla_gru_signature, { "reverse=0|1" }, device, oracle, cost
+};

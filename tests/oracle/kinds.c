@@ -13,14 +13,17 @@ static const op_kind *const kinds[] = {
     &dropout_kind,
     &embedding_kind,
     &gate_kind,
+    &gru_kind,
     &layer_norm_kind,
     &length_sigmoid_kind,
     &linear_kind,
+    &lstm_kind,
     &masked_softmax_kind,
     &multiply_kind,
     &ragged_cross_entropy_kind,
     &relative_spectrum_kind,
     &scale_heads_kind,
+    &sru_kind,
 };
 
 const op_kind *op_kind_find(const char *name)

@@ -2,6 +2,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "clattn/recurrent.h"
+#include "ops/signatures.h"
+#include "oracle/kind.h"
 #include "oracle/oracle.h"
 
 /* h and c [n] after one more x [in]; a has room for [4n]. */
@@ -45,3 +48,39 @@ void oracle_lstm(double *y, double *h, double *c, const double *x, const double 
     }
     free(a);
 }
+
+static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    const cla_recurrent_options options = { .reverse = c->attribute[0] != 0,
+                                            .h0 = c->in[4],
+                                            .c0 = c->in[5],
+                                            .h = c->wanted[7] ? &y[1] : NULL,
+                                            .c = c->wanted[8] ? &y[2] : NULL };
+    return cla_lstm(tape, y, c->in[0], c->in[1], c->in[2], c->rows[3], &options);
+}
+
+static void oracle(double *const *y, const op_call *c)
+{
+    const oracle_cell s = { .B = kind_size(c, "B"),
+                            .in = kind_size(c, "in"),
+                            .n = kind_size(c, "n"),
+                            .offsets = c->ids[3],
+                            .reverse = c->attribute[0] != 0,
+                            .w = c->x[1],
+                            .b = c->x[2] };
+    double *last = calloc(2 * (size_t)(s.B * s.n) + 1, sizeof *last);
+    oracle_lstm(y[0], y[1] ? y[1] : last, y[2] ? y[2] : last + (ptrdiff_t)s.B * s.n,
+                c->x[0], c->x[4], c->x[5], &s);
+    free(last);
+}
+
+static kind_cost cost(const op_call *c, bool backward)
+{
+    const double N = kind_size(c, "N"), in = kind_size(c, "in"), n = kind_size(c, "n");
+    return (kind_cost){ (backward ? 6 : 2) * N * 4 * n * (in + n),
+                        (backward ? 3 : 1) * 4 * N * (in + n) };
+}
+
+const op_kind lstm_kind = {
+    &cla_lstm_signature, { "reverse=0|1" }, device, oracle, cost
+};

@@ -1,6 +1,10 @@
 /* sru.c - the definition of a simple recurrent unit along packed sequences. */
 #include <math.h>
+#include <stdlib.h>
 
+#include "clattn/recurrent.h"
+#include "ops/signatures.h"
+#include "oracle/kind.h"
 #include "oracle/oracle.h"
 
 static double product(const double *x, const double *w, int in, int columns, int j)
@@ -42,3 +46,38 @@ void oracle_sru(double *y, double *c, const double *x, const double *c0,
         }
     }
 }
+
+static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    const cla_recurrent_options options = { .reverse = c->attribute[0] != 0,
+                                            .c0 = c->in[5],
+                                            .c = c->wanted[7] ? &y[1] : NULL };
+    const cla_sru_weights w = { c->in[1], c->in[2], c->in[3] };
+    return cla_sru(tape, y, c->in[0], &w, c->rows[4], &options);
+}
+
+static void oracle(double *const *y, const op_call *c)
+{
+    const oracle_cell s = { .B = kind_size(c, "B"),
+                            .in = kind_size(c, "in"),
+                            .n = kind_size(c, "n"),
+                            .offsets = c->ids[4],
+                            .reverse = c->attribute[0] != 0,
+                            .w = c->x[1],
+                            .w_c = c->x[2],
+                            .b_c = c->x[3] };
+    double *last = calloc((size_t)(s.B * s.n) + 1, sizeof *last);
+    oracle_sru(y[0], y[1] ? y[1] : last, c->x[0], c->x[5], &s);
+    free(last);
+}
+
+static kind_cost cost(const op_call *c, bool backward)
+{
+    const double N = kind_size(c, "N"), in = kind_size(c, "in"), n = kind_size(c, "n");
+    return (kind_cost){ (backward ? 6 : 2) * N * 3 * n * in,
+                        (backward ? 3 : 1) * 4 * N * (in + n) };
+}
+
+const op_kind sru_kind = {
+    &cla_sru_signature, { "reverse=0|1" }, device, oracle, cost
+};

@@ -1,6 +1,7 @@
 /* check_kind.c - an operator from its kind. */
 #include "support/check_kind.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,9 @@ static void make_case(op_case *op, kind_case *c, const kind_table *t)
                         .constant = is_constant(t, c->text, o->name),
                         .column = o->columns && kind_case_says(c, ' ', "columns") };
         op->in[n].rank = cla_operand_shape(o, &c->call.sizes, op->in[n].shape);
+        if (op->in[n].scale < 0) {
+            op->in[n].scale /= -sqrtf((float)op->in[n].shape[0]);
+        }
     }
 }
 

@@ -12,7 +12,8 @@ typedef struct kind_table {
     const char *const *rows;   // up to a NULL
     double bar;                // of the result: derive it in a comment
     double gradient_bar;       // as op_case has it
-    float scale[CLA_OPERANDS]; // deviations of inputs; 0 means 1
+    float scale[CLA_OPERANDS]; // deviations of inputs; 0 means 1;
+                               // below 0: divided by the root of the first size
     float shift[CLA_OPERANDS]; // their means
     const char *constant;      // an input without gradient, "*" for all; or NULL
 } kind_table;
