@@ -157,10 +157,10 @@ cla_status golden_output(golden *g, const char *name, cla_tensor *t)
     return CLA_OK;
 }
 
-bool golden_has(const golden *g, const char *name)
+bool golden_has(const golden *g, const char *prefix, const char *name)
 {
     char full[128];
-    snprintf(full, sizeof full, "out.%s", name);
+    snprintf(full, sizeof full, "%s.%s", prefix, name);
     return cla_st_find(g->file, full) != NULL;
 }
 

@@ -72,8 +72,8 @@ cla_status golden_rows(golden *g, const char *name, cla_ragged **rows);
 /* A packed batch of sequences that are all length long. */
 cla_status golden_even_rows(golden *g, int64_t sequences, int64_t length,
                             cla_ragged **rows);
-/* Whether the file has out.NAME. */
-bool golden_has(const golden *g, const char *name);
+/* Whether the file has PREFIX.NAME. */
+bool golden_has(const golden *g, const char *prefix, const char *name);
 /* t is out.NAME. */
 cla_status golden_output(golden *g, const char *name, cla_tensor *t);
 
@@ -94,13 +94,6 @@ cla_status golden_rmsprop(golden *g);
 /* ---- golden_custom.c: attention with scores of expressions ----------------------- */
 
 cla_status golden_custom_attention(golden *g);
-
-/* ---- golden_tables.c: attention with more in its scores than keys --------------- */
-
-cla_status golden_conv_attention_1d(golden *g);
-cla_status golden_gaussian_attention(golden *g);
-cla_status golden_position_attention(golden *g);
-cla_status golden_relative_attention(golden *g);
 
 /* ---- golden_ham.c: hierarchical attention ---------------------------------------- */
 

@@ -36,13 +36,14 @@ static cla_status attribute(const golden *g, const char *text, double *value)
     return CLA_OK;
 }
 
-/* "rows" and "q_rows" stand as "offsets" and "q_offsets" in files. */
+/* "rows" and "q_rows" stand as "offsets" and "q_offsets" in files; those of attention to
+ * itself have one for both. */
 static cla_status rows(golden *g, const cla_operand *o, const cla_ragged **to)
 {
     char name[32];
     cla_ragged *made = NULL;
     snprintf(name, sizeof name, "%.*soffsets", (int)strlen(o->name) - 4, o->name);
-    CLA_TRY(golden_rows(g, name, &made));
+    CLA_TRY(golden_rows(g, golden_has(g, "in", name) ? name : "offsets", &made));
     *to = made;
     return CLA_OK;
 }
@@ -95,7 +96,7 @@ cla_status golden_kind(golden *g, const op_kind *kind)
         CLA_TRY(input(g, inputs, &c));
     }
     for (int i = inputs; i < count; i++) {
-        c.wanted[i] = !operand[i].optional || golden_has(g, operand[i].name);
+        c.wanted[i] = !operand[i].optional || golden_has(g, "out", operand[i].name);
     }
     CLA_TRY(kind->device(golden_tape(g), y, &c));
     for (int i = inputs; i < count; i++) {

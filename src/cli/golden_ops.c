@@ -74,6 +74,20 @@ static cla_status run_conv_attention_2d(golden *g)
     return golden_output(g, "o", o);
 }
 
+static cla_status run_conv_attention_1d(golden *g)
+{
+    cla_tensor *q = NULL, *k = NULL, *v = NULL, *w = NULL, *b = NULL, *o = NULL;
+    cla_ragged *rows = NULL;
+    int activation = CLA_NONE;
+    CLA_TRY(golden_choice(g, "activation", activations, &activation));
+    CLA_TRY(band_inputs(g, &q, &k, &v, &rows));
+    CLA_TRY(golden_tensor(g, "w", &w));
+    CLA_TRY(golden_tensor(g, "b", &b));
+    CLA_TRY(cla_conv_attention_1d(golden_tape(g), &o, q, k, v, w, b, rows,
+                                  (cla_activation)activation, NULL));
+    return golden_output(g, "o", o);
+}
+
 static const golden_op ops[] = {
     { "attention", { "causal" }, run_attention },
     { "band_attention", { "window", "causal" }, run_band_attention },
@@ -83,16 +97,13 @@ static const golden_op ops[] = {
     { "adam", { "lr", "beta1", "beta2", "eps" }, golden_adam },
     { "char_cnn", { NULL }, golden_char_cnn },
     { "conv_attention_2d", { "activation" }, run_conv_attention_2d },
-    { "conv_attention_1d", { "activation" }, golden_conv_attention_1d },
+    { "conv_attention_1d", { "activation" }, run_conv_attention_1d },
     { "custom_attention",
       { "score", "mask", "weight", "window" },
       golden_custom_attention },
     { "ham_v", { NULL }, golden_ham_v },
     { "ham_s", { NULL }, golden_ham_s },
     { "hard_attention", { NULL }, golden_hard_attention },
-    { "gaussian_attention", { NULL }, golden_gaussian_attention },
-    { "position_attention", { NULL }, golden_position_attention },
-    { "relative_attention", { NULL }, golden_relative_attention },
     { "reinforce", { "lambda" }, golden_reinforce },
     { "rmsprop", { "lr", "rho", "eps" }, golden_rmsprop },
 };

@@ -85,6 +85,12 @@ static void fill_args(cla_attention_call *call, cla_tape *tape,
     }
 }
 
+static cla_status make_lse(cla_attention_call *call, cla_tape *tape)
+{
+    const int64_t rows[2] = { call->q->shape[1], call->q->shape[0] };
+    return cla_tape_tensor(tape, &call->lse, CLA_F32, 2, rows);
+}
+
 cla_status cla_attention_begin(cla_attention_call *call, cla_tape *tape, cla_tensor *q,
                                cla_tensor *k, cla_tensor *v, const cla_ragged *q_rows,
                                const cla_ragged *k_rows,
@@ -105,11 +111,18 @@ cla_status cla_attention_begin(cla_attention_call *call, cla_tape *tape, cla_ten
     fill_args(call, tape, options);
     CLA_TRY(cla_tape_tensor(tape, &call->o, CLA_F32, 3, q->shape));
     call->o->wants_grad = cla_attention_trains(tape, call);
-    if (call->o->wants_grad || (options && options->map)) {
-        const int64_t rows[2] = { q->shape[1], q->shape[0] };
-        CLA_TRY(cla_tape_tensor(tape, &call->lse, CLA_F32, 2, rows));
+    return call->o->wants_grad || (options && options->map) ? make_lse(call, tape)
+                                                            : CLA_OK;
+}
+
+cla_status cla_attention_needs(cla_attention_call *call, cla_tape *tape, int n,
+                               cla_tensor *const *inputs)
+{
+    if (!cla_tape_needs_grad(tape, n, inputs)) {
+        return CLA_OK;
     }
-    return CLA_OK;
+    call->o->wants_grad = true;
+    return call->lse ? CLA_OK : make_lse(call, tape);
 }
 
 bool cla_attention_is_wide(const cla_attention_call *call)

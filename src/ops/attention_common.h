@@ -43,6 +43,11 @@ cla_status cla_attention_begin(cla_attention_call *call, cla_tape *tape, cla_ten
                                const cla_ragged *k_rows,
                                const cla_attention_options *options);
 
+/* What further inputs (NULLs allowed) add to begun attention: o may want a gradient for
+ * their sake alone, and needs lse then. */
+cla_status cla_attention_needs(cla_attention_call *call, cla_tape *tape, int n,
+                               cla_tensor *const *inputs);
+
 /* The kernels of full attention, with tables or without: sets file (tile or group, as
  * the schedule says), defines and items of a launch over tiles of sequences of at most
  * longest rows; gives the rows of a tile. */

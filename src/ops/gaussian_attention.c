@@ -4,6 +4,7 @@
  * meets every key of a query, and so gives the gradients of both numbers. */
 #include "ops/attention_common.h"
 #include "ops/column_sum.h"
+#include "ops/signatures.h"
 
 /* As in cl/gaussian_attention.clh. */
 typedef struct gaussian_args {
@@ -138,41 +139,33 @@ static cla_status backward(cla_tape *tape, void *saved)
 
 /* ---- the operator ---------------------------------------------------------------- */
 
-static cla_status check(const cla_tensor *q, const cla_gaussian *shape)
+const cla_signature cla_gaussian_attention_signature = {
+    "gaussian_attention", "q~:N,H,d k~:N,H,d v~:N,H,d center?:N,H sigma:N,H "
+                          "rows(N,B,T) -> o:N,H,d map?:B,H,T,T"
+};
+const cla_signature cla_gaussian_by_head_signature = {
+    "gaussian_attention", "q~:N,H,d k~:N,H,d v~:N,H,d center?:N,H sigma:H "
+                          "rows(N,B,T) -> o:N,H,d map?:B,H,T,T"
+};
+
+static cla_status check(const cla_given *given, const cla_gaussian *shape,
+                        const cla_attention_options *options)
 {
     static const char op[] = "gaussian_attention";
+    const cla_ragged *rows = given[5].rows;
+    const bool by_head = given[4].tensor && given[4].tensor->rank == 1;
+    CLA_TRY(cla_attention_check(op, given[0].tensor, given[1].tensor, given[2].tensor,
+                                rows, rows, options));
     if (!shape) {
         return cla_fail(CLA_E_USAGE, "%s: shape is NULL", op);
     }
-    if (shape->center) {
-        CLA_TRY(cla_check_shape(op, "center", shape->center, CLA_F32, 2, q->shape));
-    }
-    const int rank = shape->sigma && shape->sigma->rank == 1 ? 1 : 2;
-    CLA_TRY(cla_check_shape(op, "sigma", shape->sigma, CLA_F32, rank,
-                            q->shape + (rank == 1)));
-    if (!(shape->reach >= 0)) {
-        return cla_fail(CLA_E_USAGE, "%s: reach is %g, must be 0 or more", op,
-                        (double)shape->reach);
-    }
-    return CLA_OK;
-}
-
-/* o and what backward needs, which may be for centres and widths alone. */
-static cla_status begin(gaussian_call *call, cla_tape *tape, cla_tensor *const qkv[3],
-                        const cla_ragged *rows, const cla_attention_options *options)
-{
-    cla_attention_call *a = &call->attention;
-    cla_tensor *const inputs[] = { qkv[0], qkv[1], qkv[2], call->shape.center,
-                                   call->shape.sigma };
-    CLA_TRY(cla_attention_begin(a, tape, qkv[0], qkv[1], qkv[2], rows, rows, options));
-    a->o->wants_grad = cla_tape_needs_grad(tape, 5, inputs);
-    if (a->o->wants_grad && !a->lse) {
-        const int64_t shape[] = { qkv[0]->shape[1], qkv[0]->shape[0] };
-        CLA_TRY(cla_tape_tensor(tape, &a->lse, CLA_F32, 2, shape));
-    }
-    call->args.sigma_step = call->shape.sigma->rank == 1 ? 0 : a->heads;
-    call->args.reach = call->shape.reach;
-    return CLA_OK;
+    CLA_TRY(cla_signature_check(by_head ? &cla_gaussian_by_head_signature
+                                        : &cla_gaussian_attention_signature,
+                                given, &(cla_sizes){ 0 }));
+    return shape->reach >= 0
+               ? CLA_OK
+               : cla_fail(CLA_E_USAGE, "%s: reach is %g, must be 0 or more", op,
+                          (double)shape->reach);
 }
 
 cla_status cla_gaussian_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
@@ -180,20 +173,22 @@ cla_status cla_gaussian_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                                   const cla_gaussian *shape, const cla_ragged *rows,
                                   const cla_attention_options *options)
 {
+    gaussian_call call = { .shape = shape ? *shape : (cla_gaussian){ NULL } };
+    cla_attention_call *a = &call.attention;
+    cla_tensor *const center = call.shape.center, *const sigma = call.shape.sigma;
+    const cla_given given[] = { { q },      { k },     { v },
+                                { center }, { sigma }, { .rows = rows } };
     *o = NULL;
-    CLA_TRY(cla_attention_check("gaussian_attention", q, k, v, rows, rows, options));
-    CLA_TRY(check(q, shape));
-    gaussian_call call = { .shape = *shape };
-    const cla_attention_call *a = &call.attention;
-    CLA_TRY(begin(&call, tape, (cla_tensor *[]){ q, k, v }, rows, options));
+    CLA_TRY(check(given, shape, options));
+    CLA_TRY(cla_attention_begin(a, tape, q, k, v, rows, rows, options));
+    CLA_TRY(cla_attention_needs(a, tape, 2, (cla_tensor *[]){ center, sigma }));
+    call.args.sigma_step = sigma->rank == 1 ? 0 : a->heads;
+    call.args.reach = shape->reach;
     CLA_TRY(forward(cla_tape_runtime(tape), &call));
     if (options && options->map) {
         const cla_attention_reach all = { .area = 1, .gaussian = shape };
         CLA_TRY(cla_attention_map(tape, options->map, a, &all));
     }
-    if (a->o->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, backward, &call, sizeof call));
-    }
-    *o = a->o;
-    return CLA_OK;
+    const cla_note end = { backward, &call, sizeof call, { q, k, v, center, sigma } };
+    return cla_tape_give(tape, o, a->o, &end);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ops/attention_common.h"
+#include "ops/signatures.h"
 #include "ops/spread.h"
 
 enum {
@@ -192,32 +193,26 @@ static cla_status backward(cla_tape *tape, void *saved)
 
 /* ---- the operator ---------------------------------------------------------------- */
 
-static cla_status check(const cla_tensor *q, const cla_tensor *absolute,
-                        const cla_tensor *relative, const cla_ragged *rows)
+const cla_signature cla_position_attention_signature = {
+    "position_attention", "q~:N,H,d k~:N,H,d v~:N,H,d absolute?:H,t,t relative?:H,2t "
+                          "rows(N,B,T) -> o:N,H,d map?:B,H,T,T"
+};
+
+static cla_status check(const cla_given *given, const cla_attention_options *options)
 {
     static const char op[] = "position_attention";
-    if (!absolute && !relative) {
+    const cla_ragged *rows = given[5].rows;
+    cla_sizes z = { 0 };
+    CLA_TRY(cla_attention_check(op, given[0].tensor, given[1].tensor, given[2].tensor,
+                                rows, rows, options));
+    if (!given[3].tensor && !given[4].tensor) {
         return cla_fail(CLA_E_USAGE, "%s: absolute and relative are both NULL", op);
     }
-    const int64_t H = q->shape[1];
-    int64_t t = absolute && absolute->rank == 3 ? absolute->shape[1] : -1;
-    if (absolute) {
-        const int64_t shape[] = { H, t, t };
-        CLA_TRY(cla_check_shape(op, "absolute", absolute, CLA_F32, 3, shape));
-    }
-    if (relative) {
-        const int64_t shape[] = { H, absolute ? 2 * t : -1 };
-        CLA_TRY(cla_check_shape(op, "relative", relative, CLA_F32, 2, shape));
-        t = relative->shape[1] / 2;
-    }
-    if (relative && relative->shape[1] % 2) {
-        return cla_fail(CLA_E_SHAPE, "%s: relative is %s, must be [%lld,2t]", op,
-                        cla_shape_text(relative), (long long)H);
-    }
-    if (cla_ragged_longest(rows) > t) {
-        return cla_fail(CLA_E_SHAPE,
-                        "%s: a sequence of %lld tokens, the tables are for %lld", op,
-                        (long long)cla_ragged_longest(rows), (long long)t);
+    CLA_TRY(cla_signature_check(&cla_position_attention_signature, given, &z));
+    if (cla_ragged_longest(rows) > cla_sizes_get(&z, "t")) {
+        return cla_fail(
+            CLA_E_SHAPE, "%s: a sequence of %lld tokens, the tables are for %lld", op,
+            (long long)cla_ragged_longest(rows), (long long)cla_sizes_get(&z, "t"));
     }
     return CLA_OK;
 }
@@ -245,34 +240,20 @@ static void shape_tables(cla_runtime *rt, position_call *call)
     s->run = (int32_t)((a->sequences + runs - 1) / runs);
 }
 
-/* o and what backward needs, which may be for the tables' sake alone. */
-static cla_status begin(position_call *call, cla_tape *tape, cla_tensor *q,
-                        cla_tensor *k, cla_tensor *v, const cla_ragged *rows,
-                        const cla_attention_options *options)
-{
-    cla_attention_call *a = &call->attention;
-    cla_tensor *const inputs[] = { q, k, v, call->absolute, call->relative };
-    CLA_TRY(cla_attention_begin(a, tape, q, k, v, rows, rows, options));
-    a->o->wants_grad = cla_tape_needs_grad(tape, 5, inputs);
-    if (a->o->wants_grad && !a->lse) {
-        const int64_t shape[] = { q->shape[1], q->shape[0] };
-        CLA_TRY(cla_tape_tensor(tape, &a->lse, CLA_F32, 2, shape));
-    }
-    shape_tables(cla_tape_runtime(tape), call);
-    return CLA_OK;
-}
-
 cla_status cla_position_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                                   cla_tensor *k, cla_tensor *v, cla_tensor *absolute,
                                   cla_tensor *relative, const cla_ragged *rows,
                                   const cla_attention_options *options)
 {
     position_call call = { .absolute = absolute, .relative = relative };
-    const cla_attention_call *a = &call.attention;
+    cla_attention_call *a = &call.attention;
+    const cla_given given[] = { { q },        { k },        { v },
+                                { absolute }, { relative }, { .rows = rows } };
     *o = NULL;
-    CLA_TRY(cla_attention_check("position_attention", q, k, v, rows, rows, options));
-    CLA_TRY(check(q, absolute, relative, rows));
-    CLA_TRY(begin(&call, tape, q, k, v, rows, options));
+    CLA_TRY(check(given, options));
+    CLA_TRY(cla_attention_begin(a, tape, q, k, v, rows, rows, options));
+    CLA_TRY(cla_attention_needs(a, tape, 2, (cla_tensor *[]){ absolute, relative }));
+    shape_tables(cla_tape_runtime(tape), &call);
     CLA_TRY(forward(tape, &call));
     if (options && options->map) {
         const cla_attention_reach all = {
@@ -280,9 +261,8 @@ cla_status cla_position_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
         };
         CLA_TRY(cla_attention_map(tape, options->map, a, &all));
     }
-    if (a->o->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, backward, &call, sizeof call));
-    }
-    *o = a->o;
-    return CLA_OK;
+    const cla_note end = {
+        backward, &call, sizeof call, { q, k, v, absolute, relative }
+    };
+    return cla_tape_give(tape, o, a->o, &end);
 }

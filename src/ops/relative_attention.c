@@ -6,6 +6,7 @@
 #include "ops/attention_common.h"
 #include "ops/column_sum.h"
 #include "ops/matmul.h"
+#include "ops/signatures.h"
 
 typedef struct relative_call {
     cla_attention_call attention;
@@ -234,42 +235,28 @@ static cla_status make_map(cla_tape *tape, const relative_call *call, cla_tensor
     return CLA_OK;
 }
 
-static cla_status check(const cla_tensor *q, const cla_tensor *rel_k,
-                        const cla_tensor *rel_v)
+const cla_signature cla_relative_attention_signature = {
+    "relative_attention", "q~:Nq,H,d k~:Nk,H,d v~:Nk,H,d rel_k:2R+1,d rel_v:2R+1,d "
+                          "q_rows(Nq,B,T) k_rows(Nk,B,S) -> o:Nq,H,d map?:B,H,T,S"
+};
+
+static cla_status check(const relative_call *call, const cla_given *given,
+                        const cla_attention_options *options)
 {
     static const char op[] = "relative_attention";
-    const int64_t any[] = { -1, q->shape[2] };
-    if (!rel_k || !rel_v) {
+    const cla_tensor *q = given[0].tensor, *rel_k = call->rel_k;
+    CLA_TRY(cla_attention_check(op, q, given[1].tensor, given[2].tensor, given[5].rows,
+                                given[6].rows, options));
+    if (!rel_k || !call->rel_v) {
         return cla_fail(CLA_E_USAGE, "%s: rel_%c is NULL", op, rel_k ? 'v' : 'k');
     }
-    CLA_TRY(cla_check_shape(op, "rel_k", rel_k, CLA_F32, 2, any));
-    if (rel_k->shape[0] % 2 == 0) {
-        return cla_fail(CLA_E_SHAPE, "%s: rel_k is %s, must be [2R+1,%lld]", op,
-                        cla_shape_text(rel_k), (long long)q->shape[2]);
-    }
-    CLA_TRY(cla_check_shape(op, "rel_v", rel_v, CLA_F32, 2, rel_k->shape));
+    CLA_TRY(cla_signature_check(&cla_relative_attention_signature, given,
+                                &(cla_sizes){ 0 }));
     if (q->shape[0] * q->shape[1] > INT32_MAX / rel_k->shape[0]) {
         return cla_fail(CLA_E_SHAPE,
                         "%s: q is %s and rel_k %s: a number for each query, head and "
                         "distance, which must stay below 2^31",
                         op, cla_shape_text(q), cla_shape_text(rel_k));
-    }
-    return CLA_OK;
-}
-
-/* o and what backward needs, which may be for the tables' sake alone. */
-static cla_status begin(relative_call *call, cla_tape *tape, cla_tensor *const qkv[3],
-                        const cla_ragged *q_rows, const cla_ragged *k_rows,
-                        const cla_attention_options *options)
-{
-    cla_attention_call *a = &call->attention;
-    cla_tensor *const inputs[] = { qkv[0], qkv[1], qkv[2], call->rel_k, call->rel_v };
-    CLA_TRY(
-        cla_attention_begin(a, tape, qkv[0], qkv[1], qkv[2], q_rows, k_rows, options));
-    a->o->wants_grad = cla_tape_needs_grad(tape, 5, inputs);
-    if (a->o->wants_grad && !a->lse) {
-        const int64_t shape[] = { a->q->shape[1], a->q->shape[0] };
-        CLA_TRY(cla_tape_tensor(tape, &a->lse, CLA_F32, 2, shape));
     }
     return CLA_OK;
 }
@@ -281,20 +268,24 @@ cla_status cla_relative_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                                   const cla_attention_options *options)
 {
     relative_call call = { .rel_k = rel_k, .rel_v = rel_v };
-    cla_tensor *const qkv[] = { q, k, v };
+    const cla_given given[] = { { q },
+                                { k },
+                                { v },
+                                { rel_k },
+                                { rel_v },
+                                { .rows = q_rows },
+                                { .rows = k_rows } };
     *o = NULL;
-    CLA_TRY(
-        cla_attention_check("relative_attention", q, k, v, q_rows, k_rows, options));
-    CLA_TRY(check(q, rel_k, rel_v));
+    CLA_TRY(check(&call, given, options));
     call.clip = (int32_t)(rel_k->shape[0] / 2);
-    CLA_TRY(begin(&call, tape, qkv, q_rows, k_rows, options));
+    CLA_TRY(
+        cla_attention_begin(&call.attention, tape, q, k, v, q_rows, k_rows, options));
+    CLA_TRY(cla_attention_needs(&call.attention, tape, 2,
+                                (cla_tensor *[]){ rel_k, rel_v }));
     CLA_TRY(forward(tape, &call));
     if (options && options->map) {
         CLA_TRY(make_map(tape, &call, options->map));
     }
-    if (call.attention.o->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, backward, &call, sizeof call));
-    }
-    *o = call.attention.o;
-    return CLA_OK;
+    const cla_note end = { backward, &call, sizeof call, { q, k, v, rel_k, rel_v } };
+    return cla_tape_give(tape, o, call.attention.o, &end);
 }

@@ -223,7 +223,7 @@ static void prepare(cla_runtime *rt, custom_case *c, op_case *op)
     c->q_rows = test_ragged(rt, c->B, c->T, &c->q_offsets);
     c->k_rows = test_ragged(rt, c->B, c->S[0] ? c->S : c->T, &c->k_offsets);
     c->Smax = (int)cla_ragged_longest(c->k_rows);
-    c->keep = test_keep(c->q_offsets[c->B], c->H, c->Smax, c->dropout);
+    c->keep = oracle_keep(c->q_offsets[c->B], c->H, c->Smax, c->dropout);
     for (int i = 0; i < 3; i++) {
         const cla_ragged *rows = i ? c->k_rows : c->q_rows;
         op->in[i] = (op_input){

@@ -2,11 +2,11 @@
  * and of what centres and widths are made with. */
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "clattn/gaussian.h"
 #include "ops/signatures.h"
-#include "oracle/kind.h"
-#include "oracle/oracle.h"
+#include "oracle/kind_attention.h"
 
 void oracle_gaussian_attention(double *o, double *map, const double *q, const double *k,
                                const double *v, const oracle_attention_shape *s)
@@ -45,3 +45,45 @@ const op_kind length_sigmoid_kind = { &cla_length_sigmoid_signature,
                                       device_length,
                                       length,
                                       NULL };
+
+static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    const cla_attention_options options = kind_options(c, c->wanted[7] ? &y[1] : NULL);
+    const float reach = c->attribute[2] > 0 ? (float)c->attribute[2] : INFINITY;
+    const cla_gaussian shape = { c->in[3], c->in[4], reach };
+    return cla_gaussian_attention(tape, y, c->in[0], c->in[1], c->in[2], &shape,
+                                  c->rows[5], &options);
+}
+
+static void attend(double *const *y, const op_call *c, bool by_head)
+{
+    oracle_attention_shape s = kind_attention(c, 5, 5);
+    s.center = c->x[3];
+    s.sigma = c->x[4];
+    s.one_sigma = by_head;
+    s.reach = c->attribute[2] > 0 ? c->attribute[2] : INFINITY;
+    oracle_gaussian_attention(y[0], y[1], c->x[0], c->x[1], c->x[2], &s);
+    free((double *)s.keep);
+}
+
+static void oracle(double *const *y, const op_call *c)
+{
+    attend(y, c, false);
+}
+
+static void oracle_by_head(double *const *y, const op_call *c)
+{
+    attend(y, c, true);
+}
+
+const op_kind gaussian_attention_kind = { &cla_gaussian_attention_signature,
+                                          { "causal?", "dropout?", "reach?" },
+                                          device,
+                                          oracle,
+                                          NULL };
+
+const op_kind gaussian_by_head_kind = { &cla_gaussian_by_head_signature,
+                                        { "causal?", "dropout?", "reach?" },
+                                        device,
+                                        oracle_by_head,
+                                        NULL };

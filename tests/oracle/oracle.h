@@ -39,6 +39,11 @@ typedef struct oracle_attention_shape {
     double reach;
 } oracle_attention_shape;
 
+/* What attention's dropout makes of weights [rows,heads,longest]: the draws of a tape's
+ * first op under the default key (seed 42, step 0, stream 0), to free; NULL without
+ * dropout. */
+double *oracle_keep(int rows, int heads, int longest, float dropout);
+
 /* o [Nq,H,d]; map [B,H,Tmax,area*Smax] or NULL. Serves attention, band_attention and
  * band_attention_2d, which differ in the visible set only. */
 void oracle_attention(double *o, double *map, const double *q, const double *k,

@@ -1,7 +1,9 @@
 /* position_attention.c - the definition of attention with numbers for positions. */
 #include <assert.h>
+#include <stdlib.h>
 
-#include "oracle.h"
+#include "ops/signatures.h"
+#include "oracle/kind_attention.h"
 
 void oracle_position_attention(double *o, double *map, const double *q, const double *k,
                                const double *v, const oracle_attention_shape *s)
@@ -9,3 +11,29 @@ void oracle_position_attention(double *o, double *map, const double *q, const do
     assert(s->absolute || s->relative);
     oracle_attention(o, map, q, k, v, s);
 }
+
+static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    const cla_attention_options options = kind_options(c, c->wanted[7] ? &y[1] : NULL);
+    return cla_position_attention(tape, y, c->in[0], c->in[1], c->in[2], c->in[3],
+                                  c->in[4], c->rows[5], &options);
+}
+
+static void oracle(double *const *y, const op_call *c)
+{
+    oracle_attention_shape s = kind_attention(c, 5, 5);
+    s.absolute = c->x[3];
+    s.relative = c->x[4];
+    s.t = kind_size(c, "t");
+    oracle_position_attention(y[0], y[1], c->x[0], c->x[1], c->x[2], &s);
+    free((double *)s.keep);
+}
+
+static kind_cost cost(const op_call *c, bool backward)
+{
+    return kind_attention_cost(c, 5, 5, backward);
+}
+
+const op_kind position_attention_kind = {
+    &cla_position_attention_signature, { "causal?", "dropout?" }, device, oracle, cost
+};

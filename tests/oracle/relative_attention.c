@@ -3,7 +3,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "oracle.h"
+#include "ops/signatures.h"
+#include "oracle/kind_attention.h"
 
 /* A query of one head: its row, what it sees, and where its weights go. */
 typedef struct query {
@@ -94,3 +95,32 @@ void oracle_relative_attention(double *o, double *map, double *const *x, int R,
     }
     free(weight);
 }
+
+static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    const cla_attention_options options = kind_options(c, c->wanted[8] ? &y[1] : NULL);
+    return cla_relative_attention(tape, y, c->in[0], c->in[1], c->in[2], c->in[3],
+                                  c->in[4], c->rows[5], c->rows[6], &options);
+}
+
+static void oracle(double *const *y, const op_call *c)
+{
+    const oracle_attention_shape s = kind_attention(c, 5, 6);
+    double *const x[] = { (double *)c->x[0], (double *)c->x[1], (double *)c->x[2],
+                          (double *)c->x[3], (double *)c->x[4] };
+    oracle_relative_attention(y[0], y[1], x, kind_size(c, "R"), &s);
+    free((double *)s.keep);
+}
+
+/* Beside the pairs, a product of each query with each distance; two on the way back. */
+static kind_cost cost(const op_call *c, bool backward)
+{
+    kind_cost all = kind_attention_cost(c, 5, 6, backward);
+    all.flops += (2.0 * kind_size(c, "R") + 1) * kind_size(c, "Nq") *
+                 kind_size(c, "H") * kind_size(c, "d") * 2 * (backward ? 6 : 2);
+    return all;
+}
+
+const op_kind relative_attention_kind = {
+    &cla_relative_attention_signature, { "causal?", "dropout?" }, device, oracle, cost
+};

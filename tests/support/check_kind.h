@@ -5,7 +5,7 @@
 #include "support/support.h"
 
 /* Each line is a case. "medium" is not for tiny implementations, "large" not for small
- * ones either; "columns" cuts what may be columns out of wider tensors; "const=NAME" is
+ * ones either, "tiny" for tiny ones alone; "columns" cuts what may be columns out of wider tensors; "const=NAME" is
  * an input without gradient. */
 typedef struct kind_table {
     kind_lines lines;

@@ -49,25 +49,6 @@ float *test_random(int64_t n, float scale, uint32_t what)
     return x;
 }
 
-double *test_keep(int rows, int heads, int longest, float dropout)
-{
-    const int count = rows * heads * longest;
-    if (dropout <= 0) {
-        return NULL;
-    }
-    double *keep = calloc((size_t)count + 1, sizeof *keep);
-    cr_assert_not_null(keep);
-    for (int n = 0; n < count; n++) {
-        const int j = n % longest, row = n / longest;
-        const uint32_t counter[4] = { (uint32_t)(j / 4), (uint32_t)(row / heads),
-                                      (uint32_t)(row % heads), 0 };
-        const uint32_t key[2] = { 42, 0 };
-        const float u = cla_uniform(cla_philox4x32(counter, key).v[j % 4]);
-        keep[n] = u >= dropout ? 1 / (1 - (double)dropout) : 0;
-    }
-    return keep;
-}
-
 /* |got - want|, relative above 1; infinite for NaN. */
 static double error_of(float got, double want)
 {

@@ -35,11 +35,6 @@ cla_runtime *test_runtime(void);
 /* n normal numbers, from the seed and a number for what they are. */
 float *test_random(int64_t n, float scale, uint32_t what);
 
-/* What attention's dropout makes of weights [rows,heads,longest]: the draws of a tape's
- * first op under the default key (seed 42, step 0, stream 0), to free; NULL without
- * dropout. */
-double *test_keep(int rows, int heads, int longest, float dropout);
-
 /* Compares got with want under two bars: above bar MARGINAL is printed, above 10 bars
  * the test fails. bar is absolute for |want| <= 1, relative above. Reports the first
  * bad index, both values, the worst error and the seed. */
