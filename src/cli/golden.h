@@ -95,11 +95,6 @@ cla_status golden_rmsprop(golden *g);
 
 cla_status golden_custom_attention(golden *g);
 
-/* ---- golden_ham.c: hierarchical attention ---------------------------------------- */
-
-cla_status golden_ham_v(golden *g);
-cla_status golden_ham_s(golden *g);
-
 /* ---- golden_hard.c: hard attention and its policy gradient ---------------------- */
 
 cla_status golden_hard_attention(golden *g);

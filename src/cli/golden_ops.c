@@ -101,8 +101,6 @@ static const golden_op ops[] = {
     { "custom_attention",
       { "score", "mask", "weight", "window" },
       golden_custom_attention },
-    { "ham_v", { NULL }, golden_ham_v },
-    { "ham_s", { NULL }, golden_ham_s },
     { "hard_attention", { NULL }, golden_hard_attention },
     { "reinforce", { "lambda" }, golden_reinforce },
     { "rmsprop", { "lr", "rho", "eps" }, golden_rmsprop },

@@ -3,6 +3,7 @@
 #include "ops/column_sum.h"
 #include "ops/ham.h"
 #include "ops/hard_gates.h"
+#include "ops/signatures.h"
 #include "ops/spread.h"
 
 static const char OP[] = "additive_attention";
@@ -127,16 +128,10 @@ static cla_status backward(cla_tape *tape, void *bytes)
 
 /* ---- forward --------------------------------------------------------------------- */
 
-static cla_status check(const saved *s)
-{
-    const int64_t queries = s->batch.q_rows->tokens, keys = s->batch.k_rows->tokens;
-    CLA_TRY(cla_check_shape(OP, "m", s->m, CLA_F32, 2, (int64_t[]){ keys, -1 }));
-    const int64_t inner = s->m->shape[1];
-    CLA_TRY(cla_check_shape(OP, "q", s->q, CLA_F32, 2, (int64_t[]){ queries, inner }));
-    CLA_TRY(cla_check_shape(OP, "v", s->v, CLA_F32, 1, &inner));
-    return cla_check_shape(OP, "values", s->values, CLA_F32, 2,
-                           (int64_t[]){ keys, -1 });
-}
+const cla_signature cla_additive_attention_signature = {
+    "additive_attention", "m:Nk,a q:Nq,a v:a values:Nk,d q_rows(Nq,B) k_rows(Nk,B) -> "
+                          "context:Nq,d weights?:P scores?:P"
+};
 
 static cla_status forward(cla_tape *tape, saved *s)
 {
@@ -162,7 +157,11 @@ cla_status cla_additive_attention(cla_tape *tape, cla_tensor **context, cla_tens
     saved s = { .m = m, .q = q, .v = v, .values = values };
     *context = NULL;
     CLA_TRY(cla_hard_batch_check(OP, &s.batch, q_rows, k_rows));
-    CLA_TRY(check(&s));
+    CLA_TRY(cla_signature_check(
+        &cla_additive_attention_signature,
+        (cla_given[]){
+            { m }, { q }, { v }, { values }, { .rows = q_rows }, { .rows = k_rows } },
+        &(cla_sizes){ 0 }));
     CLA_TRY(forward(tape, &s));
     if (options && options->weights) {
         *options->weights = s.weights;

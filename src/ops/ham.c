@@ -8,6 +8,7 @@
 
 #include "ops/attention_common.h"
 #include "ops/product_group.h"
+#include "ops/signatures.h"
 #include "ops/spread.h"
 
 enum { RUN = 24 }; // as in cl/rows_tile.clh
@@ -198,28 +199,11 @@ cla_status cla_ham_check_weights(const char *who, const cla_tensor *c)
     return CLA_OK;
 }
 
-static cla_status check_rows(const char *who, const saved *s)
-{
-    if (!s->q_rows || !s->k_rows) {
-        return cla_fail(CLA_E_USAGE, "%s: rows are NULL", who);
-    }
-    if (s->q_rows->sequences != s->k_rows->sequences) {
-        return cla_fail(CLA_E_SHAPE, "%s: %lld query sequences, %lld key sequences",
-                        who, (long long)s->q_rows->sequences,
-                        (long long)s->k_rows->sequences);
-    }
-    return CLA_OK;
-}
-
-static cla_status check(const char *who, const saved *s)
-{
-    CLA_TRY(check_rows(who, s));
-    CLA_TRY(cla_check_shape(who, s->self ? "x" : "q", s->q, CLA_F32, 2,
-                            (int64_t[]){ s->q_rows->tokens, -1 }));
-    CLA_TRY(cla_check_shape(who, "k", s->k, CLA_F32, 2,
-                            (int64_t[]){ s->k_rows->tokens, s->q->shape[1] }));
-    return cla_ham_check_weights(who, s->c);
-}
+const cla_signature cla_ham_v_signature = {
+    "ham_v", "q:Nq,d k:Nk,d c:depth q_rows(Nq,B) k_rows(Nk,B) -> out:Nq,d"
+};
+const cla_signature cla_ham_s_signature = { "ham_s",
+                                            "x:N,d c:depth rows(N,B) -> out:N,d" };
 
 static cla_status forward(cla_tape *tape, const saved *s, cla_ham_args args)
 {
@@ -234,11 +218,9 @@ static cla_status forward(cla_tape *tape, const saved *s, cla_ham_args args)
     return CLA_OK;
 }
 
-static cla_status run(cla_tape *tape, const char *who, cla_tensor **out, saved s,
+static cla_status run(cla_tape *tape, cla_tensor **out, saved s,
                       const cla_ham_options *options)
 {
-    *out = NULL;
-    CLA_TRY(check(who, &s));
     const float scale = options ? options->scale : 0;
     s.scale = scale != 0 ? scale : 1 / sqrtf((float)s.q->shape[1]);
     CLA_TRY(cla_tape_tensor(tape, &s.out, CLA_F32, 2, s.q->shape));
@@ -248,11 +230,8 @@ static cla_status run(cla_tape *tape, const char *who, cla_tensor **out, saved s
     CLA_TRY(
         cla_tape_scratch(tape, &s.places, (size_t)args.queries * row * sizeof(float)));
     CLA_TRY(forward(tape, &s, args));
-    if (s.out->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
-    }
-    *out = s.out;
-    return CLA_OK;
+    const cla_note end = { backward, &s, sizeof s, { s.q, s.k, s.c } };
+    return cla_tape_give(tape, out, s.out, &end);
 }
 
 cla_status cla_ham_v(cla_tape *tape, cla_tensor **out, cla_tensor *q, cla_tensor *k,
@@ -260,7 +239,13 @@ cla_status cla_ham_v(cla_tape *tape, cla_tensor **out, cla_tensor *q, cla_tensor
                      const cla_ham_options *options)
 {
     const saved s = { .q = q, .k = k, .c = c, .q_rows = q_rows, .k_rows = k_rows };
-    return run(tape, "ham_v", out, s, options);
+    *out = NULL;
+    CLA_TRY(cla_signature_check(
+        &cla_ham_v_signature,
+        (cla_given[]){ { q }, { k }, { c }, { .rows = q_rows }, { .rows = k_rows } },
+        &(cla_sizes){ 0 }));
+    CLA_TRY(cla_ham_check_weights("ham_v", c));
+    return run(tape, out, s, options);
 }
 
 cla_status cla_ham_s(cla_tape *tape, cla_tensor **out, cla_tensor *x, cla_tensor *c,
@@ -272,5 +257,10 @@ cla_status cla_ham_s(cla_tape *tape, cla_tensor **out, cla_tensor *x, cla_tensor
                       .q_rows = rows,
                       .k_rows = rows,
                       .self = !options || options->memory == CLA_HAM_CURRENT };
-    return run(tape, "ham_s", out, s, options);
+    *out = NULL;
+    CLA_TRY(cla_signature_check(&cla_ham_s_signature,
+                                (cla_given[]){ { x }, { c }, { .rows = rows } },
+                                &(cla_sizes){ 0 }));
+    CLA_TRY(cla_ham_check_weights("ham_s", c));
+    return run(tape, out, s, options);
 }

@@ -1,6 +1,7 @@
 /* max_attention.c - rows summed by the best that any other row makes of them. */
 #include "clattn/ham.h"
 #include "ops/attention_common.h"
+#include "ops/signatures.h"
 #include "ops/spread.h"
 
 static const char OP[] = "max_attention";
@@ -107,22 +108,9 @@ static cla_status forward(cla_tape *tape, saved *s)
     return launch_sums(tape, s, &pool);
 }
 
-static cla_status check(const saved *s)
-{
-    if (!s->q_rows || !s->k_rows) {
-        return cla_fail(CLA_E_USAGE, "%s: %s is NULL", OP,
-                        s->q_rows ? "k_rows" : "q_rows");
-    }
-    if (s->q_rows->sequences != s->k_rows->sequences) {
-        return cla_fail(CLA_E_SHAPE, "%s: q has %lld sequences, k has %lld", OP,
-                        (long long)s->q_rows->sequences,
-                        (long long)s->k_rows->sequences);
-    }
-    const int64_t q_shape[] = { s->q_rows->tokens, -1 };
-    CLA_TRY(cla_check_shape(OP, "q", s->q, CLA_F32, 2, q_shape));
-    const int64_t k_shape[] = { s->k_rows->tokens, s->q->shape[1] };
-    return cla_check_shape(OP, "k", s->k, CLA_F32, 2, k_shape);
-}
+const cla_signature cla_max_attention_signature = {
+    "max_attention", "q:Nq,d k:Nk,d q_rows(Nq,B) k_rows(Nk,B) -> out:B,d"
+};
 
 cla_status cla_max_attention(cla_tape *tape, cla_tensor **out, cla_tensor *q,
                              cla_tensor *k, const cla_ragged *q_rows,
@@ -130,7 +118,10 @@ cla_status cla_max_attention(cla_tape *tape, cla_tensor **out, cla_tensor *q,
 {
     saved s = { .q = q, .k = k, .q_rows = q_rows, .k_rows = k_rows };
     *out = NULL;
-    CLA_TRY(check(&s));
+    CLA_TRY(cla_signature_check(
+        &cla_max_attention_signature,
+        (cla_given[]){ { q }, { k }, { .rows = q_rows }, { .rows = k_rows } },
+        &(cla_sizes){ 0 }));
     s.args.width = (int32_t)q->shape[1];
     const int64_t shape[] = { q_rows->sequences, q->shape[1] };
     CLA_TRY(cla_tape_tensor(tape, &s.out, CLA_F32, 2, shape));

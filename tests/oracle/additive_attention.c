@@ -1,6 +1,10 @@
 /* additive_attention.c - the definition of additive attention. */
 #include <math.h>
+#include <stdlib.h>
 
+#include "clattn/ham.h"
+#include "ops/signatures.h"
+#include "oracle/kind.h"
 #include "oracle/oracle.h"
 
 /* scores [S] of query i, and their softmax */
@@ -44,3 +48,38 @@ void oracle_additive_attention(double *context, double *weights, double *scores,
         }
     }
 }
+
+static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    const cla_additive_options options = { c->wanted[7] ? &y[1] : NULL,
+                                           c->wanted[8] ? &y[2] : NULL };
+    return cla_additive_attention(tape, y, c->in[0], c->in[1], c->in[2], c->in[3],
+                                  c->rows[4], c->rows[5], &options);
+}
+
+static void oracle(double *const *y, const op_call *c)
+{
+    const oracle_hard_shape s = { .B = kind_size(c, "B"),
+                                  .D = kind_size(c, "d"),
+                                  .q_offsets = c->ids[4],
+                                  .k_offsets = c->ids[5] };
+    double *const x[] = { (double *)c->x[0], (double *)c->x[1], (double *)c->x[2],
+                          (double *)c->x[3] };
+    const int P = kind_size(c, "P");
+    double *maps = calloc(2 * (size_t)P + 1, sizeof *maps);
+    oracle_additive_attention(y[0], y[1] ? y[1] : maps, y[2] ? y[2] : maps + P, x,
+                              kind_size(c, "a"), &s);
+    free(maps);
+}
+
+static kind_cost cost(const op_call *c, bool backward)
+{
+    const double P = kind_size(c, "P"), a = kind_size(c, "a"), d = kind_size(c, "d");
+    const double tanhs = P * a, sums = 2 * P * d;
+    return (kind_cost){ backward ? 50 * tanhs + 3 * sums : 20 * tanhs + sums,
+                        4.0 * kind_size(c, "Nk") * (a + d) * (backward ? 4 : 1) };
+}
+
+const op_kind additive_attention_kind = {
+    &cla_additive_attention_signature, { NULL }, device, oracle, cost
+};

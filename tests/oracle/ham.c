@@ -1,8 +1,12 @@
 /* ham.c - the definition of hierarchical attention. */
+#include "clattn/ham.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops/signatures.h"
+#include "oracle/kind.h"
 #include "oracle/oracle.h"
 
 /* to = softmax(scale from k^T) k for one query and S keys */
@@ -68,3 +72,50 @@ void oracle_ham(double *out, const double *q, const double *k, const double *c,
     free(before);
     free(level);
 }
+
+static cla_status device_v(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    const cla_ham_options options = { .scale = (float)c->attribute[0] };
+    return cla_ham_v(tape, y, c->in[0], c->in[1], c->in[2], c->rows[3], c->rows[4],
+                     &options);
+}
+
+static cla_status device_s(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    const cla_ham_options options = { .scale = (float)c->attribute[0],
+                                      .memory = (cla_ham_memory)c->attribute[1] };
+    return cla_ham_s(tape, y, c->in[0], c->in[1], c->rows[2], &options);
+}
+
+static oracle_ham_shape shape_of(const op_call *c, int q_rows, int k_rows)
+{
+    const double scale = (double)(float)c->attribute[0];
+    return (oracle_ham_shape){ .B = kind_size(c, "B"),
+                               .d = kind_size(c, "d"),
+                               .depth = kind_size(c, "depth"),
+                               .q_offsets = c->ids[q_rows],
+                               .k_offsets = c->ids[k_rows],
+                               .scale =
+                                   scale != 0 ? scale : 1 / sqrt(kind_size(c, "d")) };
+}
+
+static void oracle_v(double *const *y, const op_call *c)
+{
+    const oracle_ham_shape s = shape_of(c, 3, 4);
+    oracle_ham(y[0], c->x[0], c->x[1], c->x[2], &s);
+}
+
+static void oracle_s(double *const *y, const op_call *c)
+{
+    oracle_ham_shape s = shape_of(c, 2, 2);
+    s.self = c->attribute[1] == CLA_HAM_CURRENT;
+    oracle_ham(y[0], c->x[0], c->x[0], c->x[1], &s);
+}
+
+const op_kind ham_v_kind = {
+    &cla_ham_v_signature, { "scale?" }, device_v, oracle_v, NULL
+};
+
+const op_kind ham_s_kind = {
+    &cla_ham_s_signature, { "scale?", "original?" }, device_s, oracle_s, NULL
+};

@@ -5,6 +5,7 @@
 
 static const op_kind *const kinds[] = {
     &add_kind,
+    &additive_attention_kind,
     &char_cnn_kind,
     &concat_kind,
     &conv1d_kind,
@@ -16,11 +17,14 @@ static const op_kind *const kinds[] = {
     &gaussian_attention_kind,
     &gaussian_by_head_kind,
     &gru_kind,
+    &ham_s_kind,
+    &ham_v_kind,
     &layer_norm_kind,
     &length_sigmoid_kind,
     &linear_kind,
     &lstm_kind,
     &masked_softmax_kind,
+    &max_attention_kind,
     &multiply_kind,
     &position_attention_kind,
     &ragged_cross_entropy_kind,

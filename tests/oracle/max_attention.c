@@ -1,6 +1,10 @@
 /* max_attention.c - the definition of rows summed by their best products. */
 #include <math.h>
+#include <stdlib.h>
 
+#include "clattn/ham.h"
+#include "ops/signatures.h"
+#include "oracle/kind.h"
 #include "oracle/oracle.h"
 
 static double best_of(const double *q, const double *k, int first, int last, int d)
@@ -52,3 +56,29 @@ void oracle_max_attention(double *out, const double *q, const double *k,
         }
     }
 }
+
+static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    return cla_max_attention(tape, y, c->in[0], c->in[1], c->rows[2], c->rows[3]);
+}
+
+static void oracle(double *const *y, const op_call *c)
+{
+    const oracle_ham_shape s = { .B = kind_size(c, "B"),
+                                 .d = kind_size(c, "d"),
+                                 .q_offsets = c->ids[2],
+                                 .k_offsets = c->ids[3] };
+    oracle_max_attention(y[0], c->x[0], c->x[1], &s);
+}
+
+static kind_cost cost(const op_call *c, bool backward)
+{
+    const double d = kind_size(c, "d"), Nq = kind_size(c, "Nq"),
+                 Nk = kind_size(c, "Nk");
+    return (kind_cost){ 2 * d * (kind_size(c, "P") + Nq * (backward ? 5 : 1)),
+                        4 * d * (Nq * (backward ? 5 : 2) + Nk * (backward ? 3 : 1)) };
+}
+
+const op_kind max_attention_kind = {
+    &cla_max_attention_signature, { NULL }, device, oracle, cost
+};
