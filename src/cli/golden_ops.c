@@ -6,21 +6,6 @@
 /* In the order of cla_activation. */
 static const char *const activations[] = { "none", "relu", "tanh", NULL };
 
-static cla_status run_attention(golden *g)
-{
-    cla_tensor *q = NULL, *k = NULL, *v = NULL, *o = NULL;
-    cla_ragged *q_rows = NULL, *k_rows = NULL;
-    cla_attention_options options = { 0 };
-    CLA_TRY(golden_bool(g, "causal", &options.causal));
-    CLA_TRY(golden_tensor(g, "q", &q));
-    CLA_TRY(golden_tensor(g, "k", &k));
-    CLA_TRY(golden_tensor(g, "v", &v));
-    CLA_TRY(golden_rows(g, "q_offsets", &q_rows));
-    CLA_TRY(golden_rows(g, "k_offsets", &k_rows));
-    CLA_TRY(cla_attention(golden_tape(g), &o, q, k, v, q_rows, k_rows, &options));
-    return golden_output(g, "o", o);
-}
-
 static cla_status band_inputs(golden *g, cla_tensor **q, cla_tensor **k, cla_tensor **v,
                               cla_ragged **rows)
 {
@@ -28,36 +13,6 @@ static cla_status band_inputs(golden *g, cla_tensor **q, cla_tensor **k, cla_ten
     CLA_TRY(golden_tensor(g, "k", k));
     CLA_TRY(golden_tensor(g, "v", v));
     return golden_rows(g, "offsets", rows);
-}
-
-static cla_status run_band_attention(golden *g)
-{
-    cla_tensor *q = NULL, *k = NULL, *v = NULL, *o = NULL;
-    cla_ragged *rows = NULL;
-    cla_attention_options options = { 0 };
-    int window = 0;
-    CLA_TRY(golden_int(g, "window", &window));
-    CLA_TRY(golden_bool(g, "causal", &options.causal));
-    CLA_TRY(band_inputs(g, &q, &k, &v, &rows));
-    CLA_TRY(cla_band_attention(golden_tape(g), &o, q, k, v, rows, window, &options));
-    return golden_output(g, "o", o);
-}
-
-static cla_status run_band_attention_2d(golden *g)
-{
-    static const char *const edges[] = { "truncate", "wrap", "author", NULL };
-    cla_tensor *q = NULL, *k = NULL, *v = NULL, *o = NULL;
-    cla_ragged *rows = NULL;
-    cla_attention_options options = { 0 };
-    int window = 0, area = 0, edge = 0;
-    CLA_TRY(golden_int(g, "window", &window));
-    CLA_TRY(golden_int(g, "heads", &area));
-    CLA_TRY(golden_bool(g, "causal", &options.causal));
-    CLA_TRY(golden_choice(g, "edge", edges, &edge));
-    CLA_TRY(band_inputs(g, &q, &k, &v, &rows));
-    CLA_TRY(cla_band_attention_2d(golden_tape(g), &o, q, k, v, rows, window, area,
-                                  (cla_edge)edge, &options));
-    return golden_output(g, "o", o);
 }
 
 static cla_status run_conv_attention_2d(golden *g)
@@ -89,11 +44,6 @@ static cla_status run_conv_attention_1d(golden *g)
 }
 
 static const golden_op ops[] = {
-    { "attention", { "causal" }, run_attention },
-    { "band_attention", { "window", "causal" }, run_band_attention },
-    { "band_attention_2d",
-      { "window", "heads", "causal", "edge" },
-      run_band_attention_2d },
     { "adam", { "lr", "beta1", "beta2", "eps" }, golden_adam },
     { "char_cnn", { NULL }, golden_char_cnn },
     { "conv_attention_2d", { "activation" }, run_conv_attention_2d },

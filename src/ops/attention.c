@@ -1,5 +1,6 @@
 /* attention.c - fused full attention of packed sequences. */
 #include "ops/attention_common.h"
+#include "ops/signatures.h"
 
 static const char BACKWARD[] = "attention_backward_tile"; // kernel file
 
@@ -213,6 +214,11 @@ static cla_status backward(cla_tape *tape, void *saved)
     return CLA_OK;
 }
 
+const cla_signature cla_attention_signature = {
+    "attention", "q~:Nq,H,d k~:Nk,H,d v~:Nk,H,d q_rows(Nq,B,T) k_rows(Nk,B,S) -> "
+                 "o:Nq,H,d map?:B,H,T,S"
+};
+
 cla_status cla_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q, cla_tensor *k,
                          cla_tensor *v, const cla_ragged *q_rows,
                          const cla_ragged *k_rows, const cla_attention_options *options)
@@ -226,9 +232,6 @@ cla_status cla_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q, cla_tens
         const cla_attention_reach all = { .window = 0, .area = 1 };
         CLA_TRY(cla_attention_map(tape, options->map, &call, &all));
     }
-    if (call.o->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, backward, &call, sizeof call));
-    }
-    *o = call.o;
-    return CLA_OK;
+    const cla_note end = { backward, &call, sizeof call, { q, k, v } };
+    return cla_tape_give(tape, o, call.o, &end);
 }

@@ -1,5 +1,6 @@
 /* band_attention.c - attention inside a window of positions. */
 #include "ops/band_common.h"
+#include "ops/signatures.h"
 
 static const cla_band_op OP = {
     .name = "band_attention",
@@ -8,6 +9,10 @@ static const cla_band_op OP = {
     .backward = "band_attention_backward",
     .backward_dq = "band_attention_dq",
     .backward_dkdv = "band_attention_dkdv",
+};
+
+const cla_signature cla_band_attention_signature = {
+    "band_attention", "q~:N,H,d k~:N,H,d v~:N,H,d rows(N,B,T) -> o:N,H,d map?:B,H,T,*"
 };
 
 cla_status cla_band_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,

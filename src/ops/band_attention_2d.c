@@ -1,5 +1,6 @@
 /* band_attention_2d.c - attention inside a window of positions and of heads. */
 #include "ops/band_common.h"
+#include "ops/signatures.h"
 
 static const cla_band_op OP = {
     .name = "band_attention_2d",
@@ -27,6 +28,11 @@ static cla_status check_area(const cla_tensor *q, int area, cla_edge edge)
     }
     return CLA_OK;
 }
+
+const cla_signature cla_band_attention_2d_signature = {
+    "band_attention_2d",
+    "q~:N,H,d k~:N,H,d v~:N,H,d rows(N,B,T) -> o:N,H,d map?:B,H,T,*"
+};
 
 cla_status cla_band_attention_2d(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                                  cla_tensor *k, cla_tensor *v, const cla_ragged *rows,

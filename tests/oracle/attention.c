@@ -2,7 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "oracle.h"
+#include "ops/signatures.h"
+#include "oracle/kind_attention.h"
 
 /* One query of one head: what it sees and where its weights go. */
 typedef struct query {
@@ -171,3 +172,26 @@ void oracle_attention(double *o, double *map, const double *q, const double *k,
     }
     free(weight);
 }
+
+static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    const cla_attention_options options = kind_options(c, c->wanted[6] ? &y[1] : NULL);
+    return cla_attention(tape, y, c->in[0], c->in[1], c->in[2], c->rows[3], c->rows[4],
+                         &options);
+}
+
+static void oracle(double *const *y, const op_call *c)
+{
+    const oracle_attention_shape s = kind_attention(c, 3, 4);
+    oracle_attention(y[0], y[1], c->x[0], c->x[1], c->x[2], &s);
+    free((double *)s.keep);
+}
+
+static kind_cost cost(const op_call *c, bool backward)
+{
+    return kind_attention_cost(c, 3, 4, backward);
+}
+
+const op_kind attention_kind = {
+    &cla_attention_signature, { "causal=0|1", "dropout?" }, device, oracle, cost
+};

@@ -1,7 +1,9 @@
 /* band_attention.c - attention over abs(i - j) <= window / 2, own head. */
 #include <assert.h>
+#include <stdlib.h>
 
-#include "oracle/oracle.h"
+#include "ops/signatures.h"
+#include "oracle/kind_attention.h"
 
 void oracle_band_attention(double *o, const double *q, const double *k, const double *v,
                            const oracle_attention_shape *s)
@@ -9,3 +11,29 @@ void oracle_band_attention(double *o, const double *q, const double *k, const do
     assert(s->window % 2 == 1 && s->area <= 1);
     oracle_attention(o, 0, q, k, v, s);
 }
+
+static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    const cla_attention_options options = kind_options(c, NULL);
+    return cla_band_attention(tape, y, c->in[0], c->in[1], c->in[2], c->rows[3],
+                              (int)c->attribute[2], &options);
+}
+
+static void oracle(double *const *y, const op_call *c)
+{
+    oracle_attention_shape s = kind_attention(c, 3, 3);
+    s.window = (int)c->attribute[2];
+    oracle_band_attention(y[0], c->x[0], c->x[1], c->x[2], &s);
+    free((double *)s.keep);
+}
+
+static kind_cost cost(const op_call *c, bool backward)
+{
+    return kind_band_cost(c, kind_size(c, "H"), backward);
+}
+
+const op_kind band_attention_kind = { &cla_band_attention_signature,
+                                      { "causal=0|1", "dropout?", "window" },
+                                      device,
+                                      oracle,
+                                      cost };

@@ -6,7 +6,7 @@
 
 #include "tensor/signature.h"
 
-enum { KIND_ATTRIBUTES = 4 };
+enum { KIND_ATTRIBUTES = 6 };
 
 /* One call. Arrays are in the order of the signature; NULL where an operand is absent
  * or of another type. */
@@ -37,7 +37,8 @@ typedef struct op_kind {
     kind_cost (*cost)(const op_call *c, bool backward); // NULL: nothing is said
 } op_kind;
 
-extern const op_kind add_kind, additive_attention_kind, char_cnn_kind, concat_kind,
+extern const op_kind add_kind, additive_attention_kind, attention_kind,
+    band_attention_kind, band_attention_2d_kind, char_cnn_kind, concat_kind,
     conv1d_kind, cross_entropy_kind, depthwise_conv1d_kind, dropout_kind,
     embedding_kind, gate_kind, gaussian_attention_kind, gaussian_by_head_kind, gru_kind,
     ham_s_kind, ham_v_kind, layer_norm_kind, length_sigmoid_kind, linear_kind,

@@ -48,8 +48,20 @@ kind_cost kind_attention_cost(const op_call *c, int q_rows, int k_rows, bool bac
     const double row = (double)kind_size(c, "H") * kind_size(c, "d");
     double pairs = 0;
     for (int b = 0; b < B; b++) {
-        pairs += (double)(q[b + 1] - q[b]) * (k[b + 1] - k[b]);
+        const double T = q[b + 1] - q[b], S = k[b + 1] - k[b];
+        pairs += c->attribute[0] != 0 && T == S ? T * (T + 1) / 2 : T * S;
     }
     return (kind_cost){ pairs * row * 2 * (backward ? 7 : 2),
-                        (backward ? 12.0 : 4.0) * 4 * q[B] * row };
+                        (backward ? 24 : 8) * ((double)q[B] + k[B]) * row };
+}
+
+kind_cost kind_band_cost(const op_call *c, double heads, bool backward)
+{
+    kind_cost all = kind_attention_cost(c, 3, 3, backward);
+    const double T = kind_size(c, "T"), half = (int)c->attribute[2] / 2;
+    const double r = half < T - 1 ? half : T - 1;
+    const double pairs = T * (2 * r + 1) - r * (r + 1);
+    all.flops = 2.0 * kind_size(c, "B") * kind_size(c, "d") * pairs * heads *
+                (backward ? 7 : 2);
+    return all;
 }

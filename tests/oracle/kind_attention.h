@@ -16,3 +16,7 @@ oracle_attention_shape kind_attention(const op_call *c, int q_rows, int k_rows);
 /* Pairs of all heads: times scores' and values' products, 2 forward and 7 with the way
  * back; and four tensors read and written, or twelve. */
 kind_cost kind_attention_cost(const op_call *c, int q_rows, int k_rows, bool backward);
+
+/* The same for windows (attribute 2) over sequences as long as each other, rows(3), and
+ * so many pairs of heads. */
+kind_cost kind_band_cost(const op_call *c, double heads, bool backward);

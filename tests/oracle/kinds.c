@@ -6,6 +6,9 @@
 static const op_kind *const kinds[] = {
     &add_kind,
     &additive_attention_kind,
+    &attention_kind,
+    &band_attention_kind,
+    &band_attention_2d_kind,
     &char_cnn_kind,
     &concat_kind,
     &conv1d_kind,
