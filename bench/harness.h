@@ -12,6 +12,7 @@ typedef struct bench_options {
     bool verify;         // no speed for a case whose result is wrong
     const char *program; // this executable, for the start-up suite
     const char *commit;  // that the program was built from; NULL or empty: not known
+    const char *command; // that repeats the run, for the rows; NULL: not known
 } bench_options;
 
 /* Runs the suites on one device or on all and prints a table on stdout; *failed counts

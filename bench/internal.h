@@ -54,7 +54,7 @@ struct bench {
     int file;    // takes the rows as JSON; -1: none
 };
 
-/* The timings of one case: milliseconds of one run each. */
+/* The timings of one case: milliseconds of one run each, in the order of measuring. */
 typedef struct bench_samples {
     double *ms;
     int count;
@@ -67,7 +67,7 @@ typedef struct bench_samples {
 cla_status bench_sample(const bench *b, const bench_case *c, bench_samples *out);
 
 /* report.c: a row on stdout, in the JSON file and in b->rows. c->provider is set. */
-cla_status bench_record(bench *b, const bench_case *c, bench_samples *samples);
+cla_status bench_record(bench *b, const bench_case *c, const bench_samples *samples);
 void bench_report_failure(bench *b, const bench_case *c, double nmse);
 void bench_report_device(const bench *b); // what the run is on, before anything else
 void bench_report_peaks(bench *b);

@@ -48,6 +48,17 @@ static cla_status remember(bench *b, const bench_case *c, const bench_stats *ms)
     return CLA_OK;
 }
 
+/* Leaves the samples in the order in which they were measured. */
+static cla_status take_stats(bench_stats *ms, const bench_samples *s)
+{
+    double *sorted = NULL;
+    CLA_TRY(cla_alloc(&sorted, (size_t)s->count, sizeof *sorted));
+    memcpy(sorted, s->ms, (size_t)s->count * sizeof *sorted);
+    *ms = bench_stats_of(sorted, s->count);
+    free(sorted);
+    return CLA_OK;
+}
+
 /* The figures of a case in b->last. */
 static void take_figures(bench *b, const bench_case *c, const bench_stats *ms)
 {
@@ -64,9 +75,10 @@ static void take_figures(bench *b, const bench_case *c, const bench_stats *ms)
     };
 }
 
-cla_status bench_record(bench *b, const bench_case *c, bench_samples *samples)
+cla_status bench_record(bench *b, const bench_case *c, const bench_samples *samples)
 {
-    const bench_stats ms = bench_stats_of(samples->ms, samples->count);
+    bench_stats ms = { 0 };
+    CLA_TRY(take_stats(&ms, samples));
     take_figures(b, c, &ms);
     b->shown++;
     if (has_table(b)) {

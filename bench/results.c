@@ -17,6 +17,17 @@ static bool number_of(const json_t *object, const char *key, double *value)
     return json_is_number(number) && *value >= 0;
 }
 
+/* Files of older versions have no samples. */
+static bool samples_are_whole(const json_t *object)
+{
+    const json_t *list = json_object_get(object, "samples_ms");
+    bool whole = !list || json_is_array(list);
+    for (size_t i = 0; i < json_array_size(list) && whole; i++) {
+        whole = json_number_value(json_array_get(list, i)) > 0;
+    }
+    return whole;
+}
+
 /* Fills r and names the first key that is missing or of the wrong kind. */
 static const char *missing_key(bench_result *r, json_t *object)
 {
@@ -33,13 +44,42 @@ static const char *missing_key(bench_result *r, json_t *object)
     if (!number_of(object, "p25_ms", &r->ms.p25)) {
         return "p25_ms";
     }
-    return number_of(object, "p75_ms", &r->ms.p75) ? NULL : "p75_ms";
+    if (!number_of(object, "p75_ms", &r->ms.p75)) {
+        return "p75_ms";
+    }
+    return samples_are_whole(object) ? NULL : "samples_ms";
+}
+
+cla_status bench_results_add(bench_results *t, json_t *object, int number)
+{
+    const cla_status grown = cla_grow(&t->rows, &t->cap, t->count + 1, sizeof *t->rows);
+    const char *key = grown ? NULL : missing_key(&t->rows[t->count], object);
+    if (grown || key) {
+        json_decref(object);
+        return grown ? grown
+                     : cla_fail(CLA_E_INPUT,
+                                "%s:%d: '%s' is missing or has a wrong value", t->path,
+                                number, key);
+    }
+    t->count++;
+    return CLA_OK;
+}
+
+cla_status bench_result_samples(const bench_result *row, double **ms, int *count)
+{
+    const json_t *list = json_object_get(row->object, "samples_ms");
+    *count = (int)json_array_size(list);
+    *ms = NULL;
+    CLA_TRY(*count ? cla_alloc(ms, (size_t)*count, sizeof **ms) : CLA_OK);
+    for (int i = 0; i < *count; i++) {
+        (*ms)[i] = json_number_value(json_array_get(list, (size_t)i));
+    }
+    return CLA_OK;
 }
 
 static cla_status add_line(bench_results *t, const char *line, int number, bool whole)
 {
     json_error_t error;
-    CLA_TRY(cla_grow(&t->rows, &t->cap, t->count + 1, sizeof *t->rows));
     json_t *object = json_loads(line, JSON_REJECT_DUPLICATES, &error);
     if (!object && !whole && t->count) {
         cla_log(CLA_LOG_WARN, "%s:%d: the last line was cut off and is left out",
@@ -50,14 +90,7 @@ static cla_status add_line(bench_results *t, const char *line, int number, bool 
         return cla_fail(CLA_E_INPUT, "%s:%d: %s (column %d)", t->path, number,
                         error.text, error.column);
     }
-    const char *key = missing_key(&t->rows[t->count], object);
-    if (key) {
-        json_decref(object);
-        return cla_fail(CLA_E_INPUT, "%s:%d: '%s' is missing or has a wrong value",
-                        t->path, number, key);
-    }
-    t->count++;
-    return CLA_OK;
+    return bench_results_add(t, object, number);
 }
 
 cla_status bench_results_parse(bench_results *t, const char *path, char *data)

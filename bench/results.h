@@ -26,5 +26,13 @@ cla_status bench_results_read(bench_results *t, const char *path);
 cla_status bench_results_parse(bench_results *t, const char *path, char *data);
 void bench_results_fini(bench_results *t);
 
+/* Adds a row from a line's object (taken also on failure). number: of the line.
+ * Errors: CLA_E_INPUT (naming file, line and key), CLA_E_NOMEM. */
+cla_status bench_results_add(bench_results *t, json_t *object, int number);
+
+/* The samples of a row in the order of measuring; *count is 0 for files that have none.
+ * The caller frees *ms. Errors: CLA_E_NOMEM. */
+cla_status bench_result_samples(const bench_result *row, double **ms, int *count);
+
 /* One of our own schedules: tile or group. */
 bool bench_result_is_own(const bench_result *row);

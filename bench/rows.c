@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,6 +27,13 @@ static json_t *ascii(const char *text)
         *letter = *letter & 0x80 ? '?' : *letter;
     }
     return json_string(copy);
+}
+
+/* Arguments may be any bytes. */
+static json_t *command_text(const char *command)
+{
+    json_t *text = json_string(command);
+    return text ? text : ascii(command);
 }
 
 /* ---- one row ----------------------------------------------------------------- */
@@ -55,6 +63,53 @@ static int add_system(json_t *o, const bench *b, const bench_case *c)
         failed |= json_object_set_new(o, "parameters", json_integer(c->parameters));
     }
     return failed;
+}
+
+/* The machine around the device: "Linux 6.1.0 x86_64, 8 processors". */
+static json_t *host(void)
+{
+    struct utsname u;
+    if (uname(&u)) {
+        return json_string("");
+    }
+    char text[256];
+    snprintf(text, sizeof text, "%.60s %.60s %.60s, %ld processors", u.sysname,
+             u.release, u.machine, sysconf(_SC_NPROCESSORS_ONLN));
+    return ascii(text);
+}
+
+static int add_machine(json_t *o, const bench *b, const bench_case *c)
+{
+    const cla_device *d = cla_runtime_device(b->rt);
+    int failed = json_object_set_new(o, "host", host());
+    if (bench_on_device(b, c)) {
+        failed |= json_object_set_new(o, "units", json_integer(d->compute_units));
+        failed |= json_object_set_new(o, "memory_bytes",
+                                      json_integer((json_int_t)d->memory_bytes));
+    }
+    if (b->options->command) {
+        failed |= json_object_set_new(o, "command", command_text(b->options->command));
+    }
+    return failed;
+}
+
+/* Five digits are more than a clock of nanoseconds tells of milliseconds. */
+static json_t *five_digits(double ms)
+{
+    char text[32];
+    double value = ms;
+    snprintf(text, sizeof text, "%.5g", ms);
+    return json_real(cla_parse_double(text, &value) ? value : ms);
+}
+
+static int add_samples(json_t *o, const bench_samples *s)
+{
+    json_t *list = json_array();
+    int failed = !list;
+    for (int i = 0; i < s->count && !failed; i++) {
+        failed = json_array_append_new(list, five_digits(s->ms[i]));
+    }
+    return json_object_set_new(o, "samples_ms", list) | failed;
 }
 
 /* Under which conditions the row was measured, so that it can be repeated. */
@@ -90,7 +145,8 @@ static char *row_text(const bench *b, const bench_case *c, const bench_samples *
                   "provider", c->provider, "runs", s->runs, "median_ms", f->ms.median,
                   "p25_ms", f->ms.p25, "p75_ms", f->ms.p75, "gflops", f->gflops, "gbs",
                   f->gbs, "peak_share", f->share, "samples", s->count);
-    const bool whole = o && !add_system(o, b, c) && !add_conditions(o, b, c);
+    const bool whole = o && !add_system(o, b, c) && !add_conditions(o, b, c) &&
+                       !add_machine(o, b, c) && !add_samples(o, s);
     const locale_t before = cla_locale_enter();
     char *text = whole ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(7)) : NULL;
     cla_locale_leave(before);

@@ -47,13 +47,14 @@ bench_verdict bench_stats_verdict(const bench_stats *a, const bench_stats *b,
     return calm && !beyond ? BENCH_SAME : BENCH_UNSURE;
 }
 
-/* How many of count values may be left out at either end. The median lies below the
- * k-th smallest with the chance that fewer than k of count coins show heads. */
-static int left_out(int count)
+/* How many of count values may be left out at either end, where the interval may miss
+ * with a chance of `missed`. The median lies below the k-th smallest with the chance
+ * that fewer than k of count coins show heads. */
+static int left_out(int count, double missed)
 {
     double chance = pow(0.5, count), sum = chance;
     int k = 0;
-    while (2 * sum <= 0.05) { // with k + 1 left out at either end
+    while (2 * sum <= missed) { // with k + 1 left out at either end
         chance *= (double)(count - k) / (k + 1);
         sum += chance;
         k++;
@@ -61,11 +62,23 @@ static int left_out(int count)
     return k ? k - 1 : 0;
 }
 
-bench_interval bench_interval_of(double *values, int count)
+static bench_interval interval_of(double *values, int count, double missed)
 {
     const double median = bench_stats_of(values, count).median; // sorts
-    const int k = left_out(count);
+    const int k = left_out(count, missed);
     return (bench_interval){ median, values[k], values[count - 1 - k] };
+}
+
+bench_interval bench_interval_of(double *values, int count)
+{
+    return interval_of(values, count, 0.05);
+}
+
+bench_interval bench_ratio_of(double *a, int a_count, double *b, int b_count)
+{
+    const bench_interval x = interval_of(a, a_count, 0.025);
+    const bench_interval y = interval_of(b, b_count, 0.025);
+    return (bench_interval){ x.median / y.median, x.low / y.high, x.high / y.low };
 }
 
 bench_verdict bench_verdict_of(const bench_interval *ratio, double margin)

@@ -37,6 +37,12 @@ typedef struct bench_interval {
  * values, from the least to the largest. */
 bench_interval bench_interval_of(double *values, int count);
 
+/* The ratio of a's median to b's. Its interval goes from the low end of a's over the
+ * high end of b's to the reverse; each is taken at 97.5 %, so that both hold, and with
+ * them the ratio's, with at least 95 % (Bonferroni). With fewer than seven samples of
+ * one, all of them count. Both are sorted in place; counts > 0, values > 0. */
+bench_interval bench_ratio_of(double *a, int a_count, double *b, int b_count);
+
 /* Of ratios, "how many times as fast": faster or slower where all of the interval is
  * beyond 1 + margin or 1 / (1 + margin), same where all of it is within these. */
 bench_verdict bench_verdict_of(const bench_interval *ratio, double margin);

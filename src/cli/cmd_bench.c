@@ -1,4 +1,5 @@
 /* cmd_bench.c - clattn bench: how fast the operators are here. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -55,6 +56,30 @@ const cli_usage cli_bench_usage = {
             "  clattn bench --device all --verify --json all.json",
 };
 
+/* The command that repeats the run, with the variables that change what it measures. */
+static cla_status write_command(cla_text *line, int argc, char **argv)
+{
+    static const char *const variables[] = { "CLATTN_DEVICE", "CLATTN_SCHEDULE",
+                                             "CLATTN_GEMM",   "CLATTN_CLASS",
+                                             "CLATTN_TUNING", "CLATTN_KERNEL_PATH" };
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *value = getenv(variables[i]);
+        if (value && *value) {
+            CLA_TRY(cla_text_add(line, "%s%s=", line->size ? " " : "", variables[i]));
+            cla_text word = { 0 };
+            cla_status status = cli_add_word(&word, value);
+            status = status ? status : cla_text_append(line, word.data, word.size);
+            cla_text_free(&word);
+            CLA_TRY(status);
+        }
+    }
+    CLA_TRY(cla_text_add(line, "%sclattn bench", line->size ? " " : ""));
+    for (int i = 1; i < argc; i++) {
+        CLA_TRY(cli_add_word(line, argv[i]));
+    }
+    return CLA_OK;
+}
+
 /* What a signal leaves on stderr. */
 static cla_status say_farewell(const bench_options *o, cla_text *text)
 {
@@ -62,6 +87,27 @@ static cla_status say_farewell(const bench_options *o, cla_text *text)
     return cla_text_add(text, "\nclattn: stopped%s%s\n",
                         file ? "; the rows measured so far are in " : "",
                         file ? o->json : "");
+}
+
+static int run_child(const bench_words *words)
+{
+    const cla_status status = bench_startup_child(words->options.device);
+    return status ? cli_fail(status) : CLI_OK;
+}
+
+static int run_suites(const bench_options *o)
+{
+    int failed = 0;
+    cla_text farewell = { 0 };
+    if (say_farewell(o, &farewell)) {
+        return cli_fail(CLA_E_NOMEM);
+    }
+    cli_exit_on_signals(farewell.data);
+    const cla_status status = bench_suites_run(o, &failed);
+    if (status) {
+        return cli_fail(status);
+    }
+    return failed ? CLI_CHECK_FAILED : CLI_OK;
 }
 
 int cli_bench(int argc, char **argv)
@@ -73,23 +119,15 @@ int cli_bench(int argc, char **argv)
     }
     bench_words words = { .options = { .program = "/proc/self/exe",
                                        .commit = CLATTN_COMMIT } };
-    cla_status status = cli_read(&cli_bench_usage, argc, argv, &words);
+    cla_text command = { 0 };
+    cla_status status = write_command(&command, argc, argv); // before argv is sorted
+    status = status ? status : cli_read(&cli_bench_usage, argc, argv, &words);
     if (status) {
+        cla_text_free(&command);
         return cli_fail(status);
     }
-    if (words.child) {
-        status = bench_startup_child(words.options.device);
-        return status ? cli_fail(status) : CLI_OK;
-    }
-    int failed = 0;
-    cla_text farewell = { 0 };
-    if (say_farewell(&words.options, &farewell)) {
-        return cli_fail(CLA_E_NOMEM);
-    }
-    cli_exit_on_signals(farewell.data);
-    status = bench_suites_run(&words.options, &failed);
-    if (status) {
-        return cli_fail(status);
-    }
-    return failed ? CLI_CHECK_FAILED : CLI_OK;
+    words.options.command = command.data;
+    const int code = words.child ? run_child(&words) : run_suites(&words.options);
+    cla_text_free(&command);
+    return code;
 }

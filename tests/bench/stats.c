@@ -64,6 +64,26 @@ Test(stats, interval_of_a_median)
     cr_assert(i.median == 9.5 && i.low == 5 && i.high == 14);
 }
 
+/* At 97.5 % seven values have no end to leave out (1 - 2 / 128 = 98.4 %, without both
+ * ends 87.5 %), nine neither (1 - 2 * 10 / 512 = 96.1 %), ten both ends
+ * (1 - 2 * 11 / 1024 = 97.9 %). */
+Test(stats, interval_of_a_ratio)
+{
+    double ten[] = { 20, 2, 18, 4, 16, 6, 14, 8, 12, 10 };
+    double nine[] = { 9, 1, 8, 2, 7, 3, 6, 4, 5 };
+    bench_interval i = bench_ratio_of(ten, 10, nine, 9);
+    cr_assert(epsilon_eq(dbl, i.median, 11.0 / 5, 1e-12));
+    cr_assert(epsilon_eq(dbl, i.low, 4.0 / 9, 1e-12), "low %g", i.low);
+    cr_assert(epsilon_eq(dbl, i.high, 18.0 / 1, 1e-12), "high %g", i.high);
+    i = bench_ratio_of(nine, 9, ten, 10);
+    cr_assert(epsilon_eq(dbl, i.low, 1.0 / 18, 1e-12));
+    cr_assert(epsilon_eq(dbl, i.high, 9.0 / 4, 1e-12));
+    double one[] = { 2 }, two[] = { 4, 8 };
+    i = bench_ratio_of(one, 1, two, 2);
+    cr_assert(epsilon_eq(dbl, i.median, 1.0 / 3, 1e-12));
+    cr_assert(i.low == 0.25 && i.high == 0.5);
+}
+
 Test(stats, verdicts_from_intervals)
 {
     const bench_interval faster = { 1.1, 1.06, 1.2 }, slower = { 0.9, 0.85, 0.94 };

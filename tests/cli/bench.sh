@@ -36,13 +36,36 @@ row+=",\"runs\":[0-9]+,\"median_ms\":$number,\"p25_ms\":$number,\"p75_ms\":$numb
 row+=",\"gflops\":$number,\"gbs\":$number,\"peak_share\":$number,\"samples\":[0-9]+"
 conditions=",\"driver\":\"[^\"]+\",\"platform\":\"[^\"]+\",\"version\":\"[^\"]+\""
 conditions+="(,\"commit\":\"[^\"]+\")?,\"date\":\"[0-9-]+T[0-9:]+Z\",\"load\":$number"
-conditions+=",\"peak_gbs\":$number,\"peak_gflops\":$number\}\$"
+conditions+=",\"peak_gbs\":$number,\"peak_gflops\":$number,\"host\":\"[^\"]+ processors\""
+conditions+=",\"units\":[0-9]+,\"memory_bytes\":[0-9]+,\"command\":\"CLATTN_TUNING=[^ ]+ clattn bench [^\"]+\""
+conditions+=",\"samples_ms\":\[$number(,$number)+\]\}\$"
 system=$row row+=$conditions
 expect 0 "^$case +tile .* %" \
     "$clattn" bench --verify --filter "^$case\$" --json "$work/a.json"
 same "$(wc -l <"$work/a.json")" 2 'rows in the file'
 same "$(grep -cE "$row" "$work/a.json")" 2 'well-formed rows'
 grep -q 'measured peaks: .* GB/s.* GFLOP/s' "$work/out" || same none peaks 'the heading'
+
+# Every sample, and the command that repeats the run, with what it was told by variables.
+whole_samples() {
+    python3 - "$1" "$2" <<'PYTHON'
+import json, statistics, sys
+for line in open(sys.argv[1]):
+    row = json.loads(line)
+    assert len(row["samples_ms"]) == row["samples"], row
+    median = statistics.median(row["samples_ms"])
+    assert abs(median / row["median_ms"] - 1) < 2e-5, (median, row["median_ms"])
+    assert row["command"] == sys.argv[2], row["command"]
+PYTHON
+}
+said="CLATTN_TUNING=$CLATTN_TUNING clattn bench"
+whole_samples "$work/a.json" "$said --verify --filter '^$case\$' --json $work/a.json" ||
+    same none samples 'rows of the file'
+CLATTN_GEMM='' CLATTN_SCHEDULE=group "$clattn" bench --json "$work/given.json" --quick \
+    --filter "^$case\$" >"$work/out"
+whole_samples "$work/given.json" \
+    "CLATTN_SCHEDULE=group $said --json $work/given.json --quick --filter '^$case\$'" ||
+    same none variables 'the command'
 
 expect 0 "$row" "$clattn" bench --quick --filter "^$case\$" --json -
 same "$(grep -cvE "$row" "$work/out")" 0 'other lines on stdout beside --json -'
