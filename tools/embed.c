@@ -1,6 +1,7 @@
-/* embed.c - writes files as one C table: embed OUT.c FILE...
+/* embed.c - writes files as one C table: embed OUT.c HEADER TYPE TABLE FILE...
  *
- * A build tool: C11 has no #embed, and string literals end at 4095 characters. */
+ * HEADER declares TYPE, a struct of a name and a text, and the array TABLE of it. A
+ * build tool: C11 has no #embed, and string literals end at 4095 characters. */
 #include <stdio.h>
 #include <string.h>
 
@@ -23,22 +24,23 @@ static int write_bytes(FILE *out, const char *path, int number)
 
 int main(int argc, char **argv)
 {
-    if (argc < 2) {
-        fprintf(stderr, "usage: embed OUT.c FILE...\n");
+    enum { OUT = 1, HEADER, TYPE, TABLE, FILES };
+    if (argc < FILES) {
+        fprintf(stderr, "usage: embed OUT.c HEADER TYPE TABLE FILE...\n");
         return 2;
     }
-    FILE *out = fopen(argv[1], "wb");
+    FILE *out = fopen(argv[OUT], "wb");
     if (!out) {
-        perror(argv[1]);
+        perror(argv[OUT]);
         return 1;
     }
-    fprintf(out, "#include <stddef.h>\n\n#include \"runtime/kernels.h\"\n\n");
+    fprintf(out, "#include <stddef.h>\n\n#include \"%s\"\n\n", argv[HEADER]);
     int failed = 0;
-    for (int i = 2; i < argc; i++) {
+    for (int i = FILES; i < argc; i++) {
         failed |= write_bytes(out, argv[i], i);
     }
-    fprintf(out, "const cla_kernel_file cla_kernel_files[] = {\n");
-    for (int i = 2; i < argc; i++) {
+    fprintf(out, "const %s %s[] = {\n", argv[TYPE], argv[TABLE]);
+    for (int i = FILES; i < argc; i++) {
         const char *slash = strrchr(argv[i], '/');
         fprintf(out, "    { \"%s\", file_%d },\n", slash ? slash + 1 : argv[i], i);
     }

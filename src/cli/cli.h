@@ -40,6 +40,8 @@ extern const cli_usage cli_inspect_usage;
 int cli_inspect(int argc, char **argv);
 extern const cli_usage cli_plot_usage;
 int cli_plot(int argc, char **argv);
+extern const cli_usage cli_report_usage;
+int cli_report(int argc, char **argv);
 extern const cli_usage cli_help_usage;
 int cli_help(int argc, char **argv);
 extern const cli_usage cli_score_usage;

@@ -35,6 +35,8 @@ static const cli_command commands[] = {
       &cli_score_usage },
     { "inspect", "draw what attention looks at", cli_inspect, &cli_inspect_usage },
     { "plot", "draw learning curves of training runs", cli_plot, &cli_plot_usage },
+    { "report", "write results and runs as one page to look at", cli_report,
+      &cli_report_usage },
     { "tune", "find the constants that suit a device", cli_tune, &cli_tune_usage },
     { "help", "print the help of a command", cli_help, &cli_help_usage },
     { 0 },

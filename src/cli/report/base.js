@@ -1,0 +1,149 @@
+/* base.js - elements, numbers, names and filters: what every part of the page uses.
+ * Text of files becomes text nodes and attributes only, never HTML. */
+
+const data = JSON.parse(document.getElementById("data").textContent);
+
+/* Adds attributes and children; a key "on..." holds a function, null is left out. */
+function fill(node, attributes, children) {
+  for (const [key, value] of Object.entries(attributes || {})) {
+    if (typeof value === "function") {
+      node.addEventListener(key.slice(2), value);
+    } else if (value !== null && value !== undefined && value !== false) {
+      node.setAttribute(key, value === true ? "" : String(value));
+    }
+  }
+  node.append(...children.flat(2).filter((c) => c !== null && c !== undefined));
+  return node;
+}
+
+function el(tag, attributes, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+function draw(tag, attributes, ...children) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  return fill(node, attributes, children);
+}
+
+/* ---- numbers and texts ---- */
+
+function number(value) {
+  return typeof value === "number" && Number.isFinite(value) ? value : NaN;
+}
+
+function text(value) {
+  return typeof value === "string" ? value
+    : value === undefined || value === null ? "" : JSON.stringify(value);
+}
+
+/* At most n digits that count, without an exponent where it can be read. */
+function digits(value, n = 4) {
+  if (!Number.isFinite(value)) return "";
+  const size = Math.abs(value);
+  if (size && (size >= 1e7 || size < 1e-4)) return value.toExponential(n - 1);
+  const rounded = Number(value.toPrecision(n));
+  const places = size ? Math.max(0, n - 1 - Math.floor(Math.log10(size))) : 0;
+  return size >= 10 ** n ? value.toFixed(0) : rounded.toFixed(Math.min(places, 8));
+}
+
+/* A name that may break behind "_", "+" and "/". */
+function breakable(name) {
+  return name.split(/(?<=[_+/])/).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
+}
+
+function percent(value) {
+  return Number.isFinite(value) ? value.toFixed(value < 10 ? 1 : 0) + " %" : "";
+}
+
+function bytes(value) {
+  const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+  let i = 0;
+  for (; value >= 1024 && i < units.length - 1; i++) value /= 1024;
+  return Number.isFinite(value) ? `${digits(value, 3)} ${units[i]}` : "";
+}
+
+function plural(n, one, many) {
+  return `${n} ${n === 1 ? one : many || one + "s"}`;
+}
+
+function unique(list) {
+  return [...new Set(list)];
+}
+
+function geometricMean(list) {
+  return Math.exp(list.reduce((sum, x) => sum + Math.log(x), 0) / list.length);
+}
+
+/* A, B, ... Z, AA: what a file is called on the page. */
+function letter(i) {
+  return (i < 26 ? "" : String.fromCharCode(64 + Math.floor(i / 26))) +
+    String.fromCharCode(65 + (i % 26));
+}
+
+/* The ends of paths that tell them apart. */
+function shortNames(paths) {
+  const parts = paths.map((p) => p.replace(/\/+$/, "").split("/"));
+  return parts.map((p, i) => {
+    for (let n = 1; n <= p.length; n++) {
+      const end = p.slice(-n).join("/");
+      const same = (q, j) => j !== i && q.slice(-n).join("/") === end;
+      if (!parts.some(same)) return end;
+    }
+    return paths[i];
+  });
+}
+
+/* ---- copying ---- */
+
+function copyByHand(content) {
+  const area = el("textarea", { class: "offscreen" });
+  area.value = content;
+  document.body.append(area);
+  area.select();
+  const done = document.execCommand("copy");
+  area.remove();
+  return done;
+}
+
+async function copy(content, button) {
+  const before = button.dataset.label || button.textContent;
+  let done = true;
+  button.dataset.label = before;
+  button.dataset.copied = content;
+  try {
+    await navigator.clipboard.writeText(content);
+  } catch (error) {
+    done = copyByHand(content);
+  }
+  button.textContent = done ? "Copied" : "Cannot copy";
+  setTimeout(() => { button.textContent = before; }, 1500);
+}
+
+/* A button that copies what make() returns. */
+function copyButton(label, make) {
+  return el("button", {
+    type: "button", class: "copy", onclick: (e) => copy(make(), e.currentTarget),
+  }, label);
+}
+
+/* ---- sections ---- */
+
+function section(id, title, ...children) {
+  const heading = el("h2", {}, title);
+  return el("section", { id }, heading, children);
+}
+
+/* Charts are drawn for the width that they have. */
+const drawers = [];
+
+function chart(make, attributes) {
+  const node = el("div", { class: "chart", ...attributes });
+  drawers.push((width) => {
+    node.replaceChildren(make(Math.max(280, width || node.clientWidth || 800)));
+  });
+  return node;
+}
+
+function redraw(width) {
+  drawers.forEach((drawer) => drawer(width));
+}

@@ -1,0 +1,239 @@
+/* report_read.c - lines of results and of runs; those that are none become notes. */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "cli/report.h"
+
+enum { NAMED = 5 }; // lines of a file that are named one by one
+
+static bool has(const json_t *object, const char *key)
+{
+    return json_object_get(object, key) != NULL;
+}
+
+static report_kind kind_of(const json_t *object)
+{
+    return has(object, "case")   ? REPORT_BENCH
+           : has(object, "step") ? REPORT_RUN
+                                 : REPORT_NOTHING;
+}
+
+/* ---- one line ------------------------------------------------------------------ */
+
+static cla_status refuse(report *r, report_file *f, cla_status why)
+{
+    return why == CLA_E_NOMEM || f->refused++ < NAMED ? cli_report_leave_out(r, why)
+                                                      : CLA_OK;
+}
+
+static cla_status keep(report_file *f, const report_line *line)
+{
+    CLA_TRY(cla_grow(&f->line, &f->cap, f->count + 1, sizeof *f->line));
+    f->line[f->count++] = *line;
+    return CLA_OK;
+}
+
+/* The object is taken. Errors: CLA_E_INPUT, CLA_E_NOMEM. */
+static cla_status take_row(report_file *f, json_t *object, const report_line *line)
+{
+    CLA_TRY(bench_results_add(&f->results, object, line->number));
+    const cla_status status = keep(f, line);
+    if (status) { // a row for each line
+        json_decref(f->results.rows[--f->results.count].object);
+    }
+    return status;
+}
+
+static cla_status take_step(report_file *f, json_t *object, report_line *line)
+{
+    const bool whole = json_is_integer(json_object_get(object, "step"));
+    line->scores = has(object, "verdict");
+    json_decref(object);
+    return whole
+               ? keep(f, line)
+               : cla_fail(CLA_E_INPUT, "%s:%d: 'step' is missing or has a wrong value",
+                          f->log.data, line->number);
+}
+
+static cla_status take_object(report_file *f, json_t *object, report_line *line)
+{
+    f->kind = f->kind ? f->kind : kind_of(object);
+    switch (f->kind) {
+    case REPORT_BENCH:
+        return take_row(f, object, line);
+    case REPORT_RUN:
+        return take_step(f, object, line);
+    default:
+        json_decref(object);
+        return cla_fail(CLA_E_INPUT,
+                        "%s:%d: no row of `clattn bench --json' or of a log.jsonl",
+                        f->log.data, line->number);
+    }
+}
+
+/* last: the file ends within the line. */
+static cla_status take_line(report *r, report_file *f, report_line *line, bool last)
+{
+    json_error_t error = { 0 };
+    json_t *object = NULL;
+    cla_status status =
+        cla_json_parse(&object, line->text, line->size, JSON_REJECT_DUPLICATES, &error);
+    if (status == CLA_E_INPUT && last && f->count) {
+        return cli_report_note(r, "%s:%d: the last line was cut off and is left out",
+                               f->log.data, line->number);
+    }
+    if (status == CLA_E_INPUT) {
+        cla_fail(status, "%s:%d: %s (column %d)", f->log.data, line->number, error.text,
+                 error.column);
+    }
+    status = status ? status : take_object(f, object, line);
+    return status ? refuse(r, f, status) : CLA_OK;
+}
+
+static bool is_blank(const char *text, size_t size)
+{
+    size_t i = 0;
+    while (i < size && strchr(" \t\r", text[i]) && text[i]) {
+        i++;
+    }
+    return i == size;
+}
+
+static cla_status take_lines(report *r, report_file *f, size_t size)
+{
+    const char *const end = f->data + size;
+    int number = 0;
+    for (const char *line = f->data; line < end;) {
+        const char *stop = memchr(line, '\n', (size_t)(end - line));
+        const size_t bytes = (size_t)((stop ? stop : end) - line);
+        number++;
+        if (!is_blank(line, bytes)) {
+            report_line one = { .text = line, .size = bytes, .number = number };
+            CLA_TRY(take_line(r, f, &one, !stop));
+        }
+        line += bytes + 1;
+    }
+    if (f->refused > NAMED) {
+        cla_fail(CLA_E_INPUT, "%s: %d more lines are left out", f->log.data,
+                 f->refused - NAMED);
+        CLA_TRY(cli_report_leave_out(r, CLA_E_INPUT));
+    }
+    return CLA_OK;
+}
+
+/* ---- what older versions lack -------------------------------------------------- */
+
+static cla_status note_version(report *r, const report_file *f, int number,
+                               const char *version)
+{
+    return cli_report_note(r,
+                           "%s:%d: written by clattn %.40s, read by %s: only keys that "
+                           "this version knows are shown",
+                           f->path, number, version, cla_version());
+}
+
+static cla_status note_no_samples(report *r, const report_file *f, int number)
+{
+    return cli_report_note(
+        r,
+        "%s:%d: no samples (of an older version or another program): "
+        "quartiles are shown in their place",
+        f->path, number);
+}
+
+/* Names the first line of each. */
+static cla_status note_versions(report *r, const report_file *f)
+{
+    bool other = false, bare = false;
+    for (size_t i = 0; i < f->count; i++) {
+        const json_t *row = f->results.rows[i].object;
+        const char *version = json_string_value(json_object_get(row, "version"));
+        if (!other && version && strcmp(version, cla_version()) != 0) {
+            other = true;
+            CLA_TRY(note_version(r, f, f->line[i].number, version));
+        }
+        if (!bare && !has(row, "samples_ms")) {
+            bare = true;
+            CLA_TRY(note_no_samples(r, f, f->line[i].number));
+        }
+    }
+    return CLA_OK;
+}
+
+/* ---- one file ------------------------------------------------------------------ */
+
+/* A folder stands for its log.jsonl. */
+static cla_status find_log(report_file *f)
+{
+    struct stat info;
+    const bool folder = stat(f->path, &info) == 0 && S_ISDIR(info.st_mode);
+    CLA_TRY(cla_text_add(&f->log, "%s%s", f->path, folder ? "/log.jsonl" : ""));
+    f->kind = folder ? REPORT_RUN : REPORT_NOTHING;
+    f->results.path = f->log.data;
+    return CLA_OK;
+}
+
+static cla_status read_run(report *r, report_file *f)
+{
+    cla_text folder = { 0 };
+    cla_status status = cla_text_add(&folder, "%s", f->log.data);
+    if (!status) {
+        char *slash = strrchr(folder.data, '/');
+        if (slash) {
+            slash[slash == folder.data] = '\0';
+        }
+        status = cli_report_read_run(r, f, slash ? folder.data : ".");
+    }
+    cla_text_free(&folder);
+    return status;
+}
+
+static cla_status read_file(report *r, report_file *f)
+{
+    size_t size = 0;
+    const cla_status status = cla_input_read(f->log.data, &f->data, &size);
+    if (status) {
+        f->kind = REPORT_NOTHING;
+        return cli_report_leave_out(r, status);
+    }
+    CLA_TRY(take_lines(r, f, size));
+    if (!f->count) {
+        f->kind = REPORT_NOTHING;
+        cla_fail(CLA_E_INPUT, "%s: holds no results", f->log.data);
+        return f->refused ? CLA_OK : cli_report_leave_out(r, CLA_E_INPUT);
+    }
+    return f->kind == REPORT_RUN ? read_run(r, f) : note_versions(r, f);
+}
+
+cla_status cli_report_read(report *r, const char *path)
+{
+    report_file *f = &r->file[r->count++];
+    f->path = path;
+    CLA_TRY(find_log(f));
+    return read_file(r, f);
+}
+
+static void fini_file(report_file *f)
+{
+    bench_results_fini(&f->results);
+    json_decref(f->config);
+    for (size_t i = 0; i < f->map_count; i++) {
+        free(f->map[i].name);
+        free(f->map[i].svg);
+    }
+    free(f->map);
+    free(f->line);
+    free(f->data);
+    cla_text_free(&f->log);
+}
+
+void cli_report_fini(report *r)
+{
+    for (int i = 0; i < r->count; i++) {
+        fini_file(&r->file[i]);
+    }
+    json_decref(r->notes);
+    *r = (report){ 0 };
+}

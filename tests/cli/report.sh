@@ -1,0 +1,181 @@
+#!/bin/bash
+# report.sh - clattn report: what the page holds, bad and hostile input, and the page in a browser
+# usage: tests/cli/report.sh SOURCE_ROOT CLATTN
+#
+# The browser is Debian's chromium; without one its checks are skipped.
+# shellcheck source=tests/cli/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+source=$(realpath "$1") clattn=$(realpath "$2")
+cd "$work" || exit 1
+
+# rows SEED COUNT [SAMPLES [DEVICE]]: rows as `bench --json' writes them.
+rows() {
+    python3 - "$@" <<'PYTHON'
+import json, random, statistics, sys
+seed, count = int(sys.argv[1]), int(sys.argv[2])
+samples = int(sys.argv[3]) if len(sys.argv) > 3 else 20
+device = sys.argv[4] if len(sys.argv) > 4 else "a device"
+draw = random.Random(seed)
+for i in range(count):
+    for by in "tile", "group":
+        base = (i + 1) * (1 + 0.2 * (by == "group")) * (1 + 0.1 * seed * (i % 3 - 1))
+        ms = [round(base * draw.uniform(0.99, 1.01), 5) for _ in range(samples)]
+        q = statistics.quantiles(ms, n=4, method="inclusive")
+        print(json.dumps({
+            "suite": "odd" if i % 2 else "even", "case": f"op_{i} fwd T{i}", "device": device,
+            "provider": by, "runs": 10, "median_ms": q[1], "p25_ms": q[0], "p75_ms": q[2],
+            "gflops": 10 / q[1], "gbs": 2.5 / q[1], "peak_share": 10 * q[1], "samples": samples,
+            "driver": "3.1", "platform": "P", "version": "0.1.0", "commit": "abc",
+            "date": f"2026-01-02T03:04:{i % 60:02}Z", "load": 0.1, "peak_gbs": 20.5,
+            "peak_gflops": 333.0, "host": "Linux, 2 processors", "units": 2,
+            "memory_bytes": 4 << 30, "command": "clattn bench --json a.json", "samples_ms": ms}))
+PYTHON
+}
+
+# holds FILE EXPRESSION: true of the page's data `d`.
+holds() {
+    python3 - "$@" 2>err <<'PYTHON'
+import json, sys
+page = open(sys.argv[1], encoding="utf-8").read()
+block = page.split('<script type="application/json" id="data">')[1].split("</script>")[0]
+d = json.loads(block)
+notes = [n["text"] for n in d["notes"]]
+lines = lambda path: [json.loads(line) for line in open(path)]
+if not eval(f"({sys.argv[2]})"):
+    sys.exit(f"not so: {sys.argv[2]}\nnotes: {notes}")
+PYTHON
+}
+
+rows 1 7 >a.json
+rows 2 8 >b.json
+check 'writes a page' "$clattn" report a.json b.json --out r.html
+check 'with the rows as they are' holds r.html \
+    'd["bench"][0]["rows"] == lines("a.json") and d["bench"][1]["rows"] == lines("b.json")'
+check 'and no notes' holds r.html 'not notes'
+cp r.html again.html
+check 'the same bytes again' "$clattn" report a.json b.json --out r.html
+check 'the same bytes again: compared' cmp r.html again.html
+
+# ---- statistics: those of bench compare
+agrees() {
+    "$clattn" bench compare a.json b.json --fail-if-slower 1000 >table 2>err
+    "$clattn" bench compare a.json b.json --json --fail-if-slower 1000 >objects 2>>err
+    mean=$(sed -n 's/.*B is \([0-9.]*\) times.*/\1/p' table)
+    holds r.html "'%.3f' % d['compare'][0]['with']['mean'] == '$mean'" &&
+        holds r.html '[c["verdict"] for c in d["compare"][0]["with"]["cases"]] ==
+            [o["verdict"] for o in lines("objects")] and
+            all(abs(c["ratio"] / o["ratio"] - 1) < 1e-5 for c, o in
+                zip(d["compare"][0]["with"]["cases"], lines("objects")))'
+}
+check 'agrees with bench compare' agrees
+check 'each verdict is there' holds r.html \
+    '{c["verdict"] for c in d["compare"][0]["with"]["cases"]} >= {"faster", "slower"}'
+check 'intervals hold the ratio and are narrow' holds r.html \
+    'all(0.95 < c["interval"][0] / c["ratio"] <= 1 <= c["interval"][1] / c["ratio"] < 1.05
+        for c in d["compare"][0]["with"]["cases"])'
+check 'intervals of medians hold them' holds r.html \
+    'all(i[0] <= row["median_ms"] <= i[1] for row, i in
+        zip(d["bench"][0]["rows"], d["bench"][0]["interval"]))'
+check 'counts cases without a partner' holds r.html 'd["compare"][0]["with"]["only_b"] == 1'
+by_group() {
+    "$clattn" report a.json b.json --provider group --out g.html &&
+        holds g.html 'all(d["bench"][0]["rows"][c["a"]]["provider"] == "group"
+            for c in d["compare"][0]["with"]["cases"])'
+}
+check 'compares a provider' by_group
+
+# ---- one file, and nothing from a network
+alone() {
+    ! grep -v '"http://www.w3.org/2000/svg"' r.html | grep -qE '(https?:|//[a-z]+\.|@import|url\(#?[^#r])' &&
+        grep -q "content=\"default-src 'none'" r.html && ! grep -qE '<(link|img|iframe)' r.html
+}
+check 'refers to nothing outside' alone
+small() {
+    rows 1 600 100 >large-a.json && rows 2 600 100 >large-b.json &&
+        "$clattn" report large-a.json large-b.json --out large.html &&
+        [ "$(stat -c %s large.html)" -lt 2000000 ] &&
+        holds large.html 'len(d["bench"][1]["rows"]) == 1200 and
+            0 < len(d["bench"][1]["rows"][5]["samples_ms"]) < 100 and "samples is shown" in notes[0]'
+}
+check 'stays below 2 MB' small
+
+# ---- bad input: named with its line, and the rest is there
+head -c 900 a.json >cut.json
+cut() { "$clattn" report cut.json --out r2.html && holds r2.html \
+    'len(d["bench"][0]["rows"]) == 1 and notes == ["cut.json:2: the last line was cut off and is left out"]'; }
+check 'a line that is cut off' cut
+{ head -n 2 a.json; echo '{"case": "x",'; sed -n 3p a.json; echo '{"case": "x", "provider": "tile"}'; } >bad.json
+exits_with_two() {
+    exits 3 'bad.json:3: ' 2 "$clattn" report b.json bad.json --out r2.html &&
+        grep -q "bad.json:5: 'device' is missing" err &&
+        holds r2.html 'len(d["bench"][1]["rows"]) == 3 and len(d["bench"][0]["rows"]) == 16 and
+            len(d["compare"]) == 1 and len(notes) == 2 and all(n["left_out"] for n in d["notes"])'
+}
+check 'damaged lines' exits_with_two
+yes '{"case": 1}' | head -n 50 | cat - <(head -n 1 a.json) >many.json
+many() { exits 3 'many.json:5: ' 6 "$clattn" report many.json --out r2.html &&
+    grep -q '45 more lines are left out' err; }
+check 'many damaged lines' many
+sed 's/"version": "0.1.0"/"version": "9.9"/; s/, "samples_ms".*/}/' a.json >other.json
+other() { "$clattn" report other.json --out r2.html && holds r2.html \
+    'len(d["bench"][0]["rows"]) == 14 and len(notes) == 2 and "other.json:1: written by clattn 9.9" in notes[0]
+        and "other.json:1: " in notes[1] and d["bench"][0]["interval"] == 14 * [None]'; }
+check 'another version' other
+sed 's/"samples_ms": .*/"samples_ms": 5}/' a.json >kind.json
+check 'samples of another kind' exits 3 "kind.json:1: 'samples_ms'" 1 "$clattn" report kind.json --out r3.html
+check 'no page without a row' test ! -e r3.html
+missing() { exits 6 'none.json: cannot open' 1 "$clattn" report a.json none.json --out r2.html &&
+    holds r2.html 'len(d["bench"]) == 1 and "none.json" in notes[0]'; }
+check 'a missing file beside one that is there' missing
+printf '{\n "model": "tagger"\n}\n' >config.json
+check 'another kind of JSON' exits 3 'config.json:1: ' 1 "$clattn" report config.json --out r3.html
+
+# ---- hostile names and texts stay text
+bomb='</script><script>window.hacked=1</script><img src=x onerror="window.hacked=1"> $& -->'
+python3 - "$bomb" >"<img src=x onerror=alert(1)>'\".json" <<'PYTHON'
+import json, sys
+bomb = sys.argv[1]
+for line in open("a.json"):
+    row = json.loads(line)
+    for key in "case", "device", "suite", "host", "driver", "command", "platform", "version", "date":
+        row[key] = bomb + row[key]
+    row["__proto__"] = row[bomb] = {"polluted": bomb}
+    print(json.dumps(row, ensure_ascii=False))
+PYTHON
+hostile() {
+    "$clattn" report "<img src=x onerror=alert(1)>'\".json" a.json --out h.html 2>err &&
+        [ "$(grep -o '</script' h.html | wc -l)" = "$(grep -o '</script' r.html | wc -l)" ] &&
+        ! grep -q '<img' h.html &&
+        holds h.html 'd["bench"][0]["rows"][0]["case"].startswith("</script>")'
+}
+check 'hostile texts stay in the data' hostile
+
+# ---- in a browser
+browser=$(command -v chromium || command -v chromium-browser)
+if [ -z "$browser" ]; then
+    echo 'skipped the page in a browser: no chromium (Debian: apt-get install chromium)'
+    [ $failures -eq 0 ]
+    exit
+fi
+
+# in_browser PAGE SCRIPT: runs SCRIPT on the page; its check(what, truth) must hold and the
+# console must be silent.
+in_browser() {
+    { cat "$1"
+      echo '<script>'
+      cat "$source/tests/cli/report_check.js"
+      echo 'checked(() => {'
+      cat "$2"
+      echo '});</script>'
+    } >browser.html
+    timeout 120 "$browser" --headless --disable-gpu --no-sandbox --user-data-dir="$work/profile" \
+        --host-resolver-rules='MAP * ~NOTFOUND' --virtual-time-budget=5000 --enable-logging=stderr \
+        --dump-dom "file://$work/browser.html" >dom 2>log
+    grep 'CONSOLE' log >err
+    grep -o 'RESULT [0-9].* END' dom >>err
+    ! grep -q CONSOLE err && grep -qE 'RESULT [1-9][0-9]* checks: fine END' err
+}
+check 'the page of two results' in_browser r.html "$source/tests/cli/report_bench.js"
+check 'the page of hostile texts' in_browser h.html "$source/tests/cli/report_hostile.js"
+
+[ $failures -eq 0 ]
