@@ -150,6 +150,53 @@ hostile() {
 }
 check 'hostile texts stay in the data' hostile
 
+# ---- training runs
+# run FOLDER SEED LINES KEY=VALUE: a log, settings and a picture as those of a run.
+run() {
+    mkdir "$1"
+    printf '{\n  "model": "tagger",\n  "lr": 0.1,\n  "seed": %s,\n  "%s": "%s",\n  "integrity": {"a": "%s"}\n}\n' \
+        "$2" "${4%=*}" "${4#*=}" "$1" >"$1/config.json"
+    python3 - "$2" "$3" >"$1/log.jsonl" <<'PYTHON'
+import json, sys
+seed, count = int(sys.argv[1]), int(sys.argv[2])
+for step in range(1, count + 1):
+    print(json.dumps({"step": step, "epoch": 1, "loss": seed / step, "lr": 0.1, "units_per_s": 7.5}))
+    if step % 10 == 0:
+        best = step <= 30
+        print(json.dumps({"step": step, "epoch": 1, "verdict": "new best" if best else "stalled 1 of 3",
+            "accuracy": 50.0 + seed + step if best else 1.5, "words": 9.0}))
+PYTHON
+}
+run one 1 40 attention=conv
+run two 2 50 attention=conv2d
+run long 3 4100 attention=conv
+echo '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10"><script>window.hacked = 1; parent.hacked = 1</script></svg>' >one/map.svg
+head -c 200000 /dev/zero | tr '\0' ' ' >one/large.svg
+check 'writes a page of runs' "$clattn" report one two long/log.jsonl --out runs.html
+check 'with logs and settings' holds runs.html \
+    'd["runs"][0]["log"] == lines("one/log.jsonl") and d["runs"][1]["config"]["attention"] == "conv2d" and
+        len(d["runs"][0]["maps"]) == 1 and d["bench"] == []'
+check 'with what is not shown' holds runs.html \
+    'len(notes) == 2 and "one/large.svg: not shown: above 96 KiB" in notes and
+        "long/log.jsonl: 1368 of 4100 lines with a loss are shown" in notes'
+check 'every evaluation, and the last loss' holds runs.html \
+    'sum("verdict" in l for l in d["runs"][2]["log"]) == 410 and
+        [l for l in d["runs"][2]["log"] if "loss" in l][-1]["step"] == 4100'
+mixed() {
+    "$clattn" report a.json one --out mixed.html && holds mixed.html 'len(d["bench"]) == len(d["runs"]) == 1'
+}
+check 'results and runs on one page' mixed
+cp -r two damaged
+printf '{"model": "tagger",\n"lr": 1,,}' >damaged/config.json
+{ echo '{"step": "x"}'; head -c 1000 two/log.jsonl; } >damaged/log.jsonl
+damaged() {
+    exits 3 'damaged/log.jsonl:1: ' 2 "$clattn" report one damaged --out r2.html &&
+        grep -q 'damaged/config.json:2: ' err &&
+        holds r2.html 'len(d["runs"]) == 2 and len(d["runs"][1]["log"]) > 5 and
+            d["runs"][1]["config"] is None and sum("cut off" in n for n in notes) == 1'
+}
+check 'damaged runs' damaged
+
 # ---- in a browser
 browser=$(command -v chromium || command -v chromium-browser)
 if [ -z "$browser" ]; then
@@ -176,6 +223,10 @@ in_browser() {
     ! grep -q CONSOLE err && grep -qE 'RESULT [1-9][0-9]* checks: fine END' err
 }
 check 'the page of two results' in_browser r.html "$source/tests/cli/report_bench.js"
+check 'the page of three runs' in_browser runs.html "$source/tests/cli/report_runs.js"
+rows 1 5 20 'first device' >two.json && rows 3 5 20 'second device' >>two.json
+"$clattn" report two.json --out two.html
+check 'the page of two devices' in_browser two.html "$source/tests/cli/report_devices.js"
 check 'the page of hostile texts' in_browser h.html "$source/tests/cli/report_hostile.js"
 
 [ $failures -eq 0 ]

@@ -46,9 +46,9 @@ function digits(value, n = 4) {
   return size >= 10 ** n ? value.toFixed(0) : rounded.toFixed(Math.min(places, 8));
 }
 
-/* A name that may break behind "_", "+" and "/". */
+/* A name that may break behind "_" and "+". */
 function breakable(name) {
-  return name.split(/(?<=[_+/])/).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
+  return name.split(/(?<=[_+])/).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
 }
 
 function percent(value) {

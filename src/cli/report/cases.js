@@ -76,7 +76,8 @@ function details(row, columns) {
   const skipped = ["samples_ms", "suite", "case"];
   const keys = Object.keys(row.raw).filter((k) => !skipped.includes(k));
   const plot = row.samples.length ? timeline(row) : null;
-  const value = (v) => (typeof v === "number" ? digits(v, 6) : text(v));
+  const value = (v) => (Number.isInteger(v) || typeof v !== "number" ? text(v)
+    : digits(v, 6));
   const node = el("tr", { class: "details" }, el("td", { colspan: columns },
     el("div", { class: "inside" }, plot,
       el("dl", {}, keys.map((k) => [el("dt", {}, k), el("dd", {}, value(row.raw[k]))])),

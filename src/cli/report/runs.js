@@ -94,7 +94,8 @@ function scores() {
   const table = new Table("scores-table", [
     { name: "Run", of: (run) => run.name },
     ...keys.map((k) => ({ name: k, number: true, of: (run) => number(bestOf(run)[k]) })),
-    { name: "Best at step", number: true, of: (run) => number(bestOf(run).step) },
+    { name: "Best at step", number: true, of: (run) => number(bestOf(run).step),
+      text: (run) => text(bestOf(run).step) },
     { name: "Steps", number: true, of: lastStep, text: (run) => String(lastStep(run)) },
     { name: "Last loss", number: true, narrow: false,
       of: (run) => number((run.losses[run.losses.length - 1] || {}).loss) },

@@ -46,7 +46,7 @@ class Table {
   head(column) {
     const button = el("button", {
       type: "button", title: column.note, onclick: () => this.sort(column),
-    }, column.name);
+    }, breakable(column.name));
     return el("th", { scope: "col", class: this.classes(column) }, button);
   }
 
