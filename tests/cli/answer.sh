@@ -7,24 +7,7 @@ source=$1 clattn=$2 example=$3
 config=$source/examples/configs/reader-match_lstm.json
 run=$work/run
 
-# Sixteen passages with two questions each; the names are two letters of two bytes.
-squad() {
-    local i who what names=(Än Öd Üm Éa) foods=('red figs' 'ripe plums' 'green peas' rye)
-    printf '{"data": [{"title": "t", "paragraphs": ['
-    for i in {0..15}; do
-        who=${names[i % 4]} what=${foods[(i / 4 + i) % 4]}
-        printf '%s{"context": "%s sold %s on day %d.", "qas": [' "${sep-}" "$who" "$what" "$i"
-        printf '{"id": "a%d", "question": "What did %s sell?", ' "$i" "$who"
-        printf '"answers": [{"answer_start": 8, "text": "%s"}]}, ' "$what"
-        printf '{"id": "b%d", "question": "Who sold %s?", ' "$i" "$what"
-        printf '"answers": [{"answer_start": 0, "text": "%s"}]}]}' "$who"
-        local sep=,
-    done
-    printf ']}]}\n'
-}
-mkdir "$work/data"
-squad >"$work/data/train.json"
-cp "$work/data/train.json" "$work/data/dev.json"
+toy_squad "$work/data"
 
 train() {
     "$clattn" train "$config" --set "data=$work/data" --set word_dim=12 --set trait_dim=4 \

@@ -6,18 +6,7 @@
 source=$1 clattn=$2 example=$3
 config=$source/examples/configs/poem-ppg.json
 run=$work/run
-mkdir "$work/data"
-# Each poem twice, so that its pairs of characters are words; one that is no quatrain.
-for split in train val test; do
-    for again in 1 2; do
-        printf 'tang\tpoet\ttitle %s\t%s\n' \
-            $again '春眠不覺曉|處處聞啼鳥|夜來風雨聲|花落知多少' \
-            $again '床前明月光|疑是地上霜|舉頭望明月|低頭思故鄉' \
-            $again '白日依山盡|黃河入海流|欲窮千里目|更上一層樓' \
-            $again '朝辭白帝彩雲間|千里江陵一日還|兩岸猿聲啼不住|輕舟已過萬重山' \
-            $again '月落烏啼霜滿天|江楓漁火對愁眠|姑蘇城外寒山寺|夜半鐘聲到客船'
-    done >"$work/data/$split.tsv"
-done
+toy_poems "$work/data"
 printf 'tang\tpoet\tunequal\t春眠不覺曉|處處聞啼鳥兒|夜來風雨聲|花落知多少\n' >>"$work/data/train.tsv"
 
 tiny=(--set "data=$work/data" --set hidden=32 --set depth=2 --set dropout=0

@@ -1,6 +1,8 @@
 # lib.sh - what the tests of the command line share; read with `.`
 # shellcheck shell=bash
 set -u
+# shellcheck source=tests/cli/toys.sh
+. "${BASH_SOURCE%/*}/toys.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
@@ -95,28 +97,6 @@ for row in titles.values():
     row.sort()
     assert all(a[1] < b[0] for a, b in zip(row, row[1:])), row
 PYTHON
-}
-
-# treebank SOURCE_ROOT FOLDER: a small one, the first sentences of the real one.
-treebank() {
-    mkdir "$2"
-    for split in train dev test; do
-        awk -v RS= -v ORS='\n\n' 'NR <= 60' \
-            "$1/examples/data/fr_spoken/$split.conllu" >"$2/$split.conllu"
-    done
-}
-
-# toy_text FOLDER: four pairs of lines in two languages, the same for each split.
-toy_text() {
-    mkdir "$1"
-    printf '%s\n' 'the red dog runs.' 'the red cat sleeps.' 'a blue dog sleeps.' \
-        'a blue cat runs.' >"$1/train.en"
-    printf '%s\n' 'der rote Hund rennt.' 'die rote Katze schläft.' \
-        'ein blauer Hund schläft.' 'eine blaue Katze rennt.' >"$1/train.de"
-    for split in dev test; do
-        cp "$1/train.en" "$1/$split.en"
-        cp "$1/train.de" "$1/$split.de"
-    done
 }
 
 # What learns them by heart: train CONFIG "${toy[@]}".

@@ -1,0 +1,180 @@
+#!/bin/bash
+# check-docs.sh - runs the commands of README.md and docs/*.md and compares their output
+# usage: tools/check-docs.sh SOURCE_ROOT CLATTN [PAGE...]
+#
+# A block marked `sh` holds commands. A block marked `console` holds commands after "$ " and
+# what they print; a line "..." stands for any lines. Each page runs in a scratch folder with
+# links to examples, tests and cl of the source and a folder build with the program.
+# Comments of one line above a block say how it runs:
+#   <!-- not run: needs REASON -->     it is skipped, by name
+#   <!-- first: COMMAND -->            runs before the block; may use tests/cli/toys.sh
+#   <!-- exits with N -->              the last command does, the others with 0
+#   <!-- output varies -->             what is printed is an example and is not compared
+# A block of another kind must not hold commands. tests/python runs docs/python.md.
+# Every training is cut to ten steps of a small network.
+# shellcheck source=tests/cli/lib.sh
+. "$1/tests/cli/lib.sh"
+source=$(realpath "$1") clattn=$(realpath "$2")
+shift 2
+cd "$source" || exit 2
+[ $# -gt 0 ] || set -- README.md docs/*.md
+export SOURCE=$source
+export MODELS=$work/models
+mkdir -p "$MODELS"
+ran=0 compared=0 skipped=0
+
+# The program with trainings made short: small networks, few steps.
+cat >"$work/short" <<SHORT
+#!/bin/bash
+[ "\${1-}" = train ] || exec '$clattn' "\$@"
+case "\$*" in
+*tagger-*) short='layers=2 heads=2 word_dim=24 char_dim=8' ;;
+*nmt*) short='dev=dev test=test dim=16 heads=2 inner=32 layers=1 merges=40 tokens=100 warmup=2' ;;
+*reader-*) short='word_dim=12 trait_dim=4 hidden=12 min_count=1 batch=8' ;;
+*poem-*) short='hidden=32 depth=2 word_count=2 word_ratio=1 vector_epochs=1 batch=24' ;;
+*) short= ;;
+esac
+options=(--set steps=10 --set eval_every=2 --set log_every=1)
+for pair in \$short; do options+=(--set "\$pair"); done
+exec '$clattn' "\$@" "\${options[@]}" --quiet
+SHORT
+chmod +x "$work/short"
+
+# scratch FOLDER: where the commands of a page run.
+scratch() {
+    local entry
+    mkdir -p "$1/build"
+    for entry in examples tests cl docs; do ln -s "$source/$entry" "$1/$entry"; done
+    for entry in "$(dirname "$clattn")"/*; do
+        [ "$entry" = "$clattn" ] || ln -s "$entry" "$1/build/"
+    done
+    cp "$work/short" "$1/build/clattn"
+}
+
+# fail LINE TEXT: names the page and the line.
+fail() {
+    echo "FAILED  $page:$1: $2"
+    failures=$((failures + 1))
+}
+
+# execute COMMAND: in the page's folder; what it prints is in $work/said.
+execute() {
+    (cd "$folder" && PATH=$folder/build:$PATH bash -c "$1" </dev/null >"$work/said" 2>&1)
+}
+
+# matches FILE EXPECTED: the file has these lines, but for those that "..." stands for.
+matches() {
+    local actual line pattern=
+    actual=$'\n'$(cat "$1")
+    while IFS= read -r line; do
+        if [ "$line" = ... ]; then
+            pattern+='*'
+        else
+            pattern+=$'\n'$line
+        fi
+    done < <(printf '%s\n' "$2" | sed 's/[][\\*?()!+@|]/\\&/g')
+    # shellcheck disable=SC2053 # a pattern on purpose
+    [[ $actual == $pattern ]]
+}
+
+# try LINE COMMAND STATUS EXPECTED: one command of a page.
+try() {
+    execute "$2"
+    local got=$?
+    ran=$((ran + 1))
+    if [ $got -ne "$3" ]; then
+        fail "$1" "exits with $got, not $3: $2"
+        tail -n 5 "$work/said" | sed 's/^/    | /'
+    elif [ -n "$4" ] && [ -z "$varies" ]; then
+        compared=$((compared + 1))
+        if ! matches "$work/said" "$4"; then
+            fail "$1" "prints something else: $2"
+            diff <(echo "$4") "$work/said" | head -n 12 | sed 's/^/    | /'
+        fi
+    fi
+}
+
+# run_block: the commands that were gathered in command[], at[] and output[].
+run_block() {
+    local i last=$((${#command[@]} - 1)) status
+    if [ -n "$reason" ]; then
+        for i in "${!command[@]}"; do
+            echo "not run $page:${at[i]}: ${command[i]} ($reason)"
+            skipped=$((skipped + 1))
+        done
+        return
+    fi
+    for i in "${!first[@]}"; do
+        execute ". '$source/tests/cli/toys.sh' && ${first[i]}" ||
+            fail "${at[0]}" "what comes before it: ${first[i]}"
+    done
+    for i in "${!command[@]}"; do
+        status=0
+        [ "$i" -ne $last ] || status=$wanted
+        try "${at[i]}" "${command[i]}" "$status" "${output[i]}"
+    done
+}
+
+# A line of a block of commands. The last command may go on in this line.
+take_line() {
+    local text=$1
+    local -i last=${#command[@]}-1
+    if [ -n "$continues" ]; then
+        command[last]="${command[last]%\\} ${text##+( )}"
+    elif [ "$kind" = sh ] || [[ $text == '$ '* ]]; then
+        [ -n "$text" ] || return
+        command+=("${text#\$ }") at+=("$number") output+=('')
+    else
+        output[last]+="${output[last]:+$'\n'}$text"
+        return
+    fi
+    continues=
+    [[ $text != *\\ ]] || continues=yes
+}
+
+# What a comment above a block asks for.
+take_comment() {
+    local text=${1#<!-- }
+    text=${text% -->}
+    case $text in
+    'not run: '*) reason=${text#not run: } ;;
+    'first: '*) first+=("${text#first: }") ;;
+    'exits with '*) wanted=${text#exits with } ;;
+    'output varies') varies=yes ;;
+    esac
+}
+
+forget() { reason='' first=() wanted=0 varies='' command=() at=() output=() continues=''; }
+
+# check_page PAGE: all its blocks, in order.
+check_page() {
+    local line kind='' number=0 inside=''
+    page=$1 folder=$work/scratch/${1%.md}
+    scratch "$folder"
+    forget
+    while IFS= read -r line; do
+        number=$((number + 1))
+        case $inside$line in
+        '```'*) inside=+ kind=${line#\`\`\`} ;;
+        '+```')
+            [ ${#command[@]} -eq 0 ] || run_block
+            inside=
+            forget
+            ;;
+        +*)
+            if [ "$kind" = sh ] || [ "$kind" = console ]; then
+                take_line "$line"
+            elif [ -z "$kind" ] && [[ $line == '$ '* || $line == 'clattn '* ]]; then
+                fail $number "is a command in a block that is neither sh nor console: $line"
+            fi
+            ;;
+        '<!-- '*) take_comment "$line" ;;
+        ?*) forget ;; # text: the comments above it belong to no block
+        esac
+    done <"$page"
+}
+
+shopt -s extglob
+for page; do check_page "$page"; done
+echo "$ran commands run, $compared outputs compared, $skipped not run, $failures failed"
+[ "$failures" -eq 0 ] && [ "$ran" -gt 0 ]
