@@ -41,10 +41,10 @@ static const cli_option options[] = {
     { "lengths", 'l', NULL,
       "of a translator: BLEU of its translations by the words of the source", CLI_FLAG,
       .at = offsetof(arguments, lengths) },
-    { "beam", 'k', "N", "with --lengths: hypotheses of a sentence (1)", CLI_INT,
+    { "beam", 'k', "N", "of a translator: hypotheses of a sentence (1)", CLI_INT,
       .at = offsetof(arguments, beam), .low = 1, .high = TRANSLATION_MAX_BEAM },
     { "length-penalty", 'a', "X",
-      "with --lengths: how much longer translations are favoured (0.6)", CLI_REAL,
+      "of a translator: how much longer translations are favoured (0.6)", CLI_REAL,
       .at = offsetof(arguments, alpha), .low = 0, .high = 10 },
     { 0 },
 };
@@ -67,6 +67,7 @@ const cli_usage cli_eval_usage = {
             "  clattn eval --model runs/t --data other.conllu --json\n"
             "  clattn eval --model runs/t --model runs/u\n"
             "  clattn eval --model runs/t --tags\n"
+            "  clattn eval --model runs/m --model runs/n --beam 4\n"
             "  clattn eval --model runs/m --lengths --beam 4",
 };
 
@@ -89,20 +90,36 @@ static cla_status print(const arguments *a, const char *model, const cla_metrics
     return CLA_OK;
 }
 
-/* What is asked for beside scores. */
-static cla_status show(const arguments *a, cla_task *task, const char *split)
+static translation_options decoding(const arguments *a)
 {
     enum { TOGETHER = 32 };
-    const translation_options together = {
+    return (translation_options){
         { .beam = a->beam,
           .alpha = a->alpha,
           .extra = TRANSLATION_EXTRA,
           .end = CLA_EOS },
         .batch = TOGETHER,
     };
+}
+
+/* The output of --tags and --lengths. */
+static cla_status show(const arguments *a, cla_task *task, const char *split)
+{
+    const translation_options together = decoding(a);
     return a->tags ? cli_eval_tags((tagging *)task, a->data, split, a->json)
                    : cli_eval_lengths((translation *)task, a->data, split, &together,
                                       a->json);
+}
+
+/* The system's own scores; for a translator those of its translations too. */
+static cla_status evaluate(const arguments *a, cla_task *task, const char *split,
+                           cla_metrics *metrics)
+{
+    const translation_options together = decoding(a);
+    CLA_TRY(task->kind->evaluate(task, a->data, split, metrics));
+    return task->kind == &translation_kind
+               ? cli_eval_text((translation *)task, a->data, split, &together, metrics)
+               : CLA_OK;
 }
 
 static cla_status score(const arguments *a, const char *model, cla_metrics *metrics)
@@ -116,8 +133,7 @@ static cla_status score(const arguments *a, const char *model, cla_metrics *metr
                                        a->tags ? "eval --tags needs a tagger"
                                                : "eval --lengths needs a translator");
     if (!status) {
-        status = kind ? show(a, m.task, split)
-                      : m.task->kind->evaluate(m.task, a->data, split, metrics);
+        status = kind ? show(a, m.task, split) : evaluate(a, m.task, split, metrics);
     }
     cli_model_close(&m);
     return status;

@@ -118,6 +118,10 @@ static const cli_option bleu_options[] = {
     { 0 },
 };
 
+static const cli_option chrf_options[] = {
+    REF, HYP, CLI_JSON(score_arguments, json), LOWER, SENTENCE, { 0 },
+};
+
 static const cli_option bootstrap_options[] = {
     REF,
     HYP,
@@ -193,6 +197,17 @@ static int run_bleu(int argc, char **argv)
     return run(&bleu_usage, "bleu", CLA_TOKENS_13A, score_bleu, argc, argv);
 }
 
+static const cli_usage chrf_usage = {
+    .options = chrf_options,
+    .about = "chrF2 (Popovic 2015), the F-score of character n-grams, as sacreBLEU "
+             "computes it, with its signature.",
+};
+
+static int run_chrf(int argc, char **argv)
+{
+    return run(&chrf_usage, "chrf", CLA_TOKENS_NONE, score_chrf, argc, argv);
+}
+
 static const cli_usage bootstrap_usage = {
     .options = bootstrap_options,
     .check = check_two,
@@ -255,6 +270,7 @@ static int run_charbleu(int argc, char **argv)
 
 static const cli_command verbs[] = {
     { "bleu", "BLEU as sacreBLEU or multi-bleu", run_bleu, &bleu_usage },
+    { "chrf", "chrF of characters as sacreBLEU", run_chrf, &chrf_usage },
     { "bootstrap", "is one system better than another?", run_bootstrap,
       &bootstrap_usage },
     { "ngram", "two systems by the length of n-grams", run_ngram, &ngram_usage },

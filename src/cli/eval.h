@@ -2,6 +2,7 @@
 #pragma once
 
 #include "train/tagging.h"
+#include "train/translation.h"
 
 enum { EVAL_MODELS = 16 };
 
@@ -13,3 +14,21 @@ void cli_eval_table(const cla_metrics *metrics, const char *const *name, int cou
  * confusion matrix; as JSON an object for each tag.
  * Errors: those of tagging_confuse, CLA_E_NOMEM. */
 cla_status cli_eval_tags(tagging *t, const char *data, const char *split, bool json);
+
+/* Source and reference lines of a split, and a translation of each source line. */
+typedef struct eval_translations {
+    cla_lines lines[2];
+    translation_result *said; // [lines[0].count]
+} eval_translations;
+
+/* Translates a split of data (NULL: the run's own). Errors: as
+ * translation_translate, CLA_E_INPUT, CLA_E_IO. */
+cla_status cli_eval_translate(translation *t, const char *data, const char *split,
+                              const translation_options *options, eval_translations *e);
+void cli_eval_translations_free(eval_translations *e);
+cla_line cli_eval_hypothesis(const eval_translations *e, size_t i);
+
+/* Translates a split and appends its BLEU and chrF, as `clattn score' computes them.
+ * Errors: those of cli_eval_translate. */
+cla_status cli_eval_text(translation *t, const char *data, const char *split,
+                         const translation_options *options, cla_metrics *metrics);

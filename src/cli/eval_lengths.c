@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/eval.h"
 #include "cli/lengths.h"
 #include "metrics/bleu.h"
 
@@ -41,19 +42,17 @@ static void add(group *g, const cla_bleu_counts *counts)
     cla_bleu_add(&g->counts, counts);
 }
 
-static cla_status count(const cla_lines lines[2], const translation_result *said,
-                        group groups[LENGTH_ROWS])
+static cla_status count(const eval_translations *e, group groups[LENGTH_ROWS])
 {
     const cla_bleu_options options = cla_bleu_defaults();
     cla_bleu *bleu = NULL;
     cla_status status = cla_bleu_new(&bleu, &options);
-    for (size_t i = 0; i < lines[0].count && !status; i++) {
-        const cla_text *text = &said[i].text;
-        const cla_line hyp = { text->data ? text->data : "", text->size };
+    for (size_t i = 0; i < e->lines[0].count && !status; i++) {
+        const cla_line hyp = cli_eval_hypothesis(e, i);
         cla_bleu_counts counts;
-        status = cla_bleu_count(bleu, &hyp, &lines[1].line[i], 1, &counts);
+        status = cla_bleu_count(bleu, &hyp, &e->lines[1].line[i], 1, &counts);
         if (!status) {
-            add(&groups[group_of(lines[0].line[i].text)], &counts);
+            add(&groups[group_of(e->lines[0].line[i].text)], &counts);
             add(&groups[LENGTH_GROUPS], &counts);
         }
     }
@@ -92,31 +91,14 @@ static cla_status print(const group groups[LENGTH_ROWS], bool json)
     return CLA_OK;
 }
 
-static cla_status score_all(translation *t, const cla_lines lines[2],
-                            const translation_options *options, bool json)
-{
-    const size_t n = lines[0].count;
-    group groups[LENGTH_ROWS] = { { 0 } };
-    translation_result *said = NULL;
-    CLA_TRY(cla_alloc(&said, n + 1, sizeof *said));
-    cla_status status = translation_translate(t, lines[0].line, n, options, said);
-    status = status ? status : count(lines, said, groups);
-    status = status ? status : print(groups, json);
-    for (size_t i = 0; i < n; i++) {
-        cla_text_free(&said[i].text);
-    }
-    free(said);
-    return status;
-}
-
 cla_status cli_eval_lengths(translation *t, const char *data, const char *split,
                             const translation_options *options, bool json)
 {
-    cla_lines lines[2] = { { 0 } };
-    cla_status status = translation_read_lines(t, data ? data : t->data,
-                                               translation_stem(t, split), lines);
-    status = status ? status : score_all(t, lines, options, json);
-    cla_lines_free(&lines[0]);
-    cla_lines_free(&lines[1]);
+    group groups[LENGTH_ROWS] = { { 0 } };
+    eval_translations e;
+    CLA_TRY(cli_eval_translate(t, data, split, options, &e));
+    cla_status status = count(&e, groups);
+    status = status ? status : print(groups, json);
+    cli_eval_translations_free(&e);
     return status;
 }

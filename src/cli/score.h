@@ -31,6 +31,7 @@ void score_corpus_free(score_corpus *c);
 
 /* The verbs, on checked arguments. */
 cla_status score_bleu(const score_arguments *given);
+cla_status score_chrf(const score_arguments *a);
 cla_status score_bootstrap(const score_arguments *a);
 cla_status score_ngram(const score_arguments *given);
 cla_status score_squad(const score_arguments *a);

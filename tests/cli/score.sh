@@ -97,6 +97,17 @@ sentences() {
         diff - <(printf '48.8923\n44.0993\n')
 }
 check 'score bleu: sentences' sentences
+# The numbers are those of sacreBLEU 2.6.0.
+check 'score chrf' prints 'chrF2|nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:clattn-' \
+    "$clattn" score chrf --ref "$work/ref" --hyp "$work/hyp"
+check 'score chrf: number' prints ' = 57.56' "$clattn" score chrf --ref "$work/ref" --hyp "$work/hyp"
+check 'score chrf: json' prints '"metric":"chrF2","score":57.56056' \
+    "$clattn" score chrf --json --ref "$work/ref" --hyp "$work/hyp"
+letters() {
+    "$clattn" score chrf --sentence --ref "$work/ref" --hyp "$work/hyp" |
+        diff - <(printf '67.1727\n55.3356\n')
+}
+check 'score chrf: sentences' letters
 check 'score bootstrap: of itself' prints 'p = 1.0000' "$clattn" score bootstrap \
     --ref "$work/ref" --hyp "$work/hyp" --baseline "$work/hyp"
 check 'score bootstrap: seeded' prints '"samples":50,"seed":3,"p":0.0,"model":[100.0,' \
@@ -123,7 +134,7 @@ check 'score squad' prints '"em":0.0,"f1":40.0,"questions":2,"unanswered":1' \
     "$clattn" score squad --json --ref "$work/data.json" --hyp "$work/answers.json"
 
 check 'score: no verb' says_alone 2 \
-    'score needs a verb: bleu, bootstrap, ngram, squad, rougel or charbleu' "$clattn" score
+    'score needs a verb: bleu, chrf, bootstrap, ngram, squad, rougel or charbleu' "$clattn" score
 check 'score: a slip' says_alone 2 "did you mean 'bleu'" "$clattn" score blue
 check 'score bleu: no reference' says_alone 2 'score bleu needs --ref FILE' "$clattn" score bleu
 check 'score bootstrap: no baseline' says_alone 2 'score bootstrap needs --baseline' \

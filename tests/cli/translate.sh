@@ -16,6 +16,29 @@ check 'writes what a model folder needs' \
     test -s "$run/best.ckpt.safetensors" -a -s "$run/codes.txt" -a -s "$run/source.txt" \
     -a -s "$run/target.txt" -a -s "$run/config.json"
 check 'scores' sh -c "'$clattn' eval --model '$run' | grep -q '^perplexity'"
+# BLEU and chrF of eval are those of its translations, for each of several models.
+check 'trains a worse one' train --set steps=30 --set eval_every=30 --out "$work/worse"
+quality() {
+    local beam name line metric score
+    for beam in 1 4; do
+        "$clattn" eval --model "$run" --model "$work/worse" --beam $beam --json >"$work/both" || return 1
+        for name in "$run" "$work/worse"; do
+            "$clattn" translate --model "$name" --beam $beam <"$work/data/test.en" >"$work/said" || return 1
+            line=$(grep -F "\"model\":\"$name\"" "$work/both")
+            for metric in bleu chrf; do
+                score=$("$clattn" score $metric --json --ref "$work/data/test.de" --hyp "$work/said" |
+                    sed 's/.*"score":\([^,]*\),.*/\1/')
+                [[ $line == *"\"$metric\":$score"[,}]* ]] || return 1
+            done
+        done
+    done
+}
+check 'eval scores translations as score does' quality
+table() {
+    "$clattn" eval --model "$run" --model "$work/worse" >"$work/out" &&
+        grep -qE '^bleu +100.00 +[0-9.]+$' "$work/out" && grep -qE '^chrf +100.00 +[0-9.]+$' "$work/out"
+}
+check 'eval compares two translators' table
 
 # What was learnt by heart comes back; empty lines keep their places, at either beam.
 printf '\n%s\n\n  \n%s\n' 'the red cat sleeps.' 'a blue dog sleeps.' >"$work/in"
