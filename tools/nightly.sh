@@ -2,12 +2,14 @@
 # nightly.sh - the long form of the checks of failures: hours, at the lowest priority
 # usage: tools/nightly.sh [PART...]
 #
-# Parts, all of them by default: calls errors leaks kills damages mpi fuzz tidy soak.
+# Parts, all of them by default: calls errors leaks kills interrupts damages mpi fuzz tidy
+# soak.
 #
 #   calls    each call of eight scenarios fails once, and from there on
 #   errors   each OpenCL function returns each error; each property of a device is zero
 #   leaks    a part of the calls once more under AddressSanitizer
 #   kills    kill -9 of training, export, average, tuning and the kernel cache
+#   interrupts  SIGINT of training and benchmarks
 #   damages  a flipped bit or a cut in each file of a model folder
 #   mpi      one of two processes is killed, stops, computes NaN or fails
 #   fuzz     every fuzz target
@@ -15,7 +17,7 @@
 #   soak     runtimes and training steps; memory must not grow
 #
 # Sizes: NIGHTLY_CALLS (every), NIGHTLY_LEAKS (1000), NIGHTLY_KILLS (1000),
-# NIGHTLY_DAMAGES (5000), NIGHTLY_MPI (100), NIGHTLY_FUZZ (1000000), NIGHTLY_SOAK (8, hours).
+# NIGHTLY_INTERRUPTS (20), NIGHTLY_DAMAGES (5000), NIGHTLY_MPI (100), NIGHTLY_FUZZ (1000000), NIGHTLY_SOAK (8, hours).
 # JOBS is how many cases run at once (default 2).
 #
 # A round that was interrupted goes on where it stopped: each part keeps a log of its cases
@@ -28,10 +30,10 @@ counting=yes
 set +e
 build=build-nightly logs=build-nightly/logs
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(calls errors leaks kills damages mpi fuzz tidy soak)
+[ ${#parts[@]} -gt 0 ] || parts=(calls errors leaks kills interrupts damages mpi fuzz tidy soak)
 for part in "${parts[@]}"; do
     case $part in
-    calls | errors | leaks | kills | damages | mpi | fuzz | tidy | soak) ;;
+    calls | errors | leaks | kills | interrupts | damages | mpi | fuzz | tidy | soak) ;;
     *)
         echo "no part '$part'; see the head of $0" >&2
         trap - EXIT
@@ -71,6 +73,10 @@ kills() {
 
 damages() {
     tests/faults/damage.sh . "$program" "${NIGHTLY_DAMAGES:-5000}" "$logs/damages.jsonl"
+}
+
+interrupts() {
+    tests/faults/interrupt.sh . "$program" "${NIGHTLY_INTERRUPTS:-20}"
 }
 
 mpi() {
