@@ -85,6 +85,7 @@ cla_status bench_conv_attention_1d(bench *b);
 cla_status bench_cross_entropy(bench *b);
 cla_status bench_depthwise_conv1d(bench *b);
 cla_status bench_dropout(bench *b);
+cla_status bench_activation(bench *b);
 cla_status bench_elementwise(bench *b);
 cla_status bench_embedding(bench *b);
 cla_status bench_custom_attention(bench *b);

@@ -24,6 +24,7 @@ static const struct {
     { "band", bench_band_attention },
     { "band", bench_band_attention_2d },
     { "ragged", bench_ragged },
+    { "layers", bench_activation },
     { "layers", bench_elementwise },
     { "layers", bench_dropout },
     { "layers", bench_embedding },

@@ -10,6 +10,7 @@ The equations are those of include/clattn/ops.h; the file format and the limits 
 tests/data/golden/README.md.
 """
 import json
+import math
 import os
 import struct
 import sys
@@ -207,6 +208,24 @@ def linear(a, t):
     return {"out.y": y, "grad.x": dz @ w.T, "grad.w": x.T @ dz, "grad.b": dz.sum(axis=0)}
 
 
+def tied_linear(a, t):
+    x, w, b, dy = t["in.x"], t["param.w"], t["param.b"], t["grad_out.y"]
+    return {"out.y": x @ w.T + b, "grad.x": dy @ w, "grad.w": dy.T @ x, "grad.b": dy.sum(axis=0)}
+
+
+def gelu(a, t):
+    x, dy = t["in.x"], t["grad_out.y"]
+    below = (1 + np.vectorize(math.erf, [float])(x / np.sqrt(2))) / 2
+    density = np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)
+    return {"out.y": x * below, "grad.x": dy * (below + x * density)}
+
+
+def silu(a, t):
+    x, dy = t["in.x"], t["grad_out.y"]
+    s = 1 / (1 + np.exp(-x))
+    return {"out.y": x * s, "grad.x": dy * s * (1 + x * (1 - s))}
+
+
 def layer_norm(a, t):
     x, gamma, beta, dy = t["in.x"], t["param.gamma"], t["param.beta"], t["grad_out.y"]
     spread = np.sqrt(x.var(axis=1, keepdims=True) + float(a["eps"]))
@@ -259,7 +278,7 @@ def rmsprop(a, t):
 OPERATORS = {
     f.__name__: f
     for f in (masked_softmax, attention, band_attention, band_attention_2d, conv_attention_2d,
-              linear, layer_norm, embedding, cross_entropy, adam, rmsprop)
+              linear, tied_linear, gelu, silu, layer_norm, embedding, cross_entropy, adam, rmsprop)
 }
 
 
@@ -424,6 +443,17 @@ def write_linear(w):
                     tensors, "y", (n, out))
 
 
+def write_activations(w):
+    for n, width in ((2, 3), (97, 130), (1, 1), (5, 1025), (0, 8)):
+        for op in ("gelu", "silu"):
+            w.write(op, f"{op}_{n}x{width}", {}, {"in.x": w.normal(n, width, scale=3.0)}, "y",
+                    (n, width))
+    for n, inside, out in ((2, 3, 4), (97, 130, 40), (1, 1, 1), (3, 64, 257), (0, 4, 5)):
+        tensors = {"in.x": w.normal(n, inside), "param.b": w.normal(out),
+                   "param.w": w.normal(out, inside, scale=inside**-0.5)}
+        w.write("tied_linear", f"tied_linear_{n}x{inside}x{out}", {}, tensors, "y", (n, out))
+
+
 def write_layers(w):
     for n, width in ((97, 130), (1, 1), (5, 1025), (130, 40), (0, 8)):
         tensors = {"in.x": w.normal(n, width, scale=3.0) + 2, "param.gamma": w.normal(width),
@@ -450,7 +480,7 @@ def write_layers(w):
 def write(folder):
     w = Writer(folder)
     for part in (write_softmax, write_attention, write_bands, write_conv, write_linear,
-                 write_layers):
+                 write_activations, write_layers):
         part(w)
     print(f"{w.count} cases in {folder}")
     return False

@@ -8,6 +8,7 @@ typedef struct saved {
     cla_tensor *x, *w, *b, *residual, *y;
     cla_tensor *h; // act(x w + b): y, unless a residual was added to it
     cla_activation activation;
+    bool tied; // w is [out,in]
 } saved;
 
 enum { RUN = 128 }; // rows summed at a time for the gradient of b
@@ -114,11 +115,11 @@ cla_status cla_linear_tail(cla_tape *tape, cla_tensor *b, const cla_tensor *h,
     return db ? launch_over(rt, &bias, shape.cols, strip, 1) : CLA_OK;
 }
 
-/* dx = g w', dw = x' g */
+/* dx = g w', dw = x' g; tied: dx = g w, dw = g' x */
 static cla_status backward_products(cla_tape *tape, const saved *s, const cla_memory *g)
 {
     cla_runtime *rt = cla_tape_runtime(tape);
-    const int64_t N = s->x->shape[0], in = s->x->shape[1], out = s->w->shape[1];
+    const int64_t N = s->x->shape[0], in = s->x->shape[1], out = s->h->shape[1];
     cla_tensor *dx = NULL, *dw = NULL;
     int add_x = 0, add_w = 0;
     CLA_TRY(cla_grad_out(tape, s->x, &dx, &add_x));
@@ -127,7 +128,7 @@ static cla_status backward_products(cla_tape *tape, const saved *s, const cla_me
             .M = N,
             .N = in,
             .K = out,
-            .transpose_b = true,
+            .transpose_b = !s->tied,
             .a = { .memory = g },
             .b = { .memory = &s->w->memory },
             .y = { .memory = &dx->memory },
@@ -138,12 +139,12 @@ static cla_status backward_products(cla_tape *tape, const saved *s, const cla_me
     }
     CLA_TRY(cla_grad_out(tape, s->w, &dw, &add_w));
     const cla_product p = {
-        .M = in,
-        .N = out,
+        .M = s->tied ? out : in,
+        .N = s->tied ? in : out,
         .K = N,
         .transpose_a = true,
-        .a = { .memory = &s->x->memory },
-        .b = { .memory = g },
+        .a = { .memory = s->tied ? g : &s->x->memory },
+        .b = { .memory = s->tied ? &s->x->memory : g },
         .y = { .memory = dw ? &dw->memory : NULL },
         .add = add_w,
     };
@@ -167,6 +168,9 @@ const cla_signature cla_linear_signature = {
     "linear", "x:N,in w:in,out b?:out residual?:N,out -> y:N,out"
 };
 
+const cla_signature cla_tied_linear_signature = { "tied_linear",
+                                                  "x:N,in w:out,in b?:out -> y:N,out" };
+
 /* ---- forward ----------------------------------------------------------------- */
 
 static cla_status forward(cla_runtime *rt, const saved *s)
@@ -174,8 +178,9 @@ static cla_status forward(cla_runtime *rt, const saved *s)
     const bool apart = s->h != s->y; // y itself comes after h
     const cla_product p = {
         .M = s->x->shape[0],
-        .N = s->w->shape[1],
+        .N = s->h->shape[1],
         .K = s->x->shape[1],
+        .transpose_b = s->tied,
         .a = { .memory = &s->x->memory },
         .b = { .memory = &s->w->memory },
         .y = { .memory = &s->h->memory },
@@ -204,10 +209,30 @@ cla_status cla_linear(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor 
     if (wanted && residual && activation != CLA_NONE) {
         CLA_TRY(cla_tape_tensor(tape, &h, CLA_F32, 2, shape));
     }
-    const saved s = { x, w, b, residual, out, h, activation };
+    const saved s = { x, w, b, residual, out, h, activation, false };
     CLA_TRY(forward(cla_tape_runtime(tape), &s));
     out->wants_grad = wanted;
     if (wanted) {
+        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
+    }
+    *y = out;
+    return CLA_OK;
+}
+
+cla_status cla_tied_linear(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *w,
+                           cla_tensor *b)
+{
+    *y = NULL;
+    CLA_TRY(cla_signature_check(&cla_tied_linear_signature,
+                                (cla_given[]){ { x }, { w }, { b } },
+                                &(cla_sizes){ 0 }));
+    const int64_t shape[] = { x->shape[0], w->shape[0] };
+    cla_tensor *out = NULL;
+    CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, 2, shape));
+    const saved s = { x, w, b, NULL, out, out, CLA_NONE, true };
+    CLA_TRY(forward(cla_tape_runtime(tape), &s));
+    out->wants_grad = cla_tape_needs_grad(tape, 3, (cla_tensor *[]){ x, w, b });
+    if (out->wants_grad) {
         CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
     }
     *y = out;

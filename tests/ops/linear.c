@@ -33,6 +33,21 @@ Test(linear, matches_oracle_and_gradient)
     check_kind_cases(&table);
 }
 
+/* The matrix as a table of columns: with and without bias. */
+static const char *const tied_rows[] = {
+    "N=1 in=1 out=1",   "N=7 in=5 out=3 -b",        "N=0 in=4 out=3",
+    "N=3 in=0 out=5",   "medium N=33 in=17 out=65", "medium N=63 in=64 out=129 -b",
+    "N=5 in=24 out=91", "large N=300 in=40 out=7",  NULL,
+};
+static const kind_table tied_table = { .lines = { .kind = &tied_linear_kind },
+                                       .rows = tied_rows,
+                                       .bar = 1e-5 };
+
+Test(linear, tied_matches_oracle_and_gradient)
+{
+    check_kind_cases(&tied_table);
+}
+
 /* ---- packed weights ---------------------------------------------------------- */
 
 typedef struct bed {
@@ -128,6 +143,7 @@ Test(linear, refuses)
     cla_tensor *x = NULL, *w = NULL, *b = NULL, *r = NULL, *y = NULL;
     cla_tape *tape = NULL;
     check_refusals(rt, &table);
+    check_refusals(rt, &tied_table);
     TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ 2, 3 }));
     TEST_OK(cla_tensor_new(&w, rt, CLA_F32, 2, (int64_t[]){ 3, 4 }));
     TEST_OK(cla_tensor_new(&b, rt, CLA_F32, 1, (int64_t[]){ 3 }));

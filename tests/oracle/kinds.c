@@ -7,8 +7,8 @@ static const op_kind *const kinds[] = {
     &add_kind,
     &additive_attention_kind,
     &attention_kind,
-    &band_attention_kind,
     &band_attention_2d_kind,
+    &band_attention_kind,
     &char_cnn_kind,
     &concat_kind,
     &conv1d_kind,
@@ -19,6 +19,7 @@ static const op_kind *const kinds[] = {
     &gate_kind,
     &gaussian_attention_kind,
     &gaussian_by_head_kind,
+    &gelu_kind,
     &gru_kind,
     &ham_s_kind,
     &ham_v_kind,
@@ -34,7 +35,9 @@ static const op_kind *const kinds[] = {
     &relative_attention_kind,
     &relative_spectrum_kind,
     &scale_heads_kind,
+    &silu_kind,
     &sru_kind,
+    &tied_linear_kind,
 };
 
 const op_kind *op_kind_find(const char *name)

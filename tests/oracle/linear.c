@@ -46,3 +46,32 @@ static kind_cost cost(const op_call *c, bool backward)
 const op_kind linear_kind = {
     &cla_linear_signature, { "activation=none|relu|tanh" }, device, oracle, cost
 };
+
+void oracle_tied_linear(double *y, const double *x, const double *w, const double *b,
+                        int N, int in, int out)
+{
+    for (int64_t n = 0; n < N; n++) {
+        for (int64_t o = 0; o < out; o++) {
+            double sum = b ? b[o] : 0;
+            for (int64_t i = 0; i < in; i++) {
+                sum += x[n * in + i] * w[o * in + i];
+            }
+            y[n * out + o] = sum;
+        }
+    }
+}
+
+static cla_status tied_device(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    return cla_tied_linear(tape, y, c->in[0], c->in[1], c->in[2]);
+}
+
+static void tied_oracle(double *const *y, const op_call *c)
+{
+    oracle_tied_linear(y[0], c->x[0], c->x[1], c->x[2], kind_size(c, "N"),
+                       kind_size(c, "in"), kind_size(c, "out"));
+}
+
+const op_kind tied_linear_kind = {
+    &cla_tied_linear_signature, { NULL }, tied_device, tied_oracle, NULL
+};

@@ -19,6 +19,14 @@ void oracle_matmul(double *y, const double *a, const double *b, int M, int N, in
 void oracle_linear(double *y, const double *x, const double *w, const double *b,
                    const double *residual, int N, int in, int out, int activation);
 
+/* w [out,in]; b may be NULL */
+void oracle_tied_linear(double *y, const double *x, const double *w, const double *b,
+                        int N, int in, int out);
+
+/* n numbers */
+void oracle_gelu(double *y, const double *x, int64_t n);
+void oracle_silu(double *y, const double *x, int64_t n);
+
 typedef struct oracle_attention_shape {
     int B, H, d;
     const int32_t *q_offsets, *k_offsets; // [B+1]

@@ -3,6 +3,7 @@
 Arrays are packed as in include/clattn; lengths are those of the sequences.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -254,6 +255,11 @@ def masked_softmax(x: Array, q_len: Array, k_len: Array, causal: bool) -> Array:
             hidden = (keys >= k_len[b]) | (causal & (keys > row + s - t))
             y[b, :, row] = softmax(np.where(hidden, -np.inf, x[b, :, row]))
     return y
+
+
+def gelu(x: Array) -> Array:
+    below = np.array([math.erf(v / 2**0.5) for v in x.ravel()]).reshape(x.shape)
+    return x * (1 + below) / 2
 
 
 def layer_norm(x: Array, gamma: Array, beta: Array, eps: float) -> Array:

@@ -5,8 +5,8 @@
 #include "support/support.h"
 
 /* Each line is a case. "medium" is not for tiny implementations, "large" not for small
- * ones either, "tiny" for tiny ones alone; "columns" cuts what may be columns out of wider tensors; "const=NAME" is
- * an input without gradient. */
+ * ones either, "tiny" for tiny ones alone; "columns" cuts what may be columns out of
+ * wider tensors; "const=NAME" is an input without gradient. */
 typedef struct kind_table {
     kind_lines lines;
     const char *const *rows;   // up to a NULL

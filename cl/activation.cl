@@ -1,0 +1,71 @@
+/* activation.cl - activations whose slope is not known from their result.
+ *
+ * Layout: flat arrays of n floats.
+ * Work-group: as elements.clh.
+ * Defines: WG, a power of two.
+ * Numerics: the error function's or the exponential's error, and a few roundings. A far
+ *   negative x gives a zero of its own sign, a far positive one itself; NaN stays NaN.
+ * Writes: outputs whole; gradients are added to when add. */
+#include "elements.clh"
+
+#define SQRT_HALF 0.70710678118654752f
+#define DENSITY   0.39894228040143268f // 1 / sqrt(2 pi)
+
+/* P(Z <= x) of a normal Z. */
+INLINE float below(float x)
+{
+    return 0.5f + 0.5f * erf(x * SQRT_HALF);
+}
+
+// y = x P(Z <= x)
+WORK_GROUP(WG, 1, 1)
+kernel void gelu_forward(global float *restrict y, global const float *restrict x,
+                         int n)
+{
+    EACH_ELEMENT(i, n)
+    {
+        y[i] = x[i] * below(x[i]);
+    }
+}
+
+// dx (+)= dy (P(Z <= x) + x p(x)), p the density of Z
+WORK_GROUP(WG, 1, 1)
+kernel void gelu_backward(global float *restrict dx, global const float *restrict dy,
+                          global const float *restrict x, int n, int add)
+{
+    EACH_ELEMENT(i, n)
+    {
+        const float density = DENSITY * exp(-0.5f * x[i] * x[i]);
+        const float g = dy[i] * (below(x[i]) + x[i] * density);
+        dx[i] = add ? dx[i] + g : g;
+    }
+}
+
+INLINE float sigmoid(float x)
+{
+    return 1.0f / (1.0f + exp(-x));
+}
+
+// y = x s, s = sigmoid(x)
+WORK_GROUP(WG, 1, 1)
+kernel void silu_forward(global float *restrict y, global const float *restrict x,
+                         int n)
+{
+    EACH_ELEMENT(i, n)
+    {
+        y[i] = x[i] * sigmoid(x[i]);
+    }
+}
+
+// dx (+)= dy s (1 + x (1 - s))
+WORK_GROUP(WG, 1, 1)
+kernel void silu_backward(global float *restrict dx, global const float *restrict dy,
+                          global const float *restrict x, int n, int add)
+{
+    EACH_ELEMENT(i, n)
+    {
+        const float s = sigmoid(x[i]);
+        const float g = dy[i] * s * (1.0f + x[i] * (1.0f - s));
+        dx[i] = add ? dx[i] + g : g;
+    }
+}

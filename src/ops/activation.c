@@ -1,0 +1,69 @@
+/* activation.c - activations whose slope is not known from their result, so that they
+ * cannot be a linear layer's: the input is kept for the backward pass. */
+#include "clattn/ops.h"
+#include "ops/signatures.h"
+#include "ops/spread.h"
+
+typedef struct saved {
+    cla_tensor *y, *x;
+    const char *kernel; // of the backward pass
+} saved;
+
+static cla_status backward(cla_tape *tape, void *bytes)
+{
+    const saved *s = bytes;
+    const cla_tensor *dy = cla_grad_in(s->y);
+    cla_tensor *dx = NULL;
+    int add = 0;
+    if (!dy) {
+        return CLA_OK;
+    }
+    CLA_TRY(cla_grad_out(tape, s->x, &dx, &add));
+    cla_launch launch = {
+        .file = "activation",
+        .kernel = s->kernel,
+        .args = { cla_buf(dx), cla_buf(dy), cla_buf(s->x), cla_i32(cla_size(s->x)),
+                  cla_i32(add) },
+    };
+    cla_spread_elements(cla_tape_runtime(tape), &launch, cla_size(s->x));
+    return dx ? cla_enqueue(cla_tape_runtime(tape), &launch) : CLA_OK;
+}
+
+const cla_signature cla_gelu_signature = { "gelu", "x:N,D -> y:N,D" };
+const cla_signature cla_silu_signature = { "silu", "x:N,D -> y:N,D" };
+
+/* kernels: of forward, of backward. */
+static cla_status activate(cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                           const cla_signature *signature, const char *const kernels[2])
+{
+    cla_tensor *out = NULL;
+    *y = NULL;
+    CLA_TRY(cla_signature_check(signature, (cla_given[]){ { x } }, &(cla_sizes){ 0 }));
+    CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, x->rank, x->shape));
+    cla_launch launch = {
+        .file = "activation",
+        .kernel = kernels[0],
+        .args = { cla_buf(out), cla_buf(x), cla_i32(cla_size(x)) },
+    };
+    cla_spread_elements(cla_tape_runtime(tape), &launch, cla_size(x));
+    CLA_TRY(cla_enqueue(cla_tape_runtime(tape), &launch));
+    const saved s = { out, x, kernels[1] };
+    out->wants_grad = cla_tape_needs_grad(tape, 1, &x);
+    if (out->wants_grad) {
+        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
+    }
+    *y = out;
+    return CLA_OK;
+}
+
+cla_status cla_gelu(cla_tape *tape, cla_tensor **y, cla_tensor *x)
+{
+    static const char *const kernels[] = { "gelu_forward", "gelu_backward" };
+    return activate(tape, y, x, &cla_gelu_signature, kernels);
+}
+
+cla_status cla_silu(cla_tape *tape, cla_tensor **y, cla_tensor *x)
+{
+    static const char *const kernels[] = { "silu_forward", "silu_backward" };
+    return activate(tape, y, x, &cla_silu_signature, kernels);
+}

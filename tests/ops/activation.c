@@ -1,0 +1,71 @@
+/* activation.c - GELU and SiLU: device against oracle, gradients, far values, refusals.
+ */
+#include <math.h>
+
+#include "oracle/oracle.h"
+#include "support/check_kind.h"
+
+/* Errors of erf and exp of a few units in the last place of 1, times |x| of up to 20. */
+static const double BAR = 3e-6;
+
+static const char *const rows[] = {
+    "N=1 D=1",  "N=7 D=9",           "N=64 D=1",          "N=65 D=63",
+    "N=0 D=3",  "N=3 D=0",           "medium N=91 D=191", "large N=33 D=2048",
+    "N=1 D=63", "medium N=1 D=4095", "medium N=1 D=4097", NULL,
+};
+
+Test(activation, gelu)
+{
+    const kind_table table = {
+        .lines = { .kind = &gelu_kind }, .rows = rows, .bar = BAR, .scale = { 3 }
+    };
+    check_kind_cases(&table);
+    check_kind_refuses(&table);
+}
+
+Test(activation, silu)
+{
+    const kind_table table = {
+        .lines = { .kind = &silu_kind }, .rows = rows, .bar = BAR, .scale = { 5 }
+    };
+    check_kind_cases(&table);
+    check_kind_refuses(&table);
+}
+
+/* Far from zero both are 0 or x, with slopes 0 or 1: nothing overflows. */
+static void far(cla_runtime *rt,
+                cla_status (*op)(cla_tape *, cla_tensor **, cla_tensor *))
+{
+    enum { COUNT = 6 };
+    const float in[COUNT] = { -1e30f, -1000, -90, 90, 1000, 1e30f };
+    const double want[COUNT] = { 0, 0, 0, 90, 1000, (double)1e30f };
+    const double slope[COUNT] = { 0, 0, 0, 1, 1, 1 };
+    cla_tensor *x = NULL, *y = NULL;
+    cla_tape *tape = NULL;
+    float got[COUNT];
+    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ 1, COUNT }));
+    TEST_OK(cla_tensor_upload(x, in));
+    cla_tensor_want_grad(x, true);
+    TEST_OK(cla_tape_new(&tape, rt, true));
+    TEST_OK(op(tape, &y, x));
+    TEST_OK(cla_tensor_download(y, got));
+    check_close("far values", got, want, COUNT, 0);
+    TEST_OK(cla_tape_seed(tape, y, NULL));
+    TEST_OK(cla_tape_backward(tape));
+    TEST_OK(cla_tensor_download(cla_tensor_grad(x), got));
+    check_close("their slopes", got, slope, COUNT, 0);
+    cla_tape_free(&tape);
+    cla_tensor_free(&x);
+}
+
+Test(activation, far_values)
+{
+    const cla_schedule schedules[] = { CLA_SCHEDULE_TILE, CLA_SCHEDULE_GROUP };
+    cla_runtime *rt = test_runtime();
+    for (int i = 0; i < 2; i++) {
+        cla_runtime_set_schedule(rt, schedules[i]);
+        far(rt, cla_gelu);
+        far(rt, cla_silu);
+    }
+    cla_runtime_free(&rt);
+}

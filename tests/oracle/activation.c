@@ -1,0 +1,53 @@
+/* activation.c - the definitions of GELU and SiLU. */
+#include <math.h>
+
+#include "clattn/ops.h"
+#include "ops/signatures.h"
+#include "oracle/kind.h"
+#include "oracle/oracle.h"
+
+void oracle_gelu(double *y, const double *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        y[i] = x[i] * (1 + erf(x[i] / sqrt(2))) / 2;
+    }
+}
+
+void oracle_silu(double *y, const double *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        y[i] = x[i] / (1 + exp(-x[i]));
+    }
+}
+
+static int64_t count(const op_call *c)
+{
+    return (int64_t)kind_size(c, "N") * kind_size(c, "D");
+}
+
+static cla_status gelu_device(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    return cla_gelu(tape, y, c->in[0]);
+}
+
+static void gelu_oracle(double *const *y, const op_call *c)
+{
+    oracle_gelu(y[0], c->x[0], count(c));
+}
+
+static cla_status silu_device(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    return cla_silu(tape, y, c->in[0]);
+}
+
+static void silu_oracle(double *const *y, const op_call *c)
+{
+    oracle_silu(y[0], c->x[0], count(c));
+}
+
+const op_kind gelu_kind = {
+    &cla_gelu_signature, { NULL }, gelu_device, gelu_oracle, NULL
+};
+const op_kind silu_kind = {
+    &cla_silu_signature, { NULL }, silu_device, silu_oracle, NULL
+};
