@@ -68,7 +68,7 @@ check("Markdown has what is shown", markdown.length === 6 &&
   markdown.every((l) => l.split("|").length === markdown[0].split("|").length));
 check("bars and pipes", escapeMarkdown("a|b\\c<d\ne") === "a\\|b\\\\c\\<d e");
 $("#cases .tools .copy").click();
-check("copied", $("#cases .tools .copy").dataset.copied.startsWith("| Case |"));
+check("copied", copied.trim() === markdown.join("\n"));
 const raw = $("#raw details");
 raw.open = true;
 rawToggled(raw);

@@ -105,11 +105,13 @@ function copyByHand(content) {
   return done;
 }
 
+let copied = ""; // what went to the clipboard last
+
 async function copy(content, button) {
   const before = button.dataset.label || button.textContent;
   let done = true;
   button.dataset.label = before;
-  button.dataset.copied = content;
+  copied = content;
   try {
     await navigator.clipboard.writeText(content);
   } catch (error) {

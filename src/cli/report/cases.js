@@ -134,7 +134,7 @@ function casesSection() {
     { name: "Median ms", number: true, of: (r) => r.ms },
     { name: "Spread", number: true, of: (r) => r.spread, text: (r) => percent(r.spread),
       note: "Interquartile range in percent of the median", narrow: false },
-    { name: `Samples, ± ${Math.round(100 * most)} %`, number: true, text: false,
+    { name: `Samples, ±\u00a0${Math.round(100 * most)}\u00a0%`, number: true, text: false,
       of: (r) => Math.max(...r.samples.map((ms) => Math.abs(ms / r.ms - 1))),
       show: (r) => strip(r, most), note: "Sorts by the sample farthest from the median" },
     { name: "GFLOP/s", number: true, of: (r) => r.gflops || NaN, narrow: false },

@@ -47,7 +47,8 @@ class Table {
     const button = el("button", {
       type: "button", title: column.note, onclick: () => this.sort(column),
     }, breakable(column.name));
-    return el("th", { scope: "col", class: this.classes(column) }, button);
+    return el("th", { scope: "col", class: this.classes(column),
+      "data-name": column.name }, button);
   }
 
   line(row) {
