@@ -36,8 +36,8 @@ static cla_status attribute(const golden *g, const char *text, double *value)
     return CLA_OK;
 }
 
-/* "rows" and "q_rows" stand as "offsets" and "q_offsets" in files; those of attention to
- * itself have one for both. */
+/* "rows" and "q_rows" stand as "offsets" and "q_offsets" in files; those of attention
+ * to itself have one for both. */
 static cla_status rows(golden *g, const cla_operand *o, const cla_ragged **to)
 {
     char name[32];

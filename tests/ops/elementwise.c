@@ -80,7 +80,7 @@ Test(elementwise, multiply_by_itself)
     cla_runtime_free(&rt);
 }
 
-/* ---- gate, concat, scaled heads --------------------------------------------------- */
+/* ---- gate, concat, scaled heads -------------------------------------------------- */
 
 /* Four roundings and an exponential's. */
 static const kind_table gating = {

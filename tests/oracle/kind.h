@@ -31,7 +31,7 @@ typedef struct op_kind {
      * "eps", "activation=none|relu|tanh", "causal=0|1". One with a '?' is 0 where it is
      * not given: "dropout?". */
     const char *attribute[KIND_ATTRIBUTES];
-    /* y and the oracle's: the outputs in order; the oracle's are NULL where not wanted. */
+    /* y: the outputs in order; the oracle's are NULL where not wanted. */
     cla_status (*device)(cla_tape *tape, cla_tensor **y, const op_call *c);
     void (*oracle)(double *const *y, const op_call *c);
     kind_cost (*cost)(const op_call *c, bool backward); // NULL: nothing is said

@@ -8,10 +8,10 @@
 typedef void (*kind_fill)(int32_t *ids, int64_t n, const op_call *c, int operand);
 
 /* What is the same in all lines of a table. A line has letters, attributes, and lengths
- * of rows: "N=5 D=7 eps=1e-6", "rows=3,0,5", "rows=400x20" for 400 of 20, "...=7,9" for a
- * shape. Operands behind a minus are absent, "N=3 V=9 -factor"; those behind a plus are
- * results that a caller may do without, "+map"; an output behind a minus is not looked
- * at. */
+ * of rows: "N=5 D=7 eps=1e-6", "rows=3,0,5", "rows=400x20" for 400 of 20, "...=7,9" for
+ * a shape. Operands behind a minus are absent, "N=3 V=9 -factor"; those behind a plus
+ * are results that a caller may do without, "+map"; an output behind a minus is not
+ * looked at. */
 typedef struct kind_lines {
     const op_kind *kind;
     const char *all; // what all lines say besides; or NULL

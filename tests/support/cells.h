@@ -3,8 +3,9 @@
 
 #include "support/check_kind.h"
 
-/* Packed sequences of many shapes: none, one, empty ones, more of them than a work-group
- * has items, states wider than a vector. What a cell has not is not looked at. */
+/* Packed sequences of many shapes: none, one, empty ones, more of them than a
+ * work-group has items, states wider than a vector. What a cell has not is not looked
+ * at. */
 extern const char *const cell_rows[];
 
 /* F(shape, s) of the models' specification: sin(0.9 k + 0.37 s), 32 numbers at most. */
