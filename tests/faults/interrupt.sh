@@ -74,8 +74,12 @@ resumed() {
     [ "$(lines_of "$work/run/log.jsonl")" -ge "$reached" ] && whole_lines "$work/run/log.jsonl" &&
         "$clattn" check "$work/run" >/dev/null || return 1
     line=$(sed -n '/continue with:$/{n;p}' "$work/err")
-    [ -n "$line" ] && sh -c "$line" >/dev/null 2>"$work/err" &&
-        same_run "$work/whole-$kind" "$work/run"
+    if [ -n "$line" ]; then
+        sh -c "$line" >/dev/null 2>"$work/err" || return 1
+    else # the signal came after the last step: there is nothing to continue
+        grep -q "^done: 24 steps" "$work/err" || return 1
+    fi
+    same_run "$work/whole-$kind" "$work/run"
 }
 
 for ((i = 0; i < moments; i++)); do
