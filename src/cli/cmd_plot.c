@@ -1,10 +1,12 @@
-/* cmd_plot.c - clattn plot: learning curves of several runs in one picture. */
+/* cmd_plot.c - clattn plot: learning curves of several runs in one picture, or bars and
+ * rooflines. */
 #include <string.h>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "cli/cli.h"
 #include "cli/lengths.h"
+#include "cli/plot_bench.h"
 #include "cli/svg.h"
 
 enum { MAX_RUNS = 32 };
@@ -13,24 +15,37 @@ typedef struct arguments {
     const char *out;
     cli_words runs;
     const char *metric;
-    bool lengths;
+    bool lengths, bench, roofline;
 } arguments;
 
 static const cli_option options[] = {
     { "out", 'o', "FILE", "an .svg file", CLI_TEXT, .at = offsetof(arguments, out),
       .needed = true },
-    { "metric", 'k', "KEY", "what to plot (default: accuracy; loss is another)",
+    { "metric", 'k', "KEY",
+      "what to plot (accuracy; loss is another; with --bench: peak_share, or gflops, "
+      "gbs, median_ms, words_per_s)",
       CLI_TEXT, .at = offsetof(arguments, metric) },
     { "lengths", 'l', NULL,
       "bars by the length of sources, from files of `eval --lengths --json' instead of "
       "runs",
       CLI_FLAG, .at = offsetof(arguments, lengths) },
+    { "bench", 'b', NULL, "bars of a result of `bench --json' instead of runs",
+      CLI_FLAG, .at = offsetof(arguments, bench) },
+    { "roofline", 'r', NULL, "a roofline of a result of `bench --json' instead of runs",
+      CLI_FLAG, .at = offsetof(arguments, roofline) },
     { 0 },
 };
 
 static cla_status check(const void *arguments_)
 {
     const arguments *a = arguments_;
+    if (a->lengths + a->bench + a->roofline > 1) {
+        return cla_fail(CLA_E_USAGE,
+                        "plot: only one of --lengths, --bench and --roofline");
+    }
+    if ((a->bench || a->roofline) && a->runs.count != 1) {
+        return cla_fail(CLA_E_USAGE, "plot: --bench and --roofline take one file");
+    }
     return cli_svg_check_name("plot", a->out);
 }
 
@@ -42,9 +57,12 @@ const cli_usage cli_plot_usage = {
     .most = MAX_RUNS,
     .lacks = "folders of runs",
     .check = check,
-    .about = "Draws the learning curves of training runs, from their log.jsonl.",
+    .about = "Draws the learning curves of training runs, from their log.jsonl, "
+             "or results of `clattn bench' and of `clattn eval --lengths'.",
     .more = "  clattn plot runs/conv runs/conv2d runs/pe_add --out curve.svg\n"
-            "  clattn plot --lengths soft.jsonl hard.jsonl --out lengths.svg",
+            "  clattn plot --lengths soft.jsonl hard.jsonl --out lengths.svg\n"
+            "  clattn plot --bench results.json --out bars.svg\n"
+            "  clattn plot --roofline results.json --out roofline.svg",
 };
 
 static cla_status add_point(svg_curve *c, double x, double y)
@@ -102,14 +120,14 @@ static cla_status read_run(svg_curve *c, const char *run, const char *metric)
 static cla_status plot_runs(const arguments *a)
 {
     svg_curve curves[MAX_RUNS] = { { .name = NULL } };
+    const char *metric = a->metric ? a->metric : "accuracy";
     cla_text picture = { 0 };
     cla_status status = CLA_OK;
     for (int i = 0; i < a->runs.count && !status; i++) {
-        status = read_run(&curves[i], a->runs.word[i], a->metric);
+        status = read_run(&curves[i], a->runs.word[i], metric);
     }
-    status = status
-                 ? status
-                 : cli_svg_curves(&picture, curves, a->runs.count, "steps", a->metric);
+    status = status ? status
+                    : cli_svg_curves(&picture, curves, a->runs.count, "steps", metric);
     status = status ? status : cla_file_write(a->out, picture.data, picture.size);
     for (int i = 0; i < a->runs.count; i++) {
         free(curves[i].x);
@@ -121,6 +139,13 @@ static cla_status plot_runs(const arguments *a)
 
 static cla_status plot(const arguments *a)
 {
+    if (a->bench) {
+        return cli_plot_bench(a->runs.word[0], a->metric ? a->metric : "peak_share",
+                              a->out);
+    }
+    if (a->roofline) {
+        return cli_plot_roofline(a->runs.word[0], a->out);
+    }
     return a->lengths ? cli_plot_lengths((const char *const *)a->runs.word,
                                          a->runs.count, a->out)
                       : plot_runs(a);
@@ -128,7 +153,7 @@ static cla_status plot(const arguments *a)
 
 int cli_plot(int argc, char **argv)
 {
-    arguments a = { .metric = "accuracy" };
+    arguments a = { 0 };
     cla_status status = cli_read(&cli_plot_usage, argc, argv, &a);
     status = status ? status : plot(&a);
     return status ? cli_fail_data(status) : CLI_OK;

@@ -53,3 +53,25 @@ typedef struct svg_curve {
 /* Curves over one pair of axes, the names below them. Errors: CLA_E_NOMEM. */
 cla_status cli_svg_curves(cla_text *out, const svg_curve *curves, int count,
                           const char *x_label, const char *y_label);
+
+/* Horizontal bars, one below the other, coloured by kind, with a legend of the kinds.
+ * value: at least 0. Errors: CLA_E_NOMEM. */
+typedef struct svg_bar {
+    const char *name, *kind;
+    double value;
+} svg_bar;
+cla_status cli_svg_bars(cla_text *out, const svg_bar *bars, int count,
+                        const char *title);
+
+/* Measured cases under the roofs of their device (Williams et al. 2009): GFLOP/s over
+ * operations per byte, both logarithmic and above 0. Errors: CLA_E_NOMEM. */
+typedef struct svg_roof_point {
+    const char *name, *kind;
+    double intensity, gflops;
+} svg_roof_point;
+typedef struct svg_roofline {
+    const svg_roof_point *point;
+    int count;
+    double peak_gflops, peak_gbs; // above 0
+} svg_roofline;
+cla_status cli_svg_roofline(cla_text *out, const svg_roofline *r, const char *title);

@@ -1,0 +1,133 @@
+/* plot_bench.c - results of a benchmark as bars or as a roofline. */
+#include "cli/plot_bench.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "bench/results.h"
+#include "cli/svg.h"
+
+static double figure(const bench_result *row, const char *key)
+{
+    return json_number_value(json_object_get(row->object, key));
+}
+
+static const char *suite_of(const bench_result *row)
+{
+    const char *suite = json_string_value(json_object_get(row->object, "suite"));
+    return suite ? suite : "";
+}
+
+static cla_status write_picture(const char *out, const cla_text *picture)
+{
+    return cla_file_write(out, picture->data, picture->size);
+}
+
+/* ---- bars -------------------------------------------------------------------- */
+
+static const char *title_of(const char *metric)
+{
+    static const char *const titles[][2] = {
+        { "peak_share", "share of the measured peak in per cent" },
+        { "median_ms", "median time in milliseconds" },
+        { "gflops", "GFLOP/s" },
+        { "gbs", "GB/s" },
+        { "words_per_s", "words per second" },
+    };
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
+        if (strcmp(metric, titles[i][0]) == 0) {
+            return titles[i][1];
+        }
+    }
+    return metric;
+}
+
+static cla_status draw_bars(const bench_results *t, const char *metric, svg_bar *bars,
+                            cla_text *title, cla_text *picture)
+{
+    int count = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        const bench_result *row = &t->rows[i];
+        const double value = figure(row, metric);
+        if (value > 0) {
+            bars[count++] = (svg_bar){ row->name, row->provider, value };
+        }
+    }
+    if (!count) {
+        return cla_fail(CLA_E_INPUT, "%s: no row has a '%s' to plot", t->path, metric);
+    }
+    CLA_TRY(cla_text_add(title, "%s: %s", title_of(metric), t->rows[0].device));
+    return cli_svg_bars(picture, bars, count, title->data);
+}
+
+cla_status cli_plot_bench(const char *path, const char *metric, const char *out)
+{
+    bench_results t = { 0 };
+    svg_bar *bars = NULL;
+    cla_text title = { 0 }, picture = { 0 };
+    cla_status status = bench_results_read(&t, path);
+    status = status ? status : cla_alloc(&bars, t.count + 1, sizeof *bars);
+    status = status ? status : draw_bars(&t, metric, bars, &title, &picture);
+    status = status ? status : write_picture(out, &picture);
+    free(bars);
+    cla_text_free(&title);
+    cla_text_free(&picture);
+    bench_results_fini(&t);
+    return status;
+}
+
+/* ---- a roofline -------------------------------------------------------------- */
+
+/* The rows that count and the highest peaks among them. */
+static cla_status collect(const bench_results *t, svg_roof_point *points,
+                          svg_roofline *r)
+{
+    r->point = points;
+    for (size_t i = 0; i < t->count; i++) {
+        const bench_result *row = &t->rows[i];
+        const double gflops = figure(row, "gflops"), gbs = figure(row, "gbs");
+        const double compute = figure(row, "peak_gflops");
+        const double memory = figure(row, "peak_gbs");
+        if (strcmp(row->device, t->rows[0].device) != 0) {
+            return cla_fail(CLA_E_INPUT, "%s: has rows of '%s' and of '%s'", t->path,
+                            t->rows[0].device, row->device);
+        }
+        if (gflops > 0 && gbs > 0) {
+            points[r->count++] =
+                (svg_roof_point){ row->name, suite_of(row), gflops / gbs, gflops };
+        }
+        r->peak_gflops = compute > r->peak_gflops ? compute : r->peak_gflops;
+        r->peak_gbs = memory > r->peak_gbs ? memory : r->peak_gbs;
+    }
+    if (!r->count || !(r->peak_gflops > 0) || !(r->peak_gbs > 0)) {
+        return cla_fail(CLA_E_INPUT,
+                        "%s: no row has GFLOP/s and GB/s, or none has measured peaks",
+                        t->path);
+    }
+    return CLA_OK;
+}
+
+static cla_status draw_roofline(const bench_results *t, svg_roof_point *points,
+                                cla_text *title, cla_text *picture)
+{
+    svg_roofline r = { 0 };
+    CLA_TRY(collect(t, points, &r));
+    CLA_TRY(cla_text_add(title, "Roofline: %s", t->rows[0].device));
+    return cli_svg_roofline(picture, &r, title->data);
+}
+
+cla_status cli_plot_roofline(const char *path, const char *out)
+{
+    bench_results t = { 0 };
+    svg_roof_point *points = NULL;
+    cla_text title = { 0 }, picture = { 0 };
+    cla_status status = bench_results_read(&t, path);
+    status = status ? status : cla_alloc(&points, t.count + 1, sizeof *points);
+    status = status ? status : draw_roofline(&t, points, &title, &picture);
+    status = status ? status : write_picture(out, &picture);
+    free(points);
+    cla_text_free(&title);
+    cla_text_free(&picture);
+    bench_results_fini(&t);
+    return status;
+}

@@ -1,0 +1,68 @@
+#!/bin/bash
+# plot.sh - pictures of benchmark results: bars and rooflines
+# usage: tests/cli/plot.sh SOURCE_ROOT CLATTN
+# shellcheck source=tests/cli/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+clattn=$2
+plot() { "$clattn" plot "$@"; }
+
+# row CASE SUITE PROVIDER GFLOPS GBS SHARE [DEVICE]
+row() {
+    printf '{"suite":"%s","case":"%s","device":"%s","provider":"%s","runs":10,' \
+        "$2" "$1" "${7-a <device>}" "$3"
+    printf '"median_ms":2.5,"p25_ms":2.0,"p75_ms":3.0,"gflops":%s,"gbs":%s,"peak_share":%s,' \
+        "$4" "$5" "$6"
+    printf '"peak_gflops":100.0,"peak_gbs":10.0}\n'
+}
+{
+    row 'copy fwd' layers tile 1.0 4.0 40.0
+    row 'matmul fwd M512' gemm tile 50.0 0.5 50.0
+    row 'matmul fwd M512' gemm openblas 80.0 0.8 80.0
+    row 'startup warm' startup tile 0.0 0.0 0.0
+} >"$work/rows.json"
+
+# place TAG KEY FILE: the values of an attribute of the elements drawn, in order.
+place() { grep -o "<$1 [^>]*" "$3" | sed -n "s/.* $2=\"\([^\"]*\)\".*/\1/p"; }
+
+bars() { # the longest bar is 420 pixels for 80; a row without the figure has none
+    plot --bench "$work/rows.json" --out "$work/bars.svg" && svg_fits "$work/bars.svg" &&
+        diff <(place rect width "$work/bars.svg") \
+            <(printf '%s\n' 100% 210.0 262.5 420.0 10 10) &&
+        grep -q '>share of the measured peak in per cent: a &lt;device&gt;<' "$work/bars.svg" &&
+        ! grep -q 'startup' "$work/bars.svg"
+}
+check 'bars of shares, with a legend of two providers' bars
+times() {
+    plot --bench "$work/rows.json" --metric median_ms --out "$work/bars.svg" &&
+        svg_fits "$work/bars.svg" && [ "$(grep -c '>2.5<' "$work/bars.svg")" -eq 4 ]
+}
+check 'bars of another figure' times
+
+# 0.25, 100 and 100 operations per byte in the decades 0.1 to 1000 over 600 pixels; 1, 50 and
+# 80 GFLOP/s, of which 100 is the roof, in 0.1 to 1000 over 400 pixels from 38 on.
+roofline() {
+    plot --roofline "$work/rows.json" --out "$work/roof.svg" && svg_fits "$work/roof.svg" &&
+        diff <(place circle cx "$work/roof.svg") <(printf '%s\n' 129.7 520.0 520.0) &&
+        diff <(place circle cy "$work/roof.svg") <(printf '%s\n' 338.0 168.1 147.7) &&
+        grep -q 'd="M70.0 338.0L370.0 138.0H670"' "$work/roof.svg" &&
+        grep -q 'measured peaks: 100 GFLOP/s, 10 GB/s' "$work/roof.svg" &&
+        grep -q '<title>copy fwd</title>' "$work/roof.svg"
+}
+check 'a roofline with its points and peaks' roofline
+
+check 'refuses a figure that no row has' says 3 "no row has a 'words_per_s'" \
+    plot --bench "$work/rows.json" --metric words_per_s --out "$work/x.svg"
+row 'startup warm' startup tile 0.0 0.0 0.0 >"$work/none.json"
+check 'refuses a roofline without points' says 3 'no row has GFLOP/s and GB/s' \
+    plot --roofline "$work/none.json" --out "$work/x.svg"
+{ row a s tile 1.0 1.0 1.0 && row a s tile 1.0 1.0 1.0 other; } >"$work/two.json"
+check 'refuses a roofline of two devices' says 3 "has rows of 'a <device>' and of 'other'" \
+    plot --roofline "$work/two.json" --out "$work/x.svg"
+check 'refuses two kinds of picture' says 2 'only one of' \
+    plot --bench --roofline "$work/rows.json" --out "$work/x.svg"
+check 'refuses two results' says 2 'take one file' \
+    plot --bench "$work/rows.json" "$work/two.json" --out "$work/x.svg"
+check 'refuses what is no result' says 3 'x.json:1:' \
+    sh -c "echo '{' >'$work/x.json'; echo >>'$work/x.json'; '$clattn' plot --bench '$work/x.json' --out '$work/x.svg'"
+[ ! -e "$work/x.svg" ] || failures=$((failures + 1))
+[ $failures -eq 0 ]
