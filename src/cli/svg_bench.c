@@ -136,15 +136,17 @@ static plane find_plane(const svg_roofline *r)
 
 static cla_status add_ticks(cla_text *out, const plane *p)
 {
-    for (double at = p->x_low; at < p->x_high + 0.5; at++) {
-        const double value = pow(10, at), x = x_of(p, value);
+    const int x_low = (int)p->x_low, x_high = (int)p->x_high;
+    const int y_low = (int)p->y_low, y_high = (int)p->y_high;
+    for (int power = x_low; power <= x_high; power++) {
+        const double value = pow(10, power), x = x_of(p, value);
         CLA_TRY(cla_text_add(out,
                              "<path d=\"M%.1f %dv%d\" stroke=\"#ddd\"/>\n<text "
                              "x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%g</text>\n",
                              x, TOP, HIGH, x, TOP + HIGH + 15, value));
     }
-    for (double at = p->y_low; at < p->y_high + 0.5; at++) {
-        const double value = pow(10, at), y = y_of(p, value);
+    for (int power = y_low; power <= y_high; power++) {
+        const double value = pow(10, power), y = y_of(p, value);
         CLA_TRY(cla_text_add(out,
                              "<path d=\"M%d %.1fh%d\" stroke=\"#ddd\"/>\n<text "
                              "x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n",
