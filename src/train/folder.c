@@ -95,10 +95,11 @@ void cla_folder_release(cla_folder *folder)
     *folder = (cla_folder){ .lock = -1 };
 }
 
-/* They decide when a run ends, judges and writes, not what its next step computes. */
+/* They decide when a run ends, evaluates and writes, or are for readers; none changes
+ * what the next step computes. */
 static const char *const free_keys[] = { "epochs",     "steps",      "patience",
                                          "eval_every", "save_every", "log_every",
-                                         "keep",       NULL };
+                                         "keep",       "comment",    NULL };
 
 static bool is_free(const char *key)
 {

@@ -32,8 +32,10 @@ static cla_status unknown_kind(const cla_config *settings, const char *name)
 
 cla_status cla_task_kind_find(cla_config *settings, const cla_task_kind **out)
 {
+    static const char *const comment[] = { "comment", NULL };
     const char *name = NULL;
     *out = NULL;
+    CLA_TRY(cla_config_know(settings, comment));
     CLA_TRY(cla_config_text(settings, "model", &name));
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(kinds[i]->name, name) == 0) {

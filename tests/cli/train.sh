@@ -107,6 +107,15 @@ steps() {
         cmp "$work/six/last.ckpt.safetensors" "$work/steps/last.ckpt.safetensors"
 }
 check 'resume accepts more steps' steps
+commented() {
+    ! grep -L '"comment": "Data: ' "$source"/examples/configs/*.json | grep . &&
+        grep -q '"comment": "Data: ' "$work/whole/config.json" &&
+        train --set comment=other --out "$work/comment" &&
+        cmp "$work/whole/last.ckpt.safetensors" "$work/comment/last.ckpt.safetensors" &&
+        train --set comment=another --out "$work/comment" --resume &&
+        grep -q '"comment": "another"' "$work/comment/config.json"
+}
+check 'comments change nothing, and name the data of each config' commented
 patience() {
     train --set lr=1e-9 --set patience=1 --set epochs=9 --out "$work/patience" &&
         grep -q 'stalled 1 of 1' "$work/patience/log.jsonl" &&
