@@ -89,7 +89,7 @@ kernel void attention_forward(global float *restrict o, global float *restrict l
     for (int i = LANE(0); i < ROWS; i += ITEMS) {
         tops[i] = SCORE_MIN;
     }
-    for (int j = 0; j < end; j += SPAN) {
+    for (int j = 0; TOGETHER(j < end); j += SPAN) {
         const int key = e.k_first + j;
         strip_clear(&s);
         strip_scores(&s, q + q_row(a, row, h, WIDTH), a.q_stride, rows,

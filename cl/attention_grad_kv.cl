@@ -65,7 +65,7 @@ kernel void attention_grad_kv(
     strip dp, z;
     strip_clear(&z);
 #endif
-    for (int i = begin; i < end; i += SPAN) {
+    for (int i = begin; TOGETHER(i < end); i += SPAN) {
         const int query = e.q_first + i, count = end - i;
         global const float *queries = q + q_row(a, query, h, WIDTH);
         global const float *out = dy + o_row(a, query, h, WIDTH);

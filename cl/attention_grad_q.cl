@@ -35,7 +35,7 @@ kernel void attention_grad_q(
         lses[i] = lse[at];
         deltas[i] = delta[at];
     }
-    for (int j = 0; j < end; j += SPAN) {
+    for (int j = 0; TOGETHER(j < end); j += SPAN) {
         const int key = e.k_first + j;
         global const float *keys = k + k_row(a, key, h, WIDTH);
         strip_clear(&s);

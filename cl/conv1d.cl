@@ -51,12 +51,12 @@ kernel void conv1d_rows(global float *restrict y, global const float *restrict x
     const int first = GROUP(0) / across * TM, o = GROUP(0) % across * TN;
     sums sum;
     sums_clear(&sum);
-    for (int tap = 0; tap < s.taps; tap++) {
+    for (int tap = 0; TOGETHER(tap < s.taps); tap++) {
         global const float *wu =
             w + (size_t)(flipped ? s.taps - 1 - tap : tap) * s.in * s.out;
         const matrix weights = flipped ? matrix_of(wu, s.in, s.out, s.in)
                                        : matrix_of(wu, s.out, s.in, s.out);
-        for (int k = 0; k < s.in; k += DEPTH) {
+        for (int k = 0; TOGETHER(k < s.in); k += DEPTH) {
             load_rows(a, x, spans, first, tap - s.before, k, s);
             if (flipped) {
                 load_turned(b, TN, weights, o, k);
@@ -112,7 +112,7 @@ kernel void conv1d_weights(global float *restrict partial,
         matrix_of(g + (size_t)first * s.out, s.out, last - first, s.out);
     sums sum;
     sums_clear(&sum);
-    for (int row = first; row < last; row += DEPTH) {
+    for (int row = first; TOGETHER(row < last); row += DEPTH) {
         load_columns(a, x, spans, row, tap - s.before, c, s);
         load_straight(b, TN, made, row - first, o);
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -63,7 +63,7 @@ kernel void conv_attention_1d_scores(global float *map, global const float *rest
     const int depth = q.i < q.T && q.j < q.T ? WIDTH : 0;
     sums sum;
     sums_clear(&sum);
-    for (int c = 0; c < depth; c += DEPTH) {
+    for (int c = 0; TOGETHER(c < depth); c += DEPTH) {
         load_turned(left, TM, rows, q.i, c);
         load_turned(right, TN, columns, q.j, c);
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -153,7 +153,7 @@ kernel void conv_attention_1d_filter(global float *restrict to,
     for (int u = 0; u < SHIFTS; u++) {
         const matrix wu =
             matrix_of(w + ((size_t)q.h * SHIFTS + u) * s.t * s.t, s.t, q.T, q.T);
-        for (int c = 0; c < depth; c += DEPTH) {
+        for (int c = 0; TOGETHER(c < depth); c += DEPTH) {
             load_turned(left, TM, from, q.i + (b ? u - 1 : 1 - u), c);
             if (b) {
                 load_straight(right, TN, wu, c, q.j);
@@ -203,7 +203,7 @@ kernel void conv_attention_1d_mix(global float *restrict out,
                   from.stride, q.T, WIDTH);
     sums sum;
     sums_clear(&sum);
-    for (int k = 0; k < (q.i < q.T ? q.T : 0); k += DEPTH) {
+    for (int k = 0; TOGETHER(k < (q.i < q.T ? q.T : 0)); k += DEPTH) {
         if (turned) {
             load_straight(left, TM, weights, k, q.i);
         } else {
@@ -236,12 +236,12 @@ kernel void conv_attention_1d_weights(global float *restrict partial,
     const int h = GROUP(1) / SHIFTS, u = GROUP(1) % SHIFTS, run = GROUP(2);
     sums sum;
     sums_clear(&sum);
-    for (int b = run * s.run; b < min((run + 1) * s.run, s.sequences); b++) {
+    for (int b = run * s.run; TOGETHER(b < min((run + 1) * s.run, s.sequences)); b++) {
         const int T = offsets[b + 1] - offsets[b];
         const size_t at = map_row(a, s, offsets[b], h);
         const matrix seen = matrix_of(p + at, s.line, T, T);
         const matrix made = matrix_of(flow + at, s.line, T, T);
-        for (int i = 0; i < (c < T && o < T ? T : 0); i += DEPTH) {
+        for (int i = 0; TOGETHER(i < (c < T && o < T ? T : 0)); i += DEPTH) {
             load_straight(left, TM, seen, i + u - 1, c);
             load_straight(right, TN, made, i, o);
             barrier(CLK_LOCAL_MEM_FENCE);

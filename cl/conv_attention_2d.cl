@@ -63,7 +63,7 @@ kernel void conv_score(global float *restrict out, global const float *restrict 
     const int depth = i < last && j < t.length ? r.width : 0;
     sums sum;
     sums_clear(&sum);
-    for (int c = 0; c < depth; c += DEPTH) {
+    for (int c = 0; TOGETHER(c < depth); c += DEPTH) {
         load_turned(ta, TM, rows, i, c);
         load_turned(tb, TN, columns, j, c);
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -91,7 +91,7 @@ kernel void conv_mix(global float *restrict out, global float *restrict strips,
     const matrix rows = rows_of(y, r.y_at, r.y_stride, t, r);
     sums sum;
     sums_clear(&sum);
-    for (int j = 0; j < (i < last ? t.length : 0); j += DEPTH) {
+    for (int j = 0; TOGETHER(j < (i < last ? t.length : 0)); j += DEPTH) {
         load_turned(ta, TM, weights, i, j);
         load_straight(tb, TN, rows, j, c);
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -121,7 +121,7 @@ kernel void conv_spread(global float *restrict out, global float *restrict strip
     rows.last = last;
     sums sum;
     sums_clear(&sum);
-    for (int i = m.first; i < last; i += DEPTH) {
+    for (int i = m.first; TOGETHER(i < last); i += DEPTH) {
         load_straight(ta, TM, weights, i, j);
         load_straight(tb, TN, rows, i, c);
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -82,7 +82,7 @@ kernel void custom_attention_grad_q(
     local int places[GIFTS], seen;
     float raw[R][C], sum[SUMS + 1];
     const int begin = GROUP(0) * c.run, end = min(begin + c.run, c.items);
-    for (int n = begin; n < end; n++) {
+    for (int n = begin; TOGETHER(n < end); n++) {
         const int h = n / c.tiles % a.heads, sample = n / c.tiles / a.heads;
         sequence e = sequence_of(q_offsets, k_offsets, sample, a.causal);
         bias b = {

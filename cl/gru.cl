@@ -19,7 +19,7 @@ INLINE void multiply_rows(sums *sum, global const float *row, global const float
 {
     const matrix weights = matrix_of(w, columns, n, columns);
     sums_clear(sum);
-    for (int k = 0; k < n; k += DEPTH) {
+    for (int k = 0; TOGETHER(k < n); k += DEPTH) {
         load_states(tiles, row, k, n);
         load_straight(tiles + A_SIZE, TN, weights, k, j);
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -115,7 +115,7 @@ kernel void gru_backward(global float *dh0, global float *work, global const flo
     first_rows(own, dh, offsets, s, rows);
     clear_columns(sums, 3 * n);
     const int longest = length_at(offsets, s, group_place(0));
-    for (int t = longest - 1; t >= 0; t--) {
+    for (int t = longest - 1; TOGETHER(t >= 0); t--) {
         for (int i = LANE(0); i < rows * n; i += WG) { // u and the candidate
             const int place = group_place(i / n), j = i % n;
             if (t < length_at(offsets, s, place)) {

@@ -130,7 +130,7 @@ INLINE void attend(ham_space s, ham_store t, global const float *from, int other
         soften(s, &sum, count, scale);
         t.fresh = j == 0;
         t.last = j + TN >= others;
-        for (int c = 0; c < t.width; c += TN) {
+        for (int c = 0; TOGETHER(c < t.width); c += TN) {
             t.to = to + c;
             t.out = out + c;
             t.columns = t.width - c;
@@ -159,7 +159,7 @@ kernel void ham_forward(global float *restrict out, global float *places,
     const ham_run r = run_of(q_offsets, k_offsets, GROUP(1), GROUP(0) * TM, TM);
     const level_softmax w = softmax_of(c, g.depth);
     const size_t at = (size_t)r.first * g.width, k_at = (size_t)r.other * g.width;
-    for (int l = g.first; l < (r.rows ? g.last : g.first); l++) {
+    for (int l = g.first; TOGETHER(l < (r.rows ? g.last : g.first)); l++) {
         ham_store t;
         t.to = place_of(places, l, g) + at;
         t.out = out + at;

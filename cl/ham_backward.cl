@@ -110,7 +110,7 @@ kernel void ham_back_queries(global float *restrict dq, global float *grads,
                    weight_of(c, g.last - 1, w), r.rows * g.width);
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    for (int l = g.last - 1; l >= g.first; l--) {
+    for (int l = g.last - 1; TOGETHER(l >= g.first); l--) {
         global const float *grad = grad_of(grads, l, g) + at;
         global float *to = (l ? grad_of(grads, l - 1, g) : dq) + at;
         global const float *from = before(places, q, l, g) + at;
@@ -137,7 +137,8 @@ kernel void ham_back_queries(global float *restrict dq, global float *grads,
         const int end = wanted ? max(r.others, 1) : 0;
         const matrix queries = matrix_of(from, g.width, r.rows, g.width);
         const matrix grads_in = matrix_of(grad, g.width, r.rows, g.width);
-        for (int j = 0; j < end; j += TN) { // once where there is no key: zeros
+        // once where there is no key: zeros
+        for (int j = 0; TOGETHER(j < end); j += TN) {
             const matrix block = matrix_of(keys + (size_t)j * g.width, g.width,
                                            min(TN, r.others - j), g.width);
             dot_rows(&sum, queries, block, tiles);
@@ -145,7 +146,7 @@ kernel void ham_back_queries(global float *restrict dq, global float *grads,
             sums da; // Mesa 22.3 loses a part of sums that are used again
             dot_rows(&da, grads_in, block, tiles);
             learn_rows(ds, ds, &da, delta, g.scale);
-            for (int col = 0; col < g.width; col += TN) {
+            for (int col = 0; TOGETHER(col < g.width); col += TN) {
                 sums_clear(&sum);
                 mix_rows(&sum, ds, block, col, tiles);
                 store_tile(to + col, &sum, r.rows, g.width - col, g.width,
@@ -173,11 +174,12 @@ kernel void ham_back_keys(global float *dk, global float *grads, global float *p
     const size_t at = (size_t)r.first * g.width;
     const int end = r.rows ? max(r.others, 1) : 0;
     sums sum;
-    for (int l = g.first; l < g.last; l++) {
+    for (int l = g.first; TOGETHER(l < g.last); l++) {
         global const float *keys = (g.self ? before(places, k, l, g) : k) + at;
         global float *to = (g.self && l ? grad_of(grads, l - 1, g) : dk) + at;
         const matrix own = matrix_of(keys, g.width, r.rows, g.width);
-        for (int j = 0; j < end; j += TN) { // once where there is no query: zeros
+        // once where there is no query: zeros
+        for (int j = 0; TOGETHER(j < end); j += TN) {
             const int count = min(TN, r.others - j), other = r.other + j;
             const size_t from = (size_t)other * g.width;
             const matrix block =
@@ -194,7 +196,7 @@ kernel void ham_back_keys(global float *dk, global float *grads, global float *p
             sums da;
             dot_rows(&da, own, grad, tiles);
             learn_columns(ds, p, &da, delta, g.scale);
-            for (int c = 0; c < g.width; c += TN) {
+            for (int c = 0; TOGETHER(c < g.width); c += TN) {
                 sums_clear(&sum);
                 mix_rows(&sum, p, grad, c, tiles);
                 mix_rows(&sum, ds, block, c, tiles);

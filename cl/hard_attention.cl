@@ -33,7 +33,7 @@ kernel void hard_product(global float *restrict y, global const float *restrict 
     a.factor = norm ? norm + p.q_first : 0;
     sums sum;
     sums_clear(&sum);
-    for (int k = 0; k < (i0 < rows && j0 < columns ? depth : 0); k += DEPTH) {
+    for (int k = 0; TOGETHER(k < (i0 < rows && j0 < columns ? depth : 0)); k += DEPTH) {
         if (gather) {
             load_straight(a_tile, TM, a, k, i0);
         } else {

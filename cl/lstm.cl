@@ -70,7 +70,7 @@ kernel void lstm_forward(global float *y, global float *work, global const float
     sums sum;
     sums_clear(&sum);
     w += (size_t)s.inputs * 4 * n;
-    for (int k = 0; k < n; k += DEPTH) {
+    for (int k = 0; TOGETHER(k < n); k += DEPTH) {
         load_states(tiles, row, k, n);
         load_gates(tiles + A_SIZE, w, k, j, n);
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -117,7 +117,7 @@ kernel void lstm_backward(global float *dh0, global float *dc0, global float *wo
     first_rows(own_c, dc, offsets, s, rows);
     clear_columns(sums, 4 * n);
     const int longest = length_at(offsets, s, group_place(0));
-    for (int t = longest - 1; t >= 0; t--) {
+    for (int t = longest - 1; TOGETHER(t >= 0); t--) {
         for (int i = LANE(0); i < rows * n; i += WG) {
             const int place = group_place(i / n), j = i % n;
             if (t >= length_at(offsets, s, place)) {

@@ -146,7 +146,7 @@ kernel void matmul_group(global float *y, global const float *a, global const fl
     b += s.b_offset + batch * s.b_stride + (TB ? (size_t)j0 * s.b_ld : j0);
     sums sum;
     sums_clear(&sum);
-    for (int k = 0; k + TK <= s.K; k += TK) {
+    for (int k = 0; TOGETHER(k + TK <= s.K); k += TK) {
 #pragma unroll
         for (int n = 0; n < A_FILL; n++) {
             const int m = lid + n * ITEMS;

@@ -44,7 +44,7 @@ kernel void position_attention_grad_q(
     const int end = min(begin + s.run, s.sequences);
     global float *to = sums ? sums + sums_of(s, a.heads, GROUP(2), h, GROUP(0)) : 0;
     bias b = { table + table_of(s, h), to, s.step };
-    for (int n = begin; n < end; n++) {
+    for (int n = begin; TOGETHER(n < end); n++) {
         const sequence e = sequence_of(offsets, offsets, n, a.causal);
         back_to_queries(dq, dy, q, k, v, lse, delta, e,
                         tile_of(GROUP(0) * TILE, e.q_first, e.T), h, a, mode, &b, x, y,

@@ -19,6 +19,16 @@
 #define INLINE static inline __attribute__((always_inline))
 #endif
 
+/* The condition of a loop with barriers that may end before its first round. LLVM puts
+ * an `if` in front of such a loop, and PoCL copies all that follows for every way
+ * through the `if`s: with four of them a kernel takes five times as long to compile. A
+ * barrier in the loop's head keeps LLVM from it; other drivers get none. */
+#ifdef OWN_BUILTINS
+#define TOGETHER(condition) (barrier(CLK_LOCAL_MEM_FENCE), condition)
+#else
+#define TOGETHER(condition) (condition)
+#endif
+
 /* A score that no key can lose against; its exp is 0. */
 #define SCORE_MIN (-3.0e38f)
 

@@ -113,7 +113,7 @@ kernel void relative_attention_forward(
     clear(z);
     clear_sums(sums, t.rows, clip);
     load_rows(x, TILE, q + q_row(a, t.row, h, WIDTH), a.q_stride, t.rows);
-    for (int j = 0; j < end; j += BLOCK) {
+    for (int j = 0; TOGETHER(j < end); j += BLOCK) {
         const int count = min(end - j, BLOCK), key = e.k_first + j;
         const int apart = j - t.first - (e.S - e.T);
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -174,7 +174,7 @@ kernel void relative_attention_grad_q(
     sums += near_row(a, t.row, h, clip);
     clear(z);
     clear_sums(sums, t.rows, clip);
-    for (int j = 0; j < end; j += BLOCK) {
+    for (int j = 0; TOGETHER(j < end); j += BLOCK) {
         const int count = min(end - j, BLOCK), key = e.k_first + j;
         const int apart = j - t.first - (e.S - e.T);
         global const float *keys = k + k_row(a, key, h, WIDTH);
@@ -226,7 +226,7 @@ kernel void relative_attention_grad_kv(
     float z[R][COLUMNS], gz[R][COLUMNS], s[R][C], dp[R][C];
     clear(z);
     clear(gz);
-    for (int i = begin; i < end; i += BLOCK) {
+    for (int i = begin; TOGETHER(i < end); i += BLOCK) {
         const int count = min(end - i, BLOCK), query = e.q_first + i;
         const int apart = t.first - i - (e.S - e.T);
         global const float *queries = q + q_row(a, query, h, WIDTH);
