@@ -214,7 +214,7 @@ static cla_status fail_sizes(const char *op, const cla_operand *o, const cla_ten
 {
     char must[64];
     size_t at = 0;
-    int64_t shape[4];
+    int64_t shape[4] = { 0 };
     cla_operand_shape(o, sizes, shape);
     for (int i = 0; i < o->rank; i++) {
         char number[24];
@@ -245,7 +245,10 @@ static cla_status check_sizes(const char *op, const cla_operand *o, const cla_te
 static cla_status check_tensor(const char *op, const cla_operand *o,
                                const cla_tensor *t, cla_sizes *sizes)
 {
-    if (o->columns && t) { // of a view, all but its place
+    if (!t) {
+        return cla_fail(CLA_E_SHAPE, "%s: %s is missing", op, o->name);
+    }
+    if (o->columns) { // of a view, all but its place
         cla_tensor packed = *t;
         packed.base = NULL;
         return check_sizes(op, o, &packed, sizes);

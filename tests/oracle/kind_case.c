@@ -80,7 +80,7 @@ static cla_status read_rows(kind_case *c, cla_runtime *rt, int i)
     CLA_TRY(cla_ragged_new(&c->rows[i], rt, count, c->ids[i]));
     c->call.rows[i] = c->rows[i];
     c->call.ids[i] = c->ids[i];
-    const int64_t is[] = { c->rows[i]->tokens, count, c->rows[i]->longest };
+    const int64_t is[4] = { c->rows[i]->tokens, count, c->rows[i]->longest };
     for (int k = 0; k < o->rank; k++) {
         cla_sizes_bind(&c->call.sizes, o->size[k], is[k]);
     }
