@@ -33,8 +33,8 @@ static void oracle(double *const *y, const op_call *c)
 /* Each head sees so many others. */
 static kind_cost cost(const op_call *c, bool backward)
 {
-    const double heads = kind_size(c, "H"), side = (int)c->attribute[3] / 2;
-    const double u = side < heads - 1 ? side : heads - 1;
+    const int most = kind_size(c, "H") - 1, side = (int)c->attribute[3] / 2;
+    const double heads = most + 1, u = side < most ? side : most;
     return kind_band_cost(c, heads * (2 * u + 1) - u * (u + 1), backward);
 }
 

@@ -58,8 +58,8 @@ kind_cost kind_attention_cost(const op_call *c, int q_rows, int k_rows, bool bac
 kind_cost kind_band_cost(const op_call *c, double heads, bool backward)
 {
     kind_cost all = kind_attention_cost(c, 3, 3, backward);
-    const double T = kind_size(c, "T"), half = (int)c->attribute[2] / 2;
-    const double r = half < T - 1 ? half : T - 1;
+    const int most = kind_size(c, "T") - 1, half = (int)c->attribute[2] / 2;
+    const double T = most + 1, r = half < most ? half : most;
     const double pairs = T * (2 * r + 1) - r * (r + 1);
     all.flops = 2.0 * kind_size(c, "B") * kind_size(c, "d") * pairs * heads *
                 (backward ? 7 : 2);
