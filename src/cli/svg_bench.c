@@ -11,7 +11,7 @@ static const char *const colours[COLOURS] = { "#123a7a", "#c8641e", "#3a7a3a",
                                               "#8a2a5a", "#5a5a5a", "#2a8a8a",
                                               "#a08a1e", "#6a4ab0" };
 
-/* The kinds of rows in their order: each has a colour. More than these share the last. */
+/* The kinds of rows in their order: each has a colour. Further ones share the last. */
 typedef struct kinds {
     const char *name[2 * COLOURS];
     int count;
