@@ -14,6 +14,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 FIGURES = os.path.join(ROOT, "tests", "gpu", "figures.jsonl")
 BREACHES = os.path.join(ROOT, "tests", "gpu", "breaches.txt")
 TABLE = os.path.join(ROOT, "docs", "gpu.md")
+BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"  # of the table in that page
 BACK_ENDS = {"amd": amd, "nvidia": nvidia, "intel": intel}
 HOT_TARGETS = ["gfx1100", "sm_90", "dg2-g10"]
 # Kernels that hold most of a step's work, at the head width that models have and with the tiles of large shapes: expressions
@@ -235,10 +236,11 @@ def store(rows, tools, targets, asked_for):
             f.write(json.dumps(kept[key]) + "\n")
     _, stored = load_figures()
     text = open(TABLE).read()
-    head, mark = text.split("<!-- figures -->", 1)[0], "<!-- figures -->\n"
+    head, rest = text.split(BEGIN, 1)
+    tail = rest.split(END, 1)[1]
     present = [t for t in MACHINES if any(k[0] == t for k in stored)]
     with open(TABLE, "w") as f:
-        f.write(head + mark + "\n" + "\n".join(table(stored.values(), present)) + "\n")
+        f.write(head + BEGIN + "\n\n" + "\n".join(table(stored.values(), present)) + "\n\n" + END + tail)
 
 
 def main():
