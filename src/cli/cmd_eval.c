@@ -90,14 +90,11 @@ static cla_status print(const arguments *a, const char *model, const cla_metrics
     return CLA_OK;
 }
 
-static translation_options decoding(const arguments *a)
+static translation_options decoding(const arguments *a, const translation *t)
 {
     enum { TOGETHER = 32 };
     return (translation_options){
-        { .beam = a->beam,
-          .alpha = a->alpha,
-          .extra = TRANSLATION_EXTRA,
-          .end = CLA_EOS },
+        translation_search(t, a->beam, 1, a->alpha),
         .batch = TOGETHER,
     };
 }
@@ -105,21 +102,25 @@ static translation_options decoding(const arguments *a)
 /* The output of --tags and --lengths. */
 static cla_status show(const arguments *a, cla_task *task, const char *split)
 {
-    const translation_options together = decoding(a);
-    return a->tags ? cli_eval_tags((tagging *)task, a->data, split, a->json)
-                   : cli_eval_lengths((translation *)task, a->data, split, &together,
-                                      a->json);
+    if (a->tags) {
+        return cli_eval_tags((tagging *)task, a->data, split, a->json);
+    }
+    translation *t = (translation *)task;
+    const translation_options together = decoding(a, t);
+    return cli_eval_lengths(t, a->data, split, &together, a->json);
 }
 
 /* The system's own scores; for a translator those of its translations too. */
 static cla_status evaluate(const arguments *a, cla_task *task, const char *split,
                            cla_metrics *metrics)
 {
-    const translation_options together = decoding(a);
     CLA_TRY(task->kind->evaluate(task, a->data, split, metrics));
-    return task->kind == &translation_kind
-               ? cli_eval_text((translation *)task, a->data, split, &together, metrics)
-               : CLA_OK;
+    if (task->kind != &translation_kind) {
+        return CLA_OK;
+    }
+    translation *t = (translation *)task;
+    const translation_options together = decoding(a, t);
+    return cli_eval_text(t, a->data, split, &together, metrics);
 }
 
 static cla_status score(const arguments *a, const char *model, cla_metrics *metrics)

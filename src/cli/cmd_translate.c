@@ -22,12 +22,13 @@ static const cli_option options[] = {
     CLI_DEVICE(arguments, device),
     { "model", 'm', "DIR", "folder of a translator's training run", CLI_TEXT,
       .at = offsetof(arguments, model), .needed = true },
-    { "beam", 'k', "N", "hypotheses of a sentence; 1: the likeliest piece each time",
+    { "beam", 'k', "N",
+      "hypotheses of a sentence; 1: the likeliest piece each time (the model's, or 1)",
       CLI_INT, .at = offsetof(arguments, beam), .low = 1,
       .high = TRANSLATION_MAX_BEAM },
     { "length-penalty", 'a', "X",
-      "how much longer translations are favoured, 0: not (0.6)", CLI_REAL,
-      .at = offsetof(arguments, alpha), .low = 0, .high = 10 },
+      "how much longer translations are favoured, 0: not (the model's, or 0.6)",
+      CLI_REAL, .at = offsetof(arguments, alpha), .low = 0, .high = 10 },
     { "nbest", 'n', "N", "write the N best of the beam, a line each", CLI_INT,
       .at = offsetof(arguments, best), .low = 1, .high = TRANSLATION_MAX_BEAM },
     { "scores", 's', NULL,
@@ -52,7 +53,10 @@ static const cli_option options[] = {
 static cla_status check(const void *arguments_)
 {
     const arguments *a = arguments_;
-    if (a->best > a->beam) {
+    if (a->best > 1 && !a->beam) {
+        return cla_fail(CLA_E_USAGE, "--nbest needs --beam");
+    }
+    if (a->beam && a->best > a->beam) {
         return cla_fail(CLA_E_USAGE, "--nbest is %d, the beam has %d", a->best,
                         a->beam);
     }
@@ -193,13 +197,13 @@ static size_t lines_at_a_time(const arguments *a)
 
 static cla_status translate_all(const arguments *a, translation *t)
 {
+    const int beam = a->beam ? a->beam : t->search.beam;
+    const double alpha = a->alpha >= 0 ? a->alpha : t->search.alpha;
     stream s = {
         .a = a,
         .t = t,
-        .options = { { a->beam, a->best, a->alpha, TRANSLATION_EXTRA, CLA_EOS },
-                     a->batch,
-                     show_progress,
-                     &s },
+        .options = { translation_search(t, beam, a->best, alpha), a->batch,
+                     show_progress, &s },
         .limit = lines_at_a_time(a),
     };
     cla_status status = a->given ? cla_lines_read(&s.given, a->given) : CLA_OK;
@@ -225,12 +229,9 @@ static cla_status translate(const arguments *a)
 
 int cli_translate(int argc, char **argv)
 {
-    arguments a = { .beam = 1,
-                    .best = 1,
-                    .batch = 32,
-                    .ahead = 1024,
-                    .max_words = 2000,
-                    .alpha = 0.6 };
+    arguments a = {
+        .best = 1, .batch = 32, .ahead = 1024, .max_words = 2000, .alpha = -1
+    };
     cla_status status = cli_read(&cli_translate_usage, argc, argv, &a);
     status = status ? status : translate(&a);
     return status ? cli_fail_data(status) : CLI_OK;

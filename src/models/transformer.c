@@ -27,6 +27,10 @@ static cla_status add_tables(transformer *m, cla_params *params)
         CLA_TRY(
             add_table(m, params, &m->output_table, c->target_pieces, "output.table"));
     }
+    if (c->output_bias) {
+        CLA_TRY(
+            cla_param_zeros(params, &m->output_bias, c->target_pieces, "output.bias"));
+    }
     const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
     return c->source_vector
                ? cla_param_add(params, &m->source_vector, zeros, 2,
@@ -46,35 +50,42 @@ static coder_config layer_config(const transformer_config *config, int i, bool d
     if (!inside || decoder) {
         c.convolutions = 0;
     }
-    c.hard.on = c.hard.on && decoder && i + 1 == config->layers;
+    c.hard.on = c.hard.on && decoder && i + 1 == config->decoder_layers;
     return c;
 }
 
-static cla_status add_layers(transformer *m, cla_params *params, int i)
+static cla_status add_layers(transformer *m, cla_params *params)
 {
-    const coder_config encoder = layer_config(&m->config, i, false);
-    const coder_config decoder = layer_config(&m->config, i, true);
     char name[40];
-    snprintf(name, sizeof name, "encoder.%d", i);
-    CLA_TRY(coder_init(&m->encoder[i], &encoder, params, name, false));
-    snprintf(name, sizeof name, "decoder.%d", i);
-    return coder_init(&m->decoder[i], &decoder, params, name, true);
+    for (int i = 0; i < m->config.layers || i < m->config.decoder_layers; i++) {
+        const coder_config encoder = layer_config(&m->config, i, false);
+        const coder_config decoder = layer_config(&m->config, i, true);
+        if (i < m->config.layers) {
+            snprintf(name, sizeof name, "encoder.%d", i);
+            CLA_TRY(coder_init(&m->encoder[i], &encoder, params, name, false));
+        }
+        if (i < m->config.decoder_layers) {
+            snprintf(name, sizeof name, "decoder.%d", i);
+            CLA_TRY(coder_init(&m->decoder[i], &decoder, params, name, true));
+        }
+    }
+    return CLA_OK;
 }
 
 cla_status transformer_init(transformer *m, const transformer_config *config,
                             cla_params *params)
 {
-    const int64_t D = config->coder.model;
     *m = (transformer){ .config = *config };
-    CLA_TRY(add_tables(m, params));
-    for (int i = 0; i < config->layers; i++) {
-        CLA_TRY(add_layers(m, params, i));
+    if (!m->config.decoder_layers) {
+        m->config.decoder_layers = config->layers;
     }
+    CLA_TRY(add_tables(m, params));
+    CLA_TRY(add_layers(m, params));
     if (!config->coder.pre_norm) {
         return CLA_OK;
     }
-    CLA_TRY(coder_norm_init(&m->encoder_norm, D, params, "encoder.norm"));
-    return coder_norm_init(&m->decoder_norm, D, params, "decoder.norm");
+    CLA_TRY(coder_norm_init(&m->encoder_norm, &config->coder, params, "encoder.norm"));
+    return coder_norm_init(&m->decoder_norm, &config->coder, params, "decoder.norm");
 }
 
 void transformer_fini(transformer *m)
@@ -99,7 +110,8 @@ static cla_status reach(transformer *m, cla_runtime *rt, int64_t length)
     float *host = NULL;
     cla_tensor *signal = NULL;
     CLA_TRY(cla_alloc(&host, (size_t)(want * D), sizeof *host));
-    coder_signal(host, want, D);
+    (m->config.positions == TRANSFORMER_MARIAN ? coder_signal_marian
+                                               : coder_signal)(host, want, D);
     cla_status status = cla_tensor_new(&signal, rt, CLA_F32, 2, (int64_t[]){ want, D });
     status = status ? status : cla_tensor_upload(signal, host);
     free(host);
@@ -113,17 +125,34 @@ static cla_status reach(transformer *m, cla_runtime *rt, int64_t length)
     return CLA_OK;
 }
 
+/* The pieces on the device, the first of a target among them. */
+static cla_status upload_ids(const transformer *m, cla_tape *tape, cla_tensor **ids,
+                             const transformer_tokens *t)
+{
+    int32_t *id = NULL;
+    if (!m->config.start_pad) {
+        return cla_tape_ids(tape, ids, t->count, t->id); // -1 embeds as zeros
+    }
+    CLA_TRY(cla_alloc(&id, (size_t)t->count + 1, sizeof *id));
+    for (int64_t i = 0; i < t->count; i++) {
+        id[i] = t->id[i] < 0 ? 0 : t->id[i];
+    }
+    const cla_status status = cla_tape_ids(tape, ids, t->count, id);
+    free(id);
+    return status;
+}
+
 static cla_status embed(transformer *m, cla_tape *tape, cla_tensor **x,
                         cla_tensor *table, const transformer_tokens *t)
 {
-    const float scale = sqrtf((float)m->config.coder.model);
+    const float scale = m->config.unscaled ? 1 : sqrtf((float)m->config.coder.model);
     cla_tensor *ids = NULL, *positions = NULL, *signal = NULL;
     int64_t longest = 0;
     for (int64_t i = 0; i < t->count; i++) {
         longest = t->position[i] >= longest ? t->position[i] + 1 : longest;
     }
     CLA_TRY(reach(m, cla_tape_runtime(tape), longest));
-    CLA_TRY(cla_tape_ids(tape, &ids, t->count, t->id));
+    CLA_TRY(upload_ids(m, tape, &ids, t));
     CLA_TRY(cla_tape_ids(tape, &positions, t->count, t->position));
     CLA_TRY(cla_embedding(tape, x, table, ids, scale));
     CLA_TRY(cla_embedding(tape, &signal, m->signal, positions, 1));
@@ -173,8 +202,9 @@ static cla_status scores(transformer *m, cla_tape *tape, cla_tensor **logits,
     if (m->config.coder.pre_norm) {
         CLA_TRY(coder_norm_forward(&m->decoder_norm, tape, &x, x));
     }
-    return cla_matmul(tape, logits, x,
-                      m->output_table ? m->output_table : m->target_table, false, true);
+    return cla_tied_linear(tape, logits, x,
+                           m->output_table ? m->output_table : m->target_table,
+                           m->output_bias);
 }
 
 cla_status transformer_logits(transformer *m, cla_tape *tape, cla_tensor **logits,
@@ -185,7 +215,7 @@ cla_status transformer_logits(transformer *m, cla_tape *tape, cla_tensor **logit
     cla_tape_rows(tape, (uint32_t)t->first);
     CLA_TRY(embed(m, tape, &x, m->target_table, t));
     CLA_TRY(coder_dropout(tape, &x, x, m->config.coder.dropout));
-    for (int i = 0; i < m->config.layers; i++) {
+    for (int i = 0; i < m->config.decoder_layers; i++) {
         coder_input in = { .rows = { t->rows, t->rows, true },
                            .memory = { t->rows, b->source.rows, false },
                            .pass = b->pass };
@@ -214,17 +244,17 @@ cla_status transformer_loss(transformer *m, cla_tape *tape, cla_tensor **loss,
 cla_status transformer_remember(transformer *m, cla_tape *tape, cla_tensor **kv,
                                 cla_tensor *memory)
 {
-    for (int i = 0; i < m->config.layers; i++) {
+    for (int i = 0; i < m->config.decoder_layers; i++) {
         cla_tensor *value = NULL;
         CLA_TRY(coder_remember(&m->decoder[i], tape, &kv[i], &value, memory));
-        kv[m->config.layers] = value; // only the last layer may have some
+        kv[m->config.decoder_layers] = value; // only the last layer may have some
     }
     return CLA_OK;
 }
 
 int transformer_memories(const transformer *m)
 {
-    return m->config.layers + (m->config.coder.hard.on ? 1 : 0);
+    return m->config.decoder_layers + (m->config.coder.hard.on ? 1 : 0);
 }
 
 cla_status transformer_next(transformer *m, cla_tape *tape, cla_tensor **logits,
@@ -240,10 +270,10 @@ cla_status transformer_next(transformer *m, cla_tape *tape, cla_tensor **logits,
     const cla_status status = embed(m, tape, &x, m->target_table, &t);
     free(position);
     CLA_TRY(status);
-    for (int i = 0; i < m->config.layers; i++) {
+    for (int i = 0; i < m->config.decoder_layers; i++) {
         const coder_input in = { .rows = { s->one, s->seen, true },
                                  .kv = s->kv[i],
-                                 .value = s->kv[m->config.layers],
+                                 .value = s->kv[m->config.decoder_layers],
                                  .pass = s->pass,
                                  .memory = { s->one, s->memory, false },
                                  .past = &s->past[i] };

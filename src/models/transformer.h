@@ -21,11 +21,22 @@ typedef enum transformer_where {
     TRANSFORMER_BOTH,
 } transformer_where;
 
+/* Angles of the signal of positions. */
+typedef enum transformer_positions {
+    TRANSFORMER_TENSOR2TENSOR, // coder_signal
+    TRANSFORMER_MARIAN,        // coder_signal_marian
+} transformer_positions;
+
 typedef struct transformer_config {
     int source_pieces, target_pieces; // sizes of the vocabularies, set by the task
-    int layers;                       // on each side
+    int layers;                       // of the encoder
+    int decoder_layers;               // 0: as many
     int tied;                         // transformer_tied
     bool source_vector; // a trained vector is added to each token of the source
+    bool unscaled;      // embeddings are not multiplied with the root of D
+    bool output_bias;   // a trained bias for each piece that is scored
+    bool start_pad;     // piece 0 is in front of a target; else zeros are
+    int positions;      // transformer_positions
     double smoothing;
     coder_config coder;
     int first, last; // layers, from 1, that have coder.self and convolutions
@@ -37,7 +48,7 @@ typedef struct transformer_config {
  * which this is the part from row first on. */
 typedef struct transformer_tokens {
     int64_t count;                // N
-    const int32_t *id, *position; // [N] piece (-1: none), place in its sentence
+    const int32_t *id, *position; // [N] piece (-1: start), place in its sentence
     const cla_ragged *rows;
     int64_t first;
 } transformer_tokens;
@@ -49,9 +60,10 @@ typedef struct transformer_batch {
 } transformer_batch;
 
 typedef struct transformer {
-    transformer_config config;
+    transformer_config config;                              // decoder_layers is not 0
     cla_tensor *source_table, *target_table, *output_table; // [V,D]; tied: NULL
     cla_tensor *source_vector;                              // [1,D] or NULL
+    cla_tensor *output_bias;                                // [V] or NULL
     coder_layer encoder[TRANSFORMER_LAYERS], decoder[TRANSFORMER_LAYERS];
     coder_norm encoder_norm, decoder_norm; // pre-norm stacks end in one
     cla_tensor *signal;                    // [reach,D] of positions
@@ -96,7 +108,7 @@ cla_status transformer_loss(transformer *m, cla_tape *tape, cla_tensor **loss,
 typedef struct transformer_step {
     int64_t sequences;                      // B
     int32_t position;                       // of the token: 0 for the first
-    const int32_t *token;                   // [B] the piece before; -1: none
+    const int32_t *token;                   // [B] the piece before; -1: start
     const cla_ragged *one, *seen;           // 1 and position + 1 tokens for each
     cla_tensor *kv[TRANSFORMER_LAYERS + 1]; // in: of transformer_remember
     cross_hard_pass *pass;                  // of a hard layer; may be NULL

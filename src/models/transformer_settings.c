@@ -5,6 +5,8 @@
 #include "models/transformer.h"
 
 static const char *const tied_names[] = { "none", "output", "all", NULL };
+static const char *const activation_names[] = { "relu", "gelu", "silu", NULL };
+static const char *const position_names[] = { "tensor2tensor", "marian", NULL };
 static const char *const where_names[] = { "encoder", "decoder", "both", NULL };
 static const char *const preset_names[] = { "vaswani", "csan", "hard", NULL };
 
@@ -58,6 +60,9 @@ static cla_status read_coder(coder_config *c, cla_config *s)
     CLA_TRY(cla_config_int(s, "heads", &c->heads, 1, 256));
     CLA_TRY(cla_config_int(s, "inner", &c->inner, 1, 1 << 16));
     CLA_TRY(cla_config_bool(s, "pre_norm", &c->pre_norm));
+    c->norm_epsilon = 1e-6;
+    CLA_TRY(cla_config_choice(s, "activation", activation_names, &c->activation));
+    CLA_TRY(cla_config_double(s, "norm_epsilon", &c->norm_epsilon, 1e-12, 1));
     CLA_TRY(cla_config_double(s, "dropout", &c->dropout, 0, 0.99));
     CLA_TRY(cla_config_double(s, "attention_dropout", &c->attention_dropout, 0, 0.99));
     CLA_TRY(cla_config_double(s, "relu_dropout", &c->relu_dropout, 0, 0.99));
@@ -125,6 +130,20 @@ static cla_status read_self(transformer_config *c, cla_config *s)
     return read_layers(c, s);
 }
 
+/* What goes into the stacks and comes out of them. */
+static cla_status read_ends(transformer_config *c, cla_config *s)
+{
+    bool scaled = true;
+    CLA_TRY(cla_config_choice(s, "tied", tied_names, &c->tied));
+    CLA_TRY(cla_config_bool(s, "source_vector", &c->source_vector));
+    CLA_TRY(cla_config_bool(s, "embedding_scale", &scaled));
+    CLA_TRY(cla_config_bool(s, "output_bias", &c->output_bias));
+    CLA_TRY(cla_config_bool(s, "start_pad", &c->start_pad));
+    CLA_TRY(cla_config_choice(s, "positions", position_names, &c->positions));
+    c->unscaled = !scaled;
+    return CLA_OK;
+}
+
 cla_status transformer_configure(transformer_config *c, cla_config *s)
 {
     int preset = 0;
@@ -136,24 +155,42 @@ cla_status transformer_configure(transformer_config *c, cla_config *s)
     CLA_TRY(cla_config_choice(s, "preset", preset_names, &preset));
     CLA_TRY(give_preset(s, preset));
     CLA_TRY(cla_config_int(s, "layers", &c->layers, 1, TRANSFORMER_LAYERS));
-    CLA_TRY(cla_config_choice(s, "tied", tied_names, &c->tied));
-    CLA_TRY(cla_config_bool(s, "source_vector", &c->source_vector));
+    c->decoder_layers = c->layers;
+    CLA_TRY(
+        cla_config_int(s, "decoder_layers", &c->decoder_layers, 1, TRANSFORMER_LAYERS));
+    CLA_TRY(read_ends(c, s));
     CLA_TRY(cla_config_double(s, "smoothing", &c->smoothing, 0, 0.99));
     CLA_TRY(read_coder(&c->coder, s));
     CLA_TRY(cross_hard_configure(&c->coder.hard, s));
     return read_self(c, s);
 }
 
+/* Keys that came later, with what runs meant that do not have them. */
+static json_t *later_keys(const cla_config *run)
+{
+    const bool both = is(run, "attention", "rel_pos");
+    json_t *keys = json_pack("{s:s, s:s, s:f, s:b, s:b, s:b}", "activation", "relu",
+                             "positions", "tensor2tensor", "norm_epsilon", 1e-6,
+                             "embedding_scale", 1, "output_bias", 0, "start_pad", 0);
+    json_t *layers = json_object_get(run->values, "layers");
+    if (keys && layers &&
+        json_object_set_new(keys, "decoder_layers", json_deep_copy(layers))) {
+        json_decref(keys);
+        return NULL;
+    }
+    const int where = both ? TRANSFORMER_BOTH : TRANSFORMER_ENCODER;
+    if (keys && !json_object_get(run->values, "attention_where") &&
+        json_object_set_new(keys, "attention_where", json_string(where_names[where]))) {
+        json_decref(keys);
+        return NULL;
+    }
+    return keys;
+}
+
 cla_status transformer_renew(cla_config *settings, const cla_config *run)
 {
-    if (json_object_get(run->values, "attention_where") ||
-        json_object_get(settings->values, "attention_where")) {
-        return CLA_OK;
-    }
-    const int where =
-        is(run, "attention", "rel_pos") ? TRANSFORMER_BOTH : TRANSFORMER_ENCODER;
-    json_t *value = json_string(where_names[where]);
-    return json_object_set_new(settings->values, "attention_where", value)
-               ? cla_fail(CLA_E_NOMEM, "config: out of memory")
-               : CLA_OK;
+    json_t *keys = later_keys(run);
+    const bool given = keys && !json_object_update_missing(settings->values, keys);
+    json_decref(keys);
+    return given ? CLA_OK : cla_fail(CLA_E_NOMEM, "config: out of memory");
 }

@@ -4,11 +4,14 @@
 #include <math.h>
 #include <stdio.h>
 
-static const float NORM_EPSILON = 1e-6f;
+static const double NORM_EPSILON = 1e-6;
 
-cla_status coder_norm_init(coder_norm *norm, int64_t D, cla_params *params,
-                           const char *name)
+cla_status coder_norm_init(coder_norm *norm, const coder_config *config,
+                           cla_params *params, const char *name)
 {
+    const int64_t D = config->model;
+    norm->epsilon =
+        (float)(config->norm_epsilon > 0 ? config->norm_epsilon : NORM_EPSILON);
     const cla_init ones = { CLA_INIT_ONES, 0, 0, 0 };
     CLA_TRY(cla_param_add(params, &norm->gain, ones, 1, &D, "%s.gain", name));
     return cla_param_zeros(params, &norm->bias, D, "%s.bias", name);
@@ -17,7 +20,7 @@ cla_status coder_norm_init(coder_norm *norm, int64_t D, cla_params *params,
 cla_status coder_norm_forward(coder_norm *norm, cla_tape *tape, cla_tensor **y,
                               cla_tensor *x)
 {
-    return cla_layer_norm(tape, y, x, norm->gain, norm->bias, NORM_EPSILON);
+    return cla_layer_norm(tape, y, x, norm->gain, norm->bias, norm->epsilon);
 }
 
 cla_status coder_dropout(cla_tape *tape, cla_tensor **y, cla_tensor *x, double p)
@@ -42,6 +45,21 @@ void coder_signal(float *signal, int64_t count, int64_t D)
     }
 }
 
+void coder_signal_marian(float *signal, int64_t count, int64_t D)
+{
+    const int64_t sines = (D + 1) / 2;
+    for (int64_t at = 0; at < count; at++) {
+        float *row = signal + at * D;
+        for (int64_t k = 0; k < sines; k++) {
+            const double angle = (double)at / pow(10000, 2 * (double)k / (double)D);
+            row[k] = (float)sin(angle);
+            if (sines + k < D) {
+                row[sines + k] = (float)cos(angle);
+            }
+        }
+    }
+}
+
 /* ---- parameters -------------------------------------------------------------- */
 
 static cla_status add_feed(coder_layer *l, cla_params *params, const char *prefix)
@@ -53,7 +71,7 @@ static cla_status add_feed(coder_layer *l, cla_params *params, const char *prefi
     snprintf(name, sizeof name, "%s.feed.out", prefix);
     CLA_TRY(cla_param_linear(params, &l->w2, &l->b2, F, D, name));
     snprintf(name, sizeof name, "%s.feed.norm", prefix);
-    return coder_norm_init(&l->feed_norm, D, params, name);
+    return coder_norm_init(&l->feed_norm, &l->config, params, name);
 }
 
 static cla_status add_attention(const coder_layer *l, mha *m, coder_norm *norm,
@@ -68,7 +86,7 @@ static cla_status add_attention(const coder_layer *l, mha *m, coder_norm *norm,
     }
     CLA_TRY(mha_init(m, params, prefix, m == &l->cross));
     snprintf(name, sizeof name, "%s.norm", prefix);
-    return coder_norm_init(norm, l->config.model, params, name);
+    return coder_norm_init(norm, &l->config, params, name);
 }
 
 static cla_status add_convolution(coder_conv *conv, const coder_config *config,
@@ -89,7 +107,7 @@ static cla_status add_convolution(coder_conv *conv, const coder_config *config,
         CLA_TRY(cla_param_linear(params, &conv->w, &conv->b, D, D, prefix));
     }
     snprintf(name, sizeof name, "%s.norm", prefix);
-    return coder_norm_init(&conv->norm, D, params, name);
+    return coder_norm_init(&conv->norm, config, params, name);
 }
 
 /* Attention to the memory, and its norm. */
@@ -102,7 +120,7 @@ static cla_status add_cross(coder_layer *l, cla_params *params, const char *pref
     l->hard = (cross_hard){ .config = l->config.hard, .model = l->config.model };
     CLA_TRY(cross_hard_init(&l->hard, params, prefix));
     snprintf(name, sizeof name, "%s.norm", prefix);
-    return coder_norm_init(&l->cross_norm, l->config.model, params, name);
+    return coder_norm_init(&l->cross_norm, &l->config, params, name);
 }
 
 cla_status coder_init(coder_layer *l, const coder_config *config, cla_params *params,
@@ -214,7 +232,11 @@ static cla_status attend_memory(coder_layer *l, cla_tape *tape, cla_tensor **u,
 
 static cla_status feed(coder_layer *l, cla_tape *tape, cla_tensor **u)
 {
-    CLA_TRY(cla_linear(tape, u, *u, l->w1, l->b1, CLA_RELU, NULL));
+    const int kind = l->config.activation;
+    const cla_activation fused = kind == CODER_RELU ? CLA_RELU : CLA_NONE;
+    CLA_TRY(cla_linear(tape, u, *u, l->w1, l->b1, fused, NULL));
+    CLA_TRY(kind == CODER_GELU ? cla_gelu(tape, u, *u) : CLA_OK);
+    CLA_TRY(kind == CODER_SILU ? cla_silu(tape, u, *u) : CLA_OK);
     CLA_TRY(coder_dropout(tape, u, *u, l->config.relu_dropout));
     return cla_linear(tape, u, *u, l->w2, l->b2, CLA_NONE, NULL);
 }

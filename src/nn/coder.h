@@ -4,7 +4,7 @@
  *   decoder: self-attention, attention to the memory, feed-forward
  *   before:  x <- x + dropout(sub(norm(x)))
  *   after:   x <- norm(x + dropout(sub(x)))
- *   feed-forward: dropout(relu(x W_1 + b_1)) W_2 + b_2
+ *   feed-forward: dropout(act(x W_1 + b_1)) W_2 + b_2
  *   convolution:  relu(b + sum_u x[n + u - (K-1)/2] W[u]) within the sequence
  *   separable:    relu(b + (sum_u x[n + u - (K-1)/2] * w[u]) W), channel by channel w
  *
@@ -17,9 +17,14 @@
 
 enum { CODER_CONVOLUTIONS = 8 };
 
+/* act of the feed-forward block. */
+typedef enum coder_activation { CODER_RELU, CODER_GELU, CODER_SILU } coder_activation;
+
 typedef struct coder_config {
     int model, heads, inner; // D, H, width of the feed-forward block
     bool pre_norm;           // norms before the blocks; else after
+    int activation;          // coder_activation
+    double norm_epsilon;     // added to a norm's variance; 0: 1e-6
     double dropout;          // of a block's result
     double attention_dropout, relu_dropout;
     self_config self;       // how a sequence attends to itself
@@ -31,6 +36,7 @@ typedef struct coder_config {
 
 typedef struct coder_norm {
     cla_tensor *gain, *bias; // [D]
+    float epsilon;
 } coder_norm;
 
 typedef struct coder_conv {
@@ -76,8 +82,8 @@ cla_status coder_forward(coder_layer *layer, cla_tape *tape, cla_tensor **y,
                          cla_tensor *x, const coder_input *in);
 
 /* A norm of its own, at a stack's end. */
-cla_status coder_norm_init(coder_norm *norm, int64_t D, cla_params *params,
-                           const char *name);
+cla_status coder_norm_init(coder_norm *norm, const coder_config *config,
+                           cla_params *params, const char *name);
 cla_status coder_norm_forward(coder_norm *norm, cla_tape *tape, cla_tensor **y,
                               cla_tensor *x);
 
@@ -91,3 +97,10 @@ cla_status coder_dropout(cla_tape *tape, cla_tensor **y, cla_tensor *x, double p
  *
  * Source: Vaswani et al. 2017, section 3.5, as in tensor2tensor. */
 void coder_signal(float *signal, int64_t count, int64_t D);
+
+/* The same with the angles of the paper, pos / 10000^(2k/D): sines of the ceil(D/2)
+ * smallest k, then cosines of the floor(D/2) smallest.
+ *
+ * Source: Vaswani et al. 2017, section 3.5; halves as in Marian (Junczys-Dowmunt et al.
+ * 2018). */
+void coder_signal_marian(float *signal, int64_t count, int64_t D);

@@ -122,11 +122,43 @@ static cla_status give_pieces(char *pieces, take_piece *take, void *to)
     return CLA_OK;
 }
 
+/* Bytes of a ">>x<<" in front of a line, up to the last "<<"; 0: none. */
+static size_t prefix_size(const char *line, size_t size)
+{
+    if (size < 5 || strncmp(line, ">>", 2) != 0) {
+        return 0;
+    }
+    for (size_t at = size - 2; at >= 3; at--) {
+        if (line[at] == '<' && line[at + 1] == '<') {
+            return at + 2;
+        }
+    }
+    return 0;
+}
+
+/* Takes the prefix of *line, and moves it behind. */
+static cla_status cut_prefix(const char **line, size_t *size, take_piece *take,
+                             void *to)
+{
+    const size_t prefix = prefix_size(*line, *size);
+    cla_text piece = { 0 };
+    if (!prefix) {
+        return CLA_OK;
+    }
+    cla_status status = cla_text_append(&piece, *line, prefix);
+    status = status ? status : take(to, piece.data);
+    cla_text_free(&piece);
+    *line += prefix;
+    *size -= prefix;
+    return status;
+}
+
 static cla_status cut(const cla_subwords *s, const char *line, size_t size,
                       take_piece *take, void *to)
 {
     cla_text tokens = { 0 }, pieces = { 0 };
-    cla_status status = CLA_OK;
+    cla_status status = s->prefix ? cut_prefix(&line, &size, take, to) : CLA_OK;
+    CLA_TRY(status);
     if (s->kind == CLA_PIECES_SPLIT) {
         status = cla_split(line, size, &tokens);
         line = tokens.data;
@@ -280,7 +312,7 @@ static cla_status join(const cla_subwords *s, const int32_t *ids, size_t n,
     for (size_t i = 0; i < n && ids[i] != CLA_EOS; i++) {
         const bool known = ids[i] >= 0 && (size_t)ids[i] < s->vocab.count;
         const char *piece = s->vocab.tokens[known ? ids[i] : CLA_UNK];
-        if (ids[i] != CLA_PAD) {
+        if (ids[i] != CLA_PAD && !(s->tidy && piece == s->vocab.tokens[CLA_UNK])) {
             CLA_TRY(cla_text_append(pieces, " ", pieces->size > 0));
             CLA_TRY(cla_text_append(pieces, piece, strlen(piece)));
         }
@@ -288,10 +320,40 @@ static cla_status join(const cla_subwords *s, const int32_t *ids, size_t n,
     return CLA_OK;
 }
 
+/* Replaces U+2581, which stands for a blank in pieces that the model does not know, and
+ * removes blanks at the ends of what was appended behind first. */
+static void tidy(cla_text *out, size_t first)
+{
+    static const char mark[] = "\xe2\x96\x81";
+    size_t to = first;
+    for (size_t at = first; at < out->size; to++) {
+        const bool is_mark = strncmp(out->data + at, mark, 3) == 0;
+        out->data[to] = is_mark ? ' ' : out->data[at];
+        at += is_mark ? 3 : 1;
+    }
+    if (out->data) {
+        out->size = to;
+        out->data[to] = 0;
+    }
+    while (out->size > first && out->data[out->size - 1] == ' ') {
+        out->data[--out->size] = 0;
+    }
+    size_t blanks = 0;
+    while (first + blanks < out->size && out->data[first + blanks] == ' ') {
+        blanks++;
+    }
+    if (blanks) {
+        memmove(out->data + first, out->data + first + blanks,
+                out->size - first - blanks + 1);
+        out->size -= blanks;
+    }
+}
+
 cla_status cla_subwords_decode(const cla_subwords *s, const int32_t *ids, size_t n,
                                cla_text *out)
 {
     cla_text pieces = { 0 }, tokens = { 0 };
+    const size_t first = out->size;
     cla_status status = join(s, ids, n, &pieces);
     cla_text *undone = s->kind == CLA_PIECES_SPLIT ? &tokens : out;
     if (!status && s->kind == CLA_PIECES_MODEL) {
@@ -301,6 +363,9 @@ cla_status cla_subwords_decode(const cla_subwords *s, const int32_t *ids, size_t
     }
     if (!status && s->kind == CLA_PIECES_SPLIT) {
         status = cla_unsplit(tokens.data, tokens.size, out);
+    }
+    if (!status && s->tidy) {
+        tidy(out, first);
     }
     cla_text_free(&pieces);
     cla_text_free(&tokens);

@@ -18,6 +18,9 @@ typedef struct cla_subwords {
     cla_text codes; // as in a file: merges, or the model
     cla_bpe bpe;
     cla_sentencepiece *model; // of CLA_PIECES_MODEL
+    bool prefix; // of a model: ">>x<<" in front of a line is a piece, for the language
+    bool tidy;   // decode leaves out unknown pieces and blanks at both ends, and no
+                 // U+2581 remains
     cla_vocab vocab;
 } cla_subwords;
 
@@ -60,6 +63,6 @@ cla_status cla_subwords_encode(const cla_subwords *s, const char *line, size_t s
                                cla_ids *ids);
 
 /* Appends the line of n pieces up to CLA_EOS; CLA_PAD is passed over, what is not known
- * becomes "<unk>". Errors: CLA_E_NOMEM. */
+ * becomes "<unk>" unless tidy leaves it out. Errors: CLA_E_NOMEM. */
 cla_status cla_subwords_decode(const cla_subwords *s, const int32_t *ids, size_t n,
                                cla_text *out);

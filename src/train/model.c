@@ -144,10 +144,7 @@ static cla_status translate(cla_model *model, const char *const *lines, size_t c
                             const cla_translate_options *o)
 {
     const translation_options options = {
-        { .beam = o->beam,
-          .alpha = o->length_penalty,
-          .extra = TRANSLATION_EXTRA,
-          .end = CLA_EOS },
+        translation_search((translation *)model->task, o->beam, 1, o->length_penalty),
         .batch = o->batch,
     };
     cla_line *taken = NULL;

@@ -6,6 +6,59 @@
 
 /* ---- settings ---------------------------------------------------------------- */
 
+static cla_status read_model_files(translation *t, cla_config *s)
+{
+    CLA_TRY(cla_config_text(s, "sentencepiece", &t->sentencepiece));
+    CLA_TRY(cla_config_text(s, "target_sentencepiece", &t->target_sentencepiece));
+    CLA_TRY(cla_config_bool(s, "prefix_token", &t->prefix_token));
+    CLA_TRY(cla_config_bool(s, "tidy_output", &t->tidy_output));
+    return !*t->target_sentencepiece || *t->sentencepiece
+               ? CLA_OK
+               : cla_fail(CLA_E_INPUT, "%s: target_sentencepiece needs sentencepiece",
+                          s->path);
+}
+
+/* What `clattn translate` does where nothing else is asked for. */
+static cla_status read_search(search_options *o, cla_config *s)
+{
+    static const char *const kinds[] = { "tensor2tensor", "transformers", NULL };
+    static const char *const early[] = { "estimate", "first", "never", NULL };
+    *o = (search_options){
+        .beam = 1, .best = 1, .alpha = 0.6, .extra = TRANSLATION_EXTRA, .end = CLA_EOS
+    };
+    CLA_TRY(cla_config_choice(s, "decoding", kinds, &o->kind));
+    CLA_TRY(cla_config_choice(s, "early_stopping", early, &o->early));
+    CLA_TRY(cla_config_int(s, "max_length", &o->most, 0, TRANSLATION_MAX_LENGTH));
+    CLA_TRY(cla_config_bool(s, "forced_end", &o->forced));
+    CLA_TRY(cla_config_bool(s, "never_pad", &o->never_pad));
+    CLA_TRY(cla_config_int(s, "beam", &o->beam, 1, TRANSLATION_MAX_BEAM));
+    return cla_config_double(s, "length_penalty", &o->alpha, 0, 10);
+}
+
+search_options translation_search(const translation *t, int beam, int best,
+                                  double alpha)
+{
+    search_options o = t->search;
+    o.beam = beam;
+    o.best = best;
+    o.alpha = alpha;
+    return o;
+}
+
+/* Keys that came later, with what runs meant that do not have them. */
+static cla_status renew(cla_config *settings, const cla_config *run)
+{
+    CLA_TRY(transformer_renew(settings, run));
+    json_t *keys = json_pack(
+        "{s:s, s:b, s:b, s:s, s:s, s:i, s:b, s:b, s:i, s:f}", "target_sentencepiece",
+        "", "prefix_token", 0, "tidy_output", 0, "decoding", "tensor2tensor",
+        "early_stopping", "estimate", "max_length", 0, "forced_end", 0, "never_pad", 0,
+        "beam", 1, "length_penalty", 0.6);
+    const bool given = keys && !json_object_update_missing(settings->values, keys);
+    json_decref(keys);
+    return given ? CLA_OK : cla_fail(CLA_E_NOMEM, "config: out of memory");
+}
+
 static cla_status configure(translation *t, cla_config *s)
 {
     t->train_stem = "train";
@@ -15,7 +68,7 @@ static cla_status configure(translation *t, cla_config *s)
     t->max_pieces = 256;
     t->merges = 8000;
     t->split = true;
-    t->sentencepiece = "";
+    t->sentencepiece = t->target_sentencepiece = "";
     CLA_TRY(cla_config_text(s, "data", &t->data));
     CLA_TRY(cla_config_text(s, "source", &t->source_name));
     CLA_TRY(cla_config_text(s, "target", &t->target_name));
@@ -26,7 +79,8 @@ static cla_status configure(translation *t, cla_config *s)
     CLA_TRY(cla_config_int(s, "max_pieces", &t->max_pieces, 0, 1 << 20));
     CLA_TRY(cla_config_int(s, "merges", &t->merges, 0, 1 << 24));
     CLA_TRY(cla_config_bool(s, "split", &t->split));
-    CLA_TRY(cla_config_text(s, "sentencepiece", &t->sentencepiece));
+    CLA_TRY(read_model_files(t, s));
+    CLA_TRY(read_search(&t->search, s));
     CLA_TRY(transformer_configure(&t->config, s));
     return policy_configure(&t->policy, s, t->config.coder.hard.on);
 }
@@ -48,6 +102,8 @@ static cla_status open_task(cla_task *task, cla_config *settings, const char *di
     CLA_TRY(configure(t, settings));
     CLA_TRY(mode == CLA_TASK_TRAINED ? translation_load_pieces(t, dir)
                                      : translation_read_training(t, dir, mode));
+    t->source.prefix = t->prefix_token;
+    t->target.tidy = t->tidy_output;
     t->config.source_pieces = (int)t->source.vocab.count;
     t->config.target_pieces = (int)t->target.vocab.count;
     task->examples = t->text.count;
@@ -222,8 +278,9 @@ const cla_task_kind translation_kind = {
     .higher_is_better = false,
     .size = sizeof(translation),
     .files = folder_files,
+    .sometimes = "target_codes.txt",
     .open = open_task,
-    .renew = transformer_renew,
+    .renew = renew,
     .order = order,
     .take = take,
     .targets = count_targets,

@@ -15,6 +15,9 @@ typedef struct translation {
     int merges;
     bool split;
     const char *sentencepiece; // path of a model in the place of merges; "": none
+    const char *target_sentencepiece; // another one for the target; "": the same
+    bool prefix_token, tidy_output;   // prefix and tidy of the subwords
+    search_options search;            // of translate, where nothing else is asked for
     transformer_config config;
     transformer model;
     cla_subwords source, target;
@@ -70,9 +73,14 @@ transformer_batch translation_batch_view(const translation_batch *batch,
 enum {
     TRANSLATION_EXTRA = 50,
     TRANSLATION_TRAINING_EXTRA = 10, // of what is said to be rewarded
+    TRANSLATION_MAX_LENGTH = 1 << 16,
     TRANSLATION_MAX_BEAM = 256,
     TRANSLATION_MAX_BATCH = 1 << 16
 };
+
+/* How t is to be searched with a beam, so many best and a length penalty. */
+search_options translation_search(const translation *t, int beam, int best,
+                                  double alpha);
 
 typedef struct translation_options {
     search_options search;

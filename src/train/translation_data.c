@@ -21,7 +21,14 @@ static cla_status learn(translation *t, const cla_lines texts[2])
     CLA_TRY(*t->sentencepiece
                 ? cla_subwords_take(&t->source, t->sentencepiece)
                 : cla_subwords_learn(&t->source, texts, 2, t->split, t->merges));
-    CLA_TRY(cla_subwords_share(&t->target, &t->source));
+    if (*t->target_sentencepiece && joint) {
+        return cla_fail(CLA_E_INPUT,
+                        "translator: target_sentencepiece and tied 'all': training "
+                        "makes one vocabulary from one model");
+    }
+    CLA_TRY(*t->target_sentencepiece
+                ? cla_subwords_take(&t->target, t->target_sentencepiece)
+                : cla_subwords_share(&t->target, &t->source));
     CLA_TRY(cla_subwords_count(&t->source, texts, joint ? 2 : 1, 0));
     return cla_subwords_count(&t->target, joint ? texts : &texts[1], joint ? 2 : 1, 0);
 }
@@ -60,11 +67,11 @@ static cla_status compare(cla_subwords *s, cla_pieces kind, const char *codes,
 }
 
 static cla_status use_one(cla_subwords *s, cla_pieces kind, const char *dir,
-                          const char *name, pieces_use use)
+                          const char *const names[2], pieces_use use)
 {
     cla_text codes = { 0 }, vocab = { 0 };
-    cla_status status = path_of(&codes, dir, "codes.txt", NULL);
-    status = status ? status : path_of(&vocab, dir, name, NULL);
+    cla_status status = path_of(&codes, dir, names[0], NULL);
+    status = status ? status : path_of(&vocab, dir, names[1], NULL);
     status = status ? status : use(s, kind, codes.data, vocab.data);
     cla_text_free(&codes);
     cla_text_free(&vocab);
@@ -76,8 +83,12 @@ static cla_status use_both(translation *t, const char *dir, pieces_use use)
     const cla_pieces kind = *t->sentencepiece ? CLA_PIECES_MODEL
                             : t->split        ? CLA_PIECES_SPLIT
                                               : CLA_PIECES_BPE;
-    CLA_TRY(use_one(&t->source, kind, dir, "source.txt", use));
-    return use_one(&t->target, kind, dir, "target.txt", use);
+    const char *const source[] = { "codes.txt", "source.txt" };
+    const char *const target[] = { *t->target_sentencepiece ? "target_codes.txt"
+                                                            : "codes.txt",
+                                   "target.txt" };
+    CLA_TRY(use_one(&t->source, kind, dir, source, use));
+    return use_one(&t->target, kind, dir, target, use);
 }
 
 cla_status translation_load_pieces(translation *t, const char *dir)

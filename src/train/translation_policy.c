@@ -156,7 +156,7 @@ static cla_status note_gates(translation *t, const cross_hard_pass *pass)
 static cla_status reinforce(translation *t, cla_tape *tape, cross_hard_pass *pass,
                             const said *s, double share)
 {
-    cross_hard *layer = &t->model.decoder[t->config.layers - 1].hard;
+    cross_hard *layer = &t->model.decoder[t->model.config.decoder_layers - 1].hard;
     cla_tensor *loss = NULL, *expected = NULL, *rewards = NULL;
     CLA_TRY(reward(t, tape, s, &rewards));
     CLA_TRY(cross_hard_expect(layer, tape, &expected, pass));

@@ -181,7 +181,7 @@ static cla_status score(const job *j, const transformer_batch *batch,
         const int64_t *at = j->text.target_at + pair[i];
         translation_result *r = &j->out[j->line[pair[i]]];
         r->logp = logp[i];
-        r->score = transformer_worth(logp[i], at[1] - at[0], j->options->search.alpha);
+        r->score = search_worth(&j->options->search, logp[i], at[1] - at[0]);
     }
     cla_tape_free(&tape);
     free(logp);

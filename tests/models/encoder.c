@@ -213,12 +213,16 @@ static double loss_here(void *model, bool backward)
 /* A constant that all scores of a block have cancels in their softmax. */
 Test(encoder, gradients_match_finite_differences)
 {
-    static const char *const ways[][9] = {
+    static const char *const ways[][10] = {
         { LEARNS, "preset=csan", "attention=csan2d", "window=3" },
         { LEARNS, "attention=bi_direct", "convolutions=1", "conv_kind=full" },
         { LEARNS, "attention=block", "convolutions=1" },
         { LEARNS, "attention=rel_pos", "attention_where=both", "clip=3" },
         { LEARNS, "attention=local_soft" },
+        { LEARNS, "activation=gelu", "positions=marian", "output_bias=true",
+          "start_pad=true" },
+        { LEARNS, "activation=silu", "embedding_scale=false", "decoder_layers=2",
+          "norm_epsilon=1e-3" },
     };
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         fixture f;

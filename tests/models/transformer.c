@@ -88,6 +88,20 @@ Test(transformer, signals_places)
     }
 }
 
+/* Sines of the even columns of the paper's table, then cosines of the odd ones. */
+Test(transformer, signals_places_as_marian)
+{
+    float signal[3 * 7];
+    coder_signal_marian(signal, 3, 7);
+    for (int at = 0; at < 3; at++) {
+        for (int j = 0; j < 7; j++) {
+            const double angle = at / pow(10000, 2 * (j / 2) / 7.0);
+            const float got = signal[at * 7 + (j % 2 ? 4 + j / 2 : j / 2)];
+            cr_assert_float_eq(got, j % 2 ? cos(angle) : sin(angle), 1e-6);
+        }
+    }
+}
+
 /* ---- a tiny one -------------------------------------------------------------- */
 
 static const char source_text[] = "the red dog runs\nthe red cat sleeps\n"

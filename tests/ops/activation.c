@@ -5,7 +5,7 @@
 #include "oracle/oracle.h"
 #include "support/check_kind.h"
 
-/* Errors of erf and exp of a few units in the last place of 1, times |x| up to 20. */
+/* Errors of erf and exp, a few units in the last place of 1, times |x| of up to 20. */
 static const double BAR = 3e-6;
 
 static const char *const rows[] = {

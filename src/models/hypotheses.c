@@ -1,0 +1,166 @@
+/* hypotheses.c - the hypotheses of one sentence under a beam search. */
+#include "models/hypotheses.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "models/likelihood.h"
+
+cla_status hypotheses_init(hypotheses *x, const search_options *o, int64_t size)
+{
+    const size_t beam = (size_t)o->beam;
+    x->size = size;
+    x->limit = o->most ? o->most : size + o->extra;
+    const size_t room = beam * (size_t)x->limit;
+    CLA_TRY(cla_alloc(&x->logp, beam, sizeof *x->logp));
+    CLA_TRY(cla_alloc(&x->id, room, sizeof *x->id));
+    CLA_TRY(cla_alloc(&x->scrap, room, sizeof *x->scrap));
+    CLA_TRY(cla_alloc(&x->parent, beam, sizeof *x->parent));
+    CLA_TRY(cla_alloc(&x->ended, beam + 1, sizeof *x->ended));
+    for (size_t i = 1; i < beam; i++) { // the first step has one hypothesis
+        x->logp[i] = -INFINITY;
+    }
+    return CLA_OK;
+}
+
+void hypotheses_fini(hypotheses *x)
+{
+    for (int i = 0; i < x->ended_count; i++) {
+        free(x->ended[i].id);
+    }
+    free(x->logp);
+    free(x->id);
+    free(x->scrap);
+    free(x->parent);
+    free(x->ended);
+}
+
+int candidate_keep(candidate *best, int count, int room, candidate c)
+{
+    int at = count;
+    while (at > 0 && best[at - 1].logp < c.logp) {
+        at--;
+    }
+    if (at == room) {
+        return count;
+    }
+    const int moved = (count < room ? count : room - 1) - at;
+    memmove(best + at + 1, best + at, (size_t)moved * sizeof *best);
+    best[at] = c;
+    return count < room ? count + 1 : room;
+}
+
+double search_worth(const search_options *o, double logp, int64_t length)
+{
+    return o->kind == SEARCH_TRANSFORMERS ? logp / pow((double)length, o->alpha)
+                                          : transformer_worth(logp, length, o->alpha);
+}
+
+/* A hypothesis that ended, of count pieces; length counts its end. */
+static cla_status end(hypotheses *x, const search_options *o, const int32_t *id,
+                      int64_t count, int64_t length, double logp)
+{
+    const double worth = search_worth(o, logp, length);
+    int at = x->ended_count;
+    while (at > 0 && x->ended[at - 1].score < worth) {
+        at--;
+    }
+    if (at == o->beam) {
+        return CLA_OK;
+    }
+    search_result r = { .count = count, .logp = logp, .score = worth };
+    CLA_TRY(cla_alloc(&r.id, (size_t)count + 1, sizeof *r.id));
+    memcpy(r.id, id, (size_t)count * sizeof *r.id);
+    memmove(x->ended + at + 1, x->ended + at,
+            (size_t)(x->ended_count - at) * sizeof *x->ended);
+    x->ended[at] = r;
+    if (++x->ended_count > o->beam) {
+        free(x->ended[--x->ended_count].id);
+    }
+    return CLA_OK;
+}
+
+/* The end follows each living hypothesis, at no cost. */
+static int force_end(const hypotheses *x, const search_options *o, candidate *found)
+{
+    int count = 0;
+    for (int b = 0; b < o->beam; b++) {
+        const candidate c = { x->logp[b], b, o->end };
+        count = c.logp > -INFINITY ? candidate_keep(found, count, o->beam, c) : count;
+    }
+    return count;
+}
+
+/* Whether no hypothesis that lives is expected to beat the worst that ended. best: log
+ * p of the best candidate, its end counted. */
+static bool beaten(const hypotheses *x, const search_options *o, int64_t t, double best)
+{
+    if (x->ended_count < o->beam) {
+        return false;
+    }
+    const double worst = x->ended[o->beam - 1].score;
+    if (o->kind == SEARCH_TENSOR2TENSOR) {
+        return worst >= search_worth(o, x->logp[0], x->limit);
+    }
+    const int64_t length = o->early == SEARCH_NEVER && o->alpha > 0 ? x->limit : t;
+    return o->early == SEARCH_FIRST || worst >= search_worth(o, best, length);
+}
+
+/* What lives when the last piece was taken: the likeliest, or all of them compete. */
+static cla_status end_living(hypotheses *x, const search_options *o, int64_t t)
+{
+    if (o->kind == SEARCH_TENSOR2TENSOR) {
+        return x->ended_count ? CLA_OK : end(x, o, x->id, t, t, x->logp[0]);
+    }
+    for (int b = 0; b < o->beam; b++) {
+        if (x->logp[b] > -INFINITY) {
+            CLA_TRY(end(x, o, x->id + b * x->limit, t, t, x->logp[b]));
+        }
+    }
+    return CLA_OK;
+}
+
+/* Sorts candidates into those that end and, in scrap, those that live. */
+static cla_status sort(hypotheses *x, const search_options *o, const candidate *found,
+                       int count, int64_t t)
+{
+    const int ends = o->kind == SEARCH_TRANSFORMERS ? o->beam : count; // places of ends
+    int living = 0;
+    for (int n = 0; n < count; n++) {
+        const candidate *c = &found[n];
+        const int32_t *id = x->id + c->parent * x->limit;
+        if (c->piece == o->end) {
+            CLA_TRY(n < ends ? end(x, o, id, t - 1, t, c->logp) : CLA_OK);
+        } else if (living < o->beam) {
+            int32_t *to = x->scrap + living * x->limit;
+            memcpy(to, id, (size_t)(t - 1) * sizeof *to);
+            to[t - 1] = c->piece;
+            x->parent[living] = c->parent;
+            x->logp[living++] = c->logp;
+        }
+    }
+    for (int b = living; b < o->beam; b++) {
+        x->scrap[b * x->limit + t - 1] = o->end;
+        x->parent[b] = 0;
+        x->logp[b] = -INFINITY;
+    }
+    return CLA_OK;
+}
+
+cla_status hypotheses_advance(hypotheses *x, const search_options *o, candidate *found,
+                              int count, int64_t t, bool *done)
+{
+    const bool last = t >= x->limit;
+    if (last && o->forced) {
+        count = force_end(x, o, found);
+    }
+    const double best = count ? found[0].logp : -INFINITY;
+    CLA_TRY(sort(x, o, found, count, t));
+    int32_t *before = x->id;
+    x->id = x->scrap;
+    x->scrap = before;
+    const bool living = x->logp[0] > -INFINITY;
+    *done = !living || last || beaten(x, o, t, best);
+    return *done && living && last && !beaten(x, o, t, best) ? end_living(x, o, t)
+                                                             : CLA_OK;
+}

@@ -1,0 +1,107 @@
+/* hypotheses.c - when a sentence's search ends, and what wins, as transformers has it:
+ * worked out by hand from its BeamSearchScorer. */
+#include "models/hypotheses.h"
+
+#include <math.h>
+
+#include "support/support.h"
+
+enum { END = 1, A = 5, B = 6, C = 7 };
+
+static const search_options plain = {
+    .beam = 2, .alpha = 1, .end = END, .kind = SEARCH_TRANSFORMERS, .most = 4
+};
+
+static bool step(hypotheses *x, const search_options *o, int64_t t,
+                 const candidate *found, int count)
+{
+    candidate copy[4] = { { 0 } };
+    bool done = false;
+    for (int i = 0; i < count; i++) {
+        copy[i] = found[i];
+    }
+    TEST_OK(hypotheses_advance(x, o, copy, count, t, &done));
+    return done;
+}
+
+/* An end that is not among the best two is as if it were not there. */
+Test(hypotheses, an_end_counts_among_the_best_alone)
+{
+    hypotheses x = { 0 };
+    search_options o = plain;
+    const candidate late[] = {
+        { -1, 0, A }, { -2, 0, B }, { -3, 0, END }, { -4, 0, C }
+    };
+    TEST_OK(hypotheses_init(&x, &o, 9));
+    cr_assert_eq(x.limit, 4);
+    cr_assert_not(step(&x, &o, 1, late, 4));
+    cr_assert_eq(x.ended_count, 0);
+    hypotheses_fini(&x);
+    o.kind = SEARCH_TENSOR2TENSOR;
+    x = (hypotheses){ 0 };
+    TEST_OK(hypotheses_init(&x, &o, 9));
+    cr_assert_not(step(&x, &o, 1, late, 4));
+    cr_assert_eq(x.ended_count, 1);
+    hypotheses_fini(&x);
+}
+
+/* Ends of log p -1 and -2.2 after one and two pieces, while one of alive lives on with
+ * more pieces: two_ended tells whether the search stops there. */
+static bool two_ended(search_early early, double alive)
+{
+    hypotheses x = { 0 };
+    search_options o = plain;
+    o.early = (int)early;
+    const candidate first[] = {
+        { -0.5, 0, A }, { -1, 0, END }, { -2, 0, B }, { -9, 0, C }
+    };
+    const candidate second[] = {
+        { alive, 0, A }, { -2.2, 0, END }, { -3, 0, B }, { -9, 0, C }
+    };
+    TEST_OK(hypotheses_init(&x, &o, 9));
+    cr_assert_not(step(&x, &o, 1, first, 4));
+    const bool done = step(&x, &o, 2, second, 4);
+    cr_assert_eq(x.ended_count, 2);
+    cr_assert_float_eq(x.ended[0].score, -1, 1e-12);
+    cr_assert_float_eq(x.ended[1].score, -1.1, 1e-12);
+    hypotheses_fini(&x);
+    return done;
+}
+
+Test(hypotheses, stops_as_early_stopping_says)
+{
+    cr_assert(two_ended(SEARCH_FIRST, -2));
+    cr_assert_not(two_ended(SEARCH_ESTIMATE, -2)); // -2 / 2 beats -1.1
+    cr_assert(two_ended(SEARCH_ESTIMATE, -2.21));  // -1.105 does not
+    cr_assert_not(two_ended(SEARCH_NEVER, -2.21)); // but -2.21 / 4 could
+    cr_assert(two_ended(SEARCH_NEVER, -4.41));
+}
+
+/* At the last piece the end costs nothing, or what lives competes with what ended. */
+static void last(bool forced, double want, int64_t count)
+{
+    hypotheses x = { 0 };
+    search_options o = plain;
+    o.most = 2;
+    o.forced = forced;
+    const candidate first[] = {
+        { -0.5, 0, A }, { -1, 0, END }, { -2, 0, B }, { -9, 0, C }
+    };
+    const candidate second[] = {
+        { -1, 0, C }, { -1.4, 0, A }, { -2, 0, END }, { -9, 1, C }
+    };
+    TEST_OK(hypotheses_init(&x, &o, 9));
+    cr_assert_not(step(&x, &o, 1, first, 4));
+    cr_assert(step(&x, &o, 2, second, 4));
+    cr_assert_eq(x.ended_count, 2);
+    cr_assert_float_eq(x.ended[0].score, want, 1e-12);
+    cr_assert_eq(x.ended[0].count, count);
+    cr_assert_eq(x.ended[0].id[0], A);
+    hypotheses_fini(&x);
+}
+
+Test(hypotheses, the_last_piece)
+{
+    last(true, -0.25, 1); // A, end
+    last(false, -0.5, 2); // A C
+}
