@@ -1,6 +1,7 @@
 /* activation.c - the feed-forward activations that are passes of their own. */
 #include "base/base.h"
 #include "bench/bench.h"
+#include "clattn/feed.h"
 #include "oracle/oracle.h"
 
 enum { N = 2048, D = 2048 };

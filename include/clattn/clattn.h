@@ -4,6 +4,7 @@
 #pragma once
 
 #include "clattn/custom.h"
+#include "clattn/feed.h"
 #include "clattn/gaussian.h"
 #include "clattn/ham.h"
 #include "clattn/hard.h"

@@ -6,11 +6,11 @@
  * beat the worst of its beam finished hypotheses. A beam of 1 takes the likeliest piece
  * until that is the end. Wu et al. 2016, section 7, as in tensor2tensor.
  *
- * SEARCH_TRANSFORMERS does as Hugging Face's transformers: a hypothesis of t pieces (its
- * end counts) is worth log p / t^alpha; a continuation that ends counts only among the
- * best beam; a sentence is done when its beam finished hypotheses are as good as the best
- * continuation is by now (or as options->early says), and hypotheses that live at the
- * last piece compete with those that finished. */
+ * SEARCH_TRANSFORMERS does as transformers of Hugging Face. A hypothesis of t pieces
+ * (its end counts) is worth log p / t^alpha. A continuation that ends counts only among
+ * the best beam. A sentence is done when its beam finished hypotheses are as good as
+ * the best continuation is by now, or as early says. Hypotheses that live at the last
+ * piece compete with those that finished. */
 #pragma once
 
 #include "models/transformer.h"

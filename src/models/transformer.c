@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "clattn/feed.h"
+
 /* ---- parameters -------------------------------------------------------------- */
 
 static cla_status add_table(transformer *m, cla_params *params, cla_tensor **table,

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "clattn/feed.h"
+
 static const double NORM_EPSILON = 1e-6;
 
 cla_status coder_norm_init(coder_norm *norm, const coder_config *config,

@@ -1,6 +1,6 @@
 /* activation.c - activations whose slope is not known from their result, so that they
  * cannot be a linear layer's: the input is kept for the backward pass. */
-#include "clattn/ops.h"
+#include "clattn/feed.h"
 #include "ops/signatures.h"
 #include "ops/spread.h"
 

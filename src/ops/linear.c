@@ -1,6 +1,7 @@
 /* linear.c - the linear layer: a product with everything around it fused in. */
 #include "ops/linear.h"
 
+#include "clattn/feed.h"
 #include "ops/matmul.h"
 #include "ops/signatures.h"
 

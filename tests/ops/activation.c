@@ -2,6 +2,7 @@
  */
 #include <math.h>
 
+#include "clattn/feed.h"
 #include "oracle/oracle.h"
 #include "support/check_kind.h"
 

@@ -1,7 +1,7 @@
 /* activation.c - the definitions of GELU and SiLU. */
 #include <math.h>
 
-#include "clattn/ops.h"
+#include "clattn/feed.h"
 #include "ops/signatures.h"
 #include "oracle/kind.h"
 #include "oracle/oracle.h"

@@ -1,6 +1,7 @@
 /* linear.c - the definition of the linear layer. */
 #include <math.h>
 
+#include "clattn/feed.h"
 #include "clattn/ops.h"
 #include "ops/signatures.h"
 #include "oracle/kind.h"
