@@ -20,6 +20,8 @@ extern const cli_usage cli_average_usage;
 int cli_average(int argc, char **argv);
 extern const cli_usage cli_export_usage;
 int cli_export(int argc, char **argv);
+extern const cli_usage cli_import_usage;
+int cli_import(int argc, char **argv);
 extern const cli_usage cli_bench_usage;
 int cli_bench(int argc, char **argv);
 extern const cli_usage cli_bpe_usage;

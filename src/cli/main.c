@@ -23,6 +23,8 @@ static const cli_command commands[] = {
       &cli_average_usage },
     { "export", "write a model without what only training needs", cli_export,
       &cli_export_usage },
+    { "import", "convert a model that another program trained", cli_import,
+      &cli_import_usage },
     { "check", "compare the files of a model's folder with their hashes", cli_check,
       &cli_check_usage },
     { "eval", "score a trained system on a data set", cli_eval, &cli_eval_usage },

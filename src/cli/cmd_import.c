@@ -1,0 +1,47 @@
+/* cmd_import.c - clattn import: a model that another program trained. */
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "cli/signals.h"
+#include "train/import.h"
+
+typedef struct arguments {
+    cli_words from; // one
+    const char *out;
+} arguments;
+
+static const cli_option options[] = {
+    { "out", 'o', "DIR", "the new model's folder", CLI_TEXT,
+      .at = offsetof(arguments, out), .needed = true },
+    { 0 },
+};
+
+const cli_usage cli_import_usage = {
+    .options = options,
+    .words = "PATH",
+    .words_at = offsetof(arguments, from),
+    .least = 1,
+    .most = 1,
+    .lacks = "a folder",
+    .about = "Converts a Hugging Face MarianMT folder (config.json, model.safetensors, "
+             "source.spm, target.spm, vocab.json) to a translator's folder.",
+    .more = "  clattn import opus-mt-en-de --out runs/en-de\n"
+            "  clattn translate --model runs/en-de < test.en",
+};
+
+int cli_import(int argc, char **argv)
+{
+    arguments a = { 0 };
+    int64_t numbers = 0;
+    cla_status status = cli_read(&cli_import_usage, argc, argv, &a);
+    status = status ? status
+                    : cla_import(a.from.word[0], a.out, cli_catch_signals(), &numbers);
+    if (cli_signal_code()) {
+        return cli_signal_code();
+    }
+    if (status) {
+        return cli_fail_data(status);
+    }
+    fprintf(stderr, "%lld numbers in %s\n", (long long)numbers, a.out);
+    return CLI_OK;
+}

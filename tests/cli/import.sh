@@ -1,0 +1,116 @@
+#!/bin/bash
+# import.sh - a small Marian model: imported, compared with what transformers generates,
+# and refused where its folder is damaged
+# usage: tests/cli/import.sh SOURCE_ROOT CLATTN
+# shellcheck source=tests/cli/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+source=$1 clattn=$2
+given=$source/tests/data/marian
+hf=$work/hf
+
+cp -r "$given" "$hf"
+if "$clattn" import "$hf" --out "$work/m" 2>"$work/said"; then
+    check 'imports' test -s "$work/m/best.ckpt.safetensors" -a -s "$work/m/target_codes.txt"
+else
+    check 'says that SentencePiece is not built in' grep -q 'built without' "$work/said"
+    [ $failures -eq 0 ]
+    exit
+fi
+check 'writes hashes that hold' "$clattn" check "$work/m"
+translate() { "$clattn" translate --model "$work/m" --scores "$@" <"$given/lines.txt"; }
+
+# The texts are equal, the scores to 1e-4. Greedy search of transformers gives no score.
+same_texts() { diff <(cut -f 3 "$1") <(cut -f 2 "$2"); }
+same_scores() {
+    paste <(cut -f 2 "$1") <(cut -f 1 "$2") |
+        awk '{ d = $1 - $2; if (d > 1e-4 || d < -1e-4) { print NR ": " $0; bad = 1 } } END { exit bad }'
+}
+translate --beam 1 >"$work/greedy"
+check 'says what transformers says, greedy' same_texts "$work/greedy" "$given/greedy.txt"
+translate >"$work/beam"
+check 'says what transformers says, with the beam of the model' \
+    same_texts "$work/beam" "$given/beam4.txt"
+check 'with the same scores' same_scores "$work/beam" "$given/beam4.txt"
+for schedule in group tile; do
+    CLATTN_SCHEDULE=$schedule translate --batch-lines 5 >"$work/again"
+    check "and under the schedule $schedule" same_texts "$work/again" "$given/beam4.txt"
+done
+"$clattn" export --model "$work/m" --out "$work/small"
+"$clattn" translate --model "$work/small" <"$given/lines.txt" >"$work/again"
+check 'an export says the same' diff "$work/again" <(cut -f 3 "$work/beam")
+
+# ---- folders that are not taken -----------------------------------------------------
+
+# damage COMMAND...: a fresh copy of the folder, changed by the command in it.
+damage() {
+    rm -rf "$hf" "$work/no"
+    cp -r "$given" "$hf"
+    (cd "$hf" && "$@")
+}
+# refuses PART: one line with it, status 3, and nothing is left.
+refuses() {
+    local code=${2-3}
+    says_alone "$code" "$1" "$clattn" import "$hf" --out "$work/no" && [ ! -e "$work/no" ]
+}
+refused() { # LABEL PART COMMAND...
+    local label=$1 part=$2
+    damage "${@:3}"
+    check "refuses $label" refuses "$part"
+}
+cut_to() { truncate -s "$1" "$2"; }
+edit() { sed -i "$1" "$2" && ! cmp -s "$2" "$given/$2"; }
+# tensor FROM TO: another name of the same length in the header
+tensor() { LC_ALL=C edit "s/\"$1\"/\"$2\"/" model.safetensors; }
+
+refused 'no folder' 'has no config.json' rm config.json
+refused 'another model' "model_type is not 'marian'" edit 's/"marian"/"bart"/' config.json
+refused 'a torn config' 'config.json:' cut_to 100 config.json
+refused 'no weights' 'has no model.safetensors' rm model.safetensors
+refused 'pickled weights, with advice' 'save_pretrained(DIR, safe_serialization=True)' \
+    mv model.safetensors pytorch_model.bin
+refused 'weights in parts' 'max_shard_size' mv model.safetensors model.safetensors.index.json
+refused 'cut weights' 'model.safetensors' cut_to 40000 model.safetensors
+refused 'a cut header' 'header of' cut_to 300 model.safetensors
+refused 'an empty file of weights' 'too short' cut_to 0 model.safetensors
+refused 'a tensor that is missing' "tensor 'model.encoder.layers.1.fc1.bias' is missing" \
+    tensor model.encoder.layers.1.fc1.bias model.encoder.layers.1.fc9.bias
+refused 'a tensor of another shape' "is [24,16], config.json makes it [25,16]" \
+    edit 's/\(coder_ffn_dim": \)24/\125/' config.json
+refused 'a tensor that is left over' "'model.encoder.layers.1." \
+    edit 's/"encoder_layers": 2/"encoder_layers": 1/' config.json
+refused 'a number that is too large' 'd_model is 1000000, must be a whole number from 1 to' \
+    edit 's/"d_model": 16/"d_model": 1000000/' config.json
+refused 'heads that do not fit' 'do not divide' \
+    edit 's/coder_attention_heads": 2/coder_attention_heads": 3/' config.json
+refused 'norms in front' 'normalize_before' \
+    edit 's/"d_model": 16/"normalize_before": true, "d_model": 16/' config.json
+refused 'another activation' 'activation_function' edit 's/"swish"/"mish"/' config.json
+refused 'sampling' 'do_sample' edit 's/"num_beams"/"do_sample": true, "num_beams"/' \
+    generation_config.json
+refused 'a search that translate has not' 'no_repeat_ngram_size' \
+    edit 's/"num_beams"/"no_repeat_ngram_size": 3, "num_beams"/' generation_config.json
+refused 'words that are forbidden' 'bad_words_ids' \
+    edit '/bad_words/,/\]/s/[0-9][0-9]*/7/' generation_config.json
+refused 'a cut SentencePiece model' 'source.spm' cut_to 3000 source.spm
+refused 'one that is cut between pieces' 'target.spm' cut_to 17 target.spm
+refused 'one that is none' 'target.spm' cp config.json target.spm
+refused 'no SentencePiece model' 'has no source.spm' rm source.spm
+refused 'a link out of the folder' 'link to a file outside' ln -sf /etc/passwd vocab.json
+refused 'a cut vocabulary' 'vocab.json:' cut_to 2000 vocab.json
+refused 'an id twice' 'have one id, 4' edit '0,/: 5,/s/: 5,/: 4,/' vocab.json
+refused 'an id that is too large' 'must be a number from 0 to' edit 's/: 5,/: 500000,/' vocab.json
+refused 'a negative id' 'must be a number from 0 to' edit 's/: 5,/: -5,/' vocab.json
+refused 'an id that is no number' 'must be a number from 0 to' edit 's/: 5,/: "5",/' vocab.json
+refused 'a token twice' 'duplicate' edit 's/^".*": 5,/"<unk>": 5,/' vocab.json
+refused 'a token that is missing' 'tokens, config.json says' edit '/: 5,/d' vocab.json
+refused 'a token with a blank' 'holds a blank' edit 's/^".*": 5,/"a b": 5,/' vocab.json
+refused 'no end' "must be '</s>'" edit 's|"</s>"|"</t>"|' vocab.json
+refused 'a list in its place' 'vocab.json' sh -c 'echo "[1]" >vocab.json'
+
+damage true
+check 'refuses a folder that holds a run' \
+    says 2 'holds a run' "$clattn" import "$hf" --out "$work/m"
+check 'names what is not there' says 3 'has no config.json' \
+    "$clattn" import "$work/none" --out "$work/no"
+
+[ $failures -eq 0 ]
