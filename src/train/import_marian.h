@@ -44,5 +44,6 @@ const marian_pieces *marian_target(const marian *m);
 #define MARIAN_WEIGHTS "model.safetensors"
 
 /* Writes the parameters of a translator to the file `to`, from the tensors of
- * MARIAN_WEIGHTS. Errors: CLA_E_INPUT (tensor and shape), CLA_E_NUMERIC, CLA_E_IO, CLA_E_NOMEM. */
+ * MARIAN_WEIGHTS.
+ * Errors: CLA_E_INPUT (tensor and shape), CLA_E_NUMERIC, CLA_E_IO, CLA_E_NOMEM. */
 cla_status marian_write_weights(const marian *m, const char *to, int64_t *numbers);
