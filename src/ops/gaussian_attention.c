@@ -182,8 +182,8 @@ cla_status cla_gaussian_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
     CLA_TRY(check(given, shape, options));
     CLA_TRY(cla_attention_begin(a, tape, q, k, v, rows, rows, options));
     CLA_TRY(cla_attention_needs(a, tape, 2, (cla_tensor *[]){ center, sigma }));
-    call.args.sigma_step = sigma->rank == 1 ? 0 : a->heads;
-    call.args.reach = shape->reach;
+    call.args.sigma_step = sigma && sigma->rank > 1 ? a->heads : 0;
+    call.args.reach = call.shape.reach;
     CLA_TRY(forward(cla_tape_runtime(tape), &call));
     if (options && options->map) {
         const cla_attention_reach all = { .area = 1, .gaussian = shape };
