@@ -29,7 +29,8 @@ INLINE void load_rows(local float *a, global const float *x, global const int2 *
                       int first, int shift, int c, conv_shape s)
 {
 #pragma unroll
-    for (int n = LANE(0); n < TM * DEPTH / 4; n += ITEMS) {
+    for (int at = 0; at < TM * DEPTH / 4; at += ITEMS) {
+        const int n = at + LANE(0);
         const int k = TURNED_INNER(n, TM), i = TURNED_OUTER(n, TM);
         put_turned(a + k * A_STEP + i, A_STEP,
                    shifted(x, spans, first + i, shift, c + k, s));
@@ -88,7 +89,8 @@ INLINE void load_columns(local float *a, global const float *x,
                          conv_shape s)
 {
 #pragma unroll
-    for (int n = LANE(0); n < TM * DEPTH / 4; n += ITEMS) {
+    for (int at = 0; at < TM * DEPTH / 4; at += ITEMS) {
+        const int n = at + LANE(0);
         const int k = STRAIGHT_INNER(n, TM), i = STRAIGHT_OUTER(n, TM);
         *(local float4 *)(a + k * A_STEP + i) =
             shifted(x, spans, row + k, shift, c + i, s);

@@ -19,13 +19,14 @@
 INLINE void load_gates(local float *to, global const float *w, int k0, int j, int n)
 {
 #pragma unroll
-    for (int e = LANE(0); e < DEPTH * TN / 4; e += ITEMS) {
+    for (int at = 0; at < DEPTH * TN / 4; at += ITEMS) {
+        const int e = at + LANE(0);
         const int k = e / (TN / 4), q = e % (TN / 4);
         const int gate = q / (CELLS / 4), column = j + q % (CELLS / 4) * 4;
         const bool inside = k0 + k < n && column < n;
-        const size_t at = (size_t)(k0 + k) * 4 * n + gate * n + column;
+        const size_t from = (size_t)(k0 + k) * 4 * n + gate * n + column;
         *(local float4 *)(to + k * B_STEP + 4 * q) =
-            quad_at(w + (inside ? at : 0), inside ? n - column : 0);
+            quad_at(w + (inside ? from : 0), inside ? n - column : 0);
     }
 }
 

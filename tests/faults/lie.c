@@ -126,6 +126,7 @@ static int own_stderr;
 
 static void catch_stderr(void)
 {
+    cla_log_set(cla_log_to_stderr, NULL);
     caught = tmpfile();
     cr_assert_not_null(caught);
     own_stderr = dup(STDERR_FILENO);
