@@ -132,9 +132,9 @@ static cla_status read_sizes(marian *m)
     CLA_TRY(cla_config_int(c, "encoder_layers", &m->layers, 1, TRANSFORMER_LAYERS));
     CLA_TRY(
         cla_config_int(c, "decoder_layers", &m->decoder_layers, 1, TRANSFORMER_LAYERS));
-    return m->model % m->heads
-               ? wrong(c, "encoder_attention_heads", "do not divide d_model")
-               : CLA_OK;
+    return m->model % m->heads == 0
+               ? CLA_OK
+               : wrong(c, "encoder_attention_heads", "do not divide d_model");
 }
 
 static cla_status read_tables(marian *m)
