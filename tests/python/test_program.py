@@ -4,7 +4,7 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,15 @@ def test_training_tells_its_log(tmp_path: Path) -> None:
     assert 0 <= scores["accuracy"] <= 100
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """SIGINT raises KeyboardInterrupt, also where the caller has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
     settings = toy.tagging(tmp_path) | {"epochs": 400, "patience": 0}
     config, out = toy.CONFIGS / "tagger-conv2d.json", tmp_path / "run"
