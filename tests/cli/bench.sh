@@ -54,7 +54,8 @@ for line in open(sys.argv[1]):
     row = json.loads(line)
     assert len(row["samples_ms"]) == row["samples"], row
     median = statistics.median(row["samples_ms"])
-    assert abs(median / row["median_ms"] - 1) < 2e-5, (median, row["median_ms"])
+    # samples are rounded to five digits, which changes them by 5e-5 at most
+    assert abs(median / row["median_ms"] - 1) < 6e-5, (median, row["median_ms"])
     assert row["command"] == sys.argv[2], row["command"]
 PYTHON
 }
