@@ -48,12 +48,7 @@ static cla_status activate(cla_tape *tape, cla_tensor **y, cla_tensor *x,
     cla_spread_elements(cla_tape_runtime(tape), &launch, cla_size(x));
     CLA_TRY(cla_enqueue(cla_tape_runtime(tape), &launch));
     const saved s = { out, x, kernels[1] };
-    out->wants_grad = cla_tape_needs_grad(tape, 1, &x);
-    if (out->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
-    }
-    *y = out;
-    return CLA_OK;
+    return cla_tape_give(tape, y, out, &(cla_note){ backward, &s, sizeof s, { x } });
 }
 
 cla_status cla_gelu(cla_tape *tape, cla_tensor **y, cla_tensor *x)

@@ -232,10 +232,6 @@ cla_status cla_tied_linear(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_te
     CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, 2, shape));
     const saved s = { x, w, b, NULL, out, out, CLA_NONE, true };
     CLA_TRY(forward(cla_tape_runtime(tape), &s));
-    out->wants_grad = cla_tape_needs_grad(tape, 3, (cla_tensor *[]){ x, w, b });
-    if (out->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
-    }
-    *y = out;
-    return CLA_OK;
+    const cla_note end = { backward, &s, sizeof s, { x, w, b } };
+    return cla_tape_give(tape, y, out, &end);
 }

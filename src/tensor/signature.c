@@ -268,16 +268,17 @@ static cla_status check_tensor(const char *op, const cla_operand *o,
 cla_status cla_signature_check(const cla_signature *s, const cla_given *given,
                                cla_sizes *sizes)
 {
-    for (int tensors = 0; tensors < 2; tensors++) {
-        const char *at = s->text;
-        for (int i = 0; *at && *at != '-'; i++) {
-            cla_operand o = { .output = false };
-            at = read_operand(&o, at);
-            if (o.rows == (tensors == 1) || (o.optional && !given[i].tensor)) {
-                continue;
-            }
-            CLA_TRY(o.rows ? check_rows(s->op, &o, given[i].rows, sizes)
-                           : check_tensor(s->op, &o, given[i].tensor, sizes));
+    cla_operand operand[CLA_OPERANDS];
+    const int count = cla_signature_read(s, operand);
+    for (int i = 0; i < count; i++) {
+        if (operand[i].rows && !operand[i].output) {
+            CLA_TRY(check_rows(s->op, &operand[i], given[i].rows, sizes));
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        const cla_operand *o = &operand[i];
+        if (!o->rows && !o->output && (given[i].tensor || !o->optional)) {
+            CLA_TRY(check_tensor(s->op, o, given[i].tensor, sizes));
         }
     }
     return CLA_OK;
