@@ -7,7 +7,6 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/jsonline.h"
-#include "base/nearest.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
@@ -60,7 +59,7 @@ void cla_config_fini(cla_config *config)
 
 /* ---- dotted keys ------------------------------------------------------------- */
 
-enum { PART = 64, KEY = 256 };
+enum { PART = 64 };
 
 /* Cuts the first part of *key into part; false at the end. */
 static bool next_part(const char **key, char part[PART])
@@ -156,12 +155,13 @@ static cla_status assign(cla_config *config, const char *key, const char *text)
 cla_status cla_config_set(cla_config *config, const char *assignment)
 {
     const size_t size = strcspn(assignment, "=");
-    char key[KEY];
+    char key[CLA_CONFIG_KEY];
     if (!assignment[size] || !size) {
         return cla_fail(CLA_E_USAGE, "--set '%.80s': must be key=value", assignment);
     }
-    snprintf(key, sizeof key, "%.*s", (int)(size < KEY ? size : KEY), assignment);
-    if (size >= KEY || !is_key(key) || cla_utf8_check(key, size) < size) {
+    snprintf(key, sizeof key, "%.*s",
+             (int)(size < CLA_CONFIG_KEY ? size : CLA_CONFIG_KEY), assignment);
+    if (size >= CLA_CONFIG_KEY || !is_key(key) || cla_utf8_check(key, size) < size) {
         return cla_fail(CLA_E_USAGE,
                         "--set '%.*s': must be a key, of parts with at most %d bytes "
                         "and dots between them",
@@ -202,7 +202,7 @@ static cla_status wrong(const cla_config *config, const char *key, const json_t 
 /* Refuses a value that stands where key needs an object around it. */
 static cla_status check_around(const cla_config *config, const char *key)
 {
-    char outer[KEY];
+    char outer[CLA_CONFIG_KEY];
     for (const char *dot = strchr(key, '.'); dot; dot = strchr(dot + 1, '.')) {
         snprintf(outer, sizeof outer, "%.*s", (int)(dot - key), key);
         const json_t *value = find(config->values, outer);
@@ -326,66 +326,11 @@ cla_status cla_config_know(cla_config *config, const char *const *keys)
     return CLA_OK;
 }
 
-/* ---- unknown keys ------------------------------------------------------------ */
-
-/* The known key beside which an unknown one stands, or NULL. */
-static const char *nearest(const json_t *known, const char *key)
+cla_status cla_config_complete(cla_config *config, json_t *values)
 {
-    enum { MOST = 256 };
-    const char *names[MOST + 1] = { NULL }, *name = NULL;
-    int count = 0;
-    json_t *value = NULL;
-    json_object_foreach((json_t *)known, name, value)
-    {
-        // cppcheck-suppress knownConditionTrueFalse; it does not see the loop
-        if (count < MOST) { // more keys than any table of settings has
-            names[count++] = name;
-        }
-    }
-    return cla_nearest(key, names);
-}
-
-/* around is the object of the key with a dot, or empty. */
-static cla_status unknown_key(const cla_config *config, const json_t *known,
-                              const char *around, const char *key)
-{
-    const char *near = nearest(known, key);
-    cla_text place = { 0 }, whole = { 0 };
-    cla_status status = cla_text_add(&whole, "%s%s", around, key);
-    status = status ? status : cla_config_place(config, whole.data, &place);
-    status = status ? status
-                    : cla_fail(CLA_E_INPUT, "%s: unknown key '%s'%s%s%s%s", place.data,
-                               whole.data, near ? "; did you mean '" : "",
-                               near ? around : "", near ? near : "", near ? "'?" : "");
-    cla_text_free(&place);
-    cla_text_free(&whole);
-    return status;
-}
-
-// NOLINTNEXTLINE(misc-no-recursion): as deep as the known keys, which are ours
-static cla_status check_object(const cla_config *config, const json_t *values,
-                               const json_t *known, const char *around)
-{
-    const char *key = NULL;
-    json_t *value = NULL;
-    json_object_foreach((json_t *)values, key, value)
-    {
-        const json_t *expected = json_object_get(known, key);
-        if (!expected) {
-            return unknown_key(config, known, around, key);
-        }
-        if (json_is_object(value) && json_is_object(expected)) {
-            char inner[KEY];
-            snprintf(inner, sizeof inner, "%s%s.", around, key);
-            CLA_TRY(check_object(config, value, expected, inner));
-        }
-    }
-    return CLA_OK;
-}
-
-cla_status cla_config_check(const cla_config *config)
-{
-    return check_object(config, config->values, config->known, "");
+    const bool done = values && !json_object_update_missing(config->values, values);
+    json_decref(values);
+    return done ? CLA_OK : no_memory();
 }
 
 cla_status cla_config_save(const cla_config *config, const char *path)

@@ -10,6 +10,8 @@
 
 #include "base/text.h"
 
+enum { CLA_CONFIG_KEY = 256 }; // bytes of a dotted key
+
 typedef struct cla_config {
     char *path;       // for messages
     char *text;       // of that file, for the lines of keys; may be NULL
@@ -52,6 +54,10 @@ cla_status cla_config_find_files(cla_config *config, const char *const *keys);
 /* These keys (NULL-terminated) are known though no getter asks for them: they are
  * neither checked nor completed. */
 cla_status cla_config_know(cla_config *config, const char *const *keys);
+
+/* Adds the keys of values (consumed; may be NULL: out of memory) that config lacks.
+ * Errors: CLA_E_NOMEM. */
+cla_status cla_config_complete(cla_config *config, json_t *values);
 
 /* Fails for a key that no getter asked for, naming the nearest known one. */
 cla_status cla_config_check(const cla_config *config);

@@ -160,7 +160,7 @@ cla_status hypotheses_advance(hypotheses *x, const search_options *o, candidate 
     x->id = x->scrap;
     x->scrap = before;
     const bool living = x->logp[0] > -INFINITY;
-    *done = !living || last || beaten(x, o, t, best);
-    return *done && living && last && !beaten(x, o, t, best) ? end_living(x, o, t)
-                                                             : CLA_OK;
+    const bool over = !living || beaten(x, o, t, best);
+    *done = over || last;
+    return last && !over ? end_living(x, o, t) : CLA_OK;
 }

@@ -60,7 +60,7 @@ static cla_status read_coder(coder_config *c, cla_config *s)
     CLA_TRY(cla_config_int(s, "heads", &c->heads, 1, 256));
     CLA_TRY(cla_config_int(s, "inner", &c->inner, 1, 1 << 16));
     CLA_TRY(cla_config_bool(s, "pre_norm", &c->pre_norm));
-    c->norm_epsilon = 1e-6;
+    c->norm_epsilon = CODER_NORM_EPSILON;
     CLA_TRY(cla_config_choice(s, "activation", activation_names, &c->activation));
     CLA_TRY(cla_config_double(s, "norm_epsilon", &c->norm_epsilon, 1e-12, 1));
     CLA_TRY(cla_config_double(s, "dropout", &c->dropout, 0, 0.99));
@@ -130,7 +130,7 @@ static cla_status read_self(transformer_config *c, cla_config *s)
     return read_layers(c, s);
 }
 
-/* What goes into the stacks and comes out of them. */
+/* Embeddings, positions and the output layer. */
 static cla_status read_ends(transformer_config *c, cla_config *s)
 {
     bool scaled = true;
@@ -166,31 +166,18 @@ cla_status transformer_configure(transformer_config *c, cla_config *s)
 }
 
 /* Keys that came later, with what runs meant that do not have them. */
-static json_t *later_keys(const cla_config *run)
-{
-    const bool both = is(run, "attention", "rel_pos");
-    json_t *keys = json_pack("{s:s, s:s, s:f, s:b, s:b, s:b}", "activation", "relu",
-                             "positions", "tensor2tensor", "norm_epsilon", 1e-6,
-                             "embedding_scale", 1, "output_bias", 0, "start_pad", 0);
-    json_t *layers = json_object_get(run->values, "layers");
-    if (keys && layers &&
-        json_object_set_new(keys, "decoder_layers", json_deep_copy(layers))) {
-        json_decref(keys);
-        return NULL;
-    }
-    const int where = both ? TRANSFORMER_BOTH : TRANSFORMER_ENCODER;
-    if (keys && !json_object_get(run->values, "attention_where") &&
-        json_object_set_new(keys, "attention_where", json_string(where_names[where]))) {
-        json_decref(keys);
-        return NULL;
-    }
-    return keys;
-}
-
 cla_status transformer_renew(cla_config *settings, const cla_config *run)
 {
-    json_t *keys = later_keys(run);
-    const bool given = keys && !json_object_update_missing(settings->values, keys);
-    json_decref(keys);
-    return given ? CLA_OK : cla_fail(CLA_E_NOMEM, "config: out of memory");
+    const bool both = is(run, "attention", "rel_pos") &&
+                      !json_object_get(run->values, "attention_where");
+    const int where = both ? TRANSFORMER_BOTH : TRANSFORMER_ENCODER;
+    json_t *layers = json_object_get(run->values, "layers");
+    CLA_TRY(cla_config_complete(
+        settings, json_pack("{s:s, s:s, s:s, s:f, s:b, s:b, s:b}", "attention_where",
+                            where_names[where], "activation", "relu", "positions",
+                            "tensor2tensor", "norm_epsilon", CODER_NORM_EPSILON,
+                            "embedding_scale", 1, "output_bias", 0, "start_pad", 0)));
+    return layers ? cla_config_complete(settings, json_pack("{s:o}", "decoder_layers",
+                                                            json_deep_copy(layers)))
+                  : CLA_OK;
 }

@@ -6,14 +6,12 @@
 
 #include "clattn/feed.h"
 
-static const double NORM_EPSILON = 1e-6;
-
 cla_status coder_norm_init(coder_norm *norm, const coder_config *config,
                            cla_params *params, const char *name)
 {
     const int64_t D = config->model;
     norm->epsilon =
-        (float)(config->norm_epsilon > 0 ? config->norm_epsilon : NORM_EPSILON);
+        (float)(config->norm_epsilon > 0 ? config->norm_epsilon : CODER_NORM_EPSILON);
     const cla_init ones = { CLA_INIT_ONES, 0, 0, 0 };
     CLA_TRY(cla_param_add(params, &norm->gain, ones, 1, &D, "%s.gain", name));
     return cla_param_zeros(params, &norm->bias, D, "%s.bias", name);

@@ -17,6 +17,8 @@
 
 enum { CODER_CONVOLUTIONS = 8 };
 
+static const double CODER_NORM_EPSILON = 1e-6;
+
 /* act of the feed-forward block. */
 typedef enum coder_activation { CODER_RELU, CODER_GELU, CODER_SILU } coder_activation;
 
@@ -24,7 +26,7 @@ typedef struct coder_config {
     int model, heads, inner; // D, H, width of the feed-forward block
     bool pre_norm;           // norms before the blocks; else after
     int activation;          // coder_activation
-    double norm_epsilon;     // added to a norm's variance; 0: 1e-6
+    double norm_epsilon;     // added to a norm's variance; 0: CODER_NORM_EPSILON
     double dropout;          // of a block's result
     double attention_dropout, relu_dropout;
     self_config self;       // how a sequence attends to itself

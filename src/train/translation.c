@@ -49,14 +49,12 @@ search_options translation_search(const translation *t, int beam, int best,
 static cla_status renew(cla_config *settings, const cla_config *run)
 {
     CLA_TRY(transformer_renew(settings, run));
-    json_t *keys = json_pack(
-        "{s:s, s:b, s:b, s:s, s:s, s:i, s:b, s:b, s:i, s:f}", "target_sentencepiece",
-        "", "prefix_token", 0, "tidy_output", 0, "decoding", "tensor2tensor",
-        "early_stopping", "estimate", "max_length", 0, "forced_end", 0, "never_pad", 0,
-        "beam", 1, "length_penalty", 0.6);
-    const bool given = keys && !json_object_update_missing(settings->values, keys);
-    json_decref(keys);
-    return given ? CLA_OK : cla_fail(CLA_E_NOMEM, "config: out of memory");
+    return cla_config_complete(
+        settings, json_pack("{s:s, s:b, s:b, s:s, s:s, s:i, s:b, s:b, s:i, s:f}",
+                            "target_sentencepiece", "", "prefix_token", 0,
+                            "tidy_output", 0, "decoding", "tensor2tensor",
+                            "early_stopping", "estimate", "max_length", 0, "forced_end",
+                            0, "never_pad", 0, "beam", 1, "length_penalty", 0.6));
 }
 
 static cla_status configure(translation *t, cla_config *s)
