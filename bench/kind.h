@@ -23,5 +23,5 @@ typedef struct bench_table {
     const char *constant;      // an input without gradient; or NULL
 } bench_table;
 
-/* Errors: what the operator gives. */
+/* Runs a case of each shape, direction and line. Errors: those of the operator. */
 cla_status bench_table_run(bench *b, const bench_table *t);

@@ -233,12 +233,6 @@ typedef struct path_list {
     size_t count, cap;
 } path_list;
 
-static bool ends_in(const char *text, const char *suffix)
-{
-    const size_t size = strlen(text), tail = strlen(suffix);
-    return size >= tail && strcmp(text + size - tail, suffix) == 0;
-}
-
 static cla_status visit(path_list *list, const FTSENT *entry, const char *suffix)
 {
     switch (entry->fts_info) {
@@ -253,7 +247,7 @@ static cla_status visit(path_list *list, const FTSENT *entry, const char *suffix
         return CLA_OK;
     }
     // a file that was named itself is taken as it is
-    if (entry->fts_level > 0 && !ends_in(entry->fts_path, suffix)) return CLA_OK;
+    if (entry->fts_level > 0 && !cla_ends_in(entry->fts_path, suffix)) return CLA_OK;
     CLA_TRY(cla_grow(&list->paths, &list->cap, list->count + 1, sizeof *list->paths));
     CLA_TRY(cla_strdup(&list->paths[list->count], entry->fts_path));
     list->count++;

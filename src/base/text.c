@@ -136,3 +136,9 @@ bool cla_contains_nocase(const char *text, const char *part)
     }
     return false;
 }
+
+bool cla_ends_in(const char *text, const char *end)
+{
+    const size_t size = strlen(text), tail = strlen(end);
+    return size >= tail && strcmp(text + size - tail, end) == 0;
+}

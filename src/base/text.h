@@ -19,3 +19,4 @@ bool cla_parse_double(const char *text, double *value);
 
 bool cla_equals_nocase(const char *a, const char *b);
 bool cla_contains_nocase(const char *text, const char *part);
+bool cla_ends_in(const char *text, const char *end);

@@ -43,17 +43,12 @@ static const cli_option options[] = {
     { 0 },
 };
 
-static bool ends_in(const char *text, const char *end)
-{
-    const size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 /* Refuses a file name of an unknown kind before the model is loaded. */
 static cla_status check_out(const char *out)
 {
-    return !out || ends_in(out, ".safetensors") ? CLA_OK
-                                                : cli_svg_check_name("inspect", out);
+    return !out || cla_ends_in(out, ".safetensors")
+               ? CLA_OK
+               : cli_svg_check_name("inspect", out);
 }
 
 static cla_status check(const void *arguments_)
@@ -116,7 +111,7 @@ static cla_status write_svg(const char *path, const char *title,
 static cla_status write_view(const arguments *a, const tagging *t,
                              const tagger_view *view, const char *const *tokens)
 {
-    if (ends_in(a->out, ".safetensors")) {
+    if (cla_ends_in(a->out, ".safetensors")) {
         return write_tensors(a->out, t, view);
     }
     return write_svg(a->out, a->model, view, tokens);
@@ -236,7 +231,7 @@ static cla_status check_options(const arguments *a, const cla_task_kind *kind)
                         "model is a %s",
                         kind->name);
     }
-    return kind == &tagging_kind || !a->out || ends_in(a->out, ".svg")
+    return kind == &tagging_kind || !a->out || cla_ends_in(a->out, ".svg")
                ? CLA_OK
                : cla_fail(CLA_E_USAGE, "inspect: the maps of a %s are drawn as .svg",
                           kind->name);

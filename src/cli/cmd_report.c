@@ -20,16 +20,10 @@ static const cli_option options[] = {
     { 0 },
 };
 
-static bool ends_in(const char *text, const char *end)
-{
-    const size_t n = strlen(text), m = strlen(end);
-    return n > m && strcmp(text + n - m, end) == 0;
-}
-
 static cla_status check(const void *arguments_)
 {
     const char *out = ((const arguments *)arguments_)->out;
-    return ends_in(out, ".html") || ends_in(out, ".htm")
+    return cla_ends_in(out, ".html") || cla_ends_in(out, ".htm")
                ? CLA_OK
                : cla_fail(CLA_E_USAGE, "report: --out is '%s', must end in .html", out);
 }

@@ -89,14 +89,14 @@ static int width_of(const tag_table *table, int column)
 }
 
 /* a to z, then a1, b1 ... */
-static void letter_of(int i, char text[8])
+static void letter_of(int i, char text[16])
 {
-    snprintf(text, 8, i < 26 ? "%c" : "%c%d", 'a' + i % 26, i / 26);
+    snprintf(text, 16, i < 26 ? "%c" : "%c%d", 'a' + i % 26, i / 26);
 }
 
 static void print_matrix(const tag_table *table)
 {
-    char letter[8];
+    char letter[16];
     printf("\nconfusion: rows are the correct tags, columns the predicted ones\n%-13s",
            "");
     for (int k = 0; k < table->count; k++) {

@@ -18,9 +18,25 @@ static const char *suite_of(const bench_result *row)
     return suite ? suite : "";
 }
 
-static cla_status write_picture(const char *out, const cla_text *picture)
+/* items: room for one of each row. */
+typedef cla_status drawing(const bench_results *t, const char *metric, void *items,
+                           cla_text *title, cla_text *picture);
+
+static cla_status plot(const char *path, const char *metric, const char *out,
+                       drawing *draw, size_t item)
 {
-    return cla_file_write(out, picture->data, picture->size);
+    bench_results t = { 0 };
+    char *items = NULL;
+    cla_text title = { 0 }, picture = { 0 };
+    cla_status status = bench_results_read(&t, path);
+    status = status ? status : cla_alloc(&items, t.count + 1, item);
+    status = status ? status : draw(&t, metric, items, &title, &picture);
+    status = status ? status : cla_file_write(out, picture.data, picture.size);
+    free(items);
+    cla_text_free(&title);
+    cla_text_free(&picture);
+    bench_results_fini(&t);
+    return status;
 }
 
 /* ---- bars -------------------------------------------------------------------- */
@@ -42,9 +58,10 @@ static const char *title_of(const char *metric)
     return metric;
 }
 
-static cla_status draw_bars(const bench_results *t, const char *metric, svg_bar *bars,
+static cla_status draw_bars(const bench_results *t, const char *metric, void *items,
                             cla_text *title, cla_text *picture)
 {
+    svg_bar *bars = items;
     int count = 0;
     for (size_t i = 0; i < t->count; i++) {
         const bench_result *row = &t->rows[i];
@@ -62,18 +79,7 @@ static cla_status draw_bars(const bench_results *t, const char *metric, svg_bar 
 
 cla_status cli_plot_bench(const char *path, const char *metric, const char *out)
 {
-    bench_results t = { 0 };
-    svg_bar *bars = NULL;
-    cla_text title = { 0 }, picture = { 0 };
-    cla_status status = bench_results_read(&t, path);
-    status = status ? status : cla_alloc(&bars, t.count + 1, sizeof *bars);
-    status = status ? status : draw_bars(&t, metric, bars, &title, &picture);
-    status = status ? status : write_picture(out, &picture);
-    free(bars);
-    cla_text_free(&title);
-    cla_text_free(&picture);
-    bench_results_fini(&t);
-    return status;
+    return plot(path, metric, out, draw_bars, sizeof(svg_bar));
 }
 
 /* ---- a roofline -------------------------------------------------------------- */
@@ -82,7 +88,6 @@ cla_status cli_plot_bench(const char *path, const char *metric, const char *out)
 static cla_status collect(const bench_results *t, svg_roof_point *points,
                           svg_roofline *r)
 {
-    r->point = points;
     for (size_t i = 0; i < t->count; i++) {
         const bench_result *row = &t->rows[i];
         const double gflops = figure(row, "gflops"), gbs = figure(row, "gbs");
@@ -107,27 +112,17 @@ static cla_status collect(const bench_results *t, svg_roof_point *points,
     return CLA_OK;
 }
 
-static cla_status draw_roofline(const bench_results *t, svg_roof_point *points,
+static cla_status draw_roofline(const bench_results *t, const char *metric, void *items,
                                 cla_text *title, cla_text *picture)
 {
-    svg_roofline r = { 0 };
-    CLA_TRY(collect(t, points, &r));
+    (void)metric;
+    svg_roofline r = { .point = items };
+    CLA_TRY(collect(t, items, &r));
     CLA_TRY(cla_text_add(title, "Roofline: %s", t->rows[0].device));
     return cli_svg_roofline(picture, &r, title->data);
 }
 
 cla_status cli_plot_roofline(const char *path, const char *out)
 {
-    bench_results t = { 0 };
-    svg_roof_point *points = NULL;
-    cla_text title = { 0 }, picture = { 0 };
-    cla_status status = bench_results_read(&t, path);
-    status = status ? status : cla_alloc(&points, t.count + 1, sizeof *points);
-    status = status ? status : draw_roofline(&t, points, &title, &picture);
-    status = status ? status : write_picture(out, &picture);
-    free(points);
-    cla_text_free(&title);
-    cla_text_free(&picture);
-    bench_results_fini(&t);
-    return status;
+    return plot(path, NULL, out, draw_roofline, sizeof(svg_roof_point));
 }

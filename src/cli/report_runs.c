@@ -70,15 +70,9 @@ static cla_status add_map(report *r, report_file *f, const char *path, const cha
     return CLA_OK;
 }
 
-static bool is_picture(const char *name)
-{
-    const size_t size = strlen(name);
-    return size > 4 && name[0] != '.' && strcmp(name + size - 4, ".svg") == 0;
-}
-
 static int picture(const struct dirent *entry)
 {
-    return is_picture(entry->d_name);
+    return entry->d_name[0] != '.' && cla_ends_in(entry->d_name, ".svg");
 }
 
 /* Not alphasort: its order is the locale's. */

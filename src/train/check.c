@@ -98,21 +98,15 @@ static void check_weights(check *c, const char *name)
 
 /* ---- the folder -------------------------------------------------------------- */
 
-static bool ends_in(const char *name, const char *end)
-{
-    const size_t size = strlen(name), tail = strlen(end);
-    return size >= tail && strcmp(name + size - tail, end) == 0;
-}
-
 static void check_entry(check *c, const char *name)
 {
     if (name[0] == '.' || strcmp(name, config_name) == 0 ||
         json_object_get(c->files, name)) {
         return;
     }
-    if (ends_in(name, state_end)) {
+    if (cla_ends_in(name, state_end)) {
         check_weights(c, name);
-    } else if (ends_in(name, ".tmp")) {
+    } else if (cla_ends_in(name, ".tmp")) {
         tell(c, CLA_OK, "not covered", name, "left by a process that was killed");
     } else {
         tell(c, CLA_OK, c->files ? "not covered" : "no hash", name, "");

@@ -99,7 +99,7 @@ static void collect(void *context, cla_log_level level, const char *line)
 Test(log, lines_go_to_the_application)
 {
     char seen[64] = "";
-    cla_log(CLA_LOG_ERROR, "nobody listens");
+    cla_log(CLA_LOG_ERROR, "without a callback");
     cla_log_set(collect, seen);
     cla_log(CLA_LOG_DEBUG, "%d things", 3);
     cr_expect_str_eq(seen, "3 3 things");

@@ -36,7 +36,7 @@ cla_status kind_case_open(kind_case *c, cla_runtime *rt, const kind_lines *lines
                           const char *text);
 void kind_case_close(kind_case *c);
 
-/* Whether the line or what all lines have says "+name", "-name" or a word. */
+/* Whether the case's line, or the part that all lines share, holds sign and name. */
 bool kind_case_says(const kind_case *c, char sign, const char *name);
 
 /* The shape of the result: of one output, or [1,n] of all that are wanted in a row. */
