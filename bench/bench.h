@@ -76,7 +76,6 @@ cla_status bench_tensor(bench *b, cla_tensor **t, int rank, const int64_t *shape
 
 /* ---- the suites: one function for each op, listed in bench/suites.c ---------- */
 
-cla_status bench_adam(bench *b);
 cla_status bench_additive_attention(bench *b);
 cla_status bench_char_cnn(bench *b);
 cla_status bench_clip(bench *b);
@@ -100,9 +99,8 @@ cla_status bench_relative_attention(bench *b);
 cla_status bench_ragged_cross_entropy(bench *b);
 cla_status bench_reinforce(bench *b);
 cla_status bench_relative_spectrum(bench *b);
-cla_status bench_rmsprop(bench *b);
+cla_status bench_optimiser(bench *b);
 cla_status bench_ema(bench *b);
-cla_status bench_adadelta(bench *b);
 cla_status bench_multinomial(bench *b);
 cla_status bench_masked_softmax(bench *b);
 cla_status bench_max_attention(bench *b);

@@ -14,7 +14,7 @@ typedef struct blocks {
 static cla_status run(void *state)
 {
     const blocks *s = state;
-    return s->what->step(s->rt, s->t);
+    return s->what->step(s->rt, s->t, s->what->context);
 }
 
 static cla_status run_blocks(bench *b, blocks *s, bench_case *c)

@@ -13,7 +13,8 @@ typedef struct bench_block {
     int blocks;              // how many of t there are
     bool ones[BENCH_BLOCKS]; // filled with 1, as a mean of squares; others are drawn
     double flops, moves;     // of a number: operations, floats read and written
-    cla_status (*step)(cla_runtime *rt, cla_tensor *const *t);
+    cla_status (*step)(cla_runtime *rt, cla_tensor *const *t, const void *context);
+    const void *context;
 } bench_block;
 
 cla_status bench_block_run(bench *b, const bench_block *block);

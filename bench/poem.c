@@ -78,9 +78,8 @@ static cla_status prepare(poem_state *s, int depth)
     const poet_config config = {
         .characters = CHARACTERS, .dim = HIDDEN, .hidden = HIDDEN, .depth = depth
     };
-    s->optim = (cla_optim){
-        .kind = 1, .lr = 1e-4, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .clip = 1
-    };
+    s->optim = cla_optim_usual("adam", 1e-4);
+    s->optim.clip = 1;
     draw(s);
     CLA_TRY(poet_init(&s->model, &config, &s->params));
     CLA_TRY(cla_params_build(&s->params, s->rt, 42));

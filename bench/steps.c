@@ -81,9 +81,8 @@ static cla_status configure(reader_config *config, const char *network, int dept
 static cla_status prepare(step_state *s, const char *network, int depth)
 {
     reader_config config;
-    s->optim = (cla_optim){
-        .kind = 1, .lr = 1e-4, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .clip = 5
-    };
+    s->optim = cla_optim_usual("adam", 1e-4);
+    s->optim.clip = 5;
     CLA_TRY(draw(s));
     CLA_TRY(configure(&config, network, depth));
     CLA_TRY(reader_init(&s->model, &config, &s->params));

@@ -2,8 +2,9 @@
 #include "bench/block.h"
 
 /* t: e, p */
-static cla_status step(cla_runtime *rt, cla_tensor *const *t)
+static cla_status step(cla_runtime *rt, cla_tensor *const *t, const void *context)
 {
+    (void)context;
     return cla_ema(rt, t[0], t[1], 0.999f);
 }
 

@@ -203,14 +203,11 @@ cla_status golden_int(const golden *g, const char *key, int *value)
     return CLA_OK;
 }
 
-cla_status golden_float(const golden *g, const char *key, float *value)
+cla_status golden_double(const golden *g, const char *key, double *value)
 {
-    double number = 0;
-    if (!cla_parse_double(cla_st_meta(g->file, key), &number)) {
-        return fail_attribute(g, key, "a number");
-    }
-    *value = (float)number;
-    return CLA_OK;
+    return cla_parse_double(cla_st_meta(g->file, key), value)
+               ? CLA_OK
+               : fail_attribute(g, key, "a number");
 }
 
 cla_status golden_bool(const golden *g, const char *key, bool *value)
@@ -237,41 +234,6 @@ cla_status golden_choice(const golden *g, const char *key, const char *const *na
         snprintf(must + at, sizeof must - at, "%s%s", comma, names[i]);
     }
     return fail_attribute(g, key, must);
-}
-
-/* Whether attribute, which may end in its words, is this one. */
-static bool is(const char *attribute, const char *key)
-{
-    const size_t size = (size_t)kind_name(attribute);
-    return strlen(key) == size && strncmp(attribute, key, size) == 0;
-}
-
-/* names: up to a NULL, and count at most. */
-static cla_status check_attributes(const golden *g, const char *op,
-                                   const char *const *names, int count)
-{
-    const char *key = NULL;
-    json_t *value = NULL;
-    json_object_foreach(g->file->metadata, key, value)
-    {
-        bool known = strcmp(key, "op") == 0;
-        for (int i = 0; i < count && names[i] && !known; i++) {
-            known = is(names[i], key);
-        }
-        if (!known) {
-            return cla_fail(CLA_E_USAGE, "operator '%s' has no attribute '%s'", op,
-                            key);
-        }
-    }
-    for (int i = 0; i < count && names[i]; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "%.*s", kind_name(names[i]), names[i]);
-        if (!cla_st_meta(g->file, name) && names[i][kind_name(names[i])] != '?') {
-            return cla_fail(CLA_E_USAGE, "operator '%s' needs the attribute '%s'", op,
-                            name);
-        }
-    }
-    return CLA_OK;
 }
 
 /* ---- one case ---------------------------------------------------------------- */
@@ -335,27 +297,12 @@ static cla_status check_all_used(const golden *g)
     return CLA_OK;
 }
 
-/* The operator of the case: by its row in golden_ops.c, or by its kind. */
-static cla_status run_op(golden *g)
-{
-    const char *name = cla_st_meta(g->file, "op");
-    const golden_op *op = name ? golden_find(name) : NULL;
-    const op_kind *kind = name && !op ? op_kind_find(name) : NULL;
-    if (!kind && !op) {
-        return name ? cla_fail(CLA_E_USAGE, "unknown operator '%s'", name)
-                    : cla_fail(CLA_E_INPUT, "no operator is named in the metadata");
-    }
-    CLA_TRY(op ? check_attributes(g, name, op->attributes, GOLDEN_ATTRIBUTES)
-               : check_attributes(g, name, kind->attribute, KIND_ATTRIBUTES));
-    return op ? op->run(g) : golden_kind(g, kind);
-}
-
 static cla_status run(golden *g, golden_result *result)
 {
     double largest = 0; // number that is sent back
     CLA_TRY(cla_alloc(&g->used, g->file->count, sizeof *g->used));
     CLA_TRY(cla_tape_new(&g->tape, g->rt, true));
-    CLA_TRY(run_op(g));
+    CLA_TRY(golden_run_op(g));
     for (int i = 0; i < g->output_count; i++) {
         CLA_TRY(seed(g, &g->outputs[i], &largest));
     }

@@ -3,6 +3,7 @@
 
 #include "base/safetensors.h"
 #include "clattn/clattn.h"
+#include "ops/optimiser.h"
 #include "oracle/kind.h"
 
 enum { GOLDEN_ATTRIBUTES = 6 };
@@ -17,8 +18,9 @@ typedef struct golden_op {
     cla_status (*run)(golden *g);
 } golden_op;
 
-/* NULL when there is none of that name. */
-const golden_op *golden_find(const char *name);
+/* Runs the operator of the case: by its row in golden_ops.c, by its kind, or as an
+ * optimiser. Errors: as golden_run. */
+cla_status golden_run_op(golden *g);
 
 /* How the tensor that is furthest off compares with the file. */
 typedef struct golden_result {
@@ -79,7 +81,7 @@ cla_status golden_output(golden *g, const char *name, cla_tensor *t);
 
 /* Attributes. Errors: CLA_E_USAGE with key and value. */
 cla_status golden_int(const golden *g, const char *key, int *value);
-cla_status golden_float(const golden *g, const char *key, float *value);
+cla_status golden_double(const golden *g, const char *key, double *value);
 cla_status golden_bool(const golden *g, const char *key, bool *value);
 /* The position of the value among names (NULL-terminated). */
 cla_status golden_choice(const golden *g, const char *key, const char *const *names,
@@ -87,9 +89,8 @@ cla_status golden_choice(const golden *g, const char *key, const char *const *na
 
 /* ---- golden_layers.c: operators around the attention -------------------------- */
 
-cla_status golden_adam(golden *g);
 cla_status golden_char_cnn(golden *g);
-cla_status golden_rmsprop(golden *g);
+cla_status golden_optimiser(golden *g, const cla_optimiser *o);
 
 /* ---- golden_custom.c: attention with scores of expressions ----------------------- */
 

@@ -48,8 +48,9 @@ cla_status golden_reinforce(golden *g)
 {
     cla_tensor *scores = NULL, *gates = NULL, *rewards = NULL, *loss = NULL;
     cla_ragged *q_rows = NULL, *k_rows = NULL;
-    cla_reinforce_options options = { 0 };
-    CLA_TRY(golden_float(g, "lambda", &options.entropy));
+    double entropy = 0;
+    CLA_TRY(golden_double(g, "lambda", &entropy));
+    const cla_reinforce_options options = { .entropy = (float)entropy };
     CLA_TRY(golden_tensor(g, "logits", &scores));
     CLA_TRY(golden_tensor(g, "beta", &gates));
     CLA_TRY(golden_tensor(g, "reward", &rewards));

@@ -18,10 +18,7 @@ static cla_status attribute(const golden *g, const char *text, double *value)
         return CLA_OK;
     }
     if (text[size] != '=') {
-        float number = 0;
-        CLA_TRY(golden_float(g, name, &number));
-        *value = (double)number;
-        return CLA_OK;
+        return golden_double(g, name, value);
     }
     const char *at = text + size;
     for (int i = 0; i < WORDS && *at; i++) {

@@ -41,38 +41,31 @@ static cla_status moment(golden *g, cla_tensor **t, const cla_tensor *p)
     return cla_tensor_fill(*t, 0);
 }
 
-cla_status golden_adam(golden *g)
+static cla_status rates_of(golden *g, const cla_optimiser *o, cla_optimiser_rates *r)
 {
-    cla_tensor *p = NULL, *gradients = NULL, *m = NULL, *v = NULL, *row = NULL;
-    cla_adam_options o = { 0 };
-    CLA_TRY(golden_float(g, "lr", &o.lr));
-    CLA_TRY(golden_float(g, "beta1", &o.beta1));
-    CLA_TRY(golden_float(g, "beta2", &o.beta2));
-    CLA_TRY(golden_float(g, "eps", &o.eps));
-    CLA_TRY(golden_tensor(g, "p", &p));
-    CLA_TRY(golden_tensor(g, "g", &gradients));
-    CLA_TRY(moment(g, &m, p));
-    CLA_TRY(moment(g, &v, p));
-    for (int32_t step = 0; step < cla_tensor_dim(gradients, 0); step++) {
-        CLA_TRY(gradient_of(g, &row, gradients, step));
-        CLA_TRY(cla_adam(golden_runtime(g), p, m, v, row, step + 1, &o));
+    CLA_TRY(golden_double(g, "lr", &r->lr));
+    CLA_TRY(golden_double(g, "eps", &r->epsilon));
+    for (int i = 0; i < CLA_OPTIMISER_DECAYS && o->decay[i]; i++) {
+        CLA_TRY(golden_double(g, o->decay[i], &r->decay[i]));
     }
-    return golden_output(g, "p", p);
+    return CLA_OK;
 }
 
-cla_status golden_rmsprop(golden *g)
+cla_status golden_optimiser(golden *g, const cla_optimiser *o)
 {
-    cla_tensor *p = NULL, *gradients = NULL, *a = NULL, *row = NULL;
-    float lr = 0, rho = 0, eps = 0;
-    CLA_TRY(golden_float(g, "lr", &lr));
-    CLA_TRY(golden_float(g, "rho", &rho));
-    CLA_TRY(golden_float(g, "eps", &eps));
+    cla_tensor *p = NULL, *gradients = NULL, *row = NULL;
+    cla_tensor *moments[CLA_OPTIMISER_MOMENTS] = { NULL };
+    cla_optimiser_rates rates = { 0 };
+    CLA_TRY(rates_of(g, o, &rates));
     CLA_TRY(golden_tensor(g, "p", &p));
     CLA_TRY(golden_tensor(g, "g", &gradients));
-    CLA_TRY(moment(g, &a, p));
+    for (int i = 0; i < cla_optimiser_moments(o); i++) {
+        CLA_TRY(moment(g, &moments[i], p));
+    }
     for (int32_t step = 0; step < cla_tensor_dim(gradients, 0); step++) {
         CLA_TRY(gradient_of(g, &row, gradients, step));
-        CLA_TRY(cla_rmsprop(golden_runtime(g), p, a, row, lr, rho, eps));
+        CLA_TRY(cla_optimiser_step(golden_runtime(g), o, p, moments, row, step + 1,
+                                   &rates));
     }
     return golden_output(g, "p", p);
 }

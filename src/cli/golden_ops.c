@@ -1,4 +1,5 @@
 /* golden_ops.c - the operators that golden files can name, a row each. */
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/golden.h"
@@ -44,7 +45,6 @@ static cla_status run_conv_attention_1d(golden *g)
 }
 
 static const golden_op ops[] = {
-    { "adam", { "lr", "beta1", "beta2", "eps" }, golden_adam },
     { "char_cnn", { NULL }, golden_char_cnn },
     { "conv_attention_2d", { "activation" }, run_conv_attention_2d },
     { "conv_attention_1d", { "activation" }, run_conv_attention_1d },
@@ -53,10 +53,9 @@ static const golden_op ops[] = {
       golden_custom_attention },
     { "hard_attention", { NULL }, golden_hard_attention },
     { "reinforce", { "lambda" }, golden_reinforce },
-    { "rmsprop", { "lr", "rho", "eps" }, golden_rmsprop },
 };
 
-const golden_op *golden_find(const char *name)
+static const golden_op *find(const char *name)
 {
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         if (strcmp(name, ops[i].name) == 0) {
@@ -64,4 +63,72 @@ const golden_op *golden_find(const char *name)
         }
     }
     return NULL;
+}
+
+/* ---- attributes -------------------------------------------------------------- */
+
+/* Whether attribute, which may end in its words, is this one. */
+static bool is(const char *attribute, const char *key)
+{
+    const size_t size = (size_t)kind_name(attribute);
+    return strlen(key) == size && strncmp(attribute, key, size) == 0;
+}
+
+/* names: up to a NULL, and count at most. */
+static cla_status check_attributes(const golden *g, const char *op,
+                                   const char *const *names, int count)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach(golden_file(g)->metadata, key, value)
+    {
+        bool known = strcmp(key, "op") == 0;
+        for (int i = 0; i < count && names[i] && !known; i++) {
+            known = is(names[i], key);
+        }
+        if (!known) {
+            return cla_fail(CLA_E_USAGE, "operator '%s' has no attribute '%s'", op,
+                            key);
+        }
+    }
+    for (int i = 0; i < count && names[i]; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%.*s", kind_name(names[i]), names[i]);
+        if (!cla_st_meta(golden_file(g), name) &&
+            names[i][kind_name(names[i])] != '?') {
+            return cla_fail(CLA_E_USAGE, "operator '%s' needs the attribute '%s'", op,
+                            name);
+        }
+    }
+    return CLA_OK;
+}
+
+/* ---- the operator of a case -------------------------------------------------- */
+
+static cla_status run_optimiser(golden *g, const cla_optimiser *o)
+{
+    const char *const attributes[] = { "lr", "eps", o->decay[0], o->decay[1] };
+    CLA_TRY(check_attributes(g, o->signature.op, attributes, 4));
+    return golden_optimiser(g, o);
+}
+
+cla_status golden_run_op(golden *g)
+{
+    const char *name = cla_st_meta(golden_file(g), "op");
+    if (!name) {
+        return cla_fail(CLA_E_INPUT, "no operator is named in the metadata");
+    }
+    const golden_op *op = find(name);
+    const op_kind *kind = op_kind_find(name);
+    const cla_optimiser *optimiser = cla_optimiser_named(name);
+    if (op) {
+        CLA_TRY(check_attributes(g, name, op->attributes, GOLDEN_ATTRIBUTES));
+        return op->run(g);
+    }
+    if (kind) {
+        CLA_TRY(check_attributes(g, name, kind->attribute, KIND_ATTRIBUTES));
+        return golden_kind(g, kind);
+    }
+    return optimiser ? run_optimiser(g, optimiser)
+                     : cla_fail(CLA_E_USAGE, "unknown operator '%s'", name);
 }

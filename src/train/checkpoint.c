@@ -49,10 +49,10 @@ static cla_status gather(bundle *b, const cla_params *params, const cla_optim *o
     for (size_t i = 0; i < params->count; i++) {
         CLA_TRY(add(b, params, &params->values, &params->list[i], ""));
     }
-    for (int m = 0; optim && cla_optim_moment_name(optim, m); m++) {
+    char name[OPTIM_NAME];
+    for (int m = 0; optim && cla_optim_moment_name(optim, m, name); m++) {
         for (size_t i = 0; i < params->count; i++) {
-            CLA_TRY(add(b, params, &optim->moment[m], &params->list[i],
-                        cla_optim_moment_name(optim, m)));
+            CLA_TRY(add(b, params, &optim->moment[m], &params->list[i], name));
         }
     }
     return CLA_OK;
@@ -280,9 +280,9 @@ static cla_status walk_all(const cla_st_file *f, const char *path, cla_params *p
 {
     size_t found = 0;
     CLA_TRY(walk(f, path, params, &params->values, "", write, &found));
-    for (int m = 0; optim && cla_optim_moment_name(optim, m); m++) {
-        CLA_TRY(walk(f, path, params, &optim->moment[m],
-                     cla_optim_moment_name(optim, m), write, &found));
+    char name[OPTIM_NAME];
+    for (int m = 0; optim && cla_optim_moment_name(optim, m, name); m++) {
+        CLA_TRY(walk(f, path, params, &optim->moment[m], name, write, &found));
     }
     if (optim && found < f->count) {
         return cla_fail(CLA_E_INPUT,

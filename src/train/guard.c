@@ -43,7 +43,8 @@ cla_status cla_guard_numbers(const cla_optim *o, int64_t step)
 {
     cla_runtime *rt = o->params->rt;
     CLA_TRY(check_block(rt, o->values, "the parameters", step));
-    for (int i = 0; cla_optim_moment_name(o, i); i++) {
+    char name[OPTIM_NAME];
+    for (int i = 0; cla_optim_moment_name(o, i, name); i++) {
         CLA_TRY(check_block(rt, o->flat_moment[i], "the optimiser's moments", step));
     }
     return CLA_OK;

@@ -2,11 +2,7 @@
 #include "train/optim.h"
 
 #include <math.h>
-
-#include "clattn/optim.h"
-
-static const char *const names[] = { "rmsprop", "adam", "adadelta", NULL };
-enum { RMSPROP, ADAM, ADADELTA };
+#include <stdio.h>
 
 static const char *const schedules[] = { "constant", "noam", NULL };
 
@@ -25,55 +21,65 @@ static cla_status configure_schedule(cla_optim *o, cla_config *s)
 double cla_optim_rate(const cla_optim *o, int64_t step)
 {
     if (!o->schedule) {
-        return o->lr;
+        return o->rates.lr;
     }
     const double at = (double)step, warmup = o->warmup;
-    return o->lr / sqrt(o->dim) * fmin(1 / sqrt(at), at / (warmup * sqrt(warmup)));
+    return o->rates.lr / sqrt(o->dim) *
+           fmin(1 / sqrt(at), at / (warmup * sqrt(warmup)));
+}
+
+cla_optim cla_optim_usual(const char *name, double lr)
+{
+    const cla_optimiser *kind = cla_optimiser_named(name);
+    assert(kind);
+    cla_optim o = { .kind = kind, .rates = kind->usual };
+    o.rates.lr = lr;
+    return o;
+}
+
+static cla_status configure_kind(cla_optim *o, cla_config *s)
+{
+    enum { MOST = 16 };
+    const char *names[MOST] = { NULL };
+    int kind = 0;
+    for (int i = 0; cla_optimiser_at(i); i++) {
+        assert(i < MOST - 1);
+        names[i] = cla_optimiser_at(i)->signature.op;
+    }
+    CLA_TRY(cla_config_choice(s, "optimiser", names, &kind));
+    *o = (cla_optim){ .kind = cla_optimiser_at(kind) };
+    o->rates = o->kind->usual;
+    return CLA_OK;
 }
 
 cla_status cla_optim_configure(cla_optim *o, cla_config *s)
 {
-    static const cla_optim usual[] = {
-        [RMSPROP] = { .lr = 1e-3, .rho = 0.9, .epsilon = 1e-7 },
-        [ADAM] = { .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8 },
-        [ADADELTA] = { .lr = 1, .rho = 0.95, .epsilon = 1e-6 },
-    };
-    int kind = RMSPROP;
-    CLA_TRY(cla_config_choice(s, "optimiser", names, &kind));
-    *o = usual[kind];
-    o->kind = kind;
-    CLA_TRY(cla_config_double(s, "lr", &o->lr, 0, 1e3));
+    CLA_TRY(configure_kind(o, s));
+    CLA_TRY(cla_config_double(s, "lr", &o->rates.lr, 0, 1e3));
     CLA_TRY(configure_schedule(o, s));
-    if (o->kind == ADAM) {
-        CLA_TRY(cla_config_double(s, "beta1", &o->beta1, 0, 0.999999));
-        CLA_TRY(cla_config_double(s, "beta2", &o->beta2, 0, 0.999999));
-    } else {
-        CLA_TRY(cla_config_double(s, "rho", &o->rho, 0, 0.999999));
+    for (int i = 0; i < CLA_OPTIMISER_DECAYS && o->kind->decay[i]; i++) {
+        CLA_TRY(
+            cla_config_double(s, o->kind->decay[i], &o->rates.decay[i], 0, 0.999999));
     }
-    CLA_TRY(cla_config_double(s, "epsilon", &o->epsilon, 0, 1));
+    CLA_TRY(cla_config_double(s, "epsilon", &o->rates.epsilon, 0, 1));
     CLA_TRY(cla_config_double(s, "ema", &o->ema, 0, 0.9999999));
     return cla_config_double(s, "clip", &o->clip, 0, 1e9);
 }
 
-/* The optimiser's own. */
-static const char *const moments[][OPTIM_MOMENTS] = {
-    [RMSPROP] = { "rmsprop.square" },
-    [ADAM] = { "adam.mean", "adam.square" },
-    [ADADELTA] = { "adadelta.square", "adadelta.update" },
-};
-
-/* The running mean's place. */
+/* The running mean's place, behind the optimiser's moments. */
 static int mean_at(const cla_optim *o)
 {
-    return o->kind == RMSPROP ? 1 : 2;
+    return cla_optimiser_moments(o->kind);
 }
 
-const char *cla_optim_moment_name(const cla_optim *o, int i)
+bool cla_optim_moment_name(const cla_optim *o, int i, char name[OPTIM_NAME])
 {
-    if (i == mean_at(o)) {
-        return o->ema > 0 ? "ema.mean" : NULL;
+    if (i < mean_at(o)) {
+        snprintf(name, OPTIM_NAME, "%s.%s", o->kind->signature.op, o->kind->moment[i]);
+        return true;
     }
-    return i < OPTIM_MOMENTS ? moments[o->kind][i] : NULL;
+    snprintf(name, OPTIM_NAME, "ema.mean");
+    return i == mean_at(o) && o->ema > 0;
 }
 
 cla_status cla_optim_init(cla_optim *o, cla_params *params)
@@ -81,7 +87,8 @@ cla_status cla_optim_init(cla_optim *o, cla_params *params)
     o->params = params;
     CLA_TRY(cla_params_block(params, &params->values, &o->values));
     CLA_TRY(cla_params_block(params, &params->gradients, &o->gradients));
-    for (int i = 0; cla_optim_moment_name(o, i); i++) {
+    char name[OPTIM_NAME];
+    for (int i = 0; cla_optim_moment_name(o, i, name); i++) {
         CLA_TRY(cla_memory_new(&o->moment[i], params->rt, params->values.bytes));
         CLA_TRY(cla_memory_fill(params->rt, &o->moment[i], 0));
         CLA_TRY(cla_params_block(params, &o->moment[i], &o->flat_moment[i]));
@@ -104,20 +111,10 @@ void cla_optim_fini(cla_optim *o)
 
 static cla_status update(const cla_optim *o, int64_t step)
 {
-    cla_runtime *rt = o->params->rt;
-    const float lr = (float)cla_optim_rate(o, step);
-    if (o->kind == RMSPROP) {
-        return cla_rmsprop(rt, o->values, o->flat_moment[0], o->gradients, lr,
-                           (float)o->rho, (float)o->epsilon);
-    }
-    if (o->kind == ADADELTA) {
-        return cla_adadelta(rt, o->values, o->flat_moment[0], o->flat_moment[1],
-                            o->gradients, lr, (float)o->rho, (float)o->epsilon);
-    }
-    const cla_adam_options options = { lr, (float)o->beta1, (float)o->beta2,
-                                       (float)o->epsilon };
-    return cla_adam(rt, o->values, o->flat_moment[0], o->flat_moment[1], o->gradients,
-                    step, &options);
+    cla_optimiser_rates rates = o->rates;
+    rates.lr = cla_optim_rate(o, step);
+    return cla_optimiser_step(o->params->rt, o->kind, o->values, o->flat_moment,
+                              o->gradients, step, &rates);
 }
 
 cla_status cla_optim_step(cla_optim *o, int64_t step)

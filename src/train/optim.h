@@ -3,19 +3,24 @@
 
 #include "base/config.h"
 #include "nn/param.h"
+#include "ops/optimiser.h"
 
-enum { OPTIM_MOMENTS = 3 };
+enum { OPTIM_MOMENTS = CLA_OPTIMISER_MOMENTS + 1, OPTIM_NAME = 32 };
 
 typedef struct cla_optim {
-    int kind;     // 0 rmsprop, 1 adam, 2 adadelta
+    const cla_optimiser *kind;
+    cla_optimiser_rates rates;
     int schedule; // 0 constant, 1 noam
     int dim, warmup;
-    double lr, rho, beta1, beta2, epsilon, clip;
+    double clip;
     double ema; // decay of a running mean of the parameters; 0: none is kept
     cla_params *params;
     cla_memory moment[OPTIM_MOMENTS]; // blocks beside the parameters
     cla_tensor *values, *gradients, *flat_moment[OPTIM_MOMENTS];
 } cla_optim;
+
+/* An optimiser at a constant rate, with its usual settings. */
+cla_optim cla_optim_usual(const char *name, double lr);
 
 /* Reads "optimiser", "lr" and the rest. Errors: CLA_E_INPUT. */
 cla_status cla_optim_configure(cla_optim *optim, cla_config *settings);
@@ -29,9 +34,9 @@ double cla_optim_rate(const cla_optim *optim, int64_t step);
 cla_status cla_optim_init(cla_optim *optim, cla_params *params);
 void cla_optim_fini(cla_optim *optim);
 
-/* "rmsprop.square" and so on, behind the optimiser's own "ema.mean" where it is kept;
- * NULL past the last. */
-const char *cla_optim_moment_name(const cla_optim *optim, int i);
+/* Writes "rmsprop.square" and so on; behind the optimiser's own comes "ema.mean" where
+ * it is kept. False past the last. */
+bool cla_optim_moment_name(const cla_optim *optim, int i, char name[OPTIM_NAME]);
 
 /* One update from the gradients, clipped to a global norm where asked. step counts from
  * 1.

@@ -248,7 +248,8 @@ Test(poet, learns_lines_by_heart)
         .characters = FROM + WORDS, .dim = 16, .hidden = 32, .depth = 3
     };
     cla_optim optim = {
-        .kind = 1, .lr = 0.02, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-8
+        .kind = cla_optimiser_named("adam"),
+        .rates = { .lr = 0.02, .epsilon = 1e-8, .decay = { 0.9, 0.98 } },
     };
     int32_t out[LINES * L];
     double logp[LINES], sum = 0;

@@ -261,8 +261,7 @@ Test(r_net, independent_of_batch)
 /* The loss before the last of some steps of Adam. */
 static float learn(scene *f, int steps)
 {
-    cla_optim adam = { .kind = 1, .lr = 0.005, .beta1 = 0.9, .beta2 = 0.999 };
-    adam.epsilon = 1e-8;
+    cla_optim adam = cla_optim_usual("adam", 0.005);
     float loss = 0;
     TEST_OK(cla_optim_init(&adam, &f->params));
     for (int s = 1; s <= steps; s++) {

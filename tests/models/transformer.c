@@ -58,9 +58,9 @@ Test(transformer, has_the_published_parameters)
 
 Test(transformer, warms_up_as_published)
 {
-    const cla_optim base = { .schedule = 1, .dim = 512, .warmup = 4000, .lr = 1 };
-    const cla_optim big = { .schedule = 1, .dim = 1024, .warmup = 4000, .lr = 1 };
-    const cla_optim constant = { .lr = 0.25 };
+    const cla_optim base = { .schedule = 1, .dim = 512, .warmup = 4000, .rates.lr = 1 };
+    const cla_optim big = { .schedule = 1, .dim = 1024, .warmup = 4000, .rates.lr = 1 };
+    const cla_optim constant = { .rates.lr = 0.25 };
     static const int64_t step[] = { 1, 4000, 16000, 100000 };
     static const double at_512[] = { 1.746928e-7, 6.987712e-4, 3.493856e-4,
                                      1.397542e-4 };

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ops/optimiser.h"
+
 /* y, x [B,H,T,S]; q_len, k_len [B] or NULL */
 void oracle_masked_softmax(double *y, const double *x, int B, int H, int T, int S,
                            const int32_t *q_len, const int32_t *k_len, bool causal);
@@ -130,13 +132,12 @@ void oracle_top_k(double *logp, int32_t *id, const double *logits, int N, int V,
 void oracle_multinomial(int32_t *id, double *before, const double *logits,
                         const double *u, int N, int V);
 
-/* One step on n parameters; step counts from 1. */
-void oracle_adam(double *p, double *m, double *v, const double *g, int n, int step,
-                 double lr, double beta1, double beta2, double eps);
-void oracle_rmsprop(double *p, double *a, const double *g, int n, double lr, double rho,
-                    double eps);
-void oracle_adadelta(double *p, double *a, double *d, const double *g, int n, double lr,
-                     double rho, double eps);
+/* One step on one parameter and its moments; step counts from 1. */
+typedef void oracle_optimiser(double *p, double *const *moment, double g, int step,
+                              const cla_optimiser_rates *rates);
+/* NULL when there is none of that name. */
+oracle_optimiser *oracle_optimiser_named(const char *name);
+
 void oracle_ema(double *e, const double *p, int n, double decay);
 
 double oracle_norm(const double *x, int64_t n);

@@ -255,7 +255,7 @@ Test(hard, sequences_earn_more)
     f.t->policy.sequence = false;
     toy_train(&f, 25); // half learnt
     f.t->policy.sequence = true;
-    f.stepper.optim.lr *= 0.2;
+    f.stepper.optim.rates.lr *= 0.2;
     const double before = reward_of(&f, 5);
     toy_train(&f, 150);
     const double after = reward_of(&f, 5);

@@ -1,0 +1,33 @@
+/* optimiser.c - a step of each optimiser over the parameters of a tagger. */
+#include "ops/optimiser.h"
+
+#include "bench/block.h"
+
+/* t: p, moments, and at last g */
+static cla_status step(cla_runtime *rt, cla_tensor *const *t, const void *optimiser)
+{
+    const cla_optimiser *o = optimiser;
+    cla_optimiser_rates rates = o->usual;
+    rates.lr = 1e-6;
+    return cla_optimiser_step(rt, o, t[0], t + 1, t[cla_optimiser_moments(o) + 1], 1,
+                              &rates);
+}
+
+cla_status bench_optimiser(bench *b)
+{
+    const cla_optimiser *o = NULL;
+    for (int i = 0; (o = cla_optimiser_at(i)); i++) {
+        const int blocks = cla_optimiser_moments(o) + 2;
+        CLA_TRY(bench_block_run(b, &(bench_block){
+                                       .name = o->signature.op,
+                                       .n = 2000000,
+                                       .blocks = blocks,
+                                       .ones = { [1] = true, [2] = blocks > 3 },
+                                       .flops = o->flops,
+                                       .moves = 2 * blocks - 1,
+                                       .step = step,
+                                       .context = o,
+                                   }));
+    }
+    return CLA_OK;
+}

@@ -1,0 +1,61 @@
+/* optimiser.cl - one step of an optimiser over a whole block of parameters.
+ *
+ * Layout: parameters p, moments, gradient g, all flat.
+ * Work-group: as elements.clh.
+ * Defines: WG.
+ * Numerics: f32; what follows from the decays comes from the host.
+ * Writes: p and the moments in place. */
+#include "elements.clh"
+
+typedef struct rates {
+    float lr, epsilon;
+    // of a running mean: its decay, 1 - decay, 1 / (1 - decay^step)
+    float decay1, rest1, correct1;
+    float decay2, rest2, correct2;
+} rates;
+
+// a = rho a + (1 - rho) g^2, p -= lr g / (sqrt(a) + eps)
+WORK_GROUP(WG, 1, 1)
+kernel void rmsprop(global float *restrict p, global float *restrict a,
+                    global const float *restrict g, int n, rates r)
+{
+    EACH_ELEMENT(i, n)
+    {
+        const float square = r.decay1 * a[i] + r.rest1 * (g[i] * g[i]);
+        a[i] = square;
+        p[i] -= r.lr * g[i] / (sqrt(square) + r.epsilon);
+    }
+}
+
+// p -= lr m' / (sqrt(v') + eps), m' and v' the corrected means of g and g^2
+WORK_GROUP(WG, 1, 1)
+kernel void adam(global float *restrict p, global float *restrict m,
+                 global float *restrict v, global const float *restrict g, int n,
+                 rates r)
+{
+    EACH_ELEMENT(i, n)
+    {
+        const float mean = r.decay1 * m[i] + r.rest1 * g[i];
+        const float square = r.decay2 * v[i] + r.rest2 * (g[i] * g[i]);
+        m[i] = mean;
+        v[i] = square;
+        p[i] -= r.lr * (mean * r.correct1) / (sqrt(square * r.correct2) + r.epsilon);
+    }
+}
+
+/* a = rho a + (1 - rho) g^2, u = g sqrt(d + eps) / sqrt(a + eps),
+ * d = rho d + (1 - rho) u^2, p -= lr u */
+WORK_GROUP(WG, 1, 1)
+kernel void adadelta(global float *restrict p, global float *restrict a,
+                     global float *restrict d, global const float *restrict g, int n,
+                     rates r)
+{
+    EACH_ELEMENT(i, n)
+    {
+        const float square = r.decay1 * a[i] + r.rest1 * (g[i] * g[i]);
+        const float u = g[i] * sqrt(d[i] + r.epsilon) / sqrt(square + r.epsilon);
+        a[i] = square;
+        d[i] = r.decay1 * d[i] + r.rest1 * (u * u);
+        p[i] -= r.lr * u;
+    }
+}

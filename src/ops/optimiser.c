@@ -1,0 +1,141 @@
+/* optimiser.c - one step of an optimiser over a whole block of parameters. */
+#include "ops/optimiser.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ops/spread.h"
+
+static const cla_optimiser optimisers[] = {
+    {
+        .signature = { "rmsprop", "p:... a:... g:... -> p:..." },
+        .moment = { "square" },
+        .decay = { "rho" },
+        .usual = { .lr = 1e-3, .epsilon = 1e-7, .decay = { 0.9 } },
+        .flops = 8,
+    },
+    {
+        .signature = { "adam", "p:... m:... v:... g:... -> p:..." },
+        .moment = { "mean", "square" },
+        .decay = { "beta1", "beta2" },
+        .usual = { .lr = 1e-3, .epsilon = 1e-8, .decay = { 0.9, 0.999 } },
+        .flops = 13,
+    },
+    {
+        .signature = { "adadelta", "p:... a:... d:... g:... -> p:..." },
+        .moment = { "square", "update" },
+        .decay = { "rho" },
+        .usual = { .lr = 1, .epsilon = 1e-6, .decay = { 0.95 } },
+        .flops = 14,
+    },
+};
+
+const cla_optimiser *cla_optimiser_at(int i)
+{
+    return i < (int)(sizeof optimisers / sizeof *optimisers) ? &optimisers[i] : NULL;
+}
+
+const cla_optimiser *cla_optimiser_named(const char *name)
+{
+    const cla_optimiser *o = NULL;
+    for (int i = 0; (o = cla_optimiser_at(i)) && strcmp(o->signature.op, name) != 0;) {
+        i++;
+    }
+    return o;
+}
+
+int cla_optimiser_moments(const cla_optimiser *o)
+{
+    int count = 0;
+    while (count < CLA_OPTIMISER_MOMENTS && o->moment[count]) {
+        count++;
+    }
+    return count;
+}
+
+/* As in cl/optimiser.cl. */
+typedef struct rates {
+    float lr, epsilon;
+    float decay1, rest1, correct1;
+    float decay2, rest2, correct2;
+} rates;
+
+/* d rounded to float, as the kernel multiplies by it. */
+static float correction(double d, int64_t step)
+{
+    return (float)(1 / (1 - pow(d, (double)step)));
+}
+
+static rates rates_of(const cla_optimiser_rates *r, int64_t step)
+{
+    const float decay1 = (float)r->decay[0], decay2 = (float)r->decay[1];
+    const double d1 = (double)decay1, d2 = (double)decay2;
+    return (rates){
+        .lr = (float)r->lr,
+        .epsilon = (float)r->epsilon,
+        .decay1 = decay1,
+        .rest1 = (float)(1 - d1),
+        .correct1 = correction(d1, step),
+        .decay2 = decay2,
+        .rest2 = (float)(1 - d2),
+        .correct2 = correction(d2, step),
+    };
+}
+
+cla_status cla_optimiser_step(cla_runtime *rt, const cla_optimiser *o, cla_tensor *p,
+                              cla_tensor *const *moment, const cla_tensor *g,
+                              int64_t step, const cla_optimiser_rates *usual)
+{
+    const int last = cla_optimiser_moments(o) + 1;
+    const char *op = o->signature.op;
+    const cla_tensor *t[CLA_OPTIMISER_MOMENTS + 2] = { p };
+    cla_given given[CLA_OPTIMISER_MOMENTS + 2];
+    cla_launch launch = { .file = "optimiser", .kernel = op };
+    t[last] = g;
+    for (int i = 0; i <= last; i++) {
+        t[i] = i && i < last ? moment[i - 1] : t[i];
+        given[i].tensor = t[i];
+    }
+    CLA_TRY(cla_signature_check(&o->signature, given, &(cla_sizes){ 0 }));
+    if (step < 1) {
+        return cla_fail(CLA_E_USAGE, "%s: step is %lld, must be 1 or more", op,
+                        (long long)step);
+    }
+    const rates r = rates_of(usual, step);
+    for (int i = 0; i <= last; i++) {
+        launch.args[i] = cla_buf(t[i]);
+    }
+    launch.args[last + 1] = cla_i32(cla_size(p));
+    launch.args[last + 2] = cla_bytes(&r, sizeof r);
+    cla_spread_elements(rt, &launch, cla_size(p));
+    cla_tensor_changed(p);
+    return cla_enqueue(rt, &launch);
+}
+
+/* ---- one function each --------------------------------------------------------- */
+
+cla_status cla_rmsprop(cla_runtime *rt, cla_tensor *p, cla_tensor *a,
+                       const cla_tensor *g, float lr, float rho, float eps)
+{
+    const cla_optimiser_rates r = { (double)lr, (double)eps, { (double)rho } };
+    return cla_optimiser_step(rt, cla_optimiser_named("rmsprop"), p, &a, g, 1, &r);
+}
+
+cla_status cla_adadelta(cla_runtime *rt, cla_tensor *p, cla_tensor *a, cla_tensor *d,
+                        const cla_tensor *g, float lr, float rho, float eps)
+{
+    const cla_optimiser_rates r = { (double)lr, (double)eps, { (double)rho } };
+    return cla_optimiser_step(rt, cla_optimiser_named("adadelta"), p,
+                              (cla_tensor *[]){ a, d }, g, 1, &r);
+}
+
+cla_status cla_adam(cla_runtime *rt, cla_tensor *p, cla_tensor *m, cla_tensor *v,
+                    const cla_tensor *g, int64_t step, const cla_adam_options *options)
+{
+    const cla_optimiser_rates r = { (double)options->lr,
+                                    (double)options->eps,
+                                    { (double)options->beta1,
+                                      (double)options->beta2 } };
+    return cla_optimiser_step(rt, cla_optimiser_named("adam"), p,
+                              (cla_tensor *[]){ m, v }, g, step, &r);
+}
