@@ -59,16 +59,3 @@ kernel void adadelta(global float *restrict p, global float *restrict a,
         p[i] -= r.lr * u;
     }
 }
-
-// m = beta m + (1 - beta) g, p -= lr sign(m)
-WORK_GROUP(WG, 1, 1)
-kernel void signum(global float *restrict p, global float *restrict m,
-                   global const float *restrict g, int n, rates r)
-{
-    EACH_ELEMENT(i, n)
-    {
-        const float mean = r.decay1 * m[i] + r.rest1 * g[i];
-        m[i] = mean;
-        p[i] -= r.lr * ((float)(mean > 0) - (float)(mean < 0));
-    }
-}

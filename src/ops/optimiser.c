@@ -28,13 +28,6 @@ static const cla_optimiser optimisers[] = {
         .usual = { .lr = 1, .epsilon = 1e-6, .decay = { 0.95 } },
         .flops = 14,
     },
-    {
-        .signature = { "signum", "p:... m:... g:... -> p:..." },
-        .moment = { "mean" },
-        .decay = { "beta" },
-        .usual = { .lr = 1e-3, .decay = { 0.9 } },
-        .flops = 5,
-    },
 };
 
 const cla_optimiser *cla_optimiser_at(int i)

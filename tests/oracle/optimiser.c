@@ -35,15 +35,6 @@ static void adadelta(double *p, double *const *moment, double g, int step,
     *p -= r->lr * u;
 }
 
-static void signum(double *p, double *const *moment, double g, int step,
-                   const cla_optimiser_rates *r)
-{
-    double *m = moment[0];
-    (void)step;
-    *m = r->decay[0] * *m + (1 - r->decay[0]) * g;
-    *p -= r->lr * ((*m > 0) - (*m < 0));
-}
-
 static const struct {
     const char *name;
     oracle_optimiser *step;
@@ -51,7 +42,6 @@ static const struct {
     { "rmsprop", rmsprop },
     { "adam", adam },
     { "adadelta", adadelta },
-    { "signum", signum },
 };
 
 oracle_optimiser *oracle_optimiser_named(const char *name)
