@@ -74,42 +74,21 @@ cla_status bench_run(bench *b, const bench_case *c);
 cla_status bench_tensor(bench *b, cla_tensor **t, int rank, const int64_t *shape,
                         bool want_grad);
 
-/* ---- the suites: one function for each op, listed in bench/suites.c ---------- */
+/* ---- what suites have besides rows of bench/cases.c, listed in bench/suites.c ---- */
 
-cla_status bench_additive_attention(bench *b);
-cla_status bench_char_cnn(bench *b);
 cla_status bench_clip(bench *b);
-cla_status bench_conv1d(bench *b);
 cla_status bench_conv_attention_1d(bench *b);
-cla_status bench_cross_entropy(bench *b);
-cla_status bench_depthwise_conv1d(bench *b);
-cla_status bench_dropout(bench *b);
-cla_status bench_activation(bench *b);
-cla_status bench_elementwise(bench *b);
-cla_status bench_embedding(bench *b);
 cla_status bench_custom_attention(bench *b);
 cla_status bench_gaussian_attention(bench *b);
-cla_status bench_gru(bench *b);
 cla_status bench_ham(bench *b);
 cla_status bench_hard_attention(bench *b);
-cla_status bench_layer_norm(bench *b);
-cla_status bench_lstm(bench *b);
 cla_status bench_position_attention(bench *b);
-cla_status bench_relative_attention(bench *b);
-cla_status bench_ragged_cross_entropy(bench *b);
 cla_status bench_reinforce(bench *b);
-cla_status bench_relative_spectrum(bench *b);
 cla_status bench_optimiser(bench *b);
 cla_status bench_ema(bench *b);
 cla_status bench_multinomial(bench *b);
-cla_status bench_masked_softmax(bench *b);
-cla_status bench_max_attention(bench *b);
 cla_status bench_mix_levels(bench *b);
 cla_status bench_matmul(bench *b);
-cla_status bench_linear(bench *b);
-cla_status bench_attention(bench *b);
-cla_status bench_band_attention(bench *b);
-cla_status bench_band_attention_2d(bench *b);
 cla_status bench_conv_attention_2d(bench *b);
 cla_status bench_top_k(bench *b);
 cla_status bench_ragged(bench *b);
@@ -118,7 +97,6 @@ cla_status bench_hard(bench *b);
 cla_status bench_nmt_sizes(bench *b);
 cla_status bench_tagger(bench *b);
 cla_status bench_reader(bench *b);
-cla_status bench_sru(bench *b);
 cla_status bench_poem(bench *b);
 cla_status bench_steps(bench *b);
 cla_status bench_startup(bench *b);

@@ -24,6 +24,9 @@ typedef struct bench_options {
  * CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status bench_suites_run(const bench_options *options, int *failed);
 
+/* "softmax gemm ...", in their order; the text is the function's. */
+const char *bench_suite_names(void);
+
 /* What a child process of the start-up suite does: opens device, computes a small
  * attention, and says on stdout how many programs it had to compile. */
 cla_status bench_startup_child(const char *device);

@@ -105,6 +105,9 @@ void bench_progress_left(double spent_s, int done, int total, char *text, size_t
  * not measured. */
 double bench_median(const bench *b, const char *name);
 
+/* cases.c */
+cla_status bench_cases(bench *b, const char *suite);
+
 /* suites.c */
 cla_status bench_suites_check(const char *suite);          // NULL is fine
 cla_status bench_suites_each(bench *b, const char *suite); // NULL: all

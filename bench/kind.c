@@ -5,11 +5,10 @@
 
 #include "base/base.h"
 
-static cla_status run_case(bench *b, const bench_table *t, kind_case *c, bench_op *op)
+static cla_status run_case(bench *b, const bench_inputs *in, kind_case *c, bench_op *op)
 {
-    const op_kind *kind = t->lines.kind;
-    const kind_cost cost =
-        kind->cost ? kind->cost(&c->call, op->backward) : (kind_cost){ 0 };
+    const kind_cost cost = c->kind->cost ? c->kind->cost(&c->call, op->backward)
+                                         : (kind_cost){ .flops = 0 };
     op->flops = cost.flops;
     op->bytes = cost.bytes;
     op->inputs = c->inputs;
@@ -17,43 +16,42 @@ static cla_status run_case(bench *b, const bench_table *t, kind_case *c, bench_o
     for (int n = 0; n < c->inputs; n++) {
         const cla_operand *o = &c->operand[c->input[n]];
         op->in[n].rank = cla_operand_shape(o, &c->call.sizes, op->in[n].shape);
-        op->in[n].scale = t->scale[c->input[n]];
-        op->in[n].constant = t->constant && !strcmp(t->constant, o->name);
+        op->in[n].scale = in->scale[c->input[n]];
     }
     return bench_op_run(b, op);
 }
 
-static cla_status run_shape(bench *b, const bench_table *t, const bench_shape *shape,
-                            bool backward)
+static cla_status run_direction(bench *b, const bench_shape *s, const bench_inputs *in,
+                                bool backward)
 {
+    const kind_lines lines = { .op = s->op, .fill = in->fill };
     kind_case c = { 0 };
     bench_op op = {
-        .suite = t->suite,
+        .suite = s->suite,
         .backward = backward,
         .forward = kind_case_device,
-        .oracle = t->no_oracle ? NULL : kind_case_oracle,
+        .oracle = kind_case_oracle,
     };
-    snprintf(op.name, sizeof op.name, "%s %s %s", t->lines.kind->signature->op,
-             backward ? "fwd+bwd" : "fwd", shape->name);
-    if (!bench_wants(b, t->suite, op.name)) {
+    snprintf(op.name, sizeof op.name, "%s %s %s", s->op, backward ? "fwd+bwd" : "fwd",
+             s->name);
+    if (!bench_wants(b, s->suite, op.name)) {
         return CLA_OK;
     }
-    cla_status status = kind_case_open(&c, bench_runtime(b), &t->lines, shape->line);
-    status = status ? status : run_case(b, t, &c, &op);
+    cla_status status = kind_case_open(&c, bench_runtime(b), &lines, s->line);
+    status = status ? status : run_case(b, in, &c, &op);
     kind_case_close(&c);
     return status;
 }
 
-cla_status bench_table_run(bench *b, const bench_table *t)
+cla_status bench_kind_run(bench *b, const bench_shape *s, const bench_inputs *inputs)
 {
-    for (int i = 0; t->shapes[i].name && !(bench_quick(b) && t->quick && i >= t->quick);
-         i++) {
-        const bool forward = strstr(t->shapes[i].line, "forward");
-        for (int backward = 0; backward < (forward ? 1 : 2); backward++) {
-            if (t->directions != (backward ? BENCH_FORWARD : BENCH_BACKWARD)) {
-                CLA_TRY(run_shape(b, t, &t->shapes[i], backward));
-            }
-        }
+    const bench_inputs *in = inputs;
+    if (bench_quick(b) && strstr(s->line, "full")) {
+        return CLA_OK;
     }
-    return CLA_OK;
+    while (in->op && strcmp(in->op, s->op) != 0) {
+        in++;
+    }
+    CLA_TRY(strstr(s->line, "train") ? CLA_OK : run_direction(b, s, in, false));
+    return strstr(s->line, "forward") ? CLA_OK : run_direction(b, s, in, true);
 }

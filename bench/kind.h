@@ -4,24 +4,23 @@
 #include "bench/bench.h"
 #include "oracle/kind_case.h"
 
-/* A case is named "op direction name"; one with "forward" in its line has no other. */
+/* Named "op fwd name" and "op fwd+bwd name". The line is one of kind_case.h; the word
+ * forward or train in it leaves one of the two out, full leaves both out of a quick
+ * run. */
 typedef struct bench_shape {
+    const char *suite, *op;
     const char *name; // "N2048 D512"
-    const char *line; // "N=2048 D=512", as kind_lines has it
+    const char *line; // "N=2048 D=512 eps=1e-6"
 } bench_shape;
 
-enum { BENCH_BOTH, BENCH_FORWARD, BENCH_BACKWARD }; // directions
+/* Inputs of an operator that are not n(0,1). */
+typedef struct bench_inputs {
+    const char *op;            // NULL: of all others
+    kind_fill fill;            // of whole numbers
+    float scale[CLA_OPERANDS]; // deviations; 0 means 1
+} bench_inputs;
 
-typedef struct bench_table {
-    const char *suite;
-    kind_lines lines;
-    const bench_shape *shapes; // up to one without a name
-    int quick;                 // so many of them in a quick run; 0: all
-    int directions;
-    bool no_oracle;            // too slow
-    float scale[CLA_OPERANDS]; // deviations of inputs; 0 means 1
-    const char *constant;      // an input without gradient; or NULL
-} bench_table;
-
-/* Runs a case of each shape, direction and line. Errors: those of the operator. */
-cla_status bench_table_run(bench *b, const bench_table *t);
+/* Runs the directions of a case. inputs: up to the one of all others.
+ * Errors: those of the operator. */
+cla_status bench_kind_run(bench *b, const bench_shape *shape,
+                          const bench_inputs *inputs);

@@ -19,10 +19,8 @@ static const cli_option options[] = {
     { "device", 'd', "DEVICE|all",
       "as for the other commands, or all of them one after the other", CLI_TEXT,
       AT(options.device) },
-    { "suite", 's', "SUITE",
-      "one of softmax, gemm, attention, band, ragged, layers, conv, characters, "
-      "tagger, startup (default: all)",
-      CLI_TEXT, AT(options.suite) },
+    { "suite", 's', "SUITE", "the cases of one suite", CLI_TEXT, AT(options.suite),
+      .names = bench_suite_names },
     { "filter", 'f', "RE", "cases whose names match (POSIX extended)", CLI_TEXT,
       AT(options.filter) },
     { "quick", 'q', NULL, "fewer cases, shorter timings, the device's own schedule",

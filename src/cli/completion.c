@@ -11,14 +11,14 @@ typedef enum value_kind { NOTHING, ANYTHING, CHOICES, FOLDERS, FILES } value_kin
 static value_kind kind_of(const cli_option *o)
 {
     if (!o->value) return NOTHING;
-    if (o->choices || strncmp(o->value, "DEVICE", 6) == 0) return CHOICES;
+    if (o->choices || o->names || strncmp(o->value, "DEVICE", 6) == 0) return CHOICES;
     if (strcmp(o->value, "DIR") == 0) return FOLDERS;
     return strcmp(o->value, "FILE") == 0 ? FILES : ANYTHING;
 }
 
 static const char *choices_of(const cli_option *o)
 {
-    return o->choices ? o->choices : devices;
+    return o->names ? o->names() : o->choices ? o->choices : devices;
 }
 
 /* The beginning of a help text, without characters that shells give a meaning. */

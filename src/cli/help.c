@@ -78,10 +78,30 @@ static cla_status add_row(char key, const char *name, const char *value,
     return cla_text_append(out, "\n", 1);
 }
 
+cla_status cli_option_help(const cli_option *o, cla_text *out)
+{
+    CLA_TRY(cla_text_add(out, "%s", o->help));
+    for (const char *at = o->names ? o->names() : ""; *at;) {
+        const int size = (int)strcspn(at, " ");
+        CLA_TRY(cla_text_add(out, "%s%.*s", at == o->names() ? ": " : ", ", size, at));
+        at += size + (at[size] == ' ');
+    }
+    return CLA_OK;
+}
+
+static cla_status add_option(const cli_option *o, cla_text *out)
+{
+    cla_text help = { 0 };
+    cla_status status = cli_option_help(o, &help);
+    status = status ? status : add_row(o->key, o->name, o->value, help.data, out);
+    cla_text_free(&help);
+    return status;
+}
+
 static cla_status add_options(const cli_usage *u, cla_text *out)
 {
     for (const cli_option *o = u->options; o && o->name; o++) {
-        CLA_TRY(o->help ? add_row(o->key, o->name, o->value, o->help, out) : CLA_OK);
+        CLA_TRY(o->help ? add_option(o, out) : CLA_OK);
     }
     CLA_TRY(add_row(cli_help_key(u), "help", NULL, "print this help", out));
     return add_row('V', "version", NULL, "print the version", out);

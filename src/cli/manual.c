@@ -55,7 +55,11 @@ static cla_status add_option(const cli_option *o, cla_text *out)
     CLA_TRY(add_escaped(o->name, strlen(o->name), out));
     CLA_TRY(cla_text_add(out, "\\fR%s%s%s\n", o->value ? "=\\fI" : "",
                          o->value ? o->value : "", o->value ? "\\fR" : ""));
-    return add_plain(o->help, strlen(o->help), out);
+    cla_text help = { 0 };
+    cla_status status = cli_option_help(o, &help);
+    status = status ? status : add_plain(help.data, help.size, out);
+    cla_text_free(&help);
+    return status;
 }
 
 static cla_status add_options(const cli_usage *u, cla_text *out)

@@ -30,6 +30,7 @@ typedef struct cli_option {
     /* Of CLI_TAKE. Errors: those of cla_fail, usually CLA_E_USAGE. */
     cla_status (*take)(void *arguments, const char *value);
     const char *choices; // the values that completion offers, with blanks between them
+    const char *(*names)(void); // the same from a table; the help lists them
 } cli_option;
 
 /* The arguments that are no options, in their order. */
@@ -91,6 +92,9 @@ cla_status cli_help_text(const char *command, const cli_usage *usage, cla_text *
 /* Appends text in lines of at most `width` columns, each behind `indent` blanks; the
  * first line begins at column `column`. Errors: CLA_E_NOMEM. */
 cla_status cli_wrap(const char *text, int column, int indent, int width, cla_text *out);
+
+/* Appends the help of an option, with its names. Errors: CLA_E_NOMEM. */
+cla_status cli_option_help(const cli_option *option, cla_text *out);
 
 /* The short form of --help: h where the options have no h of their own, or 0. */
 char cli_help_key(const cli_usage *usage);

@@ -1,8 +1,8 @@
 /* activation.c - activations whose slope is not known from their result, so that they
  * cannot be a linear layer's: the input is kept for the backward pass. */
 #include "clattn/feed.h"
-#include "ops/signatures.h"
 #include "ops/spread.h"
+#include "tensor/signature.h"
 
 typedef struct saved {
     cla_tensor *y, *x;

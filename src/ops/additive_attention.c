@@ -3,8 +3,8 @@
 #include "ops/column_sum.h"
 #include "ops/ham.h"
 #include "ops/hard_gates.h"
-#include "ops/signatures.h"
 #include "ops/spread.h"
+#include "tensor/signature.h"
 
 static const char OP[] = "additive_attention";
 

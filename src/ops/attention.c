@@ -1,6 +1,6 @@
 /* attention.c - fused full attention of packed sequences. */
 #include "ops/attention_common.h"
-#include "ops/signatures.h"
+#include "tensor/signature.h"
 
 static const char BACKWARD[] = "attention_backward_tile"; // kernel file
 

@@ -1,6 +1,6 @@
 /* band_attention.c - attention inside a window of positions. */
 #include "ops/band_common.h"
-#include "ops/signatures.h"
+#include "tensor/signature.h"
 
 static const cla_band_op OP = {
     .name = "band_attention",

@@ -3,8 +3,8 @@
  * Of all responses of a filter to a word only the largest counts, so the way back has a
  * row where the convolution had them all: it does not go through conv1d.c. */
 #include "ops/conv1d.h"
-#include "ops/signatures.h"
 #include "ops/spread.h"
+#include "tensor/signature.h"
 
 /* As in cl/char_cnn.clh. */
 typedef struct char_shape {

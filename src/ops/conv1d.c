@@ -3,8 +3,8 @@
 
 #include "ops/linear.h"
 #include "ops/product_group.h"
-#include "ops/signatures.h"
 #include "ops/spread.h"
+#include "tensor/signature.h"
 
 enum { TILE_RUN = 96 };                      // rows to an item
 enum { WEIGHT_RUNS = 8, SHORTEST_RUN = 64 }; // parts of the sum for w, and their rows

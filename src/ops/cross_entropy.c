@@ -1,8 +1,8 @@
 /* cross_entropy.c - log-softmax and loss in one. */
 #include "clattn/hard.h"
 #include "clattn/ops.h"
-#include "ops/signatures.h"
 #include "ops/spread.h"
+#include "tensor/signature.h"
 
 enum { RUN = 8 }; // rows to a group
 

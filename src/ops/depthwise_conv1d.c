@@ -1,8 +1,8 @@
 /* depthwise_conv1d.c - convolution along packed sequences, each channel by itself. */
 #include "clattn/ops.h"
 #include "ops/column_sum.h"
-#include "ops/signatures.h"
 #include "ops/spread.h"
+#include "tensor/signature.h"
 
 enum { RUN = 8, WEIGHT_GROUPS = 64 }; // rows to a group; parts of the sum for w
 

@@ -1,7 +1,7 @@
 /* dropout.c - drops elements at random; the draws are made again to go back. */
 #include "clattn/ops.h"
-#include "ops/signatures.h"
 #include "ops/spread.h"
+#include "tensor/signature.h"
 
 enum { RUN = 8 }; // rows to a group
 

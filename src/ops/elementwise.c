@@ -3,8 +3,8 @@
 #include "clattn/ops.h"
 #include "ops/column_sum.h"
 #include "ops/columns.h"
-#include "ops/signatures.h"
 #include "ops/spread.h"
+#include "tensor/signature.h"
 
 enum { RUN = 8 }; // rows to a group
 

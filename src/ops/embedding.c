@@ -1,7 +1,7 @@
 /* embedding.c - rows of a table by their numbers. */
 #include "clattn/ops.h"
-#include "ops/signatures.h"
 #include "ops/spread.h"
+#include "tensor/signature.h"
 
 enum { RUN = 8, ENTRY_GROUPS = 64 }; // rows to a group; groups over the table
 

@@ -4,7 +4,7 @@
  * meets every key of a query, and so gives the gradients of both numbers. */
 #include "ops/attention_common.h"
 #include "ops/column_sum.h"
-#include "ops/signatures.h"
+#include "tensor/signature.h"
 
 /* As in cl/gaussian_attention.clh. */
 typedef struct gaussian_args {

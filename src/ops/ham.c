@@ -8,8 +8,8 @@
 
 #include "ops/attention_common.h"
 #include "ops/product_group.h"
-#include "ops/signatures.h"
 #include "ops/spread.h"
+#include "tensor/signature.h"
 
 enum { RUN = 24 }; // as in cl/rows_tile.clh
 

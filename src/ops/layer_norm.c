@@ -1,8 +1,8 @@
 /* layer_norm.c - each row brought to mean 0 and deviation 1, scaled and shifted. */
 #include "clattn/ops.h"
 #include "ops/column_sum.h"
-#include "ops/signatures.h"
 #include "ops/spread.h"
+#include "tensor/signature.h"
 
 const cla_signature cla_layer_norm_signature = { "layer_norm",
                                                  "x:N,D gamma:D beta:D -> y:N,D" };

@@ -1,7 +1,7 @@
 /* length_sigmoid.c - numbers between bounds that follow their sequence's length. */
 #include "clattn/gaussian.h"
-#include "ops/signatures.h"
 #include "ops/spread.h"
+#include "tensor/signature.h"
 
 /* As in cl/length_sigmoid.cl. */
 typedef struct length_args {

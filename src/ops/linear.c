@@ -3,7 +3,7 @@
 
 #include "clattn/feed.h"
 #include "ops/matmul.h"
-#include "ops/signatures.h"
+#include "tensor/signature.h"
 
 typedef struct saved {
     cla_tensor *x, *w, *b, *residual, *y;

@@ -1,6 +1,6 @@
 /* masked_softmax.c - softmax of a dense map under lengths and causality. */
 #include "clattn/ops.h"
-#include "ops/signatures.h"
+#include "tensor/signature.h"
 #include "tensor/tensor.h"
 
 /* As in cl/masked_softmax.clh. */

@@ -1,8 +1,8 @@
 /* max_attention.c - rows summed by the best that any other row makes of them. */
 #include "clattn/ham.h"
 #include "ops/attention_common.h"
-#include "ops/signatures.h"
 #include "ops/spread.h"
+#include "tensor/signature.h"
 
 static const char OP[] = "max_attention";
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "ops/attention_common.h"
-#include "ops/signatures.h"
 #include "ops/spread.h"
+#include "tensor/signature.h"
 
 enum {
     RUNS_TILE = 4,

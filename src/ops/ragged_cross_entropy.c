@@ -1,7 +1,7 @@
 /* ragged_cross_entropy.c - the loss of pointing at one row of each sequence. */
 #include "clattn/ham.h"
-#include "ops/signatures.h"
 #include "ops/spread.h"
+#include "tensor/signature.h"
 
 static const char OP[] = "ragged_cross_entropy";
 

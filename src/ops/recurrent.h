@@ -4,7 +4,7 @@
 
 #include "clattn/recurrent.h"
 #include "ops/matmul.h"
-#include "ops/signatures.h"
+#include "tensor/signature.h"
 
 /* As in cl/recurrent.clh. */
 typedef struct cla_recurrent_shape {

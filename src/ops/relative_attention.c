@@ -6,7 +6,7 @@
 #include "ops/attention_common.h"
 #include "ops/column_sum.h"
 #include "ops/matmul.h"
-#include "ops/signatures.h"
+#include "tensor/signature.h"
 
 typedef struct relative_call {
     cla_attention_call attention;

@@ -1,7 +1,7 @@
 /* relative_spectrum.c - a table of relative positions from its real spectrum. */
 #include "clattn/ops.h"
-#include "ops/signatures.h"
 #include "ops/spread.h"
+#include "tensor/signature.h"
 
 typedef struct saved {
     cla_tensor *table, *spectrum;

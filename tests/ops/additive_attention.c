@@ -19,7 +19,7 @@ static const char *const cases[] = {
     NULL,
 };
 static const kind_table table = {
-    .lines = { .kind = &additive_attention_kind },
+    .lines = { .op = "additive_attention" },
     .rows = cases,
     .bar = 3e-6,
     .scale = { [2] = -1 },

@@ -15,7 +15,7 @@ static void fill(int32_t *ids, int64_t n, const op_call *c, int operand)
  * no slope. A sum of K in products, weights scaled to keep results near 1: eps sqrt(n),
  * n up to 320. */
 static const kind_table table = {
-    .lines = { &char_cnn_kind, NULL, fill },
+    .lines = { "char_cnn", NULL, fill },
     .rows =
         (const char *const[]){
             "rows=5,1,7,2 K=3 in=2 out=3", "rows=1 K=1 in=1 out=1 -len",

@@ -7,7 +7,7 @@
  * kinks is no slope. A sum of K in products of size 1, weights scaled to keep results
  * near 1: eps sqrt(n) of it, n up to 700. */
 static const kind_table table = {
-    .lines = { .kind = &conv1d_kind },
+    .lines = { .op = "conv1d" },
     .rows = (const char *const[]){ "rows=3,0,1,7 K=5 in=3 out=5 activation=1",
                                    "rows=1 K=1 in=1 out=1",
                                    "rows=5,13 K=3 in=16 out=16 activation=2 medium",

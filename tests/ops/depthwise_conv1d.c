@@ -5,7 +5,7 @@
 
 /* A sum of at most 9 products of size 1. */
 static const kind_table table = {
-    .lines = { .kind = &depthwise_conv1d_kind },
+    .lines = { .op = "depthwise_conv1d" },
     .rows = (const char *const[]){ "rows=5,0,3 K=3 D=5", "rows=1 K=1 D=1",
                                    "rows=2,9 K=4 D=7", "rows=3,1 K=9 D=3",
                                    "rows=0 K=3 D=4", "rows=40,17,60 K=7 D=65 medium",

@@ -6,7 +6,7 @@
 
 /* 1/(1-p) and the product, a rounding each. */
 static const kind_table table = {
-    .lines = { .kind = &dropout_kind },
+    .lines = { .op = "dropout" },
     .rows = (const char *const[]){ "...=3,15 p=0.1", "...=1,1 p=0.5", "...=9,16 p=0.3",
                                    "...=8,17 p=0.9", "...=2,63 p=0.5", "...=7,64 p=0.1",
                                    "...=5,65 p=0.5", "...=17,192 p=0.1",

@@ -10,7 +10,7 @@ static const double BAR = 2e-7;
 /* ---- add ------------------------------------------------------------------------ */
 
 static const kind_table adding = {
-    .lines = { .kind = &add_kind },
+    .lines = { .op = "add" },
     .rows = (const char *const[]){ "...=1,1", "...=7,9", "...=3,64", "...=64,64",
                                    "...=65,63", "...=0,3", "...=91,191 large",
                                    "...=2,0", NULL },
@@ -46,7 +46,7 @@ Test(elementwise, add_to_itself)
 /* ---- multiply ------------------------------------------------------------------- */
 
 static const kind_table multiplying = {
-    .lines = { .kind = &multiply_kind },
+    .lines = { .op = "multiply" },
     .rows = (const char *const[]){ "...=1,1", "...=7,9", "...=64,1", "...=65,63 medium",
                                    "...=91,191 large", "...=0,3", NULL },
     .bar = BAR,
@@ -84,7 +84,7 @@ Test(elementwise, multiply_by_itself)
 
 /* Four roundings and an exponential's. */
 static const kind_table gating = {
-    .lines = { .kind = &gate_kind },
+    .lines = { .op = "gate" },
     .rows = (const char *const[]){ "...=1,1", "...=7,9", "...=65,63 medium", "...=0,3",
                                    NULL },
     .bar = 1e-6,
@@ -92,7 +92,7 @@ static const kind_table gating = {
 
 /* Inputs near 30 saturate the gate. */
 static const kind_table saturated = {
-    .lines = { .kind = &gate_kind },
+    .lines = { .op = "gate" },
     .rows = (const char *const[]){ "...=7,9", NULL },
     .bar = 1e-6,
     .scale = { 30 },
@@ -105,7 +105,7 @@ Test(elementwise, gate)
 }
 
 static const kind_table joining = {
-    .lines = { .kind = &concat_kind },
+    .lines = { .op = "concat" },
     .rows = (const char *const[]){ "N=1 Ca=1 Cb=1", "N=5 Ca=3 Cb=8", "N=8 Ca=128 Cb=64",
                                    "N=9 Ca=65 Cb=63", "N=0 Ca=3 Cb=4", "N=3 Ca=0 Cb=4",
                                    "N=33 Ca=129 Cb=1", NULL },
@@ -118,7 +118,7 @@ Test(elementwise, concat)
 }
 
 static const kind_table scaling = {
-    .lines = { .kind = &scale_heads_kind },
+    .lines = { .op = "scale_heads" },
     .rows = (const char *const[]){ "N=1 H=1 d=1", "N=7 H=3 d=24 columns",
                                    "N=9 H=4 d=48", "N=16 H=2 d=91 columns",
                                    "N=61 H=1 d=130", "N=0 H=2 d=8", NULL },

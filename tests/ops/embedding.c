@@ -28,7 +28,7 @@ static void fill(int32_t *ids, int64_t n, const op_call *c, int operand)
 }
 
 /* One rounding forward; a gradient is a sum of a few dozen rows, about eps sqrt(n). */
-static const kind_table table = { .lines = { &embedding_kind, NULL, fill },
+static const kind_table table = { .lines = { "embedding", NULL, fill },
                                   .rows = rows,
                                   .bar = 2e-7 };
 

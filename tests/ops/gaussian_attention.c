@@ -13,7 +13,7 @@ static const double BAR = 1e-5;
 /* Few widths, since each is six kernels to compile. A reach leaves some queries without
  * any key; one length is several tiles, and several blocks of keys. */
 static const kind_table table = {
-    .lines = { .kind = &gaussian_attention_kind },
+    .lines = { .op = "gaussian_attention" },
     .rows =
         (const char *const[]){ "rows=2,1 H=1 d=3", "rows=1 H=1 d=3",
                                "rows=4,2 H=1 d=3 reach=0.625 causal=1", "rows= H=2 d=3",
@@ -27,7 +27,7 @@ static const kind_table table = {
 
 /* Centres anywhere in a sentence, as they are predicted; wide Gaussians reach them. */
 static const kind_table wide = {
-    .lines = { .kind = &gaussian_attention_kind },
+    .lines = { .op = "gaussian_attention" },
     .rows = (const char *const[]){ "rows=33,17 H=3 d=24 causal=1 medium",
                                    "rows=37,20 H=2 d=24 reach=5 medium",
                                    "rows=131,70 H=1 d=24 large", NULL },
@@ -37,7 +37,7 @@ static const kind_table wide = {
 };
 
 static const kind_table by_head = {
-    .lines = { .kind = &gaussian_by_head_kind },
+    .lines = { .op = "gaussian_by_head" },
     .rows = (const char *const[]){ "rows=2,1 H=2 d=3", "rows=0,0 H=2 d=3 -center",
                                    "rows=4,1,6 H=2 d=3 -center causal=1 medium",
                                    "rows=20,131 H=2 d=24 -center large", NULL },
@@ -82,7 +82,7 @@ Test(gaussian_attention, shows_its_map)
 
 /* A few roundings of numbers relative to 1 or their size. */
 static const kind_table lengths = {
-    .lines = { &length_sigmoid_kind, "slope=0.5 shift=-1 base=0.25", NULL },
+    .lines = { "length_sigmoid", "slope=0.5 shift=-1 base=0.25", NULL },
     .rows = (const char *const[]){ "rows=4,0,1,2,7 C=3", "rows=1 C=1",
                                    "rows=31,64,9 C=8 medium", "rows= C=4", NULL },
     .bar = 4e-7,

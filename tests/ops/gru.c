@@ -9,7 +9,7 @@
 /* Sums of up to 180 products whose size is 1, and tanh with a relative error of 4e-7;
  * states are at most 1. */
 static const kind_table table = {
-    .lines = { .kind = &gru_kind },
+    .lines = { .op = "gru" },
     .rows = cell_rows,
     .bar = 5e-6,
     .scale = { [1] = -1, [3] = -1 }, // as many products

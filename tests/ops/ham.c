@@ -15,7 +15,7 @@ static const double BAR = 4e-6;
  * tile and than a block; queries without keys and the reverse. A work-item has all
  * levels, blocks and columns of its rows, and llvmpipe counts. */
 static const kind_table memory = {
-    .lines = { .kind = &ham_v_kind },
+    .lines = { .op = "ham_v" },
     .rows =
         (const char *const[]){
             "q_rows=1,0 k_rows=2,1 d=5 depth=2", "q_rows=1 k_rows=1 d=1 depth=1",
@@ -32,7 +32,7 @@ static const kind_table memory = {
 
 /* Not so long that a row attends to itself alone, and levels are all the same. */
 static const kind_table self = {
-    .lines = { .kind = &ham_s_kind },
+    .lines = { .op = "ham_s" },
     .rows =
         (const char *const[]){
             "rows=1,0 d=5 depth=2", "rows=1 d=1 depth=1",

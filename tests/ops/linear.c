@@ -24,7 +24,7 @@ static const char *const rows[] = {
 };
 /* Sums of some hundred products of normal numbers, rounded at each: a few eps of their
  * largest partial sum, about 4 sqrt(in). */
-static const kind_table table = { .lines = { .kind = &linear_kind },
+static const kind_table table = { .lines = { .op = "linear" },
                                   .rows = rows,
                                   .bar = 1e-5 };
 
@@ -39,7 +39,7 @@ static const char *const tied_rows[] = {
     "N=3 in=0 out=5",   "medium N=33 in=17 out=65", "medium N=63 in=64 out=129 -b",
     "N=5 in=24 out=91", "large N=300 in=40 out=7",  NULL,
 };
-static const kind_table tied_table = { .lines = { .kind = &tied_linear_kind },
+static const kind_table tied_table = { .lines = { .op = "tied_linear" },
                                        .rows = tied_rows,
                                        .bar = 1e-5 };
 

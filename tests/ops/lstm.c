@@ -10,7 +10,7 @@
 /* Sums of up to 180 products whose size is 1, and tanh with a relative error of 4e-7;
  * states are at most 1, cells a few. */
 static const kind_table table = {
-    .lines = { .kind = &lstm_kind },
+    .lines = { .op = "lstm" },
     .rows = cell_rows,
     .bar = 5e-6,
     .scale = { [1] = -1 }, // as many products

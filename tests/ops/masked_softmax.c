@@ -27,7 +27,7 @@ static void fill(int32_t *ids, int64_t n, const op_call *c, int operand)
 /* A probability is exp(x - m) / sum: 2 eps for the exponential, 2 for its argument's
  * rounding (|x - m| < 20 here, so up to 20 eps of the value), a few for the sum. */
 static const kind_table table = {
-    .lines = { &masked_softmax_kind, NULL, fill },
+    .lines = { "masked_softmax", NULL, fill },
     .rows = rows,
     .bar = 2e-6,
     .scale = { 3 },

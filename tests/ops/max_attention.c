@@ -7,7 +7,7 @@
 /* Runs that are full, one over, cut; rows without keys and the reverse. Scores up to 20
  * err by some 1e-6, weights by e^score of that. */
 static const kind_table table = {
-    .lines = { .kind = &max_attention_kind },
+    .lines = { .op = "max_attention" },
     .rows = (const char *const[]){ "q_rows=5,0,3,9 k_rows=3,2,0,1 d=7",
                                    "q_rows=1 k_rows=1 d=1",
                                    "q_rows=8,17 k_rows=9,16 d=24 medium",

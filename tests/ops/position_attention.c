@@ -13,7 +13,7 @@ static const double BAR = 5e-6;
 /* Few widths, since each is six kernels to compile. More sequences than runs of the
  * sums; a length of several tiles, and of several blocks of keys. */
 static const kind_table cases = {
-    .lines = { .kind = &position_attention_kind },
+    .lines = { .op = "position_attention" },
     .rows =
         (const char *const[]){ "rows=2,1 H=2 d=3 t=4", "rows=1 H=1 d=3 t=1 -absolute",
                                "rows= H=2 d=3 t=4", "rows=0,0 H=2 d=3 t=4 -relative",
@@ -33,7 +33,7 @@ Test(position_attention, matches_oracle_and_gradient)
 
 /* The oracle gets the draws from the host's Philox. */
 static const kind_table dropping = {
-    .lines = { .kind = &position_attention_kind },
+    .lines = { .op = "position_attention" },
     .rows =
         (const char *const[]){ "rows=3,6 H=2 d=3 t=6 dropout=0.3 -relative",
                                "rows=19,33 H=2 d=24 t=40 dropout=0.1 -absolute medium",
@@ -48,7 +48,7 @@ Test(position_attention, drops_weights)
 
 /* Weights, at most 1. */
 static const kind_table maps = {
-    .lines = { &position_attention_kind, "-o +map", NULL },
+    .lines = { "position_attention", "-o +map", NULL },
     .rows =
         (const char *const[]){ "rows=5,0,3 H=2 d=3 t=5",
                                "rows=7,19 H=2 d=24 t=20 -absolute dropout=0.2 medium",

@@ -15,7 +15,7 @@ static const double BAR = 5e-6;
  * blocks and sentences; lengths of several tiles and of several blocks. With one
  * distance, rel_k cancels in the softmax: a gradient of rounding. */
 static const kind_table cases = {
-    .lines = { .kind = &relative_attention_kind },
+    .lines = { .op = "relative_attention" },
     .rows =
         (const char *const[]){
             "q_rows=4,4 k_rows=5,7 H=1 d=3 R=1 dropout=0.3 tiny",
@@ -42,7 +42,7 @@ Test(relative_attention, matches_oracle_and_gradient)
 
 /* Weights, at most 1. */
 static const kind_table maps = {
-    .lines = { &relative_attention_kind, "-o +map", NULL },
+    .lines = { "relative_attention", "-o +map", NULL },
     .rows =
         (const char *const[]){
             "q_rows=4,0,3 k_rows=4,0,3 H=2 d=3 R=1 causal=1 tiny",

@@ -6,7 +6,7 @@
 
 /* The mean of 2t products: a cosine of 4 eps, a sum that errs by eps sqrt(2t) / 2t. */
 static const kind_table table = {
-    .lines = { .kind = &relative_spectrum_kind },
+    .lines = { .op = "relative_spectrum" },
     .rows = (const char *const[]){ "H=3 t=5", "H=1 t=1", "H=4 t=60 large", "H=2 t=32",
                                    "H=1 t=131 large", "H=0 t=4", NULL },
     .bar = 1e-6,

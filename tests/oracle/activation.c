@@ -2,9 +2,10 @@
 #include <math.h>
 
 #include "clattn/feed.h"
-#include "ops/signatures.h"
 #include "oracle/kind.h"
 #include "oracle/oracle.h"
+
+extern const cla_signature cla_gelu_signature, cla_silu_signature; // of the launcher
 
 void oracle_gelu(double *y, const double *x, int64_t n)
 {
@@ -23,6 +24,11 @@ void oracle_silu(double *y, const double *x, int64_t n)
 static int64_t count(const op_call *c)
 {
     return (int64_t)kind_size(c, "N") * kind_size(c, "D");
+}
+
+static kind_cost cost(const op_call *c, bool backward)
+{
+    return (kind_cost){ .bytes = (backward ? 5.0 : 2.0) * 4 * (double)count(c) };
 }
 
 static cla_status gelu_device(cla_tape *tape, cla_tensor **y, const op_call *c)
@@ -45,9 +51,11 @@ static void silu_oracle(double *const *y, const op_call *c)
     oracle_silu(y[0], c->x[0], count(c));
 }
 
-const op_kind gelu_kind = {
-    &cla_gelu_signature, { NULL }, gelu_device, gelu_oracle, NULL
+static const op_kind gelu_kind = {
+    &cla_gelu_signature, { NULL }, gelu_device, gelu_oracle, cost
 };
-const op_kind silu_kind = {
-    &cla_silu_signature, { NULL }, silu_device, silu_oracle, NULL
+static const op_kind silu_kind = {
+    &cla_silu_signature, { NULL }, silu_device, silu_oracle, cost
 };
+
+const op_kind *const activation_kinds[] = { &gelu_kind, &silu_kind, NULL };

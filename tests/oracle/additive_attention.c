@@ -3,9 +3,10 @@
 #include <stdlib.h>
 
 #include "clattn/ham.h"
-#include "ops/signatures.h"
 #include "oracle/kind.h"
 #include "oracle/oracle.h"
+
+extern const cla_signature cla_additive_attention_signature; // of the launcher
 
 /* scores [S] of query i, and their softmax */
 static void weigh(double *weights, double *scores, double *const *x, int i, int first,
@@ -80,6 +81,8 @@ static kind_cost cost(const op_call *c, bool backward)
                         4.0 * kind_size(c, "Nk") * (a + d) * (backward ? 4 : 1) };
 }
 
-const op_kind additive_attention_kind = {
+static const op_kind additive_attention_kind = {
     &cla_additive_attention_signature, { NULL }, device, oracle, cost
 };
+
+const op_kind *const additive_attention_kinds[] = { &additive_attention_kind, NULL };

@@ -2,8 +2,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "ops/signatures.h"
 #include "oracle/kind_attention.h"
+
+extern const cla_signature cla_attention_signature; // of the launcher
 
 /* One query of one head: what it sees and where its weights go. */
 typedef struct query {
@@ -192,6 +193,8 @@ static kind_cost cost(const op_call *c, bool backward)
     return kind_attention_cost(c, 3, 4, backward);
 }
 
-const op_kind attention_kind = {
+static const op_kind attention_kind = {
     &cla_attention_signature, { "causal=0|1", "dropout?" }, device, oracle, cost
 };
+
+const op_kind *const attention_kinds[] = { &attention_kind, NULL };

@@ -2,8 +2,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "ops/signatures.h"
 #include "oracle/kind_attention.h"
+
+extern const cla_signature cla_band_attention_signature; // of the launcher
 
 void oracle_band_attention(double *o, const double *q, const double *k, const double *v,
                            const oracle_attention_shape *s)
@@ -32,8 +33,10 @@ static kind_cost cost(const op_call *c, bool backward)
     return kind_band_cost(c, kind_size(c, "H"), backward);
 }
 
-const op_kind band_attention_kind = { &cla_band_attention_signature,
-                                      { "causal=0|1", "dropout?", "window" },
-                                      device,
-                                      oracle,
-                                      cost };
+static const op_kind band_attention_kind = { &cla_band_attention_signature,
+                                             { "causal=0|1", "dropout?", "window" },
+                                             device,
+                                             oracle,
+                                             cost };
+
+const op_kind *const band_attention_kinds[] = { &band_attention_kind, NULL };

@@ -2,8 +2,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "ops/signatures.h"
 #include "oracle/kind_attention.h"
+
+extern const cla_signature cla_band_attention_2d_signature; // of the launcher
 
 void oracle_band_attention_2d(double *o, const double *q, const double *k,
                               const double *v, const oracle_attention_shape *s)
@@ -38,9 +39,12 @@ static kind_cost cost(const op_call *c, bool backward)
     return kind_band_cost(c, heads * (2 * u + 1) - u * (u + 1), backward);
 }
 
-const op_kind band_attention_2d_kind = { &cla_band_attention_2d_signature,
-                                         { "causal=0|1", "dropout?", "window", "heads",
-                                           "edge=truncate|wrap|author" },
-                                         device,
-                                         oracle,
-                                         cost };
+static const op_kind band_attention_2d_kind = {
+    &cla_band_attention_2d_signature,
+    { "causal=0|1", "dropout?", "window", "heads", "edge=truncate|wrap|author" },
+    device,
+    oracle,
+    cost
+};
+
+const op_kind *const band_attention_2d_kinds[] = { &band_attention_2d_kind, NULL };

@@ -2,9 +2,10 @@
 #include <math.h>
 
 #include "clattn/ops.h"
-#include "ops/signatures.h"
 #include "oracle/kind.h"
 #include "oracle/oracle.h"
+
+extern const cla_signature cla_conv1d_signature; // of the launcher
 
 static double activate(double x, int activation)
 {
@@ -53,6 +54,8 @@ static kind_cost cost(const op_call *c, bool backward)
                         (backward ? 7.0 : 2.0) * 2 * N * (in + out) };
 }
 
-const op_kind conv1d_kind = {
+static const op_kind conv1d_kind = {
     &cla_conv1d_signature, { "activation=none|relu|tanh" }, device, oracle, cost
 };
+
+const op_kind *const conv1d_kinds[] = { &conv1d_kind, NULL };

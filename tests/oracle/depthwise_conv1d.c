@@ -1,7 +1,8 @@
 /* depthwise_conv1d.c - the definition of a convolution of each channel by itself. */
 #include "clattn/ops.h"
-#include "ops/signatures.h"
 #include "oracle/kind.h"
+
+extern const cla_signature cla_depthwise_conv1d_signature; // of the launcher
 
 static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
 {
@@ -36,6 +37,8 @@ static kind_cost cost(const op_call *c, bool backward)
     return (kind_cost){ times * size * kind_size(c, "K"), times * 4 * size };
 }
 
-const op_kind depthwise_conv1d_kind = {
+static const op_kind depthwise_conv1d_kind = {
     &cla_depthwise_conv1d_signature, { NULL }, device, oracle, cost
 };
+
+const op_kind *const depthwise_conv1d_kinds[] = { &depthwise_conv1d_kind, NULL };

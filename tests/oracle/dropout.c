@@ -1,8 +1,9 @@
 /* dropout.c - the definition of dropout: which elements a seed keeps. */
 #include "base/rng.h"
 #include "clattn/ops.h"
-#include "ops/signatures.h"
 #include "oracle/kind.h"
+
+extern const cla_signature cla_dropout_signature; // of the launcher
 
 /* The draws of the first op under this key. */
 enum { SEED = 7, STEP = 3 };
@@ -32,4 +33,8 @@ static kind_cost cost(const op_call *c, bool backward)
     return (kind_cost){ .bytes = (backward ? 4.0 : 2.0) * 4 * (double)kind_total(c) };
 }
 
-const op_kind dropout_kind = { &cla_dropout_signature, { "p" }, device, oracle, cost };
+static const op_kind dropout_kind = {
+    &cla_dropout_signature, { "p" }, device, oracle, cost
+};
+
+const op_kind *const dropout_kinds[] = { &dropout_kind, NULL };

@@ -2,9 +2,12 @@
 #include <math.h>
 
 #include "clattn/ops.h"
-#include "ops/signatures.h"
 #include "oracle/kind.h"
 #include "oracle/oracle.h"
+
+extern const cla_signature cla_add_signature, cla_multiply_signature,
+    cla_gate_signature, cla_concat_signature,
+    cla_scale_heads_signature; // of the launcher
 
 static kind_cost moves(const op_call *c, double times)
 {
@@ -28,7 +31,9 @@ static kind_cost cost_add(const op_call *c, bool backward)
     return moves(c, backward ? 7 : 3);
 }
 
-const op_kind add_kind = { &cla_add_signature, { NULL }, device_add, add, cost_add };
+static const op_kind add_kind = {
+    &cla_add_signature, { NULL }, device_add, add, cost_add
+};
 
 static cla_status device_multiply(cla_tape *tape, cla_tensor **y, const op_call *c)
 {
@@ -42,7 +47,7 @@ static void multiply(double *const *y, const op_call *c)
     }
 }
 
-const op_kind multiply_kind = {
+static const op_kind multiply_kind = {
     &cla_multiply_signature, { NULL }, device_multiply, multiply, NULL
 };
 
@@ -59,7 +64,9 @@ static void gate(double *const *y, const op_call *c)
     }
 }
 
-const op_kind gate_kind = { &cla_gate_signature, { NULL }, device_gate, gate, NULL };
+static const op_kind gate_kind = {
+    &cla_gate_signature, { NULL }, device_gate, gate, NULL
+};
 
 void oracle_concat(double *y, const double *a, const double *b, int N, int Ca, int Cb)
 {
@@ -90,7 +97,7 @@ static kind_cost cost_concat(const op_call *c, bool backward)
                             (backward ? 4.0 : 2.0) * 4 * kind_size(c, "N") * columns };
 }
 
-const op_kind concat_kind = {
+static const op_kind concat_kind = {
     &cla_concat_signature, { NULL }, device_concat, concat, cost_concat
 };
 
@@ -117,6 +124,10 @@ static kind_cost cost_heads(const op_call *c, bool backward)
     return (kind_cost){ .bytes = (backward ? 5.0 : 2.0) * 4 * (double)heads_size(c) };
 }
 
-const op_kind scale_heads_kind = {
+static const op_kind scale_heads_kind = {
     &cla_scale_heads_signature, { NULL }, device_heads, heads, cost_heads
 };
+
+const op_kind *const elementwise_kinds[] = { &add_kind,         &multiply_kind,
+                                             &gate_kind,        &concat_kind,
+                                             &scale_heads_kind, NULL };

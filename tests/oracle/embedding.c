@@ -1,8 +1,9 @@
 /* embedding.c - the definition of a look-up. */
 #include "clattn/ops.h"
-#include "ops/signatures.h"
 #include "oracle/kind.h"
 #include "oracle/oracle.h"
+
+extern const cla_signature cla_embedding_signature; // of the launcher
 
 void oracle_embedding(double *y, const double *table, const int32_t *ids, int N, int D,
                       int V, double scale)
@@ -34,6 +35,8 @@ static kind_cost cost(const op_call *c, bool backward)
                             4.0 * kind_size(c, "D") * (backward ? 4 * N + V : 2 * N) };
 }
 
-const op_kind embedding_kind = {
+static const op_kind embedding_kind = {
     &cla_embedding_signature, { "scale" }, device, oracle, cost
 };
+
+const op_kind *const embedding_kinds[] = { &embedding_kind, NULL };

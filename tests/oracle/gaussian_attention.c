@@ -5,8 +5,10 @@
 #include <stdlib.h>
 
 #include "clattn/gaussian.h"
-#include "ops/signatures.h"
 #include "oracle/kind_attention.h"
+
+extern const cla_signature cla_length_sigmoid_signature,
+    cla_gaussian_attention_signature, cla_gaussian_by_head_signature; // of the launcher
 
 void oracle_gaussian_attention(double *o, double *map, const double *q, const double *k,
                                const double *v, const oracle_attention_shape *s)
@@ -40,11 +42,11 @@ static void length(double *const *y, const op_call *c)
                           c->ids[1], c->attribute[0], c->attribute[1], c->attribute[2]);
 }
 
-const op_kind length_sigmoid_kind = { &cla_length_sigmoid_signature,
-                                      { "slope", "shift", "base" },
-                                      device_length,
-                                      length,
-                                      NULL };
+static const op_kind length_sigmoid_kind = { &cla_length_sigmoid_signature,
+                                             { "slope", "shift", "base" },
+                                             device_length,
+                                             length,
+                                             NULL };
 
 static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
 {
@@ -76,14 +78,18 @@ static void oracle_by_head(double *const *y, const op_call *c)
     attend(y, c, true);
 }
 
-const op_kind gaussian_attention_kind = { &cla_gaussian_attention_signature,
-                                          { "causal?", "dropout?", "reach?" },
-                                          device,
-                                          oracle,
-                                          NULL };
+static const op_kind gaussian_attention_kind = { &cla_gaussian_attention_signature,
+                                                 { "causal?", "dropout?", "reach?" },
+                                                 device,
+                                                 oracle,
+                                                 NULL };
 
-const op_kind gaussian_by_head_kind = { &cla_gaussian_by_head_signature,
-                                        { "causal?", "dropout?", "reach?" },
-                                        device,
-                                        oracle_by_head,
-                                        NULL };
+static const op_kind gaussian_by_head_kind = { &cla_gaussian_by_head_signature,
+                                               { "causal?", "dropout?", "reach?" },
+                                               device,
+                                               oracle_by_head,
+                                               NULL };
+
+const op_kind *const gaussian_attention_kinds[] = { &length_sigmoid_kind,
+                                                    &gaussian_attention_kind,
+                                                    &gaussian_by_head_kind, NULL };

@@ -3,9 +3,10 @@
 #include <stdlib.h>
 
 #include "clattn/recurrent.h"
-#include "ops/signatures.h"
 #include "oracle/kind.h"
 #include "oracle/oracle.h"
+
+extern const cla_signature cla_gru_signature; // of the launcher
 
 /* [x, h] w + b in column j of C */
 static double column(const double *x, const double *h, const double *w, const double *b,
@@ -91,6 +92,8 @@ static kind_cost cost(const op_call *c, bool backward)
                         (backward ? 3 : 1) * 4 * N * (in + n) };
 }
 
-const op_kind gru_kind = {
+static const op_kind gru_kind = {
     &cla_gru_signature, { "reverse=0|1" }, device, oracle, cost
 };
+
+const op_kind *const gru_kinds[] = { &gru_kind, NULL };

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/signatures.h"
 #include "oracle/kind.h"
 #include "oracle/oracle.h"
+
+extern const cla_signature cla_ham_v_signature, cla_ham_s_signature; // of the launcher
 
 /* to = softmax(scale from k^T) k for one query and S keys */
 static void attend(double *to, const double *from, const double *k, int S, int d,
@@ -112,10 +113,12 @@ static void oracle_s(double *const *y, const op_call *c)
     oracle_ham(y[0], c->x[0], c->x[0], c->x[1], &s);
 }
 
-const op_kind ham_v_kind = {
+static const op_kind ham_v_kind = {
     &cla_ham_v_signature, { "scale?" }, device_v, oracle_v, NULL
 };
 
-const op_kind ham_s_kind = {
+static const op_kind ham_s_kind = {
     &cla_ham_s_signature, { "scale?", "original?" }, device_s, oracle_s, NULL
 };
+
+const op_kind *const ham_kinds[] = { &ham_v_kind, &ham_s_kind, NULL };

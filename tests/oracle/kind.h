@@ -37,15 +37,6 @@ typedef struct op_kind {
     kind_cost (*cost)(const op_call *c, bool backward); // NULL: nothing is said
 } op_kind;
 
-extern const op_kind add_kind, additive_attention_kind, attention_kind,
-    band_attention_2d_kind, band_attention_kind, char_cnn_kind, concat_kind,
-    conv1d_kind, cross_entropy_kind, depthwise_conv1d_kind, dropout_kind,
-    embedding_kind, gate_kind, gaussian_attention_kind, gaussian_by_head_kind,
-    gelu_kind, gru_kind, ham_s_kind, ham_v_kind, layer_norm_kind, length_sigmoid_kind,
-    linear_kind, lstm_kind, masked_softmax_kind, max_attention_kind, multiply_kind,
-    position_attention_kind, ragged_cross_entropy_kind, relative_attention_kind,
-    relative_spectrum_kind, scale_heads_kind, silu_kind, sru_kind, tied_linear_kind;
-
 /* NULL when there is none of that name. */
 const op_kind *op_kind_find(const char *name);
 

@@ -39,7 +39,7 @@ bool kind_case_says(const kind_case *c, char sign, const char *name)
 
 static void read_attributes(kind_case *c)
 {
-    const char *const *attribute = c->lines->kind->attribute;
+    const char *const *attribute = c->kind->attribute;
     for (int i = 0; i < KIND_ATTRIBUTES && attribute[i]; i++) {
         const char *value = value_of(c, attribute[i], (size_t)kind_name(attribute[i]));
         c->call.attribute[i] = value ? strtod(value, NULL) : 0;
@@ -183,8 +183,11 @@ static cla_status add_ids(kind_case *c, cla_runtime *rt, int i)
 cla_status kind_case_open(kind_case *c, cla_runtime *rt, const kind_lines *lines,
                           const char *text)
 {
-    *c = (kind_case){ .lines = lines, .text = text };
-    c->operands = cla_signature_read(lines->kind->signature, c->operand);
+    *c = (kind_case){ .lines = lines, .kind = op_kind_find(lines->op), .text = text };
+    if (!c->kind) {
+        return cla_fail(CLA_E_USAGE, "no kind of operator is named '%s'", lines->op);
+    }
+    c->operands = cla_signature_read(c->kind->signature, c->operand);
     read_attributes(c);
     CLA_TRY(read_sizes(c, rt));
     for (int i = 0; i < c->operands; i++) {
@@ -263,7 +266,7 @@ cla_status kind_case_device(cla_tape *tape, cla_tensor **y, cla_tensor **x,
         c->call.in[c->input[i]] = x[i];
     }
     *y = NULL;
-    CLA_TRY(c->lines->kind->device(tape, out, &c->call));
+    CLA_TRY(c->kind->device(tape, out, &c->call));
     for (int i = c->outputs; i < c->operands; i++) {
         wanted += c->call.wanted[i];
         last = c->call.wanted[i] ? i - c->outputs : last;
@@ -292,7 +295,7 @@ void kind_case_oracle(double *y, double *const *x, void *context)
             out[k] = unread[k];
         }
     }
-    c->lines->kind->oracle(out, &c->call);
+    c->kind->oracle(out, &c->call);
     for (int k = 0; k < CLA_OPERANDS; k++) {
         free(unread[k]);
     }

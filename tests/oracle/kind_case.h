@@ -13,7 +13,7 @@ typedef void (*kind_fill)(int32_t *ids, int64_t n, const op_call *c, int operand
  * are results that a caller may do without, "+map"; an output behind a minus is not
  * looked at. */
 typedef struct kind_lines {
-    const op_kind *kind;
+    const char *op;
     const char *all; // what all lines say besides; or NULL
     kind_fill fill;
 } kind_lines;
@@ -21,6 +21,7 @@ typedef struct kind_lines {
 /* All but the numbers: those are the caller's, for input[i] of inputs operands. */
 typedef struct kind_case {
     const kind_lines *lines;
+    const op_kind *kind;
     const char *text;
     cla_operand operand[CLA_OPERANDS];
     int operands, outputs; // outputs: where they begin

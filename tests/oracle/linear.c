@@ -3,9 +3,11 @@
 
 #include "clattn/feed.h"
 #include "clattn/ops.h"
-#include "ops/signatures.h"
 #include "oracle/kind.h"
 #include "oracle/oracle.h"
+
+extern const cla_signature cla_linear_signature,
+    cla_tied_linear_signature; // of the launcher
 
 void oracle_linear(double *y, const double *x, const double *w, const double *b,
                    const double *residual, int N, int in, int out, int activation)
@@ -44,7 +46,7 @@ static kind_cost cost(const op_call *c, bool backward)
                         4.0 * (N * (in + out) + in * out) };
 }
 
-const op_kind linear_kind = {
+static const op_kind linear_kind = {
     &cla_linear_signature, { "activation=none|relu|tanh" }, device, oracle, cost
 };
 
@@ -73,6 +75,8 @@ static void tied_oracle(double *const *y, const op_call *c)
                        kind_size(c, "in"), kind_size(c, "out"));
 }
 
-const op_kind tied_linear_kind = {
+static const op_kind tied_linear_kind = {
     &cla_tied_linear_signature, { NULL }, tied_device, tied_oracle, NULL
 };
+
+const op_kind *const linear_kinds[] = { &linear_kind, &tied_linear_kind, NULL };

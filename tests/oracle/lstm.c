@@ -3,9 +3,10 @@
 #include <stdlib.h>
 
 #include "clattn/recurrent.h"
-#include "ops/signatures.h"
 #include "oracle/kind.h"
 #include "oracle/oracle.h"
+
+extern const cla_signature cla_lstm_signature; // of the launcher
 
 /* h and c [n] after one more x [in]; a has room for [4n]. */
 static void step(double *h, double *c, double *a, const double *x, const oracle_cell *s)
@@ -81,6 +82,8 @@ static kind_cost cost(const op_call *c, bool backward)
                         (backward ? 3 : 1) * 4 * N * (in + n) };
 }
 
-const op_kind lstm_kind = {
+static const op_kind lstm_kind = {
     &cla_lstm_signature, { "reverse=0|1" }, device, oracle, cost
 };
+
+const op_kind *const lstm_kinds[] = { &lstm_kind, NULL };

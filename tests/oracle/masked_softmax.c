@@ -2,9 +2,10 @@
 #include <math.h>
 
 #include "clattn/ops.h"
-#include "ops/signatures.h"
 #include "oracle/kind.h"
 #include "oracle/oracle.h"
+
+extern const cla_signature cla_masked_softmax_signature; // of the launcher
 
 static void row(double *y, const double *x, int S, int kept)
 {
@@ -59,6 +60,8 @@ static kind_cost cost(const op_call *c, bool backward)
     return (kind_cost){ (backward ? 9 : 5) * size, (backward ? 20 : 8) * size };
 }
 
-const op_kind masked_softmax_kind = {
+static const op_kind masked_softmax_kind = {
     &cla_masked_softmax_signature, { "causal=0|1" }, device, oracle, cost
 };
+
+const op_kind *const masked_softmax_kinds[] = { &masked_softmax_kind, NULL };

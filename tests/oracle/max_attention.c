@@ -3,9 +3,10 @@
 #include <stdlib.h>
 
 #include "clattn/ham.h"
-#include "ops/signatures.h"
 #include "oracle/kind.h"
 #include "oracle/oracle.h"
+
+extern const cla_signature cla_max_attention_signature; // of the launcher
 
 static double best_of(const double *q, const double *k, int first, int last, int d)
 {
@@ -79,6 +80,8 @@ static kind_cost cost(const op_call *c, bool backward)
                         4 * d * (Nq * (backward ? 5 : 2) + Nk * (backward ? 3 : 1)) };
 }
 
-const op_kind max_attention_kind = {
+static const op_kind max_attention_kind = {
     &cla_max_attention_signature, { NULL }, device, oracle, cost
 };
+
+const op_kind *const max_attention_kinds[] = { &max_attention_kind, NULL };

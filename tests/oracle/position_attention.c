@@ -2,8 +2,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "ops/signatures.h"
 #include "oracle/kind_attention.h"
+
+extern const cla_signature cla_position_attention_signature; // of the launcher
 
 void oracle_position_attention(double *o, double *map, const double *q, const double *k,
                                const double *v, const oracle_attention_shape *s)
@@ -34,6 +35,8 @@ static kind_cost cost(const op_call *c, bool backward)
     return kind_attention_cost(c, 5, 5, backward);
 }
 
-const op_kind position_attention_kind = {
+static const op_kind position_attention_kind = {
     &cla_position_attention_signature, { "causal?", "dropout?" }, device, oracle, cost
 };
+
+const op_kind *const position_attention_kinds[] = { &position_attention_kind, NULL };

@@ -2,8 +2,9 @@
 #include <math.h>
 
 #include "clattn/ham.h"
-#include "ops/signatures.h"
 #include "oracle/kind.h"
+
+extern const cla_signature cla_ragged_cross_entropy_signature; // of the launcher
 
 static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
 {
@@ -49,8 +50,11 @@ static kind_cost cost(const op_call *c, bool backward)
     return (kind_cost){ (backward ? 10 : 4) * N, (backward ? 16 : 4) * N };
 }
 
-const op_kind ragged_cross_entropy_kind = { &cla_ragged_cross_entropy_signature,
-                                            { "probabilities=0|1", "least" },
-                                            device,
-                                            oracle,
-                                            cost };
+static const op_kind ragged_cross_entropy_kind = { &cla_ragged_cross_entropy_signature,
+                                                   { "probabilities=0|1", "least" },
+                                                   device,
+                                                   oracle,
+                                                   cost };
+
+const op_kind *const ragged_cross_entropy_kinds[] = { &ragged_cross_entropy_kind,
+                                                      NULL };

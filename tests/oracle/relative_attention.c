@@ -3,8 +3,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "ops/signatures.h"
 #include "oracle/kind_attention.h"
+
+extern const cla_signature cla_relative_attention_signature; // of the launcher
 
 /* A query of one head: its row, what it sees, and where its weights go. */
 typedef struct query {
@@ -121,6 +122,8 @@ static kind_cost cost(const op_call *c, bool backward)
     return all;
 }
 
-const op_kind relative_attention_kind = {
+static const op_kind relative_attention_kind = {
     &cla_relative_attention_signature, { "causal?", "dropout?" }, device, oracle, cost
 };
+
+const op_kind *const relative_attention_kinds[] = { &relative_attention_kind, NULL };

@@ -3,8 +3,9 @@
 #include <stdlib.h>
 
 #include "clattn/ops.h"
-#include "ops/signatures.h"
 #include "oracle/kind.h"
+
+extern const cla_signature cla_relative_spectrum_signature; // of the launcher
 
 static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
 {
@@ -28,6 +29,8 @@ static void oracle(double *const *y, const op_call *c)
     }
 }
 
-const op_kind relative_spectrum_kind = {
+static const op_kind relative_spectrum_kind = {
     &cla_relative_spectrum_signature, { NULL }, device, oracle, NULL
 };
+
+const op_kind *const relative_spectrum_kinds[] = { &relative_spectrum_kind, NULL };

@@ -3,9 +3,10 @@
 #include <stdlib.h>
 
 #include "clattn/recurrent.h"
-#include "ops/signatures.h"
 #include "oracle/kind.h"
 #include "oracle/oracle.h"
+
+extern const cla_signature cla_sru_signature; // of the launcher
 
 static double product(const double *x, const double *w, int in, int columns, int j)
 {
@@ -78,6 +79,8 @@ static kind_cost cost(const op_call *c, bool backward)
                         (backward ? 3 : 1) * 4 * N * (in + n) };
 }
 
-const op_kind sru_kind = {
+static const op_kind sru_kind = {
     &cla_sru_signature, { "reverse=0|1" }, device, oracle, cost
 };
+
+const op_kind *const sru_kinds[] = { &sru_kind, NULL };
