@@ -155,7 +155,6 @@ static const bench_shape cases[] = {
     { "layers", "concat", "N1920 128+64", "N=1920 Ca=128 Cb=64 train" },
     { "layers", "scale_heads", "N1920 H4 d48", "N=1920 H=4 d=48 train" },
     { "layers", "gelu", "N2048 D2048", "N=2048 D=2048 train" },
-    { "layers", "softsign", "N2048 D2048", "...=2048,2048 train" },
     { "layers", "silu", "N2048 D2048", "N=2048 D=2048 train" },
 
     // characters

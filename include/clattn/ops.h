@@ -385,15 +385,6 @@ CLA_API cla_status cla_char_cnn(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                                 cla_tensor *w, cla_tensor *b, const cla_ragged *rows,
                                 const cla_tensor *len);
 
-/* Softsign: y = x / (1 + |x|).
- *
- * y  out  f32 of any shape
- * x  in   as y
- *
- * Errors: CLA_E_SHAPE, CLA_E_NOMEM, CLA_E_DEVICE.
- * Source: Bergstra et al. 2009. */
-CLA_API cla_status cla_softsign(cla_tape *tape, cla_tensor **y, cla_tensor *x);
-
 #ifdef __cplusplus
 }
 #endif
