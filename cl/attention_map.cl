@@ -7,6 +7,7 @@
  * Defines: WIDTH = d; WG.
  * Writes: map whole, zero where nothing is visible. */
 #include "attention.clh"
+#include "attention_map_args.h"
 
 #ifndef WIDTH
 #define WIDTH 64
@@ -14,15 +15,6 @@
 #ifndef WG
 #define WG 64
 #endif
-
-/* Mirrored in src/ops/attention_map.c. */
-typedef struct map_shape {
-    int sequences, longest_q, longest_k; // B, Tmax, Smax
-    int window, area, edge;              // window 0 = all keys
-    int t;                               // of absolute and relative
-    int sigma_step;                      // floats from a token's sigma to the next
-    float limit; // keys more widths from a centre are not shown; may be infinite
-} map_shape;
 
 INLINE bool map_shows(int i, int j, int T, int S, int causal, int window)
 {

@@ -179,11 +179,6 @@ kernel void conv_attention_1d_filter(global float *restrict to,
     EACH_ROW(FILTER, sum)
 }
 
-/* Rows of a tensor with heads: where they begin and how far they lie apart. */
-typedef struct rows_of {
-    int at, stride;
-} rows_of;
-
 // out_i (+)= sum over j of map[i][j] x_j; turned: of map[j][i] x_j
 WORK_GROUP(ITEMS, 1, 1)
 kernel void conv_attention_1d_mix(global float *restrict out,

@@ -7,15 +7,11 @@
  * Defines: WG.
  * Numerics: f32 sums in the order of the rows.
  * Writes: y whole (added to when add), partial whole. */
+#include "depthwise_conv1d_args.h"
+
 #ifndef WG
 #define WG 64
 #endif
-
-typedef struct depthwise_shape {
-    int rows, columns; // N, D
-    int taps, before;  // how many of them lie before n
-    int run;           // rows to a group
-} depthwise_shape;
 
 // y[n,c] (+)= sum over u of x[n + u - before, c] w[u,c]; turned: of w[taps - 1 - u, c]
 WORK_GROUP(WG, 1, 1)

@@ -6,15 +6,11 @@
  * Defines: WG.
  * Numerics: f32; 1/(1 + exp(-x)).
  * Writes: y whole; dx whole (added to when add). */
+#include "length_sigmoid_args.h"
+
 #ifndef WG
 #define WG 64
 #endif
-
-/* Mirrored by length_args in src/ops/length_sigmoid.c: 4-byte members only. */
-typedef struct length_args {
-    int columns;              // C
-    float slope, shift, base; // y = (slope len + shift) sigmoid(x) + base
-} length_args;
 
 INLINE float sigmoid(float x)
 {

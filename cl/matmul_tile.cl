@@ -10,12 +10,7 @@
  * Writes: y whole (added to when add). */
 #include "matmul.clh"
 #include "matmul_panel.clh"
-
-/* How the result is cut: an item has rows x (panels * TILE_N) of it, and sums depth
- * inner indices (a multiple of CHUNK) at a time. */
-typedef struct matmul_cut {
-    int rows, panels, depth;
-} matmul_cut;
+#include "matmul_tile_args.h"
 
 INLINE floatv activate_v(floatv x, int activation)
 {

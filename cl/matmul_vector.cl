@@ -9,6 +9,7 @@
  * Numerics: f32; a slice has every SLICES-th product, slices are added in pairs.
  * Writes: y whole (added to when add). */
 #include "matmul.clh"
+#include "matmul_vector_args.h"
 
 #ifndef ALONG
 #define ALONG 1
@@ -19,12 +20,6 @@
 #define COLUMN  (ALONG ? LANE(0) / SLICES : LANE(0) % COLUMNS)
 #define SLICE   (ALONG ? LANE(0) % SLICES : LANE(0) / COLUMNS)
 #define NEXT    (ALONG ? 1 : COLUMNS) // from slice to slice in local memory
-
-/* Mirrored by vector_args in src/ops/matmul_group.c: results, and where they lie. */
-typedef struct vector_args {
-    int results, y_step, bias_step, residual_step;
-    int x_step, outer, inner; // from k to k + 1; of the matrix, from result to result
-} vector_args;
 
 // y[i] = act(sum over k of m[i,k] x[k] + bias[i]) + residual[i]
 WORK_GROUP(WG, 1, 1)

@@ -14,19 +14,9 @@
 #ifndef WG
 #define WG 64
 #endif
+#include "attention_args.h"
+#include "max_attention_args.h"
 #include "vector.clh"
-
-#define RUN 8 // rows of a run
-
-/* Mirrored by max_args in src/ops/max_attention.c: 4-byte members only. */
-typedef struct max_args {
-    int width; // d
-    int mode;  // of a gradient: GRAD_*
-} max_args;
-
-/* What to do with a gradient: as CLA_GRAD_* of attention. */
-#define GRAD_ADD  1
-#define GRAD_SKIP 2
 
 /* A run of rows of a sequence. */
 typedef struct max_run {
@@ -36,8 +26,8 @@ typedef struct max_run {
 INLINE max_run run_of(global const int *offsets, int b)
 {
     max_run r;
-    r.first = offsets[b] + GROUP(0) * RUN;
-    r.last = min(r.first + RUN, offsets[b + 1]);
+    r.first = offsets[b] + GROUP(0) * MAX_RUN;
+    r.last = min(r.first + MAX_RUN, offsets[b + 1]);
     return r;
 }
 

@@ -8,13 +8,7 @@
  * Writes: out, partial whole; gradients are added to when mode says so. */
 #include "elements.clh"
 #include "ham.clh"
-
-/* Mirrored by mix_args in src/ops/mix_levels.c: 4-byte members only. */
-typedef struct mix_args {
-    int count, depth;
-    int first, given; // tensors first .. first+given-1 are this launch's
-    int mode;         // of a gradient: GRAD_*
-} mix_args;
+#include "mix_levels_args.h"
 
 // out = (out +) sum of w_l x_l over up to four tensors, w = softmax(c)
 WORK_GROUP(WG, 1, 1)

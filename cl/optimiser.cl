@@ -6,13 +6,7 @@
  * Numerics: f32; what follows from the decays comes from the host.
  * Writes: p and the moments in place. */
 #include "elements.clh"
-
-typedef struct rates {
-    float lr, epsilon;
-    // of a running mean: its decay, 1 - decay, 1 / (1 - decay^step)
-    float decay1, rest1, correct1;
-    float decay2, rest2, correct2;
-} rates;
+#include "optimiser_args.h"
 
 // a = rho a + (1 - rho) g^2, p -= lr g / (sqrt(a) + eps)
 WORK_GROUP(WG, 1, 1)

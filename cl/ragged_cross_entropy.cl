@@ -5,17 +5,11 @@
  * Defines: WG, a power of two; 1 on CPU devices.
  * Numerics: the sequence's maximum is subtracted; sums in f32, by a tree over items.
  * Writes: lse, cost, logp, loss, weight whole; dx whole (added to when add). */
+#include "ragged_cross_entropy_args.h"
+
 #ifndef WG
 #define WG 64
 #endif
-
-/* Mirrored by pointer_args in src/ops/ragged_cross_entropy.c: 4-byte members only. */
-typedef struct pointer_args {
-    int sequences;
-    int given;   // x are probabilities: the cost is -ln(x + least)
-    float least; // added to those before the logarithm
-    int add;
-} pointer_args;
 
 INLINE bool is_counted(int target, int length)
 {

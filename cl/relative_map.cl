@@ -8,6 +8,7 @@
  * Writes: map whole, zero where nothing is visible. */
 #include "attention.clh"
 #include "relative_attention.clh"
+#include "relative_map_args.h"
 
 #ifndef WIDTH
 #define WIDTH 64
@@ -15,12 +16,6 @@
 #ifndef WG
 #define WG 64
 #endif
-
-/* Mirrored in src/ops/relative_attention.c. */
-typedef struct map_shape {
-    int sequences, longest_q, longest_k; // B, Tmax, Smax
-    int clip;                            // R
-} map_shape;
 
 // map[b,h,i,j] = exp(scale (<q_i,k_j> + near_i,j-i) - lse_i)
 WORK_GROUP(WG, 1, 1)

@@ -11,7 +11,7 @@ may_include() {
     metrics) echo base text metrics ;;
     runtime) echo base runtime ;;
     tensor)  echo base runtime tensor ;;
-    ops)     echo base expr runtime tensor ops ;;
+    ops)     echo base cl expr runtime tensor ops ;;
     nn)      echo base tensor ops nn ;;
     models)  echo base tensor ops nn models ;;
     train)   echo base text metrics tensor ops nn models train ;;

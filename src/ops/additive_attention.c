@@ -1,4 +1,5 @@
 /* additive_attention.c - attention whose scores are sums of tanh. */
+#include "cl/additive_attention_args.h"
 #include "ops/attention_common.h"
 #include "ops/column_sum.h"
 #include "ops/ham.h"
@@ -7,12 +8,6 @@
 #include "tensor/signature.h"
 
 static const char OP[] = "additive_attention";
-
-/* As in cl/additive_attention.clh. */
-typedef struct additive_args {
-    int32_t inner, width, sequences;
-    int32_t m, q, v, values;
-} additive_args;
 
 typedef struct saved {
     cla_tensor *context, *weights, *scores; // [Nq,d], [P], [P]
@@ -25,10 +20,10 @@ static additive_args args_of(const saved *s)
     return (additive_args){ .inner = (int32_t)s->m->shape[1],
                             .width = (int32_t)s->values->shape[1],
                             .sequences = (int32_t)s->batch.q_rows->sequences,
-                            .m = CLA_GRAD_SKIP,
-                            .q = CLA_GRAD_SKIP,
-                            .v = CLA_GRAD_SKIP,
-                            .values = CLA_GRAD_SKIP };
+                            .m = GRAD_SKIP,
+                            .q = GRAD_SKIP,
+                            .v = GRAD_SKIP,
+                            .values = GRAD_SKIP };
 }
 
 /* One item to a group, or a group's worth side by side. */
@@ -72,7 +67,7 @@ static cla_status launch_scores(cla_tape *tape, const saved *s, const cla_memory
     if (dcontext) {
         int mode = 0;
         CLA_TRY(cla_grad_out(tape, s->values, &dvalues, &mode));
-        args.values = dvalues ? mode : CLA_GRAD_SKIP;
+        args.values = dvalues ? mode : GRAD_SKIP;
     }
     cla_launch launch = {
         .kernel = "additive_back_scores",
@@ -97,8 +92,8 @@ static cla_status launch_inner(cla_tape *tape, const saved *s, const cla_memory 
     CLA_TRY(cla_grad_out(tape, s->m, &dm, &mode[0]));
     CLA_TRY(cla_grad_out(tape, s->q, &dq, &mode[1]));
     CLA_TRY(cla_grad_out(tape, s->v, &dv, &mode[2]));
-    args.m = dm ? mode[0] : CLA_GRAD_SKIP;
-    args.q = dq ? mode[1] : CLA_GRAD_SKIP;
+    args.m = dm ? mode[0] : GRAD_SKIP;
+    args.q = dq ? mode[1] : GRAD_SKIP;
     const size_t sums = (size_t)args.sequences * (size_t)args.inner;
     CLA_TRY(cla_tape_scratch(tape, &parts, sums * sizeof(float)));
     cla_launch launch = {

@@ -163,18 +163,13 @@ static bool by_heads(cla_runtime *rt, const cla_attention_call *call,
            items >= units * cla_tuned(rt, BACKWARD, "ITEMS", 4);
 }
 
-/* As attention_modes of cl/attention.clh. */
-typedef struct grad_modes {
-    int32_t q, k, v;
-} grad_modes;
-
 static cla_status grad_heads(cla_runtime *rt, const cla_attention_call *call,
                              const cla_attention_grads *g)
 {
     const int vec = cla_vector_width(rt), longest = call->longest_k;
     const int most = cla_tuned(rt, BACKWARD, "ROWS", call->width > 64 ? 2 : 4);
     const int rows = longest <= vec ? 1 : longest <= 2 * vec ? 2 : 4;
-    const grad_modes modes = { g->q_mode, g->k_mode, g->v_mode };
+    const attention_modes modes = { g->q_mode, g->k_mode, g->v_mode };
     const cla_launch launch = {
         .file = BACKWARD,
         .kernel = "attention_backward",

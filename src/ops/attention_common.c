@@ -60,7 +60,7 @@ cla_status cla_attention_check(const char *who, const cla_tensor *q,
 static void fill_args(cla_attention_call *call, cla_tape *tape,
                       const cla_attention_options *options)
 {
-    cla_attention_args *a = &call->args;
+    attention_args *a = &call->args;
 
     a->heads = call->heads;
     a->queries = (int32_t)call->q->shape[0];
@@ -127,7 +127,7 @@ cla_status cla_attention_needs(cla_attention_call *call, cla_tape *tape, int n,
 
 bool cla_attention_is_wide(const cla_attention_call *call)
 {
-    const cla_attention_args *a = &call->args;
+    const attention_args *a = &call->args;
     const int32_t all = call->width | a->q_at | a->q_stride | a->k_at | a->k_stride |
                         a->v_at | a->v_stride;
     return all % 4 == 0;
@@ -144,7 +144,7 @@ static cla_status grad_of(cla_tape *tape, cla_tensor *x, cla_tensor **grad, int 
     int add = 0;
 
     CLA_TRY(cla_grad_out(tape, x, grad, &add));
-    *mode = !*grad ? CLA_GRAD_SKIP : add ? CLA_GRAD_ADD : CLA_GRAD_WRITE;
+    *mode = !*grad ? GRAD_SKIP : add ? GRAD_ADD : GRAD_WRITE;
     return CLA_OK;
 }
 

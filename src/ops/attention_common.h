@@ -1,22 +1,11 @@
 /* attention_common.h - what the attention ops share: checks, arguments, saved state. */
 #pragma once
 
+#include "cl/attention_args.h"
 #include "clattn/gaussian.h"
 #include "tensor/tensor.h"
 
 enum { CLA_ATTENTION_WIDTH = 256 }; // largest head width d
-
-/* The kernels' attention_args of cl/attention.clh, passed by value. */
-typedef struct cla_attention_args {
-    int32_t heads, queries, keys;
-    int32_t q_at, q_stride, k_at, k_stride, v_at, v_stride;
-    int32_t causal;
-    float scale, drop;
-    uint32_t seed, step, stream, first_row;
-} cla_attention_args;
-
-/* What a gradient kernel does with its output: GRAD_* of cl/attention.clh. */
-enum { CLA_GRAD_WRITE, CLA_GRAD_ADD, CLA_GRAD_SKIP };
 
 /* One attention: operands, results and sizes; also what backward needs of it. */
 typedef struct cla_attention_call {
@@ -26,7 +15,7 @@ typedef struct cla_attention_call {
     const cla_ragged *q_rows, *k_rows;
     int32_t sequences, heads, width; // B, H, d
     int32_t longest_q, longest_k;    // Tmax, Smax
-    cla_attention_args args;
+    attention_args args;
 } cla_attention_call;
 
 /* Refuses operands that do not fit together and options that make no sense; who begins

@@ -1,13 +1,8 @@
 /* attention_map.c - attention weights as a dense map, for people to look at. */
 #include <math.h>
 
+#include "cl/attention_map_args.h"
 #include "ops/attention_common.h"
-
-/* As in cl/attention_map.cl. */
-typedef struct map_shape {
-    int32_t sequences, longest_q, longest_k, window, area, edge, t, sigma_step;
-    float limit;
-} map_shape;
 
 cla_status cla_attention_map(cla_tape *tape, cla_tensor **map,
                              const cla_attention_call *call,

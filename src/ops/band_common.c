@@ -1,10 +1,7 @@
 /* band_common.c - band attention in one dimension and in two: launches and tape. */
 #include "ops/band_common.h"
 
-/* As in cl/band.clh. */
-typedef struct band_args {
-    int32_t radius, area, edge, q_mode, k_mode, v_mode;
-} band_args;
+#include "cl/band_args.h"
 
 typedef struct saved {
     const cla_band_op *op;

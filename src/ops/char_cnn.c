@@ -2,14 +2,10 @@
  *
  * Of all responses of a filter to a word only the largest counts, so the way back has a
  * row where the convolution had them all: it does not go through conv1d.c. */
+#include "cl/char_cnn_args.h"
 #include "ops/conv1d.h"
 #include "ops/spread.h"
 #include "tensor/signature.h"
-
-/* As in cl/char_cnn.clh. */
-typedef struct char_shape {
-    int32_t words, in, out, taps, before;
-} char_shape;
 
 typedef struct saved {
     cla_tensor *y, *x, *w, *b;

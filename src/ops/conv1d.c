@@ -20,37 +20,36 @@ typedef struct pass {
     const cla_memory *y, *x, *bias;
     const cla_tensor *w;
     const cla_ragged *rows;
-    cla_conv_shape shape;
+    conv_shape shape;
     int flipped, add;
 } pass;
 
-cla_conv_shape cla_conv1d_shape(const cla_tensor *x, const cla_tensor *w,
-                                cla_activation activation)
+conv_shape cla_conv1d_shape(const cla_tensor *x, const cla_tensor *w,
+                            cla_activation activation)
 {
     const int32_t taps = (int32_t)w->shape[0];
-    return (cla_conv_shape){ (int32_t)x->shape[0],
-                             (int32_t)x->shape[1],
-                             (int32_t)w->shape[2],
-                             taps,
-                             (taps - 1) / 2,
-                             (int32_t)activation,
-                             TILE_RUN };
+    return (conv_shape){ (int32_t)x->shape[0],
+                         (int32_t)x->shape[1],
+                         (int32_t)w->shape[2],
+                         taps,
+                         (taps - 1) / 2,
+                         (int32_t)activation,
+                         TILE_RUN };
 }
 
 /* The way back is a convolution with the taps in reverse and w transposed. */
-static cla_conv_shape shape_back(const saved *s)
+static conv_shape shape_back(const saved *s)
 {
-    const cla_conv_shape f = cla_conv1d_shape(s->x, s->w, CLA_NONE);
-    return (cla_conv_shape){ f.rows, f.out, f.in, f.taps, f.taps - 1 - f.before,
-                             0,      f.run };
+    const conv_shape f = cla_conv1d_shape(s->x, s->w, CLA_NONE);
+    return (conv_shape){ f.rows, f.out, f.in, f.taps, f.taps - 1 - f.before, 0, f.run };
 }
 
-static double work(const cla_conv_shape *s)
+static double work(const conv_shape *s)
 {
     return 2.0 * s->rows * s->taps * s->in * s->out;
 }
 
-static bool is_wide(const cla_conv_shape *s)
+static bool is_wide(const conv_shape *s)
 {
     return s->in % 4 == 0 && s->out % 4 == 0;
 }
@@ -79,7 +78,7 @@ static cla_status pack(cla_tape *tape, const pass *p, cla_memory *panels,
                        cla_memory *zeros)
 {
     cla_runtime *rt = cla_tape_runtime(tape);
-    const cla_conv_shape *s = &p->shape;
+    const conv_shape *s = &p->shape;
     const int64_t width = 2 * (int64_t)cla_vector_width(rt);
     const int64_t count = (s->out + width - 1) / width;
     CLA_TRY(cla_tape_scratch(
@@ -148,7 +147,7 @@ static cla_status backward_x(cla_tape *tape, const saved *s, const cla_memory *g
 
 /* What each run of rows adds to the gradient of w; width apart are its rows. */
 static cla_status weight_runs(cla_tape *tape, const saved *s, const cla_memory *g,
-                              const cla_conv_shape *shape, const cla_memory *partial,
+                              const conv_shape *shape, const cla_memory *partial,
                               int64_t runs)
 {
     cla_runtime *rt = cla_tape_runtime(tape);
@@ -176,7 +175,7 @@ static cla_status backward_w(cla_tape *tape, const saved *s, const cla_tensor *d
 {
     enum { WG = 64 };
     cla_runtime *rt = cla_tape_runtime(tape);
-    cla_conv_shape shape = cla_conv1d_shape(s->x, s->w, CLA_NONE);
+    conv_shape shape = cla_conv1d_shape(s->x, s->w, CLA_NONE);
     const int32_t even = (shape.rows + WEIGHT_RUNS - 1) / WEIGHT_RUNS;
     shape.run = even < SHORTEST_RUN ? SHORTEST_RUN : even;
     const int64_t runs = (shape.rows + shape.run - 1) / shape.run;

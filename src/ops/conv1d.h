@@ -1,21 +1,17 @@
 /* conv1d.h - convolution along packed sequences, for the ops that end in one. */
 #pragma once
 
+#include "cl/conv1d_args.h"
 #include "clattn/ops.h"
 #include "tensor/signature.h"
-
-/* As in cl/conv1d.clh. */
-typedef struct cla_conv_shape {
-    int32_t rows, in, out, taps, before, activation, run;
-} cla_conv_shape;
 
 /* x, w, b and rows as the signature says, with a tap and a channel at least. Errors:
  * CLA_E_USAGE, CLA_E_SHAPE. */
 cla_status cla_conv1d_check(const cla_signature *signature, const cla_given *given);
 
 /* What a forward pass does with checked operands. */
-cla_conv_shape cla_conv1d_shape(const cla_tensor *x, const cla_tensor *w,
-                                cla_activation activation);
+conv_shape cla_conv1d_shape(const cla_tensor *x, const cla_tensor *w,
+                            cla_activation activation);
 
 /* y = act(b + x * w); b may be NULL. Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status cla_conv1d_forward(cla_tape *tape, const cla_memory *y, const cla_tensor *x,

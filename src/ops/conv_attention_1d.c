@@ -33,7 +33,7 @@ static cla_status pack(cla_tape *tape, const cla_table_call *call, cla_memory *p
                        cla_memory *zeros, bool turned)
 {
     cla_runtime *rt = cla_tape_runtime(tape);
-    const cla_table_args *s = &call->args;
+    const table_args *s = &call->args;
     const int64_t width = 2 * (int64_t)cla_vector_width(rt),
                   heads = call->attention.heads;
     const int64_t count = s->line / width;
@@ -185,8 +185,8 @@ static cla_status begin(cla_table_call *call, cla_tape *tape, cla_activation act
     const int32_t panel = cla_tiled(rt) ? 2 * cla_vector_width(rt) : 4;
     const int32_t line = (t + panel - 1) / panel * panel;
     call->tile = cla_tiled(rt);
-    call->args = (cla_table_args){ t, line, (int32_t)activation, B,
-                                   (B + WEIGHT_RUNS - 1) / WEIGHT_RUNS };
+    call->args = (table_args){ t, line, (int32_t)activation, B,
+                               (B + WEIGHT_RUNS - 1) / WEIGHT_RUNS };
     const size_t map = (size_t)call->attention.heads *
                        (size_t)call->attention.q->shape[0] * (size_t)line;
     CLA_TRY(cla_tape_scratch(tape, &call->p, map * sizeof(float)));

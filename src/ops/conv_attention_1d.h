@@ -1,18 +1,14 @@
 /* conv_attention_1d.h - inside of the attention with filters over its maps. */
 #pragma once
 
+#include "cl/conv_attention_1d_args.h"
 #include "ops/attention_common.h"
-
-/* As in cl/conv_attention_1d.clh. */
-typedef struct cla_table_args {
-    int32_t t, line, activation, sequences, run;
-} cla_table_args;
 
 /* One call; also what backward needs of it. */
 typedef struct cla_table_call {
     cla_attention_call attention;
     cla_tensor *w, *b; // [H,3,t,t], [H,t]
-    cla_table_args args;
+    table_args args;
     cla_memory p, y; // maps [H,N,line] after the softmax, after the filter
     bool tile;       // the schedule it runs under, back as forward
 } cla_table_call;

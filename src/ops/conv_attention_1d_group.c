@@ -1,13 +1,9 @@
 /* conv_attention_1d_group.c - the group schedule of filtered attention, in steps. */
+#include "cl/conv_attention_1d_args.h"
 #include "ops/conv_attention_1d.h"
 #include "ops/product_group.h"
 
 enum { ITEMS = CLA_TILE_ITEMS };
-
-/* As in cl/conv_attention_1d.cl. */
-typedef struct rows_of {
-    int32_t at, stride;
-} rows_of;
 
 static rows_of rows_in(const cla_tensor *t)
 {
@@ -100,7 +96,7 @@ static cla_status mix(cla_runtime *rt, const cla_table_call *call,
                       bool turned, int mode)
 {
     const cla_attention_call *a = &call->attention;
-    if (!out || mode == CLA_GRAD_SKIP) {
+    if (!out || mode == GRAD_SKIP) {
         return CLA_OK;
     }
     const rows_of to = rows_in(out), from = rows_in(x);
@@ -111,7 +107,7 @@ static cla_status mix(cla_runtime *rt, const cla_table_call *call,
                   cla_bytes(&a->args, sizeof a->args),
                   cla_bytes(&call->args, sizeof call->args), cla_bytes(&to, sizeof to),
                   cla_bytes(&from, sizeof from), cla_i32(turned),
-                  cla_i32(mode == CLA_GRAD_ADD) },
+                  cla_i32(mode == GRAD_ADD) },
         .flops = cla_table_flops(call, 1, 0),
     };
     return enqueue_tiles(rt, call, a->width, &launch);
@@ -123,7 +119,7 @@ cla_status cla_table_group_forward(cla_runtime *rt, const cla_table_call *call)
     CLA_TRY(scores(rt, call, &call->p, NULL));
     CLA_TRY(softmax(rt, call, NULL));
     CLA_TRY(filter(rt, call, &call->y, &call->p, false));
-    return mix(rt, call, a->o, &call->y, a->v, false, CLA_GRAD_WRITE);
+    return mix(rt, call, a->o, &call->y, a->v, false, GRAD_WRITE);
 }
 
 static cla_status weights(cla_runtime *rt, const cla_table_call *call,

@@ -75,7 +75,7 @@ static cla_status grad_of(cla_tape *tape, cla_tensor *x, cla_tensor **grad, int 
 {
     int add = 0;
     CLA_TRY(cla_grad_out(tape, x, grad, &add));
-    *mode = !*grad ? CLA_GRAD_SKIP : add ? CLA_GRAD_ADD : CLA_GRAD_WRITE;
+    *mode = !*grad ? GRAD_SKIP : add ? GRAD_ADD : GRAD_WRITE;
     return CLA_OK;
 }
 

@@ -3,43 +3,11 @@
  * schedule), and whole maps convolved by FFT. */
 #pragma once
 
+#include "cl/conv_attention_2d_args.h"
+#include "cl/conv_band_args.h"
 #include "ops/attention_common.h"
 
 enum { CLA_CONV_SIDE = 31 }; // longest side of a filter
-
-/* As in cl/conv_attention_2d.clh. */
-typedef struct conv_args {
-    int32_t items, workers;
-    int32_t chunks, chunk_rows;
-    int32_t kh, kw, activation;
-    int32_t rows, ring;
-    int32_t edge;
-    int32_t slab;
-    int32_t keys_at, values_at, key_rows_at;
-    int32_t map_at, slopes_at, strip_at;
-    int32_t queries_at, flow_at;
-    int32_t key_sums_at, value_sums_at, filter_sums_at;
-    int32_t filter_at, turned_at;
-    int32_t q_mode, k_mode, v_mode;
-    int32_t part;
-} conv_args;
-
-/* Likewise. */
-typedef struct conv_band {
-    int32_t pair, heads;
-    int32_t first, last;
-    int32_t mask, line, edge, size;
-    int32_t kh, kw;
-} conv_band;
-
-/* Likewise. */
-typedef struct conv_tokens {
-    int32_t width;
-    int32_t x_at, x_stride;
-    int32_t y_at, y_stride;
-    float scale;
-    int32_t mode;
-} conv_tokens;
 
 /* One convolved attention: what forward is given, and backward needs again. */
 typedef struct conv_call {

@@ -117,7 +117,7 @@ static cla_status step_forward(const rings *r, int32_t have, int32_t i, int32_t 
     CLA_TRY(cla_conv_score(w, &r->band[MAP], new_rows, c->q, c->k, c->args.scale));
     CLA_TRY(cla_conv_softmax(w, &r->band[MAP], new_rows, false));
     CLA_TRY(run_filter(w, &r->band[STRIP], &r->band[MAP], own, false));
-    return cla_conv_mix(w, c->o, &r->band[STRIP], own, c->v, 1, CLA_GRAD_WRITE);
+    return cla_conv_mix(w, c->o, &r->band[STRIP], own, c->v, 1, GRAD_WRITE);
 }
 
 cla_status cla_conv_band_forward(cla_runtime *rt, const conv_call *call)
@@ -151,7 +151,7 @@ static cla_status step_slopes(const rings *r, const conv_grads *g, int32_t have,
     CLA_TRY(cla_conv_score(w, &r->band[SLOPES], own, g->o, c->v, 1));
     CLA_TRY(cla_conv_slope(w, &r->band[SLOPES], &r->band[STRIP], own));
     CLA_TRY(cla_conv_spread(w, g->v, &r->band[STRIP], own, g->o, 1,
-                            i ? CLA_GRAD_ADD : g->v_mode));
+                            i ? GRAD_ADD : g->v_mode));
     return run_taps(w, g, &r->band[SLOPES], &r->band[MAP], own);
 }
 
@@ -171,7 +171,7 @@ static cla_status step_scores(const rings *r, const conv_grads *g, int32_t i,
     CLA_TRY(cla_conv_softmax_back(w, &r->band[STRIP], &r->band[MAP], m));
     CLA_TRY(cla_conv_mix(w, g->q, &r->band[STRIP], m, c->k, c->args.scale, g->q_mode));
     return cla_conv_spread(w, g->k, &r->band[STRIP], m, c->q, c->args.scale,
-                           i ? CLA_GRAD_ADD : g->k_mode);
+                           i ? GRAD_ADD : g->k_mode);
 }
 
 static cla_status walk_back(const rings *r, const conv_grads *g)

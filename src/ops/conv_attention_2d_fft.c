@@ -182,7 +182,7 @@ static cla_status forward_pairs(const pass *p)
     CLA_TRY(multiply(p, &p->spectra[0], &p->spectra[0], -1));
     CLA_TRY(inverse(p, &p->strip, &p->spectra[0]));
     CLA_TRY(cla_conv_activate(&p->w, &p->strip, own));
-    return cla_conv_mix(&p->w, c->o, &p->strip, own, c->v, 1, CLA_GRAD_WRITE);
+    return cla_conv_mix(&p->w, c->o, &p->strip, own, c->v, 1, GRAD_WRITE);
 }
 
 static cla_status get_fft(cla_fft **fft, cla_runtime *rt, const conv_call *call)

@@ -92,9 +92,9 @@ static cla_status plan(conv_args *s, conv_tile *t, cla_runtime *rt,
         .activation = call->activation,
         .ring = cla_conv_power(STEP_ROWS + halo),
         .edge = round_up(call->kw / 2, t->vec),
-        .q_mode = CLA_GRAD_SKIP,
-        .k_mode = CLA_GRAD_SKIP,
-        .v_mode = CLA_GRAD_SKIP,
+        .q_mode = GRAD_SKIP,
+        .k_mode = GRAD_SKIP,
+        .v_mode = GRAD_SKIP,
     };
     s->rows = (s->ring - halo) / ROWS_UNIT * ROWS_UNIT;
     share_out(s, rt, call);
@@ -188,11 +188,11 @@ cla_status cla_conv_tile_backward(cla_runtime *rt, const conv_call *call,
     const size_t bytes = (size_t)s.chunks * (size_t)s.part * sizeof(float);
     if (s.part && grads->k) {
         CLA_TRY(cla_tape_scratch(grads->tape, &parts[0], bytes));
-        s.k_mode = CLA_GRAD_WRITE;
+        s.k_mode = GRAD_WRITE;
     }
     if (s.part && grads->v) {
         CLA_TRY(cla_tape_scratch(grads->tape, &parts[1], bytes));
-        s.v_mode = CLA_GRAD_WRITE;
+        s.v_mode = GRAD_WRITE;
     }
     cla_launch launch = {
         .kernel = "conv_attention_2d_backward",

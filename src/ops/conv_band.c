@@ -122,7 +122,7 @@ static cla_status pack(const conv_walk *w, int work, cla_memory *packed, int32_t
                        const cla_tensor *y, float scale, bool panels)
 {
     const conv_tile t = cla_conv_tile(w->rt, w->call);
-    const conv_tokens r = tokens(w, y, y, scale, CLA_GRAD_WRITE);
+    const conv_tokens r = tokens(w, y, y, scale, GRAD_WRITE);
     *size = t.tall * t.pad;
     CLA_TRY(cla_conv_work(w->rt, work, packed, w->pairs * *size + SPARE));
     cla_launch launch = {
@@ -160,7 +160,7 @@ cla_status cla_conv_score(const conv_walk *w, const cla_memory *band, conv_band 
     }
     const cla_arg operands[] = { cla_mem(band), cla_buf(x), cla_buf(y) };
     return run_product(w, "conv_score", m, m.last - m.first, T, operands,
-                       tokens(w, x, y, scale, CLA_GRAD_WRITE));
+                       tokens(w, x, y, scale, GRAD_WRITE));
 }
 
 cla_status cla_conv_mix(const conv_walk *w, const cla_tensor *out,

@@ -1,16 +1,11 @@
 /* cross_entropy.c - log-softmax and loss in one. */
+#include "cl/cross_entropy_args.h"
 #include "clattn/hard.h"
 #include "clattn/ops.h"
 #include "ops/spread.h"
 #include "tensor/signature.h"
 
 enum { RUN = 8 }; // rows to a group
-
-/* As in cl/cross_entropy.clh. */
-typedef struct entropy_shape {
-    int32_t rows, columns, run;
-    float gold, rest;
-} entropy_shape;
 
 typedef struct saved {
     cla_tensor *loss, *x;

@@ -1,15 +1,11 @@
 /* depthwise_conv1d.c - convolution along packed sequences, each channel by itself. */
+#include "cl/depthwise_conv1d_args.h"
 #include "clattn/ops.h"
 #include "ops/column_sum.h"
 #include "ops/spread.h"
 #include "tensor/signature.h"
 
 enum { RUN = 8, WEIGHT_GROUPS = 64 }; // rows to a group; parts of the sum for w
-
-/* As in cl/depthwise_conv1d.cl. */
-typedef struct depthwise_shape {
-    int32_t rows, columns, taps, before, run;
-} depthwise_shape;
 
 typedef struct saved {
     cla_tensor *y, *x, *w;

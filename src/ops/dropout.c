@@ -1,16 +1,10 @@
 /* dropout.c - drops elements at random; the draws are made again to go back. */
+#include "cl/dropout_args.h"
 #include "clattn/ops.h"
 #include "ops/spread.h"
 #include "tensor/signature.h"
 
 enum { RUN = 8 }; // rows to a group
-
-/* As in cl/dropout.clh. */
-typedef struct dropout_shape {
-    int32_t rows, columns, run;
-    float drop;
-    uint32_t seed, step, stream, first_row;
-} dropout_shape;
 
 typedef struct saved {
     cla_tensor *y, *x;

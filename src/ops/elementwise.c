@@ -1,5 +1,6 @@
 /* elementwise.c - sums, products, gates, columns side by side, heads scaled by a
  * learned number. */
+#include "cl/elementwise_args.h"
 #include "clattn/ops.h"
 #include "ops/column_sum.h"
 #include "ops/columns.h"
@@ -146,7 +147,7 @@ typedef struct saved_concat {
 } saved_concat;
 
 cla_status cla_copy_columns(cla_runtime *rt, const cla_tensor *to,
-                            const cla_tensor *from, const cla_columns *s, int add)
+                            const cla_tensor *from, const columns_shape *s, int add)
 {
     cla_launch launch = {
         .file = "elementwise",
@@ -165,7 +166,7 @@ static cla_status concat_backward(cla_tape *tape, void *bytes)
     for (int i = 0; i < 2 && dy; i++) {
         cla_tensor *x = s->part[i], *dx = NULL;
         const int32_t columns = (int32_t)x->shape[1];
-        const cla_columns shape = {
+        const columns_shape shape = {
             (int32_t)x->shape[0], columns, CLA_COLUMNS_RUN, 0, columns, at,
             (int32_t)dy->shape[1]
         };
@@ -192,8 +193,8 @@ cla_status cla_concat(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor 
     int32_t at = 0;
     for (int i = 0; i < 2; i++) {
         const int32_t columns = (int32_t)s.part[i]->shape[1];
-        const cla_columns c = { (int32_t)shape[0], columns, CLA_COLUMNS_RUN, at,
-                                (int32_t)shape[1], 0,       columns };
+        const columns_shape c = { (int32_t)shape[0], columns, CLA_COLUMNS_RUN, at,
+                                  (int32_t)shape[1], 0,       columns };
         CLA_TRY(cla_copy_columns(cla_tape_runtime(tape), s.y, s.part[i], &c, 0));
         at += columns;
     }
@@ -202,12 +203,6 @@ cla_status cla_concat(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor 
 }
 
 /* ---- scaled heads --------------------------------------------------------------- */
-
-/* As in cl/elementwise.clh. */
-typedef struct heads_shape {
-    int32_t rows, heads, width, run;
-    int32_t x_at, x_stride;
-} heads_shape;
 
 typedef struct saved_heads {
     cla_tensor *y, *x, *gamma;

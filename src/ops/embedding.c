@@ -1,15 +1,10 @@
 /* embedding.c - rows of a table by their numbers. */
+#include "cl/embedding_args.h"
 #include "clattn/ops.h"
 #include "ops/spread.h"
 #include "tensor/signature.h"
 
 enum { RUN = 8, ENTRY_GROUPS = 64 }; // rows to a group; groups over the table
-
-/* As in cl/embedding.clh. */
-typedef struct embedding_shape {
-    int32_t rows, columns, entries, run;
-    float scale;
-} embedding_shape;
 
 typedef struct saved {
     cla_tensor *y, *table;

@@ -2,16 +2,10 @@
  *
  * The kernels make the Gaussian from two numbers of a query and head. The pass for dQ
  * meets every key of a query, and so gives the gradients of both numbers. */
+#include "cl/gaussian_attention_args.h"
 #include "ops/attention_common.h"
 #include "ops/column_sum.h"
 #include "tensor/signature.h"
-
-/* As in cl/gaussian_attention.clh. */
-typedef struct gaussian_args {
-    int32_t sigma_step;
-    float reach;
-    int32_t center_mode, sigma_mode;
-} gaussian_args;
 
 typedef struct gaussian_call {
     cla_attention_call attention;
@@ -98,12 +92,12 @@ static cla_status grads_begin(cla_tape *tape, const gaussian_call *call,
 {
     int add = 0;
     CLA_TRY(cla_grad_out(tape, call->shape.center, &p->center, &add));
-    args->center_mode = add ? CLA_GRAD_ADD : CLA_GRAD_WRITE;
+    args->center_mode = add ? GRAD_ADD : GRAD_WRITE;
     CLA_TRY(cla_grad_out(tape, call->shape.sigma, &p->sigma, &p->add_sigma));
-    args->sigma_mode = p->add_sigma ? CLA_GRAD_ADD : CLA_GRAD_WRITE;
+    args->sigma_mode = p->add_sigma ? GRAD_ADD : GRAD_WRITE;
     p->summed = p->sigma && !args->sigma_step;
     if (p->summed) {
-        args->sigma_mode = CLA_GRAD_WRITE;
+        args->sigma_mode = GRAD_WRITE;
         const size_t numbers = (size_t)cla_size(call->attention.lse);
         return cla_tape_scratch(tape, &p->rows, numbers * sizeof(float));
     }

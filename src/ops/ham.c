@@ -30,10 +30,10 @@ static int64_t runs_of(cla_runtime *rt, const cla_ragged *rows)
 }
 
 /* What all launches of the whole depth are told. */
-static cla_ham_args args_of(cla_tape *tape, const saved *s)
+static ham_args args_of(cla_tape *tape, const saved *s)
 {
     const int32_t depth = (int32_t)s->c->shape[0];
-    return (cla_ham_args){
+    return (ham_args){
         .width = (int32_t)s->q->shape[1],
         .depth = depth,
         .last = depth,
@@ -58,7 +58,7 @@ static double pairs_of(const saved *s)
 }
 
 /* A kernel over runs of rows; products for each pair of a query and a key. */
-static cla_status launch_runs(cla_tape *tape, const saved *s, const cla_ham_args *args,
+static cla_status launch_runs(cla_tape *tape, const saved *s, const ham_args *args,
                               const cla_ragged *rows, int products, cla_launch *launch)
 {
     cla_runtime *rt = cla_tape_runtime(tape);
@@ -76,8 +76,7 @@ static cla_status launch_runs(cla_tape *tape, const saved *s, const cla_ham_args
     return launch->groups[0] && launch->groups[1] ? cla_enqueue(rt, launch) : CLA_OK;
 }
 
-static cla_status launch_forward(cla_tape *tape, const saved *s,
-                                 const cla_ham_args *args)
+static cla_status launch_forward(cla_tape *tape, const saved *s, const ham_args *args)
 {
     cla_launch launch = {
         .file = "ham",
@@ -89,9 +88,8 @@ static cla_status launch_forward(cla_tape *tape, const saved *s,
     return launch_runs(tape, s, args, s->q_rows, 2, &launch);
 }
 
-static cla_status launch_queries(cla_tape *tape, const saved *s,
-                                 const cla_ham_args *args, const cla_tensor *dq,
-                                 const cla_tensor *dy)
+static cla_status launch_queries(cla_tape *tape, const saved *s, const ham_args *args,
+                                 const cla_tensor *dq, const cla_tensor *dy)
 {
     cla_launch launch = {
         .file = "ham_backward",
@@ -104,7 +102,7 @@ static cla_status launch_queries(cla_tape *tape, const saved *s,
     return launch_runs(tape, s, args, s->q_rows, 3, &launch);
 }
 
-static cla_status launch_keys(cla_tape *tape, const saved *s, const cla_ham_args *args,
+static cla_status launch_keys(cla_tape *tape, const saved *s, const ham_args *args,
                               const cla_tensor *dk)
 {
     cla_launch launch = {
@@ -118,7 +116,7 @@ static cla_status launch_keys(cla_tape *tape, const saved *s, const cla_ham_args
 }
 
 cla_status cla_ham_weights(cla_tape *tape, cla_tensor *c, const cla_memory *grads,
-                           cla_ham_args args)
+                           ham_args args)
 {
     cla_tensor *dc = NULL;
     CLA_TRY(cla_grad_out(tape, c, &dc, &args.mode));
@@ -137,12 +135,12 @@ cla_status cla_ham_weights(cla_tape *tape, cla_tensor *c, const cla_memory *grad
 /* ---- backward -------------------------------------------------------------------- */
 
 /* All levels for the queries, then all for the keys. */
-static cla_status backward_memory(cla_tape *tape, const saved *s, cla_ham_args args,
+static cla_status backward_memory(cla_tape *tape, const saved *s, ham_args args,
                                   const cla_tensor *dy)
 {
     cla_tensor *dq = NULL, *dk = NULL;
     CLA_TRY(cla_grad_out(tape, s->q, &dq, &args.mode));
-    args.mode = dq ? args.mode : CLA_GRAD_SKIP;
+    args.mode = dq ? args.mode : GRAD_SKIP;
     CLA_TRY(launch_queries(tape, s, &args, dq, dy));
     CLA_TRY(cla_grad_out(tape, s->k, &dk, &args.mode));
     return dk ? launch_keys(tape, s, &args, dk) : CLA_OK;
@@ -150,19 +148,19 @@ static cla_status backward_memory(cla_tape *tape, const saved *s, cla_ham_args a
 
 /* A level at a time: what its queries get, and then its keys, is the gradient of the
  * level before. */
-static cla_status backward_self(cla_tape *tape, const saved *s, cla_ham_args args,
+static cla_status backward_self(cla_tape *tape, const saved *s, ham_args args,
                                 const cla_tensor *dy)
 {
     cla_tensor *dx = NULL;
-    int first = CLA_GRAD_SKIP;
+    int first = GRAD_SKIP;
     CLA_TRY(cla_grad_out(tape, s->q, &dx, &first));
-    first = dx ? first : CLA_GRAD_SKIP;
+    first = dx ? first : GRAD_SKIP;
     for (int l = args.depth - 1; l >= 0; l--) {
         args.first = l;
         args.last = l + 1;
-        args.mode = l ? CLA_GRAD_ADD : first;
+        args.mode = l ? GRAD_ADD : first;
         CLA_TRY(launch_queries(tape, s, &args, dx, dy));
-        args.mode = CLA_GRAD_ADD;
+        args.mode = GRAD_ADD;
         if (l || dx) {
             CLA_TRY(launch_keys(tape, s, &args, dx));
         }
@@ -174,7 +172,7 @@ static cla_status backward(cla_tape *tape, void *bytes)
 {
     saved *s = bytes;
     const cla_tensor *dy = cla_grad_in(s->out);
-    const cla_ham_args args = args_of(tape, s);
+    const ham_args args = args_of(tape, s);
     const size_t runs = (size_t)args.runs * (size_t)args.sequences;
     const size_t each = (size_t)args.queries * ((size_t)args.width + 1) + runs;
     if (!dy) {
@@ -205,7 +203,7 @@ const cla_signature cla_ham_v_signature = {
 const cla_signature cla_ham_s_signature = { "ham_s",
                                             "x:N,d c:depth rows(N,B) -> out:N,d" };
 
-static cla_status forward(cla_tape *tape, const saved *s, cla_ham_args args)
+static cla_status forward(cla_tape *tape, const saved *s, ham_args args)
 {
     if (!s->self) {
         return launch_forward(tape, s, &args);
@@ -225,7 +223,7 @@ static cla_status run(cla_tape *tape, cla_tensor **out, saved s,
     s.scale = scale != 0 ? scale : 1 / sqrtf((float)s.q->shape[1]);
     CLA_TRY(cla_tape_tensor(tape, &s.out, CLA_F32, 2, s.q->shape));
     s.out->wants_grad = cla_tape_needs_grad(tape, 3, (cla_tensor *[]){ s.q, s.k, s.c });
-    const cla_ham_args args = args_of(tape, &s);
+    const ham_args args = args_of(tape, &s);
     const size_t row = (size_t)args.places * ((size_t)args.width + 1);
     CLA_TRY(
         cla_tape_scratch(tape, &s.places, (size_t)args.queries * row * sizeof(float)));

@@ -2,6 +2,7 @@
  *
  * Everything is one of three products for each sequence: rows with rows (scores), a map
  * with rows of keys, a map across with rows of queries. */
+#include "cl/hard_attention_args.h"
 #include "clattn/hard.h"
 #include "clattn/ops.h"
 #include "ops/hard_gates.h"
@@ -44,14 +45,6 @@ static cla_status launch_product(cla_tape *tape, const saved *s, int64_t longest
     }
     return sequences && longest && columns ? cla_enqueue(rt, launch) : CLA_OK;
 }
-
-/* As in cl/hard_attention.clh. */
-enum { MIX, GATHER, SCORES };
-
-typedef struct product_args {
-    int32_t width, form, add;
-    float scale;
-} product_args;
 
 /* One product, or sum over lists of a map's gates: y by map and x. */
 typedef struct product {

@@ -1,13 +1,8 @@
 /* hard_gates.c - maps of a packed batch, and which of their gates are open. */
 #include "ops/hard_gates.h"
 
+#include "cl/hard_attention_args.h"
 #include "ops/spread.h"
-
-/* As in cl/hard_attention.clh. */
-typedef struct gate_args {
-    int32_t gate, top;
-    uint32_t seed, step, stream, first_row;
-} gate_args;
 
 cla_status cla_hard_batch_check(const char *who, cla_hard_batch *batch,
                                 const cla_ragged *q_rows, const cla_ragged *k_rows)

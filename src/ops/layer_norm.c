@@ -1,4 +1,5 @@
 /* layer_norm.c - each row brought to mean 0 and deviation 1, scaled and shifted. */
+#include "cl/layer_norm_args.h"
 #include "clattn/ops.h"
 #include "ops/column_sum.h"
 #include "ops/spread.h"
@@ -8,12 +9,6 @@ const cla_signature cla_layer_norm_signature = { "layer_norm",
                                                  "x:N,D gamma:D beta:D -> y:N,D" };
 
 enum { RUN = 8, SUM_RUN = 32 }; // rows to a group; where a group sums over them
-
-/* As in cl/layer_norm.clh. */
-typedef struct norm_shape {
-    int32_t rows, columns, run;
-    float eps;
-} norm_shape;
 
 typedef struct saved {
     cla_tensor *y, *x, *gamma, *beta;

@@ -1,13 +1,8 @@
 /* length_sigmoid.c - numbers between bounds that follow their sequence's length. */
+#include "cl/length_sigmoid_args.h"
 #include "clattn/gaussian.h"
 #include "ops/spread.h"
 #include "tensor/signature.h"
-
-/* As in cl/length_sigmoid.cl. */
-typedef struct length_args {
-    int32_t columns;
-    float slope, shift, base;
-} length_args;
 
 typedef struct length_call {
     cla_tensor *y, *x;

@@ -1,6 +1,7 @@
 /* linear.c - the linear layer: a product with everything around it fused in. */
 #include "ops/linear.h"
 
+#include "cl/linear_args.h"
 #include "clattn/feed.h"
 #include "ops/matmul.h"
 #include "tensor/signature.h"
@@ -13,11 +14,6 @@ typedef struct saved {
 } saved;
 
 enum { RUN = 128 }; // rows summed at a time for the gradient of b
-
-/* As in cl/linear.clh. */
-typedef struct linear_shape {
-    int32_t rows, cols, run, runs, activation;
-} linear_shape;
 
 static linear_shape shape_of(const cla_tensor *h, cla_activation activation)
 {

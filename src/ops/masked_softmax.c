@@ -1,12 +1,8 @@
 /* masked_softmax.c - softmax of a dense map under lengths and causality. */
+#include "cl/masked_softmax_args.h"
 #include "clattn/ops.h"
 #include "tensor/signature.h"
 #include "tensor/tensor.h"
-
-/* As in cl/masked_softmax.clh. */
-typedef struct rows_shape {
-    int32_t rows, heads, queries, keys, causal;
-} rows_shape;
 
 typedef struct saved {
     cla_tensor *x, *y;

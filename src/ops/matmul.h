@@ -1,6 +1,7 @@
 /* matmul.h - products for the ops: any part of a buffer, batches, a fused tail. */
 #pragma once
 
+#include "cl/matmul_args.h"
 #include "clattn/ops.h"
 #include "tensor/tensor.h"
 
@@ -88,13 +89,4 @@ cla_status cla_panels_pack(cla_runtime *rt, const cla_product *p,
 
 /* ---- what kernels are told --------------------------------------------------- */
 
-/* As in cl/matmul.clh. */
-typedef struct cla_product_shape {
-    int32_t M, N, K;
-    int32_t a_offset, b_offset, y_offset, residual_offset;
-    int32_t a_ld, b_ld, y_ld, residual_ld;
-    int32_t a_stride, b_stride, y_stride, residual_stride;
-    int32_t transpose_a, transpose_b, add, activation;
-} cla_product_shape;
-
-cla_product_shape cla_product_shape_of(const cla_product *p);
+matmul_shape cla_product_shape_of(const cla_product *p);

@@ -1,4 +1,5 @@
 /* matmul_group.c - the work-group kernel: how a product is cut into tiles. */
+#include "cl/matmul_vector_args.h"
 #include "ops/matmul.h"
 
 /* Items of a group and the 4 x 4 blocks of an item, as the defines of cl/matmul.cl. */
@@ -54,12 +55,6 @@ static bool is_wide(const cla_product *p)
 
 /* ---- one row or one column ------------------------------------------------------- */
 
-/* As in cl/matmul_vector.cl. */
-typedef struct vector_args {
-    int32_t results, y_step, bias_step, residual_step;
-    int32_t x_step, outer, inner;
-} vector_args;
-
 /* y' = op(b)' a' for one row. */
 static vector_args args_of_row(const cla_product *p)
 {
@@ -100,7 +95,7 @@ static cla_status product_vector(cla_runtime *rt, const cla_product *p)
     const bool along = args.inner == 1;
     const int columns = along ? ALONG_COLUMNS : ACROSS_COLUMNS;
     const cla_matrix *m = row ? &p->b : &p->a, *x = row ? &p->a : &p->b;
-    cla_product_shape shape = cla_product_shape_of(p);
+    matmul_shape shape = cla_product_shape_of(p);
     shape.a_offset = (int32_t)m->offset;
     shape.a_stride = (int32_t)m->stride;
     shape.b_offset = (int32_t)x->offset;
@@ -124,7 +119,7 @@ cla_status cla_product_group(cla_runtime *rt, const cla_product *p)
     if (is_vector(p)) {
         return product_vector(rt, p);
     }
-    const cla_product_shape shape = cla_product_shape_of(p);
+    const matmul_shape shape = cla_product_shape_of(p);
     const group_tile *t = choose_tile(rt, p);
     const cla_launch launch = {
         .file = "matmul",

@@ -171,9 +171,9 @@ static cla_status check_clblast(cla_runtime *rt, product_state *state)
 
 /* ---- our own kernels --------------------------------------------------------- */
 
-cla_product_shape cla_product_shape_of(const cla_product *p)
+matmul_shape cla_product_shape_of(const cla_product *p)
 {
-    return (cla_product_shape){
+    return (matmul_shape){
         .M = (int32_t)p->M,
         .N = (int32_t)p->N,
         .K = (int32_t)p->K,
@@ -207,7 +207,7 @@ cla_status cla_product_finish(cla_runtime *rt, const cla_product *p)
     if (!p->bias && !p->residual.memory && p->activation == CLA_NONE) {
         return CLA_OK;
     }
-    const cla_product_shape shape = cla_product_shape_of(p);
+    const matmul_shape shape = cla_product_shape_of(p);
     const cla_launch launch = {
         .file = "matmul",
         .kernel = "matmul_finish",

@@ -1,16 +1,12 @@
 /* matmul_tile.c - the tile kernel: how a product is cut, and packed weights. */
+#include "cl/matmul_tile_args.h"
 #include "ops/matmul.h"
 
 enum { CHUNK = 16 }; // as in cl/matmul_tile.cl
 
-/* As in cl/matmul_tile.cl. */
-typedef struct tile_cut {
-    int32_t rows, panels, depth;
-} tile_cut;
-
 typedef struct tile_plan {
     int vec, mr, tile_n, touch;
-    tile_cut cut;
+    matmul_cut cut;
     int64_t across, down; // items
     size_t local_bytes;
 } tile_plan;
@@ -108,7 +104,7 @@ static tile_plan make_plan(cla_runtime *rt, const cla_product *p)
 static cla_status pack(cla_runtime *rt, const cla_product *p, const tile_plan *plan,
                        const cla_memory *packed)
 {
-    const cla_product_shape shape = cla_product_shape_of(p);
+    const matmul_shape shape = cla_product_shape_of(p);
     const cla_launch launch = {
         .file = "matmul_tile",
         .kernel = "matmul_pack",
@@ -250,7 +246,7 @@ static cla_status packed_b(cla_runtime *rt, const cla_product *p, const tile_pla
 cla_status cla_product_tile(cla_runtime *rt, const cla_product *p)
 {
     const tile_plan plan = make_plan(rt, p);
-    const cla_product_shape shape = cla_product_shape_of(p);
+    const matmul_shape shape = cla_product_shape_of(p);
     const cla_memory *packed = NULL;
     CLA_TRY(packed_b(rt, p, &plan, &packed));
     const cla_launch launch = {

@@ -1,17 +1,11 @@
 /* max_attention.c - rows summed by the best that any other row makes of them. */
+#include "cl/max_attention_args.h"
 #include "clattn/ham.h"
 #include "ops/attention_common.h"
 #include "ops/spread.h"
 #include "tensor/signature.h"
 
 static const char OP[] = "max_attention";
-
-enum { RUN = 8 }; // rows of a run, as in cl/max_attention.cl
-
-/* As there. */
-typedef struct max_args {
-    int32_t width, mode;
-} max_args;
 
 typedef struct saved {
     cla_tensor *out, *q, *k;
@@ -25,7 +19,7 @@ static cla_status launch_runs(cla_tape *tape, const saved *s, int64_t rows,
                               cla_launch *launch)
 {
     cla_runtime *rt = cla_tape_runtime(tape);
-    cla_spread_rows(rt, launch, rows, RUN);
+    cla_spread_rows(rt, launch, rows, MAX_RUN);
     launch->file = OP;
     launch->define[1] = (cla_define){ "VEC", cla_vector_width(rt) };
     launch->groups[1] = (size_t)s->q_rows->sequences;
@@ -60,7 +54,7 @@ static cla_status backward(cla_tape *tape, void *bytes)
         return CLA_OK;
     }
     CLA_TRY(cla_grad_out(tape, s->q, &dq, &s->args.mode));
-    s->args.mode = dq ? s->args.mode : CLA_GRAD_SKIP;
+    s->args.mode = dq ? s->args.mode : GRAD_SKIP;
     cla_launch rows = {
         .kernel = "max_back_rows",
         .args = { cla_buf(dq), cla_mem(&s->top), cla_buf(s->q), cla_buf(s->k),

@@ -1,18 +1,12 @@
 /* mix_levels.c - a sum of tensors whose weights are a softmax. */
 #include <stdlib.h>
 
+#include "cl/mix_levels_args.h"
 #include "ops/attention_common.h"
 #include "ops/ham.h"
 #include "ops/spread.h"
 
 static const char OP[] = "mix_levels";
-
-enum { AT_ONCE = 4 }; // tensors to a launch, as in cl/mix_levels.cl
-
-/* As there. */
-typedef struct mix_args {
-    int32_t count, depth, first, given, mode;
-} mix_args;
 
 typedef struct saved {
     cla_tensor *out, *c;
@@ -22,11 +16,11 @@ typedef struct saved {
 
 static cla_status launch_forward(cla_tape *tape, const saved *s, int64_t first)
 {
-    const cla_tensor *x[AT_ONCE] = { NULL };
+    const cla_tensor *x[MIX_AT_ONCE] = { NULL };
     mix_args args = { .count = (int32_t)cla_size(s->out),
                       .depth = (int32_t)s->depth,
                       .first = (int32_t)first };
-    for (int64_t l = first; l < s->depth && args.given < AT_ONCE; l++) {
+    for (int64_t l = first; l < s->depth && args.given < MIX_AT_ONCE; l++) {
         x[args.given++] = s->x[l];
     }
     cla_launch launch = {
@@ -49,7 +43,7 @@ static cla_status launch_backward(cla_tape *tape, const saved *s, int64_t l,
                       .first = (int32_t)l,
                       .given = 1 };
     CLA_TRY(cla_grad_out(tape, s->x[l], &dx, &args.mode));
-    args.mode = dx ? args.mode : CLA_GRAD_SKIP;
+    args.mode = dx ? args.mode : GRAD_SKIP;
     cla_launch launch = { .flops = 4.0 * args.count };
     cla_spread_elements(cla_tape_runtime(tape), &launch, args.count);
     launch.file = OP;
@@ -82,9 +76,9 @@ static cla_status backward(cla_tape *tape, void *bytes)
     for (int64_t l = 0; l < s->depth; l++) {
         CLA_TRY(launch_backward(tape, s, l, dy, &partial));
     }
-    const cla_ham_args args = { .depth = (int32_t)s->depth,
-                                .runs = (int32_t)spread.groups[0],
-                                .sequences = 1 };
+    const ham_args args = { .depth = (int32_t)s->depth,
+                            .runs = (int32_t)spread.groups[0],
+                            .sequences = 1 };
     return cla_ham_weights(tape, s->c, &partial, args);
 }
 
@@ -99,7 +93,7 @@ static cla_status run(cla_tape *tape, saved *s)
         CLA_TRY(cla_check_shape(OP, "x[l]", s->x[l], CLA_F32, like->rank, like->shape));
     }
     CLA_TRY(cla_tape_tensor(tape, &s->out, CLA_F32, like->rank, like->shape));
-    for (int64_t l = 0; l < s->depth; l += AT_ONCE) {
+    for (int64_t l = 0; l < s->depth; l += MIX_AT_ONCE) {
         CLA_TRY(launch_forward(tape, s, l));
     }
     s->out->wants_grad = cla_tape_needs_grad(tape, 1, &s->c) ||

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cl/optimiser_args.h"
 #include "ops/spread.h"
 
 static const cla_optimiser optimisers[] = {
@@ -52,13 +53,6 @@ int cla_optimiser_moments(const cla_optimiser *o)
     }
     return count;
 }
-
-/* As in cl/optimiser.cl. */
-typedef struct rates {
-    float lr, epsilon;
-    float decay1, rest1, correct1;
-    float decay2, rest2, correct2;
-} rates;
 
 /* d rounded to float, as the kernel multiplies by it. */
 static float correction(double d, int64_t step)

@@ -5,6 +5,7 @@
  * sums them up in the table's form, and the runs' sums become the gradients. */
 #include <string.h>
 
+#include "cl/position_attention_args.h"
 #include "ops/attention_common.h"
 #include "ops/spread.h"
 #include "tensor/signature.h"
@@ -14,11 +15,6 @@ enum {
     RUNS_GROUP = 16,      // parts of the sum over sequences
     SUMS_BYTES = 64 << 20 // and what they may take before there are fewer
 };
-
-/* As in cl/position_attention.clh. */
-typedef struct position_args {
-    int32_t t, longest, step, center, size, parts, sequences, run, turned;
-} position_args;
 
 typedef struct position_call {
     cla_attention_call attention;

@@ -1,16 +1,10 @@
 /* ragged_cross_entropy.c - the loss of pointing at one row of each sequence. */
+#include "cl/ragged_cross_entropy_args.h"
 #include "clattn/ham.h"
 #include "ops/spread.h"
 #include "tensor/signature.h"
 
 static const char OP[] = "ragged_cross_entropy";
-
-/* As in cl/ragged_cross_entropy.cl. */
-typedef struct pointer_args {
-    int32_t sequences, given;
-    float least;
-    int32_t add;
-} pointer_args;
 
 typedef struct saved {
     cla_tensor *loss, *x, *logp; // logp NULL: not asked for

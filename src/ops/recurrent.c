@@ -44,10 +44,10 @@ cla_status cla_recurrence_begin(cla_tape *tape, cla_recurrence *r,
         return cla_fail(CLA_E_SHAPE, "%s: w is %s, n must be 1 or more", signature->op,
                         cla_shape_text(given[1].tensor));
     }
-    r->shape = (cla_recurrent_shape){ .sequences = (int32_t)r->rows->sequences,
-                                      .width = (int32_t)n,
-                                      .inputs = (int32_t)r->x->shape[1],
-                                      .reverse = r->options.reverse };
+    r->shape = (recurrent_shape){ .sequences = (int32_t)r->rows->sequences,
+                                  .width = (int32_t)n,
+                                  .inputs = (int32_t)r->x->shape[1],
+                                  .reverse = r->options.reverse };
     CLA_TRY(cla_tape_tensor(tape, &r->y, CLA_F32, 2, shape));
     CLA_TRY(make_state(tape, r, n, r->options.h, &r->h));
     return make_state(tape, r, n, r->options.c, &r->c);
@@ -99,7 +99,7 @@ static int64_t scratch_of(cla_runtime *rt, const cla_recurrence *r, int64_t grou
 cla_status cla_recurrence_plan(cla_tape *tape, cla_recurrence *r, bool keep)
 {
     cla_runtime *rt = cla_tape_runtime(tape);
-    cla_recurrent_shape *s = &r->shape;
+    recurrent_shape *s = &r->shape;
     const int64_t states = r->rows->tokens * s->width, gates = r->gates;
     const int64_t groups = count_groups(rt, s->sequences);
     const int64_t inner = gates * states, before = inner + states;

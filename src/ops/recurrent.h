@@ -2,15 +2,10 @@
  * front of the walk, gradients of weights behind it. */
 #pragma once
 
+#include "cl/recurrent_args.h"
 #include "clattn/recurrent.h"
 #include "ops/matmul.h"
 #include "tensor/signature.h"
-
-/* As in cl/recurrent.clh. */
-typedef struct cla_recurrent_shape {
-    int32_t sequences, width, inputs, groups, reverse, keep;
-    int32_t before, inner, sums, scratch, stride, add_h, add_c;
-} cla_recurrent_shape;
 
 /* One matrix of weights: rows of the inputs, then those of a state. */
 typedef struct cla_recurrent_weights {
@@ -26,7 +21,7 @@ typedef struct cla_recurrence {
     cla_recurrent_options options;
     cla_tensor *h, *c; // [B,n] out; NULL where not wanted
     int gates;
-    cla_recurrent_shape shape;
+    recurrent_shape shape;
     cla_memory work; // gates [N,gates*n], and what shape says
 } cla_recurrence;
 

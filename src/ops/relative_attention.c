@@ -3,6 +3,7 @@
  * Vectors meet queries, weights and gradients in products over [H,Nq,2R+1], a number
  * for each query and distance; the passes over tiles only pick from such arrays, and
  * sum into them. Nothing of the size of a map exists. */
+#include "cl/relative_map_args.h"
 #include "ops/attention_common.h"
 #include "ops/column_sum.h"
 #include "ops/matmul.h"
@@ -204,11 +205,6 @@ static cla_status backward(cla_tape *tape, void *saved)
 }
 
 /* ---- the operator ---------------------------------------------------------------- */
-
-/* As in cl/relative_map.cl. */
-typedef struct map_shape {
-    int32_t sequences, longest_q, longest_k, clip;
-} map_shape;
 
 static cla_status make_map(cla_tape *tape, const relative_call *call, cla_tensor **map)
 {

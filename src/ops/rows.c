@@ -10,9 +10,9 @@ static cla_status copy_rows(cla_runtime *rt, const cla_tensor *to, int64_t at,
                             const cla_tensor *from, int64_t row, int64_t count, int add)
 {
     const int64_t D = from->shape[1];
-    const cla_columns part = { (int32_t)count,    (int32_t)D, CLA_COLUMNS_RUN,
-                               (int32_t)(at * D), (int32_t)D, (int32_t)(row * D),
-                               (int32_t)D };
+    const columns_shape part = { (int32_t)count,    (int32_t)D, CLA_COLUMNS_RUN,
+                                 (int32_t)(at * D), (int32_t)D, (int32_t)(row * D),
+                                 (int32_t)D };
     return cla_copy_columns(rt, to, from, &part, add);
 }
 

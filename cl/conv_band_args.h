@@ -1,0 +1,22 @@
+/* conv_band_args.h - arguments of kernels, in C and in OpenCL C. */
+#ifndef CONV_BAND_ARGS_H
+#define CONV_BAND_ARGS_H
+
+/* Rows first..last-1 of the maps of pair, pair + 1, ... */
+typedef struct conv_band {
+    int pair, heads;            // first pair of the batch; H
+    int first, last;            // rows of this launch
+    int mask, line, edge, size; // of a band: ring, row, zeros on both sides, floats
+    int kh, kw;
+} conv_band;
+
+/* Where rows of tokens lie, in floats. */
+typedef struct conv_tokens {
+    int width;          // d
+    int x_at, x_stride; // x, or what a product writes
+    int y_at, y_stride;
+    float scale;
+    int mode; // GRAD_*
+} conv_tokens;
+
+#endif

@@ -1,0 +1,14 @@
+/* dropout_args.h - arguments of kernels, in C and in OpenCL C. */
+#ifndef DROPOUT_ARGS_H
+#define DROPOUT_ARGS_H
+
+/* Rows of columns elements; the draws depend on seed, step, stream, row and column. */
+typedef struct dropout_shape {
+    int rows, columns;
+    int run;    // rows to a group
+    float drop; // probability
+    unsigned seed, step, stream;
+    unsigned first_row; // of the whole batch
+} dropout_shape;
+
+#endif

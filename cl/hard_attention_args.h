@@ -1,0 +1,23 @@
+/* hard_attention_args.h - arguments of kernels, in C and in OpenCL C. */
+#ifndef HARD_ATTENTION_ARGS_H
+#define HARD_ATTENTION_ARGS_H
+
+typedef struct gate_args {
+    int gate, top;               // top: how many GATE_TOP opens
+    unsigned seed, step, stream; // key of the draws
+    unsigned first_row;          // of these queries in the whole batch
+} gate_args;
+
+/* Products of a sequence; norm may be 0. Sums over lists of gates know the first two.
+ *   MIX:    y_i (+)= scale norm_i sum_j w_ij x_j, y the queries' rows and x the keys'
+ *   GATHER: y_j (+)= scale sum_i w_ij norm_i x_i, the other way round
+ *   SCORES: y_ij = scale <w_i, x_j>, w the queries' rows, x the keys', y the map */
+enum { MIX, GATHER, SCORES };
+
+typedef struct product_args {
+    int width; // D
+    int form, add;
+    float scale;
+} product_args;
+
+#endif

@@ -1,0 +1,12 @@
+/* layer_norm_args.h - arguments of kernels, in C and in OpenCL C. */
+#ifndef LAYER_NORM_ARGS_H
+#define LAYER_NORM_ARGS_H
+
+/* Rows of columns numbers; moments [rows,2] are mean and 1/deviation of each. */
+typedef struct norm_shape {
+    int rows, columns; // N, D
+    int run;           // rows to a group where it has several
+    float eps;
+} norm_shape;
+
+#endif

@@ -1,0 +1,12 @@
+/* optimiser_args.h - arguments of kernels, in C and in OpenCL C. */
+#ifndef OPTIMISER_ARGS_H
+#define OPTIMISER_ARGS_H
+
+typedef struct rates {
+    float lr, epsilon;
+    // of a running mean: its decay, 1 - decay, 1 / (1 - decay^step)
+    float decay1, rest1, correct1;
+    float decay2, rest2, correct2;
+} rates;
+
+#endif

@@ -1,0 +1,11 @@
+/* relative_map_args.h - arguments of kernels, in C and in OpenCL C. */
+#ifndef RELATIVE_MAP_ARGS_H
+#define RELATIVE_MAP_ARGS_H
+
+/* Mirrored in src/ops/relative_attention.c. */
+typedef struct map_shape {
+    int sequences, longest_q, longest_k; // B, Tmax, Smax
+    int clip;                            // R
+} map_shape;
+
+#endif
