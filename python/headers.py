@@ -40,6 +40,7 @@ class Headers:
     enums: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
     constants: dict[str, int] = field(default_factory=dict)
     structs: dict[str, list[Variable]] = field(default_factory=dict)
+    said: dict[str, str] = field(default_factory=dict)  # above each structure
     opaque: list[str] = field(default_factory=list)
     functions: list[Function] = field(default_factory=list)
 
@@ -89,7 +90,9 @@ def read_enums(text: str, into: Headers) -> None:
 
 
 def read_structs(text: str, into: Headers) -> None:
-    for body, name in re.findall(r"typedef struct \w+ \{(.*?)\n\} (\w+);", text, re.S):
+    pattern = rf"((?:{COMMENT}\n)?)typedef struct \w+ \{{(.*?)\n\}} (\w+);"
+    for above, body, name in re.findall(pattern, text, re.S):
+        into.said[name] = clean_comment(above)
         fields: list[Variable] = []
         before = ""
         for line in body.split("\n"):

@@ -69,10 +69,33 @@ class _Call:
         self.outs.append((value, place))
         return ctypes.pointer(place)
 
+    def text(self, name: str, value: Any) -> bytes:
+        if not isinstance(value, str):
+            raise DtypeError(
+                f"{self.name}: {name} is a {type(value).__name__}, must be a str"
+            )
+        if "\0" in value:  # C would see the text end there
+            raise UsageError(f"{self.name}: {name} holds a zero byte")
+        return value.encode("utf-8", "replace")
+
+    def named(self, kind: str, name: str, most: int, values: dict[str, Any]) -> Any:
+        """Tensors by name, as an array of structures of both."""
+        if len(values) > most:
+            raise UsageError(f"{self.name}: {len(values)} {name}, at most {most}")
+        made = (struct(kind) * most)()
+        for place, (word, tensor) in zip(made, values.items(), strict=False):
+            place.name = self.text(name, word)
+            place.tensor = self.handle(word, tensor, Tensor)
+        return made
+
     def fields(self, kind: str, values: dict[str, Any]) -> Any:
         made = struct(kind)()
-        for field, name, _ in STRUCTS[kind]:
-            value = self.convert(field, name, values[name.rstrip("?")])
+        for field, name, count in STRUCTS[kind]:
+            given = values[name.rstrip("?")]
+            if count:
+                value = self.named(field, name, count, given)
+            else:
+                value = self.convert(field, name, given)
             if value is not None:
                 setattr(made, name.rstrip("?"), value)
         return ctypes.byref(made)
@@ -91,6 +114,8 @@ class _Call:
             return (ctypes.c_void_p * max(len(rows), 1))(*rows)
         if kind == "cla_tensor**":
             return self.out(name, value)
+        if kind == "char*":
+            return self.text(name, value)
         if kind.endswith("*"):
             return self.fields(kind[:-1], value) if isinstance(value, dict) else value
         return self.number(name, kind, value)

@@ -40,10 +40,9 @@ def _log(_: None, level: int, line: bytes) -> None:
     logging.getLogger("clattn").log(_LEVELS[level], "%s", text(line))
 
 
-_listener: Any = ctypes.CFUNCTYPE(
-    None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p
-)(_log)
-
+_listener: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)(
+    _log
+)
 
 
 @cache

@@ -193,7 +193,7 @@ class Tensor:
         wanted = dl_device or self.__dlpack_device__()
         if tuple(map(int, wanted)) != (_DLPACK_CPU, 0):
             raise BufferError("a tensor can only be copied to the host")
-        host = self.numpy()
+        host: Any = self.numpy()  # its keywords differ between versions of NumPy
         try:
             return host.__dlpack__(max_version=max_version)
         except TypeError:  # NumPy before 2.1

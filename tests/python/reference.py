@@ -5,7 +5,7 @@ Arrays are packed as in include/clattn; lengths are those of the sequences.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -71,6 +71,39 @@ def attention(
         for h in range(q.shape[1]):
             x = q[i, h] @ k[j, h].T / np.sqrt(q.shape[2]) + bias(i, h, t, s)
             o[i, h] = softmax(np.where(late & causal, -np.inf, x)) @ v[j, h]
+    return o
+
+
+class Place(NamedTuple):
+    """What expressions of custom_attention read beside a score."""
+
+    i: Array  # [T,1]
+    j: Array  # [1,S]
+    h: int
+    b: int
+    ni: Array  # [T,1]
+    nj: Array  # [1,S]
+
+
+def custom_attention(
+    q: Array,
+    k: Array,
+    v: Array,
+    q_len: Lengths,
+    k_len: Lengths,
+    score: Callable[[Array, Place], Array] = lambda s, at: s,
+    mask: Callable[[Array, Place], Array] = lambda s, at: np.array(True),
+    weight: Callable[[Array, Place], Array] = lambda w, at: w,
+) -> Array:
+    o = np.zeros_like(q)
+    for b, (i, j) in enumerate(pairs(q_len, k_len)):
+        rows, columns = np.arange(i.start, i.stop), np.arange(j.start, j.stop)
+        ni, nj = rows[:, None], columns[None]
+        for h in range(q.shape[1]):
+            at = Place(ni - i.start, nj - j.start, h, b, ni, nj)
+            s = q[i, h] @ k[j, h].T / np.sqrt(q.shape[2])
+            p = softmax(np.where(mask(s, at), score(s, at), -np.inf))
+            o[i, h] = weight(p, at) @ v[j, h]
     return o
 
 

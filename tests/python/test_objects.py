@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import clattn
 import numpy as np
@@ -245,6 +246,45 @@ def test_errors_are_the_librarys(runtime: clattn.Runtime) -> None:
             clattn.mix_levels(tape, [x, x], tensor(runtime, 3))
     with pytest.raises(clattn.ShapeError, match="offset"):
         clattn.Ragged(runtime, [0, 3, 2])
+
+
+def test_errors_of_expressions(runtime: clattn.Runtime) -> None:
+    x = tensor(runtime, 4, 2, 8)
+    rows = clattn.Ragged.from_lengths(runtime, [4])
+    slope = tensor(runtime, 2, grad=True)
+
+    def call(**said: Any) -> clattn.Tensor:
+        with runtime.tape() as tape:
+            return clattn.custom_attention(tape, x, x, x, rows, rows, **said)
+
+    with pytest.raises(clattn.UsageError) as caught:
+        call(score="s - slop[h] * abs(j - i)", slope=slope)
+    first, text, caret = str(caught.value).split("\n")
+    assert "score: name 'slop' is not known" in first and first.endswith("slope")
+    assert text[caret.index("^") :].startswith("slop[h]")
+    with pytest.raises(clattn.UsageError, match="'slope'"):  # a gradient of nothing
+        call(score="s", slope=slope)
+    with pytest.raises(clattn.UsageError, match="window is 4, must be odd"):
+        call(window=4)
+    with pytest.raises(clattn.DtypeError, match="score is a int, must be a str"):
+        call(score=3)
+    with pytest.raises(clattn.UsageError, match="mask holds a zero byte"):
+        call(mask="i == j\0")
+    with pytest.raises(clattn.UsageError, match="score"):
+        call(score="s - ½")
+    with pytest.raises(clattn.DtypeError, match="slope is a ndarray, must be a Tensor"):
+        call(score="s - slope[h]", slope=slope.numpy())
+    with pytest.raises(clattn.UsageError, match="9 inputs, at most 8"):
+        call(**{f"x{n}": tensor(runtime, 2) for n in range(9)})
+    many = {f"x{n}": tensor(runtime, 2) for n in range(8)}
+    with runtime.tape() as tape:
+        total = "s + " + " + ".join(f"{name}[h]" for name in many)
+        o = clattn.custom_attention(tape, x, x, x, rows, rows, score=total, **many)
+        plain = clattn.attention(tape, x, x, x, rows, rows)
+        np.testing.assert_allclose(o.numpy(), plain.numpy(), rtol=0, atol=1e-5)
+    other = clattn.Runtime()
+    with other, pytest.raises(clattn.UsageError, match="slope belongs to another"):
+        call(score="s - slope[h]", slope=tensor(other, 2))
 
 
 def test_wrong_arguments_never_reach_the_library(runtime: clattn.Runtime) -> None:

@@ -101,6 +101,34 @@ CASES = [
              q, k, v, rows, rows, bias=ref.gaussian(center, sigma)),
          fixed={"sigma": np.linspace(0.8, 3, N * H, dtype=np.float32).reshape(N, H)},
          rows=ROWS),
+    Case("custom_attention", {**CROSS, "slope": (H,)},
+         lambda tape, **a: clattn.custom_attention(
+             tape, **a, score="s - slope[h] * abs(j - i)"),
+         lambda q, k, v, slope, q_rows, k_rows: ref.custom_attention(
+             q, k, v, q_rows, k_rows, lambda s, at: s - slope[at.h] * abs(at.j - at.i)),
+         rows=BOTH),
+    Case("custom_attention", {**QKV, "table": (H, 3)},
+         lambda tape, rows, **a: clattn.custom_attention(
+             tape, q_rows=rows, k_rows=rows, **a, mask="j <= i || j < prefix[b]",
+             score="2 * tanh(s / 2) + table[h][bucket[clamp(j - i, -4, 4) + 4]]"),
+         lambda q, k, v, table, prefix, bucket, rows: ref.custom_attention(
+             q, k, v, rows, rows,
+             lambda s, at: 2 * np.tanh(s / 2)
+             + table[at.h][bucket[np.clip(at.j - at.i, -4, 4) + 4]],
+             lambda s, at: (at.j <= at.i) | (at.j < prefix[at.b])),
+         fixed={"prefix": np.array([2, 0, 3], np.int32),
+                "bucket": np.array([0, 0, 1, 1, 2, 1, 1, 0, 0], np.int32)}, rows=ROWS),
+    Case("custom_attention", {**QKV, "gate": (H,)},
+         lambda tape, rows, **a: clattn.custom_attention(
+             tape, q_rows=rows, k_rows=rows, **a, causal=True, window=7,
+             mask="doc[ni] == doc[nj]", weight="w * w * gate[h]"),
+         lambda q, k, v, gate, doc, rows: ref.custom_attention(
+             q, k, v, rows, rows,
+             mask=lambda s, at: (doc[at.ni] == doc[at.nj]) & (at.j <= at.i)
+             & (at.i - at.j <= 3),
+             weight=lambda w, at: w * w * gate[at.h]),
+         fixed={"doc": np.array([0] * 3 + [1] * 2 + [2] * 5 + [3] * 2, np.int32)},
+         rows=ROWS),
     Case("length_sigmoid", {"x": (N, 3)},
          lambda tape, x, rows: clattn.length_sigmoid(tape, x, rows, 0.5, -1.0, 0.05),
          lambda x, rows: ref.length_sigmoid(x, rows, 0.5, -1.0, 0.05), rows=ROWS),
