@@ -69,14 +69,19 @@ def ctype(kind: str) -> Any:
     return ctypes.POINTER(ctype(below))
 
 
+def carried(pattern: str) -> str | None:
+    """A file of the wheel's own folder, which lies beside the package."""
+    for folder in (Path(__file__).resolve().parents[1], sysconfig.get_path("platlib")):
+        for path in Path(folder, ".clattn.mesonpy.libs/clattn").glob(pattern):
+            return str(path)
+    return None
+
+
 def _find() -> str:
     """$CLATTN_LIBRARY, else the wheel's own library, else the system's."""
-    given = os.environ.get("CLATTN_LIBRARY")
-    if given:
-        return given
-    for folder in (Path(__file__).resolve().parents[1], sysconfig.get_path("platlib")):
-        for path in sorted(Path(folder, ".clattn.mesonpy.libs").glob("libclattn.so*")):
-            return str(path)
+    own = os.environ.get("CLATTN_LIBRARY") or carried("lib/libclattn.so*")
+    if own:
+        return own
     found = ctypes.util.find_library("clattn")
     if found:
         return found

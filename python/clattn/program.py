@@ -12,12 +12,13 @@ import os
 import shutil
 import signal
 import subprocess
-import sysconfig
+import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from clattn._library import carried
 from clattn.errors import FileError, InputError, from_status
 from clattn.safetensors import read_header
 
@@ -30,13 +31,20 @@ _POLL_S = 0.05
 
 
 def find_program() -> str:
-    """$CLATTN_PROGRAM, else the one beside Python, else the one in PATH."""
-    beside = os.path.join(sysconfig.get_path("scripts"), "clattn")
-    found = os.environ.get("CLATTN_PROGRAM") or shutil.which(beside)
-    found = found or shutil.which("clattn")
+    """$CLATTN_PROGRAM, else the wheel's own program, else the one in PATH."""
+    own = os.environ.get("CLATTN_PROGRAM") or carried("lib/clattn")
+    found = own or shutil.which("clattn")
     if not found:
-        raise FileError(f"the program clattn is neither {beside} nor in PATH")
+        raise FileError("the program clattn is neither in the package nor in PATH")
     return found
+
+
+def main() -> None:
+    """What a wheel installs as `clattn`: becomes the program."""
+    program = find_program()
+    if os.path.samefile(program, sys.argv[0]):
+        sys.exit("clattn: the package has no program of its own, and PATH no other")
+    os.execv(program, ["clattn", *sys.argv[1:]])
 
 
 def _run(
