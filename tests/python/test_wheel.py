@@ -84,8 +84,8 @@ def test_the_program_by_its_name(tmp_path: Path) -> None:
     assert clattn.version() in subprocess.check_output(
         [program, "--version"], text=True
     )
-    run = subprocess.run([program, "trian"], capture_output=True, text=True)
-    assert run.returncode == 2 and "trian" in run.stderr
+    run = subprocess.run([program, "tag2"], capture_output=True, text=True)
+    assert run.returncode == 2 and "tag2" in run.stderr
     # Where the package has no program, the name must not lead back to itself.
     environment["CLATTN_PROGRAM"] = program
     run = subprocess.run([program], capture_output=True, text=True, env=environment)
