@@ -76,8 +76,9 @@ def _run(
         output.seek(0)
         errors.seek(0)
         printed = output.read().decode("utf-8", "replace").splitlines()
-        message = _message(errors.read().decode("utf-8", "replace"))
-    if process.returncode not in passed:
+        failed = process.returncode not in passed
+        message = _message(errors.read().decode("utf-8", "replace"), failed)
+    if failed:
         raise from_status(process.returncode, message)
     if message:
         _log.warning("%s", message)
@@ -92,13 +93,17 @@ def _still_runs(process: subprocess.Popen[bytes]) -> bool:
     return False
 
 
-def _message(said: str) -> str:
-    """The program's last message; those before it go to the logger `clattn`."""
+def _message(said: str, failed: bool) -> str:
+    """The program's last message; those before it go to the logger `clattn`.
+
+    Where the program could not start, the system's last line says why.
+    """
     begin = "clattn: "
-    ours = [s.removeprefix(begin) for s in said.splitlines() if s.startswith(begin)]
+    lines = said.splitlines()
+    ours = [s.removeprefix(begin) for s in lines if s.startswith(begin)]
     for line in ours[:-1]:
         _log.warning("%s", line)
-    return ours[-1] if ours else ""
+    return (ours or (failed and lines) or [""])[-1]
 
 
 def call(command: str, arguments: Sequence[str]) -> list[str]:

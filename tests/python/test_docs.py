@@ -1,4 +1,4 @@
-"""The examples of docs/python.md: each runs as it stands, and has correct types."""
+"""The examples of docs/python.md and README.md run as they stand; types are correct."""
 
 import importlib.util
 import re
@@ -9,12 +9,19 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-PAGE = (ROOT / "docs/python.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"^```python ?(\w*)\n(.*?)^```$", PAGE, re.M | re.S)
+EXAMPLES = [
+    found
+    for page in ("docs/python.md", "README.md")
+    for found in re.findall(
+        r"^```python ?(\w*)\n(.*?)^```$",
+        (ROOT / page).read_text(encoding="utf-8"),
+        re.M | re.S,
+    )
+]
 
 
 def test_there_are_examples() -> None:
-    assert len(EXAMPLES) >= 4
+    assert len(EXAMPLES) >= 6
 
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))

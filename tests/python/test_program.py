@@ -224,6 +224,18 @@ def test_verify() -> None:
         clattn.verify([folder / "none.safetensors"])
 
 
+def test_a_program_that_cannot_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "clattn"
+    why = "error while loading shared libraries: libOpenCL.so.1"
+    program.write_text(f"#!/bin/sh\necho '/opt/clattn: {why}' >&2\nexit 127\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("CLATTN_PROGRAM", str(program))
+    with pytest.raises(clattn.ClattnError, match=why):
+        clattn.verify()
+
+
 def test_bench() -> None:
     rows = clattn.bench(suite="softmax", filter="fwd B8 H8 T256 S256")
     assert rows and all("masked_softmax" in json.dumps(row) for row in rows)
