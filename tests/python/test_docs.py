@@ -1,6 +1,7 @@
 """The examples of docs/python.md and README.md run as they stand; types are correct."""
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -33,6 +34,33 @@ def test_an_example_runs(number: int, tmp_path: Path) -> None:
         (tmp_path / name).symlink_to(ROOT / name)
     command = [sys.executable, "-c", code]
     subprocess.run(command, cwd=tmp_path, check=True, timeout=300)
+
+
+def test_the_page_as_a_notebook(tmp_path: Path) -> None:
+    """The cells run one after the other in one process, as in Jupyter."""
+    made = tmp_path / "python.ipynb"
+    tool, page = ROOT / "tools/notebook.py", ROOT / "docs/python.md"
+    subprocess.run([sys.executable, tool, page, made], check=True, timeout=60)
+    cells = json.loads(made.read_text(encoding="utf-8"))["cells"]
+    assert len({cell["id"] for cell in cells}) == len(cells)
+    assert "<!--" not in made.read_text(encoding="utf-8")
+    texts = ["".join(c["source"]) for c in cells if c["cell_type"] == "markdown"]
+    assert texts[0].startswith("# Python\n") and "pip wheel" in texts[0]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert len(code) >= 5
+    for name in ("examples", "tests"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    script = ""
+    for cell in code:
+        tags = cell["metadata"].get("tags", [])
+        if all(importlib.util.find_spec(tag.removeprefix("needs-")) for tag in tags):
+            script += "".join(cell["source"]) + "\n"
+    command = [sys.executable, "-c", script]
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=300)
+    run = subprocess.run(
+        [sys.executable, tool, ROOT / "docs/style.md", made], capture_output=True
+    )
+    assert run.returncode == 1 and b"style.md: no Python block" in run.stderr
 
 
 def test_types_of_the_examples(tmp_path: Path) -> None:
