@@ -12,9 +12,9 @@
 #define DENSITY   0.39894228040143268f // 1 / sqrt(2 pi)
 
 /* The error function, within 1.3e-7 (one unit in the last place of 1). Both ways are
- * computed, so that the loop over elements becomes vector code, as with PoCL's erf it
- * does not. The polynomials are minimax fits of erf(x) / x in x^2 below 1, and of -log(1 - erf(x))
- * from there to 4.1, where erf rounds to 1. */
+ * computed, so that the loop over elements becomes vector code; with PoCL's erf it does
+ * not. The polynomials are minimax fits of erf(x) / x in x^2 below 1, and of
+ * -log(1 - erf(x)) from there to 4.1, where erf rounds to 1. */
 INLINE float error_function(float x)
 {
     const float s = x * x, t = fmin(fabs(x), 4.1f);
