@@ -71,6 +71,11 @@ int cli_fail(cla_status status);
 /* The same where tensors come out of files: then shapes that do not fit are bad
  * data. */
 int cli_fail_data(cla_status status);
+/* The end of a command that writes a model's folder under cli_catch_signals: the code
+ * of the signal that stopped it, cli_fail_data of a failure, or else one line of the
+ * format on stderr and CLI_OK. */
+int cli_published(cla_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Output that did not arrive, on a full disk for example, is a failure: gives code, or
  * says so and gives that one. */

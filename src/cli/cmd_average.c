@@ -1,6 +1,4 @@
 /* cmd_average.c - clattn average: a model from the states that runs kept. */
-#include <stdio.h>
-
 #include "cli/cli.h"
 #include "cli/signals.h"
 #include "train/average.h"
@@ -49,13 +47,6 @@ int cli_average(int argc, char **argv)
     status =
         status ? status
                : cla_average(a.run, a.runs, a.last, a.out, cli_catch_signals(), &done);
-    if (cli_signal_code()) {
-        return cli_signal_code();
-    }
-    if (status) {
-        return cli_fail_data(status);
-    }
-    fprintf(stderr, "mean of %d states of %lld numbers in %s\n", done.states,
-            (long long)done.numbers, a.out);
-    return CLI_OK;
+    return cli_published(status, "mean of %d states of %lld numbers in %s", done.states,
+                         (long long)done.numbers, a.out);
 }

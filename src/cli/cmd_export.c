@@ -1,6 +1,4 @@
 /* cmd_export.c - clattn export: a model without what only training needs. */
-#include <stdio.h>
-
 #include "cli/cli.h"
 #include "cli/signals.h"
 #include "train/export.h"
@@ -35,12 +33,5 @@ int cli_export(int argc, char **argv)
     cla_status status = cli_read(&cli_export_usage, argc, argv, &a);
     status = status ? status
                     : cla_export(a.run, a.half, a.out, cli_catch_signals(), &numbers);
-    if (cli_signal_code()) {
-        return cli_signal_code();
-    }
-    if (status) {
-        return cli_fail_data(status);
-    }
-    fprintf(stderr, "%lld numbers in %s\n", (long long)numbers, a.out);
-    return CLI_OK;
+    return cli_published(status, "%lld numbers in %s", (long long)numbers, a.out);
 }

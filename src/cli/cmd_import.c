@@ -1,6 +1,4 @@
 /* cmd_import.c - clattn import: a model that another program trained. */
-#include <stdio.h>
-
 #include "cli/cli.h"
 #include "cli/signals.h"
 #include "train/import.h"
@@ -36,12 +34,5 @@ int cli_import(int argc, char **argv)
     cla_status status = cli_read(&cli_import_usage, argc, argv, &a);
     status = status ? status
                     : cla_import(a.from.word[0], a.out, cli_catch_signals(), &numbers);
-    if (cli_signal_code()) {
-        return cli_signal_code();
-    }
-    if (status) {
-        return cli_fail_data(status);
-    }
-    fprintf(stderr, "%lld numbers in %s\n", (long long)numbers, a.out);
-    return CLI_OK;
+    return cli_published(status, "%lld numbers in %s", (long long)numbers, a.out);
 }

@@ -5,6 +5,7 @@
 
 #include "base/locale.h"
 #include "cli/cli.h"
+#include "cli/signals.h"
 
 int cli_fail(cla_status status)
 {
@@ -17,6 +18,22 @@ int cli_fail_data(cla_status status)
 {
     const int code = cli_fail(status);
     return status == CLA_E_SHAPE ? CLA_E_INPUT : code;
+}
+
+int cli_published(cla_status status, const char *format, ...)
+{
+    va_list values;
+    if (cli_signal_code()) {
+        return cli_signal_code();
+    }
+    if (status) {
+        return cli_fail_data(status);
+    }
+    va_start(values, format);
+    vfprintf(stderr, format, values);
+    va_end(values);
+    fputc('\n', stderr);
+    return CLI_OK;
 }
 
 /* A failure that has its line already keeps it and its code. */
