@@ -1,33 +1,14 @@
 /* export.c - a run's folder, reduced to what using the model needs. */
 #include "train/export.h"
 
-#include <math.h>
 #include <string.h>
 
-#include "base/half.h"
 #include "base/text.h"
 #include "train/integrity.h"
+#include "train/made.h"
 #include "train/publish.h"
 
 static const char weights_name[] = "best.ckpt.safetensors";
-
-/* A tensor's numbers as halves, in the place of the floats. */
-static cla_status narrow(cla_st_tensor *t, const char *path)
-{
-    uint16_t *half = (uint16_t *)t->data; // fills up from the front, behind the reads
-    const float *x = t->data;
-    for (int64_t i = 0; i < t->size && t->dtype == CLA_ST_F32; i++) {
-        float number = 0;
-        memcpy(&number, x + i, sizeof number);
-        if (isfinite(number) && fabsf(number) >= 65520) {
-            return cla_fail(CLA_E_INPUT, "%s: tensor '%s': %g is too large for a half",
-                            path, t->name, (double)number);
-        }
-        half[i] = cla_half_of(number);
-    }
-    t->dtype = CLA_ST_F16;
-    return CLA_OK;
-}
 
 /* Names of an optimiser's numbers have a stroke; those of parameters have none. */
 static cla_status write_weights(cla_st_file *f, const char *from, bool half,
@@ -39,7 +20,7 @@ static cla_status write_weights(cla_st_file *f, const char *from, bool half,
         if (!strchr(f->tensors[i].name, '/')) {
             f->tensors[kept] = f->tensors[i];
             *numbers += f->tensors[kept].size;
-            CLA_TRY(half ? narrow(&f->tensors[kept], from) : CLA_OK);
+            CLA_TRY(half ? cla_made_halve(&f->tensors[kept], from) : CLA_OK);
             kept++;
         }
     }

@@ -9,20 +9,19 @@
 #include "nn/coder.h"
 #include "train/folder.h"
 #include "train/import_marian.h"
+#include "train/made.h"
 
 /* Of a softmax it leaves nothing. */
 static const float NEVER = -1e9f;
 
-enum { NAME = 64, MOST_PARAMETERS = 64 * TRANSFORMER_LAYERS + 8 };
+enum { NAME = 64 };
 
 typedef struct writer {
     const marian *m;
     const char *path; // of the file that is read
     cla_st_file file;
     bool *used; // [file.count]
-    cla_st_tensor *made;
-    char (*names)[NAME];
-    size_t count;
+    cla_made made;
 } writer;
 
 /* ---- what is read ------------------------------------------------------------ */
@@ -92,25 +91,6 @@ static cla_status take(const writer *w, const char *name, int64_t rows, int64_t 
 
 /* ---- what is made ------------------------------------------------------------ */
 
-/* A parameter of zeros. rows 0: a vector. */
-static cla_status make(writer *w, const char *name, int64_t rows, int64_t columns,
-                       float **numbers)
-{
-    const int64_t size = (rows ? rows : 1) * columns;
-    cla_st_tensor *t = &w->made[w->count];
-    CLA_TRY(cla_alloc(numbers, (size_t)size + 1, sizeof **numbers));
-    snprintf(w->names[w->count], NAME, "%s", name);
-    *t = (cla_st_tensor){ .name = w->names[w->count],
-                          .dtype = CLA_ST_F32,
-                          .rank = rows ? 2 : 1,
-                          .size = size,
-                          .data = *numbers };
-    t->shape[0] = rows ? rows : columns;
-    t->shape[1] = rows ? columns : 0;
-    w->count++;
-    return CLA_OK;
-}
-
 /* Linear layers of that prefix, such as "model.encoder.layers.0.self_attn.", that read
  * the same: to [in,n*out] from n of [out,in], and their biases. */
 typedef struct layers {
@@ -127,9 +107,9 @@ static cla_status fuse(writer *w, const layers *l)
     while (n < 3 && l->part[n]) {
         n++;
     }
-    CLA_TRY(make(w, l->to, l->in, n * l->out, &matrix));
+    CLA_TRY(cla_made_add(&w->made, l->to, l->in, n * l->out, &matrix));
     snprintf(name, sizeof name, "%s_bias", l->to);
-    CLA_TRY(make(w, name, 0, n * l->out, &bias));
+    CLA_TRY(cla_made_add(&w->made, name, 0, n * l->out, &bias));
     for (int p = 0; p < n; p++) {
         float *from = NULL;
         snprintf(name, sizeof name, "%s%s.weight", l->prefix, l->part[p]);
@@ -158,7 +138,7 @@ static cla_status copy_norm(writer *w, const char *to, const char *from)
         char name[2 * NAME];
         float *made = NULL, *numbers = NULL;
         snprintf(name, sizeof name, "%s.%s", to, ends[i][0]);
-        CLA_TRY(make(w, name, 0, D, &made));
+        CLA_TRY(cla_made_add(&w->made, name, 0, D, &made));
         snprintf(name, sizeof name, "%s.%s", from, ends[i][1]);
         CLA_TRY(take(w, name, 0, D, &numbers));
         assert(made && numbers);
@@ -244,7 +224,7 @@ static cla_status copy_table(writer *w, const char *to, const marian_pieces *p,
     }
     CLA_TRY(take(w, first ? first->name : names[0], V, D, &numbers));
     assert(numbers);
-    cla_status status = make(w, to, V, D, &made);
+    cla_status status = cla_made_add(&w->made, to, V, D, &made);
     for (int64_t v = 0; v < V && !status; v++) {
         memcpy(made + v * D, numbers + p->from[v] * D, (size_t)D * sizeof *made);
     }
@@ -257,7 +237,7 @@ static cla_status copy_bias(writer *w)
     const marian_pieces *p = marian_target(w->m);
     const int64_t V = (int64_t)p->vocab.count;
     float *made = NULL, *numbers = NULL;
-    CLA_TRY(make(w, "output.bias", 0, V, &made));
+    CLA_TRY(cla_made_add(&w->made, "output.bias", 0, V, &made));
     CLA_TRY(take(w, "final_logits_bias", 1, V, &numbers));
     assert(made && numbers);
     for (int64_t v = 0; v < V; v++) {
@@ -342,13 +322,11 @@ static cla_status copy_all(writer *w)
 
 static cla_status save(writer *w, const char *to, int64_t *numbers)
 {
-    *numbers = 0;
-    for (size_t i = 0; i < w->count; i++) {
-        *numbers += w->made[i].size;
-    }
+    *numbers = w->made.numbers;
     json_t *meta = json_pack("{s:s}", "imported", "marian");
-    const cla_status status = meta ? cla_st_save(to, w->made, w->count, meta)
-                                   : cla_fail(CLA_E_NOMEM, "%s: out of memory", to);
+    const cla_status status =
+        meta ? cla_st_save(to, w->made.tensors, w->made.count, meta)
+             : cla_fail(CLA_E_NOMEM, "%s: out of memory", to);
     json_decref(meta);
     return status;
 }
@@ -363,15 +341,9 @@ cla_status marian_write_weights(const marian *m, const char *to, int64_t *number
     w.path = path.data;
     status = status ? status : cla_st_open(&w.file, path.data);
     status = status ? status : cla_alloc(&w.used, w.file.count + 1, sizeof *w.used);
-    status = status ? status : cla_alloc(&w.made, MOST_PARAMETERS, sizeof *w.made);
-    status = status ? status : cla_alloc(&w.names, MOST_PARAMETERS, sizeof *w.names);
     status = status ? status : copy_all(&w);
     status = status ? status : save(&w, to, numbers);
-    for (size_t i = 0; i < w.count; i++) {
-        free((void *)w.made[i].data);
-    }
-    free(w.made);
-    free(w.names);
+    cla_made_free(&w.made);
     free(w.used);
     cla_st_close(&w.file);
     cla_text_free(&path);
