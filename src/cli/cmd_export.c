@@ -1,18 +1,36 @@
 /* cmd_export.c - clattn export: a model without what only training needs. */
+#include <string.h>
+
 #include "cli/cli.h"
 #include "cli/signals.h"
 #include "train/export.h"
 
 typedef struct arguments {
     const char *run, *out;
-    bool half;
+    cla_export_options options;
 } arguments;
+
+static cla_status take_format(void *arguments_, const char *value)
+{
+    arguments *a = arguments_;
+    for (int i = 0; cla_export_formats[i]; i++) {
+        if (strcmp(cla_export_formats[i], value) == 0) {
+            a->options.format = i;
+            return CLA_OK;
+        }
+    }
+    return cla_fail(CLA_E_USAGE, "--format is '%s', must be clattn or huggingface",
+                    value);
+}
 
 static const cli_option options[] = {
     { "model", 'm', "DIR", "folder of a training run", CLI_TEXT,
       .at = offsetof(arguments, run), .needed = true },
+    { "format", 'f', "FORMAT",
+      "clattn (default), or of a translator: huggingface, a MarianMT folder", CLI_TAKE,
+      .take = take_format, .choices = "clattn huggingface" },
     { "half", 'h', NULL, "store weights as numbers of 16 bits", CLI_FLAG,
-      .at = offsetof(arguments, half) },
+      .at = offsetof(arguments, options.half) },
     { "out", 'o', "DIR", "the new model's folder", CLI_TEXT,
       .at = offsetof(arguments, out), .needed = true },
     { 0 },
@@ -23,7 +41,8 @@ const cli_usage cli_export_usage = {
     .about = "Writes a folder with the best state of a run and the files needed to "
              "use it: a third of the run's size, a sixth with --half.",
     .more = "  clattn export --model runs/m --half --out small\n"
-            "  clattn translate --model small < test.en",
+            "  clattn translate --model small < test.en\n"
+            "  clattn export --model runs/m --format huggingface --out marian",
 };
 
 int cli_export(int argc, char **argv)
@@ -31,7 +50,7 @@ int cli_export(int argc, char **argv)
     arguments a = { 0 };
     int64_t numbers = 0;
     cla_status status = cli_read(&cli_export_usage, argc, argv, &a);
-    status = status ? status
-                    : cla_export(a.run, a.half, a.out, cli_catch_signals(), &numbers);
+    a.options.signal = cli_catch_signals();
+    status = status ? status : cla_export(a.run, &a.options, a.out, &numbers);
     return cli_published(status, "%lld numbers in %s", (long long)numbers, a.out);
 }

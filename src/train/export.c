@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "train/foreign.h"
 #include "train/integrity.h"
-#include "train/made.h"
-#include "train/publish.h"
 
 static const char weights_name[] = "best.ckpt.safetensors";
 
@@ -50,26 +49,50 @@ static cla_status export_weights(cla_publish *p, const char *run, bool half,
     return status;
 }
 
-static cla_status export_model(const char *run, bool half, const char *out,
-                               volatile const int *signal, cla_config *settings,
-                               int64_t *numbers)
+static cla_status export_model(const char *run, const cla_export_options *o,
+                               const char *out, cla_config *settings, int64_t *numbers)
 {
     const cla_task_kind *kind = NULL;
     cla_publish p;
     CLA_TRY(cla_folder_settings(run, settings));
     CLA_TRY(cla_task_kind_find(settings, &kind));
-    cla_status status = cla_publish_begin(&p, out, signal);
+    cla_status status = cla_publish_begin(&p, out, o->signal);
     status = status ? status : cla_publish_vocabularies(&p, run, kind);
-    status = status ? status : export_weights(&p, run, half, numbers);
+    status = status ? status : export_weights(&p, run, o->half, numbers);
     status = status ? status : cla_publish_settings(&p, settings, kind);
     return cla_publish_end(&p, status);
 }
 
-cla_status cla_export(const char *run, bool half, const char *out,
-                      volatile const int *signal, int64_t *numbers)
+static cla_status export_ours(const char *run, const cla_export_options *o,
+                              const char *out, int64_t *numbers)
 {
     cla_config settings = { 0 };
-    const cla_status status = export_model(run, half, out, signal, &settings, numbers);
+    const cla_status status = export_model(run, o, out, &settings, numbers);
     cla_config_fini(&settings);
     return status;
+}
+
+static cla_status export_foreign(const char *run, const cla_export_options *o,
+                                 const char *out, int64_t *numbers)
+{
+    foreign f;
+    cla_publish p;
+    cla_status status = foreign_open(&f, run);
+    if (!status) {
+        status = cla_publish_begin(&p, out, o->signal);
+        status = status ? status : foreign_huggingface(&f, &p, o->half, numbers);
+        status = cla_publish_end_foreign(&p, status);
+    }
+    foreign_close(&f);
+    return status;
+}
+
+const char *const cla_export_formats[] = { "clattn", "huggingface", NULL };
+
+cla_status cla_export(const char *run, const cla_export_options *options,
+                      const char *out, int64_t *numbers)
+{
+    *numbers = 0;
+    return (options->format == CLA_EXPORT_CLATTN ? export_ours : export_foreign)(
+        run, options, out, numbers);
 }

@@ -110,7 +110,7 @@ static cla_status check_form(const char *dir)
                           dir);
 }
 
-static cla_status write_weights(cla_publish *p, const marian *m, int64_t *numbers)
+static cla_status write_weights(cla_publish *p, marian *m, int64_t *numbers)
 {
     char *path = NULL;
     CLA_TRY(check_form(m->dir));
@@ -140,7 +140,8 @@ static json_t *network_settings(const marian *m)
         language(m, "target_lang", "target"), "preset", "vaswani", "layers", m->layers,
         "decoder_layers", m->decoder_layers, "dim", m->model, "heads", m->heads,
         "inner", m->inner, "tied", tied, "pre_norm", 0, "activation",
-        activations[m->activation], "norm_epsilon", 1e-5, "positions", "marian",
+        activations[m->activation], "norm_epsilon", 1e-5, "positions",
+        m->positions == TRANSFORMER_MARIAN ? "marian" : "tensor2tensor",
         "embedding_scale", m->scaled, "output_bias", 1, "start_pad", 1);
 }
 
@@ -172,7 +173,7 @@ static cla_status write_settings(cla_publish *p, const marian *m)
 
 /* ---- all of it --------------------------------------------------------------- */
 
-static cla_status publish(const marian *m, const char *out, volatile const int *signal,
+static cla_status publish(marian *m, const char *out, volatile const int *signal,
                           int64_t *numbers)
 {
     cla_publish p;

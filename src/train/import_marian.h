@@ -20,6 +20,7 @@ typedef struct marian {
     bool scaled, shared, tied, separate; // separate: two vocabularies
     int source_pieces, target_pieces;    // that config.json states
     int end, pad;                        // numbers there
+    int positions;                       // transformer_positions, with the weights
     search_options search;
     bool renormalize;             // the pad has no share of probability
     marian_pieces source, target; // target: empty where both are one
@@ -44,6 +45,6 @@ const marian_pieces *marian_target(const marian *m);
 #define MARIAN_WEIGHTS "model.safetensors"
 
 /* Writes the parameters of a translator to the file `to`, from the tensors of
- * MARIAN_WEIGHTS.
+ * MARIAN_WEIGHTS, and notes the kind of positions.
  * Errors: CLA_E_INPUT (tensor and shape), CLA_E_NUMERIC, CLA_E_IO, CLA_E_NOMEM. */
-cla_status marian_write_weights(const marian *m, const char *to, int64_t *numbers);
+cla_status marian_write_weights(marian *m, const char *to, int64_t *numbers);

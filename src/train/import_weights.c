@@ -22,6 +22,7 @@ typedef struct writer {
     cla_st_file file;
     bool *used; // [file.count]
     cla_made made;
+    int positions; // transformer_positions
 } writer;
 
 /* ---- what is read ------------------------------------------------------------ */
@@ -273,31 +274,59 @@ static cla_status copy_tables(writer *w)
     return copy_bias(w);
 }
 
-/* A table of positions may be there, if it is the one that is computed. */
-static cla_status check_positions(const writer *w, const char *name)
+static bool close_to(const float *got, const float *want, int64_t n, float bar)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (fabsf(got[i] - want[i]) > bar) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Which of the signals that are computed a table of positions holds; absent: Marian's. */
+static cla_status find_positions(const writer *w, const char *name, int *kind)
 {
     const cla_st_tensor *t = cla_st_find(&w->file, name);
     float *want = NULL, *got = NULL;
+    *kind = TRANSFORMER_MARIAN;
     if (!t) return CLA_OK;
     const int64_t rows = t->rank == 2 ? t->shape[0] : 1, D = w->m->model;
     CLA_TRY(take(w, name, rows, D, &got));
-    assert(got);
     cla_status status = cla_alloc(&want, (size_t)(rows * D) + 1, sizeof *want);
+    const float bar = t->dtype == CLA_ST_F16 ? 1e-3f : 1e-5f; // rounding of a sine
+    bool found = false;
     if (!status) {
         coder_signal_marian(want, rows, D);
+        found = close_to(got, want, rows * D, bar);
     }
-    const float bar = t->dtype == CLA_ST_F16 ? 1e-3f : 1e-5f; // rounding of a sine
-    for (int64_t i = 0; i < rows * D && !status; i++) {
-        if (fabsf(got[i] - want[i]) > bar) {
-            status = cla_fail(CLA_E_INPUT,
-                              "%s: tensor '%s' holds other numbers than Marian's "
-                              "sines: learned positions are not read",
-                              w->path, name);
-        }
+    if (!status && !found) {
+        *kind = TRANSFORMER_TENSOR2TENSOR;
+        coder_signal(want, rows, D);
+        found = close_to(got, want, rows * D, bar);
     }
     free(want);
     free(got);
-    return status;
+    return status || found
+               ? status
+               : cla_fail(CLA_E_INPUT,
+                          "%s: tensor '%s' holds other numbers than Marian's or "
+                          "tensor2tensor's sines: learned positions are not read",
+                          w->path, name);
+}
+
+static cla_status read_positions(const writer *w, int *kind)
+{
+    static const char encoder[] = "model.encoder.embed_positions.weight",
+                      decoder[] = "model.decoder.embed_positions.weight";
+    int other = 0;
+    CLA_TRY(find_positions(w, encoder, kind));
+    CLA_TRY(find_positions(w, decoder, &other));
+    return *kind == other
+               ? CLA_OK
+               : cla_fail(CLA_E_INPUT,
+                          "%s: the sines of tensor '%s' are not those of the decoder",
+                          w->path, encoder);
 }
 
 static cla_status copy_all(writer *w)
@@ -309,8 +338,7 @@ static cla_status copy_all(writer *w)
     for (int i = 0; i < w->m->decoder_layers; i++) {
         CLA_TRY(copy_layer(w, "decoder", i));
     }
-    CLA_TRY(check_positions(w, "model.encoder.embed_positions.weight"));
-    CLA_TRY(check_positions(w, "model.decoder.embed_positions.weight"));
+    CLA_TRY(read_positions(w, &w->positions));
     for (size_t i = 0; i < w->file.count; i++) {
         if (!w->used[i]) {
             return cla_fail(CLA_E_INPUT, "%s: tensor '%s' is left over", w->path,
@@ -333,7 +361,7 @@ static cla_status save(writer *w, const char *to, int64_t *numbers)
 
 /* ---- the file ---------------------------------------------------------------- */
 
-cla_status marian_write_weights(const marian *m, const char *to, int64_t *numbers)
+cla_status marian_write_weights(marian *m, const char *to, int64_t *numbers)
 {
     writer w = { .m = m };
     cla_text path = { 0 };
@@ -343,6 +371,7 @@ cla_status marian_write_weights(const marian *m, const char *to, int64_t *number
     status = status ? status : cla_alloc(&w.used, w.file.count + 1, sizeof *w.used);
     status = status ? status : copy_all(&w);
     status = status ? status : save(&w, to, numbers);
+    m->positions = w.positions;
     cla_made_free(&w.made);
     free(w.used);
     cla_st_close(&w.file);

@@ -64,18 +64,24 @@ cla_status cla_publish_settings(cla_publish *p, const cla_config *settings,
     return status;
 }
 
-static void remove_all(const cla_publish *p)
+static void remove_lock(const cla_publish *p)
 {
     char *lock = NULL;
+    if (p->folder.lock >= 0 && cla_folder_path(&p->folder, "lock", &lock) == CLA_OK) {
+        unlink(lock);
+    }
+    free(lock);
+}
+
+static void remove_all(const cla_publish *p)
+{
     for (int i = 0; i < p->count; i++) {
         unlink(p->written[i]);
     }
-    if (p->made && p->folder.lock >= 0 &&
-        cla_folder_path(&p->folder, "lock", &lock) == CLA_OK) {
-        unlink(lock);
+    if (p->made && p->folder.lock >= 0) {
+        remove_lock(p);
         rmdir(p->folder.path);
     }
-    free(lock);
 }
 
 cla_status cla_publish_end(cla_publish *p, cla_status status)
@@ -88,4 +94,12 @@ cla_status cla_publish_end(cla_publish *p, cla_status status)
     }
     cla_folder_release(&p->folder);
     return status;
+}
+
+cla_status cla_publish_end_foreign(cla_publish *p, cla_status status)
+{
+    if (!status) {
+        remove_lock(p);
+    }
+    return cla_publish_end(p, status);
 }

@@ -36,3 +36,5 @@ cla_status cla_publish_settings(cla_publish *p, const cla_config *settings,
 /* Lets the folder go. After a failure it removes what was written, and the folder where
  * it is new. Returns status. */
 cla_status cla_publish_end(cla_publish *p, cla_status status);
+/* The same for a folder of another program, which has no lock. */
+cla_status cla_publish_end_foreign(cla_publish *p, cla_status status);

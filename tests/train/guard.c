@@ -207,7 +207,8 @@ Test(guard, an_export_that_is_stopped_leaves_nothing)
     TEST_OK(cla_folder_make(run));
     snprintf(path, sizeof path, "%s/config.json", run);
     TEST_OK(cla_file_write(path, "{\"model\": \"tagger\"}", 19));
-    TEST_FAILS(cla_export(run, false, out, &signal, &numbers), CLA_E_IO,
-               "stopped by a signal");
+    TEST_FAILS(
+        cla_export(run, &(cla_export_options){ .signal = &signal }, out, &numbers),
+        CLA_E_IO, "stopped by a signal");
     cr_assert_neq(access(out, F_OK), 0);
 }
