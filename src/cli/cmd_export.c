@@ -19,7 +19,8 @@ static cla_status take_format(void *arguments_, const char *value)
             return CLA_OK;
         }
     }
-    return cla_fail(CLA_E_USAGE, "--format is '%s', must be clattn or huggingface",
+    return cla_fail(CLA_E_USAGE,
+                    "--format is '%s', must be clattn, huggingface or ctranslate2",
                     value);
 }
 
@@ -27,8 +28,8 @@ static const cli_option options[] = {
     { "model", 'm', "DIR", "folder of a training run", CLI_TEXT,
       .at = offsetof(arguments, run), .needed = true },
     { "format", 'f', "FORMAT",
-      "clattn (default), or of a translator: huggingface, a MarianMT folder", CLI_TAKE,
-      .take = take_format, .choices = "clattn huggingface" },
+      "clattn (default), or of a translator: huggingface, ctranslate2", CLI_TAKE,
+      .take = take_format, .choices = "clattn huggingface ctranslate2" },
     { "half", 'h', NULL, "store weights as numbers of 16 bits", CLI_FLAG,
       .at = offsetof(arguments, options.half) },
     { "out", 'o', "DIR", "the new model's folder", CLI_TEXT,

@@ -80,14 +80,18 @@ static cla_status export_foreign(const char *run, const cla_export_options *o,
     cla_status status = foreign_open(&f, run);
     if (!status) {
         status = cla_publish_begin(&p, out, o->signal);
-        status = status ? status : foreign_huggingface(&f, &p, o->half, numbers);
+        status = status ? status
+                        : (o->format == CLA_EXPORT_HUGGINGFACE
+                               ? foreign_huggingface
+                               : foreign_ctranslate2)(&f, &p, o->half, numbers);
         status = cla_publish_end_foreign(&p, status);
     }
     foreign_close(&f);
     return status;
 }
 
-const char *const cla_export_formats[] = { "clattn", "huggingface", NULL };
+const char *const cla_export_formats[] = { "clattn", "huggingface", "ctranslate2",
+                                           NULL };
 
 cla_status cla_export(const char *run, const cla_export_options *options,
                       const char *out, int64_t *numbers)

@@ -227,3 +227,13 @@ cla_status foreign_write_json(cla_publish *p, const char *name, json_t *value)
     cla_text_free(&text);
     return status;
 }
+
+cla_status foreign_write_codes(const foreign *f, cla_publish *p)
+{
+    const cla_text *source = &f->t->source.codes, *target = &f->t->target.codes;
+    if (f->t->source.kind != CLA_PIECES_MODEL) {
+        return foreign_write(p, "codes.txt", source->data, source->size);
+    }
+    CLA_TRY(foreign_write(p, "source.spm", source->data, source->size));
+    return foreign_write(p, "target.spm", target->data, target->size);
+}

@@ -62,8 +62,13 @@ cla_status foreign_write(cla_publish *p, const char *name, const char *bytes,
                          size_t size);
 cla_status foreign_write_json(cla_publish *p, const char *name, json_t *value);
 
+/* Writes source.spm and target.spm, or codes.txt of byte pairs. */
+cla_status foreign_write_codes(const foreign *f, cla_publish *p);
+
 /* Write the folder's files, config.json last.
  * half  in  weights as float16
  * Errors: those of foreign_check, CLA_E_IO, CLA_E_NOMEM. */
+cla_status foreign_ctranslate2(const foreign *f, cla_publish *p, bool half,
+                               int64_t *numbers);
 cla_status foreign_huggingface(const foreign *f, cla_publish *p, bool half,
                                int64_t *numbers);

@@ -12,18 +12,21 @@ static const double marian_epsilon = 1e-5;
 
 enum { NAME = 96 };
 
-/* The pieces as they are numbered there.
+/* The pieces as they are numbered there: ours from </s> on, and <pad> last, as in
+ * Opus-MT's models.
  *
  * MarianMT's decoder starts with the embedding of <pad>. Where ours starts with zeros,
  * <pad> gets a row of zeros, and the trained row, which has its share of the softmax,
- * moves behind the others, to a piece that no text has. Tables have the same number of
- * rows, since transformers 4.40 loads no others. */
+ * goes to a piece that no text has. Tables have the same number of rows, since
+ * transformers 4.40 loads no others. */
 typedef struct layout {
     const foreign *f;
-    bool moved;             // the row of <pad> is behind the target's pieces
+    bool moved;             // the trained row of <pad> is not that of <pad> there
     int64_t source, target; // pieces of ours
     int64_t rows;           // of both tables there
 } layout;
+
+enum { END = CLA_EOS - 1 };
 
 static layout make_layout(const foreign *f)
 {
@@ -35,6 +38,11 @@ static layout make_layout(const foreign *f)
     l.rows = l.target + l.moved;
     l.rows = l.rows > l.source ? l.rows : l.source;
     return l;
+}
+
+static int pad(const layout *l)
+{
+    return (int)l->rows - 1;
 }
 
 static cla_status check(const foreign *f)
@@ -114,37 +122,35 @@ static cla_status add_layer(const foreign *f, cla_made *made, const char *stack,
 static cla_status add_table(const layout *l, cla_made *made, const char *from,
                             const char *to, int64_t pieces, bool start)
 {
-    const size_t D = (size_t)l->f->t->config.coder.model;
+    const size_t D = (size_t)l->f->t->config.coder.model, rest = (size_t)pieces - 1;
+    const bool moved = start && l->moved;
+    const size_t place = moved ? rest : (size_t)pad(l);
     float *numbers = NULL, *table = NULL;
     CLA_TRY(cla_made_add(made, to, l->rows, (int64_t)D, &table));
     CLA_TRY(foreign_take(l->f, from, &numbers));
-    memcpy(table, numbers, (size_t)pieces * D * sizeof *table);
-    if (start && l->moved) {
-        memcpy(table + (size_t)pieces * D, numbers, D * sizeof *table);
-    }
-    if (start && !l->f->t->config.start_pad) {
-        memset(table, 0, D * sizeof *table);
+    memcpy(table, numbers + D, rest * D * sizeof *table);
+    if (!start || l->f->t->config.start_pad || moved) {
+        memcpy(table + place * D, numbers, D * sizeof *table);
     }
     free(numbers);
     return CLA_OK;
 }
 
-/* The pieces that are no pieces of ours are never produced. */
+/* Pieces that are none of ours are never produced. */
 static cla_status add_bias(const layout *l, cla_made *made)
 {
+    const int64_t rest = l->target - 1, place = l->moved ? rest : pad(l);
     float *numbers = NULL, *bias = NULL;
     CLA_TRY(cla_made_add(made, "final_logits_bias", 1, l->rows, &bias));
+    for (int64_t i = rest; i < l->rows; i++) {
+        bias[i] = NEVER;
+    }
+    bias[place] = 0;
     if (l->f->t->config.output_bias) {
         CLA_TRY(foreign_take(l->f, "output.bias", &numbers));
-        memcpy(bias, numbers, (size_t)l->target * sizeof *bias);
+        memcpy(bias, numbers + 1, (size_t)rest * sizeof *bias);
+        bias[place] = numbers[CLA_PAD];
         free(numbers);
-    }
-    if (l->moved) {
-        bias[l->target] = bias[CLA_PAD];
-        bias[CLA_PAD] = NEVER;
-    }
-    for (int64_t i = l->target + l->moved; i < l->rows; i++) {
-        bias[i] = NEVER;
     }
     return CLA_OK;
 }
@@ -222,8 +228,10 @@ static cla_status write_vocab(const layout *l, cla_publish *p, const char *name,
     for (int64_t i = 0; i < l->rows && tokens; i++) {
         char unused[32];
         const char *token = unused;
-        if (i < (int64_t)vocab->count) {
-            token = vocab->tokens[i];
+        if (i == pad(l)) {
+            token = cla_special_names[CLA_PAD];
+        } else if (i < (int64_t)vocab->count - 1) {
+            token = vocab->tokens[i + 1];
         } else {
             unused_token(vocab, &next, unused);
         }
@@ -244,15 +252,14 @@ static cla_status write_pieces(const layout *l, cla_publish *p)
     CLA_TRY(write_vocab(l, p, "vocab.json", &source->vocab));
     CLA_TRY(l->f->joint ? CLA_OK
                         : write_vocab(l, p, "target_vocab.json", &target->vocab));
-    if (source->kind == CLA_PIECES_MODEL) {
-        CLA_TRY(foreign_write(p, "source.spm", source->codes.data, source->codes.size));
-        return foreign_write(p, "target.spm", target->codes.data, target->codes.size);
+    if (source->kind != CLA_PIECES_MODEL) {
+        cla_log(CLA_LOG_WARN,
+                "transformers has no tokenizer for byte pairs: give the model the "
+                "numbers in vocab.json of the pieces of `clattn bpe apply%s --codes "
+                "codes.txt`",
+                source->kind == CLA_PIECES_SPLIT ? " --split" : "");
     }
-    cla_log(CLA_LOG_WARN,
-            "transformers has no tokenizer for byte pairs: give the model the numbers "
-            "in vocab.json of the pieces of `clattn bpe apply%s --codes codes.txt`",
-            source->kind == CLA_PIECES_SPLIT ? " --split" : "");
-    return foreign_write(p, "codes.txt", source->codes.data, source->codes.size);
+    return foreign_write_codes(l->f, p);
 }
 
 static cla_status write_tokenizer(const layout *l, cla_publish *p)
@@ -279,20 +286,20 @@ static json_t *early(const search_options *o)
 
 static json_t *forced(const search_options *o)
 {
-    return o->forced ? json_integer(CLA_EOS) : json_null();
+    return o->forced ? json_integer(END) : json_null();
 }
 
 static cla_status write_search(const layout *l, cla_publish *p)
 {
     const search_options *o = &l->f->t->search;
     const int most = o->most ? o->most + 1 : foreign_positions(l->f); // with the start
-    json_t *search = json_pack(
-        "{s:i, s:i, s:i, s:o, s:i, s:f, s:o, s:i}", "decoder_start_token_id", CLA_PAD,
-        "eos_token_id", CLA_EOS, "pad_token_id", CLA_PAD, "forced_eos_token_id",
-        forced(o), "num_beams", o->beam, "length_penalty", o->alpha, "early_stopping",
-        early(o), "max_length", most);
+    json_t *search = json_pack("{s:i, s:i, s:i, s:o, s:i, s:f, s:o, s:i}",
+                               "decoder_start_token_id", pad(l), "eos_token_id", END,
+                               "pad_token_id", pad(l), "forced_eos_token_id", forced(o),
+                               "num_beams", o->beam, "length_penalty", o->alpha,
+                               "early_stopping", early(o), "max_length", most);
     if (search && o->never_pad &&
-        json_object_set_new(search, "bad_words_ids", json_pack("[[i]]", CLA_PAD))) {
+        json_object_set_new(search, "bad_words_ids", json_pack("[[i]]", pad(l)))) {
         json_decref(search);
         search = NULL;
     }
@@ -326,8 +333,8 @@ static cla_status write_settings(const layout *l, cla_publish *p, bool half)
         c->tied == TRANSFORMER_TIED_ALL, "tie_word_embeddings",
         c->tied != TRANSFORMER_SEPARATE, "dropout", c->coder.dropout,
         "attention_dropout", c->coder.attention_dropout, "activation_dropout",
-        c->coder.relu_dropout, "eos_token_id", CLA_EOS, "pad_token_id", CLA_PAD,
-        "decoder_start_token_id", CLA_PAD, "forced_eos_token_id",
+        c->coder.relu_dropout, "eos_token_id", END, "pad_token_id", pad(l),
+        "decoder_start_token_id", pad(l), "forced_eos_token_id",
         forced(&l->f->t->search));
     if (!all || !rest || json_object_update(all, rest)) {
         json_decref(all);
