@@ -215,7 +215,8 @@ cla_status foreign_write(cla_publish *p, const char *name, const char *bytes,
 cla_status foreign_write_json(cla_publish *p, const char *name, json_t *value)
 {
     const locale_t before = cla_locale_enter();
-    char *json = value ? json_dumps(value, JSON_INDENT(2)) : NULL;
+    char *json =
+        value ? json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
     cla_locale_leave(before);
     json_decref(value);
     if (!json) return cla_fail(CLA_E_NOMEM, "export: out of memory");
