@@ -289,20 +289,22 @@ static json_t *forced(const search_options *o)
     return o->forced ? json_integer(END) : json_null();
 }
 
+/* transformers warns of a length penalty beside greedy search. Ours says nothing there. */
+static bool penalises(const search_options *o)
+{
+    return o->beam > 1 || o->kind == SEARCH_TRANSFORMERS;
+}
+
 static cla_status write_search(const layout *l, cla_publish *p)
 {
     const search_options *o = &l->f->t->search;
     const int most = o->most ? o->most + 1 : foreign_positions(l->f); // with the start
-    json_t *search = json_pack("{s:i, s:i, s:i, s:o, s:i, s:f, s:o, s:i}",
-                               "decoder_start_token_id", pad(l), "eos_token_id", END,
-                               "pad_token_id", pad(l), "forced_eos_token_id", forced(o),
-                               "num_beams", o->beam, "length_penalty", o->alpha,
-                               "early_stopping", early(o), "max_length", most);
-    if (search && o->never_pad &&
-        json_object_set_new(search, "bad_words_ids", json_pack("[[i]]", pad(l)))) {
-        json_decref(search);
-        search = NULL;
-    }
+    json_t *search = json_pack(
+        "{s:i, s:i, s:i, s:o, s:i, s:o, s:i, s:o*, s:o*}", "decoder_start_token_id",
+        pad(l), "eos_token_id", END, "pad_token_id", pad(l), "forced_eos_token_id",
+        forced(o), "num_beams", o->beam, "early_stopping", early(o), "max_length", most,
+        "length_penalty", penalises(o) ? json_real(o->alpha) : NULL, "bad_words_ids",
+        o->never_pad ? json_pack("[[i]]", pad(l)) : NULL);
     return foreign_write_json(p, "generation_config.json", search);
 }
 

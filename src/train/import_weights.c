@@ -284,7 +284,7 @@ static bool close_to(const float *got, const float *want, int64_t n, float bar)
     return true;
 }
 
-/* Which of the signals that are computed a table of positions holds; absent: Marian's. */
+/* Which of the computed signals a table of positions holds; absent: Marian's. */
 static cla_status find_positions(const writer *w, const char *name, int *kind)
 {
     const cla_st_tensor *t = cla_st_find(&w->file, name);
