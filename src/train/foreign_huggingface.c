@@ -289,7 +289,7 @@ static json_t *forced(const search_options *o)
     return o->forced ? json_integer(END) : json_null();
 }
 
-/* transformers warns of a length penalty beside greedy search. Ours says nothing there. */
+/* transformers warns of a length penalty beside greedy search. */
 static bool penalises(const search_options *o)
 {
     return o->beam > 1 || o->kind == SEARCH_TRANSFORMERS;
