@@ -113,7 +113,7 @@ static cla_status check_form(const char *dir)
 static cla_status write_weights(cla_publish *p, marian *m, int64_t *numbers)
 {
     char *path = NULL;
-    CLA_TRY(check_form(m->dir));
+    CLA_TRY(m->release ? CLA_OK : check_form(m->dir));
     cla_status status = cla_publish_file(p, "best.ckpt.safetensors", &path);
     status = status ? status : marian_write_weights(m, path, numbers);
     free(path);
@@ -140,7 +140,7 @@ static json_t *network_settings(const marian *m)
         language(m, "target_lang", "target"), "preset", "vaswani", "layers", m->layers,
         "decoder_layers", m->decoder_layers, "dim", m->model, "heads", m->heads,
         "inner", m->inner, "tied", tied, "pre_norm", 0, "activation",
-        activations[m->activation], "norm_epsilon", 1e-5, "positions",
+        activations[m->activation], "norm_epsilon", m->norm_epsilon, "positions",
         m->positions == TRANSFORMER_MARIAN ? "marian" : "tensor2tensor",
         "embedding_scale", m->scaled, "output_bias", 1, "start_pad", 1);
 }
@@ -193,8 +193,11 @@ cla_status cla_import(const char *from, const char *out, volatile const int *sig
 {
     marian m = { 0 };
     *numbers = 0;
-    cla_status status = marian_read_settings(&m, from);
-    status = status ? status : marian_read_pieces(&m);
+    const bool release =
+        !cla_folder_holds(from, "config.json") && cla_folder_holds(from, "decoder.yml");
+    cla_status status =
+        release ? marian_read_release(&m, from) : marian_read_settings(&m, from);
+    status = status || release ? status : marian_read_pieces(&m);
     status = status ? status : publish(&m, out, signal, numbers);
     marian_fini(&m);
     return status;

@@ -5,6 +5,7 @@
 #include "base/safetensors.h"
 #include "models/search.h"
 #include "text/vocab.h"
+#include "train/made.h"
 
 /* Pieces in our order: the special tokens first, then by their numbers there. */
 typedef struct marian_pieces {
@@ -21,9 +22,13 @@ typedef struct marian {
     int source_pieces, target_pieces;    // that config.json states
     int end, pad;                        // numbers there
     int positions;                       // transformer_positions, with the weights
+    double norm_epsilon;
     search_options search;
     bool renormalize;             // the pad has no share of probability
     marian_pieces source, target; // target: empty where both are one
+    bool release;                 // Marian's own folder
+    char *weights;                // of a release: the file, and its tensors
+    cla_made made;
 } marian;
 
 void marian_fini(marian *m);
@@ -38,6 +43,18 @@ cla_status marian_read_settings(marian *m, const char *dir);
 
 /* Reads vocab.json, and target_vocab.json where there are two. Errors: the same. */
 cla_status marian_read_pieces(marian *m);
+
+/* Puts the pieces of a vocabulary, a token's number by its text, into our order.
+ * path  in  for messages
+ * Errors: CLA_E_INPUT (an id that is missing or there twice; a special token elsewhere),
+ * CLA_E_NOMEM. */
+cla_status marian_arrange(const marian *m, marian_pieces *p, const char *path,
+                          json_t *tokens, int pieces);
+
+/* Reads all of a folder as Marian writes it (decoder.yml, *.npz, vocabularies), with
+ * its tensors under the names of Hugging Face's. Errors: the same, CLA_E_NUMERIC,
+ * CLA_E_USAGE (clattn was built without zlib or libyaml). */
+cla_status marian_read_release(marian *m, const char *dir);
 
 /* The pieces that the decoder writes. */
 const marian_pieces *marian_target(const marian *m);

@@ -16,6 +16,8 @@ void marian_fini(marian *m)
     cla_vocab_free(&m->target.vocab);
     free(m->source.from);
     free(m->target.from);
+    free(m->weights);
+    cla_made_free(&m->made);
     *m = (marian){ 0 };
 }
 
@@ -301,6 +303,7 @@ static cla_status read_tokenizer(marian *m)
 cla_status marian_read_settings(marian *m, const char *dir)
 {
     m->dir = dir;
+    m->norm_epsilon = 1e-5;
     CLA_TRY(read_config(&m->config, dir, "config.json"));
     CLA_TRY(read_kind(m));
     CLA_TRY(cla_folder_holds(dir, "generation_config.json")

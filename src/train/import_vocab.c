@@ -105,6 +105,15 @@ static cla_status read_tokens(reader *r, marian_pieces *p, json_t *root, int pie
     return arrange(p, r);
 }
 
+cla_status marian_arrange(const marian *m, marian_pieces *p, const char *path,
+                          json_t *tokens, int pieces)
+{
+    reader r = { .path = path, .m = m };
+    const cla_status status = read_tokens(&r, p, tokens, pieces);
+    free(r.token);
+    return status;
+}
+
 static cla_status parse(reader *r, marian_pieces *p, const char *text, size_t size,
                         int pieces)
 {
@@ -116,8 +125,7 @@ static cla_status parse(reader *r, marian_pieces *p, const char *text, size_t si
         return cla_fail(status, "%s:%d:%d: %s", r->path, error.line, error.column,
                         error.text);
     }
-    status = status ? status : read_tokens(r, p, root, pieces);
-    free(r->token);
+    status = status ? status : marian_arrange(r->m, p, r->path, root, pieces);
     json_decref(root);
     return status;
 }

@@ -361,20 +361,33 @@ static cla_status save(writer *w, const char *to, int64_t *numbers)
 
 /* ---- the file ---------------------------------------------------------------- */
 
+static cla_status open_file(writer *w, cla_text *path)
+{
+    const marian *m = w->m;
+    if (m->release) {
+        w->file = (cla_st_file){ .tensors = m->made.tensors, .count = m->made.count };
+        w->path = m->weights;
+        return CLA_OK;
+    }
+    CLA_TRY(cla_text_add(path, "%s/" MARIAN_WEIGHTS, m->dir));
+    w->path = path->data;
+    return cla_st_open(&w->file, path->data);
+}
+
 cla_status marian_write_weights(marian *m, const char *to, int64_t *numbers)
 {
     writer w = { .m = m };
     cla_text path = { 0 };
-    cla_status status = cla_text_add(&path, "%s/" MARIAN_WEIGHTS, m->dir);
-    w.path = path.data;
-    status = status ? status : cla_st_open(&w.file, path.data);
+    cla_status status = open_file(&w, &path);
     status = status ? status : cla_alloc(&w.used, w.file.count + 1, sizeof *w.used);
     status = status ? status : copy_all(&w);
     status = status ? status : save(&w, to, numbers);
-    m->positions = w.positions;
+    if (!m->release) {
+        m->positions = w.positions;
+        cla_st_close(&w.file);
+    }
     cla_made_free(&w.made);
     free(w.used);
-    cla_st_close(&w.file);
     cla_text_free(&path);
     return status;
 }
