@@ -20,8 +20,9 @@ typedef struct cla_zip {
 } cla_zip;
 
 /* Reads the archive's directory. Call cla_zip_close in any case.
- * Errors: CLA_E_INPUT (no archive; an entry beyond its end, in another method, encrypted,
- * with a path in its name, or twice; entries that share bytes), CLA_E_IO, CLA_E_NOMEM. */
+ * Errors: CLA_E_INPUT (no archive; an entry beyond its end, in another method,
+ * encrypted, with a path in its name, or twice; entries that share bytes), CLA_E_IO,
+ * CLA_E_NOMEM. */
 cla_status cla_zip_open(cla_zip *zip, const char *path);
 void cla_zip_close(cla_zip *zip);
 

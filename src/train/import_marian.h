@@ -46,8 +46,8 @@ cla_status marian_read_pieces(marian *m);
 
 /* Puts the pieces of a vocabulary, a token's number by its text, into our order.
  * path  in  for messages
- * Errors: CLA_E_INPUT (an id that is missing or there twice; a special token elsewhere),
- * CLA_E_NOMEM. */
+ * Errors: CLA_E_INPUT (an id that is missing or there twice; a special token
+ * elsewhere), CLA_E_NOMEM. */
 cla_status marian_arrange(const marian *m, marian_pieces *p, const char *path,
                           json_t *tokens, int pieces);
 

@@ -193,15 +193,17 @@ static cla_status open_weights(release *r)
 /* Numbers of the tokens, which are texts in YAML. */
 static cla_status copy_ids(const char *path, json_t *tokens, json_t *ids)
 {
+    const int64_t count = (int64_t)json_object_size(tokens);
     const char *token = NULL;
     json_t *value = NULL;
     json_object_foreach(tokens, token, value)
     {
         int64_t id = -1;
         const char *digits = json_string_value(value);
-        if (!digits || !cla_parse_int(digits, &id) || id < 0) {
-            return cla_fail(CLA_E_INPUT, "%s: token '%.80s' has no number", path,
-                            token);
+        if (!digits || !cla_parse_int(digits, &id) || id < 0 || id >= count) {
+            return cla_fail(CLA_E_INPUT,
+                            "%s: token '%.80s': its id must be a number from 0 to %lld",
+                            path, token, (long long)count - 1);
         }
         if (json_object_set_new(ids, token, json_integer(id))) {
             return cla_fail(CLA_E_NOMEM, "%s: out of memory", path);

@@ -17,8 +17,8 @@ typedef struct release {
  */
 cla_status release_open_weights(release *r, const char *path);
 
-/* Makes the tensors of r->m, with the names and shapes of Hugging Face's, once the sizes
- * and the numbers of pieces are known.
+/* Makes the tensors of r->m, with the names and shapes of Hugging Face's, once the
+ * sizes and the numbers of pieces are known.
  * Errors: CLA_E_INPUT (an array that is missing, left over or of another shape),
  * CLA_E_NUMERIC, CLA_E_NOMEM. */
 cla_status release_read_weights(release *r);
