@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """marian_release.py - a MarianMT folder of Hugging Face as a folder that Marian writes.
 
-    tools/marian_release.py FROM TO [stored|deflated] [separate]
+    tools/marian_release.py FROM TO [stored|deflated] [separate | joint | spm]
 
 Writes TO/model.npz (with its settings under special:model.yml), decoder.yml, vocab.yml,
 source.spm and target.spm, in the layout of Opus-MT's releases: matrices [in,out], vectors
 [1,n], layers from 1, and no <pad>, which must be the last piece of FROM. `separate` writes a
-table and a vocabulary for each language, and an output matrix. Needs no other package.
+table and a vocabulary for each language, and an output matrix. `joint` has the pieces of
+FROM's source.spm alone, by their numbers in it, for both languages; `spm` is the same with the
+SentencePiece model as the vocabulary. Needs no other package.
 """
 import json
 import os
@@ -127,6 +129,42 @@ version: v1.7.8
 """
 
 
+def spm_pieces(path):
+    """Texts of the pieces of a SentencePiece model: field 1 of each field 1, in protobuf."""
+    def number(data, at):
+        value = shift = 0
+        while True:
+            value |= (data[at] & 0x7f) << shift
+            shift += 7
+            at += 1
+            if data[at - 1] < 0x80:
+                return value, at
+
+    with open(path, "rb") as file:
+        data = file.read()
+    at, pieces = 0, []
+    while at < len(data):
+        tag, at = number(data, at)
+        size, at = number(data, at)
+        if tag == 0x0a and data[at] == 0x0a:
+            pieces.append(data[at + 2:at + 2 + data[at + 1]].decode())
+        at += size
+    return pieces
+
+
+def reduce(tensors, config, vocab, pieces):
+    """The rows of these pieces alone; those that the model lacks get that of <unk>."""
+    (_, width), numbers = tensors["model.shared.weight"]
+    rows = [vocab.get(piece, vocab["<unk>"]) for piece in [*pieces, "<pad>"]]
+    rows[-1] = config["pad_token_id"]
+    table = [x for row in rows for x in numbers[row * width:(row + 1) * width]]
+    bias = tensors["final_logits_bias"][1]
+    tensors["model.shared.weight"] = [len(rows), width], table
+    tensors["final_logits_bias"] = [1, len(rows)], [bias[row] for row in rows]
+    config["vocab_size"] = len(rows)
+    return {piece: i for i, piece in enumerate(pieces)}
+
+
 def write(folder, name, text):
     with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
         file.write(text)
@@ -154,6 +192,9 @@ def main():
     if vocab.pop("<pad>") != len(vocab):
         sys.exit(f"{source}: <pad> is not the last piece")
     tensors = read_tensors(os.path.join(source, "model.safetensors"))
+    joint = "joint" in options or "spm" in options
+    if joint:
+        vocab = reduce(tensors, config, vocab, spm_pieces(os.path.join(source, "source.spm")))
     method = zipfile.ZIP_DEFLATED if "deflated" in options else zipfile.ZIP_STORED
     with zipfile.ZipFile(os.path.join(folder, "model.npz"), "w", method) as archive:
         text = settings(config, separate).encode() + b"\0"
@@ -161,13 +202,18 @@ def main():
         for name, tensor in arrays(tensors, config, separate):
             archive.writestr(name + ".npy", floats(tensor))
     names = ["source.vocab.yml", "target.vocab.yml"] if separate else ["vocab.yml"] * 2
-    for name in names:
-        write_vocab(folder, name, vocab)
+    if "spm" in options:
+        names = ["vocab.spm"] * 2
+        shutil.copy(os.path.join(source, "source.spm"), os.path.join(folder, "vocab.spm"))
+    else:
+        for name in names:
+            write_vocab(folder, name, vocab)
+        for name in ("source.spm", "target.spm"):
+            shutil.copy(os.path.join(source, "source.spm" if joint else name),
+                        os.path.join(folder, name))
     write(folder, "decoder.yml", f"relative-paths: true\nmodels:\n  - model.npz\nvocabs:\n"
           f"  - {names[0]}\n  - {names[1]}\nbeam-size: {config.get('num_beams', 1)}\n"
           "normalize: 1\nword-penalty: 0\nmini-batch: 1\n")
-    for name in ("source.spm", "target.spm"):
-        shutil.copy(os.path.join(source, name), folder)
 
 
 if __name__ == "__main__":

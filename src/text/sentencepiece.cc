@@ -108,3 +108,17 @@ cla_status cla_sentencepiece_all(const cla_sentencepiece *pieces, cla_text *out)
         return add(all, out);
     });
 }
+
+cla_status cla_sentencepiece_list(const cla_sentencepiece *pieces, cla_text *out)
+{
+    return guarded([&] {
+        const auto &p = pieces->processor;
+        for (int i = 0; i < p.GetPieceSize(); i++) {
+            const std::string line = p.IdToPiece(i) + "\n";
+            if (cla_status status = cla_text_append(out, line.data(), line.size())) {
+                return status;
+            }
+        }
+        return CLA_OK;
+    });
+}

@@ -39,3 +39,9 @@ cla_status cla_sentencepiece_all(const cla_sentencepiece *pieces, cla_text *out)
     (void)pieces, (void)out;
     return missing();
 }
+
+cla_status cla_sentencepiece_list(const cla_sentencepiece *pieces, cla_text *out)
+{
+    (void)pieces, (void)out;
+    return missing();
+}

@@ -176,11 +176,12 @@ static cla_status write_settings(cla_publish *p, const marian *m)
 static cla_status publish(marian *m, const char *out, volatile const int *signal,
                           int64_t *numbers)
 {
+    const char *source = m->source_spm ? m->source_spm : "source.spm",
+               *target = m->target_spm ? m->target_spm : "target.spm";
     cla_publish p;
     cla_status status = cla_publish_begin(&p, out, signal);
-    status = status ? status : copy_pieces(&p, m->dir, "source.spm", "codes.txt");
-    status =
-        status ? status : copy_pieces(&p, m->dir, "target.spm", "target_codes.txt");
+    status = status ? status : copy_pieces(&p, m->dir, source, "codes.txt");
+    status = status ? status : copy_pieces(&p, m->dir, target, "target_codes.txt");
     status = status ? status : write_vocabulary(&p, "source.txt", &m->source);
     status = status ? status : write_vocabulary(&p, "target.txt", marian_target(m));
     status = status ? status : write_weights(&p, m, numbers);

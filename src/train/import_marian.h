@@ -24,10 +24,11 @@ typedef struct marian {
     int positions;                       // transformer_positions, with the weights
     double norm_epsilon;
     search_options search;
-    bool renormalize;             // the pad has no share of probability
-    marian_pieces source, target; // target: empty where both are one
-    bool release;                 // Marian's own folder
-    char *weights;                // of a release: the file, and its tensors
+    bool renormalize;              // the pad has no share of probability
+    marian_pieces source, target;  // target: empty where both are one
+    bool release;                  // Marian's own folder
+    char *source_spm, *target_spm; // of a release; NULL: source.spm, target.spm
+    char *weights;                 // of a release: the file, and its tensors
     cla_made made;
 } marian;
 

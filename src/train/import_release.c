@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/yaml.h"
 #include "nn/coder.h"
+#include "text/sentencepiece.h"
 #include "train/folder.h"
 #include "train/translation.h"
 
@@ -230,32 +231,57 @@ static cla_status add_pad(const release *r, const char *path, json_t *ids)
                : CLA_OK;
 }
 
-static cla_status take_vocab(const release *r, const char *path, marian_pieces *pieces,
-                             int *count)
+/* The pieces of a SentencePiece model by their numbers in it. */
+static cla_status list_ids(const char *path, json_t *ids)
 {
-    json_t *tokens = NULL, *ids = json_object();
-    cla_status status = read_yaml(path, &tokens);
-    status = status ? status : copy_ids(path, tokens, ids);
-    status = status ? status : add_pad(r, path, ids);
-    *count = (int)json_object_size(ids);
-    status = status ? status : marian_arrange(r->m, pieces, path, ids, *count);
-    json_decref(tokens);
-    json_decref(ids);
+    cla_sentencepiece *model = NULL;
+    cla_text list = { 0 };
+    char *bytes = NULL;
+    size_t size = 0;
+    cla_status status = cla_file_read(path, &bytes, &size);
+    status = status ? status : cla_sentencepiece_new(&model, path, bytes, size);
+    status = status ? status : cla_sentencepiece_list(model, &list);
+    int64_t id = 0;
+    for (char *at = list.data, *end; !status && at && *at; at = end + 1) {
+        end = strchr(at, '\n');
+        *end = 0;
+        if (json_object_get(ids, at) ||
+            json_object_set_new(ids, at, json_integer(id++))) {
+            status =
+                cla_fail(CLA_E_INPUT, "%s: piece '%.80s' is there twice, or not UTF-8",
+                         path, at);
+        }
+    }
+    cla_sentencepiece_free(&model);
+    cla_text_free(&list);
+    free(bytes);
     return status;
 }
 
-static cla_status read_vocab(const release *r, const char *name, marian_pieces *pieces,
-                             int *count)
+static cla_status read_ids(const char *path, json_t *ids)
 {
-    cla_text path = { 0 };
+    json_t *tokens = NULL;
+    cla_status status = read_yaml(path, &tokens);
+    status = status ? status : copy_ids(path, tokens, ids);
+    json_decref(tokens);
+    return status;
+}
+
+/* model  out  the name, where the vocabulary is a SentencePiece model */
+static cla_status read_vocab(const release *r, const char *name, marian_pieces *pieces,
+                             int *count, char **model)
+{
     const size_t size = strlen(name);
-    if (size > 4 && strcmp(name + size - 4, ".spm") == 0) {
-        return cla_fail(CLA_E_INPUT,
-                        "%s: vocabularies in SentencePiece models (%.80s) are not read",
-                        r->m->config.path, name);
-    }
+    const bool spm = size > 4 && strcmp(name + size - 4, ".spm") == 0;
+    cla_text path = { 0 };
+    json_t *ids = json_object();
     cla_status status = path_of(r, name, &path);
-    status = status ? status : take_vocab(r, path.data, pieces, count);
+    status = status ? status : (spm ? list_ids : read_ids)(path.data, ids);
+    status = status ? status : add_pad(r, path.data, ids);
+    *count = (int)json_object_size(ids);
+    status = status ? status : marian_arrange(r->m, pieces, path.data, ids, *count);
+    status = status || !spm ? status : cla_strdup(model, name);
+    json_decref(ids);
     cla_text_free(&path);
     return status;
 }
@@ -271,9 +297,12 @@ static cla_status read_vocabs(const release *r)
     if (m->separate && m->shared) {
         return wrong(r, true, "vocabs", "differ, though the weights have one table");
     }
-    CLA_TRY(read_vocab(r, source, &m->source, &m->source_pieces));
+    CLA_TRY(read_vocab(r, source, &m->source, &m->source_pieces, &m->source_spm));
     m->target_pieces = m->source_pieces;
-    return m->separate ? read_vocab(r, target, &m->target, &m->target_pieces) : CLA_OK;
+    if (!m->separate) {
+        return m->source_spm ? cla_strdup(&m->target_spm, source) : CLA_OK;
+    }
+    return read_vocab(r, target, &m->target, &m->target_pieces, &m->target_spm);
 }
 
 /* ---- the folder -------------------------------------------------------------- */

@@ -17,6 +17,8 @@ void marian_fini(marian *m)
     free(m->source.from);
     free(m->target.from);
     free(m->weights);
+    free(m->source_spm);
+    free(m->target_spm);
     cla_made_free(&m->made);
     *m = (marian){ 0 };
 }

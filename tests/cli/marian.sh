@@ -49,6 +49,13 @@ check 'imports tables of their own' import "$work/apart" "$work/m3"
 translate "$work/m3" >"$work/got"
 check 'which say the same' diff "$work/got" "$work/want.4"
 
+# A SentencePiece model as the vocabulary of both languages.
+release "$work/yml" stored joint
+release "$work/spm" stored spm
+check 'imports a vocabulary of its own' import "$work/yml" "$work/m4"
+check 'imports it as a SentencePiece model' import "$work/spm" "$work/m5"
+check 'to the same files' diff -r "$work/m4" "$work/m5"
+
 # ---- folders that are not taken -----------------------------------------------------
 
 # refused LABEL PART COMMAND...: a fresh copy, changed by the command in it, gives one line
@@ -97,7 +104,8 @@ refused 'two models' 'models must name one file' edit 's/^models:/&\n  - a.npz/'
 refused 'a word penalty' 'word-penalty is set' edit 's/word-penalty: 0/word-penalty: 1/' decoder.yml
 refused 'a large beam' 'beam-size is out of range' edit 's/beam-size: 4/beam-size: 4000/' decoder.yml
 refused 'bad YAML' 'decoder.yml:' edit 's/^models:/&[/' decoder.yml
-refused 'a vocabulary of SentencePiece' 'vocab.spm' edit 's/vocab.yml/vocab.spm/' decoder.yml
+refused 'a vocabulary that is no SentencePiece model' 'no SentencePiece model' \
+    sh -c 'mv vocab.yml vocab.spm && sed -i s/vocab.yml/vocab.spm/ decoder.yml'
 refused 'an id twice' 'have one id, 4' edit 's/: 5$/: 4/' vocab.yml
 refused 'a negative id' 'its id must be a number from 0 to 447' edit 's/: 5$/: -5/' vocab.yml
 refused 'a token that is missing' 'its id must be a number from 0 to 446' edit '/: 5$/d' vocab.yml
