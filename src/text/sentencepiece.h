@@ -26,7 +26,7 @@ cla_status cla_sentencepiece_undo(const cla_sentencepiece *pieces, const char *t
 /* Appends all pieces that the model can give, with a blank between two. */
 cla_status cla_sentencepiece_all(const cla_sentencepiece *pieces, cla_text *out);
 
-/* Appends every piece in the order of the model's numbers, control and unknown ones too,
+/* Appends every piece in the order of its number, control and unknown ones too,
  * with a line end behind each. */
 cla_status cla_sentencepiece_list(const cla_sentencepiece *pieces, cla_text *out);
 
