@@ -69,7 +69,9 @@ static bool same_numbers(const cla_st_tensor *a, const cla_st_tensor *b)
 /* Sorts all by name. Of equal tensors the first is stored. */
 static void arrange(ct2_file *file)
 {
-    qsort(file->entries, file->count, sizeof *file->entries, by_name);
+    if (file->count) {
+        qsort(file->entries, file->count, sizeof *file->entries, by_name);
+    }
     for (size_t i = 0; i < file->count; i++) {
         ct2_entry *e = &file->entries[i];
         for (size_t k = 0; k < i && !e->alias; k++) {
