@@ -51,20 +51,28 @@ static bool is_plain(const char *name, size_t size)
            !memchr(name, '\\', size) && !memmem(name, size, "..", 2);
 }
 
+/* What is wrong with an entry's place and sizes; NULL: nothing. */
+static const char *wrong_sizes(const cla_zip *zip, const cla_zip_entry *e)
+{
+    if (e->stored == UINT32_MAX || e->size == UINT32_MAX || e->at == UINT32_MAX) {
+        return "is in ZIP64, which is not read";
+    }
+    if (e->at > zip->size || e->stored > zip->size - e->at) {
+        return "lies beyond the end of the file";
+    }
+    if (e->method == STORED && e->size != e->stored) {
+        return "has two sizes";
+    }
+    return e->size / MOST_RATIO > e->stored ? "is larger than deflate can be" : NULL;
+}
+
 static cla_status check_entry(const cla_zip *zip, const cla_zip_entry *e,
                               unsigned flags)
 {
-    const char *what =
-        flags & ENCRYPTED ? "is encrypted"
-        : e->method != STORED && e->method != DEFLATED
-            ? "is neither stored nor deflated"
-        : e->stored == UINT32_MAX || e->size == UINT32_MAX || e->at == UINT32_MAX
-            ? "is in ZIP64, which is not read"
-        : e->at > zip->size || e->stored > zip->size - e->at
-            ? "lies beyond the end of the file"
-        : e->method == STORED && e->size != e->stored ? "has two sizes"
-        : e->size / MOST_RATIO > e->stored            ? "is larger than deflate can be"
-                                                      : NULL;
+    const bool known = e->method == STORED || e->method == DEFLATED;
+    const char *what = flags & ENCRYPTED ? "is encrypted"
+                       : !known          ? "is neither stored nor deflated"
+                                         : wrong_sizes(zip, e);
     return what
                ? cla_fail(CLA_E_INPUT, "%s: entry '%.80s' %s", zip->path, e->name, what)
                : CLA_OK;

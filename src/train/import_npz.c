@@ -44,12 +44,12 @@ static cla_status open_array(release *r, const char *name, cla_npy *array, char 
 
 cla_status release_open_weights(release *r, const char *path)
 {
-    cla_npy array;
+    cla_npy array = { 0 };
     char *bytes = NULL;
     CLA_TRY(cla_zip_open(&r->zip, path));
     CLA_TRY(cla_alloc(&r->used, r->zip.count + 1, sizeof *r->used));
     cla_status status = open_array(r, SETTINGS, &array, &bytes);
-    if (!status && array.type != CLA_NPY_BYTES) {
+    if (!status && (!array.data || array.type != CLA_NPY_BYTES)) {
         status = cla_fail(CLA_E_INPUT, "%s: array '" SETTINGS "' is no text", path);
     }
     if (!status) {
@@ -93,7 +93,7 @@ static cla_status take_floats(const release *r, const cla_npy *a, const char *na
 static cla_status take(release *r, const char *name, int64_t rows, int64_t columns,
                        float **numbers)
 {
-    cla_npy a;
+    cla_npy a = { 0 };
     char *bytes = NULL;
     *numbers = NULL;
     cla_status status = open_array(r, name, &a, &bytes);
@@ -121,8 +121,8 @@ static cla_status add(release *r, const char *from, const char *to, int64_t rows
                       int64_t columns)
 {
     float *numbers = NULL, *made = NULL;
-    cla_status status = rows ? cla_made_add(&r->m->made, to, columns, rows, &made)
-                             : cla_made_add(&r->m->made, to, 0, columns, &made);
+    const int64_t high = rows ? columns : 0, wide = rows ? rows : columns;
+    cla_status status = cla_made_add(&r->m->made, to, high, wide, &made);
     status = status ? status : take(r, from, rows, columns, &numbers);
     for (int64_t i = 0; i < (rows ? rows : 1) && !status; i++) {
         for (int64_t k = 0; k < columns; k++) {

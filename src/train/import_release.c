@@ -271,8 +271,7 @@ static cla_status read_ids(const char *path, json_t *ids)
 static cla_status read_vocab(const release *r, const char *name, marian_pieces *pieces,
                              int *count, char **model)
 {
-    const size_t size = strlen(name);
-    const bool spm = size > 4 && strcmp(name + size - 4, ".spm") == 0;
+    const bool spm = cla_ends_in(name, ".spm");
     cla_text path = { 0 };
     json_t *ids = json_object();
     cla_status status = path_of(r, name, &path);
