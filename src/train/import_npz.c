@@ -49,10 +49,11 @@ cla_status release_open_weights(release *r, const char *path)
     CLA_TRY(cla_zip_open(&r->zip, path));
     CLA_TRY(cla_alloc(&r->used, r->zip.count + 1, sizeof *r->used));
     cla_status status = open_array(r, SETTINGS, &array, &bytes);
-    if (!status && (!array.data || array.type != CLA_NPY_BYTES)) {
+    const bool text = array.data && array.type == CLA_NPY_BYTES;
+    if (!status && !text) {
         status = cla_fail(CLA_E_INPUT, "%s: array '" SETTINGS "' is no text", path);
     }
-    if (!status) {
+    if (!status && text) {
         const char *end = memchr(array.data, 0, (size_t)array.size);
         status = cla_yaml_parse(&r->settings, path, array.data,
                                 end ? (size_t)(end - array.data) : (size_t)array.size);
