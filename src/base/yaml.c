@@ -8,7 +8,10 @@ typedef struct reader {
     const char *path;
     yaml_parser_t parser;
     yaml_event_t event;
+    int depth;
 } reader;
+
+enum { DEEPEST = 16 }; // libyaml takes n^2 steps for n levels
 
 static cla_status wrong(const reader *r, size_t line, const char *what)
 {
@@ -25,7 +28,13 @@ static cla_status next(reader *r)
                    : wrong(r, r->parser.problem_mark.line,
                            r->parser.problem ? r->parser.problem : "bad YAML");
     }
-    return r->event.type == YAML_ALIAS_EVENT
+    const yaml_event_type_t type = r->event.type;
+    r->depth += type == YAML_SEQUENCE_START_EVENT || type == YAML_MAPPING_START_EVENT;
+    r->depth -= type == YAML_SEQUENCE_END_EVENT || type == YAML_MAPPING_END_EVENT;
+    if (r->depth > DEEPEST) {
+        return wrong(r, r->event.start_mark.line, "is nested too deeply");
+    }
+    return type == YAML_ALIAS_EVENT
                ? wrong(r, r->event.start_mark.line, "aliases are not read")
                : CLA_OK;
 }

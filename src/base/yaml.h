@@ -12,7 +12,7 @@
  * root  out  the caller's; NULL on failure
  * path  in   for messages
  *
- * Errors: CLA_E_INPUT (path:line: bad YAML, no mapping, an alias, a key twice, a text
- * that is not UTF-8), CLA_E_NOMEM. */
+ * Errors: CLA_E_INPUT (path:line: bad YAML, no mapping, an alias, a key twice, more
+ * than 16 levels, a text that is not UTF-8), CLA_E_NOMEM. */
 cla_status cla_yaml_parse(json_t **root, const char *path, const char *text,
                           size_t size);
