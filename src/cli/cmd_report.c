@@ -23,7 +23,9 @@ static const cli_option options[] = {
 static cla_status check(const void *arguments_)
 {
     const char *out = ((const arguments *)arguments_)->out;
-    return cla_ends_in(out, ".html") || cla_ends_in(out, ".htm")
+    const bool bare =
+        out[0] == '.' && !strchr(out + 1, '.'); // a name that is an ending
+    return !bare && (cla_ends_in(out, ".html") || cla_ends_in(out, ".htm"))
                ? CLA_OK
                : cla_fail(CLA_E_USAGE, "report: --out is '%s', must end in .html", out);
 }
