@@ -52,10 +52,16 @@ static void silu_oracle(double *const *y, const op_call *c)
 }
 
 static const op_kind gelu_kind = {
-    &cla_gelu_signature, { NULL }, gelu_device, gelu_oracle, cost
+    .signature = &cla_gelu_signature,
+    .device = gelu_device,
+    .oracle = gelu_oracle,
+    .cost = cost,
 };
 static const op_kind silu_kind = {
-    &cla_silu_signature, { NULL }, silu_device, silu_oracle, cost
+    .signature = &cla_silu_signature,
+    .device = silu_device,
+    .oracle = silu_oracle,
+    .cost = cost,
 };
 
 const op_kind *const activation_kinds[] = { &gelu_kind, &silu_kind, NULL };

@@ -82,7 +82,10 @@ static kind_cost cost(const op_call *c, bool backward)
 }
 
 static const op_kind additive_attention_kind = {
-    &cla_additive_attention_signature, { NULL }, device, oracle, cost
+    .signature = &cla_additive_attention_signature,
+    .device = device,
+    .oracle = oracle,
+    .cost = cost,
 };
 
 const op_kind *const additive_attention_kinds[] = { &additive_attention_kind, NULL };

@@ -194,7 +194,11 @@ static kind_cost cost(const op_call *c, bool backward)
 }
 
 static const op_kind attention_kind = {
-    &cla_attention_signature, { "causal=0|1", "dropout?" }, device, oracle, cost
+    .signature = &cla_attention_signature,
+    .attribute = { "causal=0|1", "dropout?" },
+    .device = device,
+    .oracle = oracle,
+    .cost = cost,
 };
 
 const op_kind *const attention_kinds[] = { &attention_kind, NULL };

@@ -33,10 +33,12 @@ static kind_cost cost(const op_call *c, bool backward)
     return kind_band_cost(c, kind_size(c, "H"), backward);
 }
 
-static const op_kind band_attention_kind = { &cla_band_attention_signature,
-                                             { "causal=0|1", "dropout?", "window" },
-                                             device,
-                                             oracle,
-                                             cost };
+static const op_kind band_attention_kind = {
+    .signature = &cla_band_attention_signature,
+    .attribute = { "causal=0|1", "dropout?", "window" },
+    .device = device,
+    .oracle = oracle,
+    .cost = cost,
+};
 
 const op_kind *const band_attention_kinds[] = { &band_attention_kind, NULL };

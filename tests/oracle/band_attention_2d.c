@@ -40,11 +40,12 @@ static kind_cost cost(const op_call *c, bool backward)
 }
 
 static const op_kind band_attention_2d_kind = {
-    &cla_band_attention_2d_signature,
-    { "causal=0|1", "dropout?", "window", "heads", "edge=truncate|wrap|author" },
-    device,
-    oracle,
-    cost
+    .signature = &cla_band_attention_2d_signature,
+    .attribute = { "causal=0|1", "dropout?", "window", "heads",
+                   "edge=truncate|wrap|author" },
+    .device = device,
+    .oracle = oracle,
+    .cost = cost,
 };
 
 const op_kind *const band_attention_2d_kinds[] = { &band_attention_2d_kind, NULL };

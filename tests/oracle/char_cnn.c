@@ -44,7 +44,10 @@ static kind_cost cost(const op_call *c, bool backward)
 }
 
 static const op_kind char_cnn_kind = {
-    &cla_char_cnn_signature, { NULL }, device, oracle, cost
+    .signature = &cla_char_cnn_signature,
+    .device = device,
+    .oracle = oracle,
+    .cost = cost,
 };
 
 const op_kind *const char_cnn_kinds[] = { &char_cnn_kind, NULL };

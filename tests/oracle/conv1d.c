@@ -55,7 +55,11 @@ static kind_cost cost(const op_call *c, bool backward)
 }
 
 static const op_kind conv1d_kind = {
-    &cla_conv1d_signature, { "activation=none|relu|tanh" }, device, oracle, cost
+    .signature = &cla_conv1d_signature,
+    .attribute = { "activation=none|relu|tanh" },
+    .device = device,
+    .oracle = oracle,
+    .cost = cost,
 };
 
 const op_kind *const conv1d_kinds[] = { &conv1d_kind, NULL };

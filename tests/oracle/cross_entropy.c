@@ -61,7 +61,11 @@ static kind_cost cost(const op_call *c, bool backward)
 }
 
 static const op_kind cross_entropy_kind = {
-    &cla_cross_entropy_signature, { "smoothing" }, device, oracle, cost
+    .signature = &cla_cross_entropy_signature,
+    .attribute = { "smoothing" },
+    .device = device,
+    .oracle = oracle,
+    .cost = cost,
 };
 
 const op_kind *const cross_entropy_kinds[] = { &cross_entropy_kind, NULL };

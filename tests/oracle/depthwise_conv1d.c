@@ -38,7 +38,10 @@ static kind_cost cost(const op_call *c, bool backward)
 }
 
 static const op_kind depthwise_conv1d_kind = {
-    &cla_depthwise_conv1d_signature, { NULL }, device, oracle, cost
+    .signature = &cla_depthwise_conv1d_signature,
+    .device = device,
+    .oracle = oracle,
+    .cost = cost,
 };
 
 const op_kind *const depthwise_conv1d_kinds[] = { &depthwise_conv1d_kind, NULL };

@@ -34,7 +34,11 @@ static kind_cost cost(const op_call *c, bool backward)
 }
 
 static const op_kind dropout_kind = {
-    &cla_dropout_signature, { "p" }, device, oracle, cost
+    .signature = &cla_dropout_signature,
+    .attribute = { "p" },
+    .device = device,
+    .oracle = oracle,
+    .cost = cost,
 };
 
 const op_kind *const dropout_kinds[] = { &dropout_kind, NULL };

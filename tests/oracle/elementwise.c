@@ -32,7 +32,10 @@ static kind_cost cost_add(const op_call *c, bool backward)
 }
 
 static const op_kind add_kind = {
-    &cla_add_signature, { NULL }, device_add, add, cost_add
+    .signature = &cla_add_signature,
+    .device = device_add,
+    .oracle = add,
+    .cost = cost_add,
 };
 
 static cla_status device_multiply(cla_tape *tape, cla_tensor **y, const op_call *c)
@@ -48,7 +51,9 @@ static void multiply(double *const *y, const op_call *c)
 }
 
 static const op_kind multiply_kind = {
-    &cla_multiply_signature, { NULL }, device_multiply, multiply, NULL
+    .signature = &cla_multiply_signature,
+    .device = device_multiply,
+    .oracle = multiply,
 };
 
 static cla_status device_gate(cla_tape *tape, cla_tensor **y, const op_call *c)
@@ -65,7 +70,9 @@ static void gate(double *const *y, const op_call *c)
 }
 
 static const op_kind gate_kind = {
-    &cla_gate_signature, { NULL }, device_gate, gate, NULL
+    .signature = &cla_gate_signature,
+    .device = device_gate,
+    .oracle = gate,
 };
 
 void oracle_concat(double *y, const double *a, const double *b, int N, int Ca, int Cb)
@@ -98,7 +105,10 @@ static kind_cost cost_concat(const op_call *c, bool backward)
 }
 
 static const op_kind concat_kind = {
-    &cla_concat_signature, { NULL }, device_concat, concat, cost_concat
+    .signature = &cla_concat_signature,
+    .device = device_concat,
+    .oracle = concat,
+    .cost = cost_concat,
 };
 
 static cla_status device_heads(cla_tape *tape, cla_tensor **y, const op_call *c)
@@ -125,7 +135,10 @@ static kind_cost cost_heads(const op_call *c, bool backward)
 }
 
 static const op_kind scale_heads_kind = {
-    &cla_scale_heads_signature, { NULL }, device_heads, heads, cost_heads
+    .signature = &cla_scale_heads_signature,
+    .device = device_heads,
+    .oracle = heads,
+    .cost = cost_heads,
 };
 
 const op_kind *const elementwise_kinds[] = { &add_kind,         &multiply_kind,

@@ -36,7 +36,11 @@ static kind_cost cost(const op_call *c, bool backward)
 }
 
 static const op_kind embedding_kind = {
-    &cla_embedding_signature, { "scale" }, device, oracle, cost
+    .signature = &cla_embedding_signature,
+    .attribute = { "scale" },
+    .device = device,
+    .oracle = oracle,
+    .cost = cost,
 };
 
 const op_kind *const embedding_kinds[] = { &embedding_kind, NULL };

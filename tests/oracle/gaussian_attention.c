@@ -42,11 +42,12 @@ static void length(double *const *y, const op_call *c)
                           c->ids[1], c->attribute[0], c->attribute[1], c->attribute[2]);
 }
 
-static const op_kind length_sigmoid_kind = { &cla_length_sigmoid_signature,
-                                             { "slope", "shift", "base" },
-                                             device_length,
-                                             length,
-                                             NULL };
+static const op_kind length_sigmoid_kind = {
+    .signature = &cla_length_sigmoid_signature,
+    .attribute = { "slope", "shift", "base" },
+    .device = device_length,
+    .oracle = length,
+};
 
 static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
 {
@@ -78,17 +79,20 @@ static void oracle_by_head(double *const *y, const op_call *c)
     attend(y, c, true);
 }
 
-static const op_kind gaussian_attention_kind = { &cla_gaussian_attention_signature,
-                                                 { "causal?", "dropout?", "reach?" },
-                                                 device,
-                                                 oracle,
-                                                 NULL };
+static const op_kind gaussian_attention_kind = {
+    .signature = &cla_gaussian_attention_signature,
+    .attribute = { "causal?", "dropout?", "reach?" },
+    .device = device,
+    .oracle = oracle,
+};
 
-static const op_kind gaussian_by_head_kind = { &cla_gaussian_by_head_signature,
-                                               { "causal?", "dropout?", "reach?" },
-                                               device,
-                                               oracle_by_head,
-                                               NULL };
+static const op_kind gaussian_by_head_kind = {
+    .signature = &cla_gaussian_by_head_signature,
+    .attribute = { "causal?", "dropout?", "reach?" },
+    .device = device,
+    .oracle = oracle_by_head,
+    .name = "gaussian_by_head",
+};
 
 const op_kind *const gaussian_attention_kinds[] = { &length_sigmoid_kind,
                                                     &gaussian_attention_kind,

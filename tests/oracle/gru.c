@@ -93,7 +93,11 @@ static kind_cost cost(const op_call *c, bool backward)
 }
 
 static const op_kind gru_kind = {
-    &cla_gru_signature, { "reverse=0|1" }, device, oracle, cost
+    .signature = &cla_gru_signature,
+    .attribute = { "reverse=0|1" },
+    .device = device,
+    .oracle = oracle,
+    .cost = cost,
 };
 
 const op_kind *const gru_kinds[] = { &gru_kind, NULL };

@@ -114,11 +114,17 @@ static void oracle_s(double *const *y, const op_call *c)
 }
 
 static const op_kind ham_v_kind = {
-    &cla_ham_v_signature, { "scale?" }, device_v, oracle_v, NULL
+    .signature = &cla_ham_v_signature,
+    .attribute = { "scale?" },
+    .device = device_v,
+    .oracle = oracle_v,
 };
 
 static const op_kind ham_s_kind = {
-    &cla_ham_s_signature, { "scale?", "original?" }, device_s, oracle_s, NULL
+    .signature = &cla_ham_s_signature,
+    .attribute = { "scale?", "original?" },
+    .device = device_s,
+    .oracle = oracle_s,
 };
 
 const op_kind *const ham_kinds[] = { &ham_v_kind, &ham_s_kind, NULL };

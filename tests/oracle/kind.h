@@ -35,6 +35,7 @@ typedef struct op_kind {
     cla_status (*device)(cla_tape *tape, cla_tensor **y, const op_call *c);
     void (*oracle)(double *const *y, const op_call *c);
     kind_cost (*cost)(const op_call *c, bool backward); // NULL: nothing is said
+    const char *name; // where an operator has two kinds; NULL: the signature's
 } op_kind;
 
 /* NULL when there is none of that name. */

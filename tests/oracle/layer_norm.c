@@ -43,7 +43,11 @@ static kind_cost cost(const op_call *c, bool backward)
 }
 
 static const op_kind layer_norm_kind = {
-    &cla_layer_norm_signature, { "eps" }, device, oracle, cost
+    .signature = &cla_layer_norm_signature,
+    .attribute = { "eps" },
+    .device = device,
+    .oracle = oracle,
+    .cost = cost,
 };
 
 const op_kind *const layer_norm_kinds[] = { &layer_norm_kind, NULL };

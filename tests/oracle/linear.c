@@ -47,7 +47,11 @@ static kind_cost cost(const op_call *c, bool backward)
 }
 
 static const op_kind linear_kind = {
-    &cla_linear_signature, { "activation=none|relu|tanh" }, device, oracle, cost
+    .signature = &cla_linear_signature,
+    .attribute = { "activation=none|relu|tanh" },
+    .device = device,
+    .oracle = oracle,
+    .cost = cost,
 };
 
 void oracle_tied_linear(double *y, const double *x, const double *w, const double *b,
@@ -76,7 +80,9 @@ static void tied_oracle(double *const *y, const op_call *c)
 }
 
 static const op_kind tied_linear_kind = {
-    &cla_tied_linear_signature, { NULL }, tied_device, tied_oracle, NULL
+    .signature = &cla_tied_linear_signature,
+    .device = tied_device,
+    .oracle = tied_oracle,
 };
 
 const op_kind *const linear_kinds[] = { &linear_kind, &tied_linear_kind, NULL };

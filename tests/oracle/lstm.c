@@ -83,7 +83,11 @@ static kind_cost cost(const op_call *c, bool backward)
 }
 
 static const op_kind lstm_kind = {
-    &cla_lstm_signature, { "reverse=0|1" }, device, oracle, cost
+    .signature = &cla_lstm_signature,
+    .attribute = { "reverse=0|1" },
+    .device = device,
+    .oracle = oracle,
+    .cost = cost,
 };
 
 const op_kind *const lstm_kinds[] = { &lstm_kind, NULL };

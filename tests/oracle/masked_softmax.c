@@ -61,7 +61,11 @@ static kind_cost cost(const op_call *c, bool backward)
 }
 
 static const op_kind masked_softmax_kind = {
-    &cla_masked_softmax_signature, { "causal=0|1" }, device, oracle, cost
+    .signature = &cla_masked_softmax_signature,
+    .attribute = { "causal=0|1" },
+    .device = device,
+    .oracle = oracle,
+    .cost = cost,
 };
 
 const op_kind *const masked_softmax_kinds[] = { &masked_softmax_kind, NULL };

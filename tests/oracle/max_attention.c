@@ -81,7 +81,10 @@ static kind_cost cost(const op_call *c, bool backward)
 }
 
 static const op_kind max_attention_kind = {
-    &cla_max_attention_signature, { NULL }, device, oracle, cost
+    .signature = &cla_max_attention_signature,
+    .device = device,
+    .oracle = oracle,
+    .cost = cost,
 };
 
 const op_kind *const max_attention_kinds[] = { &max_attention_kind, NULL };

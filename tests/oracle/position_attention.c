@@ -36,7 +36,11 @@ static kind_cost cost(const op_call *c, bool backward)
 }
 
 static const op_kind position_attention_kind = {
-    &cla_position_attention_signature, { "causal?", "dropout?" }, device, oracle, cost
+    .signature = &cla_position_attention_signature,
+    .attribute = { "causal?", "dropout?" },
+    .device = device,
+    .oracle = oracle,
+    .cost = cost,
 };
 
 const op_kind *const position_attention_kinds[] = { &position_attention_kind, NULL };

@@ -50,11 +50,13 @@ static kind_cost cost(const op_call *c, bool backward)
     return (kind_cost){ (backward ? 10 : 4) * N, (backward ? 16 : 4) * N };
 }
 
-static const op_kind ragged_cross_entropy_kind = { &cla_ragged_cross_entropy_signature,
-                                                   { "probabilities=0|1", "least" },
-                                                   device,
-                                                   oracle,
-                                                   cost };
+static const op_kind ragged_cross_entropy_kind = {
+    .signature = &cla_ragged_cross_entropy_signature,
+    .attribute = { "probabilities=0|1", "least" },
+    .device = device,
+    .oracle = oracle,
+    .cost = cost,
+};
 
 const op_kind *const ragged_cross_entropy_kinds[] = { &ragged_cross_entropy_kind,
                                                       NULL };

@@ -123,7 +123,11 @@ static kind_cost cost(const op_call *c, bool backward)
 }
 
 static const op_kind relative_attention_kind = {
-    &cla_relative_attention_signature, { "causal?", "dropout?" }, device, oracle, cost
+    .signature = &cla_relative_attention_signature,
+    .attribute = { "causal?", "dropout?" },
+    .device = device,
+    .oracle = oracle,
+    .cost = cost,
 };
 
 const op_kind *const relative_attention_kinds[] = { &relative_attention_kind, NULL };

@@ -30,7 +30,9 @@ static void oracle(double *const *y, const op_call *c)
 }
 
 static const op_kind relative_spectrum_kind = {
-    &cla_relative_spectrum_signature, { NULL }, device, oracle, NULL
+    .signature = &cla_relative_spectrum_signature,
+    .device = device,
+    .oracle = oracle,
 };
 
 const op_kind *const relative_spectrum_kinds[] = { &relative_spectrum_kind, NULL };

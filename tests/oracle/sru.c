@@ -80,7 +80,11 @@ static kind_cost cost(const op_call *c, bool backward)
 }
 
 static const op_kind sru_kind = {
-    &cla_sru_signature, { "reverse=0|1" }, device, oracle, cost
+    .signature = &cla_sru_signature,
+    .attribute = { "reverse=0|1" },
+    .device = device,
+    .oracle = oracle,
+    .cost = cost,
 };
 
 const op_kind *const sru_kinds[] = { &sru_kind, NULL };
