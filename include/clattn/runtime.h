@@ -1,7 +1,9 @@
 /* runtime.h - devices, and a runtime that works on one of them (tier 0).
  *
  * Thread-safety: a runtime and all that was made from it belong to one thread at a
- * time; separate runtimes are independent. A runtime is refused after fork(). */
+ * time; separate runtimes are independent. While a call of one thread runs, calls of
+ * another that work with the same runtime give CLA_E_USAGE, and those that free or
+ * reset wait for its end. A runtime is refused after fork(). */
 #pragma once
 
 #include <stdbool.h>
@@ -68,10 +70,10 @@ CLA_API void cla_devices_free(cla_device **list);
 
 /* A runtime on one device.
  *
- * device  index, "P:D", cpu|gpu|accelerator, vendor word (amd intel nvidia pocl),
- *         "uuid:...", part of "platform/device"; "!x" excludes, a comma list is an
- *         order of preference. NULL takes CLATTN_DEVICE, and without it the first of
- *         the list.
+ * device  in  index, "P:D", cpu|gpu|accelerator, vendor word (amd intel nvidia pocl),
+ *             "uuid:...", part of "platform/device"; "!x" excludes, a comma list is an
+ *             order of preference. NULL takes CLATTN_DEVICE, and without it the first
+ *             of the list.
  *
  * Errors: CLA_E_USAGE (nothing matches, or two do: the text lists the devices),
  * CLA_E_DEVICE (the driver fails, or its self-test does), CLA_E_NOMEM. */

@@ -2,7 +2,10 @@
  *
  * Every function that can fail returns a cla_status. The text of the last failure
  * on this thread, with the numbers in it, is cla_error(). The library never
- * prints (see log.h), exits or aborts. Thread-safety: safe. */
+ * prints (see log.h), exits or aborts. Thread-safety: safe.
+ *
+ * A pointer that must not be NULL, and is, gives CLA_E_USAGE with its name. Functions
+ * that return no status then do nothing and return 0, NULL or "". */
 #pragma once
 
 #ifdef __cplusplus

@@ -22,6 +22,16 @@ cla_status cla_fail_at(cla_status code, const char *excerpt, int column,
 cla_status cla_fail_within(cla_status code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Fails with CLA_E_USAGE when one of these n pointers is NULL: "gelu: x is NULL". who
+ * is the function's name, names are those of the pointers with ", " between them. */
+cla_status cla_need(const char *who, const char *names, const void *const *pointers,
+                    size_t n);
+
+/* The first line of a public function: what must not be NULL. */
+#define CLA_NEED(...)                                                              \
+    CLA_TRY(cla_need(__func__, #__VA_ARGS__, (const void *const[]){ __VA_ARGS__ }, \
+                     sizeof((const void *const[]){ __VA_ARGS__ }) / sizeof(void *)))
+
 /* "shape", "device" ...: one word for a code. */
 const char *cla_status_name(cla_status code);
 

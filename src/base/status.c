@@ -91,6 +91,20 @@ cla_status cla_fail_within(cla_status code, const char *format, ...)
     return code;
 }
 
+cla_status cla_need(const char *who, const char *names, const void *const *pointers,
+                    size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const size_t length = strcspn(names, ",");
+        if (!pointers[i]) {
+            return cla_fail(CLA_E_USAGE, "%s: %.*s is NULL", who + strlen("cla_"),
+                            (int)length, names);
+        }
+        names += names[length] ? length + strlen(", ") : 0;
+    }
+    return CLA_OK;
+}
+
 const char *cla_status_name(cla_status code)
 {
     switch (code) {

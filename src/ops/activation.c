@@ -37,7 +37,6 @@ static cla_status activate(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                            const cla_signature *signature, const char *const kernels[2])
 {
     cla_tensor *out = NULL;
-    *y = NULL;
     CLA_TRY(cla_signature_check(signature, (cla_given[]){ { x } }, &(cla_sizes){ 0 }));
     CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, x->rank, x->shape));
     cla_launch launch = {
@@ -53,12 +52,14 @@ static cla_status activate(cla_tape *tape, cla_tensor **y, cla_tensor *x,
 
 cla_status cla_gelu(cla_tape *tape, cla_tensor **y, cla_tensor *x)
 {
+    CLA_OP(tape, y, x);
     static const char *const kernels[] = { "gelu_forward", "gelu_backward" };
     return activate(tape, y, x, &cla_gelu_signature, kernels);
 }
 
 cla_status cla_silu(cla_tape *tape, cla_tensor **y, cla_tensor *x)
 {
+    CLA_OP(tape, y, x);
     static const char *const kernels[] = { "silu_forward", "silu_backward" };
     return activate(tape, y, x, &cla_silu_signature, kernels);
 }

@@ -149,8 +149,8 @@ cla_status cla_additive_attention(cla_tape *tape, cla_tensor **context, cla_tens
                                   const cla_ragged *q_rows, const cla_ragged *k_rows,
                                   const cla_additive_options *options)
 {
+    CLA_OP(tape, context, m, q, v, values, q_rows, k_rows);
     saved s = { .m = m, .q = q, .v = v, .values = values };
-    *context = NULL;
     CLA_TRY(cla_hard_batch_check(OP, &s.batch, q_rows, k_rows));
     CLA_TRY(cla_signature_check(
         &cla_additive_attention_signature,

@@ -218,8 +218,8 @@ cla_status cla_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q, cla_tens
                          cla_tensor *v, const cla_ragged *q_rows,
                          const cla_ragged *k_rows, const cla_attention_options *options)
 {
+    CLA_OP(tape, o, q, k, v, q_rows, k_rows);
     cla_attention_call call;
-    *o = NULL;
     CLA_TRY(cla_attention_check("attention", q, k, v, q_rows, k_rows, options));
     CLA_TRY(cla_attention_begin(&call, tape, q, k, v, q_rows, k_rows, options));
     CLA_TRY(forward(cla_tape_runtime(tape), &call));

@@ -7,9 +7,6 @@
 static cla_status check_operand(const char *who, const char *name, const cla_tensor *t,
                                 const cla_tensor *q, const cla_ragged *rows)
 {
-    if (!t) {
-        return cla_fail(CLA_E_USAGE, "%s: %s is NULL", who, name);
-    }
     if (t->dtype != CLA_F32 || t->rank != 3) {
         return cla_fail(CLA_E_SHAPE, "%s: %s is %s %s, must be f32 [N,H,d]", who, name,
                         t->dtype == CLA_F32 ? "f32" : "i32", cla_shape_text(t));
@@ -31,9 +28,6 @@ cla_status cla_attention_check(const char *who, const cla_tensor *q,
                                const cla_ragged *q_rows, const cla_ragged *k_rows,
                                const cla_attention_options *options)
 {
-    if (!q_rows || !k_rows) {
-        return cla_fail(CLA_E_USAGE, "%s: %s_rows is NULL", who, q_rows ? "k" : "q");
-    }
     CLA_TRY(check_operand(who, "q", q, q, q_rows));
     CLA_TRY(check_operand(who, "k", k, q, k_rows));
     CLA_TRY(check_operand(who, "v", v, q, k_rows));

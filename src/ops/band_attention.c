@@ -19,9 +19,9 @@ cla_status cla_band_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                               cla_tensor *k, cla_tensor *v, const cla_ragged *rows,
                               int window, const cla_attention_options *options)
 {
+    CLA_OP(tape, o, q, k, v, rows);
     const cla_attention_reach reach = { .window = window, .area = 1 };
     cla_attention_call call;
-    *o = NULL;
     CLA_TRY(cla_band_check_window(OP.name, window));
     CLA_TRY(cla_attention_check(OP.name, q, k, v, rows, rows, options));
     CLA_TRY(cla_attention_begin(&call, tape, q, k, v, rows, rows, options));

@@ -39,9 +39,9 @@ cla_status cla_band_attention_2d(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                                  int window, int area, cla_edge edge,
                                  const cla_attention_options *options)
 {
+    CLA_OP(tape, o, q, k, v, rows);
     const cla_attention_reach reach = { .window = window, .area = area, .edge = edge };
     cla_attention_call call;
-    *o = NULL;
     CLA_TRY(cla_band_check_window(OP.name, window));
     CLA_TRY(cla_attention_check(OP.name, q, k, v, rows, rows, options));
     CLA_TRY(check_area(q, area, edge));

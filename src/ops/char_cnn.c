@@ -133,8 +133,8 @@ const cla_signature cla_char_cnn_signature = {
 cla_status cla_char_cnn(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *w,
                         cla_tensor *b, const cla_ragged *rows, const cla_tensor *len)
 {
+    CLA_OP(tape, y, x, w, rows);
     saved s = { .x = x, .w = w, .b = b, .rows = rows };
-    *y = NULL;
     CLA_TRY(cla_conv1d_check(
         &cla_char_cnn_signature,
         (cla_given[]){ { x }, { w }, { b }, { .rows = rows }, { len } }));

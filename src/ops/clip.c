@@ -29,6 +29,8 @@ static cla_status square_runs(cla_runtime *rt, const cla_memory *partial,
 
 cla_status cla_norm(cla_runtime *rt, double *norm, const cla_tensor *x)
 {
+    CLA_NEED(rt, norm, x);
+    CLA_HOLD(rt);
     *norm = 0;
     CLA_TRY(check("norm", x));
     const int64_t n = cla_size(x);
@@ -54,6 +56,8 @@ cla_status cla_norm(cla_runtime *rt, double *norm, const cla_tensor *x)
 
 cla_status cla_scale(cla_runtime *rt, cla_tensor *x, float factor)
 {
+    CLA_NEED(rt, x);
+    CLA_HOLD(rt);
     CLA_TRY(check("scale", x));
     cla_launch launch = {
         .file = "clip",
@@ -67,6 +71,8 @@ cla_status cla_scale(cla_runtime *rt, cla_tensor *x, float factor)
 
 cla_status cla_clip(cla_runtime *rt, double *norm, cla_tensor *g, float limit)
 {
+    CLA_NEED(rt, g);
+    CLA_HOLD(rt);
     double length = 0;
     if (!(limit > 0)) {
         return cla_fail(CLA_E_USAGE, "clip: limit is %g, must be above 0",

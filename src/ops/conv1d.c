@@ -232,8 +232,8 @@ const cla_signature cla_conv1d_signature = {
 cla_status cla_conv1d(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *w,
                       cla_tensor *b, const cla_ragged *rows, cla_activation activation)
 {
+    CLA_OP(tape, y, x, w, rows);
     saved s = { NULL, x, w, b, rows, activation };
-    *y = NULL;
     CLA_TRY(cla_conv1d_check(&cla_conv1d_signature,
                              (cla_given[]){ { x }, { w }, { b }, { .rows = rows } }));
     const int64_t shape[2] = { x->shape[0], w->shape[2] };

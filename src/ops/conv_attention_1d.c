@@ -199,9 +199,9 @@ cla_status cla_conv_attention_1d(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                                  cla_activation activation,
                                  const cla_attention_options *options)
 {
+    CLA_OP(tape, o, q, k, v, w, b, rows);
     cla_table_call call = { .w = w, .b = b };
     cla_attention_call *a = &call.attention;
-    *o = NULL;
     CLA_TRY(cla_attention_check("conv_attention_1d", q, k, v, rows, rows, options));
     CLA_TRY(check(q, w, b, rows, options));
     CLA_TRY(cla_attention_begin(a, tape, q, k, v, rows, rows, options));

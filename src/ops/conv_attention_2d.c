@@ -206,10 +206,10 @@ cla_status cla_conv_attention_2d(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                                  cla_activation activation, cla_conv_method method,
                                  const cla_attention_options *options)
 {
+    CLA_OP(tape, o, q, k, v, w, b, rows);
     conv_call call = {
         .base = { .q = q }, .w = w, .b = b, .activation = (int)activation
     };
-    *o = NULL;
     CLA_TRY(check_options(activation, options));
     CLA_TRY(cla_attention_check(OP, q, k, v, rows, rows, options));
     CLA_TRY(check_filter(&call));

@@ -109,6 +109,7 @@ static cla_status check(const cla_tensor *logits, const cla_tensor *targets,
 cla_status cla_cross_entropy(cla_tape *tape, cla_tensor **loss, cla_tensor *logits,
                              const cla_tensor *targets, float smoothing)
 {
+    CLA_OP(tape, loss, logits, targets);
     return cla_weighted_cross_entropy(tape, loss, logits, targets, smoothing, NULL);
 }
 
@@ -116,10 +117,10 @@ cla_status cla_weighted_cross_entropy(cla_tape *tape, cla_tensor **loss,
                                       cla_tensor *logits, const cla_tensor *targets,
                                       float smoothing, const cla_tensor *factor)
 {
+    CLA_OP(tape, loss, logits, targets);
     saved s = {
         .x = logits, .targets = targets, .factor = factor, .smoothing = smoothing
     };
-    *loss = NULL;
     CLA_TRY(check(logits, targets, factor, smoothing));
     CLA_TRY(cla_tape_tensor(tape, &s.loss, CLA_F32, 1, (int64_t[]){ 1 }));
     CLA_TRY(forward(tape, &s));

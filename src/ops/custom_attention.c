@@ -349,9 +349,9 @@ cla_status cla_custom_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                                 const cla_ragged *k_rows, const cla_attention_mod *mod,
                                 const cla_attention_options *options)
 {
+    CLA_OP(tape, o, q, k, v, q_rows, k_rows, mod);
     custom_call call = { .code = NULL };
     cla_runtime *rt = cla_tape_runtime(tape);
-    *o = NULL;
     CLA_TRY(cla_attention_check(OP, q, k, v, q_rows, k_rows, options));
     CLA_TRY(check(mod));
     CLA_TRY(take_inputs(&call, tape, mod));

@@ -89,8 +89,8 @@ const cla_signature cla_depthwise_conv1d_signature = {
 cla_status cla_depthwise_conv1d(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                                 cla_tensor *w, const cla_ragged *rows)
 {
+    CLA_OP(tape, y, x, w, rows);
     saved s = { NULL, x, w, rows };
-    *y = NULL;
     CLA_TRY(cla_signature_check(&cla_depthwise_conv1d_signature,
                                 (cla_given[]){ { x }, { w }, { .rows = rows } },
                                 &(cla_sizes){ 0 }));

@@ -45,8 +45,8 @@ const cla_signature cla_dropout_signature = { "dropout", "x:... -> y:..." };
 
 cla_status cla_dropout(cla_tape *tape, cla_tensor **y, cla_tensor *x, float p)
 {
+    CLA_OP(tape, y, x);
     cla_tensor *out = NULL;
-    *y = NULL;
     CLA_TRY(cla_signature_check(&cla_dropout_signature, (cla_given[]){ { x } },
                                 &(cla_sizes){ 0 }));
     if (!(p >= 0 && p < 1)) {

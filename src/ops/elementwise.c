@@ -74,8 +74,8 @@ const cla_signature cla_add_signature = { "add", "a:... b:... -> y:..." };
 
 cla_status cla_add(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor *b)
 {
+    CLA_OP(tape, y, a, b);
     saved s = { .x = { a, b } };
-    *y = NULL;
     CLA_TRY(forward(tape, &s, &cla_add_signature, "add_forward"));
     const cla_note end = { add_backward, &s, sizeof s, { a, b } };
     return cla_tape_give(tape, y, s.y, &end);
@@ -96,8 +96,8 @@ const cla_signature cla_multiply_signature = { "multiply", "a:... b:... -> y:...
 
 cla_status cla_multiply(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor *b)
 {
+    CLA_OP(tape, y, a, b);
     saved s = { .x = { a, b } };
-    *y = NULL;
     CLA_TRY(forward(tape, &s, &cla_multiply_signature, "multiply_forward"));
     const cla_note end = { multiply_backward, &s, sizeof s, { a, b } };
     return cla_tape_give(tape, y, s.y, &end);
@@ -133,8 +133,8 @@ const cla_signature cla_gate_signature = { "gate", "x:... a:... b:... -> y:..." 
 cla_status cla_gate(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *a,
                     cla_tensor *b)
 {
+    CLA_OP(tape, y, x, a, b);
     saved s = { .x = { x, a, b } };
-    *y = NULL;
     CLA_TRY(forward(tape, &s, &cla_gate_signature, "gate_forward"));
     const cla_note end = { gate_backward, &s, sizeof s, { x, a, b } };
     return cla_tape_give(tape, y, s.y, &end);
@@ -184,8 +184,8 @@ const cla_signature cla_concat_signature = { "concat", "a:N,Ca b:N,Cb -> y:N,Ca+
 
 cla_status cla_concat(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor *b)
 {
+    CLA_OP(tape, y, a, b);
     saved_concat s = { NULL, { a, b } };
-    *y = NULL;
     CLA_TRY(cla_signature_check(&cla_concat_signature, (cla_given[]){ { a }, { b } },
                                 &(cla_sizes){ 0 }));
     const int64_t shape[2] = { a->shape[0], a->shape[1] + b->shape[1] };
@@ -253,8 +253,8 @@ const cla_signature cla_scale_heads_signature = { "scale_heads",
 cla_status cla_scale_heads(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                            cla_tensor *gamma)
 {
+    CLA_OP(tape, y, x, gamma);
     cla_tensor *out = NULL;
-    *y = NULL;
     CLA_TRY(cla_signature_check(&cla_scale_heads_signature,
                                 (cla_given[]){ { x }, { gamma } }, &(cla_sizes){ 0 }));
     CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, 3, x->shape));

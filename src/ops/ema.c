@@ -12,6 +12,8 @@ static cla_status check(const cla_tensor *e, const cla_tensor *p)
 
 cla_status cla_ema(cla_runtime *rt, cla_tensor *e, const cla_tensor *p, float decay)
 {
+    CLA_NEED(rt, e, p);
+    CLA_HOLD(rt);
     CLA_TRY(check(e, p));
     const float rest = (float)(1 - (double)decay);
     cla_launch launch = {
@@ -27,6 +29,8 @@ cla_status cla_ema(cla_runtime *rt, cla_tensor *e, const cla_tensor *p, float de
 
 cla_status cla_swap(cla_runtime *rt, cla_tensor *e, cla_tensor *p)
 {
+    CLA_NEED(rt, e, p);
+    CLA_HOLD(rt);
     CLA_TRY(check(e, p));
     cla_launch launch = {
         .file = OP,

@@ -86,8 +86,8 @@ const cla_signature cla_embedding_signature = { "embedding",
 cla_status cla_embedding(cla_tape *tape, cla_tensor **y, cla_tensor *table,
                          const cla_tensor *ids, float scale)
 {
+    CLA_OP(tape, y, table, ids);
     cla_tensor *out = NULL;
-    *y = NULL;
     CLA_TRY(cla_signature_check(&cla_embedding_signature,
                                 (cla_given[]){ { table }, { ids } },
                                 &(cla_sizes){ 0 }));

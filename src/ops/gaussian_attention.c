@@ -150,9 +150,6 @@ static cla_status check(const cla_given *given, const cla_gaussian *shape,
     const bool by_head = given[4].tensor && given[4].tensor->rank == 1;
     CLA_TRY(cla_attention_check(op, given[0].tensor, given[1].tensor, given[2].tensor,
                                 rows, rows, options));
-    if (!shape) {
-        return cla_fail(CLA_E_USAGE, "%s: shape is NULL", op);
-    }
     CLA_TRY(cla_signature_check(by_head ? &cla_gaussian_by_head_signature
                                         : &cla_gaussian_attention_signature,
                                 given, &(cla_sizes){ 0 }));
@@ -167,12 +164,12 @@ cla_status cla_gaussian_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                                   const cla_gaussian *shape, const cla_ragged *rows,
                                   const cla_attention_options *options)
 {
+    CLA_OP(tape, o, q, k, v, shape, rows);
     gaussian_call call = { .shape = shape ? *shape : (cla_gaussian){ NULL } };
     cla_attention_call *a = &call.attention;
     cla_tensor *const center = call.shape.center, *const sigma = call.shape.sigma;
     const cla_given given[] = { { q },      { k },     { v },
                                 { center }, { sigma }, { .rows = rows } };
-    *o = NULL;
     CLA_TRY(check(given, shape, options));
     CLA_TRY(cla_attention_begin(a, tape, q, k, v, rows, rows, options));
     CLA_TRY(cla_attention_needs(a, tape, 2, (cla_tensor *[]){ center, sigma }));

@@ -104,11 +104,11 @@ cla_status cla_gru(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                    const cla_gru_weights *weights, const cla_ragged *rows,
                    const cla_recurrent_options *options)
 {
+    CLA_OP(tape, y, x, weights, rows);
     saved s = { .r = { .x = x, .rows = rows, .gates = 3 },
                 .g = { .w = weights->w_g, .b = weights->b_g },
                 .c = { .w = weights->w_c, .b = weights->b_c } };
     cla_recurrence *r = &s.r;
-    *y = NULL;
     r->options = options ? *options : (cla_recurrent_options){ .reverse = false };
     if (r->options.c0 || r->options.c) {
         return cla_fail(CLA_E_USAGE, "gru: there is no cell for c0 or c");

@@ -236,8 +236,8 @@ cla_status cla_ham_v(cla_tape *tape, cla_tensor **out, cla_tensor *q, cla_tensor
                      cla_tensor *c, const cla_ragged *q_rows, const cla_ragged *k_rows,
                      const cla_ham_options *options)
 {
+    CLA_OP(tape, out, q, k, c, q_rows, k_rows);
     const saved s = { .q = q, .k = k, .c = c, .q_rows = q_rows, .k_rows = k_rows };
-    *out = NULL;
     CLA_TRY(cla_signature_check(
         &cla_ham_v_signature,
         (cla_given[]){ { q }, { k }, { c }, { .rows = q_rows }, { .rows = k_rows } },
@@ -249,13 +249,13 @@ cla_status cla_ham_v(cla_tape *tape, cla_tensor **out, cla_tensor *q, cla_tensor
 cla_status cla_ham_s(cla_tape *tape, cla_tensor **out, cla_tensor *x, cla_tensor *c,
                      const cla_ragged *rows, const cla_ham_options *options)
 {
+    CLA_OP(tape, out, x, c, rows);
     const saved s = { .q = x,
                       .k = x,
                       .c = c,
                       .q_rows = rows,
                       .k_rows = rows,
                       .self = !options || options->memory == CLA_HAM_CURRENT };
-    *out = NULL;
     CLA_TRY(cla_signature_check(&cla_ham_s_signature,
                                 (cla_given[]){ { x }, { c }, { .rows = rows } },
                                 &(cla_sizes){ 0 }));

@@ -205,6 +205,7 @@ cla_status cla_hard_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                               cla_tensor *k, cla_tensor *v, const cla_ragged *q_rows,
                               const cla_ragged *k_rows, const cla_hard_options *options)
 {
+    CLA_OP(tape, o, q, k, v, q_rows, k_rows);
     static const cla_hard_options none = { 0 };
     options = options ? options : &none;
     saved s = { .q = q,
@@ -212,7 +213,6 @@ cla_status cla_hard_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                 .v = v,
                 .scale = options->scale != 0 ? options->scale : 1,
                 .form = options->form };
-    *o = NULL;
     CLA_TRY(cla_hard_batch_check(OP, &s.batch, q_rows, k_rows));
     CLA_TRY(check(&s, options));
     CLA_TRY(forward(tape, &s, options));
@@ -234,9 +234,9 @@ cla_status cla_hard_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
 cla_status cla_hard_project(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                             const cla_hard_projector *projector, bool stop)
 {
+    CLA_OP(tape, y, x, projector);
     const cla_hard_projector *p = projector;
     cla_tensor *h = NULL;
-    *y = NULL;
     CLA_TRY(cla_check_shape("hard_project", "x", x, CLA_F32, 2, (int64_t[]){ -1, -1 }));
     if (stop) {
         CLA_TRY(cla_tensor_reshape(tape, &x, x, x->rank, x->shape));

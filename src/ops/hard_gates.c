@@ -7,9 +7,6 @@
 cla_status cla_hard_batch_check(const char *who, cla_hard_batch *batch,
                                 const cla_ragged *q_rows, const cla_ragged *k_rows)
 {
-    if (!q_rows || !k_rows) {
-        return cla_fail(CLA_E_USAGE, "%s: %s_rows is NULL", who, q_rows ? "k" : "q");
-    }
     *batch = (cla_hard_batch){ .q_rows = q_rows, .k_rows = k_rows };
     if (q_rows->sequences != k_rows->sequences) {
         return cla_fail(CLA_E_SHAPE, "%s: %lld query sequences, %lld key sequences",

@@ -106,8 +106,8 @@ static cla_status backward(cla_tape *tape, void *bytes)
 cla_status cla_layer_norm(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                           cla_tensor *gamma, cla_tensor *beta, float eps)
 {
+    CLA_OP(tape, y, x, gamma, beta);
     saved s = { .x = x, .gamma = gamma, .beta = beta, .eps = eps };
-    *y = NULL;
     CLA_TRY(cla_signature_check(&cla_layer_norm_signature,
                                 (cla_given[]){ { x }, { gamma }, { beta } },
                                 &(cla_sizes){ 0 }));

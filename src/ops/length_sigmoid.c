@@ -47,7 +47,7 @@ cla_status cla_length_sigmoid(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                               const cla_ragged *rows, float slope, float shift,
                               float base)
 {
-    *y = NULL;
+    CLA_OP(tape, y, x, rows);
     CLA_TRY(cla_signature_check(&cla_length_sigmoid_signature,
                                 (cla_given[]){ { x }, { .rows = rows } },
                                 &(cla_sizes){ 0 }));

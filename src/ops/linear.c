@@ -193,7 +193,7 @@ static cla_status forward(cla_runtime *rt, const saved *s)
 cla_status cla_linear(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *w,
                       cla_tensor *b, cla_activation activation, cla_tensor *residual)
 {
-    *y = NULL;
+    CLA_OP(tape, y, x, w);
     CLA_TRY(cla_signature_check(&cla_linear_signature,
                                 (cla_given[]){ { x }, { w }, { b }, { residual } },
                                 &(cla_sizes){ 0 }));
@@ -219,7 +219,7 @@ cla_status cla_linear(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor 
 cla_status cla_tied_linear(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *w,
                            cla_tensor *b)
 {
-    *y = NULL;
+    CLA_OP(tape, y, x, w);
     CLA_TRY(cla_signature_check(&cla_tied_linear_signature,
                                 (cla_given[]){ { x }, { w }, { b } },
                                 &(cla_sizes){ 0 }));

@@ -91,9 +91,9 @@ cla_status cla_lstm(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *w
                     cla_tensor *b, const cla_ragged *rows,
                     const cla_recurrent_options *options)
 {
+    CLA_OP(tape, y, x, w, rows);
     saved s = { .r = { .x = x, .rows = rows, .gates = 4 }, .w = { .w = w, .b = b } };
     cla_recurrence *r = &s.r;
-    *y = NULL;
     r->options = options ? *options : (cla_recurrent_options){ .reverse = false };
     cla_tensor *const h0 = r->options.h0, *const c0 = r->options.c0;
     CLA_TRY(cla_recurrence_begin(

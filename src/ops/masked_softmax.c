@@ -68,8 +68,8 @@ cla_status cla_masked_softmax(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                               const cla_tensor *q_len, const cla_tensor *k_len,
                               bool causal)
 {
+    CLA_OP(tape, y, x);
     cla_tensor *out = NULL;
-    *y = NULL;
     CLA_TRY(cla_signature_check(&cla_masked_softmax_signature,
                                 (cla_given[]){ { x }, { q_len }, { k_len } },
                                 &(cla_sizes){ 0 }));

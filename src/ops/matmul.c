@@ -140,7 +140,7 @@ static cla_status backward(cla_tape *tape, void *bytes)
 cla_status cla_matmul(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor *b,
                       bool transpose_a, bool transpose_b)
 {
-    *y = NULL;
+    CLA_OP(tape, y, a, b);
     CLA_TRY(check(a, b, transpose_a, transpose_b));
     const int64_t M = transpose_a ? cols_of(a) : rows_of(a);
     const int64_t N = transpose_b ? rows_of(b) : cols_of(b);

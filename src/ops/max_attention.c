@@ -110,8 +110,8 @@ cla_status cla_max_attention(cla_tape *tape, cla_tensor **out, cla_tensor *q,
                              cla_tensor *k, const cla_ragged *q_rows,
                              const cla_ragged *k_rows)
 {
+    CLA_OP(tape, out, q, k, q_rows, k_rows);
     saved s = { .q = q, .k = k, .q_rows = q_rows, .k_rows = k_rows };
-    *out = NULL;
     CLA_TRY(cla_signature_check(
         &cla_max_attention_signature,
         (cla_given[]){ { q }, { k }, { .rows = q_rows }, { .rows = k_rows } },

@@ -87,7 +87,7 @@ static cla_status run(cla_tape *tape, saved *s)
 {
     const cla_tensor *like = s->x[0];
     if (!like) {
-        return cla_fail(CLA_E_SHAPE, "%s: x[0] is missing", OP);
+        return cla_fail(CLA_E_USAGE, "%s: x[0] is NULL", OP);
     }
     for (int64_t l = 0; l < s->depth; l++) {
         CLA_TRY(cla_check_shape(OP, "x[l]", s->x[l], CLA_F32, like->rank, like->shape));
@@ -107,8 +107,8 @@ static cla_status run(cla_tape *tape, saved *s)
 cla_status cla_mix_levels(cla_tape *tape, cla_tensor **out, cla_tensor *const *x,
                           cla_tensor *c)
 {
+    CLA_OP(tape, out, x, c);
     saved *s = NULL;
-    *out = NULL;
     CLA_TRY(cla_ham_check_weights(OP, c));
     const size_t depth = (size_t)c->shape[0];
     s = calloc(1, sizeof *s + depth * sizeof *s->x);

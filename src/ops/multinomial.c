@@ -6,11 +6,11 @@ enum { MOST = (1 << 24) - 1 }; // classes: the kernel for groups counts them in 
 
 cla_status cla_multinomial(cla_tape *tape, cla_tensor **id, const cla_tensor *logits)
 {
+    CLA_OP(tape, id, logits);
     static const char op[] = "multinomial";
     cla_runtime *rt = cla_tape_runtime(tape);
     const bool tile = cla_tiled(rt);
     cla_tensor *classes = NULL;
-    *id = NULL;
     CLA_TRY(cla_check_shape(op, "logits", logits, CLA_F32, 2, (int64_t[]){ -1, -1 }));
     const int64_t rows = logits->shape[0], columns = logits->shape[1];
     if (columns < 1 || columns > MOST) {

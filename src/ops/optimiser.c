@@ -111,6 +111,8 @@ cla_status cla_optimiser_step(cla_runtime *rt, const cla_optimiser *o, cla_tenso
 cla_status cla_rmsprop(cla_runtime *rt, cla_tensor *p, cla_tensor *a,
                        const cla_tensor *g, float lr, float rho, float eps)
 {
+    CLA_NEED(rt, p, a, g);
+    CLA_HOLD(rt);
     const cla_optimiser_rates r = { (double)lr, (double)eps, { (double)rho } };
     return cla_optimiser_step(rt, cla_optimiser_named("rmsprop"), p, &a, g, 1, &r);
 }
@@ -118,6 +120,8 @@ cla_status cla_rmsprop(cla_runtime *rt, cla_tensor *p, cla_tensor *a,
 cla_status cla_adadelta(cla_runtime *rt, cla_tensor *p, cla_tensor *a, cla_tensor *d,
                         const cla_tensor *g, float lr, float rho, float eps)
 {
+    CLA_NEED(rt, p, a, d, g);
+    CLA_HOLD(rt);
     const cla_optimiser_rates r = { (double)lr, (double)eps, { (double)rho } };
     return cla_optimiser_step(rt, cla_optimiser_named("adadelta"), p,
                               (cla_tensor *[]){ a, d }, g, 1, &r);
@@ -126,6 +130,8 @@ cla_status cla_adadelta(cla_runtime *rt, cla_tensor *p, cla_tensor *a, cla_tenso
 cla_status cla_adam(cla_runtime *rt, cla_tensor *p, cla_tensor *m, cla_tensor *v,
                     const cla_tensor *g, int64_t step, const cla_adam_options *options)
 {
+    CLA_NEED(rt, p, m, v, g, options);
+    CLA_HOLD(rt);
     const cla_optimiser_rates r = { (double)options->lr,
                                     (double)options->eps,
                                     { (double)options->beta1,

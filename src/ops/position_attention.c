@@ -241,11 +241,11 @@ cla_status cla_position_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                                   cla_tensor *relative, const cla_ragged *rows,
                                   const cla_attention_options *options)
 {
+    CLA_OP(tape, o, q, k, v, rows);
     position_call call = { .absolute = absolute, .relative = relative };
     cla_attention_call *a = &call.attention;
     const cla_given given[] = { { q },        { k },        { v },
                                 { absolute }, { relative }, { .rows = rows } };
-    *o = NULL;
     CLA_TRY(check(given, options));
     CLA_TRY(cla_attention_begin(a, tape, q, k, v, rows, rows, options));
     CLA_TRY(cla_attention_needs(a, tape, 2, (cla_tensor *[]){ absolute, relative }));

@@ -73,10 +73,10 @@ cla_status cla_ragged_cross_entropy(cla_tape *tape, cla_tensor **loss, cla_tenso
                                     const cla_tensor *targets, const cla_ragged *rows,
                                     const cla_pointer_options *options)
 {
+    CLA_OP(tape, loss, x, targets, rows);
     static const cla_pointer_options none = { .least = 0 };
     options = options ? options : &none;
     saved s = { .x = x, .targets = targets, .rows = rows };
-    *loss = NULL;
     CLA_TRY(cla_signature_check(&cla_ragged_cross_entropy_signature,
                                 (cla_given[]){ { x }, { targets }, { .rows = rows } },
                                 &(cla_sizes){ 0 }));

@@ -148,6 +148,7 @@ cla_status cla_reinforce(cla_tape *tape, cla_tensor **loss, cla_tensor *scores,
                          const cla_ragged *q_rows, const cla_ragged *k_rows,
                          const cla_reinforce_options *options)
 {
+    CLA_OP(tape, loss, scores, gates, rewards, q_rows, k_rows);
     static const cla_reinforce_options none = { 0 };
     options = options ? options : &none;
     saved s = { .scores = scores,
@@ -156,7 +157,6 @@ cla_status cla_reinforce(cla_tape *tape, cla_tensor **loss, cla_tensor *scores,
                 .rewards = rewards,
                 .baseline = options->baseline,
                 .entropy = options->entropy };
-    *loss = NULL;
     CLA_TRY(cla_hard_batch_check(OP, &s.batch, q_rows, k_rows));
     CLA_TRY(check(&s));
     CLA_TRY(cla_tape_tensor(tape, &s.loss, CLA_F32, 1, (int64_t[]){ 1 }));

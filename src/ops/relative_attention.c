@@ -243,9 +243,6 @@ static cla_status check(const relative_call *call, const cla_given *given,
     const cla_tensor *q = given[0].tensor, *rel_k = call->rel_k;
     CLA_TRY(cla_attention_check(op, q, given[1].tensor, given[2].tensor, given[5].rows,
                                 given[6].rows, options));
-    if (!rel_k || !call->rel_v) {
-        return cla_fail(CLA_E_USAGE, "%s: rel_%c is NULL", op, rel_k ? 'v' : 'k');
-    }
     CLA_TRY(cla_signature_check(&cla_relative_attention_signature, given,
                                 &(cla_sizes){ 0 }));
     if (q->shape[0] * q->shape[1] > INT32_MAX / rel_k->shape[0]) {
@@ -263,6 +260,7 @@ cla_status cla_relative_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                                   const cla_ragged *k_rows,
                                   const cla_attention_options *options)
 {
+    CLA_OP(tape, o, q, k, v, rel_k, rel_v, q_rows, k_rows);
     relative_call call = { .rel_k = rel_k, .rel_v = rel_v };
     const cla_given given[] = { { q },
                                 { k },
@@ -271,7 +269,6 @@ cla_status cla_relative_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                                 { rel_v },
                                 { .rows = q_rows },
                                 { .rows = k_rows } };
-    *o = NULL;
     CLA_TRY(check(&call, given, options));
     call.clip = (int32_t)(rel_k->shape[0] / 2);
     CLA_TRY(

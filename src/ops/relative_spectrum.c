@@ -60,8 +60,8 @@ const cla_signature cla_relative_spectrum_signature = { "relative_spectrum",
 cla_status cla_relative_spectrum(cla_tape *tape, cla_tensor **table,
                                  cla_tensor *spectrum)
 {
+    CLA_OP(tape, table, spectrum);
     saved s = { .spectrum = spectrum };
-    *table = NULL;
     CLA_TRY(cla_signature_check(&cla_relative_spectrum_signature,
                                 (cla_given[]){ { spectrum } }, &(cla_sizes){ 0 }));
     if (!spectrum->shape[1]) {

@@ -81,9 +81,9 @@ static cla_status record_stack(cla_tape *tape, cla_tensor *y, cla_tensor *const 
 
 cla_status cla_stack(cla_tape *tape, cla_tensor **y, cla_tensor *const *x, int64_t n)
 {
+    CLA_OP(tape, y, x);
     cla_tensor *out = NULL;
     int64_t rows = 0, at = 0;
-    *y = NULL;
     CLA_TRY(check_parts(x, n, &rows));
     CLA_TRY(
         cla_tape_tensor(tape, &out, CLA_F32, 2, (int64_t[]){ rows, x[0]->shape[1] }));
@@ -126,8 +126,8 @@ static cla_status slice_backward(cla_tape *tape, void *bytes)
 cla_status cla_slice(cla_tape *tape, cla_tensor **y, cla_tensor *x, int64_t first,
                      int64_t count)
 {
+    CLA_OP(tape, y, x);
     cla_tensor *out = NULL;
-    *y = NULL;
     CLA_TRY(cla_check_shape("slice", "x", x, CLA_F32, 2, (int64_t[]){ -1, -1 }));
     CLA_TRY(check_size("slice", x->shape[0], x->shape[1]));
     if (first < 0 || count < 0 || first + count > x->shape[0]) {

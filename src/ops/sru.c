@@ -52,11 +52,11 @@ cla_status cla_sru(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                    const cla_sru_weights *weights, const cla_ragged *rows,
                    const cla_recurrent_options *options)
 {
+    CLA_OP(tape, y, x, weights, rows);
     saved s = { .r = { .x = x, .rows = rows, .gates = 3 },
                 .z = { .w = weights->w, .inputs_only = true },
                 .g = { .w = weights->w_g, .b = weights->b_g, .inputs_only = true } };
     cla_recurrence *r = &s.r;
-    *y = NULL;
     r->options = options ? *options : (cla_recurrent_options){ .reverse = false };
     if (r->options.h0 || r->options.h) {
         return cla_fail(CLA_E_USAGE, "sru: no state but the cell goes on: c0 and c");

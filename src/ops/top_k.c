@@ -22,9 +22,10 @@ static cla_status check(const cla_tensor *logits, int k)
 cla_status cla_top_k(cla_tape *tape, cla_tensor **logp, cla_tensor **id,
                      const cla_tensor *logits, int k)
 {
+    CLA_OP(tape, logp, id, logits);
     cla_runtime *rt = cla_tape_runtime(tape);
     const bool tile = cla_tiled(rt);
-    *logp = *id = NULL;
+    *id = NULL;
     CLA_TRY(check(logits, k));
     const int64_t N = logits->shape[0], shape[] = { N, k };
     cla_tensor *values = NULL, *classes = NULL;

@@ -235,6 +235,7 @@ cla_status cla_devices_open(cla_device **list, cla_device_handle **handles, int 
 
 cla_status cla_devices(cla_device **list, int *count)
 {
+    CLA_NEED(list, count);
     cla_device_handle *handles;
     const cla_status status = cla_devices_open(list, &handles, count);
     free(handles);

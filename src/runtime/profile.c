@@ -42,7 +42,7 @@ cla_status cla_profile_add(cla_runtime *rt, const char *kernel, cl_event event)
 
 void cla_profile_enable(cla_runtime *rt, bool on)
 {
-    rt->profile.on = on;
+    if (rt) rt->profile.on = on;
 }
 
 static int longer_first(const void *a, const void *b)
@@ -54,10 +54,14 @@ static int longer_first(const void *a, const void *b)
 
 const cla_profile_row *cla_profile_rows(cla_runtime *rt, int *count)
 {
+    if (count) *count = 0;
+    if (!rt) return NULL;
+
+    CLA_HOLD_WAIT(rt);
     if (rt->profile.count) {
         qsort(rt->profile.rows, rt->profile.count, sizeof *rt->profile.rows,
               longer_first);
     }
-    *count = (int)rt->profile.count;
+    if (count) *count = (int)rt->profile.count;
     return rt->profile.rows;
 }

@@ -117,6 +117,7 @@ static cla_status build(cla_runtime *rt, const char *choice)
 
 cla_status cla_runtime_new(cla_runtime **rt, const char *device)
 {
+    CLA_NEED(rt);
     CLA_TRY(cla_alloc(rt, 1, sizeof **rt));
     const cla_status status = build(*rt, device);
     if (status) {
@@ -160,6 +161,7 @@ static cla_status build_wrapped(cla_runtime *rt, cl_context context,
 cla_status cla_runtime_wrap(cla_runtime **rt, cl_context context,
                             cl_command_queue queue)
 {
+    CLA_NEED(rt, context, queue);
     CLA_TRY(cla_alloc(rt, 1, sizeof **rt));
     const cla_status status = build_wrapped(*rt, context, queue);
     if (status) {
@@ -186,6 +188,7 @@ void cla_runtime_free(cla_runtime **out)
         return;
     }
     cla_runtime *rt = *out;
+    cla_hold_wait(&(cla_hold){ 0 }, rt); // for good
     if (rt->pid == getpid()) { // after a fork OpenCL objects must not be touched
         if (rt->queue) {
             clFinish(rt->queue);
@@ -211,20 +214,10 @@ void cla_runtime_free(cla_runtime **out)
     *out = NULL;
 }
 
-cla_status cla_runtime_check(const cla_runtime *rt)
-{
-    if (rt->pid != getpid()) {
-        return cla_fail(CLA_E_USAGE,
-                        "runtime: made by process %d, used in its child %d: "
-                        "open the runtime after fork()",
-                        (int)rt->pid, (int)getpid());
-    }
-    return CLA_OK;
-}
-
 cla_status cla_runtime_finish(cla_runtime *rt)
 {
-    CLA_TRY(cla_runtime_check(rt));
+    CLA_NEED(rt);
+    CLA_HOLD(rt);
     const cl_int code = clFinish(rt->queue);
     return code ? cla_cl_fail(code, "device '%s'", rt->device.name) : CLA_OK;
 }
@@ -254,22 +247,24 @@ cla_status cla_runtime_extension(cla_runtime *rt, const void *key, cla_extension
 
 const cla_device *cla_runtime_device(const cla_runtime *rt)
 {
-    return &rt->device;
+    return rt ? &rt->device : NULL;
 }
 
 cla_schedule cla_runtime_schedule(const cla_runtime *rt)
 {
-    return rt->schedule;
+    return rt ? rt->schedule : CLA_SCHEDULE_AUTO;
 }
 
 void cla_runtime_set_schedule(cla_runtime *rt, cla_schedule schedule)
 {
-    rt->schedule = schedule == CLA_SCHEDULE_AUTO ? rt->own_schedule : schedule;
+    if (rt) {
+        rt->schedule = schedule == CLA_SCHEDULE_AUTO ? rt->own_schedule : schedule;
+    }
 }
 
 uint64_t cla_runtime_peak_bytes(const cla_runtime *rt)
 {
-    return rt->peak_bytes;
+    return rt ? rt->peak_bytes : 0;
 }
 
 int cla_runtime_builds(const cla_runtime *rt)
@@ -305,5 +300,5 @@ void *cla_runtime_device_id(cla_runtime *rt)
 
 cl_command_queue cla_runtime_cl_queue(const cla_runtime *rt)
 {
-    return rt->queue;
+    return rt ? rt->queue : NULL;
 }

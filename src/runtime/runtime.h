@@ -13,6 +13,29 @@ typedef struct cla_memory {
     bool part; // of other memory, which counts for it
 } cla_memory;
 
+/* ---- one thread at a time ------------------------------------------------------- */
+
+/* A runtime that this thread has to itself until the end of a block. {0}: none. */
+typedef struct cla_hold {
+    cla_runtime *rt;
+} cla_hold;
+
+/* Takes the runtime, unless this thread has it already.
+ * Errors: CLA_E_USAGE (another thread has it; it crossed a fork). */
+cla_status cla_hold_take(cla_hold *hold, cla_runtime *rt, const char *who);
+/* The same for functions that cannot fail: waits until the other thread's call ends. */
+void cla_hold_wait(cla_hold *hold, cla_runtime *rt);
+void cla_hold_end(cla_hold *hold);
+
+/* A public function of a runtime begins with one of these. They end with the
+ * function. */
+#define CLA_HOLD(rt)                                                   \
+    cla_hold cla_hold_ __attribute__((cleanup(cla_hold_end))) = { 0 }; \
+    CLA_TRY(cla_hold_take(&cla_hold_, rt, __func__))
+#define CLA_HOLD_WAIT(rt)                                              \
+    cla_hold cla_hold_ __attribute__((cleanup(cla_hold_end))) = { 0 }; \
+    cla_hold_wait(&cla_hold_, rt)
+
 /* ---- memory ------------------------------------------------------------------- */
 
 /* A buffer of its own. Errors: CLA_E_NOMEM with need and limit, CLA_E_DEVICE. */

@@ -12,6 +12,8 @@ static cla_status build(cla_tensor *t, cla_runtime *rt, cl_mem buffer, cla_dtype
 cla_status cla_tensor_wrap(cla_tensor **out, cla_runtime *rt, cl_mem buffer,
                            cla_dtype dtype, int rank, const int64_t *shape)
 {
+    CLA_NEED(out, rt, buffer);
+    CLA_HOLD(rt);
     CLA_TRY(cla_alloc(out, 1, sizeof **out));
     const cla_status status = build(*out, rt, buffer, dtype, rank, shape);
     if (status) {
@@ -22,6 +24,8 @@ cla_status cla_tensor_wrap(cla_tensor **out, cla_runtime *rt, cl_mem buffer,
 
 cl_mem cla_tensor_buffer(const cla_tensor *t)
 {
+    if (!t) return NULL;
+
     ((cla_tensor *)t)->version = 0; // the application may write it, unseen
     return t->memory.mem;
 }

@@ -99,6 +99,8 @@ static cla_status build(cla_ragged *r, int64_t sequences, const int32_t *offsets
 cla_status cla_ragged_new(cla_ragged **out, cla_runtime *rt, int64_t sequences,
                           const int32_t *offsets)
 {
+    CLA_NEED(out, rt, offsets);
+    CLA_HOLD(rt);
     CLA_TRY(cla_alloc(out, 1, sizeof **out));
     (*out)->rt = rt;
     const cla_status status = build(*out, sequences, offsets);
@@ -113,6 +115,7 @@ void cla_ragged_free(cla_ragged **ragged)
     if (!ragged || !*ragged) {
         return;
     }
+    CLA_HOLD_WAIT((*ragged)->rt);
     cla_memory_free(&(*ragged)->device_spans, (*ragged)->rt);
     cla_memory_free(&(*ragged)->device_offsets, (*ragged)->rt);
     free((*ragged)->offsets);
@@ -122,15 +125,15 @@ void cla_ragged_free(cla_ragged **ragged)
 
 int64_t cla_ragged_sequences(const cla_ragged *ragged)
 {
-    return ragged->sequences;
+    return ragged ? ragged->sequences : 0;
 }
 
 int64_t cla_ragged_tokens(const cla_ragged *ragged)
 {
-    return ragged->tokens;
+    return ragged ? ragged->tokens : 0;
 }
 
 int64_t cla_ragged_longest(const cla_ragged *ragged)
 {
-    return ragged->longest;
+    return ragged ? ragged->longest : 0;
 }

@@ -246,7 +246,7 @@ static cla_status check_tensor(const char *op, const cla_operand *o,
                                const cla_tensor *t, cla_sizes *sizes)
 {
     if (!t) {
-        return cla_fail(CLA_E_SHAPE, "%s: %s is missing", op, o->name);
+        return cla_fail(CLA_E_USAGE, "%s: %s is NULL", op, o->name);
     }
     if (o->columns) { // of a view, all but its place
         cla_tensor packed = *t;

@@ -53,8 +53,8 @@ int cla_signature_read(const cla_signature *s, cla_operand operand[CLA_OPERANDS]
 
 /* Compares what is given for each input, in order, with the signature, and binds the
  * letters; sizes may have some before.
- * Errors: CLA_E_SHAPE ("layer_norm: gamma is [4], must be [3]", "x is missing"),
- * CLA_E_USAGE ("rows is NULL"). */
+ * Errors: CLA_E_SHAPE ("layer_norm: gamma is [4], must be [3]"), CLA_E_USAGE ("x is
+ * NULL", "rows is NULL"). */
 cla_status cla_signature_check(const cla_signature *s, const cla_given *given,
                                cla_sizes *sizes);
 

@@ -29,6 +29,8 @@ struct cla_tape {
 
 cla_status cla_tape_new(cla_tape **out, cla_runtime *rt, bool training)
 {
+    CLA_NEED(out, rt);
+    CLA_HOLD(rt);
     CLA_TRY(cla_alloc(out, 1, sizeof **out));
     (*out)->rt = rt;
     (*out)->training = training;
@@ -42,6 +44,9 @@ cla_status cla_tape_new(cla_tape **out, cla_runtime *rt, bool training)
 
 void cla_tape_reset(cla_tape *tape)
 {
+    if (!tape) return;
+
+    CLA_HOLD_WAIT(tape->rt);
     for (size_t i = 0; i < tape->note_count; i++) {
         free(tape->notes[i].saved);
     }
@@ -67,6 +72,7 @@ void cla_tape_free(cla_tape **tape)
     if (!tape || !*tape) {
         return;
     }
+    CLA_HOLD_WAIT((*tape)->rt);
     cla_tape_reset(*tape);
     cla_arena_free(&(*tape)->arena);
     free((*tape)->notes);
@@ -76,6 +82,8 @@ void cla_tape_free(cla_tape **tape)
 
 void cla_tape_random(cla_tape *tape, uint32_t seed, uint32_t step)
 {
+    if (!tape) return;
+
     tape->seed = seed;
     tape->step = step;
     tape->next_stream = 0;
@@ -83,7 +91,7 @@ void cla_tape_random(cla_tape *tape, uint32_t seed, uint32_t step)
 
 void cla_tape_rows(cla_tape *tape, uint32_t first)
 {
-    tape->first_row = first;
+    if (tape) tape->first_row = first;
 }
 
 cla_stream cla_tape_stream(cla_tape *tape)
@@ -114,8 +122,8 @@ static cla_status own(cla_tape *tape, cla_tensor **out)
 cla_status cla_tape_tensor(cla_tape *tape, cla_tensor **out, cla_dtype dtype, int rank,
                            const int64_t *shape)
 {
+    CLA_OP(tape, out);
     cla_tensor *t = NULL;
-    *out = NULL;
     CLA_TRY(own(tape, &t));
     CLA_TRY(cla_tensor_describe(t, tape->rt, dtype, rank, shape));
     t->tape = tape;
@@ -161,7 +169,7 @@ static cla_status check_columns(const cla_tensor *x, int64_t first, int64_t head
 cla_status cla_tensor_columns(cla_tape *tape, cla_tensor **out, cla_tensor *x,
                               int64_t first, int64_t heads, int64_t width)
 {
-    *out = NULL;
+    CLA_OP(tape, out, x);
     CLA_TRY(check_columns(x, first, heads, width));
     cla_tensor *t = NULL;
     CLA_TRY(own(tape, &t));
@@ -180,7 +188,7 @@ cla_status cla_tensor_columns(cla_tape *tape, cla_tensor **out, cla_tensor *x,
 cla_status cla_tensor_reshape(cla_tape *tape, cla_tensor **out, cla_tensor *x, int rank,
                               const int64_t *shape)
 {
-    *out = NULL;
+    CLA_OP(tape, out, x);
     cla_tensor *t = NULL;
     CLA_TRY(own(tape, &t));
     CLA_TRY(cla_tensor_describe(t, tape->rt, x->dtype, rank, shape));
@@ -297,6 +305,8 @@ const cla_tensor *cla_grad_in(const cla_tensor *y)
 
 cla_status cla_tape_seed(cla_tape *tape, cla_tensor *y, const cla_tensor *dy)
 {
+    CLA_NEED(tape, y);
+    CLA_HOLD(tape->rt);
     if (dy) {
         CLA_TRY(cla_check_shape("seed", "dy", dy, CLA_F32, y->rank, y->shape));
     }
@@ -318,6 +328,8 @@ size_t cla_tape_mark(const cla_tape *tape)
 
 cla_status cla_tape_backward(cla_tape *tape)
 {
+    CLA_NEED(tape);
+    CLA_HOLD(tape->rt);
     return cla_tape_backward_to(tape, 0);
 }
 

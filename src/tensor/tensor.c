@@ -32,6 +32,9 @@ static cla_status count_elements(int rank, const int64_t *shape, int64_t *count)
     if (rank < 1 || rank > 4) {
         return cla_fail(CLA_E_SHAPE, "tensor: rank %d, must be 1 to 4", rank);
     }
+    if (!shape) {
+        return cla_fail(CLA_E_USAGE, "tensor: shape is NULL");
+    }
     bool empty = false;
     for (int i = 0; i < rank; i++) {
         if (shape[i] < 0) {
@@ -56,6 +59,7 @@ static cla_status describe(cla_tensor *t, cla_runtime *rt, cla_dtype dtype, int 
                            const int64_t *shape)
 {
     int64_t count = 0;
+    t->rt = rt; // also of a half-built one, which is freed
     CLA_TRY(count_elements(rank, shape, &count));
     *t =
         (cla_tensor){ .rt = rt, .dtype = dtype, .rank = rank, .shape = { 1, 1, 1, 1 } };
@@ -67,6 +71,8 @@ static cla_status describe(cla_tensor *t, cla_runtime *rt, cla_dtype dtype, int 
 cla_status cla_tensor_new(cla_tensor **out, cla_runtime *rt, cla_dtype dtype, int rank,
                           const int64_t *shape)
 {
+    CLA_NEED(out, rt);
+    CLA_HOLD(rt);
     CLA_TRY(cla_alloc(out, 1, sizeof **out));
     cla_status status = describe(*out, rt, dtype, rank, shape);
     (*out)->version = 1;
@@ -91,6 +97,7 @@ static void release(cla_tensor *t)
 void cla_tensor_free(cla_tensor **t)
 {
     if (!t || !*t) return;
+    CLA_HOLD_WAIT((*t)->rt);
     if ((*t)->grad) release((*t)->grad); // which has no gradient itself
     release(*t);
     *t = NULL;
@@ -120,44 +127,45 @@ cla_status cla_tensor_describe(cla_tensor *t, cla_runtime *rt, cla_dtype dtype,
 
 int cla_tensor_rank(const cla_tensor *t)
 {
-    return t->rank;
+    return t ? t->rank : 0;
 }
 
 int64_t cla_tensor_dim(const cla_tensor *t, int axis)
 {
+    if (!t) return 0;
     return axis >= 0 && axis < t->rank ? t->shape[axis] : 1;
 }
 
 int64_t cla_tensor_size(const cla_tensor *t)
 {
-    return cla_size(t);
+    return t ? cla_size(t) : 0;
 }
 
 cla_dtype cla_tensor_dtype(const cla_tensor *t)
 {
-    return t->dtype;
+    return t ? t->dtype : CLA_F32;
 }
 
 void cla_tensor_want_grad(cla_tensor *t, bool wanted)
 {
-    t->wants_grad = wanted;
+    if (t) t->wants_grad = wanted;
 }
 
 void cla_tensor_clear_grad(cla_tensor *t)
 {
-    t->grad_filled = false;
+    if (t) t->grad_filled = false;
 }
 
 cla_tensor *cla_tensor_grad(const cla_tensor *t)
 {
-    return t->grad_filled ? t->grad : NULL;
+    return t && t->grad_filled ? t->grad : NULL;
 }
 
 cla_status cla_check_shape(const char *who, const char *name, const cla_tensor *t,
                            cla_dtype dtype, int rank, const int64_t *shape)
 {
     if (!t) {
-        return cla_fail(CLA_E_SHAPE, "%s: %s is missing", who, name);
+        return cla_fail(CLA_E_USAGE, "%s: %s is NULL", who, name);
     }
     if (t->dtype != dtype) {
         return cla_fail(CLA_E_SHAPE, "%s: %s holds %s, must hold %s", who, name,

@@ -74,8 +74,17 @@ static inline cla_status cla_check_f32(const char *who, const char *name,
 {
     static const int64_t any[4] = { -1, -1, -1, -1 };
     return t ? cla_check_shape(who, name, t, CLA_F32, t->rank, any)
-             : cla_fail(CLA_E_SHAPE, "%s: %s is missing", who, name);
+             : cla_fail(CLA_E_USAGE, "%s: %s is NULL", who, name);
 }
+
+/* The first line of an operator: the tape, the result, and the pointers behind it must
+ * not be NULL; the result is NULL until there is one; this thread holds the runtime
+ * until the operator ends. */
+#define CLA_OP(tape, ...)                                             \
+    if (CLA_FIRST(__VA_ARGS__, 0)) *CLA_FIRST(__VA_ARGS__, 0) = NULL; \
+    CLA_NEED(tape, __VA_ARGS__);                                      \
+    CLA_HOLD(cla_tape_runtime(tape))
+#define CLA_FIRST(first, ...) first
 
 /* ---- recording ------------------------------------------------------------------ */
 

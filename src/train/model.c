@@ -10,6 +10,7 @@
 #include "train/translation.h"
 
 struct cla_model {
+    cla_runtime *rt;
     cla_task *task;
     translation_result *said; // [said_count] the last translations
     size_t said_count;
@@ -27,7 +28,10 @@ static void forget(cla_model *model)
 
 cla_status cla_model_load(cla_model **model, cla_runtime *rt, const char *folder)
 {
+    CLA_NEED(model, rt, folder);
+    CLA_HOLD(rt);
     CLA_TRY(cla_alloc(model, 1, sizeof **model));
+    (*model)->rt = rt;
     const cla_status status = cla_task_load(&(*model)->task, rt, folder);
     if (status) {
         cla_model_free(model);
@@ -40,6 +44,7 @@ void cla_model_free(cla_model **model)
     if (!model || !*model) {
         return;
     }
+    CLA_HOLD_WAIT((*model)->rt);
     forget(*model);
     cla_task_close(&(*model)->task);
     free(*model);
@@ -48,10 +53,23 @@ void cla_model_free(cla_model **model)
 
 const char *cla_model_kind(const cla_model *model)
 {
-    return model->task->kind->name;
+    return model ? model->task->kind->name : "";
 }
 
 /* ---- tagging ---------------------------------------------------------------- */
+
+/* Fails with CLA_E_USAGE where one of count texts is NULL. */
+static cla_status need_texts(const char *who, const char *name, const char *const *text,
+                             size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!text || !text[i]) {
+            return text ? cla_fail(CLA_E_USAGE, "%s: %s[%zu] is NULL", who, name, i)
+                        : cla_fail(CLA_E_USAGE, "%s: %s is NULL", who, name);
+        }
+    }
+    return CLA_OK;
+}
 
 /* The sentence as rows of CoNLL-U, which is what the tagger reads. */
 static cla_status write_rows(cla_text *rows, const char *const *words, size_t count)
@@ -91,6 +109,10 @@ static cla_status tag(tagging *t, const char **tags, cla_conllu *file)
 cla_status cla_model_tag(cla_model *model, const char **tags, const char *const *words,
                          size_t count)
 {
+    CLA_NEED(model);
+    CLA_HOLD(model->rt);
+    CLA_TRY(need_texts("tag", "words", words, count));
+    if (count) CLA_NEED(tags);
     cla_text rows = { 0 };
     cla_conllu file = { 0 };
     if (model->task->kind != &tagging_kind) {
@@ -163,6 +185,10 @@ cla_status cla_model_translate(cla_model *model, cla_translation *translations,
                                const char *const *lines, size_t count,
                                const cla_translate_options *options)
 {
+    CLA_NEED(model);
+    CLA_HOLD(model->rt);
+    CLA_TRY(need_texts("translate", "lines", lines, count));
+    if (count) CLA_NEED(translations);
     const cla_translate_options usual = { 1, 0.6, 32 };
     if (model->task->kind != &translation_kind) {
         return cla_fail(CLA_E_USAGE, "translate: the model is a %s",
@@ -186,6 +212,10 @@ cla_status cla_model_answer(cla_model *model, cla_quote *quotes, size_t *found,
                             const char *passage, const char *const *questions,
                             size_t count, size_t best)
 {
+    CLA_NEED(model, passage);
+    CLA_HOLD(model->rt);
+    CLA_TRY(need_texts("answer", "questions", questions, count));
+    if (count) CLA_NEED(quotes, found);
     reading_answer *answers = NULL;
     if (model->task->kind != &reading_kind) {
         return cla_fail(CLA_E_USAGE, "answer: the model is a %s",
@@ -250,11 +280,13 @@ static cla_status pack(cla_quatrain **out, const poetry_poem *p)
 cla_status cla_model_compose(cla_model *model, cla_quatrain **poem, const char *text,
                              const cla_compose_options *options)
 {
+    CLA_NEED(model, poem, text);
+    CLA_HOLD(model->rt);
+    *poem = NULL;
     const cla_compose_options usual = { CLA_POEM_LONGEST, 1, 42 };
     const size_t size = strlen(text), good = cla_utf8_check(text, size);
     poetry_poem written = { 0 };
     options = options ? options : &usual;
-    *poem = NULL;
     if (model->task->kind != &poetry_kind) {
         return cla_fail(CLA_E_USAGE, "compose: the model is a %s",
                         cla_model_kind(model));

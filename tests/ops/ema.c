@@ -66,7 +66,7 @@ Test(ema, refuses)
     TEST_OK(cla_tensor_new(&other, rt, CLA_F32, 1, (int64_t[]){ 5 }));
     TEST_FAILS(cla_ema(rt, e, other, DECAY), CLA_E_SHAPE, "p is [5], must be [4]");
     TEST_FAILS(cla_swap(rt, e, other), CLA_E_SHAPE, "p is [5], must be [4]");
-    TEST_FAILS(cla_ema(rt, NULL, e, DECAY), CLA_E_SHAPE, "e is missing");
+    TEST_FAILS(cla_ema(rt, NULL, e, DECAY), CLA_E_USAGE, "e is NULL");
     cla_tensor_free(&other);
     cla_tensor_free(&e);
     cla_runtime_free(&rt);

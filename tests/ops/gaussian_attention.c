@@ -114,7 +114,7 @@ Test(gaussian_attention, refuses)
     cla_gaussian_attention(tape, &o, q, q, q, &(cla_gaussian){ center, sigma, reach }, \
                            rows, options)
     const cla_attention_options drop = { .dropout = 1 };
-    TEST_FAILS(CALL(q, NULL, NULL, 1, NULL), CLA_E_SHAPE, "sigma is missing");
+    TEST_FAILS(CALL(q, NULL, NULL, 1, NULL), CLA_E_USAGE, "sigma is NULL");
     TEST_FAILS(CALL(q, NULL, one, 1, &drop), CLA_E_USAGE, "dropout is 1");
     TEST_FAILS(CALL(c, NULL, one, 1, NULL), CLA_E_SHAPE, "must be f32 [N,H,d]");
     TEST_FAILS(CALL(q, one, one, 1, NULL), CLA_E_SHAPE, "center is [2], must be [5,2]");

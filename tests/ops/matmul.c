@@ -141,8 +141,8 @@ Test(matmul, refuses)
                "matmul: a is [2,3], b is [4,3,5]: batches differ");
     TEST_FAILS(cla_matmul(tape, &y, flat, a, false, false), CLA_E_SHAPE,
                "matmul: a is [3], must be [*,*]");
-    TEST_FAILS(cla_matmul(tape, &y, a, NULL, false, false), CLA_E_SHAPE,
-               "matmul: b is missing");
+    TEST_FAILS(cla_matmul(tape, &y, a, NULL, false, false), CLA_E_USAGE,
+               "matmul: b is NULL");
     TEST_FAILS(cla_matmul(tape, &y, tall, tall, false, true), CLA_E_SHAPE,
                "[50000,50000] has more than 2147483647 elements");
     cr_assert_null(y);

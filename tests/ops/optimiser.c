@@ -149,7 +149,7 @@ static void check_refusals(cla_runtime *rt, const cla_optimiser *o, cla_tensor *
     }
     cla_tensor *const moments[] = { right, right };
     TEST_FAILS(cla_optimiser_step(rt, o, NULL, moments, right, 1, &o->usual),
-               CLA_E_SHAPE, "p is missing");
+               CLA_E_USAGE, "p is NULL");
     TEST_FAILS(cla_optimiser_step(rt, o, right, moments, right, 0, &o->usual),
                CLA_E_USAGE, "step is 0, must be 1 or more");
 }

@@ -142,7 +142,7 @@ Test(rows, refuses)
     TEST_FAILS(cla_slice(tape, &y, x, -1, 2), CLA_E_SHAPE, "rows -1 to 0");
     TEST_FAILS(cla_stack(tape, &y, (cla_tensor *[]){ x, narrow }, 2), CLA_E_SHAPE,
                "x is [4,2]");
-    TEST_FAILS(cla_stack(tape, &y, NULL, 0), CLA_E_USAGE, "no matrix");
+    TEST_FAILS(cla_stack(tape, &y, &x, 0), CLA_E_USAGE, "no matrix");
     cr_assert_null(y);
     cla_tape_free(&tape);
     cla_tensor_free(&narrow);

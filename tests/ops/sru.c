@@ -72,14 +72,16 @@ Test(sru, refuses)
     cla_runtime *rt = test_runtime();
     cla_tensor *x = NULL, *y = NULL;
     cla_tape *tape = NULL;
+    cla_ragged *rows = test_ragged(rt, 1, (int[]){ 5 }, NULL);
     check_refusals(rt, &table);
     TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ 5, 3 }));
     TEST_OK(cla_tape_new(&tape, rt, false));
-    TEST_FAILS(cla_sru(tape, &y, x, &(const cla_sru_weights){ .w = x }, NULL,
+    TEST_FAILS(cla_sru(tape, &y, x, &(const cla_sru_weights){ .w = x }, rows,
                        &(cla_recurrent_options){ .h0 = x }),
                CLA_E_USAGE, "c0 and c");
     cr_assert_null(y);
     cla_tape_free(&tape);
+    cla_ragged_free(&rows);
     cla_tensor_free(&x);
     cla_runtime_free(&rt);
 }

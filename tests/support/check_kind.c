@@ -102,19 +102,15 @@ static cla_status with(kind_case *c, cla_runtime *rt, int i, cla_dtype dtype, in
     return status;
 }
 
-/* What may be columns is an operand of attention, whose words are its own; operators
- * that have none say that a pointer is NULL. */
+/* What may be columns is an operand of attention, whose words are its own. */
 static void refused(const kind_case *c, int i, cla_status status, const char *part)
 {
     char want[64];
     const cla_operand *o = &c->operand[i];
-    const bool null = status == CLA_E_USAGE && !strcmp(part, "is missing");
-    snprintf(want, sizeof want, "%s %s", o->name,
-             null         ? "is NULL"
-             : o->columns ? ""
-                          : part);
-    cr_assert(null || status == CLA_E_SHAPE, "%s: %s: status %d", c->text, want,
-              status);
+    const bool null = strcmp(part, "is NULL") == 0;
+    snprintf(want, sizeof want, "%s %s", o->name, o->columns && !null ? "" : part);
+    cr_assert(status == (null ? CLA_E_USAGE : CLA_E_SHAPE), "%s: %s: status %d",
+              c->text, want, status);
     cr_assert(strstr(cla_error(), want), "%s: '%s' lacks '%s'", c->text, cla_error(),
               want);
 }
@@ -171,7 +167,7 @@ static void refuse_tensor(kind_case *c, cla_runtime *rt, int i)
     int64_t shape[4] = { 1, 1, 1, 1 };
     const int rank = cla_operand_shape(o, &c->call.sizes, shape);
     if (!o->optional) {
-        refused(c, i, with(c, rt, i, o->dtype, 0, shape), "is missing");
+        refused(c, i, with(c, rt, i, o->dtype, 0, shape), "is NULL");
     }
     refused(c, i, with(c, rt, i, other, rank, shape), "holds ");
     if (o->rank) {

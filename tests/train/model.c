@@ -130,6 +130,34 @@ static void check_refusals(const fixture *f)
     cr_assert_null(poem);
 }
 
+static void check_nulls(const fixture *f)
+{
+    const char *texts[2] = { "a dog" }, *tag = NULL;
+    cla_translation said[2];
+    cla_quote quote;
+    cla_quatrain *poem = NULL;
+    size_t found = 0;
+    cla_model *m = f->model;
+    TEST_FAILS(cla_model_translate(m, said, NULL, 1, NULL), CLA_E_USAGE,
+               "translate: lines is NULL");
+    TEST_FAILS(cla_model_translate(m, said, texts, 2, NULL), CLA_E_USAGE,
+               "translate: lines[1] is NULL");
+    TEST_FAILS(cla_model_translate(m, NULL, texts, 1, NULL), CLA_E_USAGE,
+               "translations is NULL");
+    TEST_FAILS(cla_model_tag(m, &tag, NULL, 1), CLA_E_USAGE, "tag: words is NULL");
+    TEST_FAILS(cla_model_tag(m, NULL, texts, 1), CLA_E_USAGE, "tags is NULL");
+    TEST_FAILS(cla_model_answer(m, &quote, &found, NULL, texts, 1, 1), CLA_E_USAGE,
+               "passage is NULL");
+    TEST_FAILS(cla_model_answer(m, &quote, &found, "a", NULL, 1, 1), CLA_E_USAGE,
+               "answer: questions is NULL");
+    TEST_FAILS(cla_model_answer(m, &quote, NULL, "a", texts, 1, 1), CLA_E_USAGE,
+               "found is NULL");
+    TEST_FAILS(cla_model_answer(m, NULL, &found, "a", texts, 1, 1), CLA_E_USAGE,
+               "quotes is NULL");
+    TEST_FAILS(cla_model_compose(m, &poem, NULL, NULL), CLA_E_USAGE, "text is NULL");
+    TEST_FAILS(cla_model_compose(m, NULL, "a", NULL), CLA_E_USAGE, "poem is NULL");
+}
+
 Test(model, translates)
 {
     fixture f;
@@ -137,5 +165,6 @@ Test(model, translates)
     cr_assert_str_eq(cla_model_kind(f.model), "translator");
     check_translations(&f);
     check_refusals(&f);
+    check_nulls(&f);
     unmake(&f);
 }

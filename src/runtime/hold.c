@@ -1,0 +1,71 @@
+/* hold.c - one thread at a time in a runtime: the owner is the thread whose call of a
+ * public function is running. */
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/internal.h"
+
+/* The address of a variable of its own tells threads apart. */
+static uintptr_t this_thread(void)
+{
+    static _Thread_local char own;
+    return (uintptr_t)&own;
+}
+
+static bool is_held(const cla_runtime *rt)
+{
+    return atomic_load_explicit(&rt->owner, memory_order_relaxed) == this_thread();
+}
+
+cla_status cla_runtime_check(const cla_runtime *rt)
+{
+    if (!is_held(rt) && rt->pid != getpid()) { // a hold was checked when it began
+        return cla_fail(CLA_E_USAGE,
+                        "runtime: made by process %d, used in its child %d: "
+                        "open the runtime after fork()",
+                        (int)rt->pid, (int)getpid());
+    }
+    return CLA_OK;
+}
+
+cla_status cla_hold_take(cla_hold *hold, cla_runtime *rt, const char *who)
+{
+    if (is_held(rt)) {
+        return CLA_OK; // a call from within the library: the outer one ends the hold
+    }
+    CLA_TRY(cla_runtime_check(rt));
+    uintptr_t nobody = 0;
+    if (!atomic_compare_exchange_strong_explicit(&rt->owner, &nobody, this_thread(),
+                                                 memory_order_acquire,
+                                                 memory_order_relaxed)) {
+        return cla_fail(CLA_E_USAGE,
+                        "%s: another thread is using this runtime: lock it, or open "
+                        "one for each thread",
+                        who + strlen("cla_"));
+    }
+    hold->rt = rt;
+    return CLA_OK;
+}
+
+void cla_hold_wait(cla_hold *hold, cla_runtime *rt)
+{
+    uintptr_t nobody = 0;
+    if (is_held(rt) || rt->pid != getpid()) { // after a fork the owner may not exist
+        return;
+    }
+    while (!atomic_compare_exchange_weak_explicit(&rt->owner, &nobody, this_thread(),
+                                                  memory_order_acquire,
+                                                  memory_order_relaxed)) {
+        nobody = 0;
+        sched_yield();
+    }
+    hold->rt = rt;
+}
+
+void cla_hold_end(cla_hold *hold)
+{
+    if (hold->rt) {
+        atomic_store_explicit(&hold->rt->owner, 0, memory_order_release);
+    }
+}
