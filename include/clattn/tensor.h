@@ -4,8 +4,13 @@
  * tokens [N, ...] one after the other, with a cla_ragged that says where each begins.
  *
  * Lifetimes: what cla_tensor_new and cla_ragged_new make lives until it is freed; what
- * a tape makes lives until cla_tape_reset or cla_tape_free. Thread-safety: as the
- * runtime. */
+ * a tape makes lives until cla_tape_reset or cla_tape_free. All that an operator on a
+ * training tape reads (its tensors, also those without a gradient, such as ids and
+ * targets, and its cla_ragged) must live until the tape is reset: cla_tape_backward
+ * reads it again, and views share memory. On a tape that is not training, inputs may be
+ * freed as soon as the operator has returned. Structures of options, arrays of pointers
+ * and texts are not needed after the call. All tensors, batches and tapes must be freed
+ * before their runtime. Thread-safety: as the runtime. */
 #pragma once
 
 #include "clattn/runtime.h"
@@ -35,10 +40,24 @@ CLA_API int64_t cla_tensor_dim(const cla_tensor *t, int axis);
 CLA_API int64_t cla_tensor_size(const cla_tensor *t); // number of elements
 CLA_API cla_dtype cla_tensor_dtype(const cla_tensor *t);
 
-/* Copies the whole tensor; both wait. host holds cla_tensor_size elements.
- * Errors: CLA_E_DEVICE. */
+/* Copies the whole tensor; both wait. host holds cla_tensor_size elements, which the
+ * functions cannot check: cla_tensor_write and cla_tensor_read take the size.
+ * Errors: CLA_E_SHAPE (t is a column view), CLA_E_DEVICE. */
 CLA_API cla_status cla_tensor_upload(cla_tensor *t, const void *host);
 CLA_API cla_status cla_tensor_download(const cla_tensor *t, void *host);
+
+/* Copy the elements first .. first+count-1, in row-major order, from host memory or to
+ * it; both wait. The other elements stay as they are.
+ *
+ * first  in  0 or more
+ * count  in  elements that host holds
+ *
+ * Errors: CLA_E_SHAPE (elements that t has not; t is a column view), CLA_E_DEVICE. */
+CLA_API cla_status cla_tensor_write(cla_tensor *t, int64_t first, int64_t count,
+                                    const void *host);
+CLA_API cla_status cla_tensor_read(const cla_tensor *t, int64_t first, int64_t count,
+                                   void *host);
+
 CLA_API cla_status cla_tensor_fill(cla_tensor *t, float value); // F32 only
 
 /* Whether a training tape computes this tensor's gradient. False for new tensors;
@@ -88,6 +107,10 @@ CLA_API void cla_tape_free(cla_tape **tape);
 
 /* Takes back everything the tape made, keeping the memory for the next step. */
 CLA_API void cla_tape_reset(cla_tape *tape);
+
+/* Gives rows to the tape, which frees them at its reset: for batches that are made for
+ * one step. cla_ragged_free of such rows only sets the pointer to NULL. */
+CLA_API void cla_tape_keep(cla_tape *tape, cla_ragged *rows);
 
 /* The key of all random draws of this step: same seed and step, same draws. */
 CLA_API void cla_tape_random(cla_tape *tape, uint32_t seed, uint32_t step);

@@ -115,6 +115,10 @@ void cla_ragged_free(cla_ragged **ragged)
     if (!ragged || !*ragged) {
         return;
     }
+    if ((*ragged)->kept) { // cla_tape_keep
+        *ragged = NULL;
+        return;
+    }
     CLA_HOLD_WAIT((*ragged)->rt);
     cla_memory_free(&(*ragged)->device_spans, (*ragged)->rt);
     cla_memory_free(&(*ragged)->device_offsets, (*ragged)->rt);

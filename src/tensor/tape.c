@@ -59,6 +59,7 @@ void cla_tape_reset(cla_tape *tape)
     while (tape->rows) {
         cla_ragged *rows = tape->rows;
         tape->rows = rows->next;
+        rows->kept = false;
         cla_ragged_free(&rows);
     }
     if (tape->arena) {
@@ -141,6 +142,10 @@ cla_status cla_tape_ids(cla_tape *tape, cla_tensor **out, int64_t n,
 
 void cla_tape_keep(cla_tape *tape, cla_ragged *rows)
 {
+    if (!tape || !rows || rows->kept) return;
+
+    CLA_HOLD_WAIT(tape->rt);
+    rows->kept = true;
     rows->next = tape->rows;
     tape->rows = rows;
 }

@@ -42,6 +42,7 @@ static inline void cla_tensor_changed(cla_tensor *t)
 struct cla_ragged {
     cla_runtime *rt;
     cla_ragged *next; // of those a tape keeps
+    bool kept;        // by a tape, which frees it
     int64_t sequences, tokens, longest;
     int32_t *offsets;          // [B+1] on the host
     cla_memory device_offsets; // [B+1] i32; then [B], the sequences, longest first
@@ -144,9 +145,6 @@ cla_status cla_tape_scratch(cla_tape *tape, cla_memory *out, size_t bytes);
  * Errors: as cla_tape_tensor. */
 cla_status cla_tape_ids(cla_tape *tape, cla_tensor **out, int64_t n,
                         const int32_t *host);
-
-/* Gives rows to the tape, which frees them at its reset. */
-void cla_tape_keep(cla_tape *tape, cla_ragged *rows);
 
 /* The key of one op's random draws: seed, step and a number of its own. Kernels take it
  * as three u32 arguments (seed, step, stream). */

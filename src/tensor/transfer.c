@@ -13,23 +13,63 @@ static cla_status refuse_view(const cla_tensor *t)
                : CLA_OK;
 }
 
+/* Refuses elements that t does not have. */
+static cla_status check_part(const char *op, const cla_tensor *t, int64_t first,
+                             int64_t count, const void *host)
+{
+    CLA_TRY(refuse_view(t));
+    if (first < 0 || count < 0 || first > cla_size(t) - count) {
+        return cla_fail(CLA_E_SHAPE, "%s: %lld elements from %lld on of %s", op,
+                        (long long)count, (long long)first, cla_shape_text(t));
+    }
+    return host || !count ? CLA_OK : cla_fail(CLA_E_USAGE, "%s: host is NULL", op);
+}
+
+static cla_status write_part(const char *op, cla_tensor *t, int64_t first,
+                             int64_t count, const void *host)
+{
+    CLA_TRY(check_part(op, t, first, count, host));
+    cla_tensor_changed(t);
+    return cla_memory_write(t->rt, &t->memory, (size_t)first * 4, host,
+                            (size_t)count * 4);
+}
+
+static cla_status read_part(const char *op, const cla_tensor *t, int64_t first,
+                            int64_t count, void *host)
+{
+    CLA_TRY(check_part(op, t, first, count, host));
+    return cla_memory_read(t->rt, &t->memory, (size_t)first * 4, host,
+                           (size_t)count * 4);
+}
+
 cla_status cla_tensor_upload(cla_tensor *t, const void *host)
 {
     CLA_NEED(t);
     CLA_HOLD(t->rt);
-    CLA_TRY(refuse_view(t));
-    if (cla_size(t)) CLA_NEED(host);
-    cla_tensor_changed(t);
-    return cla_memory_write(t->rt, &t->memory, 0, host, (size_t)cla_size(t) * 4);
+    return write_part("tensor_upload", t, 0, cla_size(t), host);
 }
 
 cla_status cla_tensor_download(const cla_tensor *t, void *host)
 {
     CLA_NEED(t);
     CLA_HOLD(t->rt);
-    CLA_TRY(refuse_view(t));
-    if (cla_size(t)) CLA_NEED(host);
-    return cla_memory_read(t->rt, &t->memory, 0, host, (size_t)cla_size(t) * 4);
+    return read_part("tensor_download", t, 0, cla_size(t), host);
+}
+
+cla_status cla_tensor_write(cla_tensor *t, int64_t first, int64_t count,
+                            const void *host)
+{
+    CLA_NEED(t);
+    CLA_HOLD(t->rt);
+    return write_part("tensor_write", t, first, count, host);
+}
+
+cla_status cla_tensor_read(const cla_tensor *t, int64_t first, int64_t count,
+                           void *host)
+{
+    CLA_NEED(t);
+    CLA_HOLD(t->rt);
+    return read_part("tensor_read", t, first, count, host);
 }
 
 cla_status cla_tensor_fill(cla_tensor *t, float value)

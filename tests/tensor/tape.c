@@ -99,6 +99,39 @@ Test(tape, columns_refuse_what_does_not_fit)
     end_step(&s);
 }
 
+/* Rows that a tape keeps live until its reset, whatever their maker does. */
+Test(tape, keeps_rows)
+{
+    step s = new_step(true);
+    cla_ragged *rows = NULL, *same;
+    cla_tensor *x = NULL, *w = NULL, *y = NULL;
+    const int64_t shape[] = { 3, 1 };
+    float got[3];
+    TEST_OK(cla_tensor_new(&x, s.rt, CLA_F32, 2, shape));
+    TEST_OK(cla_tensor_new(&w, s.rt, CLA_F32, 2, shape));
+    cla_tensor_want_grad(x, true);
+    TEST_OK(cla_tensor_fill(w, 1));
+    TEST_OK(cla_tensor_fill(x, 1));
+    for (int i = 0; i < 2; i++) {
+        TEST_OK(cla_ragged_new(&rows, s.rt, 2, (int32_t[]){ 0, 1, 3 }));
+        same = rows;
+        cla_tape_keep(s.tape, rows);
+        cla_tape_keep(s.tape, rows); // twice is once
+        cla_ragged_free(&rows);
+        cr_assert_null(rows);
+        TEST_OK(cla_depthwise_conv1d(s.tape, &y, x, w, same));
+        TEST_OK(cla_tape_seed(s.tape, y, NULL));
+        TEST_OK(cla_tape_backward(s.tape));
+        TEST_OK(cla_tensor_download(cla_tensor_grad(x), got));
+        cr_assert(got[0] == 1 && got[1] == 2 && got[2] == 2);
+        cla_tensor_clear_grad(x);
+        cla_tape_reset(s.tape);
+    }
+    cla_tensor_free(&x);
+    cla_tensor_free(&w);
+    end_step(&s);
+}
+
 /* Streams differ between ops of a step and repeat when the step repeats. */
 Test(tape, random_streams)
 {

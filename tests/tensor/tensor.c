@@ -33,6 +33,37 @@ Test(tensor, round_trip)
     cla_runtime_free(&rt);
 }
 
+/* Parts are transferred to their place, and leave the rest alone. */
+Test(tensor, parts)
+{
+    cla_runtime *rt = test_runtime();
+    cla_tensor *t = NULL;
+    const float x[6] = { 1, 2, 3, 4, 5, 6 }, part[2] = { 7, 8 };
+    const float want[6] = { 1, 2, 3, 7, 8, 6 };
+    float y[6] = { 0 };
+    TEST_OK(cla_tensor_new(&t, rt, CLA_F32, 2, (int64_t[]){ 2, 3 }));
+    TEST_OK(cla_tensor_write(t, 0, 6, x));
+    TEST_OK(cla_tensor_write(t, 3, 2, part));
+    TEST_OK(cla_tensor_download(t, y));
+    cr_assert_eq(memcmp(y, want, sizeof y), 0);
+    memset(y, 0, sizeof y);
+    TEST_OK(cla_tensor_read(t, 4, 2, y + 1));
+    cr_assert(y[0] == 0 && y[1] == 8 && y[2] == 6 && y[3] == 0);
+    TEST_OK(cla_tensor_write(t, 6, 0, NULL)); // nothing, behind the end
+    TEST_OK(cla_tensor_read(t, 6, 0, NULL));
+    TEST_FAILS(cla_tensor_write(t, 0, 7, x), CLA_E_SHAPE,
+               "tensor_write: 7 elements from 0 on of [2,3]");
+    TEST_FAILS(cla_tensor_read(t, 5, 2, y), CLA_E_SHAPE,
+               "tensor_read: 2 elements from 5 on of [2,3]");
+    TEST_FAILS(cla_tensor_write(t, -1, 2, x), CLA_E_SHAPE, "2 elements from -1 on");
+    TEST_FAILS(cla_tensor_read(t, 0, -1, y), CLA_E_SHAPE, "-1 elements from 0 on");
+    TEST_FAILS(cla_tensor_read(t, 1, INT64_MAX, y), CLA_E_SHAPE, "tensor_read");
+    TEST_FAILS(cla_tensor_read(t, INT64_MAX, 1, y), CLA_E_SHAPE, "tensor_read");
+    TEST_FAILS(cla_tensor_read(t, INT64_MIN, 1, y), CLA_E_SHAPE, "tensor_read");
+    cla_tensor_free(&t);
+    cla_runtime_free(&rt);
+}
+
 Test(tensor, refuses_impossible_shapes)
 {
     cla_runtime *rt = test_runtime();
