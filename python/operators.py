@@ -95,6 +95,8 @@ def add_struct(headers: Headers, op: Operator, argument: Variable) -> None:
         op.more = headers.said[name].split("\n")[1:]
     fields = []
     for f in headers.structs[name]:
+        if f.name == "reserved":
+            continue
         fields.append(f'"{f.name}": {f.name}')
         if f.array:
             op.others = f.name

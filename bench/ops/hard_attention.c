@@ -14,7 +14,9 @@ typedef struct batch {
 static cla_status forward(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *context)
 {
     const batch *c = context;
-    const cla_hard_options options = { .gate = CLA_GATE_SAMPLE, .form = c->form };
+    const cla_hard_options options = { .gate = CLA_GATE_SAMPLE,
+                                       .scale = 1,
+                                       .form = c->form };
     cla_tape_random(tape, 42, 0);
     return cla_hard_attention(tape, y, x[0], x[1], x[2], c->rows, c->rows, &options);
 }

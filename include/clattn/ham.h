@@ -21,6 +21,7 @@ typedef enum cla_ham_memory {
 typedef struct cla_ham_options {
     float scale;           // of dot products; 0 means 1/sqrt(d)
     cla_ham_memory memory; // of cla_ham_s
+    uint64_t reserved[4];  // 0: room for later versions
 } cla_ham_options;
 
 /* Hierarchical attention of queries on a memory.
@@ -81,6 +82,7 @@ CLA_API cla_status cla_mix_levels(cla_tape *tape, cla_tensor **out,
 typedef struct cla_additive_options {
     cla_tensor **weights; // out [P] f32, a distribution over each query's keys
     cla_tensor **scores;  // out [P] f32, s, of which weights are the softmax
+    uint64_t reserved[4]; // 0: room for later versions
 } cla_additive_options;
 
 /* Additive attention: a step's states look at their memories.
@@ -133,6 +135,7 @@ typedef struct cla_pointer_options {
     bool probabilities; // x are those already, such as means of several distributions
     float least;        // added to a probability before its logarithm, 0 or more
     cla_tensor **logp;  // out [N] f32, logarithms of probabilities; without a gradient
+    uint64_t reserved[4]; // 0: room for later versions
 } cla_pointer_options;
 
 /* The loss of pointing at one row of each sequence, in nats.

@@ -23,16 +23,17 @@ typedef enum cla_hard_gate {
 /* How selected rows are summed: products with the map, or lists of open gates. */
 typedef enum cla_hard_form { CLA_HARD_DENSE, CLA_HARD_SPARSE } cla_hard_form;
 
-/* {0} opens by threshold, with scores as they are, and sums densely. */
+/* {0} opens by threshold, with scaled dot products, and sums densely. */
 typedef struct cla_hard_options {
     cla_hard_gate gate;
     int top;                 // of CLA_GATE_TOP, 1 or more
     const cla_tensor *given; // in  [P] f32, of CLA_GATE_GIVEN
-    float scale;             // of scores; 0 means 1
+    float scale;             // of dot products; 0 means 1/sqrt(D)
     bool mean;               // divide by the number of open gates, where it is above 1
     cla_hard_form form;
-    cla_tensor **scores; // out [P] f32, the scores s; may be NULL
-    cla_tensor **gates;  // out [P] f32, the gates g; may be NULL
+    cla_tensor **scores;  // out [P] f32, the scores s; may be NULL
+    cla_tensor **gates;   // out [P] f32, the gates g; may be NULL
+    uint64_t reserved[4]; // 0: room for later versions
 } cla_hard_options;
 
 /* Sums of the rows whose gates are open.
@@ -90,6 +91,7 @@ typedef struct cla_reinforce_options {
     cla_baseline baseline;
     cla_tensor *learned;  // in  [Nq] f32, of CLA_BASELINE_LEARNED
     cla_tensor **returns; // out [Nq] f32, R below; may be NULL
+    uint64_t reserved[4]; // 0: room for later versions
 } cla_reinforce_options;
 
 /* The loss whose gradient is the score function's: REINFORCE for gates.

@@ -36,12 +36,13 @@ CLA_API const char *cla_model_kind(const cla_model *model);
 CLA_API cla_status cla_model_tag(cla_model *model, const char **tags,
                                  const char *const *words, size_t count);
 
-/* How lines are translated. */
+/* How lines are translated. {0}: the likeliest piece each time. */
 typedef struct cla_translate_options {
-    int beam;              // hypotheses of a line, 1 to 256; 1: the likeliest piece
-                           // each time
+    int beam;              // hypotheses of a line, 1 to 256; 0: 1
     double length_penalty; // 0 to 10: how much longer translations are favoured
-    int batch;             // lines that are worked on together, at most; 1 to 65536
+    int batch;             // lines that are worked on together, at most; 1 to 65536;
+                           // 0: 32
+    uint64_t reserved[4];  // 0: room for later versions
 } cla_translate_options;
 
 /* The translation of a line. Its probability is the product of those of its n pieces,
@@ -56,7 +57,7 @@ typedef struct cla_translation {
  *
  * translations  out  [count]
  * lines         in   [count] UTF-8, without line ends
- * options       in   NULL: a beam of 1, a penalty of 0.6, batches of 32
+ * options       in   NULL for {0}
  *
  * Errors: CLA_E_USAGE (the model is no translator, an option out of its range),
  * CLA_E_INPUT (a line that holds a line end or is not UTF-8: its position),
@@ -88,12 +89,12 @@ CLA_API cla_status cla_model_answer(cla_model *model, cla_quote *quotes, size_t 
 
 enum { CLA_QUATRAIN_LINES = 4 };
 
-/* How a quatrain is written. */
+/* How a quatrain is written. {0}: lines of seven, the likeliest character each time. */
 typedef struct cla_compose_options {
-    int characters; // of a line: 5 or 7
-    int beam;       // hypotheses of a line, 1 to 256; 1: the likeliest character each
-                    // time
-    uint32_t seed;  // of keywords that the text does not give
+    int characters;       // of a line: 5 or 7; 0: 7
+    int beam;             // hypotheses of a line, 1 to 256; 0: 1
+    uint32_t seed;        // of keywords that the text does not give
+    uint64_t reserved[4]; // 0: room for later versions
 } cla_compose_options;
 
 /* A poem; its texts are UTF-8, and end with it. */
@@ -110,7 +111,7 @@ typedef struct cla_quatrain {
  *
  * poem     out  to be freed with cla_quatrain_free; NULL on failure
  * text     in   UTF-8
- * options  in   NULL: seven characters, a beam of 1, the seed 42
+ * options  in   NULL for {0}
  *
  * Errors: CLA_E_USAGE (the model is no poet, an option out of its range), CLA_E_INPUT
  * (text that is not UTF-8: the byte; or is too long), CLA_E_NUMERIC (weights that give

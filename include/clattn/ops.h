@@ -34,6 +34,7 @@ typedef struct cla_attention_options {
     float dropout;
     // out [B,H,Tmax,Smax] f32, the weights before dropout, 0 elsewhere; may be NULL
     cla_tensor **map;
+    uint64_t reserved[4]; // 0: room for later versions
 } cla_attention_options;
 
 /* Softmax over the last axis of attention scores, under lengths and causality.

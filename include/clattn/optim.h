@@ -38,8 +38,10 @@ CLA_API cla_status cla_adadelta(cla_runtime *rt, cla_tensor *p, cla_tensor *a,
                                 cla_tensor *d, const cla_tensor *g, float lr, float rho,
                                 float eps);
 
+/* All four are needed: a rate of 0 is one. */
 typedef struct cla_adam_options {
     float lr, beta1, beta2, eps;
+    uint64_t reserved[4]; // 0: room for later versions
 } cla_adam_options;
 
 /* Adam with bias correction.

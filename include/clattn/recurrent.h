@@ -9,11 +9,12 @@ extern "C" {
 
 /* {0} walks from the first token to the last, from states of zeros. */
 typedef struct cla_recurrent_options {
-    bool reverse;   // from the last token of each sequence to its first
-    cla_tensor *h0; // in  [B,n] f32, the state in front of the walk; NULL: zeros
-    cla_tensor *c0; // in  [B,n] f32, LSTM only: the cell likewise
-    cla_tensor **h; // out [B,n] f32, the state behind it; may be NULL
-    cla_tensor **c; // out [B,n] f32, LSTM only: the cell likewise
+    bool reverse;         // from the last token of each sequence to its first
+    cla_tensor *h0;       // in  [B,n] f32, the state in front of the walk; NULL: zeros
+    cla_tensor *c0;       // in  [B,n] f32, LSTM only: the cell likewise
+    cla_tensor **h;       // out [B,n] f32, the state behind it; may be NULL
+    cla_tensor **c;       // out [B,n] f32, LSTM only: the cell likewise
+    uint64_t reserved[4]; // 0: room for later versions
 } cla_recurrent_options;
 
 /* A long short-term memory.

@@ -39,7 +39,8 @@ typedef struct cla_device {
     int clock_mhz;             // 0: unknown
     int vector_width;          // native float lanes, at least 1
     bool fp16, subgroups;
-    bool is_default; // the one a NULL choice gets
+    bool is_default;       // the one a NULL choice gets
+    uint64_t reserved[16]; // 0: room for later versions
 } cla_device;
 
 /* Which form of a kernel runs: a tile for each work-item, or a work-group with local

@@ -91,6 +91,8 @@ class _Call:
     def fields(self, kind: str, values: dict[str, Any]) -> Any:
         made = struct(kind)()
         for field, name, count in STRUCTS[kind]:
+            if name.rstrip("?") == "reserved":
+                continue  # stays 0
             given = values[name.rstrip("?")]
             if count:
                 value = self.named(field, name, count, given)

@@ -57,7 +57,8 @@ class ProfileRow:
 
 
 def _device(raw: Any) -> Device:
-    values = {name: getattr(raw, name) for name, _ in raw._fields_}
+    names = [name for name, _ in raw._fields_ if name != "reserved"]
+    values = {name: getattr(raw, name) for name in names}
     for name, value in values.items():
         if isinstance(value, bytes):
             values[name] = text(value)

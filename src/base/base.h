@@ -32,6 +32,9 @@ cla_status cla_need(const char *who, const char *names, const void *const *point
     CLA_TRY(cla_need(__func__, #__VA_ARGS__, (const void *const[]){ __VA_ARGS__ }, \
                      sizeof((const void *const[]){ __VA_ARGS__ }) / sizeof(void *)))
 
+/* Fails with CLA_E_USAGE unless the four words that options reserve are 0. */
+cla_status cla_reserved(const char *who, const uint64_t reserved[4]);
+
 /* "shape", "device" ...: one word for a code. */
 const char *cla_status_name(cla_status code);
 

@@ -105,6 +105,17 @@ cla_status cla_need(const char *who, const char *names, const void *const *point
     return CLA_OK;
 }
 
+cla_status cla_reserved(const char *who, const uint64_t reserved[4])
+{
+    if (reserved[0] | reserved[1] | reserved[2] | reserved[3]) {
+        return cla_fail(CLA_E_USAGE,
+                        "%s: options.reserved is not 0: they were not set to {0}, or "
+                        "are of a later version",
+                        who);
+    }
+    return CLA_OK;
+}
+
 const char *cla_status_name(cla_status code)
 {
     switch (code) {

@@ -35,9 +35,9 @@ cla_status golden_hard_attention(golden *g)
         CLA_TRY(projector(g, &p, names[i]));
         CLA_TRY(cla_hard_project(golden_tape(g), &row[i], from[i], &p, false));
     }
-    const cla_hard_options options = { .gate = CLA_GATE_GIVEN,
-                                       .given = gates,
-                                       .scores = &scores };
+    const cla_hard_options options = {
+        .gate = CLA_GATE_GIVEN, .given = gates, .scale = 1, .scores = &scores
+    };
     CLA_TRY(cla_hard_attention(golden_tape(g), &o, row[0], row[1], row[2], q_rows,
                                k_rows, &options));
     CLA_TRY(golden_output(g, "logits", scores));

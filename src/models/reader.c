@@ -184,8 +184,9 @@ static cla_status point(const reader *r, cla_tape *tape, cla_tensor **loss,
                         cla_tensor **logs, cla_tensor *x, const int32_t *target,
                         const cla_ragged *rows)
 {
-    const cla_pointer_options options = { r->kind->probabilities, r->kind->least,
-                                          logs };
+    const cla_pointer_options options = { .probabilities = r->kind->probabilities,
+                                          .least = r->kind->least,
+                                          .logp = logs };
     cla_tensor *targets = NULL;
     CLA_TRY(cla_tape_ids(tape, &targets, rows->sequences, target));
     return cla_ragged_cross_entropy(tape, loss, x, targets, rows, &options);

@@ -151,6 +151,7 @@ cla_status cla_additive_attention(cla_tape *tape, cla_tensor **context, cla_tens
 {
     CLA_OP(tape, context, m, q, v, values, q_rows, k_rows);
     saved s = { .m = m, .q = q, .v = v, .values = values };
+    CLA_TRY(options ? cla_reserved(OP, options->reserved) : CLA_OK);
     CLA_TRY(cla_hard_batch_check(OP, &s.batch, q_rows, k_rows));
     CLA_TRY(cla_signature_check(
         &cla_additive_attention_signature,

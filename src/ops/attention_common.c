@@ -28,6 +28,7 @@ cla_status cla_attention_check(const char *who, const cla_tensor *q,
                                const cla_ragged *q_rows, const cla_ragged *k_rows,
                                const cla_attention_options *options)
 {
+    CLA_TRY(options ? cla_reserved(who, options->reserved) : CLA_OK);
     CLA_TRY(check_operand(who, "q", q, q, q_rows));
     CLA_TRY(check_operand(who, "k", k, q, k_rows));
     CLA_TRY(check_operand(who, "v", v, q, k_rows));

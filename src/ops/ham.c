@@ -219,6 +219,7 @@ static cla_status forward(cla_tape *tape, const saved *s, ham_args args)
 static cla_status run(cla_tape *tape, cla_tensor **out, saved s,
                       const cla_ham_options *options)
 {
+    CLA_TRY(options ? cla_reserved("ham", options->reserved) : CLA_OK);
     const float scale = options ? options->scale : 0;
     s.scale = scale != 0 ? scale : 1 / sqrtf((float)s.q->shape[1]);
     CLA_TRY(cla_tape_tensor(tape, &s.out, CLA_F32, 2, s.q->shape));

@@ -2,6 +2,8 @@
  *
  * Everything is one of three products for each sequence: rows with rows (scores), a map
  * with rows of keys, a map across with rows of queries. */
+#include <math.h>
+
 #include "cl/hard_attention_args.h"
 #include "clattn/hard.h"
 #include "clattn/ops.h"
@@ -208,13 +210,11 @@ cla_status cla_hard_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
     CLA_OP(tape, o, q, k, v, q_rows, k_rows);
     static const cla_hard_options none = { 0 };
     options = options ? options : &none;
-    saved s = { .q = q,
-                .k = k,
-                .v = v,
-                .scale = options->scale != 0 ? options->scale : 1,
-                .form = options->form };
+    saved s = { .q = q, .k = k, .v = v, .form = options->form };
+    CLA_TRY(cla_reserved(OP, options->reserved));
     CLA_TRY(cla_hard_batch_check(OP, &s.batch, q_rows, k_rows));
     CLA_TRY(check(&s, options));
+    s.scale = options->scale != 0 ? options->scale : 1 / sqrtf((float)q->shape[1]);
     CLA_TRY(forward(tape, &s, options));
     s.o->wants_grad = cla_tape_needs_grad(tape, 1, &v);
     s.scores->wants_grad = cla_tape_needs_grad(tape, 2, (cla_tensor *[]){ q, k });

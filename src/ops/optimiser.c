@@ -132,6 +132,7 @@ cla_status cla_adam(cla_runtime *rt, cla_tensor *p, cla_tensor *m, cla_tensor *v
 {
     CLA_NEED(rt, p, m, v, g, options);
     CLA_HOLD(rt);
+    CLA_TRY(cla_reserved("adam", options->reserved));
     const cla_optimiser_rates r = { (double)options->lr,
                                     (double)options->eps,
                                     { (double)options->beta1,

@@ -77,6 +77,7 @@ cla_status cla_ragged_cross_entropy(cla_tape *tape, cla_tensor **loss, cla_tenso
     static const cla_pointer_options none = { .least = 0 };
     options = options ? options : &none;
     saved s = { .x = x, .targets = targets, .rows = rows };
+    CLA_TRY(cla_reserved(OP, options->reserved));
     CLA_TRY(cla_signature_check(&cla_ragged_cross_entropy_signature,
                                 (cla_given[]){ { x }, { targets }, { .rows = rows } },
                                 &(cla_sizes){ 0 }));

@@ -38,6 +38,7 @@ cla_status cla_recurrence_begin(cla_tape *tape, cla_recurrence *r,
                                 const cla_signature *signature, const cla_given *given)
 {
     cla_sizes z = { 0 };
+    CLA_TRY(cla_reserved(signature->op, r->options.reserved));
     CLA_TRY(cla_signature_check(signature, given, &z));
     const int64_t n = cla_sizes_get(&z, "n"), shape[2] = { r->rows->tokens, n };
     if (!n) {

@@ -157,6 +157,7 @@ cla_status cla_reinforce(cla_tape *tape, cla_tensor **loss, cla_tensor *scores,
                 .rewards = rewards,
                 .baseline = options->baseline,
                 .entropy = options->entropy };
+    CLA_TRY(cla_reserved(OP, options->reserved));
     CLA_TRY(cla_hard_batch_check(OP, &s.batch, q_rows, k_rows));
     CLA_TRY(check(&s));
     CLA_TRY(cla_tape_tensor(tape, &s.loss, CLA_F32, 1, (int64_t[]){ 1 }));

@@ -132,8 +132,19 @@ cla_status cla_model_tag(cla_model *model, const char **tags, const char *const 
 
 /* ---- translating ------------------------------------------------------------- */
 
+/* The options that a caller's stand for: zeros are defaults. */
+static cla_translate_options filled(const cla_translate_options *options)
+{
+    cla_translate_options o = { 0 };
+    o = options ? *options : o;
+    o.beam = o.beam ? o.beam : 1;
+    o.batch = o.batch ? o.batch : 32;
+    return o;
+}
+
 static cla_status check_options(const cla_translate_options *o)
 {
+    CLA_TRY(cla_reserved("translate", o->reserved));
     if (o->beam < 1 || o->beam > TRANSLATION_MAX_BEAM) {
         return cla_fail(CLA_E_USAGE, "translate: beam is %d, must be 1 to %d", o->beam,
                         TRANSLATION_MAX_BEAM);
@@ -189,15 +200,14 @@ cla_status cla_model_translate(cla_model *model, cla_translation *translations,
     CLA_HOLD(model->rt);
     CLA_TRY(need_texts("translate", "lines", lines, count));
     if (count) CLA_NEED(translations);
-    const cla_translate_options usual = { 1, 0.6, 32 };
+    const cla_translate_options o = filled(options);
     if (model->task->kind != &translation_kind) {
         return cla_fail(CLA_E_USAGE, "translate: the model is a %s",
                         cla_model_kind(model));
     }
-    options = options ? options : &usual;
-    CLA_TRY(check_options(options));
+    CLA_TRY(check_options(&o));
     forget(model);
-    CLA_TRY(translate(model, lines, count, options));
+    CLA_TRY(translate(model, lines, count, &o));
     for (size_t i = 0; i < count; i++) {
         const translation_result *r = &model->said[i];
         translations[i] =
@@ -239,8 +249,19 @@ cla_status cla_model_answer(cla_model *model, cla_quote *quotes, size_t *found,
 
 /* ---- composing --------------------------------------------------------------- */
 
+/* The same for options of poems. */
+static cla_compose_options filled_compose(const cla_compose_options *options)
+{
+    cla_compose_options o = { 0 };
+    o = options ? *options : o;
+    o.characters = o.characters ? o.characters : CLA_POEM_LONGEST;
+    o.beam = o.beam ? o.beam : 1;
+    return o;
+}
+
 static cla_status check_compose(const cla_compose_options *o)
 {
+    CLA_TRY(cla_reserved("compose", o->reserved));
     if (o->characters != 5 && o->characters != CLA_POEM_LONGEST) {
         return cla_fail(CLA_E_USAGE, "compose: characters is %d, must be 5 or 7",
                         o->characters);
@@ -283,10 +304,9 @@ cla_status cla_model_compose(cla_model *model, cla_quatrain **poem, const char *
     CLA_NEED(model, poem, text);
     CLA_HOLD(model->rt);
     *poem = NULL;
-    const cla_compose_options usual = { CLA_POEM_LONGEST, 1, 42 };
+    const cla_compose_options o = filled_compose(options);
     const size_t size = strlen(text), good = cla_utf8_check(text, size);
     poetry_poem written = { 0 };
-    options = options ? options : &usual;
     if (model->task->kind != &poetry_kind) {
         return cla_fail(CLA_E_USAGE, "compose: the model is a %s",
                         cla_model_kind(model));
@@ -294,8 +314,8 @@ cla_status cla_model_compose(cla_model *model, cla_quatrain **poem, const char *
     if (good < size) {
         return cla_fail(CLA_E_INPUT, "compose: text is not UTF-8 (byte %zu)", good);
     }
-    CLA_TRY(check_compose(options));
-    const poetry_options how = { options->characters, options->beam, options->seed };
+    CLA_TRY(check_compose(&o));
+    const poetry_options how = { o.characters, o.beam, o.seed };
     cla_status status =
         poetry_compose((poetry *)model->task, text, size, &how, &written);
     status = status ? status : pack(poem, &written);

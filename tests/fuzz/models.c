@@ -95,7 +95,7 @@ static cla_status use_model(cla_model *model)
 {
     static const char *const words[] = { "the", "old", "maison" };
     static const char *const lines[] = { "a b c", "", "d e" };
-    const cla_translate_options wide = { 3, 0.6, 2 };
+    const cla_translate_options wide = { .beam = 3, .length_penalty = 0.6, .batch = 2 };
     const char *tags[3] = { NULL }, *kind = cla_model_kind(model);
     cla_translation said[3];
     cla_quatrain *poem = NULL;

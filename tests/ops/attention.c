@@ -215,7 +215,8 @@ static cla_status device_map(cla_tape *tape, cla_tensor **map, cla_tensor **x,
                              void *context)
 {
     const attention_case *c = context;
-    const cla_attention_options options = { c->causal, c->dropout, map };
+    cla_attention_options options = { .causal = c->causal, .dropout = c->dropout };
+    options.map = map;
     cla_tensor *o = NULL;
     return cla_attention(tape, &o, x[0], x[1], x[2], c->q_rows, c->k_rows, &options);
 }

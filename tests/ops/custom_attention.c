@@ -158,7 +158,9 @@ static const recipe SQUARES = {
 static cla_status attend(cla_tape *tape, cla_tensor **y, cla_tensor **x,
                          const custom_case *c, cla_tensor **map)
 {
-    const cla_attention_options options = { c->causal, c->dropout, map };
+    const cla_attention_options options = { .causal = c->causal,
+                                            .dropout = c->dropout,
+                                            .map = map };
     cla_attention_mod mod = { .score = c->recipe->score,
                               .mask = c->recipe->mask,
                               .weight = c->recipe->weight,

@@ -47,7 +47,8 @@ static void make(hard_case *c, cla_runtime *rt)
                                     .D = c->D,
                                     .q_offsets = c->q_offsets,
                                     .k_offsets = c->k_offsets,
-                                    .scale = c->scale != 0 ? (double)c->scale : 1 };
+                                    .scale = c->scale != 0 ? (double)c->scale
+                                                           : 1 / sqrt(c->D) };
     float *gates = test_random(c->pairs, 1, 77);
     c->gates = calloc((size_t)c->pairs + 1, sizeof *c->gates);
     cr_assert_not_null(c->gates);

@@ -115,7 +115,7 @@ static void check_ways_back(cla_runtime *rt, layer *l)
         for (int of_scores = 0; of_scores < 2; of_scores++) {
             cla_tape *tape = NULL;
             cla_tensor *scores = NULL;
-            const cla_hard_options options = { .scores = &scores };
+            const cla_hard_options options = { .scale = 1, .scores = &scores };
             clear(l);
             TEST_OK(cla_tape_new(&tape, rt, true));
             cla_tensor *o = attend(tape, l, stop, &options);
@@ -149,7 +149,7 @@ Test(hard_attention_laws, known_layer)
     cla_tensor *s = NULL, *gates = NULL;
     float got[6];
     TEST_OK(cla_tape_new(&tape, rt, false));
-    cla_hard_options options = { .scores = &s, .gates = &gates };
+    cla_hard_options options = { .scale = 1, .scores = &s, .gates = &gates };
     close_to(attend(tape, &l, false, &options), sums, "threshold");
     close_to(s, scores, "scores");
     TEST_OK(cla_tensor_download(gates, got));

@@ -52,8 +52,8 @@ void oracle_additive_attention(double *context, double *weights, double *scores,
 
 static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
 {
-    const cla_additive_options options = { c->wanted[7] ? &y[1] : NULL,
-                                           c->wanted[8] ? &y[2] : NULL };
+    const cla_additive_options options = { .weights = c->wanted[7] ? &y[1] : NULL,
+                                           .scores = c->wanted[8] ? &y[2] : NULL };
     return cla_additive_attention(tape, y, c->in[0], c->in[1], c->in[2], c->in[3],
                                   c->rows[4], c->rows[5], &options);
 }

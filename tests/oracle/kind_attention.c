@@ -7,7 +7,9 @@
 
 cla_attention_options kind_options(const op_call *c, cla_tensor **map)
 {
-    return (cla_attention_options){ c->attribute[0] != 0, (float)c->attribute[1], map };
+    return (cla_attention_options){ .causal = c->attribute[0] != 0,
+                                    .dropout = (float)c->attribute[1],
+                                    .map = map };
 }
 
 double *oracle_keep(int rows, int heads, int longest, float dropout)

@@ -81,7 +81,9 @@ static cla_status call(cla_tape *tape, cla_tensor **o, cla_tensor **in,
                        const context *x, cla_tensor **map)
 {
     const band_case *c = x->c;
-    const cla_attention_options options = { c->causal, c->dropout, map };
+    const cla_attention_options options = { .causal = c->causal,
+                                            .dropout = c->dropout,
+                                            .map = map };
     cla_tape_random(tape, SEED, STEP);
     return c->area ? cla_band_attention_2d(tape, o, in[0], in[1], in[2], x->rows,
                                            c->window, c->area, c->edge, &options)

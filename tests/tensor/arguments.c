@@ -59,6 +59,46 @@ void call_emptied(arguments *a)
     cr_expect_null(a->tensors[0], "%s: left a result", current);
 }
 
+/* What is not 0 where options have room for later fields is refused. */
+Test(arguments, options_are_zeroed)
+{
+    cla_runtime *rt = test_runtime();
+    cla_tensor *x = NULL, *heads = NULL, *w = NULL, *y = NULL;
+    cla_ragged *r = NULL;
+    cla_tape *t = NULL;
+    const int64_t shape[] = { 2, 2 };
+    static const char part[] = "options.reserved is not 0";
+    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, shape));
+    TEST_OK(cla_tensor_new(&heads, rt, CLA_F32, 3, (int64_t[]){ 2, 1, 2 }));
+    TEST_OK(cla_tensor_new(&w, rt, CLA_F32, 1, shape));
+    TEST_OK(cla_ragged_new(&r, rt, 1, (int32_t[]){ 0, 2 }));
+    TEST_OK(cla_tape_new(&t, rt, true));
+    const cla_attention_options plain = { .reserved = { 1 } };
+    TEST_FAILS(cla_attention(t, &y, heads, heads, heads, r, r, &plain), CLA_E_USAGE,
+               part);
+    const cla_ham_options ham = { .reserved = { 0, 1 } };
+    TEST_FAILS(cla_ham_v(t, &y, x, x, w, r, r, &ham), CLA_E_USAGE, part);
+    const cla_additive_options additive = { .reserved = { 0, 0, 1 } };
+    TEST_FAILS(cla_additive_attention(t, &y, x, x, w, x, r, r, &additive), CLA_E_USAGE,
+               part);
+    const cla_pointer_options pointer = { .reserved = { 0, 0, 0, 1 } };
+    TEST_FAILS(cla_ragged_cross_entropy(t, &y, w, w, r, &pointer), CLA_E_USAGE, part);
+    const cla_hard_options hard = { .reserved = { 1 } };
+    TEST_FAILS(cla_hard_attention(t, &y, x, x, x, r, r, &hard), CLA_E_USAGE, part);
+    const cla_reinforce_options reinforce = { .reserved = { 1 } };
+    TEST_FAILS(cla_reinforce(t, &y, w, w, w, r, r, &reinforce), CLA_E_USAGE, part);
+    const cla_recurrent_options recurrent = { .reserved = { 1 } };
+    TEST_FAILS(cla_lstm(t, &y, x, x, NULL, r, &recurrent), CLA_E_USAGE, part);
+    const cla_adam_options adam = { .reserved = { 1 } };
+    TEST_FAILS(cla_adam(rt, x, x, x, x, 1, &adam), CLA_E_USAGE, part);
+    cla_tape_free(&t);
+    cla_tensor_free(&x);
+    cla_tensor_free(&heads);
+    cla_tensor_free(&w);
+    cla_ragged_free(&r);
+    cla_runtime_free(&rt);
+}
+
 Test(arguments, every_null_is_refused_or_harmless)
 {
     arguments a = { .shape = { 2, 2 }, .offsets = { 0, 1, 2 } };

@@ -82,7 +82,9 @@ static void check_translations(const fixture *f)
     enum { LINES = 4 };
     static const char *const lines[LINES] = { "a dog", "", "a cat and a dog", "  " };
     cla_translation said[LINES], alone;
-    const cla_translate_options options = { 3, 0.6, 2 };
+    const cla_translate_options options = { .beam = 3,
+                                            .length_penalty = 0.6,
+                                            .batch = 2 };
     char *text = NULL;
     TEST_OK(cla_model_translate(f->model, said, lines, LINES, &options));
     for (int i = 0; i < LINES; i++) {
@@ -102,18 +104,24 @@ static void check_translations(const fixture *f)
 static void check_refusals(const fixture *f)
 {
     static const cla_translate_options wrong[] = {
-        { 0, 0.6, 32 },  { 257, 0.6, 32 }, { 1, -0.1, 32 },
-        { 1, 10.1, 32 }, { 1, NAN, 32 },   { 1, 0.6, 0 },
+        { .beam = -1 },
+        { .beam = 257 },
+        { .length_penalty = -0.1 },
+        { .length_penalty = 10.1 },
+        { .length_penalty = NAN },
+        { .batch = -1 },
+        { .reserved = { 1 } },
     };
-    static const char *const named[] = { "beam is 0",
+    static const char *const named[] = { "beam is -1",
                                          "beam is 257",
                                          "length_penalty is -0.1",
                                          "length_penalty is 10.1",
                                          "length_penalty is ",
-                                         "batch is 0" };
+                                         "batch is -1",
+                                         "options.reserved is not 0" };
     const char *lines[] = { "a dog", "a\nb" }, *tag = NULL;
     cla_translation said[2];
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 7; i++) {
         TEST_FAILS(cla_model_translate(f->model, said, lines, 1, &wrong[i]),
                    CLA_E_USAGE, named[i]);
     }
