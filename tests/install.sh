@@ -39,6 +39,35 @@ ${CC:-cc} -std=c11 -Wall -Wextra -Werror "$source/examples/translate.c" \
 "$prefix/translate" "$prefix/no-model" a 2>"$prefix/err" && fail 'no model, but exit 0'
 grep -q 'no-model/config.json' "$prefix/err" || fail "translate says $(cat "$prefix/err")"
 
+# What the library was built with is not the business of those who use it.
+flags=$(pkg-config --define-variable=prefix="$root" --cflags clattn)
+[ "$flags" = "-I$root/include " ] || [ "$flags" = "-I$root/include" ] ||
+    fail "pkg-config --cflags gives $flags"
+[ -z "$(pkg-config --print-requires-private clattn)" ] || fail 'clattn.pc needs other libraries'
+
+# C and C++ by CMake; the version before is refused.
+if command -v cmake >/dev/null && command -v c++ >/dev/null; then
+    mkdir "$prefix/users"
+    cp "$source/tests/installed/user.cc" "$source/examples/embed.c" "$prefix/users"
+    version=$(pkg-config --modversion clattn)
+    sed "s/@VERSION@/$version/" "$source/tests/installed/CMakeLists.txt" \
+        >"$prefix/users/CMakeLists.txt"
+    cmake -S "$prefix/users" -B "$prefix/users/build" -DCMAKE_PREFIX_PATH="$root" \
+        >"$prefix/cmake.txt" 2>&1 || fail "cmake: $(cat "$prefix/cmake.txt")"
+    cmake --build "$prefix/users/build" >"$prefix/cmake.txt" 2>&1 ||
+        fail "cmake: $(cat "$prefix/cmake.txt")"
+    "$prefix/users/build/embed" >/dev/null || fail 'embed, built by CMake, fails'
+    "$prefix/users/build/user" || fail 'user.cc fails'
+    sed 's/@VERSION@/99.0/' "$source/tests/installed/CMakeLists.txt" \
+        >"$prefix/users/CMakeLists.txt"
+    cmake -S "$prefix/users" -B "$prefix/users/other" -DCMAKE_PREFIX_PATH="$root" \
+        >"$prefix/cmake.txt" 2>&1 && fail 'CMake takes version 99.0'
+    grep -q "clattnConfig.cmake, version: $version" "$prefix/cmake.txt" ||
+        fail "cmake says $(cat "$prefix/cmake.txt")"
+else
+    echo 'not run: CMake (no cmake, or no C++ compiler)'
+fi
+
 library=$(find "$prefix" -name 'libclattn.so')
 readelf -d "$library" | grep -q 'SONAME.*libclattn\.so\.[0-9]' || fail 'no soname'
 foreign=$(nm -D --defined-only "$library" | awk '{ print $NF }' | grep -v '^cla_' || true)

@@ -22,6 +22,11 @@ run_suites build-test
 step 'golden cases on the default device'
 golden_cases build-test/clattn
 
+step 'the library alone, as an archive, in build-static/'
+compile build-static all --buildtype=debugoptimized --werror -Ddefault_library=static \
+    -Dprogram=false -Dtests=false
+run 'static library' tests/static.sh . build-static
+
 step 'the Python package: a wheel in an environment of its own'
 # shellcheck disable=SC2086
 install $python_packages || true
