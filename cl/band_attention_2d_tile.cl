@@ -20,7 +20,7 @@ kernel void band_attention_2d_forward(global float *restrict o,
                                       global const int2 *restrict spans,
                                       attention_args a, band_args b)
 {
-    band_forward(o, lse, q, k, v, spans, a, b);
+    band_forward(o, lse, q, k, v, spans, a, b, 0);
 }
 
 // dq_i = sum dS_igj k_gj / sqrt(d), dk_gj = sum dS_igj q_i / sqrt(d), dv = sum P dO
@@ -32,6 +32,6 @@ kernel void band_attention_2d_backward(
     global const float *restrict lse, global const float *restrict delta,
     global const int2 *restrict spans, attention_args a, band_args b)
 {
-    const band_operands x = { dq, dk, dv, dy, q, k, v, lse, delta, spans };
+    const band_operands x = { dq, dk, dv, dy, q, k, v, lse, delta, spans, 0 };
     band_backward(&x, a, b);
 }

@@ -18,7 +18,7 @@ kernel void band_attention_forward(global float *restrict o, global float *restr
                                    global const int2 *restrict spans, attention_args a,
                                    band_args b)
 {
-    band_forward(o, lse, q, k, v, spans, a, b);
+    band_forward(o, lse, q, k, v, spans, a, b, 0);
 }
 
 // dq_i = sum_j dS_ij k_j / sqrt(d), dk_j = sum_i dS_ij q_i / sqrt(d), dv = P' dO
@@ -30,6 +30,6 @@ kernel void band_attention_backward(
     global const float *restrict lse, global const float *restrict delta,
     global const int2 *restrict spans, attention_args a, band_args b)
 {
-    const band_operands x = { dq, dk, dv, dy, q, k, v, lse, delta, spans };
+    const band_operands x = { dq, dk, dv, dy, q, k, v, lse, delta, spans, 0 };
     band_backward(&x, a, b);
 }

@@ -1,8 +1,6 @@
 /* band_common.c - band attention in one dimension and in two: launches and tape. */
 #include "ops/band_common.h"
 
-#include "cl/band_args.h"
-
 typedef struct saved {
     const cla_band_op *op;
     cla_attention_call call;
@@ -26,23 +24,28 @@ static double pairs_flops(const saved *s)
            (2.0 * s->band.radius + 1);
 }
 
-/* One item a tile: rows it owns and rows it looks at. Four kinds of rows and their
- * gradients should stay in the second-level cache. */
-static void tile_launch(cla_runtime *rt, const saved *s, cla_launch *launch)
+/* Four kinds of rows and their gradients should stay in the second-level cache. */
+int cla_band_plan_tile(cla_runtime *rt, const char *tile,
+                       const cla_attention_call *call, cla_launch *launch)
 {
-    const int vec = cla_vector_width(rt), wide = s->call.width > 128;
-    const int run = cla_tuned(rt, s->op->tile, "QUERIES", vec > 4 && !wide ? 32 : 16);
-    const int piece = cla_tuned(rt, s->op->tile, "KEYS", vec > 4 && !wide ? 96 : 48);
-    const cla_define defines[] = { { "WIDTH", s->call.width },
-                                   { "VEC", vec },
-                                   { "QUERIES", run },
-                                   { "KEYS", piece } };
-    launch->file = s->op->tile;
+    const int vec = cla_vector_width(rt), wide = call->width > 128;
+    const int run = cla_tuned(rt, tile, "QUERIES", vec > 4 && !wide ? 32 : 16);
+    const int piece = cla_tuned(rt, tile, "KEYS", vec > 4 && !wide ? 96 : 48);
+    const cla_define defines[] = {
+        { "WIDTH", call->width }, { "VEC", vec }, { "QUERIES", run }, { "KEYS", piece }
+    };
+    launch->file = tile;
     for (int i = 0; i < 4; i++) {
         launch->define[i] = defines[i];
     }
     launch->groups[0] =
-        (size_t)((s->call.args.queries + run - 1) / run) * (size_t)s->call.heads;
+        (size_t)((call->args.queries + run - 1) / run) * (size_t)call->heads;
+    return piece - run;
+}
+
+static void tile_launch(cla_runtime *rt, const saved *s, cla_launch *launch)
+{
+    (void)cla_band_plan_tile(rt, s->op->tile, &s->call, launch);
 }
 
 /* Eight rows to an item, ROWS to a group, as cl/band_group.clh. Two programs of a width

@@ -7,34 +7,17 @@
 
 #include "ops/attention_common.h"
 #include "ops/column_sum.h"
-#include "ops/custom_code.h"
+#include "ops/custom_call.h"
 #include "ops/spread.h"
 
 static const char OP[] = "custom_attention";
 
 enum {
-    WORKERS = 1024,          // most copies of the inputs' gradients
-    COPIES_BYTES = 32 << 20, // and what they may take, unless one takes more
-    FAR = 1 << 29            // apart without a window
+    WORKERS = 1024,         // most copies of the inputs' gradients
+    COPIES_BYTES = 32 << 20 // and what they may take, unless one takes more
 };
 
-/* As in cl/custom.clh. */
-typedef struct custom_args {
-    int32_t tiles, items, run, apart, slice;
-    int32_t start[CLA_CUSTOM_INPUTS];
-    int32_t dim[CLA_CUSTOM_INPUTS * INPUT_RANK];
-} custom_args;
-
-typedef struct custom_call {
-    cla_attention_call attention;
-    cla_tensor *input[CLA_CUSTOM_INPUTS]; // NULL from the end on
-    bool wanted[CLA_CUSTOM_INPUTS];       // gets a gradient
-    const cla_custom_code *code;
-    custom_args args;
-} custom_call;
-
-/* Adds the inputs to a launch's arguments. */
-static void add_inputs(cla_launch *launch, const custom_call *call)
+void cla_custom_add_inputs(cla_launch *launch, const custom_call *call)
 {
     int n = 0;
     while (launch->args[n].kind != CLA_ARG_END) {
@@ -66,7 +49,7 @@ static cla_status enqueue_tiles(cla_runtime *rt, const custom_call *call, int lo
 {
     const cla_attention_call *a = &call->attention;
     const int tile = plan(rt, call, longest, launch);
-    add_inputs(launch, call);
+    cla_custom_add_inputs(launch, call);
     launch->groups[0] = (size_t)((longest + tile - 1) / tile);
     launch->groups[1] = (size_t)a->heads;
     launch->groups[2] = (size_t)a->sequences;
@@ -77,6 +60,9 @@ static cla_status enqueue_tiles(cla_runtime *rt, const custom_call *call, int lo
 static cla_status forward(cla_runtime *rt, const custom_call *call)
 {
     const cla_attention_call *a = &call->attention;
+    if (cla_custom_is_narrow(rt, call)) {
+        return cla_custom_band_forward(rt, call);
+    }
     cla_launch launch = {
         .kernel = "custom_attention_forward",
         .args = { cla_buf(a->o), cla_buf(a->lse), cla_buf(a->q), cla_buf(a->k),
@@ -110,7 +96,7 @@ static cla_status make_map(cla_tape *tape, cla_tensor **map, const custom_call *
                   cla_i32(a->longest_q), cla_i32(a->longest_k) },
         .flops = 2.0 * a->width * (double)cla_size(*map),
     };
-    add_inputs(&launch, call);
+    cla_custom_add_inputs(&launch, call);
     return cla_enqueue(cla_tape_runtime(tape), &launch);
 }
 
@@ -139,7 +125,7 @@ static cla_status grad_q(cla_runtime *rt, const custom_call *call,
                   cla_i32(g->q_mode) },
     };
     plan(rt, call, a->longest_q, &launch);
-    add_inputs(&launch, call);
+    cla_custom_add_inputs(&launch, call);
     launch.groups[0] = (size_t)p->workers;
     launch.flops = flops_of(a, 3);
     return cla_enqueue(rt, &launch);
@@ -256,6 +242,9 @@ static cla_status backward(cla_tape *tape, void *saved)
     if (!any) {
         return CLA_OK;
     }
+    if (!args.slice && cla_custom_is_narrow(rt, call)) {
+        return cla_custom_band_backward(rt, call, &grads);
+    }
     CLA_TRY(inputs_begin(tape, call, &inputs, &args));
     if ((grads.q || args.slice) && inputs.workers) {
         CLA_TRY(grad_q(rt, call, &grads, &inputs, &args));
@@ -308,7 +297,7 @@ static cla_status take_inputs(custom_call *call, const cla_tape *tape,
 {
     custom_args *s = &call->args;
     int64_t slice = 0;
-    s->apart = mod->window ? mod->window / 2 : FAR;
+    s->apart = mod->window ? mod->window / 2 : CUSTOM_FAR;
     s->run = 1;
     for (int i = 0; i < CLA_CUSTOM_INPUTS && mod->inputs[i].name; i++) {
         cla_tensor *t = mod->inputs[i].tensor;

@@ -50,15 +50,17 @@ static cla_status write_switches(maker *m)
     const cla_expr *mask = m->parts.mask;
     const int hides = !mask ? 0 : cla_custom_reads(mask, mask->root, VALUE) ? 2 : 1;
     const int weighs = !weight->e ? 0 : cla_custom_is_factor(weight) ? 1 : 2;
+    const bool sample = cla_custom_reads(score->e, score->e->root, SAMPLE) ||
+                        (mask && cla_custom_reads(mask, mask->root, SAMPLE));
     CLA_TRY(cla_text_add(&m->text,
                          "#define SLOPE %d\n#define KEEPS_S %d\n#define MASK %d\n"
                          "#define WINDOW %d\n#define READS %d\n#define UNIFORMS %d\n",
                          !is_one(score->e, score->slope.variable), keeps_score(score),
                          hides, m->window, (int)score->slope.count, score->uniforms));
     return cla_text_add(&m->text,
-                        "#define REWEIGH %d\n#define WEIGHT_READS %d\n"
-                        "#define WEIGHT_UNIFORMS %d\n",
-                        weighs, (int)weight->slope.count, weight->uniforms);
+                        "#define READS_SAMPLE %d\n#define REWEIGH %d\n"
+                        "#define WEIGHT_READS %d\n#define WEIGHT_UNIFORMS %d\n",
+                        sample, weighs, (int)weight->slope.count, weight->uniforms);
 }
 
 static const char *type_of(const maker *m, int input)
@@ -310,6 +312,7 @@ static cla_status make(cla_custom_code *code, maker *m, const cla_attention_mod 
                        const bool *wanted)
 {
     CLA_TRY(cla_custom_parts_make(&m->parts, mod, wanted));
+    code->reweighs = m->parts.weight.e != NULL;
     code->two_passes = m->parts.weight.e && !cla_custom_is_factor(&m->parts.weight);
     CLA_TRY(write(m, true, &code->tile));
     return write(m, false, &code->scalar);

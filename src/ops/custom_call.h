@@ -1,0 +1,34 @@
+/* custom_call.h - one call of cla_custom_attention, and its passes inside a band. */
+#pragma once
+
+#include "ops/attention_common.h"
+#include "ops/custom_code.h"
+
+enum { CUSTOM_FAR = 1 << 29 }; // apart without a window
+
+/* As in cl/custom.clh. */
+typedef struct custom_args {
+    int32_t tiles, items, run, apart, slice;
+    int32_t start[CLA_CUSTOM_INPUTS];
+    int32_t dim[CLA_CUSTOM_INPUTS * INPUT_RANK];
+} custom_args;
+
+typedef struct custom_call {
+    cla_attention_call attention;
+    cla_tensor *input[CLA_CUSTOM_INPUTS]; // NULL from the end on
+    bool wanted[CLA_CUSTOM_INPUTS];       // gets a gradient
+    const cla_custom_code *code;
+    custom_args args;
+} custom_call;
+
+/* Adds the inputs to a launch's arguments. */
+void cla_custom_add_inputs(cla_launch *launch, const custom_call *call);
+
+/* Whether the kernels of a band take a call: a narrow window of self-attention by the
+ * tile schedule, whose weights stay what the softmax gives. */
+bool cla_custom_is_narrow(cla_runtime *rt, const custom_call *call);
+
+/* The passes of such a call. Backward gives no gradients of inputs. */
+cla_status cla_custom_band_forward(cla_runtime *rt, const custom_call *call);
+cla_status cla_custom_band_backward(cla_runtime *rt, const custom_call *call,
+                                    const cla_attention_grads *grads);
