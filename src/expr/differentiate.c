@@ -1,13 +1,16 @@
 /* differentiate.c - reverse-mode derivatives of an expression, as further nodes.
  *
  * slope[n] is the node of d root / d n, or -1 for zero. Nodes are visited from the root
- * down; each adds to its children's slopes. */
+ * down; each adds to its children's slopes. Where a condition chose another operand, a
+ * slope is 0, and stays 0 whatever it is multiplied with: at s = -1 the slope of
+ * s > 0 ? sqrt(s) : s is 1, not NaN. */
 #include "expr/expr.h"
 
 typedef struct walk {
     cla_expr *e;
-    int *slope; // [root + 1]
-    int at;     // the node in hand: new nodes get its column
+    int *slope;   // [root + 1]
+    bool *chosen; // [root + 1] a condition decides whether the slope is 0
+    int at;       // the node in hand: new nodes get its column
 } walk;
 
 static cla_status add(walk *w, int *out, cla_expr_kind kind, int a, int b, int c)
@@ -44,11 +47,40 @@ static cla_status call(walk *w, int *out, cla_expr_function function, int a, int
     return cla_expr_add(w->e, out, node);
 }
 
+/* Whether a node's derivatives are products with what may be infinite or NaN. */
+static bool multiplies(const cla_expr_node *n)
+{
+    switch (n->kind) {
+    case CLA_EXPR_MULTIPLY:
+    case CLA_EXPR_DIVIDE:
+        return true;
+    case CLA_EXPR_CALL:
+        return n->which == CLA_EXPR_EXP || n->which == CLA_EXPR_LOG ||
+               n->which == CLA_EXPR_TANH || n->which == CLA_EXPR_SQRT ||
+               n->which == CLA_EXPR_POW;
+    default:
+        return false;
+    }
+}
+
+/* value = slope == 0 ? 0 : value, of the node in hand */
+static cla_status keep_zero(walk *w, int *value)
+{
+    int zero = 0, none = 0;
+    CLA_TRY(number(w, &zero, 0));
+    CLA_TRY(add(w, &none, CLA_EXPR_EQUAL, w->slope[w->at], zero, -1));
+    return add(w, value, CLA_EXPR_SELECT, none, zero, *value);
+}
+
 /* slope[child] += value */
 static cla_status give(walk *w, int child, int value)
 {
     if (w->e->nodes[child].type != CLA_EXPR_FLOAT) {
         return CLA_OK; // integers and conditions are constants
+    }
+    if (w->chosen[w->at]) {
+        w->chosen[child] = true;
+        CLA_TRY(multiplies(&w->e->nodes[w->at]) ? keep_zero(w, &value) : CLA_OK);
     }
     if (w->slope[child] < 0) {
         w->slope[child] = value;
@@ -71,6 +103,7 @@ static cla_status give_where(walk *w, int child, int slope, int condition)
     int zero = 0, chosen = 0;
     CLA_TRY(number(w, &zero, 0));
     CLA_TRY(add(w, &chosen, CLA_EXPR_SELECT, condition, slope, zero));
+    w->chosen[child] = true;
     return give(w, child, chosen);
 }
 
@@ -106,15 +139,35 @@ static cla_status power(walk *w, const cla_expr_node *n, int slope)
     return give_where(w, n->child[1], term, above);
 }
 
+static bool is_nan_never(const walk *w, int n)
+{
+    const cla_expr_kind kind = w->e->nodes[n].kind;
+    return kind == CLA_EXPR_NUMBER || kind == CLA_EXPR_FLOAT_OF;
+}
+
+/* condition = condition or node n is NaN: functions of C prefer the other operand. */
+static cla_status or_nan(walk *w, int *condition, int n)
+{
+    int nan = 0;
+    if (is_nan_never(w, n)) {
+        return CLA_OK;
+    }
+    CLA_TRY(add(w, &nan, CLA_EXPR_NOT_EQUAL, n, n, -1));
+    return add(w, condition, CLA_EXPR_OR, *condition, nan, -1);
+}
+
 /* All to x inside its bounds, else to the bound that holds. */
 static cla_status clamp(walk *w, const cla_expr_node *n, int slope)
 {
-    int over = 0, under = 0, inside = 0, low = 0;
-    CLA_TRY(add(w, &over, CLA_EXPR_GREATER, n->child[0], n->child[2], -1));
-    CLA_TRY(add(w, &low, CLA_EXPR_GREATER, n->child[1], n->child[2], -1));
-    CLA_TRY(add(w, &over, CLA_EXPR_OR, over, low, -1));
+    int over = 0, under = 0, inside = 0, most = 0;
+    CLA_TRY(call(w, &most, CLA_EXPR_MAX, n->child[0], n->child[1]));
+    CLA_TRY(add(w, &over, CLA_EXPR_GREATER, most, n->child[2], -1));
+    if (!is_nan_never(w, n->child[0]) && !is_nan_never(w, n->child[1])) {
+        CLA_TRY(or_nan(w, &over, most));
+    }
     CLA_TRY(give_where(w, n->child[2], slope, over));
     CLA_TRY(add(w, &under, CLA_EXPR_LESS, n->child[0], n->child[1], -1));
+    CLA_TRY(or_nan(w, &under, n->child[0]));
     CLA_TRY(add(w, &inside, CLA_EXPR_NOT, over, -1, -1));
     CLA_TRY(add(w, &under, CLA_EXPR_AND, under, inside, -1));
     CLA_TRY(give_where(w, n->child[1], slope, under));
@@ -128,6 +181,7 @@ static cla_status smaller(walk *w, const cla_expr_node *n, int slope,
 {
     int first = 0, second = 0;
     CLA_TRY(add(w, &first, order, n->child[0], n->child[1], -1));
+    CLA_TRY(or_nan(w, &first, n->child[1]));
     CLA_TRY(add(w, &second, CLA_EXPR_NOT, first, -1, -1));
     CLA_TRY(give_where(w, n->child[0], slope, first));
     return give_where(w, n->child[1], slope, second);
@@ -291,8 +345,10 @@ cla_status cla_expr_differentiate(cla_expr *e, cla_expr_gradient *out, int varia
         return cla_expr_fail(e, 0, "only a float has a derivative");
     }
     CLA_TRY(cla_alloc(&w.slope, (size_t)e->root + 1, sizeof *w.slope));
-    const cla_status status = differentiate(&w, out, variable, wanted);
+    cla_status status = cla_alloc(&w.chosen, (size_t)e->root + 1, sizeof *w.chosen);
+    status = status ? status : differentiate(&w, out, variable, wanted);
     free(w.slope);
+    free(w.chosen);
     if (status) {
         cla_expr_gradient_free(out);
     }

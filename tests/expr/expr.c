@@ -245,6 +245,38 @@ Test(expr, differentiates)
     }
 }
 
+/* The operand that a condition did not choose adds nothing, not even NaN. */
+Test(expr, has_slopes_beside_undefined_operands)
+{
+    static const struct {
+        const char *text;
+        double want; // at s = 0.75
+    } cases[] = {
+        { "s > 1 ? sqrt(s - 1) : 3 * s", 3 },
+        { "s > 1 ? log(s - 0.75) * s : 3 * s", 3 },
+        { "s > 1 ? s / (i - 4) : 3 * s", 3 },
+        { "s > 1 ? s * (i / (i - 4)) : 3 * s", 3 },
+        { "s > 1 ? s * exp(1e5) : 3 * s", 3 },
+        { "s > 1 ? pow(s - 1, 0.5) : 3 * s", 3 },
+        { "min(3 * s, 8 + sqrt(s - 0.75))", 3 },
+        { "clamp(3 * s, -1, 5 + 0 * exp(s * 0))", 3 },
+        { "max(log(-s), 3 * s)", 3 },
+        { "max(3 * s, log(-s)) + min(s, sqrt(-s))", 4 },
+        { "clamp(log(-s), sqrt(-s), 3 * s)", 3 },
+        { "clamp(log(-s), 2 * s, 7) + clamp(s, log(-s), sqrt(-s))", 3 },
+    };
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        world w = make_world();
+        cla_expr *e = parse(cases[n].text);
+        cla_expr_gradient g;
+        cr_assert_eq(cla_expr_differentiate(e, &g, S, NULL), CLA_OK);
+        const double got = evaluate(e, g.variable, &w);
+        cr_assert(got == cases[n].want, "d/ds of %s is %g", cases[n].text, got);
+        cla_expr_gradient_free(&g);
+        cla_expr_free(&e);
+    }
+}
+
 Test(expr, refuses_gradients_that_are_always_zero)
 {
     static const char *const texts[] = {
