@@ -78,6 +78,7 @@ cla_status transformer_init(transformer *m, const transformer_config *config,
                             cla_params *params)
 {
     *m = (transformer){ .config = *config };
+    m->config.coder.self.custom = &m->config.custom;
     if (!m->config.decoder_layers) {
         m->config.decoder_layers = config->layers;
     }

@@ -120,6 +120,7 @@ static cla_status read_self(transformer_config *c, cla_config *s)
     static const char *const kinds[] = { "separable", "full", NULL };
     c->coder.self.model = c->coder.model;
     c->coder.self.heads = c->coder.heads;
+    c->coder.self.custom = &c->custom;
     c->coder.taps = 7;
     CLA_TRY(self_configure(&c->coder.self, s));
     CLA_TRY(read_where(c, s));

@@ -167,6 +167,21 @@ cla_status cla_custom_configure(custom_config *config, cla_config *settings)
     return check(config, settings);
 }
 
+cla_status cla_custom_refuse_length(const custom_config *config,
+                                    const cla_config *settings)
+{
+    for (int i = 0; i < config->count; i++) {
+        const custom_learned *l = &config->learned[i];
+        for (int n = 0; n < l->rank; n++) {
+            if (l->shape[n] == CUSTOM_LENGTH) {
+                return wrong(settings, l->name, "shape",
+                             "numbers or \"heads\": sentences have no greatest length");
+            }
+        }
+    }
+    return CLA_OK;
+}
+
 cla_status cla_custom_know(cla_config *settings)
 {
     static const char *const keys[] = { "score",  "mask",  "weight",

@@ -33,6 +33,11 @@ typedef struct custom_config {
  * the place in an expression, CLA_E_NOMEM. */
 cla_status cla_custom_configure(custom_config *config, cla_config *settings);
 
+/* Refuses shapes of "length", for models without a longest sequence. Errors:
+ * CLA_E_INPUT. */
+cla_status cla_custom_refuse_length(const custom_config *config,
+                                    const cla_config *settings);
+
 /* The keys are known, and neither read nor completed. Errors: CLA_E_NOMEM. */
 cla_status cla_custom_know(cla_config *settings);
 

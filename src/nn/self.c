@@ -29,6 +29,7 @@ static const self_variant *const variants[] = {
     &self_neighbor_predicted,
     &self_local_hard,
     &self_local_soft,
+    &self_custom,
 };
 // clang-format on
 
@@ -56,8 +57,10 @@ cla_status self_configure(self_config *config, cla_config *settings)
     for (int i = 0; i < VARIANTS; i++) {
         names[i] = variants[i]->name;
     }
-    *config =
-        (self_config){ .model = given.model, .heads = given.heads, SELF_DEFAULTS };
+    *config = (self_config){ .model = given.model,
+                             .heads = given.heads,
+                             .custom = given.custom,
+                             SELF_DEFAULTS };
     CLA_TRY(cla_config_choice(settings, "attention", names, &chosen));
     config->variant = variants[chosen];
     for (int i = 0; i < VARIANTS; i++) {

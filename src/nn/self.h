@@ -16,6 +16,7 @@
 
 #include "base/config.h"
 #include "clattn/ops.h"
+#include "nn/custom.h"
 #include "nn/param.h"
 
 struct self_variant;
@@ -33,6 +34,7 @@ typedef struct self_config {
     double local_sigma;                 // neighbor: the width that it starts from
     double local_width;                 // local_hard: twice a sigma
     bool local_truncate;                // local_hard: no key beyond local_width
+    custom_config *custom;              // custom: outlives the layer
 } self_config;
 
 #define SELF_DEFAULTS                                                                 \
@@ -55,8 +57,9 @@ enum {
 typedef struct self_layer {
     self_config config;
     self_linear block[SELF_BLOCK_LINEARS];
-    cla_tensor *rel_k, *rel_v; // rel_pos: [2*clip+1,D/H]
-    cla_tensor *local_root;    // neighbor: [local_heads], sigma = root^2
+    cla_tensor *rel_k, *rel_v;              // rel_pos: [2*clip+1,D/H]
+    cla_tensor *local_root;                 // neighbor: [local_heads], sigma = root^2
+    cla_tensor *learned[CLA_CUSTOM_INPUTS]; // custom
     self_linear local, local_center, local_width; // [D,m], [m,local_heads] twice
 } self_layer;
 
@@ -86,10 +89,11 @@ typedef struct self_variant {
 extern const self_variant self_softmax, self_csan1d, self_csan2d, self_bi_direct,
     self_block, self_rel_pos;
 extern const self_variant self_neighbor, self_neighbor_predicted;
-extern const self_variant self_local_hard, self_local_soft;
+extern const self_variant self_local_hard, self_local_soft, self_custom;
 
 /* Reads the key "attention" and those of the variant it names; model and heads stand in
- * config. The keys of other variants are known, and not read. Errors: CLA_E_INPUT. */
+ * config, and custom points to where the keys of custom go. The keys of other variants
+ * are known, and not read. Errors: CLA_E_INPUT. */
 cla_status self_configure(self_config *config, cla_config *settings);
 
 /* Adds what the variant of layer->config learns. Errors: CLA_E_NOMEM. */

@@ -248,6 +248,10 @@ Test(self, neutral_settings_are_plain)
     check_neutral(rt, &one, &narrow, &three);
     check_neutral(rt, &(self_config){ .variant = &self_bi_direct }, &plain,
                   &(self_config){ .variant = &self_bi_direct, .directed = 1 });
+    custom_config same = { .score = "s", .mask = "j < S" };
+    custom_config half = { .score = "s / 2" };
+    check_neutral(rt, &(self_config){ .variant = &self_custom, .custom = &same },
+                  &plain, &(self_config){ .variant = &self_custom, .custom = &half });
     cla_runtime_free(&rt);
 }
 
