@@ -281,6 +281,7 @@ static void check_load(void)
 static cla_status check_options(bench *b)
 {
     CLA_TRY(bench_suites_check(b->options->suite));
+    CLA_TRY(bench_custom_check(b->options->custom));
     CLA_TRY(compile_filter(b));
     return check_target(b->options);
 }

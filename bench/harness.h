@@ -7,6 +7,7 @@ typedef struct bench_options {
     const char *device;  // as cla_runtime_new, or "all"
     const char *suite;   // NULL: all
     const char *filter;  // POSIX extended regular expression on case names; NULL: all
+    const char *custom;  // a score of cla_attention_mod, timed alone; NULL: none
     const char *json;    // file, "-" for stdout in place of the table; NULL: none
     bool quick;          // fewer, smaller and shorter
     bool verify;         // no speed for a case whose result is wrong
@@ -20,7 +21,8 @@ typedef struct bench_options {
  * measured: a run that is stopped keeps what it has. The file is emptied before its
  * first row. What the run has come to is written on stderr.
  *
- * Errors: CLA_E_USAGE (unknown suite, bad filter, no such device), CLA_E_IO,
+ * Errors: CLA_E_USAGE (unknown suite, bad filter or expression, no such device),
+ * CLA_E_IO,
  * CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status bench_suites_run(const bench_options *options, int *failed);
 

@@ -108,6 +108,12 @@ double bench_median(const bench *b, const char *name);
 /* cases.c */
 cla_status bench_cases(bench *b, const char *suite);
 
+/* ops/custom_attention.c: refuses a score that is no expression over the inputs that
+ * --custom has; NULL is fine. Errors: CLA_E_USAGE, CLA_E_NOMEM. */
+cla_status bench_custom_check(const char *score);
+/* The score of --custom, and plain attention beside it. */
+cla_status bench_custom_score(bench *b, const char *score);
+
 /* suites.c */
 cla_status bench_suites_check(const char *suite);          // NULL is fine
 cla_status bench_suites_each(bench *b, const char *suite); // NULL: all

@@ -83,6 +83,9 @@ static cla_status run(bench *b, int i)
 cla_status bench_suites_each(bench *b, const char *suite)
 {
     cla_status status = CLA_OK;
+    if (b->options && b->options->custom) {
+        return bench_custom_score(b, b->options->custom);
+    }
     for (int i = 0; i < ROWS && !status; i++) {
         const bool wanted = !suite || strcmp(table[i].suite, suite) == 0;
         status = wanted ? run(b, i) : CLA_OK;

@@ -1,12 +1,15 @@
 /* custom_attention.c - scores from expressions beside operators written for the same,
- * and masks that leave ever fewer blocks. */
+ * masks that leave ever fewer blocks, and the score of --custom. */
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/base.h"
 #include "bench/bench.h"
 #include "bench/internal.h"
+#include "ops/custom_code.h"
 #include "oracle/oracle.h"
 
 enum { HEADS = 8, WIDTH = 64 };
@@ -16,9 +19,11 @@ typedef struct rival {
     const char *name;
     const char *score, *mask;
     bool slopes; // an input slope [H]
+    bool tables; // and one table [H,2T]
     int window;
     int B, T;
     oracle_modifier is;
+    bool asked; // by --custom: nothing to verify it with
 } rival;
 
 typedef struct layer {
@@ -83,8 +88,12 @@ static cla_status forward(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *
     const layer *c = context;
     const rival *r = c->r;
     cla_attention_mod mod = { .score = r->score, .mask = r->mask, .window = r->window };
+    int n = 0;
     if (r->slopes) {
-        mod.inputs[0] = (cla_custom_input){ "slope", x[3] };
+        mod.inputs[n++] = (cla_custom_input){ "slope", x[3] };
+    }
+    if (r->tables) {
+        mod.inputs[n] = (cla_custom_input){ "table", x[3 + n] };
     }
     if (c->own && r->window) {
         return cla_band_attention(tape, y, x[0], x[1], x[2], c->rows, r->window, NULL);
@@ -125,15 +134,24 @@ static cla_status run_shape(bench *b, layer *c, bool backward)
         .flops = (double)N * keys * HEADS * WIDTH * 2.0 * (backward ? 7 : 2),
         .bytes = (backward ? 12.0 : 4.0) * 4 * (double)N * HEADS * WIDTH,
         .forward = forward,
-        .oracle = oracle,
+        .oracle = r->asked && !c->own ? NULL : oracle,
         .context = c,
     };
     if (r->slopes && !c->own) {
         op.in[op.inputs++] = (bench_input){ 1, { HEADS }, .scale = 0.1f };
     }
-    snprintf(op.name, sizeof op.name, "custom_attention %s %s%s B%d H%d T%d d%d",
-             backward ? "fwd+bwd" : "fwd", r->name, c->own ? " own kernel" : "", r->B,
-             HEADS, r->T, WIDTH);
+    if (r->tables && !c->own) {
+        op.in[op.inputs++] = (bench_input){ 2, { HEADS, 2 * r->T }, .scale = 0.1f };
+    }
+    const char *direction = backward ? "fwd+bwd" : "fwd";
+    if (r->asked && c->own) {
+        snprintf(op.name, sizeof op.name, "attention %s B%d H%d T%d d%d", direction,
+                 r->B, HEADS, r->T, WIDTH);
+    } else {
+        snprintf(op.name, sizeof op.name, "custom_attention %s %.60s%s B%d H%d T%d d%d",
+                 direction, r->name, c->own ? " own kernel" : "", r->B, HEADS, r->T,
+                 WIDTH);
+    }
     return bench_op_run(b, &op);
 }
 
@@ -141,7 +159,7 @@ static cla_status run_shape(bench *b, layer *c, bool backward)
  * one. */
 static cla_status run_rival(bench *b, layer *c)
 {
-    const bool owned = !c->r->score && !c->r->mask;
+    const bool owned = c->r->asked || (!c->r->score && !c->r->mask);
     for (int backward = 0; backward < 2; backward++) {
         c->own = false;
         CLA_TRY(run_shape(b, c, backward));
@@ -161,16 +179,85 @@ static cla_status prepare(bench *b, layer *c)
     return cla_ragged_new(&c->rows, bench_runtime(b), r->B, c->offsets);
 }
 
+static cla_status run_prepared(bench *b, const rival *r)
+{
+    layer c = { .r = r };
+    cla_status status = prepare(b, &c);
+    status = status ? status : run_rival(b, &c);
+    cla_ragged_free(&c.rows);
+    free(c.offsets);
+    return status;
+}
+
 cla_status bench_custom_attention(bench *b)
 {
     const size_t count = sizeof RIVALS / sizeof *RIVALS;
     cla_status status = CLA_OK;
     for (size_t n = 0; n < (bench_quick(b) ? 2 : count) && !status; n++) {
-        layer c = { .r = &RIVALS[n] };
-        status = prepare(b, &c);
-        status = status ? status : run_rival(b, &c);
-        cla_ragged_free(&c.rows);
-        free(c.offsets);
+        status = run_prepared(b, &RIVALS[n]);
     }
     return status;
+}
+
+/* ---- --custom ------------------------------------------------------------------- */
+
+static bool in_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Whether a word stands in a text. */
+static bool has_word(const char *text, const char *word)
+{
+    const size_t size = strlen(word);
+    for (const char *at = text; (at = strstr(at, word)); at += size) {
+        if (!in_word(at[size]) && (at == text || !in_word(at[-1]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static rival asked(const char *score)
+{
+    return (rival){ .name = score,
+                    .score = score,
+                    .slopes = has_word(score, "slope"),
+                    .tables = has_word(score, "table"),
+                    .B = 4,
+                    .T = 512,
+                    .asked = true };
+}
+
+cla_status bench_custom_check(const char *score)
+{
+    if (!score) {
+        return CLA_OK;
+    }
+    const rival r = asked(score);
+    cla_tensor *tensors = NULL; // have types and ranks only
+    CLA_TRY(cla_alloc(&tensors, 2, sizeof *tensors));
+    cla_attention_mod mod = { .score = score };
+    bool wanted[CLA_CUSTOM_INPUTS] = { false };
+    int n = 0;
+    if (r.slopes) {
+        tensors[n].rank = 1;
+        mod.inputs[n] = (cla_custom_input){ "slope", &tensors[n] };
+        wanted[n++] = true;
+    }
+    if (r.tables) {
+        tensors[n].rank = 2;
+        mod.inputs[n] = (cla_custom_input){ "table", &tensors[n] };
+        wanted[n] = true;
+    }
+    tensors[0].dtype = tensors[1].dtype = CLA_F32;
+    const cla_status status = cla_custom_check(&mod, wanted);
+    free(tensors);
+    return status ? cla_fail_within(status, "bench --custom") : CLA_OK;
+}
+
+cla_status bench_custom_score(bench *b, const char *score)
+{
+    const rival r = asked(score);
+    return run_prepared(b, &r);
 }

@@ -23,6 +23,10 @@ static const cli_option options[] = {
       .names = bench_suite_names },
     { "filter", 'f', "RE", "cases whose names match (POSIX extended)", CLI_TEXT,
       AT(options.filter) },
+    { "custom", 0, "EXPR",
+      "time attention with this score, such as 's - slope[h] * abs(j - i)', and plain "
+      "attention beside it; nothing else",
+      CLI_TEXT, AT(options.custom) },
     { "quick", 'q', NULL, "fewer cases, shorter timings, the device's own schedule",
       CLI_FLAG, AT(options.quick) },
     { "json", 'j', "FILE",
@@ -51,6 +55,7 @@ const cli_usage cli_bench_usage = {
         "so far and exits with 130.",
     .more = "  clattn bench --quick\n"
             "  clattn bench --suite band --filter 'fwd .* T512' --json band.json\n"
+            "  clattn bench --custom 's - slope[h] * abs(j - i)'\n"
             "  clattn bench --device all --verify --json all.json",
 };
 

@@ -46,6 +46,20 @@ same "$(wc -l <"$work/a.json")" 2 'rows in the file'
 same "$(grep -cE "$row" "$work/a.json")" 2 'well-formed rows'
 grep -q 'measured peaks: .* GB/s.* GFLOP/s' "$work/out" || same none peaks 'the heading'
 
+# A score of the user's own: its rows and those of plain attention, and nothing else.
+own='s - slope[h] * abs(j - i) + table[h][j - i + T]'
+CLATTN_SCHEDULE=tile expect 0 'attention fwd\+bwd B4 H8 T512 d64' \
+    "$clattn" bench --quick --custom "$own" --json "$work/own.json"
+same "$(grep -o '"case":"[^"]*"' "$work/own.json")" "$(
+    for direction in fwd fwd+bwd; do
+        printf '"case":"%s %s B4 H8 T512 d64"\n' custom_attention "$direction $own" \
+            attention $direction
+    done
+)" 'the cases of --custom'
+expect 2 "bench --custom: score: name 'slop' is not known" \
+    "$clattn" bench --custom 's - slop[h] * abs(j - i)'
+expect 2 "no gradient of 'slope'" "$clattn" bench --custom 's + floor(slope[h])'
+
 # Every sample, and the command that repeats the run, with what it was told by variables.
 whole_samples() {
     python3 - "$1" "$2" <<'PYTHON'
