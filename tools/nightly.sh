@@ -2,8 +2,8 @@
 # nightly.sh - the long form of the checks of failures: hours, at the lowest priority
 # usage: tools/nightly.sh [PART...]
 #
-# Parts, all of them by default: calls errors leaks kills interrupts damages mpi fuzz tidy
-# soak.
+# Parts, all of them by default: calls errors leaks kills interrupts damages mpi fuzz
+# expressions tidy soak.
 #
 #   calls    each call of eight scenarios fails once, and from there on
 #   errors   each OpenCL function returns each error; each property of a device is zero
@@ -13,11 +13,13 @@
 #   damages  a flipped bit or a cut in each file of a model folder
 #   mpi      one of two processes is killed, stops, computes NaN or fails
 #   fuzz     every fuzz target
+#   expressions  random expressions of custom attention, and programs of them
 #   tidy     clang-tidy, its analyzer as deep as it goes
 #   soak     runtimes and training steps; memory must not grow
 #
 # Sizes: NIGHTLY_CALLS (every), NIGHTLY_LEAKS (1000), NIGHTLY_KILLS (1000),
-# NIGHTLY_INTERRUPTS (20), NIGHTLY_DAMAGES (5000), NIGHTLY_MPI (100), NIGHTLY_FUZZ (1000000), NIGHTLY_SOAK (8, hours).
+# NIGHTLY_INTERRUPTS (20), NIGHTLY_DAMAGES (5000), NIGHTLY_MPI (100), NIGHTLY_FUZZ (1000000),
+# NIGHTLY_EXPRESSIONS (1000000), NIGHTLY_SOAK (8, hours).
 # JOBS is how many cases run at once (default 2).
 #
 # A round that was interrupted goes on where it stopped: each part keeps a log of its cases
@@ -30,10 +32,10 @@ counting=yes
 set +e
 build=build-nightly logs=build-nightly/logs
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(calls errors leaks kills interrupts damages mpi fuzz tidy soak)
+[ ${#parts[@]} -gt 0 ] || parts=(calls errors leaks kills interrupts damages mpi fuzz expressions tidy soak)
 for part in "${parts[@]}"; do
     case $part in
-    calls | errors | leaks | kills | interrupts | damages | mpi | fuzz | tidy | soak) ;;
+    calls | errors | leaks | kills | interrupts | damages | mpi | fuzz | expressions | tidy | soak) ;;
     *)
         echo "no part '$part'; see the head of $0" >&2
         trap - EXIT
@@ -85,6 +87,16 @@ mpi() {
 
 fuzz() {
     tools/fuzz.sh --runs "${NIGHTLY_FUZZ:-1000000}"
+}
+
+# The seed is the day's number; 50 programs hold 400 expressions.
+expressions() {
+    compile "$build-asan" tests/expressions --buildtype=debugoptimized \
+        -Db_sanitize=address,undefined -Db_lundef=false || return
+    "$build-asan/tests/expressions" "${NIGHTLY_EXPRESSIONS:-1000000}" "$(date +%Y%m%d)" &&
+        CLATTN_EXPRESSIONS=50 CLATTN_SEED="$(date +%Y%m%d)" \
+            CLATTN_TEST_KERNELS="$PWD/$build/tests/cl" \
+            "$build/tests/test-ops-custom_generated" -j1
 }
 
 tidy() {

@@ -77,7 +77,7 @@ static void leaf(writer *w, cla_expr_type type)
 {
     static const char *const ints[] = { "i", "j", "h", "b", "0", "1", "2", "7", NULL };
     static const char *const floats[] = {
-        "0.5", "1.5", "2.", ".25", "3e-1", "1f", NULL
+        "0.5", "1.5", "2.", ".25", "5e-1", "1f", NULL
     };
     if (type == CLA_EXPR_INT) {
         put(w, choose(w->x, ints));
