@@ -28,6 +28,11 @@ GOALS = (
         (BAND.format("fwd+bwd", 8, 512), "times", SDPA, 15),
         ("attention fwd B64 H8 T64 d64", "times", SDPA, 1.2),
         ("attention fwd+bwd B64 H8 T64 d64", "times", SDPA, 2),
+    ]
+    + [(f"custom_attention fwd {score} B{B} H8 T{T} d64", "times", ("flex",), 3)
+       for score, B, T in (("alibi", 4, 512), ("soft cap", 4, 512), ("window", 1, 4096),
+                           ("documents 1/2", 1, 2048), ("documents 1/8", 1, 2048))]
+    + [
         ("masked_softmax fwd B8 H8 T256 S256", "times", ("softmax",), 1.5),
         ("masked_softmax fwd B8 H8 T1024 S1024", "share", (), 80),
         ("conv_attention_2d fwd B8 H8 T256 d64 k3", "times", ("conv2d",), 4),

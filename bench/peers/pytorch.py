@@ -54,13 +54,13 @@ def near(T, w):
     return (i[:, None] - i[None, :]).abs() <= w // 2
 
 
-def flex(q, k, v, mask):
+def flex(q, k, v, mask, score=None):
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
     T, S = q.shape[2], k.shape[2]
     if "call" not in FLEX:
         FLEX["call"] = torch.compile(flex_attention, dynamic=False)
     block = create_block_mask(mask, None, None, T, S, device="cpu") if mask else None
-    return lambda: FLEX["call"](q, k, v, block_mask=block)
+    return lambda: FLEX["call"](q, k, v, score_mod=score, block_mask=block)
 
 
 def unfold_band(q, k, v, w):
@@ -121,6 +121,25 @@ def band_attention(s, flags, grad):
         yield "flex", leaf, lambda: flex(
             q, k, v, lambda b, h, i, j: (i - j).abs() <= w // 2)
     yield "unfold", leaf, lambda: unfold_band(q, k, v, w)
+
+
+def custom_attention(s, flags, grad):
+    """The modifiers of bench/ops/custom_attention.c."""
+    if grad:  # flex_attention has no backward pass on CPUs
+        return
+    leaf, (q, k, v) = leaves_of(*(heads(s, grad) for _ in range(3)))
+    slope = torch.randn(s["H"]) * 0.1
+    part = next((s["T"] // int(flag[2:]) for flag in flags if flag[:2] == "1/"), s["T"])
+    score = mask = None
+    if "alibi" in flags:
+        score = lambda x, b, h, i, j: x - slope[h] * (j - i).abs()
+    if "cap" in flags:
+        score = lambda x, b, h, i, j: 30 * torch.tanh(x / 30)
+    if "window" in flags:
+        mask = lambda b, h, i, j: (i - j).abs() <= 5
+    if "documents" in flags:
+        mask = lambda b, h, i, j: i // part == j // part
+    yield "flex", leaf, lambda: flex(q, k, v, mask, score)
 
 
 def band_attention_2d(s, flags, grad):
@@ -197,8 +216,9 @@ def bigru(s, flags, grad):
 
 
 DIRECTIONS = ("fwd", "fwd+bwd", "train")
-KNOWN_FLAGS = {"causal", "relu", "residual", "ta", "tb"}
-OPS = {f.__name__: f for f in (attention, band_attention, band_attention_2d,
+KNOWN_FLAGS = {"causal", "relu", "residual", "ta", "tb", "plain", "alibi", "soft", "cap",
+               "window", "documents", "1/1", "1/2", "1/8"}
+OPS = {f.__name__: f for f in (attention, band_attention, custom_attention, band_attention_2d,
                                conv_attention_2d, masked_softmax, matmul, linear, bilstm,
                                bigru, bidaf)}
 
