@@ -14,6 +14,31 @@
 #include "attention_pass_tile.clh"
 #include "custom_weight_tile.clh"
 
+#if CELLS
+// cells[b,h,row,column] = whether the mask shows a pair of VEC queries and VEC keys
+WORK_GROUP(1, 1, 1)
+kernel void custom_attention_cells(global uchar *restrict shown,
+                                   global const int *restrict q_offsets,
+                                   global const int *restrict k_offsets,
+                                   attention_args a, custom_args c INPUT_PARAMETERS)
+{
+    const int row = GROUP(0), h = GROUP(1);
+    const sequence s = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
+    scope e = scope_of(s, c, h, GROUP(2));
+    SET_INPUTS(e)
+    const intv i = count_up(row * VEC);
+    shown += cell_at(&e, row);
+    for (int column = 0; column < c.cell_columns; column++) {
+        const int end = row * VEC < s.T ? min(column * VEC + VEC, s.S) : 0;
+        bool some = false;
+        for (int j = column * VEC; j < end && !some; j++) {
+            some = any(mask_keys(&e, (floatv)(0.0f), i, j));
+        }
+        shown[column] = some;
+    }
+}
+#endif
+
 // o_i = sum_j weight(p_ij) v_j, p = softmax(score(scale <q_i,k_j>, i, j)); lse may be
 // null
 WORK_GROUP(1, 1, 1)

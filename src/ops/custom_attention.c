@@ -23,6 +23,9 @@ void cla_custom_add_inputs(cla_launch *launch, const custom_call *call)
     while (launch->args[n].kind != CLA_ARG_END) {
         n++;
     }
+    if (call->code->cells && launch->text == call->code->tile) {
+        launch->args[n++] = cla_mem(call->cells.mem ? &call->cells : NULL);
+    }
     for (int i = 0; i < CLA_CUSTOM_INPUTS && call->input[i]; i++) {
         launch->args[n++] = cla_buf(call->input[i]);
     }
@@ -72,6 +75,37 @@ static cla_status forward(cla_runtime *rt, const custom_call *call)
                   cla_bytes(&call->args, sizeof call->args) },
     };
     return enqueue_tiles(rt, call, a->longest_q, 2, &launch);
+}
+
+/* Computes where the mask shows something, once for all passes and heads. */
+static cla_status make_cells(cla_tape *tape, custom_call *call)
+{
+    cla_runtime *rt = cla_tape_runtime(tape);
+    const cla_attention_call *a = &call->attention;
+    if (!call->code->cells || !cla_tiled(rt) || !a->sequences) {
+        return CLA_OK;
+    }
+    custom_args *c = &call->args;
+    cla_launch launch = {
+        .kernel = "custom_attention_cells",
+        .args = { cla_mem(&call->cells), cla_mem(&a->q_rows->device_offsets),
+                  cla_mem(&a->k_rows->device_offsets),
+                  cla_bytes(&a->args, sizeof a->args), cla_bytes(c, sizeof *c) },
+    };
+    const int vec = cla_vector_width(rt);
+    c->cell_heads = call->code->cells_by_head ? a->heads : 1;
+    c->cell_rows = (a->longest_q + vec - 1) / vec;
+    c->cell_columns = (a->longest_k + vec - 1) / vec;
+    plan(rt, call, a->longest_q, &launch);
+    cla_custom_add_inputs(&launch, call); // before there are cells
+    const size_t bytes = (size_t)a->sequences * (size_t)c->cell_heads *
+                         (size_t)c->cell_rows * (size_t)c->cell_columns;
+    CLA_TRY(cla_tape_scratch(tape, &call->cells, bytes ? bytes : 1));
+    launch.args[0] = cla_mem(&call->cells);
+    launch.groups[0] = (size_t)c->cell_rows;
+    launch.groups[1] = (size_t)c->cell_heads;
+    launch.groups[2] = (size_t)a->sequences;
+    return cla_enqueue(rt, &launch);
 }
 
 /* Makes *map [B,H,Tmax,Smax] from o's call. */
@@ -346,6 +380,7 @@ cla_status cla_custom_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
     CLA_TRY(take_inputs(&call, tape, mod));
     CLA_TRY(cla_custom_code_get(&call.code, rt, mod, call.wanted));
     CLA_TRY(begin(&call, tape, (cla_tensor *[]){ q, k, v }, q_rows, k_rows, options));
+    CLA_TRY(make_cells(tape, &call));
     CLA_TRY(forward(rt, &call));
     if (options && options->map) {
         CLA_TRY(make_map(tape, options->map, &call));

@@ -8,7 +8,8 @@ enum { CUSTOM_FAR = 1 << 29 }; // apart without a window
 
 /* As in cl/custom.clh. */
 typedef struct custom_args {
-    int32_t tiles, items, run, apart, slice;
+    int32_t tiles, items, run, apart;
+    int32_t cell_heads, cell_rows, cell_columns, slice;
     int32_t start[CLA_CUSTOM_INPUTS];
     int32_t dim[CLA_CUSTOM_INPUTS * INPUT_RANK];
 } custom_args;
@@ -18,10 +19,11 @@ typedef struct custom_call {
     cla_tensor *input[CLA_CUSTOM_INPUTS]; // NULL from the end on
     bool wanted[CLA_CUSTOM_INPUTS];       // gets a gradient
     const cla_custom_code *code;
+    cla_memory cells; // [B,cell_heads,cell_rows,cell_columns] bytes, where code->cells
     custom_args args;
 } custom_call;
 
-/* Adds the inputs to a launch's arguments. */
+/* Adds the inputs, and cells where the launch's code has them, to its arguments. */
 void cla_custom_add_inputs(cla_launch *launch, const custom_call *call);
 
 /* Whether the kernels of a band take a call: a narrow window of self-attention by the

@@ -7,6 +7,7 @@
 typedef struct maker {
     custom_parts parts;
     bool window;
+    bool cells; // code for vectors, with a mask that does not read s and no window
     cla_text text;
 } maker;
 
@@ -76,11 +77,14 @@ static cla_status write_scope(maker *m)
     for (int n = VARIABLES; n < m->parts.names_count; n++) {
         CLA_TRY(cla_text_add(t, "    global const %s *in%d;\n", type_of(m, n), n));
     }
-    CLA_TRY(cla_text_add(t, "} scope;\n#define INPUT_PARAMETERS "));
+    CLA_TRY(m->cells ? cla_text_add(t, "    global const uchar *cells;\n") : CLA_OK);
+    CLA_TRY(cla_text_add(t, "} scope;\n#define INPUT_PARAMETERS %s",
+                         m->cells ? ", global const uchar *restrict cells" : ""));
     for (int n = VARIABLES; n < m->parts.names_count; n++) {
         CLA_TRY(cla_text_add(t, ", global const %s *restrict in%d", type_of(m, n), n));
     }
-    CLA_TRY(cla_text_add(t, "\n#define SET_INPUTS(e) "));
+    CLA_TRY(cla_text_add(t, "\n#define CELLS %d\n#define SET_INPUTS(e) %s", m->cells,
+                         m->cells ? "e.cells = cells; " : ""));
     for (int n = VARIABLES; n < m->parts.names_count; n++) {
         CLA_TRY(cla_text_add(t, "e.in%d = in%d; ", n, n));
     }
@@ -256,7 +260,10 @@ static cla_status write_functions(maker *m, const form *f, bool reads)
 /* The whole of generated.clh. */
 static cla_status write(maker *m, bool vector, char **out)
 {
+    const cla_expr *mask = m->parts.mask;
     m->text = (cla_text){ 0 };
+    m->cells =
+        vector && !m->window && mask && !cla_custom_reads(mask, mask->root, VALUE);
     CLA_TRY(write_switches(m));
     CLA_TRY(write_scope(m));
     for (int n = VARIABLES; n < m->parts.names_count; n++) {
@@ -315,6 +322,9 @@ static cla_status make(cla_custom_code *code, maker *m, const cla_attention_mod 
     code->reweighs = m->parts.weight.e != NULL;
     code->two_passes = m->parts.weight.e && !cla_custom_is_factor(&m->parts.weight);
     CLA_TRY(write(m, true, &code->tile));
+    code->cells = m->cells;
+    code->cells_by_head =
+        m->cells && cla_custom_reads(m->parts.mask, m->parts.mask->root, HEAD);
     return write(m, false, &code->scalar);
 }
 

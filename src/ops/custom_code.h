@@ -10,6 +10,8 @@ enum { INPUT_RANK = 4 }; // most dimensions of an input
 typedef struct cla_custom_code {
     char *key;           // the expressions, and the inputs' names and types
     char *tile, *scalar; // generated.clh for vectors, and for single numbers
+    bool cells;          // the tile's kernels are told which blocks a mask hides
+    bool cells_by_head;  // heads have masks of their own
     bool reweighs;       // there is an expression for weights
     bool two_passes;     // the weight's expression must know the weight
     struct cla_custom_code *next;
