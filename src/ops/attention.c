@@ -149,11 +149,8 @@ static cla_status grads_kv(cla_runtime *rt, const cla_attention_call *call,
     return grad_kv(rt, call, g, false, true);
 }
 
-/* Whether a work-item can have a head of a sequence to itself: it makes scores once
- * where the passes by tiles make them twice, but a device needs many such items. Where
- * gradients share rows, these must be the same item's. */
-static bool by_heads(cla_runtime *rt, const cla_attention_call *call,
-                     const cla_attention_grads *g)
+bool cla_attention_by_heads(cla_runtime *rt, const cla_attention_call *call,
+                            const cla_attention_grads *g)
 {
     const int64_t items = (int64_t)call->heads * call->sequences;
     const int64_t units = cla_runtime_device(rt)->compute_units;
@@ -163,19 +160,28 @@ static bool by_heads(cla_runtime *rt, const cla_attention_call *call,
            items >= units * cla_tuned(rt, BACKWARD, "ITEMS", 4);
 }
 
-static cla_status grad_heads(cla_runtime *rt, const cla_attention_call *call,
-                             const cla_attention_grads *g)
+void cla_attention_plan_heads(cla_runtime *rt, const cla_attention_call *call,
+                              cla_launch *launch)
 {
     const int vec = cla_vector_width(rt), longest = call->longest_k;
     const int most = cla_tuned(rt, BACKWARD, "ROWS", call->width > 64 ? 2 : 4);
     const int rows = longest <= vec ? 1 : longest <= 2 * vec ? 2 : 4;
+    launch->file = BACKWARD;
+    launch->define[0] = (cla_define){ "WIDTH", call->width };
+    launch->define[1] = (cla_define){ "VEC", vec };
+    launch->define[2] = (cla_define){ "ROWS", rows < most ? rows : most };
+    launch->groups[0] = (size_t)call->heads;
+    launch->groups[1] = (size_t)call->sequences;
+    launch->flops = 10.0 * call->width * call->heads * call->sequences *
+                    (double)call->longest_q * call->longest_k;
+}
+
+static cla_status grad_heads(cla_runtime *rt, const cla_attention_call *call,
+                             const cla_attention_grads *g)
+{
     const attention_modes modes = { g->q_mode, g->k_mode, g->v_mode };
-    const cla_launch launch = {
-        .file = BACKWARD,
+    cla_launch launch = {
         .kernel = "attention_backward",
-        .define = { { "WIDTH", call->width },
-                    { "VEC", vec },
-                    { "ROWS", rows < most ? rows : most } },
         .args = { cla_buf(g->q), cla_buf(g->k), cla_buf(g->v), cla_buf(g->o),
                   cla_buf(call->q), cla_buf(call->k), cla_buf(call->v),
                   cla_buf(call->lse), cla_mem(&g->delta),
@@ -183,10 +189,8 @@ static cla_status grad_heads(cla_runtime *rt, const cla_attention_call *call,
                   cla_mem(&call->k_rows->device_offsets),
                   cla_bytes(&call->args, sizeof call->args),
                   cla_bytes(&modes, sizeof modes) },
-        .groups = { (size_t)call->heads, (size_t)call->sequences },
-        .flops = 10.0 * call->width * call->heads * call->sequences *
-                 (double)call->longest_q * call->longest_k,
     };
+    cla_attention_plan_heads(rt, call, &launch);
     return cla_enqueue(rt, &launch);
 }
 
@@ -197,7 +201,7 @@ static cla_status backward(cla_tape *tape, void *saved)
     cla_attention_grads grads;
     bool any = false;
     CLA_TRY(cla_attention_grads_begin(&grads, &any, tape, call));
-    if (any && by_heads(rt, call, &grads)) {
+    if (any && cla_attention_by_heads(rt, call, &grads)) {
         return grad_heads(rt, call, &grads);
     }
     if (any && grads.q) {

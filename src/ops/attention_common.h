@@ -65,6 +65,16 @@ cla_status cla_attention_grads_take(cla_attention_grads *grads, bool *any,
 cla_status cla_attention_grads_begin(cla_attention_grads *grads, bool *any,
                                      cla_tape *tape, const cla_attention_call *call);
 
+/* Whether a work-item can have a head of a sequence to itself: it makes scores once
+ * where the passes by tiles make them twice, but a device needs many such items. Where
+ * gradients share rows, these must be the same item's. */
+bool cla_attention_by_heads(cla_runtime *rt, const cla_attention_call *call,
+                            const cla_attention_grads *g);
+
+/* Sets file, defines and items of such a launch. */
+void cla_attention_plan_heads(cla_runtime *rt, const cla_attention_call *call,
+                              cla_launch *launch);
+
 /* Which keys a map shows, and what was added to their scores. */
 typedef struct cla_attention_reach {
     int window; // positions, 0 = all

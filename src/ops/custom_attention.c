@@ -12,11 +12,6 @@
 
 static const char OP[] = "custom_attention";
 
-enum {
-    WORKERS = 1024,         // most copies of the inputs' gradients
-    COPIES_BYTES = 32 << 20 // and what they may take, unless one takes more
-};
-
 void cla_custom_add_inputs(cla_launch *launch, const custom_call *call)
 {
     int n = 0;
@@ -194,8 +189,8 @@ static void share_tiles(cla_runtime *rt, const custom_call *call, input_grads *p
     args->items = args->tiles * a->heads * a->sequences;
     int64_t workers = args->items;
     if (args->slice) {
-        const int64_t copies = COPIES_BYTES / 4 / args->slice;
-        workers = workers > WORKERS ? WORKERS : workers;
+        const int64_t copies = CUSTOM_COPIES_BYTES / 4 / args->slice;
+        workers = workers > CUSTOM_WORKERS ? CUSTOM_WORKERS : workers;
         workers = workers > copies ? copies : workers;
         workers = workers < 1 ? 1 : workers;
     }
@@ -204,9 +199,10 @@ static void share_tiles(cla_runtime *rt, const custom_call *call, input_grads *p
     p->workers = (args->items + args->run - 1) / args->run;
 }
 
-/* Asks for the inputs' gradients and for their copies. */
+/* Asks for the inputs' gradients and for their copies; heads: one for each head of a
+ * sequence. */
 static cla_status inputs_begin(cla_tape *tape, const custom_call *call, input_grads *p,
-                               custom_args *args)
+                               custom_args *args, bool heads)
 {
     cla_runtime *rt = cla_tape_runtime(tape);
     for (int i = 0; i < CLA_CUSTOM_INPUTS && call->input[i]; i++) {
@@ -215,6 +211,9 @@ static cla_status inputs_begin(cla_tape *tape, const custom_call *call, input_gr
         }
     }
     share_tiles(rt, call, p, args);
+    if (heads) {
+        p->workers = (int64_t)call->attention.heads * call->attention.sequences;
+    }
     if (!args->slice) {
         return CLA_OK;
     }
@@ -279,7 +278,12 @@ static cla_status backward(cla_tape *tape, void *saved)
     if (!args.slice && cla_custom_is_narrow(rt, call)) {
         return cla_custom_band_backward(rt, call, &grads);
     }
-    CLA_TRY(inputs_begin(tape, call, &inputs, &args));
+    const bool heads = cla_custom_by_heads(rt, call, &grads);
+    CLA_TRY(inputs_begin(tape, call, &inputs, &args, heads));
+    if (heads) {
+        CLA_TRY(cla_custom_grad_heads(rt, call, &grads, &inputs.parts));
+        return inputs_end(rt, &inputs, &args);
+    }
     if ((grads.q || args.slice) && inputs.workers) {
         CLA_TRY(grad_q(rt, call, &grads, &inputs, &args));
     }

@@ -4,7 +4,11 @@
 #include "ops/attention_common.h"
 #include "ops/custom_code.h"
 
-enum { CUSTOM_FAR = 1 << 29 }; // apart without a window
+enum {
+    CUSTOM_FAR = 1 << 29,           // apart without a window
+    CUSTOM_WORKERS = 1024,          // most copies of the inputs' gradients
+    CUSTOM_COPIES_BYTES = 32 << 20, // and what they may take, unless one takes more
+};
 
 /* As in cl/custom.clh. */
 typedef struct custom_args {
@@ -29,6 +33,15 @@ void cla_custom_add_inputs(cla_launch *launch, const custom_call *call);
 /* Whether the kernels of a band take a call: a narrow window of self-attention by the
  * tile schedule, whose weights stay what the softmax gives. */
 bool cla_custom_is_narrow(cla_runtime *rt, const custom_call *call);
+
+/* Whether an item for each head of a sequence takes the backward pass: there are
+ * enough, and copies of the inputs' gradients (args->slice) are few and small; and the
+ * pass, with copies in parts [B*H,slice]. */
+bool cla_custom_by_heads(cla_runtime *rt, const custom_call *call,
+                         const cla_attention_grads *grads);
+cla_status cla_custom_grad_heads(cla_runtime *rt, const custom_call *call,
+                                 const cla_attention_grads *grads,
+                                 const cla_memory *parts);
 
 /* The passes of such a call. Backward gives no gradients of inputs. */
 cla_status cla_custom_band_forward(cla_runtime *rt, const custom_call *call);

@@ -176,9 +176,9 @@ static cla_status write_place(maker *m, const cla_expr *e, int read, bool vector
 }
 
 /* Statements of derivatives: the slope's, and of each read its value and indices. */
-static cla_status emit_slopes(maker *m, const custom_part *p, const form *f, bool reads)
+static cla_status emit_slopes(maker *m, const custom_part *p, const form *f)
 {
-    const size_t count = reads ? p->slope.count : 0;
+    const size_t count = p->slope.count;
     int *roots = NULL, n = 0;
     CLA_TRY(cla_alloc(&roots, 2 * count + 1, sizeof *roots));
     if (p->slope.variable >= 0) {
@@ -195,16 +195,14 @@ static cla_status emit_slopes(maker *m, const custom_part *p, const form *f, boo
 }
 
 static cla_status write_slope(maker *m, const custom_part *p, const form *f,
-                              const char *name, bool reads)
+                              const char *name)
 {
     const bool x = is_vector(f);
     const char *type = x ? "floatx" : "float";
     CLA_TRY(begin_function(m, f, p->e, type, name,
-                           !reads ? ""
-                           : x    ? ", floatx *give, intx *at"
-                                  : ", float *give, int *at"));
-    CLA_TRY(emit_slopes(m, p, f, reads));
-    for (int i = 0; reads && i < (int)p->slope.count; i++) {
+                           x ? ", floatx *give, intx *at" : ", float *give, int *at"));
+    CLA_TRY(emit_slopes(m, p, f));
+    for (int i = 0; i < (int)p->slope.count; i++) {
         CLA_TRY(cla_text_add(&m->text, "    give[%d] = (%s)(t%d);\n", i, type,
                              p->slope.reads[i].value));
         if (i >= p->uniforms) {
@@ -244,17 +242,17 @@ static cla_status write_uniforms(maker *m, const custom_part *p, const char *nam
     return cla_text_add(&m->text, "}\n");
 }
 
-static cla_status write_functions(maker *m, const form *f, bool reads)
+static cla_status write_functions(maker *m, const form *f)
 {
     const custom_parts *p = &m->parts;
     CLA_TRY(write_value(m, f, p->score.e, "score"));
-    CLA_TRY(write_slope(m, &p->score, f, "slope", reads));
+    CLA_TRY(write_slope(m, &p->score, f, "slope"));
     CLA_TRY(p->mask ? write_value(m, f, p->mask, "mask") : CLA_OK);
     if (!p->weight.e) {
         return CLA_OK;
     }
     CLA_TRY(write_value(m, f, p->weight.e, "weight"));
-    return write_slope(m, &p->weight, f, "weight_slope", reads);
+    return write_slope(m, &p->weight, f, "weight_slope");
 }
 
 /* The whole of generated.clh. */
@@ -270,8 +268,8 @@ static cla_status write(maker *m, bool vector, char **out)
         CLA_TRY(write_reader(m, n, false));
         CLA_TRY(vector ? write_reader(m, n, true) : CLA_OK);
     }
-    CLA_TRY(write_functions(m, vector ? &BY_QUERY : &SINGLE, true));
-    CLA_TRY(vector ? write_functions(m, &BY_KEY, false) : CLA_OK);
+    CLA_TRY(write_functions(m, vector ? &BY_QUERY : &SINGLE));
+    CLA_TRY(vector ? write_functions(m, &BY_KEY) : CLA_OK);
     CLA_TRY(write_uniforms(m, &m->parts.score, "uniform"));
     if (m->parts.weight.e) {
         CLA_TRY(write_uniforms(m, &m->parts.weight, "weight"));
