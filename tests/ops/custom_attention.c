@@ -7,6 +7,7 @@
 
 #include "clattn/custom.h"
 #include "oracle/oracle.h"
+#include "runtime/runtime.h"
 #include "support/support.h"
 
 enum { SEQUENCES = 6, FLOATS = 3 };
@@ -101,7 +102,7 @@ static bool dilated(const oracle_pair *p, double *const *x)
 static bool same_document(const oracle_pair *p, double *const *x)
 {
     (void)x;
-    return p->i / 20 == p->j / 20 && p->b < 5;
+    return p->i / 20 == p->j / 20 && p->b < 5 && (p->h == 0 || p->j <= p->i);
 }
 
 static bool positive(const oracle_pair *p, double *const *x)
@@ -144,7 +145,8 @@ static const recipe DILATED = {
 };
 static const recipe DOCUMENTS = {
     .name = "documents",
-    .mask = "int(i / 20) == int(j / 20) && (T > 0 ? b < 5 : i < j)",
+    .mask = "int(i / 20) == int(j / 20) && (T > 0 ? b < 5 : i < j)"
+            "&& (h == 0 || j <= i)",
     .is = { .mask = same_document },
 };
 static const recipe POSITIVE = { .name = "positive",
@@ -340,6 +342,25 @@ Test(custom_attention, hides_what_masks_say)
         { &POSITIVE, .B = 2, .H = 2, .d = 3, .T = { 7, 37 } },
     };
     check_all(cases, sizeof cases / sizeof *cases);
+}
+
+/* Backward by heads, which devices with few units choose, and by tiles. */
+Test(custom_attention, goes_back_by_heads_and_by_tiles)
+{
+    custom_case cases[] = {
+        { &TEMPERATURE, .B = 3, .H = 2, .d = 3, .T = { 7, 0, 37 }, .dropout = 0.2f },
+        { &DOCUMENTS, .B = 2, .H = 2, .d = 3, .T = { 99, 70 }, .S = { 40, 99 } },
+        { &ALIBI, .B = 2, .H = 1, .d = 3, .T = { 9, 40 }, .S = { 70, 3 },
+          .causal = true },
+    };
+    cla_runtime *rt = test_runtime();
+    for (int items = 0; items <= 1024; items += 1024) {
+        TEST_OK(cla_tuning_set(rt, "attention_backward_tile", "ITEMS", items));
+        for (size_t i = 0; i < (test_tiny() ? 1 : sizeof cases / sizeof *cases); i++) {
+            check(rt, &cases[i]);
+        }
+    }
+    cla_runtime_free(&rt);
 }
 
 Test(custom_attention, changes_weights)
