@@ -18,12 +18,12 @@ enum { HEADS = 8, WIDTH = 64 };
 typedef struct rival {
     const char *name;
     const char *score, *mask;
-    bool slopes; // an input slope [H]
-    bool tables; // and one table [H,2T]
+    oracle_modifier is;
     int window;
     int B, T;
-    oracle_modifier is;
-    bool asked; // by --custom: nothing to verify it with
+    bool slopes; // an input slope [H]
+    bool tables; // and one table [H,2T]
+    bool asked;  // by --custom: nothing to verify it with
 } rival;
 
 typedef struct layer {
@@ -141,7 +141,8 @@ static cla_status run_shape(bench *b, layer *c, bool backward)
         op.in[op.inputs++] = (bench_input){ 1, { HEADS }, .scale = 0.1f };
     }
     if (r->tables && !c->own) {
-        op.in[op.inputs++] = (bench_input){ 2, { HEADS, 2 * r->T }, .scale = 0.1f };
+        op.in[op.inputs++] =
+            (bench_input){ 2, { HEADS, (int64_t)2 * r->T }, .scale = 0.1f };
     }
     const char *direction = backward ? "fwd+bwd" : "fwd";
     if (r->asked && c->own) {
