@@ -1,8 +1,7 @@
 /* model.h - trained systems inside an application (tier 3).
  *
  * A model folder, as clattn train writes it, holds all that is needed. Thread-safety:
- * as the
- * runtime. */
+ * as the runtime. */
 #pragma once
 
 #include "clattn/runtime.h"
@@ -30,9 +29,8 @@ CLA_API const char *cla_model_kind(const cla_model *model);
  * words  in   [count] UTF-8, none empty
  *
  * Errors: CLA_E_USAGE (the model is no tagger), CLA_E_INPUT (a word that is empty,
- * holds a
- * tab or line end, or is not UTF-8: its position), CLA_E_NUMERIC (scores that are not
- * finite), CLA_E_NOMEM, CLA_E_DEVICE. */
+ * holds a tab or line end, or is not UTF-8: its position), CLA_E_NUMERIC (scores that
+ * are not finite), CLA_E_NOMEM, CLA_E_DEVICE. */
 CLA_API cla_status cla_model_tag(cla_model *model, const char **tags,
                                  const char *const *words, size_t count);
 

@@ -116,8 +116,7 @@ CLA_API void cla_tape_keep(cla_tape *tape, cla_ragged *rows);
 CLA_API void cla_tape_random(cla_tape *tape, uint32_t seed, uint32_t step);
 
 /* Where this tape's rows begin in a batch that is shared out: a row draws the same
- * numbers
- * whichever process has it. 0 unless set. */
+ * numbers whichever process has it. 0 unless set. */
 CLA_API void cla_tape_rows(cla_tape *tape, uint32_t first);
 
 /* A tensor with the life of the step. Errors: as cla_tensor_new. */

@@ -18,8 +18,7 @@ typedef struct tagger_view {
 } tagger_view;
 
 /* Logits and maps of one sequence; layer by layer, head by head, the softmax's map
- * before
- * the convolved one. Freed with tagger_view_free, also when half done.
+ * before the convolved one. Freed with tagger_view_free, also when half done.
  * Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status tagger_look(tagger *model, cla_tape *tape, const tagger_batch *batch,
                        tagger_view *view);

@@ -30,8 +30,7 @@ typedef struct cla_conllu {
 } cla_conllu;
 
 /* Reads and checks: UTF-8, ten columns, ids rising from 1 (ranges and empty nodes
- * allowed
- * in between). Lines may end in CRLF; a last newline may be missing.
+ * allowed in between). Lines may end in CRLF; a last newline may be missing.
  * Errors: CLA_E_INPUT with path:line, CLA_E_IO, CLA_E_NOMEM. */
 cla_status cla_conllu_read(cla_conllu *file, const char *path);
 

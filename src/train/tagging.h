@@ -25,8 +25,7 @@ typedef struct lexicon {
 } lexicon;
 
 /* A run of tokens that the model sees as one sequence; of its predictions those for
- * tokens
- * keep_first .. keep_end-1 count. */
+ * tokens keep_first .. keep_end-1 count. */
 typedef struct chunk {
     int64_t first, count, keep_first, keep_end;
 } chunk;

@@ -17,10 +17,8 @@ static cla_status add_special(cla_vocab *v)
 }
 
 /* Forms of the files, the first of which is train. The paper keeps the more frequent
- * half of
- * the types of all splits; modern keeps what training has at least twice, so that the
- * id of
- * unknown words is trained by those it has once. */
+ * half of the types of all splits; modern keeps what training has at least twice, so
+ * that the id of unknown words is trained by those it has once. */
 static cla_status build_words(tagging *t, const cla_conllu files[], int count)
 {
     cla_vocab all = { 0 };
