@@ -343,8 +343,8 @@ static cla_status take_inputs(custom_call *call, const cla_tape *tape,
         call->wanted[i] = cla_tape_training(tape) && t->wants_grad;
         s->start[i] = (int32_t)slice;
         slice += call->wanted[i] ? cla_size(t) : 0;
-        for (int n = 0; n < INPUT_RANK; n++) {
-            s->dim[i * INPUT_RANK + n] = (int32_t)t->shape[n];
+        for (int n = 0; n < CUSTOM_RANK; n++) {
+            s->dim[i * CUSTOM_RANK + n] = (int32_t)t->shape[n];
         }
         if (slice > INT32_MAX) {
             return cla_fail(CLA_E_SHAPE, "%s: inputs hold more than 2^31 numbers", OP);

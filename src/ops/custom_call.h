@@ -1,6 +1,7 @@
 /* custom_call.h - one call of cla_custom_attention, and its passes inside a band. */
 #pragma once
 
+#include "cl/custom_args.h"
 #include "ops/attention_common.h"
 #include "ops/custom_code.h"
 
@@ -10,13 +11,7 @@ enum {
     CUSTOM_COPIES_BYTES = 32 << 20, // and what they may take, unless one takes more
 };
 
-/* As in cl/custom.clh. */
-typedef struct custom_args {
-    int32_t tiles, items, run, apart;
-    int32_t cell_heads, cell_rows, cell_columns, slice;
-    int32_t start[CLA_CUSTOM_INPUTS];
-    int32_t dim[CLA_CUSTOM_INPUTS * INPUT_RANK];
-} custom_args;
+_Static_assert((int)CUSTOM_INPUTS == (int)CLA_CUSTOM_INPUTS, "inputs of the API");
 
 typedef struct custom_call {
     cla_attention_call attention;

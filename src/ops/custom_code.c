@@ -104,7 +104,7 @@ static cla_status write_indices(maker *m, int rank, const char *type)
 static cla_status write_placer(maker *m, int n, bool vector)
 {
     const char *whole = vector ? "intx" : "int", *x = vector ? "_x" : "";
-    const int rank = m->parts.names[n].rank, first = (n - VARIABLES) * INPUT_RANK;
+    const int rank = m->parts.names[n].rank, first = (n - VARIABLES) * CUSTOM_RANK;
     CLA_TRY(cla_text_add(&m->text, "INLINE %s place_%d%s(const scope *e", whole, n, x));
     CLA_TRY(write_indices(m, rank, vector ? "intx " : "int "));
     CLA_TRY(cla_text_add(&m->text, ")\n{\n    %s at = (%s)(0);\n", whole, whole));

@@ -1,10 +1,9 @@
 /* custom_code.h - expressions of cla_custom_attention as code for its kernels. */
 #pragma once
 
+#include "cl/custom_args.h"
 #include "clattn/custom.h"
 #include "tensor/tensor.h"
-
-enum { INPUT_RANK = 4 }; // most dimensions of an input
 
 /* The code of one modifier. It lives as long as the runtime, which makes it once. */
 typedef struct cla_custom_code {
