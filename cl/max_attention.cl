@@ -1,5 +1,4 @@
-/* max_attention.cl - rows of a sequence summed by the best that any other row makes of
- * them.
+/* max_attention.cl - query-to-context attention: rows weighted by their best match.
  *
  * Layout: q, dq [Nq,d]; k, dk [Nk,d]; out, dy [B,d]; offsets [B+1]; best, top, weight,
  *   slope [Nq].

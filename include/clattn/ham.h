@@ -111,8 +111,8 @@ CLA_API cla_status cla_additive_attention(cla_tape *tape, cla_tensor **context,
                                           const cla_ragged *k_rows,
                                           const cla_additive_options *options);
 
-/* Rows of a sequence summed by the best that any row of a memory makes of them, as what
- * of a passage its question is about.
+/* Query-to-context attention: weights each row of a sequence by its best match among
+ * the rows of a memory, and sums them.
  *
  *   w = softmax over i of max_j <q[i], k[j]>,  out[b] = sum_i w[i] q[i]
  *

@@ -1,4 +1,4 @@
-/* max_attention.c - rows summed by the best that any other row makes of them. */
+/* max_attention.c - query-to-context attention: rows weighted by their best match. */
 #include "cl/max_attention_args.h"
 #include "clattn/ham.h"
 #include "ops/attention_common.h"

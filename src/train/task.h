@@ -33,7 +33,7 @@ typedef struct cla_task_kind {
     bool higher_is_better;
     const char *baseline;     // score that the first one is to exceed, or NULL
     size_t size;              // of the task's own struct, which begins with a cla_task
-    const char *const *files; // of the run's folder that use needs, up to a NULL
+    const char *const *files; // required for inference, up to a NULL
     const char *sometimes;    // one more, that not all runs have; or NULL
     /* Reads settings, data and vocabularies, adds the parameters to task->params. */
     cla_status (*open)(cla_task *task, cla_config *settings, const char *dir,
@@ -88,7 +88,8 @@ cla_status cla_task_kind_find(cla_config *settings, const cla_task_kind **out);
  * kind), CLA_E_NOMEM. */
 cla_status cla_task_renew(cla_config *settings, cla_config *run);
 
-/* The i-th file, from 0, that use needs of the run in dir; NULL behind the last. */
+/* The i-th file, from 0, of the run in dir that inference requires; NULL behind the
+ * last. */
 const char *cla_task_file(const cla_task_kind *kind, const char *dir, int i);
 
 /* Opens the system that the settings name. Errors: CLA_E_INPUT (unknown model: lists
