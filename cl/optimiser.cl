@@ -11,7 +11,7 @@
 // a = rho a + (1 - rho) g^2, p -= lr g / (sqrt(a) + eps)
 WORK_GROUP(WG, 1, 1)
 kernel void rmsprop(global float *restrict p, global float *restrict a,
-                    global const float *restrict g, int n, rates r)
+                    global const float *restrict g, int n, optimiser_rates r)
 {
     EACH_ELEMENT(i, n)
     {
@@ -25,7 +25,7 @@ kernel void rmsprop(global float *restrict p, global float *restrict a,
 WORK_GROUP(WG, 1, 1)
 kernel void adam(global float *restrict p, global float *restrict m,
                  global float *restrict v, global const float *restrict g, int n,
-                 rates r)
+                 optimiser_rates r)
 {
     EACH_ELEMENT(i, n)
     {
@@ -42,7 +42,7 @@ kernel void adam(global float *restrict p, global float *restrict m,
 WORK_GROUP(WG, 1, 1)
 kernel void adadelta(global float *restrict p, global float *restrict a,
                      global float *restrict d, global const float *restrict g, int n,
-                     rates r)
+                     optimiser_rates r)
 {
     EACH_ELEMENT(i, n)
     {

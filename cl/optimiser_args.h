@@ -2,11 +2,11 @@
 #ifndef OPTIMISER_ARGS_H
 #define OPTIMISER_ARGS_H
 
-typedef struct rates {
+typedef struct optimiser_rates {
     float lr, epsilon;
     // of a running mean: its decay, 1 - decay, 1 / (1 - decay^step)
     float decay1, rest1, correct1;
     float decay2, rest2, correct2;
-} rates;
+} optimiser_rates;
 
 #endif

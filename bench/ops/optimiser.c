@@ -18,16 +18,17 @@ cla_status bench_optimiser(bench *b)
     const cla_optimiser *o = NULL;
     for (int i = 0; (o = cla_optimiser_at(i)); i++) {
         const int blocks = cla_optimiser_moments(o) + 2;
-        CLA_TRY(bench_block_run(b, &(bench_block){
-                                       .name = o->signature.op,
-                                       .n = 2000000,
-                                       .blocks = blocks,
-                                       .ones = { [1] = true, [2] = blocks > 3 },
-                                       .flops = o->flops,
-                                       .moves = 2 * blocks - 1,
-                                       .step = step,
-                                       .context = o,
-                                   }));
+        const bench_block block = {
+            .name = o->signature.op,
+            .n = 2000000,
+            .blocks = blocks,
+            .ones = { [1] = true, [2] = blocks > 3 },
+            .flops = o->flops,
+            .moves = 2 * blocks - 1,
+            .step = step,
+            .context = o,
+        };
+        CLA_TRY(bench_block_run(b, &block));
     }
     return CLA_OK;
 }

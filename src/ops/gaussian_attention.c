@@ -165,7 +165,7 @@ cla_status cla_gaussian_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                                   const cla_attention_options *options)
 {
     CLA_OP(tape, o, q, k, v, shape, rows);
-    gaussian_call call = { .shape = shape ? *shape : (cla_gaussian){ NULL } };
+    gaussian_call call = { .shape = *shape };
     cla_attention_call *a = &call.attention;
     cla_tensor *const center = call.shape.center, *const sigma = call.shape.sigma;
     const cla_given given[] = { { q },      { k },     { v },

@@ -60,11 +60,11 @@ static float correction(double d, int64_t step)
     return (float)(1 / (1 - pow(d, (double)step)));
 }
 
-static rates rates_of(const cla_optimiser_rates *r, int64_t step)
+static optimiser_rates rates_of(const cla_optimiser_rates *r, int64_t step)
 {
     const float decay1 = (float)r->decay[0], decay2 = (float)r->decay[1];
     const double d1 = (double)decay1, d2 = (double)decay2;
-    return (rates){
+    return (optimiser_rates){
         .lr = (float)r->lr,
         .epsilon = (float)r->epsilon,
         .decay1 = decay1,
@@ -78,7 +78,7 @@ static rates rates_of(const cla_optimiser_rates *r, int64_t step)
 
 cla_status cla_optimiser_step(cla_runtime *rt, const cla_optimiser *o, cla_tensor *p,
                               cla_tensor *const *moment, const cla_tensor *g,
-                              int64_t step, const cla_optimiser_rates *usual)
+                              int64_t step, const cla_optimiser_rates *rates)
 {
     const int last = cla_optimiser_moments(o) + 1;
     const char *op = o->signature.op;
@@ -95,7 +95,7 @@ cla_status cla_optimiser_step(cla_runtime *rt, const cla_optimiser *o, cla_tenso
         return cla_fail(CLA_E_USAGE, "%s: step is %lld, must be 1 or more", op,
                         (long long)step);
     }
-    const rates r = rates_of(usual, step);
+    const optimiser_rates r = rates_of(rates, step);
     for (int i = 0; i <= last; i++) {
         launch.args[i] = cla_buf(t[i]);
     }

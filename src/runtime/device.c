@@ -222,8 +222,9 @@ cla_status cla_devices_open(cla_device **list, cla_device_handle **handles, int 
     *count = 0;
     found_list found = { 0 };
     cla_status status = find_devices(&found);
-    if (found.items)
+    if (found.count) {
         qsort(found.items, found.count, sizeof *found.items, compare_found);
+    }
     if (!status) status = split_list(&found, list, handles);
     if (!status) {
         *count = (int)found.count;
