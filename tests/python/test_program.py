@@ -178,7 +178,7 @@ def test_a_translator(runtime: clattn.Runtime, trained: Make) -> None:
             ]
             assert all(t.logp <= 0 for t in made)
         with pytest.raises(clattn.UsageError, match="beam"):
-            model.translate(lines, beam=0)
+            model.translate(lines, beam=-1)
         with pytest.raises(clattn.InputError, match=r"lines\[0\] holds a line end"):
             model.translate(["a\nb"])
         with pytest.raises(clattn.UsageError, match="drawn as"):
