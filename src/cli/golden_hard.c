@@ -31,7 +31,7 @@ cla_status golden_hard_attention(golden *g)
     CLA_TRY(golden_tensor(g, "beta", &gates));
     CLA_TRY(both_rows(g, &q_rows, &k_rows));
     for (int i = 0; i < 3; i++) {
-        cla_hard_projector p = { NULL };
+        cla_hard_projector p = { .w1 = NULL };
         CLA_TRY(projector(g, &p, names[i]));
         CLA_TRY(cla_hard_project(golden_tape(g), &row[i], from[i], &p, false));
     }
