@@ -96,6 +96,37 @@ def length_sigmoid(a, x):
     return {"y": along(x["x"], x["offsets"], one)}
 
 
+def matmul(a, x):
+    left = x["a"].transpose(-1, -2) if a["transpose_a"] == "1" else x["a"]
+    right = x["b"].transpose(-1, -2) if a["transpose_b"] == "1" else x["b"]
+    return {"y": left @ right}
+
+
+def cross_entropy(a, x):
+    smoothing, log_p = float(a["smoothing"]), functional.log_softmax(x["logits"], 1)
+    losses = []
+    for n, target in enumerate(x["targets"]):
+        if target >= 0:
+            q = torch.full_like(log_p[n], smoothing / (len(log_p[n]) - 1))
+            q[int(target)] = 1 - smoothing
+            losses.append(-x["factor"][n] * (q * log_p[n]).sum())
+    return {"loss": (sum(losses) / len(losses)).reshape(1)}
+
+
+def mix_levels(a, x):
+    weights = torch.softmax(x["c"], 0)
+    return {"out": sum(w * x[f"x{i}"] for i, w in enumerate(weights))}
+
+
+def stack(a, x):
+    return {"y": torch.cat([x[n] for n in sorted(x)])}
+
+
+def slice_rows(a, x):
+    first = int(a["first"])
+    return {"y": x["x"][first : first + int(a["count"])]}
+
+
 def relative_spectrum(a, x):
     width = x["spectrum"].shape[1]
     m, k = torch.arange(width)[:, None], torch.arange(width)[None]
@@ -241,18 +272,48 @@ def write_attention(w):
                 {"x": x.astype("f4"), "targets": targets, "offsets": offsets(lengths)})
 
 
+def write_products(w):
+    shapes = (((2, 3), (3, 4)), ((2, 5, 7), (7, 33)), ((3, 17, 9), (3, 9, 40)))
+    for i, (left, right) in enumerate(shapes):
+        turn_a, turn_b = i == 2, i > 0
+        a, b = w.normal(*left), w.normal(*right)
+        a = np.ascontiguousarray(a.swapaxes(-1, -2)) if turn_a else a
+        b = np.ascontiguousarray(b.swapaxes(-1, -2)) if turn_b else b
+        w.write("matmul", i, {"transpose_a": int(turn_a), "transpose_b": int(turn_b)},
+                {"a": a, "b": b})
+    for i, (n, classes) in enumerate(((1, 2), (7, 65), (33, 40))):
+        targets = w.random.integers(-1, classes, n).astype("i4")
+        targets[-1] = classes - 1
+        w.write("cross_entropy", f"factor{i}", {"smoothing": 0.1},
+                {"logits": w.normal(n, classes, scale=2), "targets": targets,
+                 "factor": w.normal(n)}, constants=["factor"])
+
+
+def write_lists(w):
+    for i, (depth, shape) in enumerate(((1, (2, 3)), (2, (7, 33)), (4, (5, 4, 3)))):
+        levels = {f"x{n}": w.normal(*shape) for n in range(depth)}
+        w.write("mix_levels", i, {}, {**levels, "c": w.normal(depth)}, ["c"])
+    for i, (rows, width) in enumerate((((1,), 2), ((3, 5), 33), ((2, 1, 7), 40))):
+        w.write("stack", i, {}, {f"x{n}": w.normal(r, width) for n, r in enumerate(rows)})
+    for i, (n, width, first, count) in enumerate(((1, 2, 0, 1), (7, 33, 2, 3), (40, 5, 39, 1))):
+        w.write("slice", i, {"first": first, "count": count}, {"x": w.normal(n, width)})
+
+
 OPERATORS = {
     f.__name__: f
     for f in (add, multiply, gate, concat, scale_heads, conv1d, depthwise_conv1d, length_sigmoid,
-              relative_spectrum, ragged_cross_entropy, additive_attention, max_attention, sru)
+              relative_spectrum, ragged_cross_entropy, additive_attention, max_attention, sru,
+              matmul, cross_entropy, mix_levels, stack)
 }
+OPERATORS["slice"] = slice_rows
 
 
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     w = Writer(sys.argv[1])
-    for part in (write_elementwise, write_along_rows, write_attention):
+    for part in (write_elementwise, write_along_rows, write_attention, write_products,
+                 write_lists):
         part(w)
     print(f"{w.count} cases in {sys.argv[1]}")
 

@@ -55,7 +55,7 @@ typedef struct cla_hard_options {
  *
  * Errors: CLA_E_SHAPE (also 2^31 pairs or more), CLA_E_USAGE (no rows; top below 1;
  * given or not where it should not be), CLA_E_NOMEM, CLA_E_DEVICE.
- * Source: the translator with hard attention, section 4.1 of its specification. */
+ * Source: Indurthi, Chung and Kim 2019. */
 CLA_API cla_status cla_hard_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                                       cla_tensor *k, cla_tensor *v,
                                       const cla_ragged *q_rows,
@@ -115,7 +115,7 @@ typedef struct cla_reinforce_options {
  *
  * Errors: CLA_E_SHAPE, CLA_E_USAGE (no rows; entropy; learned or not where it should
  * not be), CLA_E_NOMEM, CLA_E_DEVICE.
- * Source: Williams 1992; section 4.2 of the specification of hard attention. */
+ * Source: Williams 1992; Indurthi, Chung and Kim 2019. */
 CLA_API cla_status cla_reinforce(cla_tape *tape, cla_tensor **loss, cla_tensor *scores,
                                  const cla_tensor *gates, const cla_tensor *rewards,
                                  const cla_ragged *q_rows, const cla_ragged *k_rows,

@@ -141,8 +141,7 @@ CLA_API cla_status cla_band_attention_2d(cla_tape *tape, cla_tensor **o, cla_ten
  *
  * Errors: CLA_E_SHAPE, CLA_E_USAGE (causal or dropout asked), CLA_E_NOMEM,
  * CLA_E_DEVICE.
- * Source: the tagger with convolved attention maps, section 3.6 of its
- * specification. */
+ * Source: Dufter et al. 2020, convolved attention. */
 CLA_API cla_status cla_conv_attention_2d(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                                          cla_tensor *k, cla_tensor *v, cla_tensor *w,
                                          cla_tensor *b, const cla_ragged *rows,

@@ -41,7 +41,7 @@ typedef struct policy_text {
  * rewards  out  [said.at[sentences]]
  * whole    out  the mean of R over whole sentences, 0 to 1
  *
- * Errors: CLA_E_NOMEM. Source: the specification of hard attention, 4.2 and 4.4. */
+ * Errors: CLA_E_NOMEM. Source: Indurthi, Chung and Kim 2019. */
 cla_status policy_rewards(const policy_text *reference, const policy_text *said,
                           int64_t sentences, float *rewards, double *whole);
 

@@ -265,9 +265,7 @@ static void project(float *y, int s, double gamma)
     }
 }
 
-/* Section 7.20 of the models' specification, 2-d, without its tables of positions (they
- * belong to another operator); from a transcription that gives the numbers printed
- * there when they are put back. */
+/* Numbers of an independent transcription of the equations in Python. */
 Test(conv_attention_2d_laws, known_answer)
 {
     static const double want[15] = { 0.047957855,  0.049963712,  0.014158029, 0, 0, 0,

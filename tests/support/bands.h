@@ -36,8 +36,8 @@ int64_t band_size(const band_case *c);
 void band_inputs(const band_case *c, float *x[4]);
 void band_inputs_free(float *x[4]);
 
-/* Known answers 7.10 and 7.11 of the models' specification, printed to six digits: one
- * sequence of four heads of width 3, the first tokens of five. */
+/* Known answers of an independent transcription, printed to six digits: one sequence of
+ * four heads of width 3, the first tokens of five. */
 typedef struct band_answer {
     int tokens, area;
     cla_edge edge;

@@ -8,5 +8,5 @@
  * at. */
 extern const char *const cell_rows[];
 
-/* F(shape, s) of the models' specification: sin(0.9 k + 0.37 s), 32 numbers at most. */
+/* sin(0.9 k + 0.37 s) for the k-th number, 32 numbers at most. */
 void fill_sines(cla_tensor *t, double s);
