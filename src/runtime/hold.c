@@ -29,16 +29,21 @@ cla_status cla_runtime_check(const cla_runtime *rt)
     return CLA_OK;
 }
 
+/* Makes this thread the owner of a runtime that has none. */
+static bool try_to_own(cla_runtime *rt)
+{
+    uintptr_t none = 0;
+    return atomic_compare_exchange_strong_explicit(
+        &rt->owner, &none, this_thread(), memory_order_acquire, memory_order_relaxed);
+}
+
 cla_status cla_hold_take(cla_hold *hold, cla_runtime *rt, const char *who)
 {
     if (is_held(rt)) {
         return CLA_OK; // a call from within the library: the outer one ends the hold
     }
     CLA_TRY(cla_runtime_check(rt));
-    uintptr_t nobody = 0;
-    if (!atomic_compare_exchange_strong_explicit(&rt->owner, &nobody, this_thread(),
-                                                 memory_order_acquire,
-                                                 memory_order_relaxed)) {
+    if (!try_to_own(rt)) {
         return cla_fail(CLA_E_USAGE,
                         "%s: another thread is using this runtime: lock it, or open "
                         "one for each thread",
@@ -50,14 +55,10 @@ cla_status cla_hold_take(cla_hold *hold, cla_runtime *rt, const char *who)
 
 void cla_hold_wait(cla_hold *hold, cla_runtime *rt)
 {
-    uintptr_t nobody = 0;
     if (is_held(rt) || rt->pid != getpid()) { // after a fork the owner may not exist
         return;
     }
-    while (!atomic_compare_exchange_weak_explicit(&rt->owner, &nobody, this_thread(),
-                                                  memory_order_acquire,
-                                                  memory_order_relaxed)) {
-        nobody = 0;
+    while (!try_to_own(rt)) {
         sched_yield();
     }
     hold->rt = rt;
