@@ -21,12 +21,7 @@ check 'imports it' "$clattn" check "$work/m"
 # The same model in the other layout, with what Marian has: zeros for <pad>, which has no share
 # of the probability, positions of tensor2tensor, a small epsilon.
 cp -r "$given" "$work/hf"
-weights=$work/hf/model.safetensors
-header=$(od -An -tu8 -N 8 "$weights")
-end=$(head -c "$((header + 8))" "$weights" | tail -c +9 |
-    sed 's/.*"model.shared.weight":{[^}]*"data_offsets":\[[0-9]*,\([0-9]*\)\].*/\1/')
-dd if=/dev/zero of="$weights" bs=1 seek=$((header + 8 + end - 64)) count=64 conv=notrunc \
-    status=none
+clear_padding "$work/hf"
 sed -i 's/"max_length": 24/"max_length": 512, "renormalize_logits": true/' \
     "$work/hf/generation_config.json"
 check 'imports the other layout' import "$work/hf" "$work/other"
