@@ -1,5 +1,5 @@
 /* custom_backward_tile.cl - all gradients of a head of a sequence by one work-item, of
- * scores that pass through generated code. Weights stay what the softmax gives.
+ * scores that pass through generated code, without an expression for weights.
  *
  * Layout: as attention.clh; q_offsets, k_offsets [B+1]; parts [B*H,slice], each a copy
  * of the inputs' gradients.

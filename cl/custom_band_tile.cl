@@ -1,5 +1,5 @@
 /* custom_band_tile.cl - attention inside a narrow window whose scores pass through
- * generated code, for CPU devices. Weights stay what the softmax gives, and inputs get
+ * generated code, for CPU devices. There is no expression for weights, and inputs get
  * no gradients here.
  *
  * Layout: q, k, v, o and lse as attention.clh; spans [N], the sequence of each token;

@@ -3,7 +3,7 @@
  * Layout: parameters p, moments, gradient g, all flat.
  * Work-group: as elements.clh.
  * Defines: WG.
- * Numerics: f32; what follows from the decays comes from the host.
+ * Numerics: f32; the host computes 1 - decay and the bias corrections.
  * Writes: p and the moments in place. */
 #include "elements.clh"
 #include "optimiser_args.h"

@@ -26,7 +26,7 @@ typedef struct custom_call {
 void cla_custom_add_inputs(cla_launch *launch, const custom_call *call);
 
 /* Whether the kernels of a band take a call: a narrow window of self-attention by the
- * tile schedule, whose weights stay what the softmax gives. */
+ * tile schedule, without an expression for weights. */
 bool cla_custom_is_narrow(cla_runtime *rt, const custom_call *call);
 
 /* Whether an item for each head of a sequence takes the backward pass: there are

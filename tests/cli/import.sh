@@ -26,9 +26,9 @@ same_scores() {
         awk '{ d = $1 - $2; if (d > 1e-4 || d < -1e-4) { print NR ": " $0; bad = 1 } } END { exit bad }'
 }
 translate --beam 1 >"$work/greedy"
-check 'says what transformers says, greedy' same_texts "$work/greedy" "$given/greedy.txt"
+check 'gives the texts of transformers, greedy' same_texts "$work/greedy" "$given/greedy.txt"
 translate >"$work/beam"
-check 'says what transformers says, with the beam of the model' \
+check 'gives the texts of transformers, with the beam of the model' \
     same_texts "$work/beam" "$given/beam4.txt"
 check 'with the same scores' same_scores "$work/beam" "$given/beam4.txt"
 for schedule in group tile; do

@@ -99,7 +99,7 @@ static bool is_steady(const program *p, int b, int node, int pair)
     return true;
 }
 
-/* Adds what a pair gives to the gradients of inputs. */
+/* Adds the terms of one query and key to the gradients of the inputs. */
 static void add_gradients(program *p, int b, int pair)
 {
     world w = make_world(p, pair, 1);
