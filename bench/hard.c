@@ -5,8 +5,8 @@
 
 #include "base/config.h"
 #include "bench/internal.h"
+#include "tasks/translation/translation.h"
 #include "train/optim.h"
-#include "train/translation.h"
 
 enum { PIECES = 8000, SETTINGS = 12, SAID = 32 };
 

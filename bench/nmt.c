@@ -6,8 +6,8 @@
 #include "base/config.h"
 #include "bench/internal.h"
 #include "models/search.h"
+#include "tasks/translation/translation.h"
 #include "train/optim.h"
-#include "train/translation.h"
 
 enum { PIECES = 8000, SETTINGS = 10 };
 

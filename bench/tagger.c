@@ -3,8 +3,8 @@
 
 #include "bench/internal.h"
 #include "bench/treebank.h"
+#include "tasks/tagging/tagging.h"
 #include "train/step.h"
-#include "train/tagging.h"
 
 enum { BATCH = 32, BATCHES = 4, SENTENCES = 256 };
 

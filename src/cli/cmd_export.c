@@ -3,7 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/signals.h"
-#include "train/export.h"
+#include "exchange/export.h"
 
 typedef struct arguments {
     const char *run, *out;

@@ -1,7 +1,7 @@
 /* cmd_import.c - clattn import: a model that another program trained. */
 #include "cli/cli.h"
 #include "cli/signals.h"
-#include "train/import.h"
+#include "exchange/import.h"
 
 typedef struct arguments {
     cli_words from; // one

@@ -8,10 +8,10 @@
 #include "cli/inspect.h"
 #include "cli/model.h"
 #include "cli/svg.h"
+#include "tasks/poetry/poetry.h"
+#include "tasks/reading/reading.h"
+#include "tasks/tagging/tagging.h"
 #include "text/lines.h"
-#include "train/poetry.h"
-#include "train/reading.h"
-#include "train/tagging.h"
 
 typedef struct arguments {
     const char *device, *model, *out, *passage, *site;

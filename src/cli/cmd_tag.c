@@ -6,7 +6,7 @@
 
 #include "cli/model.h"
 #include "cli/stream.h"
-#include "train/tagging.h"
+#include "tasks/tagging/tagging.h"
 
 #define BLANKS " \t\r"
 

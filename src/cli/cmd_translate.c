@@ -7,7 +7,7 @@
 
 #include "cli/model.h"
 #include "cli/stream.h"
-#include "train/translation.h"
+#include "tasks/translation/translation.h"
 
 enum { MAX_LINES = 1 << 20 };
 

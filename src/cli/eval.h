@@ -1,8 +1,8 @@
 /* eval.h - tables of clattn eval. */
 #pragma once
 
-#include "train/tagging.h"
-#include "train/translation.h"
+#include "tasks/tagging/tagging.h"
+#include "tasks/translation/translation.h"
 
 enum { EVAL_MODELS = 16 };
 

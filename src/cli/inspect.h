@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/look.h"
-#include "train/translation.h"
+#include "tasks/translation/translation.h"
 
 /* Translates a line by the likeliest pieces, and draws as SVG what the decoder's last
  * layer reads of the source for each of them. Errors: CLA_E_INPUT (no piece, or more

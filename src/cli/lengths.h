@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/cli.h"
-#include "train/translation.h"
+#include "tasks/translation/translation.h"
 
 /* Groups of sentences by the words of their source: 1-10, 11-20, .. 51-60, 61 and more,
  * and all of them. */

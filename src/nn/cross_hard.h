@@ -7,7 +7,7 @@
  *   o[i] = sum of the v[j] whose gates are open for i, or their mean
  *
  * The cross entropy trains v's projector alone; q's and k's are a policy that the
- * rewards of cla_reinforce train (src/train/policy.h). */
+ * rewards of cla_reinforce train (src/tasks/translation/reward.h). */
 #pragma once
 
 #include "base/config.h"

@@ -10,17 +10,12 @@
 #include "train/folder.h"
 #include "train/integrity.h"
 
-extern const cla_task_kind tagging_kind, translation_kind, reading_kind, poetry_kind;
-
-static const cla_task_kind *const kinds[] = { &tagging_kind, &translation_kind,
-                                              &reading_kind, &poetry_kind };
-
 static cla_status unknown_kind(const cla_config *settings, const char *name)
 {
     cla_text place = { 0 }, known = { 0 };
     cla_status status = cla_config_place(settings, "model", &place);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !status; i++) {
-        status = cla_text_add(&known, " %s", kinds[i]->name);
+    for (size_t i = 0; cla_tasks[i] && !status; i++) {
+        status = cla_text_add(&known, " %s", cla_tasks[i]->name);
     }
     status = status ? status
                     : cla_fail(CLA_E_INPUT, "%s: model is '%.80s', must be one of%s",
@@ -37,9 +32,9 @@ cla_status cla_task_kind_find(cla_config *settings, const cla_task_kind **out)
     *out = NULL;
     CLA_TRY(cla_config_know(settings, comment));
     CLA_TRY(cla_config_text(settings, "model", &name));
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (strcmp(kinds[i]->name, name) == 0) {
-            *out = kinds[i];
+    for (size_t i = 0; cla_tasks[i]; i++) {
+        if (strcmp(cla_tasks[i]->name, name) == 0) {
+            *out = cla_tasks[i];
             return CLA_OK;
         }
     }

@@ -79,6 +79,9 @@ struct cla_task {
     cla_config settings; // of a loaded system
 };
 
+/* All kinds, up to a NULL (tasks/tasks.c). */
+extern const cla_task_kind *const cla_tasks[];
+
 /* The kind that the settings name. Errors: CLA_E_INPUT (none, or unknown: lists those
  * there are). */
 cla_status cla_task_kind_find(cla_config *settings, const cla_task_kind **out);

@@ -4,9 +4,9 @@
 
 #include "cli/cli.h"
 #include "fuzz.h"
+#include "tasks/reading/reading.h"
 #include "text/dureader.h"
 #include "text/squad.h"
-#include "train/reading.h"
 
 /* Every text lies in the bytes, every answer in its passage. */
 static void use_reading(const cla_reading *r)

@@ -10,8 +10,8 @@
 
 #include "base/file.h"
 #include "support/support.h"
+#include "tasks/translation/translation.h"
 #include "train/loop.h"
-#include "train/translation.h"
 
 /* ---- numbers of the papers --------------------------------------------------- */
 

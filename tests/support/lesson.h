@@ -2,7 +2,7 @@
 #pragma once
 
 #include "support/support.h"
-#include "train/reading.h"
+#include "tasks/reading/reading.h"
 
 /* A reader of a folder of its own, in which write makes train and dev with that ending;
  * with the settings extra, up to NULL, besides. */

@@ -2,8 +2,8 @@
  * translation. */
 #pragma once
 
+#include "tasks/translation/translation.h"
 #include "train/loop.h"
-#include "train/translation.h"
 
 enum { TOY_PAIRS = 32 };
 

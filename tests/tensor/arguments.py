@@ -67,7 +67,7 @@ def main() -> None:
             if argument.type.endswith("*") or argument.type in HANDLES
         ]
         if "cla_model*" in [argument.type for argument in function.arguments]:
-            pointers = pointers[:1]  # the others need a model: tests/train/model.c
+            pointers = pointers[:1]  # the others need a model: tests/tasks/model.c
         for i in pointers:
             values = [value(argument) for argument in function.arguments]
             values[i] = "NULL"

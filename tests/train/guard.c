@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "exchange/export.h"
 #include "support/support.h"
-#include "train/export.h"
 #include "train/folder.h"
 #include "train/integrity.h"
 

@@ -1,0 +1,240 @@
+/* foreign.c - a translator's folder, opened to be written in another program's format.
+ */
+#include "exchange/foreign.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/locale.h"
+#include "train/integrity.h"
+
+enum { NAME = 96, POSITIONS = 1024 };
+
+/* ---- the translator ---------------------------------------------------------- */
+
+static bool same_shape(const cla_st_tensor *t, const cla_param *p)
+{
+    int64_t size = 1;
+    bool same = t->rank == p->rank;
+    for (int i = 0; same && i < p->rank; i++) {
+        same = t->shape[i] == p->shape[i];
+        size *= p->shape[i];
+    }
+    return same && t->size == size && t->dtype != CLA_ST_I32;
+}
+
+/* The parameters of the network, all of them, and no other. */
+static cla_status check_tensors(const foreign *f)
+{
+    const cla_params *params = &f->task->params;
+    size_t found = 0;
+    for (size_t i = 0; i < params->count; i++) {
+        const cla_param *p = &params->list[i];
+        const cla_st_tensor *t = cla_st_find(&f->file, p->name);
+        if (!t || !same_shape(t, p)) {
+            return cla_fail(CLA_E_INPUT, "%s: tensor '%s' %s", f->path, p->name,
+                            t ? "has another shape than config.json says"
+                              : "is missing");
+        }
+        found++;
+    }
+    for (size_t i = 0; i < f->file.count; i++) {
+        const char *name = f->file.tensors[i].name;
+        if (!strchr(name, '/') && !cla_params_find(params, name)) {
+            return cla_fail(CLA_E_INPUT, "%s: tensor '%s' is left over", f->path, name);
+        }
+    }
+    return found ? CLA_OK : cla_fail(CLA_E_INPUT, "%s: has no tensors", f->path);
+}
+
+static cla_status open_weights(foreign *f)
+{
+    static const char name[] = "best.ckpt.safetensors";
+    cla_text path = { 0 };
+    CLA_TRY(cla_folder_inside(f->run, name));
+    CLA_TRY(cla_text_add(&path, "%s/%s", f->run, name));
+    f->path = path.data;
+    CLA_TRY(cla_state_open(&f->file, f->path, false));
+    return check_tensors(f);
+}
+
+static bool same_pieces(const cla_vocab *a, const cla_vocab *b)
+{
+    bool same = a->count == b->count;
+    for (size_t i = 0; same && i < a->count; i++) {
+        same = strcmp(a->tokens[i], b->tokens[i]) == 0;
+    }
+    return same;
+}
+
+cla_status foreign_open(foreign *f, const char *run)
+{
+    const cla_task_kind *kind = NULL;
+    *f = (foreign){ .run = run };
+    CLA_TRY(cla_folder_settings(run, &f->settings));
+    CLA_TRY(cla_task_kind_find(&f->settings, &kind));
+    if (kind != &translation_kind) {
+        return cla_fail(CLA_E_INPUT,
+                        "%s: holds a %s: only translators have a format "
+                        "of other programs",
+                        run, kind->name);
+    }
+    CLA_TRY(kind->renew(&f->settings, &f->settings));
+    CLA_TRY(cla_alloc(&f->task, 1, kind->size));
+    f->task->kind = kind;
+    CLA_TRY(kind->open(f->task, &f->settings, run, CLA_TASK_TRAINED));
+    f->t = (const translation *)f->task;
+    f->joint = same_pieces(&f->t->source.vocab, &f->t->target.vocab);
+    return open_weights(f);
+}
+
+void foreign_close(foreign *f)
+{
+    cla_st_close(&f->file);
+    free(f->path);
+    cla_task_close(&f->task);
+    cla_config_fini(&f->settings);
+    *f = (foreign){ 0 };
+}
+
+/* ---- what cannot be written -------------------------------------------------- */
+
+cla_status foreign_refuse(const foreign *f, const char *key, const char *program)
+{
+    cla_text place = { 0 };
+    char *value = json_dumps(json_object_get(f->settings.values, key), JSON_ENCODE_ANY);
+    cla_status status = cla_config_place(&f->settings, key, &place);
+    status = status ? status
+                    : cla_fail(CLA_E_INPUT, "%s: %s is %s: %s has no such models",
+                               place.data, key, value ? value : "?", program);
+    free(value);
+    cla_text_free(&place);
+    return status;
+}
+
+cla_status foreign_check(const foreign *f, const char *program)
+{
+    const transformer_config *c = &f->t->config;
+    const char *key = strcmp(c->coder.self.variant->name, "softmax") != 0 ? "attention"
+                      : c->coder.convolutions ? "convolutions"
+                      : c->coder.hard.on      ? "cross"
+                      : c->source_vector      ? "source_vector"
+                                              : NULL;
+    return key ? foreign_refuse(f, key, program) : CLA_OK;
+}
+
+/* ---- tensors ----------------------------------------------------------------- */
+
+cla_status foreign_take(const foreign *f, const char *name, float **numbers)
+{
+    const cla_st_tensor *t = cla_st_find(&f->file, name);
+    assert(t);
+    CLA_TRY(cla_alloc(numbers, (size_t)t->size + 1, sizeof **numbers));
+    cla_st_floats(t, *numbers);
+    return CLA_OK;
+}
+
+static cla_status add_weight(const foreign *f, cla_made *made, const foreign_linear *l)
+{
+    const cla_st_tensor *t = cla_st_find(&f->file, l->from);
+    assert(t && t->rank == 2 && l->first + l->out <= t->shape[1]);
+    const int64_t in = t->shape[0], columns = t->shape[1];
+    float *from = NULL, *to = NULL;
+    CLA_TRY(cla_made_add(made, l->weight, l->out, in, &to));
+    CLA_TRY(foreign_take(f, l->from, &from));
+    for (int64_t o = 0; o < l->out; o++) {
+        for (int64_t i = 0; i < in; i++) {
+            to[o * in + i] = from[i * columns + l->first + o];
+        }
+    }
+    free(from);
+    return CLA_OK;
+}
+
+cla_status foreign_add_linear(const foreign *f, cla_made *made, const foreign_linear *l)
+{
+    char name[NAME];
+    float *from = NULL, *to = NULL;
+    CLA_TRY(add_weight(f, made, l));
+    snprintf(name, sizeof name, "%s_bias", l->from);
+    CLA_TRY(cla_made_add(made, l->bias, 0, l->out, &to));
+    CLA_TRY(foreign_take(f, name, &from));
+    memcpy(to, from + l->first, (size_t)l->out * sizeof *to);
+    free(from);
+    return CLA_OK;
+}
+
+cla_status foreign_add_norm(const foreign *f, cla_made *made, const char *from,
+                            const char *gain, const char *bias)
+{
+    const char *const ends[][2] = { { "gain", gain }, { "bias", bias } };
+    const int64_t D = f->t->config.coder.model;
+    for (int i = 0; i < 2; i++) {
+        char name[NAME];
+        float *numbers = NULL, *to = NULL;
+        snprintf(name, sizeof name, "%s.%s", from, ends[i][0]);
+        CLA_TRY(cla_made_add(made, ends[i][1], 0, D, &to));
+        CLA_TRY(foreign_take(f, name, &numbers));
+        memcpy(to, numbers, (size_t)D * sizeof *to);
+        free(numbers);
+    }
+    return CLA_OK;
+}
+
+int foreign_positions(const foreign *f)
+{
+    const int most = f->t->search.most + 1; // the start counts
+    return most > POSITIONS ? most : POSITIONS;
+}
+
+cla_status foreign_add_positions(const foreign *f, cla_made *made, const char *name)
+{
+    const transformer_config *c = &f->t->config;
+    const int64_t rows = foreign_positions(f), D = c->coder.model;
+    float *to = NULL;
+    CLA_TRY(cla_made_add(made, name, rows, D, &to));
+    (c->positions == TRANSFORMER_MARIAN ? coder_signal_marian : coder_signal)(to, rows,
+                                                                              D);
+    return CLA_OK;
+}
+
+/* ---- files ------------------------------------------------------------------- */
+
+cla_status foreign_write(cla_publish *p, const char *name, const char *bytes,
+                         size_t size)
+{
+    char *path = NULL;
+    cla_status status = cla_publish_file(p, name, &path);
+    status = status ? status : cla_file_write(path, bytes, size);
+    free(path);
+    return status;
+}
+
+cla_status foreign_write_json(cla_publish *p, const char *name, json_t *value)
+{
+    const locale_t before = cla_locale_enter();
+    char *json =
+        value ? json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
+    cla_locale_leave(before);
+    json_decref(value);
+    if (!json) return cla_fail(CLA_E_NOMEM, "export: out of memory");
+
+    cla_text text = { 0 };
+    cla_status status = cla_text_add(&text, "%s\n", json);
+    status = status ? status : foreign_write(p, name, text.data, text.size);
+    free(json);
+    cla_text_free(&text);
+    return status;
+}
+
+cla_status foreign_write_codes(const foreign *f, cla_publish *p)
+{
+    const cla_text *source = &f->t->source.codes, *target = &f->t->target.codes;
+    if (f->t->source.kind != CLA_PIECES_MODEL) {
+        return foreign_write(p, "codes.txt", source->data, source->size);
+    }
+    CLA_TRY(foreign_write(p, "source.spm", source->data, source->size));
+    return foreign_write(p, "target.spm", target->data, target->size);
+}

@@ -1,0 +1,359 @@
+/* foreign_huggingface.c - a translator as a MarianMT folder of Hugging Face. */
+#include <stdio.h>
+#include <string.h>
+
+#include "exchange/foreign.h"
+
+/* Of a softmax it leaves nothing; a float16 holds it as infinite. */
+static const float NEVER = -1e9f;
+
+static const char program[] = "MarianMT";
+static const double marian_epsilon = 1e-5;
+
+enum { NAME = 96 };
+
+/* The pieces as they are numbered there: ours from </s> on, and <pad> last, as in
+ * Opus-MT's models.
+ *
+ * MarianMT's decoder starts with the embedding of <pad>. Where ours starts with zeros,
+ * <pad> gets a row of zeros, and the trained row, which has its share of the softmax,
+ * goes to a piece that no text has. Tables have the same number of rows, since
+ * transformers 4.40 loads no others. */
+typedef struct layout {
+    const foreign *f;
+    bool moved;             // the trained row of <pad> is not that of <pad> there
+    int64_t source, target; // pieces of ours
+    int64_t rows;           // of both tables there
+} layout;
+
+enum { END = CLA_EOS - 1 };
+
+static layout make_layout(const foreign *f)
+{
+    const transformer_config *c = &f->t->config;
+    layout l = { .f = f,
+                 .moved = !c->start_pad && c->tied != TRANSFORMER_SEPARATE,
+                 .source = c->source_pieces,
+                 .target = c->target_pieces };
+    l.rows = l.target + l.moved;
+    l.rows = l.rows > l.source ? l.rows : l.source;
+    return l;
+}
+
+static int pad(const layout *l)
+{
+    return (int)l->rows - 1;
+}
+
+static cla_status check(const foreign *f)
+{
+    const transformer_config *c = &f->t->config;
+    CLA_TRY(foreign_check(f, program));
+    if (c->coder.pre_norm) {
+        return foreign_refuse(f, "pre_norm", program);
+    }
+    if (c->coder.norm_epsilon > marian_epsilon) {
+        return foreign_refuse(f, "norm_epsilon", program);
+    }
+    if (c->coder.norm_epsilon < marian_epsilon) {
+        cla_log(CLA_LOG_WARN,
+                "norm_epsilon is %g, and always %g in MarianMT: scores will differ "
+                "slightly",
+                c->coder.norm_epsilon, marian_epsilon);
+    }
+    return CLA_OK;
+}
+
+/* ---- weights ----------------------------------------------------------------- */
+
+/* Attention of a layer. memory: to what the encoder left. */
+static cla_status add_attention(const foreign *f, cla_made *made, const char *from,
+                                const char *to, bool memory)
+{
+    static const char *const parts[] = { "q_proj", "k_proj", "v_proj", "out_proj" };
+    const int64_t D = f->t->config.coder.model;
+    char name[NAME], weight[NAME], bias[NAME];
+    for (int i = 0; i < 4; i++) {
+        const bool rest = memory && (i == 1 || i == 2);
+        snprintf(name, sizeof name, "%s.%s", from,
+                 i == 3 ? "out"
+                 : rest ? "memory"
+                        : "in");
+        snprintf(weight, sizeof weight, "%s.%s.weight", to, parts[i]);
+        snprintf(bias, sizeof bias, "%s.%s.bias", to, parts[i]);
+        const int64_t first = i == 3 ? 0 : (i - rest) * D;
+        CLA_TRY(foreign_add_linear(f, made,
+                                   &(foreign_linear){ name, first, D, weight, bias }));
+    }
+    snprintf(name, sizeof name, "%s.norm", from);
+    snprintf(weight, sizeof weight, "%s_layer_norm.weight", to);
+    snprintf(bias, sizeof bias, "%s_layer_norm.bias", to);
+    return foreign_add_norm(f, made, name, weight, bias);
+}
+
+static cla_status add_layer(const foreign *f, cla_made *made, const char *stack, int i)
+{
+    const int64_t D = f->t->config.coder.model, F = f->t->config.coder.inner;
+    char from[NAME], to[NAME], weight[NAME], bias[NAME];
+    snprintf(from, sizeof from, "%s.%d.self", stack, i);
+    snprintf(to, sizeof to, "model.%s.layers.%d.self_attn", stack, i);
+    CLA_TRY(add_attention(f, made, from, to, false));
+    if (*stack == 'd') {
+        snprintf(from, sizeof from, "%s.%d.cross", stack, i);
+        snprintf(to, sizeof to, "model.%s.layers.%d.encoder_attn", stack, i);
+        CLA_TRY(add_attention(f, made, from, to, true));
+    }
+    for (int k = 0; k < 2; k++) {
+        snprintf(from, sizeof from, "%s.%d.feed.%s", stack, i, k ? "out" : "in");
+        snprintf(weight, sizeof weight, "model.%s.layers.%d.fc%d.weight", stack, i,
+                 k + 1);
+        snprintf(bias, sizeof bias, "model.%s.layers.%d.fc%d.bias", stack, i, k + 1);
+        CLA_TRY(foreign_add_linear(
+            f, made, &(foreign_linear){ from, 0, k ? D : F, weight, bias }));
+    }
+    snprintf(from, sizeof from, "%s.%d.feed.norm", stack, i);
+    snprintf(weight, sizeof weight, "model.%s.layers.%d.final_layer_norm.weight", stack,
+             i);
+    snprintf(bias, sizeof bias, "model.%s.layers.%d.final_layer_norm.bias", stack, i);
+    return foreign_add_norm(f, made, from, weight, bias);
+}
+
+/* A table of `pieces` rows. start: the decoder starts with its row of <pad>. */
+static cla_status add_table(const layout *l, cla_made *made, const char *from,
+                            const char *to, int64_t pieces, bool start)
+{
+    const size_t D = (size_t)l->f->t->config.coder.model, rest = (size_t)pieces - 1;
+    const bool moved = start && l->moved;
+    const size_t place = moved ? rest : (size_t)pad(l);
+    float *numbers = NULL, *table = NULL;
+    CLA_TRY(cla_made_add(made, to, l->rows, (int64_t)D, &table));
+    CLA_TRY(foreign_take(l->f, from, &numbers));
+    memcpy(table, numbers + D, rest * D * sizeof *table);
+    if (!start || l->f->t->config.start_pad || moved) {
+        memcpy(table + place * D, numbers, D * sizeof *table);
+    }
+    free(numbers);
+    return CLA_OK;
+}
+
+/* Pieces that are none of ours are never produced. */
+static cla_status add_bias(const layout *l, cla_made *made)
+{
+    const int64_t rest = l->target - 1, place = l->moved ? rest : pad(l);
+    float *numbers = NULL, *bias = NULL;
+    CLA_TRY(cla_made_add(made, "final_logits_bias", 1, l->rows, &bias));
+    for (int64_t i = rest; i < l->rows; i++) {
+        bias[i] = NEVER;
+    }
+    bias[place] = 0;
+    if (l->f->t->config.output_bias) {
+        CLA_TRY(foreign_take(l->f, "output.bias", &numbers));
+        memcpy(bias, numbers + 1, (size_t)rest * sizeof *bias);
+        bias[place] = numbers[CLA_PAD];
+        free(numbers);
+    }
+    return CLA_OK;
+}
+
+static cla_status add_tables(const layout *l, cla_made *made)
+{
+    static const char encoder[] = "model.encoder.embed_tokens.weight",
+                      decoder[] = "model.decoder.embed_tokens.weight";
+    const int tied = l->f->t->config.tied;
+    CLA_TRY(add_bias(l, made));
+    if (tied == TRANSFORMER_TIED_ALL) {
+        return add_table(l, made, "target.table", "model.shared.weight", l->target,
+                         true);
+    }
+    CLA_TRY(add_table(l, made, "source.table", encoder, l->source, false));
+    CLA_TRY(add_table(l, made, "target.table", decoder, l->target, true));
+    return tied == TRANSFORMER_TIED_OUTPUT
+               ? CLA_OK
+               : add_table(l, made, "output.table", "lm_head.weight", l->target, false);
+}
+
+static cla_status add_all(const layout *l, cla_made *made)
+{
+    const foreign *f = l->f;
+    CLA_TRY(add_tables(l, made));
+    for (int i = 0; i < f->t->model.config.layers; i++) {
+        CLA_TRY(add_layer(f, made, "encoder", i));
+    }
+    for (int i = 0; i < f->t->model.config.decoder_layers; i++) {
+        CLA_TRY(add_layer(f, made, "decoder", i));
+    }
+    if (f->t->config.positions != TRANSFORMER_MARIAN) {
+        CLA_TRY(foreign_add_positions(f, made, "model.encoder.embed_positions.weight"));
+        CLA_TRY(foreign_add_positions(f, made, "model.decoder.embed_positions.weight"));
+    }
+    return CLA_OK;
+}
+
+static cla_status write_weights(const layout *l, cla_publish *p, bool half,
+                                int64_t *numbers)
+{
+    cla_made made = { 0 };
+    char *path = NULL;
+    json_t *meta = json_pack("{s:s}", "format", "pt");
+    cla_status status = meta ? add_all(l, &made) : cla_fail(CLA_E_NOMEM, "export");
+    for (size_t i = 0; i < made.count && half && !status; i++) {
+        cla_st_tensor *t = &made.tensors[i];
+        const bool bias = strcmp(t->name, "final_logits_bias") == 0; // NEVER
+        status = bias ? CLA_OK : cla_made_halve(t, l->f->path);
+    }
+    *numbers = made.numbers;
+    status = status ? status : cla_publish_file(p, "model.safetensors", &path);
+    status = status ? status : cla_st_save(path, made.tensors, made.count, meta);
+    free(path);
+    json_decref(meta);
+    cla_made_free(&made);
+    return status;
+}
+
+/* ---- pieces ------------------------------------------------------------------ */
+
+/* A token that the vocabulary does not have yet. */
+static void unused_token(const cla_vocab *vocab, int64_t *next, char name[32])
+{
+    do {
+        snprintf(name, 32, "<unused%lld>", (long long)(*next)++);
+    } while (cla_vocab_find(vocab, name) >= 0);
+}
+
+static cla_status write_vocab(const layout *l, cla_publish *p, const char *name,
+                              const cla_vocab *vocab)
+{
+    json_t *tokens = json_object();
+    int64_t next = 0;
+    for (int64_t i = 0; i < l->rows && tokens; i++) {
+        char unused[32];
+        const char *token = unused;
+        if (i == pad(l)) {
+            token = cla_special_names[CLA_PAD];
+        } else if (i < (int64_t)vocab->count - 1) {
+            token = vocab->tokens[i + 1];
+        } else {
+            unused_token(vocab, &next, unused);
+        }
+        if (json_object_set_new(tokens, token, json_integer(i))) {
+            json_decref(tokens);
+            return cla_fail(CLA_E_INPUT,
+                            "%s: piece %lld is not UTF-8, or there is no memory",
+                            l->f->run, (long long)i);
+        }
+    }
+    return foreign_write_json(p, name, tokens);
+}
+
+/* Without SentencePiece, transformers has no tokenizer for the pieces. */
+static cla_status write_pieces(const layout *l, cla_publish *p)
+{
+    const cla_subwords *source = &l->f->t->source, *target = &l->f->t->target;
+    CLA_TRY(write_vocab(l, p, "vocab.json", &source->vocab));
+    CLA_TRY(l->f->joint ? CLA_OK
+                        : write_vocab(l, p, "target_vocab.json", &target->vocab));
+    if (source->kind != CLA_PIECES_MODEL) {
+        cla_log(CLA_LOG_WARN,
+                "transformers has no tokenizer for byte pairs: give the model the "
+                "numbers in vocab.json of the pieces of `clattn bpe apply%s --codes "
+                "codes.txt`",
+                source->kind == CLA_PIECES_SPLIT ? " --split" : "");
+    }
+    return foreign_write_codes(l->f, p);
+}
+
+static cla_status write_tokenizer(const layout *l, cla_publish *p)
+{
+    const translation *t = l->f->t;
+    return t->source.kind != CLA_PIECES_MODEL
+               ? CLA_OK
+               : foreign_write_json(
+                     p, "tokenizer_config.json",
+                     json_pack("{s:s, s:s, s:s, s:b, s:i}", "tokenizer_class",
+                               "MarianTokenizer", "source_lang", t->source_name,
+                               "target_lang", t->target_name, "separate_vocabs",
+                               !l->f->joint, "model_max_length",
+                               foreign_positions(l->f)));
+}
+
+/* ---- settings ---------------------------------------------------------------- */
+
+static json_t *early(const search_options *o)
+{
+    return o->early == SEARCH_NEVER ? json_string("never")
+                                    : json_boolean(o->early == SEARCH_FIRST);
+}
+
+static json_t *forced(const search_options *o)
+{
+    return o->forced ? json_integer(END) : json_null();
+}
+
+/* transformers warns of a length penalty beside greedy search. */
+static bool penalises(const search_options *o)
+{
+    return o->beam > 1 || o->kind == SEARCH_TRANSFORMERS;
+}
+
+static cla_status write_search(const layout *l, cla_publish *p)
+{
+    const search_options *o = &l->f->t->search;
+    const int most = o->most ? o->most + 1 : foreign_positions(l->f); // with the start
+    json_t *search = json_pack(
+        "{s:i, s:i, s:i, s:o, s:i, s:o, s:i, s:o*, s:o*}", "decoder_start_token_id",
+        pad(l), "eos_token_id", END, "pad_token_id", pad(l), "forced_eos_token_id",
+        forced(o), "num_beams", o->beam, "early_stopping", early(o), "max_length", most,
+        "length_penalty", penalises(o) ? json_real(o->alpha) : NULL, "bad_words_ids",
+        o->never_pad ? json_pack("[[i]]", pad(l)) : NULL);
+    return foreign_write_json(p, "generation_config.json", search);
+}
+
+static json_t *sizes(const layout *l)
+{
+    const transformer_config *c = &l->f->t->model.config;
+    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I}",
+                     "d_model", c->coder.model, "encoder_attention_heads",
+                     c->coder.heads, "decoder_attention_heads", c->coder.heads,
+                     "encoder_ffn_dim", c->coder.inner, "decoder_ffn_dim",
+                     c->coder.inner, "encoder_layers", c->layers, "num_hidden_layers",
+                     c->layers, "decoder_layers", c->decoder_layers,
+                     "max_position_embeddings", foreign_positions(l->f), "vocab_size",
+                     (json_int_t)l->rows, "decoder_vocab_size", (json_int_t)l->rows);
+}
+
+static cla_status write_settings(const layout *l, cla_publish *p, bool half)
+{
+    static const char *const activations[] = { "relu", "gelu", "swish" };
+    const transformer_config *c = &l->f->t->config;
+    json_t *all = sizes(l);
+    json_t *rest = json_pack(
+        "{s:[s], s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:f, s:f, s:f, s:i, s:i, s:i, s:o}",
+        "architectures", "MarianMTModel", "model_type", "marian", "torch_dtype",
+        half ? "float16" : "float32", "activation_function",
+        activations[c->coder.activation], "is_encoder_decoder", 1, "scale_embedding",
+        !c->unscaled, "share_encoder_decoder_embeddings",
+        c->tied == TRANSFORMER_TIED_ALL, "tie_word_embeddings",
+        c->tied != TRANSFORMER_SEPARATE, "dropout", c->coder.dropout,
+        "attention_dropout", c->coder.attention_dropout, "activation_dropout",
+        c->coder.relu_dropout, "eos_token_id", END, "pad_token_id", pad(l),
+        "decoder_start_token_id", pad(l), "forced_eos_token_id",
+        forced(&l->f->t->search));
+    if (!all || !rest || json_object_update(all, rest)) {
+        json_decref(all);
+        all = NULL;
+    }
+    json_decref(rest);
+    return foreign_write_json(p, "config.json", all);
+}
+
+cla_status foreign_huggingface(const foreign *f, cla_publish *p, bool half,
+                               int64_t *numbers)
+{
+    const layout l = make_layout(f);
+    CLA_TRY(check(f));
+    CLA_TRY(write_weights(&l, p, half, numbers));
+    CLA_TRY(write_pieces(&l, p));
+    CLA_TRY(write_tokenizer(&l, p));
+    CLA_TRY(write_search(&l, p));
+    return write_settings(&l, p, half);
+}

@@ -1,0 +1,205 @@
+/* import.c - a Hugging Face MarianMT folder as a translator's folder. */
+#include "exchange/import.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "exchange/import_marian.h"
+#include "nn/coder.h"
+#include "tasks/translation/translation.h"
+#include "text/sentencepiece.h"
+#include "train/publish.h"
+
+/* ---- SentencePiece models ---------------------------------------------------- */
+
+/* A number of seven bits a byte; false at the end of the bytes. */
+static bool next_number(const unsigned char **at, const unsigned char *end,
+                        uint64_t *number)
+{
+    *number = 0;
+    for (int shift = 0; shift < 64 && *at < end; shift += 7) {
+        const unsigned char byte = *(*at)++;
+        *number |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the message holds the trainer's and the normaliser's settings, which stand
+ * behind the pieces: one that is cut between two pieces reads well otherwise. */
+static bool is_whole(const char *bytes, size_t size)
+{
+    enum { BYTES = 2, TRAINER = 2, NORMALISER = 3 };
+    const unsigned char *at = (const unsigned char *)bytes, *end = at + size;
+    bool found[NORMALISER + 1] = { false };
+    while (at < end) {
+        uint64_t tag = 0, length = 0;
+        if (!next_number(&at, end, &tag) || (tag & 7) != BYTES ||
+            !next_number(&at, end, &length) || length > (uint64_t)(end - at)) {
+            return false;
+        }
+        if (tag >> 3 <= NORMALISER) {
+            found[tag >> 3] = true;
+        }
+        at += length;
+    }
+    return found[TRAINER] && found[NORMALISER];
+}
+
+static cla_status check_pieces(const char *path, const char *bytes, size_t size)
+{
+    cla_sentencepiece *model = NULL;
+    const cla_status status = cla_sentencepiece_new(&model, path, bytes, size);
+    cla_sentencepiece_free(&model);
+    return status || is_whole(bytes, size)
+               ? status
+               : cla_fail(CLA_E_INPUT, "%s: the SentencePiece model is cut off", path);
+}
+
+static cla_status copy_pieces(cla_publish *p, const char *dir, const char *name,
+                              const char *to)
+{
+    cla_text path = { 0 };
+    char *bytes = NULL, *target = NULL;
+    size_t size = 0;
+    CLA_TRY(marian_check_file(dir, name));
+    cla_status status = cla_text_add(&path, "%s/%s", dir, name);
+    status = status ? status : cla_file_read(path.data, &bytes, &size);
+    status = status ? status : check_pieces(path.data, bytes, size);
+    status = status ? status : cla_publish_file(p, to, &target);
+    status = status ? status : cla_file_write(target, bytes, size);
+    free(bytes);
+    free(target);
+    cla_text_free(&path);
+    return status;
+}
+
+/* ---- the other files --------------------------------------------------------- */
+
+static cla_status write_vocabulary(cla_publish *p, const char *name,
+                                   const marian_pieces *pieces)
+{
+    char *path = NULL;
+    cla_status status = cla_publish_file(p, name, &path);
+    status = status ? status : cla_vocab_save(&pieces->vocab, path);
+    free(path);
+    return status;
+}
+
+/* Says what to do with weights in another form. */
+static cla_status check_form(const char *dir)
+{
+    if (cla_folder_holds(dir, MARIAN_WEIGHTS)) {
+        return cla_folder_inside(dir, MARIAN_WEIGHTS);
+    }
+    if (cla_folder_holds(dir, "model.safetensors.index.json")) {
+        return cla_fail(
+            CLA_E_INPUT,
+            "%s: weights in several files are not read: save the model with "
+            "max_shard_size=\"100GB\"",
+            dir);
+    }
+    return !cla_folder_holds(dir, "pytorch_model.bin")
+               ? marian_check_file(dir, MARIAN_WEIGHTS)
+               : cla_fail(CLA_E_INPUT,
+                          "%s: pytorch_model.bin can run programs and is not read; "
+                          "convert it in Python: MarianMTModel.from_pretrained(DIR)"
+                          ".save_pretrained(DIR, safe_serialization=True)",
+                          dir);
+}
+
+static cla_status write_weights(cla_publish *p, marian *m, int64_t *numbers)
+{
+    char *path = NULL;
+    CLA_TRY(m->release ? CLA_OK : check_form(m->dir));
+    cla_status status = cla_publish_file(p, "best.ckpt.safetensors", &path);
+    status = status ? status : marian_write_weights(m, path, numbers);
+    free(path);
+    return status;
+}
+
+/* The ending of a language's files, where the tokenizer names it. */
+static const char *language(const marian *m, const char *key, const char *otherwise)
+{
+    const char *name = json_string_value(json_object_get(m->tokenizer.values, key));
+    return name && *name && strlen(name) <= 16 && !strpbrk(name, "/.\n") ? name
+                                                                         : otherwise;
+}
+
+static json_t *network_settings(const marian *m)
+{
+    static const char *const activations[] = { "relu", "gelu", "silu" };
+    const char *const tied = m->tied ? m->shared ? "all" : "output" : "none";
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:s, s:b, s:s, s:f, s:s,"
+        " s:b, s:b, s:b}",
+        "model", "translator", "data", ".", "source",
+        language(m, "source_lang", "source"), "target",
+        language(m, "target_lang", "target"), "preset", "vaswani", "layers", m->layers,
+        "decoder_layers", m->decoder_layers, "dim", m->model, "heads", m->heads,
+        "inner", m->inner, "tied", tied, "pre_norm", 0, "activation",
+        activations[m->activation], "norm_epsilon", m->norm_epsilon, "positions",
+        m->positions == TRANSFORMER_MARIAN ? "marian" : "tensor2tensor",
+        "embedding_scale", m->scaled, "output_bias", 1, "start_pad", 1);
+}
+
+static json_t *text_settings(const marian *m)
+{
+    static const char *const early[] = { "estimate", "first", "never" };
+    const search_options *o = &m->search;
+    return json_pack("{s:s, s:s, s:b, s:b, s:s, s:s, s:i, s:b, s:b, s:i, s:f}",
+                     "sentencepiece", "source.spm", "target_sentencepiece",
+                     "target.spm", "prefix_token", 1, "tidy_output", 1, "decoding",
+                     "transformers", "early_stopping", early[o->early], "max_length",
+                     o->most, "forced_end", o->forced, "never_pad", o->never_pad,
+                     "beam", o->beam, "length_penalty", o->alpha);
+}
+
+static cla_status write_settings(cla_publish *p, const marian *m)
+{
+    cla_config settings = { .values = network_settings(m) };
+    json_t *rest = text_settings(m);
+    const bool whole =
+        settings.values && rest && !json_object_update(settings.values, rest);
+    json_decref(rest);
+    cla_status status = whole ? CLA_OK : cla_fail(CLA_E_NOMEM, "import: out of memory");
+    status = status ? status : cla_strdup(&settings.path, m->config.path);
+    status = status ? status : cla_publish_settings(p, &settings, &translation_kind);
+    cla_config_fini(&settings);
+    return status;
+}
+
+/* ---- all of it --------------------------------------------------------------- */
+
+static cla_status publish(marian *m, const char *out, volatile const int *signal,
+                          int64_t *numbers)
+{
+    const char *source = m->source_spm ? m->source_spm : "source.spm",
+               *target = m->target_spm ? m->target_spm : "target.spm";
+    cla_publish p;
+    cla_status status = cla_publish_begin(&p, out, signal);
+    status = status ? status : copy_pieces(&p, m->dir, source, "codes.txt");
+    status = status ? status : copy_pieces(&p, m->dir, target, "target_codes.txt");
+    status = status ? status : write_vocabulary(&p, "source.txt", &m->source);
+    status = status ? status : write_vocabulary(&p, "target.txt", marian_target(m));
+    status = status ? status : write_weights(&p, m, numbers);
+    status = status ? status : write_settings(&p, m);
+    return cla_publish_end(&p, status);
+}
+
+cla_status cla_import(const char *from, const char *out, volatile const int *signal,
+                      int64_t *numbers)
+{
+    marian m = { 0 };
+    *numbers = 0;
+    const bool release =
+        !cla_folder_holds(from, "config.json") && cla_folder_holds(from, "decoder.yml");
+    cla_status status =
+        release ? marian_read_release(&m, from) : marian_read_settings(&m, from);
+    status = status || release ? status : marian_read_pieces(&m);
+    status = status ? status : publish(&m, out, signal, numbers);
+    marian_fini(&m);
+    return status;
+}

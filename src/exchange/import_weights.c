@@ -1,0 +1,393 @@
+/* import_weights.c - model.safetensors of a Hugging Face MarianMT folder as the
+ * parameters of a translator: matrices transposed, q, k and v side by side, tables in
+ * the order of our pieces. */
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "exchange/import_marian.h"
+#include "nn/coder.h"
+#include "train/folder.h"
+#include "train/made.h"
+
+/* Of a softmax it leaves nothing. */
+static const float NEVER = -1e9f;
+
+enum { NAME = 64 };
+
+typedef struct writer {
+    const marian *m;
+    const char *path; // of the file that is read
+    cla_st_file file;
+    bool *used; // [file.count]
+    cla_made made;
+    int positions; // transformer_positions
+} writer;
+
+/* ---- what is read ------------------------------------------------------------ */
+
+static cla_status shape_text(const cla_st_tensor *t, cla_text *out)
+{
+    for (int i = 0; i < t->rank; i++) {
+        CLA_TRY(cla_text_add(out, "%s%lld", i ? "," : "", (long long)t->shape[i]));
+    }
+    return cla_text_append(out, "", 0);
+}
+
+static cla_status wrong_shape(const writer *w, const cla_st_tensor *t, int64_t rows,
+                              int64_t columns)
+{
+    cla_text shape = { 0 }, want = { 0 };
+    cla_status status = shape_text(t, &shape);
+    status = status ? status
+             : rows
+                 ? cla_text_add(&want, "%lld,%lld", (long long)rows, (long long)columns)
+                 : cla_text_add(&want, "%lld", (long long)columns);
+    status = status ? status
+                    : cla_fail(CLA_E_INPUT,
+                               "%s: tensor '%s' is [%s], config.json makes it [%s]",
+                               w->path, t->name, shape.data, want.data);
+    cla_text_free(&shape);
+    cla_text_free(&want);
+    return status;
+}
+
+/* Notes that a tensor is used. rows 0: a vector. Of floats or halves, all finite. */
+static cla_status check(const writer *w, const cla_st_tensor *t, int64_t rows,
+                        int64_t columns)
+{
+    const bool fits =
+        rows ? t->rank == 2 && t->shape[0] == rows && t->shape[1] == columns
+             : t->rank == 1 && t->shape[0] == columns;
+    w->used[t - w->file.tensors] = true;
+    if (!fits) {
+        return wrong_shape(w, t, rows, columns);
+    }
+    if (t->dtype == CLA_ST_I32) {
+        return cla_fail(CLA_E_INPUT, "%s: tensor '%s' holds whole numbers", w->path,
+                        t->name);
+    }
+    return cla_st_finite(t)
+               ? CLA_OK
+               : cla_fail(CLA_E_NUMERIC,
+                          "%s: tensor '%s' holds numbers that are not finite", w->path,
+                          t->name);
+}
+
+/* The numbers of a tensor; free them. */
+static cla_status take(const writer *w, const char *name, int64_t rows, int64_t columns,
+                       float **numbers)
+{
+    const cla_st_tensor *t = cla_st_find(&w->file, name);
+    *numbers = NULL;
+    if (!t) {
+        return cla_fail(CLA_E_INPUT, "%s: tensor '%s' is missing", w->path, name);
+    }
+    CLA_TRY(check(w, t, rows, columns));
+    CLA_TRY(cla_alloc(numbers, (size_t)t->size + 1, sizeof **numbers));
+    cla_st_floats(t, *numbers);
+    return CLA_OK;
+}
+
+/* ---- what is made ------------------------------------------------------------ */
+
+/* Linear layers of that prefix, such as "model.encoder.layers.0.self_attn.", that read
+ * the same: to [in,n*out] from n of [out,in], and their biases. */
+typedef struct layers {
+    const char *to, *prefix;
+    const char *part[3];
+    int64_t in, out;
+} layers;
+
+static cla_status fuse(writer *w, const layers *l)
+{
+    int n = 0;
+    char name[2 * NAME];
+    float *matrix = NULL, *bias = NULL;
+    while (n < 3 && l->part[n]) {
+        n++;
+    }
+    CLA_TRY(cla_made_add(&w->made, l->to, l->in, n * l->out, &matrix));
+    snprintf(name, sizeof name, "%s_bias", l->to);
+    CLA_TRY(cla_made_add(&w->made, name, 0, n * l->out, &bias));
+    for (int p = 0; p < n; p++) {
+        float *from = NULL;
+        snprintf(name, sizeof name, "%s%s.weight", l->prefix, l->part[p]);
+        CLA_TRY(take(w, name, l->out, l->in, &from));
+        assert(matrix && from);
+        for (int64_t o = 0; o < l->out; o++) {
+            for (int64_t i = 0; i < l->in; i++) {
+                matrix[i * n * l->out + p * l->out + o] = from[o * l->in + i];
+            }
+        }
+        free(from);
+        snprintf(name, sizeof name, "%s%s.bias", l->prefix, l->part[p]);
+        CLA_TRY(take(w, name, 0, l->out, &from));
+        assert(bias && from);
+        memcpy(bias + p * l->out, from, (size_t)l->out * sizeof *bias);
+        free(from);
+    }
+    return CLA_OK;
+}
+
+static cla_status copy_norm(writer *w, const char *to, const char *from)
+{
+    static const char *const ends[][2] = { { "gain", "weight" }, { "bias", "bias" } };
+    const int64_t D = w->m->model;
+    for (int i = 0; i < 2; i++) {
+        char name[2 * NAME];
+        float *made = NULL, *numbers = NULL;
+        snprintf(name, sizeof name, "%s.%s", to, ends[i][0]);
+        CLA_TRY(cla_made_add(&w->made, name, 0, D, &made));
+        snprintf(name, sizeof name, "%s.%s", from, ends[i][1]);
+        CLA_TRY(take(w, name, 0, D, &numbers));
+        assert(made && numbers);
+        memcpy(made, numbers, (size_t)D * sizeof *made);
+        free(numbers);
+    }
+    return CLA_OK;
+}
+
+/* Attention of a layer. memory: to what the encoder left. */
+static cla_status copy_attention(writer *w, const char *to, const char *from,
+                                 bool memory)
+{
+    const int64_t D = w->m->model;
+    char name[NAME], prefix[NAME];
+    snprintf(prefix, sizeof prefix, "%s.", from);
+    snprintf(name, sizeof name, "%s.in", to);
+    const layers all = { name, prefix, { "q_proj", "k_proj", "v_proj" }, D, D };
+    const layers query = { name, prefix, { "q_proj" }, D, D };
+    CLA_TRY(fuse(w, memory ? &query : &all));
+    if (memory) {
+        snprintf(name, sizeof name, "%s.memory", to);
+        const layers rest = { name, prefix, { "k_proj", "v_proj" }, D, D };
+        CLA_TRY(fuse(w, &rest));
+    }
+    snprintf(name, sizeof name, "%s.out", to);
+    const layers out = { name, prefix, { "out_proj" }, D, D };
+    CLA_TRY(fuse(w, &out));
+    snprintf(name, sizeof name, "%s.norm", to);
+    snprintf(prefix, sizeof prefix, "%s_layer_norm", from);
+    return copy_norm(w, name, prefix);
+}
+
+static cla_status copy_layer(writer *w, const char *stack, int i)
+{
+    const int64_t D = w->m->model, F = w->m->inner;
+    const bool decoder = *stack == 'd';
+    char to[NAME], from[NAME];
+    snprintf(to, sizeof to, "%s.%d.self", stack, i);
+    snprintf(from, sizeof from, "model.%s.layers.%d.self_attn", stack, i);
+    CLA_TRY(copy_attention(w, to, from, false));
+    if (decoder) {
+        snprintf(to, sizeof to, "%s.%d.cross", stack, i);
+        snprintf(from, sizeof from, "model.%s.layers.%d.encoder_attn", stack, i);
+        CLA_TRY(copy_attention(w, to, from, true));
+    }
+    snprintf(to, sizeof to, "%s.%d.feed.in", stack, i);
+    snprintf(from, sizeof from, "model.%s.layers.%d.", stack, i);
+    CLA_TRY(fuse(w, &(layers){ to, from, { "fc1" }, D, F }));
+    snprintf(to, sizeof to, "%s.%d.feed.out", stack, i);
+    CLA_TRY(fuse(w, &(layers){ to, from, { "fc2" }, F, D }));
+    snprintf(to, sizeof to, "%s.%d.feed.norm", stack, i);
+    snprintf(from, sizeof from, "model.%s.layers.%d.final_layer_norm", stack, i);
+    return copy_norm(w, to, from);
+}
+
+/* ---- tables ------------------------------------------------------------------ */
+
+#define SHARED  "model.shared.weight"
+#define ENCODER "model.encoder.embed_tokens.weight"
+#define DECODER "model.decoder.embed_tokens.weight"
+#define HEAD    "lm_head.weight"
+
+/* One table, which the file holds under one or more of these names. */
+static cla_status copy_table(writer *w, const char *to, const marian_pieces *p,
+                             const char *const *names)
+{
+    const int64_t D = w->m->model, V = (int64_t)p->vocab.count;
+    const cla_st_tensor *first = NULL;
+    float *made = NULL, *numbers = NULL;
+    for (int i = 0; names[i]; i++) {
+        const cla_st_tensor *t = cla_st_find(&w->file, names[i]);
+        if (!t) continue;
+        CLA_TRY(check(w, t, V, D));
+        const size_t bytes = (size_t)(t->size * cla_st_dtypes[t->dtype].bytes);
+        if (first &&
+            (first->dtype != t->dtype || memcmp(first->data, t->data, bytes) != 0)) {
+            return cla_fail(CLA_E_INPUT,
+                            "%s: tensors '%s' and '%s' differ, config.json ties them",
+                            w->path, first->name, t->name);
+        }
+        first = first ? first : t;
+    }
+    CLA_TRY(take(w, first ? first->name : names[0], V, D, &numbers));
+    assert(numbers);
+    cla_status status = cla_made_add(&w->made, to, V, D, &made);
+    for (int64_t v = 0; v < V && !status; v++) {
+        memcpy(made + v * D, numbers + p->from[v] * D, (size_t)D * sizeof *made);
+    }
+    free(numbers);
+    return status;
+}
+
+static cla_status copy_bias(writer *w)
+{
+    const marian_pieces *p = marian_target(w->m);
+    const int64_t V = (int64_t)p->vocab.count;
+    float *made = NULL, *numbers = NULL;
+    CLA_TRY(cla_made_add(&w->made, "output.bias", 0, V, &made));
+    CLA_TRY(take(w, "final_logits_bias", 1, V, &numbers));
+    assert(made && numbers);
+    for (int64_t v = 0; v < V; v++) {
+        made[v] = numbers[p->from[v]];
+    }
+    if (w->m->renormalize && w->m->search.never_pad) {
+        made[CLA_PAD] = NEVER;
+    }
+    free(numbers);
+    return CLA_OK;
+}
+
+static cla_status copy_tables(writer *w)
+{
+    static const char *const all[] = { SHARED, ENCODER, DECODER, HEAD, NULL };
+    static const char *const both[] = { SHARED, ENCODER, DECODER, NULL };
+    static const char *const encoder[] = { ENCODER, NULL };
+    static const char *const written[] = { DECODER, HEAD, NULL };
+    static const char *const decoder[] = { DECODER, NULL };
+    static const char *const head[] = { HEAD, NULL };
+    const marian *m = w->m;
+    const marian_pieces *target = marian_target(m);
+    if (m->shared && m->tied) {
+        CLA_TRY(copy_table(w, "target.table", target, all));
+        return copy_bias(w);
+    }
+    CLA_TRY(copy_table(w, "source.table", &m->source, m->shared ? both : encoder));
+    CLA_TRY(copy_table(w, "target.table", target,
+                       m->shared ? both
+                       : m->tied ? written
+                                 : decoder));
+    CLA_TRY(m->tied ? CLA_OK : copy_table(w, "output.table", target, head));
+    return copy_bias(w);
+}
+
+static bool close_to(const float *got, const float *want, int64_t n, float bar)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (fabsf(got[i] - want[i]) > bar) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Which of the computed signals a table of positions holds; absent: Marian's. */
+static cla_status find_positions(const writer *w, const char *name, int *kind)
+{
+    const cla_st_tensor *t = cla_st_find(&w->file, name);
+    float *want = NULL, *got = NULL;
+    *kind = TRANSFORMER_MARIAN;
+    if (!t) return CLA_OK;
+    const int64_t rows = t->rank == 2 ? t->shape[0] : 1, D = w->m->model;
+    CLA_TRY(take(w, name, rows, D, &got));
+    cla_status status = cla_alloc(&want, (size_t)(rows * D) + 1, sizeof *want);
+    const float bar = t->dtype == CLA_ST_F16 ? 1e-3f : 1e-5f; // rounding of a sine
+    bool found = false;
+    if (!status) {
+        coder_signal_marian(want, rows, D);
+        found = close_to(got, want, rows * D, bar);
+    }
+    if (!status && !found) {
+        *kind = TRANSFORMER_TENSOR2TENSOR;
+        coder_signal(want, rows, D);
+        found = close_to(got, want, rows * D, bar);
+    }
+    free(want);
+    free(got);
+    return status || found
+               ? status
+               : cla_fail(CLA_E_INPUT,
+                          "%s: tensor '%s' holds other numbers than Marian's or "
+                          "tensor2tensor's sines: learned positions are not read",
+                          w->path, name);
+}
+
+static cla_status read_positions(const writer *w, int *kind)
+{
+    static const char encoder[] = "model.encoder.embed_positions.weight",
+                      decoder[] = "model.decoder.embed_positions.weight";
+    int other = 0;
+    CLA_TRY(find_positions(w, encoder, kind));
+    CLA_TRY(find_positions(w, decoder, &other));
+    return *kind == other
+               ? CLA_OK
+               : cla_fail(CLA_E_INPUT,
+                          "%s: the sines of tensor '%s' are not those of the decoder",
+                          w->path, encoder);
+}
+
+static cla_status copy_all(writer *w)
+{
+    CLA_TRY(copy_tables(w));
+    for (int i = 0; i < w->m->layers; i++) {
+        CLA_TRY(copy_layer(w, "encoder", i));
+    }
+    for (int i = 0; i < w->m->decoder_layers; i++) {
+        CLA_TRY(copy_layer(w, "decoder", i));
+    }
+    CLA_TRY(read_positions(w, &w->positions));
+    for (size_t i = 0; i < w->file.count; i++) {
+        if (!w->used[i]) {
+            return cla_fail(CLA_E_INPUT, "%s: tensor '%s' is left over", w->path,
+                            w->file.tensors[i].name);
+        }
+    }
+    return CLA_OK;
+}
+
+static cla_status save(writer *w, const char *to, int64_t *numbers)
+{
+    *numbers = w->made.numbers;
+    json_t *meta = json_pack("{s:s}", "imported", "marian");
+    const cla_status status =
+        meta ? cla_st_save(to, w->made.tensors, w->made.count, meta)
+             : cla_fail(CLA_E_NOMEM, "%s: out of memory", to);
+    json_decref(meta);
+    return status;
+}
+
+/* ---- the file ---------------------------------------------------------------- */
+
+static cla_status open_file(writer *w, cla_text *path)
+{
+    const marian *m = w->m;
+    if (m->release) {
+        w->file = (cla_st_file){ .tensors = m->made.tensors, .count = m->made.count };
+        w->path = m->weights;
+        return CLA_OK;
+    }
+    CLA_TRY(cla_text_add(path, "%s/" MARIAN_WEIGHTS, m->dir));
+    w->path = path->data;
+    return cla_st_open(&w->file, path->data);
+}
+
+cla_status marian_write_weights(marian *m, const char *to, int64_t *numbers)
+{
+    writer w = { .m = m };
+    cla_text path = { 0 };
+    cla_status status = open_file(&w, &path);
+    status = status ? status : cla_alloc(&w.used, w.file.count + 1, sizeof *w.used);
+    status = status ? status : copy_all(&w);
+    status = status ? status : save(&w, to, numbers);
+    if (!m->release) {
+        m->positions = w.positions;
+        cla_st_close(&w.file);
+    }
+    cla_made_free(&w.made);
+    free(w.used);
+    cla_text_free(&path);
+    return status;
+}

@@ -1,0 +1,159 @@
+/* predict.c - a quatrain from any text. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tasks/poetry/poetry.h"
+
+enum { NEIGHBOURS = 20 }; // of words near to the text's that are looked at
+
+void poetry_poem_free(poetry_poem *poem)
+{
+    for (int i = 0; i < CLA_POEM_LINES; i++) {
+        cla_text_free(&poem->line[i]);
+    }
+    *poem = (poetry_poem){ 0 };
+}
+
+static cla_status plan(poetry *t, const char *text, size_t size, uint32_t seed,
+                       poetry_poem *poem)
+{
+    const cla_planner planner = {
+        .ranking = &t->ranking,
+        .lexicon = &t->words,
+        .vectors = t->word_vectors.words.count ? &t->word_vectors : NULL,
+        .neighbours = NEIGHBOURS,
+    };
+    return cla_plan_make(&planner, text, size, seed, &poem->plan);
+}
+
+/* Characters that are no words of the poems have no numbers: one has CLA_UNK. */
+static cla_status keyword_ids(const poetry *t, const char *keyword, int32_t **ids,
+                              int32_t *count)
+{
+    const size_t most = strlen(keyword) + 1;
+    CLA_TRY(cla_alloc(ids, most, sizeof **ids));
+    *count = (int32_t)cla_poems_ids(keyword, &t->characters, *ids, most);
+    return CLA_OK;
+}
+
+/* One line as a batch of its own. */
+typedef struct line_batch {
+    poet_batch view;
+    int32_t *keyword, keyword_at[2], context_at[2];
+} line_batch;
+
+/* Line i behind those before it in ids. Free b->keyword in any case. */
+static cla_status begin_line(const poetry *t, const poetry_poem *poem, int i,
+                             int length, const int32_t *ids, line_batch *b)
+{
+    *b = (line_batch){ .context_at = { 0, i * length } };
+    CLA_TRY(keyword_ids(t, poem->keyword[i], &b->keyword, &b->keyword_at[1]));
+    b->view = (poet_batch){
+        .lines = 1,
+        .length = length,
+        .keyword = b->keyword,
+        .keyword_at = b->keyword_at,
+        .context = ids,
+        .context_at = b->context_at,
+        .line = ids + b->context_at[1],
+    };
+    return CLA_OK;
+}
+
+static cla_status write_line(poetry *t, int i, const poetry_options *o,
+                             poetry_poem *poem, int32_t *written)
+{
+    line_batch b;
+    double logp = 0;
+    int32_t *line = written + (ptrdiff_t)i * o->characters;
+    cla_status status = begin_line(t, poem, i, o->characters, written, &b);
+    status = status ? status
+                    : poet_write(&t->model, t->task.rt, &b.view, o->beam, CLA_SPECIALS,
+                                 line, &logp);
+    free(b.keyword);
+    for (int k = 0; k < o->characters && !status; k++) {
+        status = cla_text_add(&poem->line[i], "%s", t->characters.tokens[line[k]]);
+    }
+    poem->logp += logp;
+    return status;
+}
+
+static cla_status write_poem(poetry *t, const poetry_options *o, poetry_poem *poem)
+{
+    int32_t written[CLA_POEM_LINES * CLA_POEM_LONGEST];
+    cla_status status = CLA_OK;
+    for (int i = 0; i < CLA_POEM_LINES && !status; i++) {
+        poem->keyword[i] = t->ranking.words.tokens[poem->plan.word[i]];
+        status = write_line(t, i, o, poem, written);
+    }
+    if (status) {
+        poetry_poem_free(poem);
+    }
+    return status;
+}
+
+cla_status poetry_write(poetry *t, const cla_plan *words, const poetry_options *options,
+                        poetry_poem *poem)
+{
+    *poem = (poetry_poem){ .plan = *words };
+    return write_poem(t, options, poem);
+}
+
+cla_status poetry_compose(poetry *t, const char *text, size_t size,
+                          const poetry_options *options, poetry_poem *poem)
+{
+    *poem = (poetry_poem){ 0 };
+    CLA_TRY(plan(t, text, size, options->seed, poem));
+    return write_poem(t, options, poem);
+}
+
+/* ---- what lines look at ---------------------------------------------------------- */
+
+/* The keyword and all characters before line i, which looks at them. */
+static cla_status name_line(const poetry *t, const poetry_poem *poem, int i,
+                            const poet_batch *b, look_site *site)
+{
+    const char *row[CLA_POEM_LONGEST];
+    const char *column[1 + CLA_POEM_LINES * CLA_POEM_LONGEST] = { poem->keyword[i] };
+    for (int k = 0; k < b->length; k++) {
+        row[k] = t->characters.tokens[b->line[k]];
+    }
+    for (int k = 0; k < b->context_at[1]; k++) {
+        column[k + 1] = t->characters.tokens[b->context[k]];
+    }
+    snprintf(site->name, LOOK_NAME, "line%d", i + 1);
+    return look_label(site, row, column);
+}
+
+/* The loss of the line that was written: the network goes the same way again. */
+static cla_status read_line(poetry *t, cla_tape *tape, const poet_batch *b,
+                            look_log *seen)
+{
+    cla_tensor *loss = NULL;
+    t->model.seen = seen;
+    const cla_status status = poet_loss(&t->model, tape, &loss, b);
+    t->model.seen = NULL;
+    return status;
+}
+
+cla_status poetry_look(poetry *t, const poetry_poem *poem, look_log *seen)
+{
+    int32_t ids[CLA_POEM_LINES * CLA_POEM_LONGEST];
+    cla_tape *tape = NULL;
+    int length = 0;
+    *seen = (look_log){ .sites = 0 };
+    CLA_TRY(cla_tape_new(&tape, t->task.rt, false));
+    cla_status status = CLA_OK;
+    for (int i = 0; i < CLA_POEM_LINES && !status; i++) {
+        line_batch b;
+        length = (int)cla_poems_ids(poem->line[i].data, &t->characters,
+                                    ids + (ptrdiff_t)i * length, CLA_POEM_LONGEST);
+        status = begin_line(t, poem, i, length, ids, &b);
+        status = status ? status : read_line(t, tape, &b.view, seen);
+        status = status ? status : name_line(t, poem, i, &b.view, seen->site[i]);
+        free(b.keyword);
+        cla_tape_reset(tape);
+    }
+    cla_tape_free(&tape);
+    return status;
+}

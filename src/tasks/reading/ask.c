@@ -1,0 +1,130 @@
+/* ask.c - questions about passages at hand, with a trained reader. */
+#include <string.h>
+
+#include "base/utf8.h"
+#include "tasks/reading/reading.h"
+
+static cla_status check_text(const char *what, size_t number, const char *text)
+{
+    const size_t size = strlen(text), good = cla_utf8_check(text, size);
+    return good == size ? CLA_OK
+                        : cla_fail(CLA_E_INPUT, "%s[%zu] is not UTF-8 (byte %zu)", what,
+                                   number, good);
+}
+
+void reading_asked_free(reading_asked *a)
+{
+    cla_reading_free(&a->text);
+    free(a->passage);
+    free(a->question);
+    *a = (reading_asked){ .passage = NULL };
+}
+
+static cla_status take_text(cla_reading *r, const char *text, int limit,
+                            cla_reading_text *out)
+{
+    bool cut = false;
+    CLA_TRY(cla_reading_add_text(r, text, strlen(text), out));
+    return cla_reading_cut(r, out, limit, &cut);
+}
+
+static cla_status take_passages(reading_asked *a, const reading *t,
+                                const char *const *passages, size_t n)
+{
+    cla_reading_text text;
+    CLA_TRY(cla_alloc(&a->passage, n + 1, sizeof *a->passage));
+    for (size_t i = 0; i < n; i++) {
+        CLA_TRY(check_text("passage", i, passages[i]));
+        CLA_TRY(take_text(&a->text, passages[i], 0, &text));
+        if (t->ask_limit && text.count > (size_t)t->ask_limit) {
+            return cla_fail(CLA_E_INPUT, "passage[%zu] has %zu words, more than %d", i,
+                            text.count, t->ask_limit);
+        }
+        if (text.count) {
+            a->passage[a->text.passage_count] = i;
+            CLA_TRY(cla_reading_add_passage(&a->text, &text));
+        }
+    }
+    return CLA_OK;
+}
+
+static cla_status take_questions(reading_asked *a, const reading *t,
+                                 const char *const *questions, size_t n)
+{
+    const int32_t passages = (int32_t)a->text.passage_count;
+    CLA_TRY(cla_alloc(&a->question, n + 1, sizeof *a->question));
+    for (size_t i = 0; i < n; i++) {
+        cla_reading_question question = { .passages = passages };
+        CLA_TRY(check_text("questions", i, questions[i]));
+        CLA_TRY(take_text(&a->text, questions[i], t->question_limit, &question.text));
+        if (passages && question.text.count) {
+            a->question[a->text.question_count] = i;
+            CLA_TRY(cla_reading_add_question(&a->text, &question));
+        }
+    }
+    return CLA_OK;
+}
+
+cla_status reading_put(reading_asked *a, const reading *t, const char *const *passages,
+                       size_t m, const char *const *questions, size_t n)
+{
+    const reader_kind *kind = t->model.kind;
+    CLA_TRY(take_passages(a, t, passages, m));
+    if (a->text.passage_count > 1 && !kind->several) {
+        return cla_fail(CLA_E_INPUT, "%s reads one passage a question, not %zu",
+                        kind->name, a->text.passage_count);
+    }
+    return take_questions(a, t, questions, n);
+}
+
+/* Answers to those with words, as places in their passages. */
+static cla_status place(const reading_split *s, const reading_asked *a, size_t best,
+                        const cla_answer *answers, const size_t *count,
+                        reading_answer *out, size_t *found)
+{
+    for (size_t i = 0; i < s->text.question_count; i++) {
+        found[a->question[i]] = count[i];
+        for (size_t k = 0; k < count[i]; k++) {
+            const cla_answer *from = &answers[i * best + k];
+            reading_answer *to = &out[a->question[i] * best + k];
+            to->score = from->score;
+            to->passage = a->passage[from->passage];
+            CLA_TRY(cla_reading_place(&s->text, (size_t)from->passage, from->first,
+                                      from->last, &to->place));
+        }
+    }
+    return CLA_OK;
+}
+
+static cla_status answer(reading *t, reading_asked *a, size_t best, reading_answer *out,
+                         size_t *found)
+{
+    const size_t n = a->text.question_count;
+    reading_split s = { .forms = 0 };
+    cla_answer *answers = NULL;
+    size_t *count = NULL;
+    cla_status status = reading_split_build(t, &s, &a->text);
+    status = status ? status : cla_alloc(&answers, n * best + 1, sizeof *answers);
+    status = status ? status : cla_alloc(&count, n + 1, sizeof *count);
+    status = status ? status : reading_answers(t, &s, best, answers, count);
+    status = status ? status : place(&s, a, best, answers, count, out, found);
+    free(answers);
+    free(count);
+    reading_split_free(&s);
+    return status;
+}
+
+cla_status reading_ask(reading *t, const char *const *passages, size_t m,
+                       const char *const *questions, size_t n, size_t best,
+                       reading_answer *out, size_t *found)
+{
+    reading_asked a = { .passage = NULL };
+    memset(found, 0, n * sizeof *found);
+    cla_status status = reading_put(&a, t, passages, m, questions, n);
+    status = status ? cla_fail_within(status, "answer") : CLA_OK;
+    if (!status && a.text.question_count) {
+        status = answer(t, &a, best, out, found);
+    }
+    reading_asked_free(&a);
+    return status;
+}

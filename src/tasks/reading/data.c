@@ -1,0 +1,237 @@
+/* data.c - the vocabulary of a text, and what its words look like. */
+#include <string.h>
+
+#include "base/file.h"
+#include "base/utf8.h"
+#include "tasks/reading/reading.h"
+#include "text/vectors.h"
+
+/* ---- vocabulary ------------------------------------------------------------------ */
+
+static cla_status count_words(reading *t, const cla_reading *text)
+{
+    cla_vocab all = { 0 };
+    cla_status status = cla_reading_vocab(text, t->min_count, t->lower, &all);
+    const size_t most =
+        t->limit && (size_t)t->limit < all.count ? (size_t)t->limit : all.count;
+    for (size_t i = 0; i < most && !status; i++) {
+        status = cla_vocab_add(&t->words, all.tokens[i], all.counts[i], NULL);
+    }
+    cla_vocab_free(&all);
+    return status;
+}
+
+/* ---- files of the model folder --------------------------------------------------- */
+
+const char reading_chars_file[] = "chars.txt";
+
+/* What is done with a vocabulary and its file. */
+typedef cla_status use_vocab(cla_vocab *v, const char *path);
+
+static cla_status save(cla_vocab *v, const char *path)
+{
+    return cla_vocab_save(v, path);
+}
+
+static cla_status compare(cla_vocab *v, const char *path)
+{
+    cla_text text = { 0 };
+    bool same = false;
+    cla_status status = cla_vocab_text(v, &text);
+    status = status ? status : cla_file_compare(path, text.data, text.size, &same);
+    cla_text_free(&text);
+    return status || same ? status
+                          : cla_fail(CLA_E_INPUT,
+                                     "%s: the data gives another vocabulary; is it "
+                                     "that of the run?",
+                                     path);
+}
+
+static cla_status load(cla_vocab *v, const char *path)
+{
+    CLA_TRY(cla_vocab_load(v, path));
+    return v->count < CLA_SPECIALS
+               ? cla_fail(CLA_E_INPUT, "%s: too few words or characters", path)
+               : CLA_OK;
+}
+
+/* Those of the run; characters where its network has them. */
+static cla_status use_vocabs(reading *t, const char *dir, use_vocab *use)
+{
+    static const char *const names[] = { "words.txt", reading_chars_file };
+    cla_vocab *const vocabs[] = { &t->words, &t->chars };
+    for (int i = 0; i < (t->config.char_dim ? 2 : 1); i++) {
+        cla_text path = { 0 };
+        cla_status status = cla_text_add(&path, "%s/%s", dir, names[i]);
+        status = status ? status : use(vocabs[i], path.data);
+        cla_text_free(&path);
+        CLA_TRY(status);
+    }
+    return CLA_OK;
+}
+
+cla_status reading_load_words(reading *t, const char *dir)
+{
+    return use_vocabs(t, dir, load);
+}
+
+/* A new run writes its vocabularies, a resumed one must find the same. */
+cla_status reading_open_training(reading *t, const char *dir, cla_task_mode mode)
+{
+    CLA_TRY(reading_read_split(t, NULL, "train", &t->train.text));
+    CLA_TRY(count_words(t, &t->train.text));
+    if (t->config.char_dim) {
+        CLA_TRY(reading_count_chars(t, &t->train.text));
+    }
+    if (dir) {
+        CLA_TRY(use_vocabs(t, dir, mode == CLA_TASK_RESUMED ? compare : save));
+    }
+    return reading_split_build(t, &t->train, NULL);
+}
+
+/* ---- word vectors ---------------------------------------------------------------- */
+
+static cla_status fill_table(const reading *t, const cla_vectors *v)
+{
+    float *table = NULL;
+    const size_t size = t->words.count * (size_t)t->config.word_dim;
+    CLA_TRY(cla_alloc(&table, size + 1, sizeof *table));
+    cla_status status = cla_tensor_download(t->model.words, table);
+    if (!status) {
+        const size_t filled = cla_vectors_fill(v, &t->words, table);
+        cla_log(CLA_LOG_INFO, "%s: vectors of %zu of %zu words", t->vectors, filled,
+                t->words.count);
+        status = cla_tensor_upload(t->model.words, table);
+    }
+    free(table);
+    return status;
+}
+
+cla_status reading_place_vectors(reading *t)
+{
+    cla_vectors v = { 0 };
+    cla_status status = cla_vectors_read(&v, t->vectors, &t->words, t->config.word_dim);
+    status = status ? status : fill_table(t, &v);
+    cla_vectors_free(&v);
+    return status;
+}
+
+/* ---- what words look like -------------------------------------------------------- */
+
+static int shape_of(const char *word)
+{
+    enum { LOWER, FIRST, LARGE, DIGITS, OTHER };
+    int letters = 0, large = 0, digits = 0, at = 0;
+    bool first = false;
+    for (; *word; at++) {
+        int32_t code = 0;
+        word += cla_utf8_step(word, strlen(word), &code);
+        const bool upper = cla_utf8_lower(code) != code;
+        digits += code >= '0' && code <= '9';
+        letters += cla_utf8_is_letter(code);
+        large += upper;
+        first = first || (at == 0 && upper);
+    }
+    return digits      ? DIGITS
+           : !letters  ? OTHER
+           : large > 1 ? LARGE
+           : first     ? FIRST
+                       : LOWER;
+}
+
+static int rank_of(int32_t id)
+{
+    enum { COMMON = 100, USUAL = 1000 };
+    return id == CLA_UNK                ? READER_RANKS - 1
+           : id < COMMON + CLA_SPECIALS ? 0
+           : id < USUAL + CLA_SPECIALS  ? 1
+                                        : 2;
+}
+
+/* While the words of a file are numbered. */
+typedef struct numbering {
+    const reading *t;
+    reading_split *s;
+    cla_vocab forms, roots;
+    cla_text form;
+} numbering;
+
+static cla_status number_word(numbering *n, const char *text, size_t word)
+{
+    enum { ROOT = 5 }; // bytes
+    reading_split *s = n->s;
+    int form = 0, root = 0;
+    const cla_span *span = &s->text.words.word[word];
+    n->form.size = 0;
+    CLA_TRY(cla_words_form(text, span, false, &n->form));
+    s->look[word] = shape_of(n->form.data) * READER_RANKS + rank_of(s->id[word]);
+    n->form.size = 0;
+    CLA_TRY(cla_words_form(text, span, true, &n->form));
+    CLA_TRY(cla_vocab_add(&n->forms, n->form.data, 1, &form));
+    n->form.data[n->form.size < ROOT ? n->form.size : ROOT] = 0;
+    CLA_TRY(cla_vocab_add(&n->roots, n->form.data, 1, &root));
+    s->form[word] = form;
+    s->root[word] = root;
+    return CLA_OK;
+}
+
+static cla_status number_text(numbering *n, const cla_reading_text *text)
+{
+    for (size_t i = text->first; i < text->first + text->count; i++) {
+        CLA_TRY(number_word(n, n->s->text.bytes.data + text->at, i));
+    }
+    return CLA_OK;
+}
+
+static cla_status number_words(numbering *n)
+{
+    reading_split *s = n->s;
+    for (size_t i = 0; i < s->text.passage_count; i++) {
+        CLA_TRY(number_text(n, &s->text.passages[i]));
+    }
+    for (size_t i = 0; i < s->text.question_count; i++) {
+        CLA_TRY(number_text(n, &s->text.questions[i].text));
+    }
+    s->forms = n->forms.count;
+    return cla_alloc(&s->shared, n->forms.count + n->roots.count + 1, 1);
+}
+
+cla_status reading_split_build(const reading *t, reading_split *s, cla_reading *text)
+{
+    if (text) {
+        s->text = *text;
+        *text = (cla_reading){ 0 };
+    }
+    const size_t words = s->text.words.count;
+    numbering n = { .t = t, .s = s };
+    CLA_TRY(cla_alloc(&s->id, 4 * words + 1, sizeof *s->id));
+    s->form = s->id + words;
+    s->root = s->form + words;
+    s->look = s->root + words;
+    CLA_TRY(cla_reading_ids(&s->text, &t->words, t->lower, s->id));
+    const cla_status status = number_words(&n);
+    cla_vocab_free(&n.forms);
+    cla_vocab_free(&n.roots);
+    cla_text_free(&n.form);
+    CLA_TRY(status);
+    return t->config.char_dim ? reading_spell(t, s) : CLA_OK;
+}
+
+void reading_split_free(reading_split *s)
+{
+    cla_reading_free(&s->text);
+    free(s->id);
+    free(s->shared);
+    reading_spellings_free(&s->spellings);
+    *s = (reading_split){ 0 };
+}
+
+int64_t reading_length(const reading_split *s, int64_t question)
+{
+    const cla_reading_question *q = &s->text.questions[question];
+    int64_t words = 0;
+    for (int32_t k = 0; k < q->passages; k++) {
+        words += (int64_t)s->text.passages[q->passage + k].count;
+    }
+    return words;
+}

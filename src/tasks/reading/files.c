@@ -1,0 +1,121 @@
+/* files.c - which file has a split's questions, and in which layout. */
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tasks/reading/reading.h"
+#include "text/dureader.h"
+
+static const char *stem_of(const reading *t, const char *split)
+{
+    return strcmp(split, "dev") == 0     ? t->dev_stem
+           : strcmp(split, "test") == 0  ? t->test_stem
+           : strcmp(split, "train") == 0 ? t->train_stem
+                                         : split;
+}
+
+static cla_squad_part part_of(const char *split)
+{
+    return strcmp(split, "train") == 0  ? CLA_SQUAD_TRAIN
+           : strcmp(split, "dev") == 0  ? CLA_SQUAD_DEV
+           : strcmp(split, "test") == 0 ? CLA_SQUAD_TEST
+                                        : CLA_SQUAD_ALL;
+}
+
+/* What is read of a file: learnt from are parts of passages, asked about whole ones. */
+typedef struct purpose {
+    cla_squad_part part;
+    bool training;
+} purpose;
+
+static cla_status read_squad(const reading *t, cla_reading *text, const char *path,
+                             purpose why)
+{
+    const cla_squad_options options = {
+        .part = why.part,
+        .passage_limit = why.training ? t->passage_limit : 0,
+        .question_limit = t->question_limit,
+        .unanswered = !why.training,
+    };
+    cla_squad_counts counts = { 0 };
+    CLA_TRY(cla_squad_read(text, path, &options, &counts));
+    cla_log(CLA_LOG_INFO,
+            "%s: %zu questions, %zu passages; %lld passages cut, %lld questions "
+            "without their answer, %lld passages and %lld questions without a word",
+            path, text->question_count, text->passage_count, (long long)counts.cut,
+            (long long)counts.answerless, (long long)counts.empty,
+            (long long)counts.wordless);
+    return CLA_OK;
+}
+
+/* Paragraphs are chosen by what is known: the answers, or the question alone. */
+static cla_status read_dureader(const reading *t, cla_reading *text, const char *path,
+                                purpose why)
+{
+    const cla_dureader_options options = {
+        .part = why.part,
+        .question_limit = t->question_limit,
+        .passages = t->config.passages,
+        .passage_limit = why.training ? t->passage_limit : 0,
+        .answer_limit = t->answer_limit,
+        .by_question = !why.training,
+        .unanswered = !why.training,
+    };
+    cla_dureader_counts counts = { 0 };
+    CLA_TRY(cla_dureader_read(text, path, &options, &counts));
+    cla_log(
+        CLA_LOG_INFO,
+        "%s: %zu questions, %zu passages; %lld passages cut, %lld questions without "
+        "a selected document, %lld without an answer in one, %lld without a word",
+        path, text->question_count, text->passage_count, (long long)counts.cut,
+        (long long)counts.unselected, (long long)counts.answerless,
+        (long long)counts.wordless);
+    return CLA_OK;
+}
+
+/* Lines of JSON are DuReader's, other files SQuAD's. */
+static cla_status read_file(const reading *t, cla_reading *text, const char *path,
+                            purpose why)
+{
+    static const char lines[] = ".jsonl";
+    const size_t size = strlen(path), end = sizeof lines - 1;
+    return size > end && strcmp(path + size - end, lines) == 0
+               ? read_dureader(t, text, path, why)
+               : read_squad(t, text, path, why);
+}
+
+cla_status reading_read_file(const reading *t, const char *path, cla_reading *text)
+{
+    return read_file(t, text, path, (purpose){ CLA_SQUAD_ALL, false });
+}
+
+/* path with an l behind it where there is such a file; one that there is none of is
+ * named without. */
+static cla_status prefer_lines(cla_text *path)
+{
+    CLA_TRY(cla_text_add(path, "l"));
+    if (access(path->data, F_OK) != 0) {
+        path->data[--path->size] = 0;
+    }
+    return CLA_OK;
+}
+
+cla_status reading_read_split(const reading *t, const char *data, const char *split,
+                              cla_reading *text)
+{
+    const char *folder = data ? data : t->data;
+    purpose why = { CLA_SQUAD_ALL, text == &t->train.text };
+    struct stat info;
+    if (stat(folder, &info) == 0 && !S_ISDIR(info.st_mode)) {
+        why.part = data ? CLA_SQUAD_ALL : part_of(split);
+        return read_file(t, text, folder, why);
+    }
+    cla_text path = { 0 };
+    cla_status status = cla_text_add(&path, "%s/%s.json", folder, stem_of(t, split));
+    if (!status && access(path.data, F_OK) != 0) {
+        status = prefer_lines(&path);
+    }
+    status = status ? status : read_file(t, text, path.data, why);
+    cla_text_free(&path);
+    return status;
+}

@@ -1,0 +1,84 @@
+/* predict.c - answers of a reader. */
+#include "tasks/reading/reading.h"
+
+/* Questions while they are answered; answers stand in the split's order. */
+typedef struct work {
+    reading *t;
+    const reading_split *s;
+    cla_tape *tape;
+    size_t best;
+    cla_answer *out;
+    size_t *found;
+} work;
+
+static void choose(const work *w, const reading_batch *b, const float *first,
+                   const float *last)
+{
+    const int32_t *passage = b->passage_rows->offsets;
+    for (int64_t i = 0; i < b->n; i++) {
+        const size_t question = (size_t)b->question[i];
+        const int32_t passages = w->s->text.questions[question].passages;
+        w->found[question] =
+            cla_answers_best(first, last, passage, (size_t)passages, w->t->answer_limit,
+                             w->best, w->out + question * w->best);
+        passage += passages;
+    }
+}
+
+static cla_status answer_batch(work *w, const reading_batch *b)
+{
+    reader_scores logs = { NULL, NULL };
+    float *host = NULL;
+    const size_t words = (size_t)cla_ragged_tokens(b->passage_rows);
+    CLA_TRY(cla_alloc(&host, 2 * words + 1, sizeof *host));
+    cla_status status = reader_logs(&w->t->model, w->tape, &logs, &b->ids);
+    status = status ? status : cla_tensor_download(logs.first, host);
+    status = status ? status : cla_tensor_download(logs.last, host + words);
+    if (!status) {
+        choose(w, b, host, host + words);
+    }
+    free(host);
+    cla_tape_reset(w->tape);
+    return status;
+}
+
+static cla_status answer_some(work *w, const int64_t *questions, int64_t n)
+{
+    reading_batch b;
+    CLA_TRY(reading_batch_make(w->t, w->s, questions, n, &b));
+    const cla_status status = answer_batch(w, &b);
+    reading_batch_free(&b);
+    return status;
+}
+
+/* Those of like length together, longest first; few where they are long. */
+static cla_status answer_all(work *w, int64_t *questions, int64_t n)
+{
+    enum { WORDS = 1 << 13, MOST = 64 };
+    for (int64_t i = 0; i < n; i++) {
+        questions[i] = i;
+    }
+    CLA_TRY(reading_sort(w->s, questions, n));
+    for (int64_t at = 0, count = 0; at < n; at += count) {
+        const int64_t fit = WORDS / (reading_length(w->s, questions[at]) + 1) + 1;
+        count = fit < MOST ? fit : MOST;
+        count = count < n - at ? count : n - at;
+        CLA_TRY(answer_some(w, questions + at, count));
+    }
+    return CLA_OK;
+}
+
+cla_status reading_answers(reading *t, const reading_split *s, size_t best,
+                           cla_answer *out, size_t *found)
+{
+    work w = { .t = t, .s = s, .best = best, .out = out };
+    int64_t *questions = NULL;
+    const size_t n = s->text.question_count;
+    w.found = found;
+    cla_status status = cla_tape_new(&w.tape, t->task.rt, false);
+    status = status ? status : cla_alloc(&questions, n + 1, sizeof *questions);
+    status = status ? status : answer_all(&w, questions, (int64_t)n);
+    cla_tape_free(&w.tape);
+    free(questions);
+    return status;
+}

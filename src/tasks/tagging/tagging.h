@@ -1,0 +1,117 @@
+/* tagging.h - tagged sentences as ids: vocabularies, the lexicon, chunks, batches. */
+#pragma once
+
+#include "models/tagger_maps.h"
+#include "text/conllu.h"
+#include "text/vocab.h"
+#include "train/task.h"
+
+/* Ids that every vocabulary of words, letters and tags begins with. */
+enum { TAGGING_PAD, TAGGING_OOV, TAGGING_SPECIAL };
+
+/* How the data is read. */
+typedef enum tagging_preset {
+    TAGGING_PAPER, // vocabulary over all splits, sequences padded to t, padding visible
+    TAGGING_MODERN, // vocabulary from train, packed sequences, no padding
+} tagging_preset;
+
+/* What the training data says of a form: for the baseline and the groups of the
+ * metrics. */
+typedef struct lexicon {
+    cla_vocab forms;
+    int32_t *majority; // [forms] most frequent tag
+    bool *ambiguous;   // [forms] more than one tag in training
+    int32_t overall;   // most frequent tag of all
+} lexicon;
+
+/* A run of tokens that the model sees as one sequence; of its predictions those for
+ * tokens keep_first .. keep_end-1 count. */
+typedef struct chunk {
+    int64_t first, count, keep_first, keep_end;
+} chunk;
+
+/* One file as ids. */
+typedef struct tagging_split {
+    cla_conllu file;
+    int64_t tokens;
+    int32_t *word;       // [tokens] vocabulary id
+    int32_t *spelling;   // [tokens] row of letters
+    int32_t *tag;        // [tokens] tag id; TAGGING_OOV for a tag that training lacks
+    int32_t *form;       // [tokens] position in the lexicon, -1 when unseen in training
+    cla_vocab spellings; // distinct forms; 0 is the padding word
+    int32_t *letters;    // [spellings*char_length]
+    chunk *chunks;
+    size_t chunk_count, chunk_cap;
+} tagging_split;
+
+typedef struct tagging {
+    cla_task task; // first: a tagging is a cla_task
+    int preset;    // tagging_preset
+    bool mask_pad;
+    const char *data;
+    tagger_config config;
+    tagger model;
+    cla_vocab words, chars, tags;
+    lexicon lexicon;
+    tagging_split train;
+    int32_t *stamp,
+        *local; // [spellings] marks for finding the distinct words of a batch
+    int32_t stamp_now;
+    bool warned; // of tags that training lacks: once is enough
+} tagging;
+
+/* data.c: from text to ids. */
+cla_status tagging_build_vocabularies(tagging *t, const cla_conllu files[], int count);
+cla_status tagging_save_vocabularies(const tagging *t, const char *dir);
+/* Errors: CLA_E_INPUT when dir holds others: the data is not that of the run. */
+cla_status tagging_compare_vocabularies(const tagging *t, const char *dir);
+cla_status tagging_load_vocabularies(tagging *t, const char *dir);
+void tagging_free_vocabularies(tagging *t);
+
+/* data/split.conllu, or data itself where it is a file. */
+cla_status tagging_read(const char *data, const char *split, cla_conllu *file);
+
+/* Takes over the file. Errors: CLA_E_NOMEM. */
+cla_status tagging_split_build(tagging *t, tagging_split *split, cla_conllu *file);
+void tagging_split_free(tagging_split *split);
+
+/* A batch being put together; the ids are one allocation. */
+typedef struct tagging_batch {
+    tagger_batch ids;
+    int32_t *word, *position, *spelling, *tag, *letters, *offsets;
+    cla_ragged *rows;
+} tagging_batch;
+
+/* Some chunks of a split, padded where the preset says so. tagging_use comes first,
+ * once
+ * for a split. Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
+cla_status tagging_use(tagging *t, const tagging_split *split);
+cla_status tagging_batch_make(tagging *t, const tagging_split *split,
+                              const int64_t *examples, int64_t n, tagging_batch *batch);
+void tagging_batch_free(tagging_batch *batch);
+bool tagging_padded(const tagging *t);
+
+/* The tag of every token. Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
+cla_status tagging_predict(tagging *t, const tagging_split *split, int32_t *predicted);
+
+/* What the model thinks of a split's first sequence, seen without padding.
+ * Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
+cla_status tagging_look(tagging *t, const tagging_split *split, tagger_view *view);
+
+/* Accuracies of a split of data (NULL: the task's own). */
+cla_status tagging_evaluate(cla_task *task, const char *data, const char *split,
+                            cla_metrics *metrics);
+
+/* How often a tag was predicted as another one: counts is [tags,tags], row = the
+ * correct tag (TAGGING_OOV: one that training lacks), column = the predicted one. The
+ * caller frees. Errors: as evaluate. */
+cla_status tagging_confuse(tagging *t, const char *data, const char *split,
+                           int64_t **counts);
+
+typedef struct tagging_score {
+    int64_t words;                // whose correct tag it is
+    double precision, recall, f1; // percent; 0 where there is nothing to count
+} tagging_score;
+tagging_score tagging_score_of(const int64_t *counts, int tags, int tag);
+
+extern const cla_task_kind tagging_kind;

@@ -1,0 +1,162 @@
+/* task.c - the tagging task: data, settings, losses. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tasks/tagging/tagging.h"
+
+static const char *const preset_names[] = { "paper", "modern", NULL };
+
+/* ---- the task -----------------------------------------------------------------------
+ * */
+
+static double count_targets(cla_task *task, const int64_t *examples, int64_t n)
+{
+    const tagging_split *s = &((tagging *)task)->train;
+    int64_t targets = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const chunk *c = &s->chunks[examples[i]];
+        targets += c->keep_end - c->keep_first;
+    }
+    return (double)targets;
+}
+
+static int64_t count_rows(cla_task *task, const int64_t *examples, int64_t at)
+{
+    const tagging *t = (tagging *)task;
+    int64_t rows = 0;
+    for (int64_t i = 0; i < at; i++) {
+        rows +=
+            tagging_padded(t) ? t->config.length : t->train.chunks[examples[i]].count;
+    }
+    return rows;
+}
+
+static cla_status loss(cla_task *task, cla_tape *tape, const int64_t *examples,
+                       int64_t n, cla_tensor **out)
+{
+    tagging *t = (tagging *)task;
+    tagging_batch b;
+    cla_status status = tagging_batch_make(t, &t->train, examples, n, &b);
+    status = status ? status : tagger_loss(&t->model, tape, out, &b.ids);
+    if (!status) { // the rows must outlive the backward pass
+        cla_tape_keep(tape, b.rows);
+        b.rows = NULL;
+    }
+    tagging_batch_free(&b);
+    return status;
+}
+
+/* data/split.conllu, or data itself where it is a file. */
+cla_status tagging_read(const char *data, const char *split, cla_conllu *file)
+{
+    struct stat info;
+    if (stat(data, &info) == 0 && !S_ISDIR(info.st_mode)) {
+        return cla_conllu_read(file, data);
+    }
+    cla_text path = { 0 };
+    cla_status status = cla_text_add(&path, "%s/%s.conllu", data, split);
+    status = status ? status : cla_conllu_read(file, path.data);
+    cla_text_free(&path);
+    return status;
+}
+
+static cla_status configure(tagging *t, cla_config *settings)
+{
+    CLA_TRY(cla_config_choice(settings, "preset", preset_names, &t->preset));
+    t->mask_pad = t->preset == TAGGING_MODERN;
+    CLA_TRY(cla_config_bool(settings, "mask_pad", &t->mask_pad));
+    CLA_TRY(cla_config_text(settings, "data", &t->data));
+    return tagger_configure(&t->config, settings);
+}
+
+/* Modern tables reach as far as the longest training sentence, unless the settings say.
+ * */
+static cla_status find_length(tagging *t, cla_config *settings, const cla_conllu *train,
+                              bool given)
+{
+    if (t->preset != TAGGING_MODERN || given) {
+        return CLA_OK;
+    }
+    t->config.length = 1;
+    for (size_t i = 0; i < train->sentence_count; i++) {
+        const int words = (int)train->sentences[i].count;
+        t->config.length = words > t->config.length ? words : t->config.length;
+    }
+    char assignment[32];
+    snprintf(assignment, sizeof assignment, "length=%d", t->config.length);
+    return cla_config_set(settings, assignment);
+}
+
+/* A new run writes its vocabularies, a resumed one must find the same. */
+static cla_status settle_vocabularies(const tagging *t, const char *dir,
+                                      cla_task_mode mode)
+{
+    if (mode == CLA_TASK_RESUMED) {
+        return tagging_compare_vocabularies(t, dir);
+    }
+    return dir ? tagging_save_vocabularies(t, dir) : CLA_OK;
+}
+
+static cla_status open_training(tagging *t, cla_config *settings, const char *dir,
+                                cla_task_mode mode)
+{
+    const bool length_given = json_object_get(settings->values, "length") != NULL;
+    static const char *const splits[] = { "train", "dev", "test" };
+    cla_conllu files[3] = { { 0 } };
+    cla_status status = CLA_OK;
+    for (int i = 0; i < 3 && !status; i++) {
+        status = tagging_read(t->data, splits[i], &files[i]);
+    }
+    status = status ? status : tagging_build_vocabularies(t, files, 3);
+    status = status ? status : settle_vocabularies(t, dir, mode);
+    status = status ? status : find_length(t, settings, &files[0], length_given);
+    status = status ? status : tagging_split_build(t, &t->train, &files[0]);
+    status = status ? status : tagging_use(t, &t->train);
+    t->task.examples = (int64_t)t->train.chunk_count;
+    for (int i = 0; i < 3; i++) {
+        cla_conllu_free(&files[i]);
+    }
+    return status;
+}
+
+static cla_status open_task(cla_task *task, cla_config *settings, const char *dir,
+                            cla_task_mode mode)
+{
+    tagging *t = (tagging *)task;
+    CLA_TRY(configure(t, settings));
+    CLA_TRY(mode == CLA_TASK_TRAINED ? tagging_load_vocabularies(t, dir)
+                                     : open_training(t, settings, dir, mode));
+    t->config.words = (int)t->words.count;
+    t->config.chars = (int)t->chars.count;
+    t->config.tags = (int)t->tags.count;
+    return tagger_init(&t->model, &t->config, &task->params);
+}
+
+static void close_task(cla_task *task)
+{
+    tagging *t = (tagging *)task;
+    tagging_split_free(&t->train);
+    tagging_free_vocabularies(t);
+    free(t->stamp);
+    free(t->local);
+}
+
+static const char *const folder_files[] = { "words.txt", "chars.txt", "tags.txt",
+                                            "lexicon.tsv", NULL };
+
+const cla_task_kind tagging_kind = {
+    .name = "tagger",
+    .unit = "words",
+    .dev_split = "dev",
+    .higher_is_better = true,
+    .baseline = "majority",
+    .size = sizeof(tagging),
+    .files = folder_files,
+    .open = open_task,
+    .targets = count_targets,
+    .rows = count_rows,
+    .loss = loss,
+    .evaluate = tagging_evaluate,
+    .close = close_task,
+};

@@ -1,0 +1,240 @@
+/* predict.c - lines of text to their translations, and to the scores of
+ * given ones. */
+#include <math.h>
+#include <string.h>
+
+#include "models/likelihood.h"
+#include "tasks/translation/translation.h"
+
+/* Sentences longer than this, in the mean, make smaller batches. */
+enum { USUAL_PIECES = 128 };
+
+typedef struct sized {
+    int64_t pair, length;
+} sized;
+
+/* Lines as pieces, those that have some, and what is to become of them. */
+typedef struct job {
+    translation *t;
+    const translation_options *options;
+    translation_result *out; // of all lines
+    cla_ids source, target;
+    cla_bitext text; // points into both
+    size_t *line;    // [text.count]
+    sized *order;    // [text.count] longest first
+    int64_t *pair;   // [text.count] in that order
+} job;
+
+static int wanted(const job *j)
+{
+    return j->options->search.best ? j->options->search.best : 1;
+}
+
+/* ---- lines to pieces --------------------------------------------------------- */
+
+static bool blank(const cla_line *line)
+{
+    return line->text[strspn(line->text, " \t")] == 0;
+}
+
+/* Appends a line's pieces and the end; *any tells whether it has pieces. */
+static cla_status encode(const cla_subwords *s, const cla_line *line, cla_ids *ids,
+                         bool *any)
+{
+    const size_t before = ids->count;
+    CLA_TRY(blank(line) ? CLA_OK : cla_subwords_encode(s, line->text, line->size, ids));
+    *any = ids->count > before;
+    CLA_TRY(cla_grow(&ids->id, &ids->cap, ids->count + 1, sizeof *ids->id));
+    ids->id[ids->count++] = CLA_EOS;
+    return CLA_OK;
+}
+
+cla_status translation_pieces(const translation *t, const cla_line *line, bool target,
+                              size_t *count)
+{
+    cla_ids ids = { 0 };
+    const cla_status status = cla_subwords_encode(target ? &t->target : &t->source,
+                                                  line->text, line->size, &ids);
+    *count = ids.count;
+    cla_ids_free(&ids);
+    return status;
+}
+
+/* What needs no model: the result of a line without pieces. */
+static void answer(const job *j, size_t number, bool any_target)
+{
+    const int best = wanted(j);
+    for (int i = 0; i < best; i++) {
+        translation_result *r = &j->out[number * (size_t)best + (size_t)i];
+        r->logp = r->score = i || any_target ? -INFINITY : 0;
+    }
+}
+
+static cla_status add_line(job *j, size_t number, const cla_line *source,
+                           const cla_line *target)
+{
+    const size_t before[] = { j->source.count, j->target.count };
+    bool any = false, any_target = false;
+    CLA_TRY(encode(&j->t->source, source, &j->source, &any));
+    if (target) {
+        CLA_TRY(encode(&j->t->target, target, &j->target, &any_target));
+    }
+    if (!any) {
+        j->source.count = before[0];
+        j->target.count = before[1];
+        answer(j, number, any_target);
+        return CLA_OK;
+    }
+    const int64_t sizes[] = { (int64_t)(j->source.count - before[0]),
+                              (int64_t)(j->target.count - before[1]) };
+    const int64_t n = j->text.count++;
+    j->line[n] = number;
+    j->order[n] = (sized){ n, sizes[0] > sizes[1] ? sizes[0] : sizes[1] };
+    j->text.source_at[n + 1] = (int64_t)j->source.count;
+    j->text.target_at[n + 1] = (int64_t)j->target.count;
+    return CLA_OK;
+}
+
+static int longest_first(const void *a, const void *b)
+{
+    const sized *x = a, *y = b;
+    if (x->length != y->length) {
+        return x->length > y->length ? -1 : 1;
+    }
+    return x->pair < y->pair ? -1 : x->pair > y->pair;
+}
+
+static cla_status fill(job *j, const cla_line *sources, const cla_line *targets,
+                       size_t n)
+{
+    CLA_TRY(cla_alloc(&j->text.source_at, n + 1, sizeof *j->text.source_at));
+    CLA_TRY(cla_alloc(&j->text.target_at, n + 1, sizeof *j->text.target_at));
+    CLA_TRY(cla_alloc(&j->line, n + 1, sizeof *j->line));
+    CLA_TRY(cla_alloc(&j->order, n + 1, sizeof *j->order));
+    CLA_TRY(cla_alloc(&j->pair, n + 1, sizeof *j->pair));
+    for (size_t i = 0; i < n; i++) {
+        CLA_TRY(add_line(j, i, &sources[i], targets ? &targets[i] : NULL));
+    }
+    qsort(j->order, (size_t)j->text.count, sizeof *j->order, longest_first);
+    for (int64_t i = 0; i < j->text.count; i++) {
+        j->pair[i] = j->order[i].pair;
+    }
+    j->text.source = j->source.id;
+    j->text.target = targets ? j->target.id : j->source.id; // never read
+    return CLA_OK;
+}
+
+/* How many sentences from first on are worked on together. */
+static int64_t take(const job *j, int64_t first)
+{
+    const int64_t left = j->text.count - first;
+    const int64_t room =
+        (int64_t)j->options->batch * USUAL_PIECES / j->order[first].length;
+    const int64_t most = room < j->options->batch ? room : j->options->batch;
+    return most < 1 ? 1 : most < left ? most : left;
+}
+
+/* ---- pieces to results ------------------------------------------------------- */
+
+static cla_status write_results(const job *j, const int64_t *pair, int64_t n,
+                                const search_result *results)
+{
+    const int best = wanted(j);
+    for (int64_t i = 0; i < n * best; i++) {
+        const search_result *from = &results[i];
+        const size_t line = j->line[pair[i / best]];
+        translation_result *to = &j->out[line * (size_t)best + (size_t)(i % best)];
+        to->logp = from->logp;
+        to->score = from->score;
+        CLA_TRY(from->id ? cla_subwords_decode(&j->t->target, from->id,
+                                               (size_t)from->count, &to->text)
+                         : CLA_OK);
+    }
+    return CLA_OK;
+}
+
+static cla_status translate(const job *j, const transformer_batch *batch,
+                            const int64_t *pair, int64_t n)
+{
+    search_result *results = NULL;
+    const int64_t count = n * wanted(j);
+    CLA_TRY(cla_alloc(&results, (size_t)count, sizeof *results));
+    cla_status status = transformer_search(&j->t->model, j->t->task.rt, &batch->source,
+                                           &j->options->search, results);
+    status = status ? status : write_results(j, pair, n, results);
+    for (int64_t i = 0; i < count; i++) {
+        free(results[i].id);
+    }
+    free(results);
+    return status;
+}
+
+static cla_status score(const job *j, const transformer_batch *batch,
+                        const int64_t *pair, int64_t n)
+{
+    double *logp = NULL;
+    cla_tape *tape = NULL;
+    CLA_TRY(cla_alloc(&logp, (size_t)n, sizeof *logp));
+    cla_status status = cla_tape_new(&tape, j->t->task.rt, false);
+    status = status ? status : transformer_likelihood(&j->t->model, tape, batch, logp);
+    for (int64_t i = 0; i < n && !status; i++) {
+        const int64_t *at = j->text.target_at + pair[i];
+        translation_result *r = &j->out[j->line[pair[i]]];
+        r->logp = logp[i];
+        r->score = search_worth(&j->options->search, logp[i], at[1] - at[0]);
+    }
+    cla_tape_free(&tape);
+    free(logp);
+    return status;
+}
+
+typedef cla_status (*use)(const job *j, const transformer_batch *batch,
+                          const int64_t *pair, int64_t n);
+
+static cla_status run_batch(const job *j, const int64_t *pair, int64_t n, use act)
+{
+    translation_batch b;
+    CLA_TRY(translation_batch_make(j->t->task.rt, &j->text, pair, n, &b));
+    const transformer_batch batch = translation_batch_view(&b, 0, 0);
+    const cla_status status = act(j, &batch, pair, n);
+    translation_batch_free(&b);
+    return status;
+}
+
+static cla_status run(job *j, const cla_line *sources, const cla_line *targets,
+                      size_t lines, use act)
+{
+    cla_status status = fill(j, sources, targets, lines);
+    for (int64_t first = 0, n; first < j->text.count && !status; first += n) {
+        n = take(j, first);
+        status = run_batch(j, j->pair + first, n, act);
+        if (!status && j->options->progress) {
+            j->options->progress(j->options->to, (size_t)(first + n));
+        }
+    }
+    cla_ids_free(&j->source);
+    cla_ids_free(&j->target);
+    free(j->text.source_at);
+    free(j->text.target_at);
+    free(j->line);
+    free(j->order);
+    free(j->pair);
+    return status;
+}
+
+cla_status translation_translate(translation *t, const cla_line *lines, size_t n,
+                                 const translation_options *options,
+                                 translation_result *out)
+{
+    job j = { .t = t, .options = options, .out = out };
+    return run(&j, lines, NULL, n, translate);
+}
+
+cla_status translation_score(translation *t, const cla_line *sources,
+                             const cla_line *targets, size_t n,
+                             const translation_options *options,
+                             translation_result *out)
+{
+    job j = { .t = t, .options = options, .out = out };
+    return run(&j, sources, targets, n, score);
+}
