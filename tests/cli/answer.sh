@@ -17,6 +17,7 @@ train() {
 answer() { "$clattn" answer --model "$run" "$@"; }
 
 check 'trains' train --out "$run"
+check 'clattn-config(5) names its keys' python3 "$source/tools/config_manual.py" keys "$run/config.json"
 check 'writes what a model folder needs' \
     test -s "$run/best.ckpt.safetensors" -a -s "$run/words.txt" -a -s "$run/config.json"
 check 'scores' sh -c "'$clattn' eval --model '$run' --split dev | grep -q '^f1 *100.00'"

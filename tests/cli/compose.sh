@@ -17,6 +17,7 @@ compose() { "$clattn" compose --model "$run" "$@"; }
 
 check 'trains, and says that a poem was passed over' \
     exits 0 'train.tsv: 1 poems passed over' 1 train --out "$run"
+check 'clattn-config(5) names its keys' python3 "$source/tools/config_manual.py" keys "$run/config.json"
 check 'writes what a model folder needs' test -s "$run/characters.txt" -a -s "$run/words.txt" \
     -a -s "$run/ranking.tsv" -a -s "$run/words.vec" -a -s "$run/best.ckpt.safetensors"
 

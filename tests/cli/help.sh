@@ -2,7 +2,7 @@
 # help.sh - help texts, manual pages and completions, all from the tables of options
 # usage: tests/cli/help.sh SOURCE_ROOT CLATTN
 set -u
-clattn=$2
+source=$1 clattn=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
@@ -46,7 +46,8 @@ every_page() {
 }
 check 'one for each command' every_page
 if command -v mandoc >/dev/null; then
-    check 'mandoc finds no error' mandoc -Tlint -Werror "$work"/man/*.1
+    python3 "$source/tools/config_manual.py" 0 >"$work/man/clattn-config.5"
+    check 'mandoc finds no error' mandoc -Tlint -Werror "$work"/man/*
 else
     echo 'skipped mandoc: not installed'
 fi

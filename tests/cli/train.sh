@@ -12,6 +12,7 @@ small=(--set "data=$work/data" --set word_dim=24 --set char_dim=8 --set layers=2
 train() { "$clattn" train "$config" "${small[@]}" "$@"; }
 
 check 'trains' train --out "$work/whole"
+check 'clattn-config(5) names its keys' python3 "$source/tools/config_manual.py" keys "$work/whole/config.json"
 check 'writes what a model folder needs' \
     test -s "$work/whole/best.ckpt.safetensors" -a -s "$work/whole/words.txt" \
     -a -s "$work/whole/log.jsonl" -a -s "$work/whole/config.json"

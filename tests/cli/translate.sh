@@ -12,6 +12,7 @@ train() { "$clattn" train "$config" "${toy[@]}" "$@"; }
 translate() { "$clattn" translate --model "$run" "$@"; }
 
 check 'trains' train --out "$run"
+check 'clattn-config(5) names its keys' python3 "$source/tools/config_manual.py" keys "$run/config.json"
 check 'writes what a model folder needs' \
     test -s "$run/best.ckpt.safetensors" -a -s "$run/codes.txt" -a -s "$run/source.txt" \
     -a -s "$run/target.txt" -a -s "$run/config.json"
