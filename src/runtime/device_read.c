@@ -110,7 +110,7 @@ static cl_ulong need_number(cl_device_id id, cl_device_info what, const char *na
  * gives wrong results. They have no default. */
 static cl_device_type read_needed(cl_device_id id, cla_device *d, char *fault)
 {
-    enum { UNITS = 1 << 20 };
+    enum { UNITS = 1 << 20, LANES = 1024 };
     need_text(id, CL_DEVICE_NAME, "name", d->name, sizeof d->name, fault);
     need_text(id, CL_DRIVER_VERSION, "driver version", d->driver, sizeof d->driver,
               fault);
@@ -123,23 +123,23 @@ static cl_device_type read_needed(cl_device_id id, cla_device *d, char *fault)
                                  INT64_MAX, fault);
     d->compute_units = (int)need_number(id, CL_DEVICE_MAX_COMPUTE_UNITS,
                                         "number of compute units", UNITS, fault);
+    d->vector_width = (int)need_number(id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT,
+                                       "vector width", LANES, fault);
     return need_number(id, CL_DEVICE_TYPE, "type", UINT32_MAX, fault);
 }
 
-/* The others have: vendor "unknown", clock 0 (unknown), 1 lane, a host apart from the
- * device, no extensions. */
+/* The others have: vendor "unknown", clock 0 (unknown), a host apart from the device,
+ * and no extensions. */
 cla_status cla_device_read(cl_device_id id, cla_device *d, char *fault)
 {
     *fault = '\0';
-    enum { MOST_MHZ = 1000000, MOST_LANES = 1024 };
+    enum { MOST_MHZ = 1000000 };
     const cl_device_type type = read_needed(id, d, fault);
     const bool unified = number_or(id, CL_DEVICE_HOST_UNIFIED_MEMORY, 1, 0) != 0;
     if (!device_text(id, CL_DEVICE_VENDOR, d->vendor, sizeof d->vendor)) {
         snprintf(d->vendor, sizeof d->vendor, "unknown");
     }
     d->clock_mhz = (int)number_or(id, CL_DEVICE_MAX_CLOCK_FREQUENCY, MOST_MHZ, 0);
-    d->vector_width =
-        (int)number_or(id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, MOST_LANES, 1);
     d->kind = cla_device_classify(type, unified, d->platform_name, d->name);
     return read_extensions(id, d);
 }
