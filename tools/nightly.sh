@@ -3,9 +3,11 @@
 # usage: tools/nightly.sh [PART...]
 #
 # Parts, all of them by default: calls errors leaks kills interrupts damages mpi fuzz
-# expressions tidy soak.
+# expressions tidy musl soak.
 #
-#   calls    each call of eight scenarios fails once, and from there on
+#   calls    each call of eight scenarios fails once, and from there on; NIGHTLY_CALLS=paths
+#            takes one call of each path to it
+#   musl     compiles all files with another C library
 #   errors   each OpenCL function returns each error; each property of a device is zero
 #   leaks    a part of the calls once more under AddressSanitizer
 #   kills    kill -9 of training, export, average, tuning and the kernel cache
@@ -32,10 +34,10 @@ counting=yes
 set +e
 build=build-nightly logs=build-nightly/logs
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(calls errors leaks kills interrupts damages mpi fuzz expressions tidy soak)
+[ ${#parts[@]} -gt 0 ] || parts=(calls errors leaks kills interrupts damages mpi fuzz expressions tidy musl soak)
 for part in "${parts[@]}"; do
     case $part in
-    calls | errors | leaks | kills | interrupts | damages | mpi | fuzz | expressions | tidy | soak) ;;
+    calls | errors | leaks | kills | interrupts | damages | mpi | fuzz | expressions | tidy | musl | soak) ;;
     *)
         echo "no part '$part'; see the head of $0" >&2
         trap - EXIT
@@ -55,6 +57,8 @@ program=$build/clattn faulty=$build/tests/faults/clattn-faults
 calls() {
     tests/faults/calls.sh . "$program" "$faulty" "${NIGHTLY_CALLS:-every}" "$logs/calls.jsonl"
 }
+
+musl() { tools/musl.sh "$build"; }
 
 errors() {
     tests/faults/calls.sh . "$program" "$faulty" errors "$logs/errors.jsonl"

@@ -10,6 +10,8 @@
  *                                  later one too, with the error CODE
  *   CLATTN_FAULT_REPORT=FILE       one line of JSON at exit: calls of each class and
  *                                  function, blocks and handles that are still held
+ *   CLATTN_FAULT_PATHS=FILE        the first call of each path, "CLASS:N" a line; calls
+ *                                  of one class whose stacks are equal are one path
  *   CLATTN_FAULT_STACK=N,N...      prints the stacks of these allocations on stderr
  *   CLATTN_FAULT_STACK=hit         prints the stack of the call that failed */
 #include "faults/inject.h"
@@ -17,12 +19,13 @@
 #include <execinfo.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { FUNCTIONS = 128, NAME_BYTES = 40, FRAMES = 24, LEAKS = 8 };
+enum { FUNCTIONS = 128, NAME_BYTES = 40, FRAMES = 24, LEAKS = 8, PATHS = 1 << 15 };
 
 static const char *const class_names[FAULT_CLASSES] = { "alloc", "file", "short",
                                                         "cl",    "zero", "nan" };
@@ -112,6 +115,37 @@ static void count_function(const char *function)
     }
 }
 
+static void full_table(void)
+{
+    dprintf(STDERR_FILENO, "CLATTN_FAULT_PATHS: more than %d paths\n", PATHS);
+    _exit(99);
+}
+
+/* Notes call `number` of a class in the file `path` when its stack is a new one. */
+static void note_path(const char *path, fault_class class, long number)
+{
+    static uint64_t seen[PATHS];
+    static int out = -1;
+    void *frames[FRAMES];
+    const int count = backtrace(frames, FRAMES);
+    uint64_t hash = 14695981039346656037u + (uint64_t) class; // FNV-1a
+    for (int i = 0; i < count; i++) {
+        hash = (hash ^ (uint64_t)(uintptr_t)frames[i]) * 1099511628211u;
+    }
+    hash += !hash;
+    size_t at = hash % PATHS;
+    for (size_t tried = 0; seen[at] && seen[at] != hash; at = (at + 1) % PATHS) {
+        if (++tried == PATHS) {
+            full_table();
+        }
+    }
+    out = out < 0 ? creat(path, 0666) : out;
+    if (!seen[at] && out >= 0) {
+        seen[at] = hash;
+        dprintf(out, "%s:%ld\n", class_names[class], number);
+    }
+}
+
 bool fault_here(fault_class class, const char *function, int *code)
 {
     pthread_mutex_lock(&state.mutex);
@@ -129,6 +163,10 @@ bool fault_here(fault_class class, const char *function, int *code)
     state.hit |= fails;
     if (fails && state.has_code) {
         *code = state.code;
+    }
+    const char *paths = getenv("CLATTN_FAULT_PATHS");
+    if (paths) {
+        note_path(paths, class, number);
     }
     pthread_mutex_unlock(&state.mutex);
     const char *stack = getenv("CLATTN_FAULT_STACK");
