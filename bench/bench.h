@@ -77,7 +77,6 @@ cla_status bench_tensor(bench *b, cla_tensor **t, int rank, const int64_t *shape
 /* ---- what suites have besides rows of bench/cases.c, listed in bench/suites.c ---- */
 
 cla_status bench_clip(bench *b);
-cla_status bench_conv_attention_1d(bench *b);
 cla_status bench_custom_attention(bench *b);
 cla_status bench_gaussian_attention(bench *b);
 cla_status bench_ham(bench *b);

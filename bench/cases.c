@@ -38,6 +38,7 @@ static void fill_embedding(int32_t *ids, int64_t count, const op_call *c, int op
 /* What the inputs of an operator need to be. */
 static const bench_inputs inputs[] = {
     { "char_cnn", .scale = { [1] = 0.05f } },
+    { "conv_attention_1d", .scale = { [3] = 0.1f, [4] = 0.1f } },
     { "conv1d", .scale = { [1] = 0.05f } },
     { "cross_entropy", .fill = fill_cross_entropy },
     { "embedding", .fill = fill_embedding },
@@ -131,6 +132,10 @@ static const bench_shape cases[] = {
       "rows=8x512 H=8 d=64 window=11 heads=5 full" },
     { "band", "band_attention_2d", "B8 H8 T512 d64 w11 h1",
       "rows=8x512 H=8 d=64 window=11 heads=1 full" },
+
+    // conv
+    { "conv", "conv_attention_1d", "B32 H4 T60 d48",
+      "rows=32x60 H=4 d=48 t=60 activation=1" },
 
     // layers
     { "layers", "cross_entropy", "N1920 V19",

@@ -28,7 +28,6 @@ static const struct {
     { "layers", bench_ema },
     { "layers", bench_clip },
     { "characters", NULL },
-    { "conv", bench_conv_attention_1d },
     { "conv", bench_conv_attention_2d },
     { "tagger", bench_tagger },
     { "nmt", bench_nmt },

@@ -17,10 +17,10 @@ static cla_status attribute(const golden *g, const char *text, double *value)
         *value = 0;
         return CLA_OK;
     }
-    if (text[size] != '=') {
+    const char *at = text + size + (text[size] == '?');
+    if (*at != '=') {
         return golden_double(g, name, value);
     }
-    const char *at = text + size;
     for (int i = 0; i < WORDS && *at; i++) {
         const size_t length = strcspn(++at, "|");
         snprintf(word[i], WORD, "%.*s", (int)length, at);

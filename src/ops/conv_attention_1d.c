@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ops/spread.h"
+#include "tensor/signature.h"
 
 enum { SHIFTS = 3, WEIGHT_RUNS = 4 }; // rows a filter sees; parts of the sums for w
 
@@ -160,20 +161,26 @@ static cla_status backward(cla_tape *tape, void *bytes)
                           : CLA_OK;
 }
 
-static cla_status check(const cla_tensor *q, const cla_tensor *w, const cla_tensor *b,
-                        const cla_ragged *rows, const cla_attention_options *options)
+const cla_signature cla_conv_attention_1d_signature = {
+    "conv_attention_1d", "q~:N,H,d k~:N,H,d v~:N,H,d w:H,3,t,t b:H,t "
+                         "rows(N,B,T) -> o:N,H,d map?:B,H,T,T"
+};
+
+static cla_status check(const cla_given *given, const cla_attention_options *options)
 {
     static const char op[] = "conv_attention_1d";
+    const cla_ragged *rows = given[5].rows;
+    cla_sizes z = { 0 };
+    CLA_TRY(cla_attention_check(op, given[0].tensor, given[1].tensor, given[2].tensor,
+                                rows, rows, options));
     if (options && (options->causal || options->dropout > 0)) {
         return cla_fail(CLA_E_USAGE, "%s: neither causal nor dropout", op);
     }
-    const int64_t H = q->shape[1], t = w && w->rank == 4 ? w->shape[2] : -1;
-    CLA_TRY(cla_check_shape(op, "w", w, CLA_F32, 4, (int64_t[]){ H, SHIFTS, t, t }));
-    CLA_TRY(cla_check_shape(op, "b", b, CLA_F32, 2, (int64_t[]){ H, t }));
-    if (cla_ragged_longest(rows) > t) {
-        return cla_fail(CLA_E_SHAPE,
-                        "%s: a sequence of %lld tokens, the filters are for %lld", op,
-                        (long long)cla_ragged_longest(rows), (long long)t);
+    CLA_TRY(cla_signature_check(&cla_conv_attention_1d_signature, given, &z));
+    if (cla_ragged_longest(rows) > cla_sizes_get(&z, "t")) {
+        return cla_fail(
+            CLA_E_SHAPE, "%s: a sequence of %lld tokens, the filters are for %lld", op,
+            (long long)cla_ragged_longest(rows), (long long)cla_sizes_get(&z, "t"));
     }
     return CLA_OK;
 }
@@ -202,8 +209,8 @@ cla_status cla_conv_attention_1d(cla_tape *tape, cla_tensor **o, cla_tensor *q,
     CLA_OP(tape, o, q, k, v, w, b, rows);
     cla_table_call call = { .w = w, .b = b };
     cla_attention_call *a = &call.attention;
-    CLA_TRY(cla_attention_check("conv_attention_1d", q, k, v, rows, rows, options));
-    CLA_TRY(check(q, w, b, rows, options));
+    const cla_given given[] = { { q }, { k }, { v }, { w }, { b }, { .rows = rows } };
+    CLA_TRY(check(given, options));
     CLA_TRY(cla_attention_begin(a, tape, q, k, v, rows, rows, options));
     CLA_TRY(begin(&call, tape, activation));
     CLA_TRY(call.tile ? tile_forward(tape, &call)

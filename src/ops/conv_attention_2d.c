@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/base.h"
+#include "tensor/signature.h"
 
 static const char OP[] = "conv_attention_2d";
 /* Filters of at least this side are convolved by FFT unless the tuning says
@@ -132,14 +133,19 @@ static cla_status backward(cla_tape *tape, void *bytes)
 
 /* ---- forward ------------------------------------------------------------------- */
 
-static cla_status check_filter(const conv_call *call)
+const cla_signature cla_conv_attention_2d_signature = {
+    "conv_attention_2d", "q~:N,H,d k~:N,H,d v~:N,H,d w:H,kh,kw b:H "
+                         "rows(N,B,T) -> o:N,H,d map?:B,H,T,T"
+};
+
+static cla_status check_filter(conv_call *call, const cla_given *given)
 {
-    const int64_t heads = call->base.q->shape[1];
-    CLA_TRY(
-        cla_check_shape(OP, "w", call->w, CLA_F32, 3, (int64_t[]){ heads, -1, -1 }));
-    CLA_TRY(cla_check_shape(OP, "b", call->b, CLA_F32, 1, &heads));
-    const int64_t kh = call->w->shape[1], kw = call->w->shape[2];
-    if (kh % 2 == 0 || kw % 2 == 0 || kh > CLA_CONV_SIDE || kw > CLA_CONV_SIDE) {
+    cla_sizes z = { 0 };
+    CLA_TRY(cla_signature_check(&cla_conv_attention_2d_signature, given, &z));
+    call->kh = (int32_t)call->w->shape[1];
+    call->kw = (int32_t)call->w->shape[2];
+    if (call->kh % 2 == 0 || call->kw % 2 == 0 || call->kh > CLA_CONV_SIDE ||
+        call->kw > CLA_CONV_SIDE) {
         return cla_fail(CLA_E_SHAPE, "%s: w is %s; its sides must be odd, at most %d",
                         OP, cla_shape_text(call->w), CLA_CONV_SIDE);
     }
@@ -207,15 +213,12 @@ cla_status cla_conv_attention_2d(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                                  const cla_attention_options *options)
 {
     CLA_OP(tape, o, q, k, v, w, b, rows);
-    conv_call call = {
-        .base = { .q = q }, .w = w, .b = b, .activation = (int)activation
-    };
+    conv_call call = { .w = w, .b = b, .activation = (int)activation };
+    const cla_given given[] = { { q }, { k }, { v }, { w }, { b }, { .rows = rows } };
     CLA_TRY(check_options(activation, options));
     CLA_TRY(cla_attention_check(OP, q, k, v, rows, rows, options));
-    CLA_TRY(check_filter(&call));
+    CLA_TRY(check_filter(&call, given));
     CLA_TRY(cla_attention_begin(&call.base, tape, q, k, v, rows, rows, options));
-    call.kh = (int32_t)w->shape[1];
-    call.kw = (int32_t)w->shape[2];
     call.pairs = call.base.sequences * call.base.heads;
     CLA_TRY(choose(&call, cla_tape_runtime(tape), method));
     cla_tensor *const inputs[] = { q, k, v, w, b };
@@ -229,10 +232,6 @@ cla_status cla_conv_attention_2d(cla_tape *tape, cla_tensor **o, cla_tensor *q,
         const cla_attention_reach all = { .area = 1 };
         CLA_TRY(cla_attention_map(tape, options->map, &call.base, &all));
     }
-    call.base.o->wants_grad = trains;
-    if (trains) {
-        CLA_TRY(cla_tape_record(tape, backward, &call, sizeof call));
-    }
-    *o = call.base.o;
-    return CLA_OK;
+    const cla_note end = { backward, &call, sizeof call, { q, k, v, w, b } };
+    return cla_tape_give(tape, o, call.base.o, &end);
 }

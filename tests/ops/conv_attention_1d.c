@@ -1,89 +1,31 @@
 /* conv_attention_1d.c - device against oracle: values, gradients, map, refusals. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "oracle/oracle.h"
-#include "support/support.h"
-
-enum { SEQUENCES = 4 };
-
-typedef struct filter_case {
-    int B, H, d, t;
-    int T[SEQUENCES];
-    cla_activation activation;
-    bool view;
-    int32_t *offsets;
-    cla_ragged *rows;
-} filter_case;
-
-static cla_status device(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *context)
-{
-    const filter_case *c = context;
-    return cla_conv_attention_1d(tape, y, x[0], x[1], x[2], x[3], x[4], c->rows,
-                                 c->activation, NULL);
-}
-
-static void oracle(double *y, double *const *x, void *context)
-{
-    const filter_case *c = context;
-    oracle_conv_attention_1d(y, x[0], x[1], x[2], x[3], x[4], c->B, c->H, c->d,
-                             c->offsets, c->t, (int)c->activation);
-}
+#include "support/check_kind.h"
 
 /* A score's rounding is about sqrt(d) eps, 1e-6; a filtered weight averages those over
  * 3 rows of T keys, and the result is a sum of T of them, each below 1. */
 static const double BAR = 1e-5;
 
-static void check(cla_runtime *rt, filter_case *c)
-{
-    c->rows = test_ragged(rt, c->B, c->T, &c->offsets);
-    const int64_t N = cla_ragged_tokens(c->rows);
-    op_case op = {
-        .in = { { "q", 3, { N, c->H, c->d }, .column = c->view },
-                { "k", 3, { N, c->H, c->d }, .column = c->view },
-                { "v", 3, { N, c->H, c->d }, .column = c->view },
-                { "w", 4, { c->H, 3, c->t, c->t }, .scale = 0.3f },
-                { "b", 2, { c->H, c->t }, .scale = 0.3f } },
-        .inputs = 5,
-        .rank = 3,
-        .shape = { N, c->H, c->d },
-        .device = device,
-        .oracle = oracle,
-        .context = c,
-        .bar = BAR,
-    };
-    snprintf(op.name, sizeof op.name, "conv_attention_1d B%d H%d T%d.. t%d d%d act %d",
-             c->B, c->H, c->T[0], c->t, c->d, (int)c->activation);
-    check_op(rt, &op);
-    cla_ragged_free(&c->rows);
-    free(c->offsets);
-}
-
 /* ReLU only where maps are small: a finite difference that steps over one of its kinks
  * is no slope. */
+static const kind_table cases = {
+    .lines = { .op = "conv_attention_1d" },
+    .rows = (const char *const[]){ "rows=1 H=1 d=3 t=1",
+                                   "rows=5,0,3 H=2 d=3 t=9 activation=1 medium",
+                                   "rows= H=2 d=3 t=4", "rows=0 H=2 d=3 t=5",
+                                   "rows=7,33,1,32 H=1 d=24 t=33 columns medium",
+                                   "rows=60,17 H=3 d=48 t=60 activation=2 large",
+                                   "rows=131 H=1 d=48 t=131 large",
+                                   "rows=18,3 H=1 d=256 t=18 columns large", NULL },
+    .scale = { [3] = 0.3f, [4] = 0.3f },
+    .bar = BAR,
+};
+
 Test(conv_attention_1d, matches_oracle_and_gradient)
 {
-    filter_case cases[] = {
-        { .B = 1, .H = 1, .d = 3, .t = 1, .T = { 1 } },
-        { .B = 3, .H = 2, .d = 3, .t = 9, .T = { 5, 0, 3 }, .activation = CLA_RELU },
-        { .B = 0, .H = 2, .d = 3, .t = 4 },
-        { .B = 1, .H = 2, .d = 3, .t = 5, .T = { 0 } },
-        { .B = 4, .H = 1, .d = 24, .t = 33, .T = { 7, 33, 1, 32 }, .view = true },
-        { .B = 2, .H = 3, .d = 48, .t = 60, .T = { 60, 17 }, .activation = CLA_TANH },
-        { .B = 1, .H = 1, .d = 48, .t = 131, .T = { 131 } },
-        { .B = 2, .H = 1, .d = 256, .t = 18, .T = { 18, 3 }, .view = true },
-    };
-    cla_runtime *rt = test_runtime();
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const int size = cases[i].t * cases[i].d;
-        if ((test_tiny() && size > 80) || (test_small() && size > 1000)) {
-            continue;
-        }
-        check(rt, &cases[i]);
-    }
-    cla_runtime_free(&rt);
+    check_kind_cases(&cases);
 }
 
 /* A filter that is 1 at every key's own place passes the map on: plain attention. */
@@ -142,26 +84,23 @@ Test(conv_attention_1d, identity_is_attention)
 
 Test(conv_attention_1d, refuses)
 {
-    static const int lengths[] = { 2, 3 };
     cla_runtime *rt = test_runtime();
-    cla_ragged *rows = test_ragged(rt, 2, lengths, NULL);
+    cla_ragged *rows = test_ragged(rt, 2, (int[]){ 2, 3 }, NULL);
     cla_tensor *q = NULL, *w = NULL, *tight = NULL, *b = NULL, *two = NULL, *o = NULL;
     cla_tape *tape = NULL;
+    check_refusals(rt, &cases);
     TEST_OK(cla_tensor_new(&q, rt, CLA_F32, 3, (int64_t[]){ 5, 2, 4 }));
     TEST_OK(cla_tensor_new(&w, rt, CLA_F32, 4, (int64_t[]){ 2, 3, 3, 3 }));
     TEST_OK(cla_tensor_new(&tight, rt, CLA_F32, 4, (int64_t[]){ 2, 3, 2, 2 }));
     TEST_OK(cla_tensor_new(&b, rt, CLA_F32, 2, (int64_t[]){ 2, 3 }));
     TEST_OK(cla_tensor_new(&two, rt, CLA_F32, 2, (int64_t[]){ 2, 2 }));
     TEST_OK(cla_tape_new(&tape, rt, false));
-#define CALL(q, w, b, options) \
+#define CALL(w, b, options) \
     cla_conv_attention_1d(tape, &o, q, q, q, w, b, rows, CLA_RELU, options)
     const cla_attention_options causal = { .causal = true }, drop = { .dropout = 0.5f };
-    TEST_FAILS(CALL(q, w, b, &causal), CLA_E_USAGE, "neither causal nor dropout");
-    TEST_FAILS(CALL(q, w, b, &drop), CLA_E_USAGE, "neither causal nor dropout");
-    TEST_FAILS(CALL(b, w, b, NULL), CLA_E_SHAPE, "must be f32 [N,H,d]");
-    TEST_FAILS(CALL(q, q, b, NULL), CLA_E_SHAPE, "w is [5,2,4], must be [2,3,*,*]");
-    TEST_FAILS(CALL(q, w, two, NULL), CLA_E_SHAPE, "b is [2,2], must be [2,3]");
-    TEST_FAILS(CALL(q, tight, two, NULL), CLA_E_SHAPE,
+    TEST_FAILS(CALL(w, b, &causal), CLA_E_USAGE, "neither causal nor dropout");
+    TEST_FAILS(CALL(w, b, &drop), CLA_E_USAGE, "neither causal nor dropout");
+    TEST_FAILS(CALL(tight, two, NULL), CLA_E_SHAPE,
                "a sequence of 3 tokens, the filters are for 2");
 #undef CALL
     cr_assert_null(o);

@@ -1,87 +1,34 @@
 /* conv_fft.c - the form by FFT against the definition, and its refusals. */
 #include "ops/conv_fft.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "support/check_kind.h"
 
-#include "oracle/oracle.h"
-#include "support/support.h"
+static const char *const lines[] = {
+    "rows=13,0,20 H=3 d=8 kh=5 kw=5 activation=1",
+    "rows=21,1 H=3 d=24 kh=3 kw=7 activation=2 medium",
+    "rows=24,17 H=2 d=72 kh=1 kw=1 medium",
+    // more pairs than a batch holds
+    "rows=4,9,1,20,3,0,11,7,2,5 H=9 d=8 kh=7 kw=3 activation=1 medium",
+    "rows=4,9 H=2 d=8 kh=31 kw=31 medium", NULL
+};
 
-enum { LENGTHS = 10 };
-
-typedef struct fft_case {
-    int H, d, kh, kw;
-    cla_activation activation;
-    int B, lengths[LENGTHS];
-} fft_case;
-
-typedef struct fft_run {
-    fft_case of;
-    cla_ragged *rows;
-    int32_t *offsets;
-} fft_run;
-
-static cla_status device(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *context)
+/* A transform and back leaves some eps of the largest entry, 1, in every entry of a
+ * map; products with v add the root of T of them. */
+static kind_table table_of(const char *const *rows)
 {
-    const fft_run *r = context;
-    return cla_conv_attention_2d(tape, y, x[0], x[1], x[2], x[3], x[4], r->rows,
-                                 r->of.activation, CLA_CONV_FFT, NULL);
-}
-
-static void oracle(double *y, double *const *x, void *context)
-{
-    const fft_run *r = context;
-    const fft_case *c = &r->of;
-    oracle_conv_attention_2d(y, x[0], x[1], x[2], x[3], x[4], c->B, c->H, c->d,
-                             r->offsets, c->kh, c->kw, (int)c->activation);
-}
-
-static void check_case(cla_runtime *rt, const fft_case *c)
-{
-    fft_run r = { .of = *c };
-    r.rows = test_ragged(rt, c->B, c->lengths, &r.offsets);
-    const int N = r.offsets[c->B];
-    op_case op = {
-        .in = { { "q", 3, { N, c->H, c->d } },
-                { "k", 3, { N, c->H, c->d }, .column = true },
-                { "v", 3, { N, c->H, c->d } },
-                { "w", 3, { c->H, c->kh, c->kw }, .scale = 0.2f },
-                { "b", 1, { c->H } } },
-        .inputs = 5,
-        .rank = 3,
-        .shape = { N, c->H, c->d },
-        .device = device,
-        .oracle = oracle,
-        .context = &r,
-        // a transform and back leaves some eps of the largest entry, 1, in every entry
-        // of a map; products with v add the root of T of them
-        .bar = 1e-5,
-    };
-    snprintf(op.name, sizeof op.name, "FFT B%d T%d,%d H%d d%d k%dx%d act%d", c->B,
-             c->lengths[0], c->lengths[1], c->H, c->d, c->kh, c->kw,
-             (int)c->activation);
-    check_op(rt, &op);
-    cla_ragged_free(&r.rows);
-    free(r.offsets);
+    return (kind_table){ .lines = { "conv_attention_2d", "method=2", NULL },
+                         .rows = rows,
+                         .scale = { [3] = 0.2f },
+                         .bar = 1e-5 };
 }
 
 Test(conv_fft, matches_oracle_and_gradient)
 {
-    static const fft_case cases[] = {
-        { 3, 8, 5, 5, CLA_RELU, 3, { 13, 0, 20 } },
-        { 3, 24, 3, 7, CLA_TANH, 2, { 21, 1 } },
-        { 2, 72, 1, 1, CLA_NONE, 2, { 24, 17 } },
-        // more pairs than a batch holds
-        { 9, 8, 7, 3, CLA_RELU, 10, { 4, 9, 1, 20, 3, 0, 11, 7, 2, 5 } },
-        { 2, 8, 31, 31, CLA_NONE, 2, { 4, 9 } },
-    };
+    const kind_table table = table_of(lines);
     cla_runtime *rt = test_runtime();
-    for (size_t i = 0; i < sizeof cases / sizeof *cases && cla_fft_built(); i++) {
-        if (!test_small() || i == 0) check_case(rt, &cases[i]);
-    }
     if (cla_fft_built()) { // and it was the transforms that did it
         cla_fft *fft = NULL;
+        check_kind(rt, &table);
         TEST_OK(cla_fft_get(&fft, rt, 24, 16));
         cr_assert_eq(fft->state, CLA_FFT_WORKS);
     }
@@ -91,14 +38,15 @@ Test(conv_fft, matches_oracle_and_gradient)
 /* Plans that fail their trial: one warning, and the direct form. */
 Test(conv_fft, falls_back)
 {
-    static const fft_case one = { 1, 8, 3, 3, CLA_NONE, 1, { 11 } };
+    const kind_table one =
+        table_of((const char *const[]){ "rows=11 H=1 d=8 kh=3 kw=3", NULL });
     cla_runtime *rt = test_runtime();
     cla_fft *fft = NULL;
     if (cla_fft_built()) {
         TEST_OK(cla_fft_get(&fft, rt, cla_fft_side(12), 1));
         cr_assert_eq(fft->state, CLA_FFT_NEW);
         fft->line++; // the library was told otherwise
-        check_case(rt, &one);
+        check_kind(rt, &one);
         cr_assert_eq(fft->state, CLA_FFT_BROKEN);
     }
     cla_runtime_free(&rt);

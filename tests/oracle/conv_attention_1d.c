@@ -2,7 +2,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "clattn/ops.h"
+#include "oracle/kind.h"
 #include "oracle/oracle.h"
+
+extern const cla_signature cla_conv_attention_1d_signature; // of the launcher
 
 static double activate(double x, int activation)
 {
@@ -72,3 +76,36 @@ void oracle_conv_attention_1d(double *o, const double *q, const double *k,
     }
     free(p);
 }
+
+static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    return cla_conv_attention_1d(tape, y, c->in[0], c->in[1], c->in[2], c->in[3],
+                                 c->in[4], c->rows[5], (cla_activation)c->attribute[0],
+                                 NULL);
+}
+
+static void oracle(double *const *y, const op_call *c)
+{
+    oracle_conv_attention_1d(y[0], c->x[0], c->x[1], c->x[2], c->x[3], c->x[4],
+                             kind_size(c, "B"), kind_size(c, "H"), kind_size(c, "d"),
+                             c->ids[5], kind_size(c, "t"), (int)c->attribute[0]);
+}
+
+/* Maps are counted as wide as their filters. */
+static kind_cost cost(const op_call *c, bool backward)
+{
+    const double row = (double)kind_size(c, "H") * kind_size(c, "N");
+    const double t = kind_size(c, "t"), d = kind_size(c, "d");
+    return (kind_cost){ 2 * row * t * (backward ? 6 * d + 9 * t : 2 * d + 3 * t),
+                        (backward ? 44 : 16) * row * d };
+}
+
+static const op_kind conv_attention_1d_kind = {
+    .signature = &cla_conv_attention_1d_signature,
+    .attribute = { "activation=none|relu|tanh" },
+    .device = device,
+    .oracle = oracle,
+    .cost = cost,
+};
+
+const op_kind *const conv_attention_1d_kinds[] = { &conv_attention_1d_kind, NULL };

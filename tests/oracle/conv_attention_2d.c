@@ -2,7 +2,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "clattn/ops.h"
+#include "oracle/kind.h"
 #include "oracle/oracle.h"
+
+extern const cla_signature cla_conv_attention_2d_signature; // of the launcher
 
 /* One sequence and head. */
 typedef struct one_map {
@@ -90,3 +94,40 @@ void oracle_conv_attention_2d(double *o, const double *q, const double *k,
         }
     }
 }
+
+static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    return cla_conv_attention_2d(tape, y, c->in[0], c->in[1], c->in[2], c->in[3],
+                                 c->in[4], c->rows[5], (cla_activation)c->attribute[0],
+                                 (cla_conv_method)c->attribute[1], NULL);
+}
+
+static void oracle(double *const *y, const op_call *c)
+{
+    oracle_conv_attention_2d(y[0], c->x[0], c->x[1], c->x[2], c->x[3], c->x[4],
+                             kind_size(c, "B"), kind_size(c, "H"), kind_size(c, "d"),
+                             c->ids[5], kind_size(c, "kh"), kind_size(c, "kw"),
+                             (int)c->attribute[0]);
+}
+
+/* Two products and a filter; backward all of it again, then three products and two
+ * filters more. */
+static kind_cost cost(const op_call *c, bool backward)
+{
+    const double row = (double)kind_size(c, "H") * kind_size(c, "N");
+    const double d = kind_size(c, "d"),
+                 taps = (double)kind_size(c, "kh") * kind_size(c, "kw");
+    return (kind_cost){ row * kind_size(c, "T") *
+                            (backward ? 14 * d + 8 * taps : 4 * d + 2 * taps),
+                        (backward ? 44 : 16) * row * d };
+}
+
+static const op_kind conv_attention_2d_kind = {
+    .signature = &cla_conv_attention_2d_signature,
+    .attribute = { "activation=none|relu|tanh", "method?=auto|direct|fft" },
+    .device = device,
+    .oracle = oracle,
+    .cost = cost,
+};
+
+const op_kind *const conv_attention_2d_kinds[] = { &conv_attention_2d_kind, NULL };
