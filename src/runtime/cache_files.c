@@ -113,12 +113,11 @@ static void make_folder(int parent)
     // what the umask took; when it fails, opening may fail, and that is looked at
     (void)!fchmodat(parent, name, 0700, AT_SYMLINK_NOFOLLOW);
     const int folder = openat(parent, name, OPEN_FLAGS | O_DIRECTORY);
-    if (folder < 0) return;
-    if (!write_tag(folder) || renameat(parent, name, parent, FOLDER)) {
-        unlinkat(folder, TAG, 0);
+    if (folder < 0 || !write_tag(folder) || renameat(parent, name, parent, FOLDER)) {
+        if (folder >= 0) unlinkat(folder, TAG, 0);
         unlinkat(parent, name, AT_REMOVEDIR);
     }
-    close(folder);
+    if (folder >= 0) close(folder);
 }
 
 /* Why the folder cannot be used; NULL when it can. Machine code from it runs in this
