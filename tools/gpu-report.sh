@@ -11,7 +11,8 @@ CLATTN_GPU=${CLATTN_GPU:-${XDG_CACHE_HOME:-$HOME/.cache}/clattn/gpu}
 export CLATTN_GPU
 build=${CLATTN_BUILD:-build-test}
 all=gfx90a,gfx942,gfx1030,gfx1100,sm_70,sm_86,sm_90,skl,tgllp,dg2-g10
-suites='softmax gemm attention ham band ragged layers characters conv tagger nmt hard reader poem'
+suites='gemm attention ham band layers conv' # they launch every hot kernel
+[ "${1-}" != --all ] || suites="$suites softmax ragged characters tagger nmt hard reader poem"
 
 tools/gpu/compilers.sh "$CLATTN_GPU" || {
     echo 'not run: gpu (the compilers cannot be fetched here)' >&2

@@ -176,7 +176,9 @@ on_gpu() {
     export CLATTN_GPU="${CLATTN_GPU:-${XDG_CACHE_HOME:-$HOME/.cache}/clattn/gpu}"
     if ! tools/gpu/compilers.sh "$CLATTN_GPU"; then
         echo 'not run: gpu (the compilers cannot be fetched here)'
-        skipped=$((skipped + 1))
+        note 'gpu: the gate turns red'
+        note 'gpu: hot kernels on three targets'
+        skipped=$((skipped + 2))
         return
     fi
     box "${CLATTN_MINUTES:-4}"

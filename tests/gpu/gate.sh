@@ -74,6 +74,8 @@ floor 0.001
 gate 0 'hold their budgets'
 floor 2.0
 gate 1 'BELOW .*bound is [0-9]+ %, stored 200 %'
+echo '{"compilers": {"ptxas": "1.0"}}' >"$work/figures" # of another compiler
+gate 1 'VERSION ptxas: figures are stored from 1.0, here is '
 
 [ "$bad" -eq 0 ] && echo 'the gate holds'
 exit "$bad"

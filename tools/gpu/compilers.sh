@@ -8,11 +8,20 @@
 set -eu
 mkdir -p "$1/debs" "$1/nv"
 cd "$1"
-[ ! -e versions ] || exit 0
 
-packages='clang-19 llvm-19 llvm-19-linker-tools libllvm19 libclang-cpp19 libclang-common-19-dev libclc-19
-    libclc-19-dev rocm-device-libs intel-opencl-icd libigc1 libigdfcl1 libigdgmm12 libopencl-clang14 libclang-cpp14
-    libllvmspirvlib14 libllvm14 libz3-4 libpfm4'
+# Figures are compared with stored ones, so the versions that made those are asked for and no others.
+llvm='1:19.1.7-3~deb12u1' rocm='5.2.3-2' intel='22.43.24595.41-1' igc='1.0.12504.6-1+deb12u1' ptxas='12.4.99'
+[ "$(cat versions 2>/dev/null)" != "clang-19 $llvm
+rocm-device-libs $rocm
+libclc-19 $llvm
+intel-opencl-icd $intel
+libigc1 $igc
+ptxas $ptxas" ] || exit 0
+rm -rf versions root
+
+packages="clang-19=$llvm llvm-19=$llvm llvm-19-linker-tools=$llvm libllvm19=$llvm libclang-cpp19=$llvm
+    libclang-common-19-dev=$llvm libclc-19=$llvm libclc-19-dev=$llvm rocm-device-libs=$rocm intel-opencl-icd=$intel
+    libigc1=$igc libigdfcl1=$igc libigdgmm12 libopencl-clang14 libclang-cpp14 libllvmspirvlib14 libllvm14 libz3-4 libpfm4"
 
 # shellcheck disable=SC2086 # a list of words
 (cd debs && apt-get -qq download $packages)
