@@ -117,11 +117,11 @@ cla_status foreign_refuse(const foreign *f, const char *key, const char *program
 cla_status foreign_check(const foreign *f, const char *program)
 {
     const transformer_config *c = &f->t->config;
-    const char *key = strcmp(c->coder.self.variant->name, "softmax") != 0 ? "attention"
-                      : c->coder.convolutions ? "convolutions"
-                      : c->coder.hard.on      ? "cross"
-                      : c->source_vector      ? "source_vector"
-                                              : NULL;
+    const char *key = strcmp(c->coder.self.way->name, "softmax") != 0 ? "attention"
+                      : c->coder.convolutions                         ? "convolutions"
+                      : c->coder.hard.on                              ? "cross"
+                      : c->source_vector                              ? "source_vector"
+                                                                      : NULL;
     return key ? foreign_refuse(f, key, program) : CLA_OK;
 }
 

@@ -11,12 +11,46 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const attention_names[] = { "softmax", "conv2d", "conv", "custom",
-                                               NULL };
 static const char *const position_names[] = { "none", "add", "concat", "p",
                                               "r",    "p_r", NULL };
-static const char *const relative_names[] = { "gather", "spectral", NULL };
 static const char *const activation_names[] = { "none", "relu", "tanh", NULL };
+
+static int width_of(const tagger_config *c)
+{
+    const bool beside = c->positions == TAGGER_POSITIONS_CONCAT;
+    return c->word_dim + c->char_dim + (beside ? c->position_dim : 0);
+}
+
+/* Positions P, R or both, in scores of plain attention: by default the first layer's.
+ */
+static bool is_direct(const tagger_config *c)
+{
+    return c->positions >= TAGGER_POSITIONS_P;
+}
+
+/* How the layers attend. Configs of older versions have "activation". */
+static cla_status read_attention(tagger_config *c, cla_config *s)
+{
+    int activation = CLA_RELU;
+    CLA_TRY(cla_config_choice(s, "activation", activation_names, &activation));
+    CLA_TRY(cla_config_complete(s, json_pack("{s:s, s:s}", "rel_mode", "gather",
+                                             "map_activation",
+                                             activation_names[activation])));
+    c->attn = (attn_config){ .model = width_of(c),
+                             .heads = c->heads,
+                             .width = width_of(c) / c->heads,
+                             .length = c->length,
+                             .bare = true };
+    CLA_TRY(cla_config_bool(s, "temperature", &c->attn.temperature));
+    CLA_TRY(cla_attn_configure(&c->attn, s));
+    const bool plain = strcmp(c->attn.way->name, "softmax") == 0;
+    if (is_direct(c) && plain) {
+        CLA_TRY(cla_attn_choose(&c->attn, &cla_attn_direct, s));
+    }
+    c->first = 1;
+    c->last = is_direct(c) && plain ? 1 : c->layers;
+    return cla_attn_layers(&c->first, &c->last, s, c->layers);
+}
 
 cla_status tagger_configure(tagger_config *c, cla_config *s)
 {
@@ -30,14 +64,9 @@ cla_status tagger_configure(tagger_config *c, cla_config *s)
         .layers = 4,
         .heads = 4,
         .positions = TAGGER_POSITIONS_ADD,
-        .activation = CLA_RELU,
         .dropout = 0.1,
     };
-    CLA_TRY(cla_config_choice(s, "attention", attention_names, &c->attention));
     CLA_TRY(cla_config_choice(s, "positions", position_names, &c->positions));
-    CLA_TRY(cla_config_choice(s, "activation", activation_names, &c->activation));
-    CLA_TRY(cla_config_choice(s, "rel_mode", relative_names, &c->rel_mode));
-    CLA_TRY(cla_config_bool(s, "temperature", &c->temperature));
     CLA_TRY(cla_config_int(s, "length", &c->length, 1, 4096));
     CLA_TRY(cla_config_int(s, "word_dim", &c->word_dim, 1, 4096));
     CLA_TRY(cla_config_int(s, "char_dim", &c->char_dim, 1, 1024));
@@ -46,9 +75,27 @@ cla_status tagger_configure(tagger_config *c, cla_config *s)
     CLA_TRY(cla_config_int(s, "position_dim", &c->position_dim, 1, 1024));
     CLA_TRY(cla_config_int(s, "layers", &c->layers, 1, TAGGER_LAYERS));
     CLA_TRY(cla_config_int(s, "heads", &c->heads, 1, 256));
-    const bool custom = strcmp(attention_names[c->attention], "custom") == 0;
-    CLA_TRY(custom ? cla_custom_configure(&c->custom, s) : cla_custom_know(s));
-    return cla_config_double(s, "dropout", &c->dropout, 0, 0.99);
+    CLA_TRY(cla_config_double(s, "dropout", &c->dropout, 0, 0.99));
+    return read_attention(c, s);
+}
+
+/* Keys that came later, with what runs meant that do not have them. */
+cla_status tagger_renew(cla_config *settings, const cla_config *run)
+{
+    const json_t *layers = json_object_get(run->values, "layers");
+    const char *positions =
+        json_string_value(json_object_get(run->values, "positions"));
+    const char *activation =
+        json_string_value(json_object_get(run->values, "activation"));
+    const bool direct = positions && strchr("pr", *positions);
+    char range[32];
+    snprintf(range, sizeof range, "1-%d",
+             direct   ? 1
+             : layers ? (int)json_integer_value(layers)
+                      : 4);
+    return cla_config_complete(settings, json_pack("{s:s, s:s}", "attention_layers",
+                                                   range, "map_activation",
+                                                   activation ? activation : "relu"));
 }
 
 static bool has_table(const tagger_config *c)
@@ -57,34 +104,17 @@ static bool has_table(const tagger_config *c)
            c->positions == TAGGER_POSITIONS_CONCAT;
 }
 
-/* Positions P, R or both, in the first layer's scores. */
-static bool is_direct(const tagger_config *c)
-{
-    return c->positions >= TAGGER_POSITIONS_P;
-}
-
 bool tagger_tied(const tagger_config *c)
 {
-    return c->positions != TAGGER_POSITIONS_NONE ||
-           strcmp(attention_names[c->attention], "conv") == 0;
+    return c->positions != TAGGER_POSITIONS_NONE || cla_attn_way(&c->attn)->tied;
 }
 
-static attn_config layer_config(const tagger_config *c, int width, int layer)
+static attn_config layer_config(const tagger_config *c, int layer)
 {
-    const bool direct = is_direct(c) && layer == 0;
-    return (attn_config){
-        .variant = direct ? "direct" : attention_names[c->attention],
-        .model = width,
-        .heads = c->heads,
-        .width = width / c->heads,
-        .temperature = c->temperature,
-        .activation = (cla_activation)c->activation,
-        .length = c->length,
-        .absolute = c->positions != TAGGER_POSITIONS_R,
-        .relative = c->positions != TAGGER_POSITIONS_P,
-        .spectral = c->rel_mode == 1,
-        .custom = &c->custom,
-    };
+    attn_config a = c->attn;
+    a.way = layer + 1 >= c->first && layer + 1 <= c->last ? a.way : NULL;
+    a.length = c->length; // the task may have found another one
+    return a;
 }
 
 static cla_status check(const tagger_config *c, int width)
@@ -97,11 +127,11 @@ static cla_status check(const tagger_config *c, int width)
                         c->positions == TAGGER_POSITIONS_CONCAT ? ", positions" : "",
                         c->heads);
     }
-    if (is_direct(c) && c->attention) {
+    if (is_direct(c) && c->attn.way != &cla_attn_direct) {
         return cla_fail(CLA_E_INPUT,
                         "tagger: positions '%s' are scores of plain attention, and "
                         "attention is '%s'",
-                        position_names[c->positions], attention_names[c->attention]);
+                        position_names[c->positions], cla_attn_way(&c->attn)->name);
     }
     return CLA_OK;
 }
@@ -127,15 +157,14 @@ cla_status tagger_init(tagger *m, const tagger_config *config, cla_params *param
 {
     *m = (tagger){ .config = *config };
     const tagger_config *c = &m->config;
-    m->width = c->word_dim + c->char_dim +
-               (c->positions == TAGGER_POSITIONS_CONCAT ? c->position_dim : 0);
+    m->width = width_of(c);
     CLA_TRY(check(c, m->width));
     CLA_TRY(add_tables(m, params));
     for (int i = 0; i < c->layers; i++) {
         char prefix[32];
         snprintf(prefix, sizeof prefix, "layer.%d", i);
-        const attn_config a = layer_config(c, m->width, i);
-        CLA_TRY(cla_attn_init(&m->layer[i], &a, params, prefix));
+        const attn_config a = layer_config(c, i);
+        CLA_TRY(cla_attn_init(&m->layer[i], &a, params, prefix, false));
     }
     const int64_t in = 2 * (int64_t)m->width, tags = c->tags;
     CLA_TRY(cla_param_matrix(params, &m->out, in, tags, "out.weight"));
@@ -175,8 +204,7 @@ cla_status tagger_logits(tagger *m, cla_tape *tape, cla_tensor **logits,
                          const tagger_batch *b, cla_tensor **map)
 {
     cla_tensor *words = NULL, *letters = NULL, *e = NULL, *h = NULL, *o = NULL,
-               *both = NULL;
-    const int64_t shape[] = { b->tokens, m->width };
+               *qkv = NULL, *both = NULL;
     CLA_TRY(embed_words(m, tape, &words, b));
     CLA_TRY(embed_letters(m, tape, &letters, b));
     CLA_TRY(cla_concat(tape, &e, words, letters));
@@ -185,9 +213,9 @@ cla_status tagger_logits(tagger *m, cla_tape *tape, cla_tensor **logits,
         if (cla_tape_training(tape) && m->config.dropout > 0) {
             CLA_TRY(cla_dropout(tape, &h, h, (float)m->config.dropout));
         }
-        CLA_TRY(
-            cla_attn_forward(&m->layer[i], tape, &o, h, b->rows, map ? &map[i] : NULL));
-        CLA_TRY(cla_tensor_reshape(tape, &o, o, 2, shape));
+        const attn_rows rows = { b->rows, b->rows, false, map ? &map[i] : NULL };
+        CLA_TRY(cla_attn_project(&m->layer[i], tape, &qkv, h));
+        CLA_TRY(cla_attn_self(&m->layer[i], tape, &o, qkv, qkv, &rows));
         CLA_TRY(cla_add(tape, &h, h, o));
     }
     CLA_TRY(cla_concat(tape, &both, e, h));

@@ -22,12 +22,9 @@ typedef struct tagger_config {
     int word_dim, char_dim, char_length, char_layers, position_dim;
     int layers, heads;
     int positions; // tagger_positions
-    int attention; // 0 softmax, 1 conv2d, 2 conv, 3 custom
-    int rel_mode;  // of positions R: 0 a number a distance, 1 a real Fourier spectrum
-    int activation;
-    bool temperature;
     double dropout;
-    custom_config custom; // where attention is custom
+    attn_config attn;
+    int first, last; // layers, from 1, that have attn; the others attend plainly
 } tagger_config;
 
 /* A packed batch as ids. */
@@ -53,6 +50,11 @@ typedef struct tagger {
 
 /* Whether parameters belong to places, so that no sequence may be longer than t. */
 bool tagger_tied(const tagger_config *config);
+
+/* Gives settings what a run of an older version does not say, as that version had it.
+ * run  in  settings as the run saved them; may be the same object
+ * Errors: CLA_E_NOMEM. */
+cla_status tagger_renew(cla_config *settings, const cla_config *run);
 
 /* Reads the settings (defaults: the paper's) and adds the parameters.
  * Errors: CLA_E_INPUT, CLA_E_NOMEM. */

@@ -47,7 +47,7 @@ static coder_config layer_config(const transformer_config *config, int i, bool d
     const bool inside = i + 1 >= config->first && i + 1 <= config->last;
     const int other = decoder ? TRANSFORMER_ENCODER : TRANSFORMER_DECODER;
     if (!inside || config->where == other) {
-        c.self.variant = NULL;
+        c.self.way = NULL;
     }
     if (!inside || decoder) {
         c.convolutions = 0;
@@ -78,7 +78,6 @@ cla_status transformer_init(transformer *m, const transformer_config *config,
                             cla_params *params)
 {
     *m = (transformer){ .config = *config };
-    m->config.coder.self.custom = &m->config.custom;
     if (!m->config.decoder_layers) {
         m->config.decoder_layers = config->layers;
     }

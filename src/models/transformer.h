@@ -39,9 +39,8 @@ typedef struct transformer_config {
     int positions;      // transformer_positions
     double smoothing;
     coder_config coder;
-    custom_config custom; // coder.self's expressions, where it has some
-    int first, last;      // layers, from 1, that have coder.self and convolutions
-    int where;            // transformer_where: stacks that have coder.self
+    int first, last; // layers, from 1, that have coder.self and convolutions
+    int where;       // transformer_where: stacks that have coder.self
     // coder.hard: the decoder's last layer attends to the memory so
 } transformer_config;
 

@@ -73,43 +73,39 @@ static cla_status read_coder(coder_config *c, cla_config *s)
     return CLA_OK;
 }
 
-/* From and to, such as "2-3"; the default is the lowest three, or all. */
-static cla_status read_layers(transformer_config *c, cla_config *s)
-{
-    const self_variant *variant = c->coder.self.variant;
-    const int few = c->layers < 3 ? c->layers : 3;
-    char range[32], *end = NULL;
-    snprintf(range, sizeof range, "1-%d", variant->all ? c->layers : few);
-    const char *text = range;
-    CLA_TRY(cla_config_text(s, "attention_layers", &text));
-    const long first = strtol(text, &end, 10);
-    const long last = *end == '-' ? strtol(end + 1, &end, 10) : 0;
-    if (*end || first < 1 || last < first || last > c->layers) {
-        return cla_fail(CLA_E_INPUT,
-                        "%s: attention_layers is '%s', must be like 1-3 within 1-%d",
-                        s->path, text, c->layers);
-    }
-    c->first = (int)first;
-    c->last = (int)last;
-    return CLA_OK;
-}
-
 /* The decoder sees no later token, and asks with one token at a time. */
 static cla_status read_where(transformer_config *c, cla_config *s)
 {
     CLA_TRY(cla_config_choice(s, "attention_where", where_names, &c->where));
-    if (c->where == TRANSFORMER_ENCODER || c->coder.self.variant->decoder) {
+    if (c->where == TRANSFORMER_ENCODER || c->coder.self.way->decoder) {
         return CLA_OK;
     }
     cla_text place = { 0 };
     cla_status status = cla_config_place(s, "attention_where", &place);
+    status = status
+                 ? status
+                 : cla_fail(CLA_E_INPUT,
+                            "%s: attention_where is '%s', and '%s' is for the "
+                            "encoder alone: it reads tokens that a decoder has not "
+                            "written yet",
+                            place.data, where_names[c->where], c->coder.self.way->name);
+    cla_text_free(&place);
+    return status;
+}
+
+/* Filters take all of a map, with no weight missing. */
+static cla_status check_dropout(const coder_config *c, const cla_config *s)
+{
+    if (!c->self.way->whole || c->attention_dropout == 0) {
+        return CLA_OK;
+    }
+    cla_text place = { 0 };
+    cla_status status = cla_config_place(s, "attention_dropout", &place);
     status = status ? status
                     : cla_fail(CLA_E_INPUT,
-                               "%s: attention_where is '%s', and '%s' is for the "
-                               "encoder alone: it reads tokens that a decoder has not "
-                               "written yet",
-                               place.data, where_names[c->where],
-                               c->coder.self.variant->name);
+                               "%s: attention_dropout is %g, must be 0: attention '%s' "
+                               "convolves whole maps",
+                               place.data, c->attention_dropout, c->self.way->name);
     cla_text_free(&place);
     return status;
 }
@@ -118,17 +114,21 @@ static cla_status read_where(transformer_config *c, cla_config *s)
 static cla_status read_self(transformer_config *c, cla_config *s)
 {
     static const char *const kinds[] = { "separable", "full", NULL };
-    c->coder.self.model = c->coder.model;
-    c->coder.self.heads = c->coder.heads;
-    c->coder.self.custom = &c->custom;
+    attn_config *self = &c->coder.self;
+    self->model = c->coder.model;
+    self->heads = c->coder.heads;
+    self->width = self->model / self->heads;
     c->coder.taps = 7;
-    CLA_TRY(self_configure(&c->coder.self, s));
+    CLA_TRY(cla_attn_configure(self, s));
+    CLA_TRY(check_dropout(&c->coder, s));
     CLA_TRY(read_where(c, s));
     CLA_TRY(cla_config_int(s, "convolutions", &c->coder.convolutions, 0,
                            CODER_CONVOLUTIONS));
     CLA_TRY(cla_config_choice(s, "conv_kind", kinds, &c->coder.full));
     CLA_TRY(cla_config_int(s, "conv_width", &c->coder.taps, 1, 63));
-    return read_layers(c, s);
+    c->first = 1;
+    c->last = self->way->all || c->layers < 3 ? c->layers : 3;
+    return cla_attn_layers(&c->first, &c->last, s, c->layers);
 }
 
 /* Embeddings, positions and the output layer. */

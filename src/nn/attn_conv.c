@@ -1,26 +1,151 @@
-/* attn_conv.c - attention maps convolved along the queries, each key a channel. */
+/* attn_conv.c - maps of attention convolved after the softmax: along the queries with
+ * each key a channel (conv), or along queries and keys (conv2d). */
+#include <math.h>
+
 #include "nn/attn.h"
+#include "tensor/tensor.h"
 
 static const int64_t TAPS = 3;
 
-static cla_status init(attn_layer *layer, cla_params *params, const char *prefix)
+typedef struct conv {
+    int activation;            // cla_activation
+    cla_tensor *filter, *bias; // conv: [H,3,t,t], [H,t]; conv2d: [H,3,3], [H]
+} conv;
+
+static cla_status read_activation(attn_config *config, cla_config *s)
 {
+    conv *c = cla_attn_state(config);
+    static const char *const names[] = { "none", "relu", "tanh", NULL };
+    c->activation = CLA_RELU;
+    return cla_config_choice(s, "map_activation", names, &c->activation);
+}
+
+/* ---- parameters -------------------------------------------------------------- */
+
+static cla_status init_1d(attn_layer *layer, cla_params *params, const char *prefix)
+{
+    conv *m = cla_attn_state(&layer->config);
     const int64_t H = layer->config.heads, t = layer->config.length, fan = TAPS * t;
-    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, fan, fan };
-    CLA_TRY(cla_param_add(params, &layer->filter, glorot, 4,
-                          (int64_t[]){ H, TAPS, t, t }, "%s.filter", prefix));
+    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)fan, (double)fan };
     const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
-    return cla_param_add(params, &layer->bias, zeros, 2, (int64_t[]){ H, t }, "%s.bias",
+    CLA_TRY(cla_param_add(params, &m->filter, glorot, 4, (int64_t[]){ H, TAPS, t, t },
+                          "%s.filter", prefix));
+    return cla_param_add(params, &m->bias, zeros, 2, (int64_t[]){ H, t }, "%s.bias",
                          prefix);
 }
 
-static cla_status forward(attn_layer *layer, cla_tape *tape, cla_tensor **o,
-                          const attn_input *in)
+static cla_status init_2d(attn_layer *layer, cla_params *params, const char *prefix)
 {
-    const cla_attention_options options = { .map = in->map };
-    return cla_conv_attention_1d(tape, o, in->q, in->k, in->v, layer->filter,
-                                 layer->bias, in->rows, layer->config.activation,
-                                 &options);
+    conv *m = cla_attn_state(&layer->config);
+    const int64_t H = layer->config.heads;
+    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)(TAPS * TAPS),
+                              (double)(TAPS * TAPS) };
+    CLA_TRY(cla_param_add(params, &m->filter, glorot, 3, (int64_t[]){ H, TAPS, TAPS },
+                          "%s.filter", prefix));
+    return cla_param_zeros(params, &m->bias, H, "%s.bias", prefix);
 }
 
-const attn_variant attn_conv = { "conv", init, forward };
+/* ---- forward ----------------------------------------------------------------- */
+
+static cla_status attend_1d(attn_layer *layer, cla_tape *tape, cla_tensor **o,
+                            const attn_input *in)
+{
+    const conv *m = cla_attn_state(&layer->config);
+    return cla_conv_attention_1d(tape, o, in->q, in->k, in->v, m->filter, m->bias,
+                                 in->q_rows, (cla_activation)m->activation,
+                                 &in->options);
+}
+
+static cla_status attend_2d(attn_layer *layer, cla_tape *tape, cla_tensor **o,
+                            const attn_input *in)
+{
+    const conv *m = cla_attn_state(&layer->config);
+    return cla_conv_attention_2d(tape, o, in->q, in->k, in->v, m->filter, m->bias,
+                                 in->q_rows, (cla_activation)m->activation,
+                                 CLA_CONV_AUTO, &in->options);
+}
+
+/* ---- maps to look at --------------------------------------------------------- */
+
+/* The device gives the map after the softmax; a sentence is small, so the convolution
+ * is done again on the host. */
+static float activate(int activation, float x)
+{
+    return activation == CLA_RELU ? fmaxf(x, 0) : activation == CLA_TANH ? tanhf(x) : x;
+}
+
+/* s[i,j] = act(b + sum_{u,v} w[u,v] p[i+u-1, j+v-1]) */
+static void convolve_2d(float *s, const float *p, const float *w, float b, int T,
+                        int activation)
+{
+    for (int i = 0; i < T; i++) {
+        for (int j = 0; j < T; j++) {
+            float sum = b;
+            for (int at = 0; at < 9; at++) {
+                const int y = i + at / 3 - 1, x = j + at % 3 - 1;
+                const bool inside = y >= 0 && y < T && x >= 0 && x < T;
+                sum += inside ? w[at] * p[y * T + x] : 0;
+            }
+            s[i * T + j] = activate(activation, sum);
+        }
+    }
+}
+
+/* s[i,o] = act(b[o] + sum_{u,c} w[u,c,o] p[i+u-1,c]); w [3,t,t], b [t] */
+static void convolve_1d(float *s, const float *p, const float *w, const float *b, int T,
+                        ptrdiff_t t, int activation)
+{
+    for (int i = 0; i < T; i++) {
+        for (int o = 0; o < T; o++) {
+            float sum = b[o];
+            for (int u = i ? 0 : 1; u < 3 && i + u - 1 < T; u++) {
+                for (int c = 0; c < T; c++) {
+                    sum += p[(i + u - 1) * T + c] * w[(u * t + c) * t + o];
+                }
+            }
+            s[i * T + o] = activate(activation, sum);
+        }
+    }
+}
+
+static cla_status download(const cla_tensor *t, float **host)
+{
+    CLA_TRY(cla_alloc(host, (size_t)cla_size(t) + 1, sizeof **host));
+    return cla_tensor_download(t, *host);
+}
+
+static cla_status show(attn_layer *layer, const float *map, int head, int T,
+                       float *shown)
+{
+    const conv *m = cla_attn_state(&layer->config);
+    const ptrdiff_t t = layer->config.length;
+    float *w = NULL, *b = NULL;
+    cla_status status = download(m->filter, &w);
+    status = status ? status : download(m->bias, &b);
+    if (!status && m->filter->rank == 4) { // the one-dimensional filter
+        convolve_1d(shown, map, w + 3 * t * t * head, b + t * head, T, t,
+                    m->activation);
+    } else if (!status) {
+        convolve_2d(shown, map, w + (ptrdiff_t)head * 9, b[head], T, m->activation);
+    }
+    free(w);
+    free(b);
+    return status;
+}
+
+extern const attn_way cla_attn_conv, cla_attn_conv2d;
+const attn_way cla_attn_conv = { .name = "conv",
+                                 .size = sizeof(conv),
+                                 .configure = read_activation,
+                                 .init = init_1d,
+                                 .forward = attend_1d,
+                                 .show = show,
+                                 .tied = true,
+                                 .whole = true };
+const attn_way cla_attn_conv2d = { .name = "conv2d",
+                                   .size = sizeof(conv),
+                                   .configure = read_activation,
+                                   .init = init_2d,
+                                   .forward = attend_2d,
+                                   .show = show,
+                                   .whole = true };

@@ -1,19 +1,38 @@
 /* attn_custom.c - scores of expressions, and parameters that they read. */
 #include "nn/attn.h"
+#include "nn/custom.h"
 
-static cla_status init(attn_layer *layer, cla_params *params, const char *prefix)
+typedef struct custom {
+    custom_config config;
+    cla_tensor *learned[CLA_CUSTOM_INPUTS];
+} custom;
+
+static cla_status read_expressions(attn_config *config, cla_config *s)
 {
-    return cla_custom_init(layer->config.custom, params, layer->learned, prefix,
-                           layer->config.heads, layer->config.length);
+    custom *c = cla_attn_state(config);
+    CLA_TRY(cla_custom_configure(&c->config, s));
+    return config->length ? CLA_OK : cla_custom_refuse_length(&c->config, s);
 }
 
-static cla_status forward(attn_layer *layer, cla_tape *tape, cla_tensor **o,
-                          const attn_input *in)
+static cla_status add_learned(attn_layer *layer, cla_params *params, const char *prefix)
 {
-    const cla_attention_options options = { .map = in->map };
-    const cla_attention_mod mod = cla_custom_mod(layer->config.custom, layer->learned);
-    return cla_custom_attention(tape, o, in->q, in->k, in->v, in->rows, in->rows, &mod,
-                                &options);
+    custom *c = cla_attn_state(&layer->config);
+    return cla_custom_init(&c->config, params, c->learned, prefix, layer->config.heads,
+                           layer->config.length);
 }
 
-const attn_variant attn_custom = { "custom", init, forward };
+static cla_status attend(attn_layer *layer, cla_tape *tape, cla_tensor **o,
+                         const attn_input *in)
+{
+    const custom *c = cla_attn_state(&layer->config);
+    const cla_attention_mod mod = cla_custom_mod(&c->config, c->learned);
+    return cla_custom_attention(tape, o, in->q, in->k, in->v, in->q_rows, in->k_rows,
+                                &mod, &in->options);
+}
+
+extern const attn_way cla_attn_custom;
+const attn_way cla_attn_custom = { .name = "custom",
+                                   .size = sizeof(custom),
+                                   .configure = read_expressions,
+                                   .init = add_learned,
+                                   .forward = attend };

@@ -1,36 +1,62 @@
-/* attn_direct.c - learned numbers for positions in the scores of each head. */
+/* attn_direct.c - learned numbers for positions in the scores of each head: for each
+ * pair of places (p), for each distance (r), or both. */
 #include <math.h>
+#include <string.h>
 
 #include "nn/attn.h"
 
+typedef struct direct {
+    bool absolute, relative;    // one at least
+    int spectral;               // r: a real Fourier spectrum
+    cla_tensor *absolute_table; // [H,t,t]
+    cla_tensor *relative_table; // [H,2t], the spectrum where that is it
+} direct;
+
+/* A tagger's positions that are no scores say nothing of them. */
+static cla_status read_scores(attn_config *config, cla_config *s)
+{
+    static const char *const modes[] = { "gather", "spectral", NULL };
+    direct *c = cla_attn_state(config);
+    const char *positions = "p_r";
+    CLA_TRY(cla_config_text(s, "positions", &positions));
+    c->absolute = strcmp(positions, "r") != 0;
+    c->relative = strcmp(positions, "p") != 0;
+    return cla_config_choice(s, "rel_mode", modes, &c->spectral);
+}
+
 static cla_status init(attn_layer *layer, cla_params *params, const char *prefix)
 {
+    direct *c = cla_attn_state(&layer->config);
     const int64_t H = layer->config.heads, t = layer->config.length;
-    if (layer->config.absolute) {
-        const cla_init glorot = { CLA_INIT_GLOROT_NORMAL, 0, t, t };
-        CLA_TRY(cla_param_add(params, &layer->absolute, glorot, 3,
+    if (c->absolute) {
+        const cla_init glorot = { CLA_INIT_GLOROT_NORMAL, 0, (double)t, (double)t };
+        CLA_TRY(cla_param_add(params, &c->absolute_table, glorot, 3,
                               (int64_t[]){ H, t, t }, "%s.absolute", prefix));
     }
-    if (!layer->config.relative) {
+    if (!c->relative) {
         return CLA_OK;
     }
     const double fan = sqrt(2 * (double)t); // of a vector
     const cla_init glorot = { CLA_INIT_GLOROT_NORMAL, 0, fan, fan };
-    return cla_param_add(params, &layer->relative, glorot, 2, (int64_t[]){ H, 2 * t },
-                         layer->config.spectral ? "%s.spectrum" : "%s.relative",
-                         prefix);
+    return cla_param_add(params, &c->relative_table, glorot, 2, (int64_t[]){ H, 2 * t },
+                         c->spectral ? "%s.spectrum" : "%s.relative", prefix);
 }
 
-static cla_status forward(attn_layer *layer, cla_tape *tape, cla_tensor **o,
-                          const attn_input *in)
+static cla_status attend(attn_layer *layer, cla_tape *tape, cla_tensor **o,
+                         const attn_input *in)
 {
-    const cla_attention_options options = { .map = in->map };
-    cla_tensor *relative = layer->relative;
-    if (relative && layer->config.spectral) {
-        CLA_TRY(cla_relative_spectrum(tape, &relative, layer->relative));
+    const direct *c = cla_attn_state(&layer->config);
+    cla_tensor *relative = c->relative_table;
+    if (relative && c->spectral) {
+        CLA_TRY(cla_relative_spectrum(tape, &relative, c->relative_table));
     }
-    return cla_position_attention(tape, o, in->q, in->k, in->v, layer->absolute,
-                                  relative, in->rows, &options);
+    return cla_position_attention(tape, o, in->q, in->k, in->v, c->absolute_table,
+                                  relative, in->q_rows, &in->options);
 }
 
-const attn_variant attn_direct = { "direct", init, forward };
+const attn_way cla_attn_direct = { .name = "direct",
+                                   .size = sizeof(direct),
+                                   .configure = read_scores,
+                                   .init = init,
+                                   .forward = attend,
+                                   .tied = true };

@@ -74,17 +74,18 @@ static cla_status add_feed(coder_layer *l, cla_params *params, const char *prefi
     return coder_norm_init(&l->feed_norm, &l->config, params, name);
 }
 
-static cla_status add_attention(const coder_layer *l, mha *m, coder_norm *norm,
+static cla_status add_attention(const coder_layer *l, attn_layer *a, coder_norm *norm,
                                 cla_params *params, const char *prefix)
 {
     char name[48];
-    *m = (mha){ .model = l->config.model,
-                .heads = l->config.heads,
-                .dropout = l->config.attention_dropout };
-    if (m == &l->self) {
-        m->self.config = l->config.self;
-    }
-    CLA_TRY(mha_init(m, params, prefix, m == &l->cross));
+    const bool cross = a == &l->cross;
+    attn_config config = l->config.self;
+    config.way = cross ? NULL : config.way;
+    config.model = l->config.model;
+    config.heads = l->config.heads;
+    config.width = config.model / config.heads;
+    config.dropout = l->config.attention_dropout;
+    CLA_TRY(cla_attn_init(a, &config, params, prefix, cross));
     snprintf(name, sizeof name, "%s.norm", prefix);
     return coder_norm_init(norm, &l->config, params, name);
 }
@@ -201,12 +202,12 @@ static cla_status attend_self(coder_layer *l, cla_tape *tape, cla_tensor **u,
                               const coder_input *in)
 {
     cla_tensor *qkv = NULL;
-    CLA_TRY(mha_project(&l->self, tape, &qkv, *u));
+    CLA_TRY(cla_attn_project(&l->self, tape, &qkv, *u));
     cla_tensor *key = qkv;
     if (in->past) {
         CLA_TRY(recall(tape, &key, qkv, in->past));
     }
-    return mha_self(&l->self, tape, u, qkv, key, &in->rows);
+    return cla_attn_self(&l->self, tape, u, qkv, key, &in->rows);
 }
 
 cla_status coder_remember(coder_layer *l, cla_tape *tape, cla_tensor **kv,
@@ -214,7 +215,7 @@ cla_status coder_remember(coder_layer *l, cla_tape *tape, cla_tensor **kv,
 {
     *value = NULL;
     return l->config.hard.on ? cross_hard_remember(&l->hard, tape, kv, value, memory)
-                             : mha_remember(&l->cross, tape, kv, memory);
+                             : cla_attn_remember(&l->cross, tape, kv, memory);
 }
 
 static cla_status attend_memory(coder_layer *l, cla_tape *tape, cla_tensor **u,
@@ -225,9 +226,9 @@ static cla_status attend_memory(coder_layer *l, cla_tape *tape, cla_tensor **u,
         return cross_hard_forward(&l->hard, tape, u, *u, in->kv, in->value, rows,
                                   in->pass);
     }
-    mha_rows rows = in->memory;
+    attn_rows rows = in->memory;
     rows.map = in->pass && in->pass->look ? &in->pass->map : NULL;
-    return mha_cross(&l->cross, tape, u, *u, in->kv, &rows);
+    return cla_attn_cross(&l->cross, tape, u, *u, in->kv, &rows);
 }
 
 static cla_status feed(coder_layer *l, cla_tape *tape, cla_tensor **u)

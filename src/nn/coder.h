@@ -12,8 +12,8 @@
  * QANet. */
 #pragma once
 
+#include "nn/attn.h"
 #include "nn/cross_hard.h"
-#include "nn/mha.h"
 
 enum { CODER_CONVOLUTIONS = 8 };
 
@@ -29,7 +29,7 @@ typedef struct coder_config {
     double norm_epsilon;     // added to a norm's variance; 0: CODER_NORM_EPSILON
     double dropout;          // of a block's result
     double attention_dropout, relu_dropout;
-    self_config self;       // how a sequence attends to itself
+    attn_config self;       // how a sequence attends to itself
     cross_hard_config hard; // decoder: attention to the memory, where it is on
     int convolutions;       // encoder: before the attention, at most CODER_CONVOLUTIONS
     int taps;               // of each: K
@@ -51,7 +51,7 @@ typedef struct coder_layer {
     coder_config config;
     bool decoder;
     coder_conv conv[CODER_CONVOLUTIONS];
-    mha self, cross;
+    attn_layer self, cross;
     cross_hard hard; // in cross's place where it is on
     cla_tensor *w1, *b1, *w2, *b2;
     coder_norm self_norm, cross_norm, feed_norm;
@@ -59,11 +59,11 @@ typedef struct coder_layer {
 
 /* What a layer reads beside x. */
 typedef struct coder_input {
-    mha_rows rows;         // of self-attention
+    attn_rows rows;        // of self-attention
     cla_tensor *kv;        // decoder: [Nm,2D] of coder_remember; hard: keys [Nm,D]
     cla_tensor *value;     // hard: values [Nm,D]; else NULL
     cross_hard_pass *pass; // hard; may be NULL
-    mha_rows memory;       // decoder: who attends to it
+    attn_rows memory;      // decoder: who attends to it
     /* Decoding a token at a time: in, what the sequences' earlier tokens left
      * [B,(t-1)*3D] (NULL for the first); out, the same with this one [B,t*3D]. NULL
      * where x is whole sequences. */

@@ -23,16 +23,14 @@ static cla_status wrong(const cla_config *s, const char *name, const char *key,
 }
 
 static cla_status read_expression(cla_config *s, const char *key, const char *missing,
-                                  char text[CUSTOM_TEXT])
+                                  const char **text)
 {
-    const char *given = missing;
-    CLA_TRY(cla_config_text(s, key, &given));
-    if (strlen(given) >= CUSTOM_TEXT) {
-        return cla_fail(CLA_E_INPUT, "%s: %s has more than %d characters", s->path, key,
-                        CUSTOM_TEXT - 1);
-    }
-    snprintf(text, CUSTOM_TEXT, "%s", given);
-    return CLA_OK;
+    *text = missing;
+    CLA_TRY(cla_config_text(s, key, text));
+    return strlen(*text) <= CUSTOM_TEXT
+               ? CLA_OK
+               : cla_fail(CLA_E_INPUT, "%s: %s has more than %d characters", s->path,
+                          key, CUSTOM_TEXT);
 }
 
 /* One size of a shape; 0 when it is none. */
@@ -95,10 +93,10 @@ static cla_status read_learned(custom_learned *l, const cla_config *s, const cha
 {
     const json_t *shape = json_object_get(value, "shape");
     const json_t *init = json_object_get(value, "init");
-    if (strlen(name) >= CUSTOM_NAME) {
+    if (strlen(name) > CUSTOM_NAME) {
         return wrong(s, name, "", "a name of at most 31 characters");
     }
-    snprintf(l->name, sizeof l->name, "%s", name);
+    l->name = name;
     if (!shape || !init || json_object_size(value) != 2) {
         return wrong(s, name, "", "an object of \"shape\" and \"init\"");
     }
@@ -158,9 +156,9 @@ cla_status cla_custom_configure(custom_config *config, cla_config *settings)
 {
     static const char *const learn[] = { "learn", NULL };
     *config = (custom_config){ .window = 0 };
-    CLA_TRY(read_expression(settings, "score", "s", config->score));
-    CLA_TRY(read_expression(settings, "mask", "", config->mask));
-    CLA_TRY(read_expression(settings, "weight", "", config->weight));
+    CLA_TRY(read_expression(settings, "score", "s", &config->score));
+    CLA_TRY(read_expression(settings, "mask", "", &config->mask));
+    CLA_TRY(read_expression(settings, "weight", "", &config->weight));
     CLA_TRY(cla_config_int(settings, "window", &config->window, 0, 65535));
     CLA_TRY(cla_config_know(settings, learn));
     CLA_TRY(read_all(config, settings));
@@ -180,13 +178,6 @@ cla_status cla_custom_refuse_length(const custom_config *config,
         }
     }
     return CLA_OK;
-}
-
-cla_status cla_custom_know(cla_config *settings)
-{
-    static const char *const keys[] = { "score",  "mask",  "weight",
-                                        "window", "learn", NULL };
-    return cla_config_know(settings, keys);
 }
 
 cla_status cla_custom_init(const custom_config *config, cla_params *params,
@@ -215,7 +206,7 @@ cla_status cla_custom_init(const custom_config *config, cla_params *params,
 
 static const char *expression(const char *text)
 {
-    return *text ? text : NULL;
+    return text && *text ? text : NULL;
 }
 
 cla_attention_mod cla_custom_mod(const custom_config *config,

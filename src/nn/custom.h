@@ -12,34 +12,31 @@
 #include "clattn/custom.h"
 #include "nn/param.h"
 
-enum { CUSTOM_NAME = 32, CUSTOM_TEXT = 1001, CUSTOM_HEADS = -1, CUSTOM_LENGTH = -2 };
+enum { CUSTOM_NAME = 31, CUSTOM_TEXT = 1000, CUSTOM_HEADS = -1, CUSTOM_LENGTH = -2 };
 
 /* A parameter that expressions read. */
 typedef struct custom_learned {
-    char name[CUSTOM_NAME];
+    const char *name;
     int rank;
     int64_t shape[4]; // a size, or CUSTOM_HEADS and CUSTOM_LENGTH
     cla_init init;
 } custom_learned;
 
 typedef struct custom_config {
-    char score[CUSTOM_TEXT], mask[CUSTOM_TEXT], weight[CUSTOM_TEXT]; // "": none
-    int window;                                                      // 0: none
+    const char *score, *mask, *weight; // "": none
+    int window;                        // 0: none
     int count;
     custom_learned learned[CLA_CUSTOM_INPUTS];
 } custom_config;
 
-/* Reads the keys. Errors: CLA_E_INPUT with file, line and key, or with a caret under
- * the place in an expression, CLA_E_NOMEM. */
+/* Reads the keys; the texts stay those of settings. Errors: CLA_E_INPUT with file, line
+ * and key, or with a caret under the place in an expression, CLA_E_NOMEM. */
 cla_status cla_custom_configure(custom_config *config, cla_config *settings);
 
 /* Refuses shapes of "length", for models without a longest sequence. Errors:
  * CLA_E_INPUT. */
 cla_status cla_custom_refuse_length(const custom_config *config,
                                     const cla_config *settings);
-
-/* The keys are known, and neither read nor completed. Errors: CLA_E_NOMEM. */
-cla_status cla_custom_know(cla_config *settings);
 
 /* Adds the parameters, named prefix.<name>, to learned[0..count-1]. Shapes may name
  * heads and length. Errors: CLA_E_INPUT (more than 2^31 numbers), CLA_E_NOMEM. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "models/likelihood.h"
-#include "support/support.h"
+#include "support/way.h"
 
 enum { SENTENCES = 3, PIECES = 5, END = 1, MOST = 16 };
 
@@ -23,10 +23,10 @@ static const int32_t source_id[] = { 3, 2, 4, 1, 1, 4, 1 };
 static const int32_t source_position[] = { 0, 1, 2, 3, 0, 0, 1 };
 static const int source_size[] = { 4, 1, 2 };
 
-static void open_way(fixture *f, bool pre_norm, const self_variant *variant,
+static void open_way(fixture *f, bool pre_norm, const char *attention,
                      const cross_hard_config *hard)
 {
-    const transformer_config config = {
+    transformer_config config = {
         .source_pieces = PIECES,
         .target_pieces = PIECES,
         .layers = 2,
@@ -38,9 +38,13 @@ static void open_way(fixture *f, bool pre_norm, const self_variant *variant,
                    .heads = 2,
                    .inner = 32,
                    .pre_norm = pre_norm,
-                   .self = { .variant = variant, .model = 16, .heads = 2, .clip = 2 },
+                   .self = { .model = 16, .heads = 2, .width = 8 },
                    .hard = *hard },
     };
+    cla_config settings;
+    way_settings(&settings, (const char *const[]){ attention, "clip=2", NULL });
+    TEST_OK(cla_attn_configure(&config.coder.self, &settings));
+    cla_config_fini(&settings);
     *f = (fixture){ 0 };
     TEST_OK(cla_runtime_new(&f->rt, NULL));
     TEST_OK(transformer_init(&f->m, &config, &f->params));
@@ -49,14 +53,14 @@ static void open_way(fixture *f, bool pre_norm, const self_variant *variant,
     f->source = (transformer_tokens){ 7, source_id, source_position, f->rows, 0 };
 }
 
-static void open_variant(fixture *f, bool pre_norm, const self_variant *variant)
+static void open_variant(fixture *f, bool pre_norm, const char *attention)
 {
-    open_way(f, pre_norm, variant, &(cross_hard_config){ 0 });
+    open_way(f, pre_norm, attention, &(cross_hard_config){ 0 });
 }
 
 static void open_model(fixture *f, bool pre_norm)
 {
-    open_variant(f, pre_norm, NULL);
+    open_variant(f, pre_norm, "attention=softmax");
 }
 
 static void close_model(fixture *f)
@@ -206,7 +210,7 @@ Test(search, equals_decoding_by_hand_through_gates)
     };
     for (int i = 0; i < 3; i++) {
         fixture f;
-        open_way(&f, i != 1, NULL, &ways[i]);
+        open_way(&f, i != 1, "attention=softmax", &ways[i]);
         check_greedy(&f);
         check_beam(&f);
         close_model(&f);
@@ -251,7 +255,8 @@ Test(search, equals_reading_all_at_once)
     for (int way = 0; way < 3; way++) {
         fixture f;
         search_result got[SENTENCES * BEST], nth[SENTENCES];
-        open_variant(&f, way == 1, way == 2 ? &self_rel_pos : NULL);
+        open_variant(&f, way == 1,
+                     way == 2 ? "attention=rel_pos" : "attention=softmax");
         TEST_OK(transformer_search(&f.m, f.rt, &f.source, &o, got));
         for (int i = 0; i < BEST; i++) {
             double logp[SENTENCES];

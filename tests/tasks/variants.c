@@ -121,7 +121,7 @@ static void check_maps(tagging *t, const variant *v)
     TEST_OK(cla_conllu_from_lines(&file, "words", 0, text, strlen(text)));
     TEST_OK(tagging_split_build(t, &split, &file));
     TEST_OK(tagging_look(t, &split, &view));
-    const bool convolved = t->config.attention == 1 || t->config.attention == 2;
+    const bool convolved = cla_attn_way(&t->config.attn)->show != NULL;
     cr_assert_eq(view.count, (convolved ? 2 : 1) * 2 * t->config.heads);
     for (int i = 0; i < view.count; i++) {
         const tagger_map *m = &view.maps[i];

@@ -154,6 +154,7 @@ const cla_task_kind tagging_kind = {
     .size = sizeof(tagging),
     .files = folder_files,
     .open = open_task,
+    .renew = tagger_renew,
     .targets = count_targets,
     .rows = count_rows,
     .loss = loss,

@@ -1,33 +1,18 @@
-/* self_block.c - attention in blocks and between them against its equations. */
+/* attn_block.c - attention in blocks and between them against its equations. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "nn/self.h"
 #include "oracle/oracle.h"
-#include "support/support.h"
+#include "support/way.h"
 
 enum { B = 3, H = 2, WIDTH = 8, D = H * WIDTH, TOKENS = 14, MOST = 14 };
 static const int lengths[B] = { 4, 0, 10 };
 
 typedef struct scene {
-    self_layer layer;
-    cla_ragged *rows;
+    way_case way; // first: a scene is a way
+    int block;
 } scene;
-
-/* qkv, then W and b of the four linear layers. */
-static cla_status run(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *context)
-{
-    scene *s = context;
-    self_input in = { .query = x[0], .q_rows = s->rows, .k_rows = s->rows };
-    for (int i = 0; i < SELF_BLOCK_LINEARS; i++) {
-        s->layer.block[i] = (self_linear){ x[1 + 2 * i], x[2 + 2 * i] };
-    }
-    CLA_TRY(cla_tensor_columns(tape, &in.q, x[0], 0, H, WIDTH));
-    CLA_TRY(cla_tensor_columns(tape, &in.k, x[0], D, H, WIDTH));
-    CLA_TRY(cla_tensor_columns(tape, &in.v, x[0], 2 * D, H, WIDTH));
-    return self_forward(&s->layer, tape, y, &in);
-}
 
 /* ---- the definition ---------------------------------------------------------- */
 
@@ -108,21 +93,20 @@ static void mix(double *f, const double *g, double *const *w, const blocks *b)
 static void oracle(double *y, double *const *x, void *context)
 {
     const scene *s = context;
-    const blocks b = cut(s->layer.config.block);
+    const blocks b = cut(s->block);
     const oracle_attention_shape shape = {
         .B = b.count, .H = H, .d = WIDTH, .q_offsets = b.first, .k_offsets = b.first
     };
-    double qkv[3][TOKENS * D], o[TOKENS * D], g[MOST * D], f[MOST * D];
-    for (int i = 0; i < TOKENS * 3 * D; i++) {
-        qkv[i / D % 3][i / (3 * D) * D + i % D] = x[0][i];
-    }
-    oracle_attention(o, NULL, qkv[0], qkv[1], qkv[2], &shape);
+    double o[TOKENS * D], g[MOST * D], f[MOST * D];
+    double *qkv = way_split(x[0], TOKENS, D);
+    oracle_attention(o, NULL, qkv, qkv + TOKENS * D, qkv + 2 * TOKENS * D, &shape);
+    free(qkv);
     summarise(g, o, x + 1, &b);
     mix(f, g, x + 5, &b);
     for (int i = 0; i < TOKENS; i++) {
         memcpy(y + i * 2 * D, o + i * D, D * sizeof *y);
         memcpy(y + i * 2 * D + D, f + b.of[i] * D, D * sizeof *y);
-        if (s->layer.config.block >= 10) { // one block tells itself what it knows
+        if (s->block >= 10) { // one block tells itself what it knows
             cr_assert_float_eq(f[b.of[i] * D], g[b.of[i] * D], 1e-12);
         }
     }
@@ -133,9 +117,11 @@ static void oracle(double *y, double *const *x, void *context)
  */
 static void check(cla_runtime *rt, int block)
 {
-    scene s = { .layer.config = {
-                    .variant = &self_block, .model = D, .heads = H, .block = block } };
-    s.rows = test_ragged(rt, B, lengths, NULL);
+    scene s = { .block = block };
+    char key[32];
+    snprintf(key, sizeof key, "block=%d", block);
+    way_open(&s.way, H, WIDTH, (const char *const[]){ "attention=block", key, NULL });
+    way_rows(&s.way, rt, B, lengths);
     op_case c = { .name = "block",
                   .in = { { "qkv", 2, { TOKENS, 3 * D }, 0, false, false },
                           { "W_1", 2, { D, D }, 0.3f, false, false },
@@ -149,15 +135,15 @@ static void check(cla_runtime *rt, int block)
                   .inputs = 9,
                   .rank = 2,
                   .shape = { TOKENS, 2 * D },
-                  .device = run,
+                  .device = way_device,
                   .oracle = oracle,
                   .context = &s,
                   .bar = 4e-6 };
     check_op(rt, &c);
-    cla_ragged_free(&s.rows);
+    way_close(&s.way);
 }
 
-Test(self_block, matches_oracle_and_gradient)
+Test(attn_block, matches_oracle_and_gradient)
 {
     cla_runtime *rt = test_runtime();
     check(rt, 4);

@@ -1,4 +1,4 @@
-/* self_block.c - attention inside short blocks, and between summaries of them.
+/* attn_block.c - attention inside short blocks, and between summaries of them.
  *
  *   o = attention of each token to those of its block
  *   g[b,h] = sum_i softmax_i(e[i,h]) o[i,h] over block b, e = sigmoid(o W_1 + b_1) W_2
@@ -11,24 +11,39 @@
 #include <math.h>
 #include <string.h>
 
-#include "nn/self.h"
+#include "nn/attn.h"
 #include "tensor/tensor.h"
 
-static cla_status read_block(self_config *c, cla_config *s)
+typedef struct linear {
+    cla_tensor *w, *b; // [in,out], [out]
+} linear;
+
+/* W_1 [D,D], W_2 [D,H], W_3 [D,D], W_4 [2D,D] and their biases; D = H*d. */
+enum { HIDDEN, SCORE, BETWEEN, GATE, LINEARS };
+
+typedef struct block {
+    int tokens; // of a block
+    linear linear[LINEARS];
+} block;
+
+static cla_status read_block(attn_config *config, cla_config *s)
 {
-    return cla_config_int(s, "block", &c->block, 1, 65535);
+    block *c = cla_attn_state(config);
+    c->tokens = 4;
+    return cla_config_int(s, "block", &c->tokens, 1, 65535);
 }
 
-static cla_status init(self_layer *layer, cla_params *params, const char *prefix)
+static cla_status init(attn_layer *layer, cla_params *params, const char *prefix)
 {
     static const char *const names[] = { "hidden", "score", "between", "gate" };
-    const int64_t D = layer->config.model, H = layer->config.heads;
+    block *m = cla_attn_state(&layer->config);
+    const int64_t H = layer->config.heads, D = H * layer->config.width;
     const int64_t shape[][2] = { { D, D }, { D, H }, { D, D }, { 2 * D, D } };
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < LINEARS; i++) {
         char name[48];
         snprintf(name, sizeof name, "%s.%s", prefix, names[i]);
-        CLA_TRY(cla_param_linear(params, &layer->block[i].w, &layer->block[i].b,
-                                 shape[i][0], shape[i][1], name));
+        CLA_TRY(cla_param_linear(params, &m->linear[i].w, &m->linear[i].b, shape[i][0],
+                                 shape[i][1], name));
     }
     return CLA_OK;
 }
@@ -46,13 +61,13 @@ typedef struct offsets {
     int32_t *tokens, *sentences, *each, *of;
 } offsets;
 
-static int64_t cut(offsets *at, const cla_ragged *rows, int block)
+static int64_t cut(offsets *at, const cla_ragged *rows, int size)
 {
     int64_t n = 0;
     for (int64_t s = 0; s < rows->sequences; s++) {
         at->sentences[s] = (int32_t)n;
         for (int32_t i = rows->offsets[s]; i < rows->offsets[s + 1]; i++) {
-            if ((i - rows->offsets[s]) % block == 0) {
+            if ((i - rows->offsets[s]) % size == 0) {
                 at->tokens[n] = i;
                 at->each[n] = (int32_t)n;
                 n++;
@@ -75,7 +90,7 @@ static cla_status keep_rows(cla_tape *tape, cla_ragged **rows, int64_t sequences
 }
 
 static cla_status build(blocks *b, cla_tape *tape, offsets *at, const cla_ragged *rows,
-                        int block)
+                        int size)
 {
     const size_t most = (size_t)rows->tokens + 1;
     CLA_TRY(cla_alloc(&at->tokens, most, sizeof *at->tokens));
@@ -83,7 +98,7 @@ static cla_status build(blocks *b, cla_tape *tape, offsets *at, const cla_ragged
     CLA_TRY(cla_alloc(&at->of, most, sizeof *at->of));
     CLA_TRY(
         cla_alloc(&at->sentences, (size_t)rows->sequences + 1, sizeof *at->sentences));
-    b->count = cut(at, rows, block);
+    b->count = cut(at, rows, size);
     CLA_TRY(keep_rows(tape, &b->tokens, b->count, at->tokens));
     CLA_TRY(keep_rows(tape, &b->sentences, rows->sequences, at->sentences));
     CLA_TRY(keep_rows(tape, &b->each, b->count, at->each));
@@ -91,10 +106,10 @@ static cla_status build(blocks *b, cla_tape *tape, offsets *at, const cla_ragged
 }
 
 static cla_status make_blocks(blocks *b, cla_tape *tape, const cla_ragged *rows,
-                              int block)
+                              int size)
 {
     offsets at = { 0 };
-    const cla_status status = build(b, tape, &at, rows, block);
+    const cla_status status = build(b, tape, &at, rows, size);
     free(at.tokens);
     free(at.sentences);
     free(at.each);
@@ -112,7 +127,7 @@ static cla_status filled(cla_tape *tape, cla_tensor **t, int64_t rows, int64_t c
 }
 
 static cla_status project(cla_tape *tape, cla_tensor **y, cla_tensor *x,
-                          const self_linear *l)
+                          const linear *l)
 {
     return cla_linear(tape, y, x, l->w, l->b, CLA_NONE, NULL);
 }
@@ -145,14 +160,15 @@ static cla_status widen(cla_tape *tape, cla_tensor **keys, cla_tensor *e, int64_
 }
 
 /* g [n,D] of o [N,D]. */
-static cla_status summarise(self_layer *l, cla_tape *tape, cla_tensor **g,
+static cla_status summarise(attn_layer *l, cla_tape *tape, cla_tensor **g,
                             cla_tensor *o, const blocks *b)
 {
-    const int64_t H = l->config.heads, D = l->config.model, d = D / H;
+    const block *m = cla_attn_state(&l->config);
+    const int64_t H = l->config.heads, d = l->config.width, D = H * d;
     cla_tensor *e = NULL, *ones = NULL, *q = NULL, *k = NULL, *v = NULL;
-    CLA_TRY(project(tape, &e, o, &l->block[SELF_BLOCK_HIDDEN]));
+    CLA_TRY(project(tape, &e, o, &m->linear[HIDDEN]));
     CLA_TRY(sigmoid(tape, &e, e));
-    CLA_TRY(project(tape, &e, e, &l->block[SELF_BLOCK_SCORE]));
+    CLA_TRY(project(tape, &e, e, &m->linear[SCORE]));
     CLA_TRY(widen(tape, &k, e, D));
     CLA_TRY(filled(tape, &ones, b->count, D, 1));
     CLA_TRY(cla_tensor_columns(tape, &q, ones, 0, H, d));
@@ -163,12 +179,13 @@ static cla_status summarise(self_layer *l, cla_tape *tape, cla_tensor **g,
 }
 
 /* f [n,D] of g [n,D]: keys and values are two copies of g side by side. */
-static cla_status mix(self_layer *l, cla_tape *tape, cla_tensor **f, cla_tensor *g,
+static cla_status mix(attn_layer *l, cla_tape *tape, cla_tensor **f, cla_tensor *g,
                       const blocks *b)
 {
-    const int64_t H = l->config.heads, D = l->config.model, d = D / H;
+    const block *m = cla_attn_state(&l->config);
+    const int64_t H = l->config.heads, d = l->config.width, D = H * d;
     cla_tensor *query = NULL, *twice = NULL, *q = NULL, *k = NULL, *v = NULL, *c = NULL;
-    CLA_TRY(project(tape, &query, g, &l->block[SELF_BLOCK_BETWEEN]));
+    CLA_TRY(project(tape, &query, g, &m->linear[BETWEEN]));
     CLA_TRY(cla_concat(tape, &twice, g, g));
     CLA_TRY(cla_tensor_columns(tape, &q, query, 0, H, d));
     CLA_TRY(cla_tensor_columns(tape, &k, twice, 0, H, d));
@@ -176,20 +193,20 @@ static cla_status mix(self_layer *l, cla_tape *tape, cla_tensor **f, cla_tensor 
     CLA_TRY(cla_attention(tape, &c, q, k, v, b->sentences, b->sentences, NULL));
     CLA_TRY(cla_tensor_reshape(tape, &c, c, 2, (int64_t[]){ b->count, D }));
     CLA_TRY(cla_concat(tape, &twice, g, c));
-    CLA_TRY(project(tape, f, twice, &l->block[SELF_BLOCK_GATE]));
+    CLA_TRY(project(tape, f, twice, &m->linear[GATE]));
     return cla_gate(tape, f, *f, c, g);
 }
 
-static cla_status attend(self_layer *layer, cla_tape *tape, cla_tensor **out,
-                         const self_input *in)
+static cla_status attend(attn_layer *layer, cla_tape *tape, cla_tensor **out,
+                         const attn_input *in)
 {
-    const int64_t D = layer->config.model;
+    const block *m = cla_attn_state(&layer->config);
     blocks b = { 0 };
     cla_tensor *o = NULL, *g = NULL, *f = NULL;
-    CLA_TRY(make_blocks(&b, tape, in->q_rows, layer->config.block));
+    CLA_TRY(make_blocks(&b, tape, in->q_rows, m->tokens));
     CLA_TRY(
         cla_attention(tape, &o, in->q, in->k, in->v, b.tokens, b.tokens, &in->options));
-    const int64_t shape[] = { cla_tensor_dim(o, 0), D };
+    const int64_t N = cla_tensor_dim(o, 0), shape[] = { N, cla_tensor_size(o) / N };
     CLA_TRY(cla_tensor_reshape(tape, &o, o, 2, shape));
     CLA_TRY(summarise(layer, tape, &g, o, &b));
     CLA_TRY(mix(layer, tape, &f, g, &b));
@@ -197,8 +214,11 @@ static cla_status attend(self_layer *layer, cla_tape *tape, cla_tensor **out,
     return cla_concat(tape, out, o, f);
 }
 
-const self_variant self_block = { .name = "block",
+extern const attn_way cla_attn_block;
+const attn_way cla_attn_block = { .name = "block",
+                                  .size = sizeof(block),
                                   .configure = read_block,
                                   .init = init,
                                   .forward = attend,
-                                  .parts = 2 };
+                                  .parts = 2,
+                                  .without_map = true };

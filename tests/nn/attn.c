@@ -1,8 +1,7 @@
-/* attention.c - a layer of self-attention against published known answers. */
+/* attn.c - a layer of self-attention against published known answers. */
 #include <math.h>
 
-#include "nn/attn.h"
-#include "support/support.h"
+#include "support/way.h"
 
 enum { T = 5, WIDTH = 4, HEAD = 3 };
 
@@ -23,7 +22,7 @@ static void put(cla_tensor *t, int s, float factor)
 
 /* One head: X = F(1), W_q, W_k, W_v = F(2), F(3), F(4), absolute 0.5 F(5), relative
  * 0.5 F(6), temperatures 1.1, 0.9 and 1.2. */
-static void set_parameters(attn_layer *layer)
+static void set_parameters(attn_layer *layer, const cla_params *params)
 {
     static const float gamma[] = { 1.1f, 0.9f, 1.2f };
     float qkv[WIDTH * 3 * HEAD];
@@ -31,10 +30,10 @@ static void set_parameters(attn_layer *layer)
         const int row = k / (3 * HEAD), column = k % (3 * HEAD);
         qkv[k] = fill(row * HEAD + column % HEAD, 2 + column / HEAD);
     }
-    TEST_OK(cla_tensor_upload(layer->qkv, qkv));
+    TEST_OK(cla_tensor_upload(layer->in, qkv));
     TEST_OK(cla_tensor_upload(layer->gamma, gamma));
-    put(layer->absolute, 5, 0.5f);
-    put(layer->relative, 6, 0.5f);
+    put(cla_params_find(params, "layer.absolute")->tensor, 5, 0.5f);
+    put(cla_params_find(params, "layer.relative")->tensor, 6, 0.5f);
 }
 
 /* The first row of the result and the sum of all, of the sentence's first length words:
@@ -44,13 +43,15 @@ static void check_known(cla_runtime *rt, attn_layer *layer, int length,
 {
     cla_ragged *rows = test_ragged(rt, 1, &length, NULL);
     cla_tape *tape = NULL;
-    cla_tensor *x = NULL, *o = NULL;
+    cla_tensor *x = NULL, *qkv = NULL, *o = NULL;
+    const attn_rows who = { .query = rows, .key = rows };
     float got[T * HEAD];
     double sum = 0;
     TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ length, WIDTH }));
     put(x, 1, 1);
     TEST_OK(cla_tape_new(&tape, rt, false));
-    TEST_OK(cla_attn_forward(layer, tape, &o, x, rows, NULL));
+    TEST_OK(cla_attn_project(layer, tape, &qkv, x));
+    TEST_OK(cla_attn_self(layer, tape, &o, qkv, qkv, &who));
     TEST_OK(cla_tensor_download(o, got));
     check_close("first row", got, first, HEAD, 1e-6);
     for (int i = 0; i < length * HEAD; i++) {
@@ -66,19 +67,20 @@ Test(attention, direct_positions_give_known_answers)
 {
     cla_runtime *rt = test_runtime();
     cla_memory_guard(rt, false); // parameters are parts of a block
-    const attn_config config = { .variant = "direct",
-                                 .model = WIDTH,
-                                 .heads = 1,
-                                 .width = HEAD,
-                                 .temperature = true,
-                                 .length = T,
-                                 .absolute = true,
-                                 .relative = true };
+    attn_config config = { .model = WIDTH,
+                           .heads = 1,
+                           .width = HEAD,
+                           .bare = true,
+                           .temperature = true,
+                           .length = T };
+    cla_config settings;
     cla_params params = { 0 };
     attn_layer layer;
-    TEST_OK(cla_attn_init(&layer, &config, &params, "layer"));
+    way_settings(&settings, (const char *const[]){ "attention=direct", NULL });
+    TEST_OK(cla_attn_configure(&config, &settings));
+    TEST_OK(cla_attn_init(&layer, &config, &params, "layer", false));
     TEST_OK(cla_params_build(&params, rt, 1));
-    set_parameters(&layer);
+    set_parameters(&layer, &params);
     for (int s = 0; s < 2; s++) {
         cla_runtime_set_schedule(rt, s ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
         check_known(rt, &layer, T, (double[]){ 0.032718, 0.085533, 0.073619 },
@@ -87,18 +89,6 @@ Test(attention, direct_positions_give_known_answers)
                     -0.804277);
     }
     cla_params_free(&params);
+    cla_config_fini(&settings);
     cla_runtime_free(&rt);
-}
-
-/* Variants are known by name. */
-Test(attention, refuses_unknown_variants)
-{
-    const attn_config config = {
-        .variant = "conv3d", .model = 4, .heads = 1, .width = 4
-    };
-    cla_params params = { 0 };
-    attn_layer layer;
-    TEST_FAILS(cla_attn_init(&layer, &config, &params, "layer"), CLA_E_INPUT,
-               "no variant 'conv3d' (softmax, conv2d, conv, direct, custom)");
-    cla_params_free(&params);
 }

@@ -1,22 +1,29 @@
-/* self_direct.c - heads that look one way: every other one back, every other one ahead.
+/* attn_bi_direct.c - heads that look one way: every other one back, every other one
+ * ahead.
  * Shen et al. 2018, DiSAN; as in the baselines of Yang et al. 2019. */
 #include <math.h>
 
-#include "nn/self.h"
+#include "nn/attn.h"
 #include "tensor/tensor.h"
 
-static cla_status read_heads(self_config *c, cla_config *s)
+typedef struct bi_direct {
+    int directed; // heads that look one way
+} bi_direct;
+
+static cla_status read_heads(attn_config *config, cla_config *s)
 {
-    c->directed = c->heads;
-    return cla_config_int(s, "directed_heads", &c->directed, 0, c->heads);
+    bi_direct *c = cla_attn_state(config);
+    c->directed = config->heads;
+    return cla_config_int(s, "directed_heads", &c->directed, 0, config->heads);
 }
 
 /* What is added to a score for j seen from i, by i - j + t: the last directed heads
  * look back (i >= j) and ahead in turns. A token sees itself either way. */
-static void fill(float *table, const self_config *c, int64_t t)
+static void fill(float *table, attn_config *config, int64_t t)
 {
-    const int first = c->heads - c->directed;
-    for (int64_t h = 0; h < c->heads; h++) {
+    const bi_direct *c = cla_attn_state(config);
+    const int first = config->heads - c->directed;
+    for (int64_t h = 0; h < config->heads; h++) {
         for (int64_t m = 0; m < 2 * t; m++) {
             const bool back = (h - first) % 2 == 0;
             const bool hidden = h >= first && (back ? m < t : m > t);
@@ -25,7 +32,7 @@ static void fill(float *table, const self_config *c, int64_t t)
     }
 }
 
-static cla_status add_table(cla_tape *tape, cla_tensor **table, const self_config *c,
+static cla_status add_table(cla_tape *tape, cla_tensor **table, attn_config *c,
                             int64_t t)
 {
     float *host = NULL;
@@ -38,8 +45,8 @@ static cla_status add_table(cla_tape *tape, cla_tensor **table, const self_confi
     return status;
 }
 
-static cla_status attend(self_layer *layer, cla_tape *tape, cla_tensor **o,
-                         const self_input *in)
+static cla_status attend(attn_layer *layer, cla_tape *tape, cla_tensor **o,
+                         const attn_input *in)
 {
     const int64_t longest = cla_ragged_longest(in->q_rows);
     cla_tensor *table = NULL;
@@ -48,6 +55,8 @@ static cla_status attend(self_layer *layer, cla_tape *tape, cla_tensor **o,
                                   &in->options);
 }
 
-const self_variant self_bi_direct = { .name = "bi_direct",
+extern const attn_way cla_attn_bi_direct;
+const attn_way cla_attn_bi_direct = { .name = "bi_direct",
+                                      .size = sizeof(bi_direct),
                                       .configure = read_heads,
                                       .forward = attend };

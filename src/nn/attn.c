@@ -1,0 +1,279 @@
+/* attn.c - the frame of attention layers, and the table of ways of attending. */
+#include "nn/attn.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- plain attention --------------------------------------------------------- */
+
+static cla_status softmax(attn_layer *layer, cla_tape *tape, cla_tensor **o,
+                          const attn_input *in)
+{
+    (void)layer;
+    return cla_attention(tape, o, in->q, in->k, in->v, in->q_rows, in->k_rows,
+                         &in->options);
+}
+
+static const attn_way plain = { .name = "softmax",
+                                .forward = softmax,
+                                .decoder = true };
+
+/* ---- the table --------------------------------------------------------------- */
+
+extern const attn_way cla_attn_csan1d, cla_attn_csan2d, cla_attn_bi_direct,
+    cla_attn_block, cla_attn_rel_pos, cla_attn_neighbor, cla_attn_neighbor_predicted,
+    cla_attn_local_hard, cla_attn_local_soft, cla_attn_conv, cla_attn_conv2d,
+    cla_attn_custom;
+
+// clang-format off
+static const attn_way *const ways[] = {
+    &plain,
+    &cla_attn_csan1d,
+    &cla_attn_csan2d,
+    &cla_attn_bi_direct,
+    &cla_attn_block,
+    &cla_attn_rel_pos,
+    &cla_attn_neighbor,
+    &cla_attn_neighbor_predicted,
+    &cla_attn_local_hard,
+    &cla_attn_local_soft,
+    &cla_attn_direct,
+    &cla_attn_conv,
+    &cla_attn_conv2d,
+    &cla_attn_custom,
+};
+// clang-format on
+
+enum { WAYS = sizeof ways / sizeof *ways };
+
+/* ---- keys -------------------------------------------------------------------- */
+
+static cla_status read_keys(attn_config *config, const attn_way *way,
+                            cla_config *settings)
+{
+    assert(way->size <= sizeof config->state);
+    config->way = way;
+    memset(&config->state, 0, sizeof config->state);
+    return way->configure ? way->configure(config, settings) : CLA_OK;
+}
+
+/* The keys of a way that was not chosen are known, so that a config with them takes
+ * another way of attending by one changed line; they are neither checked nor
+ * completed. */
+static cla_status know(const attn_way *way, const cla_config *settings)
+{
+    cla_config copy = *settings;
+    attn_config unused = { .model = 1, .heads = 1, .width = 1, .length = 1 };
+    copy.values = json_object();
+    const cla_status status = copy.values ? read_keys(&unused, way, &copy)
+                                          : cla_fail(CLA_E_NOMEM, "out of memory");
+    json_decref(copy.values);
+    return status == CLA_E_NOMEM ? status : CLA_OK;
+}
+
+/* Parameters of places have nowhere to end where sequences have no greatest length. */
+static cla_status refuse_tied(const attn_way *way, const cla_config *settings)
+{
+    cla_text place = { 0 };
+    cla_status status = cla_config_place(settings, "attention", &place);
+    status = status ? status
+                    : cla_fail(CLA_E_INPUT,
+                               "%s: attention is '%s', which has parameters for each "
+                               "place of a sequence: sentences of a translator have no "
+                               "greatest length",
+                               place.data, way->name);
+    cla_text_free(&place);
+    return status;
+}
+
+cla_status cla_attn_choose(attn_config *config, const attn_way *way,
+                           cla_config *settings)
+{
+    for (int i = 0; i < WAYS; i++) {
+        CLA_TRY(ways[i] != way ? know(ways[i], settings) : CLA_OK);
+    }
+    if (way->tied && !config->length) {
+        return refuse_tied(way, settings);
+    }
+    return read_keys(config, way, settings);
+}
+
+cla_status cla_attn_configure(attn_config *config, cla_config *settings)
+{
+    const char *names[WAYS + 1] = { NULL };
+    int chosen = 0;
+    for (int i = 0; i < WAYS; i++) {
+        names[i] = ways[i]->name;
+    }
+    CLA_TRY(cla_config_choice(settings, "attention", names, &chosen));
+    return cla_attn_choose(config, ways[chosen], settings);
+}
+
+cla_status cla_attn_layers(int *first, int *last, cla_config *settings, int layers)
+{
+    char range[32], *end = NULL;
+    snprintf(range, sizeof range, "%d-%d", *first, *last);
+    const char *text = range;
+    CLA_TRY(cla_config_text(settings, "attention_layers", &text));
+    const long from = strtol(text, &end, 10);
+    const long to = *end == '-' ? strtol(end + 1, &end, 10) : 0;
+    if (*end || from < 1 || to < from || to > layers) {
+        return cla_fail(CLA_E_INPUT,
+                        "%s: attention_layers is '%s', must be like 1-3 within 1-%d",
+                        settings->path, text, layers);
+    }
+    *first = (int)from;
+    *last = (int)to;
+    return CLA_OK;
+}
+
+/* ---- parameters -------------------------------------------------------------- */
+
+const attn_way *cla_attn_way(const attn_config *config)
+{
+    return config->way ? config->way : &plain;
+}
+
+static int64_t heads_width(const attn_layer *layer)
+{
+    return (int64_t)layer->config.heads * layer->config.width;
+}
+
+/* Widths H*d that the way gives. */
+static int parts_of(const attn_layer *layer)
+{
+    const int parts = cla_attn_way(&layer->config)->parts;
+    return parts ? parts : 1;
+}
+
+/* parts matrices of [D,H*d] side by side, each with fans of its own, and their biases.
+ * Each head of a bare layer has matrices of its own, so the fans are those of a head.
+ */
+static cla_status add_projection(const attn_layer *layer, cla_params *params,
+                                 cla_tensor **w, cla_tensor **b, int parts,
+                                 const char *name)
+{
+    const attn_config *c = &layer->config;
+    const int64_t shape[] = { c->model, parts * heads_width(layer) };
+    const double fan_out = (double)(c->bare ? c->width : heads_width(layer));
+    const cla_init glorot = { c->bare ? CLA_INIT_GLOROT_NORMAL
+                                      : CLA_INIT_GLOROT_UNIFORM,
+                              0, c->model, fan_out };
+    CLA_TRY(cla_param_add(params, w, glorot, 2, shape, "%s", name));
+    return c->bare ? CLA_OK : cla_param_zeros(params, b, shape[1], "%s_bias", name);
+}
+
+/* W_o, and its bias in a layer that has some. */
+static cla_status add_output(attn_layer *layer, cla_params *params, const char *prefix)
+{
+    const int64_t in = parts_of(layer) * heads_width(layer), D = layer->config.model;
+    char name[48];
+    snprintf(name, sizeof name, "%s.out", prefix);
+    if (!layer->config.bare) {
+        return cla_param_linear(params, &layer->out, &layer->out_bias, in, D, name);
+    }
+    return parts_of(layer) > 1
+               ? cla_param_matrix(params, &layer->out, in, D, "%s", name)
+               : CLA_OK;
+}
+
+cla_status cla_attn_init(attn_layer *layer, const attn_config *config,
+                         cla_params *params, const char *prefix, bool cross)
+{
+    const attn_way *way = cla_attn_way(config);
+    const cla_init ones = { CLA_INIT_ONES, 0, 0, 0 };
+    const int64_t factors = 3 * (int64_t)config->heads;
+    char name[48];
+    *layer = (attn_layer){ .config = *config };
+    snprintf(name, sizeof name, config->bare ? "%s.qkv" : "%s.in", prefix);
+    CLA_TRY(add_projection(layer, params, &layer->in, &layer->in_bias, cross ? 1 : 3,
+                           name));
+    if (cross) {
+        snprintf(name, sizeof name, "%s.memory", prefix);
+        CLA_TRY(add_projection(layer, params, &layer->memory, &layer->memory_bias, 2,
+                               name));
+    }
+    if (config->temperature) {
+        CLA_TRY(cla_param_add(params, &layer->gamma, ones, 1, &factors, "%s.gamma",
+                              prefix));
+    }
+    CLA_TRY(way->init ? way->init(layer, params, prefix) : CLA_OK);
+    return add_output(layer, params, prefix);
+}
+
+/* ---- forward ----------------------------------------------------------------- */
+
+/* q, k and v scaled by a learnable factor for each head. */
+static cla_status scale(attn_layer *layer, cla_tape *tape, cla_tensor **qkv)
+{
+    const int64_t N = cla_tensor_dim(*qkv, 0), d = layer->config.width;
+    const int64_t heads = 3 * (int64_t)layer->config.heads;
+    cla_tensor *split = NULL, *scaled = NULL;
+    CLA_TRY(cla_tensor_reshape(tape, &split, *qkv, 3, (int64_t[]){ N, heads, d }));
+    CLA_TRY(cla_scale_heads(tape, &scaled, split, layer->gamma));
+    return cla_tensor_reshape(tape, qkv, scaled, 2, (int64_t[]){ N, heads * d });
+}
+
+cla_status cla_attn_project(attn_layer *layer, cla_tape *tape, cla_tensor **qkv,
+                            cla_tensor *x)
+{
+    CLA_TRY(cla_linear(tape, qkv, x, layer->in, layer->in_bias, CLA_NONE, NULL));
+    return layer->gamma ? scale(layer, tape, qkv) : CLA_OK;
+}
+
+cla_status cla_attn_remember(attn_layer *layer, cla_tape *tape, cla_tensor **kv,
+                             cla_tensor *memory)
+{
+    return cla_linear(tape, kv, memory, layer->memory, layer->memory_bias, CLA_NONE,
+                      NULL);
+}
+
+/* The part'th H*d columns of x as heads. */
+static cla_status heads_of(const attn_layer *layer, cla_tape *tape, cla_tensor **heads,
+                           cla_tensor *x, int part)
+{
+    return cla_tensor_columns(tape, heads, x, part * heads_width(layer),
+                              layer->config.heads, layer->config.width);
+}
+
+static cla_status attend(attn_layer *layer, cla_tape *tape, cla_tensor **y,
+                         attn_input *in, const attn_rows *rows)
+{
+    const float dropout = cla_tape_training(tape) ? (float)layer->config.dropout : 0;
+    const int64_t width = parts_of(layer) * heads_width(layer);
+    in->q_rows = rows->query;
+    in->k_rows = rows->key;
+    in->options = (cla_attention_options){ .causal = rows->causal,
+                                           .dropout = dropout,
+                                           .map = rows->map };
+    CLA_TRY(cla_attn_way(&layer->config)->forward(layer, tape, y, in));
+    const int64_t shape[] = { cla_tensor_size(*y) / width, width };
+    CLA_TRY(cla_tensor_reshape(tape, y, *y, 2, shape));
+    return layer->out
+               ? cla_linear(tape, y, *y, layer->out, layer->out_bias, CLA_NONE, NULL)
+               : CLA_OK;
+}
+
+cla_status cla_attn_self(attn_layer *layer, cla_tape *tape, cla_tensor **y,
+                         cla_tensor *query, cla_tensor *key, const attn_rows *rows)
+{
+    attn_input in = { 0 };
+    CLA_TRY(heads_of(layer, tape, &in.q, query, 0));
+    CLA_TRY(heads_of(layer, tape, &in.k, key, 1));
+    CLA_TRY(heads_of(layer, tape, &in.v, key, 2));
+    return attend(layer, tape, y, &in, rows);
+}
+
+cla_status cla_attn_cross(attn_layer *layer, cla_tape *tape, cla_tensor **y,
+                          cla_tensor *x, cla_tensor *kv, const attn_rows *rows)
+{
+    cla_tensor *q = NULL;
+    attn_input in = { 0 };
+    CLA_TRY(cla_linear(tape, &q, x, layer->in, layer->in_bias, CLA_NONE, NULL));
+    CLA_TRY(heads_of(layer, tape, &in.q, q, 0));
+    CLA_TRY(heads_of(layer, tape, &in.k, kv, 0));
+    CLA_TRY(heads_of(layer, tape, &in.v, kv, 1));
+    return attend(layer, tape, y, &in, rows);
+}
