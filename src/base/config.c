@@ -1,6 +1,7 @@
 /* config.c - JSON settings with strict keys. */
 #include "base/config.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -183,18 +184,30 @@ cla_status cla_config_place(const cla_config *config, const char *key, cla_text 
     return line ? cla_text_add(place, ":%d", line) : CLA_OK;
 }
 
+cla_status cla_config_refuse(const cla_config *config, const char *key,
+                             const char *format, ...)
+{
+    char text[512];
+    cla_text place = { 0 };
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    cla_status status = cla_config_place(config, key, &place);
+    status =
+        status ? status : cla_fail(CLA_E_INPUT, "%s: %s %s", place.data, key, text);
+    cla_text_free(&place);
+    return status;
+}
+
 /* ---- getters ----------------------------------------------------------------- */
 
 static cla_status wrong(const cla_config *config, const char *key, const json_t *value,
                         const char *must)
 {
-    cla_text place = { 0 };
     char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-    cla_status status = cla_config_place(config, key, &place);
-    status = status ? status
-                    : cla_fail(CLA_E_INPUT, "%s: %s is %.80s, must be %s", place.data,
-                               key, text ? text : "?", must);
-    cla_text_free(&place);
+    const cla_status status =
+        cla_config_refuse(config, key, "is %.80s, must be %s", text ? text : "?", must);
     free(text);
     return status;
 }

@@ -46,6 +46,12 @@ cla_status cla_config_choice(cla_config *config, const char *key,
  * path alone. Errors: CLA_E_NOMEM. */
 cla_status cla_config_place(const cla_config *config, const char *key, cla_text *place);
 
+/* Fails with CLA_E_INPUT: "PLACE: KEY " and the text, where PLACE is as
+ * cla_config_place has it. Errors: CLA_E_NOMEM. */
+cla_status cla_config_refuse(const cla_config *config, const char *key,
+                             const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Values of these keys (NULL-terminated) that are relative paths become paths of what
  * they name beside the config file, where that exists; other values, and those that
  * cla_config_set gave, stay. Errors: CLA_E_NOMEM. */

@@ -103,14 +103,11 @@ void foreign_close(foreign *f)
 
 cla_status foreign_refuse(const foreign *f, const char *key, const char *program)
 {
-    cla_text place = { 0 };
     char *value = json_dumps(json_object_get(f->settings.values, key), JSON_ENCODE_ANY);
-    cla_status status = cla_config_place(&f->settings, key, &place);
-    status = status ? status
-                    : cla_fail(CLA_E_INPUT, "%s: %s is %s: %s has no such models",
-                               place.data, key, value ? value : "?", program);
+    const cla_status status =
+        cla_config_refuse(&f->settings, key, "is %s: %s has no such models",
+                          value ? value : "?", program);
     free(value);
-    cla_text_free(&place);
     return status;
 }
 

@@ -61,12 +61,7 @@ static cla_status read_config(cla_config *config, const char *dir, const char *n
 
 static cla_status wrong(const cla_config *c, const char *key, const char *what)
 {
-    cla_text place = { 0 };
-    cla_status status = cla_config_place(c, key, &place);
-    status =
-        status ? status : cla_fail(CLA_E_INPUT, "%s: %s %s", place.data, key, what);
-    cla_text_free(&place);
-    return status;
+    return cla_config_refuse(c, key, "%s", what);
 }
 
 /* ---- the network ------------------------------------------------------------- */

@@ -28,14 +28,31 @@ static bool is_direct(const tagger_config *c)
     return c->positions >= TAGGER_POSITIONS_P;
 }
 
-/* How the layers attend. Configs of older versions have "activation". */
+/* "activation" is "map_activation" in configs of older versions. */
+static cla_status read_activation(cla_config *s)
+{
+    static const char *const older[] = { "activation", NULL };
+    int chosen = 0;
+    if (!json_object_get(s->values, "activation")) {
+        return cla_config_know(s, older);
+    }
+    CLA_TRY(cla_config_choice(s, "activation", activation_names, &chosen));
+    const char *name = activation_names[chosen];
+    CLA_TRY(cla_config_complete(s, json_pack("{s:s}", "map_activation", name)));
+    const char *now = json_string_value(json_object_get(s->values, "map_activation"));
+    return now && strcmp(now, name) == 0
+               ? CLA_OK
+               : cla_config_refuse(s, "activation",
+                                   "is '%s', and map_activation, its newer name, is "
+                                   "something else",
+                                   name);
+}
+
+/* How the layers attend. */
 static cla_status read_attention(tagger_config *c, cla_config *s)
 {
-    int activation = CLA_RELU;
-    CLA_TRY(cla_config_choice(s, "activation", activation_names, &activation));
-    CLA_TRY(cla_config_complete(s, json_pack("{s:s, s:s}", "rel_mode", "gather",
-                                             "map_activation",
-                                             activation_names[activation])));
+    CLA_TRY(read_activation(s));
+    CLA_TRY(cla_config_complete(s, json_pack("{s:s}", "rel_mode", "gather")));
     c->attn = (attn_config){ .model = width_of(c),
                              .heads = c->heads,
                              .width = width_of(c) / c->heads,
@@ -79,23 +96,31 @@ cla_status tagger_configure(tagger_config *c, cla_config *s)
     return read_attention(c, s);
 }
 
+static const char *text_of(const cla_config *s, const char *key, const char *missing)
+{
+    const char *text = json_string_value(json_object_get(s->values, key));
+    return text ? text : missing;
+}
+
 /* Keys that came later, with what runs meant that do not have them. */
 cla_status tagger_renew(cla_config *settings, const cla_config *run)
 {
     const json_t *layers = json_object_get(run->values, "layers");
-    const char *positions =
-        json_string_value(json_object_get(run->values, "positions"));
-    const char *activation =
-        json_string_value(json_object_get(run->values, "activation"));
-    const bool direct = positions && strchr("pr", *positions);
     char range[32];
     snprintf(range, sizeof range, "1-%d",
-             direct   ? 1
+             *text_of(run, "positions", "add") == 'p'   ? 1
+             : *text_of(run, "positions", "add") == 'r' ? 1
              : layers ? (int)json_integer_value(layers)
                       : 4);
-    return cla_config_complete(settings, json_pack("{s:s, s:s}", "attention_layers",
-                                                   range, "map_activation",
-                                                   activation ? activation : "relu"));
+    CLA_TRY(
+        cla_config_complete(settings, json_pack("{s:s}", "attention_layers", range)));
+    if (!json_object_get(run->values, "activation")) {
+        return CLA_OK;
+    }
+    const char *name = text_of(settings, "map_activation", "relu");
+    CLA_TRY(cla_config_complete(settings, json_pack("{s:s}", "activation", name)));
+    name = text_of(settings, "activation", "relu");
+    return cla_config_complete(settings, json_pack("{s:s}", "map_activation", name));
 }
 
 static bool has_table(const tagger_config *c)

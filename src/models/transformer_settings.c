@@ -80,17 +80,10 @@ static cla_status read_where(transformer_config *c, cla_config *s)
     if (c->where == TRANSFORMER_ENCODER || c->coder.self.way->decoder) {
         return CLA_OK;
     }
-    cla_text place = { 0 };
-    cla_status status = cla_config_place(s, "attention_where", &place);
-    status = status
-                 ? status
-                 : cla_fail(CLA_E_INPUT,
-                            "%s: attention_where is '%s', and '%s' is for the "
-                            "encoder alone: it reads tokens that a decoder has not "
-                            "written yet",
-                            place.data, where_names[c->where], c->coder.self.way->name);
-    cla_text_free(&place);
-    return status;
+    return cla_config_refuse(s, "attention_where",
+                             "is '%s', and '%s' is for the encoder alone: it reads "
+                             "tokens that a decoder has not written yet",
+                             where_names[c->where], c->coder.self.way->name);
 }
 
 /* Filters take all of a map, with no weight missing. */
@@ -99,15 +92,9 @@ static cla_status check_dropout(const coder_config *c, const cla_config *s)
     if (!c->self.way->whole || c->attention_dropout == 0) {
         return CLA_OK;
     }
-    cla_text place = { 0 };
-    cla_status status = cla_config_place(s, "attention_dropout", &place);
-    status = status ? status
-                    : cla_fail(CLA_E_INPUT,
-                               "%s: attention_dropout is %g, must be 0: attention '%s' "
-                               "convolves whole maps",
-                               place.data, c->attention_dropout, c->self.way->name);
-    cla_text_free(&place);
-    return status;
+    return cla_config_refuse(s, "attention_dropout",
+                             "is %g, must be 0: attention '%s' convolves whole maps",
+                             c->attention_dropout, c->self.way->name);
 }
 
 /* How the layers attend to themselves, and what comes before. */

@@ -73,21 +73,6 @@ static cla_status know(const attn_way *way, const cla_config *settings)
     return status == CLA_E_NOMEM ? status : CLA_OK;
 }
 
-/* Parameters of places have nowhere to end where sequences have no greatest length. */
-static cla_status refuse_tied(const attn_way *way, const cla_config *settings)
-{
-    cla_text place = { 0 };
-    cla_status status = cla_config_place(settings, "attention", &place);
-    status = status ? status
-                    : cla_fail(CLA_E_INPUT,
-                               "%s: attention is '%s', which has parameters for each "
-                               "place of a sequence: sentences of a translator have no "
-                               "greatest length",
-                               place.data, way->name);
-    cla_text_free(&place);
-    return status;
-}
-
 cla_status cla_attn_choose(attn_config *config, const attn_way *way,
                            cla_config *settings)
 {
@@ -95,7 +80,11 @@ cla_status cla_attn_choose(attn_config *config, const attn_way *way,
         CLA_TRY(ways[i] != way ? know(ways[i], settings) : CLA_OK);
     }
     if (way->tied && !config->length) {
-        return refuse_tied(way, settings);
+        return cla_config_refuse(settings, "attention",
+                                 "is '%s', which has parameters for each place of a "
+                                 "sequence: sentences of a translator have no greatest "
+                                 "length",
+                                 way->name);
     }
     return read_keys(config, way, settings);
 }

@@ -10,14 +10,10 @@
 static cla_status wrong(const cla_config *s, const char *name, const char *key,
                         const char *must)
 {
-    cla_text place = { 0 }, whole = { 0 };
+    cla_text whole = { 0 };
     cla_status status =
         cla_text_add(&whole, "learn.%s%s%s", name, *key ? "." : "", key);
-    status = status ? status : cla_config_place(s, whole.data, &place);
-    status = status ? status
-                    : cla_fail(CLA_E_INPUT, "%s: %s must be %s", place.data, whole.data,
-                               must);
-    cla_text_free(&place);
+    status = status ? status : cla_config_refuse(s, whole.data, "must be %s", must);
     cla_text_free(&whole);
     return status;
 }

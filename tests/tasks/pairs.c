@@ -350,10 +350,14 @@ static void check_older(const char *const *set, int last, const char *activation
 
 Test(pairs, older_taggers_keep_their_layers)
 {
-    check_older(
-        (const char *const[]){ "positions=p_r", "layers=3", "rel_mode=spectral", NULL },
-        1, "relu");
+    check_older((const char *const[]){ "positions=p_r", "layers=3", "activation=relu",
+                                       "rel_mode=spectral", NULL },
+                1, "relu");
     check_older((const char *const[]){ "positions=add", "layers=3", "attention=conv",
                                        "activation=tanh", NULL },
                 3, "tanh");
+    check_refusal(
+        true, (const char *const[]){ "activation=tanh", "map_activation=relu", NULL },
+        "activation is 'tanh', and map_activation, its newer name, is "
+        "something else");
 }
