@@ -12,15 +12,15 @@
 
 static cla_status unknown_kind(const cla_config *settings, const char *name)
 {
-    cla_text known = { 0 };
-    cla_status status = CLA_OK;
+    cla_text place = { 0 }, known = { 0 };
+    cla_status status = cla_config_place(settings, "model", &place);
     for (size_t i = 0; cla_tasks[i] && !status; i++) {
         status = cla_text_add(&known, " %s", cla_tasks[i]->name);
     }
-    status = status
-                 ? status
-                 : cla_config_refuse(settings, "model", "is '%.80s', must be one of%s",
-                                     name, known.data);
+    status = status ? status
+                    : cla_fail(CLA_E_INPUT, "%s: model is '%.80s', must be one of%s",
+                               place.data, name, known.data);
+    cla_text_free(&place);
     cla_text_free(&known);
     return status;
 }
