@@ -112,8 +112,10 @@ cla_status tagger_renew(cla_config *settings, const cla_config *run)
              : *text_of(run, "positions", "add") == 'r' ? 1
              : layers ? (int)json_integer_value(layers)
                       : 4);
-    CLA_TRY(
-        cla_config_complete(settings, json_pack("{s:s}", "attention_layers", range)));
+    if (!json_object_get(run->values, "attention_layers")) {
+        CLA_TRY(cla_config_complete(settings,
+                                    json_pack("{s:s}", "attention_layers", range)));
+    }
     if (!json_object_get(run->values, "activation")) {
         return CLA_OK;
     }
