@@ -2,29 +2,36 @@
  *
  * Layout: table, dtable [V,D]; ids [N]; y, dy [N,D].
  * Work-group: WG items along the columns; forward: of a run of rows, backward: of one.
- * Defines: WG; 1 on CPU devices, forward.
+ * Defines: WG; 1 on CPU devices, forward; WEIGHTS, what the table holds.
  * Numerics: f32 sums, rows in order: the same bits every time.
  * Writes: y whole; in dtable only the entries that ids name, so it is cleared
  * before. */
 #include "embedding.clh"
+#include "weights.clh"
 
 #ifndef WG
 #define WG 64
 #endif
 
-// y[n] = scale table[ids[n]]
+// y[n] = scale table[ids[n]], times factor[ids[n]] where the table is of 8 bits
 WORK_GROUP(WG, 1, 1)
 kernel void embedding_forward(global float *restrict y,
-                              global const float *restrict table,
-                              global const int *restrict ids, embedding_shape s)
+                              global const weight *restrict table,
+                              global const int *restrict ids,
+                              global const float *restrict factor, embedding_shape s)
 {
     const int first = GROUP(0) * s.run, last = min(first + s.run, s.rows);
     for (int row = first; row < last; row++) {
         const int id = ids[row], known = id >= 0 && id < s.entries;
         global float *to = y + (size_t)row * s.columns;
-        global const float *from = table + (size_t)(known ? id : 0) * s.columns;
+        global const weight *from = table + (size_t)(known ? id : 0) * s.columns;
+#if WEIGHTS == 2
+        const float scale = s.scale * factor[known ? id : 0];
+#else
+        const float scale = s.scale;
+#endif
         for (int c = LANE(0); c < s.columns; c += WG) {
-            to[c] = known ? s.scale * from[c] : 0.0f;
+            to[c] = known ? scale * WEIGHT_AT(from, c) : 0.0f;
         }
     }
 }

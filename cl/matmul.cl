@@ -6,11 +6,12 @@
  * allow few groups in others.
  * Defines: DOWN, ACROSS; QM, QN: 1 or 2; TA, TB: 1 where a (or b) is stored transposed;
  * WIDE: 1 where every offset and stride, N, and the contiguous sizes of a and b are
- * multiples of 4 floats; UNROLL, a divisor of TK.
+ * multiples of 4 floats; UNROLL, a divisor of TK; WEIGHTS, what b holds.
  * Local: (TM + TN + 8) * 16 floats.
  * Numerics: f32 sums in the order of the inner index, whatever the tile.
  * Writes: y whole (added to when add). */
 #include "matmul.clh"
+#include "weights.clh"
 
 #ifndef DOWN
 #define DOWN   8
@@ -49,17 +50,27 @@ INLINE uint quad_at(int n, int width, bool turned, int ld, int left)
                   : (uint)(inner * ld + min(outer, WIDE ? left - 4 : left - 1));
 }
 
-/* Four floats from there on; without WIDE the edge may cut them. */
-INLINE float4 quad(global const float *x, uint at, int n, int width, bool turned,
-                   int left)
-{
-    const int most = turned ? 3 : max(left - 1 - OUTER_OF(n, width, turned), 0);
-    x += at;
-    if (WIDE) {
-        return *(global const float4 *)x;
+/* Four numbers from there on; without WIDE the edge may cut them. */
+#define QUAD(name, number, READ, READ_QUAD)                                           \
+    INLINE float4 name(global const number *x, uint at, int n, int width, bool turned, \
+                       int left)                                                      \
+    {                                                                                 \
+        const int most = turned ? 3 : max(left - 1 - OUTER_OF(n, width, turned), 0);  \
+        x += at;                                                                      \
+        if (WIDE) {                                                                   \
+            return READ_QUAD(x);                                                      \
+        }                                                                             \
+        return (float4)(READ(x, 0), READ(x, min(1, most)), READ(x, min(2, most)),     \
+                        READ(x, min(3, most)));                                       \
     }
-    return (float4)(x[0], x[min(1, most)], x[min(2, most)], x[min(3, most)]);
-}
+#define FLOAT_AT(x, i) ((x)[i])
+#define FLOAT_QUAD(x)  (*(global const float4 *)(x))
+QUAD(quad, float, FLOAT_AT, FLOAT_QUAD)
+#if WEIGHTS
+QUAD(quad_of_b, weight, WEIGHT_AT, WEIGHT_QUAD)
+#else
+#define quad_of_b quad
+#endif
 
 INLINE void put_quad(local float *to, int n, int width, bool turned, float4 x)
 {
@@ -72,24 +83,32 @@ INLINE void put_quad(local float *to, int n, int width, bool turned, float4 x)
 }
 
 /* The last inner indices, fewer than TK of them; zeros past the edges. */
-INLINE void fill_rest(local float *to, global const float *x, int width, bool turned,
-                      int ld, int left, int rest)
-{
-    for (int n = LANE(0); n < width * TK; n += ITEMS) {
-        const int inner = turned ? n % TK : n / width;
-        const int outer = turned ? n / TK : n % width;
-        const bool inside = inner < rest && outer < left;
-        const size_t at =
-            turned ? (size_t)outer * ld + inner : (size_t)inner * ld + outer;
-        to[inner * (width + 4) + outer] = inside ? x[at] : 0.0f;
+#define FILL_REST(name, number, READ)                                            \
+    INLINE void name(local float *to, global const number *x, int width,         \
+                     bool turned, int ld, int left, int rest)                    \
+    {                                                                            \
+        for (int n = LANE(0); n < width * TK; n += ITEMS) {                      \
+            const int inner = turned ? n % TK : n / width;                       \
+            const int outer = turned ? n / TK : n % width;                       \
+            const bool inside = inner < rest && outer < left;                    \
+            const size_t at =                                                    \
+                turned ? (size_t)outer * ld + inner : (size_t)inner * ld + outer; \
+            to[inner * (width + 4) + outer] = inside ? READ(x, at) : 0.0f;       \
+        }                                                                        \
     }
-}
+FILL_REST(fill_rest, float, FLOAT_AT)
+#if WEIGHTS
+FILL_REST(fill_rest_of_b, weight, WEIGHT_AT)
+#else
+#define fill_rest_of_b fill_rest
+#endif
 
 /* A block of each item, side by side in local memory, to y: rows x columns of it. The
  * items follow the columns. Ends with a barrier. */
 INLINE void store_blocks(global float *y, global const float *bias,
-                         global const float *residual, local float *blocks,
-                         const block *sum, int rows, int columns, const matmul_shape s)
+                         global const float *residual, global const float *scale,
+                         local float *blocks, const block *sum, int rows, int columns,
+                         const matmul_shape s)
 {
     local float4 *mine =
         (local float4 *)blocks + LANE(0) / ACROSS * 4 * ACROSS + LANE(0) % ACROSS;
@@ -104,6 +123,9 @@ INLINE void store_blocks(global float *y, global const float *bias,
         if (i < rows && j < columns) {
             global float4 *to = (global float4 *)(y + (size_t)i * s.y_ld + j);
             float4 x = ((local float4 *)blocks)[n];
+#if WEIGHTS == 2
+            x *= *(global const float4 *)(scale + j);
+#endif
             x += s.add ? *to : (float4)(0.0f);
             x += bias ? *(global const float4 *)(bias + j) : (float4)(0.0f);
             x = matmul_activate4(x, s.activation);
@@ -118,7 +140,12 @@ INLINE void store_blocks(global float *y, global const float *bias,
         const int i = n / (4 * ACROSS), j = n % (4 * ACROSS);
         if (i < rows && j < columns) {
             global float *to = y + (size_t)i * s.y_ld + j;
-            *to = matmul_tail(s.add ? *to + blocks[n] : blocks[n], bias ? bias + j : 0,
+#if WEIGHTS == 2
+            const float x = blocks[n] * scale[j];
+#else
+            const float x = blocks[n];
+#endif
+            *to = matmul_tail(s.add ? *to + x : x, bias ? bias + j : 0,
                               residual ? residual + (size_t)i * s.residual_ld + j : 0,
                               s.activation);
         }
@@ -127,11 +154,12 @@ INLINE void store_blocks(global float *y, global const float *bias,
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-// y = act(op(a) op(b) + bias) + residual
+// y = act(op(a) op(b) + bias) + residual; column j of op(b) is multiplied with scale[j]
+// where b is of 8 bits
 WORK_GROUP(ITEMS, 1, 1)
-kernel void matmul_group(global float *y, global const float *a, global const float *b,
+kernel void matmul_group(global float *y, global const float *a, global const weight *b,
                          global const float *bias, global const float *residual,
-                         matmul_shape s)
+                         global const float *scale, matmul_shape s)
 {
     local float tiles[TK * (A_STEP + B_STEP)] __attribute__((aligned(16)));
     local float *a_tile = tiles, *b_tile = tiles + TK * A_STEP;
@@ -157,7 +185,8 @@ kernel void matmul_group(global float *y, global const float *a, global const fl
         for (int n = 0; n < B_FILL; n++) {
             const int m = lid + n * ITEMS;
             put_quad(b_tile, m, TN, TB,
-                     quad(b, quad_at(m, TN, TB, s.b_ld, columns), m, TN, TB, columns));
+                     quad_of_b(b, quad_at(m, TN, TB, s.b_ld, columns), m, TN, TB,
+                               columns));
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         a += a_next;
@@ -171,7 +200,7 @@ kernel void matmul_group(global float *y, global const float *a, global const fl
     const int rest = s.K % TK;
     if (rest) {
         fill_rest(a_tile, a, TM, !TA, s.a_ld, rows, rest);
-        fill_rest(b_tile, b, TN, TB, s.b_ld, columns, rest);
+        fill_rest_of_b(b_tile, b, TN, TB, s.b_ld, columns, rest);
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int i = 0; i < rest; i++) {
             sums_add(&sum, a_tile, b_tile, i);
@@ -188,7 +217,7 @@ kernel void matmul_group(global float *y, global const float *a, global const fl
                  residual ? residual + (size_t)(i * 4 * DOWN) * s.residual_ld + \
                                 j * 4 * ACROSS                                  \
                           : 0,                                                  \
-                 tiles, &sum.name, rows - i * 4 * DOWN, columns - j * 4 * ACROSS, s);
+                 scale ? scale + j0 + j * 4 * ACROSS : 0, tiles, &sum.name, rows - i * 4 * DOWN, columns - j * 4 * ACROSS, s);
     EACH_BLOCK(STORE)
 }
 

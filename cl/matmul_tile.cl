@@ -4,7 +4,8 @@
  * Work-group: 1 item; it packs what it reads into panels of MR rows and of TILE_N
  * columns, and multiplies them while they lie in the first caches.
  * Defines: VEC, the native width; MR, rows of a register tile; PACKED, 1 where b holds
- * the panels that matmul_pack made; TOUCH, 1 where the device has caches to prepare.
+ * the panels that matmul_pack made; TOUCH, 1 where the device has caches to prepare;
+ * WEIGHTS, what b and its panels hold.
  * Numerics: f32 sums in the order of the inner index, cut at depth: the same bits for
  * any cut of rows and columns, packed or not.
  * Writes: y whole (added to when add). */
@@ -52,8 +53,8 @@ INLINE global const float *block_of_a(global const float *a, const matmul_shape 
     return a + (s.transpose_a ? (size_t)k * s.a_ld : (size_t)k);
 }
 
-INLINE global const float *panel_of_b(global const float *b, const matmul_shape s,
-                                      int j, int k)
+INLINE global const weight *panel_of_b(global const weight *b, const matmul_shape s,
+                                       int j, int k)
 {
 #if PACKED
     return b + (size_t)j * round_up(s.K, CHUNK) + (size_t)k * TILE_N;
@@ -65,8 +66,9 @@ INLINE global const float *panel_of_b(global const float *b, const matmul_shape 
 /* Columns j0 to j1 of a block of rows, for the inner indices from k0 on. a is packed,
  * and what is behind it is free. */
 INLINE void multiply_block(tile t, local float *a, global const float *next_a,
-                           global const float *b, const matmul_shape s,
-                           const matmul_cut cut, int j0, int j1, int k0)
+                           global const weight *b, global const float *scale,
+                           const matmul_shape s, const matmul_cut cut, int j0, int j1,
+                           int k0)
 {
     const int depth = min(cut.depth, s.K - k0), last = s.transpose_a ? depth : t.rows;
     global float *y = t.y;
@@ -75,6 +77,9 @@ INLINE void multiply_block(tile t, local float *a, global const float *next_a,
         const int done = (j - j0) / TILE_N * (t.rows / MR); // tiles, a row of a each
         t.y = y + j;
         t.cols = s.N - j;
+#if WEIGHTS == 2
+        t.scale = scale + j;
+#endif
         t.next_b = panel_of_b(b, s, min(j + TILE_N, j1 - 1), k0);
         t.next_a = next_a + (size_t)min(done, last - 1) * s.a_ld;
 #if PACKED
@@ -91,11 +96,12 @@ INLINE void multiply_block(tile t, local float *a, global const float *next_a,
     }
 }
 
-// y = act(op(a) op(b) + bias) + residual
+// y = act(op(a) op(b) + bias) + residual; column j of op(b) is multiplied with scale[j]
+// where b is of 8 bits
 WORK_GROUP(1, 1, 1)
-kernel void matmul_tile(global float *y, global const float *a, global const float *b,
+kernel void matmul_tile(global float *y, global const float *a, global const weight *b,
                         global const float *bias, global const float *residual,
-                        matmul_shape s, matmul_cut cut, local float *scratch)
+                        global const float *scale, matmul_shape s, matmul_cut cut, local float *scratch)
 {
     const int i0 = GROUP(0) * cut.rows, j0 = GROUP(1) * cut.panels * TILE_N;
     const size_t batch = GROUP(2);
@@ -110,7 +116,8 @@ kernel void matmul_tile(global float *y, global const float *a, global const flo
         pack_a(scratch, block_of_a(a, s, k0), s.a_ld, s.transpose_a, t.rows,
                min(cut.depth, s.K - k0));
         t.add = s.add || k0;
-        multiply_block(t, scratch, block_of_a(a, s, next), b, s, cut, j0, j1, k0);
+        multiply_block(t, scratch, block_of_a(a, s, next), b, scale, s, cut, j0, j1,
+                       k0);
         k0 += cut.depth;
     } while (k0 < s.K);
     if (bias || residual || s.activation) {
@@ -122,11 +129,11 @@ kernel void matmul_tile(global float *y, global const float *a, global const flo
 // packs op(b) [K,N] into panels of TILE_N columns; an item has depth inner indices of
 // one
 WORK_GROUP(1, 1, 1)
-kernel void matmul_pack(global float *restrict packed, global const float *restrict b,
+kernel void matmul_pack(global weight *restrict packed, global const weight *restrict b,
                         matmul_shape s, int depth)
 {
     const int j = GROUP(1) * TILE_N, k = GROUP(0) * depth;
-    global float *to = packed + (size_t)j * round_up(s.K, CHUNK) + (size_t)k * TILE_N;
+    global weight *to = packed + (size_t)j * round_up(s.K, CHUNK) + (size_t)k * TILE_N;
     b += s.b_offset;
     if (s.transpose_b) {
         pack_b_transposed(to, b + (size_t)j * s.b_ld + k, s.b_ld, s.N - j,

@@ -4,12 +4,13 @@
  * Work-group: WG items to COLUMNS results of one member of the batch, SLICES items to
  * each of them.
  * Defines: ALONG, 1 where the matrix has the inner index contiguous: then neighbours
- * follow it, else the results.
+ * follow it, else the results; WEIGHTS, what the matrix holds.
  * Local: WG floats.
  * Numerics: f32; a slice has every SLICES-th product, slices are added in pairs.
  * Writes: y whole (added to when add). */
 #include "matmul.clh"
 #include "matmul_vector_args.h"
+#include "weights.clh"
 
 #ifndef ALONG
 #define ALONG 1
@@ -21,11 +22,12 @@
 #define SLICE   (ALONG ? LANE(0) % SLICES : LANE(0) / COLUMNS)
 #define NEXT    (ALONG ? 1 : COLUMNS) // from slice to slice in local memory
 
-// y[i] = act(sum over k of m[i,k] x[k] + bias[i]) + residual[i]
+// y[i] = act(sum over k of m[i,k] x[k] + bias[i]) + residual[i]; the sum is multiplied
+// with scale[i] where m is of 8 bits
 WORK_GROUP(WG, 1, 1)
-kernel void matmul_vector(global float *y, global const float *m, global const float *x,
+kernel void matmul_vector(global float *y, global const weight *m, global const float *x,
                           global const float *bias, global const float *residual,
-                          matmul_shape s, vector_args v)
+                          global const float *scale, matmul_shape s, vector_args v)
 {
     local float scratch[WG];
     const int across = (v.results + COLUMNS - 1) / COLUMNS;
@@ -35,9 +37,11 @@ kernel void matmul_vector(global float *y, global const float *m, global const f
     float sum = 0.0f;
     m += s.a_offset + batch * s.a_stride + (size_t)i * v.outer;
     x += s.b_offset + batch * s.b_stride;
+#if WEIGHTS != 1 // PoCL cannot unroll its vload_half, and warns
 #pragma unroll 4
+#endif
     for (int k = SLICE; k < depth; k += SLICES) {
-        sum += m[(size_t)k * v.inner] * x[(size_t)k * v.x_step];
+        sum += WEIGHT_AT(m, (size_t)k * v.inner) * x[(size_t)k * v.x_step];
     }
     scratch[LANE(0)] = sum;
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -49,7 +53,11 @@ kernel void matmul_vector(global float *y, global const float *m, global const f
     }
     if (SLICE == 0 && i < v.results) {
         global float *to = y + s.y_offset + batch * s.y_stride + (size_t)i * v.y_step;
+#if WEIGHTS == 2
+        const float z = scratch[LANE(0)] * scale[i];
+#else
         const float z = scratch[LANE(0)];
+#endif
         *to = matmul_tail(s.add ? *to + z : z, bias ? bias + i * v.bias_step : 0,
                           residual ? residual + s.residual_offset +
                                          batch * s.residual_stride +

@@ -19,7 +19,9 @@
 extern "C" {
 #endif
 
-typedef enum cla_dtype { CLA_F32, CLA_I32 } cla_dtype;
+/* CLA_F16 and CLA_I8 are of the weights of a model that was loaded with fewer bits:
+ * linear, tied_linear and embedding read them, no other operator. */
+typedef enum cla_dtype { CLA_F32, CLA_I32, CLA_F16, CLA_I8 } cla_dtype;
 
 typedef struct cla_tensor cla_tensor;
 typedef struct cla_ragged cla_ragged;

@@ -32,14 +32,14 @@ static cla_status read_dtype(const reader *r, cla_st_tensor *t, const json_t *va
 {
     const char *word = json_string_value(value);
     if (!word) return fail_tensor(r, t->name, "dtype is missing or no string");
-    for (int i = CLA_ST_F32; i <= CLA_ST_F16; i++) {
+    for (int i = CLA_ST_F32; i <= CLA_ST_I8; i++) {
         if (strcmp(word, cla_st_dtypes[i].name) == 0) {
             t->dtype = (cla_st_dtype)i;
             return CLA_OK;
         }
     }
     return cla_fail(CLA_E_INPUT,
-                    "%s: tensor '%s': dtype %s, but only F32, F16 and I32 are read",
+                    "%s: tensor '%s': dtype %s, but only F32, F16, I32 and I8 are read",
                     r->path, t->name, word);
 }
 
@@ -270,6 +270,7 @@ void cla_st_close(cla_st_file *file)
     json_decref(file->header);
     free(file->tensors);
     free(file->bytes);
+    free(file->unpacked);
     *file = (cla_st_file){ 0 };
 }
 
@@ -284,12 +285,13 @@ const cla_st_tensor *cla_st_find(const cla_st_file *file, const char *name)
 void cla_st_floats(const cla_st_tensor *t, float *out)
 {
     const uint16_t *half = t->data;
+    const int8_t *byte = t->data;
     if (t->dtype == CLA_ST_F32) {
         memcpy(out, t->data, (size_t)t->size * sizeof *out);
         return;
     }
     for (int64_t i = 0; i < t->size; i++) {
-        out[i] = cla_half_to_float(half[i]);
+        out[i] = t->dtype == CLA_ST_F16 ? cla_half_to_float(half[i]) : (float)byte[i];
     }
 }
 

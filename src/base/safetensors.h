@@ -7,7 +7,12 @@
 
 #include "base/base.h"
 
-typedef enum cla_st_dtype { CLA_ST_F32, CLA_ST_I32, CLA_ST_F16 } cla_st_dtype;
+typedef enum cla_st_dtype {
+    CLA_ST_F32,
+    CLA_ST_I32,
+    CLA_ST_F16,
+    CLA_ST_I8
+} cla_st_dtype;
 
 /* Name in the file and bytes of an element, by cla_st_dtype. */
 typedef struct cla_st_width {
@@ -31,7 +36,8 @@ typedef struct cla_st_file {
     json_t *metadata; // borrowed from header; NULL when there is none
     cla_st_tensor *tensors;
     size_t count;
-    bool sealed; // it has a hash of its bytes, which was compared
+    float *unpacked; // numbers that were made of shorter ones (base/quantise.h)
+    bool sealed;     // it has a hash of its bytes, which was compared
 } cla_st_file;
 
 /* Reads and checks everything: header size, the hash where there is one, JSON, types,
@@ -40,7 +46,7 @@ typedef struct cla_st_file {
 cla_status cla_st_open(cla_st_file *file, const char *path);
 void cla_st_close(cla_st_file *file);
 const cla_st_tensor *cla_st_find(const cla_st_file *file, const char *name);
-/* The numbers of a tensor of floats or halves. */
+/* The numbers of a tensor of floats, halves or 8 bits, without scales. */
 void cla_st_floats(const cla_st_tensor *t, float *out);
 /* Whether every number of a tensor is finite. */
 bool cla_st_finite(const cla_st_tensor *t);

@@ -9,7 +9,9 @@
 
 enum { PREFIX_BYTES = 8 };
 
-const cla_st_width cla_st_dtypes[] = { { "F32", 4 }, { "I32", 4 }, { "F16", 2 } };
+const cla_st_width cla_st_dtypes[] = {
+    { "F32", 4 }, { "I32", 4 }, { "F16", 2 }, { "I8", 1 }
+};
 
 static int64_t elements(const cla_st_tensor *t)
 {

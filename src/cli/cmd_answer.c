@@ -12,7 +12,7 @@
 enum { TOGETHER = 64 };
 
 typedef struct arguments {
-    const char *device, *model, *passage, *squad;
+    const char *device, *model, *weights, *passage, *squad;
     int best, max_words;
     bool scores, json;
 } arguments;
@@ -22,6 +22,7 @@ static const cli_option options[] = {
     CLI_JSON(arguments, json),
     { "model", 'm', "DIR", "folder of a reader's training run", CLI_TEXT,
       .at = offsetof(arguments, model), .needed = true },
+    CLI_WEIGHTS(arguments, weights),
     { "passage", 'p', "FILE", "the passage; questions are lines of standard input",
       CLI_TEXT, .at = offsetof(arguments, passage) },
     { "squad", 'q', "FILE",
@@ -295,8 +296,8 @@ static cla_status answer_stream(const arguments *a, reading *t)
 static cla_status answer(const arguments *a)
 {
     cli_model m;
-    cla_status status =
-        cli_model_open(&m, a->device, a->model, &reading_kind, "answer needs a reader");
+    cla_status status = cli_model_open(&m, a->device, a->model, a->weights,
+                                       &reading_kind, "answer needs a reader");
     if (!status) {
         reading *t = (reading *)m.task;
         t->ask_limit = a->max_words;

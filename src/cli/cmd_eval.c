@@ -8,7 +8,7 @@
 #include "cli/model.h"
 
 typedef struct arguments {
-    const char *device, *model[EVAL_MODELS], *data, *split;
+    const char *device, *model[EVAL_MODELS], *weights, *data, *split;
     int models;
     bool lengths, tags, json;
     int beam;
@@ -31,6 +31,7 @@ static const cli_option options[] = {
     { "model", 'm', "DIR",
       "folder of a training run; several give a table that compares them", CLI_TAKE,
       .at = offsetof(arguments, model), .needed = true, .take = take_model },
+    CLI_WEIGHTS(arguments, weights),
     { "data", 'D', "PATH", "data folder, or one file (default: the run's own data)",
       CLI_TEXT, .at = offsetof(arguments, data) },
     { "split", 'S', "NAME", "which file of the folder (default: test)", CLI_TEXT,
@@ -130,7 +131,7 @@ static cla_status score(const arguments *a, const char *model, cla_metrics *metr
                                 : a->tags  ? &tagging_kind
                                            : NULL;
     cli_model m;
-    cla_status status = cli_model_open(&m, a->device, model, kind,
+    cla_status status = cli_model_open(&m, a->device, model, a->weights, kind,
                                        a->tags ? "eval --tags needs a tagger"
                                                : "eval --lengths needs a translator");
     if (!status) {

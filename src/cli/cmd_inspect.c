@@ -255,7 +255,7 @@ static cla_status inspect_task(const arguments *a, cla_task *task)
 static cla_status inspect(const arguments *a)
 {
     cli_model m;
-    cla_status status = cli_model_open(&m, a->device, a->model, NULL, NULL);
+    cla_status status = cli_model_open(&m, a->device, a->model, NULL, NULL, NULL);
     status = status ? status : inspect_task(a, m.task);
     cli_model_close(&m);
     return status;

@@ -11,7 +11,7 @@
 #define BLANKS " \t\r"
 
 typedef struct arguments {
-    const char *device, *model;
+    const char *device, *model, *weights;
     bool unbuffered;
     int batch, max_words;
 } arguments;
@@ -20,6 +20,7 @@ static const cli_option options[] = {
     CLI_DEVICE(arguments, device),
     { "model", 'm', "DIR", "folder of a tagger's training run", CLI_TEXT,
       .at = offsetof(arguments, model), .needed = true },
+    CLI_WEIGHTS(arguments, weights),
     { "unbuffered", 'u', NULL, "answer each sentence at once", CLI_FLAG,
       .at = offsetof(arguments, unbuffered) },
     { "batch-lines", 'b', "N", "sentences tagged together (256)", CLI_INT,
@@ -195,8 +196,8 @@ static cla_status finish(void *to, bool ended)
 static cla_status tag(const arguments *a)
 {
     cli_model m;
-    cla_status status =
-        cli_model_open(&m, a->device, a->model, &tagging_kind, "tag needs a tagger");
+    cla_status status = cli_model_open(&m, a->device, a->model, a->weights,
+                                       &tagging_kind, "tag needs a tagger");
     if (!status) {
         const bool at_once = a->unbuffered || isatty(STDIN_FILENO);
         stream s = { .tagger = (tagging *)m.task,

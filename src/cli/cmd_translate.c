@@ -12,7 +12,7 @@
 enum { MAX_LINES = 1 << 20 };
 
 typedef struct arguments {
-    const char *device, *model, *given;
+    const char *device, *model, *weights, *given;
     int beam, best, batch, ahead, max_words;
     double alpha;
     bool scores, unbuffered;
@@ -22,6 +22,7 @@ static const cli_option options[] = {
     CLI_DEVICE(arguments, device),
     { "model", 'm', "DIR", "folder of a translator's training run", CLI_TEXT,
       .at = offsetof(arguments, model), .needed = true },
+    CLI_WEIGHTS(arguments, weights),
     { "beam", 'k', "N",
       "hypotheses of a sentence; 1: the likeliest piece each time (the model's, or 1)",
       CLI_INT, .at = offsetof(arguments, beam), .low = 1,
@@ -220,8 +221,9 @@ static cla_status translate_all(const arguments *a, translation *t)
 static cla_status translate(const arguments *a)
 {
     cli_model m;
-    cla_status status = cli_model_open(&m, a->device, a->model, &translation_kind,
-                                       "translate needs a translator");
+    cla_status status =
+        cli_model_open(&m, a->device, a->model, a->weights, &translation_kind,
+                       "translate needs a translator");
     status = status ? status : translate_all(a, (translation *)m.task);
     cli_model_close(&m);
     return status;

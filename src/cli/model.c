@@ -2,14 +2,17 @@
 #include "cli/model.h"
 
 cla_status cli_model_open(cli_model *m, const char *device, const char *folder,
-                          const cla_task_kind *kind, const char *wants)
+                          const char *weights, const cla_task_kind *kind,
+                          const char *wants)
 {
+    cla_weights bits = CLA_WEIGHTS_STORED;
     *m = (cli_model){ 0 };
     if (!*folder) {
         return cla_fail(CLA_E_USAGE, "--model is empty");
     }
+    CLA_TRY(cla_weights_parse(weights, &bits));
     CLA_TRY(cla_runtime_new(&m->rt, device));
-    CLA_TRY(cla_task_load(&m->task, m->rt, folder));
+    CLA_TRY(cla_task_load(&m->task, m->rt, folder, bits));
     return !kind || m->task->kind == kind
                ? CLA_OK
                : cla_fail(CLA_E_USAGE, "%s holds a %s, %s", folder, m->task->kind->name,

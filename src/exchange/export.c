@@ -1,39 +1,33 @@
 /* export.c - a run's folder, reduced to what using the model needs. */
 #include "exchange/export.h"
 
-#include <string.h>
-
 #include "base/text.h"
+#include "exchange/export_weights.h"
 #include "exchange/foreign.h"
 #include "train/integrity.h"
 
 static const char weights_name[] = "best.ckpt.safetensors";
 
-/* Names of an optimiser's numbers have a stroke; those of parameters have none. */
-static cla_status write_weights(cla_st_file *f, const char *from, bool half,
-                                const char *to, int64_t *numbers)
+static cla_status write_weights(cla_st_file *f, const char *from, const cla_task *task,
+                                cla_weights weights, const char *to, int64_t *numbers)
 {
-    size_t kept = 0;
-    *numbers = 0;
-    for (size_t i = 0; i < f->count; i++) {
-        if (!strchr(f->tensors[i].name, '/')) {
-            f->tensors[kept] = f->tensors[i];
-            *numbers += f->tensors[kept].size;
-            CLA_TRY(half ? cla_made_halve(&f->tensors[kept], from) : CLA_OK);
-            kept++;
-        }
-    }
+    export_tensors tensors;
     const char *step = cla_st_meta(f, "step");
     json_t *meta = json_pack("{s:s}", "exported", step ? step : "");
-    const cla_status status =
-        meta ? cla_st_save(to, f->tensors, kept, meta)
-             : cla_fail(CLA_E_NOMEM, "%s: out of memory, or its step is no text", to);
+    cla_status status = export_tensors_of(&tensors, f, from, &task->params, weights);
+    *numbers = tensors.numbers;
+    if (!status) {
+        status = meta ? cla_st_save(to, tensors.list, tensors.count, meta)
+                      : cla_fail(CLA_E_NOMEM,
+                                 "%s: out of memory, or its step is no text", to);
+    }
+    export_tensors_free(&tensors);
     json_decref(meta);
     return status;
 }
 
-static cla_status export_weights(cla_publish *p, const char *run, bool half,
-                                 int64_t *numbers)
+static cla_status export_weights(cla_publish *p, const char *run, const cla_task *task,
+                                 cla_weights weights, int64_t *numbers)
 {
     cla_text from = { 0 };
     char *to = NULL;
@@ -42,15 +36,24 @@ static cla_status export_weights(cla_publish *p, const char *run, bool half,
     status = status ? status : cla_text_add(&from, "%s/%s", run, weights_name);
     status = status ? status : cla_state_open(&f, from.data, false);
     status = status ? status : cla_publish_file(p, weights_name, &to);
-    status = status ? status : write_weights(&f, from.data, half, to, numbers);
+    status = status ? status : write_weights(&f, from.data, task, weights, to, numbers);
     cla_st_close(&f);
     cla_text_free(&from);
     free(to);
     return status;
 }
 
+/* The network of a run without its numbers: what its parameters are for. */
+static cla_status open_network(cla_task **task, const char *run, cla_config *settings)
+{
+    cla_status status = cla_folder_settings(run, settings);
+    status = status ? status : cla_task_renew(settings, settings);
+    return status ? status : cla_task_open(task, NULL, settings, run, CLA_TASK_TRAINED);
+}
+
 static cla_status export_model(const char *run, const cla_export_options *o,
-                               const char *out, cla_config *settings, int64_t *numbers)
+                               const char *out, cla_config *settings,
+                               const cla_task *task, int64_t *numbers)
 {
     const cla_task_kind *kind = NULL;
     cla_publish p;
@@ -58,7 +61,7 @@ static cla_status export_model(const char *run, const cla_export_options *o,
     CLA_TRY(cla_task_kind_find(settings, &kind));
     cla_status status = cla_publish_begin(&p, out, o->signal);
     status = status ? status : cla_publish_vocabularies(&p, run, kind);
-    status = status ? status : export_weights(&p, run, o->half, numbers);
+    status = status ? status : export_weights(&p, run, task, o->weights, numbers);
     status = status ? status : cla_publish_settings(&p, settings, kind);
     return cla_publish_end(&p, status);
 }
@@ -66,8 +69,12 @@ static cla_status export_model(const char *run, const cla_export_options *o,
 static cla_status export_ours(const char *run, const cla_export_options *o,
                               const char *out, int64_t *numbers)
 {
-    cla_config settings = { 0 };
-    const cla_status status = export_model(run, o, out, &settings, numbers);
+    cla_config settings = { 0 }, plain = { 0 };
+    cla_task *task = NULL;
+    cla_status status = open_network(&task, run, &settings);
+    status = status ? status : export_model(run, o, out, &plain, task, numbers);
+    cla_task_close(&task);
+    cla_config_fini(&plain);
     cla_config_fini(&settings);
     return status;
 }
@@ -81,9 +88,9 @@ static cla_status export_foreign(const char *run, const cla_export_options *o,
     if (!status) {
         status = cla_publish_begin(&p, out, o->signal);
         status = status ? status
-                        : (o->format == CLA_EXPORT_HUGGINGFACE
-                               ? foreign_huggingface
-                               : foreign_ctranslate2)(&f, &p, o->half, numbers);
+                        : (o->format == CLA_EXPORT_HUGGINGFACE ? foreign_huggingface
+                                                               : foreign_ctranslate2)(
+                              &f, &p, o->weights == CLA_WEIGHTS_FLOAT16, numbers);
         status = cla_publish_end_foreign(&p, status);
     }
     foreign_close(&f);
@@ -97,6 +104,12 @@ cla_status cla_export(const char *run, const cla_export_options *options,
                       const char *out, int64_t *numbers)
 {
     *numbers = 0;
+    if (options->format != CLA_EXPORT_CLATTN && options->weights == CLA_WEIGHTS_INT8) {
+        return cla_fail(CLA_E_USAGE,
+                        "--weights int8 is not for %s, which makes 8 bits of float32 "
+                        "itself",
+                        cla_export_formats[options->format]);
+    }
     return (options->format == CLA_EXPORT_CLATTN ? export_ours : export_foreign)(
         run, options, out, numbers);
 }

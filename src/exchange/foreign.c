@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/locale.h"
+#include "base/quantise.h"
 #include "train/integrity.h"
 
 enum { NAME = 96, POSITIONS = 1024 };
@@ -57,6 +58,7 @@ static cla_status open_weights(foreign *f)
     CLA_TRY(cla_text_add(&path, "%s/%s", f->run, name));
     f->path = path.data;
     CLA_TRY(cla_state_open(&f->file, f->path, false));
+    CLA_TRY(cla_st_unpack(&f->file, f->path));
     return check_tensors(f);
 }
 

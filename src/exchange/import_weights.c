@@ -64,7 +64,7 @@ static cla_status check(const writer *w, const cla_st_tensor *t, int64_t rows,
     if (!fits) {
         return wrong_shape(w, t, rows, columns);
     }
-    if (t->dtype == CLA_ST_I32) {
+    if (t->dtype == CLA_ST_I32 || t->dtype == CLA_ST_I8) {
         return cla_fail(CLA_E_INPUT, "%s: tensor '%s' holds whole numbers", w->path,
                         t->name);
     }

@@ -60,6 +60,7 @@ cla_status reader_init(reader *r, const reader_config *config, cla_params *param
     CLA_TRY(cla_alloc(&r->network, 1, r->kind->size));
     CLA_TRY(cla_param_add(params, &r->words, uniform, 2,
                           (int64_t[]){ c->words, c->word_dim }, "word.table"));
+    cla_param_for(params, CLA_PARAM_TABLE);
     if (c->trait_dim) {
         CLA_TRY(cla_param_add(params, &r->traits, uniform, 2,
                               (int64_t[]){ READER_TRAITS, c->trait_dim },
@@ -69,6 +70,7 @@ cla_status reader_init(reader *r, const reader_config *config, cla_params *param
     if (c->char_dim) {
         CLA_TRY(cla_param_add(params, &r->chars, uniform, 2,
                               (int64_t[]){ c->chars, c->char_dim }, "char.table"));
+        cla_param_for(params, CLA_PARAM_TABLE);
         r->in += (int64_t)r->kind->char_ways * c->char_width;
     }
     return r->kind->init(r, params);

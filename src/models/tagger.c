@@ -169,11 +169,13 @@ static cla_status add_tables(tagger *m, cla_params *params)
     const cla_init uniform = { CLA_INIT_UNIFORM, 0.05, 0, 0 };
     CLA_TRY(cla_param_add(params, &m->word_table, uniform, 2,
                           (int64_t[]){ c->words, c->word_dim }, "word.table"));
+    cla_param_for(params, CLA_PARAM_TABLE);
     if (has_table(c)) {
         const int dim =
             c->positions == TAGGER_POSITIONS_ADD ? c->word_dim : c->position_dim;
         CLA_TRY(cla_param_add(params, &m->position_table, uniform, 2,
                               (int64_t[]){ c->length, dim }, "position.table"));
+        cla_param_for(params, CLA_PARAM_TABLE);
     }
     m->encoder = (char_encoder){ c->chars, c->char_length, c->char_dim, c->char_layers,
                                  NULL,     { NULL },       { NULL } };
@@ -195,6 +197,7 @@ cla_status tagger_init(tagger *m, const tagger_config *config, cla_params *param
     }
     const int64_t in = 2 * (int64_t)m->width, tags = c->tags;
     CLA_TRY(cla_param_matrix(params, &m->out, in, tags, "out.weight"));
+    cla_param_for(params, CLA_PARAM_LINEAR);
     return cla_param_zeros(params, &m->out_bias, tags, "out.bias");
 }
 

@@ -13,8 +13,10 @@ static cla_status add_table(transformer *m, cla_params *params, cla_tensor **tab
 {
     const int64_t D = m->config.coder.model;
     const cla_init normal = { CLA_INIT_NORMAL, 1 / sqrt((double)D), 0, 0 };
-    return cla_param_add(params, table, normal, 2, (int64_t[]){ pieces, D }, "%s",
-                         name);
+    CLA_TRY(
+        cla_param_add(params, table, normal, 2, (int64_t[]){ pieces, D }, "%s", name));
+    cla_param_for(params, CLA_PARAM_TABLE);
+    return CLA_OK;
 }
 
 static cla_status add_tables(transformer *m, cla_params *params)

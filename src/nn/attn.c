@@ -151,6 +151,7 @@ static cla_status add_projection(const attn_layer *layer, cla_params *params,
                                       : CLA_INIT_GLOROT_UNIFORM,
                               0, c->model, fan_out };
     CLA_TRY(cla_param_add(params, w, glorot, 2, shape, "%s", name));
+    cla_param_for(params, CLA_PARAM_LINEAR);
     return c->bare ? CLA_OK : cla_param_zeros(params, b, shape[1], "%s_bias", name);
 }
 

@@ -52,9 +52,11 @@ static cla_status add_projector(const cross_hard *h, cla_hard_projector *p,
     const int64_t D = h->model;
     char name[56];
     snprintf(name, sizeof name, "%s.%s.in", prefix, what);
-    CLA_TRY(cla_param_linear(params, &p->w1, &p->b1, D, D, name));
+    CLA_TRY(cla_param_matrix(params, &p->w1, D, D, "%s", name));
+    CLA_TRY(cla_param_zeros(params, &p->b1, D, "%s_bias", name));
     snprintf(name, sizeof name, "%s.%s.out", prefix, what);
-    return cla_param_linear(params, &p->w2, &p->b2, D, D, name);
+    CLA_TRY(cla_param_matrix(params, &p->w2, D, D, "%s", name));
+    return cla_param_zeros(params, &p->b2, D, "%s_bias", name);
 }
 
 cla_status cross_hard_init(cross_hard *h, cla_params *params, const char *prefix)

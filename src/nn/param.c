@@ -6,6 +6,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/half.h"
+#include "base/quantise.h"
 #include "base/rng.h"
 
 static cla_status add(cla_params *params, cla_tensor **home, cla_init init, int rank,
@@ -64,10 +66,16 @@ cla_status cla_param_zeros(cla_params *params, cla_tensor **home, int64_t n,
     return status;
 }
 
+void cla_param_for(cla_params *params, cla_param_use use)
+{
+    params->list[params->count - 1].use = use;
+}
+
 cla_status cla_param_linear(cla_params *params, cla_tensor **w, cla_tensor **b,
                             int64_t in, int64_t out, const char *name)
 {
     CLA_TRY(cla_param_matrix(params, w, in, out, "%s", name));
+    cla_param_for(params, CLA_PARAM_LINEAR);
     return cla_param_zeros(params, b, out, "%s_bias", name);
 }
 
@@ -137,16 +145,58 @@ static void draw(float *x, const cla_param *p, uint32_t seed)
     }
 }
 
+/* ---- blocks ------------------------------------------------------------------ */
+
+int64_t cla_param_scales(const cla_param *p)
+{
+    return p->use == CLA_PARAM_TABLE ? p->shape[0] : p->shape[1];
+}
+
+static cla_dtype dtype_of(const cla_params *params, const cla_param *p)
+{
+    return p->use == CLA_PARAM_FLOATS ? CLA_F32 : params->weights;
+}
+
+static size_t aligned(const cla_params *params, size_t bytes)
+{
+    const size_t align = cla_memory_align(params->rt);
+    return (bytes + align - 1) / align * align;
+}
+
+/* Kernels read scales in whole tiles of at most 32 columns. */
+static size_t scale_bytes(const cla_param *p)
+{
+    enum { TILE = 32 };
+    return (size_t)((cla_param_scales(p) + TILE - 1) / TILE * TILE) * sizeof(float);
+}
+
+/* A parameter with its scales. */
+static size_t bytes_of(const cla_params *params, const cla_param *p)
+{
+    const cla_dtype dtype = dtype_of(params, p);
+    const size_t numbers = aligned(params, (size_t)size_of(p) * cla_width(dtype));
+    return numbers + (dtype == CLA_I8 ? aligned(params, scale_bytes(p)) : 0);
+}
+
 /* Puts one parameter into the blocks. */
 static cla_status place(cla_params *params, cla_param *p, uint32_t seed)
 {
-    CLA_TRY(cla_tensor_over(&p->tensor, params->rt, &params->values, p->offset, p->rank,
-                            p->shape));
-    CLA_TRY(cla_tensor_over(&p->tensor->grad, params->rt, &params->gradients, p->offset,
+    const cla_dtype dtype = dtype_of(params, p);
+    CLA_TRY(cla_tensor_over(&p->tensor, params->rt, &params->values, p->offset, dtype,
                             p->rank, p->shape));
-    cla_tensor_want_grad(p->tensor, true);
     p->tensor->version = 1; // all changes go through cla_params_changed
     *p->home = p->tensor;
+    if (dtype == CLA_I8) {
+        CLA_TRY(cla_memory_part(&p->tensor->scale, params->rt, &params->values,
+                                p->offset + aligned(params, (size_t)size_of(p)),
+                                scale_bytes(p)));
+    }
+    if (params->weights != CLA_F32) {
+        return CLA_OK;
+    }
+    CLA_TRY(cla_tensor_over(&p->tensor->grad, params->rt, &params->gradients, p->offset,
+                            CLA_F32, p->rank, p->shape));
+    cla_tensor_want_grad(p->tensor, true);
     float *values = NULL;
     CLA_TRY(cla_alloc(&values, (size_t)size_of(p) + 1, sizeof *values));
     draw(values, p, seed);
@@ -159,21 +209,89 @@ cla_status cla_params_build(cla_params *params, cla_runtime *rt, uint32_t seed)
 {
     params->rt = rt;
     params->size = 0;
-    const size_t align = cla_memory_align(rt);
     size_t bytes = 0;
     for (size_t i = 0; i < params->count; i++) {
         params->list[i].offset = bytes;
         params->size += size_of(&params->list[i]);
-        bytes += ((size_t)size_of(&params->list[i]) * 4 + align - 1) / align * align;
+        bytes += bytes_of(params, &params->list[i]);
     }
     CLA_TRY(cla_memory_new(&params->values, rt, bytes));
-    CLA_TRY(cla_memory_new(&params->gradients, rt, bytes));
     CLA_TRY(cla_memory_fill(rt, &params->values, 0));
-    CLA_TRY(cla_memory_fill(rt, &params->gradients, 0));
+    if (params->weights == CLA_F32) {
+        CLA_TRY(cla_memory_new(&params->gradients, rt, bytes));
+        CLA_TRY(cla_memory_fill(rt, &params->gradients, 0));
+    }
     for (size_t i = 0; i < params->count; i++) {
         CLA_TRY(place(params, &params->list[i], seed));
     }
     return CLA_OK;
+}
+
+/* ---- numbers ----------------------------------------------------------------- */
+
+cla_status cla_param_write_packed(const cla_params *params, const cla_param *p,
+                                  const int8_t *q, const float *scale)
+{
+    const size_t scales = (size_t)cla_param_scales(p) * sizeof *scale;
+    CLA_TRY(cla_memory_write(params->rt, &p->tensor->memory, 0, q, (size_t)size_of(p)));
+    return cla_memory_write(params->rt, &p->tensor->scale, 0, scale, scales);
+}
+
+static cla_status write_quantised(const cla_params *params, const cla_param *p,
+                                  const float *numbers)
+{
+    int8_t *q = NULL;
+    float *scale = NULL;
+    cla_status status = cla_alloc(&q, (size_t)size_of(p) + 1, sizeof *q);
+    status = status ? status
+                    : cla_alloc(&scale, (size_t)cla_param_scales(p) + 1, sizeof *scale);
+    if (!status) {
+        cla_quantise(q, scale, numbers, p->shape[0], p->shape[1],
+                     p->use == CLA_PARAM_TABLE);
+        status = cla_param_write_packed(params, p, q, scale);
+    }
+    free(q);
+    free(scale);
+    return status;
+}
+
+static cla_status halve(uint16_t *half, const cla_param *p, const float *numbers)
+{
+    for (int64_t i = 0; i < size_of(p); i++) {
+        half[i] = cla_half_of(numbers[i]);
+        if ((half[i] & 0x7c00) == 0x7c00) {
+            return cla_fail(CLA_E_INPUT, "parameter '%s': %g is too large for a half",
+                            p->name, (double)numbers[i]);
+        }
+    }
+    return CLA_OK;
+}
+
+static cla_status write_halves(const cla_params *params, const cla_param *p,
+                               const float *numbers)
+{
+    uint16_t *half = NULL;
+    CLA_TRY(cla_alloc(&half, (size_t)size_of(p) + 1, sizeof *half));
+    cla_status status = halve(half, p, numbers);
+    status = status ? status
+                    : cla_memory_write(params->rt, &p->tensor->memory, 0, half,
+                                       (size_t)size_of(p) * sizeof *half);
+    free(half);
+    return status;
+}
+
+cla_status cla_param_write(const cla_params *params, const cla_param *p,
+                           const float *numbers)
+{
+    switch (p->tensor->dtype) {
+    case CLA_I8:
+        return write_quantised(params, p, numbers);
+    case CLA_F16:
+        return write_halves(params, p, numbers);
+    default:
+        return cla_memory_write(params->rt, &params->values, p->offset, numbers,
+                                (size_t)size_of(p) * sizeof *numbers);
+    }
 }
 
 void cla_params_free(cla_params *params)
@@ -221,7 +339,7 @@ cla_status cla_params_block(const cla_params *params, const cla_memory *block,
                             cla_tensor **flat)
 {
     const int64_t shape[] = { (int64_t)(block->bytes / 4) };
-    return cla_tensor_over(flat, params->rt, block, 0, 1, shape);
+    return cla_tensor_over(flat, params->rt, block, 0, CLA_F32, 1, shape);
 }
 
 const cla_param *cla_params_find(const cla_params *params, const char *name)

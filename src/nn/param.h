@@ -22,11 +22,19 @@ typedef struct cla_init {
     double fan_in, fan_out;
 } cla_init;
 
+/* What a matrix becomes in a model that is loaded with fewer bits than floats have. */
+typedef enum cla_param_use {
+    CLA_PARAM_FLOATS, // stays floats: the operators that read it know no others
+    CLA_PARAM_LINEAR, // w [in,out] of cla_linear: a scale for each column
+    CLA_PARAM_TABLE,  // [V,D] of cla_embedding and cla_tied_linear: one for each row
+} cla_param_use;
+
 typedef struct cla_param {
     char name[64]; // "layer.0.qkv"
     int rank;
     int64_t shape[4];
     cla_init init;
+    cla_param_use use;
     size_t offset; // bytes into the block
     cla_tensor *tensor;
     cla_tensor **home; // where the layer keeps it
@@ -36,6 +44,8 @@ typedef struct cla_params {
     cla_runtime *rt;
     cla_param *list;
     size_t count, cap;
+    cla_dtype weights; // CLA_F32; CLA_F16 or CLA_I8 before cla_params_build: linear
+                       // and table parameters hold these, and there are no gradients
     cla_memory values, gradients; // one block each
     int64_t size;                 // numbers in all parameters
 } cla_params;
@@ -57,16 +67,34 @@ cla_status cla_param_score(cla_params *params, cla_tensor **home, int64_t n,
 cla_status cla_param_zeros(cla_params *params, cla_tensor **home, int64_t n,
                            const char *name, ...) __attribute__((format(printf, 4, 5)));
 
-/* A matrix name [in,out] and a bias name_bias [out]. */
+/* Says what the parameter that was added last is for. */
+void cla_param_for(cla_params *params, cla_param_use use);
+
+/* A matrix name [in,out] of cla_linear and a bias name_bias [out]. */
 cla_status cla_param_linear(cla_params *params, cla_tensor **w, cla_tensor **b,
                             int64_t in, int64_t out, const char *name);
 
 /* Makes the blocks and draws the values from the seed; each parameter has a stream of
  * its
- * own, so adding one changes no other. Errors: CLA_E_NOMEM, CLA_E_DEVICE, CLA_E_SHAPE.
+ * own, so adding one changes no other. Those of fewer bits are zeros until
+ * cla_param_write. Errors: CLA_E_NOMEM, CLA_E_DEVICE, CLA_E_SHAPE.
  * */
 cla_status cla_params_build(cla_params *params, cla_runtime *rt, uint32_t seed);
 void cla_params_free(cla_params *params);
+
+/* Numbers for a parameter, in the bits that it holds; those of fewer bits are made of
+ * floats on the way: halves to nearest, ties to even; 8 bits as cla_quantise.
+ * cla_params_changed comes after it. Errors: CLA_E_INPUT (beyond what halves hold),
+ * CLA_E_NOMEM, CLA_E_DEVICE. */
+cla_status cla_param_write(const cla_params *params, const cla_param *p,
+                           const float *numbers);
+
+/* The same of 8 bits with their scales as they are, which p has to hold. */
+cla_status cla_param_write_packed(const cla_params *params, const cla_param *p,
+                                  const int8_t *q, const float *scale);
+
+/* Rows of the last two axes that have a scale each, or columns. */
+int64_t cla_param_scales(const cla_param *p);
 
 /* Before a step: no gradient holds numbers. */
 void cla_params_clear_gradients(cla_params *params);

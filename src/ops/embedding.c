@@ -81,7 +81,7 @@ static cla_status backward(cla_tape *tape, void *bytes)
 }
 
 const cla_signature cla_embedding_signature = { "embedding",
-                                                "table:V,D ids:N:i32 -> y:N,D" };
+                                                "table^:V,D ids:N:i32 -> y:N,D" };
 
 cla_status cla_embedding(cla_tape *tape, cla_tensor **y, cla_tensor *table,
                          const cla_tensor *ids, float scale)
@@ -98,10 +98,11 @@ cla_status cla_embedding(cla_tape *tape, cla_tensor **y, cla_tensor *table,
     cla_launch launch = {
         .file = "embedding",
         .kernel = "embedding_forward",
-        .args = { cla_buf(out), cla_buf(table), cla_buf(ids),
+        .args = { cla_buf(out), cla_buf(table), cla_buf(ids), cla_mem(&table->scale),
                   cla_bytes(&kernel_shape, sizeof kernel_shape) },
     };
     cla_spread_rows(cla_tape_runtime(tape), &launch, shape[1] ? shape[0] : 0, RUN);
+    launch.define[1] = (cla_define){ "WEIGHTS", cla_stored(table) };
     CLA_TRY(cla_enqueue(cla_tape_runtime(tape), &launch));
     const cla_note end = { backward, &s, sizeof s, { table } };
     return cla_tape_give(tape, y, out, &end);

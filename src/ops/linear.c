@@ -162,13 +162,23 @@ static cla_status backward(cla_tape *tape, void *bytes)
 }
 
 const cla_signature cla_linear_signature = {
-    "linear", "x:N,in w:in,out b?:out residual?:N,out -> y:N,out"
+    "linear", "x:N,in w^:in,out b?:out residual?:N,out -> y:N,out"
 };
 
-const cla_signature cla_tied_linear_signature = { "tied_linear",
-                                                  "x:N,in w:out,in b?:out -> y:N,out" };
+const cla_signature cla_tied_linear_signature = {
+    "tied_linear", "x:N,in w^:out,in b?:out -> y:N,out"
+};
 
 /* ---- forward ----------------------------------------------------------------- */
+
+/* Gradients do not pass through weights of fewer bits. */
+static cla_status check_way_back(const char *op, const cla_tensor *w, bool wanted)
+{
+    return wanted && cla_stored(w)
+               ? cla_fail(CLA_E_USAGE, "%s: w holds %s, which has no way back", op,
+                          cla_dtype_name(w->dtype))
+               : CLA_OK;
+}
 
 static cla_status forward(cla_runtime *rt, const saved *s)
 {
@@ -202,6 +212,7 @@ cla_status cla_linear(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor 
     CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, 2, shape));
     const bool wanted =
         cla_tape_needs_grad(tape, 4, (cla_tensor *[]){ x, w, b, residual });
+    CLA_TRY(check_way_back("linear", w, wanted));
     h = out;
     if (wanted && residual && activation != CLA_NONE) {
         CLA_TRY(cla_tape_tensor(tape, &h, CLA_F32, 2, shape));
@@ -226,6 +237,8 @@ cla_status cla_tied_linear(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_te
     const int64_t shape[] = { x->shape[0], w->shape[0] };
     cla_tensor *out = NULL;
     CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, 2, shape));
+    const bool wanted = cla_tape_needs_grad(tape, 3, (cla_tensor *[]){ x, w, b });
+    CLA_TRY(check_way_back("tied_linear", w, wanted));
     const saved s = { x, w, b, NULL, out, out, CLA_NONE, true };
     CLA_TRY(forward(cla_tape_runtime(tape), &s));
     const cla_note end = { backward, &s, sizeof s, { x, w, b } };

@@ -30,6 +30,19 @@ typedef struct cla_product {
                          // kept until it changes; NULL: b is packed for each product
 } cla_product;
 
+/* What b holds, as the define WEIGHTS of kernels (cl/weights.clh): floats, unless it is
+ * the memory of weights that are stored in fewer bits; and its scales, of each column
+ * of op(b), or NULL. */
+static inline int cla_product_stored(const cla_product *p)
+{
+    return p->weights && p->b.memory == &p->weights->memory ? cla_stored(p->weights)
+                                                            : 0;
+}
+static inline const cla_memory *cla_product_scale(const cla_product *p)
+{
+    return cla_product_stored(p) && p->weights->scale.mem ? &p->weights->scale : NULL;
+}
+
 /* Queues a product. Errors: CLA_E_SHAPE (an operand reaches 2^31 elements), CLA_E_USAGE
  * (CLATTN_GEMM), CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status cla_product_run(cla_runtime *rt, const cla_product *p);

@@ -84,7 +84,8 @@ static vector_args args_of_column(const cla_product *p)
 static bool is_vector(const cla_product *p)
 {
     enum { LEAST = 64 };
-    return (p->M == 1 || p->N == 1) && p->K >= LEAST;
+    const bool row = p->M == 1, column = p->N == 1 && !cla_product_stored(p);
+    return (row || column) && p->K >= LEAST;
 }
 
 static cla_status product_vector(cla_runtime *rt, const cla_product *p)
@@ -103,12 +104,13 @@ static cla_status product_vector(cla_runtime *rt, const cla_product *p)
     const cla_launch launch = {
         .file = "matmul_vector",
         .kernel = "matmul_vector",
-        .define = { { "ALONG", along } },
+        .define = { { "ALONG", along }, { "WEIGHTS", cla_product_stored(p) } },
         .groups = { (size_t)(pieces(args.results, columns) * p->batch) },
         .local = { WG },
         .args = { cla_mem(p->y.memory), cla_mem(m->memory), cla_mem(x->memory),
                   cla_mem(p->bias), cla_mem(p->residual.memory),
-                  cla_bytes(&shape, sizeof shape), cla_bytes(&args, sizeof args) },
+                  cla_mem(cla_product_scale(p)), cla_bytes(&shape, sizeof shape),
+                  cla_bytes(&args, sizeof args) },
         .flops = 2.0 * (double)p->M * (double)p->N * (double)p->K * (double)p->batch,
     };
     return cla_enqueue(rt, &launch);
@@ -131,12 +133,13 @@ cla_status cla_product_group(cla_runtime *rt, const cla_product *p)
                     { "TA", p->transpose_a },
                     { "TB", p->transpose_b },
                     { "WIDE", is_wide(p) },
-                    { "UNROLL", cla_tuned(rt, "matmul_group", "UNROLL", 4) } },
+                    { "UNROLL", cla_tuned(rt, "matmul_group", "UNROLL", 4) },
+                    { "WEIGHTS", cla_product_stored(p) } },
         .groups = { (size_t)groups_of(p, t) },
         .local = { (size_t)(t->down * t->across) },
         .args = { cla_mem(p->y.memory), cla_mem(p->a.memory), cla_mem(p->b.memory),
                   cla_mem(p->bias), cla_mem(p->residual.memory),
-                  cla_bytes(&shape, sizeof shape) },
+                  cla_mem(cla_product_scale(p)), cla_bytes(&shape, sizeof shape) },
         .flops = 2.0 * (double)p->M * (double)p->N * (double)p->K * (double)p->batch,
     };
     return cla_enqueue(rt, &launch);

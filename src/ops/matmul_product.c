@@ -15,7 +15,7 @@ static int64_t reach(const cla_matrix *m, int64_t rows, int64_t cols, int64_t ba
 }
 
 static cla_status check_reach(const char *name, const cla_matrix *m, int64_t rows,
-                              int64_t cols, int64_t batch)
+                              int64_t cols, int64_t batch, size_t width)
 {
     const int64_t end = rows && cols ? reach(m, rows, cols, batch) : 0;
     if (end > INT32_MAX) {
@@ -23,19 +23,22 @@ static cla_status check_reach(const char *name, const cla_matrix *m, int64_t row
                         "matmul: %s reaches element %lld, must stay below 2^31", name,
                         (long long)end);
     }
-    assert((size_t)end * 4 <= m->memory->bytes);
+    assert((size_t)end * width <= m->memory->bytes);
     return CLA_OK;
 }
 
 static cla_status check(const cla_product *p)
 {
     assert(!p->add || p->activation == CLA_NONE);
+    assert(!cla_product_stored(p) || (!p->add && p->batch == 1));
     const bool ta = p->transpose_a, tb = p->transpose_b;
-    CLA_TRY(check_reach("a", &p->a, ta ? p->K : p->M, ta ? p->M : p->K, p->batch));
-    CLA_TRY(check_reach("b", &p->b, tb ? p->N : p->K, tb ? p->K : p->N, p->batch));
-    CLA_TRY(check_reach("y", &p->y, p->M, p->N, p->batch));
+    const size_t b_width = cla_product_stored(p) ? cla_width(p->weights->dtype) : 4;
+    CLA_TRY(check_reach("a", &p->a, ta ? p->K : p->M, ta ? p->M : p->K, p->batch, 4));
+    CLA_TRY(
+        check_reach("b", &p->b, tb ? p->N : p->K, tb ? p->K : p->N, p->batch, b_width));
+    CLA_TRY(check_reach("y", &p->y, p->M, p->N, p->batch, 4));
     return p->residual.memory
-               ? check_reach("residual", &p->residual, p->M, p->N, p->batch)
+               ? check_reach("residual", &p->residual, p->M, p->N, p->batch, 4)
                : CLA_OK;
 }
 
@@ -231,7 +234,8 @@ cla_status cla_product_run(cla_runtime *rt, const cla_product *product)
         return CLA_OK;
     }
     fold_batch(&p);
-    if (p.K && wants_clblast(rt, &p, state->provider)) { // which refuses empty sums
+    // which refuses empty sums, and knows floats alone
+    if (p.K && !cla_product_stored(&p) && wants_clblast(rt, &p, state->provider)) {
         CLA_TRY(check_clblast(rt, state));
         if (!*state->fault) {
             return cla_clblast_run(rt, &p);

@@ -111,7 +111,8 @@ static cla_status pack(cla_runtime *rt, const cla_product *p, const tile_plan *p
         .define = { { "VEC", plan->vec },
                     { "MR", plan->mr },
                     { "PACKED", 1 },
-                    { "TOUCH", plan->touch } },
+                    { "TOUCH", plan->touch },
+                    { "WEIGHTS", cla_product_stored(p) } },
         .groups = { (size_t)pieces(p->K, plan->cut.depth),
                     (size_t)pieces(p->N, plan->tile_n) },
         .args = { cla_mem(packed), cla_mem(p->b.memory),
@@ -123,7 +124,8 @@ static cla_status pack(cla_runtime *rt, const cla_product *p, const tile_plan *p
 
 static size_t packed_bytes(const cla_product *p, const tile_plan *plan)
 {
-    return (size_t)(round_up(p->N, plan->tile_n) * round_up(p->K, CHUNK)) * 4;
+    const size_t width = cla_product_stored(p) ? cla_width(p->weights->dtype) : 4;
+    return (size_t)(round_up(p->N, plan->tile_n) * round_up(p->K, CHUNK)) * width;
 }
 
 cla_panels cla_panels_of(cla_runtime *rt)
@@ -255,11 +257,13 @@ cla_status cla_product_tile(cla_runtime *rt, const cla_product *p)
         .define = { { "VEC", plan.vec },
                     { "MR", plan.mr },
                     { "PACKED", packed != NULL },
-                    { "TOUCH", plan.touch } },
+                    { "TOUCH", plan.touch },
+                    { "WEIGHTS", cla_product_stored(p) } },
         .groups = { (size_t)plan.down, (size_t)plan.across, (size_t)p->batch },
         .args = { cla_mem(p->y.memory), cla_mem(p->a.memory),
                   cla_mem(packed ? packed : p->b.memory), cla_mem(p->bias),
-                  cla_mem(p->residual.memory), cla_bytes(&shape, sizeof shape),
+                  cla_mem(p->residual.memory), cla_mem(cla_product_scale(p)),
+                  cla_bytes(&shape, sizeof shape),
                   cla_bytes(&plan.cut, sizeof plan.cut), cla_local(plan.local_bytes) },
         .flops = 2.0 * (double)p->M * (double)p->N * (double)p->K * (double)p->batch,
     };

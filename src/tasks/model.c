@@ -32,7 +32,8 @@ cla_status cla_model_load(cla_model **model, cla_runtime *rt, const char *folder
     CLA_HOLD(rt);
     CLA_TRY(cla_alloc(model, 1, sizeof **model));
     (*model)->rt = rt;
-    const cla_status status = cla_task_load(&(*model)->task, rt, folder);
+    const cla_status status =
+        cla_task_load(&(*model)->task, rt, folder, CLA_WEIGHTS_STORED);
     if (status) {
         cla_model_free(model);
     }

@@ -136,7 +136,7 @@ static bool bind_all(const cla_operand *o, const int64_t *shape, cla_sizes *size
 static const char *word(char *out, size_t size, const char *at)
 {
     size_t length = 0;
-    while (*at >= '0' ? *at != ':' && *at != '?' && *at != '~'
+    while (*at >= '0' ? *at != ':' && *at != '?' && *at != '~' && *at != '^'
                       : *at == '*' || *at == '+') {
         assert(length + 1 < size);
         out[length++] = *at++;
@@ -167,6 +167,8 @@ static const char *read_operand(cla_operand *o, const char *at)
     at += o->optional;
     o->columns = *at == '~';
     at += o->columns;
+    o->weights = *at == '^';
+    at += o->weights;
     o->rows = *at == '(';
     at = at[1] == '.' ? at + sizeof "..." : read_sizes(o, at);
     o->dtype = *at == ':' ? CLA_I32 : CLA_F32;
@@ -234,7 +236,8 @@ static cla_status check_sizes(const char *op, const cla_operand *o, const cla_te
         before = sizes->count;
         int64_t shape[4] = { 1, 1, 1, 1 };
         cla_operand_shape(o, sizes, shape);
-        CLA_TRY(cla_check_shape(op, o->name, t, o->dtype, o->rank, shape));
+        const cla_dtype dtype = o->weights && cla_stored(t) ? t->dtype : o->dtype;
+        CLA_TRY(cla_check_shape(op, o->name, t, dtype, o->rank, shape));
         if (!bind_all(o, t->shape, sizes)) {
             return fail_sizes(op, o, t, sizes);
         }

@@ -8,6 +8,7 @@
  *   "x:N,in w:in+n,4n -> y:N,n"         sums of letters, numbers and their products
  *   "a:... b:... -> y:..."              any shape, the same for all
  *   "q~:N,H,d -> o:N,H,d"               q may be columns of a wider tensor
+ *   "x:N,in w^:in,out -> y:N,out"       w may hold fewer bits than floats have
  *
  * A size is a number, a letter, a sum, or * for any. Batches are looked at first; then
  * the first operand with a letter says what it is. The order is that of the operator's
@@ -38,7 +39,7 @@ typedef struct cla_operand {
     char size[4][CLA_LETTER]; // filled up with zeros
     int rank; // rows: 2 or 3, tokens, sequences and the longest; "...": 0
     cla_dtype dtype;
-    bool optional, rows, output, columns;
+    bool optional, rows, output, columns, weights;
 } cla_operand;
 
 /* What a caller gives for an operand, as the signature says: a tensor, or rows. */

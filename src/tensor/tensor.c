@@ -6,6 +6,24 @@
 
 static const int64_t ELEMENT_LIMIT = INT32_MAX;
 
+static const struct {
+    const char *name;
+    size_t bytes;
+} TYPES[] = { [CLA_F32] = { "f32", 4 },
+              [CLA_I32] = { "i32", 4 },
+              [CLA_F16] = { "f16", 2 },
+              [CLA_I8] = { "i8", 1 } };
+
+size_t cla_width(cla_dtype dtype)
+{
+    return TYPES[dtype].bytes;
+}
+
+const char *cla_dtype_name(cla_dtype dtype)
+{
+    return TYPES[dtype].name;
+}
+
 static const char *format_shape(int rank, const int64_t *shape)
 {
     enum { RING = 8, SIZE = 96 };
@@ -73,6 +91,11 @@ cla_status cla_tensor_new(cla_tensor **out, cla_runtime *rt, cla_dtype dtype, in
 {
     CLA_NEED(out, rt);
     CLA_HOLD(rt);
+    *out = NULL;
+    if (dtype != CLA_F32 && dtype != CLA_I32) {
+        return cla_fail(CLA_E_USAGE, "tensor: dtype is %d, must be CLA_F32 or CLA_I32",
+                        (int)dtype);
+    }
     CLA_TRY(cla_alloc(out, 1, sizeof **out));
     cla_status status = describe(*out, rt, dtype, rank, shape);
     (*out)->version = 1;
@@ -90,6 +113,7 @@ static void release(cla_tensor *t)
     for (size_t i = 0; i < sizeof t->form / sizeof *t->form; i++) {
         cla_memory_free(&t->form[i].memory, t->rt);
     }
+    cla_memory_free(&t->scale, t->rt);
     cla_memory_free(&t->memory, t->rt);
     free(t);
 }
@@ -104,13 +128,14 @@ void cla_tensor_free(cla_tensor **t)
 }
 
 cla_status cla_tensor_over(cla_tensor **out, cla_runtime *rt, const cla_memory *block,
-                           size_t offset_bytes, int rank, const int64_t *shape)
+                           size_t offset_bytes, cla_dtype dtype, int rank,
+                           const int64_t *shape)
 {
     CLA_TRY(cla_alloc(out, 1, sizeof **out));
-    cla_status status = describe(*out, rt, CLA_F32, rank, shape);
+    cla_status status = describe(*out, rt, dtype, rank, shape);
     if (!status) {
         status = cla_memory_part(&(*out)->memory, rt, block, offset_bytes,
-                                 (size_t)cla_size(*out) * 4);
+                                 (size_t)cla_size(*out) * cla_width(dtype));
     }
     if (status) {
         cla_tensor_free(out);
@@ -169,8 +194,7 @@ cla_status cla_check_shape(const char *who, const char *name, const cla_tensor *
     }
     if (t->dtype != dtype) {
         return cla_fail(CLA_E_SHAPE, "%s: %s holds %s, must hold %s", who, name,
-                        t->dtype == CLA_F32 ? "f32" : "i32",
-                        dtype == CLA_F32 ? "f32" : "i32");
+                        cla_dtype_name(t->dtype), cla_dtype_name(dtype));
     }
     bool same = t->rank == rank;
     for (int i = 0; i < rank && same; i++) {

@@ -23,7 +23,8 @@ struct cla_tensor {
     cla_memory memory;
     cla_tensor *base; // what a view looks into; its memory is base's
     int64_t offset; // floats from the start of memory to the first row; 0 unless a view
-    int64_t stride; // floats from row to row; product of shape[1..] unless a view
+    cla_memory scale; // [rows or columns] f32 of CLA_I8: a factor for each; else none
+    int64_t stride;   // floats from row to row; product of shape[1..] unless a view
     bool wants_grad;
     cla_tensor *grad; // made when first asked for
     bool grad_filled; // grad holds numbers: add to them; else write
@@ -53,6 +54,17 @@ struct cla_ragged {
 static inline int64_t cla_size(const cla_tensor *t)
 {
     return t->shape[0] * t->shape[1] * t->shape[2] * t->shape[3];
+}
+
+/* Bytes of an element, and the name of the type: "f32". */
+size_t cla_width(cla_dtype dtype);
+const char *cla_dtype_name(cla_dtype dtype);
+
+/* The define WEIGHTS of kernels that read weights (cl/weights.clh): 0 for floats, 1 for
+ * halves, 2 for 8 bits. */
+static inline int cla_stored(const cla_tensor *t)
+{
+    return t->dtype == CLA_F16 ? 1 : t->dtype == CLA_I8 ? 2 : 0;
 }
 
 /* A tensor as a kernel argument (NULL stays NULL). */
@@ -154,10 +166,11 @@ typedef struct cla_stream {
 } cla_stream;
 cla_stream cla_tape_stream(cla_tape *tape);
 
-/* A tensor over part of a block of floats (parameters and their moments are one block
- * each). The block outlives it. Errors: as cla_tensor_new. */
+/* A tensor over part of a block (parameters and their moments are one block each). The
+ * block outlives it. Errors: as cla_tensor_new. */
 cla_status cla_tensor_over(cla_tensor **out, cla_runtime *rt, const cla_memory *block,
-                           size_t offset_bytes, int rank, const int64_t *shape);
+                           size_t offset_bytes, cla_dtype dtype, int rank,
+                           const int64_t *shape);
 
 /* Fills in all of a tensor but its memory. Errors: CLA_E_SHAPE. */
 cla_status cla_tensor_describe(cla_tensor *t, cla_runtime *rt, cla_dtype dtype,

@@ -18,6 +18,10 @@ static cla_status check_part(const char *op, const cla_tensor *t, int64_t first,
                              int64_t count, const void *host)
 {
     CLA_TRY(refuse_view(t));
+    if (cla_stored(t)) {
+        return cla_fail(CLA_E_SHAPE, "%s: %s holds %s, must hold f32 or i32", op,
+                        cla_shape_text(t), cla_dtype_name(t->dtype));
+    }
     if (first < 0 || count < 0 || first > cla_size(t) - count) {
         return cla_fail(CLA_E_SHAPE, "%s: %lld elements from %lld on of %s", op,
                         (long long)count, (long long)first, cla_shape_text(t));
@@ -78,7 +82,8 @@ cla_status cla_tensor_fill(cla_tensor *t, float value)
     CLA_HOLD(t->rt);
     CLA_TRY(refuse_view(t));
     if (t->dtype != CLA_F32) {
-        return cla_fail(CLA_E_SHAPE, "fill: the tensor holds i32, must hold f32");
+        return cla_fail(CLA_E_SHAPE, "fill: the tensor holds %s, must hold f32",
+                        cla_dtype_name(t->dtype));
     }
     cla_tensor_changed(t);
     uint32_t bits = 0;

@@ -6,8 +6,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/quantise.h"
 #include "base/text.h"
 #include "train/integrity.h"
+#include "train/weights.h"
 
 /* Names and host copies of everything that is saved. */
 typedef struct bundle {
@@ -238,6 +240,12 @@ static cla_status match(const cla_st_file *f, const char *path, const cla_param 
         same = t->shape[i] == p->shape[i];
     }
     *out = t;
+    if (same && t->dtype == CLA_ST_I8) {
+        const cla_st_tensor *scale = NULL;
+        bool by_rows = false;
+        return *prefix ? cla_fail(CLA_E_INPUT, "%s: tensor '%s' has 8 bits", path, name)
+                       : cla_st_scale(f, path, t, &scale, &by_rows);
+    }
     return same ? CLA_OK
                 : cla_fail(CLA_E_INPUT,
                            "%s: tensor '%s' has %lld numbers in %d axes, the "
@@ -246,7 +254,8 @@ static cla_status match(const cla_st_file *f, const char *path, const cla_param 
                            cla_shape_text(p->tensor));
 }
 
-static cla_status write_tensor(const cla_st_tensor *t, const cla_params *params,
+/* One of an optimiser's; those of parameters are cla_weights_write's. */
+static cla_status write_moment(const cla_st_tensor *t, const cla_params *params,
                                const cla_memory *block, size_t offset)
 {
     float *numbers = NULL;
@@ -269,7 +278,10 @@ static cla_status walk(const cla_st_file *f, const char *path, cla_params *param
         assert(t);
         (*found)++;
         if (write) {
-            CLA_TRY(write_tensor(t, params, block, params->list[i].offset));
+            const cla_param *p = &params->list[i];
+            CLA_TRY(block == &params->values
+                        ? cla_weights_write(params, p, f, path, t)
+                        : write_moment(t, params, block, p->offset));
         }
     }
     return CLA_OK;
@@ -306,6 +318,21 @@ static void warn_of_tuning(const cla_st_file *f, const char *path,
     }
 }
 
+static cla_status load(const cla_st_file *f, const char *path, cla_params *params,
+                       cla_optim *optim)
+{
+    CLA_TRY(walk_all(f, path, params, optim, false));
+    const cla_status status = walk_all(f, path, params, optim, true);
+    cla_params_changed(params);
+    return status;
+}
+
+cla_status cla_checkpoint_take(const cla_st_file *file, const char *path,
+                               cla_params *params)
+{
+    return load(file, path, params, NULL);
+}
+
 cla_status cla_checkpoint_load(const char *path, cla_params *params, cla_optim *optim,
                                cla_progress *progress)
 {
@@ -313,9 +340,7 @@ cla_status cla_checkpoint_load(const char *path, cla_params *params, cla_optim *
     cla_progress p = { 0 };
     CLA_TRY(cla_state_open(&f, path, optim != NULL));
     cla_status status = progress ? cla_checkpoint_progress(&f, path, &p) : CLA_OK;
-    status = status ? status : walk_all(&f, path, params, optim, false);
-    status = status ? status : walk_all(&f, path, params, optim, true);
-    cla_params_changed(params);
+    status = status ? status : load(&f, path, params, optim);
     if (!status && progress) {
         *progress = p;
         warn_of_tuning(&f, path, params);

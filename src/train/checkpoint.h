@@ -30,6 +30,11 @@ cla_status cla_checkpoint_progress(const cla_st_file *file, const char *path,
 cla_status cla_checkpoint_save(const char *path, const cla_params *params,
                                const cla_optim *optim, const cla_progress *progress);
 
+/* The parameters of an open state, whose bits may be others. Nothing is changed unless
+ * everything fits. Errors: as cla_checkpoint_load. */
+cla_status cla_checkpoint_take(const cla_st_file *file, const char *path,
+                               cla_params *params);
+
 /* Reads path into parameters, moments and progress (the last two may be NULL). Nothing
  * is
  * changed unless everything fits.

@@ -71,6 +71,9 @@ static cla_status open_kind(cla_task **out, const cla_task_kind *kind, cla_runti
     (*out)->rt = rt;
     (*out)->seed = (uint32_t)seed;
     CLA_TRY(kind->open(*out, settings, dir, mode));
+    if (mode == CLA_TASK_TRAINED) {
+        return CLA_OK; // its state says how many bits
+    }
     CLA_TRY(cla_params_build(&(*out)->params, rt, (*out)->seed));
     return kind->start && mode == CLA_TASK_NEW ? kind->start(*out) : CLA_OK;
 }
@@ -106,24 +109,35 @@ cla_status cla_task_weights(cla_text *path, const char *dir)
     return cla_text_add(path, "%s/%s.ckpt.safetensors", dir, best ? "best" : "last");
 }
 
-static cla_status load_weights(cla_task *task, const char *dir)
+static cla_status take_weights(cla_task *task, const char *path, cla_weights weights)
+{
+    cla_st_file f;
+    CLA_TRY(cla_state_open(&f, path, false));
+    task->params.weights = cla_weights_dtype(weights, &f);
+    cla_status status = cla_params_build(&task->params, task->rt, task->seed);
+    status = status ? status : cla_checkpoint_take(&f, path, &task->params);
+    cla_st_close(&f);
+    return status;
+}
+
+static cla_status load_weights(cla_task *task, const char *dir, cla_weights weights)
 {
     cla_text path = { 0 };
     cla_status status = cla_task_weights(&path, dir);
-    status =
-        status ? status : cla_checkpoint_load(path.data, &task->params, NULL, NULL);
+    status = status ? status : take_weights(task, path.data, weights);
     cla_text_free(&path);
     return status;
 }
 
-cla_status cla_task_load(cla_task **out, cla_runtime *rt, const char *dir)
+cla_status cla_task_load(cla_task **out, cla_runtime *rt, const char *dir,
+                         cla_weights weights)
 {
     cla_config settings = { 0 };
     *out = NULL;
     cla_status status = cla_folder_settings(dir, &settings);
     status = status ? status : cla_task_renew(&settings, &settings);
     status = status ? status : cla_task_open(out, rt, &settings, dir, CLA_TASK_TRAINED);
-    status = status ? status : load_weights(*out, dir);
+    status = status ? status : load_weights(*out, dir, weights);
     if (status) {
         cla_task_close(out);
     } else {

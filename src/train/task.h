@@ -4,6 +4,7 @@
 #include "base/config.h"
 #include "base/text.h"
 #include "nn/param.h"
+#include "train/weights.h"
 
 typedef struct cla_task cla_task;
 
@@ -95,7 +96,8 @@ cla_status cla_task_renew(cla_config *settings, cla_config *run);
  * last. */
 const char *cla_task_file(const cla_task_kind *kind, const char *dir, int i);
 
-/* Opens the system that the settings name. Errors: CLA_E_INPUT (unknown model: lists
+/* Opens the system that the settings name. One that is trained has parameters with
+ * names, shapes and uses but no memory, and rt may be NULL. Errors: CLA_E_INPUT (unknown model: lists
  * them),
  * and what open gives. */
 cla_status cla_task_open(cla_task **out, cla_runtime *rt, cla_config *settings,
@@ -106,6 +108,7 @@ void cla_task_close(cla_task **task);
  * there and cannot be read stays the best. Errors: CLA_E_NOMEM. */
 cla_status cla_task_weights(cla_text *path, const char *dir);
 
-/* A trained system from its folder: settings, vocabularies, best (else last) weights.
- * */
-cla_status cla_task_load(cla_task **out, cla_runtime *rt, const char *dir);
+/* A trained system from its folder: settings, vocabularies, best (else last) weights,
+ * which are held in that many bits. */
+cla_status cla_task_load(cla_task **out, cla_runtime *rt, const char *dir,
+                         cla_weights weights);

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/quantise.h"
 #include "train/integrity.h"
+#include "train/weights.h"
 
 /* Ids mean the same in both. */
 static cla_status same_file(const char *run, const char *dir, const char *name)
@@ -30,7 +32,7 @@ static cla_status same_file(const char *run, const char *dir, const char *name)
 
 static bool fits(const cla_st_tensor *t, const cla_param *p)
 {
-    return t && t->dtype == CLA_ST_F32 && t->rank == p->rank &&
+    return t && t->dtype != CLA_ST_I32 && t->rank == p->rank &&
            !memcmp(t->shape, p->shape, (size_t)p->rank * sizeof *p->shape);
 }
 
@@ -40,8 +42,7 @@ static cla_status take(cla_warm *w, const cla_params *params, const cla_st_file 
         const cla_param *p = &params->list[i];
         const cla_st_tensor *t = cla_st_find(f, p->name);
         if (fits(t, p)) {
-            CLA_TRY(cla_memory_write(params->rt, &params->values, p->offset, t->data,
-                                     (size_t)t->size * sizeof(float)));
+            CLA_TRY(cla_weights_write(params, p, f, w->path.data, t));
             w->taken++;
         } else {
             CLA_TRY(cla_text_add(&w->fresh, " %s", p->name));
@@ -67,7 +68,8 @@ static cla_status take_all(cla_warm *w, cla_task *task)
 {
     cla_st_file f;
     CLA_TRY(cla_state_open(&f, w->path.data, false));
-    cla_status status = take(w, &task->params, &f);
+    cla_status status = cla_st_unpack(&f, w->path.data);
+    status = status ? status : take(w, &task->params, &f);
     status = status ? status : list_left(w, &task->params, &f);
     cla_st_close(&f);
     cla_params_changed(&task->params);

@@ -16,7 +16,7 @@
 static void read_numbers(const cla_st_tensor *t)
 {
     static const size_t width[] = {
-        [CLA_ST_F32] = 4, [CLA_ST_I32] = 4, [CLA_ST_F16] = 2
+        [CLA_ST_F32] = 4, [CLA_ST_I32] = 4, [CLA_ST_F16] = 2, [CLA_ST_I8] = 1
     };
     unsigned char sum = 0;
     float *numbers = NULL;
