@@ -51,17 +51,17 @@ INLINE uint quad_at(int n, int width, bool turned, int ld, int left)
 }
 
 /* Four numbers from there on; without WIDE the edge may cut them. */
-#define QUAD(name, number, READ, READ_QUAD)                                           \
+#define QUAD(name, number, READ, READ_QUAD)                                            \
     INLINE float4 name(global const number *x, uint at, int n, int width, bool turned, \
-                       int left)                                                      \
-    {                                                                                 \
-        const int most = turned ? 3 : max(left - 1 - OUTER_OF(n, width, turned), 0);  \
-        x += at;                                                                      \
-        if (WIDE) {                                                                   \
-            return READ_QUAD(x);                                                      \
-        }                                                                             \
-        return (float4)(READ(x, 0), READ(x, min(1, most)), READ(x, min(2, most)),     \
-                        READ(x, min(3, most)));                                       \
+                       int left)                                                       \
+    {                                                                                  \
+        const int most = turned ? 3 : max(left - 1 - OUTER_OF(n, width, turned), 0);   \
+        x += at;                                                                       \
+        if (WIDE) {                                                                    \
+            return READ_QUAD(x);                                                       \
+        }                                                                              \
+        return (float4)(READ(x, 0), READ(x, min(1, most)), READ(x, min(2, most)),      \
+                        READ(x, min(3, most)));                                        \
     }
 #define FLOAT_AT(x, i) ((x)[i])
 #define FLOAT_QUAD(x)  (*(global const float4 *)(x))
@@ -83,18 +83,18 @@ INLINE void put_quad(local float *to, int n, int width, bool turned, float4 x)
 }
 
 /* The last inner indices, fewer than TK of them; zeros past the edges. */
-#define FILL_REST(name, number, READ)                                            \
-    INLINE void name(local float *to, global const number *x, int width,         \
-                     bool turned, int ld, int left, int rest)                    \
-    {                                                                            \
-        for (int n = LANE(0); n < width * TK; n += ITEMS) {                      \
-            const int inner = turned ? n % TK : n / width;                       \
-            const int outer = turned ? n / TK : n % width;                       \
-            const bool inside = inner < rest && outer < left;                    \
-            const size_t at =                                                    \
-                turned ? (size_t)outer * ld + inner : (size_t)inner * ld + outer; \
-            to[inner * (width + 4) + outer] = inside ? READ(x, at) : 0.0f;       \
-        }                                                                        \
+#define FILL_REST(name, number, READ)                                                 \
+    INLINE void name(local float *to, global const number *x, int width, bool turned, \
+                     int ld, int left, int rest)                                      \
+    {                                                                                 \
+        for (int n = LANE(0); n < width * TK; n += ITEMS) {                           \
+            const int inner = turned ? n % TK : n / width;                            \
+            const int outer = turned ? n / TK : n % width;                            \
+            const bool inside = inner < rest && outer < left;                         \
+            const size_t at =                                                         \
+                turned ? (size_t)outer * ld + inner : (size_t)inner * ld + outer;     \
+            to[inner * (width + 4) + outer] = inside ? READ(x, at) : 0.0f;            \
+        }                                                                             \
     }
 FILL_REST(fill_rest, float, FLOAT_AT)
 #if WEIGHTS
@@ -184,9 +184,9 @@ kernel void matmul_group(global float *y, global const float *a, global const we
 #pragma unroll
         for (int n = 0; n < B_FILL; n++) {
             const int m = lid + n * ITEMS;
-            put_quad(b_tile, m, TN, TB,
-                     quad_of_b(b, quad_at(m, TN, TB, s.b_ld, columns), m, TN, TB,
-                               columns));
+            put_quad(
+                b_tile, m, TN, TB,
+                quad_of_b(b, quad_at(m, TN, TB, s.b_ld, columns), m, TN, TB, columns));
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         a += a_next;
@@ -217,7 +217,8 @@ kernel void matmul_group(global float *y, global const float *a, global const we
                  residual ? residual + (size_t)(i * 4 * DOWN) * s.residual_ld + \
                                 j * 4 * ACROSS                                  \
                           : 0,                                                  \
-                 scale ? scale + j0 + j * 4 * ACROSS : 0, tiles, &sum.name, rows - i * 4 * DOWN, columns - j * 4 * ACROSS, s);
+                 scale ? scale + j0 + j * 4 * ACROSS : 0, tiles, &sum.name,     \
+                 rows - i * 4 * DOWN, columns - j * 4 * ACROSS, s);
     EACH_BLOCK(STORE)
 }
 

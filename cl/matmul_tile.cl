@@ -101,7 +101,8 @@ INLINE void multiply_block(tile t, local float *a, global const float *next_a,
 WORK_GROUP(1, 1, 1)
 kernel void matmul_tile(global float *y, global const float *a, global const weight *b,
                         global const float *bias, global const float *residual,
-                        global const float *scale, matmul_shape s, matmul_cut cut, local float *scratch)
+                        global const float *scale, matmul_shape s, matmul_cut cut,
+                        local float *scratch)
 {
     const int i0 = GROUP(0) * cut.rows, j0 = GROUP(1) * cut.panels * TILE_N;
     const size_t batch = GROUP(2);

@@ -25,9 +25,10 @@
 // y[i] = act(sum over k of m[i,k] x[k] + bias[i]) + residual[i]; the sum is multiplied
 // with scale[i] where m is of 8 bits
 WORK_GROUP(WG, 1, 1)
-kernel void matmul_vector(global float *y, global const weight *m, global const float *x,
-                          global const float *bias, global const float *residual,
-                          global const float *scale, matmul_shape s, vector_args v)
+kernel void matmul_vector(global float *y, global const weight *m,
+                          global const float *x, global const float *bias,
+                          global const float *residual, global const float *scale,
+                          matmul_shape s, vector_args v)
 {
     local float scratch[WG];
     const int across = (v.results + COLUMNS - 1) / COLUMNS;

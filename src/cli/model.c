@@ -21,6 +21,10 @@ cla_status cli_model_open(cli_model *m, const char *device, const char *folder,
 
 void cli_model_close(cli_model *m)
 {
+    if (m->task) {
+        cla_log(CLA_LOG_INFO, "%.1f MB of device memory at most",
+                (double)cla_runtime_peak_bytes(m->rt) * 1e-6);
+    }
     cla_task_close(&m->task);
     cla_runtime_free(&m->rt);
 }

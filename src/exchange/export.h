@@ -24,8 +24,9 @@ typedef struct cla_export_options {
  * numbers  out  of the parameters
  *
  * Nothing of it stays in out after a failure.
- * Errors: CLA_E_USAGE (out holds a run; 8 bits for another program), CLA_E_INPUT (no run; damage; a link out of
- * the run's folder; a parameter that a half cannot hold; a model that the format cannot
- * express), CLA_E_NUMERIC (a parameter that is not finite), CLA_E_IO, CLA_E_NOMEM. */
+ * Errors: CLA_E_USAGE (out holds a run; 8 bits for another program), CLA_E_INPUT (no
+ * run; damage; a link out of the run's folder; a parameter that a half cannot hold; a
+ * model that the format cannot express), CLA_E_NUMERIC (a parameter that is not
+ * finite), CLA_E_IO, CLA_E_NOMEM. */
 cla_status cla_export(const char *run, const cla_export_options *options,
                       const char *out, int64_t *numbers);

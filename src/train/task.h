@@ -97,7 +97,8 @@ cla_status cla_task_renew(cla_config *settings, cla_config *run);
 const char *cla_task_file(const cla_task_kind *kind, const char *dir, int i);
 
 /* Opens the system that the settings name. One that is trained has parameters with
- * names, shapes and uses but no memory, and rt may be NULL. Errors: CLA_E_INPUT (unknown model: lists
+ * names, shapes and uses but no memory, and rt may be NULL.
+ * Errors: CLA_E_INPUT (unknown model: lists
  * them),
  * and what open gives. */
 cla_status cla_task_open(cla_task **out, cla_runtime *rt, cla_config *settings,
