@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -54,10 +55,11 @@ def output(*command, **more):
 SOURCES = ("meson.build", "src", "cl", "include", "examples")
 
 
-def commit():
-    """The commit that ran, with a + where sources were changed since."""
-    changed = subprocess.run(["git", "diff", "--quiet", "HEAD", "--", *SOURCES], cwd=ROOT, check=False)
-    return output("git", "rev-parse", "--short", "HEAD").strip() + "+" * bool(changed.returncode)
+def commit(checkout):
+    """The commit of the checkout that was built, with a + where its sources were changed since."""
+    changed = subprocess.run(["git", "diff", "--quiet", "HEAD", "--", *SOURCES], cwd=checkout, check=False)
+    short = output("git", "-C", checkout, "rev-parse", "--short", "HEAD").strip()
+    return short + "+" * bool(changed.returncode)
 
 
 def device_name(program):
@@ -66,17 +68,35 @@ def device_name(program):
 
 
 def train(cell, places, program, out):
-    """Trains one cell into the folder out; gives the seconds that it took."""
+    """Trains one cell into the folder out, or continues a run that was cut off there; gives the
+    seconds that it took, None where a part of them was in the run that was cut off."""
+    if os.path.exists(os.path.join(out, "last.ckpt.safetensors")):
+        subprocess.run([program, "train", "--resume", "--out", out, "--quiet"],
+                       cwd=places["checkout"], check=True)
+        return None
+    if os.path.exists(out):
+        shutil.rmtree(out)  # cut off before its first checkpoint
     command = [program, "train", cell["config"], "--out", out, "--quiet"]
     for setting in cell["set"]:
         command += ["--set", setting.format(**places)]
     start = time.monotonic()
-    subprocess.run(command, cwd=ROOT, check=True)
+    subprocess.run(command, cwd=places["checkout"], check=True)
     return time.monotonic() - start
 
 
-def finished_line(system, cell, places, program, out, wall):
-    """Scores a run."""
+def train_once(cell, places, program, out):
+    """Trains a cell whose folder is kept; a run that has ended there is not trained again."""
+    ended = os.path.join(out, "ended.json")
+    if not os.path.exists(ended):
+        wall = train(cell, places, program, out)
+        with open(ended, "w", encoding="utf-8") as file:
+            json.dump({"wall_s": wall, "commit": commit(places["checkout"])}, file)
+    with open(ended, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def finished_line(system, cell, places, program, out, ended):
+    """Scores a run that ended, with its seconds and its commit."""
     with open(os.path.join(out, "log.jsonl"), encoding="utf-8") as lines:
         steps = [json.loads(line) for line in lines][-1]["step"]
     found = system.score(dict(cell, data=places["data"]), out,
@@ -84,30 +104,31 @@ def finished_line(system, cell, places, program, out, wall):
     shown = " ".join(f"--set {s.format(data='DATA', runs='RUNS')}" for s in cell["set"])
     return dict(cell, **found, **{
         "steps": steps,
-        "wall_s": wall and round(wall, 1),
-        "commit": commit(),
+        "wall_s": ended["wall_s"] and round(ended["wall_s"], 1),
+        "commit": ended["commit"],
         "device": device_name(program),
         "command": f"clattn train {cell['config']} {shown} --out RUN",
     })
 
 
 def run_cell(system, cell, places, program):
-    """Trains and scores one cell, in a folder of its own below places["runs"] where runs are kept
-    and one that is there already is only scored."""
+    """Trains and scores one cell, in a folder of its own below places["runs"] where runs are kept:
+    there, a run that was cut off is continued, and one that has ended is only scored."""
     if places["runs"]:
         out = os.path.join(places["runs"], "-".join(str(part) for part in system.key(cell)))
-        there = os.path.exists(os.path.join(out, "best.ckpt.safetensors"))
-        wall = None if there else train(cell, places, program, out)
-        return finished_line(system, cell, places, program, out, wall)
+        ended = train_once(cell, places, program, out)
+        return finished_line(system, cell, places, program, out, ended)
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "run")
-        wall = train(cell, places, program, out)
-        return finished_line(system, cell, places, program, out, wall)
+        ended = train_once(cell, places, program, out)
+        return finished_line(system, cell, places, program, out, ended)
 
 
 def run_table(args, store):
     program = os.path.join(os.path.abspath(args.build), "clattn")
-    places = {"data": os.path.abspath(args.data), "runs": args.runs and os.path.abspath(args.runs)}
+    checkout = output("git", "-C", os.path.abspath(args.build), "rev-parse", "--show-toplevel").strip()
+    places = {"data": os.path.abspath(args.data), "checkout": checkout,
+              "runs": args.runs and os.path.abspath(args.runs)}
     system = TABLES[args.table]
     done = {system.key(line) for line in store.lines(args.table)}
     failed = 0

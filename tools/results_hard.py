@@ -8,33 +8,43 @@ import os
 
 import results_nmt
 
+# Schedules and steps that a control shares with what it is a control of.
+AS_SEQUENCE = ("dropout=0.05", "warmup=600", "lr=0.1", "steps=300", "eval_every=100")
+AS_HARD = ("warmup=100", "lr=0.15", "steps=600", "eval_every=150")
 SYSTEMS = {  # config, settings, name of the run it begins from, the paper's BLEU (En-De, big)
     "soft": ("nmt-plain", (), None, 28.40),
     "sequence": ("nmt-seqloss", (), "soft", 28.75),
-    "localness": ("nmt-local_soft", (), None, 28.89),
     "hard": ("nmt-hard", (), "soft", 29.29),
+    "soft_as_sequence": ("nmt-plain", AS_SEQUENCE, "soft", None),
+    "soft_as_hard": ("nmt-plain", AS_HARD, "soft", None),
+    "sequence_no_reward": ("nmt-seqloss", ("w_rl=0",), "soft", None),
+    "hard_no_reward": ("nmt-hard", ("w_rl=0",), "soft", None),
+    "localness": ("nmt-local_soft", (), None, 28.89),
 }
+SEEDS = {"en-de": (42, 43, 44), "en-fr": (42,)}
 
 
 def cells():
-    for pair in ("en-de", "en-ja"):
+    for pair, seeds in SEEDS.items():
         folder, source, target, own, _ = results_nmt.PAIRS[pair]
-        dev = "val" if pair == "en-de" else "dev"
-        for name, (config, sets, begin, paper) in SYSTEMS.items():
-            warm = (f"warm_start={{runs}}/{pair}-{begin}",) if begin else ()
-            yield {
-                "pair": pair, "system": name, "config": f"examples/configs/{config}.json",
-                "stem": own, "paper": paper if pair == "en-de" else None,
-                "set": [f"data={{data}}/{folder}", f"source={source}", f"target={target}",
-                        f"dev={dev}", f"test={own}", *sets, *warm],
-            }
+        for seed in seeds:
+            for name, (config, sets, begin, paper) in SYSTEMS.items():
+                warm = (f"warm_start={{runs}}/{pair}-{begin}-{seed}",) if begin else ()
+                yield {
+                    "pair": pair, "system": name, "seed": seed,
+                    "config": f"examples/configs/{config}.json",
+                    "stem": own, "paper": paper if pair == "en-de" else None,
+                    "set": [f"data={{data}}/{folder}", f"source={source}", f"target={target}",
+                            f"dev={results_nmt.dev_of(pair)}", f"test={own}", f"seed={seed}",
+                            *sets, *warm],
+                }
 
 
 TABLES = {"hard": lambda: list(cells())}
 
 
 def key(line):
-    return line["pair"], line["system"]
+    return line["pair"], line["system"], line.get("seed")  # None: before seeds were fixed
 
 
 def score(line, out, run):

@@ -15,6 +15,7 @@ WAYS = {  # settings; the paper's Table 1, base: parameters, steps/s, BLEU besid
     "plain": (("attention=softmax",), "88.0 M", 1.0, 0.0),
     "bi_direct": (("attention=bi_direct",), "+0.0 M", 1.0, 0.27),
     "rel_pos": (("attention=rel_pos", "attention_where=both"), "+0.1 M", 0.91, 0.32),
+    "rel_pos_encoder": (("attention=rel_pos", "attention_where=encoder"), "+0.1 M", 0.91, 0.32),
     "neighbor": (("attention=neighbor_predicted",), "+0.4 M", 0.95, 0.29),
     "local_hard": (("attention=local_hard",), "+0.4 M", 0.95, 0.42),
     "local_soft": (("attention=local_soft",), "+0.8 M", 0.93, 0.50),
@@ -26,14 +27,19 @@ WAYS = {  # settings; the paper's Table 1, base: parameters, steps/s, BLEU besid
 SEEDS = {"plain": (42, 43, 44), "csan1d": (42, 43, 44), "csan2d": (42, 43, 44)}
 PAIRS = {  # folder, endings, where it is scored, how
     "en-de": ("multi30k/raw", "en", "de", "test_2016_flickr", ()),
+    "en-fr": ("multi30k/raw", "en", "fr", "test_2016_flickr", ()),
     "en-ja": ("tanaka_enja", "en", "ja", "dev", ("--multi-bleu",)),
     "zh-en": ("tatoeba_zhen", "zh", "en", "dev", ()),
 }
 
 
+def dev_of(pair):
+    return "val" if PAIRS[pair][0] == "multi30k/raw" else "dev"
+
+
 def cell(pair, way, seed, sets, steps, stem=None):
     folder, source, target, own, _ = PAIRS[pair]
-    dev = "val" if pair == "en-de" else "dev"
+    dev = dev_of(pair)
     return {
         "pair": pair, "way": way, "seed": seed, "config": CONFIG, "stem": stem or own,
         "set": [f"data={{data}}/{folder}", f"source={source}", f"target={target}",
@@ -43,14 +49,15 @@ def cell(pair, way, seed, sets, steps, stem=None):
 
 def ways():
     for way, (sets, *_) in WAYS.items():
-        for seed in SEEDS.get(way, (42,)):
+        for seed in SEEDS.get(way, (42, 43)):
             yield cell("en-de", way, seed, sets, 2500)
 
 
 def pairs():
-    for pair in ("en-ja", "zh-en"):
-        for way in ("plain", "csan1d", "csan2d"):
-            yield cell(pair, way, 42, WAYS[way][0], 2500)
+    for pair in ("en-fr", "zh-en", "en-ja"):
+        for seed in (42, 43, 44):
+            for way in ("plain", "csan1d", "csan2d"):
+                yield cell(pair, way, seed, WAYS[way][0], 2500)
 
 
 def windows():
