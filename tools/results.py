@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 
+import results_check
 import results_hard
 import results_nmt
 import results_poem
@@ -152,9 +153,11 @@ def run_table(args, store):
 
 HEAD = """# Results
 
-For readers who want to know whether the systems reach the published figures.
-`tools/results.sh TABLE DATA` runs the cells that are missing and writes this page from
-`docs/results/*.jsonl`, which also name device, commit and wall time."""
+This page tells whether the systems reach the published figures: ours beside theirs, a table for
+each table of the papers. A figure in bold points to another direction than the paper's.
+`docs/results/*.jsonl` have each run's command, seed, device, commit and wall time, and
+`tools/results.sh render` writes the page from them. `tools/results.sh TABLE DATA` runs the cells
+that are missing, and `tools/results.sh --check` lists them."""
 
 
 def page(store):
@@ -163,17 +166,32 @@ def page(store):
         yield from system.page(store)
 
 
+def rendered(store):
+    return "\n".join(page(store)) + "\n"
+
+
 def render(store):
     with open(store.folder + ".md", "w", encoding="utf-8") as out:
-        out.write("\n".join(page(store)) + "\n")
+        out.write(rendered(store))
+
+
+def check(store, pages_alone):
+    """Exit status 1 where a cell is missing without a reason or a page says something else."""
+    errors = results_check.pages(store, ROOT, rendered(store))
+    if not pages_alone:
+        errors += results_check.cells(TABLES, store, ROOT)
+    return 1 if errors else 0
 
 
 def main():
     parser = argparse.ArgumentParser(prog="tools/results.sh", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("table", choices=[*TABLES, "render"])
+    parser.add_argument("table", nargs="?", choices=[*TABLES, "render"])
     parser.add_argument("data", nargs="?", help="folder that the table reads")
     parser.add_argument("build", nargs="?", default="build")
+    parser.add_argument("--check", action="store_true",
+                        help="says which cells are there, and what the pages say otherwise")
+    parser.add_argument("--check-pages", action="store_true", help="the pages alone")
     parser.add_argument("--only", default="", metavar="RE",
                         help="cells whose name, such as BANK/VARIANT/SEED, matches")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
@@ -186,6 +204,10 @@ def main():
     if args.set and not args.into:
         parser.error("--set wants --into")
     store = Store(os.path.abspath(args.into or os.path.join(ROOT, "docs", "results")))
+    if args.check or args.check_pages:
+        return check(store, args.check_pages)
+    if not args.table:
+        parser.error("wants a table, render, --check or --check-pages")
     if args.table == "render":
         return render(store)
     if not args.data:

@@ -24,6 +24,7 @@ WAYS = {  # settings; the paper's Table 1, base: parameters, steps/s, BLEU besid
     "csan1d": (("attention=csan1d",), "+0.0 M", 1.0, 0.55),
     "csan2d": (("attention=csan2d",), "+0.0 M", 0.95, 0.87),
 }
+NAMES = {"neighbor": "neighbor_predicted"}  # where the store's name is not that of `attention`
 SEEDS = {"plain": (42, 43, 44), "csan1d": (42, 43, 44), "csan2d": (42, 43, 44)}
 PAIRS = {  # folder, endings, where it is scored, how
     "en-de": ("multi30k/raw", "en", "de", "test_2016_flickr", ()),
@@ -105,11 +106,12 @@ def from_longer_run(_line, _store):
 
 
 def mean_of(lines):
-    """Mean, and with several seeds each of them."""
+    """Mean, and with several seeds their deviation and each of them."""
     scores = [line["bleu"] for line in lines]
     if len(scores) < 2:
         return "".join(f"{s:.2f}" for s in scores)
-    return f"{statistics.mean(scores):.2f} ({', '.join(f'{s:.2f}' for s in scores)})"
+    each = ", ".join(f"{s:.2f}" for s in scores)
+    return f"{statistics.mean(scores):.2f} ±{statistics.stdev(scores):.2f} ({each})"
 
 
 def ways_table(lines):
@@ -122,19 +124,22 @@ def ways_table(lines):
             continue
         beside = [x["bleu"] - plain[x["seed"]] for x in own if x["seed"] in plain]
         shown = f"{statistics.mean(beside):+.2f}" if beside and way != "plain" else ""
-        yield (f"| `{way}` | {mean_of(own)} | {shown} "
+        if shown and statistics.mean(beside) * paper < 0:
+            shown = f"**{shown}**"
+        yield (f"| `{NAMES.get(way, way)}` | {mean_of(own)} | {shown} "
                f"| {'' if way == 'plain' else f'{paper:+.2f}'} "
                f"| {statistics.mean(x['perplexity'] for x in own):.2f} "
                f"| {statistics.mean(x['wall_s'] for x in own) / 60:.0f} |")
 
 
 def plain_table(lines):
-    yield "| | way | BLEU | perplexity | signature |"
+    yield "| | way | BLEU (seeds) | perplexity | signature |"
     yield "|---|---|---|---|---|"
-    for x in lines:
-        signature = x["signature"].replace("|", "\\|")
-        yield (f"| {x['pair']} | `{x['way']}` | {x['bleu']:.2f} | {x['perplexity']:.2f} "
-               f"| {signature} |")
+    for pair, way in dict.fromkeys((x["pair"], x["way"]) for x in lines):
+        own = [x for x in lines if (x["pair"], x["way"]) == (pair, way)]
+        signature = own[0]["signature"].replace("|", "\\|")
+        yield (f"| {pair} | `{way}` | {mean_of(own)} "
+               f"| {statistics.mean(x['perplexity'] for x in own):.2f} | {signature} |")
 
 
 BEST = """
@@ -166,19 +171,28 @@ HEAD = """
 ## Translation: BLEU for each way of attending
 
 Multi30k, English to German, raw text, 8,000 joint merges, 2,500 steps of 1,024 pieces (D128, 4 layers, dropout 0.1; six epochs), beam
-4, test_2016_flickr, sacreBLEU 13a. Beside plain: the mean difference to plain of the same seeds; seeds of plain alone differ by a point. The paper's column:
-Yang et al. 2019, Table 1 (base, WMT14, 27.31 plain). Minutes of training on one core, which other work shared at times: steps a
+4, test_2016_flickr, sacreBLEU 13a. Fixed in advance: the steps; seeds 42 to 44 for `plain`, `csan1d` and `csan2d`, 42 and 43 for the
+others. BLEU is the mean ± the standard deviation (each seed). Beside plain: the mean difference to plain of the same seeds; it is
+bold where its sign is not the paper's. Seeds of plain alone differ by a point, so that a row of one seed tells little. The paper's
+column: Yang et al. 2019, Table 1 (base, WMT14, 27.31 plain). Minutes of training on one core, which other work shared at times: steps a
 second beside plain's are in `docs/speed.md`.
 """
 COMMAND = """
-`rel_pos` is in the decoder, too (`attention_where` `both`). The first line's command; the others differ in `attention` and `seed`:
-`{command}`
+`rel_pos` is in the decoder, too (`attention_where` `both`), `rel_pos_encoder` in the encoder alone, as the other ways are.
+`conv` has four convolutions before plain attention (`convolutions=4`, `conv_kind=full`). The other rows differ from the first in
+`attention` alone.
+
+<details><summary>Commands</summary>
+
+{commands}
+
+</details>
 """
 OTHERS = """
 ### Other languages
 
-English to Japanese is scored on the corpus's own tokens (multi-bleu), Chinese to English by 13a, both on dev:
-these corpora have no test file.
+Fixed in advance: the steps and sizes above, seeds 42 to 44. English to French is of the same test as English to German. English to
+Japanese is scored on the corpus's own tokens (multi-bleu), Chinese to English by 13a, both on dev: these corpora have no test file.
 """
 STUDY = """
 ### Windows and heads
@@ -195,7 +209,7 @@ def page(store):
     if lines:
         yield HEAD
         yield from ways_table(lines)
-        yield COMMAND.format(command=lines[0]["command"])
+        yield COMMAND.format(commands="\n".join(f"- `{x['command']}`" for x in lines))
     for table, head in (("nmt-pairs", OTHERS), ("nmt-windows", STUDY)):
         if store.lines(table):
             yield head

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""results.py - what tools/results.py does with runs that were cut off, and what --check finds."""
+import contextlib
+import io
+import os
+import sys
+import tempfile
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tools"))
+sys.dont_write_bytecode = True
+import results  # noqa: E402
+import results_check  # noqa: E402
+
+# A program that saves a state, notes its arguments and fails as often as the file says.
+PROGRAM = """#!/bin/sh
+for word; do [ "$last" = --out ] && out=$word; last=$word; done
+mkdir -p "$out" && touch "$out/last.ckpt.safetensors"
+echo "$*" >>"{log}"
+[ ! -e "{log}.cut" ] || { rm "{log}.cut"; exit 130; }
+"""
+
+
+class System:
+    """Two cells, planned as a table named two."""
+    TABLES = {"two": lambda: [{"seed": 1}, {"seed": 2}]}
+
+    @staticmethod
+    def key(line):
+        return ("cell", line["seed"])
+
+
+class Train(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.log = os.path.join(folder.name, "calls")
+        self.out = os.path.join(folder.name, "run")
+        self.program = os.path.join(folder.name, "program")
+        with open(self.program, "w", encoding="utf-8") as file:
+            file.write(PROGRAM.replace("{log}", self.log))
+        os.chmod(self.program, 0o755)
+        self.places = {"checkout": folder.name, "data": "D", "runs": folder.name}
+        self.cell = {"config": "c.json", "set": ["data={data}"]}
+        self.commit, results.commit = results.commit, lambda _checkout: "abc"
+        self.addCleanup(setattr, results, "commit", self.commit)
+
+    def train(self):
+        return results.train_once(self.cell, self.places, self.program, self.out)
+
+    def calls(self):
+        with open(self.log, encoding="utf-8") as lines:
+            return lines.read().splitlines()
+
+    def test_ended_run_is_not_trained_again(self):
+        first = self.train()
+        self.assertEqual(first["commit"], "abc")
+        self.assertGreater(first["wall_s"], 0)
+        self.assertEqual(self.train(), first)
+        self.assertEqual(self.calls(), [f"train c.json --out {self.out} --quiet --set data=D"])
+
+    def test_run_that_was_cut_off_is_resumed(self):
+        with open(self.log + ".cut", "w", encoding="utf-8"):
+            pass
+        with self.assertRaises(results.subprocess.CalledProcessError):
+            self.train()
+        self.assertIsNone(self.train()["wall_s"])
+        self.assertEqual(self.calls()[1:], [f"train --resume --out {self.out} --quiet"])
+
+    def test_folder_without_a_state_begins_again(self):
+        os.mkdir(self.out)
+        self.assertGreater(self.train()["wall_s"], 0)
+        self.assertNotIn("--resume", self.calls()[0])
+
+
+class Check(unittest.TestCase):
+    def check(self, *lines, reasons=(), known=True):
+        with tempfile.TemporaryDirectory() as folder:
+            store = results.Store(folder)
+            for line in lines:
+                store.add("two", line)
+            old = results_check.REASONS, results_check.in_history
+            results_check.REASONS, results_check.in_history = reasons, lambda *_: known
+            said = io.StringIO()
+            try:
+                with contextlib.redirect_stdout(said):
+                    return results_check.cells({"two": System}, store, ROOT), said.getvalue()
+            finally:
+                results_check.REASONS, results_check.in_history = old
+
+    @staticmethod
+    def line(seed, **more):
+        return dict({"seed": seed, "commit": "abc", "command": "c", "wall_s": 1.0}, **more)
+
+    def test_all_there(self):
+        self.assertEqual(self.check(self.line(1), self.line(2))[0], 0)
+
+    def test_missing(self):
+        errors, said = self.check(self.line(1))
+        self.assertEqual(errors, 1)
+        self.assertIn("two: cell/2 is missing", said)
+
+    def test_missing_with_a_reason(self):
+        errors, said = self.check(self.line(1), reasons=(("two", "cell/2", "no hours"),))
+        self.assertEqual(errors, 0)
+        self.assertIn("two: 1 of 2 cells; 1 missing: no hours", said)
+
+    def test_faults_of_a_line(self):
+        for more in ({"command": ""}, {"wall_s": None}):
+            self.assertEqual(self.check(self.line(1, **more), self.line(2))[0], 1, more)
+        self.assertEqual(self.check(self.line(1), self.line(2), known=False)[0], 2)
+
+    def test_commits_of_changed_sources(self):
+        self.assertFalse(results_check.in_history(ROOT, "abc+", {}))
+        self.assertFalse(results_check.in_history(ROOT, "0" * 40, {}))
+
+
+class Pages(unittest.TestCase):
+    def test_every_claim_changes_with_the_store(self):
+        store = results.Store(os.path.join(ROOT, "docs", "results"))
+        before = list(results_check.figures(store))
+        lines = store.lines
+        store.lines = lambda table: [halved(x) for x in lines(table)]
+        after = list(results_check.figures(store))
+        # Differences to plain halve, too, so that no claim stays.
+        for one, other in zip(before, after):
+            self.assertNotEqual(one, other)
+
+
+def halved(line):
+    """A finished line with half of its scores."""
+    scores = {name: value / 2 for name, value in line.get("score", {}).items()}
+    return dict(line, score=scores, bleu=line.get("bleu", 0) / 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
