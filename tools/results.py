@@ -68,21 +68,36 @@ def device_name(program):
     return next(d["name"] for d in devices if d.get("default"))
 
 
+def begin(out, last):
+    """Notes in OUT.json that a training begins or goes on; gives the seconds of the parts that
+    were cut off, each up to its last saved state. None: that is not known."""
+    note, before = out + ".json", 0
+    if os.path.exists(last):
+        if not os.path.exists(note):
+            return None
+        with open(note, encoding="utf-8") as file:
+            cut = json.load(file)
+        before = cut["wall_s"] + max(0, os.path.getmtime(last) - cut["began"])
+    with open(note, "w", encoding="utf-8") as file:
+        json.dump({"wall_s": before, "began": time.time()}, file)
+    return before
+
+
 def train(cell, places, program, out):
     """Trains one cell into the folder out, or continues a run that was cut off there; gives the
-    seconds that it took, None where a part of them was in the run that was cut off."""
-    if os.path.exists(os.path.join(out, "last.ckpt.safetensors")):
-        subprocess.run([program, "train", "--resume", "--out", out, "--quiet"],
-                       cwd=places["checkout"], check=True)
-        return None
-    if os.path.exists(out):
-        shutil.rmtree(out)  # cut off before its first checkpoint
+    seconds that it took."""
+    last = os.path.join(out, "last.ckpt.safetensors")
+    before = begin(out, last)
     command = [program, "train", cell["config"], "--out", out, "--quiet"]
     for setting in cell["set"]:
         command += ["--set", setting.format(**places)]
+    if os.path.exists(last):
+        command = [program, "train", "--resume", "--out", out, "--quiet"]
+    elif os.path.exists(out):
+        shutil.rmtree(out)  # cut off before its first checkpoint
     start = time.monotonic()
     subprocess.run(command, cwd=places["checkout"], check=True)
-    return time.monotonic() - start
+    return None if before is None else before + time.monotonic() - start
 
 
 def train_once(cell, places, program, out):

@@ -2,6 +2,7 @@
 """results.py - what tools/results.py does with runs that were cut off, and what --check finds."""
 import contextlib
 import io
+import json
 import os
 import sys
 import tempfile
@@ -37,6 +38,7 @@ class Train(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.log = os.path.join(folder.name, "calls")
         self.out = os.path.join(folder.name, "run")
+        self.state = os.path.join(self.out, "last.ckpt.safetensors")
         self.program = os.path.join(folder.name, "program")
         with open(self.program, "w", encoding="utf-8") as file:
             file.write(PROGRAM.replace("{log}", self.log))
@@ -65,8 +67,16 @@ class Train(unittest.TestCase):
             pass
         with self.assertRaises(results.subprocess.CalledProcessError):
             self.train()
-        self.assertIsNone(self.train()["wall_s"])
+        with open(self.out + ".json", "w", encoding="utf-8") as file:
+            json.dump({"wall_s": 100, "began": os.path.getmtime(self.state) - 20}, file)
+        self.assertAlmostEqual(self.train()["wall_s"], 120, delta=10)
         self.assertEqual(self.calls()[1:], [f"train --resume --out {self.out} --quiet"])
+
+    def test_run_of_unknown_beginning_has_no_wall_time(self):
+        os.mkdir(self.out)
+        with open(self.state, "w", encoding="utf-8"):
+            pass
+        self.assertIsNone(self.train()["wall_s"])
 
     def test_folder_without_a_state_begins_again(self):
         os.mkdir(self.out)
