@@ -78,6 +78,7 @@ def begin(out, last):
         with open(note, encoding="utf-8") as file:
             cut = json.load(file)
         before = cut["wall_s"] + max(0, os.path.getmtime(last) - cut["began"])
+    os.makedirs(os.path.dirname(note), exist_ok=True)
     with open(note, "w", encoding="utf-8") as file:
         json.dump({"wall_s": before, "began": time.time()}, file)
     return before

@@ -37,7 +37,7 @@ class Train(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.log = os.path.join(folder.name, "calls")
-        self.out = os.path.join(folder.name, "run")
+        self.out = os.path.join(folder.name, "table", "run")
         self.state = os.path.join(self.out, "last.ckpt.safetensors")
         self.program = os.path.join(folder.name, "program")
         with open(self.program, "w", encoding="utf-8") as file:
@@ -73,13 +73,13 @@ class Train(unittest.TestCase):
         self.assertEqual(self.calls()[1:], [f"train --resume --out {self.out} --quiet"])
 
     def test_run_of_unknown_beginning_has_no_wall_time(self):
-        os.mkdir(self.out)
+        os.makedirs(self.out)
         with open(self.state, "w", encoding="utf-8"):
             pass
         self.assertIsNone(self.train()["wall_s"])
 
     def test_folder_without_a_state_begins_again(self):
-        os.mkdir(self.out)
+        os.makedirs(self.out)
         self.assertGreater(self.train()["wall_s"], 0)
         self.assertNotIn("--resume", self.calls()[0])
 
