@@ -73,10 +73,11 @@ HEAD = """
 ## Translation by gates and rewards
 
 Each system but `soft` and `localness` continues the model `soft` of its own seed. BLEU with beam 4.
-The paper's column: WMT14 English to German, big, sacreBLEU. Fixed in advance: seeds 42, 43 and 44;
+The paper's column: WMT14 English to German, big, sacreBLEU. Fixed in advance: seeds 42, 43 and 44 (en-fr: 42);
 each control has the steps and the schedule of what it controls: 300 steps for `sequence`, 600 for
 `hard`. `soft_as_sequence` and `soft_as_hard` continue `soft` with cross entropy alone;
-`sequence_no_reward` and `hard_no_reward` set the reward's weight to 0.
+`sequence_no_reward` and `hard_no_reward` set the reward's weight to 0. The controls were fixed after
+one earlier run of `soft`, `sequence` and `hard` was seen.
 """
 OLD = """These runs were made before the controls were fixed, of one seed. No soft model was trained on for
 as many steps, so that they do not show what gates or rewards contribute.

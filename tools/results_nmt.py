@@ -171,8 +171,8 @@ HEAD = """
 ## Translation: BLEU for each way of attending
 
 Multi30k, English to German, raw text, 8,000 joint merges, 2,500 steps of 1,024 pieces (D128, 4 layers, dropout 0.1; six epochs), beam
-4, test_2016_flickr, sacreBLEU 13a. Fixed in advance: the steps; seeds 42 to 44 for `plain`, `csan1d` and `csan2d`, 42 and 43 for the
-others. BLEU is the mean ± the standard deviation (each seed). Beside plain: the mean difference to plain of the same seeds; it is
+4, test_2016_flickr, sacreBLEU 13a. The steps were fixed in advance; seeds are 42 to 44 for `plain`, `csan1d` and `csan2d`, 42 and 43
+for the others (the second was fixed after the first was seen). BLEU is the mean ± the standard deviation (each seed). Beside plain: the mean difference to plain of the same seeds; it is
 bold where its sign is not the paper's. Seeds of plain alone differ by a point, so that a row of one seed tells little. The paper's
 column: Yang et al. 2019, Table 1 (base, WMT14, 27.31 plain). Minutes of training on one core, which other work shared at times: steps a
 second beside plain's are in `docs/speed.md`.
@@ -191,7 +191,8 @@ COMMAND = """
 OTHERS = """
 ### Other languages
 
-Fixed in advance: the steps and sizes above, seeds 42 to 44. English to French is of the same test as English to German. English to
+Steps and sizes are those above, seeds 42 to 44; they were fixed in advance for English to French, and for the others after seed 42
+was seen. English to French is of the same test as English to German. English to
 Japanese is scored on the corpus's own tokens (multi-bleu), Chinese to English by 13a, both on dev: these corpora have no test file.
 """
 STUDY = """

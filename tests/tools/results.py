@@ -91,6 +91,8 @@ class Check(unittest.TestCase):
             for line in lines:
                 store.add("two", line)
             old = results_check.REASONS, results_check.in_history
+            self.addCleanup(setattr, results_check, "UNDEFINED", results_check.UNDEFINED)
+            results_check.UNDEFINED = {}
             results_check.REASONS, results_check.in_history = reasons, lambda *_: known
             said = io.StringIO()
             try:
