@@ -93,7 +93,7 @@ def train(cell, places, program, out):
     for setting in cell["set"]:
         command += ["--set", setting.format(**places)]
     if os.path.exists(last):
-        command = [program, "train", "--resume", "--out", out, "--quiet"]
+        command += ["--resume"]
     elif os.path.exists(out):
         shutil.rmtree(out)  # cut off before its first checkpoint
     start = time.monotonic()

@@ -70,7 +70,7 @@ class Train(unittest.TestCase):
         with open(self.out + ".json", "w", encoding="utf-8") as file:
             json.dump({"wall_s": 100, "began": os.path.getmtime(self.state) - 20}, file)
         self.assertAlmostEqual(self.train()["wall_s"], 120, delta=10)
-        self.assertEqual(self.calls()[1:], [f"train --resume --out {self.out} --quiet"])
+        self.assertEqual(self.calls()[1:], [f"train c.json --out {self.out} --quiet --set data=D --resume"])
 
     def test_run_of_unknown_beginning_has_no_wall_time(self):
         os.makedirs(self.out)
