@@ -1,7 +1,7 @@
 /* answer.c - a trained reader inside an application.
  *
  *   clattn train examples/configs/reader-match_lstm.json --out runs/r
- *   cc answer.c $(pkg-config --cflags --libs clattn) -o answer
+ *   cc answer.c $(pkg-config --cflags --libs clattn-models) -o answer
  *   ./answer runs/r 'Ann sold figs on Monday.' 'Who sold figs?' 'What did Ann sell?' */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* compose.c - a trained poem generator inside an application.
  *
  *   clattn train examples/configs/poem-ppg.json --out runs/p
- *   cc compose.c $(pkg-config --cflags --libs clattn) -o compose
+ *   cc compose.c $(pkg-config --cflags --libs clattn-models) -o compose
  *   ./compose runs/p 5 春風明月 */
 #include <stdio.h>
 #include <stdlib.h>

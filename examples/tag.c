@@ -1,7 +1,7 @@
 /* tag.c - a trained tagger inside an application.
  *
  *   clattn train examples/configs/tagger-conv2d.json --out runs/t
- *   cc tag.c $(pkg-config --cflags --libs clattn) -o tag
+ *   cc tag.c $(pkg-config --cflags --libs clattn-models) -o tag
  *   ./tag runs/t il ne vient pas */
 #include <stdio.h>
 #include <stdlib.h>

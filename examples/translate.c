@@ -1,7 +1,7 @@
 /* translate.c - a trained translator inside an application.
  *
  *   clattn train examples/configs/nmt-plain.json --out runs/m
- *   cc translate.c $(pkg-config --cflags --libs clattn) -o translate
+ *   cc translate.c $(pkg-config --cflags --libs clattn-models) -o translate
  *   ./translate runs/m 'the red cat sleeps.' 'a blue dog sleeps.' */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""carry.py - puts the library, the program and what they need into a folder, for wheels
+"""carry.py - puts the libraries, the program and what they need into a folder, for wheels
 
-    carry.py OUT LICENCES LIBRARY PROGRAM
+    carry.py OUT LICENCES PROGRAM LIBRARY...
 
 What they need are the libraries that they link, and those that these link, but for the
 OpenCL loader and what is part of every Linux. All look for each other in OUT. Carried
@@ -33,9 +33,14 @@ def run(*command: str | Path) -> str:
     return made.stdout
 
 
-def needed(file: Path) -> list[str]:
+def soname(file: Path) -> str:
+    return run("patchelf", "--print-soname", file).strip()
+
+
+def needed(file: Path, own: set[str]) -> list[str]:
+    """What a file links but for the system's and our own libraries."""
     names = run("patchelf", "--print-needed", file).split()
-    return [name for name in names if not SYSTEM.fullmatch(name)]
+    return [name for name in names if not SYSTEM.fullmatch(name) and name not in own]
 
 
 def stem(name: str) -> str:
@@ -48,13 +53,13 @@ def own_name(name: str) -> str:
     return name.replace(".so", "-clattn.so", 1)
 
 
-def collect(files: list[Path]) -> dict[str, Path]:
+def collect(files: list[Path], own: set[str]) -> dict[str, Path]:
     """The libraries that the files need, and those that these need, by name."""
     found: dict[str, Path] = {}
     while files:
         file = files.pop()
         places = dict(re.findall(r"(\S+) => (/\S+)", run("ldd", file)))
-        for name in needed(file):
+        for name in needed(file, own):
             if name not in places:
                 fail(f"{file} needs {name}, which is not found")
             if name not in found:
@@ -63,28 +68,30 @@ def collect(files: list[Path]) -> dict[str, Path]:
     return found
 
 
-def place(source: Path, target: Path) -> None:
+def place(source: Path, target: Path, own: set[str]) -> None:
     """Copies a file and makes it find the carried libraries beside it."""
     shutil.copyfile(source, target)
     target.chmod(0o755)
     changes: list[str] = []
-    for name in needed(target):
+    for name in needed(target, own):
         changes += ["--replace-needed", name, own_name(name)]
     run("patchelf", "--set-rpath", "$ORIGIN", *changes, target)
 
 
 def main() -> None:
-    out, licences, library, program = map(Path, sys.argv[1:])
-    carried = collect([library, program])
+    out, licences, program, *libraries = map(Path, sys.argv[1:])
+    own = {soname(library) for library in libraries}
+    carried = collect([program, *libraries], own)
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
-    place(library, out / run("patchelf", "--print-soname", library).strip())
-    place(program, out / program.name)
+    place(program, out / program.name, own)
+    for library in libraries:
+        place(library, out / soname(library), own)
     for name, source in carried.items():
         licence = licences / f"{stem(name)}.txt"
         if not licence.exists():
             fail(f"{source} would be carried, but {licence} is missing")
-        place(source, out / own_name(name))
+        place(source, out / own_name(name), own)
         run("patchelf", "--set-soname", own_name(name), out / own_name(name))
 
 

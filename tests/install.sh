@@ -8,84 +8,106 @@ set -eu
 source=$1 build=$2
 command -v pkg-config >/dev/null || exit 77
 
-prefix=$(mktemp -d)
-trap 'rm -rf "$prefix"' EXIT
+. "$source/tests/installed/prefix.sh"
+LD_LIBRARY_PATH=$libraries
+export LD_LIBRARY_PATH
 
-fail() {
-    echo "install: $*" >&2
-    exit 1
-}
-
-meson install -C "$build" --no-rebuild --quiet --destdir "$prefix"
-pc=$(find "$prefix" -name clattn.pc)
-[ -n "$pc" ] || fail 'no clattn.pc installed'
-PKG_CONFIG_PATH=$(dirname "$pc")
-LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH")
-export PKG_CONFIG_PATH LD_LIBRARY_PATH
-root=$(find "$prefix" -path '*/include/clattn') # the file itself says where it will be
-root=${root%/include/clattn}
-
-# shellcheck disable=SC2046 # flags are words
-${CC:-cc} -std=c11 -Wall -Wextra -Werror "$source/examples/embed.c" \
-    $(pkg-config --define-variable=prefix="$root" --cflags --libs clattn) -lm \
-    -o "$prefix/embed"
+compile clattn embed
 "$prefix/embed"
-# shellcheck disable=SC2046
-${CC:-cc} -std=c11 -Wall -Wextra -Werror "$source/examples/tag.c" \
-    $(pkg-config --define-variable=prefix="$root" --cflags --libs clattn) -o "$prefix/tag"
-# shellcheck disable=SC2046
-${CC:-cc} -std=c11 -Wall -Wextra -Werror "$source/examples/translate.c" \
-    $(pkg-config --define-variable=prefix="$root" --cflags --libs clattn) -o "$prefix/translate"
+compile clattn-models tag
+compile clattn-models translate
 "$prefix/translate" "$prefix/no-model" a 2>"$prefix/err" && fail 'no model, but exit 0'
 grep -q 'no-model/config.json' "$prefix/err" || fail "translate says $(cat "$prefix/err")"
 
-# What the library was built with is not the business of those who use it.
-flags=$(pkg-config --define-variable=prefix="$root" --cflags clattn)
-[ "$flags" = "-I$root/include " ] || [ "$flags" = "-I$root/include" ] ||
-    fail "pkg-config --cflags gives $flags"
-[ -z "$(pkg-config --print-requires-private clattn)" ] || fail 'clattn.pc needs other libraries'
+# needs FILE: what it is linked with, but for the C library, the compiler's and the loader
+needs() {
+    readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
+        grep -vE '^(libc|libm|libpthread|libgcc_s|ld-linux[a-z0-9_-]*)\.so' | sort
+}
+
+# The core needs OpenCL, and CLBlast and clFFT where they are built in; nothing else may
+# come with it, not even through another library of ours.
+[ "$(needs "$prefix/embed")" = libclattn.so.0 ] || fail "embed needs $(needs "$prefix/embed")"
+for name in $(needs "$libraries/libclattn.so"); do
+    case $name in
+    libOpenCL.so.* | libclblast.so.* | libclFFT.so.*) ;;
+    *) fail "libclattn.so needs $name" ;;
+    esac
+done
+needs "$libraries/libclattn.so" | grep -q '^libOpenCL' || fail 'libclattn.so without OpenCL'
+# There is one error text and one log: the second library has the first one's.
+needs "$libraries/libclattn-models.so" | grep -qx libclattn.so.0 ||
+    fail 'libclattn-models.so does not need libclattn.so'
+
+# What a library was built with is not the business of those who use it.
+for name in clattn clattn-models; do
+    flags=$(package --cflags "$name")
+    [ "$flags" = "-I$root/include " ] || [ "$flags" = "-I$root/include" ] ||
+        fail "pkg-config --cflags $name gives $flags"
+    [ -z "$(pkg-config --print-requires-private "$name")" ] || fail "$name.pc needs others"
+done
+[ "$(pkg-config --print-requires clattn-models)" = clattn ] || fail 'clattn-models without clattn'
 
 # C and C++ by CMake; the version before is refused.
 if command -v cmake >/dev/null && command -v c++ >/dev/null; then
-    mkdir "$prefix/users"
-    cp "$source/tests/installed/user.cc" "$source/examples/embed.c" "$prefix/users"
     version=$(pkg-config --modversion clattn)
-    sed "s/@VERSION@/$version/" "$source/tests/installed/CMakeLists.txt" \
-        >"$prefix/users/CMakeLists.txt"
-    cmake -S "$prefix/users" -B "$prefix/users/build" -DCMAKE_PREFIX_PATH="$root" \
-        >"$prefix/cmake.txt" 2>&1 || fail "cmake: $(cat "$prefix/cmake.txt")"
-    cmake --build "$prefix/users/build" >"$prefix/cmake.txt" 2>&1 ||
-        fail "cmake: $(cat "$prefix/cmake.txt")"
+    by_cmake users "$version" || fail "cmake: $(cat "$prefix/cmake.txt")"
     "$prefix/users/build/embed" >/dev/null || fail 'embed, built by CMake, fails'
     "$prefix/users/build/user" || fail 'user.cc fails'
-    sed 's/@VERSION@/99.0/' "$source/tests/installed/CMakeLists.txt" \
-        >"$prefix/users/CMakeLists.txt"
-    cmake -S "$prefix/users" -B "$prefix/users/other" -DCMAKE_PREFIX_PATH="$root" \
-        >"$prefix/cmake.txt" 2>&1 && fail 'CMake takes version 99.0'
+    [ "$(needs "$prefix/users/build/user")" = "$(printf 'libclattn.so.0\nlibstdc++.so.6')" ] ||
+        fail "user.cc needs $(needs "$prefix/users/build/user")"
+    by_cmake other 99.0 && fail 'CMake takes version 99.0'
     grep -q "clattnConfig.cmake, version: $version" "$prefix/cmake.txt" ||
         fail "cmake says $(cat "$prefix/cmake.txt")"
 else
     echo 'not run: CMake (no cmake, or no C++ compiler)'
 fi
 
-library=$(find "$prefix" -name 'libclattn.so')
-readelf -d "$library" | grep -q 'SONAME.*libclattn\.so\.[0-9]' || fail 'no soname'
-foreign=$(nm -D --defined-only "$library" | awk '{ print $NF }' | grep -v '^cla_' || true)
-[ -z "$foreign" ] || fail "symbols without prefix: $foreign"
+# shows LIBRARY VERSION: its names of that version
+shows() {
+    nm -D --defined-only "$libraries/lib$1.so" | sed -n "s/.* [^A] \([^@]*\)@@*$2\$/\1/p" | sort -u
+}
 
-# Everything the headers promise is there, and what they do not is hidden.
-sed -n 's/^CLA_API .*[ *]\(cla_[a-z0-9_]*\)(.*/\1/p' "$source"/include/clattn/*.h |
-    sort -u >"$prefix/promised"
-nm -D --defined-only "$library" | awk '{ print $NF }' | sort -u >"$prefix/shown"
-hidden=$(comm -23 "$prefix/promised" "$prefix/shown")
-extra=$(comm -13 "$prefix/promised" "$prefix/shown")
-[ -z "$hidden" ] || fail "promised by a header but hidden: $hidden"
-[ -z "$extra" ] || fail "visible but in no header: $extra"
-# Programs that were linked before must find what they use.
-sed -n 's/^ \(cla_[a-z0-9_]*\)@.*/\1/p' "$source/debian/libclattn0.symbols" | sort -u >"$prefix/released"
-vanished=$(comm -23 "$prefix/released" "$prefix/shown")
-[ -z "$vanished" ] || fail "in debian/libclattn0.symbols but no longer there: $vanished"
-[ -s "$prefix/released" ] || fail 'debian/libclattn0.symbols names no symbol'
+# check_names LIBRARY VERSION HEADER...: everything the headers promise is there, what they
+# do not is hidden, and programs that were linked before find what they use.
+check_names() {
+    library=$1 version=$2
+    shift 2
+    readelf -d "$libraries/lib$library.so" | grep -q "SONAME.*lib$library\.so\.[0-9]" ||
+        fail "no soname: $library"
+    sed -n 's/^CLA_API .*[ *]\(cla_[a-z0-9_]*\)(.*/\1/p' "$@" | sort -u >"$prefix/promised"
+    shows "$library" "$version" >"$prefix/shown"
+    hidden=$(comm -23 "$prefix/promised" "$prefix/shown")
+    extra=$(comm -13 "$prefix/promised" "$prefix/shown")
+    [ -z "$hidden" ] || fail "promised by a header but hidden: $hidden"
+    [ -z "$extra" ] || fail "visible but in no header: $extra"
+    list=debian/lib${library}0.symbols
+    sed -n "s/^ \(cla_[a-z0-9_]*\)@$version .*/\1/p" "$source/$list" | sort -u >"$prefix/released"
+    vanished=$(comm -23 "$prefix/released" "$prefix/shown")
+    [ -z "$vanished" ] || fail "in $list but no longer there: $vanished"
+    [ -s "$prefix/released" ] || fail "$list names no symbol"
+    count=$((${count:-0} + $(wc -l <"$prefix/promised")))
+}
+
+core_headers=$(find "$source/include/clattn" -name '*.h' ! -name model.h)
+# shellcheck disable=SC2086 # names are words
+check_names clattn CLATTN_0 $core_headers
+check_names clattn-models CLATTN_MODELS_0 "$source/include/clattn/model.h"
+# clattn.h is the whole of the core, but for OpenCL's own types.
+for header in $core_headers; do
+    name=$(basename "$header")
+    grep -q "clattn/$name" "$source/include/clattn/clattn.h" || case $name in
+    clattn.h | opencl.h) ;;
+    *) fail "clattn.h lacks $name" ;;
+    esac
+done
+# All other names belong to the two libraries, and to this version of them alone.
+private=CLATTN_PRIVATE_$(pkg-config --modversion clattn)
+[ "$(nm -D --defined-only "$libraries/libclattn.so" | grep -cvE "@(CLATTN_0|$private)\$| A CLATTN")" = 0 ] ||
+    fail 'libclattn.so shows names without a version'
+shows clattn "$private" | grep -qx cla_fail || fail "no cla_fail@$private"
+foreign=$(shows clattn "$private" | grep -v '^cla_' || true)
+[ -z "$foreign" ] || fail "symbols without prefix: $foreign"
 [ -n "$(find "$prefix" -path '*share/clattn/golden/*.safetensors')" ] ||
     fail 'no golden cases installed'
 
@@ -95,4 +117,4 @@ vanished=$(comm -23 "$prefix/released" "$prefix/shown")
 (cd "$prefix" && "$root/bin/clattn" demo --epochs 1 --out demo >demo.txt 2>&1) ||
     fail "demo: $(cat "$prefix/demo.txt")"
 grep -q "$root/share/clattn/configs" "$prefix/demo.txt" || fail 'demo took other configs'
-echo "$(wc -l <"$prefix/promised") functions, as promised"
+echo "$count functions, as promised"

@@ -1,6 +1,8 @@
-/* clattn.h - attention on any OpenCL device: the whole API.
+/* clattn.h - attention on any OpenCL device: all of the library clattn, the core.
  *
- * A complete program is examples/embed.c. */
+ * The library clattn-models, trained systems on top of it, has clattn/model.h; clattn's
+ * own clattn/opencl.h is for programs that use OpenCL themselves. A complete program is
+ * examples/embed.c. */
 #pragma once
 
 #include "clattn/custom.h"

@@ -1,5 +1,8 @@
 /* model.h - trained systems inside an application (tier 3).
  *
+ * It is all of the library clattn-models: link with `pkg-config --libs clattn-models`
+ * or with clattn::models of CMake; both bring the core along.
+ *
  * A model folder, as clattn train writes it, holds all that is needed. Thread-safety:
  * as the runtime. */
 #pragma once

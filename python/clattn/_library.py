@@ -1,5 +1,7 @@
 """The shared library, loaded at the first use: `import clattn` opens nothing.
 
+libclattn-models brings libclattn along, and a name is looked for in both.
+
 ctypes is part of Python, so the wheel fits every version of it and needs no compiler of
 its own; it lets other threads run during each call.
 """
@@ -79,13 +81,13 @@ def carried(pattern: str) -> str | None:
 
 def _find() -> str:
     """$CLATTN_LIBRARY, else the wheel's own library, else the system's."""
-    own = os.environ.get("CLATTN_LIBRARY") or carried("lib/libclattn.so*")
+    own = os.environ.get("CLATTN_LIBRARY") or carried("lib/libclattn-models.so*")
     if own:
         return own
-    found = ctypes.util.find_library("clattn")
+    found = ctypes.util.find_library("clattn-models")
     if found:
         return found
-    raise DeviceError("libclattn.so is neither in the package nor in the system")
+    raise DeviceError("libclattn-models.so is neither in the package nor in the system")
 
 
 @cache

@@ -2,6 +2,7 @@
  *
  * An entry's id hashes all that the binary depends on. Entries are written whole, so
  * two processes may fill the cache at once; a damaged one is built again. */
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #define XXH_STATIC_LINKING_ONLY // the size of a state

@@ -2,7 +2,6 @@
 #pragma once
 
 #define CL_TARGET_OPENCL_VERSION 120
-#include <jansson.h>
 #include <stdatomic.h>
 #include <sys/types.h>
 
@@ -63,6 +62,12 @@ typedef enum cla_device_class {
     CLA_CLASS_NVIDIA,
 } cla_device_class;
 
+/* A constant of the tuning file or of cla_tuning_set. */
+typedef struct cla_tuned_value {
+    bool set;
+    int value;
+} cla_tuned_value;
+
 struct cla_runtime {
     cla_device device;
     cla_device_class class;
@@ -89,8 +94,8 @@ struct cla_runtime {
     cla_guarded *guarded;
     size_t guarded_count, guarded_cap;
     cla_profile profile;
-    cla_record *record; // NULL: kernels run
-    json_t *tuning;     // constants of this device, an object of objects
+    cla_record *record;      // NULL: kernels run
+    cla_tuned_value *tuning; // one for each constant of tuning.c's table
     char *tuning_path;
     cla_extension_slot *extensions;
     int builds;         // programs compiled from source, for the start-up benchmark

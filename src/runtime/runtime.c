@@ -204,7 +204,7 @@ void cla_runtime_free(cla_runtime **out)
         }
     }
     cla_record_fini(rt);
-    json_decref(rt->tuning);
+    free(rt->tuning);
     free(rt->tuning_path);
     cla_cache_fini(rt);
     free(rt->kernel_path);

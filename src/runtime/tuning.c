@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "runtime/internal.h"
+#include "runtime/tuning_file.h"
 
 enum { POWER_OF_TWO = 0 };
 
@@ -86,34 +87,58 @@ static const constant constants[] = {
     { "relative_attention_tile", "ROWS", 1, 4, POWER_OF_TWO },
 };
 
-static const constant *find_constant(const char *name, const char *key)
+enum { CONSTANTS = sizeof constants / sizeof *constants };
+
+/* The place of a constant in the table, CONSTANTS for none. */
+static int find_constant(cla_slice name, cla_slice key)
 {
-    for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
-        const constant *c = &constants[i];
-        if (strcmp(c->name, name) == 0 && strcmp(c->key, key) == 0) return c;
+    int i = 0;
+    while (i < CONSTANTS && !(cla_name_is(name, constants[i].name) &&
+                              cla_name_is(key, constants[i].key))) {
+        i++;
     }
-    return NULL;
+    return i;
 }
 
-/* The reason why value is none of the constant's, in this thread's error text. */
-static cla_status check_value(const char *name, const char *key, const json_t *value)
+static cla_slice slice(const char *text)
 {
-    const constant *c = find_constant(name, key);
-    if (!c) return cla_fail(CLA_E_USAGE, "there is no constant %s %s", name, key);
+    return (cla_slice){ text, strlen(text) };
+}
 
-    const json_int_t n = json_integer_value(value); // 0 for what is no whole number
+/* A whole number without fraction and exponent; 64 bits hold each that is taken. */
+static bool read_whole(cla_slice value, int64_t *n)
+{
+    char digits[24] = "";
+    if (value.size >= sizeof digits) return false;
+    memcpy(digits, value.at, value.size);
+    return cla_parse_int(digits, n);
+}
+
+/* Takes a value, or says why it is none of its constant's. */
+static cla_status set_value(cla_runtime *rt, cla_slice name, cla_slice key,
+                            cla_slice value)
+{
+    const int at = find_constant(name, key);
+    if (at == CONSTANTS) {
+        return cla_fail(CLA_E_USAGE, "there is no constant %.*s %.*s", (int)name.size,
+                        name.at, (int)key.size, key.at);
+    }
+    const constant *c = &constants[at];
+    int64_t n = 0;
+    const bool whole = read_whole(value, &n);
     const bool on_step = c->step ? n % c->step == 0 : n > 0 && (n & (n - 1)) == 0;
-    if (json_is_integer(value) && n >= c->least && n <= c->most && on_step) {
+    if (whole && n >= c->least && n <= c->most && on_step) {
+        rt->tuning[at] = (cla_tuned_value){ .set = true, .value = (int)n };
         return CLA_OK;
     }
-    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
     char step[48] = "a whole number";
     if (c->step > 1) snprintf(step, sizeof step, "a multiple of %d", c->step);
     if (c->step == POWER_OF_TWO) snprintf(step, sizeof step, "a power of two");
-    cla_fail(CLA_E_USAGE, "%s %s is %.40s, must be %s from %d to %d", name, key,
-             text ? text : "out of memory", step, c->least, c->most);
-    free(text);
-    return CLA_E_USAGE;
+    size_t shown = strcspn(value.at, "\r\n"); // a list may have lines
+    shown = shown < value.size ? shown : value.size;
+    shown = shown < 40 ? shown : 40;
+    return cla_fail(CLA_E_USAGE, "%s %s is %.*s, must be %s from %d to %d", c->name,
+                    c->key, (int)shown, value.at, step, c->least, c->most);
 }
 
 static cla_status device_key(const cla_runtime *rt, cla_text *key)
@@ -139,38 +164,19 @@ static cla_status find_path(cla_runtime *rt)
     return status;
 }
 
-/* All devices' constants, an empty object where there is no (good) file. */
-static json_t *read_all(const cla_runtime *rt)
+/* The file's text, which *text frees; "{}" where there is no (good) file. */
+static const char *read_all(const cla_runtime *rt, char **text)
 {
-    json_error_t error = { 0 };
-    json_t *all = NULL;
-    if (rt->tuning_path && access(rt->tuning_path, F_OK) == 0) {
-        all = json_load_file(rt->tuning_path, 0, &error);
-        if (!json_is_object(all)) {
-            cla_log(CLA_LOG_WARN, "tuning: %s:%d: %s; using built-in constants",
-                    rt->tuning_path, error.line,
-                    *error.text ? error.text : "not an object");
-            json_decref(all);
-            all = NULL;
-        }
+    size_t size = 0;
+    *text = NULL;
+    if (!rt->tuning_path || access(rt->tuning_path, F_OK) != 0) return "{}";
+    if (!cla_file_read(rt->tuning_path, text, &size) &&
+        !cla_members_check(*text, size)) {
+        return *text;
     }
-    return all ? all : json_object();
-}
-
-static cla_status set_value(cla_runtime *rt, const char *name, const char *key,
-                            json_t *value)
-{
-    CLA_TRY(check_value(name, key, value));
-    json_t *group = json_object_get(rt->tuning, name);
-    if (!group) {
-        group = json_object();
-        if (json_object_set_new(rt->tuning, name, group)) {
-            return cla_fail(CLA_E_NOMEM, "tuning: out of memory");
-        }
-    }
-    return json_object_set(group, key, value)
-               ? cla_fail(CLA_E_NOMEM, "tuning: out of memory")
-               : CLA_OK;
+    cla_log(CLA_LOG_WARN, "tuning: %s: %s; using built-in constants", rt->tuning_path,
+            cla_error());
+    return "{}";
 }
 
 static void warn_refused(const cla_runtime *rt)
@@ -178,74 +184,130 @@ static void warn_refused(const cla_runtime *rt)
     cla_log(CLA_LOG_WARN, "tuning: %s: %s; not used", rt->tuning_path, cla_error());
 }
 
-/* Whether an entry of the file has entries of its own; NULL is none. */
-static bool is_object(const cla_runtime *rt, const char *name, const json_t *entry)
+/* Whether an entry of the file has entries of its own. */
+static bool is_object(const cla_runtime *rt, const cla_member *entry)
 {
-    if (entry && !json_is_object(entry)) {
-        cla_fail(CLA_E_USAGE, "%s is not an object", name);
-        warn_refused(rt);
-    }
-    return json_is_object(entry);
+    if (cla_members_are(entry->value)) return true;
+    cla_fail(CLA_E_USAGE, "%.*s is not an object", (int)entry->name.size,
+             entry->name.at);
+    warn_refused(rt);
+    return false;
 }
 
-/* Copies a kernel file's constants that are in their ranges; names the others. */
-static void take_group(cla_runtime *rt, const char *name, json_t *values)
+/* Takes a kernel file's constants that are in their ranges; names the others. */
+static void take_group(cla_runtime *rt, const cla_member *group)
 {
-    const char *key;
-    json_t *value;
-    json_object_foreach(values, key, value)
-    {
-        if (set_value(rt, name, key, value)) warn_refused(rt);
+    const char *at = group->value.at;
+    for (cla_member c; cla_members_next(&at, &c);) {
+        if (set_value(rt, group->name, c.name, c.value)) warn_refused(rt);
+    }
+}
+
+static void take_device(cla_runtime *rt, const cla_member *device)
+{
+    const char *at = device->value.at;
+    for (cla_member group; cla_members_next(&at, &group);) {
+        if (is_object(rt, &group)) take_group(rt, &group);
     }
 }
 
 cla_status cla_tuning_init(cla_runtime *rt)
 {
     CLA_TRY(find_path(rt));
-    cla_text text = { 0 };
-    CLA_TRY(device_key(rt, &text));
-    json_t *all = read_all(rt), *values;
-    json_t *mine = json_object_get(all, text.data);
-    const char *name;
-    rt->tuning = json_object();
-    if (!is_object(rt, text.data, mine)) mine = NULL;
-    json_object_foreach(mine, name, values)
-    {
-        if (is_object(rt, name, values)) take_group(rt, name, values);
+    CLA_TRY(cla_alloc(&rt->tuning, CONSTANTS, sizeof *rt->tuning));
+    cla_text key = { 0 };
+    CLA_TRY(device_key(rt, &key));
+    char *text = NULL;
+    const char *at = read_all(rt, &text);
+    for (cla_member device; cla_members_next(&at, &device);) {
+        if (cla_name_is(device.name, key.data) && is_object(rt, &device)) {
+            take_device(rt, &device);
+        }
     }
-    json_decref(all);
-    cla_text_free(&text);
-    return rt->tuning ? CLA_OK : cla_fail(CLA_E_NOMEM, "tuning: out of memory");
+    free(text);
+    cla_text_free(&key);
+    return CLA_OK;
 }
 
 int cla_tuned(cla_runtime *rt, const char *name, const char *key, int fallback)
 {
-    assert(find_constant(name, key));
-    const json_t *value = json_object_get(json_object_get(rt->tuning, name), key);
-    return json_is_integer(value) ? (int)json_integer_value(value)
-                                  : cla_class_constant(rt, name, key, fallback);
+    const int at = find_constant(slice(name), slice(key));
+    assert(at < CONSTANTS);
+    return rt->tuning[at].set ? rt->tuning[at].value
+                              : cla_class_constant(rt, name, key, fallback);
 }
 
 cla_status cla_tuning_set(cla_runtime *rt, const char *name, const char *key, int value)
 {
-    json_t *number = json_integer(value);
-    const cla_status status = number ? set_value(rt, name, key, number)
-                                     : cla_fail(CLA_E_NOMEM, "tuning: out of memory");
-    json_decref(number);
-    return status;
+    char text[16];
+    snprintf(text, sizeof text, "%d", value);
+    return set_value(rt, slice(name), slice(key), slice(text));
 }
 
 void cla_tuning_clear(cla_runtime *rt, const char *name, const char *key)
 {
-    json_object_del(json_object_get(rt->tuning, name), key);
+    const int at = find_constant(slice(name), slice(key));
+    if (at < CONSTANTS) rt->tuning[at].set = false;
 }
 
-static cla_status write_all(const cla_runtime *rt, json_t *all)
+/* Adds this device's constants in force: compact, or in lines as a member's value. */
+static cla_status add_constants(const cla_runtime *rt, cla_text *text, bool compact)
 {
-    char *text = json_dumps(all, JSON_INDENT(2) | JSON_SORT_KEYS);
-    if (!text) {
-        return cla_fail(CLA_E_NOMEM, "tuning: out of memory");
+    const char *group = NULL;
+    CLA_TRY(cla_text_add(text, "{"));
+    for (int i = 0; i < CONSTANTS; i++) {
+        if (!rt->tuning[i].set) continue;
+        const constant *c = &constants[i];
+        const bool next = group && strcmp(group, c->name) == 0;
+        if (next) {
+            CLA_TRY(cla_text_add(text, ","));
+        } else {
+            const char *end = compact ? "}," : "\n    },";
+            CLA_TRY(cla_text_add(text, "%s%s\"%s\":%s{", group ? end : "",
+                                 compact ? "" : "\n    ", c->name, compact ? "" : " "));
+        }
+        CLA_TRY(cla_text_add(text, "%s\"%s\":%s%d", compact ? "" : "\n      ", c->key,
+                             compact ? "" : " ", rt->tuning[i].value));
+        group = c->name;
     }
+    const char *ends = compact ? "}}" : "\n    }\n  }";
+    return cla_text_add(text, "%s", group ? ends : "}");
+}
+
+/* Adds a name in quotes, with the escapes that it needs. */
+static cla_status add_name(cla_text *text, const char *name)
+{
+    CLA_TRY(cla_text_add(text, "\""));
+    for (const char *c = name; *c; c++) {
+        if ((unsigned char)*c < 0x20) {
+            CLA_TRY(cla_text_add(text, "\\u%04x", (unsigned)*c));
+        } else {
+            const bool escaped = *c == '"' || *c == '\\';
+            CLA_TRY(cla_text_add(text, "%s%c", escaped ? "\\" : "", *c));
+        }
+    }
+    return cla_text_add(text, "\"");
+}
+
+/* Adds the members of the file but this device's, then this device's. */
+static cla_status add_all(const cla_runtime *rt, const char *key, const char *file,
+                          cla_text *text)
+{
+    CLA_TRY(cla_text_add(text, "{\n"));
+    for (cla_member m; cla_members_next(&file, &m);) {
+        if (cla_name_is(m.name, key)) continue;
+        CLA_TRY(cla_text_add(text, "  \"%.*s\": %.*s,\n", (int)m.name.size, m.name.at,
+                             (int)m.value.size, m.value.at));
+    }
+    CLA_TRY(cla_text_add(text, "  "));
+    CLA_TRY(add_name(text, key));
+    CLA_TRY(cla_text_add(text, ": "));
+    CLA_TRY(add_constants(rt, text, false));
+    return cla_text_add(text, "\n}\n");
+}
+
+static cla_status write_all(const cla_runtime *rt, const cla_text *text)
+{
     char *slash = NULL;
     char *folder = NULL;
     cla_status status = cla_strdup(&folder, rt->tuning_path);
@@ -253,9 +315,8 @@ static cla_status write_all(const cla_runtime *rt, json_t *all)
         *slash = 0;
         status = cla_folder_make(folder);
     }
-    status = status ? status : cla_file_write(rt->tuning_path, text, strlen(text));
+    status = status ? status : cla_file_write(rt->tuning_path, text->data, text->size);
     free(folder);
-    free(text);
     return status;
 }
 
@@ -264,13 +325,13 @@ cla_status cla_tuning_save(cla_runtime *rt, const char **path)
     if (!rt->tuning_path) {
         return cla_fail(CLA_E_IO, "tuning: no home folder; CLATTN_TUNING names a file");
     }
-    cla_text key = { 0 };
-    CLA_TRY(device_key(rt, &key));
-    json_t *all = read_all(rt);
-    cla_status status = json_object_set(all, key.data, rt->tuning)
-                            ? cla_fail(CLA_E_NOMEM, "tuning: out of memory")
-                            : write_all(rt, all);
-    json_decref(all);
+    cla_text key = { 0 }, text = { 0 };
+    char *file = NULL;
+    cla_status status = device_key(rt, &key);
+    if (!status) status = add_all(rt, key.data, read_all(rt, &file), &text);
+    if (!status) status = write_all(rt, &text);
+    free(file);
+    cla_text_free(&text);
     cla_text_free(&key);
     *path = rt->tuning_path;
     return status;
@@ -278,8 +339,9 @@ cla_status cla_tuning_save(cla_runtime *rt, const char **path)
 
 void cla_tuning_hash(const cla_runtime *rt, char hash[17])
 {
-    char *text = json_dumps(rt->tuning, JSON_COMPACT | JSON_SORT_KEYS);
-    const uint64_t h = text ? XXH3_64bits(text, strlen(text)) : 0;
-    free(text);
+    cla_text text = { 0 };
+    const cla_status status = add_constants(rt, &text, true);
+    const uint64_t h = status ? 0 : XXH3_64bits(text.data, text.size);
+    cla_text_free(&text);
     snprintf(hash, 17, "%016llx", (unsigned long long)h);
 }

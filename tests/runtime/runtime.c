@@ -1,5 +1,6 @@
 /* runtime.c - launches, memory limits, the arena, profile, fork, an application's
  * queue. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>

@@ -43,7 +43,7 @@ static cla_runtime *read_file(const char *constants)
 
 static void close_runtime(cla_runtime *rt)
 {
-    json_decref(rt->tuning);
+    free(rt->tuning);
     free(rt->tuning_path);
     free(rt);
 }
@@ -181,5 +181,108 @@ Test(tuning, refuses_to_set_what_it_would_not_read)
     cr_expect_eq(cla_tuning_set(rt, "some_op", "WG", 64), CLA_E_USAGE);
     cr_expect_eq(cla_tuning_set(rt, "masked_softmax", "WG", 64), CLA_OK);
     cr_expect_eq(cla_tuned(rt, "masked_softmax", "WG", 128), 64);
+    close_runtime(rt);
+}
+
+/* Files that are no JSON, each with what is said of it: line and reason. */
+static const struct {
+    const char *constants, *says;
+} damaged[] = {
+    { "{ \"matmul_tile\": ", "line 1: value expected" },
+    { "{ \"matmul_tile\": { \"MR\": 4, } }", "line 1: string expected" },
+    { "{\n \"matmul_tile\": { \"MR\" 4 } }", "line 2: ':' expected" },
+    { "{\n\n \"matmul_tile\": { \"MR\": 4 \"ROWS\": 1 } }", "line 3: ',' or an end" },
+    { "{ \"a\nb\": 1 }", "line 1: string without its end" },
+    { "{ \"\\x41\": 1 }", "line 1: invalid escape" },
+    { "{ \"\\u00g1\": 1 }", "line 1: invalid escape" },
+    { "{ \"matmul_tile\": { \"MR\": 04 } }", "line 1: value expected" },
+    { "{ \"matmul_tile\": { \"MR\": 4. } }", "line 1: digits expected" },
+    { "{ \"matmul_tile\": { \"MR\": 4e } }", "line 1: digits expected" },
+    { "{ \"matmul_tile\": { \"MR\": nul } }", "line 1: value expected" },
+    { "{ \"matmul_tile\": { \"MR\": [4 } }", "line 1: ',' or an end expected" },
+    { "{} } {", "line 1: end of file expected" },
+    { "{ \"matmul_tile\": { \"MR\": 4 } } }\n}", "line 2: end of file expected" },
+};
+
+Test(tuning, names_the_line_that_is_no_json)
+{
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+        cla_runtime *rt = read_file(damaged[i].constants);
+        cr_expect(strstr(said, damaged[i].says), "%s: '%s'", damaged[i].constants,
+                  said);
+        cr_expect(strstr(said, path) && lines(said) == 1, "'%s'", said);
+        cr_expect_eq(cla_tuned(rt, "matmul_tile", "MR", 6), 6);
+        close_runtime(rt);
+    }
+}
+
+/* Levels are limited, so that no file can fill the stack. */
+Test(tuning, refuses_too_many_levels)
+{
+    char deep[2048];
+    memset(deep, '[', 1000);
+    memset(deep + 1000, ']', 1000);
+    deep[2000] = '\0';
+    cla_runtime *rt = read_file(deep);
+    cr_expect(strstr(said, "line 1: too many levels"), "'%s'", said);
+    close_runtime(rt);
+}
+
+Test(tuning, reads_what_json_allows)
+{
+    cla_runtime *rt =
+        read_file("{\t\"matmul\\u005ftile\":\r\n{\"\\u004DR\":4},\"x\":{},"
+                  "\"masked_softmax\":{\"WG\":64,\"WG\":32} }");
+    cr_expect_str_empty(said);
+    cr_expect_eq(cla_tuned(rt, "matmul_tile", "MR", 6), 4);
+    cr_expect_eq(cla_tuned(rt, "masked_softmax", "WG", 128), 32, "the last one counts");
+    close_runtime(rt);
+    rt = read_file(
+        "{ \"x\": { \"y\": [ -1.5e+3, true, false, null, \"\\\"\\\\\", {} ] } }");
+    cr_expect(strstr(said, "there is no constant x y"), "'%s'", said);
+    close_runtime(rt);
+}
+
+/* What other devices have stays as it stands, in files of all versions. */
+Test(tuning, keeps_what_other_devices_have)
+{
+    static const char other[] =
+        "\"A \\\"B\\\" \\u00e9 | C\": {\n    \"old\": [1, 2.50]\n  }";
+    static const char mine[] =
+        "\"Maker | Device | 7\": {\n    \"masked_softmax\": {\n      \"WG\": 32\n    "
+        "},\n"
+        "    \"matmul_tile\": {\n      \"DEPTH\": 192,\n      \"MR\": 4\n    }\n  }";
+    char file[512], expected[512], *data = NULL;
+    size_t size = 0;
+    const char *written = NULL;
+    snprintf(file, sizeof file, "{ \"matmul_tile\": { \"MR\": 4 } }, %s", other);
+    snprintf(expected, sizeof expected, "{\n  %s,\n  %s\n}\n", other, mine);
+    cla_runtime *rt = read_file(file);
+    cr_expect_str_empty(said);
+    cr_expect_eq(cla_tuning_set(rt, "matmul_tile", "DEPTH", 192), CLA_OK);
+    cr_expect_eq(cla_tuning_set(rt, "masked_softmax", "WG", 32), CLA_OK);
+    cr_expect_eq(cla_tuning_save(rt, &written), CLA_OK, "%s", cla_error());
+    cr_expect_eq(cla_file_read(path, &data, &size), CLA_OK);
+    cr_expect_str_eq(data, expected);
+    free(data);
+    cr_expect_eq(cla_tuning_save(rt, &written), CLA_OK, "a file it wrote");
+    cr_expect_eq(cla_file_read(path, &data, &size), CLA_OK);
+    cr_expect_str_eq(data, expected);
+    free(data);
+    close_runtime(rt);
+}
+
+/* Results name the constants in force by this hash: it is the same in all versions. */
+Test(tuning, hashes_as_before)
+{
+    char hash[17];
+    cla_runtime *rt = read_file("{}");
+    cla_tuning_hash(rt, hash);
+    cr_expect_str_eq(hash, "1349cde127705c16");
+    cr_expect_eq(cla_tuning_set(rt, "matmul_tile", "MR", 4), CLA_OK);
+    cr_expect_eq(cla_tuning_set(rt, "matmul_tile", "DEPTH", 192), CLA_OK);
+    cr_expect_eq(cla_tuning_set(rt, "masked_softmax", "WG", 32), CLA_OK);
+    cla_tuning_hash(rt, hash);
+    cr_expect_str_eq(hash, "c4877a270a06f5d6");
     close_runtime(rt);
 }

@@ -1,0 +1,45 @@
+# prefix.sh - for tests of what is installed, which read it: a prefix of their own, and
+# programs linked as pkg-config says. They have set $build; $prefix is removed at the end.
+# shellcheck shell=sh disable=SC2034,SC2154
+prefix=$(mktemp -d)
+trap 'rm -rf "$prefix"' EXIT
+
+fail() {
+    echo "$(basename "$0" .sh): $*" >&2
+    exit 1
+}
+
+meson install -C "$build" --no-rebuild --quiet --destdir "$prefix"
+pc=$(find "$prefix" -name clattn.pc)
+[ -n "$pc" ] || fail 'no clattn.pc installed'
+PKG_CONFIG_PATH=$(dirname "$pc")
+libraries=$(dirname "$PKG_CONFIG_PATH")
+export PKG_CONFIG_PATH
+root=$(find "$prefix" -path '*/include/clattn') # the file itself says where it will be
+root=${root%/include/clattn}
+
+# package LIBRARY OPTION...: what pkg-config says of it
+package() {
+    pkg-config --define-variable=prefix="$root" "$@"
+}
+
+# compile LIBRARY EXAMPLE OPTION...: $prefix/EXAMPLE from examples/EXAMPLE.c
+compile() {
+    library=$1 example=$2
+    shift 2
+    # shellcheck disable=SC2046 # flags are words
+    ${CC:-cc} -std=c11 -Wall -Wextra -Werror "$source/examples/$example.c" \
+        $(package "$@" --cflags --libs "$library") -lm -o "$prefix/$example" ||
+        fail "$example cannot be linked with $library"
+}
+
+# by_cmake FOLDER VERSION: what tests/installed/CMakeLists.txt builds, in $prefix/FOLDER
+by_cmake() {
+    mkdir -p "$prefix/$1"
+    cp "$source/tests/installed/user.cc" "$source/examples/embed.c" "$source/examples/tag.c" \
+        "$prefix/$1"
+    sed "s/@VERSION@/$2/" "$source/tests/installed/CMakeLists.txt" >"$prefix/$1/CMakeLists.txt"
+    cmake -S "$prefix/$1" -B "$prefix/$1/build" -DCMAKE_PREFIX_PATH="$root" \
+        >"$prefix/cmake.txt" 2>&1 &&
+        cmake --build "$prefix/$1/build" >"$prefix/cmake.txt" 2>&1
+}
