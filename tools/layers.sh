@@ -41,4 +41,8 @@ fi
 if grep -rl '<CL/' src 2>/dev/null | grep -v '^src/runtime/'; then
     echo "only src/runtime may include OpenCL headers"; status=1
 fi
+# Jansson's functions that leave out what memory was lacking for, and say nothing.
+if grep -nE '\<json_(copy|deep_copy|object_update_missing)\(' -r src; then
+    echo "use cla_json_copy or cla_json_complete (base/json.h)"; status=1
+fi
 exit $status

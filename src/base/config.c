@@ -341,7 +341,7 @@ cla_status cla_config_know(cla_config *config, const char *const *keys)
 
 cla_status cla_config_complete(cla_config *config, json_t *values)
 {
-    const bool done = values && !json_object_update_missing(config->values, values);
+    const bool done = values && cla_json_complete(config->values, values);
     json_decref(values);
     return done ? CLA_OK : no_memory();
 }

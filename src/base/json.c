@@ -1,4 +1,4 @@
-/* json.c - JSON texts in, with lack of memory told from bad text. */
+/* json.c - JSON texts in, with lack of memory told from bad text, and whole copies. */
 #include "base/json.h"
 
 #include "base/locale.h"
@@ -35,4 +35,27 @@ cla_status cla_json_parse(json_t **root, const char *text, size_t size, size_t f
     const bool memory =
         json_error_code(error) != json_error_out_of_memory && has_room(size);
     return memory ? CLA_E_INPUT : cla_fail(CLA_E_NOMEM, "JSON: out of memory");
+}
+
+bool cla_json_complete(json_t *object, json_t *other)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach(other, key, value)
+    {
+        if (!json_object_get(object, key) && json_object_set(object, key, value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+json_t *cla_json_copy(json_t *object)
+{
+    json_t *copy = json_object();
+    if (copy && !cla_json_complete(copy, object)) {
+        json_decref(copy);
+        return NULL;
+    }
+    return copy;
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/locale.h"
 #include "base/safetensors.h"
 #include "base/seal.h"
@@ -48,7 +49,7 @@ static json_t *describe(const cla_st_tensor *t, int64_t begin)
 static json_t *seal_metadata(json_t *metadata)
 {
     json_t *sealed = json_pack("{s:s}", CLA_SEAL_KEY, CLA_SEAL_BLANK);
-    if (sealed && metadata && json_object_update_missing(sealed, metadata)) {
+    if (sealed && metadata && !cla_json_complete(sealed, metadata)) {
         json_decref(sealed);
         return NULL;
     }

@@ -1,6 +1,7 @@
 /* report_bench.c - results and their comparisons as JSON for the page. */
 #include <math.h>
 
+#include "base/json.h"
 #include "bench/compare.h"
 #include "bench/pairs.h"
 #include "cli/cli.h"
@@ -43,7 +44,7 @@ static cla_status choose_stride(report *r)
 /* The row with every n-th of its samples. */
 static cla_status add_thinned(cla_text *out, json_t *row, int stride)
 {
-    json_t *few = json_array(), *copy = json_copy(row);
+    json_t *few = json_array(), *copy = cla_json_copy(row);
     const json_t *all = json_object_get(row, "samples_ms");
     bool failed = !few || !copy;
     for (size_t i = 0; i < json_array_size(all) && !failed; i += (size_t)stride) {

@@ -165,7 +165,7 @@ cla_status transformer_renew(cla_config *settings, const cla_config *run)
                             where_names[where], "activation", "relu", "positions",
                             "tensor2tensor", "norm_epsilon", CODER_NORM_EPSILON,
                             "embedding_scale", 1, "output_bias", 0, "start_pad", 0)));
-    return layers ? cla_config_complete(settings, json_pack("{s:o}", "decoder_layers",
-                                                            json_deep_copy(layers)))
+    return layers ? cla_config_complete(settings,
+                                        json_pack("{s:O}", "decoder_layers", layers))
                   : CLA_OK;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/locale.h"
 #include "base/text.h"
 
@@ -161,8 +162,8 @@ cla_status cla_folder_settings(const char *dir, cla_config *settings)
 /* The settings, behind them the hashes, behind these the config's own. */
 static json_t *join(const json_t *values, const json_t *files)
 {
-    json_t *all = json_copy((json_t *)values);
-    json_t *hashes = json_copy((json_t *)files);
+    json_t *all = cla_json_copy((json_t *)values);
+    json_t *hashes = cla_json_copy((json_t *)files);
     int failed = !all || !hashes;
     failed = failed ||
              json_object_set_new(hashes, CLA_SEAL_KEY, json_string(CLA_SEAL_BLANK));

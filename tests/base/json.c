@@ -1,0 +1,59 @@
+/* json.c - copies that are whole, whatever allocation fails. */
+#include "base/json.h"
+
+#include <stdlib.h>
+
+#include "support/support.h"
+
+static long calls, failing; // allocations of Jansson so far; the one that fails
+
+static void *allocate(size_t size)
+{
+    return ++calls == failing ? NULL : malloc(size);
+}
+
+/* Twenty keys: more than Jansson's table of an object begins with. */
+static json_t *many(void)
+{
+    json_t *object = json_object();
+    for (int i = 0; i < 20; i++) {
+        char key[8];
+        snprintf(key, sizeof key, "key%d", i);
+        cr_assert_eq(json_object_set_new(object, key, json_integer(i)), 0);
+    }
+    return object;
+}
+
+Test(json, copies_all_or_nothing)
+{
+    json_t *object = many();
+    long needed = 0;
+    json_set_alloc_funcs(allocate, free);
+    for (failing = 0; failing <= needed; failing++) {
+        calls = 0;
+        json_t *copy = cla_json_copy(object);
+        needed = failing ? needed : calls;
+        cr_expect((copy != NULL) == !failing, "allocation %ld", failing);
+        cr_expect(!copy || json_equal(copy, object), "allocation %ld", failing);
+        json_decref(copy);
+    }
+    cr_expect_gt(needed, 20);
+    json_decref(object);
+}
+
+Test(json, completes_all_or_says_so)
+{
+    json_t *object = many();
+    json_set_alloc_funcs(allocate, free);
+    for (failing = 1; failing <= 20; failing++) {
+        calls = failing; // none fails yet
+        json_t *some = json_pack("{s:i}", "key7", -1);
+        calls = 0;
+        cr_expect(!cla_json_complete(some, object), "allocation %ld", failing);
+        cr_expect(cla_json_complete(some, object));
+        cr_expect_eq(json_object_size(some), 20);
+        cr_expect_eq(json_integer_value(json_object_get(some, "key7")), -1);
+        json_decref(some);
+    }
+    json_decref(object);
+}
