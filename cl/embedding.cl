@@ -25,11 +25,7 @@ kernel void embedding_forward(global float *restrict y,
         const int id = ids[row], known = id >= 0 && id < s.entries;
         global float *to = y + (size_t)row * s.columns;
         global const weight *from = table + (size_t)(known ? id : 0) * s.columns;
-#if WEIGHTS == 2
-        const float scale = s.scale * factor[known ? id : 0];
-#else
-        const float scale = s.scale;
-#endif
+        const float scale = WEIGHT_SCALED(s.scale, factor, known ? id : 0);
         for (int c = LANE(0); c < s.columns; c += WG) {
             to[c] = known ? scale * WEIGHT_AT(from, c) : 0.0f;
         }

@@ -122,10 +122,7 @@ INLINE void store_blocks(global float *y, global const float *bias,
         const int i = n / ACROSS, j = n % ACROSS * 4;
         if (i < rows && j < columns) {
             global float4 *to = (global float4 *)(y + (size_t)i * s.y_ld + j);
-            float4 x = ((local float4 *)blocks)[n];
-#if WEIGHTS == 2
-            x *= *(global const float4 *)(scale + j);
-#endif
+            float4 x = WEIGHT_SCALED4(((local float4 *)blocks)[n], scale, j);
             x += s.add ? *to : (float4)(0.0f);
             x += bias ? *(global const float4 *)(bias + j) : (float4)(0.0f);
             x = matmul_activate4(x, s.activation);
@@ -140,11 +137,7 @@ INLINE void store_blocks(global float *y, global const float *bias,
         const int i = n / (4 * ACROSS), j = n % (4 * ACROSS);
         if (i < rows && j < columns) {
             global float *to = y + (size_t)i * s.y_ld + j;
-#if WEIGHTS == 2
-            const float x = blocks[n] * scale[j];
-#else
-            const float x = blocks[n];
-#endif
+            const float x = WEIGHT_SCALED(blocks[n], scale, j);
             *to = matmul_tail(s.add ? *to + x : x, bias ? bias + j : 0,
                               residual ? residual + (size_t)i * s.residual_ld + j : 0,
                               s.activation);

@@ -77,9 +77,7 @@ INLINE void multiply_block(tile t, local float *a, global const float *next_a,
         const int done = (j - j0) / TILE_N * (t.rows / MR); // tiles, a row of a each
         t.y = y + j;
         t.cols = s.N - j;
-#if WEIGHTS == 2
-        t.scale = scale + j;
-#endif
+        t.scale = scale + j; // unused where weights are floats
         t.next_b = panel_of_b(b, s, min(j + TILE_N, j1 - 1), k0);
         t.next_a = next_a + (size_t)min(done, last - 1) * s.a_ld;
 #if PACKED

@@ -54,11 +54,7 @@ kernel void matmul_vector(global float *y, global const weight *m,
     }
     if (SLICE == 0 && i < v.results) {
         global float *to = y + s.y_offset + batch * s.y_stride + (size_t)i * v.y_step;
-#if WEIGHTS == 2
-        const float z = scratch[LANE(0)] * scale[i];
-#else
-        const float z = scratch[LANE(0)];
-#endif
+        const float z = WEIGHT_SCALED(scratch[LANE(0)], scale, i);
         *to = matmul_tail(s.add ? *to + z : z, bias ? bias + i * v.bias_step : 0,
                           residual ? residual + s.residual_offset +
                                          batch * s.residual_stride +

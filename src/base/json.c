@@ -37,11 +37,11 @@ cla_status cla_json_parse(json_t **root, const char *text, size_t size, size_t f
     return memory ? CLA_E_INPUT : cla_fail(CLA_E_NOMEM, "JSON: out of memory");
 }
 
-bool cla_json_complete(json_t *object, json_t *other)
+bool cla_json_complete(json_t *object, json_t *more)
 {
     const char *key = NULL;
     json_t *value = NULL;
-    json_object_foreach(other, key, value)
+    json_object_foreach(more, key, value)
     {
         if (!json_object_get(object, key) && json_object_set(object, key, value)) {
             return false;
@@ -50,10 +50,10 @@ bool cla_json_complete(json_t *object, json_t *other)
     return true;
 }
 
-json_t *cla_json_copy(json_t *object)
+json_t *cla_json_copy(json_t *from)
 {
     json_t *copy = json_object();
-    if (copy && !cla_json_complete(copy, object)) {
+    if (copy && !cla_json_complete(copy, from)) {
         json_decref(copy);
         return NULL;
     }

@@ -15,8 +15,8 @@
 cla_status cla_json_parse(json_t **root, const char *text, size_t size, size_t flags,
                           json_error_t *error);
 
-/* Adds the keys of other that object lacks. False where memory was lacking. */
-bool cla_json_complete(json_t *object, json_t *other);
+/* Adds the keys of more that object lacks. False where memory was lacking. */
+bool cla_json_complete(json_t *object, json_t *more);
 
 /* A copy of an object, with the same values; NULL where memory was lacking. */
-json_t *cla_json_copy(json_t *object);
+json_t *cla_json_copy(json_t *from);

@@ -45,7 +45,7 @@ cla_status cla_task_renew(cla_config *settings, cla_config *run)
 {
     const cla_task_kind *kind = NULL;
     CLA_TRY(cla_task_kind_find(run, &kind));
-    return kind->renew ? kind->renew(settings, run) : CLA_OK;
+    return kind && kind->renew ? kind->renew(settings, run) : CLA_OK;
 }
 
 const char *cla_task_file(const cla_task_kind *kind, const char *dir, int i)
