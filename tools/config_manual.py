@@ -6,15 +6,15 @@ usage: tools/config_manual.py VERSION [CONFIG.json] >clattn-config.5
 With the config.json of a run it lists instead the keys of that file that the page lacks,
 and fails when there is one.
 
-A table of keys (key, default, meaning; or key, value) and one of kinds of attention
-(`attention`, its keys, parameters) become entries under the headings of their page."""
+Tables of keys (key, default, meaning; key, default, of, meaning; key, value) and of kinds
+of attention (`attention`, meaning) become entries under the headings of their page."""
 import json
 import os
 import re
 import sys
 
 DOCS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "docs")
-PAGES = ("training", "translation", "reinforcement", "reading", "poems", "custom")
+PAGES = ("training", "translation", "attention", "reinforcement", "reading", "poems", "custom")
 
 HEAD = r""".TH CLATTN\-CONFIG 5 "" "clattn VERSION" "clattn Manual"
 .SH NAME
@@ -77,7 +77,7 @@ def tables(lines):
 
 def meaning(default, text):
     """The sentence of a key."""
-    if not default.strip():
+    if default in ("", "see below"):
         return text + "." if text.strip() else "See the page of the model."
     if not text.strip():
         return f"Default: {default}."
@@ -86,22 +86,23 @@ def meaning(default, text):
     return f"{text} (default: {default})."
 
 
-def kind(row):
-    """What a table is about: "keys", "kinds" of attention, or nothing of a config."""
+def is_of_config(row):
+    """Whether the table of this header is of keys, or of kinds of attention."""
     first, *others = (cell.strip() for cell in row)
-    if first == "key" and others in (["default", "meaning"], ["value"]):
-        return "keys"
-    return "kinds" if first == "`attention`" and len(others) == 2 else None
+    if first == "key":
+        return others in (["default", "meaning"], ["default", "of", "meaning"], ["value"])
+    return first == "`attention`" and len(others) == 1
 
 
-def entry(row, of):
-    """A key with its meaning and default; a kind of attention with its keys."""
-    row = [cell.strip() for cell in row]
-    if of == "kinds":
-        text = "Keys: " + row[1] + "." if row[1] else "No keys of its own."
+def entry(row):
+    """A key with its meaning and default."""
+    key, *others = (cell.strip() for cell in row)
+    if len(others) == 1:
+        text = others[0] + "."
     else:
-        text = meaning(row[1], row[2]) if len(row) == 3 else row[1] + "."
-    return [".TP", roff(row[0]), roff(text)]
+        of = f"{others[1]}: " if len(others) == 3 and others[1] != "all" else ""
+        text = of + meaning(others[0], others[-1])
+    return [".TP", roff(key), roff(text)]
 
 
 def section(page):
@@ -112,12 +113,12 @@ def section(page):
     for part in re.split(r"\n(?=#)", "\n".join(lines)):
         heading = part.split("\n")[0].lstrip("# ")
         for rows in tables(part.splitlines()):
-            of = kind(rows[0])
-            if of and heading != said:
+            known = is_of_config(rows[0])
+            if known and heading != said:
                 body.append(f'.SS "{roff(heading)}"')
                 said = heading
-            for row in rows[2:] if of else []:
-                body += entry(row, of)
+            for row in rows[2:] if known else []:
+                body += entry(row)
     return [f'.SH "{roff(lines[0][2:]).upper()}"'] + body
 
 
