@@ -43,12 +43,15 @@ static cla_status export_weights(cla_publish *p, const char *run, const cla_task
     return status;
 }
 
-/* The network of a run without its numbers: what its parameters are for. */
-static cla_status open_network(cla_task **task, const char *run, cla_config *settings)
+/* The network of a run without its numbers: what its parameters are for. path: of the
+ * run's settings, which were compared with their hashes. */
+static cla_status open_network(cla_task **task, const char *run, const char *path,
+                               cla_config *settings)
 {
-    cla_status status = cla_folder_settings(run, settings);
-    status = status ? status : cla_task_renew(settings, settings);
-    return status ? status : cla_task_open(task, NULL, settings, run, CLA_TASK_TRAINED);
+    CLA_TRY(cla_config_read(settings, path));
+    cla_settings_plain(settings);
+    CLA_TRY(cla_task_renew(settings, settings));
+    return cla_task_open(task, NULL, settings, run, CLA_TASK_TRAINED);
 }
 
 static cla_status export_model(const char *run, const cla_export_options *o,
@@ -57,7 +60,6 @@ static cla_status export_model(const char *run, const cla_export_options *o,
 {
     const cla_task_kind *kind = NULL;
     cla_publish p;
-    CLA_TRY(cla_folder_settings(run, settings));
     CLA_TRY(cla_task_kind_find(settings, &kind));
     cla_status status = cla_publish_begin(&p, out, o->signal);
     status = status ? status : cla_publish_vocabularies(&p, run, kind);
@@ -71,7 +73,8 @@ static cla_status export_ours(const char *run, const cla_export_options *o,
 {
     cla_config settings = { 0 }, plain = { 0 };
     cla_task *task = NULL;
-    cla_status status = open_network(&task, run, &settings);
+    cla_status status = cla_folder_settings(run, &plain);
+    status = status ? status : open_network(&task, run, plain.path, &settings);
     status = status ? status : export_model(run, o, out, &plain, task, numbers);
     cla_task_close(&task);
     cla_config_fini(&plain);
