@@ -43,41 +43,39 @@ static cla_status export_weights(cla_publish *p, const char *run, const cla_task
     return status;
 }
 
-/* The network of a run without its numbers: what its parameters are for. path: of the
- * run's settings, which were compared with their hashes. */
-static cla_status open_network(cla_task **task, const char *run, const char *path,
-                               cla_config *settings)
+/* The network of a run without its numbers: what its parameters are for. */
+static cla_status open_network(cla_task **task, const char *run, cla_config *settings)
 {
-    CLA_TRY(cla_config_read(settings, path));
     cla_settings_plain(settings);
     CLA_TRY(cla_task_renew(settings, settings));
     return cla_task_open(task, NULL, settings, run, CLA_TASK_TRAINED);
 }
 
 static cla_status export_model(const char *run, const cla_export_options *o,
-                               const char *out, cla_config *settings,
-                               const cla_task *task, int64_t *numbers)
+                               const char *out, const cla_config *settings,
+                               cla_config *renewed, int64_t *numbers)
 {
     const cla_task_kind *kind = NULL;
+    cla_task *task = NULL;
     cla_publish p;
-    CLA_TRY(cla_task_kind_find(settings, &kind));
+    CLA_TRY(cla_task_kind_find(renewed, &kind));
     cla_status status = cla_publish_begin(&p, out, o->signal);
     status = status ? status : cla_publish_vocabularies(&p, run, kind);
+    status = status ? status : open_network(&task, run, renewed);
     status = status ? status : export_weights(&p, run, task, o->weights, numbers);
     status = status ? status : cla_publish_settings(&p, settings, kind);
+    cla_task_close(&task);
     return cla_publish_end(&p, status);
 }
 
 static cla_status export_ours(const char *run, const cla_export_options *o,
                               const char *out, int64_t *numbers)
 {
-    cla_config settings = { 0 }, plain = { 0 };
-    cla_task *task = NULL;
-    cla_status status = cla_folder_settings(run, &plain);
-    status = status ? status : open_network(&task, run, plain.path, &settings);
-    status = status ? status : export_model(run, o, out, &plain, task, numbers);
-    cla_task_close(&task);
-    cla_config_fini(&plain);
+    cla_config settings = { 0 }, renewed = { 0 };
+    cla_status status = cla_folder_settings(run, &settings);
+    status = status ? status : cla_config_read(&renewed, settings.path);
+    status = status ? status : export_model(run, o, out, &settings, &renewed, numbers);
+    cla_config_fini(&renewed);
     cla_config_fini(&settings);
     return status;
 }
