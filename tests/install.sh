@@ -14,6 +14,8 @@ export LD_LIBRARY_PATH
 
 compile clattn embed
 "$prefix/embed"
+compile clattn-models classifier
+(cd "$prefix" && ./classifier) || fail 'the classifier does not learn, or comes back as another'
 compile clattn-models tag
 compile clattn-models translate
 "$prefix/translate" "$prefix/no-model" a 2>"$prefix/err" && fail 'no model, but exit 0'
@@ -89,10 +91,11 @@ check_names() {
     count=$((${count:-0} + $(wc -l <"$prefix/promised")))
 }
 
-core_headers=$(find "$source/include/clattn" -name '*.h' ! -name model.h)
+core_headers=$(find "$source/include/clattn" -name '*.h' ! -name model.h ! -name parameters.h)
 # shellcheck disable=SC2086 # names are words
 check_names clattn CLATTN_0 $core_headers
-check_names clattn-models CLATTN_MODELS_0 "$source/include/clattn/model.h"
+check_names clattn-models CLATTN_MODELS_0 "$source/include/clattn/model.h" \
+    "$source/include/clattn/parameters.h"
 # clattn.h is the whole of the core, but for OpenCL's own types.
 for header in $core_headers; do
     name=$(basename "$header")

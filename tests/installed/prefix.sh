@@ -36,8 +36,9 @@ compile() {
 # by_cmake FOLDER VERSION: what tests/installed/CMakeLists.txt builds, in $prefix/FOLDER
 by_cmake() {
     mkdir -p "$prefix/$1"
-    cp "$source/tests/installed/user.cc" "$source/examples/embed.c" "$source/examples/tag.c" \
-        "$prefix/$1"
+    for user in tests/installed/user.cc examples/embed.c examples/classifier.c examples/tag.c; do
+        cp "$source/$user" "$prefix/$1"
+    done
     sed "s/@VERSION@/$2/" "$source/tests/installed/CMakeLists.txt" >"$prefix/$1/CMakeLists.txt"
     cmake -S "$prefix/$1" -B "$prefix/$1/build" -DCMAKE_PREFIX_PATH="$root" \
         >"$prefix/cmake.txt" 2>&1 &&

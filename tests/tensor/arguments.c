@@ -28,6 +28,7 @@ static void give_back(arguments *a)
     cla_tape_free(&a->made_tape);
     cla_ragged_free(&a->made_rows);
     cla_devices_free(&a->devices);
+    cla_parameters_free(&a->parameters);
     cla_quatrain_free(&a->poem);
     cla_model_free(&a->model);
 }

@@ -4,6 +4,7 @@
 #include "clattn/clattn.h"
 #include "clattn/model.h"
 #include "clattn/opencl.h"
+#include "clattn/parameters.h"
 
 typedef struct arguments {
     cla_runtime *rt, *made;
@@ -13,6 +14,7 @@ typedef struct arguments {
     cla_ragged *rows, *made_rows;
     cla_device *devices;
     cla_model *model;
+    cla_parameters *parameters;
     cla_quatrain *poem;
     cl_context context;
     cl_command_queue queue;

@@ -18,6 +18,7 @@ VALUES = {
     "cl_mem": "a->buffer",
     "cla_device**": "&a->devices",
     "cla_model**": "&a->model",
+    "cla_parameters**": "&a->parameters",
     "cla_quatrain**": "&a->poem",
     "cla_ragged*": "a->rows",
     "cla_ragged**": "&a->made_rows",
@@ -66,8 +67,8 @@ def main() -> None:
             for i, argument in enumerate(function.arguments)
             if argument.type.endswith("*") or argument.type in HANDLES
         ]
-        if "cla_model*" in [argument.type for argument in function.arguments]:
-            pointers = pointers[:1]  # the others need a model: tests/tasks/model.c
+        if {"cla_model*", "cla_parameters*"} & {a.type for a in function.arguments}:
+            pointers = pointers[:1]  # the others need one: tests/tasks/model.c, train/parameters.c
         for i in pointers:
             values = [value(argument) for argument in function.arguments]
             values[i] = "NULL"

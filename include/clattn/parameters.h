@@ -1,0 +1,98 @@
+/* parameters.h - the parameters of a network of your own: named, drawn, trained, saved.
+ *
+ *   cla_parameters_new(&set, rt);
+ *   cla_parameters_add(set, &table, "table", 2, shape, CLA_INITIAL_NORMAL, 0.1);
+ *   cla_parameters_linear(set, &w, &b, 64, 3, "output");
+ *   cla_parameters_build(set, 42);            // now table, w and b are there
+ *   ... forward, cla_tape_seed, cla_tape_backward ...
+ *   cla_parameters_step(set, &adam, 1, NULL); // and again from the forward pass
+ *   cla_parameters_save(set, "network.safetensors");
+ *
+ * examples/classifier.c is a whole network. It is part of the library clattn-models.
+ * Thread-safety: as the runtime. */
+#pragma once
+
+#include "clattn/optim.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cla_parameters cla_parameters;
+
+/* First values. fan_out is the last size of the shape and fan_in the product of the
+ * others (of a vector, both are its length). */
+typedef enum cla_initial {
+    CLA_INITIAL_ZEROS,
+    CLA_INITIAL_ONES,
+    CLA_INITIAL_CONSTANT, // scale
+    CLA_INITIAL_UNIFORM,  // U(-scale, scale)
+    CLA_INITIAL_NORMAL,   // N(0, scale^2)
+    CLA_INITIAL_GLOROT    // U(-a, a), a = sqrt(6 / (fan_in + fan_out)): Glorot and
+                          // Bengio 2010, equation 16
+} cla_initial;
+
+/* An empty set. The runtime must outlive it. Errors: CLA_E_NOMEM. */
+CLA_API cla_status cla_parameters_new(cla_parameters **set, cla_runtime *rt);
+
+/* Frees the parameters, too. */
+CLA_API void cla_parameters_free(cla_parameters **set);
+
+/* Adds a parameter.
+ *
+ * tensor  out  NULL until cla_parameters_build writes it: the address must be good
+ *              until then. The set keeps and frees the tensor
+ * name    in   of at most 63 bytes, one of its own
+ * shape   in   [rank], rank 1 to 4, sizes from 1 on
+ * scale   in   of initial, where that has one
+ *
+ * Errors: CLA_E_USAGE (built already; a name that is empty, long or taken; an initial
+ * that is none), CLA_E_SHAPE (rank or a size), CLA_E_NOMEM. */
+CLA_API cla_status cla_parameters_add(cla_parameters *set, cla_tensor **tensor,
+                                      const char *name, int rank, const int64_t *shape,
+                                      cla_initial initial, double scale);
+
+/* Adds what cla_linear takes: w [in,out] by CLA_INITIAL_GLOROT as "name", and b [out]
+ * of zeros as "name_bias". Errors: as cla_parameters_add. */
+CLA_API cla_status cla_parameters_linear(cla_parameters *set, cla_tensor **w,
+                                         cla_tensor **b, int64_t in, int64_t out,
+                                         const char *name);
+
+/* Makes all parameters, which want gradients, and draws their values. Each has a
+ * stream of its own, so that adding one changes no other. The same seed gives the
+ * same numbers on every device.
+ * Errors: CLA_E_USAGE (built already, or empty), CLA_E_NOMEM, CLA_E_DEVICE. */
+CLA_API cla_status cla_parameters_build(cla_parameters *set, uint32_t seed);
+
+/* Numbers of all parameters together. */
+CLA_API int64_t cla_parameters_size(const cla_parameters *set);
+
+/* One step of Adam from the gradients that cla_tape_backward left, all in one launch;
+ * afterwards no parameter has a gradient. Parameters that the loss does not depend on
+ * count with a gradient of zero.
+ *
+ * limit  in   the gradient's norm over all parameters is cut to it; 0: it is not
+ * norm   out  the norm before that; may be NULL. It is 0 without a limit.
+ *
+ * Errors: CLA_E_USAGE (not built; limit below 0), CLA_E_NUMERIC (a norm that is not
+ * finite: nothing was changed), CLA_E_DEVICE.
+ * Source: Kingma and Ba 2015, algorithm 1; Pascanu et al. 2013, algorithm 1. */
+CLA_API cla_status cla_parameters_step(cla_parameters *set,
+                                       const cla_adam_options *adam, double limit,
+                                       double *norm);
+
+/* Writes the values as safetensors, with a hash; the file is whole or not there. Adam's
+ * means are not in it. Errors: CLA_E_USAGE (not built), CLA_E_IO, CLA_E_NOMEM,
+ * CLA_E_DEVICE. */
+CLA_API cla_status cla_parameters_save(const cla_parameters *set, const char *path);
+
+/* Reads such a file into the parameters, all or none of them.
+ *
+ * Errors: CLA_E_USAGE (not built), CLA_E_IO, CLA_E_INPUT (no safetensors; damaged; a
+ * tensor that is missing, left over, of another type or shape, by name), CLA_E_NUMERIC
+ * (numbers that are not finite), CLA_E_NOMEM, CLA_E_DEVICE. */
+CLA_API cla_status cla_parameters_load(cla_parameters *set, const char *path);
+
+#ifdef __cplusplus
+}
+#endif

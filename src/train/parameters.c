@@ -1,0 +1,302 @@
+/* parameters.c - the parameters of a user's own network. */
+#include "clattn/parameters.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/safetensors.h"
+#include "nn/param.h"
+
+enum { MOMENTS = 2 }; // of Adam
+
+struct cla_parameters {
+    cla_runtime *rt;
+    cla_params params;
+    cla_tensor *values, *gradients; // the blocks, flat
+    cla_memory memory[MOMENTS];
+    cla_tensor *moment[MOMENTS];
+    int64_t step;
+    bool built;
+    cla_tensor *unused; // where parameters write after the build
+};
+
+/* The caller's variables need not be there any more. */
+static void forget_homes(cla_parameters *set)
+{
+    for (size_t i = 0; i < set->params.count; i++) {
+        set->params.list[i].home = &set->unused;
+    }
+}
+
+cla_status cla_parameters_new(cla_parameters **set, cla_runtime *rt)
+{
+    CLA_NEED(set, rt);
+    CLA_HOLD(rt);
+    CLA_TRY(cla_alloc(set, 1, sizeof **set));
+    (*set)->rt = rt;
+    return CLA_OK;
+}
+
+void cla_parameters_free(cla_parameters **set)
+{
+    if (!set || !*set) {
+        return;
+    }
+    cla_parameters *s = *set;
+    CLA_HOLD_WAIT(s->rt);
+    forget_homes(s);
+    cla_tensor_free(&s->values);
+    cla_tensor_free(&s->gradients);
+    for (int i = 0; i < MOMENTS; i++) {
+        cla_tensor_free(&s->moment[i]);
+        cla_memory_free(&s->memory[i], s->rt);
+    }
+    cla_params_free(&s->params);
+    free(s);
+    *set = NULL;
+}
+
+/* ---- adding --------------------------------------------------------------------- */
+
+static cla_status check_name(const cla_parameters *set, const char *name)
+{
+    const size_t most = sizeof set->params.list->name - 1;
+    if (!*name || strlen(name) > most) {
+        return cla_fail(CLA_E_USAGE, "parameter '%.80s': a name has 1 to %zu bytes",
+                        name, most);
+    }
+    return cla_params_find(&set->params, name)
+               ? cla_fail(CLA_E_USAGE, "parameter '%s' is there already", name)
+               : CLA_OK;
+}
+
+static cla_status check_shape(const char *name, int rank, const int64_t *shape)
+{
+    if (rank < 1 || rank > 4) {
+        return cla_fail(CLA_E_SHAPE, "parameter '%s': rank is %d, must be 1 to 4", name,
+                        rank);
+    }
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] < 1 || shape[i] > INT32_MAX) {
+            return cla_fail(CLA_E_SHAPE, "parameter '%s': size %d is %lld", name, i,
+                            (long long)shape[i]);
+        }
+    }
+    return CLA_OK;
+}
+
+static cla_status find_init(cla_init *init, cla_initial initial, double scale, int rank,
+                            const int64_t *shape)
+{
+    static const cla_init_kind kinds[] = { CLA_INIT_ZEROS,    CLA_INIT_ONES,
+                                           CLA_INIT_CONSTANT, CLA_INIT_UNIFORM,
+                                           CLA_INIT_NORMAL,   CLA_INIT_GLOROT_UNIFORM };
+    if (initial < CLA_INITIAL_ZEROS || initial > CLA_INITIAL_GLOROT) {
+        return cla_fail(CLA_E_USAGE, "initial is %d, must be 0 to %d", (int)initial,
+                        (int)CLA_INITIAL_GLOROT);
+    }
+    if (!isfinite(scale)) {
+        return cla_fail(CLA_E_USAGE, "scale is %g, must be finite", scale);
+    }
+    *init = (cla_init){ kinds[initial], scale, 1, (double)shape[rank - 1] };
+    for (int i = 0; i < rank - 1 || !i; i++) {
+        init->fan_in *= (double)shape[i];
+    }
+    return CLA_OK;
+}
+
+static cla_status need_unbuilt(const cla_parameters *set)
+{
+    return set->built ? cla_fail(CLA_E_USAGE, "the parameters are built already")
+                      : CLA_OK;
+}
+
+cla_status cla_parameters_add(cla_parameters *set, cla_tensor **tensor,
+                              const char *name, int rank, const int64_t *shape,
+                              cla_initial initial, double scale)
+{
+    CLA_NEED(set, tensor, name, shape);
+    CLA_HOLD(set->rt);
+    cla_init init = { 0 };
+    CLA_TRY(need_unbuilt(set));
+    CLA_TRY(check_name(set, name));
+    CLA_TRY(check_shape(name, rank, shape));
+    CLA_TRY(find_init(&init, initial, scale, rank, shape));
+    return cla_param_add(&set->params, tensor, init, rank, shape, "%s", name);
+}
+
+cla_status cla_parameters_linear(cla_parameters *set, cla_tensor **w, cla_tensor **b,
+                                 int64_t in, int64_t out, const char *name)
+{
+    char bias[sizeof set->params.list->name + 8];
+    CLA_NEED(set, w, b, name);
+    snprintf(bias, sizeof bias, "%.64s_bias", name);
+    CLA_TRY(check_name(set, bias));
+    CLA_TRY(cla_parameters_add(set, w, name, 2, (int64_t[]){ in, out },
+                               CLA_INITIAL_GLOROT, 0));
+    return cla_parameters_add(set, b, bias, 1, &out, CLA_INITIAL_ZEROS, 0);
+}
+
+/* ---- building and training ------------------------------------------------------ */
+
+static cla_status need_built(const cla_parameters *set)
+{
+    return set->built ? CLA_OK
+                      : cla_fail(CLA_E_USAGE, "cla_parameters_build was not called");
+}
+
+cla_status cla_parameters_build(cla_parameters *set, uint32_t seed)
+{
+    CLA_NEED(set);
+    CLA_HOLD(set->rt);
+    CLA_TRY(need_unbuilt(set));
+    if (!set->params.count) {
+        return cla_fail(CLA_E_USAGE, "there are no parameters to build");
+    }
+    set->built = true; // free takes a part of it
+    const cla_status status = cla_params_build(&set->params, set->rt, seed);
+    forget_homes(set);
+    CLA_TRY(status);
+    CLA_TRY(cla_params_block(&set->params, &set->params.values, &set->values));
+    CLA_TRY(cla_params_block(&set->params, &set->params.gradients, &set->gradients));
+    for (int i = 0; i < MOMENTS; i++) {
+        CLA_TRY(cla_memory_new(&set->memory[i], set->rt, set->params.values.bytes));
+        CLA_TRY(cla_memory_fill(set->rt, &set->memory[i], 0));
+        CLA_TRY(cla_params_block(&set->params, &set->memory[i], &set->moment[i]));
+    }
+    return CLA_OK;
+}
+
+int64_t cla_parameters_size(const cla_parameters *set)
+{
+    int64_t size = 0;
+    for (size_t i = 0; set && i < set->params.count; i++) {
+        const cla_param *p = &set->params.list[i];
+        size += p->shape[0] * p->shape[1] * p->shape[2] * p->shape[3];
+    }
+    return size;
+}
+
+cla_status cla_parameters_step(cla_parameters *set, const cla_adam_options *adam,
+                               double limit, double *norm)
+{
+    double length = 0;
+    CLA_NEED(set, adam);
+    CLA_HOLD(set->rt);
+    CLA_TRY(need_built(set));
+    if (!(limit >= 0)) {
+        return cla_fail(CLA_E_USAGE, "limit is %g, must be 0 or more", limit);
+    }
+    CLA_TRY(cla_params_fill_gradients(&set->params));
+    if (limit > 0) {
+        CLA_TRY(cla_clip(set->rt, &length, set->gradients, (float)limit));
+    }
+    if (!isfinite(length)) {
+        return cla_fail(CLA_E_NUMERIC, "the gradient's norm is %g", length);
+    }
+    CLA_TRY(cla_adam(set->rt, set->values, set->moment[0], set->moment[1],
+                     set->gradients, set->step + 1, adam));
+    set->step++;
+    cla_params_changed(&set->params);
+    cla_params_clear_gradients(&set->params);
+    if (norm) {
+        *norm = length;
+    }
+    return CLA_OK;
+}
+
+/* ---- files ---------------------------------------------------------------------- */
+
+/* The numbers of all parameters, one behind the other, and where each begins. */
+static cla_status read_all(const cla_parameters *set, float *numbers,
+                           cla_st_tensor *list)
+{
+    for (size_t i = 0; i < set->params.count; i++) {
+        const cla_param *p = &set->params.list[i];
+        list[i] = (cla_st_tensor){ .name = p->name,
+                                   .dtype = CLA_ST_F32,
+                                   .rank = p->rank,
+                                   .size = cla_tensor_size(p->tensor),
+                                   .data = numbers };
+        memcpy(list[i].shape, p->shape, sizeof p->shape);
+        CLA_TRY(cla_tensor_download(p->tensor, numbers));
+        numbers += list[i].size;
+    }
+    return CLA_OK;
+}
+
+cla_status cla_parameters_save(const cla_parameters *set, const char *path)
+{
+    float *numbers = NULL;
+    cla_st_tensor *list = NULL;
+    CLA_NEED(set, path);
+    CLA_HOLD(set->rt);
+    CLA_TRY(need_built(set));
+    cla_status status =
+        cla_alloc(&numbers, (size_t)cla_parameters_size(set), sizeof *numbers);
+    status = status ? status : cla_alloc(&list, set->params.count, sizeof *list);
+    status = status ? status : read_all(set, numbers, list);
+    status = status ? status : cla_st_save(path, list, set->params.count, NULL);
+    free(list);
+    free(numbers);
+    return status;
+}
+
+static cla_status check_tensor(const cla_st_tensor *t, const cla_param *p,
+                               const char *path)
+{
+    if (!t) {
+        return cla_fail(CLA_E_INPUT, "%s: '%s' is missing", path, p->name);
+    }
+    if (t->dtype != CLA_ST_F32) {
+        return cla_fail(CLA_E_INPUT, "%s: '%s' is %s, must be F32", path, p->name,
+                        cla_st_dtypes[t->dtype].name);
+    }
+    if (t->rank != p->rank ||
+        memcmp(t->shape, p->shape, (size_t)p->rank * sizeof *p->shape) != 0) {
+        return cla_fail(CLA_E_INPUT, "%s: '%s' has another shape than the parameter %s",
+                        path, p->name, cla_shape_text(p->tensor));
+    }
+    return cla_st_finite(t)
+               ? CLA_OK
+               : cla_fail(CLA_E_NUMERIC, "%s: '%s' is not finite", path, p->name);
+}
+
+static cla_status check_file(const cla_parameters *set, const cla_st_file *file,
+                             const char *path)
+{
+    for (size_t i = 0; i < set->params.count; i++) {
+        const cla_param *p = &set->params.list[i];
+        CLA_TRY(check_tensor(cla_st_find(file, p->name), p, path));
+    }
+    for (size_t i = 0; i < file->count; i++) {
+        if (!cla_params_find(&set->params, file->tensors[i].name)) {
+            return cla_fail(CLA_E_INPUT, "%s: '%.80s' is no parameter of this set",
+                            path, file->tensors[i].name);
+        }
+    }
+    return CLA_OK;
+}
+
+static cla_status write_all(const cla_parameters *set, const cla_st_file *file)
+{
+    for (size_t i = 0; i < set->params.count; i++) {
+        const cla_param *p = &set->params.list[i];
+        CLA_TRY(cla_tensor_upload(p->tensor, cla_st_find(file, p->name)->data));
+    }
+    return CLA_OK;
+}
+
+cla_status cla_parameters_load(cla_parameters *set, const char *path)
+{
+    cla_st_file file = { 0 };
+    CLA_NEED(set, path);
+    CLA_HOLD(set->rt);
+    CLA_TRY(need_built(set));
+    CLA_TRY(cla_st_open(&file, path));
+    cla_status status = check_file(set, &file, path);
+    status = status ? status : write_all(set, &file);
+    cla_params_changed(&set->params);
+    cla_st_close(&file);
+    return status;
+}
