@@ -32,7 +32,7 @@ done
 nm --defined-only "$work"/*.o "/usr/lib/$(uname -m)-linux-musl/libc.a" 2>/dev/null |
     awk 'NF == 3 { print $3 }' | sort -u >"$work/there"
 # Other libraries' names; the file in C++ is not compiled here; __cpu_* is of the compiler.
-others='^(cl[A-Z]|CLBlast|clfft|json|XXH|utf8proc|pcre2|inflate|crc32|yaml_|cblas_|MPI|ompi|__cpu_|_GLOBAL_OFFSET|cla_sentencepiece)'
+others='^(cl[A-Z]|CLBlast|clfft|json|XXH|utf8proc|pcre2|inflate|crc32|yaml_|MHD_|cblas_|MPI|ompi|__cpu_|_GLOBAL_OFFSET|cla_sentencepiece)'
 missing=$(nm -u "$work"/*.o | awk 'NF == 2 { print $2 }' | sort -u | comm -23 - "$work/there" | grep -vE "$others")
 for symbol in $missing; do
     echo "musl has no $symbol"

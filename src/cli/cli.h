@@ -48,6 +48,8 @@ extern const cli_usage cli_help_usage;
 int cli_help(int argc, char **argv);
 extern const cli_usage cli_score_usage;
 int cli_score(int argc, char **argv);
+extern const cli_usage cli_serve_usage;
+int cli_serve(int argc, char **argv);
 extern const cli_usage cli_tag_usage;
 int cli_tag(int argc, char **argv);
 extern const cli_usage cli_train_usage;

@@ -33,6 +33,8 @@ static const cli_command commands[] = {
     { "translate", "translate lines from standard input", cli_translate,
       &cli_translate_usage },
     { "compose", "write quatrains about texts", cli_compose, &cli_compose_usage },
+    { "serve", "serve a translator, tagger or reader over HTTP", cli_serve,
+      &cli_serve_usage },
     { "score", "score text against references: bleu, squad ...", cli_score,
       &cli_score_usage },
     { "inspect", "draw what attention looks at", cli_inspect, &cli_inspect_usage },

@@ -1,25 +1,39 @@
 /* signals.c - SIGINT and SIGTERM as a request to stop soon. */
 #include "cli/signals.h"
 
+#include <errno.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
 static volatile int noted;
+static sem_t arrived;
 
 static void note(int signal)
 {
+    const int before = errno;
     noted = signal;
+    sem_post(&arrived); // POSIX allows it in a handler
+    errno = before;
 }
 
 const volatile int *cli_catch_signals(void)
 {
+    sem_init(&arrived, 0, 0);
     /* SA_RESETHAND: the second signal has its usual effect. */
     const struct sigaction action = { .sa_handler = note, .sa_flags = SA_RESETHAND };
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     return &noted;
+}
+
+void cli_await_signal(void)
+{
+    while (!noted) {
+        sem_wait(&arrived);
+    }
 }
 
 int cli_signal_code(void)

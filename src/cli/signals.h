@@ -4,6 +4,9 @@
 /* From now on the first signal is noted; a second one ends the program at once. */
 const volatile int *cli_catch_signals(void);
 
+/* Waits until a signal is noted, which cli_catch_signals has to catch. */
+void cli_await_signal(void);
+
 /* 128 + the signal noted, or 0. */
 int cli_signal_code(void);
 

@@ -1,0 +1,135 @@
+/* cmd_serve.c - clattn serve: a trained model as a service over HTTP. */
+#include <stdio.h>
+
+#include "cli/model.h"
+#include "cli/serve.h"
+#include "tasks/reading/reading.h"
+#include "tasks/tagging/tagging.h"
+#include "tasks/translation/translation.h"
+
+typedef struct arguments {
+    const char *device, *model, *weights, *host;
+    int port;
+    serve_limits limits;
+} arguments;
+
+#define LIMIT(member) .at = offsetof(arguments, limits.member)
+
+static const cli_option options[] = {
+    CLI_DEVICE(arguments, device),
+    { "model", 'm', "DIR", "folder of a translator, a tagger or a reader", CLI_TEXT,
+      .at = offsetof(arguments, model), .needed = true },
+    CLI_WEIGHTS(arguments, weights),
+    { "host", 'H', "ADDRESS", "numeric address to listen at (127.0.0.1)", CLI_TEXT,
+      .at = offsetof(arguments, host) },
+    { "port", 'p', "N", "port to listen at, 0: any that is free (5000)", CLI_INT,
+      .at = offsetof(arguments, port), .low = 0, .high = 65535 },
+    { "batch", 'b', "N", "texts worked on together, of all clients (32)", CLI_INT,
+      LIMIT(batch), .low = 1, .high = 1 << 16 },
+    { "wait", 't', "MS", "how long a batch waits for more texts (10)", CLI_INT,
+      LIMIT(wait_ms), .low = 0, .high = 60000 },
+    { "queue", 'q', "N", "texts that wait; more get status 503 (1024)", CLI_INT,
+      LIMIT(queue), .low = 1, .high = 1 << 20 },
+    { "max-body", 'B', "BYTES", "refuse a longer request (1048576)", CLI_INT,
+      LIMIT(body), .low = 1, .high = 1 << 30 },
+    { "max-words", 'w', "N",
+      "refuse a text of more words or pieces of words (translators: 2000, taggers: "
+      "10000, readers: 20000)",
+      CLI_INT, LIMIT(max_words), .low = 1, .high = INT32_MAX },
+    { "timeout", 'T', "SECONDS", "close a connection that is idle for so long (30)",
+      CLI_INT, LIMIT(timeout), .low = 1, .high = 86400 },
+    { "connections", 'c', "N", "connections at a time (512)", CLI_INT,
+      LIMIT(connections), .low = 1, .high = 1 << 16 },
+    { "beam", 'k', "N", "hypotheses of a translation (the model's, or 1)", CLI_INT,
+      LIMIT(beam), .low = 1, .high = TRANSLATION_MAX_BEAM },
+    { "length-penalty", 'a', "X",
+      "how much longer translations are favoured, 0: not (the model's, or 0.6)",
+      CLI_REAL, LIMIT(alpha), .low = 0, .high = 10 },
+    { 0 },
+};
+
+const cli_usage cli_serve_usage = {
+    .options = options,
+    .about =
+        "Serves a trained model over HTTP: POST /translate, /tag or /answer with JSON, "
+        "GET /health, /metrics and /languages. Prints its address, and runs until "
+        "SIGTERM or SIGINT; requests that it has accepted are answered first.",
+    .more =
+        "  clattn serve --model runs/m --beam 4\n"
+        "  curl -d '{\"q\": \"the red dog runs.\"}' http://127.0.0.1:5000/translate",
+};
+
+/* What the model is for, and its limit of words. */
+static cla_status choose(serve *s, serve_limits *limits)
+{
+    static const struct {
+        const cla_task_kind *kind;
+        int max_words;
+    } known[] = {
+        [SERVE_TRANSLATE] = { &translation_kind, 2000 },
+        [SERVE_TAG] = { &tagging_kind, 10000 },
+        [SERVE_ANSWER] = { &reading_kind, 20000 },
+    };
+    for (int i = 0; i <= SERVE_ANSWER; i++) {
+        if (s->task->kind == known[i].kind) {
+            s->kind = (serve_kind)i;
+            limits->max_words =
+                limits->max_words ? limits->max_words : known[i].max_words;
+            return CLA_OK;
+        }
+    }
+    return cla_fail(CLA_E_USAGE,
+                    "serve needs a translator, a tagger or a reader: this "
+                    "is a %s",
+                    s->task->kind->name);
+}
+
+static void set_up(serve *s, serve_limits *limits)
+{
+    if (s->kind == SERVE_TRANSLATE) {
+        const search_options *own = &((const translation *)s->task)->search;
+        limits->beam = limits->beam ? limits->beam : own->beam;
+        limits->alpha = limits->alpha >= 0 ? limits->alpha : own->alpha;
+    } else if (s->kind == SERVE_ANSWER) {
+        ((reading *)s->task)->ask_limit = limits->max_words;
+    }
+}
+
+static cla_status serve_model(arguments *a, cla_task *task)
+{
+    serve s = { .task = task, .limits = &a->limits };
+    CLA_TRY(choose(&s, &a->limits));
+    set_up(&s, &a->limits);
+    CLA_TRY(serve_open(&s));
+    const cla_status status = serve_run(&s, a->host, a->port);
+    serve_close(&s);
+    return status;
+}
+
+static cla_status serve_folder(arguments *a)
+{
+    cli_model m;
+    CLA_TRY(serve_available());
+    cla_status status = cli_model_open(&m, a->device, a->model, a->weights, NULL, NULL);
+    status = status ? status : serve_model(a, m.task);
+    cli_model_close(&m);
+    return status;
+}
+
+int cli_serve(int argc, char **argv)
+{
+    arguments a = {
+        .host = "127.0.0.1",
+        .port = 5000,
+        .limits = { .batch = 32,
+                    .wait_ms = 10,
+                    .queue = 1024,
+                    .body = 1 << 20,
+                    .timeout = 30,
+                    .connections = 512,
+                    .alpha = -1 },
+    };
+    cla_status status = cli_read(&cli_serve_usage, argc, argv, &a);
+    status = status ? status : serve_folder(&a);
+    return status ? cli_fail_data(status) : CLI_OK;
+}

@@ -1,0 +1,379 @@
+/* serve_http.c - connections, routes and responses, with libmicrohttpd, whose thread
+ * runs all callbacks but done(). */
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/serve.h"
+#include "cli/serve_listen.h"
+#include "cli/signals.h"
+#include "tasks/translation/translation.h"
+
+#define JSON_TYPE "application/json"
+
+/* One request of a connection. */
+typedef struct request {
+    serve_job job;
+    const struct route *route;
+    cla_text body;
+    int64_t received; // bytes of the body, also of those that were dropped
+    bool form;
+} request;
+
+typedef struct route {
+    const char *path;
+    int kind; // serve_kind of a POST, or -1: GET
+    cla_status (*get)(serve *s, request *r, cla_text *out); // the response's text
+    const char *type;                                       // and its content type
+} route;
+
+/* Requests whose responses are not yet sent. */
+static atomic_size_t open_requests;
+
+/* ---- GET ------------------------------------------------------------------------- */
+
+static cla_status take_json(cla_text *out, json_t *object)
+{
+    char *text = serve_json(object);
+    const cla_status status =
+        text ? cla_text_add(out, "%s", text) : cla_fail(CLA_E_NOMEM, "out of memory");
+    free(text);
+    return status;
+}
+
+static cla_status get_health(serve *s, request *r, cla_text *out)
+{
+    pthread_mutex_lock(&s->lock);
+    const bool failed = s->failed, draining = s->draining;
+    pthread_mutex_unlock(&s->lock);
+    if (failed || draining) {
+        serve_refuse(&r->job, 503,
+                     failed ? "the device failed" : "the service is shutting down");
+        return CLA_OK;
+    }
+    return take_json(
+        out, json_pack("{s:s,s:s}", "status", "ok", "model", s->task->kind->name));
+}
+
+static cla_status get_metrics(serve *s, request *r, cla_text *out)
+{
+    (void)r;
+    return serve_metrics(s, out);
+}
+
+static cla_status get_languages(serve *s, request *r, cla_text *out)
+{
+    if (s->kind != SERVE_TRANSLATE) {
+        serve_refuse(&r->job, 404, "/languages: the model is a %s",
+                     s->task->kind->name);
+        return CLA_OK;
+    }
+    const translation *t = (const translation *)s->task;
+    return take_json(out, json_pack("[{s:s,s:s,s:[s]},{s:s,s:s,s:[]}]", "code",
+                                    t->source_name, "name", t->source_name, "targets",
+                                    t->target_name, "code", t->target_name, "name",
+                                    t->target_name, "targets"));
+}
+
+static const route routes[] = {
+    { "/health", -1, get_health, JSON_TYPE },
+    { "/metrics", -1, get_metrics, "text/plain; version=0.0.4; charset=utf-8" },
+    { "/languages", -1, get_languages, JSON_TYPE },
+    { "/translate", SERVE_TRANSLATE, NULL, JSON_TYPE },
+    { "/tag", SERVE_TAG, NULL, JSON_TYPE },
+    { "/answer", SERVE_ANSWER, NULL, JSON_TYPE },
+    { NULL, -1, NULL, JSON_TYPE },
+};
+
+/* ---- responses ------------------------------------------------------------------- */
+
+static void add_headers(const serve *s, const request *r, bool draining,
+                        struct MHD_Response *response)
+{
+    const bool json = r->job.code != 200;
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+                            json ? JSON_TYPE : r->route->type);
+    if (r->job.code == 503) {
+        char seconds[16];
+        snprintf(seconds, sizeof seconds, "%d", 1 + s->limits->wait_ms / 1000);
+        MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
+    }
+    if (r->job.code == 405) {
+        MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW,
+                                r->route->kind < 0 ? "GET, HEAD" : "POST");
+    }
+    if (draining) {
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    }
+}
+
+static enum MHD_Result respond(serve *s, request *r, struct MHD_Connection *connection)
+{
+    static const char no_memory[] = "{\"error\":\"out of memory\"}";
+    struct MHD_Response *response =
+        r->job.body
+            ? MHD_create_response_from_buffer(strlen(r->job.body), r->job.body,
+                                              MHD_RESPMEM_MUST_FREE)
+            : MHD_create_response_from_buffer(sizeof no_memory - 1, (void *)no_memory,
+                                              MHD_RESPMEM_PERSISTENT);
+    r->job.code = r->job.body ? r->job.code : 500;
+    if (!response) {
+        return MHD_NO;
+    }
+    r->job.body = NULL; // the response's
+    pthread_mutex_lock(&s->lock);
+    const bool draining = s->draining;
+    pthread_mutex_unlock(&s->lock);
+    add_headers(s, r, draining, response);
+    serve_count(s, r->job.code, r->job.began_ns);
+    const enum MHD_Result result =
+        MHD_queue_response(connection, (unsigned)r->job.code, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+/* Answers a GET. */
+static enum MHD_Result respond_get(serve *s, request *r,
+                                   struct MHD_Connection *connection)
+{
+    cla_text out = { 0 };
+    if (r->route->get(s, r, &out)) {
+        serve_refuse(&r->job, 500, "%s", cla_error());
+    }
+    if (!r->job.code) {
+        r->job.code = 200;
+        r->job.body = out.data;
+        out = (cla_text){ 0 };
+    }
+    cla_text_free(&out);
+    return respond(s, r, connection);
+}
+
+/* Called by the worker. */
+static void done(serve_job *job)
+{
+    MHD_resume_connection(job->connection);
+}
+
+/* ---- requests -------------------------------------------------------------------- */
+
+static const char *header(struct MHD_Connection *connection, const char *name)
+{
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+/* Bytes of a body that are read so that a client which sends it all gets the response;
+ * those above the limit of a body are dropped. */
+static int64_t most_read(const serve *s)
+{
+    return (int64_t)s->limits->body * 8;
+}
+
+/* Refuses a body that has no length, or too much of it. False: one that is much too
+ * long is not even read, and the connection ends. */
+static bool check_body(const serve *s, request *r, struct MHD_Connection *connection)
+{
+    const char *length = header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    int64_t size = 0;
+    if (header(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING)) {
+        serve_refuse(&r->job, 411, "a body needs a Content-Length");
+    } else if (length && (!cla_parse_int(length, &size) || size > s->limits->body)) {
+        serve_refuse(&r->job, 413, "the body has more than %d bytes", s->limits->body);
+        return size && size <= most_read(s);
+    }
+    return true;
+}
+
+static void refuse_route(const serve *s, request *r, const char *method)
+{
+    static const char *const paths[] = { "/translate", "/tag", "/answer" };
+    const route *to = r->route;
+    const bool get = strcmp(method, MHD_HTTP_METHOD_GET) == 0 ||
+                     strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
+    if (!to->path) {
+        serve_refuse(&r->job, 404,
+                     "no such path; there are %s, /health, /metrics and /languages",
+                     paths[s->kind]);
+    } else if (to->kind < 0 ? !get : strcmp(method, MHD_HTTP_METHOD_POST) != 0) {
+        serve_refuse(&r->job, 405, "%s takes %s", to->path,
+                     to->kind < 0 ? "GET" : "POST");
+    } else if (to->kind >= 0 && to->kind != (int)s->kind) {
+        serve_refuse(&r->job, 404, "%s: the model is a %s, which has %s", to->path,
+                     s->task->kind->name, paths[s->kind]);
+    }
+}
+
+/* The head of a request is here. */
+static enum MHD_Result begin(serve *s, request *r, struct MHD_Connection *connection,
+                             const char *method)
+{
+    const char *type = header(connection, MHD_HTTP_HEADER_CONTENT_TYPE);
+    static const char form[] = "application/x-www-form-urlencoded";
+    r->form = type && strncasecmp(type, form, sizeof form - 1) == 0;
+    r->job.connection = connection;
+    if (!check_body(s, r, connection)) {
+        return respond(s, r, connection);
+    }
+    refuse_route(s, r, method);
+    return MHD_YES;
+}
+
+/* Another part of a body; that of a request that is refused is read and dropped. */
+static enum MHD_Result take_part(const serve *s, request *r, const char *data,
+                                 size_t size)
+{
+    const double seconds = (double)(cla_time_ns() - r->job.began_ns) * 1e-9;
+    r->received += (int64_t)size;
+    if (seconds > s->limits->timeout || r->received > most_read(s)) {
+        return MHD_NO;
+    }
+    return !r->job.code && cla_text_append(&r->body, data, size) ? MHD_NO : MHD_YES;
+}
+
+/* The whole request is here. */
+static enum MHD_Result end(serve *s, request *r, struct MHD_Connection *connection)
+{
+    if (r->route->get) {
+        return respond_get(s, r, connection);
+    }
+    if (serve_read_job(s, &r->job, r->body.data ? r->body.data : "", r->body.size,
+                       r->form)) {
+        serve_refuse(&r->job, 500, "%s", cla_error());
+    }
+    cla_text_free(&r->body);
+    if (r->job.code) {
+        return respond(s, r, connection);
+    }
+    MHD_suspend_connection(connection); // first, since done() may come at once
+    if (!serve_push(s, &r->job)) {
+        MHD_resume_connection(
+            connection); // the response is sent when it is called next
+    }
+    return MHD_YES;
+}
+
+static enum MHD_Result handle(void *service, struct MHD_Connection *connection,
+                              const char *url, const char *method, const char *version,
+                              const char *data, size_t *size, void **own)
+{
+    (void)version;
+    request *r = *own;
+    if (!r) {
+        if (cla_alloc(&r, 1, sizeof *r)) {
+            return MHD_NO;
+        }
+        *own = r;
+        atomic_fetch_add(&open_requests, 1);
+        r->job.began_ns = cla_time_ns();
+        for (r->route = routes; r->route->path && strcmp(r->route->path, url) != 0;) {
+            r->route++;
+        }
+        return begin(service, r, connection, method);
+    }
+    if (*size) {
+        const size_t taken = *size;
+        *size = 0;
+        return take_part(service, r, data, taken);
+    }
+    return r->job.code ? respond(service, r, connection) : end(service, r, connection);
+}
+
+static void forget(void *service, struct MHD_Connection *connection, void **own,
+                   enum MHD_RequestTerminationCode why)
+{
+    (void)service, (void)connection, (void)why;
+    request *r = *own;
+    if (!r) {
+        return;
+    }
+    serve_job_free(&r->job);
+    cla_text_free(&r->body);
+    free(r);
+    *own = NULL;
+    atomic_fetch_sub(&open_requests, 1);
+}
+
+/* ---- the service ----------------------------------------------------------------- */
+
+static struct MHD_Daemon *start(serve *s, int fd)
+{
+    return MHD_start_daemon(
+        MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle,
+        s, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, forget, s,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)s->limits->timeout,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)s->limits->connections, MHD_OPTION_END);
+}
+
+/* Waits until every response is sent; a client that does not read has until the
+ * timeout. */
+static void send_all(const serve *s)
+{
+    const struct timespec pause = { .tv_nsec = 5000000 };
+    const int64_t until = cla_time_ns() + (int64_t)s->limits->timeout * 1000000000;
+    while (atomic_load(&open_requests) && cla_time_ns() < until) {
+        nanosleep(&pause, NULL);
+    }
+}
+
+/* How many requests had which status, for CLATTN_LOG=info. */
+static void log_counts(const serve *s)
+{
+    for (int code = 0; code < SERVE_CODES; code++) {
+        if (s->counts.requests[code]) {
+            cla_log(CLA_LOG_INFO, "%llu requests with status %d",
+                    (unsigned long long)s->counts.requests[code], code);
+        }
+    }
+}
+
+/* Prints where it listens and serves until a signal comes. */
+static cla_status serve_until_signal(serve *s, struct MHD_Daemon *daemon,
+                                     const char *address, int port)
+{
+    pthread_t worker;
+    const int error = pthread_create(&worker, NULL, serve_worker, s);
+    if (error) {
+        return cla_fail(CLA_E_NOMEM, "serve: no thread: %s", strerror(error));
+    }
+    const bool six = strchr(address, ':') != NULL;
+    printf("http://%s%s%s:%d\n", six ? "[" : "", address, six ? "]" : "", port);
+    const bool printed = fflush(stdout) == 0;
+    if (printed) {
+        cli_await_signal();
+    }
+    const int listening = MHD_quiesce_daemon(daemon);
+    serve_drain(s);
+    pthread_join(worker, NULL);
+    send_all(s);
+    if (listening >= 0) {
+        close(listening);
+    }
+    return printed ? CLA_OK
+                   : cla_fail(CLA_E_IO, "standard output: %s", strerror(errno));
+}
+
+cla_status serve_available(void)
+{
+    return CLA_OK;
+}
+
+cla_status serve_run(serve *s, const char *address, int port)
+{
+    int fd = -1;
+    s->done = done;
+    CLA_TRY(serve_listen(&fd, &port, address));
+    cli_catch_signals();
+    struct MHD_Daemon *daemon = start(s, fd);
+    if (!daemon) {
+        close(fd);
+        return cla_fail(CLA_E_IO, "libmicrohttpd does not start");
+    }
+    const cla_status status = serve_until_signal(s, daemon, address, port);
+    MHD_stop_daemon(daemon);
+    log_counts(s);
+    return status;
+}

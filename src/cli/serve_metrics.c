@@ -1,0 +1,73 @@
+/* serve_metrics.c - what the service counts, in the text format of Prometheus. */
+#include "cli/serve.h"
+
+/* Upper bounds of the latency histogram, in seconds. */
+static const char *const bounds[SERVE_BUCKETS] = { "0.005", "0.01", "0.025", "0.05",
+                                                   "0.1",   "0.25", "0.5",   "1",
+                                                   "2.5",   "5",    "10",    "30" };
+
+void serve_count(serve *s, int code, int64_t began_ns)
+{
+    const double seconds = (double)(cla_time_ns() - began_ns) * 1e-9;
+    int bucket = 0;
+    for (double bound; bucket < SERVE_BUCKETS; bucket++) {
+        if (cla_parse_double(bounds[bucket], &bound) && seconds <= bound) {
+            break;
+        }
+    }
+    pthread_mutex_lock(&s->lock);
+    s->counts.requests[code > 0 && code < SERVE_CODES ? code : 0]++;
+    s->counts.bucket[bucket]++;
+    s->counts.seconds += seconds;
+    pthread_mutex_unlock(&s->lock);
+}
+
+static cla_status head(cla_text *out, const char *name, const char *type,
+                       const char *help)
+{
+    return cla_text_add(out, "# HELP clattn_%s %s\n# TYPE clattn_%s %s\n", name, help,
+                        name, type);
+}
+
+static cla_status one(cla_text *out, const char *name, const char *type,
+                      const char *help, uint64_t value)
+{
+    CLA_TRY(head(out, name, type, help));
+    return cla_text_add(out, "clattn_%s %llu\n", name, (unsigned long long)value);
+}
+
+static cla_status histogram(cla_text *out, const serve_counts *c)
+{
+    uint64_t below = 0;
+    CLA_TRY(head(out, "request_seconds", "histogram",
+                 "From the head of a request to its response."));
+    for (int i = 0; i <= SERVE_BUCKETS; i++) {
+        below += c->bucket[i];
+        CLA_TRY(cla_text_add(out, "clattn_request_seconds_bucket{le=\"%s\"} %llu\n",
+                             i < SERVE_BUCKETS ? bounds[i] : "+Inf",
+                             (unsigned long long)below));
+    }
+    return cla_text_add(
+        out, "clattn_request_seconds_sum %.6f\nclattn_request_seconds_count %llu\n",
+        c->seconds, (unsigned long long)below);
+}
+
+cla_status serve_metrics(serve *s, cla_text *out)
+{
+    pthread_mutex_lock(&s->lock);
+    const serve_counts c = s->counts;
+    const size_t waiting = s->waiting;
+    pthread_mutex_unlock(&s->lock);
+    CLA_TRY(head(out, "requests_total", "counter", "Responses by HTTP status."));
+    for (int code = 0; code < SERVE_CODES; code++) {
+        if (c.requests[code]) {
+            CLA_TRY(cla_text_add(out, "clattn_requests_total{status=\"%d\"} %llu\n",
+                                 code, (unsigned long long)c.requests[code]));
+        }
+    }
+    CLA_TRY(
+        one(out, "texts_total", "counter", "Texts that the model worked on.", c.texts));
+    CLA_TRY(one(out, "batches_total", "counter", "Batches of these texts.", c.batches));
+    CLA_TRY(one(out, "queue_texts", "gauge", "Texts that wait.", waiting));
+    return histogram(out, &c);
+}

@@ -1,0 +1,127 @@
+/* serve_queue.c - the bounded queue of texts and the thread that empties it. */
+#include <time.h>
+
+#include "cli/serve.h"
+
+cla_status serve_open(serve *s)
+{
+    pthread_condattr_t attributes;
+    s->tail = &s->head;
+    const bool made = !pthread_mutex_init(&s->lock, NULL) &&
+                      !pthread_condattr_init(&attributes) &&
+                      !pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) &&
+                      !pthread_cond_init(&s->more, &attributes) &&
+                      !pthread_condattr_destroy(&attributes);
+    CLA_TRY(made ? CLA_OK : cla_fail(CLA_E_NOMEM, "serve: no memory for a lock"));
+    return cla_alloc(&s->unit, (size_t)s->limits->batch, sizeof *s->unit);
+}
+
+void serve_close(serve *s)
+{
+    pthread_cond_destroy(&s->more);
+    pthread_mutex_destroy(&s->lock);
+    free(s->unit);
+}
+
+bool serve_push(serve *s, serve_job *job)
+{
+    const size_t limit = (size_t)s->limits->queue;
+    pthread_mutex_lock(&s->lock);
+    const bool draining = s->draining, room = s->waiting + job->count <= limit;
+    if (!draining && room) {
+        *s->tail = job;
+        s->tail = &job->next;
+        s->waiting += job->count;
+        pthread_cond_signal(&s->more);
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (draining) {
+        serve_refuse(job, 503, "the service is shutting down");
+    } else if (!room) {
+        serve_refuse(job, 503, "%d texts wait already: try again later",
+                     s->limits->queue);
+    }
+    return !draining && room;
+}
+
+void serve_drain(serve *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->draining = true;
+    pthread_cond_signal(&s->more);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- the worker ---- */
+
+static struct timespec deadline(int wait_ms)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    at.tv_sec += wait_ms / 1000;
+    at.tv_nsec += (long)(wait_ms % 1000) * 1000000;
+    if (at.tv_nsec >= 1000000000) {
+        at.tv_sec++;
+        at.tv_nsec -= 1000000000;
+    }
+    return at;
+}
+
+/* Waits for a first text, then for a full batch until the stated wait is over. */
+static void await_texts(serve *s)
+{
+    while (!s->head && !s->draining) {
+        pthread_cond_wait(&s->more, &s->lock);
+    }
+    const struct timespec until = deadline(s->limits->wait_ms);
+    int late = 0;
+    while (s->head && s->waiting < (size_t)s->limits->batch && !s->draining && !late) {
+        late = pthread_cond_timedwait(&s->more, &s->lock, &until);
+    }
+}
+
+/* The next texts in the order of their requests; 0: the end. */
+static size_t take_batch(serve *s, serve_unit *unit)
+{
+    size_t n = 0;
+    pthread_mutex_lock(&s->lock);
+    await_texts(s);
+    while (s->head && n < (size_t)s->limits->batch) {
+        serve_job *job = s->head;
+        unit[n++] = (serve_unit){ job, &job->text[job->taken++] };
+        if (job->taken == job->count) {
+            s->head = job->next;
+            s->tail = s->head ? s->tail : &s->head;
+        }
+    }
+    s->waiting -= n;
+    pthread_mutex_unlock(&s->lock);
+    return n;
+}
+
+/* Jobs that have their last text are done; nothing of them is touched after that. */
+static void finish_batch(const serve *s, const serve_unit *unit, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        serve_job *job = unit[i].job;
+        if (++job->finished == job->count) {
+            serve_complete(s, job);
+            s->done(job);
+        }
+    }
+}
+
+void *serve_worker(void *service)
+{
+    serve *s = service;
+    for (size_t n; (n = take_batch(s, s->unit)) > 0;) {
+        const cla_status status = serve_work(s, s->unit, n);
+        pthread_mutex_lock(&s->lock);
+        s->failed = status == CLA_E_DEVICE;
+        s->counts.texts += n;
+        s->counts.batches++;
+        pthread_mutex_unlock(&s->lock);
+        finish_batch(s, s->unit, n);
+    }
+    return NULL;
+}

@@ -1,0 +1,326 @@
+/* serve_request.c - what a request asks for, and what it is told. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/locale.h"
+#include "base/utf8.h"
+#include "cli/serve.h"
+#include "tasks/reading/reading.h"
+#include "tasks/translation/translation.h"
+
+void serve_job_free(serve_job *job)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        free(job->text[i].text);
+        json_decref(job->text[i].result);
+    }
+    free(job->text);
+    free(job->first);
+    free(job->passage);
+    free(job->body);
+    *job = (serve_job){ .code = 0 };
+}
+
+char *serve_json(json_t *object)
+{
+    const locale_t before = cla_locale_enter();
+    char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    cla_locale_leave(before);
+    json_decref(object);
+    return text;
+}
+
+void serve_refuse(serve_job *job, int code, const char *format, ...)
+{
+    char text[512];
+    va_list values;
+    if (job->code) {
+        return;
+    }
+    va_start(values, format);
+    vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    job->code = code;
+    job->body = serve_json(json_pack("{s:o}", "error", cli_json_text(text)));
+}
+
+/* ---- responses ------------------------------------------------------------------- */
+
+/* The lines of a text that is translated, as one text again. */
+static json_t *join_lines(const serve_text *text, size_t n)
+{
+    cla_text all = { 0 };
+    cla_status status = cla_text_append(&all, "", 0);
+    for (size_t i = 0; i < n && !status; i++) {
+        status = i ? cla_text_append(&all, "\n", 1) : CLA_OK;
+        status = status ? status
+                        : cla_text_append(&all, json_string_value(text[i].result),
+                                          json_string_length(text[i].result));
+    }
+    json_t *joined = status ? NULL : json_stringn(all.data ? all.data : "", all.size);
+    cla_text_free(&all);
+    return joined;
+}
+
+static json_t *result_of(const serve *s, const serve_job *job, size_t entry)
+{
+    const size_t first = job->first[entry], n = job->first[entry + 1] - first;
+    return s->kind == SERVE_TRANSLATE ? join_lines(job->text + first, n)
+                                      : json_incref(job->text[first].result);
+}
+
+void serve_complete(const serve *s, serve_job *job)
+{
+    static const char *const keys[] = { "translatedText", "tags", "answers" };
+    if (job->code) {
+        return;
+    }
+    json_t *list = json_array();
+    for (size_t i = 0; i < job->entries; i++) {
+        if (json_array_append_new(list, result_of(s, job, i))) {
+            json_decref(list);
+            serve_refuse(job, 500, "out of memory");
+            return;
+        }
+    }
+    json_t *value =
+        job->list ? json_incref(list) : json_incref(json_array_get(list, 0));
+    json_decref(list);
+    job->code = 200;
+    job->body = serve_json(json_pack("{s:o}", keys[s->kind], value));
+}
+
+/* ---- forms as JSON --------------------------------------------------------------- */
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* Appends a part of a form without its escapes. */
+static cla_status unescape(const char *part, size_t size, cla_text *out)
+{
+    CLA_TRY(cla_text_append(out, "", 0));
+    for (size_t i = 0; i < size; i++) {
+        char c = part[i] == '+' ? ' ' : part[i];
+        if (c == '%' && i + 2 < size && hex_digit(part[i + 1]) >= 0 &&
+            hex_digit(part[i + 2]) >= 0) {
+            c = (char)(hex_digit(part[i + 1]) * 16 + hex_digit(part[i + 2]));
+            i += 2;
+        }
+        CLA_TRY(cla_text_append(out, &c, 1));
+    }
+    return CLA_OK;
+}
+
+/* Puts "key=value" into an object; a repeated key makes a list. */
+static cla_status add_pair(json_t *object, const char *pair, size_t size)
+{
+    const char *equals = memchr(pair, '=', size);
+    const size_t key_size = equals ? (size_t)(equals - pair) : size;
+    cla_text key = { 0 }, value = { 0 };
+    cla_status status = unescape(pair, key_size, &key);
+    if (!status && equals) {
+        status = unescape(equals + 1, size - key_size - 1, &value);
+    }
+    if (!status && key.size) {
+        json_t *string = json_stringn(value.data ? value.data : "", value.size);
+        json_t *old = json_object_get(object, key.data);
+        const int failed = !string ? -1
+                           : !old  ? json_object_set_new(object, key.data, string)
+                           : json_is_array(old)
+                               ? json_array_append_new(old, string)
+                               : json_object_set_new(object, key.data,
+                                                     json_pack("[O,o]", old, string));
+        status = failed ? cla_fail(CLA_E_INPUT, "the form is not UTF-8") : CLA_OK;
+    }
+    cla_text_free(&key);
+    cla_text_free(&value);
+    return status;
+}
+
+static cla_status read_form(const char *body, size_t size, json_t **root)
+{
+    *root = json_object();
+    cla_status status = *root ? CLA_OK : cla_fail(CLA_E_NOMEM, "out of memory");
+    for (const char *end = body + size; body < end && !status;) {
+        const char *and = memchr(body, '&', (size_t)(end - body));
+        const char *stop = and? and : end;
+        status = add_pair(*root, body, (size_t)(stop - body));
+        body = stop + 1;
+    }
+    return status;
+}
+
+static cla_status read_json(const char *body, size_t size, json_t **root)
+{
+    json_error_t error;
+    const size_t good = cla_utf8_check(body, size);
+    if (good < size) {
+        return cla_fail(CLA_E_INPUT, "the body is not UTF-8 (byte %zu)", good);
+    }
+    const cla_status status =
+        cla_json_parse(root, body, size, JSON_REJECT_DUPLICATES, &error);
+    if (status == CLA_E_INPUT) {
+        return cla_fail(CLA_E_INPUT, "the body is not JSON: line %d, column %d: %s",
+                        error.line, error.column, error.text);
+    }
+    return !status && !json_is_object(*root)
+               ? cla_fail(CLA_E_INPUT, "the body is no JSON object")
+               : status;
+}
+
+/* ---- texts of a job -------------------------------------------------------------- */
+
+static cla_status add_text(serve_job *job, const char *text, size_t size)
+{
+    if (memchr(text, 0, size)) {
+        return cla_fail(CLA_E_INPUT, "a text holds a NUL byte");
+    }
+    CLA_TRY(cla_grow(&job->text, &job->cap, job->count + 1, sizeof *job->text));
+    serve_text *to = &job->text[job->count];
+    *to = (serve_text){ .size = size };
+    CLA_TRY(cla_alloc(&to->text, size + 1, 1));
+    memcpy(to->text, text, size);
+    job->count++;
+    return CLA_OK;
+}
+
+/* An entry is one text, or, to be translated, one for each of its lines. */
+static cla_status add_entry(const serve *s, serve_job *job, const json_t *entry,
+                            const char *key)
+{
+    const char *text = json_string_value(entry);
+    if (!text) {
+        return cla_fail(CLA_E_INPUT, "\"%s\" must be a string or a list of strings",
+                        key);
+    }
+    const char *end = text + json_string_length(entry);
+    for (bool more = s->kind == SERVE_TRANSLATE; more;) {
+        const char *line_end = memchr(text, '\n', (size_t)(end - text));
+        const char *stop = line_end ? line_end : end;
+        const bool carriage = line_end && stop > text && stop[-1] == '\r';
+        CLA_TRY(add_text(job, text, (size_t)(stop - text) - carriage));
+        more = line_end != NULL;
+        text = stop + more;
+    }
+    if (s->kind != SERVE_TRANSLATE) {
+        CLA_TRY(add_text(job, text, (size_t)(end - text)));
+    }
+    CLA_TRY(
+        cla_grow(&job->first, &job->first_cap, job->entries + 2, sizeof *job->first));
+    job->first[0] = 0;
+    job->first[++job->entries] = job->count;
+    return CLA_OK;
+}
+
+static cla_status add_entries(const serve *s, serve_job *job, const json_t *object,
+                              const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    if (!value) {
+        return cla_fail(CLA_E_INPUT, "the request has no \"%s\"", key);
+    }
+    job->list = json_is_array(value);
+    if (!job->list) {
+        return add_entry(s, job, value, key);
+    }
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        CLA_TRY(add_entry(s, job, json_array_get(value, i), key));
+    }
+    return CLA_OK;
+}
+
+/* ---- one path each --------------------------------------------------------------- */
+
+/* Refuses a language that is not the model's own. Models whose source begins with the
+ * language, and those that do not know theirs, take any. */
+static cla_status check_language(const json_t *object, const char *key, const char *own,
+                                 bool any)
+{
+    const json_t *value = json_object_get(object, key);
+    const char *name = json_string_value(value);
+    if (value && !name) {
+        return cla_fail(CLA_E_INPUT, "\"%s\" must be a string", key);
+    }
+    if (!name || any || !*own || strcmp(own, key) == 0 || strcmp(name, own) == 0) {
+        return CLA_OK;
+    }
+    return strcmp(name, "auto") == 0 && strcmp(key, "source") == 0
+               ? CLA_OK
+               : cla_fail(CLA_E_INPUT, "\"%s\" is %.40s, this model has %s", key, name,
+                          own);
+}
+
+static cla_status read_translate(const serve *s, serve_job *job, const json_t *object)
+{
+    const translation *t = (const translation *)s->task;
+    const json_t *format = json_object_get(object, "format");
+    const char *name = json_string_value(format);
+    if (format && (!name || strcmp(name, "text") != 0)) {
+        return cla_fail(CLA_E_INPUT, "\"format\" must be \"text\"");
+    }
+    CLA_TRY(check_language(object, "source", t->source_name, false));
+    CLA_TRY(check_language(object, "target", t->target_name, t->prefix_token));
+    return add_entries(s, job, object, "q");
+}
+
+static cla_status read_answer(const serve *s, serve_job *job, const json_t *object)
+{
+    const json_t *passage = json_object_get(object, "passage");
+    const json_t *best = json_object_get(object, "nbest");
+    const char *text = json_string_value(passage);
+    const json_int_t n = best ? json_integer_value(best) : 1;
+    if (!text) {
+        return cla_fail(CLA_E_INPUT, passage ? "\"passage\" must be a string"
+                                             : "the request has no \"passage\"");
+    }
+    if (strlen(text) != json_string_length(passage)) {
+        return cla_fail(CLA_E_INPUT, "the passage holds a NUL byte");
+    }
+    if (n < 1 || n > READING_MOST) {
+        return cla_fail(CLA_E_INPUT, "\"nbest\" must be a whole number from 1 to %d",
+                        READING_MOST);
+    }
+    job->best = (size_t)n;
+    CLA_TRY(cla_strdup(&job->passage, text));
+    return add_entries(s, job, object, "question");
+}
+
+static cla_status read_object(const serve *s, serve_job *job, const json_t *object)
+{
+    switch (s->kind) {
+    case SERVE_TRANSLATE:
+        return read_translate(s, job, object);
+    case SERVE_TAG:
+        return add_entries(s, job, object, "text");
+    case SERVE_ANSWER:
+        return read_answer(s, job, object);
+    }
+    return CLA_OK;
+}
+
+cla_status serve_read_job(const serve *s, serve_job *job, const char *body, size_t size,
+                          bool form)
+{
+    json_t *root = NULL;
+    cla_status status =
+        form ? read_form(body, size, &root) : read_json(body, size, &root);
+    status = status ? status : read_object(s, job, root);
+    json_decref(root);
+    if (status == CLA_E_INPUT) {
+        serve_refuse(job, 400, "%s", cla_error());
+        return CLA_OK;
+    }
+    if (!status && job->count > (size_t)s->limits->queue) {
+        serve_refuse(job, 413, "%zu texts, more than the %d that may wait", job->count,
+                     s->limits->queue);
+    } else if (!status && !job->count) {
+        serve_complete(s, job);
+    }
+    return status;
+}

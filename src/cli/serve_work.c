@@ -1,0 +1,267 @@
+/* serve_work.c - a batch of texts of several requests through the model. */
+#include <string.h>
+
+#include "cli/serve.h"
+#include "tasks/reading/reading.h"
+#include "tasks/tagging/tagging.h"
+#include "tasks/translation/translation.h"
+
+#define BLANKS " \t\r\n\v\f"
+
+/* ---- translation ----------------------------------------------------------------- */
+
+static cla_status translate(const serve *s, const serve_unit *unit, size_t n)
+{
+    translation *t = (translation *)s->task;
+    const translation_options options = {
+        translation_search(t, s->limits->beam, 1, s->limits->alpha),
+        .batch = s->limits->batch,
+    };
+    cla_line *line = NULL;
+    translation_result *out = NULL;
+    cla_status status = cla_alloc(&line, n, sizeof *line);
+    status = status ? status : cla_alloc(&out, n, sizeof *out);
+    for (size_t i = 0; i < n && !status; i++) {
+        line[i] = (cla_line){ unit[i].text->text, unit[i].text->size };
+    }
+    status = status ? status : translation_translate(t, line, n, &options, out);
+    for (size_t i = 0; i < n && out; i++) {
+        if (!status) {
+            unit[i].text->result =
+                cli_json_text(out[i].text.data ? out[i].text.data : "");
+        }
+        cla_text_free(&out[i].text);
+    }
+    free(line);
+    free(out);
+    return status;
+}
+
+/* ---- tags ------------------------------------------------------------------------ */
+
+/* Appends the sentence as rows of CoNLL-U, none where it has no words. */
+static cla_status add_rows(serve_text *text, cla_text *rows)
+{
+    int number = 0;
+    const char *word = text->text + strspn(text->text, BLANKS);
+    text->result = json_array();
+    for (size_t size; *word; word += size + strspn(word + size, BLANKS)) {
+        size = strcspn(word, BLANKS);
+        CLA_TRY(cla_text_add(rows, "%d\t%.*s\t_\t_\t_\t_\t_\t_\t_\t_\n", ++number,
+                             (int)size, word));
+        if (json_array_append_new(text->result,
+                                  json_pack("{s:s%}", "word", word, size))) {
+            return cla_fail(CLA_E_NOMEM, "out of memory");
+        }
+    }
+    return number ? cla_text_add(rows, "\n") : CLA_OK;
+}
+
+/* Gives each word of a text its tag, from the next token on. */
+static int64_t set_tags(const tagging *t, serve_text *text, const int32_t *predicted)
+{
+    const size_t words = json_array_size(text->result);
+    for (size_t i = 0; i < words; i++) {
+        json_object_set_new(json_array_get(text->result, i), "tag",
+                            json_string(t->tags.tokens[predicted[i]]));
+    }
+    return (int64_t)words;
+}
+
+static cla_status tag_rows(const serve *s, cla_text *rows, const serve_unit *unit,
+                           size_t n)
+{
+    tagging *t = (tagging *)s->task;
+    cla_conllu file = { 0 };
+    tagging_split split = { 0 };
+    int32_t *predicted = NULL;
+    cla_text taken = *rows;
+    *rows = (cla_text){ 0 }; // the parser's
+    CLA_TRY(cla_conllu_parse(&file, "request", 0, taken.data, taken.size));
+    cla_status status = tagging_split_build(t, &split, &file);
+    status = status
+                 ? status
+                 : cla_alloc(&predicted, (size_t)split.tokens + 1, sizeof *predicted);
+    status = status ? status : tagging_predict(t, &split, predicted);
+    int64_t at = 0;
+    for (size_t i = 0; i < n && !status; i++) {
+        at += set_tags(t, unit[i].text, predicted + at);
+    }
+    free(predicted);
+    tagging_split_free(&split);
+    return status;
+}
+
+static cla_status tag(const serve *s, const serve_unit *unit, size_t n)
+{
+    cla_text rows = { 0 };
+    cla_status status = CLA_OK;
+    for (size_t i = 0; i < n && !status; i++) {
+        status = add_rows(unit[i].text, &rows);
+    }
+    if (!status && rows.size) {
+        status = tag_rows(s, &rows, unit, n);
+    }
+    cla_text_free(&rows);
+    return status;
+}
+
+/* ---- answers --------------------------------------------------------------------- */
+
+static json_t *answers_of(const char *passage, const reading_answer *answer, size_t n)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) {
+        const cla_span *place = &answer[i].place;
+        json_array_append_new(list, json_pack("{s:s%,s:i,s:i,s:f}", "text",
+                                              passage + place->at, (size_t)place->size,
+                                              "from", place->from, "to", place->to,
+                                              "score", answer[i].score));
+    }
+    return list;
+}
+
+/* Questions of one job, which have one passage. */
+static cla_status answer_job(const serve *s, const serve_unit *unit, size_t n)
+{
+    const serve_job *job = unit->job;
+    const char **question = NULL;
+    reading_answer *answer = NULL;
+    size_t *found = NULL;
+    const char *passage = job->passage;
+    cla_status status = cla_alloc(&question, n, sizeof *question);
+    status = status ? status : cla_alloc(&found, n, sizeof *found);
+    status = status ? status : cla_alloc(&answer, n * job->best, sizeof *answer);
+    for (size_t i = 0; i < n && !status; i++) {
+        question[i] = unit[i].text->text;
+    }
+    status = status ? status
+                    : reading_ask((reading *)s->task, &passage, 1, question, n,
+                                  job->best, answer, found);
+    for (size_t i = 0; i < n && !status; i++) {
+        unit[i].text->result = answers_of(passage, answer + i * job->best, found[i]);
+    }
+    free(question);
+    free(found);
+    free(answer);
+    return status;
+}
+
+/* ---- any batch ------------------------------------------------------------------- */
+
+/* The texts from unit on that are of the same job. */
+static size_t same_job(const serve_unit *unit, size_t n)
+{
+    size_t same = 1;
+    while (same < n && unit[same].job == unit->job) {
+        same++;
+    }
+    return same;
+}
+
+static cla_status run(const serve *s, const serve_unit *unit, size_t n)
+{
+    switch (s->kind) {
+    case SERVE_TRANSLATE:
+        return translate(s, unit, n);
+    case SERVE_TAG:
+        return tag(s, unit, n);
+    case SERVE_ANSWER:
+        return answer_job(s, unit, n);
+    }
+    return CLA_OK;
+}
+
+/* Texts of one job, whose failure is that of the job. */
+static cla_status run_job(const serve *s, const serve_unit *unit, size_t n)
+{
+    const cla_status status = run(s, unit, n);
+    if (status) {
+        const int bad_input = s->kind == SERVE_ANSWER ? 413 : 400; // a long passage
+        serve_refuse(unit->job, status == CLA_E_INPUT ? bad_input : 500, "%s",
+                     cla_error());
+    }
+    return status == CLA_E_INPUT ? CLA_OK : status;
+}
+
+static size_t count_words(const char *text)
+{
+    size_t words = 0;
+    for (text += strspn(text, BLANKS); *text; text += strspn(text, BLANKS)) {
+        words++;
+        text += strcspn(text, BLANKS);
+    }
+    return words;
+}
+
+/* Refuses the job of a text that is too long. A passage's length the reader knows. */
+static cla_status check_length(const serve *s, const serve_unit *unit)
+{
+    const serve_text *text = unit->text;
+    const size_t most = (size_t)s->limits->max_words;
+    size_t count = text->size;
+    if (count > most && s->kind == SERVE_TRANSLATE) {
+        const cla_line line = { text->text, text->size };
+        CLA_TRY(translation_pieces((translation *)s->task, &line, false, &count));
+    } else if (count > most) {
+        count = count_words(text->text);
+    }
+    if (count > most) {
+        serve_refuse(unit->job, 413, "a text has %zu words or pieces, more than %zu",
+                     count, most);
+    }
+    return CLA_OK;
+}
+
+/* Moves the texts to work on to the front: a job that was refused has none. */
+static size_t keep_good(const serve *s, const serve_unit *unit, size_t n,
+                        serve_unit *good)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!unit[i].job->code && check_length(s, &unit[i])) {
+            serve_refuse(unit[i].job, 500, "%s", cla_error());
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!unit[i].job->code) {
+            good[kept++] = unit[i];
+        }
+    }
+    return kept;
+}
+
+static void forget(const serve_unit *unit, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        json_decref(unit[i].text->result);
+        unit[i].text->result = NULL;
+    }
+}
+
+cla_status serve_work(const serve *s, const serve_unit *unit, size_t n)
+{
+    serve_unit *good = NULL;
+    cla_status status = cla_alloc(&good, n, sizeof *good);
+    if (status) {
+        for (size_t i = 0; i < n; i++) {
+            serve_refuse(unit[i].job, 500, "%s", cla_error());
+        }
+        return status;
+    }
+    const size_t kept = keep_good(s, unit, n, good);
+    const bool together = s->kind != SERVE_ANSWER && kept;
+    if (together && same_job(good, kept) < kept && !run(s, good, kept)) {
+        free(good);
+        return CLA_OK;
+    }
+    /* One job at a time: then the one that cannot be worked on fails alone. */
+    forget(good, kept);
+    for (size_t i = 0, same; i < kept; i += same) {
+        same = same_job(good + i, kept - i);
+        const cla_status outcome = run_job(s, good + i, same);
+        status = outcome ? outcome : status;
+    }
+    free(good);
+    return status;
+}

@@ -1,0 +1,399 @@
+"""serve_client.py - clients of `clattn serve`; each part starts a service of its own
+usage: tests/cli/serve_client.py PART CLATTN WORK
+
+WORK has the models translator, tagger and reader. Nothing depends on how long something
+takes: where requests have to meet in a batch, the service waits for a minute at most."""
+import collections
+import http.client
+import json
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import urllib.parse
+
+part, clattn, work = sys.argv[1:]
+lines = ["the red dog runs.", "a blue cat runs.", "", "the red cat sleeps.",
+         "a blue dog sleeps.", "the blue cat runs.", "a red dog", "dog"]
+
+
+class Service:
+    """A running service: `with Service("tagger", "--wait", "5") as s`."""
+
+    def __init__(self, model, *options):
+        self.arguments = [clattn, "serve", "--model", f"{work}/{model}", "--port", "0",
+                          *options]
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.arguments, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True,
+                                        env={**os.environ, "CLATTN_LOG": "info"})
+        said = self.process.stdout.readline()
+        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)\n", said)
+        assert found, (said, self.process.communicate())
+        self.port = int(found.group(1))
+        return self
+
+    def stop(self, number=signal.SIGTERM):
+        """Ends the service, which has to exit with 0; gives what it logged."""
+        self.process.send_signal(number)
+        log = self.process.communicate(timeout=120)[1]
+        assert self.process.returncode == 0, (self.process.returncode, log)
+        return log
+
+    def __exit__(self, kind, value, trace):
+        if self.process.poll() is None:
+            if kind:
+                self.process.kill()
+                print(self.process.communicate()[1])
+            else:
+                self.stop()
+
+    def raw(self, method, path, body=None, headers=None):
+        """Status, headers and body of a response."""
+        to = http.client.HTTPConnection("127.0.0.1", self.port)
+        to.request(method, path, body, headers or {})
+        response = to.getresponse()
+        result = response.status, response.headers, response.read()
+        to.close()
+        return result
+
+    def post(self, path, value):
+        status, headers, body = self.raw("POST", path, json.dumps(value).encode())
+        assert headers["Content-Type"] == "application/json", headers
+        return status, json.loads(body)
+
+    def metric(self, name):
+        text = self.raw("GET", "/metrics")[2].decode()
+        found = re.search(rf"^clattn_{re.escape(name)} (\S+)$", text, re.M)
+        return float(found.group(1)) if found else 0.0
+
+
+def equal(found, wanted):
+    assert found == wanted, f"{found!r} is not {wanted!r}"
+
+
+def refused(answer, status, part_of_message):
+    """An error is a status and {"error": message}."""
+    body = answer[-1]
+    if isinstance(body, bytes):
+        body = json.loads(body)
+    assert answer[0] == status and list(body) == ["error"], answer
+    assert part_of_message in body["error"], answer
+
+
+def command(verb, model, text, *options):
+    ran = subprocess.run([clattn, verb, "--model", f"{work}/{model}", *options],
+                         input=text, capture_output=True, text=True, check=True)
+    return ran.stdout
+
+
+def translated(some):
+    return command("translate", "translator", "".join(x + "\n" for x in some)).split("\n")[:-1]
+
+
+def together(functions):
+    """Calls all at the same time; gives their results."""
+    results = [None] * len(functions)
+
+    def call(i):
+        results[i] = functions[i]()
+
+    threads = [threading.Thread(target=call, args=(i,)) for i in range(len(functions))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+# ---- each kind of model
+
+
+def translator():
+    wanted = translated(lines)
+    with Service("translator") as s:
+        for line, words in zip(lines, wanted):
+            equal(s.post("/translate", {"q": line}), (200, {"translatedText": words}))
+        equal(s.post("/translate", {"q": lines, "source": "en", "target": "de",
+                                    "format": "text"}), (200, {"translatedText": wanted}))
+        equal(s.post("/translate", {"q": "\r\n".join(lines), "source": "auto"}),
+              (200, {"translatedText": "\n".join(wanted)}))
+        equal(s.post("/translate", {"q": []}), (200, {"translatedText": []}))
+        languages = json.loads(s.raw("GET", "/languages")[2])
+        equal([x["code"] for x in languages], ["en", "de"])
+        equal(languages[0]["targets"], ["de"])
+        equal(json.loads(s.raw("GET", "/health")[2]), {"status": "ok", "model": "translator"})
+        equal(s.raw("HEAD", "/health")[0], 200)
+        equal(s.metric('requests_total{status="200"}'), 6 + len(lines))
+        equal(s.metric("texts_total"), 3 * len(lines))
+        equal(s.metric("queue_texts"), 0)
+        equal(s.metric('request_seconds_bucket{le="+Inf"}'), 6 + len(lines) + 3)
+        log = s.stop(signal.SIGINT)
+        assert not any(x and x in log for x in lines), "texts are in the log"
+    with Service("translator", "--beam", "4", "--batch", "3") as s:
+        beam = command("translate", "translator", "\n".join(lines) + "\n", "--beam", "4")
+        equal(s.post("/translate", {"q": lines})[1]["translatedText"], beam.split("\n")[:-1])
+
+
+def tagger():
+    sentences = ["il ne vient pas", "nous avons parlé de la musique", "# oui"]
+    rows = command("tag", "tagger", "\n".join(sentences[:2]) + "\n").split("\n\n")[:2]
+    wanted = [[{"word": c[1], "tag": c[3]} for c in
+               (r.split("\t") for r in sentence.split("\n") if r and r[0] != "#")]
+              for sentence in rows]
+    with Service("tagger") as s:
+        equal(s.post("/tag", {"text": sentences[0]}), (200, {"tags": wanted[0]}))
+        status, body = s.post("/tag", {"text": ["", *sentences, " \n\t "]})
+        equal(status, 200)
+        equal(body["tags"][:3], [[], *wanted])
+        equal([x["word"] for x in body["tags"][3]], ["#", "oui"])
+        equal(body["tags"][4], [])
+        equal(s.post("/tag", {"text": "  il\t ne\n vient pas "}), (200, {"tags": wanted[0]}))
+        refused(s.post("/translate", {"q": "a"}), 404, "the model is a tagger, which has /tag")
+        refused(s.raw("GET", "/languages"), 404, "the model is a tagger")
+    with Service("tagger", "--max-words", "4") as s:
+        equal(s.post("/tag", {"text": sentences[0]})[0], 200)
+        refused(s.post("/tag", {"text": ["a", "a b c d e"]}), 413, "5 words")
+
+
+def reader():
+    passage = "Än sold red figs on day 0."
+    questions = ["What did Än sell?", "Who sold red figs?", ""]
+    given = json.dumps({"passage": passage, "questions": questions})
+    wanted = [json.loads(x)["answers"] for x in
+              command("answer", "reader", given + "\n", "--json", "--nbest", "3").splitlines()]
+    with Service("reader") as s:
+        for question, answers in zip(questions, wanted):
+            one = {"passage": passage, "question": question}
+            equal(s.post("/answer", one), (200, {"answers": answers[:1]}))
+            equal(s.post("/answer", {**one, "nbest": 3}), (200, {"answers": answers}))
+        equal(s.post("/answer", {"passage": passage, "question": questions, "nbest": 3}),
+              (200, {"answers": wanted}))
+        refused(s.post("/answer", {"question": "Who?"}), 400, 'no "passage"')
+        refused(s.post("/answer", {"passage": 1, "question": "Who?"}), 400, "must be a string")
+        refused(s.post("/answer", {"passage": passage}), 400, 'no "question"')
+        for best in (0, 1001, "3", 1.5, None):
+            refused(s.post("/answer", {"passage": "a", "question": "b", "nbest": best}), 400,
+                    '"nbest" must be a whole number')
+    with Service("reader", "--max-words", "6") as s:
+        refused(s.post("/answer", {"passage": passage, "question": "Who?"}), 413, "words")
+
+
+# ---- bad requests
+
+
+def errors():
+    with Service("translator", "--max-body", "3000", "--max-words", "50", "--queue", "9") as s:
+        def post(body, headers=None, path="/translate"):
+            return s.raw("POST", path, body, headers)
+
+        refused(post(b""), 400, "not JSON")
+        refused(post(b'{"q": "a"'), 400, "not JSON: line 1")
+        refused(post(b'{"q": "a", "q": "b"}'), 400, "not JSON")
+        refused(post(b'{"q": "a\\u0000b"}'), 400, "not JSON")
+        refused(post(b'{"q": "a\xff"}'), 400, "not UTF-8 (byte 8)")
+        refused(post(b"[" * 2900), 400, "not JSON")
+        refused(post(b'["q"]'), 400, "no JSON object")
+        refused(post(b"{}"), 400, 'the request has no "q"')
+        for wrong in (1, None, {}, [1], ["a", None]):
+            refused(s.post("/translate", {"q": wrong}), 400, '"q" must be a string or a list')
+        refused(s.post("/translate", {"q": "a", "source": "fr"}), 400, '"source" is fr')
+        refused(s.post("/translate", {"q": "a", "target": "auto"}), 400, '"target" is auto')
+        refused(s.post("/translate", {"q": "a", "target": 1}), 400, "must be a string")
+        refused(s.post("/translate", {"q": "a", "format": "html"}), 400, '"format" must be')
+        refused(s.post("/translate", {"q": "a " * 200}), 413, "more than 50")
+        equal(s.post("/translate", {"q": "a " * 20})[0], 200)
+        refused(s.post("/translate", {"q": ["a"] * 10}), 413, "10 texts, more than the 9")
+        refused(post(b'{"q": "' + b"a" * 3000 + b'"}'), 413, "more than 3000 bytes")
+        refused(post(b'{"q": "' + b"a" * 23000 + b'"}'), 413, "more than 3000 bytes")
+        refused(post(iter([b'{"q": ', b'"a"}'])), 411, "Content-Length")
+        refused(post(b"{}", path="/nothing"), 404, "no such path")
+        refused(s.raw("GET", "/"), 404, "no such path")
+        refused(post(b"{}", path="/tag"), 404, "the model is a translator, which has /translate")
+        for method, path, allow in (("GET", "/translate", "POST"), ("PUT", "/translate", "POST"),
+                                    ("POST", "/health", "GET, HEAD"),
+                                    ("DELETE", "/metrics", "GET, HEAD")):
+            answer = s.raw(method, path)
+            refused(answer, 405, path)
+            equal(answer[1]["Allow"], allow)
+        equal(s.post("/translate", {"q": "dog"})[0], 200)
+
+
+def forms():
+    """What clients of LibreTranslate send that take no JSON."""
+    wanted = translated(lines)
+    with Service("translator") as s:
+        def post(values):
+            status, _, body = s.raw("POST", "/translate", urllib.parse.urlencode(values), {
+                "Content-Type": "application/x-www-form-urlencoded; charset=utf-8"})
+            return status, json.loads(body)
+
+        equal(post({"q": lines[0], "source": "en", "target": "de", "api_key": ""}),
+              (200, {"translatedText": wanted[0]}))
+        equal(post([("q", x) for x in lines]), (200, {"translatedText": wanted}))
+        refused(post({"q": "a", "source": "it"}), 400, '"source" is it')
+        refused(post({"source": "en"}), 400, 'the request has no "q"')
+        refused(post({"q": b"\xff"}), 400, "not UTF-8")
+        refused(post({"q": "a\0b"}), 400, "NUL byte")
+
+
+# ---- many clients
+
+
+def batches():
+    """Texts of eight clients are one batch; more texts than a batch has are several."""
+    wanted = translated(lines)
+    with Service("translator", "--wait", "60000", "--batch", "8") as s:
+        found = together([lambda x=x: s.post("/translate", {"q": x}) for x in lines])
+        equal(found, [(200, {"translatedText": x}) for x in wanted])
+        equal((s.metric("batches_total"), s.metric("texts_total")), (1, 8))
+        found = together([lambda: s.post("/translate", {"q": lines + lines[:4]}),
+                          lambda: s.post("/translate", {"q": lines[4:]})])
+        equal(found, [(200, {"translatedText": wanted + wanted[:4]}),
+                      (200, {"translatedText": wanted[4:]})])
+        equal((s.metric("batches_total"), s.metric("texts_total")), (3, 24))
+        # One that is refused does not harm those that are with it.
+        long = {"q": "dog " * 2500}
+        found = together([lambda: s.post("/translate", {"q": lines[:7]}),
+                          lambda: s.post("/translate", long)])
+        equal(found[0], (200, {"translatedText": wanted[:7]}))
+        refused(found[1], 413, "more than 2000")
+
+
+def wait_for(s, texts):
+    while s.metric("queue_texts") != texts:
+        pass
+
+
+def full():
+    """Two texts wait for a batch of eight; there is room for no third one."""
+    with Service("translator", "--wait", "60000", "--batch", "8", "--queue", "2") as s:
+        found = []
+        first = threading.Thread(target=lambda: found.append(
+            s.post("/translate", {"q": lines[:2]})))
+        first.start()
+        wait_for(s, 2)
+        answer = s.raw("POST", "/translate", b'{"q": "dog"}')
+        refused(answer, 503, "2 texts wait already")
+        assert int(answer[1]["Retry-After"]) > 0
+        equal(s.raw("GET", "/health")[0], 200)
+        equal(s.metric('requests_total{status="503"}'), 1)
+        log = s.stop()
+        first.join()
+        equal(found, [(200, {"translatedText": translated(lines[:2])})])
+        assert "1 requests with status 503" in log, log
+
+
+def busy():
+    with Service("tagger") as s:
+        ran = subprocess.run([clattn, "serve", "--model", f"{work}/tagger", "--port",
+                              str(s.port)], capture_output=True, text=True, check=False)
+        equal(ran.returncode, 6)
+        assert f"port {s.port} of 127.0.0.1" in ran.stderr, ran.stderr
+
+
+def drain():
+    """SIGTERM under load: each request has a whole response, or nothing of one; and the
+    clients have all that the service says it sent."""
+    wanted = dict(zip(lines, translated(lines)))
+    with Service("translator", "--batch", "4", "--wait", "1") as s:
+        counts, lock, enough = {}, threading.Lock(), threading.Event()
+
+        def client(number):
+            for i in range(10 ** 6):
+                line = lines[(number + i) % len(lines)]
+                try:
+                    status, body = s.post("/translate", {"q": line})
+                except (ConnectionError, http.client.RemoteDisconnected):
+                    return
+                with lock:
+                    counts[status] = counts.get(status, 0) + 1
+                    if counts.get(200, 0) >= 40:
+                        enough.set()
+                if status == 200:
+                    equal(body, {"translatedText": wanted[line]})
+                else:
+                    refused((status, body), 503, "shutting down")
+
+        failures = []
+        threading.excepthook = lambda caught: failures.append(caught.exc_value)
+        threads = [threading.Thread(target=client, args=(i,)) for i in range(16)]
+        for thread in threads:
+            thread.start()
+        enough.wait()
+        log = s.stop()
+        for thread in threads:
+            thread.join()
+        equal(failures, [])
+        said = {int(code): int(n) for n, code in re.findall(r"(\d+) requests with status (\d+)",
+                                                            log)}
+        equal(said, counts)
+
+
+# ---- hostile requests
+
+
+def hostile_bytes(draw):
+    good = b'{"q": "the red dog runs."}'
+    path = draw.choice(["/translate", "/translate", "/health", "/", "/%00", "/" + "a" * 9000])
+    length = draw.choice([len(good), len(good), 0, 10 ** 30, -1, "x", 2 ** 63, 2 ** 31, 99999])
+    body = draw.choice([good, draw.randbytes(draw.randrange(200)), b"[" * 2000, b"{" * 30,
+                        good[:draw.randrange(len(good))], b"5\r\nhello\r\nffffffffffffffff\r\n"])
+    more = draw.choice(["", "", "Transfer-Encoding: chunked\r\n", "Expect: 100-continue\r\n",
+                        "X: " + "y" * draw.randrange(70000) + "\r\n", "\0: \r\n", ":\r\n",
+                        "Content-Length: 3\r\n",
+                        "Content-Type: application/x-www-form-urlencoded\r\n"])
+    method = draw.choice(["POST", "POST", "GET", "PUT", "", "A" * 300, "POST\0"])
+    version = draw.choice(["HTTP/1.1", "HTTP/1.1", "HTTP/1.0", "HTTP/9.9", ""])
+    text = f"{method} {path} {version}\r\nHost: x\r\nContent-Length: {length}\r\n{more}\r\n"
+    whole = text.encode() + body
+    kind = draw.randrange(4)
+    if kind == 0:
+        return whole[:draw.randrange(len(whole))]
+    if kind == 1:
+        return draw.randbytes(draw.randrange(1, 3000))
+    if kind == 2:
+        at = draw.randrange(len(whole))
+        return whole[:at] + draw.randbytes(4) + whole[at + 4:]
+    return whole
+
+
+def send_hostile(port, request):
+    """The status of the response as text; "none" where there is no response."""
+    answer = b""
+    with socket.create_connection(("127.0.0.1", port)) as to:
+        try:
+            to.sendall(request)
+            to.shutdown(socket.SHUT_WR)
+            answer = to.makefile("rb").read()
+        except OSError:
+            pass  # the service has closed the connection
+    return answer[9:12].decode("latin-1") if answer.startswith(b"HTTP/1.") else "none"
+
+
+def hostile():
+    """300 requests, 30 at a time. One that is cut off stays open until the timeout."""
+    seed = 20240
+    print("seed", seed)
+    draw = random.Random(seed)
+    statuses = collections.Counter()
+    wanted = translated(lines[:1])[0]
+    with Service("translator", "--timeout", "2") as s:
+        for _ in range(10):
+            requests = [hostile_bytes(draw) for _ in range(30)]
+            statuses.update(together([lambda r=r: send_hostile(s.port, r) for r in requests]))
+            equal(s.post("/translate", {"q": lines[0]}), (200, {"translatedText": wanted}))
+        print(dict(statuses))
+        assert not any(statuses[x] for x in ("500", "502", "503")), statuses
+        assert sum(statuses[x] for x in ("400", "404", "405", "411", "413")) > 50, statuses
+        assert statuses["200"] and not statuses[""], statuses
+        equal(s.raw("GET", "/health")[0], 200)
+        equal(s.metric("queue_texts"), 0)
+
+
+globals()[part]()
