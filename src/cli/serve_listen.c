@@ -3,11 +3,12 @@
 
 #include <errno.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "base/text.h"
 
 static int open_socket(const struct addrinfo *at)
 {
@@ -28,15 +29,18 @@ static int open_socket(const struct addrinfo *at)
 }
 
 /* The port that the system chose. */
-static int port_of(int fd, int port)
+static cla_status read_port(int fd, int *port)
 {
-    struct sockaddr_storage at = { .ss_family = AF_UNSPEC };
+    struct sockaddr_storage at;
     socklen_t size = sizeof at;
-    if (getsockname(fd, (struct sockaddr *)&at, &size)) {
-        return port;
-    }
-    return ntohs(at.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&at)->sin6_port
-                                          : ((struct sockaddr_in *)&at)->sin_port);
+    char text[NI_MAXSERV];
+    int64_t number = 0;
+    const bool known = !getsockname(fd, (struct sockaddr *)&at, &size) &&
+                       !getnameinfo((struct sockaddr *)&at, size, NULL, 0, text,
+                                    sizeof text, NI_NUMERICSERV) &&
+                       cla_parse_int(text, &number);
+    *port = (int)number;
+    return known ? CLA_OK : cla_fail(CLA_E_IO, "serve: the port is not known");
 }
 
 cla_status serve_listen(int *fd, int *port, const char *address)
@@ -56,6 +60,9 @@ cla_status serve_listen(int *fd, int *port, const char *address)
     if (*fd < 0) {
         return cla_fail(CLA_E_IO, "port %d of %s: %s", *port, address, strerror(errno));
     }
-    *port = port_of(*fd, *port);
-    return CLA_OK;
+    const cla_status status = read_port(*fd, port);
+    if (status) {
+        close(*fd);
+    }
+    return status;
 }
