@@ -250,8 +250,7 @@ static enum MHD_Result end(serve *s, request *r, struct MHD_Connection *connecti
     }
     MHD_suspend_connection(connection); // first, since done() may come at once
     if (!serve_push(s, &r->job)) {
-        MHD_resume_connection(
-            connection); // the response is sent when it is called next
+        MHD_resume_connection(connection); // handle() is called again and responds
     }
     return MHD_YES;
 }
