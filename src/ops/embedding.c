@@ -102,7 +102,7 @@ cla_status cla_embedding(cla_tape *tape, cla_tensor **y, cla_tensor *table,
                   cla_bytes(&kernel_shape, sizeof kernel_shape) },
     };
     cla_spread_rows(cla_tape_runtime(tape), &launch, shape[1] ? shape[0] : 0, RUN);
-    launch.define[1] = (cla_define){ "WEIGHTS", cla_stored(table) };
+    launch.define[1] = cla_weights_define(cla_stored(table));
     CLA_TRY(cla_enqueue(cla_tape_runtime(tape), &launch));
     const cla_note end = { backward, &s, sizeof s, { table } };
     return cla_tape_give(tape, y, out, &end);

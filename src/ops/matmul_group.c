@@ -104,7 +104,7 @@ static cla_status product_vector(cla_runtime *rt, const cla_product *p)
     const cla_launch launch = {
         .file = "matmul_vector",
         .kernel = "matmul_vector",
-        .define = { { "ALONG", along }, { "WEIGHTS", cla_product_stored(p) } },
+        .define = { { "ALONG", along }, cla_weights_define(cla_product_stored(p)) },
         .groups = { (size_t)(pieces(args.results, columns) * p->batch) },
         .local = { WG },
         .args = { cla_mem(p->y.memory), cla_mem(m->memory), cla_mem(x->memory),
@@ -134,7 +134,7 @@ cla_status cla_product_group(cla_runtime *rt, const cla_product *p)
                     { "TB", p->transpose_b },
                     { "WIDE", is_wide(p) },
                     { "UNROLL", cla_tuned(rt, "matmul_group", "UNROLL", 4) },
-                    { "WEIGHTS", cla_product_stored(p) } },
+                    cla_weights_define(cla_product_stored(p)) },
         .groups = { (size_t)groups_of(p, t) },
         .local = { (size_t)(t->down * t->across) },
         .args = { cla_mem(p->y.memory), cla_mem(p->a.memory), cla_mem(p->b.memory),

@@ -67,6 +67,12 @@ static inline int cla_stored(const cla_tensor *t)
     return t->dtype == CLA_F16 ? 1 : t->dtype == CLA_I8 ? 2 : 0;
 }
 
+/* The last define of a launch whose kernels read weights; none for floats. */
+static inline cla_define cla_weights_define(int stored)
+{
+    return (cla_define){ stored ? "WEIGHTS" : NULL, stored };
+}
+
 /* A tensor as a kernel argument (NULL stays NULL). */
 static inline cla_arg cla_buf(const cla_tensor *t)
 {
