@@ -74,12 +74,11 @@ static double step_bytes(cla_runtime *rt, const char *attention, int64_t length)
 /* Twice the length: twice the memory, up to the sizes of blocks that an arena takes it
  * in. A map would make four times of its part, and be 67 MB at 2,048 pieces: more than
  * all else. */
-Test(memory, grows_linearly_with_the_length)
+DEVICE_TEST(memory, grows_linearly_with_the_length)
 {
     static const char *const ways[] = { "attention=softmax", "attention=csan1d",
                                         "attention=csan2d" };
     enum { T = 1024 };
-    cla_runtime *rt = test_runtime();
     cla_memory_guard(rt, false);
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         const double once = step_bytes(rt, ways[i], T);
@@ -91,5 +90,4 @@ Test(memory, grows_linearly_with_the_length)
         cr_assert(twice < 4.0 * HEADS * (2 * T) * (2 * T), "%s: %g bytes", ways[i],
                   twice);
     }
-    cla_runtime_free(&rt);
 }

@@ -63,9 +63,8 @@ static void check_known(cla_runtime *rt, attn_layer *layer, int length,
     cla_ragged_free(&rows);
 }
 
-Test(attention, direct_positions_give_known_answers)
+DEVICE_TEST(attention, direct_positions_give_known_answers)
 {
-    cla_runtime *rt = test_runtime();
     cla_memory_guard(rt, false); // parameters are parts of a block
     attn_config config = { .model = WIDTH,
                            .heads = 1,
@@ -90,5 +89,4 @@ Test(attention, direct_positions_give_known_answers)
     }
     cla_params_free(&params);
     cla_config_fini(&settings);
-    cla_runtime_free(&rt);
 }

@@ -143,10 +143,8 @@ static void check(cla_runtime *rt, int block)
     way_close(&s.way);
 }
 
-Test(attn_block, matches_oracle_and_gradient)
+DEVICE_TEST(attn_block, matches_oracle_and_gradient)
 {
-    cla_runtime *rt = test_runtime();
     check(rt, 4);
     check(rt, 10);
-    cla_runtime_free(&rt);
 }

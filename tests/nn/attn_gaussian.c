@@ -125,9 +125,8 @@ static void check(cla_runtime *rt, scene s)
     way_close(&s.way);
 }
 
-Test(attn_gaussian, matches_oracle_and_gradient)
+DEVICE_TEST(attn_gaussian, matches_oracle_and_gradient)
 {
-    cla_runtime *rt = test_runtime();
     for (int heads = H; heads > 0; heads -= 3) {
         check(rt, (scene){ .name = "neighbor", .local = heads, .width = 4 });
         check(rt, (scene){ .name = "neighbor_predicted", .local = heads, .width = 4 });
@@ -137,7 +136,6 @@ Test(attn_gaussian, matches_oracle_and_gradient)
                            .truncate = heads == H });
         check(rt, (scene){ .name = "local_soft", .local = heads, .width = 4 });
     }
-    cla_runtime_free(&rt);
 }
 
 /* ---- neutral settings -------------------------------------------------------- */
@@ -174,7 +172,7 @@ static float difference(const float *a, const float *b, int first)
 
 /* A very wide Gaussian is plain attention; so is every head beyond the local ones, and
  * those are not. */
-Test(attn_gaussian, neutral_settings_are_plain)
+DEVICE_TEST(attn_gaussian, neutral_settings_are_plain)
 {
     static float plain[TOKENS * D], y[TOKENS * D];
     static const char *const none[] = { NULL };
@@ -189,7 +187,6 @@ Test(attn_gaussian, neutral_settings_are_plain)
           "local_width=4" },
         { "attention=local_soft", "local_heads=1", "local_predictor=6" },
     };
-    cla_runtime *rt = test_runtime();
     cla_memory_guard(rt, false); // a block of parameters is cut into pieces
     result(rt, none, plain);
     for (int i = 0; i < 2; i++) {
@@ -201,13 +198,12 @@ Test(attn_gaussian, neutral_settings_are_plain)
         cr_assert_lt(difference(plain, y, WIDTH), 2e-6f, "%s", one[i][0]);
         cr_assert_gt(difference(plain, y, 0), 1e-3f, "%s", one[i][0]);
     }
-    cla_runtime_free(&rt);
 }
 
 /* ---- parameters and keys ----------------------------------------------------- */
 
 /* Three layers of a base Transformer: 0.4 M, 0.4 M and 0.8 M, as published. */
-Test(attn_gaussian, counts_parameters)
+DEVICE_TEST(attn_gaussian, counts_parameters)
 {
     static const struct {
         const char *attention;
@@ -218,7 +214,6 @@ Test(attn_gaussian, counts_parameters)
         { "attention=local_hard", 400152 },
         { "attention=local_soft", 812592 },
     };
-    cla_runtime *rt = test_runtime();
     cla_memory_guard(rt, false);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         cla_config s;
@@ -243,7 +238,6 @@ Test(attn_gaussian, counts_parameters)
         cla_params_free(&params);
         cla_config_fini(&s);
     }
-    cla_runtime_free(&rt);
 }
 
 Test(attn_gaussian, reads_and_refuses_keys)

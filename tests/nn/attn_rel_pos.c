@@ -32,7 +32,7 @@ static void oracle(double *y, double *const *x, void *context)
     free(qkv);
 }
 
-Test(attn_rel_pos, matches_oracle_and_gradient)
+DEVICE_TEST(attn_rel_pos, matches_oracle_and_gradient)
 {
     way_case w;
     op_case c = { .name = "rel_pos",
@@ -46,11 +46,9 @@ Test(attn_rel_pos, matches_oracle_and_gradient)
                   .oracle = oracle,
                   .context = &w,
                   .bar = 5e-6 }; // as the op's own
-    cla_runtime *rt = test_runtime();
     open_way(&w, rt, "attention=rel_pos");
     check_op(rt, &c);
     way_close(&w);
-    cla_runtime_free(&rt);
 }
 
 /* The published answers, which hold for the oracle: queries, keys, values and vectors
@@ -113,10 +111,9 @@ static void result(cla_runtime *rt, float o[SIZE], const char *attention, float 
 }
 
 /* Vectors of zeros are none; of ones, all alike, they are added to every result. */
-Test(attn_rel_pos, without_vectors_is_plain)
+DEVICE_TEST(attn_rel_pos, without_vectors_is_plain)
 {
     static float plain[SIZE], zeros[SIZE], ones[SIZE];
-    cla_runtime *rt = test_runtime();
     result(rt, plain, "attention=softmax", 0);
     result(rt, zeros, "attention=rel_pos", 0);
     result(rt, ones, "attention=rel_pos", 1);
@@ -124,5 +121,4 @@ Test(attn_rel_pos, without_vectors_is_plain)
         cr_assert_float_eq(zeros[i], plain[i], 2e-6);
         cr_assert_float_eq(ones[i], plain[i] + 1, 5e-6);
     }
-    cla_runtime_free(&rt);
 }

@@ -53,17 +53,15 @@ static void check(cla_runtime *rt, scene *s, const char *const *keys,
     way_close(&s->way);
 }
 
-Test(ways, csan_matches_oracle_and_gradient)
+DEVICE_TEST(ways, csan_matches_oracle_and_gradient)
 {
     static const char *const edges[] = { "edge=truncate", "edge=wrap", "edge=author" };
     const char *const one[] = { "attention=csan1d", "window=5", NULL };
-    cla_runtime *rt = test_runtime();
     check(rt, &(scene){ .window = 5 }, one, csan_oracle);
     for (int edge = 0; edge < 3; edge++) {
         const char *const two[] = { "attention=csan2d", "window=5", edges[edge], NULL };
         check(rt, &(scene){ .window = 5, .area = 3, .edge = edge }, two, csan_oracle);
     }
-    cla_runtime_free(&rt);
 }
 
 /* ---- directions -------------------------------------------------------------- */
@@ -99,16 +97,14 @@ static void direct_oracle(double *y, double *const *x, void *context)
     free(qkv);
 }
 
-Test(ways, bi_direct_matches_oracle_and_gradient)
+DEVICE_TEST(ways, bi_direct_matches_oracle_and_gradient)
 {
-    cla_runtime *rt = test_runtime();
     for (int directed = 3; directed <= H; directed++) {
         char key[32];
         snprintf(key, sizeof key, "directed_heads=%d", directed);
         check(rt, &(scene){ .directed = directed },
               (const char *const[]){ "attention=bi_direct", key, NULL }, direct_oracle);
     }
-    cla_runtime_free(&rt);
 }
 
 /* The published answers, which hold for the oracle: queries, keys and values are
@@ -193,7 +189,7 @@ static void check_neutral(cla_runtime *rt, const char *const *neutral,
     free(c);
 }
 
-Test(ways, neutral_settings_are_plain)
+DEVICE_TEST(ways, neutral_settings_are_plain)
 {
     const char *const plain[] = { NULL };
     const char *const wide[] = { "attention=csan1d", "window=23", NULL };
@@ -204,12 +200,10 @@ Test(ways, neutral_settings_are_plain)
     const char *const some[] = { "attention=bi_direct", "directed_heads=1", NULL };
     const char *const same[] = { "attention=custom", "score=s", "mask=j < S", NULL };
     const char *const half[] = { "attention=custom", "score=s / 2", NULL };
-    cla_runtime *rt = test_runtime();
     check_neutral(rt, wide, plain, narrow);
     check_neutral(rt, one, narrow, three);
     check_neutral(rt, all, plain, some);
     check_neutral(rt, same, plain, half);
-    cla_runtime_free(&rt);
 }
 
 /* ---- keys -------------------------------------------------------------------- */

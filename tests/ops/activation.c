@@ -59,14 +59,12 @@ static void far(cla_runtime *rt,
     cla_tensor_free(&x);
 }
 
-Test(activation, far_values)
+DEVICE_TEST(activation, far_values)
 {
     const cla_schedule schedules[] = { CLA_SCHEDULE_TILE, CLA_SCHEDULE_GROUP };
-    cla_runtime *rt = test_runtime();
     for (int i = 0; i < 2; i++) {
         cla_runtime_set_schedule(rt, schedules[i]);
         far(rt, cla_gelu);
         far(rt, cla_silu);
     }
-    cla_runtime_free(&rt);
 }

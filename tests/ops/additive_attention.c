@@ -86,14 +86,12 @@ static void check_known(cla_runtime *rt)
     cla_ragged_free(&three);
 }
 
-Test(additive_attention, known_answer)
+DEVICE_TEST(additive_attention, known_answer)
 {
-    cla_runtime *rt = test_runtime();
     for (int schedule = 0; schedule < 2; schedule++) {
         cla_runtime_set_schedule(rt, schedule ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
         check_known(rt);
     }
-    cla_runtime_free(&rt);
 }
 
 Test(additive_attention, refusals)

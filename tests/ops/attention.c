@@ -131,20 +131,18 @@ Test(attention, matches_oracle_and_gradient)
 }
 
 /* Constants as GPUs have them: large tiles, two quads a row, keys and values apart. */
-Test(attention, takes_the_tiles_of_gpus)
+DEVICE_TEST(attention, takes_the_tiles_of_gpus)
 {
     attention_case cases[] = {
         { .B = 2, .H = 2, .d = 24, .T = { 130, 70 }, .S = { 90, 70 }, .causal = true },
         { .B = 1, .H = 1, .d = 24, .T = { 100 }, .S = { 37 }, .dropout = 0.3f },
     };
-    cla_runtime *rt = test_runtime();
     TEST_OK(cla_tuning_set(rt, "attention", "QUADS", 2));
     TEST_OK(cla_tuning_set(rt, "attention", "ROWS", 128));
     TEST_OK(cla_tuning_set(rt, "attention", "BOTH", 0));
     for (size_t i = 0; i < sizeof cases / sizeof *cases && !test_small(); i++) {
         check(rt, &cases[i]);
     }
-    cla_runtime_free(&rt);
 }
 
 /* The oracle gets the draws from the host's Philox. */
@@ -319,9 +317,8 @@ static void check_known(cla_runtime *rt, int len, const double first[3],
     }
 }
 
-Test(attention, gives_known_answers)
+DEVICE_TEST(attention, gives_known_answers)
 {
-    cla_runtime *rt = test_runtime();
     for (int s = 0; s < 2; s++) {
         cla_runtime_set_schedule(rt, s ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
         check_known(rt, 5, (double[]){ 0.299897, 0.564845, 0.402329 },
@@ -329,7 +326,6 @@ Test(attention, gives_known_answers)
         check_known(rt, 4, (double[]){ 0.468697, 0.624865, 0.308147 },
                     (double[]){ -0.290371, 0.010184, 0.303032 }, -3.369749, false);
     }
-    cla_runtime_free(&rt);
 }
 
 /* ---- refusals -------------------------------------------------------------------- */

@@ -138,10 +138,9 @@ static void gradients(cla_runtime *rt, attend call, const int *place, bool separ
     cla_ragged_free(&in.rows);
 }
 
-Test(attention_alias, adds_the_gradients_of_all_places)
+DEVICE_TEST(attention_alias, adds_the_gradients_of_all_places)
 {
     static float got[PLACES][SIZE], want[PLACES][SIZE];
-    cla_runtime *rt = test_runtime();
     for (size_t n = 0; n < 2 * sizeof ops / sizeof *ops; n++) {
         const attend call = ops[n / 2].call;
         cla_runtime_set_schedule(rt, n % 2 ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
@@ -157,5 +156,4 @@ Test(attention_alias, adds_the_gradients_of_all_places)
             }
         }
     }
-    cla_runtime_free(&rt);
 }

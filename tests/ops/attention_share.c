@@ -94,10 +94,9 @@ static void run(cla_runtime *rt, attend op, part p, const float *numbers, float 
     cla_ragged_free(&in.rows);
 }
 
-Test(attention_share, halves_draw_as_the_whole)
+DEVICE_TEST(attention_share, halves_draw_as_the_whole)
 {
     static float o[2][SIZE], grad[2][SIZE];
-    cla_runtime *rt = test_runtime();
     float *numbers = test_random(3 * (int64_t)SIZE, 1, 0);
     for (int n = 0; n < 2 * (int)(sizeof ops / sizeof *ops); n++) {
         const attend op = ops[n / 2];
@@ -115,5 +114,4 @@ Test(attention_share, halves_draw_as_the_whole)
                   "op %d, schedule %d: draws do not depend on the row", n / 2, n % 2);
     }
     free(numbers);
-    cla_runtime_free(&rt);
 }

@@ -28,9 +28,8 @@ static const band_case cases[] = {
     { 1, { 40 }, .H = 1, .d = 256, .window = 79 },
 };
 
-Test(band_attention, matches_oracle_and_gradient)
+DEVICE_TEST(band_attention, matches_oracle_and_gradient)
 {
-    cla_runtime *rt = test_runtime();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const band_case *c = &cases[i];
         const int64_t size = band_size(c);
@@ -38,7 +37,6 @@ Test(band_attention, matches_oracle_and_gradient)
             check_band(rt, c);
         }
     }
-    cla_runtime_free(&rt);
 }
 
 static const band_answer answers[] = {
@@ -64,22 +62,19 @@ static const band_answer answers[] = {
       0 },
 };
 
-Test(band_attention, known_answers)
+DEVICE_TEST(band_attention, known_answers)
 {
-    cla_runtime *rt = test_runtime();
     EACH_SCHEDULE(rt)
     {
         for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
             check_band_answer(rt, &answers[i]);
         }
     }
-    cla_runtime_free(&rt);
 }
 
 /* One key: the weight is 1, whatever the score, and dv is dO. */
-Test(band_attention, window_of_one_is_v)
+DEVICE_TEST(band_attention, window_of_one_is_v)
 {
-    cla_runtime *rt = test_runtime();
     const band_case c = { 2, { 5, 6 }, .H = 2, .d = 8, .window = 1 };
     float *x[4];
     band_inputs(&c, x);
@@ -98,13 +93,11 @@ Test(band_attention, window_of_one_is_v)
         band_result_fini(&r);
     }
     band_inputs_free(x);
-    cla_runtime_free(&rt);
 }
 
 /* w >= 2 T - 1 sees everything, however much wider it is. */
-Test(band_attention, wide_window_is_full_attention)
+DEVICE_TEST(band_attention, wide_window_is_full_attention)
 {
-    cla_runtime *rt = test_runtime();
     band_case c = { 2, { 9, 4 }, .H = 2, .d = 8, .window = 17 };
     const int32_t offsets[] = { 0, 9, 13 };
     const oracle_attention_shape s = {
@@ -127,14 +120,12 @@ Test(band_attention, wide_window_is_full_attention)
         }
     }
     band_inputs_free(x);
-    cla_runtime_free(&rt);
 }
 
 /* NaN in one token reaches the window around it and nothing else. */
-Test(band_attention, is_local)
+DEVICE_TEST(band_attention, is_local)
 {
     enum { T = 50, AT = 29, R = 5, D = 8 };
-    cla_runtime *rt = test_runtime();
     const band_case c = { 2, { 28, 22 }, .H = 1, .d = D, .window = 2 * R + 1 };
     float *x[4];
     band_inputs(&c, x);
@@ -170,13 +161,11 @@ Test(band_attention, is_local)
         band_result_fini(&r);
     }
     band_inputs_free(x);
-    cla_runtime_free(&rt);
 }
 
 /* The map has rows that sum to 1 and zeros outside; a constant V comes out as it is. */
-Test(band_attention, weights_are_a_distribution)
+DEVICE_TEST(band_attention, weights_are_a_distribution)
 {
-    cla_runtime *rt = test_runtime();
     const band_case c = { 2, { 13, 6 }, .H = 2, .d = 8, .window = 5, .causal = true };
     float *x[4];
     band_inputs(&c, x);
@@ -205,13 +194,11 @@ Test(band_attention, weights_are_a_distribution)
         band_result_fini(&r);
     }
     band_inputs_free(x);
-    cla_runtime_free(&rt);
 }
 
 /* A sentence gives the same alone and anywhere in a batch. */
-Test(band_attention, independent_of_batch)
+DEVICE_TEST(band_attention, independent_of_batch)
 {
-    cla_runtime *rt = test_runtime();
     const band_case batch = { 3, { 5, 14, 21 }, .H = 2, .d = 8, .window = 7 };
     const band_case alone = { 1, { 14 }, .H = 2, .d = 8, .window = 7 };
     float *x[4];
@@ -232,13 +219,11 @@ Test(band_attention, independent_of_batch)
         band_result_fini(&one);
     }
     band_inputs_free(x);
-    cla_runtime_free(&rt);
 }
 
 /* q, k and v may be one tensor; its gradient is the sum of the three. */
-Test(band_attention, one_tensor_for_all)
+DEVICE_TEST(band_attention, one_tensor_for_all)
 {
-    cla_runtime *rt = test_runtime();
     const band_case c = { 1, { 40 }, .H = 2, .d = 8, .window = 5 };
     const int64_t shape[3] = { 40, 2, 8 };
     float *x[4], got[640];
@@ -271,13 +256,11 @@ Test(band_attention, one_tensor_for_all)
         band_result_fini(&r);
     }
     band_inputs_free(x);
-    cla_runtime_free(&rt);
 }
 
 /* Only the gradients asked for are made. */
-Test(band_attention, skips_unwanted_gradients)
+DEVICE_TEST(band_attention, skips_unwanted_gradients)
 {
-    cla_runtime *rt = test_runtime();
     const int lengths[] = { 20 };
     const int64_t shape[3] = { 20, 1, 8 };
     EACH_SCHEDULE(rt)
@@ -304,12 +287,10 @@ Test(band_attention, skips_unwanted_gradients)
             cla_ragged_free(&rows);
         }
     }
-    cla_runtime_free(&rt);
 }
 
-Test(band_attention, refuses)
+DEVICE_TEST(band_attention, refuses)
 {
-    cla_runtime *rt = test_runtime();
     const int lengths[] = { 3 }, longer[] = { 4 };
     cla_ragged *rows = test_ragged(rt, 1, lengths, NULL);
     cla_ragged *other = test_ragged(rt, 1, longer, NULL);
@@ -331,5 +312,4 @@ Test(band_attention, refuses)
     cla_tensor_free(&x);
     cla_ragged_free(&rows);
     cla_ragged_free(&other);
-    cla_runtime_free(&rt);
 }

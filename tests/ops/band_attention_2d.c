@@ -44,9 +44,8 @@ static const band_case cases[] = {
     { 1, { 35 }, .H = 4, .d = 24, .window = 11, .area = 3 },
 };
 
-Test(band_attention_2d, matches_oracle_and_gradient)
+DEVICE_TEST(band_attention_2d, matches_oracle_and_gradient)
 {
-    cla_runtime *rt = test_runtime();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const band_case *c = &cases[i];
         const int64_t size = band_size(c);
@@ -54,7 +53,6 @@ Test(band_attention_2d, matches_oracle_and_gradient)
             check_band(rt, c);
         }
     }
-    cla_runtime_free(&rt);
 }
 
 static const band_answer answers[] = {
@@ -110,16 +108,14 @@ static const band_answer answers[] = {
       11.430877 },
 };
 
-Test(band_attention_2d, known_answers)
+DEVICE_TEST(band_attention_2d, known_answers)
 {
-    cla_runtime *rt = test_runtime();
     EACH_SCHEDULE(rt)
     {
         for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
             check_band_answer(rt, &answers[i]);
         }
     }
-    cla_runtime_free(&rt);
 }
 
 static void all_close(const char *what, const float *got, const float *want, int64_t n)
@@ -130,10 +126,9 @@ static void all_close(const char *what, const float *got, const float *want, int
 }
 
 /* An area of one head, and heads that are all the same, are the 1-D case. */
-Test(band_attention_2d, falls_back_to_one_dimension)
+DEVICE_TEST(band_attention_2d, falls_back_to_one_dimension)
 {
     enum { T = 11, H = 4, d = 8 };
-    cla_runtime *rt = test_runtime();
     const band_case flat = { 1, { T }, .H = H, .d = d, .window = 5 };
     band_case c = flat;
     float *x[4], *same[3];
@@ -168,14 +163,12 @@ Test(band_attention_2d, falls_back_to_one_dimension)
         free(same[i]);
     }
     band_inputs_free(x);
-    cla_runtime_free(&rt);
 }
 
 /* Heads in a ring: rolling the inputs rolls everything. */
-Test(band_attention_2d, wrap_rolls)
+DEVICE_TEST(band_attention_2d, wrap_rolls)
 {
     enum { T = 9, H = 5, d = 8 };
-    cla_runtime *rt = test_runtime();
     const band_case c = {
         1, { T }, .H = H, .d = d, .window = 3, .area = 3, .edge = CLA_EDGE_WRAP
     };
@@ -205,14 +198,12 @@ Test(band_attention_2d, wrap_rolls)
     }
     band_inputs_free(x);
     band_inputs_free(rolled);
-    cla_runtime_free(&rt);
 }
 
 /* Every head over all heads' keys: attention over H * T keys laid end to end. */
-Test(band_attention_2d, everything_is_attention_over_all_heads)
+DEVICE_TEST(band_attention_2d, everything_is_attention_over_all_heads)
 {
     enum { T = 6, H = 3, d = 8 };
-    cla_runtime *rt = test_runtime();
     const band_case c = {
         1, { T }, .H = H, .d = d, .window = 2 * T - 1, .area = 2 * H - 1
     };
@@ -245,14 +236,12 @@ Test(band_attention_2d, everything_is_attention_over_all_heads)
         band_result_fini(&r);
     }
     band_inputs_free(x);
-    cla_runtime_free(&rt);
 }
 
 /* Weights sum to 1, so dv has the mass of dO; nothing flows outside the area. */
-Test(band_attention_2d, gradients_keep_mass_and_distance)
+DEVICE_TEST(band_attention_2d, gradients_keep_mass_and_distance)
 {
     enum { T = 12, H = 6, d = 8 };
-    cla_runtime *rt = test_runtime();
     band_case c = { 1, { T }, .H = H, .d = d, .window = 5, .area = 3 };
     float *x[4];
     band_inputs(&c, x);
@@ -288,14 +277,12 @@ Test(band_attention_2d, gradients_keep_mass_and_distance)
         free(dy);
     }
     band_inputs_free(x);
-    cla_runtime_free(&rt);
 }
 
 /* The map lists the members of the area side by side; a member that is missing is 0. */
-Test(band_attention_2d, map_is_area_major)
+DEVICE_TEST(band_attention_2d, map_is_area_major)
 {
     enum { T = 7, H = 3 };
-    cla_runtime *rt = test_runtime();
     const band_case c = { 1, { T }, .H = H, .d = 8, .window = 3, .area = 3 };
     float *x[4];
     band_inputs(&c, x);
@@ -319,12 +306,10 @@ Test(band_attention_2d, map_is_area_major)
         band_result_fini(&r);
     }
     band_inputs_free(x);
-    cla_runtime_free(&rt);
 }
 
-Test(band_attention_2d, refuses)
+DEVICE_TEST(band_attention_2d, refuses)
 {
-    cla_runtime *rt = test_runtime();
     const int lengths[] = { 3 };
     cla_ragged *rows = test_ragged(rt, 1, lengths, NULL);
     cla_tensor *x = NULL, *o = NULL;
@@ -349,5 +334,4 @@ Test(band_attention_2d, refuses)
     cla_tape_free(&tape);
     cla_tensor_free(&x);
     cla_ragged_free(&rows);
-    cla_runtime_free(&rt);
 }

@@ -33,10 +33,9 @@ Test(char_cnn, matches_oracle_and_gradient)
 }
 
 /* Rows that look alike, as padding does: the first has the gradient. */
-Test(char_cnn, first_of_equals_has_the_gradient)
+DEVICE_TEST(char_cnn, first_of_equals_has_the_gradient)
 {
     static const int lengths[] = { 4 };
-    cla_runtime *rt = test_runtime();
     cla_ragged *rows = test_ragged(rt, 1, lengths, NULL);
     cla_tensor *x = NULL, *w = NULL, *y = NULL;
     float got[4];
@@ -60,7 +59,6 @@ Test(char_cnn, first_of_equals_has_the_gradient)
     cla_tensor_free(&w);
     cla_tensor_free(&x);
     cla_ragged_free(&rows);
-    cla_runtime_free(&rt);
 }
 
 Test(char_cnn, refuses)

@@ -45,10 +45,9 @@ static void check_size(cla_runtime *rt, int64_t n)
     free(host);
 }
 
-Test(clip, matches_oracle)
+DEVICE_TEST(clip, matches_oracle)
 {
     static const int64_t sizes[] = { 0, 1, 7, 64, 65, 4095, 4097, 100003 };
-    cla_runtime *rt = test_runtime();
     for (int schedule = 0; schedule < 2; schedule++) {
         cla_runtime_set_schedule(rt, schedule ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -57,12 +56,10 @@ Test(clip, matches_oracle)
             }
         }
     }
-    cla_runtime_free(&rt);
 }
 
-Test(clip, leaves_what_is_no_number)
+DEVICE_TEST(clip, leaves_what_is_no_number)
 {
-    cla_runtime *rt = test_runtime();
     cla_tensor *x = NULL;
     float got[3];
     double norm = 0;
@@ -72,7 +69,6 @@ Test(clip, leaves_what_is_no_number)
     TEST_OK(cla_tensor_download(x, got));
     cr_assert(isnan(norm) && got[0] == 3 && got[2] == 4);
     cla_tensor_free(&x);
-    cla_runtime_free(&rt);
 }
 
 /* One number at one place, everything else the largest floats there are: their squares
@@ -96,10 +92,9 @@ static bool finite_with(cla_runtime *rt, int64_t n, int64_t at, float number)
     return finite;
 }
 
-Test(clip, finds_every_number_that_is_not_finite)
+DEVICE_TEST(clip, finds_every_number_that_is_not_finite)
 {
     static const int64_t sizes[] = { 1, 63, 65, 4097, 300007 };
-    cla_runtime *rt = test_runtime();
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const int64_t n = sizes[i], places[] = { 0, n / 2, n - 1 };
         for (int k = 0; k < 3; k++) {
@@ -109,12 +104,10 @@ Test(clip, finds_every_number_that_is_not_finite)
             cr_assert_not(finite_with(rt, n, places[k], -INFINITY));
         }
     }
-    cla_runtime_free(&rt);
 }
 
-Test(clip, refuses)
+DEVICE_TEST(clip, refuses)
 {
-    cla_runtime *rt = test_runtime();
     cla_tensor *ids = NULL;
     double norm = 0;
     TEST_OK(cla_tensor_new(&ids, rt, CLA_I32, 1, (int64_t[]){ 4 }));
@@ -125,5 +118,4 @@ Test(clip, refuses)
     TEST_FAILS(cla_clip(rt, &norm, ids, 0), CLA_E_USAGE, "limit is 0");
     TEST_FAILS(cla_clip(rt, &norm, NULL, 1), CLA_E_USAGE, "g is NULL");
     cla_tensor_free(&ids);
-    cla_runtime_free(&rt);
 }

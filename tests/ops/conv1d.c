@@ -26,9 +26,8 @@ Test(conv1d, matches_oracle_and_gradient)
     check_kind_cases(&table);
 }
 
-Test(conv1d, refuses)
+DEVICE_TEST(conv1d, refuses)
 {
-    cla_runtime *rt = test_runtime();
     cla_ragged *rows = test_ragged(rt, 2, (int[]){ 2, 3 }, NULL);
     cla_tensor *x = NULL, *none = NULL, *y = NULL;
     cla_tape *tape = NULL;
@@ -45,5 +44,4 @@ Test(conv1d, refuses)
     cla_tensor_free(&none);
     cla_tensor_free(&x);
     cla_ragged_free(&rows);
-    cla_runtime_free(&rt);
 }

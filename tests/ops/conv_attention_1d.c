@@ -29,13 +29,12 @@ Test(conv_attention_1d, matches_oracle_and_gradient)
 }
 
 /* A filter that is 1 at every key's own place passes the map on: plain attention. */
-Test(conv_attention_1d, identity_is_attention)
+DEVICE_TEST(conv_attention_1d, identity_is_attention)
 {
     enum { T = 5, H = 2, D = 8, SIZE = T * H * D, LEARNED = H * 3 * T * T };
     static const int lengths[] = { T };
     static float w[LEARNED], got[SIZE], plain[SIZE];
     double want[SIZE];
-    cla_runtime *rt = test_runtime();
     cla_ragged *rows = test_ragged(rt, 1, lengths, NULL);
     cla_tensor *q[3], *filter = NULL, *b = NULL, *o = NULL, *p = NULL, *map = NULL;
     cla_tape *tape = NULL;
@@ -79,12 +78,10 @@ Test(conv_attention_1d, identity_is_attention)
         cla_tensor_free(&q[i]);
     }
     cla_ragged_free(&rows);
-    cla_runtime_free(&rt);
 }
 
-Test(conv_attention_1d, refuses)
+DEVICE_TEST(conv_attention_1d, refuses)
 {
-    cla_runtime *rt = test_runtime();
     cla_ragged *rows = test_ragged(rt, 2, (int[]){ 2, 3 }, NULL);
     cla_tensor *q = NULL, *w = NULL, *tight = NULL, *b = NULL, *two = NULL, *o = NULL;
     cla_tape *tape = NULL;
@@ -111,5 +108,4 @@ Test(conv_attention_1d, refuses)
     cla_tensor_free(&w);
     cla_tensor_free(&q);
     cla_ragged_free(&rows);
-    cla_runtime_free(&rt);
 }

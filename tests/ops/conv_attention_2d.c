@@ -69,7 +69,7 @@ Test(conv_attention_2d, takes_any_filter)
 
 enum { TOKENS, FILTER, BIAS, EVEN, TALL, TENSORS };
 
-Test(conv_attention_2d, refuses)
+DEVICE_TEST(conv_attention_2d, refuses)
 {
     static const struct {
         int rank;
@@ -96,7 +96,6 @@ Test(conv_attention_2d, refuses)
         { TOKENS, FILTER, BIAS, (cla_activation)7, NULL, CLA_E_USAGE,
           "activation is 7" },
     };
-    cla_runtime *rt = test_runtime();
     cla_ragged *rows = test_ragged(rt, 2, (int[]){ 2, 3 }, NULL);
     cla_tensor *t[TENSORS] = { NULL }, *o = NULL;
     cla_tape *tape = NULL;
@@ -118,5 +117,4 @@ Test(conv_attention_2d, refuses)
         cla_tensor_free(&t[i]);
     }
     cla_ragged_free(&rows);
-    cla_runtime_free(&rt);
 }

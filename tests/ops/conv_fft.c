@@ -22,25 +22,22 @@ static kind_table table_of(const char *const *rows)
                          .bar = 1e-5 };
 }
 
-Test(conv_fft, matches_oracle_and_gradient)
+DEVICE_TEST(conv_fft, matches_oracle_and_gradient)
 {
     const kind_table table = table_of(lines);
-    cla_runtime *rt = test_runtime();
     if (cla_fft_built()) { // and it was the transforms that did it
         cla_fft *fft = NULL;
         check_kind(rt, &table);
         TEST_OK(cla_fft_get(&fft, rt, 24, 16));
         cr_assert_eq(fft->state, CLA_FFT_WORKS);
     }
-    cla_runtime_free(&rt);
 }
 
 /* Plans that fail their trial: one warning, and the direct form. */
-Test(conv_fft, falls_back)
+DEVICE_TEST(conv_fft, falls_back)
 {
     const kind_table one =
         table_of((const char *const[]){ "rows=11 H=1 d=8 kh=3 kw=3", NULL });
-    cla_runtime *rt = test_runtime();
     cla_fft *fft = NULL;
     if (cla_fft_built()) {
         TEST_OK(cla_fft_get(&fft, rt, cla_fft_side(12), 1));
@@ -49,7 +46,6 @@ Test(conv_fft, falls_back)
         check_kind(rt, &one);
         cr_assert_eq(fft->state, CLA_FFT_BROKEN);
     }
-    cla_runtime_free(&rt);
 }
 
 /* Sides are products of small primes, and not much larger than asked for. */
@@ -78,9 +74,8 @@ Test(conv_fft, rounds_to_few_sides)
     cr_assert_eq(cla_fft_side(4097), 0);
 }
 
-Test(conv_fft, refuses)
+DEVICE_TEST(conv_fft, refuses)
 {
-    cla_runtime *rt = test_runtime();
     cla_fft *fft = NULL;
     cla_tape *tape = NULL;
     cla_tensor *x = NULL, *w = NULL, *b = NULL, *o = NULL;
@@ -110,5 +105,4 @@ Test(conv_fft, refuses)
     cla_tensor_free(&w);
     cla_tensor_free(&b);
     cla_ragged_free(&rows);
-    cla_runtime_free(&rt);
 }

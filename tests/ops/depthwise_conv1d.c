@@ -18,9 +18,8 @@ Test(depthwise_conv1d, matches_oracle_and_gradient)
     check_kind_cases(&table);
 }
 
-Test(depthwise_conv1d, refuses)
+DEVICE_TEST(depthwise_conv1d, refuses)
 {
-    cla_runtime *rt = test_runtime();
     cla_ragged *rows = test_ragged(rt, 2, (int[]){ 2, 3 }, NULL);
     cla_tensor *x = NULL, *none = NULL, *y = NULL;
     cla_tape *tape = NULL;
@@ -35,5 +34,4 @@ Test(depthwise_conv1d, refuses)
     cla_tensor_free(&none);
     cla_tensor_free(&x);
     cla_ragged_free(&rows);
-    cla_runtime_free(&rt);
 }

@@ -22,11 +22,10 @@ Test(dropout, matches_oracle_and_gradient)
 
 /* Of n independent draws with probability q, n q +- 5 sqrt(n q (1 - q)) come true in
  * all but one of a million seeds. */
-Test(dropout, keeps_its_share)
+DEVICE_TEST(dropout, keeps_its_share)
 {
     enum { N = 40, C = 100 };
     const double n = N * C, q = 0.7, slack = 5 * sqrt(n * q * (1 - q));
-    cla_runtime *rt = test_runtime();
     cla_tensor *x = NULL, *y = NULL;
     cla_tape *tape = NULL;
     static float got[N * C];
@@ -44,14 +43,12 @@ Test(dropout, keeps_its_share)
               test_seed());
     cla_tape_free(&tape);
     cla_tensor_free(&x);
-    cla_runtime_free(&rt);
 }
 
 /* The second half of a batch draws what it would as part of the whole. */
-Test(dropout, does_not_depend_on_the_share)
+DEVICE_TEST(dropout, does_not_depend_on_the_share)
 {
     enum { N = 6, C = 70 };
-    cla_runtime *rt = test_runtime();
     static float whole[N * C], half[N * C / 2];
     for (int schedule = 0; schedule < 2; schedule++) {
         cla_runtime_set_schedule(rt, schedule ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
@@ -70,12 +67,10 @@ Test(dropout, does_not_depend_on_the_share)
         }
         cr_assert(!memcmp(half, whole + N / 2 * C, sizeof half));
     }
-    cla_runtime_free(&rt);
 }
 
-Test(dropout, refuses)
+DEVICE_TEST(dropout, refuses)
 {
-    cla_runtime *rt = test_runtime();
     cla_tensor *x = NULL, *y = NULL;
     cla_tape *tape = NULL;
     check_refusals(rt, &table);
@@ -88,5 +83,4 @@ Test(dropout, refuses)
     cr_assert_eq(y, x, "p = 0 is x itself");
     cla_tape_free(&tape);
     cla_tensor_free(&x);
-    cla_runtime_free(&rt);
 }

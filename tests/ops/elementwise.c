@@ -23,9 +23,8 @@ Test(elementwise, add)
 }
 
 /* A tensor added to itself has its gradient twice. */
-Test(elementwise, add_to_itself)
+DEVICE_TEST(elementwise, add_to_itself)
 {
-    cla_runtime *rt = test_runtime();
     cla_tensor *x = NULL, *y = NULL;
     cla_tape *tape = NULL;
     float got[3];
@@ -40,7 +39,6 @@ Test(elementwise, add_to_itself)
     check_close("add to itself", got, (double[]){ 2, 2, 2 }, 3, 0);
     cla_tape_free(&tape);
     cla_tensor_free(&x);
-    cla_runtime_free(&rt);
 }
 
 /* ---- multiply ------------------------------------------------------------------- */
@@ -58,9 +56,8 @@ Test(elementwise, multiply)
 }
 
 /* The gradient of a square: 2 x dy. */
-Test(elementwise, multiply_by_itself)
+DEVICE_TEST(elementwise, multiply_by_itself)
 {
-    cla_runtime *rt = test_runtime();
     cla_tensor *x = NULL, *y = NULL;
     cla_tape *tape = NULL;
     float got[3];
@@ -77,7 +74,6 @@ Test(elementwise, multiply_by_itself)
     check_close("gradient of squares", got, (double[]){ 2, -4, 6 }, 3, 0);
     cla_tape_free(&tape);
     cla_tensor_free(&x);
-    cla_runtime_free(&rt);
 }
 
 /* ---- gate, concat, scaled heads -------------------------------------------------- */

@@ -45,22 +45,19 @@ static void check_size(cla_runtime *rt, int n)
     cla_tensor_free(&p);
 }
 
-Test(ema, matches_oracle)
+DEVICE_TEST(ema, matches_oracle)
 {
     static const int sizes[] = { 1, 7, 63, 64, 65, 1000, LARGEST };
-    cla_runtime *rt = test_runtime();
     for (int schedule = 0; schedule < 2; schedule++) {
         cla_runtime_set_schedule(rt, schedule ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
             check_size(rt, sizes[i]);
         }
     }
-    cla_runtime_free(&rt);
 }
 
-Test(ema, refuses)
+DEVICE_TEST(ema, refuses)
 {
-    cla_runtime *rt = test_runtime();
     cla_tensor *e = NULL, *other = NULL;
     TEST_OK(cla_tensor_new(&e, rt, CLA_F32, 1, (int64_t[]){ 4 }));
     TEST_OK(cla_tensor_new(&other, rt, CLA_F32, 1, (int64_t[]){ 5 }));
@@ -69,5 +66,4 @@ Test(ema, refuses)
     TEST_FAILS(cla_ema(rt, NULL, e, DECAY), CLA_E_USAGE, "e is NULL");
     cla_tensor_free(&other);
     cla_tensor_free(&e);
-    cla_runtime_free(&rt);
 }

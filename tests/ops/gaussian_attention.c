@@ -97,9 +97,8 @@ Test(gaussian_attention, follows_lengths)
 
 /* ---- refusals -------------------------------------------------------------------- */
 
-Test(gaussian_attention, refuses)
+DEVICE_TEST(gaussian_attention, refuses)
 {
-    cla_runtime *rt = test_runtime();
     cla_ragged *rows = test_ragged(rt, 2, (int[]){ 2, 3 }, NULL);
     cla_tensor *q = NULL, *c = NULL, *one = NULL, *bad = NULL, *o = NULL;
     cla_tape *tape = NULL;
@@ -132,5 +131,4 @@ Test(gaussian_attention, refuses)
     cla_tensor_free(&c);
     cla_tensor_free(&q);
     cla_ragged_free(&rows);
-    cla_runtime_free(&rt);
 }

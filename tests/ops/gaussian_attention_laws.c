@@ -295,9 +295,8 @@ static void check_saturated(cla_runtime *rt)
     cla_ragged_free(&rows);
 }
 
-Test(gaussian_attention_laws, hold)
+DEVICE_TEST(gaussian_attention_laws, hold)
 {
-    cla_runtime *rt = test_runtime();
     for (int s = 0; s < 2; s++) {
         cla_runtime_set_schedule(rt, s ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
         check_neighbor(rt);
@@ -307,5 +306,4 @@ Test(gaussian_attention_laws, hold)
         check_shape(rt);
         check_saturated(rt);
     }
-    cla_runtime_free(&rt);
 }

@@ -21,11 +21,10 @@ Test(gru, matches_oracle_and_gradient)
 }
 
 /* 7.15b: one token of width 2, printed to six digits. */
-Test(gru, known_answer)
+DEVICE_TEST(gru, known_answer)
 {
     static const int one[] = { 1 };
     const int64_t state[] = { 1, 2 };
-    cla_runtime *rt = test_runtime();
     cla_ragged *rows = test_ragged(rt, 1, one, NULL);
     cla_tensor *x = NULL, *h0 = NULL;
     cla_gru_weights w = { NULL };
@@ -59,12 +58,10 @@ Test(gru, known_answer)
     cla_tensor_free(&w.b_g);
     cla_tensor_free(&w.w_c);
     cla_ragged_free(&rows);
-    cla_runtime_free(&rt);
 }
 
-Test(gru, refuses)
+DEVICE_TEST(gru, refuses)
 {
-    cla_runtime *rt = test_runtime();
     cla_tensor *x = NULL, *y = NULL;
     cla_tape *tape = NULL;
     cla_ragged *rows = test_ragged(rt, 1, (int[]){ 5 }, NULL);
@@ -78,5 +75,4 @@ Test(gru, refuses)
     cla_tape_free(&tape);
     cla_ragged_free(&rows);
     cla_tensor_free(&x);
-    cla_runtime_free(&rt);
 }

@@ -99,9 +99,8 @@ Test(ham, inference_with_two_levels_gives_the_same_bits)
     cla_runtime_free(&rt);
 }
 
-Test(ham, refusals)
+DEVICE_TEST(ham, refusals)
 {
-    cla_runtime *rt = test_runtime();
     cla_tape *tape = NULL;
     cla_tensor *q = NULL, *none = NULL, *deep = NULL, *o = NULL;
     cla_ragged *one = test_ragged(rt, 1, (int[]){ 3 }, NULL);
@@ -116,5 +115,4 @@ Test(ham, refusals)
     cr_assert_null(o);
     cla_tape_free(&tape);
     cla_ragged_free(&one);
-    cla_runtime_free(&rt);
 }

@@ -110,9 +110,8 @@ static void oracle_scores(double *y, double *const *x, void *context)
 /* A sum of D products errs by eps sqrt(D) of its size, which is sqrt(D) unscaled. */
 static const double SCORE_BAR = 2e-6;
 
-Test(hard_attention, scores_match_oracle_and_gradient)
+DEVICE_TEST(hard_attention, scores_match_oracle_and_gradient)
 {
-    cla_runtime *rt = test_runtime();
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         hard_case c = CASES[i];
         if (too_big(&c)) {
@@ -129,7 +128,6 @@ Test(hard_attention, scores_match_oracle_and_gradient)
         check_op(rt, &op);
         fini(&c);
     }
-    cla_runtime_free(&rt);
 }
 
 /* ---- sums ------------------------------------------------------------------------ */
@@ -172,9 +170,8 @@ static void check_sums(cla_runtime *rt, hard_case c, cla_hard_form form, bool me
     fini(&c);
 }
 
-Test(hard_attention, sums_match_oracle_and_gradient)
+DEVICE_TEST(hard_attention, sums_match_oracle_and_gradient)
 {
-    cla_runtime *rt = test_runtime();
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         const bool skip = too_big(&CASES[i]) || (test_tiny() && CASES[i].D != 7);
         for (int variant = 0; variant < 4 && !skip; variant++) {
@@ -182,7 +179,6 @@ Test(hard_attention, sums_match_oracle_and_gradient)
                        variant & 2);
         }
     }
-    cla_runtime_free(&rt);
 }
 
 /* ---- gates ----------------------------------------------------------------------- */
@@ -288,9 +284,8 @@ static void check_gates(cla_runtime *rt, const hard_case *c, cla_hard_gate gate)
     drop(&out);
 }
 
-Test(hard_attention, gates_follow_their_scores)
+DEVICE_TEST(hard_attention, gates_follow_their_scores)
 {
-    cla_runtime *rt = test_runtime();
     hard_case c = CASES[test_tiny() ? 1 : 2];
     make(&c, rt);
     for (int schedule = 0; schedule < 2; schedule++) {
@@ -300,14 +295,12 @@ Test(hard_attention, gates_follow_their_scores)
         }
     }
     fini(&c);
-    cla_runtime_free(&rt);
 }
 
 /* The same key draws the same gates, another step others, under either schedule; the
  * sums of both forms have the same bits, since a gate of 0 or 1 rounds nothing. */
-Test(hard_attention, draws_and_forms_repeat)
+DEVICE_TEST(hard_attention, draws_and_forms_repeat)
 {
-    cla_runtime *rt = test_runtime();
     hard_case c = CASES[test_tiny() ? 1 : 2];
     make(&c, rt);
     const cla_hard_options dense = { .gate = CLA_GATE_SAMPLE };
@@ -331,17 +324,15 @@ Test(hard_attention, draws_and_forms_repeat)
         drop(&below);
     }
     fini(&c);
-    cla_runtime_free(&rt);
 }
 
 /* Of n draws with probability p, n p +- 5 sqrt(n p (1 - p)) open in all but one of a
  * million seeds. */
-Test(hard_attention, gates_open_as_often_as_they_should)
+DEVICE_TEST(hard_attention, gates_open_as_often_as_they_should)
 {
     enum { S = 6 };
     const int N = test_tiny() ? 20 : 500;
     const float logits[S] = { -3, -1, -0.2f, 0, 0.7f, 2.5f };
-    cla_runtime *rt = test_runtime();
     cla_tape *tape = NULL;
     cla_tensor *q = NULL, *k = NULL, *o = NULL, *gates = NULL;
     cla_ragged *q_rows = test_ragged(rt, 1, (int[]){ N }, NULL);
@@ -370,5 +361,4 @@ Test(hard_attention, gates_open_as_often_as_they_should)
     cla_tape_free(&tape);
     cla_ragged_free(&q_rows);
     cla_ragged_free(&k_rows);
-    cla_runtime_free(&rt);
 }

@@ -133,7 +133,7 @@ static void check_ways_back(cla_runtime *rt, layer *l)
 }
 
 /* Numbers computed in double precision from the equations, elsewhere. */
-Test(hard_attention_laws, known_layer)
+DEVICE_TEST(hard_attention_laws, known_layer)
 {
     const double scores[6] = { 0.018308, 0.020362, -0.002081,
                                0.027018, 0.022557, -0.045027 };
@@ -142,7 +142,6 @@ Test(hard_attention_laws, known_layer)
     const double all[6] = {
         -0.183655, 0.038462, 0.231285, -0.183655, 0.038462, 0.231285
     };
-    cla_runtime *rt = test_runtime();
     cla_memory_guard(rt, false);
     layer l = make_layer(rt);
     cla_tape *tape = NULL;
@@ -159,7 +158,6 @@ Test(hard_attention_laws, known_layer)
     cla_tape_free(&tape);
     check_ways_back(rt, &l);
     free_layer(&l);
-    cla_runtime_free(&rt);
 }
 
 /* ---- any gates ------------------------------------------------------------------- */
@@ -210,11 +208,10 @@ static void expect(const float *o, const float want[T], const char *what)
 }
 
 /* All open: the sum of everything. One open: that row. None: zeros. */
-Test(hard_attention_laws, sums_of_open_gates)
+DEVICE_TEST(hard_attention_laws, sums_of_open_gates)
 {
     const float logits[S] = { 200, -200, 150, -120 };
     const float map[T * S] = { 1, 1, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0 };
-    cla_runtime *rt = test_runtime();
     float o[T * D];
     for (int variant = 0; variant < 4; variant++) {
         cla_runtime_set_schedule(rt,
@@ -232,12 +229,10 @@ Test(hard_attention_laws, sums_of_open_gates)
         sums_of(rt, logits, options, map, o);
         expect(o, (float[]){ 2.5f, 3, 0 }, "mean");
     }
-    cla_runtime_free(&rt);
 }
 
-Test(hard_attention_laws, refuses)
+DEVICE_TEST(hard_attention_laws, refuses)
 {
-    cla_runtime *rt = test_runtime();
     cla_tape *tape = NULL;
     cla_tensor *q = NULL, *k = NULL, *wide = NULL, *map = NULL, *o = NULL;
     cla_ragged *two = test_ragged(rt, 1, (int[]){ 2 }, NULL);
@@ -277,5 +272,4 @@ Test(hard_attention_laws, refuses)
     cla_ragged_free(&three);
     cla_ragged_free(&parts);
     cla_ragged_free(&huge);
-    cla_runtime_free(&rt);
 }

@@ -28,9 +28,8 @@ Test(layer_norm, matches_oracle_and_gradient)
 }
 
 /* A row far from zero keeps its small differences: the variance is about the mean. */
-Test(layer_norm, survives_an_offset)
+DEVICE_TEST(layer_norm, survives_an_offset)
 {
-    cla_runtime *rt = test_runtime();
     const float x[] = { 10000, 10001, 10002, 10003 };
     double exact[4], want[4];
     const double one[] = { 1, 1, 1, 1 }, zero[] = { 0, 0, 0, 0 };
@@ -55,12 +54,10 @@ Test(layer_norm, survives_an_offset)
     cla_tensor_free(&beta);
     cla_tensor_free(&gamma);
     cla_tensor_free(&in);
-    cla_runtime_free(&rt);
 }
 
-Test(layer_norm, refuses)
+DEVICE_TEST(layer_norm, refuses)
 {
-    cla_runtime *rt = test_runtime();
     cla_tensor *x = NULL, *three = NULL, *four = NULL, *y = NULL;
     cla_tape *tape = NULL;
     check_refusals(rt, &table);
@@ -78,5 +75,4 @@ Test(layer_norm, refuses)
     cla_tensor_free(&four);
     cla_tensor_free(&three);
     cla_tensor_free(&x);
-    cla_runtime_free(&rt);
 }

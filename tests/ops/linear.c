@@ -137,9 +137,8 @@ Test(linear, packed_weights_follow_changes)
     bed_fini(&t);
 }
 
-Test(linear, refuses)
+DEVICE_TEST(linear, refuses)
 {
-    cla_runtime *rt = test_runtime();
     cla_tensor *x = NULL, *w = NULL, *b = NULL, *r = NULL, *y = NULL;
     cla_tape *tape = NULL;
     check_refusals(rt, &table);
@@ -161,5 +160,4 @@ Test(linear, refuses)
     cla_tensor_free(&w);
     cla_tensor_free(&b);
     cla_tensor_free(&r);
-    cla_runtime_free(&rt);
 }

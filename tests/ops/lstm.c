@@ -22,11 +22,10 @@ Test(lstm, matches_oracle_and_gradient)
 }
 
 /* 7.15b: one token of width 2, printed to six digits. */
-Test(lstm, known_answer)
+DEVICE_TEST(lstm, known_answer)
 {
     static const int one[] = { 1 };
     const int64_t state[] = { 1, 2 }, weights[] = { 4, 8 };
-    cla_runtime *rt = test_runtime();
     cla_ragged *rows = test_ragged(rt, 1, one, NULL);
     cla_tensor *x = NULL, *h0 = NULL, *c0 = NULL, *w = NULL;
     TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, state));
@@ -59,7 +58,6 @@ Test(lstm, known_answer)
     cla_tensor_free(&c0);
     cla_tensor_free(&w);
     cla_ragged_free(&rows);
-    cla_runtime_free(&rt);
 }
 
 /* y of a call without gradients, [6,3] */
@@ -75,10 +73,9 @@ static void run(cla_runtime *rt, cla_tensor *x, cla_tensor *w, const cla_ragged 
 }
 
 /* What is kept of weights is made anew when they change. */
-Test(lstm, sees_new_weights)
+DEVICE_TEST(lstm, sees_new_weights)
 {
     static const int lengths[] = { 4, 2 };
-    cla_runtime *rt = test_runtime();
     cla_ragged *rows = test_ragged(rt, 2, lengths, NULL);
     cla_tensor *x = NULL, *w = NULL, *other = NULL;
     float *x_host = test_random(12, 1, 1), *w_host = test_random(60, 1, 2);
@@ -104,16 +101,14 @@ Test(lstm, sees_new_weights)
     cla_tensor_free(&w);
     cla_tensor_free(&other);
     cla_ragged_free(&rows);
-    cla_runtime_free(&rt);
 }
 
 /* A product with all rows of weights whose first rows the cell multiplies with: what
  * was packed for one is not taken for the other, in either order. */
-Test(lstm, shares_its_weights_with_a_product)
+DEVICE_TEST(lstm, shares_its_weights_with_a_product)
 {
     enum { ROWS = 300, ALL = 5, COLUMNS = 12 };
     static const int lengths[] = { ROWS };
-    cla_runtime *rt = test_runtime();
     cla_ragged *rows = test_ragged(rt, 1, lengths, NULL);
     float *x_host = test_random(ROWS * ALL, 1, 1), *w_host = test_random(60, 1, 2);
     double want[ALL * COLUMNS], eye[ALL * ALL] = { 0 }, w_wide[ALL * COLUMNS];
@@ -158,7 +153,6 @@ Test(lstm, shares_its_weights_with_a_product)
     free(x_host);
     free(w_host);
     cla_ragged_free(&rows);
-    cla_runtime_free(&rt);
 }
 
 Test(lstm, refuses)

@@ -66,12 +66,11 @@ static void check_public(cla_runtime *rt, public_case *c)
     check_op(rt, &op);
 }
 
-Test(matmul, matches_oracle_and_gradient)
+DEVICE_TEST(matmul, matches_oracle_and_gradient)
 {
     static const int sizes[][3] = { { 1, 1, 1 },   { 7, 17, 5 },  { 63, 65, 64 },
                                     { 3, 0, 4 },   { 0, 3, 4 },   { 5, 3, 0 },
                                     { 11, 5, 20 }, { 65, 7, 17 }, { 129, 33, 63 } };
-    cla_runtime *rt = test_runtime();
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const int *n = sizes[i];
         if ((test_tiny() && n[0] > 8) || (test_small() && n[0] > 64)) continue;
@@ -80,15 +79,13 @@ Test(matmul, matches_oracle_and_gradient)
                          &(public_case){ -1, n[0], n[1], n[2], t & 1, t >> 1, false });
         }
     }
-    cla_runtime_free(&rt);
 }
 
-Test(matmul, matches_oracle_in_batches)
+DEVICE_TEST(matmul, matches_oracle_in_batches)
 {
     static const int sizes[][4] = {
         { 3, 5, 6, 7 }, { 0, 2, 3, 4 }, { 2, 0, 3, 4 }, { 2, 33, 18, 20 }
     };
-    cla_runtime *rt = test_runtime();
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const int *n = sizes[i];
         if (test_tiny() && n[1] > 8) continue;
@@ -97,30 +94,26 @@ Test(matmul, matches_oracle_in_batches)
                                              (t & 2) != 0, (t & 4) != 0 });
         }
     }
-    cla_runtime_free(&rt);
 }
 
 /* The tiles that GPUs get: 128 x 128 with loads of 16 bytes, 64 x 64 without. */
-Test(matmul, takes_the_tiles_of_gpus)
+DEVICE_TEST(matmul, takes_the_tiles_of_gpus)
 {
     static const struct {
         int side;
         public_case c;
     } cases[] = { { 128, { 2, 132, 124, 36, .tb = true } },
                   { 64, { -1, 67, 61, 35, .tb = true } } };
-    cla_runtime *rt = test_runtime();
     TEST_OK(cla_tuning_set(rt, "matmul_group", "ITEMS", 1));
     for (size_t i = 0; i < sizeof cases / sizeof *cases && !test_small(); i++) {
         public_case c = cases[i].c;
         TEST_OK(cla_tuning_set(rt, "matmul_group", "SIDE", cases[i].side));
         check_public(rt, &c);
     }
-    cla_runtime_free(&rt);
 }
 
-Test(matmul, refuses)
+DEVICE_TEST(matmul, refuses)
 {
-    cla_runtime *rt = test_runtime();
     cla_tensor *a = NULL, *b = NULL, *c = NULL, *flat = NULL, *ids = NULL, *y = NULL;
     cla_tensor *tall = NULL;
     cla_tape *tape = NULL;
@@ -153,5 +146,4 @@ Test(matmul, refuses)
     cla_tensor_free(&flat);
     cla_tensor_free(&ids);
     cla_tensor_free(&tall);
-    cla_runtime_free(&rt);
 }

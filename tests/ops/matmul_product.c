@@ -165,13 +165,12 @@ static void check_both_schedules(cla_runtime *rt, const inner_case *c)
     cla_runtime_set_schedule(rt, CLA_SCHEDULE_AUTO);
 }
 
-Test(matmul_product, any_part_of_a_buffer)
+DEVICE_TEST(matmul_product, any_part_of_a_buffer)
 {
     static const int sizes[][3] = { { 1, 1, 1 },     { 1, 40, 33 },     { 2, 7, 3 },
                                     { 13, 31, 16 },  { 17, 33, 47 },    { 64, 64, 64 },
                                     { 129, 65, 70 }, { 255, 129, 300 }, { 1, 19, 300 },
                                     { 18, 1, 130 } };
-    cla_runtime *rt = test_runtime();
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const int *n = sizes[i];
         if ((test_tiny() && n[0] > 2) || (test_small() && n[0] > 64)) continue;
@@ -191,13 +190,11 @@ Test(matmul_product, any_part_of_a_buffer)
             check_both_schedules(rt, &c);
         }
     }
-    cla_runtime_free(&rt);
 }
 
 /* A row or a column has sums long enough to be split. */
-Test(matmul_product, fused_tail_of_vectors)
+DEVICE_TEST(matmul_product, fused_tail_of_vectors)
 {
-    cla_runtime *rt = test_runtime();
     for (int i = 0; i < 24; i += test_tiny() ? 7 : 1) {
         inner_case c = { .M = i < 12 ? 1 : 19,
                          .N = i < 12 ? 37 : 1,
@@ -217,12 +214,10 @@ Test(matmul_product, fused_tail_of_vectors)
             check_both_schedules(rt, &c);
         }
     }
-    cla_runtime_free(&rt);
 }
 
-Test(matmul_product, fused_tail)
+DEVICE_TEST(matmul_product, fused_tail)
 {
-    cla_runtime *rt = test_runtime();
     for (int i = 0; i < 12; i += test_tiny() ? 5 : 1) {
         inner_case c = { .M = 19,
                          .N = 37,
@@ -239,13 +234,11 @@ Test(matmul_product, fused_tail)
             check_both_schedules(rt, &c);
         }
     }
-    cla_runtime_free(&rt);
 }
 
 /* Inner sizes over several cuts, and rows over several items. */
-Test(matmul_product, several_cuts)
+DEVICE_TEST(matmul_product, several_cuts)
 {
-    cla_runtime *rt = test_runtime();
     TEST_OK(cla_tuning_set(rt, "matmul_tile", "DEPTH", 32));
     TEST_OK(cla_tuning_set(rt, "matmul_tile", "ROWS", 24));
     TEST_OK(cla_tuning_set(rt, "matmul_tile", "COLUMNS", 64));
@@ -260,15 +253,13 @@ Test(matmul_product, several_cuts)
                                                 .activation = CLA_RELU,
                                                 .residual = true });
     }
-    cla_runtime_free(&rt);
 }
 
 /* A tuning file may hold anything; what lies outside a range is refused. */
-Test(matmul_product, survives_odd_tuning)
+DEVICE_TEST(matmul_product, survives_odd_tuning)
 {
     static const int odd[] = { 0, -5, 1, 7, 1 << 20 };
     static const char *const keys[] = { "DEPTH", "ROWS", "COLUMNS" };
-    cla_runtime *rt = test_runtime();
     for (size_t i = 0; i < sizeof odd / sizeof *odd && !test_small(); i++) {
         const bool refused = odd[i] < 1 || odd[i] > 4096;
         for (int k = 0; k < 3; k++) {
@@ -280,15 +271,13 @@ Test(matmul_product, survives_odd_tuning)
         check_both_schedules(rt,
                              &(inner_case){ .M = 31, .N = 67, .K = 50, .batch = 2 });
     }
-    cla_runtime_free(&rt);
 }
 
 /* ---- providers --------------------------------------------------------------- */
 
-Test(matmul_product, refuses_an_unknown_provider)
+DEVICE_TEST(matmul_product, refuses_an_unknown_provider)
 {
     inner_case c = { .M = 2, .N = 2, .K = 2, .batch = 1 };
-    cla_runtime *rt = test_runtime();
     cla_memory memory = { 0 };
     TEST_OK(cla_memory_new(&memory, rt, 16));
     const cla_matrix m = { .memory = &memory };
@@ -299,7 +288,6 @@ Test(matmul_product, refuses_an_unknown_provider)
     setenv("CLATTN_GEMM", "Tile", 1);
     check_inner(rt, &c, "CLATTN_GEMM=Tile");
     cla_memory_free(&memory, rt);
-    cla_runtime_free(&rt);
 }
 
 static cla_runtime *clblast_runtime(void)

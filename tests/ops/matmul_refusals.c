@@ -7,9 +7,8 @@
 #include "ops/matmul.h"
 #include "support/support.h"
 
-Test(matmul_refusals, refuses_what_reaches_too_far)
+DEVICE_TEST(matmul_refusals, refuses_what_reaches_too_far)
 {
-    cla_runtime *rt = test_runtime();
     cla_memory memory = { 0 };
     TEST_OK(cla_memory_new(&memory, rt, 16));
     const cla_matrix all = { .memory = &memory };
@@ -22,7 +21,6 @@ Test(matmul_refusals, refuses_what_reaches_too_far)
     TEST_FAILS(cla_product_run(rt, &p), CLA_E_SHAPE,
                "matmul: b reaches element 2147483649, must stay below 2^31");
     cla_memory_free(&memory, rt);
-    cla_runtime_free(&rt);
 }
 
 /* What CLBlast says on stdout when it cannot build must come as an error's text. */

@@ -28,9 +28,8 @@ static void oracle(double *y, double *const *x, void *context)
     oracle_mix_levels(y, x, c->depth, (int64_t)c->rows * c->width);
 }
 
-Test(mix_levels, matches_oracle_and_gradient)
+DEVICE_TEST(mix_levels, matches_oracle_and_gradient)
 {
-    cla_runtime *rt = test_runtime();
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         mix_case c = CASES[i];
         if (test_tiny() && c.rows > 13) {
@@ -53,7 +52,6 @@ Test(mix_levels, matches_oracle_and_gradient)
         snprintf(op.name, sizeof op.name, "mix_levels %zu depth %d", i, c.depth);
         check_op(rt, &op);
     }
-    cla_runtime_free(&rt);
 }
 
 /* One tensor passes through with its very bits, and its weight has no gradient; so
@@ -93,20 +91,17 @@ static void check_one(cla_runtime *rt, int depth)
     cla_tape_free(&tape);
 }
 
-Test(mix_levels, one_level_passes_through)
+DEVICE_TEST(mix_levels, one_level_passes_through)
 {
-    cla_runtime *rt = test_runtime();
     for (int schedule = 0; schedule < 2; schedule++) {
         cla_runtime_set_schedule(rt, schedule ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
         check_one(rt, 1);
         check_one(rt, 3);
     }
-    cla_runtime_free(&rt);
 }
 
-Test(mix_levels, refusals)
+DEVICE_TEST(mix_levels, refusals)
 {
-    cla_runtime *rt = test_runtime();
     cla_tape *tape = NULL;
     cla_tensor *x[2] = { NULL }, *c = NULL, *none = NULL, *out = NULL;
     TEST_OK(cla_tape_new(&tape, rt, false));
@@ -118,5 +113,4 @@ Test(mix_levels, refusals)
     TEST_FAILS(cla_mix_levels(tape, &out, x, c), CLA_E_SHAPE, "x[l] is");
     cr_assert_null(out);
     cla_tape_free(&tape);
-    cla_runtime_free(&rt);
 }

@@ -66,11 +66,10 @@ static void check(cla_runtime *rt, int N, int V)
     free(want);
 }
 
-Test(multinomial, matches_oracle)
+DEVICE_TEST(multinomial, matches_oracle)
 {
     static const int cases[][2] = { { 1, 1 },   { 3, 5 },    { 40, 18 }, { 7, 65 },
                                     { 33, 31 }, { 9, 1031 }, { 6, 257 }, { 0, 9 } };
-    cla_runtime *rt = test_runtime();
     for (int s = 0; s < 2; s++) {
         cla_runtime_set_schedule(rt, s ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -81,13 +80,12 @@ Test(multinomial, matches_oracle)
         }
     }
     TEST_OK(cla_memory_check_guards(rt));
-    cla_runtime_free(&rt);
 }
 
 /* Of n draws with probability p, n p +- 5 sqrt(n p (1 - p)); the same step repeats
  * them, another one does not; what has no weight never comes, and numbers far from 0 do
  * no harm. */
-Test(multinomial, comes_as_often_as_it_should)
+DEVICE_TEST(multinomial, comes_as_often_as_it_should)
 {
     enum { V = 5, MANY = 2000, FEW = 100 };
     static const double weight[V] = { 4, 0, 1, 3, 2 };
@@ -97,7 +95,6 @@ Test(multinomial, comes_as_often_as_it_should)
     for (int i = 0; i < N * V; i++) {
         x[i] = weight[i % V] > 0 ? 1e4F + (float)log(weight[i % V]) : -1e30F;
     }
-    cla_runtime *rt = test_runtime();
     for (int s = 0; s < 2; s++) {
         int count[V] = { 0 };
         cla_runtime_set_schedule(rt, s ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
@@ -120,12 +117,10 @@ Test(multinomial, comes_as_often_as_it_should)
     free(x);
     free(id);
     free(again);
-    cla_runtime_free(&rt);
 }
 
-Test(multinomial, refuses)
+DEVICE_TEST(multinomial, refuses)
 {
-    cla_runtime *rt = test_runtime();
     cla_tensor *flat = NULL, *none = NULL, *id = NULL;
     cla_tape *tape = NULL;
     TEST_OK(cla_tensor_new(&none, rt, CLA_F32, 2, (int64_t[]){ 2, 0 }));
@@ -137,5 +132,4 @@ Test(multinomial, refuses)
     cla_tape_free(&tape);
     cla_tensor_free(&flat);
     cla_tensor_free(&none);
-    cla_runtime_free(&rt);
 }

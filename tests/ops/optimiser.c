@@ -99,11 +99,10 @@ static void check_size(cla_runtime *rt, const cla_optimiser *o, int n)
     free(p);
 }
 
-Test(optimiser, matches_oracle)
+DEVICE_TEST(optimiser, matches_oracle)
 {
     static const int sizes[] = { 1, 7, 63, 64, 65, 1000, 8193 };
     const cla_optimiser *o = NULL;
-    cla_runtime *rt = test_runtime();
     for (int schedule = 0; schedule < 2; schedule++) {
         cla_runtime_set_schedule(rt, schedule ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
         for (int i = 0; (o = cla_optimiser_at(i)); i++) {
@@ -112,13 +111,11 @@ Test(optimiser, matches_oracle)
             }
         }
     }
-    cla_runtime_free(&rt);
 }
 
 /* One gradient of 1: u = sqrt(1e-6 / (0.05 + 1e-6)). */
-Test(optimiser, known_step_of_adadelta)
+DEVICE_TEST(optimiser, known_step_of_adadelta)
 {
-    cla_runtime *rt = test_runtime();
     cla_tensor *t[4];
     float got = 0;
     for (int i = 0; i < 4; i++) {
@@ -131,7 +128,6 @@ Test(optimiser, known_step_of_adadelta)
     for (int i = 0; i < 4; i++) {
         cla_tensor_free(&t[i]);
     }
-    cla_runtime_free(&rt);
 }
 
 /* Each tensor in turn is of another size, then the parameters are missing. */
@@ -154,9 +150,8 @@ static void check_refusals(cla_runtime *rt, const cla_optimiser *o, cla_tensor *
                CLA_E_USAGE, "step is 0, must be 1 or more");
 }
 
-Test(optimiser, refuses)
+DEVICE_TEST(optimiser, refuses)
 {
-    cla_runtime *rt = test_runtime();
     const cla_optimiser *o = NULL;
     cla_tensor *p = NULL, *other = NULL;
     TEST_OK(cla_tensor_new(&p, rt, CLA_F32, 1, (int64_t[]){ 4 }));
@@ -171,5 +166,4 @@ Test(optimiser, refuses)
                "adadelta: d is");
     cla_tensor_free(&other);
     cla_tensor_free(&p);
-    cla_runtime_free(&rt);
 }

@@ -175,22 +175,19 @@ static void check_sums(cla_runtime *rt)
     law_end(&l);
 }
 
-Test(position_attention, keeps_its_laws)
+DEVICE_TEST(position_attention, keeps_its_laws)
 {
-    cla_runtime *rt = test_runtime();
     for (int s = 0; s < (test_tiny() ? 0 : 2); s++) {
         cla_runtime_set_schedule(rt, s ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
         check_window(rt);
         check_sums(rt);
     }
-    cla_runtime_free(&rt);
 }
 
 /* ---- refusals -------------------------------------------------------------------- */
 
-Test(position_attention, refuses)
+DEVICE_TEST(position_attention, refuses)
 {
-    cla_runtime *rt = test_runtime();
     cla_ragged *rows = test_ragged(rt, 2, (int[]){ 2, 3 }, NULL);
     cla_tensor *q = NULL, *p = NULL, *tight = NULL, *r = NULL, *odd = NULL, *o = NULL;
     cla_tape *tape = NULL;
@@ -221,5 +218,4 @@ Test(position_attention, refuses)
     cla_tensor_free(&p);
     cla_tensor_free(&q);
     cla_ragged_free(&rows);
-    cla_runtime_free(&rt);
 }

@@ -95,7 +95,7 @@ static void fini(policy_case *c)
  * the loss is linear in them. */
 static const double BAR = 5e-6;
 
-Test(reinforce, matches_oracle_and_gradient)
+DEVICE_TEST(reinforce, matches_oracle_and_gradient)
 {
     const policy_case cases[] = {
         { .B = 1, .T = { 1 }, .S = { 1 }, .entropy = 0.5f },
@@ -111,7 +111,6 @@ Test(reinforce, matches_oracle_and_gradient)
         { .B = 2, .T = { 1, 2 }, .S = { 4, 3 }, .baseline = CLA_BASELINE_LEARNED },
         { .B = 2, .T = { 0, 0 }, .S = { 3, 0 } },
     };
-    cla_runtime *rt = test_runtime();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         policy_case c = cases[i];
         if (test_tiny() && (c.T[0] > 8 || c.S[0] > 8)) {
@@ -137,7 +136,6 @@ Test(reinforce, matches_oracle_and_gradient)
         check_op(rt, &op);
         fini(&c);
     }
-    cla_runtime_free(&rt);
 }
 
 /* ---- small batches by hand ------------------------------------------------------- */
@@ -192,11 +190,10 @@ static double run_batch(cla_runtime *rt, const batch *b, float *gradient)
 }
 
 /* ln pi, H and their slopes for three gates, computed elsewhere. */
-Test(reinforce, known_policy)
+DEVICE_TEST(reinforce, known_policy)
 {
     const float scores[3] = { 0.5f, -1, 2 }, gates[3] = { 1, 0, 1 }, one = 1, none = 0;
     float slope[3];
-    cla_runtime *rt = test_runtime();
     const batch policy = { 1, 3, scores, gates, &one, 0 };
     float got = (float)-run_batch(rt, &policy, slope);
     check_close("ln pi", &got, (double[]){ -0.914267 }, 1, 1e-6);
@@ -207,17 +204,15 @@ Test(reinforce, known_policy)
     check_close("H", &got, (double[]){ 1.610384 }, 1, 1e-6);
     check_close("slope of -H", slope, (double[]){ 0.117502, -0.196612, 0.209987 }, 3,
                 1e-6);
-    cla_runtime_free(&rt);
 }
 
 /* Entropy is m ln 2 at most, there flat; scores far from 0 neither overflow nor lose
  * the probability that is left. */
-Test(reinforce, extremes)
+DEVICE_TEST(reinforce, extremes)
 {
     const float flat[4] = { 0, 0, 0, 0 }, far[2] = { 100, -30 }, shut[4] = { 0 };
     const float one = 1, none = 0;
     float slope[4];
-    cla_runtime *rt = test_runtime();
     const batch level = { 1, 4, flat, shut, &none, 1 };
     float got = (float)-run_batch(rt, &level, slope);
     check_close("H at 0", &got, (double[]){ 4 * log(2) }, 1, 1e-6);
@@ -229,7 +224,6 @@ Test(reinforce, extremes)
     check_close("-ln pi", &got, (double[]){ 100 + exp(-30) }, 1, 1e-6);
     cr_assert_float_eq(slope[0], 1, 1e-6);
     cr_assert(fabs((double)slope[1] / exp(-30) - 1) < 1e-5, "%g", (double)slope[1]);
-    cla_runtime_free(&rt);
 }
 
 /* ---- exact expectations ---------------------------------------------------------- */
@@ -268,11 +262,10 @@ static void expected_slope(cla_runtime *rt, const float *scores, const float *re
 
 /* The mean of the policy gradient over every action there is: the slope of the expected
  * reward, and 0 for a reward that is always the same. */
-Test(reinforce, expectation_is_exact)
+DEVICE_TEST(reinforce, expectation_is_exact)
 {
     const float scores[KEYS] = { 0.3f, -1.2f, 2.1f, -0.4f };
     const double step = 1e-6;
-    cla_runtime *rt = test_runtime();
     for (int constant = 0; constant < 2; constant++) {
         float *rewards = test_random(ACTIONS, 2, 5);
         double p[ACTIONS], moved[ACTIONS], at[KEYS], got[KEYS] = { 0 };
@@ -295,7 +288,6 @@ Test(reinforce, expectation_is_exact)
         }
         free(rewards);
     }
-    cla_runtime_free(&rt);
 }
 
 /* ---- rewards --------------------------------------------------------------------- */
@@ -336,10 +328,9 @@ Test(reinforce, returns_of_prefix_bleu)
     cla_runtime_free(&rt);
 }
 
-Test(reinforce, refuses)
+DEVICE_TEST(reinforce, refuses)
 {
     const float x[6] = { 0 };
-    cla_runtime *rt = test_runtime();
     cla_tape *tape = NULL;
     cla_tensor *loss = NULL;
     cla_ragged *two = test_ragged(rt, 1, (int[]){ 2 }, NULL);
@@ -371,5 +362,4 @@ Test(reinforce, refuses)
     cla_tape_free(&tape);
     cla_ragged_free(&two);
     cla_ragged_free(&three);
-    cla_runtime_free(&rt);
 }

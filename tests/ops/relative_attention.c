@@ -179,9 +179,8 @@ Test(relative_attention, keeps_its_laws)
 
 /* ---- refusals -------------------------------------------------------------------- */
 
-Test(relative_attention, refuses)
+DEVICE_TEST(relative_attention, refuses)
 {
-    cla_runtime *rt = test_runtime();
     cla_ragged *rows = test_ragged(rt, 2, (int[]){ 2, 3 }, NULL);
     cla_tensor *q = NULL, *r = NULL, *even = NULL, *o = NULL;
     cla_tape *tape = NULL;
@@ -206,5 +205,4 @@ Test(relative_attention, refuses)
     cla_tensor_free(&r);
     cla_tensor_free(&q);
     cla_ragged_free(&rows);
-    cla_runtime_free(&rt);
 }

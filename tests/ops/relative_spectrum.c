@@ -18,10 +18,9 @@ Test(relative_spectrum, matches_oracle_and_gradient)
 }
 
 /* c_0 .. c_4 of the spectrum sin(0.9 k + 0.37 * 6), computed independently. */
-Test(relative_spectrum, known_answer)
+DEVICE_TEST(relative_spectrum, known_answer)
 {
     static const double c[] = { 0.002963, -0.084282, 0.192206, 0.123384, 0.111218 };
-    cla_runtime *rt = test_runtime();
     cla_tensor *spectrum = NULL, *y = NULL;
     cla_tape *tape = NULL;
     float host[10], got[10];
@@ -38,12 +37,10 @@ Test(relative_spectrum, known_answer)
     check_close("known answer", got, want, 10, 1e-6);
     cla_tape_free(&tape);
     cla_tensor_free(&spectrum);
-    cla_runtime_free(&rt);
 }
 
-Test(relative_spectrum, refuses)
+DEVICE_TEST(relative_spectrum, refuses)
 {
-    cla_runtime *rt = test_runtime();
     cla_tensor *odd = NULL, *none = NULL, *y = NULL;
     cla_tape *tape = NULL;
     check_refusals(rt, &table);
@@ -57,5 +54,4 @@ Test(relative_spectrum, refuses)
     cla_tape_free(&tape);
     cla_tensor_free(&none);
     cla_tensor_free(&odd);
-    cla_runtime_free(&rt);
 }

@@ -35,9 +35,8 @@ static void oracle_stack(double *y, double *const *x, void *context)
     }
 }
 
-Test(rows, stack)
+DEVICE_TEST(rows, stack)
 {
-    cla_runtime *rt = test_runtime();
     for (int i = 0; i < CASES; i++) {
         sizes c = cases[i];
         op_case op = {
@@ -57,7 +56,6 @@ Test(rows, stack)
                  c.rows[1], c.rows[2], c.D);
         check_op(rt, &op);
     }
-    cla_runtime_free(&rt);
 }
 
 /* ---- slice ---------------------------------------------------------------------- */
@@ -74,9 +72,8 @@ static void oracle_slice(double *y, double *const *x, void *context)
     memcpy(y, x[0] + c->first * c->D, sizeof *y * (size_t)(c->count * c->D));
 }
 
-Test(rows, slice)
+DEVICE_TEST(rows, slice)
 {
-    cla_runtime *rt = test_runtime();
     for (int i = 0; i < CASES; i++) {
         sizes c = cases[i];
         op_case op = {
@@ -93,15 +90,13 @@ Test(rows, slice)
                  c.first + c.count, c.rows[0], c.D);
         check_op(rt, &op);
     }
-    cla_runtime_free(&rt);
 }
 
 /* All slices stacked are the whole, in both directions; one taken twice has its
  * gradient twice. */
-Test(rows, slices_stack_to_the_whole)
+DEVICE_TEST(rows, slices_stack_to_the_whole)
 {
     enum { N = 5, D = 3 };
-    cla_runtime *rt = test_runtime();
     cla_tensor *x = NULL, *y = NULL, *part[N + 1];
     cla_tape *tape = NULL;
     float *host = test_random(N * D, 1, 0), got[(N + 1) * D];
@@ -127,12 +122,10 @@ Test(rows, slices_stack_to_the_whole)
     free(host);
     cla_tape_free(&tape);
     cla_tensor_free(&x);
-    cla_runtime_free(&rt);
 }
 
-Test(rows, refuses)
+DEVICE_TEST(rows, refuses)
 {
-    cla_runtime *rt = test_runtime();
     cla_tensor *x = NULL, *narrow = NULL, *y = NULL;
     cla_tape *tape = NULL;
     TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ 4, 3 }));
@@ -147,5 +140,4 @@ Test(rows, refuses)
     cla_tape_free(&tape);
     cla_tensor_free(&narrow);
     cla_tensor_free(&x);
-    cla_runtime_free(&rt);
 }

@@ -21,10 +21,9 @@ Test(sru, matches_oracle_and_gradient)
 }
 
 /* With the reset gate wide open the output is the cell. */
-Test(sru, open_reset_gives_the_cell)
+DEVICE_TEST(sru, open_reset_gives_the_cell)
 {
     static const int lengths[] = { 3, 1, 0 };
-    cla_runtime *rt = test_runtime();
     cla_ragged *rows = test_ragged(rt, 3, lengths, NULL);
     cla_tensor *x = NULL;
     cla_sru_weights w = { NULL };
@@ -64,12 +63,10 @@ Test(sru, open_reset_gives_the_cell)
     cla_tensor_free(&w.w_g);
     cla_tensor_free(&w.b_g);
     cla_ragged_free(&rows);
-    cla_runtime_free(&rt);
 }
 
-Test(sru, refuses)
+DEVICE_TEST(sru, refuses)
 {
-    cla_runtime *rt = test_runtime();
     cla_tensor *x = NULL, *y = NULL;
     cla_tape *tape = NULL;
     cla_ragged *rows = test_ragged(rt, 1, (int[]){ 5 }, NULL);
@@ -83,5 +80,4 @@ Test(sru, refuses)
     cla_tape_free(&tape);
     cla_ragged_free(&rows);
     cla_tensor_free(&x);
-    cla_runtime_free(&rt);
 }

@@ -50,14 +50,13 @@ static void check(cla_runtime *rt, const top_case *c)
     free(want_id);
 }
 
-Test(top_k, matches_oracle)
+DEVICE_TEST(top_k, matches_oracle)
 {
     static const top_case cases[] = {
         { 1, 1, 1, false },   { 3, 5, 5, false },  { 4, 18, 1, false },
         { 7, 65, 8, true },   { 5, 31, 31, true }, { 9, 1031, 8, false },
         { 6, 257, 12, true }, { 0, 9, 3, false },
     };
-    cla_runtime *rt = test_runtime();
     for (int s = 0; s < 2; s++) {
         cla_runtime_set_schedule(rt, s ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -69,12 +68,10 @@ Test(top_k, matches_oracle)
         }
     }
     TEST_OK(cla_memory_check_guards(rt));
-    cla_runtime_free(&rt);
 }
 
-Test(top_k, refuses)
+DEVICE_TEST(top_k, refuses)
 {
-    cla_runtime *rt = test_runtime();
     cla_tensor *x = NULL, *flat = NULL, *logp = NULL, *id = NULL;
     cla_tape *tape = NULL;
     TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ 2, 5 }));
@@ -87,5 +84,4 @@ Test(top_k, refuses)
     cla_tape_free(&tape);
     cla_tensor_free(&flat);
     cla_tensor_free(&x);
-    cla_runtime_free(&rt);
 }

@@ -32,6 +32,17 @@ bool test_tiny(void);
 /* The runtime on the default device, with NaN-filled, guarded memory. */
 cla_runtime *test_runtime(void);
 
+/* A test on a runtime of its own, rt. */
+#define DEVICE_TEST(suite, name)                    \
+    static void suite##_##name##_on(cla_runtime *); \
+    Test(suite, name)                               \
+    {                                               \
+        cla_runtime *rt = test_runtime();           \
+        suite##_##name##_on(rt);                    \
+        cla_runtime_free(&rt);                      \
+    }                                               \
+    static void suite##_##name##_on(cla_runtime *rt)
+
 /* n normal numbers, from the seed and a number for what they are. */
 float *test_random(int64_t n, float scale, uint32_t what);
 

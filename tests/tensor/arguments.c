@@ -61,9 +61,8 @@ void call_emptied(arguments *a)
 }
 
 /* What is not 0 where options have room for later fields is refused. */
-Test(arguments, options_are_zeroed)
+DEVICE_TEST(arguments, options_are_zeroed)
 {
-    cla_runtime *rt = test_runtime();
     cla_tensor *x = NULL, *heads = NULL, *w = NULL, *y = NULL;
     cla_ragged *r = NULL;
     cla_tape *t = NULL;
@@ -97,7 +96,6 @@ Test(arguments, options_are_zeroed)
     cla_tensor_free(&heads);
     cla_tensor_free(&w);
     cla_ragged_free(&r);
-    cla_runtime_free(&rt);
 }
 
 Test(arguments, every_null_is_refused_or_harmless)

@@ -22,10 +22,9 @@ Test(signature, is_read)
 }
 
 /* Letters are bound by the first operand that has them, also twice in one. */
-Test(signature, binds_letters_and_refuses)
+DEVICE_TEST(signature, binds_letters_and_refuses)
 {
     static const cla_signature s = { "op", "x:N,D,D w?:3,D rows(N,B) -> y:N" };
-    cla_runtime *rt = test_runtime();
     cla_tensor *x = NULL, *w = NULL, *odd = NULL;
     cla_ragged *rows = test_ragged(rt, 2, (int[]){ 4, 1 }, NULL);
     cla_ragged *other = test_ragged(rt, 2, (int[]){ 4, 2 }, NULL);
@@ -56,14 +55,12 @@ Test(signature, binds_letters_and_refuses)
     cla_tensor_free(&odd);
     cla_ragged_free(&rows);
     cla_ragged_free(&other);
-    cla_runtime_free(&rt);
 }
 
 /* One letter of a sum is found from a size; multiples before sums. */
-Test(signature, solves_sums)
+DEVICE_TEST(signature, solves_sums)
 {
     static const cla_signature s = { "op", "x?:N,in w:in+n,4n r?:2R+1 -> y:N,n" };
-    cla_runtime *rt = test_runtime();
     cla_tensor *x = NULL, *w = NULL, *odd = NULL, *five = NULL, *four = NULL;
     TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ 7, 3 }));
     TEST_OK(cla_tensor_new(&w, rt, CLA_F32, 2, (int64_t[]){ 5, 8 }));
@@ -91,15 +88,13 @@ Test(signature, solves_sums)
     cla_tensor_free(&odd);
     cla_tensor_free(&five);
     cla_tensor_free(&four);
-    cla_runtime_free(&rt);
 }
 
 /* Shapes that are only the same as each other; columns of a wider tensor. */
-Test(signature, takes_any_shape_and_columns)
+DEVICE_TEST(signature, takes_any_shape_and_columns)
 {
     static const cla_signature same = { "op", "a:... b:... -> y:..." };
     static const cla_signature columns = { "op", "q~:N,H,d k:N,H,d -> y:N" };
-    cla_runtime *rt = test_runtime();
     cla_tensor *a = NULL, *b = NULL, *wide = NULL, *view = NULL;
     cla_tape *tape = NULL;
     TEST_OK(cla_tape_new(&tape, rt, false));
@@ -122,5 +117,4 @@ Test(signature, takes_any_shape_and_columns)
     cla_tensor_free(&a);
     cla_tensor_free(&b);
     cla_tensor_free(&wide);
-    cla_runtime_free(&rt);
 }

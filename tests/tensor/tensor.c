@@ -6,9 +6,8 @@
 
 #include "support/support.h"
 
-Test(tensor, round_trip)
+DEVICE_TEST(tensor, round_trip)
 {
-    cla_runtime *rt = test_runtime();
     cla_tensor *t = NULL;
     float *x = test_random(2 * 3 * 5 * 7, 1, 1), *y = malloc(2 * 3 * 5 * 7 * 4);
     TEST_OK(cla_tensor_new(&t, rt, CLA_F32, 4, (int64_t[]){ 2, 3, 5, 7 }));
@@ -30,13 +29,11 @@ Test(tensor, round_trip)
     cla_tensor_free(&t);
     free(x);
     free(y);
-    cla_runtime_free(&rt);
 }
 
 /* Parts are transferred to their place, and leave the rest alone. */
-Test(tensor, parts)
+DEVICE_TEST(tensor, parts)
 {
-    cla_runtime *rt = test_runtime();
     cla_tensor *t = NULL;
     const float x[6] = { 1, 2, 3, 4, 5, 6 }, part[2] = { 7, 8 };
     const float want[6] = { 1, 2, 3, 7, 8, 6 };
@@ -61,12 +58,10 @@ Test(tensor, parts)
     TEST_FAILS(cla_tensor_read(t, INT64_MAX, 1, y), CLA_E_SHAPE, "tensor_read");
     TEST_FAILS(cla_tensor_read(t, INT64_MIN, 1, y), CLA_E_SHAPE, "tensor_read");
     cla_tensor_free(&t);
-    cla_runtime_free(&rt);
 }
 
-Test(tensor, refuses_impossible_shapes)
+DEVICE_TEST(tensor, refuses_impossible_shapes)
 {
-    cla_runtime *rt = test_runtime();
     cla_tensor *t = NULL;
     TEST_FAILS(cla_tensor_new(&t, rt, CLA_F32, 0, NULL), CLA_E_SHAPE, "rank 0");
     TEST_FAILS(cla_tensor_new(&t, rt, CLA_F32, 5, (int64_t[]){ 1, 1, 1, 1, 1 }),
@@ -80,12 +75,10 @@ Test(tensor, refuses_impossible_shapes)
         cla_tensor_new(&t, rt, CLA_F32, 3, (int64_t[]){ 1ll << 32, 1ll << 32, 16 }),
         CLA_E_SHAPE, "more than");
     cr_assert_null(t);
-    cla_runtime_free(&rt);
 }
 
-Test(ragged, describes_a_batch)
+DEVICE_TEST(ragged, describes_a_batch)
 {
-    cla_runtime *rt = test_runtime();
     const int lengths[] = { 3, 0, 5, 1 };
     cla_ragged *r = test_ragged(rt, 4, lengths, NULL);
     cr_assert_eq(cla_ragged_sequences(r), 4);
@@ -103,5 +96,4 @@ Test(ragged, describes_a_batch)
                "offsets[0] is 1");
     TEST_FAILS(cla_ragged_new(&r, rt, 3, (int32_t[]){ 0, 4, 2, 5 }), CLA_E_SHAPE,
                "offsets[2] is 2, below offsets[1], 4");
-    cla_runtime_free(&rt);
 }
