@@ -42,14 +42,13 @@ static void check_known(cla_runtime *rt, attn_layer *layer, int length,
                         const double first[HEAD], double total)
 {
     cla_ragged *rows = test_ragged(rt, 1, &length, NULL);
-    cla_tape *tape = NULL;
-    cla_tensor *x = NULL, *qkv = NULL, *o = NULL;
+    cla_tape *tape = test_tape(rt, false);
+    cla_tensor *qkv = NULL, *o = NULL;
     const attn_rows who = { .query = rows, .key = rows };
     float got[T * HEAD];
     double sum = 0;
-    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ length, WIDTH }));
+    cla_tensor *x = test_tensor(tape, CLA_F32, 2, (int64_t[]){ length, WIDTH }, NULL);
     put(x, 1, 1);
-    TEST_OK(cla_tape_new(&tape, rt, false));
     TEST_OK(cla_attn_project(layer, tape, &qkv, x));
     TEST_OK(cla_attn_self(layer, tape, &o, qkv, qkv, &who));
     TEST_OK(cla_tensor_download(o, got));
@@ -59,7 +58,6 @@ static void check_known(cla_runtime *rt, attn_layer *layer, int length,
     }
     cr_assert(fabs(sum - total) < 1e-5, "sum %g, must be %g", sum, total);
     cla_tape_free(&tape);
-    cla_tensor_free(&x);
     cla_ragged_free(&rows);
 }
 

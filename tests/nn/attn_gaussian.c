@@ -144,19 +144,16 @@ DEVICE_TEST(attn_gaussian, matches_oracle_and_gradient)
 static void result(cla_runtime *rt, const char *const *keys, float *y)
 {
     way_case w;
-    cla_tape *tape = NULL;
-    cla_tensor *qkv = NULL, *o = NULL;
+    cla_tape *tape = test_tape(rt, false);
+    cla_tensor *o = NULL;
     float *x = test_random((int64_t)TOKENS * 3 * D, 1, 5);
     way_open(&w, H, WIDTH, keys);
     way_rows(&w, rt, B, lengths);
     TEST_OK(cla_params_build(&w.params, rt, test_seed()));
-    TEST_OK(cla_tensor_new(&qkv, rt, CLA_F32, 2, (int64_t[]){ TOKENS, 3 * D }));
-    TEST_OK(cla_tensor_upload(qkv, x));
-    TEST_OK(cla_tape_new(&tape, rt, false));
+    cla_tensor *qkv = test_tensor(tape, CLA_F32, 2, (int64_t[]){ TOKENS, 3 * D }, x);
     TEST_OK(way_attend(&w, tape, &o, qkv));
     TEST_OK(cla_tensor_download(o, y));
     cla_tape_free(&tape);
-    cla_tensor_free(&qkv);
     way_close(&w);
     free(x);
 }

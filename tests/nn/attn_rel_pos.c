@@ -92,14 +92,13 @@ static void result(cla_runtime *rt, float o[SIZE], const char *attention, float 
     const int64_t table[] = { DISTANCES, WIDTH }, wide[] = { TOKENS, 3 * D };
     float *random = test_random((int64_t)3 * SIZE, 1, 5);
     way_case w;
-    cla_tape *tape = NULL;
+    cla_tape *tape = test_tape(rt, false);
     cla_tensor *x[3] = { NULL }, *y = NULL;
     open_way(&w, rt, attention);
     for (int i = 0; i < 3; i++) {
         TEST_OK(cla_tensor_new(&x[i], rt, CLA_F32, 2, i ? table : wide));
         TEST_OK(i ? cla_tensor_fill(x[i], number) : cla_tensor_upload(x[i], random));
     }
-    TEST_OK(cla_tape_new(&tape, rt, false));
     TEST_OK(way_device(tape, &y, x, &w));
     TEST_OK(cla_tensor_download(y, o));
     cla_tape_free(&tape);

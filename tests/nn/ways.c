@@ -145,23 +145,20 @@ Test(ways, bi_direct_gives_known_answers)
 static double *result(cla_runtime *rt, const char *const *keys)
 {
     way_case w;
-    cla_tape *tape = NULL;
-    cla_tensor *qkv = NULL, *o = NULL;
+    cla_tape *tape = test_tape(rt, false);
+    cla_tensor *o = NULL;
     float *x = test_random((int64_t)TOKENS * 3 * D, 1, 5);
     double *y = calloc((size_t)TOKENS * D, sizeof *y);
     cr_assert_not_null(y);
     way_open(&w, H, WIDTH, keys);
     way_rows(&w, rt, B, lengths);
-    TEST_OK(cla_tensor_new(&qkv, rt, CLA_F32, 2, (int64_t[]){ TOKENS, 3 * D }));
-    TEST_OK(cla_tensor_upload(qkv, x));
-    TEST_OK(cla_tape_new(&tape, rt, false));
+    cla_tensor *qkv = test_tensor(tape, CLA_F32, 2, (int64_t[]){ TOKENS, 3 * D }, x);
     TEST_OK(way_attend(&w, tape, &o, qkv));
     TEST_OK(cla_tensor_download(o, x));
     for (int i = 0; i < TOKENS * D; i++) {
         y[i] = (double)x[i];
     }
     cla_tape_free(&tape);
-    cla_tensor_free(&qkv);
     way_close(&w);
     free(x);
     return y;

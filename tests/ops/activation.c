@@ -41,22 +41,15 @@ static void far(cla_runtime *rt,
     const float in[COUNT] = { -1e30f, -1000, -90, 90, 1000, 1e30f };
     const double want[COUNT] = { 0, 0, 0, 90, 1000, (double)1e30f };
     const double slope[COUNT] = { 0, 0, 0, 1, 1, 1 };
-    cla_tensor *x = NULL, *y = NULL;
-    cla_tape *tape = NULL;
-    float got[COUNT];
-    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ 1, COUNT }));
-    TEST_OK(cla_tensor_upload(x, in));
+    cla_tensor *y = NULL;
+    cla_tape *tape = test_tape(rt, true);
+    cla_tensor *x = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 1, COUNT }, in);
     cla_tensor_want_grad(x, true);
-    TEST_OK(cla_tape_new(&tape, rt, true));
     TEST_OK(op(tape, &y, x));
-    TEST_OK(cla_tensor_download(y, got));
-    check_close("far values", got, want, COUNT, 0);
-    TEST_OK(cla_tape_seed(tape, y, NULL));
-    TEST_OK(cla_tape_backward(tape));
-    TEST_OK(cla_tensor_download(cla_tensor_grad(x), got));
-    check_close("their slopes", got, slope, COUNT, 0);
+    check_tensor("far values", y, want, COUNT, 0);
+    test_backward(tape, y);
+    check_tensor("their slopes", cla_tensor_grad(x), slope, COUNT, 0);
     cla_tape_free(&tape);
-    cla_tensor_free(&x);
 }
 
 DEVICE_TEST(activation, far_values)

@@ -296,8 +296,7 @@ static void check_known(cla_runtime *rt, int len, const double first[3],
         cla_tensor_want_grad(x[i], i < 3);
     }
     cla_ragged *rows = test_ragged(rt, 1, &len, NULL);
-    cla_tape *tape = NULL;
-    TEST_OK(cla_tape_new(&tape, rt, true));
+    cla_tape *tape = test_tape(rt, true);
     TEST_OK(cla_attention(tape, &y, x[0], x[1], x[2], rows, rows, NULL));
     TEST_OK(cla_tape_seed(tape, y, x[3]));
     TEST_OK(cla_tape_backward(tape));

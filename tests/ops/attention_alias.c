@@ -91,7 +91,7 @@ static void gradients(cla_runtime *rt, attend call, const int *place, bool separ
     static const int64_t shape[] = { T, H, WIDTH };
     operands in = { .rows = test_ragged(rt, 1, lengths, NULL) };
     cla_tensor *own[PLACES], *o = NULL;
-    cla_tape *tape = NULL;
+    cla_tape *tape = test_tape(rt, true);
     for (int n = 0; n < PLACES; n++) {
         float *x = test_random(SIZE, 1, 10 + (uint32_t)place[n]);
         make(&own[n], rt, 3, shape, 0);
@@ -107,7 +107,6 @@ static void gradients(cla_runtime *rt, attend call, const int *place, bool separ
     make(&in.table, rt, 2, (int64_t[]){ H, 2 * T }, 0.5f);
     make(&in.sigma, rt, 1, (int64_t[]){ H }, 3);
     make(&in.distances, rt, 2, (int64_t[]){ 5, WIDTH }, 0.25f);
-    TEST_OK(cla_tape_new(&tape, rt, true));
     TEST_OK(call(tape, &o, &in));
     float *dy = test_random(SIZE, 1, 20);
     cla_tensor *seed = NULL;

@@ -68,7 +68,7 @@ static void run(cla_runtime *rt, attend op, part p, const float *numbers, float 
     const int lengths[] = { T, T }, at = p.first * T * ROW;
     operands in = { .rows = test_ragged(rt, p.count, lengths, NULL) };
     cla_tensor *y = NULL;
-    cla_tape *tape = NULL;
+    cla_tape *tape = test_tape(rt, true);
     for (int i = 0; i < 3; i++) {
         TEST_OK(cla_tensor_new(&in.x[i], rt, CLA_F32, 3, shape));
         TEST_OK(cla_tensor_upload(in.x[i], numbers + (ptrdiff_t)i * SIZE + at));
@@ -78,7 +78,6 @@ static void run(cla_runtime *rt, attend op, part p, const float *numbers, float 
     TEST_OK(cla_tensor_fill(in.table, 0.5f));
     TEST_OK(cla_tensor_new(&in.sigma, rt, CLA_F32, 1, (int64_t[]){ H }));
     TEST_OK(cla_tensor_fill(in.sigma, 3));
-    TEST_OK(cla_tape_new(&tape, rt, true));
     cla_tape_rows(tape, (uint32_t)(p.first * T));
     TEST_OK(op(tape, &y, &in, &options));
     TEST_OK(cla_tape_seed(tape, y, in.x[0]));

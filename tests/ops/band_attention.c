@@ -233,14 +233,13 @@ DEVICE_TEST(band_attention, one_tensor_for_all)
         band_result r;
         band_run(rt, &c, x[0], x[0], x[0], x[3], &r);
         cla_tensor *t = NULL, *dy = NULL, *o = NULL;
-        cla_tape *tape = NULL;
+        cla_tape *tape = test_tape(rt, true);
         cla_ragged *rows = test_ragged(rt, 1, c.lengths, NULL);
         TEST_OK(cla_tensor_new(&t, rt, CLA_F32, 3, shape));
         TEST_OK(cla_tensor_new(&dy, rt, CLA_F32, 3, shape));
         TEST_OK(cla_tensor_upload(t, x[0]));
         TEST_OK(cla_tensor_upload(dy, x[3]));
         cla_tensor_want_grad(t, true);
-        TEST_OK(cla_tape_new(&tape, rt, true));
         TEST_OK(cla_band_attention(tape, &o, t, t, t, rows, 5, NULL));
         TEST_OK(cla_tape_seed(tape, o, dy));
         TEST_OK(cla_tape_backward(tape));
@@ -267,17 +266,15 @@ DEVICE_TEST(band_attention, skips_unwanted_gradients)
     {
         for (int wanted = 0; wanted < 3; wanted++) {
             cla_tensor *x[3], *o = NULL;
-            cla_tape *tape = NULL;
+            cla_tape *tape = test_tape(rt, true);
             cla_ragged *rows = test_ragged(rt, 1, lengths, NULL);
-            TEST_OK(cla_tape_new(&tape, rt, true));
             for (int i = 0; i < 3; i++) {
                 TEST_OK(cla_tensor_new(&x[i], rt, CLA_F32, 3, shape));
                 TEST_OK(cla_tensor_fill(x[i], 0.5f));
                 cla_tensor_want_grad(x[i], i == wanted);
             }
             TEST_OK(cla_band_attention(tape, &o, x[0], x[1], x[2], rows, 5, NULL));
-            TEST_OK(cla_tape_seed(tape, o, NULL));
-            TEST_OK(cla_tape_backward(tape));
+            test_backward(tape, o);
             TEST_OK(cla_memory_check_guards(rt));
             for (int i = 0; i < 3; i++) {
                 cr_assert((cla_tensor_grad(x[i]) != NULL) == (i == wanted));
@@ -295,10 +292,9 @@ DEVICE_TEST(band_attention, refuses)
     cla_ragged *rows = test_ragged(rt, 1, lengths, NULL);
     cla_ragged *other = test_ragged(rt, 1, longer, NULL);
     const cla_attention_options certain = { .dropout = 1 };
-    cla_tensor *x = NULL, *o = NULL;
-    cla_tape *tape = NULL;
-    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 3, (int64_t[]){ 3, 2, 8 }));
-    TEST_OK(cla_tape_new(&tape, rt, false));
+    cla_tensor *o = NULL;
+    cla_tape *tape = test_tape(rt, false);
+    cla_tensor *x = test_tensor(tape, CLA_F32, 3, (int64_t[]){ 3, 2, 8 }, NULL);
     TEST_FAILS(cla_band_attention(tape, &o, x, x, x, rows, 10, NULL), CLA_E_USAGE,
                "band_attention: window is 10, must be odd");
     TEST_FAILS(cla_band_attention(tape, &o, x, x, x, rows, -1, NULL), CLA_E_USAGE,
@@ -309,7 +305,6 @@ DEVICE_TEST(band_attention, refuses)
                "dropout is 1");
     cr_assert_null(o);
     cla_tape_free(&tape);
-    cla_tensor_free(&x);
     cla_ragged_free(&rows);
     cla_ragged_free(&other);
 }

@@ -312,10 +312,9 @@ DEVICE_TEST(band_attention_2d, refuses)
 {
     const int lengths[] = { 3 };
     cla_ragged *rows = test_ragged(rt, 1, lengths, NULL);
-    cla_tensor *x = NULL, *o = NULL;
-    cla_tape *tape = NULL;
-    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 3, (int64_t[]){ 3, 2, 8 }));
-    TEST_OK(cla_tape_new(&tape, rt, false));
+    cla_tensor *o = NULL;
+    cla_tape *tape = test_tape(rt, false);
+    cla_tensor *x = test_tensor(tape, CLA_F32, 3, (int64_t[]){ 3, 2, 8 }, NULL);
     TEST_FAILS(cla_band_attention_2d(tape, &o, x, x, x, rows, 4, 1, 0, NULL),
                CLA_E_USAGE, "band_attention_2d: window is 4, must be odd");
     TEST_FAILS(cla_band_attention_2d(tape, &o, x, x, x, rows, 3, 2, 0, NULL),
@@ -332,6 +331,5 @@ DEVICE_TEST(band_attention_2d, refuses)
                CLA_E_USAGE, "v is NULL");
     cr_assert_null(o);
     cla_tape_free(&tape);
-    cla_tensor_free(&x);
     cla_ragged_free(&rows);
 }

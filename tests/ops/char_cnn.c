@@ -38,22 +38,18 @@ DEVICE_TEST(char_cnn, first_of_equals_has_the_gradient)
     static const int lengths[] = { 4 };
     cla_ragged *rows = test_ragged(rt, 1, lengths, NULL);
     cla_tensor *x = NULL, *w = NULL, *y = NULL;
-    float got[4];
     TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ 4, 1 }));
     TEST_OK(cla_tensor_new(&w, rt, CLA_F32, 3, (int64_t[]){ 1, 1, 1 }));
     TEST_OK(cla_tensor_upload(x, (float[]){ 1, 2, 2, 2 }));
     TEST_OK(cla_tensor_fill(w, 3));
     cla_tensor_want_grad(x, true);
     for (int schedule = 0; schedule < 2; schedule++) {
-        cla_tape *tape = NULL;
+        cla_tape *tape = test_tape(rt, true);
         cla_runtime_set_schedule(rt, schedule ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
         cla_tensor_clear_grad(x);
-        TEST_OK(cla_tape_new(&tape, rt, true));
         TEST_OK(cla_char_cnn(tape, &y, x, w, NULL, rows, NULL));
-        TEST_OK(cla_tape_seed(tape, y, NULL));
-        TEST_OK(cla_tape_backward(tape));
-        TEST_OK(cla_tensor_download(cla_tensor_grad(x), got));
-        check_close("equals", got, (double[]){ 0, 3, 0, 0 }, 4, 0);
+        test_backward(tape, y);
+        check_tensor("equals", cla_tensor_grad(x), (double[]){ 0, 3, 0, 0 }, 4, 0);
         cla_tape_free(&tape);
     }
     cla_tensor_free(&w);

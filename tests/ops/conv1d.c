@@ -29,19 +29,16 @@ Test(conv1d, matches_oracle_and_gradient)
 DEVICE_TEST(conv1d, refuses)
 {
     cla_ragged *rows = test_ragged(rt, 2, (int[]){ 2, 3 }, NULL);
-    cla_tensor *x = NULL, *none = NULL, *y = NULL;
-    cla_tape *tape = NULL;
+    cla_tensor *y = NULL;
+    cla_tape *tape = test_tape(rt, false);
     check_refusals(rt, &table);
-    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ 5, 3 }));
-    TEST_OK(cla_tensor_new(&none, rt, CLA_F32, 3, (int64_t[]){ 0, 3, 2 }));
-    TEST_OK(cla_tape_new(&tape, rt, false));
+    cla_tensor *x = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 5, 3 }, NULL);
+    cla_tensor *none = test_tensor(tape, CLA_F32, 3, (int64_t[]){ 0, 3, 2 }, NULL);
     TEST_FAILS(cla_conv1d(tape, &y, x, x, NULL, rows, CLA_NONE), CLA_E_SHAPE,
                "conv1d: w is [5,3], must be [*,3,*]");
     TEST_FAILS(cla_conv1d(tape, &y, x, none, NULL, rows, CLA_NONE), CLA_E_SHAPE,
                "at least one tap");
     cr_assert_null(y);
     cla_tape_free(&tape);
-    cla_tensor_free(&none);
-    cla_tensor_free(&x);
     cla_ragged_free(&rows);
 }

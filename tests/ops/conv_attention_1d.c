@@ -37,7 +37,7 @@ DEVICE_TEST(conv_attention_1d, identity_is_attention)
     double want[SIZE];
     cla_ragged *rows = test_ragged(rt, 1, lengths, NULL);
     cla_tensor *q[3], *filter = NULL, *b = NULL, *o = NULL, *p = NULL, *map = NULL;
-    cla_tape *tape = NULL;
+    cla_tape *tape = test_tape(rt, false);
     for (int i = 0; i < H * T; i++) {
         w[((i / T * 3 + 1) * T + i % T) * T + i % T] = 1;
     }
@@ -51,7 +51,6 @@ DEVICE_TEST(conv_attention_1d, identity_is_attention)
     TEST_OK(cla_tensor_upload(filter, w));
     TEST_OK(cla_tensor_new(&b, rt, CLA_F32, 2, (int64_t[]){ H, T }));
     TEST_OK(cla_tensor_fill(b, 0));
-    TEST_OK(cla_tape_new(&tape, rt, false));
     const cla_attention_options options = { .map = &map };
     TEST_OK(cla_conv_attention_1d(tape, &o, q[0], q[1], q[2], filter, b, rows, CLA_RELU,
                                   &options));
@@ -83,15 +82,14 @@ DEVICE_TEST(conv_attention_1d, identity_is_attention)
 DEVICE_TEST(conv_attention_1d, refuses)
 {
     cla_ragged *rows = test_ragged(rt, 2, (int[]){ 2, 3 }, NULL);
-    cla_tensor *q = NULL, *w = NULL, *tight = NULL, *b = NULL, *two = NULL, *o = NULL;
-    cla_tape *tape = NULL;
+    cla_tensor *o = NULL;
+    cla_tape *tape = test_tape(rt, false);
     check_refusals(rt, &cases);
-    TEST_OK(cla_tensor_new(&q, rt, CLA_F32, 3, (int64_t[]){ 5, 2, 4 }));
-    TEST_OK(cla_tensor_new(&w, rt, CLA_F32, 4, (int64_t[]){ 2, 3, 3, 3 }));
-    TEST_OK(cla_tensor_new(&tight, rt, CLA_F32, 4, (int64_t[]){ 2, 3, 2, 2 }));
-    TEST_OK(cla_tensor_new(&b, rt, CLA_F32, 2, (int64_t[]){ 2, 3 }));
-    TEST_OK(cla_tensor_new(&two, rt, CLA_F32, 2, (int64_t[]){ 2, 2 }));
-    TEST_OK(cla_tape_new(&tape, rt, false));
+    cla_tensor *q = test_tensor(tape, CLA_F32, 3, (int64_t[]){ 5, 2, 4 }, NULL);
+    cla_tensor *w = test_tensor(tape, CLA_F32, 4, (int64_t[]){ 2, 3, 3, 3 }, NULL);
+    cla_tensor *tight = test_tensor(tape, CLA_F32, 4, (int64_t[]){ 2, 3, 2, 2 }, NULL);
+    cla_tensor *b = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 2, 3 }, NULL);
+    cla_tensor *two = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 2, 2 }, NULL);
 #define CALL(w, b, options) \
     cla_conv_attention_1d(tape, &o, q, q, q, w, b, rows, CLA_RELU, options)
     const cla_attention_options causal = { .causal = true }, drop = { .dropout = 0.5f };
@@ -102,10 +100,5 @@ DEVICE_TEST(conv_attention_1d, refuses)
 #undef CALL
     cr_assert_null(o);
     cla_tape_free(&tape);
-    cla_tensor_free(&two);
-    cla_tensor_free(&b);
-    cla_tensor_free(&tight);
-    cla_tensor_free(&w);
-    cla_tensor_free(&q);
     cla_ragged_free(&rows);
 }

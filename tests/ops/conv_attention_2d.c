@@ -98,9 +98,8 @@ DEVICE_TEST(conv_attention_2d, refuses)
     };
     cla_ragged *rows = test_ragged(rt, 2, (int[]){ 2, 3 }, NULL);
     cla_tensor *t[TENSORS] = { NULL }, *o = NULL;
-    cla_tape *tape = NULL;
+    cla_tape *tape = test_tape(rt, true);
     check_refusals(rt, &tables[0]);
-    TEST_OK(cla_tape_new(&tape, rt, true));
     for (int i = 0; i < TENSORS; i++) {
         TEST_OK(cla_tensor_new(&t[i], rt, CLA_F32, shapes[i].rank, shapes[i].shape));
     }

@@ -77,14 +77,13 @@ Test(conv_fft, rounds_to_few_sides)
 DEVICE_TEST(conv_fft, refuses)
 {
     cla_fft *fft = NULL;
-    cla_tape *tape = NULL;
-    cla_tensor *x = NULL, *w = NULL, *b = NULL, *o = NULL;
+    cla_tape *tape = test_tape(rt, false);
+    cla_tensor *o = NULL;
     const int length = 4100;
     cla_ragged *rows = test_ragged(rt, 1, &length, NULL);
-    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 3, (int64_t[]){ length, 1, 1 }));
-    TEST_OK(cla_tensor_new(&w, rt, CLA_F32, 3, (int64_t[]){ 1, 3, 3 }));
-    TEST_OK(cla_tensor_new(&b, rt, CLA_F32, 1, (int64_t[]){ 1 }));
-    TEST_OK(cla_tape_new(&tape, rt, false));
+    cla_tensor *x = test_tensor(tape, CLA_F32, 3, (int64_t[]){ length, 1, 1 }, NULL);
+    cla_tensor *w = test_tensor(tape, CLA_F32, 3, (int64_t[]){ 1, 3, 3 }, NULL);
+    cla_tensor *b = test_tensor(tape, CLA_F32, 1, (int64_t[]){ 1 }, NULL);
     if (cla_fft_built()) {
         TEST_FAILS(cla_conv_attention_2d(tape, &o, x, x, x, w, b, rows, CLA_RELU,
                                          CLA_CONV_FFT, NULL),
@@ -101,8 +100,5 @@ DEVICE_TEST(conv_fft, refuses)
                CLA_E_USAGE, "method is 9");
     cr_assert_null(o);
     cla_tape_free(&tape);
-    cla_tensor_free(&x);
-    cla_tensor_free(&w);
-    cla_tensor_free(&b);
     cla_ragged_free(&rows);
 }

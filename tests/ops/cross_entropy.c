@@ -53,20 +53,17 @@ Test(cross_entropy, matches_oracle_and_gradient)
 /* Logits far apart: the gold word's cost is the distance, and nothing overflows. */
 DEVICE_TEST(cross_entropy, survives_extreme_logits)
 {
-    cla_tensor *x = NULL, *targets = NULL, *loss = NULL;
-    cla_tape *tape = NULL;
+    cla_tensor *loss = NULL;
+    cla_tape *tape = test_tape(rt, true);
     float got[6];
-    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ 2, 3 }));
-    TEST_OK(cla_tensor_upload(x, (float[]){ 1e4f, 0, -1e4f, 1e30f, 1e30f, -1e30f }));
-    TEST_OK(cla_tensor_new(&targets, rt, CLA_I32, 1, (int64_t[]){ 2 }));
-    TEST_OK(cla_tensor_upload(targets, (int32_t[]){ 1, 0 }));
+    cla_tensor *x = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 2, 3 },
+                                (float[]){ 1e4f, 0, -1e4f, 1e30f, 1e30f, -1e30f });
+    cla_tensor *targets =
+        test_tensor(tape, CLA_I32, 1, (int64_t[]){ 2 }, (int32_t[]){ 1, 0 });
     cla_tensor_want_grad(x, true);
-    TEST_OK(cla_tape_new(&tape, rt, true));
     TEST_OK(cla_cross_entropy(tape, &loss, x, targets, 0));
-    TEST_OK(cla_tape_seed(tape, loss, NULL));
-    TEST_OK(cla_tape_backward(tape));
-    TEST_OK(cla_tensor_download(loss, got));
-    check_close("loss", got, (double[]){ (1e4 + log(2)) / 2 }, 1, BAR);
+    test_backward(tape, loss);
+    check_tensor("loss", loss, (double[]){ (1e4 + log(2)) / 2 }, 1, BAR);
     TEST_OK(cla_tensor_download(cla_tensor_grad(x), got));
     /* The second row's gradient would be (-0.25, 0.25, 0), but its lse rounds to
      * 1e30. */
@@ -75,18 +72,15 @@ DEVICE_TEST(cross_entropy, survives_extreme_logits)
         cr_assert(isfinite(got[i]), "gradient[%d] is %g", i, (double)got[i]);
     }
     cla_tape_free(&tape);
-    cla_tensor_free(&targets);
-    cla_tensor_free(&x);
 }
 
 DEVICE_TEST(cross_entropy, refuses)
 {
-    cla_tensor *x = NULL, *one = NULL, *two = NULL, *y = NULL;
-    cla_tape *tape = NULL;
-    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ 2, 3 }));
-    TEST_OK(cla_tensor_new(&one, rt, CLA_F32, 2, (int64_t[]){ 2, 1 }));
-    TEST_OK(cla_tensor_new(&two, rt, CLA_I32, 1, (int64_t[]){ 2 }));
-    TEST_OK(cla_tape_new(&tape, rt, false));
+    cla_tensor *y = NULL;
+    cla_tape *tape = test_tape(rt, false);
+    cla_tensor *x = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 2, 3 }, NULL);
+    cla_tensor *one = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 2, 1 }, NULL);
+    cla_tensor *two = test_tensor(tape, CLA_I32, 1, (int64_t[]){ 2 }, NULL);
     check_refusals(rt, &table);
     TEST_FAILS(cla_weighted_cross_entropy(tape, &y, x, two, 0, x), CLA_E_SHAPE,
                "factor is [2,3], must be [2]");
@@ -95,7 +89,4 @@ DEVICE_TEST(cross_entropy, refuses)
                "0 for one class");
     cr_assert_null(y);
     cla_tape_free(&tape);
-    cla_tensor_free(&two);
-    cla_tensor_free(&one);
-    cla_tensor_free(&x);
 }

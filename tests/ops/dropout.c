@@ -26,12 +26,11 @@ DEVICE_TEST(dropout, keeps_its_share)
 {
     enum { N = 40, C = 100 };
     const double n = N * C, q = 0.7, slack = 5 * sqrt(n * q * (1 - q));
-    cla_tensor *x = NULL, *y = NULL;
-    cla_tape *tape = NULL;
+    cla_tensor *y = NULL;
+    cla_tape *tape = test_tape(rt, false);
     static float got[N * C];
-    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ N, C }));
+    cla_tensor *x = test_tensor(tape, CLA_F32, 2, (int64_t[]){ N, C }, NULL);
     TEST_OK(cla_tensor_fill(x, 1));
-    TEST_OK(cla_tape_new(&tape, rt, false));
     cla_tape_random(tape, test_seed(), 1);
     TEST_OK(cla_dropout(tape, &y, x, 0.3f));
     TEST_OK(cla_tensor_download(y, got));
@@ -42,7 +41,6 @@ DEVICE_TEST(dropout, keeps_its_share)
     cr_assert(fabs(kept - n * q) <= slack, "%d of %g kept (CLATTN_SEED=%u)", kept, n,
               test_seed());
     cla_tape_free(&tape);
-    cla_tensor_free(&x);
 }
 
 /* The second half of a batch draws what it would as part of the whole. */
@@ -54,11 +52,10 @@ DEVICE_TEST(dropout, does_not_depend_on_the_share)
         cla_runtime_set_schedule(rt, schedule ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
         for (int first = 0; first <= N / 2; first += N / 2) {
             cla_tensor *x = NULL, *y = NULL;
-            cla_tape *tape = NULL;
+            cla_tape *tape = test_tape(rt, false);
             const int64_t shape[] = { first ? N / 2 : N, C };
             TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, shape));
             TEST_OK(cla_tensor_fill(x, 1));
-            TEST_OK(cla_tape_new(&tape, rt, false));
             cla_tape_rows(tape, (uint32_t)first);
             TEST_OK(cla_dropout(tape, &y, x, 0.4f));
             TEST_OK(cla_tensor_download(y, first ? half : whole));
@@ -71,16 +68,14 @@ DEVICE_TEST(dropout, does_not_depend_on_the_share)
 
 DEVICE_TEST(dropout, refuses)
 {
-    cla_tensor *x = NULL, *y = NULL;
-    cla_tape *tape = NULL;
+    cla_tensor *y = NULL;
+    cla_tape *tape = test_tape(rt, false);
     check_refusals(rt, &table);
-    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ 2, 3 }));
-    TEST_OK(cla_tape_new(&tape, rt, false));
+    cla_tensor *x = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 2, 3 }, NULL);
     TEST_FAILS(cla_dropout(tape, &y, x, 1), CLA_E_USAGE, "p is 1, must be in [0,1)");
     TEST_FAILS(cla_dropout(tape, &y, x, NAN), CLA_E_USAGE, "must be in [0,1)");
     cr_assert_null(y);
     TEST_OK(cla_dropout(tape, &y, x, 0));
     cr_assert_eq(y, x, "p = 0 is x itself");
     cla_tape_free(&tape);
-    cla_tensor_free(&x);
 }

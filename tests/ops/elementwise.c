@@ -25,20 +25,15 @@ Test(elementwise, add)
 /* A tensor added to itself has its gradient twice. */
 DEVICE_TEST(elementwise, add_to_itself)
 {
-    cla_tensor *x = NULL, *y = NULL;
-    cla_tape *tape = NULL;
-    float got[3];
-    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 1, (int64_t[]){ 3 }));
-    TEST_OK(cla_tensor_upload(x, (float[]){ 1, 2, 3 }));
+    cla_tensor *y = NULL;
+    cla_tape *tape = test_tape(rt, true);
+    cla_tensor *x =
+        test_tensor(tape, CLA_F32, 1, (int64_t[]){ 3 }, (float[]){ 1, 2, 3 });
     cla_tensor_want_grad(x, true);
-    TEST_OK(cla_tape_new(&tape, rt, true));
     TEST_OK(cla_add(tape, &y, x, x));
-    TEST_OK(cla_tape_seed(tape, y, NULL));
-    TEST_OK(cla_tape_backward(tape));
-    TEST_OK(cla_tensor_download(cla_tensor_grad(x), got));
-    check_close("add to itself", got, (double[]){ 2, 2, 2 }, 3, 0);
+    test_backward(tape, y);
+    check_tensor("add to itself", cla_tensor_grad(x), (double[]){ 2, 2, 2 }, 3, 0);
     cla_tape_free(&tape);
-    cla_tensor_free(&x);
 }
 
 /* ---- multiply ------------------------------------------------------------------- */
@@ -58,22 +53,17 @@ Test(elementwise, multiply)
 /* The gradient of a square: 2 x dy. */
 DEVICE_TEST(elementwise, multiply_by_itself)
 {
-    cla_tensor *x = NULL, *y = NULL;
-    cla_tape *tape = NULL;
-    float got[3];
-    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 1, (int64_t[]){ 3 }));
-    TEST_OK(cla_tensor_upload(x, (float[]){ 1, -2, 3 }));
+    cla_tensor *y = NULL;
+    cla_tape *tape = test_tape(rt, true);
+    cla_tensor *x =
+        test_tensor(tape, CLA_F32, 1, (int64_t[]){ 3 }, (float[]){ 1, -2, 3 });
     cla_tensor_want_grad(x, true);
-    TEST_OK(cla_tape_new(&tape, rt, true));
     TEST_OK(cla_multiply(tape, &y, x, x));
-    TEST_OK(cla_tensor_download(y, got));
-    check_close("squares", got, (double[]){ 1, 4, 9 }, 3, 0);
-    TEST_OK(cla_tape_seed(tape, y, NULL));
-    TEST_OK(cla_tape_backward(tape));
-    TEST_OK(cla_tensor_download(cla_tensor_grad(x), got));
-    check_close("gradient of squares", got, (double[]){ 2, -4, 6 }, 3, 0);
+    check_tensor("squares", y, (double[]){ 1, 4, 9 }, 3, 0);
+    test_backward(tape, y);
+    check_tensor("gradient of squares", cla_tensor_grad(x), (double[]){ 2, -4, 6 }, 3,
+                 0);
     cla_tape_free(&tape);
-    cla_tensor_free(&x);
 }
 
 /* ---- gate, concat, scaled heads -------------------------------------------------- */

@@ -100,15 +100,14 @@ Test(gaussian_attention, follows_lengths)
 DEVICE_TEST(gaussian_attention, refuses)
 {
     cla_ragged *rows = test_ragged(rt, 2, (int[]){ 2, 3 }, NULL);
-    cla_tensor *q = NULL, *c = NULL, *one = NULL, *bad = NULL, *o = NULL;
-    cla_tape *tape = NULL;
+    cla_tensor *o = NULL;
+    cla_tape *tape = test_tape(rt, false);
     check_refusals(rt, &table);
     check_refusals(rt, &by_head);
-    TEST_OK(cla_tensor_new(&q, rt, CLA_F32, 3, (int64_t[]){ 5, 2, 4 }));
-    TEST_OK(cla_tensor_new(&c, rt, CLA_F32, 2, (int64_t[]){ 5, 2 }));
-    TEST_OK(cla_tensor_new(&one, rt, CLA_F32, 1, (int64_t[]){ 2 }));
-    TEST_OK(cla_tensor_new(&bad, rt, CLA_F32, 1, (int64_t[]){ 3 }));
-    TEST_OK(cla_tape_new(&tape, rt, false));
+    cla_tensor *q = test_tensor(tape, CLA_F32, 3, (int64_t[]){ 5, 2, 4 }, NULL);
+    cla_tensor *c = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 5, 2 }, NULL);
+    cla_tensor *one = test_tensor(tape, CLA_F32, 1, (int64_t[]){ 2 }, NULL);
+    cla_tensor *bad = test_tensor(tape, CLA_F32, 1, (int64_t[]){ 3 }, NULL);
 #define CALL(q, center, sigma, reach, options)                                         \
     cla_gaussian_attention(tape, &o, q, q, q, &(cla_gaussian){ center, sigma, reach }, \
                            rows, options)
@@ -126,9 +125,5 @@ DEVICE_TEST(gaussian_attention, refuses)
                "shape is NULL");
     cr_assert_null(o);
     cla_tape_free(&tape);
-    cla_tensor_free(&bad);
-    cla_tensor_free(&one);
-    cla_tensor_free(&c);
-    cla_tensor_free(&q);
     cla_ragged_free(&rows);
 }

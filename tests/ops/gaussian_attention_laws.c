@@ -266,8 +266,7 @@ static void check_saturated(cla_runtime *rt)
     const int tokens = LONG;
     cla_ragged *rows = test_ragged(rt, 1, &tokens, NULL);
     cla_tensor *x[5] = { NULL }, *y = NULL; // q, k, v, center, sigma
-    cla_tape *tape = NULL;
-    TEST_OK(cla_tape_new(&tape, rt, true));
+    cla_tape *tape = test_tape(rt, true);
     for (int i = 0; i < 5; i++) {
         const int64_t shape[] = { LONG, 1, WIDE };
         TEST_OK(cla_tensor_new(&x[i], rt, CLA_F32, i < 3 ? 3 : 2, shape));

@@ -40,11 +40,10 @@ DEVICE_TEST(gru, known_answer)
     TEST_OK(cla_tensor_fill(w.b_g, 1));
     EACH_SCHEDULE(rt)
     {
-        cla_tape *tape = NULL;
+        cla_tape *tape = test_tape(rt, false);
         cla_tensor *y = NULL, *h = NULL;
         float got[4];
         const cla_recurrent_options options = { .h0 = h0, .h = &h };
-        TEST_OK(cla_tape_new(&tape, rt, false));
         TEST_OK(cla_gru(tape, &y, x, &w, rows, &options));
         TEST_OK(cla_tensor_download(y, got));
         TEST_OK(cla_tensor_download(h, got + 2));
@@ -62,17 +61,15 @@ DEVICE_TEST(gru, known_answer)
 
 DEVICE_TEST(gru, refuses)
 {
-    cla_tensor *x = NULL, *y = NULL;
-    cla_tape *tape = NULL;
+    cla_tensor *y = NULL;
+    cla_tape *tape = test_tape(rt, false);
     cla_ragged *rows = test_ragged(rt, 1, (int[]){ 5 }, NULL);
     check_refusals(rt, &table);
-    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ 5, 3 }));
-    TEST_OK(cla_tape_new(&tape, rt, false));
+    cla_tensor *x = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 5, 3 }, NULL);
     TEST_FAILS(cla_gru(tape, &y, x, &(const cla_gru_weights){ .w_g = x }, rows,
                        &(cla_recurrent_options){ .c0 = x }),
                CLA_E_USAGE, "no cell");
     cr_assert_null(y);
     cla_tape_free(&tape);
     cla_ragged_free(&rows);
-    cla_tensor_free(&x);
 }

@@ -101,15 +101,15 @@ Test(ham, inference_with_two_levels_gives_the_same_bits)
 
 DEVICE_TEST(ham, refusals)
 {
-    cla_tape *tape = NULL;
-    cla_tensor *q = NULL, *none = NULL, *deep = NULL, *o = NULL;
+    cla_tape *tape = test_tape(rt, false);
+    cla_tensor *o = NULL;
     cla_ragged *one = test_ragged(rt, 1, (int[]){ 3 }, NULL);
     check_refusals(rt, &memory);
     check_refusals(rt, &self);
-    TEST_OK(cla_tape_new(&tape, rt, false));
-    TEST_OK(cla_tape_tensor(tape, &q, CLA_F32, 2, (int64_t[]){ 3, 4 }));
-    TEST_OK(cla_tape_tensor(tape, &none, CLA_F32, 1, (int64_t[]){ 0 }));
-    TEST_OK(cla_tape_tensor(tape, &deep, CLA_F32, 1, (int64_t[]){ CLA_HAM_DEPTH + 1 }));
+    cla_tensor *q = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 3, 4 }, NULL);
+    cla_tensor *none = test_tensor(tape, CLA_F32, 1, (int64_t[]){ 0 }, NULL);
+    cla_tensor *deep =
+        test_tensor(tape, CLA_F32, 1, (int64_t[]){ CLA_HAM_DEPTH + 1 }, NULL);
     TEST_FAILS(cla_ham_v(tape, &o, q, q, none, one, one, NULL), CLA_E_SHAPE, "depth");
     TEST_FAILS(cla_ham_s(tape, &o, q, deep, one, NULL), CLA_E_SHAPE, "depth");
     cr_assert_null(o);

@@ -42,13 +42,12 @@ static cla_tensor *tensor_of(cla_tape *tape, int rank, const int64_t *shape,
 static void solve(cla_runtime *rt, const problem *p, outcome *o)
 {
     *o = (outcome){ .out = { 0 } };
-    cla_tape *tape = NULL;
+    cla_tape *tape = test_tape(rt, true);
     cla_tensor *q = NULL, *out = NULL;
     const int64_t depth = p->depth, width = p->width;
     const int rows = p->queries ? p->rows : p->count;
     cla_ragged *q_rows = test_ragged(rt, 1, &rows, NULL);
     cla_ragged *k_rows = test_ragged(rt, 1, &p->count, NULL);
-    TEST_OK(cla_tape_new(&tape, rt, true));
     cla_tensor *k = tensor_of(tape, 2, (int64_t[]){ p->count, width }, p->keys);
     cla_tensor *c = tensor_of(tape, 1, &depth, p->c);
     float ones[NUMBERS];

@@ -199,9 +199,8 @@ static outcome open_gates(cla_runtime *rt, const hard_case *c, cla_hard_options 
                           uint32_t step, uint32_t first_row)
 {
     cla_tensor *x[3], *scores = NULL, *gates = NULL, *o = NULL;
-    cla_tape *tape = NULL;
+    cla_tape *tape = test_tape(rt, false);
     outcome out;
-    TEST_OK(cla_tape_new(&tape, rt, false));
     cla_tape_random(tape, test_seed(), step);
     cla_tape_rows(tape, first_row);
     for (uint32_t i = 0; i < 3; i++) {
@@ -333,18 +332,16 @@ DEVICE_TEST(hard_attention, gates_open_as_often_as_they_should)
     enum { S = 6 };
     const int N = test_tiny() ? 20 : 500;
     const float logits[S] = { -3, -1, -0.2f, 0, 0.7f, 2.5f };
-    cla_tape *tape = NULL;
-    cla_tensor *q = NULL, *k = NULL, *o = NULL, *gates = NULL;
+    cla_tape *tape = test_tape(rt, false);
+    cla_tensor *o = NULL, *gates = NULL;
     cla_ragged *q_rows = test_ragged(rt, 1, (int[]){ N }, NULL);
     cla_ragged *k_rows = test_ragged(rt, 1, (int[]){ S }, NULL);
     const cla_hard_options options = { .gate = CLA_GATE_SAMPLE, .gates = &gates };
     float *got = NULL;
-    TEST_OK(cla_tape_new(&tape, rt, false));
     cla_tape_random(tape, test_seed(), 1);
-    TEST_OK(cla_tape_tensor(tape, &q, CLA_F32, 2, (int64_t[]){ N, 1 }));
-    TEST_OK(cla_tape_tensor(tape, &k, CLA_F32, 2, (int64_t[]){ S, 1 }));
+    cla_tensor *q = test_tensor(tape, CLA_F32, 2, (int64_t[]){ N, 1 }, NULL);
     TEST_OK(cla_tensor_fill(q, 1));
-    TEST_OK(cla_tensor_upload(k, logits));
+    cla_tensor *k = test_tensor(tape, CLA_F32, 2, (int64_t[]){ S, 1 }, logits);
     TEST_OK(cla_hard_attention(tape, &o, q, k, k, q_rows, k_rows, &options));
     take(&got, gates);
     for (int j = 0; j < S; j++) {

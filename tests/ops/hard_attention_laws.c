@@ -78,9 +78,7 @@ static cla_tensor *attend(cla_tape *tape, const layer *l, bool stop,
 
 static void close_to(const cla_tensor *t, const double *want, const char *what)
 {
-    float got[16];
-    TEST_OK(cla_tensor_download(t, got));
-    check_close(what, got, want, cla_tensor_size(t), 2e-6); // printed to 6 digits
+    check_tensor(what, t, want, cla_tensor_size(t), 2e-6); // printed to 6 digits
 }
 
 static bool is_zero(const cla_tensor *grad)
@@ -113,11 +111,10 @@ static void check_ways_back(cla_runtime *rt, layer *l)
 {
     for (int stop = 0; stop < 2; stop++) {
         for (int of_scores = 0; of_scores < 2; of_scores++) {
-            cla_tape *tape = NULL;
+            cla_tape *tape = test_tape(rt, true);
             cla_tensor *scores = NULL;
             const cla_hard_options options = { .scale = 1, .scores = &scores };
             clear(l);
-            TEST_OK(cla_tape_new(&tape, rt, true));
             cla_tensor *o = attend(tape, l, stop, &options);
             TEST_OK(cla_tape_seed(tape, of_scores ? scores : o, NULL));
             TEST_OK(cla_tape_backward(tape));
@@ -144,10 +141,9 @@ DEVICE_TEST(hard_attention_laws, known_layer)
     };
     cla_memory_guard(rt, false);
     layer l = make_layer(rt);
-    cla_tape *tape = NULL;
+    cla_tape *tape = test_tape(rt, false);
     cla_tensor *s = NULL, *gates = NULL;
     float got[6];
-    TEST_OK(cla_tape_new(&tape, rt, false));
     cla_hard_options options = { .scale = 1, .scores = &s, .gates = &gates };
     close_to(attend(tape, &l, false, &options), sums, "threshold");
     close_to(s, scores, "scores");
@@ -168,12 +164,11 @@ enum { T = 3, S = 4, D = 5 };
 static void sums_of(cla_runtime *rt, const float *logits, cla_hard_options options,
                     const float *given, float *o)
 {
-    cla_tape *tape = NULL;
+    cla_tape *tape = test_tape(rt, false);
     cla_tensor *x[3], *y = NULL, *map = NULL;
     cla_ragged *q_rows = test_ragged(rt, 1, (int[]){ T }, NULL);
     cla_ragged *k_rows = test_ragged(rt, 1, (int[]){ S }, NULL);
     float row[S * D] = { 0 };
-    TEST_OK(cla_tape_new(&tape, rt, false));
     for (int i = 0; i < 3; i++) {
         TEST_OK(cla_tape_tensor(tape, &x[i], CLA_F32, 2, (int64_t[]){ i ? S : T, D }));
     }
@@ -233,17 +228,16 @@ DEVICE_TEST(hard_attention_laws, sums_of_open_gates)
 
 DEVICE_TEST(hard_attention_laws, refuses)
 {
-    cla_tape *tape = NULL;
-    cla_tensor *q = NULL, *k = NULL, *wide = NULL, *map = NULL, *o = NULL;
+    cla_tape *tape = test_tape(rt, false);
+    cla_tensor *o = NULL;
     cla_ragged *two = test_ragged(rt, 1, (int[]){ 2 }, NULL);
     cla_ragged *three = test_ragged(rt, 1, (int[]){ 3 }, NULL);
     cla_ragged *parts = test_ragged(rt, 2, (int[]){ 1, 1 }, NULL);
     cla_ragged *huge = test_ragged(rt, 1, (int[]){ 50000 }, NULL);
-    TEST_OK(cla_tape_new(&tape, rt, false));
-    TEST_OK(cla_tape_tensor(tape, &q, CLA_F32, 2, (int64_t[]){ 2, 4 }));
-    TEST_OK(cla_tape_tensor(tape, &k, CLA_F32, 2, (int64_t[]){ 3, 4 }));
-    TEST_OK(cla_tape_tensor(tape, &wide, CLA_F32, 2, (int64_t[]){ 3, 5 }));
-    TEST_OK(cla_tape_tensor(tape, &map, CLA_F32, 1, (int64_t[]){ 5 }));
+    cla_tensor *q = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 2, 4 }, NULL);
+    cla_tensor *k = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 3, 4 }, NULL);
+    cla_tensor *wide = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 3, 5 }, NULL);
+    cla_tensor *map = test_tensor(tape, CLA_F32, 1, (int64_t[]){ 5 }, NULL);
     const cla_hard_options lacking = { .gate = CLA_GATE_GIVEN };
     const cla_hard_options extra = { .given = map };
     const cla_hard_options shape = { .gate = CLA_GATE_GIVEN, .given = map };

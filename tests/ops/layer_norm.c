@@ -37,34 +37,26 @@ DEVICE_TEST(layer_norm, survives_an_offset)
         exact[i] = (double)x[i];
     }
     oracle_layer_norm(want, exact, one, zero, 1, 4, (double)EPS);
-    cla_tensor *in = NULL, *gamma = NULL, *beta = NULL, *y = NULL;
-    cla_tape *tape = NULL;
-    float got[4];
-    TEST_OK(cla_tensor_new(&in, rt, CLA_F32, 2, (int64_t[]){ 1, 4 }));
-    TEST_OK(cla_tensor_new(&gamma, rt, CLA_F32, 1, (int64_t[]){ 4 }));
-    TEST_OK(cla_tensor_new(&beta, rt, CLA_F32, 1, (int64_t[]){ 4 }));
-    TEST_OK(cla_tensor_upload(in, x));
+    cla_tensor *y = NULL;
+    cla_tape *tape = test_tape(rt, false);
+    cla_tensor *gamma = test_tensor(tape, CLA_F32, 1, (int64_t[]){ 4 }, NULL);
+    cla_tensor *beta = test_tensor(tape, CLA_F32, 1, (int64_t[]){ 4 }, NULL);
+    cla_tensor *in = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 1, 4 }, x);
     TEST_OK(cla_tensor_fill(gamma, 1));
     TEST_OK(cla_tensor_fill(beta, 0));
-    TEST_OK(cla_tape_new(&tape, rt, false));
     TEST_OK(cla_layer_norm(tape, &y, in, gamma, beta, EPS));
-    TEST_OK(cla_tensor_download(y, got));
-    check_close("offset", got, want, 4, BAR);
+    check_tensor("offset", y, want, 4, BAR);
     cla_tape_free(&tape);
-    cla_tensor_free(&beta);
-    cla_tensor_free(&gamma);
-    cla_tensor_free(&in);
 }
 
 DEVICE_TEST(layer_norm, refuses)
 {
-    cla_tensor *x = NULL, *three = NULL, *four = NULL, *y = NULL;
-    cla_tape *tape = NULL;
+    cla_tensor *y = NULL;
+    cla_tape *tape = test_tape(rt, false);
     check_refusals(rt, &table);
-    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ 2, 3 }));
-    TEST_OK(cla_tensor_new(&three, rt, CLA_F32, 1, (int64_t[]){ 3 }));
-    TEST_OK(cla_tensor_new(&four, rt, CLA_F32, 1, (int64_t[]){ 4 }));
-    TEST_OK(cla_tape_new(&tape, rt, false));
+    cla_tensor *x = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 2, 3 }, NULL);
+    cla_tensor *three = test_tensor(tape, CLA_F32, 1, (int64_t[]){ 3 }, NULL);
+    cla_tensor *four = test_tensor(tape, CLA_F32, 1, (int64_t[]){ 4 }, NULL);
     TEST_FAILS(cla_layer_norm(tape, &y, three, three, three, EPS), CLA_E_SHAPE,
                "x is [3], must be [*,*]");
     TEST_FAILS(cla_layer_norm(tape, &y, x, four, three, EPS), CLA_E_SHAPE,
@@ -72,7 +64,4 @@ DEVICE_TEST(layer_norm, refuses)
     TEST_FAILS(cla_layer_norm(tape, &y, x, three, three, NAN), CLA_E_USAGE, "eps is");
     cr_assert_null(y);
     cla_tape_free(&tape);
-    cla_tensor_free(&four);
-    cla_tensor_free(&three);
-    cla_tensor_free(&x);
 }

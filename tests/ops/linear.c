@@ -139,15 +139,14 @@ Test(linear, packed_weights_follow_changes)
 
 DEVICE_TEST(linear, refuses)
 {
-    cla_tensor *x = NULL, *w = NULL, *b = NULL, *r = NULL, *y = NULL;
-    cla_tape *tape = NULL;
+    cla_tensor *y = NULL;
+    cla_tape *tape = test_tape(rt, false);
     check_refusals(rt, &table);
     check_refusals(rt, &tied_table);
-    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ 2, 3 }));
-    TEST_OK(cla_tensor_new(&w, rt, CLA_F32, 2, (int64_t[]){ 3, 4 }));
-    TEST_OK(cla_tensor_new(&b, rt, CLA_F32, 1, (int64_t[]){ 3 }));
-    TEST_OK(cla_tensor_new(&r, rt, CLA_F32, 2, (int64_t[]){ 2, 5 }));
-    TEST_OK(cla_tape_new(&tape, rt, false));
+    cla_tensor *x = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 2, 3 }, NULL);
+    cla_tensor *w = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 3, 4 }, NULL);
+    cla_tensor *b = test_tensor(tape, CLA_F32, 1, (int64_t[]){ 3 }, NULL);
+    cla_tensor *r = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 2, 5 }, NULL);
     TEST_FAILS(cla_linear(tape, &y, b, w, NULL, CLA_NONE, NULL), CLA_E_SHAPE,
                "linear: x is [3], must be [*,*]");
     TEST_FAILS(cla_linear(tape, &y, x, w, b, CLA_NONE, NULL), CLA_E_SHAPE,
@@ -156,8 +155,4 @@ DEVICE_TEST(linear, refuses)
                "linear: residual is [2,5], must be [2,4]");
     cr_assert_null(y);
     cla_tape_free(&tape);
-    cla_tensor_free(&x);
-    cla_tensor_free(&w);
-    cla_tensor_free(&b);
-    cla_tensor_free(&r);
 }

@@ -38,11 +38,10 @@ DEVICE_TEST(lstm, known_answer)
     fill_sines(w, 1);
     EACH_SCHEDULE(rt)
     {
-        cla_tape *tape = NULL;
+        cla_tape *tape = test_tape(rt, false);
         cla_tensor *y = NULL, *h = NULL, *c = NULL;
         float got[6];
         const cla_recurrent_options options = { .h0 = h0, .c0 = c0, .h = &h, .c = &c };
-        TEST_OK(cla_tape_new(&tape, rt, false));
         TEST_OK(cla_lstm(tape, &y, x, w, NULL, rows, &options));
         TEST_OK(cla_tensor_download(y, got));
         TEST_OK(cla_tensor_download(h, got + 2));
@@ -64,9 +63,8 @@ DEVICE_TEST(lstm, known_answer)
 static void run(cla_runtime *rt, cla_tensor *x, cla_tensor *w, const cla_ragged *rows,
                 float got[18])
 {
-    cla_tape *tape = NULL;
+    cla_tape *tape = test_tape(rt, false);
     cla_tensor *y = NULL;
-    TEST_OK(cla_tape_new(&tape, rt, false));
     TEST_OK(cla_lstm(tape, &y, x, w, NULL, rows, NULL));
     TEST_OK(cla_tensor_download(y, got));
     cla_tape_free(&tape);
@@ -125,21 +123,18 @@ DEVICE_TEST(lstm, shares_its_weights_with_a_product)
     EACH_SCHEDULE(rt)
     {
         for (int cell_first = 0; cell_first < 2; cell_first++) {
-            cla_tape *tape = NULL;
+            cla_tape *tape = test_tape(rt, false);
             cla_tensor *x = NULL, *narrow = NULL, *w = NULL, *y = NULL;
-            float got[ROWS * COLUMNS];
             TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ ROWS, ALL }));
             TEST_OK(cla_tensor_new(&narrow, rt, CLA_F32, 2, (int64_t[]){ ROWS, 2 }));
             TEST_OK(cla_tensor_new(&w, rt, CLA_F32, 2, (int64_t[]){ ALL, COLUMNS }));
             TEST_OK(cla_tensor_upload(x, x_host));
             TEST_OK(cla_tensor_upload(narrow, x_host));
             TEST_OK(cla_tensor_upload(w, w_host));
-            TEST_OK(cla_tape_new(&tape, rt, false));
             for (int call = 0; call < 2; call++) {
                 if (call == cell_first) {
                     TEST_OK(cla_linear(tape, &y, x, w, NULL, CLA_NONE, NULL));
-                    TEST_OK(cla_tensor_download(y, got));
-                    check_close("all rows", got, want, (int64_t)ALL * COLUMNS, 1e-6);
+                    check_tensor("all rows", y, want, (int64_t)ALL * COLUMNS, 1e-6);
                 } else {
                     TEST_OK(cla_lstm(tape, &y, narrow, w, NULL, rows, NULL));
                 }

@@ -114,16 +114,14 @@ DEVICE_TEST(matmul, takes_the_tiles_of_gpus)
 
 DEVICE_TEST(matmul, refuses)
 {
-    cla_tensor *a = NULL, *b = NULL, *c = NULL, *flat = NULL, *ids = NULL, *y = NULL;
-    cla_tensor *tall = NULL;
-    cla_tape *tape = NULL;
-    TEST_OK(cla_tape_new(&tape, rt, false));
-    TEST_OK(cla_tensor_new(&a, rt, CLA_F32, 2, (int64_t[]){ 2, 3 }));
-    TEST_OK(cla_tensor_new(&b, rt, CLA_F32, 3, (int64_t[]){ 4, 3, 5 }));
-    TEST_OK(cla_tensor_new(&c, rt, CLA_F32, 3, (int64_t[]){ 2, 2, 3 }));
-    TEST_OK(cla_tensor_new(&flat, rt, CLA_F32, 1, (int64_t[]){ 3 }));
-    TEST_OK(cla_tensor_new(&ids, rt, CLA_I32, 2, (int64_t[]){ 3, 3 }));
-    TEST_OK(cla_tensor_new(&tall, rt, CLA_F32, 2, (int64_t[]){ 50000, 1 }));
+    cla_tensor *y = NULL;
+    cla_tape *tape = test_tape(rt, false);
+    cla_tensor *a = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 2, 3 }, NULL);
+    cla_tensor *b = test_tensor(tape, CLA_F32, 3, (int64_t[]){ 4, 3, 5 }, NULL);
+    cla_tensor *c = test_tensor(tape, CLA_F32, 3, (int64_t[]){ 2, 2, 3 }, NULL);
+    cla_tensor *flat = test_tensor(tape, CLA_F32, 1, (int64_t[]){ 3 }, NULL);
+    cla_tensor *ids = test_tensor(tape, CLA_I32, 2, (int64_t[]){ 3, 3 }, NULL);
+    cla_tensor *tall = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 50000, 1 }, NULL);
     TEST_FAILS(cla_matmul(tape, &y, a, a, false, false), CLA_E_SHAPE,
                "matmul: a is [2,3], b is [2,3]: inner sizes differ");
     TEST_FAILS(cla_matmul(tape, &y, a, ids, true, true), CLA_E_SHAPE,
@@ -140,10 +138,4 @@ DEVICE_TEST(matmul, refuses)
                "[50000,50000] has more than 2147483647 elements");
     cr_assert_null(y);
     cla_tape_free(&tape);
-    cla_tensor_free(&a);
-    cla_tensor_free(&b);
-    cla_tensor_free(&c);
-    cla_tensor_free(&flat);
-    cla_tensor_free(&ids);
-    cla_tensor_free(&tall);
 }

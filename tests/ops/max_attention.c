@@ -26,27 +26,21 @@ Test(max_attention, matches_oracle_and_gradient)
  * 1 the scores are 1 and 2, and dk = sum of w_i (q_i - out) q_i. */
 DEVICE_TEST(max_attention, first_of_equal_keys_has_the_gradient)
 {
-    cla_tape *tape = NULL;
-    cla_tensor *q = NULL, *k = NULL, *y = NULL;
+    cla_tape *tape = test_tape(rt, true);
+    cla_tensor *y = NULL;
     cla_ragged *rows = test_ragged(rt, 1, (int[]){ 2 }, NULL);
-    float got[2];
-    TEST_OK(cla_tensor_new(&q, rt, CLA_F32, 2, (int64_t[]){ 2, 1 }));
-    TEST_OK(cla_tensor_new(&k, rt, CLA_F32, 2, (int64_t[]){ 2, 1 }));
-    TEST_OK(cla_tensor_upload(q, (float[]){ 1, 2 }));
-    TEST_OK(cla_tensor_upload(k, (float[]){ 1, 1 }));
+    cla_tensor *q =
+        test_tensor(tape, CLA_F32, 2, (int64_t[]){ 2, 1 }, (float[]){ 1, 2 });
+    cla_tensor *k =
+        test_tensor(tape, CLA_F32, 2, (int64_t[]){ 2, 1 }, (float[]){ 1, 1 });
     cla_tensor_want_grad(k, true);
-    TEST_OK(cla_tape_new(&tape, rt, true));
     TEST_OK(cla_max_attention(tape, &y, q, k, rows, rows));
-    TEST_OK(cla_tape_seed(tape, y, NULL));
-    TEST_OK(cla_tape_backward(tape));
-    TEST_OK(cla_tensor_download(y, got));
-    check_close("out", got, (double[]){ 1.7310585786300049 }, 1, 1e-6);
-    TEST_OK(cla_tensor_download(cla_tensor_grad(k), got));
-    check_close("dk", got, (double[]){ 0.19661193324148188, 0 }, 2, 1e-6);
+    test_backward(tape, y);
+    check_tensor("out", y, (double[]){ 1.7310585786300049 }, 1, 1e-6);
+    check_tensor("dk", cla_tensor_grad(k), (double[]){ 0.19661193324148188, 0 }, 2,
+                 1e-6);
     cla_tape_free(&tape);
     cla_ragged_free(&rows);
-    cla_tensor_free(&k);
-    cla_tensor_free(&q);
 }
 
 Test(max_attention, refuses)

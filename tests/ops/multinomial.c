@@ -23,16 +23,13 @@ static double *draws(int rows)
 static void sample(cla_runtime *rt, const float *x, int N, int V, uint32_t step,
                    int32_t *id)
 {
-    cla_tensor *logits = NULL, *classes = NULL;
-    cla_tape *tape = NULL;
-    TEST_OK(cla_tensor_new(&logits, rt, CLA_F32, 2, (int64_t[]){ N, V }));
-    TEST_OK(cla_tensor_upload(logits, x));
-    TEST_OK(cla_tape_new(&tape, rt, false));
+    cla_tensor *classes = NULL;
+    cla_tape *tape = test_tape(rt, false);
+    cla_tensor *logits = test_tensor(tape, CLA_F32, 2, (int64_t[]){ N, V }, x);
     cla_tape_random(tape, 42, step);
     TEST_OK(cla_multinomial(tape, &classes, logits));
     TEST_OK(cla_tensor_download(classes, id));
     cla_tape_free(&tape);
-    cla_tensor_free(&logits);
 }
 
 /* The oracle's class, or one whose share begins or ends within the rounding of f32 sums
@@ -121,15 +118,12 @@ DEVICE_TEST(multinomial, comes_as_often_as_it_should)
 
 DEVICE_TEST(multinomial, refuses)
 {
-    cla_tensor *flat = NULL, *none = NULL, *id = NULL;
-    cla_tape *tape = NULL;
-    TEST_OK(cla_tensor_new(&none, rt, CLA_F32, 2, (int64_t[]){ 2, 0 }));
-    TEST_OK(cla_tensor_new(&flat, rt, CLA_F32, 1, (int64_t[]){ 5 }));
-    TEST_OK(cla_tape_new(&tape, rt, false));
+    cla_tensor *id = NULL;
+    cla_tape *tape = test_tape(rt, false);
+    cla_tensor *none = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 2, 0 }, NULL);
+    cla_tensor *flat = test_tensor(tape, CLA_F32, 1, (int64_t[]){ 5 }, NULL);
     TEST_FAILS(cla_multinomial(tape, &id, none), CLA_E_SHAPE, "must have 1 to");
     TEST_FAILS(cla_multinomial(tape, &id, flat), CLA_E_SHAPE, "must be");
     cr_assert_null(id);
     cla_tape_free(&tape);
-    cla_tensor_free(&flat);
-    cla_tensor_free(&none);
 }

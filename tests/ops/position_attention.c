@@ -189,15 +189,14 @@ DEVICE_TEST(position_attention, keeps_its_laws)
 DEVICE_TEST(position_attention, refuses)
 {
     cla_ragged *rows = test_ragged(rt, 2, (int[]){ 2, 3 }, NULL);
-    cla_tensor *q = NULL, *p = NULL, *tight = NULL, *r = NULL, *odd = NULL, *o = NULL;
-    cla_tape *tape = NULL;
+    cla_tensor *o = NULL;
+    cla_tape *tape = test_tape(rt, false);
     check_refusals(rt, &cases);
-    TEST_OK(cla_tensor_new(&q, rt, CLA_F32, 3, (int64_t[]){ 5, 2, 4 }));
-    TEST_OK(cla_tensor_new(&p, rt, CLA_F32, 3, (int64_t[]){ 2, 4, 4 }));
-    TEST_OK(cla_tensor_new(&tight, rt, CLA_F32, 3, (int64_t[]){ 2, 2, 2 }));
-    TEST_OK(cla_tensor_new(&r, rt, CLA_F32, 2, (int64_t[]){ 2, 6 }));
-    TEST_OK(cla_tensor_new(&odd, rt, CLA_F32, 2, (int64_t[]){ 2, 7 }));
-    TEST_OK(cla_tape_new(&tape, rt, false));
+    cla_tensor *q = test_tensor(tape, CLA_F32, 3, (int64_t[]){ 5, 2, 4 }, NULL);
+    cla_tensor *p = test_tensor(tape, CLA_F32, 3, (int64_t[]){ 2, 4, 4 }, NULL);
+    cla_tensor *tight = test_tensor(tape, CLA_F32, 3, (int64_t[]){ 2, 2, 2 }, NULL);
+    cla_tensor *r = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 2, 6 }, NULL);
+    cla_tensor *odd = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 2, 7 }, NULL);
 #define CALL(q, p, r, options) \
     cla_position_attention(tape, &o, q, q, q, p, r, rows, options)
     const cla_attention_options drop = { .dropout = 1 };
@@ -212,10 +211,5 @@ DEVICE_TEST(position_attention, refuses)
 #undef CALL
     cr_assert_null(o);
     cla_tape_free(&tape);
-    cla_tensor_free(&odd);
-    cla_tensor_free(&r);
-    cla_tensor_free(&tight);
-    cla_tensor_free(&p);
-    cla_tensor_free(&q);
     cla_ragged_free(&rows);
 }

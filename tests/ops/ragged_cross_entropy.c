@@ -57,13 +57,12 @@ Test(ragged_cross_entropy, logarithms_on_demand)
 DEVICE_TEST(ragged_cross_entropy, refusals)
 {
     cla_ragged *rows = test_ragged(rt, 1, (int[]){ 3 }, NULL);
-    cla_tape *tape = NULL;
-    cla_tensor *x = NULL, *targets = NULL, *loss = NULL;
+    cla_tape *tape = test_tape(rt, false);
+    cla_tensor *loss = NULL;
     const cla_pointer_options below = { .least = -1 };
     check_refusals(rt, &table);
-    TEST_OK(cla_tape_new(&tape, rt, false));
-    TEST_OK(cla_tape_tensor(tape, &x, CLA_F32, 1, (int64_t[]){ 3 }));
-    TEST_OK(cla_tape_tensor(tape, &targets, CLA_I32, 1, (int64_t[]){ 1 }));
+    cla_tensor *x = test_tensor(tape, CLA_F32, 1, (int64_t[]){ 3 }, NULL);
+    cla_tensor *targets = test_tensor(tape, CLA_I32, 1, (int64_t[]){ 1 }, NULL);
     TEST_FAILS(cla_ragged_cross_entropy(tape, &loss, x, targets, rows, &below),
                CLA_E_USAGE, "least");
     cr_assert_null(loss);

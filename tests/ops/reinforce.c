@@ -162,7 +162,7 @@ static double run_batch(cla_runtime *rt, const batch *b, float *gradient)
 {
     int T[32], S[32];
     float scores[128], loss = 0;
-    cla_tape *tape = NULL;
+    cla_tape *tape = test_tape(rt, true);
     cla_tensor *y = NULL;
     cr_assert(b->B <= 32 && b->B * b->S <= 128);
     for (int i = 0; i < b->B; i++) {
@@ -173,14 +173,12 @@ static double run_batch(cla_runtime *rt, const batch *b, float *gradient)
     cla_ragged *q_rows = test_ragged(rt, b->B, T, NULL);
     cla_ragged *k_rows = test_ragged(rt, b->B, S, NULL);
     const cla_reinforce_options options = { .entropy = b->entropy };
-    TEST_OK(cla_tape_new(&tape, rt, true));
     cla_tensor *s = tensor_of(tape, (int64_t)b->B * b->S, scores);
     cla_tensor *g = tensor_of(tape, (int64_t)b->B * b->S, b->gates);
     cla_tensor *r = tensor_of(tape, b->B, b->rewards);
     cla_tensor_want_grad(s, true);
     TEST_OK(cla_reinforce(tape, &y, s, g, r, q_rows, k_rows, &options));
-    TEST_OK(cla_tape_seed(tape, y, NULL));
-    TEST_OK(cla_tape_backward(tape));
+    test_backward(tape, y);
     TEST_OK(cla_tensor_download(y, &loss));
     TEST_OK(cla_tensor_download(cla_tensor_grad(s), gradient));
     cla_tape_free(&tape);
@@ -303,7 +301,7 @@ Test(reinforce, returns_of_prefix_bleu)
     double r[N];
     float rewards[N], gate = 0, got[N];
     cla_runtime *rt = test_runtime();
-    cla_tape *tape = NULL;
+    cla_tape *tape = test_tape(rt, false);
     cla_tensor *loss = NULL, *returns = NULL;
     TEST_OK(cla_prefix_bleu(ref, REF, hyp, N, -1, r));
     for (int t = 0; t < N; t++) {
@@ -312,7 +310,6 @@ Test(reinforce, returns_of_prefix_bleu)
     cla_ragged *q_rows = test_ragged(rt, 1, (int[]){ N }, NULL);
     cla_ragged *k_rows = test_ragged(rt, 1, (int[]){ 0 }, NULL);
     const cla_reinforce_options options = { .returns = &returns };
-    TEST_OK(cla_tape_new(&tape, rt, false));
     cla_tensor *nothing = tensor_of(tape, 0, &gate);
     TEST_OK(cla_reinforce(tape, &loss, nothing, nothing, tensor_of(tape, N, rewards),
                           q_rows, k_rows, &options));
@@ -331,11 +328,10 @@ Test(reinforce, returns_of_prefix_bleu)
 DEVICE_TEST(reinforce, refuses)
 {
     const float x[6] = { 0 };
-    cla_tape *tape = NULL;
+    cla_tape *tape = test_tape(rt, false);
     cla_tensor *loss = NULL;
     cla_ragged *two = test_ragged(rt, 1, (int[]){ 2 }, NULL);
     cla_ragged *three = test_ragged(rt, 1, (int[]){ 3 }, NULL);
-    TEST_OK(cla_tape_new(&tape, rt, false));
     cla_tensor *map = tensor_of(tape, 6, x), *r = tensor_of(tape, 2, x);
     const cla_reinforce_options negative = { .entropy = -1 };
     const cla_reinforce_options lacking = { .baseline = CLA_BASELINE_LEARNED };

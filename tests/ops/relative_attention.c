@@ -182,13 +182,12 @@ Test(relative_attention, keeps_its_laws)
 DEVICE_TEST(relative_attention, refuses)
 {
     cla_ragged *rows = test_ragged(rt, 2, (int[]){ 2, 3 }, NULL);
-    cla_tensor *q = NULL, *r = NULL, *even = NULL, *o = NULL;
-    cla_tape *tape = NULL;
+    cla_tensor *o = NULL;
+    cla_tape *tape = test_tape(rt, false);
     check_refusals(rt, &cases);
-    TEST_OK(cla_tensor_new(&q, rt, CLA_F32, 3, (int64_t[]){ 5, 2, 4 }));
-    TEST_OK(cla_tensor_new(&r, rt, CLA_F32, 2, (int64_t[]){ 5, 4 }));
-    TEST_OK(cla_tensor_new(&even, rt, CLA_F32, 2, (int64_t[]){ 6, 4 }));
-    TEST_OK(cla_tape_new(&tape, rt, false));
+    cla_tensor *q = test_tensor(tape, CLA_F32, 3, (int64_t[]){ 5, 2, 4 }, NULL);
+    cla_tensor *r = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 5, 4 }, NULL);
+    cla_tensor *even = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 6, 4 }, NULL);
 #define CALL(q, rel_k, rel_v, options) \
     cla_relative_attention(tape, &o, q, q, q, rel_k, rel_v, rows, rows, options)
     const cla_attention_options drop = { .dropout = 1 };
@@ -201,8 +200,5 @@ DEVICE_TEST(relative_attention, refuses)
 #undef CALL
     cr_assert_null(o);
     cla_tape_free(&tape);
-    cla_tensor_free(&even);
-    cla_tensor_free(&r);
-    cla_tensor_free(&q);
     cla_ragged_free(&rows);
 }

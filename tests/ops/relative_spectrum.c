@@ -21,37 +21,30 @@ Test(relative_spectrum, matches_oracle_and_gradient)
 DEVICE_TEST(relative_spectrum, known_answer)
 {
     static const double c[] = { 0.002963, -0.084282, 0.192206, 0.123384, 0.111218 };
-    cla_tensor *spectrum = NULL, *y = NULL;
-    cla_tape *tape = NULL;
-    float host[10], got[10];
+    cla_tensor *y = NULL;
+    cla_tape *tape = test_tape(rt, false);
+    float host[10];
     double want[10] = { 0 };
     for (int k = 0; k < 10; k++) {
         host[k] = (float)sin(0.9 * k + 0.37 * 6);
         want[k] = k ? c[k < 5 ? 5 - k : k - 5] : 0;
     }
-    TEST_OK(cla_tensor_new(&spectrum, rt, CLA_F32, 2, (int64_t[]){ 1, 10 }));
-    TEST_OK(cla_tensor_upload(spectrum, host));
-    TEST_OK(cla_tape_new(&tape, rt, false));
+    cla_tensor *spectrum = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 1, 10 }, host);
     TEST_OK(cla_relative_spectrum(tape, &y, spectrum));
-    TEST_OK(cla_tensor_download(y, got));
-    check_close("known answer", got, want, 10, 1e-6);
+    check_tensor("known answer", y, want, 10, 1e-6);
     cla_tape_free(&tape);
-    cla_tensor_free(&spectrum);
 }
 
 DEVICE_TEST(relative_spectrum, refuses)
 {
-    cla_tensor *odd = NULL, *none = NULL, *y = NULL;
-    cla_tape *tape = NULL;
+    cla_tensor *y = NULL;
+    cla_tape *tape = test_tape(rt, false);
     check_refusals(rt, &table);
-    TEST_OK(cla_tensor_new(&odd, rt, CLA_F32, 2, (int64_t[]){ 2, 5 }));
-    TEST_OK(cla_tensor_new(&none, rt, CLA_F32, 2, (int64_t[]){ 2, 0 }));
-    TEST_OK(cla_tape_new(&tape, rt, false));
+    cla_tensor *odd = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 2, 5 }, NULL);
+    cla_tensor *none = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 2, 0 }, NULL);
     TEST_FAILS(cla_relative_spectrum(tape, &y, odd), CLA_E_SHAPE,
                "spectrum is [2,5], must be [2,2t]");
     TEST_FAILS(cla_relative_spectrum(tape, &y, none), CLA_E_SHAPE, "t must be 1");
     cr_assert_null(y);
     cla_tape_free(&tape);
-    cla_tensor_free(&none);
-    cla_tensor_free(&odd);
 }

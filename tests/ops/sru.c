@@ -39,11 +39,10 @@ DEVICE_TEST(sru, open_reset_gives_the_cell)
     TEST_OK(cla_tensor_upload(w.b_g, b_host));
     EACH_SCHEDULE(rt)
     {
-        cla_tape *tape = NULL;
+        cla_tape *tape = test_tape(rt, false);
         cla_tensor *y = NULL, *c = NULL;
         float got[20], cell[15];
         double want[10];
-        TEST_OK(cla_tape_new(&tape, rt, false));
         TEST_OK(cla_sru(tape, &y, x, &w, rows, &(cla_recurrent_options){ .c = &c }));
         TEST_OK(cla_tensor_download(y, got));
         TEST_OK(cla_tensor_download(c, cell));
@@ -67,17 +66,15 @@ DEVICE_TEST(sru, open_reset_gives_the_cell)
 
 DEVICE_TEST(sru, refuses)
 {
-    cla_tensor *x = NULL, *y = NULL;
-    cla_tape *tape = NULL;
+    cla_tensor *y = NULL;
+    cla_tape *tape = test_tape(rt, false);
     cla_ragged *rows = test_ragged(rt, 1, (int[]){ 5 }, NULL);
     check_refusals(rt, &table);
-    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ 5, 3 }));
-    TEST_OK(cla_tape_new(&tape, rt, false));
+    cla_tensor *x = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 5, 3 }, NULL);
     TEST_FAILS(cla_sru(tape, &y, x, &(const cla_sru_weights){ .w = x }, rows,
                        &(cla_recurrent_options){ .h0 = x }),
                CLA_E_USAGE, "c0 and c");
     cr_assert_null(y);
     cla_tape_free(&tape);
     cla_ragged_free(&rows);
-    cla_tensor_free(&x);
 }

@@ -21,15 +21,13 @@ static void check(cla_runtime *rt, const top_case *c)
     double *want = calloc((size_t)found + 1, sizeof *want);
     int32_t *id = calloc((size_t)found + 1, sizeof *id);
     int32_t *want_id = calloc((size_t)found + 1, sizeof *want_id);
-    cla_tensor *logits = NULL, *values = NULL, *classes = NULL;
-    cla_tape *tape = NULL;
+    cla_tensor *values = NULL, *classes = NULL;
+    cla_tape *tape = test_tape(rt, false);
     for (int64_t i = 0; i < size; i++) {
         x[i] = c->equal ? floorf(x[i]) : x[i];
         wide[i] = (double)x[i];
     }
-    TEST_OK(cla_tensor_new(&logits, rt, CLA_F32, 2, shape));
-    TEST_OK(cla_tensor_upload(logits, x));
-    TEST_OK(cla_tape_new(&tape, rt, false));
+    cla_tensor *logits = test_tensor(tape, CLA_F32, 2, shape, x);
     TEST_OK(cla_top_k(tape, &values, &classes, logits, c->K));
     TEST_OK(cla_tensor_download(values, logp));
     TEST_OK(cla_tensor_download(classes, id));
@@ -41,7 +39,6 @@ static void check(cla_runtime *rt, const top_case *c)
     // A logarithm of a sum of V terms that each err by 2 eps, and a difference of 20.
     check_close("log probabilities", logp, want, found, 4e-6);
     cla_tape_free(&tape);
-    cla_tensor_free(&logits);
     free(x);
     free(wide);
     free(logp);
@@ -72,16 +69,13 @@ DEVICE_TEST(top_k, matches_oracle)
 
 DEVICE_TEST(top_k, refuses)
 {
-    cla_tensor *x = NULL, *flat = NULL, *logp = NULL, *id = NULL;
-    cla_tape *tape = NULL;
-    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ 2, 5 }));
-    TEST_OK(cla_tensor_new(&flat, rt, CLA_F32, 1, (int64_t[]){ 5 }));
-    TEST_OK(cla_tape_new(&tape, rt, false));
+    cla_tensor *logp = NULL, *id = NULL;
+    cla_tape *tape = test_tape(rt, false);
+    cla_tensor *x = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 2, 5 }, NULL);
+    cla_tensor *flat = test_tensor(tape, CLA_F32, 1, (int64_t[]){ 5 }, NULL);
     TEST_FAILS(cla_top_k(tape, &logp, &id, x, 6), CLA_E_USAGE, "must be 1 to 5");
     TEST_FAILS(cla_top_k(tape, &logp, &id, x, 0), CLA_E_USAGE, "k is 0");
     TEST_FAILS(cla_top_k(tape, &logp, &id, flat, 1), CLA_E_SHAPE, "must be");
     cr_assert_null(logp);
     cla_tape_free(&tape);
-    cla_tensor_free(&flat);
-    cla_tensor_free(&x);
 }

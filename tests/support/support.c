@@ -78,6 +78,42 @@ void check_close(const char *what, const float *got, const double *want, int64_t
               what, (long long)at, (double)got[at], want[at], worst, bar, test_seed());
 }
 
+cla_tape *test_tape(cla_runtime *rt, bool training)
+{
+    cla_tape *tape = NULL;
+    TEST_OK(cla_tape_new(&tape, rt, training));
+    return tape;
+}
+
+cla_tensor *test_tensor(cla_tape *tape, cla_dtype dtype, int rank, const int64_t *shape,
+                        const void *x)
+{
+    cla_tensor *t = NULL;
+    TEST_OK(cla_tape_tensor(tape, &t, dtype, rank, shape));
+    if (x) {
+        TEST_OK(cla_tensor_upload(t, x));
+    }
+    return t;
+}
+
+void test_backward(cla_tape *tape, cla_tensor *y)
+{
+    TEST_OK(cla_tape_seed(tape, y, NULL));
+    TEST_OK(cla_tape_backward(tape));
+}
+
+void check_tensor(const char *what, const cla_tensor *t, const double *want, int64_t n,
+                  double bar)
+{
+    const int64_t size = cla_tensor_size(t);
+    cr_assert(n <= size, "%s: %lld numbers", what, (long long)size);
+    float *got = malloc((size_t)(size ? size : 1) * sizeof *got);
+    cr_assert_not_null(got);
+    TEST_OK(cla_tensor_download(t, got));
+    check_close(what, got, want, n, bar);
+    free(got);
+}
+
 cla_ragged *test_ragged(cla_runtime *rt, int sequences, const int *lengths,
                         int32_t **offsets)
 {

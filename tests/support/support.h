@@ -84,6 +84,18 @@ typedef struct op_case {
  * whole. */
 void check_op(cla_runtime *rt, const op_case *c);
 
+/* A tape, and a tensor on it that holds x, or nothing yet where x is NULL. */
+cla_tape *test_tape(cla_runtime *rt, bool training);
+cla_tensor *test_tensor(cla_tape *tape, cla_dtype dtype, int rank, const int64_t *shape,
+                        const void *x);
+
+/* Ones flow back from y. */
+void test_backward(cla_tape *tape, cla_tensor *y);
+
+/* check_close of the first n numbers of t. */
+void check_tensor(const char *what, const cla_tensor *t, const double *want, int64_t n,
+                  double bar);
+
 /* A ragged batch with these lengths; *offsets (may be NULL) gets a host copy to
  * free. */
 cla_ragged *test_ragged(cla_runtime *rt, int sequences, const int *lengths,
