@@ -86,7 +86,6 @@ cla_status bench_reinforce(bench *b);
 cla_status bench_optimiser(bench *b);
 cla_status bench_ema(bench *b);
 cla_status bench_multinomial(bench *b);
-cla_status bench_mix_levels(bench *b);
 cla_status bench_matmul(bench *b);
 cla_status bench_conv_attention_2d(bench *b);
 cla_status bench_top_k(bench *b);

@@ -93,6 +93,8 @@ static const bench_shape cases[] = {
     { "ham", "max_attention", "B32 T250 S15 d300",
       "q_rows=32x250 k_rows=32x15 d=300 train" },
     { "ham", "ragged_cross_entropy", "B32 S500", "rows=32x500 train" },
+    { "ham", "mix_levels", "N2048 d150 depth5",
+      "...=2048,150 depth=5 -x5 -x6 -x7 train" },
 
     // band
     { "band", "band_attention", "B8 H8 T512 d64 w11", "rows=8x512 H=8 d=64 window=11" },

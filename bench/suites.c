@@ -18,7 +18,6 @@ static const struct {
     { "attention", bench_custom_attention },
     { "attention", bench_gaussian_attention },
     { "ham", bench_ham },
-    { "ham", bench_mix_levels },
     { "band", NULL },
     { "ragged", bench_ragged },
     { "layers", bench_top_k },

@@ -91,10 +91,7 @@ cla_status golden_choice(const golden *g, const char *key, const char *const *na
 
 cla_status golden_char_cnn(golden *g);
 cla_status golden_matmul(golden *g);
-cla_status golden_mix_levels(golden *g);
 cla_status golden_optimiser(golden *g, const cla_optimiser *o);
-cla_status golden_slice(golden *g);
-cla_status golden_stack(golden *g);
 
 /* ---- golden_custom.c: attention with scores of expressions ----------------------- */
 

@@ -30,55 +30,6 @@ cla_status golden_matmul(golden *g)
     return golden_output(g, "y", y);
 }
 
-/* ---- lists of tensors and rows --------------------------------------------------- */
-
-enum { LIST = 4 };
-
-/* x0, x1 ... as far as the file has them. */
-static cla_status list_of(golden *g, cla_tensor *x[LIST], int64_t *count)
-{
-    static const char *const names[LIST] = { "x0", "x1", "x2", "x3" };
-    for (*count = 0; *count < LIST && golden_has(g, "in", names[*count]); ++*count) {
-        CLA_TRY(golden_tensor(g, names[*count], &x[*count]));
-    }
-    return CLA_OK;
-}
-
-/* There is a tensor for each of c. */
-cla_status golden_mix_levels(golden *g)
-{
-    cla_tensor *x[LIST] = { NULL }, *c = NULL, *out = NULL;
-    int64_t count = 0;
-    CLA_TRY(list_of(g, x, &count));
-    CLA_TRY(golden_tensor(g, "c", &c));
-    if (cla_tensor_size(c) != count) {
-        return cla_fail(CLA_E_INPUT, "c has %lld numbers, there are %lld tensors x",
-                        (long long)cla_tensor_size(c), (long long)count);
-    }
-    CLA_TRY(cla_mix_levels(golden_tape(g), &out, x, c));
-    return golden_output(g, "out", out);
-}
-
-cla_status golden_stack(golden *g)
-{
-    cla_tensor *x[LIST] = { NULL }, *y = NULL;
-    int64_t count = 0;
-    CLA_TRY(list_of(g, x, &count));
-    CLA_TRY(cla_stack(golden_tape(g), &y, x, count));
-    return golden_output(g, "y", y);
-}
-
-cla_status golden_slice(golden *g)
-{
-    cla_tensor *x = NULL, *y = NULL;
-    int first = 0, count = 0;
-    CLA_TRY(golden_int(g, "first", &first));
-    CLA_TRY(golden_int(g, "count", &count));
-    CLA_TRY(golden_tensor(g, "x", &x));
-    CLA_TRY(cla_slice(golden_tape(g), &y, x, first, count));
-    return golden_output(g, "y", y);
-}
-
 /* ---- optimisers ----------------------------------------------------------------- */
 
 /* Row step of g as a tensor as long as a row. */

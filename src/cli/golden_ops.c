@@ -11,10 +11,7 @@ static const golden_op ops[] = {
       golden_custom_attention },
     { "hard_attention", { NULL }, golden_hard_attention },
     { "matmul", { "transpose_a", "transpose_b" }, golden_matmul },
-    { "mix_levels", { NULL }, golden_mix_levels },
     { "reinforce", { "lambda" }, golden_reinforce },
-    { "slice", { "first", "count" }, golden_slice },
-    { "stack", { NULL }, golden_stack },
 };
 
 static const golden_op *find(const char *name)

@@ -1,57 +1,27 @@
 /* mix_levels.c - device against oracle: tensors weighed by a softmax. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clattn/ham.h"
-#include "oracle/oracle.h"
 #include "runtime/runtime.h"
-#include "support/support.h"
+#include "support/check_kind.h"
 
-typedef struct mix_case {
-    int rows, width, depth;
-} mix_case;
+/* One tensor, a launch's worth, more than that; more numbers than an item has. Sums of
+ * size 3, a few roundings. */
+static const kind_table table = {
+    .lines = { .op = "mix_levels" },
+    .rows = (const char *const[]){ "...=1,1 depth=1 -x1 -x2 -x3 -x4 -x5 -x6 -x7",
+                                   "...=3,7 depth=2 -x2 -x3 -x4 -x5 -x6 -x7",
+                                   "...=0,5 depth=3 -x3 -x4 -x5 -x6 -x7",
+                                   "...=65,66 depth=4 -x4 -x5 -x6 -x7 medium",
+                                   "...=13,1 depth=5 -x5 -x6 -x7",
+                                   "...=32,150 depth=8 medium", NULL },
+    .bar = 1e-6,
+};
 
-/* One tensor, a launch's worth, more than that; more numbers than an item has. */
-static const mix_case CASES[] = { { 1, 1, 1 },   { 3, 7, 2 },  { 0, 5, 3 },
-                                  { 65, 66, 4 }, { 13, 1, 5 }, { 32, 150, 8 } };
-
-static cla_status device(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *context)
+Test(mix_levels, matches_oracle_and_gradient)
 {
-    const mix_case *c = context;
-    return cla_mix_levels(tape, y, x, x[c->depth]);
-}
-
-static void oracle(double *y, double *const *x, void *context)
-{
-    const mix_case *c = context;
-    oracle_mix_levels(y, x, c->depth, (int64_t)c->rows * c->width);
-}
-
-DEVICE_TEST(mix_levels, matches_oracle_and_gradient)
-{
-    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
-        mix_case c = CASES[i];
-        if (test_tiny() && c.rows > 13) {
-            continue;
-        }
-        op_case op = {
-            .inputs = c.depth + 1,
-            .rank = 2,
-            .shape = { c.rows, c.width },
-            .device = device,
-            .oracle = oracle,
-            .context = &c,
-            .bar = 1e-6, // a few roundings of sums of size 3
-        };
-        for (int l = 0; l < c.depth; l++) {
-            op.in[l] =
-                (op_input){ .name = "x", .rank = 2, .shape = { c.rows, c.width } };
-        }
-        op.in[c.depth] = (op_input){ .name = "c", .rank = 1, .shape = { c.depth } };
-        snprintf(op.name, sizeof op.name, "mix_levels %zu depth %d", i, c.depth);
-        check_op(rt, &op);
-    }
+    check_kind_cases(&table);
 }
 
 /* One tensor passes through with its very bits, and its weight has no gradient; so
@@ -59,13 +29,12 @@ DEVICE_TEST(mix_levels, matches_oracle_and_gradient)
 static void check_one(cla_runtime *rt, int depth)
 {
     enum { N = 77 };
-    cla_tape *tape = NULL;
+    cla_tape *tape = test_tape(rt, true);
     cla_tensor *x[3] = { NULL }, *c = NULL, *out = NULL;
     const int64_t size = N, levels = depth;
     const float weights[3] = { -7, -1e30f, -1e30f };
     float *numbers = test_random(N, 1, 4), got[N], dc[3];
     numbers[5] = -0.0f;
-    TEST_OK(cla_tape_new(&tape, rt, true));
     for (int l = 0; l < depth; l++) {
         TEST_OK(cla_tape_tensor(tape, &x[l], CLA_F32, 1, &size));
         TEST_OK(cla_tensor_upload(x[l], numbers));
@@ -79,8 +48,7 @@ static void check_one(cla_runtime *rt, int depth)
     for (int i = 0; i < N; i++) {
         cr_assert(got[i] == numbers[i], "[%d] is %g", i, (double)got[i]);
     }
-    TEST_OK(cla_tape_seed(tape, out, NULL));
-    TEST_OK(cla_tape_backward(tape));
+    test_backward(tape, out);
     TEST_OK(cla_tensor_download(cla_tensor_grad(c), dc));
     for (int l = 0; l < depth; l++) {
         cr_assert(dc[l] == 0, "dc[%d] is %g", l, (double)dc[l]);
@@ -102,9 +70,8 @@ DEVICE_TEST(mix_levels, one_level_passes_through)
 
 DEVICE_TEST(mix_levels, refusals)
 {
-    cla_tape *tape = NULL;
+    cla_tape *tape = test_tape(rt, false);
     cla_tensor *x[2] = { NULL }, *c = NULL, *none = NULL, *out = NULL;
-    TEST_OK(cla_tape_new(&tape, rt, false));
     TEST_OK(cla_tape_tensor(tape, &x[0], CLA_F32, 2, (int64_t[]){ 3, 4 }));
     TEST_OK(cla_tape_tensor(tape, &x[1], CLA_F32, 2, (int64_t[]){ 3, 5 }));
     TEST_OK(cla_tape_tensor(tape, &c, CLA_F32, 1, (int64_t[]){ 2 }));

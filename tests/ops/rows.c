@@ -1,95 +1,35 @@
 /* rows.c - rows put together and taken out against their definitions. */
-#include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
-#include "support/support.h"
+#include "support/check_kind.h"
 
-enum { PARTS = 3 };
-
-typedef struct sizes {
-    int rows[PARTS], D;
-    int first, count; // of a slice of the first part
-} sizes;
-
-static const sizes cases[] = {
-    { { 1, 1, 1 }, 1, 0, 1 },     { { 3, 0, 5 }, 7, 1, 2 },    { { 0, 2, 0 }, 9, 0, 0 },
-    { { 9, 17, 8 }, 33, 8, 1 },   { { 64, 1, 9 }, 64, 0, 64 }, { { 2, 3, 4 }, 0, 1, 1 },
-    { { 40, 7, 3 }, 150, 39, 1 },
+static const kind_table stacking = {
+    .lines = { "stack", "E=0 -x3", NULL },
+    .rows =
+        (const char *const[]){ "A=1 B=1 C=1 D=1", "A=3 B=0 C=5 D=7", "A=0 B=2 C=0 D=9",
+                               "A=9 B=17 C=8 D=33", "A=64 B=1 C=9 D=64",
+                               "A=2 B=3 C=4 D=0", "A=40 B=7 C=3 D=150", NULL },
+    .bar = 1e-7, // the inputs' own rounding
 };
-enum { CASES = sizeof cases / sizeof *cases };
 
-/* ---- stack ---------------------------------------------------------------------- */
-
-static cla_status device_stack(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *c)
+Test(rows, stack)
 {
-    (void)c;
-    return cla_stack(tape, y, x, PARTS);
+    check_kind_cases(&stacking);
 }
 
-static void oracle_stack(double *y, double *const *x, void *context)
-{
-    const sizes *c = context;
-    for (int i = 0; i < PARTS; i++) {
-        memcpy(y, x[i], sizeof *y * (size_t)(c->rows[i] * c->D));
-        y += c->rows[i] * c->D;
-    }
-}
+static const kind_table slicing = {
+    .lines = { .op = "slice" },
+    .rows =
+        (const char *const[]){ "N=1 D=1 first=0 count=1", "N=3 D=7 first=1 count=2",
+                               "N=0 D=9 first=0 count=0", "N=9 D=33 first=8 count=1",
+                               "N=64 D=64 first=0 count=64", "N=2 D=0 first=1 count=1",
+                               "N=40 D=150 first=39 count=1", NULL },
+    .bar = 1e-7,
+};
 
-DEVICE_TEST(rows, stack)
+Test(rows, slice)
 {
-    for (int i = 0; i < CASES; i++) {
-        sizes c = cases[i];
-        op_case op = {
-            .inputs = PARTS,
-            .rank = 2,
-            .shape = { c.rows[0] + c.rows[1] + c.rows[2], c.D },
-            .device = device_stack,
-            .oracle = oracle_stack,
-            .context = &c,
-            .bar = 1e-7, // the inputs' own rounding
-        };
-        for (int k = 0; k < PARTS; k++) {
-            op.in[k] =
-                (op_input){ .name = "x", .rank = 2, .shape = { c.rows[k], c.D } };
-        }
-        snprintf(op.name, sizeof op.name, "stack %d, %d, %d rows D%d", c.rows[0],
-                 c.rows[1], c.rows[2], c.D);
-        check_op(rt, &op);
-    }
-}
-
-/* ---- slice ---------------------------------------------------------------------- */
-
-static cla_status device_slice(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *v)
-{
-    const sizes *c = v;
-    return cla_slice(tape, y, x[0], c->first, c->count);
-}
-
-static void oracle_slice(double *y, double *const *x, void *context)
-{
-    const sizes *c = context;
-    memcpy(y, x[0] + c->first * c->D, sizeof *y * (size_t)(c->count * c->D));
-}
-
-DEVICE_TEST(rows, slice)
-{
-    for (int i = 0; i < CASES; i++) {
-        sizes c = cases[i];
-        op_case op = {
-            .in = { { "x", 2, { c.rows[0], c.D } } },
-            .inputs = 1,
-            .rank = 2,
-            .shape = { c.count, c.D },
-            .device = device_slice,
-            .oracle = oracle_slice,
-            .context = &c,
-            .bar = 1e-7,
-        };
-        snprintf(op.name, sizeof op.name, "slice %d to %d of %d D%d", c.first,
-                 c.first + c.count, c.rows[0], c.D);
-        check_op(rt, &op);
-    }
+    check_kind_cases(&slicing);
 }
 
 /* All slices stacked are the whole, in both directions; one taken twice has its
@@ -98,27 +38,23 @@ DEVICE_TEST(rows, slices_stack_to_the_whole)
 {
     enum { N = 5, D = 3 };
     cla_tensor *x = NULL, *y = NULL, *part[N + 1];
-    cla_tape *tape = NULL;
-    float *host = test_random(N * D, 1, 0), got[(N + 1) * D];
+    cla_tape *tape = test_tape(rt, true);
+    float *host = test_random(N * D, 1, 0);
     double want[(N + 1) * D], gradient[N * D];
     TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ N, D }));
     TEST_OK(cla_tensor_upload(x, host));
     cla_tensor_want_grad(x, true);
-    TEST_OK(cla_tape_new(&tape, rt, true));
     for (int i = 0; i <= N; i++) {
         TEST_OK(cla_slice(tape, &part[i], x, i % N, 1));
     }
     TEST_OK(cla_stack(tape, &y, part, N + 1));
-    TEST_OK(cla_tape_seed(tape, y, NULL));
-    TEST_OK(cla_tape_backward(tape));
+    test_backward(tape, y);
     for (int i = 0; i < (N + 1) * D; i++) {
         want[i] = (double)host[i % (N * D)];
         gradient[i % (N * D)] = i % (N * D) < D ? 2 : 1;
     }
-    TEST_OK(cla_tensor_download(y, got));
-    check_close("slices stacked", got, want, (int64_t)(N + 1) * D, 0);
-    TEST_OK(cla_tensor_download(cla_tensor_grad(x), got));
-    check_close("their gradient", got, gradient, (int64_t)N * D, 0);
+    check_tensor("slices stacked", y, want, (int64_t)(N + 1) * D, 0);
+    check_tensor("their gradient", cla_tensor_grad(x), gradient, (int64_t)N * D, 0);
     free(host);
     cla_tape_free(&tape);
     cla_tensor_free(&x);
@@ -126,11 +62,10 @@ DEVICE_TEST(rows, slices_stack_to_the_whole)
 
 DEVICE_TEST(rows, refuses)
 {
-    cla_tensor *x = NULL, *narrow = NULL, *y = NULL;
-    cla_tape *tape = NULL;
+    cla_tensor *x = NULL, *y = NULL;
+    cla_tape *tape = test_tape(rt, true);
     TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ 4, 3 }));
-    TEST_OK(cla_tensor_new(&narrow, rt, CLA_F32, 2, (int64_t[]){ 4, 2 }));
-    TEST_OK(cla_tape_new(&tape, rt, true));
+    cla_tensor *narrow = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 4, 2 }, NULL);
     TEST_FAILS(cla_slice(tape, &y, x, 2, 3), CLA_E_SHAPE, "rows 2 to 4 are asked for");
     TEST_FAILS(cla_slice(tape, &y, x, -1, 2), CLA_E_SHAPE, "rows -1 to 0");
     TEST_FAILS(cla_stack(tape, &y, (cla_tensor *[]){ x, narrow }, 2), CLA_E_SHAPE,
@@ -138,6 +73,5 @@ DEVICE_TEST(rows, refuses)
     TEST_FAILS(cla_stack(tape, &y, &x, 0), CLA_E_USAGE, "no matrix");
     cr_assert_null(y);
     cla_tape_free(&tape);
-    cla_tensor_free(&narrow);
     cla_tensor_free(&x);
 }

@@ -1,7 +1,10 @@
-/* elementwise.c - the definitions of sums, products, gate, concat and scaled heads. */
+/* elementwise.c - the definitions of sums, products, gate, concat, scaled heads and
+ * rows. */
 #include <math.h>
 
+#include "base/base.h"
 #include "clattn/ops.h"
+#include "clattn/rows.h"
 #include "oracle/kind.h"
 #include "oracle/oracle.h"
 
@@ -141,6 +144,69 @@ static const op_kind scale_heads_kind = {
     .cost = cost_heads,
 };
 
+/* ---- rows ---------------------------------------------------------------------- */
+
+enum { PARTS = 4 };
+
+/* The operator takes a list of any length. */
+static const cla_signature stack_signature = {
+    "stack", "x0:A,D x1?:B,D x2?:C,D x3?:E,D -> y:A+B+C+E,D"
+};
+
+static cla_status device_stack(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    int64_t count = 0;
+    while (count < PARTS && c->in[count]) {
+        count++;
+    }
+    return cla_stack(tape, y, c->in, count);
+}
+
+static void stack(double *const *y, const op_call *c)
+{
+    static const char *const rows[PARTS] = { "A", "B", "C", "E" };
+    double *to = y[0];
+    for (int i = 0; i < PARTS && c->x[i]; i++) {
+        const int64_t size = (int64_t)kind_size(c, rows[i]) * kind_size(c, "D");
+        memcpy(to, c->x[i], (size_t)size * sizeof *to);
+        to += size;
+    }
+}
+
+static const op_kind stack_kind = {
+    .signature = &stack_signature,
+    .device = device_stack,
+    .oracle = stack,
+};
+
+static const cla_signature slice_signature = { "slice", "x:N,D -> y:count,D" };
+
+static cla_status device_slice(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    const double first = c->attribute[0], count = c->attribute[1];
+    if (first != floor(first) || count != floor(count)) {
+        return cla_fail(CLA_E_USAGE,
+                        "slice: first %g and count %g must be whole numbers", first,
+                        count);
+    }
+    return cla_slice(tape, y, c->in[0], (int64_t)first, (int64_t)count);
+}
+
+static void slice(double *const *y, const op_call *c)
+{
+    const size_t D = (size_t)kind_size(c, "D");
+    memcpy(y[0], c->x[0] + (size_t)c->attribute[0] * D,
+           (size_t)c->attribute[1] * D * sizeof *y[0]);
+}
+
+static const op_kind slice_kind = {
+    .signature = &slice_signature,
+    .attribute = { "first", "count" },
+    .device = device_slice,
+    .oracle = slice,
+};
+
 const op_kind *const elementwise_kinds[] = { &add_kind,         &multiply_kind,
                                              &gate_kind,        &concat_kind,
-                                             &scale_heads_kind, NULL };
+                                             &scale_heads_kind, &stack_kind,
+                                             &slice_kind,       NULL };

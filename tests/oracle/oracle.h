@@ -221,9 +221,6 @@ void oracle_ham(double *out, const double *q, const double *k, const double *c,
 /* The l-th number of softmax(c). */
 double oracle_level_weight(const double *c, int depth, int l);
 
-/* out, x[l]: n numbers each; x has depth pointers and c after them */
-void oracle_mix_levels(double *out, double *const *x, int depth, int64_t n);
-
 /* x: m [Nk,inner], q [Nq,inner], v [inner], values [Nk,D]; context [Nq,D], weights and
  * scores as maps; s: B, D, offsets */
 void oracle_additive_attention(double *context, double *weights, double *scores,
