@@ -15,9 +15,6 @@ static cla_status backward(cla_tape *tape, void *bytes)
     const cla_tensor *dy = cla_grad_in(s->y);
     cla_tensor *dx = NULL;
     int add = 0;
-    if (!dy) {
-        return CLA_OK;
-    }
     CLA_TRY(cla_grad_out(tape, s->x, &dx, &add));
     cla_launch launch = {
         .file = "activation",

@@ -105,7 +105,7 @@ cla_status cla_attention_begin(cla_attention_call *call, cla_tape *tape, cla_ten
     };
     fill_args(call, tape, options);
     CLA_TRY(cla_tape_tensor(tape, &call->o, CLA_F32, 3, q->shape));
-    call->o->wants_grad = cla_attention_trains(tape, call);
+    call->o->wants_grad = cla_tape_needs_grad(tape, 3, (cla_tensor *[]){ q, k, v });
     return call->o->wants_grad || (options && options->map) ? make_lse(call, tape)
                                                             : CLA_OK;
 }
@@ -126,12 +126,6 @@ bool cla_attention_is_wide(const cla_attention_call *call)
     const int32_t all = call->width | a->q_at | a->q_stride | a->k_at | a->k_stride |
                         a->v_at | a->v_stride;
     return all % 4 == 0;
-}
-
-bool cla_attention_trains(const cla_tape *tape, const cla_attention_call *call)
-{
-    cla_tensor *const inputs[3] = { call->q, call->k, call->v };
-    return cla_tape_needs_grad(tape, 3, inputs);
 }
 
 static cla_status grad_of(cla_tape *tape, cla_tensor *x, cla_tensor **grad, int *mode)

@@ -47,9 +47,6 @@ int cla_attention_plan(cla_runtime *rt, const cla_attention_call *call, int long
  * so that kernels may read 16 bytes at once. */
 bool cla_attention_is_wide(const cla_attention_call *call);
 
-/* Whether backward must be recorded for this call. */
-bool cla_attention_trains(const cla_tape *tape, const cla_attention_call *call);
-
 /* The gradients a backward pass fills, with what to do to each (CLA_GRAD_*). */
 typedef struct cla_attention_grads {
     const cla_tensor *o; // what flowed in

@@ -182,10 +182,6 @@ cla_status cla_band_run(const cla_band_op *op, cla_tape *tape, cla_tensor **o,
     if (options && options->map) {
         CLA_TRY(cla_attention_map(tape, options->map, call, reach));
     }
-    call->o->wants_grad = cla_attention_trains(tape, call);
-    if (call->o->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
-    }
-    *o = call->o;
-    return CLA_OK;
+    const cla_note end = { backward, &s, sizeof s, { call->q, call->k, call->v } };
+    return cla_tape_give(tape, o, call->o, &end);
 }

@@ -204,9 +204,6 @@ static cla_status backward(cla_tape *tape, void *bytes)
     cla_tensor *dw = NULL;
     cla_memory g;
     int add = 0;
-    if (!dy) {
-        return CLA_OK;
-    }
     CLA_TRY(cla_linear_tail(tape, s->b, s->y, dy, s->activation, &g));
     CLA_TRY(backward_x(tape, s, &g));
     CLA_TRY(cla_grad_out(tape, s->w, &dw, &add));

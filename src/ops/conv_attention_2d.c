@@ -113,9 +113,6 @@ static cla_status backward(cla_tape *tape, void *bytes)
                          .tape = tape,
                          .sequences = call->base.sequences,
                          .parts = 1 };
-    if (!grads.o) {
-        return CLA_OK;
-    }
     CLA_TRY(grad_of(tape, call->base.q, &grads.q, &grads.q_mode));
     CLA_TRY(grad_of(tape, call->base.k, &grads.k, &grads.k_mode));
     CLA_TRY(grad_of(tape, call->base.v, &grads.v, &grads.v_mode));

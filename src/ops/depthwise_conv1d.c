@@ -74,9 +74,6 @@ static cla_status backward(cla_tape *tape, void *bytes)
     const cla_tensor *dy = cla_grad_in(s->y);
     cla_tensor *dx = NULL;
     int add = 0;
-    if (!dy) {
-        return CLA_OK;
-    }
     CLA_TRY(cla_grad_out(tape, s->x, &dx, &add));
     CLA_TRY(dx ? pass(cla_tape_runtime(tape), s, dx, dy, true, add) : CLA_OK);
     return back_to_weights(tape, s, dy);

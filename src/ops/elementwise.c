@@ -63,9 +63,6 @@ static cla_status add_backward(cla_tape *tape, void *bytes)
 {
     const saved *s = bytes;
     const cla_tensor *dy = cla_grad_in(s->y);
-    if (!dy) {
-        return CLA_OK;
-    }
     CLA_TRY(pass_on(tape, s->x[0], NULL, dy));
     return pass_on(tape, s->x[1], NULL, dy);
 }
@@ -85,9 +82,6 @@ static cla_status multiply_backward(cla_tape *tape, void *bytes)
 {
     const saved *s = bytes;
     const cla_tensor *dy = cla_grad_in(s->y);
-    if (!dy) {
-        return CLA_OK;
-    }
     CLA_TRY(pass_on(tape, s->x[0], s->x[1], dy));
     return pass_on(tape, s->x[1], s->x[0], dy);
 }
@@ -109,13 +103,10 @@ static cla_status gate_backward(cla_tape *tape, void *bytes)
     const cla_tensor *dy = cla_grad_in(s->y);
     cla_tensor *to[3] = { NULL };
     int adds = 0;
-    for (int i = 0; i < 3 && dy; i++) {
+    for (int i = 0; i < 3; i++) {
         int add = 0;
         CLA_TRY(cla_grad_out(tape, s->x[i], &to[i], &add));
         adds |= add << i;
-    }
-    if (!dy) {
-        return CLA_OK;
     }
     cla_launch launch = {
         .file = "elementwise",
@@ -163,7 +154,7 @@ static cla_status concat_backward(cla_tape *tape, void *bytes)
     const saved_concat *s = bytes;
     const cla_tensor *dy = cla_grad_in(s->y);
     int32_t at = 0;
-    for (int i = 0; i < 2 && dy; i++) {
+    for (int i = 0; i < 2; i++) {
         cla_tensor *x = s->part[i], *dx = NULL;
         const int32_t columns = (int32_t)x->shape[1];
         const columns_shape shape = {
@@ -220,9 +211,6 @@ static cla_status heads_backward(cla_tape *tape, void *bytes)
     const saved_heads *s = bytes;
     cla_runtime *rt = cla_tape_runtime(tape);
     const cla_tensor *dy = cla_grad_in(s->y);
-    if (!dy) {
-        return CLA_OK;
-    }
     cla_tensor *dx = NULL, *dgamma = NULL;
     int add = 0, add_gamma = 0;
     CLA_TRY(cla_grad_out(tape, s->x, &dx, &add));

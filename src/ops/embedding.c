@@ -53,9 +53,6 @@ static cla_status backward(cla_tape *tape, void *bytes)
     const cla_tensor *dy = cla_grad_in(s->y);
     cla_tensor *dtable = NULL;
     int add = 0;
-    if (!dy) {
-        return CLA_OK;
-    }
     CLA_TRY(cla_grad_out(tape, s->table, &dtable, &add));
     const cla_status cleared = add ? CLA_OK : cla_tensor_fill(dtable, 0);
     CLA_TRY(cleared);

@@ -175,9 +175,6 @@ static cla_status backward(cla_tape *tape, void *bytes)
     const ham_args args = args_of(tape, s);
     const size_t runs = (size_t)args.runs * (size_t)args.sequences;
     const size_t each = (size_t)args.queries * ((size_t)args.width + 1) + runs;
-    if (!dy) {
-        return CLA_OK;
-    }
     CLA_TRY(
         cla_tape_scratch(tape, &s->grads, (size_t)args.depth * each * sizeof(float)));
     CLA_TRY(s->self ? backward_self(tape, s, args, dy)

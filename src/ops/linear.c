@@ -152,9 +152,6 @@ static cla_status backward(cla_tape *tape, void *bytes)
 {
     const saved *s = bytes;
     const cla_tensor *dy = cla_grad_in(s->y);
-    if (!dy) {
-        return CLA_OK;
-    }
     cla_memory g;
     CLA_TRY(backward_residual(tape, s, dy));
     CLA_TRY(cla_linear_tail(tape, s->b, s->h, dy, s->activation, &g));
@@ -219,12 +216,8 @@ cla_status cla_linear(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor 
     }
     const saved s = { x, w, b, residual, out, h, activation, false };
     CLA_TRY(forward(cla_tape_runtime(tape), &s));
-    out->wants_grad = wanted;
-    if (wanted) {
-        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
-    }
-    *y = out;
-    return CLA_OK;
+    const cla_note end = { backward, &s, sizeof s, { x, w, b, residual } };
+    return cla_tape_give(tape, y, out, &end);
 }
 
 cla_status cla_tied_linear(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *w,

@@ -50,9 +50,6 @@ static cla_status backward(cla_tape *tape, void *bytes)
     saved *s = bytes;
     const cla_tensor *dy = cla_grad_in(s->out);
     cla_tensor *dq = NULL, *dk = NULL;
-    if (!dy) {
-        return CLA_OK;
-    }
     CLA_TRY(cla_grad_out(tape, s->q, &dq, &s->args.mode));
     s->args.mode = dq ? s->args.mode : GRAD_SKIP;
     cla_launch rows = {

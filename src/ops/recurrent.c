@@ -57,7 +57,11 @@ cla_status cla_recurrence_begin(cla_tape *tape, cla_recurrence *r,
 cla_status cla_recurrence_give(cla_tape *tape, cla_tensor **y, const cla_recurrence *r,
                                const cla_note *end)
 {
-    CLA_TRY(cla_tape_give(tape, y, r->y, end));
+    const int n = (int)(sizeof end->inputs / sizeof *end->inputs);
+    r->y->wants_grad = cla_tape_needs_grad(tape, n, end->inputs);
+    CLA_TRY(r->y->wants_grad ? cla_tape_record(tape, end->back, end->saved, end->size)
+                             : CLA_OK);
+    *y = r->y;
     cla_tensor *const states[] = { r->h, r->c };
     for (int i = 0; i < 2; i++) {
         if (states[i]) states[i]->wants_grad = r->y->wants_grad;

@@ -59,9 +59,6 @@ static cla_status backward(cla_tape *tape, void *bytes)
     const cla_tensor *dloss = cla_grad_in(s->loss);
     cla_tensor *ds = NULL;
     int add = 0;
-    if (!dloss) {
-        return CLA_OK;
-    }
     CLA_TRY(backward_learned(tape, s, dloss));
     CLA_TRY(cla_grad_out(tape, s->scores, &ds, &add));
     cla_launch launch = {
@@ -162,14 +159,10 @@ cla_status cla_reinforce(cla_tape *tape, cla_tensor **loss, cla_tensor *scores,
     CLA_TRY(check(&s));
     CLA_TRY(cla_tape_tensor(tape, &s.loss, CLA_F32, 1, (int64_t[]){ 1 }));
     CLA_TRY(forward(tape, &s));
-    s.loss->wants_grad =
-        cla_tape_needs_grad(tape, 2, (cla_tensor *[]){ scores, s.learned });
-    if (s.loss->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
-    }
+    const cla_note end = { backward, &s, sizeof s, { scores, s.learned } };
+    CLA_TRY(cla_tape_give(tape, loss, s.loss, &end));
     if (options->returns) {
         *options->returns = s.returns;
     }
-    *loss = s.loss;
     return CLA_OK;
 }

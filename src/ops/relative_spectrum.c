@@ -23,9 +23,6 @@ static cla_status backward(cla_tape *tape, void *bytes)
     const cla_tensor *dtable = cla_grad_in(s->table);
     cla_tensor *dspectrum = NULL;
     int add = 0;
-    if (!dtable) {
-        return CLA_OK;
-    }
     CLA_TRY(cla_grad_out(tape, s->spectrum, &dspectrum, &add));
     cla_launch launch = {
         .kernel = "relative_spectrum_backward",

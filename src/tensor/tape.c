@@ -14,6 +14,7 @@ typedef struct owned {
 typedef struct note {
     cla_backward back;
     void *saved;
+    const cla_tensor *of; // the only result; without a gradient nothing flows back
 } note;
 
 struct cla_tape {
@@ -219,17 +220,23 @@ bool cla_tape_needs_grad(const cla_tape *tape, int n, cla_tensor *const *inputs)
     return tape->training && wanted;
 }
 
-cla_status cla_tape_record(cla_tape *tape, cla_backward back, const void *saved,
-                           size_t size)
+static cla_status add_note(cla_tape *tape, cla_backward back, const void *saved,
+                           size_t size, const cla_tensor *of)
 {
     CLA_TRY(cla_grow(&tape->notes, &tape->note_cap, tape->note_count + 1,
                      sizeof *tape->notes));
     note *n = &tape->notes[tape->note_count];
-    *n = (note){ back, NULL };
+    *n = (note){ back, NULL, of };
     CLA_TRY(cla_alloc(&n->saved, 1, size));
     memcpy(n->saved, saved, size);
     tape->note_count++;
     return CLA_OK;
+}
+
+cla_status cla_tape_record(cla_tape *tape, cla_backward back, const void *saved,
+                           size_t size)
+{
+    return add_note(tape, back, saved, size, NULL);
 }
 
 cla_status cla_tape_give(cla_tape *tape, cla_tensor **y, cla_tensor *out,
@@ -238,7 +245,7 @@ cla_status cla_tape_give(cla_tape *tape, cla_tensor **y, cla_tensor *out,
     const int n = (int)(sizeof end->inputs / sizeof *end->inputs);
     out->wants_grad = cla_tape_needs_grad(tape, n, end->inputs);
     const cla_status status =
-        out->wants_grad ? cla_tape_record(tape, end->back, end->saved, end->size)
+        out->wants_grad ? add_note(tape, end->back, end->saved, end->size, out)
                         : CLA_OK;
     *y = status ? NULL : out;
     return status;
@@ -345,8 +352,7 @@ cla_status cla_tape_backward_to(cla_tape *tape, size_t mark)
     }
     while (tape->note_count > mark) {
         note *n = &tape->notes[tape->note_count - 1];
-        const cla_status status = n->back(tape, n->saved);
-        CLA_TRY(status);
+        CLA_TRY(!n->of || cla_grad_in(n->of) ? n->back(tape, n->saved) : CLA_OK);
         free(n->saved);
         tape->note_count--;
     }

@@ -135,8 +135,8 @@ typedef struct cla_note {
     cla_tensor *inputs[6];
 } cla_note;
 
-/* The end of an operator: out wants a gradient where one of the inputs does, then that
- * is recorded; *y is out. */
+/* The end of an operator with one result: out wants a gradient where one of the inputs
+ * does, then that is recorded, and called back where out has got one; *y is out. */
 cla_status cla_tape_give(cla_tape *tape, cla_tensor **y, cla_tensor *out,
                          const cla_note *end);
 
