@@ -51,11 +51,13 @@ typedef enum cla_schedule {
     CLA_SCHEDULE_GROUP,
 } cla_schedule;
 
-/* Where a kernel's time went. */
+/* Launches, time and bytes of a kernel; "(fill)", "(copy)", "(read)" and "(write)" are
+ * the commands of the driver. */
 typedef struct cla_profile_row {
     char kernel[64];
     int64_t launches;
     double total_ms;
+    int64_t bytes; // of the buffers that the launches were given, each once a launch
 } cla_profile_row;
 
 typedef struct cla_runtime cla_runtime;
@@ -97,8 +99,8 @@ CLA_API void cla_runtime_set_schedule(cla_runtime *rt, cla_schedule schedule);
 /* Largest number of bytes that were in use on the device at one time. */
 CLA_API uint64_t cla_runtime_peak_bytes(const cla_runtime *rt);
 
-/* Collects device time for each kernel from now on (or stops to). It makes every
- * launch wait, so a profiled run is slower as a whole. */
+/* Counts launches and collects device time for each kernel from now on (or stops to).
+ * Launches do not wait for it. */
 CLA_API void cla_profile_enable(cla_runtime *rt, bool on);
 
 /* The rows so far, longest first; rows stay valid until the next launch. */

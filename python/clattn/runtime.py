@@ -49,11 +49,12 @@ class Device:
 
 @dataclass(frozen=True)
 class ProfileRow:
-    """Device time of one kernel."""
+    """Launches, device time and bytes of one kernel."""
 
     kernel: str
     launches: int
     total_ms: float
+    bytes: int
 
 
 def _device(raw: Any) -> Device:
@@ -215,7 +216,9 @@ class Runtime:
         with self.lock:
             rows = library().cla_profile_rows(self.pointer, ctypes.byref(count))
             return [
-                ProfileRow(text(rows[i].kernel), rows[i].launches, rows[i].total_ms)
+                ProfileRow(
+                    text(rows[i].kernel), rows[i].launches, rows[i].total_ms, rows[i].bytes
+                )
                 for i in range(count.value)
             ]
 

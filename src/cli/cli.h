@@ -88,5 +88,6 @@ cla_status cli_print_json(json_t *object);
 /* A string for it, with '?' in place of bytes that are not UTF-8. */
 json_t *cli_json_text(const char *text);
 
-/* Device time by kernel on stderr, longest first; nothing where none was profiled. */
-void cli_print_profile(cla_runtime *rt);
+/* Device time, launches and bytes by kernel of a step on stderr, longest first, and the
+ * share of the steps' seconds in which the device is idle; nothing without steps. */
+void cli_print_profile(cla_runtime *rt, int64_t steps, double seconds);

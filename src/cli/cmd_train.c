@@ -37,8 +37,8 @@ static const cli_option options[] = {
       .at = offsetof(arguments, resume) },
     { "quiet", 'q', NULL, "say nothing but warnings and errors", CLI_FLAG,
       .at = offsetof(arguments, quiet) },
-    { "profile", 'p', NULL, "device time by kernel at the end; slows the run", CLI_FLAG,
-      .at = offsetof(arguments, profile) },
+    { "profile", 'p', NULL, "launches, bytes and device time of a step at the end",
+      CLI_FLAG, .at = offsetof(arguments, profile) },
     { 0 },
 };
 
@@ -153,6 +153,7 @@ static cla_status train(const arguments *a, const cla_parallel *parallel,
         .out = a->out,
         .resume = a->resume,
         .quiet = a->quiet,
+        .profile = a->profile,
         .parallel = *parallel,
         .signal = cli_catch_signals(),
     };
@@ -160,12 +161,11 @@ static cla_status train(const arguments *a, const cla_parallel *parallel,
     status = status ? status : cla_parallel_runtime(parallel, &rt, a->device);
     if (!status) {
         print_start(a, rt, parallel);
-        cla_profile_enable(rt, a->profile);
         status = cla_train(rt, &settings, &run, result);
     }
     if (!status && parallel->rank == 0) {
         print_end(a, rt, parallel->size, result);
-        cli_print_profile(rt);
+        cli_print_profile(rt, result->profiled, result->profiled_s);
     }
     cla_config_fini(&settings);
     cla_runtime_free(&rt);

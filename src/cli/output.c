@@ -92,18 +92,43 @@ cla_status cli_add_word(cla_text *line, const char *word)
     return cla_text_add(line, "'");
 }
 
-void cli_print_profile(cla_runtime *rt)
+/* Of all rows; transfers between host and device are no launches. */
+static cla_profile_row sum_rows(const cla_profile_row *rows, int count)
+{
+    cla_profile_row sum = { .kernel = "all" };
+    for (int i = 0; i < count; i++) {
+        const bool transfer =
+            !strcmp(rows[i].kernel, "(read)") || !strcmp(rows[i].kernel, "(write)");
+        sum.launches += transfer ? 0 : rows[i].launches;
+        sum.total_ms += rows[i].total_ms;
+        sum.bytes += rows[i].bytes;
+    }
+    return sum;
+}
+
+static void print_row(const cla_profile_row *row, double steps, double all_ms)
+{
+    fprintf(stderr, "%10.2f ms %5.1f %% %9.1f launches %10.3f MB  %s\n",
+            row->total_ms / steps, all_ms > 0 ? 100 * row->total_ms / all_ms : 0,
+            (double)row->launches / steps, (double)row->bytes * 1e-6 / steps,
+            row->kernel);
+}
+
+void cli_print_profile(cla_runtime *rt, int64_t steps, double seconds)
 {
     int count = 0;
-    double total = 0;
     const cla_profile_row *rows = cla_profile_rows(rt, &count);
-    for (int i = 0; i < count; i++) {
-        total += rows[i].total_ms;
+    const cla_profile_row all = sum_rows(rows, count);
+    const double wall_ms = seconds * 1e3;
+    if (!steps || !count) {
+        return;
     }
+    fprintf(stderr, "a step, mean of %lld, by kernel:\n", (long long)steps);
     for (int i = 0; i < count; i++) {
-        fprintf(stderr, "%s%10.1f ms %5.1f %% %8lld launches  %s\n",
-                i ? "" : "device time by kernel:\n", rows[i].total_ms,
-                100 * rows[i].total_ms / total, (long long)rows[i].launches,
-                rows[i].kernel);
+        print_row(&rows[i], (double)steps, all.total_ms);
     }
+    print_row(&all, (double)steps, all.total_ms);
+    fprintf(stderr, "%10.2f ms a step; the device is idle for %.1f %% of it\n",
+            wall_ms / (double)steps,
+            wall_ms > all.total_ms ? 100 * (1 - all.total_ms / wall_ms) : 0);
 }

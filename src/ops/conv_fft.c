@@ -198,10 +198,13 @@ cla_status cla_fft_run(cla_runtime *rt, const cla_fft *fft, bool inverse,
 {
     cl_command_queue queue = cla_runtime_queue(rt);
     cl_mem in = from->mem, out = to->mem;
+    cl_event event = NULL;
     const clfftStatus code = clfftEnqueueTransform(
         fft->plan[inverse], inverse ? CLFFT_BACKWARD : CLFFT_FORWARD, 1, &queue, 0,
-        NULL, NULL, &in, &out, fft->scratch_bytes ? scratch->mem : NULL);
-    return code ? fail(code, inverse ? "inverse transform" : "transform", fft) : CLA_OK;
+        NULL, cla_profile_on(rt) ? &event : NULL, &in, &out,
+        fft->scratch_bytes ? scratch->mem : NULL);
+    return code ? fail(code, inverse ? "inverse transform" : "transform", fft)
+                : cla_profile_library(rt, "clfft", to->bytes + from->bytes, event);
 }
 
 #else

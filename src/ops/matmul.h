@@ -43,6 +43,29 @@ static inline const cla_memory *cla_product_scale(const cla_product *p)
     return cla_product_stored(p) && p->weights->scale.mem ? &p->weights->scale : NULL;
 }
 
+/* The matrices as kernel arguments, of which the batch's numbers count as moved. */
+static inline cla_arg cla_matrix_arg(const cla_matrix *m, int64_t batch, int64_t size)
+{
+    const int64_t members = m->stride && batch > 1 ? batch : 1;
+    return cla_mem_some(m->memory, (size_t)(members * size) * 4);
+}
+static inline cla_arg cla_product_a(const cla_product *p)
+{
+    return cla_matrix_arg(&p->a, p->batch, p->M * p->K);
+}
+static inline cla_arg cla_product_b(const cla_product *p)
+{
+    return cla_matrix_arg(&p->b, p->batch, p->K * p->N);
+}
+static inline cla_arg cla_product_y(const cla_product *p)
+{
+    return cla_matrix_arg(&p->y, p->batch, p->M * p->N);
+}
+static inline cla_arg cla_product_residual(const cla_product *p)
+{
+    return cla_matrix_arg(&p->residual, p->batch, p->M * p->N);
+}
+
 /* Queues a product. Errors: CLA_E_SHAPE (an operand reaches 2^31 elements), CLA_E_USAGE
  * (CLATTN_GEMM), CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status cla_product_run(cla_runtime *rt, const cla_product *p);

@@ -161,7 +161,8 @@ static CLBlastTranspose flip(bool transposed)
     return transposed ? CLBlastTransposeYes : CLBlastTransposeNo;
 }
 
-static int call_plain(cl_command_queue queue, const cla_product *p, int64_t member)
+static int call_plain(cl_command_queue queue, const cla_product *p, int64_t member,
+                      cl_event *event)
 {
     return (int)CLBlastSgemm(
         CLBlastLayoutRowMajor, flip(p->transpose_a), flip(p->transpose_b), (size_t)p->M,
@@ -169,17 +170,17 @@ static int call_plain(cl_command_queue queue, const cla_product *p, int64_t memb
         (size_t)(p->a.offset + member * p->a.stride), (size_t)p->a.ld, p->b.memory->mem,
         (size_t)(p->b.offset + member * p->b.stride), (size_t)p->b.ld,
         p->add ? 1.0F : 0.0F, p->y.memory->mem,
-        (size_t)(p->y.offset + member * p->y.stride), (size_t)p->y.ld, &queue, NULL);
+        (size_t)(p->y.offset + member * p->y.stride), (size_t)p->y.ld, &queue, event);
 }
 
-static int call_batched(cl_command_queue queue, const cla_product *p)
+static int call_batched(cl_command_queue queue, const cla_product *p, cl_event *event)
 {
     return (int)CLBlastSgemmStridedBatched(
         CLBlastLayoutRowMajor, flip(p->transpose_a), flip(p->transpose_b), (size_t)p->M,
         (size_t)p->N, (size_t)p->K, 1.0F, p->a.memory->mem, 0, (size_t)p->a.ld,
         (size_t)p->a.stride, p->b.memory->mem, 0, (size_t)p->b.ld, (size_t)p->b.stride,
         p->add ? 1.0F : 0.0F, p->y.memory->mem, 0, (size_t)p->y.ld, (size_t)p->y.stride,
-        (size_t)p->batch, &queue, NULL);
+        (size_t)p->batch, &queue, event);
 }
 
 /* The batched product takes matrices that follow each other from the start of the
@@ -197,15 +198,32 @@ static bool may_batch(const cla_product *p)
            is_dense(&p->y, p->M, p->N);
 }
 
-static int call(cla_runtime *rt, const cla_product *p, int routine)
+/* One call; a library that launches several kernels tells the time of its last. */
+static int call_once(cla_runtime *rt, const cla_product *p, int64_t member)
 {
     cl_command_queue queue = cla_runtime_queue(rt);
+    cl_event event = NULL;
+    cl_event *out = cla_profile_on(rt) ? &event : NULL;
+    const bool whole = member < 0; // of a batch
+    const int code =
+        whole ? call_batched(queue, p, out) : call_plain(queue, p, member, out);
+    const int64_t floats =
+        (p->M * p->K + p->K * p->N + p->M * p->N) * (whole ? p->batch : 1);
+    const cla_status status =
+        code ? CLA_OK
+             : cla_profile_library(rt, whole ? "clblast_gemm_batched" : "clblast_gemm",
+                                   (size_t)floats * 4, event);
+    return code ? code : (int)status;
+}
+
+static int call(cla_runtime *rt, const cla_product *p, int routine)
+{
     if (routine == BATCHED) {
-        return call_batched(queue, p);
+        return call_once(rt, p, -1);
     }
     int code = 0;
     for (int64_t member = 0; member < p->batch && !code; member++) {
-        code = call_plain(queue, p, member);
+        code = call_once(rt, p, member);
     }
     return code;
 }

@@ -137,8 +137,8 @@ cla_status cla_product_group(cla_runtime *rt, const cla_product *p)
                     cla_weights_define(cla_product_stored(p)) },
         .groups = { (size_t)groups_of(p, t) },
         .local = { (size_t)(t->down * t->across) },
-        .args = { cla_mem(p->y.memory), cla_mem(p->a.memory), cla_mem(p->b.memory),
-                  cla_mem(p->bias), cla_mem(p->residual.memory),
+        .args = { cla_product_y(p), cla_product_a(p), cla_product_b(p),
+                  cla_mem(p->bias), cla_product_residual(p),
                   cla_mem(cla_product_scale(p)), cla_bytes(&shape, sizeof shape) },
         .flops = 2.0 * (double)p->M * (double)p->N * (double)p->K * (double)p->batch,
     };

@@ -115,8 +115,8 @@ static cla_status pack(cla_runtime *rt, const cla_product *p, const tile_plan *p
                     cla_weights_define(cla_product_stored(p)) },
         .groups = { (size_t)pieces(p->K, plan->cut.depth),
                     (size_t)pieces(p->N, plan->tile_n) },
-        .args = { cla_mem(packed), cla_mem(p->b.memory),
-                  cla_bytes(&shape, sizeof shape), cla_i32(plan->cut.depth) },
+        .args = { cla_mem(packed), cla_product_b(p), cla_bytes(&shape, sizeof shape),
+                  cla_i32(plan->cut.depth) },
         .flops = (double)p->K * (double)p->N,
     };
     return cla_enqueue(rt, &launch);
@@ -260,9 +260,9 @@ cla_status cla_product_tile(cla_runtime *rt, const cla_product *p)
                     { "TOUCH", plan.touch },
                     cla_weights_define(cla_product_stored(p)) },
         .groups = { (size_t)plan.down, (size_t)plan.across, (size_t)p->batch },
-        .args = { cla_mem(p->y.memory), cla_mem(p->a.memory),
-                  cla_mem(packed ? packed : p->b.memory), cla_mem(p->bias),
-                  cla_mem(p->residual.memory), cla_mem(cla_product_scale(p)),
+        .args = { cla_product_y(p), cla_product_a(p),
+                  packed ? cla_mem(packed) : cla_product_b(p), cla_mem(p->bias),
+                  cla_product_residual(p), cla_mem(cla_product_scale(p)),
                   cla_bytes(&shape, sizeof shape),
                   cla_bytes(&plan.cut, sizeof plan.cut), cla_local(plan.local_bytes) },
         .flops = 2.0 * (double)p->M * (double)p->N * (double)p->K * (double)p->batch,

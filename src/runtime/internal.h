@@ -39,10 +39,18 @@ typedef struct cla_guarded {
     size_t bytes;
 } cla_guarded;
 
+/* A queued command and the row that its time belongs to. */
+typedef struct cla_timed {
+    cl_event event;
+    size_t row;
+} cla_timed;
+
 typedef struct cla_profile {
     bool on;
     cla_profile_row *rows;
     size_t count, cap;
+    cla_timed *timed;
+    size_t timed_count, timed_cap;
 } cla_profile;
 
 typedef struct cla_record cla_record;
@@ -127,8 +135,12 @@ void cla_cache_store(cla_runtime *rt, const char *id, const void *data, size_t s
 void cla_cache_drop(cla_runtime *rt, const char *id, const char *why);
 void cla_cache_save_programs(cla_runtime *rt);
 
-/* profile.c */
-cla_status cla_profile_add(cla_runtime *rt, const char *kernel, cl_event event);
+/* profile.c: counts a command that moves bytes; its time is read later. Takes the event
+ * (NULL: it has no time). Does nothing while profiling is off. */
+cla_status cla_profile_add(cla_runtime *rt, const char *kernel, size_t bytes,
+                           cl_event event);
+/* Releases the events whose times nobody read. */
+void cla_profile_fini(cla_runtime *rt);
 
 /* class.c: finds the device's class; the built-in constant of the class, or fallback.
  * Errors: CLA_E_USAGE (CLATTN_CLASS). */

@@ -55,7 +55,18 @@ static void note_local_size(cla_program *program, cla_kernel *kernel,
     }
 }
 
-static cla_status enqueue_piece(cla_runtime *rt, const cla_kernel *kernel,
+/* What a launch moves at least: each of its buffers once. */
+static size_t moved_bytes(const cla_launch *launch)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < CLA_LAUNCH_ARGS && launch->args[i].kind != CLA_ARG_END; i++) {
+        bytes += launch->args[i].moved;
+    }
+    return bytes;
+}
+
+/* moved: bytes, for the profile. */
+static cla_status enqueue_piece(cla_runtime *rt, const cla_kernel *kernel, size_t moved,
                                 const size_t first[3], const size_t groups[3],
                                 const size_t local[3])
 {
@@ -74,25 +85,28 @@ static cla_status enqueue_piece(cla_runtime *rt, const cla_kernel *kernel,
                            kernel->name, groups[0], groups[1], groups[2], local[0],
                            local[1], local[2]);
     }
-    return event ? cla_profile_add(rt, kernel->name, event) : CLA_OK;
+    return cla_profile_add(rt, kernel->name, moved, event);
 }
 
 /* Long work goes in pieces along its widest axis: displays have watchdogs. */
-static cla_status enqueue_split(cla_runtime *rt, const cla_kernel *kernel, double flops,
-                                const size_t groups[3], const size_t local[3])
+static cla_status enqueue_split(cla_runtime *rt, const cla_kernel *kernel,
+                                const cla_launch *launch, const size_t groups[3],
+                                const size_t local[3])
 {
+    const size_t moved = moved_bytes(launch);
     int axis = 0;
     for (int i = 1; i < 3; i++) {
         axis = groups[i] > groups[axis] ? i : axis;
     }
     const size_t most = groups[axis]; // pieces
-    const size_t pieces = (size_t)fmin(flops / rt->slice_flops, (double)most - 1) + 1;
+    const size_t pieces =
+        (size_t)fmin(launch->flops / rt->slice_flops, (double)most - 1) + 1;
     const size_t step = (groups[axis] + pieces - 1) / pieces;
     for (size_t at = 0; at < groups[axis]; at += step) {
         size_t first[3] = { 0, 0, 0 }, part[3] = { groups[0], groups[1], groups[2] };
         first[axis] = at;
         part[axis] = groups[axis] - at < step ? groups[axis] - at : step;
-        CLA_TRY(enqueue_piece(rt, kernel, first, part, local));
+        CLA_TRY(enqueue_piece(rt, kernel, at ? 0 : moved, first, part, local));
     }
     return CLA_OK;
 }
@@ -116,6 +130,7 @@ cla_status cla_enqueue(cla_runtime *rt, const cla_launch *launch)
     }
     CLA_TRY(check_local_memory(rt, launch));
     if (rt->record) {
+        CLA_TRY(cla_profile_add(rt, launch->kernel, moved_bytes(launch), NULL));
         return cla_record_launch(rt, launch, groups, local);
     }
     cla_program *program = NULL;
@@ -124,5 +139,5 @@ cla_status cla_enqueue(cla_runtime *rt, const cla_launch *launch)
     CLA_TRY(cla_kernel_get(program, launch->kernel, &kernel));
     CLA_TRY(set_args(kernel->handle, launch));
     note_local_size(program, kernel, local);
-    return enqueue_split(rt, kernel, launch->flops, groups, local);
+    return enqueue_split(rt, kernel, launch, groups, local);
 }

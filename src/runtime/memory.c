@@ -185,12 +185,15 @@ cla_status cla_memory_write(cla_runtime *rt, const cla_memory *to, size_t offset
                             const void *host, size_t bytes)
 {
     if (!bytes || rt->record) {
-        return CLA_OK;
+        return bytes ? cla_profile_add(rt, "(write)", bytes, NULL) : CLA_OK;
     }
     CLA_TRY(cla_runtime_check(rt));
-    const cl_int code = clEnqueueWriteBuffer(rt->queue, to->mem, CL_TRUE, offset, bytes,
-                                             host, 0, NULL, NULL);
-    return code ? cla_cl_fail(code, "writing %zu bytes to the device", bytes) : CLA_OK;
+    cl_event event = NULL;
+    const cl_int code =
+        clEnqueueWriteBuffer(rt->queue, to->mem, CL_TRUE, offset, bytes, host, 0, NULL,
+                             rt->profile.on ? &event : NULL);
+    return code ? cla_cl_fail(code, "writing %zu bytes to the device", bytes)
+                : cla_profile_add(rt, "(write)", bytes, event);
 }
 
 cla_status cla_memory_read(cla_runtime *rt, const cla_memory *from, size_t offset,
@@ -202,12 +205,14 @@ cla_status cla_memory_read(cla_runtime *rt, const cla_memory *from, size_t offse
     CLA_TRY(cla_runtime_check(rt));
     if (rt->record) {
         memset(host, 0, bytes);
-        return CLA_OK;
+        return cla_profile_add(rt, "(read)", bytes, NULL);
     }
-    const cl_int code = clEnqueueReadBuffer(rt->queue, from->mem, CL_TRUE, offset,
-                                            bytes, host, 0, NULL, NULL);
+    cl_event event = NULL;
+    const cl_int code =
+        clEnqueueReadBuffer(rt->queue, from->mem, CL_TRUE, offset, bytes, host, 0, NULL,
+                            rt->profile.on ? &event : NULL);
     return code ? cla_cl_fail(code, "reading %zu bytes from the device", bytes)
-                : CLA_OK;
+                : cla_profile_add(rt, "(read)", bytes, event);
 }
 
 static cla_status fill_by_writing(cla_runtime *rt, const cla_memory *memory,
@@ -227,25 +232,31 @@ static cla_status fill_by_writing(cla_runtime *rt, const cla_memory *memory,
 cla_status cla_memory_fill(cla_runtime *rt, const cla_memory *memory, uint32_t pattern)
 {
     if (!memory->bytes || rt->record) {
-        return CLA_OK;
+        return memory->bytes ? cla_profile_add(rt, "(fill)", memory->bytes, NULL)
+                             : CLA_OK;
     }
     CLA_TRY(cla_runtime_check(rt));
     if (rt->watched) return fill_by_writing(rt, memory, pattern);
 
-    const cl_int code =
-        clEnqueueFillBuffer(rt->queue, memory->mem, &pattern, sizeof pattern, 0,
-                            memory->bytes / 4 * 4, 0, NULL, NULL);
-    return code ? cla_cl_fail(code, "filling %zu bytes", memory->bytes) : CLA_OK;
+    cl_event event = NULL;
+    const cl_int code = clEnqueueFillBuffer(rt->queue, memory->mem, &pattern,
+                                            sizeof pattern, 0, memory->bytes / 4 * 4, 0,
+                                            NULL, rt->profile.on ? &event : NULL);
+    return code ? cla_cl_fail(code, "filling %zu bytes", memory->bytes)
+                : cla_profile_add(rt, "(fill)", memory->bytes, event);
 }
 
 cla_status cla_memory_copy(cla_runtime *rt, const cla_memory *to, size_t to_offset,
                            const cla_memory *from, size_t from_offset, size_t bytes)
 {
     if (!bytes || rt->record) {
-        return CLA_OK;
+        return bytes ? cla_profile_add(rt, "(copy)", 2 * bytes, NULL) : CLA_OK;
     }
     CLA_TRY(cla_runtime_check(rt));
-    const cl_int code = clEnqueueCopyBuffer(rt->queue, from->mem, to->mem, from_offset,
-                                            to_offset, bytes, 0, NULL, NULL);
-    return code ? cla_cl_fail(code, "copying %zu bytes", bytes) : CLA_OK;
+    cl_event event = NULL;
+    const cl_int code =
+        clEnqueueCopyBuffer(rt->queue, from->mem, to->mem, from_offset, to_offset,
+                            bytes, 0, NULL, rt->profile.on ? &event : NULL);
+    return code ? cla_cl_fail(code, "copying %zu bytes", bytes)
+                : cla_profile_add(rt, "(copy)", 2 * bytes, event);
 }

@@ -196,6 +196,7 @@ void cla_runtime_free(cla_runtime **out)
         }
         free_extensions(rt);
         cla_programs_fini(rt);
+        cla_profile_fini(rt);
         if (rt->queue) {
             clReleaseCommandQueue(rt->queue);
         }
@@ -209,6 +210,7 @@ void cla_runtime_free(cla_runtime **out)
     cla_cache_fini(rt);
     free(rt->kernel_path);
     free(rt->guarded);
+    free(rt->profile.timed);
     free(rt->profile.rows);
     free(rt);
     *out = NULL;

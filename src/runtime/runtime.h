@@ -98,31 +98,41 @@ typedef struct cla_arg {
         float f;
         const void *bytes;
     } as;
+    size_t moved; // bytes that the launch reads or writes there, for the profile
 } cla_arg;
 
 static inline cla_arg cla_mem(const cla_memory *m)
 {
-    return (cla_arg){ CLA_ARG_MEM, sizeof(void *), { .mem = m ? m->mem : NULL } };
+    return (cla_arg){
+        CLA_ARG_MEM, sizeof(void *), { .mem = m ? m->mem : NULL }, m ? m->bytes : 0
+    };
+}
+/* The same for a kernel that touches only some bytes of the buffer. */
+static inline cla_arg cla_mem_some(const cla_memory *m, size_t bytes)
+{
+    cla_arg arg = cla_mem(m);
+    arg.moved = bytes < arg.moved ? bytes : arg.moved;
+    return arg;
 }
 static inline cla_arg cla_i32(int64_t value)
 {
-    return (cla_arg){ CLA_ARG_VALUE, 4, { .i = (int32_t)value } };
+    return (cla_arg){ CLA_ARG_VALUE, 4, { .i = (int32_t)value }, 0 };
 }
 static inline cla_arg cla_u32(uint32_t value)
 {
-    return (cla_arg){ CLA_ARG_VALUE, 4, { .u = value } };
+    return (cla_arg){ CLA_ARG_VALUE, 4, { .u = value }, 0 };
 }
 static inline cla_arg cla_f32(float value)
 {
-    return (cla_arg){ CLA_ARG_VALUE, 4, { .f = value } };
+    return (cla_arg){ CLA_ARG_VALUE, 4, { .f = value }, 0 };
 }
 static inline cla_arg cla_bytes(const void *bytes, size_t size)
 {
-    return (cla_arg){ CLA_ARG_BYTES, size, { .bytes = bytes } };
+    return (cla_arg){ CLA_ARG_BYTES, size, { .bytes = bytes }, 0 };
 }
 static inline cla_arg cla_local(size_t size)
 {
-    return (cla_arg){ CLA_ARG_LOCAL, size, { .mem = NULL } };
+    return (cla_arg){ CLA_ARG_LOCAL, size, { .mem = NULL }, 0 };
 }
 
 typedef struct cla_define {
@@ -148,6 +158,15 @@ typedef struct cla_launch {
 /* Builds the program when first needed, then queues the kernel.
  * Errors: CLA_E_DEVICE (with the build log), CLA_E_NOMEM. */
 cla_status cla_enqueue(cla_runtime *rt, const cla_launch *launch);
+
+/* Forgets the profile so far. */
+void cla_profile_clear(cla_runtime *rt);
+
+/* For calls of vendor libraries: whether they are to give the event (a cl_event) of
+ * their last command, and the row that counts it. The row takes the event. */
+bool cla_profile_on(const cla_runtime *rt);
+cla_status cla_profile_library(cla_runtime *rt, const char *name, size_t bytes,
+                               void *event);
 
 /* Whether launches are written down and not run (CLATTN_RECORD): results are zeros. */
 bool cla_runtime_records(const cla_runtime *rt);

@@ -73,10 +73,12 @@ static inline cla_define cla_weights_define(int stored)
     return (cla_define){ stored ? "WEIGHTS" : NULL, stored };
 }
 
-/* A tensor as a kernel argument (NULL stays NULL). */
+/* A tensor as a kernel argument (NULL stays NULL). Of columns only those count as
+ * moved. */
 static inline cla_arg cla_buf(const cla_tensor *t)
 {
-    return cla_mem(t ? &t->memory : NULL);
+    return t ? cla_mem_some(&t->memory, (size_t)cla_size(t) * cla_width(t->dtype))
+             : cla_mem(NULL);
 }
 
 /* "[2,3,4]" in a small ring of buffers: good for one message. */

@@ -32,6 +32,8 @@ typedef struct run {
     int epochs, steps, patience, eval_every, save_every, log_every, keep;
     double window_units, window_s;
     int64_t taken; // steps of this process
+    int64_t profiled;
+    double profiled_s;
 } run;
 
 static bool leader(const run *r)
@@ -122,20 +124,45 @@ static double part_done(const run *r)
                            p->step, r->steps);
 }
 
+/* One step, profiled when asked to. The first one compiles, so it counts only where no
+ * other follows. */
+static cla_status take_step(run *r, int64_t n, cla_step_result *result, double *seconds)
+{
+    const cla_progress *p = &r->progress;
+    const int64_t start = cla_time_ns();
+    if (r->options->profile) {
+        cla_profile_enable(r->rt, true);
+    }
+    CLA_TRY(cla_stepper_step(&r->stepper, r->order + p->next, n, p->step, result));
+    if (r->options->profile) {
+        CLA_TRY(cla_runtime_finish(r->rt));
+    }
+    *seconds = (double)(cla_time_ns() - start) * 1e-9;
+    if (r->options->profile) {
+        cla_profile_enable(r->rt, false);
+        r->profiled++;
+        r->profiled_s += *seconds;
+    }
+    return CLA_OK;
+}
+
 static cla_status step(run *r)
 {
     cla_progress *p = &r->progress;
     const int64_t n = cla_stepper_take(&r->stepper, p->next);
-    const int64_t start = cla_time_ns();
+    double seconds = 0;
     cla_step_result result = { .stop = signalled(r) };
-    const cla_status status =
-        cla_stepper_step(&r->stepper, r->order + p->next, n, p->step, &result);
+    if (r->options->profile && r->profiled == 1 && r->taken == 1) {
+        cla_profile_clear(r->rt);
+        r->profiled = 0;
+        r->profiled_s = 0;
+    }
+    const cla_status status = take_step(r, n, &result, &seconds);
     if (status == CLA_E_NUMERIC) {
         r->shared = result.shared;
     }
     CLA_TRY(status);
     r->stop = r->options->parallel.size > 1 ? result.stop : signalled(r);
-    const double seconds = (double)(cla_time_ns() - start) * 1e-9;
     r->taken++;
     p->step++;
     p->next += n;
@@ -368,6 +395,8 @@ cla_status cla_train(cla_runtime *rt, cla_config *settings,
         .best = r.progress.best,
         .words_per_second =
             r.report.total_s > 0 ? r.report.total_units / r.report.total_s : 0,
+        .profiled = r.profiled,
+        .profiled_s = r.profiled_s,
     };
     close_run(&r);
     return status;

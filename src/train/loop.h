@@ -6,7 +6,8 @@
 typedef struct cla_train_options {
     const char *out; // run folder
     bool resume;
-    bool quiet; // nothing on stderr but warnings
+    bool quiet;   // nothing on stderr but warnings
+    bool profile; // steps of training; the first one only where there is no other
     cla_parallel parallel;
     volatile const int *signal; // set by a handler: finish the step, save, return
 } cla_train_options;
@@ -18,6 +19,8 @@ typedef struct cla_train_result {
     int64_t taken; // steps of this process; the others are those of the run
     double best;
     double words_per_second;
+    int64_t profiled;  // steps
+    double profiled_s; // their time
 } cla_train_result;
 
 /* Trains the system of the settings (completed and checked here) into options->out.

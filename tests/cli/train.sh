@@ -16,6 +16,23 @@ check 'clattn-config(5) names its keys' python3 "$source/tools/config_manual.py"
 check 'writes what a model folder needs' \
     test -s "$work/whole/best.ckpt.safetensors" -a -s "$work/whole/words.txt" \
     -a -s "$work/whole/log.jsonl" -a -s "$work/whole/config.json"
+# profiled [VARIABLE=VALUE...]: of a step, the rows of kernels add up to the last one
+profiled() {
+    rm -rf "$work/profiled"
+    env "$@" "$clattn" train "$config" "${small[@]}" --set steps=3 --profile \
+        --out "$work/profiled" 2>"$work/err" &&
+        awk '/^a step, mean of 2, by kernel:$/ { seen = 1 }
+            $6 != "launches" { next }
+            $9 == "all" { whole = $5; bytes = $7; next }
+            $9 != "(read)" && $9 != "(write)" { launches += $5 }
+            { sum += $7 }
+            END { off = launches - whole; far = sum - bytes
+                exit !(seen && whole > 20 && off < 1 && off > -1 &&
+                    bytes > 0 && far < 0.1 && far > -0.1) }' "$work/err" &&
+        grep -qE 'ms a step; the device is idle for [0-9]+\.[0-9] % of it' "$work/err"
+}
+check 'a profile has launches, bytes and idle time of a step' profiled
+check 'and counts under CLATTN_RECORD' profiled CLATTN_RECORD="$work/record"
 check 'same seed, same bits' \
     sh -c "true; '$clattn' train '$config' ${small[*]} --out '$work/again' &&
         cmp '$work/whole/last.ckpt.safetensors' '$work/again/last.ckpt.safetensors'"

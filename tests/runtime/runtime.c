@@ -156,19 +156,67 @@ Test(arena, pieces_are_apart)
     cla_runtime_free(&rt);
 }
 
-Test(profile, counts_launches)
+/* The row of a kernel, or of a command of the driver. */
+static cla_profile_row profile_of(cla_runtime *rt, const char *kernel)
+{
+    int rows = 0;
+    const cla_profile_row *row = cla_profile_rows(rt, &rows);
+    for (int i = 0; i < rows; i++) {
+        if (!strcmp(row[i].kernel, kernel)) return row[i];
+    }
+    return (cla_profile_row){ .launches = 0 };
+}
+
+Test(profile, counts_launches_and_bytes)
 {
     cla_runtime *rt = test_kernels();
     const size_t groups[3] = { 3, 1, 1 };
     count_groups(rt, 0, groups);
     cla_profile_enable(rt, true);
     count_groups(rt, 0, groups);
+    const int64_t bytes = profile_of(rt, "probe_groups").bytes;
     count_groups(rt, 0, groups);
-    int rows = 0;
-    const cla_profile_row *row = cla_profile_rows(rt, &rows);
-    cr_assert_eq(rows, 1);
-    cr_assert_str_eq(row->kernel, "probe_groups");
-    cr_assert_eq(row->launches, 2);
+    cr_assert_eq(profile_of(rt, "probe_groups").launches, 2);
+    cr_assert_gt(bytes, 0);
+    cr_assert_eq(profile_of(rt, "probe_groups").bytes, 2 * bytes);
+    cla_profile_clear(rt);
+    cr_assert_eq(profile_of(rt, "probe_groups").launches, 0);
+    cla_runtime_free(&rt);
+}
+
+/* A launch that is cut into pieces is several; its bytes count once. */
+Test(profile, counts_pieces)
+{
+    cla_runtime *rt = test_kernels();
+    const size_t groups[3] = { 13, 1, 1 };
+    cla_profile_enable(rt, true);
+    count_groups(rt, 0, groups);
+    const int64_t bytes = profile_of(rt, "probe_groups").bytes;
+    count_groups(rt, 5.5 * rt->slice_flops, groups);
+    cr_assert_gt(profile_of(rt, "probe_groups").launches, 3);
+    cr_assert_eq(profile_of(rt, "probe_groups").bytes, 2 * bytes);
+    cla_runtime_free(&rt);
+}
+
+Test(profile, counts_commands_of_the_driver)
+{
+    cla_runtime *rt = test_kernels();
+    cla_memory a = { 0 }, b = { 0 };
+    char host[64] = { 0 };
+    TEST_OK(cla_memory_new(&a, rt, 64));
+    TEST_OK(cla_memory_new(&b, rt, 64));
+    cla_profile_enable(rt, true);
+    TEST_OK(cla_memory_write(rt, &a, 0, host, 48));
+    TEST_OK(cla_memory_copy(rt, &b, 0, &a, 0, 32));
+    TEST_OK(cla_memory_read(rt, &b, 0, host, 16));
+    cla_profile_enable(rt, false);
+    TEST_OK(cla_memory_read(rt, &b, 0, host, 16)); // not counted
+    cr_assert_eq(profile_of(rt, "(write)").bytes, 48);
+    cr_assert_eq(profile_of(rt, "(copy)").bytes, 64); // read and written
+    cr_assert_eq(profile_of(rt, "(read)").launches, 1);
+    cr_assert_eq(profile_of(rt, "(read)").bytes, 16);
+    cla_memory_free(&a, rt);
+    cla_memory_free(&b, rt);
     cla_runtime_free(&rt);
 }
 
