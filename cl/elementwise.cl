@@ -23,14 +23,21 @@ kernel void add_forward(global float *restrict y, global const float *a,
     }
 }
 
-// dx (+)= dy
+// da (+)= dy; db (+)= dy, which may be null or da; bits of adds: which are added to
 WORK_GROUP(WG, 1, 1)
-kernel void add_backward(global float *restrict dx, global const float *restrict dy,
-                         int n, int add)
+kernel void add_backward(global float *da, global float *db,
+                         global const float *restrict dy, int n, int adds)
 {
     EACH_ELEMENT(i, n)
     {
-        dx[i] = add ? dx[i] + dy[i] : dy[i];
+        da[i] = adds & 1 ? da[i] + dy[i] : dy[i];
+    }
+    if (!db) {
+        return;
+    }
+    EACH_ELEMENT(i, n)
+    {
+        db[i] = adds & 2 ? db[i] + dy[i] : dy[i];
     }
 }
 
@@ -108,6 +115,45 @@ kernel void columns_copy(global float *restrict to, global const float *restrict
         global const float *f = from + (size_t)row * s.from_stride + s.from_at;
         for (int c = LANE(0); c < s.columns; c += WG) {
             t[c] = add ? t[c] + f[c] : f[c];
+        }
+    }
+}
+
+// y[row] = (a[row], b[row])
+WORK_GROUP(WG, 1, 1)
+kernel void concat_forward(global float *restrict y, global const float *a,
+                           global const float *b, concat_shape s)
+{
+    const int first = GROUP(0) * s.run, last = min(first + s.run, s.rows);
+    const int A = s.columns[0], B = s.columns[1];
+    for (int row = first; row < last; row++) {
+        global float *to = y + (size_t)row * (A + B);
+        for (int c = LANE(0); c < A; c += WG) {
+            to[c] = a[(size_t)row * A + c];
+        }
+        for (int c = LANE(0); c < B; c += WG) {
+            to[A + c] = b[(size_t)row * B + c];
+        }
+    }
+}
+
+/* da (+)= the first columns of dy, db (+)= the others; either may be null, and both may
+ * be one. */
+WORK_GROUP(WG, 1, 1)
+kernel void concat_backward(global float *da, global float *db,
+                            global const float *restrict dy, concat_shape s)
+{
+    const int first = GROUP(0) * s.run, last = min(first + s.run, s.rows);
+    const int A = s.columns[0], B = s.columns[1];
+    for (int row = first; row < last; row++) {
+        global const float *from = dy + (size_t)row * (A + B);
+        global float *a = da ? da + (size_t)row * A : 0;
+        global float *b = db ? db + (size_t)row * B : 0;
+        for (int c = LANE(0); da && c < A; c += WG) {
+            a[c] = s.adds & 1 ? a[c] + from[c] : from[c];
+        }
+        for (int c = LANE(0); db && c < B; c += WG) {
+            b[c] = s.adds & 2 ? b[c] + from[A + c] : from[A + c];
         }
     }
 }

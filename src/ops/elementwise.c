@@ -37,7 +37,7 @@ static cla_status forward(cla_tape *tape, saved *s, const cla_signature *signatu
     return cla_enqueue(cla_tape_runtime(tape), &launch);
 }
 
-/* dx = dy, or dy other where there is another */
+/* dx = dy other */
 static cla_status pass_on(cla_tape *tape, cla_tensor *x, const cla_tensor *other,
                           const cla_tensor *dy)
 {
@@ -46,25 +46,47 @@ static cla_status pass_on(cla_tape *tape, cla_tensor *x, const cla_tensor *other
     CLA_TRY(cla_grad_out(tape, x, &dx, &add));
     cla_launch launch = {
         .file = "elementwise",
-        .kernel = "add_backward",
-        .args = { cla_buf(dx), cla_buf(dy), cla_i32(cla_size(x)), cla_i32(add) },
+        .kernel = "multiply_backward",
+        .args = { cla_buf(dx), cla_buf(dy), cla_buf(other), cla_i32(cla_size(x)),
+                  cla_i32(add) },
     };
-    if (other) {
-        launch.kernel = "multiply_backward";
-        launch.args[2] = cla_buf(other);
-        launch.args[3] = cla_i32(cla_size(x));
-        launch.args[4] = cla_i32(add);
-    }
     cla_spread_elements(cla_tape_runtime(tape), &launch, cla_size(x));
     return dx ? cla_enqueue(cla_tape_runtime(tape), &launch) : CLA_OK;
+}
+
+/* Gradients of two inputs at once: where they go, and bits of which are added to. */
+static cla_status two_grads(cla_tape *tape, cla_tensor *const x[2], cla_tensor *to[2],
+                            int *adds)
+{
+    *adds = 0;
+    for (int i = 0; i < 2; i++) {
+        int add = 0;
+        CLA_TRY(cla_grad_out(tape, x[i], &to[i], &add));
+        *adds |= add << i;
+    }
+    return CLA_OK;
 }
 
 static cla_status add_backward(cla_tape *tape, void *bytes)
 {
     const saved *s = bytes;
     const cla_tensor *dy = cla_grad_in(s->y);
-    CLA_TRY(pass_on(tape, s->x[0], NULL, dy));
-    return pass_on(tape, s->x[1], NULL, dy);
+    cla_tensor *to[2] = { NULL };
+    int adds = 0;
+    CLA_TRY(two_grads(tape, s->x, to, &adds));
+    if (!to[0]) {
+        to[0] = to[1];
+        to[1] = NULL;
+        adds >>= 1;
+    }
+    cla_launch launch = {
+        .file = "elementwise",
+        .kernel = "add_backward",
+        .args = { cla_buf(to[0]), cla_buf(to[1]), cla_buf(dy), cla_i32(cla_size(dy)),
+                  cla_i32(adds) },
+    };
+    cla_spread_elements(cla_tape_runtime(tape), &launch, cla_size(dy));
+    return to[0] ? cla_enqueue(cla_tape_runtime(tape), &launch) : CLA_OK;
 }
 
 const cla_signature cla_add_signature = { "add", "a:... b:... -> y:..." };
@@ -149,26 +171,33 @@ cla_status cla_copy_columns(cla_runtime *rt, const cla_tensor *to,
     return cla_enqueue(rt, &launch);
 }
 
+static cla_status launch_concat(cla_runtime *rt, cla_launch *launch,
+                                const saved_concat *s, int adds)
+{
+    const concat_shape shape = { (int32_t)s->y->shape[0],
+                                 { (int32_t)s->part[0]->shape[1],
+                                   (int32_t)s->part[1]->shape[1] },
+                                 CLA_COLUMNS_RUN,
+                                 adds };
+    launch->file = "elementwise";
+    launch->args[3] = cla_bytes(&shape, sizeof shape);
+    cla_spread_rows(rt, launch, cla_size(s->y) ? shape.rows : 0, CLA_COLUMNS_RUN);
+    return cla_enqueue(rt, launch);
+}
+
 static cla_status concat_backward(cla_tape *tape, void *bytes)
 {
     const saved_concat *s = bytes;
     const cla_tensor *dy = cla_grad_in(s->y);
-    int32_t at = 0;
-    for (int i = 0; i < 2; i++) {
-        cla_tensor *x = s->part[i], *dx = NULL;
-        const int32_t columns = (int32_t)x->shape[1];
-        const columns_shape shape = {
-            (int32_t)x->shape[0], columns, CLA_COLUMNS_RUN, 0, columns, at,
-            (int32_t)dy->shape[1]
-        };
-        int add = 0;
-        CLA_TRY(cla_grad_out(tape, x, &dx, &add));
-        const cla_status status =
-            dx ? cla_copy_columns(cla_tape_runtime(tape), dx, dy, &shape, add) : CLA_OK;
-        CLA_TRY(status);
-        at += columns;
-    }
-    return CLA_OK;
+    cla_tensor *to[2] = { NULL };
+    int adds = 0;
+    CLA_TRY(two_grads(tape, s->part, to, &adds));
+    cla_launch launch = {
+        .kernel = "concat_backward",
+        .args = { cla_buf(to[0]), cla_buf(to[1]), cla_buf(dy) },
+    };
+    return to[0] || to[1] ? launch_concat(cla_tape_runtime(tape), &launch, s, adds)
+                          : CLA_OK;
 }
 
 const cla_signature cla_concat_signature = { "concat", "a:N,Ca b:N,Cb -> y:N,Ca+Cb" };
@@ -181,14 +210,11 @@ cla_status cla_concat(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor 
                                 &(cla_sizes){ 0 }));
     const int64_t shape[2] = { a->shape[0], a->shape[1] + b->shape[1] };
     CLA_TRY(cla_tape_tensor(tape, &s.y, CLA_F32, 2, shape));
-    int32_t at = 0;
-    for (int i = 0; i < 2; i++) {
-        const int32_t columns = (int32_t)s.part[i]->shape[1];
-        const columns_shape c = { (int32_t)shape[0], columns, CLA_COLUMNS_RUN, at,
-                                  (int32_t)shape[1], 0,       columns };
-        CLA_TRY(cla_copy_columns(cla_tape_runtime(tape), s.y, s.part[i], &c, 0));
-        at += columns;
-    }
+    cla_launch launch = {
+        .kernel = "concat_forward",
+        .args = { cla_buf(s.y), cla_buf(a), cla_buf(b) },
+    };
+    CLA_TRY(launch_concat(cla_tape_runtime(tape), &launch, &s, 0));
     const cla_note end = { concat_backward, &s, sizeof s, { a, b } };
     return cla_tape_give(tape, y, s.y, &end);
 }
