@@ -2,7 +2,7 @@
  *
  * Layout: x, y, dx, dy [N,D]; gamma, beta [D]; moments [N,2]; partial [groups,2,D].
  * Work-group: WG items to a row; in layer_norm_columns a column each, over a run of
- * rows. Defines: WG, a power of two. Numerics: variance about the mean, in a second
+ * rows; in layer_norm_gains NORM_COLUMNS columns by NORM_LANES. Defines: WG, a power of two. Numerics: variance about the mean, in a second
  * pass; sums in f32 by a tree. Writes: y, moments, partial whole; dx whole (added to
  * when add). */
 #include "layer_norm.clh"
@@ -88,5 +88,40 @@ kernel void layer_norm_columns(global float *restrict partial,
         global float *to = partial + (size_t)GROUP(0) * 2 * s.columns + c;
         to[0] = scale;
         to[s.columns] = shift;
+    }
+}
+
+/* Both sums at once, for at most NORM_RUNS runs: dgamma (+)= sum of dy z, dbeta (+)= sum
+ * of dy; either may be null; bits of adds: which are added to. Runs are added in order.
+ */
+WORK_GROUP(NORM_COLUMNS *NORM_LANES, 1, 1)
+kernel void layer_norm_gains(global float *dgamma, global float *dbeta,
+                             global const float *restrict x,
+                             global const float *restrict dy,
+                             global const float *restrict moments, norm_shape s,
+                             int adds)
+{
+    local float sums[NORM_RUNS * 2 * NORM_COLUMNS];
+    const int lane = LANE(0) % NORM_COLUMNS, mine = LANE(0) / NORM_COLUMNS;
+    const int c = GROUP(0) * NORM_COLUMNS + lane;
+    const int runs = (s.rows + s.run - 1) / s.run;
+    for (int run = mine; c < s.columns && run < runs; run += NORM_LANES) {
+        float scale = 0.0f, shift = 0.0f;
+        for (int row = run * s.run; row < min((run + 1) * s.run, s.rows); row++) {
+            const size_t at = (size_t)row * s.columns + c;
+            scale += dy[at] * (x[at] - moments[2 * row]) * moments[2 * row + 1];
+            shift += dy[at];
+        }
+        sums[2 * run * NORM_COLUMNS + lane] = scale;
+        sums[(2 * run + 1) * NORM_COLUMNS + lane] = shift;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    global float *to = mine == 0 ? dgamma : dbeta;
+    if (mine < 2 && c < s.columns && to) {
+        float sum = adds >> mine & 1 ? to[c] : 0.0f;
+        for (int run = 0; run < runs; run++) {
+            sum += sums[(2 * run + mine) * NORM_COLUMNS + lane];
+        }
+        to[c] = sum;
     }
 }

@@ -2,6 +2,12 @@
 #ifndef LAYER_NORM_ARGS_H
 #define LAYER_NORM_ARGS_H
 
+/* layer_norm_gains: a group sums so many columns over at most so many runs, which its
+ * rows of items share. */
+#define NORM_COLUMNS 16
+#define NORM_LANES   16
+#define NORM_RUNS    64
+
 /* Rows of columns numbers; moments [rows,2] are mean and 1/deviation of each. */
 typedef struct norm_shape {
     int rows, columns; // N, D

@@ -1,7 +1,7 @@
 /* linear.cl - what a linear layer's backward pass needs beside products.
  *
  * Layout: g, dy, h [N,out]; partial [runs,out]; db [out].
- * Work-group: WG items, a column each.
+ * Work-group: WG items, a column each; linear_gradients: LINEAR_COLUMNS columns by runs.
  * Numerics: f32 sums in the order of the rows.
  * Writes: g, partial, db (added to when add) and y whole. */
 #include "linear.clh"
@@ -44,6 +44,38 @@ kernel void linear_bias(global float *db, global const float *partial, linear_sh
         float sum = 0.0f;
         for (int run = 0; run < s.runs; run++) {
             sum += partial[(size_t)run * s.cols + col];
+        }
+        db[col] = add ? db[col] + sum : sum;
+    }
+}
+
+/* Both at once for at most LINEAR_RUNS runs, a row of items each:
+ * g = dy * act'(h), which may be null; db (+)= sum of g over all rows */
+WORK_GROUP(LINEAR_COLUMNS *LINEAR_RUNS, 1, 1)
+kernel void linear_gradients(global float *g, global float *restrict db,
+                             global const float *restrict dy, global const float *h,
+                             linear_shape s, int add)
+{
+    local float sums[LINEAR_RUNS * LINEAR_COLUMNS];
+    const int lane = LANE(0) % LINEAR_COLUMNS, run = LANE(0) / LINEAR_COLUMNS;
+    const int col = GROUP(0) * LINEAR_COLUMNS + lane;
+    float sum = 0.0f;
+    if (col < s.cols && run < s.runs) {
+        for (int row = run * s.run; row < min(s.rows, (run + 1) * s.run); row++) {
+            const size_t at = (size_t)row * s.cols + col;
+            const float x = g ? dy[at] * linear_slope(h[at], s.activation) : dy[at];
+            sum += x;
+            if (g) {
+                g[at] = x;
+            }
+        }
+    }
+    sums[LANE(0)] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (run == 0 && col < s.cols) {
+        sum = 0.0f;
+        for (int r = 0; r < s.runs; r++) {
+            sum += sums[r * LINEAR_COLUMNS + lane];
         }
         db[col] = add ? db[col] + sum : sum;
     }

@@ -2,6 +2,10 @@
 #ifndef LINEAR_ARGS_H
 #define LINEAR_ARGS_H
 
+/* linear_gradients: a group sums so many columns over at most so many runs. */
+#define LINEAR_COLUMNS 16
+#define LINEAR_RUNS    16
+
 /* Columns are summed over runs of rows first, then over the runs, in this order. */
 typedef struct linear_shape {
     int rows, cols, run, runs;

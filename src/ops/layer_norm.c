@@ -70,6 +70,24 @@ static cla_status sum_runs(cla_tape *tape, const saved *s, const cla_tensor *dy,
     return cla_enqueue(rt, &launch);
 }
 
+/* The group schedule, for few rows: one launch. */
+static cla_status sum_at_once(cla_runtime *rt, const saved *s, const cla_tensor *dy,
+                              cla_tensor *const grads[2], const int add[2])
+{
+    const norm_shape shape = shape_of(s, SUM_RUN);
+    const cla_launch launch = {
+        .file = "layer_norm",
+        .kernel = "layer_norm_gains",
+        .define = { { "WG", CLA_WG } },
+        .groups = { ((size_t)shape.columns + NORM_COLUMNS - 1) / NORM_COLUMNS },
+        .local = { NORM_COLUMNS * NORM_LANES },
+        .args = { cla_buf(grads[0]), cla_buf(grads[1]), cla_buf(s->x), cla_buf(dy),
+                  cla_mem(&s->moments), cla_bytes(&shape, sizeof shape),
+                  cla_i32(add[0] | add[1] << 1) },
+    };
+    return cla_enqueue(rt, &launch);
+}
+
 static cla_status backward_columns(cla_tape *tape, const saved *s, const cla_tensor *dy)
 {
     cla_tensor *grads[2] = { NULL, NULL };
@@ -79,9 +97,13 @@ static cla_status backward_columns(cla_tape *tape, const saved *s, const cla_ten
     const int64_t columns = s->x->shape[1];
     const int64_t runs = (s->x->shape[0] + SUM_RUN - 1) / SUM_RUN;
     cla_memory sums = { 0 };
-    const cla_status status =
-        grads[0] || grads[1] ? sum_runs(tape, s, dy, &sums, runs) : CLA_OK;
-    CLA_TRY(status);
+    if (!grads[0] && !grads[1]) {
+        return CLA_OK;
+    }
+    if (!cla_tiled(cla_tape_runtime(tape)) && runs <= NORM_RUNS) {
+        return sum_at_once(cla_tape_runtime(tape), s, dy, grads, add);
+    }
+    CLA_TRY(sum_runs(tape, s, dy, &sums, runs));
     for (int64_t i = 0; i < 2; i++) {
         const cla_partials partials = { &sums, runs, i * columns, 2 * columns };
         const cla_status summed = grads[i] ? cla_column_sum(cla_tape_runtime(tape),

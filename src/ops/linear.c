@@ -73,6 +73,56 @@ static cla_status backward_residual(cla_tape *tape, const saved *s,
                                  (size_t)cla_size(dr) * 4);
 }
 
+/* A bias and an activation on the way back. */
+typedef struct tail {
+    const cla_tensor *h, *dy;
+    const cla_memory *g; // NULL: no activation
+    cla_tensor *db;      // NULL: no bias
+    int add;
+    linear_shape shape;
+} tail;
+
+static cla_status tail_at_once(cla_runtime *rt, const tail *t)
+{
+    const cla_launch launch = {
+        .file = "linear",
+        .kernel = "linear_gradients",
+        .groups = { ((size_t)t->shape.cols + LINEAR_COLUMNS - 1) / LINEAR_COLUMNS },
+        .local = { LINEAR_COLUMNS * LINEAR_RUNS },
+        .args = { cla_mem(t->g), cla_buf(t->db), cla_buf(t->dy),
+                  cla_buf(t->g ? t->h : NULL), cla_bytes(&t->shape, sizeof t->shape),
+                  cla_i32(t->add) },
+        .flops = 4.0 * (double)cla_size(t->h),
+    };
+    return cla_enqueue(rt, &launch);
+}
+
+static cla_status tail_in_runs(cla_tape *tape, const tail *t)
+{
+    cla_runtime *rt = cla_tape_runtime(tape);
+    const linear_shape shape = t->shape;
+    cla_memory partial = { 0 };
+    if (t->db) {
+        CLA_TRY(cla_tape_scratch(tape, &partial,
+                                 (size_t)shape.runs * (size_t)shape.cols * 4));
+    }
+    const int64_t strip = 2 * (int64_t)cla_vector_width(rt); // as in cl/linear_tile.cl
+    cla_launch gradient = {
+        .kernel = "linear_gradient",
+        .args = { cla_mem(t->g), cla_mem(t->db ? &partial : NULL), cla_buf(t->dy),
+                  cla_buf(t->g ? t->h : NULL), cla_bytes(&shape, sizeof shape) },
+        .flops = 4.0 * (double)cla_size(t->h),
+    };
+    CLA_TRY(launch_over(rt, &gradient, shape.cols, strip, shape.runs));
+    cla_launch bias = {
+        .kernel = "linear_bias",
+        .args = { cla_buf(t->db), cla_mem(&partial), cla_bytes(&shape, sizeof shape),
+                  cla_i32(t->add) },
+        .flops = (double)shape.runs * shape.cols,
+    };
+    return t->db ? launch_over(rt, &bias, shape.cols, strip, 1) : CLA_OK;
+}
+
 cla_status cla_linear_tail(cla_tape *tape, cla_tensor *b, const cla_tensor *h,
                            const cla_tensor *dy, cla_activation activation,
                            cla_memory *g)
@@ -83,33 +133,16 @@ cla_status cla_linear_tail(cla_tape *tape, cla_tensor *b, const cla_tensor *h,
     CLA_TRY(cla_grad_out(tape, b, &db, &add));
     const linear_shape shape = shape_of(h, activation);
     const bool active = activation != CLA_NONE;
-    cla_memory partial = { 0 };
     *g = dy->memory;
     if (active) {
         CLA_TRY(cla_tape_scratch(tape, g, (size_t)cla_size(h) * 4));
     }
-    if (db) {
-        CLA_TRY(cla_tape_scratch(tape, &partial,
-                                 (size_t)shape.runs * (size_t)shape.cols * 4));
+    const tail t = { h, dy, active ? g : NULL, db, add, shape };
+    const bool group = cla_runtime_schedule(rt) == CLA_SCHEDULE_GROUP;
+    if (db && group && shape.rows && shape.runs <= LINEAR_RUNS) {
+        return tail_at_once(rt, &t);
     }
-    const int64_t strip = 2 * (int64_t)cla_vector_width(rt); // as in cl/linear_tile.cl
-    cla_launch gradient = {
-        .kernel = "linear_gradient",
-        .args = { cla_mem(active ? g : NULL), cla_mem(db ? &partial : NULL),
-                  cla_buf(dy), cla_buf(active ? h : NULL),
-                  cla_bytes(&shape, sizeof shape) },
-        .flops = 4.0 * (double)cla_size(h),
-    };
-    if (active || db) {
-        CLA_TRY(launch_over(rt, &gradient, shape.cols, strip, shape.runs));
-    }
-    cla_launch bias = {
-        .kernel = "linear_bias",
-        .args = { cla_buf(db), cla_mem(&partial), cla_bytes(&shape, sizeof shape),
-                  cla_i32(add) },
-        .flops = (double)shape.runs * shape.cols,
-    };
-    return db ? launch_over(rt, &bias, shape.cols, strip, 1) : CLA_OK;
+    return active || db ? tail_in_runs(tape, &t) : CLA_OK;
 }
 
 /* dx = g w', dw = x' g; tied: dx = g w, dw = g' x */
