@@ -146,6 +146,7 @@ static const bench_shape cases[] = {
       "N=1536 V=8000 smoothing=0.1 -factor full train" },
     { "layers", "depthwise_conv1d", "B64 T32 D256 k7", "rows=64x32 D=256 K=7 train" },
     { "layers", "dropout", "N1920 D192", "...=1920,192 p=0.1 train" },
+    { "layers", "dropout_add", "N1920 D192", "...=1920,192 p=0.1 whole=0 train" },
     { "layers", "embedding", "N1920 D128 V8000", "N=1920 D=128 V=8000 scale=1 train" },
     { "layers", "embedding", "N8000 D64 V120", "N=8000 D=64 V=120 scale=1 train" },
     { "layers", "embedding", "N2048 D512 V32000",

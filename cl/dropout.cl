@@ -1,6 +1,7 @@
-/* dropout.cl - drops elements at random and lets the others grow; also its gradient.
+/* dropout.cl - drops elements at random, alone or of a sum, and lets the others grow;
+ * also the gradients.
  *
- * Layout: x and y [N,C]; in the backward pass dy and dx.
+ * Layout: a, x and y [N,C]; in the backward pass dy, da and dx.
  * Work-group: WG items to a run of rows; an item has 4 columns of a row at a time.
  * Defines: WG.
  * Numerics: one rounding an element.
@@ -10,6 +11,78 @@
 #ifndef WG
 #define WG 64
 #endif
+
+/* The four columns of an item, and what its draws leave of them: 0 or 1 / (1 - p). */
+INLINE void draw_four(int *columns, float *keep, int i, int row, dropout_shape s)
+{
+    const uint4 r = philox((uint4)((uint)i, s.first_row + row, DRAW_DROPOUT, s.stream),
+                           (uint2)(s.seed, s.step));
+    const uint word[4] = { r.x, r.y, r.z, r.w };
+    const float grow = 1.0f / (1.0f - s.drop);
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        columns[k] = i / STRIDE * BLOCK + k * STRIDE + i % STRIDE;
+        keep[k] = uniform(word[k]) >= s.drop ? grow : 0.0f;
+    }
+}
+
+/* for each item of the row that is this work-item's */
+#define EACH_FOUR(i, s) \
+    for (int i = LANE(0); i < ((s).columns + BLOCK - 1) / BLOCK * STRIDE; i += WG)
+
+// y = a + dropout(x), or dropout(a + x) with whole
+WORK_GROUP(WG, 1, 1)
+kernel void dropout_add(global float *restrict y, global const float *a,
+                        global const float *x, dropout_shape s, int whole)
+{
+    const int first = GROUP(0) * s.run, last = min(first + s.run, s.rows);
+    for (int row = first; row < last; row++) {
+        EACH_FOUR(i, s)
+        {
+            int c[4];
+            float keep[4];
+            draw_four(c, keep, i, row, s);
+#pragma unroll
+            for (int k = 0; k < 4; k++) {
+                if (c[k] < s.columns) {
+                    const size_t at = (size_t)row * s.columns + c[k];
+                    y[at] = whole ? (a[at] + x[at]) * keep[k] : a[at] + x[at] * keep[k];
+                }
+            }
+        }
+    }
+}
+
+/* dx (+)= dy kept, da (+)= dy, or dy kept with whole; either may be null; bits of adds:
+ * which are added to. Both may be one. */
+WORK_GROUP(WG, 1, 1)
+kernel void dropout_add_backward(global float *da, global float *dx,
+                                 global const float *restrict dy, dropout_shape s,
+                                 int whole, int adds)
+{
+    const int first = GROUP(0) * s.run, last = min(first + s.run, s.rows);
+    for (int row = first; row < last; row++) {
+        EACH_FOUR(i, s)
+        {
+            int c[4];
+            float keep[4];
+            draw_four(c, keep, i, row, s);
+#pragma unroll
+            for (int k = 0; k < 4; k++) {
+                if (c[k] < s.columns) {
+                    const size_t at = (size_t)row * s.columns + c[k];
+                    const float kept = dy[at] * keep[k], g = whole ? kept : dy[at];
+                    if (da) {
+                        da[at] = adds & 1 ? da[at] + g : g;
+                    }
+                    if (dx) {
+                        dx[at] = adds & 2 ? dx[at] + kept : kept;
+                    }
+                }
+            }
+        }
+    }
+}
 
 // y (+)= x / (1 - p) where the draw is p or more, else 0
 WORK_GROUP(WG, 1, 1)

@@ -1,6 +1,6 @@
 /* dropout_tile.cl - the same with a run of rows to each work-item, for CPU devices.
  *
- * Layout: x and y [N,C]; in the backward pass dy and dx.
+ * Layout: a, x and y [N,C]; in the backward pass dy, da and dx.
  * Work-group: 1 item.
  * Defines: VEC, the native width.
  * Numerics: as dropout.cl, bit for bit.
@@ -8,23 +8,50 @@
 #include "dropout.clh"
 #include "vector.clh"
 
-/* count columns, VEC or up to the end of the row, from their words. */
-INLINE void drop(global float *y, global const float *x, uintv word, int count, float p,
-                 int add)
+/* What draws leave of VEC columns: 0 or 1 / (1 - p) of each. */
+INLINE floatv keep_of(uintv word, float p)
 {
-    const float grow = 1.0f / (1.0f - p);
     const floatv u = convert_floatv(word >> 8) * 0x1p-24f;
-    const floatv keep = select((floatv)(0.0f), (floatv)(grow), u >= p);
+    return select((floatv)(0.0f), (floatv)(1.0f / (1.0f - p)), u >= p);
+}
+
+/* count columns of the sum, VEC or up to the end of the row. */
+INLINE void drop_sum(global float *y, global const float *a, global const float *x,
+                     floatv keep, int count, int whole)
+{
     if (count >= VEC) {
-        const floatv z = loadv(0, x) * keep;
-        storev(add ? loadv(0, y) + z : z, 0, y);
+        const floatv l = loadv(0, a), r = loadv(0, x);
+        storev(whole ? (l + r) * keep : l + r * keep, 0, y);
         return;
     }
     float each[VEC];
     storev(keep, 0, each);
     for (int c = 0; c < count; c++) {
-        y[c] = add ? y[c] + x[c] * each[c] : x[c] * each[c];
+        y[c] = whole ? (a[c] + x[c]) * each[c] : a[c] + x[c] * each[c];
     }
+}
+
+/* to (+)= dy keep */
+INLINE void drop_back(global float *to, global const float *dy, floatv keep, int count,
+                      int add)
+{
+    if (count >= VEC) {
+        const floatv z = loadv(0, dy) * keep;
+        storev(add ? loadv(0, to) + z : z, 0, to);
+        return;
+    }
+    float each[VEC];
+    storev(keep, 0, each);
+    for (int c = 0; c < count; c++) {
+        to[c] = add ? to[c] + dy[c] * each[c] : dy[c] * each[c];
+    }
+}
+
+/* The draws of columns 64 block + i .. of one row, 16 columns from word to word. */
+INLINE void draw_words(uintv *word, int block, int i, int row, dropout_shape s)
+{
+    philox_lanes(word, LANES + (uint)(block * STRIDE + i), (uintv)(s.first_row + row),
+                 (uintv)(DRAW_DROPOUT), (uintv)(s.stream), (uint2)(s.seed, s.step));
 }
 
 /* Columns 64 block .. of one row. */
@@ -33,13 +60,11 @@ INLINE void drop_block(global float *y, global const float *x, int block, int ro
 {
     for (int i = 0; i < STRIDE; i += VEC) {
         uintv word[4];
-        philox_lanes(word, LANES + (uint)(block * STRIDE + i),
-                     (uintv)(s.first_row + row), (uintv)(DRAW_DROPOUT),
-                     (uintv)(s.stream), (uint2)(s.seed, s.step));
+        draw_words(word, block, i, row, s);
         for (int k = 0; k < 4; k++) {
             const int c = block * BLOCK + k * STRIDE + i;
             if (c < s.columns) {
-                drop(y + c, x + c, word[k], s.columns - c, s.drop, add);
+                drop_back(y + c, x + c, keep_of(word[k], s.drop), s.columns - c, add);
             }
         }
     }
@@ -55,6 +80,58 @@ kernel void dropout(global float *restrict y, global const float *restrict x,
         const size_t at = (size_t)row * s.columns;
         for (int block = 0; block * BLOCK < s.columns; block++) {
             drop_block(y + at, x + at, block, row, s, add);
+        }
+    }
+}
+
+// y = a + dropout(x), or dropout(a + x) with whole
+WORK_GROUP(1, 1, 1)
+kernel void dropout_add(global float *restrict y, global const float *a,
+                        global const float *x, dropout_shape s, int whole)
+{
+    const int first = GROUP(0) * s.run, last = min(first + s.run, s.rows);
+    for (int row = first; row < last; row++) {
+        for (int j = 0; j < (s.columns + BLOCK - 1) / BLOCK * STRIDE; j += VEC) {
+            const int block = j / STRIDE, i = j % STRIDE;
+            uintv word[4];
+            draw_words(word, block, i, row, s);
+            for (int k = 0; k < 4; k++) {
+                const int c = block * BLOCK + k * STRIDE + i;
+                const size_t at = (size_t)row * s.columns + c;
+                if (c < s.columns) {
+                    drop_sum(y + at, a + at, x + at, keep_of(word[k], s.drop),
+                             s.columns - c, whole);
+                }
+            }
+        }
+    }
+}
+
+/* dx (+)= dy kept, da (+)= dy, or dy kept with whole; either may be null; bits of adds:
+ * which are added to. Both may be one. */
+WORK_GROUP(1, 1, 1)
+kernel void dropout_add_backward(global float *da, global float *dx,
+                                 global const float *restrict dy, dropout_shape s,
+                                 int whole, int adds)
+{
+    const int first = GROUP(0) * s.run, last = min(first + s.run, s.rows);
+    for (int row = first; row < last; row++) {
+        for (int j = 0; j < (s.columns + BLOCK - 1) / BLOCK * STRIDE; j += VEC) {
+            const int block = j / STRIDE, i = j % STRIDE;
+            uintv word[4];
+            draw_words(word, block, i, row, s);
+            for (int k = 0; k < 4; k++) {
+                const int c = block * BLOCK + k * STRIDE + i;
+                const size_t at = (size_t)row * s.columns + c;
+                const floatv keep = keep_of(word[k], s.drop);
+                if (c < s.columns && da) {
+                    drop_back(da + at, dy + at, whole ? keep : (floatv)(1.0f),
+                              s.columns - c, adds & 1);
+                }
+                if (c < s.columns && dx) {
+                    drop_back(dx + at, dy + at, keep, s.columns - c, adds & 2);
+                }
+            }
         }
     }
 }

@@ -238,15 +238,15 @@ cla_status tagger_logits(tagger *m, cla_tape *tape, cla_tensor **logits,
     CLA_TRY(embed_words(m, tape, &words, b));
     CLA_TRY(embed_letters(m, tape, &letters, b));
     CLA_TRY(cla_concat(tape, &e, words, letters));
-    h = e;
+    const float p = cla_tape_training(tape) ? (float)m->config.dropout : 0;
+    CLA_TRY(cla_dropout(tape, &h, e, m->config.layers ? p : 0));
     for (int i = 0; i < m->config.layers; i++) {
-        if (cla_tape_training(tape) && m->config.dropout > 0) {
-            CLA_TRY(cla_dropout(tape, &h, h, (float)m->config.dropout));
-        }
         const attn_rows rows = { b->rows, b->rows, false, map ? &map[i] : NULL };
         CLA_TRY(cla_attn_project(&m->layer[i], tape, &qkv, h));
         CLA_TRY(cla_attn_self(&m->layer[i], tape, &o, qkv, qkv, &rows));
-        CLA_TRY(cla_add(tape, &h, h, o));
+        const bool last = i == m->config.layers - 1;
+        CLA_TRY(
+            cla_dropout_add(tape, &h, h, o, last ? 0 : p, true)); // for the next one
     }
     CLA_TRY(cla_concat(tape, &both, e, h));
     return cla_linear(tape, logits, both, m->out, m->out_bias, CLA_NONE, NULL);

@@ -156,8 +156,8 @@ static cla_status enter(const coder_layer *l, cla_tape *tape, cla_tensor **u,
 static cla_status leave(const coder_layer *l, cla_tape *tape, cla_tensor **x,
                         cla_tensor *made, coder_norm *norm)
 {
-    CLA_TRY(coder_dropout(tape, &made, made, l->config.dropout));
-    CLA_TRY(cla_add(tape, x, *x, made));
+    const float p = cla_tape_training(tape) ? (float)l->config.dropout : 0;
+    CLA_TRY(cla_dropout_add(tape, x, *x, made, p, false));
     return l->config.pre_norm ? CLA_OK : coder_norm_forward(norm, tape, x, *x);
 }
 

@@ -222,6 +222,9 @@ CASES = [
     Case("dropout", {"x": (6, 5)}, lambda tape, x: clattn.dropout(
         tape, clattn.scale_heads(tape, tape.reshape(x, (6, 1, 5)), _one(tape)), 0.0),
         lambda x: x.reshape(6, 1, 5)),
+    Case("dropout_add", {"a": (6, 5), "x": (6, 5)},
+         lambda tape, a, x: clattn.dropout_add(tape, a, x, 0.0, False),
+         lambda a, x: a + x),
 ]
 # fmt: on
 # What has no gradient, or changes its arguments, has tests of its own below.
