@@ -2,7 +2,7 @@
  * bands of rows of many maps at once, down the rows and back. */
 #include "ops/conv_band.h"
 
-enum { STEP_ROWS = 32 };
+enum { STEP_ROWS = 32, MOST_ROWS = 96 };      // of a step: multiples of the former
 enum { FILTER_ROWS = 8, QUAD = 4, TAPS = 3 }; // as in cl/conv_filter.cl
 
 static cla_status run(const conv_walk *w, cla_launch *launch, const char *kernel)
@@ -65,20 +65,26 @@ static int32_t round_up(int32_t n)
     return (n + QUAD - 1) / QUAD * QUAD;
 }
 
+static int32_t least(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
 static cla_status rings_init(rings *r, cla_runtime *rt, const conv_call *call,
                              int count)
 {
     r->w = cla_conv_walk_begin(rt, call, false);
     conv_band *m = &r->w.m;
-    const int32_t ring = cla_conv_power(STEP_ROWS + call->kh - 1);
+    const int32_t T = call->base.longest_q;
+    const int32_t rows = least((T + STEP_ROWS - 1) / STEP_ROWS * STEP_ROWS, MOST_ROWS);
+    const int32_t ring = cla_conv_power((rows ? rows : STEP_ROWS) + call->kh - 1);
     m->mask = ring - 1;
     m->edge = round_up(call->kw / 2);
-    m->line = round_up(call->base.longest_q) + 2 * m->edge;
+    m->line = round_up(T) + 2 * m->edge;
     const int64_t size = (int64_t)ring * m->line;
     if (size > INT32_MAX / 4) {
         return cla_fail(CLA_E_SHAPE,
-                        "conv_attention_2d: a sequence of %d tokens is too long",
-                        call->base.longest_q);
+                        "conv_attention_2d: a sequence of %d tokens is too long", T);
     }
     m->size = (int32_t)size;
     r->step = (ring - call->kh + 1) / STEP_ROWS * STEP_ROWS;
@@ -101,11 +107,6 @@ static conv_band rows_of(const rings *r, int32_t first, int32_t last)
     m.first = first;
     m.last = last;
     return m;
-}
-
-static int32_t least(int32_t a, int32_t b)
-{
-    return a < b ? a : b;
 }
 
 static cla_status step_forward(const rings *r, int32_t have, int32_t i, int32_t end)
