@@ -4,7 +4,7 @@
  * o: sums of inputs, then what the cell made of them, at last their gradients.
  * Work-group: forward, a launch for each token: 64 items to a tile of 32 sequences by
  * the four gates of CELLS columns, see recurrent_step.clh; grid (tiles down, tiles
- * across). Backward: WG items along the width of the state; a group walks through time
+ * across, directions). Backward: WG items along the width of the state; a group walks through time
  * with its ROWS sequences, which owe nothing to others, and meets two barriers at each
  * step.
  * Defines: WG; ROWS; those of product_group.clh.
@@ -58,12 +58,11 @@ INLINE void make_cell(global float *y, global float *work, global const float *h
 
 // token t: a = gates + h' w_h, c = f c' + i g, h = o tanh(c); h' and c' of the one
 // before
-WORK_GROUP(ITEMS, 1, 1)
-kernel void lstm_forward(global float *y, global float *work, global const float *h0,
-                         global const float *c0, global const float *w,
-                         global const int *offsets, recurrent_shape s, int t)
+INLINE void make_token(local float *tiles, global float *y, global float *work,
+                       global const float *h0, global const float *c0,
+                       global const float *w, global const int *offsets,
+                       recurrent_shape s, int t)
 {
-    local float tiles[STEP_TILES] __attribute__((aligned(16)));
     const int n = s.width, first = GROUP(0) * TM, j = GROUP(1) * CELLS;
     const int mine = first + OWN_ROW;
     global const float *row =
@@ -86,6 +85,31 @@ kernel void lstm_forward(global float *y, global float *work, global const float
                       tiles + e / CELLS * TN + e % CELLS);
         }
     }
+}
+
+WORK_GROUP(ITEMS, 1, 1)
+kernel void lstm_forward(global float *y, global float *work, global const float *h0,
+                         global const float *c0, global const float *w,
+                         global const int *offsets, recurrent_shape s, int t)
+{
+    local float tiles[STEP_TILES] __attribute__((aligned(16)));
+    make_token(tiles, y, work, h0, c0, w, offsets, s, t);
+}
+
+// both directions over the same sequences, from states of zeros; the second one goes the
+// other way
+WORK_GROUP(ITEMS, 1, 1)
+kernel void lstm_forward_both(global float *y, global float *work,
+                              global const float *w, global float *y_back,
+                              global float *work_back, global const float *w_back,
+                              global const int *offsets, recurrent_shape s, int t)
+{
+    local float tiles[STEP_TILES] __attribute__((aligned(16)));
+    const bool back = GROUP(2);
+    recurrent_shape own = s; // PoCL's work-items share the argument itself
+    own.reverse = back ? !s.reverse : s.reverse;
+    make_token(tiles, back ? y_back : y, back ? work_back : work, 0, 0,
+               back ? w_back : w, offsets, own, t);
 }
 
 // h and c behind the last tokens; either may be null

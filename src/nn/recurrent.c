@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "clattn/ops.h"
+#include "ops/lstm.h"
 
 const char *const recurrent_kinds[] = { "lstm", "gru", "sru", NULL };
 
@@ -86,6 +87,23 @@ static cla_status walk(const recurrent *layer, const recurrent_way *way, cla_tap
     return cla_sru(tape, y, x, &weights, rows, &options);
 }
 
+/* Both directions, forward first. */
+static cla_status walk_both(const recurrent *layer, cla_tape *tape, cla_tensor *y[2],
+                            cla_tensor *x, const cla_ragged *rows,
+                            const cla_recurrent_options options[2])
+{
+    if (layer->kind == RECURRENT_LSTM) {
+        const recurrent_way *way = layer->way;
+        const cla_lstm_weights weights[2] = { { way[0].w, way[0].b },
+                                              { way[1].w, way[1].b } };
+        return cla_lstm_both(tape, y, x, weights, rows, options);
+    }
+    for (int i = 0; i < 2; i++) {
+        CLA_TRY(walk(layer, &layer->way[i], tape, &y[i], x, rows, options[i]));
+    }
+    return CLA_OK;
+}
+
 /* (a, b), or NULL where the cell has no such state. */
 static cla_status join(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor *b)
 {
@@ -99,14 +117,15 @@ cla_status recurrent_forward(const recurrent *layer, cla_tape *tape, cla_tensor 
 {
     cla_tensor *out[2] = { NULL }, *h[2] = { NULL }, *c[2] = { NULL };
     *y = NULL;
-    for (int i = 0; i < (layer->both ? 2 : 1); i++) {
-        const cla_recurrent_options options = {
-            .reverse = layer->both ? i : layer->reverse,
-            .h = last ? &h[i] : NULL,
-            .c = last ? &c[i] : NULL,
-        };
-        CLA_TRY(walk(layer, &layer->way[i], tape, &out[i], x, rows, options));
+    cla_recurrent_options options[2] = { { 0 } };
+    for (int i = 0; i < 2; i++) {
+        options[i].reverse = layer->both ? i : layer->reverse;
+        options[i].h = last ? &h[i] : NULL;
+        options[i].c = last ? &c[i] : NULL;
     }
+    CLA_TRY(layer->both
+                ? walk_both(layer, tape, out, x, rows, options)
+                : walk(layer, &layer->way[0], tape, &out[0], x, rows, options[0]));
     if (layer->both && last) {
         CLA_TRY(join(tape, &h[0], h[0], h[1]));
         CLA_TRY(join(tape, &c[0], c[0], c[1]));

@@ -1,4 +1,6 @@
 /* lstm.c - a long short-term memory along packed sequences. */
+#include "ops/lstm.h"
+
 #include "ops/recurrent.h"
 #include "ops/spread.h"
 
@@ -42,6 +44,18 @@ static cla_status backward(cla_tape *tape, void *bytes)
     return cla_recurrence_gradients(tape, r, &s->w, r->shape.before);
 }
 
+/* States behind the last tokens, where somebody asked for them. */
+static cla_status last_states(cla_tape *tape, const cla_recurrence *r)
+{
+    cla_launch last = {
+        .kernel = "lstm_last",
+        .args = { cla_buf(r->h), cla_buf(r->c), cla_buf(r->y), cla_mem(&r->work),
+                  cla_buf(r->options.h0), cla_buf(r->options.c0) },
+    };
+    return r->h || r->c ? cla_recurrence_walk(tape, r, "lstm", "lstm_tile", &last, 6)
+                        : CLA_OK;
+}
+
 /* The group schedule: a launch a token, then the states behind the last ones. */
 static cla_status steps(cla_tape *tape, const cla_recurrence *r, const cla_memory *w_h)
 {
@@ -56,25 +70,33 @@ static cla_status steps(cla_tape *tape, const cla_recurrence *r, const cla_memor
     for (int64_t t = 0; t < r->rows->longest; t++) {
         CLA_TRY(cla_recurrence_step(tape, r, &part, t));
     }
-    cla_launch last = {
-        .kernel = "lstm_last",
-        .args = { cla_buf(r->h), cla_buf(r->c), cla_buf(r->y), cla_mem(&r->work),
-                  cla_buf(r->options.h0), cla_buf(r->options.c0) },
-    };
-    return r->h || r->c ? cla_recurrence_walk(tape, r, "lstm", "lstm_tile", &last, 6)
-                        : CLA_OK;
+    return last_states(tape, r);
 }
 
-static cla_status forward(cla_tape *tape, const saved *s)
+/* The same for both directions at once. */
+static cla_status steps_both(cla_tape *tape, const saved s[2], const cla_memory *w_h[2])
 {
-    const cla_recurrence *r = &s->r;
-    const cla_memory *w_h = NULL;
-    cla_memory scratch;
-    CLA_TRY(cla_recurrence_inputs(tape, r, &s->w));
-    CLA_TRY(cla_recurrence_weights(tape, r, s->w.w, false, &w_h, &scratch));
-    if (!cla_tiled(cla_tape_runtime(tape))) {
-        return steps(tape, r, w_h);
+    const cla_recurrence *r = &s[0].r, *back = &s[1].r;
+    const cla_step_part part = {
+        .launch = { .file = "lstm",
+                    .kernel = "lstm_forward_both",
+                    .args = { cla_buf(r->y), cla_mem(&r->work), cla_mem(w_h[0]),
+                              cla_buf(back->y), cla_mem(&back->work),
+                              cla_mem(w_h[1]) } },
+        .args = 6,
+        .columns = 4 * (int64_t)r->shape.width,
+        .directions = 2,
+    };
+    for (int64_t t = 0; t < r->rows->longest; t++) {
+        CLA_TRY(cla_recurrence_step(tape, r, &part, t));
     }
+    CLA_TRY(last_states(tape, r));
+    return last_states(tape, back);
+}
+
+/* The tile schedule: all tokens in one launch. */
+static cla_status walk(cla_tape *tape, const cla_recurrence *r, const cla_memory *w_h)
+{
     cla_launch launch = {
         .kernel = "lstm_forward",
         .args = { cla_buf(r->y), cla_buf(r->h), cla_buf(r->c), cla_mem(&r->work),
@@ -83,25 +105,86 @@ static cla_status forward(cla_tape *tape, const saved *s)
     return cla_recurrence_walk(tape, r, "lstm", "lstm_tile", &launch, 7);
 }
 
+static cla_status forward(cla_tape *tape, const saved *s, int directions)
+{
+    const cla_memory *w_h[2] = { NULL };
+    cla_memory scratch[2];
+    for (int i = 0; i < directions; i++) {
+        CLA_TRY(cla_recurrence_inputs(tape, &s[i].r, &s[i].w));
+        CLA_TRY(cla_recurrence_weights(tape, &s[i].r, s[i].w.w, false, &w_h[i],
+                                       &scratch[i]));
+    }
+    if (!cla_tiled(cla_tape_runtime(tape))) {
+        return directions > 1 ? steps_both(tape, s, w_h) : steps(tape, &s->r, w_h[0]);
+    }
+    for (int i = 0; i < directions; i++) {
+        CLA_TRY(walk(tape, &s[i].r, w_h[i]));
+    }
+    return CLA_OK;
+}
+
 const cla_signature cla_lstm_signature = {
     "lstm", "x:N,in w:in+n,4n b?:4n rows(N,B) h0?:B,n c0?:B,n -> y:N,n h?:B,n c?:B,n"
 };
+
+/* Checks what one direction is given, and plans its walk. */
+static cla_status begin(cla_tape *tape, saved *s, cla_tensor *x,
+                        const cla_lstm_weights *w, const cla_ragged *rows)
+{
+    cla_recurrence *r = &s->r;
+    r->x = x;
+    r->rows = rows;
+    r->gates = 4;
+    s->w = (cla_recurrent_weights){ .w = w->w, .b = w->b };
+    cla_tensor *const h0 = r->options.h0, *const c0 = r->options.c0;
+    CLA_TRY(cla_recurrence_begin(
+        tape, r, &cla_lstm_signature,
+        (cla_given[]){ { x }, { w->w }, { w->b }, { .rows = rows }, { h0 }, { c0 } }));
+    s->w.columns = w->w->shape[1];
+    return cla_recurrence_plan(
+        tape, r,
+        cla_tape_needs_grad(tape, 5, (cla_tensor *[]){ x, w->w, w->b, h0, c0 }));
+}
+
+static cla_status give(cla_tape *tape, cla_tensor **y, const saved *s)
+{
+    const cla_recurrent_options *o = &s->r.options;
+    const cla_note end = {
+        backward, s, sizeof *s, { s->r.x, s->w.w, s->w.b, o->h0, o->c0 }
+    };
+    return cla_recurrence_give(tape, y, &s->r, &end);
+}
 
 cla_status cla_lstm(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *w,
                     cla_tensor *b, const cla_ragged *rows,
                     const cla_recurrent_options *options)
 {
     CLA_OP(tape, y, x, w, rows);
-    saved s = { .r = { .x = x, .rows = rows, .gates = 4 }, .w = { .w = w, .b = b } };
-    cla_recurrence *r = &s.r;
-    r->options = options ? *options : (cla_recurrent_options){ .reverse = false };
-    cla_tensor *const h0 = r->options.h0, *const c0 = r->options.c0;
-    CLA_TRY(cla_recurrence_begin(
-        tape, r, &cla_lstm_signature,
-        (cla_given[]){ { x }, { w }, { b }, { .rows = rows }, { h0 }, { c0 } }));
-    s.w.columns = w->shape[1];
-    const cla_note end = { backward, &s, sizeof s, { x, w, b, h0, c0 } };
-    CLA_TRY(cla_recurrence_plan(tape, r, cla_tape_needs_grad(tape, 5, end.inputs)));
-    CLA_TRY(forward(tape, &s));
-    return cla_recurrence_give(tape, y, r, &end);
+    saved s = { 0 };
+    if (options) {
+        s.r.options = *options;
+    }
+    CLA_TRY(begin(tape, &s, x, &(cla_lstm_weights){ w, b }, rows));
+    CLA_TRY(forward(tape, &s, 1));
+    return give(tape, y, &s);
+}
+
+cla_status cla_lstm_both(cla_tape *tape, cla_tensor *y[2], cla_tensor *x,
+                         const cla_lstm_weights w[2], const cla_ragged *rows,
+                         const cla_recurrent_options options[2])
+{
+    saved s[2] = { { .r = { .options = options[0] } },
+                   { .r = { .options = options[1] } } };
+    assert(options[0].reverse != options[1].reverse);
+    for (int i = 0; i < 2; i++) {
+        assert(!options[i].h0 && !options[i].c0);
+        CLA_TRY(begin(tape, &s[i], x, &w[i], rows));
+    }
+    if (s[0].r.shape.width != s[1].r.shape.width) {
+        return cla_fail(CLA_E_SHAPE, "lstm: directions of width %d and %d",
+                        s[0].r.shape.width, s[1].r.shape.width);
+    }
+    CLA_TRY(forward(tape, s, 2));
+    CLA_TRY(give(tape, &y[0], &s[0]));
+    return give(tape, &y[1], &s[1]);
 }

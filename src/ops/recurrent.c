@@ -303,6 +303,7 @@ cla_status cla_recurrence_step(cla_tape *tape, const cla_recurrence *r,
     cla_launch launch = part->launch;
     launch.groups[0] = (size_t)cla_tiles_down(on);
     launch.groups[1] = (size_t)cla_tiles_across(part->columns);
+    launch.groups[2] = (size_t)part->directions;
     cla_tile_launch(rt, &launch, 0, r->shape.width % 4 == 0);
     launch.args[part->args] = cla_mem(&r->rows->device_offsets);
     launch.args[part->args + 1] = cla_bytes(&r->shape, sizeof r->shape);

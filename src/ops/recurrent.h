@@ -58,6 +58,7 @@ typedef struct cla_step_part {
     cla_launch launch;
     int args;
     int64_t columns; // of the result
+    int directions;  // that the kernel takes at once; 0 means 1
 } cla_step_part;
 
 /* Queues a part of step t of all sequences that are so long. */

@@ -1,8 +1,11 @@
 /* lstm.c - device against oracle: values, gradients, known answers, refusals. */
+#include "ops/lstm.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "clattn/ops.h"
 #include "oracle/oracle.h"
 #include "support/bands.h"
 #include "support/cells.h"
@@ -153,4 +156,100 @@ DEVICE_TEST(lstm, shares_its_weights_with_a_product)
 Test(lstm, refuses)
 {
     check_kind_refuses(&table);
+}
+
+enum { BOTH_TOKENS = 11, BOTH_IN = 5, BOTH_N = 9 };
+
+static void fill_waves(cla_tensor *t, double s)
+{
+    float x[(BOTH_IN + BOTH_N) * 4 * BOTH_N];
+    for (int64_t k = 0; k < cla_tensor_size(t); k++) {
+        x[k] = (float)sin(0.9 * (double)k + 0.37 * s);
+    }
+    TEST_OK(cla_tensor_upload(t, x));
+}
+
+/* y of both directions, then the gradients of x and of both weights. */
+typedef struct both_result {
+    float y[2][BOTH_TOKENS * BOTH_N], dx[BOTH_TOKENS * BOTH_IN];
+    float dw[2][(BOTH_IN + BOTH_N) * 4 * BOTH_N];
+} both_result;
+
+static void run_both(cla_runtime *rt, both_result *out, const cla_ragged *rows,
+                     bool at_once)
+{
+    cla_tape *tape = NULL;
+    cla_tensor *x = NULL, *w[2] = { NULL }, *y[2] = { NULL }, *sum = NULL;
+    cla_recurrent_options options[2] = { { .reverse = false }, { .reverse = true } };
+    TEST_OK(cla_tape_new(&tape, rt, true));
+    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ BOTH_TOKENS, BOTH_IN }));
+    fill_waves(x, 3);
+    cla_tensor_want_grad(x, true);
+    for (int i = 0; i < 2; i++) {
+        const int64_t shape[] = { BOTH_IN + BOTH_N, 4 * BOTH_N };
+        TEST_OK(cla_tensor_new(&w[i], rt, CLA_F32, 2, shape));
+        fill_waves(w[i], 1 + 4 * i);
+        cla_tensor_want_grad(w[i], true);
+    }
+    if (at_once) {
+        const cla_lstm_weights weights[2] = { { w[0], NULL }, { w[1], NULL } };
+        TEST_OK(cla_lstm_both(tape, y, x, weights, rows, options));
+    }
+    for (int i = 0; i < 2 && !at_once; i++) {
+        TEST_OK(cla_lstm(tape, &y[i], x, w[i], NULL, rows, &options[i]));
+    }
+    TEST_OK(cla_multiply(tape, &sum, y[0], y[1]));
+    TEST_OK(cla_tape_seed(tape, sum, NULL));
+    TEST_OK(cla_tape_backward(tape));
+    TEST_OK(cla_tensor_download(cla_tensor_grad(x), out->dx));
+    for (int i = 0; i < 2; i++) {
+        TEST_OK(cla_tensor_download(y[i], out->y[i]));
+        TEST_OK(cla_tensor_download(cla_tensor_grad(w[i]), out->dw[i]));
+    }
+    cla_tape_free(&tape);
+    cla_tensor_free(&x);
+    cla_tensor_free(&w[0]);
+    cla_tensor_free(&w[1]);
+}
+
+/* Both directions at once give the bits of one after the other. */
+Test(lstm, both_directions_at_once)
+{
+    static const int lengths[] = { 3, 0, 7, 1 };
+    static both_result apart, at_once;
+    cla_runtime *rt = test_runtime();
+    cla_ragged *rows = test_ragged(rt, 4, lengths, NULL);
+    EACH_SCHEDULE(rt)
+    {
+        run_both(rt, &apart, rows, false);
+        run_both(rt, &at_once, rows, true);
+        cr_assert(!memcmp(&apart, &at_once, sizeof apart));
+        cr_assert_neq(apart.dx[0], 0);
+    }
+    cla_ragged_free(&rows);
+    cla_runtime_free(&rt);
+}
+
+Test(lstm, both_directions_refuse_other_widths)
+{
+    static const int lengths[] = { 2 };
+    cla_runtime *rt = test_runtime();
+    cla_ragged *rows = test_ragged(rt, 1, lengths, NULL);
+    cla_tape *tape = NULL;
+    cla_tensor *x = NULL, *w[2] = { NULL }, *y[2] = { NULL };
+    const cla_recurrent_options options[2] = { { .reverse = true },
+                                               { .reverse = false } };
+    TEST_OK(cla_tape_new(&tape, rt, false));
+    TEST_OK(cla_tensor_new(&x, rt, CLA_F32, 2, (int64_t[]){ 2, 3 }));
+    TEST_OK(cla_tensor_new(&w[0], rt, CLA_F32, 2, (int64_t[]){ 5, 8 }));
+    TEST_OK(cla_tensor_new(&w[1], rt, CLA_F32, 2, (int64_t[]){ 6, 12 }));
+    const cla_lstm_weights weights[2] = { { w[0], NULL }, { w[1], NULL } };
+    TEST_FAILS(cla_lstm_both(tape, y, x, weights, rows, options), CLA_E_SHAPE,
+               "directions of width 2 and 3");
+    cla_tape_free(&tape);
+    cla_tensor_free(&x);
+    cla_tensor_free(&w[0]);
+    cla_tensor_free(&w[1]);
+    cla_ragged_free(&rows);
+    cla_runtime_free(&rt);
 }
