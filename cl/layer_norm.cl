@@ -2,7 +2,8 @@
  *
  * Layout: x, y, dx, dy [N,D]; gamma, beta [D]; moments [N,2]; partial [groups,2,D].
  * Work-group: WG items to a row; in layer_norm_columns a column each, over a run of
- * rows; in layer_norm_gains NORM_COLUMNS columns by NORM_LANES. Defines: WG, a power of two. Numerics: variance about the mean, in a second
+ * rows; in layer_norm_gradients NORM_ROWS rows of WG, or NORM_COLUMNS columns by
+ * NORM_LANES. Defines: WG, a power of two. Numerics: variance about the mean, in a second
  * pass; sums in f32 by a tree. Writes: y, moments, partial whole; dx whole (added to
  * when add). */
 #include "layer_norm.clh"
@@ -41,7 +42,50 @@ kernel void layer_norm_forward(global float *restrict y, global float *restrict 
     }
 }
 
-// dx (+)= rate (g - mean(g) - z mean(g z)), g = dy gamma, z = (x - mean) rate
+/* What a row's items need of it; a row behind the last one has no columns. */
+typedef struct norm_row {
+    int columns;
+    size_t at;
+    float mean, rate;
+} norm_row;
+
+INLINE norm_row row_of(global const float *moments, norm_shape s, int row)
+{
+    norm_row r = { 0, 0, 0.0f, 0.0f };
+    if (row < s.rows) {
+        r.columns = s.columns;
+        r.at = (size_t)row * s.columns;
+        r.mean = moments[2 * row];
+        r.rate = moments[2 * row + 1];
+    }
+    return r;
+}
+
+/* An item's part of sum(g) and of sum(g z), g = dy gamma, z = (x - mean) rate. */
+INLINE float2 row_sums(global const float *x, global const float *dy,
+                       global const float *gamma, norm_row r, int lid)
+{
+    float2 sum = (float2)(0.0f);
+    for (int c = lid; c < r.columns; c += WG) {
+        const float g = dy[r.at + c] * gamma[c];
+        sum.x += g;
+        sum.y += g * (x[r.at + c] - r.mean) * r.rate;
+    }
+    return sum;
+}
+
+// dx (+)= rate (g - mean(g) - z mean(g z))
+INLINE void row_gradient(global float *dx, global const float *x,
+                         global const float *dy, global const float *gamma, norm_row r,
+                         int lid, float2 means, int add)
+{
+    for (int c = lid; c < r.columns; c += WG) {
+        const float z = (x[r.at + c] - r.mean) * r.rate;
+        const float g = r.rate * (dy[r.at + c] * gamma[c] - means.x - z * means.y);
+        dx[r.at + c] = add ? dx[r.at + c] + g : g;
+    }
+}
+
 WORK_GROUP(WG, 1, 1)
 kernel void layer_norm_backward(global float *restrict dx,
                                 global const float *restrict x,
@@ -51,22 +95,12 @@ kernel void layer_norm_backward(global float *restrict dx,
                                 int add)
 {
     local float scratch[WG];
-    const int lid = LANE(0), row = GROUP(0);
-    const size_t at = (size_t)row * s.columns;
-    const float mean = moments[2 * row], rate = moments[2 * row + 1];
-    float sum = 0.0f, dot = 0.0f;
-    for (int c = lid; c < s.columns; c += WG) {
-        const float g = dy[at + c] * gamma[c];
-        sum += g;
-        dot += g * (x[at + c] - mean) * rate;
-    }
-    sum = group_sum(sum, scratch, lid, WG) / s.columns;
-    dot = group_sum(dot, scratch, lid, WG) / s.columns;
-    for (int c = lid; c < s.columns; c += WG) {
-        const float z = (x[at + c] - mean) * rate;
-        const float g = rate * (dy[at + c] * gamma[c] - sum - z * dot);
-        dx[at + c] = add ? dx[at + c] + g : g;
-    }
+    const int lid = LANE(0);
+    const norm_row r = row_of(moments, s, GROUP(0));
+    float2 sum = row_sums(x, dy, gamma, r, lid);
+    sum.x = group_sum(sum.x, scratch, lid, WG) / s.columns;
+    sum.y = group_sum(sum.y, scratch, lid, WG) / s.columns;
+    row_gradient(dx, x, dy, gamma, r, lid, sum, add);
 }
 
 // partial[group] = sums over the group's rows of dy z and of dy
@@ -91,21 +125,13 @@ kernel void layer_norm_columns(global float *restrict partial,
     }
 }
 
-/* Both sums at once, for at most NORM_RUNS runs: dgamma (+)= sum of dy z, dbeta (+)= sum
- * of dy; either may be null; bits of adds: which are added to. Runs are added in order.
- */
-WORK_GROUP(NORM_COLUMNS *NORM_LANES, 1, 1)
-kernel void layer_norm_gains(global float *dgamma, global float *dbeta,
-                             global const float *restrict x,
-                             global const float *restrict dy,
-                             global const float *restrict moments, norm_shape s,
-                             int adds)
+/* Sums of each run over NORM_COLUMNS columns: of dy z and of dy. */
+INLINE void sum_runs(local float *sums, global const float *x, global const float *dy,
+                     global const float *moments, norm_shape s, int c)
 {
-    local float sums[NORM_RUNS * 2 * NORM_COLUMNS];
-    const int lane = LANE(0) % NORM_COLUMNS, mine = LANE(0) / NORM_COLUMNS;
-    const int c = GROUP(0) * NORM_COLUMNS + lane;
-    const int runs = (s.rows + s.run - 1) / s.run;
-    for (int run = mine; c < s.columns && run < runs; run += NORM_LANES) {
+    const int lane = LANE(0) % NORM_COLUMNS, runs = (s.rows + s.run - 1) / s.run;
+    for (int run = LANE(0) / NORM_COLUMNS; c < s.columns && run < runs;
+         run += NORM_LANES) {
         float scale = 0.0f, shift = 0.0f;
         for (int row = run * s.run; row < min((run + 1) * s.run, s.rows); row++) {
             const size_t at = (size_t)row * s.columns + c;
@@ -115,13 +141,51 @@ kernel void layer_norm_gains(global float *dgamma, global float *dbeta,
         sums[2 * run * NORM_COLUMNS + lane] = scale;
         sums[(2 * run + 1) * NORM_COLUMNS + lane] = shift;
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    global float *to = mine == 0 ? dgamma : dbeta;
-    if (mine < 2 && c < s.columns && to) {
-        float sum = adds >> mine & 1 ? to[c] : 0.0f;
-        for (int run = 0; run < runs; run++) {
-            sum += sums[(2 * run + mine) * NORM_COLUMNS + lane];
+}
+
+/* out[c] (+)= the runs' sums, in order; which: 0 or 1 of both */
+INLINE void add_runs(global float *out, local const float *sums, norm_shape s, int c,
+                     int which, int add)
+{
+    float sum = add ? out[c] : 0.0f;
+    for (int run = 0; run < (s.rows + s.run - 1) / s.run; run++) {
+        sum += sums[(2 * run + which) * NORM_COLUMNS + LANE(0) % NORM_COLUMNS];
+    }
+    out[c] = sum;
+}
+
+/* All gradients at once, for at most NORM_RUNS runs: the first groups have NORM_ROWS
+ * rows of dx each, the others NORM_COLUMNS columns of dgamma (+)= sum of dy z and dbeta
+ * (+)= sum of dy. dx, dgamma or dbeta may be null; bits of adds: which of dgamma, dbeta
+ * and dx are added to. Every group meets the barriers of both jobs. */
+WORK_GROUP(NORM_COLUMNS *NORM_LANES, 1, 1)
+kernel void layer_norm_gradients(global float *dx, global float *dgamma,
+                                 global float *dbeta, global const float *restrict x,
+                                 global const float *restrict dy,
+                                 global const float *restrict gamma,
+                                 global const float *restrict moments, norm_shape s,
+                                 int adds)
+{
+    local float sums[NORM_RUNS * 2 * NORM_COLUMNS], scratch[NORM_ROWS * WG];
+    const int above = dx ? (s.rows + NORM_ROWS - 1) / NORM_ROWS : 0;
+    const int mine = LANE(0) / WG, lid = LANE(0) % WG, block = GROUP(0) - above;
+    const int c = block * NORM_COLUMNS + LANE(0) % NORM_COLUMNS;
+    const norm_row r = row_of(moments, s, GROUP(0) * NORM_ROWS + mine);
+    float2 sum = (float2)(0.0f);
+    if (block < 0) {
+        sum = row_sums(x, dy, gamma, r, lid);
+    } else {
+        sum_runs(sums, x, dy, moments, s, c);
+    }
+    sum.x = group_sum(sum.x, scratch + mine * WG, lid, WG) / s.columns;
+    sum.y = group_sum(sum.y, scratch + mine * WG, lid, WG) / s.columns;
+    if (block < 0) {
+        row_gradient(dx, x, dy, gamma, r, lid, sum, adds & 4);
+    } else if (c < s.columns) {
+        const int which = LANE(0) / NORM_COLUMNS;
+        global float *out = which ? dbeta : dgamma;
+        if (which < 2 && out) {
+            add_runs(out, sums, s, c, which, adds >> which & 1);
         }
-        to[c] = sum;
     }
 }

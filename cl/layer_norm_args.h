@@ -2,8 +2,9 @@
 #ifndef LAYER_NORM_ARGS_H
 #define LAYER_NORM_ARGS_H
 
-/* layer_norm_gains: a group sums so many columns over at most so many runs, which its
- * rows of items share. */
+/* layer_norm_gradients: a group has so many rows of dx, or sums so many columns over at
+ * most so many runs, which its rows of items share. */
+#define NORM_ROWS    4
 #define NORM_COLUMNS 16
 #define NORM_LANES   16
 #define NORM_RUNS    64

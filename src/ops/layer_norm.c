@@ -35,20 +35,6 @@ static cla_status launch_rows(cla_runtime *rt, const saved *s, cla_launch *launc
     return cla_enqueue(rt, launch);
 }
 
-static cla_status backward_x(cla_tape *tape, const saved *s, const cla_tensor *dy)
-{
-    cla_tensor *dx = NULL;
-    int add = 0;
-    CLA_TRY(cla_grad_out(tape, s->x, &dx, &add));
-    const norm_shape shape = shape_of(s, RUN);
-    cla_launch launch = {
-        .kernel = "layer_norm_backward",
-        .args = { cla_buf(dx), cla_buf(s->x), cla_buf(dy), cla_buf(s->gamma),
-                  cla_mem(&s->moments), cla_bytes(&shape, sizeof shape), cla_i32(add) },
-    };
-    return dx ? launch_rows(cla_tape_runtime(tape), s, &launch) : CLA_OK;
-}
-
 /* What each run of rows adds to the gradients of gamma and of beta. */
 static cla_status sum_runs(cla_tape *tape, const saved *s, const cla_tensor *dy,
                            cla_memory *sums, int64_t runs)
@@ -70,45 +56,64 @@ static cla_status sum_runs(cla_tape *tape, const saved *s, const cla_tensor *dy,
     return cla_enqueue(rt, &launch);
 }
 
+/* The gradients of x, gamma and beta; NULL where none is wanted. */
+typedef struct gradients {
+    cla_tensor *x, *gain[2];
+    int add_x, add[2];
+} gradients;
+
+static cla_status backward_x(cla_runtime *rt, const saved *s, const cla_tensor *dy,
+                             const gradients *g)
+{
+    const norm_shape shape = shape_of(s, RUN);
+    cla_launch launch = {
+        .kernel = "layer_norm_backward",
+        .args = { cla_buf(g->x), cla_buf(s->x), cla_buf(dy), cla_buf(s->gamma),
+                  cla_mem(&s->moments), cla_bytes(&shape, sizeof shape),
+                  cla_i32(g->add_x) },
+    };
+    return launch_rows(rt, s, &launch);
+}
+
 /* The group schedule, for few rows: one launch. */
-static cla_status sum_at_once(cla_runtime *rt, const saved *s, const cla_tensor *dy,
-                              cla_tensor *const grads[2], const int add[2])
+static cla_status backward_at_once(cla_runtime *rt, const saved *s,
+                                   const cla_tensor *dy, const gradients *g)
 {
     const norm_shape shape = shape_of(s, SUM_RUN);
+    const bool gains = g->gain[0] || g->gain[1];
+    const size_t above = g->x ? ((size_t)shape.rows + NORM_ROWS - 1) / NORM_ROWS : 0;
+    const size_t columns = ((size_t)shape.columns + NORM_COLUMNS - 1) / NORM_COLUMNS;
     const cla_launch launch = {
         .file = "layer_norm",
-        .kernel = "layer_norm_gains",
+        .kernel = "layer_norm_gradients",
         .define = { { "WG", CLA_WG } },
-        .groups = { ((size_t)shape.columns + NORM_COLUMNS - 1) / NORM_COLUMNS },
+        .groups = { above + (gains ? columns : 0) },
         .local = { NORM_COLUMNS * NORM_LANES },
-        .args = { cla_buf(grads[0]), cla_buf(grads[1]), cla_buf(s->x), cla_buf(dy),
-                  cla_mem(&s->moments), cla_bytes(&shape, sizeof shape),
-                  cla_i32(add[0] | add[1] << 1) },
+        .args = { cla_buf(g->x), cla_buf(g->gain[0]), cla_buf(g->gain[1]),
+                  cla_buf(s->x), cla_buf(dy), cla_buf(s->gamma), cla_mem(&s->moments),
+                  cla_bytes(&shape, sizeof shape),
+                  cla_i32(g->add[0] | g->add[1] << 1 | g->add_x << 2) },
+        .flops = 14.0 * (double)cla_size(s->x),
     };
     return cla_enqueue(rt, &launch);
 }
 
-static cla_status backward_columns(cla_tape *tape, const saved *s, const cla_tensor *dy)
+static cla_status backward_columns(cla_tape *tape, const saved *s, const cla_tensor *dy,
+                                   const gradients *g)
 {
-    cla_tensor *grads[2] = { NULL, NULL };
-    int add[2];
-    CLA_TRY(cla_grad_out(tape, s->gamma, &grads[0], &add[0]));
-    CLA_TRY(cla_grad_out(tape, s->beta, &grads[1], &add[1]));
     const int64_t columns = s->x->shape[1];
     const int64_t runs = (s->x->shape[0] + SUM_RUN - 1) / SUM_RUN;
     cla_memory sums = { 0 };
-    if (!grads[0] && !grads[1]) {
+    if (!g->gain[0] && !g->gain[1]) {
         return CLA_OK;
-    }
-    if (!cla_tiled(cla_tape_runtime(tape)) && runs <= NORM_RUNS) {
-        return sum_at_once(cla_tape_runtime(tape), s, dy, grads, add);
     }
     CLA_TRY(sum_runs(tape, s, dy, &sums, runs));
     for (int64_t i = 0; i < 2; i++) {
         const cla_partials partials = { &sums, runs, i * columns, 2 * columns };
-        const cla_status summed = grads[i] ? cla_column_sum(cla_tape_runtime(tape),
-                                                            grads[i], &partials, add[i])
-                                           : CLA_OK;
+        const cla_status summed = g->gain[i]
+                                      ? cla_column_sum(cla_tape_runtime(tape),
+                                                       g->gain[i], &partials, g->add[i])
+                                      : CLA_OK;
         CLA_TRY(summed);
     }
     return CLA_OK;
@@ -117,9 +122,17 @@ static cla_status backward_columns(cla_tape *tape, const saved *s, const cla_ten
 static cla_status backward(cla_tape *tape, void *bytes)
 {
     const saved *s = bytes;
+    cla_runtime *rt = cla_tape_runtime(tape);
     const cla_tensor *dy = cla_grad_in(s->y);
-    CLA_TRY(backward_x(tape, s, dy));
-    return backward_columns(tape, s, dy);
+    gradients g = { .x = NULL };
+    CLA_TRY(cla_grad_out(tape, s->x, &g.x, &g.add_x));
+    CLA_TRY(cla_grad_out(tape, s->gamma, &g.gain[0], &g.add[0]));
+    CLA_TRY(cla_grad_out(tape, s->beta, &g.gain[1], &g.add[1]));
+    if (!cla_tiled(rt) && s->x->shape[0] <= NORM_RUNS * SUM_RUN) {
+        return backward_at_once(rt, s, dy, &g);
+    }
+    CLA_TRY(g.x ? backward_x(rt, s, dy, &g) : CLA_OK);
+    return backward_columns(tape, s, dy, &g);
 }
 
 cla_status cla_layer_norm(cla_tape *tape, cla_tensor **y, cla_tensor *x,
