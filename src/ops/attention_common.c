@@ -128,12 +128,21 @@ bool cla_attention_is_wide(const cla_attention_call *call)
     return all % 4 == 0;
 }
 
-static cla_status grad_of(cla_tape *tape, cla_tensor *x, cla_tensor **grad, int *mode)
+cla_status cla_attention_grads_of(cla_tape *tape, const cla_attention_call *call,
+                                  cla_tensor *grad[3], int mode[3])
 {
-    int add = 0;
-
-    CLA_TRY(cla_grad_out(tape, x, grad, &add));
-    *mode = !*grad ? GRAD_SKIP : add ? GRAD_ADD : GRAD_WRITE;
+    cla_tensor *const x[3] = { call->q, call->k, call->v };
+    bool all = false, memory = false;
+    CLA_TRY(cla_grad_all_columns(tape, 3, x, &all));
+    if (!all && x[0]->memory.mem != x[1]->memory.mem) { // else dQ may come first
+        CLA_TRY(cla_grad_all_columns(tape, 2, x + 1, &memory));
+    }
+    for (int i = 0; i < 3; i++) {
+        int add = 0;
+        CLA_TRY(cla_grad_out(tape, x[i], &grad[i], &add));
+        add = all || (memory && i) ? 0 : add;
+        mode[i] = !grad[i] ? GRAD_SKIP : add ? GRAD_ADD : GRAD_WRITE;
+    }
     return CLA_OK;
 }
 
@@ -168,9 +177,16 @@ cla_status cla_attention_grads_take(cla_attention_grads *grads, bool *any,
     if (!*any) {
         return CLA_OK;
     }
-    CLA_TRY(grad_of(tape, call->q, &grads->q, &grads->q_mode));
-    CLA_TRY(grad_of(tape, call->k, &grads->k, &grads->k_mode));
-    return grad_of(tape, call->v, &grads->v, &grads->v_mode);
+    cla_tensor *grad[3];
+    int mode[3];
+    CLA_TRY(cla_attention_grads_of(tape, call, grad, mode));
+    grads->q = grad[0];
+    grads->k = grad[1];
+    grads->v = grad[2];
+    grads->q_mode = mode[0];
+    grads->k_mode = mode[1];
+    grads->v_mode = mode[2];
+    return CLA_OK;
 }
 
 cla_status cla_attention_grads_begin(cla_attention_grads *grads, bool *any,

@@ -109,13 +109,19 @@ static cla_status backward(cla_tape *tape, void *bytes)
 {
     const conv_call *call = bytes;
     cla_runtime *rt = cla_tape_runtime(tape);
+    cla_tensor *to[3];
+    int mode[3];
     conv_grads grads = { .o = cla_grad_in(call->base.o),
                          .tape = tape,
                          .sequences = call->base.sequences,
                          .parts = 1 };
-    CLA_TRY(grad_of(tape, call->base.q, &grads.q, &grads.q_mode));
-    CLA_TRY(grad_of(tape, call->base.k, &grads.k, &grads.k_mode));
-    CLA_TRY(grad_of(tape, call->base.v, &grads.v, &grads.v_mode));
+    CLA_TRY(cla_attention_grads_of(tape, &call->base, to, mode));
+    grads.q = to[0];
+    grads.k = to[1];
+    grads.v = to[2];
+    grads.q_mode = mode[0];
+    grads.k_mode = mode[1];
+    grads.v_mode = mode[2];
     if (!call->pairs || !call->base.longest_q) {
         grads.parts = 0; // nothing to add up
     } else if (call->fft) {

@@ -291,6 +291,40 @@ static cla_status view_grad(cla_tape *tape, cla_tensor *x, int *add)
                                         x->shape[2]);
 }
 
+/* Whether x are columns of one tensor, each of its columns once. */
+static bool are_all_columns(cla_tensor *const *x, int n)
+{
+    int64_t width = 0;
+    for (int i = 0; i < n; i++) {
+        if (!x[i] || !x[i]->base || x[i]->base != x[0]->base || !cla_is_columns(x[i])) {
+            return false;
+        }
+        const int64_t size = x[i]->shape[1] * x[i]->shape[2];
+        for (int j = 0; j < i; j++) {
+            const int64_t before = x[j]->shape[1] * x[j]->shape[2];
+            if (x[i]->offset < x[j]->offset + before &&
+                x[j]->offset < x[i]->offset + size) {
+                return false;
+            }
+        }
+        width += size;
+    }
+    return n && width == x[0]->stride;
+}
+
+cla_status cla_grad_all_columns(cla_tape *tape, int n, cla_tensor *const *x,
+                                bool *fresh)
+{
+    cla_tensor *base = n && x[0] ? x[0]->base : NULL;
+    *fresh = base && !base->base && base->wants_grad && !base->grad_filled &&
+             are_all_columns(x, n);
+    if (*fresh) {
+        CLA_TRY(make_grad(tape, base));
+        base->grad_filled = true;
+    }
+    return CLA_OK;
+}
+
 cla_status cla_grad_out(cla_tape *tape, cla_tensor *x, cla_tensor **grad, int *add)
 {
     *grad = NULL;

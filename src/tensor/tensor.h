@@ -158,6 +158,13 @@ const cla_tensor *cla_grad_in(const cla_tensor *y);
  * Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status cla_grad_out(cla_tape *tape, cla_tensor *x, cla_tensor **grad, int *add);
 
+/* In front of cla_grad_out for n inputs that may be columns of one tensor: *fresh says
+ * that they are all of its columns, each once, and that nothing has flowed into them.
+ * Then no zeros are written, and the kernels must write every element of each, whatever
+ * *add says. Errors: CLA_E_NOMEM. */
+cla_status cla_grad_all_columns(cla_tape *tape, int n, cla_tensor *const *x,
+                                bool *fresh);
+
 /* Device memory until the tape's reset. */
 cla_status cla_tape_scratch(cla_tape *tape, cla_memory *out, size_t bytes);
 
