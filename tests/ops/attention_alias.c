@@ -1,5 +1,6 @@
 /* attention_alias.c - one tensor in several places of an attention (queries and keys,
- * keys and values ...) gets the sum of the gradients that separate tensors get. */
+ * keys and values ...), or columns of one tensor, get the sums of the gradients that
+ * separate tensors get. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,9 +72,14 @@ static const struct {
             { "relative_attention", relative } };
 
 /* Which of the tensors stands in which place. */
-static const int places[][PLACES] = {
-    { 0, 1, 1 }, { 0, 0, 0 }, { 0, 0, 1 }, { 0, 1, 0 }
-};
+static const int places[][PLACES] = { { 0, 1, 1 }, { 0, 0, 0 }, { 0, 0, 1 },
+                                      { 0, 1, 0 }, { 0, 1, 2 }, { 2, 0, 1 } };
+
+/* What places with the same number are: tensors of their own, one tensor, or columns of
+ * one that all places share, or all but the first. */
+typedef enum sharing { SEPARATE, SHARED, COLUMNS, MEMORY } sharing;
+
+static const char *const sharings[] = { "separate", "shared", "columns", "memory" };
 
 static void make(cla_tensor **t, cla_runtime *rt, int rank, const int64_t *shape,
                  float value)
@@ -82,9 +88,61 @@ static void make(cla_tensor **t, cla_runtime *rt, int rank, const int64_t *shape
     TEST_OK(cla_tensor_fill(*t, value));
 }
 
-/* sum[n] = the gradients of all tensors that hold number n of `place`. Unless separate,
- * places with the same number share one tensor. */
-static void gradients(cla_runtime *rt, attend call, const int *place, bool separate,
+enum { ROW = H * WIDTH };
+
+/* Copies part `at` of `parts` between the rows of a wide matrix and a narrow one. */
+static void copy_part(float *wide, float *narrow, int parts, int at, bool out)
+{
+    for (int t = 0; t < T; t++) {
+        float *w = wide + (t * parts + at) * ROW;
+        memcpy(out ? narrow + t * ROW : w, out ? w : narrow + t * ROW,
+               ROW * sizeof(float));
+    }
+}
+
+/* A matrix of which the places from the first on are columns. The least number is its
+ * first part. */
+typedef struct wide {
+    cla_tensor *x;
+    int first, least, parts;
+} wide;
+
+static wide make_wide(cla_runtime *rt, const int *place, cla_tensor *const *own,
+                      sharing how)
+{
+    wide w = { .first = how == MEMORY, .least = PLACES };
+    float all[PLACES * SIZE], one[SIZE];
+    int most = 0;
+    for (int n = w.first; n < PLACES; n++) {
+        w.least = place[n] < w.least ? place[n] : w.least;
+        most = place[n] > most ? place[n] : most;
+    }
+    w.parts = most - w.least + 1;
+    make(&w.x, rt, 2, (int64_t[]){ T, (int64_t)w.parts * ROW }, 0);
+    TEST_OK(cla_tensor_download(w.x, all));
+    for (int n = w.first; n < PLACES; n++) {
+        TEST_OK(cla_tensor_download(own[n], one));
+        copy_part(all, one, w.parts, place[n] - w.least, false);
+    }
+    TEST_OK(cla_tensor_upload(w.x, all));
+    cla_tensor_want_grad(w.x, true);
+    return w;
+}
+
+static void add_wide(float (*sum)[SIZE], const wide *w)
+{
+    float all[PLACES * SIZE], one[SIZE];
+    TEST_OK(cla_tensor_download(cla_tensor_grad(w->x), all));
+    for (int part = 0; part < w->parts; part++) {
+        copy_part(all, one, w->parts, part, true);
+        for (int i = 0; i < SIZE; i++) {
+            sum[w->least + part][i] += one[i];
+        }
+    }
+}
+
+/* sum[n] = the gradients of all that holds number n of `place`. */
+static void gradients(cla_runtime *rt, attend call, const int *place, sharing how,
                       float (*sum)[SIZE])
 {
     static const int lengths[] = { T };
@@ -99,7 +157,7 @@ static void gradients(cla_runtime *rt, attend call, const int *place, bool separ
         cla_tensor_want_grad(own[n], true);
         free(x);
         in.x[n] = own[n];
-        for (int first = 0; first < n && !separate; first++) {
+        for (int first = 0; first < n && how == SHARED; first++) {
             in.x[n] =
                 place[first] == place[n] && in.x[n] == own[n] ? own[first] : in.x[n];
         }
@@ -107,6 +165,14 @@ static void gradients(cla_runtime *rt, attend call, const int *place, bool separ
     make(&in.table, rt, 2, (int64_t[]){ H, 2 * T }, 0.5f);
     make(&in.sigma, rt, 1, (int64_t[]){ H }, 3);
     make(&in.distances, rt, 2, (int64_t[]){ 5, WIDTH }, 0.25f);
+    wide w = { NULL };
+    if (how >= COLUMNS) {
+        w = make_wide(rt, place, own, how);
+    }
+    for (int n = w.first; n < PLACES && w.x; n++) {
+        TEST_OK(cla_tensor_columns(tape, &in.x[n], w.x, (place[n] - w.least) * ROW, H,
+                                   WIDTH));
+    }
     TEST_OK(call(tape, &o, &in));
     float *dy = test_random(SIZE, 1, 20);
     cla_tensor *seed = NULL;
@@ -125,8 +191,12 @@ static void gradients(cla_runtime *rt, attend call, const int *place, bool separ
             sum[place[n]][i] += grad[i];
         }
     }
+    if (w.x) {
+        add_wide(sum, &w);
+    }
     free(dy);
     cla_tape_free(&tape);
+    cla_tensor_free(&w.x);
     cla_tensor_free(&seed);
     cla_tensor_free(&in.table);
     cla_tensor_free(&in.sigma);
@@ -137,21 +207,30 @@ static void gradients(cla_runtime *rt, attend call, const int *place, bool separ
     cla_ragged_free(&in.rows);
 }
 
+static void check(cla_runtime *rt, size_t op, const int *place, sharing how,
+                  float (*want)[SIZE])
+{
+    static float got[PLACES][SIZE];
+    gradients(rt, ops[op].call, place, how, got);
+    for (int i = 0; i < PLACES * SIZE; i++) {
+        const float g = got[i / SIZE][i % SIZE], w = want[i / SIZE][i % SIZE];
+        cr_assert(fabsf(g - w) <= 1e-5f * fmaxf(1, fabsf(w)),
+                  "%s, %s, %s, places %d%d%d: gradient %d is %g, must be %g",
+                  ops[op].name,
+                  cla_runtime_schedule(rt) == CLA_SCHEDULE_GROUP ? "group" : "tile",
+                  sharings[how], place[0], place[1], place[2], i, (double)g, (double)w);
+    }
+}
+
 DEVICE_TEST(attention_alias, adds_the_gradients_of_all_places)
 {
-    static float got[PLACES][SIZE], want[PLACES][SIZE];
+    static float want[PLACES][SIZE];
     for (size_t n = 0; n < 2 * sizeof ops / sizeof *ops; n++) {
-        const attend call = ops[n / 2].call;
         cla_runtime_set_schedule(rt, n % 2 ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
         for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
-            gradients(rt, call, places[p], true, want);
-            gradients(rt, call, places[p], false, got);
-            for (int i = 0; i < PLACES * SIZE; i++) {
-                const float g = got[i / SIZE][i % SIZE], w = want[i / SIZE][i % SIZE];
-                cr_assert(fabsf(g - w) <= 1e-5f * fmaxf(1, fabsf(w)),
-                          "%s, %s, places %d%d%d: gradient %d is %g, must be %g",
-                          ops[n / 2].name, n % 2 ? "group" : "tile", places[p][0],
-                          places[p][1], places[p][2], i, (double)g, (double)w);
+            gradients(rt, ops[n / 2].call, places[p], SEPARATE, want);
+            for (sharing how = SHARED; how <= MEMORY; how++) {
+                check(rt, n / 2, places[p], how, want);
             }
         }
     }
