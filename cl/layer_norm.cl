@@ -3,9 +3,10 @@
  * Layout: x, y, dx, dy [N,D]; gamma, beta [D]; moments [N,2]; partial [groups,2,D].
  * Work-group: WG items to a row; in layer_norm_columns a column each, over a run of
  * rows; in layer_norm_gradients NORM_ROWS rows of WG, or NORM_COLUMNS columns by
- * NORM_LANES. Defines: WG, a power of two. Numerics: variance about the mean, in a second
- * pass; sums in f32 by a tree. Writes: y, moments, partial whole; dx whole (added to
- * when add). */
+ * NORM_LANES.
+ * Defines: WG, a power of two.
+ * Numerics: variance about the mean, in a second pass; sums in f32 by a tree.
+ * Writes: y, moments, partial whole; dx, dgamma, dbeta whole (added to when add). */
 #include "layer_norm.clh"
 
 #ifndef WG

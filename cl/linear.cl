@@ -1,7 +1,8 @@
 /* linear.cl - what a linear layer's backward pass needs beside products.
  *
  * Layout: g, dy, h [N,out]; partial [runs,out]; db [out].
- * Work-group: WG items, a column each; linear_gradients: LINEAR_COLUMNS columns by runs.
+ * Work-group: WG items, a column each; in linear_gradients LINEAR_COLUMNS columns by
+ * LINEAR_RUNS runs.
  * Numerics: f32 sums in the order of the rows.
  * Writes: g, partial, db (added to when add) and y whole. */
 #include "linear.clh"

@@ -4,9 +4,9 @@
  * o: sums of inputs, then what the cell made of them, at last their gradients.
  * Work-group: forward, a launch for each token: 64 items to a tile of 32 sequences by
  * the four gates of CELLS columns, see recurrent_step.clh; grid (tiles down, tiles
- * across, directions). Backward: WG items along the width of the state; a group walks through time
- * with its ROWS sequences, which owe nothing to others, and meets two barriers at each
- * step.
+ * across, directions). Backward: WG items along the width of the state; a group walks
+ * through time with its ROWS sequences, which owe nothing to others, and meets two
+ * barriers at each step.
  * Defines: WG; ROWS; those of product_group.clh.
  * Numerics: f32 sums in the order of the inner index.
  * Writes: y, h and c whole; gradients of h0 and c0 whole (added to when asked). */
@@ -96,8 +96,8 @@ kernel void lstm_forward(global float *y, global float *work, global const float
     make_token(tiles, y, work, h0, c0, w, offsets, s, t);
 }
 
-// both directions over the same sequences, from states of zeros; the second one goes the
-// other way
+// both directions over the same sequences, from states of zeros; the second one goes
+// the other way
 WORK_GROUP(ITEMS, 1, 1)
 kernel void lstm_forward_both(global float *y, global float *work,
                               global const float *w, global float *y_back,

@@ -1,5 +1,6 @@
 /* feed.h - what translation models have beside ops.h: activations of the feed-forward
- * block, scores by a table of embeddings (tier 2). */
+ * block, scores by a table of embeddings, a block's result added to its input (tier
+ * 2). */
 #pragma once
 
 #include "clattn/tensor.h"
@@ -38,6 +39,18 @@ CLA_API cla_status cla_gelu(cla_tape *tape, cla_tensor **y, cla_tensor *x);
  * Errors: CLA_E_SHAPE, CLA_E_NOMEM, CLA_E_DEVICE.
  * Source: Hendrycks and Gimpel 2016; Ramachandran et al. 2017. */
 CLA_API cla_status cla_silu(cla_tape *tape, cla_tensor **y, cla_tensor *x);
+
+/* A sum with dropout in one pass: y = a + dropout(x), or y = dropout(a + x) with whole.
+ *
+ * y      out  as x
+ * a, x   in   f32, of one shape; draws are those of cla_dropout
+ * p      in   0 <= p < 1; with 0 it is cla_add
+ * whole  in   whether the sum is dropped, and not x alone
+ *
+ * Errors: CLA_E_SHAPE, CLA_E_USAGE, CLA_E_NOMEM, CLA_E_DEVICE.
+ * Source: Srivastava et al. 2014; Vaswani et al. 2017, section 5.4. */
+CLA_API cla_status cla_dropout_add(cla_tape *tape, cla_tensor **y, cla_tensor *a,
+                                   cla_tensor *x, float p, bool whole);
 
 #ifdef __cplusplus
 }

@@ -282,18 +282,6 @@ CLA_API cla_status cla_gate(cla_tape *tape, cla_tensor **y, cla_tensor *x,
  * Source: Srivastava et al. 2014. */
 CLA_API cla_status cla_dropout(cla_tape *tape, cla_tensor **y, cla_tensor *x, float p);
 
-/* A sum with dropout in one pass: y = a + dropout(x), or y = dropout(a + x) with whole.
- *
- * y      out  as x
- * a, x   in   f32, of one shape; draws are those of cla_dropout
- * p      in   0 <= p < 1; with 0 it is cla_add
- * whole  in   whether the sum is dropped, and not x alone
- *
- * Errors: CLA_E_SHAPE, CLA_E_USAGE, CLA_E_NOMEM, CLA_E_DEVICE.
- * Source: Srivastava et al. 2014; Vaswani et al. 2017, section 5.4. */
-CLA_API cla_status cla_dropout_add(cla_tape *tape, cla_tensor **y, cla_tensor *a,
-                                   cla_tensor *x, float p, bool whole);
-
 /* Rows of a table: y[n] = scale table[ids[n]].
  *
  * y      out  [N,D] f32

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "clattn/feed.h"
+
 static const char *const position_names[] = { "none", "add", "concat", "p",
                                               "r",    "p_r", NULL };
 static const char *const activation_names[] = { "none", "relu", "tanh", NULL };

@@ -47,7 +47,8 @@ int cla_attention_plan(cla_runtime *rt, const cla_attention_call *call, int long
  * so that kernels may read 16 bytes at once. */
 bool cla_attention_is_wide(const cla_attention_call *call);
 
-/* Gradients of q, k and v, with what to do to each (GRAD_*). Errors: as cla_grad_out. */
+/* Gradients of q, k and v, with what to do to each (GRAD_*). Errors: those of
+ * cla_grad_out. */
 cla_status cla_attention_grads_of(cla_tape *tape, const cla_attention_call *call,
                                   cla_tensor *grad[3], int mode[3]);
 

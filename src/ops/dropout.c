@@ -1,6 +1,7 @@
 /* dropout.c - drops elements at random, alone or of a sum; the draws are made again to
  * go back. */
 #include "cl/dropout_args.h"
+#include "clattn/feed.h"
 #include "clattn/ops.h"
 #include "ops/spread.h"
 #include "tensor/signature.h"

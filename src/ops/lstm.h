@@ -8,8 +8,8 @@ typedef struct cla_lstm_weights {
     cla_tensor *w, *b;
 } cla_lstm_weights;
 
-/* cla_lstm for two directions over the same x, to the same bits; under the group schedule
- * a token of each is one launch. Initial states are zeros.
+/* cla_lstm for two directions over the same x, to the same bits; under the group
+ * schedule a token of each is one launch. Initial states are zeros.
  *
  * y        out  [N,n] each
  * options  in   one of them reverse; no h0, no c0

@@ -130,13 +130,9 @@ static cla_status take_step(run *r, int64_t n, cla_step_result *result, double *
 {
     const cla_progress *p = &r->progress;
     const int64_t start = cla_time_ns();
-    if (r->options->profile) {
-        cla_profile_enable(r->rt, true);
-    }
+    cla_profile_enable(r->rt, r->options->profile);
     CLA_TRY(cla_stepper_step(&r->stepper, r->order + p->next, n, p->step, result));
-    if (r->options->profile) {
-        CLA_TRY(cla_runtime_finish(r->rt));
-    }
+    CLA_TRY(r->options->profile ? cla_runtime_finish(r->rt) : CLA_OK);
     *seconds = (double)(cla_time_ns() - start) * 1e-9;
     if (r->options->profile) {
         cla_profile_enable(r->rt, false);

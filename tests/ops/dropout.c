@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "clattn/feed.h"
 #include "support/check_kind.h"
 
 /* 1/(1-p) and the product, a rounding each. */

@@ -1,5 +1,6 @@
 /* dropout.c - the definition of dropout: which elements a seed keeps. */
 #include "base/rng.h"
+#include "clattn/feed.h"
 #include "clattn/ops.h"
 #include "oracle/kind.h"
 
