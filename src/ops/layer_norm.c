@@ -88,7 +88,7 @@ static cla_status backward_at_once(cla_runtime *rt, const saved *s,
         .kernel = "layer_norm_gradients",
         .define = { { "WG", CLA_WG } },
         .groups = { above + (gains ? columns : 0) },
-        .local = { NORM_COLUMNS * NORM_LANES },
+        .local = { (size_t)NORM_COLUMNS * NORM_LANES },
         .args = { cla_buf(g->x), cla_buf(g->gain[0]), cla_buf(g->gain[1]),
                   cla_buf(s->x), cla_buf(dy), cla_buf(s->gamma), cla_mem(&s->moments),
                   cla_bytes(&shape, sizeof shape),
@@ -128,7 +128,7 @@ static cla_status backward(cla_tape *tape, void *bytes)
     CLA_TRY(cla_grad_out(tape, s->x, &g.x, &g.add_x));
     CLA_TRY(cla_grad_out(tape, s->gamma, &g.gain[0], &g.add[0]));
     CLA_TRY(cla_grad_out(tape, s->beta, &g.gain[1], &g.add[1]));
-    if (!cla_tiled(rt) && s->x->shape[0] <= NORM_RUNS * SUM_RUN) {
+    if (!cla_tiled(rt) && s->x->shape[0] <= (int64_t)NORM_RUNS * SUM_RUN) {
         return backward_at_once(rt, s, dy, &g);
     }
     CLA_TRY(g.x ? backward_x(rt, s, dy, &g) : CLA_OK);

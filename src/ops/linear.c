@@ -88,7 +88,7 @@ static cla_status tail_at_once(cla_runtime *rt, const tail *t)
         .file = "linear",
         .kernel = "linear_gradients",
         .groups = { ((size_t)t->shape.cols + LINEAR_COLUMNS - 1) / LINEAR_COLUMNS },
-        .local = { LINEAR_COLUMNS * LINEAR_RUNS },
+        .local = { (size_t)LINEAR_COLUMNS * LINEAR_RUNS },
         .args = { cla_mem(t->g), cla_buf(t->db), cla_buf(t->dy),
                   cla_buf(t->g ? t->h : NULL), cla_bytes(&t->shape, sizeof t->shape),
                   cla_i32(t->add) },
