@@ -24,6 +24,7 @@ const fuzz_target fuzz_targets[] = {
     { "safetensors", fuzz_safetensors },
     { "scores", fuzz_scores },
     { "sentencepiece", fuzz_sentencepiece },
+    { "serve", fuzz_serve },
     { "squad", fuzz_squad },
     { "tuning", fuzz_tuning },
     { "vectors", fuzz_vectors },

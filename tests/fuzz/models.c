@@ -74,6 +74,16 @@ static void lay_out(run_folder *f)
     }
 }
 
+const char *fuzz_run_folder(const char *name)
+{
+    for (int i = 0; i < KINDS; i++) {
+        if (strcmp(folders[i].name, name) == 0) {
+            lay_out(&folders[i]);
+        }
+    }
+    return fuzz_path(name);
+}
+
 /* ---- using a model --------------------------------------------------------------- */
 
 static cla_status use_reader(cla_model *model)

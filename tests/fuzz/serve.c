@@ -1,0 +1,78 @@
+/* serve.c - target for bodies of requests to the service. */
+#include "cli/serve.h"
+
+#include <jansson.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "cli/model.h"
+#include "fuzz.h"
+
+static const char *const folders[] = { "translator", "tagger", "reader" };
+
+/* Works on all texts of the job, in batches as the worker's. */
+static void work(const serve *s, serve_job *job)
+{
+    serve_unit unit[4];
+    while (job->taken < job->count) {
+        size_t n = 0;
+        for (; n < (size_t)s->limits->batch && job->taken < job->count; n++) {
+            unit[n] = (serve_unit){ job, &job->text[job->taken++] };
+        }
+        const cla_status status = serve_work(s, unit, n);
+        FUZZ_CHECK(status == CLA_OK || status == CLA_E_NUMERIC || status == CLA_E_NOMEM,
+                   "status %d: %s", (int)status, cla_error());
+    }
+    serve_complete(s, job);
+}
+
+/* An error is {"error": message}; a result has an entry for each of the request. */
+static void check(const serve_job *job)
+{
+    static const int codes[] = { 200, 400, 413, 500 };
+    bool known = false;
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        known = known || job->code == codes[i];
+    }
+    FUZZ_CHECK(known && job->body, "status %d", job->code);
+    json_t *body = json_loads(job->body, 0, NULL);
+    void *only = json_object_iter(body);
+    FUZZ_CHECK(only && json_object_size(body) == 1, "the response is %s", job->body);
+    const bool error = strcmp(json_object_iter_key(only), "error") == 0;
+    FUZZ_CHECK(error == (job->code != 200), "status %d with %s", job->code, job->body);
+    const json_t *list = json_object_iter_value(only);
+    FUZZ_CHECK(error || !job->list || json_array_size(list) == job->entries,
+               "%zu entries, %zu results", job->entries, json_array_size(list));
+    json_decref(body);
+}
+
+static void answer(serve_kind kind, cla_task *task, bool form, const fuzz_part *body)
+{
+    const serve_limits limits = {
+        .batch = 4, .queue = 64, .body = 8192, .max_words = 32, .beam = 2, .alpha = 0.6
+    };
+    const serve s = { .kind = kind, .task = task, .limits = &limits };
+    serve_job job = { .code = 0 };
+    if (fuzz_ok(serve_read_job(&s, &job, body->data, body->size, form))) {
+        if (!job.code) {
+            work(&s, &job);
+        }
+        check(&job);
+    }
+    serve_job_free(&job);
+}
+
+/* The first byte: which model, and whether the body is a form; then the body. */
+void fuzz_serve(const uint8_t *data, size_t size)
+{
+    const int how = size ? data[0] : 0;
+    const serve_kind kind = (serve_kind)(how % 3);
+    const fuzz_part body = { (const char *)data + (size > 0), size - (size > 0) };
+    cli_model m = { NULL };
+    fuzz_share_runtime();
+    FUZZ_CHECK(
+        !cli_model_open(&m, NULL, fuzz_run_folder(folders[kind]), NULL, NULL, NULL),
+        "%s", cla_error());
+    answer(kind, m.task, how / 3 % 2, &body);
+    cli_model_close(&m);
+}
