@@ -52,11 +52,12 @@ typedef struct serve_job {
     struct serve_job *next; // in the queue
 } serve_job;
 
-enum { SERVE_CODES = 600, SERVE_BUCKETS = 12 };
+enum { SERVE_CODES = 600, SERVE_BUCKETS = 12, SERVE_SIZES = 11 };
 
 typedef struct serve_counts {
     uint64_t requests[SERVE_CODES]; // by status
     uint64_t texts, batches;
+    uint64_t size[SERVE_SIZES + 1]; // batches by their texts; the last as of bucket
     uint64_t
         bucket[SERVE_BUCKETS + 1]; // latencies; the last has those above all bounds
     double seconds;
@@ -122,6 +123,8 @@ cla_status serve_work(const serve *s, const serve_unit *unit, size_t n);
 
 /* Counts a response; lock is not held. */
 void serve_count(serve *s, int code, int64_t began_ns);
+/* Counts a batch of n texts; lock is held. */
+void serve_count_batch(serve *s, size_t n);
 /* Appends all counters. Errors: CLA_E_NOMEM. */
 cla_status serve_metrics(serve *s, cla_text *out);
 

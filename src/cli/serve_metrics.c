@@ -1,4 +1,6 @@
 /* serve_metrics.c - what the service counts, in the text format of Prometheus. */
+#include <stdio.h>
+
 #include "cli/serve.h"
 
 /* Upper bounds of the latency histogram, in seconds. */
@@ -22,6 +24,23 @@ void serve_count(serve *s, int code, int64_t began_ns)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* Upper bounds of the histogram of batches: 1, 2, 4, ... texts. */
+static size_t size_bound(int i)
+{
+    return (size_t)1 << i;
+}
+
+void serve_count_batch(serve *s, size_t n)
+{
+    int i = 0;
+    while (i < SERVE_SIZES && n > size_bound(i)) {
+        i++;
+    }
+    s->counts.size[i]++;
+    s->counts.texts += n;
+    s->counts.batches++;
+}
+
 static cla_status head(cla_text *out, const char *name, const char *type,
                        const char *help)
 {
@@ -36,20 +55,35 @@ static cla_status one(cla_text *out, const char *name, const char *type,
     return cla_text_add(out, "clattn_%s %llu\n", name, (unsigned long long)value);
 }
 
-static cla_status histogram(cla_text *out, const serve_counts *c)
+/* count[n+1] by bounds, the last of which is +Inf. */
+static cla_status histogram(cla_text *out, const char *name, const uint64_t *count,
+                            const char *const *bound, int n)
 {
     uint64_t below = 0;
+    for (int i = 0; i <= n; i++) {
+        below += count[i];
+        CLA_TRY(cla_text_add(out, "clattn_%s_bucket{le=\"%s\"} %llu\n", name,
+                             i < n ? bound[i] : "+Inf", (unsigned long long)below));
+    }
+    return cla_text_add(out, "clattn_%s_count %llu\n", name, (unsigned long long)below);
+}
+
+static cla_status histograms(cla_text *out, const serve_counts *c)
+{
+    char text[SERVE_SIZES][24];
+    const char *bound[SERVE_SIZES];
+    for (int i = 0; i < SERVE_SIZES; i++) {
+        snprintf(text[i], sizeof text[i], "%zu", size_bound(i));
+        bound[i] = text[i];
+    }
+    CLA_TRY(head(out, "batch_texts", "histogram", "Texts of a batch."));
+    CLA_TRY(cla_text_add(out, "clattn_batch_texts_sum %llu\n",
+                         (unsigned long long)c->texts));
+    CLA_TRY(histogram(out, "batch_texts", c->size, bound, SERVE_SIZES));
     CLA_TRY(head(out, "request_seconds", "histogram",
                  "From the head of a request to its response."));
-    for (int i = 0; i <= SERVE_BUCKETS; i++) {
-        below += c->bucket[i];
-        CLA_TRY(cla_text_add(out, "clattn_request_seconds_bucket{le=\"%s\"} %llu\n",
-                             i < SERVE_BUCKETS ? bounds[i] : "+Inf",
-                             (unsigned long long)below));
-    }
-    return cla_text_add(
-        out, "clattn_request_seconds_sum %.6f\nclattn_request_seconds_count %llu\n",
-        c->seconds, (unsigned long long)below);
+    CLA_TRY(cla_text_add(out, "clattn_request_seconds_sum %.6f\n", c->seconds));
+    return histogram(out, "request_seconds", c->bucket, bounds, SERVE_BUCKETS);
 }
 
 cla_status serve_metrics(serve *s, cla_text *out)
@@ -69,5 +103,5 @@ cla_status serve_metrics(serve *s, cla_text *out)
         one(out, "texts_total", "counter", "Texts that the model worked on.", c.texts));
     CLA_TRY(one(out, "batches_total", "counter", "Batches of these texts.", c.batches));
     CLA_TRY(one(out, "queue_texts", "gauge", "Texts that wait.", waiting));
-    return histogram(out, &c);
+    return histograms(out, &c);
 }

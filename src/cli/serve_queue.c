@@ -118,8 +118,7 @@ void *serve_worker(void *service)
         const cla_status status = serve_work(s, s->unit, n);
         pthread_mutex_lock(&s->lock);
         s->failed = status == CLA_E_DEVICE;
-        s->counts.texts += n;
-        s->counts.batches++;
+        serve_count_batch(s, n);
         pthread_mutex_unlock(&s->lock);
         finish_batch(s, s->unit, n);
     }

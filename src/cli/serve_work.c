@@ -121,29 +121,40 @@ static json_t *answers_of(const char *passage, const reading_answer *answer, siz
     return list;
 }
 
-/* Questions of one job, which have one passage. */
-static cla_status answer_job(const serve *s, const serve_unit *unit, size_t n)
+/* Answers of one question; those of a longer list than its job wants are its first. */
+static void set_answers(const serve_unit *unit, const reading_answer *answer,
+                        size_t found)
 {
     const serve_job *job = unit->job;
-    const char **question = NULL;
-    reading_answer *answer = NULL;
-    size_t *found = NULL;
-    const char *passage = job->passage;
-    cla_status status = cla_alloc(&question, n, sizeof *question);
+    unit->text->result =
+        answers_of(job->passage, answer, found < job->best ? found : job->best);
+}
+
+/* Questions of any jobs, each about the passage of its own job. */
+static cla_status answer(const serve *s, const serve_unit *unit, size_t n)
+{
+    const char **text = NULL; // passages, then questions
+    reading_answer *out = NULL;
+    size_t *found = NULL, best = 1;
+    for (size_t i = 0; i < n; i++) {
+        best = unit[i].job->best > best ? unit[i].job->best : best;
+    }
+    cla_status status = cla_alloc(&text, 2 * n, sizeof *text);
     status = status ? status : cla_alloc(&found, n, sizeof *found);
-    status = status ? status : cla_alloc(&answer, n * job->best, sizeof *answer);
+    status = status ? status : cla_alloc(&out, n * best, sizeof *out);
     for (size_t i = 0; i < n && !status; i++) {
-        question[i] = unit[i].text->text;
+        text[i] = unit[i].job->passage;
+        text[n + i] = unit[i].text->text;
     }
     status = status ? status
-                    : reading_ask((reading *)s->task, &passage, 1, question, n,
-                                  job->best, answer, found);
+                    : reading_ask_each((reading *)s->task, text, text + n, n, best, out,
+                                       found);
     for (size_t i = 0; i < n && !status; i++) {
-        unit[i].text->result = answers_of(passage, answer + i * job->best, found[i]);
+        set_answers(&unit[i], out + i * best, found[i]);
     }
-    free(question);
+    free(text);
     free(found);
-    free(answer);
+    free(out);
     return status;
 }
 
@@ -167,7 +178,7 @@ static cla_status run(const serve *s, const serve_unit *unit, size_t n)
     case SERVE_TAG:
         return tag(s, unit, n);
     case SERVE_ANSWER:
-        return answer_job(s, unit, n);
+        return answer(s, unit, n);
     }
     return CLA_OK;
 }
@@ -250,8 +261,8 @@ cla_status serve_work(const serve *s, const serve_unit *unit, size_t n)
         return status;
     }
     const size_t kept = keep_good(s, unit, n, good);
-    const bool together = s->kind != SERVE_ANSWER && kept;
-    if (together && same_job(good, kept) < kept && !run(s, good, kept)) {
+    const bool several = kept && same_job(good, kept) < kept;
+    if (several && !run(s, good, kept)) {
         free(good);
         return CLA_OK;
     }

@@ -38,7 +38,7 @@ check 'refuses a host by name' says 2 "--host is 'nowhere.invalid'" \
 check 'refuses a port out of range' says 2 "--port is '65536'" \
     "$clattn" serve --model "$work/tagger" --port 65536
 
-for part in translator tagger reader errors forms batches full hostile busy drain; do
+for part in translator tagger reader errors forms batches answers full hostile busy drain; do
     check "client: $part" timeout 300 python3 "$source/tests/cli/serve_client.py" "$part" \
         "$clattn" "$work"
 done

@@ -257,12 +257,39 @@ def batches():
         equal(found, [(200, {"translatedText": wanted + wanted[:4]}),
                       (200, {"translatedText": wanted[4:]})])
         equal((s.metric("batches_total"), s.metric("texts_total")), (3, 24))
+        equal((s.metric('batch_texts_bucket{le="4"}'), s.metric('batch_texts_bucket{le="8"}'),
+               s.metric("batch_texts_count"), s.metric("batch_texts_sum")), (0, 3, 3, 24))
         # One that is refused does not harm those that are with it.
         long = {"q": "dog " * 2500}
         found = together([lambda: s.post("/translate", {"q": lines[:7]}),
                           lambda: s.post("/translate", long)])
         equal(found[0], (200, {"translatedText": wanted[:7]}))
         refused(found[1], 413, "more than 2000")
+
+
+def answers():
+    """Questions of three clients about three passages are one batch."""
+    asked = [("Än sold red figs on day 0.", ["Who sold red figs?"], 2),
+             ("Bob ate two cakes. Ann ate none.", ["Who ate cakes?", "", "What did Ann eat?"], 5),
+             ("", ["Who?"], 1)]
+    wanted = []
+    for passage, questions, best in asked:
+        given = json.dumps({"passage": passage, "questions": questions})
+        said = command("answer", "reader", given + "\n", "--json", "--nbest", str(best))
+        wanted.append((200, {"answers": [json.loads(x)["answers"] for x in said.splitlines()]}))
+
+    def requests(s, some):
+        return [lambda p=p, q=q, n=n: s.post("/answer", {"passage": p, "question": q, "nbest": n})
+                for p, q, n in some]
+
+    with Service("reader", "--wait", "60000", "--batch", "5") as s:
+        equal(together(requests(s, asked)), wanted)
+        equal((s.metric("batches_total"), s.metric("texts_total")), (1, 5))
+    # A passage that is too long does not harm those that are with it.
+    with Service("reader", "--wait", "60000", "--batch", "5", "--max-words", "9") as s:
+        found = together(requests(s, [*asked[:2], ("a " * 10, ["Who?"], 1)]))
+        equal(found[:2], wanted[:2])
+        refused(found[2], 413, "more than 9")
 
 
 def wait_for(s, texts):

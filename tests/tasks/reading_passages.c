@@ -236,3 +236,35 @@ Test(reading_passages, ideographs_have_scores_of_characters)
     reading_split_free(&split);
     lesson_end(&s);
 }
+
+Test(reading_passages, asks_each_about_its_own)
+{
+    static const char *const one[] = { "network=match_lstm", NULL };
+    static const char *const passages[] = { "Robert ate figs", "Annie sold red figs",
+                                            "", "Annie sold red figs" };
+    static const char *const questions[] = { "who ate figs", "who sold figs", "who",
+                                             " " };
+    reading_answer out[4][2], alone[2];
+    size_t found[4], n;
+    lesson s;
+    begin(&s, one);
+    lesson_train(s.task, &s.settings, 20);
+    reading *t = (reading *)s.task;
+    TEST_OK(reading_ask_each(t, passages, questions, 4, 2, out[0], found));
+    cr_assert(found[2] == 0 && found[3] == 0, "an answer from nothing");
+    for (size_t i = 0; i < 2; i++) {
+        TEST_OK(reading_ask(t, &passages[i], 1, &questions[i], 1, 2, alone, &n));
+        cr_assert_eq(found[i], n);
+        for (size_t k = 0; k < n; k++) {
+            cr_assert_eq(out[i][k].passage, i);
+            cr_assert_eq(out[i][k].place.from, alone[k].place.from);
+            cr_assert_eq(out[i][k].place.to, alone[k].place.to);
+            cr_assert_float_eq(out[i][k].score, alone[k].score, 1e-5);
+        }
+    }
+    TEST_OK(reading_ask_each(t, passages, questions, 0, 2, out[0], found));
+    t->ask_limit = 3;
+    TEST_FAILS(reading_ask_each(t, passages, questions, 4, 2, out[0], found),
+               CLA_E_INPUT, "passage[1] has 4 words, more than 3");
+    lesson_end(&s);
+}

@@ -28,53 +28,81 @@ static cla_status take_text(cla_reading *r, const char *text, int limit,
     return cla_reading_cut(r, out, limit, &cut);
 }
 
-static cla_status take_passages(reading_asked *a, const reading *t,
-                                const char *const *passages, size_t n)
+/* Adds passage i of those given, unless it has no words. */
+static cla_status take_passage(reading_asked *a, const reading *t, size_t i,
+                               const char *passage)
 {
     cla_reading_text text;
-    CLA_TRY(cla_alloc(&a->passage, n + 1, sizeof *a->passage));
-    for (size_t i = 0; i < n; i++) {
-        CLA_TRY(check_text("passage", i, passages[i]));
-        CLA_TRY(take_text(&a->text, passages[i], 0, &text));
-        if (t->ask_limit && text.count > (size_t)t->ask_limit) {
-            return cla_fail(CLA_E_INPUT, "passage[%zu] has %zu words, more than %d", i,
-                            text.count, t->ask_limit);
-        }
-        if (text.count) {
-            a->passage[a->text.passage_count] = i;
-            CLA_TRY(cla_reading_add_passage(&a->text, &text));
-        }
+    CLA_TRY(check_text("passage", i, passage));
+    CLA_TRY(take_text(&a->text, passage, 0, &text));
+    if (t->ask_limit && text.count > (size_t)t->ask_limit) {
+        return cla_fail(CLA_E_INPUT, "passage[%zu] has %zu words, more than %d", i,
+                        text.count, t->ask_limit);
     }
-    return CLA_OK;
+    if (!text.count) {
+        return CLA_OK;
+    }
+    a->passage[a->text.passage_count] = i;
+    return cla_reading_add_passage(&a->text, &text);
 }
 
-static cla_status take_questions(reading_asked *a, const reading *t,
-                                 const char *const *questions, size_t n)
+/* Adds question i of those given, about all passages from first on, unless it has no
+ * words or there is no such passage. */
+static cla_status take_question(reading_asked *a, const reading *t, size_t i,
+                                const char *text, size_t first)
 {
-    const int32_t passages = (int32_t)a->text.passage_count;
-    CLA_TRY(cla_alloc(&a->question, n + 1, sizeof *a->question));
-    for (size_t i = 0; i < n; i++) {
-        cla_reading_question question = { .passages = passages };
-        CLA_TRY(check_text("questions", i, questions[i]));
-        CLA_TRY(take_text(&a->text, questions[i], t->question_limit, &question.text));
-        if (passages && question.text.count) {
-            a->question[a->text.question_count] = i;
-            CLA_TRY(cla_reading_add_question(&a->text, &question));
-        }
+    cla_reading_question question = {
+        .passage = (int32_t)first,
+        .passages = (int32_t)(a->text.passage_count - first),
+    };
+    CLA_TRY(check_text("questions", i, text));
+    CLA_TRY(take_text(&a->text, text, t->question_limit, &question.text));
+    if (!question.passages || !question.text.count) {
+        return CLA_OK;
     }
-    return CLA_OK;
+    a->question[a->text.question_count] = i;
+    return cla_reading_add_question(&a->text, &question);
+}
+
+static cla_status make_room(reading_asked *a, size_t passages, size_t questions)
+{
+    CLA_TRY(cla_alloc(&a->passage, passages + 1, sizeof *a->passage));
+    return cla_alloc(&a->question, questions + 1, sizeof *a->question);
 }
 
 cla_status reading_put(reading_asked *a, const reading *t, const char *const *passages,
                        size_t m, const char *const *questions, size_t n)
 {
     const reader_kind *kind = t->model.kind;
-    CLA_TRY(take_passages(a, t, passages, m));
+    CLA_TRY(make_room(a, m, n));
+    for (size_t i = 0; i < m; i++) {
+        CLA_TRY(take_passage(a, t, i, passages[i]));
+    }
     if (a->text.passage_count > 1 && !kind->several) {
         return cla_fail(CLA_E_INPUT, "%s reads one passage a question, not %zu",
                         kind->name, a->text.passage_count);
     }
-    return take_questions(a, t, questions, n);
+    for (size_t i = 0; i < n; i++) {
+        CLA_TRY(take_question(a, t, i, questions[i], 0));
+    }
+    return CLA_OK;
+}
+
+/* Each question and the passage it is about; neighbours may share one. */
+static cla_status put_pairs(reading_asked *a, const reading *t,
+                            const char *const *passages, const char *const *questions,
+                            size_t n)
+{
+    size_t first = 0; // of the passages: that of the question
+    CLA_TRY(make_room(a, n, n));
+    for (size_t i = 0; i < n; i++) {
+        if (!i || passages[i] != passages[i - 1]) {
+            first = a->text.passage_count;
+            CLA_TRY(take_passage(a, t, i, passages[i]));
+        }
+        CLA_TRY(take_question(a, t, i, questions[i], first));
+    }
+    return CLA_OK;
 }
 
 /* Answers to those with words, as places in their passages. */
@@ -83,14 +111,16 @@ static cla_status place(const reading_split *s, const reading_asked *a, size_t b
                         reading_answer *out, size_t *found)
 {
     for (size_t i = 0; i < s->text.question_count; i++) {
+        const int32_t first = s->text.questions[i].passage;
         found[a->question[i]] = count[i];
         for (size_t k = 0; k < count[i]; k++) {
             const cla_answer *from = &answers[i * best + k];
             reading_answer *to = &out[a->question[i] * best + k];
+            const size_t passage = (size_t)(first + from->passage);
             to->score = from->score;
-            to->passage = a->passage[from->passage];
-            CLA_TRY(cla_reading_place(&s->text, (size_t)from->passage, from->first,
-                                      from->last, &to->place));
+            to->passage = a->passage[passage];
+            CLA_TRY(cla_reading_place(&s->text, passage, from->first, from->last,
+                                      &to->place));
         }
     }
     return CLA_OK;
@@ -114,17 +144,34 @@ static cla_status answer(reading *t, reading_asked *a, size_t best, reading_answ
     return status;
 }
 
+/* Answers what was put, if that went well. */
+static cla_status finish(reading *t, reading_asked *a, cla_status put, size_t best,
+                         reading_answer *out, size_t *found)
+{
+    cla_status status = put ? cla_fail_within(put, "answer") : CLA_OK;
+    if (!status && a->text.question_count) {
+        status = answer(t, a, best, out, found);
+    }
+    reading_asked_free(a);
+    return status;
+}
+
 cla_status reading_ask(reading *t, const char *const *passages, size_t m,
                        const char *const *questions, size_t n, size_t best,
                        reading_answer *out, size_t *found)
 {
     reading_asked a = { .passage = NULL };
     memset(found, 0, n * sizeof *found);
-    cla_status status = reading_put(&a, t, passages, m, questions, n);
-    status = status ? cla_fail_within(status, "answer") : CLA_OK;
-    if (!status && a.text.question_count) {
-        status = answer(t, &a, best, out, found);
-    }
-    reading_asked_free(&a);
-    return status;
+    const cla_status put = reading_put(&a, t, passages, m, questions, n);
+    return finish(t, &a, put, best, out, found);
+}
+
+cla_status reading_ask_each(reading *t, const char *const *passages,
+                            const char *const *questions, size_t n, size_t best,
+                            reading_answer *out, size_t *found)
+{
+    reading_asked a = { .passage = NULL };
+    memset(found, 0, n * sizeof *found);
+    const cla_status put = put_pairs(&a, t, passages, questions, n);
+    return finish(t, &a, put, best, out, found);
 }

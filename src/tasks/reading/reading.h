@@ -139,6 +139,17 @@ cla_status reading_ask(reading *t, const char *const *passages, size_t m,
                        const char *const *questions, size_t n, size_t best,
                        reading_answer *out, size_t *found);
 
+/* The same for questions that each have a passage of their own, and are worked on
+ * together: question i is about passages[i] alone. Questions that follow each other and
+ * have the same passage, as a pointer, share it; the answers' passage is the first of them.
+ *
+ * passages  in  [n]
+ *
+ * Errors: as reading_ask. */
+cla_status reading_ask_each(reading *t, const char *const *passages,
+                            const char *const *questions, size_t n, size_t best,
+                            reading_answer *out, size_t *found);
+
 /* Those passages and questions that have words, and which ones they are; no question
  * where no passage has any. Free it in any case. Errors: as reading_ask. */
 typedef struct reading_asked {
