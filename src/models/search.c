@@ -6,6 +6,7 @@
 
 #include "models/generate.h"
 #include "models/hypotheses.h"
+#include "models/store.h"
 
 enum { DRAWS = 42 }; // seed
 
@@ -17,13 +18,15 @@ typedef struct search {
     int choices;                            // of a row that can matter
     cla_tape *whole, *live, *turn[2];       // turns are taken by the steps
     cla_tensor *kv[TRANSFORMER_LAYERS + 1]; // of all sources, on whole
-    transformer_step step;                  // kv of living ones, on live
-    hypotheses *sentences;                  // all
-    int64_t *open, open_count;              // those not done
-    int32_t *token, *parent;                // [open_count*beam] of the rows
-    candidate *found;                       // [2*beam] best first
-    float *likely;                          // [rows,choices] their log p, best first
-    int32_t *choice;                        // and the pieces
+    bool steps;                             // transformer_steps: keys stay in the store
+    token_store store;
+    transformer_step step;     // kv of living ones, on live
+    hypotheses *sentences;     // all
+    int64_t *open, open_count; // those not done
+    int32_t *token, *parent;   // [open_count*beam] of the rows
+    candidate *found;          // [2*beam] best first
+    float *likely;             // [rows,choices] their log p, best first
+    int32_t *choice;           // and the pieces
 } search;
 
 /* ---- one sentence ------------------------------------------------------------ */
@@ -65,9 +68,34 @@ static cla_status find(const search *s, const hypotheses *x, int64_t i, int *fou
 
 /* ---- all of them ------------------------------------------------------------- */
 
+/* Which rows of the memory each hypothesis attends to. */
+static cla_status range_memory(search *s)
+{
+    const int32_t *offsets = s->source->rows->offsets;
+    const int64_t rows = s->open_count * s->o->beam;
+    int32_t *range = NULL;
+    cla_tensor *ids = NULL;
+    CLA_TRY(cla_alloc(&range, 2 * (size_t)rows, sizeof *range));
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t from = s->open[i / s->o->beam];
+        range[2 * i] = offsets[from];
+        range[2 * i + 1] = offsets[from + 1] - offsets[from];
+    }
+    cla_tape_reset(s->live);
+    cla_status status = cla_tape_ids(s->live, &ids, 2 * rows, range);
+    free(range);
+    status = status ? status
+                    : cla_tensor_reshape(s->live, &ids, ids, 2, (int64_t[]){ rows, 2 });
+    s->step.range = ids;
+    return status;
+}
+
 /* The memory of each sentence that is open, once for each of its hypotheses. */
 static cla_status spread(search *s)
 {
+    if (s->steps) {
+        return range_memory(s);
+    }
     const int32_t *offsets = s->source->rows->offsets;
     const int64_t rows = s->open_count * s->o->beam;
     int32_t *row = NULL, *start = NULL;
@@ -118,6 +146,17 @@ static cla_status follow(search *s, cla_tape *tape, int64_t rows, int64_t t)
     return CLA_OK;
 }
 
+/* What the step reads of the tokens before. */
+static cla_status look_back(search *s, cla_tape *tape, int64_t rows, int64_t t)
+{
+    if (s->steps) {
+        return token_store_next(&s->store, tape, rows, t, s->parent, &s->step);
+    }
+    CLA_TRY(follow(s, tape, rows, t));
+    CLA_TRY(transformer_even_rows(s->rt, tape, rows, 1, &s->step.one));
+    return transformer_even_rows(s->rt, tape, rows, t, &s->step.seen);
+}
+
 /* Scores of the t'th piece of each row. */
 static cla_status score(search *s, int64_t t)
 {
@@ -126,9 +165,7 @@ static cla_status score(search *s, int64_t t)
     cla_tensor *logits = NULL, *likely = NULL, *choice = NULL;
     cla_tape_reset(tape);
     cla_tape_random(tape, DRAWS, (uint32_t)t); // of gates, where they are drawn
-    CLA_TRY(follow(s, tape, rows, t));
-    CLA_TRY(transformer_even_rows(s->rt, tape, rows, 1, &s->step.one));
-    CLA_TRY(transformer_even_rows(s->rt, tape, rows, t, &s->step.seen));
+    CLA_TRY(look_back(s, tape, rows, t));
     s->step.sequences = rows;
     s->step.position = (int32_t)t - 1;
     s->step.token = s->token;
@@ -213,6 +250,9 @@ static cla_status go(search *s, search_result *result)
     CLA_TRY(prepare(s));
     CLA_TRY(transformer_encode(s->m, s->whole, &memory, &batch));
     CLA_TRY(transformer_remember(s->m, s->whole, s->kv, memory));
+    if (s->steps) { // for all rows, whose memory is not copied
+        memcpy(s->step.kv, s->kv, sizeof s->kv);
+    }
     CLA_TRY(spread(s));
     for (int64_t t = 1; s->open_count; t++) {
         CLA_TRY(score(s, t));
@@ -238,10 +278,14 @@ cla_status transformer_search(transformer *m, cla_runtime *rt,
     if (!n) {
         return CLA_OK;
     }
-    const cla_status status = go(&s, result);
+    s.steps = transformer_steps(m, rt);
+    cla_status status =
+        s.steps ? token_store_init(&s.store, m, rt, n * options->beam) : CLA_OK;
+    status = status ? status : go(&s, result);
     for (int64_t i = 0; i < n && s.sentences; i++) {
         hypotheses_fini(&s.sentences[i]);
     }
+    token_store_free(&s.store);
     cla_tape_free(&s.turn[0]);
     cla_tape_free(&s.turn[1]);
     cla_tape_free(&s.live);

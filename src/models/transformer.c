@@ -261,6 +261,32 @@ int transformer_memories(const transformer *m)
     return m->config.decoder_layers + (m->config.coder.hard.on ? 1 : 0);
 }
 
+bool transformer_steps(const transformer *m, const cla_runtime *rt)
+{
+    for (int i = 0; i < m->config.decoder_layers; i++) {
+        if (!coder_steps(&m->decoder[i], rt)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The i'th layer of the decoder. */
+static cla_status next_layer(transformer *m, cla_tape *tape, cla_tensor **x, int i,
+                             transformer_step *s)
+{
+    const coder_step_input step = { s->kv[i], s->range, s->store[i], s->place,
+                                    s->position + 1 };
+    const coder_input in = { .rows = { s->one, s->seen, true },
+                             .kv = s->kv[i],
+                             .value = s->kv[m->config.decoder_layers],
+                             .pass = s->pass,
+                             .memory = { s->one, s->memory, false },
+                             .past = &s->past[i] };
+    return s->place ? coder_step(&m->decoder[i], tape, x, *x, &step)
+                    : coder_forward(&m->decoder[i], tape, x, *x, &in);
+}
+
 cla_status transformer_next(transformer *m, cla_tape *tape, cla_tensor **logits,
                             transformer_step *s)
 {
@@ -275,13 +301,7 @@ cla_status transformer_next(transformer *m, cla_tape *tape, cla_tensor **logits,
     free(position);
     CLA_TRY(status);
     for (int i = 0; i < m->config.decoder_layers; i++) {
-        const coder_input in = { .rows = { s->one, s->seen, true },
-                                 .kv = s->kv[i],
-                                 .value = s->kv[m->config.decoder_layers],
-                                 .pass = s->pass,
-                                 .memory = { s->one, s->memory, false },
-                                 .past = &s->past[i] };
-        CLA_TRY(coder_forward(&m->decoder[i], tape, &x, x, &in));
+        CLA_TRY(next_layer(m, tape, &x, i, s));
     }
     return scores(m, tape, logits, x);
 }

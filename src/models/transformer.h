@@ -114,7 +114,14 @@ typedef struct transformer_step {
     cross_hard_pass *pass;                  // of a hard layer; may be NULL
     const cla_ragged *memory;
     cla_tensor *past[TRANSFORMER_LAYERS]; // in, out: as in coder_input
+    /* Where transformer_steps, these may take the places of one, seen, memory and past:
+     * as in coder_step_input. */
+    cla_tensor *store[TRANSFORMER_LAYERS];
+    const cla_tensor *place, *range; // place NULL: they do not
 } transformer_step;
+
+/* Whether the decoder's layers can all go by coder_step. */
+bool transformer_steps(const transformer *m, const cla_runtime *rt);
 
 /* Keys and values [Ns,..] of each decoder layer for the encoder's result, and behind
  * them the values of a hard layer: transformer_memories tensors. */

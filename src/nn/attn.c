@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops/step_attention.h"
+
 /* ---- plain attention --------------------------------------------------------- */
 
 static cla_status softmax(attn_layer *layer, cla_tape *tape, cla_tensor **o,
@@ -254,6 +256,12 @@ cla_status cla_attn_self(attn_layer *layer, cla_tape *tape, cla_tensor **y,
     CLA_TRY(heads_of(layer, tape, &in.k, key, 1));
     CLA_TRY(heads_of(layer, tape, &in.v, key, 2));
     return attend(layer, tape, y, &in, rows);
+}
+
+bool cla_attn_steps(const attn_layer *layer, const cla_runtime *rt)
+{
+    return cla_attn_way(&layer->config) == &plain && !layer->gamma && layer->out &&
+           cla_step_attention_runs(rt, layer->config.width);
 }
 
 cla_status cla_attn_cross(attn_layer *layer, cla_tape *tape, cla_tensor **y,

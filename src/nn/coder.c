@@ -231,15 +231,16 @@ static cla_status attend_memory(coder_layer *l, cla_tape *tape, cla_tensor **u,
     return cla_attn_cross(&l->cross, tape, u, *u, in->kv, &rows);
 }
 
-static cla_status feed(coder_layer *l, cla_tape *tape, cla_tensor **u)
+cla_status coder_feed(coder_layer *l, cla_tape *tape, cla_tensor **y, cla_tensor *u,
+                      cla_tensor *residual)
 {
     const int kind = l->config.activation;
     const cla_activation fused = kind == CODER_RELU ? CLA_RELU : CLA_NONE;
-    CLA_TRY(cla_linear(tape, u, *u, l->w1, l->b1, fused, NULL));
-    CLA_TRY(kind == CODER_GELU ? cla_gelu(tape, u, *u) : CLA_OK);
-    CLA_TRY(kind == CODER_SILU ? cla_silu(tape, u, *u) : CLA_OK);
-    CLA_TRY(coder_dropout(tape, u, *u, l->config.relu_dropout));
-    return cla_linear(tape, u, *u, l->w2, l->b2, CLA_NONE, NULL);
+    CLA_TRY(cla_linear(tape, &u, u, l->w1, l->b1, fused, NULL));
+    CLA_TRY(kind == CODER_GELU ? cla_gelu(tape, &u, u) : CLA_OK);
+    CLA_TRY(kind == CODER_SILU ? cla_silu(tape, &u, u) : CLA_OK);
+    CLA_TRY(coder_dropout(tape, &u, u, l->config.relu_dropout));
+    return cla_linear(tape, y, u, l->w2, l->b2, CLA_NONE, residual);
 }
 
 cla_status coder_forward(coder_layer *l, cla_tape *tape, cla_tensor **y, cla_tensor *x,
@@ -256,7 +257,7 @@ cla_status coder_forward(coder_layer *l, cla_tape *tape, cla_tensor **y, cla_ten
         CLA_TRY(leave(l, tape, &x, u, &l->cross_norm));
     }
     CLA_TRY(enter(l, tape, &u, x, &l->feed_norm));
-    CLA_TRY(feed(l, tape, &u));
+    CLA_TRY(coder_feed(l, tape, &u, u, NULL));
     CLA_TRY(leave(l, tape, &x, u, &l->feed_norm));
     *y = x;
     return CLA_OK;

@@ -83,6 +83,26 @@ cla_status coder_remember(coder_layer *layer, cla_tape *tape, cla_tensor **kv,
 cla_status coder_forward(coder_layer *layer, cla_tape *tape, cla_tensor **y,
                          cla_tensor *x, const coder_input *in);
 
+/* One token of each of B sequences, through a decoder's layer. */
+typedef struct coder_step_input {
+    cla_tensor *kv;          // [Nm,2D] of coder_remember
+    const cla_tensor *range; // [B,2] which rows of kv
+    cla_tensor *store;       // in, out: [places,2D] keys and values of all tokens
+    const cla_tensor *place; // [B,stride] where those of a sequence are
+    int count;               // tokens of each, this one too
+} coder_step_input;
+
+/* Whether coder_step does what coder_forward does. */
+bool coder_steps(const coder_layer *layer, const cla_runtime *rt);
+
+/* y [B,D] of x [B,D]; not for training. Errors: those of cla_step_self. */
+cla_status coder_step(coder_layer *layer, cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                      const coder_step_input *in);
+
+/* The feed-forward block of u [N,D], added to residual; NULL: to nothing. */
+cla_status coder_feed(coder_layer *layer, cla_tape *tape, cla_tensor **y, cla_tensor *u,
+                      cla_tensor *residual);
+
 /* A norm of its own, at a stack's end. */
 cla_status coder_norm_init(coder_norm *norm, const coder_config *config,
                            cla_params *params, const char *name);

@@ -1,0 +1,12 @@
+/* step_attention_args.h - arguments of kernels, in C and in OpenCL C. */
+#ifndef STEP_ATTENTION_ARGS_H
+#define STEP_ATTENTION_ARGS_H
+
+typedef struct step_shape {
+    int heads;  // H
+    int count;  // tokens of each sequence, this one too
+    int stride; // numbers of a row of places
+    float scale;
+} step_shape;
+
+#endif

@@ -1,0 +1,216 @@
+/* step_attention.c - attention of one token of each sequence against sums in double. */
+#include "ops/step_attention.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "support/support.h"
+
+typedef struct step_case {
+    int B, H, d, count, stride;
+} step_case;
+
+/* o of one head: q attends to count keys, whose rows are ld apart. */
+static void attend(const float *q, const float *kv, const int32_t *place, int first,
+                   int count, int D, int d, double *o)
+{
+    double *score = calloc((size_t)count + 1, sizeof *score), top = -INFINITY,
+           total = 0;
+    for (int j = 0; j < count; j++) {
+        const float *k = kv + (size_t)(place ? place[j] : first + j) * 2 * (size_t)D;
+        for (int c = 0; c < d; c++) {
+            score[j] += (double)q[c] * k[c] / sqrt(d);
+        }
+        top = fmax(top, score[j]);
+    }
+    for (int j = 0; j < count; j++) {
+        score[j] = exp(score[j] - top);
+        total += score[j];
+    }
+    for (int c = 0; c < d; c++) {
+        o[c] = 0;
+        for (int j = 0; j < count; j++) {
+            const float *k =
+                kv + (size_t)(place ? place[j] : first + j) * 2 * (size_t)D;
+            o[c] += score[j] / total * k[D + c];
+        }
+    }
+    free(score);
+}
+
+static cla_tensor *upload(cla_runtime *rt, cla_dtype type, int64_t rows,
+                          int64_t columns, const void *host)
+{
+    cla_tensor *t = NULL;
+    TEST_OK(cla_tensor_new(&t, rt, type, 2, (int64_t[]){ rows, columns }));
+    TEST_OK(cla_tensor_upload(t, host));
+    return t;
+}
+
+/* The places of a sequence's tokens: sequences of two share all but the last. */
+static int32_t *places_of(const step_case *c)
+{
+    int32_t *place = calloc((size_t)(c->B * c->stride) + 1, sizeof *place);
+    for (int b = 0; b < c->B; b++) {
+        for (int j = 0; j < c->count; j++) {
+            const int row = j + 1 < c->count ? b / 2 * 2 : b;
+            place[b * c->stride + j] = (c->count - 1 - j) * c->B + row;
+        }
+    }
+    return place;
+}
+
+static void check_self(cla_runtime *rt, const step_case *c)
+{
+    const int D = c->H * c->d, places = c->B * c->count;
+    float *kv = test_random((int64_t)places * 2 * D, 2, 1);
+    float *qkv = test_random((int64_t)c->B * 3 * D, 2, 2);
+    float *found = calloc((size_t)(places * 2 * D) + 1, sizeof *found);
+    double *want = calloc((size_t)(c->B * D) + 1, sizeof *want);
+    int32_t *place = places_of(c);
+    cla_tensor *store = upload(rt, CLA_F32, places, 2 * D, kv), *o = NULL;
+    cla_tensor *in = upload(rt, CLA_F32, c->B, 3 * D, qkv);
+    cla_tensor *list = upload(rt, CLA_I32, c->B, c->stride, place);
+    cla_tape *tape = NULL;
+    TEST_OK(cla_tape_new(&tape, rt, false));
+    TEST_OK(cla_step_self(tape, &o, store, in, list, c->H, c->count));
+    for (int b = 0; b < c->B; b++) {
+        float *own = kv + (size_t)place[b * c->stride + c->count - 1] * 2 * (size_t)D;
+        for (int i = 0; i < 2 * D; i++) {
+            own[i] = qkv[b * 3 * D + D + i];
+        }
+    }
+    for (int b = 0; b < c->B; b++) {
+        for (int h = 0; h < c->H; h++) {
+            attend(qkv + b * 3 * D + h * c->d, kv + h * c->d, place + b * c->stride, 0,
+                   c->count, D, c->d, want + b * D + h * c->d);
+        }
+    }
+    TEST_OK(cla_tensor_download(store, found));
+    for (int i = 0; i < places * 2 * D; i++) {
+        cr_assert(found[i] == kv[i], "store[%d] is %g, must be %g", i, (double)found[i],
+                  (double)kv[i]);
+    }
+    TEST_OK(cla_tensor_download(o, found));
+    // Scores of up to 4 d / sqrt(d) err by d roundings; weights by e^that.
+    check_close("o", found, want, c->B * D, 2e-5);
+    cla_tape_free(&tape);
+    cla_tensor_free(&store);
+    cla_tensor_free(&in);
+    cla_tensor_free(&list);
+    free(kv);
+    free(qkv);
+    free(found);
+    free(want);
+    free(place);
+}
+
+static void check_memory(cla_runtime *rt, const step_case *c)
+{
+    const int D = c->H * c->d, rows = 2 * c->count + 3;
+    float *kv = test_random((int64_t)rows * 2 * D, 2, 3);
+    float *q = test_random((int64_t)c->B * D, 2, 4);
+    float *found = calloc((size_t)(c->B * D) + 1, sizeof *found);
+    double *want = calloc((size_t)(c->B * D) + 1, sizeof *want);
+    int32_t *range = calloc(2 * (size_t)c->B + 1, sizeof *range);
+    for (int b = 0; b < c->B; b++) { // the last one has no keys
+        range[2 * b] = b % 3;
+        range[2 * b + 1] = b + 1 < c->B ? c->count + b % c->count : 0;
+        for (int h = 0; h < c->H; h++) {
+            attend(q + b * D + h * c->d, kv + h * c->d, NULL, range[2 * b],
+                   range[2 * b + 1], D, c->d, want + b * D + h * c->d);
+        }
+    }
+    cla_tensor *keys = upload(rt, CLA_F32, rows, 2 * D, kv), *o = NULL;
+    cla_tensor *in = upload(rt, CLA_F32, c->B, D, q);
+    cla_tensor *list = upload(rt, CLA_I32, c->B, 2, range);
+    cla_tape *tape = NULL;
+    TEST_OK(cla_tape_new(&tape, rt, false));
+    TEST_OK(cla_step_memory(tape, &o, in, keys, list, c->H));
+    TEST_OK(cla_tensor_download(o, found));
+    check_close("o", found, want, c->B * D, 2e-5);
+    cla_tape_free(&tape);
+    cla_tensor_free(&keys);
+    cla_tensor_free(&in);
+    cla_tensor_free(&list);
+    free(kv);
+    free(q);
+    free(found);
+    free(want);
+    free(range);
+}
+
+static cla_runtime *open_tiled(void)
+{
+    cla_runtime *rt = NULL;
+    TEST_OK(cla_runtime_new(&rt, NULL));
+    if (!cla_step_attention_runs(rt, 64)) {
+        cla_runtime_free(&rt);
+        cr_skip_test("the device has other kernels");
+    }
+    return rt;
+}
+
+Test(step_attention, equals_sums_in_double)
+{
+    static const step_case cases[] = { { 1, 1, 1, 1, 1 },      { 3, 2, 5, 4, 7 },
+                                       { 4, 3, 16, 9, 9 },     { 2, 4, 64, 65, 80 },
+                                       { 5, 2, 40, 130, 130 }, { 2, 1, 256, 3, 4 },
+                                       { 0, 2, 8, 2, 2 } };
+    cla_runtime *rt = open_tiled();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        check_self(rt, &cases[i]);
+        check_memory(rt, &cases[i]);
+    }
+    cla_runtime_free(&rt);
+}
+
+Test(step_attention, a_store_grows)
+{
+    cla_runtime *rt = open_tiled();
+    cla_tape *tape = NULL;
+    cla_tensor *old = NULL, *store = NULL;
+    float *kv = test_random(6 * 4, 2, 5), found[10 * 4];
+    TEST_OK(cla_tape_new(&tape, rt, false));
+    TEST_OK(cla_step_store(tape, &old, NULL, 6, 2));
+    TEST_OK(cla_tensor_upload(old, kv));
+    TEST_OK(cla_step_store(tape, &store, old, 10, 2));
+    TEST_OK(cla_tensor_download(store, found));
+    for (int i = 0; i < 6 * 4; i++) {
+        cr_assert_eq(found[i], kv[i]);
+    }
+    TEST_FAILS(cla_step_store(tape, &store, old, 5, 2), CLA_E_SHAPE, "room is for 5");
+    TEST_FAILS(cla_step_store(tape, &store, old, 10, 3), CLA_E_SHAPE, "old is [6,4]");
+    cla_tape_free(&tape);
+    cla_runtime_free(&rt);
+    free(kv);
+}
+
+Test(step_attention, refuses_shapes)
+{
+    static const float zeros[64] = { 0 };
+    static const int32_t none[16] = { 0 };
+    cla_runtime *rt = open_tiled();
+    cla_tape *tape = NULL;
+    cla_tensor *o = NULL;
+    TEST_OK(cla_tape_new(&tape, rt, false));
+    cla_tensor *store = upload(rt, CLA_F32, 2, 8, zeros),
+               *q = upload(rt, CLA_F32, 2, 4, zeros);
+    cla_tensor *qkv = upload(rt, CLA_F32, 2, 12, zeros);
+    cla_tensor *place = upload(rt, CLA_I32, 2, 2, none);
+    TEST_FAILS(cla_step_self(tape, &o, store, q, place, 2, 1), CLA_E_SHAPE, "qkv");
+    TEST_FAILS(cla_step_self(tape, &o, store, qkv, place, 3, 1), CLA_E_SHAPE,
+               "3 heads");
+    TEST_FAILS(cla_step_self(tape, &o, store, qkv, place, 2, 3), CLA_E_SHAPE,
+               "3 tokens are asked for");
+    TEST_FAILS(cla_step_self(tape, &o, store, qkv, store, 2, 1), CLA_E_SHAPE, "place");
+    TEST_FAILS(cla_step_memory(tape, &o, qkv, store, place, 2), CLA_E_SHAPE, "kv");
+    TEST_FAILS(cla_step_memory(tape, &o, q, store, place, 0), CLA_E_SHAPE, "0 heads");
+    TEST_FAILS(cla_step_memory(tape, &o, q, store, q, 2), CLA_E_SHAPE, "range");
+    cla_tape_free(&tape);
+    cla_tensor_free(&store);
+    cla_tensor_free(&q);
+    cla_tensor_free(&qkv);
+    cla_tensor_free(&place);
+    cla_runtime_free(&rt);
+}
