@@ -91,19 +91,27 @@ static int force_end(const hypotheses *x, const search_options *o, candidate *fo
     return count;
 }
 
-/* Whether no hypothesis that lives is expected to beat the worst that ended. best: log
- * p of the best candidate, its end counted. */
+/* Whether so many that ended are worth bound or more. */
+static bool reached(const hypotheses *x, int count, double bound)
+{
+    return x->ended_count >= count && x->ended[count - 1].score >= bound;
+}
+
+/* Whether no hypothesis that lives can come among the results, or, where transformers
+ * estimates that, is expected to beat the worst that ended. best: log p of the best
+ * candidate, its end counted. */
 static bool beaten(const hypotheses *x, const search_options *o, int64_t t, double best)
 {
-    if (x->ended_count < o->beam) {
-        return false;
-    }
-    const double worst = x->ended[o->beam - 1].score;
+    const int wanted = o->best ? o->best : 1;
     if (o->kind == SEARCH_TENSOR2TENSOR) {
-        return worst >= search_worth(o, x->logp[0], x->limit);
+        return reached(x, wanted, search_worth(o, x->logp[0], x->limit));
     }
-    const int64_t length = o->early == SEARCH_NEVER && o->alpha > 0 ? x->limit : t;
-    return o->early == SEARCH_FIRST || worst >= search_worth(o, best, length);
+    if (o->early == SEARCH_FIRST) {
+        return x->ended_count == o->beam;
+    }
+    const bool longest = o->early == SEARCH_NEVER && o->alpha > 0;
+    const double bound = search_worth(o, best, longest ? x->limit : t);
+    return reached(x, longest || o->alpha == 0 ? wanted : o->beam, bound);
 }
 
 /* What lives when the last piece was taken: the likeliest, or all of them compete. */

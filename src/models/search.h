@@ -3,7 +3,7 @@
  * A hypothesis of t pieces (its end counts) is worth log p / ((5 + t) / 6)^alpha. Each
  * step keeps the best 2 beam continuations; those that end compete with what ended
  * before, the best beam others live on. A sentence is done when nothing that lives can
- * beat the worst of its beam finished hypotheses. A beam of 1 takes the likeliest piece
+ * beat the worst of the results that are wanted. A beam of 1 takes the likeliest piece
  * until that is the end. Wu et al. 2016, section 7, as in tensor2tensor.
  *
  * SEARCH_TRANSFORMERS does as transformers of Hugging Face. A hypothesis of t pieces

@@ -105,3 +105,38 @@ Test(hypotheses, the_last_piece)
     last(true, -0.25, 1); // A, end
     last(false, -0.5, 2); // A C
 }
+
+/* One ended with log p -1, one lives with -1.2: whether the search of so many results
+ * stops there. */
+static bool one_ended(int kind, double alpha, int early, int best)
+{
+    hypotheses x = { 0 };
+    search_options o = plain;
+    o.kind = kind;
+    o.alpha = alpha;
+    o.early = early;
+    o.best = best;
+    const candidate found[] = {
+        { -1, 0, END }, { -1.2, 0, A }, { -2, 0, B }, { -9, 0, C }
+    };
+    TEST_OK(hypotheses_init(&x, &o, 9));
+    const bool done = step(&x, &o, 1, found, 4);
+    cr_assert_eq(x.ended_count, 1);
+    hypotheses_fini(&x);
+    return done;
+}
+
+Test(hypotheses, stops_when_the_results_are_sure)
+{
+    cr_assert(one_ended(SEARCH_TENSOR2TENSOR, 0, 0, 0));
+    cr_assert(one_ended(SEARCH_TENSOR2TENSOR, 0, 0, 1));
+    cr_assert_not(one_ended(SEARCH_TENSOR2TENSOR, 0, 0, 2), "the second may change");
+    cr_assert_not(one_ended(SEARCH_TENSOR2TENSOR, 1, 0, 1),
+                  "-1.2 of four is worth more");
+    cr_assert(one_ended(SEARCH_TRANSFORMERS, 0, SEARCH_ESTIMATE, 1));
+    cr_assert_not(one_ended(SEARCH_TRANSFORMERS, 0, SEARCH_FIRST, 1),
+                  "it waits for two");
+    cr_assert_not(one_ended(SEARCH_TRANSFORMERS, 1, SEARCH_ESTIMATE, 1),
+                  "as Hugging Face");
+    cr_assert_not(one_ended(SEARCH_TRANSFORMERS, 1, SEARCH_NEVER, 1), "-1.2 of four");
+}
