@@ -3,7 +3,7 @@
 # usage: tools/nightly.sh [PART...]
 #
 # Parts, all of them by default: calls errors leaks kills interrupts damages mpi fuzz
-# expressions tidy musl soak.
+# expressions hostile tidy musl soak.
 #
 #   calls    each call of eight scenarios fails once, and from there on; NIGHTLY_CALLS=paths
 #            takes one call of each path to it
@@ -16,12 +16,13 @@
 #   mpi      one of two processes is killed, stops, computes NaN or fails
 #   fuzz     every fuzz target
 #   expressions  random expressions of custom attention, and programs of them
+#   hostile  requests to the service that are no requests
 #   tidy     clang-tidy, its analyzer as deep as it goes
 #   soak     runtimes and training steps; memory must not grow
 #
 # Sizes: NIGHTLY_CALLS (every), NIGHTLY_LEAKS (1000), NIGHTLY_KILLS (1000),
 # NIGHTLY_INTERRUPTS (20), NIGHTLY_DAMAGES (5000), NIGHTLY_MPI (100), NIGHTLY_FUZZ (1000000),
-# NIGHTLY_EXPRESSIONS (1000000), NIGHTLY_SOAK (8, hours).
+# NIGHTLY_EXPRESSIONS (1000000), NIGHTLY_HOSTILE (10000), NIGHTLY_SOAK (8, hours).
 # JOBS is how many cases run at once (default 2).
 #
 # A round that was interrupted goes on where it stopped: each part keeps a log of its cases
@@ -34,10 +35,10 @@ counting=yes
 set +e
 build=build-nightly logs=build-nightly/logs
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(calls errors leaks kills interrupts damages mpi fuzz expressions tidy musl soak)
+[ ${#parts[@]} -gt 0 ] || parts=(calls errors leaks kills interrupts damages mpi fuzz expressions hostile tidy musl soak)
 for part in "${parts[@]}"; do
     case $part in
-    calls | errors | leaks | kills | interrupts | damages | mpi | fuzz | expressions | tidy | musl | soak) ;;
+    calls | errors | leaks | kills | interrupts | damages | mpi | fuzz | expressions | hostile | tidy | musl | soak) ;;
     *)
         echo "no part '$part'; see the head of $0" >&2
         trap - EXIT
@@ -101,6 +102,12 @@ expressions() {
         CLATTN_EXPRESSIONS=50 CLATTN_SEED="$(date +%Y%m%d)" \
             CLATTN_TEST_KERNELS="$PWD/$build/tests/cl" \
             "$build/tests/test-ops-custom_generated" -j1
+}
+
+# The seed is the day's number.
+hostile() {
+    CLATTN_HOSTILE="${NIGHTLY_HOSTILE:-10000}" CLATTN_SEED="$(date +%Y%m%d)" \
+        tests/cli/serve.sh . "$program" hostile
 }
 
 tidy() {

@@ -1,9 +1,11 @@
 #!/bin/bash
 # serve.sh - trained models as a service over HTTP; serve_client.py has the clients
-# usage: tests/cli/serve.sh SOURCE_ROOT CLATTN
+# usage: tests/cli/serve.sh SOURCE_ROOT CLATTN [hostile]
+#
+# hostile: its requests alone, CLATTN_HOSTILE of them, as tools/nightly.sh has it.
 # shellcheck source=tests/cli/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
-source=$1 clattn=$2
+source=$1 clattn=$2 only=${3-}
 if "$clattn" serve --model "$work/none" 2>&1 | grep -q 'built without libmicrohttpd'; then
     check 'says that it was built without the library' \
         says_alone 2 'built without libmicrohttpd' "$clattn" serve --model "$work/none"
@@ -23,6 +25,11 @@ train() {
 check 'trains a translator' train nmt-plain translator --set "data=$work/text" --set dim=16 \
     --set heads=2 --set inner=32 --set layers=2 --set merges=40 --set tokens=40 --set warmup=20 \
     --set lr=0.4 --set dev=dev --set test=test --set steps=60 --set eval_every=20 --set warm_start=
+if [ -n "$only" ]; then
+    check "client: $only" python3 "$source/tests/cli/serve_client.py" "$only" "$clattn" "$work"
+    [ $failures -eq 0 ]
+    exit
+fi
 check 'trains a tagger' train tagger-r tagger --set "data=$work/trees" --set word_dim=24 \
     --set char_dim=8 --set layers=1 --set heads=2 --set steps=20 --set batch=8
 check 'trains a reader' train reader-match_lstm reader --set "data=$work/squad" --set hidden=8 \

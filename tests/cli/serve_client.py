@@ -404,14 +404,16 @@ def send_hostile(port, request):
 
 
 def hostile():
-    """300 requests, 30 at a time. One that is cut off stays open until the timeout."""
-    seed = 20240
+    """300 requests or CLATTN_HOSTILE, 30 at a time. One that is cut off stays open until the
+    timeout."""
+    seed = int(os.environ.get("CLATTN_SEED", "20240"))
+    times = -(-int(os.environ.get("CLATTN_HOSTILE", "300")) // 30)
     print("seed", seed)
     draw = random.Random(seed)
     statuses = collections.Counter()
     wanted = translated(lines[:1])[0]
     with Service("translator", "--timeout", "2") as s:
-        for _ in range(10):
+        for _ in range(times):
             requests = [hostile_bytes(draw) for _ in range(30)]
             statuses.update(together([lambda r=r: send_hostile(s.port, r) for r in requests]))
             equal(s.post("/translate", {"q": lines[0]}), (200, {"translatedText": wanted}))
@@ -421,6 +423,7 @@ def hostile():
         assert statuses["200"] and not statuses[""], statuses
         equal(s.raw("GET", "/health")[0], 200)
         equal(s.metric("queue_texts"), 0)
+    print(f"{30 * times} hostile requests, {statuses['none']} without a response")
 
 
 globals()[part]()
