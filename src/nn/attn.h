@@ -129,8 +129,8 @@ cla_status cla_attn_remember(attn_layer *layer, cla_tape *tape, cla_tensor **kv,
 cla_status cla_attn_self(attn_layer *layer, cla_tape *tape, cla_tensor **y,
                          cla_tensor *query, cla_tensor *key, const attn_rows *rows);
 
-/* Whether a decoder may use step attention (ops/step_attention.h) in a layer's place: it
- * attends plainly, and the device has the kernels. */
+/* Whether a decoder may use step attention (ops/step_attention.h) in a layer's place:
+ * it attends plainly, and the device has the kernels. */
 bool cla_attn_steps(const attn_layer *layer, const cla_runtime *rt);
 
 /* y [Nq,D]: x [Nq,D] attends to kv [Nk,2Hd]. */

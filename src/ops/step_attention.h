@@ -1,5 +1,6 @@
-/* step_attention.h - attention of one token of each sequence to tokens that lie anywhere
- * in a store, for decoders. No way back; CPU devices alone (the tile schedule). */
+/* step_attention.h - attention of one token of each sequence to tokens that lie
+ * anywhere in a store, for decoders. No way back; CPU devices alone (the tile
+ * schedule). */
 #pragma once
 
 #include "tensor/tensor.h"

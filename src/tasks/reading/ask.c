@@ -116,7 +116,7 @@ static cla_status place(const reading_split *s, const reading_asked *a, size_t b
         for (size_t k = 0; k < count[i]; k++) {
             const cla_answer *from = &answers[i * best + k];
             reading_answer *to = &out[a->question[i] * best + k];
-            const size_t passage = (size_t)(first + from->passage);
+            const size_t passage = (size_t)first + (size_t)from->passage;
             to->score = from->score;
             to->passage = a->passage[passage];
             CLA_TRY(cla_reading_place(&s->text, passage, from->first, from->last,

@@ -141,7 +141,8 @@ cla_status reading_ask(reading *t, const char *const *passages, size_t m,
 
 /* The same for questions that each have a passage of their own, and are worked on
  * together: question i is about passages[i] alone. Questions that follow each other and
- * have the same passage, as a pointer, share it; the answers' passage is the first of them.
+ * have the same passage, as a pointer, share it; the answers' passage is the first of
+ * them.
  *
  * passages  in  [n]
  *
