@@ -193,8 +193,9 @@ cla_status cla_tuning_set(cla_runtime *rt, const char *name, const char *key,
 void cla_tuning_clear(cla_runtime *rt, const char *name, const char *key);
 cla_status cla_tuning_save(cla_runtime *rt, const char **path);
 
-/* Hash of the constants in force, 16 hexadecimal digits: checkpoints record it. */
-void cla_tuning_hash(const cla_runtime *rt, char hash[17]);
+/* Hash of the constants in force, 16 hexadecimal digits: checkpoints record it. Errors:
+ * CLA_E_NOMEM. */
+cla_status cla_tuning_hash(const cla_runtime *rt, char hash[17]);
 
 /* Programs compiled from source by this runtime so far (0 with a warm cache). */
 int cla_runtime_builds(const cla_runtime *rt);

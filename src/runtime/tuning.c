@@ -337,11 +337,12 @@ cla_status cla_tuning_save(cla_runtime *rt, const char **path)
     return status;
 }
 
-void cla_tuning_hash(const cla_runtime *rt, char hash[17])
+cla_status cla_tuning_hash(const cla_runtime *rt, char hash[17])
 {
     cla_text text = { 0 };
     const cla_status status = add_constants(rt, &text, true);
     const uint64_t h = status ? 0 : XXH3_64bits(text.data, text.size);
     cla_text_free(&text);
     snprintf(hash, 17, "%016llx", (unsigned long long)h);
+    return status;
 }

@@ -132,9 +132,9 @@ cla_status cla_checkpoint_save(const char *path, const cla_params *params,
                                const cla_optim *optim, const cla_progress *progress)
 {
     bundle b = { 0 };
-    json_t *meta = json_object();
     char tuning[17];
-    cla_tuning_hash(params->rt, tuning);
+    CLA_TRY(cla_tuning_hash(params->rt, tuning));
+    json_t *meta = json_object();
     cla_status status = put_progress(meta, progress, tuning);
     status = status ? status : gather(&b, params, optim);
     status = status ? status : cla_st_save(path, b.tensors, b.count, meta);
@@ -304,11 +304,11 @@ static cla_status walk_all(const cla_st_file *f, const char *path, cla_params *p
     return CLA_OK;
 }
 
-static void warn_of_tuning(const cla_st_file *f, const char *path,
-                           const cla_params *params)
+static cla_status warn_of_tuning(const cla_st_file *f, const char *path,
+                                 const cla_params *params)
 {
     char tuning[17];
-    cla_tuning_hash(params->rt, tuning);
+    CLA_TRY(cla_tuning_hash(params->rt, tuning));
     const char *saved = cla_st_meta(f, "tuning");
     if (saved && strcmp(saved, tuning) != 0) {
         cla_log(CLA_LOG_WARN,
@@ -316,6 +316,7 @@ static void warn_of_tuning(const cla_st_file *f, const char *path,
                 "in the last bits",
                 path, saved, tuning);
     }
+    return CLA_OK;
 }
 
 static cla_status load(const cla_st_file *f, const char *path, cla_params *params,
@@ -343,7 +344,7 @@ cla_status cla_checkpoint_load(const char *path, cla_params *params, cla_optim *
     status = status ? status : load(&f, path, params, optim);
     if (!status && progress) {
         *progress = p;
-        warn_of_tuning(&f, path, params);
+        status = warn_of_tuning(&f, path, params);
     }
     cla_st_close(&f);
     return status;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,24 +13,24 @@
 
 static const int64_t LINE_NS = 10000000000, BAR_NS = 200000000;
 
-/* Keeps the lines up to step; a torn last line goes too. */
+/* Keeps the lines up to step; a torn last line goes too. Each line begins with its step,
+ * and reading it takes no memory: a failed allocation would look like a damaged line. */
 static cla_status cut_log(const char *path, int64_t step)
 {
-    char *data = NULL;
+    static const char begin[] = "{\"step\":";
+    char *data = NULL, *number = NULL;
     size_t size = 0, kept = 0;
     CLA_TRY(cla_file_read(path, &data, &size));
-    for (size_t at = 0; at < size;) {
-        const char *end = memchr(data + at, '\n', size - at);
-        json_t *line =
-            end ? json_loadb(data + at, (size_t)(end - data) - at, 0, NULL) : NULL;
-        const bool keep =
-            line && json_integer_value(json_object_get(line, "step")) <= step;
-        json_decref(line);
-        if (!keep) {
+    while (kept < size) {
+        const char *line = data + kept, *end = memchr(line, '\n', size - kept);
+        if (!end || strncmp(line, begin, strlen(begin)) != 0 || end[-1] != '}') {
             break;
         }
-        at = (size_t)(end - data) + 1;
-        kept = at;
+        const int64_t at = strtoll(line + strlen(begin), &number, 10);
+        if (*number != ',' || at > step) {
+            break;
+        }
+        kept = (size_t)(end - data) + 1;
     }
     const cla_status status = cla_file_write(path, data, kept);
     free(data);

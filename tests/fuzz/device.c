@@ -148,7 +148,7 @@ void fuzz_tuning(const uint8_t *data, size_t size)
     const char *path = fuzz_file("tuning.json", data + (size > 0), size - (size > 0));
     FUZZ_CHECK(!cla_runtime_new(&rt, NULL), "a bad tuning file is no failure: %s",
                cla_error());
-    cla_tuning_hash(rt, hash);
+    FUZZ_CHECK(!cla_tuning_hash(rt, hash), "%s", cla_error());
     run_golden(rt, part);
     FUZZ_CHECK(!cla_tuning_save(rt, &path), "%s", cla_error());
     cla_runtime_free(&rt);

@@ -217,9 +217,9 @@ Test(tuning, survives_a_restart)
     char before[17], after[17];
     TEST_OK(cla_runtime_new(&rt, NULL));
     cr_assert_eq(cla_tuned(rt, "masked_softmax", "WG", 128), 128);
-    cla_tuning_hash(rt, before);
+    TEST_OK(cla_tuning_hash(rt, before));
     TEST_OK(cla_tuning_set(rt, "masked_softmax", "WG", 32));
-    cla_tuning_hash(rt, after);
+    TEST_OK(cla_tuning_hash(rt, after));
     cr_assert_str_neq(before, after);
     TEST_OK(cla_tuning_save(rt, &written));
     cr_assert_str_eq(written, path);

@@ -1,0 +1,169 @@
+/* scarce.c - functions that hide a failed allocation would change a run without a word:
+ * each allocation fails once, and the result is the right one or CLA_E_NOMEM.
+ *
+ * The linker puts the functions below in front of the allocator's; Jansson is given the
+ * first of them. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "runtime/runtime.h"
+#include "support/support.h"
+#include "train/folder.h"
+#include "train/report.h"
+
+/* ---- allocations that fail ---------------------------------------------------- */
+
+static int left = -1; // calls until one fails; negative: none does
+
+static bool fails(void)
+{
+    return left >= 0 && left-- == 0;
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *block, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *block, size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return fails() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *block, size_t size)
+{
+    return fails() ? NULL : __real_realloc(block, size);
+}
+
+/* Calls `work` with its first allocation failing, then its second, until none fails.
+ * `work` returns a status other than CLA_OK and CLA_E_NOMEM for what is wrong. */
+static void starve(cla_status (*work)(void *), void *state)
+{
+    bool reached = true;
+    int failed = 0;
+    json_set_alloc_funcs(__wrap_malloc, free);
+    for (int n = 0; reached; n++) {
+        left = n;
+        const cla_status status = work(state);
+        reached = left < 0;
+        left = -1;
+        failed += status == CLA_E_NOMEM;
+        cr_assert(!status || (status == CLA_E_NOMEM && reached),
+                  "allocation %d failed: status %d, %s", n, status, cla_error());
+    }
+    cr_assert_gt(failed, 0);
+}
+
+/* ---- what is starved ----------------------------------------------------------- */
+
+static char dir[] = "/tmp/clattn-scarce-XXXXXX";
+
+static const char *at(const char *name)
+{
+    static char path[64];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return path;
+}
+
+static void begin(void)
+{
+    cr_assert_not_null(mkdtemp(dir));
+}
+
+static void end(void)
+{
+    static const char *const names[] = { "log.jsonl", "config.json", "lock" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        unlink(at(names[i]));
+    }
+    rmdir(dir);
+}
+
+typedef struct hashed {
+    cla_runtime *rt;
+    char want[17];
+} hashed;
+
+static cla_status hash(void *state)
+{
+    const hashed *h = state;
+    char got[17];
+    CLA_TRY(cla_tuning_hash(h->rt, got));
+    return strcmp(got, h->want) == 0
+               ? CLA_OK
+               : cla_fail(CLA_E_INPUT, "hash %s, must be %s", got, h->want);
+}
+
+Test(scarce, hash_of_the_tuning)
+{
+    cla_runtime *rt = test_runtime();
+    hashed h = { .rt = rt };
+    TEST_OK(cla_tuning_hash(rt, h.want));
+    starve(hash, &h);
+    cla_runtime_free(&rt);
+}
+
+static cla_status claim(void *state)
+{
+    cla_folder folder;
+    (void)state;
+    const cla_status status = cla_folder_claim(&folder, dir, true);
+    cla_folder_release(&folder);
+    return status;
+}
+
+Test(scarce, a_folder_with_a_run, .init = begin, .fini = end)
+{
+    TEST_OK(cla_file_write(at("config.json"), "{}\n", 3));
+    starve(claim, NULL);
+}
+
+static const char lines[] = "{\"step\":1,\"loss\":2.5}\n{\"step\":2,\"loss\":2.25}\n";
+static const char later[] = "{\"step\":3,\"loss\":2}\n{\"step\":4,\"lo";
+
+static cla_status check_lines(const char *want)
+{
+    char *data = NULL;
+    size_t size = 0;
+    CLA_TRY(cla_file_read(at("log.jsonl"), &data, &size));
+    const bool same = size == strlen(want) && memcmp(data, want, size) == 0;
+    const cla_status status =
+        same ? CLA_OK : cla_fail(CLA_E_INPUT, "log.jsonl is %s", data);
+    free(data);
+    return status;
+}
+
+static cla_status open_log(void *state)
+{
+    char all[sizeof lines + sizeof later];
+    cla_report report = { 0 };
+    const int n = left;
+    (void)state;
+    left = -1;
+    snprintf(all, sizeof all, "%s%s", lines, later);
+    CLA_TRY(cla_file_write(at("log.jsonl"), all, strlen(all)));
+    left = n;
+    const cla_status status = cla_report_open(&report, dir, true, 2, true);
+    const int rest = left;
+    left = -1;
+    cla_report_close(&report);
+    const cla_status checked = check_lines(status ? all : lines);
+    left = rest;
+    return checked ? checked : status;
+}
+
+Test(scarce, lines_of_the_log, .init = begin, .fini = end)
+{
+    starve(open_log, NULL);
+}
