@@ -1,7 +1,7 @@
 #!/bin/sh
 # lint.sh - one static check over the whole tree; exit 77 where its program is missing
 # usage: tools/lint.sh CHECK SOURCE_ROOT BUILD_ROOT
-# checks: format tidy cppcheck lengths spelling shell kernels
+# checks: format tidy cppcheck lengths spelling shell kernels version
 check=$1 build=$3
 cd "$2" || exit 2
 
@@ -78,6 +78,20 @@ kernels)
         'named like a built-in function, which confuses compilers'
     refuse '(?<!static )\binline\b(?!`)' 'inline alone is no definition: write INLINE'
     refuse '(?<!\(\(int\)\()(?<!CONSTANT )\bget_group_id(?=\()' 'a long launch is split: write GROUP'
+    exit "$status"
+    ;;
+version)
+    status=0
+    version=$(sed -n "s/^  version: '\(.*\)',/\1/p" meson.build)
+    says() { # says FILE TEXT: the file's text has the version of meson.build
+        case $2 in
+        *"$version"*) ;;
+        *) echo "$1 says \"$2\", meson.build $version" && status=1 ;;
+        esac
+    }
+    says NEWS.md "$(grep -m 1 '^## ' NEWS.md)"
+    says debian/changelog "$(head -n 1 debian/changelog)"
+    says debian/libclattn0.symbols "$(grep PRIVATE debian/libclattn0.symbols)"
     exit "$status"
     ;;
 *)

@@ -5,10 +5,6 @@
 #include "base/base.h"
 #include "base/locale.h"
 
-#ifndef CLA_VERSION
-#define CLA_VERSION "0.1.0"
-#endif
-
 enum { ERROR_BYTES = 4096 };
 
 static _Thread_local char error_text[ERROR_BYTES];
