@@ -103,7 +103,8 @@ CLA_API uint64_t cla_runtime_peak_bytes(const cla_runtime *rt);
  * Launches do not wait for it. */
 CLA_API void cla_profile_enable(cla_runtime *rt, bool on);
 
-/* The rows so far, longest first; rows stay valid until the next launch. */
+/* The rows so far, longest first; they stay valid until the next launch. NULL when the
+ * driver does not tell a time: cla_error() says why. */
 CLA_API const cla_profile_row *cla_profile_rows(cla_runtime *rt, int *count);
 
 #ifdef __cplusplus

@@ -54,7 +54,12 @@ static cla_status read_times(cla_profile *p)
 
 static cla_status keep_event(cla_profile *p, cl_event event, size_t row)
 {
-    CLA_TRY(cla_grow(&p->timed, &p->timed_cap, p->timed_count + 1, sizeof *p->timed));
+    const cla_status status =
+        cla_grow(&p->timed, &p->timed_cap, p->timed_count + 1, sizeof *p->timed);
+    if (status) {
+        clReleaseEvent(event);
+        return status;
+    }
     p->timed[p->timed_count++] = (cla_timed){ event, row };
     return p->timed_count < MOST_TIMED ? CLA_OK : read_times(p);
 }
@@ -80,12 +85,14 @@ cla_status cla_profile_add(cla_runtime *rt, const char *kernel, size_t bytes,
     return status;
 }
 
-/* The last times are read by a function that has no status to return. */
-static void read_rest(cla_runtime *rt)
+/* The last times are read by functions that have no status to return. */
+static bool read_rest(cla_runtime *rt)
 {
     if (rt->pid == getpid() && rt->profile.timed_count && read_times(&rt->profile)) {
         cla_log(CLA_LOG_WARN, "%s", cla_error());
+        return false;
     }
+    return true;
 }
 
 void cla_profile_enable(cla_runtime *rt, bool on)
@@ -135,7 +142,8 @@ const cla_profile_row *cla_profile_rows(cla_runtime *rt, int *count)
     if (!rt) return NULL;
 
     CLA_HOLD_WAIT(rt);
-    read_rest(rt);
+    if (!read_rest(rt)) return NULL;
+
     if (rt->profile.count) {
         qsort(rt->profile.rows, rt->profile.count, sizeof *rt->profile.rows,
               longer_first);

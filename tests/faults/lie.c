@@ -92,7 +92,8 @@ static cla_status compute(work *k, answer *a)
     CLA_TRY(cla_tape_backward(k->tape));
     CLA_TRY(cla_tensor_download(cla_tensor_grad(k->w), a->dw));
     CLA_TRY(read_wrapped(k, y, a->copy));
-    return cla_runtime_finish(k->rt);
+    CLA_TRY(cla_runtime_finish(k->rt));
+    return cla_profile_rows(k->rt, NULL) ? CLA_OK : CLA_E_DEVICE;
 }
 
 static cla_status run(answer *a)
