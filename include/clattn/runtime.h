@@ -82,6 +82,20 @@ CLA_API void cla_devices_free(cla_device **list);
  * CLA_E_DEVICE (the driver fails, or its self-test does), CLA_E_NOMEM. */
 CLA_API cla_status cla_runtime_new(cla_runtime **rt, const char *device);
 
+/* A runtime on one of several equal shares of another one's device: a CPU with 8 cores
+ * has 8 shares of one core. Work that is too small for the whole device runs faster in
+ * several shares, each with a thread of its own. Results are those of the whole
+ * device.
+ *
+ * of      in  a runtime on the whole device
+ * share   in  which share, 0 to shares - 1
+ * shares  in  how many, 1 to the device's compute units (at most 256)
+ *
+ * Errors: CLA_E_USAGE (no such share), CLA_E_DEVICE (the device cannot be divided, as
+ * most GPUs), CLA_E_NOMEM. */
+CLA_API cla_status cla_runtime_share(cla_runtime **rt, const cla_runtime *of, int share,
+                                     int shares);
+
 /* Frees what the runtime owns, after the device finished; sets *rt to NULL. Tensors
  * and tapes made from it must be gone. */
 CLA_API void cla_runtime_free(cla_runtime **rt);

@@ -9,7 +9,7 @@
 
 typedef struct arguments {
     const char *device, *model, *weights, *host;
-    int port;
+    int port, workers;
     serve_limits limits;
 } arguments;
 
@@ -26,6 +26,7 @@ static const cli_option options[] = {
       .at = offsetof(arguments, port), .low = 0, .high = 65535 },
     { "batch", 'b', "N", "texts worked on together, of all clients (32)", CLI_INT,
       LIMIT(batch), .low = 1, .high = 1 << 16 },
+    CLI_WORKERS(arguments, workers, "1: the whole device"),
     { "wait", 't', "MS", "how long a batch waits for more texts (10)", CLI_INT,
       LIMIT(wait_ms), .low = 0, .high = 60000 },
     { "queue", 'q', "N", "texts that wait; more get status 503 (1024)", CLI_INT,
@@ -84,25 +85,31 @@ static cla_status choose(serve *s, serve_limits *limits)
                     s->task->kind->name);
 }
 
-static void set_up(serve *s, serve_limits *limits)
+static void set_up(serve *s, serve_limits *limits, const cli_workers *workers)
 {
     if (s->kind == SERVE_TRANSLATE) {
         const search_options *own = &((const translation *)s->task)->search;
         limits->beam = limits->beam ? limits->beam : own->beam;
         limits->alpha = limits->alpha >= 0 ? limits->alpha : own->alpha;
-    } else if (s->kind == SERVE_ANSWER) {
-        ((reading *)s->task)->ask_limit = limits->max_words;
+    }
+    for (int i = 0; i < workers->count && s->kind == SERVE_ANSWER; i++) {
+        ((reading *)workers->task[i])->ask_limit = limits->max_words;
     }
 }
 
-static cla_status serve_model(arguments *a, cla_task *task)
+static cla_status serve_model(arguments *a, const cli_model *m)
 {
-    serve s = { .task = task, .limits = &a->limits };
+    cli_workers workers = { 0 };
+    serve s = { .task = m->task, .limits = &a->limits, .workers = a->workers };
     CLA_TRY(choose(&s, &a->limits));
-    set_up(&s, &a->limits);
-    CLA_TRY(serve_open(&s));
-    const cla_status status = serve_run(&s, a->host, a->port);
-    serve_close(&s);
+    cla_status status = cli_workers_open(&workers, a->workers, m, a->model, a->weights);
+    status = status ? status : serve_open(&s, workers.task);
+    if (!status) {
+        set_up(&s, &a->limits, &workers);
+        status = serve_run(&s, a->host, a->port);
+        serve_close(&s);
+    }
+    cli_workers_close(&workers);
     return status;
 }
 
@@ -111,7 +118,7 @@ static cla_status serve_folder(arguments *a)
     cli_model m;
     CLA_TRY(serve_available());
     cla_status status = cli_model_open(&m, a->device, a->model, a->weights, NULL, NULL);
-    status = status ? status : serve_model(a, m.task);
+    status = status ? status : serve_model(a, &m);
     cli_model_close(&m);
     return status;
 }
@@ -121,6 +128,7 @@ int cli_serve(int argc, char **argv)
     arguments a = {
         .host = "127.0.0.1",
         .port = 5000,
+        .workers = 1,
         .limits = { .batch = 32,
                     .wait_ms = 10,
                     .queue = 1024,

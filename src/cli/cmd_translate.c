@@ -13,7 +13,7 @@ enum { MAX_LINES = 1 << 20 };
 
 typedef struct arguments {
     const char *device, *model, *weights, *given;
-    int beam, best, batch, ahead, max_words;
+    int beam, best, batch, ahead, max_words, workers;
     double alpha;
     bool scores, unbuffered;
 } arguments;
@@ -41,6 +41,9 @@ static const cli_option options[] = {
       .at = offsetof(arguments, given) },
     { "batch-lines", 'b', "N", "lines translated together (32)", CLI_INT,
       .at = offsetof(arguments, batch), .low = 1, .high = TRANSLATION_MAX_BATCH },
+    CLI_WORKERS(arguments, workers,
+                "of a CPU as many as cores, where lines fill more "
+                "than a batch"),
     { "read-ahead", 'r', "N",
       "lines read at a time, of which those of like length go together (1024)", CLI_INT,
       .at = offsetof(arguments, ahead), .low = 1, .high = MAX_LINES },
@@ -79,6 +82,8 @@ const cli_usage cli_translate_usage = {
 /* Standard input while it is read. */
 typedef struct stream {
     const arguments *a;
+    const cli_model *model;
+    cli_workers workers; // none before there is work for them
     translation *t;
     translation_options options;
     cla_lines given;         // the translations that are scored
@@ -96,8 +101,23 @@ static void print(const stream *s, const translation_result *r)
     putchar('\n');
 }
 
+/* Hires workers when there is work for them. */
+static cla_status hire(stream *s)
+{
+    const int wanted = s->a->workers;
+    if (s->workers.count || s->count <= (wanted ? 1 : (size_t)s->a->batch)) {
+        return CLA_OK;
+    }
+    CLA_TRY(cli_workers_open(&s->workers, wanted ? wanted : cli_workers_fit(s->model),
+                             s->model, s->a->model, s->a->weights));
+    s->options.worker = (translation *const *)s->workers.task;
+    s->options.workers = s->workers.count;
+    return CLA_OK;
+}
+
 static cla_status work(stream *s)
 {
+    CLA_TRY(hire(s));
     return s->a->given
                ? translation_score(s->t, s->line,
                                    s->given.line + (s->number - s->count), s->count,
@@ -196,15 +216,19 @@ static size_t lines_at_a_time(const arguments *a)
     return (size_t)(a->ahead > a->batch ? a->ahead : a->batch);
 }
 
-static cla_status translate_all(const arguments *a, translation *t)
+static cla_status translate_all(const arguments *a, const cli_model *m)
 {
+    translation *t = (translation *)m->task;
     const int beam = a->beam ? a->beam : t->search.beam;
     const double alpha = a->alpha >= 0 ? a->alpha : t->search.alpha;
     stream s = {
         .a = a,
+        .model = m,
         .t = t,
-        .options = { translation_search(t, beam, a->best, alpha), a->batch,
-                     show_progress, &s },
+        .options = { .search = translation_search(t, beam, a->best, alpha),
+                     .batch = a->batch,
+                     .progress = show_progress,
+                     .to = &s },
         .limit = lines_at_a_time(a),
     };
     cla_status status = a->given ? cla_lines_read(&s.given, a->given) : CLA_OK;
@@ -212,6 +236,7 @@ static cla_status translate_all(const arguments *a, translation *t)
     status =
         status ? status : cla_alloc(&s.out, s.limit * (size_t)a->best, sizeof *s.out);
     status = status ? status : read_all(&s);
+    cli_workers_close(&s.workers);
     cla_lines_free(&s.given);
     free(s.line);
     free(s.out);
@@ -224,7 +249,7 @@ static cla_status translate(const arguments *a)
     cla_status status =
         cli_model_open(&m, a->device, a->model, a->weights, &translation_kind,
                        "translate needs a translator");
-    status = status ? status : translate_all(a, (translation *)m.task);
+    status = status ? status : translate_all(a, &m);
     cli_model_close(&m);
     return status;
 }

@@ -25,3 +25,28 @@ cla_status cli_model_open(cli_model *m, const char *device, const char *folder,
                           const char *weights, const cla_task_kind *kind,
                           const char *wants);
 void cli_model_close(cli_model *m);
+
+#define CLI_WORKERS(type, member, standard)                                   \
+    {                                                                         \
+        "workers", 'j', "N",                                                  \
+            "work with N copies of the model, each on a share of the device " \
+            "(" standard ")",                                                 \
+            CLI_INT, .at = offsetof(type, member), .low = 1, .high = 256      \
+    }
+
+/* Copies of a model, each on a share of its device. */
+typedef struct cli_workers {
+    cli_model *model; // [count]
+    cla_task **task;  // [count] theirs
+    int count;
+} cli_workers;
+
+/* How many workers suit a model's device: a CPU gets one for each core, at most 8 and
+ * no more than half of its memory holds; other devices get 1. */
+int cli_workers_fit(const cli_model *m);
+/* Opens count copies of a model from its folder, all at the same time; one is no copy
+ * but the model itself. Close them in any case, before the model.
+ * Errors: those of cla_runtime_share and cla_task_load. */
+cla_status cli_workers_open(cli_workers *w, int count, const cli_model *of,
+                            const char *folder, const char *weights);
+void cli_workers_close(cli_workers *w);

@@ -1,15 +1,16 @@
-/* serve.h - the HTTP service: requests become jobs, whose texts one thread works on in
- * batches.
+/* serve.h - the HTTP service: requests become jobs, whose texts one thread or several
+ * work on in batches.
  *
  *   serve_http.c     connections, routes, responses; the only file with libmicrohttpd
  *   serve_request.c  a request's body becomes a job
- *   serve_queue.c    the bounded queue and the worker thread
+ *   serve_queue.c    the bounded queue and the threads that empty it
  *   serve_work.c     a batch of texts through the model
  *   serve_metrics.c  counters as Prometheus reads them
  */
 #pragma once
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "cli/cli.h"
 #include "train/task.h"
@@ -35,7 +36,8 @@ typedef struct serve_text {
 } serve_text;
 
 /* A request. Until it is handed to the queue it belongs to the thread of connections,
- * from then on to the worker until it calls done. */
+ * from then on to the workers, of which the one that finishes the last text calls
+ * done. */
 typedef struct serve_job {
     serve_text *text; // [count] texts of all entries, one after the other
     size_t count, cap;
@@ -44,10 +46,11 @@ typedef struct serve_job {
     bool list;              // the request had a list of entries
     char *passage;          // of answers
     size_t best;            // answers to a question
-    size_t taken, finished; // texts that a batch took; that are worked on
+    size_t taken;           // texts that a batch took
+    atomic_size_t finished; // texts that are worked on
     int64_t began_ns;       // when the request came
-    int code;               // HTTP status; 0 until it is known
-    char *body;             // JSON of the response
+    atomic_int code;        // HTTP status; 0 until it is known
+    char *body;             // JSON of the response, of whom set the code
     void *connection;       // of serve_http.c
     struct serve_job *next; // in the queue
 } serve_job;
@@ -63,16 +66,25 @@ typedef struct serve_counts {
     double seconds;
 } serve_counts;
 
-/* A text of a job, for the worker. */
+/* A text of a job, for a worker. */
 typedef struct serve_unit {
     serve_job *job;
     serve_text *text;
 } serve_unit;
 
+/* A thread and its copy of the model. */
+typedef struct serve_worker {
+    struct serve *s;
+    cla_task *task;
+    serve_unit *unit; // [batch]
+    pthread_t thread;
+} serve_worker;
+
 typedef struct serve {
     serve_kind kind;
-    cla_task *task;   // the worker's alone, but for its settings
-    serve_unit *unit; // [batch] the worker's
+    const cla_task *task; // of the settings
+    serve_worker *worker; // [workers]
+    int workers;
     const serve_limits *limits;
     void (*done)(serve_job *job); // a job has its code and body
 
@@ -104,20 +116,21 @@ void serve_job_free(serve_job *job);
 
 /* ---- serve_queue.c ---- */
 
-cla_status serve_open(serve *s);
+/* Opens a queue and a worker for each of the workers' copies of the model. */
+cla_status serve_open(serve *s, cla_task *const *task);
 void serve_close(serve *s);
-/* Hands a job to the worker. False: it has the response 503 instead. */
+/* Hands a job to the workers. False: it has the response 503 instead. */
 bool serve_push(serve *s, serve_job *job);
-/* No job is taken from now on; the worker ends after the last one. */
+/* Starts the workers. Errors: CLA_E_NOMEM. */
+cla_status serve_start(serve *s);
+/* No job is taken from now on; waits until the workers have done the last one. */
 void serve_drain(serve *s);
-/* The worker's thread, of a serve. */
-void *serve_worker(void *s);
 
 /* ---- serve_work.c ---- */
 
-/* Works on n texts; each gets its result, or its job a code. Returns the failure of a
- * device that the service cannot mend, or CLA_OK. */
-cla_status serve_work(const serve *s, const serve_unit *unit, size_t n);
+/* Works on the n texts that w took; each gets its result, or its job a code. Returns
+ * the failure of a device that the service cannot mend, or CLA_OK. */
+cla_status serve_work(const serve_worker *w, size_t n);
 
 /* ---- serve_metrics.c ---- */
 

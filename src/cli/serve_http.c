@@ -333,11 +333,7 @@ static void log_counts(const serve *s)
 static cla_status serve_until_signal(serve *s, struct MHD_Daemon *daemon,
                                      const char *address, int port)
 {
-    pthread_t worker;
-    const int error = pthread_create(&worker, NULL, serve_worker, s);
-    if (error) {
-        return cla_fail(CLA_E_NOMEM, "serve: no thread: %s", strerror(error));
-    }
+    CLA_TRY(serve_start(s));
     const bool six = strchr(address, ':') != NULL;
     printf("http://%s%s%s:%d\n", six ? "[" : "", address, six ? "]" : "", port);
     const bool printed = fflush(stdout) == 0;
@@ -346,7 +342,6 @@ static cla_status serve_until_signal(serve *s, struct MHD_Daemon *daemon,
     }
     const int listening = MHD_quiesce_daemon(daemon);
     serve_drain(s);
-    pthread_join(worker, NULL);
     send_all(s);
     if (listening >= 0) {
         close(listening);

@@ -1,9 +1,22 @@
-/* serve_queue.c - the bounded queue of texts and the thread that empties it. */
+/* serve_queue.c - the bounded queue of texts and the threads that empty it. */
+#include <string.h>
 #include <time.h>
 
 #include "cli/serve.h"
 
-cla_status serve_open(serve *s)
+static cla_status open_workers(serve *s, cla_task *const *task)
+{
+    CLA_TRY(cla_alloc(&s->worker, (size_t)s->workers, sizeof *s->worker));
+    for (int i = 0; i < s->workers; i++) {
+        serve_worker *w = &s->worker[i];
+        w->s = s;
+        w->task = task[i];
+        CLA_TRY(cla_alloc(&w->unit, (size_t)s->limits->batch, sizeof *w->unit));
+    }
+    return CLA_OK;
+}
+
+cla_status serve_open(serve *s, cla_task *const *task)
 {
     pthread_condattr_t attributes;
     s->tail = &s->head;
@@ -13,14 +26,21 @@ cla_status serve_open(serve *s)
                       !pthread_cond_init(&s->more, &attributes) &&
                       !pthread_condattr_destroy(&attributes);
     CLA_TRY(made ? CLA_OK : cla_fail(CLA_E_NOMEM, "serve: no memory for a lock"));
-    return cla_alloc(&s->unit, (size_t)s->limits->batch, sizeof *s->unit);
+    const cla_status status = open_workers(s, task);
+    if (status) {
+        serve_close(s);
+    }
+    return status;
 }
 
 void serve_close(serve *s)
 {
     pthread_cond_destroy(&s->more);
     pthread_mutex_destroy(&s->lock);
-    free(s->unit);
+    for (int i = 0; s->worker && i < s->workers; i++) {
+        free(s->worker[i].unit);
+    }
+    free(s->worker);
 }
 
 bool serve_push(serve *s, serve_job *job)
@@ -44,15 +64,7 @@ bool serve_push(serve *s, serve_job *job)
     return !draining && room;
 }
 
-void serve_drain(serve *s)
-{
-    pthread_mutex_lock(&s->lock);
-    s->draining = true;
-    pthread_cond_signal(&s->more);
-    pthread_mutex_unlock(&s->lock);
-}
-
-/* ---- the worker ---- */
+/* ---- the workers ---- */
 
 static struct timespec deadline(int wait_ms)
 {
@@ -67,17 +79,21 @@ static struct timespec deadline(int wait_ms)
     return at;
 }
 
-/* Waits for a first text, then for a full batch until the stated wait is over. */
+/* Waits for a first text, then for a full batch until the stated wait is over. Another
+ * worker may take them meanwhile. */
 static void await_texts(serve *s)
 {
-    while (!s->head && !s->draining) {
-        pthread_cond_wait(&s->more, &s->lock);
-    }
-    const struct timespec until = deadline(s->limits->wait_ms);
-    int late = 0;
-    while (s->head && s->waiting < (size_t)s->limits->batch && !s->draining && !late) {
-        late = pthread_cond_timedwait(&s->more, &s->lock, &until);
-    }
+    do {
+        while (!s->head && !s->draining) {
+            pthread_cond_wait(&s->more, &s->lock);
+        }
+        const struct timespec until = deadline(s->limits->wait_ms);
+        int late = 0;
+        while (s->head && s->waiting < (size_t)s->limits->batch && !s->draining &&
+               !late) {
+            late = pthread_cond_timedwait(&s->more, &s->lock, &until);
+        }
+    } while (!s->head && !s->draining);
 }
 
 /* The next texts in the order of their requests; 0: the end. */
@@ -104,23 +120,54 @@ static void finish_batch(const serve *s, const serve_unit *unit, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         serve_job *job = unit[i].job;
-        if (++job->finished == job->count) {
+        if (atomic_fetch_add(&job->finished, 1) + 1 == job->count) {
             serve_complete(s, job);
             s->done(job);
         }
     }
 }
 
-void *serve_worker(void *service)
+static void *run(void *worker)
 {
-    serve *s = service;
-    for (size_t n; (n = take_batch(s, s->unit)) > 0;) {
-        const cla_status status = serve_work(s, s->unit, n);
+    const serve_worker *w = worker;
+    serve *s = w->s;
+    for (size_t n; (n = take_batch(s, w->unit)) > 0;) {
+        const cla_status status = serve_work(w, n);
         pthread_mutex_lock(&s->lock);
         s->failed = status == CLA_E_DEVICE;
         serve_count_batch(s, n);
         pthread_mutex_unlock(&s->lock);
-        finish_batch(s, s->unit, n);
+        finish_batch(s, w->unit, n);
     }
     return NULL;
+}
+
+/* Ends the first n workers after the last job. */
+static void end(serve *s, int n)
+{
+    pthread_mutex_lock(&s->lock);
+    s->draining = true;
+    pthread_cond_broadcast(&s->more);
+    pthread_mutex_unlock(&s->lock);
+    for (int i = 0; i < n; i++) {
+        pthread_join(s->worker[i].thread, NULL);
+    }
+}
+
+cla_status serve_start(serve *s)
+{
+    for (int i = 0; i < s->workers; i++) {
+        const int error =
+            pthread_create(&s->worker[i].thread, NULL, run, &s->worker[i]);
+        if (error) {
+            end(s, i);
+            return cla_fail(CLA_E_NOMEM, "serve: no thread: %s", strerror(error));
+        }
+    }
+    return CLA_OK;
+}
+
+void serve_drain(serve *s)
+{
+    end(s, s->workers);
 }

@@ -35,13 +35,13 @@ void serve_refuse(serve_job *job, int code, const char *format, ...)
 {
     char text[512];
     va_list values;
-    if (job->code) {
+    int none = 0;
+    if (!atomic_compare_exchange_strong(&job->code, &none, code)) {
         return;
     }
     va_start(values, format);
     vsnprintf(text, sizeof text, format, values);
     va_end(values);
-    job->code = code;
     job->body = serve_json(json_pack("{s:o}", "error", cli_json_text(text)));
 }
 

@@ -10,12 +10,12 @@
 
 /* ---- translation ----------------------------------------------------------------- */
 
-static cla_status translate(const serve *s, const serve_unit *unit, size_t n)
+static cla_status translate(const serve_worker *w, const serve_unit *unit, size_t n)
 {
-    translation *t = (translation *)s->task;
+    translation *t = (translation *)w->task;
     const translation_options options = {
-        translation_search(t, s->limits->beam, 1, s->limits->alpha),
-        .batch = s->limits->batch,
+        translation_search(t, w->s->limits->beam, 1, w->s->limits->alpha),
+        .batch = w->s->limits->batch,
     };
     cla_line *line = NULL;
     translation_result *out = NULL;
@@ -68,10 +68,10 @@ static int64_t set_tags(const tagging *t, serve_text *text, const int32_t *predi
     return (int64_t)words;
 }
 
-static cla_status tag_rows(const serve *s, cla_text *rows, const serve_unit *unit,
-                           size_t n)
+static cla_status tag_rows(const serve_worker *w, cla_text *rows,
+                           const serve_unit *unit, size_t n)
 {
-    tagging *t = (tagging *)s->task;
+    tagging *t = (tagging *)w->task;
     cla_conllu file = { 0 };
     tagging_split split = { 0 };
     int32_t *predicted = NULL;
@@ -92,7 +92,7 @@ static cla_status tag_rows(const serve *s, cla_text *rows, const serve_unit *uni
     return status;
 }
 
-static cla_status tag(const serve *s, const serve_unit *unit, size_t n)
+static cla_status tag(const serve_worker *w, const serve_unit *unit, size_t n)
 {
     cla_text rows = { 0 };
     cla_status status = CLA_OK;
@@ -100,7 +100,7 @@ static cla_status tag(const serve *s, const serve_unit *unit, size_t n)
         status = add_rows(unit[i].text, &rows);
     }
     if (!status && rows.size) {
-        status = tag_rows(s, &rows, unit, n);
+        status = tag_rows(w, &rows, unit, n);
     }
     cla_text_free(&rows);
     return status;
@@ -131,7 +131,7 @@ static void set_answers(const serve_unit *unit, const reading_answer *answer,
 }
 
 /* Questions of any jobs, each about the passage of its own job. */
-static cla_status answer(const serve *s, const serve_unit *unit, size_t n)
+static cla_status answer(const serve_worker *w, const serve_unit *unit, size_t n)
 {
     const char **text = NULL; // passages, then questions
     reading_answer *out = NULL;
@@ -147,7 +147,7 @@ static cla_status answer(const serve *s, const serve_unit *unit, size_t n)
         text[n + i] = unit[i].text->text;
     }
     status = status ? status
-                    : reading_ask_each((reading *)s->task, text, text + n, n, best, out,
+                    : reading_ask_each((reading *)w->task, text, text + n, n, best, out,
                                        found);
     for (size_t i = 0; i < n && !status; i++) {
         set_answers(&unit[i], out + i * best, found[i]);
@@ -170,25 +170,25 @@ static size_t same_job(const serve_unit *unit, size_t n)
     return same;
 }
 
-static cla_status run(const serve *s, const serve_unit *unit, size_t n)
+static cla_status run(const serve_worker *w, const serve_unit *unit, size_t n)
 {
-    switch (s->kind) {
+    switch (w->s->kind) {
     case SERVE_TRANSLATE:
-        return translate(s, unit, n);
+        return translate(w, unit, n);
     case SERVE_TAG:
-        return tag(s, unit, n);
+        return tag(w, unit, n);
     case SERVE_ANSWER:
-        return answer(s, unit, n);
+        return answer(w, unit, n);
     }
     return CLA_OK;
 }
 
 /* Texts of one job, whose failure is that of the job. */
-static cla_status run_job(const serve *s, const serve_unit *unit, size_t n)
+static cla_status run_job(const serve_worker *w, const serve_unit *unit, size_t n)
 {
-    const cla_status status = run(s, unit, n);
+    const cla_status status = run(w, unit, n);
     if (status) {
-        const int bad_input = s->kind == SERVE_ANSWER ? 413 : 400; // a long passage
+        const int bad_input = w->s->kind == SERVE_ANSWER ? 413 : 400; // a long passage
         serve_refuse(unit->job, status == CLA_E_INPUT ? bad_input : 500, "%s",
                      cla_error());
     }
@@ -206,14 +206,14 @@ static size_t count_words(const char *text)
 }
 
 /* Refuses the job of a text that is too long. A passage's length the reader knows. */
-static cla_status check_length(const serve *s, const serve_unit *unit)
+static cla_status check_length(const serve_worker *w, const serve_unit *unit)
 {
     const serve_text *text = unit->text;
-    const size_t most = (size_t)s->limits->max_words;
+    const size_t most = (size_t)w->s->limits->max_words;
     size_t count = text->size;
-    if (count > most && s->kind == SERVE_TRANSLATE) {
+    if (count > most && w->s->kind == SERVE_TRANSLATE) {
         const cla_line line = { text->text, text->size };
-        CLA_TRY(translation_pieces((translation *)s->task, &line, false, &count));
+        CLA_TRY(translation_pieces((translation *)w->task, &line, false, &count));
     } else if (count > most) {
         count = count_words(text->text);
     }
@@ -225,12 +225,12 @@ static cla_status check_length(const serve *s, const serve_unit *unit)
 }
 
 /* Moves the texts to work on to the front: a job that was refused has none. */
-static size_t keep_good(const serve *s, const serve_unit *unit, size_t n,
+static size_t keep_good(const serve_worker *w, const serve_unit *unit, size_t n,
                         serve_unit *good)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
-        if (!unit[i].job->code && check_length(s, &unit[i])) {
+        if (!unit[i].job->code && check_length(w, &unit[i])) {
             serve_refuse(unit[i].job, 500, "%s", cla_error());
         }
     }
@@ -250,8 +250,9 @@ static void forget(const serve_unit *unit, size_t n)
     }
 }
 
-cla_status serve_work(const serve *s, const serve_unit *unit, size_t n)
+cla_status serve_work(const serve_worker *w, size_t n)
 {
+    const serve_unit *unit = w->unit;
     serve_unit *good = NULL;
     cla_status status = cla_alloc(&good, n, sizeof *good);
     if (status) {
@@ -260,9 +261,9 @@ cla_status serve_work(const serve *s, const serve_unit *unit, size_t n)
         }
         return status;
     }
-    const size_t kept = keep_good(s, unit, n, good);
+    const size_t kept = keep_good(w, unit, n, good);
     const bool several = kept && same_job(good, kept) < kept;
-    if (several && !run(s, good, kept)) {
+    if (several && !run(w, good, kept)) {
         free(good);
         return CLA_OK;
     }
@@ -270,7 +271,7 @@ cla_status serve_work(const serve *s, const serve_unit *unit, size_t n)
     forget(good, kept);
     for (size_t i = 0, same; i < kept; i += same) {
         same = same_job(good + i, kept - i);
-        const cla_status outcome = run_job(s, good + i, same);
+        const cla_status outcome = run_job(w, good + i, same);
         status = outcome ? outcome : status;
     }
     free(good);

@@ -84,6 +84,7 @@ struct cla_runtime {
     cl_context context;
     cl_command_queue queue;
     _Atomic uintptr_t owner; // thread whose call is running: hold.c; 0: none
+    bool shared;             // id is a sub-device, released with the runtime
     pid_t pid; // of the process that made it: OpenCL does not survive fork
     cla_schedule own_schedule, schedule;
     size_t align;       // of sub-buffers, bytes
@@ -160,6 +161,10 @@ cla_status cla_record_init(cla_runtime *rt);
 cla_status cla_record_launch(cla_runtime *rt, const cla_launch *launch,
                              const size_t groups[3], const size_t local[3]);
 void cla_record_fini(cla_runtime *rt);
+
+/* share.c: gives rt a share of another runtime's device, see cla_runtime_share. */
+cla_status cla_share_init(cla_runtime *rt, const cla_runtime *of, int share,
+                          int shares);
 
 /* Refuses a runtime that crossed a fork. */
 cla_status cla_runtime_check(const cla_runtime *rt);

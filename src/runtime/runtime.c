@@ -126,6 +126,27 @@ cla_status cla_runtime_new(cla_runtime **rt, const char *device)
     return status;
 }
 
+static cla_status build_share(cla_runtime *rt, const cla_runtime *of, int share,
+                              int shares)
+{
+    rt->pid = getpid();
+    CLA_TRY(cla_share_init(rt, of, share, shares));
+    CLA_TRY(open_queue(rt));
+    return prepare(rt);
+}
+
+cla_status cla_runtime_share(cla_runtime **rt, const cla_runtime *of, int share,
+                             int shares)
+{
+    CLA_NEED(rt, of);
+    CLA_TRY(cla_alloc(rt, 1, sizeof **rt));
+    const cla_status status = build_share(*rt, of, share, shares);
+    if (status) {
+        cla_runtime_free(rt);
+    }
+    return status;
+}
+
 static cla_status build_wrapped(cla_runtime *rt, cl_context context,
                                 cl_command_queue queue)
 {
@@ -202,6 +223,9 @@ void cla_runtime_free(cla_runtime **out)
         }
         if (rt->context) {
             clReleaseContext(rt->context);
+        }
+        if (rt->shared) {
+            clReleaseDevice(rt->id);
         }
     }
     cla_record_fini(rt);

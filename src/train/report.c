@@ -13,8 +13,9 @@
 
 static const int64_t LINE_NS = 10000000000, BAR_NS = 200000000;
 
-/* Keeps the lines up to step; a torn last line goes too. Each line begins with its step,
- * and reading it takes no memory: a failed allocation would look like a damaged line. */
+/* Keeps the lines up to step; a torn last line goes too. Each line begins with its
+ * step, and reading it takes no memory: a failed allocation would look like a damaged
+ * line. */
 static cla_status cut_log(const char *path, int64_t step)
 {
     static const char begin[] = "{\"step\":";

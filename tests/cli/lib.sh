@@ -104,3 +104,8 @@ PYTHON
 toy=(--set "data=$work/data" --set dev=dev --set test=test --set dim=16 --set heads=2
     --set inner=32 --set layers=1 --set merges=40 --set tokens=100 --set steps=100
     --set eval_every=100 --set warmup=20 --set lr=0.4 --set dropout=0 --quiet)
+
+# compute_units CLATTN: of the device that is the default.
+compute_units() {
+    "$1" devices --json | sed -n '/"default":true/s/.*"compute_units":\([0-9]*\).*/\1/p'
+}

@@ -267,6 +267,21 @@ def batches():
         refused(found[1], 413, "more than 2000")
 
 
+def workers():
+    """Two copies of a model answer as one does, also a request whose texts both work on."""
+    wanted = translated(lines)
+    with Service("translator", "--workers", "2", "--wait", "0", "--batch", "2") as s:
+        for _ in range(4):
+            found = together([lambda: s.post("/translate", {"q": lines})
+                              for _ in range(4)] +
+                             [lambda x=x: s.post("/translate", {"q": x}) for x in lines])
+            equal(found, [(200, {"translatedText": wanted})] * 4 +
+                  [(200, {"translatedText": x}) for x in wanted])
+        equal(s.metric("texts_total"), 4 * 5 * len(lines))
+        long = {"q": lines + ["dog " * 2500] + lines + ["dog " * 2500]}
+        refused(s.post("/translate", long), 413, "more than 2000")
+
+
 def answers():
     """Questions of three clients about three passages are one batch."""
     asked = [("Än sold red figs on day 0.", ["Who sold red figs?"], 2),

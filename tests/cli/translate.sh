@@ -53,6 +53,21 @@ check 'gives a line for a line' \
     test "$(printf '\r\n\303\251\344\270\255 \001x\nthe' | translate --batch-lines 2 | wc -l)" = 3
 check 'gives nothing for nothing' test -z "$(translate </dev/null)"
 
+# Workers, on shares of the device, give the same lines in the same order.
+units=$(compute_units "$clattn")
+for ((i = 0; i < 40; i++)); do cat "$work/in"; done >"$work/many"
+with_workers() {
+    translate --batch-lines 8 --workers 1 "$@" <"$work/many" >"$work/want" &&
+        translate --batch-lines 8 --workers 2 "$@" <"$work/many" >"$work/got" && diff "$work/want" "$work/got" &&
+        translate --batch-lines 8 "$@" <"$work/many" >"$work/got" && diff "$work/want" "$work/got"
+}
+if [ "$units" -ge 2 ]; then
+    check 'two workers translate as one does' with_workers
+    check 'and score' with_workers --beam 2 --scores
+fi
+check 'refuses more workers than the device has units' \
+    says 2 "has $units compute units" sh -c "yes a | head -n 3 | '$clattn' translate --model '$run' --workers 256"
+
 # The C API, in a program of its own.
 application() {
     "$example" "$run" '' 'the red cat sleeps.' ' ' 'a blue dog sleeps.' >"$work/out" &&

@@ -10,16 +10,17 @@
 
 static const char *const folders[] = { "translator", "tagger", "reader" };
 
-/* Works on all texts of the job, in batches as the worker's. */
-static void work(const serve *s, serve_job *job)
+/* Works on all texts of the job, in batches as a worker's. */
+static void work(serve *s, cla_task *task, serve_job *job)
 {
     serve_unit unit[4];
+    const serve_worker worker = { .s = s, .task = task, .unit = unit };
     while (job->taken < job->count) {
         size_t n = 0;
         for (; n < (size_t)s->limits->batch && job->taken < job->count; n++) {
             unit[n] = (serve_unit){ job, &job->text[job->taken++] };
         }
-        const cla_status status = serve_work(s, unit, n);
+        const cla_status status = serve_work(&worker, n);
         FUZZ_CHECK(status == CLA_OK || status == CLA_E_NUMERIC || status == CLA_E_NOMEM,
                    "status %d: %s", (int)status, cla_error());
     }
@@ -51,11 +52,11 @@ static void answer(serve_kind kind, cla_task *task, bool form, const fuzz_part *
     const serve_limits limits = {
         .batch = 4, .queue = 64, .body = 8192, .max_words = 32, .beam = 2, .alpha = 0.6
     };
-    const serve s = { .kind = kind, .task = task, .limits = &limits };
+    serve s = { .kind = kind, .task = task, .limits = &limits };
     serve_job job = { .code = 0 };
     if (fuzz_ok(serve_read_job(&s, &job, body->data, body->size, form))) {
         if (!job.code) {
-            work(&s, &job);
+            work(&s, task, &job);
         }
         check(&job);
     }

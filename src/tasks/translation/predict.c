@@ -1,6 +1,8 @@
 /* predict.c - lines of text to their translations, and to the scores of
  * given ones. */
 #include <math.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "models/likelihood.h"
@@ -124,13 +126,16 @@ static cla_status fill(job *j, const cla_line *sources, const cla_line *targets,
     return CLA_OK;
 }
 
-/* How many sentences from first on are worked on together. */
+/* How many sentences from first on are worked on together; few where each worker is to
+ * have some. */
 static int64_t take(const job *j, int64_t first)
 {
     const int64_t left = j->text.count - first;
-    const int64_t room =
-        (int64_t)j->options->batch * USUAL_PIECES / j->order[first].length;
-    const int64_t most = room < j->options->batch ? room : j->options->batch;
+    const int64_t workers = j->options->workers ? j->options->workers : 1;
+    const int64_t share = (j->text.count + workers - 1) / workers;
+    const int64_t batch = share < j->options->batch ? share : j->options->batch;
+    const int64_t room = batch * USUAL_PIECES / j->order[first].length;
+    const int64_t most = room < batch ? room : batch;
     return most < 1 ? 1 : most < left ? most : left;
 }
 
@@ -201,17 +206,104 @@ static cla_status run_batch(const job *j, const int64_t *pair, int64_t n, use ac
     return status;
 }
 
+/* ---- the batches of a job, by one thread or several ---------------------------- */
+
+typedef struct crew {
+    const job *j;
+    use act;
+    pthread_mutex_t lock; // of what follows
+    int64_t next, done;   // sentences
+    cla_status status;    // of the first that failed, and its message
+    char error[1024];
+} crew;
+
+/* A translator and the crew that it works in. */
+typedef struct worker {
+    crew *crew;
+    translation *t;
+    pthread_t thread;
+} worker;
+
+/* The next batch; 0: there is none, or one has failed. */
+static int64_t claim(crew *c, int64_t *first)
+{
+    pthread_mutex_lock(&c->lock);
+    *first = c->next;
+    const int64_t n =
+        !c->status && c->next < c->j->text.count ? take(c->j, c->next) : 0;
+    c->next += n;
+    pthread_mutex_unlock(&c->lock);
+    return n;
+}
+
+static void report(crew *c, int64_t n, cla_status status)
+{
+    const translation_options *options = c->j->options;
+    pthread_mutex_lock(&c->lock);
+    c->done += n;
+    if (status && !c->status) {
+        c->status = status;
+        snprintf(c->error, sizeof c->error, "%s", cla_error());
+    }
+    if (!c->status && options->progress) {
+        options->progress(options->to, (size_t)c->done);
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void *work(void *context)
+{
+    const worker *w = context;
+    job own = *w->crew->j;
+    own.t = w->t;
+    for (int64_t first, n; (n = claim(w->crew, &first)) > 0;) {
+        report(w->crew, n, run_batch(&own, own.pair + first, n, w->crew->act));
+    }
+    return NULL;
+}
+
+/* Starts the workers and waits for them; what those that started do is all that is to
+ * be done. */
+static cla_status work_together(crew *c, translation *const *t, int count)
+{
+    worker *w = NULL;
+    int started = 0;
+    CLA_TRY(cla_alloc(&w, (size_t)count, sizeof *w));
+    for (; started < count; started++) {
+        w[started] = (worker){ .crew = c, .t = t[started] };
+        if (pthread_create(&w[started].thread, NULL, work, &w[started])) {
+            break;
+        }
+    }
+    for (int i = 0; i < started; i++) {
+        pthread_join(w[i].thread, NULL);
+    }
+    free(w);
+    return started ? CLA_OK : cla_fail(CLA_E_NOMEM, "no thread for a worker");
+}
+
+static cla_status run_batches(const job *j, use act)
+{
+    const translation_options *options = j->options;
+    crew c = { .j = j, .act = act };
+    if (pthread_mutex_init(&c.lock, NULL)) {
+        return cla_fail(CLA_E_NOMEM, "no memory for a lock");
+    }
+    cla_status status = CLA_OK;
+    if (options->workers) {
+        status = work_together(&c, options->worker, options->workers);
+    } else {
+        work(&(worker){ .crew = &c, .t = j->t });
+    }
+    pthread_mutex_destroy(&c.lock);
+    return !status && c.status ? cla_fail(c.status, "%s", c.error) : status;
+}
+
 static cla_status run(job *j, const cla_line *sources, const cla_line *targets,
                       size_t lines, use act)
 {
     cla_status status = fill(j, sources, targets, lines);
-    for (int64_t first = 0, n; first < j->text.count && !status; first += n) {
-        n = take(j, first);
-        status = run_batch(j, j->pair + first, n, act);
-        if (!status && j->options->progress) {
-            j->options->progress(j->options->to, (size_t)(first + n));
-        }
-    }
+    status = status ? status : run_batches(j, act);
     cla_ids_free(&j->source);
     cla_ids_free(&j->target);
     free(j->text.source_at);

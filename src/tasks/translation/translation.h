@@ -88,6 +88,10 @@ typedef struct translation_options {
     /* NULL, or called after each batch with the number of lines done. */
     void (*progress)(void *to, size_t lines);
     void *to;
+    /* [workers] the same translator on shares of a device: they do the work, each in a
+     * thread of its own. NULL: the translator that is called does. */
+    translation *const *worker;
+    int workers;
 } translation_options;
 
 /* The pieces of a line of the source, or of the target. Errors: CLA_E_NOMEM. */
