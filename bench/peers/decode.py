@@ -6,7 +6,9 @@
 FOLDER is a translator of byte pairs (bench/peers/decode.sh trains two); its max_length should
 be set, so that both stop alike. CTranslate2 gets its
 export. Both take a batch of lines at a time and answer it before they get the next one: clattn
-translate by way of pipes, as lines, and CTranslate2 in this process, as pieces. The length
+translate by way of pipes, as lines, and CTranslate2 in this process, as pieces. In rows of a
+"file" both get all lines at once and divide them into batches; there, CTranslate2 also runs
+with one translator for each thread (inter_threads) beside one with all threads. The length
 penalty is 0, so that both rank and stop alike. Each round times a row with one program and at
 once with the other. The table has medians over the rounds: milliseconds a line, the ratio of
 these times with its lowest and highest, and the ratio of processor time, in which other work on
@@ -17,6 +19,7 @@ runs: measure more than one thread on an idle machine alone.
 """
 import argparse
 import glob
+import itertools
 import json
 import os
 import re
@@ -27,7 +30,7 @@ import tempfile
 import time
 
 SEARCHES = [("greedy", 1), ("beam 4", 4)]
-BATCHES = [32, 1]
+BATCHES = [("batch 32", 32, False), ("batch 1", 1, False), ("file", 32, True)]
 # Weights here, and those of CTranslate2 beside them.
 WEIGHTS = [("float32", "float32"), ("float16", "int8_float32"), ("int8", "int8_float32")]
 PAUSE = 0.4  # seconds: idle threads of CTranslate2's OpenMP spin for up to 0.2
@@ -36,19 +39,20 @@ PAUSE = 0.4  # seconds: idle threads of CTranslate2's OpenMP spin for up to 0.2
 class Ours:
     """clattn translate, which answers after each batch."""
 
-    def __init__(self, args, folder, weights, beam, batch):
-        self.batch = batch
+    def __init__(self, args, folder, weights, beam, batch, ahead):
+        self.ahead = ahead
+        workers = ["--workers", str(args.workers)] if args.workers else []
         self.process = subprocess.Popen(
             [args.clattn, "translate", "--model", folder, "--weights", weights, "--beam", str(beam),
-             "--length-penalty", "0", "--batch-lines", str(batch), "--read-ahead", str(batch)],
+             "--length-penalty", "0", "--batch-lines", str(batch), "--read-ahead", str(ahead), *workers],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             env={**os.environ, "POCL_MAX_PTHREAD_COUNT": str(args.threads)})
 
     def run(self, lines):
         found = []
-        for i in range(0, len(lines), self.batch):
-            part = lines[i:i + self.batch]
-            part += [""] * (self.batch - len(part))
+        for i in range(0, len(lines), self.ahead):
+            part = lines[i:i + self.ahead]
+            part += [""] * (self.ahead - len(part))
             self.process.stdin.write("".join(f"{x}\n" for x in part).encode())
             self.process.stdin.flush()
             found += [self.process.stdout.readline() for _ in part]
@@ -72,17 +76,19 @@ class Ours:
 class Theirs:
     """CTranslate2, of lines cut into pieces."""
 
-    def __init__(self, args, folder, kind, beam, batch, most):
+    def __init__(self, args, folder, kind, beam, batch, ahead, most, translators):
         import ctranslate2
-        self.batch, self.beam, self.most = batch, beam, most
+        self.batch, self.ahead, self.beam, self.most = batch, ahead, beam, most
         self.model = ctranslate2.Translator(folder, device="cpu", compute_type=kind,
-                                            inter_threads=1, intra_threads=args.threads)
+                                            inter_threads=translators,
+                                            intra_threads=args.threads // translators)
 
     def run(self, pieces):
         found = []
-        for i in range(0, len(pieces), self.batch):
-            results = self.model.translate_batch(pieces[i:i + self.batch], beam_size=self.beam,
-                                                 length_penalty=0, max_decoding_length=self.most)
+        for i in range(0, len(pieces), self.ahead):
+            results = self.model.translate_batch(pieces[i:i + self.ahead], beam_size=self.beam,
+                                                 max_batch_size=self.batch, length_penalty=0,
+                                                 max_decoding_length=self.most)
             found += [" ".join(x.hypotheses[0]) for x in results]
         return found
 
@@ -144,20 +150,22 @@ def model_rows(args, name, folder, lines):
                         "--out", export], check=True, stdout=subprocess.DEVNULL)
         codes = ["--split", "--codes", os.path.join(folder, "codes.txt")]
         cut = [x.split() + ["</s>"] for x in pipe([args.clattn, "bpe", "apply", *codes], lines)]
-        for weights, kind in WEIGHTS:
-            for search, beam in SEARCHES:
-                for batch in BATCHES:
-                    row = f"{name}, {weights}, {search}, batch {batch}"
-                    if not re.search(args.only, row):
-                        continue
-                    count = args.count if batch > 1 else max(args.count // 8, 1)
-                    ours = Ours(args, folder, weights, beam, batch)
-                    theirs = Theirs(args, export, kind, beam, batch, most)
-                    rounds, words = measure(args, ours, theirs, lines[:count], cut[:count])
-                    ours.close()
-                    theirs.close()
-                    report(row, kind, rounds, words,
-                           pipe([args.clattn, "bpe", "undo", "--split"], words[1]))
+        undo = [args.clattn, "bpe", "undo", "--split"]
+        for (weights, kind), (search, beam), (how, batch, whole) in itertools.product(
+                WEIGHTS, SEARCHES, BATCHES):
+            count = args.count if batch > 1 else max(args.count // 8, 1)
+            for translators in [1, args.threads] if whole and args.threads > 1 else [1]:
+                row = f"{name}, {weights}, {search}, {how}" + (
+                    f", CTranslate2 {translators} x {args.threads // translators}" if whole else "")
+                if not re.search(args.only, row):
+                    continue
+                ahead = count if whole else batch
+                ours = Ours(args, folder, weights, beam, batch, ahead)
+                theirs = Theirs(args, export, kind, beam, batch, ahead, most, translators)
+                rounds, words = measure(args, ours, theirs, lines[:count], cut[:count])
+                ours.close()
+                theirs.close()
+                report(row, kind, rounds, words, pipe(undo, words[1]))
 
 
 def main():
@@ -169,6 +177,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--count", type=int, default=128, help="lines of a round; batch 1: an eighth")
+    parser.add_argument("--workers", type=int, help="of clattn translate (its own choice)")
     parser.add_argument("--only", default="", help="rows that match")
     args = parser.parse_args()
     try:
