@@ -110,7 +110,7 @@ static cla_status hire(stream *s)
     }
     CLA_TRY(cli_workers_open(&s->workers, wanted ? wanted : cli_workers_fit(s->model),
                              s->model, s->a->model, s->a->weights));
-    s->options.worker = (translation *const *)s->workers.task;
+    s->options.worker = s->workers.task;
     s->options.workers = s->workers.count;
     return CLA_OK;
 }

@@ -264,13 +264,13 @@ static void *work(void *context)
 
 /* Starts the workers and waits for them; what those that started do is all that is to
  * be done. */
-static cla_status work_together(crew *c, translation *const *t, int count)
+static cla_status work_together(crew *c, cla_task *const *task, int count)
 {
     worker *w = NULL;
     int started = 0;
     CLA_TRY(cla_alloc(&w, (size_t)count, sizeof *w));
     for (; started < count; started++) {
-        w[started] = (worker){ .crew = c, .t = t[started] };
+        w[started] = (worker){ .crew = c, .t = (translation *)task[started] };
         if (pthread_create(&w[started].thread, NULL, work, &w[started])) {
             break;
         }

@@ -90,7 +90,7 @@ typedef struct translation_options {
     void *to;
     /* [workers] the same translator on shares of a device: they do the work, each in a
      * thread of its own. NULL: the translator that is called does. */
-    translation *const *worker;
+    cla_task *const *worker;
     int workers;
 } translation_options;
 
