@@ -35,7 +35,9 @@ static void keep_one_line(char *text)
     }
 }
 
-static void format_text(char *text, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void format_text(char *text,
+                                                              const char *format,
+                                                              va_list args)
 {
     const locale_t before = cla_locale_enter();
     vsnprintf(text, ERROR_BYTES, format, args);

@@ -46,7 +46,8 @@ cla_status cla_text_append(cla_text *text, const char *bytes, size_t size)
     return CLA_OK;
 }
 
-static int measure(const char *format, va_list args)
+__attribute__((format(printf, 1, 0))) static int measure(const char *format,
+                                                         va_list args)
 {
     va_list copy;
     va_copy(copy, args);
@@ -55,7 +56,9 @@ static int measure(const char *format, va_list args)
     return size;
 }
 
-static cla_status add(cla_text *text, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static cla_status add(cla_text *text,
+                                                            const char *format,
+                                                            va_list args)
 {
     const int size = measure(format, args);
     if (size < 0) return cla_fail(CLA_E_USAGE, "text: cannot format '%s'", format);

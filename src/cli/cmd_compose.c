@@ -156,7 +156,7 @@ static cla_status compose(const arguments *a)
 
 int cli_compose(int argc, char **argv)
 {
-    arguments a = { .options = { 7, 1, 42 } };
+    arguments a = { .options = { .characters = 7, .beam = 1, .seed = 42 } };
     cla_status status = cli_read(&cli_compose_usage, argc, argv, &a);
     status = status ? status : compose(&a);
     return status ? cli_fail_data(status) : CLI_OK;

@@ -183,7 +183,7 @@ cla_status transformer_encode(transformer *m, cla_tape *tape, cla_tensor **memor
                               const transformer_batch *b)
 {
     const transformer_tokens *t = &b->source;
-    const coder_input in = { .rows = { t->rows, t->rows, false } };
+    const coder_input in = { .rows = { .query = t->rows, .key = t->rows } };
     cla_tensor *table = m->source_table ? m->source_table : m->target_table, *x = NULL;
     cla_tape_rows(tape, (uint32_t)t->first);
     CLA_TRY(embed(m, tape, &x, table, t));
@@ -220,8 +220,8 @@ cla_status transformer_logits(transformer *m, cla_tape *tape, cla_tensor **logit
     CLA_TRY(embed(m, tape, &x, m->target_table, t));
     CLA_TRY(coder_dropout(tape, &x, x, m->config.coder.dropout));
     for (int i = 0; i < m->config.decoder_layers; i++) {
-        coder_input in = { .rows = { t->rows, t->rows, true },
-                           .memory = { t->rows, b->source.rows, false },
+        coder_input in = { .rows = { .query = t->rows, .key = t->rows, .causal = true },
+                           .memory = { .query = t->rows, .key = b->source.rows },
                            .pass = b->pass };
         CLA_TRY(coder_remember(&m->decoder[i], tape, &in.kv, &in.value, memory));
         CLA_TRY(coder_forward(&m->decoder[i], tape, &x, x, &in));
@@ -277,12 +277,14 @@ static cla_status next_layer(transformer *m, cla_tape *tape, cla_tensor **x, int
 {
     const coder_step_input step = { s->kv[i], s->range, s->store[i], s->place,
                                     s->position + 1 };
-    const coder_input in = { .rows = { s->one, s->seen, true },
-                             .kv = s->kv[i],
-                             .value = s->kv[m->config.decoder_layers],
-                             .pass = s->pass,
-                             .memory = { s->one, s->memory, false },
-                             .past = &s->past[i] };
+    const coder_input in = {
+        .rows = { .query = s->one, .key = s->seen, .causal = true },
+        .kv = s->kv[i],
+        .value = s->kv[m->config.decoder_layers],
+        .pass = s->pass,
+        .memory = { .query = s->one, .key = s->memory },
+        .past = &s->past[i]
+    };
     return s->place ? coder_step(&m->decoder[i], tape, x, *x, &step)
                     : coder_forward(&m->decoder[i], tape, x, *x, &in);
 }

@@ -10,8 +10,9 @@
 #include "base/quantise.h"
 #include "base/rng.h"
 
-static cla_status add(cla_params *params, cla_tensor **home, cla_init init, int rank,
-                      const int64_t *shape, const char *name, va_list args)
+__attribute__((format(printf, 6, 0))) static cla_status add(
+    cla_params *params, cla_tensor **home, cla_init init, int rank,
+    const int64_t *shape, const char *name, va_list args)
 {
     CLA_TRY(
         cla_grow(&params->list, &params->cap, params->count + 1, sizeof *params->list));

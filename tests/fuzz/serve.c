@@ -69,7 +69,7 @@ void fuzz_serve(const uint8_t *data, size_t size)
     const int how = size ? data[0] : 0;
     const serve_kind kind = (serve_kind)(how % 3);
     const fuzz_part body = { (const char *)data + (size > 0), size - (size > 0) };
-    cli_model m = { NULL };
+    cli_model m = { 0 };
     fuzz_share_runtime();
     FUZZ_CHECK(
         !cli_model_open(&m, NULL, fuzz_run_folder(folders[kind]), NULL, NULL, NULL),

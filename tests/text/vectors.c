@@ -118,7 +118,7 @@ Test(vectors, round_trip)
     cla_vectors v = { .dim = 3 }, w;
     float *vector = NULL;
     const float values[2][3] = { { 0.1F, -3.4e38F, 1e-40F },
-                                 { 1 / 3.0F, 0, 16777217 } };
+                                 { 1 / 3.0F, 0, (float)16777217 } };
     const char *words[] = { "x", "\xE6\x98\xA5 y" };
     for (size_t i = 0; i < 2; i++) {
         cr_assert_eq(cla_vectors_add(&v, words[i], &vector), CLA_OK);

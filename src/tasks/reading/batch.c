@@ -158,7 +158,7 @@ static sizes measure(const reading_split *s, const reading_batch *b)
 
 static cla_status fill(const reading *t, const reading_split *s, reading_batch *b)
 {
-    layout l = { NULL };
+    layout l = { 0 };
     const sizes size = measure(s, b);
     const bool several = size.passages > b->n;
     CLA_TRY(allocate(b, &l, &size));
