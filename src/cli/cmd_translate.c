@@ -101,11 +101,11 @@ static void print(const stream *s, const translation_result *r)
     putchar('\n');
 }
 
-/* Hires workers when there is work for them. */
+/* Hires the workers that are asked for, or some when there is work for them. */
 static cla_status hire(stream *s)
 {
     const int wanted = s->a->workers;
-    if (s->workers.count || s->count <= (wanted ? 1 : (size_t)s->a->batch)) {
+    if (s->workers.count || (!wanted && s->count <= (size_t)s->a->batch)) {
         return CLA_OK;
     }
     CLA_TRY(cli_workers_open(&s->workers, wanted ? wanted : cli_workers_fit(s->model),
