@@ -92,6 +92,15 @@ version)
     says NEWS.md "$(grep -m 1 '^## ' NEWS.md)"
     says debian/changelog "$(head -n 1 debian/changelog)"
     says debian/libclattn0.symbols "$(grep PRIVATE debian/libclattn0.symbols)"
+    # Every function of the headers is in a symbols file, and no other.
+    declared=$(cat include/clattn/*.h | tr '\n' ' ' |
+        grep -oP 'CLA_API\b[^;{(]*?\bcla_\w+(?=\()' | grep -oP 'cla_\w+$' | sort)
+    listed=$(sed -n 's/^ \(cla_[a-z0-9_]*\)@.*/\1/p' debian/*.symbols | sort)
+    [ "$declared" = "$listed" ] || {
+        echo 'the headers and debian/*.symbols differ in:'
+        printf '%s\n%s\n' "$declared" "$listed" | sort | uniq -u
+        status=1
+    }
     exit "$status"
     ;;
 *)
