@@ -6,7 +6,7 @@ build_packages='gcc libc6-dev meson ninja-build pkg-config ocl-icd-opencl-dev
     opencl-headers pocl-opencl-icd libclblast-dev libclfft-dev libjansson-dev
     libpcre2-dev libutf8proc-dev libxxhash-dev librandom123-dev libopenblas-dev'
 test_packages='libcriterion-dev g++ clang libclang-rt-14-dev clang-format clang-tidy cppcheck codespell
-    shellcheck cmake mandoc zsh fish valgrind git libopenmpi-dev openmpi-bin'
+    shellcheck ruby cmake mandoc zsh fish valgrind git libopenmpi-dev openmpi-bin'
 extra_packages='libmicrohttpd-dev libsentencepiece-dev libyaml-dev zlib1g-dev'
 python_packages='python3-venv ca-certificates'
 device_packages='oclgrind mesa-opencl-icd python3-venv ca-certificates procps'

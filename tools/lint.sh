@@ -1,7 +1,7 @@
 #!/bin/sh
 # lint.sh - one static check over the whole tree; exit 77 where its program is missing
 # usage: tools/lint.sh CHECK SOURCE_ROOT BUILD_ROOT
-# checks: format tidy cppcheck lengths spelling shell kernels version
+# checks: format tidy cppcheck lengths spelling shell kernels version packaging
 check=$1 build=$3
 cd "$2" || exit 2
 
@@ -91,6 +91,7 @@ version)
     }
     says NEWS.md "$(grep -m 1 '^## ' NEWS.md)"
     says debian/changelog "$(head -n 1 debian/changelog)"
+    says packaging/conda/meta.yaml "$(grep '^  version:' packaging/conda/meta.yaml)"
     says debian/libclattn0.symbols "$(grep PRIVATE debian/libclattn0.symbols)"
     # Every function of the headers is in a symbols file, and no other.
     declared=$(cat include/clattn/*.h | tr '\n' ' ' |
@@ -102,6 +103,15 @@ version)
         status=1
     }
     exit "$status"
+    ;;
+packaging) # a recipe is YAML once its templates are words
+    have ruby
+    ruby -c packaging/homebrew/clattn.rb >/dev/null || exit 1
+    # shellcheck disable=SC2016 # Ruby's own $stdin
+    sed 's/{{[^}]*}}/template/' packaging/conda/meta.yaml |
+        ruby -e 'require "yaml"; r = YAML.safe_load($stdin.read)
+            missing = %w[package source build requirements about] - r.keys
+            abort "packaging/conda/meta.yaml lacks #{missing.join(", ")}" unless missing.empty?'
     ;;
 *)
     echo "lint.sh: unknown check '$check'" >&2
