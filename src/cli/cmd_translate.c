@@ -108,8 +108,15 @@ static cla_status hire(stream *s)
     if (s->workers.count || (!wanted && s->count <= (size_t)s->a->batch)) {
         return CLA_OK;
     }
-    CLA_TRY(cli_workers_open(&s->workers, wanted ? wanted : cli_workers_fit(s->model),
-                             s->model, s->a->model, s->a->weights));
+    const int count = wanted ? wanted : cli_workers_fit(s->model);
+    cla_status status =
+        cli_workers_open(&s->workers, count, s->model, s->a->model, s->a->weights);
+    if (status && !wanted) { // nobody asked for them
+        cla_log(CLA_LOG_INFO, "the whole device works on each batch: %s", cla_error());
+        cli_workers_close(&s->workers);
+        status = cli_workers_open(&s->workers, 1, s->model, s->a->model, s->a->weights);
+    }
+    CLA_TRY(status);
     s->options.worker = s->workers.task;
     s->options.workers = s->workers.count;
     return CLA_OK;

@@ -3,7 +3,7 @@
 # usage: tests/faults/calls.sh SOURCE_ROOT CLATTN CLATTN_FAULTS [CASES|every|paths|errors] [LOG]
 #
 # CLATTN_FAULTS is the program with wrapped calls (tests/faults/inject.c). CASES cases
-# (default 64) are spread over eight scenarios and five classes of calls; `every' takes
+# (default 64) are spread over nine scenarios and five classes of calls; `every' takes
 # every call, `paths' the first call of each path (calls with equal stacks are one path),
 # `errors' every error that an OpenCL function may return. CLATTN_SEED shifts the choice.
 # LOG gets a line of JSON a case, and cases that it holds already are not run again. JOBS
@@ -18,7 +18,7 @@
 # shellcheck source=tests/faults/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 faulty=$3 cases=${4:-64} log=${5:-}
-all='verify train resume tag translate export average cache'
+all='verify train resume tag translate workers export average cache'
 [ "$cases" != errors ] || all='verify cache'
 read -ra scenarios <<<"${SCENARIOS:-$all}"
 classes=(alloc file cl short zero)
@@ -34,6 +34,7 @@ scenario() {
     resume) train tagger "$2/run" --resume ;;
     tag) use tagger "$2/model" ;;
     translate) use translator "$2/model" ;;
+    workers) printf '%s\n' 'the red dog runs.' 'a blue cat.' | run translate --model "$2/model" --batch-lines 1 ;;
     export) run export --model "$2/model" --out "$2/run" ;;
     average) run average --model "$2/model" --out "$2/run" ;;
     cache) CLATTN_CACHE_BINARIES=1 CLATTN_CACHE_DIR=$2/cache run verify "$golden" ;;
@@ -46,7 +47,7 @@ begin() {
     case $1 in
     resume) cp -r "$work/half" "$2/run" ;;
     tag | export | average) cp -r "$work/whole" "$2/model" ;;
-    translate) cp -r "$work/translator-run" "$2/model" ;;
+    translate | workers) cp -r "$work/translator-run" "$2/model" ;;
     esac
 }
 
@@ -55,7 +56,7 @@ settle() {
     case $1 in
     train | resume) go_on tagger "$2/run" ;;
     export | average) [ -e "$2/run/config.json" ] || program=$clattn scenario "$1" "$2" ;;
-    verify | tag | translate | cache) program=$clattn scenario "$1" "$2" ;;
+    verify | tag | translate | workers | cache) program=$clattn scenario "$1" "$2" ;;
     esac
 }
 
@@ -64,7 +65,7 @@ same() {
     case $1 in
     train | resume) same_run "$2/run" "$3/run" ;;
     export | average) diff -r -x lock "$2/run" "$3/run" && diff -r "$2/model" "$3/model" ;;
-    tag | translate) diff -r "$2/model" "$3/model" ;;
+    tag | translate | workers) diff -r "$2/model" "$3/model" ;;
     esac
 }
 
@@ -198,6 +199,8 @@ every_error() {
 # Calls that once had a finding, and must be tried whatever the numbers are: the folder of
 # the kernel cache that cannot be opened under its first name.
 found=('cache openat:2')
+# A device that cannot be divided works as a whole.
+found+=('workers clCreateSubDevices:1' 'workers clCreateSubDevices:1+')
 
 # undisturbed NAME: what the scenario does without a fault, which has to be clean too.
 undisturbed() {
