@@ -91,8 +91,10 @@ CLA_API cla_status cla_runtime_new(cla_runtime **rt, const char *device);
  * share   in  which share, 0 to shares - 1
  * shares  in  how many, 1 to the device's compute units (at most 256)
  *
- * Errors: CLA_E_USAGE (no such share), CLA_E_DEVICE (the device cannot be divided, as
- * most GPUs), CLA_E_NOMEM. */
+ * The parts of a device stay until the process ends, for later runtimes.
+ *
+ * Errors: CLA_E_USAGE (no such share, more than 16 divisions of devices), CLA_E_DEVICE
+ * (the device cannot be divided, as most GPUs), CLA_E_NOMEM. */
 CLA_API cla_status cla_runtime_share(cla_runtime **rt, const cla_runtime *of, int share,
                                      int shares);
 

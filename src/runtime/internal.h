@@ -84,7 +84,6 @@ struct cla_runtime {
     cl_context context;
     cl_command_queue queue;
     _Atomic uintptr_t owner; // thread whose call is running: hold.c; 0: none
-    bool shared;             // id is a sub-device, released with the runtime
     pid_t pid; // of the process that made it: OpenCL does not survive fork
     cla_schedule own_schedule, schedule;
     size_t align;       // of sub-buffers, bytes

@@ -224,9 +224,6 @@ void cla_runtime_free(cla_runtime **out)
         if (rt->context) {
             clReleaseContext(rt->context);
         }
-        if (rt->shared) {
-            clReleaseDevice(rt->id);
-        }
     }
     cla_record_fini(rt);
     free(rt->tuning);

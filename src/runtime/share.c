@@ -1,29 +1,59 @@
 /* share.c - a runtime on some of a device's compute units. */
+#include <pthread.h>
+
 #include "runtime/internal.h"
 
-enum { MOST_SHARES = 256 };
+enum { MOST_SHARES = 256, DIVISIONS = 16 };
 
-/* Divides the device in shares of like size; id receives one of them. */
-static cl_int divide(cl_device_id whole, int units, int share, int shares,
-                     cl_device_id *id)
+/* A device and its parts. They stay until the process ends: PoCL 3.1 reads a part after
+ * its last command is done and its queue is released. */
+typedef struct division {
+    cl_device_id whole, part[MOST_SHARES];
+    int shares;
+} division;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of what follows
+static division known[DIVISIONS];
+static int known_count;
+
+/* Divides a device in shares of like size. */
+static cla_status divide(division *d, const cla_device *device)
 {
+    const int units = device->compute_units;
     cl_device_partition_property counts[MOST_SHARES + 3] = {
         CL_DEVICE_PARTITION_BY_COUNTS
     };
-    cl_device_id part[MOST_SHARES];
-    for (int i = 0; i < shares; i++) {
-        counts[1 + i] = units / shares + (i < units % shares);
+    for (int i = 0; i < d->shares; i++) {
+        counts[1 + i] = units / d->shares + (i < units % d->shares);
     }
-    counts[1 + shares] = CL_DEVICE_PARTITION_BY_COUNTS_LIST_END;
-    const cl_int code = clCreateSubDevices(whole, counts, (cl_uint)shares, part, NULL);
-    for (int i = 0; i < shares && !code; i++) {
-        if (i == share) {
-            *id = part[i];
-        } else {
-            clReleaseDevice(part[i]);
+    counts[1 + d->shares] = CL_DEVICE_PARTITION_BY_COUNTS_LIST_END;
+    const cl_int code =
+        clCreateSubDevices(d->whole, counts, (cl_uint)d->shares, d->part, NULL);
+    return code ? cla_cl_fail(code, "device '%s': division in %d shares", device->name,
+                              d->shares)
+                : CLA_OK;
+}
+
+/* The division of a device in so many shares, which is made once. The lock is held. */
+static cla_status find(const division **out, const cla_runtime *of, int shares)
+{
+    for (int i = 0; i < known_count; i++) {
+        if (known[i].whole == of->id && known[i].shares == shares) {
+            *out = &known[i];
+            return CLA_OK;
         }
     }
-    return code;
+    if (known_count == DIVISIONS) {
+        return cla_fail(CLA_E_USAGE, "device '%s': more than %d divisions",
+                        of->device.name, DIVISIONS);
+    }
+    division *d = &known[known_count];
+    d->whole = of->id;
+    d->shares = shares;
+    CLA_TRY(divide(d, &of->device));
+    known_count++;
+    *out = d;
+    return CLA_OK;
 }
 
 cla_status cla_share_init(cla_runtime *rt, const cla_runtime *of, int share, int shares)
@@ -34,12 +64,14 @@ cla_status cla_share_init(cla_runtime *rt, const cla_runtime *of, int share, int
         return cla_fail(CLA_E_USAGE, "share %d of %d: device '%s' has %d compute units",
                         share, shares, of->device.name, units);
     }
+    const division *d = NULL;
+    pthread_mutex_lock(&lock);
+    const cla_status status = find(&d, of, shares);
+    pthread_mutex_unlock(&lock);
+    CLA_TRY(status);
     rt->device = of->device;
     rt->platform = of->platform;
-    const cl_int code = divide(of->id, units, share, shares, &rt->id);
-    rt->shared = !code;
+    rt->id = d->part[share];
     rt->device.compute_units = units / shares + (share < units % shares);
-    return code ? cla_cl_fail(code, "device '%s': division in %d shares",
-                              of->device.name, shares)
-                : CLA_OK;
+    return CLA_OK;
 }

@@ -130,18 +130,6 @@ CREATE(cl_context, clCreateContext,
        (const cl_context_properties *properties, cl_uint count,
         const cl_device_id *devices, context_notify notify, void *user, cl_int *error),
        (properties, count, devices, notify, user, error))
-WRAP(cl_int, clCreateSubDevices, cl_device_id device,
-     const cl_device_partition_property *how, cl_uint count, cl_device_id *parts,
-     cl_uint *made)
-{
-    cl_int code;
-    if (fails("clCreateSubDevices", &code)) {
-        return code;
-    }
-    code = __real_clCreateSubDevices(device, how, count, parts, made);
-    fault_hold(FAULT_CL_OBJECT, code ? 0 : (int)count);
-    return code;
-}
 CREATE(cl_command_queue, clCreateCommandQueue,
        (cl_context context, cl_device_id device, cl_command_queue_properties properties,
         cl_int *error),
@@ -173,11 +161,14 @@ STATUS(clSetKernelArg,
        (cl_kernel kernel, cl_uint index, size_t size, const void *value),
        (kernel, index, size, value))
 
+STATUS(clCreateSubDevices, // kept until the process ends: not counted
+       (cl_device_id device, const cl_device_partition_property *how, cl_uint count,
+        cl_device_id *parts, cl_uint *made),
+       (device, how, count, parts, made))
 RETAIN(clRetainContext, cl_context)
 RETAIN(clRetainCommandQueue, cl_command_queue)
 RETAIN(clRetainMemObject, cl_mem)
 RELEASE(clReleaseContext, cl_context)
-RELEASE(clReleaseDevice, cl_device_id)
 RELEASE(clReleaseCommandQueue, cl_command_queue)
 RELEASE(clReleaseMemObject, cl_mem)
 RELEASE(clReleaseProgram, cl_program)

@@ -94,6 +94,39 @@ Test(share, units)
     free(c);
 }
 
+/* Shares come and go while the other one works: what a driver still does for the last
+ * command must not need what is gone. */
+static void *come_and_go(void *context)
+{
+    chain *c = context;
+    cla_runtime *whole = c->rt;
+    for (int i = 0; i < 100 && !c->status; i++) {
+        c->rt = NULL;
+        c->status = cla_runtime_share(&c->rt, whole, i % SHARES, SHARES);
+        if (!c->status) multiply(c);
+        cla_runtime_free(&c->rt);
+    }
+    return NULL;
+}
+
+Test(share, come_and_go)
+{
+    chain *c = calloc(SHARES, sizeof *c);
+    pthread_t thread[SHARES];
+    cla_runtime *share = NULL, *whole = divisible(&share);
+    cla_runtime_free(&share);
+    for (int i = 0; i < SHARES; i++) {
+        c[i].rt = whole;
+        cr_assert_eq(pthread_create(&thread[i], NULL, come_and_go, &c[i]), 0);
+    }
+    for (int i = 0; i < SHARES; i++) {
+        cr_assert_eq(pthread_join(thread[i], NULL), 0);
+        TEST_OK(c[i].status);
+    }
+    cla_runtime_free(&whole);
+    free(c);
+}
+
 static void refused(const cla_runtime *whole, int share, int shares)
 {
     cla_runtime *rt = NULL;
