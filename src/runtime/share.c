@@ -59,8 +59,7 @@ static cla_status find(const division **out, const cla_runtime *of, int shares)
 cla_status cla_share_init(cla_runtime *rt, const cla_runtime *of, int share, int shares)
 {
     const int units = of->device.compute_units;
-    const int most = units < MOST_SHARES ? units : MOST_SHARES;
-    if (shares < 1 || shares > most || share < 0 || share >= shares) {
+    if (share < 0 || share >= shares || shares > units || shares > MOST_SHARES) {
         return cla_fail(CLA_E_USAGE, "share %d of %d: device '%s' has %d compute units",
                         share, shares, of->device.name, units);
     }
