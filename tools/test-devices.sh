@@ -89,7 +89,8 @@ boxed() {
 # The op tests but $except, those last that compile most.
 op_programs() {
     slow='relative_attention conv_attention_1d conv1d conv_attention_2d attention band_attention_2d band_attention
-        conv_attention_2d_laws attention_alias custom_generated custom_attention'
+        conv_attention_2d_laws attention_alias custom_generated custom_attention
+        ham gaussian_attention gaussian_attention_laws'
     for program in "$build"/tests/test-ops-*; do
         case " $slow $except " in
         *" ${program##*/test-ops-} "*) continue ;;
@@ -165,7 +166,7 @@ on_oclgrind() {
     export CLATTN_TEST_SIZE=tiny CRITERION_JOBS=1
     mkdir -p "$build/cache-oclgrind"
     export CLATTN_CACHE_DIR="$PWD/$build/cache-oclgrind"
-    box "${CLATTN_MINUTES:-11}"
+    box "${CLATTN_MINUTES:-8}"
     echo "skipped: oclgrind: test-ops-conv_fft (clFFT's idle items copy what they never read)"
     skipped=$((skipped + 1))
     except=conv_fft

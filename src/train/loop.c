@@ -70,7 +70,8 @@ static cla_status guard(const run *r)
     return leader(r) ? cla_guard_numbers(&r->stepper.optim, r->progress.step) : CLA_OK;
 }
 
-static cla_status save(run *r, const char *name)
+/* Without the optimiser's state, a run cannot go on from the file. */
+static cla_status save(run *r, const char *name, const cla_optim *optim)
 {
     if (!leader(r)) {
         return CLA_OK;
@@ -78,14 +79,14 @@ static cla_status save(run *r, const char *name)
     char *path = NULL;
     CLA_TRY(cla_folder_path(&r->folder, name, &path));
     const cla_status status =
-        cla_checkpoint_save(path, &r->task->params, &r->stepper.optim, &r->progress);
+        cla_checkpoint_save(path, &r->task->params, optim, &r->progress);
     free(path);
     return status;
 }
 
 static cla_status save_last(run *r)
 {
-    CLA_TRY(save(r, "last.ckpt.safetensors"));
+    CLA_TRY(save(r, "last.ckpt.safetensors", &r->stepper.optim));
     r->saved = r->progress.step;
     return CLA_OK;
 }
@@ -195,7 +196,7 @@ static cla_status judge(run *r)
     if (better) {
         p->best = score;
         p->best_step = p->step;
-        CLA_TRY(save(r, "best.ckpt.safetensors"));
+        CLA_TRY(save(r, "best.ckpt.safetensors", NULL));
         snprintf(verdict, sizeof verdict, "new best");
     } else {
         snprintf(verdict, sizeof verdict, "stalled %lld of %d", (long long)p->stale,

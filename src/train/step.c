@@ -132,12 +132,37 @@ static cla_status share_gradients(cla_stepper *s, int64_t step, cla_step_result 
     return cla_memory_write(s->task->rt, block, 0, s->host, block->bytes);
 }
 
+/* The first example of process `rank`: each gets about as many rows, because the one
+ * that has most keeps the others waiting. */
+static int64_t begin_of(const cla_stepper *s, const int64_t *examples, int64_t n,
+                        int rank)
+{
+    cla_task *task = s->task;
+    const int64_t all = task->kind->rows(task, examples, n), size = s->parallel.size;
+    int64_t low = 0, high = n; // the nearest place to rank / size of all rows
+    if (rank == 0 || rank == size) {
+        return rank ? n : 0;
+    }
+    while (low < high) {
+        const int64_t middle = (low + high) / 2;
+        const int64_t rows = task->kind->rows(task, examples, middle) +
+                             task->kind->rows(task, examples, middle + 1);
+        if (rows * size < 2 * all * rank) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 /* This process's examples [from, to) of a batch, in accumulate parts. */
 static cla_status batch_gradient(cla_stepper *s, const int64_t *examples, int64_t n,
                                  int64_t step, double targets, double *loss)
 {
-    const cla_parallel *p = &s->parallel;
-    const int64_t from = n * p->rank / p->size, to = n * (p->rank + 1) / p->size;
+    const int rank = s->parallel.rank;
+    const int64_t from = begin_of(s, examples, n, rank);
+    const int64_t to = begin_of(s, examples, n, rank + 1);
     *loss = 0;
     cla_params_clear_gradients(&s->task->params);
     for (int i = 0; i < s->accumulate; i++) {

@@ -72,6 +72,12 @@ check 'under check' says 3 '1 bad file' "$clattn" check "$work/copy"
 lost() { copy && rm "$work/copy/$best" && "$@"; }
 check 'check misses the best state' lost says 3 '1 bad file' "$clattn" check "$work/copy"
 
+# Version 0.1.0 stored the optimiser's state in the best state, too.
+alone() { [ "$(size "$best")" -lt $(($(size "$last") * 2 / 3)) ]; }
+check 'the best state holds the parameters alone' alone
+older() { copy && mv "$work/copy/$last" "$work/copy/$best" && tag "$work/copy" >"$work/out"; }
+check 'one with the optimiser of its time loads' older
+
 # ---- folders without hashes, and what is made of them ------------------------------
 
 old() { copy && unsealed "$work/copy" && "$@"; }
