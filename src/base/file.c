@@ -22,29 +22,39 @@ static cla_status fail_io(const char *what, const char *path)
 
 /* ---- reading ----------------------------------------------------------------- */
 
-static cla_status read_all(int fd, const char *path, cla_text *text)
+/* A small part at a time, so that `seen` finds it in a cache. */
+enum { PIECE = 1 << 17 };
+
+static cla_status read_all(int fd, const char *path, cla_text *text,
+                           cla_file_seen *seen, void *user)
 {
     struct stat info;
-    size_t step = 65536; // of a pipe, whose size is unknown
+    size_t room = PIECE; // of a pipe, whose size is unknown
     if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) {
-        step = (size_t)info.st_size;
+        room = (size_t)info.st_size + 1; // the read behind the last byte says so
     }
     for (;;) {
-        CLA_TRY(cla_grow(&text->data, &text->cap, text->size + step + 1, 1));
-        const ssize_t got = read(fd, text->data + text->size, step);
+        if (text->cap < text->size + 2) {
+            CLA_TRY(cla_grow(&text->data, &text->cap, text->size + room + 1, 1));
+            room = PIECE;
+        }
+        const size_t left = text->cap - text->size - 1;
+        const ssize_t got =
+            read(fd, text->data + text->size, left < PIECE ? left : PIECE);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return fail_io("read", path);
         text->size += (size_t)got;
         text->data[text->size] = '\0';
         if (got == 0) return CLA_OK;
-        step = 65536;
+        if (seen) seen(user, text->data, text->size);
     }
 }
 
-static cla_status hand_over(int fd, const char *path, char **data, size_t *size)
+static cla_status hand_over(int fd, const char *path, char **data, size_t *size,
+                            cla_file_seen *seen, void *user)
 {
     cla_text text = { 0 };
-    const cla_status status = read_all(fd, path, &text);
+    const cla_status status = read_all(fd, path, &text, seen, user);
     if (status) {
         cla_text_free(&text);
     }
@@ -70,15 +80,21 @@ static cla_status open_regular(const char *path, int *fd)
     return CLA_OK;
 }
 
-cla_status cla_file_read(const char *path, char **data, size_t *size)
+cla_status cla_file_watch(const char *path, char **data, size_t *size,
+                          cla_file_seen *seen, void *user)
 {
     int fd = -1;
     *data = NULL;
     *size = 0;
     CLA_TRY(open_regular(path, &fd));
-    const cla_status status = hand_over(fd, path, data, size);
+    const cla_status status = hand_over(fd, path, data, size, seen, user);
     close(fd);
     return status;
+}
+
+cla_status cla_file_read(const char *path, char **data, size_t *size)
+{
+    return cla_file_watch(path, data, size, NULL, NULL);
 }
 
 cla_status cla_input_read(const char *path, char **data, size_t *size)
@@ -87,14 +103,14 @@ cla_status cla_input_read(const char *path, char **data, size_t *size)
     *size = 0;
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return fail_io("open", path);
-    const cla_status status = hand_over(fd, path, data, size);
+    const cla_status status = hand_over(fd, path, data, size, NULL, NULL);
     close(fd);
     return status;
 }
 
 cla_status cla_stdin_read(char **data, size_t *size)
 {
-    return hand_over(STDIN_FILENO, "standard input", data, size);
+    return hand_over(STDIN_FILENO, "standard input", data, size, NULL, NULL);
 }
 
 cla_status cla_file_compare(const char *path, const char *data, size_t size, bool *same)

@@ -7,7 +7,14 @@
  * that *size does not count. The caller frees.
  * Errors: CLA_E_IO (naming path and reason), CLA_E_NOMEM. */
 cla_status cla_file_read(const char *path, char **data, size_t *size);
-/* The same for a file that a user names, which may be a FIFO: waits for its writer. */
+
+/* Is told that the first size bytes have been read. data may move between calls. */
+typedef void cla_file_seen(void *user, char *data, size_t size);
+/* cla_file_read that calls seen after each piece, while a cache still holds it. */
+cla_status cla_file_watch(const char *path, char **data, size_t *size,
+                          cla_file_seen *seen, void *user);
+
+/* cla_file_read of a path that may be a FIFO: waits for its writer. */
 cla_status cla_input_read(const char *path, char **data, size_t *size);
 /* The same for standard input. */
 cla_status cla_stdin_read(char **data, size_t *size);

@@ -19,6 +19,7 @@ typedef struct reader {
     cla_st_file *file;
     const char *data; // behind the header
     uint64_t data_bytes;
+    cla_seal_watch *watch;
 } reader;
 
 /* ---- one tensor -------------------------------------------------------------- */
@@ -194,9 +195,18 @@ static uint64_t load_u64(const char *bytes)
     return value;
 }
 
-static cla_status check_seal(const reader *r, char *bytes, size_t size, size_t head)
+/* Hashes a file while it is read, as soon as the header is there. */
+static void hash_piece(void *watch, char *bytes, size_t size)
 {
-    const cla_seal seal = cla_seal_check(bytes, size, head);
+    const uint64_t header = size < PREFIX_BYTES ? 0 : load_u64(bytes);
+    if (size >= PREFIX_BYTES && header <= size - PREFIX_BYTES) {
+        cla_seal_see(watch, bytes, size, PREFIX_BYTES + header);
+    }
+}
+
+static cla_status check_seal(const reader *r)
+{
+    const cla_seal seal = cla_seal_end(r->watch);
     r->file->sealed = seal == CLA_SEAL_GOOD;
     return seal != CLA_SEAL_BROKEN
                ? CLA_OK
@@ -235,7 +245,7 @@ static cla_status read_header(reader *r, char *bytes, size_t size)
                         r->path, (unsigned long long)header, (unsigned long long)rest,
                         (unsigned long long)max_header_bytes);
     }
-    CLA_TRY(check_seal(r, bytes, size, PREFIX_BYTES + header));
+    CLA_TRY(check_seal(r));
     CLA_TRY(parse_header(r, bytes + PREFIX_BYTES, header));
     r->data_bytes = rest - header;
     r->data = bytes + PREFIX_BYTES + header;
@@ -249,9 +259,10 @@ static cla_status read_header(reader *r, char *bytes, size_t size)
 
 static cla_status open_file(cla_st_file *file, const char *path)
 {
-    reader r = { .path = path, .file = file };
+    cla_seal_watch watch = { 0 };
+    reader r = { .path = path, .file = file, .watch = &watch };
     size_t size;
-    CLA_TRY(cla_file_read(path, &file->bytes, &size));
+    CLA_TRY(cla_file_watch(path, &file->bytes, &size, hash_piece, &watch));
     CLA_TRY(read_header(&r, file->bytes, size));
     return read_tensors(&r);
 }

@@ -2,19 +2,22 @@
 #include "base/seal.h"
 
 #include <string.h>
-#include <xxhash.h>
 
 enum { DIGITS = CLA_HASH_TEXT - 1 };
 
 static const char key[] = "\"" CLA_SEAL_KEY "\":";
 
-void cla_hash_text(char text[CLA_HASH_TEXT], const void *bytes, size_t size)
+static void write_digits(char text[DIGITS], uint64_t hash)
 {
     static const char digits[] = "0123456789abcdef";
-    uint64_t hash = XXH3_64bits(size ? bytes : "", size);
     for (int i = DIGITS - 1; i >= 0; i--, hash >>= 4) {
         text[i] = digits[hash & 15];
     }
+}
+
+void cla_hash_text(char text[CLA_HASH_TEXT], const void *bytes, size_t size)
+{
+    write_digits(text, XXH3_64bits(size ? bytes : "", size));
     text[DIGITS] = '\0';
 }
 
@@ -47,14 +50,41 @@ bool cla_seal_put(char *bytes, size_t size, size_t head)
     return true;
 }
 
-cla_seal cla_seal_check(char *bytes, size_t size, size_t head)
+static void begin(cla_seal_watch *w, char *bytes, size_t size, size_t head)
 {
     bool there = false;
-    char *place = find(bytes, head, &there), said[DIGITS], hash[CLA_HASH_TEXT];
-    if (!place) return there ? CLA_SEAL_BROKEN : CLA_SEAL_NONE;
-    memcpy(said, place, DIGITS);
+    char *place = find(bytes, head, &there);
+    XXH3_INITSTATE(&w->state);
+    XXH3_64bits_reset(&w->state);
+    w->seal = place ? CLA_SEAL_GOOD : there ? CLA_SEAL_BROKEN : CLA_SEAL_NONE;
+    if (!place) return;
+    memcpy(w->said, place, DIGITS);
     memcpy(place, CLA_SEAL_BLANK, DIGITS);
-    cla_hash_text(hash, bytes, size);
-    memcpy(place, said, DIGITS);
-    return memcmp(said, hash, DIGITS) ? CLA_SEAL_BROKEN : CLA_SEAL_GOOD;
+    XXH3_64bits_update(&w->state, bytes, size);
+    memcpy(place, w->said, DIGITS);
+}
+
+void cla_seal_see(cla_seal_watch *w, char *bytes, size_t size, size_t head)
+{
+    if (w->hashed == 0) {
+        begin(w, bytes, size, head);
+    } else if (w->seal == CLA_SEAL_GOOD) {
+        XXH3_64bits_update(&w->state, bytes + w->hashed, size - w->hashed);
+    }
+    w->hashed = size;
+}
+
+cla_seal cla_seal_end(cla_seal_watch *w)
+{
+    char hash[DIGITS];
+    if (w->seal != CLA_SEAL_GOOD) return w->seal;
+    write_digits(hash, XXH3_64bits_digest(&w->state));
+    return memcmp(w->said, hash, DIGITS) ? CLA_SEAL_BROKEN : CLA_SEAL_GOOD;
+}
+
+cla_seal cla_seal_check(char *bytes, size_t size, size_t head)
+{
+    cla_seal_watch watch = { 0 };
+    cla_seal_see(&watch, bytes, size, head);
+    return cla_seal_end(&watch);
 }

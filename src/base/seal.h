@@ -5,6 +5,9 @@
  * zeros. The hash finds damage; it is no signature. */
 #pragma once
 
+#define XXH_STATIC_LINKING_ONLY // the size of a state
+#include <xxhash.h>
+
 #include "base/base.h"
 
 #define CLA_SEAL_KEY   "xxh3"
@@ -20,6 +23,20 @@ void cla_hash_text(char text[CLA_HASH_TEXT], const void *bytes, size_t size);
  * when there is none. */
 bool cla_seal_put(char *bytes, size_t size, size_t head);
 
-/* Compares the hash of bytes with the first seal within the first head bytes. Writes to
- * bytes in between, and leaves them as they were. */
+/* The check of a file that comes piece by piece. */
+typedef struct cla_seal_watch {
+    XXH3_state_t state;
+    size_t hashed; // bytes
+    cla_seal seal; // GOOD until cla_seal_end: digits were found
+    char said[CLA_HASH_TEXT - 1];
+} cla_seal_watch;
+
+/* Hashes what is new of the first size bytes. The first call must bring the first head
+ * bytes, which hold the seal. Writes to bytes in between, and restores them. */
+void cla_seal_see(cla_seal_watch *watch, char *bytes, size_t size, size_t head);
+
+/* Compares the hash of all bytes seen with the seal. */
+cla_seal cla_seal_end(cla_seal_watch *watch);
+
+/* The same for bytes that are all there. */
 cla_seal cla_seal_check(char *bytes, size_t size, size_t head);

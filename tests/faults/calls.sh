@@ -269,7 +269,11 @@ for name in "${scenarios[@]}"; do
     *) faults "$name" ;;
     esac
 done >"$work/plan"
-[[ ! $cases =~ ^[0-9]+$ ]] || printf '%s\n' "${found[@]}" >>"$work/plan"
+if [[ $cases =~ ^[0-9]+$ ]]; then
+    for fault in "${found[@]}"; do
+        [[ " ${scenarios[*]} " != *" ${fault% *} "* ]] || echo "$fault"
+    done >>"$work/plan"
+fi
 
 jobs=${JOBS:-2}
 for ((job = 0; job < jobs; job++)); do
