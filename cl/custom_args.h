@@ -7,6 +7,7 @@ enum { CUSTOM_INPUTS = 8, CUSTOM_RANK = 4 };
 /* No array of arrays: Mesa 22.3 gets the size of one wrong. */
 typedef struct custom_args {
     int tiles, items, run; // of queries; tiles H B; how many of them a worker does
+    int sequences;         // B
     int apart;             // keys further from a query's place are hidden
     int cell_heads, cell_rows, cell_columns; // of the cells of a sequence, if any
     int slice;                // floats of one copy of the gradients of the inputs

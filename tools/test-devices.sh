@@ -88,9 +88,9 @@ boxed() {
 
 # The op tests but $except, those last that compile most.
 op_programs() {
-    slow='relative_attention conv_attention_1d conv1d conv_attention_2d attention band_attention_2d band_attention
-        conv_attention_2d_laws attention_alias custom_generated custom_attention
-        ham gaussian_attention gaussian_attention_laws'
+    slow='relative_attention conv_attention_1d conv1d conv_attention_2d attention'
+    slow="$slow band_attention_2d band_attention conv_attention_2d_laws attention_alias"
+    slow="$slow custom_generated custom_attention ham gaussian_attention gaussian_attention_laws"
     for program in "$build"/tests/test-ops-*; do
         case " $slow $except " in
         *" ${program##*/test-ops-} "*) continue ;;

@@ -362,6 +362,7 @@ static cla_status begin(custom_call *call, cla_tape *tape, cla_tensor *const qkv
     cla_attention_call *a = &call->attention;
     CLA_TRY(
         cla_attention_begin(a, tape, qkv[0], qkv[1], qkv[2], q_rows, k_rows, options));
+    call->args.sequences = a->sequences;
     a->o->wants_grad =
         a->o->wants_grad || cla_tape_needs_grad(tape, CLA_CUSTOM_INPUTS, call->input);
     if (a->o->wants_grad && !a->lse) {
