@@ -24,6 +24,7 @@ typedef struct bench_input {
     int64_t shape[4];
     float scale;   // deviation of the random numbers; 0 means 1
     bool constant; // no gradient
+    float cancels; // how many times more its gradient may be off, as its terms cancel
 } bench_input;
 
 /* One op on random inputs, timed under both schedules (under the one that

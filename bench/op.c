@@ -115,9 +115,9 @@ static cla_status against_oracle(op_state *s, const outcome *got, double *nmse)
     return status;
 }
 
-/* The worst of result and gradients. */
-static cla_status compare_outcomes(const outcome *got, const outcome *want,
-                                   double *nmse)
+/* The worst of result and gradients, beside what each is allowed. */
+static cla_status compare_outcomes(const bench_op *op, const outcome *got,
+                                   const outcome *want, double *nmse)
 {
     for (int i = 0; i <= BENCH_INPUTS; i++) {
         double *data = NULL;
@@ -125,7 +125,8 @@ static cla_status compare_outcomes(const outcome *got, const outcome *want,
             continue;
         }
         CLA_TRY(widen(want->data[i], want->size[i], &data));
-        const double one = nmse_of(got->data[i], data, want->size[i]);
+        const double loss = i > 0 && op->in[i - 1].cancels ? op->in[i - 1].cancels : 1;
+        const double one = nmse_of(got->data[i], data, want->size[i]) / (loss * loss);
         *nmse = one <= *nmse ? *nmse : one; // keeps a NaN
         free(data);
     }
@@ -140,7 +141,7 @@ static cla_status against_other_schedule(op_state *s, const outcome *got, double
                                                              : CLA_SCHEDULE_TILE);
     cla_status status = run_and_fetch(s, &other);
     cla_runtime_set_schedule(s->rt, now);
-    status = status ? status : compare_outcomes(got, &other, nmse);
+    status = status ? status : compare_outcomes(s->op, got, &other, nmse);
     outcome_fini(&other);
     return status;
 }

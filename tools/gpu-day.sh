@@ -92,14 +92,14 @@ pairs() {
 translator() {
     pairs
     for_minutes "$build/clattn" train examples/configs/nmt-csan2d.json --device "$device" \
-        --set data="$PWD/$out/pairs" --set source=fr --set target=rf --set dev=dev --set test=test \
+        --set data="$(realpath "$out/pairs")" --set source=fr --set target=rf --set dev=dev --set test=test \
         --set merges=2000 --set steps=100000 --set epochs=100000 --out "$out/translator" &&
         here eval --model "$out/translator" --split test
 }
 
 profile() {
     here train examples/configs/tagger-conv2d.json --set steps=20 --set epochs=1 --profile \
-        --out "$out/profile"
+        --out "$out/profile" 2>&1
 }
 
 # What is large and says nothing about the device stays out of the archive.
@@ -107,7 +107,7 @@ pack() {
     rm -rf "$out/pairs" "$out/profile"
     find "$out" -name '*.ckpt' -delete
     find "$out" -name '*.safetensors' -delete
-    tar -czf "$out.tar.gz" "$out"
+    tar -czf "$out.tar.gz" -C "$(dirname "$out")" "$(basename "$out")"
 }
 
 step "build in $build/"
