@@ -20,6 +20,8 @@ typedef struct reader {
     const char *data; // behind the header
     uint64_t data_bytes;
     cla_seal_watch *watch;
+    size_t scanned;    // bytes that were searched for special numbers
+    uint32_t specials; // not 0: some 32 bits look like a number that is not finite
 } reader;
 
 /* ---- one tensor -------------------------------------------------------------- */
@@ -176,11 +178,16 @@ static cla_status read_tensors(const reader *r)
     json_t *value;
     CLA_TRY(cla_alloc(&file->tensors, json_object_size(file->header),
                       sizeof *file->tensors));
+    file->finite = !r->specials;
     json_object_foreach(file->header, name, value)
     {
-        const bool metadata = strcmp(name, "__metadata__") == 0;
-        CLA_TRY(metadata ? read_metadata(r, value)
-                         : read_tensor(r, &file->tensors[file->count++], name, value));
+        if (strcmp(name, "__metadata__") == 0) {
+            CLA_TRY(read_metadata(r, value));
+            continue;
+        }
+        cla_st_tensor *t = &file->tensors[file->count++];
+        CLA_TRY(read_tensor(r, t, name, value));
+        file->finite &= cla_st_dtypes[t->dtype].bytes == sizeof(uint32_t);
     }
     qsort(file->tensors, file->count, sizeof *file->tensors, compare_places);
     return check_places(r);
@@ -195,13 +202,31 @@ static uint64_t load_u64(const char *bytes)
     return value;
 }
 
-/* Hashes a file while it is read, as soon as the header is there. */
-static void hash_piece(void *watch, char *bytes, size_t size)
+/* Whether an exponent of ones is among words: infinity or not a number. */
+static uint32_t find_specials(const uint32_t *words, size_t count)
 {
-    const uint64_t header = size < PREFIX_BYTES ? 0 : load_u64(bytes);
-    if (size >= PREFIX_BYTES && header <= size - PREFIX_BYTES) {
-        cla_seal_see(watch, bytes, size, PREFIX_BYTES + header);
+    const uint32_t exponent = 0x7f800000;
+    uint32_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        found |= (words[i] & exponent) == exponent;
     }
+    return found;
+}
+
+/* Hashes and searches a file while it is read, as soon as the header is there. */
+static void see_piece(void *to, char *bytes, size_t size)
+{
+    reader *r = to;
+    const uint64_t header = size < PREFIX_BYTES ? 0 : load_u64(bytes);
+    if (size < PREFIX_BYTES || header > size - PREFIX_BYTES) {
+        return;
+    }
+    cla_seal_see(r->watch, bytes, size, PREFIX_BYTES + header);
+    const size_t word = sizeof(uint32_t);
+    const size_t from = r->scanned ? r->scanned : PREFIX_BYTES + header;
+    const void *words = bytes + from;
+    r->specials |= from % word ? 1 : find_specials(words, (size - from) / word);
+    r->scanned = from + (size - from) / word * word;
 }
 
 static cla_status check_seal(const reader *r)
@@ -262,7 +287,7 @@ static cla_status open_file(cla_st_file *file, const char *path)
     cla_seal_watch watch = { 0 };
     reader r = { .path = path, .file = file, .watch = &watch };
     size_t size;
-    CLA_TRY(cla_file_watch(path, &file->bytes, &size, hash_piece, &watch));
+    CLA_TRY(cla_file_watch(path, &file->bytes, &size, see_piece, &r));
     CLA_TRY(read_header(&r, file->bytes, size));
     return read_tensors(&r);
 }
@@ -308,12 +333,9 @@ void cla_st_floats(const cla_st_tensor *t, float *out)
 
 bool cla_st_finite(const cla_st_tensor *t)
 {
-    uint32_t bad = 0; // an exponent of ones: infinity or not a number
+    uint32_t bad = 0;
     if (t->dtype == CLA_ST_F32) {
-        const uint32_t *bits = t->data, exponent = 0x7f800000;
-        for (int64_t i = 0; i < t->size; i++) {
-            bad |= (bits[i] & exponent) == exponent;
-        }
+        bad = find_specials(t->data, (size_t)t->size);
     } else if (t->dtype == CLA_ST_F16) {
         const uint16_t *bits = t->data, exponent = 0x7c00;
         for (int64_t i = 0; i < t->size; i++) {

@@ -38,6 +38,7 @@ typedef struct cla_st_file {
     size_t count;
     float *unpacked; // numbers that were made of shorter ones (base/quantise.h)
     bool sealed;     // it has a hash of its bytes, which was compared
+    bool finite;     // all tensors are of 32 bits, and none of their numbers is special
 } cla_st_file;
 
 /* Reads and checks everything: header size, the hash where there is one, JSON, types,

@@ -231,7 +231,7 @@ static cla_status check_old(const char *path)
 
 static cla_status check_numbers(const cla_st_file *file, const char *path, bool moments)
 {
-    for (size_t i = 0; i < file->count; i++) {
+    for (size_t i = 0; !file->finite && i < file->count; i++) {
         const cla_st_tensor *t = &file->tensors[i];
         const bool counts = moments || !strchr(t->name, '/');
         if (counts && !cla_st_finite(t)) {

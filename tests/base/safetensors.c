@@ -1,6 +1,7 @@
 /* safetensors.c - whole files survive, damaged ones are refused with what is wrong. */
 #include "base/safetensors.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -261,6 +262,24 @@ Test(safetensors, each_bit_counts)
         bytes[bit / 8] ^= (char)(1 << bit % 8);
     }
     free(bytes);
+}
+
+/* Also where the numbers come in several pieces. */
+Test(safetensors, knows_finite_numbers)
+{
+    enum { SIZE = 100000 };
+    static float x[SIZE];
+    cla_st_tensor t = { .name = "x", .rank = 1, .shape = { SIZE }, .data = x };
+    for (int at = -1; at < SIZE; at = at * 5 + 7) {
+        cla_st_file f;
+        if (at >= 0) x[at] = at % 2 ? INFINITY : NAN;
+        cr_assert_eq(cla_st_save(path, &t, 1, NULL), CLA_OK, "%s", cla_error());
+        cr_assert_eq(cla_st_open(&f, path), CLA_OK, "%s", cla_error());
+        cr_expect_eq(f.finite, at < 0, "a special number at %d", at);
+        cr_expect_eq(cla_st_finite(f.tensors), at < 0);
+        cla_st_close(&f);
+        if (at >= 0) x[at] = 0;
+    }
 }
 
 /* ---- memory that ends -------------------------------------------------------- */
