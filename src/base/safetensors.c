@@ -225,7 +225,8 @@ static void see_piece(void *to, char *bytes, size_t size)
     const size_t word = sizeof(uint32_t);
     const size_t from = r->scanned ? r->scanned : PREFIX_BYTES + header;
     const void *words = bytes + from;
-    r->specials |= from % word ? 1 : find_specials(words, (size - from) / word);
+    const bool aligned = from % word == 0; // else nothing is known
+    r->specials |= aligned ? find_specials(words, (size - from) / word) : 1;
     r->scanned = from + (size - from) / word * word;
 }
 
