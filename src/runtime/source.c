@@ -39,10 +39,23 @@ static cla_status read_file(const flattener *f, const char *name, char **text)
     return cla_fail(CLA_E_USAGE, "runtime: no kernel file '%s'", name);
 }
 
-/* The file named by an #include line, or false. */
-static bool include_name(const char *line, char name[KERNEL_NAME])
+/* The file named by an #include line, or false. No function that reads to the end of the
+ * text: on every line that would take longer than the rest of the work. */
+static bool include_name(const char *line, size_t size, char name[KERNEL_NAME])
 {
-    return sscanf(line, "#include \"%63[^\"\n]\"", name) == 1;
+    static const char word[] = "#include \"";
+    const size_t begin = sizeof word - 1;
+    if (size <= begin || memcmp(line, word, begin) != 0) {
+        return false;
+    }
+    const char *end = memchr(line + begin, '"', size - begin);
+    const size_t length = end ? (size_t)(end - line) - begin : 0;
+    if (length == 0 || length >= KERNEL_NAME) {
+        return false;
+    }
+    memcpy(name, line + begin, length);
+    name[length] = '\0';
+    return true;
 }
 
 static bool first_time(flattener *f, const char *name)
@@ -74,14 +87,16 @@ static cla_status flatten_lines(flattener *f, const char *name, const char *text
 {
     CLA_TRY(cla_text_add(f->out, "#line 1 \"%s\"\n", name));
     int number = 1;
-    for (const char *line = text; *line; number++) {
-        const char *end = strchr(line, '\n');
-        const size_t size = end ? (size_t)(end - line) + 1 : strlen(line);
+    size_t left = strlen(text);
+    for (const char *line = text; left; number++) {
+        const char *end = memchr(line, '\n', left);
+        const size_t size = end ? (size_t)(end - line) + 1 : left;
         char other[KERNEL_NAME];
-        const bool include = include_name(line, other);
+        const bool include = include_name(line, size, other);
         CLA_TRY(include ? flatten_include(f, name, number, other, depth)
                         : cla_text_append(f->out, line, size));
         line += size;
+        left -= size;
     }
     return cla_text_append(f->out, "\n", 1);
 }
