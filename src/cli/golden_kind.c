@@ -17,6 +17,12 @@ static cla_status attribute(const golden *g, const char *text, double *value)
         *value = 0;
         return CLA_OK;
     }
+    if (text[size] == '#') {
+        int number = 0;
+        CLA_TRY(golden_int(g, name, &number));
+        *value = number;
+        return CLA_OK;
+    }
     const char *at = text + size + (text[size] == '?');
     if (*at != '=') {
         return golden_double(g, name, value);

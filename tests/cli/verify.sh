@@ -146,6 +146,10 @@ expect 1 "no attribute 'casual'" 'casual' "$clattn" verify "$work/attribute.safe
 damage value 's/\("causal": *"\)0/\17/'
 expect 1 "'causal' is '7', must be 0 or 1" 'causal' \
     "$clattn" verify "$work/value.safetensors"
+LC_ALL=C sed 's/"window":"11"/"window":".5"/' \
+    "$source/tests/data/golden/band_attention/band_attention_31.safetensors" >"$work/window.safetensors"
+expect 1 "'window' is '.5', must be a whole number" 'whole' \
+    "$clattn" verify "$work/window.safetensors"
 cp "$good" "$work/off.safetensors"
 printf '\0\0\200\077' | # the last number is 1.0 now
     dd of="$work/off.safetensors" bs=1 conv=notrunc status=none \

@@ -35,7 +35,7 @@ static kind_cost cost(const op_call *c, bool backward)
 
 static const op_kind band_attention_kind = {
     .signature = &cla_band_attention_signature,
-    .attribute = { "causal=0|1", "dropout?", "window" },
+    .attribute = { "causal=0|1", "dropout?", "window#" },
     .device = device,
     .oracle = oracle,
     .cost = cost,

@@ -41,7 +41,7 @@ static kind_cost cost(const op_call *c, bool backward)
 
 static const op_kind band_attention_2d_kind = {
     .signature = &cla_band_attention_2d_signature,
-    .attribute = { "causal=0|1", "dropout?", "window", "heads",
+    .attribute = { "causal=0|1", "dropout?", "window#", "heads#",
                    "edge=truncate|wrap|author" },
     .device = device,
     .oracle = oracle,

@@ -183,13 +183,8 @@ static const cla_signature slice_signature = { "slice", "x:N,D -> y:count,D" };
 
 static cla_status device_slice(cla_tape *tape, cla_tensor **y, const op_call *c)
 {
-    const double first = c->attribute[0], count = c->attribute[1];
-    if (first != floor(first) || count != floor(count)) {
-        return cla_fail(CLA_E_USAGE,
-                        "slice: first %g and count %g must be whole numbers", first,
-                        count);
-    }
-    return cla_slice(tape, y, c->in[0], (int64_t)first, (int64_t)count);
+    return cla_slice(tape, y, c->in[0], (int64_t)c->attribute[0],
+                     (int64_t)c->attribute[1]);
 }
 
 static void slice(double *const *y, const op_call *c)
@@ -201,7 +196,7 @@ static void slice(double *const *y, const op_call *c)
 
 static const op_kind slice_kind = {
     .signature = &slice_signature,
-    .attribute = { "first", "count" },
+    .attribute = { "first#", "count#" },
     .device = device_slice,
     .oracle = slice,
 };

@@ -29,7 +29,7 @@ typedef struct op_kind {
     const cla_signature *signature;
     /* Names, and after '=' the words that a choice has, in the order of its values:
      * "eps", "activation=none|relu|tanh", "causal=0|1". One with a '?' is 0 where it is
-     * not given: "dropout?". */
+     * not given: "dropout?". One with a '#' is a whole number: "window#". */
     const char *attribute[KIND_ATTRIBUTES];
     /* y: the outputs in order; the oracle's are NULL where not wanted. */
     cla_status (*device)(cla_tape *tape, cla_tensor **y, const op_call *c);
@@ -57,5 +57,5 @@ static inline int64_t kind_total(const op_call *c)
 /* The length of an attribute's name. */
 static inline int kind_name(const char *attribute)
 {
-    return (int)strcspn(attribute, "=?");
+    return (int)strcspn(attribute, "=?#");
 }
