@@ -3,7 +3,7 @@
 
 A table is a list of cells; a cell is a training command and the figure of the paper
 beside it. Finished cells are kept one JSON object a line in docs/results/TABLE.jsonl.
-A module of SYSTEMS has TABLES, key, score, told, from_longer_run and page for its own.
+A module of SYSTEMS has TABLES, key, score, told and page for its own.
 """
 import argparse
 import json
@@ -115,7 +115,7 @@ def train_once(cell, places, program, out):
 def finished_line(system, cell, places, program, out, ended):
     """Scores a run that ended, with its seconds and its commit."""
     with open(os.path.join(out, "log.jsonl"), encoding="utf-8") as lines:
-        steps = [json.loads(line) for line in lines][-1]["step"]
+        steps = [0, *(json.loads(line)["step"] for line in lines)][-1]
     found = system.score(dict(cell, data=places["data"]), out,
                          lambda *words, **more: output(program, *words, **more))
     shown = " ".join(f"--set {s.format(data='DATA', runs='RUNS')}" for s in cell["set"])
@@ -155,7 +155,7 @@ def run_table(args, store):
             continue
         cell["set"] += args.set
         try:
-            line = system.from_longer_run(cell, store) or run_cell(system, cell, places, program)
+            line = run_cell(system, cell, places, program)
         except subprocess.CalledProcessError as error:
             print(f"FAILED  {name}: {error}\n{error.stderr or ''}", file=sys.stderr, flush=True)
             failed += 1
@@ -192,7 +192,7 @@ def render(store):
 
 
 def check(store, pages_alone):
-    """Exit status 1 where a cell is missing without a reason or a page says something else."""
+    """Exit status 1 where a line lacks its origin or a page says something else."""
     errors = results_check.pages(store, ROOT, rendered(store))
     if not pages_alone:
         errors += results_check.cells(TABLES, store, ROOT)

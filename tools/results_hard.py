@@ -65,10 +65,6 @@ def score(line, out, run):
 told = results_nmt.told
 
 
-def from_longer_run(_line, _store):
-    return None
-
-
 HEAD = """
 ## Translation by gates and rewards
 

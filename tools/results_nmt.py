@@ -101,10 +101,6 @@ def told(line):
     return f"BLEU {line['bleu']:.2f}, perplexity {line['perplexity']:.2f}"
 
 
-def from_longer_run(_line, _store):
-    return None
-
-
 def mean_of(lines):
     """Mean, and with several seeds their deviation and each of them."""
     scores = [line["bleu"] for line in lines]

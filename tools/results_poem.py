@@ -34,10 +34,6 @@ def told(line):
     return f"perplexity {line['score']['perplexity']:.1f}, BLEU-2 {line['score']['bleu2_7']:.3f}"
 
 
-def from_longer_run(_line, _store):
-    return None
-
-
 HEAD = """
 ## Poems: levels of attention
 

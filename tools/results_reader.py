@@ -52,10 +52,6 @@ def told(line):
     return f"F1 {line['score']['f1']:.2f}, EM {line['score']['em']:.2f}"
 
 
-def from_longer_run(_line, _store):
-    return None
-
-
 CHINESE_HEAD = """
 BiDAF in Chinese, 900 steps on the articles of DRCD's dev file that fall to training (80 %; 10 % each to dev and test), scores of
 characters: of its test articles, and of the dev file of CMRC 2018, whose articles are others and in simplified characters.

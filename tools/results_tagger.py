@@ -1,7 +1,9 @@
 """results_tagger.py - the tagger's tables: accuracies beside those of the paper."""
 import json
+import math
 import os
 import statistics
+import struct
 
 TREEBANKS = {  # accuracies of the paper: PE[add], P+R, Temp, Conv, Conv2d
     "Afrikaans-AfriBooms": (92.11, 92.02, 92.06, 94.50, 94.75),
@@ -19,20 +21,30 @@ SETS = {  # where a variant is a config with settings
     "p_r_spectral": ("p_r", ("rel_mode=spectral",)),
 }
 SEEDS = (42, 43, 44)
+# What each adds to another by the paper's Section 2, with t = 60, words of 300, 4 heads, 4 layers.
+COUNTED = {
+    "san": (None, ""),
+    "pe_add": ("san", "t d = 60 * 300"),
+    "p": ("san", "heads t^2 = 4 * 60^2, in the first layer"),
+    "r": ("san", "heads 2 t = 4 * 120, in the first layer"),
+    "p_r": ("san", "both"),
+    "temp": ("pe_add", "3 for each of 16 heads"),
+    "conv": ("pe_add", "t filters of 3 t and their biases for each of 16 heads"),
+    "conv2d": ("pe_add", "9 and a bias for each of 16 heads"),
+}
+EPOCHS = (1, 2, 3, 5, 8)
 
 
-def tagger_cell(bank, variant, seed, epochs=None):
-    paper = dict(zip(PUBLISHED, TREEBANKS[bank])).get(variant)
+def tagger_cell(bank, variant, seed, more=(), split="test"):
     config, sets = SETS.get(variant, (variant, ()))
-    early = (f"epochs={epochs}", "patience=0") if epochs else ()
     return {
         "bank": bank,
         "variant": variant,
         "seed": seed,
         "config": f"examples/configs/tagger-{config}.json",
-        "set": [f"data={{data}}/{bank}", f"seed={seed}", *sets, *early],
-        "split": "dev" if epochs else "test",
-        "paper": None if epochs else paper,
+        "set": [f"data={{data}}/{bank}", f"seed={seed}", *sets, *more],
+        "split": split,
+        "paper": dict(zip(PUBLISHED, TREEBANKS[bank])).get(variant) if split == "test" else None,
     }
 
 
@@ -45,15 +57,16 @@ def tagger_cells():
                     yield tagger_cell(bank, variant, seed)
 
 
-def early_cells(epochs):
-    for bank in TREEBANKS:
-        for variant in PUBLISHED:
-            yield tagger_cell(bank, variant, 42, epochs)
+def parameter_cells():
+    """Models of the paper's sizes for the Penn Treebank, not trained. What a variant adds
+    depends neither on the words nor on the tags."""
+    for variant in COUNTED:
+        yield tagger_cell("French-Spoken", variant, 42, ("word_dim=300", "epochs=0"), None)
 
 
 TABLES = {
     "tagger": lambda: list(tagger_cells()),
-    "tagger-5-epochs": lambda: list(early_cells(5)),
+    "tagger-parameters": lambda: list(parameter_cells()),
 }
 
 
@@ -61,13 +74,23 @@ def key(cell):
     return cell["bank"], cell["variant"], cell["seed"]
 
 
+def count_parameters(state):
+    """Numbers of a state but those of the optimiser and of the table of words."""
+    with open(state, "rb") as file:
+        (size,) = struct.unpack("<Q", file.read(8))
+        tensors = json.loads(file.read(size))
+    return sum(math.prod(tensor["shape"]) for name, tensor in tensors.items()
+               if name not in ("__metadata__", "word.table") and "/" not in name)
+
+
 def score(cell, out, run):
-    """The accuracies of a finished run in the folder out, those of dev on the way."""
+    """The accuracies of a finished run in the folder out, those of dev on the way; of a model
+    that was not trained, its parameters."""
+    if not cell["split"]:
+        return {"parameters": count_parameters(os.path.join(out, "last.ckpt.safetensors"))}
     with open(os.path.join(out, "log.jsonl"), encoding="utf-8") as lines:
         evaluations = [e for e in map(json.loads, lines) if "accuracy" in e]
-    found = evaluations[-1]
-    if cell["split"] == "test":
-        found = json.loads(run("eval", "--model", out, "--split", "test", "--json"))
+    found = json.loads(run("eval", "--model", out, "--split", "test", "--json"))
     return {
         "score": {k: v for k, v in found.items() if k.startswith("accuracy")},
         "dev": [round(line["accuracy"], 3) for line in evaluations],
@@ -75,18 +98,9 @@ def score(cell, out, run):
 
 
 def told(line):
+    if "parameters" in line:
+        return f"{line['parameters']} parameters"
     return f"accuracy {line['score']['accuracy']:.2f}, paper {line['paper'] or '-'}"
-
-
-def from_longer_run(cell, store):
-    """What a finished test cell of the same seed has logged on the way, else None: the same
-    steps give the same numbers."""
-    epochs = next((int(s.split("=")[1]) for s in cell["set"] if s.startswith("epochs=")), 0)
-    for line in store.lines("tagger") if cell["split"] == "dev" else []:
-        if key(line) == key(cell) and len(line["dev"]) >= epochs:
-            return dict(line, **cell, score={"accuracy": line["dev"][epochs - 1]},
-                        dev=line["dev"][:epochs], steps=None, wall_s=None)
-    return None
 
 
 MEASURES = {"accuracy": "all words", "accuracy_oov": "out-of-vocabulary words",
@@ -187,12 +201,47 @@ Device: {device}. `DATA` is the folder of the treebanks; `r_spectral` and
 `clattn train examples/configs/tagger-VARIANT.json --set data=DATA/TREEBANK --set seed=SEED --out RUN`
 """
 
-EARLY = """
-## Tagger: dev accuracy after 5 epochs
+CURVES = """
+### Dev accuracy while it learns
 
-Seed 42; the commands above with `--set epochs=5 --set patience=0`. Where the longer run
-had been made, its fifth evaluation is taken: the steps are the same.
+The mean over the six treebanks and the seeds {seeds} after so many epochs, from the runs above;
+a run that has stopped counts with its last one. The paper's Fig. 2 has such curves of the Penn Treebank:
+convolution learns from fewer epochs, and the temperature leaves the curve as it is.
 """
+PARAMETERS = """
+### Parameters
+
+Counted in models of the paper's sizes for the Penn Treebank (sentences of 60, words of 300), without
+the table of words. The paper's Table 1c says that `r`, `temp` and `conv2d` add very few, and `p` fewer
+than `pe_add`.
+
+| variant | parameters | more than | by | which is |
+|---|---|---|---|---|"""
+
+
+def curves(lines):
+    """Means over the treebanks by epoch, of the seeds whose runs have all logged theirs."""
+    dev = {key(x): x["dev"] for x in lines if x.get("dev") and x["variant"] in PUBLISHED}
+    seeds = [s for s in SEEDS if all((b, v, s) in dev for b in TREEBANKS for v in PUBLISHED)]
+    if not seeds:
+        return
+    yield CURVES.format(seeds=" and ".join(map(str, seeds)))
+    yield "| epochs | " + " | ".join(f"`{v}`" for v in PUBLISHED) + " |"
+    yield "|---|" + "---|" * len(PUBLISHED)
+    for epoch in EPOCHS:
+        means = [statistics.mean(dev[b, v, s][:epoch][-1] for b in TREEBANKS for s in seeds)
+                 for v in PUBLISHED]
+        yield f"| {epoch} | " + " | ".join(f"{m:.2f}" for m in means) + " |"
+
+
+def parameters(lines):
+    counts = {x["variant"]: x["parameters"] for x in lines}
+    if set(counts) < set(COUNTED):
+        return
+    yield PARAMETERS
+    for variant, (base, why) in COUNTED.items():
+        more = f"`{base}` | {counts[variant] - counts[base]:,}" if base else " | "
+        yield f"| `{variant}` | {counts[variant]:,} | {more} | {why} |"
 
 
 def page(store):
@@ -207,10 +256,8 @@ def page(store):
         if others:
             yield OTHERS.lstrip("\n")
             yield from grid(others, VARIANTS[len(PUBLISHED):], papers=False)
+        yield from curves(lines)
+        yield from parameters(store.lines("tagger-parameters"))
         yield COMMANDS.format(device=" and ".join(sorted({x["device"] for x in lines})))
         yield from details(lines)
         yield "\n</details>"
-    early = store.lines("tagger-5-epochs")
-    if early:
-        yield EARLY
-        yield from grid(early, PUBLISHED, papers=False)

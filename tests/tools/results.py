@@ -85,38 +85,33 @@ class Train(unittest.TestCase):
 
 
 class Check(unittest.TestCase):
-    def check(self, *lines, reasons=(), known=True):
+    def check(self, *lines, known=True):
         with tempfile.TemporaryDirectory() as folder:
             store = results.Store(folder)
             for line in lines:
                 store.add("two", line)
-            old = results_check.REASONS, results_check.in_history
+            self.addCleanup(setattr, results_check, "in_history", results_check.in_history)
             self.addCleanup(setattr, results_check, "UNDEFINED", results_check.UNDEFINED)
-            results_check.UNDEFINED = {}
-            results_check.REASONS, results_check.in_history = reasons, lambda *_: known
+            results_check.UNDEFINED = {"three": "no program", "four": (7, "two", 2)}
+            results_check.in_history = lambda *_: known
             said = io.StringIO()
-            try:
-                with contextlib.redirect_stdout(said):
-                    return results_check.cells({"two": System}, store, ROOT), said.getvalue()
-            finally:
-                results_check.REASONS, results_check.in_history = old
+            with contextlib.redirect_stdout(said):
+                return results_check.cells({"two": System}, store, ROOT), said.getvalue()
 
     @staticmethod
     def line(seed, **more):
-        return dict({"seed": seed, "commit": "abc", "command": "c", "wall_s": 1.0}, **more)
+        return dict({"seed": seed, "commit": "abc", "command": "c", "wall_s": 1800.0}, **more)
 
     def test_all_there(self):
         self.assertEqual(self.check(self.line(1), self.line(2))[0], 0)
 
     def test_missing(self):
         errors, said = self.check(self.line(1))
-        self.assertEqual(errors, 1)
-        self.assertIn("two: cell/2 is missing", said)
-
-    def test_missing_with_a_reason(self):
-        errors, said = self.check(self.line(1), reasons=(("two", "cell/2", "no hours"),))
         self.assertEqual(errors, 0)
-        self.assertIn("two: 1 of 2 cells; 1 missing: no hours", said)
+        self.assertIn("two: cell/2 is missing", said)
+        self.assertIn("two: 1 of 2 cells; 1 missing: 0.5 hours of training", said)
+        self.assertIn("three: no cells yet: no program", said)
+        self.assertIn("four: no cells yet: 7 runs, 7.0 hours of training", said)
 
     def test_faults_of_a_line(self):
         for more in ({"command": ""}, {"wall_s": None}):
