@@ -9,6 +9,8 @@ import re
 import statistics
 import subprocess
 
+import results_nmt
+
 # Tables that have no cells yet: what the program lacks; or runs, and a table whose runs take
 # about as long, so many times.
 UNDEFINED = {
@@ -87,13 +89,6 @@ def mean(lines, value, **wanted):
                            if all(x[name] == what for name, what in wanted.items()))
 
 
-def beside_plain(lines, way):
-    """The mean difference to plain of the same seeds, as the page has it."""
-    plain = {x["seed"]: x["bleu"] for x in lines if x["way"] == "plain"}
-    return statistics.mean(x["bleu"] - plain[x["seed"]] for x in lines
-                           if x["way"] == way and x["seed"] in plain)
-
-
 def figures(store):
     """Sentences of README.md as the store has them."""
     tagger = [x for x in store.lines("tagger") if x["variant"] == "conv2d"]
@@ -106,8 +101,9 @@ def figures(store):
               3: "(means of three seeds), "}.get(min(seeds), "")
            + f"each within {apart:.1f} of the published figure")
     nmt = store.lines("nmt")
-    yield (f"gain {beside_plain(nmt, 'csan1d'):.2f} and {beside_plain(nmt, 'csan2d'):.2f} BLEU "
-           "over plain attention")
+    gains = [results_nmt.beside_plain([x for x in nmt if x["way"] == way], nmt)[0]
+             for way in ("csan1d", "csan2d")]
+    yield f"gain {gains[0]:.2f} and {gains[1]:.2f} BLEU over plain attention"
     reader = [x for x in store.lines("reader") if x["data_set"] == "squad_v1.1" and x["depth"] == 1]
     yield (f"reaches F1 {mean(reader, lambda x: x['score']['f1'], network='match_lstm'):.1f} "
            "after 600 steps (mean of three seeds) and BiDAF "

@@ -5,6 +5,7 @@ so few epochs, and 2,500 steps (1,000 in the study of windows): what differs is 
 of attending alone.
 """
 import json
+import math
 import os
 import statistics
 
@@ -110,17 +111,30 @@ def mean_of(lines):
     return f"{statistics.mean(scores):.2f} ±{statistics.stdev(scores):.2f} ({each})"
 
 
-def ways_table(lines):
+def beside_plain(own, lines):
+    """The mean difference to plain of the same seeds, and how many standard errors of the
+    difference of the two means that is."""
     plain = {x["seed"]: x["bleu"] for x in lines if x["way"] == "plain"}
+    scores = {x["seed"]: x["bleu"] for x in own if x["seed"] in plain}
+    if not scores or own[0]["way"] == "plain":
+        return None, ""
+    mean = statistics.mean(scores[seed] - plain[seed] for seed in scores)
+    if len(scores) < 2:
+        return mean, f"{mean:+.2f}"
+    error = math.sqrt(sum(statistics.variance([side[seed] for seed in scores])
+                          for side in (scores, plain)) / len(scores))
+    return mean, f"{mean:+.2f} ({mean / error:.1f} SE)"
+
+
+def ways_table(lines):
     yield "| way | BLEU (seeds) | beside plain | in the paper | perplexity | minutes |"
     yield "|---|---|---|---|---|---|"
     for way, (*_, paper) in WAYS.items():
         own = [x for x in lines if x["way"] == way]
         if not own:
             continue
-        beside = [x["bleu"] - plain[x["seed"]] for x in own if x["seed"] in plain]
-        shown = f"{statistics.mean(beside):+.2f}" if beside and way != "plain" else ""
-        if shown and statistics.mean(beside) * paper < 0:
+        mean, shown = beside_plain(own, lines)
+        if mean and mean * paper < 0:
             shown = f"**{shown}**"
         yield (f"| `{NAMES.get(way, way)}` | {mean_of(own)} | {shown} "
                f"| {'' if way == 'plain' else f'{paper:+.2f}'} "
@@ -129,12 +143,14 @@ def ways_table(lines):
 
 
 def plain_table(lines):
-    yield "| | way | BLEU (seeds) | perplexity | signature |"
-    yield "|---|---|---|---|---|"
+    column = any(x["way"] == "plain" for x in lines)
+    yield "| | way | BLEU (seeds) |" + " beside plain |" * column + " perplexity | signature |"
+    yield "|---|---|---|---|---|" + "---|" * column
     for pair, way in dict.fromkeys((x["pair"], x["way"]) for x in lines):
         own = [x for x in lines if (x["pair"], x["way"]) == (pair, way)]
         signature = own[0]["signature"].replace("|", "\\|")
-        yield (f"| {pair} | `{way}` | {mean_of(own)} "
+        _, beside = beside_plain(own, [x for x in lines if x["pair"] == pair])
+        yield (f"| {pair} | `{way}` | {mean_of(own)} " + f"| {beside} " * column +
                f"| {statistics.mean(x['perplexity'] for x in own):.2f} | {signature} |")
 
 
@@ -169,7 +185,8 @@ HEAD = """
 
 Multi30k, English to German, raw text, 8,000 joint merges, 2,500 steps of 1,024 pieces (D128, 4 layers, dropout 0.1; six epochs), beam
 4, test_2016_flickr, sacreBLEU 13a. The steps were fixed in advance; seeds are 42 to 44 for `plain`, `csan1d` and `csan2d`, 42 and 43
-for the others (the second was fixed after the first was seen). BLEU is the mean ± the standard deviation (each seed). Beside plain: the mean difference to plain of the same seeds; it is
+for the others (the second was fixed after the first was seen). BLEU is the mean ± the standard deviation (each seed). Beside plain: the mean difference to plain of the same seeds, and in
+brackets how many standard errors of a difference of two means (SE) that is; it is
 bold where its sign is not the paper's. Seeds of plain alone differ by a point, so that a row of one seed tells little. The paper's
 column: Yang et al. 2019, Table 1 (base, WMT14, 27.31 plain). Minutes of training on one core, which other work shared at times: steps a
 second beside plain's are in `docs/speed.md`.

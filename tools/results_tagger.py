@@ -204,8 +204,8 @@ Device: {device}. `DATA` is the folder of the treebanks; `r_spectral` and
 CURVES = """
 ### Dev accuracy while it learns
 
-The mean over the six treebanks and the seeds {seeds} after so many epochs, from the runs above;
-a run that has stopped counts with its last one. The paper's Fig. 2 has such curves of the Penn Treebank:
+Means over the six treebanks after so many epochs, from the runs above (seeds: {seeds}); a run that
+has stopped counts with its last one. The paper's Fig. 2 has such curves of the Penn Treebank:
 convolution learns from fewer epochs, and the temperature leaves the curve as it is.
 """
 PARAMETERS = """
