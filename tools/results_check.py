@@ -17,7 +17,6 @@ UNDEFINED = {
     "tagger, Penn Treebank geometry": "a tagger takes no word vectors and has no conv_pos",
     "translation, WMT14 sample, 8 heads, preset csan": (23, "nmt", 8),
     "translation, annealed windows 1 to 15 and heads 1 to 7": (13, "nmt", 1),
-    "translation, n-grams of plain against csan": (9, "nmt", 1),
     "translation, base models for eight hours each": "24 hours of training",
     "hard attention, no warm start, and a test set of long sentences": (6, "nmt", 1),
     "levels, pre-trained vectors and trained attention, depths 1 to 20": (60, "reader", 1),
