@@ -58,6 +58,8 @@ extern const cli_usage cli_translate_usage;
 int cli_translate(int argc, char **argv);
 extern const cli_usage cli_verify_usage;
 int cli_verify(int argc, char **argv);
+extern const cli_usage cli_vectors_usage;
+int cli_vectors(int argc, char **argv);
 extern const cli_usage cli_tune_usage;
 int cli_tune(int argc, char **argv);
 

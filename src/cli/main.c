@@ -18,6 +18,7 @@ static const cli_command commands[] = {
     { "bench", "time the operators; bench compare: two results", cli_bench,
       &cli_bench_usage },
     { "bpe", "cut words into pieces: learn, apply, undo", cli_bpe, &cli_bpe_usage },
+    { "vectors", "learn vectors of words from text", cli_vectors, &cli_vectors_usage },
     { "train", "train a system from its config", cli_train, &cli_train_usage },
     { "average", "average the states that a run kept", cli_average,
       &cli_average_usage },

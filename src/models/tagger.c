@@ -84,8 +84,10 @@ cla_status tagger_configure(tagger_config *c, cla_config *s)
         .heads = 4,
         .positions = TAGGER_POSITIONS_ADD,
         .dropout = 0.1,
+        .train_words = true,
     };
     CLA_TRY(cla_config_choice(s, "positions", position_names, &c->positions));
+    CLA_TRY(cla_config_bool(s, "train_words", &c->train_words));
     CLA_TRY(cla_config_int(s, "length", &c->length, 1, 4096));
     CLA_TRY(cla_config_int(s, "word_dim", &c->word_dim, 1, 4096));
     CLA_TRY(cla_config_int(s, "char_dim", &c->char_dim, 1, 1024));
@@ -209,6 +211,9 @@ static cla_status embed_words(tagger *m, cla_tape *tape, cla_tensor **x,
 {
     cla_tensor *ids = NULL, *places = NULL, *position = NULL;
     CLA_TRY(cla_tape_ids(tape, &ids, b->tokens, b->word));
+    if (!m->config.train_words) {
+        cla_tensor_want_grad(m->word_table, false);
+    }
     CLA_TRY(cla_embedding(tape, x, m->word_table, ids, 1));
     if (!has_table(&m->config)) {
         return CLA_OK;

@@ -21,7 +21,8 @@ typedef struct tagger_config {
     int length;             // t: longest sequence of tables tied to positions
     int word_dim, char_dim, char_length, char_layers, position_dim;
     int layers, heads;
-    int positions; // tagger_positions
+    int positions;    // tagger_positions
+    bool train_words; // false: the table of words keeps its first values
     double dropout;
     attn_config attn;
     int first, last; // layers, from 1, that have attn; the others attend plainly

@@ -39,8 +39,8 @@ static cla_status read_file(const flattener *f, const char *name, char **text)
     return cla_fail(CLA_E_USAGE, "runtime: no kernel file '%s'", name);
 }
 
-/* The file named by an #include line, or false. No function that reads to the end of the
- * text: on every line that would take longer than the rest of the work. */
+/* The file named by an #include line, or false. No function that reads to the end of
+ * the text: on every line that would take longer than the rest of the work. */
 static bool include_name(const char *line, size_t size, char name[KERNEL_NAME])
 {
     static const char word[] = "#include \"";

@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/utf8.h"
 #include "tasks/reading/reading.h"
-#include "text/vectors.h"
 
 /* ---- vocabulary ------------------------------------------------------------------ */
 
@@ -87,33 +86,6 @@ cla_status reading_open_training(reading *t, const char *dir, cla_task_mode mode
         CLA_TRY(use_vocabs(t, dir, mode == CLA_TASK_RESUMED ? compare : save));
     }
     return reading_split_build(t, &t->train, NULL);
-}
-
-/* ---- word vectors ---------------------------------------------------------------- */
-
-static cla_status fill_table(const reading *t, const cla_vectors *v)
-{
-    float *table = NULL;
-    const size_t size = t->words.count * (size_t)t->config.word_dim;
-    CLA_TRY(cla_alloc(&table, size + 1, sizeof *table));
-    cla_status status = cla_tensor_download(t->model.words, table);
-    if (!status) {
-        const size_t filled = cla_vectors_fill(v, &t->words, table);
-        cla_log(CLA_LOG_INFO, "%s: vectors of %zu of %zu words", t->vectors, filled,
-                t->words.count);
-        status = cla_tensor_upload(t->model.words, table);
-    }
-    free(table);
-    return status;
-}
-
-cla_status reading_place_vectors(reading *t)
-{
-    cla_vectors v = { 0 };
-    cla_status status = cla_vectors_read(&v, t->vectors, &t->words, t->config.word_dim);
-    status = status ? status : fill_table(t, &v);
-    cla_vectors_free(&v);
-    return status;
 }
 
 /* ---- what words look like -------------------------------------------------------- */

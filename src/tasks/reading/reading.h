@@ -67,9 +67,6 @@ void reading_split_free(reading_split *s);
 /* Words of a question's passages. */
 int64_t reading_length(const reading_split *s, int64_t question);
 
-/* The first word vectors of a new run, where the settings name some. */
-cla_status reading_place_vectors(reading *t);
-
 /* batch.c: some questions on the device, longest passages first. */
 typedef struct reading_batch {
     reader_batch ids;

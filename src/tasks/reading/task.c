@@ -3,6 +3,7 @@
 
 #include "base/rng.h"
 #include "tasks/reading/reading.h"
+#include "tasks/vectors.h"
 
 /* ---- settings -------------------------------------------------------------------- */
 
@@ -52,10 +53,12 @@ static cla_status open_task(cla_task *task, cla_config *settings, const char *di
     return reader_init(&t->model, &t->config, &task->params);
 }
 
+/* The first word vectors of a new run, where the settings name some. */
 static cla_status start(cla_task *task)
 {
     reading *t = (reading *)task;
-    return *t->vectors ? reading_place_vectors(t) : CLA_OK;
+    return *t->vectors ? tasks_place_vectors(t->vectors, &t->words, t->model.words)
+                       : CLA_OK;
 }
 
 static void close_task(cla_task *task)

@@ -17,8 +17,9 @@ static cla_status add_special(cla_vocab *v)
 }
 
 /* Forms of the files, the first of which is train. The paper keeps the more frequent
- * half of the types of all splits; modern keeps what training has at least twice, so
- * that the id of unknown words is trained by those it has once. */
+ * half of the types of all splits, and of the Penn Treebank the 20,000 most frequent
+ * (limit); modern keeps what training has at least twice, so that the id of unknown
+ * words is trained by those it has once. */
 static cla_status build_words(tagging *t, const cla_conllu files[], int count)
 {
     cla_vocab all = { 0 };
@@ -36,6 +37,7 @@ static cla_status build_words(tagging *t, const cla_conllu files[], int count)
             keep += all.counts[i] > 1;
         }
     }
+    keep = t->limit ? (size_t)t->limit : keep;
     status = status ? status : cla_vocab_keep_frequent(&all, keep);
     status = status ? status : add_special(&t->words);
     for (size_t i = 0; i < all.count && !status; i++) {

@@ -48,7 +48,8 @@ typedef struct tagging {
     cla_task task; // first: a tagging is a cla_task
     int preset;    // tagging_preset
     bool mask_pad;
-    const char *data;
+    const char *data, *vectors;
+    int limit; // words of the vocabulary; 0: as the preset says
     tagger_config config;
     tagger model;
     cla_vocab words, chars, tags;

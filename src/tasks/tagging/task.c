@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "tasks/tagging/tagging.h"
+#include "tasks/vectors.h"
 
 static const char *const preset_names[] = { "paper", "modern", NULL };
 
@@ -67,6 +68,9 @@ static cla_status configure(tagging *t, cla_config *settings)
     t->mask_pad = t->preset == TAGGING_MODERN;
     CLA_TRY(cla_config_bool(settings, "mask_pad", &t->mask_pad));
     CLA_TRY(cla_config_text(settings, "data", &t->data));
+    t->vectors = "";
+    CLA_TRY(cla_config_text(settings, "vectors", &t->vectors));
+    CLA_TRY(cla_config_int(settings, "limit", &t->limit, 0, 1 << 24));
     return tagger_configure(&t->config, settings);
 }
 
@@ -133,6 +137,14 @@ static cla_status open_task(cla_task *task, cla_config *settings, const char *di
     return tagger_init(&t->model, &t->config, &task->params);
 }
 
+/* The first word vectors of a new run, where the settings name some. */
+static cla_status start(cla_task *task)
+{
+    tagging *t = (tagging *)task;
+    return *t->vectors ? tasks_place_vectors(t->vectors, &t->words, t->model.word_table)
+                       : CLA_OK;
+}
+
 static void close_task(cla_task *task)
 {
     tagging *t = (tagging *)task;
@@ -154,6 +166,7 @@ const cla_task_kind tagging_kind = {
     .size = sizeof(tagging),
     .files = folder_files,
     .open = open_task,
+    .start = start,
     .renew = tagger_renew,
     .targets = count_targets,
     .rows = count_rows,
