@@ -33,11 +33,12 @@ cla_status bidaf_add_levels(cla_params *params, bidaf_levels *levels,
                             const reader_config *config)
 {
     if (config->depth) {
-        CLA_TRY(cla_param_zeros(params, &levels->found, config->depth, "bidaf.levels"));
+        CLA_TRY(cla_param_levels(params, &levels->found, config->depth,
+                                 config->first_level, "bidaf.levels"));
     }
     return config->depth && config->ham_q2c
-               ? cla_param_zeros(params, &levels->about, config->depth,
-                                 "bidaf.levels_q2c")
+               ? cla_param_levels(params, &levels->about, config->depth,
+                                  config->first_level, "bidaf.levels_q2c")
                : CLA_OK;
 }
 

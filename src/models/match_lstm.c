@@ -59,7 +59,8 @@ static cla_status init(reader *r, cla_params *params)
     CLA_TRY(cla_param_zeros(params, &m->attend_b, l, "match.attend.bias"));
     CLA_TRY(cla_param_score(params, &m->attend_v, l, "match.attend.score"));
     if (r->config.depth) {
-        CLA_TRY(cla_param_zeros(params, &m->levels, r->config.depth, "match.levels"));
+        CLA_TRY(cla_param_levels(params, &m->levels, r->config.depth,
+                                 r->config.first_level, "match.levels"));
     }
     CLA_TRY(add_lstm(params, &m->match_w[0], &m->match_b[0], 2 * l, l, "forward"));
     if (!r->config.tie_dir) {

@@ -26,6 +26,7 @@ cla_status poet_configure(poet_config *c, cla_config *s)
     c->dim = c->hidden;
     CLA_TRY(cla_config_int(s, "dim", &c->dim, 1, 4096));
     CLA_TRY(cla_config_int(s, "depth", &c->depth, 1, POET_DEPTH));
+    CLA_TRY(cla_config_double(s, "first_level", &c->first_level, 0, 0.99));
     CLA_TRY(cla_config_choice(s, "score", score_names, &c->score));
     return cla_config_double(s, "dropout", &c->dropout, 0, 0.99);
 }
@@ -36,7 +37,8 @@ static cla_status add_attention(poet *m, cla_params *params)
 {
     const int64_t h = m->config.hidden;
     CLA_TRY(cla_param_matrix(params, &m->query, h, 2 * h, "query"));
-    CLA_TRY(cla_param_zeros(params, &m->levels, m->config.depth, "levels"));
+    CLA_TRY(cla_param_levels(params, &m->levels, m->config.depth, m->config.first_level,
+                             "levels"));
     if (!m->config.score) {
         return CLA_OK;
     }

@@ -16,7 +16,8 @@ typedef struct poet_config {
     int hidden;     // h: states of the decoder, and of each direction of the encoders
     int depth;      // levels of attention
     int score;      // 0 dot, 1 additive
-    double dropout; // of what the read-out sees
+    double first_level; // weight that the first level begins with; 0: as the others
+    double dropout;     // of what the read-out sees
 } poet_config;
 
 /* Lines of one length. Keywords and contexts are packed; line 1 of a poem has an empty
@@ -44,7 +45,7 @@ typedef struct poet {
     look_log *seen; // of the one line of a batch, at POET_SITE; or NULL
 } poet;
 
-/* Reads "hidden", "dim", "depth", "score" and "dropout". Errors: CLA_E_INPUT. */
+/* Reads "hidden", "dim", "depth", "first_level", "score" and "dropout". Errors: CLA_E_INPUT. */
 cla_status poet_configure(poet_config *config, cla_config *settings);
 cla_status poet_init(poet *m, const poet_config *config, cla_params *params);
 

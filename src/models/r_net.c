@@ -52,7 +52,8 @@ static cla_status add_match(r_net *m, cla_params *params, recurrent_kind cell,
     CLA_TRY(cla_param_zeros(params, &m->match_b, h, "r_net.match.bias"));
     CLA_TRY(cla_param_matrix(params, &m->match_gate, 4 * h, 4 * h, "r_net.match.gate"));
     if (depth) {
-        CLA_TRY(cla_param_zeros(params, &m->match_levels, depth, "r_net.match.levels"));
+        CLA_TRY(cla_param_levels(params, &m->match_levels, depth,
+                                 m->reader->config.first_level, "r_net.match.levels"));
     }
     for (int i = 0; i < 2; i++) {
         m->match[i] = (recurrent){
@@ -71,7 +72,8 @@ static cla_status add_self(r_net *m, cla_params *params, recurrent_kind cell, in
     CLA_TRY(cla_param_zeros(params, &m->self_b, h, "r_net.self.bias"));
     CLA_TRY(cla_param_matrix(params, &m->self_gate, 4 * h, 4 * h, "r_net.self.gate"));
     if (depth) {
-        CLA_TRY(cla_param_zeros(params, &m->self_levels, depth, "r_net.self.levels"));
+        CLA_TRY(cla_param_levels(params, &m->self_levels, depth,
+                                 m->reader->config.first_level, "r_net.self.levels"));
     }
     m->self =
         (recurrent){ .kind = cell, .in = (int)(4 * h), .width = (int)h, .both = true };

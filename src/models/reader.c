@@ -33,6 +33,7 @@ cla_status reader_configure(reader_config *c, cla_config *s)
     CLA_TRY(cla_config_int(s, "char_width", &c->char_width, 1, 1024));
     CLA_TRY(cla_config_int(s, "hidden", &c->hidden, 1, 4096));
     CLA_TRY(cla_config_int(s, "depth", &c->depth, 0, 256));
+    CLA_TRY(cla_config_double(s, "first_level", &c->first_level, 0, 0.99));
     CLA_TRY(cla_config_int(s, "passages", &c->passages, 1, 256));
     CLA_TRY(cla_config_bool(s, "freeze", &c->freeze));
     CLA_TRY(cla_config_double(s, "dropout", &c->dropout, 0, 0.99));

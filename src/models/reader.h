@@ -19,16 +19,17 @@ typedef struct reader_config {
     int network;      // of those that exist
     int words, chars; // sizes of the vocabularies, set by the task
     int word_dim, trait_dim, hidden;
-    int char_dim;   // of a word's characters; 0: the network has words alone
-    int char_width; // of what the network makes of them, one direction
-    int depth;      // levels of hierarchical attention; 0: the network without any
-    int passages;   // of a question, at most
-    bool freeze;    // word vectors stay what they were
-    bool tie_dir;   // Match-LSTM: one set of weights for both directions
-    bool ham_q2c;   // BiDAF: levels where the passage is asked too
-    int form;       // BiDAF: of the baseline of DuReader, or as it was published
-    int cell;       // R-NET: GRU, SRU
-    double dropout; // of words and of what encoders make of them
+    int char_dim;       // of a word's characters; 0: the network has words alone
+    int char_width;     // of what the network makes of them, one direction
+    int depth;          // levels of hierarchical attention; 0: the network without any
+    double first_level; // weight that the first level begins with; 0: as the others
+    int passages;       // of a question, at most
+    bool freeze;        // word vectors stay what they were
+    bool tie_dir;       // Match-LSTM: one set of weights for both directions
+    bool ham_q2c;       // BiDAF: levels where the passage is asked too
+    int form;           // BiDAF: of the baseline of DuReader, or as it was published
+    int cell;           // R-NET: GRU, SRU
+    double dropout;     // of words and of what encoders make of them
 } reader_config;
 
 /* The distinct words of a batch as their characters, so that each is encoded once. */

@@ -67,6 +67,15 @@ cla_status cla_param_zeros(cla_params *params, cla_tensor **home, int64_t n,
     return status;
 }
 
+cla_status cla_param_levels(cla_params *params, cla_tensor **home, int64_t n,
+                            double first, const char *name)
+{
+    const double logit =
+        first > 0 && n > 1 ? log(first * (double)(n - 1) / (1 - first)) : 0;
+    const cla_init init = { CLA_INIT_FIRST, logit, 0, 0 };
+    return cla_param_add(params, home, init, 1, &n, "%s", name);
+}
+
 void cla_param_for(cla_params *params, cla_param_use use)
 {
     params->list[params->count - 1].use = use;
@@ -123,6 +132,10 @@ static void draw(float *x, const cla_param *p, uint32_t seed)
                    : p->init.kind == CLA_INIT_ONES   ? 1
                                                      : 0;
         }
+        break;
+    case CLA_INIT_FIRST:
+        memset(x, 0, (size_t)n * sizeof *x);
+        x[0] = scale;
         break;
     case CLA_INIT_ALIBI:
         for (int64_t i = 0; i < n; i++) {

@@ -9,6 +9,7 @@ typedef enum cla_init_kind {
     CLA_INIT_ZEROS,
     CLA_INIT_ONES,
     CLA_INIT_CONSTANT,       // scale
+    CLA_INIT_FIRST,          // scale, and zeros behind it
     CLA_INIT_ALIBI,          // 2^(-8 (h+1) / H) for all numbers of row h of [H,...]
     CLA_INIT_UNIFORM,        // U(-scale, scale)
     CLA_INIT_NORMAL,         // N(0, scale)
@@ -66,6 +67,11 @@ cla_status cla_param_score(cla_params *params, cla_tensor **home, int64_t n,
                            const char *name);
 cla_status cla_param_zeros(cla_params *params, cla_tensor **home, int64_t n,
                            const char *name, ...) __attribute__((format(printf, 4, 5)));
+
+/* Logits c [n] of weights softmax(c): the first weight begins as `first`, the others
+ * share the rest; 0: all begin equal. */
+cla_status cla_param_levels(cla_params *params, cla_tensor **home, int64_t n,
+                            double first, const char *name);
 
 /* Says what the parameter that was added last is for. */
 void cla_param_for(cla_params *params, cla_param_use use);

@@ -92,6 +92,22 @@ original_json() {
 }
 check 'both sites of the published form: seven rows of two maps sum to 1' original_json
 
+favoured() { # MODEL SITE [OPTION...]: the weights of its levels, of which the first began with 0.9
+    inspect "$1" --site "$2" "${@:3}" | awk '/^ *[0-9]/ { printf "%s ", $2 }'
+}
+first_level() {
+    train bidaf 3 "$work/favoured" --set first_level=0.9 --set lr=0 &&
+        "$clattn" train "$source/examples/configs/poem-ppg.json" --set "data=$work/poems" --set hidden=6 \
+            --set depth=2 --set first_level=0.75 --set word_count=2 --set word_ratio=1 --set vector_epochs=1 \
+            --set steps=1 --set eval_every=1 --set lr=0 --quiet --out "$work/first" || return 1
+    for site in c2q q2c; do
+        test "$(favoured "$work/favoured" $site --passage "$work/passage" --text 'Who sold rye?')" = '0.9000 0.0500 0.0500 ' ||
+            return 1
+    done
+    test "$(favoured "$work/first" line1 --text '明月' --chars 5)" = '0.7500 0.2500 '
+}
+check 'the first level begins with the weight that first_level says' first_level
+
 poem_table() {
     poem >"$work/table" && test "$(grep -c '^line' "$work/table")" = 4 &&
         grep -qx 'line1: 5 queries, 1 keys' "$work/table" &&

@@ -71,6 +71,33 @@ Test(param, initialisers)
     cla_runtime_free(&rt);
 }
 
+/* Weights of levels: equal, or the first one as asked; one level has the whole. */
+Test(param, first_level_begins_with_its_weight)
+{
+    static const struct {
+        int64_t n;
+        double first, weight;
+    } cases[] = { { 4, 0, 0.25 }, { 4, 0.7, 0.7 }, { 2, 0.1, 0.1 }, { 1, 0.9, 1 } };
+    cla_runtime *rt = plain_runtime();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cla_params params = { 0 };
+        cla_tensor *t = NULL;
+        float c[4] = { NAN, NAN, NAN, NAN };
+        TEST_OK(cla_param_levels(&params, &t, cases[i].n, cases[i].first, "levels"));
+        TEST_OK(cla_params_build(&params, rt, 1));
+        TEST_OK(cla_tensor_download(t, c));
+        const double first = exp((double)c[0]);
+        for (int64_t k = 1; k < cases[i].n; k++) {
+            cr_assert(c[k] == 0);
+        }
+        const double weight = first / (first + (double)(cases[i].n - 1));
+        cr_assert(fabs(weight - cases[i].weight) < 1e-6, "weight %g, must be %g",
+                  weight, cases[i].weight);
+        cla_params_free(&params);
+    }
+    cla_runtime_free(&rt);
+}
+
 /* A parameter's numbers depend on the seed and its name, not on what stands beside it.
  * */
 Test(param, values_have_a_stream_of_their_own)
