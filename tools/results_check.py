@@ -14,7 +14,6 @@ import results_nmt
 # Tables that have no cells yet: what the program lacks; or runs, and a table whose runs take
 # about as long, so many times.
 UNDEFINED = {
-    "tagger, convolution before the softmax": "a tagger has no conv_pos",
     "translation, WMT14 sample, 8 heads, preset csan": (23, "nmt", 8),
     "translation, annealed windows 1 to 15 and heads 1 to 7": (13, "nmt", 1),
     "translation, base models for eight hours each": "24 hours of training",

@@ -1,6 +1,9 @@
 """results_reader.py - readers by levels of attention: exact match and F1."""
 import json
+import math
+import os
 import statistics
+import tempfile
 
 PAPER = {  # the paper's EM and F1 of Match-LSTM on SQuAD, trained on ten times as many questions
     1: (54.29, 66.87), 2: (54.41, 66.99), 5: (55.29, 69.03), 10: (58.37, 70.70), 20: (58.47, 70.81)}
@@ -10,13 +13,14 @@ SQUAD, DRCD, CMRC = "squad_v1.1", "drcd/dev.json", "cmrc2018/dev.json"
 CHINESE = ("passage_limit=500", "answer_limit=50", "min_count=2")
 OWN = {"r_net": ("passage_limit=150", "batch=32", "eval_every=200")}  # dear steps
 STEPS = {"match_lstm": 600, "r_net": 600, "bidaf": 900, PUBLISHED: 1500}
+LEVEL_STEPS = {"match_lstm": 1200, "r_net": 600, "bidaf": 2100, PUBLISHED: 2100}
 
 
-def cell(network, depth, seed, data, sets=()):
+def cell(network, depth, seed, data, sets=(), steps=None):
     return {"data_set": data, "network": network, "depth": depth, "seed": seed,
             "config": f"examples/configs/reader-{network}.json",
             "set": [f"data={{data}}/{data}", f"depth={depth}", *sets,
-                    f"steps={STEPS[network]}", f"seed={seed}"]}
+                    f"steps={steps or STEPS[network]}", f"seed={seed}"]}
 
 
 def cells():
@@ -30,11 +34,52 @@ def cells():
         yield cell("bidaf", depth, 42, DRCD, CHINESE)
 
 
-TABLES = {"reader": lambda: list(cells())}
+def level_cells():
+    """The comparison of depths by attention that is trained: pre-trained vectors, no word features."""
+    sets = ("vectors={runs}/words.vec", "freeze=true", "word_dim=100", "trait_dim=0",
+            "passage_limit=150", "dropout=0.2", "batch=32", "eval_every=300")
+    for depths, start in (((1, 5, 10), 0.9), ((10,), 0), ((2, 20), 0.9)):
+        for seed in (42, 43, 44):
+            for network in ("match_lstm", "bidaf", PUBLISHED, "r_net"):
+                for depth in depths:
+                    own = (f"first_level={start}",) if depth > 1 else ()
+                    made = cell(network, depth, seed, SQUAD, (*sets, *own), LEVEL_STEPS[network])
+                    yield dict(made, start=start if depth > 1 else None)
+
+
+TABLES = {"reader": lambda: list(cells()), "reader-levels": lambda: list(level_cells())}
 
 
 def key(line):
-    return line["data_set"].split("/")[0], line["network"], line["depth"], line["seed"]
+    start = ("equal" if not line["start"] else "first",) if line.get("start") is not None else ()
+    return line["data_set"].split("/")[0], line["network"], line["depth"], *start, line["seed"]
+
+
+def spread_of(rows):
+    """Over which part of the keys the weight of a row lies: e to the mean entropy of the rows."""
+    entropy = [-sum(w * math.log(w) for w in row if w > 0) for row in rows]
+    return math.exp(statistics.mean(entropy)) / len(rows[0])
+
+
+def look(line, out, run):
+    """Spread of the first level, as a part of the keys, and the weights of the levels by site: the
+    spread is a mean over the first questions of sixteen passages of dev."""
+    with open(os.path.join(line["data"], SQUAD, "dev.json"), encoding="utf-8") as file:
+        passages = [p for article in json.load(file)["data"] for p in article["paragraphs"]]
+    spreads, weights = {}, {}
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
+        for p in passages[::len(passages) // 16][:16]:
+            file.seek(0)
+            file.truncate()
+            file.write(p["context"])
+            file.flush()
+            for site in run("inspect", "--model", out, "--json", "--passage", file.name,
+                            "--text", p["qas"][0]["question"]).splitlines():
+                site = json.loads(site)
+                spreads.setdefault(site["site"], []).append(spread_of(site["maps"][0]))
+                weights[site["site"]] = [round(w, 4) for w in site["weights"]]
+    return {"spread": {site: round(statistics.mean(x), 4) for site, x in spreads.items()},
+            "weights": weights}
 
 
 def score(line, out, run):
@@ -42,6 +87,8 @@ def score(line, out, run):
     def of(*words):
         return json.loads(run("eval", "--model", out, "--json", *words))
 
+    if "start" in line:
+        return {"split": "dev", "score": of("--split", "dev"), **look(line, out, run)}
     if line["data_set"] != DRCD:
         return {"split": "dev", "score": of("--split", "dev")}
     return {"split": "test", "score": of("--split", "test"),

@@ -1,22 +1,21 @@
-/* attn_conv.c - maps of attention convolved after the softmax: along the queries with
- * each key a channel (conv), or along queries and keys (conv2d). */
-#include <math.h>
+/* attn_conv.c - maps of attention convolved: along the queries with each key a channel
+ * (conv), or along queries and keys (conv2d). */
+#include "nn/attn_conv.h"
 
-#include "nn/attn.h"
+#include <math.h>
+#include <string.h>
+
 #include "tensor/tensor.h"
 
-static const int64_t TAPS = 3;
+static const int64_t TAPS = CONV_TAPS;
 
-typedef struct conv {
-    int activation;            // cla_activation
-    cla_tensor *filter, *bias; // conv: [H,3,t,t], [H,t]; conv2d: [H,3,3], [H]
-} conv;
-
-static cla_status read_activation(attn_config *config, cla_config *s)
+static cla_status configure(attn_config *config, cla_config *s)
 {
     conv *c = cla_attn_state(config);
     static const char *const names[] = { "none", "relu", "tanh", NULL };
+    static const char *const places[] = { "after", "before", NULL };
     c->activation = CLA_RELU;
+    CLA_TRY(cla_config_choice(s, "conv_pos", places, &c->before));
     return cla_config_choice(s, "map_activation", names, &c->activation);
 }
 
@@ -42,7 +41,7 @@ static cla_status init_2d(attn_layer *layer, cla_params *params, const char *pre
                               (double)(TAPS * TAPS) };
     CLA_TRY(cla_param_add(params, &m->filter, glorot, 3, (int64_t[]){ H, TAPS, TAPS },
                           "%s.filter", prefix));
-    return cla_param_zeros(params, &m->bias, H, "%s.bias", prefix);
+    return m->before ? CLA_OK : cla_param_zeros(params, &m->bias, H, "%s.bias", prefix);
 }
 
 /* ---- forward ----------------------------------------------------------------- */
@@ -51,6 +50,9 @@ static cla_status attend_1d(attn_layer *layer, cla_tape *tape, cla_tensor **o,
                             const attn_input *in)
 {
     const conv *m = cla_attn_state(&layer->config);
+    if (m->before) {
+        return conv_before(layer, tape, o, in);
+    }
     return cla_conv_attention_1d(tape, o, in->q, in->k, in->v, m->filter, m->bias,
                                  in->q_rows, (cla_activation)m->activation,
                                  &in->options);
@@ -60,6 +62,9 @@ static cla_status attend_2d(attn_layer *layer, cla_tape *tape, cla_tensor **o,
                             const attn_input *in)
 {
     const conv *m = cla_attn_state(&layer->config);
+    if (m->before) {
+        return conv_before(layer, tape, o, in);
+    }
     return cla_conv_attention_2d(tape, o, in->q, in->k, in->v, m->filter, m->bias,
                                  in->q_rows, (cla_activation)m->activation,
                                  CLA_CONV_AUTO, &in->options);
@@ -120,6 +125,10 @@ static cla_status show(attn_layer *layer, const float *map, int head, int T,
     const conv *m = cla_attn_state(&layer->config);
     const ptrdiff_t t = layer->config.length;
     float *w = NULL, *b = NULL;
+    if (m->before) { // the softmax's map weights the values
+        memcpy(shown, map, (size_t)T * (size_t)T * sizeof *shown);
+        return CLA_OK;
+    }
     cla_status status = download(m->filter, &w);
     status = status ? status : download(m->bias, &b);
     if (!status && m->filter->rank == 4) { // the one-dimensional filter
@@ -136,7 +145,7 @@ static cla_status show(attn_layer *layer, const float *map, int head, int T,
 extern const attn_way cla_attn_conv, cla_attn_conv2d;
 const attn_way cla_attn_conv = { .name = "conv",
                                  .size = sizeof(conv),
-                                 .configure = read_activation,
+                                 .configure = configure,
                                  .init = init_1d,
                                  .forward = attend_1d,
                                  .show = show,
@@ -144,7 +153,7 @@ const attn_way cla_attn_conv = { .name = "conv",
                                  .whole = true };
 const attn_way cla_attn_conv2d = { .name = "conv2d",
                                    .size = sizeof(conv),
-                                   .configure = read_activation,
+                                   .configure = configure,
                                    .init = init_2d,
                                    .forward = attend_2d,
                                    .show = show,

@@ -14,8 +14,16 @@ void way_settings(cla_config *s, const char *const *assignments)
 
 void way_open(way_case *w, int heads, int width, const char *const *keys)
 {
-    *w = (way_case){ .layer.config = {
-                         .model = heads * width, .heads = heads, .width = width } };
+    way_open_tied(w, heads, width, 0, keys);
+}
+
+void way_open_tied(way_case *w, int heads, int width, int length,
+                   const char *const *keys)
+{
+    *w = (way_case){ .layer.config = { .model = heads * width,
+                                       .heads = heads,
+                                       .width = width,
+                                       .length = length } };
     attn_config *c = &w->layer.config;
     way_settings(&w->settings, keys);
     TEST_OK(cla_attn_configure(c, &w->settings));

@@ -17,6 +17,9 @@ void way_settings(cla_config *s, const char *const *assignments);
 
 /* heads of that width. */
 void way_open(way_case *w, int heads, int width, const char *const *keys);
+/* The same with sequences of at most length tokens. */
+void way_open_tied(way_case *w, int heads, int width, int length,
+                   const char *const *keys);
 void way_close(way_case *w);
 
 /* The sequences; free them with the way. */

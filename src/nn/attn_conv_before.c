@@ -1,0 +1,200 @@
+/* attn_conv_before.c - scores of attention convolved before the softmax.
+ *
+ * Maps are dense: rows of [N,H,d] are gathered into [B,H,T,d], zeros behind a sequence's
+ * end. Three neighbouring rows of scores side by side make the convolution a product
+ * with the filter [3T,T] of each head. */
+#include <math.h>
+
+#include "nn/attn_conv.h"
+#include "tensor/tensor.h"
+
+/* A batch as dense maps. */
+typedef struct dense {
+    cla_tape *tape;
+    const cla_ragged *rows;
+    int64_t B, H, T, d;
+    int32_t *ids; // room for the largest gather
+} dense;
+
+static int64_t length(const dense *m, int64_t b)
+{
+    return m->rows->offsets[b + 1] - m->rows->offsets[b];
+}
+
+/* y = rows ids of the table x [rows,width]; -1: zeros. */
+static cla_status gather(const dense *m, cla_tensor **y, cla_tensor *x, int64_t rows,
+                         int64_t width, int64_t n)
+{
+    cla_tensor *table = NULL, *ids = NULL;
+    CLA_TRY(cla_tensor_reshape(m->tape, &table, x, 2, (int64_t[]){ rows, width }));
+    CLA_TRY(cla_tape_ids(m->tape, &ids, n, m->ids));
+    return cla_embedding(m->tape, y, table, ids, 1);
+}
+
+/* y [B*H,T,d] = factor x [N,H,d]. */
+static cla_status spread_out(const dense *m, cla_tensor **y, cla_tensor *x,
+                             float factor)
+{
+    cla_tensor *gamma = NULL, *whole = NULL;
+    CLA_TRY(cla_tape_tensor(m->tape, &gamma, CLA_F32, 1, &m->H));
+    CLA_TRY(cla_tensor_fill(gamma, factor));
+    CLA_TRY(cla_scale_heads(m->tape, &whole, x, gamma));
+    int32_t *id = m->ids;
+    for (int64_t b = 0; b < m->B; b++) {
+        for (int64_t h = 0; h < m->H; h++) {
+            for (int64_t i = 0; i < m->T; i++) {
+                const int64_t row = (m->rows->offsets[b] + i) * m->H + h;
+                *id++ = (int32_t)(i < length(m, b) ? row : -1);
+            }
+        }
+    }
+    CLA_TRY(gather(m, y, whole, m->rows->tokens * m->H, m->d, id - m->ids));
+    return cla_tensor_reshape(m->tape, y, *y, 3,
+                              (int64_t[]){ m->B * m->H, m->T, m->d });
+}
+
+/* y [N*H,d] of x [B*H,T,d]. */
+static cla_status pack(const dense *m, cla_tensor **y, cla_tensor *x)
+{
+    int32_t *id = m->ids;
+    for (int64_t b = 0; b < m->B; b++) {
+        for (int64_t i = 0; i < length(m, b); i++) {
+            for (int64_t h = 0; h < m->H; h++) {
+                *id++ = (int32_t)((b * m->H + h) * m->T + i);
+            }
+        }
+    }
+    return gather(m, y, x, m->B * m->H * m->T, m->d, id - m->ids);
+}
+
+/* y [H,B*T,3T]: rows i-1, i and i+1 of each map a [B*H,T,T] side by side. */
+static cla_status neighbours(const dense *m, cla_tensor **y, cla_tensor *a)
+{
+    int32_t *id = m->ids;
+    for (int64_t h = 0; h < m->H; h++) {
+        for (int64_t row = 0; row < m->B * m->T; row++) {
+            const int64_t b = row / m->T, i = row % m->T;
+            for (int64_t at = i - 1; at <= i + 1; at++) {
+                const bool inside = at >= 0 && at < m->T;
+                *id++ = (int32_t)(inside ? (b * m->H + h) * m->T + at : -1);
+            }
+        }
+    }
+    CLA_TRY(gather(m, y, a, m->B * m->H * m->T, m->T, id - m->ids));
+    return cla_tensor_reshape(m->tape, y, *y, 3,
+                              (int64_t[]){ m->H, m->B * m->T, CONV_TAPS * m->T });
+}
+
+/* y [B*H*T,T] of x [H,B*T,T], or of a row x [H,T] for all of a head's rows. */
+static cla_status by_sentence(const dense *m, cla_tensor **y, cla_tensor *x, bool row)
+{
+    int32_t *id = m->ids;
+    for (int64_t b = 0; b < m->B; b++) {
+        for (int64_t h = 0; h < m->H; h++) {
+            for (int64_t i = 0; i < m->T; i++) {
+                *id++ = (int32_t)(row ? h : (h * m->B + b) * m->T + i);
+            }
+        }
+    }
+    return gather(m, y, x, row ? m->H : m->H * m->B * m->T, m->T, id - m->ids);
+}
+
+/* f [H,3T,T] with f[h,u,c,o] = w[h,u,c-o+1], 0 elsewhere: a product of w [3H,3] with
+ * three shifts of an identity. */
+static cla_status band(const dense *m, cla_tensor **f, cla_tensor *w)
+{
+    const int64_t T = m->T;
+    float *shift = NULL;
+    cla_tensor *shifts = NULL, *flat = NULL;
+    CLA_TRY(cla_alloc(&shift, (size_t)(CONV_TAPS * T * T) + 1, sizeof *shift));
+    for (int64_t at = 0; at < CONV_TAPS * T * T; at++) {
+        const int64_t v = at / (T * T), c = at / T % T, o = at % T;
+        shift[at] = c - o + 1 == v;
+    }
+    cla_status status =
+        cla_tape_tensor(m->tape, &shifts, CLA_F32, 2, (int64_t[]){ CONV_TAPS, T * T });
+    status = status ? status : cla_tensor_upload(shifts, shift);
+    free(shift);
+    CLA_TRY(status);
+    CLA_TRY(cla_tensor_reshape(m->tape, &flat, w, 2,
+                               (int64_t[]){ m->H * CONV_TAPS, CONV_TAPS }));
+    CLA_TRY(cla_matmul(m->tape, f, flat, shifts, false, false));
+    return cla_tensor_reshape(m->tape, f, *f, 3, (int64_t[]){ m->H, CONV_TAPS * T, T });
+}
+
+/* Convolved scores [B*H*T,T] of scores [B*H,T,T]. */
+static cla_status convolve(const dense *m, cla_tensor **y, cla_tensor *scores,
+                           const conv *c)
+{
+    cla_tensor *wide = NULL, *filter = NULL, *bias = NULL;
+    CLA_TRY(neighbours(m, &wide, scores));
+    if (c->filter->rank == 4) {
+        CLA_TRY(cla_tensor_reshape(m->tape, &filter, c->filter, 3,
+                                   (int64_t[]){ m->H, CONV_TAPS * m->T, m->T }));
+    } else {
+        CLA_TRY(band(m, &filter, c->filter));
+    }
+    CLA_TRY(cla_matmul(m->tape, y, wide, filter, false, false));
+    CLA_TRY(by_sentence(m, y, *y, false));
+    if (!c->bias) {
+        return CLA_OK;
+    }
+    CLA_TRY(by_sentence(m, &bias, c->bias, true));
+    return cla_add(m->tape, y, *y, bias);
+}
+
+/* Weights [B,H,T,T]. */
+static cla_status weigh(const dense *m, cla_tensor **p, cla_tensor *scores)
+{
+    const int64_t shape[] = { m->B, m->H, m->T, m->T };
+    cla_tensor *lengths = NULL;
+    for (int64_t b = 0; b < m->B; b++) {
+        m->ids[b] = (int32_t)length(m, b);
+    }
+    CLA_TRY(cla_tape_ids(m->tape, &lengths, m->B, m->ids));
+    CLA_TRY(cla_tensor_reshape(m->tape, &scores, scores, 4, shape));
+    return cla_masked_softmax(m->tape, p, scores, lengths, lengths, false);
+}
+
+static cla_status attend(const dense *m, cla_tensor **o, const attn_input *in,
+                         const conv *c)
+{
+    const int64_t maps[] = { m->B * m->H, m->T, m->T };
+    cla_tensor *q = NULL, *k = NULL, *v = NULL, *scores = NULL, *p = NULL;
+    CLA_TRY(spread_out(m, &q, in->q, 1 / sqrtf((float)m->d)));
+    CLA_TRY(spread_out(m, &k, in->k, 1));
+    CLA_TRY(spread_out(m, &v, in->v, 1));
+    CLA_TRY(cla_matmul(m->tape, &scores, q, k, false, true));
+    CLA_TRY(convolve(m, &scores, scores, c));
+    CLA_TRY(weigh(m, &p, scores));
+    if (in->options.map) {
+        *in->options.map = p;
+    }
+    CLA_TRY(cla_tensor_reshape(m->tape, &p, p, 3, maps));
+    CLA_TRY(cla_matmul(m->tape, o, p, v, false, false));
+    return pack(m, o, *o);
+}
+
+cla_status conv_before(attn_layer *layer, cla_tape *tape, cla_tensor **o,
+                       const attn_input *in)
+{
+    const conv *c = cla_attn_state(&layer->config);
+    const int64_t longest = in->q_rows->longest;
+    const bool tied = c->filter->rank == 4;
+    dense m = { .tape = tape,
+                .rows = in->q_rows,
+                .B = in->q_rows->sequences,
+                .H = in->q->shape[1],
+                .T = tied ? c->filter->shape[3] : longest,
+                .d = in->q->shape[2] };
+    if (longest > m.T) {
+        return cla_fail(CLA_E_SHAPE,
+                        "conv: a sequence of %lld tokens, the filter has %lld",
+                        (long long)longest, (long long)m.T);
+    }
+    CLA_TRY(
+        cla_alloc(&m.ids, (size_t)(CONV_TAPS * m.B * m.H * m.T) + 1, sizeof *m.ids));
+    const cla_status status = attend(&m, o, in, c);
+    free(m.ids);
+    return status;
+}
