@@ -26,7 +26,8 @@ static const cli_option options[] = {
     { "passage", 'p', "FILE", "the passage; questions are lines of standard input",
       CLI_TEXT, .at = offsetof(arguments, passage) },
     { "squad", 'q', "FILE",
-      "answer a file in the layout of SQuAD, or (.jsonl) of DuReader: one object of "
+      "answer a file in the layout of SQuAD, or (.jsonl) of DuReader or MS MARCO: one "
+      "object of "
       "ids and answers",
       CLI_TEXT, .at = offsetof(arguments, squad) },
     { "nbest", 'n', "N", "the N best answers to each question (1)", CLI_INT,

@@ -1,16 +1,18 @@
-/* dureader.c - DuReader 2.0. */
+/* dureader.c - DuReader 2.0, and MS MARCO in its form. */
 #include "text/dureader.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "base/utf8.h"
 #include "text/lines.h"
 #include "text/match.h"
+#include "text/msmarco.h"
+#include "text/segmented.h"
 
 /* A document: its best paragraph, and what of an answer or of the question that has. */
 typedef struct document {
     const json_t *paragraph;
+    const json_t *written; // the same before it was cut into words, or NULL
     double recall;
     bool selected, stays;
 } document;
@@ -30,6 +32,7 @@ typedef struct walk {
     cla_match_span best; // span so far, in passage
     size_t passage;
     bool selected; // a document was
+    bool written;  // the line is MS MARCO's: its texts were not cut into words
 } walk;
 
 static cla_status bad(const walk *w, const char *what)
@@ -39,26 +42,10 @@ static cla_status bad(const walk *w, const char *what)
 
 /* ---- lists of words ---------------------------------------------------------- */
 
-/* A list of strings, perhaps empty. */
-static bool is_words(const json_t *list)
-{
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        if (!json_is_string(json_array_get(list, i))) {
-            return false;
-        }
-    }
-    return json_is_array(list);
-}
-
-static const char *word_of(const json_t *list, size_t i)
-{
-    return json_string_value(json_array_get(list, i));
-}
-
 static cla_status add_answer(cla_match *m, const json_t *list)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
-        CLA_TRY(cla_match_add(m, word_of(list, i)));
+        CLA_TRY(cla_match_add(m, cla_segmented_word(list, i)));
     }
     return cla_match_end(m);
 }
@@ -68,44 +55,13 @@ static cla_status number(walk *w, const cla_match *m, const json_t *list, size_t
 {
     *n = 0;
     for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *word = word_of(list, i);
+        const char *word = cla_segmented_word(list, i);
         if (*word) {
             CLA_TRY(cla_grow(&w->id, &w->id_cap, *n + 1, sizeof *w->id));
             w->id[(*n)++] = cla_vocab_find(&m->words, word);
         }
     }
     return CLA_OK;
-}
-
-/* Appends the words of list, at most limit, as a text; the rest is left out. */
-static cla_status add_words(cla_reading *r, const json_t *list, int64_t limit,
-                            cla_reading_text *text, bool *was_cut)
-{
-    int32_t point = 0;
-    *was_cut = false;
-    *text = (cla_reading_text){ .at = r->bytes.size, .first = r->words.count };
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *word = word_of(list, i);
-        const size_t size = strlen(word);
-        if (!size) {
-            continue;
-        }
-        if (limit && text->count == (size_t)limit) {
-            *was_cut = true;
-            break;
-        }
-        const int32_t points = cla_utf8_count(word, size);
-        cla_words *words = &r->words;
-        CLA_TRY(
-            cla_grow(&words->word, &words->cap, words->count + 1, sizeof *words->word));
-        words->word[words->count++] =
-            (cla_span){ point, point + points, (int32_t)text->size, (int32_t)size };
-        CLA_TRY(cla_text_append(&r->bytes, word, size));
-        text->size += size;
-        text->count++;
-        point += points;
-    }
-    return cla_text_append(&r->bytes, "", 1);
 }
 
 /* ---- documents --------------------------------------------------------------- */
@@ -120,7 +76,7 @@ static cla_status choose(walk *w, const json_t *paragraphs, document *best)
         const json_t *paragraph = json_array_get(paragraphs, i);
         double recall = 0;
         size_t n = 0;
-        if (!is_words(paragraph)) {
+        if (!cla_segmented_is(paragraph)) {
             return bad(w, "a paragraph is no list of words");
         }
         CLA_TRY(number(w, m, paragraph, &n));
@@ -155,7 +111,9 @@ static cla_status look(walk *w, const json_t *paragraph, size_t words)
 static cla_status note_document(walk *w, const json_t *json)
 {
     const json_t *paragraphs = json_object_get(json, "segmented_paragraphs");
-    document found = { .selected = json_is_true(json_object_get(json, "is_selected")) };
+    document found = { .selected = json_is_true(json_object_get(json, "is_selected")),
+                       .written =
+                           w->written ? json_object_get(json, "passage_text") : NULL };
     if (!json_is_array(paragraphs)) {
         return bad(w, "a document has no list 'segmented_paragraphs'");
     }
@@ -194,8 +152,8 @@ static cla_status take_document(walk *w, const document *d)
 {
     cla_reading_text text = { 0 };
     bool was_cut = false;
-    CLA_TRY(add_words(w->reading, d->paragraph, w->options->passage_limit, &text,
-                      &was_cut));
+    CLA_TRY(cla_segmented_add(w->reading, d->written, d->paragraph,
+                              w->options->passage_limit, &text, &was_cut));
     CLA_TRY(cla_reading_add_passage(w->reading, &text));
     w->counts->cut += was_cut;
     w->selected = w->selected || d->selected;
@@ -219,7 +177,8 @@ static cla_status keep_answers(walk *w, const json_t *question,
         if (text) {
             CLA_TRY(cla_reading_add_text(r, text, strlen(text), &answer.text));
         } else {
-            CLA_TRY(add_words(r, json_array_get(cut, i), 0, &answer.text, &was_cut));
+            CLA_TRY(cla_segmented_add(r, NULL, json_array_get(cut, i), 0, &answer.text,
+                                      &was_cut));
             r->words.count = answer.text.first;
             answer.text.count = 0;
         }
@@ -274,7 +233,7 @@ static cla_status note_words(walk *w, const json_t *question)
     const json_t *answers = json_object_get(question, "segmented_answers");
     cla_match_clear(&w->asked);
     cla_match_clear(&w->answers);
-    if (!is_words(asked)) {
+    if (!cla_segmented_is(asked)) {
         return bad(w, "there is no list of words 'segmented_question'");
     }
     if (answers && !json_is_array(answers)) {
@@ -282,8 +241,8 @@ static cla_status note_words(walk *w, const json_t *question)
     }
     for (size_t i = 0; i < json_array_size(answers); i++) {
         const json_t *answer = json_array_get(answers, i);
-        CLA_TRY(is_words(answer) ? add_answer(&w->answers, answer)
-                                 : bad(w, "an answer is no list of words"));
+        CLA_TRY(cla_segmented_is(answer) ? add_answer(&w->answers, answer)
+                                         : bad(w, "an answer is no list of words"));
     }
     return add_answer(&w->asked, asked);
 }
@@ -339,8 +298,9 @@ static cla_status read_question(walk *w, const json_t *question)
     CLA_TRY(read_documents(w, question));
     out.passages = (int32_t)r->passage_count - out.passage;
     CLA_TRY(keep_id(w, question, &out));
-    CLA_TRY(add_words(r, json_object_get(question, "segmented_question"),
-                      w->options->question_limit, &out.text, &was_cut));
+    CLA_TRY(cla_segmented_add(r, w->written ? json_object_get(question, "query") : NULL,
+                              json_object_get(question, "segmented_question"),
+                              w->options->question_limit, &out.text, &was_cut));
     CLA_TRY(keep_answers(w, question, &out));
     if (stays(w, &out)) {
         return cla_reading_add_question(r, &out);
@@ -352,6 +312,22 @@ static cla_status read_question(walk *w, const json_t *question)
     return CLA_OK;
 }
 
+/* The line in DuReader's form, whichever form it has. */
+static cla_status bring(walk *w, json_t **line)
+{
+    const char *what = NULL;
+    json_t *question = NULL;
+    w->written = cla_msmarco_is(*line);
+    if (!w->written) {
+        return CLA_OK;
+    }
+    w->reading->blanks = true;
+    const cla_status status = cla_msmarco_question(&question, *line, &what);
+    json_decref(*line);
+    *line = question;
+    return what ? bad(w, what) : status;
+}
+
 static cla_status read_line(void *to, size_t number, char *text, size_t size)
 {
     walk *w = to;
@@ -361,10 +337,9 @@ static cla_status read_line(void *to, size_t number, char *text, size_t size)
         return CLA_OK;
     }
     CLA_TRY(cla_reading_json(w->path, number, text, size, &question));
-    cla_status status = CLA_OK;
-    if (!json_is_object(question)) {
-        status = bad(w, "is no object");
-    } else if (is_wanted(w, question)) {
+    cla_status status =
+        json_is_object(question) ? bring(w, &question) : bad(w, "is no object");
+    if (!status && is_wanted(w, question)) {
         w->counts->lines++;
         status = read_question(w, question);
     }

@@ -1,5 +1,6 @@
 /* dureader.h - DuReader 2.0: questions with several web pages and answers in free
- * words, a JSON object a line, cut into words by its makers. */
+ * words, a JSON object a line, cut into words by its makers; and lines of MS MARCO
+ * (text/msmarco.h), whose passages are documents of one paragraph. */
 #pragma once
 
 #include "text/squad.h"
@@ -28,7 +29,7 @@ typedef struct cla_dureader_counts {
  * recall of an answer's words, or by_question of the question's; of equal ones the
  * shortest. Of more documents than a question may have passages those with the highest
  * recall stay, in their order; unless by_question the ones that are marked as selected
- * come before others. The passage's text is its words without blanks. Among passages of
+ * come before others. The passage's text is its words without blanks, MS MARCO's as it was written. Among passages of
  * documents that are marked as selected the span with the best F1 against an answer is
  * where that answer stands (cla_reading_gold); other answers are text alone. Questions
  * without such a span are passed over, unless unanswered.

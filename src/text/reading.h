@@ -31,6 +31,7 @@ typedef struct cla_reading {
     cla_text bytes;
     cla_words words; // of all texts; each stands where it does in its own text
     bool free_words; // answers are, not parts of passages
+    bool blanks;     // such answers have blanks between words
     cla_reading_text *passages;
     cla_reading_question *questions;
     cla_reading_answer *answers;

@@ -69,7 +69,9 @@ static const char *const three[] = { "network=bidaf", "passages=3", NULL };
 
 Test(reading_passages, learns_by_heart)
 {
-    static const char *const names[] = { "bleu4", "rouge_l", "f1", "em", "span" };
+    static const char *const names[] = {
+        "bleu4", "rouge_l", "bleu1", "f1", "em", "span"
+    };
     cla_metrics m = { 0 };
     lesson s;
     begin(&s, three);
@@ -77,7 +79,7 @@ Test(reading_passages, learns_by_heart)
     const double loss = lesson_train(s.task, &s.settings, 40);
     cr_assert_lt(loss, 0.1, "the loss is %g", loss);
     TEST_OK(s.task->kind->evaluate(s.task, NULL, "dev", &m));
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         cr_assert_str_eq(m.row[i].name, names[i]);
         cr_assert_float_eq(m.row[i].value, 100, 1e-4, "%s is %g", names[i],
                            m.row[i].value);
@@ -85,6 +87,56 @@ Test(reading_passages, learns_by_heart)
     cr_assert_eq(value_of(&m, "questions"), QUESTIONS);
     lesson_end(&s);
 }
+
+/* ---- MS MARCO's layout ----------------------------------------------------------- */
+
+/* The same questions; who sold has two words, and blanks stand between them. */
+static void write_msmarco(const char *folder)
+{
+    static const char *const who[] = { "Ann Lee", "Rob Ray", "Eve Poe", "Tom Orr" };
+    static const char *const what[] = { "figs", "plums", "peas", "rye" };
+    cla_text json = { 0 };
+    char path[MOST];
+    for (int i = 0; i < QUESTIONS; i++) {
+        const char *name = who[(i / 2 + 1) % 4];
+        TEST_OK(cla_text_add(
+            &json,
+            "{\"query_id\": %d, \"query\": \"Who sold %s?\", "
+            "\"answers\": [\"%s\"], \"passages\": ["
+            "{\"is_selected\": 0, \"passage_text\": \"%s ate %s.\"}, "
+            "{\"is_selected\": 1, \"passage_text\": \"%s sold %s.\"}]}\n",
+            i, what[i % 4], name, who[i / 2 % 4], what[i % 4], name, what[i % 4]));
+    }
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s.jsonl", folder, i ? "dev" : "train");
+        TEST_OK(cla_file_write(path, json.data, json.size));
+    }
+    cla_text_free(&json);
+}
+
+/* Overlaps are of words, ROUGE-L first; two words have no four. */
+Test(reading_passages, learns_msmarco_by_heart)
+{
+    static const char *const names[] = {
+        "rouge_l", "bleu4", "bleu1", "f1", "em", "span"
+    };
+    cla_metrics m = { 0 };
+    lesson s;
+    lesson_begin(&s, ".jsonl", write_msmarco, three);
+    cr_assert_eq(s.task->examples, QUESTIONS);
+    const double loss = lesson_train(s.task, &s.settings, 40);
+    cr_assert_lt(loss, 0.1, "the loss is %g", loss);
+    TEST_OK(s.task->kind->evaluate(s.task, NULL, "dev", &m));
+    for (int i = 0; i < 6; i++) {
+        cr_assert_str_eq(m.row[i].name, names[i]);
+        cr_assert_float_eq(m.row[i].value, i == 1 ? 0 : 100, i == 1 ? 1 : 1e-4,
+                           "%s is %g", names[i], m.row[i].value);
+    }
+    cr_assert_eq(m.count, 7); // and the questions: none of characters
+    lesson_end(&s);
+}
+
+/* ---- answers --------------------------------------------------------------------- */
 
 /* Answers are in one passage; the best of all comes first. */
 Test(reading_passages, answers_are_inside_a_passage)

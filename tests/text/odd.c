@@ -174,6 +174,11 @@ Test(odd, dureader)
             "{\"question_id\": \"2\", \"segmented_question\": [\"f\"], "
             "\"documents\": [{\"segmented_paragraphs\": [[\"g\", \"h\"]]}]}\n",
             try_dureader);
+    try_all(
+        "{\"query_id\": 1, \"query\": \"a b?\", \"answers\": [\"c d\"], "
+        "\"passages\": [{\"is_selected\": 1, \"passage_text\": \"c \xE6\x98\xA5 d\"}, "
+        "{\"passage_text\": \"x\"}]}\n",
+        try_dureader);
 }
 
 static void try_vectors(const char *path)

@@ -10,6 +10,7 @@
 typedef struct judge {
     const cla_reading *text;
     bool characters; // the text is of those: scores of characters too
+    bool overlaps;   // scores of n-grams and subsequences too
     cla_squad *squad;
     cla_tokenizer *tokenizer;
     cla_bleu *bleu;
@@ -41,11 +42,13 @@ static bool has_ideographs(const cla_reading *r)
 static cla_status judge_init(judge *j, const cla_reading *text)
 {
     cla_bleu_options options = cla_bleu_defaults();
-    options.tokens = CLA_TOKENS_CHAR;
     *j = (judge){ .text = text };
-    j->characters = text->free_words || has_ideographs(text);
+    j->characters = (text->free_words && !text->blanks) || has_ideographs(text);
+    j->overlaps = text->free_words || j->characters;
+    options.tokens = j->characters ? CLA_TOKENS_CHAR : CLA_TOKENS_13A;
+    options.lowercase = !j->characters;
     CLA_TRY(cla_squad_new(&j->squad));
-    CLA_TRY(cla_tokenizer_new(&j->tokenizer, CLA_TOKENS_CHAR, false));
+    CLA_TRY(cla_tokenizer_new(&j->tokenizer, options.tokens, options.lowercase));
     return cla_bleu_new(&j->bleu, &options);
 }
 
@@ -94,7 +97,7 @@ static cla_status compare(judge *j, const cla_reading_question *q, const cla_ans
 }
 
 /* All right answers at once; without one a question does not count. */
-static cla_status count_characters(judge *j, const cla_reading_question *q)
+static cla_status count_overlaps(judge *j, const cla_reading_question *q)
 {
     const cla_line said = { j->said.data, j->said.size };
     const size_t n = (size_t)q->answers;
@@ -125,8 +128,8 @@ static cla_status score(judge *j, const cla_answer *answers, const size_t *found
         if (a) {
             CLA_TRY(compare(j, q, a));
         }
-        if (j->characters) {
-            CLA_TRY(count_characters(j, q));
+        if (j->overlaps) {
+            CLA_TRY(count_overlaps(j, q));
         }
     }
     return CLA_OK;
@@ -138,16 +141,19 @@ static void add(cla_metrics *m, const char *name, double value)
     m->row[m->count++].value = value;
 }
 
-/* Free words are seldom a part of a passage: what is nearest to them comes first. */
+/* Free words are seldom a part of a passage: what is nearest to them comes first, as the
+ * data's own makers compare it. */
 static void report(const judge *j, cla_metrics *m)
 {
     const double n = (double)j->text->question_count;
-    const double answered = fmax(1, (double)j->answered);
+    const double rouge = 100 * j->rouge / fmax(1, (double)j->answered);
     const double bleu = 100 * cla_bleu_captions(&j->counts, 4);
+    const bool words = j->text->blanks;
     m->count = 0;
     if (j->text->free_words) {
-        add(m, "bleu4", bleu);
-        add(m, "rouge_l", 100 * j->rouge / answered);
+        add(m, words ? "rouge_l" : "bleu4", words ? rouge : bleu);
+        add(m, words ? "bleu4" : "rouge_l", words ? bleu : rouge);
+        add(m, "bleu1", 100 * cla_bleu_captions(&j->counts, 1));
     }
     add(m, "f1", 100 * j->f1 / n);
     add(m, "em", 100 * j->exact / n);
@@ -157,7 +163,7 @@ static void report(const judge *j, cla_metrics *m)
     }
     if (j->characters && !j->text->free_words) {
         add(m, "bleu4", bleu);
-        add(m, "rouge_l", 100 * j->rouge / answered);
+        add(m, "rouge_l", rouge);
     }
     add(m, "questions", n);
 }
