@@ -45,7 +45,8 @@ typedef struct poet {
     look_log *seen; // of the one line of a batch, at POET_SITE; or NULL
 } poet;
 
-/* Reads "hidden", "dim", "depth", "first_level", "score" and "dropout". Errors: CLA_E_INPUT. */
+/* Reads "hidden", "dim", "depth", "first_level", "score" and "dropout".
+ * Errors: CLA_E_INPUT. */
 cla_status poet_configure(poet_config *config, cla_config *settings);
 cla_status poet_init(poet *m, const poet_config *config, cla_params *params);
 

@@ -1,8 +1,8 @@
 /* attn_conv_before.c - scores of attention convolved before the softmax.
  *
- * Maps are dense: rows of [N,H,d] are gathered into [B,H,T,d], zeros behind a sequence's
- * end. Three neighbouring rows of scores side by side make the convolution a product
- * with the filter [3T,T] of each head. */
+ * Maps are dense: rows of [N,H,d] are gathered into [B,H,T,d], zeros behind the end of
+ * a sequence. Three neighbouring rows of scores side by side make the convolution a
+ * product with the filter [3T,T] of each head. */
 #include <math.h>
 
 #include "nn/attn_conv.h"

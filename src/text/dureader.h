@@ -29,10 +29,11 @@ typedef struct cla_dureader_counts {
  * recall of an answer's words, or by_question of the question's; of equal ones the
  * shortest. Of more documents than a question may have passages those with the highest
  * recall stay, in their order; unless by_question the ones that are marked as selected
- * come before others. The passage's text is its words without blanks, MS MARCO's as it was written. Among passages of
- * documents that are marked as selected the span with the best F1 against an answer is
- * where that answer stands (cla_reading_gold); other answers are text alone. Questions
- * without such a span are passed over, unless unanswered.
+ * come before others. The passage's text is its words without blanks, MS MARCO's as it
+ * was written. Among passages of documents that are marked as selected the span with
+ * the best F1 against an answer is where that answer stands (cla_reading_gold); other
+ * answers are text alone. Questions without such a span are passed over, unless
+ * unanswered.
  * Errors: CLA_E_INPUT with path:line (no JSON, what is missing; no question left),
  * CLA_E_IO, CLA_E_NOMEM. Source: He et al. 2018, and the baseline's preprocessing. */
 cla_status cla_dureader_read(cla_reading *r, const char *path,

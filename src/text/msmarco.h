@@ -1,5 +1,5 @@
-/* msmarco.h - MS MARCO's questions, a JSON object a line: a query, passages as they were
- * written, answers in free words. */
+/* msmarco.h - MS MARCO's questions, a JSON object a line: a query, passages as they
+ * were written, answers in free words. */
 #pragma once
 
 #include <jansson.h>

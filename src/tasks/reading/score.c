@@ -141,8 +141,8 @@ static void add(cla_metrics *m, const char *name, double value)
     m->row[m->count++].value = value;
 }
 
-/* Free words are seldom a part of a passage: what is nearest to them comes first, as the
- * data's own makers compare it. */
+/* Free words are seldom a part of a passage: what is nearest to them comes first, as
+ * the data's own makers compare it. */
 static void report(const judge *j, cla_metrics *m)
 {
     const double n = (double)j->text->question_count;
