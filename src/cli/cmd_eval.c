@@ -6,11 +6,12 @@
 #include "cli/eval.h"
 #include "cli/lengths.h"
 #include "cli/model.h"
+#include "tasks/poetry/poetry.h"
 
 typedef struct arguments {
     const char *device, *model[EVAL_MODELS], *weights, *data, *split;
     int models;
-    bool lengths, tags, json;
+    bool lengths, tags, planned, json;
     int beam;
     double alpha;
 } arguments;
@@ -42,6 +43,10 @@ static const cli_option options[] = {
     { "lengths", 'l', NULL,
       "of a translator: BLEU of its translations by the words of the source", CLI_FLAG,
       .at = offsetof(arguments, lengths) },
+    { "planned", 'p', NULL,
+      "of a poet: keywords are planned from titles, as `compose' plans them, and not "
+      "taken from the poets' lines",
+      CLI_FLAG, .at = offsetof(arguments, planned) },
     { "beam", 'k', "N", "of a translator: hypotheses of a sentence (1)", CLI_INT,
       .at = offsetof(arguments, beam), .low = 1, .high = TRANSLATION_MAX_BEAM },
     { "length-penalty", 'a', "X",
@@ -69,7 +74,8 @@ const cli_usage cli_eval_usage = {
             "  clattn eval --model runs/t --model runs/u\n"
             "  clattn eval --model runs/t --tags\n"
             "  clattn eval --model runs/m --model runs/n --beam 4\n"
-            "  clattn eval --model runs/m --lengths --beam 4",
+            "  clattn eval --model runs/m --lengths --beam 4\n"
+            "  clattn eval --model runs/p --planned",
 };
 
 static cla_status print(const arguments *a, const char *model, const cla_metrics *m)
@@ -115,6 +121,13 @@ static cla_status show(const arguments *a, cla_task *task, const char *split)
 static cla_status evaluate(const arguments *a, cla_task *task, const char *split,
                            cla_metrics *metrics)
 {
+    if (a->planned && task->kind != &poetry_kind) {
+        return cla_fail(CLA_E_USAGE, "eval --planned needs a poet, the model is a %s",
+                        task->kind->name);
+    }
+    if (a->planned) {
+        ((poetry *)task)->planned = true;
+    }
     CLA_TRY(task->kind->evaluate(task, a->data, split, metrics));
     if (task->kind != &translation_kind) {
         return CLA_OK;

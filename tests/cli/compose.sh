@@ -30,6 +30,35 @@ learnt() {
 }
 check 'has learnt the poems by heart: perplexity and BLEU of lines 2 to 4' learnt
 
+# Keywords from titles: those that a title repeats are the lines' own, others are not.
+entitle() { # FILE: the test poems, each with its lines' best-ranked words as the title
+    python3 - "$run" "$work/data/test.tsv" >"$1" <<'PYTHON'
+import sys
+rank = {line.split("\t")[0]: n for n, line in enumerate(open(sys.argv[1] + "/ranking.tsv", encoding="utf-8"))}
+words = set(open(sys.argv[1] + "/words.txt", encoding="utf-8").read().split())
+def cut(text):
+    while text:
+        n = 2 if text[:2] in words else 1
+        yield text[:n]
+        text = text[n:]
+for poem in open(sys.argv[2], encoding="utf-8"):
+    dynasty, poet, _, text = poem.rstrip("\n").split("\t")
+    best = [min((w for w in cut(line) if w in rank), key=rank.get, default=None) for line in text.split("|")]
+    if None not in best and len(set(best)) == 4:
+        print(dynasty, poet, " ".join(best), text, sep="\t")
+PYTHON
+}
+planned() {
+    entitle "$work/entitled.tsv" && sed 's/\t[^\t]*\t\([^\t]*\)$/\tx\t\1/' "$work/entitled.tsv" >"$work/untitled.tsv" &&
+        test -s "$work/entitled.tsv" || return 1
+    for file in entitled untitled; do
+        "$clattn" eval --model "$run" --data "$work/$file.tsv" --json >"$work/$file.gold" &&
+            "$clattn" eval --model "$run" --data "$work/$file.tsv" --planned --json >"$work/$file.planned" || return 1
+    done
+    cmp "$work/entitled.gold" "$work/entitled.planned" && ! cmp -s "$work/untitled.gold" "$work/untitled.planned"
+}
+check 'eval --planned takes keywords from titles' planned
+
 # quatrain N: standard input is four lines of N characters of the poems.
 quatrain() {
     awk -v n="$1" 'NR == FNR { known[$0] = 1; next }

@@ -239,10 +239,22 @@ static cla_status put_keyword(const poetry *t, const char *line, int32_t *to,
     return status;
 }
 
+/* A keyword that was planned, likewise. */
+static size_t put_planned(const poetry *t, int word, int32_t *to)
+{
+    return cla_poems_ids(t->ranking.words.tokens[word], &t->characters, to,
+                         CLA_POEM_LONGEST);
+}
+
 static cla_status put_poem(const poetry *t, poetry_split *s, const cla_poems *p,
                            size_t i)
 {
     const cla_poem *poem = &p->poem[i];
+    const char *title = cla_poems_string(p, poem->title);
+    cla_plan plan = { 0 };
+    if (t->planned) {
+        CLA_TRY(poetry_plan(t, title, strlen(title), (uint32_t)i, &plan));
+    }
     s->length[i] = poem->length;
     s->at[i + 1] = s->at[i] + CLA_POEM_LINES * (int64_t)poem->length;
     for (size_t k = 0; k < CLA_POEM_LINES; k++) {
@@ -250,7 +262,12 @@ static cla_status put_poem(const poetry *t, poetry_split *s, const cla_poems *p,
         const size_t e = CLA_POEM_LINES * i + k, L = (size_t)poem->length;
         size_t size = 0;
         cla_poems_ids(line, &t->characters, s->id + s->at[i] + k * L, L);
-        CLA_TRY(put_keyword(t, line, s->keyword + s->keyword_at[e], &size));
+        int32_t *keyword = s->keyword + s->keyword_at[e];
+        if (t->planned) {
+            size = put_planned(t, plan.word[k], keyword);
+        } else {
+            CLA_TRY(put_keyword(t, line, keyword, &size));
+        }
         s->keyword_at[e + 1] = s->keyword_at[e] + (int32_t)size;
     }
     return CLA_OK;

@@ -33,6 +33,7 @@ typedef struct poetry {
     cla_vectors begin; // of characters, of a new run
     poetry_split train;
     bool training;  // opened for it
+    bool planned;   // keywords of poems that are read come from their titles
     int64_t *first; // [batches+1] of the epoch's examples
     int64_t batches;
 } poetry;
@@ -84,6 +85,10 @@ cla_status poetry_compose(poetry *t, const char *text, size_t size,
 cla_status poetry_write(poetry *t, const cla_plan *words, const poetry_options *options,
                         poetry_poem *poem);
 void poetry_poem_free(poetry_poem *poem);
+
+/* Four keywords for a text. Errors: those of cla_plan_make. */
+cla_status poetry_plan(const poetry *t, const char *text, size_t size, uint32_t seed,
+                       cla_plan *words);
 
 /* What each character of a poem that was composed looked at, level by level: sites
  * "line1" to "line4" with names on both axes. Free seen in any case. Errors:

@@ -14,8 +14,8 @@ void poetry_poem_free(poetry_poem *poem)
     *poem = (poetry_poem){ 0 };
 }
 
-static cla_status plan(poetry *t, const char *text, size_t size, uint32_t seed,
-                       poetry_poem *poem)
+cla_status poetry_plan(const poetry *t, const char *text, size_t size, uint32_t seed,
+                       cla_plan *words)
 {
     const cla_planner planner = {
         .ranking = &t->ranking,
@@ -23,7 +23,7 @@ static cla_status plan(poetry *t, const char *text, size_t size, uint32_t seed,
         .vectors = t->word_vectors.words.count ? &t->word_vectors : NULL,
         .neighbours = NEIGHBOURS,
     };
-    return cla_plan_make(&planner, text, size, seed, &poem->plan);
+    return cla_plan_make(&planner, text, size, seed, words);
 }
 
 /* Characters that are no words of the poems have no numbers: one has CLA_UNK. */
@@ -103,7 +103,7 @@ cla_status poetry_compose(poetry *t, const char *text, size_t size,
                           const poetry_options *options, poetry_poem *poem)
 {
     *poem = (poetry_poem){ 0 };
-    CLA_TRY(plan(t, text, size, options->seed, poem));
+    CLA_TRY(poetry_plan(t, text, size, options->seed, &poem->plan));
     return write_poem(t, options, poem);
 }
 
