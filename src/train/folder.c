@@ -96,7 +96,7 @@ void cla_folder_release(cla_folder *folder)
 }
 
 /* They decide when a run ends, evaluates and writes, or are for readers; none changes
- * what the next step computes. */
+ * what the next step computes, but where the rate is annealed towards the end. */
 static const char *const free_keys[] = { "epochs",     "steps",      "patience",
                                          "eval_every", "save_every", "log_every",
                                          "keep",       "comment",    NULL };

@@ -18,14 +18,32 @@ static cla_status configure_schedule(cla_optim *o, cla_config *s)
     return cla_config_int(s, "warmup", &o->warmup, 1, 1 << 30);
 }
 
+static cla_status configure_end(cla_optim *o, cla_config *s)
+{
+    CLA_TRY(cla_config_int(s, "anneal", &o->anneal, 0, 1 << 30));
+    if (!o->anneal) {
+        return CLA_OK;
+    }
+    CLA_TRY(cla_config_int(s, "steps", &o->steps, 0, 1 << 30));
+    return o->steps >= o->anneal
+               ? CLA_OK
+               : cla_config_refuse(s, "anneal", "is %d, must be at most steps, %d",
+                                   o->anneal, o->steps);
+}
+
+/* The part of its rate that an update has: it falls to nothing after the last one. */
+static double annealed(const cla_optim *o, double step)
+{
+    return o->anneal ? fmax(0, fmin(1, (o->steps + 1 - step) / (o->anneal + 1.0))) : 1;
+}
+
 double cla_optim_rate(const cla_optim *o, int64_t step)
 {
-    if (!o->schedule) {
-        return o->rates.lr;
-    }
     const double at = (double)step, warmup = o->warmup;
-    return o->rates.lr / sqrt(o->dim) *
-           fmin(1 / sqrt(at), at / (warmup * sqrt(warmup)));
+    const double rate = o->rates.lr * annealed(o, at);
+    return o->schedule
+               ? rate / sqrt(o->dim) * fmin(1 / sqrt(at), at / (warmup * sqrt(warmup)))
+               : rate;
 }
 
 cla_optim cla_optim_usual(const char *name, double lr)
@@ -57,6 +75,7 @@ cla_status cla_optim_configure(cla_optim *o, cla_config *s)
     CLA_TRY(configure_kind(o, s));
     CLA_TRY(cla_config_double(s, "lr", &o->rates.lr, 0, 1e3));
     CLA_TRY(configure_schedule(o, s));
+    CLA_TRY(configure_end(o, s));
     for (int i = 0; i < CLA_OPTIMISER_DECAYS && o->kind->decay[i]; i++) {
         CLA_TRY(
             cla_config_double(s, o->kind->decay[i], &o->rates.decay[i], 0, 0.999999));

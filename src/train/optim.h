@@ -12,6 +12,7 @@ typedef struct cla_optim {
     cla_optimiser_rates rates;
     int schedule; // 0 constant, 1 noam
     int dim, warmup;
+    int anneal, steps; // the rate falls over the last so many of so many steps
     double clip;
     double ema; // decay of a running mean of the parameters; 0: none is kept
     cla_params *params;
@@ -26,7 +27,8 @@ cla_optim cla_optim_usual(const char *name, double lr);
 cla_status cla_optim_configure(cla_optim *optim, cla_config *settings);
 
 /* The learning rate of an update, the first of which is 1: lr, or
- *   lr dim^-1/2 min(step^-1/2, step warmup^-3/2).
+ *   lr dim^-1/2 min(step^-1/2, step warmup^-3/2);
+ * over the last updates, where anneal is not 0, times (steps + 1 - step) / (anneal + 1).
  * Source: Vaswani et al. 2017, section 5.3. */
 double cla_optim_rate(const cla_optim *optim, int64_t step);
 

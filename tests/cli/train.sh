@@ -52,6 +52,14 @@ killed() {
         cmp "$whole/best.ckpt.safetensors" "$run/best.ckpt.safetensors"
 }
 check 'kill -9 and resume end in the same bits' killed whole
+annealed() { # over the last four of ten steps: the logged rate of the last is a fifth
+    train --set steps=10 --set anneal=4 --set lr=0.5 --set log_every=1 --out "$work/annealed" &&
+        grep -q '"step":6,.*"lr":0.5,' "$work/annealed/log.jsonl" &&
+        grep -q '"step":10,.*"lr":0.1,' "$work/annealed/log.jsonl"
+}
+check 'the rate falls over the last steps' annealed
+check 'refuses to anneal more steps than there are' says 3 'anneal is 11, must be at most steps, 10' \
+    train --set steps=10 --set anneal=11 --out "$work/refused"
 delta=(--set optimiser=adadelta --set lr=1 --set ema=0.9)
 check 'trains with AdaDelta and means' train "${delta[@]}" --out "$work/delta"
 check 'which go on as well' killed delta "${delta[@]}"

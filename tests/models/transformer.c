@@ -73,6 +73,24 @@ Test(transformer, warms_up_as_published)
     }
 }
 
+/* Over the last four of ten steps: 4/5, 3/5, 2/5 and 1/5 of either schedule's rate. */
+Test(transformer, anneals_to_the_end)
+{
+    for (int schedule = 0; schedule < 2; schedule++) {
+        const cla_optim plain = {
+            .schedule = schedule, .dim = 512, .warmup = 3, .rates.lr = 0.5
+        };
+        cla_optim annealed = plain;
+        annealed.anneal = 4;
+        annealed.steps = 10;
+        for (int step = 1; step <= 12; step++) {
+            const double part = step <= 6 ? 1 : step > 10 ? 0 : (11 - step) / 5.0;
+            cr_assert_float_eq(cla_optim_rate(&annealed, step),
+                               part * cla_optim_rate(&plain, step), 1e-12);
+        }
+    }
+}
+
 /* Two halves, not interleaved; the last number of an odd width is 0. */
 Test(transformer, signals_places)
 {
