@@ -15,11 +15,19 @@ def cells():
                "set": ["data={data}", f"depth={depth}", "steps=2000"]}
 
 
-TABLES = {"poem": lambda: list(cells())}
+def epoch_cells():
+    """Five epochs, both scores; beside gold keywords those planned from titles."""
+    for score_name in ("dot", "additive"):
+        for depth in PAPER:
+            yield {"depth": depth, "score_name": score_name, "config": "examples/configs/poem-ppg.json",
+                   "set": ["data={data}", f"depth={depth}", f"score={score_name}", "epochs=5"]}
+
+
+TABLES = {"poem": lambda: list(cells()), "poem-epochs": lambda: list(epoch_cells())}
 
 
 def key(line):
-    return "poet", line["depth"]
+    return ("poet", line["depth"], *filter(None, [line.get("score_name")]))
 
 
 def score(line, out, run):
@@ -27,7 +35,8 @@ def score(line, out, run):
     found = json.loads(run("eval", "--model", out, "--data", line["data"], "--json"))
     poems = [json.loads(run("compose", "--model", out, "--chars", str(n), "--json", text))
              for n, text in TEXTS]
-    return {"score": found, "poems": poems}
+    planned = run("eval", "--model", out, "--data", line["data"], "--planned", "--json")
+    return {"score": found, "planned": json.loads(planned), "poems": poems}
 
 
 def told(line):
@@ -54,6 +63,25 @@ def row(line):
             + " | ".join(shown) + f" | {line['steps']} | {minutes} |")
 
 
+EPOCHS = """
+### Five epochs, both scores, planned keywords
+
+Keywords of the poets' lines are two of their five or seven characters; planned ones come from the poems' titles.
+
+| score | levels | perplexity, 5 | 7 | BLEU-2 of 5 / planned | of 7 / planned | steps | minutes |
+|---|---|---|---|---|---|---|---|"""
+
+
+def epochs_page(lines):
+    if lines:
+        yield EPOCHS
+    for line in lines:
+        found, planned = line["score"], line["planned"]
+        means = [f"{found[name]:.3f} / {planned[name]:.3f}" for name in ("bleu2_5", "bleu2_7")]
+        yield (f"| `{line['score_name']}` | {line['depth']} | {found['perplexity_5']:.1f} | {found['perplexity_7']:.1f} "
+               f"| {' | '.join(means)} | {line['steps']} | {line['wall_s'] / 60:.0f} |")
+
+
 def page(store):
     lines = sorted(store.lines("poem"), key=key)
     if not lines:
@@ -69,3 +97,4 @@ def page(store):
     yield "|---|---|---|"
     for poem in best["poems"]:
         yield f"| {poem['text']} | {' '.join(poem['keywords'])} | {'，'.join(poem['lines'])}。 |"
+    yield from epochs_page(store.lines("poem-epochs"))

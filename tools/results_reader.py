@@ -11,6 +11,9 @@ NETWORKS = ("match_lstm", "bidaf", "r_net")  # by levels
 PUBLISHED = "bidaf_original"
 SQUAD, DRCD, CMRC = "squad_v1.1", "drcd/dev.json", "cmrc2018/dev.json"
 CHINESE = ("passage_limit=500", "answer_limit=50", "min_count=2")
+DUREADER = "dureader_demo"
+MANY = ("passages=5", "passage_limit=500", "answer_limit=200", "trait_dim=0", "word_dim=100",
+        "hidden=75", "min_count=2", "eval_every=100")
 OWN = {"r_net": ("passage_limit=150", "batch=32", "eval_every=200")}  # dear steps
 STEPS = {"match_lstm": 600, "r_net": 600, "bidaf": 900, PUBLISHED: 1500}
 LEVEL_STEPS = {"match_lstm": 2400, "r_net": 600, "bidaf": 2100, PUBLISHED: 2100}
@@ -30,8 +33,12 @@ def cells():
             for seed in (42, 43, 44) if three else (42,):
                 yield cell(network, depth, seed, SQUAD, OWN.get(network, ()))
     yield cell(PUBLISHED, 1, 42, SQUAD)
-    for depth in (1, 5, 10):
-        yield cell("bidaf", depth, 42, DRCD, CHINESE)
+    for seed in (42, 43, 44):
+        for depth in (1, 5, 10):
+            yield cell("bidaf", depth, seed, DRCD, CHINESE)
+    for seed in (42, 43, 44):
+        for depth in (1, 5, 10):
+            yield cell("bidaf", depth, seed, DUREADER, MANY, 300)
 
 
 def level_cells():
