@@ -15,7 +15,6 @@ import results_nmt
 # about as long, so many times.
 UNDEFINED = {
     "translation, base models (preset csan) for eight hours each": "24 hours of training",
-    "levels, keywords expanded by the poets' dictionary": "the program does not read it",
 }
 LIKE = {"hard": "nmt", "tagger-parameters": "tagger", "tagger-penn": "tagger",
         "reader-levels": "reader", "nmt-annealed": "nmt", "poem-epochs": "poem"}  # whose runs take about as long

@@ -104,7 +104,8 @@ typedef struct cla_quatrain {
     const char *keyword[CLA_QUATRAIN_LINES]; // what each line was written on
     int from_text, from_vectors; // keywords that are words of the text, or near to
                                  // those; the others were drawn
-    double logp; // natural logarithm of the probability of all characters
+    double logp;     // natural logarithm of the probability of all characters
+    int from_themes; // keywords that a poets' dictionary lists with the text's words
 } cla_quatrain;
 
 /* Writes a quatrain about a text, of which any will do, an empty one too. The same

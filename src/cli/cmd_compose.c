@@ -87,9 +87,10 @@ static cla_status print(const arguments *a, const char *text, const cla_quatrain
 {
     if (a->json) {
         CLA_TRY(cli_print_json(
-            json_pack("{so so so si si sf}", "text", cli_json_text(text), "keywords",
+            json_pack("{so so so si si si sf}", "text", cli_json_text(text), "keywords",
                       list(p->keyword), "lines", list(p->line), "from_text",
-                      p->from_text, "from_vectors", p->from_vectors, "logp", p->logp)));
+                      p->from_text, "from_themes", p->from_themes, "from_vectors",
+                      p->from_vectors, "logp", p->logp)));
     } else {
         printf("%s", first ? "" : "\n");
         for (int i = 0; i < CLA_QUATRAIN_LINES; i++) {

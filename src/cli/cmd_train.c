@@ -59,10 +59,10 @@ const cli_usage cli_train_usage = {
 
 static cla_status read_settings(const arguments *a, cla_config *settings)
 {
-    static const char *const files[] = {
-        "data",       "vectors", "lexicon", "sentencepiece", "target_sentencepiece",
-        "warm_start", NULL
-    };
+    static const char *const files[] = { "data",          "vectors",
+                                         "lexicon",       "themes",
+                                         "sentencepiece", "target_sentencepiece",
+                                         "warm_start",    NULL };
     CLA_TRY(cla_config_read(settings, a->config.word[0]));
     for (int i = 0; i < a->set_count; i++) {
         CLA_TRY(cla_config_set(settings, a->set[i]));

@@ -294,6 +294,7 @@ static cla_status pack(cla_quatrain **out, const poetry_poem *p)
         (*out)->keyword[i] = put_text(&at, p->keyword[i]);
     }
     (*out)->from_text = p->plan.from_text;
+    (*out)->from_themes = p->plan.from_themes;
     (*out)->from_vectors = p->plan.from_vectors;
     (*out)->logp = p->logp;
     return CLA_OK;

@@ -61,7 +61,21 @@ static cla_status extract(const cla_planner *p, const char *text,
     return status;
 }
 
-/* ---- 2. from the vectors ----------------------------------------------------- */
+/* ---- 2. from their themes ---------------------------------------------------- */
+
+static cla_status add_themes(const cla_planner *p, cla_plan *plan)
+{
+    const size_t asked = (size_t)plan->from_text;
+    size_t n = asked;
+    if (p->themes) {
+        CLA_TRY(cla_themes_near(p->themes, p->ranking->words.count, plan->word, asked,
+                                &n, CLA_POEM_LINES));
+    }
+    plan->from_themes = (int)(n - asked);
+    return CLA_OK;
+}
+
+/* ---- 3. from the vectors ----------------------------------------------------- */
 
 /* Adds the vector of a word, at length 1, to mean; false when it has none. */
 static bool add_vector(const cla_planner *p, int word, float *mean, int *known)
@@ -91,7 +105,8 @@ static cla_status expand_by(const cla_planner *p, float *mean, cla_neighbour *ne
 {
     int known[CLA_POEM_LINES];
     size_t n = 0, found = 0;
-    int words = plan->from_text;
+    const int before = plan->from_text + plan->from_themes;
+    int words = before;
     for (int i = 0; i < plan->from_text; i++) {
         n += add_vector(p, plan->word[i], mean, &known[n]);
     }
@@ -104,7 +119,7 @@ static cla_status expand_by(const cla_planner *p, float *mean, cla_neighbour *ne
             plan->word[words++] = rank;
         }
     }
-    plan->from_vectors = words - plan->from_text;
+    plan->from_vectors = words - before;
     return CLA_OK;
 }
 
@@ -113,7 +128,7 @@ static cla_status expand(const cla_planner *p, cla_plan *plan)
     float *mean = NULL;
     cla_neighbour *near = NULL;
     if (!p->vectors || !p->neighbours || !plan->from_text ||
-        plan->from_text == CLA_POEM_LINES) {
+        plan->from_text + plan->from_themes == CLA_POEM_LINES) {
         return CLA_OK;
     }
     cla_status status = cla_alloc(&mean, (size_t)p->vectors->dim, sizeof *mean);
@@ -124,7 +139,7 @@ static cla_status expand(const cla_planner *p, cla_plan *plan)
     return status;
 }
 
-/* ---- 3. drawn ---------------------------------------------------------------- */
+/* ---- 4. drawn ---------------------------------------------------------------- */
 
 /* One more word, from a number in [0, 1). */
 static int draw(const cla_ranking *r, const int *word, size_t n, double uniform)
@@ -150,7 +165,8 @@ static int draw(const cla_ranking *r, const int *word, size_t n, double uniform)
 
 static void draw_rest(const cla_ranking *r, uint32_t seed, cla_plan *plan)
 {
-    for (int n = plan->from_text + plan->from_vectors; n < CLA_POEM_LINES; n++) {
+    for (int n = plan->from_text + plan->from_themes + plan->from_vectors;
+         n < CLA_POEM_LINES; n++) {
         const uint32_t counter[4] = { (uint32_t)n, 0, 0x706c616e, 0 }; // "plan"
         const uint32_t key[2] = { seed, 0 };
         const cla_philox words = cla_philox4x32(counter, key);
@@ -171,6 +187,7 @@ cla_status cla_plan_make(const cla_planner *p, const char *text, size_t size,
     }
     cla_status status = cla_lexicon_cut(p->lexicon, text, size, &words);
     status = status ? status : extract(p, text, &words, plan);
+    status = status ? status : add_themes(p, plan);
     status = status ? status : expand(p, plan);
     cla_words_free(&words);
     if (!status) {

@@ -59,6 +59,19 @@ planned() {
 }
 check 'eval --planned takes keywords from titles' planned
 
+# A poets' dictionary: 月 and 里 of the poems' words stand together; the run keeps what it needs.
+themes() {
+    printf '<begin>\t1\n1\t明月\t千里 nothing\n' >"$work/dictionary"
+    train --set steps=1 --set themes="$work/dictionary" --out "$work/themes" && rm "$work/dictionary" &&
+        grep -qx '明月 千里' "$work/themes/themes.txt" &&
+        "$clattn" compose --model "$work/themes" --json '明月' | grep -q '"from_text":1,"from_themes":1,'
+}
+check 'keywords come from the themes of a dictionary' themes
+check 'and go on without it' train --set steps=2 --set themes="$work/dictionary" --out "$work/themes" --resume
+echo nothing >"$work/dictionary"
+check 'refuses a dictionary without words of the poems' exits 3 'dictionary: no line has two words of the poems' 2 \
+    train --set themes="$work/dictionary" --out "$work/refused"
+
 # quatrain N: standard input is four lines of N characters of the poems.
 quatrain() {
     awk -v n="$1" 'NR == FNR { known[$0] = 1; next }

@@ -2,9 +2,13 @@
 #include "text/plan.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <criterion/criterion.h>
+
+#include "base/file.h"
 
 /* Ranked words 甲 to 癸, the first the best, and vectors of some. */
 static cla_ranking ranking;
@@ -36,7 +40,7 @@ static void set_up(void)
     add_vector("己", 4, 1);
     add_vector("甲", 1, 1);
     add_vector("丙", -1, 0);
-    planner = (cla_planner){ &ranking, &lexicon, &stop, &vectors, 3 };
+    planner = (cla_planner){ &ranking, &lexicon, &stop, &vectors, 3, NULL };
 }
 
 static void tear_down(void)
@@ -71,6 +75,42 @@ Test(plan, words_of_the_text)
     cr_assert_eq(p.from_vectors, 0);
     const int want[] = { 7, 6, 2, 5 }; // 辛庚丙己
     cr_assert_arr_eq(p.word, want, sizeof want);
+}
+
+/* Of 庚's themes 丁 stands in two; 丙 and 壬 in one, of which 丙 ranks better. The theme
+ * of 夢 and 甲 has one ranked word and is none; themes come before vectors. */
+Test(plan, words_of_their_themes)
+{
+    char path[] = "/tmp/clattn-themes-XXXXXX", again[] = "/tmp/clattn-themes-XXXXXX";
+    static const char text[] =
+        "<begin>\t1\n庚 丁  丁 壬\n1\t庚\t丙 丁 己乙\n夢 甲\n\n癸 辛\n";
+    cla_themes themes, copy;
+    cla_plan p;
+    close(mkstemp(path));
+    close(mkstemp(again));
+    cr_assert_eq(cla_file_write(path, text, sizeof text - 1), CLA_OK);
+    cr_assert_eq(cla_themes_read(&themes, path, &ranking), CLA_OK, "%s", cla_error());
+    cr_assert_eq(themes.count, 3);
+    planner.themes = &themes;
+    plan("庚", 1, &p);
+    cr_assert(p.from_text == 1 && p.from_themes == 3 && p.from_vectors == 0);
+    const int want[] = { 6, 3, 2, 8 }; // 庚丁丙壬
+    cr_assert_arr_eq(p.word, want, sizeof want);
+    plan("癸", 1, &p); // 辛, and no vector
+    cr_assert(p.from_themes == 1 && p.from_vectors == 0 && p.word[1] == 7);
+    plan("己", 1, &p);
+    cr_assert(p.from_themes == 0 && p.from_vectors == 2);
+    cr_assert_eq(cla_themes_save(&themes, again, &ranking), CLA_OK);
+    cr_assert_eq(cla_themes_read(&copy, again, &ranking), CLA_OK);
+    cr_assert_eq(copy.word_count, themes.word_count);
+    cr_assert_arr_eq(copy.word, themes.word, copy.word_count * sizeof *copy.word);
+    cla_themes_free(&themes);
+    cla_themes_free(&copy);
+    cr_assert_eq(cla_file_write(path, "夢 甲\n", strlen("夢 甲\n")), CLA_OK);
+    cr_assert_eq(cla_themes_read(&themes, path, &ranking), CLA_E_INPUT);
+    cr_assert(strstr(cla_error(), ": no line has two words of the poems") != NULL);
+    unlink(path);
+    unlink(again);
 }
 
 /* 庚: the nearest are 夢, which has no rank, 己 and 甲; no more are looked at. */

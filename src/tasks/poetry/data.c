@@ -73,7 +73,7 @@ static cla_status load_ranks(poetry *t, const char *dir)
         status ? status : cla_vectors_read(&t->word_vectors, vectors.data, NULL, 0);
     cla_text_free(&ranking);
     cla_text_free(&vectors);
-    return status;
+    return status ? status : poetry_load_themes(t, dir);
 }
 
 cla_status poetry_load(poetry *t, const char *dir)
@@ -202,6 +202,7 @@ static cla_status learn(poetry *t, const cla_poems *p, const char *dir,
         return load_ranks(t, dir);
     }
     CLA_TRY(rank(t, p));
+    CLA_TRY(poetry_keep_themes(t, dir));
     CLA_TRY(begin_vectors(t, p));
     if (!dir) {
         return CLA_OK;

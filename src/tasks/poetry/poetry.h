@@ -18,7 +18,7 @@ typedef struct poetry_split {
 
 typedef struct poetry {
     cla_task task; // first: a poetry is a cla_task
-    const char *data, *vectors, *lexicon_path;
+    const char *data, *vectors, *lexicon_path, *themes_path;
     int limit;         // characters of the vocabulary, at most
     int batch;         // lines
     int word_count;    // of a word that is learnt, and
@@ -29,6 +29,7 @@ typedef struct poetry {
     cla_vocab characters;
     cla_lexicon words;
     cla_ranking ranking;
+    cla_themes themes; // none where the run has no file of them
     cla_vectors word_vectors;
     cla_vectors begin; // of characters, of a new run
     poetry_split train;
@@ -37,6 +38,12 @@ typedef struct poetry {
     int64_t *first; // [batches+1] of the epoch's examples
     int64_t batches;
 } poetry;
+
+/* themes.c: the dictionary that the settings name, if any: its words that have a rank,
+ * kept in dir (NULL: nowhere); and that of a run. Errors: those of cla_themes_read. */
+extern const char poetry_themes_file[];
+cla_status poetry_keep_themes(poetry *t, const char *dir);
+cla_status poetry_load_themes(poetry *t, const char *dir);
 
 /* data.c: what the poems of training teach: characters, words, ranks, vectors;
  * kept in dir (NULL: nowhere). Errors: CLA_E_INPUT (resumed: dir holds others),

@@ -22,6 +22,7 @@ cla_status poetry_plan(const poetry *t, const char *text, size_t size, uint32_t 
         .lexicon = &t->words,
         .vectors = t->word_vectors.words.count ? &t->word_vectors : NULL,
         .neighbours = NEIGHBOURS,
+        .themes = t->themes.count ? &t->themes : NULL,
     };
     return cla_plan_make(&planner, text, size, seed, words);
 }

@@ -8,7 +8,7 @@
 
 static cla_status configure(poetry *t, cla_config *s)
 {
-    t->vectors = t->lexicon_path = "";
+    t->vectors = t->lexicon_path = t->themes_path = "";
     t->limit = 6000;
     t->batch = 64;
     t->word_count = 5;
@@ -18,6 +18,7 @@ static cla_status configure(poetry *t, cla_config *s)
     CLA_TRY(cla_config_text(s, "data", &t->data));
     CLA_TRY(cla_config_text(s, "vectors", &t->vectors));
     CLA_TRY(cla_config_text(s, "lexicon", &t->lexicon_path));
+    CLA_TRY(cla_config_text(s, "themes", &t->themes_path));
     CLA_TRY(cla_config_int(s, "characters", &t->limit, CLA_SPECIALS + 1, 1 << 20));
     CLA_TRY(cla_config_int(s, "batch", &t->batch, 1, 1 << 16));
     CLA_TRY(cla_config_int(s, "word_count", &t->word_count, 1, 1 << 30));
@@ -64,6 +65,7 @@ static void close_task(cla_task *task)
     cla_vocab_free(&t->characters);
     cla_lexicon_free(&t->words);
     cla_ranking_free(&t->ranking);
+    cla_themes_free(&t->themes);
     cla_vectors_free(&t->word_vectors);
     cla_vectors_free(&t->begin);
     poetry_split_free(&t->train);
@@ -190,6 +192,7 @@ const cla_task_kind poetry_kind = {
     .higher_is_better = false,
     .size = sizeof(poetry),
     .files = folder_files,
+    .sometimes = poetry_themes_file,
     .open = open_task,
     .start = start_task,
     .order = order,
