@@ -28,7 +28,8 @@ cla_status cla_optim_configure(cla_optim *optim, cla_config *settings);
 
 /* The learning rate of an update, the first of which is 1: lr, or
  *   lr dim^-1/2 min(step^-1/2, step warmup^-3/2);
- * over the last updates, where anneal is not 0, times (steps + 1 - step) / (anneal + 1).
+ * over the last updates, where anneal is not 0,
+ * times (steps + 1 - step) / (anneal + 1).
  * Source: Vaswani et al. 2017, section 5.3. */
 double cla_optim_rate(const cla_optim *optim, int64_t step);
 

@@ -77,8 +77,9 @@ Test(plan, words_of_the_text)
     cr_assert_arr_eq(p.word, want, sizeof want);
 }
 
-/* Of 庚's themes 丁 stands in two; 丙 and 壬 in one, of which 丙 ranks better. The theme
- * of 夢 and 甲 has one ranked word and is none; themes come before vectors. */
+/* Of 庚's themes 丁 stands in two; 丙 and 壬 in one, of which 丙 ranks
+ * better. The theme of 夢 and 甲 has one ranked word and is none; themes
+ * come before vectors. */
 Test(plan, words_of_their_themes)
 {
     char path[] = "/tmp/clattn-themes-XXXXXX", again[] = "/tmp/clattn-themes-XXXXXX";
