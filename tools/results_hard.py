@@ -89,6 +89,31 @@ def shown_lines(lines):
     return [x for x in lines if not x.get("seed")]
 
 
+CONTROLS = {"sequence": ("soft_as_sequence", "sequence_no_reward"),
+            "hard": ("soft_as_hard", "hard_no_reward")}
+
+
+def beside(lines, pair, system, control):
+    """The differences in BLEU to a control of the same seed."""
+    of = {(x["system"], x["seed"]): x["bleu"] for x in lines if x["pair"] == pair and x.get("seed")}
+    return [bleu - of[control, seed] for (name, seed), bleu in of.items()
+            if name == system and (control, seed) in of]
+
+
+def beside_controls(lines, pair):
+    """A sentence for each system that has its controls."""
+    for system, controls in CONTROLS.items():
+        found = [beside(lines, pair, system, control) for control in controls]
+        if all(found):
+            yield (f"{pair} `{system}`: {mean_of(found[0])} beside `{controls[0]}`, "
+                   f"{mean_of(found[1])} beside `{controls[1]}`.")
+
+
+def mean_of(differences):
+    spread = f" ±{statistics.stdev(differences):.2f}" if len(differences) > 1 else ""
+    return f"{statistics.mean(differences):+.2f}{spread} BLEU ({len(differences)})"
+
+
 def mean_with_deviation(values):
     spread = f" ±{statistics.stdev(values):.2f}" if len(values) > 1 else ""
     return f"{statistics.mean(values):.2f}{spread} ({len(values)})"
@@ -119,6 +144,10 @@ def page(store):
                 yield (f"| {pair} | `{system}` | {mean_with_deviation([x['bleu'] for x in own])} "
                        f"| {own[0]['paper'] or ''} | "
                        + " | ".join(by_length(own, words) for words in groups) + " |")
+    told_controls = [x for pair in SEEDS for x in beside_controls(lines, pair)]
+    if told_controls:
+        yield "\nMean difference of the same seeds (how many), which is what gates and rewards contribute beyond training on:\n"
+        yield from (f"- {x}" for x in told_controls)
     yield "\n<details><summary>Commands</summary>\n"
     for x in lines:
         yield f"- {x['pair']} {x['system']}: `{x['command']}`"
