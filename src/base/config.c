@@ -37,9 +37,10 @@ cla_status cla_config_read(cla_config *config, const char *path)
         status = broken(path, config->values, &error);
     }
     status = status ? status : cla_strdup(&config->path, path);
+    config->defaults = json_object();
     config->known = json_object();
     config->assigned = json_object();
-    if (!status && (!config->known || !config->assigned)) {
+    if (!status && (!config->defaults || !config->known || !config->assigned)) {
         status = no_memory();
     }
     if (status) {
@@ -51,6 +52,7 @@ cla_status cla_config_read(cla_config *config, const char *path)
 void cla_config_fini(cla_config *config)
 {
     json_decref(config->values);
+    json_decref(config->defaults);
     json_decref(config->known);
     json_decref(config->assigned);
     free(config->path);
@@ -232,6 +234,9 @@ static cla_status fetch(cla_config *config, const char *key, json_t *fallback,
 {
     cla_status status = put(config->known, key, json_true());
     status = status ? status : check_around(config, key);
+    if (!status && config->defaults) {
+        status = put(config->defaults, key, json_incref(fallback));
+    }
     *value = status ? NULL : find(config->values, key);
     if (status || *value) {
         json_decref(fallback);

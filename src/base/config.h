@@ -16,6 +16,7 @@ typedef struct cla_config {
     char *path;       // for messages
     char *text;       // of that file, for the lines of keys; may be NULL
     json_t *values;   // what was given, completed by the defaults
+    json_t *defaults; // of the keys that getters asked for; may be NULL: not noted
     json_t *known;    // keys that getters asked for
     json_t *assigned; // keys that cla_config_set gave; may be NULL
 } cla_config;

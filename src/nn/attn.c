@@ -69,6 +69,7 @@ static cla_status know(const attn_way *way, const cla_config *settings)
     cla_config copy = *settings;
     attn_config unused = { .model = 1, .heads = 1, .width = 1, .length = 1 };
     copy.values = json_object();
+    copy.defaults = NULL;
     const cla_status status = copy.values ? read_keys(&unused, way, &copy)
                                           : cla_fail(CLA_E_NOMEM, "out of memory");
     json_decref(copy.values);

@@ -174,6 +174,9 @@ cla_status cla_folder_same_settings(const cla_folder *folder,
     cla_status status = cla_folder_read(folder->path, &saved, &files);
     status = status ? status : cla_folder_compare_all(folder->path, files);
     status = status ? status : cla_task_renew(&saved, &saved);
+    if (!status && settings->defaults) { // what an older version did not have yet
+        status = cla_config_complete(&saved, json_incref(settings->defaults));
+    }
     status = status ? status : compare_settings(folder, settings, &saved, files);
     json_decref(files);
     cla_config_fini(&saved);

@@ -125,6 +125,16 @@ longer() {
         "$clattn" check "$work/longer" >/dev/null
 }
 check 'resume accepts more epochs and other cadences' longer
+older() { # a key that the run's version did not have, with its default and with another value
+    train --set patience=0 --out "$work/older" && unsealed "$work/older" &&
+        sed -i '/"anneal"/d' "$work/older/config.json" || return 1
+    grep anneal "$work/older/config.json" && return 1
+    exits 2 "the run was begun with another 'anneal'" 2 train --set patience=0 --set steps=9 \
+        --set anneal=1 --out "$work/older" --resume || return 1
+    train --set patience=0 --set epochs=6 --out "$work/older" --resume &&
+        cmp "$work/six/last.ckpt.safetensors" "$work/older/last.ckpt.safetensors"
+}
+check 'a run that lacks a newer key goes on' older
 steps() {
     train --set patience=0 --set epochs=100 --set steps=48 --out "$work/steps" --resume 2>/dev/null &&
         return 1
