@@ -20,9 +20,10 @@ typedef struct reader {
     const cla_ranking *ranking;
 } reader;
 
-static bool stands(const int *word, size_t n, int one)
+/* Whether one is among the words from ... end. */
+static bool stands(const int *word, size_t from, size_t end, int one)
 {
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = from; i < end; i++) {
         if (word[i] == one) {
             return true;
         }
@@ -41,7 +42,7 @@ static cla_status add_theme(void *to, size_t number, char *text, size_t size)
     for (char *word = strtok_r(text, " \t", &rest); word;
          word = strtok_r(NULL, " \t", &rest)) {
         const int rank = cla_vocab_find(&r->ranking->words, word);
-        if (rank < 0 || stands(t->word + first, t->word_count - first, rank)) {
+        if (rank < 0 || stands(t->word, first, t->word_count, rank)) {
             continue;
         }
         CLA_TRY(cla_grow(&t->word, &t->word_cap, t->word_count + 1, sizeof *t->word));
@@ -93,7 +94,7 @@ static int best_of(const int *count, size_t ranked, const int *word, size_t n)
 {
     int best = -1;
     for (size_t i = 0; i < ranked; i++) {
-        if (count[i] && !stands(word, n, (int)i) &&
+        if (count[i] && !stands(word, 0, n, (int)i) &&
             (best < 0 || count[i] > count[best])) {
             best = (int)i;
         }
@@ -109,7 +110,7 @@ cla_status cla_themes_near(const cla_themes *t, size_t ranked, int *word, size_t
     for (size_t k = 0, from = 0; k < t->count; from = t->end[k++]) {
         bool has = false;
         for (size_t i = from; i < t->end[k] && !has; i++) {
-            has = stands(word, asked, t->word[i]);
+            has = stands(word, 0, asked, t->word[i]);
         }
         for (size_t i = from; i < t->end[k] && has; i++) {
             count[t->word[i]]++;

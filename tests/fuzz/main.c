@@ -26,6 +26,7 @@ const fuzz_target fuzz_targets[] = {
     { "sentencepiece", fuzz_sentencepiece },
     { "serve", fuzz_serve },
     { "squad", fuzz_squad },
+    { "themes", fuzz_themes },
     { "tuning", fuzz_tuning },
     { "vectors", fuzz_vectors },
     { "vocab", fuzz_vocab },

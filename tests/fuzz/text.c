@@ -8,6 +8,7 @@
 #include "text/lexicon.h"
 #include "text/poems.h"
 #include "text/split.h"
+#include "text/themes.h"
 
 /* ---- vocabularies ---------------------------------------------------------------- */
 
@@ -173,6 +174,45 @@ void fuzz_lexicon(const uint8_t *data, size_t size)
     free(text);
     cla_words_free(&words);
     cla_lexicon_free(&lexicon);
+}
+
+static void use_themes(const cla_themes *t, const cla_ranking *ranking)
+{
+    cla_themes again = { 0 };
+    const char *path = fuzz_path("saved");
+    int word[8] = { 0 };
+    size_t n = 1;
+    FUZZ_CHECK(!cla_themes_save(t, path, ranking), "%s", cla_error());
+    FUZZ_CHECK(!cla_themes_read(&again, path, ranking), "themes as saved: %s",
+               cla_error());
+    FUZZ_CHECK(again.count == t->count && again.word_count == t->word_count &&
+                   memcmp(again.word, t->word, t->word_count * sizeof *t->word) == 0,
+               "%zu themes became %zu", t->count, again.count);
+    FUZZ_CHECK(!cla_themes_near(t, ranking->words.count, word, 1, &n, 8), "%s",
+               cla_error());
+    for (size_t i = 1; i < n; i++) {
+        FUZZ_CHECK(word[i] > 0 && (size_t)word[i] < ranking->words.count,
+                   "word %zu has no rank", i);
+    }
+    cla_themes_free(&again);
+}
+
+/* A ranking, and themes. */
+void fuzz_themes(const uint8_t *data, size_t size)
+{
+    fuzz_part part[2];
+    cla_ranking ranking = { .score = NULL };
+    cla_themes themes = { .count = 0 };
+    fuzz_cut(data, size, part, 2);
+    const char *path = fuzz_file("ranking", part[0].data, part[0].size);
+    if (fuzz_ok(cla_ranking_load(&ranking, path))) {
+        path = fuzz_file("themes", part[1].data, part[1].size);
+        if (fuzz_ok(cla_themes_read(&themes, path, &ranking))) {
+            use_themes(&themes, &ranking);
+        }
+    }
+    cla_themes_free(&themes);
+    cla_ranking_free(&ranking);
 }
 
 static void use_poems(const cla_poems *p)
