@@ -101,6 +101,16 @@ static cla_status take_value(void *arguments, const char *value)
         "baseline", 'b', "FILE", "the system to compare with", CLI_TEXT, AT(baseline), \
             .needed = true                                                             \
     }
+#define SAMPLES                                                          \
+    {                                                                    \
+        "samples", 'n', "N", "resamples (1000)", CLI_INT64, AT(samples), \
+            .low = 1, .high = MAX_SAMPLES                                \
+    }
+#define SEED                                                         \
+    {                                                                \
+        "seed", 0, "N", "of the draws (12345)", CLI_INT64, AT(seed), \
+            .low = 0, .high = UINT32_MAX                             \
+    }
 
 static const cli_option bleu_options[] = {
     REF,
@@ -123,24 +133,15 @@ static const cli_option chrf_options[] = {
 };
 
 static const cli_option bootstrap_options[] = {
-    REF,
-    HYP,
-    CLI_JSON(score_arguments, json),
-    TOKENS,
-    LOWER,
-    SMOOTH,
-    SMOOTH_VALUE,
-    ORDER,
-    BASELINE,
-    { "samples", 'n', "N", "resamples (1000)", CLI_INT64, AT(samples), .low = 1,
-      .high = MAX_SAMPLES },
-    { "seed", 0, "N", "of the draws (12345)", CLI_INT64, AT(seed), .low = 0,
-      .high = UINT32_MAX },
-    { 0 },
+    REF,          HYP,   CLI_JSON(score_arguments, json),
+    TOKENS,       LOWER, SMOOTH,
+    SMOOTH_VALUE, ORDER, BASELINE,
+    SAMPLES,      SEED,  { 0 },
 };
 
 static const cli_option ngram_options[] = {
-    REF, HYP, CLI_JSON(score_arguments, json), TOKENS, LOWER, BASELINE, { 0 },
+    REF,  HYP,   CLI_JSON(score_arguments, json), TOKENS, LOWER, BASELINE, SAMPLES,
+    SEED, { 0 },
 };
 
 static const cli_option squad_options[] = {
@@ -225,7 +226,9 @@ static const cli_usage ngram_usage = {
     .options = ngram_options,
     .check = check_two,
     .about = "For n = 1 to 8: brevity penalty times the precision of n-grams, for "
-             "the hypothesis, the baseline, and the gap; then BLEU up to order n.",
+             "the hypothesis, the baseline, the gap and its p, the share of resamples "
+             "in which the baseline is at least as good (paired bootstrap); then BLEU "
+             "up to order n.",
 };
 
 static int run_ngram(int argc, char **argv)

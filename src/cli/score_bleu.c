@@ -217,7 +217,7 @@ cla_status score_bootstrap(const score_arguments *a)
 }
 
 static cla_status print_order(const score_arguments *a, const cla_bleu_counts *model,
-                              const cla_bleu_counts *base, int n)
+                              const cla_bleu_counts *base, int n, double p)
 {
     cla_bleu_options up_to = a->bleu;
     up_to.order = n;
@@ -225,12 +225,12 @@ static cla_status print_order(const score_arguments *a, const cla_bleu_counts *m
     const double bleu_x = cla_bleu_of(&up_to, model).score;
     const double bleu_y = cla_bleu_of(&up_to, base).score;
     if (a->json) {
-        return cli_print_json(json_pack("{si sf sf sf sf sf}", "order", n, "model", x,
-                                        "baseline", y, "gap", x - y, "bleu_model",
-                                        bleu_x, "bleu_baseline", bleu_y));
+        return cli_print_json(json_pack("{si sf sf sf sf sf sf}", "order", n, "model",
+                                        x, "baseline", y, "gap", x - y, "p", p,
+                                        "bleu_model", bleu_x, "bleu_baseline", bleu_y));
     }
-    printf("%d  %10.2f  %8.2f  %+6.2f  %10.2f  %8.2f  %+6.2f\n", n, x, y, x - y, bleu_x,
-           bleu_y, bleu_x - bleu_y);
+    printf("%d  %10.2f  %8.2f  %+6.2f  %6.4f  %10.2f  %8.2f  %+6.2f\n", n, x, y, x - y,
+           p, bleu_x, bleu_y, bleu_x - bleu_y);
     return CLA_OK;
 }
 
@@ -239,12 +239,17 @@ static cla_status ngram(const score_arguments *a, pair *p)
     CLA_TRY(pair_read(p, a));
     const cla_bleu_counts model = sum_of(p->model, p->lines);
     const cla_bleu_counts base = sum_of(p->base, p->lines);
+    double share[CLA_MAX_ORDER];
+    CLA_TRY(cla_bleu_bootstrap_orders(p->model, p->base, p->lines, (int)a->samples,
+                                      (uint32_t)a->seed, share));
     if (!a->json) {
-        printf("ngram|%s\n", p->signature.data);
-        printf("n  BP p_n: hyp  baseline     gap  BLEU-n: hyp  baseline     gap\n");
+        printf("ngram|n:%lld|seed:%lld|%s\n", (long long)a->samples, (long long)a->seed,
+               p->signature.data);
+        printf("n  BP p_n: hyp  baseline     gap       p  BLEU-n: hyp  baseline     "
+               "gap\n");
     }
     for (int n = 1; n <= CLA_MAX_ORDER; n++) {
-        CLA_TRY(print_order(a, &model, &base, n));
+        CLA_TRY(print_order(a, &model, &base, n, share[n - 1]));
     }
     return CLA_OK;
 }

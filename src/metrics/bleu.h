@@ -88,6 +88,13 @@ cla_status cla_bleu_bootstrap(const cla_bleu_options *options,
                               const cla_bleu_counts *model, const cla_bleu_counts *base,
                               size_t n, int samples, uint32_t seed, cla_bootstrap *out);
 
+/* The same by the length of n-grams: p[k - 1] is the share of resamples in which BP p_k
+ * of the baseline is at least that of the model, k = 1 to CLA_MAX_ORDER.
+ * Errors: CLA_E_USAGE (n or samples 0). */
+cla_status cla_bleu_bootstrap_orders(const cla_bleu_counts *model,
+                                     const cla_bleu_counts *base, size_t n, int samples,
+                                     uint32_t seed, double p[CLA_MAX_ORDER]);
+
 /* R_i of all prefixes of a hypothesis [n], i = 1..n, with every count starting at 1:
  * R_i = (prod_{k=1..4} (correct_k + 1) / (max(0, i-k+1) + 1))^(1/4) BP_i,
  * BP_i = exp(1 - references/i) below the reference's length, else 1. n-grams with the

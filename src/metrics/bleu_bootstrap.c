@@ -36,26 +36,39 @@ static double score_of_all(const cla_bleu_options *options, const cla_bleu_count
     return cla_bleu_of(options, &sum).score;
 }
 
+/* Sums over one resample of n sentences, the same ones for both systems. */
+static void resample(const cla_bleu_counts *model, const cla_bleu_counts *base,
+                     size_t n, int sample, uint32_t seed, cla_bleu_counts sums[2])
+{
+    sums[0] = sums[1] = (cla_bleu_counts){ 0 };
+    for (size_t i = 0; i < n; i++) {
+        const size_t at = draw(n, i, sample, seed);
+        cla_bleu_add(&sums[0], &model[at]);
+        cla_bleu_add(&sums[1], &base[at]);
+    }
+}
+
+static cla_status check(size_t n, int samples)
+{
+    return n && n <= UINT32_MAX && samples >= 1
+               ? CLA_OK
+               : cla_fail(CLA_E_USAGE, "bootstrap: %d resamples of %zu sentences",
+                          samples, n);
+}
+
 cla_status cla_bleu_bootstrap(const cla_bleu_options *options,
                               const cla_bleu_counts *model, const cla_bleu_counts *base,
                               size_t n, int samples, uint32_t seed, cla_bootstrap *out)
 {
     double *scores = NULL;
     int as_good = 0;
-    if (!n || n > UINT32_MAX || samples < 1) {
-        return cla_fail(CLA_E_USAGE, "bootstrap: %d resamples of %zu sentences",
-                        samples, n);
-    }
+    CLA_TRY(check(n, samples));
     CLA_TRY(cla_alloc(&scores, 2 * (size_t)samples, sizeof *scores));
     for (int s = 0; s < samples; s++) {
-        cla_bleu_counts of_model = { 0 }, of_base = { 0 };
-        for (size_t i = 0; i < n; i++) {
-            const size_t at = draw(n, i, s, seed);
-            cla_bleu_add(&of_model, &model[at]);
-            cla_bleu_add(&of_base, &base[at]);
-        }
-        scores[s] = cla_bleu_of(options, &of_model).score;
-        scores[samples + s] = cla_bleu_of(options, &of_base).score;
+        cla_bleu_counts sums[2];
+        resample(model, base, n, s, seed, sums);
+        scores[s] = cla_bleu_of(options, &sums[0]).score;
+        scores[samples + s] = cla_bleu_of(options, &sums[1]).score;
         as_good += scores[samples + s] >= scores[s];
     }
     out->p = (double)as_good / samples;
@@ -64,5 +77,25 @@ cla_status cla_bleu_bootstrap(const cla_bleu_options *options,
     percentiles(scores, samples, out->model);
     percentiles(scores + samples, samples, out->base);
     free(scores);
+    return CLA_OK;
+}
+
+cla_status cla_bleu_bootstrap_orders(const cla_bleu_counts *model,
+                                     const cla_bleu_counts *base, size_t n, int samples,
+                                     uint32_t seed, double p[CLA_MAX_ORDER])
+{
+    int as_good[CLA_MAX_ORDER] = { 0 };
+    CLA_TRY(check(n, samples));
+    for (int s = 0; s < samples; s++) {
+        cla_bleu_counts sums[2];
+        resample(model, base, n, s, seed, sums);
+        for (int k = 0; k < CLA_MAX_ORDER; k++) {
+            as_good[k] +=
+                cla_bleu_single(&sums[1], k + 1) >= cla_bleu_single(&sums[0], k + 1);
+        }
+    }
+    for (int k = 0; k < CLA_MAX_ORDER; k++) {
+        p[k] = (double)as_good[k] / samples;
+    }
     return CLA_OK;
 }

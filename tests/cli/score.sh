@@ -118,6 +118,9 @@ gaps() {
         >"$work/out" && [ "$(grep -c ' +0.00 .* +0.00$' "$work/out")" -eq 8 ]
 }
 check 'score ngram: no gap to itself' gaps
+check 'score ngram: p of a better system' prints '"gap":59.4177459,"p":0.0,' \
+    "$clattn" score ngram --json --samples 50 --seed 3 --ref "$work/ref" --hyp "$work/ref" \
+    --baseline "$work/hyp"
 printf 'abcdef\nxyz\n' >"$work/letters"
 printf 'abcdeg\tabc\nxyzw\n' >"$work/letters.ref"
 check 'score charbleu' prints ' = 71.44' \

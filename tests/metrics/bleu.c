@@ -238,6 +238,31 @@ Test(bleu, bootstrap_knows_better_worse_and_same)
     cr_assert_eq(cla_bleu_bootstrap(&o, good, good, 0, 200, 7, &r), CLA_E_USAGE);
 }
 
+/* Half of the model's lines have all bigrams of the reference, all have its words; the
+ * baseline has the words alone. Drawn from the same sentences, it never wins by bigrams,
+ * always ties by words, and both have nothing of five words. */
+Test(bleu, bootstrap_by_length_of_ngrams)
+{
+    const cla_bleu_options o = { .tokens = CLA_TOKENS_NONE, .order = CLA_MAX_ORDER };
+    cla_bleu_counts model[40] = { 0 }, base[40] = { 0 };
+    double p[CLA_MAX_ORDER], again[CLA_MAX_ORDER];
+    for (int i = 0; i < 40; i++) {
+        count_text(&o, i % 2 ? "a b c d" : "b a d c", "a b c d", &model[i]);
+        count_text(&o, "b a d c", "a b c d", &base[i]);
+    }
+    cr_assert_eq(cla_bleu_bootstrap_orders(model, base, 40, 200, 7, p), CLA_OK);
+    cr_assert_eq(p[0], 1.0);
+    cr_assert_eq(p[1], 0.0);
+    cr_assert_eq(p[3], 0.0);
+    cr_assert_eq(p[4], 1.0);
+    cr_assert_eq(cla_bleu_bootstrap_orders(model, base, 40, 200, 7, again), CLA_OK);
+    cr_assert(memcmp(p, again, sizeof p) == 0);
+    cr_assert_eq(cla_bleu_bootstrap_orders(base, model, 40, 200, 7, p), CLA_OK);
+    cr_assert_eq(p[1], 1.0);
+    cr_assert_eq(cla_bleu_bootstrap_orders(model, base, 0, 200, 7, p), CLA_E_USAGE);
+    cr_assert_eq(cla_bleu_bootstrap_orders(model, base, 40, 0, 7, p), CLA_E_USAGE);
+}
+
 /* ---- prefixes ---------------------------------------------------------------- */
 
 static void prefixes_are(const int32_t *ref, size_t ref_count, const int32_t *hyp,
