@@ -116,7 +116,7 @@ def finished_line(system, cell, places, program, out, ended):
     """Scores a run that ended, with its seconds and its commit."""
     with open(os.path.join(out, "log.jsonl"), encoding="utf-8") as lines:
         steps = [0, *(json.loads(line)["step"] for line in lines)][-1]
-    found = system.score(dict(cell, data=places["data"]), out,
+    found = system.score(dict(cell, **places), out,
                          lambda *words, **more: output(program, *words, **more))
     shown = " ".join(f"--set {s.format(data='DATA', runs='RUNS')}" for s in cell["set"])
     return dict(cell, **found, **{
@@ -128,11 +128,12 @@ def finished_line(system, cell, places, program, out, ended):
     })
 
 
-def run_cell(system, cell, places, program):
-    """Trains and scores one cell, in a folder of its own below places["runs"] where runs are kept:
+def run_cell(table, cell, places, program):
+    """Trains and scores one cell, in a folder of its own below places["runs"]/TABLE where runs are kept:
     there, a run that was cut off is continued, and one that has ended is only scored."""
+    system = TABLES[table]
     if places["runs"]:
-        out = os.path.join(places["runs"], "-".join(str(part) for part in system.key(cell)))
+        out = os.path.join(places["runs"], table, "-".join(str(part) for part in system.key(cell)))
         ended = train_once(cell, places, program, out)
         return finished_line(system, cell, places, program, out, ended)
     with tempfile.TemporaryDirectory() as folder:
@@ -155,7 +156,7 @@ def run_table(args, store):
             continue
         cell["set"] += args.set
         try:
-            line = run_cell(system, cell, places, program)
+            line = run_cell(args.table, cell, places, program)
         except subprocess.CalledProcessError as error:
             print(f"FAILED  {name}: {error}\n{error.stderr or ''}", file=sys.stderr, flush=True)
             failed += 1

@@ -31,12 +31,12 @@ def cells():
         folder, source, target, own, _ = results_nmt.PAIRS[pair]
         for seed in seeds:
             for name, (config, sets, begin, paper) in SYSTEMS.items():
-                warm = (f"warm_start={{runs}}/{pair}-{begin}-{seed}",) if begin else ()
+                warm = (f"warm_start={{runs}}/hard/{pair}-{begin}-{seed}",) if begin else ()
                 yield {
                     "pair": pair, "system": name, "seed": seed,
                     "config": f"examples/configs/{config}.json",
                     "stem": own, "paper": paper if pair == "en-de" else None,
-                    "set": [f"data={{data}}/{folder}", f"source={source}", f"target={target}",
+                    "set": [f"data={folder}", f"source={source}", f"target={target}",
                             f"dev={results_nmt.dev_of(pair)}", f"test={own}", f"seed={seed}",
                             *sets, *warm],
                 }
@@ -51,10 +51,10 @@ def key(line):
 
 def score(line, out, run):
     """BLEU (beam 4) of all sentences, and of those of like length."""
-    found = results_nmt.score(dict(line, pair=line["pair"]), out, run)
+    found = results_nmt.score(line, out, run)
     folder, *_ = results_nmt.PAIRS[line["pair"]]
     groups = run("eval", "--model", out, "--lengths", "--beam", "4", "--json",
-                 "--data", os.path.join(line["data"], folder), "--split", line["stem"])
+                 "--data", folder.format(**line), "--split", line["stem"])
     with open(os.path.join(out, "log.jsonl"), encoding="utf-8") as lines:
         log = [json.loads(entry) for entry in lines]
     rewards = [entry for entry in log if "reward" in entry]
