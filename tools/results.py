@@ -16,6 +16,7 @@ import tempfile
 import time
 
 import results_check
+import results_curves
 import results_hard
 import results_nmt
 import results_poem
@@ -49,8 +50,8 @@ class Store:
 
 
 def output(*command, **more):
-    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True,
-                          **more).stdout
+    return subprocess.run(command, check=True, capture_output=True, text=True,
+                          **{"cwd": ROOT, **more}).stdout
 
 
 SOURCES = ("meson.build", "src", "cl", "include", "examples")
@@ -203,8 +204,8 @@ def check(store, pages_alone):
 def main():
     parser = argparse.ArgumentParser(prog="tools/results.sh", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("table", nargs="?", choices=[*TABLES, "render"])
-    parser.add_argument("data", nargs="?", help="folder that the table reads")
+    parser.add_argument("table", nargs="?", choices=[*TABLES, "render", "pictures"])
+    parser.add_argument("data", nargs="?", help="folder that the table reads; of pictures, the build folder")
     parser.add_argument("build", nargs="?", default="build")
     parser.add_argument("--check", action="store_true",
                         help="says which cells are there, and what the pages say otherwise")
@@ -224,11 +225,14 @@ def main():
     if args.check or args.check_pages:
         return check(store, args.check_pages)
     if not args.table:
-        parser.error("wants a table, render, --check or --check-pages")
+        parser.error("wants a table, render, pictures, --check or --check-pages")
     if args.table == "render":
         return render(store)
     if not args.data:
-        parser.error("a table wants its data")
+        parser.error(f"{args.table} wants a folder")
+    if args.table == "pictures":
+        program = os.path.join(os.path.abspath(args.data), "clattn")
+        return results_curves.pictures(store, ROOT, lambda *words, **more: output(program, *words, **more))
     return 1 if run_table(args, store) else 0
 
 

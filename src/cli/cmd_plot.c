@@ -14,7 +14,7 @@ enum { MAX_RUNS = 32 };
 typedef struct arguments {
     const char *out;
     cli_words runs;
-    const char *metric;
+    const char *metric, *along;
     bool lengths, bench, roofline;
 } arguments;
 
@@ -25,6 +25,8 @@ static const cli_option options[] = {
       "what to plot (accuracy; loss is another; with --bench: peak_share, or gflops, "
       "gbs, median_ms, words_per_s)",
       CLI_TEXT, .at = offsetof(arguments, metric) },
+    { "along", 'a', "KEY", "the other axis of curves: step (default), or epoch",
+      CLI_TEXT, .at = offsetof(arguments, along) },
     { "lengths", 'l', NULL,
       "bars by the length of sources, from files of `eval --lengths --json' instead of "
       "runs",
@@ -75,9 +77,10 @@ static cla_status add_point(svg_curve *c, double x, double y)
     return CLA_OK;
 }
 
-/* The steps and values of one run; a last line without its end is left out. */
-static cla_status read_points(svg_curve *c, const char *path, const char *metric,
-                              char *data)
+/* Whole numbers by the key along, and values, of one run; a last line without its end is
+ * left out. */
+static cla_status read_points(svg_curve *c, const char *path, const char *along,
+                              const char *metric, char *data)
 {
     int number = 1;
     for (char *line = data, *end; (end = strchr(line, '\n'));
@@ -90,7 +93,7 @@ static cla_status read_points(svg_curve *c, const char *path, const char *metric
             return cla_fail(parsed, "%s:%d: %s", path, number, error.text);
         }
         CLA_TRY(parsed);
-        const json_t *step = json_object_get(object, "step");
+        const json_t *step = json_object_get(object, along);
         const json_t *value = json_object_get(object, metric);
         const bool whole = json_is_integer(step) && json_is_number(value);
         const cla_status status =
@@ -100,10 +103,12 @@ static cla_status read_points(svg_curve *c, const char *path, const char *metric
         CLA_TRY(status);
     }
     return c->count ? CLA_OK
-                    : cla_fail(CLA_E_INPUT, "%s: no '%s' to plot", path, metric);
+                    : cla_fail(CLA_E_INPUT, "%s: no '%s' along '%s' to plot", path, metric,
+                               along);
 }
 
-static cla_status read_run(svg_curve *c, const char *run, const char *metric)
+static cla_status read_run(svg_curve *c, const char *run, const char *along,
+                           const char *metric)
 {
     cla_text path = { 0 };
     char *data = NULL;
@@ -111,7 +116,7 @@ static cla_status read_run(svg_curve *c, const char *run, const char *metric)
     c->name = run;
     cla_status status = cla_text_add(&path, "%s/log.jsonl", run);
     status = status ? status : cla_file_read(path.data, &data, &size);
-    status = status ? status : read_points(c, path.data, metric, data);
+    status = status ? status : read_points(c, path.data, along, metric, data);
     free(data);
     cla_text_free(&path);
     return status;
@@ -121,13 +126,15 @@ static cla_status plot_runs(const arguments *a)
 {
     svg_curve curves[MAX_RUNS] = { { .name = NULL } };
     const char *metric = a->metric ? a->metric : "accuracy";
+    const char *along = a->along ? a->along : "step";
     cla_text picture = { 0 };
     cla_status status = CLA_OK;
     for (int i = 0; i < a->runs.count && !status; i++) {
-        status = read_run(&curves[i], a->runs.word[i], metric);
+        status = read_run(&curves[i], a->runs.word[i], along, metric);
     }
     status = status ? status
-                    : cli_svg_curves(&picture, curves, a->runs.count, "steps", metric);
+                    : cli_svg_curves(&picture, curves, a->runs.count,
+                                     a->along ? along : "steps", metric);
     status = status ? status : cla_file_write(a->out, picture.data, picture.size);
     for (int i = 0; i < a->runs.count; i++) {
         free(curves[i].x);

@@ -50,6 +50,18 @@ roofline() {
 }
 check 'a roofline with its points and peaks' roofline
 
+# Points at 1, 2 and 4 epochs, whatever their steps.
+mkdir "$work/run"
+printf '{"step":%d,"epoch":%d,"accuracy":%d}\n' 70 1 50 700 2 60 710 4 80 >"$work/run/log.jsonl"
+epochs() {
+    plot "$work/run" --along epoch --out "$work/curve.svg" && svg_fits "$work/curve.svg" &&
+        grep -q '>epoch<' "$work/curve.svg" &&
+        grep -q 'points="51.0,416.9 326.0,289.6 876.0,35.1"' "$work/curve.svg"
+}
+check 'curves along epochs' epochs
+check 'refuses curves along what is not there' says 3 "no 'accuracy' along 'week' to plot" \
+    plot "$work/run" --along week --out "$work/x.svg"
+
 check 'refuses a figure that no row has' says 3 "no row has a 'words_per_s'" \
     plot --bench "$work/rows.json" --metric words_per_s --out "$work/x.svg"
 row 'startup warm' startup tile 0.0 0.0 0.0 >"$work/none.json"
