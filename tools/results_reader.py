@@ -16,13 +16,21 @@ MANY = ("passages=5", "passage_limit=500", "answer_limit=200", "trait_dim=0", "w
         "hidden=75", "min_count=2", "eval_every=100")
 OWN = {"r_net": ("passage_limit=150", "batch=32", "eval_every=200")}  # dear steps
 STEPS = {"match_lstm": 600, "r_net": 600, "bidaf": 900, PUBLISHED: 1500}
-LEVEL_STEPS = {"match_lstm": 2400, "r_net": 600, "bidaf": 2100, PUBLISHED: 2100}
+LEVEL_STEPS = {"match_lstm": 2400, "r_net": 600, "bidaf": 2100}
+CLOZE = "cloze"
+CLOZE_STEPS = {"match_lstm": 3000, "bidaf": 1500, PUBLISHED: 1500, "r_net": 1500}
+NO_TRAITS = ("vectors={runs}/words.vec", "freeze=true", "word_dim=100", "trait_dim=0",
+             "passage_limit=150", "dropout=0.2", "batch=32")
+
+
+def folder_of(data):
+    return "{runs}/cloze" if data == CLOZE else f"{{data}}/{data}"
 
 
 def cell(network, depth, seed, data, sets=(), steps=None):
     return {"data_set": data, "network": network, "depth": depth, "seed": seed,
             "config": f"examples/configs/reader-{network}.json",
-            "set": [f"data={{data}}/{data}", f"depth={depth}", *sets,
+            "set": [f"data={folder_of(data)}", f"depth={depth}", *sets,
                     f"steps={steps or STEPS[network]}", f"seed={seed}"]}
 
 
@@ -41,20 +49,33 @@ def cells():
             yield cell("bidaf", depth, seed, DUREADER, MANY, 300)
 
 
+def level_cell(network, depth, start, seed, data, sets, steps):
+    own = (f"first_level={start}",) if depth > 1 else ()
+    made = cell(network, depth, seed, data, (*NO_TRAITS, *sets, *own), steps[network])
+    return dict(made, start=start if depth > 1 else None)
+
+
 def level_cells():
-    """The comparison of depths by attention that is trained: pre-trained vectors, no word features."""
-    sets = ("vectors={runs}/words.vec", "freeze=true", "word_dim=100", "trait_dim=0",
-            "passage_limit=150", "dropout=0.2", "batch=32", "eval_every=300")
+    """SQuAD without word features: three depths of the network whose attention spreads least there."""
+    for seed in (42, 43, 44):
+        for depth in (1, 5, 10):
+            yield level_cell("match_lstm", depth, 0.9, seed, SQUAD, ("eval_every=300",), LEVEL_STEPS)
+    for network in ("bidaf", "r_net"):
+        yield level_cell(network, 1, 0.9, 42, SQUAD, ("eval_every=300",), LEVEL_STEPS)
+
+
+def cloze_cells():
+    """Depths where attention is trained: 1, 5 and 10; then equal weights at first; then 2 and 20."""
     for depths, start in (((1, 5, 10), 0.9), ((10,), 0), ((2, 20), 0.9)):
         for seed in (42, 43, 44):
-            for network in ("match_lstm", "bidaf", PUBLISHED, "r_net"):
+            for network in CLOZE_STEPS:
                 for depth in depths:
-                    own = (f"first_level={start}",) if depth > 1 else ()
-                    made = cell(network, depth, seed, SQUAD, (*sets, *own), LEVEL_STEPS[network])
-                    yield dict(made, start=start if depth > 1 else None)
+                    yield level_cell(network, depth, start, seed, CLOZE,
+                                     ("eval_every=250", "patience=0"), CLOZE_STEPS)
 
 
-TABLES = {"reader": lambda: list(cells()), "reader-levels": lambda: list(level_cells())}
+TABLES = {"reader": lambda: list(cells()), "reader-levels": lambda: list(level_cells()),
+          "reader-cloze": lambda: list(cloze_cells())}
 
 
 def key(line):
@@ -68,12 +89,20 @@ def spread_of(rows):
     return math.exp(statistics.mean(entropy)) / len(rows[0])
 
 
+def moved(rows, others):
+    """Which part of a row's weight lies elsewhere in the next level, a mean over the rows."""
+    return statistics.mean(sum(abs(a - b) for a, b in zip(*pair)) / 2 for pair in zip(rows, others))
+
+
 def look(line, out, run):
-    """Spread of the first level, as a part of the keys, and the weights of the levels by site: the
-    spread is a mean over the first questions of sixteen passages of dev."""
-    with open(os.path.join(line["data"], SQUAD, "dev.json"), encoding="utf-8") as file:
+    """Means over the first questions of sixteen passages of dev, by site: the spread of each level as a part
+    of the keys, of all rows and of the words that the question has, too; the weight that moves from a
+    level to the next; the weights of the levels."""
+    path = os.path.join(folder_of(line["data_set"]).format(**line), "dev.json")
+    with open(path, encoding="utf-8") as file:
         passages = [p for article in json.load(file)["data"] for p in article["paragraphs"]]
-    spreads, weights = {}, {}
+    found = {"spread": {}, "spread_shared": {}, "moved": {}}
+    weights = {}
     with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
         for p in passages[::len(passages) // 16][:16]:
             file.seek(0)
@@ -83,10 +112,19 @@ def look(line, out, run):
             for site in run("inspect", "--model", out, "--json", "--passage", file.name,
                             "--text", p["qas"][0]["question"]).splitlines():
                 site = json.loads(site)
-                spreads.setdefault(site["site"], []).append(spread_of(site["maps"][0]))
+                maps = site["maps"]
+                asked = {word.lower() for word in site["columns"]}
+                shared = [i for i, word in enumerate(site["rows"]) if word.lower() in asked]
+                parts = {"spread": [spread_of(rows) for rows in maps],
+                         "spread_shared": [spread_of([rows[i] for i in shared]) for rows in maps if shared],
+                         "moved": [moved(*pair) for pair in zip(maps, maps[1:])]}
+                for name, levels in parts.items():
+                    if levels:
+                        found[name].setdefault(site["site"], []).append(levels)
                 weights[site["site"]] = [round(w, 4) for w in site["weights"]]
-    return {"spread": {site: round(statistics.mean(x), 4) for site, x in spreads.items()},
-            "weights": weights}
+    means = {name: {site: [round(statistics.mean(x), 4) for x in zip(*levels)] for site, levels in of.items()}
+             for name, of in found.items()}
+    return dict(means, weights=weights)
 
 
 def score(line, out, run):
@@ -126,22 +164,57 @@ that levels cannot tell yet. R-NET learns here from passages of at most 150 word
 
 
 LEVELS = """
-### Depths with trained attention
+### Depths without word features
 
 SQuAD without word features, so that answers come from attention to the question: frozen word vectors made
 here, of the training parts of SQuAD and of the English of Multi30k, Tatoeba (Chinese), Tanaka and the WMT14 sample
 (`tools/results_text.py --lower FILES | clattn vectors --dim 100 --min-count 2 --sample 0.001 --out RUNS/words.vec`).
 The first level begins with nine tenths of the weight (`first_level` 0.9), since equal shares let levels that are
-not trained yet dilute the first; "equal" rows begin with equal shares. Fixed in advance: depths 1, 5
-and 10, then equal shares at 10, then 2 and 20; seeds 42 to 44; {steps}. (1,200 steps were planned for Match-LSTM and
-doubled once two runs of them had attention that spread over 0.59 of the words: half or less is what counts as trained.)
-
+not trained yet dilute the first. Fixed in advance: depths 1, 5 and 10; seeds 42 to 44; {steps}. (1,200 steps
+were planned for Match-LSTM and doubled once two runs of them had attention that spread over 0.59 of the words:
+half or less is what counts as trained.) No network gets there from 7,588 questions; BiDAF and R-NET, which are
+further away, were left at one run each, and depth is judged by cloze questions below.
+"""
+COLUMNS = """
 Beside depth 1: the mean difference to depth 1 of the same seeds, and in brackets how many standard errors of a difference of
 two means that is. Spread: over which part of the question's words the first level's weight lies (e to the entropy
-of a row of weights; 1 is even), a mean over sixteen passages of dev. Weight of the first level: after training.
+of a row of weights; 1 is even), a mean over sixteen passages of dev; in brackets, of passage words that the question has, too. Weight of the first level: after training. Moved: which part of
+the weights lies on other words in the second level than in the first, and in each later level than in the one before it.
 
-| network | levels | F1 (seeds) | beside depth 1 | EM | spread | weight of the first level | minutes |
-|---|---|---|---|---|---|---|---|"""
+| network | levels | F1 (seeds) | beside depth 1 | EM | spread | weight of the first level | moved | minutes |
+|---|---|---|---|---|---|---|---|---|"""
+CLOZE_HEAD = """
+### Depths with trained attention
+
+Cloze questions of SQuAD's passages, 20,417 to learn from and 3,385 of dev: a sentence of a passage of three, in which a
+number, a name or a long word is "what" and half of the other words are left out (`tools/results_cloze.py DATA/squad_v1.1
+RUNS/cloze`). Without word features, the words of the question are the only way to the answer. Vectors and the start of the
+levels are those above; "equal" rows begin with equal shares, as the paper's. Fixed in advance: depths 1, 5 and 10, then
+equal shares at 10, then 2 and 20; seeds 42 to 44; {steps} (steps after one run each of Match-LSTM, BiDAF and R-NET with seed 41).
+"""
+
+
+def mean_of_sites(lines, name, of):
+    """A mean over runs and sites, but R-NET's own passage."""
+    values = [of(x) for line in lines for site, x in line.get(name, {}).items() if site != "self"]
+    return statistics.mean(v for v in values if v is not None) if any(v is not None for v in values) else None
+
+
+def shown(value):
+    return "" if value is None else f"{value:.2f}"
+
+
+def spreads(lines):
+    """Of the first level: all rows (those of words that the question has)."""
+    every, shared = (shown(mean_of_sites(lines, name, lambda x: x[0])) for name in ("spread", "spread_shared"))
+    return f"{every} ({shared})" if shared else every
+
+
+def moves(lines):
+    """From the first level to the second; from each later one to the next."""
+    first = mean_of_sites(lines, "moved", lambda x: x[0] if x else None)
+    later = mean_of_sites(lines, "moved", lambda x: statistics.mean(x[1:]) if x[1:] else None)
+    return ", ".join(filter(None, (shown(first), shown(later))))
 
 
 def beside_one(own, lines):
@@ -158,22 +231,21 @@ def beside_one(own, lines):
     return f"{mean:+.2f} ({mean / error:.1f} SE)"
 
 
-def levels_page(lines):
+def levels_page(lines, head, steps_of):
     if not lines:
         return
-    steps = ", ".join(f"{n} steps of {name}" for name, n in LEVEL_STEPS.items()
-                      if any(x["network"] == name for x in lines))
-    yield LEVELS.format(steps=steps)
+    names = [name for name in steps_of if any(x["network"] == name for x in lines)]
+    yield head.format(steps=", ".join(f"{steps_of[name]} steps of {name}" for name in names))
+    yield COLUMNS.lstrip("\n")
     lines = sorted(lines, key=lambda x: (x["network"], x["depth"], x["start"] or 0, x["seed"]))
     for name, depth, start in dict.fromkeys((x["network"], x["depth"], x["start"]) for x in lines):
         own = [x for x in lines if (x["network"], x["depth"], x["start"]) == (name, depth, start)]
         f1 = [x["score"]["f1"] for x in own]
         error = f" ±{statistics.stdev(f1):.2f}" if len(f1) > 1 else ""
-        spreads = [s for x in own for site, s in x["spread"].items() if site != "self"]
-        first = [w[0] for x in own for w in x["weights"].values()]
         yield (f"| {name} | {depth}{', equal' if start == 0 else ''} | {statistics.mean(f1):.2f}{error} ({len(f1)}) "
                f"| {beside_one(own, lines)} | {statistics.mean(x['score']['em'] for x in own):.2f} "
-               f"| {statistics.mean(spreads):.2f} | {statistics.mean(first):.2f} "
+               f"| {spreads(own)} "
+               f"| {shown(mean_of_sites(own, 'weights', lambda x: x[0]))} | {moves(own)} "
                f"| {statistics.mean(x['wall_s'] for x in own) / 60:.0f} |")
     yield f"\nThe first line's command: `{lines[0]['command']}`"
 
@@ -201,7 +273,8 @@ def page(store):
     chinese = [x for x in found if x["data_set"] == DRCD]
     if lines:
         yield from english_page(lines)
-    yield from levels_page(store.lines("reader-levels"))
+    yield from levels_page(store.lines("reader-levels"), LEVELS, LEVEL_STEPS)
+    yield from levels_page(store.lines("reader-cloze"), CLOZE_HEAD, CLOZE_STEPS)
     yield from chinese_page(chinese)
 
 
