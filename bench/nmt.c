@@ -223,11 +223,11 @@ cla_status bench_nmt(bench *b)
     }
     CLA_TRY(run_case(b, &small, NULL, (nmt_shape){ 32, 16, 1 }));
     CLA_TRY(run_case(b, &small, NULL, (nmt_shape){ 32, 16, 4 }));
-    CLA_TRY(run_case(b, &small, NULL, (nmt_shape){ 128, 16, 0 }));
-    CLA_TRY(run_case(b, &small, NULL, (nmt_shape){ 8, 256, 0 }));
-    for (int i = 0; i < VARIANTS; i++) {
-        CLA_TRY(run_case(b, &small, variants[i], (nmt_shape){ 128, 16, 0 }));
-        CLA_TRY(run_case(b, &small, variants[i], (nmt_shape){ 8, 256, 0 }));
+    static const nmt_shape steps[] = { { 128, 16, 0 }, { 32, 64, 0 }, { 8, 256, 0 } };
+    for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
+        for (int i = 0; i <= VARIANTS; i++) {
+            CLA_TRY(run_case(b, &small, i ? variants[i - 1] : NULL, steps[k]));
+        }
     }
     return CLA_OK;
 }

@@ -3,7 +3,8 @@
 
 A table is a list of cells; a cell is a training command and the figure of the paper
 beside it. Finished cells are kept one JSON object a line in docs/results/TABLE.jsonl.
-A module of SYSTEMS has TABLES, key, score, told and page for its own.
+A module of SYSTEMS has TABLES, key, told and page for its own, and score for runs that it
+trains, or measure.
 """
 import argparse
 import json
@@ -21,10 +22,11 @@ import results_hard
 import results_nmt
 import results_poem
 import results_reader
+import results_speed
 import results_tagger
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SYSTEMS = (results_tagger, results_nmt, results_hard, results_reader, results_poem)
+SYSTEMS = (results_tagger, results_nmt, results_speed, results_hard, results_reader, results_poem)
 TABLES = {table: system for system in SYSTEMS for table in system.TABLES}
 
 
@@ -113,34 +115,45 @@ def train_once(cell, places, program, out):
         return json.load(file)
 
 
-def finished_line(system, cell, places, program, out, ended):
-    """Scores a run that ended, with its seconds and its commit."""
+def finished_line(cell, found, ended, program):
+    """A line of the store: a cell, what was found, and where that comes from."""
+    return dict(cell, **found, **{
+        "wall_s": ended["wall_s"] and round(ended["wall_s"], 1),
+        "commit": ended["commit"],
+        "device": device_name(program),
+    })
+
+
+def scored(system, cell, places, program, out):
+    """Scores a run that ended in the folder out."""
     with open(os.path.join(out, "log.jsonl"), encoding="utf-8") as lines:
         steps = [0, *(json.loads(line)["step"] for line in lines)][-1]
     found = system.score(dict(cell, **places), out,
                          lambda *words, **more: output(program, *words, **more))
     shown = " ".join(f"--set {s.format(data='DATA', runs='RUNS')}" for s in cell["set"])
-    return dict(cell, **found, **{
-        "steps": steps,
-        "wall_s": ended["wall_s"] and round(ended["wall_s"], 1),
-        "commit": ended["commit"],
-        "device": device_name(program),
-        "command": f"clattn train {cell['config']} {shown} --out RUN",
-    })
+    return dict(found, steps=steps, command=f"clattn train {cell['config']} {shown} --out RUN")
+
+
+def measured(system, cell, places, program):
+    """A cell that needs no training."""
+    start = time.monotonic()
+    found = system.measure(cell, lambda *words, **more: output(program, *words, **more))
+    ended = {"wall_s": time.monotonic() - start, "commit": commit(places["checkout"])}
+    return finished_line(cell, found, ended, program)
 
 
 def run_cell(table, cell, places, program):
     """Trains and scores one cell, in a folder of its own below places["runs"]/TABLE where runs are kept:
     there, a run that was cut off is continued, and one that has ended is only scored."""
     system = TABLES[table]
-    if places["runs"]:
-        out = os.path.join(places["runs"], table, "-".join(str(part) for part in system.key(cell)))
-        ended = train_once(cell, places, program, out)
-        return finished_line(system, cell, places, program, out, ended)
+    if hasattr(system, "measure"):
+        return measured(system, cell, places, program)
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "run")
+        if places["runs"]:
+            out = os.path.join(places["runs"], table, "-".join(str(part) for part in system.key(cell)))
         ended = train_once(cell, places, program, out)
-        return finished_line(system, cell, places, program, out, ended)
+        return finished_line(cell, scored(system, cell, places, program, out), ended, program)
 
 
 def run_table(args, store):
@@ -155,7 +168,8 @@ def run_table(args, store):
         name = "/".join(str(part) for part in system.key(cell))
         if system.key(cell) in done or not re.search(args.only, name):
             continue
-        cell["set"] += args.set
+        if args.set:
+            cell["set"] += args.set
         try:
             line = run_cell(args.table, cell, places, program)
         except subprocess.CalledProcessError as error:
