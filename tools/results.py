@@ -20,6 +20,7 @@ import results_check
 import results_curves
 import results_hard
 import results_nmt
+import results_page
 import results_poem
 import results_reader
 import results_speed
@@ -183,23 +184,14 @@ def run_table(args, store):
     return failed
 
 
-HEAD = """# Results
-
-This page tells whether the systems reach the published figures: ours beside theirs, a table for
-each table of the papers. A figure in bold points to another direction than the paper's.
-`docs/results/*.jsonl` have each run's command, seed, device, commit and wall time, and
-`tools/results.sh render` writes the page from them. `tools/results.sh TABLE DATA` runs the cells
-that are missing, and `tools/results.sh --check` lists them."""
-
-
 def page(store):
-    yield HEAD
+    yield from results_page.head(store)
     for system in SYSTEMS:
         yield from system.page(store)
 
 
 def rendered(store):
-    return "\n".join(page(store)) + "\n"
+    return results_page.wrapped("\n".join(page(store)) + "\n")
 
 
 def render(store):

@@ -160,6 +160,12 @@ def mean_of(lines):
     return f"{statistics.mean(scores):.2f} ±{statistics.stdev(scores):.2f} ({each})"
 
 
+def difference(own, others):
+    """The difference of two means of as many values, and its standard error."""
+    error = math.sqrt(sum(map(statistics.variance, (own, others))) / len(own))
+    return statistics.mean(own) - statistics.mean(others), error
+
+
 def beside_plain(own, lines):
     """The mean difference to plain of the same seeds, and how many standard errors of the
     difference of the two means that is."""
@@ -167,11 +173,10 @@ def beside_plain(own, lines):
     scores = {x["seed"]: x["bleu"] for x in own if x["seed"] in plain}
     if not scores or own[0]["way"] == "plain":
         return None, ""
-    mean = statistics.mean(scores[seed] - plain[seed] for seed in scores)
     if len(scores) < 2:
+        mean = sum(scores[seed] - plain[seed] for seed in scores)
         return mean, f"{mean:+.2f}"
-    error = math.sqrt(sum(statistics.variance([side[seed] for seed in scores])
-                          for side in (scores, plain)) / len(scores))
+    mean, error = difference(list(scores.values()), [plain[seed] for seed in scores])
     return mean, f"{mean:+.2f} ({mean / error:.1f} SE)"
 
 

@@ -5,6 +5,8 @@ import os
 import statistics
 import tempfile
 
+import results_nmt
+
 PAPER = {  # the paper's EM and F1 of Match-LSTM on SQuAD, trained on ten times as many questions
     1: (54.29, 66.87), 2: (54.41, 66.99), 5: (55.29, 69.03), 10: (58.37, 70.70), 20: (58.47, 70.81)}
 NETWORKS = ("match_lstm", "bidaf", "r_net")  # by levels
@@ -219,17 +221,21 @@ def moves(lines):
     return ", ".join(filter(None, (shown(first), shown(later))))
 
 
+def beside_pairs(own, lines):
+    """F1 of each run and of depth 1 of the same network and seed."""
+    one = {x["seed"]: x["score"]["f1"] for x in lines
+           if own and x["network"] == own[0]["network"] and x["depth"] == 1}
+    return [(x["score"]["f1"], one[x["seed"]]) for x in own if x["seed"] in one]
+
+
 def beside_one(own, lines):
     """The mean difference to depth 1 of the same seeds, in F1, with its standard errors."""
-    one = {x["seed"]: x["score"]["f1"] for x in lines
-           if x["network"] == own[0]["network"] and x["depth"] == 1}
-    pairs = [(x["score"]["f1"], one[x["seed"]]) for x in own if x["seed"] in one]
+    pairs = beside_pairs(own, lines)
     if own[0]["depth"] == 1 or not pairs:
         return ""
-    mean = statistics.mean(a - b for a, b in pairs)
     if len(pairs) < 2:
-        return f"{mean:+.2f}"
-    error = math.sqrt(sum(map(statistics.variance, zip(*pairs))) / len(pairs))
+        return f"{pairs[0][0] - pairs[0][1]:+.2f}"
+    mean, error = results_nmt.difference(*zip(*pairs))
     return f"{mean:+.2f} ({mean / error:.1f} SE)"
 
 

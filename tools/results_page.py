@@ -1,0 +1,129 @@
+"""results_page.py - how docs/results.md begins, and how its lines break.
+
+The table at its head has a row for each claim of the papers: what was found here, and whether
+that supports the claim.
+"""
+import statistics
+import textwrap
+
+import results_hard
+import results_nmt
+import results_reader
+import results_tagger
+
+HEAD = """# Results
+
+This page tells whether the systems reach the figures of their papers. Each table stands beside one of
+a paper's; a figure in bold points in another direction than the paper's. `docs/results/*.jsonl` holds each
+run with its command, seed, device, commit and wall time. `tools/results.sh TABLE DATA` runs missing cells,
+`tools/results.sh --check` lists them with the training that they take, and `tools/results.sh render`
+writes this page.
+
+SE is the standard error of the difference of two means over seeds. ± is the standard deviation over seeds.
+
+| claim of a paper | here | supported? |
+|---|---|---|"""
+
+
+def verdict(yes, of):
+    return "yes" if yes == of else "no" if not yes else f"in {yes} of {of}"
+
+
+def tagger_rows(lines):
+    """Convolved attention and learned positions beside sine positions."""
+    base = results_tagger.macro(lines, "pe_add", "accuracy")
+    for variants, claim in ((("conv", "conv2d"), "Convolved attention maps tag better than plain attention"),
+                            (("p_r",), "Position matrices tag better than sine positions")):
+        shown, yes = [], 0
+        for variant in variants:
+            own = results_tagger.macro(lines, variant, "accuracy")
+            seeds = sorted(set(own) & set(base))
+            mean, error = results_nmt.difference([own[s] for s in seeds], [base[s] for s in seeds])
+            yes += mean > error
+            shown.append(f"`{variant}` {mean:+.2f} points ({mean / error:.1f} SE)")
+        yield f"| {claim} (six treebanks) | {', '.join(shown)} | {verdict(yes, len(variants))} |"
+
+
+def nmt_rows(tables):
+    """1D and 2D convolutional self-attention beside plain, where there are seeds."""
+    shown, yes, of = [], 0, 0
+    for lines in tables:
+        for pair in dict.fromkeys(x["pair"] for x in lines):
+            ways = [[x for x in lines if (x["pair"], x["way"]) == (pair, way)] for way in ("csan1d", "csan2d")]
+            plain = [x for x in lines if (x["pair"], x["way"]) == (pair, "plain")]
+            if min(map(len, (*ways, plain))) < 2:
+                continue
+            gains = [results_nmt.difference([x["bleu"] for x in way], [x["bleu"] for x in plain]) for way in ways]
+            of += 1
+            yes += all(mean >= error for mean, error in gains)
+            told = " and ".join(f"{mean:+.2f} ({mean / error:.1f} SE)" for mean, error in gains)
+            shown.append(f"{pair} {told} BLEU")
+    if of:
+        yield ("| 1D and 2D convolutional self-attention translate better than plain attention | "
+               f"{'; '.join(shown)} | {verdict(yes, of)} |")
+
+
+def hard_rows(lines):
+    """Gates and rewards beside the same steps without them."""
+    found = {(system, control): results_hard.beside(lines, "en-de", system, control)
+             for system, controls in results_hard.CONTROLS.items() for control in controls}
+    told = "; ".join(f"`{system}` {results_hard.mean_of(gains)} beside `{control}`"
+                     for (system, control), gains in found.items() if gains)
+    judged = [gains for gains in found.values() if len(gains) > 1]
+    yes = sum(statistics.mean(g) >= statistics.stdev(g) / len(g) ** 0.5 for g in judged)
+    if told:
+        yield ("| Gates and sequence rewards translate better than further training of soft attention | "
+               f"{told} | {verdict(yes, len(judged)) if judged else 'not shown by one seed'} |")
+
+
+def level_rows(lines):
+    """Depths where attention is trained."""
+    shown, yes, of = [], 0, 0
+    for network in results_reader.CLOZE_STEPS:
+        gains = []
+        for depth in (5, 10):
+            own = [x for x in lines if (x["network"], x["depth"], x["start"]) == (network, depth, 0.9)]
+            pairs = results_reader.beside_pairs(own, lines)
+            if len(pairs) > 1:
+                gains.append((depth, *results_nmt.difference(*zip(*pairs))))
+        if gains:
+            of += 1
+            yes += any(mean >= error for _, mean, error in gains)
+            told = ", ".join(f"{mean:+.2f} ({mean / error:.1f} SE)" for _, mean, error in gains)
+            shown.append(f"{network} {told}")
+    if shown:
+        yield ("| 5 and 10 levels of attention answer better than 1 | "
+               f"F1 of cloze questions: {'; '.join(shown)} | {verdict(yes, of)} |")
+
+
+def poem_rows(lines):
+    by_depth = {x["depth"]: statistics.mean(x["score"][f"bleu2_{n}"] for n in (5, 7)) for x in lines}
+    if {1, 5, 10} <= set(by_depth):
+        told = ", ".join(f"{by_depth[d]:.3f}" for d in (1, 5, 10))
+        better = any(by_depth[d] > by_depth[1] for d in (5, 10))
+        yield f"| 5 and 10 levels write better poems than 1 | BLEU-2 {told} (one seed) | {'yes' if better else 'no'} |"
+
+
+def head(store):
+    yield HEAD
+    yield from tagger_rows(store.lines("tagger"))
+    yield from nmt_rows([store.lines(name) for name in ("nmt", "nmt-pairs", "nmt-annealed")])
+    yield from hard_rows(store.lines("hard"))
+    yield from level_rows(store.lines("reader-cloze"))
+    yield from poem_rows(store.lines("poem"))
+
+
+def wrapped(page):
+    """Breaks the lines of paragraphs at 80 columns; tables, lists, code and titles stay as they are."""
+    out, code = [], False
+    for block in page.split("\n\n"):
+        fences = block.count("```")
+        plain = not (code or fences or block.lstrip("\n")[:1] in ("", "|", "#", "-", "<", "!"))
+        if fences % 2:
+            code = not code
+        lines = block.strip("\n").split("\n")
+        if plain and not any(line.startswith(("|", "- ")) for line in lines):
+            text = " ".join(line.strip() for line in lines)
+            block = textwrap.fill(text, 80, break_long_words=False, break_on_hyphens=False)
+        out.append(block)
+    return "\n\n".join(out)
