@@ -77,8 +77,8 @@ static cla_status add_point(svg_curve *c, double x, double y)
     return CLA_OK;
 }
 
-/* Whole numbers by the key along, and values, of one run; a last line without its end is
- * left out. */
+/* The values of one run, by the whole numbers of the key along; a last line without its
+ * end is left out. */
 static cla_status read_points(svg_curve *c, const char *path, const char *along,
                               const char *metric, char *data)
 {
@@ -103,8 +103,8 @@ static cla_status read_points(svg_curve *c, const char *path, const char *along,
         CLA_TRY(status);
     }
     return c->count ? CLA_OK
-                    : cla_fail(CLA_E_INPUT, "%s: no '%s' along '%s' to plot", path, metric,
-                               along);
+                    : cla_fail(CLA_E_INPUT, "%s: no '%s' along '%s' to plot", path,
+                               metric, along);
 }
 
 static cla_status read_run(svg_curve *c, const char *run, const char *along,

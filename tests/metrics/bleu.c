@@ -239,8 +239,8 @@ Test(bleu, bootstrap_knows_better_worse_and_same)
 }
 
 /* Half of the model's lines have all bigrams of the reference, all have its words; the
- * baseline has the words alone. Drawn from the same sentences, it never wins by bigrams,
- * always ties by words, and both have nothing of five words. */
+ * baseline has the words alone. It never wins by bigrams and always ties by words, and
+ * neither has five words in a row. */
 Test(bleu, bootstrap_by_length_of_ngrams)
 {
     const cla_bleu_options o = { .tokens = CLA_TOKENS_NONE, .order = CLA_MAX_ORDER };
