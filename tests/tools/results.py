@@ -108,8 +108,8 @@ class Check(unittest.TestCase):
     def test_missing(self):
         errors, said = self.check(self.line(1))
         self.assertEqual(errors, 0)
-        self.assertIn("two: cell/2 is missing", said)
-        self.assertIn("two: 1 of 2 cells; 1 missing: 0.5 hours of training", said)
+        self.assertIn("two: cell/2 is missing: 30 minutes of training, not run yet", said)
+        self.assertIn("two: 1 of 2 cells; 1 missing: 30 minutes of training", said)
         self.assertIn("three: no cells yet: no program", said)
         self.assertIn("four: no cells yet: 7 runs, 7.0 hours of training", said)
 

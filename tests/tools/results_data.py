@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""results_data.py - the data that tools/results_*.py make, and the lines of the page."""
+import os
+import sys
+import tempfile
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tools"))
+sys.dont_write_bytecode = True
+import results_cloze  # noqa: E402
+import results_nmt  # noqa: E402
+import results_page  # noqa: E402
+import results_reader  # noqa: E402
+import results_speed  # noqa: E402
+import results_split  # noqa: E402
+
+PASSAGE = ("The old mill stood beside the river Esk until the flood of 1846. Its wheel turned "
+           "slowly through the winter months. Nobody ever learned why Robert Kerr left it "
+           "standing empty afterwards.")
+
+
+class Split(unittest.TestCase):
+    def test_takes_pairs_whose_sides_stand_once(self):
+        pairs = [("a", "1"), ("a", "2"), ("b", "3"), ("c", "3"), ("d", "4"), ("e", "5"), ("f", "6")]
+        found = results_split.split(pairs, [("e", "9"), ("z", "6")], 10)
+        self.assertEqual(found, {4})
+
+    def test_takes_no_more_than_asked_for_and_the_same_ones(self):
+        pairs = [(f"source {i}", f"target {i}") for i in range(50)]
+        found = results_split.split(pairs, [], 7)
+        self.assertEqual(len(found), 7)
+        self.assertEqual(found, results_split.split(pairs, [], 7))
+        texts = {pairs[i] for i in found}
+        turned = pairs[::-1]
+        self.assertEqual({turned[i] for i in results_split.split(turned, [], 7)}, texts)
+
+    def test_writes_all_pairs_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pairs = [(f"x {i}", f"y {i}") for i in range(20)]
+            results_split.write(folder, "train", ("en", "ja"), pairs)
+            results_split.write(folder, "dev", ("en", "ja"), [("d", "e")])
+            out = os.path.join(folder, "out")
+            sys.argv = ["split", folder, "en", "ja", out, "--count", "5"]
+            results_split.main()
+            parts = [results_split.read(out, stem, ("en", "ja")) for stem in ("train", "test")]
+            self.assertEqual([len(part) for part in parts], [15, 5])
+            self.assertEqual(sorted(parts[0] + parts[1]), sorted(pairs))
+
+
+class Cloze(unittest.TestCase):
+    def setUp(self):
+        article = {"title": "T", "paragraphs": [{"context": PASSAGE}]}
+        (self.passage,) = next(results_cloze.cloze([article]))["paragraphs"]
+
+    def test_answers_stand_where_they_say_and_once(self):
+        self.assertGreater(len(self.passage["qas"]), 4)
+        for question in self.passage["qas"]:
+            (answer,) = question["answers"]
+            self.assertTrue(self.passage["context"][answer["answer_start"]:].startswith(answer["text"]))
+            self.assertEqual(self.passage["context"].count(answer["text"]), 1)
+
+    def test_questions_have_half_of_the_words_and_a_blank(self):
+        for question in self.passage["qas"]:
+            words = question["question"].rstrip("?").split()
+            self.assertEqual(words.count("what"), 1)
+            self.assertLess(len(words), 10)
+            self.assertNotIn(question["answers"][0]["text"], question["question"])
+            self.assertLessEqual(set(words) - {"what"}, set(PASSAGE.replace(".", "").split()))
+
+    def test_ids_differ(self):
+        ids = [question["id"] for question in self.passage["qas"]]
+        self.assertEqual(len(set(ids)), len(ids))
+
+
+class Figures(unittest.TestCase):
+    def test_spread_of_even_and_of_sharp_rows(self):
+        self.assertAlmostEqual(results_reader.spread_of([[0.25] * 4]), 1)
+        self.assertAlmostEqual(results_reader.spread_of([[1, 0, 0, 0]]), 0.25)
+        self.assertAlmostEqual(results_reader.moved([[1, 0], [0.5, 0.5]], [[0, 1], [0.5, 0.5]]), 0.5)
+
+    def test_standard_error_of_a_difference(self):
+        mean, error = results_nmt.difference([3, 5], [1, 1])
+        self.assertAlmostEqual(mean, 3)
+        self.assertAlmostEqual(error, 1)  # variances 2 and 0 over two seeds
+
+    def test_speed_is_the_median_of_rounds(self):
+        rounds = [{"plain": 10, "csan1d": 5}, {"plain": 10, "csan1d": 10}, {"plain": 30, "csan1d": 10}]
+        self.assertEqual(results_speed.speeds({"rounds": rounds}), {"plain": 1, "csan1d": 2})
+
+    def test_lines_break_in_paragraphs_alone(self):
+        text = "word " * 40
+        table, code, item = "| " + text + "|", "```\n" + text + "\n\n" + text + "\n```", "- " + text
+        page = results_page.wrapped("\n\n".join((text, table, code, item)))
+        self.assertEqual([len(x) <= 80 for x in page.split("\n")[:3]], [True] * 3)
+        for kept in (table, code, item):
+            self.assertIn(kept, page)
+
+
+if __name__ == "__main__":
+    unittest.main()
