@@ -69,12 +69,12 @@ told = results_nmt.told
 HEAD = """
 ## Translation by gates and rewards
 
-Each system but `soft`, `localness` and `hard_scratch` continues the model `soft` of its own seed. BLEU with beam 4.
-The paper's column: WMT14 English to German, big, sacreBLEU. Fixed in advance: seeds 42, 43 and 44 (en-fr: 42);
-each control has the steps and the schedule of what it controls: 300 steps for `sequence`, 600 for
+Every system but `soft`, `localness` and `hard_scratch` continues the model `soft` of the same seed. BLEU with beam 4.
+The paper's column is WMT14 English to German (big, sacreBLEU). Fixed in advance: seeds 42, 43 and 44 (en-fr: 42);
+a control has the steps and the schedule of the system that it controls, 300 steps for `sequence` and 600 for
 `hard`. `soft_as_sequence` and `soft_as_hard` continue `soft` with cross entropy alone;
 `sequence_no_reward` and `hard_no_reward` set the reward's weight to 0. The controls were fixed after
-one earlier run of `soft`, `sequence` and `hard` was seen.
+an earlier run of `soft`, `sequence` and `hard`.
 """
 OLD = """These runs were made before the controls were fixed, of one seed. No soft model was trained on for
 as many steps, so that they do not show what gates or rewards contribute.
@@ -133,7 +133,7 @@ def page(store):
     yield HEAD
     if not lines[0].get("seed"):
         yield OLD
-    yield "BLEU (seeds), and BLEU of the sentences whose sources have so many words (how many):\n"
+    yield "BLEU with the number of seeds, then BLEU by the number of words of the source (and how many sentences that is):\n"
     yield ("| | system | BLEU | in the paper | "
            + " | ".join(f"{words} ({n})" for words, n in groups.items()) + " |")
     yield "|---|---|---|---|" + "---|" * len(groups)
@@ -146,7 +146,7 @@ def page(store):
                        + " | ".join(by_length(own, words) for words in groups) + " |")
     told_controls = [x for pair in SEEDS for x in beside_controls(lines, pair)]
     if told_controls:
-        yield "\nMean difference of the same seeds (how many), which is what gates and rewards contribute beyond training on:\n"
+        yield "\nGates and rewards contribute the difference to the controls of the same seeds (number of seeds):\n"
         yield from (f"- {x}" for x in told_controls)
     yield "\n<details><summary>Commands</summary>\n"
     for x in lines:

@@ -253,13 +253,14 @@ Step by step beside a PyTorch Transformer of the same size and schedule (`nmt-pl
 HEAD = """
 ## Translation: BLEU for each way of attending
 
-Multi30k, English to German, raw text, 8,000 joint merges, 2,500 steps of 1,024 pieces (D128, 4 layers, dropout 0.1; six epochs), beam
-4, test_2016_flickr, sacreBLEU 13a. The steps were fixed in advance; seeds are 42 to 44 for `plain`, `csan1d` and `csan2d`, 42 for the
-others, whose second seed belongs to the runs at the end of an annealed schedule. BLEU is the mean ± the standard deviation (each seed). Beside plain: the mean difference to plain of the same seeds, and in
-brackets how many standard errors of a difference of two means (SE) that is; it is
-bold where its sign is not the paper's. Seeds of plain alone differ by a point, so that a row of one seed tells little. The paper's
-column: Yang et al. 2019, Table 1 (base, WMT14, 27.31 plain). Minutes of training on one core, which other work shared at times: steps a
-second beside plain's are in `docs/speed.md`.
+Multi30k, English to German, raw text, 8,000 joint merges; D128, 4 layers, dropout 0.1; 2,500 steps of 1,024 pieces (six epochs); beam 4,
+test_2016_flickr, sacreBLEU 13a. Steps and seeds were fixed in advance: seeds 42 to 44 for `plain`, `csan1d` and `csan2d`, seed 42 for the
+others, whose second seed belongs to the runs with an annealed schedule.
+
+BLEU is the mean over the seeds ± their standard deviation, with each seed in brackets. "Beside plain" is the mean difference to `plain` of
+the same seeds, with the number of standard errors in brackets; it is bold where its sign is not the paper's. The seeds of `plain` alone
+differ by 1.4 BLEU, so that a row of one seed tells little. The paper's column is Table 1 of Yang et al. 2019 (base, WMT14; plain has
+27.31). The minutes are those of one core, which other work shared at times.
 """
 COMMAND = """
 `rel_pos` is in the decoder, too (`attention_where` `both`), the other ways in the encoder alone.
@@ -284,19 +285,18 @@ have no test file. Both ways lie above plain by more than one standard error in 
 NGRAMS = """
 ### By the length of n-grams
 
-Brevity penalty times the precision of n-grams, in points beside `plain` of the same seed: means over the
-seeds whose translations were counted (how many). In brackets: in how many of the seeds whose translations
-were compared the gap has a p below 0.05 (`clattn score ngram`, 1,000 resamples). In the paper's Fig. 3 the gap
-grows with the length; in points, of these seeds, it does not.
+Brevity penalty times the precision of n-grams: points above `plain` of the same seed, a mean over the seeds. In
+brackets: the number of seeds whose gap has a p below 0.05 (`clattn score ngram`, 1,000 resamples), of the seeds
+that were compared that way. In the paper's Fig. 3 the gap grows with n; here it does not, in points.
 
 | | way | seeds | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 |
 |---|---|---|---|---|---|---|---|---|---|---|"""
 STUDY = """
 ### Windows and heads
 
-BLEU on dev (val) after 1,000 steps, one seed: 1D by window, then 2D by heads under windows of 11 (one head: window 11). Every window
-but the one of 1 and of 21 beats the whole sentence, smaller ones more (in the paper 11 is best, of longer sentences), and three heads
-are 0.15 above one (best there, too).
+BLEU on dev (val) after 1,000 steps, one seed: 1D by window, then 2D by heads under windows of 11 (one head is `window 11`). Every window
+but those of 1 and 21 beats the whole sentence, and small windows gain more. In the paper 11 is best, of longer sentences. Three heads
+are 0.15 above one; they are best in the paper, too.
 """
 
 

@@ -3,6 +3,7 @@
 The table at its head has a row for each claim of the papers: what was found here, and whether
 that supports the claim.
 """
+import re
 import statistics
 import textwrap
 
@@ -23,6 +24,8 @@ SE is the standard error of the difference of two means over seeds. ± is the st
 
 | claim of a paper | here | supported? |
 |---|---|---|"""
+
+COMMAND = re.compile(r"`[^`\n]{90,}`")
 
 
 def verdict(yes, of):
@@ -118,7 +121,7 @@ def wrapped(page):
     out, code = [], False
     for block in page.split("\n\n"):
         fences = block.count("```")
-        plain = not (code or fences or block.lstrip("\n")[:1] in ("", "|", "#", "-", "<", "!"))
+        plain = not (code or fences or COMMAND.search(block) or block.lstrip("\n")[:1] in ("", "|", "#", "-", "<", "!"))
         if fences % 2:
             code = not code
         lines = block.strip("\n").split("\n")

@@ -46,8 +46,9 @@ def told(line):
 HEAD = """
 ## Poems: levels of attention
 
-Test quatrains; BLEU-2 of characters as fractions, of lines 2, 3 and 4 after the poet's own lines, and their mean; here / in the
-paper, whose poems are others.
+Quatrains of the test set. BLEU-2 of characters, as fractions, of lines 2, 3 and 4 after the original lines before them, and their mean;
+behind the slash the paper's, of other poems. Gold keywords are two of a line's five or seven characters, which is why figures of five
+stand above the paper's.
 
 | levels | perplexity, 5 | 7 | BLEU-2 of 5: line 2 | 3 | 4 | mean | of 7: line 2 | 3 | 4 | mean | steps | minutes |
 |---|---|---|---|---|---|---|---|---|---|---|---|---|"""
@@ -66,7 +67,7 @@ def row(line):
 EPOCHS = """
 ### Five epochs, both scores, planned keywords
 
-Keywords of the poets' lines are two of their five or seven characters; planned ones come from the poems' titles.
+Gold keywords are two of the five or seven characters of a line; planned keywords come from the poem's title.
 
 | score | levels | perplexity, 5 | 7 | BLEU-2 of 5 / planned | of 7 / planned | steps | minutes |
 |---|---|---|---|---|---|---|---|"""

@@ -148,8 +148,8 @@ def told(line):
 
 
 CHINESE_HEAD = """
-BiDAF in Chinese, 900 steps on the articles of DRCD's dev file that fall to training (80 %; 10 % each to dev and test), scores of
-characters: of its test articles, and of the dev file of CMRC 2018, whose articles are others and in simplified characters.
+BiDAF in Chinese: 900 steps on 80 % of the articles of DRCD's dev file (10 % are dev, 10 % test). Scores are of characters, on the test
+articles and on the dev file of CMRC 2018, which has other articles, in simplified characters.
 
 | levels | F1 | EM | BLEU-4 | ROUGE-L | CMRC: F1 | EM | BLEU-4 | ROUGE-L | minutes |
 |---|---|---|---|---|---|---|---|---|---|"""
@@ -157,10 +157,10 @@ CHARACTERS = ("f1_char", "em", "bleu4", "rouge_l")
 HEAD = """
 ## Readers: levels of attention
 
-F1 and EM of the best state, mean of the seeds where there are several; SQuAD here is 7,588 questions to learn from, without word
-vectors, so that the paper's figures (Match-LSTM, the whole of SQuAD) tell the direction alone. What Match-LSTM answers after 600 steps
-it has from traits of words: its attention over the question is still almost even, at every level alike (`clattn inspect`), so
-that levels cannot tell yet. R-NET learns here from passages of at most 150 words, 32 questions a step; all are asked about whole ones.
+F1 and EM of the best state, a mean where there are several seeds. SQuAD here has 7,588 questions to train on, and the readers have no
+word vectors, so that the paper's figures (Match-LSTM, the whole of SQuAD) only tell the direction. After 600 steps Match-LSTM answers
+from its word features: its attention over the question is almost even at every level (`clattn inspect`), so that this table cannot
+judge depth. The cloze questions below can. R-NET trains on passages of at most 150 words, 32 questions a step; every reader is scored on whole passages.
 
 | data | network | levels | F1 | EM | F1, EM in the paper | steps | minutes |
 |---|---|---|---|---|---|---|---|"""
@@ -169,32 +169,33 @@ that levels cannot tell yet. R-NET learns here from passages of at most 150 word
 LEVELS = """
 ### Depths without word features
 
-SQuAD without word features, so that answers come from attention to the question: frozen word vectors made
-here, of the training parts of SQuAD and of the English of Multi30k, Tatoeba (Chinese), Tanaka and the WMT14 sample
+SQuAD without word features, so that answers come from attention to the question. The word vectors are frozen; they
+come from the training parts of SQuAD and of the English of Multi30k, Tatoeba (Chinese), Tanaka and the WMT14 sample
 (`tools/results_text.py --lower FILES | clattn vectors --dim 100 --min-count 2 --sample 0.001 --out RUNS/words.vec`).
-The first level begins with nine tenths of the weight (`first_level` 0.9), since equal shares let levels that are
+The first level begins with nine tenths of the weight (`first_level` 0.9), since with equal shares levels that are
 not trained yet dilute the first. Fixed in advance: depths 1, 5 and 10; seeds 42 to 44; {steps}. (1,200 steps
 were planned for Match-LSTM and doubled once two runs of them had attention that spread over 0.59 of the words:
-half or less is what counts as trained.) No network gets there from 7,588 questions; BiDAF and R-NET, which are
-further away, were left at one run each, and depth is judged by cloze questions below.
-"""
-COLUMNS = """
-Beside depth 1: the mean difference to depth 1 of the same seeds, and in brackets how many standard errors of a difference of
-two means that is. Spread: over which part of the question's words the first level's weight lies (e to the entropy
-of a row of weights; 1 is even), a mean over sixteen passages of dev; in brackets, of passage words that the question has, too. Weight of the first level: after training. Moved: which part of
-the weights lies on other words in the second level than in the first, and in each later level than in the one before it.
+attention counts as trained at half or less.) No network gets there with 7,588 questions. BiDAF and R-NET are
+further away and have one run each. The cloze questions below judge depth.
 
-| network | levels | F1 (seeds) | beside depth 1 | EM | spread | weight of the first level | moved | minutes |
+"Beside depth 1" is the mean difference to depth 1 of the same seeds, with the number of standard errors in brackets.
+"Spread" is the share of the question's words that the first level attends to: the perplexity of the attention weights over their number,
+so that 1 is even. It is a mean over sixteen dev passages; in brackets, over the passage words that stand in the question, too.
+"First" is the weight of the first level after training. "Moved" is the share of the attention weights that moves to other words from
+the first level to the second, then from each later level to the next.
+"""
+TITLES = """
+| network | levels | F1 (seeds) | beside depth 1 | EM | spread | first | moved | minutes |
 |---|---|---|---|---|---|---|---|---|"""
 CLOZE_HEAD = """
 ### Depths with trained attention
 
-Cloze questions of SQuAD's passages, 20,417 to learn from and 3,385 of dev: a sentence of a passage of three, in which a
-number, a name or a long word is "what" and half of the other words are left out (`tools/results_cloze.py DATA/squad_v1.1
-RUNS/cloze`). Without word features, the words of the question are the only way to the answer. Vectors and the start of the
-levels are those above; "equal" rows begin with equal shares, as the paper's. Fixed in advance: depths 1, 5 and 10, then
+Cloze questions on SQuAD's passages, 20,417 to train on and 3,385 in dev. A passage has three sentences. A question is one of
+them, with a number, a name or a long word replaced by "what" and without half of the other words (`tools/results_cloze.py
+DATA/squad_v1.1 RUNS/cloze`). There are no word features, so that a reader has to match the question's words. Vectors and the start
+of the levels are those above; "equal" rows begin with equal shares, as in the paper. Fixed in advance: depths 1, 5 and 10, then
 equal shares at 10, then 2 and 20; seeds 42 to 44; {steps} (steps after one run each of Match-LSTM, BiDAF and R-NET with seed 41). `bidaf_original` learns by
-Adam here: with AdaDelta as published its F1 is 8 after 500 steps.
+Adam here: with AdaDelta as published its F1 is 8 after 500 steps. The columns are those above.
 """
 
 
@@ -243,8 +244,8 @@ def levels_page(lines, head, steps_of):
     if not lines:
         return
     names = [name for name in steps_of if any(x["network"] == name for x in lines)]
-    yield head.format(steps=", ".join(f"{steps_of[name]} steps of {name}" for name in names))
-    yield COLUMNS.lstrip("\n")
+    yield head.format(steps=", ".join(f"{steps_of[name]:,} steps of `{name}`" for name in names))
+    yield TITLES
     lines = sorted(lines, key=lambda x: (x["network"], x["depth"], x["start"] or 0, x["seed"]))
     for name, depth, start in dict.fromkeys((x["network"], x["depth"], x["start"]) for x in lines):
         own = [x for x in lines if (x["network"], x["depth"], x["start"]) == (name, depth, start)]

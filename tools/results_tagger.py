@@ -191,20 +191,23 @@ def details(lines):
 TAGGER = """
 ## Tagger
 
-The tagger has the sizes of Dufter et al. 2020 (preset `paper`) and learns from six treebanks of
-Universal Dependencies 2.2. Fixed in advance: seeds 42, 43 and 44 for every variant, up to 100 epochs,
-a stop after three epochs without a better dev accuracy. (Seed 42 was run first, before the other two
-were fixed.) `p_r` adds learned scores for positions and for distances; the paper's code computes
-the latter from a Fourier spectrum, which is `p_r_spectral` below. A figure is the mean over the seeds ± their
-standard deviation, with the number of seeds in brackets, and the paper's figure behind the slash. A
-figure is bold where the difference to `pe_add` of the same seeds has another sign than in the paper.
-The paper gives only means over its 47 treebanks for words outside the vocabulary and ambiguous words.
+The tagger has the sizes of Dufter et al. 2020 (preset `paper`) and trains on six treebanks of
+Universal Dependencies 2.2. Fixed in advance: seeds 42, 43 and 44 for every variant; up to 100 epochs;
+a stop after three epochs without a better dev accuracy. (Seed 42 ran first, before the other two
+were fixed.) `p_r` adds learned scores for positions and for distances. The paper's code computes the
+scores of distances from a Fourier spectrum: `p_r_spectral` does that.
+
+Each cell has the mean over the seeds ± their standard deviation, the number of seeds in brackets, and the
+paper's figure behind the slash. A figure is bold where its difference to `pe_add` of the same seeds has
+another sign than in the paper. The paper gives accuracies of out-of-vocabulary and of ambiguous words only
+as means over 47 treebanks. Only `p_r` and `temp` have bold figures: their differences to `pe_add` are small, and
+in the paper, too, their sign changes between treebanks.
 """
 OTHERS = """
 ### Accuracy of the other variants
 
-The paper has these on the Penn Treebank alone. Fixed in advance: as above. `r` reads its scores
-from a table; `r_spectral` computes them from a Fourier spectrum, as the paper's code does; `p_r_spectral`
+The paper reports these variants on the Penn Treebank alone. Seeds and epochs are those above. `r` reads its
+scores from a table; `r_spectral` computes them from a Fourier spectrum, as the paper's code does; `p_r_spectral`
 is the published form of `p_r`.
 """
 COMMANDS = """
@@ -219,9 +222,9 @@ Device: {device}. `DATA` is the folder of the treebanks; `r_spectral` and
 CURVES = """
 ### Dev accuracy while it learns
 
-Means over the six treebanks after so many epochs, from the runs above (seeds: {seeds}); a run that
-has stopped counts with its last one. The paper's Fig. 2 has such curves of the Penn Treebank:
-convolution learns from fewer epochs, and the temperature leaves the curve as it is.
+Dev accuracy by epoch, a mean over the six treebanks and seeds {seeds} of the runs above. A run that has
+stopped counts with its last accuracy. The paper's Fig. 2 draws such curves for the Penn Treebank: with
+convolution a tagger needs fewer epochs, and a temperature changes nothing. Both hold here.
 
 ![Dev accuracy of five taggers by epoch](pictures/results-tagger.svg)
 """
@@ -241,9 +244,9 @@ Tanaka and the WMT14 sample: `tools/results_text.py FILES | clattn vectors --dim
 PARAMETERS = """
 ### Parameters
 
-Counted in models of the paper's sizes for the Penn Treebank (sentences of 60, words of 300), without
-the table of words. The paper's Table 1c says that `r`, `temp` and `conv2d` add very few, and `p` fewer
-than `pe_add`.
+Parameters of models with the paper's sizes for the Penn Treebank (sentences of 60 words, word vectors of
+300), without the word vectors. By the paper's Table 1c, `r`, `temp` and `conv2d` add very few, and `p` adds
+fewer than `pe_add`. Both hold.
 
 | variant | parameters | more than | by | which is |
 |---|---|---|---|---|"""
