@@ -11,6 +11,7 @@ import subprocess
 
 import results_hard
 import results_nmt
+import results_reader
 
 # Tables that have no cells yet: what the program lacks; or runs, and a table whose runs take
 # about as long, so many times.
@@ -92,6 +93,22 @@ def mean(lines, value, **wanted):
                            if all(x[name] == what for name, what in wanted.items()))
 
 
+NETWORKS = {"bidaf": "BiDAF", "bidaf_original": "BiDAF as published", "match_lstm": "Match-LSTM", "r_net": "R-NET"}
+
+
+def levels_told(lines):
+    """What ten levels change in F1 beside one of the same seeds, of the networks with several seeds."""
+    told, seeds = [], []
+    for network, name in NETWORKS.items():
+        own = [x for x in lines if (x["network"], x["depth"], x["start"]) == (network, 10, 0.9)]
+        pairs = results_reader.beside_pairs(own, lines)
+        if len(pairs) > 1:
+            seeds.append(len(pairs))
+            told.append(f"of {name} by {statistics.mean(a - b for a, b in pairs):+.1f}")
+    return (f"ten levels of attention instead of one change the F1 {', '.join(told)} "
+            f"(means of {min(seeds)} seeds{' or more' if max(seeds) > min(seeds) else ''})")
+
+
 def figures(store):
     """Sentences of README.md as the store has them."""
     tagger = [x for x in store.lines("tagger") if x["variant"] == "conv2d"]
@@ -115,6 +132,7 @@ def figures(store):
     yield (f"reaches F1 {mean(reader, lambda x: x['score']['f1'], network='match_lstm'):.1f} "
            "after 600 steps (mean of three seeds) and BiDAF "
            f"{mean(reader, lambda x: x['score']['f1'], network='bidaf'):.1f} after 2,100")
+    yield levels_told(store.lines("reader-cloze"))
     poem = next(x for x in store.lines("poem") if x["depth"] == 1)
     yield f"perplexity per character is {poem['score']['perplexity_7']:.1f} on quatrains of seven"
 
