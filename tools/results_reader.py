@@ -260,10 +260,11 @@ def levels_page(lines, head, steps_of):
 
 
 CLOZE_FOUND = """
-More levels gain nothing where attention is trained. `bidaf_original` attends to a sixth of the question's words, and its F1 with 5 and 10
-levels lies within one standard error of one level. From the second level on its attention no longer moves: the levels have the same
-output, so that their weights get the same gradient and stay equal. In `match_lstm` the backward direction ends in a cycle of two outputs.
-`bidaf` scales no scores; its levels sharpen one after another, its seeds differ by more than a point, and it loses with depth.
+In none of these networks do 5 or 10 levels lie one standard error above one level. `bidaf_original`, whose attention is the most trained,
+attends to a sixth of the question's words. From its second level on attention no longer moves: the levels have the same output, so that
+their weights get the same gradient and stay equal. In `match_lstm` the backward direction ends in a cycle of two outputs; two seeds gain a
+point with ten levels, one loses a point. The levels of `bidaf`, which does not scale its scores, sharpen one after another, and it loses with
+depth; its attention and that of `match_lstm` spread over somewhat more than half of the words.
 """
 
 
