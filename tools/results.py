@@ -7,6 +7,7 @@ A module of SYSTEMS has TABLES, key, told and page for its own, and score for ru
 trains, or measure.
 """
 import argparse
+import functools
 import json
 import os
 import re
@@ -129,8 +130,7 @@ def scored(system, cell, places, program, out):
     """Scores a run that ended in the folder out."""
     with open(os.path.join(out, "log.jsonl"), encoding="utf-8") as lines:
         steps = [0, *(json.loads(line)["step"] for line in lines)][-1]
-    found = system.score(dict(cell, **places), out,
-                         lambda *words, **more: output(program, *words, **more))
+    found = system.score(dict(cell, **places), out, functools.partial(output, program))
     shown = " ".join(f"--set {s.format(data='DATA', runs='RUNS')}" for s in cell["set"])
     return dict(found, steps=steps, command=f"clattn train {cell['config']} {shown} --out RUN")
 
@@ -138,7 +138,7 @@ def scored(system, cell, places, program, out):
 def measured(system, cell, places, program):
     """A cell that needs no training."""
     start = time.monotonic()
-    found = system.measure(cell, lambda *words, **more: output(program, *words, **more))
+    found = system.measure(cell, functools.partial(output, program))
     ended = {"wall_s": time.monotonic() - start, "commit": commit(places["checkout"])}
     return finished_line(cell, found, ended, program)
 
@@ -238,7 +238,7 @@ def main():
         parser.error(f"{args.table} wants a folder")
     if args.table == "pictures":
         program = os.path.join(os.path.abspath(args.data), "clattn")
-        return results_curves.pictures(store, ROOT, lambda *words, **more: output(program, *words, **more))
+        return results_curves.pictures(store, ROOT, functools.partial(output, program))
     return 1 if run_table(args, store) else 0
 
 

@@ -5,7 +5,6 @@ missing and what it would take: training, or a feature. Errors are what a line o
 should not say.
 """
 import os
-import re
 import statistics
 import subprocess
 
