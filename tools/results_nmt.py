@@ -198,14 +198,17 @@ def ways_table(lines):
 
 def plain_table(lines):
     column = any(x["way"] == "plain" for x in lines)
-    yield "| | way | BLEU (seeds) |" + " beside plain |" * column + " perplexity | signature |"
-    yield "|---|---|---|---|---|" + "---|" * column
+    yield "| | way | BLEU (seeds) |" + " beside plain |" * column + " perplexity |"
+    yield "|---|---|---|---|" + "---|" * column
     for pair, way in dict.fromkeys((x["pair"], x["way"]) for x in lines):
         own = [x for x in lines if (x["pair"], x["way"]) == (pair, way)]
-        signature = own[0]["signature"].replace("|", "\\|")
         _, beside = beside_plain(own, [x for x in lines if x["pair"] == pair])
         yield (f"| {pair} | `{way}` | {mean_of(own)} " + f"| {beside} " * column +
-               f"| {statistics.mean(x['perplexity'] for x in own):.2f} | {signature} |")
+               f"| {statistics.mean(x['perplexity'] for x in own):.2f} |")
+    signatures = {(x["pair"], x["signature"].partition("|version:")[0]): None for x in lines}
+    for signature in dict.fromkeys(name for _, name in signatures):
+        of = [pair for pair, name in signatures if name == signature]
+        yield f"\nSignature of {', '.join(of)}: `{signature}`"
 
 
 def ngram_table(lines):

@@ -50,7 +50,7 @@ def tagger_rows(lines):
 def nmt_rows(tables):
     """1D and 2D convolutional self-attention beside plain, where there are seeds."""
     shown, yes, of = [], 0, 0
-    for lines in tables:
+    for name, lines in tables.items():
         for pair in dict.fromkeys(x["pair"] for x in lines):
             ways = [[x for x in lines if (x["pair"], x["way"]) == (pair, way)] for way in ("csan1d", "csan2d")]
             plain = [x for x in lines if (x["pair"], x["way"]) == (pair, "plain")]
@@ -60,7 +60,7 @@ def nmt_rows(tables):
             of += 1
             yes += all(mean >= error for mean, error in gains)
             told = " and ".join(f"{mean:+.2f} ({mean / error:.1f} SE)" for mean, error in gains)
-            shown.append(f"{pair} {told} BLEU")
+            shown.append(f"{pair}{', annealed' * (name == 'nmt-annealed')} {told} BLEU")
     if of:
         yield ("| 1D and 2D convolutional self-attention translate better than plain attention | "
                f"{'; '.join(shown)} | {verdict(yes, of)} |")
@@ -110,7 +110,7 @@ def poem_rows(lines):
 def head(store):
     yield HEAD
     yield from tagger_rows(store.lines("tagger"))
-    yield from nmt_rows([store.lines(name) for name in ("nmt", "nmt-pairs", "nmt-annealed")])
+    yield from nmt_rows({name: store.lines(name) for name in ("nmt", "nmt-pairs", "nmt-annealed")})
     yield from hard_rows(store.lines("hard"))
     yield from level_rows(store.lines("reader-cloze"))
     yield from poem_rows(store.lines("poem"))

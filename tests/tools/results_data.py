@@ -84,6 +84,12 @@ class Figures(unittest.TestCase):
         self.assertAlmostEqual(mean, 3)
         self.assertAlmostEqual(error, 1)  # variances 2 and 0 over two seeds
 
+    def test_a_pair_of_two_tables_is_told_apart(self):
+        lines = [{"pair": "en-de", "way": way, "bleu": bleu + seed}
+                 for way, bleu in (("plain", 30), ("csan1d", 35), ("csan2d", 31)) for seed in (0, 1)]
+        (row,) = results_page.nmt_rows({"nmt": lines, "nmt-annealed": lines})
+        self.assertIn("en-de +5.00 (7.1 SE) and +1.00 (1.4 SE) BLEU; en-de, annealed +5.00", row)
+
     def test_speed_is_the_median_of_rounds(self):
         rounds = [{"plain": 10, "csan1d": 5}, {"plain": 10, "csan1d": 10}, {"plain": 30, "csan1d": 10}]
         self.assertEqual(results_speed.speeds({"rounds": rounds}), {"plain": 1, "csan1d": 2})
