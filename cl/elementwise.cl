@@ -82,25 +82,29 @@ kernel void gate_forward(global float *restrict y, global const float *x,
 }
 
 /* dx (+)= dy (a - b) s (1 - s); da (+)= dy s; db (+)= dy (1 - s); bits of adds: which
- * are added to. The outputs may be one. */
+ * are added to. The outputs may be one: each is a loop of its own, which becomes vector
+ * code. */
 WORK_GROUP(WG, 1, 1)
 kernel void gate_backward(global float *dx, global float *da, global float *db,
-                          global const float *restrict dy, global const float *x,
-                          global const float *a, global const float *b, int n, int adds)
+                          global const float *restrict dy,
+                          global const float *restrict x,
+                          global const float *restrict a,
+                          global const float *restrict b, int n, int adds)
 {
-    EACH_ELEMENT(i, n)
+    EACH_ELEMENT(i, dx ? n : 0)
     {
-        const float s = sigmoid(x[i]);
-        if (dx) {
-            const float g = dy[i] * (a[i] - b[i]) * s * (1.0f - s);
-            dx[i] = adds & 1 ? dx[i] + g : g;
-        }
-        if (da) {
-            da[i] = adds & 2 ? da[i] + dy[i] * s : dy[i] * s;
-        }
-        if (db) {
-            db[i] = adds & 4 ? db[i] + dy[i] * (1.0f - s) : dy[i] * (1.0f - s);
-        }
+        const float s = sigmoid(x[i]), g = dy[i] * (a[i] - b[i]) * s * (1.0f - s);
+        dx[i] = adds & 1 ? dx[i] + g : g;
+    }
+    EACH_ELEMENT(i, da ? n : 0)
+    {
+        const float g = dy[i] * sigmoid(x[i]);
+        da[i] = adds & 2 ? da[i] + g : g;
+    }
+    EACH_ELEMENT(i, db ? n : 0)
+    {
+        const float g = dy[i] * (1.0f - sigmoid(x[i]));
+        db[i] = adds & 4 ? db[i] + g : g;
     }
 }
 
