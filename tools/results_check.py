@@ -123,10 +123,12 @@ def figures(store):
     gains = [results_nmt.beside_plain([x for x in nmt if x["way"] == way], nmt)[0]
              for way in ("csan1d", "csan2d")]
     yield f"gain {gains[0]:.2f} and {gains[1]:.2f} BLEU over plain attention"
-    hard = [statistics.mean(results_hard.beside(store.lines("hard"), "en-de", system, control))
-            for system, controls in results_hard.CONTROLS.items() for control in controls]
+    gains = [results_hard.beside(store.lines("hard"), "en-de", system, control)
+             for system, controls in results_hard.CONTROLS.items() for control in controls]
+    hard, seeds = [statistics.mean(g) for g in gains], min(map(len, gains))
     yield (f"training by sequence rewards stands {hard[0]:+.2f} BLEU from that control and {hard[1]:+.2f} "
-           f"from the same run without rewards, hard attention {hard[2]:+.2f} and {hard[3]:+.2f}")
+           f"from the same run without rewards, hard attention {hard[2]:+.2f} and {hard[3]:+.2f} "
+           f"({f'means of {seeds} seeds' if seeds > 1 else 'one seed'})")
     reader = [x for x in store.lines("reader") if x["data_set"] == "squad_v1.1" and x["depth"] == 1]
     yield (f"reaches F1 {mean(reader, lambda x: x['score']['f1'], network='match_lstm'):.1f} "
            "after 600 steps (mean of three seeds) and BiDAF "
