@@ -108,6 +108,13 @@ def levels_told(lines):
             f"(means of {min(seeds)} seeds{' or more' if max(seeds) > min(seeds) else ''})")
 
 
+def windows_gain(lines, pair):
+    """BLEU of windows in one and in two dimensions above plain attention: means over the seeds."""
+    own = [x for x in lines if x["pair"] == pair]
+    return [results_nmt.beside_plain([x for x in own if x["way"] == way], own)[0]
+            for way in ("csan1d", "csan2d")]
+
+
 def figures(store):
     """Sentences of README.md as the store has them."""
     tagger = [x for x in store.lines("tagger") if x["variant"] == "conv2d"]
@@ -119,10 +126,11 @@ def figures(store):
            + {1: "(one seed), ", 2: "(means of two seeds or more), ",
               3: "(means of three seeds), "}.get(min(seeds), "")
            + f"each within {apart:.1f} of the published figure")
-    nmt = store.lines("nmt")
-    gains = [results_nmt.beside_plain([x for x in nmt if x["way"] == way], nmt)[0]
-             for way in ("csan1d", "csan2d")]
+    gains = windows_gain(store.lines("nmt"), "en-de")
     yield f"gain {gains[0]:.2f} and {gains[1]:.2f} BLEU over plain attention"
+    japanese, chinese = (windows_gain(store.lines("nmt-pairs"), pair) for pair in ("ja-en", "zh-en"))
+    yield (f"Into English they gain {japanese[0]:.2f} and {japanese[1]:.2f} from Japanese, "
+           f"{chinese[0]:.2f} and {chinese[1]:.2f} from Chinese")
     gains = [results_hard.beside(store.lines("hard"), "en-de", system, control)
              for system, controls in results_hard.CONTROLS.items() for control in controls]
     hard, seeds = [statistics.mean(g) for g in gains], min(map(len, gains))
