@@ -131,9 +131,9 @@ def figures(store):
     japanese, chinese = (windows_gain(store.lines("nmt-pairs"), pair) for pair in ("ja-en", "zh-en"))
     yield (f"Into English they gain {japanese[0]:.2f} and {japanese[1]:.2f} from Japanese, "
            f"{chinese[0]:.2f} and {chinese[1]:.2f} from Chinese")
-    gains = [results_hard.beside(store.lines("hard"), "en-de", system, control)
-             for system, controls in results_hard.CONTROLS.items() for control in controls]
-    hard, seeds = [statistics.mean(g) for g in gains], min(map(len, gains))
+    hard = [results_hard.beside(store.lines("hard"), "en-de", system, control)
+            for system, controls in results_hard.CONTROLS.items() for control in controls]
+    hard, seeds = [statistics.mean(differences) for differences in hard], min(map(len, hard))
     yield (f"training by sequence rewards stands {hard[0]:+.2f} BLEU from that control and {hard[1]:+.2f} "
            f"from the same run without rewards, hard attention {hard[2]:+.2f} and {hard[3]:+.2f} "
            f"({f'means of {seeds} seeds' if seeds > 1 else 'one seed'})")

@@ -205,7 +205,7 @@ def plain_table(lines):
         _, beside = beside_plain(own, [x for x in lines if x["pair"] == pair])
         yield (f"| {pair} | `{way}` | {mean_of(own)} " + f"| {beside} " * column +
                f"| {statistics.mean(x['perplexity'] for x in own):.2f} |")
-    signatures = {(x["pair"], x["signature"].partition("|version:")[0]): None for x in lines}
+    signatures = dict.fromkeys((x["pair"], x["signature"].partition("|version:")[0]) for x in lines)
     for signature in dict.fromkeys(name for _, name in signatures):
         of = [pair for pair, name in signatures if name == signature]
         yield f"\nSignature of {', '.join(of)}: `{signature}`"

@@ -88,11 +88,11 @@ def level_rows(lines):
             own = [x for x in lines if (x["network"], x["depth"], x["start"]) == (network, depth, 0.9)]
             pairs = results_reader.beside_pairs(own, lines)
             if len(pairs) > 1:
-                gains.append((depth, *results_nmt.difference(*zip(*pairs))))
-        if gains:
+                gains.append(results_nmt.difference(*zip(*pairs)))
+        if len(gains) == 2:  # a row tells of both depths
             of += 1
-            yes += any(mean >= error for _, mean, error in gains)
-            told = ", ".join(f"{mean:+.2f} ({mean / error:.1f} SE)" for _, mean, error in gains)
+            yes += any(mean >= error for mean, error in gains)
+            told = ", ".join(f"{mean:+.2f} ({mean / error:.1f} SE)" for mean, error in gains)
             shown.append(f"{network} {told}")
     if shown:
         yield ("| 5 and 10 levels of attention answer better than 1 | "

@@ -90,6 +90,15 @@ class Figures(unittest.TestCase):
         (row,) = results_page.nmt_rows({"nmt": lines, "nmt-annealed": lines})
         self.assertIn("en-de +5.00 (7.1 SE) and +1.00 (1.4 SE) BLEU; en-de, annealed +5.00", row)
 
+    def test_a_network_without_one_of_the_depths_is_not_judged(self):
+        lines = [{"network": name, "depth": depth, "start": 0.9 if depth > 1 else None, "seed": seed,
+                  "score": {"f1": 70 + depth + depth * seed}}
+                 for name, depths in (("bidaf", (1, 5, 10)), ("r_net", (1, 5)))
+                 for depth in depths for seed in (0, 1)]
+        (row,) = results_page.level_rows(lines)
+        self.assertIn("bidaf +6.00 (2.4 SE), +13.50 (2.7 SE) | yes |", row)
+        self.assertNotIn("r_net", row)
+
     def test_speed_is_the_median_of_rounds(self):
         rounds = [{"plain": 10, "csan1d": 5}, {"plain": 10, "csan1d": 10}, {"plain": 30, "csan1d": 10}]
         self.assertEqual(results_speed.speeds({"rounds": rounds}), {"plain": 1, "csan1d": 2})
