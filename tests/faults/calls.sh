@@ -105,7 +105,7 @@ inspect() {
     [ "$status" -ne 0 ] || [ "$class" = zero ] || cmp -s "$folder/out" "$work/$name/out" ||
         echo 'other output;'
     if ! grep -q '"hit":true' "$folder/report"; then
-        echo 'not reached;'
+        echo "not reached, $(number "$class" "$folder/report") calls;"
     fi
     for held in blocks descriptors streams objects; do
         [ "$(number $held "$folder/report")" -eq 0 ] ||
