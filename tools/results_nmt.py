@@ -81,7 +81,7 @@ def windows():
 
 def annealed():
     """Eight heads, a rate that falls to 0, states averaged: ways by pair, and what they look at."""
-    for pair in ("wmt-en-de", "en-de", "en-fr"):
+    for pair in ("en-de", "en-fr", "wmt-en-de"):
         for way, (sets, *_) in WAYS.items():
             for seed in SEEDS.get(way, (42, 43)):
                 if way != "rel_pos":  # the encoder's alone, as the other ways
@@ -309,7 +309,8 @@ ENDS = """
 
 Eight heads, 2,500 steps, the rate falling to 0 over the last 1,000 (`{sets}`), and the mean of the states of the last
 four evaluations (`clattn average --last 4`). Fixed in advance: three seeds of `plain`, `csan1d` and `csan2d`, two of
-the others; windows and heads on val with one seed. wmt-en-de: the sample of WMT14, scored on its valid part.
+the others; windows and heads on val with one seed. wmt-en-de: the sample of WMT14, scored on its valid part. Its
+10,000 pairs bring plain attention to a BLEU of 1.06, which cannot tell ways apart; its other rows were left out.
 """
 
 

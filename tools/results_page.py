@@ -17,8 +17,8 @@ HEAD = """# Results
 This page tells whether the systems reach the figures of their papers. Each table stands beside one of
 a paper's; a figure in bold points in another direction than the paper's. `docs/results/*.jsonl` holds each
 run with its command, seed, device, commit and wall time. `tools/results.sh TABLE DATA` runs missing cells,
-`tools/results.sh --check` lists them with the training that they take, and `tools/results.sh render`
-writes this page.
+`tools/results.sh --check` lists them with the training that they take and the reason why they are missing, and
+`tools/results.sh render` writes this page.
 
 SE is the standard error of the difference of two means over seeds. ± is the standard deviation over seeds.
 

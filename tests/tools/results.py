@@ -92,7 +92,7 @@ class Check(unittest.TestCase):
                 store.add("two", line)
             self.addCleanup(setattr, results_check, "in_history", results_check.in_history)
             self.addCleanup(setattr, results_check, "UNDEFINED", results_check.UNDEFINED)
-            results_check.UNDEFINED = {"three": "no program", "four": (7, "two", 2)}
+            results_check.UNDEFINED = {"three": "no program"}
             results_check.in_history = lambda *_: known
             said = io.StringIO()
             with contextlib.redirect_stdout(said):
@@ -108,10 +108,23 @@ class Check(unittest.TestCase):
     def test_missing(self):
         errors, said = self.check(self.line(1))
         self.assertEqual(errors, 0)
-        self.assertIn("two: cell/2 is missing: 30 minutes of training, not run yet", said)
+        self.assertIn("two: cell/2 is missing: 30 minutes of training; not run yet", said)
         self.assertIn("two: 1 of 2 cells; 1 missing: 30 minutes of training", said)
         self.assertIn("three: no cells yet: no program", said)
-        self.assertIn("four: no cells yet: 7 runs, 7.0 hours of training", said)
+
+    def test_time_is_that_of_the_runs_most_alike(self):
+        done = {("net", 5, 42): {"wall_s": 60}, ("net", 5, 43): {"wall_s": 80}, ("net", 1, 42): {"wall_s": 5},
+                ("other", 5, 42): {"wall_s": 7}, ("net", 9, 42): {"wall_s": None}}
+        self.assertEqual(results_check.seconds(("net", 5, 44), done), 70)
+        self.assertEqual(results_check.seconds(("other", 9, 44), done), 7)
+        self.assertIsNone(results_check.seconds(("net", 5, 44), {}))
+
+    def test_longest_reason_counts(self):
+        self.assertEqual(results_check.reason("nmt-annealed", ("wmt-en-de", "plain", 42)),
+                         results_check.WHY["nmt-annealed", "wmt-en-de"])
+        self.assertEqual(results_check.reason("nmt-annealed", ("en-de", "plain", 42)),
+                         results_check.WHY["nmt-annealed",])
+        self.assertEqual(results_check.reason("two", ("cell", 2)), "not run yet")
 
     def test_faults_of_a_line(self):
         for more in ({"command": ""}, {"wall_s": None}):
