@@ -310,7 +310,7 @@ ENDS = """
 Eight heads, 2,500 steps, the rate falling to 0 over the last 1,000 (`{sets}`), and the mean of the states of the last
 four evaluations (`clattn average --last 4`). Fixed in advance: three seeds of `plain`, `csan1d` and `csan2d`, two of
 the others; windows and heads on val with one seed. wmt-en-de: the sample of WMT14, scored on its valid part. Its
-10,000 pairs bring plain attention to a BLEU of 1.06, which cannot tell ways apart; its other rows were left out.
+10,000 pairs are too few to tell ways apart, as the BLEU of `plain` shows; its other rows were left out.
 """
 
 
