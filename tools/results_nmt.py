@@ -322,6 +322,7 @@ Eight heads, 2,500 steps, the rate falling to 0 over the last 1,000 (`{sets}`), 
 four evaluations (`clattn average --last 4`). Fixed in advance: three seeds of `plain`, `csan1d` and `csan2d`, two of
 the others; windows and heads on val with one seed. wmt-en-de: the sample of WMT14, scored on its valid part. Its
 10,000 pairs are too few to tell ways apart, as the BLEU of `plain` shows; its other rows were left out.
+In English to German seed 42 gains more than a point from either way, seed 44 nothing.
 """
 
 
