@@ -157,18 +157,24 @@ def run_cell(table, cell, places, program):
         return finished_line(cell, scored(system, cell, places, program, out), ended, program)
 
 
+def missing(table, only, store):
+    """The cells of a table that match only and are not in the store when their turn comes: another
+    process may have run them meanwhile."""
+    system = TABLES[table]
+    for cell in system.TABLES[table]():
+        name = "/".join(str(part) for part in system.key(cell))
+        if re.search(only, name) and system.key(cell) not in map(system.key, store.lines(table)):
+            yield name, cell
+
+
 def run_table(args, store):
     program = os.path.join(os.path.abspath(args.build), "clattn")
     checkout = output("git", "-C", os.path.abspath(args.build), "rev-parse", "--show-toplevel").strip()
     places = {"data": os.path.abspath(args.data), "checkout": checkout,
               "runs": args.runs and os.path.abspath(args.runs)}
     system = TABLES[args.table]
-    done = {system.key(line) for line in store.lines(args.table)}
     failed = 0
-    for cell in system.TABLES[args.table]():
-        name = "/".join(str(part) for part in system.key(cell))
-        if system.key(cell) in done or not re.search(args.only, name):
-            continue
+    for name, cell in missing(args.table, args.only, store):
         if args.set:
             cell["set"] += args.set
         try:

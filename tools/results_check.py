@@ -142,8 +142,9 @@ def figures(store):
            + f"each within {apart:.1f} of the published figure")
     gains = windows_gain(store.lines("nmt"), "en-de")
     yield f"gain {gains[0]:.2f} and {gains[1]:.2f} BLEU over plain attention"
-    annealed = windows_gain(store.lines("nmt-annealed"), "en-de")
-    yield f"with eight heads and the rate annealed, {annealed[0]:.2f} and {annealed[1]:.2f}"
+    german, french = (windows_gain(store.lines("nmt-annealed"), pair) for pair in ("en-de", "en-fr"))
+    yield (f"with eight heads and the rate annealed, {german[0]:.2f} and {german[1]:.2f}, "
+           f"into French {french[0]:.2f} and {french[1]:.2f}")
     japanese, chinese = (windows_gain(store.lines("nmt-pairs"), pair) for pair in ("ja-en", "zh-en"))
     yield (f"Into English they gain {japanese[0]:.2f} and {japanese[1]:.2f} from Japanese, "
            f"{chinese[0]:.2f} and {chinese[1]:.2f} from Chinese")

@@ -84,6 +84,30 @@ class Train(unittest.TestCase):
         self.assertNotIn("--resume", self.calls()[0])
 
 
+class Missing(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.store = results.Store(folder.name)
+        results.TABLES["two"] = System
+        self.addCleanup(results.TABLES.pop, "two")
+
+    def names(self, only="."):
+        return [name for name, _ in results.missing("two", only, self.store)]
+
+    def test_finished_cells_are_left_out(self):
+        self.assertEqual(self.names(), ["cell/1", "cell/2"])
+        self.assertEqual(self.names("/2"), ["cell/2"])
+        self.store.add("two", {"seed": 1})
+        self.assertEqual(self.names(), ["cell/2"])
+
+    def test_cell_that_another_process_finishes_is_left_out(self):
+        cells = results.missing("two", ".", self.store)
+        self.assertEqual(next(cells)[0], "cell/1")
+        self.store.add("two", {"seed": 2})
+        self.assertEqual(list(cells), [])
+
+
 class Check(unittest.TestCase):
     def check(self, *lines, known=True):
         with tempfile.TemporaryDirectory() as folder:
