@@ -36,7 +36,7 @@ def tagger_rows(lines):
     """Convolved attention and learned positions beside sine positions."""
     base = results_tagger.macro(lines, "pe_add", "accuracy")
     for variants, claim in ((("conv", "conv2d"), "Convolved attention maps tag better than plain attention"),
-                            (("p_r",), "Position matrices tag better than sine positions")):
+                            (("p_r", "p_r_spectral"), "Position matrices tag better than sine positions")):
         shown, yes = [], 0
         for variant in variants:
             own = results_tagger.macro(lines, variant, "accuracy")
