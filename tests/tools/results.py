@@ -171,6 +171,13 @@ class Pages(unittest.TestCase):
         for one, other in zip(before, after):
             self.assertNotEqual(one, other)
 
+    def test_every_table_can_have_ngrams(self):
+        store = results.Store(os.path.join(ROOT, "docs", "results"))
+        lines = store.lines
+        store.lines = lambda table: [dict(x, ngrams=[50.0] * 8) for x in lines(table)]
+        page = results.rendered(store)
+        self.assertLess(page.index("### By the length of n-grams"), page.index("### Other languages"))
+
 
 def halved(line):
     """A finished line with half of its scores."""
