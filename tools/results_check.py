@@ -22,7 +22,6 @@ LIKE = {  # tables whose runs take about as long, or so many times as long
 TOO_FEW = "its 10,000 pairs are too few to tell systems apart"
 JUDGED = "depth is judged where attention is trained"
 WHY = {  # the reason of missing cells by the first parts of table and key; the longest one counts
-    ("tagger",): "the page's claims rest on other variants, which came first",
     ("tagger-penn",): "no claim rests on it; six treebanks came first",
     ("nmt-annealed",): "what the claims of the page rest on came first",
     ("nmt-annealed", "wmt-en-de"): TOO_FEW,
