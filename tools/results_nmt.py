@@ -223,7 +223,7 @@ def ngram_table(lines):
         gaps = [[a - b for a, b in zip(x["ngrams"], plain["ngrams"])] for x, plain in both]
         with_p = [x["p"] for x, _ in both if x.get("p")]
         below = [f" ({sum(p < 0.05 for p in column)}/{len(column)})" for column in zip(*with_p)] or [""] * 8
-        yield (f"| {pair} | `{way}` | {len(gaps)} | "
+        yield (f"| {pair} | `{NAMES.get(way, way)}` | {len(gaps)} | "
                + " | ".join(f"{statistics.mean(gap):+.2f}{b}" for gap, b in zip(zip(*gaps), below)) + " |")
 
 

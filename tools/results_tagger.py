@@ -210,7 +210,7 @@ The paper reports these variants on the Penn Treebank alone. Seeds and epochs ar
 scores from a table; `r_spectral` computes them from a Fourier spectrum, as the paper's code does; `p_r_spectral`
 is the published form of `p_r`. `pe_add` and `p_r` are those above.
 
-`san` knows no positions, and it tags as well as the variants that do. These treebanks have 15,000 to 50,000
+`san` knows no positions, and it tags as well as the others of this table. These treebanks have 15,000 to 50,000
 words to learn from; on the Penn Treebank, of about a million, the paper has 94.62 for `san` and 96.82 for `pe_add`.
 Deviations above 1.0 come from the early stop: the best seed of such a cell is the one that trained longest.
 """

@@ -178,6 +178,11 @@ class Pages(unittest.TestCase):
         page = results.rendered(store)
         self.assertLess(page.index("### By the length of n-grams"), page.index("### Other languages"))
 
+    def test_every_table_has_the_names_of_ways(self):
+        page = results.rendered(results.Store(os.path.join(ROOT, "docs", "results")))
+        self.assertIn("| `neighbor_predicted` |", page)
+        self.assertNotIn("| `neighbor` |", page)
+
 
 def halved(line):
     """A finished line with half of its scores."""
