@@ -170,12 +170,18 @@ def difference(own, others):
     return statistics.mean(own) - statistics.mean(others), error
 
 
+def plain_of(way):
+    """The row of plain attention that was scored on the same file: windows and heads are scored on dev."""
+    return "plain" if way in WAYS else "window full"
+
+
 def beside_plain(own, lines):
     """The mean difference to plain of the same seeds, and how many standard errors of the
     difference of the two means that is."""
-    plain = {x["seed"]: x["bleu"] for x in lines if x["way"] == "plain"}
+    base = plain_of(own[0]["way"])
+    plain = {x["seed"]: x["bleu"] for x in lines if x["way"] == base}
     scores = {x["seed"]: x["bleu"] for x in own if x["seed"] in plain}
-    if not scores or own[0]["way"] == "plain":
+    if not scores or own[0]["way"] == base:
         return None, ""
     if len(scores) < 2:
         mean = sum(scores[seed] - plain[seed] for seed in scores)
@@ -185,24 +191,26 @@ def beside_plain(own, lines):
 
 
 def row(own, lines, columns):
-    """A row of ways_table: the seeds of one way in one pair."""
+    """A row of ways_table: the seeds of one way in one pair. columns: those beside its BLEU."""
     pair, way = own[0]["pair"], own[0]["way"]
     mean, beside = beside_plain(own, [x for x in lines if x["pair"] == pair])
     paper = PAPER.get((pair, way))
     if mean and paper and mean * paper < 0:
         beside = f"**{beside}**"
     cells = [pair, f"`{NAMES.get(way, way)}`", mean_of(own)]
-    cells += [beside, "" if paper is None else f"{paper:+.2f}"] if columns else []
+    cells += [beside, "" if paper is None else f"{paper:+.2f}"][:len(columns)]
     cells += [f"{statistics.mean(x['perplexity'] for x in own):.2f}",
               f"{statistics.mean(x['wall_s'] for x in own) / 60:.0f}"]
     return f"| {' | '.join(cells)} |"
 
 
 def ways_table(lines):
-    """BLEU by pair and way; where a pair has plain attention, beside it and the paper."""
-    columns = any(x["way"] == "plain" for x in lines)
-    yield "| | way | BLEU (seeds) |" + " beside plain | in the paper |" * columns + " perplexity | minutes |"
-    yield "|---|---|---|---|---|" + "---|---|" * columns
+    """BLEU by pair and way; where a pair has plain attention, beside it; then the paper's, if it has any."""
+    columns = ["beside plain"] if any(x["way"] == plain_of(x["way"]) for x in lines) else []
+    if columns and any((x["pair"], x["way"]) in PAPER for x in lines):
+        columns.append("in the paper")
+    yield f"| | {' | '.join(['way', 'BLEU (seeds)', *columns, 'perplexity', 'minutes'])} |"
+    yield "|---|---|---|---|---|" + "---|" * len(columns)
     for pair, way in dict.fromkeys((x["pair"], x["way"]) for x in lines):
         yield row([x for x in lines if (x["pair"], x["way"]) == (pair, way)], lines, columns)
     signatures = dict.fromkeys((x["pair"], x["signature"].partition("|version:")[0]) for x in lines)
@@ -215,9 +223,9 @@ def ngram_table(lines):
     """Gaps to plain of the same seed by the length of n-grams: means over the seeds, and in how many of
     them the gap has a p below 0.05."""
     found = {key(x): x for x in lines if x.get("ngrams")}
-    for pair, way in dict.fromkeys((pair, way) for pair, way, _ in found if way != "plain"):
-        both = [(x, found[pair, "plain", seed]) for (p, w, seed), x in found.items()
-                if (p, w) == (pair, way) and (pair, "plain", seed) in found]
+    for pair, way in dict.fromkeys((pair, way) for pair, way, _ in found if way != plain_of(way)):
+        both = [(x, found[pair, plain_of(way), seed]) for (p, w, seed), x in found.items()
+                if (p, w) == (pair, way) and (pair, plain_of(way), seed) in found]
         if not both:
             continue
         gaps = [[a - b for a, b in zip(x["ngrams"], plain["ngrams"])] for x, plain in both]
@@ -307,17 +315,23 @@ BLEU on dev (val) after 1,000 steps, one seed: 1D by window, then 2D by heads un
 but those of 1 and 21 beats the whole sentence, and small windows gain more. In the paper 11 is best, of longer sentences. Three heads
 are 0.15 above one; they are best in the paper, too.
 """
-
-
 ENDS = """
 ### At the end of an annealed schedule
 
 Eight heads, 2,500 steps, the rate falling to 0 over the last 1,000 (`{sets}`), and the mean of the states of the last
 four evaluations (`clattn average --last 4`). Fixed in advance: three seeds of `plain`, `csan1d` and `csan2d`, two of
-the others; windows and heads on val with one seed. wmt-en-de: the sample of WMT14, scored on its valid part. Its
-10,000 pairs are too few to tell ways apart, as the BLEU of `plain` shows; its other rows were left out.
+the others. wmt-en-de: the sample of WMT14, scored on its valid part. Its 10,000 pairs are too few to tell ways apart,
+as the BLEU of `plain` shows; its other rows were left out.
 In English to German `csan1d` and `csan2d` gain more than a point with seed 42, nothing with seed 44. `bi_direct` gains
 more than both in both of its seeds; in the paper it gains less.
+"""
+STUDY_ANNEALED = """
+### Windows and heads, at the end of an annealed schedule
+
+The rows of "Windows and heads" with the schedule above, on val, seed 42.
+"""
+NGRAMS_STUDY = """
+By the length of n-grams, on val, in points above `window full`:
 """
 
 
@@ -329,17 +343,21 @@ def in_order(store, table):
 
 def page(store):
     yield BEST
+    annealed = in_order(store, "nmt-annealed")
     ends = ENDS.format(sets=" ".join(f"--set {s}" for s in ANNEALED))
-    for table, head in (("nmt", HEAD), ("nmt-pairs", OTHERS), ("nmt-windows", STUDY), ("nmt-annealed", ends)):
-        lines = in_order(store, table)
+    for head, lines, ngrams_head in (
+            (HEAD, in_order(store, "nmt"), NGRAMS), (OTHERS, in_order(store, "nmt-pairs"), NGRAMS),
+            (STUDY, in_order(store, "nmt-windows"), NGRAMS_STUDY),
+            (ends, [x for x in annealed if x["way"] in WAYS], NGRAMS_ANNEALED),
+            (STUDY_ANNEALED, [x for x in annealed if x["way"] not in WAYS], NGRAMS_STUDY)):
         if not lines:
             continue
         yield head
         yield from ways_table(lines)
-        if table == "nmt":
+        if head is HEAD:
             yield COMMAND.format(commands="\n".join(f"- `{x['command']}`" for x in lines))
         rows = list(ngram_table(lines))
         if rows:
-            yield NGRAMS_ANNEALED if table == "nmt-annealed" else NGRAMS
+            yield ngrams_head
             yield N_HEAD
             yield from rows

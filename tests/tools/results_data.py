@@ -84,6 +84,15 @@ class Figures(unittest.TestCase):
         self.assertAlmostEqual(mean, 3)
         self.assertAlmostEqual(error, 1)  # variances 2 and 0 over two seeds
 
+    def test_windows_stand_beside_plain_attention_of_the_same_file(self):
+        lines = [{"pair": "en-de", "way": way, "seed": 42, "bleu": bleu, "ngrams": [bleu] * 8, "perplexity": 8,
+                  "wall_s": 60, "signature": "s"}
+                 for way, bleu in (("plain", 33), ("csan1d", 34), ("window 3", 24), ("window full", 22))]
+        rows = [row for row in results_nmt.ways_table(lines) if row.startswith("| en-de")]
+        self.assertEqual([row.split(" | ")[3] for row in rows], ["", "+1.00", "+2.00", ""])
+        grams = [row.split(" | ")[1:4] for row in results_nmt.ngram_table(lines)]
+        self.assertEqual(grams, [["`csan1d`", "1", "+1.00"], ["`window 3`", "1", "+2.00"]])
+
     def test_a_pair_of_two_tables_is_told_apart(self):
         lines = [{"pair": "en-de", "way": way, "bleu": bleu + seed}
                  for way, bleu in (("plain", 30), ("csan1d", 35), ("csan2d", 31)) for seed in (0, 1)]
