@@ -219,6 +219,12 @@ def ways_table(lines):
         yield f"\nSignature of {', '.join(of)}: `{signature}`"
 
 
+def window_gains(lines):
+    """By the width of a window: BLEU above attention to the whole sentence."""
+    bleu = {x["way"].split()[1]: x["bleu"] for x in lines if x["way"].startswith("window")}
+    return {int(width): score - bleu["full"] for width, score in bleu.items() if width != "full" and "full" in bleu}
+
+
 def ngram_table(lines):
     """Gaps to plain of the same seed by the length of n-grams: means over the seeds, and in how many of
     them the gap has a p below 0.05."""
@@ -328,7 +334,12 @@ more than both in both of its seeds; in the paper it gains less.
 STUDY_ANNEALED = """
 ### Windows and heads, at the end of an annealed schedule
 
-The rows of "Windows and heads" with the schedule above, on val, seed 42.
+1D by window, then 2D by heads under windows of 11, with the schedule above, on val, seed 42. Short windows gain most: 1.9
+BLEU with 3 words, less than 1 from 7 words on, hardly anything from 13 on. In the paper 11 is best, of longer sentences. Three to
+seven heads gain 0.7 to 0.9 over one; in the paper three are best. `heads 1` is `window 11` trained once more, and gives
+the same figures to the last digit.
+
+![BLEU above plain attention by the width of the window: best at 3, falling to zero at 13](pictures/results-windows.svg)
 """
 NGRAMS_STUDY = """
 By the length of n-grams, on val, in points above `window full`:

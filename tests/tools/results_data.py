@@ -93,6 +93,12 @@ class Figures(unittest.TestCase):
         grams = [row.split(" | ")[1:4] for row in results_nmt.ngram_table(lines)]
         self.assertEqual(grams, [["`csan1d`", "1", "+1.00"], ["`window 3`", "1", "+2.00"]])
 
+    def test_gains_of_windows(self):
+        lines = [{"way": way, "bleu": bleu}
+                 for way, bleu in (("window 3", 24), ("window full", 22), ("window 11", 21), ("heads 3", 30))]
+        self.assertEqual(results_nmt.window_gains(lines), {3: 2, 11: -1})
+        self.assertEqual(results_nmt.window_gains(lines[:1]), {})
+
     def test_a_pair_of_two_tables_is_told_apart(self):
         lines = [{"pair": "en-de", "way": way, "bleu": bleu + seed}
                  for way, bleu in (("plain", 30), ("csan1d", 35), ("csan2d", 31)) for seed in (0, 1)]
