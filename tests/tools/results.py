@@ -144,10 +144,9 @@ class Check(unittest.TestCase):
         self.assertIsNone(results_check.seconds(("net", 5, 44), {}))
 
     def test_longest_reason_counts(self):
-        self.assertEqual(results_check.reason("nmt-annealed", ("wmt-en-de", "plain", 42)),
-                         results_check.WHY["nmt-annealed", "wmt-en-de"])
-        self.assertEqual(results_check.reason("nmt-annealed", ("en-de", "plain", 42)),
-                         results_check.WHY["nmt-annealed",])
+        self.assertEqual(results_check.reason("hard", ("wmt-en-de", "soft", 42)),
+                         results_check.WHY["hard", "wmt-en-de"])
+        self.assertEqual(results_check.reason("hard", ("en-de", "soft", 42)), results_check.WHY["hard",])
         self.assertEqual(results_check.reason("two", ("cell", 2)), "not run yet")
 
     def test_faults_of_a_line(self):
