@@ -31,6 +31,8 @@ WHY = {  # the reason of missing cells by the first parts of table and key; the 
     ("reader-cloze",): "1, 5 and 10 levels came first",
     ("poem-epochs",): "one epoch of three depths came first",
 }
+WINDOWS = ("csan1d", "csan2d")
+ORDERED = ("bi_direct", "rel_pos_encoder", "neighbor", "conv")  # the other ways that give words an order
 UNTIMED = {  # commits whose runs were kept and scored later: no wall time
     ("hard", "697f909"), ("hard", "4898cc1"), ("reader", "f04a2c7"),
 }
@@ -120,7 +122,7 @@ def levels_told(lines):
             f"(means of {min(seeds)} seeds{' or more' if max(seeds) > min(seeds) else ''})")
 
 
-def gains(lines, pair, ways=("csan1d", "csan2d")):
+def gains(lines, pair, ways=WINDOWS):
     """BLEU of ways of attending above plain attention: means over the seeds."""
     own = [x for x in lines if x["pair"] == pair]
     return [results_nmt.beside_plain([x for x in own if x["way"] == way], own)[0] for way in ways]
@@ -139,11 +141,11 @@ def figures(store):
            + f"each within {apart:.1f} of the published figure")
     one, two = gains(store.lines("nmt"), "en-de")
     yield f"gain {one:.2f} and {two:.2f} BLEU over plain attention"
-    german, french = (gains(store.lines("nmt-annealed"), pair) for pair in ("en-de", "en-fr"))
+    annealed = store.lines("nmt-annealed")
+    german, french = (gains(annealed, pair) for pair in ("en-de", "en-fr"))
     yield (f"with eight heads and the rate annealed, {german[0]:.2f} and {german[1]:.2f}, "
            f"into French {french[0]:.2f} and {french[1]:.2f}")
-    others = [gain for pair in ("en-de", "en-fr")
-              for gain in gains(store.lines("nmt-annealed"), pair, results_nmt.ORDERED)]
+    others = [gain for pair in ("en-de", "en-fr") for gain in gains(annealed, pair, ORDERED)]
     yield (f"directions, relative positions, predicted neighbours and convolutions gain {min(others):.2f} "
            f"to {max(others):.2f}")
     japanese, chinese = (gains(store.lines("nmt-pairs"), pair) for pair in ("ja-en", "zh-en"))

@@ -27,7 +27,6 @@ WAYS = {  # settings; the paper's Table 1, base: parameters, steps/s, BLEU besid
     "csan1d": (("attention=csan1d",), "+0.0 M", 1.0, 0.55),
     "csan2d": (("attention=csan2d",), "+0.0 M", 0.95, 0.87),
 }
-ORDERED = ("bi_direct", "rel_pos_encoder", "neighbor", "conv")  # those that gain most where the rate is annealed
 NAMES = {"neighbor": "neighbor_predicted"}  # where the store's name is not that of `attention`
 SEEDS = {"plain": (42, 43, 44), "csan1d": (42, 43, 44), "csan2d": (42, 43, 44)}
 PAPER = {  # BLEU above plain attention: Table 1, and Table 2's base
@@ -222,8 +221,8 @@ def ways_table(lines):
 
 def window_gains(lines):
     """By the width of a window: BLEU above attention to the whole sentence."""
-    bleu = {x["way"].split()[1]: x["bleu"] for x in lines if x["way"].startswith("window")}
-    return {int(width): score - bleu["full"] for width, score in bleu.items() if width != "full" and "full" in bleu}
+    gains = {x["way"].partition("window ")[2]: beside_plain([x], lines)[0] for x in lines}
+    return {int(width): gain for width, gain in gains.items() if width.isdigit() and gain is not None}
 
 
 def ngram_table(lines):

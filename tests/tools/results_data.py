@@ -94,7 +94,7 @@ class Figures(unittest.TestCase):
         self.assertEqual(grams, [["`csan1d`", "1", "+1.00"], ["`window 3`", "1", "+2.00"]])
 
     def test_gains_of_windows(self):
-        lines = [{"way": way, "bleu": bleu}
+        lines = [{"way": way, "seed": 42, "bleu": bleu}
                  for way, bleu in (("window 3", 24), ("window full", 22), ("window 11", 21), ("heads 3", 30))]
         self.assertEqual(results_nmt.window_gains(lines), {3: 2, 11: -1})
         self.assertEqual(results_nmt.window_gains(lines[:1]), {})
