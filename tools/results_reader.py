@@ -5,6 +5,7 @@ import os
 import statistics
 import tempfile
 
+import results_chinese
 import results_nmt
 
 PAPER = {  # the paper's EM and F1 of Match-LSTM on SQuAD, trained on ten times as many questions
@@ -147,13 +148,6 @@ def told(line):
     return f"F1 {line['score']['f1']:.2f}, EM {line['score']['em']:.2f}"
 
 
-CHINESE_HEAD = """
-BiDAF in Chinese: 900 steps on 80 % of the articles of DRCD's dev file (10 % are dev, 10 % test). Scores are of characters, on the test
-articles and on the dev file of CMRC 2018, which has other articles, in simplified characters.
-
-| levels | F1 | EM | BLEU-4 | ROUGE-L | CMRC: F1 | EM | BLEU-4 | ROUGE-L | minutes |
-|---|---|---|---|---|---|---|---|---|---|"""
-CHARACTERS = ("f1_char", "em", "bleu4", "rouge_l")
 HEAD = """
 ## Readers: levels of attention
 
@@ -283,26 +277,14 @@ def spread(lines, name):
     return f"{statistics.mean(values):.2f}{seeds}"
 
 
-def chinese_page(lines):
-    if not lines:
-        return
-    yield CHINESE_HEAD
-    for x in lines:
-        shown = [f"{x[of][name]:.2f}" for of in ("score", "cmrc") for name in CHARACTERS]
-        minutes = f"{x['wall_s'] / 60:.0f}" if x["wall_s"] else ""
-        yield f"| {x['depth']} | {' | '.join(shown)} | {minutes} |"
-    yield f"\nThe first line's command: `{lines[0]['command']}`"
-
-
 def page(store):
     found = sorted(store.lines("reader"), key=key)
-    lines = [x for x in found if x["data_set"] != DRCD]
-    chinese = [x for x in found if x["data_set"] == DRCD]
+    lines, drcd, dureader = ([x for x in found if x["data_set"] == data] for data in (SQUAD, DRCD, DUREADER))
     if lines:
         yield from english_page(lines)
     yield from levels_page(store.lines("reader-levels"), LEVELS, LEVEL_STEPS)
     yield from cloze_page(store.lines("reader-cloze"))
-    yield from chinese_page(chinese)
+    yield from results_chinese.page(drcd, dureader)
 
 
 def english_page(lines):

@@ -4,6 +4,7 @@ import os
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tools"))
@@ -71,6 +72,30 @@ class Cloze(unittest.TestCase):
     def test_ids_differ(self):
         ids = [question["id"] for question in self.passage["qas"]]
         self.assertEqual(len(set(ids)), len(ids))
+
+
+class Chinese(unittest.TestCase):
+    """Readers in Chinese have tables of their own, with a row for each number of levels."""
+
+    @staticmethod
+    def rows(data_set, scores):
+        """Rows of the page by levels; scores of characters by levels and seed."""
+        lines = [{"data_set": data_set, "network": "bidaf", "depth": depth, "seed": seed, "command": "c",
+                  "score": of, "cmrc": of, "steps": 1, "wall_s": 60}
+                 for (depth, seed), value in scores.items()
+                 for of in [dict.fromkeys(("f1", "f1_char", "em", "bleu4", "rouge_l"), value)]]
+        store = unittest.mock.Mock(lines=lambda table: lines if table == "reader" else [])
+        page = "\n".join(results_reader.page(store)).split("\n")
+        return [row.split(" | ") for row in page if row.startswith(("| 1 ", "| 5 ", f"| {data_set} "))]
+
+    def test_seeds_share_a_row(self):
+        rows = self.rows("drcd/dev.json", {(1, 42): 40, (1, 43): 42, (5, 42): 30})
+        self.assertEqual([row[:3] for row in rows], [["| 1", "2", "41.00 ±1.41"], ["| 5", "1", "30.00"]])
+
+    def test_dureader_stands_beside_the_paper(self):
+        rows = self.rows("dureader_demo", {(1, 42): 20, (1, 43): 50, (5, 42): 19, (5, 43): 50})
+        self.assertEqual(rows[0][:3], ["| 1", "2", "35.00 ±21.21 / 33.95"])
+        self.assertEqual(rows[1][2:4], ["**34.50 ±21.92** / 34.79", "**34.50 ±21.92** / 45.10"])
 
 
 class Figures(unittest.TestCase):
