@@ -109,17 +109,22 @@ def mean(lines, value, **wanted):
 NETWORKS = {"bidaf": "BiDAF", "bidaf_original": "BiDAF as published", "match_lstm": "Match-LSTM", "r_net": "R-NET"}
 
 
-def levels_told(lines):
-    """What ten levels change in F1 beside one of the same seeds, of the networks with several seeds."""
-    told, seeds = [], []
+def levels_changes(lines, start):
+    """What ten levels change in F1 beside one of the same seeds, and how many seeds, of each network
+    with several; start is the weight of the first level at first, 0 for equal weights."""
     for network, name in NETWORKS.items():
-        own = [x for x in lines if (x["network"], x["depth"], x["start"]) == (network, 10, 0.9)]
+        own = [x for x in lines if (x["network"], x["depth"], x["start"]) == (network, 10, start)]
         pairs = results_reader.beside_pairs(own, lines)
         if len(pairs) > 1:
-            seeds.append(len(pairs))
-            told.append(f"of {name} by {statistics.mean(a - b for a, b in pairs):+.1f}")
-    return (f"ten levels of attention instead of one change the F1 {', '.join(told)} "
-            f"(means of {min(seeds)} seeds{' or more' if max(seeds) > min(seeds) else ''})")
+            yield f"of {name} by {statistics.mean(a - b for a, b in pairs):+.1f}", len(pairs)
+
+
+def levels_told(lines):
+    told, seeds = zip(*levels_changes(lines, 0.9))
+    yield (f"ten levels of attention instead of one change the F1 {', '.join(told)} "
+           f"(means of {min(seeds)} seeds{' or more' if max(seeds) > min(seeds) else ''})")
+    told, _ = zip(*levels_changes(lines, 0))
+    yield f"with the paper's equal weights of levels at the start, {', '.join(told)}"
 
 
 def gains(lines, pair, ways=WINDOWS):
@@ -161,7 +166,7 @@ def figures(store):
     yield (f"reaches F1 {mean(reader, lambda x: x['score']['f1'], network='match_lstm'):.1f} "
            "after 600 steps (mean of three seeds) and BiDAF "
            f"{mean(reader, lambda x: x['score']['f1'], network='bidaf'):.1f} after 2,100")
-    yield levels_told(store.lines("reader-cloze"))
+    yield from levels_told(store.lines("reader-cloze"))
     poem = next(x for x in store.lines("poem") if x["depth"] == 1)
     yield f"perplexity per character is {poem['score']['perplexity_7']:.1f} on quatrains of seven"
 

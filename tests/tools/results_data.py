@@ -9,6 +9,7 @@ import unittest.mock
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tools"))
 sys.dont_write_bytecode = True
+import results_check  # noqa: E402
 import results_cloze  # noqa: E402
 import results_nmt  # noqa: E402
 import results_page  # noqa: E402
@@ -129,6 +130,13 @@ class Figures(unittest.TestCase):
                  for way, bleu in (("plain", 30), ("csan1d", 35), ("csan2d", 31)) for seed in (0, 1)]
         (row,) = results_page.nmt_rows({"nmt": lines, "nmt-annealed": lines})
         self.assertIn("en-de +5.00 (7.1 SE) and +1.00 (1.4 SE) BLEU; en-de, annealed +5.00", row)
+
+    def test_changes_by_levels_are_of_one_start(self):
+        lines = [{"network": "bidaf", "depth": depth, "start": start, "seed": seed, "score": {"f1": f1 + seed}}
+                 for depth, start, f1 in ((1, None, 80), (10, 0.9, 79), (10, 0, 70)) for seed in (1, 2, 3)]
+        self.assertEqual(list(results_check.levels_changes(lines, 0.9)), [("of BiDAF by -1.0", 3)])
+        self.assertEqual(list(results_check.levels_changes(lines, 0)), [("of BiDAF by -10.0", 3)])
+        self.assertEqual(list(results_check.levels_changes(lines[:-2], 0)), [])
 
     def test_a_network_without_one_of_the_depths_is_not_judged(self):
         lines = [{"network": name, "depth": depth, "start": 0.9 if depth > 1 else None, "seed": seed,
