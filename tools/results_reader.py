@@ -16,7 +16,7 @@ SQUAD, DRCD, CMRC = "squad_v1.1", "drcd/dev.json", "cmrc2018/dev.json"
 CHINESE = ("passage_limit=500", "answer_limit=50", "min_count=2")
 DUREADER = "dureader_demo"
 MANY = ("passages=5", "passage_limit=500", "answer_limit=200", "trait_dim=0", "word_dim=100",
-        "hidden=75", "min_count=2", "eval_every=100")
+        "hidden=75", "min_count=2", "eval_every=100", "epochs=100")  # 3 steps an epoch
 OWN = {"r_net": ("passage_limit=150", "batch=32", "eval_every=200")}  # dear steps
 STEPS = {"match_lstm": 600, "r_net": 600, "bidaf": 900, PUBLISHED: 1500}
 LEVEL_STEPS = {"match_lstm": 2400, "r_net": 600, "bidaf": 2100}

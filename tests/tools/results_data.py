@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """results_data.py - the data that tools/results_*.py make, and the lines of the page."""
+import json
 import os
 import sys
 import tempfile
@@ -97,6 +98,16 @@ class Chinese(unittest.TestCase):
         rows = self.rows("dureader_demo", {(1, 42): 20, (1, 43): 50, (5, 42): 19, (5, 43): 50})
         self.assertEqual(rows[0][:3], ["| 1", "2", "35.00 ±21.21 / 33.95"])
         self.assertEqual(rows[1][2:4], ["**34.50 ±21.92** / 34.79", "**34.50 ±21.92** / 45.10"])
+
+
+    def test_dureader_has_the_epochs_for_its_steps(self):
+        cells = [cell for cell in results_reader.cells() if cell["data_set"] == "dureader_demo"]
+        self.assertTrue(cells)
+        for cell in cells:
+            with open(os.path.join(ROOT, cell["config"]), encoding="utf-8") as file:
+                sets = json.load(file)
+            sets.update(word.split("=") for word in cell["set"])
+            self.assertLessEqual(int(sets["steps"]), 100 // int(sets["batch"]) * int(sets["epochs"]))
 
 
 class Figures(unittest.TestCase):
