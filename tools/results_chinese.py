@@ -1,6 +1,8 @@
 """results_chinese.py - readers in Chinese by levels of attention: scores of characters."""
 import statistics
 
+import results_tagger
+
 DRCD_HEAD = """
 ### Readers in Chinese
 
@@ -26,34 +28,27 @@ def by_seed(lines, depth, column):
     return {x["seed"]: x[of][name] for x in lines if x["depth"] == depth}
 
 
-def figure(found, one=(), paper=None, paper_one=None):
-    """Mean ± deviation / the paper's; bold where its difference to one level has the other sign."""
-    text = f"{statistics.mean(found.values()):.2f}"
-    if len(found) > 1:
-        text += f" ±{statistics.stdev(found.values()):.2f}"
-    if paper is None:
-        return text
-    beside = sum(found[seed] - one[seed] for seed in set(found) & set(one))
-    if beside * (paper - paper_one) < 0:
-        text = f"**{text}**"
-    return f"{text} / {paper:.2f}"
+def minutes(lines):
+    """The mean over the runs whose wall time is known."""
+    known = [x["wall_s"] for x in lines if x["wall_s"]]
+    return f"{statistics.mean(known) / 60:.0f}" if known else ""
 
 
 def table(lines, columns, papers):
     for depth in sorted({x["depth"] for x in lines}):
         own = [x for x in lines if x["depth"] == depth]
-        shown = [figure(by_seed(lines, depth, column), by_seed(lines, 1, column), *paper)
-                 for column, paper in zip(columns, papers(depth))]
-        minutes = [x["wall_s"] for x in own if x["wall_s"]]
-        took = f"{statistics.mean(minutes) / 60:.0f}" if minutes else ""
-        yield f"| {depth} | {len(own)} | {' | '.join(shown)} | {took} |"
+        shown = []
+        for column, (paper, paper_one) in zip(columns, papers(depth)):
+            text = results_tagger.marked_mean(by_seed(lines, depth, column), by_seed(lines, 1, column), paper, paper_one)
+            shown.append(f"{text} / {paper:.2f}" if paper else text)
+        yield f"| {depth} | {len(own)} | {' | '.join(shown)} | {minutes(own)} |"
     yield f"\nThe first line's command: `{lines[0]['command']}`"
 
 
 def page(drcd, dureader):
     if drcd:
         yield DRCD_HEAD
-        yield from table(drcd, DRCD, lambda depth: [()] * len(DRCD))
+        yield from table(drcd, DRCD, lambda depth: [(None, None)] * len(DRCD))
     if dureader:
         yield DUREADER_HEAD
-        yield from table(dureader, DUREADER, lambda depth: list(zip(PAPER[depth], PAPER[1])))
+        yield from table(dureader, DUREADER, lambda depth: zip(PAPER[depth], PAPER[1]))

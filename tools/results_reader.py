@@ -293,8 +293,7 @@ def english_page(lines):
     for data, network, depth in dict.fromkeys(key(x)[:3] for x in lines):
         own = [x for x in lines if key(x)[:3] == (data, network, depth)]
         paper = PAPER[depth] if network == "match_lstm" else None
-        minutes = [x["wall_s"] for x in own if x["wall_s"]]
         yield (f"| {data} | {network} | {depth} | {spread(own, 'f1')} | {spread(own, 'em')} "
                f"| {f'{paper[1]}, {paper[0]}' if paper else ''} | {own[0]['steps']} "
-               f"| {f'{statistics.mean(minutes) / 60:.0f}' if minutes else ''} |")
+               f"| {results_chinese.minutes(own)} |")
     yield f"\nThe first line's command: `{lines[0]['command']}`"

@@ -99,7 +99,6 @@ class Chinese(unittest.TestCase):
         self.assertEqual(rows[0][:3], ["| 1", "2", "35.00 ±21.21 / 33.95"])
         self.assertEqual(rows[1][2:4], ["**34.50 ±21.92** / 34.79", "**34.50 ±21.92** / 45.10"])
 
-
     def test_dureader_has_the_epochs_for_its_steps(self):
         cells = [cell for cell in results_reader.cells() if cell["data_set"] == "dureader_demo"]
         self.assertTrue(cells)
