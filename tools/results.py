@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 
+import results_base
 import results_check
 import results_curves
 import results_hard
@@ -28,7 +29,7 @@ import results_speed
 import results_tagger
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SYSTEMS = (results_tagger, results_nmt, results_speed, results_hard, results_reader, results_poem)
+SYSTEMS = (results_tagger, results_nmt, results_base, results_speed, results_hard, results_reader, results_poem)
 TABLES = {table: system for system in SYSTEMS for table in system.TABLES}
 
 

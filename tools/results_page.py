@@ -52,7 +52,7 @@ def nmt_rows(tables):
     shown, yes, of = [], 0, 0
     for name, lines in tables.items():
         for pair in dict.fromkeys(x["pair"] for x in lines):
-            ways = [[x for x in lines if (x["pair"], x["way"]) == (pair, way)] for way in ("csan1d", "csan2d")]
+            ways = [[x for x in lines if (x["pair"], x["way"]) == (pair, way)] for way in results_nmt.WINDOWS]
             plain = [x for x in lines if (x["pair"], x["way"]) == (pair, "plain")]
             if min(map(len, (*ways, plain))) < 2:
                 continue

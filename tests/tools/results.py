@@ -115,8 +115,6 @@ class Check(unittest.TestCase):
             for line in lines:
                 store.add("two", line)
             self.addCleanup(setattr, results_check, "in_history", results_check.in_history)
-            self.addCleanup(setattr, results_check, "UNDEFINED", results_check.UNDEFINED)
-            results_check.UNDEFINED = {"three": "no program"}
             results_check.in_history = lambda *_: known
             said = io.StringIO()
             with contextlib.redirect_stdout(said):
@@ -134,7 +132,6 @@ class Check(unittest.TestCase):
         self.assertEqual(errors, 0)
         self.assertIn("two: cell/2 is missing: 30 minutes of training; not run yet", said)
         self.assertIn("two: 1 of 2 cells; 1 missing: 30 minutes of training", said)
-        self.assertIn("three: no cells yet: no program", said)
 
     def test_time_is_that_of_the_runs_most_alike(self):
         done = {("net", 5, 42): {"wall_s": 60}, ("net", 5, 43): {"wall_s": 80}, ("net", 1, 42): {"wall_s": 5},
