@@ -23,13 +23,15 @@ import results_curves
 import results_hard
 import results_nmt
 import results_page
+import results_pieces
 import results_poem
 import results_reader
 import results_speed
 import results_tagger
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SYSTEMS = (results_tagger, results_nmt, results_base, results_speed, results_hard, results_reader, results_poem)
+SYSTEMS = (results_tagger, results_nmt, results_base, results_speed, results_hard, results_reader, results_pieces,
+           results_poem)
 TABLES = {table: system for system in SYSTEMS for table in system.TABLES}
 
 
@@ -139,7 +141,7 @@ def scored(system, cell, places, program, out):
 def measured(system, cell, places, program):
     """A cell that needs no training."""
     start = time.monotonic()
-    found = system.measure(cell, functools.partial(output, program))
+    found = system.measure(dict(cell, **places), functools.partial(output, program))
     ended = {"wall_s": time.monotonic() - start, "commit": commit(places["checkout"])}
     return finished_line(cell, found, ended, program)
 

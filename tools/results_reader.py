@@ -138,6 +138,8 @@ def score(line, out, run):
 
     if "start" in line:
         return {"split": "dev", "score": of("--split", "dev"), **look(line, out, run)}
+    if line["data_set"] == DUREADER:
+        return {"split": "dev", "score": of("--split", "dev"), "characters": results_chinese.characters(line, out, run)}
     if line["data_set"] != DRCD:
         return {"split": "dev", "score": of("--split", "dev")}
     return {"split": "test", "score": of("--split", "test"),
@@ -285,7 +287,7 @@ def page(store):
         yield from english_page(lines)
     yield from levels_page(store.lines("reader-levels"), LEVELS, LEVEL_STEPS)
     yield from cloze_page(store.lines("reader-cloze"))
-    yield from results_chinese.page(drcd, dureader)
+    yield from results_chinese.page(drcd, dureader, store.lines("reader-pieces"))
 
 
 def english_page(lines):

@@ -2,6 +2,7 @@
 """results_data.py - the data that tools/results_*.py make, and the lines of the page."""
 import json
 import os
+import random
 import sys
 import tempfile
 import unittest
@@ -14,6 +15,7 @@ import results_check  # noqa: E402
 import results_cloze  # noqa: E402
 import results_nmt  # noqa: E402
 import results_page  # noqa: E402
+import results_pieces  # noqa: E402
 import results_reader  # noqa: E402
 import results_speed  # noqa: E402
 import results_split  # noqa: E402
@@ -83,7 +85,7 @@ class Chinese(unittest.TestCase):
     def rows(data_set, scores):
         """Rows of the page by levels; scores of characters by levels and seed."""
         lines = [{"data_set": data_set, "network": "bidaf", "depth": depth, "seed": seed, "command": "c",
-                  "score": of, "cmrc": of, "steps": 1, "wall_s": 60}
+                  "score": of, "cmrc": of, "characters": value, "steps": 1, "wall_s": 60}
                  for (depth, seed), value in scores.items()
                  for of in [dict.fromkeys(("f1", "f1_char", "em", "bleu4", "rouge_l"), value)]]
         store = unittest.mock.Mock(lines=lambda table: lines if table == "reader" else [])
@@ -98,6 +100,12 @@ class Chinese(unittest.TestCase):
         rows = self.rows("dureader_demo", {(1, 42): 20, (1, 43): 50, (5, 42): 19, (5, 43): 50})
         self.assertEqual(rows[0][:3], ["| 1", "2", "35.00 ±21.21 / 33.95"])
         self.assertEqual(rows[1][2:4], ["**34.50 ±21.92** / 34.79", "**34.50 ±21.92** / 45.10"])
+
+    def test_piece_comes_from_one_passage(self):
+        question = {"documents": [{"paragraphs": ["abc\n", " def"]}, {"paragraphs": ["xy"]}]}
+        draws = random.Random(1)
+        found = {results_pieces.piece(question, 5, draws) for _ in range(50)}
+        self.assertEqual(found, {"abc d", "bc de", "c def", "xy"})
 
     def test_dureader_has_the_epochs_for_its_steps(self):
         cells = [cell for cell in results_reader.cells() if cell["data_set"] == "dureader_demo"]
