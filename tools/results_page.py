@@ -32,19 +32,23 @@ def verdict(yes, of):
     return "yes" if yes == of else "no" if not yes else f"in {yes} of {of}"
 
 
-def tagger_rows(lines):
-    """Convolved attention and learned positions beside sine positions."""
+def tagger_row(claim, found):
+    """found: differences of accuracy and their standard errors, by variant."""
+    told = ", ".join(f"`{variant}` {mean:+.2f} points ({mean / error:.1f} SE)" for variant, (mean, error) in found.items())
+    return f"| {claim} | {told} | {verdict(sum(mean > error for mean, error in found.values()), len(found))} |"
+
+
+def tagger_rows(lines, penn):
+    """Convolved attention and learned positions beside sine positions; convolution before and after the softmax."""
     base = results_tagger.macro(lines, "pe_add", "accuracy")
     for variants, claim in ((("conv", "conv2d"), "Convolved attention maps tag better than plain attention"),
                             (("p_r", "p_r_spectral"), "Position matrices tag better than sine positions")):
-        shown, yes = [], 0
-        for variant in variants:
-            own = results_tagger.macro(lines, variant, "accuracy")
-            seeds = sorted(set(own) & set(base))
-            mean, error = results_nmt.difference([own[s] for s in seeds], [base[s] for s in seeds])
-            yes += mean > error
-            shown.append(f"`{variant}` {mean:+.2f} points ({mean / error:.1f} SE)")
-        yield f"| {claim} (six treebanks) | {', '.join(shown)} | {verdict(yes, len(variants))} |"
+        own = {variant: results_tagger.macro(lines, variant, "accuracy") for variant in variants}
+        yield tagger_row(f"{claim} (six treebanks)", {v: results_tagger.difference(x, base) for v, x in own.items()})
+    found = dict(results_tagger.after_softmax(penn))
+    if found:
+        yield tagger_row("Attention maps that are convolved after the softmax tag better than before it "
+                         "(sizes of the Penn Treebank)", found)
 
 
 def nmt_rows(tables):
@@ -109,7 +113,7 @@ def poem_rows(lines):
 
 def head(store):
     yield HEAD
-    yield from tagger_rows(store.lines("tagger"))
+    yield from tagger_rows(store.lines("tagger"), store.lines("tagger-penn"))
     yield from nmt_rows({name: store.lines(name) for name in ("nmt", "nmt-pairs", "nmt-annealed")})
     yield from hard_rows(store.lines("hard"))
     yield from level_rows(store.lines("reader-cloze"))
