@@ -33,9 +33,12 @@ def verdict(yes, of):
 
 
 def tagger_row(claim, found):
-    """found: differences of accuracy and their standard errors, by variant."""
+    """found: differences of accuracy and their standard errors, by variant; None where seeds are missing."""
+    found = {variant: both for variant, both in found.items() if both}
+    if not found:
+        return
     told = ", ".join(f"`{variant}` {mean:+.2f} points ({mean / error:.1f} SE)" for variant, (mean, error) in found.items())
-    return f"| {claim} | {told} | {verdict(sum(mean > error for mean, error in found.values()), len(found))} |"
+    yield f"| {claim} | {told} | {verdict(sum(mean > error for mean, error in found.values()), len(found))} |"
 
 
 def tagger_rows(lines, penn):
@@ -44,11 +47,9 @@ def tagger_rows(lines, penn):
     for variants, claim in ((("conv", "conv2d"), "Convolved attention maps tag better than plain attention"),
                             (("p_r", "p_r_spectral"), "Position matrices tag better than sine positions")):
         own = {variant: results_tagger.macro(lines, variant, "accuracy") for variant in variants}
-        yield tagger_row(f"{claim} (six treebanks)", {v: results_tagger.difference(x, base) for v, x in own.items()})
-    found = dict(results_tagger.after_softmax(penn))
-    if found:
-        yield tagger_row("Attention maps that are convolved after the softmax tag better than before it "
-                         "(sizes of the Penn Treebank)", found)
+        yield from tagger_row(f"{claim} (six treebanks)", {v: results_tagger.difference(x, base) for v, x in own.items()})
+    yield from tagger_row("Attention maps that are convolved after the softmax tag better than before it "
+                          "(sizes of the Penn Treebank)", dict(results_tagger.after_softmax(penn)))
 
 
 def nmt_rows(tables):

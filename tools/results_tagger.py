@@ -298,9 +298,7 @@ def difference(own, base):
 def after_softmax(lines):
     """Convolution after the softmax beside the same before it, by variant."""
     for variant in ("conv", "conv2d"):
-        found = difference(*(of(lines, "English-LinES", name, "accuracy") for name in (variant, f"{variant}_before")))
-        if found:
-            yield variant, found
+        yield variant, difference(*(of(lines, "English-LinES", name, "accuracy") for name in (variant, f"{variant}_before")))
 
 
 def penn(lines):

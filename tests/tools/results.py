@@ -167,6 +167,10 @@ class Pages(unittest.TestCase):
         for one, other in zip(before, after):
             self.assertNotEqual(one, other)
 
+    def test_empty_store_has_a_page(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertTrue(results.rendered(results.Store(folder)).startswith("# Results"))
+
     def test_every_table_can_have_ngrams(self):
         store = results.Store(os.path.join(ROOT, "docs", "results"))
         lines = store.lines
