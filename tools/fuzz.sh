@@ -5,6 +5,7 @@
 # Every target starts from tests/fuzz/corpus/TARGET. New inputs that reach new code go to
 # build-fuzz/corpus/TARGET and are used again next time; --merge adds the smallest set of
 # them to the tree. FUZZ_SEED=N draws the same inputs again (default: others each time).
+# JOBS targets run at once (default 2).
 cd "$(dirname "$0")/.." || exit 2
 . tools/common.sh
 counting=yes
@@ -47,7 +48,6 @@ CC=${FUZZ_CC:-clang} CXX=${FUZZ_CXX:-clang++} compile build-fuzz tests/fuzz/fuzz
     --buildtype=debugoptimized -Doptimization=1 -Dclfft=disabled -Dmpi=disabled -Db_lundef=false
 mkdir -p build-fuzz/finds
 
-# shellcheck disable=SC2317 # called by run
 # fuzz TARGET: prints runs and runs a second; false when an input breaks a promise, leaks,
 # takes a minute, or needs 2 GB.
 fuzz() {
@@ -69,8 +69,30 @@ fuzz() {
         END { print "runs, runs a second" }' "$log"
 }
 
+# start: the next target, in the background; what it prints goes to a file.
+processes=()
+start() {
+    local target=${readers[${#processes[@]}]-}
+    [ -n "$target" ] || return 0
+    fuzz "$target" >"build-fuzz/$target.printed" &
+    processes+=($!)
+}
+
+# shellcheck disable=SC2317 # called by run
+# ended N: waits for target N; what it printed, and its status.
+ended() {
+    local status=0
+    wait "${processes[$1]}" || status=$?
+    cat "build-fuzz/${readers[$1]}.printed"
+    return "$status"
+}
+
 step 'targets'
-for target in "${readers[@]}"; do
-    run "$target" fuzz "$target"
+for ((job = 0; job < ${JOBS:-2}; job++)); do
+    start
+done
+for ((n = 0; n < ${#readers[@]}; n++)); do
+    run "${readers[n]}" ended $n
+    start
 done
 finish
