@@ -4,7 +4,7 @@ import json
 import os
 import statistics
 
-import results_tagger
+import results_means
 
 DRCD_HEAD = """
 ### Readers in Chinese
@@ -58,7 +58,7 @@ def table(lines, columns, papers=None):
         shown = []
         for place, column in enumerate(columns):
             paper, paper_one = (papers[d][place] for d in (depth, 1)) if papers else (None, None)
-            text = results_tagger.marked_mean(by_seed(own, column), by_seed(ones, column), paper, paper_one)
+            text = results_means.marked(by_seed(own, column), by_seed(ones, column), paper, paper_one)
             shown.append(f"{text} / {paper:.2f}" if paper else text)
         yield f"| {depth} | {len(own)} | {' | '.join(shown)} | {minutes(own)} |"
 
@@ -66,7 +66,7 @@ def table(lines, columns, papers=None):
 def piece_rows(pieces):
     for length in sorted({x["length"] for x in pieces}):
         own = [x for x in pieces if x["length"] == length]
-        shown = [results_tagger.marked_mean(by_seed(own, column), {}, None, None) for column in DUREADER[:2]]
+        shown = [results_means.marked(by_seed(own, column), {}, None, None) for column in DUREADER[:2]]
         yield f"| a piece | {len(own)} | {' | '.join(shown)} | {length} | |"
 
 

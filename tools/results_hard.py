@@ -7,6 +7,7 @@ import json
 import os
 import statistics
 
+import results_means
 import results_nmt
 
 # Schedules and steps that a control shares with what it is a control of.
@@ -111,13 +112,7 @@ def beside_controls(lines, pair):
 
 
 def mean_of(differences):
-    spread = f" ±{statistics.stdev(differences):.2f}" if len(differences) > 1 else ""
-    return f"{statistics.mean(differences):+.2f}{spread} BLEU ({len(differences)})"
-
-
-def mean_with_deviation(values):
-    spread = f" ±{statistics.stdev(values):.2f}" if len(values) > 1 else ""
-    return f"{statistics.mean(values):.2f}{spread} ({len(values)})"
+    return f"{results_means.mean(differences, '+')} BLEU ({len(differences)})"
 
 
 def by_length(own, words):
@@ -142,7 +137,7 @@ def page(store):
         for system in SYSTEMS:
             own = [x for x in lines if (x["pair"], x["system"]) == (pair, system)]
             if own:
-                yield (f"| {pair} | `{system}` | {mean_with_deviation([x['bleu'] for x in own])} "
+                yield (f"| {pair} | `{system}` | {results_means.mean([x['bleu'] for x in own])} ({len(own)}) "
                        f"| {own[0]['paper'] or ''} | "
                        + " | ".join(by_length(own, words) for words in groups) + " |")
     told_controls = [x for pair in SEEDS for x in beside_controls(lines, pair)]

@@ -5,10 +5,11 @@ so few epochs, and 2,500 steps (1,000 in the study of windows): what differs is 
 of attending alone.
 """
 import json
-import math
 import os
 import shutil
 import statistics
+
+import results_means
 
 CONFIG = "examples/configs/nmt-csan2d.json"
 SIZE = ("tokens=1024", "lr=1.0", "dropout=0.1")
@@ -161,14 +162,7 @@ def mean_of(lines):
     scores = [line["bleu"] for line in lines]
     if len(scores) < 2:
         return "".join(f"{s:.2f}" for s in scores)
-    each = ", ".join(f"{s:.2f}" for s in scores)
-    return f"{statistics.mean(scores):.2f} ±{statistics.stdev(scores):.2f} ({each})"
-
-
-def difference(own, others):
-    """The difference of two means of as many values, and its standard error."""
-    error = math.sqrt(sum(map(statistics.variance, (own, others))) / len(own))
-    return statistics.mean(own) - statistics.mean(others), error
+    return f"{results_means.mean(scores)} ({', '.join(f'{s:.2f}' for s in scores)})"
 
 
 def plain_of(way):
@@ -184,11 +178,8 @@ def beside_plain(own, lines):
     scores = {x["seed"]: x["bleu"] for x in own if x["seed"] in plain}
     if not scores or own[0]["way"] == base:
         return None, ""
-    if len(scores) < 2:
-        mean = sum(scores[seed] - plain[seed] for seed in scores)
-        return mean, f"{mean:+.2f}"
-    mean, error = difference(list(scores.values()), [plain[seed] for seed in scores])
-    return mean, f"{mean:+.2f} ({mean / error:.1f} SE)"
+    pairs = list(scores.values()), [plain[seed] for seed in scores]
+    return statistics.mean(pairs[0]) - statistics.mean(pairs[1]), results_means.beside(*pairs)
 
 
 def row(own, lines, columns):

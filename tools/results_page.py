@@ -8,6 +8,7 @@ import statistics
 import textwrap
 
 import results_hard
+import results_means
 import results_nmt
 import results_reader
 import results_tagger
@@ -37,7 +38,7 @@ def tagger_row(claim, found):
     found = {variant: both for variant, both in found.items() if both}
     if not found:
         return
-    told = ", ".join(f"`{variant}` {mean:+.2f} points ({mean / error:.1f} SE)" for variant, (mean, error) in found.items())
+    told = ", ".join(f"`{variant}` {results_means.in_errors(*gain, ' points')}" for variant, gain in found.items())
     yield f"| {claim} | {told} | {verdict(sum(mean > error for mean, error in found.values()), len(found))} |"
 
 
@@ -61,10 +62,10 @@ def nmt_rows(tables):
             plain = [x for x in lines if (x["pair"], x["way"]) == (pair, "plain")]
             if min(map(len, (*ways, plain))) < 2:
                 continue
-            gains = [results_nmt.difference([x["bleu"] for x in way], [x["bleu"] for x in plain]) for way in ways]
+            gains = [results_means.difference([x["bleu"] for x in way], [x["bleu"] for x in plain]) for way in ways]
             of += 1
             yes += all(mean >= error for mean, error in gains)
-            told = " and ".join(f"{mean:+.2f} ({mean / error:.1f} SE)" for mean, error in gains)
+            told = " and ".join(results_means.in_errors(*gain) for gain in gains)
             shown.append(f"{pair}{', annealed' * (name == 'nmt-annealed')} {told} BLEU")
     if of:
         yield ("| 1D and 2D convolutional self-attention translate better than plain attention | "
@@ -93,11 +94,11 @@ def level_rows(lines):
             own = [x for x in lines if (x["network"], x["depth"], x["start"]) == (network, depth, 0.9)]
             pairs = results_reader.beside_pairs(own, lines)
             if len(pairs) > 1:
-                gains.append(results_nmt.difference(*zip(*pairs)))
+                gains.append(results_means.difference(*zip(*pairs)))
         if len(gains) == 2:  # a row tells of both depths
             of += 1
             yes += any(mean >= error for mean, error in gains)
-            told = ", ".join(f"{mean:+.2f} ({mean / error:.1f} SE)" for mean, error in gains)
+            told = ", ".join(results_means.in_errors(*gain) for gain in gains)
             shown.append(f"{network} {told}")
     if shown:
         yield ("| 5 and 10 levels of attention answer better than 1 | "

@@ -6,7 +6,7 @@ import statistics
 import tempfile
 
 import results_chinese
-import results_nmt
+import results_means
 
 PAPER = {  # the paper's EM and F1 of Match-LSTM on SQuAD, trained on ten times as many questions
     1: (54.29, 66.87), 2: (54.41, 66.99), 5: (55.29, 69.03), 10: (58.37, 70.70), 20: (58.47, 70.81)}
@@ -232,10 +232,7 @@ def beside_one(own, lines):
     pairs = beside_pairs(own, lines)
     if own[0]["depth"] == 1 or not pairs:
         return ""
-    if len(pairs) < 2:
-        return f"{pairs[0][0] - pairs[0][1]:+.2f}"
-    mean, error = results_nmt.difference(*zip(*pairs))
-    return f"{mean:+.2f} ({mean / error:.1f} SE)"
+    return results_means.beside(*zip(*pairs))
 
 
 def levels_page(lines, head, steps_of):
@@ -248,8 +245,7 @@ def levels_page(lines, head, steps_of):
     for name, depth, start in dict.fromkeys((x["network"], x["depth"], x["start"]) for x in lines):
         own = [x for x in lines if (x["network"], x["depth"], x["start"]) == (name, depth, start)]
         f1 = [x["score"]["f1"] for x in own]
-        error = f" ±{statistics.stdev(f1):.2f}" if len(f1) > 1 else ""
-        yield (f"| {name} | {depth}{', equal' if start == 0 else ''} | {statistics.mean(f1):.2f}{error} ({len(f1)}) "
+        yield (f"| {name} | {depth}{', equal' if start == 0 else ''} | {results_means.mean(f1)} ({len(f1)}) "
                f"| {beside_one(own, lines)} | {statistics.mean(x['score']['em'] for x in own):.2f} "
                f"| {spreads(own)} "
                f"| {shown(mean_of_sites(own, 'weights', lambda x: x[0]))} | {moves(own)} "

@@ -5,7 +5,7 @@ import os
 import statistics
 import struct
 
-import results_nmt
+import results_means
 
 TREEBANKS = {  # accuracies of the paper: PE[add], P+R, Temp, Conv, Conv2d
     "Afrikaans-AfriBooms": (92.11, 92.02, 92.06, 94.50, 94.75),
@@ -141,24 +141,11 @@ def macro(lines, variant, measure):
     return {seed: statistics.mean(row[seed] for row in rows) for seed in sorted(seeds)}
 
 
-def marked_mean(found, base, paper, paper_base):
-    """Mean ± deviation of scores by seed; bold where it lies on the other side of the base than the paper's."""
-    text = f"{statistics.mean(found.values()):.2f}"
-    if len(found) > 1:
-        text += f" ±{statistics.stdev(found.values()):.2f}"
-    common = set(found) & set(base)
-    if paper and common:
-        beside = sum(found[seed] - base[seed] for seed in common)
-        if beside * (paper - paper_base) < 0:
-            text = f"**{text}**"
-    return text
-
-
 def figure(found, base, paper, paper_base):
     """The mean (seeds) / the paper's."""
     if not found:
         return "-"
-    text = marked_mean(found, base, paper, paper_base)
+    text = results_means.marked(found, base, paper, paper_base)
     return f"{text} ({len(found)})" + (f" / {paper:.2f}" if paper else "")
 
 
@@ -292,7 +279,7 @@ def curves(lines):
 def difference(own, base):
     """The difference of the means over the seeds of both, and its standard error; None with fewer than two."""
     seeds = sorted(set(own) & set(base))
-    return results_nmt.difference([own[s] for s in seeds], [base[s] for s in seeds]) if len(seeds) > 1 else None
+    return results_means.difference([own[s] for s in seeds], [base[s] for s in seeds]) if len(seeds) > 1 else None
 
 
 def after_softmax(lines):

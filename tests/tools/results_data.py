@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(ROOT, "tools"))
 sys.dont_write_bytecode = True
 import results_check  # noqa: E402
 import results_cloze  # noqa: E402
+import results_means  # noqa: E402
 import results_nmt  # noqa: E402
 import results_page  # noqa: E402
 import results_pieces  # noqa: E402
@@ -124,7 +125,7 @@ class Figures(unittest.TestCase):
         self.assertAlmostEqual(results_reader.moved([[1, 0], [0.5, 0.5]], [[0, 1], [0.5, 0.5]]), 0.5)
 
     def test_standard_error_of_a_difference(self):
-        mean, error = results_nmt.difference([3, 5], [1, 1])
+        mean, error = results_means.difference([3, 5], [1, 1])
         self.assertAlmostEqual(mean, 3)
         self.assertAlmostEqual(error, 1)  # variances 2 and 0 over two seeds
 
