@@ -160,9 +160,8 @@ def told(line):
 def mean_of(lines):
     """Mean, and with several seeds their deviation and each of them."""
     scores = [line["bleu"] for line in lines]
-    if len(scores) < 2:
-        return "".join(f"{s:.2f}" for s in scores)
-    return f"{results_means.mean(scores)} ({', '.join(f'{s:.2f}' for s in scores)})"
+    each = f" ({', '.join(f'{s:.2f}' for s in scores)})" if len(scores) > 1 else ""
+    return results_means.mean(scores) + each
 
 
 def plain_of(way):
