@@ -12,7 +12,7 @@ import results_hard
 import results_nmt
 import results_reader
 
-LIKE = {  # tables whose runs take about as long, or so many times as long
+LIKE = {  # for a table without runs: one whose runs take about as long, or so many times as long
     "poem-epochs": ("poem", 5), "nmt-base": ("nmt-annealed", 14),
 }
 TOO_FEW = "its 10,000 pairs are too few to tell systems apart"
@@ -49,6 +49,11 @@ def faults(table, line, root, known):
         yield "no wall time"
 
 
+def like(table, done):
+    """The table whose runs tell the time of those that this one lacks, and how many times as long these take."""
+    return (table, 1) if done else LIKE.get(table, (table, 1))
+
+
 def seconds(key, done):
     """The mean time of the runs whose keys share most parts with this one, the seed apart; None without runs."""
     timed = [(sum(a == b for a, b in zip(key[:-1], other[:-1])), line["wall_s"])
@@ -75,7 +80,7 @@ def cells(tables, store, root):
     errors, known = 0, {}
     for table, system in tables.items():
         done = {system.key(line): line for line in store.lines(table)}
-        other, times = LIKE.get(table, (table, 1))
+        other, times = like(table, done)
         alike = done if other == table else {system.key(line): line for line in store.lines(other)}
         planned = [system.key(cell) for cell in system.TABLES[table]()]
         lacking = [key for key in planned if key not in done]

@@ -140,6 +140,10 @@ class Check(unittest.TestCase):
         self.assertEqual(results_check.seconds(("other", 9, 44), done), 7)
         self.assertIsNone(results_check.seconds(("net", 5, 44), {}))
 
+    def test_own_runs_tell_more_than_those_of_another_table(self):
+        self.assertEqual(results_check.like("nmt-base", {}), ("nmt-annealed", 14))
+        self.assertEqual(results_check.like("nmt-base", {("en-de", "plain", 42): {"wall_s": 60}}), ("nmt-base", 1))
+
     def test_longest_reason_counts(self):
         self.assertEqual(results_check.reason("hard", ("wmt-en-de", "soft", 42)),
                          results_check.WHY["hard", "wmt-en-de"])
