@@ -1,14 +1,19 @@
-/* arena.c - device memory for a step: pieces are cut from blocks and given back at
- * once.
+/* arena.c - device memory for a step: pieces that are given back at once.
  *
- * Steps of one shape ask for the same pieces in the same order, so the sub-buffers of
- * the last step are kept and handed out again. When a step needed several blocks, the
- * next rewind to the start joins them into one. */
+ * On CPU devices pieces are cut from blocks. Steps of one shape ask for the same pieces
+ * in the same order, so the sub-buffers of the last step are kept and handed out again.
+ * When a step needed several blocks, the next rewind to the start joins them into one.
+ *
+ * On GPUs each piece is a buffer, which serves the piece of the same number in later
+ * steps and is replaced when it does not fit. Sub-buffers are dear there: a release
+ * takes 0.2 ms on NVIDIA's driver 580, as long as 40 launches, and batches of text have
+ * other shapes in each step. */
 #include <string.h>
 
 #include "runtime/internal.h"
 
 enum { FIRST_BLOCK_BYTES = 1 << 22, LARGE_BLOCK_BYTES = 1 << 26 };
+enum { LEAST_BUFFER_BYTES = 1 << 16 }; // of a piece: small ones need not grow
 
 typedef struct block {
     cla_memory memory;
@@ -17,7 +22,7 @@ typedef struct block {
 
 typedef struct piece {
     cla_memory memory;
-    size_t block, offset, room; // where it lies; room is what it took there
+    size_t block, offset, room; // where it lies; room is what it took there, 0 if whole
 } piece;
 
 struct cla_arena {
@@ -38,11 +43,17 @@ cla_status cla_arena_new(cla_arena **out, cla_runtime *rt)
     return CLA_OK;
 }
 
+/* Whether each piece must be a new buffer, to be poisoned or watched. */
+static bool is_guarded(const cla_arena *arena)
+{
+    return arena->rt->guard || arena->rt->watched;
+}
+
 static void release_piece(cla_arena *arena, piece *p)
 {
     if (p->room) {
         clReleaseMemObject(p->memory.mem);
-    } else { // a guarded piece is a buffer of its own
+    } else { // a buffer of its own
         cla_memory_free(&p->memory, arena->rt);
     }
     *p = (piece){ 0 };
@@ -159,21 +170,76 @@ static bool reuse(cla_arena *arena, size_t bytes)
     return true;
 }
 
-cla_status cla_arena_take(cla_arena *arena, cla_memory *out, size_t bytes)
+/* A buffer for the next piece. Where memory is short, those that wait for later pieces
+ * are given back. */
+static cla_status new_buffer(cla_arena *arena, size_t bytes)
 {
-    CLA_TRY(cla_grow(&arena->pieces, &arena->piece_cap, arena->taken + 1,
-                     sizeof *arena->pieces));
+    piece *p = &arena->pieces[arena->taken];
+    if (cla_memory_new(&p->memory, arena->rt, bytes) == CLA_OK) {
+        return CLA_OK;
+    }
+    drop_kept(arena);
+    return cla_memory_new(&p->memory, arena->rt, bytes);
+}
+
+/* Whether a buffer is kept although it is too large: not when memory runs short. */
+static bool may_waste(const cla_runtime *rt, size_t has, size_t bytes)
+{
+    const bool ample = rt->in_use_bytes <= rt->device.memory_bytes / 2;
+    return ample || has <= LEAST_BUFFER_BYTES || has - bytes <= bytes / 4;
+}
+
+/* The buffer that stood here in an earlier step, or one that fits in its place. */
+static cla_status take_buffer(cla_arena *arena, size_t bytes)
+{
+    piece *p = &arena->pieces[arena->taken];
+    const bool kept = arena->kept > arena->taken;
+    if (kept && p->memory.bytes >= bytes &&
+        may_waste(arena->rt, p->memory.bytes, bytes)) {
+        return CLA_OK;
+    }
+    if (kept) {
+        release_piece(arena, p);
+    } else {
+        *p = (piece){ 0 };
+    }
+    CLA_TRY(new_buffer(arena, bytes < LEAST_BUFFER_BYTES ? LEAST_BUFFER_BYTES : bytes));
+    arena->kept += arena->kept == arena->taken;
+    return CLA_OK;
+}
+
+static cla_status take_guarded(cla_arena *arena, size_t bytes)
+{
+    piece *p = &arena->pieces[arena->taken];
+    drop_kept(arena); // what was kept before guards were switched on
+    *p = (piece){ 0 };
+    CLA_TRY(cla_memory_new(&p->memory, arena->rt, bytes));
+    arena->kept++;
+    return CLA_OK;
+}
+
+static cla_status take_cut(cla_arena *arena, size_t bytes)
+{
     if (!reuse(arena, bytes)) {
         piece *p = &arena->pieces[arena->taken];
         const size_t align = arena->rt->align;
         const size_t room = ((bytes ? bytes : 4) + align - 1) / align * align;
         *p = (piece){ 0 };
-        const bool whole = arena->rt->guard || arena->rt->watched;
-        CLA_TRY(whole ? cla_memory_new(&p->memory, arena->rt, bytes)
-                      : cut(arena, p, bytes, room));
+        CLA_TRY(cut(arena, p, bytes, room));
         arena->kept++;
     }
+    return CLA_OK;
+}
+
+cla_status cla_arena_take(cla_arena *arena, cla_memory *out, size_t bytes)
+{
+    CLA_TRY(cla_grow(&arena->pieces, &arena->piece_cap, arena->taken + 1,
+                     sizeof *arena->pieces));
+    CLA_TRY(is_guarded(arena)                   ? take_guarded(arena, bytes)
+            : arena->rt->class == CLA_CLASS_CPU ? take_cut(arena, bytes)
+                                                : take_buffer(arena, bytes));
     *out = arena->pieces[arena->taken++].memory;
+    out->bytes = bytes;
     return CLA_OK;
 }
 
@@ -205,7 +271,7 @@ void cla_arena_rewind(cla_arena *arena, size_t mark)
         if (p->room) {
             arena->blocks[p->block].used = p->offset;
             arena->current = p->block;
-        } else { // guarded pieces are not reused: each must be poisoned anew
+        } else if (is_guarded(arena)) {
             drop_kept(arena);
         }
     }

@@ -55,7 +55,7 @@ cla_status cla_memory_part(cla_memory *out, cla_runtime *rt, const cla_memory *w
                            size_t offset, size_t bytes);
 size_t cla_memory_align(const cla_runtime *rt);
 
-/* A stack of pieces cut from large blocks: take, mark, rewind. */
+/* A stack of pieces of device memory: take, mark, rewind. */
 typedef struct cla_arena cla_arena;
 cla_status cla_arena_new(cla_arena **out, cla_runtime *rt);
 void cla_arena_free(cla_arena **arena);

@@ -99,13 +99,22 @@ Test(memory, refuses_more_than_the_device_has)
     cla_runtime_free(&rt);
 }
 
+/* An arena on a device whose kernels are chosen as a class gets them. */
+static cla_arena *arena_of(const char *class, cla_runtime **rt)
+{
+    cla_arena *arena = NULL;
+    setenv("CLATTN_CLASS", class, 1);
+    TEST_OK(cla_runtime_new(rt, NULL));
+    unsetenv("CLATTN_CLASS");
+    TEST_OK(cla_arena_new(&arena, *rt));
+    return arena;
+}
+
 /* Steps of one shape get the same pieces; growth ends after the first step. */
 Test(arena, reuses_pieces)
 {
     cla_runtime *rt = NULL;
-    cla_arena *arena = NULL;
-    TEST_OK(cla_runtime_new(&rt, NULL));
-    TEST_OK(cla_arena_new(&arena, rt));
+    cla_arena *arena = arena_of("cpu", &rt);
     cla_memory first[3] = { { 0 } }, again[3];
     const size_t sizes[3] = { 3000000, 0, 4000000 }; // two blocks in the first step
     for (int step = 0; step < 3; step++) {
@@ -128,14 +137,67 @@ Test(arena, reuses_pieces)
     cla_runtime_free(&rt);
 }
 
+/* A step that takes pieces of these sizes; the buffers that it got. */
+static void take_all(cla_arena *arena, const size_t sizes[3], void *buffers[3])
+{
+    cla_arena_rewind(arena, 0);
+    for (int i = 0; i < 3; i++) {
+        cla_memory piece = { 0 };
+        TEST_OK(cla_arena_take(arena, &piece, sizes[i]));
+        cr_assert_eq(piece.bytes, sizes[i]);
+        buffers[i] = piece.mem;
+    }
+}
+
+/* On GPUs steps of other shapes get the same buffers too: one that is too small is
+ * replaced, and the others stay. */
+Test(arena, keeps_buffers_on_gpus)
+{
+    cla_runtime *rt = NULL;
+    cla_arena *arena = arena_of("gpu", &rt);
+    const size_t large[3] = { 3000000, 100, 4000000 }, small[3] = { 70000, 4, 80000 };
+    const size_t larger[3] = { 3500000, 0, 4000000 };
+    void *first[3], *again[3];
+    take_all(arena, large, first);
+    take_all(arena, small, again);
+    cr_assert_eq(memcmp(first, again, sizeof first), 0);
+    take_all(arena, large, again);
+    cr_assert_eq(memcmp(first, again, sizeof first), 0);
+    const uint64_t peak = cla_runtime_peak_bytes(rt);
+    take_all(arena, larger, again);
+    cr_assert_eq(memcmp(&first[1], &again[1], 2 * sizeof *first), 0);
+    cr_assert_eq(cla_runtime_peak_bytes(rt), peak + 500000);
+    cla_arena_free(&arena);
+    cr_assert_eq(rt->in_use_bytes, 0);
+    cla_runtime_free(&rt);
+}
+
+/* Buffers that wait for later pieces are given back before memory is refused. */
+Test(arena, gives_back_before_it_refuses)
+{
+    cla_runtime *rt = NULL;
+    cla_arena *arena = arena_of("gpu", &rt);
+    const size_t even[3] = { 3000000, 3000000, 3000000 }, head[3] = { 9000000, 4, 4 };
+    void *buffers[3];
+    cla_memory refused = { 0 };
+    rt->device.memory_bytes = rt->in_use_bytes + 10000000;
+    take_all(arena, even, buffers);
+    take_all(arena, head, buffers);
+    take_all(arena, even, buffers);
+    cla_arena_rewind(arena, 0);
+    cr_assert_eq(cla_arena_take(arena, &refused, 20000000), CLA_E_NOMEM);
+    take_all(arena, even, buffers);
+    cla_arena_free(&arena);
+    cr_assert_eq(rt->in_use_bytes, 0);
+    cla_runtime_free(&rt);
+}
+
 /* Pieces of one step never overlap. */
-Test(arena, pieces_are_apart)
+static void check_apart(const char *class)
 {
     enum { PIECES = 40 };
     cla_runtime *rt = NULL;
-    cla_arena *arena = NULL;
-    TEST_OK(cla_runtime_new(&rt, NULL));
-    TEST_OK(cla_arena_new(&arena, rt));
+    cla_arena *arena = arena_of(class, &rt);
     for (int step = 0; step < 2; step++) {
         cla_memory m[PIECES];
         uint32_t word = 0;
@@ -154,6 +216,12 @@ Test(arena, pieces_are_apart)
     }
     cla_arena_free(&arena);
     cla_runtime_free(&rt);
+}
+
+Test(arena, pieces_are_apart)
+{
+    check_apart("cpu");
+    check_apart("gpu");
 }
 
 /* The row of a kernel, or of a command of the driver. */
