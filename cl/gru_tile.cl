@@ -76,12 +76,13 @@ kernel void gru_forward(global float *y, global float *h, global float *work,
                 global float *inner = own_inner + (size_t)r * n;
                 global float *state = own_h + (size_t)r * n;
                 if (part) {
-                    OVER_COLUMNS(gru_state, n, y + at * n, state, gates,
-                                 own_sum + (size_t)r * n);
+                    OVER_COLUMNS(n, gru_state(y + at * n, state, gates,
+                                              own_sum + (size_t)r * n, n, first, end,
+                                              whole));
                     continue;
                 }
-                OVER_COLUMNS(gru_gates, n, gates, inner, own_gates + (size_t)r * 2 * n,
-                             state);
+                OVER_COLUMNS(n, gru_gates(gates, inner, own_gates + (size_t)r * 2 * n,
+                                          state, n, first, end, whole));
                 if (s.keep) {
                     copy_row(work + s.before + at * n, state, n);
                     copy_row(work + s.inner + at * n, inner, n);
@@ -157,13 +158,16 @@ kernel void gru_backward(global float *dh0, global float *work, global const flo
                 global float *gates = work + at * 3 * n;
                 global float *gate_row = own_gates + (size_t)r * 2 * n;
                 if (part) {
-                    OVER_COLUMNS(gru_reset_back, n, gates, gate_row, sums,
-                                 own_h + (size_t)r * n, own_sum + (size_t)r * n,
-                                 before + at * n);
+                    OVER_COLUMNS(
+                        n, gru_reset_back(gates, gate_row, sums, own_h + (size_t)r * n,
+                                          own_sum + (size_t)r * n, before + at * n, n,
+                                          first, end, whole));
                 } else {
-                    OVER_COLUMNS(gru_state_back, n, gates, gate_row,
-                                 own_inner + (size_t)r * n, sums, own_h + (size_t)r * n,
-                                 dy ? dy + at * n : 0, before + at * n);
+                    OVER_COLUMNS(
+                        n,
+                        gru_state_back(gates, gate_row, own_inner + (size_t)r * n, sums,
+                                       own_h + (size_t)r * n, dy ? dy + at * n : 0,
+                                       before + at * n, n, first, end, whole));
                 }
             }
             if (!part || t > 0 || dh0) {

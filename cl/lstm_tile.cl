@@ -79,9 +79,10 @@ kernel void lstm_forward(global float *y, global float *h, global float *c,
             if (s.keep) {
                 copy_row(work + s.before + at * n, state, n);
             }
-            OVER_COLUMNS(lstm_cell, n, y + at * n, state, work + at * 4 * n,
-                         cells + at * n, own_gates + (size_t)r * 4 * n,
-                         row_before(cells, c0, offsets, s, place, t));
+            OVER_COLUMNS(n, lstm_cell(y + at * n, state, work + at * 4 * n,
+                                      cells + at * n, own_gates + (size_t)r * 4 * n,
+                                      row_before(cells, c0, offsets, s, place, t), n,
+                                      first, end, whole));
         }
     }
     scatter_rows(h, own_h, offsets, s, rows, 0);
@@ -143,10 +144,12 @@ kernel void lstm_backward(global float *dh0, global float *dc0, global float *wo
         for (int r = 0; r < active; r++) {
             const int place = tile_place(s, r);
             const size_t at = token_at(offsets, s, place, t);
-            OVER_COLUMNS(lstm_cell_back, n, work + at * 4 * n,
-                         own_gates + (size_t)r * 4 * n, sums, own_h + (size_t)r * n,
-                         own_c + (size_t)r * n, dy ? dy + at * n : 0, cells + at * n,
-                         row_before(cells, c0, offsets, s, place, t));
+            OVER_COLUMNS(n, lstm_cell_back(work + at * 4 * n,
+                                           own_gates + (size_t)r * 4 * n, sums,
+                                           own_h + (size_t)r * n, own_c + (size_t)r * n,
+                                           dy ? dy + at * n : 0, cells + at * n,
+                                           row_before(cells, c0, offsets, s, place, t),
+                                           n, first, end, whole));
         }
         if (t > 0 || dh0) {
             multiply_rows(own_h, packed, own_gates, panels, active, 4 * n, n, 0);

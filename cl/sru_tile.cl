@@ -46,8 +46,9 @@ kernel void sru_forward(global float *y, global float *c, global float *work,
         const int place = tile_place(s, r), length = length_at(offsets, s, place);
         for (int t = 0; t < length; t++) {
             const size_t at = token_at(offsets, s, place, t);
-            OVER_COLUMNS(sru_cell, n, y + at * n, work + at * 3 * n, cells + at * n,
-                         row_before(cells, c0, offsets, s, place, t));
+            OVER_COLUMNS(n, sru_cell(y + at * n, work + at * 3 * n, cells + at * n,
+                                     row_before(cells, c0, offsets, s, place, t), n,
+                                     first, end, whole));
         }
     }
     last_rows(c, cells, c0, offsets, s, rows);
@@ -95,9 +96,10 @@ kernel void sru_backward(global float *dc0, global float *work, global const flo
         const int place = tile_place(s, r);
         for (int t = length_at(offsets, s, place) - 1; t >= 0; t--) {
             const size_t at = token_at(offsets, s, place, t);
-            OVER_COLUMNS(sru_cell_back, n, work + at * 3 * n, sums, own + (size_t)r * n,
-                         dy ? dy + at * n : 0, cells + at * n,
-                         row_before(cells, c0, offsets, s, place, t));
+            OVER_COLUMNS(n, sru_cell_back(work + at * 3 * n, sums, own + (size_t)r * n,
+                                          dy ? dy + at * n : 0, cells + at * n,
+                                          row_before(cells, c0, offsets, s, place, t),
+                                          n, first, end, whole));
         }
     }
     scatter_rows(dc0, own, offsets, s, rows, s.add_c);

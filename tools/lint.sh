@@ -78,6 +78,7 @@ kernels)
         'named like a built-in function, which confuses compilers'
     refuse '(?<!static )\binline\b(?!`)' 'inline alone is no definition: write INLINE'
     refuse '(?<!\(\(int\)\()(?<!CONSTANT )\bget_group_id(?=\()' 'a long launch is split: write GROUP'
+    refuse '^\s*#\s*define\s+\w+\([^)]*\.\.\.' 'OpenCL C has no variadic macros; NVIDIA refuses them'
     exit "$status"
     ;;
 version)
