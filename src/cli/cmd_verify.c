@@ -191,10 +191,12 @@ static void count_mismatch(verification *v, const run_row *row)
 
 /* ---- running ----------------------------------------------------------------- */
 
-/* Failures of one case, which leave the others their chance. */
+/* Failures of one case, which leave the others their chance: whoever tries a new driver
+ * wants to know all kernels that it refuses. */
 static bool is_the_cases(cla_status status)
 {
-    return status == CLA_E_USAGE || status == CLA_E_INPUT || status == CLA_E_SHAPE;
+    return status == CLA_E_USAGE || status == CLA_E_INPUT || status == CLA_E_SHAPE ||
+           status == CLA_E_DEVICE;
 }
 
 /* Runs an opened file under one schedule. status is what opening it gave. */

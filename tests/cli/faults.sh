@@ -70,6 +70,12 @@ for kernel in "$work/broken"/masked_softmax*.cl; do
 done
 export CLATTN_LOG=error
 expect 4 1 'masked_softmax' env CLATTN_KERNEL_PATH="$work/broken" "${verify[@]}"
+# one kernel that fails: the other schedule and the other cases run
+cp "$source"/cl/masked_softmax.cl "$work/broken"
+other=$source/tests/data/golden/add/$(ls "$source/tests/data/golden/add" | head -n 1)
+expect 4 1 'masked_softmax' env CLATTN_KERNEL_PATH="$work/broken" "${verify[@]}" "$other"
+[ "$(grep -c '^ok ' "$work/out")" -eq 3 ] || complain 'not 3 runs that pass'
+grep -q '^FAILED  masked_softmax.* tile .*cannot build' "$work/out" || complain 'no run failed'
 unset CLATTN_LOG
 no_scraps
 
