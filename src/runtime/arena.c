@@ -32,7 +32,7 @@ struct cla_arena {
     size_t current; // block that the next piece is cut from
     piece *pieces;
     size_t taken; // pieces in use
-    size_t kept;  // pieces whose sub-buffers exist, >= taken
+    size_t kept;  // pieces whose buffers exist, >= taken
     size_t piece_cap;
 };
 
