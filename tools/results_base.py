@@ -13,6 +13,7 @@ HEAD = """
 
 The published sizes and preset: D512, 6 layers, 8 heads, `inner` 2,048, a source vector, norms first, nothing tied (`{sets}`).
 Pair, steps, rate and averaged states are those of the annealed schedule above. Fixed in advance: one seed, {steps:,} steps.
+One seed has no deviation: what chance can do is told by the small models' above. The order of the three is the paper's.
 """
 
 

@@ -141,8 +141,8 @@ class Check(unittest.TestCase):
         self.assertIsNone(results_check.seconds(("net", 5, 44), {}))
 
     def test_own_runs_tell_more_than_those_of_another_table(self):
-        self.assertEqual(results_check.like("nmt-base", {}), ("nmt-annealed", 14))
-        self.assertEqual(results_check.like("nmt-base", {("en-de", "plain", 42): {"wall_s": 60}}), ("nmt-base", 1))
+        self.assertEqual(results_check.like("poem-epochs", {}), ("poem", 5))
+        self.assertEqual(results_check.like("poem-epochs", {("poet", 1, "dot"): {"wall_s": 60}}), ("poem-epochs", 1))
 
     def test_longest_reason_counts(self):
         self.assertEqual(results_check.reason("hard", ("wmt-en-de", "soft", 42)),
