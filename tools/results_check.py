@@ -152,17 +152,14 @@ def figures(store):
     japanese, chinese = (gains(store.lines("nmt-pairs"), pair) for pair in ("ja-en", "zh-en"))
     yield (f"Into English they gain {japanese[0]:.2f} and {japanese[1]:.2f} from Japanese, "
            f"{chinese[0]:.2f} and {chinese[1]:.2f} from Chinese")
-    german, french = ([results_hard.beside(store.lines("hard"), pair, system, control)
-                       for system, controls in results_hard.CONTROLS.items() for control in controls]
-                      for pair in results_hard.TOLD)
+    german, french = (results_hard.beside_all(store.lines("hard"), pair).values() for pair in results_hard.TOLD)
     hard, seeds = [statistics.mean(differences) for differences in german], min(map(len, german))
     yield (f"training by sequence rewards stands {hard[0]:+.2f} BLEU from that control and {hard[1]:+.2f} "
            f"from the same run without rewards, hard attention {hard[2]:+.2f} and {hard[3]:+.2f} "
            f"({f'means of {seeds} seeds' if seeds > 1 else 'one seed'})")
-    if all(french):
-        hard = [statistics.mean(differences) for differences in french]
-        yield (f"Into French sequence rewards stand {hard[0]:+.2f} and {hard[1]:+.2f} from the controls, "
-               f"hard attention {hard[2]:+.2f} and {hard[3]:+.2f} (one seed)")
+    hard = [statistics.mean(differences) for differences in french]
+    yield (f"Into French sequence rewards stand {hard[0]:+.2f} and {hard[1]:+.2f} from the controls, "
+           f"hard attention {hard[2]:+.2f} and {hard[3]:+.2f} (one seed)")
     reader = [x for x in store.lines("reader") if x["data_set"] == "squad_v1.1" and x["depth"] == 1]
     yield (f"reaches F1 {mean(reader, lambda x: x['score']['f1'], network='match_lstm'):.1f} "
            "after 600 steps (mean of three seeds) and BiDAF "

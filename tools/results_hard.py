@@ -105,13 +105,19 @@ def beside(lines, pair, system, control):
             if name == system and (control, seed) in of]
 
 
+def beside_all(lines, pair):
+    """The differences to each control, by system and control."""
+    return {(system, control): beside(lines, pair, system, control)
+            for system, controls in CONTROLS.items() for control in controls}
+
+
 def beside_controls(lines, pair):
     """A sentence for each system that has its controls."""
+    found = beside_all(lines, pair)
     for system, controls in CONTROLS.items():
-        found = [beside(lines, pair, system, control) for control in controls]
-        if all(found):
-            yield (f"{pair} `{system}`: {mean_of(found[0])} beside `{controls[0]}`, "
-                   f"{mean_of(found[1])} beside `{controls[1]}`.")
+        if all(found[system, control] for control in controls):
+            told = ", ".join(f"{mean_of(found[system, control])} beside `{control}`" for control in controls)
+            yield f"{pair} `{system}`: {told}."
 
 
 def mean_of(differences):

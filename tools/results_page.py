@@ -74,16 +74,13 @@ def nmt_rows(tables):
 
 def hard_rows(lines):
     """Gates and rewards beside the same steps without them; a pair with one seed is told, not judged."""
-    found = {(pair, system, control): results_hard.beside(lines, pair, system, control)
-             for pair in results_hard.TOLD
-             for system, controls in results_hard.CONTROLS.items() for control in controls}
-    told = []
+    told, judged = [], []
     for pair in results_hard.TOLD:
-        own = [f"`{system}` {results_hard.mean_of(gains)} beside `{control}`"
-               for (where, system, control), gains in found.items() if where == pair and gains]
-        if own:
-            told.append(f"{pair}: {', '.join(own)}")
-    judged = [gains for gains in found.values() if len(gains) > 1]
+        found = {names: gains for names, gains in results_hard.beside_all(lines, pair).items() if gains}
+        own = ", ".join(f"`{system}` {results_hard.mean_of(gains)} beside `{control}`"
+                        for (system, control), gains in found.items())
+        told += [f"{pair}: {own}"] if own else []
+        judged += [gains for gains in found.values() if len(gains) > 1]
     yes = sum(statistics.mean(g) >= statistics.stdev(g) / len(g) ** 0.5 for g in judged)
     if told:
         yield ("| Gates and sequence rewards translate better than further training of soft attention | "
