@@ -184,7 +184,6 @@ static cla_status judge(run *r)
 {
     cla_progress *p = &r->progress;
     cla_metrics m = { 0 };
-    char verdict[48];
     CLA_TRY(log_window(r, true));
     CLA_TRY(r->task->kind->evaluate(r->task, NULL, r->task->kind->dev_split, &m));
     const double score = m.row[0].value;
@@ -197,15 +196,11 @@ static cla_status judge(run *r)
         p->best = score;
         p->best_step = p->step;
         CLA_TRY(save(r, "best.ckpt.safetensors", NULL));
-        snprintf(verdict, sizeof verdict, "new best");
-    } else {
-        snprintf(verdict, sizeof verdict, "stalled %lld of %d", (long long)p->stale,
-                 r->patience);
     }
     CLA_TRY(r->keep ? cla_kept_save(&r->folder, &r->task->params, p) : CLA_OK);
     r->report.scored = p->best_step > 0;
     r->report.best = p->best;
-    return cla_report_metrics(&r->report, p->step, p->epoch, &m, verdict);
+    return cla_report_metrics(&r->report, p->step, p->epoch, &m, p->stale, r->patience);
 }
 
 /* The leader evaluates (the running mean of the parameters, where there is one), and

@@ -177,8 +177,15 @@ static void print_metrics(const cla_report *r, int64_t step, int64_t epoch,
 }
 
 cla_status cla_report_metrics(cla_report *r, int64_t step, int64_t epoch,
-                              const cla_metrics *m, const char *verdict)
+                              const cla_metrics *m, int64_t stale, int patience)
 {
+    char verdict[48] = "new best";
+    if (stale && patience) {
+        snprintf(verdict, sizeof verdict, "stalled %lld of %d", (long long)stale,
+                 patience);
+    } else if (stale) {
+        snprintf(verdict, sizeof verdict, "stalled %lld", (long long)stale);
+    }
     json_t *line = json_pack("{s:I,s:I,s:s}", "step", (json_int_t)step, "epoch",
                              (json_int_t)epoch, "verdict", verdict);
     find_baseline(r, m);

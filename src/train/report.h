@@ -45,7 +45,8 @@ void cla_report_step(cla_report *report, int64_t step, int64_t epoch, double don
  * Errors: CLA_E_NUMERIC (the loss is not finite), CLA_E_NOMEM, CLA_E_IO. */
 cla_status cla_report_loss(cla_report *report, int64_t step, int64_t epoch, double loss,
                            double lr, double units_per_s, const cla_metrics *more);
-/* Writes a line for an evaluation; verdict is "new best" or "stalled 2 of 3". Scores
- * that are not finite are left out. Errors: CLA_E_NOMEM, CLA_E_IO. */
+/* Writes a line for an evaluation: "new best", or after stale ones without "stalled 2
+ * of 3", and "stalled 2" where no patience ends the run (0). Scores that are not finite
+ * are left out. Errors: CLA_E_NOMEM, CLA_E_IO. */
 cla_status cla_report_metrics(cla_report *report, int64_t step, int64_t epoch,
-                              const cla_metrics *metrics, const char *verdict);
+                              const cla_metrics *metrics, int64_t stale, int patience);

@@ -159,6 +159,11 @@ patience() {
         [ "$(grep -c stalled "$work/patience/log.jsonl")" -eq 2 ]
 }
 check 'resume accepts more patience' patience
+endless() {
+    train --set lr=1e-9 --set patience=0 --set epochs=4 --out "$work/patience" --resume &&
+        grep -q '"stalled 3"' "$work/patience/log.jsonl"
+}
+check 'a run that waits for ever counts, but names no limit' endless
 complete() {
     "$clattn" train "$config" "${small[@]:0:${#small[@]}-1}" --out "$work/whole" --resume \
         2>"$work/err" && grep -q 'is complete after .* --set epochs=N' "$work/err"

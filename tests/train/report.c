@@ -47,7 +47,7 @@ Test(report, a_line_is_whole_or_out_of_memory)
     int n = 0;
     for (; status == CLA_E_NOMEM && n < 1000; n++) {
         calls_left = n;
-        status = cla_report_metrics(&r, 3, 1, &m, "new best");
+        status = cla_report_metrics(&r, 3, 1, &m, 0, 3);
     }
     calls_left = NEVER;
     cr_assert_eq(status, CLA_OK);
