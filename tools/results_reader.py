@@ -254,7 +254,7 @@ def levels_page(lines, head, steps_of):
 
 
 CLOZE_FOUND = """
-In none of the four networks do 2, 5, 10 or 20 levels (`r_net`: 5 or 10) lie one standard error above one level (three seeds each):
+In none of the four networks do 2, 5, 10 or 20 levels (`r_net`: 2, 5 or 10) lie one standard error above one level (three seeds each):
 
 - `bidaf_original` has the sharpest attention: it spreads over a sixth of the question's words. From its second level on attention no longer moves: the levels have the same output, so that their weights get the same gradient and stay equal.
 - In `match_lstm` the backward direction ends in a cycle of two outputs. Two seeds gain a point with ten levels, one loses a point. With 2 and 20 levels it loses 1.6 and 1.3 points (1.7 and 1.3 standard errors).
