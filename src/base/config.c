@@ -297,7 +297,7 @@ cla_status cla_config_text(cla_config *config, const char *key, const char **val
 {
     json_t *given = NULL;
     if (!*value && !find(config->values, key)) {
-        return cla_fail(CLA_E_INPUT, "%s: key '%s' is missing", config->path, key);
+        return cla_config_missing(config, key);
     }
     CLA_TRY(fetch(config, key, json_string(*value ? *value : ""), &given));
     if (!json_is_string(given)) {

@@ -66,6 +66,9 @@ cla_status cla_config_know(cla_config *config, const char *const *keys);
  * Errors: CLA_E_NOMEM. */
 cla_status cla_config_complete(cla_config *config, json_t *values);
 
+/* Fails since key is not there, naming the unknown one that may stand for it. */
+cla_status cla_config_missing(const cla_config *config, const char *key);
+
 /* Fails for a key that no getter asked for, naming the nearest known one. */
 cla_status cla_config_check(const cla_config *config);
 cla_status cla_config_save(const cla_config *config, const char *path);

@@ -1,4 +1,4 @@
-/* config_check.c - keys that no getter asked for. */
+/* config_check.c - keys that no getter asked for, and those that are not there. */
 #include <stdio.h>
 
 #include "base/config.h"
@@ -57,6 +57,27 @@ static cla_status check_object(const cla_config *config, const json_t *values,
         }
     }
     return CLA_OK;
+}
+
+cla_status cla_config_missing(const cla_config *config, const char *key)
+{
+    const char *const names[] = { key, NULL };
+    const char *name = NULL, *near = NULL;
+    json_t *value = NULL;
+    json_object_foreach(config->values, name, value)
+    {
+        if (!json_object_get(config->known, name) && cla_nearest(name, names)) {
+            near = name;
+        }
+    }
+    cla_text place = { 0 };
+    cla_status status = cla_config_place(config, near ? near : key, &place);
+    status = status ? status
+                    : cla_fail(CLA_E_INPUT, "%s: key '%s' is missing%s%s%s", place.data,
+                               key, near ? "; did you mean it by '" : "",
+                               near ? near : "", near ? "'?" : "");
+    cla_text_free(&place);
+    return status;
 }
 
 cla_status cla_config_check(const cla_config *config)

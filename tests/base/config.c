@@ -193,6 +193,8 @@ Test(config, names_what_is_wrong)
     cr_assert_eq(read_text(&c, "{\"dropuot\": 0.1}"), CLA_OK);
     cr_assert_eq(cla_config_double(&c, "dropout", &x, 0, 1), CLA_OK);
     refuses(cla_config_check(&c), "unknown key 'dropuot'; did you mean 'dropout'?");
+    refuses(cla_config_text(&c, "drop_out", &t),
+            ":1: key 'drop_out' is missing; did you mean it by 'dropuot'?");
     // what is known is right, and is not completed
     cr_assert_eq(cla_config_know(&c, (const char *const[]){ "dropuot", "m", NULL }),
                  CLA_OK);
