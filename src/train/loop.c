@@ -5,7 +5,6 @@
 #include "train/loop.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "train/checkpoint.h"
