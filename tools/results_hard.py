@@ -48,7 +48,7 @@ TABLES = {"hard": lambda: list(cells())}
 
 
 def key(line):
-    return line["pair"], line["system"], line.get("seed")  # None: before seeds were fixed
+    return line["pair"], line["system"], line["seed"]
 
 
 def score(line, out, run):
@@ -81,26 +81,13 @@ few to judge long ones. The sample of WMT14 has many, but its 10,000 pairs are t
 Into French `localness` and `hard_scratch` ran on an H100, the others on CPUs; `soft` of that seed has 55.43
 BLEU on [that card](gpu.md#measured-on-an-h100), so compare those two with it.
 """
-OLD = """These runs were made before the controls were fixed, of one seed. No soft model was trained on for
-as many steps, so that they do not show what gates or rewards contribute.
-"""
-
-
-def shown_lines(lines):
-    """The lines with seeds, once soft, sequence and hard of a seed are there; until then the others."""
-    for seed in (42, 43, 44):
-        if {"soft", "sequence", "hard"} <= {x["system"] for x in lines if x.get("seed") == seed}:
-            return [x for x in lines if x.get("seed")]
-    return [x for x in lines if not x.get("seed")]
-
-
 CONTROLS = {"sequence": ("soft_as_sequence", "sequence_no_reward"),
             "hard": ("soft_as_hard", "hard_no_reward")}
 
 
 def beside(lines, pair, system, control):
     """The differences in BLEU to a control of the same seed."""
-    of = {(x["system"], x["seed"]): x["bleu"] for x in lines if x["pair"] == pair and x.get("seed")}
+    of = {(x["system"], x["seed"]): x["bleu"] for x in lines if x["pair"] == pair}
     return [bleu - of[control, seed] for (name, seed), bleu in of.items()
             if name == system and (control, seed) in of]
 
@@ -130,14 +117,12 @@ def by_length(own, words):
 
 
 def page(store):
-    lines = shown_lines(store.lines("hard"))
+    lines = store.lines("hard")
     if not lines:
         return
     groups = {g["words"]: g["sentences"] for g in lines[0]["lengths"]
               if g["sentences"] and g["words"] != "all"}
     yield HEAD
-    if not lines[0].get("seed"):
-        yield OLD
     yield "BLEU with the number of seeds, then BLEU by the number of words of the source (and how many sentences that is):\n"
     yield ("| | system | BLEU | in the paper | "
            + " | ".join(f"{words} ({n})" for words, n in groups.items()) + " |")
