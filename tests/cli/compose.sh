@@ -67,6 +67,11 @@ themes() {
         "$clattn" compose --model "$work/themes" --json '明月' | grep -q '"from_text":1,"from_themes":1,'
 }
 check 'keywords come from the themes of a dictionary' themes
+added() {
+    cp -r "$run" "$work/added" && cp "$work/themes/themes.txt" "$work/added" &&
+        "$clattn" compose --model "$work/added" --json '明月' | grep -q '"from_text":1,"from_themes":1,'
+}
+check 'also of one that is put into the folder of a model' added
 check 'and go on without it' train --set steps=2 --set themes="$work/dictionary" --out "$work/themes" --resume
 echo nothing >"$work/dictionary"
 check 'refuses a dictionary without words of the poems' exits 3 'dictionary: no line has two words of the poems' 2 \

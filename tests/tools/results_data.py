@@ -17,6 +17,7 @@ import results_means  # noqa: E402
 import results_nmt  # noqa: E402
 import results_page  # noqa: E402
 import results_pieces  # noqa: E402
+import results_poem  # noqa: E402
 import results_reader  # noqa: E402
 import results_speed  # noqa: E402
 import results_split  # noqa: E402
@@ -116,6 +117,31 @@ class Chinese(unittest.TestCase):
                 sets = json.load(file)
             sets.update(word.split("=") for word in cell["set"])
             self.assertLessEqual(int(sets["steps"]), 100 // int(sets["batch"]) * int(sets["epochs"]))
+
+
+class Poems(unittest.TestCase):
+    """Five epochs: gold keywords, planned ones beside the paper's figures, and those of the dictionary."""
+
+    def test_rows_stand_by_score_and_levels_and_turned_signs_are_bold(self):
+        lines = [{"score_name": score, "depth": depth, "score": dict(of, perplexity_5=9, perplexity_7=8), "planned": of,
+                  "dictionary": of, "steps": 5, "wall_s": 60}
+                 for score, depth, value in (("additive", 1, 0.3), ("dot", 5, 0.1), ("dot", 1, 0.2))
+                 for of in [{"bleu2_5": value, "bleu2_7": value + 0.1 * (score == "dot") * depth}]]
+        rows = [row.split(" | ") for row in results_poem.epochs_page(lines) if row.startswith("| `")]
+        self.assertEqual([row[:2] for row in rows], [["| `dot`", "1"], ["| `dot`", "5"], ["| `additive`", "1"]])
+        self.assertEqual(rows[0][4:10], ["0.200", "0.200 / 0.068", "0.200", "0.300", "0.300 / 0.192", "0.300"])
+        self.assertEqual([rows[1][5], rows[1][8]], ["**0.100** / 0.070", "0.600 / 0.224"])
+
+    def test_the_dictionary_comes_into_a_copy(self):
+        with tempfile.TemporaryDirectory() as runs:
+            out = os.path.join(runs, "run")
+            os.mkdir(out)
+            for name in ("run/best.ckpt.safetensors", "run/last.ckpt.safetensors", "run/log.jsonl", "themes.txt"):
+                with open(os.path.join(runs, name), "w", encoding="utf-8") as file:
+                    file.write(name)
+            copy = results_poem.with_dictionary({"runs": runs}, out)
+            self.assertEqual(sorted(os.listdir(copy)), ["best.ckpt.safetensors", "themes.txt"])
+            self.assertNotIn("themes.txt", os.listdir(out))
 
 
 class Figures(unittest.TestCase):
