@@ -12,9 +12,6 @@ import results_hard
 import results_nmt
 import results_reader
 
-LIKE = {  # for a table without runs: one whose runs take about as long, or so many times as long
-    "poem-epochs": ("poem", 5),
-}
 TOO_FEW = "its 10,000 pairs are too few to tell systems apart"
 WHY = {  # the reason of missing cells by the first parts of table and key
     ("nmt-annealed", "wmt-en-de"): TOO_FEW,
@@ -47,11 +44,6 @@ def faults(table, line, root, known):
         yield "no wall time"
 
 
-def like(table, done):
-    """The table whose runs tell the time of those that this one lacks, and how many times as long these take."""
-    return (table, 1) if done else LIKE.get(table, (table, 1))
-
-
 def seconds(key, done):
     """The mean time of the runs whose keys share most parts with this one, the seed apart; None without runs."""
     timed = [(sum(a == b for a, b in zip(key[:-1], other[:-1])), line["wall_s"])
@@ -77,11 +69,9 @@ def cells(tables, store, root):
     errors, known = 0, {}
     for table, system in tables.items():
         done = {system.key(line): line for line in store.lines(table)}
-        other, times = like(table, done)
-        alike = done if other == table else {system.key(line): line for line in store.lines(other)}
         planned = [system.key(cell) for cell in system.TABLES[table]()]
         lacking = [key for key in planned if key not in done]
-        needed = [(seconds(key, alike) or 0) * times for key in lacking]
+        needed = [seconds(key, done) or 0 for key in lacking]
         for key, each in zip(lacking, needed):
             print(f"{table}: {'/'.join(str(part) for part in key)} is missing: {cost(each)}; {reason(table, key)}")
         for key, line in done.items():

@@ -141,10 +141,6 @@ class Check(unittest.TestCase):
         self.assertEqual(results_check.seconds(("other", 9, 44), done), 7)
         self.assertIsNone(results_check.seconds(("net", 5, 44), {}))
 
-    def test_own_runs_tell_more_than_those_of_another_table(self):
-        self.assertEqual(results_check.like("poem-epochs", {}), ("poem", 5))
-        self.assertEqual(results_check.like("poem-epochs", {("poet", 1, "dot"): {"wall_s": 60}}), ("poem-epochs", 1))
-
     def test_reason_goes_by_the_first_parts(self):
         with unittest.mock.patch.object(results_check, "WHY", {("hard", "wmt"): "few", ("poem",): "late"}):
             self.assertEqual(results_check.reason("hard", ("wmt", "soft", 42)), "few")
