@@ -132,6 +132,16 @@ class Poems(unittest.TestCase):
         self.assertEqual(rows[0][4:10], ["0.200 / 0.068", "0.200", "0.200", "0.300 / 0.192", "0.300", "0.300"])
         self.assertEqual([rows[1][4], rows[1][7]], ["**0.100** / 0.070", "0.600 / 0.224"])
 
+    def test_the_claim_is_judged_by_each_training(self):
+        lines = [{"score_name": "dot", "depth": depth, "score": {"bleu2_5": value, "bleu2_7": value}}
+                 for depth, value in ((10, 0.2), (1, 0.2), (5, 0.3))]
+        flat = [dict(x, score={"bleu2_5": 0.1, "bleu2_7": 0.1}) for x in lines]
+        (row,) = results_page.poem_rows(flat, lines)
+        self.assertIn("2,000 steps: 0.100, 0.100, 0.100; five epochs, `dot`: 0.200, 0.300, 0.200", row)
+        self.assertIn("| in 1 of 2 |", row)
+        (row,) = results_page.poem_rows(flat, lines[:2])
+        self.assertIn("| no |", row)
+
     def test_the_dictionary_comes_into_a_copy(self):
         with tempfile.TemporaryDirectory() as runs:
             out = os.path.join(runs, "run")
