@@ -20,9 +20,6 @@ WHY = {  # the reason of missing cells by the first parts of table and key
     ("poem-epochs",): "1 and 10 levels came first",
 }
 ORDERED = ("bi_direct", "rel_pos_encoder", "neighbor", "conv")  # the other ways that give words an order
-UNTIMED = {  # commits whose runs were kept and scored later: no wall time
-    ("reader", "f04a2c7"),
-}
 
 
 def in_history(root, name, known):
@@ -34,13 +31,13 @@ def in_history(root, name, known):
     return known[name]
 
 
-def faults(table, line, root, known):
+def faults(line, root, known):
     """What a finished line lacks."""
     if not in_history(root, line.get("commit", "+"), known):
         yield f"commit {line.get('commit')} is not in the history"
     if not line.get("command"):
         yield "no command"
-    if not line.get("wall_s") and (table, line.get("commit")) not in UNTIMED:
+    if not line.get("wall_s"):
         yield "no wall time"
 
 
@@ -75,7 +72,7 @@ def cells(tables, store, root):
         for key, each in zip(lacking, needed):
             print(f"{table}: {'/'.join(str(part) for part in key)} is missing: {cost(each)}; {reason(table, key)}")
         for key, line in done.items():
-            for fault in faults(table, line, root, known):
+            for fault in faults(line, root, known):
                 errors += 1
                 print(f"{table}: {'/'.join(str(part) for part in key)}: {fault}")
         rest = f"; {len(lacking)} missing: {cost(sum(needed))}" if lacking else ""

@@ -74,9 +74,8 @@ def row(line):
     for n, paper in zip((5, 7), PAPER[line["depth"]]):
         names = [f"bleu2_{n}_line{i}" for i in (2, 3, 4)] + [f"bleu2_{n}"]
         shown += [f"{found[name]:.3f} / {value:.3f}" for name, value in zip(names, paper)]
-    minutes = "" if line["wall_s"] is None else f"{line['wall_s'] / 60:.0f}"
     return (f"| {line['depth']} | {found['perplexity_5']:.1f} | {found['perplexity_7']:.1f} | "
-            + " | ".join(shown) + f" | {line['steps']} | {minutes} |")
+            + " | ".join(shown) + f" | {line['steps']} | {line['wall_s'] / 60:.0f} |")
 
 
 EPOCHS = """
