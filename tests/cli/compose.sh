@@ -126,7 +126,7 @@ check 'refuses a file without a quatrain' says 3 'short.tsv: holds no poem' \
     "$clattn" eval --model "$run" --split short
 check 'goes on with what the folder holds' \
     exits 0 'train.tsv: 1 poems passed over' 1 train --out "$run" --resume
-cp -r "$run" "$work/damaged" && sed -i '1 s/./x/' "$work/damaged/ranking.tsv"
+cp -r "$run" "$work/damaged" && sed -i '1 s/$/0/' "$work/damaged/ranking.tsv"
 check 'goes on with no damaged ranking' exits 3 'ranking.tsv: damaged or changed' 2 \
     train --out "$work/damaged" --resume
 printf 'a\tb\tc\t空山不見人|但聞人語響|返景入深林|復照青苔上\n' >>"$work/data/train.tsv"
