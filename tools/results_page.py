@@ -108,14 +108,15 @@ def level_rows(lines):
 
 
 def poem_rows(lines, of_epochs):
-    """lines: after 2,000 steps; of_epochs: after five epochs, by score."""
+    """lines: after 2,000 steps; of_epochs: after five epochs, by score. What the printed figures do not
+    show is no gain."""
     groups = {"2,000 steps": lines}
     for line in sorted(of_epochs, key=lambda x: x["score_name"] != "dot"):
         groups.setdefault(f"five epochs, `{line['score_name']}`", []).append(line)
     told = []
     better = 0
     for name, group in groups.items():
-        by_depth = {x["depth"]: statistics.mean(x["score"][f"bleu2_{n}"] for n in (5, 7)) for x in group}
+        by_depth = {x["depth"]: round(statistics.mean(x["score"][f"bleu2_{n}"] for n in (5, 7)), 3) for x in group}
         if {1, 5, 10} <= set(by_depth):
             told.append(f"{name}: {', '.join(f'{by_depth[d]:.3f}' for d in (1, 5, 10))}")
             better += max(by_depth[5], by_depth[10]) > by_depth[1]

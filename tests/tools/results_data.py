@@ -139,6 +139,9 @@ class Poems(unittest.TestCase):
         (row,) = results_page.poem_rows(flat, lines)
         self.assertIn("2,000 steps: 0.100, 0.100, 0.100; five epochs, `dot`: 0.200, 0.300, 0.200", row)
         self.assertIn("| in 1 of 2 |", row)
+        near = [dict(x, score={"bleu2_5": 0.2 + x["depth"] / 1e5, "bleu2_7": 0.2}) for x in lines]
+        (row,) = results_page.poem_rows(flat, near)
+        self.assertIn("| no |", row)
         (row,) = results_page.poem_rows(flat, lines[:2])
         self.assertIn("| no |", row)
 
