@@ -10,6 +10,7 @@ import textwrap
 import results_hard
 import results_means
 import results_nmt
+import results_poem
 import results_reader
 import results_tagger
 
@@ -108,14 +109,11 @@ def level_rows(lines):
 
 
 def poem_rows(lines, of_epochs):
-    """lines: after 2,000 steps; of_epochs: after five epochs, by score. What the printed figures do not
+    """lines: after 2,000 steps; of_epochs: after five epochs, of each score. What the printed figures do not
     show is no gain."""
-    groups = {"2,000 steps": lines}
-    for line in sorted(of_epochs, key=lambda x: x["score_name"] != "dot"):
-        groups.setdefault(f"five epochs, `{line['score_name']}`", []).append(line)
-    told = []
-    better = 0
-    for name, group in groups.items():
+    scores = results_poem.by_score(of_epochs).items()
+    told, better = [], 0
+    for name, group in (("2,000 steps", lines), *((f"five epochs, `{name}`", own) for name, own in scores)):
         by_depth = {x["depth"]: round(statistics.mean(x["score"][f"bleu2_{n}"] for n in (5, 7)), 3) for x in group}
         if {1, 5, 10} <= set(by_depth):
             told.append(f"{name}: {', '.join(f'{by_depth[d]:.3f}' for d in (1, 5, 10))}")

@@ -8,6 +8,7 @@ PAPER = {  # BLEU-2 of lines 2, 3 and 4 and their mean, of poems of 5 and of 7 c
     5: ((0.063, 0.070, 0.075, 0.070), (0.210, 0.237, 0.226, 0.224)),
     10: ((0.062, 0.075, 0.076, 0.072), (0.217, 0.267, 0.259, 0.244)),
 }
+SCORES = ("dot", "additive")
 TEXTS = ((5, "明月"), (5, "江南春草"), (7, "秋風落葉"), (7, "獨坐幽窗聽夜雨"))
 
 
@@ -20,7 +21,7 @@ def cells():
 def epoch_cells():
     """Five epochs, both scores; beside gold keywords those planned from titles, without and with the
     poets' dictionary."""
-    for score_name in ("dot", "additive"):
+    for score_name in SCORES:
         for depth in PAPER:
             yield {"depth": depth, "score_name": score_name, "config": "examples/configs/poem-ppg.json",
                    "set": ["data={data}", f"depth={depth}", f"score={score_name}", "epochs=5"]}
@@ -84,9 +85,9 @@ EPOCHS = """
 BLEU-2 as above, a mean of lines 2, 3 and 4. Gold keywords are two of the five or seven characters of a line. Planned ones come
 from the poem's title; where the title gives fewer than four, from words with like vectors or, in the columns "dictionary", from
 the themes of a poets' dictionary first. The dictionary is Shixue Hanying in traditional characters (`opencc -c s2t -i FILE -o
-RUNS/themes.txt`); the model is the same. Behind the slash is the paper's figure, which lies between that of gold and that of
-planned keywords: a line that is written from a planned keyword shares hardly two characters in a row with the poet's, which is
-the only reference. A figure is bold where its difference to 1 level of the same score has another sign than in the paper. Fixed in
+RUNS/themes.txt`); the model is the same. A line that is written from a planned keyword shares hardly two characters in a row with
+the poet's, which is the only reference. Behind the slash is the paper's figure: of five characters it lies between that of gold
+and that of planned keywords, of seven it is near that of gold ones. A figure is bold where its difference to 1 level of the same score has another sign than in the paper. Fixed in
 advance: five epochs, or until three evaluations (every 1,000 steps) have no better dev perplexity; 1, 5 and 10 levels; one
 seed. The best state counts.
 
@@ -102,16 +103,22 @@ def beside_paper(line, one, n):
     return f"**{own:.3f}** / {paper:.3f}" if turned else f"{own:.3f} / {paper:.3f}"
 
 
+def by_score(lines):
+    """The runs of five epochs by score, each by levels."""
+    return {name: sorted((x for x in lines if x["score_name"] == name), key=lambda x: x["depth"]) for name in SCORES}
+
+
 def epochs_page(lines):
     if lines:
         yield EPOCHS
-    ones = {line["score_name"]: line for line in lines if line["depth"] == 1}
-    for line in sorted(lines, key=lambda x: (x["score_name"] != "dot", x["depth"])):
-        found = line["score"]
-        means = [cell for n in (5, 7) for cell in (beside_paper(line, ones.get(line["score_name"]), n),
-                                                   *(f"{line[by][f'bleu2_{n}']:.3f}" for by in ("planned", "dictionary")))]
-        yield (f"| `{line['score_name']}` | {line['depth']} | {found['perplexity_5']:.1f} | {found['perplexity_7']:.1f} "
-               f"| {' | '.join(means)} | {line['steps']} | {line['wall_s'] / 60:.0f} |")
+    for name, own in by_score(lines).items():
+        one = next((x for x in own if x["depth"] == 1), None)
+        for line in own:
+            found = line["score"]
+            means = [cell for n in (5, 7) for cell in (
+                beside_paper(line, one, n), *(f"{line[by][f'bleu2_{n}']:.3f}" for by in ("planned", "dictionary")))]
+            yield (f"| `{name}` | {line['depth']} | {found['perplexity_5']:.1f} | {found['perplexity_7']:.1f} "
+                   f"| {' | '.join(means)} | {line['steps']} | {line['wall_s'] / 60:.0f} |")
 
 
 def page(store):
