@@ -77,7 +77,7 @@ static cla_status read_value(reader *r, json_t *root, const char *key, size_t li
     json_t *value = NULL;
     cla_status status = CLA_OK;
     if (json_object_get(root, key)) {
-        return wrong(r, line, "a key is there twice");
+        return wrong(r, line, "duplicate key");
     }
     if (r->event.type == YAML_SCALAR_EVENT) {
         value = scalar(r);

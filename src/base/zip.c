@@ -96,7 +96,7 @@ static cla_status add_entry(cla_zip *zip, const char *at, size_t name_size)
     zip->count++;
     for (size_t i = 0; i + 1 < zip->count; i++) {
         if (strcmp(zip->entries[i].name, e->name) == 0) {
-            return cla_fail(CLA_E_INPUT, "%s: entry '%.80s' is there twice", zip->path,
+            return cla_fail(CLA_E_INPUT, "%s: duplicate entry '%.80s'", zip->path,
                             e->name);
         }
     }

@@ -59,7 +59,7 @@ static cla_status add_path(verification *v, const char *path)
     size_t count = 0;
     CLA_TRY(cla_folder_list(path, ".safetensors", &found, &count));
     if (count == 0) {
-        return cla_fail(CLA_E_INPUT, "%s: no .safetensors file is in it", path);
+        return cla_fail(CLA_E_INPUT, "%s: contains no .safetensors file", path);
     }
     const cla_status status =
         cla_grow(&v->files, &v->file_cap, v->file_count + count, sizeof(char *));

@@ -291,7 +291,7 @@ static cla_status check_all_used(const golden *g)
 {
     for (size_t i = 0; i < g->file->count; i++) {
         if (!g->used[i]) {
-            return cla_fail(CLA_E_INPUT, "the operator has no use for tensor '%s'",
+            return cla_fail(CLA_E_INPUT, "the operator takes no tensor '%s'",
                             g->file->tensors[i].name);
         }
     }

@@ -247,9 +247,8 @@ static cla_status list_ids(const char *path, json_t *ids)
         *end = 0;
         if (json_object_get(ids, at) ||
             json_object_set_new(ids, at, json_integer(id++))) {
-            status =
-                cla_fail(CLA_E_INPUT, "%s: piece '%.80s' is there twice, or not UTF-8",
-                         path, at);
+            status = cla_fail(
+                CLA_E_INPUT, "%s: piece '%.80s' is a duplicate or not UTF-8", path, at);
         }
     }
     cla_sentencepiece_free(&model);

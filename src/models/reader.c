@@ -43,7 +43,7 @@ cla_status reader_configure(reader_config *c, cla_config *s)
     const reader_kind *kind = kind_of(c);
     if (c->char_dim && !kind->spell) {
         return cla_fail(CLA_E_INPUT,
-                        "char_dim is %d, and network '%s' has no use for characters",
+                        "char_dim is %d, and network '%s' takes no characters",
                         c->char_dim, kind->name);
     }
     return c->passages > 1 && !kind->several

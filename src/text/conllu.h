@@ -1,5 +1,5 @@
-/* conllu.h - sentences of Universal Dependencies: words and tags read, all else kept.
- * */
+/* conllu.h - CoNLL-U files of Universal Dependencies: reads words and tags, keeps the
+ * rest for writing. */
 #pragma once
 
 #include "base/text.h"
@@ -20,7 +20,7 @@ typedef struct cla_sentence {
 typedef struct cla_conllu {
     char *path;
     int lines_before; // of a stream, for messages
-    char *raw;        // as read: what a writer copies
+    char *raw;        // the bytes as read, which cla_conllu_write copies
     size_t raw_size;
     char *cut; // the same bytes, cut into NUL-terminated columns
     cla_word *words;
@@ -29,22 +29,23 @@ typedef struct cla_conllu {
     size_t sentence_count, sentence_cap;
 } cla_conllu;
 
-/* Reads and checks: UTF-8, ten columns, ids rising from 1 (ranges and empty nodes
- * allowed in between). Lines may end in CRLF; a last newline may be missing.
+/* Reads a file and checks that it is UTF-8, has ten columns, and that ids count from 1
+ * (ranges and empty nodes may come between). Lines may end in CRLF; the last line end
+ * may be missing.
  * Errors: CLA_E_INPUT with path:line, CLA_E_IO, CLA_E_NOMEM. */
 cla_status cla_conllu_read(cla_conllu *file, const char *path);
 
-/* The same from memory (taken over); path and the lines before it are for messages. */
+/* Parses data, which file then owns. path and lines_before are for messages. */
 cla_status cla_conllu_parse(cla_conllu *file, const char *path, int lines_before,
                             char *data, size_t size);
 
-/* Plain text, a sentence a line, words separated by blanks, as CoNLL-U rows of which
- * only id and form are filled. */
+/* Converts plain text (one sentence a line, words separated by blanks) to CoNLL-U rows
+ * that have id and form alone. */
 cla_status cla_conllu_from_lines(cla_conllu *file, const char *path, int lines_before,
                                  char *data, size_t size);
 void cla_conllu_free(cla_conllu *file);
 
-/* Appends sentence s to out with column 4 of its words replaced; every other byte
- * stays. */
+/* Appends sentence s to out with tags in column 4 of its words; all other bytes are
+ * those of the file. */
 cla_status cla_conllu_write(const cla_conllu *file, size_t s, const char *const *tags,
                             cla_text *out);

@@ -1,4 +1,4 @@
-/* lines.h - a text file as lines, with everything refused that is no text. */
+/* lines.h - the lines of a UTF-8 text file; anything else is an error. */
 #pragma once
 
 #include "base/text.h"
@@ -15,24 +15,24 @@ typedef struct cla_lines {
     size_t count, cap;
 } cla_lines;
 
-/* Reads path, or standard input when it is "-". Lines end in LF or CRLF, the last one
- * may lack it; a byte order mark is passed over. Errors: CLA_E_INPUT with path:line
+/* Reads path, or standard input when it is "-". Lines end in LF or CRLF, which the last
+ * line may lack; a byte order mark is skipped. Errors: CLA_E_INPUT with path:line
  * (not UTF-8, a NUL byte), CLA_E_IO, CLA_E_NOMEM. */
 cla_status cla_lines_read(cla_lines *lines, const char *path);
 void cla_lines_free(cla_lines *lines);
 
-/* The longest line that is read one by one, with its end, in bytes. */
+/* The longest line of a stream in bytes, line end included. */
 enum { CLA_LINE_BYTES = 1 << 26 };
 
-/* A file that is read line by line; it may be larger than memory, and a pipe. */
+/* A file read line by line. It may be a pipe or larger than memory. */
 typedef struct cla_line_stream {
     const char *path; // for messages
     int fd;
     bool opened; // fd is ours to close
-    char *data;  // [cap] of which at..end is not given yet
+    char *data;  // [cap]; at..end is not returned yet
     size_t at, end, cap;
-    size_t number; // of the line given last, from 1
-    bool carriage; // that line ended in CR (LF)
+    size_t number; // of the last returned line, from 1
+    bool carriage; // that line ended in CR LF
     bool done;     // the end of the file was read
 } cla_line_stream;
 
@@ -40,24 +40,24 @@ typedef struct cla_line_stream {
  * stream in any case. Errors: CLA_E_IO. */
 cla_status cla_lines_open(cla_line_stream *stream, const char *path);
 
-/* Gives the next line, checked as by cla_lines_read; it may be changed and is valid
- * until the next call. *text is NULL at the end. A line is given as soon as the file
- * has it. Errors: CLA_E_INPUT with path:line (also: longer than CLA_LINE_BYTES),
- * CLA_E_IO (a failed read is never taken for the end), CLA_E_NOMEM. */
+/* Returns the next line, checked as in cla_lines_read. The caller may change it; it is
+ * valid until the next call. *text is NULL at the end of the file. A line is returned
+ * as soon as it is complete. Errors: CLA_E_INPUT with path:line (also: longer than
+ * CLA_LINE_BYTES), CLA_E_IO (a failed read is not the end), CLA_E_NOMEM. */
 cla_status cla_lines_next(cla_line_stream *stream, char **text, size_t *size);
 void cla_lines_close(cla_line_stream *stream);
 
-/* What is done with a line, its number from 1; it may change the text. */
+/* Processes a line; number counts from 1. May change the text. */
 typedef cla_status cla_take_line(void *to, size_t number, char *text, size_t size);
 
-/* Gives the lines of such a stream one by one to take, and stops when that fails.
- * Errors: as above, and those of take. */
+/* Calls take for each line of path and stops when it fails. Errors: those of
+ * cla_lines_next and of take. */
 cla_status cla_lines_each(const char *path, cla_take_line *take, void *to);
 
-/* Cuts the line end off *size and checks the rest; number, from 1, is for messages.
- * Errors: CLA_E_INPUT. */
+/* Removes the line end from *size and checks the rest of the line. number, from 1, is
+ * for messages. Errors: CLA_E_INPUT. */
 cla_status cla_line_check(const char *path, size_t number, char *text, size_t *size);
 
-/* Fails with path:line when the two differ in length, naming the first line without a
- * partner. Errors: CLA_E_INPUT. */
+/* Checks that both have the same number of lines. Errors: CLA_E_INPUT with path:line of
+ * the first line without a counterpart. */
 cla_status cla_lines_pair(const cla_lines *a, const cla_lines *b);

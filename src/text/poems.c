@@ -144,10 +144,9 @@ static cla_status end_rows(reader *r)
         return pass_over(r, "the poem that ends here is not four lines of 5 or of 7 "
                             "characters");
     }
-    return stand
-               ? add_poem(r, NULL)
-               : pass_over(r, "a keyword of the poem that ends here does not stand in "
-                              "its line");
+    return stand ? add_poem(r, NULL)
+                 : pass_over(r, "a keyword of the poem that ends here is not in "
+                                "its line");
 }
 
 static cla_status read_row(void *to, size_t number, char *text, size_t size)
@@ -279,12 +278,11 @@ static cla_status keep_words(const cla_vocab *pairs, const cla_vocab *characters
             CLA_TRY(cla_lexicon_add(words, pairs->tokens[i]));
         }
     }
-    return words->words.count
-               ? CLA_OK
-               : cla_fail(CLA_E_INPUT,
-                          "poems: no pair of characters stands there %lld "
-                          "times and %g times as often as by chance",
-                          (long long)min_count, ratio);
+    return words->words.count ? CLA_OK
+                              : cla_fail(CLA_E_INPUT,
+                                         "poems: no pair of characters occurs %lld "
+                                         "times and %g times as often as by chance",
+                                         (long long)min_count, ratio);
 }
 
 cla_status cla_poems_words(const cla_poems *p, int64_t min_count, double ratio,
@@ -294,7 +292,7 @@ cla_status cla_poems_words(const cla_poems *p, int64_t min_count, double ratio,
     int64_t all = 0;
     *words = (cla_lexicon){ 0 };
     if (!p->count) {
-        return cla_fail(CLA_E_INPUT, "poems: there are none to learn words from");
+        return cla_fail(CLA_E_INPUT, "poems: no poem to learn words from");
     }
     cla_status status = count_lines(p, &characters, &pairs, &all);
     status =

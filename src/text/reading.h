@@ -1,4 +1,4 @@
-/* reading.h - passages, questions and answers as words: what readers learn from. */
+/* reading.h - a reading comprehension data set: passages, questions and answers. */
 #pragma once
 
 #include <jansson.h>
@@ -6,32 +6,32 @@
 #include "text/vocab.h"
 #include "text/words.h"
 
-/* A string of cla_reading.bytes and its words. */
+/* A string in cla_reading.bytes and its words. */
 typedef struct cla_reading_text {
     size_t at, size;     // bytes; a NUL follows
     size_t first, count; // words
 } cla_reading_text;
 
-/* A right answer: what was written and, where it stands in a passage, from which word
- * of it to which, inclusive. */
+/* A reference answer: its text and, where it is a span of a passage, the span's first
+ * and last word (inclusive). */
 typedef struct cla_reading_answer {
     cla_reading_text text; // without words
-    int32_t passage;       // -1: stands in none
+    int32_t passage;       // -1: text alone
     int32_t first, last;
 } cla_reading_answer;
 
 typedef struct cla_reading_question {
-    size_t id; // of the data; bytes
+    size_t id; // in the data set; an offset into bytes
     cla_reading_text text;
-    int32_t passage, passages; // the first it is asked about, and how many
-    int32_t answer, answers;
+    int32_t passage, passages; // its first passage and their number
+    int32_t answer, answers;   // its first answer and their number
 } cla_reading_question;
 
 typedef struct cla_reading {
     cla_text bytes;
-    cla_words words; // of all texts; each stands where it does in its own text
-    bool free_words; // answers are, not parts of passages
-    bool blanks;     // such answers have blanks between words
+    cla_words words; // of all texts; places are relative to the word's own text
+    bool free_words; // answers are free-form, not spans of passages
+    bool blanks;     // words of free-form answers are separated by blanks
     cla_reading_text *passages;
     cla_reading_question *questions;
     cla_reading_answer *answers;
@@ -41,49 +41,50 @@ typedef struct cla_reading {
 
 void cla_reading_free(cla_reading *r);
 
-/* The string at a place of r->bytes; it moves when r grows. */
+/* Returns the string at offset `at` of r->bytes; invalid once r grows. */
 const char *cla_reading_string(const cla_reading *r, size_t at);
 
-/* The first answer of a question that stands in a passage, or NULL. */
+/* Returns the question's first answer that is a span of a passage, or NULL. */
 const cla_reading_answer *cla_reading_gold(const cla_reading *r,
                                            const cla_reading_question *question);
 
-/* Where the words from first to last of a passage stand in its text, blanks between
- * included. Errors: CLA_E_SHAPE (no such words). */
+/* Computes the place of the words first .. last (inclusive) in the passage's text,
+ * blanks between them included. Errors: CLA_E_SHAPE (no such words). */
 cla_status cla_reading_place(const cla_reading *r, size_t passage, int32_t first,
                              int32_t last, cla_span *place);
 
-/* What stands there, appended to out: an answer as a metric wants it.
+/* Appends the text of the words first .. last to out, as metrics expect an answer.
  * Errors: CLA_E_SHAPE, CLA_E_NOMEM. */
 cla_status cla_reading_quote(const cla_reading *r, size_t passage, int32_t first,
                              int32_t last, cla_text *out);
 
-/* Counts the words of passages and questions into an empty vocabulary that begins with
- * the special tokens: falling counts, at least min_count. lower: in lower case.
- * Errors: CLA_E_NOMEM. */
+/* Fills an empty vocabulary with the special tokens and the words of passages and
+ * questions that occur min_count times or more, in falling order of counts; in lower
+ * case when lower. Errors: CLA_E_NOMEM. */
 cla_status cla_reading_vocab(const cla_reading *r, int64_t min_count, bool lower,
                              cla_vocab *vocab);
 
-/* The number of each word, ids [r->words.count]; CLA_UNK for one that vocab lacks.
- * Errors: CLA_E_NOMEM. */
+/* Writes the id of each word to ids [r->words.count]; CLA_UNK for words that vocab
+ * lacks. Errors: CLA_E_NOMEM. */
 cla_status cla_reading_ids(const cla_reading *r, const cla_vocab *vocab, bool lower,
                            int32_t *ids);
 
-/* ---- for those who read files ------------------------------------------------- */
+/* ---- for readers of file formats ---------------------------------------------- */
 
-/* Appends bytes to r. cut: and its words, at most limit (0: all) of them. *was_cut says
- * that some were left out. Errors: CLA_E_INPUT (too long), CLA_E_NOMEM. */
+/* add_text appends bytes to r as a text. cut appends the text's words, at most limit
+ * (0: all); *was_cut tells whether some were left out. Errors: CLA_E_INPUT (too long),
+ * CLA_E_NOMEM. */
 cla_status cla_reading_add_text(cla_reading *r, const char *bytes, size_t size,
                                 cla_reading_text *text);
 cla_status cla_reading_cut(cla_reading *r, cla_reading_text *text, int64_t limit,
                            bool *was_cut);
 
-/* Each appends one thing. Errors: CLA_E_NOMEM. */
+/* Append one passage, question or answer. Errors: CLA_E_NOMEM. */
 cla_status cla_reading_add_passage(cla_reading *r, const cla_reading_text *text);
 cla_status cla_reading_add_question(cla_reading *r, const cla_reading_question *one);
 cla_status cla_reading_add_answer(cla_reading *r, const cla_reading_answer *one);
 
-/* JSON from memory; a byte order mark is passed over. line is the first one's number.
+/* Parses JSON in memory; skips a byte order mark. line is the number of the first line.
  * Errors: CLA_E_INPUT (path:line:column). */
 cla_status cla_reading_json(const char *path, size_t line, const char *data,
                             size_t size, json_t **root);

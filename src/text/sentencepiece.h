@@ -1,5 +1,5 @@
-/* sentencepiece.h - models of Google's SentencePiece library, where clattn was built
- * with it (meson option sentencepiece). Kudo and Richardson 2018. */
+/* sentencepiece.h - SentencePiece models, through Google's library (meson option
+ * sentencepiece). Source: Kudo and Richardson 2018. */
 #pragma once
 
 #ifdef __cplusplus
@@ -10,24 +10,24 @@ extern "C" {
 
 typedef struct cla_sentencepiece cla_sentencepiece;
 
-/* From the bytes of a model file; path is for messages. Errors: CLA_E_INPUT (no model),
- * CLA_E_USAGE (clattn was built without), CLA_E_NOMEM. */
+/* Loads the bytes of a model file; path is for messages. Errors: CLA_E_INPUT (not a
+ * model), CLA_E_USAGE (built without the library), CLA_E_NOMEM. */
 cla_status cla_sentencepiece_new(cla_sentencepiece **out, const char *path,
                                  const char *bytes, size_t size);
 void cla_sentencepiece_free(cla_sentencepiece **pieces);
 
-/* Appends the pieces of a line, with a blank between two, and the line of such pieces.
- * A piece has no blank of its own: U+2581 stands for one. Errors: CLA_E_NOMEM. */
+/* apply appends the pieces of a line, separated by blanks; undo appends the line of
+ * such pieces. Inside a piece, U+2581 replaces the blank. Errors: CLA_E_NOMEM. */
 cla_status cla_sentencepiece_apply(const cla_sentencepiece *pieces, const char *line,
                                    size_t size, cla_text *out);
 cla_status cla_sentencepiece_undo(const cla_sentencepiece *pieces, const char *tokens,
                                   size_t size, cla_text *out);
 
-/* Appends all pieces that the model can give, with a blank between two. */
+/* Appends all pieces that the model can produce, separated by blanks. */
 cla_status cla_sentencepiece_all(const cla_sentencepiece *pieces, cla_text *out);
 
-/* Appends every piece in the order of its number, control and unknown ones too,
- * with a line end behind each. */
+/* Appends every piece in the order of ids, control and unknown pieces included, each
+ * followed by a line end. */
 cla_status cla_sentencepiece_list(const cla_sentencepiece *pieces, cla_text *out);
 
 #ifdef __cplusplus

@@ -229,8 +229,7 @@ static cla_status choose_words(const cla_skipgram *s, int64_t min_count, cla_voc
         keep += s->words.counts[i] >= min_count;
     }
     if (!keep) {
-        return cla_fail(CLA_E_INPUT,
-                        "skipgram: none of %zu words stands there %lld times",
+        return cla_fail(CLA_E_INPUT, "skipgram: none of %zu words occurs %lld times",
                         s->words.count, (long long)min_count);
     }
     return cla_vocab_keep_frequent(out, keep);

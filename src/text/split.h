@@ -1,18 +1,18 @@
-/* split.h - punctuation and ideographs cut off words, and put back to the byte.
+/* split.h - reversible tokenisation: separates punctuation and ideographs from words.
  *
- * A split line is tokens with one blank between them. Words end at blanks, at
- * punctuation (a run of one mark is a token) and at ideographs (each is a token). What
- * was written together and is not an ideograph beside another carries a joiner on the
- * side that touches: "(so)!" is "(U+FFED so U+FFED) U+FFED!". A blank that is no plain
- * one between two tokens, a control character, and U+FFED and U+FF05 themselves are a
- * token of U+FF05 and four hexadecimal digits, which touches its neighbours. */
+ * A split line is tokens separated by one blank. A run of one punctuation mark is a
+ * token, and so is each ideograph; blanks end words. Where two tokens had no blank
+ * between them and are not both ideographs, one of them carries the joiner U+FFED:
+ * "(so)!" becomes "(U+FFED so U+FFED) U+FFED!". Other blanks, control characters, and
+ * U+FFED and U+FF05 themselves become a token of U+FF05 and four hexadecimal digits,
+ * which is joined to its neighbours. */
 #pragma once
 
 #include "base/text.h"
 
-/* Appends the tokens of a line (UTF-8, without its line end). Errors: CLA_E_NOMEM. */
+/* Appends the tokens of a line (UTF-8, without line end). Errors: CLA_E_NOMEM. */
 cla_status cla_split(const char *line, size_t size, cla_text *out);
 
-/* Appends the line whose tokens these are; any tokens give some line.
+/* Joins tokens and appends the line: the inverse of cla_split. Accepts any tokens.
  * Errors: CLA_E_NOMEM. */
 cla_status cla_unsplit(const char *tokens, size_t size, cla_text *out);

@@ -74,10 +74,10 @@ static cla_status place_answer(const walk *w, const char *text, int64_t start,
     size_t size = strlen(text), first = 0, last = 0;
     int32_t from = text[lead] ? nearest(r->bytes.data + passage->at, text, start) : -1;
     if (from < 0) {
-        return fault(w, &w->counts->lost, "an answer stands nowhere in the passage");
+        return fault(w, &w->counts->lost, "an answer does not occur in the passage");
     }
     if (from != start) {
-        CLA_TRY(fault(w, &w->counts->moved, "an answer does not stand at its offset"));
+        CLA_TRY(fault(w, &w->counts->moved, "an answer is not at its offset"));
     }
     while (strchr(BLANKS, text[size - 1])) {
         size--;
@@ -139,7 +139,7 @@ static cla_status note_id(walk *w)
 {
     const size_t known = w->ids.count;
     CLA_TRY(cla_vocab_add(&w->ids, w->id, 1, NULL));
-    return w->ids.count > known ? CLA_OK : bad(w, "the id stands there twice");
+    return w->ids.count > known ? CLA_OK : bad(w, "duplicate id");
 }
 
 static cla_status add_question(walk *w, const char *text, const json_t *answers)

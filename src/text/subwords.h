@@ -1,5 +1,5 @@
-/* subwords.h - lines to the numbers of their pieces and back: the split, byte pairs and
- * a vocabulary in one. */
+/* subwords.h - converts lines to ids of subword pieces and back: tokenisation, byte
+ * pair encoding or SentencePiece, and a vocabulary. */
 #pragma once
 
 #include "text/bpe.h"
@@ -8,19 +8,18 @@
 
 /* How a line becomes pieces. */
 typedef enum cla_pieces {
-    CLA_PIECES_BPE,   // merges of byte pairs inside words
-    CLA_PIECES_SPLIT, // the same, punctuation and ideographs cut off words first
-    CLA_PIECES_MODEL, // as a SentencePiece model says
+    CLA_PIECES_BPE,   // byte pair encoding of words
+    CLA_PIECES_SPLIT, // cla_split, then byte pair encoding
+    CLA_PIECES_MODEL, // a SentencePiece model
 } cla_pieces;
 
 typedef struct cla_subwords {
     cla_pieces kind;
-    cla_text codes; // as in a file: merges, or the model
+    cla_text codes; // bytes of the codes file or of the model
     cla_bpe bpe;
     cla_sentencepiece *model; // of CLA_PIECES_MODEL
-    bool prefix; // of a model: ">>x<<" in front of a line is a piece, for the language
-    bool tidy;   // decode leaves out unknown pieces and blanks at both ends, and no
-                 // U+2581 remains
+    bool prefix; // ">>x<<" before a line is one piece: the target language of a model
+    bool tidy; // decode drops unknown pieces, U+2581 becomes a blank, ends are trimmed
     cla_vocab vocab;
 } cla_subwords;
 
@@ -32,37 +31,36 @@ typedef struct cla_ids {
 void cla_subwords_free(cla_subwords *s);
 void cla_ids_free(cla_ids *ids);
 
-/* Learns merges from texts [n], all as one. The vocabulary is still to be made.
+/* Learns merges from all texts [n] together. cla_subwords_count makes the vocabulary.
  * Errors: CLA_E_INPUT (no word), CLA_E_NOMEM. */
 cla_status cla_subwords_learn(cla_subwords *s, const cla_lines *texts, size_t n,
                               bool split, int64_t merges);
-/* Takes a SentencePiece model, as its trainer wrote it. Errors: CLA_E_INPUT (it is
- * none), CLA_E_USAGE (clattn was built without the library), CLA_E_IO, CLA_E_NOMEM. */
+/* Loads a SentencePiece model file. Errors: CLA_E_INPUT (not a model), CLA_E_USAGE
+ * (built without the library), CLA_E_IO, CLA_E_NOMEM. */
 cla_status cla_subwords_take(cla_subwords *s, const char *model_path);
-/* Takes the merges or model of another: joint pieces, separate vocabularies. */
+/* Copies the merges or model of other: joint pieces, separate vocabularies. */
 cla_status cla_subwords_share(cla_subwords *s, const cla_subwords *other);
 
-/* Makes the vocabulary: the special tokens, the pieces of texts [n] by falling count,
- * and every letter that is merged with others, alone and as a part (of a model: every
- * piece), so that words that never occurred have pieces too. At most limit tokens; 0:
- * all. Errors: CLA_E_USAGE (there is a vocabulary), CLA_E_NOMEM. */
+/* Makes the vocabulary: the special tokens, the pieces of texts [n] in falling order of
+ * counts, then every letter of the merges, at the end of a word and before it, so that
+ * unseen words have pieces (for a SentencePiece model: all its pieces). At most limit
+ * tokens; 0: any number. Errors: CLA_E_USAGE (there is a vocabulary), CLA_E_NOMEM. */
 cla_status cla_subwords_count(cla_subwords *s, const cla_lines *texts, size_t n,
                               size_t limit);
 
-/* Two files, codes and vocabulary. load takes what save wrote. Errors: CLA_E_IO,
- * CLA_E_INPUT (path:line), CLA_E_NOMEM. */
+/* Write and read two files, codes and vocabulary. Errors: CLA_E_IO, CLA_E_INPUT
+ * (path:line), CLA_E_NOMEM. */
 cla_status cla_subwords_save(const cla_subwords *s, const char *codes_path,
                              const char *vocab_path);
 cla_status cla_subwords_load(cla_subwords *s, cla_pieces kind, const char *codes_path,
                              const char *vocab_path);
 
-/* Appends the numbers of a line's pieces; CLA_UNK for one that is not in the
- * vocabulary. A line of blanks has none unless they are split off. Errors:
- * CLA_E_NOMEM. */
+/* Appends the ids of a line's pieces; CLA_UNK for pieces outside the vocabulary. A line
+ * of blanks has no pieces, except with CLA_PIECES_SPLIT. Errors: CLA_E_NOMEM. */
 cla_status cla_subwords_encode(const cla_subwords *s, const char *line, size_t size,
                                cla_ids *ids);
 
-/* Appends the line of n pieces up to CLA_EOS; CLA_PAD is passed over, what is not known
- * becomes "<unk>" unless tidy leaves it out. Errors: CLA_E_NOMEM. */
+/* Appends the line of ids [n] up to CLA_EOS. Skips CLA_PAD; unknown ids become "<unk>",
+ * or nothing when tidy. Errors: CLA_E_NOMEM. */
 cla_status cla_subwords_decode(const cla_subwords *s, const int32_t *ids, size_t n,
                                cla_text *out);

@@ -288,8 +288,8 @@ static cla_status read_score(void *to, size_t number, char *text, size_t size)
     }
     CLA_TRY(cla_vocab_add(&out->words, text, 1, NULL));
     if (out->words.count == known) {
-        return cla_fail(CLA_E_INPUT, "%s:%zu: '%.40s' stands there twice", r->path,
-                        number, text);
+        return cla_fail(CLA_E_INPUT, "%s:%zu: duplicate word '%.40s'", r->path, number,
+                        text);
     }
     CLA_TRY(cla_grow(&out->score, &r->cap, known + 1, sizeof *out->score));
     out->score[known] = score;

@@ -157,8 +157,7 @@ static cla_status load_lines(cla_vocab *v, const char *path, char *data, size_t 
         const size_t before = v->count;
         CLA_TRY(cla_vocab_add(v, at, 0, NULL));
         if (v->count == before) {
-            return cla_fail(CLA_E_INPUT, "%s:%d: '%s' stands in the vocabulary twice",
-                            path, line, at);
+            return cla_fail(CLA_E_INPUT, "%s:%d: duplicate token '%s'", path, line, at);
         }
         at = end + 1;
     }

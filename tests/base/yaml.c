@@ -39,7 +39,7 @@ Test(yaml, refusals)
     static const struct {
         const char *yaml, *part;
     } bad[] = {
-        { "a: 1\na: 2\n", "f.yml:2: a key is there twice" },
+        { "a: 1\na: 2\n", "f.yml:2: duplicate key" },
         { "a: &x 1\nb: *x\n", "f.yml:2: aliases are not read" },
         { "a: [1, *x]\n", "aliases are not read" },
         { "a: [1\n", "f.yml:2: " },

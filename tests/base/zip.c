@@ -223,7 +223,7 @@ Test(zip, refuses_a_name_twice_and_shared_bytes)
     add(&m, &a);
     add(&m, &a);
     finish(&m);
-    TEST_FAILS(open_bytes(&zip, m.bytes, m.size), CLA_E_INPUT, "is there twice");
+    TEST_FAILS(open_bytes(&zip, m.bytes, m.size), CLA_E_INPUT, "duplicate entry");
     cla_zip_close(&zip);
     m = (maker){ .size = 0 };
     char name[] = "a", text[1024] = "";

@@ -141,7 +141,7 @@ check 'characters that are not there' says 6 "$work/alone/chars.txt: cannot open
     sh -c "echo Who | '$clattn' answer --model '$work/alone' --passage '$work/passage'"
 check 'words of no characters' says 3 'char_limit is 0, must be' \
     train --set network=r_net --set char_dim=6 --set char_limit=0 --out "$work/other"
-check 'a network without characters' says 3 "network 'match_lstm' has no use for characters" \
+check 'a network without characters' says 3 "network 'match_lstm' takes no characters" \
     train --set char_dim=6 --out "$work/other"
 
 cp -r "$run" "$work/infinite" && infinite "$work/infinite"

@@ -255,6 +255,6 @@ Test(poetry, refusals)
     open_poems(&f);
     settle(&f, "word_count=1000");
     TEST_FAILS(cla_task_open(&f.task, f.rt, &f.settings, f.folder, CLA_TASK_NEW),
-               CLA_E_INPUT, "no pair of characters stands there 1000 times");
+               CLA_E_INPUT, "no pair of characters occurs 1000 times");
     close_poems(&f);
 }

@@ -237,7 +237,7 @@ Test(reading, answers_the_same_from_its_folder)
 Test(reading, refuses_characters_without_a_use)
 {
     static const char *const wrong[][2] = {
-        { "network=match_lstm", "network 'match_lstm' has no use for characters" },
+        { "network=match_lstm", "network 'match_lstm' takes no characters" },
         { "char_limit=0", "char_limit" },
         { "char_dim=-1", "char_dim" },
         { "char_width=0", "char_width" },

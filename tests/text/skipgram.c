@@ -167,7 +167,7 @@ Test(skipgram, refuses)
     add_line(&s, "a b a");
     add_line(&s, "");
     cr_assert_eq(cla_skipgram_train(&s, &good, &v, NULL), CLA_E_INPUT);
-    cr_assert(strstr(cla_error(), "none of 2 words stands there 5 times") != NULL);
+    cr_assert(strstr(cla_error(), "none of 2 words occurs 5 times") != NULL);
     for (int i = 0; i < 7; i++) {
         cla_skipgram_options o = good;
         o.min_count = 1;

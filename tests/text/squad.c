@@ -91,7 +91,7 @@ Test(squad, reads_questions_and_answers)
     cla_reading_free(&r);
 }
 
-/* The nearest place wins, the earlier of two; what stands nowhere is kept as text. */
+/* The nearest place wins, the earlier of two; one that does not occur is text alone. */
 Test(squad, looks_for_answers)
 {
     cla_reading r;
@@ -127,13 +127,13 @@ Test(squad, passes_over_or_refuses)
         int64_t *count;
     } cases[] = {
         { ONE("a b c", "{'text': 'b', 'answer_start': 1}"),
-          "question 'q7': an answer does not stand", &counts.moved },
+          "question 'q7': an answer is not at its offset", &counts.moved },
         { ONE("a b c", "{'text': 'b', 'answer_start': 99}"),
-          "question 'q7': an answer does not stand", &counts.moved },
+          "question 'q7': an answer is not at its offset", &counts.moved },
         { ONE("a b c", "{'text': 'd', 'answer_start': 1}"),
-          "question 'q7': an answer stands nowhere", &counts.lost },
+          "question 'q7': an answer does not occur", &counts.lost },
         { ONE("a b c", "{'text': ' ', 'answer_start': 1}"),
-          "question 'q7': an answer stands nowhere", &counts.lost },
+          "question 'q7': an answer does not occur", &counts.lost },
         { ONE("a\\u00a0b", "{'text': '\\u00a0', 'answer_start': 1}"),
           "question 'q7': an answer has no words", &counts.lost },
         { ONE("", "{'text': 'd', 'answer_start': 1}"),
@@ -289,7 +289,7 @@ Test(squad, names_what_is_wrong)
     refused(ONE("a", "{'text': 'a', 'answer_start': 1.5}"), any, "lacks 'text' or");
     refused(ONE("a", "{'text': 1, 'answer_start': 1}"), any, "an answer lacks");
     refused(PASSAGE("a", "{'id': 'i', 'question': 'c'}, {'id': 'i', 'question': 'c'}"),
-            any, "question 'i': the id stands there twice");
+            any, "question 'i': duplicate id");
     refused(ONE("a\xFF", ""), any, "t.json:1:");
     refused(ONE("a\\u0000", ""), any, "t.json:1:");
     refused(ONE("a\\ud800", ""), any, "t.json:1:");

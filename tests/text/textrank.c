@@ -175,7 +175,7 @@ Test(textrank, names_what_is_wrong)
     refused("a\tx\n", ":1: must be a word");
     refused("\t1\n", ":1: must be a word");
     refused("a\t1\nb\t2\n", ":2: 2 is more than the score before, 1");
-    refused("a\t1\na\t1\n", ":2: 'a' stands there twice");
+    refused("a\t1\na\t1\n", ":2: duplicate word 'a'");
     refused("\xFF\t1\n", ":1: not UTF-8");
     cr_assert_eq(cla_ranking_load(&r, "/nowhere/x"), CLA_E_IO);
     cr_assert_eq(cla_textrank_rank(&t, &r), CLA_E_INPUT);

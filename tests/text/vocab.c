@@ -85,7 +85,7 @@ Test(vocab, round_trip)
     cla_vocab_free(&w);
     cr_assert_eq(cla_file_write(path, "x\ny\nx\n", 6), CLA_OK);
     cr_assert_eq(cla_vocab_load(&w, path), CLA_E_INPUT);
-    cr_assert(strstr(cla_error(), ":3: 'x' stands in the vocabulary twice") != NULL);
+    cr_assert(strstr(cla_error(), ":3: duplicate token 'x'") != NULL);
     unlink(path);
     cr_assert_eq(cla_vocab_load(&w, path), CLA_E_IO);
     cla_vocab_free(&v);
