@@ -1,5 +1,5 @@
-/* hypotheses.h - the hypotheses of one sentence under a beam search: those that live,
- * those that ended, and when the search may stop. */
+/* hypotheses.h - the hypotheses of one sentence in a beam search: live ones, finished
+ * ones, and the stopping rule. */
 #pragma once
 
 #include "models/search.h"
@@ -12,25 +12,26 @@ typedef struct candidate {
 } candidate;
 
 typedef struct hypotheses {
-    int64_t size, limit;  // pieces of the source; most of a translation, end included
-    double *logp;         // [beam] of the hypotheses that live; -INFINITY: none
-    int32_t *id, *scrap;  // [beam*limit] their pieces; room for the next
-    int *parent;          // [beam] which hypothesis each one came from
-    search_result *ended; // [beam] best first
+    int64_t size, limit;  // pieces of the source; limit of a translation, end included
+    double *logp;         // [beam] of the live hypotheses; -INFINITY: unused
+    int32_t *id, *scrap;  // [beam*limit] their pieces; a buffer for the next step
+    int *parent;          // [beam] hypothesis of the previous step that each extends
+    search_result *ended; // [beam] finished hypotheses, best first
     int ended_count;
 } hypotheses;
 
-/* fini frees a half-built one too. Errors: CLA_E_NOMEM. */
+/* Initialises zeroed hypotheses. hypotheses_fini frees them also when init failed.
+ * Errors: CLA_E_NOMEM. */
 cla_status hypotheses_init(hypotheses *x, const search_options *o, int64_t size);
 void hypotheses_fini(hypotheses *x);
 
-/* Inserts c into a list of candidates, best first, behind equal ones; a full list drops
- * its last. Returns the new count. */
+/* Inserts c into a list of candidates, best first, after equal ones. A list of `room`
+ * candidates drops its last. Returns the new count. */
 int candidate_keep(candidate *best, int count, int room, candidate c);
 
-/* Extends the hypotheses by their t'th piece, t from 1.
+/* Extends the hypotheses by their t'th piece; t counts from 1.
  *
- * found  in   [count] best continuations, best first; changed at the last piece where
+ * found  in   [count] best continuations, best first; overwritten at the last piece if
  *             the end is forced
  * done   out  whether the sentence needs no more pieces
  *

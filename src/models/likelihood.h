@@ -1,14 +1,15 @@
-/* likelihood.h - how likely given translations are. */
+/* likelihood.h - log probabilities of given translations. */
 #pragma once
 
 #include "models/transformer.h"
 
-/* What a translation of length pieces, its end included, is worth under a length
- * penalty: logp / ((5 + length) / 6)^alpha. Wu et al. 2016, section 7. */
+/* Returns the score of a translation under a length penalty,
+ *   logp / ((5 + length) / 6)^alpha.
+ * length counts the pieces and the end. Source: Wu et al. 2016, section 7. */
 double transformer_worth(double logp, int64_t length, double alpha);
 
-/* log p of each target of the batch given its source: the sum over its pieces of
- * ln softmax(logits[i])[target[i]]. The caller resets the tape.
+/* Computes log p of each target of the batch given its source: the sum over its pieces
+ * of ln softmax(logits[i])[target[i]]. The caller resets the tape.
  *
  * logp  out  [B] natural logarithms
  *

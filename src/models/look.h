@@ -1,32 +1,32 @@
-/* look.h - what attention in levels looks at, on the host: for whoever wants to see it.
+/* look.h - a log of attention weights on the host, for inspection.
  *
- * A network that finds a log in its place (poet.seen, reader.seen) adds to it wherever
- * it looks in levels; the batch has one sequence then. */
+ * A network whose log is set (poet.seen, reader.seen) adds the weights of each of its
+ * attentions in levels, called sites. The batch must then have one sequence. */
 #pragma once
 
 #include "clattn/ham.h"
 
 enum { LOOK_SITES = 4, LOOK_NAME = 24 };
 
-/* Sites where a passage looks at itself; at all others it looks at its question. */
+/* Sites of a reader. Keys are the passage at the first two, else the question. */
 #define LOOK_SELF "self"
 #define LOOK_Q2C  "q2c"
-#define LOOK_C2Q  "c2q" // a passage at its question, in one go
+#define LOOK_C2Q  "c2q" // all words of the passage attend at once
 
-/* One level: a row for each query, a distribution over what it looked at. */
+/* The attention weights of one level, a row for each query. */
 typedef struct look_map {
     float *weight; // [rows,columns]
     size_t cap;
     int rows;
 } look_map;
 
-/* A place of a network that looks in levels. */
+/* One attention of a network, with all its levels. */
 typedef struct look_site {
     char name[LOOK_NAME];
     int levels, columns;
-    float share[CLA_HAM_DEPTH]; // [levels] how much of the result is each one's
+    float share[CLA_HAM_DEPTH]; // [levels] weight of each level in the result
     look_map map[CLA_HAM_DEPTH];
-    char **row, **column; // names, once there are any; a NULL behind the last
+    char **row, **column; // names, NULL-terminated; NULL before look_label
 } look_site;
 
 typedef struct look_log {
@@ -36,48 +36,48 @@ typedef struct look_log {
 
 void look_free(look_log *l);
 
-/* Frees names up to the NULL behind the last. */
+/* Frees a NULL-terminated list of names and sets it to NULL. */
 void look_names_free(char ***names);
 
-/* Rows more of a level's map, of weights [rows * columns] such as
- * cla_additive_attention gives them. A site is there once it is named. Without a log,
- * or without levels (c NULL), nothing is done.
+/* Appends rows to the map of a level: weights [rows * columns], such as those of
+ * cla_additive_attention. The site is created at its first use. Does nothing when l is
+ * NULL (no log) or c is NULL (no levels).
  *
- * c  [depth], of which the softmax weighs levels
+ * c  in  [depth] logits of the level weights
  *
  * Errors: CLA_E_NUMERIC (weights that are not finite), CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status look_add(look_log *l, const char *site, const cla_tensor *c, int level,
                     const cla_tensor *weights, int64_t columns);
 
-/* Rows of all levels at once, those of cla_ham_v with q [T,d] and k [S,d], which keeps
- * them to itself: computed again, since one sequence is small. scale: of dot products.
- * Errors: as above. */
+/* Appends the rows of all levels of cla_ham_v with q [T,d] and k [S,d]. cla_ham_v does
+ * not return its weights, so the host computes them again; one sequence is small.
+ * scale is the factor of the dot products. Errors: those of look_add. */
 cla_status look_dots(look_log *l, const char *site, const cla_tensor *c,
                      const cla_tensor *q, const cla_tensor *k, float scale);
 
-/* Rows of one level: softmax over j of <q_i, k_j>, for networks that make their queries
- * of the next level themselves. Errors: as above. */
+/* Appends the rows of one level, softmax over j of <q_i, k_j>, for networks that make
+ * the queries of each level themselves. Errors: those of look_add. */
 cla_status look_level(look_log *l, const char *site, const cla_tensor *c, int level,
                       const cla_tensor *q, const cla_tensor *k);
 
-/* How each row of x competes for a sum of them. */
+/* A weighted sum of the rows of x, as in cla_max_attention. */
 typedef struct look_pool {
     const cla_tensor *x;     // [S,e]
     const cla_tensor *own;   // [S,1]; NULL: 0
     const cla_tensor *q, *k; // [S,d], [T,d]
 } look_pool;
 
-/* One row of all levels: the first is softmax over i of own_i + max_j <q_i, k_j> (that
- * of cla_max_attention without own), the others ask x with the sum that the one before
- * made, by dot products. Errors: as above. */
+/* Appends one row to every level. The first level is softmax over i of
+ * own_i + max_j <q_i, k_j> (without own that of cla_max_attention). Each further level
+ * is softmax over i of <x_i, g>, where g is the sum of the rows of x weighted by the
+ * previous level. Errors: those of look_add. */
 cla_status look_best(look_log *l, const char *site, const cla_tensor *c,
                      const look_pool *p);
 
-/* A site's rows came last first: turns them round. Nothing for a site that is not
- * there. */
+/* Reverses the order of a site's rows, for sites that were filled from the last row to
+ * the first. Does nothing when the site does not exist. */
 void look_turn(look_log *l, const char *site);
 
-/* Gives rows and columns of a site their names, of which copies are kept.
- * Errors: CLA_E_NOMEM. */
+/* Copies the names of rows and columns into a site. Errors: CLA_E_NOMEM. */
 cla_status look_label(look_site *site, const char *const *row,
                       const char *const *column);

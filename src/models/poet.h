@@ -1,4 +1,4 @@
-/* poet.h - the poem generator: a keyword and the lines before in, a line out. */
+/* poet.h - the poem generator: writes a line from a keyword and the previous lines. */
 #pragma once
 
 #include "base/config.h"
@@ -7,29 +7,29 @@
 
 enum { POET_LONGEST = 32, POET_MAX_BEAM = 256 };
 
-/* Where it looks in levels: at its memory. */
+/* The site of its attention in the log (models/look.h). */
 #define POET_SITE "memory"
 
 typedef struct poet_config {
     int characters; // V, set by the task
     int dim;        // of embeddings
-    int hidden;     // h: states of the decoder, and of each direction of the encoders
+    int hidden;     // h: width of the decoder, and of each direction of the encoders
     int depth;      // levels of attention
     int score;      // 0 dot, 1 additive
-    double first_level; // weight that the first level begins with; 0: as the others
-    double dropout;     // of what the read-out sees
+    double first_level; // initial weight of the first level; 0: that of the others
+    double dropout;     // of the features before the output layer
 } poet_config;
 
-/* Lines of one length. Keywords and contexts are packed; line 1 of a poem has an empty
- * context. */
+/* A batch of lines of one length. Keywords and contexts are packed; line 1 of a poem
+ * has an empty context. */
 typedef struct poet_batch {
     int64_t lines;             // B
     int length;                // L: characters of a line, 1 to POET_LONGEST
     const int32_t *keyword;    // [keyword_at[B]]
     const int32_t *keyword_at; // [B+1]
-    const int32_t *context;    // [context_at[B]] the lines before, one after the other
+    const int32_t *context;    // [context_at[B]] the previous lines, concatenated
     const int32_t *context_at; // [B+1]
-    const int32_t *line;       // [B*L]; NULL where it is to be written
+    const int32_t *line;       // [B*L]; may be NULL for poet_write
 } poet_batch;
 
 typedef struct poet {
@@ -42,57 +42,56 @@ typedef struct poet {
     cla_tensor *levels;                             // [depth]
     cla_tensor *match_memory, *match_query, *match; // additive: [2h,h] twice, [h]
     cla_tensor *out, *out_bias;                     // [3h+dim,V], [V]
-    look_log *seen; // of the one line of a batch, at POET_SITE; or NULL
+    look_log *seen; // log of a batch of one line, at POET_SITE; or NULL
 } poet;
 
-/* Reads "hidden", "dim", "depth", "first_level", "score" and "dropout".
+/* Reads the settings "hidden", "dim", "depth", "first_level", "score" and "dropout".
  * Errors: CLA_E_INPUT. */
 cla_status poet_configure(poet_config *config, cla_config *settings);
 cla_status poet_init(poet *m, const poet_config *config, cla_params *params);
 
-/* What a decoder looks at: for each line r_c and then h_1 .. h_T. */
+/* The memory that the decoder attends to: for each line r_c, then h_1 .. h_T. */
 typedef struct poet_memory {
     cla_tensor *value;     // [M,2h]
-    cla_tensor *projected; // [M,h] of score additive
-    cla_ragged *rows;      // M in B
-    cla_tensor *state;     // [B,h] s_0
+    cla_tensor *projected; // [M,h] keys for the additive score
+    cla_ragged *rows;      // M rows in B sequences
+    cla_tensor *state;     // [B,h] s_0 of the decoder
 } poet_memory;
 
-/* Reads keywords and contexts. Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
+/* Encodes keywords and contexts. Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status poet_read(poet *m, cla_tape *tape, poet_memory *memory,
                      const poet_batch *batch);
 
-/* A step of the decoder from state [R,h], each line in R / B hypotheses:
+/* A step of the decoder for R hypotheses, R / B of each line:
  *
- *   ctx = levels of attention of state W_q on the line's memory
+ *   ctx = hierarchical attention of state W_q to the memory of the line
  *   s = GRU([input, ctx], state), features = dropout([s, ctx, input])
  *
  * state     in, out  [R,h]
- * features  out      [R,3h+dim] what the read-out sees
- * context   out      [R,2h] ctx; may be NULL
- * input     in       [R,dim] embeddings of the characters before */
+ * features  out      [R,3h+dim] input of the output layer
+ * context   out      [R,2h] ctx
+ * input     in       [R,dim] embeddings of the previous characters */
 typedef struct poet_step {
-    const cla_ragged *hypotheses; // R in B
-    const cla_ragged *ones;       // R in R
+    const cla_ragged *hypotheses; // R rows in B sequences
+    const cla_ragged *ones;       // R rows in R sequences
     cla_tensor *state, *features, *context;
 } poet_step;
 cla_status poet_next(poet *m, cla_tape *tape, poet_step *step,
                      const poet_memory *memory, cla_tensor *input);
 
-/* n sequences of each tokens, kept by the tape. */
+/* Makes n sequences of `each` tokens, owned by the tape. */
 cla_status poet_even_rows(cla_tape *tape, int64_t n, int64_t each,
                           const cla_ragged **rows);
 
-/* The mean cross entropy of the characters of the batch's lines, [1]. */
+/* Computes the mean cross entropy over the characters of the batch's lines, [1]. */
 cla_status poet_loss(poet *m, cla_tape *tape, cla_tensor **loss,
                      const poet_batch *batch);
 
-/* Writes the lines of a batch by beam search; of a beam of 1 each character is the
- * likeliest. Characters below from are never written. Of equal hypotheses the earlier
- * one.
+/* Writes the lines of a batch by beam search; a beam of 1 is greedy decoding. Never
+ * writes characters with an id below `from`. Ties go to the earlier hypothesis.
  *
  * line  out  [B*L]
- * logp  out  [B] their probabilities, natural logarithms; may be NULL
+ * logp  out  [B] log probability of each line (natural); may be NULL
  *
  * Errors: CLA_E_NUMERIC (scores that are not finite), CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status poet_write(poet *m, cla_runtime *rt, const poet_batch *batch, int beam,

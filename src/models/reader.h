@@ -1,65 +1,65 @@
-/* reader.h - networks that find an answer in a passage: words as vectors in front, one
- * of several networks in the middle, scores of first and last words behind. */
+/* reader.h - readers, which find an answer in a passage: word vectors as input, one of
+ * several networks, and scores of the answer's first and last word as output. */
 #pragma once
 
 #include "base/config.h"
 #include "models/look.h"
 #include "nn/param.h"
 
-/* What a word looks like, beside which word it is: whether the other text of the pair
- * has it too, its shape, and how frequent it is. */
+/* Traits of a word besides its id: whether the other text of the pair (passage or
+ * question) shares it, its shape, and its frequency. */
 enum {
-    READER_SHARED = 3, // not, its beginning, as it is
-    READER_SHAPES = 5, // lower case, first letter large, all large, digits, other
-    READER_RANKS = 4,  // the first hundred words, the first thousand, known, unknown
+    READER_SHARED = 3, // not shared, its first bytes alone, the whole word
+    READER_SHAPES = 5, // lower case, capitalised, two capitals or more, digits, other
+    READER_RANKS = 4,  // the 100 most frequent words, the first 1000, known, unknown
     READER_TRAITS = READER_SHARED * READER_SHAPES * READER_RANKS
 };
 
 typedef struct reader_config {
-    int network;      // of those that exist
+    int network;      // index into the networks of reader.c
     int words, chars; // sizes of the vocabularies, set by the task
     int word_dim, trait_dim, hidden;
-    int char_dim;       // of a word's characters; 0: the network has words alone
-    int char_width;     // of what the network makes of them, one direction
-    int depth;          // levels of hierarchical attention; 0: the network without any
-    double first_level; // weight that the first level begins with; 0: as the others
+    int char_dim;       // of character embeddings; 0: no characters
+    int char_width;     // of the encoding of a word from its characters, one direction
+    int depth;          // levels of hierarchical attention; 0: without it
+    double first_level; // initial weight of the first level; 0: that of the others
     int passages;       // of a question, at most
-    bool freeze;        // word vectors stay what they were
+    bool freeze;        // word vectors are not trained
     bool tie_dir;       // Match-LSTM: one set of weights for both directions
-    bool ham_q2c;       // BiDAF: levels where the passage is asked too
-    int form;           // BiDAF: of the baseline of DuReader, or as it was published
-    int cell;           // R-NET: GRU, SRU
-    double dropout;     // of words and of what encoders make of them
+    bool ham_q2c;       // BiDAF: levels in query-to-context attention, too
+    int form;           // BiDAF: 0 the baseline of DuReader, 1 as published
+    int cell;           // R-NET: 0 GRU, 1 SRU
+    double dropout;     // of word vectors and of encoder states
 } reader_config;
 
-/* The distinct words of a batch as their characters, so that each is encoded once. */
+/* The characters of the distinct words of a batch, so that each is encoded once. */
 typedef struct reader_chars {
-    const cla_ragged *rows;            // C characters in U words; NULL: none are known
+    const cla_ragged *rows;            // C characters in U words; NULL: no characters
     const int32_t *id;                 // [C]
-    const int32_t *question, *passage; // [Nq], [Np] which of the U words each one is
+    const int32_t *question, *passage; // [Nq], [Np] index into the U words
 } reader_chars;
 
-/* Questions and their passages, packed, none without a word: one passage each, in
- * falling order of length; or several, each question's one after the other. */
+/* A packed batch of questions and their passages, none of them empty. Either every
+ * question has one passage, in falling order of the passages' length, or some have
+ * several, which follow one another. */
 typedef struct reader_batch {
     const cla_ragged *question_rows; // Nq tokens in B sequences
     const cla_ragged *passage_rows;  // Np tokens in P sequences
-    const cla_ragged
-        *asked_rows;      // where P > B: the same tokens in B sequences; else NULL
-    const int32_t *asker; // [P] with asked_rows: whose question a passage answers
+    const cla_ragged *asked_rows; // P > B: the passage tokens in B sequences; else NULL
+    const int32_t *asker;         // [P] with asked_rows: the question of each passage
     const int32_t *question, *passage;             // [Nq], [Np] ids
     const int32_t *question_trait, *passage_trait; // [Nq], [Np]; NULL without traits
     reader_chars chars;
-    const int32_t *first, *last; // [B] words, of all passages together; -1: not known
-    int64_t first_question, first_passage; // rows before those, of a shared batch
+    const int32_t *first, *last; // [B] words of all passages together; -1: unknown
+    int64_t first_question, first_passage; // their first rows in a shared batch
 } reader_batch;
 
-/* A number for each word of each passage as an answer's first and last: [Np]. */
+/* Scores [Np] of each passage word as the answer's first and as its last word. */
 typedef struct reader_scores {
     cla_tensor *first, *last;
 } reader_scores;
 
-/* All that a question may be answered from, B sequences. */
+/* Returns all passage words of each question, as B sequences. */
 static inline const cla_ragged *reader_asked_rows(const reader_batch *b)
 {
     return b->asked_rows ? b->asked_rows : b->passage_rows;
@@ -67,7 +67,7 @@ static inline const cla_ragged *reader_asked_rows(const reader_batch *b)
 
 typedef struct reader reader;
 
-/* Words from their characters, whichever way the network has.
+/* Encodes words from their characters.
  *
  * y     out  [U,char_ways char_width]
  * x     in   [C,char_dim]
@@ -76,19 +76,19 @@ typedef struct reader reader;
 typedef cla_status reader_spell(reader *r, cla_tape *tape, cla_tensor **y,
                                 cla_tensor *x, const cla_ragged *rows);
 
-/* A network between word vectors question [Nq,in], passage [Np,in] and scores before
- * the softmax over a question's passages. Its parameters stand in reader.network, size
- * bytes, zero at first. */
+/* A network from word vectors question [Nq,in] and passage [Np,in] to scores, of which
+ * the softmax runs over all passages of a question. Its parameters are in
+ * reader.network: size bytes, initially zero. */
 typedef struct reader_kind {
     const char *name;
     size_t size;
-    bool several;       // passages a question it can read
-    bool probabilities; // that scores are; least is added before their logarithm
+    bool several;       // whether it can read several passages a question
+    bool probabilities; // scores are probabilities; least is added before the logarithm
     float least;
-    int char_ways;       // columns of spell's for each of char_width
-    reader_spell *spell; // NULL: it has no use for characters
+    int char_ways;       // columns of spell: char_ways * char_width
+    reader_spell *spell; // NULL: the network reads no characters
     cla_status (*configure)(reader_config *config, cla_config *settings); // or NULL
-    const struct reader_kind *(*form)(const reader_config *config); // NULL: this alone
+    const struct reader_kind *(*form)(const reader_config *config); // NULL: one form
     cla_status (*init)(reader *r, cla_params *params);
     cla_status (*scores)(reader *r, cla_tape *tape, reader_scores *scores,
                          cla_tensor *question, cla_tensor *passage,
@@ -99,37 +99,40 @@ struct reader {
     reader_config config;
     const reader_kind *kind;
     void *network;
-    int64_t in;                         // width of a word
+    int64_t in;                         // width of a word vector
     cla_tensor *words, *traits, *chars; // [words,word_dim]; [READER_TRAITS,trait_dim]
                                         // and [chars,char_dim], or NULL
-    look_log *seen;                     // of a batch of one question; or NULL
+    look_log *seen;                     // log of a batch of one question; or NULL
 };
 
-/* Reads the settings (defaults: the papers'). Errors: CLA_E_INPUT, CLA_E_NOMEM. */
+/* Reads the settings (defaults: those of the papers). Errors: CLA_E_INPUT,
+ * CLA_E_NOMEM. */
 cla_status reader_configure(reader_config *config, cla_config *settings);
 
-/* Adds the parameters. Free it in any case, after them.
+/* Adds the parameters. Call reader_fini in any case, after cla_params_free.
  * Errors: CLA_E_INPUT, CLA_E_NOMEM. */
 cla_status reader_init(reader *r, const reader_config *config, cla_params *params);
 void reader_fini(reader *r);
 
-/* Errors: CLA_E_USAGE (passages not in falling order of length, or empty; several of a
- * question where the network reads one; no characters for a network that has them),
- * those of the ops. */
+/* Computes the scores [Np] of the batch. Errors: CLA_E_USAGE (passages that are empty
+ * or not in falling order of length; several passages a question for a network that
+ * reads one; no characters for a network that has them), those of the ops. */
 cla_status reader_score(reader *r, cla_tape *tape, reader_scores *scores,
                         const reader_batch *batch);
 
-/* Cross entropy of the first and of the last word, added, mean over questions: [1]. */
+/* Computes the sum of the cross entropies of the first and the last word, mean over
+ * questions, [1]. Errors: those of reader_score. */
 cla_status reader_loss(reader *r, cla_tape *tape, cla_tensor **loss,
                        const reader_batch *batch);
 
-/* Logarithms of probabilities. Errors: the same. */
+/* Computes the log probabilities [Np] of first and last words. Errors: those of
+ * reader_score. */
 cla_status reader_logs(reader *r, cla_tape *tape, reader_scores *logs,
                        const reader_batch *batch);
 
-/* Dropout, where the tape trains. first: rows before those of *x. */
+/* Applies dropout to *x on a training tape. first: its first row in a shared batch. */
 cla_status reader_drop(const reader *r, cla_tape *tape, cla_tensor **x, int64_t first);
 
-/* B sequences of which the first n have one token, the rest none; kept by the tape. */
+/* Makes B sequences owned by the tape: the first n have one token, the rest none. */
 cla_status reader_single_rows(cla_tape *tape, const cla_ragged **out, int64_t B,
                               int64_t n);

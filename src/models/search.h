@@ -1,55 +1,57 @@
-/* search.h - translations by beam search, a token of all sentences at a time.
+/* search.h - translation by beam search, a token of all sentences at a time.
  *
- * A hypothesis of t pieces (its end counts) is worth log p / ((5 + t) / 6)^alpha. Each
- * step keeps the best 2 beam continuations; those that end compete with what ended
- * before, the best beam others live on. A sentence is done when nothing that lives can
- * beat the worst of the results that are wanted. A beam of 1 takes the likeliest piece
- * until that is the end. Wu et al. 2016, section 7, as in tensor2tensor.
+ * A hypothesis of t pieces, its end included, has the score
+ * log p / ((5 + t) / 6)^alpha. Each step keeps the best 2 beam continuations. Those
+ * that end compete with the finished hypotheses; the best `beam` of the others live on.
+ * A sentence is done when no live hypothesis can beat the worst of the wanted results.
+ * A beam of 1 is greedy decoding. Source: Wu et al. 2016, section 7, as in
+ * tensor2tensor.
  *
- * SEARCH_TRANSFORMERS does as transformers of Hugging Face. A hypothesis of t pieces
- * (its end counts) is worth log p / t^alpha. A continuation that ends counts only among
- * the best beam. A sentence is done when its beam finished hypotheses are as good as
- * the best continuation is by now, or as early says. Hypotheses that live at the last
- * piece compete with those that finished. */
+ * SEARCH_TRANSFORMERS differs as transformers of Hugging Face does. The score of a
+ * hypothesis is log p / t^alpha. A continuation that ends counts only among the best
+ * `beam`. search_early is the stopping rule. Hypotheses that are live at the last piece
+ * compete with the finished ones. */
 #pragma once
 
 #include "models/transformer.h"
 
 typedef enum search_kind { SEARCH_TENSOR2TENSOR, SEARCH_TRANSFORMERS } search_kind;
 
-/* When SEARCH_TRANSFORMERS stops, with beam finished hypotheses. */
+/* When SEARCH_TRANSFORMERS is done with a sentence. With alpha 0 scores do not depend
+ * on the length, and SEARCH_ESTIMATE acts as SEARCH_NEVER. */
 typedef enum search_early {
-    SEARCH_ESTIMATE, // none that lives is better at its present length
-    SEARCH_FIRST,    // at once
-    SEARCH_NEVER,    // none that lives can become better
+    SEARCH_ESTIMATE, // SEARCH_FIRST, and each is as good as any continuation is now
+    SEARCH_FIRST,    // `beam` hypotheses have finished
+    SEARCH_NEVER,    // no continuation can enter the wanted results
 } search_early;
 
 typedef struct search_options {
     int beam;       // hypotheses of a sentence, 1 or more
-    int best;       // of them are wanted, at most beam; 0: 1
+    int best;       // wanted results of a sentence, at most beam; 0: 1
     double alpha;   // of the length penalty; 0: none
-    int extra;      // at most as many pieces as the source has, and these
+    int extra;      // pieces beyond the length of the source, at most; end included
     int32_t end;    // the piece that ends a sentence
     int kind;       // search_kind
     int early;      // search_early
-    int most;       // pieces of a translation, its end included; 0: size and extra
-    bool never_pad; // piece 0 is not taken, though it has its share of probability
-    bool forced;    // the last of them is the end, and costs nothing
+    int most;       // limit of pieces, end included; 0: the source's plus extra
+    bool never_pad; // never choose piece 0, which keeps its share of probability
+    bool forced;    // at the limit the last piece is the end, at no cost
 } search_options;
 
-/* What a hypothesis of length pieces, its end included, is worth. */
+/* Returns the score of a hypothesis of length pieces, its end included. */
 double search_worth(const search_options *o, double logp, int64_t length);
 
 typedef struct search_result {
-    int32_t *id; // [count], without the end; free it. NULL: there is none
+    int32_t *id; // [count], without the end; free it. NULL: no result
     int64_t count;
-    double logp, score; // natural; the same under the length penalty. None: -INFINITY
+    double logp, score; // log p, length-penalised log p; -INFINITY: no result
 } search_result;
 
-/* The best translations of each sentence of source, none of which is empty.
+/* Finds the best translations of each sentence of source, none of which is empty.
  *
- * result  out  [sentences*best] best first; zero where it fails. There are fewer where
- *              fewer ended. Where none did the likeliest that lived is the only one
+ * result  out  [sentences*best], best first; zeros on failure. Places without a
+ *              finished hypothesis have no result. If none finished,
+ *              SEARCH_TENSOR2TENSOR gives the likeliest live hypothesis
  *
  * Errors: CLA_E_NUMERIC (scores that are not finite), CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status transformer_search(transformer *m, cla_runtime *rt,

@@ -1,4 +1,4 @@
-/* tagger.h - the self-attention tagger: word ids and letters in, tag scores out. */
+/* tagger.h - the self-attention tagger: from word ids and letters to logits of tags. */
 #pragma once
 
 #include "base/config.h"
@@ -7,25 +7,25 @@
 
 typedef enum tagger_positions {
     TAGGER_POSITIONS_NONE,
-    TAGGER_POSITIONS_ADD,    // a learned table added to the word embeddings
-    TAGGER_POSITIONS_CONCAT, // ... beside them
-    TAGGER_POSITIONS_P, // a number for each pair of places in the first layer's scores
-    TAGGER_POSITIONS_R, // ... for each distance
-    TAGGER_POSITIONS_P_R, // ... both
+    TAGGER_POSITIONS_ADD,    // learned embeddings, added to those of words
+    TAGGER_POSITIONS_CONCAT, // learned embeddings, concatenated with those of words
+    TAGGER_POSITIONS_P, // learned scores for pairs of positions, by default in layer 1
+    TAGGER_POSITIONS_R, // learned scores for distances, in the same layers
+    TAGGER_POSITIONS_P_R, // both
 } tagger_positions;
 
 enum { TAGGER_LAYERS = 16 };
 
 typedef struct tagger_config {
     int words, chars, tags; // sizes of the vocabularies, set by the task
-    int length;             // t: longest sequence of tables tied to positions
+    int length;             // t: longest sequence of tables that are tied to positions
     int word_dim, char_dim, char_length, char_layers, position_dim;
     int layers, heads;
     int positions;    // tagger_positions
-    bool train_words; // false: the table of words keeps its first values
+    bool train_words; // false: word embeddings are not trained
     double dropout;
     attn_config attn;
-    int first, last; // layers, from 1, that have attn; the others attend plainly
+    int first, last; // layers, from 1, with attn; the others: softmax attention
 } tagger_config;
 
 /* A packed batch as ids. */
@@ -36,7 +36,7 @@ typedef struct tagger_batch {
     const int32_t *position; // [N] place in the sentence
     const int32_t *spelling; // [N] row of letters
     const int32_t *letters;  // [U*char_length]
-    const int32_t *tag;      // [N], -1 = not counted; NULL without loss
+    const int32_t *tag;      // [N], -1: not counted; NULL without a loss
     const cla_ragged *rows;
 } tagger_batch;
 
@@ -49,23 +49,26 @@ typedef struct tagger {
     cla_tensor *out, *out_bias; // [2D,tags], [tags]
 } tagger;
 
-/* Whether parameters belong to places, so that no sequence may be longer than t. */
+/* Returns whether parameters are tied to positions, so that sequences have at most t
+ * tokens. */
 bool tagger_tied(const tagger_config *config);
 
-/* Gives settings what a run of an older version does not say, as that version had it.
+/* Adds to settings the keys that a run of an older version lacks, with the meaning that
+ * their absence had then.
  * run  in  settings as the run saved them; may be the same object
  * Errors: CLA_E_NOMEM. */
 cla_status tagger_renew(cla_config *settings, const cla_config *run);
 
-/* Reads the settings (defaults: the paper's) and adds the parameters.
+/* Read the settings (defaults: those of the paper) and add the parameters.
  * Errors: CLA_E_INPUT, CLA_E_NOMEM. */
 cla_status tagger_configure(tagger_config *config, cla_config *settings);
 cla_status tagger_init(tagger *model, const tagger_config *config, cla_params *params);
 
-/* logits [N,tags]; map (may be NULL) is an array of one map for each layer. */
+/* Computes logits [N,tags]. map (may be NULL) is an array that receives the attention
+ * map of each layer. */
 cla_status tagger_logits(tagger *model, cla_tape *tape, cla_tensor **logits,
                          const tagger_batch *batch, cla_tensor **map);
 
-/* Mean cross entropy over counted tokens, [1]. */
+/* Computes the mean cross entropy over the counted tokens, [1]. */
 cla_status tagger_loss(tagger *model, cla_tape *tape, cla_tensor **loss,
                        const tagger_batch *batch);

@@ -1,5 +1,5 @@
-/* transformer.h - the Transformer for translation: ids of two languages in, scores of
- * the next piece or a loss out. Vaswani et al. 2017. */
+/* transformer.h - the Transformer for translation: from ids of source and target to
+ * logits of the next piece, or to a loss. Vaswani et al. 2017. */
 #pragma once
 
 #include "base/config.h"
@@ -7,21 +7,21 @@
 
 enum { TRANSFORMER_LAYERS = 16 };
 
-/* Which tables of pieces are one. */
+/* Which embedding tables are shared. */
 typedef enum transformer_tied {
-    TRANSFORMER_SEPARATE,    // source, target and softmax have one each
-    TRANSFORMER_TIED_OUTPUT, // the softmax uses the target's
-    TRANSFORMER_TIED_ALL,    // one for all: both languages have one vocabulary
+    TRANSFORMER_SEPARATE,    // source, target and output layer have one each
+    TRANSFORMER_TIED_OUTPUT, // the output layer uses the target's
+    TRANSFORMER_TIED_ALL,    // one table for all: both languages share a vocabulary
 } transformer_tied;
 
-/* Whose layers attend to themselves by coder.self; the other stack's attend plainly. */
+/* Stacks whose self-attention is coder.self; the others have softmax attention. */
 typedef enum transformer_where {
     TRANSFORMER_ENCODER,
     TRANSFORMER_DECODER,
     TRANSFORMER_BOTH,
 } transformer_where;
 
-/* Angles of the signal of positions. */
+/* Variants of the sinusoidal position encoding. */
 typedef enum transformer_positions {
     TRANSFORMER_TENSOR2TENSOR, // coder_signal
     TRANSFORMER_MARIAN,        // coder_signal_marian
@@ -30,33 +30,33 @@ typedef enum transformer_positions {
 typedef struct transformer_config {
     int source_pieces, target_pieces; // sizes of the vocabularies, set by the task
     int layers;                       // of the encoder
-    int decoder_layers;               // 0: as many
+    int decoder_layers;               // 0: as the encoder
     int tied;                         // transformer_tied
     bool source_vector; // a trained vector is added to each token of the source
-    bool unscaled;      // embeddings are not multiplied with the root of D
-    bool output_bias;   // a trained bias for each piece that is scored
-    bool start_pad;     // piece 0 is in front of a target; else zeros are
+    bool unscaled;      // embeddings are not multiplied by sqrt(D)
+    bool output_bias;   // a trained bias of the logits
+    bool start_pad;     // a target starts with piece 0; else with a zero embedding
     int positions;      // transformer_positions
     double smoothing;
     coder_config coder;
-    int first, last; // layers, from 1, that have coder.self and convolutions
-    int where;       // transformer_where: stacks that have coder.self
-    // coder.hard: the decoder's last layer attends to the memory so
+    int first, last; // layers, from 1, with coder.self and convolutions
+    int where;       // transformer_where: stacks with coder.self
+    // coder.hard is for the decoder's last layer alone
 } transformer_config;
 
-/* Sentences as packed ids. Random draws are keyed by the row in the whole batch, of
- * which this is the part from row first on. */
+/* Packed sentences. Random draws are keyed by a token's row in the whole batch, of
+ * which these tokens are the rows from `first`. */
 typedef struct transformer_tokens {
     int64_t count;                // N
-    const int32_t *id, *position; // [N] piece (-1: start), place in its sentence
+    const int32_t *id, *position; // [N] piece (-1: start), position in its sentence
     const cla_ragged *rows;
     int64_t first;
 } transformer_tokens;
 
 typedef struct transformer_batch {
-    transformer_tokens source, input; // input: the target one piece late
-    const int32_t *target;            // [input.count]; NULL without loss
-    cross_hard_pass *pass;            // of a hard layer; may be NULL
+    transformer_tokens source, input; // input: the target shifted right
+    const int32_t *target;            // [input.count]; NULL without a loss
+    cross_hard_pass *pass;            // as in coder_input; may be NULL
 } transformer_batch;
 
 typedef struct transformer {
@@ -65,70 +65,72 @@ typedef struct transformer {
     cla_tensor *source_vector;                              // [1,D] or NULL
     cla_tensor *output_bias;                                // [V] or NULL
     coder_layer encoder[TRANSFORMER_LAYERS], decoder[TRANSFORMER_LAYERS];
-    coder_norm encoder_norm, decoder_norm; // pre-norm stacks end in one
-    cla_tensor *signal;                    // [reach,D] of positions
+    coder_norm encoder_norm, decoder_norm; // at the end of pre-norm stacks
+    cla_tensor *signal;                    // [reach,D] position encodings
     int64_t reach;
 } transformer;
 
-/* Reads the settings; the key "preset" gives all defaults, those of the optimiser
- * too (vaswani, csan, hard). Errors: CLA_E_INPUT, CLA_E_NOMEM. */
+/* Reads the settings. The key "preset" (vaswani, csan, hard) sets defaults of other
+ * keys, also those of the optimiser. Errors: CLA_E_INPUT, CLA_E_NOMEM. */
 cla_status transformer_configure(transformer_config *config, cla_config *settings);
 
-/* Gives settings what a run of an older version does not say, with the meaning that it
- * had then: without "attention_where", vectors of distances were in both stacks.
+/* Adds to settings the keys that a run of an older version lacks, with the meaning that
+ * their absence had then: without "attention_where", rel_pos was in both stacks.
  * run  in  settings as the run saved them; may be the same object
  * Errors: CLA_E_NOMEM. */
 cla_status transformer_renew(cla_config *settings, const cla_config *run);
 
-/* Adds the parameters. fini frees what is no parameter. Errors: CLA_E_NOMEM. */
+/* Adds the parameters. transformer_fini frees everything else. Errors: CLA_E_NOMEM. */
 cla_status transformer_init(transformer *m, const transformer_config *config,
                             cla_params *params);
 void transformer_fini(transformer *m);
 
-/* The encoder's result [Ns,D] for the batch's sources. */
+/* Computes the encoder's output memory [Ns,D] for the sources of the batch. */
 cla_status transformer_encode(transformer *m, cla_tape *tape, cla_tensor **memory,
                               const transformer_batch *batch);
 
-/* logits [Nt,V]: row i has seen the pieces of its sentence before i, and memory. */
+/* Computes logits [Nt,V]. Row i depends on memory and on the pieces of its sentence
+ * before i. */
 cla_status transformer_logits(transformer *m, cla_tape *tape, cla_tensor **logits,
                               cla_tensor *memory, const transformer_batch *batch);
 
-/* What a loss was made of. */
+/* Intermediate results of a loss. */
 typedef struct transformer_made {
     cla_tensor *memory, *logits;
 } transformer_made;
 
-/* Mean cross entropy [1] over the target's pieces, under smoothing; made may be NULL.
- */
+/* Computes the mean cross entropy [1] over the target's pieces, with label smoothing.
+ * made may be NULL. */
 cla_status transformer_loss(transformer *m, cla_tape *tape, cla_tensor **loss,
                             const transformer_batch *batch, double smoothing,
                             transformer_made *made);
 
-/* One token more of each of some sequences. */
+/* A decoding step: the next token of each sequence. */
 typedef struct transformer_step {
     int64_t sequences;                      // B
-    int32_t position;                       // of the token: 0 for the first
-    const int32_t *token;                   // [B] the piece before; -1: start
-    const cla_ragged *one, *seen;           // 1 and position + 1 tokens for each
-    cla_tensor *kv[TRANSFORMER_LAYERS + 1]; // in: of transformer_remember
-    cross_hard_pass *pass;                  // of a hard layer; may be NULL
+    int32_t position;                       // of the token, from 0
+    const int32_t *token;                   // [B] previous piece; -1: start
+    const cla_ragged *one, *seen;           // 1 and position + 1 tokens a sequence
+    cla_tensor *kv[TRANSFORMER_LAYERS + 1]; // in: from transformer_remember
+    cross_hard_pass *pass;                  // as in coder_input; may be NULL
     const cla_ragged *memory;
     cla_tensor *past[TRANSFORMER_LAYERS]; // in, out: as in coder_input
-    /* Where transformer_steps, these may take the places of one, seen, memory and past:
-     * as in coder_step_input. */
+    /* When transformer_steps is true, these may replace one, seen, memory and past; see
+     * coder_step_input. */
     cla_tensor *store[TRANSFORMER_LAYERS];
-    const cla_tensor *place, *range; // place NULL: they do not
+    const cla_tensor *place, *range; // place NULL: not in use
 } transformer_step;
 
-/* Whether the decoder's layers can all go by coder_step. */
+/* Returns whether coder_step can run all layers of the decoder. */
 bool transformer_steps(const transformer *m, const cla_runtime *rt);
 
-/* Keys and values [Ns,..] of each decoder layer for the encoder's result, and behind
- * them the values of a hard layer: transformer_memories tensors. */
+/* transformer_remember computes the keys and values [Ns,..] of memory for each decoder
+ * layer, followed by the values of a hard layer. transformer_memories returns the
+ * number of these tensors. */
 int transformer_memories(const transformer *m);
 cla_status transformer_remember(transformer *m, cla_tape *tape, cla_tensor **kv,
                                 cla_tensor *memory);
 
-/* logits [B,V] of the next piece. */
+/* Computes logits [B,V] of the next piece. */
 cla_status transformer_next(transformer *m, cla_tape *tape, cla_tensor **logits,
                             transformer_step *step);

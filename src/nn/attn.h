@@ -1,19 +1,18 @@
-/* attn.h - attention layers: the frame, and the ways of attending that it knows by
- * name.
+/* attn.h - multi-head attention layers, with variants (ways) of attention by name.
  *
  *   y = [head 1 | ... | head H] W_o + b_o, head h = attention(q_h, k_h, v_h)
  *
- * with q = x W_q + b_q and so on. Vaswani et al. 2017, section 3.2. A bare layer, as
- * taggers have it, has no biases, and no W_o where the heads together are as wide as x.
+ * with q = x W_q + b_q and so on. Vaswani et al. 2017, section 3.2. A bare layer, as in
+ * taggers, has no biases, and no W_o when the heads together are as wide as x.
  *
- * A layer projects x [N,D] and lets its way attend. A way is
+ * A layer projects x [N,D]; its way computes the attention. A way consists of
  *
  *   1. an attn_way in a file src/nn/attn_<name>.c, which meson.build lists, with a
- *      struct of its settings and parameters that no other file sees,
+ *      private struct of its settings and parameters,
  *   2. its row in the table of attn.c,
  *   3. rows of docs/attention.md and of tests/tasks/ways.c.
  *
- * Which layers have it is the network's affair; the others attend plainly. */
+ * The network decides which layers have the way; the others have softmax attention. */
 #pragma once
 
 #include <stddef.h>
@@ -26,21 +25,21 @@ struct attn_way;
 
 enum { ATTN_STATE = 1024 };
 
-/* What a model asks of a layer. */
+/* The configuration of a layer. */
 typedef struct attn_config {
     const struct attn_way *way; // NULL: softmax
     int model, heads, width;    // D, H, d
-    int length;                 // t: the longest sequence; 0: there is no longest one
-    bool bare;                  // see above
-    bool temperature;           // learnable factors of q, k and v, for each head
-    double dropout;             // of weights, in training
+    int length;                 // t: the longest sequence; 0: no limit
+    bool bare;                  // no biases, see above
+    bool temperature;           // trained factors of q, k and v for each head
+    double dropout;             // of attention weights, in training
     union {
         max_align_t align;
         unsigned char bytes[ATTN_STATE];
-    } state; // of the way: its settings, and in a layer its parameters
+    } state; // settings of the way and, in a layer, its parameters
 } attn_config;
 
-/* The way's own struct. */
+/* Returns the private struct of the way. */
 static inline void *cla_attn_state(attn_config *config)
 {
     return &config->state;
@@ -51,88 +50,89 @@ typedef struct attn_layer {
     cla_tensor *in, *in_bias;         // q, k, v [D,3Hd], [3Hd]; cross: q [D,Hd], [Hd]
     cla_tensor *memory, *memory_bias; // cross: k, v [D,2Hd], [2Hd]; else NULL
     cla_tensor *gamma;                // [3H], NULL without temperature
-    cla_tensor *out, *out_bias;       // [parts*Hd,D], [D]; NULL where there are none
+    cla_tensor *out, *out_bias;       // [parts*Hd,D], [D]; NULL if absent
 } attn_layer;
 
-/* Who attends to whom. */
+/* The sequences of queries and of keys. */
 typedef struct attn_rows {
-    const cla_ragged *query, *key; // the same object for a sequence and itself
+    const cla_ragged *query, *key; // the same object for self-attention
     bool causal;
-    cla_tensor **map; // out: [B,H,Tmax,Smax] weights; NULL: not wanted
+    cla_tensor **map; // out: [B,H,Tmax,Smax] attention weights; may be NULL
 } attn_rows;
 
-/* What a way gets. */
+/* The input of a way. */
 typedef struct attn_input {
     cla_tensor *q, *k, *v; // [Nq,H,d], [Nk,H,d] twice: columns of wider projections
-    const cla_ragged *q_rows, *k_rows; // one object but where a decoder goes by tokens
+    const cla_ragged *q_rows, *k_rows; // differ in decoding steps and cross-attention
     cla_attention_options options;     // causal: in a decoder
 } attn_input;
 
-/* A map [T,T] on the host as the values are weighted with it, from the softmax's. */
+/* Computes on the host, from the map [T,T] of the softmax, the map that weights the
+ * values. */
 typedef cla_status attn_show(attn_layer *layer, const float *map, int head, int T,
                              float *shown);
 
 typedef struct attn_way {
     const char *name;
-    size_t size; // of its state, at most ATTN_STATE; zero at first
-    /* Reads the way's keys into config's state; the sizes stand in config. NULL: there
-     * are none. Errors: CLA_E_INPUT. */
+    size_t size; // bytes of its state, at most ATTN_STATE; initially zero
+    /* Reads the way's keys into the state of config, whose sizes are set. NULL: the way
+     * has no keys. Errors: CLA_E_INPUT. */
     cla_status (*configure)(attn_config *config, cla_config *settings);
     /* Adds the parameters, named prefix.<what>. NULL: none. Errors: CLA_E_NOMEM. */
     cla_status (*init)(attn_layer *layer, cla_params *params, const char *prefix);
-    /* o [Nq,parts*H*d] in any shape of that size. */
+    /* Computes o [Nq,parts*H*d], in any shape of that size. */
     cla_status (*forward)(attn_layer *layer, cla_tape *tape, cla_tensor **o,
                           const attn_input *in);
-    attn_show *show;  // NULL: the softmax's map
-    int parts;        // widths H*d that forward gives; 0 counts as 1
-    bool decoder;     // a decoder may have it: it obeys causal and q_rows
-    bool all;         // by default all layers of a translator have it
-    bool tied;        // to places: sequences have at most t tokens
-    bool whole;       // no weight can be dropped
-    bool without_map; // there is no map of tokens by tokens
+    attn_show *show;  // NULL: values are weighted with the softmax's map
+    int parts;        // widths H*d of the result of forward; 0 means 1
+    bool decoder;     // for decoders, too: obeys causal and q_rows
+    bool all;         // all layers of a translator have it by default
+    bool tied;        // has parameters of positions: at most t tokens
+    bool whole;       // no dropout of attention weights
+    bool without_map; // has no map of tokens by tokens
 } attn_way;
 
 extern const attn_way cla_attn_direct;
 
-/* Reads the key "attention" and those of the way it names; the sizes stand in config.
- * The keys of other ways are known, and not read. Errors: CLA_E_INPUT. */
+/* Reads the key "attention" and the keys of the way that it names; the sizes of config
+ * must be set. Keys of other ways are accepted but not read. Errors: CLA_E_INPUT. */
 cla_status cla_attn_configure(attn_config *config, cla_config *settings);
 
-/* Makes it that way, whatever "attention" says, and reads the way's keys. Errors: the
- * same. */
+/* Selects a way, whatever the value of "attention", and reads its keys. Errors:
+ * CLA_E_INPUT. */
 cla_status cla_attn_choose(attn_config *config, const attn_way *way,
                            cla_config *settings);
 
-/* Reads "attention_layers", such as "2-3", into the first and the last layer, from 1;
- * they hold the default. Errors: CLA_E_INPUT (not within layers). */
+/* Reads the key "attention_layers", such as "2-3", into the first and the last layer,
+ * from 1, which hold the default. Errors: CLA_E_INPUT (not within 1 .. layers). */
 cla_status cla_attn_layers(int *first, int *last, cla_config *settings, int layers);
 
-/* The way of a layer. */
+/* Returns the way of a layer: softmax when config has none. */
 const attn_way *cla_attn_way(const attn_config *config);
 
-/* Adds the layer's parameters, named prefix.in and so on; a bare one's prefix.qkv.
+/* Adds the layer's parameters, named prefix.in (in a bare layer prefix.qkv) and so on.
  * cross: for cla_attn_cross. Errors: CLA_E_NOMEM. */
 cla_status cla_attn_init(attn_layer *layer, const attn_config *config,
                          cla_params *params, const char *prefix, bool cross);
 
-/* qkv [N,3Hd] of x [N,D], for cla_attn_self. */
+/* Computes qkv [N,3Hd] of x [N,D], for cla_attn_self. */
 cla_status cla_attn_project(attn_layer *layer, cla_tape *tape, cla_tensor **qkv,
                             cla_tensor *x);
 
-/* kv [N,2Hd] of an encoder's result [N,D], for cla_attn_cross: the same for every step.
- */
+/* Computes kv [N,2Hd] of an encoder's output [N,D], for cla_attn_cross. All decoding
+ * steps share it. */
 cla_status cla_attn_remember(attn_layer *layer, cla_tape *tape, cla_tensor **kv,
                              cla_tensor *memory);
 
-/* y [Nq,D]: q of query [Nq,3Hd] attends to k and v of key [Nk,3Hd]. A bare layer's y is
- * [Nq,Hd]. Errors: those of the way's ops. */
+/* Computes y [Nq,D]: q of query [Nq,3Hd] attends to k and v of key [Nk,3Hd]. A bare
+ * layer's y is [Nq,Hd]. Errors: those of the way's ops. */
 cla_status cla_attn_self(attn_layer *layer, cla_tape *tape, cla_tensor **y,
                          cla_tensor *query, cla_tensor *key, const attn_rows *rows);
 
-/* Whether a decoder may use step attention (ops/step_attention.h) in a layer's place:
- * it attends plainly, and the device has the kernels. */
+/* Returns whether step attention (ops/step_attention.h) can replace a layer in a
+ * decoder: it has softmax attention, and the device has the kernels. */
 bool cla_attn_steps(const attn_layer *layer, const cla_runtime *rt);
 
-/* y [Nq,D]: x [Nq,D] attends to kv [Nk,2Hd]. */
+/* Computes y [Nq,D]: x [Nq,D] attends to kv [Nk,2Hd]. */
 cla_status cla_attn_cross(attn_layer *layer, cla_tape *tape, cla_tensor **y,
                           cla_tensor *x, cla_tensor *kv, const attn_rows *rows);

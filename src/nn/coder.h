@@ -2,11 +2,11 @@
  *
  *   encoder: convolutions (usually none), self-attention, feed-forward
  *   decoder: self-attention, attention to the memory, feed-forward
- *   before:  x <- x + dropout(sub(norm(x)))
- *   after:   x <- norm(x + dropout(sub(x)))
+ *   pre-norm:     x <- x + dropout(sub(norm(x)))
+ *   post-norm:    x <- norm(x + dropout(sub(x)))
  *   feed-forward: dropout(act(x W_1 + b_1)) W_2 + b_2
  *   convolution:  relu(b + sum_u x[n + u - (K-1)/2] W[u]) within the sequence
- *   separable:    relu(b + (sum_u x[n + u - (K-1)/2] * w[u]) W), channel by channel w
+ *   separable:    relu(b + (sum_u x[n + u - (K-1)/2] * w[u]) W), w for each channel
  *
  * Vaswani et al. 2017, section 3.1; convolutions before attention as in Yu et al. 2018,
  * QANet. */
@@ -19,21 +19,21 @@ enum { CODER_CONVOLUTIONS = 8 };
 
 static const double CODER_NORM_EPSILON = 1e-6;
 
-/* act of the feed-forward block. */
+/* The activation of the feed-forward block. */
 typedef enum coder_activation { CODER_RELU, CODER_GELU, CODER_SILU } coder_activation;
 
 typedef struct coder_config {
     int model, heads, inner; // D, H, width of the feed-forward block
-    bool pre_norm;           // norms before the blocks; else after
+    bool pre_norm;           // norms before the blocks; else after them
     int activation;          // coder_activation
     double norm_epsilon;     // added to a norm's variance; 0: CODER_NORM_EPSILON
-    double dropout;          // of a block's result
+    double dropout;          // of a block's output
     double attention_dropout, relu_dropout;
-    attn_config self;       // how a sequence attends to itself
-    cross_hard_config hard; // decoder: attention to the memory, where it is on
+    attn_config self;       // self-attention
+    cross_hard_config hard; // decoder: attention to the memory, if on
     int convolutions;       // encoder: before the attention, at most CODER_CONVOLUTIONS
-    int taps;               // of each: K
-    int full;               // K matrices; else separable
+    int taps;               // K of each convolution
+    int full;               // convolutions with K matrices; else separable
 } coder_config;
 
 typedef struct coder_norm {
@@ -52,21 +52,21 @@ typedef struct coder_layer {
     bool decoder;
     coder_conv conv[CODER_CONVOLUTIONS];
     attn_layer self, cross;
-    cross_hard hard; // in cross's place where it is on
+    cross_hard hard; // replaces cross if on
     cla_tensor *w1, *b1, *w2, *b2;
     coder_norm self_norm, cross_norm, feed_norm;
 } coder_layer;
 
-/* What a layer reads beside x. */
+/* The input of a layer besides x. */
 typedef struct coder_input {
     attn_rows rows;        // of self-attention
-    cla_tensor *kv;        // decoder: [Nm,2D] of coder_remember; hard: keys [Nm,D]
+    cla_tensor *kv;        // decoder: from coder_remember, [Nm,2D]; hard: keys [Nm,D]
     cla_tensor *value;     // hard: values [Nm,D]; else NULL
-    cross_hard_pass *pass; // hard; may be NULL
-    attn_rows memory;      // decoder: who attends to it
-    /* Decoding a token at a time: in, what the sequences' earlier tokens left
-     * [B,(t-1)*3D] (NULL for the first); out, the same with this one [B,t*3D]. NULL
-     * where x is whole sequences. */
+    cross_hard_pass *pass; // decoder: of the attention to the memory; may be NULL
+    attn_rows memory;      // decoder: of the attention to the memory
+    /* For decoding a token at a time. In: q, k and v of the earlier tokens of each
+     * sequence, [B,(t-1)*3D] (*past is NULL for the first token). Out: the same with
+     * this token, [B,t*3D]. past is NULL when x has whole sequences. */
     cla_tensor **past;
 } coder_input;
 
@@ -74,54 +74,54 @@ typedef struct coder_input {
 cla_status coder_init(coder_layer *layer, const coder_config *config,
                       cla_params *params, const char *prefix, bool decoder);
 
-/* What a decoder's layer attends to of an encoder's result [Nm,D]: kv and value of
- * coder_input. */
+/* Computes kv and value of coder_input from the encoder's output [Nm,D]. value is NULL
+ * unless the layer is hard. */
 cla_status coder_remember(coder_layer *layer, cla_tape *tape, cla_tensor **kv,
                           cla_tensor **value, cla_tensor *memory);
 
-/* y [N,D] of x [N,D]. */
+/* Computes y [N,D] of x [N,D]. */
 cla_status coder_forward(coder_layer *layer, cla_tape *tape, cla_tensor **y,
                          cla_tensor *x, const coder_input *in);
 
-/* One token of each of B sequences, through a decoder's layer. */
+/* The input of coder_step, which runs a decoder layer for one token of B sequences. */
 typedef struct coder_step_input {
-    cla_tensor *kv;          // [Nm,2D] of coder_remember
-    const cla_tensor *range; // [B,2] which rows of kv
+    cla_tensor *kv;          // [Nm,2D] from coder_remember
+    const cla_tensor *range; // [B,2] first row in kv and number of rows
     cla_tensor *store;       // in, out: [places,2D] keys and values of all tokens
-    const cla_tensor *place; // [B,stride] where those of a sequence are
-    int count;               // tokens of each, this one too
+    const cla_tensor *place; // [B,stride] places of the tokens of a sequence
+    int count;               // tokens of each sequence, this one included
 } coder_step_input;
 
-/* Whether coder_step does what coder_forward does. */
+/* Returns whether coder_step can replace coder_forward. */
 bool coder_steps(const coder_layer *layer, const cla_runtime *rt);
 
-/* y [B,D] of x [B,D]; not for training. Errors: those of cla_step_self. */
+/* Computes y [B,D] of x [B,D]; not for training. Errors: those of cla_step_self. */
 cla_status coder_step(coder_layer *layer, cla_tape *tape, cla_tensor **y, cla_tensor *x,
                       const coder_step_input *in);
 
-/* The feed-forward block of u [N,D], added to residual; NULL: to nothing. */
+/* Computes the feed-forward block of u [N,D] and adds residual, which may be NULL. */
 cla_status coder_feed(coder_layer *layer, cla_tape *tape, cla_tensor **y, cla_tensor *u,
                       cla_tensor *residual);
 
-/* A norm of its own, at a stack's end. */
+/* Add and apply a single norm, such as that at the end of a stack. */
 cla_status coder_norm_init(coder_norm *norm, const coder_config *config,
                            cla_params *params, const char *name);
 cla_status coder_norm_forward(coder_norm *norm, cla_tape *tape, cla_tensor **y,
                               cla_tensor *x);
 
-/* Dropout in training, x itself otherwise. */
+/* Applies dropout on a training tape; otherwise y = x. */
 cla_status coder_dropout(cla_tape *tape, cla_tensor **y, cla_tensor *x, double p);
 
-/* The signal that says where in a sentence a token is: half sines, then half cosines,
- * of pos / 10000^(k/(n-1)), k = 0 .. n-1, n = D/2; the last number of an odd D is 0.
+/* Computes sinusoidal position encodings: n sines, then n cosines, of the angles
+ * pos / 10000^(k/(n-1)), k = 0 .. n-1, n = D/2. The last number for an odd D is 0.
  *
  * signal  out  [count,D] of positions 0 .. count-1
  *
  * Source: Vaswani et al. 2017, section 3.5, as in tensor2tensor. */
 void coder_signal(float *signal, int64_t count, int64_t D);
 
-/* The same with the angles of the paper, pos / 10000^(2k/D): sines of the ceil(D/2)
- * smallest k, then cosines of the floor(D/2) smallest.
+/* Computes the same with the angles of the paper, pos / 10000^(2k/D): sines of the
+ * ceil(D/2) smallest k, then cosines of the floor(D/2) smallest.
  *
  * Source: Vaswani et al. 2017, section 3.5; halves as in Marian (Junczys-Dowmunt et al.
  * 2018). */
