@@ -1,19 +1,20 @@
-/* conv_attention_1d.h - inside of the attention with filters over its maps. */
+/* conv_attention_1d.h - internals of attention with filters over its maps. */
 #pragma once
 
 #include "cl/conv_attention_1d_args.h"
 #include "ops/attention_common.h"
 
-/* One call; also what backward needs of it. */
+/* One call. Backward reads the saved copy. */
 typedef struct cla_table_call {
     cla_attention_call attention;
     cla_tensor *w, *b; // [H,3,t,t], [H,t]
     table_args args;
-    cla_memory p, y; // maps [H,N,line] after the softmax, after the filter
-    bool tile;       // the schedule it runs under, back as forward
+    cla_memory p, y; // maps [H,N,line] after the softmax and after the filter
+    bool tile;       // forward and backward use the tile schedule
 } cla_table_call;
 
-/* What the way back fills beside dq, dk, dv: maps of gradients, and their sums for w
+/* Memory that backward fills beside dq, dk and dv: maps of gradients (flow: of the
+ * filter's result, drain: of its input and then of the scores), and partial sums for w
  * and b, [runs,H,3*t+1,line]. */
 typedef struct cla_table_grads {
     cla_attention_grads attention;
@@ -21,11 +22,11 @@ typedef struct cla_table_grads {
     int64_t runs; // 0: neither w nor b wants a gradient
 } cla_table_grads;
 
-/* conv_attention_1d_group.c: the group schedule, a launch a step. */
+/* Run the group schedule, one launch a step (conv_attention_1d_group.c). */
 cla_status cla_table_group_forward(cla_runtime *rt, const cla_table_call *call);
 cla_status cla_table_group_backward(cla_runtime *rt, const cla_table_call *call,
                                     const cla_table_grads *grads);
 
-/* Multiply-adds, twice, of products products of T x T with the head width, and of
- * filters filters. */
+/* Returns twice the multiply-adds of `products` T x T x d products and of `filters`
+ * filters over all maps, T being the longest sequence. */
 double cla_table_flops(const cla_table_call *call, int products, int filters);

@@ -1,6 +1,6 @@
-/* conv_attention_2d.h - the forms of convolved attention, behind one operator: a walk
- * down the rows of each map (tile schedule), launches over bands of rows (group
- * schedule), and whole maps convolved by FFT. */
+/* conv_attention_2d.h - the three implementations of convolved attention: one kernel
+ * that goes down the rows of each map (tile schedule), launches over bands of rows
+ * (group schedule), and convolution of whole maps by FFT. */
 #pragma once
 
 #include "cl/conv_attention_2d_args.h"
@@ -9,7 +9,7 @@
 
 enum { CLA_CONV_SIDE = 31 }; // longest side of a filter
 
-/* One convolved attention: what forward is given, and backward needs again. */
+/* One call of convolved attention. Backward reads the saved copy. */
 typedef struct conv_call {
     cla_attention_call base;
     cla_tensor *w, *b;     // [H,kh,kw], [H]
@@ -18,49 +18,50 @@ typedef struct conv_call {
     bool fft;
 } conv_call;
 
-/* What a backward pass fills. dW and db come as rows of kh*kw + 1 numbers, db last,
- * that are then added up: parts of them for each pair. */
+/* The gradients of a backward pass. dW and db come as partial sums, rows of kh*kw + 1
+ * numbers with db last, which the operator then adds up. */
 typedef struct conv_grads {
-    const cla_tensor *o;        // what flowed in
-    cla_tensor *q, *k, *v;      // NULL where unwanted
-    int q_mode, k_mode, v_mode; // CLA_GRAD_*
+    const cla_tensor *o;        // gradient of the result
+    cla_tensor *q, *k, *v;      // NULL when not wanted
+    int q_mode, k_mode, v_mode; // GRAD_*
     cla_memory sums;            // [sequences*H*parts,kh*kw+1]
     int sequences, parts;
     cla_tape *tape;
 } conv_grads;
 
-/* Pieces of scratch that one pass needs side by side. */
+/* The pieces of scratch memory that a pass uses at the same time. */
 enum {
     CLA_WORK_SLABS, // tile schedule
-    CLA_WORK_ROWS,  // operands of products, packed
+    CLA_WORK_ROWS,  // packed operands of products
     CLA_WORK_PANELS,
-    CLA_WORK_SPECTRA,                        // of maps; of slopes
-    CLA_WORK_FILTERS = CLA_WORK_SPECTRA + 2, // spectra of them, and of their gradients
+    CLA_WORK_SPECTRA,                        // of the maps, of the slopes
+    CLA_WORK_FILTERS = CLA_WORK_SPECTRA + 2, // spectra of filters, of their gradients
     CLA_WORK_BIAS = CLA_WORK_FILTERS + 2,
-    CLA_WORK_FFT,  // the library's own
-    CLA_WORK_BAND, // map, strip, slopes
+    CLA_WORK_FFT,  // scratch of clFFT
+    CLA_WORK_BAND, // bands: map, strip, slopes
     CLA_WORKS = CLA_WORK_BAND + 3,
 };
 
-/* Scratch that lives no longer than one forward or backward pass: a piece of the
- * runtime's, as large as was ever asked for; valid until that piece is asked for again.
- * Errors: CLA_E_NOMEM. */
+/* Gives scratch memory for one forward or backward pass. The runtime keeps each piece
+ * at the largest size requested so far; the memory is valid until the next request for
+ * the same piece. Errors: CLA_E_NOMEM. */
 cla_status cla_conv_work(cla_runtime *rt, int piece, cla_memory *out, int64_t floats);
 
-/* How many pieces of `floats` fit into what the device has to spare, 1 to wanted. */
+/* Returns how many pieces of `floats` floats fit into the memory that the device has to
+ * spare, from 1 to wanted. */
 int64_t cla_conv_share(cla_runtime *rt, int64_t floats, int64_t wanted);
 
-/* Multiply-adds of one product of the map, over all pairs. */
+/* Returns the multiply-adds of one T x T x d product, summed over all pairs. */
 double cla_conv_products(const conv_call *call);
 
-/* The least power of two that is n or more. */
+/* Returns the least power of two that is n or more. */
 int32_t cla_conv_power(int32_t n);
 
-/* What cl/conv_attention_2d_tile.clh derives from its defines. */
+/* The sizes that cl/conv_attention_2d_tile.clh derives from its defines. */
 typedef struct conv_tile {
     int vec, block; // VEC, MR
     int panel, pad; // PANEL, PAD
-    int32_t tall; // rows of the longest sequence, and those that products may run over
+    int32_t tall;   // rows of the longest sequence, and spare rows for products
 } conv_tile;
 conv_tile cla_conv_tile(cla_runtime *rt, const conv_call *call);
 
@@ -74,10 +75,11 @@ cla_status cla_conv_fft_forward(cla_runtime *rt, const conv_call *call);
 cla_status cla_conv_fft_backward(cla_runtime *rt, const conv_call *call,
                                  conv_grads *grads);
 
-/* The side its maps are padded to; 0 where the form by FFT cannot take them. */
+/* Returns the side that the maps are padded to, or 0 if they are too large for FFT. */
 int32_t cla_conv_fft_side(const conv_call *call);
 
-/* Whether the form by FFT is to be had for a call: built in, not too long, and works on
- * this device (*works; where it does not, one warning has said so).
- * Errors: CLA_E_USAGE, CLA_E_SHAPE, CLA_E_NOMEM. */
+/* Sets *works if FFT can serve a call. If the device fails or computes wrong results,
+ * *works is false, and the first call for these plans logs a warning.
+ * Errors: CLA_E_USAGE (no clFFT in this build), CLA_E_SHAPE (a sequence is too long),
+ * CLA_E_NOMEM. */
 cla_status cla_conv_fft_check(bool *works, cla_runtime *rt, const conv_call *call);

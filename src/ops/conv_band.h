@@ -1,53 +1,58 @@
 /* conv_band.h - launches over bands of rows of maps: cl/conv_attention_2d.cl and, for
- * CPU devices, cl/conv_band_tile.cl. The walk in the group schedule and the form by FFT
- * are made of them. */
+ * CPU devices, cl/conv_band_tile.cl. The group schedule and the implementation by FFT
+ * consist of them. */
 #pragma once
 
 #include "ops/conv_attention_2d.h"
 
-/* Maps m.pair .. m.pair + pairs - 1 of a call; m also says what a band looks like. */
+/* The maps m.pair .. m.pair + pairs - 1 of a call, and the layout m of a band. */
 typedef struct conv_walk {
     cla_runtime *rt;
     const conv_call *call;
-    bool tile; // a work-item for some rows instead of a work-group
-    int wg;    // group schedule
+    bool tile; // one work-item, not a work-group, for some rows
+    int wg;    // work-group size of the group schedule
     int64_t pairs;
     conv_band m;
 } conv_walk;
 
 conv_walk cla_conv_walk_begin(cla_runtime *rt, const conv_call *call, bool tile);
 
-/* count bands for this many pairs, from the runtime's scratch (pieces CLA_WORK_BAND
- * on). */
+/* Gives count bands for this many pairs from the runtime's scratch (pieces
+ * CLA_WORK_BAND on). */
 cla_status cla_conv_bands(const conv_walk *w, cla_memory *band, int count,
                           int64_t pairs);
 
-/* Rows m.first..m.last-1. In the order of the equations:
- * band = scale <x_i, y_j> */
+/* The functions below queue work on rows m.first .. m.last - 1, in the order of the
+ * equations.
+ *
+ * Computes band[i][j] = scale <x_i, y_j>. */
 cla_status cla_conv_score(const conv_walk *w, const cla_memory *band, conv_band m,
                           const cla_tensor *x, const cla_tensor *y, float scale);
-/* Scores become the map, from lse where that is known; zeros around it. */
+/* Turns scores into the map, from lse if that is known, and writes zeros around it.
+ * Otherwise computes lse, too, unless it is NULL. */
 cla_status cla_conv_softmax(const conv_walk *w, const cla_memory *band, conv_band m,
                             bool known);
-/* y = act(y + b) in place */
+/* Computes y = act(y + b) in place. */
 cla_status cla_conv_activate(const conv_walk *w, const cla_memory *band, conv_band m);
-/* out_i = scale sum_j strip[i][j] y_j; nothing where out is NULL. */
+/* Computes out_i = scale sum_j strip[i][j] y_j. Does nothing if out is NULL. */
 cla_status cla_conv_mix(const conv_walk *w, const cla_tensor *out,
                         const cla_memory *strip, conv_band m, const cla_tensor *y,
                         float scale, int mode);
-/* dY from dS' and the activated map in strip; zeros around it. */
+/* Computes dY from dS', in place, with the activated map in strip; writes zeros around
+ * it. */
 cla_status cla_conv_slope(const conv_walk *w, const cla_memory *slopes,
                           const cla_memory *strip, conv_band m);
-/* out_j = scale sum_i strip[i][j] y_i; the tile form takes whole maps only. */
+/* Computes out_j = scale sum_i strip[i][j] y_i. Does nothing if out is NULL. The tile
+ * kernel takes whole maps only. */
 cla_status cla_conv_spread(const conv_walk *w, const cla_tensor *out,
                            const cla_memory *strip, conv_band m, const cla_tensor *y,
                            float scale, int mode);
-/* dA in place of dP */
+/* Computes dA in place of dP. */
 cla_status cla_conv_softmax_back(const conv_walk *w, const cla_memory *strip,
                                  const cla_memory *map, conv_band m);
 
-/* For kernels of one's own over the same pairs: groups of one pair each. */
+/* Queues another kernel over the same pairs, with work-groups of one pair each. */
 cla_status cla_conv_run(const conv_walk *w, cla_launch *launch, const char *kernel);
-/* Groups for an item to each column of `rows` rows of m. */
+/* Returns the work-groups for an item to each column of `rows` rows of m. */
 size_t cla_conv_columns(const conv_walk *w, conv_band m, int64_t rows);
-size_t cla_conv_blocks(int64_t n, int64_t by); // n / by, rounded up; 0 below 1
+size_t cla_conv_blocks(int64_t n, int64_t by); // n / by, rounded up; 0 if n < 1

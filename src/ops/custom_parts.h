@@ -1,19 +1,19 @@
-/* custom_parts.h - the expressions of a modifier, parsed and differentiated. */
+/* custom_parts.h - parses and differentiates the expressions of a modifier. */
 #pragma once
 
 #include "expr/expr.h"
 #include "ops/custom_code.h"
 
-/* What expressions can name: variables, then inputs. VALUE is the score or weight that
- * an expression turns into another. */
+/* The names in expressions: variables, then inputs. VALUE is the score or the weight
+ * that the expression modifies. */
 enum { VALUE, I, J, HEAD, SAMPLE, QUERIES, KEYS, ROW_I, ROW_J, VARIABLES };
 enum { NAMES = VARIABLES + CLA_CUSTOM_INPUTS };
 
-/* A function of a value: the score's or the weight's. */
+/* The expression for the score or for the weight, with its derivatives. */
 typedef struct custom_part {
     cla_expr *e; // NULL: none
     cla_expr_gradient slope;
-    int uniforms; // reads that come first: one place for a head of a sequence
+    int uniforms; // leading reads, whose place is the same for a head of a sequence
 } custom_part;
 
 typedef struct custom_parts {
@@ -23,15 +23,15 @@ typedef struct custom_parts {
     cla_expr *mask; // NULL: none
 } custom_parts;
 
-/* Parses a modifier, and differentiates it with respect to inputs that are wanted. It
- * must be freed after a failure too. Errors: as cla_custom_code_get. */
+/* Parses a modifier and differentiates it with respect to the wanted inputs. p must be
+ * freed even after a failure. Errors: those of cla_custom_code_get. */
 cla_status cla_custom_parts_make(custom_parts *p, const cla_attention_mod *mod,
                                  const bool wanted[CLA_CUSTOM_INPUTS]);
 void cla_custom_parts_free(custom_parts *p);
 
-/* Whether a node depends on a name. */
+/* Returns whether a node depends on a name. */
 bool cla_custom_reads(const cla_expr *e, int node, int name);
 
-/* Whether the weight's expression is w times something without w: then a pass need not
- * know the weight to apply it. */
+/* Returns whether the weight's expression is w times a factor without w. A pass can
+ * then apply it without the weight itself. */
 bool cla_custom_is_factor(const custom_part *weight);

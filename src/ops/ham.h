@@ -1,14 +1,16 @@
-/* ham.h - what operators on levels share: the gradient of their weights. */
+/* ham.h - check and gradient of the level weights, for several operators. */
 #pragma once
 
 #include "cl/ham_args.h"
 #include "clattn/ham.h"
 #include "tensor/tensor.h"
 
-/* dc_l (+)= w_l (dw_l - sum_k w_k dw_k), dw the sums over runs that lie in grads as
- * args say; nothing where c wants no gradient. Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
+/* Computes the gradient of c, with w = softmax(c):
+ *   dc_l (+)= w_l (dw_l - sum_k w_k dw_k)
+ * dw_l is the sum of the runs' partial sums in grads, in the layout of args. Does
+ * nothing if c wants no gradient. Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status cla_ham_weights(cla_tape *tape, cla_tensor *c, const cla_memory *grads,
                            ham_args args);
 
-/* Refuses c unless it is [depth] of 1 to CLA_HAM_DEPTH. Errors: CLA_E_SHAPE. */
+/* Checks that c is f32 [depth], depth from 1 to CLA_HAM_DEPTH. Errors: CLA_E_SHAPE. */
 cla_status cla_ham_check_weights(const char *who, const cla_tensor *c);

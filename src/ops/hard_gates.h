@@ -1,25 +1,25 @@
-/* hard_gates.h - maps of a packed batch, and which of their gates are open. */
+/* hard_gates.h - the maps of a packed batch and their gates. */
 #pragma once
 
 #include "clattn/hard.h"
 #include "tensor/tensor.h"
 
-/* Queries and keys of a batch, and where the map of each pair begins. */
+/* The queries and keys of a batch, and the place of each sequence's map. */
 typedef struct cla_hard_batch {
     const cla_ragged *q_rows, *k_rows;
-    int64_t pairs;   // P, numbers of all maps
-    cla_memory maps; // [B+1] i32
+    int64_t pairs;   // P, numbers in all maps
+    cla_memory maps; // [B+1] i32, where each map begins
 } cla_hard_batch;
 
-/* Refuses rows that are missing or do not belong together, and counts pairs.
- * Errors: CLA_E_USAGE, CLA_E_SHAPE. */
+/* Fills batch from queries and keys, which must not be NULL, and counts the pairs.
+ * Errors: CLA_E_SHAPE (different numbers of sequences, 2^31 pairs or more). */
 cla_status cla_hard_batch_check(const char *who, cla_hard_batch *batch,
                                 const cla_ragged *q_rows, const cla_ragged *k_rows);
 
-/* Queues the making of batch.maps. */
+/* Allocates batch.maps and queues the kernel that fills it. */
 cla_status cla_hard_batch_begin(cla_tape *tape, cla_hard_batch *batch);
 
-/* Queues gates [P] for scores [P]; CLA_GATE_GIVEN is none of its business. */
+/* Queues gates [P] of scores [P]. options->gate must not be CLA_GATE_GIVEN. */
 cla_status cla_hard_gates(cla_tape *tape, const cla_hard_batch *batch,
                           const cla_tensor *gates, const cla_tensor *scores,
                           const cla_hard_options *options);
@@ -28,10 +28,10 @@ cla_status cla_hard_gates(cla_tape *tape, const cla_hard_batch *batch,
 cla_status cla_hard_norm(cla_tape *tape, const cla_hard_batch *batch, cla_memory *norm,
                          const cla_tensor *gates);
 
-/* The open gates of each query, or of each key. */
+/* Lists of the open gates of each query, or of each key. */
 typedef struct cla_hard_lists {
-    cla_memory places; // [P] i32, a row's part of the map as far as it is needed
-    cla_memory count;  // [rows] i32
+    cla_memory places; // [P] i32, each row's list at the start of its part of the map
+    cla_memory count;  // [rows] i32, lengths of the lists
 } cla_hard_lists;
 
 cla_status cla_hard_list(cla_tape *tape, const cla_hard_batch *batch,

@@ -1,13 +1,13 @@
-/* linear.h - the way back through a bias and an activation. */
+/* linear.h - the backward pass of a bias and an activation. */
 #pragma once
 
 #include "clattn/ops.h"
 #include "tensor/tensor.h"
 
-/* *g = dy act'(h), which is dy itself where there is no activation; the gradient of b
- * (NULL: no bias) grows by its column sums.
+/* Computes *g = dy act'(h), which is dy itself without an activation, and adds its
+ * column sums to the gradient of b (NULL: no bias).
  *
- * h, dy  [N,C], h the activation's result
+ * h, dy  [N,C], h is the activation's result
  * b      [C]
  *
  * Errors: CLA_E_NOMEM, CLA_E_DEVICE. */

@@ -1,4 +1,5 @@
-/* matmul.h - products for the ops: any part of a buffer, batches, a fused tail. */
+/* matmul.h - matrix products for operators: parts of buffers, batches, fused bias,
+ * activation and residual. */
 #pragma once
 
 #include "cl/matmul_args.h"
@@ -8,15 +9,16 @@
 /* A row-major matrix inside a buffer, one for each member of a batch. */
 typedef struct cla_matrix {
     const cla_memory *memory;
-    int64_t offset; // floats in front of the first element
-    int64_t ld;     // floats from row to row; 0 means packed rows
-    int64_t
-        stride; // floats from matrix to matrix; 0: the same one for all of the batch
+    int64_t offset; // floats before the first element
+    int64_t ld;     // floats from row to row; 0: packed rows
+    int64_t stride; // floats from matrix to matrix; 0: shared by the batch
 } cla_matrix;
 
-/* y = act(op(a) op(b) + bias) + residual, op = transpose where asked; with add, y grows
- * by that. a is [M,K], b [K,N] (stored [K,M], [N,K] where transposed), y and residual
- * [M,N]. */
+/* A matrix product
+ *   y = act(op(a) op(b) + bias) + residual
+ * where op transposes a if transpose_a is set, and b likewise. With add, the result is
+ * added to y. a is [M,K], b [K,N] (stored as [K,M], [N,K] when transposed), y and
+ * residual [M,N]. */
 typedef struct cla_product {
     int64_t M, N, K;
     int64_t batch; // 0 means 1
@@ -26,13 +28,13 @@ typedef struct cla_product {
     const cla_memory *bias; // [N], shared by the batch; NULL: none
     cla_activation activation;
     bool add;            // not together with an activation
-    cla_tensor *weights; // the rank-2 tensor that b is, so that its packed form can be
-                         // kept until it changes; NULL: b is packed for each product
+    cla_tensor *weights; // the rank-2 tensor of b, whose packed form is then kept until
+                         // it changes; NULL: b is packed for each product
 } cla_product;
 
-/* What b holds, as the define WEIGHTS of kernels (cl/weights.clh): floats, unless it is
- * the memory of weights that are stored in fewer bits; and its scales, of each column
- * of op(b), or NULL. */
+/* Return how b is stored, as the define WEIGHTS of kernels (cl/weights.clh), and its
+ * scales, one for each column of op(b), or NULL. b holds floats unless it is the memory
+ * of weights that are stored in fewer bits. */
 static inline int cla_product_stored(const cla_product *p)
 {
     return p->weights && p->b.memory == &p->weights->memory ? cla_stored(p->weights)
@@ -43,7 +45,7 @@ static inline const cla_memory *cla_product_scale(const cla_product *p)
     return cla_product_stored(p) && p->weights->scale.mem ? &p->weights->scale : NULL;
 }
 
-/* The matrices as kernel arguments, of which the batch's numbers count as moved. */
+/* Return the matrices as kernel arguments. The elements of the batch count as moved. */
 static inline cla_arg cla_matrix_arg(const cla_matrix *m, int64_t batch, int64_t size)
 {
     const int64_t members = m->stride && batch > 1 ? batch : 1;
@@ -67,46 +69,48 @@ static inline cla_arg cla_product_residual(const cla_product *p)
 }
 
 /* Queues a product. Errors: CLA_E_SHAPE (an operand reaches 2^31 elements), CLA_E_USAGE
- * (CLATTN_GEMM), CLA_E_NOMEM, CLA_E_DEVICE. */
+ * (an invalid CLATTN_GEMM), CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status cla_product_run(cla_runtime *rt, const cla_product *p);
 
 /* ---- providers --------------------------------------------------------------- */
 
-/* Who computes: our own kernels (of the schedule in force), or CLBlast. AUTO asks
- * CLATTN_GEMM, and without it takes CLBlast for large products on GPUs. */
+/* Who computes products: own kernels (of the current schedule) or CLBlast. AUTO follows
+ * CLATTN_GEMM; without it, CLBlast computes large products on GPUs. */
 typedef enum cla_provider {
     CLA_PROVIDER_AUTO,
     CLA_PROVIDER_OWN,
     CLA_PROVIDER_CLBLAST,
 } cla_provider;
 
-/* Errors: CLA_E_USAGE (CLBlast is not part of this build). */
+/* Sets the provider. Errors: CLA_E_USAGE (no CLBlast in this build, an invalid
+ * CLATTN_GEMM), CLA_E_NOMEM. */
 cla_status cla_product_set_provider(cla_runtime *rt, cla_provider provider);
 
-/* What AUTO means on a device, for people: "tile", "clblast from 256^3, else group". */
+/* Returns a description of AUTO on a device: "tile", "clblast from 256^3, else
+ * group". */
 const char *cla_product_provider(const cla_device *device);
 
-/* matmul_clblast.c: false and an error where the build has no CLBlast. */
+/* matmul_clblast.c. In a build without CLBlast: false, and CLA_E_USAGE. */
 bool cla_clblast_built(void);
 cla_status cla_clblast_run(cla_runtime *rt, const cla_product *p);
 
-/* matmul_check.c: whether CLBlast gives known answers on this device. fault is empty if
- * so, else the reason: CLBlast's own error, or wrong results. */
+/* matmul_check.c: compares CLBlast with known results on this device. fault is empty if
+ * they agree, else the reason: CLBlast's own error, or wrong results. */
 cla_status cla_clblast_check(cla_runtime *rt, char *fault, size_t size);
 
-/* Bias, activation and residual over a product that stands in y. */
+/* Applies bias, activation and residual to the product in y. */
 cla_status cla_product_finish(cla_runtime *rt, const cla_product *p);
 
-/* matmul_group.c: the kernel for GPUs. */
+/* matmul_group.c: queues the kernel for GPUs. */
 cla_status cla_product_group(cla_runtime *rt, const cla_product *p);
 
-/* matmul_tile.c: the kernel for CPU devices. */
+/* matmul_tile.c: queues the kernel for CPU devices. */
 cla_status cla_product_tile(cla_runtime *rt, const cla_product *p);
 
 /* ---- packed matrices, for kernels that include cl/matmul_panel.clh --------------- */
 
-/* Rows of a register tile of a, columns of a panel of b; and what such kernels are
- * compiled with. */
+/* Rows of a register tile of a, columns of a panel of b, and the defines of such
+ * kernels. */
 typedef struct cla_panels {
     int64_t rows, columns;
     cla_define define[3];
@@ -114,15 +118,16 @@ typedef struct cla_panels {
 
 cla_panels cla_panels_of(cla_runtime *rt);
 
-/* Rows that up to so many of a take once packed; bytes of b of K x N. */
+/* Return packed sizes: the rows that up to `rows` rows of a take, and the bytes of a
+ * K x N matrix b. */
 int64_t cla_panels_rows(const cla_panels *panels, int64_t rows);
 size_t cla_panels_bytes(const cla_panels *panels, int64_t K, int64_t N);
 
-/* Packs op(b) of a product, of which only N, K, b (with its ld) and transpose_b are
- * read. Errors: CLA_E_DEVICE. */
+/* Packs op(b) of a product that has only N, K, b (with its ld) and transpose_b set.
+ * Errors: CLA_E_DEVICE. */
 cla_status cla_panels_pack(cla_runtime *rt, const cla_product *p,
                            const cla_memory *packed);
 
-/* ---- what kernels are told --------------------------------------------------- */
+/* ---- kernel arguments -------------------------------------------------------- */
 
 matmul_shape cla_product_shape_of(const cla_product *p);

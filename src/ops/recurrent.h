@@ -1,5 +1,5 @@
-/* recurrent.h - what cells that walk along packed sequences share: sums of inputs in
- * front of the walk, gradients of weights behind it. */
+/* recurrent.h - shared by the recurrent cells: products with the inputs before the
+ * recurrence, and gradients of the weights after it. */
 #pragma once
 
 #include "cl/recurrent_args.h"
@@ -7,65 +7,67 @@
 #include "ops/matmul.h"
 #include "tensor/signature.h"
 
-/* One matrix of weights: rows of the inputs, then those of a state. */
+/* One weight matrix: rows of the inputs, then those of a state. */
 typedef struct cla_recurrent_weights {
     cla_tensor *w, *b;       // [in+n,C], [C]; b may be NULL
-    int64_t column, columns; // of the gates that it makes: C of them
-    bool inputs_only;        // no rows of a state: w is [in,C]
+    int64_t column, columns; // its gates: C columns from `column` on
+    bool inputs_only;        // without rows of a state: w is [in,C]
 } cla_recurrent_weights;
 
-/* A cell's walk. gates counts the parts of n columns that a token's gates have. */
+/* One run of a cell along the sequences. */
 typedef struct cla_recurrence {
     cla_tensor *x, *y; // [N,in], [N,n]
     const cla_ragged *rows;
     cla_recurrent_options options;
-    cla_tensor *h, *c; // [B,n] out; NULL where not wanted
-    int gates;
+    cla_tensor *h, *c; // [B,n] final states; NULL when not wanted
+    int gates;         // parts of n columns in the gates of a token
     recurrent_shape shape;
-    cla_memory work; // gates [N,gates*n], and what shape says
+    cla_memory work; // gates [N,gates*n], then the parts in shape
 } cla_recurrence;
 
-/* Checks what is given, of which the second is weights, and makes y [N,n], h and c.
+/* Checks the arguments (given[1] must be weights) and makes y [N,n], h and c.
  * Errors: CLA_E_SHAPE, CLA_E_USAGE, CLA_E_NOMEM. */
 cla_status cla_recurrence_begin(cla_tape *tape, cla_recurrence *r,
                                 const cla_signature *signature, const cla_given *given);
 
-/* cla_tape_give for all results. */
+/* Ends the operator as cla_tape_give does, but for all results: the backward step runs
+ * even if no gradient has reached y. */
 cla_status cla_recurrence_give(cla_tape *tape, cla_tensor **y, const cla_recurrence *r,
                                const cla_note *end);
 
-/* Places of all parts of work, and its memory. */
+/* Lays out and allocates work; with keep, also the parts that backward reads. */
 cla_status cla_recurrence_plan(cla_tape *tape, cla_recurrence *r, bool keep);
 
-/* gates = x w_x + b */
+/* Queues gates = x w_x + b. */
 cla_status cla_recurrence_inputs(cla_tape *tape, const cla_recurrence *r,
                                  const cla_recurrent_weights *w);
 
-/* The state's part of weights as the kernels of the schedule in force read them: whole
- * ones, or panels, which are kept until the weights change. */
+/* Gives the state's rows of w as the kernels of the current schedule read them: *out is
+ * all of w, or panels that are kept until w changes (in scratch if w's changes are not
+ * tracked). */
 cla_status cla_recurrence_weights(cla_tape *tape, const cla_recurrence *r,
                                   cla_tensor *w, bool transposed,
                                   const cla_memory **out, cla_memory *scratch);
 
-/* Queues the walk: file is "lstm" and the like; the last arguments are added here. */
+/* Queues the kernel that runs along the sequences, of file or tile_file ("lstm") by the
+ * schedule. launch has args arguments; offsets and shape are appended. */
 cla_status cla_recurrence_walk(cla_tape *tape, const cla_recurrence *r,
                                const char *file, const char *tile_file,
                                cla_launch *launch, int args);
 
-/* A product of a step of the group schedule: file, kernel and first arguments, args of
- * them; what follows is added. */
+/* A product in a step of the group schedule. */
 typedef struct cla_step_part {
-    cla_launch launch;
-    int args;
-    int64_t columns; // of the result
-    int directions;  // that the kernel takes at once; 0 means 1
+    cla_launch launch; // file, kernel and first arguments
+    int args;          // number of these arguments; the rest is appended
+    int64_t columns;   // of the result
+    int directions;    // in one launch; 0 means 1
 } cla_step_part;
 
-/* Queues a part of step t of all sequences that are so long. */
+/* Queues a part of step t, for all sequences of more than t tokens. */
 cla_status cla_recurrence_step(cla_tape *tape, const cla_recurrence *r,
                                const cla_step_part *part, int64_t t);
 
-/* Gradients of x, w and b, once those of the gates stand in work; states is the place
- * in work of what the rows of the state were multiplied with. */
+/* Computes the gradients of x, w and b from those of the gates in work. states is the
+ * place in work of the states that the state's rows of w were multiplied with. */
 cla_status cla_recurrence_gradients(cla_tape *tape, const cla_recurrence *r,
                                     const cla_recurrent_weights *w, int64_t states);

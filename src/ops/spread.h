@@ -1,10 +1,11 @@
-/* spread.h - how elements and rows are dealt to work-items under either schedule. */
+/* spread.h - distributes elements and rows over work-items, under either schedule. */
 #pragma once
 
 #include "tensor/tensor.h"
 
-/* CLA_WG items a group side by side where neighbours should read neighbours; one item
- * under the tile schedule, where its loop becomes vector code. */
+/* Under the group schedule, groups have CLA_WG items, and neighbouring items read
+ * neighbouring elements. Under the tile schedule, groups have one item, whose loop (of
+ * CLA_RUN elements) becomes vector code. */
 enum { CLA_WG = 64, CLA_RUN = 4096 };
 
 static inline bool cla_tiled(const cla_runtime *rt)
@@ -12,8 +13,8 @@ static inline bool cla_tiled(const cla_runtime *rt)
     return cla_runtime_schedule(rt) == CLA_SCHEDULE_TILE;
 }
 
-/* n elements of a flat array, as EACH_ELEMENT of cl/elements.clh has them. Sets define
- * 0, WG, and the groups. */
+/* Distributes n elements of a flat array, as EACH_ELEMENT of cl/elements.clh expects.
+ * Sets define 0 (WG), the groups and their size. */
 static inline void cla_spread_elements(cla_runtime *rt, cla_launch *launch, int64_t n)
 {
     const int64_t wg = cla_tiled(rt) ? 1 : CLA_WG, each = cla_tiled(rt) ? CLA_RUN : wg;
@@ -22,8 +23,8 @@ static inline void cla_spread_elements(cla_runtime *rt, cla_launch *launch, int6
     launch->local[0] = (size_t)wg;
 }
 
-/* Rows, run of them to a group whose items go side by side along the columns. Sets
- * define 0, WG, and the groups. */
+/* Distributes rows: a group has `run` of them, and its items share the columns of a
+ * row. Sets define 0 (WG), the groups and their size. */
 static inline void cla_spread_rows(cla_runtime *rt, cla_launch *launch, int64_t rows,
                                    int run)
 {

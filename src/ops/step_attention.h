@@ -1,42 +1,44 @@
-/* step_attention.h - attention of one token of each sequence to tokens that lie
- * anywhere in a store, for decoders. No way back; CPU devices alone (the tile
- * schedule). */
+/* step_attention.h - attention of one token of each sequence to tokens at any places of
+ * a store of keys and values, for decoders. It has no backward pass and runs only on
+ * CPU devices (the tile schedule). */
 #pragma once
 
 #include "tensor/tensor.h"
 
-/* Whether the device has these kernels, for heads of this width. */
+/* Returns whether these kernels run on the device, for heads of this width. */
 bool cla_step_attention_runs(const cla_runtime *rt, int width);
 
-/* A store of so many places for keys and values of D numbers, the first of which are
- * those of old (NULL: there are none). The others hold anything. old stays as it is.
+/* Makes a store with this many places for a key and a value of D numbers each. The
+ * first places are copies of those of old (NULL: none); the others are undefined. old
+ * is not modified.
  *
  * store  out  [places,2D] f32
  *
- * Errors: CLA_E_SHAPE (old has more places, or others), CLA_E_NOMEM, CLA_E_DEVICE. */
+ * Errors: CLA_E_SHAPE (old has more places or another width), CLA_E_NOMEM,
+ * CLA_E_DEVICE. */
 cla_status cla_step_store(cla_tape *tape, cla_tensor **store, const cla_tensor *old,
                           int64_t places, int64_t D);
 
-/* The newest tokens of B sequences attend to themselves and to those before them. Their
- * keys and values are put into the store.
+/* Writes keys and values of the newest tokens of B sequences into the store, and
+ * computes their attention to themselves and the tokens before them.
  *
  * o      out     [B,H*d] f32
- * store  in/out  [places,2*H*d] f32, keys in front of values
+ * store  in/out  [places,2*H*d] f32, in each place the key, then the value
  * qkv    in      [B,3*H*d] f32
- * place  in      [B,stride] i32: where the count tokens of a sequence lie; the last one
- *                is the newest, and no other sequence has it
+ * place  in      [B,stride] i32: places of the count tokens of a sequence; the last is
+ *                the newest token's, and no other sequence has it
  *
  * Errors: CLA_E_SHAPE, CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status cla_step_self(cla_tape *tape, cla_tensor **o, cla_tensor *store,
                          const cla_tensor *qkv, const cla_tensor *place, int heads,
                          int count);
 
-/* They attend to rows of a memory that follow each other.
+/* Computes the attention of B tokens to consecutive rows of a memory.
  *
  * o      out  [B,H*d] f32
  * q      in   [B,H*d] f32
  * kv     in   [Nm,2*H*d] f32
- * range  in   [B,2] i32: the first row, and how many there are
+ * range  in   [B,2] i32: the first row and the number of rows
  *
  * Errors: CLA_E_SHAPE, CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status cla_step_memory(cla_tape *tape, cla_tensor **o, const cla_tensor *q,

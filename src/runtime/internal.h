@@ -1,4 +1,4 @@
-/* internal.h - the runtime's own parts, and OpenCL's headers. */
+/* internal.h - internals of the runtime, with OpenCL's headers. */
 #pragma once
 
 #define CL_TARGET_OPENCL_VERSION 120
@@ -33,13 +33,13 @@ typedef struct cla_program {
     bool unsaved;    // holds machine code that the disk cache lacks
 } cla_program;
 
-/* A guarded allocation (tests): the bands lie in front of and behind the piece. */
+/* A guarded allocation (tests), with guard bands before and after the piece. */
 typedef struct cla_guarded {
     cl_mem parent, piece;
     size_t bytes;
 } cla_guarded;
 
-/* A queued command and the row that its time belongs to. */
+/* A queued command, and the profile row that its time belongs to. */
 typedef struct cla_timed {
     cl_event event;
     size_t row;
@@ -83,11 +83,11 @@ struct cla_runtime {
     cl_device_id id;
     cl_context context;
     cl_command_queue queue;
-    _Atomic uintptr_t owner; // thread whose call is running: hold.c; 0: none
+    _Atomic uintptr_t owner; // thread whose call is running (hold.c); 0: none
     pid_t pid; // of the process that made it: OpenCL does not survive fork
     cla_schedule own_schedule, schedule;
     size_t align;       // of sub-buffers, bytes
-    double slice_flops; // longest launch in one piece
+    double slice_flops; // longer launches are split
     char *cache_folder; // NULL: no disk cache
     int cache_fd;       // of that folder, when there is one
     bool cache_warned;
@@ -107,12 +107,12 @@ struct cla_runtime {
     char *tuning_path;
     cla_extension_slot *extensions;
     int builds;         // programs compiled from source, for the start-up benchmark
-    cla_save_told told; // before each program that is saved; NULL: not called
+    cla_save_told told; // called before each program is saved; may be NULL
     void *told_context;
 };
 
-/* source.c: prelude and file with its includes in one text. generated takes the place
- * of generated.clh unless it is NULL. */
+/* source.c: appends the prelude and a file to out, with their includes. generated
+ * replaces generated.clh unless it is NULL. */
 cla_status cla_source_get(const cla_runtime *rt, const char *file,
                           const char *generated, cla_text *out);
 
@@ -135,15 +135,15 @@ void cla_cache_store(cla_runtime *rt, const char *id, const void *data, size_t s
 void cla_cache_drop(cla_runtime *rt, const char *id, const char *why);
 void cla_cache_save_programs(cla_runtime *rt);
 
-/* profile.c: counts a command that moves bytes; its time is read later. Takes the event
- * (NULL: it has no time). Does nothing while profiling is off. */
+/* profile.c: counts a command that moves this many bytes. Its time is read later. Takes
+ * the event (NULL: the command has no time). Does nothing while profiling is off. */
 cla_status cla_profile_add(cla_runtime *rt, const char *kernel, size_t bytes,
                            cl_event event);
-/* Releases the events whose times nobody read. */
+/* Releases the events whose times were not read. */
 void cla_profile_fini(cla_runtime *rt);
 
-/* class.c: finds the device's class; the built-in constant of the class, or fallback.
- * Errors: CLA_E_USAGE (CLATTN_CLASS). */
+/* class.c: sets the device's class; returns the built-in constant of the class, or
+ * fallback. Errors: CLA_E_USAGE (CLATTN_CLASS). */
 cla_status cla_class_init(cla_runtime *rt);
 int cla_class_constant(const cla_runtime *rt, const char *name, const char *key,
                        int fallback);
@@ -151,11 +151,11 @@ int cla_class_constant(const cla_runtime *rt, const char *name, const char *key,
 /* tuning.c */
 cla_status cla_tuning_init(cla_runtime *rt);
 
-/* selftest.c: known answers from the device, once for each driver. */
+/* selftest.c: compares results of the device with known ones, once for each driver. */
 cla_status cla_selftest(cla_runtime *rt);
 
-/* record.c: under CLATTN_RECORD=FOLDER the device plays a GPU and launches are written
- * down, not run. Errors: CLA_E_IO, CLA_E_USAGE (CLATTN_RECORD_AS), CLA_E_NOMEM. */
+/* record.c: with CLATTN_RECORD=FOLDER the device poses as a GPU, and launches are
+ * recorded, not run. Errors: CLA_E_IO, CLA_E_USAGE (CLATTN_RECORD_AS), CLA_E_NOMEM. */
 cla_status cla_record_init(cla_runtime *rt);
 cla_status cla_record_launch(cla_runtime *rt, const cla_launch *launch,
                              const size_t groups[3], const size_t local[3]);
@@ -165,5 +165,5 @@ void cla_record_fini(cla_runtime *rt);
 cla_status cla_share_init(cla_runtime *rt, const cla_runtime *of, int share,
                           int shares);
 
-/* Refuses a runtime that crossed a fork. */
+/* Fails with CLA_E_USAGE for a runtime that crossed a fork. */
 cla_status cla_runtime_check(const cla_runtime *rt);

@@ -1,4 +1,4 @@
-/* kernels.h - the table that tools/embed.c writes from cl/. */
+/* kernels.h - the table of kernel files, which tools/embed.c writes from cl/. */
 #pragma once
 
 typedef struct cla_kernel_file {

@@ -1,6 +1,7 @@
-/* runtime.h - what the rooms above may ask of the device: memory, launches, constants.
+/* runtime.h - the device for the rooms above: memory, launches, tuned constants.
  *
- * The only room that includes OpenCL headers is this one; above it memory is opaque. */
+ * Memory is opaque there. Outside of this room only src/tensor/interop.c and the two
+ * files that call vendor libraries include OpenCL headers. */
 #pragma once
 
 #include "base/base.h"
@@ -10,24 +11,25 @@
 typedef struct cla_memory {
     void *mem; // cl_mem
     size_t bytes;
-    bool part; // of other memory, which counts for it
+    bool part; // of other memory, which already counts its bytes
 } cla_memory;
 
 /* ---- one thread at a time ------------------------------------------------------- */
 
-/* A runtime that this thread has to itself until the end of a block. {0}: none. */
+/* A runtime that this thread holds exclusively until the end of a block. {0}: none. */
 typedef struct cla_hold {
     cla_runtime *rt;
 } cla_hold;
 
-/* Takes the runtime, unless this thread has it already.
- * Errors: CLA_E_USAGE (another thread has it; it crossed a fork). */
+/* Takes hold of the runtime, unless this thread holds it already.
+ * Errors: CLA_E_USAGE (another thread holds it; it crossed a fork). */
 cla_status cla_hold_take(cla_hold *hold, cla_runtime *rt, const char *who);
-/* The same for functions that cannot fail: waits until the other thread's call ends. */
+/* Does the same for functions that cannot fail: waits until the other thread's call
+ * ends. */
 void cla_hold_wait(cla_hold *hold, cla_runtime *rt);
 void cla_hold_end(cla_hold *hold);
 
-/* A public function of a runtime begins with one of these. They end with the
+/* The start of every public function that uses a runtime. The hold ends with the
  * function. */
 #define CLA_HOLD(rt)                                                   \
     cla_hold cla_hold_ __attribute__((cleanup(cla_hold_end))) = { 0 }; \
@@ -38,24 +40,25 @@ void cla_hold_end(cla_hold *hold);
 
 /* ---- memory ------------------------------------------------------------------- */
 
-/* A buffer of its own. Errors: CLA_E_NOMEM with need and limit, CLA_E_DEVICE. */
+/* Allocates a buffer. Errors: CLA_E_NOMEM with need and limit, CLA_E_DEVICE. */
 cla_status cla_memory_new(cla_memory *out, cla_runtime *rt, size_t bytes);
-/* From here on cla_runtime_peak_bytes counts afresh. */
+/* Resets cla_runtime_peak_bytes to the bytes that are in use now. */
 void cla_memory_forget_peak(cla_runtime *rt);
 void cla_memory_free(cla_memory *memory, cla_runtime *rt);
 
-/* The application's buffer (a cl_mem), retained. Errors: CLA_E_SHAPE when it is
- * smaller. */
+/* Wraps and retains a buffer (a cl_mem) of the application. Errors: CLA_E_SHAPE (it is
+ * smaller than bytes), CLA_E_DEVICE. */
 cla_status cla_memory_wrap(cla_memory *out, cla_runtime *rt, void *buffer,
                            size_t bytes);
 
-/* Bytes [offset, offset + bytes) of whole as memory of their own; offset is a multiple
- * of cla_memory_align. Freed with cla_memory_free, before whole. */
+/* Makes a part of whole: its bytes [offset, offset + bytes). offset must be a multiple
+ * of cla_memory_align. Free the part with cla_memory_free, before whole. */
 cla_status cla_memory_part(cla_memory *out, cla_runtime *rt, const cla_memory *whole,
                            size_t offset, size_t bytes);
 size_t cla_memory_align(const cla_runtime *rt);
 
-/* A stack of pieces of device memory: take, mark, rewind. */
+/* A stack of pieces of device memory. cla_arena_rewind gives back the pieces that were
+ * taken since a mark. */
 typedef struct cla_arena cla_arena;
 cla_status cla_arena_new(cla_arena **out, cla_runtime *rt);
 void cla_arena_free(cla_arena **arena);
@@ -63,17 +66,17 @@ cla_status cla_arena_take(cla_arena *arena, cla_memory *out, size_t bytes);
 size_t cla_arena_mark(const cla_arena *arena);
 void cla_arena_rewind(cla_arena *arena, size_t mark);
 
-/* For tests: pieces and buffers made from now on are filled with NaN and lie between
- * guard bands; the check fails for a piece whose guard was written. */
+/* For tests: fills pieces and buffers made from now on with NaN and puts guard bands
+ * around them. The check fails if a guard band was written to. */
 void cla_memory_guard(cla_runtime *rt, bool on);
 cla_status cla_memory_check_guards(cla_runtime *rt);
 
-/* Both wait. Offsets and sizes in bytes. */
+/* Copy from and to the host, and wait. Offsets and sizes are in bytes. */
 cla_status cla_memory_write(cla_runtime *rt, const cla_memory *to, size_t offset,
                             const void *host, size_t bytes);
 cla_status cla_memory_read(cla_runtime *rt, const cla_memory *from, size_t offset,
                            void *host, size_t bytes);
-/* Do not wait: they are queued as a launch is. */
+/* Queue a fill and a copy on the device, without waiting. */
 cla_status cla_memory_fill(cla_runtime *rt, const cla_memory *memory, uint32_t pattern);
 cla_status cla_memory_copy(cla_runtime *rt, const cla_memory *to, size_t to_offset,
                            const cla_memory *from, size_t from_offset, size_t bytes);
@@ -84,8 +87,8 @@ typedef enum cla_arg_kind {
     CLA_ARG_END,
     CLA_ARG_MEM,
     CLA_ARG_VALUE, // up to 8 bytes, held in place
-    CLA_ARG_BYTES, // a struct the caller keeps until the launch returns
-    CLA_ARG_LOCAL, // that many bytes of local memory
+    CLA_ARG_BYTES, // a struct that the caller keeps until the launch returns
+    CLA_ARG_LOCAL, // local memory of size bytes
 } cla_arg_kind;
 
 typedef struct cla_arg {
@@ -107,7 +110,7 @@ static inline cla_arg cla_mem(const cla_memory *m)
         CLA_ARG_MEM, sizeof(void *), { .mem = m ? m->mem : NULL }, m ? m->bytes : 0
     };
 }
-/* The same for a kernel that touches only some bytes of the buffer. */
+/* The same for a kernel that accesses only some bytes of the buffer. */
 static inline cla_arg cla_mem_some(const cla_memory *m, size_t bytes)
 {
     cla_arg arg = cla_mem(m);
@@ -142,50 +145,52 @@ typedef struct cla_define {
 
 enum { CLA_LAUNCH_DEFINES = 16, CLA_LAUNCH_ARGS = 24 };
 
-/* One kernel launch. Groups are counted, not items; a count of 0 is no launch at
- * all. */
+/* One kernel launch. Its size is in groups, not items; groups[0] = 0 launches
+ * nothing. */
 typedef struct cla_launch {
     const char *file;   // "masked_softmax" for cl/masked_softmax.cl
     const char *kernel; // function name
-    const char *text;   // what stands for generated.clh; NULL: that file itself
+    const char *text;   // replaces generated.clh; NULL: that file itself
     cla_define define[CLA_LAUNCH_DEFINES];
-    size_t groups[3], local[3]; // absent dimensions are 1
+    size_t groups[3], local[3]; // 0 means 1, except in groups[0]
     cla_arg args[CLA_LAUNCH_ARGS];
     double flops; // work of the whole launch; long ones are split along the groups, so
                   // kernels use GROUP(dim) of the prelude, never get_group_id
 } cla_launch;
 
-/* Builds the program when first needed, then queues the kernel.
+/* Queues a kernel, and builds its program at the first use.
  * Errors: CLA_E_DEVICE (with the build log), CLA_E_NOMEM. */
 cla_status cla_enqueue(cla_runtime *rt, const cla_launch *launch);
 
-/* Forgets the profile so far. */
+/* Discards the profile so far. */
 void cla_profile_clear(cla_runtime *rt);
 
-/* For calls of vendor libraries: whether they are to give the event (a cl_event) of
- * their last command, and the row that counts it. The row takes the event. */
+/* For calls of vendor libraries: cla_profile_on returns whether to request the event (a
+ * cl_event) of their last command; cla_profile_library counts the call in the row of
+ * this name and takes the event. */
 bool cla_profile_on(const cla_runtime *rt);
 cla_status cla_profile_library(cla_runtime *rt, const char *name, size_t bytes,
                                void *event);
 
-/* Whether launches are written down and not run (CLATTN_RECORD): results are zeros. */
+/* Returns whether launches are recorded and not run (CLATTN_RECORD): results are
+ * zeros. */
 bool cla_runtime_records(const cla_runtime *rt);
 
-/* Sees to it that the device begins with what is queued; does not wait. */
+/* Makes the device begin with the queued commands; does not wait. */
 cla_status cla_runtime_flush(cla_runtime *rt);
 
-/* A tuned constant: the tuning file's value for this device, else the built-in one of
- * the device's class (class.c), else the fallback.
+/* Returns a tuned constant: the value of cla_tuning_set or of the tuning file for this
+ * device, else the built-in one of the device's class (class.c), else the fallback.
  * name is the kernel file, key the define; both are in the table of tuning.c, which has
  * the range of each constant. Values outside it are never returned. */
 int cla_tuned(cla_runtime *rt, const char *name, const char *key, int fallback);
 
-/* The VEC of tile kernels: the native float width, 4, 8 or 16. */
+/* Returns the VEC of tile kernels: 4, 8 or 16, by the native float width. */
 int cla_vector_width(const cla_runtime *rt);
 
-/* Sets a constant for this runtime, or returns to the built-in one; saving writes all
- * constants of this device (and keeps those of others) to the tuning file, whole or not
- * at all.
+/* Set a constant for this runtime; clear it, so that the built-in one applies; and save
+ * the constants that are set for this device to the tuning file, whole or not at all.
+ * The entries of other devices are kept.
  * Errors: CLA_E_USAGE (an unknown constant, a value outside its range); CLA_E_NOMEM;
  * CLA_E_IO. */
 cla_status cla_tuning_set(cla_runtime *rt, const char *name, const char *key,
@@ -193,29 +198,32 @@ cla_status cla_tuning_set(cla_runtime *rt, const char *name, const char *key,
 void cla_tuning_clear(cla_runtime *rt, const char *name, const char *key);
 cla_status cla_tuning_save(cla_runtime *rt, const char **path);
 
-/* Hash of the constants in force, 16 hexadecimal digits: checkpoints record it. Errors:
- * CLA_E_NOMEM. */
+/* Hashes the constants that are set (not the built-in ones) to 16 hexadecimal digits,
+ * which checkpoints record. Errors: CLA_E_NOMEM. */
 cla_status cla_tuning_hash(const cla_runtime *rt, char hash[17]);
 
-/* Programs compiled from source by this runtime so far (0 with a warm cache). */
+/* Returns how many programs this runtime has compiled from source (0 with a warm
+ * cache). */
 int cla_runtime_builds(const cla_runtime *rt);
 
-/* Calls told(context, n, total) before the n-th, from 1, of total programs that
- * cla_runtime_free writes to the disk cache. Some drivers take a second for each. */
+/* Makes cla_runtime_free call told(context, n, total) before the n-th, from 1, of the
+ * total programs that it writes to the disk cache. Some drivers take a second for
+ * each. */
 typedef void (*cla_save_told)(void *context, int number, int total);
 void cla_runtime_on_save(cla_runtime *rt, cla_save_told told, void *context);
 
-/* Whether the driver keeps compiled kernels on disk: cla_device_keeps_kernels. */
+/* Returns whether the driver keeps compiled kernels on disk:
+ * cla_device_keeps_kernels. */
 bool cla_runtime_keeps_kernels(const cla_runtime *rt);
 
-/* Native OpenCL objects, for the two files that call vendor libraries (CLBlast,
+/* Return native OpenCL objects, for the two files that call vendor libraries (CLBlast,
  * clFFT). */
 void *cla_runtime_queue(cla_runtime *rt);     // cl_command_queue
 void *cla_runtime_context(cla_runtime *rt);   // cl_context
 void *cla_runtime_device_id(cla_runtime *rt); // cl_device_id
 
-/* State a library file keeps with the runtime: made on first use, freed with it (before
- * queue and context). key is the address of a static. */
+/* State that a file keeps with the runtime: made on first use, and freed with the
+ * runtime (before queue and context). key is the address of a static variable. */
 typedef struct cla_extension {
     void *state;
     void (*fini)(cla_runtime *rt, void *state);

@@ -1,4 +1,4 @@
-/* tensor.h - inside of tensors, ragged batches and the tape, for ops. */
+/* tensor.h - internals of tensors, ragged batches and the tape, for operators. */
 #pragma once
 
 #include <assert.h>
@@ -6,35 +6,36 @@
 #include "clattn/tensor.h"
 #include "runtime/runtime.h"
 
-/* The numbers of a tensor in another arrangement, kept by the op that made it. */
+/* The elements of a tensor in another layout, kept by the operator that made it. */
 typedef struct cla_form {
     cla_memory memory; // mem NULL: none yet
     uint32_t version;  // of the tensor when the form was made
-    uint32_t asked;    // version at which it was last asked for
-    int64_t size; // numbers of the tensor in it: a product may be of some rows only
+    uint32_t asked;    // version at the last request
+    int64_t size;      // elements of the tensor in it; a product may use some rows only
 } cla_form;
 
 struct cla_tensor {
     cla_runtime *rt;
-    cla_tape *tape; // owner, NULL when the caller is
+    cla_tape *tape; // owner; NULL: the caller owns the tensor
     cla_dtype dtype;
     int rank;
     int64_t shape[4]; // unused axes are 1
     cla_memory memory;
-    cla_tensor *base; // what a view looks into; its memory is base's
+    cla_tensor *base; // tensor of a view, which uses its memory
     int64_t offset; // floats from the start of memory to the first row; 0 unless a view
-    cla_memory scale; // [rows or columns] f32 of CLA_I8: a factor for each; else none
+    cla_memory scale; // [rows or columns] f32, factors of CLA_I8; else none
     int64_t stride;   // floats from row to row; product of shape[1..] unless a view
     bool wants_grad;
-    cla_tensor *grad; // made when first asked for
-    bool grad_filled; // grad holds numbers: add to them; else write
-    uint32_t version; // grows with each change; 0: changes are not seen, keep no forms
-    cla_form form[4]; // of weights packed for products, as they are and transposed; of
-                      // those of a recurrence's states likewise
+    cla_tensor *grad; // made at the first request
+    bool grad_filled; // grad holds a gradient: add to it; else write
+    uint32_t version; // grows with each change; 0: changes are not tracked, no forms
+    cla_form form[4]; // weights packed for products, plain and transposed; then the
+                      // state's rows of a recurrence, plain and transposed
 };
 
-/* Whatever writes numbers of such a tensor other than by upload and fill says so here,
- * and forms made of the old ones are made again. */
+/* Marks the elements of a tensor as changed, so that its forms are made again.
+ * Whatever writes a tensor with a version, other than by upload, write and fill, must
+ * call it. */
 static inline void cla_tensor_changed(cla_tensor *t)
 {
     t->version += t->version ? 1 : 0;
@@ -42,54 +43,55 @@ static inline void cla_tensor_changed(cla_tensor *t)
 
 struct cla_ragged {
     cla_runtime *rt;
-    cla_ragged *next; // of those a tape keeps
+    cla_ragged *next; // of the rows that a tape keeps
     bool kept;        // by a tape, which frees it
     int64_t sequences, tokens, longest;
     int32_t *offsets;          // [B+1] on the host
-    cla_memory device_offsets; // [B+1] i32; then [B], the sequences, longest first
+    cla_memory device_offsets; // [B+1] i32, then [B] the sequences, longest first
     cla_memory device_spans;   // [N] int2: start and end of the token's sequence
 };
 
-/* Product of all sizes. */
+/* Returns the number of elements. */
 static inline int64_t cla_size(const cla_tensor *t)
 {
     return t->shape[0] * t->shape[1] * t->shape[2] * t->shape[3];
 }
 
-/* Bytes of an element, and the name of the type: "f32". */
+/* Return the bytes of an element, and the name of the type, such as "f32". */
 size_t cla_width(cla_dtype dtype);
 const char *cla_dtype_name(cla_dtype dtype);
 
-/* The define WEIGHTS of kernels that read weights (cl/weights.clh): 0 for floats, 1 for
- * halves, 2 for 8 bits. */
+/* Returns the define WEIGHTS of kernels that read weights (cl/weights.clh): 0 for
+ * floats, 1 for halves, 2 for 8 bits. */
 static inline int cla_stored(const cla_tensor *t)
 {
     return t->dtype == CLA_F16 ? 1 : t->dtype == CLA_I8 ? 2 : 0;
 }
 
-/* The last define of a launch whose kernels read weights; none for floats. */
+/* Returns the last define of a launch whose kernels read weights; none for floats. */
 static inline cla_define cla_weights_define(int stored)
 {
     return (cla_define){ stored ? "WEIGHTS" : NULL, stored };
 }
 
-/* A tensor as a kernel argument (NULL stays NULL). Of columns only those count as
- * moved. */
+/* Returns a tensor as a kernel argument (NULL stays NULL). Of a column view only its
+ * own elements count as moved. */
 static inline cla_arg cla_buf(const cla_tensor *t)
 {
     return t ? cla_mem_some(&t->memory, (size_t)cla_size(t) * cla_width(t->dtype))
              : cla_mem(NULL);
 }
 
-/* "[2,3,4]" in a small ring of buffers: good for one message. */
+/* Returns "[2,3,4]" in a small ring of buffers: valid for one message. */
 const char *cla_shape_text(const cla_tensor *t);
 
-/* Fails with CLA_E_SHAPE unless t is a contiguous dtype tensor of this shape; a size of
- * -1 matches anything. who begins the message: "linear: w is [3,4], must be [5,4]". */
+/* Checks that t is a contiguous tensor of this type and shape; a size of -1 matches
+ * any. who begins the message: "linear: w is [3,4], must be [5,4]". Errors:
+ * CLA_E_SHAPE, CLA_E_USAGE (t is NULL). */
 cla_status cla_check_shape(const char *who, const char *name, const cla_tensor *t,
                            cla_dtype dtype, int rank, const int64_t *shape);
 
-/* The same for any shape. */
+/* Checks the same for f32 and any shape. */
 static inline cla_status cla_check_f32(const char *who, const char *name,
                                        const cla_tensor *t)
 {
@@ -98,9 +100,9 @@ static inline cla_status cla_check_f32(const char *who, const char *name,
              : cla_fail(CLA_E_USAGE, "%s: %s is NULL", who, name);
 }
 
-/* The first line of an operator: the tape, the result, and the pointers behind it must
- * not be NULL; the result is NULL until there is one; this thread holds the runtime
- * until the operator ends. */
+/* The first line of an operator. Fails if the tape, the pointer to the result or one of
+ * the pointers behind it is NULL, sets the result to NULL, and holds the runtime for
+ * this thread until the operator returns. */
 #define CLA_OP(tape, ...)                                             \
     if (CLA_FIRST(__VA_ARGS__, 0)) *CLA_FIRST(__VA_ARGS__, 0) = NULL; \
     CLA_NEED(tape, __VA_ARGS__);                                      \
@@ -109,26 +111,28 @@ static inline cla_status cla_check_f32(const char *who, const char *name,
 
 /* ---- recording ------------------------------------------------------------------ */
 
-/* Goes back through one op. saved is the op's copy of what it noted when recording. */
+/* Runs the backward step of one operator. saved is the tape's copy of the bytes that
+ * the operator recorded. */
 typedef cla_status (*cla_backward)(cla_tape *tape, void *saved);
 
 bool cla_tape_training(const cla_tape *tape);
 cla_runtime *cla_tape_runtime(const cla_tape *tape);
 
-/* Whether t is a column view: rows with gaps between them. */
+/* Returns whether t is a column view, which has gaps between its rows. */
 static inline bool cla_is_columns(const cla_tensor *t)
 {
     return t->base && t->stride != t->shape[1] * t->shape[2] * t->shape[3];
 }
 
-/* Whether backward must be recorded for an op that reads these (NULLs allowed). */
+/* Returns whether an operator that reads these inputs (NULLs allowed) must record a
+ * backward step. */
 bool cla_tape_needs_grad(const cla_tape *tape, int n, cla_tensor *const *inputs);
 
-/* Notes a backward step with size bytes of saved (copied). */
+/* Records a backward step with a copy of the size bytes of saved. */
 cla_status cla_tape_record(cla_tape *tape, cla_backward back, const void *saved,
                            size_t size);
 
-/* What an operator notes for its way back: cla_tape_record's arguments, and its inputs
+/* The backward step of an operator: the arguments of cla_tape_record, and the inputs
  * (NULLs allowed). */
 typedef struct cla_note {
     cla_backward back;
@@ -137,56 +141,60 @@ typedef struct cla_note {
     cla_tensor *inputs[6];
 } cla_note;
 
-/* The end of an operator with one result: out wants a gradient where one of the inputs
- * does, then that is recorded, and called back where out has got one; *y is out. */
+/* Ends an operator with one result and sets *y to out. If an input needs a gradient,
+ * out wants one, and the backward step is recorded; it runs only if a gradient has
+ * reached out. */
 cla_status cla_tape_give(cla_tape *tape, cla_tensor **y, cla_tensor *out,
                          const cla_note *end);
 
-/* How far the tape's notes reach. cla_tape_backward_to goes back to a mark and leaves
- * what was noted before it; more may then be noted, from where gradients flow on into
- * that. Errors: as cla_tape_backward. */
+/* cla_tape_mark returns the number of recorded steps. cla_tape_backward_to runs the
+ * steps after a mark, the last first, and keeps those before it. More steps may then be
+ * recorded, whose gradients flow into the kept ones. Errors: as cla_tape_backward. */
 size_t cla_tape_mark(const cla_tape *tape);
 cla_status cla_tape_backward_to(cla_tape *tape, size_t mark);
 
-/* The gradient that has flowed into a result, or NULL: then there is nothing to do. */
+/* Returns the gradient of a result, or NULL if none has reached it: then there is
+ * nothing to do. */
 const cla_tensor *cla_grad_in(const cla_tensor *y);
 
-/* Where the gradient of an input goes. *grad is NULL when x wants none. *add says
- * whether the kernel must add to what is there (1) or write over undefined memory (0);
- * it must then write every element. For a view, *grad is the view into the base's
- * gradient (zeroed when fresh, so *add is 1). Calling it counts as filling it.
+/* Gives the tensor for the gradient of an input. *grad is NULL when x wants none. *add
+ * is 1 when the kernel must add to it; when *add is 0, *grad is undefined memory and
+ * the kernel must write every element. For a view, *grad is the view into the base's
+ * gradient (for a column view zeroed when fresh, so *add is 1). The call marks the
+ * gradient as filled.
  * Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status cla_grad_out(cla_tape *tape, cla_tensor *x, cla_tensor **grad, int *add);
 
-/* In front of cla_grad_out for n inputs that may be columns of one tensor: *fresh says
- * that they are all of its columns, each once, and that nothing has flowed into them.
+/* Called before cla_grad_out for n inputs that may be columns of one tensor. *fresh is
+ * true when they are all of its columns, each once, and no gradient has reached them.
  * Then no zeros are written, and the kernels must write every element of each, whatever
- * *add says. Errors: CLA_E_NOMEM. */
+ * *add is. Errors: CLA_E_NOMEM. */
 cla_status cla_grad_all_columns(cla_tape *tape, int n, cla_tensor *const *x,
                                 bool *fresh);
 
-/* Device memory until the tape's reset. */
+/* Gives device memory that lasts until the tape's reset. */
 cla_status cla_tape_scratch(cla_tape *tape, cla_memory *out, size_t bytes);
 
-/* Whole numbers from the host as a tensor [n] of the step (ids, lengths, targets).
+/* Uploads integers from the host to a tensor [n] of the step (ids, lengths, targets).
  * Errors: as cla_tape_tensor. */
 cla_status cla_tape_ids(cla_tape *tape, cla_tensor **out, int64_t n,
                         const int32_t *host);
 
-/* The key of one op's random draws: seed, step and a number of its own. Kernels take it
- * as three u32 arguments (seed, step, stream). */
+/* The key of an operator's random draws: seed, step and a stream number of its own.
+ * Kernels take it as three u32 numbers (seed, step, stream). */
 typedef struct cla_stream {
     uint32_t seed, step, stream;
-    uint32_t first_row; // of this process's rows in the whole batch: add it to the row
+    uint32_t first_row; // of this process's rows in the whole batch; add it to the row
 } cla_stream;
 cla_stream cla_tape_stream(cla_tape *tape);
 
-/* A tensor over part of a block (parameters and their moments are one block each). The
- * block outlives it. Errors: as cla_tensor_new. */
+/* Makes a tensor over part of a block (parameters and their moments are one block
+ * each). The block must outlive it. Errors: as cla_tensor_new. */
 cla_status cla_tensor_over(cla_tensor **out, cla_runtime *rt, const cla_memory *block,
                            size_t offset_bytes, cla_dtype dtype, int rank,
                            const int64_t *shape);
 
-/* Fills in all of a tensor but its memory. Errors: CLA_E_SHAPE. */
+/* Sets all of a tensor but its memory. Errors: CLA_E_SHAPE, CLA_E_USAGE (shape is
+ * NULL). */
 cla_status cla_tensor_describe(cla_tensor *t, cla_runtime *rt, cla_dtype dtype,
                                int rank, const int64_t *shape);
