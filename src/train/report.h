@@ -1,4 +1,4 @@
-/* report.h - what a run says: log.jsonl, and lines or a bar on stderr. */
+/* report.h - the output of a run: log.jsonl, and lines or a bar on stderr. */
 #pragma once
 
 #include <stdio.h>
@@ -9,10 +9,10 @@
 typedef struct cla_report {
     FILE *log;
     bool quiet, terminal;
-    int64_t started_ns, last_line_ns, window_ns; // clock
-    double window_units;                         // since the last step line
+    int64_t started_ns, last_line_ns, window_ns; // clock times
+    double window_units;                         // as total_units; not used
     double total_units, total_s;                 // of training alone
-    double from;               // part of the run that was done when the clock started
+    double from;               // finished part of the run when the clock started
     bool scored;               // best is known
     double best;               // first score of the best evaluation
     const char *baseline_name; // of cla_task_kind, or NULL
@@ -20,33 +20,35 @@ typedef struct cla_report {
     double baseline;
 } cla_report;
 
-/* Opens dir/log.jsonl; on resume it is cut back to lines of steps <= step. */
+/* Opens dir/log.jsonl. On resume, cuts it back to lines of steps <= step. */
 cla_status cla_report_open(cla_report *report, const char *dir, bool resume,
                            int64_t step, bool quiet);
 void cla_report_close(cla_report *report);
 
-/* Before the first step: a line on stderr, with the number of parameters. */
+/* Prints the model and its number of parameters on stderr, before the first step. */
 void cla_report_model(cla_report *report, const cla_task *task);
-/* What a run took from another one, where it took something. */
+/* Prints the tensors that a run took from another run, if it took some. */
 void cla_report_warm(const cla_report *report, const cla_warm *warm);
-/* The part of a run that is done, 0 to 1: of its epochs or of its steps (0: any
- * number), whichever end comes first. epoch counts parts of one, too. */
+/* Returns the finished part of a run, 0 to 1: of its epochs or of its steps (0: any
+ * number), whichever end is nearer. epoch includes the finished part of the current
+ * one. */
 double cla_report_part(double epoch, int epochs, int64_t step, int steps);
-/* "  best 91.20, majority 85.31" for a line, or what of it is known. */
+/* Writes "  best 91.20, majority 85.31", or the known part of it. */
 void cla_report_scores(const cla_report *report, char *text, size_t size);
-/* Seconds that it still takes, when spent_s took it from one part to the other; 0 when
- * there is nothing to go by. */
+/* Estimates the remaining seconds of a run that took spent_s for the part from .. done;
+ * 0 when done is not above from. */
 double cla_report_left(double spent_s, double from, double done);
 
-/* After each step: progress on stderr now and then. done: the part of the run. */
+/* Counts a step and prints progress on stderr now and then. done: the finished part of
+ * the run. */
 void cla_report_step(cla_report *report, int64_t step, int64_t epoch, double done,
                      double loss, double units, double seconds, const char *unit);
 /* Writes a line of the log for the steps since the last one, with the scores in more.
  * Errors: CLA_E_NUMERIC (the loss is not finite), CLA_E_NOMEM, CLA_E_IO. */
 cla_status cla_report_loss(cla_report *report, int64_t step, int64_t epoch, double loss,
                            double lr, double units_per_s, const cla_metrics *more);
-/* Writes a line for an evaluation: "new best", or after stale ones without "stalled 2
- * of 3", and "stalled 2" where no patience ends the run (0). Scores that are not finite
- * are left out. Errors: CLA_E_NOMEM, CLA_E_IO. */
+/* Logs and prints an evaluation with its verdict: "new best", or "stalled 2 of 3" (2
+ * stale evaluations, patience 3), or "stalled 2" (patience 0). Leaves scores that are
+ * not finite out of the log. Errors: CLA_E_NOMEM, CLA_E_IO. */
 cla_status cla_report_metrics(cla_report *report, int64_t step, int64_t epoch,
                               const cla_metrics *metrics, int64_t stale, int patience);

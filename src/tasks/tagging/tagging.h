@@ -1,4 +1,5 @@
-/* tagging.h - tagged sentences as ids: vocabularies, the lexicon, chunks, batches. */
+/* tagging.h - the tagging task: vocabularies, the lexicon, chunks and batches of tagged
+ * sentences. */
 #pragma once
 
 #include "models/tagger_maps.h"
@@ -6,7 +7,7 @@
 #include "text/vocab.h"
 #include "train/task.h"
 
-/* Ids that every vocabulary of words, letters and tags begins with. */
+/* The first ids of every vocabulary of words, letters or tags. */
 enum { TAGGING_PAD, TAGGING_OOV, TAGGING_SPECIAL };
 
 /* How the data is read. */
@@ -15,7 +16,7 @@ typedef enum tagging_preset {
     TAGGING_MODERN, // vocabulary from train, packed sequences, no padding
 } tagging_preset;
 
-/* What the training data says of a form: for the baseline and the groups of the
+/* The tags of each form in the training data, for the baseline and the groups of the
  * metrics. */
 typedef struct lexicon {
     cla_vocab forms;
@@ -24,7 +25,7 @@ typedef struct lexicon {
     int32_t overall;   // most frequent tag of all
 } lexicon;
 
-/* A run of tokens that the model sees as one sequence; of its predictions those for
+/* Consecutive tokens that are one sequence for the model. Only the predictions for
  * tokens keep_first .. keep_end-1 count. */
 typedef struct chunk {
     int64_t first, count, keep_first, keep_end;
@@ -49,68 +50,69 @@ typedef struct tagging {
     int preset;    // tagging_preset
     bool mask_pad;
     const char *data, *vectors;
-    int limit; // words of the vocabulary; 0: as the preset says
+    int limit; // words of the vocabulary; 0: the preset's choice
     tagger_config config;
     tagger model;
     cla_vocab words, chars, tags;
     lexicon lexicon;
     tagging_split train;
-    int32_t *stamp,
-        *local; // [spellings] marks for finding the distinct words of a batch
+    int32_t *stamp, *local; // [spellings] marks of a batch's distinct words
     int32_t stamp_now;
-    bool warned; // of tags that training lacks: once is enough
+    bool warned; // of a tag that training lacks; once is enough
 } tagging;
 
-/* data.c: from text to ids. */
+/* data.c: builds the vocabularies and the lexicon; files[0] is the training split. */
 cla_status tagging_build_vocabularies(tagging *t, const cla_conllu files[], int count);
 cla_status tagging_save_vocabularies(const tagging *t, const char *dir);
-/* Errors: CLA_E_INPUT when dir holds others: the data is not that of the run. */
+/* Compares the vocabularies with those in dir. Errors: CLA_E_INPUT (they differ: the
+ * data is not that of the run). */
 cla_status tagging_compare_vocabularies(const tagging *t, const char *dir);
 cla_status tagging_load_vocabularies(tagging *t, const char *dir);
 void tagging_free_vocabularies(tagging *t);
 
-/* data/split.conllu, or data itself where it is a file. */
+/* Reads data/split.conllu, or data itself when it is a file. */
 cla_status tagging_read(const char *data, const char *split, cla_conllu *file);
 
-/* Takes over the file. Errors: CLA_E_NOMEM. */
+/* Builds the ids and chunks of file, which split then owns. Errors: CLA_E_NOMEM. */
 cla_status tagging_split_build(tagging *t, tagging_split *split, cla_conllu *file);
 void tagging_split_free(tagging_split *split);
 
-/* A batch being put together; the ids are one allocation. */
+/* A batch. The arrays of ids share one allocation. */
 typedef struct tagging_batch {
     tagger_batch ids;
     int32_t *word, *position, *spelling, *tag, *letters, *offsets;
     cla_ragged *rows;
 } tagging_batch;
 
-/* Some chunks of a split, padded where the preset says so. tagging_use comes first,
- * once
- * for a split. Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
+/* tagging_batch_make makes a batch of chunks, each padded to the configured length
+ * unless mask_pad is set. Call tagging_use first, once for a split.
+ * Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status tagging_use(tagging *t, const tagging_split *split);
 cla_status tagging_batch_make(tagging *t, const tagging_split *split,
                               const int64_t *examples, int64_t n, tagging_batch *batch);
 void tagging_batch_free(tagging_batch *batch);
 bool tagging_padded(const tagging *t);
 
-/* The tag of every token. Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
+/* Predicts the tag of every token. Errors: CLA_E_NUMERIC (scores that are not finite),
+ * CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status tagging_predict(tagging *t, const tagging_split *split, int32_t *predicted);
 
-/* What the model thinks of a split's first sequence, seen without padding.
+/* Computes logits and attention maps of a split's first sequence, without padding.
  * Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status tagging_look(tagging *t, const tagging_split *split, tagger_view *view);
 
-/* Accuracies of a split of data (NULL: the task's own). */
+/* Computes the accuracies on a split of data (NULL: the task's own). */
 cla_status tagging_evaluate(cla_task *task, const char *data, const char *split,
                             cla_metrics *metrics);
 
-/* How often a tag was predicted as another one: counts is [tags,tags], row = the
- * correct tag (TAGGING_OOV: one that training lacks), column = the predicted one. The
- * caller frees. Errors: as evaluate. */
+/* Computes the confusion matrix counts [tags,tags]: row = the correct tag (TAGGING_OOV:
+ * one that training lacks), column = the predicted tag. The caller frees it. Errors:
+ * those of tagging_evaluate. */
 cla_status tagging_confuse(tagging *t, const char *data, const char *split,
                            int64_t **counts);
 
 typedef struct tagging_score {
-    int64_t words;                // whose correct tag it is
+    int64_t words;                // with this correct tag
     double precision, recall, f1; // percent; 0 where there is nothing to count
 } tagging_score;
 tagging_score tagging_score_of(const int64_t *counts, int tags, int tag);

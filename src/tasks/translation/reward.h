@@ -1,52 +1,53 @@
-/* reward.h - what a translation earns, token by token, and what training a policy says
- * of itself in the log. */
+/* reward.h - rewards of a translation, token by token, for policy gradients, and the
+ * figures of such training in the log. */
 #pragma once
 
 #include "base/config.h"
 #include "train/task.h"
 
-/* Whose pieces are rewarded. */
+/* The output whose pieces are rewarded. */
 typedef enum policy_pred {
-    POLICY_TEACHER_ARGMAX, // the likeliest after the reference's own
-    POLICY_TEACHER_SAMPLE, // drawn there
-    POLICY_FREE_GREEDY,    // the likeliest after the model's own
-    POLICY_FREE_SAMPLE,    // drawn there
+    POLICY_TEACHER_ARGMAX, // likeliest piece after the reference's prefix
+    POLICY_TEACHER_SAMPLE, // piece sampled after the reference's prefix
+    POLICY_FREE_GREEDY,    // the model's own output, likeliest pieces
+    POLICY_FREE_SAMPLE,    // the model's own output, sampled pieces
 } policy_pred;
 
 typedef struct policy_config {
-    bool sequence; // all of the model is the policy, and says its pieces; else gates
-    int pred;      // policy_pred, of gates
-    double weight; // of rewards
-    double cross_entropy; // its weight beside them, where sequence
-    double entropy;       // weight of the gates'
+    bool sequence; // the policy is the whole model, which samples pieces; else gates
+    int pred;      // policy_pred, for gates
+    double weight; // of the loss from rewards
+    double cross_entropy; // its weight beside that loss, for sequence
+    double entropy;       // weight of the gates' entropy
     int baseline;         // cla_baseline
 } policy_config;
 
-/* Reads "loss", and pred, w_rl, w_mle, entropy and baseline as far as they matter
- * there; the others are known. hard: whether there are gates. Errors: CLA_E_INPUT (also
- * a sequence's loss of a model with gates). */
+/* Reads "loss" and those of the keys pred, w_rl, w_mle, entropy and baseline that apply
+ * to it; accepts the others without reading them. hard: whether the model has gates.
+ * Errors: CLA_E_INPUT (also loss "sequence" for a model with gates). */
 cla_status policy_configure(policy_config *config, cla_config *settings, bool hard);
 
-/* Sentences as pieces: row i of sentence s is id[at[s] + i], at most up to the end. */
+/* Sentences as pieces: sentence s is id[at[s] .. at[s+1]), up to its first CLA_EOS. */
 typedef struct policy_text {
     const int32_t *id, *at; // [at[sentences]], [sentences+1]
 } policy_text;
 
-/* What each piece of said earns: the growth of BLEU of what was said so far, every
- * count of n-grams starting at 1, times the reference's length; neither side has its
- * end.
+/* Computes the reward of each piece of said: the growth of R, the BLEU of the prefix up
+ * to that piece with n-gram counts starting at 1, times the reference's length. The end
+ * pieces of both sides do not count.
  *
  *   rewards[t] = (R_t - R_{t-1}) references, 0 from the first end on
  *
  * rewards  out  [said.at[sentences]]
- * whole    out  the mean of R over whole sentences, 0 to 1
+ * whole    out  the mean R of the whole sentences, 0 to 1
  *
  * Errors: CLA_E_NOMEM. Source: Indurthi, Chung and Kim 2019. */
 cla_status policy_rewards(const policy_text *reference, const policy_text *said,
                           int64_t sentences, float *rewards, double *whole);
 
-/* What is still to be earned at each piece, in the place of what it earns; with
- * CLA_BASELINE_MEAN less the mean over the sentences that have a piece there.
+/* Replaces the reward of each piece by its return, the sum of rewards from there on.
+ * With CLA_BASELINE_MEAN, subtracts the mean over the sentences that have a piece at
+ * that position.
  *
  *   G[t] = rewards[t] + G[t+1], 0 from the first end on
  *
@@ -56,16 +57,16 @@ cla_status policy_rewards(const policy_text *reference, const policy_text *said,
 cla_status policy_returns(const policy_text *said, int64_t sentences, int baseline,
                           float *rewards);
 
-/* Sums over the steps since the log's last line. */
+/* Sums over the steps since the last line of the log. */
 typedef struct policy_sums {
     double reward, steps;
     double open, saturated, entropy, gates; // entropy in nats
-    double reward_s, wait_s; // host: rewards; then until the device had come as far
+    double reward_s, wait_s; // host: computing rewards, then waiting for the device
 } policy_sums;
 
-/* Adds a step's gates: their scores and whether they are open, [count] each. */
+/* Adds the gates of a step: their scores and whether they are open, [count] each. */
 void policy_add_gates(policy_sums *sums, const float *scores, const float *gates,
                       int64_t count);
 
-/* The means, as they stand in the log; starts afresh. */
+/* Writes the means for the log, none without steps, and resets the sums. */
 void policy_report(policy_sums *sums, cla_metrics *metrics);
