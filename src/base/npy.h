@@ -1,4 +1,4 @@
-/* npy.h - an array of NumPy's file format (NPY 1 to 3), as it stands in memory. */
+/* npy.h - parses an array in NumPy's file format (NPY 1 to 3) without copying it. */
 #pragma once
 
 #include "base/base.h"
@@ -10,11 +10,11 @@ typedef struct cla_npy {
     int rank;
     int64_t shape[4];
     int64_t size;     // elements
-    const char *data; // inside of the bytes, at any alignment
+    const char *data; // inside the parsed bytes, at any alignment
 } cla_npy;
 
-/* Reads an array in row-major order, little-endian. path and name are for messages.
- * Errors: CLA_E_INPUT (no array, another type or order, a shape that does not give the
- * number of bytes). */
+/* Parses a little-endian array in row-major order. path and name are for messages.
+ * Errors: CLA_E_INPUT (not an array, another type or order, a shape that does not match
+ * the number of bytes). */
 cla_status cla_npy_parse(cla_npy *array, const char *path, const char *name,
                          const char *bytes, size_t size);

@@ -1,4 +1,4 @@
-/* safetensors.h - tensors with names in one file: golden cases and checkpoints.
+/* safetensors.h - named tensors in one file: checkpoints and golden cases.
  *
  * Layout: u64 little-endian header size, JSON header, raw data. */
 #pragma once
@@ -14,7 +14,7 @@ typedef enum cla_st_dtype {
     CLA_ST_I8
 } cla_st_dtype;
 
-/* Name in the file and bytes of an element, by cla_st_dtype. */
+/* A type's name in files and the bytes of an element, indexed by cla_st_dtype. */
 typedef struct cla_st_width {
     const char *name;
     int64_t bytes;
@@ -36,25 +36,27 @@ typedef struct cla_st_file {
     json_t *metadata; // borrowed from header; NULL when there is none
     cla_st_tensor *tensors;
     size_t count;
-    float *unpacked; // numbers that were made of shorter ones (base/quantise.h)
-    bool sealed;     // it has a hash of its bytes, which was compared
-    bool finite;     // all tensors are of 32 bits, and none of their numbers is special
+    float *unpacked; // floats made by cla_st_unpack (base/quantise.h)
+    bool sealed;     // the file has a hash of its bytes, which matches
+    bool finite;     // all tensors are 32-bit, without infinity and NaN; false: unknown
 } cla_st_file;
 
-/* Reads and checks everything: header size, the hash where there is one, JSON, types,
- * shapes against byte ranges, overlaps, end of file.
+/* Reads a file and checks header size, the hash where there is one, JSON, types, shapes
+ * against byte ranges, gaps and overlaps of tensors, and the end of the file.
  * Errors: CLA_E_INPUT (naming path, tensor and numbers), CLA_E_IO, CLA_E_NOMEM. */
 cla_status cla_st_open(cla_st_file *file, const char *path);
 void cla_st_close(cla_st_file *file);
 const cla_st_tensor *cla_st_find(const cla_st_file *file, const char *name);
-/* The numbers of a tensor of floats, halves or 8 bits, without scales. */
+/* Converts a tensor of floats, halves or 8-bit integers to floats, without scales, in
+ * out [t->size]. */
 void cla_st_floats(const cla_st_tensor *t, float *out);
-/* Whether every number of a tensor is finite. */
+/* Returns whether every number of a tensor is finite. */
 bool cla_st_finite(const cla_st_tensor *t);
 const char *cla_st_meta(const cla_st_file *file, const char *key); // NULL when absent
 
-/* Writes tensors (name, dtype, shape, data filled in) whole or not at all, with a hash
- * of all bytes in the metadata (base/seal.h).
+/* Writes tensors whole or not at all, with a hash of all bytes in the metadata
+ * (base/seal.h). A tensor needs name, dtype, rank, shape and data; metadata may be
+ * NULL.
  * Errors: CLA_E_IO, CLA_E_NOMEM. */
 cla_status cla_st_save(const char *path, const cla_st_tensor *tensors, size_t count,
                        json_t *metadata);

@@ -1,11 +1,11 @@
 /* seal.h - a hash inside the bytes that it protects.
  *
- * A sealed file holds `"xxh3":"0123456789abcdef"` in its JSON. The digits are the XXH3
- * hash (64 bits) of all bytes of the file, where these digits themselves count as
- * zeros. The hash finds damage; it is no signature. */
+ * A sealed file holds `"xxh3":"0123456789abcdef"` in its JSON. The digits are the
+ * 64-bit XXH3 hash of all bytes of the file, computed with a 0 in place of each digit.
+ * The hash finds damage; it is not a signature. */
 #pragma once
 
-#define XXH_STATIC_LINKING_ONLY // the size of a state
+#define XXH_STATIC_LINKING_ONLY // for the size of XXH3_state_t
 #include <xxhash.h>
 
 #include "base/base.h"
@@ -19,24 +19,24 @@ typedef enum cla_seal { CLA_SEAL_NONE, CLA_SEAL_GOOD, CLA_SEAL_BROKEN } cla_seal
 /* Writes XXH3 of bytes as 16 hexadecimal digits. */
 void cla_hash_text(char text[CLA_HASH_TEXT], const void *bytes, size_t size);
 
-/* Puts the hash of bytes into the first seal within the first head bytes. Returns false
- * when there is none. */
+/* Writes the hash of bytes into the first seal within the first head bytes. Returns
+ * false when there is none. */
 bool cla_seal_put(char *bytes, size_t size, size_t head);
 
-/* The check of a file that comes piece by piece. */
+/* The check of a file that arrives piece by piece. {0} at first. */
 typedef struct cla_seal_watch {
     XXH3_state_t state;
-    size_t hashed; // bytes
-    cla_seal seal; // GOOD until cla_seal_end: digits were found
+    size_t hashed; // bytes so far
+    cla_seal seal; // GOOD before cla_seal_end: digits were found
     char said[CLA_HASH_TEXT - 1];
 } cla_seal_watch;
 
-/* Hashes what is new of the first size bytes. The first call must bring the first head
- * bytes, which hold the seal. Writes to bytes in between, and restores them. */
+/* Hashes the new bytes among the first size. The first call must contain the first head
+ * bytes, which hold the seal; it changes the digits for a moment and restores them. */
 void cla_seal_see(cla_seal_watch *watch, char *bytes, size_t size, size_t head);
 
-/* Compares the hash of all bytes seen with the seal. */
+/* Compares the hash of all hashed bytes with the seal. */
 cla_seal cla_seal_end(cla_seal_watch *watch);
 
-/* The same for bytes that are all there. */
+/* Checks bytes that are all in memory; changes them for a moment, too. */
 cla_seal cla_seal_check(char *bytes, size_t size, size_t head);

@@ -1,6 +1,7 @@
-/* terminal.h - what there is to know of a terminal. */
+/* terminal.h - the width of a terminal. */
 #pragma once
 
-/* Columns of the terminal that fd is: those that the variable COLUMNS gives (20 to
- * 10,000), else those that the system reports; fallback where fd is no terminal. */
+/* Returns the columns of terminal fd: the value of the variable COLUMNS (20 to 10,000),
+ * else the width that the system reports; fallback where that is below 20 or fd is not
+ * a terminal. */
 int cla_terminal_columns(int fd, int fallback);

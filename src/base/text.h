@@ -1,4 +1,4 @@
-/* text.h - a string that grows, and numbers read the same under every locale. */
+/* text.h - a growing string, and numbers parsed the same under every locale. */
 #pragma once
 
 #include "base/base.h"
@@ -13,7 +13,8 @@ cla_status cla_text_add(cla_text *text, const char *format, ...)
 cla_status cla_text_append(cla_text *text, const char *bytes, size_t size);
 void cla_text_free(cla_text *text);
 
-/* Whole of text as a number; false when it is none, or out of range. */
+/* Parse all of text as a finite number. Return false when it is not one or out of
+ * range. */
 bool cla_parse_int(const char *text, int64_t *value);
 bool cla_parse_double(const char *text, double *value);
 

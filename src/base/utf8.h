@@ -1,38 +1,39 @@
-/* utf8.h - code points, from utf8proc. */
+/* utf8.h - Unicode code points, through utf8proc. */
 #pragma once
 
 #include "base/base.h"
 
-/* The position of the first byte that is not UTF-8, or size. */
+/* Returns the position of the first byte that is not UTF-8, or size. */
 size_t cla_utf8_check(const char *text, size_t size);
 
-/* Reads one code point at text (valid UTF-8, not at its end); returns its bytes. */
+/* Reads one code point at text (valid UTF-8, not at its end); returns its length in
+ * bytes. */
 int cla_utf8_next(const char *text, int32_t *code);
 
-/* The same for bytes that may be anything: one that is not UTF-8 is a code point of its
- * own, 0xFFFD. size > 0. */
+/* Reads one code point from any bytes (size > 0). A byte that is not UTF-8 is a code
+ * point of its own, 0xFFFD. */
 int cla_utf8_step(const char *text, size_t size, int32_t *code);
 
-/* Code points in text (valid UTF-8). */
+/* Returns the number of code points in text (valid UTF-8). */
 int32_t cla_utf8_count(const char *text, size_t size);
 
-/* Writes a code point and a NUL to out[5]; returns its bytes. */
+/* Writes a code point and a NUL to out[5]; returns its length in bytes. */
 int cla_utf8_put(int32_t code, char out[5]);
 
-/* What a code point is when text is cut into words. */
+/* The class of a code point for splitting text into words. */
 typedef enum cla_utf8_kind {
-    CLA_UTF8_WORD,        // letters, digits, marks, all that is nothing else
+    CLA_UTF8_WORD,        // letters, digits, marks and everything else
     CLA_UTF8_PUNCTUATION, // categories P and S
     CLA_UTF8_IDEOGRAPH,   // Han, kana, bopomofo, their punctuation and wide forms
     CLA_UTF8_BLANK        // categories Z and Cc
 } cla_utf8_kind;
 cla_utf8_kind cla_utf8_kind_of(int32_t code);
 
-/* A letter, a mark on one, or a number, of any script. */
+/* Returns whether code is a letter, a mark or a number, of any script. */
 bool cla_utf8_is_letter(int32_t code);
 
-/* What separates words: the same characters as in Python's str.split. */
+/* Returns whether code separates words: the characters of Python's str.split. */
 bool cla_utf8_is_space(int32_t code);
 
-/* The code point in lower case, by Unicode's simple mapping. */
+/* Returns the code point in lower case, by Unicode's simple mapping. */
 int32_t cla_utf8_lower(int32_t code);

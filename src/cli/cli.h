@@ -1,4 +1,4 @@
-/* cli.h - what the subcommands share: options, messages, output, exit codes. */
+/* cli.h - the commands of the program, their messages, output and exit codes. */
 #pragma once
 
 #include <jansson.h>
@@ -7,13 +7,13 @@
 #include "clattn/runtime.h"
 #include "cli/options.h"
 
-/* Exit codes are those of cla_status; beside them: */
+/* Exit codes besides those of cla_status. */
 enum { CLI_OK = 0, CLI_CHECK_FAILED = 1 };
 
-/* Of `clattn' itself, with all commands. */
+/* The usage of `clattn' itself, with all commands. */
 extern const cli_usage cli_top_usage;
 
-/* Each command's options and what runs it. */
+/* The usage of each command and its function, which returns the exit code. */
 extern const cli_usage cli_answer_usage;
 int cli_answer(int argc, char **argv);
 extern const cli_usage cli_average_usage;
@@ -63,33 +63,35 @@ int cli_vectors(int argc, char **argv);
 extern const cli_usage cli_tune_usage;
 int cli_tune(int argc, char **argv);
 
-/* The name by which this program was called, for commands to type next. */
+/* The name by which this program was called, for commands that messages suggest. */
 extern const char *cli_program;
 
-/* Appends a blank (to what is not empty) and a word, quoted for a POSIX shell where it
- * must be. Errors: CLA_E_NOMEM. */
+/* Appends a word, after a blank unless line is empty, and quotes it for a POSIX shell
+ * where necessary. Errors: CLA_E_NOMEM. */
 cla_status cli_add_word(cla_text *line, const char *word);
 
-/* Says "clattn: " and cla_error() on stderr; gives the exit code. */
+/* Prints "clattn: " and cla_error() on stderr; returns the exit code. */
 int cli_fail(cla_status status);
-/* The same where tensors come out of files: then shapes that do not fit are bad
- * data. */
+/* Does the same for commands that read tensors from files: shapes that do not fit are
+ * then bad input data. */
 int cli_fail_data(cla_status status);
-/* The end of a command that writes a model's folder under cli_catch_signals: the code
- * of the signal that stopped it, cli_fail_data of a failure, or else one line of the
- * format on stderr and CLI_OK. */
+/* Ends a command that writes a model's folder under cli_catch_signals. Returns the code
+ * of the signal that stopped it, or cli_fail_data of a failure; otherwise prints one
+ * line of the format on stderr and returns CLI_OK. */
 int cli_published(cla_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Output that did not arrive, on a full disk for example, is a failure: gives code, or
- * says so and gives that one. */
+/* Flushes stdout and returns code. When output was lost, on a full disk for example,
+ * and code is at most CLI_CHECK_FAILED, prints that error and returns its code. */
 int cli_finish(int code);
 
-/* Prints object (taken) as one line. Errors: CLA_E_NOMEM. */
+/* Prints object (consumed) as one line. Errors: CLA_E_NOMEM. */
 cla_status cli_print_json(json_t *object);
-/* A string for it, with '?' in place of bytes that are not UTF-8. */
+/* Returns a JSON string. When text is not UTF-8, '?' replaces all its bytes outside of
+ * ASCII. */
 json_t *cli_json_text(const char *text);
 
-/* Device time, launches and bytes by kernel of a step on stderr, longest first, and the
- * share of the steps' seconds in which the device is idle; nothing without steps. */
+/* Prints on stderr device time, launches and bytes per step for each kernel, longest
+ * first, and the share of the steps' seconds in which the device is idle. Prints
+ * nothing without steps. */
 void cli_print_profile(cla_runtime *rt, int64_t steps, double seconds);

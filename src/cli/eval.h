@@ -1,4 +1,4 @@
-/* eval.h - tables of clattn eval. */
+/* eval.h - tables of `clattn eval'. */
 #pragma once
 
 #include "tasks/tagging/tagging.h"
@@ -6,12 +6,12 @@
 
 enum { EVAL_MODELS = 16 };
 
-/* Scores of several models side by side: a line for each score that one of them has.
- * name: their folders. */
+/* Prints the scores of several models side by side, a line for each score that one of
+ * them has. name: folders of the models [count]. */
 void cli_eval_table(const cla_metrics *metrics, const char *const *name, int count);
 
-/* Precision, recall and F1 of each tag of a split, most frequent first, and the
- * confusion matrix; as JSON an object for each tag.
+/* Prints precision, recall and F1 of each tag of a split, most frequent first, and the
+ * confusion matrix; with json, one object for each tag.
  * Errors: those of tagging_confuse, CLA_E_NOMEM. */
 cla_status cli_eval_tags(tagging *t, const char *data, const char *split, bool json);
 
@@ -21,14 +21,14 @@ typedef struct eval_translations {
     translation_result *said; // [lines[0].count]
 } eval_translations;
 
-/* Translates a split of data (NULL: the run's own). Errors: as
+/* Translates a split of data (NULL: the run's own). Errors: those of
  * translation_translate, CLA_E_INPUT, CLA_E_IO. */
 cla_status cli_eval_translate(translation *t, const char *data, const char *split,
                               const translation_options *options, eval_translations *e);
 void cli_eval_translations_free(eval_translations *e);
 cla_line cli_eval_hypothesis(const eval_translations *e, size_t i);
 
-/* Translates a split and appends its BLEU and chrF, as `clattn score' computes them.
+/* Translates a split and appends its BLEU and chrF, as in `clattn score', to metrics.
  * Errors: those of cli_eval_translate. */
 cla_status cli_eval_text(translation *t, const char *data, const char *split,
                          const translation_options *options, cla_metrics *metrics);

@@ -1,5 +1,5 @@
-/* options.h - the options of a command: one table parses them, prints the help, and
- * generates manual pages and completions. */
+/* options.h - the options of a command. One table serves for parsing, the help, manual
+ * pages and completions. */
 #pragma once
 
 #include <stddef.h>
@@ -16,42 +16,42 @@ typedef enum cli_kind {
     CLI_TAKE,  // take() decides
 } cli_kind;
 
-/* One option. Its value goes to the member at offset `at` of the command's struct. */
+/* An option. Its value goes to the member at offset `at` of the command's struct. */
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): in the order of its tables
 typedef struct cli_option {
-    const char *name;  // of the long form
-    char key;          // of the short form; 0: there is none
-    const char *value; // what the help calls its value: FILE, DIR, N; or NULL
-    const char *help;  // NULL: not for users
+    const char *name;  // long form
+    char key;          // short form; 0: none
+    const char *value; // its value in the help: FILE, DIR, N; NULL: takes no value
+    const char *help;  // NULL: hidden from users
     cli_kind kind;
     size_t at;
     int64_t low, high;
     bool needed;
-    /* Of CLI_TAKE. Errors: those of cla_fail, usually CLA_E_USAGE. */
+    /* Takes the value of a CLI_TAKE. Errors: those of cla_fail, usually CLA_E_USAGE. */
     cla_status (*take)(void *arguments, const char *value);
-    const char *choices; // the values that completion offers, with blanks between them
-    const char *(*names)(void); // the same from a table; the help lists them
+    const char *choices;        // values that completion offers, separated by blanks
+    const char *(*names)(void); // the same from a table; also listed in the help
 } cli_option;
 
-/* The arguments that are no options, in their order. */
+/* The positional arguments, in their order. */
 typedef struct cli_words {
     char **word;
     int count;
 } cli_words;
 
 typedef struct cli_usage {
-    const char *words; // as the help shows them: "[PATH...]"; "\n" begins another form
-    const char *about; // a paragraph in front of the options
-    const char *more;  // behind them; lines that begin with a blank stay as they are
+    const char *words; // synopsis of its words: "[PATH...]"; "\n" begins another form
+    const char *about; // help before the options
+    const char *more;  // help after them; lines that begin with a blank are not wrapped
     const cli_option *options; // the last name is NULL; NULL: only --help and --version
-    size_t words_at;           // of a cli_words
-    int least, most;           // how many words; most 0: none
-    const char *lacks;         // what fewer than `least` words lack: "a folder"
-    cla_status (*check)(const void *arguments); // of options that exclude each other
+    size_t words_at;           // offset of a cli_words
+    int least, most;           // number of words; most 0: none
+    const char *lacks;         // names what is missing below `least`: "a folder"
+    cla_status (*check)(const void *arguments); // for options that exclude each other
     const struct cli_command *verbs;            // the last name is NULL; NULL: none
 } cli_usage;
 
-/* One command, or a verb of one: `clattn bpe learn'. run gets its own words only:
+/* A command, or a verb of a command: `clattn bpe learn'. run gets its own words only:
  * argv[0] is "clattn bpe learn". */
 typedef struct cli_command {
     const char *name, *summary;
@@ -71,30 +71,33 @@ typedef struct cli_command {
     }
 extern const char cli_device_help[];
 
-/* Reads argv into the struct at `arguments`. --help and --version are answered on the
- * way, and end the program.
- * Errors: CLA_E_USAGE (naming the option, and the nearest known one), those of take()
- * and check(). */
+/* Parses argv into the struct at `arguments`. --help and --version print their text and
+ * end the program.
+ * Errors: CLA_E_USAGE (naming the option; for an unknown one also the nearest), those
+ * of take() and check(). */
 cla_status cli_read(const cli_usage *usage, int argc, char **argv, void *arguments);
 
-/* The command, or verb of a command, of that name; NULL when there is none. */
+/* Returns the command, or the verb of a command, of that name; NULL when there is
+ * none. */
 const cli_command *cli_find_command(const cli_usage *of, const char *word);
 
-/* Errors: CLA_E_USAGE always, with the nearest command's name. */
+/* Fails with CLA_E_USAGE: word is no command. The message suggests the nearest one. */
 cla_status cli_no_command(const cli_usage *of, const char *word);
 
-/* Runs the verb of the usage that argv[1] names. */
+/* Runs the verb that argv[1] names; returns the exit code. */
 int cli_run_verb(const cli_usage *usage, int argc, char **argv);
 
-/* The text that --help prints; command is "clattn tag". Errors: CLA_E_NOMEM. */
+/* Appends the text of --help; command is "clattn tag", for example. Errors:
+ * CLA_E_NOMEM. */
 cla_status cli_help_text(const char *command, const cli_usage *usage, cla_text *out);
 
-/* Appends text in lines of at most `width` columns, each behind `indent` blanks; the
+/* Appends text in lines of at most `width` columns, indented by `indent` blanks; the
  * first line begins at column `column`. Errors: CLA_E_NOMEM. */
 cla_status cli_wrap(const char *text, int column, int indent, int width, cla_text *out);
 
-/* Appends the help of an option, with its names. Errors: CLA_E_NOMEM. */
+/* Appends the help of an option and the names of its values. Errors: CLA_E_NOMEM. */
 cla_status cli_option_help(const cli_option *option, cla_text *out);
 
-/* The short form of --help: h where the options have no h of their own, or 0. */
+/* Returns the short form of --help: h, or 0 where the options have an h of their
+ * own. */
 char cli_help_key(const cli_usage *usage);

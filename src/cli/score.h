@@ -1,4 +1,4 @@
-/* score.h - what the verbs of clattn score share. */
+/* score.h - shared arguments and files of the verbs of `clattn score'. */
 #pragma once
 
 #include "cli/cli.h"
@@ -10,26 +10,26 @@ typedef struct score_arguments {
     const char *verb;
     const char *refs[SCORE_MAX_REFS];
     int ref_count;
-    const char *hyp, *baseline; // hyp is "-" when not given
+    const char *hyp, *baseline; // hyp: "-" by default
     cla_bleu_options bleu;
     bool sentence, multi_bleu, json;
     int64_t samples, seed;
 } score_arguments;
 
-/* Parallel lines: a hypothesis and its references. */
+/* Parallel lines of a hypothesis and its references. */
 typedef struct score_corpus {
     cla_lines hyp;
     cla_lines refs[SCORE_MAX_REFS];
     int ref_count;
 } score_corpus;
 
-/* Reads the files of a against hyp. Errors: those of cla_lines_read and cla_lines_pair;
- * CLA_E_INPUT when there is no line. */
+/* Reads hyp and the references of a. Errors: those of cla_lines_read and
+ * cla_lines_pair; CLA_E_INPUT when there is no line. */
 cla_status score_corpus_read(score_corpus *c, const score_arguments *a,
                              const char *hyp);
 void score_corpus_free(score_corpus *c);
 
-/* The verbs, on checked arguments. */
+/* Run the verbs with checked arguments. */
 cla_status score_bleu(const score_arguments *given);
 cla_status score_chrf(const score_arguments *a);
 cla_status score_bootstrap(const score_arguments *a);
