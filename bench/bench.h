@@ -1,7 +1,7 @@
-/* bench.h - the harness as the ops see it: describe a case, have it timed.
+/* bench.h - the benchmark's interface for cases: describes a case and times it.
  *
- * A case is named "op direction letters": "band_attention fwd B8 H8 T512 d64 w11";
- * direction is fwd or fwd+bwd. */
+ * The name of a case is "op direction letters", with fwd or fwd+bwd for the direction:
+ * "band_attention fwd B8 H8 T512 d64 w11". */
 #pragma once
 
 #include "clattn/clattn.h"
@@ -9,35 +9,37 @@
 typedef struct bench bench;
 
 cla_runtime *bench_runtime(bench *b);
-bool bench_quick(const bench *b); // fewer and smaller cases
-bool bench_peers(const bench *b); // other libraries' cases too: not while tuning
+bool bench_quick(const bench *b); // --quick: fewer and smaller cases
+bool bench_peers(const bench *b); // time other libraries, too: not while tuning
 
-/* Whether suite, --filter and --quick let a case through: ask before preparing it. */
+/* Returns whether to run a case, by --suite and --filter; while tuning, whether it is
+ * the tuned case. False while the harness counts its cases. Call it before preparing a
+ * case. */
 bool bench_wants(bench *b, const char *suite, const char *name);
 
-/* ---- an op: what most cases are ---------------------------------------------- */
+/* ---- cases of one op --------------------------------------------------------- */
 
 enum { BENCH_INPUTS = 9 };
 
 typedef struct bench_input {
     int rank;
     int64_t shape[4];
-    float scale;   // deviation of the random numbers; 0 means 1
+    float scale;   // standard deviation of the random numbers; 0 means 1
     bool constant; // no gradient
-    float cancels; // how many times more its gradient may be off, as its terms cancel
+    float cancels; // factor on its gradient's tolerance, as terms cancel; 0 means 1
 } bench_input;
 
-/* One op on random inputs, timed under both schedules (under the one that
- * CLATTN_SCHEDULE names where it is set). forward and oracle are as in op_case of
- * tests/support. */
+/* One op on random inputs. It is timed under both schedules; with --quick, while tuning
+ * or when CLATTN_SCHEDULE is set, under the schedule in force alone. forward and oracle
+ * are those of op_case in tests/support. */
 typedef struct bench_op {
     char name[128];
     const char *suite;    // "band"
-    const char *provider; // "fft"; NULL: each schedule in turn
+    const char *provider; // "fft"; NULL: clattn's schedules
     bench_input in[BENCH_INPUTS];
     int inputs;
     bool backward;       // time forward and backward together
-    double flops, bytes; // of one run as it is timed; 0 where it makes no sense
+    double flops, bytes; // of one timed run; 0 where there is no such figure
     cla_status (*forward)(cla_tape *tape, cla_tensor **y, cla_tensor **x,
                           void *context);
     void (*oracle)(double *y, double *const *x,
@@ -45,37 +47,40 @@ typedef struct bench_op {
     void *context;
 } bench_op;
 
-/* Prepares, verifies where asked, times, prints and records; frees what it made. Does
- * nothing when bench_wants says no. Errors: what forward gives. */
+/* Prepares, verifies (with --verify), times, prints and records a case, and frees its
+ * tensors. Does nothing when bench_wants returns false. Errors: those of forward. */
 cla_status bench_op_run(bench *b, const bench_op *op);
 
-/* sequences equal sequences of length tokens; the caller frees. */
+/* Makes a batch of `sequences` sequences of `length` tokens each. The caller frees it.
+ */
 cla_status bench_rows(bench *b, cla_ragged **rows, int sequences, int length);
 
-/* ---- anything else ----------------------------------------------------------- */
+/* ---- other cases ------------------------------------------------------------- */
 
-/* One thing to time. */
+/* A case with a run function of its own. */
 typedef struct bench_case {
     char name[128];
     const char *suite;
-    const char *provider; // "clblast", "openblas"; NULL: each schedule in turn
-    double flops, bytes;
-    cla_status (*run)(void *state);                 // queues (or does) the work once
+    const char *provider;           // "clblast", "openblas"; NULL: clattn's schedules
+    double flops, bytes;            // as in bench_op
+    cla_status (*run)(void *state); // queues (or does) the work once
     cla_status (*check)(void *state, double *nmse); // for --verify; NULL: unverified
     void *state;
-    double words;       // of a run: the row gets words_per_s and peak_bytes; 0: none
+    double words;       // of a run; adds words_per_s and peak_bytes to the row; 0: none
     int64_t parameters; // of the model; 0: none
-    bool on_host;       // run is complete when it returns: no device to wait for
+    bool on_host;       // run finishes before it returns: no device to wait for
 } bench_case;
 
-/* Warms up, times, prints and records. Errors: what run gives. */
+/* Verifies (with --verify), warms up, times, prints and records a case. Errors: those
+ * of run and check. */
 cla_status bench_run(bench *b, const bench_case *c);
 
-/* A tensor of n(0,1) numbers; want_grad as said. */
+/* Makes a tensor of n(0,1) numbers, with a gradient when want_grad. The caller frees
+ * it. */
 cla_status bench_tensor(bench *b, cla_tensor **t, int rank, const int64_t *shape,
                         bool want_grad);
 
-/* ---- what suites have besides rows of bench/cases.c, listed in bench/suites.c ---- */
+/* ---- suites besides the rows of bench/cases.c; listed in bench/suites.c ------- */
 
 cla_status bench_clip(bench *b);
 cla_status bench_custom_attention(bench *b);

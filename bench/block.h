@@ -1,5 +1,5 @@
-/* block.h - a step over blocks of numbers as large as each other: what the benches of
- * optimisers share. */
+/* block.h - shared by the benchmarks of optimisers: times a step over blocks of numbers
+ * of equal size. */
 #pragma once
 
 #include "bench/bench.h"
@@ -10,9 +10,9 @@ enum { BENCH_BLOCKS = 4 };
 typedef struct bench_block {
     const char *name;
     int64_t n;
-    int blocks;              // how many of t there are
-    bool ones[BENCH_BLOCKS]; // filled with 1, as a mean of squares; others are drawn
-    double flops, moves;     // of a number: operations, floats read and written
+    int blocks;              // length of t
+    bool ones[BENCH_BLOCKS]; // 1, like a mean of squares; others n(0,1)
+    double flops, moves;     // for each number: operations; floats read and written
     cla_status (*step)(cla_runtime *rt, cla_tensor *const *t, const void *context);
     const void *context;
 } bench_block;

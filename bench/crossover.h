@@ -1,9 +1,10 @@
-/* crossover.h - from which size on another way of computing is the faster one. */
+/* crossover.h - finds the size from which another provider is faster. */
 #pragma once
 
 #include "bench/bench.h"
 
-/* Measures from which size on CLBlast overtakes our group kernels, and sets that;
- * does nothing without CLBlast or where the tile kernels are in force.
+/* Measures the size of square products from which CLBlast is faster than clattn's group
+ * kernels and sets it in the tuning. Does nothing without CLBlast or when the tile
+ * schedule is in force.
  * Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status bench_cross_matmul(bench *b);

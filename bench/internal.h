@@ -1,4 +1,4 @@
-/* internal.h - inside of the harness. */
+/* internal.h - internals of the harness. */
 #pragma once
 
 #include <regex.h>
@@ -9,28 +9,29 @@
 #include "bench/peaks.h"
 #include "bench/stats.h"
 
-/* Largest squared error beside the squared result that passes for rounding in float. */
+/* Tolerance of verification: squared error over squared result (NMSE), for the rounding
+ * of float. */
 #define BENCH_NMSE 1e-9
 
-/* One measured case under one provider. */
+/* A measured case under one provider. */
 typedef struct bench_row {
     char name[128], provider[16];
     bench_stats ms;
 } bench_row;
 
-/* The figures of the case that was measured last. share: percent of the peaks. */
+/* Figures of the last measured case. share: per cent of the peaks. */
 typedef struct bench_figures {
     const char *name, *provider;
     bench_stats ms;
     double gflops, gbs, share;
 } bench_figures;
 
-/* Which case a run has come to. */
+/* Progress of a run. */
 typedef struct bench_progress {
-    char name[128]; // of the case at hand
+    char name[128]; // of the current case
     int number, total;
     int64_t begun_ns, line_ns;
-    bool terminal, drawn; // drawn: a line without its end stands on the terminal
+    bool terminal, drawn; // drawn: the terminal shows a progress line
 } bench_progress;
 
 struct bench {
@@ -38,82 +39,88 @@ struct bench {
     regex_t filter;
     bool filtered; // filter is compiled
     cla_runtime *rt;
-    bench_peaks peaks; // of the device at hand, measured before its first case
-    const char *suite; // whose heading was printed last
-    bench_row *rows;   // of the device at hand
+    bench_peaks peaks; // of the current device, measured before its first case
+    const char *suite; // of the last printed heading
+    bench_row *rows;   // of the current device
     size_t row_count, row_cap;
-    uint32_t streams;  // of random numbers, handed out so far
-    int shown, failed; // cases, over all devices
-    const char *only;  // tuning: this case alone, under the schedule in force
-    bool silent;       // and no rows on stdout
-    int64_t deadline_ns;
-    bool counting; // no case runs: bench_wants counts them
+    uint32_t streams;    // random streams used so far
+    int shown, failed;   // cases, over all devices
+    const char *only;    // tuning: run this case alone, under the schedule in force
+    bool silent;         // print and write no rows
+    int64_t deadline_ns; // of tuning
+    bool counting;       // no case runs: bench_wants counts them
     bench_progress progress;
     bench_figures last;
-    int columns; // of the table on stdout
-    int file;    // takes the rows as JSON; -1: none
+    int columns; // width of the table on stdout
+    int file;    // descriptor of the JSON rows; -1: not open
 };
 
-/* The timings of one case: milliseconds of one run each, in the order of measuring. */
+/* Timings of a case. */
 typedef struct bench_samples {
-    double *ms;
+    double *ms; // [count] milliseconds of one run, in the order of measurement
     int count;
     size_t cap;
-    int runs; // in all
+    int runs; // of all samples
 } bench_samples;
 
-/* sample.c: warms up, then times at least 10 samples and 0.3 s of them (--quick: 5 and
- * 0.05 s), each a batch of runs that takes milliseconds. */
+/* sample.c: warms up, then takes samples until it has 10 and 0.3 s (--quick: 5 and
+ * 0.05 s), or 3 and 5 s (--quick: 3 and 0.3 s). A sample is a batch of runs that takes
+ * milliseconds. */
 cla_status bench_sample(const bench *b, const bench_case *c, bench_samples *out);
 
-/* report.c: a row on stdout, in the JSON file and in b->rows. c->provider is set. */
+/* report.c: adds a row to the table, to the JSON file and to b->rows. Needs
+ * c->provider. */
 cla_status bench_record(bench *b, const bench_case *c, const bench_samples *samples);
 void bench_report_failure(bench *b, const bench_case *c, double nmse);
-void bench_report_device(const bench *b); // what the run is on, before anything else
+void bench_report_device(const bench *b); // printed before anything else
 void bench_report_peaks(bench *b);
-/* An indented line below the rows. */
+/* Prints an indented line below the rows. */
 void bench_note(bench *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* table.c. Columns of the terminal that fd is, enough for the wide table where it is
- * none. */
+/* table.c: returns the width of the terminal fd; when it is none, that of the wide
+ * table. */
 int bench_columns(int fd);
-/* A name in a column of this width; a longer one gets a line of its own. */
+/* Prints a name in a column of this width; a longer one gets a line of its own. */
 void bench_print_name(const char *name, int width);
 void bench_print_heading(int columns, const char *suite);
 void bench_print_row(int columns, const bench_figures *row);
 
-/* rows.c: appends b->last as a line of JSON to the file of --json, which is emptied
- * before its first row. Errors: CLA_E_IO, CLA_E_NOMEM. */
+/* rows.c: open creates or empties the file of --json unless it is open; add opens it
+ * and appends b->last as a line of JSON. Without --json they do nothing. Errors:
+ * CLA_E_IO, CLA_E_NOMEM. */
 cla_status bench_rows_open(bench *b);
 cla_status bench_rows_add(bench *b, const bench_case *c, const bench_samples *samples);
 cla_status bench_rows_close(bench *b);
+/* Returns whether the case runs on b's device: not on the host, or the device is a CPU.
+ */
 bool bench_on_device(const bench *b, const bench_case *c);
 
-/* progress.c: the case at hand and the time left, on stderr. */
+/* progress.c: shows the current case and the remaining time on stderr. */
 void bench_progress_begin(bench_progress *p); // keeps p->total
 void bench_progress_case(bench_progress *p, const char *name);
-/* Removes the line from the terminal: before anything else is printed. */
+/* Removes the progress line from the terminal. Call it before printing. */
 void bench_progress_clear(bench_progress *p);
-/* For cla_runtime_on_save; context is a bench_progress. */
+/* A callback of cla_runtime_on_save; context is a bench_progress. */
 void bench_progress_saving(void *context, int number, int total);
-/* ", about 40 s left" when done of total cases took spent_s; nothing before the first
- * one is done. */
+/* Writes ", about 40 s left" to text [size] when `done` of `total` cases took spent_s
+ * seconds; the empty text when none is done. */
 void bench_progress_left(double spent_s, int done, int total, char *text, size_t size);
 
-/* Median of a case in milliseconds, of the fastest provider of our own; 0 when it was
- * not measured. */
+/* Returns the median of a case in milliseconds under the faster of tile and group; 0
+ * when it was not measured. */
 double bench_median(const bench *b, const char *name);
 
-/* cases.c */
+/* cases.c: runs the rows of a suite. */
 cla_status bench_cases(bench *b, const char *suite);
 
-/* ops/custom_attention.c: refuses a score that is no expression over the inputs that
- * --custom has; NULL is fine. Errors: CLA_E_USAGE, CLA_E_NOMEM. */
+/* ops/custom_attention.c: checks that the score is an expression over the inputs of
+ * --custom, or NULL. Errors: CLA_E_USAGE, CLA_E_NOMEM. */
 cla_status bench_custom_check(const char *score);
-/* The score of --custom, and plain attention beside it. */
+/* Times attention with the score of --custom, and plain attention for comparison. */
 cla_status bench_custom_score(bench *b, const char *score);
 
-/* suites.c */
-cla_status bench_suites_check(const char *suite);          // NULL is fine
-cla_status bench_suites_each(bench *b, const char *suite); // NULL: all
+/* suites.c: check rejects unknown names (CLA_E_USAGE); each runs a suite, or the score
+ * of --custom. NULL: all suites. */
+cla_status bench_suites_check(const char *suite);
+cla_status bench_suites_each(bench *b, const char *suite);

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* y = op(a) op(b), packed row-major matrices. */
+/* The product y [M,N] = op(a) [M,K] op(b) [K,N] of packed row-major matrices. */
 typedef struct peer_product {
     int M, N, K;
     bool transpose_a, transpose_b;
@@ -12,6 +12,6 @@ typedef struct peer_product {
     float *y;
 } peer_product;
 
-/* The library is loaded when first asked for. */
+/* Returns whether OpenBLAS is installed. The first call of either function loads it. */
 bool peer_openblas_found(void);
 void peer_openblas_run(const peer_product *p);

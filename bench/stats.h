@@ -1,4 +1,4 @@
-/* stats.h - what a set of timings says. */
+/* stats.h - statistics of timings. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,13 +7,13 @@ typedef struct bench_stats {
     double median, p25, p75;
 } bench_stats;
 
-/* Quartiles of count > 0 samples (sorted in place), interpolated between neighbours as
- * NumPy and statistics.quantiles(method="inclusive") do. */
+/* Computes the quartiles of count > 0 samples, which it sorts in place. Interpolates
+ * between neighbours as NumPy and statistics.quantiles(method="inclusive") do. */
 bench_stats bench_stats_of(double *samples, int count);
 
 typedef enum bench_verdict {
     BENCH_SAME,
-    BENCH_FASTER, // the second one
+    BENCH_FASTER, // b is faster than a
     BENCH_SLOWER,
     BENCH_UNSURE, // too much noise to tell
     BENCH_VERDICTS
@@ -21,9 +21,10 @@ typedef enum bench_verdict {
 
 const char *bench_verdict_name(bench_verdict verdict);
 
-/* From quartiles: faster or slower where the medians differ by more than both
- * interquartile ranges and by margin (0.05: 5 % of the smaller one); same where they do
- * not and both ranges are within margin of their median. */
+/* Judges two sets of quartiles. Faster or slower: the medians differ by more than both
+ * interquartile ranges and by more than margin (0.05: 5 % of the smaller median). Same:
+ * they differ by at most margin, and both ranges are within margin of their median.
+ * Else unsure. */
 bench_verdict bench_stats_verdict(const bench_stats *a, const bench_stats *b,
                                   double margin);
 
@@ -31,18 +32,19 @@ typedef struct bench_interval {
     double median, low, high;
 } bench_interval;
 
-/* The median of count > 0 values (sorted in place) and the narrowest interval between
- * two of them, as many from either end, that holds the median of what they are drawn
- * from with at least 95 % (sign test: values need no distribution); with less than six
- * values, from the least to the largest. */
+/* Computes the median of count > 0 values, which it sorts in place, and a confidence
+ * interval of at least 95 % for the median of their distribution, which may be any
+ * (sign test): the narrowest one from the k-th smallest to the k-th largest value. With
+ * fewer than six values it spans all of them and has less confidence. */
 bench_interval bench_interval_of(double *values, int count);
 
-/* The ratio of a's median to b's. Its interval goes from the low end of a's over the
- * high end of b's to the reverse; each is taken at 97.5 %, so that both hold, and with
- * them the ratio's, with at least 95 % (Bonferroni). With fewer than seven samples of
- * one, all of them count. Both are sorted in place; counts > 0, values > 0. */
+/* Computes the ratio of a's median to b's and its confidence interval, from
+ * low(a)/high(b) to high(a)/low(b). The intervals of a and b have at least 97.5 %
+ * confidence, which gives the ratio at least 95 % (Bonferroni); with fewer than seven
+ * samples an interval spans all of them and has less. Sorts both in place; counts > 0,
+ * values > 0. */
 bench_interval bench_ratio_of(double *a, int a_count, double *b, int b_count);
 
-/* Of ratios, "how many times as fast": faster or slower where all of the interval is
- * beyond 1 + margin or 1 / (1 + margin), same where all of it is within these. */
+/* Judges a speed-up a / b. Faster or slower: the whole interval is above 1 + margin or
+ * below 1 / (1 + margin). Same: all of it is within these. Else unsure. */
 bench_verdict bench_verdict_of(const bench_interval *ratio, double margin);

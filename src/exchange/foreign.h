@@ -1,7 +1,7 @@
-/* foreign.h - a translator's folder, opened to be written in another program's format.
+/* foreign.h - writes a translator in the format of another program.
  *
- * Matrices here are [in,out]; those of other programs are [out,in]. q, k and v are side
- * by side here. */
+ * clattn stores matrices as [in,out], with q, k and v side by side; the other programs
+ * store them as [out,in]. */
 #pragma once
 
 #include "tasks/translation/translation.h"
@@ -13,61 +13,65 @@ typedef struct foreign {
     cla_config settings;
     cla_task *task; // a translator without a device
     const translation *t;
-    char *path; // of the weights
+    char *path; // file of the weights
     cla_st_file file;
     bool joint; // one vocabulary for both languages
 } foreign;
 
-/* Opens the translator in run: settings, pieces and best weights, all of which fit.
- * Call foreign_close in any case.
+/* Opens the translator in the folder run and checks that its settings, pieces and best
+ * weights fit together. Call foreign_close in any case.
  * Errors: CLA_E_INPUT (no translator; damage; a tensor that is missing, left over or of
  * another shape), CLA_E_NUMERIC, CLA_E_IO, CLA_E_NOMEM. */
 cla_status foreign_open(foreign *f, const char *run);
 void foreign_close(foreign *f);
 
-/* Refuses the kinds of attention, convolutions and vectors that no other program has.
+/* Rejects models that no other program supports: attention other than softmax,
+ * convolutions, hard cross attention, source vectors.
  * program  in  its name, for the message
  * Errors: CLA_E_INPUT (key and value), CLA_E_NOMEM. */
 cla_status foreign_check(const foreign *f, const char *program);
-/* The error for the value of a key that the program cannot express. */
+/* Fails with CLA_E_INPUT for a key whose value the program cannot express. */
 cla_status foreign_refuse(const foreign *f, const char *key, const char *program);
 
-/* Rows that positions have at most. */
+/* Returns the number of rows of the table of positions: the longest output and its
+ * start token, at least 1024. */
 int foreign_positions(const foreign *f);
 
-/* The numbers of a tensor, as float32. */
+/* Copies the values of a tensor as float32; the caller frees them. */
 cla_status foreign_take(const foreign *f, const char *name, float **numbers);
 
-/* A linear layer of theirs: some columns of a matrix of ours. */
+/* A linear layer of the other program, made of columns of a matrix of clattn. */
 typedef struct foreign_linear {
     const char *from;   // the matrix [in,columns]; its bias is from_bias [columns]
-    int64_t first, out; // columns that the layer has
-    const char *weight; // its name there, [out,in]
-    const char *bias;   // [out]
+    int64_t first, out; // first column, number of columns
+    const char *weight; // name in the other program, [out,in]
+    const char *bias;   // name in the other program, [out]
 } foreign_linear;
 
 cla_status foreign_add_linear(const foreign *f, cla_made *made,
                               const foreign_linear *l);
 
-/* Adds the gain and the bias of the norm `from`. */
+/* Adds the gain and the bias of the layer norm `from`. */
 cla_status foreign_add_norm(const foreign *f, cla_made *made, const char *from,
                             const char *gain, const char *bias);
 
-/* Adds the table [count,D] of signals of positions. */
+/* Adds the table of positional encodings [foreign_positions,D]. */
 cla_status foreign_add_positions(const foreign *f, cla_made *made, const char *name);
 
-/* Writes a file of the folder: bytes, or JSON (taken). Errors: CLA_E_INPUT (a text that
- * is not UTF-8), CLA_E_IO, CLA_E_NOMEM. */
+/* Write a file of the folder: bytes, or JSON, which the function frees. Errors:
+ * CLA_E_IO, CLA_E_NOMEM (also: value is NULL). */
 cla_status foreign_write(cla_publish *p, const char *name, const char *bytes,
                          size_t size);
 cla_status foreign_write_json(cla_publish *p, const char *name, json_t *value);
 
-/* Writes source.spm and target.spm, or codes.txt of byte pairs. */
+/* Writes source.spm and target.spm, or codes.txt for byte pair encoding. */
 cla_status foreign_write_codes(const foreign *f, cla_publish *p);
 
-/* Write the folder's files, config.json last.
- * half  in  weights as float16
- * Errors: those of foreign_check, CLA_E_IO, CLA_E_NOMEM. */
+/* Write all files of the folder, config.json last.
+ * half     in   store the weights as float16
+ * numbers  out  parameter values written
+ * Errors: those of foreign_check; CLA_E_INPUT (a value that float16 cannot hold, a
+ * piece that is not UTF-8), CLA_E_IO, CLA_E_NOMEM. */
 cla_status foreign_ctranslate2(const foreign *f, cla_publish *p, bool half,
                                int64_t *numbers);
 cla_status foreign_huggingface(const foreign *f, cla_publish *p, bool half,

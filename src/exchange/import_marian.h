@@ -1,4 +1,4 @@
-/* import_marian.h - what the files of a Hugging Face MarianMT folder say. */
+/* import_marian.h - reads the files of a Hugging Face MarianMT folder. */
 #pragma once
 
 #include "base/config.h"
@@ -7,62 +7,68 @@
 #include "text/vocab.h"
 #include "train/made.h"
 
-/* Pieces in our order: the special tokens first, then by their numbers there. */
+/* Pieces in clattn's order: the special tokens first, then the others by their ids in
+ * the folder. */
 typedef struct marian_pieces {
     cla_vocab vocab;
-    int32_t *from; // [vocab.count] the number there
+    int32_t *from; // [vocab.count] id in the folder
 } marian_pieces;
 
 typedef struct marian {
     const char *dir;
-    cla_config config, generation, tokenizer; // empty where there is no such file
+    cla_config config, generation, tokenizer; // empty without such a file
     int model, heads, inner, layers, decoder_layers;
-    int activation;                      // of coder.h
+    int activation;                      // a CODER_ value of nn/coder.h
     bool scaled, shared, tied, separate; // separate: two vocabularies
-    int source_pieces, target_pieces;    // that config.json states
-    int end, pad;                        // numbers there
-    int positions;                       // transformer_positions, with the weights
+    int source_pieces, target_pieces;    // sizes of the vocabularies
+    int end, pad;                        // ids in the folder
+    int positions;                       // transformer_positions, from the weights
     double norm_epsilon;
     search_options search;
-    bool renormalize;              // the pad has no share of probability
-    marian_pieces source, target;  // target: empty where both are one
+    bool renormalize;              // softmax without <pad> where it is never produced
+    marian_pieces source, target;  // target: empty unless separate
     bool release;                  // Marian's own folder
     char *source_spm, *target_spm; // of a release; NULL: source.spm, target.spm
-    char *weights;                 // of a release: the file, and its tensors
+    char *weights;                 // of a release: path of the file; made: its tensors
     cla_made made;
 } marian;
 
 void marian_fini(marian *m);
 
-/* Refuses a file of the folder that is not there, or a link that leads out of it.
+/* Checks that the folder has the file and that it is no link out of the folder.
  * Errors: CLA_E_INPUT, CLA_E_NOMEM. */
 cla_status marian_check_file(const char *dir, const char *name);
 
-/* Reads the three files of settings. Errors: CLA_E_INPUT (file, key and value),
- * CLA_E_IO, CLA_E_NOMEM. */
+/* Reads config.json and, where present, generation_config.json and
+ * tokenizer_config.json. Errors: CLA_E_INPUT (file, key and value), CLA_E_IO,
+ * CLA_E_NOMEM. */
 cla_status marian_read_settings(marian *m, const char *dir);
 
-/* Reads vocab.json, and target_vocab.json where there are two. Errors: the same. */
+/* Reads vocab.json, and target_vocab.json when the vocabularies are separate. Errors:
+ * those of marian_read_settings. */
 cla_status marian_read_pieces(marian *m);
 
-/* Puts the pieces of a vocabulary, a token's number by its text, into our order.
- * path  in  for messages
- * Errors: CLA_E_INPUT (an id that is missing or there twice; a special token
- * elsewhere), CLA_E_NOMEM. */
+/* Sorts the pieces of a vocabulary into clattn's order.
+ * path    in  for messages
+ * tokens  in  an object: the id of each token
+ * pieces  in  number of tokens
+ * Errors: CLA_E_INPUT (a missing or duplicate id; a missing or misplaced special
+ * token), CLA_E_NOMEM. */
 cla_status marian_arrange(const marian *m, marian_pieces *p, const char *path,
                           json_t *tokens, int pieces);
 
-/* Reads all of a folder as Marian writes it (decoder.yml, *.npz, vocabularies), with
- * its tensors under the names of Hugging Face's. Errors: the same, CLA_E_NUMERIC,
+/* Reads a folder as Marian writes it (decoder.yml, *.npz, vocabularies). Its tensors
+ * get the names of Hugging Face. Errors: those of marian_read_settings, CLA_E_NUMERIC,
  * CLA_E_USAGE (clattn was built without zlib or libyaml). */
 cla_status marian_read_release(marian *m, const char *dir);
 
-/* The pieces that the decoder writes. */
+/* Returns the pieces that the decoder produces. */
 const marian_pieces *marian_target(const marian *m);
 
 #define MARIAN_WEIGHTS "model.safetensors"
 
-/* Writes the parameters of a translator to the file `to`, from the tensors of
- * MARIAN_WEIGHTS, and notes the kind of positions.
+/* Converts the tensors of MARIAN_WEIGHTS, or those of a release, to the parameters of a
+ * translator and writes them to the file `to`. Sets m->positions unless m is a release.
+ * numbers  out  parameter values written
  * Errors: CLA_E_INPUT (tensor and shape), CLA_E_NUMERIC, CLA_E_IO, CLA_E_NOMEM. */
 cla_status marian_write_weights(marian *m, const char *to, int64_t *numbers);

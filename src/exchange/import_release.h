@@ -1,5 +1,5 @@
-/* import_release.h - a folder as Marian writes it: decoder.yml, weights in a *.npz with
- * their settings, vocabularies in YAML. */
+/* import_release.h - reads a folder as Marian writes it: decoder.yml, a *.npz archive
+ * with the weights and their settings, vocabularies in YAML or SentencePiece models. */
 #pragma once
 
 #include "base/zip.h"
@@ -8,17 +8,17 @@
 typedef struct release {
     marian *m;
     cla_zip zip;
-    bool *used;       // [zip.count]
-    json_t *settings; // special:model.yml of the weights
+    bool *used;       // [zip.count] arrays read so far
+    json_t *settings; // special:model.yml of the archive
     json_t *decoder;  // decoder.yml
 } release;
 
-/* Reads the archive and the settings in it. Errors: CLA_E_INPUT, CLA_E_IO, CLA_E_NOMEM.
- */
+/* Opens the archive and reads the settings in it. Errors: CLA_E_INPUT, CLA_E_IO,
+ * CLA_E_NOMEM. */
 cla_status release_open_weights(release *r, const char *path);
 
-/* Makes the tensors of r->m, with the names and shapes of Hugging Face's, once the
- * sizes and the numbers of pieces are known.
+/* Makes the tensors of r->m with the names and shapes of Hugging Face. Needs the sizes
+ * and the numbers of pieces in r->m.
  * Errors: CLA_E_INPUT (an array that is missing, left over or of another shape),
  * CLA_E_NUMERIC, CLA_E_NOMEM. */
 cla_status release_read_weights(release *r);

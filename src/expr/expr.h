@@ -1,14 +1,14 @@
-/* expr.h - expressions that modify attention scores: parsed, typed, differentiated and
- * written as OpenCL C. Text never reaches a compiler as it was given.
+/* expr.h - expressions that modify attention scores: parser, types, derivatives and
+ * OpenCL C code. The user's text itself never reaches a compiler.
  *
- * An expression is a list of nodes in which children stand before their parents, so
+ * An expression is a list of nodes in which children come before their parents, so
  * evaluation, differentiation and code generation are loops over the list.
  *
  * Grammar, loosest first:  c ? x : y,  ||,  &&,  == !=,  < <= > >=,  + -,  * / %,
  * unary - + !,  calls f(x, y),  reads table[x][y],  numbers, names, parentheses.
  *
- * Types: bool, int, float. Integers become floats where the other operand is one. x / y
- * is always a float. x % y takes integers and has the sign of y; x % 0 is 0. */
+ * Types: bool, int, float. An int operand is converted when the other one is a float.
+ * x / y is always a float. x % y takes ints and has the sign of y; x % 0 is 0. */
 #pragma once
 
 #include "base/base.h"
@@ -20,8 +20,8 @@ typedef enum cla_expr_type {
     CLA_EXPR_FLOAT
 } cla_expr_type;
 
-/* A name that an expression may use: a variable has rank 0, an input is read with as
- * many indices as its rank. type is the type of the value. */
+/* A name that an expression may use. A variable has rank 0; an input takes as many
+ * indices as its rank. type is the type of the value or element. */
 typedef struct cla_expr_name {
     const char *name;
     cla_expr_type type; // int or float
@@ -49,7 +49,7 @@ typedef enum cla_expr_kind {
     CLA_EXPR_OR,
     CLA_EXPR_SELECT,   // child[0] ? child[1] : child[2]
     CLA_EXPR_CALL,     // which = cla_expr_function
-    CLA_EXPR_FLOAT_OF, // an int as a float
+    CLA_EXPR_FLOAT_OF, // an int converted to float
 } cla_expr_kind;
 
 typedef enum cla_expr_function {
@@ -79,7 +79,7 @@ typedef struct cla_expr_node {
 } cla_expr_node;
 
 typedef struct cla_expr {
-    char *what, *text; // "score", and the expression as it was given
+    char *what, *text; // "score", and the source text
     const cla_expr_name *names;
     int names_count;
     cla_expr_node *nodes;
@@ -87,51 +87,52 @@ typedef struct cla_expr {
     int root;
 } cla_expr;
 
-/* Parses text, which errors call `what`, into *out. The names must outlive it.
+/* Parses text into *out. Messages call the expression `what`. names must outlive *out.
  *
- * Errors: CLA_E_USAGE with the text, and a caret under the place, for anything that is
- * no expression over the names: characters, names, calls and operators that are not
- * known, types that do not fit, a wrong number of indices or arguments, more than
- * CLA_EXPR_LONGEST characters. */
+ * Errors: CLA_E_USAGE with the text and a caret under the place: unknown characters,
+ * names, functions or operators, types that do not fit, a wrong number of indices or
+ * arguments, more than CLA_EXPR_DEEPEST open operators; CLA_E_USAGE for more than
+ * CLA_EXPR_LONGEST characters; CLA_E_NOMEM. */
 cla_status cla_expr_parse(cla_expr **out, const char *what, const char *text,
                           const cla_expr_name *names, int names_count);
 void cla_expr_free(cla_expr **e);
 
-/* Fails with the expression's text and a caret under a column. */
+/* Fails with CLA_E_USAGE, the expression's text and a caret under a column. */
 cla_status cla_expr_fail(const cla_expr *e, int column, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Adds a node over children that are in the list, and converts their types; *out is its
- * index. Fails where types do not fit. */
+/* Adds a node whose children are in the list and inserts type conversions. *out is its
+ * index. Errors: CLA_E_USAGE (types that do not fit), CLA_E_NOMEM. */
 cla_status cla_expr_add(cla_expr *e, int *out, cla_expr_node node);
 
-/* Converts a node of the list to float. */
+/* Converts a node to float: *node becomes the index of the conversion. */
 cla_status cla_expr_to_float(cla_expr *e, int *node);
 
-/* The name of a function, its number of arguments and the one a text names; -1:
- * none. */
+/* Return the name of a cla_expr_function, its number of arguments, and the function
+ * with a name, or -1. */
 const char *cla_expr_function_name(int function);
 int cla_expr_function_arity(int function);
 int cla_expr_function_find(const char *name, size_t size);
 
 /* ---- values ---------------------------------------------------------------------- */
 
-/* Where names take their values from. read gives element index[0..rank-1] of input
- * `which`, with indices outside clamped into the tensor. */
+/* The values of the names. read returns element index[0..rank-1] of input `which`, with
+ * indices clamped to the tensor. */
 typedef struct cla_expr_values {
-    const double *variable; // one a name; inputs' are ignored
+    const double *variable; // [names_count]; ignored for inputs
     double (*read)(void *context, int which, const int *index);
     void *context;
 } cla_expr_values;
 
-/* The value of a node in double precision: the definition that kernels are held to. */
+/* Computes the value of a node in double precision: the oracle of the kernels. Errors:
+ * CLA_E_NOMEM. */
 cla_status cla_expr_evaluate(const cla_expr *e, int node, const cla_expr_values *values,
                              double *out);
 
 /* ---- derivatives ----------------------------------------------------------------- */
 
-/* What one read of a float input adds to that input's gradient: value, a node, at the
- * indices of `read`, a node of kind CLA_EXPR_READ. */
+/* The contribution of one read to the gradient of a float input: node `value` is added
+ * at the indices of node `read`, which is of kind CLA_EXPR_READ. */
 typedef struct cla_expr_contribution {
     int read, value;
 } cla_expr_contribution;
@@ -143,27 +144,29 @@ typedef struct cla_expr_gradient {
 } cla_expr_gradient;
 
 /* Differentiates the root with respect to the float variable `variable` and to each
- * read of a float input in wanted[0..names_count-1] (NULL: none). Nodes are added to e.
+ * read of a float input in wanted[0..names_count-1] (NULL: none). Adds nodes to e.
  *
  * Conventions where a function has no derivative: abs(0) has slope 0; min and max give
- * all of it to their first argument when both are equal; clamp gives it to x at its
- * ends; conditions are constants.
+ * the whole slope to their first argument when both are equal; clamp gives it to x at
+ * the bounds; conditions are constants.
  *
- * Errors: CLA_E_USAGE where a wanted input reaches int(), floor() or only conditions,
- * so that its gradient would be zero everywhere. */
+ * Errors: CLA_E_USAGE (the root is no float; a wanted input is read only in conditions,
+ * int(), floor() or indices, so that its gradient would be zero everywhere),
+ * CLA_E_NOMEM. */
 cla_status cla_expr_differentiate(cla_expr *e, cla_expr_gradient *out, int variable,
                                   const bool *wanted);
 void cla_expr_gradient_free(cla_expr_gradient *g);
 
 /* ---- code ------------------------------------------------------------------------ */
 
-/* Writes the statements that compute `roots` as OpenCL C: `const float t12 = ...;` for
- * each node they need, t<index>. Nodes that depend on a name in varying[] are vectors
- * (floatx, intx), others are scalars; a bool is an int, all bits set in a true lane. A
- * variable appears as v_<name>. Reading name n, an input, calls input_<n>(e, i, j),
- * or input_<n>_x where an index varies. cl/custom.clh has the functions called. */
+/* Appends OpenCL C statements that compute `roots`: `const float t12 = ...;` for each
+ * node that they need, named t<index>. Nodes that depend on a name in varying[] are
+ * vectors (floatx, intx), others are scalars. A bool is an int; a true lane of a vector
+ * has all bits set. A variable appears as v_<name>. A read of input n calls
+ * input_<n>(e, i, j), or input_<n>_x where an index varies. cl/custom.clh defines the
+ * functions expr_<name>. Errors: CLA_E_NOMEM. */
 cla_status cla_expr_emit(const cla_expr *e, const int *roots, int count,
                          const bool *varying, cla_text *code);
 
-/* Whether a node depends on a name of varying[]. */
+/* Returns whether a node depends on a name in varying[]; true when out of memory. */
 bool cla_expr_varies(const cla_expr *e, int node, const bool *varying);

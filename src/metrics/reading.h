@@ -5,43 +5,47 @@
 
 #include "metrics/tokens.h"
 
-/* SQuAD's view of answers; Rajpurkar et al. 2016, evaluate-v1.1. */
+/* A scorer of SQuAD answers. Source: Rajpurkar et al. 2016, evaluate-v1.1. */
 typedef struct cla_squad cla_squad;
 
 cla_status cla_squad_new(cla_squad **out);
 void cla_squad_free(cla_squad **s);
 
-/* Lower case; ASCII punctuation dropped; the words a, an, the made blanks; words with
- * one blank between. Errors: CLA_E_INPUT (not UTF-8), CLA_E_NOMEM. */
+/* Normalises an answer: converts it to lower case, removes ASCII punctuation, replaces
+ * the words a, an, the by blanks, and separates words by one blank. Errors: CLA_E_INPUT
+ * (not UTF-8), CLA_E_NOMEM. */
 cla_status cla_squad_normalise(cla_squad *s, const char *answer, cla_text *out);
 
-/* 1 when the normalised answers are equal, else 0; 2PR/(P+R) over their words, counted
- * with repetitions. Errors: as above. */
+/* Compares an answer with a reference, both normalised: *exact is 1 when they are
+ * equal, else 0; *f1 is 2PR/(P+R) over their words, counted with repetitions. Errors:
+ * those of cla_squad_normalise. */
 cla_status cla_squad_compare(cla_squad *s, const char *answer, const char *gold,
                              double *exact, double *f1);
 
-/* The same F1 over the normalised answers' characters that are no blanks, as for text
- * without blanks between words. Errors: as above. */
+/* Computes the same F1 over the non-blank characters of the normalised answers, for
+ * text without blanks between words. Errors: those of cla_squad_normalise. */
 cla_status cla_squad_characters(cla_squad *s, const char *answer, const char *gold,
                                 double *f1);
 
 typedef struct cla_squad_scores {
-    double exact, f1; // per cent, means over questions of the best gold answer
+    double exact, f1; // per cent: best over the references, mean over questions
     int64_t questions, unanswered;
 } cla_squad_scores;
 
-/* data: the JSON of SQuAD 1.1; answers: an object of ids and texts. paths are for
- * messages. Errors: CLA_E_INPUT (naming the file and what is missing), CLA_E_NOMEM. */
+/* Scores answers (an object of texts by question id) against data (JSON of SQuAD 1.1).
+ * An unanswered question scores 0. The paths are for messages. Errors: CLA_E_INPUT
+ * (file and what is missing), CLA_E_NOMEM. */
 cla_status cla_squad_score(cla_squad *s, const json_t *data, const char *data_path,
                            const json_t *answers, const char *answers_path,
                            cla_squad_scores *scores);
 
-/* ROUGE-L (Lin 2004) as DuReader and MS MARCO use it: with P and R the best
- * LCS / |candidate| and LCS / |reference| over the references, each on its own,
- * (1 + b^2) P R / (R + b^2 P), b = 1.2; 0 when P or R is 0. Errors: CLA_E_NOMEM. */
+/* Computes ROUGE-L as DuReader and MS MARCO do: (1 + b^2) P R / (R + b^2 P), b = 1.2; 0
+ * when P or R is 0. P is the largest LCS / |candidate| over the references [n], R the
+ * largest LCS / |reference|; both maxima may come from different references. Errors:
+ * CLA_E_NOMEM. Source: Lin 2004. */
 cla_status cla_rouge_l(const cla_tokens *candidate, const cla_tokens *references,
                        size_t n, double *score);
 
-/* The same of lines in a tokenizer's tokens. Errors: CLA_E_NOMEM. */
+/* Computes the same for lines, which t tokenizes. Errors: CLA_E_NOMEM. */
 cla_status cla_rouge_l_line(cla_tokenizer *t, const cla_line *candidate,
                             const cla_line *references, size_t n, double *score);

@@ -1,17 +1,19 @@
-/* rules.h - a text rewritten by a list of regular expressions, one after the other. */
+/* rules.h - rewrites a text by a list of regular expressions, one after the other. */
 #pragma once
 
 #include "base/text.h"
 
-/* What PCRE2 replaces, everywhere and from the left, and what by ($1 is a group). */
+/* A PCRE2 pattern, of which all matches are replaced, and its replacement ($1: group
+ * 1). */
 typedef struct cla_rule {
     const char *pattern, *replacement;
 } cla_rule;
 
 typedef struct cla_rules cla_rules;
 
-/* Compiles rules up to the one without a pattern; classes and word boundaries are
- * Unicode's. Errors: CLA_E_USAGE (a pattern that is none), CLA_E_NOMEM. */
+/* Compiles rules, which end with a NULL pattern and must outlive *out. Character
+ * classes and word boundaries follow Unicode. Errors: CLA_E_USAGE (a malformed pattern,
+ * more than 16 rules), CLA_E_NOMEM. */
 cla_status cla_rules_new(cla_rules **out, const cla_rule *rules);
 void cla_rules_free(cla_rules **rules);
 

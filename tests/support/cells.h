@@ -1,12 +1,12 @@
-/* cells.h - what the tests of recurrent cells share. */
+/* cells.h - shared by the tests of recurrent cells. */
 #pragma once
 
 #include "support/check_kind.h"
 
-/* Packed sequences of many shapes: none, one, empty ones, more of them than a
- * work-group has items, states wider than a vector. What a cell has not is not looked
- * at. */
+/* Cases with packed sequences of many shapes, up to a NULL: no tokens, one token, empty
+ * sequences, more sequences than a work-group has items, states wider than a vector. A
+ * cell ignores the operands that it does not have. */
 extern const char *const cell_rows[];
 
-/* sin(0.9 k + 0.37 s) for the k-th number, 32 numbers at most. */
+/* Sets the k-th number of t to sin(0.9 k + 0.37 s). t has at most 32 numbers. */
 void fill_sines(cla_tensor *t, double s);

@@ -1,5 +1,5 @@
-/* expressions.h - random expressions over the names of custom attention, valid by their
- * making, and what becomes of them by a few changed characters. */
+/* expressions.h - random expressions over the names of custom attention, valid by
+ * construction, and damaged ones. */
 #pragma once
 
 #include <stddef.h>
@@ -7,8 +7,8 @@
 
 #include "expr/expr.h"
 
-/* The names that expressions are over: the value, then the other variables of custom
- * attention, then inputs. */
+/* The names in the expressions: the value, the other variables of custom attention,
+ * then the inputs. */
 enum {
     EXPRESSION_VALUE,
     EXPRESSION_I,
@@ -24,20 +24,20 @@ enum {
 enum { EXPRESSION_ROWS = 3, EXPRESSION_COLUMNS = 4, EXPRESSION_DOCS = 5 };
 
 typedef struct expressions {
-    uint64_t state;    // the seed at first
+    uint64_t state;    // of the generator; first the seed
     const char *value; // name of the value: "s" or "w"
-    bool bounded;      // few operators, and none that leaves what float32 can show
+    bool bounded;      // few operators, whose values stay in the range of float32
 } expressions;
 
-/* The names, for cla_expr_parse. */
+/* Fills in the names for cla_expr_parse; value is the name of the value. */
 void expression_names(cla_expr_name names[EXPRESSION_NAMES], const char *value);
 
-/* A number below n. */
+/* Draws a number below n. */
 unsigned expression_draw(expressions *x, unsigned n);
 
-/* Writes an expression of a type into text; shorter than size. */
+/* Writes an expression of a type to text [size]. */
 void expression_make(expressions *x, char *text, size_t size, cla_expr_type type);
 
-/* Changes, removes, adds or swaps one to three characters. Text has room for three
- * more. */
+/* Changes, removes, inserts or swaps characters, one to three times. text must have
+ * room for three more. */
 void expression_damage(expressions *x, char *text);

@@ -1,8 +1,8 @@
-/* kernels.h - a runtime that also knows the kernels of tests/kernels. */
+/* kernels.h - a runtime with the kernels of tests/kernels. */
 #pragma once
 
 #include "clattn/clattn.h"
 
-/* Points CLATTN_KERNEL_PATH at the test kernels beside the product's (set by meson as
- * CLATTN_TEST_KERNELS) and opens test_runtime. */
+/* Sets CLATTN_KERNEL_PATH to the folder CLATTN_TEST_KERNELS (set by meson), which has
+ * the kernels of the product and of the tests, and opens test_runtime. */
 cla_runtime *test_kernels(void);

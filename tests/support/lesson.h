@@ -1,11 +1,9 @@
-/* lesson.h - a tiny reader and what it is taught. */
+/* lesson.h - a fixture: a tiny reader and its training data. */
 #pragma once
 
 #include "support/support.h"
 #include "tasks/reading/reading.h"
 
-/* A reader of a folder of its own, in which write makes train and dev with that ending;
- * with the settings extra, up to NULL, besides. */
 typedef struct lesson {
     char folder[32];
     const char *ending;
@@ -14,9 +12,11 @@ typedef struct lesson {
     cla_task *task;
 } lesson;
 
+/* Opens a reader on a new folder, in which write makes the files train and dev with the
+ * suffix ending. extra: more settings, up to NULL. */
 void lesson_begin(lesson *s, const char *ending, void (*write)(const char *folder),
                   const char *const *extra);
 void lesson_end(lesson *s);
 
-/* Some epochs; the mean loss of the last one. */
+/* Trains for some epochs. Returns the mean loss of the last one. */
 double lesson_train(cla_task *task, cla_config *settings, int epochs);

@@ -1,9 +1,9 @@
-/* no_binaries.h - programs without binaries, for tests of CLBlast. */
+/* no_binaries.h - OpenCL programs without binaries, for tests of CLBlast. */
 #pragma once
 
-/* From here on clGetProgramInfo gives one byte for each program's binary. CLBlast asks
- * for the binary of each program that it builds, for other contexts of the process; a
- * test has none. PoCL answers only after it has compiled all kernels of the program, a
- * minute of work. Our own cache is off, as it would save those bytes. Call it before a
- * runtime is opened. */
+/* Makes clGetProgramInfo return one byte as the binary of every program from now on.
+ * CLBlast requests the binary of each program that it builds, for other contexts of the
+ * process, which a test does not have; PoCL compiles all kernels of the program for it,
+ * which takes a minute. Also turns off clattn's own cache, which would store that byte.
+ * Call it before opening a runtime. */
 void test_no_binaries(void);

@@ -1,4 +1,5 @@
-/* reader.h - a small reader between three questions and their passages. */
+/* reader.h - a fixture: a small reader and a batch of three questions with their
+ * passages. */
 #pragma once
 
 #include "models/reader.h"
@@ -8,7 +9,7 @@
 enum { SCENE_WORDS = 30, SCENE_B = 3, SCENE_QUESTIONS = 9, SCENE_PASSAGES = 21 };
 enum { SCENE_HIDDEN = 4 };
 
-/* Words of each question and of its passage. */
+/* Lengths in words of each question and of its passage. */
 extern const int scene_questions[SCENE_B], scene_passages[SCENE_B];
 
 typedef struct scene {
@@ -21,39 +22,42 @@ typedef struct scene {
     reader_batch batch;
 } scene;
 
-/* The network of a name, words of few numbers, states of SCENE_HIDDEN where config says
- * nothing of them; what else config says. */
+/* Opens the network of that name with short word vectors, config.hidden hidden units
+ * (0: SCENE_HIDDEN) and the other settings of config. */
 void scene_open(scene *f, const char *network, reader_config config);
 void scene_close(scene *f);
 
+/* Returns the parameter of that name. */
 cla_tensor *scene_param(const scene *f, const char *name);
 
-/* Random rows of the step: [n,columns], host too. */
+/* Makes a random tensor [n,columns] on the tape and copies it to host. */
 cla_tensor *scene_rows(scene *f, float *host, int64_t n, int64_t columns,
                        uint32_t what);
 
-/* The loss, and the way back. */
+/* Computes the loss of the batch and runs the backward pass. Returns the loss. */
 float scene_loss(scene *f);
 
-/* What the batch's words score as first and as last. */
+/* Computes the scores of the batch's words as first (at[0]) and last word (at[1]) of
+ * the answer. */
 void scene_scores(scene *f, float at[2][SCENE_PASSAGES]);
 
-/* Logarithms of the probabilities of a batch's words. */
+/* Computes the log probabilities of a batch's words in the same way. */
 void scene_logs(scene *f, const reader_batch *batch, float at[2][SCENE_PASSAGES]);
 
-/* Each question alone has the answers that it has among others. */
+/* Checks that a question alone has the same log probabilities as in the batch. */
 void scene_company(scene *f);
 
-/* All gradients of f against those of the same names of g, bit for bit; none of them is
- * zero. Gives how many there are. */
+/* Checks that all gradients of f equal those of the same names in g, bit for bit, and
+ * that none is zero. Returns their number. */
 int scene_same_gradients(scene *f, scene *g);
 
-/* The sum of a parameter's gradient, and its largest number. */
+/* Computes the sum of a parameter's gradient and its largest absolute value. */
 void scene_gradient(scene *f, const char *name, float *sum, float *most);
 
-/* The gradient of the batch's loss by each parameter, against central differences. */
+/* Checks the gradient of the batch's loss by each parameter against central
+ * differences. */
 void scene_check_gradient(scene *f);
 
-/* The parameter whose gradient that check finds wrong, when it counts that of spoilt as
- * a tenth more; NULL: none. */
+/* Returns the parameter whose gradient this check finds wrong when it multiplies that
+ * of spoilt by 1.1, or NULL. */
 const char *scene_wrong_gradient(scene *f, const char *spoilt);

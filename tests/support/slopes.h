@@ -1,23 +1,24 @@
-/* slopes.h - gradients of a whole network, each parameter tensor by itself, against
- * central differences of its loss. */
+/* slopes.h - checks the gradients of a whole network, a parameter tensor at a time,
+ * against central differences of its loss. */
 #pragma once
 
 #include "nn/param.h"
 
 typedef struct slopes_case {
     cla_params *params;
-    /* The loss where the parameters now are; with backward, gradients of it, too. */
+    /* Returns the loss at the current parameters; with backward, also computes its
+     * gradients. */
     double (*loss)(void *model, bool backward);
     void *model;
-    float stir;         // deviation of what is added to parameters before; 0: 0.5
+    float stir;         // standard deviation of the noise on parameters; 0: 0.5
     const char *still;  // a parameter that the loss does not depend on; or NULL
-    const char *spoilt; // one whose gradient counts as a tenth more; or NULL
+    const char *spoilt; // one whose gradient is multiplied by 1.1; or NULL
 } slopes_case;
 
-/* The first parameter whose slope is not the difference of two losses along a way near
- * its own gradient, or NULL. All parameters get other values before. Fails where an
- * error of an eighth would go unseen. */
+/* Adds noise to all parameters, then compares each gradient with central differences of
+ * the loss along a direction near it. Returns the first parameter where they disagree,
+ * or NULL. Fails the test where an error of an eighth would go unnoticed. */
 const char *wrong_slope(const slopes_case *c);
 
-/* Fails where there is one. */
+/* Fails the test when wrong_slope finds a parameter. */
 void check_slopes(const slopes_case *c);

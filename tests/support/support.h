@@ -1,4 +1,4 @@
-/* support.h - runtimes, seeded inputs, comparison, and one driver for all op tests. */
+/* support.h - runtimes, seeded inputs, comparisons and a driver for all op tests. */
 #pragma once
 
 #include <criterion/criterion.h>
@@ -12,7 +12,7 @@
         cr_assert(test_status_ == CLA_OK, "%s: %s", #expr, cla_error()); \
     } while (0)
 
-/* Fails the test unless expr gives code and its text contains part. */
+/* Fails the test unless expr returns code and cla_error() contains part. */
 #define TEST_FAILS(expr, code, part)                                                  \
     do {                                                                              \
         cla_status test_status_ = (expr);                                             \
@@ -21,18 +21,18 @@
                   part);                                                              \
     } while (0)
 
-/* CLATTN_SEED, or 42. */
+/* Returns CLATTN_SEED, or 42. */
 uint32_t test_seed(void);
 
-/* True where only tiny shapes are affordable (CLATTN_TEST_SIZE=small or tiny: rusticl,
- * Oclgrind). */
+/* Return whether only small or only tiny shapes are affordable (CLATTN_TEST_SIZE=small
+ * or tiny: rusticl, Oclgrind). tiny implies small. */
 bool test_small(void);
 bool test_tiny(void);
 
-/* The runtime on the default device, with NaN-filled, guarded memory. */
+/* Opens a runtime on the default device, with NaN-filled, guarded memory. */
 cla_runtime *test_runtime(void);
 
-/* A test on a runtime of its own, rt. */
+/* Defines a test with a runtime of its own, rt. */
 #define DEVICE_TEST(suite, name)                    \
     static void suite##_##name##_on(cla_runtime *); \
     Test(suite, name)                               \
@@ -43,12 +43,13 @@ cla_runtime *test_runtime(void);
     }                                               \
     static void suite##_##name##_on(cla_runtime *rt)
 
-/* n normal numbers, from the seed and a number for what they are. */
+/* Returns n normal numbers of deviation scale; the caller frees them. The seed and
+ * what, the number of a stream, determine them. */
 float *test_random(int64_t n, float scale, uint32_t what);
 
-/* Compares got with want under two bars: above bar MARGINAL is printed, above 10 bars
- * the test fails. bar is absolute for |want| <= 1, relative above. Reports the first
- * bad index, both values, the worst error and the seed. */
+/* Compares got [n] with want [n]. An error above bar prints MARGINAL; one above 10 bar
+ * fails the test. The tolerance bar is absolute for |want| <= 1, relative above.
+ * Reports the index of the worst error, both values, the error and the seed. */
 void check_close(const char *what, const float *got, const double *want, int64_t n,
                  double bar);
 
@@ -58,12 +59,12 @@ typedef struct op_input {
     const char *name;
     int rank;
     int64_t shape[4];
-    float scale;   // deviation of the random numbers; 0 means 1
+    float scale;   // standard deviation of the random numbers; 0 means 1
     bool constant; // no gradient
-    bool column; // [N,H,d] cut out of a wider projection instead of a tensor of its own
+    bool column;   // [N,H,d] is columns of a wider projection, not a tensor of its own
 } op_input;
 
-/* One case of one op. device runs it; oracle is its definition in double. */
+/* A case of an op. device runs it; oracle is its definition in double precision. */
 typedef struct op_case {
     char name[128];
     op_input in[OP_INPUTS];
@@ -78,25 +79,25 @@ typedef struct op_case {
     double gradient_bar; // relative, of the directional derivative; 0 means 1e-4
 } op_case;
 
-/* Under both schedules: the result against the oracle; for each input the device
- * gradient along random directions against central differences of the oracle; two
- * backward passes give the same bits; gradients add to what was there; guards are
- * whole. */
+/* Checks an op under both schedules: its result against the oracle; the gradient of
+ * each input along random directions against central differences of the oracle; that a
+ * second run gives the same bits; that gradients accumulate; that memory guards are
+ * intact. */
 void check_op(cla_runtime *rt, const op_case *c);
 
-/* A tape, and a tensor on it that holds x, or nothing yet where x is NULL. */
+/* Make a tape, and a tensor on a tape with the values x (NULL: not set). */
 cla_tape *test_tape(cla_runtime *rt, bool training);
 cla_tensor *test_tensor(cla_tape *tape, cla_dtype dtype, int rank, const int64_t *shape,
                         const void *x);
 
-/* Ones flow back from y. */
+/* Runs the backward pass from y with a gradient of ones. */
 void test_backward(cla_tape *tape, cla_tensor *y);
 
-/* check_close of the first n numbers of t. */
+/* Runs check_close on the first n numbers of t. */
 void check_tensor(const char *what, const cla_tensor *t, const double *want, int64_t n,
                   double bar);
 
-/* A ragged batch with these lengths; *offsets (may be NULL) gets a host copy to
- * free. */
+/* Makes a ragged batch of sequences with these lengths. offsets, unless NULL, gets a
+ * host copy, which the caller frees. */
 cla_ragged *test_ragged(cla_runtime *rt, int sequences, const int *lengths,
                         int32_t **offsets);

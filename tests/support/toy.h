@@ -1,4 +1,4 @@
-/* toy.h - a tiny translator of made-up sentences, each word of which has one
+/* toy.h - a fixture: a tiny translator and a made-up corpus in which each word has one
  * translation. */
 #pragma once
 
@@ -16,16 +16,17 @@ typedef struct toy {
     cla_stepper stepper;
 } toy;
 
-/* A folder with the sentences, the same for each split, and a runtime. */
+/* Writes the corpus to a new folder, the same for each split, and opens a runtime. */
 void toy_make(toy *f);
 void toy_unmake(toy *f);
 
-/* The settings of a small model with a hard layer; extra: more of them, up to NULL. */
+/* Sets the settings of a small model with hard attention. extra: more settings, up to
+ * NULL, or NULL. */
 void toy_settle(toy *f, const char *const *extra);
 
-/* The same, and the translator ready for steps. */
+/* Calls toy_settle and opens the translator, ready for training steps. */
 void toy_open(toy *f, const char *const *extra);
 void toy_close(toy *f);
 
-/* Steps on all pairs, epochs times. */
+/* Trains on all pairs for some epochs. */
 void toy_train(toy *f, int epochs);
