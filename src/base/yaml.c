@@ -18,13 +18,18 @@ static cla_status wrong(const reader *r, size_t line, const char *what)
     return cla_fail(CLA_E_INPUT, "%s:%zu: %s", r->path, line + 1, what);
 }
 
+static cla_status no_memory(const reader *r)
+{
+    return cla_fail(CLA_E_NOMEM, "%s: out of memory", r->path);
+}
+
 /* The next event, which replaces the last. */
 static cla_status next(reader *r)
 {
     yaml_event_delete(&r->event);
     if (!yaml_parser_parse(&r->parser, &r->event)) {
         return r->parser.error == YAML_MEMORY_ERROR
-                   ? cla_fail(CLA_E_NOMEM, "%s: out of memory", r->path)
+                   ? no_memory(r)
                    : wrong(r, r->parser.problem_mark.line,
                            r->parser.problem ? r->parser.problem : "bad YAML");
     }
@@ -39,6 +44,7 @@ static cla_status next(reader *r)
                : CLA_OK;
 }
 
+/* Makes a string, of valid UTF-8: libyaml refuses anything else. */
 static json_t *scalar(const reader *r)
 {
     return json_stringn((const char *)r->event.data.scalar.value,
@@ -64,7 +70,7 @@ static cla_status read_list(reader *r, json_t *list)
     while (r->event.type != YAML_SEQUENCE_END_EVENT) {
         const bool text = r->event.type == YAML_SCALAR_EVENT;
         if (text && json_array_append_new(list, scalar(r))) {
-            return wrong(r, r->event.start_mark.line, "not UTF-8, or no memory");
+            return no_memory(r);
         }
         CLA_TRY(text ? CLA_OK : skip(r));
         CLA_TRY(next(r));
@@ -91,9 +97,7 @@ static cla_status read_value(reader *r, json_t *root, const char *key, size_t li
         json_decref(value);
         return status;
     }
-    return json_object_set_new(root, key, value)
-               ? wrong(r, line, "a text is not UTF-8, or there is no memory")
-               : CLA_OK;
+    return json_object_set_new(root, key, value) ? no_memory(r) : CLA_OK;
 }
 
 static cla_status read_pair(reader *r, json_t *root)
@@ -137,7 +141,7 @@ cla_status cla_yaml_parse(json_t **root, const char *path, const char *text,
     if (!*root || !yaml_parser_initialize(&r.parser)) {
         json_decref(*root);
         *root = NULL;
-        return cla_fail(CLA_E_NOMEM, "%s: out of memory", path);
+        return no_memory(&r);
     }
     yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, size);
     const cla_status status = read_mapping(&r, *root);

@@ -113,7 +113,7 @@ cla_status golden_rows(golden *g, const char *name, cla_ragged **rows)
     if (in->dtype != CLA_ST_I32 || in->rank != 1 || in->size < 1) {
         char shape[160];
         return cla_fail(CLA_E_INPUT, "in.%s is %s %s, must be [B+1] I32", name,
-                        shape_text(in, shape), in->dtype == CLA_ST_F32 ? "F32" : "I32");
+                        shape_text(in, shape), cla_st_dtypes[in->dtype].name);
     }
     return make_rows(g, in->size - 1, in->data, rows);
 }

@@ -22,7 +22,8 @@ static void note(int signal)
 const volatile int *cli_catch_signals(void)
 {
     sem_init(&arrived, 0, 0);
-    /* SA_RESETHAND: the second signal has its usual effect. */
+    /* SA_RESETHAND: a second signal of the same kind ends the program. One of the other
+     * kind does not, as a script that gets SIGINT may send SIGTERM to its children. */
     const struct sigaction action = { .sa_handler = note, .sa_flags = SA_RESETHAND };
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);

@@ -51,7 +51,7 @@ cla_status cla_report_open(cla_report *r, const char *dir, bool resume, int64_t 
         status = cla_fail(CLA_E_IO, "%s: cannot be written", path.data);
     }
     cla_text_free(&path);
-    r->started_ns = r->last_line_ns = r->window_ns = cla_time_ns();
+    r->started_ns = r->last_line_ns = cla_time_ns();
     return status;
 }
 
@@ -208,7 +208,6 @@ double cla_report_left(double spent_s, double from, double done)
 void cla_report_step(cla_report *r, int64_t step, int64_t epoch, double done,
                      double loss, double units, double seconds, const char *unit)
 {
-    r->window_units += units;
     r->total_units += units;
     r->total_s += seconds;
     const int64_t now = cla_time_ns();

@@ -9,14 +9,13 @@
 typedef struct cla_report {
     FILE *log;
     bool quiet, terminal;
-    int64_t started_ns, last_line_ns, window_ns; // clock times
-    double window_units;                         // as total_units; not used
-    double total_units, total_s;                 // of training alone
-    double from;               // finished part of the run when the clock started
-    bool scored;               // best is known
-    double best;               // first score of the best evaluation
-    const char *baseline_name; // of cla_task_kind, or NULL
-    bool based;                // baseline is known: there was an evaluation
+    int64_t started_ns, last_line_ns; // clock times
+    double total_units, total_s;      // of training alone
+    double from;                      // finished part of the run when the clock started
+    bool scored;                      // best is known
+    double best;                      // first score of the best evaluation
+    const char *baseline_name;        // of cla_task_kind, or NULL
+    bool based;                       // baseline is known: there was an evaluation
     double baseline;
 } cla_report;
 

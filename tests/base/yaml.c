@@ -1,6 +1,7 @@
 /* yaml.c - flat mappings. */
 #include "base/yaml.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "support/support.h"
@@ -69,4 +70,29 @@ Test(yaml, deep_nesting)
     TEST_FAILS(cla_yaml_parse(&root, "f.yml", yaml, sizeof yaml - 1), CLA_E_INPUT,
                "f.yml:1: is nested too deeply");
     cr_assert_null(root);
+}
+
+static int left; // allocations that Jansson still gets
+
+static void *scarce(size_t size)
+{
+    return left-- > 0 ? malloc(size) : NULL;
+}
+
+/* Lack of memory is never reported as bad input. */
+Test(yaml, no_memory)
+{
+    const char *const yaml = "type: transformer\nlist: [a, b]\nlast: 7\n";
+    json_t *root = NULL;
+    int given = 0;
+    json_set_alloc_funcs(scarce, free);
+    for (cla_status status = CLA_E_NOMEM; status; given++) {
+        left = given;
+        status = cla_yaml_parse(&root, "f.yml", yaml, strlen(yaml));
+        cr_assert(status == CLA_OK || (status == CLA_E_NOMEM && !root),
+                  "%d allocations: %d, %s", given, status, cla_error());
+    }
+    cr_assert_gt(given, 8, "%d", given);
+    cr_assert_str_eq(text(root, "last"), "7");
+    json_decref(root);
 }
