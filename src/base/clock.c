@@ -1,4 +1,4 @@
-/* clock.c - monotonic nanoseconds. */
+/* clock.c - the monotonic time in nanoseconds. */
 #include <time.h>
 
 #include "base/base.h"

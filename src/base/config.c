@@ -1,4 +1,4 @@
-/* config.c - JSON settings with strict keys. */
+/* config.c - reads JSON settings with strict keys. */
 #include "base/config.h"
 
 #include <stdarg.h>
@@ -16,7 +16,7 @@ static cla_status no_memory(void)
     return cla_fail(CLA_E_NOMEM, "config: out of memory");
 }
 
-/* Why jansson gave no object. */
+/* Fails with the reason why the file is no JSON object. */
 static cla_status broken(const char *path, const json_t *values,
                          const json_error_t *error)
 {
@@ -64,7 +64,8 @@ void cla_config_fini(cla_config *config)
 
 enum { PART = 64 };
 
-/* Cuts the first part of *key into part; false at the end. */
+/* Copies the first part of *key into part and advances *key behind it. Returns false
+ * when there is no part or it is too long. */
 static bool next_part(const char **key, char part[PART])
 {
     const size_t size = strcspn(*key, ".");
@@ -77,7 +78,7 @@ static bool next_part(const char **key, char part[PART])
     return true;
 }
 
-/* Whether next_part takes all of key. */
+/* Returns whether key consists of valid parts only. */
 static bool is_key(const char *key)
 {
     char part[PART];
@@ -97,8 +98,8 @@ static json_t *find(const json_t *object, const char *key)
     return *key ? NULL : at;
 }
 
-/* Puts value (taken) at key, making objects on the way. Errors: CLA_E_NOMEM;
- * CLA_E_INPUT when there is something else on the way. */
+/* Sets value (consumed; NULL means out of memory) at key and creates the objects around
+ * it. Errors: CLA_E_NOMEM; CLA_E_INPUT when a value around it is not an object. */
 static cla_status put(json_t *object, const char *key, json_t *value)
 {
     char part[PART] = "";
@@ -120,7 +121,7 @@ static cla_status put(json_t *object, const char *key, json_t *value)
     return value && !json_object_set_new(object, part, value) ? CLA_OK : no_memory();
 }
 
-/* The value that text gives; NULL after a cla_fail. */
+/* Parses text as JSON; other text becomes a string. *value stays NULL on failure. */
 static cla_status parse_value(const char *key, const char *text, json_t **value)
 {
     const size_t size = strlen(text), good = cla_utf8_check(text, size);
@@ -131,7 +132,7 @@ static cla_status parse_value(const char *key, const char *text, json_t **value)
     json_error_t error = { 0 };
     const size_t flags = JSON_DECODE_ANY | JSON_REJECT_DUPLICATES;
     if (cla_json_parse(value, text, size, flags, &error) == CLA_E_NOMEM) {
-        return CLA_E_NOMEM; // a bad text is a word, a lack of memory is none
+        return CLA_E_NOMEM; // only malformed JSON becomes a string
     }
     if (!*value && *text && strchr("\"[{", *text)) {
         return cla_fail(CLA_E_USAGE, "--set %s: the value is broken JSON: %s", key,
@@ -173,9 +174,8 @@ cla_status cla_config_set(cla_config *config, const char *assignment)
     return assign(config, key, assignment + size + 1);
 }
 
-/* ---- where a value comes from ------------------------------------------------ */
+/* ---- the origin of a value --------------------------------------------------- */
 
-/* "--set", "config.json:7", or the path alone. Errors: CLA_E_NOMEM. */
 cla_status cla_config_place(const cla_config *config, const char *key, cla_text *place)
 {
     if (find(config->assigned, key)) {
@@ -214,7 +214,7 @@ static cla_status wrong(const cla_config *config, const char *key, const json_t 
     return status;
 }
 
-/* Refuses a value that stands where key needs an object around it. */
+/* Fails when a value around key is not an object. */
 static cla_status check_around(const cla_config *config, const char *key)
 {
     char outer[CLA_CONFIG_KEY];
@@ -228,7 +228,8 @@ static cla_status check_around(const cla_config *config, const char *key)
     return CLA_OK;
 }
 
-/* The value at key; where it is absent, fallback (taken) is put there. */
+/* Records key as known and gets its value. When it is absent, fallback (consumed)
+ * becomes the value. */
 static cla_status fetch(cla_config *config, const char *key, json_t *fallback,
                         json_t **value)
 {
@@ -307,7 +308,7 @@ cla_status cla_config_text(cla_config *config, const char *key, const char **val
     return CLA_OK;
 }
 
-/* "one of a b c". */
+/* Appends "one of a b c". */
 static cla_status list_names(const char *const *names, cla_text *must)
 {
     CLA_TRY(cla_text_add(must, "one of"));

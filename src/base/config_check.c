@@ -1,10 +1,10 @@
-/* config_check.c - keys that no getter asked for, and those that are not there. */
+/* config_check.c - reports unknown and missing keys. */
 #include <stdio.h>
 
 #include "base/config.h"
 #include "base/nearest.h"
 
-/* The known key beside which an unknown one stands, or NULL. */
+/* Returns the known key that key most likely stands for, or NULL. */
 static const char *nearest(const json_t *known, const char *key)
 {
     enum { MOST = 256 };
@@ -21,7 +21,7 @@ static const char *nearest(const json_t *known, const char *key)
     return cla_nearest(key, names);
 }
 
-/* around is the object of the key with a dot, or empty. */
+/* Fails for an unknown key. around is the path of its object with a dot, or empty. */
 static cla_status unknown_key(const cla_config *config, const json_t *known,
                               const char *around, const char *key)
 {

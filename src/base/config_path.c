@@ -1,10 +1,10 @@
-/* config_path.c - paths in a config that are relative to its own folder. */
+/* config_path.c - resolves paths in a config that are relative to its folder. */
 #include <string.h>
 #include <unistd.h>
 
 #include "base/config.h"
 
-/* Removes "." and "name/.." from a path, by its text alone. */
+/* Removes "." and "name/.." parts from a path, ignoring symbolic links. */
 static void shorten(char *path)
 {
     char *kept[256];
@@ -38,8 +38,9 @@ static bool same_file(const char *a, const char *b)
     return same;
 }
 
-/* value as it is found beside the config, in as few parts as name the same file; no
- * text where nothing is there. */
+/* Gives the path of value beside the config file, shortened where the short form names
+ * the same file. Gives no text when value is empty, absolute or names no file there, or
+ * the config file has no folder in its path. */
 static cla_status beside(const cla_config *config, const char *value, cla_text *path)
 {
     const char *slash = strrchr(config->path, '/');

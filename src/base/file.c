@@ -1,4 +1,4 @@
-/* file.c - whole files in, whole files out, and the folders programs keep things in. */
+/* file.c - reads and writes whole files, lists and makes folders. */
 #include "base/file.h"
 
 #include <errno.h>
@@ -22,16 +22,16 @@ static cla_status fail_io(const char *what, const char *path)
 
 /* ---- reading ----------------------------------------------------------------- */
 
-/* A small part at a time, so that `seen` finds it in a cache. */
+/* Bytes of a read: few enough that `seen` finds them in a cache. */
 enum { PIECE = 1 << 17 };
 
 static cla_status read_all(int fd, const char *path, cla_text *text,
                            cla_file_seen *seen, void *user)
 {
     struct stat info;
-    size_t room = PIECE; // of a pipe, whose size is unknown
+    size_t room = PIECE; // for a pipe, whose size is unknown
     if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) {
-        room = (size_t)info.st_size + 1; // the read behind the last byte says so
+        room = (size_t)info.st_size + 1; // 1 more for the read that finds the end
     }
     for (;;) {
         if (text->cap < text->size + 2) {
@@ -63,15 +63,16 @@ static cla_status hand_over(int fd, const char *path, char **data, size_t *size,
     return status;
 }
 
-/* O_NONBLOCK: a FIFO without a writer is refused instead of waited for. Paths under
- * /dev, such as those of <(command), name descriptors that are open already. */
+/* Opens a regular file. With O_NONBLOCK a FIFO is refused at once instead of waiting
+ * for a writer. Paths under /dev, such as those of <(command), name descriptors that
+ * are already open. */
 static cla_status open_regular(const char *path, int *fd)
 {
     const bool handed = strncmp(path, "/dev/", 5) == 0;
     struct stat info;
     *fd = open(path, O_RDONLY | O_CLOEXEC | (handed ? 0 : O_NONBLOCK));
     if (*fd < 0) return fail_io("open", path);
-    // of a folder read() says what it is
+    // read() reports that a folder is one
     if (!handed && fstat(*fd, &info) == 0 && !S_ISREG(info.st_mode) &&
         !S_ISDIR(info.st_mode)) {
         close(*fd);
@@ -169,8 +170,8 @@ static cla_status write_and_sync(int fd, const char *path, const void *data,
     return status;
 }
 
-/* A new file beside path. Process and count keep writers apart; a name that a killed
- * process left behind is passed over. */
+/* Creates a new file beside path. The process id and a counter separate writers. A name
+ * that a killed process left behind is skipped. */
 static cla_status create_beside(cla_text *name, const char *path, int *fd)
 {
     static _Atomic unsigned writes;
@@ -183,7 +184,8 @@ static cla_status create_beside(cla_text *name, const char *path, int *fd)
     return *fd < 0 ? fail_io("create", path) : CLA_OK;
 }
 
-/* Makes the rename itself last. Some file systems cannot sync a folder: no failure. */
+/* Syncs the folder of path so that the rename lasts. A file system that cannot sync a
+ * folder is no failure. */
 static void sync_folder_of(const char *path)
 {
     char *folder = strdup(path);
@@ -262,7 +264,7 @@ static cla_status visit(path_list *list, const FTSENT *entry, const char *suffix
     default:
         return CLA_OK;
     }
-    // a file that was named itself is taken as it is
+    // a file that is itself the folder argument needs no suffix
     if (entry->fts_level > 0 && !cla_ends_in(entry->fts_path, suffix)) return CLA_OK;
     CLA_TRY(cla_grow(&list->paths, &list->cap, list->count + 1, sizeof *list->paths));
     CLA_TRY(cla_strdup(&list->paths[list->count], entry->fts_path));
@@ -317,7 +319,7 @@ void cla_folder_list_free(char ***paths, size_t count)
     *paths = NULL;
 }
 
-/* ---- where programs keep things ---------------------------------------------- */
+/* ---- cache and data folders -------------------------------------------------- */
 
 static bool home_folder(char **path, const char *variable, const char *below_home)
 {
@@ -325,7 +327,7 @@ static bool home_folder(char **path, const char *variable, const char *below_hom
     cla_text text = { 0 };
     cla_status status = CLA_E_IO;
     const char *base = getenv(variable), *home = getenv("HOME");
-    if (base && *base == '/') { // the XDG rules ignore relative ones
+    if (base && *base == '/') { // the XDG rules ignore relative paths
         status = cla_text_add(&text, "%s/clattn", base);
     } else if (home && *home) {
         status = cla_text_add(&text, "%s/%s/clattn", home, below_home);

@@ -1,4 +1,4 @@
-/* half.c - numbers of 16 bits, by their bits: not every C compiler has the type. */
+/* half.c - converts 16-bit floats by their bits: not every C compiler has the type. */
 #include "base/half.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 enum { FRACTION = 10, FLOAT_FRACTION = 23, BIAS = 15, FLOAT_BIAS = 127 };
 
-/* x / 2^shift, to nearest, ties to even. */
+/* Returns x / 2^shift, rounded to nearest, ties to even. */
 static uint32_t shift_rounded(uint32_t x, int shift)
 {
     const uint32_t half = 1U << (shift - 1), rest = x & ((1U << shift) - 1);
@@ -25,14 +25,14 @@ uint16_t cla_half_of(float x)
     if (exponent > 30) {
         return sign | (isnan(x) ? 0x7e00 : 0x7c00);
     }
-    if (exponent < -FRACTION) { // below half of the smallest
+    if (exponent < -FRACTION) { // less than half of the smallest subnormal
         return sign;
     }
-    if (exponent < 1) { // a fraction without the leading one
+    if (exponent < 1) { // subnormal: the leading one becomes explicit
         return (uint16_t)(sign |
                           shift_rounded(fraction | 0x800000, drop + 1 - exponent));
     }
-    // a carry out of the fraction goes up the exponent, to infinity at the end
+    // a carry out of the fraction increments the exponent, at the end to infinity
     return (
         uint16_t)(sign +
                   shift_rounded((uint32_t)exponent << FLOAT_FRACTION | fraction, drop));

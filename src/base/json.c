@@ -1,4 +1,4 @@
-/* json.c - JSON texts in, with lack of memory told from bad text, and whole copies. */
+/* json.c - parses JSON, telling lack of memory from malformed text; copies objects. */
 #include "base/json.h"
 
 #include "base/locale.h"
@@ -11,7 +11,7 @@ static json_t *parse(const char *text, size_t size, size_t flags, json_error_t *
     return root;
 }
 
-/* Whether Jansson can have about as much memory as a parsed text takes. */
+/* Returns whether Jansson can allocate about as much memory as a parsed text takes. */
 static bool has_room(size_t size)
 {
     enum { TIMES = 16, LEAST = 1 << 16 };
@@ -23,9 +23,9 @@ static bool has_room(size_t size)
     return room != NULL;
 }
 
-/* Jansson calls an allocation that fails inside a string "invalid token". A text that
- * parses the second time is good, and one that still does not is bad only where memory
- * for it can be had. */
+/* Jansson reports a failed allocation inside a string as "invalid token". Therefore a
+ * text that fails is parsed again, and counts as malformed only when there is memory
+ * for it. */
 cla_status cla_json_parse(json_t **root, const char *text, size_t size, size_t flags,
                           json_error_t *error)
 {

@@ -1,11 +1,12 @@
-/* jsonline.c - where a key stands in the text of a JSON object. */
+/* jsonline.c - finds the line of a key in the text of a JSON object. */
 #include "base/jsonline.h"
 
 #include <string.h>
 
 #define BLANKS " \t\r\n"
 
-/* The quote that ends the string whose first quote is at text, or the text's end. */
+/* Returns the closing quote of the string whose opening quote is at text, or the end of
+ * the text. */
 static const char *string_end(const char *text)
 {
     for (text++; *text && *text != '"'; text++) {
@@ -14,7 +15,7 @@ static const char *string_end(const char *text)
     return text;
 }
 
-/* The quote before the key of an object whose '{' is before text, or NULL. */
+/* Returns the opening quote of a key in the object whose '{' precedes text, or NULL. */
 static const char *find_key(const char *text, const char *key, size_t size)
 {
     for (int depth = 0; *text && depth >= 0; text++) {
@@ -37,7 +38,7 @@ static const char *find_key(const char *text, const char *key, size_t size)
     return NULL;
 }
 
-/* The first byte of the value of the key whose first quote is at text. */
+/* Returns the first byte of the value of the key whose opening quote is at text. */
 static const char *value_of(const char *text)
 {
     const char *at = string_end(text) + 1;

@@ -1,4 +1,4 @@
-/* log.c - lines with a level, for the application. */
+/* log.c - log lines with a level, for the application. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static const char *const level_names[] = { "error", "warning", "info", "debug" }
 /* The words of CLATTN_LOG. */
 static const char *const level_words[] = { "error", "warn", "info", "debug" };
 
-/* The level of CLATTN_LOG, or -1 for a word that is none. */
+/* Returns the level that CLATTN_LOG sets, or -1 when its value is not a level. */
 static int level_from_environment(void)
 {
     const char *word = getenv("CLATTN_LOG");

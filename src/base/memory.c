@@ -1,4 +1,4 @@
-/* memory.c - host memory that reports instead of returning NULL. */
+/* memory.c - host memory; a failed allocation sets the error text. */
 #include <string.h>
 
 #include "base/base.h"
@@ -9,8 +9,8 @@ static cla_status no_memory(size_t n, size_t size)
                     size);
 }
 
-/* out and items are the addresses of pointers of any type: memcpy is the portable way
- * to set one through void *. */
+/* Sets the pointer at the address out, which may have any type: memcpy is the portable
+ * way to set it through void *. */
 static void set_pointer(void *out, void *value)
 {
     memcpy(out, &value, sizeof value);
@@ -18,7 +18,7 @@ static void set_pointer(void *out, void *value)
 
 cla_status cla_alloc(void *out, size_t n, size_t size)
 {
-    // an empty request gets memory too: NULL would read as failure
+    // an empty request gets memory too: NULL would mean failure
     const bool fits = !size || n <= SIZE_MAX / size;
     void *memory = fits ? calloc(n ? n : 1, size ? size : 1) : NULL;
     set_pointer(out, memory);

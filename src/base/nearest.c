@@ -1,4 +1,4 @@
-/* nearest.c - the known word that an unknown one stands for. */
+/* nearest.c - suggests a known word for an unknown one. */
 #include "base/nearest.h"
 
 #include <string.h>
@@ -12,8 +12,8 @@ static size_t least_of(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Letters to insert, drop, change, or swap with their neighbour (Damerau 1964, each
- * letter edited once); words are cut at WORD_BYTES. */
+/* Returns the number of letters to insert, drop, change, or swap with their neighbour
+ * (Damerau 1964, each letter edited once). Words are cut at WORD_BYTES. */
 static size_t distance(const char *a, const char *b)
 {
     size_t rows[3][WORD_BYTES + 1];
@@ -39,10 +39,10 @@ static size_t distance(const char *a, const char *b)
     return row[size];
 }
 
-/* ---- other names of the same thing ------------------------------------------- */
+/* ---- parts and initials ------------------------------------------------------ */
 
-/* The length of the part of a name at word: up to '_', '-' or the end, a plural's s
- * left out. */
+/* Returns the length of the part of a name at word: up to '_', '-' or the end, without
+ * the s of a plural. *step is the distance to the next part. */
 static size_t part_size(const char *word, size_t *step)
 {
     const size_t size = strcspn(word, "_-");
@@ -61,7 +61,7 @@ static bool has_part(const char *word, const char *part, size_t size)
     return false;
 }
 
-/* Whether every part of a is one of b. */
+/* Returns whether every part of a is also a part of b. */
 static bool parts_within(const char *a, const char *b)
 {
     for (size_t step = 0; *a; a += step) {
@@ -73,7 +73,7 @@ static bool parts_within(const char *a, const char *b)
     return true;
 }
 
-/* Whether a is the first letters of the parts of b, which has several. */
+/* Returns whether a consists of the initials of b, which must have several parts. */
 static bool initials(const char *a, const char *b)
 {
     const bool several = b[strcspn(b, "_-")] != 0;

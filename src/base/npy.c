@@ -1,11 +1,11 @@
-/* npy.c - an array of NumPy's file format. */
+/* npy.c - parses an array in NumPy's file format. */
 #include "base/npy.h"
 
 #include <string.h>
 
 enum { MAGIC = 6, HEADER = 4096 };
 
-/* The value behind a key of the header, such as "'descr':"; NULL: there is none. */
+/* Returns the value after a key of the header, such as "'descr':", or NULL. */
 static const char *find(const char *header, const char *key)
 {
     const char *at = strstr(header, key);
@@ -30,7 +30,7 @@ static bool read_type(const char *header, cla_npy_type *type)
     return false;
 }
 
-/* "(3, 4)", "(3,)" or "()". */
+/* Parses a shape: "(3, 4)", "(3,)" or "()". */
 static bool read_shape(const char *header, cla_npy *array)
 {
     const char *at = find(header, "'shape':");

@@ -1,4 +1,4 @@
-/* pairmap.c - pairs of whole numbers to one. */
+/* pairmap.c - a hash map from pairs of integers to integers. */
 #include "base/pairmap.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 
 struct cla_pairmap_slot {
     int32_t pair[2];
-    int32_t value; // + 1; 0 = free
+    int32_t value; // value + 1; 0: the slot is free
 };
 
 void cla_pairmap_free(cla_pairmap *map)
@@ -23,7 +23,7 @@ void cla_pairmap_clear(cla_pairmap *map)
     map->count = 0;
 }
 
-/* The slot where the pair is or would go. */
+/* Returns the slot of the pair, or the free slot where it belongs. */
 static struct cla_pairmap_slot *find_slot(const cla_pairmap *map, int32_t a, int32_t b)
 {
     const int32_t pair[2] = { a, b };

@@ -1,4 +1,4 @@
-/* quantise.c - matrices in 8 bits with a scale for each row or column. */
+/* quantise.c - 8-bit matrices with a scale for each row or column. */
 #include "base/quantise.h"
 
 #include <float.h>
@@ -23,7 +23,7 @@ void cla_quantise(int8_t *q, float *scale, const float *w, int64_t rows,
             *most = fmaxf(*most, fabsf(w[r * columns + c]));
         }
     }
-    for (int64_t i = 0; i < scales; i++) { // a denormal one would lose digits
+    for (int64_t i = 0; i < scales; i++) { // a denormal scale would lose digits
         scale[i] = scale[i] > 0 ? fmaxf(scale[i] / LARGEST, FLT_MIN) : 1;
     }
     for (int64_t r = 0; r < rows; r++) {
@@ -103,7 +103,7 @@ cla_status cla_st_numbers(const cla_st_file *file, const char *path,
     return CLA_OK;
 }
 
-/* Takes one tensor out of the list. */
+/* Removes a tensor from the list. */
 static void drop(cla_st_file *file, const cla_st_tensor *t)
 {
     const size_t at = (size_t)(t - file->tensors);
@@ -143,7 +143,7 @@ cla_status cla_st_unpack(cla_st_file *file, const char *path)
         t->data = at;
         at += t->size;
         drop(file, scale);
-        i = 0; // the list has moved
+        i = 0; // drop() has moved tensors
     }
     return CLA_OK;
 }

@@ -4,8 +4,8 @@
 #include <Random123/philox.h>
 #include <math.h>
 
-/* The third counter word keeps the two kinds of arrays apart, and both from the draws
- * that kernels make (there it is a head). */
+/* Third words of the counter. They separate the two kinds of arrays from each other and
+ * from the draws of kernels, where this word is a head, for example. */
 enum { DRAW_NORMAL = 0x6e6f726d, DRAW_UNIFORM = 0x756e6966 };
 
 cla_philox cla_philox4x32(const uint32_t counter[4], const uint32_t key[2])
@@ -39,7 +39,7 @@ static cla_philox draw(int64_t block, uint32_t kind, uint32_t seed, uint32_t str
     return cla_philox4x32(counter, key);
 }
 
-/* Two normal numbers from two words (Box and Muller 1958). */
+/* Computes two normal numbers from two words (Box and Muller 1958). */
 static void normal_pair(double out[2], uint32_t a, uint32_t b)
 {
     const double u = ((double)a + 1.0) * 0x1p-32; // in (0,1]: the logarithm is finite

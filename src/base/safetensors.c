@@ -1,4 +1,4 @@
-/* safetensors.c - read with every claim checked. */
+/* safetensors.c - reads a safetensors file and checks every claim of its header. */
 #include "base/safetensors.h"
 
 #include <string.h>
@@ -10,18 +10,18 @@
 
 enum { PREFIX_BYTES = 8, MAX_RANK = 8, ALIGNMENT = 8 };
 
-/* A real header is far smaller; a lying one must not cost its memory. */
+/* A real header is far smaller. The limit keeps a false size from costing memory. */
 static const uint64_t max_header_bytes = 100000000;
 
-/* A file while it is read. */
+/* A file being read. */
 typedef struct reader {
     const char *path;
     cla_st_file *file;
-    const char *data; // behind the header
+    const char *data; // after the header
     uint64_t data_bytes;
     cla_seal_watch *watch;
-    size_t scanned;    // bytes that were searched for special numbers
-    uint32_t specials; // not 0: some 32 bits look like a number that is not finite
+    size_t scanned;    // bytes searched for special numbers
+    uint32_t specials; // not 0: a 32-bit word may be infinity or NaN
 } reader;
 
 /* ---- one tensor -------------------------------------------------------------- */
@@ -95,7 +95,7 @@ static cla_status read_range(const reader *r, cla_st_tensor *t, const json_t *va
             r->path, t->name, (long long)(end - begin), (long long)t->size,
             (long long)width);
     }
-    if (begin % width) { // after halves of an odd number
+    if (begin % width) { // after an odd number of halves, for example
         return fail_tensor(r, t->name, "its numbers are not aligned");
     }
     t->data = r->data + begin;
@@ -145,8 +145,8 @@ static int compare_places(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Tensors follow each other without gaps, from the first byte to the last: anything
- * else is damage, or something hidden. */
+/* Checks that the tensors fill the data from first to last byte, without gaps and
+ * overlaps. Anything else is damage or hidden content. */
 static cla_status check_places(const reader *r)
 {
     const cla_st_file *file = r->file;
@@ -202,7 +202,7 @@ static uint64_t load_u64(const char *bytes)
     return value;
 }
 
-/* Whether an exponent of ones is among words: infinity or not a number. */
+/* Returns 1 when a word has an exponent of all ones (infinity or NaN), else 0. */
 static uint32_t find_specials(const uint32_t *words, size_t count)
 {
     const uint32_t exponent = 0x7f800000;
@@ -213,7 +213,8 @@ static uint32_t find_specials(const uint32_t *words, size_t count)
     return found;
 }
 
-/* Hashes and searches a file while it is read, as soon as the header is there. */
+/* Hashes a file and searches it for special numbers while it is read, from the moment
+ * the header is complete. */
 static void see_piece(void *to, char *bytes, size_t size)
 {
     reader *r = to;
@@ -225,7 +226,7 @@ static void see_piece(void *to, char *bytes, size_t size)
     const size_t word = sizeof(uint32_t);
     const size_t from = r->scanned ? r->scanned : PREFIX_BYTES + header;
     const void *words = bytes + from;
-    const bool aligned = from % word == 0; // else nothing is known
+    const bool aligned = from % word == 0; // else unknown
     r->specials |= aligned ? find_specials(words, (size - from) / word) : 1;
     r->scanned = from + (size - from) / word * word;
 }
@@ -275,8 +276,7 @@ static cla_status read_header(reader *r, char *bytes, size_t size)
     CLA_TRY(parse_header(r, bytes + PREFIX_BYTES, header));
     r->data_bytes = rest - header;
     r->data = bytes + PREFIX_BYTES + header;
-    if (header %
-        ALIGNMENT) { // malloc aligns the start; numbers have to be aligned, too
+    if (header % ALIGNMENT) { // move the data to the aligned start of the buffer
         memmove(bytes, r->data, r->data_bytes);
         r->data = bytes;
     }

@@ -1,4 +1,4 @@
-/* safetensors_write.c - tensors with names in one file, whole or not at all. */
+/* safetensors_write.c - writes named tensors into one file, whole or not at all. */
 #include <string.h>
 
 #include "base/file.h"
@@ -28,7 +28,7 @@ static size_t bytes_of(const cla_st_tensor *t)
     return (size_t)(elements(t) * cla_st_dtypes[t->dtype].bytes);
 }
 
-/* A tensor's entry in the header; NULL when there is no memory. */
+/* Returns a tensor's entry in the header, or NULL when out of memory. */
 static json_t *describe(const cla_st_tensor *t, int64_t begin)
 {
     const json_int_t end = begin + (int64_t)bytes_of(t);
@@ -45,7 +45,7 @@ static json_t *describe(const cla_st_tensor *t, int64_t begin)
                      "shape", shape, "data_offsets", (json_int_t)begin, end);
 }
 
-/* The caller's metadata behind a seal that is still blank. */
+/* Returns a blank seal and the caller's metadata, or NULL when out of memory. */
 static json_t *seal_metadata(json_t *metadata)
 {
     json_t *sealed = json_pack("{s:s}", CLA_SEAL_KEY, CLA_SEAL_BLANK);
@@ -73,7 +73,7 @@ static json_t *make_header(const cla_st_tensor *tensors, size_t count, json_t *m
     return header;
 }
 
-/* The header as text, padded with blanks so that the data begins at a multiple of 8. */
+/* Formats the header, padded with blanks so that the data begins at a multiple of 8. */
 static cla_status format_header(cla_text *text, const cla_st_tensor *tensors,
                                 size_t count, json_t *metadata)
 {

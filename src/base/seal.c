@@ -21,8 +21,8 @@ void cla_hash_text(char text[CLA_HASH_TEXT], const void *bytes, size_t size)
     text[DIGITS] = '\0';
 }
 
-/* The first digit of the first seal. *there: whether its key was found, even where the
- * digits are damaged. */
+/* Returns the first digit of the first seal in bytes [head], or NULL. Sets *there to
+ * whether its key exists, even where the digits are damaged. */
 static char *find(char *bytes, size_t head, bool *there)
 {
     char *at = memmem(bytes, head, key, sizeof key - 1);

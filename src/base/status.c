@@ -1,4 +1,4 @@
-/* status.c - codes to names, and each thread's error text. */
+/* status.c - names of statuses, and each thread's error text. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +19,8 @@ const char *cla_version(void)
     return CLA_VERSION;
 }
 
-/* Names come from files and drivers: whatever is in them, the text stays one line. */
+/* Turns text into one line without control characters: names in it come from files and
+ * drivers. */
 static void keep_one_line(char *text)
 {
     size_t end = strlen(text);

@@ -1,4 +1,4 @@
-/* text.c - a string that grows, and numbers read the same under every locale. */
+/* text.c - a growing string, and numbers parsed the same under every locale. */
 #include "base/text.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ locale_t cla_locale_c(void)
 
 locale_t cla_locale_enter(void)
 {
-    return uselocale(cla_locale_c()); // (locale_t)0 asks without changing
+    return uselocale(cla_locale_c()); // (locale_t)0 would change nothing
 }
 
 void cla_locale_leave(locale_t before)
@@ -111,7 +111,7 @@ bool cla_parse_double(const char *text, double *value)
     return true;
 }
 
-/* tolower of the "C" locale: a Turkish one would not pair I and i. */
+/* Returns the lower case of c in the "C" locale: Turkish does not pair I and i. */
 static int lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : (unsigned char)c;

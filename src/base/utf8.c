@@ -1,4 +1,4 @@
-/* utf8.c - code points, from utf8proc. */
+/* utf8.c - Unicode code points, through utf8proc. */
 #include "base/utf8.h"
 
 #include <string.h>
@@ -52,7 +52,7 @@ int cla_utf8_put(int32_t code, char out[5])
     return (int)bytes;
 }
 
-/* Blocks of scripts that put no blanks between words. */
+/* Returns whether code is in a block of scripts without blanks between words. */
 static bool is_ideographic(int32_t code)
 {
     static const int32_t blocks[][2] = {

@@ -1,4 +1,4 @@
-/* yaml.c - flat YAML: one mapping of texts to texts or lists of texts. */
+/* yaml.c - reads flat YAML: a mapping of strings to strings or lists of strings. */
 #include "base/yaml.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ static cla_status no_memory(const reader *r)
     return cla_fail(CLA_E_NOMEM, "%s: out of memory", r->path);
 }
 
-/* The next event, which replaces the last. */
+/* Parses the next event, which replaces the current one. */
 static cla_status next(reader *r)
 {
     yaml_event_delete(&r->event);
@@ -44,14 +44,14 @@ static cla_status next(reader *r)
                : CLA_OK;
 }
 
-/* Makes a string, of valid UTF-8: libyaml refuses anything else. */
+/* Makes a string; its UTF-8 is valid, since libyaml refuses anything else. */
 static json_t *scalar(const reader *r)
 {
     return json_stringn((const char *)r->event.data.scalar.value,
                         r->event.data.scalar.length);
 }
 
-/* Passes over the value that the event began. */
+/* Skips the value that the current event begins. */
 static cla_status skip(reader *r)
 {
     int depth = 0;

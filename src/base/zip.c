@@ -1,4 +1,4 @@
-/* zip.c - files in a ZIP archive, stored or deflated. */
+/* zip.c - reads stored and deflated files of ZIP archives. */
 #include "base/zip.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static cla_status broken(const cla_zip *zip, const char *what)
 
 /* ---- the directory ----------------------------------------------------------- */
 
-/* The record at the end of the archive, in front of a comment. */
+/* Returns the end record of the archive, which only a comment may follow, or NULL. */
 static const char *find_end(const cla_zip *zip)
 {
     for (size_t back = END_BYTES; back <= zip->size && back <= END_BYTES + COMMENT;
@@ -51,7 +51,7 @@ static bool is_plain(const char *name, size_t size)
            !memchr(name, '\\', size) && !memmem(name, size, "..", 2);
 }
 
-/* What is wrong with an entry's place and sizes; NULL: nothing. */
+/* Returns the fault in an entry's offset and sizes, or NULL. */
 static const char *wrong_sizes(const cla_zip *zip, const cla_zip_entry *e)
 {
     if (e->stored == UINT32_MAX || e->size == UINT32_MAX || e->at == UINT32_MAX) {
@@ -153,9 +153,10 @@ void cla_zip_close(cla_zip *zip)
     *zip = (cla_zip){ 0 };
 }
 
-/* ---- a file ------------------------------------------------------------------ */
+/* ---- an entry ---------------------------------------------------------------- */
 
-/* Where the bytes of an entry begin; NULL where they do not fit. */
+/* Returns the first byte of an entry's data. Returns NULL when the local header does
+ * not match the directory or the data does not fit. */
 static const char *find_data(const cla_zip *zip, const cla_zip_entry *e)
 {
     const char *local = zip->bytes + e->at;

@@ -1,4 +1,4 @@
-/* ahead.c - a second process that compiles what the first will need later. */
+/* ahead.c - a child process that compiles kernels ahead of its parent. */
 #include "cli/ahead.h"
 
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Standard output and error of this process from now on: nothing. */
+/* Discards the standard output and error of this process from now on. */
 static void fall_silent(void)
 {
     const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -27,7 +27,7 @@ pid_t cli_ahead_start(void (*work)(void *), void *state)
         return copy > 0 ? copy : 0;
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) { // gone already
+    if (getppid() != parent) { // the parent has ended
         _exit(1);
     }
     fall_silent();

@@ -1,4 +1,4 @@
-/* answer_file.c - answers to all questions of a file. */
+/* answer_file.c - answers all questions of a file. */
 #include "cli/answer.h"
 #include "cli/cli.h"
 

@@ -1,4 +1,4 @@
-/* cmd_answer.c - clattn answer: questions about passages, with a trained reader. */
+/* cmd_answer.c - clattn answer: answers questions about passages with a reader. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -66,12 +66,12 @@ const cli_usage cli_answer_usage = {
 };
 /* ---- output ---------------------------------------------------------------------- */
 
-/* What questions are about; of several passages an answer says which one it is from. */
+/* The passages of a question. An answer names its passage when they are a list. */
 typedef struct texts {
     const char *const *passage;
     size_t count;
-    bool list;   // they came as one
-    size_t line; // of standard input; 0: the passage of --passage
+    bool list;   // given as a list
+    size_t line; // line of standard input; 0: the passage of --passage
 } texts;
 
 static json_t *answer_object(const texts *of, const reading_answer *answer)
@@ -99,7 +99,7 @@ static cla_status print_object(const texts *of, const char *question,
         json_pack("{s:s,s:o}", "question", question, "answers", list));
 }
 
-/* An answer is one line, whatever the passage has inside. */
+/* Prints an answer as one line: line breaks and tabs of the passage become blanks. */
 static void print_line(const arguments *a, const texts *of,
                        const reading_answer *answer)
 {
@@ -136,7 +136,7 @@ static cla_status print(const arguments *a, const texts *of, const char *questio
 
 /* ---- questions about passages ------------------------------------------------- */
 
-/* Puts where the texts come from in front of the message. */
+/* Puts the origin of the passages in front of the error message. */
 static cla_status name_place(const arguments *a, const texts *of, cla_status status)
 {
     return !of->line ? cla_fail_within(status, "%s", a->passage)
@@ -166,7 +166,7 @@ static cla_status answer_some(const arguments *a, reading *t, const texts *of,
     return status;
 }
 
-/* What is done with each line of standard input. */
+/* The state of reading standard input. */
 typedef struct stream {
     const arguments *a;
     reading *t;
@@ -197,7 +197,8 @@ static cla_status bad_line(const stream *s, const char *what)
     return cla_fail(CLA_E_INPUT, "standard input:%zu: %s", s->number, what);
 }
 
-/* The strings of a list, which stay its own; free the array. */
+/* Gives the strings of a list as an array for the caller to free; the list keeps the
+ * strings themselves. */
 static cla_status strings_of(const stream *s, const json_t *list, const char *what,
                              const char ***out)
 {

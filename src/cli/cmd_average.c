@@ -1,4 +1,4 @@
-/* cmd_average.c - clattn average: a model from the states that runs kept. */
+/* cmd_average.c - clattn average: averages the states that runs kept into a model. */
 #include "cli/cli.h"
 #include "cli/signals.h"
 #include "train/average.h"

@@ -1,4 +1,4 @@
-/* cmd_bench.c - clattn bench: how fast the operators are here. */
+/* cmd_bench.c - clattn bench: times the operators. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,7 +59,8 @@ const cli_usage cli_bench_usage = {
             "  clattn bench --device all --verify --json all.json",
 };
 
-/* The command that repeats the run, with the variables that change what it measures. */
+/* Appends the command that repeats the run, with the environment variables that change
+ * its results. */
 static cla_status write_command(cla_text *line, int argc, char **argv)
 {
     static const char *const variables[] = { "CLATTN_DEVICE", "CLATTN_SCHEDULE",
@@ -83,7 +84,7 @@ static cla_status write_command(cla_text *line, int argc, char **argv)
     return CLA_OK;
 }
 
-/* What a signal leaves on stderr. */
+/* Appends the message that a signal leaves on stderr. */
 static cla_status say_farewell(const bench_options *o, cla_text *text)
 {
     const bool file = o->json && strcmp(o->json, "-") != 0;
@@ -123,7 +124,7 @@ int cli_bench(int argc, char **argv)
     bench_words words = { .options = { .program = "/proc/self/exe",
                                        .commit = CLATTN_COMMIT } };
     cla_text command = { 0 };
-    cla_status status = write_command(&command, argc, argv); // before argv is sorted
+    cla_status status = write_command(&command, argc, argv); // cli_read reorders argv
     status = status ? status : cli_read(&cli_bench_usage, argc, argv, &words);
     if (status) {
         cla_text_free(&command);

@@ -41,7 +41,7 @@ static cla_status write_codes(const arguments *a, const cla_text *codes)
     if (a->out) {
         return cla_file_write(a->out, codes->data, codes->size);
     }
-    fwrite(codes->data, 1, codes->size, stdout); // checked when the program ends
+    fwrite(codes->data, 1, codes->size, stdout); // cli_finish checks for errors
     return CLA_OK;
 }
 

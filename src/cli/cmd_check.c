@@ -1,4 +1,4 @@
-/* cmd_check.c - clattn check: the files of a model's folder against their hashes. */
+/* cmd_check.c - clattn check: checks the files of a model's folder by their hashes. */
 #include <errno.h>
 #include <stdio.h>
 

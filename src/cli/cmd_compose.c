@@ -1,4 +1,4 @@
-/* cmd_compose.c - clattn compose: quatrains from texts, with a trained generator. */
+/* cmd_compose.c - clattn compose: composes quatrains from texts with a generator. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

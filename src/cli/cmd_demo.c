@@ -1,4 +1,4 @@
-/* cmd_demo.c - clattn demo: a first run on data that comes with the program. */
+/* cmd_demo.c - clattn demo: trains a tagger on data that comes with the program. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -133,7 +133,7 @@ static cla_status tag(const arguments *a)
     return status;
 }
 
-/* ---- the whole --------------------------------------------------------------- */
+/* ---- the command ------------------------------------------------------------- */
 
 static void print_next(const arguments *a, const char *config)
 {
@@ -168,7 +168,7 @@ static int show(const arguments *a, const char *config, const char *picture)
     return code;
 }
 
-/* The config that comes with the program, without ".." in its path. */
+/* Gives the path of the config that comes with the program, without ".." in it. */
 static cla_status find_config(cla_text *config)
 {
     char path[4096];

@@ -1,4 +1,4 @@
-/* cmd_devices.c - clattn devices: what there is to run on. */
+/* cmd_devices.c - clattn devices: lists the OpenCL devices. */
 #include <stdio.h>
 #include <string.h>
 
@@ -67,7 +67,7 @@ static void print_heading(void)
 
 static void print_line(const cla_device *d)
 {
-    const char *gemm = cla_product_provider(d); // its first word is enough here
+    const char *gemm = cla_product_provider(d); // the line shows its first word only
     printf("%c %2d  %-11s  %4.1f GiB  %6d  %-4s  %-10s  %-7.*s  %s (%s, %s)\n",
            d->is_default ? '*' : ' ', d->index, kind_name(d->kind),
            gib(d->memory_bytes), d->vector_width, yes_no(d->fp16), yes_no(d->subgroups),
@@ -108,8 +108,8 @@ static cla_status print_device(const cla_device *d, const devices_options *o)
     return CLA_OK;
 }
 
-/* A wrong CLATTN_DEVICE is an error here too, but after the list that helps to mend
- * it. */
+/* Checks the default device. A wrong CLATTN_DEVICE is an error here too, but after the
+ * list, which helps to correct it. */
 static cla_status check_default(const cla_device *list, int count)
 {
     for (int i = 0; i < count; i++) {

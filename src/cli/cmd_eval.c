@@ -1,4 +1,4 @@
-/* cmd_eval.c - clattn eval: a trained system's own metrics on a data set. */
+/* cmd_eval.c - clattn eval: prints the metrics of trained models on a data set. */
 #include <math.h>
 #include <stdio.h>
 
@@ -106,7 +106,7 @@ static translation_options decoding(const arguments *a, const translation *t)
     };
 }
 
-/* The output of --tags and --lengths. */
+/* Prints the output of --tags or --lengths. */
 static cla_status show(const arguments *a, cla_task *task, const char *split)
 {
     if (a->tags) {
@@ -117,7 +117,8 @@ static cla_status show(const arguments *a, cla_task *task, const char *split)
     return cli_eval_lengths(t, a->data, split, &together, a->json);
 }
 
-/* The system's own scores; for a translator those of its translations too. */
+/* Computes the metrics of the model's kind, and for a translator also those of its
+ * translations. */
 static cla_status evaluate(const arguments *a, cla_task *task, const char *split,
                            cla_metrics *metrics)
 {

@@ -1,4 +1,4 @@
-/* cmd_export.c - clattn export: a model without what only training needs. */
+/* cmd_export.c - clattn export: exports a model without its training state. */
 #include <string.h>
 
 #include "cli/cli.h"

@@ -1,4 +1,4 @@
-/* cmd_help.c - clattn help: help texts, manual pages, completions. */
+/* cmd_help.c - clattn help: prints help texts and completions, writes manual pages. */
 #include <stdio.h>
 
 #include "base/file.h"
@@ -31,7 +31,7 @@ const cli_usage cli_help_usage = {
 
 static void print(const cla_text *text)
 {
-    fwrite(text->data, 1, text->size, stdout); // checked at the end
+    fwrite(text->data, 1, text->size, stdout); // cli_finish checks for errors
 }
 
 static cla_status print_help(const cli_words *words)
@@ -54,7 +54,7 @@ static cla_status print_help(const cli_words *words)
     return status;
 }
 
-/* The page of "clattn tag" is DIR/clattn-tag.1. */
+/* Writes a manual page: that of "clattn tag" is DIR/clattn-tag.1. */
 static cla_status write_page(const char *dir, const char *name, const char *summary,
                              const cli_usage *usage)
 {

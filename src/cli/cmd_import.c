@@ -1,4 +1,4 @@
-/* cmd_import.c - clattn import: a model that another program trained. */
+/* cmd_import.c - clattn import: imports a model that another program trained. */
 #include "cli/cli.h"
 #include "cli/signals.h"
 #include "exchange/import.h"

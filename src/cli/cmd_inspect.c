@@ -1,4 +1,4 @@
-/* cmd_inspect.c - clattn inspect: what attention looks at, as a picture. */
+/* cmd_inspect.c - clattn inspect: draws and prints the attention of a trained model. */
 #include <stdio.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ static const cli_option options[] = {
     { 0 },
 };
 
-/* Refuses a file name of an unknown kind before the model is loaded. */
+/* Refuses a file name with an unknown suffix before the model is loaded. */
 static cla_status check_out(const char *out)
 {
     return !out || cla_ends_in(out, ".safetensors")
@@ -71,7 +71,8 @@ const cli_usage cli_inspect_usage = {
         "  clattn inspect --model runs/p --text 春風明月 --out levels.svg",
 };
 
-/* logits [T,tags] and a tensor map.LAYER.HEAD (and convolved.LAYER.HEAD) [T,T] each. */
+/* Writes logits [T,tags], and a tensor map.LAYER.HEAD (and convolved.LAYER.HEAD) [T,T]
+ * for each head. */
 static cla_status write_tensors(const char *path, const tagging *t,
                                 const tagger_view *view)
 {
@@ -117,7 +118,7 @@ static cla_status write_view(const arguments *a, const tagging *t,
     return write_svg(a->out, a->model, view, tokens);
 }
 
-/* The sentence as the model sees it: real words only, in one piece. */
+/* Inspects a sentence, which must be a single chunk for the model. */
 static cla_status inspect_split(const arguments *a, tagging *t,
                                 const tagging_split *split)
 {
@@ -202,7 +203,7 @@ static cla_status inspect_poet(const arguments *a, poetry *t)
 
 /* ---- the command ----------------------------------------------------------------- */
 
-/* Options have to suit what is in the folder. */
+/* Refuses options that do not suit the kind of the model. */
 static cla_status check_options(const arguments *a, const cla_task_kind *kind)
 {
     const bool asked = kind == &reading_kind, writes = kind == &poetry_kind;

@@ -1,4 +1,4 @@
-/* cmd_plot.c - clattn plot: learning curves of several runs in one picture, or bars and
+/* cmd_plot.c - clattn plot: draws learning curves of several runs, or bars and
  * rooflines. */
 #include <string.h>
 
@@ -77,8 +77,8 @@ static cla_status add_point(svg_curve *c, double x, double y)
     return CLA_OK;
 }
 
-/* The values of one run, by the whole numbers of the key along; a last line without its
- * end is left out. */
+/* Reads the points of a run: values of metric at the whole numbers of the key `along'.
+ * A last line without a line end is left out. */
 static cla_status read_points(svg_curve *c, const char *path, const char *along,
                               const char *metric, char *data)
 {

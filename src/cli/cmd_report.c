@@ -1,4 +1,4 @@
-/* cmd_report.c - clattn report: results and runs as one page of HTML. */
+/* cmd_report.c - clattn report: writes results and runs as one page of HTML. */
 #include <string.h>
 
 #include "base/file.h"
@@ -24,7 +24,7 @@ static cla_status check(const void *arguments_)
 {
     const char *out = ((const arguments *)arguments_)->out;
     const bool bare =
-        out[0] == '.' && !strchr(out + 1, '.'); // a name that is an ending
+        out[0] == '.' && !strchr(out + 1, '.'); // a name that is only a suffix
     return !bare && (cla_ends_in(out, ".html") || cla_ends_in(out, ".htm"))
                ? CLA_OK
                : cla_fail(CLA_E_USAGE, "report: --out is '%s', must end in .html", out);
@@ -103,7 +103,7 @@ static void warn(const report *r)
 
 /* ---- the command --------------------------------------------------------------- */
 
-/* Nothing can be shown: the first reason stands for all. */
+/* Fails with the first reason for something left out, since nothing can be shown. */
 static cla_status fail_empty(const report *r)
 {
     for (size_t i = 0; i < json_array_size(r->notes); i++) {
@@ -151,7 +151,7 @@ int cli_report(int argc, char **argv)
     arguments a = { 0 };
     report r = { 0 };
     cla_text command = { 0 };
-    cla_status status = write_command(&command, argc, argv); // before argv is sorted
+    cla_status status = write_command(&command, argc, argv); // cli_read reorders argv
     status = status ? status : cli_read(&cli_report_usage, argc, argv, &a);
     r.provider = a.provider;
     r.command = command.data;

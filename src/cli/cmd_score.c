@@ -1,4 +1,4 @@
-/* cmd_score.c - clattn score: the words of its verbs. */
+/* cmd_score.c - clattn score: the options of its verbs. */
 #include <string.h>
 
 #include "base/text.h"
@@ -6,7 +6,7 @@
 
 enum { MAX_SAMPLES = 1000000 };
 
-/* ---- values that are no plain texts or numbers -------------------------------- */
+/* ---- values other than plain texts and numbers -------------------------------- */
 
 static cla_status refuse(const char *option, const char *value, const char *must)
 {
@@ -157,7 +157,7 @@ static const cli_option overlap_options[] = {
     REF, HYP, CLI_JSON(score_arguments, json), TOKENS, LOWER, SENTENCE, { 0 },
 };
 
-/* Standard input cannot be both systems. */
+/* Refuses standard input for both systems. */
 static cla_status check_two(const void *arguments)
 {
     const score_arguments *a = arguments;

@@ -1,4 +1,4 @@
-/* cmd_serve.c - clattn serve: a trained model as a service over HTTP. */
+/* cmd_serve.c - clattn serve: serves a trained model over HTTP. */
 #include <stdio.h>
 
 #include "cli/model.h"
@@ -60,7 +60,7 @@ const cli_usage cli_serve_usage = {
         "  curl -d '{\"q\": \"the red dog runs.\"}' http://127.0.0.1:5000/translate",
 };
 
-/* What the model is for, and its limit of words. */
+/* Sets the kind of service that suits the model, and the default of --max-words. */
 static cla_status choose(serve *s, serve_limits *limits)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* cmd_tag.c - clattn tag: standard input to standard output with a trained tagger. */
+/* cmd_tag.c - clattn tag: tags standard input with a trained tagger. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,16 +40,16 @@ const cli_usage cli_tag_usage = {
             "  echo 'il ne vient pas' | clattn tag --model runs/t",
 };
 
-/* Standard input while it is read. */
+/* The state of reading standard input. */
 typedef struct stream {
     tagging *tagger;
-    cla_text pending; // sentences not yet tagged
-    size_t whole;     // bytes of it that are whole sentences
+    cla_text pending; // lines not yet tagged
+    size_t whole;     // bytes of pending up to the end of a sentence
     int sentences, limit;
     int lines, pending_from; // lines read; lines before the pending text
-    int form;                // 0 not known yet, 1 CoNLL-U, 2 plain words
+    int form;                // 0: not known yet, 1: CoNLL-U, 2: plain words
     bool row_open;           // the last sentence may have more rows
-    int words, max_words;    // of the sentence at hand
+    int words, max_words;    // of the current sentence
 } stream;
 
 static cla_status write_tagged(stream *s, tagging_split *split,
@@ -90,7 +90,7 @@ static cla_status tag_file(stream *s, cla_conllu *file)
     return status;
 }
 
-/* Tags what was read since the last time. */
+/* Tags the pending sentences. */
 static cla_status flush(stream *s)
 {
     cla_conllu file = { 0 };
@@ -129,7 +129,7 @@ static bool blank(const char *line)
     return line[strspn(line, BLANKS)] == 0;
 }
 
-/* Appends a line as it was read. */
+/* Appends a line and its original line end to the pending text. */
 static cla_status append(stream *s, const cla_line_stream *at, const char *line,
                          size_t size)
 {
@@ -138,7 +138,8 @@ static cla_status append(stream *s, const cla_line_stream *at, const char *line,
                            at->carriage ? 2 : 1);
 }
 
-/* Counts the words of the sentence at hand: those of a line, or one for a row. */
+/* Counts the words of the current sentence: all words of a plain line, or one for a
+ * CoNLL-U row. Fails above --max-words. */
 static cla_status count_words(stream *s, const cla_line_stream *at, const char *line)
 {
     s->words = s->row_open ? s->words : 0;
@@ -172,7 +173,7 @@ static cla_status take_line(void *to, const cla_line_stream *at, char *line,
     if (s->form == 1) {
         s->sentences += s->row_open && empty;
         s->row_open = !empty;
-    } else if (s->form == 2) { // comments may stand before the form is known
+    } else if (s->form == 2) { // comments may come before the form is known
         s->sentences += !empty;
     }
     if (!s->row_open) {
@@ -181,8 +182,8 @@ static cla_status take_line(void *to, const cla_line_stream *at, char *line,
     return s->sentences >= s->limit && !s->row_open ? flush(s) : CLA_OK;
 }
 
-/* Tags what is left. After a line that is refused a sentence that was not at its end
- * is not tagged. */
+/* Tags the remaining sentences. After a refused line (not ended) it leaves out an
+ * incomplete sentence. */
 static cla_status finish(void *to, bool ended)
 {
     stream *s = to;

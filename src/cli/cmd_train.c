@@ -1,4 +1,4 @@
-/* cmd_train.c - clattn train: any system from its config. */
+/* cmd_train.c - clattn train: trains a model from its config. */
 #include <stdio.h>
 
 #include "clattn/runtime.h"
@@ -90,7 +90,7 @@ static cla_status add_pair(cla_text *line, const char *option, const char *value
     return cli_add_word(line, value);
 }
 
-/* The command that continues the run, as it can be typed. */
+/* Appends the command that continues the run, quoted for a shell. */
 static cla_status resume_command(const arguments *a, int processes, cla_text *line)
 {
     if (processes > 1) {
@@ -183,7 +183,7 @@ int cli_train(int argc, char **argv)
     }
     status = cla_parallel_open(&parallel);
     status = status ? status : train(&a, &parallel, &result);
-    if (result.shared && parallel.rank > 0) { // process 0 prints the line
+    if (result.shared && parallel.rank > 0) { // process 0 prints the message
         cla_parallel_close(&parallel, CLA_OK);
         return (int)status;
     }

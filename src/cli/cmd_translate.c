@@ -1,5 +1,4 @@
-/* cmd_translate.c - clattn translate: standard input to standard output, line for
- * line, with a trained translator. */
+/* cmd_translate.c - clattn translate: translates standard input line by line. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -79,15 +78,15 @@ const cli_usage cli_translate_usage = {
             "  clattn translate --model runs/m --given test.de < test.en > scores",
 };
 
-/* Standard input while it is read. */
+/* The state of reading standard input. */
 typedef struct stream {
     const arguments *a;
     const cli_model *model;
-    cli_workers workers; // none before there is work for them
+    cli_workers workers; // none before there is work for several
     translation *t;
     translation_options options;
-    cla_lines given;         // the translations that are scored
-    cla_line *line;          // [limit] not yet translated
+    cla_lines given;         // the translations to score
+    cla_line *line;          // [limit] lines not yet translated
     translation_result *out; // [limit*best]
     size_t count, limit, number;
 } stream;
@@ -101,7 +100,8 @@ static void print(const stream *s, const translation_result *r)
     putchar('\n');
 }
 
-/* Hires the workers that are asked for, or some when there is work for them. */
+/* Opens the workers of --workers; by default as many as suit the device, once there is
+ * more than one batch of lines. */
 static cla_status hire(stream *s)
 {
     const int wanted = s->a->workers;
@@ -111,7 +111,7 @@ static cla_status hire(stream *s)
     const int count = wanted ? wanted : cli_workers_fit(s->model);
     cla_status status =
         cli_workers_open(&s->workers, count, s->model, s->a->model, s->a->weights);
-    if (status && !wanted) { // nobody asked for them
+    if (status && !wanted) { // not requested by the user
         cla_log(CLA_LOG_INFO, "the whole device works on each batch: %s", cla_error());
         cli_workers_close(&s->workers);
         status = cli_workers_open(&s->workers, 1, s->model, s->a->model, s->a->weights);
@@ -159,7 +159,8 @@ static void show_progress(void *to, size_t lines)
     cli_progress(s->number - s->count + lines, 0, "lines");
 }
 
-/* Refuses a line of too many pieces; one of fewer bytes has no more pieces either. */
+/* Refuses a line with more than --max-words pieces. A line has at most as many pieces
+ * as bytes, so short lines need no count. */
 static cla_status check_pieces(const stream *s, const char *path, size_t number,
                                const cla_line *line, bool target)
 {

@@ -1,4 +1,4 @@
-/* cmd_vectors.c - clattn vectors: skip-gram vectors of the words of a text. */
+/* cmd_vectors.c - clattn vectors: trains skip-gram vectors of the words of a text. */
 #include <stdio.h>
 #include <string.h>
 

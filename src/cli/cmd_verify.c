@@ -1,4 +1,4 @@
-/* cmd_verify.c - clattn verify: golden cases on a device, under both schedules. */
+/* cmd_verify.c - clattn verify: runs golden cases on a device under both schedules. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ typedef struct verify_options {
     cli_words paths;
 } verify_options;
 
-/* One verification of all files. */
+/* The verification of all files. */
 typedef struct verification {
     const verify_options *options;
     cla_runtime *rt;
@@ -26,9 +26,9 @@ typedef struct verification {
     int schedule_count;
     char **files;
     size_t file_count, file_cap;
-    int runs, failed; // of cases under a schedule
-    int mismatches;   // of those, with a file that is as it should be
-    char first[1600]; // what the first mismatch is
+    int runs, failed; // a run is a case under one schedule
+    int mismatches;   // failed runs of valid files
+    char first[1600]; // describes the first mismatch
     int bad_file;     // exit code for the first file that could not be used
 } verification;
 
@@ -73,8 +73,8 @@ static cla_status add_path(verification *v, const char *path)
     return CLA_OK;
 }
 
-/* Where the built-in cases are: beside the program as installed, beside it as built, or
- * where they were to be installed. */
+/* Gives the folder of the built-in cases: beside the installed program, beside the
+ * built one, or the one that an installation fills. */
 static cla_status builtin_folder(cla_text *folder)
 {
     static const char *const places[] = { "../share/clattn/golden",
@@ -111,20 +111,20 @@ static cla_status list_files(verification *v)
     return status;
 }
 
-/* ---- one line a run ---------------------------------------------------------- */
+/* ---- one line for each run --------------------------------------------------- */
 
 static const char *schedule_name(cla_schedule schedule)
 {
     return schedule == CLA_SCHEDULE_TILE ? "tile" : "group";
 }
 
-/* JSON has no infinity. */
+/* Returns null for infinity and NaN, which JSON lacks. */
 static json_t *number_or_null(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-/* The name of the case: its file without folder and suffix. */
+/* Writes the name of a case: its file name without folder and suffix. */
 static void case_name(char *name, size_t size, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -135,7 +135,7 @@ static void case_name(char *name, size_t size, const char *path)
     }
 }
 
-/* A run as it is shown: error is NULL when there was something to compare. */
+/* A run as it is printed; error is NULL when there are results to compare. */
 typedef struct run_row {
     const char *name, *op, *error;
     cla_schedule schedule;
@@ -175,7 +175,7 @@ static cla_status print_row(verification *v, const run_row *row)
     return CLA_OK;
 }
 
-/* Remembers the first run whose file is in order and whose result is not. */
+/* Counts a run whose file is valid and whose result is wrong; describes the first. */
 static void count_mismatch(verification *v, const run_row *row)
 {
     const golden_result *r = row->result;
@@ -191,15 +191,16 @@ static void count_mismatch(verification *v, const run_row *row)
 
 /* ---- running ----------------------------------------------------------------- */
 
-/* Failures of one case, which leave the others their chance: whoever tries a new driver
- * wants to know all kernels that it refuses. */
+/* Returns whether a failure concerns one case only, so that the others still run: a
+ * user of a new driver needs the list of all kernels that it refuses. */
 static bool is_the_cases(cla_status status)
 {
     return status == CLA_E_USAGE || status == CLA_E_INPUT || status == CLA_E_SHAPE ||
            status == CLA_E_DEVICE;
 }
 
-/* Runs an opened file under one schedule. status is what opening it gave. */
+/* Runs an opened file under one schedule. *status is the status of opening it; on
+ * return it includes that of the run. */
 static cla_status run_one(verification *v, const char *path, const cla_st_file *file,
                           cla_schedule schedule, cla_status *status)
 {
@@ -230,7 +231,7 @@ static cla_status run_one(verification *v, const char *path, const cla_st_file *
     return print_row(v, &row);
 }
 
-/* Bad data is said once a file; what is wrong with results, once at the end. */
+/* Prints the failure of a file once. Wrong results are reported together at the end. */
 static void note_bad_file(verification *v, cla_status status)
 {
     if (status == CLA_OK || status == CLA_E_USAGE) {
@@ -277,9 +278,9 @@ static cla_status open_device(verification *v)
     return CLA_OK;
 }
 
-/* A driver with a cache of its own takes a minute to compile all kernels, on one
- * processor. A second process runs the cases from the last one on: when the two meet,
- * all is in the cache. */
+/* Runs the cases in reverse order in a second process: a driver with a cache of its own
+ * takes a minute to compile all kernels, on one processor. When the two processes meet,
+ * all kernels are in the cache. */
 static void run_backwards(void *state)
 {
     verification *v = state;
@@ -311,7 +312,7 @@ static cla_status run_files(verification *v)
 
 static cla_status verify(verification *v)
 {
-    enum { FEW = 8 }; // for which a second process is not worth its start
+    enum { FEW = 8 }; // at most so many files are not worth a second process
     CLA_TRY(list_files(v));
     const pid_t ahead = v->file_count > FEW ? cli_ahead_start(run_backwards, v) : 0;
     const cla_status status = run_files(v);
@@ -319,7 +320,7 @@ static cla_status verify(verification *v)
     return status;
 }
 
-/* Wrong results weigh more than files that could not be used. */
+/* Returns the exit code. Wrong results take precedence over files that failed. */
 static int verdict(const verification *v)
 {
     if (v->mismatches == 0) {

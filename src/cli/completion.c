@@ -1,4 +1,4 @@
-/* completion.c - completions of the command line for bash, zsh and fish. */
+/* completion.c - writes command line completions for bash, zsh and fish. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static const char *choices_of(const cli_option *o)
     return o->names ? o->names() : o->choices ? o->choices : devices;
 }
 
-/* The beginning of a help text, without characters that shells give a meaning. */
+/* Appends the beginning of a help text, without characters special in shells. */
 static cla_status add_brief(const char *help, cla_text *out)
 {
     for (const char *c = help; *c && !strchr(";(", *c); c++) {
@@ -32,7 +32,7 @@ static cla_status add_brief(const char *help, cla_text *out)
     return CLA_OK;
 }
 
-/* Calls each() for every command that runs, with its words: "tag", "bpe learn". */
+/* Calls each() for every command and verb, with its words: "tag", "bpe learn". */
 static cla_status walk(const cli_usage *u, const char *words,
                        cla_status (*each)(const char *words, const cli_usage *u,
                                           cla_text *out),

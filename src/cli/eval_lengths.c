@@ -1,4 +1,4 @@
-/* eval_lengths.c - BLEU by the length of sources. */
+/* eval_lengths.c - prints BLEU by the length of sources. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ const char *cli_length_name(int group)
     return names[group];
 }
 
-/* Fields between blanks. */
+/* Returns the number of words, which are separated by blanks. */
 static int64_t words_of(const char *line)
 {
     int64_t words = 0;

@@ -1,11 +1,11 @@
-/* eval_tags.c - precision, recall and confusions of a tagger. */
+/* eval_tags.c - prints scores and confusions of tags, and scores of several models. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
 #include "cli/eval.h"
 
-/* Tags that occur or were predicted, most frequent first. */
+/* The tags that occur or were predicted, most frequent first. */
 typedef struct tag_table {
     const char **name; // [tags] by id
     const int64_t *counts;
@@ -77,7 +77,7 @@ static int digits_of(int64_t number)
     return digits;
 }
 
-/* Room for the largest number of a column, and for its letter. */
+/* Returns the width of a column, which holds its largest number and its letter. */
 static int width_of(const tag_table *table, int column)
 {
     int width = column < 26 ? 1 : 2;
@@ -88,7 +88,7 @@ static int width_of(const tag_table *table, int column)
     return width;
 }
 
-/* a to z, then a1, b1 ... */
+/* Writes the letter of a column: a to z, then a1, b1 ... */
 static void letter_of(int i, char text[16])
 {
     snprintf(text, 16, i < 26 ? "%c" : "%c%d", 'a' + i % 26, i / 26);

@@ -1,4 +1,4 @@
-/* eval_translation.c - translations of a split, their BLEU and chrF. */
+/* eval_translation.c - translates a split and computes its BLEU and chrF. */
 #include "cli/eval.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"

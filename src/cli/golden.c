@@ -1,4 +1,4 @@
-/* golden.c - carries a golden case to the device, and compares what comes back. */
+/* golden.c - runs a golden case on the device and compares the results. */
 #include "cli/golden.h"
 
 #include <math.h>
@@ -9,18 +9,18 @@
 
 enum { MAX_TENSORS = 16, MAX_ROWS = 4 };
 
-/* A tensor on the device, and what the file says about it. */
+/* A tensor on the device and its expected result in the file. */
 typedef struct pairing {
-    const char *name; // without "in." and the like
+    const char *name; // without a prefix such as "in."
     cla_tensor *tensor;
-    const cla_st_tensor *expected; // NULL for an input without gradient
+    const cla_st_tensor *expected; // output or gradient; NULL: input without gradient
 } pairing;
 
 struct golden {
     const cla_st_file *file;
     cla_runtime *rt;
     cla_tape *tape;
-    bool *used; // tensors of the file that had a part
+    bool *used; // the tensors of the file that the case has read
     pairing inputs[MAX_TENSORS], outputs[MAX_TENSORS];
     int input_count, output_count;
     cla_ragged *rows[MAX_ROWS];
@@ -28,9 +28,9 @@ struct golden {
     cla_operand operands[CLA_OPERANDS];
 };
 
-/* ---- what the file holds ----------------------------------------------------- */
+/* ---- tensors of the file ----------------------------------------------------- */
 
-/* The tensor "prefix.name", marked as used; NULL when there is none. */
+/* Returns the tensor "prefix.name" and marks it as used; NULL when there is none. */
 static const cla_st_tensor *take(golden *g, const char *prefix, const char *name)
 {
     char full[128];
@@ -42,7 +42,7 @@ static const cla_st_tensor *take(golden *g, const char *prefix, const char *name
     return t;
 }
 
-/* "[2,3]" of a tensor in a file. */
+/* Returns the shape of a tensor in a file as text: "[2,3]". */
 static const char *shape_text(const cla_st_tensor *t, char text[160])
 {
     size_t at = 0;
@@ -268,7 +268,8 @@ static cla_status compare_gradients(const golden *g, golden_result *result,
     return CLA_OK;
 }
 
-/* Starts the way back at one output; *largest grows to the largest number put in. */
+/* Seeds the backward pass at an output with grad_out, where the file has it. Raises
+ * *largest to the largest magnitude of the seed. */
 static cla_status seed(golden *g, const pairing *output, double *largest)
 {
     const cla_st_tensor *in = take(g, "grad_out", output->name);
@@ -286,7 +287,7 @@ static cla_status seed(golden *g, const pairing *output, double *largest)
     return cla_tape_seed(g->tape, output->tensor, dy);
 }
 
-/* Whatever the file says beyond what the operator knows is not passed over. */
+/* Refuses a file with a tensor that the operator does not take. */
 static cla_status check_all_used(const golden *g)
 {
     for (size_t i = 0; i < g->file->count; i++) {
@@ -300,7 +301,7 @@ static cla_status check_all_used(const golden *g)
 
 static cla_status run(golden *g, golden_result *result)
 {
-    double largest = 0; // number that is sent back
+    double largest = 0; // magnitude of a seed
     CLA_TRY(cla_alloc(&g->used, g->file->count, sizeof *g->used));
     CLA_TRY(cla_tape_new(&g->tape, g->rt, true));
     CLA_TRY(golden_run_op(g));

@@ -1,10 +1,10 @@
-/* golden_compare.c - how far a computed tensor is from the one in a golden file. */
+/* golden_compare.c - compares a computed tensor with the one in a golden file. */
 #include <math.h>
 #include <stdio.h>
 
 #include "cli/golden.h"
 
-/* Sums over one tensor. */
+/* Sums over a tensor. */
 typedef struct sums {
     double error2, ref2, max_abs, max_ref;
     int64_t at;
@@ -27,7 +27,7 @@ static sums add_up(const float *got, const float *want, int64_t n)
     return s;
 }
 
-/* value in terms of its limit, which may be 0. */
+/* Returns value relative to its limit, which may be 0. */
 static double share(double value, double limit)
 {
     if (value <= 0) {
@@ -39,7 +39,7 @@ static double share(double value, double limit)
 static void judge(golden_result *result, const char *name, const sums *s,
                   const golden_limits *limits)
 {
-    const bool zero = s->max_ref <= 1e-8 * limits->zero; // or what doubles round off
+    const bool zero = s->max_ref <= 1e-8 * limits->zero; // zeros, up to rounding
     const double nmse = zero ? 0 : s->error2 / s->ref2;
     const double limit = zero ? limits->zero : 1e-4 * fmax(1, s->max_ref);
     const double score = fmax(share(nmse, limits->nmse), share(s->max_abs, limit));
@@ -69,7 +69,7 @@ cla_status golden_largest(const cla_st_tensor *t, double *largest)
 cla_status golden_compare(golden_result *result, const cla_tensor *got,
                           const cla_st_tensor *want, const golden_limits *limits)
 {
-    double largest = 0; // NaN in a file would compare with anything
+    double largest = 0; // unused: golden_largest refuses values that are not finite
     float *values = NULL;
     CLA_TRY(golden_largest(want, &largest));
     CLA_TRY(cla_alloc(&values, (size_t)want->size, sizeof *values));

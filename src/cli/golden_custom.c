@@ -1,16 +1,16 @@
-/* golden_custom.c - golden cases of attention with scores of expressions. */
+/* golden_custom.c - runs golden cases of attention with scores of expressions. */
 #include <string.h>
 
 #include "cli/golden.h"
 
-/* An expression, or NULL where the attribute is empty. */
+/* Returns the expression of an attribute, or NULL when it is empty. */
 static const char *expression(const golden *g, const char *key)
 {
     const char *text = cla_st_meta(golden_file(g), key);
     return *text ? text : NULL;
 }
 
-/* X of a tensor in.X or param.X that expressions may read; else NULL. */
+/* Returns X for a tensor in.X or param.X that expressions may read, else NULL. */
 static const char *input_name(const char *name)
 {
     static const char *const others[] = { "q", "k", "v", "offsets" };

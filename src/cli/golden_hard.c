@@ -1,4 +1,4 @@
-/* golden_hard.c - golden cases of hard attention and of its policy gradient. */
+/* golden_hard.c - runs golden cases of hard attention and of its policy gradient. */
 #include "cli/golden.h"
 
 static cla_status projector(golden *g, cla_hard_projector *p,

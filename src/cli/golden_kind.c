@@ -1,11 +1,11 @@
-/* golden_kind.c - golden cases of an operator from its kind: files name operands. */
+/* golden_kind.c - runs golden cases through an operator's kind; files name operands. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/golden.h"
 #include "oracle/kind.h"
 
-/* A number, or the place of a word among those of a choice. */
+/* Reads an attribute: a number, or the index of a word in its choices. */
 static cla_status attribute(const golden *g, const char *text, double *value)
 {
     enum { WORDS = 4, WORD = 16 };
@@ -13,7 +13,7 @@ static cla_status attribute(const golden *g, const char *text, double *value)
     const char *words[WORDS + 1] = { NULL };
     const int size = kind_name(text);
     snprintf(name, sizeof name, "%.*s", size, text);
-    if (!cla_st_meta(golden_file(g), name)) { // it may be left out
+    if (!cla_st_meta(golden_file(g), name)) { // an optional attribute
         *value = 0;
         return CLA_OK;
     }
@@ -39,8 +39,8 @@ static cla_status attribute(const golden *g, const char *text, double *value)
     return CLA_OK;
 }
 
-/* "rows" and "q_rows" stand as "offsets" and "q_offsets" in files; those of attention
- * to itself have one for both. */
+/* Reads the batch of "rows" or "q_rows", which files call "offsets" or "q_offsets".
+ * Self-attention has one batch for both. */
 static cla_status rows(golden *g, const cla_operand *o, const cla_ragged **to)
 {
     char name[32];
@@ -51,7 +51,7 @@ static cla_status rows(golden *g, const cla_operand *o, const cla_ragged **to)
     return CLA_OK;
 }
 
-/* Names that files have instead of the operator's. */
+/* Renames operands that files call by another name. */
 static void rename_operands(const char *op, cla_operand *operand, int count)
 {
     static const struct {
@@ -76,7 +76,7 @@ static void rename_operands(const char *op, cla_operand *operand, int count)
 
 static cla_status input(golden *g, int i, op_call *c)
 {
-    const cla_operand *o = &golden_operands(g)[i]; // names that golden keeps
+    const cla_operand *o = &golden_operands(g)[i]; // golden keeps a pointer to the name
     if (o->rows) {
         return rows(g, o, &c->rows[i]);
     }

@@ -1,7 +1,7 @@
-/* golden_layers.c - golden cases of the operators around the attention. */
+/* golden_layers.c - runs golden cases of the operators around the attention. */
 #include "cli/golden.h"
 
-/* Files have words side by side, [words,length,channels]. */
+/* Runs a character CNN. Files hold x as [words,length,channels]. */
 cla_status golden_char_cnn(golden *g)
 {
     cla_tensor *x = NULL, *flat = NULL, *w = NULL, *b = NULL, *len = NULL, *y = NULL;
@@ -32,7 +32,7 @@ cla_status golden_matmul(golden *g)
 
 /* ---- optimisers ----------------------------------------------------------------- */
 
-/* Row step of g as a tensor as long as a row. */
+/* Gives row `step` of gradients as a vector. */
 static cla_status gradient_of(golden *g, cla_tensor **row, cla_tensor *gradients,
                               int32_t step)
 {
@@ -45,7 +45,7 @@ static cla_status gradient_of(golden *g, cla_tensor **row, cla_tensor *gradients
     return cla_tensor_reshape(tape, row, wide, 1, &n);
 }
 
-/* Running means that start at 0. */
+/* Makes running means that start at 0, one for each number of p. */
 static cla_status moment(golden *g, cla_tensor **t, const cla_tensor *p)
 {
     const int64_t n = cla_tensor_size(p);

@@ -1,4 +1,4 @@
-/* golden_ops.c - the operators that golden files can name, a row each. */
+/* golden_ops.c - finds and runs the operator of a golden case. */
 #include <stdio.h>
 #include <string.h>
 
@@ -26,14 +26,15 @@ static const golden_op *find(const char *name)
 
 /* ---- attributes -------------------------------------------------------------- */
 
-/* Whether attribute, which may end in its words, is this one. */
+/* Returns whether attribute is key; choices may follow its name. */
 static bool is(const char *attribute, const char *key)
 {
     const size_t size = (size_t)kind_name(attribute);
     return strlen(key) == size && strncmp(attribute, key, size) == 0;
 }
 
-/* names: up to a NULL, and count at most. */
+/* Checks the attributes of a case. names ends at a NULL or after count; a required one
+ * must be in the file, and no other is allowed. */
 static cla_status check_attributes(const golden *g, const char *op,
                                    const char *const *names, int count)
 {

@@ -1,4 +1,4 @@
-/* help.c - the text of --help, from the table of options. */
+/* help.c - writes the text of --help from the table of options. */
 #include <stdio.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ cla_status cli_wrap(const char *text, int column, int indent, int width, cla_tex
         first = false;
         text += size;
         for (; *text == ' ' || *text == '\n'; text++) {
-            if (*text == '\n' && text[1]) { // a paragraph of its own
+            if (*text == '\n' && text[1]) { // a new paragraph
                 CLA_TRY(start_line(indent, out));
                 column = indent;
                 first = true;
@@ -44,7 +44,7 @@ cla_status cli_wrap(const char *text, int column, int indent, int width, cla_tex
     return CLA_OK;
 }
 
-/* Paragraphs; lines that begin with a blank stay as they are. */
+/* Appends paragraphs; lines that begin with a blank are not wrapped. */
 static cla_status add_paragraphs(const char *text, cla_text *out)
 {
     while (*text) {
@@ -107,7 +107,7 @@ static cla_status add_options(const cli_usage *u, cla_text *out)
     return add_row('V', "version", NULL, "print the version", out);
 }
 
-/* A line for each form that words can take. */
+/* Appends a line for each form of the command's words. */
 static cla_status add_usage(const char *command, const cli_usage *u, cla_text *out)
 {
     const char *form = u->words ? u->words : "";

@@ -1,5 +1,5 @@
-/* inspect_gates.c - what a translator's last layer reads of the source for each piece
- * it says: the gates of a hard layer, or the weights of each head. */
+/* inspect_gates.c - draws how a translator's last layer attends to the source for each
+ * piece of the translation: the gates of a hard layer, or the weights of each head. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 enum { MOST = 512, MAPS = 64 };
 
-/* One sentence, what is said to it, and the maps between. */
+/* A sentence, its translation, and the maps between them. */
 typedef struct look {
     translation *t;
     cla_ids source;
@@ -53,7 +53,7 @@ static cla_status read_source(look *l, const char *text)
                           (int32_t[]){ 0, (int32_t)ids->count });
 }
 
-/* The likeliest pieces, then all of them read at once. */
+/* Translates greedily, then decodes all pieces at once to record the maps. */
 static cla_status say(look *l, cross_hard_pass *pass)
 {
     cla_runtime *rt = l->t->task.rt;
@@ -76,7 +76,7 @@ static cla_status say(look *l, cross_hard_pass *pass)
     return transformer_logits(&l->t->model, l->tape, &logits, memory, &batch);
 }
 
-/* Maps of one size, one after the other in a tensor. */
+/* Takes the maps of a tensor, which have one size and follow each other. */
 static cla_status take_maps(look *l, const cla_tensor *from, const char *name)
 {
     const size_t size = l->source.count * (size_t)l->said.at[1];

@@ -1,5 +1,5 @@
-/* inspect_levels.c - what attention looks at level by level: maps drawn, weights and
- * the most attended words in print. */
+/* inspect_levels.c - draws attention level by level, and prints the weights of levels
+ * and the most attended words. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 enum { MOST = 512, WORDS = 3 };
 
-/* The sites that are wanted. */
+/* The chosen sites. */
 typedef struct chosen {
     const look_site *site[LOOK_SITES];
     int count;
@@ -38,7 +38,7 @@ static cla_status choose(const look_log *seen, const char *name, chosen *out)
 
 /* ---- pictures -------------------------------------------------------------------- */
 
-/* A site as maps side by side. */
+/* The maps of a site, side by side. */
 typedef struct panels {
     char name[CLA_HAM_DEPTH][64];
     const char *names[CLA_HAM_DEPTH];
@@ -144,7 +144,7 @@ static cla_status print_object(const look_site *s)
                                     names_of(s->column, s->columns), "maps", maps));
 }
 
-/* Over how many columns the weight of a row lies: e to the mean entropy of rows. */
+/* Returns the perplexity of the rows' weights: e to their mean entropy. */
 static double spread_of(const look_map *m, int columns)
 {
     double entropy = 0;
@@ -155,7 +155,8 @@ static double spread_of(const look_map *m, int columns)
     return exp(entropy / m->rows);
 }
 
-/* What the rows of a level look at most, by their means, which are used up. */
+/* Prints the weight and spread of a level and its most attended columns. mean is
+ * scratch memory for the mean weight of each column. */
 static void print_level(const look_site *s, int level, double *mean)
 {
     const look_map *m = &s->map[level];

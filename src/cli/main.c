@@ -1,4 +1,4 @@
-/* main.c - the verbs of the command line. */
+/* main.c - finds and runs the command that the user names. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -47,7 +47,7 @@ static const cli_command commands[] = {
     { 0 },
 };
 
-/* ---- words in front of a verb ------------------------------------------------ */
+/* ---- clattn without a command ------------------------------------------------ */
 
 const cli_usage cli_top_usage = {
     .words = "COMMAND [ARGUMENT...]",
@@ -68,7 +68,7 @@ static int no_command(void)
     return CLA_E_USAGE;
 }
 
-/* ---- running one ------------------------------------------------------------- */
+/* ---- running a command ------------------------------------------------------- */
 
 static int run(const cli_command *command, int argc, char **argv)
 {
@@ -82,8 +82,9 @@ static int run(const cli_command *command, int argc, char **argv)
     return cli_finish(command->run(argc, argv));
 }
 
-/* Opens closed standard streams, so that no file that is opened later takes their
- * numbers and what is printed. Use still fails: /dev/null is opened the wrong way. */
+/* Opens closed standard streams, so that no file opened later takes their numbers and
+ * receives the output. Use of such a stream still fails: /dev/null is opened for the
+ * wrong direction. */
 static void open_standard_streams(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {

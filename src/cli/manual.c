@@ -1,11 +1,11 @@
-/* manual.c - a command's manual page. */
+/* manual.c - writes a command's manual page. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/pages.h"
 
-/* Text with roff's own marks escaped. */
+/* Appends text with roff's special characters escaped. */
 static cla_status add_escaped(const char *text, size_t size, cla_text *out)
 {
     for (size_t i = 0; i < size; i++) {
@@ -16,7 +16,7 @@ static cla_status add_escaped(const char *text, size_t size, cla_text *out)
     return CLA_OK;
 }
 
-/* A line of text. */
+/* Appends a line of text, which is no request of roff even after a dot or quote. */
 static cla_status add_plain(const char *text, size_t size, cla_text *out)
 {
     if (size && (*text == '.' || *text == '\'')) {
@@ -26,7 +26,7 @@ static cla_status add_plain(const char *text, size_t size, cla_text *out)
     return cla_text_append(out, "\n", 1);
 }
 
-/* Paragraphs, and lines that begin with a blank as they are. */
+/* Appends paragraphs; lines that begin with a blank are not filled. */
 static cla_status add_text(const char *text, cla_text *out)
 {
     bool filled = true;

@@ -1,4 +1,4 @@
-/* model.c - a trained run and the device it works on. */
+/* model.c - opens a trained run on a device, and copies of it for workers. */
 #include "cli/model.h"
 
 #include <pthread.h>
@@ -49,7 +49,7 @@ int cli_workers_fit(const cli_model *m)
     return count;
 }
 
-/* One copy that is being opened. */
+/* A copy that is being opened. */
 typedef struct opening {
     cli_model *m;
     const cli_model *of;

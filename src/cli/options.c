@@ -1,4 +1,4 @@
-/* options.c - reads the command line after a table of options. */
+/* options.c - parses the command line by a table of options. */
 #include "cli/options.h"
 
 #include <stdio.h>
@@ -15,18 +15,18 @@ const char cli_device_help[] =
     "its name; !x excludes; a comma list is an order of preference (default: "
     "$CLATTN_DEVICE, or the first that `clattn devices' lists)";
 
-/* What is read at the moment. */
+/* The state of parsing a command line. */
 typedef struct reader {
     const cli_usage *usage;
     char **argv;
-    int argc, next; // the word that is looked at next
+    int argc, next; // next: index of the next word
     void *arguments;
-    cli_words words; // gathered at the front of argv, behind the name
+    cli_words words; // collected at the front of argv, after the name
 } reader;
 
 /* ---- errors -------------------------------------------------------------------- */
 
-/* "bpe learn " of "clattn bpe learn", for "(see clattn bpe learn --help)". */
+/* Returns "bpe learn " for "clattn bpe learn", for "(see clattn bpe learn --help)". */
 static const char *command_of(const reader *r, char text[WORD_BYTES])
 {
     const char *space = strchr(r->argv[0], ' ');
@@ -84,7 +84,7 @@ static cla_status take_real(const cli_option *o, const char *value, double *numb
                           value, (long long)o->low, (long long)o->high);
 }
 
-/* value is NULL for a flag. */
+/* Stores the value of an option; value is NULL for a flag. */
 static cla_status take(const reader *r, const cli_option *o, const char *value)
 {
     void *to = (char *)r->arguments + o->at;
@@ -111,7 +111,7 @@ static cla_status take(const reader *r, const cli_option *o, const char *value)
     return CLA_OK;
 }
 
-/* ---- words that begin with a dash ---------------------------------------------- */
+/* ---- options ------------------------------------------------------------------- */
 
 _Noreturn static void answer_version(void)
 {
@@ -130,8 +130,8 @@ _Noreturn static void answer_help(const reader *r)
     exit(cli_finish(CLI_OK));
 }
 
-/* The option that name (of `size` bytes) stands for: its own, or the only one that
- * begins with it. *begun counts those. */
+/* Returns the option of that name (of `size` bytes), or the only one that begins with
+ * it. *begun is the number of options that begin with it; 1 for the option itself. */
 static const cli_option *find(const cli_option *options, const char *name, size_t size,
                               int *begun)
 {
@@ -166,7 +166,7 @@ static cla_status read_common(const reader *r, const cli_option *o, const char *
     answer_help(r);
 }
 
-/* --name, --name=value, --name value, --na */
+/* Parses --name, --name=value, --name value, or --na for --name. */
 static cla_status read_long(reader *r, const char *word)
 {
     const char *name = word + 2, *equals = strchr(name, '=');
@@ -197,7 +197,7 @@ static cla_status read_long(reader *r, const char *word)
     return take(r, o, equals ? equals + 1 : r->argv[r->next++]);
 }
 
-/* -k, -kvalue, -k value, -abc */
+/* Parses -k, -kvalue, -k value, or -abc for -a -b -c. */
 static cla_status read_short(reader *r, const char *word)
 {
     for (const char *key = word + 1; *key; key++) {
@@ -223,11 +223,11 @@ static cla_status read_short(reader *r, const char *word)
     return CLA_OK;
 }
 
-/* ---- all of them ----------------------------------------------------------------- */
+/* ---- the command line ------------------------------------------------------------ */
 
 static cla_status read_words(reader *r)
 {
-    bool ended = false; // by --
+    bool ended = false; // after --
     while (r->next < r->argc) {
         char *word = r->argv[r->next++];
         if (!ended && word[0] == '-' && word[1]) {
@@ -252,7 +252,8 @@ static cla_status lacks(const reader *r, const char *what)
                     name ? name + 1 : r->argv[0], what, command_of(r, command));
 }
 
-/* Needed options are texts or begin with one: their member is NULL when not given. */
+/* Checks that needed options are given. Their members are texts or begin with one,
+ * which is NULL when the option is not given. */
 static cla_status check_needed(const reader *r)
 {
     cla_text list = { 0 };

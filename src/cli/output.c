@@ -1,4 +1,4 @@
-/* output.c - messages, JSON lines, exit codes. */
+/* output.c - prints messages, JSON lines and profiles; gives exit codes. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 int cli_fail(cla_status status)
 {
-    fflush(stdout); // keeps the order where both go to one place
+    fflush(stdout); // keeps the order when stdout and stderr are one file
     fprintf(stderr, "clattn: %s\n", cla_error());
     return status == CLA_E_SHAPE ? CLA_E_USAGE : (int)status;
 }
@@ -36,7 +36,7 @@ int cli_published(cla_status status, const char *format, ...)
     return CLI_OK;
 }
 
-/* A failure that has its line already keeps it and its code. */
+/* A failure keeps its code: its message is printed already. */
 int cli_finish(int code)
 {
     const bool written = fflush(stdout) == 0 && !ferror(stdout);
@@ -92,7 +92,7 @@ cla_status cli_add_word(cla_text *line, const char *word)
     return cla_text_add(line, "'");
 }
 
-/* Of all rows; transfers between host and device are no launches. */
+/* Sums all rows; transfers between host and device are not launches. */
 static cla_profile_row sum_rows(const cla_profile_row *rows, int count)
 {
     cla_profile_row sum = { .kernel = "all" };

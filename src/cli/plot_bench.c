@@ -1,4 +1,4 @@
-/* plot_bench.c - results of a benchmark as bars or as a roofline. */
+/* plot_bench.c - plots results of a benchmark as bars or as a roofline. */
 #include "cli/plot_bench.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ static const char *suite_of(const bench_result *row)
     return suite ? suite : "";
 }
 
-/* items: room for one of each row. */
+/* Draws a picture of the rows; items has room for one item of each row. */
 typedef cla_status drawing(const bench_results *t, const char *metric, void *items,
                            cla_text *title, cla_text *picture);
 
@@ -84,7 +84,7 @@ cla_status cli_plot_bench(const char *path, const char *metric, const char *out)
 
 /* ---- a roofline -------------------------------------------------------------- */
 
-/* The rows that count and the highest peaks among them. */
+/* Collects the rows with GFLOP/s and GB/s, and the highest peaks of all rows. */
 static cla_status collect(const bench_results *t, svg_roof_point *points,
                           svg_roofline *r)
 {

@@ -1,4 +1,4 @@
-/* plot_lengths.c - scores by the length of sources as bars, several systems at once. */
+/* plot_lengths.c - plots several systems' scores by the length of sources as bars. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static const char *const colours[SYSTEMS] = { "#123a7a", "#c8641e", "#3a7a3a",
                                               "#8a2a5a", "#5a5a5a", "#2a8a8a",
                                               "#a08a1e", "#6a4ab0" };
 
-/* One system: sentences and BLEU of each group; NAN where it has none. */
+/* A system: sentences and BLEU of each group; BLEU is NAN for a group without one. */
 typedef struct system_row {
     const char *name;
     double bleu[LENGTH_ROWS];
@@ -44,7 +44,7 @@ static cla_status take_line(void *to, size_t number, char *text, size_t size)
     json_error_t error = { 0 };
     json_t *line = NULL;
     const cla_status parsed = cla_json_parse(&line, text, size, 0, &error);
-    CLA_TRY(parsed == CLA_E_INPUT ? CLA_OK : parsed); // no JSON has no "words"
+    CLA_TRY(parsed == CLA_E_INPUT ? CLA_OK : parsed); // no JSON, no "words"
     const int i = group_named(json_string_value(json_object_get(line, "words")));
     const json_t *bleu = json_object_get(line, "bleu");
     if (i < LENGTH_ROWS) {

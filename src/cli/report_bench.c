@@ -1,4 +1,4 @@
-/* report_bench.c - results and their comparisons as JSON for the page. */
+/* report_bench.c - writes results and their comparisons as JSON for the page. */
 #include <math.h>
 
 #include "base/json.h"
@@ -12,11 +12,12 @@ static json_t *interval_of(const bench_interval *i)
     return json_pack("[ff]", i->low, i->high);
 }
 
-/* ---- how many samples fit ------------------------------------------------------ */
+/* ---- number of samples --------------------------------------------------------- */
 
-enum { ROOM = 1500 << 10, SAMPLE = 7 }; // bytes of all rows; about that of a sample
+enum { ROOM = 1500 << 10, SAMPLE = 7 }; // bytes of all rows; of a sample, roughly
 
-/* Medians and intervals are of all samples, in any case. */
+/* Chooses the stride of samples that keeps the page small. Medians and intervals are of
+ * all samples in any case. */
 static cla_status choose_stride(report *r)
 {
     size_t rows = 0, samples = 0;
@@ -41,7 +42,7 @@ static cla_status choose_stride(report *r)
                                  r->stride);
 }
 
-/* The row with every n-th of its samples. */
+/* Appends a row with every n-th of its samples. */
 static cla_status add_thinned(cla_text *out, json_t *row, int stride)
 {
     json_t *few = json_array(), *copy = cla_json_copy(row);
@@ -66,7 +67,7 @@ static cla_status add_row(cla_text *out, const report_file *f, size_t i, int str
 
 /* ---- rows ---------------------------------------------------------------------- */
 
-/* The interval that holds the median with 95 %; null where there are no samples. */
+/* Appends the 95 % confidence interval of a row's median; null without samples. */
 static cla_status add_interval(json_t *list, const bench_result *row)
 {
     double *ms = NULL;
@@ -108,7 +109,8 @@ static cla_status add_file(cla_text *out, const report_file *f, int stride)
 
 /* ---- comparisons --------------------------------------------------------------- */
 
-/* The interval of a ratio of medians; not known where one of them has no samples. */
+/* Computes the confidence interval of a ratio of medians. *known is false when one of
+ * the rows has no samples. */
 static cla_status ratio_of(const bench_pair *p, bench_interval *ratio, bool *known)
 {
     double *a = NULL, *b = NULL;

@@ -1,8 +1,9 @@
-/* report_page.c - the page of `clattn report': style, script and data in one file.
+/* report_page.c - writes the page of `clattn report': style, script and data in one
+ * file.
  *
- * All that comes out of files goes into one block of JSON, in which "<" is written
- * "\\u003c". So no text of theirs can end the block, and the script of the page puts
- * their texts into the document as text alone. */
+ * All text from files goes into one block of JSON, in which "<" is written "\\u003c".
+ * Thus no such text can end the block, and the page's script inserts it into the
+ * document only as text. */
 #include <string.h>
 
 #include "base/locale.h"
@@ -24,7 +25,7 @@ cla_status cli_report_json(cla_text *out, json_t *value)
     return status;
 }
 
-/* In JSON "<" stands in strings only. */
+/* Appends JSON with "<" escaped, which occurs in strings only. */
 static cla_status add_without_tags(cla_text *out, const char *json)
 {
     for (const char *at = json; *at;) {
@@ -39,7 +40,7 @@ static cla_status add_without_tags(cla_text *out, const char *json)
     return CLA_OK;
 }
 
-/* The notes come last: writing the others may add some. */
+/* Appends the data. The notes come last: writing the other parts may add some. */
 static cla_status write_data(report *r, cla_text *out)
 {
     CLA_TRY(cla_text_add(out, "{\"version\":"));
@@ -75,7 +76,8 @@ static const char *text_named(const char *name, size_t size)
     return (const char *)f->text;
 }
 
-/* page.html with each "{{name}}" replaced by the file of that name, or by the data. */
+/* Copies page.html and replaces each "{{name}}" by the file of that name, or by the
+ * data where there is no such file. */
 cla_status cli_report_page(report *r, cla_text *out)
 {
     static const char page[] = "page.html";

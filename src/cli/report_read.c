@@ -1,4 +1,4 @@
-/* report_read.c - lines of results and of runs; those that are none become notes. */
+/* report_read.c - reads lines of results and of runs; other lines become notes. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "cli/report.h"
 
-enum { NAMED = 5 }; // lines of a file that are named one by one
+enum { NAMED = 5 }; // refused lines of a file with a note for each
 
 static bool has(const json_t *object, const char *key)
 {
@@ -35,12 +35,12 @@ static cla_status keep(report_file *f, const report_line *line)
     return CLA_OK;
 }
 
-/* The object is taken. Errors: CLA_E_INPUT, CLA_E_NOMEM. */
+/* Takes a row of results; object is consumed. Errors: CLA_E_INPUT, CLA_E_NOMEM. */
 static cla_status take_row(report_file *f, json_t *object, const report_line *line)
 {
     CLA_TRY(bench_results_add(&f->results, object, line->number));
     const cla_status status = keep(f, line);
-    if (status) { // a row for each line
+    if (status) { // every row needs its line
         json_decref(f->results.rows[--f->results.count].object);
     }
     return status;
@@ -73,7 +73,7 @@ static cla_status take_object(report_file *f, json_t *object, report_line *line)
     }
 }
 
-/* last: the file ends within the line. */
+/* Parses a line. last: the file ends within the line. */
 static cla_status take_line(report *r, report_file *f, report_line *line, bool last)
 {
     json_error_t error = { 0 };
@@ -123,7 +123,7 @@ static cla_status take_lines(report *r, report_file *f, size_t size)
     return CLA_OK;
 }
 
-/* ---- what older versions lack -------------------------------------------------- */
+/* ---- older versions ------------------------------------------------------------ */
 
 static cla_status note_version(report *r, const report_file *f, int number,
                                const char *version)
@@ -143,7 +143,7 @@ static cla_status note_no_samples(report *r, const report_file *f, int number)
         f->path, number);
 }
 
-/* Names the first line of each. */
+/* Notes the first line of another version, and the first line without samples. */
 static cla_status note_versions(report *r, const report_file *f)
 {
     bool other = false, bare = false;
@@ -164,7 +164,7 @@ static cla_status note_versions(report *r, const report_file *f)
 
 /* ---- one file ------------------------------------------------------------------ */
 
-/* A folder stands for its log.jsonl. */
+/* Sets the name of the log; that of a folder is its log.jsonl. */
 static cla_status find_log(report_file *f)
 {
     struct stat info;

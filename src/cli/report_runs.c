@@ -1,4 +1,4 @@
-/* report_runs.c - training runs as JSON for the page: logs, settings, pictures. */
+/* report_runs.c - writes training runs as JSON: logs, settings, pictures. */
 #include <dirent.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,9 +10,9 @@
 #include "cli/report.h"
 
 enum {
-    LOSSES = 2000,        // lines of a run beside its evaluations: more are thinned out
-    MAP_BYTES = 96 << 10, // of a picture
-    MAPS = 4,             // of a run
+    LOSSES = 2000,        // lines with a loss of a run; more are thinned out
+    MAP_BYTES = 96 << 10, // most bytes of a picture
+    MAPS = 4,             // most pictures of a run
 };
 
 /* ---- settings ------------------------------------------------------------------ */
@@ -75,7 +75,7 @@ static int picture(const struct dirent *entry)
     return entry->d_name[0] != '.' && cla_ends_in(entry->d_name, ".svg");
 }
 
-/* Not alphasort: its order is the locale's. */
+/* Orders by bytes; alphasort would use the order of the locale. */
 static int by_bytes(const struct dirent **a, const struct dirent **b)
 {
     return strcmp((*a)->d_name, (*b)->d_name);
@@ -110,7 +110,7 @@ cla_status cli_report_read_run(report *r, report_file *f, const char *folder)
 
 /* ---- as JSON ------------------------------------------------------------------- */
 
-/* Of more losses than a curve can show, every n-th and the last stay. */
+/* Appends the log; of more losses than a curve can show, every n-th and the last. */
 static cla_status add_log(cla_text *out, report *r, const report_file *f)
 {
     size_t losses = 0, shown = 0, seen = 0;

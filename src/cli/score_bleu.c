@@ -40,7 +40,7 @@ cla_status score_corpus_read(score_corpus *c, const score_arguments *a, const ch
     return status;
 }
 
-/* The counts of each line of hyp [lines]; the caller frees. */
+/* Counts each line of hyp into counts [lines], which the caller frees. */
 static cla_status count_lines(const score_arguments *a, const char *hyp,
                               cla_bleu_counts **counts, size_t *lines)
 {
@@ -173,7 +173,7 @@ static void pair_free(pair *p)
 
 static cla_status pair_read(pair *p, const score_arguments *a)
 {
-    size_t lines = 0; // both have those of the references
+    size_t lines = 0; // equals p->lines: both files pair with the references
     CLA_TRY(count_lines(a, a->hyp, &p->model, &p->lines));
     CLA_TRY(count_lines(a, a->baseline, &p->base, &lines));
     return cla_bleu_signature(&a->bleu, (size_t)a->ref_count, &p->signature);

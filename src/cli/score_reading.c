@@ -60,7 +60,7 @@ cla_status score_squad(const score_arguments *a)
 
 /* ---- references separated by tabs ----------------------------------------------- */
 
-/* The references of one line. */
+/* The references of a line. */
 typedef struct references {
     cla_line *line;
     size_t count, cap;

@@ -1,5 +1,5 @@
-/* serve_http.c - connections, routes and responses, with libmicrohttpd, whose thread
- * runs all callbacks but done(). */
+/* serve_http.c - connections, routes and responses, with libmicrohttpd. Its thread runs
+ * all callbacks except done(). */
 #include <errno.h>
 #include <microhttpd.h>
 #include <stdatomic.h>
@@ -15,23 +15,23 @@
 
 #define JSON_TYPE "application/json"
 
-/* One request of a connection. */
+/* A request of a connection. */
 typedef struct request {
     serve_job job;
     const struct route *route;
     cla_text body;
-    int64_t received; // bytes of the body, also of those that were dropped
+    int64_t received; // bytes of the body, including dropped ones
     bool form;
 } request;
 
 typedef struct route {
     const char *path;
     int kind; // serve_kind of a POST, or -1: GET
-    cla_status (*get)(serve *s, request *r, cla_text *out); // the response's text
-    const char *type;                                       // and its content type
+    cla_status (*get)(serve *s, request *r, cla_text *out); // appends the response
+    const char *type;                                       // its content type
 } route;
 
-/* Requests whose responses are not yet sent. */
+/* The number of requests whose responses are not yet sent. */
 static atomic_size_t open_requests;
 
 /* ---- GET ------------------------------------------------------------------------- */
@@ -124,7 +124,7 @@ static enum MHD_Result respond(serve *s, request *r, struct MHD_Connection *conn
     if (!response) {
         return MHD_NO;
     }
-    r->job.body = NULL; // the response's
+    r->job.body = NULL; // the response owns it
     pthread_mutex_lock(&s->lock);
     const bool draining = s->draining;
     pthread_mutex_unlock(&s->lock);
@@ -136,7 +136,7 @@ static enum MHD_Result respond(serve *s, request *r, struct MHD_Connection *conn
     return result;
 }
 
-/* Answers a GET. */
+/* Responds to a GET. */
 static enum MHD_Result respond_get(serve *s, request *r,
                                    struct MHD_Connection *connection)
 {
@@ -153,7 +153,7 @@ static enum MHD_Result respond_get(serve *s, request *r,
     return respond(s, r, connection);
 }
 
-/* Called by the worker. */
+/* Resumes the connection of a job; called by the worker that finished it. */
 static void done(serve_job *job)
 {
     MHD_resume_connection(job->connection);
@@ -166,15 +166,15 @@ static const char *header(struct MHD_Connection *connection, const char *name)
     return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
-/* Bytes of a body that are read so that a client which sends it all gets the response;
- * those above the limit of a body are dropped. */
+/* Returns the most bytes of a body to read. A client that sends too long a body gets
+ * the response only when all of it is read; bytes above the limit are dropped. */
 static int64_t most_read(const serve *s)
 {
     return (int64_t)s->limits->body * 8;
 }
 
-/* Refuses a body that has no length, or too much of it. False: one that is much too
- * long is not even read, and the connection ends. */
+/* Refuses a body without a Content-Length or above the limit. Returns false when it is
+ * far too long: it is not even read, and the connection ends. */
 static bool check_body(const serve *s, request *r, struct MHD_Connection *connection)
 {
     const char *length = header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
@@ -207,7 +207,7 @@ static void refuse_route(const serve *s, request *r, const char *method)
     }
 }
 
-/* The head of a request is here. */
+/* Handles the head of a request. */
 static enum MHD_Result begin(serve *s, request *r, struct MHD_Connection *connection,
                              const char *method)
 {
@@ -222,7 +222,7 @@ static enum MHD_Result begin(serve *s, request *r, struct MHD_Connection *connec
     return MHD_YES;
 }
 
-/* Another part of a body; that of a request that is refused is read and dropped. */
+/* Handles a part of a body. The body of a refused request is read and dropped. */
 static enum MHD_Result take_part(const serve *s, request *r, const char *data,
                                  size_t size)
 {
@@ -234,7 +234,7 @@ static enum MHD_Result take_part(const serve *s, request *r, const char *data,
     return !r->job.code && cla_text_append(&r->body, data, size) ? MHD_NO : MHD_YES;
 }
 
-/* The whole request is here. */
+/* Handles the end of a request. */
 static enum MHD_Result end(serve *s, request *r, struct MHD_Connection *connection)
 {
     if (r->route->get) {
@@ -248,7 +248,7 @@ static enum MHD_Result end(serve *s, request *r, struct MHD_Connection *connecti
     if (r->job.code) {
         return respond(s, r, connection);
     }
-    MHD_suspend_connection(connection); // first, since done() may come at once
+    MHD_suspend_connection(connection); // first, since done() may be called at once
     if (!serve_push(s, &r->job)) {
         MHD_resume_connection(connection); // handle() is called again and responds
     }
@@ -318,7 +318,7 @@ static void send_all(const serve *s)
     }
 }
 
-/* How many requests had which status, for CLATTN_LOG=info. */
+/* Logs the number of requests with each status, for CLATTN_LOG=info. */
 static void log_counts(const serve *s)
 {
     for (int code = 0; code < SERVE_CODES; code++) {
@@ -329,7 +329,7 @@ static void log_counts(const serve *s)
     }
 }
 
-/* Prints where it listens and serves until a signal comes. */
+/* Prints the address and serves until a signal arrives. */
 static cla_status serve_until_signal(serve *s, struct MHD_Daemon *daemon,
                                      const char *address, int port)
 {

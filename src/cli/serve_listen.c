@@ -1,4 +1,4 @@
-/* serve_listen.c - the socket that the service listens on. */
+/* serve_listen.c - opens the socket that the service listens on. */
 #include "cli/serve_listen.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static int open_socket(const struct addrinfo *at)
     return fd;
 }
 
-/* The port that the system chose. */
+/* Reads the port that the system chose. */
 static cla_status read_port(int fd, int *port)
 {
     struct sockaddr_storage at;

@@ -1,4 +1,4 @@
-/* serve_metrics.c - what the service counts, in the text format of Prometheus. */
+/* serve_metrics.c - counters of the service, in the text format of Prometheus. */
 #include <stdio.h>
 
 #include "cli/serve.h"
@@ -24,7 +24,7 @@ void serve_count(serve *s, int code, int64_t began_ns)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Upper bounds of the histogram of batches: 1, 2, 4, ... texts. */
+/* Returns an upper bound of the histogram of batches: 1, 2, 4, ... texts. */
 static size_t size_bound(int i)
 {
     return (size_t)1 << i;
@@ -55,7 +55,7 @@ static cla_status one(cla_text *out, const char *name, const char *type,
     return cla_text_add(out, "clattn_%s %llu\n", name, (unsigned long long)value);
 }
 
-/* count[n+1] by bounds, the last of which is +Inf. */
+/* Appends a histogram. count [n + 1] has the counts by bounds [n]; the last is +Inf. */
 static cla_status histogram(cla_text *out, const char *name, const uint64_t *count,
                             const char *const *bound, int n)
 {

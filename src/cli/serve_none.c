@@ -1,4 +1,4 @@
-/* serve_none.c - in place of serve_http.c, without libmicrohttpd. */
+/* serve_none.c - replaces serve_http.c in a build without libmicrohttpd. */
 #include "cli/serve.h"
 
 cla_status serve_available(void)

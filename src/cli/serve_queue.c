@@ -1,4 +1,4 @@
-/* serve_queue.c - the bounded queue of texts and the threads that empty it. */
+/* serve_queue.c - the bounded queue of texts and the worker threads. */
 #include <string.h>
 #include <time.h>
 
@@ -79,8 +79,8 @@ static struct timespec deadline(int wait_ms)
     return at;
 }
 
-/* Waits for a first text, then for a full batch until the stated wait is over. Another
- * worker may take them meanwhile. */
+/* Waits for a first text, then at most wait_ms for a full batch. Starts again when
+ * another worker has taken the texts meanwhile. */
 static void await_texts(serve *s)
 {
     do {
@@ -96,7 +96,7 @@ static void await_texts(serve *s)
     } while (!s->head && !s->draining);
 }
 
-/* The next texts in the order of their requests; 0: the end. */
+/* Takes the next texts in the order of their requests. Returns 0 at the end. */
 static size_t take_batch(serve *s, serve_unit *unit)
 {
     size_t n = 0;
@@ -115,7 +115,7 @@ static size_t take_batch(serve *s, serve_unit *unit)
     return n;
 }
 
-/* Jobs that have their last text are done; nothing of them is touched after that. */
+/* Completes the jobs whose last text is finished; they must not be used afterwards. */
 static void finish_batch(const serve *s, const serve_unit *unit, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -142,7 +142,7 @@ static void *run(void *worker)
     return NULL;
 }
 
-/* Ends the first n workers after the last job. */
+/* Closes the queue and waits for the first n workers, which finish all jobs. */
 static void end(serve *s, int n)
 {
     pthread_mutex_lock(&s->lock);

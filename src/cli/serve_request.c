@@ -1,4 +1,4 @@
-/* serve_request.c - what a request asks for, and what it is told. */
+/* serve_request.c - turns a request into a job, and its results into a response. */
 #include <stdio.h>
 #include <string.h>
 
@@ -47,7 +47,7 @@ void serve_refuse(serve_job *job, int code, const char *format, ...)
 
 /* ---- responses ------------------------------------------------------------------- */
 
-/* The lines of a text that is translated, as one text again. */
+/* Joins the translated lines of a text into one text. */
 static json_t *join_lines(const serve_text *text, size_t n)
 {
     cla_text all = { 0 };
@@ -101,7 +101,7 @@ static int hex_digit(char c)
                                   : -1;
 }
 
-/* Appends a part of a form without its escapes. */
+/* Appends a part of a form with its escapes decoded. */
 static cla_status unescape(const char *part, size_t size, cla_text *out)
 {
     CLA_TRY(cla_text_append(out, "", 0));
@@ -117,7 +117,7 @@ static cla_status unescape(const char *part, size_t size, cla_text *out)
     return CLA_OK;
 }
 
-/* Puts "key=value" into an object; a repeated key makes a list. */
+/* Adds "key=value" to an object; a repeated key makes a list. */
 static cla_status add_pair(json_t *object, const char *pair, size_t size)
 {
     const char *equals = memchr(pair, '=', size);
@@ -190,7 +190,7 @@ static cla_status add_text(serve_job *job, const char *text, size_t size)
     return CLA_OK;
 }
 
-/* An entry is one text, or, to be translated, one for each of its lines. */
+/* Adds an entry as one text; for translation, as one text for each of its lines. */
 static cla_status add_entry(const serve *s, serve_job *job, const json_t *entry,
                             const char *key)
 {
@@ -235,10 +235,10 @@ static cla_status add_entries(const serve *s, serve_job *job, const json_t *obje
     return CLA_OK;
 }
 
-/* ---- one path each --------------------------------------------------------------- */
+/* ---- requests of each path ------------------------------------------------------- */
 
 /* Refuses a language that is not the model's own. Models whose source begins with the
- * language, and those that do not know theirs, take any. */
+ * language (any), and those that do not know theirs, accept every language. */
 static cla_status check_language(const json_t *object, const char *key, const char *own,
                                  bool any)
 {

@@ -1,4 +1,4 @@
-/* serve_work.c - a batch of texts of several requests through the model. */
+/* serve_work.c - runs a batch of texts of several requests through the model. */
 #include <string.h>
 
 #include "cli/serve.h"
@@ -39,7 +39,7 @@ static cla_status translate(const serve_worker *w, const serve_unit *unit, size_
 
 /* ---- tags ------------------------------------------------------------------------ */
 
-/* Appends the sentence as rows of CoNLL-U, none where it has no words. */
+/* Appends a sentence as rows of CoNLL-U; none when it has no words. */
 static cla_status add_rows(serve_text *text, cla_text *rows)
 {
     int number = 0;
@@ -57,7 +57,7 @@ static cla_status add_rows(serve_text *text, cla_text *rows)
     return number ? cla_text_add(rows, "\n") : CLA_OK;
 }
 
-/* Gives each word of a text its tag, from the next token on. */
+/* Sets the tag of each word of a text from predicted; returns the number of words. */
 static int64_t set_tags(const tagging *t, serve_text *text, const int32_t *predicted)
 {
     const size_t words = json_array_size(text->result);
@@ -76,7 +76,7 @@ static cla_status tag_rows(const serve_worker *w, cla_text *rows,
     tagging_split split = { 0 };
     int32_t *predicted = NULL;
     cla_text taken = *rows;
-    *rows = (cla_text){ 0 }; // the parser's
+    *rows = (cla_text){ 0 }; // the parser owns it
     CLA_TRY(cla_conllu_parse(&file, "request", 0, taken.data, taken.size));
     cla_status status = tagging_split_build(t, &split, &file);
     status = status
@@ -121,7 +121,7 @@ static json_t *answers_of(const char *passage, const reading_answer *answer, siz
     return list;
 }
 
-/* Answers of one question; those of a longer list than its job wants are its first. */
+/* Sets the answers of a question: as many of the first found as its job wants. */
 static void set_answers(const serve_unit *unit, const reading_answer *answer,
                         size_t found)
 {
@@ -130,7 +130,7 @@ static void set_answers(const serve_unit *unit, const reading_answer *answer,
         answers_of(job->passage, answer, found < job->best ? found : job->best);
 }
 
-/* Questions of any jobs, each about the passage of its own job. */
+/* Answers questions of several jobs, each about the passage of its own job. */
 static cla_status answer(const serve_worker *w, const serve_unit *unit, size_t n)
 {
     const char **text = NULL; // passages, then questions
@@ -158,9 +158,9 @@ static cla_status answer(const serve_worker *w, const serve_unit *unit, size_t n
     return status;
 }
 
-/* ---- any batch ------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------- */
 
-/* The texts from unit on that are of the same job. */
+/* Returns the number of texts from unit on that belong to the same job. */
 static size_t same_job(const serve_unit *unit, size_t n)
 {
     size_t same = 1;
@@ -183,12 +183,12 @@ static cla_status run(const serve_worker *w, const serve_unit *unit, size_t n)
     return CLA_OK;
 }
 
-/* Texts of one job, whose failure is that of the job. */
+/* Runs texts of one job, which fails when they fail. */
 static cla_status run_job(const serve_worker *w, const serve_unit *unit, size_t n)
 {
     const cla_status status = run(w, unit, n);
     if (status) {
-        const int bad_input = w->s->kind == SERVE_ANSWER ? 413 : 400; // a long passage
+        const int bad_input = w->s->kind == SERVE_ANSWER ? 413 : 400; // long passage
         serve_refuse(unit->job, status == CLA_E_INPUT ? bad_input : 500, "%s",
                      cla_error());
     }
@@ -205,7 +205,7 @@ static size_t count_words(const char *text)
     return words;
 }
 
-/* Refuses the job of a text that is too long. A passage's length the reader knows. */
+/* Refuses the job of a text that is too long. The reader checks the passage itself. */
 static cla_status check_length(const serve_worker *w, const serve_unit *unit)
 {
     const serve_text *text = unit->text;
@@ -224,7 +224,8 @@ static cla_status check_length(const serve_worker *w, const serve_unit *unit)
     return CLA_OK;
 }
 
-/* Moves the texts to work on to the front: a job that was refused has none. */
+/* Copies the texts of jobs that are not refused to good, after checking their lengths;
+ * returns their number. */
 static size_t keep_good(const serve_worker *w, const serve_unit *unit, size_t n,
                         serve_unit *good)
 {
@@ -267,7 +268,7 @@ cla_status serve_work(const serve_worker *w, size_t n)
         free(good);
         return CLA_OK;
     }
-    /* One job at a time: then the one that cannot be worked on fails alone. */
+    /* One job at a time, so that only the job at fault fails. */
     forget(good, kept);
     for (size_t i = 0, same; i < kept; i += same) {
         same = same_job(good + i, kept - i);

@@ -1,4 +1,4 @@
-/* signals.c - SIGINT and SIGTERM as a request to stop soon. */
+/* signals.c - turns SIGINT and SIGTERM into a request to stop soon, or an exit. */
 #include "cli/signals.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ int cli_signal_code(void)
 
 static const char *last_words;
 
-/* Only calls that POSIX allows in a handler. */
+/* Prints last_words and exits, with calls that POSIX allows in a handler. */
 static void leave(int signal)
 {
     if (write(STDERR_FILENO, last_words, strlen(last_words)) < 0) {

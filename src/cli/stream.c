@@ -1,4 +1,4 @@
-/* stream.c - standard input line by line, and progress on stderr. */
+/* stream.c - reads standard input line by line, and shows progress on stderr. */
 #include "cli/stream.h"
 
 #include <stdio.h>
@@ -9,8 +9,8 @@
 enum { QUIET_S = 2 };
 
 static struct {
-    int64_t started_ns, last_ns; // 0: not begun, not shown
-    bool shown;                  // a line stands on the terminal
+    int64_t started_ns, last_ns; // 0: not started, not shown
+    bool shown;                  // the terminal shows a line
 } progress;
 
 void cli_progress(size_t done, size_t all, const char *unit)
@@ -59,7 +59,7 @@ static cla_status read_all(const cli_stream *s, cla_line_stream *lines)
     }
 }
 
-/* Answers the rest; the error of before, if there is one, stays the error. */
+/* Answers the remaining lines; an earlier error stays the error. */
 static cla_status finish_after(const cli_stream *s, cla_status before)
 {
     char *said = NULL;

@@ -1,4 +1,4 @@
-/* svg.c - what all pictures share: text, its width, the frame. */
+/* svg.c - shared parts of all pictures: text, its width, the frame. */
 #include "cli/svg.h"
 
 #include <limits.h>
@@ -48,7 +48,8 @@ cla_status cli_svg_escaped_whole(cla_text *out, const char *text)
     return escaped_to(out, text, INT_MAX);
 }
 
-/* Tenths of the font size; DejaVu Sans, which is wide, has these at most. */
+/* Returns the width of a letter in tenths of the font size: at least its width in
+ * DejaVu Sans, a wide font. */
 static int letter_width(int32_t code)
 {
     static const char narrow[] = "fijlrt.,:;'|!()[]/ ";

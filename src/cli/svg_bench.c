@@ -1,4 +1,4 @@
-/* svg_bench.c - results of a benchmark as bars, and under the roofs of a device. */
+/* svg_bench.c - draws results of a benchmark as bars, and under a device's roofline. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,8 @@ static const char *const colours[COLOURS] = { "#123a7a", "#c8641e", "#3a7a3a",
                                               "#8a2a5a", "#5a5a5a", "#2a8a8a",
                                               "#a08a1e", "#6a4ab0" };
 
-/* The kinds of rows in their order: each has a colour. Further ones share the last. */
+/* The kinds of rows in order of appearance, each with a colour; kinds beyond the last
+ * entry share its colour. */
 typedef struct kinds {
     const char *name[2 * COLOURS];
     int count;
@@ -29,7 +30,7 @@ static int kind_of(kinds *k, const char *name)
     return i < 2 * COLOURS ? i : 2 * COLOURS - 1;
 }
 
-/* After eight kinds the colours come again, hollow. */
+/* Appends the colour of a kind. After eight kinds the colours repeat, hollow. */
 static cla_status add_paint(cla_text *out, int kind)
 {
     const char *colour = colours[kind % COLOURS];
@@ -100,7 +101,7 @@ cla_status cli_svg_bars(cla_text *out, const svg_bar *bars, int count,
 
 enum { LEFT = 70, WIDE = 600, HIGH = 400, TOP = CLI_SVG_TITLE + SPACE };
 
-/* Logarithms of what is drawn. */
+/* The ranges of the axes, as decimal logarithms. */
 typedef struct plane {
     double x_low, x_high, y_low, y_high;
 } plane;
@@ -126,7 +127,7 @@ static plane find_plane(const svg_roofline *r)
         p.y_low = fmin(p.y_low, y);
         p.y_high = fmax(p.y_high, y);
     }
-    /* Whole decades, with room beside the ridge. */
+    /* Whole decades, with a margin beside the ridge. */
     p.x_low = floor(p.x_low - 0.05);
     p.x_high = ceil(p.x_high + 0.05);
     p.y_low = floor(p.y_low - 0.05);
@@ -162,8 +163,8 @@ static cla_status add_ticks(cla_text *out, const plane *p)
         LEFT, TOP, WIDE, HIGH, LEFT + WIDE / 2, TOP + HIGH + 32, TOP + HIGH / 2);
 }
 
-/* The roof: bytes per second times operations per byte, up to the device's peak; both
- * peaks below. */
+/* Draws the roof: bytes per second times operations per byte, up to the device's peak.
+ * Prints both peaks below. */
 static cla_status add_roof(cla_text *out, const svg_roofline *r, const plane *p,
                            int legend)
 {

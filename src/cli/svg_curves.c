@@ -1,4 +1,4 @@
-/* svg_curves.c - curves over one pair of axes. */
+/* svg_curves.c - draws curves over one pair of axes. */
 #include <math.h>
 #include <stdio.h>
 
@@ -6,7 +6,7 @@
 
 enum {
     WIDTH = 900,
-    HEIGHT = 420, // of the space between the axes
+    HEIGHT = 420, // of the plot area
     TOP = 16,
     RIGHT = 24,
     ENTRY = 18, // a line of the legend
@@ -17,18 +17,18 @@ enum {
 static const char *const colours[COLOURS] = { "#123a7a", "#c8641e", "#3a7a3a",
                                               "#8a2a5a", "#5a5a5a", "#2a8a8a",
                                               "#a08a1e", "#6a4ab0" };
-/* After eight curves the colours come again, dashed. */
+/* After eight curves the colours repeat, dashed. */
 static const char *const dashes[] = { "none", "8 4", "2 3", "10 3 2 3" };
 
-/* The marks of an axis and the numbers beside them. */
+/* An axis with its ticks and their labels. */
 typedef struct axis {
-    double low, high; // of what is drawn
+    double low, high; // range
     double tick[TICKS];
     char text[TICKS][24];
     int ticks;
 } axis;
 
-/* 1, 2 or 5 times a power of ten, so that span has four to ten of it. */
+/* Returns 1, 2 or 5 times a power of ten that divides span into four to ten steps. */
 static double tick_step(double span)
 {
     const double power = pow(10, floor(log10(span / 4)));
@@ -36,7 +36,7 @@ static double tick_step(double span)
     return power * (times >= 5 ? 5 : times >= 2 ? 2 : 1);
 }
 
-/* A number beside a tick, with the digits that tell it from its neighbours. */
+/* Writes the label of a tick, with enough digits to differ from its neighbours. */
 static void name_tick(char text[24], double at, double step)
 {
     const double digits = fmax(0, -floor(log10(step) + 1e-9));
@@ -83,7 +83,7 @@ static void find_range(const svg_curve *curves, int count, axis *x, axis *y)
 
 /* ---- the picture ------------------------------------------------------------- */
 
-/* left, wide: of the space between the axes. */
+/* left, wide: of the plot area. */
 typedef struct plot {
     axis x, y;
     int left, wide;
@@ -137,7 +137,7 @@ static cla_status draw_labels(cla_text *out, const plot *p, const char *x_label,
 
 static cla_status draw_curve(cla_text *out, const plot *p, const svg_curve *c, int k)
 {
-    enum { DOTS = 60 }; // more than these would be a thick line
+    enum { DOTS = 60 }; // more dots would form a thick line
     const char *colour = colours[k % COLOURS];
     CLA_TRY(cla_text_add(out,
                          "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\" "
@@ -170,7 +170,8 @@ static cla_status draw_entry(cla_text *out, const plot *p, const svg_curve *c, i
 
 enum { FONT = 12 };
 
-/* Room for the longest number of the y axis, and for the longest name below. */
+/* Sets the plot area, with space for the longest label of the y axis. Returns the width
+ * of the picture, with space for the longest name in the legend. */
 static int lay_out(plot *p, const svg_curve *curves, int count)
 {
     int width = WIDTH;
@@ -179,7 +180,7 @@ static int lay_out(plot *p, const svg_curve *curves, int count)
         const int wide = cli_svg_width_whole(p->y.text[i], FONT);
         p->left = wide > p->left ? wide : p->left;
     }
-    p->left += 34; // the axis' name stands beside its numbers
+    p->left += 34; // the y axis' name is beside its labels
     for (int k = 0; k < count; k++) {
         const int wide = p->left + 38 + cli_svg_width_whole(curves[k].name, FONT);
         width = wide + RIGHT > width ? wide + RIGHT : width;

@@ -1,10 +1,10 @@
-/* svg_grid.c - maps from one sentence to another as grids of squares. */
+/* svg_grid.c - draws maps from one sentence to another as grids of squares. */
 #include "cli/svg.h"
 
 enum { CELL = 14, BASELINE = 10, GAP = 20, HEAD = 18, PAD = 6 };
 
-/* Where things of a row of maps stand. Names of maps stand above the labels of their
- * columns, so that neither covers the other. */
+/* The layout of a row of maps. A map's name is above the labels of its columns, so that
+ * neither covers the other. */
 typedef struct frame {
     int left, top;     // of the squares, from the corner of a map
     int width, height; // of a map with its name, labels and gap
@@ -77,7 +77,7 @@ static cla_status squares(cla_text *out, const frame *f, const svg_grids *g, int
                         f->left, f->top, g->columns * CELL, g->rows * CELL);
 }
 
-/* step: from one map to the next, the same in all rows. */
+/* Draws a row of maps. step is the distance between maps, the same in all rows. */
 static cla_status draw(cla_text *out, const svg_grids *g, int step, int y)
 {
     const frame f = frame_of(g);

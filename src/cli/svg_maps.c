@@ -1,12 +1,12 @@
-/* svg_maps.c - the attention maps of a tagger, a row for each layer and stage. */
+/* svg_maps.c - draws the attention maps of a tagger: a row for each layer and stage. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/svg.h"
 
-/* One row of maps: its heads. */
+/* A row of maps, one for each head. */
 typedef struct map_row {
-    int first, count; // of the maps, which come in the order of rows
+    int first, count; // of the sorted maps
 } map_row;
 
 typedef struct map_names {
@@ -18,7 +18,8 @@ static int row_key(const tagger_map *m)
     return 2 * m->layer + m->convolved;
 }
 
-/* A tagger gives its maps head by head, each before and after the convolution. */
+/* Sorts maps by row. A tagger gives them head by head, each before and after the
+ * convolution. */
 static void sort_by_row(tagger_map *maps, int count)
 {
     for (int i = 1; i < count; i++) {
@@ -52,7 +53,7 @@ static float largest(const tagger_map *m)
     return top;
 }
 
-/* What a picture of count maps is made of; each array has a place for each map. */
+/* The parts of a picture; each array has room for one item of each map. */
 typedef struct picture {
     tagger_map *maps; // sorted; the weights are the caller's
     map_row *rows;

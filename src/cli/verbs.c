@@ -27,7 +27,8 @@ cla_status cli_no_command(const cli_usage *of, const char *word)
                     near ? "'?" : "");
 }
 
-/* command is "clattn bpe": the message leaves the program's name out. */
+/* Fails: word (NULL: none) is no verb of command, "clattn bpe" for example. The message
+ * leaves out the program's name. */
 static cla_status no_verb(const cli_command *verbs, const char *command,
                           const char *word)
 {

@@ -1,4 +1,4 @@
-/* ct2.c - model.bin of CTranslate2. */
+/* ct2.c - writes model.bin of CTranslate2. */
 #include "exchange/ct2.h"
 
 #include <string.h>
@@ -66,7 +66,7 @@ static bool same_numbers(const cla_st_tensor *a, const cla_st_tensor *b)
                   (size_t)(a->size * cla_st_dtypes[a->dtype].bytes)) == 0;
 }
 
-/* Sorts all by name. Of equal tensors the first is stored. */
+/* Sorts entries by name. Tensors equal to an earlier one become its aliases. */
 static void arrange(ct2_file *file)
 {
     if (file->count) {
@@ -82,7 +82,7 @@ static void arrange(ct2_file *file)
     }
 }
 
-/* Little-endian. */
+/* Appends a number in little-endian order. */
 static cla_status put(cla_text *out, uint64_t number, int bytes)
 {
     char byte[8];
@@ -92,7 +92,7 @@ static cla_status put(cla_text *out, uint64_t number, int bytes)
     return cla_text_append(out, byte, (size_t)bytes);
 }
 
-/* Its bytes, with the NUL behind them counted. */
+/* Appends the length of a name, with its terminating NUL, and the name. */
 static cla_status put_name(cla_text *out, const char *name)
 {
     CLA_TRY(put(out, strlen(name) + 1, 2));

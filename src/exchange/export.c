@@ -1,4 +1,4 @@
-/* export.c - a run's folder, reduced to what using the model needs. */
+/* export.c - exports a run: the files of its folder that using the model needs. */
 #include "exchange/export.h"
 
 #include "base/text.h"
@@ -43,7 +43,7 @@ static cla_status export_weights(cla_publish *p, const char *run, const cla_task
     return status;
 }
 
-/* The network of a run without its numbers: what its parameters are for. */
+/* Opens the network of a run without its weights, for the uses of its parameters. */
 static cla_status open_network(cla_task **task, const char *run, cla_config *settings)
 {
     cla_settings_plain(settings);

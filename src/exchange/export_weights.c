@@ -1,4 +1,4 @@
-/* export_weights.c - the tensors of a state in more or fewer bits. */
+/* export_weights.c - converts the tensors of a state to another precision. */
 #include "exchange/export_weights.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "train/made.h"
 
-/* What has been allocated for a tensor, with those before it. */
+/* Notes an allocation, which export_tensors_free frees. */
 static void keep(export_tensors *out, void *made)
 {
     out->made[out->made_count++] = made;
@@ -25,7 +25,7 @@ static cla_status floats_of(export_tensors *out, const cla_st_tensor *t,
     return CLA_OK;
 }
 
-/* A matrix as 8 bits, and its scales. */
+/* Adds a matrix in 8 bits, and its scales. */
 static cla_status bytes_of(export_tensors *out, const cla_param *p,
                            const cla_st_tensor *t)
 {
@@ -75,7 +75,7 @@ static cla_status add(export_tensors *out, const char *path, const cla_param *p,
     return CLA_OK;
 }
 
-/* Longest first, and as they came otherwise. */
+/* Sorts tensors by the bytes of a number, most first; keeps the order of equal ones. */
 static cla_status sort(export_tensors *out)
 {
     cla_st_tensor *sorted = NULL;
@@ -114,7 +114,7 @@ cla_status export_tensors_of(export_tensors *out, cla_st_file *file, const char 
     CLA_TRY(cla_alloc(&out->made, MADE_OF_ONE * file->count + 1, sizeof *out->made));
     for (size_t i = 0; i < file->count; i++) {
         const cla_st_tensor *t = &file->tensors[i];
-        if (!strchr(t->name, '/')) { // an optimiser's numbers have a stroke
+        if (!strchr(t->name, '/')) { // tensors of the optimiser have a slash
             CLA_TRY(add(out, path, cla_params_find(params, t->name), t, weights));
         }
     }

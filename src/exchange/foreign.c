@@ -1,5 +1,4 @@
-/* foreign.c - a translator's folder, opened to be written in another program's format.
- */
+/* foreign.c - opens a translator's folder to write it in another program's format. */
 #include "exchange/foreign.h"
 
 #include <assert.h>
@@ -26,7 +25,7 @@ static bool same_shape(const cla_st_tensor *t, const cla_param *p)
     return same && t->size == size && t->dtype != CLA_ST_I32;
 }
 
-/* The parameters of the network, all of them, and no other. */
+/* Checks that the file has all parameters of the network and no others. */
 static cla_status check_tensors(const foreign *f)
 {
     const cla_params *params = &f->task->params;
@@ -184,7 +183,7 @@ cla_status foreign_add_norm(const foreign *f, cla_made *made, const char *from,
 
 int foreign_positions(const foreign *f)
 {
-    const int most = f->t->search.most + 1; // the start counts
+    const int most = f->t->search.most + 1; // with the start
     return most > POSITIONS ? most : POSITIONS;
 }
 

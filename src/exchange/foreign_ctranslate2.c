@@ -1,5 +1,5 @@
-/* foreign_ctranslate2.c - a translator as a folder of CTranslate2, as the
- * converters of its release 4 write it. */
+/* foreign_ctranslate2.c - writes a translator as a CTranslate2 folder, as the
+ * converters of its release 4 do. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,18 +7,19 @@
 #include "exchange/ct2.h"
 #include "exchange/foreign.h"
 
-/* Of a softmax it leaves nothing; a float16 holds it. */
+/* A logit with probability 0 in the softmax, which float16 can hold. */
 static const float NEVER = -6e4f;
 
 static const char program[] = "CTranslate2";
 
 enum { NAME = 96, LONG_NAME = 128 };
 
-/* The pieces as they are numbered there: ours from </s> on. <pad> is last, where it can
- * be produced or where the decoder starts with its embedding. */
+/* The order of the pieces in CTranslate2: those of clattn from </s> on. <pad> comes
+ * last if it can be produced or if the decoder starts with its embedding; else it is
+ * left out. */
 typedef struct layout {
     const foreign *f;
-    bool pad;        // there is <pad>
+    bool pad;        // <pad> is kept
     bool zero_start; // the decoder starts with zeros
     int64_t source, target;
 } layout;
@@ -57,7 +58,7 @@ static cla_status make_layout(layout *l, const foreign *f)
     return CLA_OK;
 }
 
-/* Rows [pieces,D] of ours in the order there. */
+/* Copies rows [pieces,D] into the order of CTranslate2. */
 static void place(const layout *l, float *to, const float *from, int64_t pieces,
                   size_t D)
 {
@@ -119,7 +120,7 @@ static cla_status add_norm(writer *w, const char *from, const char *to)
     return foreign_add_norm(w->l->f, &w->made, from, gain, bias);
 }
 
-/* A block and its norm: linear layers of ours, by the ends of their names, become
+/* A block and its norm. part: ends of the names of clattn's linear layers, which become
  * linear_0, linear_1, ... */
 typedef struct block {
     const char *from, *to;
@@ -212,7 +213,7 @@ static cla_status add_tables(writer *w)
 
 static cla_status add_scalars(writer *w)
 {
-    static const int activations[] = { 0, 3, 2 }; // RELU, GELU, SWISH there
+    static const int activations[] = { 0, 3, 2 }; // CTranslate2's RELU, GELU, SWISH
     const transformer_config *c = &w->l->f->t->config;
     const struct {
         const char *name;

@@ -1,10 +1,10 @@
-/* foreign_huggingface.c - a translator as a MarianMT folder of Hugging Face. */
+/* foreign_huggingface.c - writes a translator as a Hugging Face MarianMT folder. */
 #include <stdio.h>
 #include <string.h>
 
 #include "exchange/foreign.h"
 
-/* Of a softmax it leaves nothing; a float16 holds it as infinite. */
+/* A logit with probability 0 in the softmax. In float16 it would be -infinity. */
 static const float NEVER = -1e9f;
 
 static const char program[] = "MarianMT";
@@ -12,18 +12,18 @@ static const double marian_epsilon = 1e-5;
 
 enum { NAME = 96 };
 
-/* The pieces as they are numbered there: ours from </s> on, and <pad> last, as in
+/* The order of the pieces in MarianMT: those of clattn from </s> on, then <pad>, as in
  * Opus-MT's models.
  *
- * MarianMT's decoder starts with the embedding of <pad>. Where ours starts with zeros,
- * <pad> gets a row of zeros, and the trained row, which has its share of the softmax,
- * goes to a piece that no text has. Tables have the same number of rows, since
+ * MarianMT's decoder starts with the embedding of <pad>. If clattn's starts with zeros,
+ * <pad> gets a row of zeros. Its trained row, which has a share of the softmax, then
+ * goes to a piece that no text has. Both tables have the same number of rows, since
  * transformers 4.40 loads no others. */
 typedef struct layout {
     const foreign *f;
-    bool moved;             // the trained row of <pad> is not that of <pad> there
-    int64_t source, target; // pieces of ours
-    int64_t rows;           // of both tables there
+    bool moved;             // the trained row of <pad> goes to an unused piece
+    int64_t source, target; // pieces of clattn
+    int64_t rows;           // of each table in MarianMT
 } layout;
 
 enum { END = CLA_EOS - 1 };
@@ -66,7 +66,7 @@ static cla_status check(const foreign *f)
 
 /* ---- weights ----------------------------------------------------------------- */
 
-/* Attention of a layer. memory: to what the encoder left. */
+/* Adds the attention of a layer and its norm. memory: to the encoder's output. */
 static cla_status add_attention(const foreign *f, cla_made *made, const char *from,
                                 const char *to, bool memory)
 {
@@ -118,7 +118,7 @@ static cla_status add_layer(const foreign *f, cla_made *made, const char *stack,
     return foreign_add_norm(f, made, from, weight, bias);
 }
 
-/* A table of `pieces` rows. start: the decoder starts with its row of <pad>. */
+/* Adds a table of `pieces` pieces. start: the decoder starts with its row of <pad>. */
 static cla_status add_table(const layout *l, cla_made *made, const char *from,
                             const char *to, int64_t pieces, bool start)
 {
@@ -136,7 +136,7 @@ static cla_status add_table(const layout *l, cla_made *made, const char *from,
     return CLA_OK;
 }
 
-/* Pieces that are none of ours are never produced. */
+/* Adds the output bias, with which unused pieces are never produced. */
 static cla_status add_bias(const layout *l, cla_made *made)
 {
     const int64_t rest = l->target - 1, place = l->moved ? rest : pad(l);
@@ -198,7 +198,7 @@ static cla_status write_weights(const layout *l, cla_publish *p, bool half,
     cla_status status = meta ? add_all(l, &made) : cla_fail(CLA_E_NOMEM, "export");
     for (size_t i = 0; i < made.count && half && !status; i++) {
         cla_st_tensor *t = &made.tensors[i];
-        const bool bias = strcmp(t->name, "final_logits_bias") == 0; // NEVER
+        const bool bias = strcmp(t->name, "final_logits_bias") == 0; // stays float32
         status = bias ? CLA_OK : cla_made_halve(t, l->f->path);
     }
     *numbers = made.numbers;
@@ -212,7 +212,7 @@ static cla_status write_weights(const layout *l, cla_publish *p, bool half,
 
 /* ---- pieces ------------------------------------------------------------------ */
 
-/* A token that the vocabulary does not have yet. */
+/* Makes the name of a token that the vocabulary does not have. */
 static void unused_token(const cla_vocab *vocab, int64_t *next, char name[32])
 {
     do {
@@ -245,7 +245,8 @@ static cla_status write_vocab(const layout *l, cla_publish *p, const char *name,
     return foreign_write_json(p, name, tokens);
 }
 
-/* Without SentencePiece, transformers has no tokenizer for the pieces. */
+/* Writes vocabularies and codes. Without SentencePiece, transformers has no tokenizer
+ * for the pieces. */
 static cla_status write_pieces(const layout *l, cla_publish *p)
 {
     const cla_subwords *source = &l->f->t->source, *target = &l->f->t->target;
@@ -289,7 +290,8 @@ static json_t *forced(const search_options *o)
     return o->forced ? json_integer(END) : json_null();
 }
 
-/* transformers warns of a length penalty beside greedy search. */
+/* Returns whether to write a length penalty. transformers warns of one beside greedy
+ * search. */
 static bool penalises(const search_options *o)
 {
     return o->beam > 1 || o->kind == SEARCH_TRANSFORMERS;

@@ -1,4 +1,4 @@
-/* import.c - a Hugging Face MarianMT folder as a translator's folder. */
+/* import.c - converts a MarianMT or Marian folder to a translator's folder. */
 #include "exchange/import.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 
 /* ---- SentencePiece models ---------------------------------------------------- */
 
-/* A number of seven bits a byte; false at the end of the bytes. */
+/* Reads a number of seven bits a byte. Returns false if it is cut off or too long. */
 static bool next_number(const unsigned char **at, const unsigned char *end,
                         uint64_t *number)
 {
@@ -27,8 +27,8 @@ static bool next_number(const unsigned char **at, const unsigned char *end,
     return false;
 }
 
-/* Whether the message holds the trainer's and the normaliser's settings, which stand
- * behind the pieces: one that is cut between two pieces reads well otherwise. */
+/* Returns whether the message has the settings of trainer and normaliser, which follow
+ * the pieces. Without this check a message cut off between two pieces is accepted. */
 static bool is_whole(const char *bytes, size_t size)
 {
     enum { BYTES = 2, TRAINER = 2, NORMALISER = 3 };
@@ -88,7 +88,7 @@ static cla_status write_vocabulary(cla_publish *p, const char *name,
     return status;
 }
 
-/* Says what to do with weights in another form. */
+/* Checks the form of the weights; errors say how to convert other forms. */
 static cla_status check_form(const char *dir)
 {
     if (cla_folder_holds(dir, MARIAN_WEIGHTS)) {
@@ -120,7 +120,7 @@ static cla_status write_weights(cla_publish *p, marian *m, int64_t *numbers)
     return status;
 }
 
-/* The ending of a language's files, where the tokenizer names it. */
+/* Returns the tokenizer's name of a language, an ending of files, or `otherwise`. */
 static const char *language(const marian *m, const char *key, const char *otherwise)
 {
     const char *name = json_string_value(json_object_get(m->tokenizer.values, key));

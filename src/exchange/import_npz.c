@@ -1,4 +1,4 @@
-/* import_npz.c - the arrays of Marian's *.npz as tensors of Hugging Face's MarianMT. */
+/* import_npz.c - converts the arrays of Marian's *.npz to tensors of MarianMT. */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ enum { NAME = 96 };
 
 /* ---- arrays ------------------------------------------------------------------ */
 
-/* The entry of an array, with the ending that NumPy gives it or without. */
+/* Returns the entry of an array, named with or without NumPy's ending, or NULL. */
 static const cla_zip_entry *find(const release *r, const char *name)
 {
     const size_t size = strlen(name);
@@ -29,7 +29,7 @@ static const cla_zip_entry *find(const release *r, const char *name)
     return NULL;
 }
 
-/* bytes: the file in which the array is; free it. */
+/* Reads an array, which lies inside bytes; the caller frees these. */
 static cla_status open_array(release *r, const char *name, cla_npy *array, char **bytes)
 {
     const cla_zip_entry *e = find(r, name);
@@ -62,7 +62,7 @@ cla_status release_open_weights(release *r, const char *path)
     return status;
 }
 
-/* Marian's vectors are [1,n]. */
+/* Returns whether an array is [rows,columns]. rows 0: a vector, in Marian [1,n]. */
 static bool fits(const cla_npy *a, int64_t rows, int64_t columns)
 {
     const int64_t first = a->rank == 2 ? a->shape[0] : 1;
@@ -90,7 +90,7 @@ static cla_status take_floats(const release *r, const cla_npy *a, const char *na
     return CLA_OK;
 }
 
-/* The numbers of an array [rows,columns], or of a vector where rows is 0; free them. */
+/* Reads an array [rows,columns] (rows 0: a vector). The caller frees the numbers. */
 static cla_status take(release *r, const char *name, int64_t rows, int64_t columns,
                        float **numbers)
 {
@@ -117,7 +117,7 @@ static cla_status take(release *r, const char *name, int64_t rows, int64_t colum
 
 /* ---- tensors ----------------------------------------------------------------- */
 
-/* [rows,columns] becomes [columns,rows]; a vector stays. */
+/* Adds a transposed matrix [rows,columns], or a vector (rows 0). */
 static cla_status add(release *r, const char *from, const char *to, int64_t rows,
                       int64_t columns)
 {
@@ -181,8 +181,8 @@ static cla_status add_layer(release *r, const char *stack, int layer)
     return CLA_OK;
 }
 
-/* A table of one row more than Marian's, for <pad>: zeros, with which its decoder
- * starts. */
+/* Adds a table with a row more than Marian's, for <pad>. The row is zeros, with which
+ * Marian's decoder starts. */
 static cla_status add_table(release *r, const char *from, const char *to,
                             int64_t pieces)
 {
@@ -195,7 +195,7 @@ static cla_status add_table(release *r, const char *from, const char *to,
     return CLA_OK;
 }
 
-/* An output matrix [D,V], or [V,D] under the name that ends in t. */
+/* Adds the output matrix, which is [D,V], or [V,D] if its name ends in t. */
 static cla_status add_output(release *r)
 {
     static const char turned[] = "decoder_ff_logit_out_Wt", to[] = "lm_head.weight";

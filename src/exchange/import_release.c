@@ -1,4 +1,4 @@
-/* import_release.c - a folder as Marian writes it: its settings and vocabularies. */
+/* import_release.c - reads the settings and vocabularies of a folder of Marian. */
 #include "exchange/import_release.h"
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ static cla_status wrong(const release *r, bool decoder, const char *key,
                     key, what);
 }
 
-/* A text of the weights' settings; otherwise where there is none. */
+/* Returns a text of the weights' settings, or `otherwise` if there is none. */
 static const char *text(const release *r, const char *key, const char *otherwise)
 {
     const char *value = json_string_value(json_object_get(r->settings, key));
@@ -47,7 +47,8 @@ static cla_status read_int(const release *r, const char *key, int *value, int hi
     return CLA_OK;
 }
 
-/* Settings that translate cannot follow otherwise. Absent ones have that value. */
+/* Refuses values that translate does not support. An absent setting has the supported
+ * value. */
 static cla_status check_settings(const release *r)
 {
     static const char *const same[][2] = {
@@ -116,7 +117,8 @@ static cla_status read_network(const release *r)
                : wrong(r, false, "transformer-heads", "do not divide dim-emb");
 }
 
-/* Marian has no <pad>: it is never produced and has no share of probability. */
+/* Reads the settings of the search. Marian has no <pad>, so this is never produced and
+ * has no share of probability. */
 static cla_status read_search(const release *r)
 {
     enum { LONGEST = 511 }; // as in Hugging Face's conversions
@@ -151,7 +153,7 @@ static cla_status read_search(const release *r)
 
 /* ---- files ------------------------------------------------------------------- */
 
-/* The path of a file of the folder, which decoder.yml names. */
+/* Makes the path of a file of the folder that decoder.yml names. */
 static cla_status path_of(const release *r, const char *name, cla_text *path)
 {
     if (!*name || strchr(name, '/') || strstr(name, "..")) {
@@ -172,7 +174,7 @@ static cla_status read_yaml(const char *path, json_t **root)
     return status;
 }
 
-/* The i-th name of a list in decoder.yml; NULL: there is none. */
+/* Returns the i-th name of a list in decoder.yml, or NULL. */
 static const char *listed(const release *r, const char *key, size_t i)
 {
     return json_string_value(json_array_get(json_object_get(r->decoder, key), i));
@@ -191,7 +193,7 @@ static cla_status open_weights(release *r)
     return status;
 }
 
-/* Numbers of the tokens, which are texts in YAML. */
+/* Copies the ids of tokens, which are texts in YAML, as numbers. */
 static cla_status copy_ids(const char *path, json_t *tokens, json_t *ids)
 {
     const int64_t count = (int64_t)json_object_size(tokens);
@@ -213,7 +215,7 @@ static cla_status copy_ids(const char *path, json_t *tokens, json_t *ids)
     return CLA_OK;
 }
 
-/* Adds <pad>, which Marian does not have, behind the others. */
+/* Adds <pad>, which Marian does not have, as the last token. */
 static cla_status add_pad(const release *r, const char *path, json_t *ids)
 {
     const char *pad = cla_special_names[CLA_PAD], *end = cla_special_names[CLA_EOS];
@@ -231,7 +233,7 @@ static cla_status add_pad(const release *r, const char *path, json_t *ids)
                : CLA_OK;
 }
 
-/* The pieces of a SentencePiece model by their numbers in it. */
+/* Adds the pieces of a SentencePiece model with their ids. */
 static cla_status list_ids(const char *path, json_t *ids)
 {
     cla_sentencepiece *model = NULL;
@@ -266,7 +268,8 @@ static cla_status read_ids(const char *path, json_t *ids)
     return status;
 }
 
-/* model  out  the name, where the vocabulary is a SentencePiece model */
+/* Reads a vocabulary.
+ * model  out  its name if it is a SentencePiece model; else unchanged */
 static cla_status read_vocab(const release *r, const char *name, marian_pieces *pieces,
                              int *count, char **model)
 {

@@ -1,4 +1,4 @@
-/* import_release_none.c - in place of import_release.c, without zlib and libyaml. */
+/* import_release_none.c - in place of import_release.c without zlib or libyaml. */
 #include "exchange/import_marian.h"
 
 cla_status marian_read_release(marian *m, const char *dir)

@@ -1,4 +1,4 @@
-/* import_settings.c - the files of settings of a Hugging Face MarianMT folder. */
+/* import_settings.c - reads the settings of a Hugging Face MarianMT folder. */
 #include <stdio.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ void marian_fini(marian *m)
 
 /* ---- files ------------------------------------------------------------------- */
 
-/* A key whose value is null is as good as absent. */
+/* Removes keys whose value is null; they count as absent. */
 static void drop_nulls(json_t *object)
 {
     const char *key = NULL;
@@ -76,7 +76,7 @@ static cla_status read_kind(marian *m)
                        "is not 'marian': no such model is read");
 }
 
-/* Both stacks have one width of heads and of the feed-forward block here. */
+/* Reads a size that clattn has once for both stacks, so they must agree. */
 static cla_status read_pair(marian *m, const char *encoder, const char *decoder,
                             int *value, int high)
 {
@@ -97,7 +97,7 @@ static cla_status read_activation(marian *m)
     return CLA_OK;
 }
 
-/* Layouts that the class of that name ignores or does not have. */
+/* Refuses layouts that the class MarianMTModel ignores or does not have. */
 static cla_status read_absent(marian *m)
 {
     static const char *const keys[] = { "normalize_before", "normalize_embedding",
@@ -156,12 +156,13 @@ static cla_status read_tables(marian *m)
 
 /* ---- the search -------------------------------------------------------------- */
 
-/* Numbers of pieces are those of config.json, wherever they stand. */
+/* Reads the ids of end, padding and start from config.json, with which
+ * generation_config.json must agree. */
 static cla_status read_ids(marian *m)
 {
     cla_config *c = &m->config, *g = &m->generation;
     const int high = m->target_pieces - 1;
-    m->pad = high < 58100 ? high : 58100; // of MarianConfig, where it can be
+    m->pad = high < 58100 ? high : 58100; // MarianConfig's default or the last id
     CLA_TRY(cla_config_int(c, "eos_token_id", &m->end, 0, high));
     CLA_TRY(cla_config_int(c, "pad_token_id", &m->pad, 0, high));
     int start = m->pad;
@@ -214,7 +215,7 @@ static cla_status read_early(marian *m, cla_config *g)
     return CLA_OK;
 }
 
-/* Settings that change what is generated, and what they are where they do not. */
+/* Refuses settings that change the output, unless they have a neutral value. */
 static cla_status read_neutral(cla_config *g)
 {
     static const struct {
@@ -256,15 +257,15 @@ static cla_status read_neutral(cla_config *g)
                : CLA_OK;
 }
 
-/* A decoder writes its start, too, and max_length counts it. */
+/* Reads the limit of pieces and the forced end. max_length also counts the start. */
 static cla_status read_length(marian *m, cla_config *g)
 {
-    int length = 20, added = 0, forced = -1; // 20: of GenerationConfig
+    int length = 20, added = 0, forced = -1; // 20: default of GenerationConfig
     CLA_TRY(cla_config_int(g, "max_length", &length, 2, TRANSLATION_MAX_LENGTH));
     CLA_TRY(cla_config_int(g, "max_new_tokens", &added, 0, TRANSLATION_MAX_LENGTH));
     m->search.most = added ? added : length - 1;
     if (g == &m->config && !json_object_get(g->values, "forced_eos_token_id")) {
-        forced = m->end; // of MarianConfig
+        forced = m->end; // default of MarianConfig
     }
     CLA_TRY(cla_config_int(g, "forced_eos_token_id", &forced, -1, INT32_MAX));
     m->search.forced = forced >= 0;

@@ -1,4 +1,4 @@
-/* import_vocab.c - vocab.json of a Hugging Face MarianMT folder. */
+/* import_vocab.c - reads vocab.json of a Hugging Face MarianMT folder. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,11 +11,12 @@
 typedef struct reader {
     const char *path;
     const marian *m;
-    const char **token; // [count] by their numbers there
+    const char **token; // [count] by ids of the folder
     size_t count;
 } reader;
 
-/* Tokens become lines of a file, and blanks stand between the pieces of a line. */
+/* Enters a token under its id. Tokens become lines of a file, and blanks separate the
+ * pieces of a line, so tokens may contain neither. */
 static cla_status note(const reader *r, const char *token, const json_t *id)
 {
     if (strpbrk(token, " \n\r")) {
@@ -44,7 +45,7 @@ static cla_status check_special(const reader *r, int id, const char *want)
                           id, r->token[id], want);
 }
 
-/* The number there of the token of that name, or -1. */
+/* Returns the id in the folder of the token of this name, or -1. */
 static int find(const reader *r, const char *name)
 {
     for (size_t i = 0; i < r->count; i++) {
@@ -61,7 +62,7 @@ static cla_status add(marian_pieces *p, const reader *r, int id)
     return cla_vocab_add(&p->vocab, r->token[id], 0, NULL);
 }
 
-/* As all our vocabularies: the special tokens first. */
+/* Sorts pieces as in all vocabularies of clattn: the special tokens first. */
 static cla_status arrange(marian_pieces *p, const reader *r)
 {
     const int unknown = find(r, cla_special_names[CLA_UNK]);

@@ -1,6 +1,6 @@
-/* import_weights.c - model.safetensors of a Hugging Face MarianMT folder as the
- * parameters of a translator: matrices transposed, q, k and v side by side, tables in
- * the order of our pieces. */
+/* import_weights.c - converts model.safetensors of a Hugging Face MarianMT folder to
+ * the parameters of a translator: transposes matrices, puts q, k and v side by side,
+ * and sorts tables into the order of clattn's pieces. */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "train/folder.h"
 #include "train/made.h"
 
-/* Of a softmax it leaves nothing. */
+/* A logit with probability 0 in the softmax. */
 static const float NEVER = -1e9f;
 
 enum { NAME = 64 };
@@ -25,7 +25,7 @@ typedef struct writer {
     int positions; // transformer_positions
 } writer;
 
-/* ---- what is read ------------------------------------------------------------ */
+/* ---- tensors of the file ----------------------------------------------------- */
 
 static cla_status shape_text(const cla_st_tensor *t, cla_text *out)
 {
@@ -53,7 +53,8 @@ static cla_status wrong_shape(const writer *w, const cla_st_tensor *t, int64_t r
     return status;
 }
 
-/* Notes that a tensor is used. rows 0: a vector. Of floats or halves, all finite. */
+/* Marks a tensor as used and checks its shape (rows 0: a vector) and its numbers, which
+ * must be floats or halves, all finite. */
 static cla_status check(const writer *w, const cla_st_tensor *t, int64_t rows,
                         int64_t columns)
 {
@@ -75,7 +76,7 @@ static cla_status check(const writer *w, const cla_st_tensor *t, int64_t rows,
                           t->name);
 }
 
-/* The numbers of a tensor; free them. */
+/* Reads a tensor. The caller frees the numbers. */
 static cla_status take(const writer *w, const char *name, int64_t rows, int64_t columns,
                        float **numbers)
 {
@@ -90,10 +91,10 @@ static cla_status take(const writer *w, const char *name, int64_t rows, int64_t 
     return CLA_OK;
 }
 
-/* ---- what is made ------------------------------------------------------------ */
+/* ---- layers ------------------------------------------------------------------ */
 
-/* Linear layers of that prefix, such as "model.encoder.layers.0.self_attn.", that read
- * the same: to [in,n*out] from n of [out,in], and their biases. */
+/* n linear layers [out,in] with the same input, which become one, to [in,n*out], with
+ * their biases. prefix: of their names, such as "model.encoder.layers.0.self_attn.". */
 typedef struct layers {
     const char *to, *prefix;
     const char *part[3];
@@ -149,7 +150,7 @@ static cla_status copy_norm(writer *w, const char *to, const char *from)
     return CLA_OK;
 }
 
-/* Attention of a layer. memory: to what the encoder left. */
+/* Copies the attention of a layer and its norm. memory: to the encoder's output. */
 static cla_status copy_attention(writer *w, const char *to, const char *from,
                                  bool memory)
 {
@@ -203,7 +204,7 @@ static cla_status copy_layer(writer *w, const char *stack, int i)
 #define DECODER "model.decoder.embed_tokens.weight"
 #define HEAD    "lm_head.weight"
 
-/* One table, which the file holds under one or more of these names. */
+/* Copies a table, which the file holds under one or more of these names. */
 static cla_status copy_table(writer *w, const char *to, const marian_pieces *p,
                              const char *const *names)
 {
@@ -284,7 +285,7 @@ static bool close_to(const float *got, const float *want, int64_t n, float bar)
     return true;
 }
 
-/* Which of the computed signals a table of positions holds; absent: Marian's. */
+/* Finds the kind of a table of position encodings. An absent one counts as Marian's. */
 static cla_status find_positions(const writer *w, const char *name, int *kind)
 {
     const cla_st_tensor *t = cla_st_find(&w->file, name);

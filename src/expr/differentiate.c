@@ -1,16 +1,16 @@
 /* differentiate.c - reverse-mode derivatives of an expression, as further nodes.
  *
  * slope[n] is the node of d root / d n, or -1 for zero. Nodes are visited from the root
- * down; each adds to its children's slopes. Where a condition chose another operand, a
- * slope is 0, and stays 0 whatever it is multiplied with: at s = -1 the slope of
- * s > 0 ? sqrt(s) : s is 1, not NaN. */
+ * down; each adds to its children's slopes. Where a condition selects the other
+ * operand, a slope is 0 and stays 0, even multiplied by infinity or NaN: at s = -1 the
+ * slope of s > 0 ? sqrt(s) : s is 1, not NaN. */
 #include "expr/expr.h"
 
 typedef struct walk {
     cla_expr *e;
     int *slope;   // [root + 1]
     bool *chosen; // [root + 1] a condition decides whether the slope is 0
-    int at;       // the node in hand: new nodes get its column
+    int at;       // the current node: new nodes get its column
 } walk;
 
 static cla_status add(walk *w, int *out, cla_expr_kind kind, int a, int b, int c)
@@ -47,7 +47,7 @@ static cla_status call(walk *w, int *out, cla_expr_function function, int a, int
     return cla_expr_add(w->e, out, node);
 }
 
-/* Whether a node's derivatives are products with what may be infinite or NaN. */
+/* Returns whether a node's derivatives have factors that may be infinite or NaN. */
 static bool multiplies(const cla_expr_node *n)
 {
     switch (n->kind) {
@@ -63,7 +63,7 @@ static bool multiplies(const cla_expr_node *n)
     }
 }
 
-/* value = slope == 0 ? 0 : value, of the node in hand */
+/* Sets value = slope == 0 ? 0 : value, with the slope of the current node. */
 static cla_status keep_zero(walk *w, int *value)
 {
     int zero = 0, none = 0;
@@ -72,7 +72,7 @@ static cla_status keep_zero(walk *w, int *value)
     return add(w, value, CLA_EXPR_SELECT, none, zero, *value);
 }
 
-/* slope[child] += value */
+/* Adds nodes for slope[child] += value. */
 static cla_status give(walk *w, int child, int value)
 {
     if (w->e->nodes[child].type != CLA_EXPR_FLOAT) {
@@ -89,7 +89,7 @@ static cla_status give(walk *w, int child, int value)
     return add(w, &w->slope[child], CLA_EXPR_ADD, w->slope[child], value, -1);
 }
 
-/* slope[child] += slope * factor */
+/* Adds nodes for slope[child] += slope * factor. */
 static cla_status give_times(walk *w, int child, int slope, int factor)
 {
     int product = 0;
@@ -97,7 +97,7 @@ static cla_status give_times(walk *w, int child, int slope, int factor)
     return give(w, child, product);
 }
 
-/* slope[child] += condition ? slope : 0 */
+/* Adds nodes for slope[child] += condition ? slope : 0. */
 static cla_status give_where(walk *w, int child, int slope, int condition)
 {
     int zero = 0, chosen = 0;
@@ -145,7 +145,7 @@ static bool is_nan_never(const walk *w, int n)
     return kind == CLA_EXPR_NUMBER || kind == CLA_EXPR_FLOAT_OF;
 }
 
-/* condition = condition or node n is NaN: functions of C prefer the other operand. */
+/* Sets condition = condition || isnan(n): fmin and fmax return the other operand. */
 static cla_status or_nan(walk *w, int *condition, int n)
 {
     int nan = 0;
@@ -156,7 +156,7 @@ static cla_status or_nan(walk *w, int *condition, int n)
     return add(w, condition, CLA_EXPR_OR, *condition, nan, -1);
 }
 
-/* All to x inside its bounds, else to the bound that holds. */
+/* Gives the whole slope to x inside its bounds, else to the bound that applies. */
 static cla_status clamp(walk *w, const cla_expr_node *n, int slope)
 {
     int over = 0, under = 0, inside = 0, most = 0;
@@ -198,7 +198,7 @@ static cla_status absolute(walk *w, const cla_expr_node *n, int slope)
     return give_where(w, n->child[0], minus, below);
 }
 
-/* Functions of one argument with a derivative from their own value y. */
+/* Handles exp, log, sqrt, tanh, floor and int; w->at is the function's own value. */
 static cla_status smooth(walk *w, const cla_expr_node *n, int slope)
 {
     int factor = w->at, one = 0, part = 0;
@@ -240,7 +240,7 @@ static cla_status back_call(walk *w, const cla_expr_node *n, int slope)
     }
 }
 
-/* Hands the slope of node `at` to its children. */
+/* Adds the contributions of node `at` to the slopes of its children. */
 static cla_status back(walk *w, int at)
 {
     const cla_expr_node n = w->e->nodes[at]; // a copy: the list grows
@@ -274,7 +274,7 @@ static cla_status back(walk *w, int at)
     }
 }
 
-/* Puts what the walk left at names and reads into the gradient. */
+/* Collects the slopes of the variable and of wanted reads into the gradient. */
 static cla_status collect(walk *w, cla_expr_gradient *out, int variable,
                           const bool *wanted, int root)
 {

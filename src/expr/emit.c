@@ -1,4 +1,4 @@
-/* emit.c - an expression as statements of OpenCL C. */
+/* emit.c - writes an expression as statements of OpenCL C. */
 #include <math.h>
 #include <stdio.h>
 
@@ -7,7 +7,7 @@
 typedef struct emitter {
     const cla_expr *e;
     cla_text *code;
-    bool *varies; // of each node: a vector
+    bool *varies; // of each node: whether it is a vector
 } emitter;
 
 static bool node_varies(const cla_expr_node *n, const bool *of_children,
@@ -35,7 +35,7 @@ bool cla_expr_varies(const cla_expr *e, int node, const bool *varying)
     return result;
 }
 
-/* "float", "intx" ...: the type of a node's variable. */
+/* Returns the type of a node's variable: "float", "intx" ... */
 static const char *type_of(const emitter *m, int node)
 {
     const bool whole = m->e->nodes[node].type != CLA_EXPR_FLOAT;
@@ -45,7 +45,7 @@ static const char *type_of(const emitter *m, int node)
     return whole ? "int" : "float";
 }
 
-/* Child c of node n as an operand: a vector where the node is one. */
+/* Appends child c of a node as an operand: as a vector if the node is one. */
 static cla_status operand(const emitter *m, int node, int c)
 {
     const int child = m->e->nodes[node].child[c];
@@ -62,7 +62,7 @@ static cla_status operand(const emitter *m, int node, int c)
     }
 }
 
-/* name(first child, child ...), where first is a text */
+/* Appends name(first child, child ...), where first is a text. */
 static cla_status function_of(const emitter *m, int node, const char *name,
                               const char *first)
 {
@@ -86,8 +86,8 @@ static cla_status infix(const emitter *m, int node, const char *sign)
     return operand(m, node, 1);
 }
 
-/* A function of cl/custom.clh: integers wrap around, and others are exact for every
- * argument. */
+/* Appends a call of a function of cl/custom.clh. Its integers wrap around, and its
+ * floats follow C for every argument. */
 static cla_status own(const emitter *m, int node, const char *name)
 {
     char full[32];
@@ -115,7 +115,7 @@ static cla_status read(const emitter *m, int node)
     return function_of(m, node, name, "e, ");
 }
 
-/* The value of a condition as a choice: its sign bit is set where it holds. */
+/* Appends c ? x : y. A vector chooses by the sign bit, which is set in true lanes. */
 static cla_status choice(const emitter *m, int node)
 {
     const cla_expr_node *n = &m->e->nodes[node];
@@ -197,7 +197,7 @@ static cla_status value(const emitter *m, int node)
     }
 }
 
-/* Marks what the roots need; children stand before their parents. */
+/* Marks the nodes that the roots need. Children come before their parents. */
 static void mark(const cla_expr *e, bool *needed, const int *roots, int count)
 {
     for (int i = 0; i < count; i++) {

@@ -1,15 +1,15 @@
-/* evaluate.c - the value of an expression in double precision. */
+/* evaluate.c - evaluates an expression in double precision. */
 #include <math.h>
 
 #include "expr/expr.h"
 
-/* Integers have 32 bits and wrap around, on the host as on the device. */
+/* Wraps an integer around to 32 bits, as the device does. */
 static double wrap(int64_t x)
 {
     return (double)(int32_t)(uint32_t)(uint64_t)x;
 }
 
-/* Has the sign of y; 0 for y = 0. */
+/* Returns x modulo y, with the sign of y; 0 for y = 0. */
 static double modulo(int64_t x, int64_t y)
 {
     if (!y) {

@@ -11,7 +11,7 @@ typedef struct function_row {
     int arity;
 } function_row;
 
-/* Several names of one function: OpenCL's, C's and NumPy's. */
+/* A function may have several names: those of OpenCL, C and NumPy. */
 static const function_row FUNCTIONS[] = {
     { "exp", CLA_EXPR_EXP, 1 },     { "log", CLA_EXPR_LOG, 1 },
     { "tanh", CLA_EXPR_TANH, 1 },   { "sqrt", CLA_EXPR_SQRT, 1 },
@@ -100,7 +100,7 @@ cla_status cla_expr_to_float(cla_expr *e, int *node)
     return append(e, node, &cast);
 }
 
-/* Refuses children that are conditions. */
+/* Refuses conditions among the children from `first` on. */
 static cla_status need_numbers(const cla_expr *e, const cla_expr_node *n, int first)
 {
     for (int i = first; i < n->count; i++) {
@@ -125,7 +125,7 @@ static cla_status need(const cla_expr *e, const cla_expr_node *n, cla_expr_type 
     return CLA_OK;
 }
 
-/* Makes children from `first` on one type: float where one of them is. */
+/* Gives children from `first` on one type: float if one of them is, else int. */
 static cla_status unify(cla_expr *e, cla_expr_node *n, int first)
 {
     CLA_TRY(need_numbers(e, n, first));
@@ -218,7 +218,7 @@ static cla_status type_node(cla_expr *e, cla_expr_node *n)
         n->type = CLA_EXPR_BOOL;
         return CLA_OK;
     default:
-        return CLA_OK; // numbers, names and casts bring their type
+        return CLA_OK; // numbers, names and casts have their type
     }
 }
 

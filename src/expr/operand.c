@@ -1,4 +1,4 @@
-/* operand.c - where an operand begins: numbers, names, signs and brackets. */
+/* operand.c - parses the start of an operand: numbers, names, signs and brackets. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -77,7 +77,7 @@ static cla_status call(parser *p, size_t size)
         return cla_expr_fail(p->e, cla_expr_column(p), "function '%.*s' is not known",
                              (int)(size < 40 ? size : 40), p->at);
     }
-    p->at = cla_expr_skip_space(p->at + size) + 1; // behind the '('
+    p->at = cla_expr_skip_space(p->at + size) + 1; // after the '('
     return cla_expr_push_open(p, open);
 }
 
@@ -115,7 +115,7 @@ static cla_status name(parser *p)
                            .kind = CLA_EXPR_READ,
                            .which = which,
                            .column = cla_expr_column(p) };
-    p->at = cla_expr_skip_space(p->at + size) + 1; // behind the '['
+    p->at = cla_expr_skip_space(p->at + size) + 1; // after the '['
     return cla_expr_push_open(p, open);
 }
 

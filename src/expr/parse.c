@@ -1,10 +1,10 @@
-/* parse.c - text to an expression, by operator precedence with explicit stacks. */
+/* parse.c - parses an expression by operator precedence with explicit stacks. */
 #include "expr/parse.h"
 
 #include <string.h>
 
 typedef struct operator_row {
-    const char *text; // two characters before one
+    const char *text; // operators of two characters come first
     cla_expr_kind kind;
     int precedence;
 } operator_row;
@@ -87,8 +87,8 @@ static cla_status reduce(parser *p, int precedence)
     return CLA_OK;
 }
 
-/* Completes what stands inside a bracket that ends here; it is the last open one
- * then. */
+/* Completes the operators inside the bracket that `closing` ends. Afterwards this is
+ * the last open one. */
 static cla_status close_to(parser *p, char closing)
 {
     CLA_TRY(reduce(p, 0));
@@ -102,7 +102,7 @@ static cla_status close_to(parser *p, char closing)
     return CLA_OK;
 }
 
-/* ---- what follows an operand ----------------------------------------------------- */
+/* ---- after an operand ------------------------------------------------------------ */
 
 static cla_status binary(parser *p)
 {

@@ -48,7 +48,7 @@ void cla_bleu_free(cla_bleu **b)
     *b = NULL;
 }
 
-/* Whether length a is nearer to that of the hypothesis; of two as near the shorter. */
+/* Returns whether length a is closer to hyp than b is, or as close and shorter. */
 static bool nearer(int64_t a, int64_t b, int64_t hyp)
 {
     const int64_t from_a = a > hyp ? a - hyp : hyp - a;
@@ -106,7 +106,7 @@ static double penalty(const cla_bleu_counts *c)
     return c->hyp ? exp(1.0 - (double)c->ref / (double)c->hyp) : 0.0;
 }
 
-/* The precision of an order, per cent; *halved counts orders without a match. */
+/* Returns the precision of an order in %; *halved counts orders without a match. */
 static double precision(const cla_bleu_options *o, double correct, double total,
                         int *halved)
 {

@@ -2,10 +2,10 @@
 #include "base/rng.h"
 #include "metrics/bleu.h"
 
-/* Keeps these draws apart from others under the same seed. */
+/* Separates these draws from others with the same seed. */
 enum { DRAW_BOOTSTRAP = 0x626f6f74 };
 
-/* Sentence i of a resample, of n. */
+/* Draws the index of sentence i of a resample of n sentences. */
 static size_t draw(size_t n, size_t i, int sample, uint32_t seed)
 {
     const uint32_t counter[4] = { (uint32_t)i, (uint32_t)sample, 0, 0 };
@@ -36,7 +36,7 @@ static double score_of_all(const cla_bleu_options *options, const cla_bleu_count
     return cla_bleu_of(options, &sum).score;
 }
 
-/* Sums over one resample of n sentences, the same ones for both systems. */
+/* Adds up the counts of a resample of n sentences, the same for both systems. */
 static void resample(const cla_bleu_counts *model, const cla_bleu_counts *base,
                      size_t n, int sample, uint32_t seed, cla_bleu_counts sums[2])
 {

@@ -12,7 +12,7 @@ void cla_chrf_free(cla_chrf *c)
     *c = (cla_chrf){ .lowercase = c->lowercase };
 }
 
-/* The characters of a line without its blanks. */
+/* Reads the characters of a line, without blanks. */
 static cla_status characters(const cla_chrf *c, const cla_line *line,
                              struct cla_chrf_characters *out)
 {
@@ -33,7 +33,7 @@ static int64_t grams(size_t characters, int k)
     return characters > (size_t)k ? (int64_t)characters - k : 0;
 }
 
-/* The counts of c->hyp against c->ref. */
+/* Counts the matches of c->hyp with c->ref. */
 static cla_status match(cla_chrf *c, cla_chrf_counts *counts)
 {
     int64_t correct[CLA_MAX_ORDER] = { 0 };

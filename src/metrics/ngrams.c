@@ -1,12 +1,12 @@
 /* ngrams.c - n-grams of references, and the clipped matches of a hypothesis. */
 #include "metrics/ngrams.h"
 
-/* Number of the empty n-gram; the others have their position + 1. */
+/* The id of the empty n-gram. That of gram[i] is i + 1. */
 enum { ROOT = 0 };
 
 struct cla_ngram {
-    int32_t reference;  // where it was counted last
-    int32_t here, most; // times there, times at most
+    int32_t reference;  // the last reference that has it
+    int32_t here, most; // count in that reference, largest count
     int32_t matched;
 };
 
@@ -24,7 +24,7 @@ void cla_ngrams_clear(cla_ngrams *g)
     g->references = 0;
 }
 
-/* Counts one n-gram of the reference at hand. */
+/* Counts the n-gram of shorter and token in the current reference; *gram is its id. */
 static cla_status count_gram(cla_ngrams *g, int32_t shorter, int32_t token,
                              int32_t *gram)
 {

@@ -1,11 +1,11 @@
-/* prefix_bleu.c - sentence BLEU of every prefix of a hypothesis in one walk. */
+/* prefix_bleu.c - sentence BLEU of every prefix of a hypothesis in one pass. */
 #include <math.h>
 
 #include "metrics/bleu.h"
 
 enum { ORDER = 4 };
 
-/* Every count starts at 1: this never is 0. */
+/* Returns the BLEU of a prefix. Every count starts at 1, so no precision is 0. */
 static double score(const int64_t correct[ORDER], int64_t length, int64_t ref)
 {
     double product = 1;

@@ -1,7 +1,7 @@
 /* rouge.c - ROUGE-L: longest common subsequences. */
 #include "metrics/reading.h"
 
-/* The length of the longest common subsequence; row has b->count + 1 zeros. */
+/* Returns the length of the longest common subsequence; row has b->count + 1 zeros. */
 static int64_t common(const cla_tokens *a, const cla_tokens *b, int64_t *row)
 {
     for (size_t i = 0; i < a->count; i++) {

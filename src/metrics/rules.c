@@ -1,5 +1,4 @@
-/* rules.c - a text rewritten by regular expressions; the only file that includes PCRE2.
- */
+/* rules.c - rewrites text by regular expressions; the only file that includes PCRE2. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "metrics/rules.h"
 
@@ -61,7 +60,7 @@ void cla_rules_free(cla_rules **rules)
     *rules = NULL;
 }
 
-/* text by one rule into out, which is made large enough. */
+/* Applies one rule to text and writes the result to out, which grows as needed. */
 static cla_status substitute(const pcre2_code *code, const cla_rule *rule,
                              const cla_text *text, cla_text *out)
 {

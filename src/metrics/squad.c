@@ -8,7 +8,7 @@
 
 struct cla_squad {
     cla_rules *rules;
-    cla_tokenizer *words, *characters; // lower case, separated by blanks
+    cla_tokenizer *words, *characters; // both convert to lower case
     cla_text answer, gold;
 };
 
@@ -48,7 +48,8 @@ void cla_squad_free(cla_squad **s)
     *s = NULL;
 }
 
-/* Blanks are put in order twice: they do not touch what the rules look for. */
+/* The first pass converts to lower case, which the rules need; its changes of blanks do
+ * not affect them. The second pass tidies up the blanks that the rules leave. */
 cla_status cla_squad_normalise(cla_squad *s, const char *answer, cla_text *out)
 {
     cla_text text = { 0 };
@@ -63,8 +64,8 @@ cla_status cla_squad_normalise(cla_squad *s, const char *answer, cla_text *out)
     return status;
 }
 
-/* Adds by to the counts of the words; gives how many there are, and in *same how many
- * had some left when taken away. */
+/* Adds `by` to the count of each word of a text. *words is the number of words, *same
+ * the number of those that were subtracted from a count above 0. */
 static cla_status count_words(cla_vocab *counts, const char *text, int by,
                               int64_t *words, int64_t *same)
 {
@@ -106,7 +107,7 @@ cla_status cla_squad_compare(cla_squad *s, const char *answer, const char *gold,
     return overlap(s->answer.data, s->gold.data, f1);
 }
 
-/* The normalised answer with a blank between characters. */
+/* Normalises an answer and puts a blank between its characters. */
 static cla_status part(cla_squad *s, const char *answer, cla_text *out)
 {
     cla_text normal = { 0 };
@@ -127,7 +128,7 @@ cla_status cla_squad_characters(cla_squad *s, const char *answer, const char *go
 
 /* ---- a data set -------------------------------------------------------------- */
 
-/* A walk through the questions. */
+/* The data set, the answers, and the scores so far. */
 typedef struct reader {
     cla_squad *squad;
     const char *path, *answers_path;

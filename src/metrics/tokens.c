@@ -1,4 +1,4 @@
-/* tokens.c - lines to the tokens that a metric counts. */
+/* tokens.c - splits lines into the tokens that a metric counts. */
 #include "metrics/tokens.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ struct cla_tokenizer {
     cla_text line, tokens; // scratch
 };
 
-/* sacreBLEU's tokenizer_13a and tokenizer_re, on a line with a blank on either side. */
+/* sacreBLEU's tokenizer_13a and tokenizer_re, for a line with a blank at each end. */
 static const cla_rule rules_13a[] = {
     { "<skipped>", "" },
     { "&quot;", "\"" },
@@ -89,7 +89,7 @@ static cla_status put_lower(const char *line, size_t size, cla_text *out)
     return CLA_OK;
 }
 
-/* Puts the tokens of text into out: runs without blanks, or single characters. */
+/* Appends the tokens of text to out: runs without blanks, or single characters. */
 static cla_status part(const cla_text *text, bool single, cla_text *out)
 {
     bool inside = false;

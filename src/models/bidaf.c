@@ -1,15 +1,16 @@
-/* bidaf.c - bidirectional attention flow with a decoder that points.
+/* bidaf.c - bidirectional attention flow with a pointer decoder, DuReader's baseline.
  *
  *   U, H = LSTMs of question and passage, both directions
  *   S = LSTM(match(H, U)), both directions
  *   h_0 = c_0 = q W + b, q = sum_j softmax(tanh(U W_1 + r W_2 + b) v)_j u_j, r learnt
  *   a_k = softmax(tanh(S W_f + h_(k-1) W_m + b) w), h_k = LSTM(sum_j a_kj s_j, h_(k-1))
  *
- * The last line is there twice, with weights of its own: first word = mean of a_1 of
- * the one and a_2 of the other, last word the reverse. With several passages a question
- * each is read by itself up to S, and the sums over j run over all of them. Constants
- * that published code adds to scores cancel in the softmax, and of two biases of one
- * sum one is here. */
+ * The last line describes one of two pointers, which have their own weights. The
+ * probabilities of the first word are the mean of a_1 of one pointer and a_2 of the
+ * other; those of the last word are the reverse. With several passages a question, each
+ * is encoded by itself up to S, and a_k runs over the words of all of them. Constants
+ * that published code adds to scores cancel in the softmax and are left out; of two
+ * biases in one sum, one is left out. */
 #include "models/bidaf.h"
 
 #include <math.h>
@@ -99,9 +100,9 @@ static cla_status init(reader *r, cla_params *params)
     return add_pointer(&m->pointer[1], params, h, 1);
 }
 
-/* ---- pointing -------------------------------------------------------------------- */
+/* ---- pointers -------------------------------------------------------------------- */
 
-/* What both pointers begin with, [B,h]: the question in one row. */
+/* Pools each question to the initial state [B,h] of both pointers. */
 static cla_status pool(const bidaf *m, cla_tape *tape, cla_tensor **state,
                        cla_tensor *question, const cla_ragged *rows,
                        const cla_ragged *single)
@@ -116,7 +117,7 @@ static cla_status pool(const bidaf *m, cla_tape *tape, cla_tensor **state,
     return cla_linear(tape, state, pooled, m->begin, m->begin_bias, CLA_NONE, NULL);
 }
 
-/* Where a pointer is at its two steps: distributions [Np]. */
+/* Runs the two steps of a pointer: where[k] [Np] are the attention weights a_(k+1). */
 static cla_status point(const bidaf_pointer *p, cla_tape *tape, cla_tensor *where[2],
                         cla_tensor *states, cla_tensor *begin, const cla_ragged *rows,
                         const cla_ragged *single)
@@ -154,7 +155,7 @@ static cla_status decode(const bidaf *m, cla_tape *tape, reader_scores *scores,
     return cla_mix_levels(tape, &scores->last, last, half);
 }
 
-/* ---- the whole ------------------------------------------------------------------- */
+/* ---- the network ----------------------------------------------------------------- */
 
 static cla_status score(reader *r, cla_tape *tape, reader_scores *scores,
                         cla_tensor *question, cla_tensor *passage,

@@ -1,4 +1,4 @@
-/* bidaf_match.c - passage and question meet. */
+/* bidaf_match.c - attention between passage and question in both directions. */
 #include "clattn/ham.h"
 #include "clattn/ops.h"
 #include "models/bidaf.h"
@@ -27,7 +27,8 @@ cla_status bidaf_spread(cla_tape *tape, cla_tensor **y, cla_tensor *x,
     return cla_embedding(tape, y, x, ids, 1);
 }
 
-/* Offsets [P+1] of the copies, and the row each of theirs is of. */
+/* Lists the copies of the questions: their offsets [P+1], and for each row the row of
+ * the question that it copies. */
 static void copy_rows(const reader_batch *b, int32_t *offsets, int32_t *ids)
 {
     int32_t n = 0;
@@ -67,7 +68,8 @@ cla_status bidaf_question_of(cla_tape *tape, cla_tensor **out, const cla_ragged 
     return cla_embedding(tape, out, u, ids, 1);
 }
 
-/* The mixture of g and of what asking the passage with it, again and again, gives. */
+/* Mixes g with further levels, each of which attends to the passage with the previous
+ * level as its query. */
 static cla_status ask_again(cla_tape *tape, cla_tensor **g, cla_tensor *passage,
                             cla_tensor *levels, const cla_ragged *rows)
 {
@@ -84,8 +86,8 @@ static cla_status ask_again(cla_tape *tape, cla_tensor **g, cla_tensor *passage,
     return cla_mix_levels(tape, g, level, levels);
 }
 
-/* [H, B, H * B, H * g] of what was found, B, and what the question is about, g [P,d],
- * with its levels, if there are any. */
+/* Computes [H, B, H * B, H * g] from B (found) and g [P,d] (about). levels of g may be
+ * NULL. */
 static cla_status join(cla_tape *tape, cla_tensor **out, cla_tensor *passage,
                        cla_tensor *found, cla_tensor *about, cla_tensor *levels,
                        const cla_ragged *rows)
@@ -122,10 +124,10 @@ cla_status bidaf_match(cla_tape *tape, cla_tensor **out, cla_tensor *passage,
     return join(tape, out, passage, found, about, levels->about, passage_rows);
 }
 
-/* ---- three vectors --------------------------------------------------------------- */
+/* ---- trilinear scores ------------------------------------------------------------ */
 
-/* What of a score varies with the question's words is a product with them:
- * y = x * both + other. */
+/* Computes the query y = x * both + other: <y, u_j> is the part of a score that depends
+ * on the word u_j of the question. */
 static cla_status ask(const bidaf_similarity *w, cla_tape *tape, cla_tensor **y,
                       cla_tensor *x, const cla_ragged *rows)
 {
@@ -135,7 +137,8 @@ static cla_status ask(const bidaf_similarity *w, cla_tape *tape, cla_tensor **y,
     return cla_add(tape, y, *y, other);
 }
 
-/* query is the passage's; each level after the first asks with the one before. */
+/* Attends from the passage, whose query is given, to the question. Each level after the
+ * first computes its query from the previous level. */
 static cla_status find(const bidaf_similarity *w, cla_tape *tape, cla_tensor **found,
                        cla_tensor *query, cla_tensor *question,
                        const bidaf_levels *levels, const cla_ragged *rows,
@@ -158,7 +161,7 @@ static cla_status find(const bidaf_similarity *w, cla_tape *tape, cla_tensor **f
     return levels->found ? cla_mix_levels(tape, found, level, levels->found) : CLA_OK;
 }
 
-/* [1, 0, 0 ...], n rows. */
+/* Makes n rows [1, 0, 0 ...]. */
 static cla_status units(cla_tape *tape, cla_tensor **out, int64_t n, int64_t width)
 {
     float *x = NULL;
@@ -173,7 +176,7 @@ static cla_status units(cla_tape *tape, cla_tensor **out, int64_t n, int64_t wid
     return status;
 }
 
-/* y = the last n columns of x. */
+/* Copies the last n columns of x to y. */
 static cla_status last_columns(cla_tape *tape, cla_tensor **y, cla_tensor *x, int64_t n)
 {
     const int64_t one = 1;

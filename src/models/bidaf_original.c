@@ -6,11 +6,12 @@
  *   first = [G, M] w_1;  a = softmax(first) M
  *   last = [G, LSTM([G, M, a, M * a])] w_2
  *
- * Constants that published code adds to scores cancel in their softmax. */
+ * Constants that published code adds to scores cancel in the softmax and are left
+ * out. */
 #include "clattn/ops.h"
 #include "models/bidaf.h"
 
-enum { FILTER = 5 }; // characters that a filter sees
+enum { FILTER = 5 }; // width of a filter in characters
 
 /* ---- parameters ------------------------------------------------------------------ */
 
@@ -74,7 +75,7 @@ static cla_status spell(reader *r, cla_tape *tape, cla_tensor **y, cla_tensor *x
     return cla_char_cnn(tape, y, x, m->filters, m->filter_bias, rows, NULL);
 }
 
-/* One text as states: the same weights for question and passage. */
+/* Encodes one text to states. Question and passage share the weights. */
 static cla_status encode(const reader *r, cla_tape *tape, cla_tensor **out,
                          cla_tensor *x, const cla_ragged *rows, int64_t before)
 {
@@ -90,9 +91,9 @@ static cla_status encode(const reader *r, cla_tape *tape, cla_tensor **out,
     return reader_drop(r, tape, out, before);
 }
 
-/* ---- pointing -------------------------------------------------------------------- */
+/* ---- pointers -------------------------------------------------------------------- */
 
-/* Scores [Np,1] of words from [G, states]. */
+/* Computes scores [Np,1] of words from [G, states]; G is `matched`. */
 static cla_status score_words(const reader *r, cla_tape *tape, cla_tensor **score,
                               cla_tensor *matched, cla_tensor *states, cla_tensor *w,
                               const reader_batch *b)
@@ -103,8 +104,8 @@ static cla_status score_words(const reader *r, cla_tape *tape, cla_tensor **scor
     return cla_linear(tape, score, both, w, NULL, CLA_NONE, NULL);
 }
 
-/* What the last word is scored from: the passage read again, with what the first word
- * seems to be. */
+/* Computes the states that score the last word: an LSTM over the passage, with the mean
+ * state under the probabilities of the first word as further input. */
 static cla_status read_on(const bidaf_original *m, cla_tape *tape, cla_tensor **states,
                           cla_tensor *matched, cla_tensor *first, const reader_batch *b)
 {
@@ -133,7 +134,7 @@ static cla_status point(const reader *r, cla_tape *tape, reader_scores *scores,
     return cla_tensor_reshape(tape, &scores->last, last, 1, &words);
 }
 
-/* ---- the whole ------------------------------------------------------------------- */
+/* ---- the network ----------------------------------------------------------------- */
 
 static cla_status score(reader *r, cla_tape *tape, reader_scores *scores,
                         cla_tensor *question, cla_tensor *passage,

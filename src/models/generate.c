@@ -1,4 +1,4 @@
-/* generate.c - what a model says by itself. */
+/* generate.c - greedy decoding and sampling. */
 #include "models/generate.h"
 
 #include <string.h>
@@ -8,13 +8,13 @@ typedef struct generator {
     cla_runtime *rt;
     const generate_options *o;
     const transformer_tokens *source;
-    cla_tape *whole, *turn[2]; // turns are taken by the steps
+    cla_tape *whole, *turn[2]; // steps alternate between the turns
     transformer_step step;
     cross_hard_pass pass;
-    int64_t sentences, most; // most pieces of any translation
-    int32_t *said;           // [most,sentences]
+    int64_t sentences, most; // most: limit of pieces of any translation
+    int32_t *said;           // [most+1,sentences] pieces; row 0: start (-1)
     float *gates;            // [most,source tokens] of a hard layer; else NULL
-    int32_t *length;         // [sentences] 0: not known yet
+    int32_t *length;         // [sentences] pieces of each; 0: not ended
 } generator;
 
 cla_status transformer_even_rows(cla_runtime *rt, cla_tape *tape, int64_t rows,
@@ -60,7 +60,7 @@ static cla_status prepare(generator *g)
         g->step.pass = &g->pass;
     }
     for (size_t i = 0; i < rows; i++) {
-        g->said[i] = -1; // before the first piece
+        g->said[i] = -1; // the start of a sentence
     }
     CLA_TRY(transformer_encode(g->m, g->whole, &memory, &batch));
     g->step.memory = g->source->rows;
@@ -68,10 +68,10 @@ static cla_status prepare(generator *g)
     return transformer_remember(g->m, g->whole, g->step.kv, memory);
 }
 
-/* The t'th piece of each sentence, those that have ended too. */
+/* Decodes the t'th piece of each sentence, also of those that have ended. */
 static cla_status say(generator *g, int64_t t)
 {
-    cla_tape *tape = g->turn[t % 2]; // the other one holds what the last step left
+    cla_tape *tape = g->turn[t % 2]; // the other one holds the last step's past
     cla_tensor *logits = NULL, *likely = NULL, *id = NULL;
     cla_tape_reset(tape);
     cla_tape_random(tape, g->o->seed ^ (g->o->step * 0x9E3779B9U), (uint32_t)t);
@@ -89,7 +89,7 @@ static cla_status say(generator *g, int64_t t)
                     : CLA_OK;
 }
 
-/* How many sentences have not ended with the t'th piece. */
+/* Sets the lengths of sentences that end with their t'th piece; counts the others. */
 static cla_status look(generator *g, int64_t t, int64_t *open)
 {
     *open = 0;
@@ -107,7 +107,7 @@ static cla_status look(generator *g, int64_t t, int64_t *open)
     return CLA_OK;
 }
 
-/* By sentence what was by piece. */
+/* Regroups pieces and gates, which are stored by step, by sentence. */
 static cla_status pack(const generator *g, generated *out)
 {
     const int32_t *source_at = g->source->rows->offsets;

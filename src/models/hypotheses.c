@@ -1,4 +1,4 @@
-/* hypotheses.c - the hypotheses of one sentence under a beam search. */
+/* hypotheses.c - the hypotheses of one sentence in a beam search. */
 #include "models/hypotheses.h"
 
 #include <math.h>
@@ -56,7 +56,8 @@ double search_worth(const search_options *o, double logp, int64_t length)
                                           : transformer_worth(logp, length, o->alpha);
 }
 
-/* A hypothesis that ended, of count pieces; length counts its end. */
+/* Adds a hypothesis of count pieces to the finished ones, of which the best `beam` are
+ * kept. length includes its end, if it has one. */
 static cla_status end(hypotheses *x, const search_options *o, const int32_t *id,
                       int64_t count, int64_t length, double logp)
 {
@@ -80,7 +81,7 @@ static cla_status end(hypotheses *x, const search_options *o, const int32_t *id,
     return CLA_OK;
 }
 
-/* The end follows each living hypothesis, at no cost. */
+/* Makes the end the only candidate of each live hypothesis, at no cost. */
 static int force_end(const hypotheses *x, const search_options *o, candidate *found)
 {
     int count = 0;
@@ -91,15 +92,14 @@ static int force_end(const hypotheses *x, const search_options *o, candidate *fo
     return count;
 }
 
-/* Whether so many that ended are worth bound or more. */
+/* Returns whether `count` finished hypotheses have a score of at least bound. */
 static bool reached(const hypotheses *x, int count, double bound)
 {
     return x->ended_count >= count && x->ended[count - 1].score >= bound;
 }
 
-/* Whether no hypothesis that lives can come among the results, or, where transformers
- * estimates that, is expected to beat the worst that ended. best: log p of the best
- * candidate, its end counted. */
+/* Returns whether the sentence is done by the stopping rule of the search (search.h).
+ * best: log p of the best candidate, also of one that ends. */
 static bool beaten(const hypotheses *x, const search_options *o, int64_t t, double best)
 {
     const int wanted = o->best ? o->best : 1;
@@ -114,7 +114,8 @@ static bool beaten(const hypotheses *x, const search_options *o, int64_t t, doub
     return reached(x, longest || o->alpha == 0 ? wanted : o->beam, bound);
 }
 
-/* What lives when the last piece was taken: the likeliest, or all of them compete. */
+/* Finishes live hypotheses at the limit of pieces: all of them, or in tensor2tensor's
+ * search the likeliest if no other has finished. */
 static cla_status end_living(hypotheses *x, const search_options *o, int64_t t)
 {
     if (o->kind == SEARCH_TENSOR2TENSOR) {
@@ -128,11 +129,12 @@ static cla_status end_living(hypotheses *x, const search_options *o, int64_t t)
     return CLA_OK;
 }
 
-/* Sorts candidates into those that end and, in scrap, those that live. */
+/* Moves candidates that end to the finished hypotheses, the best others to scrap. */
 static cla_status sort(hypotheses *x, const search_options *o, const candidate *found,
                        int count, int64_t t)
 {
-    const int ends = o->kind == SEARCH_TRANSFORMERS ? o->beam : count; // places of ends
+    // of the candidates only the first `ends` may finish a hypothesis
+    const int ends = o->kind == SEARCH_TRANSFORMERS ? o->beam : count;
     int living = 0;
     for (int n = 0; n < count; n++) {
         const candidate *c = &found[n];

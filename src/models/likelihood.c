@@ -1,9 +1,9 @@
-/* likelihood.c - how likely given translations are. */
+/* likelihood.c - log probabilities of given translations. */
 #include "models/likelihood.h"
 
 #include <math.h>
 
-/* ln sum over v of exp(x[v]), relative to the largest; NaN where one is NaN. */
+/* Returns ln sum over v of exp(x[v]), relative to the largest; NaN if one is NaN. */
 static double log_sum(const float *x, int64_t n)
 {
     double most = (double)x[0], sum = 1;
@@ -24,7 +24,7 @@ double transformer_worth(double logp, int64_t length, double alpha)
     return logp / pow((5 + (double)length) / 6, alpha);
 }
 
-/* The sums over the rows of each sentence. */
+/* Adds up the log probabilities of the target pieces of each sentence. */
 static cla_status add_rows(const transformer_batch *b, const float *logits,
                            int64_t pieces, double *logp)
 {

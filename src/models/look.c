@@ -1,4 +1,4 @@
-/* look.c - maps of attention in levels, gathered while a network runs. */
+/* look.c - a log of attention weights, filled while a network runs. */
 #include "models/look.h"
 
 #include <assert.h>
@@ -52,7 +52,7 @@ static cla_status check_finite(const float *x, size_t n, const char *site)
     return CLA_OK;
 }
 
-/* softmax(c) */
+/* Sets the shares of the levels to softmax(c). */
 static cla_status weigh(look_site *s, const cla_tensor *c)
 {
     double sum = 0;
@@ -120,7 +120,7 @@ cla_status look_add(look_log *l, const char *site, const cla_tensor *c, int leve
     return check_finite(out, (size_t)size, site);
 }
 
-/* out = softmax of out, q = sum_j out_j k_j */
+/* Computes out = softmax(out) in place and q = sum_j out_j k_j. */
 static void find(double *q, const float *k, int64_t S, int64_t d, float *out)
 {
     double top = -INFINITY, sum = 0;
@@ -140,7 +140,7 @@ static void find(double *q, const float *k, int64_t S, int64_t d, float *out)
     }
 }
 
-/* out = softmax over j of scale <q, k_j>, q = sum_j out_j k_j */
+/* Computes out = softmax over j of scale <q, k_j>, then q = sum_j out_j k_j. */
 static void ask(double *q, const float *k, int64_t S, int64_t d, double scale,
                 float *out)
 {
@@ -154,14 +154,15 @@ static void ask(double *q, const float *k, int64_t S, int64_t d, double scale,
     find(q, k, S, d, out);
 }
 
-/* Queries [T,d], and the levels they go through. */
+/* The shape of queries [T,d], and the levels to compute, from `first` on. */
 typedef struct asked {
     int64_t T, d;
     double scale;
     int first, levels;
 } asked;
 
-/* row [d] is for one query on its way through the levels. */
+/* Appends a row for each query to each level. A query attends to k, and its context is
+ * the query of the next level; row [d] is room for one query. */
 static cla_status ask_all(look_site *s, const asked *a, const float *q, const float *k,
                           double *row)
 {
@@ -182,7 +183,7 @@ static cla_status ask_all(look_site *s, const asked *a, const float *q, const fl
     return CLA_OK;
 }
 
-/* out_i = own_i + max_j <q_i, k_j>; q [S,d], k [T,d], own NULL: 0 */
+/* Computes out_i = own_i + max_j <q_i, k_j>; q [S,d], k [T,d], own NULL: 0. */
 static void best_products(const look_pool *p, const float *q, const float *k,
                           const float *own, float *out)
 {
@@ -200,7 +201,8 @@ static void best_products(const look_pool *p, const float *q, const float *k,
     }
 }
 
-/* Tensors on the host, one behind the other (NULL: nothing), and width numbers more. */
+/* Downloads n tensors into one block: at[i] is the i'th, NULL for NULL. Also allocates
+ * row [width]. */
 static cla_status fetch(const cla_tensor *const *x, int n, float **host,
                         const float **at, int64_t width, double **row)
 {
@@ -221,7 +223,8 @@ static cla_status fetch(const cla_tensor *const *x, int n, float **host,
     return CLA_OK;
 }
 
-/* at: x, own, q, k of the pool on the host; row: of x's width. */
+/* Appends one row to each level (look_best). at: x, own, q, k of the pool on the host;
+ * row: room for one row of x. */
 static cla_status find_best(look_site *s, const look_pool *p, const float *const *at,
                             double *row)
 {
@@ -240,7 +243,7 @@ static cla_status find_best(look_site *s, const look_pool *p, const float *const
     return CLA_OK;
 }
 
-/* Levels first .. first+n-1; n 0: all. */
+/* Appends the rows of levels first .. first+n-1; n 0: of all levels. */
 static cla_status look_dots_of(look_log *l, const char *site, const cla_tensor *c,
                                const cla_tensor *q, const cla_tensor *k, double scale,
                                int first, int n)

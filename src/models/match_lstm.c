@@ -5,9 +5,9 @@
  *   F = tanh([->; <-] V + h^a_(k-1) W^a + b), scores = F v, twice, and between them
  *   h^a = LSTM(sum_j softmax(scores)_j h^r_j, h^a)
  *
- * Word i of all passages is one step: passages come in falling order of length, so that
- * a step's rows are the first ones, and those at their end cost nothing. The constants
- * that the paper adds to scores cancel in the softmax, and are not here. */
+ * Step i takes word i of all passages. They come in falling order of length, so the
+ * rows of a step are the first ones, and passages that have ended cost nothing. The
+ * constants that the paper adds to scores cancel in the softmax and are left out. */
 #include "models/match_lstm.h"
 
 #include <math.h>
@@ -69,9 +69,9 @@ static cla_status init(reader *r, cla_params *params)
     return add_pointer(m, params, l);
 }
 
-/* ---- looking at the question ----------------------------------------------------- */
+/* ---- attention to the question --------------------------------------------------- */
 
-/* Contexts of the levels after the first, from that one. */
+/* Computes the contexts level[1], level[2], ... from level[0]. */
 static cla_status look_again(match_lstm *m, cla_tape *tape, cla_tensor **level,
                              const match_memory *memory, cla_tensor *h,
                              const cla_ragged *rows)
@@ -115,16 +115,16 @@ cla_status match_lstm_look(match_lstm *m, cla_tape *tape, cla_tensor **context,
     return cla_mix_levels(tape, context, level, m->levels);
 }
 
-/* ---- walking along the passages -------------------------------------------------- */
+/* ---- recurrence over the passages ------------------------------------------------ */
 
-/* Who walks: what it looks at, and its cell's weights. */
+/* One direction: the memory that it attends to, and the weights of its LSTM. */
 typedef struct walker {
     match_lstm *m;
     const match_memory *memory;
     cla_tensor *w, *b;
 } walker;
 
-/* x: h^p, and its part of scores. */
+/* Runs one step. s->x: h^p, and its part of the scores, h^p W^p + b. */
 static cla_status move(void *with, cla_tape *tape, walk_step *s)
 {
     const walker *w = with;
@@ -140,7 +140,7 @@ static cla_status move(void *with, cla_tape *tape, walk_step *s)
     return CLA_OK;
 }
 
-/* p W^p + b is made once for all words. */
+/* Computes h^p W^p + b once for all words. */
 cla_status match_lstm_walk(match_lstm *m, cla_tape *tape, cla_tensor **states,
                            const match_memory *memory, cla_tensor *passage,
                            const cla_ragged *rows, bool reverse)
@@ -157,7 +157,7 @@ cla_status match_lstm_walk(match_lstm *m, cla_tape *tape, cla_tensor **states,
     return walk_along(&w, tape, states);
 }
 
-/* ---- pointing -------------------------------------------------------------------- */
+/* ---- the pointer ----------------------------------------------------------------- */
 
 cla_status match_lstm_point(match_lstm *m, cla_tape *tape, reader_scores *scores,
                             cla_tensor *states, const cla_ragged *rows)
@@ -181,7 +181,7 @@ cla_status match_lstm_point(match_lstm *m, cla_tape *tape, reader_scores *scores
     return CLA_OK;
 }
 
-/* ---- the whole ------------------------------------------------------------------- */
+/* ---- the network ----------------------------------------------------------------- */
 
 static cla_status run(reader *r, cla_tape *tape, reader_scores *scores,
                       cla_tensor *question, cla_tensor *passage, const reader_batch *b)

@@ -1,8 +1,8 @@
 /* poet.c - the poem generator.
  *
  *   r_c = [last forward; first backward] of a GRU over the keyword
- *   h_j = [forward; backward] of a GRU over the lines before; memory r_c, h_1 .. h_T
- *   s_0 = tanh(W_0 r_c + b_0), ctx_t = attention of W_q s_(t-1) on the memory
+ *   h_j = [forward; backward] of a GRU over the previous lines; memory r_c, h_1 .. h_T
+ *   s_0 = tanh(W_0 r_c + b_0), ctx_t = attention of W_q s_(t-1) to the memory
  *   s_t = GRU([e(y_(t-1)); ctx_t], s_(t-1))
  *   y_t ~ softmax(W [s_t; ctx_t; e(y_(t-1))] + b), e(y_0) = 0
  *
@@ -95,7 +95,7 @@ cla_status poet_even_rows(cla_tape *tape, int64_t n, int64_t each,
     return status;
 }
 
-/* B sequences of characters: all states [N,2h] and the last ones [B,2h]. */
+/* Encodes B sequences of characters to all states [N,2h] and the last ones [B,2h]. */
 static cla_status read_ids(poet *m, cla_tape *tape, const recurrent *encoder,
                            const int32_t *ids, const int32_t *at, int64_t B,
                            cla_tensor **states, recurrent_state *last)
@@ -108,7 +108,7 @@ static cla_status read_ids(poet *m, cla_tape *tape, const recurrent *encoder,
     return recurrent_forward(encoder, tape, states, x, rows, last);
 }
 
-/* r_c of each line, and its context behind it. */
+/* Builds the memory: for each line r_c, then the states of its context. */
 static cla_status interleave(cla_tape *tape, poet_memory *memory, cla_tensor *keyword,
                              cla_tensor *context, const poet_batch *b)
 {
@@ -198,8 +198,8 @@ cla_status poet_next(poet *m, cla_tape *tape, poet_step *step,
 
 /* ---- the loss ------------------------------------------------------------------- */
 
-/* Characters by place: the k'th of all lines, then the next; late: one place later,
- * behind one that is none. */
+/* Uploads characters by position: the first of all lines, then the second, ... late:
+ * shifted by one position, with -1 (a zero embedding) at the first. */
 static cla_status by_place(cla_tape *tape, cla_tensor **out, const poet_batch *b,
                            bool late)
 {

@@ -1,11 +1,11 @@
-/* poet_write.c - lines written by beam search, a character of all at a time. */
+/* poet_write.c - writes lines by beam search, a character of all lines at a time. */
 #include <math.h>
 #include <string.h>
 
 #include "clattn/ops.h"
 #include "models/poet.h"
 
-/* A hypothesis of a line with one more character. */
+/* A candidate continuation of a hypothesis by one character. */
 typedef struct candidate {
     double logp;
     int32_t parent, id; // parent: among the line's hypotheses
@@ -15,17 +15,17 @@ typedef struct writer {
     poet *m;
     cla_runtime *rt;
     const poet_batch *batch;
-    int beam, choices; // choices: characters of a hypothesis that are looked at
+    int beam, choices; // choices: likeliest continuations of a hypothesis
     int32_t from;
-    cla_tape *whole, *turn[2]; // turns are taken by the steps
+    cla_tape *whole, *turn[2]; // steps alternate between the turns
     poet_memory memory;
     poet_step step;
     double *logp;         // [B*beam]
-    int32_t *last;        // [B*beam] characters before, and
-    int32_t *parent;      // [B*beam] the rows they continue
-    int32_t *text[2];     // [B*beam*L] what was written, in turns
-    float *likely;        // [B*beam*choices]
-    int32_t *id;          // likewise
+    int32_t *last;        // [B*beam] previous characters
+    int32_t *parent;      // [B*beam] rows that the hypotheses extend
+    int32_t *text[2];     // [B*beam*L] characters so far; steps alternate
+    float *likely;        // [B*beam*choices] log p of the choices
+    int32_t *id;          // [B*beam*choices] their ids
     candidate *candidate; // [beam] of a line, best first
 } writer;
 
@@ -47,7 +47,7 @@ static cla_status prepare(writer *w)
     CLA_TRY(cla_alloc(&w->likely, rows * (size_t)w->choices, sizeof *w->likely));
     CLA_TRY(cla_alloc(&w->id, rows * (size_t)w->choices, sizeof *w->id));
     CLA_TRY(cla_alloc(&w->candidate, (size_t)w->beam, sizeof *w->candidate));
-    for (size_t i = 0; i < rows; i++) { // one hypothesis of each line to begin with
+    for (size_t i = 0; i < rows; i++) { // each line starts with one hypothesis
         w->parent[i] = (int32_t)(i / (size_t)w->beam);
         w->last[i] = -1;
         w->logp[i] = (i % (size_t)w->beam) ? -INFINITY : 0;
@@ -57,7 +57,7 @@ static cla_status prepare(writer *w)
     return CLA_OK;
 }
 
-/* How likely the next characters are: likely and id. */
+/* Runs a step of the decoder; sets likely and id to the choices of each hypothesis. */
 static cla_status look(writer *w, cla_tape *tape)
 {
     const int64_t rows = w->batch->lines * w->beam;
@@ -76,7 +76,7 @@ static cla_status look(writer *w, cla_tape *tape)
     return cla_tensor_download(id, w->id);
 }
 
-/* Puts a candidate among the best n so far, behind those that are as good. */
+/* Inserts a candidate into the best *n so far, after equal ones. */
 static void consider(const writer *w, int *n, candidate c)
 {
     int at = *n;
@@ -92,7 +92,7 @@ static void consider(const writer *w, int *n, candidate c)
     w->candidate[at] = c;
 }
 
-/* The best continuations of line i: candidate. */
+/* Sets candidate to the *n best continuations of line i. */
 static cla_status choose(writer *w, int64_t i, int *n)
 {
     *n = 0;
@@ -114,7 +114,7 @@ static cla_status choose(writer *w, int64_t i, int *n)
     return CLA_OK;
 }
 
-/* The hypotheses of line i become its n candidates. */
+/* Replaces the hypotheses of line i by its n candidates. */
 static void continue_line(writer *w, int64_t i, int n, int t)
 {
     const int64_t first = i * w->beam, L = w->batch->length;
@@ -133,7 +133,7 @@ static cla_status write_all(writer *w)
 {
     CLA_TRY(prepare(w));
     for (int t = 0; t < w->batch->length; t++) {
-        cla_tape *tape = w->turn[t % 2]; // the other one holds the states before
+        cla_tape *tape = w->turn[t % 2]; // the other one holds the last states
         cla_tape_reset(tape);
         CLA_TRY(look(w, tape));
         for (int64_t i = 0; i < w->batch->lines; i++) {

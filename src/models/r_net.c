@@ -1,15 +1,16 @@
 /* r_net.c - R-NET.
  *
- *   x = [word; last states of cells along its characters, both ways]
+ *   x = [word; last states of cells over its characters, both directions]
  *   u^Q, u^P = encoders of question and passage, layers of both directions
  *   v_t = cell(gate([u_t^P; look(u_t^P, v_(t-1))]), v_(t-1)), and from right to left
  *   h = readout(layer(gate([v; reflect(v)])))
  *   r = pooled question; scores = score . tanh(h W_h + r W_a), twice, and between them
  *   r = GRU(sum_j softmax(scores)_j h_j, r)
  *
- * All attention has one score vector and h columns. Word i of all passages is one step:
- * passages come in falling order of length, so that a step's rows are the first ones.
- * The matching's look and gate serve both directions, cells have their own weights. */
+ * All attention has h columns and shares one score vector. Step i takes word i of all
+ * passages, which come in falling order of length, so the rows of a step are the first
+ * ones. Both directions of the matching share the weights of attention and gate, but
+ * not those of the cells. */
 #include "models/r_net.h"
 
 #include <math.h>
@@ -117,7 +118,7 @@ static cla_status build(reader *r, cla_params *params)
 
 /* ---- characters of words --------------------------------------------------------- */
 
-/* Last states; an SRU's is its cell. */
+/* Computes the final hidden states of words. For an SRU this is the cell state. */
 static cla_status spell(reader *r, cla_tape *tape, cla_tensor **y, cla_tensor *x,
                         const cla_ragged *rows)
 {
@@ -168,14 +169,14 @@ cla_status r_net_look(r_net *m, cla_tape *tape, cla_tensor **context,
     return depth ? cla_mix_levels(tape, context, level, m->match_levels) : CLA_OK;
 }
 
-/* Who walks: what it looks at, and its cell. */
+/* One direction: the memory that it attends to, and its cell. */
 typedef struct walker {
     r_net *m;
     const r_net_memory *memory;
     const recurrent *cell;
 } walker;
 
-/* x: u^P, and its part of scores. */
+/* Runs one step. s->x: u^P, and its part of the scores, u^P W_u^P + b. */
 static cla_status move(void *with, cla_tape *tape, walk_step *s)
 {
     const walker *w = with;
@@ -186,7 +187,7 @@ static cla_status move(void *with, cla_tape *tape, walk_step *s)
     return recurrent_step(w->cell, tape, &y, x, s->ones, &s->state);
 }
 
-/* u^P W_u^P + b is made once for all words. */
+/* Computes u^P W_u^P + b once for all words. */
 cla_status r_net_walk(r_net *m, cla_tape *tape, cla_tensor **states,
                       const r_net_memory *memory, cla_tensor *passage,
                       const cla_ragged *rows, bool reverse)
@@ -221,7 +222,7 @@ cla_status r_net_reflect(r_net *m, cla_tape *tape, cla_tensor **context, cla_ten
     return depth ? cla_mix_levels(tape, context, level, m->self_levels) : CLA_OK;
 }
 
-/* ---- pointing -------------------------------------------------------------------- */
+/* ---- the pointer ----------------------------------------------------------------- */
 
 cla_status r_net_pool(r_net *m, cla_tape *tape, cla_tensor **pooled,
                       const r_net_memory *memory)
@@ -264,9 +265,9 @@ cla_status r_net_point(r_net *m, cla_tape *tape, reader_scores *scores,
     return CLA_OK;
 }
 
-/* ---- the whole ------------------------------------------------------------------- */
+/* ---- the network ----------------------------------------------------------------- */
 
-/* A layer, or several, and dropout of what each gives. */
+/* Applies n layers, each followed by dropout. first: first row in a shared batch. */
 static cla_status encode(const reader *r, cla_tape *tape, cla_tensor **x,
                          const recurrent *layers, int n, const cla_ragged *rows,
                          int64_t first)

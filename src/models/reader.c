@@ -1,4 +1,4 @@
-/* reader.c - networks that find an answer in a passage. */
+/* reader.c - readers: settings, word vectors, loss. */
 #include "models/reader.h"
 
 #include "clattn/ham.h"
@@ -8,7 +8,7 @@
 #include "models/r_net.h"
 #include "tensor/tensor.h"
 
-/* A network more is a line more. */
+/* The networks. A new one takes an entry here and in names. */
 static const reader_kind *const kinds[] = { &match_lstm_kind, &r_net_kind,
                                             &bidaf_kind };
 static const char *const names[] = { "match_lstm", "r_net", "bidaf", NULL };
@@ -83,7 +83,7 @@ void reader_fini(reader *r)
     r->network = NULL;
 }
 
-/* ---- words as vectors ------------------------------------------------------------ */
+/* ---- word vectors ---------------------------------------------------------------- */
 
 cla_status reader_drop(const reader *r, cla_tape *tape, cla_tensor **x, int64_t first)
 {
@@ -94,7 +94,7 @@ cla_status reader_drop(const reader *r, cla_tape *tape, cla_tensor **x, int64_t 
     return cla_dropout(tape, x, *x, (float)r->config.dropout);
 }
 
-/* Vectors of the batch's distinct words from their characters, or NULL. */
+/* Encodes the distinct words of a batch from characters; NULL if the model has none. */
 static cla_status spell(reader *r, cla_tape *tape, cla_tensor **spelt,
                         const reader_chars *chars)
 {
@@ -111,13 +111,13 @@ static cla_status spell(reader *r, cla_tape *tape, cla_tensor **spelt,
     return r->kind->spell(r, tape, spelt, x, chars->rows);
 }
 
-/* The n words of one side. */
+/* The n words of a batch's questions, or of its passages. */
 typedef struct side {
     const int32_t *word, *trait, *spelling;
     int64_t n;
 } side;
 
-/* x = [x; row ids of table]. */
+/* Appends row ids[i] of the table to row i of x. */
 static cla_status beside(cla_tape *tape, cla_tensor **x, cla_tensor *table,
                          const int32_t *ids, int64_t n)
 {
@@ -139,8 +139,9 @@ static cla_status embed(reader *r, cla_tape *tape, cla_tensor **x, cla_tensor *s
     return spelt ? beside(tape, x, spelt, s->spelling, s->n) : CLA_OK;
 }
 
-/* Walks along passages have those that are not at their end in front; a network that
- * reads several goes along none. */
+/* Refuses empty passages and, unless questions have several, passages that are not in
+ * falling order of length. Walks (walk.h) need the order; networks that can read
+ * several passages do not use them. */
 static cla_status check_order(const reader *r, const reader_batch *batch)
 {
     const cla_ragged *rows = batch->passage_rows;
@@ -179,10 +180,10 @@ cla_status reader_score(reader *r, cla_tape *tape, reader_scores *scores,
     return r->kind->scores(r, tape, scores, question, passage, b);
 }
 
-/* ---- pointing -------------------------------------------------------------------- */
+/* ---- loss ------------------------------------------------------------------------ */
 
-/* What scores x say of the words that target names: the loss, and logarithms of
- * probabilities. */
+/* Computes, from scores x [Np], the cross entropy of the words target [B] and, unless
+ * logs is NULL, log probabilities [Np]. */
 static cla_status point(const reader *r, cla_tape *tape, cla_tensor **loss,
                         cla_tensor **logs, cla_tensor *x, const int32_t *target,
                         const cla_ragged *rows)
@@ -219,7 +220,7 @@ cla_status reader_logs(reader *r, cla_tape *tape, reader_scores *logs,
     return point(r, tape, &none, &logs->last, scores.last, b->last, rows);
 }
 
-/* ---- for networks ---------------------------------------------------------------- */
+/* ---- helpers of networks --------------------------------------------------------- */
 
 cla_status reader_single_rows(cla_tape *tape, const cla_ragged **out, int64_t B,
                               int64_t n)

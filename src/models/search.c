@@ -1,4 +1,4 @@
-/* search.c - translations by beam search. */
+/* search.c - translation by beam search. */
 #include "models/search.h"
 
 #include <math.h>
@@ -15,29 +15,30 @@ typedef struct search {
     cla_runtime *rt;
     const search_options *o;
     const transformer_tokens *source;
-    int choices;                            // of a row that can matter
-    cla_tape *whole, *live, *turn[2];       // turns are taken by the steps
+    int choices;                            // of a hypothesis that can matter
+    cla_tape *whole, *live, *turn[2];       // steps alternate between the turns
     cla_tensor *kv[TRANSFORMER_LAYERS + 1]; // of all sources, on whole
     bool steps;                             // transformer_steps: keys stay in the store
     token_store store;
-    transformer_step step;     // kv of living ones, on live
-    hypotheses *sentences;     // all
-    int64_t *open, open_count; // those not done
-    int32_t *token, *parent;   // [open_count*beam] of the rows
+    transformer_step step;     // kv: of the open sentences, on live
+    hypotheses *sentences;     // of all sentences
+    int64_t *open, open_count; // indices of those not done
+    int32_t *token, *parent;   // [open_count*beam] last piece, parent row
     candidate *found;          // [2*beam] best first
-    float *likely;             // [rows,choices] their log p, best first
-    int32_t *choice;           // and the pieces
+    float *likely;             // [rows,choices] log p of continuations, best first
+    int32_t *choice;           // [rows,choices] their pieces
 } search;
 
 /* ---- one sentence ------------------------------------------------------------ */
 
-/* How many continuations of a sentence are looked at: as many may end as live on. */
+/* Returns how many continuations of a sentence a step keeps: twice the beam, so that
+ * `beam` of them may end. Greedy decoding keeps one. */
 static int room_of(const search_options *o)
 {
     return o->beam == 1 ? 1 : 2 * o->beam;
 }
 
-/* The best continuations of the i'th open sentence. */
+/* Sets s->found to the best continuations of the i'th open sentence. */
 static cla_status find(const search *s, const hypotheses *x, int64_t i, int *found)
 {
     const int room = room_of(s->o);
@@ -66,9 +67,9 @@ static cla_status find(const search *s, const hypotheses *x, int64_t i, int *fou
     return CLA_OK;
 }
 
-/* ---- all of them ------------------------------------------------------------- */
+/* ---- all sentences ----------------------------------------------------------- */
 
-/* Which rows of the memory each hypothesis attends to. */
+/* Sets step.range: the rows of the memory that each hypothesis attends to. */
 static cla_status range_memory(search *s)
 {
     const int32_t *offsets = s->source->rows->offsets;
@@ -90,7 +91,8 @@ static cla_status range_memory(search *s)
     return status;
 }
 
-/* The memory of each sentence that is open, once for each of its hypotheses. */
+/* Gives each hypothesis of the open sentences its memory: with steps by a range, else
+ * by a copy. */
 static cla_status spread(search *s)
 {
     if (s->steps) {
@@ -128,7 +130,7 @@ static cla_status spread(search *s)
     return CLA_OK;
 }
 
-/* What the tokens so far left, in the order of the rows that go on. */
+/* Reorders step.past: each row continues the past of its parent. */
 static cla_status follow(search *s, cla_tape *tape, int64_t rows, int64_t t)
 {
     cla_tensor *ids = NULL;
@@ -146,7 +148,7 @@ static cla_status follow(search *s, cla_tape *tape, int64_t rows, int64_t t)
     return CLA_OK;
 }
 
-/* What the step reads of the tokens before. */
+/* Sets the parts of step that give access to the earlier tokens. */
 static cla_status look_back(search *s, cla_tape *tape, int64_t rows, int64_t t)
 {
     if (s->steps) {
@@ -157,14 +159,14 @@ static cla_status look_back(search *s, cla_tape *tape, int64_t rows, int64_t t)
     return transformer_even_rows(s->rt, tape, rows, t, &s->step.seen);
 }
 
-/* Scores of the t'th piece of each row. */
+/* Computes likely and choice for the t'th piece of each row. */
 static cla_status score(search *s, int64_t t)
 {
     const int64_t rows = s->open_count * s->o->beam;
-    cla_tape *tape = s->turn[t % 2]; // the other one holds what the last step left
+    cla_tape *tape = s->turn[t % 2]; // the other one holds the last step's past
     cla_tensor *logits = NULL, *likely = NULL, *choice = NULL;
     cla_tape_reset(tape);
-    cla_tape_random(tape, DRAWS, (uint32_t)t); // of gates, where they are drawn
+    cla_tape_random(tape, DRAWS, (uint32_t)t); // for gates that are sampled
     CLA_TRY(look_back(s, tape, rows, t));
     s->step.sequences = rows;
     s->step.position = (int32_t)t - 1;
@@ -175,7 +177,7 @@ static cla_status score(search *s, int64_t t)
     return cla_tensor_download(choice, s->choice);
 }
 
-/* Every open sentence takes its t'th piece; rows and memory are set up for the next. */
+/* Extends every open sentence by its t'th piece and sets up the next step. */
 static cla_status advance_all(search *s, int64_t t)
 {
     const int beam = s->o->beam;
@@ -231,7 +233,7 @@ static int wanted(const search_options *o)
     return o->best ? o->best : 1;
 }
 
-/* The results become those of the caller. */
+/* Moves the best finished hypotheses to the caller's results. */
 static void take_best(hypotheses *x, int best, search_result *result)
 {
     for (int i = 0; i < best; i++) {
@@ -250,7 +252,7 @@ static cla_status go(search *s, search_result *result)
     CLA_TRY(prepare(s));
     CLA_TRY(transformer_encode(s->m, s->whole, &memory, &batch));
     CLA_TRY(transformer_remember(s->m, s->whole, s->kv, memory));
-    if (s->steps) { // for all rows, whose memory is not copied
+    if (s->steps) { // ranges index the memory of all sentences
         memcpy(s->step.kv, s->kv, sizeof s->kv);
     }
     CLA_TRY(spread(s));

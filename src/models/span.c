@@ -1,16 +1,17 @@
-/* span.c - where an answer begins and ends. */
+/* span.c - selects answer spans. */
 #include "models/span.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The best so far, in falling order. */
+/* The best answers so far, at most n, in falling order of score. */
 typedef struct list {
     cla_answer *answer;
     size_t count, n;
 } list;
 
-/* Puts an answer after all that are as good; the last falls off a full list. */
+/* Inserts an answer into the list, after equal scores; drops the worst when the list is
+ * full. */
 static void put(list *l, cla_answer one)
 {
     size_t at = l->count;
@@ -26,7 +27,7 @@ static void put(list *l, cla_answer one)
     l->answer[at] = one;
 }
 
-/* All answers that begin at word first of a passage. */
+/* Tries all answers from word one.first of a passage to a word before end. */
 static void try_ends(list *l, const float *log_start, const float *log_end, int32_t end,
                      cla_answer one)
 {

@@ -1,4 +1,4 @@
-/* store.c - where a search keeps the keys and values of its hypotheses' tokens. */
+/* store.c - the cache of keys and values of a beam search. */
 #include "models/store.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ void token_store_free(token_store *s)
     free(s->next);
 }
 
-/* Lists of places in a wider array. */
+/* Copies lists of places [rows,from] into a wider array [rows,to]. */
 static cla_status widen(int32_t **list, int64_t rows, int64_t from, int64_t to)
 {
     int32_t *wide = NULL;
@@ -36,7 +36,7 @@ static cla_status widen(int32_t **list, int64_t rows, int64_t from, int64_t to)
     return CLA_OK;
 }
 
-/* Twice as many positions; those before stay where they are. */
+/* Doubles the number of positions. The tokens in the store keep their places. */
 static cla_status grow(token_store *s, transformer_step *step)
 {
     const int64_t reach = s->reach ? 2 * s->reach : FIRST_REACH;
@@ -54,7 +54,7 @@ static cla_status grow(token_store *s, transformer_step *step)
     return CLA_OK;
 }
 
-/* Row i has the tokens of parent[i]. */
+/* Copies to each row i the places of the t-1 earlier tokens of row parent[i]. */
 static void follow(token_store *s, int64_t rows, int64_t t, const int32_t *parent)
 {
     for (int64_t i = 0; i < rows; i++) {

@@ -4,8 +4,8 @@
  *   u = dropout(h), h = u + attention(u), layer after layer
  *   scores = [e | h] W + b
  *
- * No projection after the heads, no feed-forward block, no norm; the residual adds the
- * dropped-out input. */
+ * There is no projection after the heads, no feed-forward block and no norm. The
+ * residual connection adds the input after dropout. */
 #include "models/tagger.h"
 
 #include <stdio.h>
@@ -23,14 +23,14 @@ static int width_of(const tagger_config *c)
     return c->word_dim + c->char_dim + (beside ? c->position_dim : 0);
 }
 
-/* Positions P, R or both, in scores of plain attention: by default the first layer's.
- */
+/* Returns whether positions are learned scores (P, R or both) of softmax attention, by
+ * default in the first layer. */
 static bool is_direct(const tagger_config *c)
 {
     return c->positions >= TAGGER_POSITIONS_P;
 }
 
-/* "activation" is "map_activation" in configs of older versions. */
+/* Reads "activation", the name of "map_activation" in configs of older versions. */
 static cla_status read_activation(cla_config *s)
 {
     static const char *const older[] = { "activation", NULL };
@@ -50,7 +50,7 @@ static cla_status read_activation(cla_config *s)
                                    name);
 }
 
-/* How the layers attend. */
+/* Reads the attention, its keys, and the layers that have it. */
 static cla_status read_attention(tagger_config *c, cla_config *s)
 {
     CLA_TRY(read_activation(s));
@@ -106,7 +106,7 @@ static const char *text_of(const cla_config *s, const char *key, const char *mis
     return text ? text : missing;
 }
 
-/* Keys that came later, with what runs meant that do not have them. */
+/* Adds the keys of newer versions, with the meaning that runs without them had. */
 cla_status tagger_renew(cla_config *settings, const cla_config *run)
 {
     const json_t *layers = json_object_get(run->values, "layers");
@@ -144,7 +144,7 @@ static attn_config layer_config(const tagger_config *c, int layer)
 {
     attn_config a = c->attn;
     a.way = layer + 1 >= c->first && layer + 1 <= c->last ? a.way : NULL;
-    a.length = c->length; // the task may have found another one
+    a.length = c->length; // the task may have changed it
     return a;
 }
 
@@ -205,7 +205,7 @@ cla_status tagger_init(tagger *m, const tagger_config *config, cla_params *param
     return cla_param_zeros(params, &m->out_bias, tags, "out.bias");
 }
 
-/* Word and position embeddings, together [N, width - char_dim]. */
+/* Computes word and position embeddings, together [N, width - char_dim]. */
 static cla_status embed_words(tagger *m, cla_tape *tape, cla_tensor **x,
                               const tagger_batch *b)
 {
@@ -225,7 +225,7 @@ static cla_status embed_words(tagger *m, cla_tape *tape, cla_tensor **x,
                : cla_concat(tape, x, *x, position);
 }
 
-/* Letters once for each distinct word, then a copy to each of its places. */
+/* Encodes the letters of each distinct word once, then copies it to its tokens. */
 static cla_status embed_letters(tagger *m, cla_tape *tape, cla_tensor **x,
                                 const tagger_batch *b)
 {
@@ -253,7 +253,7 @@ cla_status tagger_logits(tagger *m, cla_tape *tape, cla_tensor **logits,
         CLA_TRY(cla_attn_self(&m->layer[i], tape, &o, qkv, qkv, &rows));
         const bool last = i == m->config.layers - 1;
         CLA_TRY(
-            cla_dropout_add(tape, &h, h, o, last ? 0 : p, true)); // for the next one
+            cla_dropout_add(tape, &h, h, o, last ? 0 : p, true)); // for the next layer
     }
     CLA_TRY(cla_concat(tape, &both, e, h));
     return cla_linear(tape, logits, both, m->out, m->out_bias, CLA_NONE, NULL);

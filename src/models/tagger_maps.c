@@ -1,4 +1,4 @@
-/* tagger_maps.c - the attention maps of a tagger on the host. */
+/* tagger_maps.c - downloads the attention maps of a tagger for inspection. */
 #include "models/tagger_maps.h"
 
 #include <stdlib.h>
@@ -27,7 +27,8 @@ static cla_status add(tagger_view *view, tagger_map map)
     return CLA_OK;
 }
 
-/* Of a head, p [T,parts*T]: the weights of a key in several heads become one. */
+/* Adds up the weights of each key over the `parts` heads in which a query sees it:
+ * p [T,parts*T] of a head to map [T,T]. */
 static void put_map(float *map, const float *p, int T, int parts)
 {
     for (int i = 0; i < T * T * parts; i++) {
@@ -53,7 +54,7 @@ static cla_status add_layer(tagger *m, int layer, const float *p, int T, int par
     return CLA_OK;
 }
 
-/* All maps of a layer [1,H,T,parts*T]. */
+/* Adds the maps [1,H,T,parts*T] of a layer. */
 static cla_status look_at(tagger *m, int layer, const cla_tensor *maps, int T,
                           tagger_view *view)
 {

@@ -42,7 +42,7 @@ static cla_status add_tables(transformer *m, cla_params *params)
                : CLA_OK;
 }
 
-/* What layer i, from 0, is asked for. */
+/* Returns the settings of layer i, from 0. */
 static coder_config layer_config(const transformer_config *config, int i, bool decoder)
 {
     coder_config c = config->coder;
@@ -100,7 +100,7 @@ void transformer_fini(transformer *m)
 
 /* ---- tokens ------------------------------------------------------------------ */
 
-/* The table of positions is made again, twice as long, when a sentence is longer. */
+/* Doubles the table of position encodings until it covers `length` positions. */
 static cla_status reach(transformer *m, cla_runtime *rt, int64_t length)
 {
     const int64_t D = m->config.coder.model;
@@ -129,7 +129,7 @@ static cla_status reach(transformer *m, cla_runtime *rt, int64_t length)
     return CLA_OK;
 }
 
-/* The pieces on the device, the first of a target among them. */
+/* Uploads the pieces. With start_pad the start of a target (-1) becomes piece 0. */
 static cla_status upload_ids(const transformer *m, cla_tape *tape, cla_tensor **ids,
                              const transformer_tokens *t)
 {
@@ -163,7 +163,7 @@ static cla_status embed(transformer *m, cla_tape *tape, cla_tensor **x,
     return cla_add(tape, x, *x, signal);
 }
 
-/* Adds the source's vector to each of count rows. */
+/* Adds the source vector to each of the count rows of x. */
 static cla_status add_vector(transformer *m, cla_tape *tape, cla_tensor **x,
                              int64_t count)
 {
@@ -251,7 +251,7 @@ cla_status transformer_remember(transformer *m, cla_tape *tape, cla_tensor **kv,
     for (int i = 0; i < m->config.decoder_layers; i++) {
         cla_tensor *value = NULL;
         CLA_TRY(coder_remember(&m->decoder[i], tape, &kv[i], &value, memory));
-        kv[m->config.decoder_layers] = value; // only the last layer may have some
+        kv[m->config.decoder_layers] = value; // NULL unless the last layer is hard
     }
     return CLA_OK;
 }
@@ -271,7 +271,7 @@ bool transformer_steps(const transformer *m, const cla_runtime *rt)
     return true;
 }
 
-/* The i'th layer of the decoder. */
+/* Runs the i'th layer of the decoder for one token of each sequence. */
 static cla_status next_layer(transformer *m, cla_tape *tape, cla_tensor **x, int i,
                              transformer_step *s)
 {

@@ -10,7 +10,7 @@ static const char *const position_names[] = { "tensor2tensor", "marian", NULL };
 static const char *const where_names[] = { "encoder", "decoder", "both", NULL };
 static const char *const preset_names[] = { "vaswani", "csan", "hard", NULL };
 
-/* What a preset says of what is not given: of the model, and of a Noam schedule. */
+/* Defaults of the presets for keys that a config lacks: model, Noam schedule. */
 static const char *const preset_model[][6] = {
     { "pre_norm=false", "tied=all", "source_vector=false", "attention_dropout=0",
       "relu_dropout=0", NULL },
@@ -73,7 +73,8 @@ static cla_status read_coder(coder_config *c, cla_config *s)
     return CLA_OK;
 }
 
-/* The decoder sees no later token, and asks with one token at a time. */
+/* Reads "attention_where". In a decoder, attention must not see later tokens and must
+ * work with one query at a time. */
 static cla_status read_where(transformer_config *c, cla_config *s)
 {
     CLA_TRY(cla_config_choice(s, "attention_where", where_names, &c->where));
@@ -86,7 +87,7 @@ static cla_status read_where(transformer_config *c, cla_config *s)
                              where_names[c->where], c->coder.self.way->name);
 }
 
-/* Filters take all of a map, with no weight missing. */
+/* Refuses dropout of weights for attention that convolves whole maps. */
 static cla_status check_dropout(const coder_config *c, const cla_config *s)
 {
     if (!c->self.way->whole || c->attention_dropout == 0) {
@@ -97,7 +98,7 @@ static cla_status check_dropout(const coder_config *c, const cla_config *s)
                              c->attention_dropout, c->self.way->name);
 }
 
-/* How the layers attend to themselves, and what comes before. */
+/* Reads the self-attention, its layers, and the convolutions before it. */
 static cla_status read_self(transformer_config *c, cla_config *s)
 {
     static const char *const kinds[] = { "separable", "full", NULL };
@@ -118,7 +119,7 @@ static cla_status read_self(transformer_config *c, cla_config *s)
     return cla_attn_layers(&c->first, &c->last, s, c->layers);
 }
 
-/* Embeddings, positions and the output layer. */
+/* Reads the keys of embeddings, positions and the output layer. */
 static cla_status read_ends(transformer_config *c, cla_config *s)
 {
     bool scaled = true;
@@ -153,7 +154,7 @@ cla_status transformer_configure(transformer_config *c, cla_config *s)
     return read_self(c, s);
 }
 
-/* Keys that came later, with what runs meant that do not have them. */
+/* Adds the keys of newer versions, with the meaning that runs without them had. */
 cla_status transformer_renew(cla_config *settings, const cla_config *run)
 {
     const bool both = is(run, "attention", "rel_pos") &&

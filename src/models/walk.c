@@ -1,4 +1,4 @@
-/* walk.c - a walk along packed sequences, a token of each at a time. */
+/* walk.c - a recurrence over packed sequences, a token of each at a time. */
 #include "models/walk.h"
 
 #include <stdlib.h>
@@ -8,10 +8,11 @@
 #include "models/reader.h"
 #include "tensor/tensor.h"
 
-/* ---- the route ------------------------------------------------------------------- */
+/* ---- order of tokens ------------------------------------------------------------- */
 
-/* Step t has rows at[t] .. at[t+1]-1 of order: packed tokens of the first sequences,
- * those that have so many. place says where each packed token went. */
+/* The order of the tokens. Step t takes the packed tokens order[at[t]] ..
+ * order[at[t+1]-1], one of each sequence that is long enough; these are the first
+ * sequences. place[i] is the index of token i in order. */
 typedef struct route {
     int64_t steps;
     int32_t *at, *order, *place; // [steps+1], [N], [N]; one block
@@ -41,7 +42,7 @@ static cla_status plan(route *r, const cla_ragged *rows, bool reverse)
     return CLA_OK;
 }
 
-/* ---- going ----------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------- */
 
 cla_status walk_zeros(cla_tape *tape, cla_tensor **x, int64_t rows, int64_t columns)
 {
@@ -49,7 +50,7 @@ cla_status walk_zeros(cla_tape *tape, cla_tensor **x, int64_t rows, int64_t colu
     return cla_tensor_fill(*x, 0);
 }
 
-/* Fewer sequences go on than did before. */
+/* Reduces a step to the first n sequences, unless it has n already. */
 static cla_status narrow(walk_step *s, cla_tape *tape, int64_t sequences, int64_t n)
 {
     if (s->ones && s->ones->sequences == n) {
@@ -61,7 +62,7 @@ static cla_status narrow(walk_step *s, cla_tape *tape, int64_t sequences, int64_
     return s->state.c ? cla_slice(tape, &s->state.c, s->state.c, 0, n) : CLA_OK;
 }
 
-/* All steps; x is in their order, and so is what they give. */
+/* Runs all steps. x is in the order of the route; out[t] is the output of step t. */
 static cla_status go(const walk *w, cla_tape *tape, cla_tensor *const x[2],
                      const route *r, cla_tensor **out)
 {

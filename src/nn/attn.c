@@ -1,4 +1,4 @@
-/* attn.c - the frame of attention layers, and the table of ways of attending. */
+/* attn.c - attention layers, and the table of their ways. */
 #include "nn/attn.h"
 
 #include <assert.h>
@@ -8,7 +8,7 @@
 
 #include "ops/step_attention.h"
 
-/* ---- plain attention --------------------------------------------------------- */
+/* ---- softmax attention ------------------------------------------------------- */
 
 static cla_status softmax(attn_layer *layer, cla_tape *tape, cla_tensor **o,
                           const attn_input *in)
@@ -61,9 +61,8 @@ static cla_status read_keys(attn_config *config, const attn_way *way,
     return way->configure ? way->configure(config, settings) : CLA_OK;
 }
 
-/* The keys of a way that was not chosen are known, so that a config with them takes
- * another way of attending by one changed line; they are neither checked nor
- * completed. */
+/* Accepts the keys of a way that is not chosen, without checks and defaults, so that
+ * one line of a config can change the way. */
 static cla_status know(const attn_way *way, const cla_config *settings)
 {
     cla_config copy = *settings;
@@ -133,16 +132,16 @@ static int64_t heads_width(const attn_layer *layer)
     return (int64_t)layer->config.heads * layer->config.width;
 }
 
-/* Widths H*d that the way gives. */
+/* Returns the width of the way's result in units of H*d. */
 static int parts_of(const attn_layer *layer)
 {
     const int parts = cla_attn_way(&layer->config)->parts;
     return parts ? parts : 1;
 }
 
-/* parts matrices of [D,H*d] side by side, each with fans of its own, and their biases.
- * Each head of a bare layer has matrices of its own, so the fans are those of a head.
- */
+/* Adds `parts` matrices [D,H*d] side by side, each with its own fans, and their biases.
+ * In a bare layer each head has its own matrices, so the fans are those of a head, and
+ * there are no biases. */
 static cla_status add_projection(const attn_layer *layer, cla_params *params,
                                  cla_tensor **w, cla_tensor **b, int parts,
                                  const char *name)
@@ -158,7 +157,7 @@ static cla_status add_projection(const attn_layer *layer, cla_params *params,
     return c->bare ? CLA_OK : cla_param_zeros(params, b, shape[1], "%s_bias", name);
 }
 
-/* W_o, and its bias in a layer that has some. */
+/* Adds W_o and its bias. A bare layer has no bias, and W_o only for several parts. */
 static cla_status add_output(attn_layer *layer, cla_params *params, const char *prefix)
 {
     const int64_t in = parts_of(layer) * heads_width(layer), D = layer->config.model;
@@ -198,7 +197,7 @@ cla_status cla_attn_init(attn_layer *layer, const attn_config *config,
 
 /* ---- forward ----------------------------------------------------------------- */
 
-/* q, k and v scaled by a learnable factor for each head. */
+/* Scales q, k and v by a learned factor for each head. */
 static cla_status scale(attn_layer *layer, cla_tape *tape, cla_tensor **qkv)
 {
     const int64_t N = cla_tensor_dim(*qkv, 0), d = layer->config.width;
@@ -223,7 +222,7 @@ cla_status cla_attn_remember(attn_layer *layer, cla_tape *tape, cla_tensor **kv,
                       NULL);
 }
 
-/* The part'th H*d columns of x as heads. */
+/* Makes a view of H*d columns of x, from part*H*d on, as heads. */
 static cla_status heads_of(const attn_layer *layer, cla_tape *tape, cla_tensor **heads,
                            cla_tensor *x, int part)
 {

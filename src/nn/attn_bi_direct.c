@@ -1,5 +1,5 @@
-/* attn_bi_direct.c - heads that look one way: every other one back, every other one
- * ahead.
+/* attn_bi_direct.c - attention with directed heads: every other one sees no later
+ * tokens, the rest see no earlier ones.
  * Shen et al. 2018, DiSAN; as in the baselines of Yang et al. 2019. */
 #include <math.h>
 
@@ -7,7 +7,7 @@
 #include "tensor/tensor.h"
 
 typedef struct bi_direct {
-    int directed; // heads that look one way
+    int directed; // heads with a direction: the last ones
 } bi_direct;
 
 static cla_status read_heads(attn_config *config, cla_config *s)
@@ -17,8 +17,9 @@ static cla_status read_heads(attn_config *config, cla_config *s)
     return cla_config_int(s, "directed_heads", &c->directed, 0, config->heads);
 }
 
-/* What is added to a score for j seen from i, by i - j + t: the last directed heads
- * look back (i >= j) and ahead in turns. A token sees itself either way. */
+/* Fills the table [H,2t] that is added to scores: number i - j + t of a row is for
+ * query i and key j; -infinity hides the key. The last `directed` heads alternately see
+ * keys j <= i and keys j >= i. */
 static void fill(float *table, attn_config *config, int64_t t)
 {
     const bi_direct *c = cla_attn_state(config);

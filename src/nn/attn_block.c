@@ -5,7 +5,7 @@
  *   + b_2; c = attention of g W_3 + b_3 to the g of all blocks of the sentence
  *   f = z c + (1 - z) g, z = sigmoid([g;c] W_4 + b_4); a token gets [o ; its block's f]
  *
- * A block is a sequence of its own, so that a batch's last tokens need no padding.
+ * A block is a sequence of its own, so the last block of a sentence needs no padding.
  * Shen et al. 2018, Bi-directional block self-attention, as in the baselines of Yang et
  * al. 2019. */
 #include <math.h>
@@ -50,10 +50,10 @@ static cla_status init(attn_layer *layer, cla_params *params, const char *prefix
 
 /* ---- blocks ------------------------------------------------------------------ */
 
-/* Where the blocks lie. */
+/* The blocks of a batch. */
 typedef struct blocks {
     int64_t count;                         // n
-    cla_ragged *tokens, *sentences, *each; // of N in n; of n in B; of n in n
+    cla_ragged *tokens, *sentences, *each; // N tokens in n; n in B; n in n
     cla_tensor *of;                        // [N] the block of a token
 } blocks;
 
@@ -141,8 +141,8 @@ static cla_status sigmoid(cla_tape *tape, cla_tensor **y, cla_tensor *x)
     return cla_gate(tape, y, x, one, zero);
 }
 
-/* Keys whose product with ones, over sqrt(d), is the score e [N,H]: sqrt(d) e in the
- * first number of a head, 0 in the others. */
+/* Makes keys [N,D] whose scaled dot products with ones are the scores e [N,H]:
+ * sqrt(d) e in the first number of a head, 0 in the others. */
 static cla_status widen(cla_tape *tape, cla_tensor **keys, cla_tensor *e, int64_t D)
 {
     const int64_t H = cla_tensor_dim(e, 1), d = D / H;
@@ -159,7 +159,7 @@ static cla_status widen(cla_tape *tape, cla_tensor **keys, cla_tensor *e, int64_
     return cla_matmul(tape, keys, e, spread, false, false);
 }
 
-/* g [n,D] of o [N,D]. */
+/* Computes the summaries g [n,D] of the blocks from o [N,D]. */
 static cla_status summarise(attn_layer *l, cla_tape *tape, cla_tensor **g,
                             cla_tensor *o, const blocks *b)
 {
@@ -178,7 +178,7 @@ static cla_status summarise(attn_layer *l, cla_tape *tape, cla_tensor **g,
     return cla_tensor_reshape(tape, g, *g, 2, (int64_t[]){ b->count, D });
 }
 
-/* f [n,D] of g [n,D]: keys and values are two copies of g side by side. */
+/* Computes f [n,D] of g [n,D]. Keys and values are two copies of g side by side. */
 static cla_status mix(attn_layer *l, cla_tape *tape, cla_tensor **f, cla_tensor *g,
                       const blocks *b)
 {

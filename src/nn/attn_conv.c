@@ -1,5 +1,5 @@
-/* attn_conv.c - maps of attention convolved: along the queries with each key a channel
- * (conv), or along queries and keys (conv2d). */
+/* attn_conv.c - attention with convolved maps: along the queries, with a channel for
+ * each key (conv), or along queries and keys (conv2d). */
 #include "nn/attn_conv.h"
 
 #include <math.h>
@@ -70,16 +70,16 @@ static cla_status attend_2d(attn_layer *layer, cla_tape *tape, cla_tensor **o,
                                  CLA_CONV_AUTO, &in->options);
 }
 
-/* ---- maps to look at --------------------------------------------------------- */
+/* ---- maps on the host -------------------------------------------------------- */
 
-/* The device gives the map after the softmax; a sentence is small, so the convolution
- * is done again on the host. */
+/* The device returns the map of the softmax. A sentence is small, so the host repeats
+ * the convolution. */
 static float activate(int activation, float x)
 {
     return activation == CLA_RELU ? fmaxf(x, 0) : activation == CLA_TANH ? tanhf(x) : x;
 }
 
-/* s[i,j] = act(b + sum_{u,v} w[u,v] p[i+u-1, j+v-1]) */
+/* Computes s[i,j] = act(b + sum_{u,v} w[u,v] p[i+u-1, j+v-1]). */
 static void convolve_2d(float *s, const float *p, const float *w, float b, int T,
                         int activation)
 {
@@ -96,7 +96,7 @@ static void convolve_2d(float *s, const float *p, const float *w, float b, int T
     }
 }
 
-/* s[i,o] = act(b[o] + sum_{u,c} w[u,c,o] p[i+u-1,c]); w [3,t,t], b [t] */
+/* Computes s[i,o] = act(b[o] + sum_{u,c} w[u,c,o] p[i+u-1,c]); w [3,t,t], b [t]. */
 static void convolve_1d(float *s, const float *p, const float *w, const float *b, int T,
                         ptrdiff_t t, int activation)
 {

@@ -1,7 +1,7 @@
-/* attn_conv_before.c - scores of attention convolved before the softmax.
+/* attn_conv_before.c - attention with scores convolved before the softmax.
  *
- * Maps are dense: rows of [N,H,d] are gathered into [B,H,T,d], zeros behind the end of
- * a sequence. Three neighbouring rows of scores side by side make the convolution a
+ * Maps are dense: rows of [N,H,d] are gathered into [B,H,T,d] and padded with zeros.
+ * With three neighbouring rows of scores side by side, the convolution is a matrix
  * product with the filter [3T,T] of each head. */
 #include <math.h>
 
@@ -21,7 +21,7 @@ static int64_t length(const dense *m, int64_t b)
     return m->rows->offsets[b + 1] - m->rows->offsets[b];
 }
 
-/* y = rows ids of the table x [rows,width]; -1: zeros. */
+/* Gathers n rows of the table x [rows,width] by m->ids; -1 gives a row of zeros. */
 static cla_status gather(const dense *m, cla_tensor **y, cla_tensor *x, int64_t rows,
                          int64_t width, int64_t n)
 {
@@ -31,7 +31,7 @@ static cla_status gather(const dense *m, cla_tensor **y, cla_tensor *x, int64_t 
     return cla_embedding(m->tape, y, table, ids, 1);
 }
 
-/* y [B*H,T,d] = factor x [N,H,d]. */
+/* Unpacks x [N,H,d] to y [B*H,T,d], multiplied by factor and padded with zeros. */
 static cla_status spread_out(const dense *m, cla_tensor **y, cla_tensor *x,
                              float factor)
 {
@@ -53,7 +53,7 @@ static cla_status spread_out(const dense *m, cla_tensor **y, cla_tensor *x,
                               (int64_t[]){ m->B * m->H, m->T, m->d });
 }
 
-/* y [N*H,d] of x [B*H,T,d]. */
+/* Packs x [B*H,T,d] to y [N*H,d]. */
 static cla_status pack(const dense *m, cla_tensor **y, cla_tensor *x)
 {
     int32_t *id = m->ids;
@@ -67,7 +67,7 @@ static cla_status pack(const dense *m, cla_tensor **y, cla_tensor *x)
     return gather(m, y, x, m->B * m->H * m->T, m->d, id - m->ids);
 }
 
-/* y [H,B*T,3T]: rows i-1, i and i+1 of each map a [B*H,T,T] side by side. */
+/* Makes y [H,B*T,3T]: rows i-1, i and i+1 of each map a [B*H,T,T] side by side. */
 static cla_status neighbours(const dense *m, cla_tensor **y, cla_tensor *a)
 {
     int32_t *id = m->ids;
@@ -85,7 +85,8 @@ static cla_status neighbours(const dense *m, cla_tensor **y, cla_tensor *a)
                               (int64_t[]){ m->H, m->B * m->T, CONV_TAPS * m->T });
 }
 
-/* y [B*H*T,T] of x [H,B*T,T], or of a row x [H,T] for all of a head's rows. */
+/* Reorders x [H,B*T,T] to y [B*H*T,T]. With `row`, x is [H,T], and its row h becomes
+ * all rows of head h. */
 static cla_status by_sentence(const dense *m, cla_tensor **y, cla_tensor *x, bool row)
 {
     int32_t *id = m->ids;
@@ -99,8 +100,8 @@ static cla_status by_sentence(const dense *m, cla_tensor **y, cla_tensor *x, boo
     return gather(m, y, x, row ? m->H : m->H * m->B * m->T, m->T, id - m->ids);
 }
 
-/* f [H,3T,T] with f[h,u,c,o] = w[h,u,c-o+1], 0 elsewhere: a product of w [3H,3] with
- * three shifts of an identity. */
+/* Makes f [H,3T,T] with f[h,u,c,o] = w[h,u,c-o+1], 0 elsewhere, as the product of
+ * w [3H,3] with three shifted identity matrices. */
 static cla_status band(const dense *m, cla_tensor **f, cla_tensor *w)
 {
     const int64_t T = m->T;
@@ -122,7 +123,7 @@ static cla_status band(const dense *m, cla_tensor **f, cla_tensor *w)
     return cla_tensor_reshape(m->tape, f, *f, 3, (int64_t[]){ m->H, CONV_TAPS * T, T });
 }
 
-/* Convolved scores [B*H*T,T] of scores [B*H,T,T]. */
+/* Convolves scores [B*H,T,T] to y [B*H*T,T]. */
 static cla_status convolve(const dense *m, cla_tensor **y, cla_tensor *scores,
                            const conv *c)
 {
@@ -143,7 +144,7 @@ static cla_status convolve(const dense *m, cla_tensor **y, cla_tensor *scores,
     return cla_add(m->tape, y, *y, bias);
 }
 
-/* Weights [B,H,T,T]. */
+/* Computes attention weights p [B,H,T,T]. */
 static cla_status weigh(const dense *m, cla_tensor **p, cla_tensor *scores)
 {
     const int64_t shape[] = { m->B, m->H, m->T, m->T };

@@ -17,8 +17,8 @@ static cla_status read_window(attn_config *config, cla_config *s)
                                     s->path, c->window);
 }
 
-/* Heads in a ring would be met twice by an area larger than the ring; without a ring
- * every head sees all others from 2H-1 on. */
+/* Reads the keys of csan2d. Where heads form a ring, an area above H would reach a head
+ * twice; with truncate, an area of 2H-1 already reaches all heads. */
 static cla_status read_area(attn_config *config, cla_config *s)
 {
     static const char *const edges[] = { "truncate", "wrap", "author", NULL };

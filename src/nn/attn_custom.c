@@ -1,4 +1,4 @@
-/* attn_custom.c - scores of expressions, and parameters that they read. */
+/* attn_custom.c - attention with scores from expressions and their parameters. */
 #include "nn/attn.h"
 #include "nn/custom.h"
 

@@ -1,18 +1,19 @@
-/* attn_direct.c - learned numbers for positions in the scores of each head: for each
- * pair of places (p), for each distance (r), or both. */
+/* attn_direct.c - attention with learned scores that are added in each head: for each
+ * pair of positions (p), for each distance (r), or both. */
 #include <math.h>
 #include <string.h>
 
 #include "nn/attn.h"
 
 typedef struct direct {
-    bool absolute, relative;    // one at least
-    int spectral;               // r: a real Fourier spectrum
+    bool absolute, relative;    // at least one
+    int spectral;               // r is stored as a real Fourier spectrum
     cla_tensor *absolute_table; // [H,t,t]
-    cla_tensor *relative_table; // [H,2t], the spectrum where that is it
+    cla_tensor *relative_table; // [H,2t], or its spectrum
 } direct;
 
-/* A tagger's positions that are no scores say nothing of them. */
+/* Reads the keys. Other values of "positions" than p and r, such as those of a tagger
+ * with embeddings of positions, mean both tables. */
 static cla_status read_scores(attn_config *config, cla_config *s)
 {
     static const char *const modes[] = { "gather", "spectral", NULL };
@@ -36,7 +37,7 @@ static cla_status init(attn_layer *layer, cla_params *params, const char *prefix
     if (!c->relative) {
         return CLA_OK;
     }
-    const double fan = sqrt(2 * (double)t); // of a vector
+    const double fan = sqrt(2 * (double)t); // for a vector
     const cla_init glorot = { CLA_INIT_GLOROT_NORMAL, 0, fan, fan };
     return cla_param_add(params, &c->relative_table, glorot, 2, (int64_t[]){ H, 2 * t },
                          c->spectral ? "%s.spectrum" : "%s.relative", prefix);

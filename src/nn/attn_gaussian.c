@@ -1,11 +1,13 @@
-/* attn_gaussian.c - attention that favours keys near a place: a token's own, with a
- * learned width a head (neighbor) or a predicted one (neighbor_predicted), a predicted
- * one with a fixed width and a cut (local_hard), or both predicted (local_soft).
+/* attn_gaussian.c - attention that favours keys near a centre: the query's own token,
+ * with a width that is learned for each head (neighbor) or predicted
+ * (neighbor_predicted); or a predicted centre, with a fixed width and a cut
+ * (local_hard) or a predicted width (local_soft).
  *
  *   u = tanh(Q W + b), Q [N,D] as projected; centres (len-1) sigmoid(u U_c + b_c), one
  *   a head, widths 2 sigma = len sigmoid(u U_w + b_w) + 0.1
  *
- * Heads from "local_heads" on attend plainly: their sigma is infinite.
+ * The first "local_heads" heads are such. The others have an infinite sigma, which
+ * makes softmax attention.
  * Yang et al. 2018, Modeling Localness; Luong et al. 2015, section 3.2; Sperber et al.
  * 2018, Self-Attentional Acoustic Models. */
 #include <math.h>
@@ -19,10 +21,10 @@ typedef struct linear {
 } linear;
 
 typedef struct gaussian {
-    int local, predictor;          // heads; width m
-    double sigma;                  // neighbor: the width that it starts from
-    double width;                  // local_hard: twice a sigma
-    bool truncate;                 // local_hard: no key beyond width
+    int local, predictor;          // heads with a Gaussian; width m
+    double sigma;                  // neighbor: initial sigma
+    double width;                  // local_hard: 2 sigma
+    bool truncate;                 // local_hard: hide keys beyond width
     cla_tensor *root;              // neighbor: [local], sigma = root^2
     linear hidden, center, spread; // [H*d,m], [m,local] twice
 } gaussian;
@@ -36,7 +38,7 @@ static cla_status read_heads(attn_config *config, cla_config *s)
     return cla_config_int(s, "local_heads", &c->local, 1, config->heads);
 }
 
-/* width: by default, of H*d = D. */
+/* Reads the width of the predictor (default: width) and the heads. */
 static cla_status read_predictor(attn_config *config, cla_config *s, int width)
 {
     gaussian *c = cla_attn_state(config);
@@ -92,7 +94,7 @@ static cla_status add_linear(cla_params *params, linear *l, int in, int out,
     return cla_param_linear(params, &l->w, &l->b, in, out, name);
 }
 
-/* The predictor, and what it gives: centres, widths or both. */
+/* Adds the predictor and its outputs: centres, widths or both. */
 static cla_status init_predictor(attn_layer *layer, cla_params *params,
                                  const char *prefix, bool centers, bool widths)
 {
@@ -132,7 +134,7 @@ static cla_status constant(cla_tape *tape, cla_tensor **t, int64_t rows,
     return cla_tensor_fill(*t, value);
 }
 
-/* x [N,local] with a column of value for each other head: [N,H]. */
+/* Widens x [N,local] to [N,H], with a column of value for each other head. */
 static cla_status fill_up(attn_config *config, cla_tape *tape, cla_tensor **x,
                           float value)
 {
@@ -146,7 +148,7 @@ static cla_status fill_up(attn_config *config, cla_tape *tape, cla_tensor **x,
     return cla_concat(tape, x, *x, rest);
 }
 
-/* The same of numbers of the local heads alone, to [H]. */
+/* Widens x, one number for each local head, to [H], with infinity for the others. */
 static cla_status by_head(attn_config *c, cla_tape *tape, cla_tensor **x)
 {
     const int64_t heads = c->heads, one[] = { 1, cla_tensor_size(*x) };
@@ -155,7 +157,7 @@ static cla_status by_head(attn_config *c, cla_tape *tape, cla_tensor **x)
     return cla_tensor_reshape(tape, x, *x, 1, &heads);
 }
 
-/* u [N,m] of the queries as they were projected: q's columns in one piece. */
+/* Computes u [N,m] from the projected queries. Scaling q, a view, by 1 copies it. */
 static cla_status predict(attn_layer *layer, cla_tape *tape, cla_tensor **u,
                           const attn_input *in)
 {
@@ -200,7 +202,7 @@ static cla_status attend(cla_tape *tape, cla_tensor **o, const cla_gaussian *sha
                                   &in->options);
 }
 
-/* sigma = root^2, which stays positive. */
+/* Attends with sigma = root^2, which is never negative. */
 static cla_status neighbor(attn_layer *layer, cla_tape *tape, cla_tensor **o,
                            const attn_input *in)
 {
@@ -224,7 +226,8 @@ static cla_status neighbor_predicted(attn_layer *layer, cla_tape *tape, cla_tens
     return attend(tape, o, &shape, in);
 }
 
-/* Keys further than "local_width" from a centre, which is two sigma, are invisible. */
+/* Attends with 2 sigma = "local_width". With "local_truncate", keys further than that
+ * from the centre are hidden. */
 static cla_status local_hard(attn_layer *layer, cla_tape *tape, cla_tensor **o,
                              const attn_input *in)
 {

@@ -1,9 +1,9 @@
-/* attn_rel_pos.c - vectors for distances beside keys and values.
+/* attn_rel_pos.c - attention with learned vectors of distances for keys and values.
  * Shaw et al. 2018, Self-Attention with Relative Position Representations. */
 #include "nn/attn.h"
 
 typedef struct rel_pos {
-    int clip;                // distances with vectors of their own
+    int clip;                // largest distance with vectors of its own
     cla_tensor *key, *value; // [2*clip+1,d], for all heads of the layer
 } rel_pos;
 

@@ -1,4 +1,4 @@
-/* char_encoder.c - a vector for each word from its letters. */
+/* char_encoder.c - encodes words from their letters. */
 #include "nn/char_encoder.h"
 
 cla_status char_encoder_init(char_encoder *e, cla_params *params, const char *prefix)
@@ -18,7 +18,7 @@ cla_status char_encoder_init(char_encoder *e, cla_params *params, const char *pr
     return CLA_OK;
 }
 
-/* Every word is a sequence of the same number of letters. */
+/* Makes rows of `words` sequences, each of e->letters letters. */
 static cla_status word_rows(const char_encoder *e, cla_tape *tape, int64_t words,
                             cla_ragged **rows)
 {

@@ -94,7 +94,7 @@ static cla_status add_convolution(coder_conv *conv, const coder_config *config,
                                   cla_params *params, const char *prefix)
 {
     const int64_t D = config->model, K = config->taps;
-    const double fan = (double)(K * D); // of a kernel, in and out
+    const double fan = (double)(K * D); // of a filter, in and out
     char name[48];
     if (config->full) {
         const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, fan, fan };
@@ -111,7 +111,7 @@ static cla_status add_convolution(coder_conv *conv, const coder_config *config,
     return coder_norm_init(&conv->norm, config, params, name);
 }
 
-/* Attention to the memory, and its norm. */
+/* Adds the attention to the memory, and its norm. */
 static cla_status add_cross(coder_layer *l, cla_params *params, const char *prefix)
 {
     char name[48];
@@ -144,7 +144,7 @@ cla_status coder_init(coder_layer *l, const coder_config *config, cla_params *pa
 
 /* ---- forward ----------------------------------------------------------------- */
 
-/* What a block reads. */
+/* Computes the input u of a block: x, normalised in a pre-norm layer. */
 static cla_status enter(const coder_layer *l, cla_tape *tape, cla_tensor **u,
                         cla_tensor *x, coder_norm *norm)
 {
@@ -152,7 +152,7 @@ static cla_status enter(const coder_layer *l, cla_tape *tape, cla_tensor **u,
     return l->config.pre_norm ? coder_norm_forward(norm, tape, u, x) : CLA_OK;
 }
 
-/* x and what the block made of it. */
+/* Adds the output of a block to x, with dropout; then the norm of a post-norm layer. */
 static cla_status leave(const coder_layer *l, cla_tape *tape, cla_tensor **x,
                         cla_tensor *made, coder_norm *norm)
 {
@@ -184,7 +184,7 @@ static cla_status convolve(coder_layer *l, cla_tape *tape, cla_tensor **x,
     return CLA_OK;
 }
 
-/* The keys of earlier tokens and of this one. */
+/* Appends qkv to *past; key is a view of all tokens so far. */
 static cla_status recall(cla_tape *tape, cla_tensor **key, cla_tensor *qkv,
                          cla_tensor **past)
 {

@@ -1,5 +1,5 @@
-/* coder_step.c - a decoder's layer for one token of each sequence: each block adds to x
- * inside its last product, and keys and values stay where they are. */
+/* coder_step.c - a decoder layer for one token of each sequence. The last product of a
+ * block adds x, and keys and values keep their places in the store. */
 #include "nn/coder.h"
 #include "ops/step_attention.h"
 
@@ -9,7 +9,7 @@ bool coder_steps(const coder_layer *l, const cla_runtime *rt)
            cla_attn_steps(&l->self, rt) && cla_attn_steps(&l->cross, rt);
 }
 
-/* What a block reads. */
+/* Computes the input u of a block: x, normalised in a pre-norm layer. */
 static cla_status enter(const coder_layer *l, cla_tape *tape, cla_tensor **u,
                         cla_tensor *x, coder_norm *norm)
 {
@@ -17,7 +17,7 @@ static cla_status enter(const coder_layer *l, cla_tape *tape, cla_tensor **u,
     return l->config.pre_norm ? coder_norm_forward(norm, tape, u, x) : CLA_OK;
 }
 
-/* What follows x and the block's result. */
+/* Normalises the sum of x and the block's output in a post-norm layer. */
 static cla_status leave(const coder_layer *l, cla_tape *tape, cla_tensor **x,
                         coder_norm *norm)
 {

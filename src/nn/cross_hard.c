@@ -1,4 +1,4 @@
-/* cross_hard.c - attention to the memory through gates. */
+/* cross_hard.c - hard attention to the memory, through gates. */
 #include "nn/cross_hard.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 /* ---- settings ---------------------------------------------------------------- */
 
-/* As cla_hard_gate. */
+/* In the order of cla_hard_gate. */
 static const char *const gate_names[] = { "threshold", "sample", "expected", "topk",
                                           NULL };
 

@@ -1,4 +1,4 @@
-/* custom.c - attention with scores of expressions, from a config. */
+/* custom.c - reads custom attention, whose scores are expressions, from a config. */
 #include "nn/custom.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 #include "ops/custom_code.h"
 
-/* Fails with where learn.name.key stands. */
+/* Fails with the place of learn.name.key in the config. */
 static cla_status wrong(const cla_config *s, const char *name, const char *key,
                         const char *must)
 {
@@ -29,7 +29,7 @@ static cla_status read_expression(cla_config *s, const char *key, const char *mi
                           key, CUSTOM_TEXT);
 }
 
-/* One size of a shape; 0 when it is none. */
+/* Returns one size of a shape; 0 if it is invalid. */
 static int64_t size_of(const json_t *value)
 {
     const char *name = json_string_value(value);
@@ -119,7 +119,7 @@ static cla_status read_all(custom_config *c, const cla_config *s)
     return CLA_OK;
 }
 
-/* The modifier over tensors that have types and ranks only. */
+/* Checks the expressions against tensors that have only types and ranks. */
 static cla_status check_expressions(const custom_config *c, cla_tensor *tensors)
 {
     cla_tensor *learned[CLA_CUSTOM_INPUTS] = { NULL };
@@ -134,7 +134,7 @@ static cla_status check_expressions(const custom_config *c, cla_tensor *tensors)
     return cla_custom_check(&mod, wanted);
 }
 
-/* Refuses what is no expression, before anything is made of it. */
+/* Refuses even windows and invalid expressions while the config is read. */
 static cla_status check(const custom_config *c, const cla_config *s)
 {
     cla_tensor *tensors = NULL;

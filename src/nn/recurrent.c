@@ -9,7 +9,7 @@ const char *const recurrent_kinds[] = { "lstm", "gru", "sru", NULL };
 
 /* ---- parameters ----------------------------------------------------------------- */
 
-/* A matrix prefix.way.name[.w] and, unless b is NULL, its bias. */
+/* Adds the matrix name.w and, unless b is NULL, the bias name.b. */
 static cla_status add(cla_params *params, cla_tensor **w, cla_tensor **b,
                       const int64_t shape[2], cla_init_kind bias, const char *name)
 {
@@ -65,9 +65,9 @@ cla_status recurrent_init(recurrent *layer, cla_params *params, const char *pref
     return status;
 }
 
-/* ---- walking -------------------------------------------------------------------- */
+/* ---- forward -------------------------------------------------------------------- */
 
-/* One direction. Options that the cell knows nothing of are left out. */
+/* Runs one direction. Drops options for states that the cell does not have. */
 static cla_status walk(const recurrent *layer, const recurrent_way *way, cla_tape *tape,
                        cla_tensor **y, cla_tensor *x, const cla_ragged *rows,
                        cla_recurrent_options options)
@@ -87,7 +87,7 @@ static cla_status walk(const recurrent *layer, const recurrent_way *way, cla_tap
     return cla_sru(tape, y, x, &weights, rows, &options);
 }
 
-/* Both directions, forward first. */
+/* Runs both directions; the forward one is first. */
 static cla_status walk_both(const recurrent *layer, cla_tape *tape, cla_tensor *y[2],
                             cla_tensor *x, const cla_ragged *rows,
                             const cla_recurrent_options options[2])
@@ -104,7 +104,7 @@ static cla_status walk_both(const recurrent *layer, cla_tape *tape, cla_tensor *
     return CLA_OK;
 }
 
-/* (a, b), or NULL where the cell has no such state. */
+/* Concatenates the states of both directions; NULL if the cell has no such state. */
 static cla_status join(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor *b)
 {
     *y = NULL;
@@ -140,7 +140,7 @@ cla_status recurrent_forward(const recurrent *layer, cla_tape *tape, cla_tensor 
     return CLA_OK;
 }
 
-/* y stands for the state h: there is one token. */
+/* The output y of the one token is also the state h. */
 cla_status recurrent_step(const recurrent *layer, cla_tape *tape, cla_tensor **y,
                           cla_tensor *x, const cla_ragged *ones, recurrent_state *state)
 {

@@ -1,5 +1,5 @@
-/* activation.c - activations whose slope is not known from their result, so that they
- * cannot be a linear layer's: the input is kept for the backward pass. */
+/* activation.c - GELU and SiLU. Their slopes do not follow from the result, so a linear
+ * layer cannot fuse them; the backward pass reads the input. */
 #include "clattn/feed.h"
 #include "ops/spread.h"
 #include "tensor/signature.h"
@@ -29,7 +29,7 @@ static cla_status backward(cla_tape *tape, void *bytes)
 const cla_signature cla_gelu_signature = { "gelu", "x:N,D -> y:N,D" };
 const cla_signature cla_silu_signature = { "silu", "x:N,D -> y:N,D" };
 
-/* kernels: of forward, of backward. */
+/* Queues y = kernels[0](x) and records a backward step with kernels[1]. */
 static cla_status activate(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                            const cla_signature *signature, const char *const kernels[2])
 {

@@ -1,4 +1,4 @@
-/* additive_attention.c - attention whose scores are sums of tanh. */
+/* additive_attention.c - attention whose scores are weighted sums of tanh. */
 #include "cl/additive_attention_args.h"
 #include "ops/attention_common.h"
 #include "ops/column_sum.h"
@@ -26,7 +26,8 @@ static additive_args args_of(const saved *s)
                             .values = GRAD_SKIP };
 }
 
-/* One item to a group, or a group's worth side by side. */
+/* Completes and queues a launch, with groups of one work-item under the tile schedule,
+ * else of CLA_WG. */
 static cla_status launch_pairs(cla_tape *tape, const saved *s, cla_launch *launch)
 {
     cla_runtime *rt = cla_tape_runtime(tape);
@@ -57,7 +58,7 @@ static cla_status launch_forward(cla_tape *tape, const saved *s)
 
 /* ---- backward -------------------------------------------------------------------- */
 
-/* The gradient of the scores, and of the values where any flowed in through context. */
+/* Queues the gradient of the scores and, if context has a gradient, of the values. */
 static cla_status launch_scores(cla_tape *tape, const saved *s, const cla_memory *ds)
 {
     const cla_tensor *dcontext = cla_grad_in(s->context);
@@ -81,7 +82,7 @@ static cla_status launch_scores(cla_tape *tape, const saved *s, const cla_memory
     return launch_pairs(tape, s, &launch);
 }
 
-/* On to keys, queries and v. */
+/* Queues the gradients of m, q and v from that of the scores. */
 static cla_status launch_inner(cla_tape *tape, const saved *s, const cla_memory *ds)
 {
     const cla_ragged *q_rows = s->batch.q_rows, *k_rows = s->batch.k_rows;

@@ -21,7 +21,7 @@ int cla_attention_plan(cla_runtime *rt, const cla_attention_call *call, int long
     return rows * vec;
 }
 
-/* The smallest power of two that reaches n, from the smallest one on. */
+/* Returns the first of from, 2 from, 4 from, ... that is n or more. */
 static int power_of_two(int from, int n)
 {
     while (from < n) {
@@ -30,18 +30,18 @@ static int power_of_two(int from, int n)
     return from;
 }
 
-/* A pass over tiles in registers, as cl/attention_strip.clh. */
+/* A pass of the group schedule, with tiles in registers (cl/attention_strip.clh). */
 typedef struct strip_pass {
     const char *file;
-    int quads; // 4 x quads columns of a row to an item
+    int quads; // an item has 4 x quads columns of a row
 } strip_pass;
 
-/* Sets file, items and defines of a pass and returns the rows of its tile. Short
- * sequences get small groups. */
+/* Sets file, work-group size and defines of a pass and returns the rows of its tile.
+ * Short sequences get small groups. */
 static int plan_strips(cla_runtime *rt, const cla_attention_call *call, int longest,
                        strip_pass pass, cla_launch *launch)
 {
-    enum { LEAST = 4, ITEMS = 128 }; // items down; of a group, unless d is large
+    enum { LEAST = 4, ITEMS = 128 }; // fewest items down; most of a group (small d)
     const int quads = pass.quads;
     const int across =
         power_of_two(8 / quads, (call->width + 4 * quads - 1) / (4 * quads));
@@ -64,7 +64,7 @@ static int plan_strips(cla_runtime *rt, const cla_attention_call *call, int long
 }
 
 /* Queues a pass over sequences of at most longest rows, under either schedule. products
- * is the number of T x S x d products it does. */
+ * is the number of T x S x d products in it. */
 static cla_status launch_tiles(cla_runtime *rt, const cla_attention_call *call,
                                int longest, int products, strip_pass pass,
                                cla_launch *launch)
@@ -112,8 +112,8 @@ static cla_status grad_q(cla_runtime *rt, const cla_attention_call *call,
                         (strip_pass){ "attention_grad_q", 1 }, &launch);
 }
 
-/* Under the group schedule keys or values may be left out; the tile kernel asks the
- * modes. */
+/* Queues the gradients of keys, values or both. The tile kernel chooses by k_mode and
+ * v_mode instead. */
 static cla_status grad_kv(cla_runtime *rt, const cla_attention_call *call,
                           const cla_attention_grads *g, bool keys, bool values)
 {
@@ -134,8 +134,8 @@ static cla_status grad_kv(cla_runtime *rt, const cla_attention_call *call,
                         (strip_pass){ "attention_grad_kv", 1 }, &launch);
 }
 
-/* One pass for the gradients of keys and values up to the width BOTH, from where on
- * registers do not hold the sums of both, then one for each. */
+/* Queues one pass for the gradients of keys and values up to the width BOTH. For wider
+ * heads, whose sums do not both fit into registers, it queues a pass for each. */
 static cla_status grads_kv(cla_runtime *rt, const cla_attention_call *call,
                            const cla_attention_grads *g)
 {

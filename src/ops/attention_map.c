@@ -1,4 +1,4 @@
-/* attention_map.c - attention weights as a dense map, for people to look at. */
+/* attention_map.c - attention weights as a dense map, for inspection. */
 #include <math.h>
 
 #include "cl/attention_map_args.h"

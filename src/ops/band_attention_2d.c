@@ -11,7 +11,7 @@ static const cla_band_op OP = {
     .backward_dkdv = "band_attention_2d_dkdv",
 };
 
-/* Heads in a ring would be met twice by an area larger than the ring. */
+/* Checks area and edge. If heads wrap around, a larger area would hold a head twice. */
 static cla_status check_area(const cla_tensor *q, int area, cla_edge edge)
 {
     if (area < 1 || area % 2 == 0) {

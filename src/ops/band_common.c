@@ -15,7 +15,7 @@ cla_status cla_band_check_window(const char *who, int window)
                           who, window);
 }
 
-/* Multiply-adds of one product over all visible pairs, at most. */
+/* Returns twice the multiply-adds of one product over all visible pairs, at most. */
 static double pairs_flops(const saved *s)
 {
     const int heads = s->call.heads;
@@ -24,7 +24,7 @@ static double pairs_flops(const saved *s)
            (2.0 * s->band.radius + 1);
 }
 
-/* Four kinds of rows and their gradients should stay in the second-level cache. */
+/* The defaults keep four kinds of rows and their gradients in the L2 cache. */
 int cla_band_plan_tile(cla_runtime *rt, const char *tile,
                        const cla_attention_call *call, cla_launch *launch)
 {
@@ -48,11 +48,12 @@ static void tile_launch(cla_runtime *rt, const saved *s, cla_launch *launch)
     (void)cla_band_plan_tile(rt, s->op->tile, &s->call, launch);
 }
 
-/* Eight rows to an item, ROWS to a group, as cl/band_group.clh. Two programs of a width
- * serve all windows: the small one wastes less where windows are. */
+/* Plans a launch of the group schedule (cl/band_group.clh): an item has eight rows, a
+ * group at most ROWS. Two programs for each width serve all windows; the one with fewer
+ * slots wastes less on small windows. */
 static void group_launch(cla_runtime *rt, const saved *s, cla_launch *launch)
 {
-    enum { NARROW = 20, BROAD = 32, MOST = 256 }; // slots; items of a group
+    enum { NARROW = 20, BROAD = 32, MOST = 256 }; // slots; most items of a group
     const int across = 8 * ((s->call.width + 31) / 32);
     const int reach = 8 + s->band.radius * (s->call.args.causal ? 1 : 2);
     const int slots = reach <= NARROW ? NARROW : BROAD;
@@ -60,7 +61,7 @@ static void group_launch(cla_runtime *rt, const saved *s, cla_launch *launch)
     while (down * across > MOST) {
         down /= 2;
     }
-    int split = 1; // items to a strip of four slots
+    int split = 1; // items that share a strip of four slots
     while (split < 4 && 2 * split * slots <= 4 * across) {
         split *= 2;
     }

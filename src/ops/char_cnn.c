@@ -1,7 +1,7 @@
 /* char_cnn.c - a convolution, ReLU, and the maximum along each word.
  *
- * Of all responses of a filter to a word only the largest counts, so the way back has a
- * row where the convolution had them all: it does not go through conv1d.c. */
+ * Of all responses of a filter to a word only the largest has a gradient, so backward
+ * handles one row where the convolution handles all. It does not use conv1d.c. */
 #include "cl/char_cnn_args.h"
 #include "ops/conv1d.h"
 #include "ops/spread.h"
@@ -10,7 +10,7 @@
 typedef struct saved {
     cla_tensor *y, *x, *w, *b;
     const cla_ragged *rows;
-    cla_memory at; // [words,out] i32: where the largest response is
+    cla_memory at; // [words,out] i32: row of the largest response, -1 for none
 } saved;
 
 static char_shape shape_of(const saved *s)
@@ -21,7 +21,7 @@ static char_shape shape_of(const saved *s)
                          (taps - 1) / 2 };
 }
 
-/* Kernels have one name in both files. */
+/* Queues a kernel, which has the same name in the files of both schedules. */
 static cla_status launch_for(cla_runtime *rt, cla_launch *launch)
 {
     const bool tile = cla_tiled(rt);
@@ -81,7 +81,7 @@ static cla_status backward_w(cla_tape *tape, const saved *s, const cla_tensor *d
     }
     const char_shape shape = shape_of(s);
     const int64_t each = (int64_t)shape.taps * shape.in;
-    cla_memory sums = { 0 }; // of the tile schedule: groups keep them in registers
+    cla_memory sums = { 0 }; // tile schedule only: work-groups keep sums in registers
     if (cla_tiled(rt)) {
         CLA_TRY(cla_tape_scratch(tape, &sums, (size_t)cla_size(s->w) * sizeof(float)));
     }

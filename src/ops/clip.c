@@ -1,4 +1,4 @@
-/* clip.c - the length of a gradient, and a limit to it. */
+/* clip.c - computes the norm of a gradient, scales it, and clips it by norm. */
 #include <math.h>
 
 #include "clattn/optim.h"
@@ -11,7 +11,7 @@ static cla_status check(const char *who, const cla_tensor *x)
     return cla_check_f32(who, "x", x);
 }
 
-/* Sums of squares of at most MOST_RUNS runs of x, left on the device. */
+/* Queues partial[i] = sum of squares of the i-th run of x, of at most MOST_RUNS. */
 static cla_status square_runs(cla_runtime *rt, const cla_memory *partial,
                               const cla_tensor *x, int64_t run)
 {
@@ -36,7 +36,7 @@ cla_status cla_norm(cla_runtime *rt, double *norm, const cla_tensor *x)
     const int64_t n = cla_size(x);
     const int64_t even = (n + MOST_RUNS - 1) / MOST_RUNS;
     const int64_t run = even < SHORTEST_RUN ? SHORTEST_RUN : even;
-    const int64_t runs = (n + run - 1) / run; // none where x is empty
+    const int64_t runs = (n + run - 1) / run; // 0 if x is empty
     float host[MOST_RUNS];
     cla_memory partial;
     CLA_TRY(cla_memory_new(&partial, rt, (size_t)runs * sizeof(float)));

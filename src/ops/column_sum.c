@@ -1,4 +1,4 @@
-/* column_sum.c - the last step of gradients that are sums over rows. */
+/* column_sum.c - sums partial gradients over rows. */
 #include "ops/column_sum.h"
 
 cla_status cla_column_sum(cla_runtime *rt, const cla_tensor *out,

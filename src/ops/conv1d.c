@@ -6,8 +6,8 @@
 #include "ops/spread.h"
 #include "tensor/signature.h"
 
-enum { TILE_RUN = 96 };                      // rows to an item
-enum { WEIGHT_RUNS = 8, SHORTEST_RUN = 64 }; // parts of the sum for w, and their rows
+enum { TILE_RUN = 96 };                      // rows of a work-item
+enum { WEIGHT_RUNS = 8, SHORTEST_RUN = 64 }; // most parts of dW, fewest rows of one
 
 typedef struct saved {
     cla_tensor *y, *x, *w, *b;
@@ -15,7 +15,7 @@ typedef struct saved {
     cla_activation activation;
 } saved;
 
-/* One pass over the rows: forward, or back to x. */
+/* One pass over the rows: forward, or for the gradient of x. */
 typedef struct pass {
     const cla_memory *y, *x, *bias;
     const cla_tensor *w;
@@ -37,7 +37,7 @@ conv_shape cla_conv1d_shape(const cla_tensor *x, const cla_tensor *w,
                          TILE_RUN };
 }
 
-/* The way back is a convolution with the taps in reverse and w transposed. */
+/* Returns the arguments for dx: a convolution with reversed taps and w transposed. */
 static conv_shape shape_back(const saved *s)
 {
     const conv_shape f = cla_conv1d_shape(s->x, s->w, CLA_NONE);
@@ -73,7 +73,7 @@ static cla_status rows_group(cla_runtime *rt, const pass *p)
     return cla_enqueue(rt, &launch);
 }
 
-/* Panels of w, and a row of zeros for what lies outside a sequence. */
+/* Packs w into panels, and makes a row of zeros for places outside a sequence. */
 static cla_status pack(cla_tape *tape, const pass *p, cla_memory *panels,
                        cla_memory *zeros)
 {
@@ -145,7 +145,8 @@ static cla_status backward_x(cla_tape *tape, const saved *s, const cla_memory *g
     return dx ? run_rows(tape, &p) : CLA_OK;
 }
 
-/* What each run of rows adds to the gradient of w; width apart are its rows. */
+/* Queues partial [runs,taps,in,width], the part of dW from each run of rows. width is
+ * out, rounded up as in backward_w. */
 static cla_status weight_runs(cla_tape *tape, const saved *s, const cla_memory *g,
                               const conv_shape *shape, const cla_memory *partial,
                               int64_t runs)

@@ -1,7 +1,7 @@
 /* conv_attention_1d.c - attention with filters over the rows of its maps.
  *
- * The filters belong to absolute positions and hold 3 t numbers for each, so a map of
- * them costs less than they do: the maps are kept for the way back. */
+ * The filters belong to absolute positions, with 3 t weights for each. A map is smaller
+ * than the filter of its head, so the maps are kept for the backward pass. */
 #include "ops/conv_attention_1d.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "ops/spread.h"
 #include "tensor/signature.h"
 
-enum { SHIFTS = 3, WEIGHT_RUNS = 4 }; // rows a filter sees; parts of the sums for w
+enum { SHIFTS = 3, WEIGHT_RUNS = 4 }; // rows under a filter; most parts of dW's sum
 
 double cla_table_flops(const cla_table_call *call, int products, int filters)
 {
@@ -29,7 +29,7 @@ static cla_status enqueue_tile(cla_runtime *rt, const cla_table_call *call,
     return cla_enqueue(rt, launch);
 }
 
-/* Panels of w and b, and a line of zeros for rows outside a sequence. */
+/* Packs w and b into panels, and makes a line of zeros for rows outside a sequence. */
 static cla_status pack(cla_tape *tape, const cla_table_call *call, cla_memory *panels,
                        cla_memory *zeros, bool turned)
 {
@@ -102,9 +102,9 @@ static cla_status tile_backward(cla_tape *tape, const cla_table_call *call,
     return grads->runs ? enqueue_tile(rt, call, &weights) : CLA_OK;
 }
 
-/* ---- both ----------------------------------------------------------------------- */
+/* ---- both schedules ------------------------------------------------------------- */
 
-/* The runs' sums to where they belong. */
+/* Queues the gradients of w and b, in `to`, as sums over the runs. */
 static cla_status sum_runs(cla_runtime *rt, const cla_table_call *call,
                            const cla_table_grads *grads, cla_tensor *const to[2],
                            const int add[2])

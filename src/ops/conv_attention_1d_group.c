@@ -1,4 +1,4 @@
-/* conv_attention_1d_group.c - the group schedule of filtered attention, in steps. */
+/* conv_attention_1d_group.c - the group schedule, one launch a step. */
 #include "cl/conv_attention_1d_args.h"
 #include "ops/conv_attention_1d.h"
 #include "ops/product_group.h"
@@ -26,7 +26,8 @@ static cla_status enqueue(cla_runtime *rt, const cla_table_call *call,
     return cla_enqueue(rt, launch);
 }
 
-/* A tile to each group, of T x columns results of every sequence and head. */
+/* Queues a launch with a work-group for each tile of the T x columns results of each
+ * sequence and head. */
 static cla_status enqueue_tiles(cla_runtime *rt, const cla_table_call *call,
                                 int64_t columns, cla_launch *launch)
 {
@@ -37,7 +38,8 @@ static cla_status enqueue_tiles(cla_runtime *rt, const cla_table_call *call,
     return a->sequences ? enqueue(rt, call, launch) : CLA_OK;
 }
 
-/* map = scores of q and k, or, with slopes or not, of dO and v. */
+/* Queues map = scores of q and k. With dy = dO: map = dO v', times the slopes of the
+ * activation if there is one. */
 static cla_status scores(cla_runtime *rt, const cla_table_call *call,
                          const cla_memory *map, const cla_tensor *dy)
 {
@@ -56,7 +58,8 @@ static cla_status scores(cla_runtime *rt, const cla_table_call *call,
     return enqueue_tiles(rt, call, a->longest_q, &launch);
 }
 
-/* Rows of p to probabilities; or rows of drain to gradients of scores. */
+/* Queues the softmax of the rows of p in place; or, with drain, turns its rows into the
+ * gradients of the scores. */
 static cla_status softmax(cla_runtime *rt, const cla_table_call *call,
                           const cla_memory *drain)
 {
@@ -74,7 +77,8 @@ static cla_status softmax(cla_runtime *rt, const cla_table_call *call,
     return enqueue(rt, call, &launch);
 }
 
-/* y = filter of p; or drain = the way back of flow. */
+/* Queues to = the filtered map `from`, activated; or, with back, its gradient from that
+ * of the filter's result. */
 static cla_status filter(cla_runtime *rt, const cla_table_call *call,
                          const cla_memory *to, const cla_memory *from, bool back)
 {
@@ -90,7 +94,7 @@ static cla_status filter(cla_runtime *rt, const cla_table_call *call,
     return enqueue_tiles(rt, call, a->longest_q, &launch);
 }
 
-/* out (+)= map x, or map' x. */
+/* Queues out (+)= map x or, if turned, map' x. */
 static cla_status mix(cla_runtime *rt, const cla_table_call *call,
                       const cla_tensor *out, const cla_memory *map, const cla_tensor *x,
                       bool turned, int mode)

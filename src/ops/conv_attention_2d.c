@@ -80,7 +80,7 @@ static cla_status grad_of(cla_tape *tape, cla_tensor *x, cla_tensor **grad, int 
     return CLA_OK;
 }
 
-/* dW and db from the rows that the pairs left. */
+/* Queues dW and db, the sums of the pairs' partial sums. */
 static cla_status sum_filters(const conv_call *call, const conv_grads *grads)
 {
     enum { GROUP_SIZE = 64 };
@@ -173,8 +173,8 @@ static cla_status check_options(cla_activation activation,
     return CLA_OK;
 }
 
-/* AUTO asks the tuning from which side on the transforms win. On CPU devices direct
- * sums ran ahead at every side that is allowed. */
+/* Sets call->fft by the method. AUTO uses FFT for filters of FFT_SIDE^2 or more taps.
+ * On CPU devices direct sums were faster at every side that is allowed. */
 static cla_status choose(conv_call *call, cla_runtime *rt, cla_conv_method method)
 {
     const cla_device_kind kind = cla_runtime_device(rt)->kind;

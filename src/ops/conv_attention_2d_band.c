@@ -1,8 +1,8 @@
-/* conv_attention_2d_band.c - convolved attention in the group schedule: launches over
- * bands of rows of many maps at once, down the rows and back. */
+/* conv_attention_2d_band.c - convolved attention under the group schedule: forward and
+ * backward launches over bands of rows of many maps at once. */
 #include "ops/conv_band.h"
 
-enum { STEP_ROWS = 32, MOST_ROWS = 96 };      // of a step: multiples of the former
+enum { STEP_ROWS = 32, MOST_ROWS = 96 };      // a step is a multiple of the first
 enum { FILTER_ROWS = 8, QUAD = 4, TAPS = 3 }; // as in cl/conv_filter.cl
 
 static cla_status run(const conv_walk *w, cla_launch *launch, const char *kernel)
@@ -13,7 +13,7 @@ static cla_status run(const conv_walk *w, cla_launch *launch, const char *kernel
     return cla_conv_run(w, launch, kernel);
 }
 
-/* The map convolved, biased and activated; or slopes convolved back. */
+/* Queues out = act(conv(in) + b); or, with back, the map's gradient from slopes. */
 static cla_status run_filter(const conv_walk *w, const cla_memory *out,
                              const cla_memory *in, conv_band m, bool back)
 {
@@ -47,9 +47,9 @@ static cla_status run_taps(const conv_walk *w, const conv_grads *grads,
     return run(w, &launch, "conv_taps");
 }
 
-/* ---- the walk ------------------------------------------------------------------ */
+/* ---- passes over bands --------------------------------------------------------- */
 
-/* Rings of `count` bands for as many pairs as fit. */
+/* The bands of a pass, rings of rows, for as many pairs as fit. */
 typedef struct rings {
     conv_walk w;
     cla_memory band[3]; // map, strip, slopes
@@ -59,7 +59,7 @@ typedef struct rings {
 
 enum { MAP, STRIP, SLOPES };
 
-/* To whole quads. */
+/* Rounds n up to whole quads. */
 static int32_t round_up(int32_t n)
 {
     return (n + QUAD - 1) / QUAD * QUAD;
@@ -92,7 +92,8 @@ static cla_status rings_init(rings *r, cla_runtime *rt, const conv_call *call,
     return cla_conv_bands(&r->w, r->band, count, r->fitting);
 }
 
-/* The next pairs; their rings start as zeros. False when there are none left. */
+/* Advances to the next pairs; the caller zeroes the rings of map and slopes for them.
+ * Returns false after the last pairs. */
 static bool next_pairs(rings *r)
 {
     r->w.m.pair += r->w.pairs;
@@ -138,7 +139,8 @@ cla_status cla_conv_band_forward(cla_runtime *rt, const conv_call *call)
     return CLA_OK;
 }
 
-/* Slopes of rows i..end-1. */
+/* Queues the slopes, dV and filter gradients of rows i..end-1. The map's rows before
+ * `have` are in its ring. */
 static cla_status step_slopes(const rings *r, const conv_grads *g, int32_t have,
                               int32_t i, int32_t end)
 {
@@ -156,7 +158,7 @@ static cla_status step_slopes(const rings *r, const conv_grads *g, int32_t have,
     return run_taps(w, g, &r->band[SLOPES], &r->band[MAP], own);
 }
 
-/* dQ and a part of dK from rows whose slopes are all there. */
+/* Queues dQ and a part of dK from rows i..end-1, whose slopes are complete. */
 static cla_status step_scores(const rings *r, const conv_grads *g, int32_t i,
                               int32_t end)
 {
@@ -165,7 +167,7 @@ static cla_status step_scores(const rings *r, const conv_grads *g, int32_t i,
     const int32_t up = w->m.kh / 2,
                   behind = i + up > c->longest_q ? i + up : c->longest_q;
     const conv_band m = rows_of(r, i, end), zeros = rows_of(r, behind, end + up);
-    if (behind < end + up) { // as late as may be: the ring is full
+    if (behind < end + up) { // not earlier: their places in the ring were in use
         CLA_TRY(cla_conv_slope(w, &r->band[SLOPES], &r->band[STRIP], zeros));
     }
     CLA_TRY(run_filter(w, &r->band[STRIP], &r->band[SLOPES], m, true));

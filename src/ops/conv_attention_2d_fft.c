@@ -1,4 +1,4 @@
-/* conv_attention_2d_fft.c - whole padded maps convolved by FFT, some pairs at a time.
+/* conv_attention_2d_fft.c - convolves whole padded maps by FFT, a batch at a time.
  *
  * With P the map, w the filter with its middle tap at (0,0) and ^ the transform:
  * Y^ = P^ conj(w^), dP^ = dY^ w^, dW^ = sum over the maps of a head of P^ conj(dY^). */
@@ -11,7 +11,7 @@
 
 enum { LARGEST_BATCH = 64, GROUP_SIZE = 64 };
 
-/* One pass: plans, and memory for as many pairs as fit. */
+/* One forward or backward pass: plans, and memory for a batch of pairs. */
 typedef struct pass {
     conv_walk w;
     cla_fft *fft;
@@ -23,7 +23,7 @@ typedef struct pass {
 
 /* ---- launches ------------------------------------------------------------------ */
 
-/* An item to each of `numbers` numbers, for `count` maps. */
+/* Queues a kernel with a work-item for each of `numbers` numbers of `count` maps. */
 static cla_status run(const pass *p, cla_launch *launch, const char *kernel,
                       int64_t numbers, int64_t count)
 {
@@ -47,7 +47,8 @@ static cla_status inverse(const pass *p, const cla_memory *to, const cla_memory 
     return cla_fft_run(p->w.rt, p->fft, true, to, from, &p->scratch);
 }
 
-/* to = from times the filters, or times their conjugates. */
+/* Queues to = from times the filters' spectra or, with sign -1, their complex
+ * conjugates. */
 static cla_status multiply(const pass *p, const cla_memory *to, const cla_memory *from,
                            float sign)
 {
@@ -63,7 +64,8 @@ static size_t cells_bytes(const pass *p, int64_t maps)
     return (size_t)maps * (size_t)p->fft->cells * 2 * sizeof(float);
 }
 
-/* Spectra of all heads' filters, a batch at a time through the maps' memory. */
+/* Queues the spectra of all heads' filters, a batch at a time; the maps' memory serves
+ * as scratch. */
 static cla_status transform_filters(const pass *p, const cla_tensor *w)
 {
     const int32_t heads = p->w.m.heads, batch = p->fft->batch;
@@ -80,7 +82,7 @@ static cla_status transform_filters(const pass *p, const cla_tensor *w)
     return CLA_OK;
 }
 
-/* sums = the filters' gradients, from their spectra. */
+/* Queues sums = gradients of filters, from their spectra, and of biases. */
 static cla_status gather_filters(const pass *p, const cla_memory *sums)
 {
     const int32_t heads = p->w.m.heads, batch = p->fft->batch;
@@ -111,7 +113,7 @@ int32_t cla_conv_fft_side(const conv_call *call)
     return cla_fft_side((int64_t)call->base.longest_q + longest_side(call) / 2);
 }
 
-/* Pairs of a batch: a power of two, so that plans serve many calls. */
+/* Returns the pairs of a batch: a power of two, so that plans serve many calls. */
 static int32_t batch_of(cla_runtime *rt, const conv_call *call, int32_t side)
 {
     const int64_t floats = 5 * (int64_t)(side + 32) * side; // three maps, two spectra
@@ -124,7 +126,7 @@ static int32_t batch_of(cla_runtime *rt, const conv_call *call, int32_t side)
     return batch;
 }
 
-/* count: 1 for the way forward, 3 maps for the way back. */
+/* Allocates the memory of a pass. count: maps, 1 for forward, 3 for backward. */
 static cla_status pass_begin(pass *p, cla_runtime *rt, const conv_call *call,
                              cla_fft *fft, int count)
 {
@@ -157,7 +159,7 @@ static bool next_pairs(pass *p)
     return p->w.pairs > 0;
 }
 
-/* Rows with numbers, and all that a transform reads. */
+/* Return the rows with tokens, and all rows that a transform reads. */
 static conv_band own_rows(const pass *p)
 {
     conv_band m = p->w.m;
@@ -204,7 +206,7 @@ cla_status cla_conv_fft_forward(cla_runtime *rt, const conv_call *call)
     return CLA_OK;
 }
 
-/* Adds the pairs' part to the spectra of the filters' gradients, and to db. */
+/* Queues the pairs' part of the spectra of the filters' gradients, and of db. */
 static cla_status correlate(const pass *p)
 {
     const conv_band *m = &p->w.m;
@@ -258,7 +260,7 @@ cla_status cla_conv_fft_backward(cla_runtime *rt, const conv_call *call,
 
 /* ---- first use ----------------------------------------------------------------- */
 
-/* A drawn map of the largest size that may use these plans, with a drawn 3x3 filter. */
+/* A random map of the largest size for these plans, and a random 3x3 filter. */
 typedef struct trial {
     int32_t side, line, length;
     float *map, *got, w[9];
@@ -276,7 +278,7 @@ static double direct(const trial *t, int32_t i, int32_t j)
     return sum;
 }
 
-/* NaN counts as wrong. */
+/* Returns whether the results are right; NaN is wrong. */
 static bool agrees(const trial *t)
 {
     for (int32_t i = 0; i < t->length; i++) {
@@ -315,7 +317,7 @@ static cla_status run_trial(trial *t, cla_runtime *rt, const conv_call *call,
     return status;
 }
 
-/* Holds the plans against the sum itself. */
+/* Compares results of the plans with direct sums, and sets fft->state. */
 static cla_status try_out(cla_fft *fft, cla_runtime *rt, const conv_call *call)
 {
     trial t = { .side = fft->side, .line = fft->line, .length = fft->side - 1 };

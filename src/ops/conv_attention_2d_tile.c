@@ -1,13 +1,13 @@
-/* conv_attention_2d_tile.c - convolved attention in the tile schedule: how maps are
- * shared among workers, and how a worker's scratch is laid out. */
+/* conv_attention_2d_tile.c - convolved attention under the tile schedule: distributes
+ * maps over workers, and lays out the scratch of a worker. */
 #include <string.h>
 
 #include "ops/conv_attention_2d.h"
 
 enum {
-    FILTER_MARGIN = 3, // MARGIN
-    SPARE_ROWS = 16,   // products and filter may run past the rows that count: < MR, CR
-    STEP_ROWS = 24,    // rows of a step, where they leave a small ring
+    FILTER_MARGIN = 3, // MARGIN in cl/conv_attention_2d_tile.clh
+    SPARE_ROWS = 16,   // room for blocks of MR or CR rows behind the last row
+    STEP_ROWS = 24,    // rows of a step; more if the ring has room
     ROWS_UNIT = 12,    // a multiple of MR and CR
 };
 
@@ -31,8 +31,8 @@ conv_tile cla_conv_tile(cla_runtime *rt, const conv_call *call)
     };
 }
 
-/* Maps are cut into chunks only where there are too few of them to keep all compute
- * units busy: each chunk packs the keys again and leaves a dK and dV of its own. */
+/* Cuts maps into chunks of rows, but only if there are too few maps to keep all compute
+ * units busy: each chunk packs the keys again and has its own partial dK and dV. */
 static void share_out(conv_args *s, cla_runtime *rt, const conv_call *call)
 {
     const int64_t units = cla_runtime_device(rt)->compute_units,
@@ -48,7 +48,7 @@ static void share_out(conv_args *s, cla_runtime *rt, const conv_call *call)
     s->part = s->chunks > 1 ? (int32_t)size : 0;
 }
 
-/* The parts of a slab one after the other, each on a cache line. */
+/* Returns the place of a slab's next part, on a cache line, and advances *at. */
 static int32_t part(int64_t *at, int64_t floats)
 {
     const int64_t here = *at;
@@ -77,7 +77,7 @@ static int64_t lay_out(conv_args *s, const conv_tile *t, const conv_call *call)
     s->filter_sums_at = part(&at, (taps + 1) * t->vec);
     s->filter_at = part(&at, filter);
     s->turned_at = part(&at, filter);
-    part(&at, t->panel); // vectors may reach behind the last part
+    part(&at, t->panel); // vectors may extend past the last part
     return at;
 }
 
@@ -143,7 +143,7 @@ cla_status cla_conv_tile_forward(cla_runtime *rt, const conv_call *call)
     return launch_walk(rt, call, &t, &s, &launch);
 }
 
-/* dst (+)= the sum of the chunks' own sums. */
+/* Queues dst (+)= sum of the chunks' partial gradients. */
 static cla_status sum_parts(cla_runtime *rt, const conv_call *call, const conv_args *s,
                             const cla_tensor *dst, int mode, const cla_memory *parts)
 {

@@ -4,9 +4,9 @@
 #include "ops/product_group.h"
 
 enum {
-    TEAM = 16,      // items to a row, cl/conv_attention_2d.cl
+    TEAM = 16,      // work-items of a row, cl/conv_attention_2d.cl
     TILE_ROWS = 48, // rows of a work-item, cl/conv_band_tile.cl
-    SPARE = 64,     // floats that vectors may reach behind a band
+    SPARE = 64,     // floats that vectors may reach past a band
 };
 
 size_t cla_conv_blocks(int64_t n, int64_t by)
@@ -99,7 +99,8 @@ static bool is_wide(const conv_band *m, const conv_tokens *r)
     return all % 4 == 0;
 }
 
-/* Groups share rows x columns of results; operands: out, and what is multiplied. */
+/* Queues a product with rows x columns results, a tile to each work-group. operands:
+ * result and factors. */
 static cla_status run_product(const conv_walk *w, const char *kernel, conv_band m,
                               int64_t rows, int64_t columns, const cla_arg operands[3],
                               conv_tokens r)
@@ -117,7 +118,7 @@ static cla_status run_product(const conv_walk *w, const char *kernel, conv_band 
     return launch.groups[0] && rows > 0 ? cla_enqueue(w->rt, &launch) : CLA_OK;
 }
 
-/* Packs y for a product of the tile form: as panels, or as padded rows. */
+/* Packs y for a product by a tile kernel: as panels, or as padded rows. */
 static cla_status pack(const conv_walk *w, int work, cla_memory *packed, int32_t *size,
                        const cla_tensor *y, float scale, bool panels)
 {
@@ -216,7 +217,8 @@ cla_status cla_conv_spread(const conv_walk *w, const cla_tensor *out,
 
 /* ---- rows of maps -------------------------------------------------------------- */
 
-/* by_row: a team of items to each row of the group form, not an item to each number. */
+/* Queues a kernel over the rows of m. Without w->tile, each row has TEAM work-items if
+ * by_row is set, else each number has one. */
 static cla_status run_rows(const conv_walk *w, cla_launch *launch, conv_band m,
                            const char *kernel, bool by_row)
 {

@@ -1,4 +1,4 @@
-/* conv_fft.c - transforms of padded maps; the only file that knows clFFT. */
+/* conv_fft.c - transforms of padded maps; the only file that uses clFFT. */
 #include "ops/conv_fft.h"
 
 #ifdef CLA_HAVE_CLFFT
@@ -10,17 +10,17 @@
 
 enum {
     LEAST_SIDE = 16,
-    LARGEST_SIDE = 4096, // clFFT 2.12: real transforms of 2^24 numbers
-    LINE = 32,           // rows begin on vectors
+    LARGEST_SIDE = 4096, // clFFT 2.12: at most 2^24 numbers in a real transform
+    LINE = 32,           // rows are padded to a multiple, to begin on vectors
 };
 
 static const char EXTENSION_KEY;
 
-/* Around setup and teardown, which are the whole process's. */
+/* Guards setup and teardown, which affect the whole process. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int users;
 
-/* One runtime's plans. */
+/* The plans of a runtime. */
 typedef struct plan_list {
     cla_fft **fft;
     size_t count, cap;
@@ -73,8 +73,9 @@ static cla_status library_enter(void)
                 : CLA_OK;
 }
 
-/* Plans go before the library, and the library before queue and context: the other way
- * round it crashes at exit with some drivers. */
+/* Frees the plans, and with the last runtime the library. Plans must go before the
+ * library, and the library before queue and context: otherwise it crashes at exit with
+ * some drivers. */
 static void free_plans(cla_runtime *rt, void *state)
 {
     plan_list *list = state;
@@ -118,7 +119,7 @@ static cla_status list_of(cla_runtime *rt, plan_list **out)
 
 /* ---- plans ----------------------------------------------------------------------- */
 
-/* Every setting by name: the library's defaults are its own to change. */
+/* Sets every property of a plan, since the library may change its defaults. */
 static clfftStatus describe(clfftPlanHandle plan, const cla_fft *fft, bool inverse)
 {
     size_t real[2] = { 1, (size_t)fft->line };
@@ -186,7 +187,7 @@ cla_status cla_fft_get(cla_fft **out, cla_runtime *rt, int32_t side, int32_t bat
     fft->batch = batch;
     fft->line = (side + LINE - 1) / LINE * LINE;
     fft->cells = side * (side / 2 + 1);
-    *out = fft; // one that cannot be built stays in the list as broken
+    *out = fft; // a plan that cannot be built stays in the list as broken
     const cla_status status = build(fft, rt);
     fft->state = status ? CLA_FFT_BROKEN : CLA_FFT_NEW;
     return status;

@@ -1,11 +1,11 @@
-/* cross_entropy.c - log-softmax and loss in one. */
+/* cross_entropy.c - cross entropy, fused with the log-softmax. */
 #include "cl/cross_entropy_args.h"
 #include "clattn/hard.h"
 #include "clattn/ops.h"
 #include "ops/spread.h"
 #include "tensor/signature.h"
 
-enum { RUN = 8 }; // rows to a group
+enum { RUN = 8 }; // rows of a work-group
 
 typedef struct saved {
     cla_tensor *loss, *x;
@@ -21,7 +21,8 @@ static entropy_shape shape_of(const saved *s)
                             columns > 1 ? s->smoothing / (float)(columns - 1) : 0 };
 }
 
-/* A group to each row, or a run of rows to one item. */
+/* Queues a launch over the rows: a work-group for each row or, under the tile schedule,
+ * a work-item for each run of RUN rows. */
 static cla_status launch_rows(cla_runtime *rt, const saved *s, cla_launch *launch)
 {
     const bool tile = cla_tiled(rt);
@@ -51,7 +52,7 @@ static cla_status backward(cla_tape *tape, void *bytes)
     return launch_rows(cla_tape_runtime(tape), s, &launch);
 }
 
-/* Lse and cost of each row, then their mean. */
+/* Queues the log-sum-exp and cost of each row, then the mean cost. */
 static cla_status forward(cla_tape *tape, saved *s)
 {
     enum { GROUP_SIZE = 64 };

@@ -1,8 +1,8 @@
-/* custom_attention.c - attention whose scores pass through expressions.
+/* custom_attention.c - attention with expressions for scores, mask and weights.
  *
- * The expressions become a text that the kernels include. The pass for dQ has every
- * gradient of a score at hand: its workers add what inputs get to copies of their
- * gradients, one a worker, which are summed in order. */
+ * The expressions become code that the kernels include. The pass for dQ computes the
+ * gradient of every score, and so those of the inputs, too: each worker adds to its own
+ * copy of them, and the copies are summed in order. */
 #include <string.h>
 
 #include "ops/attention_common.h"
@@ -26,7 +26,7 @@ void cla_custom_add_inputs(cla_launch *launch, const custom_call *call)
     }
 }
 
-/* The rows of a tile; file, text, defines and items of a launch. */
+/* Sets file, text, defines and group size of a launch; returns the rows of a tile. */
 static int plan(cla_runtime *rt, const custom_call *call, int longest,
                 cla_launch *launch)
 {
@@ -72,7 +72,7 @@ static cla_status forward(cla_runtime *rt, const custom_call *call)
     return enqueue_tiles(rt, call, a->longest_q, 2, &launch);
 }
 
-/* Computes where the mask shows something, once for all passes and heads. */
+/* Queues the cells: whether the mask shows a pair of each block, for all passes. */
 static cla_status make_cells(cla_tape *tape, custom_call *call)
 {
     cla_runtime *rt = cla_tape_runtime(tape);
@@ -92,7 +92,7 @@ static cla_status make_cells(cla_tape *tape, custom_call *call)
     c->cell_rows = (a->longest_q + vec - 1) / vec;
     c->cell_columns = (a->longest_k + vec - 1) / vec;
     plan(rt, call, a->longest_q, &launch);
-    cla_custom_add_inputs(&launch, call); // before there are cells
+    cla_custom_add_inputs(&launch, call); // its argument cells stays NULL
     const size_t bytes = (size_t)a->sequences * (size_t)c->cell_heads *
                          (size_t)c->cell_rows * (size_t)c->cell_columns;
     CLA_TRY(cla_tape_scratch(tape, &call->cells, bytes ? bytes : 1));
@@ -103,7 +103,7 @@ static cla_status make_cells(cla_tape *tape, custom_call *call)
     return cla_enqueue(rt, &launch);
 }
 
-/* Makes *map [B,H,Tmax,Smax] from o's call. */
+/* Makes *map [B,H,Tmax,Smax] of a call whose lse is filled. */
 static cla_status make_map(cla_tape *tape, cla_tensor **map, const custom_call *call)
 {
     enum { GROUP_SIZE = 64 };
@@ -129,9 +129,9 @@ static cla_status make_map(cla_tape *tape, cla_tensor **map, const custom_call *
     return cla_enqueue(cla_tape_runtime(tape), &launch);
 }
 
-/* ---- back ------------------------------------------------------------------------ */
+/* ---- backward -------------------------------------------------------------------- */
 
-/* The gradients of inputs, and the copies that they are summed from. */
+/* The gradients of the inputs, and the copies whose sums they are. */
 typedef struct input_grads {
     cla_tensor *grad[CLA_CUSTOM_INPUTS]; // NULL: not wanted
     int add[CLA_CUSTOM_INPUTS];
@@ -177,8 +177,8 @@ static cla_status grad_kv(cla_runtime *rt, const custom_call *call,
     return enqueue_tiles(rt, call, a->longest_k, 4, &launch);
 }
 
-/* Shares the tiles of queries among workers: each tile has its own, unless inputs get
- * gradients, of which copies may take COPIES_BYTES. */
+/* Distributes the tiles of queries over workers: one for each tile, unless inputs get
+ * gradients. CUSTOM_WORKERS and CUSTOM_COPIES_BYTES limit their copies. */
 static void share_tiles(cla_runtime *rt, const custom_call *call, input_grads *p,
                         custom_args *args)
 {
@@ -199,8 +199,8 @@ static void share_tiles(cla_runtime *rt, const custom_call *call, input_grads *p
     p->workers = (args->items + args->run - 1) / args->run;
 }
 
-/* Asks for the inputs' gradients and for their copies; heads: one for each head of a
- * sequence. */
+/* Gets the inputs' gradients and zeroed copies of them: one for each worker or, with
+ * heads, for each head of a sequence. */
 static cla_status inputs_begin(cla_tape *tape, const custom_call *call, input_grads *p,
                                custom_args *args, bool heads)
 {
@@ -235,7 +235,8 @@ static cla_status inputs_end(cla_runtime *rt, const input_grads *p,
     return CLA_OK;
 }
 
-/* delta_i = sum_j p_ij weight'(p_ij) keep_ij <dO_i, v_j>, in place of <dO_i, o_i>. */
+/* Queues delta_i = sum_j p_ij weight'(p_ij) keep_ij <dO_i, v_j>, which replaces
+ * <dO_i, o_i>. */
 static cla_status launch_delta(cla_tape *tape, const custom_call *call,
                                cla_attention_grads *g)
 {
@@ -329,7 +330,7 @@ static cla_status check(const cla_attention_mod *mod)
     return CLA_OK;
 }
 
-/* Takes the inputs, their sizes, and their places in a copy of their gradients. */
+/* Stores the inputs, their sizes, and their places in a copy of their gradients. */
 static cla_status take_inputs(custom_call *call, const cla_tape *tape,
                               const cla_attention_mod *mod)
 {
@@ -354,7 +355,7 @@ static cla_status take_inputs(custom_call *call, const cla_tape *tape,
     return CLA_OK;
 }
 
-/* o and what backward needs, which may be for an input alone. */
+/* Begins the call, with lse also for a gradient that only an input needs. */
 static cla_status begin(custom_call *call, cla_tape *tape, cla_tensor *const qkv[3],
                         const cla_ragged *q_rows, const cla_ragged *k_rows,
                         const cla_attention_options *options)

@@ -1,9 +1,9 @@
-/* custom_band.c - custom attention inside a narrow window, by the kernels of a band. */
+/* custom_band.c - custom attention inside a narrow window, by the band kernels. */
 #include "ops/band_common.h"
 #include "ops/custom_call.h"
 #include "ops/spread.h"
 
-/* Sets the rest of a launch; returns how many more keys than queries a piece holds. */
+/* Completes a launch; returns how many more keys than queries fit into a piece. */
 static int plan(cla_runtime *rt, const custom_call *call, cla_launch *launch)
 {
     const int more =

@@ -1,5 +1,5 @@
-/* custom_heads.c - the backward pass of custom attention, a head of a sequence to each
- * work-item. */
+/* custom_heads.c - the backward pass of custom attention with a work-item for each head
+ * of a sequence. */
 #include "ops/custom_call.h"
 
 bool cla_custom_by_heads(cla_runtime *rt, const custom_call *call,

@@ -5,7 +5,7 @@
 #include "ops/spread.h"
 #include "tensor/signature.h"
 
-enum { RUN = 8, WEIGHT_GROUPS = 64 }; // rows to a group; parts of the sum for w
+enum { RUN = 8, WEIGHT_GROUPS = 64 }; // rows of a work-group; most parts of dW
 
 typedef struct saved {
     cla_tensor *y, *x, *w;
@@ -19,7 +19,7 @@ static depthwise_shape shape_of(const saved *s)
                               (taps - 1) / 2, RUN };
 }
 
-/* Forward, or back to x: the same with the taps in reverse. */
+/* Queues y or, if turned, dx, which is the same convolution with reversed taps. */
 static cla_status pass(cla_runtime *rt, const saved *s, const cla_tensor *to,
                        const cla_tensor *from, bool turned, int add)
 {

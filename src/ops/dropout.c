@@ -1,12 +1,12 @@
-/* dropout.c - drops elements at random, alone or of a sum; the draws are made again to
- * go back. */
+/* dropout.c - dropout, alone or fused with a sum. Backward repeats the random draws: no
+ * mask is stored. */
 #include "cl/dropout_args.h"
 #include "clattn/feed.h"
 #include "clattn/ops.h"
 #include "ops/spread.h"
 #include "tensor/signature.h"
 
-enum { RUN = 8 }; // rows to a group
+enum { RUN = 8 }; // rows of a work-group
 
 typedef struct saved {
     cla_tensor *y, *x;
@@ -53,7 +53,7 @@ static cla_status check_probability(const char *op, float p)
                : cla_fail(CLA_E_USAGE, "%s: p is %g, must be in [0,1)", op, (double)p);
 }
 
-/* The next draws of the tape, for elements of x. */
+/* Returns kernel arguments for the elements of x, with the tape's next draws. */
 static dropout_shape draw(cla_tape *tape, const cla_tensor *x, float p)
 {
     const cla_stream draws = cla_tape_stream(tape);
@@ -85,7 +85,7 @@ cla_status cla_dropout(cla_tape *tape, cla_tensor **y, cla_tensor *x, float p)
     return cla_tape_give(tape, y, out, &end);
 }
 
-/* ---- of a sum ------------------------------------------------------------------- */
+/* ---- with a sum ----------------------------------------------------------------- */
 
 typedef struct saved_sum {
     cla_tensor *y, *a, *x;

@@ -1,5 +1,5 @@
-/* elementwise.c - sums, products, gates, columns side by side, heads scaled by a
- * learned number. */
+/* elementwise.c - sums, products, gates, concatenated columns, and heads scaled by
+ * learned factors. */
 #include "cl/elementwise_args.h"
 #include "clattn/ops.h"
 #include "ops/column_sum.h"
@@ -7,15 +7,15 @@
 #include "ops/spread.h"
 #include "tensor/signature.h"
 
-enum { RUN = 8 }; // rows to a group
+enum { RUN = 8 }; // rows of a work-group
 
 /* ---- element by element --------------------------------------------------------- */
 
 typedef struct saved {
-    cla_tensor *y, *x[3]; // the third is NULL where there are two
+    cla_tensor *y, *x[3]; // the third is NULL if there are two
 } saved;
 
-/* y = kernel(inputs), all of a shape */
+/* Makes y and queues y = kernel(inputs), after a check that all have one shape. */
 static cla_status forward(cla_tape *tape, saved *s, const cla_signature *signature,
                           const char *kernel)
 {
@@ -37,7 +37,7 @@ static cla_status forward(cla_tape *tape, saved *s, const cla_signature *signatu
     return cla_enqueue(cla_tape_runtime(tape), &launch);
 }
 
-/* dx = dy other */
+/* Queues dx (+)= dy other. */
 static cla_status pass_on(cla_tape *tape, cla_tensor *x, const cla_tensor *other,
                           const cla_tensor *dy)
 {
@@ -54,7 +54,7 @@ static cla_status pass_on(cla_tape *tape, cla_tensor *x, const cla_tensor *other
     return dx ? cla_enqueue(cla_tape_runtime(tape), &launch) : CLA_OK;
 }
 
-/* Gradients of two inputs at once: where they go, and bits of which are added to. */
+/* Gets the gradients of two inputs; bit i of *adds: the kernel must add to to[i]. */
 static cla_status two_grads(cla_tape *tape, cla_tensor *const x[2], cla_tensor *to[2],
                             int *adds)
 {

@@ -1,4 +1,4 @@
-/* ema.c - the running mean of a whole block of parameters. */
+/* ema.c - exponential moving average of a block of parameters; swaps the two. */
 #include "clattn/optim.h"
 #include "ops/spread.h"
 

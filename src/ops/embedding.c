@@ -1,10 +1,10 @@
-/* embedding.c - rows of a table by their numbers. */
+/* embedding.c - gathers rows of a table by id. */
 #include "cl/embedding_args.h"
 #include "clattn/ops.h"
 #include "ops/spread.h"
 #include "tensor/signature.h"
 
-enum { RUN = 8, ENTRY_GROUPS = 64 }; // rows to a group; groups over the table
+enum { RUN = 8, ENTRY_GROUPS = 64 }; // rows of a work-group; most groups of a table
 
 typedef struct saved {
     cla_tensor *y, *table;
@@ -18,7 +18,7 @@ static embedding_shape shape_of(const saved *s)
                               (int32_t)s->table->shape[0], RUN, s->scale };
 }
 
-/* Sorts the rows by entry, then adds up entry by entry. */
+/* Sorts the rows by table entry, then sums the gradient of each entry. */
 static cla_status backward_sorted(cla_tape *tape, const saved *s,
                                   const cla_tensor *dtable, const cla_tensor *dy)
 {

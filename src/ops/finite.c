@@ -1,4 +1,4 @@
-/* finite.c - whether all numbers of a block are finite. */
+/* finite.c - checks whether all numbers of a block are finite. */
 #include "clattn/optim.h"
 #include "ops/spread.h"
 
@@ -26,7 +26,7 @@ cla_status cla_finite(cla_runtime *rt, bool *finite, const cla_tensor *x)
     CLA_TRY(cla_check_f32("finite", "x", x));
     const int64_t n = cla_size(x), even = (n + MOST_RUNS - 1) / MOST_RUNS;
     const int64_t run = even < SHORTEST_RUN ? SHORTEST_RUN : even;
-    const int64_t runs = (n + run - 1) / run; // none where x is empty
+    const int64_t runs = (n + run - 1) / run; // 0 if x is empty
     const size_t bytes = (size_t)runs * GROUP_SIZE * sizeof(int32_t);
     int32_t host[MOST_RUNS * GROUP_SIZE];
     cla_memory found;

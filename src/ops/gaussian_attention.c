@@ -1,7 +1,7 @@
 /* gaussian_attention.c - attention with a Gaussian around a centre in its scores.
  *
- * The kernels make the Gaussian from two numbers of a query and head. The pass for dQ
- * meets every key of a query, and so gives the gradients of both numbers. */
+ * The kernels compute the Gaussian from the centre and width of a query and head. The
+ * pass for dQ reads every key of a query, and so computes the gradients of both. */
 #include "cl/gaussian_attention_args.h"
 #include "ops/attention_common.h"
 #include "ops/column_sum.h"
@@ -13,12 +13,12 @@ typedef struct gaussian_call {
     gaussian_args args;
 } gaussian_call;
 
-/* The gradients of centres and widths, and what the pass writes of the latter. */
+/* The gradients of centres and widths. */
 typedef struct gaussian_grads {
     cla_tensor *center, *sigma;
     int add_sigma;
-    bool summed;     // sigma is [H],
-    cla_memory rows; // and these [N,H] become its gradient
+    bool summed;     // sigma is [H], its gradient the sum of rows
+    cla_memory rows; // [N,H]
 } gaussian_grads;
 
 /* Queues a pass over tiles of queries or keys. */
@@ -49,7 +49,7 @@ static cla_status forward(cla_runtime *rt, const gaussian_call *call)
     return enqueue_tiles(rt, a, 2, &launch);
 }
 
-/* ---- back ------------------------------------------------------------------------ */
+/* ---- backward -------------------------------------------------------------------- */
 
 static cla_status grad_q(cla_runtime *rt, const gaussian_call *call,
                          const cla_attention_grads *g, const gaussian_grads *p,
@@ -86,7 +86,7 @@ static cla_status grad_kv(cla_runtime *rt, const gaussian_call *call,
     return enqueue_tiles(rt, a, 4, &launch);
 }
 
-/* Where the gradients of centres and widths go, and how. */
+/* Gets the gradients of centres and widths, and how to write each. */
 static cla_status grads_begin(cla_tape *tape, const gaussian_call *call,
                               gaussian_grads *p, gaussian_args *args)
 {

@@ -7,7 +7,7 @@ typedef struct saved {
     cla_recurrent_weights g, c; // of the gates r and u, of the candidate
 } saved;
 
-/* Both parts of the weights, as kernels read them. */
+/* The state's rows of both weights, as the kernels read them. */
 typedef struct state_weights {
     const cla_memory *g, *c;
     cla_memory scratch_g, scratch_c;
@@ -50,7 +50,8 @@ static cla_status backward(cla_tape *tape, void *bytes)
     return cla_recurrence_gradients(tape, r, &s->c, r->shape.inner);
 }
 
-/* The group schedule: two launches a token, then the state behind the last ones. */
+/* Queues the forward pass of the group schedule: two launches for each token, then the
+ * final states if they are wanted. */
 static cla_status steps(cla_tape *tape, const cla_recurrence *r, const state_weights *w)
 {
     const int64_t n = r->shape.width;

@@ -1,7 +1,7 @@
-/* ham.c - hierarchical attention: levels on one memory, and of a sequence on itself.
+/* ham.c - hierarchical attention: over one memory, and of a sequence to itself.
  *
- * Levels on one memory are one launch: queries know nothing of each other. Where each
- * level is the next one's memory, a launch is one level. */
+ * All levels over one memory take one launch, since queries are independent. If each
+ * level is the memory of the next, each level takes a launch. */
 #include "ops/ham.h"
 
 #include <math.h>
@@ -14,11 +14,11 @@
 enum { RUN = 24 }; // as in cl/rows_tile.clh
 
 typedef struct saved {
-    cla_tensor *out, *q, *k, *c; // q and k may be one
+    cla_tensor *out, *q, *k, *c; // q and k may be the same
     const cla_ragged *q_rows, *k_rows;
     cla_memory places, grads; // as in cl/ham.clh
     float scale;
-    bool self; // a level is the next one's memory
+    bool self; // each level is the memory of the next
 } saved;
 
 /* ---- launches -------------------------------------------------------------------- */
@@ -29,7 +29,7 @@ static int64_t runs_of(cla_runtime *rt, const cla_ragged *rows)
     return (rows->longest + most - 1) / most;
 }
 
-/* What all launches of the whole depth are told. */
+/* Returns the kernel arguments of a launch over all levels. */
 static ham_args args_of(cla_tape *tape, const saved *s)
 {
     const int32_t depth = (int32_t)s->c->shape[0];
@@ -57,7 +57,8 @@ static double pairs_of(const saved *s)
     return pairs;
 }
 
-/* A kernel over runs of rows; products for each pair of a query and a key. */
+/* Queues a kernel over runs of rows, with this many products of rows for each pair of
+ * a query and a key. */
 static cla_status launch_runs(cla_tape *tape, const saved *s, const ham_args *args,
                               const cla_ragged *rows, int products, cla_launch *launch)
 {
@@ -134,7 +135,7 @@ cla_status cla_ham_weights(cla_tape *tape, cla_tensor *c, const cla_memory *grad
 
 /* ---- backward -------------------------------------------------------------------- */
 
-/* All levels for the queries, then all for the keys. */
+/* Queues backward over one memory: all levels of the queries, then all of the keys. */
 static cla_status backward_memory(cla_tape *tape, const saved *s, ham_args args,
                                   const cla_tensor *dy)
 {
@@ -146,8 +147,8 @@ static cla_status backward_memory(cla_tape *tape, const saved *s, ham_args args,
     return dk ? launch_keys(tape, s, &args, dk) : CLA_OK;
 }
 
-/* A level at a time: what its queries get, and then its keys, is the gradient of the
- * level before. */
+/* Queues backward from the last level to the first: the gradients of a level's queries
+ * and keys add up to that of the previous level. */
 static cla_status backward_self(cla_tape *tape, const saved *s, ham_args args,
                                 const cla_tensor *dy)
 {

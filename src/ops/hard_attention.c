@@ -1,7 +1,7 @@
-/* hard_attention.c - sums of the rows whose gates are open.
+/* hard_attention.c - hard attention: sums the rows whose gates are open.
  *
- * Everything is one of three products for each sequence: rows with rows (scores), a map
- * with rows of keys, a map across with rows of queries. */
+ * Each pass is one of three products for each sequence: rows with rows (SCORES), a map
+ * with rows of keys (MIX), a transposed map with rows of queries (GATHER). */
 #include <math.h>
 
 #include "cl/hard_attention_args.h"
@@ -26,7 +26,7 @@ typedef struct saved {
 
 enum { RUN = 24 }; // as in cl/hard_attention_tile.cl
 
-/* Every sequence's result of at most longest rows by columns. */
+/* Queues a product with a result of at most longest x columns for each sequence. */
 static cla_status launch_product(cla_tape *tape, const saved *s, int64_t longest,
                                  int64_t columns, cla_launch *launch)
 {
@@ -48,7 +48,7 @@ static cla_status launch_product(cla_tape *tape, const saved *s, int64_t longest
     return sequences && longest && columns ? cla_enqueue(rt, launch) : CLA_OK;
 }
 
-/* One product, or sum over lists of a map's gates: y by map and x. */
+/* A product y of map and x, or the same sum over lists of open gates. */
 typedef struct product {
     const cla_tensor *y, *map, *x;
     int form, add;
@@ -76,7 +76,7 @@ static cla_status launch_dense(cla_tape *tape, const saved *s, const product *p,
                           p->form == SCORES ? b->k_rows->longest : width, &launch);
 }
 
-/* The same with gates, of which only the open ones are looked at. */
+/* Queues the same for a map of gates, from lists of the open ones. */
 static cla_status launch_sparse(cla_tape *tape, const saved *s, const product *p,
                                 const cla_memory *norm)
 {
@@ -107,7 +107,7 @@ static cla_status launch_sparse(cla_tape *tape, const saved *s, const product *p
     return rows->longest ? cla_enqueue(rt, &launch) : CLA_OK;
 }
 
-/* The sum of selected rows, or the way back from it. */
+/* Queues the sum of selected rows, or its gradient. */
 static cla_status launch_sum(cla_tape *tape, const saved *s, const product *p)
 {
     const cla_memory *norm = s->norm.mem ? &s->norm : NULL;
@@ -117,7 +117,7 @@ static cla_status launch_sum(cla_tape *tape, const saved *s, const product *p)
 
 /* ---- backward -------------------------------------------------------------------- */
 
-/* Back from the scores: to x through the rows of the other side. */
+/* Queues the gradient of q or, by_key, of k from that of the scores. */
 static cla_status backward_scores(cla_tape *tape, const saved *s, const cla_tensor *ds,
                                   bool by_key)
 {
@@ -180,7 +180,7 @@ static cla_status check(const saved *s, const cla_hard_options *options)
     return check_gates(options, s->batch.pairs);
 }
 
-/* Scores, gates and their norm, then the sum. */
+/* Queues scores, gates and, for a mean, their norm, then the sum. */
 static cla_status forward(cla_tape *tape, saved *s, const cla_hard_options *options)
 {
     const int64_t pairs = s->batch.pairs;

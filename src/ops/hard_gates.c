@@ -1,4 +1,4 @@
-/* hard_gates.c - maps of a packed batch, and which of their gates are open. */
+/* hard_gates.c - the maps of a packed batch, their gates, and lists of open ones. */
 #include "ops/hard_gates.h"
 
 #include "cl/hard_attention_args.h"
@@ -43,7 +43,7 @@ cla_status cla_hard_batch_begin(cla_tape *tape, cla_hard_batch *batch)
     return cla_enqueue(cla_tape_runtime(tape), &launch);
 }
 
-/* Rows of at most longest in each sequence, each of them to a group. */
+/* Queues a kernel with `longest` work-groups for each sequence. */
 static cla_status launch_rows(cla_tape *tape, const cla_hard_batch *batch,
                               int64_t longest, cla_launch *launch)
 {

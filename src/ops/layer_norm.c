@@ -1,4 +1,4 @@
-/* layer_norm.c - each row brought to mean 0 and deviation 1, scaled and shifted. */
+/* layer_norm.c - normalises rows to mean 0 and deviation 1, scales and shifts them. */
 #include "cl/layer_norm_args.h"
 #include "clattn/ops.h"
 #include "ops/column_sum.h"
@@ -8,7 +8,7 @@
 const cla_signature cla_layer_norm_signature = { "layer_norm",
                                                  "x:N,D gamma:D beta:D -> y:N,D" };
 
-enum { RUN = 8, SUM_RUN = 32 }; // rows to a group; where a group sums over them
+enum { RUN = 8, SUM_RUN = 32 }; // rows of a work-group; of one that sums them
 
 typedef struct saved {
     cla_tensor *y, *x, *gamma, *beta;
@@ -22,7 +22,8 @@ static norm_shape shape_of(const saved *s, int32_t run)
                          s->eps };
 }
 
-/* A group to each row, or a run of rows to one item. */
+/* Queues a launch over the rows: a work-group for each row or, under the tile schedule,
+ * a work-item for each run of RUN rows. */
 static cla_status launch_rows(cla_runtime *rt, const saved *s, cla_launch *launch)
 {
     const bool tile = cla_tiled(rt);
@@ -35,7 +36,7 @@ static cla_status launch_rows(cla_runtime *rt, const saved *s, cla_launch *launc
     return cla_enqueue(rt, launch);
 }
 
-/* What each run of rows adds to the gradients of gamma and of beta. */
+/* Queues sums [runs,2,D], the parts of dgamma and dbeta from each run of rows. */
 static cla_status sum_runs(cla_tape *tape, const saved *s, const cla_tensor *dy,
                            cla_memory *sums, int64_t runs)
 {
@@ -56,7 +57,7 @@ static cla_status sum_runs(cla_tape *tape, const saved *s, const cla_tensor *dy,
     return cla_enqueue(rt, &launch);
 }
 
-/* The gradients of x, gamma and beta; NULL where none is wanted. */
+/* The gradients of x, gamma and beta; NULL if not wanted. */
 typedef struct gradients {
     cla_tensor *x, *gain[2];
     int add_x, add[2];
@@ -75,7 +76,7 @@ static cla_status backward_x(cla_runtime *rt, const saved *s, const cla_tensor *
     return launch_rows(rt, s, &launch);
 }
 
-/* The group schedule, for few rows: one launch. */
+/* Queues all gradients in one launch, for few rows under the group schedule. */
 static cla_status backward_at_once(cla_runtime *rt, const saved *s,
                                    const cla_tensor *dy, const gradients *g)
 {

@@ -1,4 +1,4 @@
-/* length_sigmoid.c - numbers between bounds that follow their sequence's length. */
+/* length_sigmoid.c - a sigmoid whose range depends on the length of its sequence. */
 #include "cl/length_sigmoid_args.h"
 #include "clattn/gaussian.h"
 #include "ops/spread.h"

@@ -1,4 +1,4 @@
-/* linear.c - the linear layer: a product with everything around it fused in. */
+/* linear.c - the linear layer: a product with fused bias, activation and residual. */
 #include "ops/linear.h"
 
 #include "cl/linear_args.h"
@@ -8,7 +8,7 @@
 
 typedef struct saved {
     cla_tensor *x, *w, *b, *residual, *y;
-    cla_tensor *h; // act(x w + b): y, unless a residual was added to it
+    cla_tensor *h; // act(x w + b) if backward needs it beside y, else y
     cla_activation activation;
     bool tied; // w is [out,in]
 } saved;
@@ -25,7 +25,8 @@ static linear_shape shape_of(const cla_tensor *h, cla_activation activation)
                            .activation = (int32_t)activation };
 }
 
-/* Kernels have one name in both files; a group takes width columns, or elements. */
+/* Queues a kernel of either schedule over count columns or elements, in each of `times`
+ * runs. Both files have the same kernels. */
 static cla_status launch_over(cla_runtime *rt, cla_launch *launch, int64_t count,
                               int64_t tile_width, int64_t times)
 {
@@ -44,7 +45,7 @@ static cla_status launch_over(cla_runtime *rt, cla_launch *launch, int64_t count
     return cla_enqueue(rt, launch);
 }
 
-/* y = a + b, element by element. */
+/* Queues y = a + b, element by element. */
 static cla_status add_into(cla_runtime *rt, const cla_tensor *y, const cla_tensor *a,
                            const cla_tensor *b)
 {
@@ -73,7 +74,7 @@ static cla_status backward_residual(cla_tape *tape, const saved *s,
                                  (size_t)cla_size(dr) * 4);
 }
 
-/* A bias and an activation on the way back. */
+/* The backward pass of a bias and an activation. */
 typedef struct tail {
     const cla_tensor *h, *dy;
     const cla_memory *g; // NULL: no activation
@@ -145,7 +146,7 @@ cla_status cla_linear_tail(cla_tape *tape, cla_tensor *b, const cla_tensor *h,
     return active || db ? tail_in_runs(tape, &t) : CLA_OK;
 }
 
-/* dx = g w', dw = x' g; tied: dx = g w, dw = g' x */
+/* Queues dx = g w', dw = x' g; tied: dx = g w, dw = g' x. */
 static cla_status backward_products(cla_tape *tape, const saved *s, const cla_memory *g)
 {
     cla_runtime *rt = cla_tape_runtime(tape);
@@ -201,7 +202,7 @@ const cla_signature cla_tied_linear_signature = {
 
 /* ---- forward ----------------------------------------------------------------- */
 
-/* Gradients do not pass through weights of fewer bits. */
+/* Fails if a gradient is wanted and w is stored in fewer bits than floats. */
 static cla_status check_way_back(const char *op, const cla_tensor *w, bool wanted)
 {
     return wanted && cla_stored(w)
@@ -212,7 +213,7 @@ static cla_status check_way_back(const char *op, const cla_tensor *w, bool wante
 
 static cla_status forward(cla_runtime *rt, const saved *s)
 {
-    const bool apart = s->h != s->y; // y itself comes after h
+    const bool apart = s->h != s->y; // y is computed from h afterwards
     const cla_product p = {
         .M = s->x->shape[0],
         .N = s->h->shape[1],

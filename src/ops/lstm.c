@@ -9,7 +9,7 @@ typedef struct saved {
     cla_recurrent_weights w;
 } saved;
 
-/* What has flowed into a result that somebody may not have asked for. */
+/* Returns the gradient of a result, or NULL if there is none or y is NULL. */
 static const cla_tensor *gradient_in(const cla_tensor *y)
 {
     return y ? cla_grad_in(y) : NULL;
@@ -44,7 +44,7 @@ static cla_status backward(cla_tape *tape, void *bytes)
     return cla_recurrence_gradients(tape, r, &s->w, r->shape.before);
 }
 
-/* States behind the last tokens, where somebody asked for them. */
+/* Queues the final states if they are wanted. */
 static cla_status last_states(cla_tape *tape, const cla_recurrence *r)
 {
     cla_launch last = {
@@ -56,7 +56,8 @@ static cla_status last_states(cla_tape *tape, const cla_recurrence *r)
                         : CLA_OK;
 }
 
-/* The group schedule: a launch a token, then the states behind the last ones. */
+/* Queues the forward pass of the group schedule: a launch for each token, then the
+ * final states. */
 static cla_status steps(cla_tape *tape, const cla_recurrence *r, const cla_memory *w_h)
 {
     const cla_step_part part = {
@@ -73,7 +74,7 @@ static cla_status steps(cla_tape *tape, const cla_recurrence *r, const cla_memor
     return last_states(tape, r);
 }
 
-/* The same for both directions at once. */
+/* Does the same for both directions at once. */
 static cla_status steps_both(cla_tape *tape, const saved s[2], const cla_memory *w_h[2])
 {
     const cla_recurrence *r = &s[0].r, *back = &s[1].r;
@@ -94,7 +95,7 @@ static cla_status steps_both(cla_tape *tape, const saved s[2], const cla_memory 
     return last_states(tape, back);
 }
 
-/* The tile schedule: all tokens in one launch. */
+/* Queues the forward pass of the tile schedule: one launch for all tokens. */
 static cla_status walk(cla_tape *tape, const cla_recurrence *r, const cla_memory *w_h)
 {
     cla_launch launch = {
@@ -127,7 +128,7 @@ const cla_signature cla_lstm_signature = {
     "lstm", "x:N,in w:in+n,4n b?:4n rows(N,B) h0?:B,n c0?:B,n -> y:N,n h?:B,n c?:B,n"
 };
 
-/* Checks what one direction is given, and plans its walk. */
+/* Checks the arguments of one direction, and lays out its memory. */
 static cla_status begin(cla_tape *tape, saved *s, cla_tensor *x,
                         const cla_lstm_weights *w, const cla_ragged *rows)
 {

@@ -17,7 +17,8 @@ static rows_shape shape_of(const saved *s)
                          (int32_t)n[3], s->causal };
 }
 
-/* Both directions run on the same grid: rows, in groups or in runs. */
+/* Queues the forward or backward kernel over rows: a work-group for each row or, under
+ * the tile schedule, a work-item for each run of rows. */
 static cla_status launch_rows(cla_runtime *rt, const saved *s, cla_launch *launch)
 {
     const int64_t rows = shape_of(s).rows;

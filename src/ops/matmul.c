@@ -1,4 +1,4 @@
-/* matmul.c - the matrix product as an op: shapes, record, gradients. */
+/* matmul.c - the matrix product as an operator: shapes, recording, gradients. */
 #include "ops/matmul.h"
 
 typedef struct saved {
@@ -6,7 +6,7 @@ typedef struct saved {
     bool transpose_a, transpose_b;
 } saved;
 
-/* Rows and columns of a tensor's last two axes, and the matrices in front of them. */
+/* Return the rows and columns of a tensor's matrices, and the number of matrices. */
 static int64_t rows_of(const cla_tensor *t)
 {
     return t->shape[t->rank - 2];
@@ -52,7 +52,7 @@ static cla_status check(const cla_tensor *a, const cla_tensor *b, bool ta, bool 
     return CLA_OK;
 }
 
-/* dop(a) = dy op(b)', stored as a is. */
+/* Queues d op(a) = dy op(b)', stored as a is. */
 static cla_status backward_a(cla_tape *tape, const saved *s, const cla_tensor *dy)
 {
     cla_tensor *da = NULL;
@@ -78,7 +78,7 @@ static cla_status backward_a(cla_tape *tape, const saved *s, const cla_tensor *d
     return cla_product_run(cla_tape_runtime(tape), &p);
 }
 
-/* dop(b) = op(a)' dy, stored as b is. */
+/* Returns the product d op(b) = op(a)' dy, stored as b is. */
 static cla_product product_b(const saved *s, const cla_tensor *dy)
 {
     const bool ta = s->transpose_a, tb = s->transpose_b;
@@ -94,8 +94,8 @@ static cla_product product_b(const saved *s, const cla_tensor *dy)
     };
 }
 
-/* A b that the batch shares gets the sum over it: one long product where the rows of a
- * follow each other as the inner index, else one product after the other. */
+/* Queues the gradient of b. If the batch shares b, this is a sum over the batch: one
+ * product with a long inner index unless a is transposed, then one for each member. */
 static cla_status backward_b(cla_tape *tape, const saved *s, const cla_tensor *dy)
 {
     cla_tensor *db = NULL;

@@ -1,15 +1,15 @@
-/* matmul_check.c - whether CLBlast multiplies correctly on this device.
+/* matmul_check.c - checks that CLBlast multiplies correctly on this device.
  *
- * Releases before 1.6.3 do not on some (wrong results, status 0), and on others their
- * work-groups exceed the device's limit. The matrices hold small whole numbers, so that
- * every correct sum is exact in any order, and Freivalds' check y v = a (b v) costs
- * three products with a vector. */
+ * Releases before 1.6.3 give wrong results with status 0 on some devices; on others
+ * their work-groups exceed the device's limit. The matrices hold small integers, so
+ * that every correct sum is exact in any order, and Freivalds' check y v = a (b v)
+ * costs three products with a vector. */
 #include <stdio.h>
 
 #include "ops/matmul.h"
 
-/* Below and above the size from which CLBlast repacks its operands: 512 to 1,152 on the
- * devices that it knows. A batch takes another routine. */
+/* Sizes below and above the one from which CLBlast repacks its operands: 512 to 1,152
+ * on the devices that it knows. A batch takes another routine. */
 static const struct {
     int n, batch;
 } SQUARES[] = { { 64, 1 }, { 896, 1 }, { 1160, 1 }, { 96, 2 } };
@@ -21,7 +21,7 @@ typedef struct square {
     cla_memory memory[3];
 } square;
 
-/* -2 .. 2 */
+/* Returns an integer from -2 to 2. */
 static float number_at(size_t i, uint32_t salt)
 {
     return (float)((((uint32_t)i * 2654435761U + salt) >> 16) % 5) - 2.0F;

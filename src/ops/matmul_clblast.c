@@ -1,8 +1,8 @@
-/* matmul_clblast.c - products by CLBlast; the only file that knows it.
+/* matmul_clblast.c - products by CLBlast; the only file that uses it.
  *
- * What this file guards against, all in CLBlast 1.5.3: its caches are not safe between
- * threads; its batched product ignores offsets and strides in one of its two paths;
- * with GEMMK = 1 and MWG != NWG it is wrong; it prints build errors on stdout. */
+ * This file works around faults of CLBlast 1.5.3: its caches are not thread-safe; its
+ * batched product ignores offsets and strides in one of its two paths; with GEMMK = 1
+ * and MWG != NWG its results are wrong; it prints build errors on stdout. */
 #include "ops/matmul.h"
 
 #ifdef CLA_HAVE_CLBLAST
@@ -24,7 +24,7 @@ typedef struct library_state {
 
 static const char EXTENSION_KEY;
 
-/* Around every call: the parameters and the program cache are the whole process's. */
+/* Guards every call: parameters and program cache belong to the whole process. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 bool cla_clblast_built(void)
@@ -32,7 +32,7 @@ bool cla_clblast_built(void)
     return true;
 }
 
-/* Programs of a context must be gone before it. */
+/* Clears CLBlast's cache: the programs of a context must be freed before it. */
 static void free_state(cla_runtime *rt, void *state)
 {
     (void)rt;
@@ -59,8 +59,8 @@ static cla_status state_of(cla_runtime *rt, library_state **out)
 enum { PARAMETERS = 16 };
 
 typedef struct parameter_set {
-    const char *kernel; // CLBlast's name
-    const char *group;  // the tuning file's
+    const char *kernel; // its name in CLBlast
+    const char *group;  // and in the tuning file
     const char *names[PARAMETERS];
 } parameter_set;
 
@@ -84,7 +84,7 @@ static size_t value_of(const parameter_set *set, const size_t *values, const cha
     return 0;
 }
 
-/* CLBlast wants all parameters of a kernel, or none. */
+/* Sets the tuned parameters of a kernel. CLBlast needs all of them, or none. */
 static void apply_set(cla_runtime *rt, const parameter_set *set)
 {
     size_t values[PARAMETERS] = { 0 };
@@ -121,8 +121,8 @@ static void apply_set(cla_runtime *rt, const parameter_set *set)
 
 /* ---- calls ------------------------------------------------------------------- */
 
-/* What the first call of a routine prints (its programs are built then) must not reach
- * the program's stdout: it goes into text. */
+/* A redirection of stdout. The first call of a routine builds its programs and prints
+ * their errors, which go into a text and not to the program's stdout. */
 typedef struct capture {
     int saved, file;
 } capture;
@@ -183,8 +183,8 @@ static int call_batched(cl_command_queue queue, const cla_product *p, cl_event *
         (size_t)p->batch, &queue, event);
 }
 
-/* The batched product takes matrices that follow each other from the start of the
- * buffer to be what it is given, even where it is not. */
+/* Returns whether matrices follow each other without gaps from the start of the buffer:
+ * the batched product takes this for granted. */
 static bool is_dense(const cla_matrix *m, int64_t rows, int64_t cols)
 {
     return !m->offset && m->ld == cols && m->stride == rows * cols;
@@ -198,13 +198,13 @@ static bool may_batch(const cla_product *p)
            is_dense(&p->y, p->M, p->N);
 }
 
-/* One call; a library that launches several kernels tells the time of its last. */
+/* Makes one call. The profile gets the time of the last kernel that it launches. */
 static int call_once(cla_runtime *rt, const cla_product *p, int64_t member)
 {
     cl_command_queue queue = cla_runtime_queue(rt);
     cl_event event = NULL;
     cl_event *out = cla_profile_on(rt) ? &event : NULL;
-    const bool whole = member < 0; // of a batch
+    const bool whole = member < 0; // the batch, in one call
     const int code =
         whole ? call_batched(queue, p, out) : call_plain(queue, p, member, out);
     const int64_t floats =

@@ -1,8 +1,8 @@
-/* matmul_group.c - the work-group kernel: how a product is cut into tiles. */
+/* matmul_group.c - queues products under the group schedule, cut into tiles. */
 #include "cl/matmul_vector_args.h"
 #include "ops/matmul.h"
 
-/* Items of a group and the 4 x 4 blocks of an item, as the defines of cl/matmul.cl. */
+/* Work-items of a group and 4 x 4 blocks of an item, as the defines of cl/matmul.cl. */
 typedef struct group_tile {
     int down, across, blocks_down, blocks_across;
 } group_tile;
@@ -24,8 +24,9 @@ static int64_t groups_of(const cla_product *p, const group_tile *t)
     return pieces(p->M, rows) * pieces(p->N, columns) * p->batch;
 }
 
-/* The largest tile that leaves every compute unit ITEMS work-items. Larger tiles read
- * each operand less often. The tile does not change the order of the sums. */
+/* Returns the largest tile that leaves every compute unit ITEMS work-items, else SMALL;
+ * NARROW for few rows. Larger tiles read each operand less often. The tile does not
+ * change the order of the sums. */
 static const group_tile *choose_tile(cla_runtime *rt, const cla_product *p)
 {
     const int side = cla_tuned(rt, "matmul_group", "SIDE", 128);
@@ -45,7 +46,7 @@ static bool is_wide_matrix(const cla_matrix *m)
     return !m->memory || (m->offset % 4 == 0 && m->ld % 4 == 0 && m->stride % 4 == 0);
 }
 
-/* Whether the kernel can read and write 16 bytes at a time. */
+/* Returns whether the kernel can read and write 16 bytes at a time. */
 static bool is_wide(const cla_product *p)
 {
     return p->N % 4 == 0 && (!p->transpose_a || p->M % 4 == 0) &&
@@ -55,7 +56,7 @@ static bool is_wide(const cla_product *p)
 
 /* ---- one row or one column ------------------------------------------------------- */
 
-/* y' = op(b)' a' for one row. */
+/* Return the arguments of y' = op(b)' a' for one row, and those for one column. */
 static vector_args args_of_row(const cla_product *p)
 {
     const int32_t a_ld = (int32_t)p->a.ld, b_ld = (int32_t)p->b.ld;
@@ -80,7 +81,8 @@ static vector_args args_of_column(const cla_product *p)
                           p->transpose_a ? a_ld : 1 };
 }
 
-/* Sums that are long enough to be split over the items of a group. */
+/* Returns whether there is one row or column, of sums that are long enough to be split
+ * over the items of a group. */
 static bool is_vector(const cla_product *p)
 {
     enum { LEAST = 64 };

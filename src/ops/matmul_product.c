@@ -1,4 +1,4 @@
-/* matmul_product.c - from a product to the kernel or library that computes it. */
+/* matmul_product.c - checks products and chooses the kernel or library for each. */
 #include <strings.h>
 
 #include "ops/matmul.h"
@@ -8,7 +8,7 @@ static const double CLBLAST_FROM = 256.0 * 256.0 * 256.0;
 
 static const char EXTENSION_KEY;
 
-/* The last element that a matrix of a batch reaches, plus one. */
+/* Returns the last element that a matrix of a batch reaches, plus one. */
 static int64_t reach(const cla_matrix *m, int64_t rows, int64_t cols, int64_t batch)
 {
     return m->offset + (batch - 1) * m->stride + (rows - 1) * m->ld + cols;
@@ -51,13 +51,13 @@ static void fill_in(cla_product *p)
     p->residual.ld = p->residual.ld ? p->residual.ld : p->N;
 }
 
-/* Whether the batch's matrices follow each other as the rows of one do. */
+/* Returns whether the batch's matrices follow each other like the rows of one. */
 static bool follows(const cla_matrix *m, int64_t rows)
 {
     return !m->memory || m->stride == rows * m->ld;
 }
 
-/* A batch that shares b is one tall product. */
+/* Turns a batch that shares b into one tall product. */
 static void fold_batch(cla_product *p)
 {
     if (p->batch > 1 && !p->b.stride && !p->transpose_a && follows(&p->a, p->M) &&
@@ -91,10 +91,10 @@ static cla_status read_environment(cla_provider *out)
                           "CLATTN_GEMM is clblast, but this build has no CLBlast");
 }
 
-/* What a runtime remembers. */
+/* The state of a runtime. */
 typedef struct product_state {
     cla_provider provider;
-    bool checked;    // CLBlast, against known answers
+    bool checked;    // CLBlast was compared with known results
     char fault[400]; // why CLBlast is not used; empty if it passed
 } product_state;
 
@@ -104,7 +104,7 @@ static void free_state(cla_runtime *rt, void *state)
     free(state);
 }
 
-/* The provider is the environment's when first asked. */
+/* Gives the state. The first call sets the provider from CLATTN_GEMM. */
 static cla_status state_of(cla_runtime *rt, product_state **out)
 {
     cla_extension *extension = NULL;
@@ -144,7 +144,8 @@ const char *cla_product_provider(const cla_device *device)
     return cla_clblast_built() ? "clblast from 256^3, else group" : "group";
 }
 
-/* A function of device, shape and tuning only: never measured in a run. */
+/* Returns whether CLBlast computes a product. With AUTO this depends on device, shape
+ * and tuning only, never on measured times. */
 static bool wants_clblast(cla_runtime *rt, const cla_product *p, cla_provider provider)
 {
     if (provider != CLA_PROVIDER_AUTO) {
@@ -156,8 +157,8 @@ static bool wants_clblast(cla_runtime *rt, const cla_product *p, cla_provider pr
            (double)p->M * (double)p->N * (double)p->K >= from;
 }
 
-/* Before its first product CLBlast has to give known answers. If it fails and was not
- * requested by name, our own kernels replace it. */
+/* Compares CLBlast with known results before its first product. If it fails, the own
+ * kernels replace it; this is an error if CLBlast was requested by name. */
 static cla_status check_clblast(cla_runtime *rt, product_state *state)
 {
     if (!state->checked) {
@@ -172,7 +173,7 @@ static cla_status check_clblast(cla_runtime *rt, product_state *state)
                : CLA_OK;
 }
 
-/* ---- our own kernels --------------------------------------------------------- */
+/* ---- own kernels ------------------------------------------------------------- */
 
 matmul_shape cla_product_shape_of(const cla_product *p)
 {
@@ -234,7 +235,7 @@ cla_status cla_product_run(cla_runtime *rt, const cla_product *product)
         return CLA_OK;
     }
     fold_batch(&p);
-    // which refuses empty sums, and knows floats alone
+    // CLBlast refuses empty sums, and takes floats only
     if (p.K && !cla_product_stored(&p) && wants_clblast(rt, &p, state->provider)) {
         CLA_TRY(check_clblast(rt, state));
         if (!*state->fault) {

@@ -1,4 +1,4 @@
-/* matmul_tile.c - the tile kernel: how a product is cut, and packed weights. */
+/* matmul_tile.c - queues products under the tile schedule, and packs weights. */
 #include "cl/matmul_tile_args.h"
 #include "ops/matmul.h"
 
@@ -21,14 +21,14 @@ static int64_t round_up(int64_t n, int64_t to)
     return pieces(n, to) * to;
 }
 
-/* As in cl/matmul_pack.clh. */
+/* Returns the packed rows of up to `rows` rows of a, as in cl/matmul_pack.clh. */
 static int64_t packed_rows(int64_t mr, int64_t rows)
 {
     return round_up(rows, 4) + (mr % 4 ? 4 : 0);
 }
 
-/* The cut of the inner index. It fixes the order of the sums, so it depends on K and
- * the device only: every cut of rows and columns gives the same bits. */
+/* Returns the cut of the inner index. It fixes the order of the sums, so it depends on
+ * K, device and tuning only: any cut of rows and columns gives the same bits. */
 static int64_t choose_depth(cla_runtime *rt, const tile_plan *plan, int64_t K,
                             int64_t local_floats)
 {
@@ -42,7 +42,7 @@ static int64_t choose_depth(cla_runtime *rt, const tile_plan *plan, int64_t K,
 }
 
 /* Cuts rows and columns finer until every core has several items, as long as an item
- * stays worth its start. */
+ * has enough work to be worth its start. */
 static void balance(tile_plan *plan, const cla_product *p, int64_t rows, int64_t panels,
                     int cores)
 {
@@ -70,7 +70,7 @@ static void balance(tile_plan *plan, const cla_product *p, int64_t rows, int64_t
     plan->across = pieces(all_panels, panels);
 }
 
-/* The register tile: vector width, rows and columns. */
+/* Returns the register tile: vector width, rows and columns. */
 static tile_plan register_tile(cla_runtime *rt)
 {
     tile_plan plan = { .vec = cla_vector_width(rt),
@@ -163,15 +163,15 @@ static bool is_whole(const cla_product *p)
            !p->b.offset && p->b.ld == w->shape[1];
 }
 
-/* Weights in panels, made once for each content of the tensor. A first product with few
- * rows leaves them as they are: there may be no second one. */
+/* Gives the weights in panels, packed once for each version of the tensor. The first
+ * product of a version does not pack for few rows: there may be no second one. */
 static cla_status pack_weights(cla_runtime *rt, const cla_product *p,
                                const tile_plan *plan, const cla_memory **out)
 {
     enum { MANY_ROWS = 256 };
     cla_form *form = &p->weights->form[p->transpose_b];
     if (form->memory.mem && form->size != p->K * p->N) {
-        return CLA_OK; // it is of other rows
+        return CLA_OK; // the form holds other rows
     }
     if (form->version != p->weights->version) {
         const bool again = form->asked == p->weights->version;
@@ -197,8 +197,8 @@ static void free_scratch(cla_runtime *rt, void *state)
     free(state);
 }
 
-/* Memory for the panels of one product; the queue is in order, so the next may have it.
- * */
+/* Gives memory for the panels of one product. The queue is in order, so the next one
+ * may reuse it. */
 static cla_status take_scratch(cla_runtime *rt, size_t bytes, cla_memory **out)
 {
     static const char key;
@@ -218,9 +218,9 @@ static cla_status take_scratch(cla_runtime *rt, size_t bytes, cla_memory **out)
     return CLA_OK;
 }
 
-/* b in panels where that pays: kept ones of weights; for tall products all items share
- * one packing, which costs about as much as six blocks of rows packing for themselves,
- * fewer where b must be transposed. NULL: each item packs what it reads. */
+/* Gives b in panels if that pays: those kept for weights or, for tall products, panels
+ * that all items share. To pack these costs about as much as six blocks of rows that
+ * pack for themselves, fewer if b must be transposed. NULL: each item packs its own. */
 static cla_status packed_b(cla_runtime *rt, const cla_product *p, const tile_plan *plan,
                            const cla_memory **out)
 {

@@ -14,7 +14,7 @@ typedef struct saved {
     max_args args;
 } saved;
 
-/* A launch over runs of each sequence's rows. */
+/* Queues a kernel over runs of the rows of each sequence. */
 static cla_status launch_runs(cla_tape *tape, const saved *s, int64_t rows,
                               cla_launch *launch)
 {

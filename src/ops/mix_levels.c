@@ -1,4 +1,4 @@
-/* mix_levels.c - a sum of tensors whose weights are a softmax. */
+/* mix_levels.c - a weighted sum of tensors; the weights are a softmax. */
 #include <stdlib.h>
 
 #include "cl/mix_levels_args.h"
@@ -82,7 +82,7 @@ static cla_status backward(cla_tape *tape, void *bytes)
     return cla_ham_weights(tape, s->c, &partial, args);
 }
 
-/* Checks, runs, and notes what is to go back. */
+/* Checks the tensors, queues their sum and records the backward step. */
 static cla_status run(cla_tape *tape, saved *s)
 {
     const cla_tensor *like = s->x[0];

@@ -1,8 +1,8 @@
-/* multinomial.c - a class of each row, drawn by its probability. */
+/* multinomial.c - draws a class for each row by its probability. */
 #include "clattn/hard.h"
 #include "ops/spread.h"
 
-enum { MOST = (1 << 24) - 1 }; // classes: the kernel for groups counts them in floats
+enum { MOST = (1 << 24) - 1 }; // classes; the group kernel counts them in floats
 
 cla_status cla_multinomial(cla_tape *tape, cla_tensor **id, const cla_tensor *logits)
 {

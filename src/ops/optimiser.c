@@ -54,7 +54,7 @@ int cla_optimiser_moments(const cla_optimiser *o)
     return count;
 }
 
-/* d rounded to float, as the kernel multiplies by it. */
+/* Returns 1 / (1 - d^step). d is rounded to float, as the kernel multiplies by it. */
 static float correction(double d, int64_t step)
 {
     return (float)(1 / (1 - pow(d, (double)step)));
@@ -106,7 +106,7 @@ cla_status cla_optimiser_step(cla_runtime *rt, const cla_optimiser *o, cla_tenso
     return cla_enqueue(rt, &launch);
 }
 
-/* ---- one function each --------------------------------------------------------- */
+/* ---- public functions ---------------------------------------------------------- */
 
 cla_status cla_rmsprop(cla_runtime *rt, cla_tensor *p, cla_tensor *a,
                        const cla_tensor *g, float lr, float rho, float eps)

@@ -1,8 +1,8 @@
 /* position_attention.c - attention with scalars for positions added to its scores.
  *
- * What positions add becomes a table that the kernels read by whole vectors. The pass
- * for dQ has every gradient of a score at hand: it goes through a run of sequences and
- * sums them up in the table's form, and the runs' sums become the gradients. */
+ * The scalars are packed into a table that the kernels read by whole vectors. The pass
+ * for dQ computes the gradient of every score. It sums them over a run of sequences in
+ * the layout of the table, and the runs' sums become the gradients. */
 #include <string.h>
 
 #include "cl/position_attention_args.h"
@@ -12,22 +12,22 @@
 
 enum {
     RUNS_TILE = 4,
-    RUNS_GROUP = 16,      // parts of the sum over sequences
-    SUMS_BYTES = 64 << 20 // and what they may take before there are fewer
+    RUNS_GROUP = 16,      // most parts of the sum over sequences
+    SUMS_BYTES = 64 << 20 // limit of their memory, unless one is larger
 };
 
 typedef struct position_call {
     cla_attention_call attention;
     cla_tensor *absolute, *relative; // [H,t,t], [H,2t]; one may be NULL
     position_args args;
-    cla_memory table; // what forward reads
+    cla_memory table; // packed for forward and dQ
 } position_call;
 
-/* The gradients of the parameters, and the sums they are made of. */
+/* The gradients of the parameters, and the runs' sums. */
 typedef struct position_grads {
     cla_tensor *absolute, *relative;
     int add_absolute, add_relative;
-    int64_t runs; // 0: neither wants one
+    int64_t runs; // 0: none is wanted
     cla_memory sums;
 } position_grads;
 
@@ -37,7 +37,7 @@ static int plan(cla_runtime *rt, const position_call *call, cla_launch *launch)
                               "position_attention", "position_attention_tile", launch);
 }
 
-/* Queues a pass over tiles, layers of them: a sequence or a run of sequences each. */
+/* Queues a pass over tiles. layers: the sequences, or runs of sequences. */
 static cla_status enqueue_tiles(cla_runtime *rt, const position_call *call,
                                 int64_t layers, int products, cla_launch *launch)
 {
@@ -51,7 +51,7 @@ static cla_status enqueue_tiles(cla_runtime *rt, const position_call *call,
     return layers ? cla_enqueue(rt, launch) : CLA_OK;
 }
 
-/* A pass over n numbers of tables or parameters. */
+/* Queues a pass over n numbers of tables or parameters. */
 static cla_status enqueue_numbers(cla_runtime *rt, int64_t n, cla_launch *launch)
 {
     launch->file = "position_tables";
@@ -61,7 +61,7 @@ static cla_status enqueue_numbers(cla_runtime *rt, int64_t n, cla_launch *launch
     return cla_enqueue(rt, launch);
 }
 
-/* The table with its rows and columns as a pass wants them. */
+/* Packs the table for a pass: its rows are queries or, if turned, keys. */
 static cla_status pack(cla_tape *tape, const position_call *call, cla_memory *table,
                        bool turned)
 {
@@ -91,7 +91,7 @@ static cla_status forward(cla_tape *tape, position_call *call)
     return enqueue_tiles(cla_tape_runtime(tape), call, a->sequences, 2, &launch);
 }
 
-/* ---- back ------------------------------------------------------------------------ */
+/* ---- backward -------------------------------------------------------------------- */
 
 static cla_status grad_q(cla_runtime *rt, const position_call *call,
                          const cla_attention_grads *g, const position_grads *p)
@@ -144,7 +144,7 @@ static cla_status sums_begin(cla_tape *tape, const position_call *call,
     return cla_memory_fill(cla_tape_runtime(tape), &p->sums, 0);
 }
 
-/* The runs' sums to where they belong. */
+/* Queues the gradients of the parameters from the runs' sums. */
 static cla_status sum_runs(cla_runtime *rt, const position_call *call,
                            const position_grads *p)
 {
@@ -213,7 +213,7 @@ static cla_status check(const cla_given *given, const cla_attention_options *opt
     return CLA_OK;
 }
 
-/* The form of the tables. Lines go on to whole tiles, which vectors read. */
+/* Sets the layout of the tables. Rows are padded to whole tiles, for vectors. */
 static void shape_tables(cla_runtime *rt, position_call *call)
 {
     const cla_attention_call *a = &call->attention;

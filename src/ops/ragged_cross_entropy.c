@@ -1,4 +1,4 @@
-/* ragged_cross_entropy.c - the loss of pointing at one row of each sequence. */
+/* ragged_cross_entropy.c - cross entropy of pointing at one row of each sequence. */
 #include "cl/ragged_cross_entropy_args.h"
 #include "clattn/ham.h"
 #include "ops/spread.h"
@@ -7,7 +7,7 @@
 static const char OP[] = "ragged_cross_entropy";
 
 typedef struct saved {
-    cla_tensor *loss, *x, *logp; // logp NULL: not asked for
+    cla_tensor *loss, *x, *logp; // logp NULL: not wanted
     const cla_tensor *targets;
     const cla_ragged *rows;
     cla_memory lse, weight; // [B], [1]
@@ -38,7 +38,7 @@ static cla_status backward(cla_tape *tape, void *bytes)
     return launch_groups(tape, s, s->rows->sequences, &launch);
 }
 
-/* What each sequence costs, then the mean. */
+/* Queues the cost of each sequence, then the mean. */
 static cla_status forward(cla_tape *tape, saved *s)
 {
     const size_t bytes = (size_t)s->rows->sequences * sizeof(float);

@@ -1,4 +1,4 @@
-/* recurrent.c - what cells that walk along packed sequences share. */
+/* recurrent.c - shared by the recurrent cells: memory, products and launches. */
 #include "ops/recurrent.h"
 
 #include <assert.h>
@@ -21,7 +21,7 @@ static int64_t round_up(int64_t n, int64_t to)
 
 /* ---- beginning ------------------------------------------------------------------ */
 
-/* A state [B,n] behind the walk, where somebody asked for it. */
+/* Makes a final state [B,n] if wanted is not NULL. */
 static cla_status make_state(cla_tape *tape, const cla_recurrence *r, int64_t n,
                              cla_tensor **wanted, cla_tensor **out)
 {
@@ -71,9 +71,10 @@ cla_status cla_recurrence_give(cla_tape *tape, cla_tensor **y, const cla_recurre
 
 /* ---- memory --------------------------------------------------------------------- */
 
-/* Groups of sequences. Where one work-item has a group: as few as keep all cores busy,
- * since each reads the weights, and large enough for a register tile; what they work
- * with must stay in a cache. */
+/* Returns the number of groups of sequences. Under the tile schedule a group is one
+ * work-item. Groups are as few as keep all cores busy, since each reads the weights,
+ * large enough for a register tile, and small enough for their data to stay in a
+ * cache. */
 static int64_t count_groups(cla_runtime *rt, int64_t sequences)
 {
     enum { LEAST = 4, MOST = 48 };
@@ -87,8 +88,8 @@ static int64_t count_groups(cla_runtime *rt, int64_t sequences)
                                      : groups;
 }
 
-/* Floats that a group needs: its states or their gradients, two parts; under the tile
- * schedule gates, sums and packed rows as well. */
+/* Returns the floats that a group needs: two parts for its states or their gradients;
+ * under the tile schedule gates, sums and packed rows as well. */
 static int64_t scratch_of(cla_runtime *rt, const cla_recurrence *r, int64_t groups)
 {
     const int64_t n = r->shape.width;
@@ -129,7 +130,7 @@ cla_status cla_recurrence_plan(cla_tape *tape, cla_recurrence *r, bool keep)
 
 /* ---- products ------------------------------------------------------------------- */
 
-/* weights may keep its panels: no other product uses these rows of w. */
+/* The weights may keep their panels, since no other product uses these rows of w. */
 cla_status cla_recurrence_inputs(cla_tape *tape, const cla_recurrence *r,
                                  const cla_recurrent_weights *w)
 {
@@ -200,7 +201,7 @@ static cla_status gradient_of_bias(cla_tape *tape, const cla_recurrence *r,
     return db ? cla_column_sum(cla_tape_runtime(tape), db, &partials, add) : CLA_OK;
 }
 
-/* dx = dg w_x' */
+/* Queues dx (+)= dg w_x'. */
 static cla_status gradient_of_inputs(cla_tape *tape, const cla_recurrence *r,
                                      const cla_recurrent_weights *w)
 {
@@ -256,7 +257,7 @@ cla_status cla_recurrence_gradients(cla_tape *tape, const cla_recurrence *r,
     return cla_product_run(cla_tape_runtime(tape), &p);
 }
 
-/* ---- the walk ------------------------------------------------------------------- */
+/* ---- along the sequences -------------------------------------------------------- */
 
 cla_status cla_recurrence_walk(cla_tape *tape, const cla_recurrence *r,
                                const char *file, const char *tile_file,
@@ -284,7 +285,7 @@ cla_status cla_recurrence_walk(cla_tape *tape, const cla_recurrence *r,
 
 /* ---- steps of the group schedule ------------------------------------------------- */
 
-/* Sequences that have a token t: the first ones of those that are sorted. */
+/* Returns the number of sequences with a token t, the first of the sorted ones. */
 static int64_t count_on(const cla_ragged *rows, int64_t t)
 {
     int64_t on = 0;

@@ -1,4 +1,4 @@
-/* reinforce.c - the score-function gradient of gates that were opened or shut. */
+/* reinforce.c - the score-function gradient (REINFORCE) of gates. */
 #include "clattn/hard.h"
 #include "ops/hard_gates.h"
 #include "ops/spread.h"
@@ -15,7 +15,7 @@ typedef struct saved {
     float entropy;
 } saved;
 
-/* Items side by side, as many as count. */
+/* Queues a kernel with `count` work-items or more side by side. */
 static cla_status launch_flat(cla_runtime *rt, int64_t count, cla_launch *launch)
 {
     const int64_t wg = cla_tiled(rt) ? 1 : CLA_WG;
@@ -24,7 +24,7 @@ static cla_status launch_flat(cla_runtime *rt, int64_t count, cla_launch *launch
     return cla_enqueue(rt, launch);
 }
 
-/* A group to each query of each sequence. */
+/* Queues a kernel with a work-group for each query of each sequence. */
 static cla_status launch_rows(cla_runtime *rt, const saved *s, cla_launch *launch)
 {
     const cla_ragged *rows = s->batch.q_rows;

@@ -1,8 +1,8 @@
 /* relative_attention.c - attention with learned vectors for distances.
  *
- * Vectors meet queries, weights and gradients in products over [H,Nq,2R+1], a number
- * for each query and distance; the passes over tiles only pick from such arrays, and
- * sum into them. Nothing of the size of a map exists. */
+ * Matrix products with the vectors use arrays [H,Nq,2R+1], a number for each head,
+ * query and distance. The passes over tiles only read such arrays and sum into them. No
+ * array has the size of a map. */
 #include "cl/relative_map_args.h"
 #include "ops/attention_common.h"
 #include "ops/column_sum.h"
@@ -30,7 +30,7 @@ static cla_status new_array(cla_tape *tape, const relative_call *call, cla_memor
 
 /* ---- products -------------------------------------------------------------------- */
 
-/* x [Nq,H,d] as a matrix for each head. */
+/* Returns x [Nq,H,d] as a matrix for each head. */
 static cla_matrix heads_of(const cla_tensor *x)
 {
     return (cla_matrix){ &x->memory, x->offset, x->stride, x->shape[2] };
@@ -42,7 +42,7 @@ static cla_matrix array_of(const relative_call *call, const cla_memory *array)
     return (cla_matrix){ .memory = array, .stride = queries * distances(call) };
 }
 
-/* array[h,i,n] = <x[i,h], rel[n]> */
+/* Makes an array and queues array[h,i,n] = <x[i,h], rel[n]>. */
 static cla_status meet(cla_tape *tape, const relative_call *call, cla_memory *array,
                        const cla_tensor *x, const cla_tensor *rel)
 {
@@ -60,7 +60,7 @@ static cla_status meet(cla_tape *tape, const relative_call *call, cla_memory *ar
     return cla_product_run(cla_tape_runtime(tape), &p);
 }
 
-/* y[i,h] += sum_n array[h,i,n] rel[n] */
+/* Queues y[i,h] += sum_n array[h,i,n] rel[n]. */
 static cla_status mix(cla_runtime *rt, const relative_call *call, const cla_tensor *y,
                       const cla_memory *array, const cla_tensor *rel)
 {
@@ -77,7 +77,7 @@ static cla_status mix(cla_runtime *rt, const relative_call *call, const cla_tens
     return cla_product_run(rt, &p);
 }
 
-/* grad[n] (+)= sum over h and i of array[h,i,n] x[i,h], heads in order. */
+/* Queues grad[n] (+)= sum over h and i of array[h,i,n] x[i,h], heads in order. */
 static cla_status gather(cla_tape *tape, const relative_call *call, cla_tensor *grad,
                          int add, const cla_memory *array, const cla_tensor *x)
 {
@@ -134,7 +134,7 @@ static cla_status forward(cla_tape *tape, relative_call *call)
     return mix(rt, call, a->o, &call->weights, call->rel_v);
 }
 
-/* What the way back fills beside the gradients of q, k and v. */
+/* Tensors and arrays that backward fills beside the gradients of q, k and v. */
 typedef struct relative_grads {
     cla_tensor *rel_k, *rel_v;
     int add_k, add_v;

@@ -5,7 +5,7 @@
 
 typedef struct saved {
     cla_tensor *table, *spectrum;
-    cla_memory waves; // [2t], one turn of the cosine
+    cla_memory waves; // [2t], one period of the cosine
 } saved;
 
 static cla_status launch_numbers(cla_runtime *rt, int64_t count, cla_launch *launch)

@@ -1,11 +1,11 @@
-/* rows.c - rows below each other, and some of them. */
+/* rows.c - stacks matrices by rows, and copies a range of rows. */
 #include "clattn/rows.h"
 
 #include <string.h>
 
 #include "ops/columns.h"
 
-/* count rows of from, from row on, to row at of to. */
+/* Queues a copy of count rows of from, from `row` on, to to, from row `at` on. */
 static cla_status copy_rows(cla_runtime *rt, const cla_tensor *to, int64_t at,
                             const cla_tensor *from, int64_t row, int64_t count, int add)
 {
@@ -16,7 +16,7 @@ static cla_status copy_rows(cla_runtime *rt, const cla_tensor *to, int64_t at,
     return cla_copy_columns(rt, to, from, &part, add);
 }
 
-/* Places are counted in 31 bits. */
+/* Fails from 2^31 numbers on: kernels index with int. */
 static cla_status check_size(const char *op, int64_t rows, int64_t columns)
 {
     return rows * columns <= INT32_MAX
@@ -116,7 +116,7 @@ static cla_status slice_backward(cla_tape *tape, void *bytes)
     if (!dx) {
         return CLA_OK;
     }
-    CLA_TRY(add ? CLA_OK : cla_tensor_fill(dx, 0)); // other rows may get theirs later
+    CLA_TRY(add ? CLA_OK : cla_tensor_fill(dx, 0)); // others may get gradients later
     return copy_rows(cla_tape_runtime(tape), dx, s->first, dy, 0, dy->shape[0], 1);
 }
 

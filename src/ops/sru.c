@@ -3,7 +3,7 @@
 
 typedef struct saved {
     cla_recurrence r;
-    cla_recurrent_weights z, g; // of what goes in, of the gates f and r
+    cla_recurrent_weights z, g; // of the transformed inputs, of the gates f and r
 } saved;
 
 static cla_status walk_back(cla_tape *tape, saved *s)

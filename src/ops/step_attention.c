@@ -35,7 +35,7 @@ cla_status cla_step_store(cla_tape *tape, cla_tensor **store, const cla_tensor *
     return CLA_OK;
 }
 
-/* o of B tokens of H heads of width d, whose q scores against keys. */
+/* Makes *o [rows,D] and queues a launch: a work-group for each row and head. */
 static cla_status launch(cla_tape *tape, cla_tensor **o, cla_launch *l, int64_t rows,
                          step_shape *shape, int64_t D)
 {

@@ -1,8 +1,8 @@
-/* top_k.c - the likeliest classes of each row. */
+/* top_k.c - the most probable classes of each row. */
 #include "clattn/ops.h"
 #include "ops/spread.h"
 
-enum { MOST = (1 << 24) - 1 }; // classes: the kernel for groups counts them in floats
+enum { MOST = (1 << 24) - 1 }; // classes; the group kernel counts them in floats
 
 static cla_status check(const cla_tensor *logits, int k)
 {

@@ -1,19 +1,19 @@
-/* arena.c - device memory for a step: pieces that are given back at once.
+/* arena.c - device memory for a step: pieces that are released together.
  *
- * On CPU devices pieces are cut from blocks. Steps of one shape ask for the same pieces
- * in the same order, so the sub-buffers of the last step are kept and handed out again.
- * When a step needed several blocks, the next rewind to the start joins them into one.
+ * On CPU devices pieces are cut from blocks. Steps of one shape request the same pieces
+ * in the same order, so the sub-buffers of the last step are kept and reused. If a step
+ * needed several blocks, the next rewind to the start joins them into one.
  *
  * On GPUs each piece is a buffer, which serves the piece of the same number in later
- * steps and is replaced when it does not fit. Sub-buffers are dear there: a release
- * takes 0.2 ms on NVIDIA's driver 580, as long as 40 launches, and batches of text have
- * other shapes in each step. */
+ * steps and is replaced when it does not fit. Sub-buffers are expensive there: a
+ * release takes 0.2 ms on NVIDIA's driver 580, as long as 40 launches, and batches of
+ * text have another shape in each step. */
 #include <string.h>
 
 #include "runtime/internal.h"
 
 enum { FIRST_BLOCK_BYTES = 1 << 22, LARGE_BLOCK_BYTES = 1 << 26 };
-enum { LEAST_BUFFER_BYTES = 1 << 16 }; // of a piece: small ones need not grow
+enum { LEAST_BUFFER_BYTES = 1 << 16 }; // of a piece, so that small ones need not grow
 
 typedef struct block {
     cla_memory memory;
@@ -22,7 +22,7 @@ typedef struct block {
 
 typedef struct piece {
     cla_memory memory;
-    size_t block, offset, room; // where it lies; room is what it took there, 0 if whole
+    size_t block, offset, room; // place in a block; room: bytes taken, 0: no block
 } piece;
 
 struct cla_arena {
@@ -43,7 +43,7 @@ cla_status cla_arena_new(cla_arena **out, cla_runtime *rt)
     return CLA_OK;
 }
 
-/* Whether each piece must be a new buffer, to be poisoned or watched. */
+/* Returns whether each piece must be a new buffer, to be poisoned or watched. */
 static bool is_guarded(const cla_arena *arena)
 {
     return arena->rt->guard || arena->rt->watched;
@@ -102,8 +102,8 @@ static size_t capacity(const cla_arena *arena)
     return total;
 }
 
-/* Of the next block: small ones double, large arenas grow by a quarter, since half a
- * gigabyte too much is a smaller batch. */
+/* Returns the size of the next block. Small blocks double; large arenas grow by a
+ * quarter, since half a gigabyte too much means a smaller batch. */
 static size_t next_bytes(const cla_arena *arena)
 {
     const size_t quarter = capacity(arena) / 4;
@@ -114,8 +114,7 @@ static size_t next_bytes(const cla_arena *arena)
     return quarter > little ? quarter : little;
 }
 
-/* Makes current a block with room for size bytes: the next that has it, or a new one.
- */
+/* Sets current to a block with room for size bytes: the next one, or a new one. */
 static cla_status find_block(cla_arena *arena, size_t size)
 {
     while (arena->current < arena->block_count &&
@@ -153,7 +152,8 @@ static cla_status cut(cla_arena *arena, piece *p, size_t bytes, size_t room)
     return CLA_OK;
 }
 
-/* The piece that stood here in the last step, when it fits exactly. */
+/* Takes this place's piece of the last step again; returns false unless it fits
+ * exactly. */
 static bool reuse(cla_arena *arena, size_t bytes)
 {
     if (arena->taken == arena->kept) {
@@ -170,8 +170,8 @@ static bool reuse(cla_arena *arena, size_t bytes)
     return true;
 }
 
-/* A buffer for the next piece. Where memory is short, those that wait for later pieces
- * are given back. */
+/* Makes a buffer for the next piece. If memory is short, frees the buffers that are
+ * kept for later pieces. */
 static cla_status new_buffer(cla_arena *arena, size_t bytes)
 {
     piece *p = &arena->pieces[arena->taken];
@@ -182,14 +182,14 @@ static cla_status new_buffer(cla_arena *arena, size_t bytes)
     return cla_memory_new(&p->memory, arena->rt, bytes);
 }
 
-/* Whether a buffer is kept although it is too large: not when memory runs short. */
+/* Returns whether to keep a too large buffer: if memory is ample, or little is lost. */
 static bool may_waste(const cla_runtime *rt, size_t has, size_t bytes)
 {
     const bool ample = rt->in_use_bytes <= rt->device.memory_bytes / 2;
     return ample || has <= LEAST_BUFFER_BYTES || has - bytes <= bytes / 4;
 }
 
-/* The buffer that stood here in an earlier step, or one that fits in its place. */
+/* Takes this place's buffer of an earlier step, or replaces it by one that fits. */
 static cla_status take_buffer(cla_arena *arena, size_t bytes)
 {
     piece *p = &arena->pieces[arena->taken];
@@ -211,7 +211,7 @@ static cla_status take_buffer(cla_arena *arena, size_t bytes)
 static cla_status take_guarded(cla_arena *arena, size_t bytes)
 {
     piece *p = &arena->pieces[arena->taken];
-    drop_kept(arena); // what was kept before guards were switched on
+    drop_kept(arena); // those from before guards were switched on
     *p = (piece){ 0 };
     CLA_TRY(cla_memory_new(&p->memory, arena->rt, bytes));
     arena->kept++;
@@ -248,7 +248,7 @@ size_t cla_arena_mark(const cla_arena *arena)
     return arena->taken;
 }
 
-/* One block for what needed several; the next step then runs without any growth. */
+/* Replaces several blocks by one, so that the next step runs without any growth. */
 static void join_blocks(cla_arena *arena)
 {
     const size_t total = capacity(arena);

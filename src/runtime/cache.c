@@ -1,7 +1,7 @@
 /* cache.c - built programs on disk, so that a second start compiles nothing.
  *
  * An entry's id hashes all that the binary depends on. Entries are written whole, so
- * two processes may fill the cache at once; a damaged one is built again. */
+ * two processes may fill the cache at once; a damaged program is rebuilt. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ static void warn_once(cla_runtime *rt, const char *text, const char *detail)
     }
 }
 
-/* The folder that the user gives, or the default one; NULL when there is no home. */
+/* Returns the folder of CLATTN_CACHE_DIR, or the default one; NULL without a home. */
 static char *given_folder(void)
 {
     const char *variable = getenv("CLATTN_CACHE_DIR");

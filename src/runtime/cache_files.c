@@ -18,7 +18,7 @@ static const char FOLDER[] = "clattn-kernels-1";
 static const char MAGIC[16] = "clattn kernel 1";
 static const char SUFFIX[] = ".kernel", UNFINISHED[] = ".tmp";
 
-/* https://bford.info/cachedir: backup programs pass over such folders. */
+/* https://bford.info/cachedir: backup programs skip such folders. */
 static const char TAG[] = "CACHEDIR.TAG";
 static const char TAG_TEXT[] = "Signature: 8a477f597d28d172789f06886806bc55\n"
                                "# clattn-kernels-1: programs that clattn compiled.\n"
@@ -27,7 +27,7 @@ static const char TAG_TEXT[] = "Signature: 8a477f597d28d172789f06886806bc55\n"
 enum {
     ID_DIGITS = CLA_CACHE_ID - 1,
     NAME_BYTES = 96,
-    OPEN_FLAGS = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, // a FIFO blocks else
+    OPEN_FLAGS = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, // a FIFO would block
 };
 
 typedef struct entry_header {
@@ -63,7 +63,7 @@ static bool write_all(int fd, const char *data, size_t size)
     return true;
 }
 
-/* A name that no other writer uses: base, process and count. */
+/* Makes a name that no other writer uses, of base, process and count. */
 static void unique_name(char out[NAME_BYTES], const char *base)
 {
     static _Atomic unsigned count;
@@ -91,14 +91,14 @@ static bool has_tag(int folder)
     return ours;
 }
 
-/* The tag must survive a crash: without it the folder is refused. */
+/* Writes the tag, which must survive a crash: a folder without it is refused. */
 static bool write_tag(int folder)
 {
     const int fd =
         openat(folder, TAG, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) return false;
     const bool written = write_all(fd, TAG_TEXT, sizeof TAG_TEXT - 1) &&
-                         !fchmod(fd, 0600) && !fsync(fd); // the umask may take reading
+                         !fchmod(fd, 0600) && !fsync(fd); // the umask may deny reading
     return !close(fd) && written;
 }
 
@@ -110,7 +110,7 @@ static void make_folder(int parent)
     do {
         unique_name(name, FOLDER);
     } while (mkdirat(parent, name, 0700) && errno == EEXIST);
-    // what the umask took; when it fails, opening may fail, and that is looked at
+    // undoes the umask; after a failure opening may fail, which is checked
     (void)!fchmodat(parent, name, 0700, AT_SYMLINK_NOFOLLOW);
     const int folder = openat(parent, name, OPEN_FLAGS | O_DIRECTORY);
     if (folder < 0 || !write_tag(folder) || renameat(parent, name, parent, FOLDER)) {
@@ -120,7 +120,7 @@ static void make_folder(int parent)
     if (folder >= 0) close(folder);
 }
 
-/* Why the folder cannot be used; NULL when it can. Machine code from it runs in this
+/* Returns why the folder cannot be used, or NULL. Machine code from it runs in this
  * process, so no other user may be able to write there. */
 static const char *objection(int folder)
 {
@@ -181,7 +181,7 @@ cla_status cla_cache_files_path(cla_text *path, const char *folder_path, const c
     return cla_text_add(path, "%s/%s", folder_path, name);
 }
 
-/* An entry, or what a writer that was killed left of one. */
+/* Returns whether a name is that of an entry, also of one left by a killed writer. */
 static bool is_entry_name(const char *name)
 {
     const size_t suffix = sizeof SUFFIX - 1, end = sizeof UNFINISHED - 1;
@@ -199,8 +199,8 @@ static bool header_fits(const entry_header *h, const char *id)
            memcmp(h->id, id, ID_DIGITS) == 0;
 }
 
-/* Whether a file of the folder is an entry by its header: a regular file of this user
- * whose header carries the name. */
+/* Returns whether a file of the folder is a regular file of this user with the header
+ * of an entry of this name. */
 static bool is_ours(int folder, const char *name)
 {
     entry_header h;
@@ -226,7 +226,7 @@ void cla_cache_files_remove(int folder, const char *id)
     remove_file(folder, name);
 }
 
-/* The data of an open file; NULL, with *why, for what is no whole entry. */
+/* Returns the data of an open file; NULL, with *why, if it is not a whole entry. */
 static unsigned char *read_entry(int fd, const char *id, size_t *size, const char **why)
 {
     struct stat info;
@@ -263,7 +263,7 @@ void cla_cache_files_read(int folder, const char *id, unsigned char **data,
     const int fd = openat(folder, name, OPEN_FLAGS);
     if (fd < 0) return;
     *data = read_entry(fd, id, size, why);
-    if (*data) futimens(fd, NULL); // used now: it goes last
+    if (*data) futimens(fd, NULL); // used now: removed last
     close(fd);
 }
 
@@ -274,7 +274,7 @@ static cla_status fail_io(const char *what, const char *name)
                     strerror_r(errno, reason, sizeof reason));
 }
 
-/* Only a regular file gives way to an entry. */
+/* Renames a finished entry. It replaces a regular file, but nothing else. */
 static cla_status put_in_place(int folder, const char *unfinished, const char *name)
 {
     struct stat info;
@@ -286,7 +286,7 @@ static cla_status put_in_place(int folder, const char *unfinished, const char *n
                                                       : CLA_OK;
 }
 
-/* No fsync: an entry that a crash tears fails its hash and is built again. */
+/* No fsync: an entry that a crash damages fails its hash and is rebuilt. */
 cla_status cla_cache_files_write(int folder, const char *id, const void *data,
                                  size_t size)
 {
@@ -304,7 +304,7 @@ cla_status cla_cache_files_write(int folder, const char *id, const void *data,
     if (fd < 0) return fail_io("cannot create", name);
     const bool written = write_all(fd, (const char *)&h, sizeof h) &&
                          write_all(fd, data, size) &&
-                         !fchmod(fd, 0600); // what the umask took
+                         !fchmod(fd, 0600); // undoes the umask
     cla_status status = written ? CLA_OK : fail_io("cannot write", name);
     if (close(fd) && !status) status = fail_io("cannot write", name);
     status = status ? status : put_in_place(folder, unfinished, name);

@@ -1,4 +1,4 @@
-/* choose.c - one device of a list, by the text of CLATTN_DEVICE or --device. */
+/* choose.c - chooses a device by the text of CLATTN_DEVICE or --device. */
 #include <string.h>
 #include <sys/resource.h>
 
@@ -8,12 +8,12 @@
 /* Shorter numbers are positions only: "5" must not mean a "3050", nor "avx512". */
 enum { NAME_DIGITS = 3 };
 
-/* What one word of the text can mean, in the order of trial. */
+/* A form of a word. The forms are tried in order. */
 typedef struct reading {
-    bool (*is)(const char *word); // whether a word is of this form
+    bool (*is)(const char *word); // whether it has this form
     bool (*matches)(const cla_device *d, const char *word);
-    bool last;  // such a word means nothing else
-    bool class; // several may match, the first is meant
+    bool last;  // no other form is tried
+    bool class; // several may match: the first is chosen
 } reading;
 
 /* ---- the forms --------------------------------------------------------------- */
@@ -74,7 +74,7 @@ static bool type_matches(const cla_device *d, const char *word)
     return false;
 }
 
-/* A vendor word, and how that vendor signs. */
+/* A word for a vendor, and the texts that its drivers report. */
 static const struct vendor {
     const char *word, *signature[3];
 } vendors[] = {
@@ -105,8 +105,8 @@ static bool signed_by(const struct vendor *vendor, const char *text)
     return false;
 }
 
-/* The driver's vendor counts, not the processor's: PoCL says AuthenticAMD as its vendor
- * on an AMD processor, and Intel's runtime runs there too. */
+/* Compares with the vendor of the driver, not of the processor: on an AMD processor
+ * PoCL reports AuthenticAMD as its vendor, and Intel's runtime runs there, too. */
 static bool vendor_matches(const cla_device *d, const char *word)
 {
     const struct vendor *vendor = find_vendor(word);
@@ -121,7 +121,7 @@ static bool is_uuid(const char *word)
     return strlen(word) > 5 && strncmp(word, "uuid:", 5) == 0;
 }
 
-/* The whole identifier or its beginning, with or without dashes. */
+/* Matches the whole identifier or its beginning, with or without dashes. */
 static bool uuid_matches(const cla_device *d, const char *word)
 {
     char digits[sizeof d->uuid] = "";
@@ -163,14 +163,14 @@ static const reading readings[] = {
 
 /* ---- the choice -------------------------------------------------------------- */
 
-/* Devices left to choose from, and those a word means. */
+/* The devices, those that are excluded, and those that a word matches. */
 typedef struct choice {
     const cla_device *list;
     int count;
     bool *excluded, *matched;
 } choice;
 
-/* Marks what word means among the devices left; true when its first match is meant. */
+/* Marks the devices left that word matches. Returns whether to choose the first one. */
 static bool match(choice *c, const char *word, int *matches)
 {
     *matches = 0;
@@ -193,7 +193,7 @@ static int first_of(const bool *flags, int count, bool value)
     return -1;
 }
 
-/* "0 pocl pthread-...; 1 NVIDIA CUDA/NVIDIA ..." of those in flags, NULL for all. */
+/* Adds "0 pocl pthread-...; 1 NVIDIA CUDA NVIDIA ..." of those in flags (NULL: all). */
 static cla_status describe(cla_text *text, const choice *c, const bool *flags)
 {
     for (int i = 0; i < c->count; i++) {
@@ -221,7 +221,7 @@ static cla_status fail_match(const choice *c, const char *word, int matches)
     return status ? status : CLA_E_USAGE;
 }
 
-/* The next word of a comma list, in place and without the blanks around it. */
+/* Returns the next word of a comma list, in place, without the blanks around it. */
 static char *next_word(char **rest)
 {
     char *word = strsep(rest, ",");
@@ -233,7 +233,8 @@ static char *next_word(char **rest)
     return word;
 }
 
-/* Takes out what "!x" words name; *words counts the words that are none. */
+/* Excludes the devices that "!x" words match, and counts the other words. Returns
+ * whether there is a "!x" word. */
 static bool exclude(choice *c, char *text, int *words)
 {
     bool any = false;
@@ -253,7 +254,7 @@ static bool exclude(choice *c, char *text, int *words)
     return any;
 }
 
-/* The first word that means a device decides. */
+/* Chooses by the first word that matches a device. */
 static cla_status prefer(choice *c, char *rest, const char *text, int *index)
 {
     for (char *word; (word = next_word(&rest));) {
@@ -282,8 +283,8 @@ static cla_status choose(choice *c, const char *text, char *copies[2], int *inde
     return *index < 0 ? fail_match(c, text, 0) : CLA_OK;
 }
 
-/* Loaders pass over a driver that finds no room for itself; with LLVM inside it needs
- * gigabytes of addresses. */
+/* Fails since there is no device. Loaders skip a driver that lacks address space; one
+ * that contains LLVM needs gigabytes. */
 static cla_status fail_without_devices(void)
 {
     const rlim_t roomy = (rlim_t)8 << 30;

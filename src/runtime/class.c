@@ -2,8 +2,8 @@
  *
  * A class is a vendor's GPUs, any other GPU, or a CPU device. The GPUs' constants come
  * from the machine code that the vendors' compilers generate. CLATTN_CLASS=amd, intel,
- * nvidia, gpu or cpu overrides the class, so that any device can run the kernels as
- * another one gets them. */
+ * nvidia, gpu or cpu overrides the class, so that any device can run the kernels of
+ * another class. */
 #include <string.h>
 #include <strings.h>
 
@@ -15,8 +15,8 @@ typedef struct constant {
     int value;
 } constant;
 
-/* What differs from the fallback that the operator passes to cla_tuned. CPU devices run
- * work-group kernels in tests only: small tiles compile sooner there. */
+/* Constants that differ from the fallback that the operator passes to cla_tuned. CPU
+ * devices run work-group kernels in tests only: small tiles compile faster there. */
 static const constant CONSTANTS[] = {
     { "attention", "QUADS", CLA_CLASS_CPU, 1 },
     { "attention", "ROWS", CLA_CLASS_CPU, 32 },

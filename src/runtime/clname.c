@@ -85,7 +85,7 @@ static const char *launch_name(cl_int code)
         NAME(CL_INVALID_COMPILER_OPTIONS);
         NAME(CL_INVALID_LINKER_OPTIONS);
         NAME(CL_INVALID_DEVICE_PARTITION_COUNT);
-    case -1001: // of the loader's own header
+    case -1001: // from the loader's own header
         return "CL_PLATFORM_NOT_FOUND_KHR";
     default:
         return NULL;

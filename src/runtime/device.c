@@ -18,7 +18,7 @@ typedef struct found_list {
     size_t count, cap;
 } found_list;
 
-/* ---- what a device is -------------------------------------------------------- */
+/* ---- kinds and ranks --------------------------------------------------------- */
 
 static bool contains_any(const char *text, const char *const *words)
 {
@@ -42,7 +42,7 @@ cla_device_kind cla_device_classify(cl_device_type type, bool unified,
     if (contains_any(name, software) || contains_any(platform_name, software)) {
         return CLA_DEVICE_SOFTWARE;
     }
-    // hardware is one thing only, and these drivers know CPUs as rasterisers
+    // hardware has one type, and CPUs of these drivers are software rasterisers
     if (cpu + gpu + accelerator > 1 ||
         (cpu && contains_any(platform_name, rasterisers))) {
         return CLA_DEVICE_SOFTWARE;
@@ -51,8 +51,8 @@ cla_device_kind cla_device_classify(cl_device_type type, bool unified,
     return cpu ? CLA_DEVICE_CPU : CLA_DEVICE_ACCELERATOR;
 }
 
-/* Among devices of one kind: for CPUs PoCL, Intel, others; for the rest the maker's own
- * driver, PoCL, Mesa. */
+/* Returns the rank of a driver for devices of one kind: for CPUs PoCL, Intel, others;
+ * for the rest the maker's own driver, PoCL, Mesa. */
 static int driver_rank(const cla_device *d)
 {
     static const char *const pocl[] = { "pocl", "portable computing language", NULL };
@@ -77,7 +77,7 @@ int cla_device_compare(const cla_device *a, const cla_device *b)
 
 /* ---- the list ---------------------------------------------------------------- */
 
-/* A device that cannot be used is named and left out: another may do. */
+/* Adds a device. One that cannot be used is skipped with a warning: another may do. */
 static cla_status add_device(found_list *list, const found_device *entry)
 {
     char fault[CLA_DEVICE_FAULT];
@@ -94,8 +94,8 @@ static cla_status add_device(found_list *list, const found_device *entry)
     return CLA_OK;
 }
 
-/* A driver that cannot say what it has is passed over, and named when asked to be
- * chatty: one broken installation must not hide the others. */
+/* Adds the devices of a platform. A driver that does not report them is skipped with a
+ * log message: one broken installation must not hide the others. */
 static cla_status add_platform(found_list *list, cl_platform_id platform, int number)
 {
     char text[512] = "";
@@ -103,7 +103,7 @@ static cla_status add_platform(found_list *list, cl_platform_id platform, int nu
                            .device = { .platform = number } };
     cl_int code =
         clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof text - 1, text, NULL);
-    if (code) { // it decides what the devices are and which binaries fit them
+    if (code) { // the name decides the kind of devices and which binaries fit
         cla_log(CLA_LOG_WARN, "platform %d is not used: cannot read its name (%s)",
                 number, cla_cl_name(code));
         return CLA_OK;
@@ -135,7 +135,7 @@ static cla_status add_platforms(found_list *list)
 {
     cl_uint count = 0;
     cl_int code = clGetPlatformIDs(0, NULL, &count);
-    if (code == -1001) return CLA_OK; // the loader answers, and knows no driver
+    if (code == -1001) return CLA_OK; // the loader works, but finds no driver
     if (code) return cla_cl_fail(code, "cannot list the OpenCL platforms");
 
     cl_platform_id *platforms;
@@ -178,7 +178,7 @@ static int compare_found(const void *a, const void *b)
                               &((const found_device *)b)->device);
 }
 
-/* A wrong CLATTN_DEVICE leaves all unmarked: whoever uses it gets the error. */
+/* Marks the default. An invalid CLATTN_DEVICE marks none; its use is an error. */
 static void mark_default(cla_device *list, int count)
 {
     int index;
@@ -204,8 +204,8 @@ static cla_status split_list(const found_list *found, cla_device **list,
     return CLA_OK;
 }
 
-/* Drivers set themselves up when first asked what they have, and PoCL answers "nothing"
- * to a second thread that asks meanwhile. */
+/* Lists the devices, one thread at a time: drivers initialise at the first query, and
+ * PoCL reports no devices to a second thread meanwhile. */
 static cla_status find_devices(found_list *list)
 {
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;

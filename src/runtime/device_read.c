@@ -17,7 +17,7 @@ void cla_device_trim(char *out, size_t size, const char *text)
     }
 }
 
-/* False when the driver cannot say, or says nothing. */
+/* Reads a text. Returns false if the driver reports none or an empty one. */
 static bool device_text(cl_device_id id, cl_device_info what, char *out, size_t size)
 {
     char text[4096] = "";
@@ -26,7 +26,7 @@ static bool device_text(cl_device_id id, cl_device_info what, char *out, size_t 
     return *out != '\0';
 }
 
-/* A number of 4 or 8 bytes. */
+/* Reads a number of 4 or 8 bytes. Returns false on failure. */
 static bool device_number(cl_device_id id, cl_device_info what, cl_ulong *value)
 {
     cl_uint half;
@@ -40,7 +40,7 @@ static bool device_number(cl_device_id id, cl_device_info what, cl_ulong *value)
     return true;
 }
 
-/* An optional property: the driver's value if it lies in 1 to most, else standard. */
+/* Returns the driver's value of an optional property if in 1 to most, else standard. */
 static cl_ulong number_or(cl_device_id id, cl_device_info what, cl_ulong most,
                           cl_ulong standard)
 {
@@ -49,7 +49,7 @@ static cl_ulong number_or(cl_device_id id, cl_device_info what, cl_ulong most,
     return read && value >= 1 && value <= most ? value : standard;
 }
 
-/* Asks for the extensions, of which there can be many; none if it cannot say. */
+/* Reads the extensions, of which there can be many; "" if that fails. */
 static cla_status device_extensions(cl_device_id id, char **out)
 {
     enum { MOST = 1 << 20 };
@@ -92,7 +92,7 @@ static void need_text(cl_device_id id, cl_device_info what, const char *name, ch
     }
 }
 
-/* A number from 1 to most: all else is absurd. */
+/* Reads a number from 1 to most; another one is absurd, and named in fault. */
 static cl_ulong need_number(cl_device_id id, cl_device_info what, const char *name,
                             cl_ulong most, char *fault)
 {
@@ -106,8 +106,8 @@ static cl_ulong need_number(cl_device_id id, cl_device_info what, const char *na
     return value;
 }
 
-/* Plans, limits, kernels and the names of their binaries follow from these: a wrong one
- * gives wrong results. They have no default. */
+/* Reads the properties without a default, and returns the type. Plans, limits, kernels
+ * and names of binaries follow from them: a wrong one gives wrong results. */
 static cl_device_type read_needed(cl_device_id id, cla_device *d, char *fault)
 {
     enum { UNITS = 1 << 20, LANES = 1024 };
@@ -128,8 +128,8 @@ static cl_device_type read_needed(cl_device_id id, cla_device *d, char *fault)
     return need_number(id, CL_DEVICE_TYPE, "type", UINT32_MAX, fault);
 }
 
-/* The others have: vendor "unknown", clock 0 (unknown), a host apart from the device,
- * and no extensions. */
+/* The other properties have defaults: vendor "unknown", clock 0 (unknown), no memory
+ * shared with the host, and no extensions. */
 cla_status cla_device_read(cl_device_id id, cla_device *d, char *fault)
 {
     *fault = '\0';

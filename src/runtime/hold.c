@@ -1,12 +1,12 @@
-/* hold.c - one thread at a time in a runtime: the owner is the thread whose call of a
- * public function is running. */
+/* hold.c - lets one thread at a time use a runtime. The owner is the thread whose call
+ * of a public function is running. */
 #include <sched.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "runtime/internal.h"
 
-/* The address of a variable of its own tells threads apart. */
+/* Returns a number that identifies this thread: the address of its own variable. */
 static uintptr_t this_thread(void)
 {
     static _Thread_local char own;

@@ -1,4 +1,4 @@
-/* launch.c - one way to start a kernel: defines, arguments, groups. */
+/* launch.c - launches kernels: defines, arguments, groups. */
 #include <math.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static cla_status set_args(cl_kernel kernel, const cla_launch *launch)
     return CLA_OK;
 }
 
-/* Asked for too much, some drivers abort instead of answering. */
+/* Fails if a launch needs too much local memory: some drivers abort then. */
 static cla_status check_local_memory(const cla_runtime *rt, const cla_launch *launch)
 {
     size_t bytes = 0;
@@ -38,8 +38,8 @@ static cla_status check_local_memory(const cla_runtime *rt, const cla_launch *la
     return CLA_OK;
 }
 
-/* Drivers that make machine code at the first launch of a group size (PoCL) have new
- * code worth saving then. */
+/* Marks a program as unsaved at the first launch with a group size: some drivers (PoCL)
+ * generate machine code only then. */
 static void note_local_size(cla_program *program, cla_kernel *kernel,
                             const size_t local[3])
 {
@@ -55,7 +55,7 @@ static void note_local_size(cla_program *program, cla_kernel *kernel,
     }
 }
 
-/* What a launch moves at least: each of its buffers once. */
+/* Returns the bytes that a launch moves at least: each of its buffers once. */
 static size_t moved_bytes(const cla_launch *launch)
 {
     size_t bytes = 0;
@@ -65,7 +65,7 @@ static size_t moved_bytes(const cla_launch *launch)
     return bytes;
 }
 
-/* moved: bytes, for the profile. */
+/* Queues a part of a launch. moved: bytes, for the profile. */
 static cla_status enqueue_piece(cla_runtime *rt, const cla_kernel *kernel, size_t moved,
                                 const size_t first[3], const size_t groups[3],
                                 const size_t local[3])
@@ -88,7 +88,8 @@ static cla_status enqueue_piece(cla_runtime *rt, const cla_kernel *kernel, size_
     return cla_profile_add(rt, kernel->name, moved, event);
 }
 
-/* Long work goes in pieces along its widest axis: displays have watchdogs. */
+/* Queues a launch. Long work is split into pieces along its widest axis, since displays
+ * have watchdogs. */
 static cla_status enqueue_split(cla_runtime *rt, const cla_kernel *kernel,
                                 const cla_launch *launch, const size_t groups[3],
                                 const size_t local[3])
@@ -98,7 +99,7 @@ static cla_status enqueue_split(cla_runtime *rt, const cla_kernel *kernel,
     for (int i = 1; i < 3; i++) {
         axis = groups[i] > groups[axis] ? i : axis;
     }
-    const size_t most = groups[axis]; // pieces
+    const size_t most = groups[axis]; // limit of pieces
     const size_t pieces =
         (size_t)fmin(launch->flops / rt->slice_flops, (double)most - 1) + 1;
     const size_t step = (groups[axis] + pieces - 1) / pieces;

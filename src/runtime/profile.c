@@ -5,7 +5,7 @@
 
 #include "runtime/internal.h"
 
-enum { MOST_TIMED = 4096 }; // commands whose times are not read yet
+enum { MOST_TIMED = 4096 }; // most commands whose times are not read yet
 
 static cla_status find_row(cla_profile *p, const char *kernel, cla_profile_row **row)
 {
@@ -22,7 +22,7 @@ static cla_status find_row(cla_profile *p, const char *kernel, cla_profile_row *
     return CLA_OK;
 }
 
-/* Milliseconds that a command took; waits for its end. */
+/* Waits for the end of a command and gives the milliseconds that it took. */
 static cla_status read_time(const char *kernel, cl_event event, double *ms)
 {
     cl_ulong start = 0, end = 0;
@@ -37,7 +37,7 @@ static cla_status read_time(const char *kernel, cl_event event, double *ms)
     return code ? cla_cl_fail(code, "profile of %s", kernel) : CLA_OK;
 }
 
-/* Reads the times of all commands that are waiting to be read. */
+/* Reads the times of all commands whose events are kept. */
 static cla_status read_times(cla_profile *p)
 {
     cla_status status = CLA_OK;
@@ -85,7 +85,7 @@ cla_status cla_profile_add(cla_runtime *rt, const char *kernel, size_t bytes,
     return status;
 }
 
-/* The last times are read by functions that have no status to return. */
+/* Reads the last times, for functions without a status. Returns false on failure. */
 static bool read_rest(cla_runtime *rt)
 {
     if (rt->pid == getpid() && rt->profile.timed_count && read_times(&rt->profile)) {

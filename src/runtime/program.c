@@ -1,12 +1,12 @@
-/* program.c - from a kernel file and its defines to something that can be launched. */
+/* program.c - builds programs and kernels from kernel files and defines. */
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
 #include "runtime/internal.h"
 
-/* No fast-math: results must agree between devices to rounding. mad contraction is what
- * every device does best. */
+/* No fast-math: results must agree between devices to rounding. Every device is best at
+ * mad contraction. */
 const char *const cla_program_options = "-cl-std=CL1.2 -cl-mad-enable";
 
 /* Leaves out clang's header of built-in functions; cl/builtins.clh takes its place. */
@@ -28,7 +28,7 @@ static cla_status describe(const cla_launch *launch, cla_text *out)
     return CLA_OK;
 }
 
-/* The compiler's own words, cut to something that fits a message. */
+/* Fails with the compiler's own message, cut to a length that fits. */
 static cla_status build_failure(cla_runtime *rt, cl_program program, const char *key,
                                 cl_int code)
 {
@@ -48,7 +48,7 @@ static cla_status build_failure(cla_runtime *rt, cl_program program, const char 
     return status;
 }
 
-/* refused: whether the compiler found fault with the text. */
+/* Builds a program. *refused: the compiler found an error in the text. */
 static cla_status build_from_source(cla_runtime *rt, cla_program *p, const char *source,
                                     const char *options, bool *refused)
 {
@@ -78,7 +78,7 @@ static void drop_handle(cla_program *p)
     }
 }
 
-/* True when the disk cache held the program and the driver took it. */
+/* Builds a program from the disk cache. Returns false if this did not work. */
 static bool build_from_cache(cla_runtime *rt, cla_program *p, const char *options)
 {
     unsigned char *binary = NULL;
@@ -119,7 +119,8 @@ static cla_status build_text(cla_runtime *rt, cla_program *p, const char *source
     return status;
 }
 
-/* Another PoCL may have another header, and a kernel may call what is not declared. */
+/* Builds again with clang's header: another PoCL may have another header, and a kernel
+ * may call a function that cl/builtins.clh does not declare. */
 static cla_status build_with_header(cla_runtime *rt, cla_program *p, const char *source)
 {
     bool refused = false;
@@ -157,7 +158,7 @@ static void release(cla_program *p)
     free(p->key);
 }
 
-/* What tells one program from another. */
+/* Key and hashes that identify a program. */
 typedef struct identity {
     const char *key;
     uint64_t hash;

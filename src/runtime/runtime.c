@@ -1,4 +1,4 @@
-/* runtime.c - one device ready for work: context, queue, and what hangs on them. */
+/* runtime.c - one device ready for work: context, queue, and all other state. */
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -46,7 +46,7 @@ static cla_status open_queue(cla_runtime *rt)
     return code ? cla_cl_fail(code, "device '%s': queue", rt->device.name) : CLA_OK;
 }
 
-/* Everything that does not depend on whose context it is. */
+/* Prepares everything that does not depend on who owns the context. */
 static cla_status prepare(cla_runtime *rt)
 {
     CLA_TRY(cla_record_init(rt));
@@ -87,7 +87,7 @@ static cla_status choose_device(cla_runtime *rt, const char *choice)
     return status;
 }
 
-/* The entry of the list that an application's device is. */
+/* Finds the list's entry of an application's device. */
 static cla_status find_device(cla_runtime *rt, cl_device_id id)
 {
     cla_device *list = NULL;
@@ -209,7 +209,7 @@ void cla_runtime_free(cla_runtime **out)
         return;
     }
     cla_runtime *rt = *out;
-    cla_hold_wait(&(cla_hold){ 0 }, rt); // for good
+    cla_hold_wait(&(cla_hold){ 0 }, rt); // and never gives it back
     if (rt->pid == getpid()) { // after a fork OpenCL objects must not be touched
         if (rt->queue) {
             clFinish(rt->queue);

@@ -1,7 +1,7 @@
-/* selftest.c - known answers from a device and driver before any real work.
+/* selftest.c - compares results of a device and driver with known ones before any work.
  *
- * Drivers get reductions, barriers and products wrong (docs/kernels.md names cases),
- * and a wrong answer is worse than none. A pass is remembered beside the cached
+ * Some drivers get reductions, barriers and products wrong (docs/kernels.md names
+ * cases), and a wrong result is worse than none. A pass is remembered beside the cached
  * binaries. */
 #include <string.h>
 
@@ -91,8 +91,9 @@ static cla_status run_one(cla_runtime *rt, const known *t, const cla_memory *y,
     return CLA_OK;
 }
 
-/* Mesa's llvmpipe leaves loops after 65535 rounds in all and says nothing, so that
- * large inputs give wrong results. Small ones are right, hence a warning only. */
+/* Warns if the device does not finish a long loop. Mesa's llvmpipe silently leaves
+ * loops after 65535 rounds in all, so that large inputs give wrong results. Results of
+ * small ones are right, hence only a warning. */
 static cla_status check_loop(cla_runtime *rt, const cla_memory *y, bool *whole)
 {
     enum { ROUNDS = 100000 };
@@ -164,7 +165,7 @@ cla_status cla_selftest(cla_runtime *rt)
     status = run_all(rt, &x, &y, &whole);
     cla_memory_free(&x, rt);
     cla_memory_free(&y, rt);
-    if (!status && whole && rt->cache_folder) { // it warns at every start
+    if (!status && whole && rt->cache_folder) { // else it warns at every start
         cla_cache_store(rt, id, passed, sizeof passed);
     }
     return status;

@@ -1,4 +1,4 @@
-/* share.c - a runtime on some of a device's compute units. */
+/* share.c - runtimes on some of a device's compute units. */
 #include <pthread.h>
 
 #include "runtime/internal.h"
@@ -12,11 +12,11 @@ typedef struct division {
     int shares;
 } division;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of what follows
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards the two below
 static division known[DIVISIONS];
 static int known_count;
 
-/* Divides a device in shares of like size. */
+/* Divides a device into shares of nearly equal size. */
 static cla_status divide(division *d, const cla_device *device)
 {
     const int units = device->compute_units;
@@ -34,7 +34,8 @@ static cla_status divide(division *d, const cla_device *device)
                 : CLA_OK;
 }
 
-/* The division of a device in so many shares, which is made once. The lock is held. */
+/* Finds or makes the division of a device into this many shares. The caller holds the
+ * lock. */
 static cla_status find(const division **out, const cla_runtime *of, int shares)
 {
     for (int i = 0; i < known_count; i++) {

@@ -39,8 +39,8 @@ static cla_status read_file(const flattener *f, const char *name, char **text)
     return cla_fail(CLA_E_USAGE, "runtime: no kernel file '%s'", name);
 }
 
-/* The file named by an #include line, or false. No function that reads to the end of
- * the text: on every line that would take longer than the rest of the work. */
+/* Gives the file named by an #include line, or returns false. Functions that read to
+ * the end of the text would take longer, on every line, than the rest of the work. */
 static bool include_name(const char *line, size_t size, char name[KERNEL_NAME])
 {
     static const char word[] = "#include \"";
@@ -71,10 +71,10 @@ static bool first_time(flattener *f, const char *name)
     return true;
 }
 
-// NOLINTBEGIN(misc-no-recursion): as deep as files include each other, and counted
+// NOLINTBEGIN(misc-no-recursion): as deep as files include each other; limited
 static cla_status flatten(flattener *f, const char *name, int depth);
 
-/* What stands for a line that includes other: that file when new, and a #line. */
+/* Adds the replacement of an #include line: file other if it is new, and a #line. */
 static cla_status flatten_include(flattener *f, const char *name, int number,
                                   const char *other, int depth)
 {
@@ -101,7 +101,7 @@ static cla_status flatten_lines(flattener *f, const char *name, const char *text
     return cla_text_append(f->out, "\n", 1);
 }
 
-/* One file's own lines go through; an #include line is replaced by that file. */
+/* Adds the lines of a file; an #include line is replaced by the file it names. */
 static cla_status flatten(flattener *f, const char *name, int depth)
 {
     if (depth > INCLUDES) {

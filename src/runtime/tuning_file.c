@@ -1,14 +1,14 @@
-/* tuning_file.c - reads the JSON of a tuning file where it stands (RFC 8259). */
+/* tuning_file.c - reads the JSON of a tuning file in place (RFC 8259). */
 #include "runtime/tuning_file.h"
 
 #include <string.h>
 
 enum { DEPTH = 64 }; // of objects and arrays within each other
 
-/* A text that is walked through, up to its NUL. */
+/* A place in a text that ends with a NUL. */
 typedef struct reader {
     const char *at;
-    const char *why; // it is no JSON; NULL: it is so far
+    const char *why; // a syntax error; NULL: none so far
 } reader;
 
 static bool refuse(reader *r, const char *why)
@@ -48,7 +48,7 @@ static bool skip_string(reader *r)
     return true;
 }
 
-/* Skips decimal digits; false where there are none. */
+/* Skips decimal digits; returns false if there are none. */
 static bool skip_digits(reader *r)
 {
     const size_t n = strspn(r->at, "0123456789");
@@ -94,13 +94,13 @@ static bool skip_scalar(reader *r)
     return *r->at == '"' ? skip_string(r) : skip_word(r) || skip_number(r);
 }
 
-/* Skips the name of a member where the list that is read ends in a brace. */
+/* Skips the name of a member if the list that is read ends in a brace. */
 static bool skip_name(reader *r, char end)
 {
     return end != '}' || (skip_string(r) && skip_sign(r, ':', "':' expected"));
 }
 
-/* Skips the end of each list that ends here; how many lists are open still. */
+/* Skips the end of each list that ends here; returns how many are still open. */
 static int skip_ends(reader *r, const char *ends, int open)
 {
     for (; open; open--) {
@@ -177,7 +177,7 @@ bool cla_members_next(const char **at, cla_member *member)
     return true;
 }
 
-/* The number of four hexadecimal digits. */
+/* Returns the number of four hexadecimal digits. */
 static uint32_t unit(const char *digits)
 {
     char four[5] = { 0 };
@@ -185,7 +185,7 @@ static uint32_t unit(const char *digits)
     return (uint32_t)strtoul(four, NULL, 16);
 }
 
-/* Writes a code point as UTF-8; how many bytes. */
+/* Writes a code point as UTF-8; returns how many bytes. */
 static size_t put_utf8(char bytes[4], uint32_t c)
 {
     const size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
@@ -197,7 +197,7 @@ static size_t put_utf8(char bytes[4], uint32_t c)
     return n;
 }
 
-/* Resolves the escape at *at, behind its backslash; how many bytes it stands for. */
+/* Resolves the escape at *at, behind its backslash; returns how many bytes it gives. */
 static size_t resolve(const char **at, const char *end, char bytes[4])
 {
     static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";

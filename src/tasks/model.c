@@ -1,4 +1,5 @@
-/* model.c - trained systems inside an application. */
+/* model.c - trained systems inside an application: tagging, translating, answering,
+ * composing. */
 #include "clattn/model.h"
 
 #include <string.h>
@@ -59,7 +60,7 @@ const char *cla_model_kind(const cla_model *model)
 
 /* ---- tagging ---------------------------------------------------------------- */
 
-/* Fails with CLA_E_USAGE where one of count texts is NULL. */
+/* Fails with CLA_E_USAGE if one of count texts is NULL. */
 static cla_status need_texts(const char *who, const char *name, const char *const *text,
                              size_t count)
 {
@@ -72,7 +73,7 @@ static cla_status need_texts(const char *who, const char *name, const char *cons
     return CLA_OK;
 }
 
-/* The sentence as rows of CoNLL-U, which is what the tagger reads. */
+/* Checks the words of a sentence and writes them as CoNLL-U, which the tagger reads. */
 static cla_status write_rows(cla_text *rows, const char *const *words, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -133,7 +134,7 @@ cla_status cla_model_tag(cla_model *model, const char **tags, const char *const 
 
 /* ---- translating ------------------------------------------------------------- */
 
-/* The options that a caller's stand for: zeros are defaults. */
+/* Returns the caller's options with zeros replaced by defaults. */
 static cla_translate_options filled(const cla_translate_options *options)
 {
     cla_translate_options o = { 0 };
@@ -250,7 +251,7 @@ cla_status cla_model_answer(cla_model *model, cla_quote *quotes, size_t *found,
 
 /* ---- composing --------------------------------------------------------------- */
 
-/* The same for options of poems. */
+/* Returns the caller's options for poems with zeros replaced by defaults. */
 static cla_compose_options filled_compose(const cla_compose_options *options)
 {
     cla_compose_options o = { 0 };
@@ -280,7 +281,7 @@ static const char *put_text(char **at, const char *text)
     return to;
 }
 
-/* The poem with its texts behind it, in one piece. */
+/* Copies a poem into one allocation, its texts after the struct. */
 static cla_status pack(cla_quatrain **out, const poetry_poem *p)
 {
     size_t size = sizeof **out;

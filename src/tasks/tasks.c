@@ -1,4 +1,4 @@
-/* tasks.c - the tasks that a config may name as its "model". */
+/* tasks.c - the tasks that a config can name as its "model". */
 #include "tasks/poetry/poetry.h"
 #include "tasks/reading/reading.h"
 #include "tasks/tagging/tagging.h"

@@ -1,4 +1,4 @@
-/* vectors.c - word vectors in a model's table of words. */
+/* vectors.c - copies word vectors into a model's embedding table. */
 #include "tasks/vectors.h"
 
 #include "text/vectors.h"

@@ -26,6 +26,6 @@ cl_mem cla_tensor_buffer(const cla_tensor *t)
 {
     if (!t) return NULL;
 
-    ((cla_tensor *)t)->version = 0; // the application may write it, unseen
+    ((cla_tensor *)t)->version = 0; // writes of the application are not tracked
     return t->memory.mem;
 }

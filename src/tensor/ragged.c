@@ -35,11 +35,11 @@ static cla_status describe(cla_ragged *r, int64_t sequences, const int32_t *offs
     return CLA_OK;
 }
 
-/* The sequences behind the offsets, longest first, equal ones in order: counted by
- * length, then dealt out. */
+/* Sorts the sequences into order: longest first, those of one length as they come. This
+ * is a counting sort. */
 static cla_status sort_sequences(const cla_ragged *r, int32_t *order)
 {
-    int32_t *place = NULL; // [longest+1] of the next sequence of a length
+    int32_t *place = NULL; // [longest+1] of the next sequence of each length
     CLA_TRY(cla_alloc(&place, (size_t)r->longest + 2, sizeof *place));
     for (int64_t b = 0; b < r->sequences; b++) {
         place[r->offsets[b + 1] - r->offsets[b]]++;

@@ -1,4 +1,4 @@
-/* signature.c - operands by name, type and shape. */
+/* signature.c - parses signatures and checks operands by name, type and shape. */
 #include "tensor/signature.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 /* ---- letters ----------------------------------------------------------------- */
 
-/* Letters are filled up with zeros. */
+/* Returns the index of a letter, which is padded with zeros, or count. */
 static int place_of(const cla_sizes *sizes, const char letter[CLA_LETTER])
 {
     int i = 0;
@@ -47,15 +47,14 @@ void cla_sizes_bind(cla_sizes *sizes, const char *letter, int64_t size)
     bind(sizes, full, size);
 }
 
-/* What is known of a size: the sum of its terms, and of one letter without a value how
- * often it counts. */
+/* A size: the sum of its bound terms, and an unbound letter with its factor. */
 typedef struct sum {
     int64_t value, factor;
     char open[CLA_LETTER];
-    int letters; // without a value
+    int letters; // number of unbound letters; 2 for *
 } sum;
 
-/* The term at at, such as 2, n or 4n; gives the place behind it. */
+/* Adds the term at `at`, such as 2, n or 4n; returns the place behind it. */
 static const char *add_term(sum *s, const char *at, const cla_sizes *sizes)
 {
     int64_t factor = 1, size = 1;
@@ -100,7 +99,7 @@ int cla_operand_shape(const cla_operand *o, const cla_sizes *sizes, int64_t shap
     return o->rank ? o->rank : sizes->rank;
 }
 
-/* Gives false where a size is none that the letter without a value could make. */
+/* Binds the only unbound letter of a size. Returns false if no value gives the size. */
 static bool bind_size(const char *text, int64_t size, cla_sizes *sizes)
 {
     const sum s = sum_of(text, sizes);
@@ -115,7 +114,7 @@ static bool bind_size(const char *text, int64_t size, cla_sizes *sizes)
     return true;
 }
 
-/* Single letters and their multiples first: they say more than sums. */
+/* Binds the letters of an operand, those in sums last: other sizes may bind some. */
 static bool bind_all(const cla_operand *o, const int64_t *shape, cla_sizes *sizes)
 {
     for (int sums = 0; sums < 2; sums++) {
@@ -129,10 +128,10 @@ static bool bind_all(const cla_operand *o, const int64_t *shape, cla_sizes *size
     return true;
 }
 
-/* ---- reading ----------------------------------------------------------------- */
+/* ---- parsing ----------------------------------------------------------------- */
 
-/* Copies a name or a size, and gives the place behind it. Each call of an operator
- * reads its signature: no library function is worth its call here. */
+/* Copies a name or a size, and returns the place behind it. Each call of an operator
+ * parses its signature, so this avoids the cost of library functions. */
 static const char *word(char *out, size_t size, const char *at)
 {
     size_t length = 0;
@@ -155,7 +154,7 @@ static const char *read_sizes(cla_operand *o, const char *at)
     return at;
 }
 
-/* The operand at at, which is zero; gives the place of the next one. */
+/* Parses the operand at `at` into o, which is zero; returns the next one's place. */
 static const char *read_operand(cla_operand *o, const char *at)
 {
     if (*at == '-') {
@@ -210,7 +209,7 @@ static cla_status check_rows(const char *op, const cla_operand *o,
     return CLA_OK;
 }
 
-/* "w is [5,6], must be [in+n,4n]": with numbers for what is known. */
+/* Fails with "w is [5,6], must be [in+n,4n]", with numbers for the known sizes. */
 static cla_status fail_sizes(const char *op, const cla_operand *o, const cla_tensor *t,
                              const cla_sizes *sizes)
 {
@@ -228,7 +227,7 @@ static cla_status fail_sizes(const char *op, const cla_operand *o, const cla_ten
                     cla_shape_text(t), must);
 }
 
-/* A second look is for a letter that an operand has twice. */
+/* Checks a shape and binds its letters; repeats this, as a letter may occur twice. */
 static cla_status check_sizes(const char *op, const cla_operand *o, const cla_tensor *t,
                               cla_sizes *sizes)
 {
@@ -251,7 +250,7 @@ static cla_status check_tensor(const char *op, const cla_operand *o,
     if (!t) {
         return cla_fail(CLA_E_USAGE, "%s: %s is NULL", op, o->name);
     }
-    if (o->columns) { // of a view, all but its place
+    if (o->columns) { // checks a view as if it were packed
         cla_tensor packed = *t;
         packed.base = NULL;
         return check_sizes(op, o, &packed, sizes);

@@ -44,7 +44,7 @@ const char *cla_shape_text(const cla_tensor *t)
     return t ? format_shape(t->rank, t->shape) : "none";
 }
 
-/* Number of elements, refused from 2^31 on: kernels index with int. */
+/* Counts the elements. Fails from 2^31 on: kernels index with int. */
 static cla_status count_elements(int rank, const int64_t *shape, int64_t *count)
 {
     if (rank < 1 || rank > 4) {
@@ -72,12 +72,12 @@ static cla_status count_elements(int rank, const int64_t *shape, int64_t *count)
     return CLA_OK;
 }
 
-/* Everything but the memory. */
+/* Sets all of a tensor but its memory. */
 static cla_status describe(cla_tensor *t, cla_runtime *rt, cla_dtype dtype, int rank,
                            const int64_t *shape)
 {
     int64_t count = 0;
-    t->rt = rt; // also of a half-built one, which is freed
+    t->rt = rt; // also after a failure: the tensor is then freed
     CLA_TRY(count_elements(rank, shape, &count));
     *t =
         (cla_tensor){ .rt = rt, .dtype = dtype, .rank = rank, .shape = { 1, 1, 1, 1 } };
@@ -143,7 +143,7 @@ cla_status cla_tensor_over(cla_tensor **out, cla_runtime *rt, const cla_memory *
     return status;
 }
 
-/* Tape tensors: the struct is the tape's, the memory the arena's (tape.c). */
+/* For tensors with memory of an arena (tape.c) or of the application (interop.c). */
 cla_status cla_tensor_describe(cla_tensor *t, cla_runtime *rt, cla_dtype dtype,
                                int rank, const int64_t *shape)
 {

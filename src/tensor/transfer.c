@@ -1,9 +1,9 @@
-/* transfer.c - numbers in and out of tensors. */
+/* transfer.c - copies numbers into and out of tensors. */
 #include <string.h>
 
 #include "tensor/tensor.h"
 
-/* Views have gaps between their rows, which a single copy would cross. */
+/* Fails for column views: a single copy would include the gaps between their rows. */
 static cla_status refuse_view(const cla_tensor *t)
 {
     return cla_is_columns(t)
@@ -13,7 +13,7 @@ static cla_status refuse_view(const cla_tensor *t)
                : CLA_OK;
 }
 
-/* Refuses elements that t does not have. */
+/* Checks that t holds f32 or i32 and these elements, and that host is not NULL. */
 static cla_status check_part(const char *op, const cla_tensor *t, int64_t first,
                              int64_t count, const void *host)
 {

@@ -1,4 +1,4 @@
-/* bitext.c - parallel lines as pieces. */
+/* bitext.c - converts parallel lines to pieces. */
 #include "text/bitext.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ void cla_bitext_free(cla_bitext *b)
     *b = (cla_bitext){ 0 };
 }
 
-/* A side while it grows. */
+/* One side of the pairs while it grows. */
 typedef struct side {
     const cla_subwords *subwords;
     const cla_lines *lines;
@@ -41,7 +41,7 @@ static cla_status end(side *s, int64_t pair)
     return CLA_OK;
 }
 
-/* A line of nothing but blanks, which a split would make pieces of. */
+/* Returns whether a line has only blanks, of which cla_split would make pieces. */
 static bool blank(const cla_line *line)
 {
     return line->text[strspn(line->text, " \t")] == 0;

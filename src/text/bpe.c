@@ -1,4 +1,4 @@
-/* bpe.c - words to pieces: reading codes, applying and undoing them. */
+/* bpe.c - byte pair encoding: reads codes, cuts words into pieces and joins them. */
 #include "text/bpe.h"
 
 #include <assert.h>
@@ -10,7 +10,7 @@
 #define WORD_END "</w>"
 #define NOT_LAST "@@"
 
-enum { STALE = -2, GONE = -3 }; // ranks: to be looked up, of a piece that was joined
+enum { STALE = -2, GONE = -3 }; // ranks: to be looked up; of a piece joined to another
 
 /* ---- reading codes ----------------------------------------------------------- */
 
@@ -22,7 +22,7 @@ void cla_bpe_free(cla_bpe *bpe)
     *bpe = (cla_bpe){ 0 };
 }
 
-/* Adds one merge; a pair that was merged before keeps its place. */
+/* Adds a merge; a repeated pair keeps its first rank. */
 static cla_status add_merge(cla_bpe *bpe, const char *left, const char *right)
 {
     int a = 0, b = 0, whole = 0;
@@ -104,16 +104,16 @@ cla_status cla_bpe_load(cla_bpe *bpe, const char *path)
 
 /* ---- applying ---------------------------------------------------------------- */
 
-/* A word while its pieces grow: they are parts of its text, linked in order, each named
- * by the number of its first character. The heap holds rank << 32 | piece; an entry
- * whose piece has another rank by now is passed over. */
+/* A word while its pieces are merged. Pieces are parts of its text in a linked list;
+ * the index of a piece is that of its first character. The heap holds
+ * rank << 32 | piece; an entry whose piece has another rank by now is skipped. */
 typedef struct cut {
-    int32_t *id;    // symbol, or -1 where no code has it
-    int32_t *rank;  // of the merge with the next piece; -1, STALE or GONE
-    uint32_t *next; // count behind the last one
-    uint32_t *prev; // the first one's is itself
-    size_t *end;    // bytes of the word
-    uint32_t *made; // pieces that merged last
+    int32_t *id;    // symbol; -1: in no code
+    int32_t *rank;  // of the merge with the next piece; -1 (none), STALE or GONE
+    uint32_t *next; // next piece; after the last one, count
+    uint32_t *prev; // previous piece; of the first one, itself
+    size_t *end;    // byte of the word where the piece ends
+    uint32_t *made; // pieces made by the latest merge
     uint64_t *heap;
     uint32_t count; // characters
     size_t heap_count;
@@ -185,7 +185,7 @@ static void cut_characters(const cla_bpe *bpe, cut *p, const char *word, size_t 
     }
 }
 
-/* Puts whole in the place of a piece and the next one. */
+/* Replaces a piece and the next one by whole. */
 static void join(cut *p, uint32_t i, int32_t whole)
 {
     const uint32_t next = p->next[i], after = p->next[next];
@@ -200,8 +200,8 @@ static void join(cut *p, uint32_t i, int32_t whole)
     p->rank[p->prev[i]] = STALE;
 }
 
-/* Merges every pair of the rank that comes first in the codes, from the left, and then
- * looks up the pairs that are new. */
+/* Merges every pair of the lowest rank in the heap, from the left, then looks up the
+ * new pairs. */
 static void merge_first(const cla_bpe *bpe, cut *p)
 {
     const int32_t rank = (int32_t)(p->heap[0] >> 32);
@@ -261,8 +261,8 @@ static cla_status apply_line(const cla_bpe *bpe, cut *p, const char *line, size_
     return CLA_OK;
 }
 
-/* Room for the longest word of a line. A pair is looked up when the word is cut, and
- * two are for each merge. */
+/* Allocates for the longest word of a line. The heap gets an entry for each pair of
+ * characters, and two for each merge. */
 static cla_status alloc_cut(cut *p, const char *line, size_t size)
 {
     size_t longest = 0;
@@ -293,7 +293,7 @@ static void free_cut(cut *p)
     free(p->heap);
 }
 
-/* Blanks at the line's two ends stay, as subword-nmt has it. */
+/* Keeps blanks at both ends of the line, as subword-nmt does. */
 cla_status cla_bpe_apply(const cla_bpe *bpe, const char *line, size_t size,
                          cla_text *out)
 {

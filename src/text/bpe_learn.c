@@ -1,4 +1,4 @@
-/* bpe_learn.c - learning merges with counts that follow each merge, and a heap. */
+/* bpe_learn.c - learns merges; updates pair counts after each, with a heap of pairs. */
 #include <string.h>
 
 #include "base/utf8.h"
@@ -6,17 +6,17 @@
 
 #define WORD_END "</w>"
 
-/* Two symbols beside each other somewhere. */
+/* Two adjacent symbols. */
 typedef struct pair {
     int32_t left, right;
     int64_t count;
-    int64_t queued;  // the count it has in the heap, 0 when it is not there
-    uint32_t *words; // where it was seen; it may have gone since
+    int64_t queued;  // its count in the heap; 0: not there
+    uint32_t *words; // words that contain it, or did
     size_t word_count, word_cap;
 } pair;
 
 typedef struct entry {
-    int64_t count; // of the pair when it was queued: never less than now
+    int64_t count; // of the pair when it was queued
     int32_t pair;
 } entry;
 
@@ -25,13 +25,13 @@ typedef struct learner {
     cla_vocab symbols;
     int32_t *symbol; // of all words, one after the other
     size_t *begin;   // [words+1]
-    size_t *length;  // of a word now
+    size_t *length;  // [words] symbols of each word now
     pair *pairs;
     size_t pair_count, pair_cap;
-    cla_pairmap pair_of; // two symbols
+    cla_pairmap pair_of; // index of a pair by its symbols
     entry *heap;
     size_t heap_count, heap_cap;
-    int32_t *touched; // pairs that the merge at hand made more frequent
+    int32_t *touched; // pairs that the current merge may have made more frequent
     size_t touched_count, touched_cap;
 } learner;
 
@@ -52,7 +52,7 @@ static void learner_free(learner *l)
 
 /* ---- the heap ---------------------------------------------------------------- */
 
-/* More frequent first; of equals the pair whose symbols sort last. */
+/* Orders pairs: more frequent first; of equals, the pair whose symbols sort last. */
 static bool precedes(const learner *l, const entry *a, const entry *b)
 {
     if (a->count != b->count) {
@@ -102,7 +102,7 @@ static entry pop(learner *l)
     }
 }
 
-/* The pair to merge now, or -1. Pairs that became rarer go back to their new place. */
+/* Finds the pair to merge now; -1: none. Pairs that became rarer are queued again. */
 static cla_status pop_most_frequent(learner *l, int64_t min_count, int32_t *id)
 {
     *id = -1;
@@ -110,7 +110,7 @@ static cla_status pop_most_frequent(learner *l, int64_t min_count, int32_t *id)
         const entry top = pop(l);
         pair *p = &l->pairs[top.pair];
         if (top.count != p->queued) {
-            continue; // it was queued anew since
+            continue; // the pair was queued again since
         }
         if (p->count == top.count) {
             p->queued = 0;
@@ -135,7 +135,7 @@ static cla_status pair_id(learner *l, int32_t left, int32_t right, int32_t *id)
     return CLA_OK;
 }
 
-/* Adds a word's frequency to the pair, and the word to where it is found. */
+/* Adds a word's frequency to the pair, and the word to the pair's words. */
 static cla_status note_pair(learner *l, int32_t left, int32_t right, uint32_t word)
 {
     int32_t id = 0;
@@ -152,7 +152,7 @@ static cla_status note_pair(learner *l, int32_t left, int32_t right, uint32_t wo
     return CLA_OK;
 }
 
-/* Takes a word's frequency from each of its pairs. */
+/* Subtracts a word's frequency from each of its pairs. */
 static void uncount(learner *l, uint32_t word)
 {
     const int32_t *symbol = l->symbol + l->begin[word];
@@ -162,8 +162,8 @@ static void uncount(learner *l, uint32_t word)
     }
 }
 
-/* Gives it back. Pairs that hold the symbol whole are new here and are noted; without
- * one (-1) all are. */
+/* Adds a word's frequency to each of its pairs. Pairs with the symbol whole are new in
+ * the word and are noted; if whole is -1, all are. */
 static cla_status recount(learner *l, uint32_t word, int32_t whole)
 {
     const int32_t *symbol = l->symbol + l->begin[word];
@@ -191,7 +191,7 @@ static cla_status queue_touched(learner *l)
 
 /* ---- a merge ----------------------------------------------------------------- */
 
-/* Puts whole in the place of each pair in the word. */
+/* Replaces each left, right in the word by whole. */
 static void rewrite(learner *l, uint32_t word, int32_t left, int32_t right,
                     int32_t whole)
 {
@@ -217,7 +217,7 @@ static bool holds(const learner *l, uint32_t word, int32_t left, int32_t right)
     return false;
 }
 
-/* Rewrites a word and brings the counts of its pairs up to date. */
+/* Rewrites a word, if it has the pair, and updates the counts of its pairs. */
 static cla_status merge_word(learner *l, uint32_t word, const pair *p, int32_t whole)
 {
     if (!holds(l, word, p->left, p->right)) {
@@ -311,8 +311,8 @@ cla_status cla_bpe_learn(const cla_vocab *words, int64_t merges, int64_t min_cou
     return status;
 }
 
-/* Bytes of the word at the front of text: up to a blank or CR, which a line of codes
- * cannot have at its end. */
+/* Returns the bytes of the word at the start of text. It ends at a blank or CR: a line
+ * of codes cannot have a CR at its end. */
 static size_t word_size(const char *text, size_t size)
 {
     size_t bytes = 0;

@@ -1,11 +1,11 @@
-/* buckets.c - pairs of sentences in batches by the token. */
+/* buckets.c - batches of pairs of similar length, limited by the number of pieces. */
 #include "text/buckets.h"
 
 #include <string.h>
 
 #include "base/rng.h"
 
-/* Keeps these draws apart from others under the same seed, and from each other. */
+/* Keys that keep these draws apart from others under the same seed and each other. */
 enum { DRAW_ORDER = 0x6275636b, PAIRS = 1, BATCHES = 2 };
 
 void cla_buckets_free(cla_buckets *b)
@@ -25,7 +25,7 @@ static int64_t target_size(const cla_bitext *t, int64_t pair)
     return t->target_at[pair + 1] - t->target_at[pair];
 }
 
-/* A pair with what it is ordered by. */
+/* A pair and the numbers by which it is sorted. */
 typedef struct place {
     int64_t target, source, rank, pair;
 } place;
@@ -42,7 +42,7 @@ static int shorter_first(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Orders pairs by length; of equals the one that the shuffle has first. */
+/* Sorts pairs by length; equal ones stay in their shuffled order. */
 static cla_status order_by_length(const cla_bitext *t, int64_t *pair)
 {
     place *places = NULL;
@@ -59,7 +59,8 @@ static cla_status order_by_length(const cla_bitext *t, int64_t *pair)
     return CLA_OK;
 }
 
-/* Where batches begin; first has room for one more than there are pairs. */
+/* Cuts pairs into batches: writes the start of each, and the end of all, to first
+ * [pairs+1]; returns the number of batches. */
 static int64_t cut(const cla_bitext *t, const int64_t *pair, int64_t tokens,
                    int64_t *first)
 {
@@ -77,7 +78,7 @@ static int64_t cut(const cla_bitext *t, const int64_t *pair, int64_t tokens,
     return count;
 }
 
-/* Puts batches in the order of a shuffle. */
+/* Copies the batches in the given order. */
 static void arrange(const cla_buckets *from, const int64_t *order, cla_buckets *to)
 {
     int64_t at = 0;
@@ -142,7 +143,7 @@ cla_status cla_buckets_make(cla_buckets *b, const cla_bitext *t, int64_t tokens,
 
 void cla_pair_batch_free(cla_pair_batch *batch)
 {
-    free(batch->source); // all of the block
+    free(batch->source); // the whole block
     *batch = (cla_pair_batch){ 0 };
 }
 

@@ -1,4 +1,4 @@
-/* dureader.c - DuReader 2.0, and MS MARCO in its form. */
+/* dureader.c - reads DuReader 2.0, and MS MARCO converted to its layout. */
 #include "text/dureader.h"
 
 #include <stdio.h>
@@ -9,30 +9,30 @@
 #include "text/msmarco.h"
 #include "text/segmented.h"
 
-/* A document: its best paragraph, and what of an answer or of the question that has. */
+/* A document: its best paragraph, and the recall of an answer or the question in it. */
 typedef struct document {
     const json_t *paragraph;
-    const json_t *written; // the same before it was cut into words, or NULL
+    const json_t *written; // its text before it was cut into words, or NULL
     double recall;
     bool selected, stays;
 } document;
 
-/* A walk through a file. */
+/* State while a file is read. */
 typedef struct walk {
     const char *path;
     size_t line;
     const cla_dureader_options *options;
     cla_dureader_counts *counts;
     cla_reading *reading;
-    cla_match answers, asked; // words of the question's answers, and its own
+    cla_match answers, asked; // words of the answers, and of the question
     int32_t *id;              // of a paragraph's words
     size_t id_cap;
     document *documents; // of the question, those with words
     size_t document_count, document_cap;
-    cla_match_span best; // span so far, in passage
+    cla_match_span best; // best span so far, in passage
     size_t passage;
-    bool selected; // a document was
-    bool written;  // the line is MS MARCO's: its texts were not cut into words
+    bool selected; // a document that stays is marked as selected
+    bool written;  // the line is MS MARCO's, whose texts are not cut into words
 } walk;
 
 static cla_status bad(const walk *w, const char *what)
@@ -50,7 +50,7 @@ static cla_status add_answer(cla_match *m, const json_t *list)
     return cla_match_end(m);
 }
 
-/* The numbers that the words of list have in m. */
+/* Writes the numbers of list's words in m to w->id [*n], -1 for words that m lacks. */
 static cla_status number(walk *w, const cla_match *m, const json_t *list, size_t *n)
 {
     *n = 0;
@@ -66,8 +66,8 @@ static cla_status number(walk *w, const cla_match *m, const json_t *list, size_t
 
 /* ---- documents --------------------------------------------------------------- */
 
-/* The paragraph with the best recall of an answer (or the question), the shortest of
- * equal ones; NULL when none has a word. */
+/* Finds the paragraph with the best recall of an answer (or the question); of equals,
+ * the shortest; NULL when none has a word. */
 static cla_status choose(walk *w, const json_t *paragraphs, document *best)
 {
     cla_match *m = w->options->by_question ? &w->asked : &w->answers;
@@ -92,7 +92,7 @@ static cla_status choose(walk *w, const json_t *paragraphs, document *best)
     return CLA_OK;
 }
 
-/* Looks for a better span in the passage that was added last. */
+/* Searches the last added passage for a better span. */
 static cla_status look(walk *w, const json_t *paragraph, size_t words)
 {
     cla_match_span span;
@@ -107,7 +107,7 @@ static cla_status look(walk *w, const json_t *paragraph, size_t words)
     return CLA_OK;
 }
 
-/* Notes a document that has a word. */
+/* Adds a document to w->documents if it has a word. */
 static cla_status note_document(walk *w, const json_t *json)
 {
     const json_t *paragraphs = json_object_get(json, "segmented_paragraphs");
@@ -128,14 +128,14 @@ static cla_status note_document(walk *w, const json_t *json)
     return CLA_OK;
 }
 
-/* Whether a comes before b where not all may stay. */
+/* Returns whether a is kept before b when not all can stay. */
 static bool is_better(const walk *w, const document *a, const document *b)
 {
     const bool marked = !w->options->by_question && a->selected != b->selected;
     return marked ? a->selected : a->recall > b->recall;
 }
 
-/* Keeps the best of those that are not kept yet. */
+/* Keeps the best document that is not kept yet. */
 static void keep_one(walk *w)
 {
     document *best = NULL;
@@ -162,7 +162,7 @@ static cla_status take_document(walk *w, const document *d)
 
 /* ---- questions --------------------------------------------------------------- */
 
-/* What was answered: text as it was written, or its words where that is not given. */
+/* Adds the answers: as they were written, or else from their words. */
 static cla_status keep_answers(walk *w, const json_t *question,
                                cla_reading_question *out)
 {
@@ -193,7 +193,7 @@ static cla_status keep_answers(walk *w, const json_t *question,
     return CLA_OK;
 }
 
-/* The question's id, in digits where it is a number; NULL without one. */
+/* Returns the question's id, in digits if it is a number; NULL without one. */
 static const char *id_of(const json_t *question, char digits[32])
 {
     const json_t *id = json_object_get(question, "question_id");
@@ -217,7 +217,8 @@ static cla_status keep_id(walk *w, const json_t *question, cla_reading_question 
     return CLA_OK;
 }
 
-/* Whether it belongs to the part that is read; one without an id does. */
+/* Returns whether a question belongs to the part that is read. One without an id does:
+ * keep_id refuses it. */
 static bool is_wanted(const walk *w, const json_t *question)
 {
     char digits[32];
@@ -226,7 +227,7 @@ static bool is_wanted(const walk *w, const json_t *question)
     return part == CLA_SQUAD_ALL || !name || cla_squad_part_of(name) == part;
 }
 
-/* Notes the words of the question and of its answers. */
+/* Collects the words of the question and of its answers. */
 static cla_status note_words(walk *w, const json_t *question)
 {
     const json_t *asked = json_object_get(question, "segmented_question");
@@ -271,7 +272,7 @@ static cla_status read_documents(walk *w, const json_t *question)
     return CLA_OK;
 }
 
-/* Whether the question stays; counts why not. */
+/* Returns whether the question stays; counts what it lacks. */
 static bool stays(const walk *w, const cla_reading_question *question)
 {
     cla_dureader_counts *c = w->counts;
@@ -312,7 +313,7 @@ static cla_status read_question(walk *w, const json_t *question)
     return CLA_OK;
 }
 
-/* The line in DuReader's form, whichever form it has. */
+/* Converts a line of MS MARCO to DuReader's layout; leaves others unchanged. */
 static cla_status bring(walk *w, json_t **line)
 {
     const char *what = NULL;

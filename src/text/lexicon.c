@@ -1,4 +1,4 @@
-/* lexicon.c - a list of words, and text cut by it. */
+/* lexicon.c - a list of words; cuts text by its longest words. */
 #include "text/lexicon.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ cla_status cla_lexicon_add(cla_lexicon *l, const char *word)
     return cla_vocab_add(&l->words, word, 1, NULL);
 }
 
-/* A list while it is read. */
+/* State while a list is read. */
 typedef struct reader {
     cla_lexicon *lexicon;
     const char *path;
@@ -68,8 +68,8 @@ bool cla_lexicon_has(const cla_lexicon *l, const char *word, size_t size)
     return cla_vocab_find(&l->words, copy) >= 0;
 }
 
-/* Bytes of the longest word at the front of text, 0 when there is none. *letters counts
- * its code points. */
+/* Returns the bytes of the longest word at the start of text, 0 when there is none.
+ * *letters counts its code points. */
 static size_t longest_word(const cla_lexicon *l, const char *text, size_t size,
                            int32_t *letters)
 {

@@ -1,4 +1,4 @@
-/* lines.c - a text file as lines. */
+/* lines.c - reads the lines of a text file, all at once or one by one. */
 #include "text/lines.h"
 
 #include <errno.h>
@@ -91,7 +91,7 @@ void cla_lines_close(cla_line_stream *s)
     *s = (cla_line_stream){ .fd = -1 };
 }
 
-/* Reads more behind what is there; lines already given make room. */
+/* Reads more bytes after the present ones; drops the lines that were given already. */
 static cla_status read_more(cla_line_stream *s)
 {
     enum { STEP = 1 << 16 };
@@ -117,7 +117,7 @@ static cla_status read_more(cla_line_stream *s)
     return CLA_OK;
 }
 
-/* Finds the line at s->at with its end; *size is 0 when there is none. */
+/* Finds the size of the line at s->at, its end included; 0 when there is none. */
 static cla_status find_line(cla_line_stream *s, size_t *size)
 {
     for (size_t seen = 0;;) {

@@ -1,4 +1,4 @@
-/* match.c - words against those of right answers. */
+/* match.c - recall and F1 of words against the words of right answers. */
 #include "text/match.h"
 
 #include <string.h>
@@ -39,7 +39,7 @@ static size_t begin_of(const cla_match *m, size_t answer)
     return answer ? m->end[answer - 1] : 0;
 }
 
-/* Puts how often each word is in the answer into m->left; gives its length. */
+/* Counts each word of the answer in m->left; returns the answer's length. */
 static size_t count_answer(const cla_match *m, size_t answer)
 {
     const size_t begin = begin_of(m, answer);
@@ -50,7 +50,7 @@ static size_t count_answer(const cla_match *m, size_t answer)
     return m->end[answer] - begin;
 }
 
-/* Whether the answer has the word once more than it was taken. */
+/* Takes a word from m->left; returns whether the answer had it once more. */
 static bool take(const cla_match *m, int32_t id)
 {
     return id >= 0 && m->left[id]-- > 0;
@@ -77,7 +77,7 @@ cla_status cla_match_recall(cla_match *m, const int32_t *id, size_t n, double *r
     return CLA_OK;
 }
 
-/* The spans that begin at first, against one answer. */
+/* Compares the spans that start at best->first with one answer; keeps the best. */
 static void try_spans(const cla_match *m, const int32_t *id, size_t n, size_t answer,
                       cla_match_span *best)
 {
@@ -101,7 +101,7 @@ cla_status cla_match_best(cla_match *m, const int32_t *id, size_t n, size_t limi
     for (size_t first = 0; first < n; first++) {
         const size_t rest = n - first;
         cla_match_span here = { .first = first };
-        // a span that begins with another word is worse than the one without it
+        // a span that starts with a word of no answer is worse than one without it
         for (size_t k = 0; k < m->count && id[first] >= 0; k++) {
             try_spans(m, id + first, limit && limit < rest ? limit : rest, k, &here);
         }

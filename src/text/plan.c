@@ -1,4 +1,4 @@
-/* plan.c - four keywords for a poem. */
+/* plan.c - plans four keywords for a poem. */
 #include "text/plan.h"
 
 #include <math.h>
@@ -18,8 +18,8 @@ static bool is_chosen(const int *word, size_t n, int rank)
 
 /* ---- 1. from the text -------------------------------------------------------- */
 
-/* Puts a word among the best four so far, which are in the order of the text: where
- * they are four, in place of the one with the worst rank if that is worse. */
+/* Adds a word to the best four so far, which are in the order of the text. A fifth word
+ * replaces the one with the worst rank, unless its own rank is worse. */
 static void consider(int *best, size_t *n, int rank)
 {
     size_t worst = 0;
@@ -77,7 +77,7 @@ static cla_status add_themes(const cla_planner *p, cla_plan *plan)
 
 /* ---- 3. from the vectors ----------------------------------------------------- */
 
-/* Adds the vector of a word, at length 1, to mean; false when it has none. */
+/* Adds the unit vector of a word to mean. Returns false when it has none. */
 static bool add_vector(const cla_planner *p, int word, float *mean, int *known)
 {
     const cla_vectors *v = p->vectors;
@@ -141,7 +141,7 @@ static cla_status expand(const cla_planner *p, cla_plan *plan)
 
 /* ---- 4. drawn ---------------------------------------------------------------- */
 
-/* One more word, from a number in [0, 1). */
+/* Draws a word that is not in word [n]. uniform: a random number in [0, 1). */
 static int draw(const cla_ranking *r, const int *word, size_t n, double uniform)
 {
     double sum = 0;
@@ -160,7 +160,7 @@ static int draw(const cla_ranking *r, const int *word, size_t n, double uniform)
             break;
         }
     }
-    return last; // rounding may leave a little: then the last word
+    return last; // rounding may leave a remainder: then the last word
 }
 
 static void draw_rest(const cla_ranking *r, uint32_t seed, cla_plan *plan)

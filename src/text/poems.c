@@ -1,4 +1,4 @@
-/* poems.c - quatrains. */
+/* poems.c - reads quatrains; their characters, and words of two characters. */
 #include "text/poems.h"
 
 #include <stdio.h>
@@ -21,15 +21,15 @@ const char *cla_poems_string(const cla_poems *p, size_t at)
     return p->bytes.data + at;
 }
 
-/* A file while it is read. */
+/* State while a file is read. */
 typedef struct reader {
     cla_poems *poems;
     const char *path;
     size_t line;
     bool strict;
-    char *text[CLA_POEM_LINES];    // lines of the poem, and
-    char *keyword[CLA_POEM_LINES]; // their keywords, when there are some
-    cla_text kept;                 // rows of a poem that is not whole yet
+    char *text[CLA_POEM_LINES];    // lines of the poem
+    char *keyword[CLA_POEM_LINES]; // their keywords; NULL: none
+    cla_text kept;                 // rows of an incomplete poem
     int rows;
 } reader;
 
@@ -38,7 +38,7 @@ static cla_status bad(const reader *r, const char *what)
     return cla_fail(CLA_E_INPUT, "%s:%zu: %s", r->path, r->line, what);
 }
 
-/* Cuts text at mark into n parts; gives how many there are, n + 1 for more. */
+/* Cuts text at mark into at most n parts; returns their number, n + 1 for more. */
 static int cut(char *text, char mark, char **part, int n)
 {
     int found = 0;
@@ -55,7 +55,7 @@ static int cut(char *text, char mark, char **part, int n)
     return found;
 }
 
-/* Ideographs of a line, or -1 when something else is in it. */
+/* Returns the number of ideographs of a line; -1 if it has any other character. */
 static int ideographs(const char *line)
 {
     int n = 0;
@@ -68,7 +68,7 @@ static int ideographs(const char *line)
     return n;
 }
 
-/* Whether the lines are four of 5 or of 7 characters. */
+/* Returns whether the lines are four of 5 or of 7 characters. */
 static bool is_quatrain(const reader *r, int lines)
 {
     const int length = lines == CLA_POEM_LINES ? ideographs(r->text[0]) : 0;
@@ -127,7 +127,7 @@ static cla_status read_poem(void *to, size_t number, char *text, size_t size)
                : pass_over(r, "not four lines of 5 or of 7 characters");
 }
 
-/* The four rows of r->kept are a poem. */
+/* Adds the poem of the four rows in r->kept, or skips it. */
 static cla_status end_rows(reader *r)
 {
     bool stand = true;
@@ -194,7 +194,7 @@ cla_status cla_poems_read_keywords(cla_poems *p, const char *path, bool strict)
 
 /* ---- characters -------------------------------------------------------------- */
 
-/* The character at the front of text, of which there is some. */
+/* Copies the first character of text, which is not empty; returns what follows it. */
 static const char *next_character(const char *text, char out[5])
 {
     int32_t code = 0;
@@ -228,7 +228,7 @@ cla_status cla_poems_vocab(const cla_poems *p, size_t limit, cla_vocab *vocab)
     return status;
 }
 
-/* Counts the pairs of characters of a line that no rest parts. */
+/* Counts the pairs of adjacent characters of a line without a rest between them. */
 static cla_status count_pairs(const char *line, int32_t length, cla_vocab *pairs)
 {
     char one[5], two[5], pair[9];
@@ -243,7 +243,7 @@ static cla_status count_pairs(const char *line, int32_t length, cla_vocab *pairs
     return CLA_OK;
 }
 
-/* n(ab) N / (n(a) n(b)). */
+/* Returns n(ab) N / (n(a) n(b)) of pair i. */
 static double ratio_of(const cla_vocab *pairs, size_t i, const cla_vocab *characters,
                        int64_t all)
 {

@@ -54,9 +54,9 @@ cla_status cla_reading_quote(const cla_reading *r, size_t passage, int32_t first
     return cla_text_append(out, text + place.at, (size_t)place.size);
 }
 
-/* ---- numbers ----------------------------------------------------------------- */
+/* ---- ids --------------------------------------------------------------------- */
 
-/* What takes the words of all texts one by one. */
+/* Receives one word of a text. */
 typedef cla_status take_word(void *to, size_t word, const char *form);
 
 static cla_status give_text(const cla_reading *r, const cla_reading_text *text,

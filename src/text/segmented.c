@@ -1,4 +1,4 @@
-/* segmented.c - lists of words as texts. */
+/* segmented.c - converts lists of words to texts. */
 #include "text/segmented.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ const char *cla_segmented_word(const json_t *list, size_t i)
     return json_string_value(json_array_get(list, i));
 }
 
-/* Appends the words of list, at most limit, as a text; the rest is left out. */
+/* Appends the words of list as a text, at most limit (0: all). */
 static cla_status add_words(cla_reading *r, const json_t *list, int64_t limit,
                             cla_reading_text *text, bool *was_cut)
 {

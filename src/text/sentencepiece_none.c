@@ -1,4 +1,4 @@
-/* sentencepiece_none.c - where clattn was built without the library. */
+/* sentencepiece_none.c - functions that fail, for builds without SentencePiece. */
 #include "text/sentencepiece.h"
 
 static cla_status missing(void)

@@ -41,9 +41,9 @@ cla_skipgram_options cla_skipgram_defaults(void)
                                    .seed = 42 };
 }
 
-/* ---- numbers by chance -------------------------------------------------------- */
+/* ---- random numbers ----------------------------------------------------------- */
 
-/* Random words for one place of one epoch. */
+/* Random numbers for one position of one epoch. */
 typedef struct dice {
     uint32_t counter[4], key[2];
     cla_philox words;
@@ -58,7 +58,7 @@ static dice dice_for(size_t place, int epoch, uint32_t seed)
                    .used = 4 };
 }
 
-/* In [0, 1). */
+/* Returns a random number in [0, 1). */
 static double roll(dice *d)
 {
     if (d->used == 4) {
@@ -74,19 +74,19 @@ static double roll(dice *d)
 typedef struct trainer {
     const cla_skipgram_options *options;
     cla_vectors *out;
-    int32_t *id; // of all lines that are left, in numbers of out
+    int32_t *id; // frequent words of all lines, as ids of out
     size_t *end; // of each line, in id
     size_t count, line_count;
     float *from, *to; // v and u, [words, dim]
     float *change;    // of a vector of from, [dim]
     double *below;    // [words] sums of count^0.75
-    double *kept;     // [words] with what probability a word is read
+    double *kept;     // [words] probability that a word is used
     double rate;
     double loss;
     int64_t pairs;
 } trainer;
 
-/* Eight sums side by side, which compilers make vectors of as they stand. */
+/* Returns the inner product. Compilers vectorise the eight sums as they are written. */
 static float product(const float *a, const float *b, int dim)
 {
     float sum[8] = { 0 };
@@ -110,7 +110,7 @@ static void add_scaled(float *to, float scale, const float *from, int dim)
     }
 }
 
-/* A step of one term: u changes at once, v gathers its change. */
+/* Makes the gradient step of one term: updates u at once, adds v's update to change. */
 static void step(trainer *t, const float *v, int32_t word, bool right)
 {
     const int dim = t->options->dim;
@@ -123,7 +123,7 @@ static void step(trainer *t, const float *v, int32_t word, bool right)
     add_scaled(u, scale, v, dim);
 }
 
-/* The first word with more than left below it. */
+/* Returns the first word whose cumulative sum is more than left. */
 static int32_t find_word(const trainer *t, double left)
 {
     size_t low = 0, high = t->out->words.count - 1;
@@ -155,7 +155,8 @@ static void train_pair(trainer *t, int32_t word, int32_t near, dice *d)
     t->pairs++;
 }
 
-/* Puts the places of line's words that are read into read; gives how many they are. */
+/* Writes the positions of the words of a line that are used to read; returns their
+ * number. */
 static size_t choose(const trainer *t, size_t begin, size_t end, int epoch,
                      size_t *read)
 {
@@ -205,7 +206,7 @@ static cla_status train_epochs(trainer *t)
     return CLA_OK;
 }
 
-/* ---- before and after --------------------------------------------------------- */
+/* ---- preparation -------------------------------------------------------------- */
 
 static cla_status check_options(const cla_skipgram_options *o)
 {
@@ -220,7 +221,7 @@ static cla_status check_options(const cla_skipgram_options *o)
                            o->sample);
 }
 
-/* The words that are frequent enough, in falling order of counts. */
+/* Collects the words that occur min_count times, in falling order of counts. */
 static cla_status choose_words(const cla_skipgram *s, int64_t min_count, cla_vocab *out)
 {
     size_t keep = 0;
@@ -235,7 +236,7 @@ static cla_status choose_words(const cla_skipgram *s, int64_t min_count, cla_voc
     return cla_vocab_keep_frequent(out, keep);
 }
 
-/* The lines with the words that are left, in new numbers. */
+/* Copies the frequent words of the lines, as ids of out. */
 static cla_status choose_lines(const cla_skipgram *s, trainer *t)
 {
     size_t at = 0;

@@ -1,4 +1,4 @@
-/* split.c - punctuation and ideographs cut off words, and put back to the byte. */
+/* split.c - separates punctuation and ideographs from words; restores every byte. */
 #include "text/split.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ enum {
     ESCAPE_CODE = 0xFF05
 };
 
-/* What a token's end is to its neighbour. */
+/* The kind of a character at the end of a token. */
 typedef enum kind { NOTHING, WORD, PUNCTUATION, IDEOGRAPH, ESCAPED } kind;
 
 static kind kind_of(int32_t code)
@@ -35,7 +35,7 @@ static kind kind_of(int32_t code)
     }
 }
 
-/* Tokens that are one text when nothing is said. */
+/* Returns whether tokens with these ends are joined in the text without a joiner. */
 static bool touch(kind left, kind right)
 {
     return left == NOTHING || right == NOTHING || left == ESCAPED || right == ESCAPED ||
@@ -44,14 +44,14 @@ static bool touch(kind left, kind right)
 
 /* ---- cutting ----------------------------------------------------------------- */
 
-/* The end of what was written. */
+/* The last character that was written. */
 typedef struct tail {
     kind kind;
     int32_t code;
     bool blank; // a plain blank came after it
 } tail;
 
-/* Whether a character goes on with the token before it. "@@" marks pieces of words, so
+/* Returns whether a character continues the last token. "@@" marks pieces of words, so
  * no token may end in it. */
 static bool continues(const tail *last, kind here, int32_t code)
 {
@@ -61,7 +61,7 @@ static bool continues(const tail *last, kind here, int32_t code)
     return here == WORD || (here == PUNCTUATION && code == last->code && code != '@');
 }
 
-/* What stands between two tokens. */
+/* Returns the blank, and the joiner if needed, to write between two tokens. */
 static const char *boundary(const tail *last, kind here)
 {
     if (last->kind == NOTHING) {
@@ -73,7 +73,7 @@ static const char *boundary(const tail *last, kind here)
     return here == PUNCTUATION || last->kind == WORD ? " " JOINER : JOINER " ";
 }
 
-/* Whether the blank in front of rest is a plain one. */
+/* Returns whether the blank before rest needs no escape. */
 static bool plain_blank(const tail *last, const char *rest, const char *end)
 {
     int32_t code = 0;
@@ -115,14 +115,15 @@ cla_status cla_split(const char *line, size_t size, cla_text *out)
     return CLA_OK;
 }
 
-/* ---- putting back ------------------------------------------------------------ */
+/* ---- restoring --------------------------------------------------------------- */
 
 static bool is_mark(const char *at, const char *mark)
 {
     return memcmp(at, mark, MARK_BYTES) == 0;
 }
 
-/* The code of an escape, or -1. A line end is none: it would make two lines of one. */
+/* Returns the code of an escape; -1: not one. An escaped line end would split the line
+ * and is not one. */
 static int32_t escaped_code(const char *token, size_t size)
 {
     char digits[5] = "";
@@ -151,7 +152,7 @@ static kind last_kind(const char *token, size_t size)
     return first_kind(at);
 }
 
-/* The kinds of a token's two ends, and its text. */
+/* A token: its text, and the kinds of its two ends. */
 typedef struct piece {
     const char *text;
     size_t size;
@@ -184,7 +185,7 @@ static cla_status put_token(tail *last, const char *token, size_t size, cla_text
     const bool joins = size >= MARK_BYTES && is_mark(token + size - MARK_BYTES, JOINER);
     piece p = { 0 };
     read_piece(&p, token, size - (joins ? MARK_BYTES : 0));
-    // here blank says that one is wanted unless the two touch
+    // here, blank means that the text has a blank unless the two tokens touch
     if (last->blank && !joined && !touch(last->kind, p.first)) {
         CLA_TRY(cla_text_append(out, " ", 1));
     }

@@ -1,4 +1,4 @@
-/* squad.c - data sets in the JSON layout of SQuAD 1.1. */
+/* squad.c - reads data sets in the JSON layout of SQuAD 1.1. */
 #include "text/squad.h"
 
 #include <jansson.h>
@@ -10,14 +10,14 @@
 
 #define BLANKS " \t\n\r"
 
-/* A walk through a file. */
+/* State while a file is read. */
 typedef struct walk {
     const char *path;
     const cla_squad_options *options;
     cla_squad_counts *counts;
     cla_reading *reading;
     cla_vocab ids;             // of questions
-    size_t article, paragraph; // where it is, from 1
+    size_t article, paragraph; // numbers of the current ones, from 1
     const char *id;            // of the question, or NULL
     bool passage_cut;
 } walk;
@@ -34,7 +34,7 @@ static cla_status bad(const walk *w, const char *what)
                     w->article, w->paragraph, what);
 }
 
-/* Counts what is passed over or mended, or refuses it. */
+/* Counts a fault that is skipped or repaired; refuses it if the options are strict. */
 static cla_status fault(const walk *w, int64_t *count, const char *what)
 {
     ++*count;
@@ -48,7 +48,7 @@ static const char *string_of(const json_t *object, const char *key)
 
 /* ---- answers ----------------------------------------------------------------- */
 
-/* The code point nearest to start at which answer stands in text, or -1. */
+/* Returns the code point nearest to start at which answer occurs in text; -1: none. */
 static int32_t nearest(const char *text, const char *answer, int64_t start)
 {
     int64_t best = -1;
@@ -63,7 +63,7 @@ static int32_t nearest(const char *text, const char *answer, int64_t start)
     return (int32_t)best;
 }
 
-/* Sets which words of the passage an answer is, when it stands in it. */
+/* Finds the words of the passage that an answer covers, if it occurs there. */
 static cla_status place_answer(const walk *w, const char *text, int64_t start,
                                cla_reading_answer *answer)
 {
@@ -117,7 +117,7 @@ static cla_status read_answers(walk *w, const json_t *list)
 
 /* ---- questions --------------------------------------------------------------- */
 
-/* Whether a question stays; what it added is taken back when not. */
+/* Decides whether a question stays. */
 static cla_status judge_question(const walk *w, const cla_reading_question *question,
                                  bool *stays)
 {
@@ -214,7 +214,7 @@ cla_squad_part cla_squad_part_of(const char *key)
     return tenth < 8 ? CLA_SQUAD_TRAIN : tenth == 8 ? CLA_SQUAD_DEV : CLA_SQUAD_TEST;
 }
 
-/* Which part of a split an article belongs to. */
+/* Returns the part of a split to which an article belongs. */
 static cla_squad_part part_of(const json_t *article, const json_t *paragraphs)
 {
     const char *key = string_of(article, "title");

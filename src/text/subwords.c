@@ -1,4 +1,4 @@
-/* subwords.c - lines to the numbers of their pieces and back. */
+/* subwords.c - converts lines to ids of their pieces and back. */
 #include "text/subwords.h"
 
 #include <string.h>
@@ -26,13 +26,13 @@ void cla_ids_free(cla_ids *ids)
 
 /* ---- merges ------------------------------------------------------------------ */
 
-/* Codes, taken over, to merges or a model. */
+/* Parses s->codes into merges or a model of SentencePiece. */
 static cla_status use_codes(cla_subwords *s, const char *path)
 {
     if (s->kind == CLA_PIECES_MODEL) {
         return cla_sentencepiece_new(&s->model, path, s->codes.data, s->codes.size);
     }
-    cla_text copy = { 0 }; // reading cuts it up
+    cla_text copy = { 0 }; // parsing modifies it
     CLA_TRY(cla_text_append(&copy, s->codes.data, s->codes.size));
     const cla_status status = cla_bpe_parse(&s->bpe, path, copy.data, copy.size);
     cla_text_free(&copy);
@@ -106,7 +106,7 @@ cla_status cla_subwords_take(cla_subwords *s, const char *model_path)
 
 /* ---- pieces ------------------------------------------------------------------ */
 
-/* What takes the pieces of a line one by one. */
+/* Receives one piece of a line. */
 typedef cla_status take_piece(void *to, const char *piece);
 
 static cla_status give_pieces(char *pieces, take_piece *take, void *to)
@@ -116,13 +116,13 @@ static cla_status give_pieces(char *pieces, take_piece *take, void *to)
         if (blank) {
             *blank = 0;
         }
-        CLA_TRY(*at ? take(to, at) : CLA_OK); // blanks at a line's ends are kept
+        CLA_TRY(*at ? take(to, at) : CLA_OK); // may be empty at a line's ends
         at = blank ? blank + 1 : NULL;
     }
     return CLA_OK;
 }
 
-/* Bytes of a ">>x<<" in front of a line, up to the last "<<"; 0: none. */
+/* Returns the bytes of ">>x<<" at the start of a line, up to the last "<<"; 0: none. */
 static size_t prefix_size(const char *line, size_t size)
 {
     if (size < 5 || strncmp(line, ">>", 2) != 0) {
@@ -136,7 +136,7 @@ static size_t prefix_size(const char *line, size_t size)
     return 0;
 }
 
-/* Takes the prefix of *line, and moves it behind. */
+/* Takes the prefix of *line, if any, as a piece, and moves *line past it. */
 static cla_status cut_prefix(const char **line, size_t *size, take_piece *take,
                              void *to)
 {
@@ -180,7 +180,7 @@ static cla_status count_piece(void *to, const char *piece)
     return cla_vocab_add(to, piece, 1, NULL);
 }
 
-/* Where the ids of a line go. */
+/* Receives the ids of a line. */
 typedef struct sink {
     const cla_vocab *vocab;
     cla_ids *ids;
@@ -204,7 +204,8 @@ cla_status cla_subwords_encode(const cla_subwords *s, const char *line, size_t s
 
 /* ---- the vocabulary ---------------------------------------------------------- */
 
-/* Adds a symbol of one letter as a word of its own and as a part of one. */
+/* Adds the two pieces of a symbol of one letter: with "@@" before another piece, and
+ * without. */
 static cla_status add_letter(cla_vocab *counts, const char *symbol)
 {
     int32_t code = 0;
@@ -225,7 +226,7 @@ static cla_status add_zero(void *to, const char *piece)
     return cla_vocab_add(to, piece, 0, NULL);
 }
 
-/* What words that never occurred are made of. */
+/* Adds the pieces of which words that never occurred are made. */
 static cla_status add_rest(const cla_subwords *s, cla_vocab *counts)
 {
     cla_text all = { 0 };
@@ -303,7 +304,7 @@ cla_status cla_subwords_load(cla_subwords *s, cla_pieces kind, const char *codes
     return status;
 }
 
-/* ---- back -------------------------------------------------------------------- */
+/* ---- decoding ---------------------------------------------------------------- */
 
 static cla_status join(const cla_subwords *s, const int32_t *ids, size_t n,
                        cla_text *pieces)
@@ -320,8 +321,8 @@ static cla_status join(const cla_subwords *s, const int32_t *ids, size_t n,
     return CLA_OK;
 }
 
-/* Replaces U+2581, which stands for a blank in pieces that the model does not know, and
- * removes blanks at the ends of what was appended behind first. */
+/* Replaces U+2581, the blank in pieces that the model does not know, by a blank, and
+ * removes blanks at both ends of the text from first on. */
 static void tidy(cla_text *out, size_t first)
 {
     static const char mark[] = "\xe2\x96\x81";

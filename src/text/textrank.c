@@ -1,4 +1,4 @@
-/* textrank.c - TextRank. */
+/* textrank.c - TextRank: the graph of words, their scores, keywords. */
 #include "text/textrank.h"
 
 #include <math.h>
@@ -99,7 +99,8 @@ cla_status cla_textrank_add(cla_textrank *t, const cla_lexicon *lexicon,
 
 /* ---- scores ------------------------------------------------------------------ */
 
-/* One round; gives the largest change. sum: the weights of each word's edges. */
+/* Computes one round of scores; returns the largest change. sum: total weight of each
+ * word's edges. */
 static double step(const cla_textrank *t, const double *sum, const double *old,
                    double *new)
 {
@@ -118,8 +119,9 @@ static double step(const cla_textrank *t, const double *sum, const double *old,
     return change;
 }
 
-/* Each round shrinks the sum of what is left by the damping at least: 300 rounds do for
- * as many words as there may be. Scores end up in memory[0 .. n). */
+/* Computes the scores in rounds and leaves them in memory[0 .. n). Each round
+ * multiplies the sum of the errors by DAMPING at most, so that 300 rounds suffice for
+ * any number of words. */
 static void solve(const cla_textrank *t, double *memory)
 {
     const size_t n = t->words.count;
@@ -198,7 +200,7 @@ cla_status cla_textrank_rank(const cla_textrank *t, cla_ranking *r)
 
 /* ---- keywords ---------------------------------------------------------------- */
 
-/* The number of a word of line, or -1 when it has no rank. */
+/* Finds the rank of a word of line; -1: none. */
 static cla_status rank_of(const cla_ranking *r, const char *line, const cla_span *s,
                           cla_text *form, int *rank)
 {
@@ -213,7 +215,7 @@ static cla_status best_word(const cla_ranking *r, const cla_lexicon *stop,
                             size_t *best)
 {
     int best_rank = INT32_MAX;
-    bool stopped = true; // what stands in best is a stop word
+    bool stopped = true; // all words so far are stop words
     *best = 0;
     for (size_t i = 0; i < words->count; i++) {
         const cla_span *s = &words->word[i];
@@ -263,7 +265,7 @@ cla_status cla_ranking_save(const cla_ranking *r, const char *path)
     return status;
 }
 
-/* A file while it is read. */
+/* State while a file is read. */
 typedef struct reader {
     cla_ranking *ranking;
     const char *path;

@@ -1,4 +1,4 @@
-/* themes.c - a poets' dictionary. */
+/* themes.c - a poets' dictionary: lists of words by theme. */
 #include "text/themes.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ typedef struct reader {
     const cla_ranking *ranking;
 } reader;
 
-/* Whether one is among the words from ... end. */
+/* Returns whether one is in word [from .. end). */
 static bool stands(const int *word, size_t from, size_t end, int one)
 {
     for (size_t i = from; i < end; i++) {
@@ -89,7 +89,7 @@ cla_status cla_themes_save(const cla_themes *t, const char *path,
 
 /* ---- words of a theme -------------------------------------------------------- */
 
-/* The best of those that are counted and not taken yet; -1: none. */
+/* Returns the rank with the highest count that is not in word [n]; -1: none. */
 static int best_of(const int *count, size_t ranked, const int *word, size_t n)
 {
     int best = -1;

@@ -1,4 +1,4 @@
-/* vectors.c - vectors of words. */
+/* vectors.c - word vectors: files, and nearest neighbours. */
 #include "text/vectors.h"
 
 #include <math.h>
@@ -54,16 +54,16 @@ size_t cla_vectors_fill(const cla_vectors *v, const cla_vocab *vocab, float *tab
 
 /* ---- reading ----------------------------------------------------------------- */
 
-/* A file while it is read. */
+/* State while a file is read. */
 typedef struct reader {
     cla_vectors *vectors;
     const cla_vocab *only;
     const char *path;
-    int dim; // that it must have; 0: any
+    int dim; // required dimension; 0: any
     size_t line;
-    int64_t promised; // words, of the first line; -1: it says nothing
+    int64_t promised; // number of words in the first line; -1: not given
     int64_t seen;
-    char *field[MAX_DIM]; // of the line: its numbers
+    char *field[MAX_DIM]; // numbers of the line
 } reader;
 
 static cla_status bad(const reader *r, const char *what, const char *detail)
@@ -81,7 +81,7 @@ static int count_fields(const char *line)
     return n;
 }
 
-/* The first line, when it is two whole numbers. */
+/* Reads the first line if it is two integers: the number of words and the dimension. */
 static bool read_head(reader *r, const char *line, int64_t *dim)
 {
     char words[32], numbers[32], more[2];
@@ -89,8 +89,8 @@ static bool read_head(reader *r, const char *line, int64_t *dim)
            cla_parse_int(words, &r->promised) && cla_parse_int(numbers, dim);
 }
 
-/* Cuts the last n fields off line, which then is the word before them; false when there
- * is none. */
+/* Cuts the last n fields off line, which leaves the word before them. Returns false
+ * when there is none. */
 static bool cut_fields(char *line, int n, char **field)
 {
     size_t size = strlen(line);
@@ -108,7 +108,7 @@ static bool cut_fields(char *line, int n, char **field)
     return size > 0;
 }
 
-/* Whether what may be a word with blanks ends in a number. */
+/* Returns whether a word with blanks ends in a number: then the line has too many. */
 static bool ends_in_number(const char *word)
 {
     double number = 0;
@@ -146,7 +146,7 @@ static cla_status read_vector(reader *r, char *line)
     return read_numbers(r, vector);
 }
 
-/* Sees from the first line what dim is. *is_head: it is no vector. */
+/* Finds the dimension from the first line. *is_head: the line is no vector. */
 static cla_status begin(reader *r, const char *line, bool *is_head)
 {
     const int dim = r->dim;
@@ -176,7 +176,7 @@ static cla_status read_line(void *to, size_t number, char *line, size_t size)
     return is_head ? CLA_OK : read_vector(r, line);
 }
 
-/* Whether the file held what it said, and something. */
+/* Checks that the file has the promised number of words, and at least one was read. */
 static cla_status check_counts(const reader *r)
 {
     if (r->promised >= 0 && r->promised != r->seen) {

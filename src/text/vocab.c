@@ -1,4 +1,4 @@
-/* vocab.c - tokens to whole numbers and back. */
+/* vocab.c - vocabularies: maps tokens to ids and back. */
 #include "text/vocab.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ void cla_vocab_free(cla_vocab *vocab)
     *vocab = (cla_vocab){ 0 };
 }
 
-/* The slot where token is or would go. */
+/* Returns the slot where token is or would go. */
 static size_t find_slot(const cla_vocab *v, const char *token)
 {
     size_t at = XXH3_64bits(token, strlen(token)) & (v->slot_count - 1);

@@ -1,4 +1,4 @@
-/* words.c - a text as words that know where they stand in it. */
+/* words.c - cuts a text into words with their places. */
 #include "text/words.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ typedef struct letter {
     cla_utf8_kind kind;
 } letter;
 
-/* Marks that take no room and part nothing but words. */
+/* Returns whether a mark has no width. Such marks separate words, as blanks do. */
 static bool is_invisible(int32_t code)
 {
     return code == 0x200B || code == 0x200E || code == 0x200F || code == 0x2060 ||
@@ -50,7 +50,7 @@ static bool is_apostrophe(int32_t code)
     return code == '\'' || code == 0x2019;
 }
 
-/* Bytes of an apostrophe and an ending such as "'s" at the front of text, or 0. */
+/* Returns the bytes of an ending such as "'s" at the start of text; 0: none. */
 static size_t ending(const char *text, size_t size)
 {
     static const char *const endings[] = { "s", "d", "m", "t", "re", "ve", "ll" };
@@ -75,7 +75,8 @@ static size_t ending(const char *text, size_t size)
     return 0;
 }
 
-/* Bytes of the run of letters at the front of text; *points counts its code points. */
+/* Returns the bytes of the run of letters or digits at the start of text; *points
+ * counts its code points. A number includes its '.' and ','. */
 static size_t run(const char *text, size_t size, int32_t *points)
 {
     size_t at = 0;
@@ -94,8 +95,8 @@ static size_t run(const char *text, size_t size, int32_t *points)
     return at;
 }
 
-/* Bytes of the word at the front of text; after_word says that a run of letters ends
- * right there. */
+/* Returns the bytes of the word at the start of text. after_word: the text before it
+ * ends in a run of letters. */
 static size_t word_at(const char *text, size_t size, bool after_word, int32_t *points)
 {
     const letter l = letter_at(text, size, 0);

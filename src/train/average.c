@@ -1,4 +1,4 @@
-/* average.c - the mean of the states that runs kept. */
+/* average.c - averages the states that runs kept into a new model. */
 #include "train/average.h"
 
 #include <string.h>
@@ -41,7 +41,7 @@ static cla_status same_settings(const average *a, const char *run)
     return status;
 }
 
-/* A vocabulary has to be that of the first run. */
+/* Checks that a vocabulary of run is the same as that of the first run. */
 static cla_status same_file(const average *a, const char *name, const char *run)
 {
     cla_text first = { 0 }, own = { 0 };
@@ -160,7 +160,7 @@ static cla_status add_run(average *a, int i)
 
 /* ---- the model --------------------------------------------------------------- */
 
-/* The sums become means, in the place of the first state's numbers. */
+/* Writes the means of the sums, computed in the memory of the first state's numbers. */
 static cla_status write_weights(average *a, const char *path)
 {
     json_t *meta = json_pack("{s:s}", "averaged", a->steps.data);

@@ -1,4 +1,4 @@
-/* check.c - every file of a model's folder, held against its hash. */
+/* check.c - checks every file of a model folder against its hash. */
 #include "train/check.h"
 
 #include <dirent.h>
@@ -24,7 +24,7 @@ typedef struct check {
     cla_status first; // failure
 } check;
 
-/* Tells of a file; a failure's text is cla_error(). */
+/* Reports the result for one file; the text of a failure is cla_error(). */
 static void tell(check *c, cla_status status, const char *verdict, const char *name,
                  const char *what)
 {
@@ -33,7 +33,7 @@ static void tell(check *c, cla_status status, const char *verdict, const char *n
     c->say(c->context, status ? "BAD" : verdict, name, status ? cla_error() : what);
 }
 
-/* ---- config.json and what it names ------------------------------------------- */
+/* ---- config.json and the files that it names --------------------------------- */
 
 static void check_config(check *c)
 {
@@ -58,7 +58,7 @@ static void check_named(check *c)
 
 /* ---- states ------------------------------------------------------------------ */
 
-/* A state that a run goes on from says where it stands; exports and means do not. */
+/* Checks a state. States of a run hold its progress; exports and averages do not. */
 static cla_status check_state(check *c, const char *name, const char *path,
                               bool *sealed, cla_text *what)
 {
@@ -113,7 +113,8 @@ static void check_entry(check *c, const char *name)
     }
 }
 
-/* A model needs weights, and a run that has found a best state needs that. */
+/* Reports missing weights: a model needs a state, and a run whose last state names a
+ * best step needs the best state. */
 static void check_missing(check *c)
 {
     const bool best = cla_folder_holds(c->dir, best_name);

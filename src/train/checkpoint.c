@@ -1,4 +1,4 @@
-/* checkpoint.c - a run's state in one safetensors file. */
+/* checkpoint.c - the state of a run in one safetensors file. */
 #include "train/checkpoint.h"
 
 #include <assert.h>
@@ -11,7 +11,7 @@
 #include "train/integrity.h"
 #include "train/weights.h"
 
-/* Names and host copies of everything that is saved. */
+/* Names and host copies of all saved tensors. */
 typedef struct bundle {
     cla_st_tensor *tensors;
     char (*names)[96];
@@ -27,7 +27,7 @@ static void free_bundle(bundle *b)
     free(b->names);
 }
 
-/* One parameter's part of a block, under prefix/name. */
+/* Adds one parameter's part of a block as the tensor prefix/name. */
 static cla_status add(bundle *b, const cla_params *params, const cla_memory *block,
                       const cla_param *p, const char *prefix)
 {
@@ -62,12 +62,12 @@ static cla_status gather(bundle *b, const cla_params *params, const cla_optim *o
 
 /* ---- progress as text -------------------------------------------------------- */
 
-/* Where each number of the progress lies, and the range that a run can have. */
+/* The integers of the progress: key, offset and valid range. */
 static const struct whole {
     const char *key;
     size_t place;
     int64_t high;  // the largest value; the smallest is 0
-    bool may_lack; // in states that older versions wrote
+    bool may_lack; // states of older versions lack the key
 } wholes[] = {
     { "step", offsetof(cla_progress, step), UINT32_MAX, false },
     { "epoch", offsetof(cla_progress, epoch), 1 << 20, false },
@@ -104,7 +104,7 @@ static cla_status put_int(json_t *meta, const char *key, int64_t value)
     return put(meta, key, text);
 }
 
-/* The bits of a double as hexadecimal digits: nothing is rounded. */
+/* Stores the bits of a double as hexadecimal digits, so that nothing is rounded. */
 static cla_status put_double(json_t *meta, const char *key, double value)
 {
     uint64_t bits = 0;
@@ -145,7 +145,7 @@ cla_status cla_checkpoint_save(const char *path, const cla_params *params,
 
 /* ---- loading ----------------------------------------------------------------- */
 
-/* The text of a key; *text is NULL where it may lack and does. */
+/* Finds the text of a key; *text is NULL when it is missing and may be. */
 static cla_status get_text(const cla_st_file *f, const char *path, const char *key,
                            bool may_lack, const char **text)
 {
@@ -187,7 +187,7 @@ static cla_status get_double(const cla_st_file *f, const char *path,
                           path, entry->key, text);
 }
 
-/* What holds between the numbers. */
+/* Checks the numbers against each other and the sums for finite values. */
 static cla_status check_progress(const char *path, const cla_progress *p)
 {
     if (p->best_step > p->step || p->stale > p->step || p->epoch > p->step) {
@@ -225,7 +225,7 @@ cla_status cla_checkpoint_progress(const cla_st_file *f, const char *path,
     return check_progress(path, p);
 }
 
-/* The file's tensor for a parameter; found counts those that are wanted. */
+/* Finds the file's tensor prefix/name for a parameter and checks its type and shape. */
 static cla_status match(const cla_st_file *f, const char *path, const cla_param *p,
                         const char *prefix, const cla_st_tensor **out)
 {
@@ -254,7 +254,7 @@ static cla_status match(const cla_st_file *f, const char *path, const cla_param 
                            cla_shape_text(p->tensor));
 }
 
-/* One of an optimiser's; those of parameters are cla_weights_write's. */
+/* Writes a moment of the optimiser; cla_weights_write writes parameters. */
 static cla_status write_moment(const cla_st_tensor *t, const cla_params *params,
                                const cla_memory *block, size_t offset)
 {
@@ -267,7 +267,7 @@ static cla_status write_moment(const cla_st_tensor *t, const cla_params *params,
     return status;
 }
 
-/* Checks (write false) or copies one set of tensors. */
+/* Checks (write false) or copies one set of tensors; found counts them. */
 static cla_status walk(const cla_st_file *f, const char *path, cla_params *params,
                        const cla_memory *block, const char *prefix, bool write,
                        size_t *found)

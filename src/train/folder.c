@@ -1,4 +1,4 @@
-/* folder.c - a run's folder. */
+/* folder.c - a run folder: its lock, its settings, copies of its files. */
 #include "train/folder.h"
 
 #include <errno.h>
@@ -23,10 +23,10 @@ cla_status cla_folder_path(const cla_folder *folder, const char *name, char **pa
     return CLA_OK;
 }
 
-/* No memory is asked for: a failure would look like a file that is not there. */
+/* Allocates nothing: a failed allocation would look like a missing file. */
 bool cla_folder_holds(const char *path, const char *name)
 {
-    char text[PATH_MAX]; // longer names: no system call takes them
+    char text[PATH_MAX]; // no system call takes a longer name
     struct stat info;
     snprintf(text, sizeof text, "%s/%s", path, name);
     return lstat(text, &info) == 0 || (errno != ENOENT && errno != ENOTDIR);
@@ -51,7 +51,7 @@ static cla_status lock(cla_folder *folder)
     return status;
 }
 
-/* What a killed writer left behind: names that cla_file_write makes. */
+/* Removes the temporary files of cla_file_write that a killed process left behind. */
 static void remove_scraps(const cla_folder *folder)
 {
     char *pattern = NULL;
@@ -95,8 +95,9 @@ void cla_folder_release(cla_folder *folder)
     *folder = (cla_folder){ .lock = -1 };
 }
 
-/* They decide when a run ends, evaluates and writes, or are for readers; none changes
- * what the next step computes, but where the rate is annealed towards the end. */
+/* The keys in which two runs may differ: they set when a run ends, evaluates and
+ * writes, or are for readers. None changes the next step, except that an annealed
+ * learning rate depends on "steps". */
 static const char *const free_keys[] = { "epochs",     "steps",      "patience",
                                          "eval_every", "save_every", "log_every",
                                          "keep",       "comment",    NULL };
@@ -174,7 +175,7 @@ cla_status cla_folder_same_settings(const cla_folder *folder,
     cla_status status = cla_folder_read(folder->path, &saved, &files);
     status = status ? status : cla_folder_compare_all(folder->path, files);
     status = status ? status : cla_task_renew(&saved, &saved);
-    if (!status && settings->defaults) { // what an older version did not have yet
+    if (!status && settings->defaults) { // keys that an older version did not have
         status = cla_config_complete(&saved, json_incref(settings->defaults));
     }
     status = status ? status : compare_settings(folder, settings, &saved, files);
@@ -183,13 +184,13 @@ cla_status cla_folder_same_settings(const cla_folder *folder,
     return status;
 }
 
-/* ---- folders of models ----------------------------------------------------------- */
+/* ---- files of a folder ----------------------------------------------------------- */
 
 static cla_status check_inside(const char *dir, const char *path)
 {
     char *folder = realpath(dir, NULL), *real = realpath(path, NULL);
     const size_t size = folder ? strlen(folder) : 0;
-    cla_status status = CLA_OK; // what is missing fails as it is read
+    cla_status status = CLA_OK; // a missing file fails when it is read
     if (folder && real && (strncmp(real, folder, size) != 0 || real[size] != '/')) {
         status = cla_fail(CLA_E_INPUT, "%s: is a link to a file outside of its folder",
                           path);

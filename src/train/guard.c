@@ -7,8 +7,8 @@
 
 enum { PATIENCE = 20, TIMES = 10 };
 
-/* A first loss near 0, that of a warm start for example, says little: below 1 it counts
- * as 1. */
+/* Returns the loss from which a step counts as diverging. A first loss below 1 counts
+ * as 1: near 0, for example after a warm start, it gives no scale. */
 static double limit_of(const cla_progress *p)
 {
     return TIMES * fmax(p->first_loss, 1);

@@ -1,4 +1,4 @@
-/* integrity.c - hashes of the files of a model's folder. */
+/* integrity.c - hashes of the files in a model folder. */
 #include "train/integrity.h"
 
 #include <string.h>
@@ -83,7 +83,8 @@ static cla_status fail_config(const char *path)
                     path);
 }
 
-/* Whether the bytes of a config.json speak of hashes at all, whole or damaged. */
+/* Checks a config.json against its own hash. A file with the key "integrity" but
+ * without a readable hash counts as broken. */
 static cla_status read_seal(const char *path, cla_seal *seal)
 {
     char *data = NULL;
@@ -98,7 +99,7 @@ static cla_status read_seal(const char *path, cla_seal *seal)
     return CLA_OK;
 }
 
-/* Takes the hashes out of the settings. */
+/* Moves the hashes from the settings to files. */
 static cla_status split(cla_config *settings, json_t **files)
 {
     *files = json_incref(json_object_get(settings->values, KEY));
@@ -159,7 +160,8 @@ cla_status cla_folder_settings(const char *dir, cla_config *settings)
     return status;
 }
 
-/* The settings, behind them the hashes, behind these the config's own. */
+/* Returns the settings, then the hashes of the files, then a blank hash of the config
+ * itself. NULL: out of memory. */
 static json_t *join(const json_t *values, const json_t *files)
 {
     json_t *all = cla_json_copy((json_t *)values);
@@ -210,7 +212,8 @@ cla_status cla_folder_write(const char *dir, const cla_config *settings,
 
 /* ---- states ------------------------------------------------------------------ */
 
-/* A state's hash can only be missing where its folder is as old. */
+/* Refuses a state without a hash when the config.json beside it has one: only a folder
+ * of an older version has no hashes. */
 static cla_status check_old(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -10,12 +10,12 @@
 #include "base/file.h"
 #include "base/text.h"
 
-/* As many digits as the largest `steps' has: names in order are steps in order. */
+/* All steps have as many digits as the largest `steps', so that names sort by step. */
 #define PREFIX "kept-"
 #define SUFFIX ".ckpt.safetensors"
 enum { DIGITS = 10, NAME_BYTES = 64 };
 
-/* The step of a state's file name, or -1: a name of something else. */
+/* Returns the step in the file name of a kept state; -1 for any other name. */
 static int64_t step_of(const char *name)
 {
     char digits[DIGITS + 1] = "";

@@ -1,6 +1,7 @@
-/* loop.c - training: epochs, steps, evaluation, early stop, checkpoints, resume.
+/* loop.c - the training loop: epochs, steps, evaluation, early stopping, checkpoints,
+ * resuming.
  *
- * All that decides the next step is in cla_progress, the weights and the moments: a run
+ * The next step depends only on cla_progress, the weights and the moments, so a run
  * that was stopped anywhere continues bit for bit from its last checkpoint. */
 #include "train/loop.h"
 
@@ -25,8 +26,8 @@ typedef struct run {
     int64_t saved;          // step of last.ckpt.safetensors; -1: none is known
     int64_t *order;         // of the epoch's examples
     bool stop;              // a signal came, here or to another process
-    bool shared;            // all processes of the run fail alike
-    const char *warm_start; // run to begin from; empty: none
+    bool shared;            // a failure is common to all processes of the run
+    const char *warm_start; // folder of the run to start from; empty: none
     cla_warm warm;
     int epochs, steps, patience, eval_every, save_every, log_every, keep;
     double window_units, window_s;
@@ -63,13 +64,13 @@ static bool signalled(const run *r)
     return r->options->signal && *r->options->signal;
 }
 
-/* Before a state is written: none of its numbers may be poison. */
+/* Checks that all numbers are finite, before a state is written. */
 static cla_status guard(const run *r)
 {
     return leader(r) ? cla_guard_numbers(&r->stepper.optim, r->progress.step) : CLA_OK;
 }
 
-/* Without the optimiser's state, a run cannot go on from the file. */
+/* Writes a state. optim NULL: only weights, from which no run can resume. */
 static cla_status save(run *r, const char *name, const cla_optim *optim)
 {
     if (!leader(r)) {
@@ -96,8 +97,7 @@ static cla_status trim(const run *r)
                                 : CLA_OK;
 }
 
-/* ---- one step ---------------------------------------------------------------------
- * */
+/* ---- one step ---------------------------------------------------------------- */
 
 static cla_status log_window(run *r, bool now)
 {
@@ -124,8 +124,8 @@ static double part_done(const run *r)
                            p->step, r->steps);
 }
 
-/* One step, profiled when asked to. The first one compiles, so it counts only where no
- * other follows. */
+/* Takes one step, profiled if the option is set. The first step compiles kernels, so
+ * its profile counts only if no other step follows. */
 static cla_status take_step(run *r, int64_t n, cla_step_result *result, double *seconds)
 {
     const cla_progress *p = &r->progress;
@@ -176,8 +176,7 @@ static cla_status step(run *r)
     return log_window(r, false);
 }
 
-/* ---- evaluation -------------------------------------------------------------------
- * */
+/* ---- evaluation -------------------------------------------------------------- */
 
 static cla_status judge(run *r)
 {
@@ -202,8 +201,8 @@ static cla_status judge(run *r)
     return cla_report_metrics(&r->report, p->step, p->epoch, &m, p->stale, r->patience);
 }
 
-/* The leader evaluates (the running mean of the parameters, where there is one), and
- * all go on from what it found. */
+/* Evaluates in process 0, with the running mean of the parameters if there is one. The
+ * other processes take over its progress. */
 static cla_status evaluate(run *r)
 {
     const cla_parallel *p = &r->options->parallel;
@@ -222,7 +221,7 @@ static bool is_finished(const run *r)
            (r->patience && p->stale >= r->patience);
 }
 
-/* After a step: the epoch's end, evaluation, checkpoints. */
+/* Ends the epoch, evaluates and writes checkpoints if they are due after a step. */
 static cla_status after_step(run *r)
 {
     cla_progress *p = &r->progress;
@@ -243,15 +242,14 @@ static cla_status after_step(run *r)
         CLA_TRY(evaluate(r));
     }
     p->finished = is_finished(r);
-    if (p->high && !p->finished) { // perhaps it diverges: the older state is better
+    if (p->high && !p->finished) { // it may be diverging: keep the older state
         return CLA_OK;
     }
     CLA_TRY(save_last(r));
-    return trim(r); // after: a run that goes on from an older state needs them
+    return trim(r); // after save_last: resuming from the older state needs the files
 }
 
-/* ---- a whole run ------------------------------------------------------------------
- * */
+/* ---- a whole run ------------------------------------------------------------- */
 
 static cla_status open_state(run *r, cla_config *settings)
 {
@@ -280,11 +278,11 @@ static cla_status load_last(run *r)
     }
     r->saved = status ? -1 : p->step;
     free(path);
-    p->finished = is_finished(r); // other limits than before may hold
+    p->finished = is_finished(r); // the limits may have changed
     return status;
 }
 
-/* Last: a folder without settings holds no run yet. */
+/* Writes config.json, after all other files: a folder without it holds no run yet. */
 static cla_status write_settings(const run *r, const cla_config *settings)
 {
     json_t *files = NULL;
@@ -337,7 +335,8 @@ static void close_run(run *r)
     free(r->order);
 }
 
-/* Processes of one run end with the same weights: this shows it (CLATTN_LOG=info). */
+/* Logs the hash of the weights, which is the same in all processes of a run
+ * (CLATTN_LOG=info). */
 static cla_status log_weights(run *r)
 {
     uint64_t hash = 0;
@@ -375,7 +374,7 @@ cla_status cla_train(cla_runtime *rt, cla_config *settings,
                      const cla_train_options *options, cla_train_result *result)
 {
     run r = { .options = options, .rt = rt, .folder = { .lock = -1 }, .saved = -1 };
-    cla_settings_plain(settings); // a run's config.json begins other runs, too
+    cla_settings_plain(settings); // settings may be the config.json of another run
     const cla_status status = name_good_state(&r, go(&r, settings));
     *result = (cla_train_result){
         .interrupted = !status && r.stop && !r.progress.finished,

@@ -1,4 +1,4 @@
-/* made.c - the tensors of a file of weights while they are made. */
+/* made.c - a list of tensors in memory, to be written as a file of weights. */
 #include "train/made.h"
 
 #include <math.h>
@@ -44,7 +44,7 @@ void cla_made_free(cla_made *made)
 
 cla_status cla_made_halve(cla_st_tensor *t, const char *path)
 {
-    uint16_t *half = (uint16_t *)t->data; // fills up from the front, behind the reads
+    uint16_t *half = (uint16_t *)t->data; // in place: writes stay behind the reads
     const float *x = t->data;
     if (t->dtype != CLA_ST_F32) {
         return CLA_OK;

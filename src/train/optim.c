@@ -31,7 +31,8 @@ static cla_status configure_end(cla_optim *o, cla_config *s)
                                    o->anneal, o->steps);
 }
 
-/* The part of its rate that an update has: it falls to nothing after the last one. */
+/* Returns the factor of an update's learning rate: it falls over the last `anneal`
+ * updates and would be 0 one update after the last. */
 static double annealed(const cla_optim *o, double step)
 {
     return o->anneal ? fmax(0, fmin(1, (o->steps + 1 - step) / (o->anneal + 1.0))) : 1;
@@ -85,7 +86,7 @@ cla_status cla_optim_configure(cla_optim *o, cla_config *s)
     return cla_config_double(s, "clip", &o->clip, 0, 1e9);
 }
 
-/* The running mean's place, behind the optimiser's moments. */
+/* Returns the index of the running mean: it follows the optimiser's own moments. */
 static int mean_at(const cla_optim *o)
 {
     return cla_optimiser_moments(o->kind);
@@ -149,7 +150,7 @@ cla_status cla_optim_step(cla_optim *o, int64_t step)
     }
     CLA_TRY(update(o, step));
     cla_params_changed(o->params);
-    if (o->ema > 0) { // the first step's parameters begin the mean
+    if (o->ema > 0) { // the parameters of the first step start the mean
         CLA_TRY(cla_ema(o->params->rt, o->flat_moment[mean_at(o)], o->values,
                         step > 1 ? (float)o->ema : 0));
     }

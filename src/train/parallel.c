@@ -7,7 +7,8 @@
 #include <mpi.h>
 #endif
 
-/* What launchers set for the processes they start. */
+/* Returns the number of processes that the launcher started, from its environment
+ * variables; 1 without a launcher. */
 static int launched_size(void)
 {
     static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
@@ -57,7 +58,7 @@ static cla_status join(cla_parallel *p)
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided)) {
         return cla_fail(CLA_E_DEVICE, "MPI_Init failed");
     }
-    // a call that fails returns, so that the process can say what failed
+    // failed calls return, so that the process can report them
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &p->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &p->size);
@@ -101,7 +102,7 @@ void cla_parallel_close(const cla_parallel *p, cla_status status)
     }
 }
 
-/* Whether two entries of the list serve the same purpose. */
+/* Returns whether two devices are of the same kind and platform. */
 static bool alike(const cla_device *a, const cla_device *b)
 {
     return a->kind == b->kind && a->platform == b->platform;

@@ -17,10 +17,10 @@ struct cla_parameters {
     cla_tensor *moment[MOMENTS];
     int64_t step;
     bool built;
-    cla_tensor *unused; // where parameters write after the build
+    cla_tensor *unused; // home of all parameters after the build
 };
 
-/* The caller's variables need not be there any more. */
+/* Detaches the parameters from the caller's variables, which may not exist any more. */
 static void forget_homes(cla_parameters *set)
 {
     for (size_t i = 0; i < set->params.count; i++) {
@@ -153,7 +153,7 @@ cla_status cla_parameters_build(cla_parameters *set, uint32_t seed)
     if (!set->params.count) {
         return cla_fail(CLA_E_USAGE, "there are no parameters to build");
     }
-    set->built = true; // free takes a part of it
+    set->built = true; // even if it fails: a partial set can only be freed
     const cla_status status = cla_params_build(&set->params, set->rt, seed);
     forget_homes(set);
     CLA_TRY(status);
@@ -207,7 +207,7 @@ cla_status cla_parameters_step(cla_parameters *set, const cla_adam_options *adam
 
 /* ---- files ---------------------------------------------------------------------- */
 
-/* The numbers of all parameters, one behind the other, and where each begins. */
+/* Reads all parameters into numbers, one after the other, and lists their tensors. */
 static cla_status read_all(const cla_parameters *set, float *numbers,
                            cla_st_tensor *list)
 {

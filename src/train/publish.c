@@ -1,4 +1,4 @@
-/* publish.c - a new model's folder, written whole or not at all. */
+/* publish.c - writes the folder of a new model, completely or not at all. */
 #include "train/publish.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* report.c - what a run says. */
+/* report.c - the output of a run: log.jsonl, and lines or a bar on stderr. */
 #include "train/report.h"
 
 #include <errno.h>
@@ -13,9 +13,9 @@
 
 static const int64_t LINE_NS = 10000000000, BAR_NS = 200000000;
 
-/* Keeps the lines up to step; a torn last line goes too. Each line begins with its
- * step, and reading it takes no memory: a failed allocation would look like a damaged
- * line. */
+/* Cuts the log before its first line that is damaged or of a later step. Each line
+ * begins with its step, which is parsed without allocating: a failed allocation would
+ * look like a damaged line. */
 static cla_status cut_log(const char *path, int64_t step)
 {
     static const char begin[] = "{\"step\":";
@@ -99,7 +99,7 @@ static cla_status write_text(const cla_report *r, const char *text)
                           strerror(errno));
 }
 
-/* JSON has no number that is not finite: such a score is left out. */
+/* Adds the scores to line; omits those that are not finite, which JSON cannot hold. */
 static cla_status add_metrics(json_t *line, const cla_metrics *m)
 {
     for (int i = 0; i < m->count; i++) {
@@ -112,7 +112,7 @@ static cla_status add_metrics(json_t *line, const cla_metrics *m)
     return CLA_OK;
 }
 
-/* Adds the scores, writes the line and frees it; NULL: there was no memory for it. */
+/* Adds the scores, writes the line and frees it. line NULL: out of memory. */
 static cla_status write_line(const cla_report *r, json_t *line, const cla_metrics *m)
 {
     cla_status status = line ? add_metrics(line, m) : no_memory();
@@ -149,7 +149,6 @@ static void find_baseline(cla_report *r, const cla_metrics *m)
     }
 }
 
-/* "  best 91.20, majority 85.31": what is known of it. */
 void cla_report_scores(const cla_report *r, char *text, size_t size)
 {
     char best[48] = "", baseline[80] = "";
@@ -223,7 +222,7 @@ void cla_report_step(cla_report *r, int64_t step, int64_t epoch, double done,
     snprintf(line, sizeof line,
              "epoch %lld  step %lld  loss %.4f  %.0f %s/s  at most %.0f s left%s",
              (long long)epoch, (long long)step, loss, rate, unit, left, scores);
-    if (r->terminal) { // a line that wraps could not be written over
+    if (r->terminal) { // a wrapped line cannot be overwritten
         const int width = cla_terminal_columns(STDERR_FILENO, (int)sizeof line) - 1;
         fprintf(stderr, "\r\033[K%.*s", width, line);
     } else {

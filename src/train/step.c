@@ -6,7 +6,7 @@
 
 #include "base/rng.h"
 
-enum { HOST_EXTRA = 2 }; // beside the gradients: the loss, and whether to stop
+enum { HOST_EXTRA = 2 }; // numbers after the gradients: the loss, the stop flag
 
 cla_status cla_stepper_configure(cla_stepper *s, const cla_task_kind *kind,
                                  cla_config *settings)
@@ -63,7 +63,7 @@ int64_t cla_stepper_take(const cla_stepper *s, int64_t next)
     return left < s->batch ? left : s->batch;
 }
 
-/* Back from a loss, share of which counts. */
+/* Runs the backward pass of a loss, weighted by share. */
 static cla_status back(cla_stepper *s, cla_tensor *loss, float share)
 {
     const cla_task_kind *kind = s->task->kind;
@@ -75,8 +75,8 @@ static cla_status back(cla_stepper *s, cla_tensor *loss, float share)
     return cla_tape_backward(s->tape);
 }
 
-/* Forward and backward for part of a batch; the loss is weighted by its share of
- * targets. */
+/* Runs forward and backward for n examples of a batch and adds their loss, weighted by
+ * their share of the batch's targets. first: number of rows before them. */
 static cla_status part(cla_stepper *s, const int64_t *examples, int64_t n,
                        int64_t first, double targets, double *loss)
 {
@@ -97,15 +97,16 @@ static cla_status part(cla_stepper *s, const int64_t *examples, int64_t n,
 
 static bool all_finite(const float *numbers, int64_t n)
 {
-    float zero = 0; // of finite numbers; NaN otherwise
+    float zero = 0; // stays 0 for finite numbers; NaN otherwise
     for (int64_t i = 0; i < n; i++) {
         zero += numbers[i] * 0.0F;
     }
     return zero == 0.0F;
 }
 
-/* Sums gradients and the loss over all processes; a signal to one stops all of them
- * after the same step. What one of them computed wrongly reaches no parameters. */
+/* Sums gradients, losses and stop flags over all processes, so that a signal to one
+ * stops all after the same step. If the summed gradient is not finite, all fail before
+ * the update. */
 static cla_status share_gradients(cla_stepper *s, int64_t step, cla_step_result *result)
 {
     const cla_parallel *p = &s->parallel;
@@ -132,14 +133,14 @@ static cla_status share_gradients(cla_stepper *s, int64_t step, cla_step_result 
     return cla_memory_write(s->task->rt, block, 0, s->host, block->bytes);
 }
 
-/* The first example of process `rank`: each gets about as many rows, because the one
- * that has most keeps the others waiting. */
+/* Returns the first example of process `rank`. All processes get about the same number
+ * of rows, because they wait for the one with the most. */
 static int64_t begin_of(const cla_stepper *s, const int64_t *examples, int64_t n,
                         int rank)
 {
     cla_task *task = s->task;
     const int64_t all = task->kind->rows(task, examples, n), size = s->parallel.size;
-    int64_t low = 0, high = n; // the nearest place to rank / size of all rows
+    int64_t low = 0, high = n; // finds the place nearest to rank / size of all rows
     if (rank == 0 || rank == size) {
         return rank ? n : 0;
     }
@@ -156,7 +157,8 @@ static int64_t begin_of(const cla_stepper *s, const int64_t *examples, int64_t n
     return low;
 }
 
-/* This process's examples [from, to) of a batch, in accumulate parts. */
+/* Computes gradient and loss of this process's examples [from, to) of a batch, in
+ * `accumulate` parts. */
 static cla_status batch_gradient(cla_stepper *s, const int64_t *examples, int64_t n,
                                  int64_t step, double targets, double *loss)
 {

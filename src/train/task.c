@@ -1,4 +1,4 @@
-/* task.c - the systems by name, and trained ones from their folders. */
+/* task.c - opens systems by name and loads trained ones from their folders. */
 #include "train/task.h"
 
 #include <assert.h>
@@ -72,7 +72,7 @@ static cla_status open_kind(cla_task **out, const cla_task_kind *kind, cla_runti
     (*out)->seed = (uint32_t)seed;
     CLA_TRY(kind->open(*out, settings, dir, mode));
     if (mode == CLA_TASK_TRAINED) {
-        return CLA_OK; // its state says how many bits
+        return CLA_OK; // take_weights builds them once it knows their type
     }
     CLA_TRY(cla_params_build(&(*out)->params, rt, (*out)->seed));
     return kind->start && mode == CLA_TASK_NEW ? kind->start(*out) : CLA_OK;
@@ -141,7 +141,7 @@ cla_status cla_task_load(cla_task **out, cla_runtime *rt, const char *dir,
     if (status) {
         cla_task_close(out);
     } else {
-        (*out)->settings = settings; // texts of the task point into it
+        (*out)->settings = settings; // strings of the task point into it
         settings = (cla_config){ 0 };
     }
     cla_config_fini(&settings);

@@ -1,4 +1,4 @@
-/* warm.c - a run that begins from another one's weights. */
+/* warm.c - warm start: copies the weights of another run into a new one. */
 #include "train/warm.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "train/integrity.h"
 #include "train/weights.h"
 
-/* Ids mean the same in both. */
+/* Checks that a vocabulary has the same bytes in both folders, so that ids agree. */
 static cla_status same_file(const char *run, const char *dir, const char *name)
 {
     cla_text theirs = { 0 }, ours = { 0 };
@@ -51,7 +51,7 @@ static cla_status take(cla_warm *w, const cla_params *params, const cla_st_file 
     return CLA_OK;
 }
 
-/* Skips moments, whose names have a slash. */
+/* Lists the tensors that were not taken; skips moments, whose names have a slash. */
 static cla_status list_left(cla_warm *w, const cla_params *params, const cla_st_file *f)
 {
     for (size_t i = 0; i < f->count; i++) {

@@ -1,4 +1,4 @@
-/* weights.c - how many bits the weights of a loaded model have. */
+/* weights.c - the number type of a loaded model's weights. */
 #include "train/weights.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* base.js - elements, numbers, names and filters: what every part of the page uses.
- * Text of files becomes text nodes and attributes only, never HTML. */
+/* base.js - shared by all parts of the page: elements, numbers, names and copying. Text
+ * of files becomes text nodes and attributes only, never HTML. */
 
 const data = JSON.parse(document.getElementById("data").textContent);
 
@@ -36,7 +36,8 @@ function text(value) {
     : value === undefined || value === null ? "" : JSON.stringify(value);
 }
 
-/* At most n digits that count, without an exponent where it can be read. */
+/* Formats a number with n significant digits, or all digits of a longer integer part.
+ * Only values below 1e-4 and from 1e7 on get an exponent. */
 function digits(value, n = 4) {
   if (!Number.isFinite(value)) return "";
   const size = Math.abs(value);
@@ -46,7 +47,7 @@ function digits(value, n = 4) {
   return size >= 10 ** n ? value.toFixed(0) : rounded.toFixed(Math.min(places, 8));
 }
 
-/* A name that may break behind "_" and "+". */
+/* Splits a name so that it may break after "_" and "+". */
 function breakable(name) {
   return name.split(/(?<=[_+])/).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
 }
@@ -74,13 +75,13 @@ function geometricMean(list) {
   return Math.exp(list.reduce((sum, x) => sum + Math.log(x), 0) / list.length);
 }
 
-/* A, B, ... Z, AA: what a file is called on the page. */
+/* Returns the letter of a file on the page: A, B, ... Z, AA. */
 function letter(i) {
   return (i < 26 ? "" : String.fromCharCode(64 + Math.floor(i / 26))) +
     String.fromCharCode(65 + (i % 26));
 }
 
-/* The ends of paths that tell them apart. */
+/* Returns the shortest ends of paths that tell them apart. */
 function shortNames(paths) {
   const parts = paths.map((p) => p.replace(/\/+$/, "").split("/"));
   return parts.map((p, i) => {
@@ -105,7 +106,7 @@ function copyByHand(content) {
   return done;
 }
 
-let copied = ""; // what went to the clipboard last
+let copied = ""; // the text copied last
 
 async function copy(content, button) {
   const before = button.dataset.label || button.textContent;
@@ -121,7 +122,7 @@ async function copy(content, button) {
   setTimeout(() => { button.textContent = before; }, 1500);
 }
 
-/* A button that copies what make() returns. */
+/* Makes a button that copies the text that make() returns. */
 function copyButton(label, make) {
   return el("button", {
     type: "button", class: "copy", onclick: (e) => copy(make(), e.currentTarget),
@@ -135,7 +136,7 @@ function section(id, title, ...children) {
   return el("section", { id }, heading, children);
 }
 
-/* Charts are drawn for the width that they have. */
+/* Functions that draw the charts, each for a given width or the width of its node. */
 const drawers = [];
 
 function chart(make, attributes) {

@@ -21,7 +21,7 @@ const bench = data.bench.map((f, i) => ({
 }));
 const allRows = bench.flatMap((f) => f.rows);
 
-/* A device of a file is a series: it has a colour and a column. */
+/* A series is a device of a file; it has a colour and a column. */
 const series = bench.flatMap((f, file) =>
   unique(f.rows.map((r) => r.device)).map((device) => ({ file, device })));
 series.forEach((s) => {
@@ -36,10 +36,10 @@ function seriesOf(row) {
   return series.findIndex((s) => s.file === row.file && s.device === row.device);
 }
 
-/* ---- the filter: it holds for all parts of this page about results ---- */
+/* ---- the filter of all parts of the page about results ---- */
 
 const filter = { words: "", suite: "", by: "", file: "", device: "" };
-const filtered = []; // functions that follow it
+const filtered = []; // functions that apply it
 
 function wanted(row) {
   const name = `${row.name} ${row.by}`.toLowerCase();
@@ -201,7 +201,7 @@ function fastest(rows, name) {
   return (own.length ? own : mine).reduce((a, b) => (a && a.ms <= b.ms ? a : b), null);
 }
 
-/* A column for each device; what each needs relative to the fastest of a case. */
+/* Shows a column for each device: its time, and a bar relative to the fastest. */
 function sideBySide() {
   const names = unique(allRows.map((r) => r.name));
   const holder = el("div");

@@ -6,7 +6,7 @@ function colour(i) {
   return `var(--s${i % COLOURS})`;
 }
 
-/* Curves of the same colour differ in their dashes. */
+/* Returns the dashes of a curve; curves of the same colour differ in them. */
 function dashes(i) {
   return [null, "7 4", "2 3", "9 3 2 3"][Math.floor(i / COLOURS) % 4];
 }
@@ -23,7 +23,7 @@ function logarithmic(low, high, from, to) {
   return (x) => scale(Math.log(x));
 }
 
-/* 1, 2 or 5 times a power of ten apart, at most n + 1 of them. */
+/* Returns ticks 1, 2 or 5 times a power of ten apart, at most n + 1 of them. */
 function linearTicks(low, high, n) {
   const rough = (high - low || 1) / n;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -53,8 +53,8 @@ function tickText(value) {
   return String(Number(value.toPrecision(6)));
 }
 
-/* The frame of a chart: { node, plot, x, y, box }. o has width, height, x and y as
- * { low, high, log, label }. */
+/* Draws the frame of a chart; returns { node, plot, x, y, box }. o has width, height, x
+ * and y as { low, high, log, label }. */
 function frame(o) {
   const box = { left: 58, right: o.width - 14, top: 12, bottom: o.height - 44 };
   const scale = (axis, from, to) =>
@@ -83,7 +83,7 @@ function frame(o) {
   return { node, plot, x, y, box };
 }
 
-/* The range of values with a margin on both sides, never empty. */
+/* Returns the range of values with a margin on both sides, never empty. */
 function range(values, log) {
   const list = values.filter((v) => Number.isFinite(v) && (!log || v > 0));
   let low = list.reduce((a, b) => Math.min(a, b), Infinity);
@@ -96,7 +96,7 @@ function range(values, log) {
 
 /* ---- legend ---- */
 
-/* A dot of our own schedules, or a shape for those of others. */
+/* Draws a circle for tile, a square for group, a triangle for other providers. */
 function marker(shape, x, y, attributes) {
   const r = 4.5;
   if (shape === "tile") return draw("circle", { cx: x, cy: y, r, ...attributes });
@@ -114,7 +114,7 @@ function legend(entries) {
           "stroke-dasharray": e.dashes })), e.name)));
 }
 
-/* ---- charts of a cell ---- */
+/* ---- charts in table cells ---- */
 
 const CELL = { width: 170, height: 20 };
 
@@ -123,8 +123,8 @@ function cell(label, ...children) {
     viewBox: `0 0 ${CELL.width} ${CELL.height}`, "aria-label": label }, children);
 }
 
-/* Each sample as a tick, by its distance from the median; `most` is the distance at
- * both ends. Samples beyond are ticks of another colour at the end. */
+/* Draws each sample as a tick by its distance from the median; `most` is the distance
+ * at both ends. Samples beyond it are ticks of another colour at the end. */
 function strip(row, most) {
   const at = (ms) => linear(1 - most, 1 + most, 4, CELL.width - 4)(ms / row.ms);
   const inside = (ms) => Math.abs(ms / row.ms - 1) <= most;
@@ -141,7 +141,7 @@ function strip(row, most) {
       d: ticks(row.samples.filter((ms) => !inside(ms)), clamp) }));
 }
 
-/* A share of the peak; what is more than all of it has an arrow. */
+/* Draws a share of the peak; a share above 100 % gets an arrow. */
 function bar(share) {
   if (!(share > 0)) return "";
   const width = Math.min(share, 100) * 0.7;
@@ -153,7 +153,7 @@ function bar(share) {
     percent(share));
 }
 
-/* A ratio with its interval on the logarithmic scale from 1 / most to most. */
+/* Draws a ratio with its interval on the logarithmic scale from 1 / most to most. */
 function whisker(one, most) {
   const scale = logarithmic(1 / most, most, 6, CELL.width - 6);
   const at = (x) => scale(Math.min(most, Math.max(1 / most, x))).toFixed(1);

@@ -8,7 +8,7 @@ function notes() {
       note.left_out ? el("strong", {}, "Left out: ") : null, note.text))))];
 }
 
-/* The rows as JSON Lines; written into the page when they are asked for. */
+/* Shows the rows as JSON Lines, which are in the page only while they are open. */
 function rawFile(file, lines) {
   const content = () => lines.map((l) => JSON.stringify(l) + "\n").join("");
   const pre = el("pre", { tabindex: 0 });

@@ -16,7 +16,7 @@ function keysOf(lines) {
 
 /* ---- curves ---- */
 
-/* The value of the line that is nearest to a step. */
+/* Returns the line nearest to a step. */
 function nearest(lines, step) {
   return lines.reduce((a, b) =>
     (a && Math.abs(a.step - step) <= Math.abs(b.step - step) ? a : b), null);
@@ -132,7 +132,7 @@ function settings() {
 
 /* ---- pictures ---- */
 
-/* As the source of an image a picture runs no script and loads nothing. */
+/* Shows the pictures. As the source of an image they run no script and load nothing. */
 function pictures() {
   const all = runs.flatMap((run) => run.maps.map((map) => ({ run: run.name, ...map })));
   if (!all.length) return null;

@@ -58,7 +58,7 @@ class Table {
     }));
   }
 
-  /* The same column again turns the order around. Numbers begin with the largest. */
+  /* Sorts by a column; the same again reverses the order. Numbers begin descending. */
   sort(column) {
     const again = this.sorted && this.sorted.column === column;
     const down = again ? !this.sorted.down : Boolean(column.number);

@@ -1,10 +1,10 @@
-/* predict.c - a quatrain from any text. */
+/* predict.c - composes a quatrain from any text. */
 #include <stdio.h>
 #include <string.h>
 
 #include "tasks/poetry/poetry.h"
 
-enum { NEIGHBOURS = 20 }; // of words near to the text's that are looked at
+enum { NEIGHBOURS = 20 }; // candidates near the text's words
 
 void poetry_poem_free(poetry_poem *poem)
 {
@@ -27,7 +27,8 @@ cla_status poetry_plan(const poetry *t, const char *text, size_t size, uint32_t 
     return cla_plan_make(&planner, text, size, seed, words);
 }
 
-/* Characters that are no words of the poems have no numbers: one has CLA_UNK. */
+/* Gives the ids of a keyword's characters, CLA_UNK for unknown ones. Free *ids in any
+ * case. */
 static cla_status keyword_ids(const poetry *t, const char *keyword, int32_t **ids,
                               int32_t *count)
 {
@@ -37,13 +38,14 @@ static cla_status keyword_ids(const poetry *t, const char *keyword, int32_t **id
     return CLA_OK;
 }
 
-/* One line as a batch of its own. */
+/* A batch of one line. */
 typedef struct line_batch {
     poet_batch view;
     int32_t *keyword, keyword_at[2], context_at[2];
 } line_batch;
 
-/* Line i behind those before it in ids. Free b->keyword in any case. */
+/* Makes the batch of line i, after the previous lines in ids. Free b->keyword in any
+ * case. */
 static cla_status begin_line(const poetry *t, const poetry_poem *poem, int i,
                              int length, const int32_t *ids, line_batch *b)
 {
@@ -108,9 +110,10 @@ cla_status poetry_compose(poetry *t, const char *text, size_t size,
     return write_poem(t, options, poem);
 }
 
-/* ---- what lines look at ---------------------------------------------------------- */
+/* ---- attention of lines ---------------------------------------------------------- */
 
-/* The keyword and all characters before line i, which looks at them. */
+/* Labels the rows with the characters of line i, the columns with its keyword and all
+ * characters of the previous lines. */
 static cla_status name_line(const poetry *t, const poetry_poem *poem, int i,
                             const poet_batch *b, look_site *site)
 {
@@ -126,7 +129,8 @@ static cla_status name_line(const poetry *t, const poetry_poem *poem, int i,
     return look_label(site, row, column);
 }
 
-/* The loss of the line that was written: the network goes the same way again. */
+/* Records the attention of a written line: computing its loss repeats the steps of the
+ * network that wrote it. */
 static cla_status read_line(poetry *t, cla_tape *tape, const poet_batch *b,
                             look_log *seen)
 {

@@ -1,12 +1,12 @@
-/* score.c - how well lines are foreseen, and how like the poets' those are that
- * the model writes. */
+/* score.c - perplexity of the poets' lines, and BLEU of generated lines against
+ * them. */
 #include <math.h>
 #include <stdio.h>
 
 #include "metrics/bleu.h"
 #include "tasks/poetry/poetry.h"
 
-enum { LENGTHS = 2, LINES = 128, SCORED = CLA_POEM_LINES - 1 }; // LINES: together
+enum { LENGTHS = 2, LINES = 128, SCORED = CLA_POEM_LINES - 1 }; // LINES: of a batch
 
 static const int32_t lengths[LENGTHS] = { 5, CLA_POEM_LONGEST };
 
@@ -14,13 +14,14 @@ typedef struct scorer {
     poetry *t;
     const poetry_split *s;
     cla_tape *tape;
-    int64_t *example; // [4 poems] that are worked on, of one length
+    int64_t *example; // [4 poems] gathered examples, of one length
     double nll[LENGTHS], targets[LENGTHS];
     cla_ngrams ngrams;
     cla_bleu_counts counts[LENGTHS][SCORED]; // of lines 2, 3 and 4
 } scorer;
 
-/* The examples of lengths[k]: of all lines, or of one of each poem. */
+/* Gathers the examples of lengths[k]: all lines, or line `line` of each poem (-1: all).
+ * Returns their number. */
 static int64_t gather(const scorer *w, int k, int line)
 {
     int64_t n = 0;
@@ -66,7 +67,7 @@ static cla_status count_line(scorer *w, cla_bleu_counts *c, const int32_t *gold,
     return CLA_OK;
 }
 
-/* Writes the lines of a batch anew. */
+/* Generates the lines of a batch greedily and adds their BLEU counts. */
 static cla_status add_written(scorer *w, cla_bleu_counts *c, const poetry_batch *b)
 {
     const int64_t L = b->view.length;
@@ -83,7 +84,8 @@ static cla_status add_written(scorer *w, cla_bleu_counts *c, const poetry_batch 
 
 /* ---- both ----------------------------------------------------------------------- */
 
-/* n examples: their losses, or, where there are counts, their lines written. */
+/* Adds the losses of the n gathered examples or, with counts, the BLEU counts of their
+ * generated lines. */
 static cla_status work(scorer *w, int k, cla_bleu_counts *counts, int64_t n)
 {
     cla_status status = CLA_OK;
@@ -118,7 +120,7 @@ static void put(cla_metrics *m, const char *name, double value)
     m->row[m->count++].value = value;
 }
 
-/* What there is none of is left out. */
+/* Writes the scores; omits a length without lines and, in training, BLEU. */
 static void report(const scorer *w, cla_metrics *m)
 {
     static const char *const perplexities[] = { "perplexity_5", "perplexity_7" };

@@ -40,7 +40,7 @@ static cla_status open_task(cla_task *task, cla_config *settings, const char *di
     return poet_init(&t->model, &t->config, &task->params);
 }
 
-/* Embeddings begin as the vectors of their characters. */
+/* Fills the embeddings from the vectors of their characters, if there are any. */
 static cla_status start_task(cla_task *task)
 {
     poetry *t = (poetry *)task;
@@ -74,7 +74,7 @@ static void close_task(cla_task *task)
 
 /* ---- batches -------------------------------------------------------------------- */
 
-/* The examples whose lines have length characters. */
+/* Lists the examples whose lines have length characters; returns their number. */
 static int64_t of_length(const poetry_split *s, int32_t length, int64_t *examples)
 {
     int64_t n = 0;
@@ -86,7 +86,7 @@ static int64_t of_length(const poetry_split *s, int32_t length, int64_t *example
     return n;
 }
 
-/* Cuts n sorted examples from at on into batches, one after the other. */
+/* Cuts the n examples from at on into batches: adds the start of each. */
 static void cut(poetry *t, int64_t at, int64_t n, int64_t *start)
 {
     for (int64_t i = 0; i < n; i += t->batch) {
@@ -94,7 +94,8 @@ static void cut(poetry *t, int64_t at, int64_t n, int64_t *start)
     }
 }
 
-/* Batches in the order of start; a batch ends where its length's examples do. */
+/* Writes the batches in the order of start. Examples of 5 characters end at fives,
+ * those of 7 at all; the last batch of a length may not be full. */
 static void put(poetry *t, const int64_t *from, const int64_t *start, int64_t fives,
                 int64_t all, int64_t *to)
 {
@@ -117,7 +118,7 @@ static cla_status order(cla_task *task, int64_t *examples, int64_t epoch)
     const uint32_t key[] = { task->seed, 0x506f656d }; // "Poem"
     int64_t *from = NULL;
     CLA_TRY(cla_alloc(&from, 2 * (size_t)all + 2, sizeof *from));
-    if (!t->first) { // two lengths can leave two batches that are not full
+    if (!t->first) { // room for batches of one example
         const cla_status status =
             cla_alloc(&t->first, (size_t)all + 3, sizeof *t->first);
         if (status) {
@@ -139,7 +140,7 @@ static cla_status order(cla_task *task, int64_t *examples, int64_t epoch)
     return CLA_OK;
 }
 
-/* The batch that example next begins. */
+/* Returns the size of the batch that starts at example next. */
 static int64_t take(const cla_task *task, int64_t next)
 {
     const poetry *t = (const poetry *)task;
@@ -163,7 +164,8 @@ static double count_targets(cla_task *task, const int64_t *examples, int64_t n)
     return (double)targets;
 }
 
-/* Draws are made at each place of the lines, a row for each of them. */
+/* Returns the number of lines before line `at`: at each position, random draws have a
+ * row for each line. */
 static int64_t count_rows(cla_task *task, const int64_t *examples, int64_t at)
 {
     (void)task;

@@ -1,4 +1,4 @@
-/* themes.c - the poets' dictionary of a run. */
+/* themes.c - the themes of a run: lists of words from a poets' dictionary. */
 #include <unistd.h>
 
 #include "tasks/poetry/poetry.h"

@@ -1,4 +1,4 @@
-/* batch.c - some questions and their passages, packed. */
+/* batch.c - packs questions and their passages into a batch. */
 #include <string.h>
 
 #include "tasks/reading/reading.h"
@@ -44,7 +44,8 @@ static void mark(const reading_split *s, const cla_reading_text *text, uint8_t v
     }
 }
 
-/* Traits of one text's words beside n others, [.count] to out. */
+/* Writes the traits of a text's words to out [text->count]: whether the n other texts
+ * share the word or its root, and its look. */
 static void put_traits(const reading_split *s, const cla_reading_text *text,
                        const cla_reading_text *others, int32_t n, int32_t *out)
 {
@@ -65,18 +66,18 @@ static void put_traits(const reading_split *s, const cla_reading_text *text,
 
 /* ---- batches --------------------------------------------------------------------- */
 
-/* What a batch is made of. */
+/* Sizes of a batch. */
 typedef struct sizes {
     int64_t question_words, passage_words, passages;
 } sizes;
 
-/* Where things stand in the block that a batch's numbers are. */
+/* Pointers into the block of a batch's numbers. */
 typedef struct layout {
     int32_t *question, *passage, *question_trait, *passage_trait;
-    int32_t *question_spelling, *passage_spelling; // one behind the other
+    int32_t *question_spelling, *passage_spelling; // adjacent
     int32_t *question_offsets, *passage_offsets, *asked_offsets, *asker;
     int32_t *first, *last;
-    int32_t passages; // put in so far
+    int32_t passages; // number of those put so far
 } layout;
 
 static cla_status allocate(reading_batch *b, layout *l, const sizes *size)
@@ -99,7 +100,7 @@ static cla_status allocate(reading_batch *b, layout *l, const sizes *size)
     return CLA_OK;
 }
 
-/* Ids of a text's words, and which spellings they are. */
+/* Writes the ids of a text's words and, with characters, their spellings. */
 static void put_words(const reading_split *s, const cla_reading_text *text, int32_t *id,
                       int32_t *spelling)
 {
@@ -110,7 +111,7 @@ static void put_words(const reading_split *s, const cla_reading_text *text, int3
     }
 }
 
-/* The next passage, of the batch's question i. */
+/* Puts the next passage, which belongs to question i of the batch. */
 static void put_passage(const reading_split *s, layout *l, int64_t i,
                         const cla_reading_text *passage,
                         const cla_reading_text *question)

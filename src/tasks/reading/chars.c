@@ -10,7 +10,7 @@ typedef struct letter {
     char bytes[8];
 } letter;
 
-/* The character at the front of word, which is not at its end; behind it. */
+/* Copies the first character of word, which is not empty; returns what follows it. */
 static const char *next(const char *word, letter *out)
 {
     int32_t code = 0;
@@ -33,7 +33,7 @@ static cla_status count_chars(const cla_vocab *words, cla_vocab *chars)
     return CLA_OK;
 }
 
-/* Each word once, as it is written, behind the special tokens. */
+/* Collects the distinct words in their original case, after the special tokens. */
 static cla_status distinct(const cla_reading *text, cla_vocab *words)
 {
     return cla_reading_vocab(text, 1, false, words);
@@ -52,7 +52,7 @@ cla_status reading_count_chars(reading *t, const cla_reading *text)
 
 /* ---- spellings of a file --------------------------------------------------------- */
 
-/* Numbers of a word's characters, limit of them at most; how many there are. */
+/* Writes the ids of a word's characters, at most limit; returns their number. */
 static int32_t number(const cla_vocab *chars, const char *word, int limit, int32_t *out)
 {
     int32_t n = 0;
@@ -106,8 +106,8 @@ void reading_spellings_free(reading_spellings *s)
 
 /* ---- batches --------------------------------------------------------------------- */
 
-/* Words as numbers of the batch's distinct ones, in the order in which they first come;
- * which spellings those are, *count of them. */
+/* Replaces words [n], numbers of spellings, by numbers of the batch's distinct words,
+ * in order of first occurrence. spelling [*count] lists the spellings of these. */
 static void find_distinct(const reading_spellings *s, int32_t *words, int64_t n,
                           int32_t *spelling, int32_t *count)
 {
@@ -125,7 +125,8 @@ static void find_distinct(const reading_spellings *s, int32_t *words, int64_t n,
     }
 }
 
-/* Their characters: letters, and where each one's begin, ends [count+1]. */
+/* Copies the characters of the spellings to b->letters, their offsets to ends
+ * [count+1]. */
 static cla_status put_letters(const reading_spellings *s, const int32_t *spelling,
                               int32_t count, int32_t *ends, reading_batch *b)
 {

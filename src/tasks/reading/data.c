@@ -1,4 +1,4 @@
-/* data.c - the vocabulary of a text, and what its words look like. */
+/* data.c - the vocabularies of a run, and the ids and traits of a text's words. */
 #include <string.h>
 
 #include "base/file.h"
@@ -24,7 +24,7 @@ static cla_status count_words(reading *t, const cla_reading *text)
 
 const char reading_chars_file[] = "chars.txt";
 
-/* What is done with a vocabulary and its file. */
+/* Loads, saves or compares a vocabulary and its file. */
 typedef cla_status use_vocab(cla_vocab *v, const char *path);
 
 static cla_status save(cla_vocab *v, const char *path)
@@ -54,7 +54,7 @@ static cla_status load(cla_vocab *v, const char *path)
                : CLA_OK;
 }
 
-/* Those of the run; characters where its network has them. */
+/* Applies use to the vocabulary of words and, if the network uses it, of characters. */
 static cla_status use_vocabs(reading *t, const char *dir, use_vocab *use)
 {
     static const char *const names[] = { "words.txt", reading_chars_file };
@@ -74,7 +74,6 @@ cla_status reading_load_words(reading *t, const char *dir)
     return use_vocabs(t, dir, load);
 }
 
-/* A new run writes its vocabularies, a resumed one must find the same. */
 cla_status reading_open_training(reading *t, const char *dir, cla_task_mode mode)
 {
     CLA_TRY(reading_read_split(t, NULL, "train", &t->train.text));
@@ -88,7 +87,7 @@ cla_status reading_open_training(reading *t, const char *dir, cla_task_mode mode
     return reading_split_build(t, &t->train, NULL);
 }
 
-/* ---- what words look like -------------------------------------------------------- */
+/* ---- ids and traits of words ----------------------------------------------------- */
 
 static int shape_of(const char *word)
 {
@@ -120,7 +119,7 @@ static int rank_of(int32_t id)
                                         : 2;
 }
 
-/* While the words of a file are numbered. */
+/* State while the words of a file get their numbers. */
 typedef struct numbering {
     const reading *t;
     reading_split *s;

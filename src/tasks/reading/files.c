@@ -1,4 +1,4 @@
-/* files.c - which file has a split's questions, and in which layout. */
+/* files.c - finds the file of a split and reads it in SQuAD's or DuReader's layout. */
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,7 +22,8 @@ static cla_squad_part part_of(const char *split)
                                         : CLA_SQUAD_ALL;
 }
 
-/* What is read of a file: learnt from are parts of passages, asked about whole ones. */
+/* Which questions of a file are read, and for which use: training cuts passages to
+ * passage_limit and needs answers. */
 typedef struct purpose {
     cla_squad_part part;
     bool training;
@@ -48,7 +49,8 @@ static cla_status read_squad(const reading *t, cla_reading *text, const char *pa
     return CLA_OK;
 }
 
-/* Paragraphs are chosen by what is known: the answers, or the question alone. */
+/* Reads DuReader's layout. Paragraphs are chosen by the answers in training, else by
+ * the question. */
 static cla_status read_dureader(const reading *t, cla_reading *text, const char *path,
                                 purpose why)
 {
@@ -73,7 +75,7 @@ static cla_status read_dureader(const reading *t, cla_reading *text, const char 
     return CLA_OK;
 }
 
-/* Lines of JSON are DuReader's, other files SQuAD's. */
+/* Reads *.jsonl as DuReader's layout, other files as SQuAD's. */
 static cla_status read_file(const reading *t, cla_reading *text, const char *path,
                             purpose why)
 {
@@ -89,8 +91,8 @@ cla_status reading_read_file(const reading *t, const char *path, cla_reading *te
     return read_file(t, text, path, (purpose){ CLA_SQUAD_ALL, false });
 }
 
-/* path with an l behind it where there is such a file; one that there is none of is
- * named without. */
+/* Turns path from .json into .jsonl if that file exists; otherwise a message about the
+ * missing file names .json. */
 static cla_status prefer_lines(cla_text *path)
 {
     CLA_TRY(cla_text_add(path, "l"));

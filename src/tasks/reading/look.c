@@ -1,9 +1,9 @@
-/* look.c - what a reader's words look at, level by level. */
+/* look.c - the attention of a reader, level by level, with words as labels. */
 #include <string.h>
 
 #include "tasks/reading/reading.h"
 
-/* The words of a text, as they are written. */
+/* Gives the words of a text in their original case; look_names_free frees them. */
 static cla_status cut(const cla_reading *r, const cla_reading_text *text, char ***words)
 {
     const char *bytes = cla_reading_string(r, text->at);
@@ -16,8 +16,8 @@ static cla_status cut(const cla_reading *r, const cla_reading_text *text, char *
     return CLA_OK;
 }
 
-/* Rows are words of the passage, or are one for the question; columns are words of
- * either. */
+/* Labels the rows of s with the words of the passage (LOOK_Q2C: one row, the question)
+ * and the columns with those of the question (LOOK_Q2C, LOOK_SELF: of the passage). */
 static cla_status name_site(look_site *s, char **passage, char **question)
 {
     static const char *const whole[] = { "question" };

@@ -1,7 +1,7 @@
-/* predict.c - answers of a reader. */
+/* predict.c - finds the best answers of a reader to all questions of a split. */
 #include "tasks/reading/reading.h"
 
-/* Questions while they are answered; answers stand in the split's order. */
+/* State while questions are answered; out and found are in the split's order. */
 typedef struct work {
     reading *t;
     const reading_split *s;
@@ -51,7 +51,8 @@ static cla_status answer_some(work *w, const int64_t *questions, int64_t n)
     return status;
 }
 
-/* Those of like length together, longest first; few where they are long. */
+/* Answers all questions in batches of similar length, longest first. Batches of long
+ * passages are smaller. */
 static cla_status answer_all(work *w, int64_t *questions, int64_t n)
 {
     enum { WORDS = 1 << 13, MOST = 64 };

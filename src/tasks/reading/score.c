@@ -1,4 +1,4 @@
-/* score.c - what a reader's answers are worth. */
+/* score.c - scores of a reader's answers. */
 #include <math.h>
 
 #include "base/utf8.h"
@@ -6,23 +6,23 @@
 #include "metrics/reading.h"
 #include "tasks/reading/reading.h"
 
-/* Scores while questions are compared, and what they are compared with. */
+/* Sums of the scores so far, and the scorers. */
 typedef struct judge {
     const cla_reading *text;
-    bool characters; // the text is of those: scores of characters too
-    bool overlaps;   // scores of n-grams and subsequences too
+    bool characters; // ideographs, or no blanks: scores of characters, too
+    bool overlaps;   // BLEU and ROUGE-L, too
     cla_squad *squad;
     cla_tokenizer *tokenizer;
     cla_bleu *bleu;
-    cla_line *gold; // of a question
+    cla_line *gold; // right answers to a question
     size_t cap;
-    cla_text said; // an answer
+    cla_text said; // the predicted answer
     double exact, f1, span, f1_characters, rouge;
     int64_t answered; // questions that have a right answer
     cla_bleu_counts counts;
 } judge;
 
-/* Whether more than half of the questions have an ideograph. */
+/* Returns whether more than half of the questions have an ideograph. */
 static bool has_ideographs(const cla_reading *r)
 {
     size_t have = 0;
@@ -61,7 +61,7 @@ static void judge_fini(judge *j)
     cla_text_free(&j->said);
 }
 
-/* What was answered; nothing where no answer was found. */
+/* Copies the predicted answer to j->said; the empty text if there is none. */
 static cla_status quote(judge *j, const cla_reading_question *q, const cla_answer *a)
 {
     j->said.size = 0;
@@ -71,7 +71,7 @@ static cla_status quote(judge *j, const cla_reading_question *q, const cla_answe
              : CLA_OK;
 }
 
-/* The best match over all that are right. */
+/* Adds the scores of an answer, each the best over all right answers. */
 static cla_status compare(judge *j, const cla_reading_question *q, const cla_answer *a)
 {
     double exact = 0, f1 = 0, span = 0, f1_characters = 0;
@@ -96,7 +96,8 @@ static cla_status compare(judge *j, const cla_reading_question *q, const cla_ans
     return CLA_OK;
 }
 
-/* All right answers at once; without one a question does not count. */
+/* Adds BLEU counts and ROUGE-L against all right answers at once. A question without
+ * right answers does not count. */
 static cla_status count_overlaps(judge *j, const cla_reading_question *q)
 {
     const cla_line said = { j->said.data, j->said.size };
@@ -141,8 +142,8 @@ static void add(cla_metrics *m, const char *name, double value)
     m->row[m->count++].value = value;
 }
 
-/* Free words are seldom a part of a passage: what is nearest to them comes first, as
- * the data's own makers compare it. */
+/* Writes the scores. Free-form answers are seldom part of a passage: for them the
+ * overlap score that the authors of the data use comes first. */
 static void report(const judge *j, cla_metrics *m)
 {
     const double n = (double)j->text->question_count;

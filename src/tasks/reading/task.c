@@ -53,7 +53,7 @@ static cla_status open_task(cla_task *task, cla_config *settings, const char *di
     return reader_init(&t->model, &t->config, &task->params);
 }
 
-/* The first word vectors of a new run, where the settings name some. */
+/* Fills the word embeddings from the settings' file of vectors, if there is one. */
 static cla_status start(cla_task *task)
 {
     reading *t = (reading *)task;
@@ -64,7 +64,7 @@ static cla_status start(cla_task *task)
 static void close_task(cla_task *task)
 {
     reading *t = (reading *)task;
-    cla_params_free(&task->params); // they know where the network keeps them
+    cla_params_free(&task->params); // first: it clears pointers in the network
     reader_fini(&t->model);
     reading_split_free(&t->train);
     cla_vocab_free(&t->words);
@@ -73,8 +73,8 @@ static void close_task(cla_task *task)
 
 /* ---- training -------------------------------------------------------------------- */
 
-/* Shuffled, then in some batches' worth at a time by length, then those in any order;
- * the one that is not full stays last. */
+/* Shuffles the questions, sorts each group of TOGETHER batches by length, and shuffles
+ * the full batches. A batch that is not full stays last. */
 static cla_status order(cla_task *task, int64_t *examples, int64_t epoch)
 {
     enum { TOGETHER = 16 };
@@ -100,7 +100,8 @@ static double count_targets(cla_task *task, const int64_t *examples, int64_t n)
     return (double)n;
 }
 
-/* Questions and passages have rows of their own, which loss tells the model. */
+/* Counts the rows of questions and passages before example `at`, for use by loss.
+ * Returns those of the passages. */
 static int64_t count_rows(cla_task *task, const int64_t *examples, int64_t at)
 {
     reading *t = (reading *)task;

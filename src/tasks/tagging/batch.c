@@ -1,4 +1,4 @@
-/* batch.c - chunks of a split as one packed batch. */
+/* batch.c - packs chunks of a split into one batch. */
 #include <string.h>
 
 #include "tasks/tagging/tagging.h"
@@ -25,7 +25,7 @@ void tagging_batch_free(tagging_batch *b)
     *b = (tagging_batch){ 0 };
 }
 
-/* The batch's row for a spelling, made when it is the first of its kind. */
+/* Returns the batch's row of a spelling; adds the row at its first occurrence. */
 static int32_t local_spelling(tagging *t, const tagging_split *s, tagging_batch *b,
                               int32_t spelling)
 {
@@ -39,7 +39,7 @@ static int32_t local_spelling(tagging *t, const tagging_split *s, tagging_batch 
     return t->local[spelling];
 }
 
-/* One sequence at row n: its words, then padding up to length. */
+/* Writes a chunk to the rows from n on: its words, then padding up to length. */
 static void put_chunk(tagging *t, const tagging_split *s, const chunk *c,
                       tagging_batch *b, int64_t n, int64_t length)
 {
@@ -83,7 +83,7 @@ cla_status tagging_batch_make(tagging *t, const tagging_split *s,
     return CLA_OK;
 }
 
-/* Marks for the distinct words of a split's batches. */
+/* Allocates the marks for the distinct words of a split's batches. */
 cla_status tagging_use(tagging *t, const tagging_split *s)
 {
     free(t->stamp);

@@ -1,4 +1,4 @@
-/* data.c - vocabularies, the lexicon, and files as ids. */
+/* data.c - builds, saves, compares and loads the vocabularies and the lexicon. */
 #include <string.h>
 
 #include "base/file.h"
@@ -16,10 +16,10 @@ static cla_status add_special(cla_vocab *v)
     return CLA_OK;
 }
 
-/* Forms of the files, the first of which is train. The paper keeps the more frequent
- * half of the types of all splits, and of the Penn Treebank the 20,000 most frequent
- * (limit); modern keeps what training has at least twice, so that the id of unknown
- * words is trained by those it has once. */
+/* Builds the vocabulary of words; files[0] is the training split. The paper keeps the
+ * more frequent half of the types of all splits, and for the Penn Treebank the 20,000
+ * most frequent (limit). The modern preset keeps the words that training has at least
+ * twice; the others train the id of unknown words. */
 static cla_status build_words(tagging *t, const cla_conllu files[], int count)
 {
     cla_vocab all = { 0 };
@@ -68,7 +68,7 @@ static cla_status build_chars_and_tags(tagging *t, const cla_conllu *train)
     return CLA_OK;
 }
 
-/* The more frequent tag; of two equals the one that sorts first. */
+/* Returns the most frequent tag; of equals, the one that sorts first. */
 static int32_t best_tag(const tagging *t, const int64_t *counts)
 {
     int32_t best = TAGGING_SPECIAL;
@@ -141,7 +141,7 @@ static cla_status in_folder(const char *dir, const char *name, cla_text *path)
     return cla_text_add(path, "%s/%s", dir, name);
 }
 
-/* What is done with the text of a vocabulary file. */
+/* Writes or compares the text of a vocabulary file. */
 typedef cla_status (*text_use)(const char *path, const cla_text *text);
 
 static cla_status write_text(const char *path, const cla_text *text)
@@ -189,8 +189,8 @@ static cla_status load_one(cla_vocab *v, const char *dir, const char *name)
     return status;
 }
 
-/* form TAB most frequent tag TAB 1 when ambiguous; the first line is the overall tag.
- * */
+/* Writes or compares lexicon.tsv. A line is form TAB most frequent tag TAB 1 if
+ * ambiguous, else 0. The first has no form and the most frequent tag of all. */
 static cla_status use_lexicon(const tagging *t, const char *dir, text_use use)
 {
     const lexicon *x = &t->lexicon;
@@ -223,7 +223,7 @@ cla_status tagging_compare_vocabularies(const tagging *t, const char *dir)
     return use_all(t, dir, compare_text);
 }
 
-/* One line of lexicon.tsv; line 1 holds the overall tag. */
+/* Reads a line of lexicon.tsv; line 1 has the overall tag. */
 static cla_status read_entry(tagging *t, const char *path, int line, char *text)
 {
     lexicon *x = &t->lexicon;

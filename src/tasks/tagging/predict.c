@@ -1,14 +1,13 @@
-/* predict.c - predictions, maps and accuracies of a split. */
+/* predict.c - predicts tags, computes attention maps and accuracies of a split. */
 #include <math.h>
 
 #include "tasks/tagging/tagging.h"
 
-/* ---- predictions ------------------------------------------------------------------
- * */
+/* ---- predictions ------------------------------------------------------------- */
 
 enum { PREDICT_TOKENS = 4096 };
 
-/* The best of a row's scores; the special labels are no answers. */
+/* Finds the tag with the largest logit of a row, other than a special tag. */
 static cla_status best_of(const float *row, int tags, int32_t *best)
 {
     *best = TAGGING_SPECIAL;
@@ -92,7 +91,7 @@ cla_status tagging_look(tagging *t, const tagging_split *s, tagger_view *view)
     cla_tape *tape = NULL;
     const int64_t first = 0;
     const bool mask_pad = t->mask_pad;
-    t->mask_pad = true; // padding would only be in the way
+    t->mask_pad = true; // no padding in the maps
     cla_status status = tagging_use(t, s);
     status = status ? status : tagging_batch_make(t, s, &first, 1, &b);
     status = status ? status : cla_tape_new(&tape, t->task.rt, false);
@@ -103,8 +102,7 @@ cla_status tagging_look(tagging *t, const tagging_split *s, tagger_view *view)
     return status;
 }
 
-/* ---- accuracy ---------------------------------------------------------------------
- * */
+/* ---- accuracy ---------------------------------------------------------------- */
 
 typedef struct tally {
     int64_t right, all;
@@ -121,7 +119,8 @@ static double percent(const tally *t)
     return t->all ? 100.0 * (double)t->right / (double)t->all : 0;
 }
 
-/* OOV as the preset defines it: outside the vocabulary, or unseen in training. */
+/* Computes the accuracies. OOV words of the paper preset are outside the vocabulary;
+ * those of the modern preset, and of the baseline, are unseen in training. */
 static void score(const tagging *t, const tagging_split *s, const int32_t *predicted,
                   cla_metrics *m)
 {

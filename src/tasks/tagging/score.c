@@ -1,4 +1,4 @@
-/* score.c - which tags are mistaken for which. */
+/* score.c - the confusion matrix of the tags, and the scores of each tag. */
 #include "tasks/tagging/tagging.h"
 
 cla_status tagging_confuse(tagging *t, const char *data, const char *split,

@@ -1,4 +1,4 @@
-/* split.c - one file as ids, cut into the sequences that the model sees. */
+/* split.c - converts a file to ids and cuts it into the model's sequences. */
 #include <string.h>
 
 #include "base/utf8.h"
@@ -10,7 +10,7 @@ static int32_t known_or_oov(const cla_vocab *v, const char *token)
     return id < 0 ? TAGGING_OOV : id;
 }
 
-/* The first letters of every distinct form, padded. */
+/* Writes the first char_length letters of every distinct form, padded. */
 static cla_status spell(const tagging *t, tagging_split *s)
 {
     const int64_t length = t->config.char_length;
@@ -62,7 +62,7 @@ static cla_status add_chunk(tagging_split *s, chunk c)
     return CLA_OK;
 }
 
-/* The paper's way: pieces of t words one after the other. */
+/* Cuts a sentence into consecutive chunks of t words, as in the paper. */
 static cla_status cut(tagging_split *s, int64_t first, int64_t count, int64_t t)
 {
     for (int64_t at = 0; at < count; at += t) {
@@ -73,7 +73,8 @@ static cla_status cut(tagging_split *s, int64_t first, int64_t count, int64_t t)
     return CLA_OK;
 }
 
-/* Pieces that overlap by half; a word counts where it is farther from an end. */
+/* Cuts a sentence into chunks of t words that overlap by half. A word counts in the
+ * chunk where it is farther from an end. */
 static cla_status cut_overlapping(tagging_split *s, int64_t first, int64_t count,
                                   int64_t t)
 {

@@ -8,8 +8,7 @@
 
 static const char *const preset_names[] = { "paper", "modern", NULL };
 
-/* ---- the task -----------------------------------------------------------------------
- * */
+/* ---- the task ---------------------------------------------------------------- */
 
 static double count_targets(cla_task *task, const int64_t *examples, int64_t n)
 {
@@ -48,7 +47,6 @@ static cla_status loss(cla_task *task, cla_tape *tape, const int64_t *examples,
     return status;
 }
 
-/* data/split.conllu, or data itself where it is a file. */
 cla_status tagging_read(const char *data, const char *split, cla_conllu *file)
 {
     struct stat info;
@@ -74,8 +72,8 @@ static cla_status configure(tagging *t, cla_config *settings)
     return tagger_configure(&t->config, settings);
 }
 
-/* Modern tables reach as far as the longest training sentence, unless the settings say.
- * */
+/* For the modern preset, sets length to that of the longest training sentence, unless
+ * it is given. */
 static cla_status find_length(tagging *t, cla_config *settings, const cla_conllu *train,
                               bool given)
 {
@@ -92,7 +90,7 @@ static cla_status find_length(tagging *t, cla_config *settings, const cla_conllu
     return cla_config_set(settings, assignment);
 }
 
-/* A new run writes its vocabularies, a resumed one must find the same. */
+/* Writes the vocabularies of a new run; checks that a resumed run finds the same. */
 static cla_status settle_vocabularies(const tagging *t, const char *dir,
                                       cla_task_mode mode)
 {
@@ -137,7 +135,7 @@ static cla_status open_task(cla_task *task, cla_config *settings, const char *di
     return tagger_init(&t->model, &t->config, &task->params);
 }
 
-/* The first word vectors of a new run, where the settings name some. */
+/* Fills the word embeddings from the settings' file of vectors, if there is one. */
 static cla_status start(cla_task *task)
 {
     tagging *t = (tagging *)task;

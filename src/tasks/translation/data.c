@@ -6,7 +6,7 @@
 
 /* ---- pieces ------------------------------------------------------------------ */
 
-/* folder/stem, and .language where there is one. */
+/* Writes folder/stem, then .language unless it is NULL. */
 static cla_status path_of(cla_text *path, const char *folder, const char *stem,
                           const char *language)
 {
@@ -14,7 +14,8 @@ static cla_status path_of(cla_text *path, const char *folder, const char *stem,
                         language ? language : "");
 }
 
-/* The merges are joint; the vocabularies are where one table serves both. */
+/* Learns the merges from both texts, or takes models of SentencePiece. The vocabularies
+ * are joint if both languages share one embedding table. */
 static cla_status learn(translation *t, const cla_lines texts[2])
 {
     const bool joint = t->config.tied == TRANSFORMER_TIED_ALL;
@@ -33,7 +34,7 @@ static cla_status learn(translation *t, const cla_lines texts[2])
     return cla_subwords_count(&t->target, joint ? texts : &texts[1], joint ? 2 : 1, 0);
 }
 
-/* What is done with one language's pieces and the paths of its two files. */
+/* Loads, saves or compares one language's pieces at the paths of its two files. */
 typedef cla_status (*pieces_use)(cla_subwords *s, cla_pieces kind, const char *codes,
                                  const char *vocab);
 

@@ -1,19 +1,18 @@
-/* policy.c - training by rewards: of gates, by what the model would have
- * said with them (Williams 1992); of all, by what it says (loss "sequence"; Wu et al.
- * 2018, A Study of Reinforcement Learning for NMT).
+/* policy.c - policy gradients: for gates, from the output of the model with these gates
+ * (Williams 1992); for the whole model, from its sampled output (loss "sequence"; Wu et
+ * al. 2018, A Study of Reinforcement Learning for NMT).
  *
- * Rewards are counted on the host while the device works: cross entropy goes back as
- * far as the gates first, or what was said is read again. */
+ * The host computes rewards while the device works, on the backward pass of the cross
+ * entropy down to the gates or on the decoder's second pass over the output. */
 #include "models/generate.h"
 #include "tasks/translation/translation.h"
 
-/* What was said to the step's sources, and what each piece earned. */
+/* The output for the step's sources, and the reward of each piece. */
 typedef struct said {
-    generated
-        text; // of the model by itself; else only its pieces, in the target's rows
-    int32_t *input, *position; // [rows] the text as a decoder reads it
-    float *earned;             // [rows]
-    const cla_ragged *rows;    // of the tape
+    generated text; // after the reference's prefixes: only id, in the target's rows
+    int32_t *input, *position; // [rows] the text as input of the decoder
+    float *earned;             // [rows] rewards or returns
+    const cla_ragged *rows;    // owned by the tape
 } said;
 
 static void said_fini(said *s)
@@ -38,9 +37,9 @@ static cla_status seed(cla_tape *tape, cla_tensor *loss, double share)
     return cla_tape_seed(tape, loss, weight);
 }
 
-/* ---- what is said ------------------------------------------------------------ */
+/* ---- output ------------------------------------------------------------------ */
 
-/* After the reference's own pieces. */
+/* Chooses the likeliest piece, or samples one, after each prefix of the reference. */
 static cla_status say_after_teacher(const translation *t, cla_tape *tape, said *s)
 {
     cla_tensor *likely = NULL, *id = NULL;
@@ -53,7 +52,8 @@ static cla_status say_after_teacher(const translation *t, cla_tape *tape, said *
     return cla_tensor_download(id, s->text.id);
 }
 
-/* The pieces that come before, and places. */
+/* Makes the decoder's input from the output: the previous piece of each (-1: none) and
+ * its position. */
 static cla_status read_again(said *s, cla_runtime *rt, cla_tape *tape)
 {
     const generated *g = &s->text;
@@ -74,7 +74,7 @@ static cla_status read_again(said *s, cla_runtime *rt, cla_tape *tape)
     return CLA_OK;
 }
 
-/* By itself. Draws are keyed by the tape's seed and step. */
+/* Generates the model's own output. Draws are keyed by the tape's seed and step. */
 static cla_status say_alone(translation *t, cla_tape *tape, said *s)
 {
     const cla_pair_batch *ids = &t->step.ids;
@@ -94,7 +94,7 @@ static cla_status say_alone(translation *t, cla_tape *tape, said *s)
     return read_again(s, t->task.rt, tape);
 }
 
-/* The decoder's scores of it, on the tape. */
+/* Computes the decoder's logits for the output, on the tape. */
 static cla_status reread(translation *t, cla_tape *tape, const said *s,
                          cross_hard_pass *pass, cla_tensor **logits)
 {
@@ -110,7 +110,8 @@ static cla_status reread(translation *t, cla_tape *tape, const said *s,
 
 /* ---- rewards ----------------------------------------------------------------- */
 
-/* Counts what was earned while the device works, then puts it there. */
+/* Computes the rewards, for "sequence" the returns, while the device works, then
+ * uploads them. */
 static cla_status reward(translation *t, cla_tape *tape, const said *s,
                          cla_tensor **earned)
 {
@@ -152,7 +153,8 @@ static cla_status note_gates(translation *t, const cross_hard_pass *pass)
     return status;
 }
 
-/* The policy's loss, which goes back from behind the pass's gates; then all does. */
+/* Computes the policy's loss from the pass's gates, on a tape whose steps after these
+ * gates have run backward, and runs the others. */
 static cla_status reinforce(translation *t, cla_tape *tape, cross_hard_pass *pass,
                             const said *s, double share)
 {
@@ -171,7 +173,7 @@ static cla_status reinforce(translation *t, cla_tape *tape, cross_hard_pass *pas
     return note_gates(t, pass);
 }
 
-/* The gates of the pass that cross entropy came from. */
+/* Trains the gates of the pass that gave the cross entropy. */
 static cla_status learn_after_teacher(translation *t, cla_tape *tape, cla_tensor *loss,
                                       double share, said *s)
 {
@@ -181,14 +183,14 @@ static cla_status learn_after_teacher(translation *t, cla_tape *tape, cla_tensor
     return reinforce(t, tape, &t->step.pass, s, share);
 }
 
-/* What share of the step's loss the mean over what was said has: both losses are
- * divided by the target's pieces. */
+/* Returns the share for a mean over the output's pieces: like the cross entropy, the
+ * policy's loss is divided by the number of target pieces. */
 static double share_of(const translation *t, const said *s, double share)
 {
     return share * (double)rows_of(s) / (double)t->step.ids.target_count;
 }
 
-/* The gates with which the model spoke by itself. */
+/* Trains the gates that the model used for its own output. */
 static cla_status learn_alone(translation *t, cla_tape *tape, cla_tensor *loss,
                               double share, said *s)
 {
@@ -205,11 +207,11 @@ static cla_status learn_alone(translation *t, cla_tape *tape, cla_tensor *loss,
     pass.given = given;
     CLA_TRY(seed(tape, loss, share));
     CLA_TRY(reread(t, tape, s, &pass, &logits));
-    CLA_TRY(cla_tape_backward_to(tape, pass.mark)); // nothing flows there
+    CLA_TRY(cla_tape_backward_to(tape, pass.mark)); // these steps have no gradient
     return reinforce(t, tape, &pass, s, share_of(t, s, share));
 }
 
-/* ---- all of the model -------------------------------------------------------- */
+/* ---- the whole model --------------------------------------------------------- */
 
 static cla_status learn_sequence(translation *t, cla_tape *tape, cla_tensor *loss,
                                  double share, said *s)

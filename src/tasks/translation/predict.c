@@ -1,5 +1,4 @@
-/* predict.c - lines of text to their translations, and to the scores of
- * given ones. */
+/* predict.c - translates lines of text and scores given translations. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -8,14 +7,14 @@
 #include "models/likelihood.h"
 #include "tasks/translation/translation.h"
 
-/* Sentences longer than this, in the mean, make smaller batches. */
+/* A batch is smaller when its longest sentence is longer than this. */
 enum { USUAL_PIECES = 128 };
 
 typedef struct sized {
     int64_t pair, length;
 } sized;
 
-/* Lines as pieces, those that have some, and what is to become of them. */
+/* The lines that have pieces, as ids, and where to write the results. */
 typedef struct job {
     translation *t;
     const translation_options *options;
@@ -62,7 +61,7 @@ cla_status translation_pieces(const translation *t, const cla_line *line, bool t
     return status;
 }
 
-/* What needs no model: the result of a line without pieces. */
+/* Writes the results of a line without pieces, which need no model. */
 static void answer(const job *j, size_t number, bool any_target)
 {
     const int best = wanted(j);
@@ -122,12 +121,12 @@ static cla_status fill(job *j, const cla_line *sources, const cla_line *targets,
         j->pair[i] = j->order[i].pair;
     }
     j->text.source = j->source.id;
-    j->text.target = targets ? j->target.id : j->source.id; // never read
+    j->text.target = targets ? j->target.id : j->source.id; // the latter is never read
     return CLA_OK;
 }
 
-/* How many sentences from first on are worked on together; few where each worker is to
- * have some. */
+/* Returns the size of the batch that starts at sentence first: smaller for long
+ * sentences, and small enough to give each worker a share. */
 static int64_t take(const job *j, int64_t first)
 {
     const int64_t left = j->text.count - first;
@@ -211,20 +210,20 @@ static cla_status run_batch(const job *j, const int64_t *pair, int64_t n, use ac
 typedef struct crew {
     const job *j;
     use act;
-    pthread_mutex_t lock; // of what follows
+    pthread_mutex_t lock; // protects the fields below
     int64_t next, done;   // sentences
-    cla_status status;    // of the first that failed, and its message
+    cla_status status;    // of the first batch that failed, and its message
     char error[1024];
 } crew;
 
-/* A translator and the crew that it works in. */
+/* A translator that works for a crew in its own thread. */
 typedef struct worker {
     crew *crew;
     translation *t;
     pthread_t thread;
 } worker;
 
-/* The next batch; 0: there is none, or one has failed. */
+/* Takes the next batch and returns its size; 0 if none is left or one has failed. */
 static int64_t claim(crew *c, int64_t *first)
 {
     pthread_mutex_lock(&c->lock);
@@ -262,8 +261,8 @@ static void *work(void *context)
     return NULL;
 }
 
-/* Starts the workers and waits for them; what those that started do is all that is to
- * be done. */
+/* Starts the workers and waits for them. If some do not start, the others do all
+ * batches. */
 static cla_status work_together(crew *c, cla_task *const *task, int count)
 {
     worker *w = NULL;

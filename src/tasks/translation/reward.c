@@ -1,4 +1,5 @@
-/* reward.c - what a translation earns, and what training a policy says of itself. */
+/* reward.c - rewards of a translation for policy gradients, and their figures in the
+ * log. */
 #include "tasks/translation/reward.h"
 
 #include <math.h>
@@ -49,7 +50,7 @@ cla_status policy_configure(policy_config *c, cla_config *s, bool hard)
 
 /* ---- rewards ----------------------------------------------------------------- */
 
-/* Pieces before the first end. */
+/* Returns the number of pieces before the first end. */
 static int64_t length_of(const policy_text *text, int64_t sentence)
 {
     const int32_t first = text->at[sentence], last = text->at[sentence + 1];
@@ -96,7 +97,8 @@ cla_status policy_rewards(const policy_text *reference, const policy_text *said,
     return status;
 }
 
-/* Less the mean at each place over the sentences that have it. */
+/* Subtracts from each return the mean at its position over the sentences that have a
+ * piece there. */
 static cla_status take_means(const policy_text *said, int64_t sentences, float *returns)
 {
     int64_t longest = 0;
@@ -146,7 +148,7 @@ void policy_add_gates(policy_sums *sums, const float *scores, const float *gates
         const double s = fabs((double)scores[i]), tail = log1p(exp(-s));
         sums->open += (double)gates[i];
         sums->saturated += s > SATURATED;
-        sums->entropy += tail + s * exp(-s - tail); // that of p is that of 1 - p
+        sums->entropy += tail + s * exp(-s - tail); // p and 1 - p have the same entropy
     }
     sums->gates += (double)count;
 }

@@ -1,4 +1,4 @@
-/* task.c - the translation task: settings, batches by the token, losses. */
+/* task.c - the translation task: settings, batches by number of pieces, losses. */
 #include <math.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static cla_status read_model_files(translation *t, cla_config *s)
                           s->path);
 }
 
-/* What `clattn translate` does where nothing else is asked for. */
+/* Reads the default search options of `clattn translate`. */
 static cla_status read_search(search_options *o, cla_config *s)
 {
     static const char *const kinds[] = { "tensor2tensor", "transformers", NULL };
@@ -45,7 +45,7 @@ search_options translation_search(const translation *t, int beam, int best,
     return o;
 }
 
-/* Keys that came later, with what runs meant that do not have them. */
+/* Adds the keys that are newer than a run, with the values that it implied. */
 static cla_status renew(cla_config *settings, const cla_config *run)
 {
     CLA_TRY(transformer_renew(settings, run));
@@ -135,7 +135,7 @@ static cla_status order(cla_task *task, int64_t *pairs, int64_t epoch)
     return CLA_OK;
 }
 
-/* The batch that pair next begins. */
+/* Returns the size of the batch that starts at pair next. */
 static int64_t take(const cla_task *task, int64_t next)
 {
     const cla_buckets *b = &((const translation *)task)->buckets;
@@ -157,7 +157,8 @@ static double count_targets(cla_task *task, const int64_t *examples, int64_t n)
     return (double)targets;
 }
 
-/* The two stacks have rows of their own, which loss tells the tape. */
+/* Counts the rows of encoder and decoder before example `at`, for use by loss. Returns
+ * those of the encoder. */
 static int64_t count_rows(cla_task *task, const int64_t *examples, int64_t at)
 {
     translation *t = (translation *)task;
@@ -204,7 +205,7 @@ static void report(cla_task *task, cla_metrics *metrics)
 
 /* ---- evaluation -------------------------------------------------------------- */
 
-/* Adds the loss of a batch, without smoothing, to sum. */
+/* Adds the summed loss of a batch, without label smoothing, to sum. */
 static cla_status add_loss(translation *t, cla_tape *tape, const cla_bitext *text,
                            const int64_t *pair, int64_t n, double *sum)
 {
