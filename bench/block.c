@@ -1,4 +1,4 @@
-/* block.c - a step over blocks of numbers as large as each other. */
+/* block.c - times a step over blocks of numbers of equal size. */
 #include "bench/block.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* cases.c - cases of operators from their kinds, a row each. */
+/* cases.c - the cases of operators from their kinds, one in a row of the table. */
 #include <string.h>
 
 #include "base/base.h"
@@ -24,7 +24,7 @@ static void fill_ragged_cross_entropy(int32_t *ids, int64_t n, const op_call *c,
     }
 }
 
-/* Half of all ids are 0, the others spread evenly: padding beside words. */
+/* Fills half of the ids with 0 (padding) and spreads the others evenly (words). */
 static void fill_embedding(int32_t *ids, int64_t count, const op_call *c, int operand)
 {
     (void)operand;
@@ -35,7 +35,7 @@ static void fill_embedding(int32_t *ids, int64_t count, const op_call *c, int op
     }
 }
 
-/* What the inputs of an operator need to be. */
+/* How to fill the inputs of operators for which n(0,1) numbers do not suit. */
 static const bench_inputs inputs[] = {
     { "char_cnn", .scale = { [1] = 0.05f } },
     { "conv_attention_1d", .scale = { [3] = 0.1f, [4] = 0.1f } },

@@ -1,4 +1,4 @@
-/* compare.c - says which cases of two result files differ. */
+/* compare.c - compares the cases of two result files. */
 #include "bench/compare.h"
 
 #include <math.h>

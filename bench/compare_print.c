@@ -1,4 +1,4 @@
-/* compare_print.c - comparisons of cases as a table or as JSON. */
+/* compare_print.c - prints comparisons of cases as a table or as JSON. */
 #include "bench/compare_print.h"
 
 #include <jansson.h>
@@ -16,7 +16,7 @@ static bool is_compact(void)
     return cla_terminal_columns(STDOUT_FILENO, WIDE) < WIDE;
 }
 
-/* In a narrow terminal a name has a line of its own. */
+/* Prints a name, in a narrow terminal on a line of its own. */
 static void print_name(const char *name)
 {
     if (is_compact()) {

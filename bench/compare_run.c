@@ -1,8 +1,8 @@
 /* compare_run.c - runs two programs in turns and compares them case by case.
  *
- * The speed of a machine drifts by more than most changes are worth. Each round runs
- * both programs one right after the other, A first in one round and B in the next; what
- * counts is the median of the rounds' ratios and the interval that holds it. */
+ * The speed of a machine drifts by more than most changes gain. Therefore each round
+ * runs both programs in succession, A first in one round and B in the next. The result
+ * is the median of the rounds' ratios with its confidence interval. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -122,7 +122,7 @@ static cla_status run_round(rounds *r, int i)
     return CLA_OK;
 }
 
-/* ---- what they come to ------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------- */
 
 static const bench_result *find(const bench_results *t, const bench_result *like)
 {
@@ -137,7 +137,7 @@ static const bench_result *find(const bench_results *t, const bench_result *like
     return NULL;
 }
 
-/* Both programs' times of a case in every round; false when one is missing. */
+/* Gets both programs' times of a case in all rounds; false when one is missing. */
 static bool collect(const rounds *r, const bench_result *like, double *a, double *b)
 {
     for (int i = 0; i < r->options->rounds; i++) {
@@ -213,7 +213,7 @@ cla_status bench_compare_run(const bench_compare_options *options, int *slower)
 {
     rounds *r = NULL;
     CLA_TRY(cla_alloc(&r, 1, sizeof *r));
-    setenv("CLATTN_LOG", "error", 0); // else each round repeats the warnings
+    setenv("CLATTN_LOG", "error", 0); // otherwise each round repeats the warnings
     r->options = options;
     const cla_status status = run_rounds(r);
     *slower = r->sum.slower;

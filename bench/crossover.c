@@ -1,4 +1,4 @@
-/* crossover.c - sizes at which another provider takes over. */
+/* crossover.c - finds the size from which another provider is faster. */
 #include "bench/crossover.h"
 
 #include <math.h>
@@ -18,8 +18,8 @@ static cla_status time_case(bench *b, const bench_case *c, double *ms)
     return status;
 }
 
-/* Two ways at rising sizes: the smallest size from which the second one always wins, or
- * one beyond the last. */
+/* A race of two providers at rising sizes. Its result is the smallest size from which
+ * the second one always wins, or a size beyond the last. */
 typedef struct race {
     const char *names[2];
     const int *sizes;
@@ -30,7 +30,7 @@ typedef struct race {
 static cla_status run_race(bench *b, const race *r, int *from)
 {
     *from = r->sizes[r->count - 1] + 1;
-    for (int i = r->count - 1; i >= 0; i--) { // big ones matter most: first
+    for (int i = r->count - 1; i >= 0; i--) { // large sizes first: they matter most
         double ms[2] = { 0 };
         if (cla_time_ns() > b->deadline_ns) {
             break;

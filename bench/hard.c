@@ -1,6 +1,6 @@
-/* hard.c - a translator with gates beside a soft one: steps of training, and decoding
- * by the length of sources. Sentences are of one length and made of random pieces; half
- * of the gates are open. */
+/* hard.c - times a translator with gates beside one with soft attention: training
+ * steps, and decoding by the length of sources. Sentences have one length and random
+ * pieces; half of the gates are open. */
 #include <stdio.h>
 
 #include "base/config.h"
@@ -10,7 +10,7 @@
 
 enum { PIECES = 8000, SETTINGS = 12, SAID = 32 };
 
-/* What all have in common, and what makes each. */
+/* The settings of all variants, and those of each. */
 static const char *const common[] = {
     "preset=hard",    "dim=256",           "heads=4",  "inner=1024",
     "layers=3",       "dropout=0.1",       "merges=0", "attention_dropout=0",
@@ -35,11 +35,11 @@ typedef struct hard_shape {
 } hard_shape;
 
 typedef struct hard_state {
-    translation t; // without files: its text is made up
+    translation t; // has no files: its text is made up
     cla_config settings;
     cla_optim optim;
     cla_tape *tape;
-    translation_batch batch; // of decoding
+    translation_batch batch; // for decoding
     int64_t step, *pair;
     int sentences;
     search_options search;
@@ -113,7 +113,7 @@ static void hard_free(hard_state *s)
     cla_config_fini(&s->settings);
 }
 
-/* ---- what is timed ----------------------------------------------------------- */
+/* ---- timed functions --------------------------------------------------------- */
 
 static cla_status train(void *state)
 {
@@ -130,7 +130,7 @@ static cla_status train(void *state)
     return cla_optim_step(&s->optim, s->step);
 }
 
-/* No piece is the end: SAID pieces of every sentence. */
+/* Decodes SAID pieces of every sentence: no piece ends it. */
 static cla_status decode(void *state)
 {
     hard_state *s = state;
@@ -180,7 +180,7 @@ cla_status bench_hard(bench *b)
 {
     enum { WAYS = sizeof ways / sizeof *ways };
     if (bench_quick(b) && !b->options->suite && !b->options->filter) {
-        return CLA_OK; // as the other systems, only when it is asked for
+        return CLA_OK; // a quick run has them only with --suite or --filter
     }
     for (int i = 0; i < WAYS; i++) {
         CLA_TRY(run_case(b, &ways[i], (hard_shape){ 128, 16, false }));

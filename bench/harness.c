@@ -1,4 +1,4 @@
-/* harness.c - one benchmark run: which cases, which devices, which schedules. */
+/* harness.c - a benchmark run: its cases, devices and schedules. */
 #include "bench/harness.h"
 
 #include <stdio.h>
@@ -91,7 +91,7 @@ static cla_status need_peaks(bench *b)
     return CLA_OK;
 }
 
-/* *right stays true for a case that cannot be checked. */
+/* Checks the result of a case. *right is true for a case that is not checked. */
 static cla_status verify(bench *b, const bench_case *c, bool *right)
 {
     double nmse = 0;
@@ -143,7 +143,7 @@ static cla_status run_schedules(bench *b, const bench_case *c)
     return status;
 }
 
-/* One run says what is launched. Libraries launch for themselves. */
+/* Runs a case once, to record its launches. Launches by libraries are not recorded. */
 static cla_status record_one(bench *b, const bench_case *c)
 {
     b->shown++;
@@ -167,7 +167,7 @@ cla_status bench_run(bench *b, const bench_case *c)
 
 /* ---- one device, all devices ------------------------------------------------- */
 
-/* Goes through the suites once without running a case. */
+/* Counts the cases of the suites without running them. */
 static cla_status count_cases(bench *b)
 {
     const bool silent = b->silent;
@@ -195,7 +195,7 @@ static cla_status run_device(bench *b, const char *device)
     return status;
 }
 
-/* A device that fails is named and the others are still measured. */
+/* Runs on all devices. A device that fails is named; the others are still measured. */
 static cla_status run_all(bench *b)
 {
     cla_device *list = NULL;
@@ -226,7 +226,7 @@ static bool to_file(const bench_options *o)
     return o->json && strcmp(o->json, "-") != 0;
 }
 
-/* Says before the work, not after it, that the file cannot be written. */
+/* Checks before the measurements that the folder of the file can be written. */
 static cla_status check_target(const bench_options *o)
 {
     if (!to_file(o)) {
@@ -266,7 +266,7 @@ static cla_status compile_filter(bench *b)
     return CLA_OK;
 }
 
-/* Timings beside other work say little; better to hear it before than to wonder. */
+/* Warns before the measurements when other work would disturb them. */
 static void check_load(void)
 {
     double load = 0;
@@ -298,7 +298,7 @@ static cla_status run(bench *b)
                         o->filter ? o->filter : "", o->suite ? " in suite " : "",
                         o->suite ? o->suite : "");
     }
-    CLA_TRY(bench_rows_open(b)); // all results were wrong: no rows
+    CLA_TRY(bench_rows_open(b)); // an empty file when all results were wrong
     return bench_rows_close(b);
 }
 

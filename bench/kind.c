@@ -1,4 +1,4 @@
-/* kind.c - cases of an operator from its kind. */
+/* kind.c - runs cases of an operator from its kind. */
 #include "bench/kind.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* nmt.c - the translator: steps of training, and decoding. Sentences are of one length
- * and made of random pieces, of which neither cost depends. */
+/* nmt.c - times the translator: training steps, and decoding. Sentences have one length
+ * and random pieces, on which the cost does not depend. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 enum { PIECES = 8000, SETTINGS = 10 };
 
-/* A size of the model; further settings make a variant of it. */
+/* A size of the model; further settings make a variant. */
 typedef struct nmt_size {
     const char *name;
     const char *settings[SETTINGS];
@@ -28,7 +28,7 @@ static const nmt_size big = {
     { "preset=csan", "dim=1024", "heads=16", "inner=4096", "dropout=0.3" },
 };
 
-/* Their names, and the settings that make them, in the order of Yang et al. 2019. */
+/* Names of variants and the settings that make them, ordered as in Yang et al. 2019. */
 static const char *const variants[][4] = {
     { "bi_direct", "attention=bi_direct" },
     { "rel_pos", "attention=rel_pos", "attention_where=both" },
@@ -43,7 +43,7 @@ static const char *const variants[][4] = {
 
 typedef struct nmt_shape {
     int sentences, length;
-    int beam; // 0: a step of training
+    int beam; // 0: a training step
 } nmt_shape;
 
 typedef struct nmt_state {
@@ -103,7 +103,7 @@ static void nmt_free(nmt_state *s)
 
 /* ---- the sentences ----------------------------------------------------------- */
 
-/* n pairs of length pieces on either side. */
+/* Makes n pairs of sentences with `length` pieces on either side. */
 static cla_status draw(nmt_state *s, const nmt_shape *shape)
 {
     const int64_t n = shape->sentences, T = shape->length;
@@ -134,7 +134,7 @@ static cla_status draw(nmt_state *s, const nmt_shape *shape)
     return status;
 }
 
-/* ---- what is timed ----------------------------------------------------------- */
+/* ---- timed functions --------------------------------------------------------- */
 
 static cla_status train(void *state)
 {
@@ -152,7 +152,7 @@ static cla_status train(void *state)
     return cla_optim_step(&s->optim, s->step);
 }
 
-/* No piece is the end: every sentence is as long as it may be. */
+/* Decodes; no piece ends a sentence, so each one reaches the maximum length. */
 static cla_status decode(void *state)
 {
     nmt_state *s = state;
@@ -179,7 +179,7 @@ static cla_status prepare(nmt_state *s, const nmt_size *size, const nmt_shape *s
     return CLA_OK;
 }
 
-/* variant: a name, and the settings that make it; NULL: plain. */
+/* Runs a case. variant: a name, and the settings that make it; NULL: none. */
 static cla_status run_case(bench *b, const nmt_size *size, const char *const *variant,
                            nmt_shape shape)
 {
@@ -208,7 +208,7 @@ static cla_status run_case(bench *b, const nmt_size *size, const char *const *va
     return status;
 }
 
-/* As the tagger, only when it is asked for in a first table (--quick). */
+/* A quick run has the cases only with --suite or --filter. */
 static bool is_left_out(const bench *b)
 {
     return bench_quick(b) && !b->options->suite && !b->options->filter;
@@ -232,7 +232,7 @@ cla_status bench_nmt(bench *b)
     return CLA_OK;
 }
 
-/* A step of the published sizes. */
+/* Times a training step of the published sizes. */
 cla_status bench_nmt_sizes(bench *b)
 {
     if (is_left_out(b)) {

@@ -5,8 +5,8 @@
 
 #include "base/base.h"
 
-/* Whether x should stand for its case rather than y: the provider asked for, then our
- * own, then the faster. */
+/* Returns whether x represents its case better than y: first the preferred provider,
+ * then tile and group, then the faster. */
 static bool better(const bench_result *x, const bench_result *y, const char *provider)
 {
     if (!y) {
@@ -57,8 +57,8 @@ static bool several_devices(const bench_results *t)
     return false;
 }
 
-/* Files of `--device all` from the same machine are paired device by device; any others
- * by case alone, since comparing devices is what they are for. */
+/* Returns whether to pair by case and device: for files of `--device all' from the same
+ * machine. Other files are paired by case alone: they compare devices. */
 static bool pair_by_device(const bench_results *a, const bench_results *b)
 {
     bool same = several_devices(a) && several_devices(b);
@@ -68,7 +68,7 @@ static bool pair_by_device(const bench_results *a, const bench_results *b)
     return same;
 }
 
-/* Whether row i is the first of its case (and device). */
+/* Returns whether row i is the first of its case (and device). */
 static bool first_of_case(const bench_results *t, size_t i, bool by_device)
 {
     for (size_t j = 0; j < i; j++) {

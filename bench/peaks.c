@@ -1,4 +1,4 @@
-/* peaks.c - the device's copy bandwidth and floating-point rate, measured. */
+/* peaks.c - measures a device's copy bandwidth and floating-point rate. */
 #include "bench/peaks.h"
 
 #include <math.h>
@@ -6,11 +6,12 @@
 #include "base/base.h"
 #include "runtime/runtime.h"
 
-/* Beyond the last cache of any device known: server processors have up to 384 MiB. */
+/* Beyond the last cache of any known device: server processors have up to 384 MiB. */
 static const size_t COPY_BYTES = 512u << 20, SIMULATOR_COPY_BYTES = 1u << 20;
 enum { CHAINS = 12, ROUNDS = 64 };
 
-/* How kernels are shaped for a device: stretches for CPUs, wide groups for others. */
+/* The work-group size and vector width of the kernels: wide vectors for CPUs, wide
+ * groups for other devices. */
 typedef struct shape {
     int wg, vec;
 } shape;
@@ -33,7 +34,7 @@ static cla_status time_launch(cla_runtime *rt, const cla_launch *launch, double 
     return CLA_OK;
 }
 
-/* Fastest of several launches, the first (which compiles) left out. */
+/* Measures the fastest of several launches, without the first, which compiles. */
 static cla_status best_launch(cla_runtime *rt, const cla_launch *launch, int times,
                               double *ms)
 {
@@ -47,7 +48,8 @@ static cla_status best_launch(cla_runtime *rt, const cla_launch *launch, int tim
     return CLA_OK;
 }
 
-/* The driver's own copy, which may use stores that no kernel can. */
+/* Times the driver's own copy, which may use stores that no kernel can, and lowers *ms
+ * to the fastest. */
 static cla_status best_driver_copy(cla_runtime *rt, const cla_memory *to,
                                    const cla_memory *from, int times, double *ms)
 {

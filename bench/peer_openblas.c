@@ -1,9 +1,8 @@
-/* peer_openblas.c - OpenBLAS, loaded when a case wants it.
+/* peer_openblas.c - loads OpenBLAS when a case needs it.
  *
- * It is not linked: its threads would be made in every command, and its choice of
- * kernels could not be mended. Version 0.3.21 knows no processor made after it and then
- * takes its slowest kernels, so that the comparison would be with a tenth of what it
- * can do. */
+ * It is not linked: its threads would start in every command, and its choice of kernels
+ * could not be corrected. Version 0.3.21 does not know newer processors and uses its
+ * slowest kernels there; the comparison would be with a tenth of its speed. */
 #include "bench/peer_openblas.h"
 
 #include <dlfcn.h>
@@ -17,7 +16,7 @@ typedef void (*sgemm_function)(int order, int transpose_a, int transpose_b, int 
                                int N, int K, float alpha, const float *a, int lda,
                                const float *b, int ldb, float beta, float *y, int ldy);
 
-/* A choice of the user's stays. */
+/* Chooses the kernels of OpenBLAS, unless the user has chosen them. */
 static void choose_kernels(void)
 {
 #if defined(__x86_64__)

@@ -1,5 +1,5 @@
-/* poem.c - the poem generator by depth: steps of training, and lines written. What
- * the lines hold is made up, since the cost does not depend on it. */
+/* poem.c - times the poem generator by depth: training steps, and writing lines. The
+ * text is made up, since the cost does not depend on it. */
 #include <stdio.h>
 
 #include "bench/internal.h"
@@ -9,7 +9,7 @@
 enum { CHARACTERS = 6000, HIDDEN = 256, LINES = 64, LENGTH = 7, BEFORE = 3, FROM = 3 };
 enum { CONTEXT = LINES * BEFORE * LENGTH, WRITTEN = LINES * LENGTH };
 
-/* A quarter of the lines has no line before it, a quarter one, and so on. */
+/* The lines of a batch: a quarter has no line before it, a quarter one, and so on. */
 typedef struct poem_lines {
     int32_t keyword[2 * LINES], keyword_at[LINES + 1];
     int32_t context[CONTEXT], context_at[LINES + 1];
@@ -49,7 +49,7 @@ static void draw(poem_state *s)
                              l->context, l->context_at, l->line };
 }
 
-/* ---- what is timed ----------------------------------------------------------- */
+/* ---- timed functions --------------------------------------------------------- */
 
 static cla_status train(void *state)
 {
@@ -111,7 +111,7 @@ static cla_status run_case(bench *b, int depth, bool training)
     return status;
 }
 
-/* As the tagger, only when it is asked for in a first table (--quick). */
+/* A quick run has these cases only with --suite or --filter. */
 cla_status bench_poem(bench *b)
 {
     static const int depths[] = { 1, 5, 10, 20 };

@@ -1,4 +1,4 @@
-/* progress.c - what a benchmark does and how long it still takes, on stderr. */
+/* progress.c - shows on stderr the current case and the remaining time. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,8 +6,8 @@
 
 #include "bench/internal.h"
 
-/* On a terminal one line that is written anew, after a second; elsewhere a line every
- * 30 seconds. */
+/* A terminal has one line, redrawn at most every 200 ms after the first second;
+ * elsewhere a line is added at most every 30 s. */
 static const int64_t DELAY_NS = 1000000000, LINE_NS = 30000000000, BAR_NS = 200000000;
 
 void bench_progress_begin(bench_progress *p)
@@ -70,7 +70,7 @@ void bench_progress_case(bench_progress *p, const char *name)
 {
     char left[64];
     if (strcmp(p->name, name) == 0) {
-        return; // the same under another schedule
+        return; // the same case under another schedule
     }
     snprintf(p->name, sizeof p->name, "%s", name);
     p->number++;

@@ -1,5 +1,4 @@
-/* ragged.c - batches of real lengths: packed tokens beside a batch padded to the
- * longest. */
+/* ragged.c - times batches of real lengths: packed, and padded to the longest. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +20,7 @@ static cla_status forward(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *
                : cla_attention(tape, y, x[0], x[1], x[2], c->rows, c->rows, NULL);
 }
 
-/* Pairs of a query and a key it sees: what the work is, however it is laid out. */
+/* Returns the number of pairs of a query and a visible key: the work of any layout. */
 static double pairs(const int *lengths, bool band)
 {
     double sum = 0;
@@ -31,8 +30,8 @@ static double pairs(const int *lengths, bool band)
     return sum;
 }
 
-/* Forward: two products of a pair; backward: five more. Bytes are q, k, v, o once, and
- * their gradients with what backward reads again. */
+/* Counts the work. Forward has two products for each pair, backward five more. Bytes
+ * are q, k, v, o once, their gradients, and the tensors that backward reads again. */
 static void count_work(bench_op *op, const int *lengths, bool band)
 {
     double tokens = 0;
@@ -76,7 +75,7 @@ static cla_status run_layout(bench *b, bench_op *op, const int *lengths, bool pa
     return status;
 }
 
-/* Both layouts of one op on one set of lengths, and what packing gains. */
+/* Times both layouts of an op on one set of lengths, and prints the gain of packing. */
 static cla_status run_pair(bench *b, const char *set, const int *lengths, bool band,
                            bool backward)
 {
@@ -125,7 +124,7 @@ cla_status bench_ragged(bench *b)
         return CLA_OK;
     }
     for (int i = 0; i < BATCH; i++) {
-        lengths[i] = 10 + (i * 37 % BATCH) * 90 / (BATCH - 1); // 10..100, in no order
+        lengths[i] = 10 + (i * 37 % BATCH) * 90 / (BATCH - 1); // 10..100, unsorted
     }
     return run_set(b, "uniform", lengths);
 }

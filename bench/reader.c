@@ -1,9 +1,9 @@
-/* reader.c - layers of the models that read a passage and point at an answer. */
+/* reader.c - times layers of the models that read a passage and point at an answer. */
 #include <stdio.h>
 
 #include "bench/internal.h"
 
-/* Both directions of a cell, side by side: what a reader's encoder is made of. */
+/* A layer of a reader's encoder: both directions of a recurrent cell, side by side. */
 typedef struct reader_layer {
     int B, T, in, n;
     bool gru;
@@ -42,7 +42,7 @@ static cla_status forward(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *
     return cla_concat(tape, y, way[0], way[1]);
 }
 
-/* Weights of one direction from place at on. Returns how many there are. */
+/* Describes the weights of one direction, in[0] and following; returns their number. */
 static int describe_weights(bench_input *in, const reader_layer *c)
 {
     const int64_t n = c->n, rows = c->in + n;
@@ -84,7 +84,7 @@ static cla_status run_layer(bench *b, reader_layer c)
     return status;
 }
 
-/* A first table (--quick) has it only when it is asked for. */
+/* A quick run has these cases only with --suite or --filter. */
 cla_status bench_reader(bench *b)
 {
     if (bench_quick(b) && !b->options->suite && !b->options->filter) {

@@ -1,4 +1,4 @@
-/* report.c - what a run prints for people. */
+/* report.c - prints the results of a run. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static cla_status remember(bench *b, const bench_case *c, const bench_stats *ms)
     return CLA_OK;
 }
 
-/* Leaves the samples in the order in which they were measured. */
+/* Computes statistics of the samples, which keep their order of measurement. */
 static cla_status take_stats(bench_stats *ms, const bench_samples *s)
 {
     double *sorted = NULL;
@@ -59,7 +59,7 @@ static cla_status take_stats(bench_stats *ms, const bench_samples *s)
     return CLA_OK;
 }
 
-/* The figures of a case in b->last. */
+/* Sets b->last to the figures of a case. */
 static void take_figures(bench *b, const bench_case *c, const bench_stats *ms)
 {
     const double scale = 1e-6 / ms->median;
@@ -111,7 +111,7 @@ void bench_report_failure(bench *b, const bench_case *c, double nmse)
             b->columns < 98 ? 0 : 50, c->name, c->provider, nmse, BENCH_NMSE);
     fprintf(to, "  again: clattn bench --verify --filter '^");
     for (const char *letter = c->name; *letter; letter++) {
-        fprintf(to, "%s%c", *letter == '+' ? "\\" : "", *letter); // a plain + repeats
+        fprintf(to, "%s%c", *letter == '+' ? "\\" : "", *letter); // + is special
     }
     fprintf(to, "$'\n");
     fflush(to);

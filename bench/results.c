@@ -1,4 +1,4 @@
-/* results.c - rows of `clattn bench --json', read back. */
+/* results.c - reads rows of `clattn bench --json'. */
 #include "bench/results.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ static bool number_of(const json_t *object, const char *key, double *value)
     return json_is_number(number) && *value >= 0;
 }
 
-/* Files of older versions have no samples. */
+/* Returns whether all samples are positive numbers. Older versions wrote none. */
 static bool samples_are_whole(const json_t *object)
 {
     const json_t *list = json_object_get(object, "samples_ms");
@@ -28,7 +28,7 @@ static bool samples_are_whole(const json_t *object)
     return whole;
 }
 
-/* Fills r and names the first key that is missing or of the wrong kind. */
+/* Fills r. Returns the first key that is missing or has a wrong value, or NULL. */
 static const char *missing_key(bench_result *r, json_t *object)
 {
     r->object = object;

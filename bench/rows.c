@@ -1,4 +1,4 @@
-/* rows.c - results as JSON Lines, each written as soon as it is measured. */
+/* rows.c - writes results as JSON Lines, each as soon as it is measured. */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -12,13 +12,14 @@
 #include "bench/internal.h"
 #include "runtime/runtime.h"
 
-/* OpenBLAS runs beside a GPU, not on it. */
+/* OpenBLAS runs on the host; that is the device only when the device is a CPU. */
 bool bench_on_device(const bench *b, const bench_case *c)
 {
     return !c->on_host || cla_runtime_device(b->rt)->kind == CLA_DEVICE_CPU;
 }
 
-/* Text for JSON, which takes UTF-8 only; drivers return anything. */
+/* Returns text as a JSON string, with '?' for bytes that are not ASCII: JSON takes
+ * UTF-8 only, and drivers return any bytes. */
 static json_t *ascii(const char *text)
 {
     char copy[512];
@@ -29,7 +30,7 @@ static json_t *ascii(const char *text)
     return json_string(copy);
 }
 
-/* Arguments may be any bytes. */
+/* Returns a command as a JSON string; its arguments may be any bytes. */
 static json_t *command_text(const char *command)
 {
     json_t *text = json_string(command);
@@ -38,7 +39,7 @@ static json_t *command_text(const char *command)
 
 /* ---- one row ----------------------------------------------------------------- */
 
-/* "2026-01-31T23:59:59Z" */
+/* Returns the current time, such as "2026-01-31T23:59:59Z". */
 static json_t *now(void)
 {
     char text[32] = "";
@@ -65,7 +66,7 @@ static int add_system(json_t *o, const bench *b, const bench_case *c)
     return failed;
 }
 
-/* The machine around the device: "Linux 6.1.0 x86_64, 8 processors". */
+/* Describes the machine of the device: "Linux 6.1.0 x86_64, 8 processors". */
 static json_t *host(void)
 {
     struct utsname u;
@@ -93,7 +94,7 @@ static int add_machine(json_t *o, const bench *b, const bench_case *c)
     return failed;
 }
 
-/* Five digits are more than a clock of nanoseconds tells of milliseconds. */
+/* Rounds to five significant digits. */
 static json_t *five_digits(double ms)
 {
     char text[32];
@@ -112,7 +113,7 @@ static int add_samples(json_t *o, const bench_samples *s)
     return json_object_set_new(o, "samples_ms", list) | failed;
 }
 
-/* Under which conditions the row was measured, so that it can be repeated. */
+/* Adds the conditions of the measurement, so that it can be repeated. */
 static int add_conditions(json_t *o, const bench *b, const bench_case *c)
 {
     const cla_device *d = cla_runtime_device(b->rt);
@@ -154,7 +155,7 @@ static char *row_text(const bench *b, const bench_case *c, const bench_samples *
     return text;
 }
 
-/* ---- where rows go ----------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------ */
 
 static cla_status fail_write(const bench *b)
 {
@@ -174,7 +175,8 @@ cla_status bench_rows_open(bench *b)
     return b->file >= 0 ? CLA_OK : fail_write(b);
 }
 
-/* One call for a line where the system takes it whole: a signal finds no half rows. */
+/* Writes a line by one call where the system takes it whole, so that a signal leaves no
+ * partial row. */
 static cla_status write_line(const bench *b, const char *line, size_t size)
 {
     for (size_t done = 0; done < size;) {

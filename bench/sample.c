@@ -1,7 +1,7 @@
-/* sample.c - timing work that is queued.
+/* sample.c - times queued work.
  *
- * A queue answers before the work is done, so a sample is a batch of runs with one wait
- * at its end, long enough that neither the wait nor the clock counts. */
+ * A queue returns before the work is done. Therefore a sample is a batch of runs with
+ * one wait at its end, long enough that the wait and the clock do not matter. */
 #include <math.h>
 
 #include "bench/internal.h"
@@ -9,12 +9,12 @@
 static const double SAMPLE_MS = 3.0, WARM_MS = 60.0;
 
 typedef struct plan {
-    int least;      // samples
-    double all_ms;  // time spent in samples, at least
-    double slow_ms; // past that, three samples say as much as many fast ones
+    int least;      // minimum number of samples
+    double all_ms;  // minimum time of all samples
+    double slow_ms; // time after which three samples are enough
 } plan;
 
-/* Milliseconds of count runs and the wait. */
+/* Measures the milliseconds of count runs and the wait at their end. */
 static cla_status time_runs(const bench *b, const bench_case *c, int count, double *ms)
 {
     const int64_t begin = cla_time_ns();
@@ -28,8 +28,8 @@ static cla_status time_runs(const bench *b, const bench_case *c, int count, doub
     return CLA_OK;
 }
 
-/* The first run compiles; later ones fill caches and bring clocks up. *fastest_ms is
- * that of one run with its wait. */
+/* Warms up: the first run compiles, later ones fill caches and raise clocks.
+ * *fastest_ms is the fastest later run with its wait. */
 static cla_status warm_up(const bench *b, const bench_case *c, double *fastest_ms)
 {
     double ms = 0, spent = 0;

@@ -1,7 +1,7 @@
-/* startup.c - from the start of a process to its first attention result.
+/* startup.c - times the start of a process up to its first attention result.
  *
- * The process is this program again, with kernel caches of its own: empty ones (cold),
- * and those that such a run left behind (warm). */
+ * The process is this program with kernel caches of its own: empty ones (cold), or
+ * those that an earlier such run left behind (warm). */
 #include <ftw.h>
 #include <signal.h>
 #include <spawn.h>
@@ -13,7 +13,7 @@
 #include "bench/internal.h"
 #include "runtime/runtime.h"
 
-/* Everything that keeps compiled kernels: ours, PoCL's, other drivers'. */
+/* Variables for all caches of compiled kernels: ours, PoCL's, other drivers'. */
 static const char *const CACHE_VARIABLES[] = { "CLATTN_CACHE_DIR", "POCL_CACHE_DIR",
                                                "XDG_CACHE_HOME", "CUDA_CACHE_PATH",
                                                "MESA_SHADER_CACHE_DIR" };
@@ -60,7 +60,7 @@ cla_status bench_startup_child(const char *device)
     return status;
 }
 
-/* ---- a start, timed ---------------------------------------------------------- */
+/* ---- timing a start ---------------------------------------------------------- */
 
 typedef struct start {
     double ms;
@@ -78,7 +78,7 @@ static bool is_cache_variable(const char *entry)
     return false;
 }
 
-/* This environment with all caches in one folder. */
+/* Makes a copy of this environment with all caches in one folder. */
 static cla_status make_environment(char ***out, char *entries, size_t each,
                                    const char *folder)
 {
@@ -118,7 +118,7 @@ static cla_status spawn(const bench *b, char **environment, int output, pid_t *c
                 : CLA_OK;
 }
 
-/* Reads what the child says; its end comes after the clock was stopped. */
+/* Reads the child's answer. The clock stops then, before the child ends. */
 static cla_status read_answer(int input, int64_t begin, start *out)
 {
     char answer[64] = "";
@@ -166,7 +166,8 @@ static cla_status time_start(const bench *b, const char *folder, start *out)
 
 static int file_count; // nftw has no argument for its callbacks
 
-/* PoCL leaves an empty file behind whenever it loads a binary: those do not count. */
+/* Counts a file unless it is empty: PoCL leaves an empty one behind for each binary
+ * that it loads. */
 static int count_file(const char *path, const struct stat *info, int kind,
                       struct FTW *at)
 {
@@ -198,7 +199,7 @@ static cla_status make_folder(char *path, size_t size)
                : cla_fail(CLA_E_IO, "startup: cannot make a folder '%s'", path);
 }
 
-/* Signals that end the program wait while there is a folder to remove. */
+/* Blocks the signals that end the program while there is a folder to remove. */
 static void hold_signals(bool hold)
 {
     sigset_t ends;
@@ -271,7 +272,7 @@ static cla_status warm_samples(const bench *b, const char *folder,
         CLA_TRY(add_sample(samples, one.ms));
         *compiled += cla_runtime_keeps_kernels(b->rt) ? 0 : one.compiled;
     }
-    const int fresh = count_files(folder) - before; // a driver compiled behind our back
+    const int fresh = count_files(folder) - before; // by the driver's own compilation
     *compiled += fresh > 0 ? fresh : 0;
     return CLA_OK;
 }

@@ -1,5 +1,5 @@
-/* steps.c - readers by depth: a step of training each. What the passages hold is made
- * up, since the cost does not depend on it. */
+/* steps.c - times a training step of readers by depth. The passages are made up, since
+ * the cost does not depend on them. */
 #include <stdio.h>
 
 #include "bench/internal.h"
@@ -65,7 +65,7 @@ static cla_status train(void *state)
 
 /* ---- the cases --------------------------------------------------------------- */
 
-/* The network of a name, and what it has for defaults. */
+/* Configures the network of that name with its defaults. */
 static cla_status configure(reader_config *config, const char *network, int depth)
 {
     json_t *values = json_pack("{s:s,s:i,s:i,s:i,s:i}", "network", network, "depth",
@@ -122,7 +122,7 @@ static cla_status run_case(bench *b, const char *network, int depth)
     return status;
 }
 
-/* As the layers of readers, only when it is asked for in a first table (--quick). */
+/* A quick run has these cases only with --suite or --filter. */
 cla_status bench_steps(bench *b)
 {
     static const int depths[] = { 1, 2, 5, 10, 20 };

@@ -5,11 +5,11 @@
 
 #include "bench/internal.h"
 
-/* In the order in which they run; each suite's rows of cases.c come before its
+/* In the order in which they run; the rows of cases.c come before a suite's
  * functions. */
 static const struct {
     const char *suite;
-    cla_status (*run)(bench *b); // NULL: there are none
+    cla_status (*run)(bench *b); // NULL: only rows of cases.c
 } table[] = {
     { "softmax", NULL },
     { "gemm", bench_matmul },

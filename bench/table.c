@@ -1,11 +1,11 @@
-/* table.c - the rows for people, in as many columns as the terminal has. */
+/* table.c - prints rows as a table that fits the terminal. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/terminal.h"
 #include "bench/internal.h"
 
-/* Widths of the columns; those of numbers come after a blank. */
+/* Widths of the columns; a blank precedes those of numbers. */
 typedef struct layout {
     const char *ms_title, *spread_title;
     int name, ms, spread, gflops, gbs, peak;
@@ -41,7 +41,7 @@ void bench_print_heading(int columns, const char *suite)
            "GB/s", l->peak, "peak");
 }
 
-/* A number in its column, or a blank where there is none to give. */
+/* Prints a number in its column, or blanks when it is not above 0. */
 static void number(double value, int width, int digits, const char *unit)
 {
     if (value > 0) {

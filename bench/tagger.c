@@ -1,4 +1,4 @@
-/* tagger.c - a whole system on real sentences: steps of training, and tagging. */
+/* tagger.c - times a whole system on real sentences: training steps, and tagging. */
 #include <stdio.h>
 
 #include "bench/internal.h"
@@ -12,9 +12,9 @@ typedef struct tagger_state {
     cla_config settings;
     cla_task *task;
     cla_stepper stepper;
-    int64_t order[BATCH * BATCHES]; // evenly drawn from the training data
+    int64_t order[BATCH * BATCHES]; // drawn evenly from the training data
     int64_t step;
-    tagging_split split; // to be tagged
+    tagging_split split; // sentences to tag
     int32_t *predicted;
 } tagger_state;
 
@@ -27,7 +27,7 @@ static cla_status set(cla_config *settings, const char *key, const char *value)
     return status;
 }
 
-/* The settings of examples/configs/tagger-conv2d.json. */
+/* Sets the settings of examples/configs/tagger-conv2d.json. */
 static cla_status choose(cla_config *settings, const char *preset)
 {
     char folder[4096];
@@ -100,7 +100,7 @@ static cla_status prepare_tagging(tagger_state *s, bench_case *c)
     tagging *t = (tagging *)s->task;
     cla_conllu file = { 0 };
     CLA_TRY(tagging_read(t->data, "test", &file));
-    if (file.sentence_count > SENTENCES) { // one group of clattn tag
+    if (file.sentence_count > SENTENCES) { // a batch of clattn tag
         file.sentence_count = SENTENCES;
         file.word_count = file.sentences[SENTENCES].first;
     }
@@ -132,7 +132,7 @@ static cla_status run_case(bench *b, const char *preset, bool training)
     return status;
 }
 
-/* A first table (--quick) has it only when it is asked for: it compiles much. */
+/* A quick run has these cases only with --suite or --filter: they compile much. */
 cla_status bench_tagger(bench *b)
 {
     if (bench_quick(b) && !b->options->suite && !b->options->filter) {

@@ -1,4 +1,4 @@
-/* treebank.c - sentence lengths out of CoNLL-U files. */
+/* treebank.c - reads sentence lengths from CoNLL-U files. */
 #include "bench/treebank.h"
 
 #include <ctype.h>
@@ -25,8 +25,8 @@ static cla_status push(length_list *list, int words)
     return CLA_OK;
 }
 
-/* A word's row begins with a plain number; "3-4" is a contraction of two words that
- * have rows of their own, "3.1" an empty node. */
+/* Returns whether a line is the row of a word, which begins with a plain number. "3-4"
+ * is a contraction of two words with rows of their own, "3.1" an empty node. */
 static bool is_word(const char *line)
 {
     const char *c = line;
@@ -59,7 +59,7 @@ static cla_status read_split(length_list *list, const char *folder, const char *
     return status;
 }
 
-/* Beside the program as installed, where it was to be installed, or in the sources. */
+/* Tries the folder beside the installed program, the installation's, the sources'. */
 const char *bench_treebank_folder(char *beside, size_t size)
 {
     static const char tail[] = "/../share/clattn/data/fr_spoken";

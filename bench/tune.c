@@ -1,4 +1,4 @@
-/* tune.c - one knob after the other, each on the benchmark case it matters for. */
+/* tune.c - tunes one knob after the other, each on a benchmark case that it affects. */
 #include "bench/tune.h"
 
 #include <math.h>
@@ -9,15 +9,15 @@
 #include "bench/internal.h"
 #include "runtime/runtime.h"
 
-/* Faster by less than this is noise, and the constant in force stays. */
+/* A candidate must take less than this share of the time: smaller gains are noise. */
 static const double GAIN = 0.97;
 
 enum { VALUES = 8 };
 
-/* A constant that cla_tuned() answers, what it may be, and where it shows. */
+/* A constant of cla_tuned(), its candidates, and the case that it affects. */
 typedef struct knob {
     const char *name, *key; // kernel file and define
-    cla_schedule schedule;  // under which it is read
+    cla_schedule schedule;  // the schedule that reads it
     const char *suite, *test;
     int values[VALUES]; // ends at 0
 } knob;
@@ -51,8 +51,8 @@ static const knob knobs[] = {
 
 enum { KNOBS = sizeof knobs / sizeof *knobs };
 
-/* Milliseconds of the knob's case as the constants stand; INFINITY when its result is
- * wrong or the device cannot run it: such a candidate loses. */
+/* Returns the milliseconds of the knob's case with the current constants; INFINITY when
+ * its result is wrong or the device cannot run it, so that the candidate loses. */
 static double try_now(bench *b, const knob *k)
 {
     const int failed = b->failed;
@@ -70,7 +70,7 @@ static bool time_is_up(const bench *b)
     return cla_time_ns() > b->deadline_ns;
 }
 
-/* 0 is the built-in constant, which need not be the same for all shapes. */
+/* Prints a value; 0 is the built-in constant, which may differ between shapes. */
 static void print_value(int value)
 {
     if (value) {

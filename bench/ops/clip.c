@@ -1,4 +1,4 @@
-/* clip.c - the length of a gradient, downloaded. */
+/* clip.c - times the norm of a gradient and its download. */
 #include "base/base.h"
 #include "bench/bench.h"
 #include "clattn/optim.h"

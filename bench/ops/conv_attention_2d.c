@@ -1,4 +1,4 @@
-/* conv_attention_2d.c - attention with a convolved map, direct and by FFT. */
+/* conv_attention_2d.c - times attention with a convolved map, direct and by FFT. */
 #include <stdio.h>
 
 #include "base/base.h"
@@ -27,7 +27,8 @@ static void oracle(double *y, double *const *x, void *context)
                              c->offsets, c->side, c->side, CLA_RELU);
 }
 
-/* Large filters take the other schedule minutes on a CPU device. */
+/* Returns the provider; NULL times both schedules. A large filter is timed under the
+ * device's own schedule alone: on a CPU device the other one takes minutes. */
 static const char *provider_of(bench *b, const conv_shape *c)
 {
     if (c->method == CLA_CONV_FFT) {
@@ -51,8 +52,8 @@ static cla_status run_shape(bench *b, conv_shape *c, bool backward)
                 { .rank = 1, .shape = { c->H }, .scale = 0.01F } },
         .inputs = 5,
         .backward = backward,
-        // two products and a filter; backward all of it again, then three products and
-        // two filters more
+        // forward: two products and a filter; backward: all of it again, three more
+        // products and two more filters
         .flops = maps * (backward ? 14 * c->d + 8 * taps : 4 * c->d + 2 * taps),
         .bytes = 4 * size * (backward ? 11 : 4),
         .provider = provider_of(b, c),

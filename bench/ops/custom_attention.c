@@ -1,5 +1,5 @@
-/* custom_attention.c - scores from expressions beside operators written for the same,
- * masks that leave ever fewer blocks, and the score of --custom. */
+/* custom_attention.c - times scores of expressions beside operators written for the
+ * same scores, masks with fewer and fewer visible blocks, and the score of --custom. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 enum { HEADS = 8, WIDTH = 64 };
 
-/* A modifier and the operator it is held against. */
+/* A modifier, and the operator to compare with. */
 typedef struct rival {
     const char *name;
     const char *score, *mask;
@@ -22,13 +22,13 @@ typedef struct rival {
     int window;
     int B, T;
     bool slopes; // an input slope [H]
-    bool tables; // and one table [H,2T]
-    bool asked;  // by --custom: nothing to verify it with
+    bool tables; // and an input table [H,2T]
+    bool asked;  // the score of --custom: no oracle can verify it
 } rival;
 
 typedef struct layer {
     const rival *r;
-    bool own; // the operator, not the expression
+    bool own; // time the operator, not the expression
     cla_ragged *rows;
     int32_t *offsets;
 } layer;
@@ -158,8 +158,8 @@ static cla_status run_shape(bench *b, layer *c, bool backward)
     return bench_op_run(b, &op);
 }
 
-/* Forward and backward, by the expression, and by an operator of its own where there is
- * one. */
+/* Times forward and backward by the expression, and by an operator of its own where
+ * there is one. */
 static cla_status run_rival(bench *b, layer *c)
 {
     const bool owned = c->r->asked || (!c->r->score && !c->r->mask);
@@ -209,7 +209,7 @@ static bool in_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Whether a word stands in a text. */
+/* Returns whether a text contains a word. */
 static bool has_word(const char *text, const char *word)
 {
     const size_t size = strlen(word);
@@ -238,7 +238,7 @@ cla_status bench_custom_check(const char *score)
         return CLA_OK;
     }
     const rival r = asked(score);
-    cla_tensor *tensors = NULL; // have types and ranks only
+    cla_tensor *tensors = NULL; // only types and ranks are set
     CLA_TRY(cla_alloc(&tensors, 2, sizeof *tensors));
     cla_attention_mod mod = { .score = score };
     bool wanted[CLA_CUSTOM_INPUTS] = { false };

@@ -1,7 +1,7 @@
-/* ema.c - the running mean of the parameters of a tagger. */
+/* ema.c - times the running mean of a tagger's parameters. */
 #include "bench/block.h"
 
-/* t: e, p */
+/* Updates the mean t[0] from the parameters t[1]. */
 static cla_status step(cla_runtime *rt, cla_tensor *const *t, const void *context)
 {
     (void)context;

@@ -1,5 +1,5 @@
-/* gaussian_attention.c - a layer of a base Transformer with Gaussians in its scores:
- * predicted centres and widths, and a width for each head. */
+/* gaussian_attention.c - times a layer of a base Transformer with Gaussians in its
+ * scores: predicted centres and widths, and a width for each head. */
 #include <math.h>
 #include <stdio.h>
 
@@ -16,7 +16,7 @@ typedef struct layer {
     cla_ragged *rows;
 } layer;
 
-/* What raw numbers become: centres anywhere in the sentence, widths around 16. */
+/* Map raw numbers to widths around 16; centres lie anywhere in the sentence. */
 static const float SLOPE = 0.5f, BASE = 0.05f;
 
 static cla_status forward(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *context)

@@ -1,5 +1,5 @@
-/* ham.c - a reader's passage on its question, in more and more levels, and a step of a
- * decoder that asks once for each of its lines. */
+/* ham.c - times HAM on a reader's passage and question at several depths, and in a
+ * decoder's step with one query for each line. */
 #include "clattn/ham.h"
 
 #include <stdio.h>
@@ -28,9 +28,9 @@ static cla_status forward_s(cla_tape *tape, cla_tensor **y, cla_tensor **x,
     return cla_ham_s(tape, y, x[0], x[1], c->k_rows, &c->options);
 }
 
-/* Seven products a level forward and back, two forward. There is no gradient of c: that
- * of levels which drew together is what is left of sums over all queries, another one
- * in each schedule from the fifth digit on. */
+/* Times Ham-V. Each level has two products forward and five backward. c has no gradient
+ * here: where levels have converged, its gradient is the rest of sums over all queries
+ * that cancel, and differs between the schedules from the fifth digit on. */
 static cla_status run_v(bench *b, batch *c, int depth, bool backward)
 {
     const int queries = BATCH * PASSAGE, keys = BATCH * QUESTION;
@@ -52,7 +52,7 @@ static cla_status run_v(bench *b, batch *c, int depth, bool backward)
     return bench_op_run(b, &op);
 }
 
-/* A step of a poem's decoder. */
+/* Times a step of a poem's decoder. */
 static cla_status run_step(bench *b)
 {
     enum { LINES = 64, MEMORY = 22, STATE = 1024, DEPTH = 10 };
@@ -99,7 +99,7 @@ static cla_status run_s(bench *b, batch *c, int depth)
 
 static cla_status run_depths(bench *b, batch *c)
 {
-    static const int depths[] = { 1, 10, 20, 5 }; // --quick has the last
+    static const int depths[] = { 1, 10, 20, 5 }; // --quick runs the last one only
     CLA_TRY(bench_rows(b, &c->q_rows, BATCH, PASSAGE));
     CLA_TRY(bench_rows(b, &c->k_rows, BATCH, QUESTION));
     for (int i = bench_quick(b) ? 3 : 0; i < 4; i++) {

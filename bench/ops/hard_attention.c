@@ -1,4 +1,4 @@
-/* hard_attention.c - a decoder's hard attention, densely and by lists of open gates. */
+/* hard_attention.c - times a decoder's hard attention, dense and by open gates. */
 #include <stdio.h>
 
 #include "base/base.h"

@@ -1,4 +1,4 @@
-/* multinomial.c - the next piece of each sentence, drawn. */
+/* multinomial.c - times drawing the next piece of each sentence. */
 #include <stdio.h>
 
 #include "base/base.h"

@@ -1,9 +1,9 @@
-/* optimiser.c - a step of each optimiser over the parameters of a tagger. */
+/* optimiser.c - times a step of each optimiser on a tagger's parameters. */
 #include "ops/optimiser.h"
 
 #include "bench/block.h"
 
-/* t: p, moments, and at last g */
+/* Updates the parameters t[0] and moments t[1] ...; the last t is the gradient. */
 static cla_status step(cla_runtime *rt, cla_tensor *const *t, const void *optimiser)
 {
     const cla_optimiser *o = optimiser;

@@ -1,5 +1,5 @@
-/* position_attention.c - a layer of the tagger with positions in its scores: sequences
- * padded to the tables' length, and sentences as they are. */
+/* position_attention.c - times a layer of the tagger with positions in its scores: on
+ * sequences padded to the tables' length, and on sentences of real lengths. */
 #include <stdio.h>
 
 #include "base/base.h"
@@ -72,7 +72,7 @@ static cla_status run_shape(bench *b, layer *c, const char *set, bool backward)
     return bench_op_run(b, &op);
 }
 
-/* P, R and both, on sentences of these lengths. */
+/* Times the tables P, R and both on sentences of these lengths. */
 static cla_status run_set(bench *b, const char *set, const int *lengths)
 {
     layer c = { .absolute = false };

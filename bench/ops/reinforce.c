@@ -1,4 +1,4 @@
-/* reinforce.c - the policy loss of a decoder's gates. */
+/* reinforce.c - times the policy loss of a decoder's gates. */
 #include "base/base.h"
 #include "bench/bench.h"
 #include "clattn/hard.h"

@@ -1,4 +1,4 @@
-/* top_k.c - the next pieces that a beam search looks at. */
+/* top_k.c - times finding the next pieces that a beam search considers. */
 #include <stdio.h>
 
 #include "base/base.h"

@@ -51,7 +51,7 @@ Test(config, values_and_defaults)
     cr_assert(n == 4 && m == 3 && x == 2 && !b && kind == 1);
     cr_assert_str_eq(text, "hello");
     cr_assert_eq(cla_config_check(&c), CLA_OK);
-    /* A saved copy says everything, the defaults too. */
+    /* A saved copy has all values, including defaults. */
     cr_assert_eq(cla_config_save(&c, path), CLA_OK);
     cla_config_fini(&c);
     cr_assert_eq(cla_config_read(&c, path), CLA_OK);
@@ -85,7 +85,7 @@ Test(config, overrides)
     refuses(cla_config_set(&c, "t=a\xff"), "--set t: the value is not UTF-8 (byte 2)");
     refuses(cla_config_set(&c, "\xff=1"), "must be a key");
     refuses(cla_config_set(&c, "n.a=1"), "--set n.a: n must be an object");
-    // keys are what they say, whatever their length
+    // long keys are errors and are not cut
     char key[400];
     memset(key, 'k', sizeof key);
     memcpy(key + 300, "=1", 3);
@@ -195,7 +195,7 @@ Test(config, names_what_is_wrong)
     refuses(cla_config_check(&c), "unknown key 'dropuot'; did you mean 'dropout'?");
     refuses(cla_config_text(&c, "drop_out", &t),
             ":1: key 'drop_out' is missing; did you mean it by 'dropuot'?");
-    // what is known is right, and is not completed
+    // known keys are accepted and get no default
     cr_assert_eq(cla_config_know(&c, (const char *const[]){ "dropuot", "m", NULL }),
                  CLA_OK);
     cr_assert_eq(cla_config_check(&c), CLA_OK);
@@ -204,7 +204,8 @@ Test(config, names_what_is_wrong)
     unlink(path);
 }
 
-/* Paths are looked for beside the config, and keep what they were where nothing is. */
+/* Paths are searched for beside the config, and stay as they are where nothing is
+ * found. */
 Test(config, finds_files_beside_it)
 {
     char folder[] = "/tmp/clattn-config-XXXXXX", file[80], want[80];

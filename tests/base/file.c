@@ -1,4 +1,4 @@
-/* file.c - whole files, lists of files, and where programs keep things. */
+/* file.c - whole files, lists of files, and the folders of caches and data. */
 #include "base/file.h"
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@ static void drop_folder(void)
     cr_assert_eq(system(command), 0);
 }
 
-/* folder/name, good until the next but three. */
+/* Returns folder/name. The fourth call after it uses the same buffer. */
 static const char *at(const char *name)
 {
     static char paths[4][512];
@@ -46,7 +46,7 @@ static int count_files(void)
     return (int)count;
 }
 
-/* The system's write, which changes the byte `flip' of what it writes (-1: none). */
+/* Replaces the system's write; changes byte `flip` of short writes (-1: none). */
 static long flip = -1;
 
 ssize_t write(int fd, const void *bytes, size_t size)
@@ -95,7 +95,7 @@ Test(file, round_trip)
         cr_expect_eq(data[size], '\0');
         free(data);
     }
-    cr_expect_eq(count_files(), 1); // no temporary file stays
+    cr_expect_eq(count_files(), 1); // no temporary file is left
 }
 
 Test(file, reads_pipes)
@@ -113,7 +113,7 @@ Test(file, reads_pipes)
     close(ends[0]);
 }
 
-/* A file of a model is one: what would wait for ever, or never end, is refused. */
+/* Files of models are regular: those that would block or never end are refused. */
 Test(file, refuses_what_is_not_regular)
 {
     char *data = NULL;
@@ -148,7 +148,7 @@ Test(file, names_path_and_reason)
     cr_expect_eq(count_files(), 0);
 }
 
-/* A write that cannot finish leaves what was there, and nothing beside it. */
+/* A write that fails keeps the old file and leaves no other. */
 Test(file, failed_write_changes_nothing)
 {
     cr_assert_eq(cla_file_write(at("a"), "before", 6), CLA_OK);
@@ -170,7 +170,7 @@ Test(file, failed_write_changes_nothing)
     cr_expect_eq(count_files(), 1);
 }
 
-/* A disk or memory that changes a byte must not replace what was good. */
+/* A byte that the disk or memory changes is an error and keeps the old file. */
 Test(file, compares_what_it_wrote)
 {
     static const char after[] = "after it all";
@@ -190,7 +190,7 @@ Test(file, compares_what_it_wrote)
     cr_expect_eq(cla_file_write(at("a"), after, sizeof after), CLA_OK);
 }
 
-/* The name that a killed process with this number left behind is passed over. */
+/* Names that a killed process with this number left behind are skipped. */
 Test(file, left_overs_do_not_stop_writing)
 {
     for (int i = 0; i < 3; i++) {
@@ -240,7 +240,7 @@ Test(file, lists_sorted)
         cr_assert_eq(cla_file_write(at(others[i]), "", 0), CLA_OK);
     }
     cr_assert_eq(symlink("b", at("link")), 0);  // followed
-    cr_assert_eq(symlink("..", at("c/up")), 0); // a circle ends
+    cr_assert_eq(symlink("..", at("c/up")), 0); // a cycle ends
 
     static const char *const order[] = { "a.x",     "b.x",       "b/10.x",  "b/2.x",
                                          "c/d/e.x", "link/10.x", "link/2.x" };
@@ -290,7 +290,7 @@ Test(file, homes)
     expect_home(cla_cache_folder, "/home/me/.cache/clattn");
     expect_home(cla_data_folder, "/home/me/.local/share/clattn");
     setenv("XDG_CACHE_HOME", "/var/c", 1);
-    setenv("XDG_DATA_HOME", "relative", 1); // to be ignored, as the standard says
+    setenv("XDG_DATA_HOME", "relative", 1); // ignored, as the standard demands
     expect_home(cla_cache_folder, "/var/c/clattn");
     expect_home(cla_data_folder, "/home/me/.local/share/clattn");
     setenv("HOME", "", 1);

@@ -1,11 +1,11 @@
-/* half.c - every half there is, and what lies between two. */
+/* half.c - all halves, and the floats between two of them. */
 #include "base/half.h"
 
 #include <math.h>
 
 #include <criterion/criterion.h>
 
-/* All 65,536 come back from the float that they stand for. */
+/* All 65,536 halves are restored from their floats. */
 Test(half, round_trip)
 {
     for (uint32_t h = 0; h < 1U << 16; h++) {

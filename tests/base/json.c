@@ -1,18 +1,18 @@
-/* json.c - copies that are whole, whatever allocation fails. */
+/* json.c - copies are complete or fail, whichever allocation fails. */
 #include "base/json.h"
 
 #include <stdlib.h>
 
 #include "support/support.h"
 
-static long calls, failing; // allocations of Jansson so far; the one that fails
+static long calls, failing; // Jansson's allocations so far; the one that fails
 
 static void *allocate(size_t size)
 {
     return ++calls == failing ? NULL : malloc(size);
 }
 
-/* Twenty keys: more than Jansson's table of an object begins with. */
+/* Makes an object of twenty keys, more than Jansson's table holds at first. */
 static json_t *many(void)
 {
     json_t *object = json_object();

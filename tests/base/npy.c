@@ -1,4 +1,4 @@
-/* npy.c - arrays of NumPy's format, whole and broken. */
+/* npy.c - arrays in NumPy's format, valid and damaged. */
 #include "base/npy.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 #include "support/support.h"
 
-/* A file of that header and so many bytes of numbers. */
+/* Parses a file with that header and so many zero bytes of numbers. */
 static cla_status parse(cla_npy *a, const char *header, size_t bytes)
 {
     static char file[8192];

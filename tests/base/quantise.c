@@ -21,7 +21,7 @@ Test(quantise, by_columns)
     cla_quantise(q, scale, w, ROWS, COLUMNS, false);
     cr_expect(scale[0] == 1 && scale[1] == 0.5f && scale[2] == 1);
     cr_expect(scale[3] == 3.0f / 127);
-    cr_expect(memcmp(q, want, sizeof q) == 0); // 2.5 to even is 2
+    cr_expect(memcmp(q, want, sizeof q) == 0); // 2.5 is rounded to the even 2
 }
 
 Test(quantise, by_rows_is_nearest)
@@ -50,7 +50,7 @@ typedef struct sample {
     float scale[3];
 } sample;
 
-/* A matrix [2,3] of 8 bits with scales like that. */
+/* Saves and opens a matrix [2,3] of 8 bits with scales like those of s. */
 static cla_status open_sample(cla_st_file *f, const sample *s)
 {
     const cla_st_tensor tensors[] = {

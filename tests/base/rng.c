@@ -86,8 +86,8 @@ Test(rng, arrays_are_keyed)
     cla_random_normal(a, 101, 1, 42, 0);
     cla_random_normal(b, 101, 1, 42, 0);
     cr_expect_arr_eq(a, b, sizeof a);
-    cla_random_normal(b, 37, 1, 42,
-                      0); // a shorter array is the beginning of a longer one
+    // a shorter array is the beginning of a longer one
+    cla_random_normal(b, 37, 1, 42, 0);
     cr_expect_arr_eq(a, b, sizeof a);
     cla_random_normal(b, 101, 1, 43, 0);
     cr_expect_arr_neq(a, b, sizeof a);

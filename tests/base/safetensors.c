@@ -1,4 +1,4 @@
-/* safetensors.c - whole files survive, damaged ones are refused with what is wrong. */
+/* safetensors.c - valid files are read, damaged ones are refused with the reason. */
 #include "base/safetensors.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ static void drop_path(void)
 
 TestSuite(safetensors, .init = make_path, .fini = drop_path);
 
-/* Three tensors, one of them empty and one a single number. */
+/* Saves four tensors, one of them empty and one a single number. */
 static void save_sample(void)
 {
     static const float x[6] = { 1, -2, 3.5f, 0, 1e-30f, 1e30f };
@@ -80,7 +80,7 @@ Test(safetensors, round_trip)
     cla_st_close(NULL);
 }
 
-/* Same tensors, same bytes: checkpoints are compared with cmp. */
+/* Equal tensors give equal bytes: checkpoints are compared with cmp. */
 Test(safetensors, same_bytes)
 {
     char *first = NULL, *second = NULL;
@@ -94,7 +94,7 @@ Test(safetensors, same_bytes)
     free(second);
 }
 
-/* Without the fsync of cla_file_write: there are thousands of these. */
+/* Writes without the fsync of cla_file_write: there are thousands of these files. */
 static void write_bytes(const void *bytes, size_t size)
 {
     FILE *file = fopen(path, "wb");
@@ -103,7 +103,7 @@ static void write_bytes(const void *bytes, size_t size)
     cr_assert_eq(fclose(file), 0);
 }
 
-/* A file with this header and so many bytes of data. */
+/* Writes a file with this header and so many zero bytes of data. */
 static void write_file(const char *header, size_t data)
 {
     static const char zeros[256];
@@ -214,7 +214,7 @@ Test(safetensors, accepts)
     }
 }
 
-/* Every length shorter than the file, and every claim of the header size. */
+/* Shorter files are refused, and so are wrong claims of the header's size. */
 Test(safetensors, truncated)
 {
     char *bytes = NULL;
@@ -237,8 +237,7 @@ Test(safetensors, truncated)
     free(bytes);
 }
 
-/* Each bit of the file: refused, but for the name of the hash, without which the file
- * counts as one that never had any. */
+/* Any changed bit is refused, except in the hash's name: the file then has no hash. */
 Test(safetensors, each_bit_counts)
 {
     char *bytes = NULL;
@@ -264,7 +263,7 @@ Test(safetensors, each_bit_counts)
     free(bytes);
 }
 
-/* Also where the numbers come in several pieces. */
+/* Numbers that are not finite are found, also in data of several pieces. */
 Test(safetensors, knows_finite_numbers)
 {
     enum { SIZE = 100000 };
@@ -282,7 +281,7 @@ Test(safetensors, knows_finite_numbers)
     }
 }
 
-/* ---- memory that ends -------------------------------------------------------- */
+/* ---- lack of memory ---------------------------------------------------------- */
 
 static long allocations_left = -1;
 
@@ -293,7 +292,7 @@ static void *allocate(size_t size)
     return malloc(size);
 }
 
-/* Fails the n-th allocation of Jansson, and all after it. */
+/* Makes allocation n of Jansson fail, counted from 0, and all after it (-1: none). */
 static void end_memory(long n)
 {
     allocations_left = n;
@@ -335,7 +334,7 @@ Test(safetensors, saving_without_memory)
     free(new);
 }
 
-/* A reader that has no memory does not blame the file. */
+/* A reader that lacks memory does not blame the file. */
 Test(safetensors, opening_without_memory)
 {
     cla_st_file f;
@@ -353,14 +352,14 @@ Test(safetensors, opening_without_memory)
     cla_st_close(&f);
 }
 
-/* A text that is bad stays bad input. */
+/* Invalid text stays bad input. */
 Test(safetensors, bad_text_is_no_lack_of_memory)
 {
     write_file("{\"a\": }", 0);
     expect_refused("header");
 }
 
-/* Random damage to the header: opened or refused, never worse (sanitizers watch). */
+/* Random damage to the file: it is opened or refused; sanitizers check the rest. */
 Test(safetensors, damaged)
 {
     char *bytes = NULL;

@@ -1,4 +1,4 @@
-/* seal.c - a file's hash is the same whether it comes whole or in pieces. */
+/* seal.c - a file's hash is the same whether it is read whole or in pieces. */
 #include "base/seal.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 enum { SIZE = 3000, HEAD = 200 };
 
-/* Bytes with a seal in the head. */
+/* Makes bytes with a seal in the head. */
 static void make_bytes(char bytes[SIZE])
 {
     for (int i = 0; i < SIZE; i++) {
@@ -66,7 +66,7 @@ static cla_status open_damaged(const char *path, char *bytes, size_t size, size_
     return status;
 }
 
-/* A state that is read in several pieces, and one whose header is. */
+/* Checks a state that is read in several pieces, or whose header is. */
 static void check_file(const char *text, int64_t numbers)
 {
     char path[] = "/tmp/clattn-seal-XXXXXX", *bytes = NULL;

@@ -10,7 +10,8 @@
 
 #include "base/locale.h"
 
-/* A locale with a decimal comma, made where the system has none; skips without. */
+/* Sets a locale with a decimal comma, made where the system has none; skips the test
+ * without. */
 static void need_comma(void)
 {
     if (!setlocale(LC_ALL, "de_DE.UTF-8")) {
@@ -30,7 +31,7 @@ static void need_comma(void)
     }
     char text[16];
     snprintf(text, sizeof text, "%.1f", 0.5);
-    cr_assert_str_eq(text, "0,5"); // or the test tests nothing
+    cr_assert_str_eq(text, "0,5"); // otherwise the test tests nothing
 }
 
 Test(text, grows)

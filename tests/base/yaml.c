@@ -60,7 +60,8 @@ Test(yaml, refusals)
     }
 }
 
-/* Refused before libyaml, which takes n^2 steps for n levels, has read it all. */
+/* Deep nesting is refused before libyaml has read it all: it takes n^2 steps for n
+ * levels. */
 Test(yaml, deep_nesting)
 {
     static char yaml[200000];

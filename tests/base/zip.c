@@ -1,4 +1,4 @@
-/* zip.c - archives: stored, deflated, and made to do harm. */
+/* zip.c - archives: stored, deflated, damaged and malicious. */
 #include "base/zip.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "support/support.h"
 
-/* An archive in the making; each field can be wrong. */
+/* An archive under construction; each field can be wrong. */
 typedef struct maker {
     char bytes[4096];
     size_t size;
@@ -21,11 +21,11 @@ typedef struct maker {
 typedef struct item {
     const char *name;
     const char *data;    // as stored
-    size_t bytes;        // of it
-    size_t stored, size; // that the directory says
+    size_t bytes;        // of data
+    size_t stored, size; // as the directory has them
     unsigned method, flags;
     uint32_t crc;
-    uint32_t at; // 0: where it is
+    uint32_t at; // 0: the true place
 } item;
 
 static void put(char *to, size_t *at, uint32_t number, int bytes)
@@ -46,7 +46,7 @@ static void add(maker *m, const item *i)
     const size_t name = strlen(i->name);
     const uint32_t at = i->at ? i->at : (uint32_t)m->size;
     put_bytes(m->bytes, &m->size, "PK\3\4\24\0\0\0\0\0\0\0\0\0", 14);
-    put(m->bytes, &m->size, 0, 4); // checksum and sizes count in the directory alone
+    put(m->bytes, &m->size, 0, 4); // only the directory's checksum and sizes are read
     put(m->bytes, &m->size, 0, 4);
     put(m->bytes, &m->size, 0, 4);
     put(m->bytes, &m->size, (uint32_t)name, 2);
@@ -117,7 +117,7 @@ static item plain(const char *name, const char *data)
                    .crc = (uint32_t)crc32(0, (const Bytef *)data, (uInt)n) };
 }
 
-/* An archive of one item is refused with the text, when it is opened or read. */
+/* Checks that an archive of one item is refused with this text, when opened or read. */
 static void refused(const item *i, const char *text)
 {
     maker m = { .size = 0 };
@@ -231,7 +231,7 @@ Test(zip, refuses_a_name_twice_and_shared_bytes)
     item big = plain(name, text);
     add(&m, &big);
     big.bytes = 0;
-    big.at = 1; // all at one place; the local headers are small
+    big.at = 1; // all in one place; the local headers are small
     for (name[0] = 'b'; name[0] < 'f'; name[0]++) {
         add(&m, &big);
     }
@@ -240,7 +240,7 @@ Test(zip, refuses_a_name_twice_and_shared_bytes)
     cla_zip_close(&zip);
 }
 
-/* However an archive is cut, it is refused; no byte of it crashes the reader. */
+/* An archive that is cut anywhere is refused; no changed byte crashes the reader. */
 Test(zip, refuses_every_cut_and_survives_every_byte)
 {
     maker m = { .size = 0 };

@@ -1,4 +1,4 @@
-/* stats.c - quartiles and the rule by which two timings differ. */
+/* stats.c - quartiles, and the rule by which two timings differ. */
 #include "bench/stats.h"
 
 #include <criterion/criterion.h>
@@ -27,7 +27,7 @@ Test(stats, quartiles_lie_between_neighbours)
     cr_assert(epsilon_eq(dbl, s.p75, 8.5, 1e-12));
 }
 
-/* Each of the conditions alone stands in the way. */
+/* A single condition that is not met changes the verdict. */
 Test(stats, verdicts_from_quartiles)
 {
     const bench_stats base = { 100, 99, 101 };
@@ -65,7 +65,7 @@ Test(stats, interval_of_a_median)
 }
 
 /* At 97.5 % seven values have no end to leave out (1 - 2 / 128 = 98.4 %, without both
- * ends 87.5 %), nine neither (1 - 2 * 10 / 512 = 96.1 %), ten both ends
+ * ends 87.5 %), nor have nine (1 - 2 * 10 / 512 = 96.1 %); ten have both ends
  * (1 - 2 * 11 / 1024 = 97.9 %). */
 Test(stats, interval_of_a_ratio)
 {
@@ -105,7 +105,7 @@ Test(stats, share_is_the_larger_part)
     cr_assert(bench_peaks_share(&peaks, 0, 0, 1) == 0);
 }
 
-/* Ten of forty cases in 20 s: the others take a minute. */
+/* Ten of forty cases took 20 s: the others take a minute. */
 Test(progress, time_left)
 {
     char text[64];
@@ -117,8 +117,8 @@ Test(progress, time_left)
     cr_assert_str_eq(text, "");
 }
 
-/* Each name counts once, in whatever number of schedules; more than were counted are
- * no reason to exceed the total. */
+/* A name counts once, under any number of schedules. More names than were counted raise
+ * the total. */
 Test(progress, counts_cases_by_name)
 {
     bench_progress p = { .total = 2 };

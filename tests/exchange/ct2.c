@@ -29,7 +29,8 @@ Test(ct2, an_empty_file)
     expect(&file, want, sizeof want);
 }
 
-/* Sorted by name, scalars without sizes, equal tensors once. */
+/* Variables are sorted by name, scalars have no sizes, and equal tensors are stored
+ * once. */
 Test(ct2, variables_and_aliases)
 {
     const float one[] = { 1, -2 }, same[] = { 1, -2 };
@@ -86,7 +87,7 @@ Test(ct2, variables_and_aliases)
     expect(&file, want, sizeof want);
 }
 
-/* [2,1] and [1,2] of equal numbers are two variables. */
+/* Equal numbers of the shapes [2,1] and [1,2] are two variables. */
 Test(ct2, equal_numbers_of_other_shapes_stay_apart)
 {
     const float one[] = { 1, -2 };

@@ -168,8 +168,8 @@ Test(expr, bounds_depth_and_length)
 
 /* ---- derivatives ----------------------------------------------------------------- */
 
-/* The analytic slope against a central difference; false where the two sides of the
- * difference disagree with each other, as at a kink. */
+/* Returns whether the analytic slope agrees with a central difference. True as well
+ * where the two sides of the difference disagree, as at a kink. */
 static bool close_slope(cla_expr *e, int node, world *w, double *x)
 {
     const double step = 1e-6 * fmax(1, fabs(*x)), kept = *x;
@@ -245,7 +245,8 @@ Test(expr, differentiates)
     }
 }
 
-/* The operand that a condition did not choose adds nothing, not even NaN. */
+/* An operand that a condition did not choose adds nothing to the slope, not even
+ * NaN. */
 Test(expr, has_slopes_beside_undefined_operands)
 {
     static const struct {
@@ -305,7 +306,7 @@ static unsigned draw(unsigned n)
     return (unsigned)(state >> 33) % n;
 }
 
-/* Valid and invalid ones: pieces that often fit together. */
+/* Writes a valid or invalid text: pieces that often fit together. */
 static void random_text(char *text, size_t size)
 {
     static const char *const pieces[] = {
@@ -324,8 +325,8 @@ static void random_text(char *text, size_t size)
     }
 }
 
-/* Whatever the text, the parser answers; where it accepts a float, the slope in s
- * agrees with finite differences, and code can be written. */
+/* The parser answers any text. Where it accepts a float, the slope by s agrees with
+ * finite differences, and code can be written. */
 Test(expr, survives_random_text)
 {
     const bool varying[NAMES_COUNT] = { [S] = true, [I] = true };

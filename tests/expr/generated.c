@@ -1,13 +1,13 @@
-/* generated.c - random expressions, valid and not, through the parser, the derivatives
- * and the emitter.
+/* generated.c - runs random expressions, valid and not, through the parser, the
+ * derivatives and the emitter.
  *
  * usage: expressions COUNT [SEED]
  *
  * A third of the texts are expressions, a third are expressions with a few characters
- * changed, a third are pieces in any order. Whatever the parser refuses has a message
- * with a caret; whatever it accepts has derivatives that agree with finite differences
- * in its value and in every element of its inputs. Ends with 1 and the text where that
- * does not hold. Sanitizers see the rest. */
+ * changed, a third are pieces in any order. A text that the parser refuses has a
+ * message with a caret; an accepted one has derivatives that agree with finite
+ * differences in its value and in every element of its inputs. Otherwise the program
+ * prints the text and exits with 1. Sanitizers check the rest. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 enum { TABLE = EXPRESSION_ROWS * EXPRESSION_COLUMNS, PLACES = 6 };
 enum { UNKNOWN, AGREES, DIFFERS, NO_NUMBER };
 
-/* What an expression reads. */
+/* The values that an expression reads. */
 typedef struct world {
     double variable[EXPRESSION_NAMES];
     double rate[EXPRESSION_ROWS], table[TABLE];
@@ -27,7 +27,7 @@ typedef struct world {
 typedef struct counts {
     long texts, refused, bools, floats; // ints count as floats
     long slopes, unknown, without;      // without: gradients that are zero everywhere
-    long poles; // the chain rule has no number where differences do: sqrt(s - s)
+    long poles; // the derivative has no number where differences do: sqrt(s - s)
 } counts;
 
 static int bounded(int x, int size)
@@ -35,7 +35,7 @@ static int bounded(int x, int size)
     return x < 0 ? 0 : x >= size ? size - 1 : x;
 }
 
-/* Where a read of an input lies. */
+/* Returns the index of a read in its input. */
 static int place(int which, const int *index)
 {
     const int row = bounded(index[0], EXPRESSION_ROWS);
@@ -54,7 +54,8 @@ static double read_input(void *context, int which, const int *index)
                                     : w->table[place(which, index)];
 }
 
-/* Numbers that no constant of the generator meets, so that few kinks lie there. */
+/* Draws numbers that no constant of the generator equals, so that few kinks lie
+ * there. */
 static world make_world(expressions *x)
 {
     world w = { .variable = { [EXPRESSION_I] = expression_draw(x, 6),
@@ -83,7 +84,8 @@ static double evaluate(const cla_expr *e, int node, world *w)
     return value;
 }
 
-/* Whether floor() or int() have so large an argument that its steps look smooth. */
+/* Returns whether floor() or int() has so large an argument that its steps look
+ * smooth. */
 static bool hides_steps(const cla_expr *e, world *w)
 {
     for (int n = 0; n <= e->root; n++) {
@@ -97,9 +99,9 @@ static bool hides_steps(const cla_expr *e, world *w)
     return false;
 }
 
-/* A derivative against differences of several widths. It differs where all of those
- * whose two sides agree with each other differ from it; where there is none the place
- * is a kink, a step, a pole or lost in rounding. */
+/* Compares a derivative with differences of four widths. UNKNOWN unless all four agree
+ * on both sides: the place may be a kink, a step, a pole or lost in rounding. Otherwise
+ * one that agrees with none of them is wrong. */
 static int check_slope(const cla_expr *e, world *w, double *x, double got)
 {
     static const double widths[] = { 1e-6, 1e-5, 1e-4, 1e-7 };
@@ -131,7 +133,7 @@ static int check_slope(const cla_expr *e, world *w, double *x, double got)
     return isfinite(got) ? DIFFERS : NO_NUMBER;
 }
 
-/* d e / d element n of input `which`, from the derivatives of its reads. */
+/* Returns d e / d element n of input `which`, from the derivatives of its reads. */
 static double slope_of(const cla_expr *e, const cla_expr_gradient *g, world *w,
                        int which, int n)
 {
@@ -154,7 +156,7 @@ static int worse(int a, int b)
     return a > b ? a : b;
 }
 
-/* All derivatives at one place. */
+/* Checks all derivatives at one place. Returns the worst outcome. */
 static int check_place(const cla_expr *e, const cla_expr_gradient *g,
                        const bool *wanted, world *w)
 {
@@ -224,7 +226,7 @@ static bool check_derivatives(expressions *x, cla_expr *e, counts *c)
     return found != DIFFERS;
 }
 
-/* As a kernel has it: the value in lanes, with keys or queries. */
+/* Checks the code of a kernel, with the value in no lanes, and in lanes of keys. */
 static bool check_code(const cla_expr *e)
 {
     static const bool none[EXPRESSION_NAMES] = { false };
@@ -243,7 +245,7 @@ static bool check_code(const cla_expr *e)
     return clean;
 }
 
-/* A refusal shows the text up to the place and a caret. */
+/* Checks that a refusal shows the text up to the place and a caret. */
 static bool check_refusal(const char *text)
 {
     if (!strstr(cla_error(), "score: ") ||
@@ -271,7 +273,7 @@ static bool check(expressions *x, const cla_expr_name *names, const char *text,
     return good;
 }
 
-/* Pieces that often fit together. */
+/* Writes pieces that often fit together. */
 static void jumble(expressions *x, char *text, size_t size)
 {
     static const char *const pieces[] = {
@@ -326,6 +328,6 @@ int main(int argc, char **argv)
            "zero everywhere, %ld at a pole; %ld failed\n",
            c.texts, (unsigned long long)seed, c.refused, c.bools, c.floats, c.slopes,
            c.unknown, c.without, c.poles, failed);
-    // more than a few poles would be NaN that comes from elsewhere
+    // more than a few poles would be NaN from elsewhere
     return failed || c.poles > 2 + c.floats / 100 ? 1 : 0;
 }

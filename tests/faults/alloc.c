@@ -1,6 +1,6 @@
 /* alloc.c - wrappers of the functions that allocate memory.
  *
- * Blocks are kept in a table until they are freed, so that a run can say what it lost.
+ * Blocks are kept in a table until they are freed, so that a run can report leaks.
  * Jansson allocates through the same functions. */
 #include <jansson.h>
 #include <locale.h>
@@ -32,7 +32,7 @@ XXH3_state_t *__wrap_XXH3_createState(void);
 
 /* ---- blocks that are not freed ----------------------------------------------- */
 
-/* Open addressing. GONE marks a freed entry that later ones may lie behind. */
+/* Open addressing. GONE marks a freed entry, behind which others may lie. */
 typedef struct entry {
     uintptr_t block;
     long call;
@@ -43,7 +43,7 @@ enum { GONE = 1 };
 static struct {
     pthread_mutex_t mutex;
     entry *entries;
-    size_t cap, used; // used counts the freed ones too
+    size_t cap, used; // used includes freed entries
 } table = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 
 static entry *find(entry *entries, size_t cap, uintptr_t block)
@@ -172,8 +172,8 @@ XXH3_state_t *__wrap_XXH3_createState(void)
 }
 
 /* Jansson 2.14 ignores that the buffer of a token could not grow, and then reads past
- * its end (lex_save in its load.c). This growth never fails here; wrap_json finds the
- * place that asks for it. */
+ * its end (lex_save in its load.c). This growth never fails here; wrap_json finds its
+ * caller. */
 static const void *token_growth;
 
 static void *json_block(size_t size)
@@ -184,7 +184,8 @@ static void *json_block(size_t size)
     return fails("json") ? NULL : note(__real_malloc(size));
 }
 
-/* The buffer has 16 bytes at first, and then twice as many. */
+/* Finds the caller by the size: the buffer has 16 bytes at first, and then twice as
+ * many. */
 static void *find_growth(size_t size)
 {
     if (size == 32 && !token_growth) {

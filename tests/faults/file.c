@@ -11,7 +11,7 @@
 
 #include "faults/inject.h"
 
-/* Sets errno when the call has to fail. */
+/* Returns whether the call has to fail, and sets errno if so. */
 static bool fails(const char *function, int usual)
 {
     int code = usual;
@@ -41,7 +41,7 @@ int __wrap_open(const char *path, int flags, ...)
     return fails("open", EMFILE) ? -1 : opened(__real_open(path, flags, mode));
 }
 
-/* The form of hardened builds where no mode is given. */
+/* Hardened builds call this form where no mode is given. */
 WRAP(int, __open_2, const char *path, int flags)
 {
     return fails("open", EMFILE) ? -1 : opened(__real___open_2(path, flags));
@@ -59,7 +59,7 @@ int __wrap_openat(int folder, const char *path, int flags, ...)
                                    : opened(__real_openat(folder, path, flags, mode));
 }
 
-/* As after a real error, the descriptor is gone. */
+/* The descriptor is closed in any case, as after a real error. */
 WRAP(int, close, int fd)
 {
     const bool fail = fails("close", EIO);
@@ -70,7 +70,8 @@ WRAP(int, close, int fd)
     return fail ? -1 : status;
 }
 
-/* A call that moves part of the bytes, as a pipe or a signal may make it do. */
+/* Returns the number of bytes that a call moves: half of them, as a pipe or a signal
+ * may cause, where a fault is due. */
 static size_t part(const char *function, size_t size)
 {
     int code = 0;
@@ -196,7 +197,7 @@ WRAP(DIR *, opendir, const char *path)
     return folder;
 }
 
-/* Closes the descriptor that opendir made or fdopendir took over. */
+/* Closes the descriptor that opendir opened or fdopendir took over. */
 WRAP(int, closedir, DIR *folder)
 {
     fault_hold(FAULT_DESCRIPTOR, -1);

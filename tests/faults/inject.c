@@ -88,7 +88,7 @@ static void print_stack(const char *what, long number)
     }
 }
 
-/* Whether CLATTN_FAULT_STACK lists the number. */
+/* Returns whether CLATTN_FAULT_STACK lists the number. */
 static bool stack_wanted(long number)
 {
     const char *list = getenv("CLATTN_FAULT_STACK");
@@ -121,7 +121,7 @@ static void full_table(void)
     _exit(99);
 }
 
-/* Notes call `number` of a class in the file `path` when its stack is a new one. */
+/* Writes call `number` of a class to the file `path` when its stack is a new one. */
 static void note_path(const char *path, fault_class class, long number)
 {
     static uint64_t seen[PATHS];

@@ -1,10 +1,10 @@
 /* lie.c - devices and drivers that lie: each property fails or is absurd, each OpenCL
- * entry point returns each error once.
+ * entry point returns errors.
  *
- * The linker puts the functions of lie_calls.c in front of OpenCL's. What is asserted:
- * a device with a property that results depend on is refused by name, and every other
- * lie changes nothing; a call that fails gives an error text and no result, or the same
- * result; and the run behind it is as ever. */
+ * The linker puts the functions of lie_calls.c in front of OpenCL's. The tests assert:
+ * a device with a false property that results depend on is refused by name, and every
+ * other lie changes nothing; a call that fails gives an error text and no result, or
+ * the same result; and the next run is as usual. */
 #include "faults/lie.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@
 enum { TOKENS = 24, INPUTS = 8, WIDTH = 16, Y = TOKENS * WIDTH };
 enum { W = (INPUTS + WIDTH) * 4 * WIDTH };
 
-/* What a run computes: states of an LSTM and the gradient of its weights. */
+/* The results of a run: states of an LSTM and the gradient of its weights. */
 typedef struct answer {
     float y[Y], dw[W], copy[Y];
 } answer;
@@ -67,7 +67,7 @@ static cla_status make(work *k)
     return cla_tape_new(&k->tape, k->rt, true);
 }
 
-/* A second runtime on the queue of the first reads y through a wrapped buffer. */
+/* Reads y through a wrapped buffer, with a second runtime on the queue of the first. */
 static cla_status read_wrapped(work *k, const cla_tensor *y, float *host)
 {
     const int64_t shape[2] = { TOKENS, WIDTH };
@@ -154,7 +154,7 @@ static void begin(void)
     setenv("CLATTN_TUNING", "/nonexistent/tuning.json", 1);
     cr_assert_not_null(mkdtemp(folder));
     setenv("CLATTN_CACHE_DIR", folder, 1);
-    setenv("CLATTN_CACHE_BINARIES", "1", 1); // or nothing is loaded or saved on PoCL
+    setenv("CLATTN_CACHE_BINARIES", "1", 1); // otherwise PoCL loads and saves nothing
 }
 
 static void end(void)
@@ -168,7 +168,8 @@ TestSuite(lie, .init = begin, .fini = end);
 
 /* ---- properties ------------------------------------------------------------------ */
 
-/* What a property's lies must lead to; properties that are not here change nothing. */
+/* The error that a false property must cause; properties that are not here change
+ * nothing. */
 static const struct {
     cl_device_info what;
     const char *refusal;
@@ -212,7 +213,8 @@ static void expect_lie(cl_device_info what, lie_kind kind, const answer *truth)
     cr_expect(same_bits(&a, truth), "%x, lie %d: another result", what, kind);
 }
 
-/* Every property that a run reads, in three ways; those that libraries read as well. */
+/* Each property that a run reads is false in three ways; so are those that libraries
+ * read. */
 Test(lie, properties)
 {
     answer truth;
@@ -236,7 +238,7 @@ Test(lie, properties)
     }
 }
 
-/* Sizes that devices do have are no reason for another result. */
+/* Sizes that devices do have give the same result. */
 Test(lie, odd_but_honest_sizes)
 {
     static const struct {
@@ -266,9 +268,10 @@ Test(lie, odd_but_honest_sizes)
 
 /* ---- entry points ---------------------------------------------------------------- */
 
-/* Releases have nothing to report, and a run does without the cache, a binary that the
- * driver refuses, and the first build of a program, which is tried in another way.
- * Everything else must be an error. */
+/* Returns whether a run may succeed although this call fails. Releases have nothing to
+ * report, and a run does without the cache, a binary that the driver refuses, and the
+ * first build of a program, which is tried in another way. All other failures must be
+ * errors. */
 static bool may_fail(const char *call)
 {
     static const char *const calls[] = { "clGetProgramInfo",
@@ -297,11 +300,12 @@ static void expect_failure(const char *call, cl_int code, const answer *truth)
     }
 }
 
-/* One of each kind that the runtime tells apart. */
+/* One code of each kind that the runtime distinguishes. */
 static const cl_int few[] = { CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY, -1001 };
 enum { FEW = sizeof few / sizeof *few };
 
-/* All that OpenCL 1.2 names, the loader's -1001, and one unknown code. */
+/* Fills in all codes of OpenCL 1.2, the loader's -1001, and an unknown one. Returns
+ * their number. */
 static int all_codes(cl_int codes[80])
 {
     int count = 0;
@@ -314,7 +318,7 @@ static int all_codes(cl_int codes[80])
 }
 
 /* Programs come from the cache, so that a run takes milliseconds. Each call returns the
- * few codes and two others, each in its turn; all of them with CLATTN_FAULTS=all. */
+ * few codes and two others, by turns; with CLATTN_FAULTS=all it returns all of them. */
 Test(lie, calls)
 {
     cl_int codes[80];

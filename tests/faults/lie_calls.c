@@ -1,11 +1,11 @@
-/* lie_calls.c - OpenCL calls that answer falsely when told to: the linker's --wrap puts
- * these in front of the loader's. */
+/* lie_calls.c - OpenCL functions that return false results on demand: the linker's
+ * --wrap puts them in front of the loader's. */
 #include <string.h>
 
 #include "faults/lie.h"
 
 static struct {
-    cl_device_info what; // 0: no property is a lie
+    cl_device_info what; // 0: no property is false
     lie_kind kind;
     cl_ulong value;
     const char *call; // NULL: no call fails
@@ -61,8 +61,8 @@ bool lie_is_cold(const char *call)
            strncmp(call, "clGetProgram", 12) == 0; // Info and BuildInfo
 }
 
-/* The code that this call shall return, once; 0 when it may go on. Only a build that
- * fails is asked for its log. */
+/* Returns the code that this call must return, once; 0 when it may go on. Only for a
+ * failed build is the log read, so the build fails, too. */
 static cl_int false_code(const char *call)
 {
     if (!lie.call || lie.told) return CL_SUCCESS;

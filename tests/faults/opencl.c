@@ -70,7 +70,7 @@ static bool fails(const char *function, cl_int *code)
         return code;                                \
     }
 
-/* ---- what is asked ----------------------------------------------------------- */
+/* ---- queries ----------------------------------------------------------------- */
 
 STATUS(clGetPlatformIDs, (cl_uint room, cl_platform_id *list, cl_uint *count),
        (room, list, count))
@@ -105,7 +105,7 @@ STATUS(clGetEventProfilingInfo,
        (cl_event event, cl_profiling_info what, size_t room, void *value, size_t *size),
        (event, what, room, value, size))
 
-/* A device that lies: the property's bytes are all zero. */
+/* A device that lies: all bytes of the property are zero. */
 WRAP(cl_int, clGetDeviceInfo, cl_device_id device, cl_device_info what, size_t room,
      void *value, size_t *size)
 {
@@ -176,7 +176,7 @@ RELEASE(clReleaseKernel, cl_kernel)
 
 /* ---- work -------------------------------------------------------------------- */
 
-/* A device that computes wrongly: the first number read is NaN. */
+/* A device that computes wrongly: the first number that is read is NaN. */
 WRAP(cl_int, clEnqueueReadBuffer, cl_command_queue queue, cl_mem memory, cl_bool wait,
      size_t at, size_t size, void *host, cl_uint count, const cl_event *events,
      cl_event *event)

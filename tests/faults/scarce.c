@@ -1,7 +1,7 @@
-/* scarce.c - functions that hide a failed allocation would change a run without a word:
+/* scarce.c - functions that could hide a failed allocation and silently change a run:
  * each allocation fails once, and the result is the right one or CLA_E_NOMEM.
  *
- * The linker puts the functions below in front of the allocator's; Jansson is given the
+ * The linker puts the functions below in front of the allocator's; Jansson uses the
  * first of them. */
 #include <jansson.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 /* ---- allocations that fail ---------------------------------------------------- */
 
-static int left = -1; // calls until one fails; negative: none does
+static int left = -1; // calls until one fails; negative: none fails
 
 static bool fails(void)
 {
@@ -47,7 +47,7 @@ void *__wrap_realloc(void *block, size_t size)
 }
 
 /* Calls `work` with its first allocation failing, then its second, until none fails.
- * `work` returns a status other than CLA_OK and CLA_E_NOMEM for what is wrong. */
+ * `work` returns a status other than CLA_OK and CLA_E_NOMEM for a wrong result. */
 static void starve(cla_status (*work)(void *), void *state)
 {
     bool reached = true;
@@ -65,7 +65,7 @@ static void starve(cla_status (*work)(void *), void *state)
     cr_assert_gt(failed, 0);
 }
 
-/* ---- what is starved ----------------------------------------------------------- */
+/* ---- functions under test ------------------------------------------------------ */
 
 static char dir[] = "/tmp/clattn-scarce-XXXXXX";
 

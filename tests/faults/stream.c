@@ -1,13 +1,14 @@
 /* stream.c - wrappers of the functions of stdio.
  *
- * What goes to stderr never fails: the checks read it. */
+ * Output to stderr never fails, as the checks read it. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "faults/inject.h"
 
-/* A stream keeps its error, as after a real one. */
+/* Returns whether the call has to fail. The stream keeps its error, as after a real
+ * one. */
 static bool fails(const char *function, FILE *stream, int usual)
 {
     int code = usual;
@@ -15,7 +16,7 @@ static bool fails(const char *function, FILE *stream, int usual)
         return false;
     }
     if (stream) {
-        stream->_flags |= 0x20; // what ferror() tells of glibc's streams
+        stream->_flags |= 0x20; // the flag that ferror() tests in glibc
     }
     errno = code;
     return true;
@@ -32,7 +33,7 @@ WRAP(FILE *, fopen, const char *path, const char *mode)
     return fails("fopen", NULL, EMFILE) ? NULL : opened(__real_fopen(path, mode));
 }
 
-/* The stream takes the descriptor over. */
+/* The stream takes over the descriptor. */
 WRAP(FILE *, fdopen, int fd, const char *mode)
 {
     FILE *stream = fails("fdopen", NULL, ENOMEM) ? NULL : __real_fdopen(fd, mode);
@@ -86,7 +87,7 @@ WRAP(ssize_t, getline, char **line, size_t *cap, FILE *stream)
     return line_fails(stream) ? -1 : __real_getline(line, cap, stream);
 }
 
-/* The form that getline takes in optimised builds. */
+/* Optimised builds call this form of getline. */
 WRAP(ssize_t, __getdelim, char **line, size_t *cap, int end, FILE *stream)
 {
     return line_fails(stream) ? -1 : __real___getdelim(line, cap, end, stream);
@@ -130,7 +131,7 @@ int __wrap_vfprintf(FILE *stream, const char *format, va_list args)
     return print("vfprintf", stream, format, args);
 }
 
-/* The forms of hardened builds have a flag more. */
+/* The forms of hardened builds have one more parameter, a flag. */
 int __wrap___vfprintf_chk(FILE *stream, int flag, const char *format, va_list args)
 {
     (void)flag;

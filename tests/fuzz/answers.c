@@ -1,4 +1,4 @@
-/* answers.c - targets for questions with answers, and for what scores are made of. */
+/* answers.c - fuzz targets: questions with answers, and the input of scores. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,8 @@
 #include "text/dureader.h"
 #include "text/squad.h"
 
-/* Every text lies in the bytes, every answer in its passage. */
+/* Checks that every text lies in the bytes and every answer in a passage of its
+ * question. */
 static void use_reading(const cla_reading *r)
 {
     cla_vocab words = { 0 };
@@ -35,7 +36,7 @@ static void use_reading(const cla_reading *r)
     cla_vocab_free(&words);
 }
 
-/* The first byte: strict, unanswered, limits, part. */
+/* The first byte has the options: strict, unanswered, limits, part. */
 void fuzz_squad(const uint8_t *data, size_t size)
 {
     const int how = size ? data[0] : 0;
@@ -55,7 +56,7 @@ void fuzz_squad(const uint8_t *data, size_t size)
     cla_reading_free(&r);
 }
 
-/* The first byte: by question, unanswered, limits, part. */
+/* The first byte has the options: by question, unanswered, limits, part. */
 void fuzz_dureader(const uint8_t *data, size_t size)
 {
     const int how = size ? data[0] : 0;
@@ -103,7 +104,7 @@ static cla_status spell(reading *t, const char *passage)
     return status;
 }
 
-/* The characters, and a passage. */
+/* The input has the characters, then a passage. */
 void fuzz_chars(const uint8_t *data, size_t size)
 {
     static const char words[] = "<pad>\n</s>\n<unk>\nwho\ncame\n";
@@ -142,7 +143,7 @@ static const score_call calls[] = {
     { { "score", "charbleu" } },
 };
 
-/* The first byte: which score; then hypotheses, references, and a baseline. */
+/* The first byte chooses the score; hypotheses, references and a baseline follow. */
 void fuzz_scores(const uint8_t *data, size_t size)
 {
     const int how = size ? data[0] : 0;

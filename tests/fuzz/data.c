@@ -1,4 +1,4 @@
-/* data.c - targets for what models are made of: tensors, settings, pieces, vectors. */
+/* data.c - fuzz targets: tensors, settings, pieces and vectors. */
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 /* ---- tensors --------------------------------------------------------------------- */
 
-/* Reads every number, so that one outside the file shows. */
+/* Reads every number, so that sanitizers see one outside the file. */
 static void read_numbers(const cla_st_tensor *t)
 {
     static const size_t width[] = {
@@ -33,7 +33,7 @@ static void read_numbers(const cla_st_tensor *t)
     }
 }
 
-/* What was read is written and read again as the same tensors. */
+/* Saves the tensors and checks that they are read again. */
 static void save_again(const cla_st_file *file)
 {
     cla_st_file again;
@@ -100,7 +100,8 @@ void fuzz_config(const uint8_t *data, size_t size)
     char *set = fuzz_text(&part[1]);
     if (fuzz_ok(status) && set && *set) {
         status = cla_config_set(&config, set);
-        status = status == CLA_E_USAGE ? CLA_OK : status; // the command line's
+        // usage: an error of the command line
+        status = status == CLA_E_USAGE ? CLA_OK : status;
         fuzz_ok(status);
     }
     if (!status && fuzz_ok(ask(&config))) {
@@ -117,7 +118,7 @@ void fuzz_config(const uint8_t *data, size_t size)
 
 /* ---- pieces ---------------------------------------------------------------------- */
 
-/* Codes that were learnt from lines can be read. */
+/* Checks that codes learnt from lines can be read. */
 static void learn(const fuzz_part *part)
 {
     cla_lines lines = { 0 };
@@ -140,7 +141,7 @@ static void learn(const fuzz_part *part)
     cla_lines_free(&lines);
 }
 
-/* Codes, and lines that they are applied to. */
+/* The input has codes, then lines that they are applied to. */
 void fuzz_bpe(const uint8_t *data, size_t size)
 {
     fuzz_part part[2];
@@ -162,7 +163,7 @@ void fuzz_bpe(const uint8_t *data, size_t size)
     cla_bpe_free(&bpe);
 }
 
-/* A line, then a model. */
+/* The input has a line, then a model. */
 void fuzz_sentencepiece(const uint8_t *data, size_t size)
 {
     fuzz_part part[2];
@@ -172,7 +173,8 @@ void fuzz_sentencepiece(const uint8_t *data, size_t size)
     char *text = fuzz_text(&part[0]);
     const cla_status status =
         cla_sentencepiece_new(&model, "model", part[1].data, part[1].size);
-    if (status != CLA_E_USAGE && fuzz_ok(status) && text) { // usage: built without
+    // usage: built without SentencePiece
+    if (status != CLA_E_USAGE && fuzz_ok(status) && text) {
         if (fuzz_ok(cla_sentencepiece_apply(model, text, strlen(text), &pieces)) &&
             pieces.data) {
             fuzz_ok(cla_sentencepiece_undo(model, pieces.data, pieces.size, &back));
@@ -213,7 +215,8 @@ static void use_vectors(const cla_vectors *v)
     cla_vectors_free(&again);
 }
 
-/* The first byte: how many numbers there must be, 0 to 7, and only some words. */
+/* The first byte has the required dimension, 0 to 7 (0: any), and whether to read only
+ * some words. */
 void fuzz_vectors(const uint8_t *data, size_t size)
 {
     const int how = size ? data[0] : 0;

@@ -1,4 +1,4 @@
-/* device.c - targets for what decides how the device works: golden cases, tuning. */
+/* device.c - fuzz targets: golden cases and tuning files. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,8 +13,8 @@ enum { LARGEST = 1 << 20 };
 
 /* ---- golden cases ---------------------------------------------------------------- */
 
-/* Puts whole numbers of the input, again and again, where the header wants some, and a
- * pattern elsewhere. */
+/* Fills a tensor's data: types of whole numbers with bytes of the input, again and
+ * again, others with a pattern. */
 static void fill_tensor(char *data, const json_t *tensor, size_t size,
                         const fuzz_part *numbers)
 {
@@ -35,8 +35,8 @@ static void fill_tensor(char *data, const json_t *tensor, size_t size,
     }
 }
 
-/* A file of tensors from its header: parts are the header and whole numbers. Only a
- * header of its form gives one. */
+/* Makes a file of tensors from parts: the header, and whole numbers. Returns its path,
+ * or NULL where the header is not JSON. */
 static const char *make_file(const fuzz_part parts[2])
 {
     json_t *header = json_loadb(parts[0].data, parts[0].size, 0, NULL);
@@ -70,7 +70,7 @@ static const char *make_file(const fuzz_part parts[2])
     return path;
 }
 
-/* What a case may end with: its data may be bad, or more than the device can do. */
+/* Runs a case. It may fail: its data may be bad, or more than the device can do. */
 static void run_case(cla_runtime *rt, const cla_st_file *file, cla_schedule schedule)
 {
     golden_result result = { .ok = false };
@@ -96,7 +96,7 @@ static void run_golden(cla_runtime *rt, const fuzz_part parts[2])
     cla_st_close(&file);
 }
 
-/* A header of tensors, and the whole numbers in them. */
+/* The input has a header of tensors, and the whole numbers in them. */
 void fuzz_golden(const uint8_t *data, size_t size)
 {
     cla_runtime *rt = NULL;
@@ -110,7 +110,7 @@ void fuzz_golden(const uint8_t *data, size_t size)
 
 /* ---- tuning ---------------------------------------------------------------------- */
 
-/* The cases of the golden target's corpus that are not finds, read once. */
+/* Returns the cases of the golden target's corpus that are not finds, read once. */
 static const fuzz_part *cases(size_t *count)
 {
     static fuzz_part *list;
@@ -136,7 +136,7 @@ static const fuzz_part *cases(size_t *count)
     return list;
 }
 
-/* The number of a golden case, then a tuning file that it runs with. */
+/* The first byte chooses a golden case; a tuning file that it runs with follows. */
 void fuzz_tuning(const uint8_t *data, size_t size)
 {
     cla_runtime *rt = NULL;

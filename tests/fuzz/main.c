@@ -78,8 +78,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 #else
 
-/* One file; the bytes lie in a block of their exact size, so that a sanitizer sees a
- * read behind them. */
+/* Runs a target on a file. The bytes lie in a block of their exact size, so that a
+ * sanitizer sees a read beyond them. */
 static void replay(const fuzz_target *target, const char *path)
 {
     char *data = NULL;
@@ -114,7 +114,7 @@ int main(int argc, char **argv)
         cla_folder_list_free(&paths, count);
     }
     fprintf(stderr, "%s: %zu inputs\n", target->name, files);
-    return files ? 0 : 1; // a corpus that is empty tests nothing
+    return files ? 0 : 1; // an empty corpus tests nothing
 }
 
 #endif

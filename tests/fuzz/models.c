@@ -1,4 +1,4 @@
-/* models.c - targets for trained models: their folders, and what they are asked. */
+/* models.c - fuzz targets: folders of trained models, and requests to them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ enum { KINDS = 4, FILES = 12 };
 typedef struct run_folder {
     const char *name;
     const char *files[FILES]; // up to a NULL
-    char *data[FILES];        // what stands in them
+    char *data[FILES];        // their contents
     size_t size[FILES];
     int count;
 } run_folder;
@@ -42,7 +42,7 @@ static void put(const run_folder *f, int i, const void *data, size_t size)
     fuzz_file(name, data, size);
 }
 
-/* A checkpoint from a header and the numbers that the fixture has behind its own. */
+/* Writes a checkpoint of this header and the fixture's numbers. */
 static void put_header(const run_folder *f, int i, const void *header, size_t size)
 {
     uint64_t own = 0;
@@ -143,8 +143,8 @@ static void load_and_use(const run_folder *f)
     cla_runtime_free(&rt);
 }
 
-/* The kind of model, the number of a file, and what stands in it: of a checkpoint the
- * whole, or a header. */
+/* The input has the kind of model, the number of a file, and the file's contents; those
+ * of a checkpoint may be the header alone. */
 void fuzz_folder(const uint8_t *data, size_t size)
 {
     if (size < 2) {
@@ -165,7 +165,7 @@ void fuzz_folder(const uint8_t *data, size_t size)
 /* ---- requests -------------------------------------------------------------------- */
 
 typedef struct request {
-    int kind; // of folders
+    int kind; // index in folders
     int (*run)(int argc, char **argv);
     const char *options[6];
 } request;
@@ -184,7 +184,8 @@ static const request requests[] = {
     { 0, cli_tag, { "--unbuffered" } },
 };
 
-/* The first byte: which command; then standard input, and the file of an option. */
+/* The first byte chooses the command; standard input and the file of an option
+ * follow. */
 void fuzz_requests(const uint8_t *data, size_t size)
 {
     const int how = size ? data[0] : 0;

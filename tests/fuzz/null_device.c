@@ -1,8 +1,8 @@
 /* null_device.c - OpenCL without kernels: buffers hold what is written to them, and a
  * launch computes nothing.
  *
- * The host's code then runs whole, thousands of times a second. Defined in the program
- * itself, these functions take the place of the library's. They check what a driver may
+ * All of the host's code runs then, thousands of times a second. These functions are
+ * defined in the program itself and replace the library's. They check what a driver may
  * leave unchecked: a transfer outside its buffer or a launch without its arguments
  * aborts. Only the self-test's kernels have results, since a device that fails it is
  * refused. */
@@ -44,7 +44,7 @@ static void *make(size_t bytes, cl_int *code)
     return made;
 }
 
-/* ---- what there is -------------------------------------------------------------- */
+/* ---- platform and device -------------------------------------------------------- */
 
 cl_int clGetPlatformIDs(cl_uint room, cl_platform_id *out, cl_uint *count)
 {
@@ -357,8 +357,7 @@ cl_int clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to,
     return CL_SUCCESS;
 }
 
-/* The library of transforms would take the objects above for a driver's; it is refused
- * its start. */
+/* clFFT would take the objects above for a driver's: it must not start. */
 int clfftSetup(const void *setup);
 int clfftSetup(const void *setup)
 {

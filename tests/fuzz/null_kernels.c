@@ -113,7 +113,7 @@ cl_int clSetKernelArg(cl_kernel kernel, cl_uint at, size_t size, const void *val
 
 enum { WIDTH = 64 };
 
-/* As src/runtime/selftest.c fills it. */
+/* Returns the input of src/runtime/selftest.c. */
 static float self_test_input(int i)
 {
     return (float)((i * 7) % 13 - 6);

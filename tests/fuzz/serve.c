@@ -1,4 +1,4 @@
-/* serve.c - target for bodies of requests to the service. */
+/* serve.c - fuzz target: bodies of requests to the service. */
 #include "cli/serve.h"
 
 #include <jansson.h>
@@ -10,7 +10,7 @@
 
 static const char *const folders[] = { "translator", "tagger", "reader" };
 
-/* Works on all texts of the job, in batches as a worker's. */
+/* Works on all texts of the job, in batches like those of a worker. */
 static void work(serve *s, cla_task *task, serve_job *job)
 {
     serve_unit unit[4];
@@ -27,7 +27,8 @@ static void work(serve *s, cla_task *task, serve_job *job)
     serve_complete(s, job);
 }
 
-/* An error is {"error": message}; a result has an entry for each of the request. */
+/* Checks the response: an error is {"error": message}, a result has an entry for each
+ * one of the request. */
 static void check(const serve_job *job)
 {
     static const int codes[] = { 200, 400, 413, 500 };
@@ -63,7 +64,7 @@ static void answer(serve_kind kind, cla_task *task, bool form, const fuzz_part *
     serve_job_free(&job);
 }
 
-/* The first byte: which model, and whether the body is a form; then the body. */
+/* The first byte chooses the model and whether the body is a form; the body follows. */
 void fuzz_serve(const uint8_t *data, size_t size)
 {
     const int how = size ? data[0] : 0;

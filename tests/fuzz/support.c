@@ -1,4 +1,4 @@
-/* support.c - scratch files, promises and the environment of fuzz targets. */
+/* support.c - scratch files, checks and the environment of fuzz targets. */
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
@@ -131,7 +131,7 @@ static int forget(const char *path, const struct stat *info, int kind, struct FT
 
 static void clean(void)
 {
-    if (owner == getpid()) { // a child must not take it away
+    if (owner == getpid()) { // a child must not remove it
         nftw(scratch, forget, 16, FTW_DEPTH | FTW_PHYS);
     }
 }

@@ -1,4 +1,4 @@
-/* text.c - targets for plain text: lines, vocabularies, lexicons, poems, CoNLL-U. */
+/* text.c - fuzz targets: lines, vocabularies, lexicons, poems, CoNLL-U. */
 #include <string.h>
 
 #include "base/utf8.h"
@@ -12,7 +12,7 @@
 
 /* ---- vocabularies ---------------------------------------------------------------- */
 
-/* What was saved loads as the same tokens. */
+/* Checks that a saved vocabulary loads as the same tokens. */
 static void reload(const cla_vocab *v)
 {
     cla_vocab again = { 0 };
@@ -110,7 +110,7 @@ void fuzz_lines(const uint8_t *data, size_t size)
 
 /* ---- CoNLL-U --------------------------------------------------------------------- */
 
-/* With its own tags a sentence is written as it stands in the file. */
+/* Checks that a sentence is written as in the file when it has its own tags. */
 static void write_back(const cla_conllu *file, size_t s)
 {
     const cla_sentence *at = &file->sentences[s];
@@ -197,7 +197,7 @@ static void use_themes(const cla_themes *t, const cla_ranking *ranking)
     cla_themes_free(&again);
 }
 
-/* A ranking, and themes. */
+/* The input has a ranking, then themes. */
 void fuzz_themes(const uint8_t *data, size_t size)
 {
     fuzz_part part[2];
@@ -237,7 +237,7 @@ static void use_poems(const cla_poems *p)
     cla_vocab_free(&characters);
 }
 
-/* The first byte: strict, and poems of keywords. */
+/* The first byte has the options: strict, and poems of keywords. */
 void fuzz_poems(const uint8_t *data, size_t size)
 {
     cla_poems poems = { .count = 0 };

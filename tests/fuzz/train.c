@@ -1,4 +1,4 @@
-/* train.c - the target for the state that a training run goes on from. */
+/* train.c - fuzz target: the state from which a training run resumes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 enum { STEPS = 5 };
 
 static const char *const names[] = { "train.en", "train.de", "dev.en", "dev.de" };
-static char *state; // as the run wrote it
+static char *state; // as the run wrote it, without its hash
 static size_t state_size;
 
 static void put(const char *folder, const char *name, const void *data, size_t size)
@@ -61,7 +61,7 @@ static cla_status train(bool resume)
     return status;
 }
 
-/* Takes the hashes out of the run: they would refuse every change before a reader sees
+/* Removes the hashes from the run: they would refuse every change before a reader sees
  * it. */
 static void unseal(void)
 {
@@ -78,7 +78,7 @@ static void unseal(void)
     memcpy(key + 1, "none", 4);
 }
 
-/* A run that has come to its end, and its last state. */
+/* Makes a finished run, and reads its last state. */
 static void make_run(void)
 {
     static const char source[] = "a b\nb a\nb\na\n", target[] = "z y\ny z\ny\nz\n";
@@ -94,7 +94,7 @@ static void make_run(void)
     unseal();
 }
 
-/* A header with the numbers of the run's own state behind it. */
+/* Writes a state of this header and the numbers of the run's own state. */
 static void put_header(const void *header, size_t size)
 {
     uint64_t own = 0;
@@ -110,7 +110,8 @@ static void put_header(const void *header, size_t size)
     cla_text_free(&text);
 }
 
-/* A state or, when it begins with a brace, the header of one. The run then goes on. */
+/* The input is a state or, when it begins with a brace, the header of one. The run then
+ * resumes. */
 void fuzz_resume(const uint8_t *data, size_t size)
 {
     if (!state) {

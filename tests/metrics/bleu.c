@@ -36,7 +36,7 @@ static void count_case(const json_t *c, const cla_bleu_options *options,
         cla_bleu_counts one;
         const cla_line hyp = line_of(json_string_value(json_array_get(hyps, i)));
         const size_t n = json_array_size(refs);
-        for (size_t k = 0; k < n; k++) { // one list a reference
+        for (size_t k = 0; k < n; k++) { // a list for each reference
             const json_t *ref = json_array_get(json_array_get(refs, k), i);
             lines[k] = line_of(json_string_value(ref));
         }
@@ -176,7 +176,8 @@ Test(bleu, counts_and_signature)
     cla_text_free(&signature);
 }
 
-/* Characters against characters; a candidate has two references (KAT of captions). */
+/* BLEU of characters, with two references for a candidate (a known answer of the
+ * caption scorer). */
 Test(bleu, of_characters)
 {
     static const double want[] = { 0.795413, 0.781080, 0.758709, 0.714447 };
@@ -239,8 +240,8 @@ Test(bleu, bootstrap_knows_better_worse_and_same)
 }
 
 /* Half of the model's lines have all bigrams of the reference, all have its words; the
- * baseline has the words alone. It never wins by bigrams and always ties by words, and
- * neither has five words in a row. */
+ * baseline has the words alone. The baseline never wins by bigrams and always ties by
+ * words, and neither has five words in a row. */
 Test(bleu, bootstrap_by_length_of_ngrams)
 {
     const cla_bleu_options o = { .tokens = CLA_TOKENS_NONE, .order = CLA_MAX_ORDER };
@@ -276,7 +277,7 @@ static void prefixes_are(const int32_t *ref, size_t ref_count, const int32_t *hy
     }
 }
 
-/* the cat sat on the mat; the cat the on the mat . */
+/* "the cat the on the mat ." against "the cat sat on the mat" */
 Test(bleu, of_prefixes)
 {
     enum { THE, CAT, SAT, ON, MAT, DOT };
@@ -299,7 +300,7 @@ Test(bleu, of_prefixes)
     }
 }
 
-/* One wrong token as long as the reference; unknown words are possible, never right. */
+/* One wrong token, as long as the reference; unknown words count, but never match. */
 Test(bleu, of_odd_prefixes)
 {
     static const int32_t ref[] = { 1, 2 }, wrong[] = { 3 }, same[] = { 1, 2 };

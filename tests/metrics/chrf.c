@@ -34,7 +34,7 @@ static void score_case(const json_t *c)
         const size_t n = json_array_size(refs);
         cla_line lines[4];
         cla_chrf_counts one;
-        for (size_t k = 0; k < n; k++) { // one list a reference
+        for (size_t k = 0; k < n; k++) { // a list for each reference
             lines[k] = line_of(json_array_get(json_array_get(refs, k), i));
         }
         cr_assert_eq(cla_chrf_count(&chrf, &hyp, lines, n, &one), CLA_OK);

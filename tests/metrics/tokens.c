@@ -110,11 +110,11 @@ Test(squad, answers_in_normal_form)
     cr_assert_eq(cla_squad_new(&s), CLA_OK);
     normal(s, "The U.S.A., an island-nation!", "usa islandnation");
     normal(s, "Theatre, a the", "theatre");
-    normal(s, "  A–B\xC2\xA0 the–end ", "–b –end"); // marks end articles
+    normal(s, "  A–B\xC2\xA0 the–end ", "–b –end"); // dashes end articles
     normal(s, "", "");
     compared(s, "in the late 1990s", "late 1990s", 0, 0.8);
     compared(s, "the Cat", "cat!", 1, 1);
-    compared(s, "x x y", "x z", 0, 0.4); // repetitions count once each
+    compared(s, "x x y", "x z", 0, 0.4); // each repetition counts once
     compared(s, "the", "a", 1, 0);       // nothing is left of either
     double exact = 0, f1 = 0;
     cr_assert_eq(cla_squad_compare(s, "\xff", "a", &exact, &f1), CLA_E_INPUT);

@@ -1,4 +1,4 @@
-/* bidaf.c - what holds for bidirectional attention flow whatever its weights are. */
+/* bidaf.c - properties of bidirectional attention flow with any weights. */
 #include "models/bidaf.h"
 
 #include <math.h>
@@ -7,9 +7,9 @@
 
 #include "support/reader.h"
 
-/* ---- passage and question meet --------------------------------------------------- */
+/* ---- match of passage and question ----------------------------------------------- */
 
-/* One passage and one question of width d, from numbers; out [P,4d]. */
+/* Computes out [P,4d], the match of one passage and one question of width d. */
 static void match(cla_runtime *rt, float *out, const float *passage, int P,
                   const float *question, int Q, int d, int depth)
 {
@@ -32,7 +32,7 @@ static void match(cla_runtime *rt, float *out, const float *passage, int P,
     cla_ragged_free(&rows);
 }
 
-/* sin(0.9 k + 0.37 s) for k = 0, 1, ... */
+/* Fills x with sin(0.9 k + 0.37 s) for k = 0, 1, ... */
 static void waves(float *x, int n, int s)
 {
     for (int k = 0; k < n; k++) {
@@ -40,7 +40,7 @@ static void waves(float *x, int n, int s)
     }
 }
 
-/* Known numbers, computed in double elsewhere and printed to six digits. */
+/* Known results of an independent computation in double precision, to six digits. */
 Test(bidaf, match_has_the_known_numbers)
 {
     enum { P = 4, Q = 2, D = 3 };
@@ -69,7 +69,8 @@ Test(bidaf, match_has_the_known_numbers)
     cla_runtime_free(&rt);
 }
 
-/* With words of the question in another order, the same; with one word, that word. */
+/* The order of the question's words does not matter; with one word, attention gives
+ * that word. */
 Test(bidaf, match_ignores_question_order)
 {
     enum { P = 5, Q = 4, D = 8, OUT = 4 * P * D };
@@ -96,8 +97,8 @@ Test(bidaf, match_ignores_question_order)
     cla_runtime_free(&rt);
 }
 
-/* A column more, of ones in the passage and of threes in the question, adds three to
- * all products: nothing changes in the other columns. */
+/* One more column, of ones in the passage and of threes in the question, adds three to
+ * all products: the other columns do not change. */
 Test(bidaf, match_ignores_a_constant_added_to_scores)
 {
     enum { P = 5, Q = 4, D = 8, MORE = D + 1 };
@@ -148,7 +149,7 @@ Test(bidaf, pointers_are_distributions)
     scene_close(&f);
 }
 
-/* Each of one pointer's parameters in the place of the other's. */
+/* Exchanges the parameters of the two pointers. */
 static void exchange(scene *f)
 {
     int exchanged = 0;

@@ -1,5 +1,5 @@
-/* bidaf_levels.c - what holds for levels of bidirectional attention flow: where the
- * passage looks at the question, and where it is asked itself. */
+/* bidaf_levels.c - properties of levels of bidirectional attention flow, from passage
+ * to question and from question to passage. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +33,7 @@ Test(bidaf, one_level_is_the_network_without_levels)
     scene_close(&g);
 }
 
-/* Without the key there are levels at one site, and the same bits as without any
- * there. */
+/* Without the key only the attention from passage to question has levels. */
 Test(bidaf, q2c_levels_need_their_key)
 {
     scene f;
@@ -44,7 +43,7 @@ Test(bidaf, q2c_levels_need_their_key)
     scene_close(&f);
 }
 
-/* Levels that have no part leave the loss as it is; those that have change it. */
+/* Masked levels leave the loss as it is; others change it. */
 Test(bidaf, masked_level_has_no_effect)
 {
     static const float no_part[] = { 0, -1e30F, -1e30F }, part[] = { 0, 0.5F, -0.5F };
@@ -70,7 +69,7 @@ Test(bidaf, masked_level_has_no_effect)
     scene_close(&g);
 }
 
-/* The softmax of levels: a number added to all of them changes nothing. */
+/* A number added to all levels does not change their softmax. */
 Test(bidaf, gradients_of_level_weights_sum_to_zero)
 {
     static const float uneven[] = { 0.3F, -0.5F, 0.1F, 0.9F, -0.2F };
@@ -94,7 +93,7 @@ Test(bidaf, gradients_of_level_weights_sum_to_zero)
 
 enum { P = 6, Q = 3, D = 5, DEPTH = 3 };
 
-/* g = sum of the softmax of s times rows of h. */
+/* Computes g, the rows of h weighted by the softmax of s. */
 static void pool(double *g, const double *s, const float *h)
 {
     double sum = 0, most = s[0];
@@ -112,7 +111,7 @@ static void pool(double *g, const double *s, const float *h)
     }
 }
 
-/* What of h the question u is about, in levels of equal weight. */
+/* Computes mean [D], the attention from question u to h in levels of equal weight. */
 static void about(double *mean, const float *h, const float *u)
 {
     double s[P], g[D];

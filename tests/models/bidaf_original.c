@@ -1,4 +1,4 @@
-/* bidaf_original.c - bidirectional attention flow as it was published. */
+/* bidaf_original.c - bidirectional attention flow as published. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ static void open_original(scene *f, int depth)
                (reader_config){ .form = 1, .depth = depth, .ham_q2c = true });
 }
 
-/* A small part of the whole network's slope. */
+/* The check finds one wrong gradient, a small part of the whole network's. */
 Test(bidaf_original, one_wrong_gradient_is_found)
 {
     scene f;
@@ -43,7 +43,8 @@ Test(bidaf_original, one_level_is_the_network_without_levels)
     scene_close(&g);
 }
 
-/* The other form has other parameters; a batch of one is as a batch of more. */
+/* The published form has parameters of its own, and its scores are independent of the
+ * batch. */
 Test(bidaf_original, independent_of_batch)
 {
     float all[2][SCENE_PASSAGES], one[2][SCENE_PASSAGES];
@@ -86,7 +87,7 @@ static double dot(const double *a, const double *b)
     return sum;
 }
 
-/* out = rows of x [n,D] by the softmax of their scores. */
+/* Computes out, the rows of x [n,D] weighted by the softmax of their scores. */
 static void pool(double *out, const double *score, double (*x)[D], int n)
 {
     double sum = 0, weighed[D] = { 0 };
@@ -101,7 +102,7 @@ static void pool(double *out, const double *score, double (*x)[D], int n)
     }
 }
 
-/* w: own, other, both. A score is <own, h> + <other, u> + <both, h * u>. */
+/* Returns the score <own, h> + <other, u> + <both, h * u>. w: own, other, both. */
 static double score_of(double (*w)[D], const double *h, const double *u)
 {
     double product[D];
@@ -111,7 +112,8 @@ static double score_of(double (*w)[D], const double *h, const double *u)
     return dot(w[0], h) + dot(w[1], u) + dot(w[2], product);
 }
 
-/* Levels of equal weight at the first site, one level at the second. */
+/* Computes the match with levels of equal weight from passage to question, and one
+ * level from question to passage. */
 static void match(double (*out)[4 * D], double (*w)[D], double (*h)[D], double (*u)[D])
 {
     double best[P], about[D], found[P][D] = { { 0 } };
@@ -141,7 +143,7 @@ static void match(double (*out)[4 * D], double (*w)[D], double (*h)[D], double (
     }
 }
 
-/* n random rows, on the device and in double. */
+/* Makes n random rows, on the device and in double precision. */
 static cla_tensor *rows_of(cla_tape *tape, double (*copy)[D], int64_t n, uint32_t what,
                            bool upright)
 {
@@ -157,7 +159,7 @@ static cla_tensor *rows_of(cla_tape *tape, double (*copy)[D], int64_t n, uint32_
     return t;
 }
 
-/* y [rows,D] = what a site's maps take of x [columns,D] */
+/* Computes y [rows,D], the sums of x [columns,D] weighted by a site's logged maps. */
 static void taken(const look_site *s, double (*x)[D], double (*y)[D])
 {
     for (int i = 0; i < s->map[0].rows; i++) {
@@ -173,7 +175,7 @@ static void taken(const look_site *s, double (*x)[D], double (*y)[D])
     }
 }
 
-/* What was looked at gives what was found. */
+/* Checks that the logged attention gives the match. */
 static void check_seen(const look_log *seen, double (*match)[4 * D], double (*h)[D],
                        double (*u)[D])
 {

@@ -1,5 +1,5 @@
-/* bidaf_passages.c - bidirectional attention flow from a question to several passages.
- */
+/* bidaf_passages.c - bidirectional attention flow for questions with several
+ * passages. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,8 @@ static void close_several(several *s)
     scene_close(&s->f);
 }
 
-/* Over all passages of a question; the loss is that of its words. */
+/* The words of all passages of a question have one distribution, from which the loss is
+ * computed. */
 Test(bidaf, all_passages_are_one_distribution)
 {
     float at[2][SCENE_PASSAGES];
@@ -74,7 +75,7 @@ Test(bidaf, gradients_of_several_passages_are_differences)
     close_several(&s);
 }
 
-/* The published form has scores before the softmax, over all passages likewise. */
+/* The published form has scores before a softmax, which is over all passages, too. */
 Test(bidaf, gradients_of_the_published_form_are_differences)
 {
     several s;
@@ -83,8 +84,8 @@ Test(bidaf, gradients_of_the_published_form_are_differences)
     close_several(&s);
 }
 
-/* The third passage in front, then the first, then the second: so are the scores; the
- * other question knows nothing of it. */
+/* With the third passage before the other two, the scores are in that order, too; those
+ * of the other question do not change. */
 Test(bidaf, passages_in_another_order_have_scores_in_that_order)
 {
     static const int turned[P] = { 2, 4, 7, 8 };
@@ -112,8 +113,8 @@ Test(bidaf, passages_in_another_order_have_scores_in_that_order)
     close_several(&s);
 }
 
-/* A passage that is there three times shares what it has alone in three; scores before
- * the softmax, as those of the published form, are what they are alone. */
+/* Checks that each of three copies of a passage has the scores of the passage alone,
+ * divided by share: 3 for probabilities, 1 for scores before the softmax (form 1). */
 static void check_copies(int form, float share)
 {
     enum { WORDS = 7 };
@@ -159,7 +160,7 @@ Test(bidaf, copies_of_a_passage_share_its_scores)
     check_copies(1, 1);
 }
 
-/* Where each question has one passage the way of several has the same bits. */
+/* Where each question has one passage, the code for several gives the same bits. */
 Test(bidaf, one_passage_is_a_case_of_several)
 {
     static const int32_t own[SCENE_B] = { 0, 1, 2 };

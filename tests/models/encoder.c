@@ -1,5 +1,5 @@
-/* encoder.c - ways of attending in the layers of a whole Transformer: how far a token
- * is heard, and how many parameters there are. */
+/* encoder.c - kinds of attention in a whole Transformer: numbers of parameters, the
+ * reach of a token, gradients, and errors. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,12 +37,12 @@ static void configure(transformer_config *c, const char *const *assignments)
     cla_config_fini(&s);
 }
 
-/* Of the base model, three of whose six layers attend so. */
+/* The base model, with a kind of attention in three of its six layers. */
 Test(encoder, has_the_published_parameters)
 {
     static const struct {
         const char *set[6];
-        int64_t more; // than plain attention
+        int64_t more; // than with plain attention
     } cases[] = {
         { { "attention=csan1d" }, 0 },
         { { "attention=csan2d" }, 0 },
@@ -108,7 +108,7 @@ static void unmake(fixture *f)
     cla_runtime_free(&f->rt);
 }
 
-/* What the encoder makes of a sentence with this piece at place at. */
+/* Computes the encoder's output for a sentence with this piece at place at. */
 static void encode(fixture *f, int at, int32_t piece, float memory[T * D])
 {
     cla_tape *tape = NULL;
@@ -125,7 +125,7 @@ static void encode(fixture *f, int at, int32_t piece, float memory[T * D])
     cla_tape_free(&tape);
 }
 
-/* A bit for each place that hears of another piece at place at. */
+/* Returns a bit for each place whose output depends on the piece at place at. */
 static unsigned heard(const char *const *assignments, int at)
 {
     fixture f;
@@ -145,7 +145,8 @@ static unsigned heard(const char *const *assignments, int at)
 
 #define TINY "dim=16", "heads=2", "inner=16", "layers=2"
 
-/* A window of 3 hears one place further a layer; a plain layer hears all. */
+/* With a window of 3 a token reaches one place further in each layer; a plain layer
+ * reaches all. */
 Test(encoder, layers_see_their_window_only)
 {
     const char *const both[] = { TINY, "attention=csan1d", "window=3", NULL };
@@ -174,9 +175,9 @@ Test(encoder, layers_see_their_window_only)
     cr_assert_eq(heard(full, 6), 0x1fcU);
 }
 
-/* ---- the way back ------------------------------------------------------------ */
+/* ---- gradients --------------------------------------------------------------- */
 
-/* One sentence of 5 pieces, whose translation has T. */
+/* Returns the loss of a sentence of 5 pieces whose translation has T pieces. */
 static double loss_here(void *model, bool backward)
 {
     enum { FROM = 5 };
@@ -210,7 +211,7 @@ static double loss_here(void *model, bool backward)
 
 #define LEARNS "dim=8", "heads=2", "inner=8", "layers=1", "dropout=0"
 
-/* A constant that all scores of a block have cancels in their softmax. */
+/* The bias of a block's scores cancels in their softmax. */
 Test(encoder, gradients_match_finite_differences)
 {
     static const char *const ways[][10] = {
@@ -249,7 +250,7 @@ Test(encoder, refuses_layers_it_has_not)
     }
 }
 
-/* Reads given settings as those of a run that an older version saved. */
+/* Returns `where` for these settings, read as those of a run of an older version. */
 static int where_of_run(const char *const *assignments)
 {
     cla_config s = { .values = json_object(), .known = json_object() };
@@ -264,7 +265,7 @@ static int where_of_run(const char *const *assignments)
     return c.where;
 }
 
-/* Before there was a key, rel_pos alone was in the decoder, too. */
+/* Before the key attention_where existed, rel_pos alone was in the decoder, too. */
 Test(encoder, older_runs_keep_their_decoder)
 {
     cr_assert_eq(where_of_run((const char *const[]){ "attention=rel_pos", NULL }),
@@ -276,7 +277,7 @@ Test(encoder, older_runs_keep_their_decoder)
                  TRANSFORMER_ENCODER);
 }
 
-/* Each way but plain attention and rel_pos reads tokens that come later. */
+/* All kinds of attention but softmax and rel_pos read later tokens. */
 Test(encoder, refuses_a_decoder_that_reads_ahead)
 {
     static const char *const ways[] = { "csan1d",     "csan2d",    "bi_direct",

@@ -1,5 +1,5 @@
-/* generate.c - what a model says by itself, against searching with a beam of one and
- * against reading it again with the gates that were open. */
+/* generate.c - free generation against a search with a beam of one, and against a
+ * single pass over the generated text with the same gates. */
 #include "models/generate.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum { SENTENCES = 3, TOKENS = 7, PIECES = 5, END = 1, EXTRA = 6, MOST = 40 };
 
-/* Untrained, so that all pieces are about as likely. */
+/* An untrained model: all pieces are about as likely. */
 typedef struct fixture {
     cla_runtime *rt;
     cla_params params;
@@ -19,7 +19,7 @@ typedef struct fixture {
     transformer_tokens source;
 } fixture;
 
-/* Sentences of 4, 1 and 2 pieces, the end among them. */
+/* Sentences of 4, 1 and 2 pieces, including the end. */
 static const int32_t source_id[] = { 3, 2, 4, 1, 1, 4, 1 };
 static const int32_t source_position[] = { 0, 1, 2, 3, 0, 0, 1 };
 static const int source_size[] = { 4, 1, 2 };
@@ -70,7 +70,8 @@ static bool same(const generated *a, const generated *b)
            !memcmp(a->id, b->id, (size_t)a->at[SENTENCES] * sizeof *a->id);
 }
 
-/* The likeliest pieces are those of a beam of one, with gates as they are in use. */
+/* Checks that the likeliest pieces are those of a beam of one, with the gates of
+ * inference. */
 static void check_greedy(fixture *f)
 {
     const search_options o = { .beam = 1, .extra = EXTRA, .end = END };
@@ -90,7 +91,8 @@ static void check_greedy(fixture *f)
     generated_free(&other);
 }
 
-/* The likeliest piece of each row when the text is read at once, with these gates. */
+/* Computes the likeliest piece of each row, in one pass over the text with these
+ * gates. */
 static void reread(fixture *f, const generated *g, int32_t *likeliest)
 {
     int32_t input[MOST], position[MOST];
@@ -134,8 +136,8 @@ Test(generate, equals_a_beam_of_one)
     }
 }
 
-/* Gates that were drawn come back by sentence: with them the text says itself. The same
- * key draws the same, another step does not. */
+/* Drawn gates are returned by sentence; with them a single pass gives the same text.
+ * The same key draws the same gates, another step does not. */
 Test(generate, keeps_the_gates_that_were_drawn)
 {
     fixture f;

@@ -1,5 +1,5 @@
-/* hypotheses.c - when a sentence's search ends, and what wins, as transformers has it:
- * worked out by hand from its BeamSearchScorer. */
+/* hypotheses.c - when a sentence's search ends, and which hypothesis wins, as in the
+ * library transformers: worked out by hand from its BeamSearchScorer. */
 #include "models/hypotheses.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ static bool step(hypotheses *x, const search_options *o, int64_t t,
     return done;
 }
 
-/* An end that is not among the best two is as if it were not there. */
+/* An end that is not among the best two candidates does not count. */
 Test(hypotheses, an_end_counts_among_the_best_alone)
 {
     hypotheses x = { 0 };
@@ -45,8 +45,8 @@ Test(hypotheses, an_end_counts_among_the_best_alone)
     hypotheses_fini(&x);
 }
 
-/* Ends of log p -1 and -2.2 after one and two pieces, while one of alive lives on with
- * more pieces: two_ended tells whether the search stops there. */
+/* Returns whether the search stops after ends of log p -1 and -2.2 with one and two
+ * pieces, while a hypothesis of log p alive goes on. */
 static bool two_ended(search_early early, double alive)
 {
     hypotheses x = { 0 };
@@ -77,7 +77,8 @@ Test(hypotheses, stops_as_early_stopping_says)
     cr_assert(two_ended(SEARCH_NEVER, -4.41));
 }
 
-/* At the last piece the end costs nothing, or what lives competes with what ended. */
+/* Checks the last piece: the end costs nothing (forced), or living hypotheses compete
+ * with those that ended. */
 static void last(bool forced, double want, int64_t count)
 {
     hypotheses x = { 0 };
@@ -106,8 +107,8 @@ Test(hypotheses, the_last_piece)
     last(false, -0.5, 2); // A C
 }
 
-/* One ended with log p -1, one lives with -1.2: whether the search of so many results
- * stops there. */
+/* Returns whether a search for `best` results stops when one hypothesis ended with
+ * log p -1 and one lives with -1.2. */
 static bool one_ended(int kind, double alpha, int early, int best)
 {
     hypotheses x = { 0 };

@@ -1,4 +1,4 @@
-/* laws.c - what holds for a Transformer whatever its weights are. */
+/* laws.c - properties of a Transformer with any weights. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static void close_model(fixture *f)
     cla_runtime_free(&f->rt);
 }
 
-/* What the encoder makes of a sentence: [TOKENS,MODEL]. */
+/* Computes the encoder's output for a sentence: [TOKENS,MODEL]. */
 static void encode(fixture *f, const int32_t *id, const int32_t *position, float *out)
 {
     const transformer_batch batch = { .source = { TOKENS, id, position, f->rows, 0 } };
@@ -55,8 +55,8 @@ static void encode(fixture *f, const int32_t *id, const int32_t *position, float
 static const int32_t id[TOKENS] = { 3, 5, 4, 6, 3 };
 static const int32_t place[TOKENS] = { 0, 1, 2, 3, 4 };
 
-/* Tokens that all stand in one place come out in the order they went in; where places
- * differ a token's vector does not only move. Sums are in another order: 1e-4. */
+/* With the same position for all tokens, permuted tokens give permuted vectors; with
+ * different positions they do not. Sums are in another order: 1e-4. */
 Test(laws, only_positions_break_permutation_symmetry)
 {
     static const int order[TOKENS] = { 2, 0, 4, 3, 1 };
@@ -88,8 +88,8 @@ static void clear(cla_tensor *w)
     free(zeros);
 }
 
-/* Blocks whose last matrices (and biases, which begin so) are zero add nothing: what is
- * left of a stack with norms first is the norm of the embedded tokens. */
+/* Blocks whose last matrices (and biases, which begin so) are zero add nothing: the
+ * output of a stack with norms first is the norm of the embedded tokens. */
 Test(laws, zero_weights_leave_the_layer_norm)
 {
     float got[TOKENS * MODEL], table[PIECES * MODEL], signal[TOKENS * MODEL];

@@ -1,5 +1,5 @@
-/* look.c - what networks log of attention in levels: maps that are distributions, of
- * the levels that were mixed, and nothing else changed by being looked at. */
+/* look.c - the log of attention in levels: maps are distributions, agree with the
+ * levels that were mixed, and logging changes nothing else. */
 #include "models/look.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "models/poet.h"
 #include "support/reader.h"
 
-/* Sums of at most a few dozen numbers of float precision. */
+/* Checks that shares and rows of maps sum to 1: at most a few dozen floats. */
 static void check_sums(const look_site *s, int levels, int rows, int columns)
 {
     double shares = 0;
@@ -57,7 +57,7 @@ static cla_tensor *make(cla_runtime *rt, int rank, const int64_t *shape, float s
     return x;
 }
 
-/* want = sum over levels of share times map times k */
+/* Computes want, the sum over levels of share times map times k. */
 static void mix(const look_site *s, const float *k, int d, double *want)
 {
     for (int i = 0; i < s->map[0].rows; i++) {
@@ -74,7 +74,7 @@ static void mix(const look_site *s, const float *k, int d, double *want)
     }
 }
 
-/* Maps and shares give what cla_ham_v gives: both take four levels in float. */
+/* Maps and shares give the result of cla_ham_v, with four levels. */
 Test(look, dots_are_the_levels_of_ham_v)
 {
     enum { T = 5, S = 7, D = 6, DEPTH = 4 };
@@ -159,7 +159,7 @@ static void scores_of(scene *f, look_log *seen, float out[P])
     f->r.seen = NULL;
 }
 
-/* How far the rows of two levels are apart at most. */
+/* Returns the largest difference between the maps of two levels. */
 static float apart(const look_site *s, int a, int b)
 {
     float most = 0;
@@ -173,7 +173,7 @@ typedef struct network {
     const char *name;
     const char *site[LOOK_SITES];
     int rows[LOOK_SITES], columns[LOOK_SITES];
-    int form; // as of reader_config
+    int form; // of reader_config
 } network;
 
 static void check_network(const network *n, look_log *seen)
@@ -218,8 +218,8 @@ Test(look, readers_show_each_level)
     }
 }
 
-/* A passage and the same from its end: with one set of weights each word looks at the
- * same in both, so that rows stand where their words do. */
+/* Rows of the backward direction are in the order of the words: with one set of
+ * weights, a passage and its reverse give each word the same map. */
 Test(look, rows_of_a_walk_back_stand_where_words_do)
 {
     enum { WIDTH = 4 };
@@ -261,8 +261,8 @@ Test(look, rows_of_a_walk_back_stand_where_words_do)
     scene_close(&f);
 }
 
-/* What a passage finds in itself: the first level is that of cla_max_attention, and all
- * of them come to what asking with one level of cla_ham_v again and again does. */
+/* The maps of look_best give the result of cla_max_attention at the first level, and of
+ * one level of cla_ham_v at each further one. */
 Test(look, best_is_the_levels_of_max_attention)
 {
     enum { S = 7, T = 4, D = 6 };
@@ -345,7 +345,8 @@ static void look_at_line(poet *m, cla_runtime *rt, int before)
     look_free(&seen);
 }
 
-/* Of both scores; a first line sees its keyword alone. */
+/* The poet logs each level, with either score; a first line attends to its keyword
+ * alone. */
 Test(look, poet_shows_each_level)
 {
     for (int score = 0; score < 2; score++) {

@@ -1,4 +1,4 @@
-/* match_lstm.c - what holds for Match-LSTM whatever its weights are. */
+/* match_lstm.c - properties of Match-LSTM with any weights. */
 #include "models/match_lstm.h"
 
 #include <math.h>
@@ -29,9 +29,9 @@ static cla_tensor *rows_of(scene *f, float *host, int64_t n, uint32_t what)
     return scene_rows(f, host, n, HIDDEN, what);
 }
 
-/* ---- looking --------------------------------------------------------------------- */
+/* ---- attention ------------------------------------------------------------------- */
 
-/* What two passages of three look at; the third one is at its end. */
+/* The attention of two passages of three; the third one is at its end. */
 typedef struct look {
     float weights[8], context[2 * HIDDEN], memory[QUESTIONS * HIDDEN];
 } look;
@@ -88,10 +88,10 @@ Test(match_lstm, zero_score_averages_the_question)
     scene_close(&f);
 }
 
-/* ---- walking --------------------------------------------------------------------- */
+/* ---- directions ------------------------------------------------------------------ */
 
-/* With one set of weights, right to left over a reversed passage is left to right over
- * the passage: the same sums of the same numbers. */
+/* With one set of weights, right to left over a reversed passage equals left to right
+ * over the passage: the same sums of the same numbers. */
 Test(match_lstm, directions_agree_on_reversed_passages)
 {
     float hp[PASSAGES * HIDDEN], turned[PASSAGES * HIDDEN], host[QUESTIONS * HIDDEN];
@@ -129,7 +129,7 @@ Test(match_lstm, directions_agree_on_reversed_passages)
     scene_close(&f);
 }
 
-/* ---- pointing -------------------------------------------------------------------- */
+/* ---- pointers -------------------------------------------------------------------- */
 
 Test(match_lstm, zero_pointer_weights_are_uniform)
 {
@@ -164,8 +164,8 @@ Test(match_lstm, one_level_is_the_network_without_levels)
     scene_close(&g);
 }
 
-/* A level that has no part leaves the loss as it is; one that has changes it, and the
- * gradients of all levels sum to nothing. */
+/* A masked level leaves the loss as it is; another changes it, and the gradients of all
+ * levels sum to 0. */
 Test(match_lstm, masked_level_has_no_effect)
 {
     static const float no_part[] = { 0, -1e30F, -1e30F }, part[] = { 0, 0.5F, -0.5F };
@@ -187,7 +187,7 @@ Test(match_lstm, masked_level_has_no_effect)
     const float most = fmaxf(fabsf(levels[0]), fabsf(levels[1]));
     cr_assert_gt(most, 0);
     const float sum = levels[0] + levels[1] + levels[2];
-    /* each is what is left of numbers some thousand times as large */
+    /* each is a small difference of numbers some thousand times as large */
     cr_assert_lt(fabsf(sum), 0.01F * most, "%g of %g", (double)sum, (double)most);
     scene_close(&f);
     scene_close(&g);

@@ -1,5 +1,6 @@
-/* memory.c - what a step of training takes grows with the length of a sentence, not
- * with its square: no map of all queries by all keys is kept, plain or in windows. */
+/* memory.c - the memory of a training step grows with the length of a sentence, not
+ * with its square: neither full nor windowed attention stores a map of all queries by
+ * all keys. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static transformer_config config_of(const char *attention)
     return config;
 }
 
-/* One step of training on a pair of length pieces. */
+/* Runs a training step on a pair of length pieces. */
 static void step(transformer *m, cla_tape *tape, cla_runtime *rt, int64_t length)
 {
     cla_ragged *rows = NULL;
@@ -51,7 +52,7 @@ static void step(transformer *m, cla_tape *tape, cla_runtime *rt, int64_t length
     free(place);
 }
 
-/* High-water mark of a step, beside the parameters. */
+/* Returns the peak memory of a step without the parameters. */
 static double step_bytes(cla_runtime *rt, const char *attention, int64_t length)
 {
     const transformer_config config = config_of(attention);
@@ -71,9 +72,8 @@ static double step_bytes(cla_runtime *rt, const char *attention, int64_t length)
     return bytes;
 }
 
-/* Twice the length: twice the memory, up to the sizes of blocks that an arena takes it
- * in. A map would make four times of its part, and be 67 MB at 2,048 pieces: more than
- * all else. */
+/* Twice the length takes twice the memory, up to the sizes of the arena's blocks. A map
+ * would take four times as much, and 67 MB at 2,048 pieces: more than all else. */
 DEVICE_TEST(memory, grows_linearly_with_the_length)
 {
     static const char *const ways[] = { "attention=softmax", "attention=csan1d",

@@ -1,5 +1,5 @@
-/* poet.c - the poem generator: what one level and an empty context come to, and lines
- * learnt by heart. */
+/* poet.c - the poem generator: one level, an empty context, gradients, and lines learnt
+ * by heart. */
 #include "models/poet.h"
 
 #include <math.h>
@@ -55,7 +55,7 @@ static void close_model(fixture *f)
     cla_runtime_free(&f->rt);
 }
 
-/* What the first step finds: [B,2h], and the memory that it finds it in. */
+/* Runs the first step: step->context [B,2h] is its attention to memory. */
 static void find(fixture *f, const poet_batch *b, poet_memory *memory, poet_step *step)
 {
     float none[B * HIDDEN] = { 0 };
@@ -69,8 +69,8 @@ static void find(fixture *f, const poet_batch *b, poet_memory *memory, poet_step
     TEST_OK(poet_next(&f->m, f->tape, step, memory, input));
 }
 
-/* The memory of a first line is its keyword alone, and so is what is found, to the
- * rounding of levels' weights, and of one level to the bit. */
+/* The memory of a first line is its keyword alone, and so is its context: to the
+ * rounding of the levels' weights, and with one level to the bit. */
 Test(poet, first_line_sees_its_keyword)
 {
     static const int depths[] = { 1, 3, 3 }, scores[] = { 0, 0, 1 };
@@ -155,8 +155,7 @@ Test(poet, gradients_match_finite_differences)
     }
 }
 
-/* A second level that is masked leaves the loss and all gradients as they were, to the
- * bit. */
+/* A masked second level changes no bit of the loss and the gradients. */
 Test(poet, masked_level_has_no_effect)
 {
     static const float masked[] = { 0, -1e30f };
@@ -196,8 +195,8 @@ Test(poet, masked_level_has_no_effect)
 
 /* ---- by heart ------------------------------------------------------------------ */
 
-/* Eight poems of four lines, 32 in all: no two begin alike, so that what comes first
- * is in the keyword, and the rest of a line in its beginning. */
+/* Eight poems of four lines, 32 in all. No two lines begin alike: the keyword
+ * determines the first character, and the beginning of a line the rest. */
 enum { POEMS = 8, LINES = 4 * POEMS, WORDS = 40 };
 
 typedef struct heart {
@@ -238,7 +237,7 @@ static float train(fixture *f, cla_optim *optim, const poet_batch *b, int steps)
     return value;
 }
 
-/* 32 lines are learnt, and come back at either beam; their probability written is that
+/* 32 lines are learnt and written again with either beam. Their log probability is that
  * of the loss: sums of 160 logarithms, each good to 1e-6 or so. */
 Test(poet, learns_lines_by_heart)
 {

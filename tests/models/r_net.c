@@ -1,4 +1,4 @@
-/* r_net.c - what holds for R-NET whatever its weights are, and that it learns. */
+/* r_net.c - properties of R-NET with any weights, and learning. */
 #include "models/r_net.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ static void open_reader(scene *f, int cell, int depth)
     scene_open(f, "r_net", config);
 }
 
-/* With both kinds of cells, and the memory asked again. */
+/* With both kinds of cells and two levels. */
 Test(r_net, gradients_match_finite_differences)
 {
     for (int cell = GRU; cell <= SRU; cell++) {
@@ -54,7 +54,7 @@ Test(r_net, zero_gate_weights_halve_the_input)
 
 /* ---- contexts -------------------------------------------------------------------- */
 
-/* How far a context is from the mean of n rows. */
+/* Returns the largest difference between a context and the mean of n rows. */
 static float from_mean(const float *context, const float *memory, int n)
 {
     float most = 0;
@@ -68,13 +68,13 @@ static float from_mean(const float *context, const float *memory, int n)
     return most;
 }
 
-/* Sums of at most eleven numbers: 1e-5. */
+/* Checks that a context is the mean of n rows: sums of at most eleven numbers, 1e-5. */
 static void check_mean(const float *context, const float *memory, int n)
 {
     cr_assert_lt(from_mean(context, memory, n), 1e-5F);
 }
 
-/* Contexts of two passages' words in the question, of all words among themselves, and
+/* Contexts of two passages' words in the question, of all words in their passages, and
  * of the pointer in the question. */
 typedef struct contexts {
     float question[QUESTIONS * WIDE], passage[PASSAGES * WIDE];
@@ -102,8 +102,8 @@ static void take_contexts(scene *f, contexts *c)
     TEST_OK(cla_tensor_download(context, c->pool));
 }
 
-/* With a score of nothing every context is the mean of its memory, also at the second
- * level, whose memory in a passage is then that mean. */
+/* With scores of 0 every context is the mean of its memory, also at the second level,
+ * whose memory in a passage is then that mean. */
 Test(r_net, zero_score_averages_the_memory)
 {
     contexts c;
@@ -112,7 +112,7 @@ Test(r_net, zero_score_averages_the_memory)
     take_contexts(&f, &c);
     cr_assert_gt(from_mean(c.look, c.question, 4), 1e-4F);
     cr_assert_gt(from_mean(c.pool, c.question, 4), 1e-4F);
-    /* the second level's are drawn to the mean, but are not there */
+    /* those of the second level are near the mean, but not equal */
     cr_assert_gt(from_mean(c.reflect, c.passage, 11), 1e-4F);
     TEST_OK(cla_tensor_fill(scene_param(&f, "r_net.score"), 0));
     take_contexts(&f, &c);
@@ -129,9 +129,9 @@ Test(r_net, zero_score_averages_the_memory)
     scene_close(&f);
 }
 
-/* ---- walking and pointing -------------------------------------------------------- */
+/* ---- directions and pointers ----------------------------------------------------- */
 
-/* Each passage's rows from the last to the first. */
+/* Reverses the rows of each passage. */
 static void turn(float *to, const float *from, int columns)
 {
     for (int b = 0, at = 0; b < B; at += passage_words[b++]) {
@@ -142,8 +142,8 @@ static void turn(float *to, const float *from, int columns)
     }
 }
 
-/* With one cell's weights in both directions, right to left over a reversed passage is
- * left to right over the passage. */
+/* Checks that with one cell's weights in both directions, right to left over a reversed
+ * passage equals left to right over the passage. */
 static void walk_both_ways(int cell)
 {
     float up[PASSAGES * WIDE], turned[PASSAGES * WIDE], host[QUESTIONS * WIDE];
@@ -178,7 +178,7 @@ Test(r_net, directions_agree_on_reversed_passages)
 }
 
 /* Probabilities of a passage's words sum to 1, eleven of them at most: 1e-5. Those of
- * the last word are not those of the first. */
+ * the last word differ from those of the first. */
 Test(r_net, points_at_words_of_the_passage)
 {
     float logs[2][PASSAGES];
@@ -220,7 +220,7 @@ Test(r_net, one_level_is_the_network_without_levels)
     scene_close(&g);
 }
 
-/* Levels that have no part leave the loss as it is; those of either site change it. */
+/* Masked levels leave the loss as it is; others change it, in either place. */
 Test(r_net, masked_levels_have_no_effect)
 {
     static const char *const sites[] = { "r_net.match.levels", "r_net.self.levels" };
@@ -258,7 +258,7 @@ Test(r_net, independent_of_batch)
 
 /* ---- learning -------------------------------------------------------------------- */
 
-/* The loss before the last of some steps of Adam. */
+/* Returns the loss before the last of some steps of Adam. */
 static float learn(scene *f, int steps)
 {
     cla_optim adam = cla_optim_usual("adam", 0.005);

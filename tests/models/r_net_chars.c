@@ -1,4 +1,4 @@
-/* r_net_chars.c - words from their characters, as R-NET makes them. */
+/* r_net_chars.c - words from their characters, as in R-NET. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 enum { CHARS = 11, DIM = 3, WIDTH = 5, SPELT = 6, LETTERS = 20, GRU = 0, SRU = 1 };
 static const int lengths[SPELT] = { 2, 7, 1, 1, 5, 4 };
 
-/* A scene whose words are spelt: which of the spellings each is, and those. */
+/* A scene with spelt words: the spellings, and the spelling of each word. */
 typedef struct spelling {
     scene scene;
     cla_ragged *rows;
@@ -33,7 +33,7 @@ static void open_spelling(spelling *s, int cell)
         s->passage[i] = (5 * i + i / 3) % SPELT;
     }
     s->scene.batch.chars = (reader_chars){ s->rows, s->id, s->question, s->passage };
-    float *table = test_random(CHARS * DIM, 1, 1); // far enough from each other
+    float *table = test_random(CHARS * DIM, 1, 1); // far enough apart
     TEST_OK(cla_tensor_upload(s->scene.r.chars, table));
     free(table);
 }
@@ -60,7 +60,8 @@ static double *wide(const cla_tensor *x)
     return out;
 }
 
-/* Last states of one direction into columns from .. from+WIDTH-1 of want. */
+/* Writes the last states [SPELT,WIDTH] of a direction to its half of want
+ * [SPELT,2*WIDTH]. */
 static void walk_oracle(const spelling *s, const double *x, int way, double *want)
 {
     const recurrent *layer = &((const r_net *)s->scene.r.network)->chars;
@@ -120,7 +121,7 @@ Test(r_net_chars, last_states_of_both_directions)
     compare_spelling(SRU);
 }
 
-/* ---- the way back ---------------------------------------------------------------- */
+/* ---- gradients ------------------------------------------------------------------- */
 
 Test(r_net_chars, gradients_match_finite_differences)
 {
@@ -134,7 +135,7 @@ Test(r_net_chars, gradients_match_finite_differences)
 
 /* ---- batches --------------------------------------------------------------------- */
 
-/* Words with other characters are other words; without any there is no answer. */
+/* Other characters make other words; a batch without characters is an error. */
 Test(r_net_chars, refuses_a_batch_without_characters)
 {
     float all[2][SCENE_PASSAGES], other[2][SCENE_PASSAGES];

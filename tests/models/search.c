@@ -1,4 +1,4 @@
-/* search.c - beam search against decoding by hand: every prefix computed anew. */
+/* search.c - beam search against decoding by hand, which computes every prefix anew. */
 #include "models/search.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 enum { SENTENCES = 3, PIECES = 5, END = 1, MOST = 16 };
 
-/* Untrained, so that all pieces are about as likely and searches differ. */
+/* An untrained model: all pieces are about as likely, and searches differ. */
 typedef struct fixture {
     cla_runtime *rt;
     cla_params params;
@@ -18,7 +18,7 @@ typedef struct fixture {
     transformer_tokens source;
 } fixture;
 
-/* Sentences of 4, 1 and 2 pieces, the end among them. */
+/* Sentences of 4, 1 and 2 pieces, including the end. */
 static const int32_t source_id[] = { 3, 2, 4, 1, 1, 4, 1 };
 static const int32_t source_position[] = { 0, 1, 2, 3, 0, 0, 1 };
 static const int source_size[] = { 4, 1, 2 };
@@ -71,8 +71,8 @@ static void close_model(fixture *f)
     cla_runtime_free(&f->rt);
 }
 
-/* log p of each piece after count pieces of a sentence's translation, from a decoder
- * that reads all of them at once. */
+/* Computes log p of each piece after count pieces of a sentence's translation, with a
+ * decoder that reads all of them at once. */
 static void next_logp(fixture *f, int sentence, const int32_t *id, int count,
                       double logp[PIECES])
 {
@@ -119,8 +119,8 @@ static double penalty(int length)
     return pow((5 + length) / 6.0, 0.6);
 }
 
-/* The likeliest piece each time: the same pieces, and the same probability from kept
- * keys and values. */
+/* Checks that a beam of one gives the likeliest piece each time, and the same
+ * probability from cached keys and values. */
 static void check_greedy(fixture *f)
 {
     const search_options o = { .beam = 1, .alpha = 0.6, .extra = 6, .end = END };
@@ -151,7 +151,8 @@ static void check_greedy(fixture *f)
     }
 }
 
-/* The best score of all translations of at most most pieces that begin with these. */
+/* Returns the best score of all translations of at most `most` pieces that begin with
+ * these. */
 static double best_score(fixture *f, int sentence, int32_t *id, int count, int most)
 {
     double logp[PIECES];
@@ -172,13 +173,13 @@ static double best_score(fixture *f, int sentence, int32_t *id, int count, int m
     return best;
 }
 
-/* A beam with room for all hypotheses finds the best of all. */
+/* Checks that a beam with room for all hypotheses finds the best of all. */
 static void check_beam(fixture *f)
 {
     const search_options o = { .beam = 40, .alpha = 0.6, .extra = 1, .end = END };
     search_result got[SENTENCES];
     TEST_OK(transformer_search(&f->m, f->rt, &f->source, &o, got));
-    for (int s = 1; s < SENTENCES; s++) { // those of at most 2 and 3 pieces
+    for (int s = 1; s < SENTENCES; s++) { // at most 2 and 3 pieces
         int32_t id[MOST];
         const double best = best_score(f, s, id, 0, source_size[s] + 1);
         cr_assert_float_eq(got[s].score, best, 1e-4, "sentence %d: %g, the best is %g",
@@ -200,7 +201,8 @@ Test(search, equals_decoding_by_hand)
     }
 }
 
-/* Gates by threshold, by their probability and for the best rows, of sums and means. */
+/* Gates by threshold, by their probability and for the best rows, with sums and
+ * means. */
 Test(search, equals_decoding_by_hand_through_gates)
 {
     static const cross_hard_config ways[] = {
@@ -217,8 +219,8 @@ Test(search, equals_decoding_by_hand_through_gates)
     }
 }
 
-/* log p of translations, one of each sentence, as a decoder that reads all of each at
- * once has it. */
+/* Computes log p of translations, one of each sentence, with a decoder that reads each
+ * at once. */
 static void likelihood(fixture *f, const search_result *r, double logp[SENTENCES])
 {
     int32_t input[SENTENCES * (MOST + 1)], target[SENTENCES * (MOST + 1)];
@@ -243,9 +245,9 @@ static void likelihood(fixture *f, const search_result *r, double logp[SENTENCES
     cla_ragged_free(&rows);
 }
 
-/* A piece at a time from kept keys and values, hypotheses changing places, or all at
- * once: the same probability, also where distances count. Each of the best is worth
- * less than the one before. */
+/* Decoding a piece at a time from cached keys and values, with hypotheses changing
+ * places, gives the same probability as reading all at once, also with relative
+ * positions. The best are in the order of their scores. */
 Test(search, equals_reading_all_at_once)
 {
     enum { BEST = 4 };
@@ -263,7 +265,7 @@ Test(search, equals_reading_all_at_once)
             bool whole = true;
             for (int s = 0; s < SENTENCES; s++) {
                 nth[s] = got[s * BEST + i];
-                // with distances, fewer may end
+                // with relative positions fewer may end
                 cr_assert(nth[s].id || (way == 2 && i));
                 whole = whole && nth[s].id;
                 cr_assert(!i || nth[s].score <= got[s * BEST + i - 1].score);
@@ -286,8 +288,8 @@ Test(search, equals_reading_all_at_once)
     }
 }
 
-/* Without a penalty the likeliest translation that ended is the best. A beam of all
- * hypotheses has fewer that end than are wanted where only two pieces may be said. */
+/* Without a penalty the likeliest translation that ended is the best. Where only two
+ * pieces are allowed, fewer hypotheses end than are wanted, even in a beam of all. */
 Test(search, orders_by_probability_without_a_penalty)
 {
     enum { BEST = 40 };
@@ -312,7 +314,7 @@ Test(search, orders_by_probability_without_a_penalty)
     close_model(&f);
 }
 
-/* Weights that are no numbers are an error, not a translation. */
+/* Weights that are not finite give an error, not a translation. */
 Test(search, refuses_scores_that_are_not_finite)
 {
     const search_options o = { .beam = 2, .alpha = 0.6, .extra = 3, .end = END };
@@ -329,7 +331,7 @@ Test(search, refuses_scores_that_are_not_finite)
     close_model(&f);
 }
 
-/* Each sentence translated alone as together with others. */
+/* A sentence alone has the same translation as among others. */
 Test(search, independent_of_batch)
 {
     const search_options o = { .beam = 3, .alpha = 0.6, .extra = 5, .end = END };

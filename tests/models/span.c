@@ -1,4 +1,4 @@
-/* span.c - answers from scores of starts and ends, against all of them in order. */
+/* span.c - answers from scores of starts and ends, against a sorted list of all. */
 #include "models/span.h"
 
 #include <math.h>
@@ -25,10 +25,10 @@ Test(span, the_best_one)
     cr_assert_eq(cla_answers_best(start, end, offsets, 1, 1, 3, out), 3);
     is(&out[0], 0, 3, 3, -3); // a limit of one word
     is(&out[1], 0, 0, 0, -5);
-    is(&out[2], 0, 2, 2, -5); // as good, but later
+    is(&out[2], 0, 2, 2, -5); // equal, but later
 }
 
-/* An answer is in one passage, and counts from its beginning. */
+/* An answer lies in one passage, and its words count from the passage's beginning. */
 Test(span, passages)
 {
     const float start[] = { -9, -1, -8, -7 }, end[] = { -9, -9, -1, -2 };
@@ -57,7 +57,7 @@ Test(span, what_is_no_answer)
     is(&out[0], 0, 0, 0, -2);
 }
 
-/* Coarse scores, so that many are equal: the list is what sorting all of them gives. */
+/* With coarse scores, many of them equal, the list is that of sorting all answers. */
 Test(span, against_all)
 {
     enum { WORDS = 11, BEST = 7 };
@@ -84,8 +84,8 @@ Test(span, against_all)
                 }
             }
         }
-        for (size_t i = 1; i < count;
-             i++) { // by insertion: it keeps equal ones in order
+        // insertion keeps equal ones in order
+        for (size_t i = 1; i < count; i++) {
             for (size_t k = i; k > 0 && all[k - 1].score < all[k].score; k--) {
                 const cla_answer swap = all[k];
                 all[k] = all[k - 1];

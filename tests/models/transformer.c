@@ -1,5 +1,5 @@
-/* transformer.c - the Transformer: published sizes and signals, what a token may see,
- * and a tiny one that learns a handful of pairs. */
+/* transformer.c - the Transformer: published sizes and signals, causality, and a tiny
+ * one that learns a handful of pairs. */
 #include "models/transformer.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@
 
 /* ---- numbers of the papers --------------------------------------------------- */
 
-/* Numbers in all parameters of a configuration, without making them. */
+/* Returns the number of parameters of a configuration, without making them. */
 static int64_t count(const transformer_config *config)
 {
     transformer model;
@@ -73,7 +73,7 @@ Test(transformer, warms_up_as_published)
     }
 }
 
-/* Over the last four of ten steps: 4/5, 3/5, 2/5 and 1/5 of either schedule's rate. */
+/* The last four of ten steps have 4/5, 3/5, 2/5 and 1/5 of either schedule's rate. */
 Test(transformer, anneals_to_the_end)
 {
     for (int schedule = 0; schedule < 2; schedule++) {
@@ -91,7 +91,8 @@ Test(transformer, anneals_to_the_end)
     }
 }
 
-/* Two halves, not interleaved; the last number of an odd width is 0. */
+/* The signal has two halves, which are not interleaved; the last number of an odd width
+ * is 0. */
 Test(transformer, signals_places)
 {
     float signal[3 * 7];
@@ -106,7 +107,8 @@ Test(transformer, signals_places)
     }
 }
 
-/* Sines of the even columns of the paper's table, then cosines of the odd ones. */
+/* Marian's signal has the sines of the even columns of the paper's table, then the
+ * cosines of the odd ones. */
 Test(transformer, signals_places_as_marian)
 {
     float signal[3 * 7];
@@ -222,7 +224,8 @@ static void close_tiny(fixture *f)
     unmake(f);
 }
 
-/* Steps on all pairs in the order of the epochs; the loss of the last epoch. */
+/* Trains on all pairs in the order of the epochs. Returns the loss of the last
+ * epoch. */
 static double train(fixture *f, int epochs)
 {
     int64_t pair[PAIRS];
@@ -243,7 +246,7 @@ static double train(fixture *f, int epochs)
     return loss / targets;
 }
 
-/* The scores of a pair whose target is changed from place changed on. */
+/* Computes the scores of a pair whose target is changed from place changed on. */
 static void look(fixture *f, int64_t pair, int64_t changed, float *logits)
 {
     translation_batch b;
@@ -262,8 +265,8 @@ static void look(fixture *f, int64_t pair, int64_t changed, float *logits)
     translation_batch_free(&b);
 }
 
-/* Rows before a changed piece keep their scores bit for bit; that of the piece does
- * not. */
+/* Checks that rows before a changed piece keep their scores bit for bit, and that the
+ * row of the piece does not. */
 static void check_causality(fixture *f)
 {
     enum { PAIR = 4, CHANGED = 3 };
@@ -279,7 +282,8 @@ static void check_causality(fixture *f)
     free(cut);
 }
 
-/* Every pair once an epoch, in batches within the limit, in orders that differ. */
+/* Checks that an epoch has every pair once, in batches within the limit, and that
+ * orders differ. */
 static void check_order(fixture *f)
 {
     int64_t first[PAIRS], again[PAIRS], other[PAIRS];
@@ -301,7 +305,8 @@ static void check_order(fixture *f)
     cr_assert_neq(memcmp(first, other, sizeof first), 0);
 }
 
-/* The loss of a handful of pairs falls from that of a guess to a small part of it. */
+/* Checks that the loss of a handful of pairs falls from that of a guess to a small part
+ * of it. */
 static void check_learning(const char *const *extra)
 {
     fixture f;
@@ -357,7 +362,8 @@ static void read_weights(const fixture *f, const char *name, char **data, size_t
     TEST_OK(cla_file_read(path, data, size));
 }
 
-/* More than two epochs of batches by the token: a resumed run ends in the same bits. */
+/* A resumed run ends in the same bits, after more than two epochs of batches by the
+ * token. */
 Test(transformer, resumes_exactly)
 {
     fixture f;

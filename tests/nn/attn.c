@@ -5,7 +5,7 @@
 
 enum { T = 5, WIDTH = 4, HEAD = 3 };
 
-/* The fill function of the published tests. */
+/* Returns sin(0.9 k + 0.37 s), as in the published tests. */
 static float fill(int k, int s)
 {
     return (float)sin(0.9 * k + 0.37 * s);
@@ -20,8 +20,8 @@ static void put(cla_tensor *t, int s, float factor)
     TEST_OK(cla_tensor_upload(t, values));
 }
 
-/* One head: X = F(1), W_q, W_k, W_v = F(2), F(3), F(4), absolute 0.5 F(5), relative
- * 0.5 F(6), temperatures 1.1, 0.9 and 1.2. */
+/* Sets the parameters of one head, for X = F(1): W_q, W_k, W_v = F(2), F(3), F(4),
+ * absolute 0.5 F(5), relative 0.5 F(6), temperatures 1.1, 0.9 and 1.2. */
 static void set_parameters(attn_layer *layer, const cla_params *params)
 {
     static const float gamma[] = { 1.1f, 0.9f, 1.2f };
@@ -36,8 +36,8 @@ static void set_parameters(attn_layer *layer, const cla_params *params)
     put(cla_params_find(params, "layer.relative")->tensor, 6, 0.5f);
 }
 
-/* The first row of the result and the sum of all, of the sentence's first length words:
- * a masked padding word is one that is not there. */
+/* Checks the first row of the result and the sum of all rows, for the first `length`
+ * words of the sentence. A masked padding word has the effect of a missing word. */
 static void check_known(cla_runtime *rt, attn_layer *layer, int length,
                         const double first[HEAD], double total)
 {

@@ -10,7 +10,7 @@ enum { B = 3, H = 2, WIDTH = 8, D = H * WIDTH, TOKENS = 14, MOST = 14 };
 static const int lengths[B] = { 4, 0, 10 };
 
 typedef struct scene {
-    way_case way; // first: a scene is a way
+    way_case way; // first: way_device casts a scene to it
     int block;
 } scene;
 
@@ -50,7 +50,8 @@ static void linear(double *y, const double *x, double *const *w, int rows, int i
     oracle_linear(y, x, w[0], w[1], NULL, rows, in, out, 0);
 }
 
-/* g [n,D]: each head's tokens of a block, weighed by the softmax of their scores. */
+/* Computes g [n,D]: for each head the sum of a block's tokens, weighted by the softmax
+ * of their scores. */
 static void summarise(double *g, const double *o, double *const *w, const blocks *b)
 {
     double hidden[TOKENS * D], e[TOKENS * H];
@@ -74,7 +75,7 @@ static void summarise(double *g, const double *o, double *const *w, const blocks
     }
 }
 
-/* f [n,D]: what other blocks tell, as far as the gate lets it in. */
+/* Computes f [n,D]: attention to the sentence's blocks, mixed with g by a gate. */
 static void mix(double *f, const double *g, double *const *w, const blocks *b)
 {
     double q[MOST * D], c[MOST * D], both[MOST * 2 * D], z[MOST * D];
@@ -106,15 +107,15 @@ static void oracle(double *y, double *const *x, void *context)
     for (int i = 0; i < TOKENS; i++) {
         memcpy(y + i * 2 * D, o + i * D, D * sizeof *y);
         memcpy(y + i * 2 * D + D, f + b.of[i] * D, D * sizeof *y);
-        if (s->block >= 10) { // one block tells itself what it knows
+        if (s->block >= 10) { // with one block, attention gives g itself
             cr_assert_float_eq(f[b.of[i] * D], g[b.of[i] * D], 1e-12);
         }
     }
 }
 
 /* Sums of at most 32 products of numbers near 1, one after the other: eps sqrt(32) for
- * each of the five steps. Scores that all grow by b_2 weigh the same: its slope is 0.
- */
+ * each of the five steps. b_2 is a constant: it adds the same to all scores, and its
+ * gradient is 0. */
 static void check(cla_runtime *rt, int block)
 {
     scene s = { .block = block };

@@ -1,5 +1,5 @@
 /* attn_conv_before.c - scores convolved before the softmax: against an oracle, filters
- * that make it plain attention, and filters that a batch does not fit. */
+ * that give plain attention, and sentences that are too long for the filter. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,11 +10,11 @@ enum { SIZE = TOKENS * D };
 static const int lengths[B] = { LONGEST, 0, 5 };
 
 typedef struct scene {
-    way_case way; // first: a scene is a way
+    way_case way; // first: way_device casts a scene to it
     bool plane;   // conv2d
 } scene;
 
-/* The filter's number for a score c, seen from score o. */
+/* Returns the filter's weight of score c in row u, for score o. */
 static double tap(const scene *s, const double *w, int h, int u, int c, int o)
 {
     if (!s->plane) {
@@ -24,7 +24,8 @@ static double tap(const scene *s, const double *w, int h, int u, int c, int o)
     return v >= 0 && v < 3 ? w[(h * 3 + u) * 3 + v] : 0;
 }
 
-/* y[i,:] of a sentence of T tokens with scores a [T,T]. */
+/* Computes the weights y [T] of query i in a sentence of T tokens with scores a
+ * [T,T]. */
 static void row(double *y, const double *a, const scene *s, double *const *x, int h,
                 int i, int T)
 {
@@ -44,7 +45,7 @@ static void row(double *y, const double *a, const scene *s, double *const *x, in
     }
 }
 
-/* q, k and v of a token's head. */
+/* Returns q, k or v (which = 0, 1, 2) of a token's head. */
 static const double *part(const double *qkv, int token, int which, int h)
 {
     return qkv + (token * 3 + which) * D + h * WIDTH;
@@ -112,9 +113,10 @@ DEVICE_TEST(attn_conv_before, matches_oracle_and_gradient)
     }
 }
 
-/* ---- filters that change nothing --------------------------------------------- */
+/* ---- neutral filters ----------------------------------------------------------- */
 
-/* What a way makes of random numbers, with a filter whose middle alone is 1. */
+/* Computes the attention of random numbers; the filter is 1 in its middle and 0
+ * elsewhere. */
 static void result(cla_runtime *rt, float o[SIZE], const char *attention,
                    int64_t *shape, int rank, int64_t middle, int64_t stride)
 {

@@ -1,5 +1,5 @@
-/* attn_gaussian.c - ways of attending near a place: against the oracles, by settings
- * that make them plain attention, and by the number of their parameters. */
+/* attn_gaussian.c - local attention with Gaussians: against the oracles, settings that
+ * give plain attention, and numbers of parameters. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +10,14 @@
 enum { B = 3, H = 4, WIDTH = 3, D = H * WIDTH, TOKENS = 17, PREDICTOR = 6 };
 static const int lengths[B] = { 5, 0, 12 };
 
-/* A way, and what the oracle is told of it. */
+/* A kind of attention, and its settings for the oracle. */
 typedef struct scene {
-    way_case way; // first: a scene is a way
+    way_case way; // first: way_device casts a scene to it
     const char *name;
-    int local;                  // heads
-    double width;               // local_hard
-    bool truncate;              // ...
-    bool root, centers, widths; // what it learns
+    int local;                  // number of local heads
+    double width;               // of local_hard
+    bool truncate;              // of local_hard
+    bool root, centers, widths; // learned parameters
 } scene;
 
 static void scene_init(scene *s, cla_runtime *rt)
@@ -38,7 +38,8 @@ static void scene_init(scene *s, cla_runtime *rt)
 
 /* ---- against the oracle ------------------------------------------------------ */
 
-/* u w + b through a sigmoid between bounds, [TOKENS,H]; value for heads beyond. */
+/* Computes centres or widths [TOKENS,H]: u w + b through a sigmoid between bounds.
+ * Heads that are not local get value. */
 static void predict(double *to, const double *u, double *const *wb, const scene *s,
                     const double scale[3], double value)
 {
@@ -140,7 +141,7 @@ DEVICE_TEST(attn_gaussian, matches_oracle_and_gradient)
 
 /* ---- neutral settings -------------------------------------------------------- */
 
-/* What a layer with random parameters makes of the same numbers. */
+/* Computes a layer's result for fixed numbers, with random parameters. */
 static void result(cla_runtime *rt, const char *const *keys, float *y)
 {
     way_case w;
@@ -167,8 +168,8 @@ static float difference(const float *a, const float *b, int first)
     return most;
 }
 
-/* A very wide Gaussian is plain attention; so is every head beyond the local ones, and
- * those are not. */
+/* A very wide Gaussian gives plain attention. So does every head that is not local;
+ * local ones do not. */
 DEVICE_TEST(attn_gaussian, neutral_settings_are_plain)
 {
     static float plain[TOKENS * D], y[TOKENS * D];
@@ -184,7 +185,7 @@ DEVICE_TEST(attn_gaussian, neutral_settings_are_plain)
           "local_width=4" },
         { "attention=local_soft", "local_heads=1", "local_predictor=6" },
     };
-    cla_memory_guard(rt, false); // a block of parameters is cut into pieces
+    cla_memory_guard(rt, false); // parameters are parts of a block
     result(rt, none, plain);
     for (int i = 0; i < 2; i++) {
         result(rt, wide[i], y);
@@ -199,7 +200,8 @@ DEVICE_TEST(attn_gaussian, neutral_settings_are_plain)
 
 /* ---- parameters and keys ----------------------------------------------------- */
 
-/* Three layers of a base Transformer: 0.4 M, 0.4 M and 0.8 M, as published. */
+/* The parameters of three layers of a base Transformer: 0.4 M, 0.4 M and 0.8 M, as
+ * published. */
 DEVICE_TEST(attn_gaussian, counts_parameters)
 {
     static const struct {

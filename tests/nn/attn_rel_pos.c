@@ -1,12 +1,13 @@
 /* attn_rel_pos.c - attention with vectors for distances in a Transformer's layer:
- * against the oracle, known answers, vectors that make it plain attention. */
+ * against the oracle, known answers, and vectors that give plain attention. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "oracle/oracle.h"
 #include "support/way.h"
 
-/* Width and length as in tests/ops/relative_attention.c: the same programs. */
+/* Width and length are those of tests/ops/relative_attention.c, for the same
+ * programs. */
 enum { B = 3, H = 2, WIDTH = 20, D = H * WIDTH, TOKENS = 22, LONGEST = 17 };
 enum { CLIP = 3, DISTANCES = 2 * CLIP + 1, SIZE = TOKENS * D };
 static const int lengths[B] = { 5, 0, LONGEST };
@@ -45,14 +46,14 @@ DEVICE_TEST(attn_rel_pos, matches_oracle_and_gradient)
                   .device = way_device,
                   .oracle = oracle,
                   .context = &w,
-                  .bar = 5e-6 }; // as the op's own
+                  .bar = 5e-6 }; // as in the op's own test
     open_way(&w, rt, "attention=rel_pos");
     check_op(rt, &c);
     way_close(&w);
 }
 
-/* The published answers, which hold for the oracle: queries, keys, values and vectors
- * are sin(0.9 k + 0.37 s), s = 1, 2, 3, 7, 8, for number k of [H,T,d] and [2R+1,d]. */
+/* The oracle gives the published answers. Queries, keys, values and vectors are
+ * sin(0.9 k + 0.37 s), s = 1, 2, 3, 7, 8, for number k of [H,T,d] and [2R+1,d]. */
 Test(attn_rel_pos, gives_known_answers)
 {
     enum { T = 5, HEADS = 2, SHORT = 3, R = 2, ALL = T * HEADS * SHORT };
@@ -86,7 +87,8 @@ Test(attn_rel_pos, gives_known_answers)
 
 /* ---- neutral vectors --------------------------------------------------------- */
 
-/* What a layer makes of random numbers and of vectors that are all this number. */
+/* Computes a layer's result for random numbers, with all vectors filled with
+ * `number`. */
 static void result(cla_runtime *rt, float o[SIZE], const char *attention, float number)
 {
     const int64_t table[] = { DISTANCES, WIDTH }, wide[] = { TOKENS, 3 * D };
@@ -109,7 +111,7 @@ static void result(cla_runtime *rt, float o[SIZE], const char *attention, float 
     free(random);
 }
 
-/* Vectors of zeros are none; of ones, all alike, they are added to every result. */
+/* Vectors of zeros give plain attention; vectors of ones are added to every result. */
 DEVICE_TEST(attn_rel_pos, without_vectors_is_plain)
 {
     static float plain[SIZE], zeros[SIZE], ones[SIZE];

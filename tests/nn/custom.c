@@ -1,4 +1,4 @@
-/* custom.c - custom attention from a config: what is read, and what is refused. */
+/* custom.c - custom attention from a config: keys and errors. */
 #include "nn/custom.h"
 
 #include <string.h>

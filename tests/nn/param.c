@@ -9,7 +9,8 @@
 
 enum { COUNT = 20000 };
 
-/* Parameters are parts of a block, and a guarded block is a part already. */
+/* Opens a runtime without guards: parameters are parts of a block, and a guarded block
+ * is a part already. */
 static cla_runtime *plain_runtime(void)
 {
     cla_runtime *rt = test_runtime();
@@ -17,7 +18,8 @@ static cla_runtime *plain_runtime(void)
     return rt;
 }
 
-/* The mean is within 4 deviations / sqrt(n), the deviation within 3 %. */
+/* Checks that the mean is within 4 deviations / sqrt(n), the deviation within 3 %, and
+ * no number beyond largest. */
 static void check(const cla_tensor *t, double deviation, double largest)
 {
     float *x = malloc(COUNT * sizeof *x);
@@ -62,8 +64,8 @@ Test(param, initialisers)
     check(t[1], 0.5, 0.5 * 6);
     const double a = sqrt(6.0 / 150), s = sqrt(2.0 / 150);
     check(t[2], a / sqrt(3), a * 1.000001);
-    check(t[3], s * 0.87962566,
-          2.000001 * s); // what is left of it within two deviations
+    // the deviation that remains when numbers beyond two deviations are left out
+    check(t[3], s * 0.87962566, 2.000001 * s);
     cr_assert_eq(cla_params_find(&params, "p3")->tensor, t[3]);
     cr_assert_null(cla_params_find(&params, "p9"));
     cla_params_free(&params);
@@ -71,7 +73,8 @@ Test(param, initialisers)
     cla_runtime_free(&rt);
 }
 
-/* Weights of levels: equal, or the first one as asked; one level has the whole. */
+/* Initial weights of levels are equal, or the first is as requested; a single level has
+ * the whole weight. */
 Test(param, first_level_begins_with_its_weight)
 {
     static const struct {
@@ -98,8 +101,7 @@ Test(param, first_level_begins_with_its_weight)
     cla_runtime_free(&rt);
 }
 
-/* A parameter's numbers depend on the seed and its name, not on what stands beside it.
- * */
+/* A parameter's numbers depend on the seed and its name, not on other parameters. */
 Test(param, values_have_a_stream_of_their_own)
 {
     cla_runtime *rt = plain_runtime();
@@ -122,8 +124,8 @@ Test(param, values_have_a_stream_of_their_own)
     cla_runtime_free(&rt);
 }
 
-/* A step that leaves a parameter alone gives it a gradient of zero, not the last one.
- * */
+/* A step that does not use a parameter gives it a gradient of zero, not the last
+ * one. */
 Test(param, untouched_gradients_are_zero)
 {
     cla_runtime *rt = plain_runtime();

@@ -12,7 +12,7 @@ enum { IN = 3, N = 5, TOKENS = 9, KINDS = 3 };
 
 static const int lengths[] = { 4, 0, 3, 2 };
 
-/* A layer with parameters, and what it walks along. */
+/* A layer with parameters and its input. */
 typedef struct bed {
     cla_runtime *rt;
     cla_params params;
@@ -48,8 +48,8 @@ static void fini(bed *t)
     cla_runtime_free(&t->rt);
 }
 
-/* All numbers of a parameter are within limit, and at least one is beyond half of it;
- * limit < 0: all of them are -limit. */
+/* Checks that all numbers of a parameter are within limit and at least one is beyond
+ * half of it; limit <= 0: that all are -limit. */
 static void check_values(const bed *t, const char *name, int64_t size, float limit)
 {
     const cla_param *p = cla_params_find(&t->params, name);
@@ -96,7 +96,8 @@ Test(recurrent, initial_values)
     fini(&t);
 }
 
-/* y of a layer of one direction that has the weights of one of t's. */
+/* Computes y of a layer of one direction that has the weights of direction `way` of
+ * t. */
 static void run_way(const bed *t, int way, bool reverse, float *y)
 {
     recurrent one = t->layer;
@@ -108,7 +109,7 @@ static void run_way(const bed *t, int way, bool reverse, float *y)
     TEST_OK(cla_tensor_download(out, y));
 }
 
-/* Turns each sequence's rows round. */
+/* Reverses each sequence's rows. */
 static void turn(const bed *t, float *to, const float *from, int columns)
 {
     for (int b = 0; b < 4; b++) {
@@ -120,8 +121,8 @@ static void turn(const bed *t, float *to, const float *from, int columns)
     }
 }
 
-/* Halves of y and of the states are those of single directions; and walking back along
- * sequences that are turned round is walking forward. */
+/* Halves of y and of the states are those of single directions. Running backward equals
+ * running forward along reversed sequences. */
 Test(recurrent, both_directions)
 {
     for (int kind = 0; kind < KINDS; kind++) {
@@ -159,7 +160,7 @@ Test(recurrent, both_directions)
     }
 }
 
-/* The first sequence, token by token. */
+/* Checks the outputs of the first sequence, token by token. */
 static void check_steps(bed *t, const float *whole)
 {
     static const int one[] = { 1 };

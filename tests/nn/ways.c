@@ -1,5 +1,5 @@
-/* ways.c - ways of attending: against the oracles, settings that make them plain
- * attention, and their keys. */
+/* ways.c - kinds of attention: against the oracles, settings that give plain attention,
+ * and their keys. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 enum { B = 3, H = 4, WIDTH = 8, D = H * WIDTH, TOKENS = 17 };
 static const int lengths[B] = { 5, 0, 12 };
 
-/* A way, and what the oracle is told of it. */
+/* A kind of attention, and its settings for the oracle. */
 typedef struct scene {
-    way_case way; // first: a scene is a way
+    way_case way; // first: way_device casts a scene to it
     int window, area, edge, directed;
 } scene;
 
@@ -34,7 +34,8 @@ static void csan_oracle(double *y, double *const *x, void *context)
     free(qkv);
 }
 
-/* Softmax sums of at most 60 products of 8 numbers near 1: as the op's own tests. */
+/* Softmax sums of at most 60 products of 8 numbers near 1: the tolerance of the op's
+ * own tests. */
 static void check(cla_runtime *rt, scene *s, const char *const *keys,
                   void (*oracle)(double *y, double *const *x, void *context))
 {
@@ -66,7 +67,8 @@ DEVICE_TEST(ways, csan_matches_oracle_and_gradient)
 
 /* ---- directions -------------------------------------------------------------- */
 
-/* Hidden scores of the last directed heads, which look back and ahead by turns. */
+/* Computes attention whose last `directed` heads hide later or earlier keys, by
+ * turns. */
 static void direct(double *o, const double *q, const double *k, const double *v,
                    int directed, oracle_attention_shape shape, int t)
 {
@@ -107,7 +109,7 @@ DEVICE_TEST(ways, bi_direct_matches_oracle_and_gradient)
     }
 }
 
-/* The published answers, which hold for the oracle: queries, keys and values are
+/* The oracle gives the published answers. Queries, keys and values are
  * sin(0.9 k + 0.37 s), s = 1, 2, 3, for number k of [H,T,d]. */
 Test(ways, bi_direct_gives_known_answers)
 {
@@ -141,7 +143,7 @@ Test(ways, bi_direct_gives_known_answers)
 
 /* ---- neutral settings -------------------------------------------------------- */
 
-/* What a layer makes of the same random numbers. */
+/* Computes a layer's result for fixed random numbers. */
 static double *result(cla_runtime *rt, const char *const *keys)
 {
     way_case w;
@@ -173,8 +175,8 @@ static double difference(const double *a, const double *b)
     return most;
 }
 
-/* The same attention by another way, up to the order of at most 12 sums of numbers
- * near 1; narrower, it is another one. */
+/* Checks that neutral settings give the attention of like, up to the order of at most
+ * 12 sums of numbers near 1, and that narrower ones (other) do not. */
 static void check_neutral(cla_runtime *rt, const char *const *neutral,
                           const char *const *like, const char *const *other)
 {
@@ -216,7 +218,7 @@ Test(ways, reads_the_keys_of_what_is_chosen)
     cr_assert_eq(json_integer_value(json_object_get(s.values, "window")), 7);
     cr_assert_eq(json_integer_value(json_object_get(s.values, "area")), 3);
     cla_config_fini(&s);
-    /* Those of the others are known and stay as they were given. */
+    /* Keys of other kinds are known and keep their values. */
     way_settings(&s, (const char *const[]){ "window=8", NULL });
     TEST_OK(cla_attn_configure(&c, &s));
     cr_assert_str_eq(c.way->name, "softmax");

@@ -1,5 +1,5 @@
 /* weights.c - parameters of 16 and 8 bits: products and rows of tables against sums in
- * double precision of the numbers that they stand for; memory; refusals. */
+ * double precision of the rounded numbers; memory; refusals. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,10 +29,11 @@ typedef struct bed {
     cla_params params;
     cla_tensor *w;
     cla_param *p;
-    float *numbers; // that w stands for
+    float *numbers; // the values of w, rounded
 } bed;
 
-/* Parameters are parts of a block, and a guarded block is a part already. */
+/* Opens a runtime without guards: parameters are parts of a block, and a guarded block
+ * is a part already. */
 static cla_runtime *plain_runtime(cla_schedule schedule)
 {
     cla_runtime *rt = test_runtime();
@@ -41,7 +42,7 @@ static cla_runtime *plain_runtime(cla_schedule schedule)
     return rt;
 }
 
-/* What rounding makes of the numbers. */
+/* Rounds numbers as parameters of this type are rounded. */
 static void round_all(float *x, int64_t rows, int64_t columns, cla_dtype dtype,
                       bool by_rows)
 {
@@ -72,7 +73,7 @@ static void bed_init(bed *b, cla_schedule schedule, cla_dtype dtype, int64_t row
     TEST_OK(cla_params_build(&b->params, b->rt, 1));
     b->p = &b->params.list[0];
     b->numbers = test_random(rows * columns, 1, 2);
-    b->numbers[0] *= 1e-7f; // a half without a leading one
+    b->numbers[0] *= 1e-7f; // a subnormal half
     b->numbers[rows * columns / 2] *= 1e-4f;
     TEST_OK(cla_param_write(&b->params, b->p, b->numbers));
     cla_params_changed(&b->params);
@@ -87,7 +88,7 @@ static void bed_fini(bed *b)
     free(b->numbers);
 }
 
-/* y = x w + bias, in double. */
+/* Returns y = x w + bias, in double precision. */
 static double *want_of(const product_case *c, const float *x, const float *w,
                        const float *bias)
 {
@@ -115,7 +116,8 @@ static void run(const bed *b, const product_case *c, cla_tensor *x, cla_tensor *
     TEST_OK(cla_tensor_download(out, y));
 }
 
-/* The second product has packed panels where there are any, the third has them, too. */
+/* Checks three equal products. The second packs panels where there are any, the third
+ * uses them, too. */
 static void check_product(const product_case *c, cla_schedule schedule, cla_dtype dtype)
 {
     bed b;
@@ -183,7 +185,7 @@ Test(weights, bytes_in_groups)
     check_all(CLA_SCHEDULE_GROUP, CLA_I8);
 }
 
-/* Ids outside the table stand for zeros. */
+/* Checks rows of a table. Ids outside the table give zeros. */
 static void check_rows(cla_schedule schedule, cla_dtype dtype)
 {
     enum { V = 11, D = 67, N = 6 };
@@ -215,7 +217,7 @@ Test(weights, rows_of_tables)
     check_rows(CLA_SCHEDULE_GROUP, CLA_I8);
 }
 
-/* Bytes of the blocks of a matrix [rows,columns] and of a vector beside it. */
+/* Returns the bytes of the blocks of a matrix [1024,512] and of its bias. */
 static size_t bytes_of(cla_dtype dtype)
 {
     cla_runtime *rt = plain_runtime(CLA_SCHEDULE_TILE);

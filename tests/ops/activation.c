@@ -33,7 +33,8 @@ Test(activation, silu)
     check_kind_refuses(&table);
 }
 
-/* Far from zero both are 0 or x, with slopes 0 or 1: nothing overflows. */
+/* Checks values far from zero, where both are 0 or x with slopes 0 or 1: nothing
+ * overflows. */
 static void far(cla_runtime *rt,
                 cla_status (*op)(cla_tape *, cla_tensor **, cla_tensor *))
 {

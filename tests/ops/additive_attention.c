@@ -1,14 +1,14 @@
-/* additive_attention.c - device against oracle: contexts, weights and scores, one query
- * to a memory and many. */
+/* additive_attention.c - device against oracle: contexts, weights and scores, for one
+ * and for many queries to a memory. */
 #include <math.h>
 #include <string.h>
 
 #include "clattn/ham.h"
 #include "support/check_kind.h"
 
-/* The first is all that Oclgrind sees: a query to a memory, an empty one, a memory
- * without queries. A score is a sum of a terms |v tanh| < 3, each off by 2e-7; weights
- * and contexts err relative to that. v of 1/sqrt(a) keeps scores of size 1. */
+/* Oclgrind runs the first case only: a query to a memory, a query to an empty memory, a
+ * memory without queries. A score is a sum of a terms |v tanh| < 3, each off by 2e-7;
+ * weights and contexts err relative to that. v of 1/sqrt(a) keeps scores of size 1. */
 static const char *const cases[] = {
     "q_rows=1,1,0 k_rows=4,0,2 a=3 d=5",
     "q_rows=1 k_rows=1 a=1 d=1 medium",
@@ -25,7 +25,7 @@ static const kind_table table = {
     .scale = { [2] = -1 },
 };
 
-/* All three results at once, and the context alone. */
+/* The call gives all three results at once, or the context alone. */
 Test(additive_attention, matches_oracle_and_gradient)
 {
     kind_table maps = table;
@@ -34,13 +34,13 @@ Test(additive_attention, matches_oracle_and_gradient)
     check_kind_cases(&table);
 }
 
-/* sin(0.9 k + 0.37 s), which known answers are computed with. */
+/* Returns sin(0.9 k + 0.37 s), the input of the known answers. */
 static double known(int k, int s)
 {
     return sin(0.9 * k + 0.37 * s);
 }
 
-/* y [rows,2] = x [rows,2] w [2,2] of known numbers */
+/* Computes y [rows,2] = x [rows,2] w [2,2] of such inputs. */
 static void project(float *y, int rows, int x, int w)
 {
     for (int i = 0; i < rows * 2; i++) {
@@ -49,7 +49,8 @@ static void project(float *y, int rows, int x, int w)
     }
 }
 
-/* Numbers computed in double precision from the equations, elsewhere; 6 digits. */
+/* Compares with results of an independent computation in double precision, given to 6
+ * digits. */
 static void check_known(cla_runtime *rt)
 {
     const double alpha[3] = { 0.399692, 0.493987, 0.106320 };

@@ -14,11 +14,11 @@ typedef struct attention_case {
     int B, H, d;
     int T[SEQUENCES], S[SEQUENCES]; // S[0] = 0: self-attention
     bool causal, view;
-    bool heads; // backward under the tile schedule: an item a head, not a tile
+    bool heads; // backward under the tile schedule: an item for each head, not tile
     float dropout;
-    int32_t *q_offsets, *k_offsets; // these and what follows: filled in by prepare
+    int32_t *q_offsets, *k_offsets; // filled in by prepare, like all below
     cla_ragged *q_rows, *k_rows;
-    double *keep; // [Nq,H,Smax], NULL without dropout
+    double *keep; // [Nq,H,Smax]; NULL without dropout
     int Smax;
 } attention_case;
 
@@ -71,7 +71,7 @@ static const double BAR = 5e-6;
 
 static void check(cla_runtime *rt, attention_case *c)
 {
-    const int items = c->heads ? 0 : 1024; // of a unit; these have fewer
+    const int items = c->heads ? 0 : 1024; // for each unit; these cases have fewer
     TEST_OK(cla_tuning_set(rt, "attention_backward_tile", "ITEMS", items));
     prepare(rt, c);
     const int64_t Nq = cla_ragged_tokens(c->q_rows), Nk = cla_ragged_tokens(c->k_rows);
@@ -106,7 +106,7 @@ static void check_all(attention_case *cases, size_t count,
     cla_runtime_free(&rt);
 }
 
-/* Few widths, since each is six kernels to compile: less than a vector, some vectors
+/* There are few widths, as each compiles six kernels: less than a vector, some vectors
  * with idle columns in the last, an odd number, and the largest, of whole vectors. */
 Test(attention, matches_oracle_and_gradient)
 {
@@ -130,7 +130,7 @@ Test(attention, matches_oracle_and_gradient)
     check_all(cases, sizeof cases / sizeof *cases, check);
 }
 
-/* Constants as GPUs have them: large tiles, two quads a row, keys and values apart. */
+/* The constants of GPUs work: large tiles, two quads a row, keys and values apart. */
 DEVICE_TEST(attention, takes_the_tiles_of_gpus)
 {
     attention_case cases[] = {
@@ -145,7 +145,7 @@ DEVICE_TEST(attention, takes_the_tiles_of_gpus)
     }
 }
 
-/* The oracle gets the draws from the host's Philox. */
+/* The oracle gets its random numbers from the host's Philox. */
 Test(attention, drops_weights)
 {
     attention_case cases[] = {
@@ -184,7 +184,7 @@ static void oracle_same(double *y, double *const *x, void *context)
 
 Test(attention, takes_one_tensor_for_all)
 {
-    if (test_tiny()) return; // as many items as a case of their own
+    if (test_tiny()) return; // costs as much as another case
     attention_case c = { .B = 2, .H = 2, .d = 24, .T = { 19, 4 } };
     cla_runtime *rt = test_runtime();
     prepare(rt, &c);
@@ -197,8 +197,9 @@ Test(attention, takes_one_tensor_for_all)
                          .oracle = oracle_same,
                          .context = &c,
                          .bar = BAR };
-    TEST_OK(cla_tuning_set(rt, "attention_backward_tile", "ITEMS", 0)); // by heads ...
-    check_op(rt, &op); // ... but not where sequences of q and of k may cross
+    // allows backward by heads
+    TEST_OK(cla_tuning_set(rt, "attention_backward_tile", "ITEMS", 0));
+    check_op(rt, &op); // by tiles, as sequences of q and k may cross
     cla_ragged_free(&c.k_rows);
     c.k_rows = c.q_rows;
     check_op(rt, &op);
@@ -259,8 +260,8 @@ Test(attention, shows_its_map)
 
 /* ---- known answers --------------------------------------------------------------- */
 
-/* The fill function of the published tests: sin(0.9 k + 0.37 s) over [H,T,d], laid
- * out as [T,H,d]. */
+/* Fills x [T,H,d] with sin(0.9 k + 0.37 s), where k is the index in [H,T,d], as in the
+ * published tests. */
 static void fill(float *x, int H, int T, int d, int s)
 {
     for (int k = 0; k < H * T * d; k++) {
@@ -283,7 +284,8 @@ static void near(const char *what, double got, double want, double bar)
     cr_assert(fabs(got - want) <= bar, "%s is %.7g, must be %.7g", what, got, want);
 }
 
-/* len rows of the five are valid; the first run also checks gradients. */
+/* Checks known results for the first len of five tokens; with gradients also the
+ * gradients. */
 static void check_known(cla_runtime *rt, int len, const double first[3],
                         const double last[3], double total, bool gradients)
 {
@@ -292,7 +294,7 @@ static void check_known(cla_runtime *rt, int len, const double first[3],
     cla_tensor *x[4], *y = NULL;
     for (int i = 0; i < 4; i++) {
         fill(all[i], H, T, d, i + 1);
-        x[i] = tensor_of(rt, len, H, d, all[i]); // tokens first: the valid ones lead
+        x[i] = tensor_of(rt, len, H, d, all[i]); // [T,H,d]: the valid tokens come first
         cla_tensor_want_grad(x[i], i < 3);
     }
     cla_ragged *rows = test_ragged(rt, 1, &len, NULL);

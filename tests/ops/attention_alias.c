@@ -1,5 +1,5 @@
-/* attention_alias.c - one tensor in several places of an attention (queries and keys,
- * keys and values ...), or columns of one tensor, get the sums of the gradients that
+/* attention_alias.c - one tensor, or columns of one tensor, in several places of an
+ * attention (queries and keys, keys and values ...) gets the sum of the gradients that
  * separate tensors get. */
 #include <math.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static cla_status area(cla_tape *tape, cla_tensor **o, const operands *in)
                                  CLA_EDGE_TRUNCATE, NULL);
 }
 
-/* A head's keys and values come from different members here. */
+/* Here a head's keys and values come from different members of its area. */
 static cla_status edges(cla_tape *tape, cla_tensor **o, const operands *in)
 {
     return cla_band_attention_2d(tape, o, in->x[0], in->x[1], in->x[2], in->rows, 5, 3,
@@ -71,12 +71,13 @@ static const struct {
             { "gaussian_attention", gaussian },
             { "relative_attention", relative } };
 
-/* Which of the tensors stands in which place. */
+/* The number of the tensor in each place: q, k, v. */
 static const int places[][PLACES] = { { 0, 1, 1 }, { 0, 0, 0 }, { 0, 0, 1 },
                                       { 0, 1, 0 }, { 0, 1, 2 }, { 2, 0, 1 } };
 
-/* What places with the same number are: tensors of their own, one tensor, or columns of
- * one that all places share, or all but the first. */
+/* How places share a tensor. SEPARATE: each place has its own tensor. SHARED: places
+ * with the same number have one tensor. COLUMNS: all places are columns of one tensor.
+ * MEMORY: all but the first are. */
 typedef enum sharing { SEPARATE, SHARED, COLUMNS, MEMORY } sharing;
 
 static const char *const sharings[] = { "separate", "shared", "columns", "memory" };
@@ -90,7 +91,7 @@ static void make(cla_tensor **t, cla_runtime *rt, int rank, const int64_t *shape
 
 enum { ROW = H * WIDTH };
 
-/* Copies part `at` of `parts` between the rows of a wide matrix and a narrow one. */
+/* Copies part `at` of `parts` from or to the rows of a wide matrix. */
 static void copy_part(float *wide, float *narrow, int parts, int at, bool out)
 {
     for (int t = 0; t < T; t++) {
@@ -100,7 +101,7 @@ static void copy_part(float *wide, float *narrow, int parts, int at, bool out)
     }
 }
 
-/* A matrix of which the places from the first on are columns. The least number is its
+/* A matrix with the places from `first` on as columns; `least` is the number of its
  * first part. */
 typedef struct wide {
     cla_tensor *x;
@@ -141,7 +142,7 @@ static void add_wide(float (*sum)[SIZE], const wide *w)
     }
 }
 
-/* sum[n] = the gradients of all that holds number n of `place`. */
+/* Computes sum[n], the gradient of all tensors with number n in `place`. */
 static void gradients(cla_runtime *rt, attend call, const int *place, sharing how,
                       float (*sum)[SIZE])
 {

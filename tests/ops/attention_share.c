@@ -1,5 +1,5 @@
-/* attention_share.c - a sentence draws the same numbers whichever process has it: every
- * attention with dropout, on a whole batch and on its halves. */
+/* attention_share.c - dropout is independent of the process that has a sentence: each
+ * attention gives the same bits on a whole batch and on its halves. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +59,8 @@ static cla_status gaussian(cla_tape *tape, cla_tensor **o, const operands *in,
 
 static const attend ops[] = { full, band, area, position, gaussian };
 
-/* Result and gradient of the values, which both depend on the draws. */
+/* Computes the result and the gradient of the values; both depend on the random
+ * numbers. */
 static void run(cla_runtime *rt, attend op, part p, const float *numbers, float *o,
                 float *grad)
 {
@@ -107,7 +108,8 @@ DEVICE_TEST(attention_share, halves_draw_as_the_whole)
                   n / 2, n % 2);
         cr_assert(!memcmp(grad[0], grad[1], sizeof *grad),
                   "op %d, schedule %d: gradients differ", n / 2, n % 2);
-        /* Without its place in the batch the second half draws the first one's. */
+        /* Without its first row in the batch, the second half draws the numbers of the
+         * first. */
         run(rt, op, (part){ 0, 1 }, numbers + T * ROW, o[1], grad[1]);
         cr_assert(memcmp(o[0] + T * ROW, o[1], sizeof *o / 2) != 0,
                   "op %d, schedule %d: draws do not depend on the row", n / 2, n % 2);

@@ -8,9 +8,10 @@
 #include "runtime/runtime.h"
 #include "support/bands.h"
 
-/* Sequences longer than a tile and shorter, straddling its ends; windows of one key,
- * that fit a piece and that do not. Few widths, each takes ten seconds to compile: less
- * than a vector, one, some with idle columns in the last, and the largest. */
+/* Sequences are longer and shorter than a tile and cross its ends; windows have one
+ * key, fit a piece or exceed it. There are few widths, as each takes ten seconds to
+ * compile: less than a vector, one vector, some with idle columns in the last, and the
+ * largest. */
 static const band_case cases[] = {
     { 1, { 1 }, .H = 1, .d = 8, .window = 1 },
     { 3, { 5, 0, 3 }, .H = 2, .d = 3, .window = 3 },
@@ -72,7 +73,7 @@ DEVICE_TEST(band_attention, known_answers)
     }
 }
 
-/* One key: the weight is 1, whatever the score, and dv is dO. */
+/* With one key the weight is 1, whatever the score, and dv is dO. */
 DEVICE_TEST(band_attention, window_of_one_is_v)
 {
     const band_case c = { 2, { 5, 6 }, .H = 2, .d = 8, .window = 1 };
@@ -95,7 +96,7 @@ DEVICE_TEST(band_attention, window_of_one_is_v)
     band_inputs_free(x);
 }
 
-/* w >= 2 T - 1 sees everything, however much wider it is. */
+/* A window of 2 T - 1 keys or more gives full attention. */
 DEVICE_TEST(band_attention, wide_window_is_full_attention)
 {
     band_case c = { 2, { 9, 4 }, .H = 2, .d = 8, .window = 17 };
@@ -143,7 +144,8 @@ DEVICE_TEST(band_attention, is_local)
         }
         band_run(rt, &c, bad[0], bad[1], bad[2], x[3], &r);
         for (int n = 0; n < T; n++) {
-            const bool near = n >= 28 && abs(n - AT) <= R; // its sequence starts at 28
+            // the token's sequence starts at 28
+            const bool near = n >= 28 && abs(n - AT) <= R;
             const bool touched = n >= 28 && abs(n - AT) <= 2 * R; // through the softmax
             for (int64_t j = (int64_t)n * D; j < (int64_t)n * D + D; j++) {
                 cr_assert(near ? isnan(r.o[j]) : r.o[j] == clean.o[j],
@@ -163,7 +165,7 @@ DEVICE_TEST(band_attention, is_local)
     band_inputs_free(x);
 }
 
-/* The map has rows that sum to 1 and zeros outside; a constant V comes out as it is. */
+/* Rows of the map sum to 1 and are 0 outside the window; a constant V is the result. */
 DEVICE_TEST(band_attention, weights_are_a_distribution)
 {
     const band_case c = { 2, { 13, 6 }, .H = 2, .d = 8, .window = 5, .causal = true };
@@ -196,7 +198,7 @@ DEVICE_TEST(band_attention, weights_are_a_distribution)
     band_inputs_free(x);
 }
 
-/* A sentence gives the same alone and anywhere in a batch. */
+/* A sentence has the same results alone and anywhere in a batch. */
 DEVICE_TEST(band_attention, independent_of_batch)
 {
     const band_case batch = { 3, { 5, 14, 21 }, .H = 2, .d = 8, .window = 7 };
@@ -221,7 +223,7 @@ DEVICE_TEST(band_attention, independent_of_batch)
     band_inputs_free(x);
 }
 
-/* q, k and v may be one tensor; its gradient is the sum of the three. */
+/* q, k and v may be one tensor; its gradient is the sum of their three. */
 DEVICE_TEST(band_attention, one_tensor_for_all)
 {
     const band_case c = { 1, { 40 }, .H = 2, .d = 8, .window = 5 };
@@ -257,7 +259,7 @@ DEVICE_TEST(band_attention, one_tensor_for_all)
     band_inputs_free(x);
 }
 
-/* Only the gradients asked for are made. */
+/* The backward pass makes only the gradients that are wanted. */
 DEVICE_TEST(band_attention, skips_unwanted_gradients)
 {
     const int lengths[] = { 20 };

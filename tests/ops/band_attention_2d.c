@@ -125,7 +125,7 @@ static void all_close(const char *what, const float *got, const float *want, int
     }
 }
 
-/* An area of one head, and heads that are all the same, are the 1-D case. */
+/* An area of one head gives the 1-D results; so do equal heads. */
 DEVICE_TEST(band_attention_2d, falls_back_to_one_dimension)
 {
     enum { T = 11, H = 4, d = 8 };
@@ -165,7 +165,8 @@ DEVICE_TEST(band_attention_2d, falls_back_to_one_dimension)
     band_inputs_free(x);
 }
 
-/* Heads in a ring: rolling the inputs rolls everything. */
+/* With CLA_EDGE_WRAP heads form a ring: rolling the inputs rolls results and
+ * gradients. */
 DEVICE_TEST(band_attention_2d, wrap_rolls)
 {
     enum { T = 9, H = 5, d = 8 };
@@ -200,7 +201,7 @@ DEVICE_TEST(band_attention_2d, wrap_rolls)
     band_inputs_free(rolled);
 }
 
-/* Every head over all heads' keys: attention over H * T keys laid end to end. */
+/* When every head sees the keys of all heads, it attends to H * T keys. */
 DEVICE_TEST(band_attention_2d, everything_is_attention_over_all_heads)
 {
     enum { T = 6, H = 3, d = 8 };
@@ -214,7 +215,7 @@ DEVICE_TEST(band_attention_2d, everything_is_attention_over_all_heads)
     float *x[4];
     double k[T * H * d], v[T * H * d];
     band_inputs(&c, x);
-    for (int i = 0; i < T * H * d; i++) { // head of a token after head: all are keys
+    for (int i = 0; i < T * H * d; i++) { // [T,H,d] is a list of T * H keys
         k[i] = (double)x[1][i];
         v[i] = (double)x[2][i];
     }
@@ -238,7 +239,7 @@ DEVICE_TEST(band_attention_2d, everything_is_attention_over_all_heads)
     band_inputs_free(x);
 }
 
-/* Weights sum to 1, so dv has the mass of dO; nothing flows outside the area. */
+/* Weights sum to 1, so dv has the sum of dO; no gradient leaves the area. */
 DEVICE_TEST(band_attention_2d, gradients_keep_mass_and_distance)
 {
     enum { T = 12, H = 6, d = 8 };
@@ -251,7 +252,7 @@ DEVICE_TEST(band_attention_2d, gradients_keep_mass_and_distance)
             band_result r;
             c.edge = (cla_edge)edge;
             band_run(rt, &c, x[0], x[1], x[2], x[3], &r);
-            for (int j = 0; j < d; j++) { // channel by channel
+            for (int j = 0; j < d; j++) { // for each channel
                 double in = 0, out = 0;
                 for (int n = 0; n < T * H; n++) {
                     in += (double)x[3][n * d + j];
@@ -262,7 +263,7 @@ DEVICE_TEST(band_attention_2d, gradients_keep_mass_and_distance)
             band_result_fini(&r);
         }
         float *dy = calloc((size_t)band_size(&c), sizeof *dy);
-        for (int n = 0; n < T; n++) { // only head 2 is asked about
+        for (int n = 0; n < T; n++) { // only head 2 has a gradient
             memcpy(dy + (n * H + 2) * d, x[3] + (n * H + 2) * d, d * sizeof *dy);
         }
         c.edge = CLA_EDGE_TRUNCATE;
@@ -279,7 +280,7 @@ DEVICE_TEST(band_attention_2d, gradients_keep_mass_and_distance)
     band_inputs_free(x);
 }
 
-/* The map lists the members of the area side by side; a member that is missing is 0. */
+/* The map lists the members of the area side by side; missing members are 0. */
 DEVICE_TEST(band_attention_2d, map_is_area_major)
 {
     enum { T = 7, H = 3 };

@@ -11,9 +11,9 @@ static void fill(int32_t *ids, int64_t n, const op_call *c, int operand)
     memcpy(ids, some, (size_t)n * sizeof *ids);
 }
 
-/* Few results in each case: a finite difference that steps over a kink of a maximum is
- * no slope. A sum of K in products, weights scaled to keep results near 1: eps sqrt(n),
- * n up to 320. */
+/* Cases have few results, as a finite difference across a kink of a maximum is wrong. A
+ * sum of K in products, weights scaled to keep results near 1: eps sqrt(n), n up to
+ * 320. */
 static const kind_table table = {
     .lines = { "char_cnn", NULL, fill },
     .rows =
@@ -32,7 +32,7 @@ Test(char_cnn, matches_oracle_and_gradient)
     check_kind_cases(&table);
 }
 
-/* Rows that look alike, as padding does: the first has the gradient. */
+/* Of equal rows, such as padding, the first gets the gradient. */
 DEVICE_TEST(char_cnn, first_of_equals_has_the_gradient)
 {
     static const int lengths[] = { 4 };

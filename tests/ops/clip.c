@@ -1,4 +1,4 @@
-/* clip.c - norms against the oracle, and what clipping does with them. */
+/* clip.c - norms against the oracle, and clipping by norm. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void check_size(cla_runtime *rt, int64_t n)
     cr_assert(fabs(first - exact) <= 1e-6 * exact, "norm of %lld is %.9g, must be %.9g",
               (long long)n, first, exact);
 
-    TEST_OK(cla_clip(rt, NULL, x, (float)(2 * exact + 1))); // longer than it is
+    TEST_OK(cla_clip(rt, NULL, x, (float)(2 * exact + 1))); // more than its norm
     check_tensor("unclipped", x, want, n, 0);
     TEST_OK(cla_clip(rt, &again, x, 0.5f));
     cr_assert_eq(first, again);
@@ -68,8 +68,8 @@ DEVICE_TEST(clip, leaves_what_is_no_number)
     cla_tensor_free(&x);
 }
 
-/* One number at one place, everything else the largest floats there are: their squares
- * would overflow. */
+/* Returns the verdict of cla_finite on a tensor with `number` at one place and the
+ * largest floats elsewhere, whose squares would overflow. */
 static bool finite_with(cla_runtime *rt, int64_t n, int64_t at, float number)
 {
     bool finite = false;

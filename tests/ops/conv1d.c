@@ -3,9 +3,9 @@
 
 #include "support/check_kind.h"
 
-/* ReLU (1) only where results are few: a finite difference that steps over one of its
- * kinks is no slope. A sum of K in products of size 1, weights scaled to keep results
- * near 1: eps sqrt(n) of it, n up to 700. */
+/* ReLU (1) is only in cases with few results, as a finite difference across one of its
+ * kinks is wrong. A sum of K in products of size 1, weights scaled to keep results near
+ * 1: eps sqrt(n) of it, n up to 700. */
 static const kind_table table = {
     .lines = { .op = "conv1d" },
     .rows = (const char *const[]){ "rows=3,0,1,7 K=5 in=3 out=5 activation=1",

@@ -8,8 +8,8 @@
  * 3 rows of T keys, and the result is a sum of T of them, each below 1. */
 static const double BAR = 1e-5;
 
-/* ReLU only where maps are small: a finite difference that steps over one of its kinks
- * is no slope. */
+/* ReLU is only in cases with small maps, as a finite difference across one of its kinks
+ * is wrong. */
 static const kind_table cases = {
     .lines = { .op = "conv_attention_1d" },
     .rows = (const char *const[]){ "rows=1 H=1 d=3 t=1",
@@ -28,7 +28,7 @@ Test(conv_attention_1d, matches_oracle_and_gradient)
     check_kind_cases(&cases);
 }
 
-/* A filter that is 1 at every key's own place passes the map on: plain attention. */
+/* A filter of 1 at every key's own place gives plain attention. */
 DEVICE_TEST(conv_attention_1d, identity_is_attention)
 {
     enum { T = 5, H = 2, D = 8, SIZE = T * H * D, LEARNED = H * 3 * T * T };

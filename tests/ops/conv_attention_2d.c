@@ -14,11 +14,11 @@
       .bar = (limit) }
 // clang-format on
 
-/* A difference quotient knows no kink: under ReLU a bias moves most entries away from
- * it. Heads that live in part are in the golden cases, which hold exact gradients.
+/* A finite difference across a kink is wrong: with ReLU a bias moves most entries away
+ * from it. Partly active heads are in the golden cases, which have exact gradients.
  *
- * An item takes a head or more, and llvmpipe ends an item's loops after 65535 rounds in
- * all (docs/kernels.md): lines that are not large stay well below. */
+ * An item handles a head or more, and llvmpipe ends an item's loops after 65535 rounds
+ * in all (docs/kernels.md): cases that are not large stay well below. */
 static const kind_table tables[] = {
     TABLE(0.33f, 1, 5e-6, "rows=5,0,3 H=2 d=8 kh=3 kw=3 activation=1",
           "rows=0,0 H=2 d=8 kh=3 kw=3 activation=1",
@@ -48,7 +48,7 @@ Test(conv_attention_2d, matches_oracle_and_gradient)
     check_tables(tables, sizeof tables / sizeof *tables);
 }
 
-/* Wider and taller than sequences, too. */
+/* Filters of any size, also wider and taller than sequences. */
 static const kind_table any[] = {
     TABLE(0.58f, 1, 5e-6, "rows=9 H=1 d=8 kh=1 kw=3 activation=1",
           "rows=9 H=1 d=8 kh=3 kw=1 activation=1"),

@@ -1,4 +1,4 @@
-/* conv_attention_2d_laws.c - what must hold for any filter, and a known answer. */
+/* conv_attention_2d_laws.c - properties of any filter, and a known answer. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 enum { H = 2, D = 8 };
 
-/* One forward and backward pass on chosen numbers. */
+/* A forward and a backward pass on chosen numbers. */
 typedef struct bed {
     cla_runtime *rt;
     cla_ragged *rows;
@@ -102,7 +102,7 @@ static void fini(bed *t)
 
 static const cla_schedule schedules[] = { CLA_SCHEDULE_TILE, CLA_SCHEDULE_GROUP };
 
-/* Only the centre counts: plain attention. */
+/* A filter with its centre alone gives plain attention. */
 Test(conv_attention_2d_laws, centre_alone_is_attention)
 {
     const float w[H * 9] = { [4] = 1, [9 + 4] = 1 }, b[H] = { 0 };
@@ -129,8 +129,8 @@ Test(conv_attention_2d_laws, centre_alone_is_attention)
     fini(&t);
 }
 
-/* All taps 1/9, v all ones: each row of the result is the mean of three row sums of the
- * map, 1 each, less what the borders cut off. */
+/* With all taps 1/9 and v all ones, each row of the result is the mean of three row
+ * sums of the map, 1 each, less the parts that the borders cut off. */
 Test(conv_attention_2d_laws, equal_taps_blur)
 {
     float w[H * 9], b[H] = { 0 };
@@ -177,7 +177,7 @@ Test(conv_attention_2d_laws, low_bias_kills_the_head)
                 cr_assert_eq(t.grad[0][at], 0);
                 cr_assert_eq(t.grad[1][at], 0);
                 cr_assert_eq(t.grad[2][at], 0);
-                other += fabsf(t.o[at + D]); // head 1 lives
+                other += fabsf(t.o[at + D]); // head 1 is not zero
             }
         }
         cr_assert(other > 0);
@@ -190,8 +190,8 @@ Test(conv_attention_2d_laws, low_bias_kills_the_head)
     fini(&t);
 }
 
-/* Rows of dA sum to 0: shifting all keys by one vector shifts every score of a row
- * alike, and changes nothing; so dK sums to 0 over a sequence. */
+/* dK sums to 0 over a sequence: adding one vector to all keys shifts every score of a
+ * row alike, and changes nothing. */
 Test(conv_attention_2d_laws, gradient_of_keys_sums_to_zero)
 {
     const float b[H] = { 0.1f, -0.01f };
@@ -245,13 +245,13 @@ Test(conv_attention_2d_laws, linear_without_activation)
 
 /* ---- known answer -------------------------------------------------------------- */
 
-/* F(shape, s)[k] = sin(0.9 k + 0.37 s) */
+/* Returns F(shape, s)[k] = sin(0.9 k + 0.37 s). */
 static double fill(int k, int s)
 {
     return sin(0.9 * k + 0.37 * s);
 }
 
-/* x [5,4] through w [4,3]. */
+/* Computes gamma times x [5,4] w [4,3]. */
 static void project(float *y, int s, double gamma)
 {
     for (int i = 0; i < 5; i++) {
@@ -265,7 +265,7 @@ static void project(float *y, int s, double gamma)
     }
 }
 
-/* Numbers of an independent transcription of the equations in Python. */
+/* Compares with an independent transcription of the equations in Python. */
 Test(conv_attention_2d_laws, known_answer)
 {
     static const double want[15] = { 0.047957855,  0.049963712,  0.014158029, 0, 0, 0,

@@ -1,4 +1,4 @@
-/* conv_fft.c - the form by FFT against the definition, and its refusals. */
+/* conv_fft.c - the FFT form against the oracle, and its errors. */
 #include "ops/conv_fft.h"
 
 #include "support/check_kind.h"
@@ -7,7 +7,7 @@ static const char *const lines[] = {
     "rows=13,0,20 H=3 d=8 kh=5 kw=5 activation=1",
     "rows=21,1 H=3 d=24 kh=3 kw=7 activation=2 medium",
     "rows=24,17 H=2 d=72 kh=1 kw=1 medium",
-    // more pairs than a batch holds
+    // more pairs of a sequence and a head than a batch holds
     "rows=4,9,1,20,3,0,11,7,2,5 H=9 d=8 kh=7 kw=3 activation=1 medium",
     "rows=4,9 H=2 d=8 kh=31 kw=31 medium", NULL
 };
@@ -25,7 +25,7 @@ static kind_table table_of(const char *const *rows)
 DEVICE_TEST(conv_fft, matches_oracle_and_gradient)
 {
     const kind_table table = table_of(lines);
-    if (cla_fft_built()) { // and it was the transforms that did it
+    if (cla_fft_built()) { // and check_kind used the FFT
         cla_fft *fft = NULL;
         check_kind(rt, &table);
         TEST_OK(cla_fft_get(&fft, rt, 24, 16));
@@ -33,7 +33,7 @@ DEVICE_TEST(conv_fft, matches_oracle_and_gradient)
     }
 }
 
-/* Plans that fail their trial: one warning, and the direct form. */
+/* Plans that fail their trial are replaced by the direct form. */
 DEVICE_TEST(conv_fft, falls_back)
 {
     const kind_table one =
@@ -42,13 +42,13 @@ DEVICE_TEST(conv_fft, falls_back)
     if (cla_fft_built()) {
         TEST_OK(cla_fft_get(&fft, rt, cla_fft_side(12), 1));
         cr_assert_eq(fft->state, CLA_FFT_NEW);
-        fft->line++; // the library was told otherwise
+        fft->line++; // not the line of the library's plan
         check_kind(rt, &one);
         cr_assert_eq(fft->state, CLA_FFT_BROKEN);
     }
 }
 
-/* Sides are products of small primes, and not much larger than asked for. */
+/* Sides are products of small primes, not much larger than asked for, and few. */
 Test(conv_fft, rounds_to_few_sides)
 {
     if (!cla_fft_built()) {

@@ -21,7 +21,7 @@ static const char *const rows[] = {
     NULL,
 };
 
-/* One target in eight is ignored, and all of four. */
+/* Fills in targets. One in eight is ignored, and all where there are four. */
 static void fill(int32_t *ids, int64_t n, const op_call *c, int operand)
 {
     (void)operand;
@@ -50,7 +50,8 @@ Test(cross_entropy, matches_oracle_and_gradient)
     check_kind_cases(&table);
 }
 
-/* Logits far apart: the gold word's cost is the distance, and nothing overflows. */
+/* With logits far apart the loss is the distance to the target's logit, and nothing
+ * overflows. */
 DEVICE_TEST(cross_entropy, survives_extreme_logits)
 {
     cla_tensor *loss = NULL;

@@ -1,5 +1,5 @@
-/* custom_attention.c - device against oracle: values, gradients of inputs too, masks,
- * dropout. */
+/* custom_attention.c - device against oracle: values, gradients (of inputs, too),
+ * masks, dropout. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ typedef struct recipe {
 typedef struct custom_case {
     const recipe *recipe;
     int B, H, d;
-    int T[SEQUENCES], S[SEQUENCES]; // S[0] 0: as T
+    int T[SEQUENCES], S[SEQUENCES]; // S[0] = 0: self-attention
     bool causal, view;
     float dropout;
     // filled in by prepare
@@ -124,7 +124,7 @@ static bool some_of_late(const oracle_pair *p, double *const *x)
 }
 
 static const recipe NARROW = {
-    .name = "in a narrow window", // queries 0 to 2 see nothing
+    .name = "in a narrow window", // queries 0 to 2 have no keys
     .score = "2 * tanh(s / 2) - 0.1 * (b + 1) * abs(j - i)",
     .mask = "(i + j) % 3 != b % 2 && i > 2 && S == T && nj >= j",
     .is = { far_and_capped, some_of_late },
@@ -248,7 +248,7 @@ static void prepare(cla_runtime *rt, custom_case *c, op_case *op)
     static const char *const names[] = { "q", "k", "v" };
     const recipe *r = c->recipe;
     c->q_rows = test_ragged(rt, c->B, c->T, &c->q_offsets);
-    c->k_rows = c->q_rows; // self-attention, where narrow windows have kernels
+    c->k_rows = c->q_rows; // self-attention, for which narrow windows have kernels
     c->k_offsets = c->q_offsets;
     if (c->S[0]) {
         c->k_rows = test_ragged(rt, c->B, c->S, &c->k_offsets);
@@ -344,7 +344,7 @@ Test(custom_attention, hides_what_masks_say)
     check_all(cases, sizeof cases / sizeof *cases);
 }
 
-/* Backward by heads, which devices with few units choose, and by tiles. */
+/* Backward works by heads, as devices with few units choose, and by tiles. */
 Test(custom_attention, goes_back_by_heads_and_by_tiles)
 {
     custom_case cases[] = {

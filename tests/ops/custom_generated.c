@@ -1,9 +1,10 @@
-/* custom_generated.c - random expressions as kernels: each value and the gradients of
- * what they read against the host's evaluator, and refused texts, which become none.
+/* custom_generated.c - random expressions as kernels: their values and the gradients of
+ * their inputs against the host's evaluator. Invalid expressions build no kernel.
  *
- * A batch of sequences holds an expression each, as weight: with q = 0 every weight
- * before it is 1/KEYS, and with v one-hot o[i,h,j] is the expression's value for the
- * pair (i,j). CLATTN_EXPRESSIONS=N makes N programs of them (default 2). */
+ * Each sequence of a batch has an expression of its own as weight: with q = 0 every
+ * weight before it is 1/KEYS, and with v one-hot o[i,h,j] is the expression's value for
+ * the pair (i,j). CLATTN_EXPRESSIONS=N tests N programs of them (default 2, on small
+ * devices 1). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,16 +24,16 @@ typedef struct world {
     double rate[EXPRESSION_ROWS], table[TABLE];
 } world;
 
-/* One program: its expressions, and what they are for all pairs. */
+/* A program: its expressions and their values for all pairs. */
 typedef struct program {
     char text[EACH][LONGEST], all[CLA_EXPR_LONGEST];
     cla_expr *e[EACH];
     cla_expr_gradient slope[EACH];
     float rate[EXPRESSION_ROWS], table[TABLE];
     double value[PAIRS];
-    float dy[PAIRS]; // 0 where rounding decides: a condition, a step, a pole
+    float dy[PAIRS]; // 0 where rounding decides: at a condition, a step or a pole
     double grad[EXPRESSION_ROWS + TABLE];
-    double size[EXPRESSION_ROWS + TABLE]; // of what grad is summed from
+    double size[EXPRESSION_ROWS + TABLE]; // sum of the absolute terms of grad
     int left_out;
 } program;
 
@@ -41,7 +42,7 @@ static int bounded(int x, int size)
     return x < 0 ? 0 : x >= size ? size - 1 : x;
 }
 
-/* Where a read lies: rates, then the table. */
+/* Returns the index of a read in the rates, followed by the table. */
 static int place(int which, const int *index)
 {
     const int row = bounded(index[0], EXPRESSION_ROWS);
@@ -68,7 +69,7 @@ static double evaluate(const cla_expr *e, int node, world *w)
     return value;
 }
 
-/* The numbers of a pair; factor 1 or one beside it. */
+/* Returns the numbers of a pair; all floats are multiplied by factor. */
 static world make_world(const program *p, int pair, double factor)
 {
     const int j = pair % KEYS, h = pair / KEYS % HEADS;
@@ -83,8 +84,8 @@ static world make_world(const program *p, int pair, double factor)
     return w;
 }
 
-/* Whether a node keeps its value where all floats change by more than roundings add up
- * to, and float32 can show it. */
+/* Returns whether float32 can compute a node: its value is small, and almost the same
+ * when all floats change by more than roundings add up to. */
 static bool is_steady(const program *p, int b, int node, int pair)
 {
     world here = make_world(p, pair, 1);
@@ -136,7 +137,8 @@ static void evaluate_pair(program *p, int pair)
     add_gradients(p, b, pair);
 }
 
-/* Draws an expression that is a number and whose gradients are not zero everywhere. */
+/* Draws an expression that is not a literal number and whose gradients are not zero
+ * everywhere. */
 static void draw_one(program *p, int b, expressions *x, const cla_expr_name *names)
 {
     const bool wanted[EXPRESSION_NAMES] = {
@@ -157,7 +159,7 @@ static void draw_one(program *p, int b, expressions *x, const cla_expr_name *nam
     }
 }
 
-/* The expressions of all sequences as one, which reads every input. */
+/* Joins the expressions of all sequences into one, which reads every input. */
 static void join(program *p)
 {
     size_t used = 0;
@@ -238,8 +240,8 @@ static void scene_init(scene *s)
     TEST_OK(cla_tensor_upload(s->doc, doc));
     cla_tensor_want_grad(s->rate, true);
     cla_tensor_want_grad(s->table, true);
-    cla_tensor_want_grad(s->v,
-                         true); // its gradient takes the weights with keys in lanes
+    // for its gradient, which needs the weights in a kernel with keys in lanes
+    cla_tensor_want_grad(s->v, true);
     free(v);
 }
 
@@ -265,7 +267,8 @@ static cla_status attend(scene *s, cla_tensor **o, const char *weight)
                                 NULL);
 }
 
-/* got against want, relative above 1; NaN in want is not compared. */
+/* Compares got with want, relative to size (NULL: to want) above 1; skips NaN in
+ * want. */
 static void compare(const program *p, const char *what, const float *got,
                     const double *want, const double *size, int count, double bar)
 {
@@ -277,7 +280,7 @@ static void compare(const program *p, const char *what, const float *got,
     }
 }
 
-/* dv[j,h,c] = sum_i weight(i,j) dy[i,h,c] */
+/* Checks dv[j,h,c] = sum_i weight(i,j) dy[i,h,c]. */
 static void compare_dv(const program *p, const float *got)
 {
     double want[PAIRS], size[PAIRS];
@@ -288,14 +291,15 @@ static void compare_dv(const program *p, const float *got)
             const int row = (n / (KEYS * HEADS * KEYS) * KEYS + i) * HEADS + h;
             const double part =
                 p->value[row * KEYS + j] * (double)p->dy[row * KEYS + c];
-            want[n] += part; // NaN where a value is not compared
+            want[n] += part; // NaN where a value is skipped
             size[n] += fabs(part);
         }
     }
     compare(p, "dv", got, want, size, PAIRS, 1e-4);
 }
 
-/* A handful of functions of 4 ulp each, of numbers up to some tens. */
+/* Compares values and gradients of a program. The tolerances allow a handful of
+ * functions of 4 ulp each, of numbers up to some tens. */
 static void run(scene *s, const program *p)
 {
     float got[PAIRS];
@@ -343,7 +347,7 @@ Test(custom_generated, computes_what_the_host_does)
     cr_assert(left_out <= programs * PAIRS / 2, "%d values left out", left_out);
 }
 
-/* A text that the parser refuses gets no program. */
+/* An expression that the parser rejects builds no program. */
 Test(custom_generated, builds_nothing_of_refused_texts)
 {
     enum { TEXTS = 2000 };

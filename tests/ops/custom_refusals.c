@@ -1,4 +1,4 @@
-/* custom_refusals.c - what cla_custom_attention refuses, with its message. */
+/* custom_refusals.c - errors of cla_custom_attention and their messages. */
 #include "clattn/custom.h"
 #include "support/support.h"
 

@@ -1,4 +1,4 @@
-/* dropout.c - device against oracle, and the share that is kept. */
+/* dropout.c - device against oracle, and the share of kept elements. */
 #include <math.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ Test(dropout, matches_oracle_and_gradient)
     check_kind_cases(&table);
 }
 
-/* A sum beside them: a rounding more, against |a| + |x|. */
+/* dropout_add: the sum adds a rounding, relative to |a| + |x|. */
 static const kind_table sums = {
     .lines = { .op = "dropout_add" },
     .rows =
@@ -40,7 +40,7 @@ Test(dropout, of_a_sum_matches_oracle_and_gradient)
     check_kind_cases(&sums);
 }
 
-/* x + dropout(x): both gradients go to one place. */
+/* For x + dropout(x) the gradients of both operands add up in x. */
 Test(dropout, of_a_sum_adds_to_itself)
 {
     cla_runtime *rt = test_runtime();
@@ -58,15 +58,15 @@ Test(dropout, of_a_sum_adds_to_itself)
         TEST_OK(cla_tape_backward(tape));
         TEST_OK(cla_tensor_download(y, got));
         TEST_OK(cla_tensor_download(cla_tensor_grad(x), grad));
-        cr_assert(!memcmp(got, grad, sizeof got)); // 1 or 3 everywhere
+        cr_assert(!memcmp(got, grad, sizeof got)); // both are 1 or 3 everywhere
         cla_tape_free(&tape);
         cla_tensor_free(&x);
     }
     cla_runtime_free(&rt);
 }
 
-/* Of n independent draws with probability q, n q +- 5 sqrt(n q (1 - q)) come true in
- * all but one of a million seeds. */
+/* The share of kept elements is right: of n independent draws with probability q,
+ * n q +- 5 sqrt(n q (1 - q)) come true in all but one of a million seeds. */
 DEVICE_TEST(dropout, keeps_its_share)
 {
     enum { N = 40, C = 100 };
@@ -88,7 +88,7 @@ DEVICE_TEST(dropout, keeps_its_share)
     cla_tape_free(&tape);
 }
 
-/* The second half of a batch draws what it would as part of the whole. */
+/* The second half of a batch draws the same numbers as in the whole batch. */
 DEVICE_TEST(dropout, does_not_depend_on_the_share)
 {
     enum { N = 6, C = 70 };

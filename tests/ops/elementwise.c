@@ -1,4 +1,4 @@
-/* elementwise.c - sums, products, gates, columns side by side and scaled heads against
+/* elementwise.c - sums, products, gates, concatenated columns and scaled heads against
  * their oracles. */
 #include <string.h>
 
@@ -22,7 +22,7 @@ Test(elementwise, add)
     check_kind_cases(&adding);
 }
 
-/* A tensor added to itself has its gradient twice. */
+/* A tensor added to itself gets twice the gradient. */
 DEVICE_TEST(elementwise, add_to_itself)
 {
     cla_tensor *y = NULL;
@@ -50,7 +50,7 @@ Test(elementwise, multiply)
     check_kind_cases(&multiplying);
 }
 
-/* The gradient of a square: 2 x dy. */
+/* The gradient of a square is 2 x dy. */
 DEVICE_TEST(elementwise, multiply_by_itself)
 {
     cla_tensor *y = NULL;
@@ -68,7 +68,7 @@ DEVICE_TEST(elementwise, multiply_by_itself)
 
 /* ---- gate, concat, scaled heads -------------------------------------------------- */
 
-/* Four roundings and an exponential's. */
+/* Four roundings and that of an exponential. */
 static const kind_table gating = {
     .lines = { .op = "gate" },
     .rows = (const char *const[]){ "...=1,1", "...=7,9", "...=65,63 medium", "...=0,3",
@@ -76,7 +76,7 @@ static const kind_table gating = {
     .bar = 1e-6,
 };
 
-/* Inputs near 30 saturate the gate. */
+/* Inputs of deviation 30 saturate the gate. */
 static const kind_table saturated = {
     .lines = { .op = "gate" },
     .rows = (const char *const[]){ "...=7,9", NULL },

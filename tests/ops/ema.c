@@ -1,4 +1,4 @@
-/* ema.c - running means on the device against the oracle's; exchanged blocks. */
+/* ema.c - running means against the oracle, and swapped tensors. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static void check_size(cla_runtime *rt, int n)
     snprintf(name, sizeof name, "ema n%d", n);
     TEST_OK(cla_tensor_new(&e, rt, CLA_F32, 1, (int64_t[]){ n }));
     TEST_OK(cla_tensor_new(&p, rt, CLA_F32, 1, (int64_t[]){ n }));
-    TEST_OK(cla_tensor_fill(e, NAN)); // the first decay is 0: nothing is read
+    TEST_OK(cla_tensor_fill(e, NAN)); // not read, as the first decay is 0
     for (int step = 0; step < STEPS; step++) {
         float *x = test_random(n, 1, 1 + (uint32_t)step);
         TEST_OK(cla_tensor_upload(p, x));

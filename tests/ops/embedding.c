@@ -14,7 +14,8 @@ static const char *const rows[] = {
     NULL,
 };
 
-/* In and around the table's rows; with many, four of them again and again. */
+/* Fills in ids from -1 to V, of which the first and the last are no rows of the table.
+ * For V = 101 only four ids are drawn, for N = 515 only one. */
 static void fill(int32_t *ids, int64_t n, const op_call *c, int operand)
 {
     (void)operand;
@@ -27,7 +28,7 @@ static void fill(int32_t *ids, int64_t n, const op_call *c, int operand)
     }
 }
 
-/* One rounding forward; a gradient is a sum of a few dozen rows, about eps sqrt(n). */
+/* One rounding forward; a gradient is a sum of up to 515 rows, about eps sqrt(n). */
 static const kind_table table = { .lines = { "embedding", NULL, fill },
                                   .rows = rows,
                                   .bar = 2e-7 };

@@ -1,5 +1,5 @@
-/* gaussian_attention.c - device against oracle: values, gradients of centres and widths
- * too, dropout, map, refusals. */
+/* gaussian_attention.c - device against oracle: values, gradients (of centres and
+ * widths, too), dropout, map, refusals. */
 #include <math.h>
 #include <string.h>
 
@@ -10,8 +10,8 @@
  * at most 1e-6; exp adds 2e-7; values reach 4. */
 static const double BAR = 1e-5;
 
-/* Few widths, since each is six kernels to compile. A reach leaves some queries without
- * any key; one length is several tiles, and several blocks of keys. */
+/* There are few widths, as each compiles six kernels. A reach leaves some queries
+ * without any key; one length is several tiles, and several blocks of keys. */
 static const kind_table table = {
     .lines = { .op = "gaussian_attention" },
     .rows =
@@ -25,7 +25,8 @@ static const kind_table table = {
     .shift = { [3] = 3, [4] = 2 },
 };
 
-/* Centres anywhere in a sentence, as they are predicted; wide Gaussians reach them. */
+/* Centres lie anywhere in a sentence, like predicted ones; wide Gaussians reach
+ * them. */
 static const kind_table wide = {
     .lines = { .op = "gaussian_attention" },
     .rows = (const char *const[]){ "rows=33,17 H=3 d=24 causal=1 medium",
@@ -53,7 +54,7 @@ Test(gaussian_attention, matches_oracle_and_gradient)
     check_kind_cases(&by_head);
 }
 
-/* The oracle gets the draws from the host's Philox. */
+/* The oracle gets its random numbers from the host's Philox. */
 Test(gaussian_attention, drops_weights)
 {
     kind_table dropping = table;
@@ -63,7 +64,7 @@ Test(gaussian_attention, drops_weights)
     check_kind_cases(&dropping);
 }
 
-/* Weights, at most 1. */
+/* The tolerance is that of weights, at most 1. */
 Test(gaussian_attention, shows_its_map)
 {
     kind_table maps = table, own = by_head;

@@ -1,5 +1,5 @@
-/* gaussian_attention_laws.c - published answers, and what must hold of any numbers:
- * very wide and very narrow Gaussians, and maps against maps. */
+/* gaussian_attention_laws.c - published answers, and properties of any numbers: very
+ * wide and very narrow Gaussians, and relations between maps. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,10 +53,11 @@ static void check_same(const char *what, const float *got, const float *want, in
 
 /* ---- published answers ----------------------------------------------------------- */
 
-/* sin(0.9 k + 0.37 s) of the flat index k of [H,tokens,width]; ours is [T,H,width]. */
+/* Fills x [T,H,width] with sin(0.9 k + 0.37 s), where k is the index in the published
+ * [H,5,width]. */
 static void fill(float *x, int tokens, int width, int s)
 {
-    enum { PUBLISHED = 5 }; // tokens there
+    enum { PUBLISHED = 5 }; // tokens in the published tests
     for (int i = 0; i < tokens * H * width; i++) {
         const int t = i / (H * width), h = i / width % H, c = i % width;
         x[i] = (float)sin(0.9 * ((h * PUBLISHED + t) * width + c) + 0.37 * s);
@@ -70,7 +71,8 @@ static void upload(cla_tensor *t, int tokens, int width, int s)
     TEST_OK(cla_tensor_upload(t, x));
 }
 
-/* Row 0 and the sum of what comes out of five tokens, or four; six digits are given. */
+/* Compares row 0 of head 0 and the sum of the result for five or four tokens; six
+ * digits are known. */
 static void check_known(const law *l, const cla_gaussian *shape, int tokens,
                         const double *want)
 {
@@ -90,7 +92,7 @@ static void check_known(const law *l, const cla_gaussian *shape, int tokens,
     check_close("published", o, want, WIDTH + 1, 4e-6);
 }
 
-/* A width for each head around the query itself: u^2, u = 1.2 and 0.7. */
+/* Checks a width for each head around the query itself: u^2, u = 1.2 and 0.7. */
 static void check_neighbor(cla_runtime *rt)
 {
     static const double want[] = { 0.609100, 0.728955, 0.297152, 1.898178 };
@@ -102,7 +104,8 @@ static void check_neighbor(cla_runtime *rt)
     law_end(&l);
 }
 
-/* Predicted: centre 3 sigmoid(p), width 4 sigmoid(z) + 0.1, four tokens. */
+/* Checks predicted centres 3 sigmoid(p) and widths 4 sigmoid(z) + 0.1, for four
+ * tokens. */
 static void check_soft(cla_runtime *rt)
 {
     static const double want[] = { 0.308155, 0.569200, 0.399485, -0.568621 };
@@ -122,7 +125,7 @@ static void check_soft(cla_runtime *rt)
 
 /* ---- laws ------------------------------------------------------------------------ */
 
-/* The result with the Gaussian or (shape NULL) without. */
+/* Computes the result with the Gaussian, or without (shape NULL). */
 static void run(const law *l, const cla_gaussian *shape, float *o)
 {
     cla_tensor *y = NULL;
@@ -136,7 +139,8 @@ static void run(const law *l, const cla_gaussian *shape, float *o)
     TEST_OK(cla_tensor_download(y, o));
 }
 
-/* Very wide is plain attention; very narrow around the query is the value itself. */
+/* Checks that a very wide Gaussian gives plain attention, and a very narrow one around
+ * the query the value itself. */
 static void check_limits(cla_runtime *rt)
 {
     law l;
@@ -170,7 +174,7 @@ static void map_of(const law *l, const cla_gaussian *shape, float *map)
     TEST_OK(cla_tensor_download(m, map));
 }
 
-/* The plain map times the Gaussians, made to sum to 1 again. */
+/* Checks that the map is the plain map times the Gaussians, normalised. */
 static void check_product(cla_runtime *rt)
 {
     law l;
@@ -201,7 +205,8 @@ static void check_product(cla_runtime *rt)
     law_end(&l);
 }
 
-/* Without queries a row is largest at the centre and even about it. */
+/* Checks that with queries of 0 a row is largest at the centre and symmetric about
+ * it. */
 static void check_shape(cla_runtime *rt)
 {
     law l;
@@ -234,12 +239,12 @@ static void check_shape(cla_runtime *rt)
 enum {
     LONG = 179,
     WIDE = 24,
-    KEY = 3, // takes all weight, far from every centre
+    KEY = 3, // has all weight, far from every centre
 };
 
-/* One sequence of LONG tokens and one head: q_i = e_0, k_KEY = 4000 e_0 and the other
- * keys small, so that softmax gives key KEY the whole weight although the Gaussian
- * lowers its score by up to 2612. */
+/* Fills x with one sequence of LONG tokens and one head: q_i = e_0, k_KEY = 4000 e_0
+ * and the other keys small, so that softmax gives key KEY the whole weight although the
+ * Gaussian lowers its score by up to 2612. */
 static void saturate(cla_tensor **x)
 {
     static float rows[LONG * WIDE];
@@ -258,9 +263,9 @@ static void saturate(cla_tensor **x)
     }
 }
 
-/* A row whose weight lies on one key has no slope in its centre and width. The scores'
- * gradient at that key is pure rounding (1e-7), which the squared distance to the
- * centre, 5,000 widths, must not carry into the result. */
+/* Checks that a row whose weight lies on one key has no gradient by its centre and
+ * width. The scores' gradient at that key is pure rounding (1e-7), which the squared
+ * distance to the centre, 5,000 widths, must not carry into the result. */
 static void check_saturated(cla_runtime *rt)
 {
     const int tokens = LONG;

@@ -12,7 +12,7 @@ static const kind_table table = {
     .lines = { .op = "gru" },
     .rows = cell_rows,
     .bar = 5e-6,
-    .scale = { [1] = -1, [3] = -1 }, // as many products
+    .scale = { [1] = -1, [3] = -1 }, // 1 / root of the number of products
 };
 
 Test(gru, matches_oracle_and_gradient)
@@ -20,7 +20,7 @@ Test(gru, matches_oracle_and_gradient)
     check_kind_cases(&table);
 }
 
-/* 7.15b: one token of width 2, printed to six digits. */
+/* Known results for one token of width 2, printed to six digits. */
 DEVICE_TEST(gru, known_answer)
 {
     static const int one[] = { 1 };

@@ -1,4 +1,4 @@
-/* ham.c - device against oracle: levels on a memory and of a sequence on itself. */
+/* ham.c - device against oracle: attention to a memory and of a sequence to itself. */
 #include "clattn/ham.h"
 
 #include <stdlib.h>
@@ -8,12 +8,13 @@
 #include "support/check_kind.h"
 
 /* Scores err by eps sqrt(d) of their terms, weights by e^score of that, unscaled by up
- * to 33^(1/2) 6e-8 of scores of size 6; what is mixed with them is of size 1 or so. */
+ * to 33^(1/2) 6e-8 of scores of size 6; the vectors that they weight are of size 1 or
+ * so. */
 static const double BAR = 4e-6;
 
-/* Some whose keys stay in local memory, and some too big for that; more keys than a
- * tile and than a block; queries without keys and the reverse. A work-item has all
- * levels, blocks and columns of its rows, and llvmpipe counts. */
+/* Cases whose keys fit local memory, and others; more keys than a tile and than a
+ * block; queries without keys and the reverse. A work-item handles all levels, blocks
+ * and columns of its rows, and llvmpipe limits the rounds of its loops. */
 static const kind_table memory = {
     .lines = { .op = "ham_v" },
     .rows =
@@ -30,7 +31,8 @@ static const kind_table memory = {
     .bar = BAR,
 };
 
-/* Not so long that a row attends to itself alone, and levels are all the same. */
+/* Rows are short vectors: a long one would attend to itself alone, which makes all
+ * levels equal. */
 static const kind_table self = {
     .lines = { .op = "ham_s" },
     .rows =
@@ -59,7 +61,7 @@ Test(ham, s_matches_oracle_and_gradient)
     }
 }
 
-/* Without a gradient to come only two levels have room: the same bits all the same. */
+/* Inference stores only two levels and gives the same bits as training. */
 Test(ham, inference_with_two_levels_gives_the_same_bits)
 {
     if (test_tiny()) {

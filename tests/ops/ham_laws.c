@@ -1,4 +1,4 @@
-/* ham_laws.c - known answers of hierarchical attention, and what must hold of any. */
+/* ham_laws.c - known answers of hierarchical attention, and properties of any. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum { T = 5, S = 9, D = 6, ROOM = 64, NUMBERS = S * D };
 
-/* sin(0.9 k + 0.37 s), which known answers are computed with. */
+/* Fills x with sin(0.9 k + 0.37 s), the input of the known answers. */
 static void known(float *x, int n, int s)
 {
     for (int k = 0; k < n; k++) {
@@ -17,12 +17,13 @@ static void known(float *x, int n, int s)
     }
 }
 
-/* One result with its gradients for a gradient of ones times 1, -1, 1 .. */
+/* A result, and its gradients for an output gradient of -0.7, 1, 1, -0.7, 1, 1 ... */
 typedef struct outcome {
     float out[NUMBERS], dq[NUMBERS], dk[NUMBERS], dc[ROOM];
 } outcome;
 
-/* queries [rows,width] on keys, or keys on themselves where queries is NULL */
+/* A call: queries [rows,width] attend to keys, or keys to themselves where queries is
+ * NULL. */
 typedef struct problem {
     const float *queries, *keys, *c;
     int rows, count, width, depth;
@@ -74,8 +75,8 @@ static void solve(cla_runtime *rt, const problem *p, outcome *o)
     cla_ragged_free(&k_rows);
 }
 
-/* Runs body under both schedules. Oclgrind takes minutes for all of it, and sees the
- * same kernels in ops/ham.c. */
+/* Runs body under both schedules. Skipped for Oclgrind, which takes minutes for all of
+ * it and sees the same kernels in ops/ham.c. */
 static void each_schedule(void (*body)(cla_runtime *rt))
 {
     if (test_tiny()) {
@@ -89,7 +90,8 @@ static void each_schedule(void (*body)(cla_runtime *rt))
     cla_runtime_free(&rt);
 }
 
-/* Numbers computed in double precision from the equations, elsewhere; 6 digits. */
+/* Compares with results of an independent computation in double precision, given to 6
+ * digits. */
 static void check_known(cla_runtime *rt)
 {
     const double of_query[3] = { 0.189308, 0.388848, 0.294116 };
@@ -126,7 +128,8 @@ Test(ham_laws, known_answers)
     each_schedule(check_known);
 }
 
-/* BiDAF's match: rows of H on U, unscaled; one level, and two of equal weight. */
+/* Checks BiDAF's match: rows of H attend to U, unscaled, with one level and with two of
+ * equal weight. */
 static void check_match(cla_runtime *rt)
 {
     const double want[2][3] = { { 0.642203, 0.933685, 0.518573 },
@@ -165,8 +168,8 @@ static bool same(const float *a, const float *b, int n)
     return !memcmp(a, b, (size_t)n * sizeof *a);
 }
 
-/* Levels after the first, masked, change no bit of it; one more, masked, changes none
- * of the others; dc is 0 for one level and for masked ones. */
+/* Checks that a masked level after the first one or three changes no bit of results and
+ * gradients, and that dc is 0 for a single level and for a masked one. */
 static void check_masks(cla_runtime *rt)
 {
     for (int self = 0; self < 2; self++) {
@@ -197,7 +200,8 @@ Test(ham_laws, masked_levels_have_no_effect)
     each_schedule(check_masks);
 }
 
-/* sum dc = 0; a number added to all of c changes nothing (to rounding). */
+/* Checks that dc sums to 0, and that a number added to all of c changes nothing (to
+ * rounding). */
 static void check_weights(cla_runtime *rt)
 {
     for (int self = 0; self < 2; self++) {
@@ -227,8 +231,8 @@ Test(ham_laws, weights_are_a_softmax)
     each_schedule(check_weights);
 }
 
-/* Each number of a result lies between the least and the largest of its column among
- * the keys, and a result is not longer than the longest key. */
+/* Checks that each number of a result lies between the least and the largest of its
+ * column among the keys, and that no result is longer than the longest key. */
 static void check_range(cla_runtime *rt)
 {
     for (int self = 0; self < 2; self++) {
@@ -269,8 +273,8 @@ Test(ham_laws, results_lie_among_the_keys)
     each_schedule(check_range);
 }
 
-/* One key is all that there is to find, whatever the depth; so is one that all keys
- * are; a constant sequence stays as it is. */
+/* Checks that the result of a single key, or of equal keys, is this key at any
+ * depth. */
 static void check_fixed(cla_runtime *rt)
 {
     for (int self = 0; self < 2; self++) {
@@ -310,7 +314,7 @@ static double diameter(const float *x, int rows)
     return most;
 }
 
-/* Rows of a sequence on itself come no further apart from level to level. */
+/* Checks that the rows of ham_s come no further apart from level to level. */
 static void check_diameter(cla_runtime *rt)
 {
     problem p;
@@ -336,7 +340,8 @@ Test(ham_laws, ham_s_never_widens_a_sequence)
     each_schedule(check_diameter);
 }
 
-/* The memory's order is nothing to a query; a sequence's result has the sequence's. */
+/* Checks that a permuted memory gives a query the same result, and that the result of a
+ * permuted sequence is permuted likewise. */
 static void check_order(cla_runtime *rt)
 {
     for (int self = 0; self < 2; self++) {

@@ -183,7 +183,7 @@ DEVICE_TEST(hard_attention, sums_match_oracle_and_gradient)
 
 /* ---- gates ----------------------------------------------------------------------- */
 
-/* Scores and gates of a case under some options, and the result. */
+/* Scores, gates and result of a case under some options. */
 typedef struct outcome {
     float *scores, *gates, *o;
 } outcome;
@@ -230,7 +230,7 @@ static void drop(outcome *out)
     free(out->o);
 }
 
-/* Whether fewer than top of S scores come before score j. */
+/* Returns whether fewer than top of S scores come before score j. */
 static bool is_top(const float *scores, int S, int j, int top)
 {
     int before = 0;
@@ -254,8 +254,8 @@ static void check_top(const hard_case *c, const outcome *out, int top)
     }
 }
 
-/* Gates of the device against its own scores; a draw within 1e-6 of the probability may
- * fall on either side, since that is rounded. */
+/* Checks the device's gates against its own scores. A draw within 1e-6 of the
+ * probability may fall on either side, as that is rounded. */
 static void check_gates(cla_runtime *rt, const hard_case *c, cla_hard_gate gate)
 {
     enum { TOP = 3 };
@@ -296,8 +296,9 @@ DEVICE_TEST(hard_attention, gates_follow_their_scores)
     fini(&c);
 }
 
-/* The same key draws the same gates, another step others, under either schedule; the
- * sums of both forms have the same bits, since a gate of 0 or 1 rounds nothing. */
+/* Under either schedule the same key draws the same gates; another step or other rows
+ * draw others. Dense and sparse sums have the same bits, as a gate of 0 or 1 rounds
+ * nothing. */
 DEVICE_TEST(hard_attention, draws_and_forms_repeat)
 {
     hard_case c = CASES[test_tiny() ? 1 : 2];
@@ -325,8 +326,8 @@ DEVICE_TEST(hard_attention, draws_and_forms_repeat)
     fini(&c);
 }
 
-/* Of n draws with probability p, n p +- 5 sqrt(n p (1 - p)) open in all but one of a
- * million seeds. */
+/* Gates open with their probability p: of n draws, n p +- 5 sqrt(n p (1 - p)) are open
+ * in all but one of a million seeds. */
 DEVICE_TEST(hard_attention, gates_open_as_often_as_they_should)
 {
     enum { S = 6 };

@@ -1,4 +1,4 @@
-/* hard_attention_laws.c - known answers of the whole layer, and what must hold of any
+/* hard_attention_laws.c - known answers of the whole layer, and properties of any
  * gates. */
 #include <math.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "runtime/runtime.h"
 #include "support/support.h"
 
-/* sin(0.9 k + 0.37 s), which known answers are computed with. */
+/* Makes a tensor of factor sin(0.9 k + 0.37 s), the input of the known answers. */
 static cla_tensor *known(cla_runtime *rt, int rank, const int64_t *shape, int s,
                          double factor)
 {
@@ -104,9 +104,9 @@ static void clear(layer *l)
     cla_tensor_clear_grad(l->z);
 }
 
-/* Where the gradient of the result and that of the scores arrive: the former at the
- * values' projector and z alone; the latter at the others' and, unless stopped, at
- * y and z. */
+/* Checks where gradients arrive. That of the result reaches the values' projector and z
+ * alone; that of the scores reaches the other projectors and, unless stopped, y and
+ * z. */
 static void check_ways_back(cla_runtime *rt, layer *l)
 {
     for (int stop = 0; stop < 2; stop++) {
@@ -129,7 +129,7 @@ static void check_ways_back(cla_runtime *rt, layer *l)
     }
 }
 
-/* Numbers computed in double precision from the equations, elsewhere. */
+/* Results of an independent computation in double precision. */
 DEVICE_TEST(hard_attention_laws, known_layer)
 {
     const double scores[6] = { 0.018308, 0.020362, -0.002081,
@@ -160,7 +160,7 @@ DEVICE_TEST(hard_attention_laws, known_layer)
 
 enum { T = 3, S = 4, D = 5 };
 
-/* The result for queries that all are 1 and keys with these scores; v[j] = j + 1. */
+/* Computes the result for queries of ones and keys with these scores; v[j] = j + 1. */
 static void sums_of(cla_runtime *rt, const float *logits, cla_hard_options options,
                     const float *given, float *o)
 {
@@ -202,7 +202,8 @@ static void expect(const float *o, const float want[T], const char *what)
     }
 }
 
-/* All open: the sum of everything. One open: that row. None: zeros. */
+/* With all gates open the result is the sum of all rows, with one open that row, with
+ * none zeros. */
 DEVICE_TEST(hard_attention_laws, sums_of_open_gates)
 {
     const float logits[S] = { 200, -200, 150, -120 };

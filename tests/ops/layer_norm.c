@@ -28,7 +28,8 @@ Test(layer_norm, matches_oracle_and_gradient)
     check_kind_cases(&table);
 }
 
-/* A row far from zero keeps its small differences: the variance is about the mean. */
+/* A row far from zero keeps its small differences, as the variance is about the
+ * mean. */
 DEVICE_TEST(layer_norm, survives_an_offset)
 {
     const float x[] = { 10000, 10001, 10002, 10003 };

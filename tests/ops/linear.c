@@ -7,7 +7,7 @@
 #include "support/check_kind.h"
 #include "tensor/tensor.h"
 
-/* Tails: each activation, with and without bias and residual. */
+/* Fused tails: each activation, with and without bias and residual. */
 #define TAILS(sizes)                                                                  \
     sizes " activation=0", sizes " activation=0 -b", sizes " activation=0 -residual", \
         sizes " activation=0 -b -residual", sizes " activation=1",                    \
@@ -38,7 +38,7 @@ Test(linear, matches_oracle_and_gradient)
     check_kind_cases(&table);
 }
 
-/* The matrix as a table of columns: with and without bias. */
+/* The tied matrix is [out,in]: a row for each output. */
 static const char *const tied_rows[] = {
     "N=1 in=1 out=1",   "N=7 in=5 out=3 -b",        "N=0 in=4 out=3",
     "N=3 in=0 out=5",   "medium N=33 in=17 out=65", "medium N=63 in=64 out=129 -b",
@@ -130,7 +130,7 @@ Test(linear, packed_weights_follow_changes)
         run(&t, t.again);
         check_close("zero weights", t.again, want, (int64_t)ROWS * OUT, 0);
     }
-    // written behind the tensor's back, as an optimiser's kernel does
+    // written without the tensor's functions, as by an optimiser's kernel
     float *w = test_random((int64_t)IN * OUT, 1, 2);
     TEST_OK(cla_memory_write(t.rt, &t.w->memory, 0, w, (size_t)IN * OUT * 4));
     cla_tensor_changed(t.w);

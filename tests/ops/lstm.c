@@ -16,7 +16,7 @@ static const kind_table table = {
     .lines = { .op = "lstm" },
     .rows = cell_rows,
     .bar = 5e-6,
-    .scale = { [1] = -1 }, // as many products
+    .scale = { [1] = -1 }, // 1 / root of the number of products
 };
 
 Test(lstm, matches_oracle_and_gradient)
@@ -24,7 +24,7 @@ Test(lstm, matches_oracle_and_gradient)
     check_kind_cases(&table);
 }
 
-/* 7.15b: one token of width 2, printed to six digits. */
+/* Known results for one token of width 2, printed to six digits. */
 DEVICE_TEST(lstm, known_answer)
 {
     static const int one[] = { 1 };
@@ -62,7 +62,7 @@ DEVICE_TEST(lstm, known_answer)
     cla_ragged_free(&rows);
 }
 
-/* y of a call without gradients, [6,3] */
+/* Computes y [6,3] of a call without gradients. */
 static void run(cla_runtime *rt, cla_tensor *x, cla_tensor *w, const cla_ragged *rows,
                 float got[18])
 {
@@ -73,7 +73,7 @@ static void run(cla_runtime *rt, cla_tensor *x, cla_tensor *w, const cla_ragged 
     cla_tape_free(&tape);
 }
 
-/* What is kept of weights is made anew when they change. */
+/* Packed weights are renewed when the weights change. */
 DEVICE_TEST(lstm, sees_new_weights)
 {
     static const int lengths[] = { 4, 2 };
@@ -104,8 +104,8 @@ DEVICE_TEST(lstm, sees_new_weights)
     cla_ragged_free(&rows);
 }
 
-/* A product with all rows of weights whose first rows the cell multiplies with: what
- * was packed for one is not taken for the other, in either order. */
+/* A cell multiplies with the first rows of the weights, a product with all. The product
+ * does not take the cell's packed weights for its own, whichever comes first. */
 DEVICE_TEST(lstm, shares_its_weights_with_a_product)
 {
     enum { ROWS = 300, ALL = 5, COLUMNS = 12 };
@@ -169,7 +169,7 @@ static void fill_waves(cla_tensor *t, double s)
     TEST_OK(cla_tensor_upload(t, x));
 }
 
-/* y of both directions, then the gradients of x and of both weights. */
+/* Results y of both directions, then the gradients of x and of both weights. */
 typedef struct both_result {
     float y[2][BOTH_TOKENS * BOTH_N], dx[BOTH_TOKENS * BOTH_IN];
     float dw[2][(BOTH_IN + BOTH_N) * 4 * BOTH_N];
@@ -212,7 +212,7 @@ static void run_both(cla_runtime *rt, both_result *out, const cla_ragged *rows,
     cla_tensor_free(&w[1]);
 }
 
-/* Both directions at once give the bits of one after the other. */
+/* Both directions at once give the same bits as one after the other. */
 Test(lstm, both_directions_at_once)
 {
     static const int lengths[] = { 3, 0, 7, 1 };

@@ -16,7 +16,8 @@ static const char *const rows[] = {
     NULL,
 };
 
-/* Some queries, and keys of fewer; all of five keys where there are more queries. */
+/* Fills in lengths: 5, 0 and 3 queries with 1, 4 and 0 keys; where T >= S, 5, 0 and 3
+ * keys, of which 5 are all. */
 static void fill(int32_t *ids, int64_t n, const op_call *c, int operand)
 {
     static const int32_t some[] = { 5, 0, 3 }, keys[] = { 1, 4, 0 };
@@ -38,7 +39,7 @@ Test(masked_softmax, matches_oracle_and_gradient)
     check_kind_cases(&table);
 }
 
-/* Scores far apart must neither overflow nor vanish. */
+/* Scores far apart neither overflow nor vanish. */
 DEVICE_TEST(masked_softmax, survives_extreme_scores)
 {
     const float x[] = { 3e38f, -3e38f, 0, 1e4f, -1e4f, 0 };

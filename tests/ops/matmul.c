@@ -96,7 +96,7 @@ DEVICE_TEST(matmul, matches_oracle_in_batches)
     }
 }
 
-/* The tiles that GPUs get: 128 x 128 with loads of 16 bytes, 64 x 64 without. */
+/* The tiles of GPUs work: 128 x 128 with loads of 16 bytes, 64 x 64 without. */
 DEVICE_TEST(matmul, takes_the_tiles_of_gpus)
 {
     static const struct {

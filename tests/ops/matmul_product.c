@@ -1,4 +1,4 @@
-/* matmul_product.c - products inside buffers, their tails, and who computes them. */
+/* matmul_product.c - products of parts of buffers, fused tails, and providers. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static double bar_of(int64_t K)
     return 2 * 5.96e-8 * (double)(4 + K);
 }
 
-/* A product whose operands lie in one buffer each, with gaps of NaN around them. */
+/* A product of matrices with gaps of NaN around them, each in a buffer of its own. */
 typedef struct inner_case {
     int M, N, K, batch;
     bool ta, tb;
@@ -82,14 +82,14 @@ static double want_at(const inner_case *c, const block *blocks, const float *bia
     return sum + (c->add ? at(&blocks[2], m, i, j) : 0);
 }
 
-/* Compares every element of y's buffer: the gaps must hold what they held. */
+/* Compares every element of y's buffer: the gaps must be unchanged. */
 static void compare(const char *name, const inner_case *c, const block *blocks,
                     const float *bias, const float *got)
 {
     const block *y = &blocks[2];
     double *want = malloc((size_t)y->size * sizeof *want);
     float *seen = malloc((size_t)y->size * sizeof *seen);
-    for (int64_t i = 0; i < y->size; i++) { // NaN compares with nothing: 0 for both
+    for (int64_t i = 0; i < y->size; i++) { // NaN equals nothing: 0 for both
         want[i] = 0;
         seen[i] = memcmp(&got[i], &y->host[i], 4) == 0 ? 0 : got[i];
     }
@@ -192,7 +192,7 @@ DEVICE_TEST(matmul_product, any_part_of_a_buffer)
     }
 }
 
-/* A row or a column has sums long enough to be split. */
+/* A single row or column has sums long enough to be split. */
 DEVICE_TEST(matmul_product, fused_tail_of_vectors)
 {
     for (int i = 0; i < 24; i += test_tiny() ? 7 : 1) {
@@ -236,7 +236,7 @@ DEVICE_TEST(matmul_product, fused_tail)
     }
 }
 
-/* Inner sizes over several cuts, and rows over several items. */
+/* The inner size takes several cuts, and the rows several items. */
 DEVICE_TEST(matmul_product, several_cuts)
 {
     TEST_OK(cla_tuning_set(rt, "matmul_tile", "DEPTH", 32));
@@ -255,7 +255,7 @@ DEVICE_TEST(matmul_product, several_cuts)
     }
 }
 
-/* A tuning file may hold anything; what lies outside a range is refused. */
+/* A tuning file may hold anything; a number outside the range is an error. */
 DEVICE_TEST(matmul_product, survives_odd_tuning)
 {
     static const int odd[] = { 0, -5, 1, 7, 1 << 20 };
@@ -292,7 +292,7 @@ DEVICE_TEST(matmul_product, refuses_an_unknown_provider)
 
 static cla_runtime *clblast_runtime(void)
 {
-    if (!cla_clblast_built() || test_small()) { // it compiles for minutes there
+    if (!cla_clblast_built() || test_small()) { // small devices compile it for minutes
         cr_skip_test("no CLBlast here");
     }
     test_no_binaries();
@@ -301,7 +301,8 @@ static cla_runtime *clblast_runtime(void)
     return rt;
 }
 
-/* Each way in which matrices of a batch may not simply follow each other, alone. */
+/* Checks dense matrices, then each reason alone for which the matrices of a batch do
+ * not simply follow each other. */
 static void check_clblast(cla_runtime *rt)
 {
     for (int t = 0; t < 4; t++) {
@@ -339,8 +340,8 @@ Test(matmul_product, clblast, .timeout = 600)
     cla_runtime_free(&rt);
 }
 
-/* The path that ignores offsets and strides of batches, which PoCL takes for large
- * products only and other devices for small ones. */
+/* The indirect path ignores offsets and strides of batches. PoCL takes it for large
+ * products only, other devices for small ones. */
 Test(matmul_product, clblast_indirect, .timeout = 600)
 {
     cla_runtime *rt = clblast_runtime();
@@ -349,7 +350,7 @@ Test(matmul_product, clblast_indirect, .timeout = 600)
     cla_runtime_free(&rt);
 }
 
-/* A set of parameters that CLBlast computes wrongly with is not passed on. */
+/* Parameters with which CLBlast computes wrong results are not passed on. */
 Test(matmul_product, clblast_refuses_bad_tuning, .timeout = 600)
 {
     static const struct {

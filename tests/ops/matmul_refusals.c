@@ -1,4 +1,4 @@
-/* matmul_refusals.c - products that cannot be had: sizes, and a CLBlast that fails. */
+/* matmul_refusals.c - errors of products: sizes, and a CLBlast that fails. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,11 +23,12 @@ DEVICE_TEST(matmul_refusals, refuses_what_reaches_too_far)
     cla_memory_free(&memory, rt);
 }
 
-/* What CLBlast says on stdout when it cannot build must come as an error's text. */
+/* A CLBlast that cannot build its kernels gives an error and prints nothing to
+ * stdout. */
 Test(matmul_refusals, clblast_keeps_off_stdout, .timeout = 600)
 {
     setenv("CLBLAST_BUILD_OPTIONS", "-no-such-option", 1);
-    if (!cla_clblast_built() || test_small()) { // it compiles for minutes there
+    if (!cla_clblast_built() || test_small()) { // small devices compile it for minutes
         cr_skip_test("no CLBlast here");
     }
     cla_runtime *rt = test_runtime();
@@ -48,7 +49,7 @@ Test(matmul_refusals, clblast_keeps_off_stdout, .timeout = 600)
     cr_assert(fseek(file, 0, SEEK_END) == 0 && ftell(file) == 0, "stdout got %ld bytes",
               ftell(file));
     fclose(file);
-    char fault[400]; // own kernels replace it
+    char fault[400]; // clattn's own kernels replace it
     TEST_OK(cla_clblast_check(rt, fault, sizeof fault));
     cr_expect(*fault);
     cla_memory_free(&memory, rt);

@@ -1,11 +1,12 @@
-/* max_attention.c - device against oracle: rows summed by their best products. */
+/* max_attention.c - device against oracle: sums of rows weighted by their best
+ * products. */
 #include <string.h>
 
 #include "clattn/ham.h"
 #include "support/check_kind.h"
 
-/* Runs that are full, one over, cut; rows without keys and the reverse. Scores up to 20
- * err by some 1e-6, weights by e^score of that. */
+/* Runs of rows are full, full and one more, or cut; rows without keys and the reverse.
+ * Scores up to 20 err by some 1e-6, weights by e^score of that. */
 static const kind_table table = {
     .lines = { .op = "max_attention" },
     .rows = (const char *const[]){ "q_rows=5,0,3,9 k_rows=3,2,0,1 d=7",
@@ -22,7 +23,7 @@ Test(max_attention, matches_oracle_and_gradient)
     check_kind_cases(&table);
 }
 
-/* Of two equal keys the first one has the whole gradient: for q = (1), (2) and keys 1,
+/* Of two equal keys the first one gets the whole gradient: for q = (1), (2) and keys 1,
  * 1 the scores are 1 and 2, and dk = sum of w_i (q_i - out) q_i. */
 DEVICE_TEST(max_attention, first_of_equal_keys_has_the_gradient)
 {

@@ -1,4 +1,4 @@
-/* mix_levels.c - device against oracle: tensors weighed by a softmax. */
+/* mix_levels.c - device against oracle: sums of tensors weighted by a softmax. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,8 +6,8 @@
 #include "runtime/runtime.h"
 #include "support/check_kind.h"
 
-/* One tensor, a launch's worth, more than that; more numbers than an item has. Sums of
- * size 3, a few roundings. */
+/* One tensor, as many as a launch takes, and more; more numbers than an item handles.
+ * Sums of size 3, a few roundings. */
 static const kind_table table = {
     .lines = { .op = "mix_levels" },
     .rows = (const char *const[]){ "...=1,1 depth=1 -x1 -x2 -x3 -x4 -x5 -x6 -x7",
@@ -24,8 +24,8 @@ Test(mix_levels, matches_oracle_and_gradient)
     check_kind_cases(&table);
 }
 
-/* One tensor passes through with its very bits, and its weight has no gradient; so
- * where the others are masked. */
+/* Checks that a single tensor passes through bit for bit, that masked tensors change no
+ * value, and that no weight has a gradient. */
 static void check_one(cla_runtime *rt, int depth)
 {
     enum { N = 77 };

@@ -1,5 +1,5 @@
-/* multinomial.c - device against oracle: the class of each draw, how often each comes,
- * that draws repeat, refusals. */
+/* multinomial.c - device against oracle: the class of each draw, frequencies, repeated
+ * draws, refusals. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "runtime/runtime.h"
 #include "support/support.h"
 
-/* The draw of each row of a tape's first op under the default key. */
+/* Returns the random number of each row for a tape's first op under the default key. */
 static double *draws(int rows)
 {
     double *u = calloc((size_t)rows + 1, sizeof *u);
@@ -32,8 +32,8 @@ static void sample(cla_runtime *rt, const float *x, int N, int V, uint32_t step,
     cla_tape_free(&tape);
 }
 
-/* The oracle's class, or one whose share begins or ends within the rounding of f32 sums
- * of V terms of the draw. */
+/* Checks that each class is the oracle's, or that its interval of probability begins or
+ * ends at the draw, up to the rounding of f32 sums of V terms. */
 static void check(cla_runtime *rt, int N, int V)
 {
     const double slack = 1e-6 + 1e-7 * sqrt(V);
@@ -79,9 +79,9 @@ DEVICE_TEST(multinomial, matches_oracle)
     TEST_OK(cla_memory_check_guards(rt));
 }
 
-/* Of n draws with probability p, n p +- 5 sqrt(n p (1 - p)); the same step repeats
- * them, another one does not; what has no weight never comes, and numbers far from 0 do
- * no harm. */
+/* Classes come with their probability p: n p +- 5 sqrt(n p (1 - p)) times in n draws.
+ * The same step repeats them, another one does not. A class without weight never comes,
+ * and numbers far from 0 do no harm. */
 DEVICE_TEST(multinomial, comes_as_often_as_it_should)
 {
     enum { V = 5, MANY = 2000, FEW = 100 };
@@ -100,7 +100,7 @@ DEVICE_TEST(multinomial, comes_as_often_as_it_should)
             count[id[n]]++;
         }
         for (int c = 0; c < V; c++) {
-            // 1e4 + ln 3 is within 5e-4 of what it should be: 1e-3 of the probability
+            // 1e4 + ln 3 is off by up to 5e-4, which changes the probability by 1e-3
             const double p = weight[c] / 10, slack = 5 * sqrt(N * p * (1 - p));
             cr_assert_float_eq(count[c], N * p, slack + 1e-3 * N, "%d of class %d",
                                count[c], c);

@@ -1,4 +1,4 @@
-/* optimiser.c - steps of each optimiser on the device against its oracle's. */
+/* optimiser.c - device against oracle: steps of each optimiser. */
 #include "ops/optimiser.h"
 
 #include <stdio.h>
@@ -10,7 +10,8 @@
 
 enum { STEPS = 5, TENSORS = CLA_OPTIMISER_MOMENTS + 2 };
 
-/* Parameters, moments and, last, the gradient: on the device and in double. */
+/* Parameters, moments and, last, the gradient: on the device and in double
+ * precision. */
 typedef struct block {
     const cla_optimiser *o;
     cla_tensor *t[TENSORS];
@@ -45,7 +46,7 @@ static void put(block *b, int i, const float *x)
     }
 }
 
-/* As the device has them: decays in float. */
+/* Returns the rates rounded to float, as the device has them. */
 static cla_optimiser_rates rounded(const cla_optimiser_rates *r)
 {
     return (cla_optimiser_rates){ .lr = (double)(float)r->lr,
@@ -70,8 +71,9 @@ static void step_both(block *b, cla_runtime *rt, int step)
     }
 }
 
-/* A step is below 0.02 and errs by a dozen roundings of it, and one of p. A parameter
- * without gradient, as most of an embedding's are, must not move at all. */
+/* Checks some steps. A step is below 0.02 and errs by a dozen roundings of it, and one
+ * of p. A parameter with a gradient of 0, like most of an embedding's, must not move at
+ * all. */
 static void check_size(cla_runtime *rt, const cla_optimiser *o, int n)
 {
     block b;
@@ -113,7 +115,7 @@ DEVICE_TEST(optimiser, matches_oracle)
     }
 }
 
-/* One gradient of 1: u = sqrt(1e-6 / (0.05 + 1e-6)). */
+/* For one gradient of 1, u = sqrt(1e-6 / (0.05 + 1e-6)). */
 DEVICE_TEST(optimiser, known_step_of_adadelta)
 {
     cla_tensor *t[4];
@@ -130,7 +132,8 @@ DEVICE_TEST(optimiser, known_step_of_adadelta)
     }
 }
 
-/* Each tensor in turn is of another size, then the parameters are missing. */
+/* Checks errors: each tensor in turn has another size, then the parameters are missing,
+ * then the step is 0. */
 static void check_refusals(cla_runtime *rt, const cla_optimiser *o, cla_tensor *right,
                            cla_tensor *wrong)
 {

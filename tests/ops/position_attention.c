@@ -10,8 +10,8 @@
  * the same size; exp adds 2e-7; values reach 4. */
 static const double BAR = 5e-6;
 
-/* Few widths, since each is six kernels to compile. More sequences than runs of the
- * sums; a length of several tiles, and of several blocks of keys. */
+/* There are few widths, as each compiles six kernels. Cases have more sequences than
+ * runs of the sums, lengths of several tiles, and of several blocks of keys. */
 static const kind_table cases = {
     .lines = { .op = "position_attention" },
     .rows =
@@ -31,7 +31,7 @@ Test(position_attention, matches_oracle_and_gradient)
     check_kind_cases(&cases);
 }
 
-/* The oracle gets the draws from the host's Philox. */
+/* The oracle gets its random numbers from the host's Philox. */
 static const kind_table dropping = {
     .lines = { .op = "position_attention" },
     .rows =
@@ -46,7 +46,7 @@ Test(position_attention, drops_weights)
     check_kind_cases(&dropping);
 }
 
-/* Weights, at most 1. */
+/* The tolerance is that of weights, at most 1. */
 static const kind_table maps = {
     .lines = { "position_attention", "-o +map", NULL },
     .rows =
@@ -98,7 +98,8 @@ static void law_end(law *l)
     cla_ragged_free(&l->rows);
 }
 
-/* Differences of more than 3 hidden by -INFINITY: a window of 7. */
+/* Checks that -INFINITY for differences of more than 3 gives band attention with a
+ * window of 7. */
 static void check_window(cla_runtime *rt)
 {
     law l;
@@ -137,8 +138,8 @@ static void check_window(cla_runtime *rt)
     law_end(&l);
 }
 
-/* Each row of the scores' gradient sums to 0, so does each row of dP; and the number
- * of no difference gets nothing. */
+/* Checks that the rows of the gradient of `absolute` sum to 0, like those of the
+ * scores' gradient, and that the number that belongs to no difference has none. */
 static void check_sums(cla_runtime *rt)
 {
     law l;
@@ -148,7 +149,7 @@ static void check_sums(cla_runtime *rt)
     TEST_OK(cla_tensor_fill(l.table, 0.5f));
     TEST_OK(cla_tensor_new(&relative, rt, CLA_F32, 2, (int64_t[]){ HEADS, 2 * T1 }));
     TEST_OK(cla_tensor_fill(relative, 0));
-    cla_tensor_want_grad(l.table, true); // and nothing else: q, k, v are frozen
+    cla_tensor_want_grad(l.table, true); // alone: q, k and v are frozen
     cla_tensor_want_grad(relative, true);
     TEST_OK(cla_position_attention(l.tape, &o, l.x[0], l.x[1], l.x[2], l.table,
                                    relative, l.rows, NULL));

@@ -1,11 +1,12 @@
-/* ragged_cross_entropy.c - device against oracle: losses of pointers, and their
- * logarithms. */
+/* ragged_cross_entropy.c - device against oracle: pointer losses and log
+ * probabilities. */
 #include <string.h>
 
 #include "clattn/ham.h"
 #include "support/check_kind.h"
 
-/* Targets that are none, of an empty sequence, past the end; none at all. */
+/* Fills in targets, among them -1, one of an empty sequence and some past the end; in
+ * one case all are such. */
 static void fill(int32_t *ids, int64_t n, const op_call *c, int operand)
 {
     static const int32_t four[] = { 2, 0, -1, 1 }, five[] = { 62, 64, 0, 211, 0 };
@@ -20,7 +21,7 @@ static void fill(int32_t *ids, int64_t n, const op_call *c, int operand)
     }
 }
 
-/* A logarithm of a sum of up to 300 numbers. */
+/* The loss is a logarithm of a sum of up to 300 numbers. */
 static const kind_table table = {
     .lines = { "ragged_cross_entropy", "least=1e-3", fill },
     .rows = (const char *const[]){ "rows=3,0,7,2", "rows=1",
@@ -28,7 +29,7 @@ static const kind_table table = {
     .bar = 2e-6,
 };
 
-/* Numbers that can be probabilities, as far as the logarithm is concerned. */
+/* Numbers near 0.5: positive like probabilities, though they do not sum to 1. */
 static const kind_table given = {
     .lines = { "ragged_cross_entropy", "least=1e-3 probabilities=1", fill },
     .rows = (const char *const[]){ "rows=3,0,7,2", "rows=4,200 medium", NULL },
@@ -43,7 +44,7 @@ Test(ragged_cross_entropy, matches_oracle_and_gradient)
     check_kind_cases(&given);
 }
 
-/* The logarithms have no gradient of their own. */
+/* Log probabilities are an output on demand, without a gradient of their own. */
 Test(ragged_cross_entropy, logarithms_on_demand)
 {
     static const char *const rows[] = { "rows=3,0,7,2 +logp", "rows=4,5 +logp", NULL };

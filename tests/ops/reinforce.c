@@ -20,7 +20,7 @@ typedef struct policy_case {
     int32_t *q_offsets, *k_offsets;
     cla_ragged *q_rows, *k_rows;
     oracle_hard_shape shape;
-    double *returns, *base; // [Nq]; base is held fixed while learned moves
+    double *returns, *base; // [Nq]; base is fixed while learned moves
 } policy_case;
 
 static cla_status device(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *context)
@@ -34,8 +34,8 @@ static cla_status device(cla_tape *tape, cla_tensor **y, cla_tensor **x, void *c
     return cla_reinforce(tape, y, x[0], x[1], x[2], c->q_rows, c->k_rows, &options);
 }
 
-/* Rewards and the baseline of the policy are constants, learned moves the squared error
- * alone. */
+/* Computes the loss. Rewards and the baseline of the policy are constants; learned
+ * changes the squared error alone. */
 static void oracle(double *y, double *const *x, void *context)
 {
     const policy_case *c = context;
@@ -72,7 +72,8 @@ static void make(policy_case *c, cla_runtime *rt)
     c->base = calloc((size_t)queries + 1, sizeof *c->base);
     cr_assert(c->returns && c->base);
     if (c->baseline == CLA_BASELINE_LEARNED) {
-        float *learned = test_random(queries, 1, 4); // as check_op makes input 3
+        // the numbers of input 3 in check_op
+        float *learned = test_random(queries, 1, 4);
         for (int n = 0; n < queries; n++) {
             c->base[n] = (double)learned[n];
         }
@@ -91,8 +92,8 @@ static void fini(policy_case *c)
 }
 
 /* A query costs about its keys times its return, some hundred at most, each term to a
- * few eps; relative to a loss of that size. Gates are random numbers here, not 0 and 1:
- * the loss is linear in them. */
+ * few eps; the tolerance is relative to a loss of that size. Gates are random numbers
+ * here, not 0 and 1: the loss is linear in them. */
 static const double BAR = 5e-6;
 
 DEVICE_TEST(reinforce, matches_oracle_and_gradient)
@@ -157,7 +158,7 @@ static cla_tensor *tensor_of(cla_tape *tape, int64_t n, const float *x)
     return t;
 }
 
-/* The loss, and its gradient in the scores of each sequence [B,S]. */
+/* Returns the loss and computes its gradient by the scores of each sequence [B,S]. */
 static double run_batch(cla_runtime *rt, const batch *b, float *gradient)
 {
     int T[32], S[32];
@@ -187,7 +188,8 @@ static double run_batch(cla_runtime *rt, const batch *b, float *gradient)
     return (double)loss;
 }
 
-/* ln pi, H and their slopes for three gates, computed elsewhere. */
+/* Known values of ln pi, the entropy H and their slopes for three gates, from an
+ * independent computation. */
 DEVICE_TEST(reinforce, known_policy)
 {
     const float scores[3] = { 0.5f, -1, 2 }, gates[3] = { 1, 0, 1 }, one = 1, none = 0;
@@ -204,8 +206,8 @@ DEVICE_TEST(reinforce, known_policy)
                 1e-6);
 }
 
-/* Entropy is m ln 2 at most, there flat; scores far from 0 neither overflow nor lose
- * the probability that is left. */
+/* The entropy is m ln 2 at most, with a slope of 0 there. Scores far from 0 neither
+ * overflow nor lose the small probability. */
 DEVICE_TEST(reinforce, extremes)
 {
     const float flat[4] = { 0, 0, 0, 0 }, far[2] = { 100, -30 }, shut[4] = { 0 };
@@ -228,7 +230,8 @@ DEVICE_TEST(reinforce, extremes)
 
 enum { KEYS = 4, ACTIONS = 1 << KEYS };
 
-/* E over all gates of reward, and the probability of each. */
+/* Returns the expectation of the reward over all gates; p [ACTIONS] gets their
+ * probabilities. */
 static double expectation(const double *scores, const float *rewards, double *p)
 {
     double sum = 0;
@@ -243,7 +246,8 @@ static double expectation(const double *scores, const float *rewards, double *p)
     return sum;
 }
 
-/* What the device's gradients are worth together: -dE/dscore[j], if they are right. */
+/* Computes slope [KEYS] from the device's gradients, weighted by p: dE/dscore[j] if
+ * they are right. */
 static void expected_slope(cla_runtime *rt, const float *scores, const float *rewards,
                            const double *p, double *slope)
 {
@@ -258,8 +262,8 @@ static void expected_slope(cla_runtime *rt, const float *scores, const float *re
     }
 }
 
-/* The mean of the policy gradient over every action there is: the slope of the expected
- * reward, and 0 for a reward that is always the same. */
+/* The policy gradient, averaged over all actions, is the slope of the expected reward,
+ * and 0 for a constant reward. */
 DEVICE_TEST(reinforce, expectation_is_exact)
 {
     const float scores[KEYS] = { 0.3f, -1.2f, 2.1f, -0.4f };
@@ -290,8 +294,8 @@ DEVICE_TEST(reinforce, expectation_is_exact)
 
 /* ---- rewards --------------------------------------------------------------------- */
 
-/* Prefix BLEU of "the cat the on the mat ." against "the cat sat on the mat", times the
- * reference's length: returns that were computed elsewhere. */
+/* Known returns of prefix BLEU of "the cat the on the mat ." against "the cat sat on
+ * the mat", times the reference's length, from an independent computation. */
 Test(reinforce, returns_of_prefix_bleu)
 {
     enum { N = 7, REF = 6 };

@@ -10,10 +10,10 @@
  * same size; exp adds 2e-7; values reach 4, and vectors of distances as much again. */
 static const double BAR = 5e-6;
 
-/* One width, a long sequence in every case, and one process, since each width and each
- * height of a tile is three kernels to compile. Windows narrower and wider than tiles,
- * blocks and sentences; lengths of several tiles and of several blocks. With one
- * distance, rel_k cancels in the softmax: a gradient of rounding. */
+/* All cases have one width and a long sequence, and run in one process, as each width
+ * and each height of a tile compiles three kernels. Windows are narrower and wider than
+ * tiles, blocks and sentences; lengths are several tiles and several blocks. With one
+ * distance, rel_k cancels in the softmax: its gradient is rounding. */
 static const kind_table cases = {
     .lines = { .op = "relative_attention" },
     .rows =
@@ -40,7 +40,7 @@ Test(relative_attention, matches_oracle_and_gradient)
     check_kind_cases(&cases);
 }
 
-/* Weights, at most 1. */
+/* The tolerance is that of weights, at most 1. */
 static const kind_table maps = {
     .lines = { "relative_attention", "-o +map", NULL },
     .rows =
@@ -112,8 +112,8 @@ static void check_same(const char *what, const float *got, const float *expected
     check_close(what, got, want, SIZE, BAR);
 }
 
-/* Tables of zeros are plain attention; so is one key vector for all distances, and the
- * value vector is then added to every result. */
+/* Checks that tables of zeros give plain attention, and that a single key vector for
+ * all distances does, too; its value vector is added to every result. */
 static void check_neutral(cla_runtime *rt)
 {
     law l;
@@ -137,14 +137,15 @@ static void check_neutral(cla_runtime *rt)
     law_end(&l);
 }
 
-/* What never occurs gets nothing: distances of N and more. The others get some. */
+/* Checks that distances of N and more, which never occur, have no gradient, and that
+ * the others have one. */
 static void check_untouched(cla_runtime *rt)
 {
     law l;
     static float grad[ROWS * WIDTH];
     cla_tensor *o = NULL;
     law_begin(&l, rt, N);
-    cla_tensor_want_grad(l.x[3], true); // and nothing else: q, k, v are frozen
+    cla_tensor_want_grad(l.x[3], true); // alone: q, k and v are frozen
     cla_tensor_want_grad(l.x[4], true);
     TEST_OK(cla_relative_attention(l.tape, &o, l.x[0], l.x[1], l.x[2], l.x[3], l.x[4],
                                    l.rows, l.rows, NULL));
@@ -165,7 +166,8 @@ static void check_untouched(cla_runtime *rt)
     law_end(&l);
 }
 
-/* Under the device's own schedule: the other one's answers are the oracle's, too. */
+/* Runs under the device's own schedule; the cases above compare both with the
+ * oracle. */
 Test(relative_attention, keeps_its_laws)
 {
     if (test_small()) {

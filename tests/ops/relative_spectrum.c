@@ -1,4 +1,4 @@
-/* relative_spectrum.c - device against oracle, and a value known from elsewhere. */
+/* relative_spectrum.c - device against oracle, and a known answer. */
 #include <math.h>
 #include <string.h>
 
@@ -17,7 +17,8 @@ Test(relative_spectrum, matches_oracle_and_gradient)
     check_kind_cases(&table);
 }
 
-/* c_0 .. c_4 of the spectrum sin(0.9 k + 0.37 * 6), computed independently. */
+/* Known c_0 .. c_4 of the spectrum sin(0.9 k + 0.37 * 6), from an independent
+ * computation. */
 DEVICE_TEST(relative_spectrum, known_answer)
 {
     static const double c[] = { 0.002963, -0.084282, 0.192206, 0.123384, 0.111218 };

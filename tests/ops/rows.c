@@ -1,4 +1,4 @@
-/* rows.c - rows put together and taken out against their definitions. */
+/* rows.c - stacks and slices of rows against their definitions. */
 #include <stdlib.h>
 
 #include "support/check_kind.h"
@@ -32,7 +32,7 @@ Test(rows, slice)
     check_kind_cases(&slicing);
 }
 
-/* All slices stacked are the whole, in both directions; one taken twice has its
+/* All slices stacked give the whole, forward and backward; a slice taken twice adds its
  * gradient twice. */
 DEVICE_TEST(rows, slices_stack_to_the_whole)
 {

@@ -1,4 +1,4 @@
-/* sru.c - device against oracle: values, gradients, a gate that is open, refusals. */
+/* sru.c - device against oracle: values, gradients, an open gate, refusals. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ static const kind_table table = {
     .lines = { .op = "sru" },
     .rows = cell_rows,
     .bar = 5e-6,
-    .scale = { [1] = -1, [2] = -1 }, // as many products
+    .scale = { [1] = -1, [2] = -1 }, // 1 / root of the number of products
 };
 
 Test(sru, matches_oracle_and_gradient)
@@ -20,7 +20,7 @@ Test(sru, matches_oracle_and_gradient)
     check_kind_cases(&table);
 }
 
-/* With the reset gate wide open the output is the cell. */
+/* With an open reset gate the output is the cell. */
 DEVICE_TEST(sru, open_reset_gives_the_cell)
 {
     static const int lengths[] = { 3, 1, 0 };

@@ -1,4 +1,5 @@
-/* step_attention.c - attention of one token of each sequence against sums in double. */
+/* step_attention.c - attention of one token of each sequence against a reference in
+ * double precision. */
 #include "ops/step_attention.h"
 
 #include <math.h>
@@ -10,7 +11,8 @@ typedef struct step_case {
     int B, H, d, count, stride;
 } step_case;
 
-/* o of one head: q attends to count keys, whose rows are ld apart. */
+/* Computes o of one head. q attends to count rows of kv [.,2*D]: those in place, or
+ * from first on. */
 static void attend(const float *q, const float *kv, const int32_t *place, int first,
                    int count, int D, int d, double *o)
 {
@@ -47,7 +49,8 @@ static cla_tensor *upload(cla_runtime *rt, cla_dtype type, int64_t rows,
     return t;
 }
 
-/* The places of a sequence's tokens: sequences of two share all but the last. */
+/* Returns the rows of the sequences' tokens in the store: each pair of sequences shares
+ * all but the last. */
 static int32_t *places_of(const step_case *c)
 {
     int32_t *place = calloc((size_t)(c->B * c->stride) + 1, sizeof *place);
@@ -113,7 +116,7 @@ static void check_memory(cla_runtime *rt, const step_case *c)
     float *found = calloc((size_t)(c->B * D) + 1, sizeof *found);
     double *want = calloc((size_t)(c->B * D) + 1, sizeof *want);
     int32_t *range = calloc(2 * (size_t)c->B + 1, sizeof *range);
-    for (int b = 0; b < c->B; b++) { // the last one has no keys
+    for (int b = 0; b < c->B; b++) { // the last sequence has no keys
         range[2 * b] = b % 3;
         range[2 * b + 1] = b + 1 < c->B ? c->count + b % c->count : 0;
         for (int h = 0; h < c->H; h++) {

@@ -9,7 +9,7 @@
 
 typedef struct top_case {
     int N, V, K;
-    bool equal; // logits are whole numbers, many of them the same
+    bool equal; // logits are whole numbers, many of them equal
 } top_case;
 
 static void check(cla_runtime *rt, const top_case *c)

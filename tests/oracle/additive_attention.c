@@ -8,7 +8,7 @@
 
 extern const cla_signature cla_additive_attention_signature; // of the launcher
 
-/* scores [S] of query i, and their softmax */
+/* Computes the scores [S] of query i and their softmax. */
 static void weigh(double *weights, double *scores, double *const *x, int i, int first,
                   int S, int inner)
 {

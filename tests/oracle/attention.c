@@ -6,10 +6,10 @@
 
 extern const cla_signature cla_attention_signature; // of the launcher
 
-/* One query of one head: what it sees and where its weights go. */
+/* A query of one head: the keys that it sees, and their weights. */
 typedef struct query {
     int row, first_key, i, T, S, h;
-    double *weight; // [area*Smax], 0 where nothing is visible
+    double *weight; // [area*Smax], 0 for keys that it does not see
 } query;
 
 static double center_of(const oracle_attention_shape *s, const query *q)
@@ -33,7 +33,7 @@ static bool visible(const oracle_attention_shape *s, const query *q, int j)
     return s->window == 0 || abs(q->i - j) <= s->window / 2;
 }
 
-/* The head whose keys (or values) member g of the area around h stands for; -1:
+/* Returns the head whose keys (or values) member g of the area around h uses; -1:
  * none. */
 static int area_head(const oracle_attention_shape *s, int h, int g, bool values)
 {
@@ -53,7 +53,7 @@ static int area_head(const oracle_attention_shape *s, int h, int g, bool values)
     return (other % s->H + s->H) % s->H;
 }
 
-/* What a Gaussian adds to a score. */
+/* Returns the Gaussian's term of a score. */
 static double bell(const oracle_attention_shape *s, const query *q, int j)
 {
     if (!s->sigma) {
@@ -79,7 +79,7 @@ static double score(const oracle_attention_shape *s, const query *q, int head, i
     return sum + (s->relative ? s->relative[q->h * 2 * s->t + q->i - j + s->t] : 0);
 }
 
-/* Fills q->weight with the softmax over all that q sees. */
+/* Fills q->weight with the softmax over all keys that the query sees. */
 static void weigh(const oracle_attention_shape *s, const query *q, int Smax,
                   const double *queries, const double *keys)
 {

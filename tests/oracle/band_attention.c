@@ -1,4 +1,4 @@
-/* band_attention.c - attention over abs(i - j) <= window / 2, own head. */
+/* band_attention.c - attention of each head over abs(i - j) <= window / 2. */
 #include <assert.h>
 #include <stdlib.h>
 

@@ -31,7 +31,8 @@ static void oracle(double *const *y, const op_call *c)
     free((double *)s.keep);
 }
 
-/* Each head sees so many others. */
+/* Counts the pairs of heads of which one attends to the other; areas end at the first
+ * and the last head. */
 static kind_cost cost(const op_call *c, bool backward)
 {
     const int most = kind_size(c, "H") - 1, side = (int)c->attribute[3] / 2;

@@ -34,7 +34,7 @@ static void oracle(double *const *y, const op_call *c)
     free(z);
 }
 
-/* Backward one row in many. */
+/* Backward, only the row of each maximum has a gradient: its products do not count. */
 static kind_cost cost(const op_call *c, bool backward)
 {
     const double N = kind_size(c, "N"), in = kind_size(c, "in"),

@@ -1,4 +1,5 @@
-/* conv_attention_1d.c - the definition of attention with filters over map rows. */
+/* conv_attention_1d.c - the definition of attention with a filter over rows of its
+ * map. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -13,7 +14,8 @@ static double activate(double x, int activation)
     return activation == 1 ? fmax(x, 0) : activation == 2 ? tanh(x) : x;
 }
 
-/* p [T,T] = softmax of the scores of one sequence and head; rows are H*d apart. */
+/* Computes p [T,T], the softmax of the scores of one sequence and head. Rows of q and k
+ * are H*d apart. */
 static void probabilities(double *p, const double *q, const double *k, int T, int H,
                           int d)
 {
@@ -35,7 +37,7 @@ static void probabilities(double *p, const double *q, const double *k, int T, in
     }
 }
 
-/* s[i][o] of one head; w [3,t,t], b [t]. */
+/* Returns s[i][o] of one head; w [3,t,t], b [t]. */
 static double filtered(const double *p, const double *w, const double *b, int T, int t,
                        int i, int o)
 {
@@ -91,7 +93,7 @@ static void oracle(double *const *y, const op_call *c)
                              c->ids[5], kind_size(c, "t"), (int)c->attribute[0]);
 }
 
-/* Maps are counted as wide as their filters. */
+/* Counts maps as wide as their filters. */
 static kind_cost cost(const op_call *c, bool backward)
 {
     const double row = (double)kind_size(c, "H") * kind_size(c, "N");

@@ -110,8 +110,8 @@ static void oracle(double *const *y, const op_call *c)
                              (int)c->attribute[0]);
 }
 
-/* Two products and a filter; backward all of it again, then three products and two
- * filters more. */
+/* Counts two products and a filter; backward these again, then three more products and
+ * two more filters. */
 static kind_cost cost(const op_call *c, bool backward)
 {
     const double row = (double)kind_size(c, "H") * kind_size(c, "N");

@@ -25,7 +25,7 @@ static double score(const oracle_pair *p, double *const *x, const oracle_modifie
     return m->score ? m->score(p, x) : p->s;
 }
 
-/* The scores [S] of one query. */
+/* Computes the scores [S] of one query. */
 static void rate(double *weight, oracle_pair p, double *const *x,
                  const oracle_modifier *m, const oracle_attention_shape *s)
 {
@@ -38,7 +38,7 @@ static void rate(double *weight, oracle_pair p, double *const *x,
     }
 }
 
-/* From scores to what values are multiplied with. */
+/* Turns the scores into the weights of the values. */
 static void finish(double *weight, oracle_pair p, double *const *x,
                    const oracle_modifier *m)
 {

@@ -6,7 +6,7 @@
 
 extern const cla_signature cla_dropout_signature; // of the launcher
 
-/* The draws of the first op under this key. */
+/* Key of the random numbers. The op is the first on its tape that draws any. */
 enum { SEED = 7, STEP = 3 };
 
 static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
@@ -15,7 +15,7 @@ static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
     return cla_dropout(tape, y, c->in[0], (float)c->attribute[0]);
 }
 
-/* What is left of 1 at place i of row n. */
+/* Returns the factor of element i of row n. */
 static double left_of(uint32_t n, uint32_t i, float p)
 {
     const uint32_t counter[4] = { i / 64 * 16 + i % 16, n, 0x64726f70, 0 };
@@ -46,7 +46,7 @@ static const op_kind dropout_kind = {
     .cost = cost,
 };
 
-/* ---- of a sum ------------------------------------------------------------------- */
+/* ---- dropout of a sum ------------------------------------------------------------ */
 
 extern const cla_signature cla_dropout_add_signature;
 

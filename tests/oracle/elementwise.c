@@ -148,7 +148,7 @@ static const op_kind scale_heads_kind = {
 
 enum { PARTS = 4 };
 
-/* The operator takes a list of any length. */
+/* The operator takes a list of any length; its kind takes four tensors at most. */
 static const cla_signature stack_signature = {
     "stack", "x0:A,D x1?:B,D x2?:C,D x3?:E,D -> y:A+B+C+E,D"
 };

@@ -27,7 +27,7 @@ static void oracle(double *const *y, const op_call *c)
                      kind_size(c, "V"), (double)(float)c->attribute[0]);
 }
 
-/* The gradient of the table is cleared first. */
+/* Backward, the gradient of the table is cleared first. */
 static kind_cost cost(const op_call *c, bool backward)
 {
     const double N = kind_size(c, "N"), V = kind_size(c, "V");

@@ -1,5 +1,5 @@
 /* gaussian_attention.c - the definitions of attention with Gaussians around centres,
- * and of what centres and widths are made with. */
+ * and of the sigmoid that makes centres and widths. */
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 
 extern const cla_signature cla_gru_signature; // of the launcher
 
-/* [x, h] w + b in column j of C */
+/* Returns column j of the C columns of [x, h] w + b. */
 static double column(const double *x, const double *h, const double *w, const double *b,
                      const oracle_cell *s, int C, int j)
 {
@@ -22,7 +22,7 @@ static double column(const double *x, const double *h, const double *w, const do
     return sum;
 }
 
-/* h [n] after one more x [in]; a has room for [3n]: u, r h, candidate. */
+/* Advances h [n] by one token x [in]; a has room for [3n]: u, r h, candidate. */
 static void step(double *h, double *a, const double *x, const oracle_cell *s)
 {
     const int n = s->n;

@@ -10,7 +10,7 @@
 
 extern const cla_signature cla_ham_v_signature, cla_ham_s_signature; // of the launcher
 
-/* to = softmax(scale from k^T) k for one query and S keys */
+/* Computes to = softmax(scale from k^T) k for one query and S keys. */
 static void attend(double *to, const double *from, const double *k, int S, int d,
                    double scale)
 {

@@ -40,7 +40,7 @@ void oracle_hard_draws(double *draws, const oracle_hard_shape *s, uint32_t seed,
     }
 }
 
-/* o = row i's sum, with weights gates [S] */
+/* Computes o, the sum of the values with the weights gates [S]; or their mean. */
 static void sum_row(double *o, const double *gates, const double *v, int S,
                     const oracle_hard_shape *s)
 {

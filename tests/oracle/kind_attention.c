@@ -1,4 +1,4 @@
-/* kind_attention.c - what kinds of attention share. */
+/* kind_attention.c - shared by the kinds of attention. */
 #include "oracle/kind_attention.h"
 
 #include <stdlib.h>

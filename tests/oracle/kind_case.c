@@ -1,4 +1,4 @@
-/* kind_case.c - a call of an operator from a line of text. */
+/* kind_case.c - makes a call of an operator from a line of text. */
 #include "oracle/kind_case.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 /* ---- lines ------------------------------------------------------------------- */
 
-/* The text behind "name" and a sign in a line, or NULL. */
+/* Returns the text after "name" and the character end in a line, or NULL. */
 static const char *find(const char *text, const char *name, size_t size, char end)
 {
     for (const char *at = text ? text : ""; *at; at += strspn(at, " ")) {
@@ -46,7 +46,8 @@ static void read_attributes(kind_case *c)
     }
 }
 
-/* Offsets of "3,0,5" or "400x20"; also their count. */
+/* Reads lengths such as "3,0,5" or "400x20" as offsets; *count is the number of
+ * sequences. */
 static cla_status read_lengths(const char *at, int32_t **offsets, int *count)
 {
     size_t cap = 0;
@@ -87,7 +88,8 @@ static cla_status read_rows(kind_case *c, cla_runtime *rt, int i)
     return CLA_OK;
 }
 
-/* Pairs of a query and a key: what a batch of queries and one of keys tell together. */
+/* Sets P, the number of query-key pairs, for calls with a batch of queries and one of
+ * keys. */
 static void count_pairs(kind_case *c)
 {
     const int32_t *offsets[2] = { NULL };
@@ -118,7 +120,7 @@ static void read_shape(kind_case *c, const char *at)
     }
 }
 
-/* Whether a term of some operand's sizes is this letter. */
+/* Returns whether a term of some operand's sizes is this letter. */
 static bool is_letter(const kind_case *c, const char *name, size_t size)
 {
     for (int i = 0; i < c->operands; i++) {
@@ -243,7 +245,7 @@ int kind_case_result(const kind_case *c, int64_t shape[4])
     return 2;
 }
 
-/* The outputs one behind the other: each flattened, and columns put together. */
+/* Appends an output, flattened, to y. */
 static cla_status join(cla_tape *tape, cla_tensor **y, cla_tensor *next)
 {
     const int64_t shape[2] = { 1, cla_tensor_size(next) };

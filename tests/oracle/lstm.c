@@ -8,7 +8,7 @@
 
 extern const cla_signature cla_lstm_signature; // of the launcher
 
-/* h and c [n] after one more x [in]; a has room for [4n]. */
+/* Advances h and c [n] by one token x [in]; a has room for [4n]. */
 static void step(double *h, double *c, double *a, const double *x, const oracle_cell *s)
 {
     const int n = s->n, in = s->in;

@@ -52,7 +52,7 @@ static void oracle(double *const *y, const op_call *c)
                           c->attribute[0] != 0);
 }
 
-/* Maximum, difference, exp, sum, scale; and four more on the way back. */
+/* Counts maximum, difference, exp, sum and scale; backward, four more. */
 static kind_cost cost(const op_call *c, bool backward)
 {
     const double size = (double)kind_size(c, "B") * kind_size(c, "H") *

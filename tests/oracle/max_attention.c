@@ -1,4 +1,5 @@
-/* max_attention.c - the definition of rows summed by their best products. */
+/* max_attention.c - the definition of the sum of rows weighted by their best
+ * products. */
 #include <math.h>
 #include <stdlib.h>
 

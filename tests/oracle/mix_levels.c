@@ -6,7 +6,8 @@
 
 enum { MOST = 8 };
 
-/* As many tensors as c has numbers; the operator takes a list of any length. */
+/* A call has as many tensors as c has numbers; the operator takes a list of any
+ * length. */
 static const cla_signature signature = {
     "mix_levels", "x0:... x1?:... x2?:... x3?:... x4?:... x5?:... x6?:... x7?:... "
                   "c:depth -> out:..."

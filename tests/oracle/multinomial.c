@@ -1,4 +1,4 @@
-/* multinomial.c - the definition of a class drawn by its probability. */
+/* multinomial.c - the definition of a class drawn by the probabilities. */
 #include <math.h>
 
 #include "oracle/oracle.h"

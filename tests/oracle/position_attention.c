@@ -1,4 +1,5 @@
-/* position_attention.c - the definition of attention with numbers for positions. */
+/* position_attention.c - the definition of attention with learned numbers for
+ * positions. */
 #include <assert.h>
 #include <stdlib.h>
 

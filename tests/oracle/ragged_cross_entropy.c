@@ -14,7 +14,8 @@ static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
     return cla_ragged_cross_entropy(tape, y, c->in[0], c->in[1], c->rows[2], &options);
 }
 
-/* The mean over sequences of x [N] whose target is one of their rows; 0 without any. */
+/* Computes the mean loss of the sequences whose target is one of their rows; 0 without
+ * any. */
 static void oracle(double *const *y, const op_call *c)
 {
     const double least = (double)(float)c->attribute[1];

@@ -1,4 +1,5 @@
-/* relative_attention.c - the definition of attention that knows distances. */
+/* relative_attention.c - the definition of attention with vectors for relative
+ * positions. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 
 extern const cla_signature cla_relative_attention_signature; // of the launcher
 
-/* A query of one head: its row, what it sees, and where its weights go. */
+/* A query of one head: its row, the keys that it sees, and their weights. */
 typedef struct query {
     int row, h, first_key, at, S; // at: its position among the keys
     double *weight;               // [Smax]
@@ -113,7 +114,7 @@ static void oracle(double *const *y, const op_call *c)
     free((double *)s.keep);
 }
 
-/* Beside the pairs, a product of each query with each distance; two on the way back. */
+/* Adds the products of each query with each distance: two, backward six. */
 static kind_cost cost(const op_call *c, bool backward)
 {
     kind_cost all = kind_attention_cost(c, 5, 6, backward);

@@ -1,4 +1,4 @@
-/* relative_spectrum.c - the definition of the table that a real spectrum stands for. */
+/* relative_spectrum.c - the definition of the table of a real spectrum. */
 #include <math.h>
 #include <stdlib.h>
 

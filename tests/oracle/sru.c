@@ -17,7 +17,7 @@ static double product(const double *x, const double *w, int in, int columns, int
     return sum;
 }
 
-/* One token: y and c [n]. */
+/* Computes y [n] of one token x [in] and advances c [n]. */
 static void step(double *y, double *c, const double *x, const oracle_cell *s)
 {
     const int n = s->n;

@@ -1,4 +1,4 @@
-/* top_k.c - the definition of the likeliest classes. */
+/* top_k.c - the definition of the K likeliest classes. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@ void oracle_top_k(double *logp, int32_t *id, const double *logits, int N, int V,
         for (int c = 0; c < V; c++) {
             sum += exp(x[c] - x[0]);
         }
-        for (int c = 0; c < V; c++) { // its rank: how many come before it
+        for (int c = 0; c < V; c++) { // rank: the number of classes before it
             int rank = 0;
             for (int other = 0; other < V; other++) {
                 rank += x[other] > x[c] || (x[other] == x[c] && other < c);

@@ -1,5 +1,4 @@
-/* cache.c - binaries and tuning on disk: warm starts, damage, folders that cannot be
- * had. */
+/* cache.c - binaries and tuning on disk: warm starts, damage, unusable folders. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +16,7 @@ static void use_fresh_folder(void)
 {
     cr_assert_not_null(mkdtemp(folder));
     setenv("CLATTN_CACHE_DIR", folder, 1);
-    setenv("CLATTN_CACHE_BINARIES", "1", 1); // of PoCL too
+    setenv("CLATTN_CACHE_BINARIES", "1", 1); // for PoCL, too
 }
 
 static void remove_folder(void)
@@ -27,7 +26,7 @@ static void remove_folder(void)
     cr_assert_eq(system(command), 0);
 }
 
-/* Opens a runtime, runs one op, returns how many programs were compiled. */
+/* Runs one op on a new runtime. Returns the number of programs that were compiled. */
 static int builds_of_one_run(void)
 {
     cla_runtime *rt = NULL;
@@ -71,7 +70,8 @@ static void note_save(void *context, int number, int total)
     told_total = *(int *)context = total;
 }
 
-/* Each saved program is announced once, in order; nothing when nothing is saved. */
+/* Each saved program is announced once, in order; without saving nothing is
+ * announced. */
 Test(cache, announces_what_it_saves)
 {
     for (int warm = 0; warm < 2; warm++) {
@@ -97,8 +97,8 @@ Test(cache, announces_what_it_saves)
     remove_folder();
 }
 
-/* PoCL has a cache of its own, and compiles each kernel for any group size before it
- * hands out a binary: nothing asks for one. What it kept is used again. */
+/* PoCL has a cache of its own, which the second run uses. Nothing requests a binary of
+ * PoCL, which would compile each kernel for any group size first. */
 Test(cache, a_driver_with_a_cache_compiles_once)
 {
     char **code = NULL, **saved = NULL;
@@ -120,11 +120,12 @@ Test(cache, a_driver_with_a_cache_compiles_once)
     cr_expect_eq(any_size, 0);
     any_size = entries(&saved);
     cla_folder_list_free(&saved, any_size);
-    cr_expect_eq(any_size, count ? 1 : 3); // the self-test's verdict; two programs
+    // the self-test's verdict; without PoCL's cache also the two programs
+    cr_expect_eq(any_size, count ? 1 : 3);
     remove_folder();
 }
 
-/* Truncated, altered, emptied: rebuilt, and whole again afterwards. */
+/* Truncated, altered and emptied entries are rebuilt and valid afterwards. */
 Test(cache, rebuilds_damaged_entries)
 {
     use_fresh_folder();
@@ -151,7 +152,7 @@ Test(cache, rebuilds_damaged_entries)
     remove_folder();
 }
 
-/* A file of 600 MiB without contents, above the cache's limit. */
+/* Makes a file of 600 MiB without contents, above the cache's limit. */
 static void plant(const char *path)
 {
     FILE *file = fopen(path, "w");
@@ -160,7 +161,7 @@ static void plant(const char *path)
     cr_assert_eq(fclose(file), 0);
 }
 
-/* The folder may hold anything: only what the cache wrote counts and is deleted. */
+/* The folder may hold anything: only the cache's own files count and are deleted. */
 Test(cache, leaves_other_files_alone)
 {
     use_fresh_folder();
@@ -179,7 +180,7 @@ Test(cache, leaves_other_files_alone)
     remove_folder();
 }
 
-/* A folder that others can write is not read: their machine code would run here. */
+/* A folder that others can write is not used: their machine code would run here. */
 Test(cache, does_without_a_folder_that_others_can_write)
 {
     char own[128];
@@ -197,8 +198,8 @@ Test(cache, works_without_a_folder)
 {
     setenv("CLATTN_CACHE_DIR", "off", 1);
     cr_assert_eq(builds_of_one_run(), 2);
-    setenv("CLATTN_CACHE_DIR", "/proc/nowhere/cache",
-           1); // cannot be made, even by root
+    // cannot be made, not even by root
+    setenv("CLATTN_CACHE_DIR", "/proc/nowhere/cache", 1);
     cr_assert_eq(builds_of_one_run(), 2);
     unsetenv("CLATTN_CACHE_DIR");
     unsetenv("XDG_CACHE_HOME");
@@ -227,7 +228,7 @@ Test(tuning, survives_a_restart)
     TEST_OK(cla_runtime_new(&rt, NULL));
     cr_assert_eq(cla_tuned(rt, "masked_softmax", "WG", 128), 32);
     cla_runtime_free(&rt);
-    TEST_OK(cla_file_write(path, "{ \"broken\": ", 12)); // named in a warning, not used
+    TEST_OK(cla_file_write(path, "{ \"broken\": ", 12)); // warns, and is not used
     TEST_OK(cla_runtime_new(&rt, NULL));
     cr_assert_eq(cla_tuned(rt, "masked_softmax", "WG", 128), 128);
     cla_runtime_free(&rt);
@@ -246,7 +247,7 @@ Test(tuning, a_class_has_constants_of_its_own)
         TEST_OK(cla_runtime_new(&rt, NULL));
         cr_assert_eq(cla_tuned(rt, "matmul_group", "UNROLL", 4), cases[i].unroll);
         TEST_OK(
-            cla_tuning_set(rt, "matmul_group", "UNROLL", 8)); // the file's goes first
+            cla_tuning_set(rt, "matmul_group", "UNROLL", 8)); // goes before the class's
         cr_assert_eq(cla_tuned(rt, "matmul_group", "UNROLL", 4), 8);
         cla_runtime_free(&rt);
     }

@@ -79,7 +79,7 @@ static bool holds(int folder, const char *id, const char *data)
     return same;
 }
 
-/* Why an entry cannot be read; NULL for one that is not there. */
+/* Returns why an entry cannot be read, or NULL for one that is not there. */
 static const char *unreadable(int folder, const char *id)
 {
     unsigned char *found = NULL;
@@ -128,11 +128,11 @@ Test(cache_files, an_entry_comes_back)
     close(again);
 }
 
-/* Folder 0700 and files 0600, whatever the umask. */
+/* The folder has mode 0700 and its files have 0600, whatever the umask. */
 Test(cache_files, is_private_under_every_umask)
 {
     static const mode_t masks[] = { 0, 022, 0777 };
-    mkdir(given, 0777); // the cache answers for its own folder only
+    mkdir(given, 0777); // the cache cares for its own folder only
     for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
         const mode_t before = umask(masks[i]);
         const int folder = open_good();
@@ -158,8 +158,8 @@ Test(cache_files, refuses_a_folder_that_others_can_write)
     }
     cr_assert_eq(chmod(own, 0755), 0); // others may read
     close(open_good());
-    cr_assert_eq(chmod(given, 01777),
-                 0); // as /tmp: nobody can replace our folder there
+    // sticky, like /tmp: nobody can replace the cache's folder there
+    cr_assert_eq(chmod(given, 01777), 0);
     close(open_good());
 }
 
@@ -192,11 +192,11 @@ Test(cache_files, refuses_what_it_did_not_make)
     char **paths = NULL;
     size_t count = 0;
     cr_assert_eq(cla_folder_list(given, "", &paths, &count), CLA_OK);
-    cr_expect_eq(count, 2); // as it was: nothing added, nothing left behind
+    cr_expect_eq(count, 2); // unchanged: nothing added or left behind
     cla_folder_list_free(&paths, count);
 }
 
-/* An empty folder becomes the cache's: nothing in it can be lost. */
+/* An empty folder becomes the cache's, as nothing in it can be lost. */
 Test(cache_files, takes_an_empty_folder)
 {
     cr_assert_eq(mkdir(given, 0700) | mkdir(own, 0755), 0);
@@ -209,11 +209,13 @@ Test(cache_files, a_given_folder_that_cannot_be_had)
 {
     write_text(root, "given", "a file");
     expect_refusal("cannot write to");
-    snprintf(given, sizeof given, "/proc/nowhere/cache"); // not even by root
+    // cannot be made, not even by root
+    snprintf(given, sizeof given, "/proc/nowhere/cache");
     expect_refusal("cannot write to");
 }
 
-/* Cut, altered, renamed, writable by others: named, and never handed out. */
+/* Entries that are cut, altered, renamed or writable by others are reported and never
+ * returned. */
 Test(cache_files, damaged_entries)
 {
     const int folder = open_good();
@@ -239,17 +241,18 @@ Test(cache_files, damaged_entries)
     put(folder, ID_A, "machine code");
     cr_expect(holds(folder, ID_A, "machine code"));
     cr_assert_eq(renameat(folder, ID_A ".kernel", folder, ID_B ".kernel"), 0);
-    cr_expect_str_eq(unreadable(folder, ID_B), "damaged"); // it is another program's
+    // the entry of another program
+    cr_expect_str_eq(unreadable(folder, ID_B), "damaged");
     close(folder);
 }
 
-/* What is no regular file is neither read nor replaced nor deleted. */
+/* An entry that is no regular file is neither read nor replaced nor deleted. */
 Test(cache_files, follows_no_link)
 {
     const int folder = open_good();
     put(folder, ID_A, "machine code");
-    cr_assert_eq(renameat(folder, ID_A ".kernel", AT_FDCWD, root),
-                 -1); // root is a folder
+    // root is a folder
+    cr_assert_eq(renameat(folder, ID_A ".kernel", AT_FDCWD, root), -1);
     char target[128];
     snprintf(target, sizeof target, "%s/target", root);
     cr_assert_eq(renameat(folder, ID_A ".kernel", AT_FDCWD, target), 0);
@@ -270,13 +273,13 @@ Test(cache_files, follows_no_link)
     close(folder);
 }
 
-/* With no room at all the entries go, and the remains of a killed writer; everything
- * else stays, whatever its name. */
+/* With no room at all the cache deletes its entries and the remains of a killed writer;
+ * all other files stay, whatever their names. */
 Test(cache_files, deletes_only_what_it_wrote)
 {
     static const char *const foreign[] = {
         "disk.bin",      "pytorch_model.bin", "notes.kernel",
-        ID_B ".kernel", // the name of an entry, not its header
+        ID_B ".kernel", // an entry's name without its header
         ID_A "a.kernel", ID_A ".kernel.bak",  ID_A ".bin",    "deep/" ID_A ".kernel",
     };
     const int folder = open_good();
@@ -290,7 +293,7 @@ Test(cache_files, deletes_only_what_it_wrote)
     cr_assert_eq(cla_file_write(path, entry, size), CLA_OK);
     cr_assert_eq(mkdirat(folder, "deep", 0700), 0);
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
-        const bool same = strstr(foreign[i], ID_A) != NULL; // even with a good header
+        const bool same = strstr(foreign[i], ID_A) != NULL; // even with a valid header
         snprintf(path, sizeof path, "%s/%s", own, foreign[i]);
         cr_assert_eq(cla_file_write(path, same ? entry : "mine", same ? size : 4),
                      CLA_OK);
@@ -307,7 +310,7 @@ Test(cache_files, deletes_only_what_it_wrote)
     close(folder);
 }
 
-/* The entry unused for longest goes first, and no more than needed. */
+/* The least recently used entry is deleted first, and no more than needed. */
 Test(cache_files, keeps_to_its_limit)
 {
     static const char *const ids[] = { ID_A, ID_B, ID_C };
@@ -319,7 +322,7 @@ Test(cache_files, keeps_to_its_limit)
         put(folder, ids[i], "0123456789");
         cr_assert_eq(utimensat(folder, name, times, 0), 0);
     }
-    cr_expect(holds(folder, ID_A, "0123456789")); // a use
+    cr_expect(holds(folder, ID_A, "0123456789")); // counts as a use
     const uint64_t bytes = 64 + 10;
     cla_cache_files_shrink(folder, 3 * bytes);
     cr_expect(exists(folder, ID_B ".kernel"));

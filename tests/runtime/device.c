@@ -8,7 +8,7 @@
 
 #include <criterion/criterion.h>
 
-/* What drivers say about themselves, as seen on real machines. */
+/* A driver's description of a device, as on real machines. */
 typedef struct machine_row {
     cl_device_type type;
     bool unified;
@@ -20,7 +20,7 @@ typedef struct machine_row {
 #define GPU         CL_DEVICE_TYPE_GPU
 #define ACCELERATOR CL_DEVICE_TYPE_ACCELERATOR
 
-/* One of each, in no order. */
+/* One device of each kind, in no order. */
 static const machine_row zoo[] = {
     { CL_DEVICE_TYPE_DEFAULT | CPU | GPU | ACCELERATOR, false, 0, 0, "Oclgrind",
       "Oclgrind Simulator", "Oclgrind", "" },
@@ -86,7 +86,7 @@ Test(device, best_first)
         cr_expect(strstr(list[i].name, order[i]) != NULL, "%d is '%s', not '%s'", i,
                   list[i].name, order[i]);
     }
-    // two makers' runtimes for one processor: Intel's is before the others
+    // two vendors' runtimes for one processor: Intel's comes first
     cr_expect_str_eq(list[5].platform_name, "Intel(R) OpenCL");
     free(list);
 }
@@ -104,7 +104,7 @@ Test(device, classifies)
                  CLA_DEVICE_CPU);
     cr_expect_eq(cla_device_classify(ACCELERATOR, false, "Xilinx", "u250"),
                  CLA_DEVICE_ACCELERATOR);
-    // whatever it is called, hardware is one thing only
+    // hardware has one type only, whatever its name
     cr_expect_eq(cla_device_classify(all, false, "x", "y"), CLA_DEVICE_SOFTWARE);
     cr_expect_eq(cla_device_classify(CPU, true, "rusticl", "y"), CLA_DEVICE_SOFTWARE);
     cr_expect_eq(cla_device_classify(GPU, false, "Clover", "AMD RADV"), CLA_DEVICE_GPU);
@@ -112,7 +112,7 @@ Test(device, classifies)
                  CLA_DEVICE_SOFTWARE);
 }
 
-/* A text, and part of the name of the device it means. */
+/* Choices, each with part of the name of the device. */
 static const struct {
     const char *text, *name;
 } choices[] = {
@@ -131,7 +131,7 @@ static const struct {
     { "uuid:3a6c000000000000000000000000beef", "RTX 3060" },
     { "uuid:3A6C0000-0000-0000-0000-0000000090DE", "RTX 4090" },
     { "uuid:0011", "UHD" },
-    { "4090", "RTX 4090" }, // four digits are no position
+    { "4090", "RTX 4090" }, // four digits are part of a name, not a position
     { "rtx 3060", "RTX 3060" },
     { "CUDA/NVIDIA GeForce RTX 4", "RTX 4090" },
     { "xilinx/", "xilinx" },
@@ -142,7 +142,7 @@ static const struct {
     { "!gpu", "pthread" },
     { "!gpu,!pocl", "EPYC" },
     { "cpu,!pocl,!2:0", "EPYC 7763" },
-    { "nvidia,!0", "RTX 4090" }, // one is left
+    { "nvidia,!0", "RTX 4090" }, // one of two is left
     { "!nothing such", "RTX 3060" },
     { "nothing such, pocl", "pthread" },
     { "99,accelerator,cpu", "xilinx" },
@@ -164,7 +164,7 @@ Test(device, chooses)
     free(list);
 }
 
-/* Texts that mean nothing, and texts that mean two; with parts of what is said. */
+/* Choices that match no device or several, with parts of the message. */
 static const struct {
     const char *text, *says[3];
 } refusals[] = {
@@ -209,8 +209,8 @@ Test(device, refuses)
     free(list);
 }
 
-/* Vendors are those of drivers: here an AMD processor under PoCL and Intel's
- * runtime. */
+/* The vendor is that of the driver: here of PoCL and of Intel's runtime on AMD
+ * processors. */
 Test(device, vendor_is_the_drivers)
 {
     static const machine_row rows[] = {
@@ -229,7 +229,7 @@ Test(device, vendor_is_the_drivers)
     free(list);
 }
 
-/* "5" is a position that is not there, not part of "avx512". */
+/* "5" is a position that does not exist, not part of "avx512". */
 Test(device, position_is_no_part_of_a_name)
 {
     static const machine_row rows[] = {
@@ -244,7 +244,8 @@ Test(device, position_is_no_part_of_a_name)
     free(list);
 }
 
-/* A driver that found no room for itself is not one that has to be installed. */
+/* Under a limit of memory, the message for an empty list names the limit: a driver may
+ * lack memory instead of being missing. */
 Test(device, empty_list_under_a_limit_of_memory)
 {
     cla_device *list = make_list(zoo, 0);
@@ -271,7 +272,7 @@ Test(device, empty_list)
     free(list);
 }
 
-/* The list of this machine, whatever is in it, keeps its promises. */
+/* The list of this machine's devices is valid and ordered, whatever is in it. */
 Test(device, real_list)
 {
     unsetenv("CLATTN_DEVICE");

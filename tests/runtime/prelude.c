@@ -1,5 +1,5 @@
-/* prelude.c - the helpers that all kernels share, against the host's: Philox bit for
- * bit, reductions, the fast exponential and tanh over their whole range. */
+/* prelude.c - the helpers that all kernels share, against the host: Philox bit for bit,
+ * reductions, the fast exponential and tanh over their whole range. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +46,8 @@ Test(prelude, philox_is_random123)
     cla_runtime_free(&rt);
 }
 
-/* Scalar and vector forms agree with the library's double to 2e-7, and are 0 below
- * -87. */
+/* Scalar and vector forms agree with the C library's double function to 2e-7, and are 0
+ * below -87. */
 Test(prelude, exp_fast)
 {
     cla_runtime *rt = test_kernels();
@@ -69,12 +69,13 @@ Test(prelude, exp_fast)
     cla_runtime_free(&rt);
 }
 
-/* Over and beyond the range, alone and four by one division; 0 gives 0. */
+/* Over and beyond the range, one vector at a time and four by one division; 0 gives
+ * 0. */
 Test(prelude, tanh)
 {
     cla_runtime *rt = test_kernels();
     float x[COUNT], y[COUNT];
-    for (int i = 0; i < COUNT; i++) { // neighbours of one division are far apart
+    for (int i = 0; i < COUNT; i++) { // the arguments of one division are far apart
         x[i] = 24.0f * (float)(i * 1031 % COUNT) / COUNT - 12.0f;
     }
     x[0] = 0;
@@ -113,7 +114,7 @@ Test(prelude, group_reductions)
     cla_runtime_free(&rt);
 }
 
-/* A vector's lanes fold to the same sum and maximum as a loop. */
+/* The lanes of a vector give the same sum and maximum as a loop. */
 Test(prelude, lane_folds)
 {
     cla_runtime *rt = test_kernels();
@@ -134,7 +135,7 @@ Test(prelude, lane_folds)
     cla_runtime_free(&rt);
 }
 
-/* Relative errors; 0 below 2^-100, and NaN stays NaN. */
+/* The relative errors are small; exp2 gives 0 below 2^-100 and keeps NaN. */
 Test(prelude, exp2_fast_and_log_fast)
 {
     cla_runtime *rt = test_kernels();

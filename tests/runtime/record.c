@@ -1,4 +1,4 @@
-/* record.c - launches written down in the place of being run. */
+/* record.c - launches that are recorded instead of run. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static char *text_of(const char *name)
     return text;
 }
 
-/* One launch of the probe with rows of 4 items. */
+/* Launches the probe with groups of 4 items. */
 static void launch_probe(cla_runtime *rt, const cla_memory *y, size_t groups, int other)
 {
     const cla_launch launch = {
@@ -56,8 +56,8 @@ static int64_t number_in(json_t *line, const char *key, int at)
     return json_integer_value(json_array_get(json_object_get(line, key), (size_t)at));
 }
 
-/* A kernel, its defines and its group size give one line, however often it is launched
- * and on however many groups; nothing is built, nothing runs. */
+/* Each kernel with its defines and group size gives one line, however often it is
+ * launched and on however many groups. Nothing is built or run. */
 Test(record, writes_each_kernel_once)
 {
     cla_runtime *rt = recorder();

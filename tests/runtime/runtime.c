@@ -35,7 +35,7 @@ static void count_groups(cla_runtime *rt, double flops, const size_t groups[3])
     free(got);
 }
 
-/* A launch that would run for long goes in pieces; each group still runs once. */
+/* A launch that would run for long is split; each group still runs once. */
 Test(launch, splits_long_work)
 {
     cla_runtime *rt = test_kernels();
@@ -57,7 +57,7 @@ Test(launch, refuses)
     launch.args[0] = cla_local((size_t)rt->device.local_bytes + 1);
     TEST_FAILS(cla_enqueue(rt, &launch), CLA_E_DEVICE, "bytes of local memory");
     launch.groups[0] = 0;
-    TEST_OK(cla_enqueue(rt, &launch)); // nothing to do is no error
+    TEST_OK(cla_enqueue(rt, &launch)); // no groups are no error
     cla_runtime_free(&rt);
 }
 
@@ -67,8 +67,8 @@ Test(memory, guards_see_a_stray_write)
     cla_memory y = { 0 };
     TEST_OK(cla_memory_new(&y, rt, 64));
     TEST_OK(cla_memory_check_guards(rt));
-    if (strstr(rt->device.platform_name, "Oclgrind") ==
-        NULL) { // it stops such writes itself
+    // Oclgrind stops such writes itself
+    if (strstr(rt->device.platform_name, "Oclgrind") == NULL) {
         const cla_launch launch = {
             .file = "probe",
             .kernel = "probe_overrun",
@@ -99,7 +99,7 @@ Test(memory, refuses_more_than_the_device_has)
     cla_runtime_free(&rt);
 }
 
-/* An arena on a device whose kernels are chosen as a class gets them. */
+/* Opens an arena on a runtime that chooses its kernels for this class of devices. */
 static cla_arena *arena_of(const char *class, cla_runtime **rt)
 {
     cla_arena *arena = NULL;
@@ -110,7 +110,7 @@ static cla_arena *arena_of(const char *class, cla_runtime **rt)
     return arena;
 }
 
-/* Steps of one shape get the same pieces; growth ends after the first step. */
+/* Steps of one shape get the same pieces; memory grows in the first step only. */
 Test(arena, reuses_pieces)
 {
     cla_runtime *rt = NULL;
@@ -137,7 +137,7 @@ Test(arena, reuses_pieces)
     cla_runtime_free(&rt);
 }
 
-/* A step that takes pieces of these sizes; the buffers that it got. */
+/* Takes pieces of these sizes in a new step and returns their buffers. */
 static void take_all(cla_arena *arena, const size_t sizes[3], void *buffers[3])
 {
     cla_arena_rewind(arena, 0);
@@ -149,8 +149,8 @@ static void take_all(cla_arena *arena, const size_t sizes[3], void *buffers[3])
     }
 }
 
-/* On GPUs steps of other shapes get the same buffers too: one that is too small is
- * replaced, and the others stay. */
+/* On GPUs steps of other shapes get the same buffers, too. A buffer that is too small
+ * is replaced; the others stay. */
 Test(arena, keeps_buffers_on_gpus)
 {
     cla_runtime *rt = NULL;
@@ -172,7 +172,7 @@ Test(arena, keeps_buffers_on_gpus)
     cla_runtime_free(&rt);
 }
 
-/* Buffers that wait for later pieces are given back before memory is refused. */
+/* Buffers kept for later pieces are freed before a request for memory is refused. */
 Test(arena, gives_back_before_it_refuses)
 {
     cla_runtime *rt = NULL;
@@ -192,7 +192,7 @@ Test(arena, gives_back_before_it_refuses)
     cla_runtime_free(&rt);
 }
 
-/* Pieces of one step never overlap. */
+/* Checks that the pieces of a step do not overlap. */
 static void check_apart(const char *class)
 {
     enum { PIECES = 40 };
@@ -224,7 +224,7 @@ Test(arena, pieces_are_apart)
     check_apart("gpu");
 }
 
-/* The row of a kernel, or of a command of the driver. */
+/* Returns the row of a kernel or of a command of the driver. */
 static cla_profile_row profile_of(cla_runtime *rt, const char *kernel)
 {
     int rows = 0;
@@ -252,7 +252,7 @@ Test(profile, counts_launches_and_bytes)
     cla_runtime_free(&rt);
 }
 
-/* A launch that is cut into pieces is several; its bytes count once. */
+/* A launch that is split counts as several; its bytes count once. */
 Test(profile, counts_pieces)
 {
     cla_runtime *rt = test_kernels();
@@ -318,7 +318,7 @@ Test(runtime, refuses_bad_environment)
     TEST_FAILS(cla_runtime_new(&rt, NULL), CLA_E_IO, "/nonexistent");
 }
 
-/* The application's context, queue and buffer. */
+/* A runtime works with the context, the queue and a buffer of an application. */
 Test(runtime, works_inside_an_application)
 {
     cla_runtime *own = NULL, *rt = NULL;

@@ -7,7 +7,7 @@
 
 enum { ROWS = 96, SIZE = ROWS * ROWS, SHARES = 2, ROUNDS = 8 };
 
-/* Products of a matrix with itself, again and again, on one runtime. */
+/* Repeated products of a matrix with itself, on one runtime. */
 typedef struct chain {
     cla_runtime *rt;
     cla_status status;
@@ -36,7 +36,7 @@ static void *multiply(void *context)
     return NULL;
 }
 
-/* The runtime of the test device, which has to have two shares. */
+/* Opens the test device, and a first share of two; skips the test without shares. */
 static cla_runtime *divisible(cla_runtime **share)
 {
     cla_runtime *whole = test_runtime();
@@ -51,7 +51,8 @@ static cla_runtime *divisible(cla_runtime **share)
     return whole;
 }
 
-/* Two shares work at the same time, a thread each, and give the bits of the whole. */
+/* Two shares that work at the same time, a thread each, give the same bits as the
+ * whole. */
 Test(share, results_of_the_whole_device)
 {
     chain *c = calloc(SHARES + 1, sizeof *c);
@@ -74,7 +75,7 @@ Test(share, results_of_the_whole_device)
     free(c);
 }
 
-/* The units of all shares are those of the device; a share outlives the whole. */
+/* The units of the shares add up to those of the device; a share outlives the whole. */
 Test(share, units)
 {
     cla_runtime *share = NULL, *whole = divisible(&share);
@@ -94,8 +95,8 @@ Test(share, units)
     free(c);
 }
 
-/* Shares come and go while the other one works: what a driver still does for the last
- * command must not need what is gone. */
+/* Opens and closes shares while another one works. A driver may still be busy with a
+ * share's last command, and must not need objects that are gone. */
 static void *come_and_go(void *context)
 {
     chain *c = context;

@@ -1,4 +1,4 @@
-/* threads.c - a runtime that a second thread uses at the same time. */
+/* threads.c - two threads that use a runtime at the same time. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -43,7 +43,8 @@ static other make(void)
     return o;
 }
 
-/* While a call of one thread runs, calls of another are refused; then they are not. */
+/* During a call of one thread the calls of another are refused; afterwards they
+ * work. */
 Test(threads, second_is_refused)
 {
     other o = make();
@@ -71,7 +72,7 @@ static void *free_tensor(void *context)
     return NULL;
 }
 
-/* What cannot be refused waits for the other thread's call. */
+/* A call that cannot be refused waits for the other thread's call. */
 Test(threads, free_waits)
 {
     other o = make();
@@ -92,10 +93,10 @@ Test(threads, free_waits)
 typedef struct worker {
     cla_runtime *rt;
     int done, refused;
-    char error[256]; // "" where all went well
+    char error[256]; // "" without an error
 } worker;
 
-/* One step; a call that is refused is made again. */
+/* Runs a step; repeats calls that are refused. */
 static cla_status step(worker *w, float value)
 {
     cla_tensor *t = NULL;
@@ -127,7 +128,7 @@ static void *work(void *context)
     return NULL;
 }
 
-/* Two threads on one runtime: each call works or is refused. */
+/* With two threads on one runtime, each call works or is refused. */
 Test(threads, refused_or_right)
 {
     cla_runtime *rt = NULL;

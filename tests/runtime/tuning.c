@@ -1,4 +1,4 @@
-/* tuning.c - which values of a tuning file are taken, without a device. */
+/* tuning.c - valid and invalid values of a tuning file, without a device. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "runtime/internal.h"
 
 static char path[] = "/tmp/clattn-tuning-XXXXXX";
-static char said[8192]; // by the last read
+static char said[8192]; // messages of the last read
 
 static void listen(void *context, cla_log_level level, const char *line)
 {
@@ -20,7 +20,7 @@ static void listen(void *context, cla_log_level level, const char *line)
     snprintf(said + n, sizeof said - n, "%s\n", line);
 }
 
-/* Reads a file of constants for a made-up device, with messages in said. */
+/* Reads a file of constants for a made-up device; said gets the messages. */
 static cla_runtime *read_file(const char *constants)
 {
     cla_runtime *rt = NULL;
@@ -71,7 +71,7 @@ static int lines(const char *text)
     return count;
 }
 
-/* Values that are refused, each with what the one line says of it. */
+/* Invalid values, each with part of its message. */
 static const struct {
     const char *name, *key, *value, *says;
 } refused[] = {
@@ -144,7 +144,7 @@ Test(tuning, names_and_ignores_values_outside_a_range)
     }
 }
 
-/* A bad value costs the good ones beside it nothing. */
+/* A bad value does not affect the good ones beside it. */
 Test(tuning, takes_values_in_their_ranges)
 {
     cla_runtime *rt = read_file(
@@ -184,7 +184,7 @@ Test(tuning, refuses_to_set_what_it_would_not_read)
     close_runtime(rt);
 }
 
-/* Files that are no JSON, each with what is said of it: line and reason. */
+/* Files that are not JSON, each with part of the message: line and reason. */
 static const struct {
     const char *constants, *says;
 } damaged[] = {
@@ -216,7 +216,7 @@ Test(tuning, names_the_line_that_is_no_json)
     }
 }
 
-/* Levels are limited, so that no file can fill the stack. */
+/* Levels are limited, so that no file can overflow the stack. */
 Test(tuning, refuses_too_many_levels)
 {
     char deep[2048];
@@ -243,7 +243,7 @@ Test(tuning, reads_what_json_allows)
     close_runtime(rt);
 }
 
-/* What other devices have stays as it stands, in files of all versions. */
+/* The entries of other devices stay as they are, whatever version wrote them. */
 Test(tuning, keeps_what_other_devices_have)
 {
     static const char other[] =

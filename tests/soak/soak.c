@@ -1,13 +1,13 @@
-/* soak.c - runtimes opened and closed, and training steps, for a while: nothing may
- * grow.
+/* soak.c - opens and closes runtimes and trains for a while: memory must not grow.
  *
  * A round does ten steps of a run that stays open, then opens a runtime of its own with
- * a model and closes it. Memory of the host and of the device may be at most one per
- * cent more in the second half of the rounds than in the first.
+ * a model and closes it. Memory of the host and of the device must grow by less than
+ * one per cent from the first half of the rounds to the second.
  *
- * Built with SOAK_NULL the second runtime trains a step, too. That is for the null
- * device of the fuzz targets: PoCL 3.1 keeps about 3 kB for each program that was
- * launched, even when program, context and queue were released.
+ * Built with SOAK_NULL the second runtime trains a step, too, and the heap must grow by
+ * less than 0.3 per cent. That is for the null device of the fuzz targets: PoCL 3.1
+ * keeps about 3 kB for each program that was launched, even when program, context and
+ * queue were released.
  *
  *   soak [--hours X | --rounds N]       by default 10 seconds, at most 200 rounds */
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "runtime/runtime.h"
 #include "train/step.h"
 
-#ifdef SOAK_NULL // the heap is ours alone
+#ifdef SOAK_NULL // the heap has clattn's memory alone
 #define HEAP_GROWTH 0.3
 enum { LAUNCHES = 1 };
 #else
@@ -40,7 +40,7 @@ typedef struct training {
     int64_t *order, next, epoch, step;
 } training;
 
-/* Bytes after a round. A sanitizer's allocator does not say what is in use: 0. */
+/* Bytes after a round. A sanitizer's allocator does not report the bytes in use: 0. */
 typedef struct sample {
     uint64_t resident, heap, device;
 } sample;
@@ -149,7 +149,7 @@ static cla_status train(training *t, int steps)
 
 /* ---- rounds --------------------------------------------------------------------- */
 
-/* Resident bytes of this process. */
+/* Returns the resident bytes of this process. */
 static uint64_t resident(void)
 {
     unsigned long long pages = 0, unused = 0;
@@ -170,7 +170,7 @@ static cla_status one_round(soak *s)
     const uint64_t device = status ? 0 : cla_runtime_peak_bytes(passes.rt);
     training_close(&passes);
     CLA_TRY(status);
-    malloc_trim(0); // what is kept for later is not lost
+    malloc_trim(0); // memory that malloc keeps is not lost
     CLA_TRY(cla_grow(&s->samples, &s->cap, s->count + 1, sizeof *s->samples));
     const struct mallinfo2 heap = mallinfo2();
     s->samples[s->count++] = (sample){
@@ -199,7 +199,7 @@ static cla_status run(soak *s, int64_t rounds, int64_t time_ns)
     return CLA_OK;
 }
 
-/* Prints a row; false when memory grew by so many per cent. */
+/* Prints a row. Returns whether memory grew by less than most per cent. */
 static bool report_row(const char *name, uint64_t first, uint64_t second, double most)
 {
     const double growth = first ? 100 * ((double)second / (double)first - 1) : 0;
@@ -207,7 +207,7 @@ static bool report_row(const char *name, uint64_t first, uint64_t second, double
     return growth < most;
 }
 
-/* The largest values of n rounds: batches differ, and with them what is in use. */
+/* Returns the largest values of n rounds: batches differ, and so does memory in use. */
 static sample largest(const sample *samples, size_t n)
 {
     sample most = samples[0];

@@ -1,4 +1,4 @@
-/* bands.c - cases of band attention, in one dimension and in two. */
+/* bands.c - cases of band attention in one and two dimensions. */
 #include "support/bands.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "oracle/oracle.h"
 #include "runtime/runtime.h"
 
-/* The key of all draws in these tests. */
+/* Philox key of the dropout in these tests. */
 enum { SEED = 11, STEP = 5 };
 
 typedef struct context {
@@ -18,7 +18,7 @@ typedef struct context {
     cla_ragged *rows;
     int32_t *offsets;
     int longest;
-    double *keep; // as oracle_attention wants it; NULL without dropout
+    double *keep; // dropout factors for oracle_attention; NULL without dropout
 } context;
 
 int band_tokens(const band_case *c)
@@ -42,7 +42,8 @@ static void *zeros(int64_t n, size_t size)
     return p;
 }
 
-/* The device's draws, one by one: word j % 4 of (j / 4, token, head + H * member). */
+/* Returns the dropout factors as the device draws them: key j of a query has word
+ * j % 4 of the Philox block (j / 4, token, head + H * member). */
 static double *draw(const context *x)
 {
     const band_case *c = x->c;
@@ -121,8 +122,9 @@ static void oracle(double *o, double *const *in, void *state)
 }
 
 /* A score is d products of normal numbers over sqrt(d): its error is a few eps of
- * |q| |k| / sqrt(d) ~ sqrt(d) <= 16, so 16 eps = 2e-6, and so is a weight's, relative.
- * The result is a mean of values up to 4. Dropout makes kept weights larger. */
+ * |q| |k| / sqrt(d) ~ sqrt(d) <= 16, so 16 eps = 2e-6, and so is the relative error of
+ * a weight. The result is a mean of values up to 4. Dropout makes kept weights
+ * larger. */
 static const double BAR = 1e-5;
 
 void check_band(cla_runtime *rt, const band_case *c)
@@ -136,7 +138,7 @@ void check_band(cla_runtime *rt, const band_case *c)
                    .oracle = oracle,
                    .context = &x,
                    .bar = BAR,
-                   // where dq and dk are 0, all there is is the rounding of dp - delta
+                   // window 1: dq and dk are 0 up to the rounding of dp - delta
                    .gradient_bar = c->window == 1 ? 1e-3 : 1e-4 };
     static const char *const names[] = { "q", "k", "v" };
     for (int i = 0; i < 3; i++) {
@@ -226,7 +228,8 @@ void band_close(const char *what, double got, double want, double bar)
               what, got, want);
 }
 
-/* The deterministic fill sin(0.9 k + 0.37 s) of [1,H,5,d]: the first tokens of it. */
+/* Returns the first tokens of the deterministic [1,H,5,d] = sin(0.9 k + 0.37 s), where
+ * k is the index of an element. */
 static float *fill(const band_case *c, int s)
 {
     enum { T = 5 };

@@ -1,4 +1,4 @@
-/* cells.c - what the tests of recurrent cells share. */
+/* cells.c - shared by the tests of recurrent cells. */
 #include "support/cells.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* check_kind.c - an operator from its kind. */
+/* check_kind.c - tests an operator by its kind. */
 #include "support/check_kind.h"
 
 #include <math.h>
@@ -74,7 +74,7 @@ void check_kind_cases(const kind_table *t)
 
 /* ---- refusals ---------------------------------------------------------------- */
 
-/* The call must be refused and give no result. */
+/* Checks that the call fails and gives no result. Returns its status. */
 static cla_status call(kind_case *c, cla_runtime *rt)
 {
     cla_tensor *y[CLA_OPERANDS] = { NULL };
@@ -87,7 +87,8 @@ static cla_status call(kind_case *c, cla_runtime *rt)
     return status;
 }
 
-/* An input as another tensor. */
+/* Makes the call with another tensor as input i; with NULL for rank 0. Returns its
+ * status. */
 static cla_status with(kind_case *c, cla_runtime *rt, int i, cla_dtype dtype, int rank,
                        const int64_t *shape)
 {
@@ -102,7 +103,9 @@ static cla_status with(kind_case *c, cla_runtime *rt, int i, cla_dtype dtype, in
     return status;
 }
 
-/* What may be columns is an operand of attention, whose words are its own. */
+/* Checks the status and the message of a failed call. An operand that may be columns
+ * belongs to attention, whose messages have words of their own: only the name is
+ * checked. */
 static void refused(const kind_case *c, int i, cla_status status, const char *part)
 {
     char want[64];
@@ -115,7 +118,7 @@ static void refused(const kind_case *c, int i, cla_status status, const char *pa
               want);
 }
 
-/* Whether sizes have a letter in common. */
+/* Returns whether two sizes have a letter in common. */
 static bool share(const char *a, const char *b)
 {
     while (*a) {
@@ -135,8 +138,8 @@ static bool share(const char *a, const char *b)
     return false;
 }
 
-/* Whether another operand, or the same one, has a letter of this size, too; a number
- * and a multiple can only be what they are. */
+/* Returns whether the signature fixes size k of operand i: the size is a number or a
+ * multiple, or has a letter in common with another size of the operands given. */
 static bool tied(const kind_case *c, int i, int k)
 {
     const char *size = c->operand[i].size[k];
@@ -150,7 +153,8 @@ static bool tied(const kind_case *c, int i, int k)
     return seen;
 }
 
-/* The first operand of any shape says what the others must be. */
+/* Returns whether operand i is the only one given that may have any shape: no other
+ * operand fixes its sizes. */
 static bool is_any(const kind_case *c, int i)
 {
     int others = 0;
@@ -174,7 +178,7 @@ static void refuse_tensor(kind_case *c, cla_runtime *rt, int i)
         refused(c, i, with(c, rt, i, o->dtype, rank < 4 ? rank + 1 : 3, shape), "is [");
     }
     for (int k = 0; k < rank && !is_any(c, i); k++) {
-        if (!o->rank || tied(c, i, k)) { // the message names the operand that is last
+        if (!o->rank || tied(c, i, k)) { // the message names the later operand
             shape[k]++;
             const cla_status status = with(c, rt, i, o->dtype, rank, shape);
             cr_assert(status == CLA_E_SHAPE &&

@@ -7,17 +7,17 @@
 #include "runtime/runtime.h"
 #include "support/support.h"
 
-/* Where an input with .column lies in its wider projection. */
+/* Number of columns before and after an input with .column in its wider projection. */
 enum { COLUMN_FIRST = 3, COLUMN_REST = 2 };
 
-/* Everything of one case at hand. Doubles feed the oracle, floats the device. */
+/* State of one case. Doubles feed the oracle, floats the device. */
 typedef struct bed {
     cla_runtime *rt;
     const op_case *c;
     int64_t size[OP_INPUTS], y_size;
     float *x[OP_INPUTS], *dy;
     double *exact[OP_INPUTS];
-    cla_tensor *tensor[OP_INPUTS]; // the input, or the wide tensor it is cut from
+    cla_tensor *tensor[OP_INPUTS]; // the input, or the wide tensor that contains it
     cla_tensor *dy_tensor;
     float *y;               // last result
     float *grad[OP_INPUTS]; // last gradients
@@ -44,7 +44,7 @@ static int64_t wide(const op_input *in)
     return COLUMN_FIRST + in->shape[1] * in->shape[2] + COLUMN_REST;
 }
 
-/* Copies between [N,C] with gaps and the packed columns. */
+/* Copy the packed columns into [N,C] with gaps, and back. */
 static void columns_in(float *wide_rows, const float *x, const op_input *in)
 {
     const int64_t row = in->shape[1] * in->shape[2];
@@ -132,7 +132,7 @@ static void read_gradient(const bed *t, int i)
     free(rows);
 }
 
-/* One step; passes > 1 goes through it again without clearing the gradients. */
+/* Runs a training step; passes > 1 repeats it without clearing the gradients. */
 static void run(bed *t, int passes)
 {
     const op_case *c = t->c;
@@ -165,7 +165,7 @@ static void run(bed *t, int passes)
     }
 }
 
-/* <dy, f(x)> with input i moved by step * v. */
+/* Returns <dy, f(x)> with input i moved by step * v. */
 static double objective(bed *t, int i, const float *v, double step)
 {
     double *y = zeros(t->y_size, sizeof *y);
@@ -185,7 +185,7 @@ static double objective(bed *t, int i, const float *v, double step)
     return sum;
 }
 
-/* Device gradient against the oracle's slope along a random direction. */
+/* Checks the device gradient against the oracle's slope along a random direction. */
 static void check_gradient(bed *t, int i, uint32_t direction)
 {
     const double step = 1e-6;
@@ -215,8 +215,8 @@ static void copy_gradients(const bed *t, float **copy)
     }
 }
 
-/* A second run gives the same bits; two passes without clearing give twice the
- * gradient. */
+/* Checks that a second run gives the same bits, and that two passes without clearing
+ * give twice the gradient. */
 static void check_repetition(bed *t)
 {
     float *first[OP_INPUTS];

@@ -38,8 +38,8 @@ static void put(writer *w, const char *piece)
     w->used = w->used + (size_t)n < w->size ? w->used + (size_t)n : w->size - 1;
 }
 
-/* What stands around and between the operands of a template: %f, %i and %b are operands
- * of a type, anything else is itself. */
+/* Writes a template: %f, %i and %b become operands of that type, a space becomes random
+ * blanks, anything else is itself. */
 static void fill(writer *w, const char *template, int depth)
 {
     char piece[2] = "";
@@ -148,7 +148,7 @@ static void write(writer *w, cla_expr_type type, int depth)
 void expression_make(expressions *x, char *text, size_t size, cla_expr_type type)
 {
     writer w = { x, text, size, size };
-    while (w.used + 1 >= size) { // cut off: another one
+    while (w.used + 1 >= size) { // cut off: write another one
         w.used = 0;
         write(&w, type, 1 + (int)expression_draw(x, x->bounded ? 3 : 5));
     }

@@ -1,4 +1,4 @@
-/* lesson.c - a tiny reader and what it is taught. */
+/* lesson.c - a fixture: a tiny reader and its training data. */
 #include "support/lesson.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* no_binaries.c - programs without binaries, for tests of CLBlast. */
+/* no_binaries.c - OpenCL programs without binaries, for tests of CLBlast. */
 #include "support/no_binaries.h"
 
 #include <dlfcn.h>
@@ -16,7 +16,7 @@ void test_no_binaries(void)
     setenv("CLATTN_CACHE_DIR", "off", 1);
 }
 
-/* In front of OpenCL's own. */
+/* Replaces OpenCL's function, and calls it for all other queries. */
 cl_int clGetProgramInfo(cl_program program, cl_program_info what, size_t size,
                         void *value, size_t *written)
 {

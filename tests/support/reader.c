@@ -1,4 +1,5 @@
-/* reader.c - a small reader between three questions and their passages. */
+/* reader.c - a fixture: a small reader and a batch of three questions with their
+ * passages. */
 #include "support/reader.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@ const int scene_questions[SCENE_B] = { 4, 1, 4 },
           scene_passages[SCENE_B] = { 11, 9, 1 };
 static const int32_t first[SCENE_B] = { 3, 8, 0 }, last[SCENE_B] = { 5, 8, 0 };
 
-/* Which of the networks a name is. */
+/* Returns the number of a network by its name. */
 static int number_of(const char *network)
 {
     json_t *values = json_pack("{s:s}", "network", network);
@@ -35,7 +36,7 @@ void scene_open(scene *f, const char *network, reader_config config)
     TEST_OK(reader_init(&f->r, &config, &f->params));
     TEST_OK(cla_params_build(&f->params, f->rt, test_seed()));
     TEST_OK(cla_tape_new(&f->tape, f->rt, true));
-    float *words = test_random(SCENE_WORDS * DIM, 1, 0); // far enough from each other
+    float *words = test_random(SCENE_WORDS * DIM, 1, 0); // far enough apart
     TEST_OK(cla_tensor_upload(f->r.words, words));
     free(words);
     for (int i = 0; i < SCENE_PASSAGES; i++) {
@@ -107,7 +108,7 @@ void scene_logs(scene *f, const reader_batch *batch, float at[2][SCENE_PASSAGES]
     TEST_OK(cla_tensor_download(logs.last, at[1]));
 }
 
-/* Sums of products may go another way: 1e-5. */
+/* The tolerance of 1e-5 allows sums of products in another order. */
 void scene_company(scene *f)
 {
     float all[2][SCENE_PASSAGES], one[2][SCENE_PASSAGES];

@@ -7,19 +7,20 @@
 
 #include "support/support.h"
 
-/* How far a step may go, the change of the loss that it aims at, and how well a loss of
- * a few units is known: sums of float32 in another order. */
+/* The longest step, the change of the loss that a step aims at, and the error of a loss
+ * of a few units: float32 sums in another order. */
 static const double FAR = 1, RISE = 0.004, NOISE = 2e-7;
 
 typedef struct slope {
     cla_tensor *tensor;
     size_t n;
-    float *begin, *way; // [n] each, in one piece
-    double gradient;    // along way
+    float *begin, *way; // [n] each, in one allocation
+    double gradient;    // derivative along way
     double step;
 } slope;
 
-/* A way of length about 1 near the gradient, which is one point of it and no more. */
+/* Chooses a direction of length about 1 near that of the gradient, and a step along
+ * it. */
 static void choose(slope *s, const float *gradient, uint32_t stream)
 {
     float *noise = test_random((int64_t)s->n, 1, stream);
@@ -65,7 +66,8 @@ static double loss_at(const slopes_case *c, const slope *s, double step)
     return c->loss(c->model, false);
 }
 
-/* Two differences, so that what is left of bends is of the step's fourth power. */
+/* Returns the derivative along s->way from two central differences. Extrapolation
+ * leaves an error of the step's fourth power. */
 static double difference(const slopes_case *c, const slope *s, double step)
 {
     double rise[2];
@@ -76,7 +78,8 @@ static double difference(const slopes_case *c, const slope *s, double step)
     return (4 * rise[0] - rise[1]) / 3;
 }
 
-/* Where a maximum or a ReLU turns within a step, a shorter one may miss the corner. */
+/* Returns whether the gradient agrees with differences at one of four steps. Where a
+ * maximum or a ReLU has a kink within a step, a shorter one may miss it. */
 static bool agrees(const slopes_case *c, const char *name, const slope *s, double loss)
 {
     enum { STEPS = 4 };
@@ -97,7 +100,8 @@ static bool agrees(const slopes_case *c, const char *name, const slope *s, doubl
     return close;
 }
 
-/* First values leave attention all but uniform, and what it reads without influence. */
+/* Adds noise to a parameter: the initial values leave attention almost uniform, and its
+ * inputs almost without influence. */
 static void stir(cla_tensor *t, float size, uint32_t stream)
 {
     const int64_t n = cla_tensor_size(t);

@@ -49,7 +49,7 @@ float *test_random(int64_t n, float scale, uint32_t what)
     return x;
 }
 
-/* |got - want|, relative above 1; infinite for NaN. */
+/* Returns |got - want|, relative above 1; infinite for NaN. */
 static double error_of(float got, double want)
 {
     const double error = fabs((double)got - want) / fmax(1, fabs(want));

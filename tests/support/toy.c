@@ -18,7 +18,7 @@ static void put(const toy *f, const char *name, const char *text)
     TEST_OK(cla_file_write(path, text, strlen(text)));
 }
 
-/* The same for each split. */
+/* Writes the corpus, the same for each split. */
 static void put_pairs(const toy *f)
 {
     char source[TOY_PAIRS * 3 * MOST_WORDS + 1] = "", target[sizeof source] = "";
@@ -107,7 +107,6 @@ void toy_close(toy *f)
     cla_config_fini(&f->settings);
 }
 
-/* Steps on all pairs. */
 void toy_train(toy *f, int epochs)
 {
     int64_t pair[TOY_PAIRS], step = 0;

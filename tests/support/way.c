@@ -1,4 +1,4 @@
-/* way.c - one way of attending by its keys, and the batch that it sees. */
+/* way.c - a fixture: one kind of attention, chosen by settings, and its batch. */
 #include "support/way.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* model.c - a translator inside an application: what it promises, what it refuses. */
+/* model.c - a translator inside an application: translations and errors. */
 #include "clattn/model.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ static void put(const fixture *f, const char *name, const char *text)
     TEST_OK(cla_file_write(path, text, strlen(text)));
 }
 
-/* Enough steps to prefer some pieces clearly. */
+/* Trains long enough to prefer some pieces clearly. */
 static void train(const fixture *f)
 {
     static const char *const tiny[] = { "model=translator", "source=en", "target=de",

@@ -1,5 +1,5 @@
-/* pairs.c - each way of attending in the tagger and in the translator's encoder: two
- * steps, gradients of all that it learns, numbers of parameters, refusals. */
+/* pairs.c - each kind of attention in the tagger and in the translator's encoder: two
+ * steps, gradients of all its parameters, numbers of parameters, refusals. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 
 typedef struct pair {
     const char *way;
-    const char *set[3];            // its keys where their defaults do not do
-    int64_t in_tagger, in_encoder; // parameters of a layer of the base sizes
+    const char *set[3];            // its keys that differ from the defaults
+    int64_t in_tagger, in_encoder; // more than plain, in a layer of the base sizes
 } pair;
 
 enum { REFUSED = -1 };
@@ -21,8 +21,9 @@ enum { REFUSED = -1 };
 #define SLOPE "learn={\"slope\": {\"shape\": [\"heads\"], \"init\": \"alibi\"}}"
 
 /* A tagger's layer has D = 364 (words of 300 numbers, letters of 64), H = 4 and t = 60;
- * a base Transformer's D = 512 and H = 8. Plain attention is 3 D^2, and 4 D^2 + 4 D.
- * docs/attention.md has the same numbers. */
+ * a base Transformer's has D = 512 and H = 8. Plain attention has 3 D^2 parameters in
+ * the tagger, 4 D^2 + 4 D in the Transformer. docs/attention.md has the same
+ * numbers. */
 static const pair pairs[] = {
     { "softmax", { NULL }, 0, 0 },
     { "csan1d", { "window=3" }, 0, 0 },
@@ -44,8 +45,8 @@ enum { PAIRS = sizeof pairs / sizeof *pairs };
 
 /* ---- steps ------------------------------------------------------------------- */
 
-/* Whether all tensors of layers that begin with prefix have a gradient. What all scores
- * of a block have in common cancels in their softmax. */
+/* Checks that all parameters whose names begin with prefix have a gradient, except the
+ * bias of a block's scores, which cancels in their softmax. */
 static void check_gradients(const cla_task *task, const char *prefix, const pair *p)
 {
     int found = 0;
@@ -107,7 +108,7 @@ static void tagger_settings(cla_config *s, const pair *p)
     settle(s, p);
 }
 
-/* The maps of a sentence that inspect draws, where there are some. */
+/* Checks the maps of a sentence that inspect draws, where there are some. */
 static void check_maps(tagging *t, const pair *p)
 {
     char *text = NULL;
@@ -254,7 +255,7 @@ Test(pairs, have_so_many_parameters)
     }
 }
 
-/* "| `way` | 1,234 | refused |": two numbers, REFUSED for a word. */
+/* Reads "| `way` | 1,234 | refused |": two numbers, REFUSED for a word. */
 static void read_row(const char *text, const char *way, int64_t numbers[2])
 {
     char start[48];
@@ -333,7 +334,7 @@ Test(pairs, refuse_what_does_not_fit)
         "map_activation is \"gelu\", must be one of none relu tanh");
 }
 
-/* Reads given settings as those of a tagger that an older version saved. */
+/* Checks settings that are read as those of a tagger of an older version. */
 static void check_older(const char *const *set, int last, const char *activation)
 {
     cla_config s;

@@ -1,4 +1,4 @@
-/* poetry.c - the poem task: batches, words, and what holds for composed quatrains. */
+/* poetry.c - the poem task: batches, words, and properties of composed quatrains. */
 #include "tasks/poetry/poetry.h"
 
 #include <stdlib.h>
@@ -26,7 +26,8 @@ static void add_letter(cla_text *text, int i)
     TEST_OK(cla_text_add(text, "%s", letter));
 }
 
-/* Words of two letters 2w, 2w + 1, and single ones behind them. */
+/* Adds words of two letters, 2w and 2w + 1, and before the last one a single letter of
+ * a higher number. */
 static void add_line(cla_text *text, int words, int what)
 {
     for (int k = 0; k < words; k++) {
@@ -100,8 +101,8 @@ static void close_poems(fixture *f)
     cr_assert_eq(system(command), 0);
 }
 
-/* Each example once in an epoch; a batch has lines of one length, and where they are
- * more than it takes as many as it takes; seed and epoch alone decide. */
+/* An epoch has each example once. The lines of a batch have one length, and a batch is
+ * full where enough lines are left; seed and epoch alone decide. */
 Test(poetry, batches_of_one_length)
 {
     enum { EXAMPLES = POEMS * CLA_POEM_LINES };
@@ -129,11 +130,11 @@ Test(poetry, batches_of_one_length)
                          f.t->train.length[order[0][next] / CLA_POEM_LINES]);
         }
     }
-    cr_assert_eq(full, 3 + 6); // of 32 lines of five, 64 of seven
+    cr_assert_eq(full, 3 + 6); // of 32 lines of five characters, 64 of seven
     close_poems(&f);
 }
 
-/* The poems' words are found, and no letter by itself has a rank. */
+/* The poems' words are found, and no letter of them alone has a rank. */
 Test(poetry, words_of_the_poems)
 {
     fixture f;
@@ -174,8 +175,8 @@ static bool same_lines(const poetry_poem *a, const poetry_poem *b, int from, int
     return true;
 }
 
-/* Four lines of the length asked for, of nothing but characters; the same text and
- * seed, the same poem; a text without words gives words all the same. */
+/* A poem has four lines of the requested length, of characters only. The same text and
+ * seed give the same poem. A text without words gives a poem, too. */
 Test(poetry, quatrains_of_a_length)
 {
     static const char *const texts[] = { "", "一丁", "spring \xff\xe4", "春" };
@@ -200,7 +201,7 @@ Test(poetry, quatrains_of_a_length)
     close_poems(&f);
 }
 
-/* A line knows its own keyword and the lines before it, and none that come later. */
+/* A line depends on its own keyword and the lines before it, not on later ones. */
 Test(poetry, third_keyword_leaves_lines_before_it)
 {
     fixture f;
@@ -219,7 +220,7 @@ Test(poetry, third_keyword_leaves_lines_before_it)
     close_poems(&f);
 }
 
-/* Embeddings begin as vectors of a file; a character that has none is drawn. */
+/* Embeddings begin as the vectors of a file; those of other characters are drawn. */
 Test(poetry, embeddings_begin_as_vectors)
 {
     enum { DIM = 16 };

@@ -1,4 +1,5 @@
-/* reading.c - a reader's data, and a tiny one that learns some questions by heart. */
+/* reading.c - a reader's data, and a tiny reader that learns some questions by
+ * heart. */
 #include "tasks/reading/reading.h"
 
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 enum { PASSAGES = 16, QUESTIONS = 32 };
 
-/* Sixteen passages with two questions each. */
+/* Writes sixteen passages with two questions each. */
 static void write_data(const char *folder)
 {
     static const char *const who[] = { "Ann", "Bob", "Eve", "Tom" };
@@ -81,7 +82,7 @@ Test(reading, learns_by_heart_with_bidaf)
     check_by_heart(extra);
 }
 
-/* The published form, with characters of words. */
+/* The published form learns by heart, too, with characters of words. */
 Test(reading, learns_by_heart_with_bidaf_as_published)
 {
     static const char *const extra[] = { "network=bidaf", "form=original", "depth=2",
@@ -91,7 +92,7 @@ Test(reading, learns_by_heart_with_bidaf_as_published)
 
 /* ---- characters of words --------------------------------------------------------- */
 
-/* All words but one are the same to it: what they are their characters say. */
+/* The vocabulary has one word only: all others differ by their characters alone. */
 static const char *const spelt[] = {
     "network=r_net", "char_dim=6", "char_width=12", "limit=4", "trait_dim=0",
     "lr=0.005",      NULL
@@ -112,7 +113,7 @@ Test(reading, learns_by_heart_from_characters)
     lesson_end(&s);
 }
 
-/* A word as it is written, and which of the batch's it is. */
+/* A word as it is written, and its number in the batch. */
 typedef struct written {
     cla_text form;
     int32_t number;
@@ -130,7 +131,8 @@ static int take_written(const reading *t, const cla_reading_text *text,
     return (int)text->count;
 }
 
-/* The first limit characters of each word, and no word twice. */
+/* Checks that each word is spelt by its first characters, up to the limit, and that no
+ * word is spelt twice. */
 static void check_written(const reading *t, const reader_chars *c, const written *w,
                           int n)
 {
@@ -183,7 +185,7 @@ Test(reading, batches_spell_each_word_once)
     lesson_end(&s);
 }
 
-/* A folder from which the task can be used again. */
+/* Saves a folder from which the task can be opened again. */
 static void save(const lesson *s, const char *path[4])
 {
     const reading *t = (const reading *)s->task;
@@ -259,7 +261,7 @@ Test(reading, refuses_characters_without_a_use)
 
 /* ---- order and answers ----------------------------------------------------------- */
 
-/* Each question once an epoch; lengths in a batch fall; epochs differ. */
+/* An epoch has each question once, by falling length within a batch; epochs differ. */
 Test(reading, epochs_have_each_question_once)
 {
     static const char *const extra[] = { "batch=5", NULL };
@@ -282,7 +284,7 @@ Test(reading, epochs_have_each_question_once)
     lesson_end(&s);
 }
 
-/* The n best differ, fall, and keep to the limit. */
+/* The n best answers have falling scores and keep to the limit. */
 Test(reading, answers_keep_to_the_limit)
 {
     enum { BEST = 4 };
@@ -305,7 +307,7 @@ Test(reading, answers_keep_to_the_limit)
     lesson_end(&s);
 }
 
-/* Vectors from a file are there from the start, and stay where frozen. */
+/* Vectors from a file are there from the start, and do not change when frozen. */
 Test(reading, begins_from_given_vectors)
 {
     char path[64], setting[80];

@@ -10,7 +10,8 @@
 
 enum { QUESTIONS = 32, DOCUMENTS = 3, MOST = 48 };
 
-/* Who ate, who sold, and who sold something else: one of three, each in its turn. */
+/* Adds three documents, one each of who ate, who sold, and who sold something else, in
+ * an order that changes. */
 static void add_documents(cla_text *json, int i)
 {
     static const char *const who[] = { "Annie", "Robert", "Evelyn", "Thomas" };
@@ -90,7 +91,7 @@ Test(reading_passages, learns_by_heart)
 
 /* ---- MS MARCO's layout ----------------------------------------------------------- */
 
-/* The same questions; who sold has two words, and blanks stand between them. */
+/* Writes the same questions; names have two words with a blank between them. */
 static void write_msmarco(const char *folder)
 {
     static const char *const who[] = { "Ann Lee", "Rob Ray", "Eve Poe", "Tom Orr" };
@@ -114,7 +115,7 @@ static void write_msmarco(const char *folder)
     cla_text_free(&json);
 }
 
-/* Overlaps are of words, ROUGE-L first; two words have no four. */
+/* Scores are of words, ROUGE-L first; answers of two words have no four-grams. */
 Test(reading_passages, learns_msmarco_by_heart)
 {
     static const char *const names[] = {
@@ -132,13 +133,13 @@ Test(reading_passages, learns_msmarco_by_heart)
         cr_assert_float_eq(m.row[i].value, i == 1 ? 0 : 100, i == 1 ? 1 : 1e-4,
                            "%s is %g", names[i], m.row[i].value);
     }
-    cr_assert_eq(m.count, 7); // and the questions: none of characters
+    cr_assert_eq(m.count, 7); // and the number of questions: no score is of characters
     lesson_end(&s);
 }
 
 /* ---- answers --------------------------------------------------------------------- */
 
-/* Answers are in one passage; the best of all comes first. */
+/* An answer lies in one passage; the best of all comes first. */
 Test(reading_passages, answers_are_inside_a_passage)
 {
     enum { BEST = 20 };
@@ -165,7 +166,7 @@ Test(reading_passages, answers_are_inside_a_passage)
     lesson_end(&s);
 }
 
-/* Words count from the first word of the question's first passage. */
+/* Positions count from the first word of the question's first passage. */
 Test(reading_passages, batches_have_passages_in_their_order)
 {
     const int64_t questions[] = { 0, 1, 2 };
@@ -186,8 +187,8 @@ Test(reading_passages, batches_have_passages_in_their_order)
     lesson_end(&s);
 }
 
-/* Two of three documents stay, the right one among them; with one the batch is that of
- * one passage. */
+/* Of three documents two are kept, the right one among them. With one passage the batch
+ * is that of a reader of single passages. */
 Test(reading_passages, the_key_says_how_many)
 {
     static const char *const two[] = { "network=bidaf", "passages=2", NULL };
@@ -253,7 +254,7 @@ Test(reading_passages, a_network_that_reads_one_says_so)
 
 /* ---- scores of characters -------------------------------------------------------- */
 
-/* Of six times the same ideograph an answer has k, of at most two. */
+/* An answer of k of the six equal ideographs, k at most 2, has these scores. */
 Test(reading_passages, ideographs_have_scores_of_characters)
 {
 #define SAME "\xE5\xB1\xB1\xE5\xB1\xB1\xE5\xB1\xB1\xE5\xB1\xB1\xE5\xB1\xB1\xE5\xB1\xB1"
@@ -283,7 +284,7 @@ Test(reading_passages, ideographs_have_scores_of_characters)
     cr_assert_float_eq(value_of(&m, "f1_char"), 100 * 2 * k / (k + 6), 1e-9);
     cr_assert_float_eq(value_of(&m, "rouge_l"), 100 * 2.44 * recall / (recall + 1.44),
                        1e-9);
-    cr_assert_lt(value_of(&m, "bleu4"), 1); // no four characters
+    cr_assert_lt(value_of(&m, "bleu4"), 1); // no four-grams of characters
     unlink(path);
     reading_split_free(&split);
     lesson_end(&s);

@@ -1,4 +1,4 @@
-/* reward.c - what translations earn, by hand. */
+/* reward.c - rewards of translations, computed by hand. */
 #include "tasks/translation/reward.h"
 
 #include <math.h>
@@ -10,8 +10,8 @@
 
 enum { END = CLA_EOS };
 
-/* Rewards are cut at the first end, add up to BLEU times the reference's length, and
- * are of each sentence by itself. */
+/* Rewards end at the first end token, add up to BLEU times the reference's length, and
+ * are those of each sentence by itself. */
 Test(policy, rewards_are_growth_of_bleu)
 {
     static const int32_t reference[] = { 5, 6, 7, 8, END, 9, 5, END, 6, END };
@@ -27,15 +27,16 @@ Test(policy, rewards_are_growth_of_bleu)
     for (int t = 2; t < 5; t++) {
         cr_assert_eq(rewards[t], 0);
     }
-    cr_assert_float_eq(rewards[5] + rewards[6], 2, 1e-6); // the whole of a reference
+    cr_assert_float_eq(rewards[5] + rewards[6], 2, 1e-6); // BLEU 1 times two words
     cr_assert_eq(rewards[7], 0);
-    cr_assert_eq(rewards[8], 0); // said nothing: what comes after the end is not read
+    // an empty translation: pieces after the end do not count
+    cr_assert_eq(rewards[8], 0);
     cr_assert_eq(rewards[9], 0);
     cr_assert_float_eq(whole, (r[1] + 1 + 0) / 3, 1e-6);
 }
 
-/* Every piece may be wrong and still earn, as the counts start at 1; unknown pieces
- * match nothing, not even themselves. */
+/* A wrong piece still earns something, as the counts start at 1; unknown pieces match
+ * nothing, not even themselves. */
 Test(policy, rewards_of_what_is_wrong)
 {
     static const int32_t reference[] = { 5, END, CLA_UNK, END };
@@ -51,8 +52,8 @@ Test(policy, rewards_of_what_is_wrong)
     cr_assert_float_eq(rewards[0] + rewards[1], pow(2.0 / 3 / 2, 0.25), 1e-6);
 }
 
-/* Returns are sums of what comes, and G[t] - G[t+1] what is earned at t; less the mean
- * of the sentences that have a piece there. */
+/* Returns are sums of the rewards to come, G[t] - G[t+1] being earned at t. The mean
+ * baseline subtracts the mean of the sentences that have a piece there. */
 Test(policy, returns_of_rewards)
 {
     static const int32_t id[] = { 5, 6, END, 5, END, 9 }, at[] = { 0, 3, 6 };
@@ -65,7 +66,8 @@ Test(policy, returns_of_rewards)
     cr_assert_arr_eq(means, ((float[]){ 1.25F, 0, 0, -1.25F, 0, 0 }), sizeof means);
 }
 
-/* Shares of gates, certain ones, and entropy in nats a gate. */
+/* A report has the reward, the shares of open and of certain gates, and the entropy in
+ * nats a gate. */
 Test(policy, says_how_gates_stand)
 {
     static const float scores[] = { 0, 9, -9, 1 }, gates[] = { 1, 1, 0, 0 };

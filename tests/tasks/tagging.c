@@ -25,7 +25,7 @@ static cla_task *open_treebank(cla_runtime *rt, cla_config *settings, const char
     return task;
 }
 
-/* The counts of UD 2.2's French-Spoken, as its own statistics give them. */
+/* The treebank has the counts of UD 2.2's own statistics of French-Spoken. */
 Test(tagging, counts_of_a_treebank)
 {
     cla_runtime *rt = NULL;
@@ -56,9 +56,8 @@ Test(tagging, counts_of_a_treebank)
     cla_runtime_free(&rt);
 }
 
-/* Most frequent tag of each form: 77.18 % of all test words, 1.23 of unseen ones, 83.57
- * of
- * ambiguous ones. */
+/* The most frequent tag of each form is right for 77.18 % of all test words, 1.23 % of
+ * unseen ones and 83.57 % of ambiguous ones. */
 Test(tagging, majority_baseline)
 {
     cla_runtime *rt = NULL;
@@ -89,7 +88,7 @@ static void split_of(tagging *t, tagging_split *s, int words)
     TEST_OK(tagging_split_build(t, s, &file));
 }
 
-/* Chunks of a long sentence overlap; every word counts once, near the middle of its
+/* Chunks of a long sentence overlap; each word counts once, near the middle of its
  * chunk. */
 Test(tagging, overlapping_chunks_cover_each_word_once)
 {

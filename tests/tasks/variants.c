@@ -12,8 +12,8 @@
 
 typedef struct variant {
     const char *name;
-    const char *set[4]; // settings beside the defaults
-    int64_t extra;      // parameters beside those of the plain tagger
+    const char *set[4]; // settings that differ from the defaults
+    int64_t extra;      // parameters more than those of the plain tagger
 } variant;
 
 /* The published counts at the published sizes: 4 layers and heads, t = 60, words of
@@ -49,7 +49,7 @@ static void set_all(cla_config *settings, const variant *v)
     }
 }
 
-/* Numbers in all parameters, without making them. */
+/* Returns the number of parameters, without making them. */
 static int64_t count(const variant *v)
 {
     cla_config settings;
@@ -85,7 +85,8 @@ Test(variants, have_the_published_parameters)
     }
 }
 
-/* A small tagger on the treebank that comes with the program; all heads are 16 wide. */
+/* Opens a small tagger on the treebank that comes with the program; all heads are 16
+ * wide. */
 static cla_task *open_small(cla_runtime *rt, cla_config *settings, const variant *v)
 {
     static const char *const small[] = { "model=tagger", "word_dim=24", "char_dim=8",
@@ -110,7 +111,8 @@ static cla_task *open_small(cla_runtime *rt, cla_config *settings, const variant
     return task;
 }
 
-/* Maps of a sentence of three words: rows that sum to 1, before any convolution. */
+/* Checks the maps of a sentence of three words: rows sum to 1, before any
+ * convolution. */
 static void check_maps(tagging *t, const variant *v)
 {
     char *text = NULL;
@@ -137,7 +139,7 @@ static void check_maps(tagging *t, const variant *v)
     tagging_split_free(&split);
 }
 
-/* The same eight sentences again and again: the loss falls. */
+/* Checks that the loss of eight sentences falls when they are used again and again. */
 static void check_training(cla_runtime *rt, const variant *v)
 {
     enum { STEPS = 12, BATCH = 8 };
@@ -205,7 +207,7 @@ Test(variants, gradients_match_finite_differences)
     cla_runtime_free(&rt);
 }
 
-/* The paper's way, with padding that attention sees. */
+/* All variants learn as in the paper, with padding that attention sees. */
 Test(variants, learn_with_visible_padding)
 {
     cla_runtime *rt = NULL;
@@ -216,7 +218,7 @@ Test(variants, learn_with_visible_padding)
     cla_runtime_free(&rt);
 }
 
-/* Without it, in either preset. */
+/* Variants learn without visible padding, in either preset. */
 Test(variants, learn_without_padding)
 {
     static const variant packed[] = {
@@ -233,8 +235,8 @@ Test(variants, learn_without_padding)
     cla_runtime_free(&rt);
 }
 
-/* Sentences beyond t are tagged in chunks by what is tied to places, and in one piece
- * by the rest. */
+/* Checks that sentences beyond t words are tagged: in chunks by variants that depend on
+ * positions, in one piece by others. */
 static void check_long(cla_runtime *rt, const variant *v, bool one_piece)
 {
     enum { WORDS = 47 };

@@ -11,7 +11,7 @@
 
 static char current[128];
 
-/* A crash names its call. */
+/* Names the call that crashed. */
 static void name_call(int number)
 {
     static const char before[] = "\ncrash in ";
@@ -60,7 +60,7 @@ void call_emptied(arguments *a)
     cr_expect_null(a->tensors[0], "%s: left a result", current);
 }
 
-/* What is not 0 where options have room for later fields is refused. */
+/* Options whose reserved fields are not 0 are refused. */
 DEVICE_TEST(arguments, options_are_zeroed)
 {
     cla_tensor *x = NULL, *heads = NULL, *w = NULL, *y = NULL;

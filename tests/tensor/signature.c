@@ -1,4 +1,4 @@
-/* signature.c - operands as they are written, and what a caller is told. */
+/* signature.c - signatures of operators, and the messages for wrong operands. */
 #include "tensor/signature.h"
 
 #include "support/support.h"
@@ -21,7 +21,7 @@ Test(signature, is_read)
     cr_assert_str_eq(o[5].size[0], "*");
 }
 
-/* Letters are bound by the first operand that has them, also twice in one. */
+/* A letter is bound where it first occurs, also when it occurs again in one operand. */
 DEVICE_TEST(signature, binds_letters_and_refuses)
 {
     static const cla_signature s = { "op", "x:N,D,D w?:3,D rows(N,B) -> y:N" };
@@ -57,7 +57,7 @@ DEVICE_TEST(signature, binds_letters_and_refuses)
     cla_ragged_free(&other);
 }
 
-/* One letter of a sum is found from a size; multiples before sums. */
+/* A size determines one unknown letter of a sum; multiples come before sums. */
 DEVICE_TEST(signature, solves_sums)
 {
     static const cla_signature s = { "op", "x?:N,in w:in+n,4n r?:2R+1 -> y:N,n" };
@@ -90,7 +90,7 @@ DEVICE_TEST(signature, solves_sums)
     cla_tensor_free(&four);
 }
 
-/* Shapes that are only the same as each other; columns of a wider tensor. */
+/* Operands of any shape, which must only be equal; columns of a wider tensor. */
 DEVICE_TEST(signature, takes_any_shape_and_columns)
 {
     static const cla_signature same = { "op", "a:... b:... -> y:..." };

@@ -1,4 +1,5 @@
-/* tape.c - the step: gradients add, results die with it, misuse is named. */
+/* tape.c - the tape of a step: gradients add, results end with the step, misuse is an
+ * error. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +30,8 @@ static void end_step(step *s)
     cla_runtime_free(&s->rt);
 }
 
-/* x feeds two ops and the first feeds a third: all three paths add into dx. */
+/* x feeds two ops, whose gradients add up in dx. A third op without a gradient adds
+ * nothing. */
 Test(tape, gradients_of_all_uses_add)
 {
     step s = new_step(true);
@@ -47,7 +49,7 @@ Test(tape, gradients_of_all_uses_add)
     cr_assert_null(cla_tensor_grad(s.x));
     TEST_OK(cla_masked_softmax(s.tape, &a, s.x, NULL, NULL, false));
     TEST_OK(cla_masked_softmax(s.tape, &b, s.x, NULL, NULL, false));
-    TEST_OK(cla_masked_softmax(s.tape, &c, b, NULL, NULL, false)); // never seeded
+    TEST_OK(cla_masked_softmax(s.tape, &c, b, NULL, NULL, false)); // no seed
     TEST_OK(cla_tape_seed(s.tape, a, dy));
     TEST_OK(cla_tape_seed(s.tape, b, dy));
     TEST_OK(cla_tape_backward(s.tape));
@@ -99,7 +101,7 @@ Test(tape, columns_refuse_what_does_not_fit)
     end_step(&s);
 }
 
-/* Rows that a tape keeps live until its reset, whatever their maker does. */
+/* A tape keeps rows until its reset, even when their maker frees them. */
 Test(tape, keeps_rows)
 {
     step s = new_step(true);
@@ -116,7 +118,7 @@ Test(tape, keeps_rows)
         TEST_OK(cla_ragged_new(&rows, s.rt, 2, (int32_t[]){ 0, 1, 3 }));
         same = rows;
         cla_tape_keep(s.tape, rows);
-        cla_tape_keep(s.tape, rows); // twice is once
+        cla_tape_keep(s.tape, rows); // a second time has no effect
         cla_ragged_free(&rows);
         cr_assert_null(rows);
         TEST_OK(cla_depthwise_conv1d(s.tape, &y, x, w, same));
@@ -132,7 +134,7 @@ Test(tape, keeps_rows)
     end_step(&s);
 }
 
-/* Streams differ between ops of a step and repeat when the step repeats. */
+/* Random streams differ between the ops of a step and repeat when the step repeats. */
 Test(tape, random_streams)
 {
     step s = new_step(true);
@@ -145,7 +147,8 @@ Test(tape, random_streams)
     end_step(&s);
 }
 
-/* A reshape shares numbers and gradient; columns of a reshape reach the first base. */
+/* A reshape shares numbers and gradient; columns of a reshape refer to the first
+ * tensor. */
 Test(tape, reshape_shares_the_gradient)
 {
     step s = new_step(true);
@@ -181,7 +184,8 @@ Test(tape, reshape_shares_the_gradient)
     end_step(&s);
 }
 
-/* Back to a mark, then on with what was noted since: as if all had been there. */
+/* Running backward to a mark, then on with later ops, gives the gradients of one
+ * pass. */
 Test(tape, goes_back_in_parts)
 {
     float whole[6], parts[6];

@@ -1,4 +1,4 @@
-/* tensor.c - shapes, transfers, ragged batches, and what they refuse. */
+/* tensor.c - shapes, transfers, ragged batches, and their errors. */
 #include "tensor/tensor.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ DEVICE_TEST(tensor, round_trip)
     free(y);
 }
 
-/* Parts are transferred to their place, and leave the rest alone. */
+/* Parts of a tensor are written and read in their place; the rest does not change. */
 DEVICE_TEST(tensor, parts)
 {
     cla_tensor *t = NULL;
@@ -46,7 +46,7 @@ DEVICE_TEST(tensor, parts)
     memset(y, 0, sizeof y);
     TEST_OK(cla_tensor_read(t, 4, 2, y + 1));
     cr_assert(y[0] == 0 && y[1] == 8 && y[2] == 6 && y[3] == 0);
-    TEST_OK(cla_tensor_write(t, 6, 0, NULL)); // nothing, behind the end
+    TEST_OK(cla_tensor_write(t, 6, 0, NULL)); // no elements, at the end
     TEST_OK(cla_tensor_read(t, 6, 0, NULL));
     TEST_FAILS(cla_tensor_write(t, 0, 7, x), CLA_E_SHAPE,
                "tensor_write: 7 elements from 0 on of [2,3]");

@@ -1,4 +1,4 @@
-/* bitext.c - which pairs are read, and the batches they come in. */
+/* bitext.c - pairs of lines and their batches. */
 #include "text/bitext.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 enum { MANY = 600 };
 
-/* Lines that live as long as a test. */
+/* Lines that exist as long as the test. */
 typedef struct paper {
     cla_line line[MANY];
     cla_lines lines;
@@ -79,7 +79,7 @@ Test(bitext, names_what_is_wrong)
                  CLA_E_INPUT);
     cr_assert_str_eq(cla_error(), "x.en: no pair is left: 1 with an empty side, 1 with "
                                   "more than 1 pieces");
-    options.max_pieces = 0; // any number
+    options.max_pieces = 0; // no limit
     cr_assert_eq(cla_bitext_make(&b, &source.lines, &target.lines, &s, &s, &options),
                  CLA_OK);
     cr_assert_eq(b.count, 1);
@@ -91,7 +91,7 @@ Test(bitext, names_what_is_wrong)
 
 /* ---- batches ----------------------------------------------------------------- */
 
-/* Pairs of 1 to 12 and 1 to 9 pieces. */
+/* Makes pairs of 1 to 12 and 1 to 9 pieces. */
 static void many(cla_bitext *b, cla_subwords *s)
 {
     static const char a[] = "a a a a a a a a a a a a";
@@ -139,7 +139,7 @@ Test(buckets, hold_each_pair_once_within_the_limit)
             const int64_t to = pieces(text.target_at, &b, k);
             cr_assert_geq(n, 1);
             cr_assert(n == 1 || (from <= tokens && to <= tokens));
-            full += from > tokens - 13 || to > tokens - 13; // no pair more fits
+            full += from > tokens - 13 || to > tokens - 13; // not another pair fits
         }
         cr_assert_geq(full, b.count - 1);
         for (int i = 0; i < MANY; i++) {
@@ -152,7 +152,8 @@ Test(buckets, hold_each_pair_once_within_the_limit)
     cla_subwords_free(&s);
 }
 
-/* The same for a seed and an epoch, another for another; like lengths together. */
+/* Equal seeds and epochs give the same batches, others do not. Pairs of similar length
+ * are together. */
 Test(buckets, depend_on_seed_and_epoch_alone)
 {
     cla_bitext text;

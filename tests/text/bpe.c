@@ -113,7 +113,7 @@ static uint32_t pick(uint32_t round, uint32_t i, uint32_t below)
     return cla_philox4x32(counter, key).v[0] % below;
 }
 
-/* Merges of any symbols, in any order; some can never happen. */
+/* Draws merges of any symbols, in any order; some can never happen. */
 static void draw_merges(uint32_t round, char pair[MERGES][2][SYMBOL], cla_text *codes)
 {
     cr_assert_eq(cla_text_add(codes, "#version: 0.2\n"), CLA_OK);
@@ -160,7 +160,7 @@ Test(bpe, merges_in_the_order_of_the_codes)
     }
 }
 
-/* What is learnt from any line can be read, and its pieces give the line back. */
+/* Codes learnt from any line can be read, and the line's pieces give it back. */
 Test(bpe, learns_from_odd_lines_what_it_can_apply)
 {
     static const char *const odd[] = {
@@ -189,7 +189,7 @@ Test(bpe, learns_from_odd_lines_what_it_can_apply)
         load(&bpe, codes.data);
         cr_assert_eq(cla_bpe_apply(&bpe, odd[i], strlen(odd[i]), &pieces), CLA_OK);
         cr_assert_eq(cla_bpe_undo(pieces.data, pieces.size, &back), CLA_OK);
-        // marks of pieces inside of a text cannot be told from those of apply
+        // marks of pieces inside of a text are the same as those of apply
         if (!strstr(odd[i], "@@")) {
             cr_expect_str_eq(back.data, odd[i], "line %zu", i);
         }
@@ -201,7 +201,8 @@ Test(bpe, learns_from_odd_lines_what_it_can_apply)
     }
 }
 
-/* 1,000 merges on a corpus of subword-nmt, its codes and its pieces, byte for byte. */
+/* 1,000 merges on a corpus of subword-nmt give its codes and its pieces, byte for
+ * byte. */
 Test(bpe, equals_subword_nmt)
 {
     cla_lines corpus, want;
@@ -242,7 +243,8 @@ Test(bpe, equals_subword_nmt)
     cla_lines_free(&want);
 }
 
-/* Characters no code has stay single; blanks inside collapse, at the ends they stay. */
+/* Characters that no code has stay single; blanks collapse inside a line and stay at
+ * its ends. */
 Test(bpe, applies_to_anything)
 {
     cla_bpe bpe;

@@ -1,4 +1,5 @@
-/* conllu.c - reading and writing CoNLL-U: what must pass, what must be named. */
+/* conllu.c - reading and writing CoNLL-U: valid files, and errors with their
+ * messages. */
 #include "text/conllu.h"
 
 #include <string.h>
@@ -43,7 +44,7 @@ Test(conllu, reads_words_only)
     cla_conllu_free(&f);
 }
 
-/* CRLF, a missing last newline, several blank lines. */
+/* CRLF, a missing last newline and several blank lines are accepted. */
 Test(conllu, tolerates_line_endings)
 {
     cla_conllu f;
@@ -55,7 +56,8 @@ Test(conllu, tolerates_line_endings)
     cla_conllu_free(&f);
 }
 
-/* Only column 4 of words changes; everything else comes out byte for byte. */
+/* Column 4 of words changes, and a missing blank line is added at the end; everything
+ * else stays byte for byte. */
 Test(conllu, writes_tags_and_nothing_else)
 {
     cla_conllu f;

@@ -1,5 +1,5 @@
-/* dureader.c - DuReader's questions: which paragraph, which span; JSON is written with
- * ' in place of ". */
+/* dureader.c - DuReader's questions: the paragraph and the span of the answer. JSON is
+ * written with ' in place of ". */
 #include "text/dureader.h"
 
 #include <string.h>
@@ -81,7 +81,8 @@ Test(dureader, paragraph_and_span_of_the_answer)
     cla_reading_free(&r);
 }
 
-/* By the question: the paragraph that repeats it, in which no answer stands. */
+/* With by_question, the paragraph is the one that repeats the question. It has no
+ * answer. */
 Test(dureader, paragraph_of_the_question)
 {
     cla_reading r;
@@ -140,8 +141,8 @@ static void keeps(cla_dureader_options options, const char *want)
     cla_reading_free(&r);
 }
 
-/* Recall of the answer is 1/3, 1/3, 1, 2/3 and 0, of the question 1/2, 0, 0, 1 and 1/2;
- * what stays is in the order of the data. */
+/* Recall of the answer is 1/3, 1/3, 1, 2/3 and 0, of the question 1/2, 0, 0, 1 and 1/2.
+ * The best passages are kept in the order of the data. */
 Test(dureader, best_documents_stay)
 {
     keeps((cla_dureader_options){ .passages = 0 }, "au ax abc bcxuv vy ");
@@ -155,7 +156,7 @@ Test(dureader, best_documents_stay)
     keeps((cla_dureader_options){ .passages = 3, .by_question = true }, "au bcxuv vy ");
 }
 
-/* Every question is in one of the three parts. */
+/* Each question is in one of the three parts. */
 Test(dureader, parts)
 {
     cla_text text = { 0 };
@@ -186,7 +187,7 @@ Test(dureader, parts)
     cla_text_free(&text);
 }
 
-/* What is passed over leaves nothing behind. */
+/* Skipped questions leave nothing behind. */
 Test(dureader, passes_over)
 {
     cla_reading r;
@@ -269,7 +270,7 @@ static double f1_of(const int32_t *id, size_t n, const int32_t *answer, size_t l
     return 2 * same / (double)(n + length);
 }
 
-/* Against all spans and answers, one after the other. */
+/* The best span is the best of all spans and answers, tried one after the other. */
 Test(dureader, best_span_is_the_best)
 {
     for (uint32_t round = 0; round < 300; round++) {

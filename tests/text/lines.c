@@ -1,4 +1,4 @@
-/* lines.c - line ends, and files that are no text. */
+/* lines.c - line ends, and files that are not text. */
 #include "text/lines.h"
 
 #include <string.h>
@@ -97,7 +97,7 @@ Test(lines, one_by_one)
     cla_text_free(&all);
 }
 
-/* A line that is much longer than what one read gives, between short ones. */
+/* A line that is much longer than one read is complete, between short ones. */
 Test(lines, of_any_length)
 {
     enum { SIZE = 300000 };
@@ -127,8 +127,8 @@ Test(lines, of_any_length)
     free(bytes);
 }
 
-/* A pipe that stays open gives a line as soon as it is whole, and an endless line is
- * refused instead of filling memory. */
+/* A pipe that stays open gives a line as soon as it is complete. An endless line is an
+ * error and does not fill the memory. */
 Test(lines, of_a_pipe)
 {
     int ends[2];

@@ -1,5 +1,5 @@
 /* msmarco.c - MS MARCO's questions: passages as they were written, spans of answers in
- * free words; JSON is written with ' in place of ". */
+ * free words. JSON is written with ' in place of ". */
 #include "text/msmarco.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ static cla_status read_text(cla_reading *r, const char *text, bool unanswered)
     "{'is_selected': 1, 'passage_text': 'You see it  On THE  small Hill, Ann.'}, " \
     "{'is_selected': 1, 'passage_text': ' '}]}\n"
 
-/* Texts keep their case and their blanks; the span has four words, three of which are
+/* Texts keep their case and their blanks. The span has four words, three of which are
  * the answer's: F1 6/7. */
 Test(msmarco, span_of_the_answer)
 {

@@ -1,5 +1,5 @@
-/* odd.c - files damaged at random: each reader takes them or refuses them, and what it
- * takes is in order. */
+/* odd.c - files damaged at random: each reader accepts or rejects them, and accepted
+ * files give consistent data. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,8 @@ static uint32_t pick(uint32_t round, uint32_t i, uint32_t below)
     return cla_philox4x32(counter, key).v[0] % below;
 }
 
-/* Up to four bytes changed, left out, put in or written twice; or the end cut off. */
+/* Changes, removes, inserts or duplicates up to four bytes, or cuts the end off.
+ * Returns the new size. */
 static size_t damage(const char *text, size_t size, uint32_t round, char out[MOST])
 {
     static const char bytes[] = "\"\\{}[],:\t\n\r 0-9.eE|ux\xFF\xE6\x98\xC2\x00\x7F";
@@ -98,7 +99,8 @@ static void check_reading(cla_reading *r)
 
 static int taken, refused;
 
-/* Whether a status is one of the two that there may be. */
+/* Returns whether a reader accepted a file; fails the test unless status is CLA_OK or
+ * CLA_E_INPUT. */
 static bool took(cla_status status)
 {
     cr_assert(status == CLA_OK || status == CLA_E_INPUT, "%s", cla_error());
@@ -107,7 +109,7 @@ static bool took(cla_status status)
     return status == CLA_OK;
 }
 
-/* What a reader does with a file. */
+/* Reads a file and checks the result. */
 typedef void try_file(const char *path);
 
 static void try_all(const char *text, try_file *try)

@@ -36,7 +36,7 @@ static void set_up(void)
     cr_assert_eq(cla_lexicon_add(&lexicon, "春花"), CLA_OK);
     cr_assert_eq(cla_lexicon_add(&stop, "乙"), CLA_OK);
     add_vector("庚", 1, 0.1F);
-    add_vector("夢", 1, 0.11F); // near, but without a rank
+    add_vector("夢", 1, 0.11F); // near, but not ranked
     add_vector("己", 4, 1);
     add_vector("甲", 1, 1);
     add_vector("丙", -1, 0);
@@ -66,7 +66,8 @@ static void plan(const char *text, uint32_t seed, cla_plan *out)
 
 TestSuite(plan, .init = set_up, .fini = tear_down);
 
-/* The four best, in the order of the text; stop words and unknown ones are none. */
+/* The four best words, in the order of the text; stop words and unknown words do not
+ * count. */
 Test(plan, words_of_the_text)
 {
     cla_plan p;
@@ -77,9 +78,8 @@ Test(plan, words_of_the_text)
     cr_assert_arr_eq(p.word, want, sizeof want);
 }
 
-/* Of 庚's themes 丁 stands in two; 丙 and 壬 in one, of which 丙 ranks
- * better. The theme of 夢 and 甲 has one ranked word and is none; themes
- * come before vectors. */
+/* 丁 is in two themes of 庚; 丙 and 壬 are in one, and 丙 ranks better. The theme
+ * of 夢 and 甲 has one ranked word and does not count. Themes come before vectors. */
 Test(plan, words_of_their_themes)
 {
     char path[] = "/tmp/clattn-themes-XXXXXX", again[] = "/tmp/clattn-themes-XXXXXX";
@@ -114,7 +114,8 @@ Test(plan, words_of_their_themes)
     unlink(again);
 }
 
-/* 庚: the nearest are 夢, which has no rank, 己 and 甲; no more are looked at. */
+/* The nearest words of 庚 are 夢, which is not ranked, 己 and 甲; only three are
+ * tried. */
 Test(plan, words_near_to_those)
 {
     cla_plan p;
@@ -130,7 +131,8 @@ Test(plan, words_near_to_those)
     cr_assert(p.from_text == 1 && p.from_vectors == 0);
 }
 
-/* Without a word of the text the first is drawn: the best with 1 / H(10) = 0.3414. */
+/* Without a word of the text, words are drawn: the first is the best with
+ * 1 / H(10) = 0.3414. */
 Test(plan, words_by_chance)
 {
     enum { DRAWS = 4000 };
@@ -155,7 +157,7 @@ Test(plan, words_by_chance)
                            5 * sqrt(want * (1 - want) / DRAWS), "rank %d: %d", i,
                            first[i]);
     }
-    cr_assert(odd > 0 && odd < DRAWS / 2); // the best is mostly there, not always
+    cr_assert(odd > 0 && odd < DRAWS / 2); // the best is among them mostly, not always
 }
 
 Test(plan, text_of_any_kind)

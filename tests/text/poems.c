@@ -159,7 +159,7 @@ Test(poems, characters_as_numbers)
     cla_poems_free(&p);
 }
 
-/* 明月 is there three times, 雨風 only across rests, 風雪 once. */
+/* 明月 occurs three times, 雨風 only across pauses, 風雪 once. */
 Test(poems, words_of_two)
 {
     cla_poems p;
@@ -192,7 +192,7 @@ Test(poems, words_of_two)
     cla_poems_free(&p);
 }
 
-/* The words of text with a bar between them. */
+/* Checks the words of text, with a bar between them. */
 static void cut(const cla_lexicon *l, const char *text, const char *want)
 {
     cla_words w = { 0 };
@@ -229,7 +229,7 @@ Test(poems, words_of_a_list)
               w.word[0].size == 6);
     cla_words_free(&w);
     cla_lexicon_free(&l);
-    cut(&l, "白日", "白|日"); // without any word
+    cut(&l, "白日", "白|日"); // with an empty list
     char word[300];
     memset(word, 'a', sizeof word);
     word[sizeof word - 1] = 0;

@@ -1,4 +1,4 @@
-/* skipgram.c - vectors learnt from lines: steps by hand, neighbours, the same bits. */
+/* skipgram.c - vectors learnt from lines: steps by hand, neighbours, equal bits. */
 #include "text/skipgram.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ static void add_line(cla_skipgram *s, const char *line)
     cr_assert_eq(cla_skipgram_end(s), CLA_OK);
 }
 
-/* "a b", three epochs of two pairs each without negatives, in double. */
+/* "a b": three epochs of two pairs each without negatives, in double precision. */
 Test(skipgram, steps_by_hand)
 {
     cla_skipgram s = { 0 };
@@ -66,7 +66,7 @@ Test(skipgram, steps_by_hand)
 
 enum { TOPICS = 3, WORDS = 6, LINES = 240 };
 
-/* Lines of five words of one topic among "the", which is in all of them. */
+/* Adds lines of "the", which is in all of them, and five words of one topic. */
 static void make_lines(cla_skipgram *s)
 {
     for (uint32_t line = 0; line < LINES; line++) {
@@ -142,7 +142,7 @@ Test(skipgram, same_seed_same_bits)
     cla_skipgram_free(&s);
 }
 
-/* A word that is sampled away takes part in no pair. */
+/* A word that sampling leaves out takes part in no pair. */
 Test(skipgram, frequent_words_are_left_out)
 {
     cla_skipgram s = { 0 };

@@ -1,4 +1,4 @@
-/* split.c - what is cut where, and that nothing is lost. */
+/* split.c - lines cut into words and joined again without loss. */
 #include "text/split.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ Test(split, cuts_punctuation_with_a_joiner)
     cut("(so)!", "(" J " so " J ") " J "!");
     cut("It's 3.5%", "It " J "'" J " s 3 " J "." J " 5 " J "%");
     cut("well ... --no--", "well ... --" J " no " J "--");
-    cut("a @@ b", "a @ " J "@ b"); // @@ is what marks pieces
+    cut("a @@ b", "a @ " J "@ b"); // @@ marks pieces
     cut("naïve Äpfel", "naïve Äpfel");
 }
 
@@ -45,7 +45,7 @@ Test(split, cuts_ideographs_one_by_one)
 {
     cut("我们是。", "我 们 是 。");
     cut("我有iPad吗？", "我 有" J " iPad " J "吗 ？");
-    cut("彼 は", "彼 " E "0020 は"); // a blank there is what is written
+    cut("彼 は", "彼 " E "0020 は"); // a blank there is written as a token
     cut("3个", "3 " J "个");
     cut("（a）", "（" J " a " J "）");
 }
@@ -62,7 +62,7 @@ Test(split, keeps_odd_blanks_and_controls)
     cut("  ", E "0020 " E "0020");
 }
 
-/* Lines of characters drawn from all kinds: everything comes back. */
+/* Lines of characters of all kinds are restored. */
 Test(split, round_trip_of_anything)
 {
     static const int32_t drawn[] = { ' ',    ' ',    'a',    'b',     '.',    '@',
@@ -82,7 +82,7 @@ Test(split, round_trip_of_anything)
     }
 }
 
-/* What a model may write: tokens no line gives. */
+/* Tokens that no line gives, as a model may write them, are joined, too. */
 Test(split, puts_anything_together)
 {
     const char *pairs[][2] = { { J, "" },

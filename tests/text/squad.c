@@ -1,5 +1,5 @@
-/* squad.c - data in SQuAD's layout: where answers stand, what is mended, what is
- * refused. JSON is written with ' in place of ". */
+/* squad.c - data in SQuAD's layout: places of answers, repairs, and errors. JSON is
+ * written with ' in place of ". */
 #include "text/squad.h"
 
 #include <string.h>
@@ -36,7 +36,8 @@ static void refused(const char *text, cla_squad_options options, const char *mes
               message);
 }
 
-/* Answer k stands from word first to word last of its passage and quotes as text. */
+/* Checks that answer k is the words first to last of its passage, which quote as
+ * text. */
 static void stands(const cla_reading *r, size_t k, int first, int last,
                    const char *text)
 {
@@ -91,7 +92,8 @@ Test(squad, reads_questions_and_answers)
     cla_reading_free(&r);
 }
 
-/* The nearest place wins, the earlier of two; one that does not occur is text alone. */
+/* The nearest place wins, of two the earlier; an answer that does not occur has its
+ * text alone. */
 Test(squad, looks_for_answers)
 {
     cla_reading r;
@@ -119,7 +121,7 @@ Test(squad, looks_for_answers)
     cla_reading_free(&r);
 }
 
-/* Faults that are passed over, and are errors when strict. */
+/* Faults are skipped and counted, and are errors when strict. */
 Test(squad, passes_over_or_refuses)
 {
     const struct {
@@ -149,7 +151,7 @@ Test(squad, passes_over_or_refuses)
         refused(cases[i].data, (cla_squad_options){ .strict = true }, cases[i].message);
         const cla_status status = parse(&r, cases[i].data, (cla_squad_options){ 0 });
         cr_assert_eq(*cases[i].count, 1, "case %zu", i);
-        // nothing but a moved answer leaves a question here
+        // only a moved answer leaves a question here
         cr_assert_eq(status, i < 2 ? CLA_OK : CLA_E_INPUT, "case %zu", i);
         cla_reading_free(&r);
     }
@@ -175,7 +177,8 @@ Test(squad, keeps_unanswered_questions_when_asked)
     cla_reading_free(&r);
 }
 
-/* 5,000 words are kept, or cut where the limit says; an answer past the cut is none. */
+/* 5,000 words are kept, or cut at the limit; an answer beyond the cut does not
+ * count. */
 Test(squad, long_passages)
 {
     cla_reading r;

@@ -1,4 +1,4 @@
-/* subwords.c - lines to numbers and back, words that never occurred among them. */
+/* subwords.c - lines as ids and back, also with words that never occurred. */
 #include "text/subwords.h"
 
 #include <stdio.h>
@@ -35,7 +35,8 @@ static void learn(cla_subwords *s, bool split, int64_t merges, size_t limit)
     cr_assert_eq(cla_subwords_count(s, &text, 1, limit), CLA_OK);
 }
 
-/* Gives how many pieces are not known. */
+/* Checks that the pieces of line decode to want. Returns the number of unknown
+ * pieces. */
 static int back(const cla_subwords *s, const char *line, const char *want)
 {
     cla_ids ids = { 0 };
@@ -66,7 +67,7 @@ Test(subwords, round_trip)
     }
 }
 
-/* Of known letters any word can be made; of others none. */
+/* Any word of known letters can be encoded; a word of other letters is unknown. */
 Test(subwords, words_that_never_occurred)
 {
     cla_subwords s;
@@ -162,7 +163,8 @@ Test(subwords, nothing_to_learn_from)
     cr_assert_str_eq(cla_error(), "x: holds no word");
 }
 
-/* Pieces of SentencePiece's own program (0.2, Python) for the same model. */
+/* The pieces are those of SentencePiece's own program (0.2, Python) for the same
+ * model. */
 Test(subwords, takes_a_sentencepiece_model)
 {
     static const char want[] = "▁The ▁ kernel ▁has ▁two ▁ schedule s .";

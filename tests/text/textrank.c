@@ -29,7 +29,7 @@ Test(textrank, known_answers)
     cr_assert_eq(cla_textrank_join(&t, "b", "a", 0.5), CLA_OK);
     cr_assert_eq(cla_textrank_rank(&t, &r), CLA_OK);
     const double a = 54.0 / 37;
-    // 1e-9 of a round, and what later rounds could still add: 1 / (1 - 0.85) times
+    // 1e-9 of a round, and later rounds could add 1 / (1 - 0.85) times that
     cr_assert_float_eq(score_of(&r, "a"), a, 1e-8);
     cr_assert_float_eq(score_of(&r, "b"), 0.15 + 0.85 * a * 2 / 3, 1e-8);
     cr_assert_float_eq(score_of(&r, "c"), 0.15 + 0.85 * a / 3, 1e-8);
@@ -42,7 +42,8 @@ Test(textrank, known_answers)
     cla_textrank_free(&t);
 }
 
-/* Scores of words with neighbours sum to their number; one without has 0.15. */
+/* Scores of words with neighbours sum to their number; a word without neighbours has
+ * 0.15. */
 Test(textrank, scores_sum_to_the_number_of_words)
 {
     enum { WORDS = 60 };
@@ -91,8 +92,8 @@ static void keyword(const cla_ranking *r, const cla_lexicon *l, const cla_lexico
     }
 }
 
-/* 山 is joined with three words, 白日 with one; 不 is no word of interest, and
- * twice 雨 is no pair. */
+/* 山 is joined with three words, 白日 with one; 不 is a stop word, and 雨 makes no
+ * pair with itself. */
 Test(textrank, lines_and_their_keywords)
 {
     cla_lexicon l = { 0 }, stop = { 0 };

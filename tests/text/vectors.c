@@ -1,4 +1,4 @@
-/* vectors.c - vectors of words: the three formats, what is refused, neighbours. */
+/* vectors.c - vectors of words: the three formats, errors, neighbours. */
 #include "text/vectors.h"
 
 #include <math.h>
@@ -47,7 +47,7 @@ Test(vectors, reads_the_formats)
     }
 }
 
-/* GloVe has words with blanks in them; of a word that comes twice the first stands. */
+/* GloVe has words with blanks in them. Of a repeated word the first vector counts. */
 Test(vectors, odd_words)
 {
     cla_vectors v;
@@ -104,7 +104,7 @@ Test(vectors, names_what_is_wrong)
     refused("a 1 2\n 1 2\n", 0, ":2: must be a word and 2 numbers");
     refused("a 1 2\nb 1 x\n", 0, ":2: no number 'x'");
     refused("a 1 nan\n", 0, ":1: no number 'nan'");
-    refused("a 1 1e99\n", 0, ":1: no number '1e99'"); // no float
+    refused("a 1 1e99\n", 0, ":1: no number '1e99'"); // too large for a float
     refused("3 2\na 1 2\nb 3 4\n", 0, ":1: says 3 words, there are 2");
     refused("1 2\na 1 2\nb 3 4\n", 0, ":1: says 1 words, there are 2");
     refused("a 1 2\n\xFF 1 2\n", 0, ":2: not UTF-8 (byte 1)");
@@ -112,7 +112,7 @@ Test(vectors, names_what_is_wrong)
     cr_assert_eq(cla_vectors_read(&v, "/tmp", NULL, 0), CLA_E_IO);
 }
 
-/* What is written is read again, bit for bit. */
+/* Vectors that are written and read again have the same bits. */
 Test(vectors, round_trip)
 {
     cla_vectors v = { .dim = 3 }, w;
@@ -157,6 +157,6 @@ Test(vectors, nearest)
     cr_assert_eq(near[0].word, 0);
     cr_assert_eq(cla_vectors_nearest(&v, v.value + 10, NULL, 0, 2, near, &found),
                  CLA_OK);
-    cr_assert_eq(found, 0); // nothing is near to no vector
+    cr_assert_eq(found, 0); // a vector of zeros has no neighbours
     cla_vectors_free(&v);
 }

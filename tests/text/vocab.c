@@ -28,7 +28,7 @@ Test(vocab, ids_follow_the_order_of_addition)
     cla_vocab_free(&v);
 }
 
-/* Falling counts; equal ones keep their order. */
+/* Tokens are in the order of falling counts; equal counts keep their order. */
 Test(vocab, keeps_the_frequent)
 {
     cla_vocab v = { 0 };
@@ -47,7 +47,8 @@ Test(vocab, keeps_the_frequent)
     cla_vocab_free(&v);
 }
 
-/* The special tokens first, then what is frequent; text that spells one is none. */
+/* Special tokens come first, then the frequent ones. Text that spells a special token
+ * is unknown. */
 Test(vocab, numbers_text)
 {
     cla_vocab counts = { 0 }, v = { 0 };

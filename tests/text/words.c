@@ -1,5 +1,4 @@
-/* words.c - texts as words: where they are cut, where they stand, and bytes of any
- * kind. */
+/* words.c - texts as words: cuts, positions, and bytes of any kind. */
 #include "text/words.h"
 
 #include <stdio.h>
@@ -11,7 +10,7 @@
 #include "base/utf8.h"
 #include "support/support.h"
 
-/* The words of text with a bar between them. */
+/* Checks the words of text, with a bar between them. */
 static void cut(const char *text, const char *want)
 {
     cla_words w = { 0 };
@@ -123,8 +122,8 @@ Test(words, forms)
     cla_text_free(&out);
 }
 
-/* Bytes of every kind: words are in order, inside the text, and all of a code point;
- * what is between them is blank. */
+/* For bytes of every kind, words are in order, inside the text and whole code points;
+ * the bytes between them are blank. */
 Test(words, any_bytes)
 {
     static const char *const parts[] = { "a",        "7",    "'s",   ".",

@@ -1,4 +1,5 @@
-/* average.c - means of kept states by hand, and folders that do not belong together. */
+/* average.c - means of kept states, computed by hand, and folders that do not fit
+ * together. */
 #include "train/average.h"
 
 #include <stdio.h>
@@ -25,7 +26,7 @@ static void put(const fixture *f, int folder, const char *name, const char *text
     TEST_OK(cla_file_write(path, text, strlen(text)));
 }
 
-/* A state of a table [2,1] and a vector of count numbers, called name. */
+/* Writes a state with a table [2,1] and a vector of count numbers, called name. */
 static void put_state(const fixture *f, int folder, int step, const float *table,
                       const char *name, const float *vector, int count)
 {

@@ -1,4 +1,4 @@
-/* guard.c - what a run refuses to go on with: losses, progress, folders. */
+/* guard.c - errors that stop a run or its resumption: losses, progress, folders. */
 #include "train/guard.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static void drop_folder(void)
 
 TestSuite(guard, .init = make_folder, .fini = drop_folder);
 
-/* ---- calls of the system that fail ------------------------------------------- */
+/* ---- system calls that fail -------------------------------------------------- */
 
 static int flock_error, stat_error;
 
@@ -76,7 +76,7 @@ static const char *weights(void)
     return strrchr(path.data, '/') + 1;
 }
 
-/* Only a best state that is not there makes way for the last one. */
+/* The last state is used only where the best one does not exist. */
 Test(guard, serves_no_other_state_for_one_that_cannot_be_read)
 {
     cr_assert_str_eq(weights(), "last.ckpt.safetensors");
@@ -90,7 +90,8 @@ Test(guard, serves_no_other_state_for_one_that_cannot_be_read)
 
 /* ---- losses ------------------------------------------------------------------ */
 
-/* Steps until the guard stops a run of these losses, each of them so many times. */
+/* Returns the step at which the guard stops a run with losses[i] times[i] times, or
+ * 0. */
 static int64_t steps_until(cla_progress *p, const double *losses, const int *times)
 {
     for (int i = 0; times[i]; i++) {
@@ -116,7 +117,7 @@ Test(guard, stops_after_twenty_high_losses_in_a_row)
     p = (cla_progress){ 0 }; // a warm start: its first loss is no measure
     cr_assert_eq(steps_until(&p, (double[]){ 0.01, 5, 10 }, (int[]){ 1, 99, 20, 0 }),
                  120);
-    p = (cla_progress){ .step = 7 }; // a state that knows no first loss
+    p = (cla_progress){ .step = 7 }; // a state without a first loss
     cr_assert_eq(steps_until(&p, (double[]){ 2, 20 }, (int[]){ 1, 20, 0 }), 28);
 }
 
@@ -154,7 +155,7 @@ Test(guard, reads_progress)
     cr_assert(p.step == 9 && p.epoch == 2 && p.next == 4 && p.stale == 1 &&
               p.best_step == 6 && !p.finished);
     cr_assert(p.best == 100 && p.loss_sum == 3 && p.loss_weight == 2);
-    cr_assert(p.first_loss == 0 && p.high == 0); // an older state
+    cr_assert(p.first_loss == 0 && p.high == 0); // a state of an older version
     TEST_OK(read_progress("first_loss", "4008000000000000", &p));
     cr_assert_eq(p.first_loss, 3);
 }
@@ -196,7 +197,7 @@ Test(guard, refuses_progress_that_no_run_has)
 
 /* ---- export ------------------------------------------------------------------ */
 
-/* A signal that came before the first file. */
+/* An export that is stopped before its first file leaves nothing. */
 Test(guard, an_export_that_is_stopped_leaves_nothing)
 {
     char run[96], out[96], path[128];

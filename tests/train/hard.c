@@ -1,5 +1,5 @@
-/* hard.c - training through gates: what the two losses may and may not move, draws,
- * learning by heart, resuming. */
+/* hard.c - training with gates: which parameters the two losses change, draws, learning
+ * by heart, resuming. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 enum { SHOWN = 8 }; // pairs
 
-/* All gradients after the losses of the first pairs, and the gates, to free. A
+/* All gradients after the losses of the first pairs, and the gates; drop frees both. A
  * parameter that no loss reached has zeros. */
 typedef struct gradients {
     float *value, *gates;
@@ -61,7 +61,7 @@ static bool is_policy(const cla_param *p)
     return strstr(p->name, "cross.query") || strstr(p->name, "cross.key");
 }
 
-/* The largest number of a gradient among those of the policy, or of all others. */
+/* Returns the largest gradient of the policy's parameters, or of all others. */
 static double largest(const toy *f, const gradients *g, bool policy)
 {
     double most = 0;
@@ -75,7 +75,8 @@ static double largest(const toy *f, const gradients *g, bool policy)
     return most;
 }
 
-/* Parameters whose name has the part: whether two gradients are the same bits. */
+/* Returns whether two gradients have the same bits in all parameters whose name
+ * contains part. */
 static bool same(const toy *f, const gradients *a, const gradients *b, const char *part)
 {
     bool equal = true;
@@ -88,8 +89,9 @@ static bool same(const toy *f, const gradients *a, const gradients *b, const cha
     return equal;
 }
 
-/* Cross entropy moves no policy, rewards nothing else; the encoder's gradient is the
- * same bits with them as without, and not so where they go on. */
+/* Cross entropy gives the policy no gradient, and rewards give none to the rest: the
+ * encoder's gradient has the same bits with and without them, unless they are let
+ * through. */
 Test(hard, rewards_train_only_the_policy)
 {
     toy f;
@@ -116,8 +118,8 @@ Test(hard, rewards_train_only_the_policy)
     toy_unmake(&f);
 }
 
-/* Whatever is rewarded, the two losses keep apart, and the same step gives the same
- * bits. */
+/* With every kind of prediction the two losses stay apart, and the same step gives the
+ * same bits. */
 Test(hard, every_pred_trains_only_the_policy)
 {
     static const char *const preds[] = { "pred=teacher_sample", "pred=free_greedy",
@@ -141,7 +143,7 @@ Test(hard, every_pred_trains_only_the_policy)
     toy_unmake(&f);
 }
 
-/* The same key draws the same gates and gives the same bits, another step others. */
+/* The same key draws the same gates and gives the same bits; another step does not. */
 Test(hard, draws_by_seed_and_step)
 {
     toy f;
@@ -166,7 +168,7 @@ Test(hard, draws_by_seed_and_step)
 
 /* ---- gates that are certain -------------------------------------------------- */
 
-/* Adds to a parameter as many numbers as it has, so large each. */
+/* Adds `by` to all numbers of a parameter. */
 static void shift(toy *f, const char *name, float by)
 {
     const cla_param *p = cla_params_find(&f->task->params, name);
@@ -183,7 +185,7 @@ static void shift(toy *f, const char *name, float by)
     free(x);
 }
 
-/* Nats of a piece of the training pairs under a gate. */
+/* Returns the nats per piece of the training pairs with this kind of gate. */
 static double nats(toy *f, cla_hard_gate gate)
 {
     cla_metrics m;
@@ -192,8 +194,9 @@ static double nats(toy *f, cla_hard_gate gate)
     return m.row[1].value;
 }
 
-/* A change of the policy that opens and shuts nothing changes no bit of the loss; where
- * every probability is 0 or 1, expected, drawn and threshold are one. */
+/* A change of the policy that opens and shuts no gate changes no bit of the loss. Where
+ * every probability is 0 or 1, expected, drawn and threshold gates give the same
+ * loss. */
 Test(hard, certain_gates_agree)
 {
     toy f;
@@ -234,18 +237,18 @@ Test(hard, learns_pairs_by_heart)
     toy_unmake(&f);
 }
 
-/* The mean reward over the last epochs. */
+/* Trains for some epochs. Returns their mean reward. */
 static double reward_of(toy *f, int epochs)
 {
     cla_metrics said;
-    f->task->kind->report(f->task, &said); // what was before counts no more
+    f->task->kind->report(f->task, &said); // earlier rewards do not count
     toy_train(f, epochs);
     f->task->kind->report(f->task, &said);
     cr_assert_str_eq(said.row[0].name, "reward");
     return said.row[0].value;
 }
 
-/* What a model says by itself earns more and more by its rewards alone. */
+/* The rewards alone make the model's own translations earn more. */
 Test(hard, sequences_earn_more)
 {
     toy f;
@@ -253,7 +256,7 @@ Test(hard, sequences_earn_more)
     toy_open(&f,
              (const char *const[]){ "cross=soft", "loss=sequence", "w_mle=0", NULL });
     f.t->policy.sequence = false;
-    toy_train(&f, 25); // half learnt
+    toy_train(&f, 25); // partly learnt
     f.t->policy.sequence = true;
     f.stepper.optim.rates.lr *= 0.2;
     const double before = reward_of(&f, 5);
@@ -319,7 +322,7 @@ static void check_resumes(const char *const *extra)
     toy_unmake(&f);
 }
 
-/* A run that was resumed after every step, draws and all, ends in the same bits. */
+/* A run that is resumed after every step ends in the same bits, draws included. */
 Test(hard, resumes_exactly)
 {
     check_resumes((const char *const[]){ "steps=5", "eval_every=3", "log_every=2",

@@ -1,4 +1,4 @@
-/* parameters.c - parameters of a network of one's own: first values, steps, files. */
+/* parameters.c - parameters of an application's network: first values, steps, files. */
 #include "clattn/parameters.h"
 
 #include <math.h>
@@ -13,7 +13,8 @@
 static const int64_t SHAPE[] = { 5, 7, 3 };
 enum { NUMBERS = 5 * 7 * 3 };
 
-/* Parameters are parts of a block, and a guarded block is a part already. */
+/* Opens a runtime without guards: parameters are parts of a block, and a guarded block
+ * is a part already. */
 static cla_runtime *plain_runtime(void)
 {
     cla_runtime *rt = test_runtime();
@@ -118,9 +119,9 @@ Test(parameters, a_seed_gives_the_same_numbers)
     end(&t);
 }
 
-/* The loss is the sum of a: every gradient is 1. The norm is cut to the limit. The
+/* The loss is the sum of a: every gradient is 1, and their norm is above the limit. The
  * first step of Adam is as long as its rate, whatever the gradient's size. Other
- * parameters stay. */
+ * parameters do not change. */
 Test(parameters, a_step_of_adam)
 {
     const cla_adam_options adam = {
@@ -166,7 +167,7 @@ Test(parameters, come_back_from_a_file)
     end(&t);
 }
 
-/* A set that does not fit its file stays as it was. */
+/* Checks that a set that does not fit its file is not loaded and stays as it was. */
 static void check_refused(bed *t, const char *name, int rank, const int64_t *shape,
                           const char *part)
 {

@@ -1,4 +1,5 @@
-/* report.c - how long a run still takes, as the progress line says. */
+/* report.c - lines of the log and of progress: lack of memory, scores, the time
+ * left. */
 #include "train/report.h"
 
 #include <jansson.h>
@@ -10,14 +11,14 @@
 
 enum { NEVER = 1 << 20 };
 
-static int calls_left = NEVER; // of Jansson's allocations, until they fail
+static int calls_left = NEVER; // Jansson's allocations until they fail
 
 static void *json_block(size_t size)
 {
     return calls_left-- > 0 ? malloc(size) : NULL;
 }
 
-/* A report on a log of its own in a folder that is removed by end(). */
+/* Opens a report with a log in a folder of its own, which end() removes. */
 static void begin(cla_report *r, char folder[32])
 {
     snprintf(folder, 32, "/tmp/clattn-test-XXXXXX");
@@ -34,7 +35,7 @@ static void end(cla_report *r, const char *folder)
     rmdir(folder);
 }
 
-/* A line is whole, or the caller hears that there was no memory for it. */
+/* A line is complete, or the caller learns that there was no memory for it. */
 Test(report, a_line_is_whole_or_out_of_memory)
 {
     const cla_metrics m = { 2, { { "accuracy", 0.5 }, { "accuracy_oov", 0.25 } } };
@@ -60,7 +61,7 @@ Test(report, a_line_is_whole_or_out_of_memory)
     end(&r, folder);
 }
 
-/* A loss that is not finite is a matter of numbers, not of the file. */
+/* A loss that is not finite is a numeric error, not one of the file. */
 Test(report, a_loss_that_is_not_finite_is_numeric)
 {
     const cla_metrics none = { 0 };
@@ -73,7 +74,7 @@ Test(report, a_loss_that_is_not_finite_is_numeric)
     end(&r, folder);
 }
 
-/* What is not known yet is left out. */
+/* Unknown scores are left out. */
 Test(report, lines_show_best_and_baseline)
 {
     char text[128];
@@ -90,8 +91,8 @@ Test(report, lines_show_best_and_baseline)
     cr_assert_str_eq(text, "  best 91.20, majority 85.30");
 }
 
-/* 9,000 steps at 2 a second, on data of 50 steps an epoch: the steps end the run long
- * before 1,000 epochs are done. */
+/* 9,000 steps at 2 a second, on data of 50 steps an epoch: the limit of steps ends the
+ * run long before 1,000 epochs. */
 Test(report, first_limit_ends_the_run)
 {
     const double done = cla_report_part(900.0 / 50, 1000, 900, 9000);
@@ -107,6 +108,6 @@ Test(report, first_limit_ends_the_run)
 Test(report, time_left_of_a_resumed_run)
 {
     cr_assert_float_eq(cla_report_left(100, 0.75, 0.8), 400, 1e-9);
-    cr_assert_eq(cla_report_left(100, 0.75, 0.75), 0); // nothing to go by
+    cr_assert_eq(cla_report_left(100, 0.75, 0.75), 0); // no progress to estimate from
     cr_assert_eq(cla_report_left(100, 0.5, 1), 0);
 }
