@@ -1,12 +1,12 @@
-/* op.c - an op as a case: inputs, one step, and whether the result is right. */
+/* op.c - runs an op as a case: inputs, one step, and verification of the result. */
 #include <math.h>
 #include <string.h>
 
 #include "base/rng.h"
 #include "bench/internal.h"
 
-/* Above this much work the oracle's loops take too long, and the two schedules are held
- * against each other instead. */
+/* Above this much work the oracle's loops take too long; then the results of the two
+ * schedules are compared instead. */
 static const double ORACLE_FLOPS = 2e9;
 
 typedef struct op_state {
@@ -15,10 +15,10 @@ typedef struct op_state {
     cla_tape *tape;
     cla_tensor *x[BENCH_INPUTS];
     cla_tensor *y;  // of the last step
-    cla_tensor *dy; // what flows back; NULL when forward only
+    cla_tensor *dy; // gradient of the result; NULL when forward only
 } op_state;
 
-/* The result, and the gradients behind it, of one step on the host. */
+/* The result and the gradients of one step, on the host. */
 typedef struct outcome {
     float *data[BENCH_INPUTS + 1];
     int64_t size[BENCH_INPUTS + 1];
@@ -66,7 +66,8 @@ static void outcome_fini(outcome *out)
     }
 }
 
-/* NaN where either holds one, so that no limit lets it through. */
+/* Returns the NMSE; NaN or infinity where either array holds a NaN, so that every limit
+ * refuses it. */
 static double nmse_of(const float *got, const double *want, int64_t size)
 {
     double error = 0, power = 0;
@@ -115,7 +116,7 @@ static cla_status against_oracle(op_state *s, const outcome *got, double *nmse)
     return status;
 }
 
-/* The worst of result and gradients, beside what each is allowed. */
+/* Raises *nmse to the worst of result and gradients, each relative to its tolerance. */
 static cla_status compare_outcomes(const bench_op *op, const outcome *got,
                                    const outcome *want, double *nmse)
 {
@@ -127,7 +128,7 @@ static cla_status compare_outcomes(const bench_op *op, const outcome *got,
         CLA_TRY(widen(want->data[i], want->size[i], &data));
         const double loss = i > 0 && op->in[i - 1].cancels ? op->in[i - 1].cancels : 1;
         const double one = nmse_of(got->data[i], data, want->size[i]) / (loss * loss);
-        *nmse = one <= *nmse ? *nmse : one; // keeps a NaN
+        *nmse = bench_worse(*nmse, one);
         free(data);
     }
     return CLA_OK;
@@ -162,7 +163,7 @@ static cla_status check(void *state, double *nmse)
     return status;
 }
 
-/* ---- life of a case ---------------------------------------------------------- */
+/* ---- preparing and running a case -------------------------------------------- */
 
 static cla_status scaled(bench *b, cla_tensor **t, const bench_input *in,
                          uint32_t stream)
@@ -177,8 +178,8 @@ static cla_status scaled(bench *b, cla_tensor **t, const bench_input *in,
     return status;
 }
 
-/* One step tells the shape of the result; the gradient that comes back to it must be
- * random: a softmax, for one, gives no gradient for a constant. */
+/* Makes the gradient of the result, whose shape one step shows. It must be random: a
+ * softmax, for example, has no gradient for a constant. */
 static cla_status make_dy(op_state *s, bench *b)
 {
     CLA_TRY(s->op->forward(s->tape, &s->y, s->x, s->op->context));

@@ -1,4 +1,4 @@
-/* stats.c - median, quartiles, and when two of them differ. */
+/* stats.c - medians, quartiles, confidence intervals and verdicts on differences. */
 #include "bench/stats.h"
 
 #include <math.h>
@@ -47,14 +47,14 @@ bench_verdict bench_stats_verdict(const bench_stats *a, const bench_stats *b,
     return calm && !beyond ? BENCH_SAME : BENCH_UNSURE;
 }
 
-/* How many of count values may be left out at either end, where the interval may miss
- * with a chance of `missed`. The median lies below the k-th smallest with the chance
- * that fewer than k of count coins show heads. */
+/* Returns how many of count values an interval may leave out at either end so that it
+ * misses the median with at most the probability `missed`. The median is below the k-th
+ * smallest value with the probability that fewer than k of count coins show heads. */
 static int left_out(int count, double missed)
 {
     double chance = pow(0.5, count), sum = chance;
     int k = 0;
-    while (2 * sum <= missed) { // with k + 1 left out at either end
+    while (2 * sum <= missed) { // the probability for k left out at either end
         chance *= (double)(count - k) / (k + 1);
         sum += chance;
         k++;
@@ -64,7 +64,7 @@ static int left_out(int count, double missed)
 
 static bench_interval interval_of(double *values, int count, double missed)
 {
-    const double median = bench_stats_of(values, count).median; // sorts
+    const double median = bench_stats_of(values, count).median; // sorts values
     const int k = left_out(count, missed);
     return (bench_interval){ median, values[k], values[count - 1 - k] };
 }
@@ -91,4 +91,9 @@ bench_verdict bench_verdict_of(const bench_interval *ratio, double margin)
         return BENCH_SLOWER;
     }
     return ratio->low >= low && ratio->high <= high ? BENCH_SAME : BENCH_UNSURE;
+}
+
+double bench_worse(double a, double b)
+{
+    return isnan(a) || b <= a ? a : b;
 }

@@ -48,3 +48,6 @@ bench_interval bench_ratio_of(double *a, int a_count, double *b, int b_count);
 /* Judges a speed-up a / b. Faster or slower: the whole interval is above 1 + margin or
  * below 1 / (1 + margin). Same: all of it is within these. Else unsure. */
 bench_verdict bench_verdict_of(const bench_interval *ratio, double margin);
+
+/* Returns the larger of two errors; a NaN is larger than any number. */
+double bench_worse(double a, double b);

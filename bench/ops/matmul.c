@@ -1,7 +1,7 @@
-/* matmul.c - products: our kernels beside CLBlast and OpenBLAS.
+/* matmul.c - times products: our kernels beside CLBlast and OpenBLAS.
  *
- * b is packed in each run, as a library that is handed two matrices has to; layers keep
- * their weights packed (bench/ops/linear.c). */
+ * b is packed in each run, as a library that gets two matrices has to; layers keep
+ * their weights packed (the `linear' cases of bench/cases.c). */
 #include "ops/matmul.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ typedef struct state {
     product_shape shape;
     cla_runtime *rt;
     cla_tensor *a, *b, *y;
-    float *host[3]; // the same numbers, and OpenBLAS's result
+    float *host[3]; // [A], [B]: the device's numbers; [Y]: OpenBLAS's result
     cla_provider provider;
     bool on_host;
 } state;
@@ -64,8 +64,8 @@ static cla_status run_openblas(void *bytes)
     return CLA_OK;
 }
 
-/* Freivalds' check: y v against a (b v) for one matrix and a vector v of signs; every
- * element of y counts, at the price of three products with a vector. */
+/* Compares y v with a (b v) for one matrix and a vector v of signs (Freivalds' check):
+ * every element of y counts, at the cost of three products with a vector. */
 static double check_member(const state *s, int64_t member, const float *y, double *bv)
 {
     const product_shape *n = &s->shape;
@@ -108,8 +108,7 @@ static cla_status check(void *bytes, double *nmse)
     *nmse = 0;
     for (int64_t i = 0; i < n->B && !status; i++) {
         const float *result = s->on_host ? s->host[Y] : y;
-        const double error = check_member(s, i, result + i * one, bv);
-        *nmse = error <= *nmse ? *nmse : error; // NaN stays
+        *nmse = bench_worse(*nmse, check_member(s, i, result + i * one, bv));
     }
     free(y);
     free(bv);

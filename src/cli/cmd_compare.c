@@ -1,4 +1,4 @@
-/* cmd_compare.c - clattn bench compare: two results or two programs, case by case. */
+/* cmd_compare.c - clattn bench compare: compares two results or programs by cases. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ typedef struct arguments {
     cli_words two; // files or programs
 } arguments;
 
-/* "5%" or "5" as 0.05. */
+/* Parses "5%" or "5" as 0.05. */
 static cla_status take_percent(void *arguments_, const char *value)
 {
     arguments *a = arguments_;
@@ -52,13 +52,13 @@ static const cli_option options[] = {
     { 0 },
 };
 
-/* Options that are for the other kind of comparison. */
+/* Refuses options that belong to the other kind of comparison. */
 static cla_status check(const void *arguments_)
 {
     const bench_compare_options *o = &((const arguments *)arguments_)->options;
-    if ((o->suite || o->filter || o->device || o->quick) && !o->run) {
+    if ((o->rounds || o->suite || o->filter || o->device || o->quick) && !o->run) {
         return cla_fail(CLA_E_USAGE,
-                        "--suite, --filter, --device and --quick need --run");
+                        "--rounds, --suite, --filter, --device and --quick need --run");
     }
     return o->provider && o->run
                ? cla_fail(CLA_E_USAGE, "--provider is for files, not for --run")
@@ -85,13 +85,14 @@ const cli_usage cli_compare_usage = {
 
 int cli_compare(int argc, char **argv)
 {
-    arguments a = { .options = { .fail_if_slower = BENCH_MARGIN, .rounds = 9 } };
+    arguments a = { .options = { .fail_if_slower = BENCH_MARGIN } };
     bench_compare_options *o = &a.options;
     int slower = 0;
     cla_status status = cli_read(&cli_compare_usage, argc, argv, &a);
     if (!status) {
         o->a = a.two.word[0];
         o->b = a.two.word[1];
+        o->rounds = o->rounds ? o->rounds : 9;
         status = o->run ? bench_compare_run(o, &slower) : bench_compare(o, &slower);
     }
     if (status) {

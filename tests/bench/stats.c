@@ -27,6 +27,14 @@ Test(stats, quartiles_lie_between_neighbours)
     cr_assert(epsilon_eq(dbl, s.p75, 8.5, 1e-12));
 }
 
+/* A NaN is never lost to a smaller error. */
+Test(stats, nan_is_the_worst_error)
+{
+    cr_assert(bench_worse(1, 2) == 2 && bench_worse(2, 1) == 2);
+    cr_assert(isnan(bench_worse(NAN, 0)) && isnan(bench_worse(0, NAN)));
+    cr_assert(isnan(bench_worse(bench_worse(0, NAN), INFINITY)));
+}
+
 /* A single condition that is not met changes the verdict. */
 Test(stats, verdicts_from_quartiles)
 {

@@ -131,6 +131,10 @@ export CLATTN_KERNEL_PATH=$work/wrong CLATTN_SCHEDULE=tile
 expect 1 "^$case +tile +WRONG: nmse" \
     "$clattn" bench --quick --verify --filter "^$case\$" --json "$work/wrong.json"
 same "$(wc -l <"$work/wrong.json")" 0 'speeds of a wrong kernel'
+# Here the gradient of x is NaN, and those of gamma and beta, which are checked later, are right.
+sed -i 's/dx\[at + c\] = .*/dx[at + c] = NAN;/' "$work/wrong/layer_norm_tile.cl"
+expect 1 '^layer_norm fwd.bwd .* tile +WRONG: nmse' \
+    "$clattn" bench --quick --verify --filter '^layer_norm fwd.bwd'
 unset CLATTN_KERNEL_PATH CLATTN_SCHEDULE
 
 # A whole system: words a second and memory beside the time.
@@ -238,6 +242,7 @@ expect 2 'rounds is .5., must be 6 to 99' compare --run a b --rounds 5
 expect 6 "cannot run '$work/none'" compare --run "$work/none" "$work/after"
 expect 3 "after bench' ended with status 2" compare --run "$work/after" "$work/after"
 expect 2 'need --run' compare "$a" "$b" --quick
+expect 2 'need --run' compare "$a" "$b" --rounds 9
 expect 2 'is for files' compare --run a b --provider tile
 expect '[01]' '^geometric mean of 1 cases' \
     compare --run "$clattn" "$clattn" --quick --rounds 6 --filter "^$case\$"
