@@ -94,16 +94,13 @@ static int64_t size_of(const cla_param *p)
     return p->shape[0] * p->shape[1] * p->shape[2] * p->shape[3];
 }
 
-/* Normal numbers redrawn beyond two deviations, each from streams of its own. */
-static void truncated_normal(float *x, int64_t n, float scale, uint32_t seed,
-                             uint32_t stream)
+/* Draws normal numbers; redraws those beyond two deviations from further streams. */
+static cla_status truncated_normal(float *x, int64_t n, float scale, uint32_t seed,
+                                   uint32_t stream)
 {
     enum { TRIES = 12 }; // a miss has probability 0.0455: all fail once in 10^16
-    float *again = malloc((size_t)n * sizeof *again);
-    if (!again) { // plain normal numbers serve; the caller's own buffer is what counts
-        cla_random_normal(x, n, scale, seed, stream);
-        return;
-    }
+    float *again = NULL;
+    CLA_TRY(cla_alloc(&again, (size_t)n, sizeof *again));
     cla_random_normal(x, n, 1, seed, stream);
     for (uint32_t attempt = 1; attempt < TRIES; attempt++) {
         cla_random_normal(again, n, 1, seed, stream + attempt * 0x9E3779B9u);
@@ -115,9 +112,10 @@ static void truncated_normal(float *x, int64_t n, float scale, uint32_t seed,
         x[i] *= scale;
     }
     free(again);
+    return CLA_OK;
 }
 
-static void draw(float *x, const cla_param *p, uint32_t seed)
+static cla_status draw(float *x, const cla_param *p, uint32_t seed)
 {
     const int64_t n = size_of(p);
     const uint32_t stream = (uint32_t)XXH32(p->name, strlen(p->name), 0);
@@ -154,9 +152,9 @@ static void draw(float *x, const cla_param *p, uint32_t seed)
                            stream);
         break;
     case CLA_INIT_GLOROT_NORMAL:
-        truncated_normal(x, n, (float)sqrt(2 / fans), seed, stream);
-        break;
+        return truncated_normal(x, n, (float)sqrt(2 / fans), seed, stream);
     }
+    return CLA_OK;
 }
 
 /* ---- blocks ------------------------------------------------------------------ */
@@ -177,14 +175,14 @@ static size_t aligned(const cla_params *params, size_t bytes)
     return (bytes + align - 1) / align * align;
 }
 
-/* Kernels read scales in whole tiles of at most 32 columns. */
+/* Returns the bytes of the scales: kernels read whole tiles of at most 32 columns. */
 static size_t scale_bytes(const cla_param *p)
 {
     enum { TILE = 32 };
     return (size_t)((cla_param_scales(p) + TILE - 1) / TILE * TILE) * sizeof(float);
 }
 
-/* A parameter with its scales. */
+/* Returns the bytes of a parameter and its scales. */
 static size_t bytes_of(const cla_params *params, const cla_param *p)
 {
     const cla_dtype dtype = dtype_of(params, p);
@@ -192,7 +190,8 @@ static size_t bytes_of(const cla_params *params, const cla_param *p)
     return numbers + (dtype == CLA_I8 ? aligned(params, scale_bytes(p)) : 0);
 }
 
-/* Puts one parameter into the blocks. */
+/* Makes the tensor of a parameter in the blocks. Draws its values unless the model has
+ * reduced precision. */
 static cla_status place(cla_params *params, cla_param *p, uint32_t seed)
 {
     const cla_dtype dtype = dtype_of(params, p);
@@ -213,8 +212,8 @@ static cla_status place(cla_params *params, cla_param *p, uint32_t seed)
     cla_tensor_want_grad(p->tensor, true);
     float *values = NULL;
     CLA_TRY(cla_alloc(&values, (size_t)size_of(p) + 1, sizeof *values));
-    draw(values, p, seed);
-    const cla_status status = cla_tensor_upload(p->tensor, values);
+    cla_status status = draw(values, p, seed);
+    status = status ? status : cla_tensor_upload(p->tensor, values);
     free(values);
     return status;
 }
@@ -241,7 +240,7 @@ cla_status cla_params_build(cla_params *params, cla_runtime *rt, uint32_t seed)
     return CLA_OK;
 }
 
-/* ---- numbers ----------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------ */
 
 cla_status cla_param_write_packed(const cla_params *params, const cla_param *p,
                                   const int8_t *q, const float *scale)

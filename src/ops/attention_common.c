@@ -1,4 +1,4 @@
-/* attention_common.c - what the attention ops share: checks, arguments, saved state. */
+/* attention_common.c - checks, arguments and saved state of all attention operators. */
 #include "ops/attention_common.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@ static cla_status check_operand(const char *who, const char *name, const cla_ten
 {
     if (t->dtype != CLA_F32 || t->rank != 3) {
         return cla_fail(CLA_E_SHAPE, "%s: %s is %s %s, must be f32 [N,H,d]", who, name,
-                        t->dtype == CLA_F32 ? "f32" : "i32", cla_shape_text(t));
+                        cla_dtype_name(t->dtype), cla_shape_text(t));
     }
     if (t->shape[0] != cla_ragged_tokens(rows)) {
         return cla_fail(CLA_E_SHAPE, "%s: %s is %s, but its sequences hold %lld tokens",
@@ -134,7 +134,7 @@ cla_status cla_attention_grads_of(cla_tape *tape, const cla_attention_call *call
     cla_tensor *const x[3] = { call->q, call->k, call->v };
     bool all = false, memory = false;
     CLA_TRY(cla_grad_all_columns(tape, 3, x, &all));
-    if (!all && x[0]->memory.mem != x[1]->memory.mem) { // else dQ may come first
+    if (!all && x[0]->memory.mem != x[1]->memory.mem) { // else dK, dV may overwrite dQ
         CLA_TRY(cla_grad_all_columns(tape, 2, x + 1, &memory));
     }
     for (int i = 0; i < 3; i++) {
@@ -146,7 +146,7 @@ cla_status cla_attention_grads_of(cla_tape *tape, const cla_attention_call *call
     return CLA_OK;
 }
 
-/* delta_i = <dO_i, O_i> */
+/* Queues delta_i = <dO_i, O_i>. */
 static cla_status launch_delta(cla_tape *tape, const cla_attention_call *call,
                                cla_attention_grads *grads)
 {

@@ -1,9 +1,9 @@
-/* custom_code.c - expressions of cla_custom_attention as code for its kernels. */
+/* custom_code.c - translates expressions of cla_custom_attention to kernel code. */
 #include <string.h>
 
 #include "ops/custom_parts.h"
 
-/* A modifier on its way to code. */
+/* The state of a translation. */
 typedef struct maker {
     custom_parts parts;
     bool window;
@@ -11,10 +11,10 @@ typedef struct maker {
     cla_text text;
 } maker;
 
-/* Whether functions are for vectors, and which of i and j a lane has its own of. */
+/* A form of the functions: for scalars, or for vectors whose lanes differ in i or j. */
 typedef struct form {
-    const char *name; // ending of functions
-    bool varying[NAMES];
+    const char *name;    // ending of the functions' names
+    bool varying[NAMES]; // between lanes
 } form;
 
 static const form SINGLE = { "at", { false } };
@@ -33,7 +33,7 @@ static bool is_one(const cla_expr *e, int node)
            e->nodes[node].value == 1;
 }
 
-/* Whether derivatives need the score itself. */
+/* Returns whether derivatives need the score itself. */
 static bool keeps_score(const custom_part *p)
 {
     const cla_expr_gradient *g = &p->slope;
@@ -50,7 +50,7 @@ static cla_status write_switches(maker *m)
     const custom_part *score = &m->parts.score, *weight = &m->parts.weight;
     const cla_expr *mask = m->parts.mask;
     const int hides = !mask ? 0 : cla_custom_reads(mask, mask->root, VALUE) ? 2 : 1;
-    const int weighs = !weight->e ? 0 : cla_custom_is_factor(weight) ? 1 : 2;
+    const int weighs = !weight->e ? 0 : weight->factor ? 1 : 2;
     const bool sample = cla_custom_reads(score->e, score->e->root, SAMPLE) ||
                         (mask && cla_custom_reads(mask, mask->root, SAMPLE));
     CLA_TRY(cla_text_add(&m->text,
@@ -91,7 +91,7 @@ static cla_status write_scope(maker *m)
     return cla_text_add(t, "\n");
 }
 
-/* ", int i0, int i1" */
+/* Writes parameters, ", int i0, int i1", or arguments, ", i0, i1". */
 static cla_status write_indices(maker *m, int rank, const char *type)
 {
     for (int i = 0; i < rank; i++) {
@@ -100,7 +100,7 @@ static cla_status write_indices(maker *m, int rank, const char *type)
     return CLA_OK;
 }
 
-/* place_<n>: where element [i0][i1].. of an input lies, with indices clamped. */
+/* Writes place_<n>, the place of element [i0][i1].. of an input; it clamps indices. */
 static cla_status write_placer(maker *m, int n, bool vector)
 {
     const char *whole = vector ? "intx" : "int", *x = vector ? "_x" : "";
@@ -117,7 +117,7 @@ static cla_status write_placer(maker *m, int n, bool vector)
     return cla_text_add(&m->text, "    return at;\n}\n");
 }
 
-/* input_<n>: that element. */
+/* Writes place_<n> and input_<n>, which returns that element. */
 static cla_status write_reader(maker *m, int n, bool vector)
 {
     const char *x = vector ? "_x" : "", *type = type_of(m, n);
@@ -135,7 +135,7 @@ static cla_status write_reader(maker *m, int n, bool vector)
     return cla_text_add(&m->text, "));\n}\n");
 }
 
-/* The head of a function and its variables, up to what is computed. */
+/* Writes the head of a function and its variables. */
 static cla_status begin_function(maker *m, const form *f, const cla_expr *e,
                                  const char *type, const char *name, const char *more)
 {
@@ -163,7 +163,7 @@ static cla_status write_value(maker *m, const form *f, const cla_expr *e,
                         scalar && !real ? "-" : "", e->root);
 }
 
-/* place_<n>(e, (type)(index), ...) + where the gradient of input n begins */
+/* Writes place_<n>(e, (type)(index), ...) + the start of input n's gradient. */
 static cla_status write_place(maker *m, const cla_expr *e, int read, bool vector)
 {
     const cla_expr_node *n = &e->nodes[read];
@@ -175,7 +175,8 @@ static cla_status write_place(maker *m, const cla_expr *e, int read, bool vector
     return cla_text_add(&m->text, ") + e->a.start[%d];\n", n->which - VARIABLES);
 }
 
-/* Statements of derivatives: the slope's, and of each read its value and indices. */
+/* Writes the statements of the derivatives: the slope, and value and indices of each
+ * read. */
 static cla_status emit_slopes(maker *m, const custom_part *p, const form *f)
 {
     const size_t count = p->slope.count;
@@ -217,7 +218,7 @@ static cla_status write_slope(maker *m, const custom_part *p, const form *f,
                         p->slope.variable);
 }
 
-/* Where the sums of uniform reads go. */
+/* Writes a function that gives the places for the sums of uniform reads. */
 static cla_status write_uniforms(maker *m, const custom_part *p, const char *name)
 {
     CLA_TRY(cla_text_add(&m->text,
@@ -255,7 +256,7 @@ static cla_status write_functions(maker *m, const form *f)
     return write_slope(m, &p->weight, f, "weight_slope");
 }
 
-/* The whole of generated.clh. */
+/* Writes the whole of generated.clh. */
 static cla_status write(maker *m, bool vector, char **out)
 {
     const cla_expr *mask = m->parts.mask;
@@ -279,7 +280,7 @@ static cla_status write(maker *m, bool vector, char **out)
     return CLA_OK;
 }
 
-/* ---- what was made --------------------------------------------------------------- */
+/* ---- the code of a runtime's modifiers ------------------------------------------- */
 
 static void free_code(cla_custom_code *code)
 {
@@ -298,7 +299,7 @@ static void free_all(cla_runtime *rt, void *state)
     }
 }
 
-/* All that code depends on. */
+/* Makes the key of a modifier: all that its code depends on. */
 static cla_status describe(cla_text *key, const cla_attention_mod *mod,
                            const bool *wanted)
 {
@@ -318,7 +319,7 @@ static cla_status make(cla_custom_code *code, maker *m, const cla_attention_mod 
 {
     CLA_TRY(cla_custom_parts_make(&m->parts, mod, wanted));
     code->reweighs = m->parts.weight.e != NULL;
-    code->two_passes = m->parts.weight.e && !cla_custom_is_factor(&m->parts.weight);
+    code->two_passes = m->parts.weight.e && !m->parts.weight.factor;
     CLA_TRY(write(m, true, &code->tile));
     code->cells = m->cells;
     code->cells_by_head =

@@ -1,4 +1,4 @@
-/* custom_parts.c - the expressions of a modifier, parsed and differentiated. */
+/* custom_parts.c - parses and differentiates the expressions of a modifier. */
 #include "ops/custom_parts.h"
 
 #include <ctype.h>
@@ -75,7 +75,7 @@ bool cla_custom_reads(const cla_expr *e, int node, int name)
     return cla_expr_varies(e, node, only);
 }
 
-/* Whether a read has the same indices for all pairs of a head of a sequence. */
+/* Returns whether a read has the same indices for all pairs of a head of a sequence. */
 static bool is_uniform(const cla_expr *e, const cla_expr_contribution *c)
 {
     const cla_expr_node *read = &e->nodes[c->read];
@@ -86,7 +86,7 @@ static bool is_uniform(const cla_expr *e, const cla_expr_contribution *c)
     return !varies;
 }
 
-/* Puts uniform reads first. */
+/* Moves uniform reads to the front. */
 static void sort_reads(custom_part *p)
 {
     cla_expr_gradient *g = &p->slope;
@@ -124,6 +124,39 @@ static cla_status differentiate(custom_part *p, const bool *inputs)
     return CLA_OK;
 }
 
+/* Returns whether node n is w times a factor without w. factor[i] is the result for
+ * each node i before n. */
+static bool is_factor(const cla_expr *e, const bool *factor, int n)
+{
+    const cla_expr_node *node = &e->nodes[n];
+    const int a = node->child[0], b = node->child[1];
+    switch (node->kind) {
+    case CLA_EXPR_NAME:
+        return node->which == VALUE;
+    case CLA_EXPR_NEGATE:
+        return factor[a];
+    case CLA_EXPR_MULTIPLY:
+        return (factor[a] && !cla_custom_reads(e, b, VALUE)) ||
+               (factor[b] && !cla_custom_reads(e, a, VALUE));
+    case CLA_EXPR_DIVIDE:
+        return factor[a] && !cla_custom_reads(e, b, VALUE);
+    default:
+        return false;
+    }
+}
+
+static cla_status find_factor(custom_part *weight)
+{
+    bool *factor = NULL;
+    CLA_TRY(cla_alloc(&factor, (size_t)weight->e->root + 1, sizeof *factor));
+    for (int n = 0; n <= weight->e->root; n++) {
+        factor[n] = is_factor(weight->e, factor, n);
+    }
+    weight->factor = factor[weight->e->root];
+    free(factor);
+    return CLA_OK;
+}
+
 static cla_status parse(custom_parts *p, const cla_attention_mod *mod)
 {
     const char *score = mod->score ? mod->score : "s";
@@ -139,7 +172,7 @@ static cla_status parse(custom_parts *p, const cla_attention_mod *mod)
                        : CLA_OK;
 }
 
-/* Refuses inputs that nothing reads, and wanted ones without a derivative. */
+/* Fails for inputs that no expression reads, or wanted ones read by the mask only. */
 static cla_status check_inputs(const custom_parts *p, const bool *wanted)
 {
     for (int n = VARIABLES; n < p->names_count; n++) {
@@ -164,7 +197,11 @@ cla_status cla_custom_parts_make(custom_parts *p, const cla_attention_mod *mod,
     CLA_TRY(parse(p, mod));
     CLA_TRY(check_inputs(p, wanted));
     CLA_TRY(differentiate(&p->score, wanted));
-    return p->weight.e ? differentiate(&p->weight, wanted) : CLA_OK;
+    if (!p->weight.e) {
+        return CLA_OK;
+    }
+    CLA_TRY(differentiate(&p->weight, wanted));
+    return find_factor(&p->weight);
 }
 
 void cla_custom_parts_free(custom_parts *p)
@@ -174,39 +211,4 @@ void cla_custom_parts_free(custom_parts *p)
     cla_expr_free(&p->mask);
     cla_expr_gradient_free(&p->score.slope);
     cla_expr_gradient_free(&p->weight.slope);
-}
-
-/* Whether node n is w times something, given which of its children are; children of
- * the others read no w. */
-static bool is_factor(const cla_expr *e, const bool *factor, int n)
-{
-    const cla_expr_node *node = &e->nodes[n];
-    const int a = node->child[0], b = node->child[1];
-    switch (node->kind) {
-    case CLA_EXPR_NAME:
-        return node->which == VALUE;
-    case CLA_EXPR_NEGATE:
-        return factor[a];
-    case CLA_EXPR_MULTIPLY:
-        return (factor[a] && !cla_custom_reads(e, b, VALUE)) ||
-               (factor[b] && !cla_custom_reads(e, a, VALUE));
-    case CLA_EXPR_DIVIDE:
-        return factor[a] && !cla_custom_reads(e, b, VALUE);
-    default:
-        return false;
-    }
-}
-
-bool cla_custom_is_factor(const custom_part *weight)
-{
-    bool *factor = calloc((size_t)weight->e->root + 1, sizeof *factor);
-    if (!factor) {
-        return false; // the other way serves all
-    }
-    for (int n = 0; n <= weight->e->root; n++) {
-        factor[n] = is_factor(weight->e, factor, n);
-    }
-    const bool result = factor[weight->e->root];
-    free(factor);
-    return result;
 }

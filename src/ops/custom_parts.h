@@ -14,6 +14,7 @@ typedef struct custom_part {
     cla_expr *e; // NULL: none
     cla_expr_gradient slope;
     int uniforms; // leading reads, whose place is the same for a head of a sequence
+    bool factor;  // of a weight: w times a factor without w, so no pass needs w itself
 } custom_part;
 
 typedef struct custom_parts {
@@ -31,7 +32,3 @@ void cla_custom_parts_free(custom_parts *p);
 
 /* Returns whether a node depends on a name. */
 bool cla_custom_reads(const cla_expr *e, int node, int name);
-
-/* Returns whether the weight's expression is w times a factor without w. A pass can
- * then apply it without the weight itself. */
-bool cla_custom_is_factor(const custom_part *weight);

@@ -1,5 +1,4 @@
-/* memory.c - device buffers: allocation with a clear refusal, transfers, guard bands.
- * */
+/* memory.c - device buffers: allocation within limits, transfers, guard bands. */
 #include <string.h>
 
 #include "runtime/internal.h"
@@ -42,14 +41,18 @@ static cla_status create(cla_runtime *rt, size_t bytes, cl_mem *out)
     return CLA_OK;
 }
 
-/* A buffer with bands around the piece that the caller gets. */
+/* Creates a buffer with guard bands around the piece that the caller gets. */
 static cla_status create_guarded(cla_runtime *rt, size_t bytes, cl_mem *out)
 {
     cl_mem parent = NULL;
     const size_t body = (bytes + 3) / 4 * 4;
     CLA_TRY(create(rt, body + 2 * (size_t)GUARD_BYTES, &parent));
-    CLA_TRY(cla_grow(&rt->guarded, &rt->guarded_cap, rt->guarded_count + 1,
-                     sizeof *rt->guarded));
+    const cla_status status = cla_grow(&rt->guarded, &rt->guarded_cap,
+                                       rt->guarded_count + 1, sizeof *rt->guarded);
+    if (status) {
+        clReleaseMemObject(parent);
+        return status;
+    }
     const cl_buffer_region region = { GUARD_BYTES, body };
     cl_int code = CL_SUCCESS;
     *out = clCreateSubBuffer(parent, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION,
@@ -149,7 +152,7 @@ void cla_memory_guard(cla_runtime *rt, bool on)
     rt->guard = on;
 }
 
-/* Whether the band at offset still holds its pattern. */
+/* Gives whether the band at offset still holds its pattern. */
 static cla_status band_whole(cla_runtime *rt, const cla_guarded *g, size_t offset,
                              bool *whole)
 {

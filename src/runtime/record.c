@@ -1,6 +1,6 @@
-/* record.c - launches written down in the place of being run (CLATTN_RECORD).
+/* record.c - records launches instead of running them (CLATTN_RECORD).
  *
- * What a GPU would be given can be had without one: the runtime says it is a GPU,
+ * This shows what a GPU would run, without a GPU: the device poses as a GPU,
  * programs are neither built nor run, and device memory is never touched: it reads as
  * zeros. A folder gets launches.jsonl, a line for each kernel, set of defines and group
  * size, and the text of each program. */
@@ -19,12 +19,12 @@ struct cla_record {
     size_t count, cap;
 };
 
-/* ---- the device that is played ------------------------------------------------ */
+/* ---- the posing device -------------------------------------------------------- */
 
 typedef struct trait {
     const char *name;
     size_t offset, size; // in cla_device
-    int64_t value;       // of a middling GPU
+    int64_t value;       // of an average GPU
 } trait;
 
 #define TRAIT(member, value)                                                      \
@@ -58,7 +58,7 @@ static void set_trait(cla_device *device, const trait *t, int64_t value)
     }
 }
 
-/* One "name=value" of CLATTN_RECORD_AS. */
+/* Applies one "name=value" of CLATTN_RECORD_AS. */
 static cla_status change_trait(cla_device *device, const char *word)
 {
     const char *equals = strchr(word, '=');
@@ -96,9 +96,9 @@ static cla_status play_gpu(cla_device *device)
     return status;
 }
 
-/* ---- what is written ---------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------- */
 
-/* Whether a text is new; then it is not from here on. */
+/* Sets *fresh if a text is new, and remembers it. */
 static cla_status is_new(cla_record *r, const char *text, size_t size, bool *fresh)
 {
     const uint64_t hash = XXH3_64bits(text, size);
@@ -112,8 +112,8 @@ static cla_status is_new(cla_record *r, const char *text, size_t size, bool *fre
     return CLA_OK;
 }
 
-/* Adds the name that a launch's source has in the folder: the file's, and for generated
- * code a hash behind it. */
+/* Adds the name of a launch's source in the folder: the name of the kernel file, and
+ * for generated code a hash behind it. */
 static cla_status source_name(cla_text *name, const cla_launch *launch)
 {
     if (!launch->text) {
@@ -123,7 +123,7 @@ static cla_status source_name(cla_text *name, const cla_launch *launch)
     return cla_text_add(name, "%s-%016llx", launch->file, (unsigned long long)hash);
 }
 
-/* FOLDER/<name>.cl as the driver would get it. */
+/* Writes FOLDER/<name>.cl once, as the driver would get it. */
 static cla_status write_source(cla_runtime *rt, const cla_launch *launch,
                                const char *file)
 {
@@ -151,7 +151,7 @@ static cla_status describe_defines(cla_text *line, const cla_launch *launch)
     return cla_text_add(line, "}");
 }
 
-/* All of a line that tells one kernel from another. */
+/* Adds the part of a line that identifies a kernel. */
 static cla_status describe(cla_text *line, const cla_launch *launch, const char *file,
                            const size_t local[3])
 {
@@ -199,18 +199,18 @@ cla_status cla_record_launch(cla_runtime *rt, const cla_launch *launch,
     return status;
 }
 
-/* ---- on and off --------------------------------------------------------------- */
+/* ---- start and end ------------------------------------------------------------ */
 
 static cla_status open_lines(cla_record *r, const char *folder)
 {
     CLA_TRY(cla_strdup(&r->folder, folder));
     CLA_TRY(cla_folder_make(folder));
     cla_text path = { 0 };
-    CLA_TRY(cla_text_add(&path, "%s/launches.jsonl", folder));
-    r->lines = fopen(path.data, "a");
-    const cla_status status =
-        r->lines ? CLA_OK
-                 : cla_fail(CLA_E_IO, "CLATTN_RECORD: cannot open %s", path.data);
+    cla_status status = cla_text_add(&path, "%s/launches.jsonl", folder);
+    r->lines = status ? NULL : fopen(path.data, "a");
+    if (!status && !r->lines) {
+        status = cla_fail(CLA_E_IO, "CLATTN_RECORD: cannot open %s", path.data);
+    }
     cla_text_free(&path);
     return status;
 }

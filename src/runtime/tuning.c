@@ -1,8 +1,8 @@
 /* tuning.c - constants that were measured best on a device.
  *
- * The file is JSON: { "device | driver": { "matmul_tile": { "MR": 6 } } }. A missing
- * file is none; a damaged one is named in a warning and not used, and so is a value
- * outside its constant's range. */
+ * The file is JSON: { "platform | device | driver": { "matmul_tile": { "MR": 6 } } }.
+ * It may be missing. A damaged file is named in a warning and not used, and so is a
+ * value outside its constant's range. */
 #include <assert.h>
 #include <limits.h>
 #include <stdio.h>
@@ -22,9 +22,9 @@ typedef struct constant {
     int least, most, step;
 } constant;
 
-/* Every constant that cla_tuned() answers. The kernels compute rightly with each of
- * these values; outside them they do not (a group whose reductions need a power of two,
- * rows that a register tile must divide) or never end. */
+/* All constants of cla_tuned(). The kernels compute correctly with each of these
+ * values. With others they do not (the reductions of a group need a power of two, a
+ * register tile must divide rows) or never end. */
 static const constant constants[] = {
     { "attention", "BOTH", 0, 256, 1 },
     { "attention", "QUADS", 1, 2, 1 },
@@ -89,7 +89,7 @@ static const constant constants[] = {
 
 enum { CONSTANTS = sizeof constants / sizeof *constants };
 
-/* The place of a constant in the table, CONSTANTS for none. */
+/* Returns the place of a constant in the table, or CONSTANTS. */
 static int find_constant(cla_slice name, cla_slice key)
 {
     int i = 0;
@@ -105,7 +105,7 @@ static cla_slice slice(const char *text)
     return (cla_slice){ text, strlen(text) };
 }
 
-/* A whole number without fraction and exponent; 64 bits hold each that is taken. */
+/* Reads a whole number without fraction and exponent. 64 bits hold all valid ones. */
 static bool read_whole(cla_slice value, int64_t *n)
 {
     char digits[24] = "";
@@ -114,7 +114,7 @@ static bool read_whole(cla_slice value, int64_t *n)
     return cla_parse_int(digits, n);
 }
 
-/* Takes a value, or says why it is none of its constant's. */
+/* Sets a constant, or fails if the value is not valid for it. */
 static cla_status set_value(cla_runtime *rt, cla_slice name, cla_slice key,
                             cla_slice value)
 {
@@ -134,7 +134,7 @@ static cla_status set_value(cla_runtime *rt, cla_slice name, cla_slice key,
     char step[48] = "a whole number";
     if (c->step > 1) snprintf(step, sizeof step, "a multiple of %d", c->step);
     if (c->step == POWER_OF_TWO) snprintf(step, sizeof step, "a power of two");
-    size_t shown = strcspn(value.at, "\r\n"); // a list may have lines
+    size_t shown = strcspn(value.at, "\r\n"); // a list may span lines
     shown = shown < value.size ? shown : value.size;
     shown = shown < 40 ? shown : 40;
     return cla_fail(CLA_E_USAGE, "%s %s is %.*s, must be %s from %d to %d", c->name,
@@ -164,7 +164,7 @@ static cla_status find_path(cla_runtime *rt)
     return status;
 }
 
-/* The file's text, which *text frees; "{}" where there is no (good) file. */
+/* Returns the text of the file, or "{}" without a valid one. The caller frees *text. */
 static const char *read_all(const cla_runtime *rt, char **text)
 {
     size_t size = 0;
@@ -184,7 +184,7 @@ static void warn_refused(const cla_runtime *rt)
     cla_log(CLA_LOG_WARN, "tuning: %s: %s; not used", rt->tuning_path, cla_error());
 }
 
-/* Whether an entry of the file has entries of its own. */
+/* Returns whether an entry is an object; warns if it is not. */
 static bool is_object(const cla_runtime *rt, const cla_member *entry)
 {
     if (cla_members_are(entry->value)) return true;
@@ -194,7 +194,7 @@ static bool is_object(const cla_runtime *rt, const cla_member *entry)
     return false;
 }
 
-/* Takes a kernel file's constants that are in their ranges; names the others. */
+/* Sets a kernel file's constants that are in their ranges; warns of the others. */
 static void take_group(cla_runtime *rt, const cla_member *group)
 {
     const char *at = group->value.at;
@@ -216,9 +216,9 @@ cla_status cla_tuning_init(cla_runtime *rt)
     CLA_TRY(find_path(rt));
     CLA_TRY(cla_alloc(&rt->tuning, CONSTANTS, sizeof *rt->tuning));
     cla_text key = { 0 };
-    CLA_TRY(device_key(rt, &key));
     char *text = NULL;
-    const char *at = read_all(rt, &text);
+    const cla_status status = device_key(rt, &key);
+    const char *at = status ? "" : read_all(rt, &text);
     for (cla_member device; cla_members_next(&at, &device);) {
         if (cla_name_is(device.name, key.data) && is_object(rt, &device)) {
             take_device(rt, &device);
@@ -226,7 +226,7 @@ cla_status cla_tuning_init(cla_runtime *rt)
     }
     free(text);
     cla_text_free(&key);
-    return CLA_OK;
+    return status;
 }
 
 int cla_tuned(cla_runtime *rt, const char *name, const char *key, int fallback)
@@ -250,7 +250,7 @@ void cla_tuning_clear(cla_runtime *rt, const char *name, const char *key)
     if (at < CONSTANTS) rt->tuning[at].set = false;
 }
 
-/* Adds this device's constants in force: compact, or in lines as a member's value. */
+/* Adds the constants that are set: compact, or in lines as a member's value. */
 static cla_status add_constants(const cla_runtime *rt, cla_text *text, bool compact)
 {
     const char *group = NULL;

@@ -1,11 +1,12 @@
-/* tape.c - the step: tensors and notes with one life, run backward in reverse.
+/* tape.c - tensors that live for one step, and notes that run in reverse for backward.
  *
- * The tape knows no op. A note is a function and the bytes that the op saved. */
+ * The tape knows no operators. A note is a function and the bytes that an operator
+ * saved. */
 #include <string.h>
 
 #include "tensor/tensor.h"
 
-/* What the tape allocated on the host, freed at the reset. */
+/* A tensor of the tape, freed at the reset. */
 typedef struct owned {
     struct owned *next;
     cla_tensor tensor;
@@ -14,7 +15,7 @@ typedef struct owned {
 typedef struct note {
     cla_backward back;
     void *saved;
-    const cla_tensor *of; // the only result; without a gradient nothing flows back
+    const cla_tensor *of; // only result; back needs its gradient. NULL: always runs
 } note;
 
 struct cla_tape {
@@ -253,7 +254,8 @@ cla_status cla_tape_give(cla_tape *tape, cla_tensor **y, cla_tensor *out,
 
 /* ---- gradients ---------------------------------------------------------------- */
 
-/* The gradient lives as long as its tensor: on the tape, or on its own. */
+/* Makes the gradient of x if it has none. It lives as long as x: on the tape, or on its
+ * own. */
 static cla_status make_grad(cla_tape *tape, cla_tensor *x)
 {
     if (x->grad) {
@@ -270,14 +272,17 @@ static cla_status make_grad(cla_tape *tape, cla_tensor *x)
     return status;
 }
 
-// NOLINTBEGIN(misc-no-recursion): a view of a view, two deep at most
-/* The gradient of a view is a view of the base's gradient. Columns need it to hold
- * numbers, since other columns may belong to no view. */
+// NOLINTBEGIN(misc-no-recursion): as deep as views of views
+/* Makes the gradient of a view, a view of the base's gradient. For columns a fresh one
+ * is zeroed, since other columns may belong to no view. */
 static cla_status view_grad(cla_tape *tape, cla_tensor *x, int *add)
 {
     cla_tensor *whole = NULL;
     CLA_TRY(cla_grad_out(tape, x->base, &whole, add));
-    assert(whole); // a view wants a gradient when its base does
+    if (!whole) {
+        return cla_fail(CLA_E_USAGE, "backward: %s: its base wants no gradient",
+                        cla_shape_text(x));
+    }
     if (!cla_is_columns(x)) {
         return x->grad ? CLA_OK
                        : cla_tensor_reshape(tape, &x->grad, whole, x->rank, x->shape);
@@ -291,7 +296,7 @@ static cla_status view_grad(cla_tape *tape, cla_tensor *x, int *add)
                                         x->shape[2]);
 }
 
-/* Whether x are columns of one tensor, each of its columns once. */
+/* Returns whether x are column views of one tensor that hold each column once. */
 static bool are_all_columns(cla_tensor *const *x, int n)
 {
     int64_t width = 0;

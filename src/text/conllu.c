@@ -1,4 +1,4 @@
-/* conllu.c - sentences of Universal Dependencies. */
+/* conllu.c - reads and writes sentences of Universal Dependencies (CoNLL-U). */
 #include "text/conllu.h"
 
 #include <string.h>
@@ -8,11 +8,11 @@
 
 enum { COLUMNS = 10 };
 
-/* A sentence while it is read. */
+/* State while a sentence is read. */
 typedef struct reader {
     cla_conllu *file;
     int line;
-    int last_id;      // of the sentence's words
+    int last_id;      // of the sentence's words so far
     bool in_sentence; // a row or comment was seen
     size_t begin;
     size_t first_word;
@@ -24,7 +24,7 @@ static cla_status bad(const reader *r, const char *what, const char *detail)
                     *detail ? " '" : "", detail, *detail ? "'" : "");
 }
 
-/* Cuts a row at its tabs; forms may hold blanks. */
+/* Cuts a row at its tabs only: forms may contain blanks. */
 static cla_status cut_columns(const reader *r, char *row, char *column[COLUMNS])
 {
     int n = 0;
@@ -53,7 +53,7 @@ static bool read_number(const char **text, int *value)
     return digits > 0;
 }
 
-/* What an id says: a word, or a row that holds none (3-4, 5.1). */
+/* Parses an id. *is_word is false for rows that are no word (3-4, 5.1). */
 static cla_status read_id(reader *r, const char *id, bool *is_word)
 {
     const char *at = id;
@@ -139,10 +139,15 @@ static int line_of(const char *data, size_t at)
     return line;
 }
 
-static cla_status check_utf8(const char *path, int lines_before, const char *data,
+static cla_status check_text(const char *path, int lines_before, const char *data,
                              size_t size)
 {
     const size_t bad_byte = cla_utf8_check(data, size);
+    const char *nul = size ? memchr(data, 0, size) : NULL;
+    if (nul) {
+        return cla_fail(CLA_E_INPUT, "%s:%d: holds a NUL byte", path,
+                        lines_before + line_of(data, (size_t)(nul - data)));
+    }
     return bad_byte < size ? cla_fail(CLA_E_INPUT, "%s:%d: not UTF-8 (byte %zu)", path,
                                       lines_before + line_of(data, bad_byte), bad_byte)
                            : CLA_OK;
@@ -152,10 +157,7 @@ static cla_status read_lines(cla_conllu *f)
 {
     reader r = { .file = f, .line = f->lines_before };
     const size_t size = f->raw_size;
-    CLA_TRY(check_utf8(f->path, f->lines_before, f->raw, size));
-    if (size && memchr(f->raw, 0, size)) {
-        return cla_fail(CLA_E_INPUT, "%s: holds a NUL byte", f->path);
-    }
+    CLA_TRY(check_text(f->path, f->lines_before, f->raw, size));
     for (size_t at = 0; at < size;) {
         char *end = memchr(f->cut + at, '\n', size - at);
         const size_t length = end ? (size_t)(end - f->cut) - at : size - at;
@@ -225,7 +227,7 @@ cla_status cla_conllu_from_lines(cla_conllu *f, const char *path, int lines_befo
                                  char *data, size_t size)
 {
     cla_text rows = { 0 };
-    cla_status status = check_utf8(path, lines_before, data, size);
+    cla_status status = check_text(path, lines_before, data, size);
     *f = (cla_conllu){ 0 };
     for (size_t at = 0; at < size && !status;) {
         const char *end = memchr(data + at, '\n', size - at);
@@ -257,7 +259,7 @@ static cla_status write_row(cla_text *out, const char *row, size_t size,
     return cla_text_append(out, row + rest, size - rest);
 }
 
-/* A row with a plain whole number in front of its first tab. */
+/* Returns whether the first column of a row is a plain integer. */
 static bool is_word_row(const char *row, size_t size)
 {
     size_t at = 0;

@@ -15,7 +15,7 @@ typedef struct cla_match {
 
 void cla_match_free(cla_match *m);
 
-/* Removes all answers but keeps the memory for reuse. */
+/* Removes all answers but keeps the arrays for reuse. */
 void cla_match_clear(cla_match *m);
 
 /* add appends a word to the current answer, end closes it. Errors: CLA_E_NOMEM. */

@@ -1,4 +1,4 @@
-/* msmarco.c - MS MARCO's questions as DuReader's. */
+/* msmarco.c - converts questions of MS MARCO to DuReader's layout. */
 #include "text/msmarco.h"
 
 #include <string.h>
@@ -10,7 +10,13 @@ bool cla_msmarco_is(const json_t *line)
     return json_is_array(json_object_get(line, "passages"));
 }
 
-/* The list of a text's words, in lower case. */
+/* Fails when Jansson had no memory: its text is valid, so nothing else fails. */
+static cla_status kept(int failed)
+{
+    return failed ? cla_fail(CLA_E_NOMEM, "msmarco: out of memory") : CLA_OK;
+}
+
+/* Makes the list of a text's words in lower case. */
 static cla_status cut(json_t **list, const json_t *written)
 {
     const char *text = json_string_value(written);
@@ -21,11 +27,9 @@ static cla_status cut(json_t **list, const json_t *written)
     for (size_t i = 0; i < words.count && !status; i++) {
         form.size = 0;
         status = cla_words_form(text, &words.word[i], true, &form);
-        // what is not UTF-8 was refused with the file: the list takes every word
-        if (!status &&
-            json_array_append_new(*list, json_stringn(form.data, form.size))) {
-            status = cla_fail(CLA_E_NOMEM, "no memory for words");
-        }
+        status = status ? status
+                        : kept(json_array_append_new(
+                              *list, json_stringn(form.data, form.size)));
     }
     cla_words_free(&words);
     cla_text_free(&form);
@@ -48,14 +52,14 @@ static cla_status add_document(json_t *documents, const json_t *passage,
     }
     const bool selected = json_is_true(mark) || json_integer_value(mark) > 0;
     const cla_status status = cut(&words, text);
-    json_array_append_new(documents,
-                          json_pack("{sb sO s[o]}", "is_selected", selected,
-                                    "passage_text", text, "segmented_paragraphs",
-                                    words ? words : json_array()));
-    return status;
+    json_t *document = json_pack("{sb sO s[O]}", "is_selected", selected,
+                                 "passage_text", text, "segmented_paragraphs", words);
+    json_decref(words);
+    const int failed = json_array_append_new(documents, document);
+    return status ? status : kept(failed);
 }
 
-/* What the data say where no passage answers. */
+/* Returns whether an answer is the data's mark for "no passage answers". */
 static bool is_none(const json_t *answer)
 {
     return strcmp(json_string_value(answer), "No Answer Present.") == 0;
@@ -72,13 +76,14 @@ static cla_status add_answers(json_t *question, const json_t *answers,
             status = refuse(what, "an answer is no text");
         } else if (!is_none(answer)) {
             status = cut(&words, answer);
-            json_array_append(written, answer);
-            json_array_append_new(segmented, words);
+            const int failed = json_array_append(written, answer) |
+                               json_array_append_new(segmented, words);
+            status = status ? status : kept(failed);
         }
     }
-    json_object_set_new(question, "answers", written);
-    json_object_set_new(question, "segmented_answers", segmented);
-    return status;
+    const int failed = json_object_set_new(question, "answers", written) |
+                       json_object_set_new(question, "segmented_answers", segmented);
+    return status ? status : kept(failed);
 }
 
 static cla_status fill(json_t *question, const json_t *line, const char **what)
@@ -87,8 +92,8 @@ static cla_status fill(json_t *question, const json_t *line, const char **what)
     json_t *query = json_object_get(line, "query"),
            *id = json_object_get(line, "query_id");
     json_t *words = NULL, *documents = json_array();
-    cla_status status = CLA_OK;
-    json_object_set_new(question, "documents", documents);
+    cla_status status = kept(json_object_set_new(question, "documents", documents));
+    CLA_TRY(status);
     if (!json_is_string(query)) {
         return refuse(what, "there is no text 'query'");
     }
@@ -99,10 +104,12 @@ static cla_status fill(json_t *question, const json_t *line, const char **what)
         status = add_document(documents, json_array_get(passages, i), what);
     }
     CLA_TRY(status);
-    CLA_TRY(cut(&words, query));
-    json_object_set_new(question, "segmented_question", words);
-    json_object_set(question, "query", query);
-    json_object_set(question, "question_id", id);
+    status = cut(&words, query);
+    const int failed = json_object_set_new(question, "segmented_question", words) |
+                       json_object_set(question, "query", query) |
+                       json_object_set(question, "question_id", id);
+    CLA_TRY(status);
+    CLA_TRY(kept(failed));
     return add_answers(question, json_object_get(line, "answers"), what);
 }
 

@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "nn/param.h"
 #include "runtime/runtime.h"
 #include "support/support.h"
+#include "text/msmarco.h"
 #include "train/folder.h"
 #include "train/report.h"
 
@@ -166,4 +168,72 @@ static cla_status open_log(void *state)
 Test(scarce, lines_of_the_log, .init = begin, .fini = end)
 {
     starve(open_log, NULL);
+}
+
+typedef struct drawn {
+    cla_runtime *rt;
+    float want[12];
+    bool known;
+} drawn;
+
+/* Draws a matrix [3,4] as taggers do. */
+static cla_status draw(void *state)
+{
+    drawn *d = state;
+    cla_params params = { 0 };
+    cla_tensor *w = NULL;
+    float got[12];
+    const cla_init init = { CLA_INIT_GLOROT_NORMAL, 0, 3, 4 };
+    cla_status status =
+        cla_param_add(&params, &w, init, 2, (int64_t[]){ 3, 4 }, "matrix");
+    status = status ? status : cla_params_build(&params, d->rt, 42);
+    status = status ? status : cla_tensor_download(w, got);
+    if (!status && d->known && memcmp(got, d->want, sizeof got) != 0) {
+        status = cla_fail(CLA_E_INPUT, "other values");
+    }
+    if (!status) {
+        memcpy(d->want, got, sizeof got);
+    }
+    cla_params_free(&params);
+    return status;
+}
+
+Test(scarce, initial_values)
+{
+    drawn d = { 0 };
+    TEST_OK(cla_runtime_new(&d.rt, NULL)); // no guards: parameters are parts of a block
+    TEST_OK(draw(&d));
+    d.known = true;
+    starve(draw, &d);
+    cla_runtime_free(&d.rt);
+}
+
+typedef struct converted {
+    json_t *line, *want;
+} converted;
+
+static cla_status convert(void *state)
+{
+    const converted *c = state;
+    json_t *question = NULL;
+    const char *what = NULL;
+    const cla_status status = cla_msmarco_question(&question, c->line, &what);
+    const bool same = status || !c->want || json_equal(question, c->want);
+    json_decref(question);
+    return what || !same ? cla_fail(CLA_E_INPUT, "%s", what ? what : "parts are lost")
+                         : status;
+}
+
+Test(scarce, question_of_msmarco)
+{
+    static const char text[] =
+        "{\"query\":\"Where is it?\",\"query_id\":7,\"answers\":[\"on a hill\"],"
+        "\"passages\":[{\"passage_text\":\"It is on a hill.\",\"is_selected\":1}]}";
+    const char *what = NULL;
+    converted c = { .line = json_loads(text, 0, NULL) };
+    cr_assert_not_null(c.line);
+    TEST_OK(cla_msmarco_question(&c.want, c.line, &what));
+    starve(convert, &c);
+    json_decref(c.line);
+    json_decref(c.want);
 }

@@ -184,6 +184,19 @@ Test(tape, reshape_shares_the_gradient)
     end_step(&s);
 }
 
+/* A view whose tensor wants no gradient any more is an error of the caller. */
+Test(tape, view_without_gradient_of_its_base)
+{
+    step s = new_step(true);
+    cla_tensor *view = NULL, *y = NULL;
+    TEST_OK(cla_tensor_reshape(s.tape, &view, s.x, 4, s.x->shape));
+    TEST_OK(cla_masked_softmax(s.tape, &y, view, NULL, NULL, false));
+    cla_tensor_want_grad(s.x, false);
+    TEST_OK(cla_tape_seed(s.tape, y, NULL));
+    TEST_FAILS(cla_tape_backward(s.tape), CLA_E_USAGE, "its base wants no gradient");
+    end_step(&s);
+}
+
 /* Running backward to a mark, then on with later ops, gives the gradients of one
  * pass. */
 Test(tape, goes_back_in_parts)

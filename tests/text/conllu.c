@@ -91,6 +91,18 @@ Test(conllu, reads_plain_lines)
     cla_conllu_free(&f);
 }
 
+/* A NUL byte would end its line early. */
+Test(conllu, plain_lines_without_nul)
+{
+    cla_conllu f;
+    char *text = NULL;
+    cr_assert_eq(cla_alloc(&text, 8, 1), CLA_OK);
+    memcpy(text, "a\nb\0 c\n", 7);
+    cr_assert_eq(cla_conllu_from_lines(&f, "in", 10, text, 7), CLA_E_INPUT);
+    cr_assert(strstr(cla_error(), "in:12: holds a NUL byte"), "%s", cla_error());
+    cla_conllu_free(&f);
+}
+
 Test(conllu, names_what_is_wrong)
 {
     refused("", "holds no sentence");

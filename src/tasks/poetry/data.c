@@ -1,4 +1,5 @@
-/* data.c - what poems teach, and poems as ids. */
+/* data.c - learns characters, words, ranks and vectors from poems; converts poems to
+ * ids and batches. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -13,7 +14,7 @@ static cla_status in_folder(cla_text *path, const char *dir, const char *name)
     return cla_text_add(path, "%s/%s", dir, name);
 }
 
-/* What is done with a list of tokens and the path of its file. */
+/* Loads, saves or compares a list of tokens at the path of its file. */
 typedef cla_status (*list_use)(cla_vocab *v, const char *path);
 
 static cla_status save_list(cla_vocab *v, const char *path)
@@ -96,7 +97,8 @@ cla_status poetry_load(poetry *t, const char *dir)
 
 /* ---- words, ranks and vectors --------------------------------------------------- */
 
-/* Characters that are no words of the list: they stand everywhere and say little. */
+/* Makes stop words of the characters that are not words of the list: they occur
+ * everywhere and mean little. */
 static cla_status stop_letters(const poetry *t, const cla_poems *p, cla_lexicon *stop)
 {
     cla_vocab all = { 0 };
@@ -134,7 +136,7 @@ static cla_status rank(poetry *t, const cla_poems *p)
     return status;
 }
 
-/* Adds the words of a line; with letters: each of its characters. */
+/* Adds the words of a line, or with letters each of its characters. */
 static cla_status add_words(cla_skipgram *s, const cla_lexicon *words, bool letters,
                             const char *line)
 {
@@ -158,7 +160,8 @@ static cla_status add_words(cla_skipgram *s, const cla_lexicon *words, bool lett
     return status;
 }
 
-/* Vectors of the poems' words or characters; a poem is a line. */
+/* Learns vectors of the poems' words, or with letters of their characters. A context
+ * window may span the lines of a poem. */
 static cla_status learn_vectors(const poetry *t, const cla_poems *p, bool letters,
                                 cla_vectors *out)
 {
@@ -189,7 +192,8 @@ static cla_status begin_vectors(poetry *t, const cla_poems *p)
     return t->vector_epochs ? learn_vectors(t, p, true, &t->begin) : CLA_OK;
 }
 
-/* A resumed run has its ranks and vectors already. */
+/* Learns vocabularies, ranks and vectors and writes them to dir. A resumed run loads
+ * its ranks and vectors instead. */
 static cla_status learn(poetry *t, const cla_poems *p, const char *dir,
                         cla_task_mode mode)
 {
@@ -224,7 +228,7 @@ void poetry_split_free(poetry_split *s)
     *s = (poetry_split){ 0 };
 }
 
-/* The keyword of a line at n of s->keyword; *size: its characters. */
+/* Writes the ids of a line's keyword to `to`; *size: their number. */
 static cla_status put_keyword(const poetry *t, const char *line, int32_t *to,
                               size_t *size)
 {
@@ -232,7 +236,7 @@ static cla_status put_keyword(const poetry *t, const char *line, int32_t *to,
     cla_text word = { 0 };
     bool found = false;
     CLA_TRY(cla_ranking_keyword(&t->ranking, &t->words, NULL, line, strlen(line), &span,
-                                &found)); // a line of ideographs has one
+                                &found)); // always, in a line of ideographs
     cla_status status =
         cla_text_append(&word, line + span.at, found ? (size_t)span.size : 0);
     *size = status ? 0 : cla_poems_ids(word.data, &t->characters, to, CLA_POEM_LONGEST);
@@ -240,7 +244,7 @@ static cla_status put_keyword(const poetry *t, const char *line, int32_t *to,
     return status;
 }
 
-/* A keyword that was planned, likewise. */
+/* Writes the ids of a planned keyword; returns their number. */
 static size_t put_planned(const poetry *t, int word, int32_t *to)
 {
     return cla_poems_ids(t->ranking.words.tokens[word], &t->characters, to,
@@ -299,7 +303,7 @@ static cla_status read_poems(const char *data, const char *split, cla_poems *p)
     status = status ? status : cla_poems_read(p, path.data, false);
     if (!status && p->passed_over) {
         cla_log(CLA_LOG_WARN,
-                "%s: %lld poems passed over: not four lines of 5 or of 7 characters",
+                "%s: %lld poems skipped: not four lines of 5 or of 7 characters",
                 path.data, (long long)p->passed_over);
     }
     cla_text_free(&path);
@@ -334,7 +338,7 @@ void poetry_batch_free(poetry_batch *b)
     *b = (poetry_batch){ 0 };
 }
 
-/* Example e as line i of the batch. */
+/* Puts example e into the batch as line i. */
 static void put_line(poetry_batch *b, const poetry_split *s, int64_t e, int64_t i)
 {
     const int64_t poem = e / CLA_POEM_LINES, L = s->length[poem];

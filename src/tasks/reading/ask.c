@@ -1,4 +1,4 @@
-/* ask.c - questions about passages at hand, with a trained reader. */
+/* ask.c - answers questions about given passages with a trained reader. */
 #include <string.h>
 
 #include "base/utf8.h"
@@ -28,7 +28,7 @@ static cla_status take_text(cla_reading *r, const char *text, int limit,
     return cla_reading_cut(r, out, limit, &cut);
 }
 
-/* Adds passage i of those given, unless it has no words. */
+/* Adds the given passage i, unless it has no words. */
 static cla_status take_passage(reading_asked *a, const reading *t, size_t i,
                                const char *passage)
 {
@@ -46,8 +46,8 @@ static cla_status take_passage(reading_asked *a, const reading *t, size_t i,
     return cla_reading_add_passage(&a->text, &text);
 }
 
-/* Adds question i of those given, about all passages from first on, unless it has no
- * words or there is no such passage. */
+/* Adds the given question i, about all passages from first on, unless it has no words
+ * or there is no such passage. */
 static cla_status take_question(reading_asked *a, const reading *t, size_t i,
                                 const char *text, size_t first)
 {
@@ -88,12 +88,13 @@ cla_status reading_put(reading_asked *a, const reading *t, const char *const *pa
     return CLA_OK;
 }
 
-/* Each question and the passage it is about; neighbours may share one. */
+/* Adds each question and its own passage. Consecutive questions with the same passage
+ * pointer share it. */
 static cla_status put_pairs(reading_asked *a, const reading *t,
                             const char *const *passages, const char *const *questions,
                             size_t n)
 {
-    size_t first = 0; // of the passages: that of the question
+    size_t first = 0; // index of the question's passage
     CLA_TRY(make_room(a, n, n));
     for (size_t i = 0; i < n; i++) {
         if (!i || passages[i] != passages[i - 1]) {
@@ -105,7 +106,7 @@ static cla_status put_pairs(reading_asked *a, const reading *t,
     return CLA_OK;
 }
 
-/* Answers to those with words, as places in their passages. */
+/* Writes the answers to the questions that have words, as places in their passages. */
 static cla_status place(const reading_split *s, const reading_asked *a, size_t best,
                         const cla_answer *answers, const size_t *count,
                         reading_answer *out, size_t *found)
@@ -144,10 +145,13 @@ static cla_status answer(reading *t, reading_asked *a, size_t best, reading_answ
     return status;
 }
 
-/* Answers what was put, if that went well. */
-static cla_status finish(reading *t, reading_asked *a, cla_status put, size_t best,
-                         reading_answer *out, size_t *found)
+/* Answers the questions if adding them succeeded; frees a. */
+static cla_status finish(reading *t, reading_asked *a, cla_status put, size_t n,
+                         size_t best, reading_answer *out, size_t *found)
 {
+    for (size_t i = 0; i < n; i++) {
+        found[i] = 0;
+    }
     cla_status status = put ? cla_fail_within(put, "answer") : CLA_OK;
     if (!status && a->text.question_count) {
         status = answer(t, a, best, out, found);
@@ -161,9 +165,8 @@ cla_status reading_ask(reading *t, const char *const *passages, size_t m,
                        reading_answer *out, size_t *found)
 {
     reading_asked a = { .passage = NULL };
-    memset(found, 0, n * sizeof *found);
     const cla_status put = reading_put(&a, t, passages, m, questions, n);
-    return finish(t, &a, put, best, out, found);
+    return finish(t, &a, put, n, best, out, found);
 }
 
 cla_status reading_ask_each(reading *t, const char *const *passages,
@@ -171,7 +174,6 @@ cla_status reading_ask_each(reading *t, const char *const *passages,
                             reading_answer *out, size_t *found)
 {
     reading_asked a = { .passage = NULL };
-    memset(found, 0, n * sizeof *found);
     const cla_status put = put_pairs(&a, t, passages, questions, n);
-    return finish(t, &a, put, best, out, found);
+    return finish(t, &a, put, n, best, out, found);
 }
