@@ -15,8 +15,8 @@ tiny=(--set "data=$work/data" --set hidden=32 --set depth=2 --set dropout=0
 train() { "$clattn" train "$config" "${tiny[@]}" "$@"; }
 compose() { "$clattn" compose --model "$run" "$@"; }
 
-check 'trains, and says that a poem was passed over' \
-    exits 0 'train.tsv: 1 poems passed over' 1 train --out "$run"
+check 'trains, and says that a poem was skipped' \
+    exits 0 'train.tsv: 1 poems skipped' 1 train --out "$run"
 check 'clattn-config(5) names its keys' python3 "$source/tools/config_manual.py" keys "$run/config.json"
 check 'writes what a model folder needs' test -s "$run/characters.txt" -a -s "$run/words.txt" \
     -a -s "$run/ranking.tsv" -a -s "$run/words.vec" -a -s "$run/best.ckpt.safetensors"
@@ -125,7 +125,7 @@ printf 'a\tb\tc\t春眠|處處\n' >"$work/data/short.tsv"
 check 'refuses a file without a quatrain' says 3 'short.tsv: holds no poem' \
     "$clattn" eval --model "$run" --split short
 check 'goes on with what the folder holds' \
-    exits 0 'train.tsv: 1 poems passed over' 1 train --out "$run" --resume
+    exits 0 'train.tsv: 1 poems skipped' 1 train --out "$run" --resume
 cp -r "$run" "$work/damaged" && sed -i '1 s/$/0/' "$work/damaged/ranking.tsv"
 check 'goes on with no damaged ranking' exits 3 'ranking.tsv: damaged or changed' 2 \
     train --out "$work/damaged" --resume

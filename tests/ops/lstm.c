@@ -49,7 +49,7 @@ DEVICE_TEST(lstm, known_answer)
         TEST_OK(cla_tensor_download(y, got));
         TEST_OK(cla_tensor_download(h, got + 2));
         TEST_OK(cla_tensor_download(c, got + 4));
-        check_close("7.15b", got,
+        check_close("known answer", got,
                     (double[]){ -0.146916, -0.377140, -0.146916, -0.377140, -0.184384,
                                 -0.457238 },
                     6, 1e-6);
