@@ -302,6 +302,9 @@ Test(reading, answers_keep_to_the_limit)
             cr_assert(a->first <= a->last && a->last < a->first + 2 && a->score < 0);
             cr_assert(a->last < reading_length(&t->train, i));
             cr_assert(k == 0 || a->score <= a[-1].score);
+            for (int j = 1; j <= k; j++) {
+                cr_assert(a->first != a[-j].first || a->last != a[-j].last, "distinct");
+            }
         }
     }
     lesson_end(&s);
