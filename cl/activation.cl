@@ -1,19 +1,19 @@
-/* activation.cl - activations whose slope is not known from their result.
+/* activation.cl - GELU and SiLU, whose slopes do not follow from their results.
  *
  * Layout: flat arrays of n floats.
  * Work-group: as elements.clh.
  * Defines: WG, a power of two.
- * Numerics: the error function's or the exponential's error, and a few roundings. A far
- *   negative x gives a zero of its own sign, a far positive one itself; NaN stays NaN.
- * Writes: outputs whole; gradients are added to when add. */
+ * Numerics: the error of erf or exp, and a few roundings. A large negative x gives -0,
+ *   a large positive x gives x; NaN stays NaN.
+ * Writes: y whole; dx whole, or adds to it if add. */
 #include "elements.clh"
 
 #define SQRT_HALF 0.70710678118654752f
 #define DENSITY   0.39894228040143268f // 1 / sqrt(2 pi)
 
-/* The error function, within 1.3e-7 (one unit in the last place of 1). Both ways are
- * computed, so that the loop over elements becomes vector code; with PoCL's erf it does
- * not. The polynomials are minimax fits of erf(x) / x in x^2 below 1, and of
+/* Returns erf(x) within 1.3e-7 (one unit in the last place of 1). Both polynomials are
+ * evaluated, so that the loop over elements becomes vector code; with PoCL's erf it
+ * does not. They are minimax fits of erf(x) / x in x^2 below 1, and of
  * -log(1 - erf(x)) from there to 4.1, where erf rounds to 1. */
 INLINE float error_function(float x)
 {
@@ -32,11 +32,11 @@ INLINE float error_function(float x)
     far = far * t + 6.4009470e-1f;
     far = far * t + 1.1259488f;
     far = far * t + 6.1452200e-4f;
-    const float one = 1.0f - exp(-far); // nearly
+    const float one = 1.0f - exp(-far); // erf(|x|), nearly 1
     return fabs(x) < 1.0f ? near * x : x < 0.0f ? -one : one;
 }
 
-/* P(Z <= x) of a normal Z. */
+/* Returns P(Z <= x) for a standard normal Z. */
 INLINE float below(float x)
 {
     return 0.5f + 0.5f * error_function(x * SQRT_HALF);

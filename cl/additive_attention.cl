@@ -1,11 +1,12 @@
-/* additive_attention.cl - attention whose scores are sums of tanh, for GPUs.
+/* additive_attention.cl - attention whose scores are weighted sums of tanh, for GPUs.
  *
  * Layout: as additive_attention.clh; scores, weights and ds are maps; dv_parts [B,a].
- * Work-group: WG items; forward: a group to a query, grid (longest, B); backward: a
- *   group to a sequence.
+ * Work-group: WG items; forward: a group for each query, grid (longest, B); backward: a
+ *   group for each sequence.
  * Defines: WG, a power of two.
- * Numerics: f32; sums over keys in their order, over columns by an item.
- * Writes: context, scores, weights, ds, dv_parts whole; gradients as the modes say. */
+ * Numerics: f32; one item sums over columns, or over rows in their order; group_sum
+ *   adds the softmax's sum and <w, dw>.
+ * Writes: context, scores, weights, ds, dv_parts whole; gradients by mode (GRAD_*). */
 #include "additive_attention.clh"
 
 #ifndef WG
@@ -56,7 +57,7 @@ kernel void additive_forward(global float *restrict context, global float *weigh
 }
 
 /* ds = w (dw - <w, dw>) + dscores,  dw = dcontext values^T + dweights;
- * dvalues (+)= w^T dcontext. What flowed in may be 0. */
+ * dvalues (+)= w^T dcontext. dcontext, dweights and dscores may be null. */
 WORK_GROUP(WG, 1, 1)
 kernel void additive_back_scores(global float *restrict ds, global float *dvalues,
                                  global const float *restrict weights,
@@ -102,8 +103,8 @@ kernel void additive_back_scores(global float *restrict ds, global float *dvalue
 }
 
 /* dz[i,j] = ds[i,j] v (1 - u^2), u = tanh(m[j] + q[i]):
- * dm (+)= sum over i of dz, dq (+)= sum over j, dv_parts = sum of ds u; a group to a
- * sequence, an item to a column */
+ * dm (+)= sum over i of dz, dq (+)= sum over j, dv_parts = sum of ds u; a group for
+ * each sequence, an item for each column */
 WORK_GROUP(WG, 1, 1)
 kernel void additive_back_inner(global float *dm, global float *dq,
                                 global float *restrict dv_parts,

@@ -1,18 +1,20 @@
-/* additive_attention_tile.cl - attention whose scores are sums of tanh, for CPUs.
+/* additive_attention_tile.cl - attention whose scores are weighted sums of tanh, for
+ * CPUs.
  *
  * Layout: as additive_attention.clh; scores, weights and ds are maps; dv_parts [B,a].
- * Work-group: 1 item; forward: an item to a query, grid (longest, B); backward: an item
- *   to a sequence.
+ * Work-group: 1 item; forward: an item for each query, grid (longest, B); backward: an
+ *   item for each sequence.
  * Defines: VEC, the native width.
  * Numerics: f32; tanh errs by 4e-7; sums over columns by lanes, over rows in fours.
- * Writes: context, scores, weights, ds, dv_parts whole; gradients as the modes say. */
+ * Writes: context, scores, weights, ds, dv_parts whole; gradients by mode (GRAD_*). */
 #include "additive_attention.clh"
 #include "vector.clh"
 #include "vector_tanh.clh"
 
-/* A row goes by blocks of VEC columns, from c on. The first one counts no further than
- * the others leave, which are whole: what it has beyond is the second one's as well, so
- * that no block reads past a row and none goes number by number. */
+/* Returns how many columns the block of VEC at column c counts. If VEC does not divide
+ * the width, the first block counts only the remainder and overlaps the second, so
+ * that in rows of VEC columns or more no block reads past the row or needs a scalar
+ * loop. */
 INLINE int block_size(int c, int width)
 {
     return c == 0 && width % VEC ? width % VEC : VEC;
@@ -20,6 +22,7 @@ INLINE int block_size(int c, int width)
 
 #define EACH_BLOCK(c, width) for (int c = 0; c < (width); c += block_size(c, width))
 
+/* Returns x with zeros in lanes that its block does not count. */
 INLINE floatv of_block(floatv x, int c, int width)
 {
     return select((floatv)(0.0f), x,
@@ -38,7 +41,8 @@ INLINE floatv load_block(global const float *x, int c, int width)
     return loadv(0, few);
 }
 
-/* In the order of blocks: the first one writes zeros where later ones write. */
+/* Writes or adds a block, by mode. Blocks must come in order: the first one writes
+ * zeros to columns of the second. */
 INLINE void give_block(global float *to, floatv x, int c, int width, int mode)
 {
     float few[VEC];
@@ -56,8 +60,8 @@ INLINE void give_block(global float *to, floatv x, int c, int width, int mode)
     }
 }
 
-/* sum over j < count of w[j step] x_j, a block of it. Four sums at a time: a sum waits
- * for the one before. */
+/* Returns a block of the sum over j < count of w[j step] x_j. Four running sums hide
+ * the latency of an addition. */
 INLINE floatv mix_block(global const float *w, size_t step, global const float *x,
                         int count, int c, int width)
 {
@@ -82,7 +86,7 @@ INLINE floatv mix_block(global const float *w, size_t step, global const float *
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/* w = softmax(s); both may not be one */
+/* w = softmax(s); w and s must not be one array */
 INLINE void soften(global float *w, global const float *s, int count)
 {
     const int whole = count / VEC * VEC;
@@ -169,7 +173,7 @@ kernel void additive_forward(global float *restrict context, global float *weigh
     }
 }
 
-/* to[j] = <x, y_j> for j < count <= 4; no x: 0 */
+/* to[j] = <x, y_j> for j < count <= 4, or 0 if x is null */
 INLINE void value_four(global float *to, global const float *x, global const float *y,
                        int count, int width)
 {
@@ -197,7 +201,7 @@ INLINE void value_four(global float *to, global const float *x, global const flo
 }
 
 /* ds = w (dw - <w, dw>) + dscores,  dw = dcontext values^T + dweights;
- * dvalues (+)= w^T dcontext. What flowed in may be 0. */
+ * dvalues (+)= w^T dcontext. dcontext, dweights and dscores may be null. */
 WORK_GROUP(1, 1, 1)
 kernel void additive_back_scores(global float *restrict ds, global float *dvalues,
                                  global const float *restrict weights,
@@ -240,8 +244,8 @@ kernel void additive_back_scores(global float *restrict ds, global float *dvalue
     }
 }
 
-/* A block of what a query's keys give: dm_j, and the sums of dz and of ds u to it and
- * to v, where u = tanh(m_j + q) and dz = ds_j v (1 - u^2). */
+/* Adds a block of one query's terms: dz to dm_j by mode, the sums over keys of dz to dq
+ * and of ds_j u to dv, where u = tanh(m_j + q) and dz = ds_j v (1 - u^2). */
 INLINE void inner_block(global float *dm, floatv *dq, floatv *dv,
                         global const float *ds, global const float *m, floatv of_q,
                         floatv of_v, int count, int c, int width, int mode)

@@ -6,20 +6,20 @@
  * Defines: those of attention_strip.clh.
  * Local: 16 (ROWS + SPAN + 8) + 2 ROWS floats.
  * Numerics: online softmax in f32. Scores stay in registers; weights pass through local
- *           memory 16 keys at a time. An item sums the weights of its own columns, and
- *           the columns are summed once at the end.
+ *           memory 16 keys at a time. An item sums the weights of its own columns;
+ *           the items' sums are added once at the end.
  * Writes: every row of o, and of lse. */
 #include "attention_strip.clh"
 
-#define RED (ACROSS + 1) // a line of the rows' reduction, odd
+#define RED (ACROSS + 1) // row stride of the reduction, odd
 
 #if ROWS * RED > X_SIZE + Y_SIZE
 #error the reduction needs more local memory than the tiles have
 #endif
 
-/* The largest score of each row so far, through red [ROWS][RED], into tops [ROWS], and
- * by what the sums before shrink into fades. Every item calls it, after a barrier; ends
- * with one. */
+/* Updates tops [ROWS], the largest score of each row so far, through red [ROWS][RED],
+ * and sets fades [ROWS], the factors of earlier sums. Every item calls it, after a
+ * barrier; ends with a barrier. */
 INLINE void find_tops(const strip *s, local float *red, local float *tops,
                       local float *fades)
 {
@@ -50,8 +50,8 @@ INLINE void find_tops(const strip *s, local float *red, local float *tops,
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* What dropout keeps of the weights that this item has just put into x: its quad of
- * keys, key .. key + 3, of eight queries. */
+/* Applies dropout to the weights that this item has just put into x: eight queries by
+ * its quad of keys, key .. key + 3. */
 INLINE void drop(local float *x, attention_args a, int token, int head, int key)
 {
     for (int i = 0; i < 8; i++) {

@@ -17,7 +17,7 @@ typedef struct attention_args {
 /* What a pass does with the gradient of an input. */
 enum { GRAD_WRITE, GRAD_ADD, GRAD_SKIP };
 
-/* The same for all three. */
+/* GRAD_* for each of the three inputs. */
 typedef struct attention_modes {
     int q, k, v;
 } attention_modes;

@@ -1,12 +1,12 @@
-/* attention_backward_tile.cl - all gradients of a head of a sequence by one work-item,
- * where there are enough of these for a CPU device.
+/* attention_backward_tile.cl - all gradients of one head of a sequence by a work-item,
+ * for CPU devices if there are enough such heads.
  *
  * Layout: as attention.clh; q_offsets, k_offsets [B+1].
  * Work-group: 1 item; grid (H, B).
  * Defines: WIDTH = d; VEC; ROWS, vectors of a tile.
- * Numerics: exp_fastv; the weights are made again from lse.
- * Writes: every row of the gradients wanted (added to when asked). Tiles of keys come
- *         in order, and each adds its part to dq, so two runs give the same bits. */
+ * Numerics: exp_fastv; recomputes the weights from lse.
+ * Writes: every row of the wanted gradients, or adds to them, by mode. Tiles of keys
+ *         add to dq in order, so two runs give the same bits. */
 #include "attention_backward_tile.clh"
 
 // ds_ij = p_ij (keep_ij <dO_i, v_j> - delta_i): dq_i += scale sum_j ds_ij k_j,

@@ -5,13 +5,13 @@
  * Work-group: DOWN x ACROSS items, see attention_strip.clh; grid (tiles of the longest
  *             sequence, H, B). Trip counts depend on the group only.
  * Defines: those of attention_strip.clh; KEYS, VALUES: 1 for the gradients that this
- *          launch computes. Both at once make the weights once, and need twice the
- *          registers.
+ *          launch computes. Both at once compute the weights only once, but need twice
+ *          the registers.
  * Local: 16 (ROWS + SPAN + 8) + 2 SPAN floats.
- * Numerics: f32; makes the weights again from lse. Weights and their gradients stay in
- *           registers, rows keys and columns queries.
- * Writes: every row of the gradients (added to when asked). A tile belongs to one group
- *         and blocks come in order, so two runs give the same bits. */
+ * Numerics: f32; recomputes the weights from lse. Weights and their gradients stay in
+ *           registers, with keys as rows and queries as columns.
+ * Writes: every row of the gradients, or adds to them, by mode. A tile belongs to one
+ *         group and blocks come in order, so two runs give the same bits. */
 #include "attention_draws.clh"
 
 #ifndef KEYS
@@ -19,8 +19,8 @@
 #define VALUES 1
 #endif
 
-/* s = exp(scaled scores - lse) of keys key .. and queries i .., 0 where a query does
- * not see a key or is none. */
+/* s = exp(scaled scores - lse) for rows of keys from key on and columns of queries from
+ * i on; 0 where the query does not see the key or does not exist. */
 INLINE void weigh(strip *s, int queries, int key, int reach, int i, float scale,
                   local const float *lses)
 {
@@ -108,7 +108,7 @@ kernel void attention_grad_kv(
 #if KEYS
     strip_store(dk + k_row(a, row, h, WIDTH), a.k_stride, &z, rows, a.scale, k_mode);
 #endif
-#if VALUES // last: where both are one tensor, its gradient is added to the keys'
+#if VALUES // after dk: if keys and values are one tensor, dv is added to dk
     strip_store(dv + v_row(a, row, h, WIDTH), a.v_stride, &gz, rows, 1.0f, v_mode);
 #endif
 }

@@ -5,10 +5,10 @@
  *             sequence, H, B). Trip counts depend on the group only.
  * Defines: those of attention_strip.clh.
  * Local: 16 (ROWS + SPAN + 8) + 2 ROWS floats.
- * Numerics: f32; makes the weights again from lse. Weights and their gradients stay in
+ * Numerics: f32; recomputes the weights from lse. Weights and their gradients stay in
  *           registers.
- * Writes: every row of the gradient (added to when asked). A tile belongs to one group
- *         and blocks come in order, so two runs give the same bits. */
+ * Writes: every row of the gradient, or adds to it, by mode. A tile belongs to one
+ *         group and blocks come in order, so two runs give the same bits. */
 #include "attention_draws.clh"
 
 // dq_i += scale sum_j ds_ij k_j, ds_ij = p_ij (keep_ij <dO_i, v_j> - delta_i)

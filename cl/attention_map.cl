@@ -1,11 +1,11 @@
-/* attention_map.cl - attention weights as a dense map, for people to look at.
+/* attention_map.cl - attention weights as a dense map, for inspection.
  *
  * Layout: map [B,H,Tmax,area*Smax], area-major; q, k, lse as attention.clh;
- *         absolute [H,t,t] and relative [H,2t], center [N,H], sigma [N,H] or [H], all
+ *         absolute [H,t,t], relative [H,2t], center [N,H] and sigma [N,H] or [H], each
  *         of which may be null; offsets [B+1].
  * Work-group: WG items, an element of the map each; both schedules.
  * Defines: WIDTH = d; WG.
- * Writes: map whole, zero where nothing is visible. */
+ * Writes: map whole, zero for pairs that are not visible. */
 #include "attention.clh"
 #include "attention_map_args.h"
 
@@ -22,7 +22,7 @@ INLINE bool map_shows(int i, int j, int T, int S, int causal, int window)
     return inside && (window == 0 || abs_diff(i, j) <= (uint)(window / 2));
 }
 
-/* What positions add to a score. */
+/* Returns the position bias of query i and key j: absolute plus relative. */
 INLINE float position_score(global const float *absolute, global const float *relative,
                             int h, int i, int j, int t)
 {
@@ -30,8 +30,8 @@ INLINE float position_score(global const float *absolute, global const float *re
     return x + (relative ? relative[h * 2 * t + i - j + t] : 0.0f);
 }
 
-/* What a Gaussian around a centre adds to the score of key j of query i, token n;
- * center null: around the query itself; sigma null: nothing. */
+/* Returns the Gaussian bias of query i (token n) and key j: 0 if sigma is null. The
+ * centre is the query itself if center is null. */
 INLINE float gaussian_score(global const float *center, global const float *sigma,
                             attention_args a, map_shape s, int n, int h, int i, int j)
 {

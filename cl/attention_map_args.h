@@ -2,13 +2,13 @@
 #ifndef ATTENTION_MAP_ARGS_H
 #define ATTENTION_MAP_ARGS_H
 
-/* Mirrored in src/ops/attention_map.c. */
+/* Sizes of the map, and of the biases on its scores. */
 typedef struct map_shape {
     int sequences, longest_q, longest_k; // B, Tmax, Smax
     int window, area, edge;              // window 0 = all keys
     int t;                               // of absolute and relative
     int sigma_step;                      // floats from a token's sigma to the next
-    float limit; // keys more widths from a centre are not shown; may be infinite
+    float limit; // keys more sigmas from a centre have weight 0; may be infinite
 } map_shape;
 
 #endif

@@ -1,11 +1,11 @@
 /* band_attention.cl - attention inside a window.
  *
- * Layout: q, k, v, o and lse as attention.clh; spans [N], the sequence of each token.
+ * Layout: q, k, v, o and lse as attention.clh; spans [N], rows of a token's sequence.
  * Work-group: DOWN x ACROSS items, 8 DOWN rows of one head; heads run fastest.
  * Defines: those of band_group.clh.
  * Numerics: running maximum over rounds of keys; sums in f32, in a fixed order. A row
- *           that is not finite reaches the rows that see it and no other.
- * Writes: o whole; lse whole where asked for; the gradients wanted (the three may share
+ *           that is not finite affects only the rows that see it.
+ * Writes: o whole; lse whole if not null; the wanted gradients (the three may share
  *         memory). */
 #include "band_backward_group.clh"
 #include "band_forward_group.clh"

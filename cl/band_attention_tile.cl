@@ -1,10 +1,10 @@
 /* band_attention_tile.cl - attention inside a window, for CPU devices.
  *
- * Layout: q, k, v, o and lse as attention.clh; spans [N], the sequence of each token.
+ * Layout: q, k, v, o and lse as attention.clh; spans [N], rows of a token's sequence.
  * Work-group: 1 item, QUERIES queries of one head each; heads run fastest.
  * Defines: WIDTH = d; VEC; QUERIES and KEYS as band_tile.clh.
  * Numerics: running maximum over pieces of keys; sums in f32, in a fixed order.
- * Writes: o whole; lse whole where asked for; the gradients wanted (the three may share
+ * Writes: o whole; lse whole if not null; the wanted gradients (the three may share
  *         memory). */
 #include "band_backward_tile.clh"
 #include "band_forward_tile.clh"
@@ -21,7 +21,8 @@ kernel void band_attention_forward(global float *restrict o, global float *restr
     band_forward(o, lse, q, k, v, spans, a, b, 0);
 }
 
-// dq_i = sum_j dS_ij k_j / sqrt(d), dk_j = sum_i dS_ij q_i / sqrt(d), dv = P' dO
+// dq_i = sum_j dS_ij k_j / sqrt(d), dk_j = sum_i dS_ij q_i / sqrt(d),
+// dv_j = sum_i keep_ij P_ij dO_i
 WORK_GROUP(1, 1, 1)
 kernel void band_attention_backward(
     global float *dq, global float *dk, global float *dv,

@@ -2,10 +2,11 @@
  *
  * Layout: z [N,out]; y, dy, at [words,out]; x, dx [N,in]; w, dw [taps,in,out], turned
  * [out,taps,in]; offsets [words+1]; len [words] or null.
- * Work-group: WG items; a word, filter or element each as the kernels say.
+ * Work-group: WG items; max and rows have a group for each word, weights for each
+ * filter and WG elements of it, turn an item for each element.
  * Defines: WG.
- * Numerics: the first of equal maxima has the gradient, none where the maximum is not
- * above 0; f32 sums, filters and words in order.
+ * Numerics: the first of equal maxima gets the gradient, if the maximum is above 0; f32
+ * sums, filters and words in order.
  * Writes: y, at, turned, dx, dw, db whole (gradients are added to when add). */
 #include "char_cnn.clh"
 

@@ -1,4 +1,4 @@
-/* char_cnn_tile.cl - the same for CPU devices: a word, or a filter, to each work-item.
+/* char_cnn_tile.cl - char_cnn.cl for CPU devices: a word or a filter to each item.
  *
  * Layout: as char_cnn.cl, and sums [out,taps,in].
  * Work-group: 1 item.

@@ -1,7 +1,7 @@
-/* clip.cl - the length of a whole block, and a change of it.
+/* clip.cl - sums of squares for the norm of a tensor, and its scaling.
  *
  * Layout: x flat; partial [groups].
- * Work-group: WG items, who share a run of elements.
+ * Work-group: WG items, which share a run of elements; clip_scale as elements.clh.
  * Defines: WG, a power of two.
  * Numerics: f32 sums of a run by a tree; the host adds the runs in double.
  * Writes: partial whole; x in place. */

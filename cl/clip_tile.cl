@@ -1,4 +1,4 @@
-/* clip_tile.cl - the length of a whole block, for CPU devices.
+/* clip_tile.cl - sums of squares for the norm of a tensor, for CPU devices.
  *
  * Layout: x flat; partial [groups].
  * Work-group: 1 item, a run of elements each.

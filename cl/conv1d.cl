@@ -2,7 +2,7 @@
  *
  * Layout: x [N,in], y [N,out], w [taps,in,out], spans [N] (start and end of the row's
  * sequence); partial [runs,taps,in,out].
- * Work-group: 64 items to TM x TN results, see product_group.clh.
+ * Work-group: 64 items for TM x TN results, see product_group.clh.
  * Defines: those of product_group.clh; conv1d_sum has WG items, an element each.
  * Local: 16 (TM + TN + 8) floats.
  * Numerics: f32 sums, taps and channels in order, rows in order.
@@ -14,7 +14,7 @@
 #define WG 64
 #endif
 
-/* Channels c .. c + 3 of row n + shift, zeros outside n's sequence. */
+/* Returns channels c .. c + 3 of row n + shift, with zeros outside n's sequence. */
 INLINE float4 shifted(global const float *x, global const int2 *spans, int n, int shift,
                       int c, conv_shape s)
 {
@@ -37,8 +37,8 @@ INLINE void load_rows(local float *a, global const float *x, global const int2 *
     }
 }
 
-// y (+)= act(b + sum over u of x[n + u - before] w[u]); flipped: of the last tap first,
-// transposed
+// y (+)= act(b + sum over u of x[n + u - before] w[u]); flipped: with the taps in
+// reverse, each transposed
 WORK_GROUP(ITEMS, 1, 1)
 kernel void conv1d_rows(global float *restrict y, global const float *restrict x,
                         global const float *restrict w,

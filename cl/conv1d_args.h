@@ -6,9 +6,9 @@
  * w [taps,in,out], y [N,out]. */
 typedef struct conv_shape {
     int rows, in, out; // N and channels
-    int taps, before;  // how many of them lie before n
+    int taps, before;  // number of taps; how many of them lie before n
     int activation;    // 0 none, 1 relu, 2 tanh
-    int run;           // rows to a group where it has several
+    int run;           // rows of a group, if it has several
 } conv_shape;
 
 #endif

@@ -1,10 +1,10 @@
-/* conv1d_tile.cl - convolution along packed sequences for CPU devices: products of rows
- * as they lie, one for each tap, without a copy of their neighbourhoods.
+/* conv1d_tile.cl - convolution along packed sequences for CPU devices: a product for
+ * each tap, which reads rows in place instead of copies of their neighbourhoods.
  *
  * Layout: x [N,in], y [N,out], w [taps,in,out], spans [N] (start and end of the row's
  * sequence); panels [ceil(out/TILE_N),taps,in,TILE_N] are w with zeros at the end;
  * partial [runs,taps,in,ceil(out/TILE_N)*TILE_N].
- * Work-group: 1 item; a run of rows, in the backward pass for w of one tap.
+ * Work-group: 1 item for a run of rows; in the backward pass for w, for one tap of it.
  * Defines: VEC, the native width; MR, rows of a register tile.
  * Numerics: f32 sums, taps and channels in order, rows in order.
  * Writes: panels, y, partial whole (y is added to when add). */
@@ -14,7 +14,7 @@
 ADD_ROWS(add_rows, global)
 ADD_COLUMNS(add_columns, private)
 
-// panels of w; with flipped those of the way back: taps in reverse, w transposed
+// panels of w; flipped: those for the gradient of x, with taps in reverse, w transposed
 WORK_GROUP(1, 1, 1)
 kernel void conv1d_pack(global float *restrict panels, global const float *restrict w,
                         conv_shape s, int flipped)
@@ -32,7 +32,7 @@ kernel void conv1d_pack(global float *restrict panels, global const float *restr
     }
 }
 
-/* Where a register tile goes: rows and columns are those left to the edges. */
+/* Where a register tile is stored; rows and columns are left up to the edges. */
 typedef struct target {
     global float *y;
     global const float *bias;
@@ -76,7 +76,8 @@ INLINE void store_edge(floatv sum[MR][2], const target t)
     }
 }
 
-/* MR rows from row on against one panel; rows outside a sequence read as zeros. */
+/* sum = MR rows of the convolution, from row on, by one panel. Rows of x outside the
+ * sequence are zeros. */
 INLINE void convolve(floatv sum[MR][2], global const float *x, global const int2 *spans,
                      global const float *zeros, global const float *panel, int row,
                      const conv_shape s)
@@ -128,9 +129,9 @@ kernel void conv1d_rows(global float *restrict y, global const float *restrict x
     }
 }
 
-#define BLOCK 64 // rows whose gradients lie together
+#define BLOCK 64 // rows of a panel of gradients
 
-/* Columns of some rows as a panel. */
+/* Packs up to TILE_N columns of some rows as a panel, with zeros past the last. */
 INLINE void pack_block(float *to, global const float *g, int rows, int columns,
                        int stride)
 {

@@ -1,15 +1,16 @@
-/* conv_attention_1d.cl - attention with filters over its maps, in steps, for GPUs.
+/* conv_attention_1d.cl - attention with filters over its maps, for GPUs: one launch a
+ * step.
  *
  * Layout: as attention.clh and conv_attention_1d.clh; maps p (after the softmax) and y
- * (after the filter), flow (gradient of what the activation saw) and drain (of scores);
- * partial [runs,H,3*t+1,line].
- * Work-group: 64 items to TM x TN results, see product_group.clh; grid (tiles, H, B),
- * of the sums for w (tiles, 3 H, runs). Kernels of rows: WG items to one.
+ * (after the filter), flow (gradient of the activation's input) and drain (gradient of
+ * scores); partial [runs,H,3*t+1,line].
+ * Work-group: 64 items for TM x TN results, see product_group.clh; grid (tiles, H, B),
+ * for the sums of dw (tiles, 3 H, runs). Softmax kernels: WG items for each row.
  * Defines: WIDTH = d; WG, a power of two; those of product_group.clh.
  * Local: 16 (TM + TN + 8) floats.
  * Numerics: f32; the row's maximum is subtracted; rows and sequences in order.
  * Writes: maps in their T x T parts; o, lse, partial whole; dq, dk, dv, dw, db whole
- * (added to when asked). */
+ * (added to if their add flag is set). */
 #include "conv_attention_1d.clh"
 #include "product_group.clh"
 
@@ -20,8 +21,8 @@
 #define WG 64
 #endif
 
-/* The tile that a group has of a result with columns columns: its first row and column,
- * and its sequence. */
+/* A group's tile of a result: its first row and column, its head, and the first token
+ * and the length of its sequence. */
 typedef struct place {
     int i, j, h, first, T;
 } place;
@@ -38,7 +39,8 @@ INLINE place place_of(global const int *offsets, int columns)
     return q;
 }
 
-/* Columns that are left to the right of a tile's quad, none below the last row. */
+/* Returns how many columns are left from a tile's quad on; 0 or less for none, and 0
+ * below the last row. */
 INLINE int left_of(place q, int row, int column, int columns)
 {
     return q.i + row < q.T ? columns - q.j - column : 0;
@@ -133,8 +135,8 @@ kernel void conv_attention_1d_softmax_back(global float *drain,
     }
 }
 
-// to[i] = act(b + sum over u of map[i + u - 1] w[u]); without b the way back: to[i] =
-// sum over u of map[i - u + 1] w[u]'
+// to[i] = act(b + sum over u of map[i + u - 1] w[u]); without b for the gradient: to[i]
+// = sum over u of map[i - u + 1] w[u]'
 WORK_GROUP(ITEMS, 1, 1)
 kernel void conv_attention_1d_filter(global float *restrict to,
                                      global const float *restrict map,

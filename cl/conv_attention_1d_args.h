@@ -6,10 +6,10 @@ typedef struct table_args {
     int t, line;    // longest sequence; floats from row to row of a map
     int activation; // 0 none, 1 relu, 2 tanh
     int sequences;  // B
-    int run;        // sequences whose gradients for w are summed by one item or group
+    int run;        // sequences whose gradients of w one item or group sums
 } table_args;
 
-/* Rows of a tensor with heads: where they begin and how far they lie apart. */
+/* Offset and stride of the rows of a tensor with heads, in floats. */
 typedef struct rows_of {
     int at, stride;
 } rows_of;

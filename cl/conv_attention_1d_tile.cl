@@ -1,18 +1,18 @@
-/* conv_attention_1d_tile.cl - attention with filters over its maps, a sequence and head
- * to each work-item, for CPU devices.
+/* conv_attention_1d_tile.cl - attention with filters over its maps, for CPU devices: a
+ * work-item for each sequence and head.
  *
  * Layout: as attention.clh and conv_attention_1d.clh; maps p (after the softmax) and y
- * (after the filter), flow (gradient of what the activation saw) and drain (of scores);
- * panels [H,ceil(t/TILE_N),3*t+1,TILE_N], w in columns of TILE_N with b below; partial
- * [runs,H,3*t+1,line]; zeros [line].
- * Work-group: 1 item; grid (B, H), of the sums for w (3 H, runs).
+ * (after the filter), flow (gradient of the activation's input) and drain (gradient of
+ * scores); panels [H,ceil(t/TILE_N),3*t+1,TILE_N], w in columns of TILE_N with b below;
+ * partial [runs,H,3*t+1,line]; zeros [line].
+ * Work-group: 1 item; grid (B, H), for the sums of dw and db (3 H, runs).
  * Defines: WIDTH = d; VEC; MR.
  * Numerics: f32; the row's maximum is subtracted; rows and sequences in order.
  * Writes: o, lse, p, y, flow, drain in their T x T parts; dq, dk, dv whole (added to
- * when asked); partial whole. */
+ * by mode); partial whole. */
 #include "conv_attention_1d_tile.clh"
 
-// panels of w[h] and b[h]; turned: of the transposed w, which the way back takes
+// panels of w[h] and b[h]; turned: of the transposed w, for the backward pass
 WORK_GROUP(1, 1, 1)
 kernel void conv_attention_1d_pack(global float *restrict panels,
                                    global const float *restrict w,
@@ -35,7 +35,7 @@ kernel void conv_attention_1d_pack(global float *restrict panels,
     }
 }
 
-/* p = softmax of each of T rows in place, zeros up to whole panels. */
+/* p = softmax of each of T rows in place, with zeros up to a whole vector. */
 INLINE void softmax_rows(global float *p, global float *lse, int T, int line)
 {
     const int end = (T + VEC - 1) / VEC * VEC;

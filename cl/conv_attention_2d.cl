@@ -1,19 +1,19 @@
-/* conv_attention_2d.cl - convolved attention in launches over bands of rows of all
+/* conv_attention_2d.cl - convolved attention in launches over bands of rows of many
  * maps.
  *
- * The host walks down the rows, a step of a band at a time: scores, softmax, filter,
- * product with the values; and back. Between launches a band holds the rows that the
- * filter needs around the step (a ring; or, for the form by FFT, whole padded maps).
+ * The host goes down the rows in steps: scores, softmax, filter, product with the
+ * values; and their gradients. Between launches a band holds the rows that the filter
+ * needs around the step (a ring; or, for the form by FFT, whole padded maps).
  *
  * Layout: x, y, out of products as q, k, v, o in attention.clh; bands [pairs,size], a
  * pair being (sequence, head); lse [H,N]; w [H,kh,kw]; b [H]; sums [B*H,kh*kw+1].
- * Work-group: products: 64 items to TM x TN results, see product_group.clh; others: WG
+ * Work-group: products: 64 items for TM x TN results, see product_group.clh; others: WG
  * items.
  * Defines: WG, 64 to 256; those of product_group.clh.
  * Local: 16 (TM + TN + 8) floats.
- * Numerics: softmax about the row's maximum; the map again from lse in the backward
- * pass; all sums in one order.
- * Writes: rows first..last-1 of a band with zeros around the map; out as mode says.
+ * Numerics: softmax subtracts the row's maximum; the backward pass recomputes the map
+ * from lse; all sums in a fixed order.
+ * Writes: rows first..last-1 of a band with zeros around the map; out by mode.
  * Source: Dufter et al. 2020, convoluted attention. */
 #include "conv_band.clh"
 #include "product_group.clh"
@@ -25,7 +25,7 @@
 
 /* ---- products ------------------------------------------------------------------ */
 
-/* Rows of tokens of a map's sequence, and those of a band. */
+/* Return the rows of a map's tokens, and the rows of a band, as operands. */
 INLINE matrix rows_of(global const float *x, int at, int stride, pair_map t,
                       conv_tokens r)
 {

@@ -2,11 +2,10 @@
 #ifndef CONV_ATTENTION_2D_ARGS_H
 #define CONV_ATTENTION_2D_ARGS_H
 
-/* The parts of a slab, the scratch of one worker, are counted in floats from its
- * start. */
+/* Members ..._at are offsets into a slab, the scratch of one worker, in floats. */
 typedef struct conv_args {
     int items, workers;     // items = B*H*chunks; worker n does n, n + workers, ...
-    int chunks, chunk_rows; // runs of rows of one map that are worked on apart
+    int chunks, chunk_rows; // items of one map, and the rows of each
     int kh, kw, activation;
     int rows, ring; // rows of a step; of a ring (a power of two, rows + kh - 1 or more)
     int edge;       // columns of zeros on both sides of a ring, kw/2 or more

@@ -1,11 +1,12 @@
-/* conv_attention_2d_sums.cl - the second stage of the gradients that are summed apart.
+/* conv_attention_2d_sums.cl - adds up the partial gradients of filters, and those of
+ * keys or values from the chunks of a map.
  *
- * Layout: dw [H,taps-1], db [H]; rows [B*H*parts,taps]; out and parts as k in
- * attention.clh, one [N,H,d] for each chunk.
- * Work-group: WG items, an item a number.
+ * Layout: dw [H,taps-1], db [H]; rows [B*H*parts,taps]; out as k in attention.clh;
+ * parts [N,H,d] for each chunk.
+ * Work-group: WG items, one for each result.
  * Defines: WG.
- * Numerics: the order of the sums is that of sequences and of chunks.
- * Writes: dw, db, out whole as their modes say. */
+ * Numerics: sums in the order of sequences and of chunks.
+ * Writes: dw, db, out whole, by their modes. */
 #include "conv_band.clh"
 
 #ifndef WG

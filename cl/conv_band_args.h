@@ -6,14 +6,14 @@
 typedef struct conv_band {
     int pair, heads;            // first pair of the batch; H
     int first, last;            // rows of this launch
-    int mask, line, edge, size; // of a band: ring, row, zeros on both sides, floats
+    int mask, line, edge, size; // of a band: ring mask, row stride, edge zeros, floats
     int kh, kw;
 } conv_band;
 
-/* Where rows of tokens lie, in floats. */
+/* Offsets and strides of rows of tokens, in floats. */
 typedef struct conv_tokens {
     int width;          // d
-    int x_at, x_stride; // x, or what a product writes
+    int x_at, x_stride; // of x, or of a product's result
     int y_at, y_stride;
     float scale;
     int mode; // GRAD_*

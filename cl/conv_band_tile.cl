@@ -1,5 +1,5 @@
-/* conv_band_tile.cl - the launches over bands of conv_attention_2d.cl with rows of a
- * map to each work-item, for CPU devices; for the form by FFT.
+/* conv_band_tile.cl - the kernels over bands of conv_attention_2d.cl for CPU devices,
+ * with rows of a map for each work-item; for the form by FFT.
  *
  * Layout: as there; operands of products are packed first: panels [pairs,size] of keys,
  * rows [pairs,size] of PAD columns, a whole sequence each.
@@ -14,7 +14,7 @@
 #define ROWS 48
 #endif
 
-/* Rows of this item. */
+/* Returns this item's rows of first..last-1. */
 INLINE conv_item part_of(pair_map t, int first, int last)
 {
     conv_item r;

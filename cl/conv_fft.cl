@@ -1,8 +1,8 @@
-/* conv_fft.cl - what stands between the transforms of a convolution by FFT.
+/* conv_fft.cl - the steps between the transforms of a convolution by FFT.
  *
  * Layout: real maps [pairs][side][line], side*line numbers each; spectra
  * [pairs][cells], complex; filters and their gradients [H] of either kind.
- * Work-group: WG items, an item a number.
+ * Work-group: WG items, one for each number.
  * Defines: WG.
  * Numerics: products of spectra in the order of pairs.
  * Writes: out whole. */
@@ -12,14 +12,14 @@
 #define WG 64
 #endif
 
-/* Where tap n of a side lies on a ring: the middle one at 0. */
+/* Returns the index of tap n on a ring of `side` numbers, with the middle tap at 0. */
 INLINE int ring_at(int n, int taps, int side)
 {
     const int at = n - taps / 2;
     return at < 0 ? at + side : at;
 }
 
-// maps[n] = the filter of head first + n, wrapped around (0,0); zeros behind the last
+// maps[n] = the filter of head first + n, wrapped around (0,0); zeros past the last
 // head
 WORK_GROUP(WG, 1, 1)
 kernel void conv_place(global float *restrict maps, global const float *restrict w,
@@ -52,7 +52,8 @@ kernel void conv_multiply(global float2 *restrict out, global const float2 *rest
     }
 }
 
-// sums[h] (+)= sum of x conj(y) over the batch's pairs of head h; bias[h] of y's mean
+// sums[h] (+)= sum of x conj(y) over the batch's pairs of head h; bias[h] (+)= that of
+// the real part of y's first cell
 WORK_GROUP(WG, 1, 1)
 kernel void conv_correlate(global float2 *restrict sums, global float *restrict bias,
                            global const float2 *restrict x,
@@ -79,7 +80,7 @@ kernel void conv_correlate(global float2 *restrict sums, global float *restrict 
     }
 }
 
-// rows[h] = the taps of map h - first, and bias[h] behind them
+// rows[h] = the taps of map h - first, followed by bias[h]
 WORK_GROUP(WG, 1, 1)
 kernel void conv_gather(global float *restrict rows, global const float *restrict maps,
                         global const float *restrict bias, conv_band m, int first,

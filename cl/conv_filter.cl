@@ -3,12 +3,12 @@
  *
  * Layout: as conv_attention_2d.cl, bands with edges and lines of whole quads; w
  * [H,kh,kw]; b [H]; sums [B*H,kh*kw+1].
- * Work-group: WG items. conv_filter: an item has 4 columns and walks down RUN rows;
- * conv_taps: a group sums TAPS x TAPS numbers for one map.
+ * Work-group: WG items. conv_filter: an item has 4 columns of RUN rows; conv_taps: a
+ * group sums TAPS x TAPS numbers for one map.
  * Defines: WG, 64 to 256, a power of two; SIDE, 3 for a filter of 3 x 3, which stays in
  * registers with the rows that it covers, 0 for any other; ACTIVATION, 0 none, 1 relu,
  * 2 tanh.
- * Numerics: all sums in one order.
+ * Numerics: all sums in a fixed order.
  * Writes: rows first..last-1 of a band in whole quads of its map; sums whole. */
 #include "conv_band.clh"
 
@@ -20,9 +20,9 @@
 #endif
 #define RUN     8 // rows of an item
 #define TAPS    3
-#define TAPMOST 961 // of a filter: 31 x 31
+#define TAPMOST 961 // most taps of a filter: 31 x 31
 
-/* Rows of an item: from row i on, columns j .. j + 3. */
+/* An item's rows i .. end - 1 and columns j .. j + 3. */
 typedef struct filter_place {
     int i, j, end;
 } filter_place;
@@ -38,13 +38,14 @@ INLINE float4 activate(float4 x)
 #endif
 }
 
-/* Columns j .. j + 3 of row i; a band is less than 2^31 floats. */
+/* Returns columns j .. j + 3 of row i; a band is less than 2^31 floats. */
 INLINE global float *place_in(sheet m, int i, int j)
 {
     return m.at + (i & m.mask) * m.line + j;
 }
 
-/* Writes a whole quad: no kernel reads the last quad's columns behind the map. */
+/* Writes a whole activated quad: no kernel reads the last quad's columns past the
+ * map. */
 INLINE void store_quad(sheet to, int i, int j, float4 z)
 {
     *(global float4 *)place_in(to, i, j) = activate(z);
@@ -71,7 +72,7 @@ INLINE float4 add_row(float4 sum, row_of_3 x, float w0, float w1, float w2)
     return sum + w0 * x.left + w1 * x.here + w2 * x.right;
 }
 
-/* Four rows a round: the rows above them are those of the round before. */
+/* Filters four rows a round, and keeps the last two input rows for the next round. */
 INLINE void filter(sheet to, sheet from, local const float *w, filter_place p,
                    float bias, conv_band m)
 {
@@ -97,7 +98,7 @@ INLINE void filter(sheet to, sheet from, local const float *w, filter_place p,
     }
 }
 #else
-/* Four rows at a time, so that a number read serves all that it adds to. */
+/* Filters four rows at a time, so that a number is read once for all four of them. */
 INLINE void filter(sheet to, sheet from, local const float *w, filter_place p,
                    float bias, conv_band m)
 {

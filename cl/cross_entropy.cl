@@ -2,7 +2,7 @@
  *
  * Layout: x, dx [N,V]; targets, factor (NULL: ones) [N]; lse, cost [N]; loss [1];
  * weight [1].
- * Work-group: WG items to a row; in cross_entropy_mean one group in all.
+ * Work-group: WG items for each row; cross_entropy_mean: one group in all.
  * Defines: WG, a power of two.
  * Numerics: the row's maximum is subtracted; sums in f32 by a tree.
  * Writes: lse, cost, loss, weight whole; dx whole (added to when add). */
@@ -12,8 +12,8 @@
 #define WG 64
 #endif
 
-// lse = top + ln sum exp(x - top); cost = factor (lse - <q, x>), 0 where no target
-// counts
+// lse = top + ln sum exp(x - top); cost = factor (lse - <q, x>), 0 if the target is not
+// counted
 WORK_GROUP(WG, 1, 1)
 kernel void cross_entropy_rows(global float *restrict lse, global float *restrict cost,
                                global const float *restrict x,

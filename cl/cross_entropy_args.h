@@ -6,7 +6,7 @@
  * gold word has probability gold, each other one rest. */
 typedef struct entropy_shape {
     int rows, columns; // N, V
-    int run;           // rows to a group where it has several
+    int run;           // rows of a group, if it has several
     float gold, rest;
 } entropy_shape;
 

@@ -1,5 +1,5 @@
-/* cross_entropy_tile.cl - the same with a run of rows to each work-item, for CPU
- * devices; the mean is in cross_entropy.cl.
+/* cross_entropy_tile.cl - cross_entropy.cl for CPU devices, with a run of rows for each
+ * work-item; the mean is in cross_entropy.cl.
  *
  * Layout: x, dx [N,V]; targets, factor (NULL: ones) [N]; lse, cost [N]; weight [1].
  * Work-group: 1 item.
@@ -9,8 +9,8 @@
 #include "cross_entropy.clh"
 #include "log_softmax_tile.clh"
 
-// lse = top + ln sum exp(x - top); cost = factor (lse - <q, x>), 0 where no target
-// counts
+// lse = top + ln sum exp(x - top); cost = factor (lse - <q, x>), 0 if the target is not
+// counted
 WORK_GROUP(1, 1, 1)
 kernel void cross_entropy_rows(global float *restrict lse, global float *restrict cost,
                                global const float *restrict x,

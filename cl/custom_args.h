@@ -6,9 +6,9 @@ enum { CUSTOM_INPUTS = 8, CUSTOM_RANK = 4 };
 
 /* No array of arrays: Mesa 22.3 gets the size of one wrong. */
 typedef struct custom_args {
-    int tiles, items, run; // of queries; tiles H B; how many of them a worker does
+    int tiles, items, run; // tiles of queries; tiles H B; items of a worker
     int sequences;         // B
-    int apart;             // keys further from a query's place are hidden
+    int apart;             // pairs further apart are masked
     int cell_heads, cell_rows, cell_columns; // of the cells of a sequence, if any
     int slice;                // floats of one copy of the gradients of the inputs
     int start[CUSTOM_INPUTS]; // where in it an input's gradient begins

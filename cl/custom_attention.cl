@@ -7,10 +7,10 @@
  *             H, B), or (workers) for dQ. Trip counts of loops with a barrier depend on
  *             the group only.
  * Defines: WIDTH = d.
- * Numerics: online softmax in f32; backward makes the weights again from lse.
- * Writes: every row of o, lse and delta; every row of the gradients (added to when
- *         asked); adds to parts. A tile belongs to one group, blocks and the tiles of a
- *         worker come in order, so two runs give the same bits. */
+ * Numerics: online softmax in f32; backward recomputes the weights from lse.
+ * Writes: every row of o, lse and delta; every row of the gradients, or adds to them,
+ *         by mode; adds to parts. A tile belongs to one group, blocks and the tiles of
+ *         a worker come in order, so two runs give the same bits. */
 #define CUSTOM
 #include "attention_pass_group.clh"
 #include "custom_weight_group.clh"

@@ -1,10 +1,9 @@
-/* custom_attention_map.cl - weights from generated code as a dense map, for people to
- * look at.
+/* custom_attention_map.cl - weights from generated code as a dense map, for inspection.
  *
  * Layout: map [B,H,Tmax,Smax]; q, k, lse as attention.clh; offsets [B+1].
  * Work-group: WG items, an element of the map each; both schedules.
  * Defines: WIDTH = d; WG.
- * Writes: map whole, zero where nothing is visible. */
+ * Writes: map whole, zero for pairs that are not visible. */
 #include "attention.clh"
 #include "custom_scope.clh"
 
@@ -15,7 +14,7 @@
 #define WG 64
 #endif
 
-/* The weight of key j for query i: what its value is multiplied with. */
+/* Returns the weight of key j for query i, the factor of its value. */
 INLINE float pair_weight(const scope *e, float raw, float lse, int i, int j)
 {
     const float s = pair_score(e, raw, i, j), p = exp(s - lse);

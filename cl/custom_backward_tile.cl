@@ -1,14 +1,13 @@
-/* custom_backward_tile.cl - all gradients of a head of a sequence by one work-item, of
+/* custom_backward_tile.cl - all gradients of one head of a sequence by a work-item, for
  * scores that pass through generated code, without an expression for weights.
  *
  * Layout: as attention.clh; q_offsets, k_offsets [B+1]; parts [B*H,slice], each a copy
  * of the inputs' gradients.
  * Work-group: 1 item; grid (H, B).
  * Defines: WIDTH = d; VEC; ROWS, vectors of a tile.
- * Numerics: exp_fastv; the weights are made again from lse.
- * Writes: every row of the gradients wanted (added to when asked); adds to parts. Tiles
- *         of keys come in order, and each adds its part to dq, so two runs give the
- *         same bits. */
+ * Numerics: exp_fastv; recomputes the weights from lse.
+ * Writes: every row of the wanted gradients, or adds to them, by mode; adds to parts.
+ *         Tiles of keys add to dq in order, so two runs give the same bits. */
 #define CUSTOM
 #include "attention_backward_tile.clh"
 

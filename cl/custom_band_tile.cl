@@ -2,12 +2,12 @@
  * generated code, for CPU devices. There is no expression for weights, and inputs get
  * no gradients here.
  *
- * Layout: q, k, v, o and lse as attention.clh; spans [N], the sequence of each token;
+ * Layout: q, k, v, o and lse as attention.clh; spans [N], rows of a token's sequence;
  * offsets [B+1].
  * Work-group: 1 item, QUERIES queries of one head each; heads run fastest.
  * Defines: WIDTH = d; VEC; QUERIES and KEYS as band_tile.clh.
  * Numerics: running maximum over pieces of keys; sums in f32, in a fixed order.
- * Writes: o whole; lse whole where asked for; the gradients wanted (the three may share
+ * Writes: o whole; lse whole if not null; the wanted gradients (the three may share
  *         memory). */
 #define CUSTOM
 #include "band_backward_tile.clh"

@@ -4,8 +4,8 @@
 
 typedef struct depthwise_shape {
     int rows, columns; // N, D
-    int taps, before;  // how many of them lie before n
-    int run;           // rows to a group
+    int taps, before;  // taps of w; how many of them precede row n
+    int run;           // rows of a work-group
 } depthwise_shape;
 
 #endif

@@ -1,5 +1,5 @@
-/* dropout.cl - drops elements at random, alone or of a sum, and lets the others grow;
- * also the gradients.
+/* dropout.cl - dropout, alone, of a summand or of a sum: dropped elements become 0, the
+ * others are scaled by 1 / (1 - p); also the gradients.
  *
  * Layout: a, x and y [N,C]; in the backward pass dy, da and dx.
  * Work-group: WG items to a run of rows; an item has 4 columns of a row at a time.
@@ -12,7 +12,7 @@
 #define WG 64
 #endif
 
-/* The four columns of an item, and what its draws leave of them: 0 or 1 / (1 - p). */
+/* Computes the item's four columns and their factors: 0, or 1 / (1 - p) where kept. */
 INLINE void draw_four(int *columns, float *keep, int i, int row, dropout_shape s)
 {
     const uint4 r = philox((uint4)((uint)i, s.first_row + row, DRAW_DROPOUT, s.stream),
@@ -26,7 +26,7 @@ INLINE void draw_four(int *columns, float *keep, int i, int row, dropout_shape s
     }
 }
 
-/* for each item of the row that is this work-item's */
+/* Loops over this item's groups of four columns of a row. */
 #define EACH_FOUR(i, s) \
     for (int i = LANE(0); i < ((s).columns + BLOCK - 1) / BLOCK * STRIDE; i += WG)
 
@@ -53,8 +53,8 @@ kernel void dropout_add(global float *restrict y, global const float *a,
     }
 }
 
-/* dx (+)= dy kept, da (+)= dy, or dy kept with whole; either may be null; bits of adds:
- * which are added to. Both may be one. */
+/* dx (+)= dy keep; da (+)= dy, or dy keep with whole. Both may be null, or the same
+ * buffer. Bits of adds: 1 adds to da, 2 to dx. */
 WORK_GROUP(WG, 1, 1)
 kernel void dropout_add_backward(global float *da, global float *dx,
                                  global const float *restrict dy, dropout_shape s,

@@ -5,10 +5,10 @@
 /* Rows of columns elements; the draws depend on seed, step, stream, row and column. */
 typedef struct dropout_shape {
     int rows, columns;
-    int run;    // rows to a group
+    int run;    // rows of a work-group
     float drop; // probability
     unsigned seed, step, stream;
-    unsigned first_row; // of the whole batch
+    unsigned first_row; // row 0's index in the whole batch
 } dropout_shape;
 
 #endif

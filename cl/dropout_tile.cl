@@ -1,4 +1,4 @@
-/* dropout_tile.cl - the same with a run of rows to each work-item, for CPU devices.
+/* dropout_tile.cl - dropout.cl for CPU devices; each work-item has a run of rows.
  *
  * Layout: a, x and y [N,C]; in the backward pass dy, da and dx.
  * Work-group: 1 item.
@@ -8,14 +8,15 @@
 #include "dropout.clh"
 #include "vector.clh"
 
-/* What draws leave of VEC columns: 0 or 1 / (1 - p) of each. */
+/* Returns the factors of VEC columns from their draws: 0, or 1 / (1 - p) where kept. */
 INLINE floatv keep_of(uintv word, float p)
 {
     const floatv u = convert_floatv(word >> 8) * 0x1p-24f;
     return select((floatv)(0.0f), (floatv)(1.0f / (1.0f - p)), u >= p);
 }
 
-/* count columns of the sum, VEC or up to the end of the row. */
+/* Computes y = a + x keep, or (a + x) keep with whole: VEC columns, or count if fewer
+ * are left. */
 INLINE void drop_sum(global float *y, global const float *a, global const float *x,
                      floatv keep, int count, int whole)
 {
@@ -31,7 +32,7 @@ INLINE void drop_sum(global float *y, global const float *a, global const float 
     }
 }
 
-/* to (+)= dy keep */
+/* to (+)= dy keep: VEC columns, or count if fewer are left */
 INLINE void drop_back(global float *to, global const float *dy, floatv keep, int count,
                       int add)
 {
@@ -47,14 +48,14 @@ INLINE void drop_back(global float *to, global const float *dy, floatv keep, int
     }
 }
 
-/* The draws of columns 64 block + i .. of one row, 16 columns from word to word. */
+/* Draws word[0..3] for columns 64 block + i .. of a row: VEC columns each, 16 apart. */
 INLINE void draw_words(uintv *word, int block, int i, int row, dropout_shape s)
 {
     philox_lanes(word, LANES + (uint)(block * STRIDE + i), (uintv)(s.first_row + row),
                  (uintv)(DRAW_DROPOUT), (uintv)(s.stream), (uint2)(s.seed, s.step));
 }
 
-/* Columns 64 block .. of one row. */
+/* y (+)= x keep for columns 64 block .. 64 block + 63 of a row */
 INLINE void drop_block(global float *y, global const float *x, int block, int row,
                        const dropout_shape s, int add)
 {
@@ -107,8 +108,8 @@ kernel void dropout_add(global float *restrict y, global const float *a,
     }
 }
 
-/* dx (+)= dy kept, da (+)= dy, or dy kept with whole; either may be null; bits of adds:
- * which are added to. Both may be one. */
+/* dx (+)= dy keep; da (+)= dy, or dy keep with whole. Both may be null, or the same
+ * buffer. Bits of adds: 1 adds to da, 2 to dx. */
 WORK_GROUP(1, 1, 1)
 kernel void dropout_add_backward(global float *da, global float *dx,
                                  global const float *restrict dy, dropout_shape s,

@@ -1,14 +1,15 @@
-/* elementwise.cl - sums, products, gates, columns side by side, heads scaled by a
- * learned number.
+/* elementwise.cl - sums, products, gates, columns copied or side by side, heads scaled
+ * by a learned number.
  *
  * Layout: add, multiply, gate: flat arrays. columns: rows of floats with a start and a
  *   stride. heads: x and dx [N,H,d] with a start and a stride, y and dy contiguous;
  *   gamma [H].
- * Work-group: the former: as elements.clh. columns, heads: WG items along the columns
+ * Work-group: flat arrays: as elements.clh. columns, heads: WG items along the columns
  *   of a run of rows; WG is 1 on CPU devices, where the loop becomes vector code.
  * Defines: WG, a power of two.
- * Numerics: one rounding an element, a few for gates; sums for dgamma in f32 by a tree
- * over a group's rows. Writes: outputs whole; gradients are added to when add. */
+ * Numerics: one rounding an element, a few for gates; sums for dgamma in f32, of each
+ *   item over the group's rows, then by a tree over the items.
+ * Writes: outputs whole; gradients are added to when add. */
 #include "elements.clh"
 #include "elementwise.clh"
 
@@ -23,7 +24,7 @@ kernel void add_forward(global float *restrict y, global const float *a,
     }
 }
 
-// da (+)= dy; db (+)= dy, which may be null or da; bits of adds: which are added to
+// da (+)= dy; db (+)= dy, which may be null or da; bits of adds: 1 adds to da, 2 to db
 WORK_GROUP(WG, 1, 1)
 kernel void add_backward(global float *da, global float *db,
                          global const float *restrict dy, int n, int adds)
@@ -81,9 +82,9 @@ kernel void gate_forward(global float *restrict y, global const float *x,
     }
 }
 
-/* dx (+)= dy (a - b) s (1 - s); da (+)= dy s; db (+)= dy (1 - s); bits of adds: which
- * are added to. The outputs may be one: each is a loop of its own, which becomes vector
- * code. */
+/* dx (+)= dy (a - b) s (1 - s); da (+)= dy s; db (+)= dy (1 - s). Bits of adds: 1 adds
+ * to dx, 2 to da, 4 to db. Outputs may be null or the same buffer: each has a loop of
+ * its own, which becomes vector code. */
 WORK_GROUP(WG, 1, 1)
 kernel void gate_backward(global float *dx, global float *da, global float *db,
                           global const float *restrict dy,
@@ -141,8 +142,8 @@ kernel void concat_forward(global float *restrict y, global const float *a,
     }
 }
 
-/* da (+)= the first columns of dy, db (+)= the others; either may be null, and both may
- * be one. */
+/* da (+)= the first columns of dy, db (+)= the others. Both may be null, or the same
+ * buffer. */
 WORK_GROUP(WG, 1, 1)
 kernel void concat_backward(global float *da, global float *db,
                             global const float *restrict dy, concat_shape s)

@@ -1,5 +1,5 @@
-/* elementwise_tile.cl - the sums of scaled heads, a run of rows to each work-item, for
- * CPU devices.
+/* elementwise_tile.cl - the gradients of scaled heads for CPU devices; each work-item
+ * has a run of rows.
  *
  * Layout: x and dx [N,H,d] with a start and a stride, dy contiguous; gamma [H].
  * Work-group: 1 item, a run of rows each.

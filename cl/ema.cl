@@ -1,13 +1,13 @@
-/* ema.cl - the running mean of a whole block of parameters.
+/* ema.cl - the exponential moving average of a block of parameters.
  *
  * Layout: e, p flat.
  * Work-group: as elements.clh.
  * Defines: WG.
  * Numerics: f32.
- * Writes: e in place; swap: both. */
+ * Writes: e in place; swap: e and p. */
 #include "elements.clh"
 
-// e = e + rest (p - e); rest is 1 - decay, and at 1 e is p
+// e = e + rest (p - e); rest is 1 - decay, and with rest = 1 e becomes p exactly
 WORK_GROUP(WG, 1, 1)
 kernel void ema(global float *restrict e, global const float *restrict p, int n,
                 float rest)
@@ -18,6 +18,7 @@ kernel void ema(global float *restrict e, global const float *restrict p, int n,
     }
 }
 
+// exchanges e and p
 WORK_GROUP(WG, 1, 1)
 kernel void swap(global float *restrict e, global float *restrict p, int n)
 {

@@ -1,8 +1,8 @@
-/* embedding.cl - rows of a table by their numbers, and the table's gradient.
+/* embedding.cl - looks up rows of a table by id; and the table's gradient.
  *
  * Layout: table, dtable [V,D]; ids [N]; y, dy [N,D].
  * Work-group: WG items along the columns; forward: of a run of rows, backward: of one.
- * Defines: WG; 1 on CPU devices, forward; WEIGHTS, what the table holds.
+ * Defines: WG, which is 1 on CPU devices, forward; WEIGHTS, the table's number format.
  * Numerics: f32 sums, rows in order: the same bits every time.
  * Writes: y whole; in dtable only the entries that ids name, so it is cleared
  * before. */
@@ -13,7 +13,8 @@
 #define WG 64
 #endif
 
-// y[n] = scale table[ids[n]], times factor[ids[n]] where the table is of 8 bits
+// y[n] = scale table[ids[n]], times factor[ids[n]] if the table has 8 bits; zeros for
+// an id outside the table
 WORK_GROUP(WG, 1, 1)
 kernel void embedding_forward(global float *restrict y,
                               global const weight *restrict table,
@@ -32,8 +33,8 @@ kernel void embedding_forward(global float *restrict y,
     }
 }
 
-// dtable[v] += scale sum over n with ids[n] = v of dy[n]
-// The group of the first row with v has it; the others find that out and leave.
+// dtable[v] += scale sum over n with ids[n] = v of dy[n]. The group of the first row
+// with id v computes the whole sum; groups of later rows with v do nothing.
 WORK_GROUP(WG, 1, 1)
 kernel void embedding_backward(global float *restrict dtable,
                                global const float *restrict dy,

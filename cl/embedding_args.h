@@ -2,10 +2,10 @@
 #ifndef EMBEDDING_ARGS_H
 #define EMBEDDING_ARGS_H
 
-/* ids [rows] of a table [entries, columns]; an id outside it stands for zeros. */
+/* ids [rows] of a table [entries, columns]; an id outside the table gives zeros. */
 typedef struct embedding_shape {
     int rows, columns, entries; // N, D, V
-    int run;                    // rows, or entries, to a group
+    int run;                    // rows, or entries, of a work-group
     float scale;
 } embedding_shape;
 

@@ -1,8 +1,8 @@
 /* embedding_tile.cl - the gradient of a table for CPU devices: rows are sorted by entry
- * first, so that the work is that of the rows, whatever the table's size.
+ * first, so that each row is read once.
  *
  * Layout: dtable [V,D]; ids [N]; dy [N,D]; order [N], start [V+2].
- * Work-group: 1 item; the sort is one item in all, the sums a run of entries each.
+ * Work-group: 1 item. A single item sorts; for the sums each has a run of entries.
  * Defines: none.
  * Numerics: f32 sums, rows in order: the same bits every time.
  * Writes: order, start; dtable as embedding.cl. */
@@ -24,7 +24,7 @@ kernel void embedding_order(global int *restrict order, global int *restrict sta
     for (int v = 0; v < s.entries; v++) {
         start[v + 2] += start[v + 1];
     }
-    for (int n = 0; n < s.rows; n++) { // start[v+1] runs from v's beginning to its end
+    for (int n = 0; n < s.rows; n++) { // start[v+1] goes from v's start to its end
         if (ids[n] >= 0 && ids[n] < s.entries) {
             order[start[ids[n] + 1]++] = n;
         }

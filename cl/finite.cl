@@ -1,15 +1,15 @@
-/* finite.cl - whether all numbers of a block are finite.
+/* finite.cl - finds infinite numbers and NaN in a block.
  *
  * Layout: x flat; found [groups,WG].
- * Work-group: WG items, who share a run of elements.
+ * Work-group: WG items, which share a run of elements.
  * Defines: WG.
- * Numerics: looks at the bits, so that no option of a compiler changes the answer.
+ * Numerics: tests the exponent's bits, so that no compiler option changes the answer.
  * Writes: found whole. */
 #ifndef WG
 #define WG 64
 #endif
 
-// found[group, item] = whether x[i] is infinite or not a number for any i of the item
+// found[group,item] = 1 if any x[i] of the item is infinite or NaN, else 0
 WORK_GROUP(WG, 1, 1)
 kernel void finite(global int *restrict found, global const float *restrict x, int n,
                    int run)

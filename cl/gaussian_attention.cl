@@ -1,13 +1,13 @@
-/* gaussian_attention.cl - attention with a Gaussian around a centre in its scores, a
- * tile of rows to each work-group (GPUs).
+/* gaussian_attention.cl - attention with a Gaussian around a centre added to its
+ * scores; each work-group has a tile of rows (GPUs).
  *
  * Layout: as attention.clh; offsets [B+1]; centres and widths as
  * gaussian_attention.clh.
  * Work-group: WG items, see attention_group.clh; grid (tiles of the longest sequence,
  *             H, B). Trip counts of loops with a barrier depend on the group only.
  * Defines: WIDTH = d.
- * Numerics: online softmax in f32; backward makes the weights again from lse.
- * Writes: every row of o and lse; every row of the gradients (added to when asked).
+ * Numerics: online softmax in f32; backward recomputes the weights from lse.
+ * Writes: every row of o and lse; every row of the gradients (added to with GRAD_ADD).
  *         A tile belongs to one group and blocks come in order, so two runs give the
  *         same bits. */
 #define GAUSSIAN
@@ -31,8 +31,8 @@ kernel void gaussian_attention_forward(
            w, fade, tops);
 }
 
-// dq_i += scale sum_j ds_ij k_j, d_center_i += sum_j ds_ij z_ij / sigma_i, d_sigma_i +=
-// sum_j ds_ij z_ij^2 / sigma_i
+// dq_i (+)= scale sum_j ds_ij k_j, d_center_i (+)= sum_j ds_ij z_ij / sigma_i,
+// d_sigma_i (+)= sum_j ds_ij z_ij^2 / sigma_i
 WORK_GROUP(WG, 1, 1)
 kernel void gaussian_attention_grad_q(
     global float *dq, global float *d_center, global float *d_sigma,
@@ -51,7 +51,7 @@ kernel void gaussian_attention_grad_q(
                     tile_of(GROUP(0) * TILE, e.q_first, e.T), h, a, mode, &b, x, y, w);
 }
 
-// dk_j += scale sum_i ds_ij q_i, dv_j += sum_i keep_ij p_ij dO_i
+// dk_j (+)= scale sum_i ds_ij q_i, dv_j (+)= sum_i keep_ij p_ij dO_i
 WORK_GROUP(WG, 1, 1)
 kernel void gaussian_attention_grad_kv(
     global float *dk, global float *dv, global const float *restrict dy,

@@ -4,7 +4,7 @@
 
 typedef struct gaussian_args {
     int sigma_step; // floats from a token's sigma to the next one's: H or 0
-    float reach;    // keys more widths from a centre are invisible; may be infinite
+    float reach;    // keys over reach widths from a centre are hidden; may be infinite
     int center_mode, sigma_mode; // GRAD_*
 } gaussian_args;
 

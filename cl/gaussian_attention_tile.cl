@@ -1,12 +1,12 @@
-/* gaussian_attention_tile.cl - attention with a Gaussian around a centre in its scores,
- * a tile of rows to each work-item (CPU devices).
+/* gaussian_attention_tile.cl - attention with a Gaussian around a centre added to its
+ * scores; each work-item has a tile of rows (CPU devices).
  *
  * Layout: as attention.clh; offsets [B+1]; centres and widths as
  * gaussian_attention.clh.
  * Work-group: 1 item; grid (tiles of the longest sequence, H, B).
  * Defines: WIDTH = d; VEC; ROWS, vectors of a tile.
- * Numerics: online softmax, exp_fastv; backward makes the weights again from lse.
- * Writes: every row of o and lse; every row of the gradients (added to when asked).
+ * Numerics: online softmax, exp_fastv; backward recomputes the weights from lse.
+ * Writes: every row of o and lse; every row of the gradients (added to with GRAD_ADD).
  *         A tile belongs to one item and blocks come in order, so two runs give the
  *         same bits. */
 #define GAUSSIAN
@@ -27,8 +27,8 @@ kernel void gaussian_attention_forward(
     attend(o, lse, q, k, v, e, GROUP(0) * TILE, h, a, &b);
 }
 
-// dq_i += scale sum_j ds_ij k_j, d_center_i += sum_j ds_ij z_ij / sigma_i, d_sigma_i +=
-// sum_j ds_ij z_ij^2 / sigma_i
+// dq_i (+)= scale sum_j ds_ij k_j, d_center_i (+)= sum_j ds_ij z_ij / sigma_i,
+// d_sigma_i (+)= sum_j ds_ij z_ij^2 / sigma_i
 WORK_GROUP(1, 1, 1)
 kernel void gaussian_attention_grad_q(
     global float *dq, global float *d_center, global float *d_sigma,
@@ -45,7 +45,7 @@ kernel void gaussian_attention_grad_q(
     back_to_queries(dq, dy, q, k, v, lse, delta, e, GROUP(0) * TILE, h, a, mode, &b);
 }
 
-// dk_j += scale sum_i ds_ij q_i, dv_j += sum_i keep_ij p_ij dO_i
+// dk_j (+)= scale sum_i ds_ij q_i, dv_j (+)= sum_i keep_ij p_ij dO_i
 WORK_GROUP(1, 1, 1)
 kernel void gaussian_attention_grad_kv(
     global float *dk, global float *dv, global const float *restrict dy,

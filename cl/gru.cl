@@ -1,19 +1,20 @@
-/* gru.cl - a gated recurrent unit, some sequences to each work-group.
+/* gru.cl - a gated recurrent unit (GRU), some sequences to each work-group.
  *
- * Layout: packed rows; work as recurrent.clh has it, gates [N,3n] in the order r, u,
- * candidate: sums of inputs, then what the cell made of them, at last their gradients.
+ * Layout: packed rows; work as recurrent_args.h. gates [N,3n], in the order r, u,
+ * candidate, hold x w_x + b at first, after forward the activations, after
+ * backward the gradients of the pre-activations.
  * Work-group: forward, two launches for each token: 64 items to a tile of 32 sequences
  * by 64 columns, see recurrent_step.clh; grid (tiles down, tiles across). Backward: WG
- * items along the width of the state; a group walks through time with its ROWS
- * sequences, which owe nothing to others.
+ * items along the width of the state; a group goes through time with its own ROWS
+ * sequences, independent of other groups.
  * Defines: WG; ROWS; those of product_group.clh.
  * Numerics: f32 sums in the order of the inner index.
- * Writes: y and h whole; the gradient of h0 whole (added to when asked). */
+ * Writes: y and h whole; the gradient of h0 whole (added to when add_h). */
 #include "recurrent_group.clh"
 #include "recurrent_step.clh"
 
-/* sum = the own rows, null where there is none, by columns j .. of w [n,columns]. Ends
- * with a barrier. */
+/* Computes sum = rows w, columns j .. of w [n,columns]; row is the row that this item
+ * loads (null: zeros). Ends with a barrier. */
 INLINE void multiply_rows(sums *sum, global const float *row, global const float *w,
                           int n, int columns, int j, local float *tiles)
 {
@@ -28,7 +29,7 @@ INLINE void multiply_rows(sums *sum, global const float *row, global const float
     }
 }
 
-// token t, h' of the one before: r, u = sigmoid(gates + h' w_g), and r h'
+// token t, with h' the state of token t - 1: r, u = sigmoid(gates + h' w_g), and r h'
 WORK_GROUP(ITEMS, 1, 1)
 kernel void gru_gates(global const float *y, global float *work, global const float *h0,
                       global const float *w_g, global const int *offsets,
@@ -61,7 +62,7 @@ kernel void gru_gates(global const float *y, global float *work, global const fl
     }
 }
 
-// then h = u h' + (1 - u) tanh(gates + (r h') w_c)
+// token t, after gru_gates: h = u h' + (1 - u) tanh(gates + (r h') w_c)
 WORK_GROUP(ITEMS, 1, 1)
 kernel void gru_forward(global float *y, global float *work, global const float *h0,
                         global const float *w_c, global const int *offsets,
@@ -90,7 +91,7 @@ kernel void gru_forward(global float *y, global float *work, global const float 
     }
 }
 
-// h behind the last tokens
+// h = the final states
 WORK_GROUP(WG, 1, 1)
 kernel void gru_last(global float *h, global const float *y, global const float *h0,
                      global const int *offsets, recurrent_shape s)
@@ -98,8 +99,8 @@ kernel void gru_last(global float *h, global const float *y, global const float 
     last_rows(h, y, h0, offsets, s, group_rows(s));
 }
 
-// gates become gradients of their sums, last token first:
-// dh' = u dh + r d + (dr, du) w_g', d = dc w_c'
+// replaces gates by the gradients of their pre-activations, last token first:
+//   dh' = u dh + r d + (dr, du) w_g^T, d = dc w_c^T
 WORK_GROUP(WG, 1, 1)
 kernel void gru_backward(global float *dh0, global float *work, global const float *dy,
                          global const float *dh, global const float *w_g,

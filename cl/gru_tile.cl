@@ -1,21 +1,23 @@
-/* gru_tile.cl - a gated recurrent unit, a group of sequences to each work-item, for CPU
- * devices.
+/* gru_tile.cl - a gated recurrent unit (GRU) for CPU devices; each work-item has a
+ * group of sequences.
  *
- * Layout: packed rows; work as recurrent.clh has it, gates [N,3n] in the order r, u,
- * candidate: sums of inputs, then what the cell made of them, at last their gradients.
- * Panels are what matmul_pack made of the state's rows of both weights.
- * Work-group: 1 item; it walks through time with its sequences, which owe nothing to
- * others. The weights are read once a step for all of them.
+ * Layout: packed rows; work as recurrent_args.h. gates [N,3n], in the order r, u,
+ * candidate, hold x w_x + b at first, after forward the activations, after
+ * backward the gradients of the pre-activations. Panels hold the state's rows of both
+ * weights, packed by matmul_pack.
+ * Work-group: 1 item, which goes through time with its own sequences, independent of
+ * other items. It reads the weights once a step for all of them.
  * Defines: VEC, MR and TOUCH as in matmul_tile.cl.
  * Numerics: f32 sums in the order of the inner index.
- * Writes: y and h whole; the gradient of h0 whole (added to when asked). */
+ * Writes: y and h whole; the gradient of h0 whole (added to when add_h). */
 #include "recurrent_tile.clh"
 
-/* Parts of a group's own rows: state or its gradient, reset state or gradient of the
- * candidate, gates or their gradients, sums, and what is packed. */
+/* Offsets of the parts of a group's own rows, see tile_part: the state or its gradient,
+ * the reset state or the gradient of the candidate, the gates or their gradients, sums,
+ * and packed rows. */
 enum { STATE = 0, INNER = 1, GATES = 2, SUM = 4, PACKED_ROWS = 5 };
 
-/* r and u, and r h'. */
+/* Computes r, u = sigmoid(gates + sum) and inner = r h', columns j .. end-1. */
 INLINE void gru_gates(global float *gates, global float *inner, global const float *sum,
                       global const float *state, int n, int j, int end, int whole)
 {
@@ -34,7 +36,7 @@ INLINE void gru_gates(global float *gates, global float *inner, global const flo
     }
 }
 
-/* The candidate, and h = u h' + (1 - u) candidate. */
+/* Computes the candidate tanh(gates + sum) and h = u h' + (1 - u) candidate. */
 INLINE void gru_state(global float *y, global float *state, global float *gates,
                       global const float *sum, int n, int j, int end, int whole)
 {
@@ -50,8 +52,8 @@ INLINE void gru_state(global float *y, global float *state, global float *gates,
     }
 }
 
-// the cell token by token, with h' of the token before:
-// r, u = sigmoid(gates + h' w_g), h = u h' + (1 - u) tanh(gates + (r h') w_c)
+// for each token, with h' the state of the previous one:
+//   r, u = sigmoid(gates + h' w_g), h = u h' + (1 - u) tanh(gates + (r h') w_c)
 WORK_GROUP(1, 1, 1)
 kernel void gru_forward(global float *y, global float *h, global float *work,
                         global const float *h0, global const float *panels_g,
@@ -93,7 +95,8 @@ kernel void gru_forward(global float *y, global float *h, global float *work,
     scatter_rows(h, own_h, offsets, s, rows, 0);
 }
 
-/* Back through u and the candidate; dh becomes what reaches h' by way of u. */
+/* Computes the gradients of u and of the candidate; dh becomes its part that reaches h'
+ * through u. */
 INLINE void gru_state_back(global float *gates, global float *own, global float *inner,
                            global float *sums, global float *dh, global const float *dy,
                            global const float *before, int n, int j, int end, int whole)
@@ -116,7 +119,8 @@ INLINE void gru_state_back(global float *gates, global float *own, global float 
     }
 }
 
-/* Back through r, d being the gradient of r h'; dh grows by what reaches h' here. */
+/* Computes the gradient of r from d, that of r h'; adds to dh the part that reaches h'
+ * through r h'. */
 INLINE void gru_reset_back(global float *gates, global float *own, global float *sums,
                            global float *dh, global const float *d,
                            global const float *before, int n, int j, int end, int whole)
@@ -132,8 +136,8 @@ INLINE void gru_reset_back(global float *gates, global float *own, global float 
     }
 }
 
-// gates become gradients of their sums, last token first:
-// dh' = u dh + r d + (dr, du) w_g', d = dc w_c'
+// replaces gates by the gradients of their pre-activations, last token first:
+//   dh' = u dh + r d + (dr, du) w_g^T, d = dc w_c^T
 WORK_GROUP(1, 1, 1)
 kernel void gru_backward(global float *dh0, global float *work, global const float *dy,
                          global const float *dh, global const float *panels_g,

@@ -1,12 +1,12 @@
-/* ham.cl - attention that is repeated, for GPUs; ham_backward.cl is the way back.
+/* ham.cl - repeated attention (Ham) for GPUs, forward; ham_backward.cl has the backward
+ * pass.
  *
  * Layout: as ham.clh.
  * Work-group: 64 items to TM rows, see rows_group.clh; grid (runs of TM rows of the
  *   longest sequence, B).
  * Defines: those of product_group.clh.
- * Numerics: one softmax over tiles of keys, its sums kept relative to the top so far;
- *   f32 sums in the order of the inner index.
- * Writes: out, levels and lse whole, of the levels that are its own. */
+ * Numerics: online softmax over key tiles; f32 sums in the order of the inner index.
+ * Writes: levels and lse of this launch whole; out whole, added to after level 0. */
 #include "ham.clh"
 #include "rows_group.clh"
 
@@ -21,7 +21,9 @@ INLINE float sum_of(float4 x)
     return x.x + x.y + x.z + x.w;
 }
 
-/* What a group works with: weights across, and of each row its softmax so far. */
+/* Local memory of a group: tiles; the weights p, transposed; and for each row the
+ * largest score and the sum of weights so far, and the factor that rescales earlier
+ * sums. */
 typedef struct ham_space {
     local float *tiles, *p, *top, *sum, *factor;
 } ham_space;
@@ -33,8 +35,8 @@ typedef struct ham_space {
     red[(ROW_OF(0) + 2) * RED + LANE(0) % ACROSS] = MOST(s00.r2, s01.r2); \
     red[(ROW_OF(0) + 3) * RED + LANE(0) % ACROSS] = MOST(s00.r3, s01.r3);
 
-/* The largest score of each row so far, and what sums of before shrink by. Ends with a
- * barrier. */
+/* Updates each row's largest score and sets the factor that rescales earlier sums. Ends
+ * with a barrier. */
 INLINE void find_tops(ham_space s, const sums *score)
 {
     local float *red = s.tiles;
@@ -53,7 +55,7 @@ INLINE void find_tops(ham_space s, const sums *score)
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* What weights add to the sums of rows. Ends with a barrier. */
+/* Adds the weights to the rows' rescaled sums. Ends with a barrier. */
 INLINE void add_weights(ham_space s, const sums *weight)
 {
     local float *red = s.tiles;
@@ -71,8 +73,8 @@ INLINE void add_weights(ham_space s, const sums *weight)
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* Products of a tile become weights relative to the new top, 0 from column count on,
- * in registers and in p. Ends with a barrier. */
+/* Turns the products of a tile into weights relative to the new largest score, 0 from
+ * column count on, in registers and in p. Ends with a barrier. */
 INLINE void soften(ham_space s, sums *score, int count, float scale)
 {
 #define HIDE(z, row, column)                   \
@@ -86,7 +88,8 @@ INLINE void soften(ham_space s, sums *score, int count, float scale)
     add_weights(s, score);
 }
 
-/* A tile of results: to = (before + sum) after, out (+)= w to */
+/* Where a tile of results goes: to = sum + factor to, or sum if fresh; the last tile of
+ * keys divides by the sum of weights and sets out (+)= w to. */
 typedef struct ham_store {
     global float *to, *out;
     int rows, columns, width;
@@ -122,7 +125,7 @@ INLINE void attend(ham_space s, ham_store t, global const float *from, int other
         s.sum[LANE(0)] = 0.0f;
     }
     int j = 0;
-    do { // once where there is no key: zeros
+    do { // one round even without keys, to write zeros
         const int count = min(TN, others - j);
         const matrix block =
             matrix_of(keys + (size_t)j * t.width, t.width, count, t.width);
@@ -144,7 +147,7 @@ INLINE void attend(ham_space s, ham_store t, global const float *from, int other
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 }
 
-// q_l for levels first .. last-1, and their part of out
+// q_l for levels first .. last-1; out (+)= w_l q_l
 WORK_GROUP(ITEMS, 1, 1)
 kernel void ham_forward(global float *restrict out, global float *places,
                         global const float *q, global const float *k,

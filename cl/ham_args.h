@@ -5,13 +5,13 @@
 typedef struct ham_args {
     int width;       // d
     int depth;       // levels in all
-    int first, last; // levels first .. last-1 are this launch's
+    int first, last; // this launch has levels first .. last-1
     int queries;     // Nq
-    int places;      // that there is room for: level l has place l % places
-    int train;       // whether lse is noted, and places are as many as levels
-    int self;        // the keys of a level are its queries, not k
-    int mode;        // of the gradient at the end of the way: GRAD_*
-    int runs;        // of rows, in each sequence
+    int places;      // places in the buffer: level l has place l % places
+    int train;       // 1: lse is stored, and places = depth
+    int self;        // 1: the keys of a level are its queries, not k
+    int mode;        // GRAD_* of dq, dk or dc, whichever the kernel has
+    int runs;        // runs of rows in each sequence
     int sequences;   // B
     float scale;
 } ham_args;

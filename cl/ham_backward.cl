@@ -1,21 +1,21 @@
-/* ham_backward.cl - back through attention that is repeated, for GPUs.
+/* ham_backward.cl - the backward pass of repeated attention (Ham), for GPUs.
  *
  * Layout: as ham.clh.
  * Work-group: 64 items to TM rows, see rows_group.clh; grid (runs of TM rows of the
  *   longest sequence, B).
  * Defines: those of product_group.clh.
- * Numerics: weights are made again from lse; f32 sums in the order of the inner index.
- * Writes: gradients of the levels that are its own, and at the end of the way as mode
- *   says; delta, partial whole. */
+ * Numerics: weights are recomputed from lse; f32 sums in the order of the inner index.
+ * Writes: the gradients of this launch's levels; dq, dk as mode says; delta, partial
+ *   whole. */
 #include "ham.clh"
 #include "rows_group.clh"
 
-/* Weights and gradients of scores, across in p:
+/* Weights and gradients of scores, stored transposed in p:
  *   a = exp(scale score - lse),  ds = scale a (da - delta)
- * as lse and delta are of rows or of columns; 0 from column count on. */
+ * lse and delta belong to rows or to columns. a is 0 from column count on. */
 #define SEEN(column) ((int4)(0, 1, 2, 3) < (int4)(count - (column)))
 
-/* p = weights; by rows or by columns as lse goes */
+/* Compute p = weights, with the lse of rows or of columns. */
 INLINE void weigh_rows(local float *p, sums *score, local const float *lse, int count,
                        float scale)
 {
@@ -34,14 +34,15 @@ INLINE void weigh_columns(local float *p, sums *score, local const float *lse,
     put_across(p, score);
 }
 
-/* The weights that this item has put into p, of one of its rows. */
+/* Returns four weights of a row that this item has stored in p. */
 INLINE float4 weights_of(local const float *p, int row, int column)
 {
     p += column * A_STEP + row;
     return (float4)(p[0], p[A_STEP], p[2 * A_STEP], p[3 * A_STEP]);
 }
 
-/* ds = scale a (da - delta), a being in p, which may be ds */
+/* Compute ds = scale a (da - delta), with a in p and delta of rows or of columns. ds
+ * may be p. */
 INLINE void learn_rows(local float *ds, local const float *p, sums *da,
                        local const float *delta, float scale)
 {
@@ -60,7 +61,8 @@ INLINE void learn_columns(local float *ds, local const float *p, sums *da,
     put_across(ds, da);
 }
 
-/* delta of a row and its part of the gradient of w_l; an item to a row */
+/* Computes delta of each row and dw, its part of the gradient of w_l; one item a
+ * row. */
 INLINE void note_delta(local float *delta, local float *dw, global const float *grad,
                        global const float *dy, global const float *level,
                        global const float *first, int rows, int width)
@@ -78,7 +80,7 @@ INLINE void note_delta(local float *delta, local float *dw, global const float *
     }
 }
 
-/* Rows of y, n floats, = w x. */
+/* y = w x, n floats */
 INLINE void set_scaled(global float *y, global const float *x, float w, int n)
 {
     for (int i = LANE(0); i < n; i += ITEMS) {
@@ -86,9 +88,10 @@ INLINE void set_scaled(global float *y, global const float *x, float w, int n)
     }
 }
 
-/* Levels last-1 .. first, backwards, for the queries; G of the last level is w dy:
- *   G_(l-1) = w_(l-1) dy + scale (p_l (G_l k - delta_l)) k, where G_(-1) is dq, to
- *   which dy adds nothing */
+/* Gradients of the queries of levels last-1 .. first, in this order. G of the last
+ * level is w dy:
+ *   G_(l-1) = w_(l-1) dy + scale (p_l (G_l k - delta_l)) k, where G_(-1) is dq, without
+ *   the term of dy */
 WORK_GROUP(ITEMS, 1, 1)
 kernel void ham_back_queries(global float *restrict dq, global float *grads,
                              global float *places, global const float *q,
@@ -137,13 +140,13 @@ kernel void ham_back_queries(global float *restrict dq, global float *grads,
         const int end = wanted ? max(r.others, 1) : 0;
         const matrix queries = matrix_of(from, g.width, r.rows, g.width);
         const matrix grads_in = matrix_of(grad, g.width, r.rows, g.width);
-        // once where there is no key: zeros
+        // one round even without keys, to write zeros
         for (int j = 0; TOGETHER(j < end); j += TN) {
             const matrix block = matrix_of(keys + (size_t)j * g.width, g.width,
                                            min(TN, r.others - j), g.width);
             dot_rows(&sum, queries, block, tiles);
             weigh_rows(ds, &sum, lse, block.last, g.scale);
-            sums da; // Mesa 22.3 loses a part of sums that are used again
+            sums da; // Mesa 22.3 loses a part of sums that are reused
             dot_rows(&da, grads_in, block, tiles);
             learn_rows(ds, ds, &da, delta, g.scale);
             for (int col = 0; TOGETHER(col < g.width); col += TN) {
@@ -157,7 +160,8 @@ kernel void ham_back_queries(global float *restrict dq, global float *grads,
     }
 }
 
-/* dk (+)= p_l^T G_l + ds_l^T q_(l-1) over levels first .. last-1 */
+/* dk (+)= p_l^T G_l + ds_l^T q_(l-1) over levels first .. last-1; with self, G_(l-1)
+ * takes the place of dk for l > 0 */
 WORK_GROUP(ITEMS, 1, 1)
 kernel void ham_back_keys(global float *dk, global float *grads, global float *places,
                           global const float *q, global const float *k,
@@ -178,7 +182,7 @@ kernel void ham_back_keys(global float *dk, global float *grads, global float *p
         global const float *keys = (g.self ? before(places, k, l, g) : k) + at;
         global float *to = (g.self && l ? grad_of(grads, l - 1, g) : dk) + at;
         const matrix own = matrix_of(keys, g.width, r.rows, g.width);
-        // once where there is no query: zeros
+        // one round even without queries, to write zeros
         for (int j = 0; TOGETHER(j < end); j += TN) {
             const int count = min(TN, r.others - j), other = r.other + j;
             const size_t from = (size_t)other * g.width;

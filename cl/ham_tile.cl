@@ -1,28 +1,28 @@
-/* ham_tile.cl - attention that is repeated, with a run of rows to each work-item, for
- * CPU devices.
+/* ham_tile.cl - repeated attention (Ham) for CPU devices; each work-item has a run of
+ * rows.
  *
  * Layout: as ham.clh.
  * Work-group: 1 item; grid (runs of RUN rows of the longest sequence, B).
  * Defines: VEC, the native width; MR, rows of a register tile.
- * Numerics: one softmax over blocks of keys, its sums kept relative to the top so far;
- *   f32 sums in the order of the inner index, cut every BLOCK.
- * Writes: each kernel's outputs whole, of the levels that are its own; gradients as
- *   mode says. */
+ * Numerics: online softmax over blocks of keys; f32 sums in the order of the inner
+ *   index, cut every BLOCK.
+ * Writes: each kernel's outputs whole, of this launch's levels; out is added to after
+ *   level 0; dq and dk as mode says. */
 #include "ham.clh"
 #include "rows_tile.clh"
 
-/* What a row's softmax is so far. */
+/* Each row's softmax so far: largest score and sum of weights. */
 typedef struct row_softmax {
     float top[RUN], sum[RUN];
 } row_softmax;
 
-/* Scores of a block become weights relative to the new top; gives what sums of before
- * shrink by. */
+/* Turns the scores of a block into weights relative to the new largest score; returns
+ * the factor that rescales earlier sums. */
 INLINE float soften(float *p, int count, float *top, float *sum)
 {
     const int vectors = (count + VEC - 1) / VEC;
     for (int j = count; j < vectors * VEC; j++) {
-        p[j] = -1e30f; // weighs nothing
+        p[j] = -1e30f; // its weight is 0
     }
     floatv most = (floatv)(SCORE_MIN), total = (floatv)(0.0f);
     for (int n = 0; n < vectors; n++) {
@@ -39,8 +39,8 @@ INLINE float soften(float *p, int count, float *top, float *sum)
     return factor;
 }
 
-/* to = softmax(scale from keys^T) keys for a run of rows; lse is the logarithm of each
- * softmax's sum, and may be 0 */
+/* to = softmax(scale from keys^T) keys for a run of rows; lse, which may be null, is
+ * the logarithm of each row's sum of exp(score) */
 INLINE void attend(global float *to, global float *lse, global const float *from,
                    const ham_run r, global const float *keys, const ham_args g)
 {
@@ -50,7 +50,7 @@ INLINE void attend(global float *to, global float *lse, global const float *from
         sum[i] = keep[i] = after[i] = 0.0f;
     }
     int j = 0;
-    do { // once where there is no key: zeros
+    do { // one round even without keys, to write zeros
         const int count = min(BLOCK, r.others - j);
         const bool last = j + BLOCK >= r.others;
         global const float *block = keys + (size_t)j * g.width;
@@ -68,7 +68,7 @@ INLINE void attend(global float *to, global float *lse, global const float *from
     }
 }
 
-// q_l for levels first .. last-1, and their part of out
+// q_l for levels first .. last-1; out (+)= w_l q_l
 WORK_GROUP(1, 1, 1)
 kernel void ham_forward(global float *restrict out, global float *places,
                         global const float *q, global const float *k,
@@ -89,7 +89,7 @@ kernel void ham_forward(global float *restrict out, global float *places,
     }
 }
 
-/* Weights' gradients times scale from scores p and products da: ds = p (da - delta). */
+/* Turns scores p into their gradients: p = scale a (da - delta), a = exp(p - lse). */
 INLINE void back_through(float *p, const float *da, int count, float lse, float delta,
                          float scale)
 {
@@ -99,8 +99,8 @@ INLINE void back_through(float *p, const float *da, int count, float lse, float 
     }
 }
 
-/* What is past a block's end, up to a whole vector, is not looked at, but must be
- * something. */
+/* Zeroes the rest of each row's last vector, which back_through reads although its
+ * result is not used. */
 INLINE void clear_ends(float *p, int rows, int count)
 {
     for (int i = 0; i < rows; i++) {
@@ -110,7 +110,8 @@ INLINE void clear_ends(float *p, int rows, int count)
     }
 }
 
-/* to (+)= ds keys, with ds from queries and the gradient of their results */
+/* to = ds keys, added to unless fresh; ds from the queries `from` and grad, the
+ * gradient of their results */
 INLINE void attend_back(global float *to, bool fresh, global const float *from,
                         global const float *grad, global const float *lse,
                         global const float *delta, const ham_run r,
@@ -122,7 +123,7 @@ INLINE void attend_back(global float *to, bool fresh, global const float *from,
         after[i] = 1.0f;
     }
     int j = 0;
-    do { // once where there is no key: zeros
+    do { // one round even without keys, to write zeros
         const int count = min(BLOCK, r.others - j);
         global const float *block = keys + (size_t)j * g.width;
         dot_rows(p, from, r.rows, block, count, g.width, g.scale);
@@ -141,7 +142,7 @@ INLINE void attend_back(global float *to, bool fresh, global const float *from,
     } while (j < r.others);
 }
 
-/* delta of a run, and its part of the gradient of w_l */
+/* Computes delta of a run of rows; returns their part of the gradient of w_l. */
 INLINE float note_delta(global float *delta, global const float *grad,
                         global const float *dy, global const float *level,
                         global const float *first, int rows, int width)
@@ -155,9 +156,10 @@ INLINE float note_delta(global float *delta, global const float *grad,
     return sum;
 }
 
-/* Levels last-1 .. first, backwards, for the queries; G of the last level is w dy:
- *   G_(l-1) = w_(l-1) dy + scale (p_l (G_l k - delta_l)) k, where G_(-1) is dq, to
- *   which dy adds nothing */
+/* Gradients of the queries of levels last-1 .. first, in this order. G of the last
+ * level is w dy:
+ *   G_(l-1) = w_(l-1) dy + scale (p_l (G_l k - delta_l)) k, where G_(-1) is dq, without
+ *   the term of dy */
 WORK_GROUP(1, 1, 1)
 kernel void ham_back_queries(global float *restrict dq, global float *grads,
                              global float *places, global const float *q,
@@ -192,7 +194,8 @@ kernel void ham_back_queries(global float *restrict dq, global float *grads,
     }
 }
 
-/* What level l's queries, a block of them, send to a run of keys: p and ds. */
+/* Turns scores p and products ds of a run of keys with a block of queries into weights
+ * p and gradients of scores ds. */
 INLINE void weigh_back(float *p, float *ds, int rows, int count,
                        global const float *lse, global const float *delta, float scale)
 {
@@ -205,7 +208,8 @@ INLINE void weigh_back(float *p, float *ds, int rows, int count,
     }
 }
 
-/* dk (+)= p_l^T G_l + ds_l^T q_(l-1) over levels first .. last-1 */
+/* dk (+)= p_l^T G_l + ds_l^T q_(l-1) over levels first .. last-1; with self, G_(l-1)
+ * takes the place of dk for l > 0 */
 WORK_GROUP(1, 1, 1)
 kernel void ham_back_keys(global float *dk, global float *grads, global float *places,
                           global const float *q, global const float *k,
@@ -223,7 +227,7 @@ kernel void ham_back_keys(global float *dk, global float *grads, global float *p
         global const float *keys = (g.self ? before(places, k, l, g) : k) + at;
         global float *to = (g.self && l ? grad_of(grads, l - 1, g) : dk) + at;
         int j = 0;
-        do { // once where there is no query: zeros
+        do { // one round even without queries, to write zeros
             const int count = min(BLOCK, r.others - j), other = r.other + j;
             const size_t from = (size_t)other * g.width;
             global const float *block = before(places, q, l, g) + from;

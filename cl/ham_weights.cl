@@ -1,8 +1,8 @@
-/* ham_weights.cl - the gradient of the weights of levels.
+/* ham_weights.cl - the gradient of c, whose softmax is the weights of levels.
  *
  * Layout: as ham.clh; c, dc [depth].
  * Work-group: WG items, one group in all.
- * Defines: WG, a power of two; DEPTH_MOST, of levels.
+ * Defines: WG, a power of two; DEPTH_MOST, the most levels.
  * Numerics: f32, in an order that does not depend on the device.
  * Writes: dc whole (added to when add). */
 #include "ham.clh"

@@ -3,13 +3,13 @@
  * Layout: as hard_attention.clh; q [Nq,D], k and v [Nk,D].
  * Work-group: 8 x 8 items to TM x TN numbers of a result, see product_group.clh; grid
  * (across, down the longest sequence, B). hard_sum: 64 items along a row.
- * Defines: UNROLL of product_group.clh; maps begin anywhere, so WIDE is 0.
+ * Defines: UNROLL of product_group.clh; maps begin at any float, so WIDE is 0.
  * Numerics: f32 sums in the order of the inner index.
  * Writes: the result whole (added to when add). */
 #include "hard_attention.clh"
 #include "product_group.clh"
 
-// y (+)= scale w x, as product_args says
+// y (+)= scale w x in the form g.form, see product_args
 WORK_GROUP(ITEMS, 1, 1)
 kernel void hard_product(global float *restrict y, global const float *restrict w,
                          global const float *restrict x,
@@ -55,7 +55,7 @@ kernel void hard_product(global float *restrict y, global const float *restrict 
     EACH_ROW(STORE, sum)
 }
 
-// the same over the gates that are listed
+// hard_product over the listed gates only, forms MIX and GATHER
 WORK_GROUP(ITEMS, 1, 1)
 kernel void hard_sum(global float *restrict y, global const int *restrict list,
                      global const int *restrict count, global const float *restrict w,

@@ -3,14 +3,14 @@
 #define HARD_ATTENTION_ARGS_H
 
 typedef struct gate_args {
-    int gate, top;               // top: how many GATE_TOP opens
+    int gate, top;               // GATE_*; how many gates GATE_TOP opens
     unsigned seed, step, stream; // key of the draws
-    unsigned first_row;          // of these queries in the whole batch
+    unsigned first_row;          // first query's row in the whole batch
 } gate_args;
 
-/* Products of a sequence; norm may be 0. Sums over lists of gates know the first two.
+/* Products of a sequence; norm may be null. hard_sum has the first two forms.
  *   MIX:    y_i (+)= scale norm_i sum_j w_ij x_j, y the queries' rows and x the keys'
- *   GATHER: y_j (+)= scale sum_i w_ij norm_i x_i, the other way round
+ *   GATHER: y_j (+)= scale sum_i w_ij norm_i x_i, y the keys' rows and x the queries'
  *   SCORES: y_ij = scale <w_i, x_j>, w the queries' rows, x the keys', y the map */
 enum { MIX, GATHER, SCORES };
 

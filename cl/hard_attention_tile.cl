@@ -1,5 +1,5 @@
-/* hard_attention_tile.cl - products of maps and rows, and sums of selected rows, with a
- * run of rows of one sequence to each work-item, for CPU devices.
+/* hard_attention_tile.cl - products of maps and rows, and sums of selected rows, for
+ * CPU devices; each work-item has a run of rows of one sequence.
  *
  * Layout: as hard_attention.clh; q [Nq,D], k and v [Nk,D].
  * Work-group: 1 item; grid (runs of RUN rows of the longest sequence, B).
@@ -9,8 +9,8 @@
 #include "hard_attention.clh"
 #include "product_tile.clh"
 
-#define RUN   24  // rows to an item; as in src/ops/hard_attention.c
-#define BLOCK 128 // inner indices that lie together
+#define RUN   24  // rows of an item; as in src/ops/hard_attention.c
+#define BLOCK 128 // inner indices packed at a time
 #define FOUR  4   // queries at a time
 
 /* dots[r] = <q_r, k>; rows of width floats */
@@ -63,7 +63,7 @@ INLINE void score(global float *y, global const float *q, global const float *k,
 }
 
 /* Rows of a result: y[i] (+)= scale outer[i] sum over k of a(i,k) inner[k] x[k], where
- * a(i,k) = a[i * row + k * step]; outer and inner may be 0. */
+ * a(i,k) = a[i * row + k * step]; outer and inner may be null. */
 typedef struct mixture {
     global float *y;
     int first, last, width; // rows i of y, D
@@ -74,7 +74,7 @@ typedef struct mixture {
     int add;
 } mixture;
 
-/* Columns of some rows as a panel, zeros past the last. */
+/* Packs up to TILE_N columns of rows into a panel, with zeros past the last column. */
 INLINE void pack_panel(float *to, global const float *x, int rows, int columns,
                        int stride)
 {
@@ -90,6 +90,7 @@ INLINE void pack_panel(float *to, global const float *x, int rows, int columns,
     }
 }
 
+/* sum[r] += products of a's row at at[r] with a panel, inner indices k0 .. */
 INLINE void add_panel(floatv sum[MR][2], const mixture m, const int at[MR], int k0,
                       const float *panel, int depth)
 {
@@ -106,6 +107,7 @@ INLINE void add_panel(floatv sum[MR][2], const mixture m, const int at[MR], int 
     }
 }
 
+/* Stores columns c .. of rows i .. of a mixture: y = scale outer sum, or y + that. */
 INLINE void store_rows(floatv sum[MR][2], const mixture m, int i, int c, int add)
 {
     float each[MR * TILE_N];
@@ -124,12 +126,13 @@ INLINE void store_rows(floatv sum[MR][2], const mixture m, int i, int c, int add
     }
 }
 
+/* Computes rows first .. last-1 of a mixture. */
 INLINE void mix_values(const mixture m)
 {
     float panel[BLOCK * TILE_N];
     for (int c = 0; c < (m.first < m.last ? m.width : 0); c += TILE_N) {
         int k0 = 0;
-        do { // once where there is nothing to sum: zeros
+        do { // one round even without inner indices, to write zeros
             const int depth = min(BLOCK, m.depth - k0);
             pack_panel(panel, m.x + (size_t)k0 * m.width + c, depth, m.width - c,
                        m.width);
@@ -149,7 +152,7 @@ INLINE void mix_values(const mixture m)
     }
 }
 
-// y (+)= scale w x, as product_args says
+// y (+)= scale w x in the form g.form, see product_args
 WORK_GROUP(1, 1, 1)
 kernel void hard_product(global float *restrict y, global const float *restrict w,
                          global const float *restrict x,
@@ -184,8 +187,8 @@ kernel void hard_product(global float *restrict y, global const float *restrict 
     }
 }
 
-/* What a list selects: row n of x with weight w[n * step], and inner[n] where there is
- * one. */
+/* The rows of x that a list selects: row n has the weight w[n * step], times inner[n]
+ * if inner is not null. */
 typedef struct selection {
     global const int *list;
     int count;
@@ -199,7 +202,7 @@ INLINE float weight_of(const selection s, int n)
     return s.inner ? w * s.inner[n] : w;
 }
 
-/* y (+)= outer sum over the list; four vectors of columns at a time */
+/* y (+)= outer times the sum of the selected rows; four vectors of columns at a time */
 INLINE void sum_rows(global float *y, const selection s, float outer, int add)
 {
     int c = 0;
@@ -233,7 +236,7 @@ INLINE void sum_rows(global float *y, const selection s, float outer, int add)
     }
 }
 
-// the same over the gates that are listed
+// hard_product over the listed gates only, forms MIX and GATHER
 WORK_GROUP(1, 1, 1)
 kernel void hard_sum(global float *restrict y, global const int *restrict list,
                      global const int *restrict count, global const float *restrict w,

@@ -1,12 +1,14 @@
-/* hard_gates.cl - where maps begin, which gates are open, and lists of the open ones.
+/* hard_gates.cl - places of maps, gates, and lists of the open gates.
  *
  * Layout: scores, gates: maps as hard_attention.clh; maps [B+1]; norm [Nq]; list: as
- * long as the maps, a row's part at its place; count [rows].
+ * long as the maps, the part of row n of a sequence begins n rows after maps[b]; count
+ * [rows].
  * Work-group: hard_gates, hard_norm: WG items side by side along the keys of a query;
- * hard_list: a row each; hard_maps: one item in all.
+ * hard_list: an item to a row; hard_maps: one item in all.
  * Defines: WG, a power of two.
- * Numerics: probabilities in f32; a draw of 24 bits opens a gate when it is below.
- * Writes: maps, gates, norm, count whole; list as far as count says. */
+ * Numerics: probabilities in f32; a gate opens if its draw of 24 bits is below the
+ * probability.
+ * Writes: maps, gates, norm, count whole; list up to count. */
 #include "hard_attention.clh"
 
 #ifndef WG
@@ -26,8 +28,8 @@ kernel void hard_maps(global int *restrict maps, global const int *restrict q_of
     maps[sequences] = at;
 }
 
-/* Whether fewer than top keys of the row have a larger score than key j, the first of
- * equals being the larger. */
+/* Returns 1 if fewer than top keys of the row have a larger score than key j, else 0.
+ * Of equal scores the first counts as larger. */
 INLINE float among_top(global const float *scores, int keys, int j, int top)
 {
     int larger = 0;
@@ -37,7 +39,7 @@ INLINE float among_top(global const float *scores, int keys, int j, int top)
     return larger < top ? 1.0f : 0.0f;
 }
 
-// gates = open(scores)
+// gate = 1 if the gate is open, else 0; with GATE_EXPECTED the probability that it is
 WORK_GROUP(WG, 1, 1)
 kernel void hard_gates(global float *restrict gates,
                        global const float *restrict scores,
@@ -92,7 +94,8 @@ kernel void hard_norm(global float *restrict norm, global const float *restrict 
     }
 }
 
-// list = the places whose gate is not 0 in a query's row, or (by_key) a key's column
+// list = indices of the gates that are not 0, in a query's row or (by_key) a key's
+// column; count = their number
 WORK_GROUP(WG, 1, 1)
 kernel void hard_list(global int *restrict list, global int *restrict count,
                       global const float *restrict gates,

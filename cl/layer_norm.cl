@@ -2,8 +2,8 @@
  *
  * Layout: x, y, dx, dy [N,D]; gamma, beta [D]; moments [N,2]; partial [groups,2,D].
  * Work-group: WG items to a row; in layer_norm_columns a column each, over a run of
- * rows; in layer_norm_gradients NORM_ROWS rows of WG, or NORM_COLUMNS columns by
- * NORM_LANES.
+ * rows; in layer_norm_gradients WG items to each of NORM_ROWS rows, or NORM_LANES items
+ * to each of NORM_COLUMNS columns.
  * Defines: WG, a power of two.
  * Numerics: variance about the mean, in a second pass; sums in f32 by a tree.
  * Writes: y, moments, partial whole; dx, dgamma, dbeta whole (added to when add). */
@@ -43,7 +43,7 @@ kernel void layer_norm_forward(global float *restrict y, global float *restrict 
     }
 }
 
-/* What a row's items need of it; a row behind the last one has no columns. */
+/* A row's columns, offset, mean and 1/deviation; a row past the last has no columns. */
 typedef struct norm_row {
     int columns;
     size_t at;
@@ -62,7 +62,8 @@ INLINE norm_row row_of(global const float *moments, norm_shape s, int row)
     return r;
 }
 
-/* An item's part of sum(g) and of sum(g z), g = dy gamma, z = (x - mean) rate. */
+/* Returns this item's part of sum(g) and sum(g z), g = dy gamma, z = (x - mean)
+ * rate. */
 INLINE float2 row_sums(global const float *x, global const float *dy,
                        global const float *gamma, norm_row r, int lid)
 {
@@ -87,6 +88,7 @@ INLINE void row_gradient(global float *dx, global const float *x,
     }
 }
 
+// dx (+)= rate (g - mean(g) - z mean(g z)), g = dy gamma, z = (x - mean) rate
 WORK_GROUP(WG, 1, 1)
 kernel void layer_norm_backward(global float *restrict dx,
                                 global const float *restrict x,
@@ -126,7 +128,7 @@ kernel void layer_norm_columns(global float *restrict partial,
     }
 }
 
-/* Sums of each run over NORM_COLUMNS columns: of dy z and of dy. */
+/* Sums dy z and dy over each run of rows, for NORM_COLUMNS columns. */
 INLINE void sum_runs(local float *sums, global const float *x, global const float *dy,
                      global const float *moments, norm_shape s, int c)
 {
@@ -144,7 +146,7 @@ INLINE void sum_runs(local float *sums, global const float *x, global const floa
     }
 }
 
-/* out[c] (+)= the runs' sums, in order; which: 0 or 1 of both */
+/* out[c] (+)= the runs' sums, in order: of dy z if which is 0, of dy if 1 */
 INLINE void add_runs(global float *out, local const float *sums, norm_shape s, int c,
                      int which, int add)
 {
@@ -157,8 +159,8 @@ INLINE void add_runs(global float *out, local const float *sums, norm_shape s, i
 
 /* All gradients at once, for at most NORM_RUNS runs: the first groups have NORM_ROWS
  * rows of dx each, the others NORM_COLUMNS columns of dgamma (+)= sum of dy z and dbeta
- * (+)= sum of dy. dx, dgamma or dbeta may be null; bits of adds: which of dgamma, dbeta
- * and dx are added to. Every group meets the barriers of both jobs. */
+ * (+)= sum of dy. dx, dgamma or dbeta may be null. Bits of adds: 1 adds to dgamma, 2 to
+ * dbeta, 4 to dx. Every group meets the barriers of both jobs. */
 WORK_GROUP(NORM_COLUMNS *NORM_LANES, 1, 1)
 kernel void layer_norm_gradients(global float *dx, global float *dgamma,
                                  global float *dbeta, global const float *restrict x,

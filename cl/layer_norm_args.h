@@ -2,8 +2,8 @@
 #ifndef LAYER_NORM_ARGS_H
 #define LAYER_NORM_ARGS_H
 
-/* layer_norm_gradients: a group has so many rows of dx, or sums so many columns over at
- * most so many runs, which its rows of items share. */
+/* layer_norm_gradients: a group has NORM_ROWS rows of dx, or sums NORM_COLUMNS columns
+ * over at most NORM_RUNS runs with NORM_LANES items each. */
 #define NORM_ROWS    4
 #define NORM_COLUMNS 16
 #define NORM_LANES   16
@@ -12,7 +12,7 @@
 /* Rows of columns numbers; moments [rows,2] are mean and 1/deviation of each. */
 typedef struct norm_shape {
     int rows, columns; // N, D
-    int run;           // rows to a group where it has several
+    int run;           // rows of a run
     float eps;
 } norm_shape;
 

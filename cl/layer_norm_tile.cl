@@ -1,4 +1,4 @@
-/* layer_norm_tile.cl - the same with a run of rows to each work-item, for CPU devices.
+/* layer_norm_tile.cl - layer_norm.cl for CPU devices; each work-item has a run of rows.
  *
  * Layout: x, y, dx, dy [N,D]; gamma, beta [D]; moments [N,2]; partial [groups,2,D].
  * Work-group: 1 item.
@@ -22,7 +22,7 @@ INLINE float row_sum(global const float *x, int columns)
     return total;
 }
 
-/* Sum of squares about the mean. */
+/* Returns the sum of squares about the mean. */
 INLINE float row_square(global const float *x, int columns, float mean)
 {
     floatv sum = (floatv)(0.0f);
@@ -59,7 +59,7 @@ kernel void layer_norm_forward(global float *restrict y, global float *restrict 
     }
 }
 
-/* What the gradient of a row needs: mean of g = dy gamma, and of g z. */
+/* Returns a row's means of g = dy gamma and of g z, z = (x - mean) rate. */
 INLINE float2 row_means(global const float *x, global const float *dy,
                         global const float *gamma, int columns, float mean, float rate)
 {

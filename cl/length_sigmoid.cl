@@ -1,4 +1,4 @@
-/* length_sigmoid.cl - numbers between bounds that follow the length of their sequence.
+/* length_sigmoid.cl - sigmoids scaled by the length of their sequence.
  *
  * Layout: x, y, dx, dy [N,C]; offsets [B+1].
  * Work-group: WG items along the numbers of one sequence; grid (B). WG is 1 on CPU
@@ -17,7 +17,7 @@ INLINE float sigmoid(float x)
     return 1.0f / (1.0f + exp(-x));
 }
 
-/* What the sigmoid of a sequence is multiplied with. */
+/* Returns the factor of the sigmoids of a sequence. */
 INLINE float height(length_args s, int length)
 {
     return s.slope * (float)length + s.shift;

@@ -1,8 +1,9 @@
-/* linear.cl - what a linear layer's backward pass needs beside products.
+/* linear.cl - the backward pass of a linear layer, apart from its matrix products.
  *
  * Layout: g, dy, h [N,out]; partial [runs,out]; db [out].
  * Work-group: WG items, a column each; in linear_gradients LINEAR_COLUMNS columns by
- * LINEAR_RUNS runs.
+ * LINEAR_RUNS runs; in linear_add an element each.
+ * Defines: WG.
  * Numerics: f32 sums in the order of the rows.
  * Writes: g, partial, db (added to when add) and y whole. */
 #include "linear.clh"
@@ -11,7 +12,8 @@
 #define WG 64
 #endif
 
-// g = dy * act'(h); partial[run] = sum of g over the run's rows. g, partial may be null
+// g = dy * act'(h); partial[run] = sum of g, or of dy if g is null, over the run's
+// rows. partial may be null
 WORK_GROUP(WG, 1, 1)
 kernel void linear_gradient(global float *g, global float *partial,
                             global const float *dy, global const float *h,
@@ -35,7 +37,7 @@ kernel void linear_gradient(global float *g, global float *partial,
     }
 }
 
-// db += sum over runs
+// db (+)= sum of partial over the runs
 WORK_GROUP(WG, 1, 1)
 kernel void linear_bias(global float *db, global const float *partial, linear_shape s,
                         int add)
@@ -50,8 +52,8 @@ kernel void linear_bias(global float *db, global const float *partial, linear_sh
     }
 }
 
-/* Both at once for at most LINEAR_RUNS runs, a row of items each:
- * g = dy * act'(h), which may be null; db (+)= sum of g over all rows */
+/* Both at once, for at most LINEAR_RUNS runs with a row of items each: g = dy *
+ * act'(h); db (+)= sum of g, or of dy if g is null, over all rows */
 WORK_GROUP(LINEAR_COLUMNS *LINEAR_RUNS, 1, 1)
 kernel void linear_gradients(global float *g, global float *restrict db,
                              global const float *restrict dy, global const float *h,

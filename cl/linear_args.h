@@ -2,7 +2,7 @@
 #ifndef LINEAR_ARGS_H
 #define LINEAR_ARGS_H
 
-/* linear_gradients: a group sums so many columns over at most so many runs. */
+/* linear_gradients: the columns that a group sums, and the most runs. */
 #define LINEAR_COLUMNS 16
 #define LINEAR_RUNS    16
 

@@ -1,4 +1,4 @@
-/* linear_tile.cl - the same with a strip of columns to each work-item, for CPU devices.
+/* linear_tile.cl - linear.cl for CPU devices; each work-item has a strip of columns.
  *
  * Layout: g, dy, h [N,out]; partial [runs,out]; db [out].
  * Work-group: 1 item, STRIP columns (linear_add: STRIP_ADD elements).
@@ -19,7 +19,8 @@ INLINE floatv slope_v(floatv h, int activation)
     return activation == 2 ? 1.0f - h * h : (floatv)(1.0f);
 }
 
-/* One vector of columns down the run; what is left of the width goes one by one. */
+/* Computes g and partial for one vector of columns of a run; gradient_1 has one
+ * column. */
 INLINE void gradient_v(global float *g, global float *partial, global const float *dy,
                        global const float *h, linear_shape s, int rows)
 {
@@ -56,7 +57,8 @@ INLINE void gradient_1(global float *g, global float *partial, global const floa
     }
 }
 
-// g = dy * act'(h); partial[run] = sum of g over the run's rows. g, partial may be null
+// g = dy * act'(h); partial[run] = sum of g, or of dy if g is null, over the run's
+// rows. partial may be null
 WORK_GROUP(1, 1, 1)
 kernel void linear_gradient(global float *g, global float *partial,
                             global const float *dy, global const float *h,
@@ -79,7 +81,7 @@ kernel void linear_gradient(global float *g, global float *partial,
     }
 }
 
-// db += sum over runs
+// db (+)= sum of partial over the runs
 WORK_GROUP(1, 1, 1)
 kernel void linear_bias(global float *db, global const float *partial, linear_shape s,
                         int add)

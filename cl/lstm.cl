@@ -1,21 +1,22 @@
-/* lstm.cl - a long short-term memory, some sequences to each work-group.
+/* lstm.cl - a long short-term memory (LSTM), some sequences to each work-group.
  *
- * Layout: packed rows; work as recurrent.clh has it, gates [N,4n] in the order i, g, f,
- * o: sums of inputs, then what the cell made of them, at last their gradients.
+ * Layout: packed rows; work as recurrent_args.h. gates [N,4n], in the order i, g, f, o,
+ * hold x w_x + b at first, after forward the activations, after backward the
+ * gradients of the pre-activations.
  * Work-group: forward, a launch for each token: 64 items to a tile of 32 sequences by
  * the four gates of CELLS columns, see recurrent_step.clh; grid (tiles down, tiles
- * across, directions). Backward: WG items along the width of the state; a group walks
- * through time with its ROWS sequences, which owe nothing to others, and meets two
- * barriers at each step.
+ * across, directions). Backward: WG items along the width of the state; a group goes
+ * through time with its own ROWS sequences, independent of other groups, with one
+ * barrier a step (and that of TOGETHER).
  * Defines: WG; ROWS; those of product_group.clh.
  * Numerics: f32 sums in the order of the inner index.
- * Writes: y, h and c whole; gradients of h0 and c0 whole (added to when asked). */
+ * Writes: y, h and c whole; gradients of h0, c0 whole (added to when add_h, add_c). */
 #include "recurrent_group.clh"
 #include "recurrent_step.clh"
 
 #define CELLS (TN / 4)
 
-/* to[k][gate,cell] = row k0 + k of w, columns j + cell of each gate */
+/* to[k][gate,cell] = row k0 + k of w, column j + cell of each gate; zeros outside */
 INLINE void load_gates(local float *to, global const float *w, int k0, int j, int n)
 {
 #pragma unroll
@@ -30,7 +31,8 @@ INLINE void load_gates(local float *to, global const float *w, int k0, int j, in
     }
 }
 
-/* One number of a token's state; a holds the products of its gates, CELLS apart. */
+/* Computes element j of a token's state and cell. a holds the products h' w_h of its
+ * gates, CELLS apart. */
 INLINE void make_cell(global float *y, global float *work, global const float *h0,
                       global const float *c0, global const int *offsets,
                       recurrent_shape s, int place, int t, int j, local const float *a)
@@ -56,8 +58,8 @@ INLINE void make_cell(global float *y, global float *work, global const float *h
     y[at * n + j] = out * tanh(cell);
 }
 
-// token t: a = gates + h' w_h, c = f c' + i g, h = o tanh(c); h' and c' of the one
-// before
+// token t, with h' and c' of token t - 1:
+//   a = gates + h' w_h, c = f c' + i g, h = o tanh(c)
 INLINE void make_token(local float *tiles, global float *y, global float *work,
                        global const float *h0, global const float *c0,
                        global const float *w, global const int *offsets,
@@ -96,8 +98,8 @@ kernel void lstm_forward(global float *y, global float *work, global const float
     make_token(tiles, y, work, h0, c0, w, offsets, s, t);
 }
 
-// both directions over the same sequences, from states of zeros; the second one goes
-// the other way
+// lstm_forward for both directions over the same sequences, from states of zeros; the
+// second one runs in reverse to the first
 WORK_GROUP(ITEMS, 1, 1)
 kernel void lstm_forward_both(global float *y, global float *work,
                               global const float *w, global float *y_back,
@@ -106,13 +108,13 @@ kernel void lstm_forward_both(global float *y, global float *work,
 {
     local float tiles[STEP_TILES] __attribute__((aligned(16)));
     const bool back = GROUP(2);
-    recurrent_shape own = s; // PoCL's work-items share the argument itself
+    recurrent_shape own = s; // a copy: PoCL's work-items share the argument
     own.reverse = back ? !s.reverse : s.reverse;
     make_token(tiles, back ? y_back : y, back ? work_back : work, 0, 0,
                back ? w_back : w, offsets, own, t);
 }
 
-// h and c behind the last tokens; either may be null
+// h and c = the final states and cells; either may be null
 WORK_GROUP(WG, 1, 1)
 kernel void lstm_last(global float *h, global float *c, global const float *y,
                       global const float *work, global const float *h0,
@@ -124,7 +126,8 @@ kernel void lstm_last(global float *h, global float *c, global const float *y,
     last_rows(c, work + s.inner, c0, offsets, s, rows);
 }
 
-// gates become gradients of their sums, last token first: dh' = da w_h', dc' = dc f
+// replaces gates by the gradients of their pre-activations, last token first:
+//   dh' = da w_h^T, dc' = dc f
 WORK_GROUP(WG, 1, 1)
 kernel void lstm_backward(global float *dh0, global float *dc0, global float *work,
                           global const float *dy, global const float *dh,

@@ -1,21 +1,23 @@
-/* lstm_tile.cl - a long short-term memory, a group of sequences to each work-item, for
- * CPU devices.
+/* lstm_tile.cl - a long short-term memory (LSTM) for CPU devices; each work-item has a
+ * group of sequences.
  *
- * Layout: packed rows; work as recurrent.clh has it, gates [N,4n] in the order i, g, f,
- * o: sums of inputs, then what the cell made of them, at last their gradients. Panels
- * are what matmul_pack made of the state's rows of the weights.
- * Work-group: 1 item; it walks through time with its sequences, which owe nothing to
- * others. The weights are read once a step for all of them.
+ * Layout: packed rows; work as recurrent_args.h. gates [N,4n], in the order i, g, f, o,
+ * hold x w_x + b at first, after forward the activations, after backward the
+ * gradients of the pre-activations. Panels hold the state's rows of the weights, packed
+ * by matmul_pack.
+ * Work-group: 1 item, which goes through time with its own sequences, independent of
+ * other items. It reads the weights once a step for all of them.
  * Defines: VEC, MR and TOUCH as in matmul_tile.cl.
  * Numerics: f32 sums in the order of the inner index.
- * Writes: y, h and c whole; gradients of h0 and c0 whole (added to when asked). */
+ * Writes: y, h and c whole; gradients of h0, c0 whole (added to when add_h, add_c). */
 #include "recurrent_tile.clh"
 
-/* Parts of a group's own rows: state or its gradient, gradient of the cell, gates or
- * their gradients, and what is packed. */
+/* Offsets of the parts of a group's own rows, see tile_part: the state or its gradient,
+ * the gradient of the cell, the gates or their gradients, and packed rows. */
 enum { STATE = 0, CELL = 1, GATES = 2, PACKED_ROWS = 6 };
 
-/* i = sigmoid, g = tanh, f = sigmoid of 1 more, o = sigmoid, by one division. */
+/* Replaces pre-activations by gates with a single division: i, o = sigmoid(a), g =
+ * tanh(a), f = sigmoid(a + 1). */
 INLINE void squash(floatv a[4])
 {
     floatv under[4];
@@ -31,7 +33,8 @@ INLINE void squash(floatv a[4])
     a[3] = sigmoid_of(a[3] * under[2] * of_fo);
 }
 
-/* One token: c = f c' + i g, h = o tanh(c). */
+/* Computes one token's cell c = f c' + i g and state h = o tanh(c), columns j
+ * .. end-1. */
 INLINE void lstm_cell(global float *y, global float *state, global float *gates,
                       global float *cells, global const float *sum,
                       global const float *before, int n, int j, int end, int whole)
@@ -56,7 +59,8 @@ INLINE void lstm_cell(global float *y, global float *state, global float *gates,
     }
 }
 
-// a = gates + h' w_h, then the cell, token by token; h' and c' of the token before
+// for each token, with h' and c' of the previous one:
+//   a = gates + h' w_h, c = f c' + i g, h = o tanh(c)
 WORK_GROUP(1, 1, 1)
 kernel void lstm_forward(global float *y, global float *h, global float *c,
                          global float *work, global const float *h0,
@@ -89,8 +93,8 @@ kernel void lstm_forward(global float *y, global float *h, global float *c,
     last_rows(c, cells, c0, offsets, s, rows);
 }
 
-/* The way back through one token; its gates become their gradients. dh and dc are those
- * of state and cell behind it; dc becomes that in front of it. */
+/* Replaces one token's gates by their gradients. dh and dc are the gradients of its
+ * state and cell from later tokens; dc becomes that of the previous cell. */
 INLINE void lstm_cell_back(global float *gates, global float *own, global float *sums,
                            global const float *dh, global float *dc,
                            global const float *dy, global const float *cell,
@@ -121,7 +125,8 @@ INLINE void lstm_cell_back(global float *gates, global float *own, global float 
     }
 }
 
-// gates become gradients of their sums, last token first: dh' = da w_h', dc' = dc f
+// replaces gates by the gradients of their pre-activations, last token first:
+//   dh' = da w_h^T, dc' = dc f
 WORK_GROUP(1, 1, 1)
 kernel void lstm_backward(global float *dh0, global float *dc0, global float *work,
                           global const float *dy, global const float *dh,

@@ -38,7 +38,7 @@ kernel void masked_softmax_forward(global float *restrict y,
     }
 }
 
-// dx += y * (dy - sum(y * dy))
+// dx (+)= y * (dy - sum(y * dy))
 WORK_GROUP(WG, 1, 1)
 kernel void masked_softmax_backward(global float *restrict dx,
                                     global const float *restrict y,

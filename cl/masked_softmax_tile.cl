@@ -1,5 +1,5 @@
-/* masked_softmax_tile.cl - the same with a run of rows to each work-item, for CPU
- * devices.
+/* masked_softmax_tile.cl - masked_softmax.cl for CPU devices; each work-item has a run
+ * of rows.
  *
  * Layout: x, y, dx, dy [B,H,T,S]; q_len, k_len [B] or null.
  * Work-group: 1 item, ROWS rows each.
@@ -13,7 +13,7 @@
 #define ROWS 8
 #endif
 
-/* Four maxima, since one would wait for itself. */
+/* Returns the maximum of a row. Four running maxima hide the latency of fmax. */
 INLINE float row_max(global const float *x, int kept)
 {
     floatv most[4];
@@ -57,6 +57,7 @@ INLINE float row_exp(global float *y, global const float *x, int kept, float top
     return total;
 }
 
+/* y *= scale for the kept keys, 0 for the others */
 INLINE void row_scale(global float *y, int kept, int keys, float scale)
 {
     int c = 0;
@@ -100,7 +101,7 @@ INLINE float row_dot(global const float *a, global const float *b, int kept)
     return total;
 }
 
-// dx += y * (dy - sum(y * dy))
+// dx (+)= y * (dy - sum(y * dy))
 WORK_GROUP(1, 1, 1)
 kernel void masked_softmax_backward(global float *restrict dx,
                                     global const float *restrict y,

@@ -1,12 +1,12 @@
-/* matmul.cl - products by work-groups with local memory.
+/* matmul.cl - matrix products by work-groups with local memory.
  *
  * Layout: row-major matrices, each with an offset, a row stride and a batch stride.
  * Work-group: DOWN x ACROSS items to a tile of TM x TN of the result; an item has
  * QM x QN blocks of 4 x 4 of it. One dimension counts tiles and matrices: some devices
  * allow few groups in others.
- * Defines: DOWN, ACROSS; QM, QN: 1 or 2; TA, TB: 1 where a (or b) is stored transposed;
- * WIDE: 1 where every offset and stride, N, and the contiguous sizes of a and b are
- * multiples of 4 floats; UNROLL, a divisor of TK; WEIGHTS, what b holds.
+ * Defines: DOWN, ACROSS; QM, QN: 1 or 2; TA, TB: 1 if a (or b) is stored transposed;
+ * WIDE: 1 if every offset and stride, N, and the contiguous sizes of a and b are
+ * multiples of 4 floats; UNROLL, a divisor of TK; WEIGHTS, the number format of b.
  * Local: (TM + TN + 8) * 16 floats.
  * Numerics: f32 sums in the order of the inner index, whatever the tile.
  * Writes: y whole (added to when add). */
@@ -33,16 +33,17 @@
 #define UNROLL 4
 #endif
 
-/* Quad n of a tile of width outer indices: which ones it holds. Where the inner index
- * is contiguous, neighbours take two quads of a row, then the next row: this fills
- * whole sectors and meets every bank once. Else they follow the outer index. */
+/* Inner and outer index of quad n of a tile with width outer indices. If the inner
+ * index is contiguous (turned), neighbouring items take two quads of a row, then the
+ * next row: this fills whole sectors and meets every bank once. Else they follow the
+ * outer index. */
 #define INNER_OF(n, width, turned) \
     ((turned) ? (n) / (2 * (width)) * 8 + (n) % 2 * 4 : (n) / ((width) / 4))
 #define OUTER_OF(n, width, turned) \
     ((turned) ? (n) / 2 % (width) : (n) % ((width) / 4) * 4)
 
-/* Where a quad begins. Rows past the edge read the last one, and nothing is stored of
- * them. */
+/* Returns the offset of a quad. Outer indices past the edge read the last one inside;
+ * their results are not stored. */
 INLINE uint quad_at(int n, int width, bool turned, int ld, int left)
 {
     const int inner = INNER_OF(n, width, turned), outer = OUTER_OF(n, width, turned);
@@ -50,7 +51,8 @@ INLINE uint quad_at(int n, int width, bool turned, int ld, int left)
                   : (uint)(inner * ld + min(outer, WIDE ? left - 4 : left - 1));
 }
 
-/* Four numbers from there on; without WIDE the edge may cut them. */
+/* Loads the four numbers of a quad; without WIDE those past the edge are copies of the
+ * last one inside. */
 #define QUAD(name, number, READ, READ_QUAD)                                            \
     INLINE float4 name(global const number *x, uint at, int n, int width, bool turned, \
                        int left)                                                       \
@@ -72,6 +74,7 @@ QUAD(quad_of_b, weight, WEIGHT_AT, WEIGHT_QUAD)
 #define quad_of_b quad
 #endif
 
+/* Stores a quad to a tile in local memory, transposed if turned. */
 INLINE void put_quad(local float *to, int n, int width, bool turned, float4 x)
 {
     to += INNER_OF(n, width, turned) * (width + 4) + OUTER_OF(n, width, turned);
@@ -82,7 +85,8 @@ INLINE void put_quad(local float *to, int n, int width, bool turned, float4 x)
     }
 }
 
-/* The last inner indices, fewer than TK of them; zeros past the edges. */
+/* Loads the last inner indices of a tile, rest < TK of them, with zeros past the
+ * edges. */
 #define FILL_REST(name, number, READ)                                                 \
     INLINE void name(local float *to, global const number *x, int width, bool turned, \
                      int ld, int left, int rest)                                      \
@@ -103,8 +107,9 @@ FILL_REST(fill_rest_of_b, weight, WEIGHT_AT)
 #define fill_rest_of_b fill_rest
 #endif
 
-/* A block of each item, side by side in local memory, to y: rows x columns of it. The
- * items follow the columns. Ends with a barrier. */
+/* Stores a block of each item to y, as far as its rows x columns are inside, with bias,
+ * activation and residual. Blocks pass through local memory, so that neighbouring items
+ * store neighbouring columns. Ends with a barrier. */
 INLINE void store_blocks(global float *y, global const float *bias,
                          global const float *residual, global const float *scale,
                          local float *blocks, const block *sum, int rows, int columns,
@@ -148,7 +153,7 @@ INLINE void store_blocks(global float *y, global const float *bias,
 }
 
 // y = act(op(a) op(b) + bias) + residual; column j of op(b) is multiplied with scale[j]
-// where b is of 8 bits
+// if b has 8 bits
 WORK_GROUP(ITEMS, 1, 1)
 kernel void matmul_group(global float *y, global const float *a, global const weight *b,
                          global const float *bias, global const float *residual,
@@ -215,7 +220,7 @@ kernel void matmul_group(global float *y, global const float *a, global const we
     EACH_BLOCK(STORE)
 }
 
-// the tail alone, over a product that stands in y
+// y = act(y + bias) + residual, for a product that is in y already
 WORK_GROUP(64, 1, 1)
 kernel void matmul_finish(global float *y, global const float *bias,
                           global const float *residual, matmul_shape s)

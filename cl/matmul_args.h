@@ -10,7 +10,7 @@ typedef struct matmul_shape {
     int a_ld, b_ld, y_ld, residual_ld;
     int a_stride, b_stride, y_stride, residual_stride;
     int transpose_a, transpose_b;
-    int add;        // to what y holds
+    int add;        // 1: adds to y
     int activation; // 0 none, 1 relu, 2 tanh
 } matmul_shape;
 

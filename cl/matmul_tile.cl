@@ -1,11 +1,12 @@
-/* matmul_tile.cl - products, a block of the result to each work-item, for CPU devices.
+/* matmul_tile.cl - matrix products for CPU devices; each work-item has a block of the
+ * result.
  *
  * Layout: row-major matrices, each with an offset, a row stride and a batch stride.
- * Work-group: 1 item; it packs what it reads into panels of MR rows and of TILE_N
- * columns, and multiplies them while they lie in the first caches.
- * Defines: VEC, the native width; MR, rows of a register tile; PACKED, 1 where b holds
- * the panels that matmul_pack made; TOUCH, 1 where the device has caches to prepare;
- * WEIGHTS, what b and its panels hold.
+ * Work-group: 1 item; it packs its inputs into panels of MR rows and of TILE_N columns,
+ * and multiplies them while they are in the first caches.
+ * Defines: VEC, the native width; MR, rows of a register tile; PACKED, 1 if b holds the
+ * panels that matmul_pack made; TOUCH, 1 to prefetch into caches; WEIGHTS, the number
+ * format of b and its panels.
  * Numerics: f32 sums in the order of the inner index, cut at depth: the same bits for
  * any cut of rows and columns, packed or not.
  * Writes: y whole (added to when add). */
@@ -21,8 +22,8 @@ INLINE floatv activate_v(floatv x, int activation)
     return activation == 2 ? tanh(x) : x;
 }
 
-/* Bias, activation and residual over the item's block, which lies in the second cache.
- * */
+/* Applies bias, activation and residual to the item's block, which is in the L2
+ * cache. */
 INLINE void finish_block(const tile t, global const float *bias,
                          global const float *residual, const matmul_shape s, int i0,
                          int j0, int j1, size_t batch)
@@ -46,7 +47,7 @@ INLINE void finish_block(const tile t, global const float *bias,
     }
 }
 
-/* Where inner index k of a block of a, and of a panel of b, lies in its matrix. */
+/* Return where inner index k of a block of a, and of a panel of b, begins. */
 INLINE global const float *block_of_a(global const float *a, const matmul_shape s,
                                       int k)
 {
@@ -63,8 +64,8 @@ INLINE global const weight *panel_of_b(global const weight *b, const matmul_shap
 #endif
 }
 
-/* Columns j0 to j1 of a block of rows, for the inner indices from k0 on. a is packed,
- * and what is behind it is free. */
+/* Computes columns j0 .. j1-1 of a block of rows, over the inner indices from k0 on. a
+ * is packed; the memory behind it is free for a panel of b. */
 INLINE void multiply_block(tile t, local float *a, global const float *next_a,
                            global const weight *b, global const float *scale,
                            const matmul_shape s, const matmul_cut cut, int j0, int j1,
@@ -74,7 +75,7 @@ INLINE void multiply_block(tile t, local float *a, global const float *next_a,
     global float *y = t.y;
     t.next_b_ld = PACKED ? TILE_N : s.transpose_b ? 0 : s.b_ld;
     for (int j = j0; j < j1; j += TILE_N) {
-        const int done = (j - j0) / TILE_N * (t.rows / MR); // tiles, a row of a each
+        const int done = (j - j0) / TILE_N * (t.rows / MR); // tiles, one row of a each
         t.y = y + j;
         t.cols = s.N - j;
         t.scale = scale + j; // unused where weights are floats
@@ -95,7 +96,7 @@ INLINE void multiply_block(tile t, local float *a, global const float *next_a,
 }
 
 // y = act(op(a) op(b) + bias) + residual; column j of op(b) is multiplied with scale[j]
-// where b is of 8 bits
+// if b has 8 bits
 WORK_GROUP(1, 1, 1)
 kernel void matmul_tile(global float *y, global const float *a, global const weight *b,
                         global const float *bias, global const float *residual,
@@ -110,7 +111,7 @@ kernel void matmul_tile(global float *y, global const float *a, global const wei
     a += s.a_offset + batch * s.a_stride + (s.transpose_a ? i0 : (size_t)i0 * s.a_ld);
     b += PACKED ? 0 : s.b_offset + batch * s.b_stride;
     int k0 = 0;
-    do { // once where K is 0: zeros
+    do { // one round even if K is 0, to write zeros
         const int next = k0 + cut.depth < s.K ? k0 + cut.depth : k0;
         pack_a(scratch, block_of_a(a, s, k0), s.a_ld, s.transpose_a, t.rows,
                min(cut.depth, s.K - k0));
@@ -125,8 +126,8 @@ kernel void matmul_tile(global float *y, global const float *a, global const wei
 }
 
 #if PACKED
-// packs op(b) [K,N] into panels of TILE_N columns; an item has depth inner indices of
-// one
+// packs op(b) [K,N] into panels of TILE_N columns; an item packs depth inner indices of
+// a panel
 WORK_GROUP(1, 1, 1)
 kernel void matmul_pack(global weight *restrict packed, global const weight *restrict b,
                         matmul_shape s, int depth)

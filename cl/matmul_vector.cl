@@ -1,10 +1,10 @@
 /* matmul_vector.cl - a matrix times a vector: the sums are split over a work-group.
  *
  * Layout: as matmul.cl, for products of one row (y = a op(b)) or one column.
- * Work-group: WG items to COLUMNS results of one member of the batch, SLICES items to
+ * Work-group: WG items to COLUMNS results of one matrix of the batch, SLICES items to
  * each of them.
- * Defines: ALONG, 1 where the matrix has the inner index contiguous: then neighbours
- * follow it, else the results; WEIGHTS, what the matrix holds.
+ * Defines: ALONG, 1 if the inner index is contiguous in the matrix: neighbouring items
+ * then follow it, else the results; WEIGHTS, the matrix's number format.
  * Local: WG floats.
  * Numerics: f32; a slice has every SLICES-th product, slices are added in pairs.
  * Writes: y whole (added to when add). */
@@ -23,7 +23,7 @@
 #define NEXT    (ALONG ? 1 : COLUMNS) // from slice to slice in local memory
 
 // y[i] = act(sum over k of m[i,k] x[k] + bias[i]) + residual[i]; the sum is multiplied
-// with scale[i] where m is of 8 bits
+// with scale[i] if m has 8 bits
 WORK_GROUP(WG, 1, 1)
 kernel void matmul_vector(global float *y, global const weight *m,
                           global const float *x, global const float *bias,

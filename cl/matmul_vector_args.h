@@ -4,7 +4,7 @@
 
 typedef struct vector_args {
     int results, y_step, bias_step, residual_step;
-    int x_step, outer, inner; // from k to k + 1; of the matrix, from result to result
+    int x_step, outer, inner; // of x by k; of the matrix by result, by k
 } vector_args;
 
 #endif

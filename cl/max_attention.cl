@@ -3,13 +3,12 @@
  * Layout: q, dq [Nq,d]; k, dk [Nk,d]; out, dy [B,d]; offsets [B+1]; best, top, weight,
  *   slope [Nq].
  * Work-group: WG items along the columns of a run of rows of a sequence, grid (runs,B);
- *   in the sums one group to a sequence. WG is 1 on CPU devices, where loops over
- *   columns become vector code.
+ *   in max_pool a group to a sequence. WG is 1 on CPU devices, where loops over columns
+ *   become vector code.
  * Defines: WG, a power of two; VEC.
  * Numerics: f32; dot products by lanes, then by a tree over items; the sequence's
  *   maximum is subtracted; the first of equal products counts as the best.
- * Writes: best, top, weight, slope, out whole; dq, dk whole (added to when mode says
- *   so). */
+ * Writes: best, top, weight, slope, out whole; dq, dk whole (GRAD_ADD adds to them). */
 #ifndef WG
 #define WG 64
 #endif
@@ -17,7 +16,7 @@
 #include "max_attention_args.h"
 #include "vector.clh"
 
-/* A run of rows of a sequence. */
+/* Rows first .. last-1: a run of rows of a sequence. */
 typedef struct max_run {
     int first, last;
 } max_run;
@@ -30,7 +29,7 @@ INLINE max_run run_of(global const int *offsets, int b)
     return r;
 }
 
-/* This item's part of <x, y>. */
+/* Returns this item's part of <x, y>. */
 INLINE float part_of_dot(global const float *x, global const float *y, int width)
 {
     floatv sum = (floatv)(0.0f);
@@ -44,8 +43,8 @@ INLINE float part_of_dot(global const float *x, global const float *y, int width
     return all;
 }
 
-/* top[i] = max over j of <q_i, k_j>, best[i] = the first such row of k; -1 without
- * one */
+/* top[i] = max over j of <q_i, k_j>, best[i] = the first such row of k, -1 without
+ * keys */
 WORK_GROUP(WG, 1, 1)
 kernel void max_best(global int *restrict best, global float *restrict top,
                      global const float *restrict q, global const float *restrict k,
@@ -108,8 +107,8 @@ kernel void max_pool(global float *restrict out, global float *restrict weight,
     }
 }
 
-/* slope[i] = w_i <dy, q_i - out>, what flows back to the row's score; dq_i (+)= w_i dy
- * + slope[i] k_best */
+/* slope[i] = w_i <dy, q_i - out>, the gradient of top[i]; dq_i (+)= w_i dy + slope[i]
+ * k_best[i] */
 WORK_GROUP(WG, 1, 1)
 kernel void max_back_rows(
     global float *dq, global float *restrict slope, global const float *restrict q,

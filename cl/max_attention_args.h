@@ -6,7 +6,7 @@ enum { MAX_RUN = 8 }; // rows of a run
 
 typedef struct max_args {
     int width; // d
-    int mode;  // of a gradient: GRAD_*
+    int mode;  // GRAD_* of the gradient
 } max_args;
 
 #endif

@@ -1,11 +1,11 @@
-/* mix_levels.cl - a sum of tensors whose weights are a softmax.
+/* mix_levels.cl - a sum of tensors, weighted by a softmax, and its gradients.
  *
  * Layout: flat arrays of count numbers; c [depth]; partial [depth,groups].
  * Work-group: as elements.clh.
  * Defines: WG, a power of two.
- * Numerics: f32; tensors are added in order. Products with what flows back are summed
- *   by a tree over a group's items, the rest by ham_weights.cl.
- * Writes: out, partial whole; gradients are added to when mode says so. */
+ * Numerics: f32; tensors are added in order. <dy, x> is summed by a tree over a group's
+ *   items, then over the groups by ham_weights.cl.
+ * Writes: out, partial whole; gradients are added to with GRAD_ADD. */
 #include "elements.clh"
 #include "ham.clh"
 #include "mix_levels_args.h"
@@ -33,7 +33,7 @@ kernel void mix_forward(global float *restrict out, global const float *x0,
     }
 }
 
-// dx (+)= w dy, partial = sum of dy x over the group, for the tensor that is first
+// dx (+)= w dy, partial = sum of dy x over the group, for tensor number g.first
 WORK_GROUP(WG, 1, 1)
 kernel void mix_backward(global float *dx, global float *restrict partial,
                          global const float *x, global const float *restrict dy,

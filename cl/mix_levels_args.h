@@ -2,12 +2,12 @@
 #ifndef MIX_LEVELS_ARGS_H
 #define MIX_LEVELS_ARGS_H
 
-enum { MIX_AT_ONCE = 4 }; // tensors to a launch
+enum { MIX_AT_ONCE = 4 }; // most tensors of a launch
 
 typedef struct mix_args {
     int count, depth;
-    int first, given; // tensors first .. first+given-1 are this launch's
-    int mode;         // of a gradient: GRAD_*
+    int first, given; // this launch has tensors first .. first+given-1
+    int mode;         // GRAD_* of dx
 } mix_args;
 
 #endif

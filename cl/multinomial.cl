@@ -1,10 +1,10 @@
-/* multinomial.cl - a class of each row, drawn by its probability.
+/* multinomial.cl - draws a class for each row by its softmax.
  *
  * Layout: x [N,V]; id [N].
  * Work-group: WG items to a row, each with a run of classes.
  * Defines: WG, a power of two.
- * Numerics: sums in f32 in the order of the classes, run by run; a class is as likely
- *           as its share of the sum up to their rounding.
+ * Numerics: sums in f32 in the order of the classes, run by run; probabilities are
+ *           exact up to the rounding of these sums.
  * Writes: id whole; -1 where no number is finite. */
 #ifndef WG
 #define WG 64
@@ -31,7 +31,7 @@ kernel void multinomial(global int *restrict id, global const float *restrict x,
     sums[lid] = mine;
     barrier(CLK_LOCAL_MEM_FENCE);
     float total = 0.0f, sum = 0.0f;
-    for (int k = 0; k < WG; k++) { // in one order for all: the runs do not overlap
+    for (int k = 0; k < WG; k++) { // one order in all items: runs do not overlap
         sum = k == lid ? total : sum;
         total += sums[k];
     }

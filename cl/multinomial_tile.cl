@@ -1,13 +1,14 @@
-/* multinomial_tile.cl - the same with a row to each work-item, for CPU devices.
+/* multinomial_tile.cl - multinomial.cl for CPU devices; each work-item has a row.
  *
- * Layout, Writes: as multinomial.cl.
+ * Layout: as multinomial.cl.
  * Work-group: 1 item.
  * Defines: VEC, the native width.
- * Numerics: as cross_entropy_tile.cl. */
+ * Numerics: as cross_entropy_tile.cl.
+ * Writes: id whole; 0 where no number is finite. */
 #include "log_softmax_tile.clh"
 
-/* The first class before which less than u of the row's sum lies, and with which more
- * does; the last one of weight where rounding leaves none. */
+/* Returns the first class with which the row's sum exceeds u. If rounding leaves none,
+ * the last one with x - top > -80, else 0. */
 INLINE int find(global const float *x, int columns, float top, float u)
 {
     float sum = 0.0f;

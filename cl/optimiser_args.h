@@ -4,7 +4,7 @@
 
 typedef struct optimiser_rates {
     float lr, epsilon;
-    // of a running mean: its decay, 1 - decay, 1 / (1 - decay^step)
+    // of each running mean: decay, 1 - decay, 1 / (1 - decay^step)
     float decay1, rest1, correct1;
     float decay2, rest2, correct2;
 } optimiser_rates;

@@ -1,11 +1,12 @@
-/* peaks.cl - the fastest a device copies and multiplies: what 100 per cent are.
+/* peaks.cl - copies and multiply-adds, as fast as a device does them, for benchmarks.
  *
- * Layout      copy: n vectors from one buffer to another; fma: one vector an item
- * Work-group  WG items; group g owns ROUNDS*WG neighbouring vectors, so that WG = 1
- *             walks a stretch of memory and larger groups read side by side
- * Defines     WG, VEC (floats in a vector), ROUNDS (vectors an item copies)
- * Numerics    the chains converge to b / (1 - a); nothing overflows or is denormal
- * Writes      every element of to; of out, one vector an item */
+ * Layout: copy: n vectors from one buffer to another; fma: one vector an item.
+ * Work-group: WG items; group g owns ROUNDS*WG neighbouring vectors, so that the item
+ *   of a group of 1 copies contiguous memory, and items of larger groups copy side by
+ *   side.
+ * Defines: WG, VEC (floats in a vector), ROUNDS (vectors an item copies).
+ * Numerics: the chains converge to b / (1 - a); nothing overflows or is denormal.
+ * Writes: every element of to; of out, one vector an item. */
 
 #ifndef WG
 #define WG 64
@@ -32,7 +33,7 @@ kernel void peaks_copy(global VECTOR *restrict to, global const VECTOR *restrict
 }
 
 // x = x a + b in twelve chains: enough to hide a latency of four at three a cycle, and
-// they fit into sixteen registers
+// few enough for sixteen registers
 WORK_GROUP(WG, 1, 1)
 kernel void peaks_fma(global VECTOR *restrict out, float a, float b, int rounds)
 {

@@ -1,13 +1,14 @@
-/* position_attention.cl - attention with tables of positions, a tile of rows to each
- * work-group (GPUs).
+/* position_attention.cl - attention with a table of biases by position; each work-group
+ * has a tile of rows (GPUs).
  *
  * Layout: as attention.clh; offsets [B+1]; tables as position_attention.clh, n counts
  * the tile's rows.
  * Work-group: WG items, see attention_group.clh; grid (tiles of the longest sequence,
- *             H, B, or runs of sequences). Trip counts depend on the group only.
+ *             H, B; in grad_q runs of sequences for B). Trip counts depend on the group
+ *             only.
  * Defines: WIDTH = d.
- * Numerics: online softmax in f32; backward makes the weights again from lse.
- * Writes: every row of o and lse; every row of the gradients (added to when asked);
+ * Numerics: online softmax in f32; backward recomputes the weights from lse.
+ * Writes: every row of o and lse; every row of the gradients (added to with GRAD_ADD);
  *         adds to sums. A tile belongs to one group, blocks and sequences come in
  *         order, so two runs give the same bits. */
 #include "attention_pass_group.clh"
@@ -30,7 +31,7 @@ kernel void position_attention_forward(
            w, fade, tops);
 }
 
-// dq_i += scale sum_j ds_ij k_j, sums_ij += ds_ij of a run of sequences, if not null
+// dq_i (+)= scale sum_j ds_ij k_j, sums_ij += ds_ij of a run of sequences, if not null
 WORK_GROUP(WG, 1, 1)
 kernel void position_attention_grad_q(
     global float *dq, global float *restrict sums, global const float *restrict dy,
@@ -52,7 +53,7 @@ kernel void position_attention_grad_q(
     }
 }
 
-// dk_j += scale sum_i ds_ij q_i, dv_j += sum_i keep_ij p_ij dO_i; table with n for keys
+// dk_j (+)= scale sum_i ds_ij q_i, dv_j (+)= sum_i keep_ij p_ij dO_i; n counts keys
 WORK_GROUP(WG, 1, 1)
 kernel void position_attention_grad_kv(
     global float *dk, global float *dv, global const float *restrict dy,

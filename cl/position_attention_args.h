@@ -3,12 +3,12 @@
 #define POSITION_ATTENTION_ARGS_H
 
 typedef struct position_args {
-    int t;                  // tokens that the parameters are for
+    int t;                  // positions that the parameters cover
     int longest;            // tokens of the longest sequence
     int step, center, size; // of a head's table, in floats
     int parts;              // arrays of sums for a head and run: one a tile, or one
-    int sequences, run;     // B; how many of them a group goes through for the sums
-    int turned;             // whether n counts keys and m queries, forward
+    int sequences, run;     // B; sequences that grad_q's group goes through
+    int turned;             // 1: in forward n counts keys and m queries
 } position_args;
 
 #endif

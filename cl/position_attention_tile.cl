@@ -1,12 +1,13 @@
-/* position_attention_tile.cl - attention with tables of positions, a tile of rows to
- * each work-item (CPU devices).
+/* position_attention_tile.cl - attention with a table of biases by position; each
+ * work-item has a tile of rows (CPU devices).
  *
  * Layout: as attention.clh; offsets [B+1]; tables as position_attention.clh, m counts
  * the tile's rows.
- * Work-group: 1 item; grid (tiles of the longest sequence, H, B, or runs of sequences).
+ * Work-group: 1 item; grid (tiles of the longest sequence, H, B; in grad_q runs of
+ *             sequences for B).
  * Defines: WIDTH = d; VEC; ROWS, vectors of a tile.
- * Numerics: online softmax, exp_fastv; backward makes the weights again from lse.
- * Writes: every row of o and lse; every row of the gradients (added to when asked);
+ * Numerics: online softmax, exp_fastv; backward recomputes the weights from lse.
+ * Writes: every row of o and lse; every row of the gradients (added to with GRAD_ADD);
  *         adds to sums. A tile belongs to one item, blocks and sequences come in
  *         order, so two runs give the same bits. */
 #include "attention_pass_tile.clh"
@@ -26,7 +27,7 @@ kernel void position_attention_forward(
     attend(o, lse, q, k, v, e, GROUP(0) * TILE, h, a, &b);
 }
 
-// dq_i += scale sum_j ds_ij k_j, sums_ij += ds_ij of a run of sequences, if not null
+// dq_i (+)= scale sum_j ds_ij k_j, sums_ij += ds_ij of a run of sequences, if not null
 WORK_GROUP(1, 1, 1)
 kernel void position_attention_grad_q(
     global float *dq, global float *restrict sums, global const float *restrict dy,
@@ -46,7 +47,7 @@ kernel void position_attention_grad_q(
     }
 }
 
-// dk_j += scale sum_i ds_ij q_i, dv_j += sum_i keep_ij p_ij dO_i; table with m for keys
+// dk_j (+)= scale sum_i ds_ij q_i, dv_j (+)= sum_i keep_ij p_ij dO_i; m counts keys
 WORK_GROUP(1, 1, 1)
 kernel void position_attention_grad_kv(
     global float *dk, global float *dv, global const float *restrict dy,

@@ -1,12 +1,12 @@
-/* position_tables.cl - parameters of positions to the tables that attention reads, and
- * sums of gradients back to parameters; both schedules.
+/* position_tables.cl - packs position parameters into the tables that attention reads,
+ * and sums gradients of tables for the parameters; both schedules.
  *
  * Layout: absolute [H,t,t] (query, key), relative [H,2t]; tables and sums as
  * position_attention.clh, sums [runs,H,parts,size].
  * Work-group: WG items, a number each.
  * Defines: WG.
  * Numerics: sums over runs, parts and a diagonal in order.
- * Writes: the table whole; gradients whole (added to when asked). */
+ * Writes: the table whole; gradients whole (added to when add). */
 #include "position_attention.clh"
 
 #ifndef WG
@@ -37,7 +37,7 @@ kernel void position_tables_pack(global float *restrict table,
     }
 }
 
-// absolute[h,i,j] (+)= the sum of what runs gave for i and j
+// absolute[h,i,j] (+)= the sum over runs of sums for query i and key j
 WORK_GROUP(WG, 1, 1)
 kernel void position_tables_absolute(global float *restrict absolute,
                                      global const float *restrict sums, int heads,
@@ -57,7 +57,7 @@ kernel void position_tables_absolute(global float *restrict absolute,
     }
 }
 
-// relative[h,c] (+)= the same over all i and j with i - j + t = c
+// relative[h,c] (+)= the sum over runs, and over all i and j with i - j + t = c
 WORK_GROUP(WG, 1, 1)
 kernel void position_tables_relative(global float *restrict relative,
                                      global const float *restrict sums, int heads,
@@ -67,8 +67,8 @@ kernel void position_tables_relative(global float *restrict relative,
     const int apart = element % (2 * s.t) - s.t; // i - j
     const bool met = apart > -s.longest && apart < s.longest;
     if (h < heads) {
-        /* A matrix has the pairs of a difference along a diagonal, the other form has
-         * them summed in each part. */
+        /* A matrix has the pairs of a difference along a diagonal; the relative form
+         * has their sum, one in each part. */
         const int m = s.turned ? apart : -apart, n = max(0, -m);
         const int count = s.step > 0 ? s.longest - max(apart, -apart) : s.parts;
         const int next = s.step > 0 ? s.step + 1 : s.size;

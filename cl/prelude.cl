@@ -1,7 +1,7 @@
 /* prelude.cl - compiled in front of every kernel file.
  *
  * OpenCL C 1.2 without extensions. Kernels find their group with GROUP(dim): the host
- * may split a long launch, and get_group_id would start from 0 again. It asks for no
+ * may split a long launch, and get_group_id would start from 0 again. GROUP uses no
  * item's number, so that compilers see one value for the whole group. */
 #include "builtins.clh"
 
@@ -10,17 +10,17 @@
     ((int)(get_group_id(dim) + get_global_offset(dim) / get_local_size(dim)))
 #define LANE(dim) ((int)get_local_id(dim))
 
-/* In front of every function that is no kernel. A plain `inline` function has no
- * definition for the calls that a compiler leaves (so says C99), and drivers stop
- * there. PoCL 3.1 crashes on a plain `static` one in some nests of unrolled loops, and
- * compiles functions of vectors for half-wide registers when it leaves them out of
- * line. */
+/* Goes in front of every function that is no kernel. A plain `inline` function gives no
+ * definition for the calls that a compiler leaves (C99), and drivers then stop at an
+ * undefined function. PoCL 3.1 crashes on a plain `static` one in some nests of
+ * unrolled loops, and compiles vector functions that stay out of line for registers
+ * half as wide. */
 #ifndef INLINE
 #define INLINE static inline __attribute__((always_inline))
 #endif
 
 /* The condition of a loop with barriers that may end before its first round. LLVM puts
- * an `if` in front of such a loop, and PoCL copies all that follows for every way
+ * an `if` in front of such a loop, and PoCL copies the code that follows for every path
  * through the `if`s: with four of them a kernel takes five times as long to compile. A
  * barrier in the loop's head keeps LLVM from it; other drivers get none. */
 #ifdef OWN_BUILTINS
@@ -29,20 +29,20 @@
 #define TOGETHER(condition) (condition)
 #endif
 
-/* A score that no key can lose against; its exp is 0. */
+/* A score below that of any key; its exp is 0. */
 #define SCORE_MIN (-3.0e38f)
 
-/* A product and a sum in one instruction. PoCL's mad makes two of it; fma would be a
- * call on devices without the instruction. */
+/* a b + c in one instruction. PoCL compiles mad to two; fma would be a call on devices
+ * without the instruction. */
 #if defined(FP_FAST_FMAF) || defined(__FMA__)
 #define multiply_add fma
 #else
 #define multiply_add mad
 #endif
 
-/* Sum (or maximum) of one value an item over a group of WG items, WG a power of two.
- * Every item calls it and gets the result; scratch holds WG floats. Ends with a
- * barrier, so the scratch may be used again at once. */
+/* Returns the sum (or maximum) of one value an item over a group of wg items, wg a
+ * power of two. Every item calls it; scratch holds wg floats. Ends with a barrier, so
+ * the scratch may be used again at once. */
 #define GROUP_REDUCE(name, combine)                                     \
     INLINE float name(float x, local float *scratch, int lid, int wg)   \
     {                                                                   \
@@ -65,8 +65,8 @@ INLINE float combine_sum(float a, float b)
 GROUP_REDUCE(group_sum, combine_sum)
 GROUP_REDUCE(group_max, fmax)
 
-/* Philox4x32-10 (Salmon et al. 2011): four random words for a counter under a key; the
- * same words as Random123 gives on the host (tests/runtime/prelude.c). */
+/* Returns four random words for a counter under a key, by Philox4x32-10 (Salmon et al.
+ * 2011): the same words as Random123 gives on the host (tests/runtime/prelude.c). */
 INLINE uint4 philox(uint4 c, uint2 k)
 {
     for (int round = 0; round < 10; round++) {
@@ -78,15 +78,15 @@ INLINE uint4 philox(uint4 c, uint2 k)
     return c;
 }
 
-/* A word as a float in [0,1), on a grid of 2^-24. */
+/* Returns a word as a float in [0,1), on a grid of 2^-24. */
 INLINE float uniform(uint word)
 {
     return (float)(word >> 8) * 0x1p-24f;
 }
 
-/* Which of the attention weights of keys 4*j4 .. 4*j4+3 are kept: 1/(1-p) or 0 each.
- * token is the query's row in the batch, head its head (2-D: also the area's), so the
- * draw depends on nothing else. */
+/* Returns the dropout factors of the attention weights of keys 4*j4 .. 4*j4+3: 1/(1-p)
+ * if kept, else 0. token is the query's row in the batch, head its head (2-D: also the
+ * area's), so the draw depends on nothing else. */
 INLINE float4 dropout_keep(float p, uint seed, uint step, uint stream, uint token,
                            uint head, uint j4)
 {

@@ -1,4 +1,5 @@
-/* ragged_cross_entropy.cl - what it costs to point at one row of each sequence.
+/* ragged_cross_entropy.cl - cross entropy of pointers: the target of a sequence is one
+ * of its rows.
  *
  * Layout: x, dx, logp [N]; offsets [B+1]; targets, lse, cost [B]; loss, weight [1].
  * Work-group: WG items to a sequence; in the mean one group in all.
@@ -16,8 +17,8 @@ INLINE bool is_counted(int target, int length)
     return target >= 0 && target < length;
 }
 
-/* lse = ln sum exp(x); cost = lse - x[target], 0 where no target counts; logp = x -
- * lse, where it is asked for */
+/* lse = ln sum exp(x); logp = x - lse, if not null; cost = -logp[target], 0 if no
+ * target counts. For given probabilities x, lse = 0 and logp = ln(x + least). */
 WORK_GROUP(WG, 1, 1)
 kernel void pointer_rows(global float *restrict lse, global float *restrict cost,
                          global float *logp, global const float *restrict x,
@@ -73,7 +74,8 @@ kernel void pointer_mean(global float *restrict loss, global float *restrict wei
     }
 }
 
-// dx (+)= (exp(x - lse) - [n = target]) weight dloss, or what -ln(x + least) gives
+// dx (+)= (exp(x - lse) - [n = target]) weight dloss; for given probabilities
+// -[n = target] / (x + least) weight dloss
 WORK_GROUP(WG, 1, 1)
 kernel void pointer_backward(global float *restrict dx, global const float *restrict x,
                              global const float *restrict lse,

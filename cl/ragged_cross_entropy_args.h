@@ -4,8 +4,8 @@
 
 typedef struct pointer_args {
     int sequences;
-    int given;   // x are probabilities: the cost is -ln(x + least)
-    float least; // added to those before the logarithm
+    int given;   // 1: x are probabilities, the cost is -ln(x + least)
+    float least; // added to probabilities before the logarithm
     int add;
 } pointer_args;
 

@@ -2,19 +2,19 @@
 #ifndef RECURRENT_ARGS_H
 #define RECURRENT_ARGS_H
 
-/* As in src/ops/recurrent.h. work holds, one after the other, the gates of each token
- * and these parts, whose places are in floats. */
+/* See src/ops/recurrent.h. work holds the gates of each token, then the parts below at
+ * these offsets in floats. */
 typedef struct recurrent_shape {
     int sequences, width; // B, n
-    int inputs;           // in: rows of the weights in front of those of the state
+    int inputs;           // in: rows of the weights before the state's
     int groups;           // of sequences
-    int reverse;          // the last token is the first one
-    int keep;             // what only the way back reads
-    int before;           // states in front of each token [N,n]
-    int inner;            // LSTM: cells [N,n]; GRU: reset times state [N,n]
+    int reverse;          // 1: tokens are read from last to first
+    int keep;             // 1: stores the parts that only backward reads
+    int before;           // states before each token [N,n]
+    int inner;            // LSTM, SRU: cells [N,n]; GRU: reset times state [N,n]
     int sums;             // gradients of the bias [groups,gates * n]
-    int scratch, stride;  // of each group
-    int add_h, add_c;     // to gradients of the first states
+    int scratch, stride;  // own rows of each group, stride apart
+    int add_h, add_c;     // 1: adds to the gradients of h0, c0
 } recurrent_shape;
 
 #endif

@@ -1,9 +1,10 @@
-/* reinforce.cl - the policy gradient of gates that are open or shut.
+/* reinforce.cl - policy gradients (REINFORCE) of gates that are open or shut.
  *
  * Layout: scores, gates: maps as hard_attention.clh; rewards, returns, advantage, cost,
  * learned [Nq]; loss [1].
- * Work-group: rows: WG items side by side along the keys of a query, grid (the longest
- * sequence's queries, B); sums over queries: one item a sequence, one a position.
+ * Work-group: kernels of maps: WG items side by side along the keys of a query, grid
+ * (the longest sequence's queries, B). returns: one item a sequence; advantage: one a
+ * position; mean: one group in all; baseline: one item a query.
  * Defines: WG, a power of two.
  * Numerics: logarithms of probabilities by softplus, never of a rounded probability.
  * Writes: outputs whole; gradients are added to when add. */
@@ -67,7 +68,7 @@ kernel void reinforce_advantage(global float *restrict advantage,
     }
 }
 
-// cost_t = advantage_t ln pi_t + entropy H_t, less advantage_t^2 where it is learned
+// cost_t = advantage_t ln pi_t + entropy H_t, minus advantage_t^2 if learned
 WORK_GROUP(WG, 1, 1)
 kernel void reinforce_rows(global float *restrict cost,
                            global const float *restrict scores,
@@ -136,7 +137,7 @@ kernel void reinforce_backward(
     }
 }
 
-// dlearned_t (+)= -2 dloss/Nq advantage_t: of the squared error alone
+// dlearned_t (+)= -2 dloss/Nq advantage_t, from the squared error alone
 WORK_GROUP(WG, 1, 1)
 kernel void reinforce_baseline(global float *restrict dlearned,
                                global const float *restrict advantage,

@@ -1,14 +1,14 @@
-/* relative_attention.cl - attention that knows distances, a tile of rows to each
- * work-group (GPUs).
+/* relative_attention.cl - attention with biases by distance; each work-group has a tile
+ * of rows (GPUs).
  *
  * Layout: as attention.clh; near, near_dp and sums as relative_attention.clh; offsets
  *         [B+1].
  * Work-group: WG items, see attention_group.clh; grid (tiles of the longest sequence,
  *             H, B). Trip counts around barriers depend on the group only.
  * Defines: WIDTH = d.
- * Numerics: online softmax in f32; backward makes the weights again from lse.
- * Writes: every row of o, lse and sums; every row of the gradients (added to when
- *         asked). A tile belongs to one group, and a sum to one of its items, so two
+ * Numerics: online softmax in f32; backward recomputes the weights from lse.
+ * Writes: every row of o, lse and sums; every row of the gradients (added to with
+ *         GRAD_ADD). A tile belongs to one group, and a sum to one of its items, so two
  *         runs give the same bits. */
 #include "attention_pass_group.clh"
 #include "relative_attention.clh"
@@ -32,8 +32,8 @@ INLINE void add_near(float s[R][C], global const float *near, int apart, int row
     }
 }
 
-/* The same with the tile's keys in rows, queries in columns; apart is the distance from
- * the first query to the tile's first key. */
+/* s += scale near, the tile's keys in rows, queries in columns; apart is the distance
+ * from the first query to the tile's first key. */
 INLINE void add_near_queries(float s[R][C], global const float *near, int apart,
                              int rows, int count, int clip, float scale)
 {
@@ -51,7 +51,8 @@ INLINE void add_near_queries(float s[R][C], global const float *near, int apart,
     }
 }
 
-/* Sums of a tile's queries, element n the same item's at every call. */
+/* Clears the sums of a tile's queries. Here and below, element n belongs to the same
+ * item. */
 INLINE void clear_sums(global float *sums, int rows, int clip)
 {
     for (int n = LANE(0); n < rows * (2 * clip + 1); n += WG) {
@@ -59,6 +60,7 @@ INLINE void clear_sums(global float *sums, int rows, int clip)
     }
 }
 
+/* Multiplies the sums of query i by fade[i]. */
 INLINE void fade_sums(global float *sums, local const float *fade, int rows, int clip)
 {
     for (int n = LANE(0); n < rows * (2 * clip + 1); n += WG) {
@@ -73,13 +75,13 @@ INLINE void scale_sums(global float *sums, float by, int rows, int clip)
     }
 }
 
-/* sums += w by distance, w [TILE][WEIGHT] of count keys. */
+/* Adds weights w [TILE][WEIGHT] of count keys to the sums of their distances. */
 INLINE void add_sums_near(global float *sums, local const float *w, int apart, int rows,
                           int count, int clip)
 {
     for (int n = LANE(0); n < rows * (2 * clip + 1); n += WG) {
         const int i = n / (2 * clip + 1), at = n % (2 * clip + 1);
-        const int key = i + at - clip - apart; // the one at this distance
+        const int key = i + at - clip - apart; // the key at this distance
         const int begin = at == 0 ? 0 : max(key, 0);
         const int end = at == 2 * clip ? count : min(key + 1, count);
         float sum = 0.0f;
@@ -151,8 +153,8 @@ kernel void relative_attention_forward(
 }
 
 // ds_ij = p_ij (keep_ij (<dO_i,v_j> + near_dp_i,j-i) - delta_i):
-// dq_i += scale sum_j ds_ij k_j, sums_in = the sum of scale ds_ij over the keys at
-// distance n
+//   dq_i (+)= scale sum_j ds_ij k_j, sums_in = the sum of scale ds_ij over the keys at
+//   distance n
 WORK_GROUP(WG, 1, 1)
 kernel void relative_attention_grad_q(
     global float *dq, global float *restrict sums, global const float *restrict dy,
@@ -207,7 +209,7 @@ kernel void relative_attention_grad_q(
     store_tile(dq + q_row(a, t.row, h, WIDTH), a.q_stride, z, t.rows, a.scale, mode);
 }
 
-// dk_j += scale sum_i ds_ij q_i, dv_j += sum_i keep_ij p_ij dO_i
+// dk_j (+)= scale sum_i ds_ij q_i, dv_j (+)= sum_i keep_ij p_ij dO_i
 WORK_GROUP(WG, 1, 1)
 kernel void relative_attention_grad_kv(
     global float *dk, global float *dv, global const float *restrict dy,
@@ -254,7 +256,7 @@ kernel void relative_attention_grad_kv(
         barrier(CLK_LOCAL_MEM_FENCE);
         mix_values(z, w, y);
     }
-    // in this order: dv adds where keys and values are one tensor
+    // in this order: dv adds if keys and values are one tensor
     store_tile(dk + k_row(a, t.row, h, WIDTH), a.k_stride, z, t.rows, a.scale, k_mode);
     store_tile(dv + v_row(a, t.row, h, WIDTH), a.v_stride, gz, t.rows, 1.0f, v_mode);
 }

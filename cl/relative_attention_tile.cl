@@ -1,18 +1,18 @@
-/* relative_attention_tile.cl - attention that knows distances, a tile of rows to each
- * work-item (CPU devices).
+/* relative_attention_tile.cl - attention with biases by distance; each work-item has a
+ * tile of rows (CPU devices).
  *
  * Layout: as attention.clh; near, near_dp and sums as relative_attention.clh; offsets
  *         [B+1].
  * Work-group: 1 item; grid (tiles of the longest sequence, H, B).
  * Defines: WIDTH = d; VEC; ROWS, vectors of a tile.
- * Numerics: online softmax, exp_fastv; backward makes the weights again from lse.
- * Writes: every row of o, lse and sums; every row of the gradients (added to when
- *         asked). A tile belongs to one item, so two runs give the same bits. */
+ * Numerics: online softmax, exp_fastv; backward recomputes the weights from lse.
+ * Writes: every row of o, lse and sums; every row of the gradients (added to with
+ *         GRAD_ADD). A tile belongs to one item, so two runs give the same bits. */
 #include "attention_pass_tile.clh"
 #include "relative_attention.clh"
 
-/* Rows begin .. end-1 of a block of keys are at distances of their own from the tile's
- * queries; those before are R or more in front of all, those after R or more behind.
+/* Return begin and end for a block of keys: keys before begin have distance -R or less
+ * from every query of the tile, keys from end on R or more; those between do not.
  * apart is the distance from the tile's first query to the block's first key. */
 INLINE int near_begin(int apart, int count, int clip)
 {
@@ -23,7 +23,7 @@ INLINE int near_end(int apart, int count, int clip)
     return clamp(clip - apart + TILE - 1, near_begin(apart, count, clip), count);
 }
 
-/* s += scale near, keys in rows, the tile's first rows queries in lanes. */
+/* s += scale near, keys in rows, the first `rows` queries of the tile in lanes. */
 INLINE void add_near(floatv (*s)[ROWS], global const float *near, int apart, int count,
                      int rows, int clip, float scale)
 {
@@ -51,8 +51,8 @@ INLINE void add_near(floatv (*s)[ROWS], global const float *near, int apart, int
     }
 }
 
-/* The same for count queries in rows and keys in lanes; apart is the distance from the
- * first query to the tile's first key. */
+/* s += scale near, count queries in rows, the tile's keys in lanes; apart is the
+ * distance from the first query to the tile's first key. */
 INLINE void add_near_queries(floatv (*s)[ROWS], global const float *near, int apart,
                              int count, int clip, float scale)
 {
@@ -90,7 +90,7 @@ INLINE void clear_sums(global float *sums, int rows, int clip)
     }
 }
 
-/* sums += s by distance, for the tile's first rows queries. */
+/* Adds s to the sums of the distances, for the first `rows` queries of the tile. */
 INLINE void add_sums_near(global float *sums, floatv (*s)[ROWS], int apart, int count,
                           int rows, int clip)
 {
@@ -174,8 +174,8 @@ kernel void relative_attention_forward(
 }
 
 // ds_ij = p_ij (keep_ij (<dO_i,v_j> + near_dp_i,j-i) - delta_i):
-// dq_i += scale sum_j ds_ij k_j, sums_in = the sum of scale ds_ij over the keys at
-// distance n
+//   dq_i (+)= scale sum_j ds_ij k_j, sums_in = the sum of scale ds_ij over the keys at
+//   distance n
 WORK_GROUP(1, 1, 1)
 kernel void relative_attention_grad_q(
     global float *dq, global float *restrict sums, global const float *restrict dy,
@@ -230,7 +230,7 @@ kernel void relative_attention_grad_q(
     }
 }
 
-// dk_j += scale sum_i ds_ij q_i, dv_j += sum_i keep_ij p_ij dO_i
+// dk_j (+)= scale sum_i ds_ij q_i, dv_j (+)= sum_i keep_ij p_ij dO_i
 WORK_GROUP(1, 1, 1)
 kernel void relative_attention_grad_kv(
     global float *dk, global float *dv, global const float *restrict dy,
@@ -276,7 +276,7 @@ kernel void relative_attention_grad_kv(
         load_block(y, queries, a.q_stride, count);
         mix_values(z, (const float *)dp, y, count, factor);
     }
-    // in this order: dv adds where keys and values are one tensor
+    // in this order: dv adds if keys and values are one tensor
     if (k_mode != GRAD_SKIP) {
         fill(factor, TILE, a.scale);
         store_tile(dk + k_row(a, row, h, WIDTH), a.k_stride, z, rows, factor, k_mode);

@@ -1,5 +1,5 @@
-/* relative_map.cl - weights of attention that knows distances as a dense map, for
- * people to look at.
+/* relative_map.cl - weights of attention with biases by distance as a dense map, for
+ * inspection.
  *
  * Layout: map [B,H,Tmax,Smax]; q, k, lse as attention.clh; near as
  *         relative_attention.clh; offsets [B+1].

@@ -2,7 +2,7 @@
 #ifndef RELATIVE_MAP_ARGS_H
 #define RELATIVE_MAP_ARGS_H
 
-/* Mirrored in src/ops/relative_attention.c. */
+/* Sizes of the map, and clip as in relative_attention.clh. */
 typedef struct map_shape {
     int sequences, longest_q, longest_k; // B, Tmax, Smax
     int clip;                            // R

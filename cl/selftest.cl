@@ -44,8 +44,8 @@ kernel void selftest_philox(global float *restrict y)
     y[i] = uniform(philox((uint4)(i, 1u, 2u, 3u), (uint2)(4u, 5u)).x);
 }
 
-// y[i] = what rounds steps of a generator make of i: software that gives up long loops
-// gets another number
+// y[i] = i after rounds steps of a linear congruential generator: a driver that ends
+// long loops early gives another number
 WORK_GROUP(WG, 1, 1)
 kernel void selftest_loop(global float *restrict y, int rounds)
 {

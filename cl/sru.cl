@@ -1,16 +1,16 @@
-/* sru.cl - a simple recurrent unit, some sequences to each work-group.
+/* sru.cl - a simple recurrent unit (SRU), some sequences to each work-group.
  *
- * Layout: packed rows; work as recurrent.clh has it, gates [N,3n] in the order z, f, r:
- * sums of inputs, then f and r themselves, at last the gradients of all three; inner
- * holds the cells [N,n].
- * Work-group: WG items along the width of the state, each of which walks through time
- * with columns of its own; no item waits for another.
+ * Layout: packed rows; work as recurrent_args.h. gates [N,3n], in the order z, f, r,
+ * hold x w_x + b at first, after forward z, f and r, after backward the
+ * gradients of the pre-activations; inner holds the cells [N,n].
+ * Work-group: WG items along the width of the state. Each goes through time with its
+ * own columns; no item waits for another.
  * Defines: WG; ROWS.
  * Numerics: f32, element by element.
- * Writes: y and c whole; the gradient of c0 whole (added to when asked). */
+ * Writes: y and c whole; the gradient of c0 whole (added to when add_c). */
 #include "recurrent_group.clh"
 
-// c = tanh(f c' + (1 - f) x), h = r c + (1 - r) x, with c' of the token before
+// c = tanh(f c' + (1 - f) z), h = r c + (1 - r) z, with c' of the previous token
 WORK_GROUP(WG, 1, 1)
 kernel void sru_forward(global float *y, global float *c, global float *work,
                         global const float *c0, global const int *offsets,
@@ -39,7 +39,8 @@ kernel void sru_forward(global float *y, global float *c, global float *work,
     }
 }
 
-// gates become gradients of their sums, last token first: dc' = dc (1 - c^2) f
+// replaces gates by the gradients of their pre-activations, last token first:
+//   dc' = dc (1 - c^2) f
 WORK_GROUP(WG, 1, 1)
 kernel void sru_backward(global float *dc0, global float *work, global const float *dy,
                          global const float *dc, global const float *c0,

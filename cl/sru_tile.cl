@@ -1,17 +1,17 @@
-/* sru_tile.cl - a simple recurrent unit, a group of sequences to each work-item, for
- * CPU devices.
+/* sru_tile.cl - a simple recurrent unit (SRU) for CPU devices; each work-item has a
+ * group of sequences.
  *
- * Layout: packed rows; work as recurrent.clh has it, gates [N,3n] in the order z, f, r:
- * sums of inputs, then f and r themselves, at last the gradients of all three; inner
- * holds the cells [N,n].
- * Work-group: 1 item; it walks through time with its sequences, which owe nothing to
- * others.
+ * Layout: packed rows; work as recurrent_args.h. gates [N,3n], in the order z, f, r,
+ * hold x w_x + b at first, after forward z, f and r, after backward the
+ * gradients of the pre-activations; inner holds the cells [N,n].
+ * Work-group: 1 item, which goes through time with its own sequences, independent of
+ * other items.
  * Defines: VEC, MR and TOUCH as in matmul_tile.cl.
  * Numerics: f32, element by element.
- * Writes: y and c whole; the gradient of c0 whole (added to when asked). */
+ * Writes: y and c whole; the gradient of c0 whole (added to when add_c). */
 #include "recurrent_tile.clh"
 
-/* One token: c = tanh(f c' + (1 - f) x), h = r c + (1 - r) x. */
+/* Computes one token's c = tanh(f c' + (1 - f) z) and h = r c + (1 - r) z. */
 INLINE void sru_cell(global float *y, global float *gates, global float *cells,
                      global const float *before, int n, int j, int end, int whole)
 {
@@ -34,7 +34,8 @@ INLINE void sru_cell(global float *y, global float *gates, global float *cells,
     }
 }
 
-// the cell token by token, with c' of the token before
+// for each token, with c' of the previous one:
+//   c = tanh(f c' + (1 - f) z), h = r c + (1 - r) z
 WORK_GROUP(1, 1, 1)
 kernel void sru_forward(global float *y, global float *c, global float *work,
                         global const float *c0, global const int *offsets,
@@ -54,8 +55,8 @@ kernel void sru_forward(global float *y, global float *c, global float *work,
     last_rows(c, cells, c0, offsets, s, rows);
 }
 
-/* The way back through one token; its gates become their gradients. dc is that of the
- * cell behind it and becomes that in front of it. */
+/* Replaces one token's gates by their gradients. dc is the gradient of its cell from
+ * later tokens and becomes that of the previous cell. */
 INLINE void sru_cell_back(global float *gates, global float *sums, global float *dc,
                           global const float *dy, global const float *cell,
                           global const float *before, int n, int j, int end, int whole)
@@ -80,7 +81,8 @@ INLINE void sru_cell_back(global float *gates, global float *sums, global float 
     }
 }
 
-// gates become gradients of their sums, last token first: dc' = dc (1 - c^2) f
+// replaces gates by the gradients of their pre-activations, last token first:
+//   dc' = dc (1 - c^2) f
 WORK_GROUP(1, 1, 1)
 kernel void sru_backward(global float *dc0, global float *work, global const float *dy,
                          global const float *dc, global const float *c0,

@@ -4,8 +4,8 @@
 
 typedef struct step_shape {
     int heads;  // H
-    int count;  // tokens of each sequence, this one too
-    int stride; // numbers of a row of places
+    int count;  // tokens of each sequence, the new one included
+    int stride; // from row to row of place
     float scale;
 } step_shape;
 

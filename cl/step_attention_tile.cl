@@ -1,11 +1,12 @@
-/* step_attention_tile.cl - attention of one token of each sequence, for CPU devices.
+/* step_attention_tile.cl - attention of a decoding step, one query a sequence, for
+ * CPU devices.
  *
  * Layout: o, q [B,H*d]; qkv [B,3*H*d]; a store of keys and values [places,2*H*d], keys
- *   in front; place [B,stride]; range [B,2].
+ *   first; place [B,stride]; range [B,2].
  * Work-group: 1 item, a head of a token; grid (B,H).
  * Defines: WIDTH = d; VEC, the native width.
- * Numerics: f32; keys in their order, BLOCK at a time, under the highest score so far.
- * Writes: o whole; in the store the places of this token. */
+ * Numerics: f32; online softmax over blocks of BLOCK keys in their order.
+ * Writes: o whole; in the store the places of the new tokens. */
 #include "step_attention_args.h"
 #include "vector.clh"
 
@@ -15,20 +16,21 @@
 #define BLOCK   64
 #define VECTORS ((WIDTH + VEC - 1) / VEC)
 
-/* Where the keys of a token lie. */
+/* The keys and values that a query of one head attends to. */
 typedef struct key_rows {
     global const float *key; // of the head
     size_t ld, value;        // from row to row; from a key to its value
-    global const int *place; // of each; 0: they follow each other
+    global const int *place; // row of each; null: consecutive rows
     int count;
 } key_rows;
 
+/* Returns key i of the head. */
 INLINE global const float *row_of(const key_rows k, int i)
 {
     return k.key + (size_t)(k.place ? k.place[i] : i) * k.ld;
 }
 
-/* The i'th vector of WIDTH numbers, zeros behind them. */
+/* Returns vector i of WIDTH numbers, filled up with zeros. */
 INLINE floatv part_of(global const float *x, int i)
 {
     if ((i + 1) * VEC <= WIDTH) {
@@ -41,6 +43,7 @@ INLINE floatv part_of(global const float *x, int i)
     return loadv(0, part);
 }
 
+/* Stores vector i of WIDTH numbers. */
 INLINE void store_part(floatv y, int i, global float *x)
 {
     if ((i + 1) * VEC <= WIDTH) {
@@ -54,7 +57,8 @@ INLINE void store_part(floatv y, int i, global float *x)
     }
 }
 
-/* score[n] of keys from first on, minus infinity up to BLOCK; gives the highest. */
+/* Computes the scores of up to BLOCK keys from first on, -INFINITY for the rest of
+ * score; returns the highest. */
 INLINE float scores_of(float *score, const floatv *q, const key_rows k, int first)
 {
     const int n = min(BLOCK, k.count - first);
@@ -117,7 +121,8 @@ INLINE void attend(global float *o, global const float *from, float scale,
     }
 }
 
-// o[b] = attention of q[b] to the tokens at place[b]; k[b] and v[b] go to the last one
+// stores k[b] and v[b] at the last of the places place[b]; o[b] = attention of q[b] to
+// the tokens at these places
 WORK_GROUP(1, 1, 1)
 kernel void step_self(global float *restrict o, global float *store,
                       global const float *restrict qkv,
@@ -137,7 +142,8 @@ kernel void step_self(global float *restrict o, global float *store,
     attend(o + D * row + at, q, s.scale, keys);
 }
 
-// o[b] = attention of q[b] to the range[b] = (first, count) of rows of kv
+// o[b] = attention of q[b] to rows first .. first+count-1 of kv, range[b] = (first,
+// count)
 WORK_GROUP(1, 1, 1)
 kernel void step_memory(global float *restrict o, global const float *restrict q,
                         global const float *restrict kv,

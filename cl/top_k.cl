@@ -1,11 +1,11 @@
-/* top_k.cl - the likeliest classes of each row.
+/* top_k.cl - the K classes of each row with the largest logits.
  *
  * Layout: x [N,V]; logp, id [N,K], 1 <= K <= V.
  * Work-group: WG items to a row.
  * Defines: WG, a power of two.
  * Numerics: log-softmax as cross_entropy.cl; ids do not depend on it.
- * Writes: logp and id whole. Round k takes the first of the largest that come after
- *         what round k-1 took, so equal logits keep the order of their classes. */
+ * Writes: logp and id whole. Each round takes the largest logit left, the first
+ *         of equal ones, so equal logits keep the order of their classes. */
 #ifndef WG
 #define WG 64
 #endif

@@ -1,4 +1,4 @@
-/* top_k_tile.cl - the same with a row to each work-item, for CPU devices.
+/* top_k_tile.cl - top_k.cl for CPU devices; each work-item has a row.
  *
  * Layout, Writes: as top_k.cl.
  * Work-group: 1 item.
@@ -6,7 +6,8 @@
  * Numerics: as cross_entropy_tile.cl. */
 #include "log_softmax_tile.clh"
 
-/* Puts x, of class c, into the count best so far, behind its equals; k have room. */
+/* Inserts x, of class c, into the count best so far, after equal ones; keeps at most k
+ * and returns how many there are. */
 INLINE int take(global float *value, global int *id, int count, int k, float x, int c)
 {
     int at = count < k ? count : k - 1;
@@ -19,6 +20,7 @@ INLINE int take(global float *value, global int *id, int count, int k, float x, 
     return min(count + 1, k);
 }
 
+/* Finds the k largest of a row and their classes, largest first. */
 INLINE void row_top_k(global float *value, global int *id, global const float *x,
                       int columns, int k)
 {
