@@ -120,8 +120,8 @@ Test(parameters, a_seed_gives_the_same_numbers)
 }
 
 /* The loss is the sum of a: every gradient is 1, and clipping to a norm of 2 makes it
- * g = 2 / sqrt(NUMBERS). The first step of Adam is lr g / (g + eps). Other parameters do
- * not change. */
+ * g = 2 / sqrt(NUMBERS). The first step of Adam is lr g / (g + eps). Other parameters
+ * do not change. */
 Test(parameters, a_step_of_adam)
 {
     const cla_adam_options adam = {
