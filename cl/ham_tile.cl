@@ -11,11 +11,6 @@
 #include "ham.clh"
 #include "rows_tile.clh"
 
-/* Each row's softmax so far: largest score and sum of weights. */
-typedef struct row_softmax {
-    float top[RUN], sum[RUN];
-} row_softmax;
-
 /* Turns the scores of a block into weights relative to the new largest score; returns
  * the factor that rescales earlier sums. */
 INLINE float soften(float *p, int count, float *top, float *sum)
