@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -80,13 +81,18 @@ cla_status bench_result_samples(const bench_result *row, double **ms, int *count
 static cla_status add_line(bench_results *t, const char *line, int number, bool whole)
 {
     json_error_t error;
-    json_t *object = json_loads(line, JSON_REJECT_DUPLICATES, &error);
-    if (!object && !whole && t->count) {
+    json_t *object = NULL;
+    const cla_status status =
+        cla_json_parse(&object, line, strlen(line), JSON_REJECT_DUPLICATES, &error);
+    if (status && status != CLA_E_INPUT) {
+        return status;
+    }
+    if (status && !whole && t->count) {
         cla_log(CLA_LOG_WARN, "%s:%d: the last line was cut off and is left out",
                 t->path, number);
         return CLA_OK;
     }
-    if (!object) {
+    if (status) {
         return cla_fail(CLA_E_INPUT, "%s:%d: %s (column %d)", t->path, number,
                         error.text, error.column);
     }

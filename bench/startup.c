@@ -2,6 +2,7 @@
  *
  * The process is this program with kernel caches of its own: empty ones (cold), or
  * those that an earlier such run left behind (warm). */
+#include <errno.h>
 #include <ftw.h>
 #include <signal.h>
 #include <spawn.h>
@@ -78,9 +79,9 @@ static bool is_cache_variable(const char *entry)
     return false;
 }
 
-/* Makes a copy of this environment with all caches in one folder. */
-static cla_status make_environment(char ***out, char *entries, size_t each,
-                                   const char *folder)
+/* Makes a copy of this environment with all caches in one folder. The caller frees
+ * *out and entries [CACHES], to which *out points, also on failure. */
+static cla_status make_environment(char ***out, cla_text *entries, const char *folder)
 {
     size_t count = 0, kept = 0;
     while (environ[count]) {
@@ -93,9 +94,8 @@ static cla_status make_environment(char ***out, char *entries, size_t each,
         }
     }
     for (size_t i = 0; i < CACHES; i++) {
-        char *entry = entries + i * each;
-        snprintf(entry, each, "%s=%s", CACHE_VARIABLES[i], folder);
-        (*out)[kept++] = entry;
+        CLA_TRY(cla_text_add(&entries[i], "%s=%s", CACHE_VARIABLES[i], folder));
+        (*out)[kept++] = entries[i].data;
     }
     return CLA_OK;
 }
@@ -137,16 +137,11 @@ static cla_status read_answer(int input, int64_t begin, start *out)
     return CLA_OK;
 }
 
-static cla_status time_start(const bench *b, const char *folder, start *out)
+static cla_status time_child(const bench *b, char **environment, start *out)
 {
-    enum { EACH = 512 };
-    char entries[CACHES * EACH];
-    char **environment = NULL;
     int ends[2];
     pid_t child = 0;
-    CLA_TRY(make_environment(&environment, entries, EACH, folder));
     if (pipe(ends)) {
-        free(environment);
         return cla_fail(CLA_E_IO, "startup: no pipe");
     }
     const int64_t begin = cla_time_ns();
@@ -158,7 +153,19 @@ static cla_status time_start(const bench *b, const char *folder, start *out)
         status = read_answer(ends[0], begin, out);
         waitpid(child, NULL, 0);
     }
+    return status;
+}
+
+static cla_status time_start(const bench *b, const char *folder, start *out)
+{
+    cla_text entries[CACHES] = { 0 };
+    char **environment = NULL;
+    cla_status status = make_environment(&environment, entries, folder);
+    status = status ? status : time_child(b, environment, out);
     free(environment);
+    for (int i = 0; i < CACHES; i++) {
+        cla_text_free(&entries[i]);
+    }
     return status;
 }
 
@@ -190,13 +197,22 @@ static int remove_one(const char *path, const struct stat *info, int kind,
     return remove(path);
 }
 
-static cla_status make_folder(char *path, size_t size)
+/* Makes a folder in TMPDIR, or in /tmp. *path stays empty on failure, so that
+ * remove_folder removes nothing else. */
+static cla_status make_folder(cla_text *path)
 {
-    const char *base = getenv("TMPDIR");
-    snprintf(path, size, "%s/clattn-start-XXXXXX", base && *base ? base : "/tmp");
-    return mkdtemp(path)
-               ? CLA_OK
-               : cla_fail(CLA_E_IO, "startup: cannot make a folder '%s'", path);
+    const char *given = getenv("TMPDIR");
+    const char *base = given && *given ? given : "/tmp";
+    cla_text name = { 0 };
+    CLA_TRY(cla_text_add(&name, "%s/clattn-start-XXXXXX", base));
+    if (!mkdtemp(name.data)) {
+        const int code = errno;
+        cla_text_free(&name);
+        return cla_fail(CLA_E_IO, "startup: cannot make a folder in TMPDIR, '%s': %s",
+                        base, strerror(code));
+    }
+    *path = name;
+    return CLA_OK;
 }
 
 /* Blocks the signals that end the program while there is a folder to remove. */
@@ -216,9 +232,13 @@ static bool signal_waits(void)
     return sigismember(&waiting, SIGINT) > 0 || sigismember(&waiting, SIGTERM) > 0;
 }
 
-static void remove_folder(const char *path)
+/* Removes the folder of make_folder with its files, and empties *path. */
+static void remove_folder(cla_text *path)
 {
-    nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    if (path->data) {
+        nftw(path->data, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    }
+    cla_text_free(path);
 }
 
 /* ---- the two cases ----------------------------------------------------------- */
@@ -247,12 +267,12 @@ static cla_status run_cold(bench *b)
     start one = { 0 };
     cla_status status = CLA_OK;
     for (int i = 0; i < (bench_quick(b) ? 1 : 3) && !status; i++) {
-        char folder[256];
+        cla_text folder = { 0 };
         hold_signals(true);
-        status = make_folder(folder, sizeof folder);
-        status = status ? status : time_start(b, folder, &one);
+        status = make_folder(&folder);
+        status = status ? status : time_start(b, folder.data, &one);
         status = status ? status : add_sample(&samples, one.ms);
-        remove_folder(folder);
+        remove_folder(&folder);
         hold_signals(false);
     }
     CLA_TRY(status);
@@ -279,13 +299,13 @@ static cla_status warm_samples(const bench *b, const char *folder,
 
 static cla_status run_warm(bench *b)
 {
-    char folder[256];
+    cla_text folder = { 0 };
     bench_samples samples = { 0 };
     int compiled = 0;
     hold_signals(true);
-    cla_status status = make_folder(folder, sizeof folder);
-    status = status ? status : warm_samples(b, folder, &samples, &compiled);
-    remove_folder(folder);
+    cla_status status = make_folder(&folder);
+    status = status ? status : warm_samples(b, folder.data, &samples, &compiled);
+    remove_folder(&folder);
     hold_signals(false);
     CLA_TRY(status);
     CLA_TRY(record(b, "startup warm", &samples));

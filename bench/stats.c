@@ -52,12 +52,18 @@ bench_verdict bench_stats_verdict(const bench_stats *a, const bench_stats *b,
  * smallest value with the probability that fewer than k of count coins show heads. */
 static int left_out(int count, double missed)
 {
-    double chance = pow(0.5, count), sum = chance;
-    int k = 0;
-    while (2 * sum <= missed) { // the probability for k left out at either end
+    // Both are kept times 2^scale: 0.5^count is 0 in a double for count > 1074.
+    double chance = 1, sum = 1;
+    int k = 0, scale = count;
+    while (2 * ldexp(sum, -scale) <= missed) { // the probability for k at either end
         chance *= (double)(count - k) / (k + 1);
         sum += chance;
         k++;
+        if (chance > 0x1p500) {
+            chance *= 0x1p-500;
+            sum *= 0x1p-500;
+            scale -= 500;
+        }
     }
     return k ? k - 1 : 0;
 }

@@ -1,10 +1,11 @@
-/* stats.c - quartiles, and the rule by which two timings differ. */
+/* stats.c - quartiles, the rule by which two timings differ, and rows of results. */
 #include "bench/stats.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
 #include "bench/internal.h"
+#include "bench/results.h"
 
 Test(stats, quartiles_of_few)
 {
@@ -70,6 +71,30 @@ Test(stats, interval_of_a_median)
     }
     i = bench_interval_of(many, 20); // 1 - 2 * 21700 / 2^20 = 95.9 %
     cr_assert(i.median == 9.5 && i.low == 5 && i.high == 14);
+}
+
+/* The expected numbers come from exact integers: the largest k for which the binomial
+ * coefficients of n from 0 to k add up to at most 0.025 * 2^n. As a double, 2^-n is 0
+ * for n > 1074. */
+Test(stats, interval_of_many, .timeout = 60)
+{
+    enum { LARGEST = 100000 };
+    const struct {
+        int count, left_out;
+    } cases[] = { { 1000, 468 }, { 1074, 504 },  { 1075, 504 },
+                  { 2000, 955 }, { 5000, 2430 }, { 100000, 49689 } };
+    static double values[LARGEST];
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const int n = cases[c].count;
+        for (int k = 0; k < n; k++) {
+            values[k] = k;
+        }
+        const bench_interval i = bench_interval_of(values, n);
+        cr_assert(i.median == (n - 1) / 2.0, "%d values: median %g", n, i.median);
+        cr_assert(i.low == cases[c].left_out && i.high == n - 1 - i.low,
+                  "%d values: %g to %g", n, i.low, i.high);
+        cr_assert(fabs(i.low - (n / 2.0 - 0.98 * sqrt(n))) < 2, "%d: %g", n, i.low);
+    }
 }
 
 /* At 97.5 % seven values have no end to leave out (1 - 2 / 128 = 98.4 %, without both
@@ -138,4 +163,47 @@ Test(progress, counts_cases_by_name)
     bench_progress_case(&p, "b");
     bench_progress_case(&p, "c");
     cr_assert(p.number == 3 && p.total == 3);
+}
+
+/* ---- rows of results ----------------------------------------------------------- */
+
+static long calls, failing; // Jansson's allocations so far; the one that fails
+static bool all_after;      // those after it fail as well
+
+static void *allocate(size_t size)
+{
+    const bool fails = ++calls == failing || (all_after && calls > failing);
+    return fails ? NULL : malloc(size);
+}
+
+static cla_status parse_two_rows(size_t *count)
+{
+    char text[] = "{\"case\":\"one\",\"provider\":\"tile\",\"device\":\"d\","
+                  "\"median_ms\":2,\"p25_ms\":1,\"p75_ms\":3}\n"
+                  "{\"case\":\"two\",\"provider\":\"tile\",\"device\":\"d\","
+                  "\"median_ms\":2,\"p25_ms\":1,\"p75_ms\":3}";
+    bench_results t = { 0 };
+    const cla_status status = bench_results_parse(&t, "a.json", text);
+    *count = t.count;
+    bench_results_fini(&t);
+    return status;
+}
+
+/* Lack of memory is not an error of the file, nor was its last line cut off. */
+Test(results, tell_lack_of_memory_from_bad_rows)
+{
+    size_t count = 0;
+    json_set_alloc_funcs(allocate, free);
+    cr_assert(eq(int, parse_two_rows(&count), CLA_OK));
+    const long needed = calls;
+    cr_assert(needed > 20 && count == 2);
+    for (int all = 0; all < 2; all++) {
+        all_after = all;
+        for (failing = 1; failing <= needed; failing++) {
+            calls = 0;
+            const cla_status status = parse_two_rows(&count);
+            cr_expect(status == CLA_E_NOMEM || (status == CLA_OK && count == 2 && !all),
+                      "allocation %ld: status %d, %zu rows", failing, status, count);
+        }
+    }
 }

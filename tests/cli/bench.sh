@@ -149,6 +149,15 @@ expect 0 'startup warm' "$clattn" bench --quick --suite startup
 same "$(grep -A1 'startup warm' "$work/out" | grep -oE '^ +[0-9]+ programs')" \
     '  0 programs' 'programs of a warm start'
 
+# Its folders are the only ones that it removes, however long TMPDIR is.
+long=$work/$(printf '%0*d' $((254 - ${#work})) 0)
+mkdir "$long"
+echo precious >"$long/file"
+expect 0 'startup warm' env TMPDIR="$long" "$clattn" bench --suite startup --quick
+same "${#long} $(ls "$long") $(cat "$long/file")" '255 file precious' 'a long TMPDIR'
+expect 6 "folder in TMPDIR, '$work/none': " \
+    env TMPDIR="$work/none" "$clattn" bench --suite startup --quick
+
 # Wrong use, before any work.
 expect 2 "no suite 'nonesuch'.*softmax" "$clattn" bench --suite nonesuch
 expect 2 "filter '\\('" "$clattn" bench --filter '('
