@@ -83,7 +83,8 @@ typedef struct cla_quote {
  * best       in   1 to 1000
  *
  * Errors: CLA_E_USAGE (the model is no reader, best out of its range), CLA_E_INPUT
- * (text that is not UTF-8: which, and the byte), CLA_E_NOMEM, CLA_E_DEVICE. */
+ * (text that is not UTF-8: which, and the byte), CLA_E_NUMERIC (weights that give no
+ * finite scores), CLA_E_NOMEM, CLA_E_DEVICE. */
 CLA_API cla_status cla_model_answer(cla_model *model, cla_quote *quotes, size_t *found,
                                     const char *passage, const char *const *questions,
                                     size_t count, size_t best);

@@ -159,16 +159,13 @@ static void show_progress(void *to, size_t lines)
     cli_progress(s->number - s->count + lines, 0, "lines");
 }
 
-/* Refuses a line with more than --max-words pieces. A line has at most as many pieces
- * as bytes, so short lines need no count. */
+/* Refuses a line with more than --max-words pieces. */
 static cla_status check_pieces(const stream *s, const char *path, size_t number,
                                const cla_line *line, bool target)
 {
     const size_t most = (size_t)s->a->max_words;
-    size_t count = line->size;
-    if (count > most) {
-        CLA_TRY(translation_pieces(s->t, line, target, &count));
-    }
+    size_t count = 0;
+    CLA_TRY(translation_pieces(s->t, line, target, &count));
     return count <= most
                ? CLA_OK
                : cla_fail(CLA_E_INPUT,

@@ -40,6 +40,17 @@ static void try_ends(list *l, const float *log_start, const float *log_end, int3
     }
 }
 
+bool cla_answers_defined(const float *log_start, const float *log_end,
+                         const int32_t *offsets, size_t passages)
+{
+    for (int32_t i = offsets[0]; i < offsets[passages]; i++) {
+        if (isnan(log_start[i]) || isnan(log_end[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 size_t cla_answers_best(const float *log_start, const float *log_end,
                         const int32_t *offsets, size_t passages, int32_t limit,
                         size_t n, cla_answer *out)

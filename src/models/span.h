@@ -9,6 +9,12 @@ typedef struct cla_answer {
     double score;        // log_start[first] + log_end[last]
 } cla_answer;
 
+/* Returns whether no word of the passages has a score of NaN, as parameters that are
+ * too large give. Minus infinity is a score. The arguments are those of
+ * cla_answers_best. */
+bool cla_answers_defined(const float *log_start, const float *log_end,
+                         const int32_t *offsets, size_t passages);
+
 /* Finds the n best answers to one question: the spans i, j of a passage with
  * i <= j < i + limit (limit 0: any j) and the highest log_start[i] + log_end[j], in
  * falling order. Ties are in order of passage, first and last word. Spans are distinct.

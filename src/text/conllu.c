@@ -148,9 +148,13 @@ static cla_status check_text(const char *path, int lines_before, const char *dat
         return cla_fail(CLA_E_INPUT, "%s:%d: holds a NUL byte", path,
                         lines_before + line_of(data, (size_t)(nul - data)));
     }
-    return bad_byte < size ? cla_fail(CLA_E_INPUT, "%s:%d: not UTF-8 (byte %zu)", path,
-                                      lines_before + line_of(data, bad_byte), bad_byte)
-                           : CLA_OK;
+    if (bad_byte == size) {
+        return CLA_OK;
+    }
+    const char *before = memrchr(data, '\n', bad_byte); // the end of the line before
+    const size_t start = before ? (size_t)(before + 1 - data) : 0;
+    return cla_fail(CLA_E_INPUT, "%s:%d: not UTF-8 (byte %zu)", path,
+                    lines_before + line_of(data, bad_byte), bad_byte - start + 1);
 }
 
 static cla_status read_lines(cla_conllu *f)

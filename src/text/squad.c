@@ -53,6 +53,7 @@ static int32_t nearest(const char *text, const char *answer, int64_t start)
 {
     int64_t best = -1;
     int32_t point = 0;
+    start = start < 0 ? 0 : start < INT32_MAX ? start : INT32_MAX; // of any 64 bits
     for (const char *at = text, *found; (found = strstr(at, answer)); at = found + 1) {
         point += cla_utf8_count(at, (size_t)(found - at));
         if (best < 0 || llabs(point - start) < llabs(best - start)) {

@@ -85,8 +85,13 @@ static int count_fields(const char *line)
 static bool read_head(reader *r, const char *line, int64_t *dim)
 {
     char words[32], numbers[32], more[2];
-    return sscanf(line, "%31s %31s %1s", words, numbers, more) == 2 &&
-           cla_parse_int(words, &r->promised) && cla_parse_int(numbers, dim);
+    int64_t promised = 0;
+    if (sscanf(line, "%31s %31s %1s", words, numbers, more) != 2 ||
+        !cla_parse_int(words, &promised) || !cla_parse_int(numbers, dim)) {
+        return false;
+    }
+    r->promised = promised;
+    return true;
 }
 
 /* Cuts the last n fields off line, which leaves the word before them. Returns false
@@ -112,8 +117,11 @@ static bool cut_fields(char *line, int n, char **field)
 static bool ends_in_number(const char *word)
 {
     double number = 0;
-    const char *blank = strrchr(word, ' ');
-    return blank && cla_parse_double(blank + 1, &number);
+    const char *last = word + strlen(word);
+    while (last > word && !strchr(BLANKS, last[-1])) {
+        last--;
+    }
+    return last > word && cla_parse_double(last, &number);
 }
 
 static cla_status read_numbers(const reader *r, float *vector)

@@ -1,9 +1,10 @@
 /* folder.c - a run folder: its lock, its settings, copies of its files. */
 #include "train/folder.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,19 +52,28 @@ static cla_status lock(cla_folder *folder)
     return status;
 }
 
-/* Removes the temporary files of cla_file_write that a killed process left behind. */
+/* Returns whether an entry of a folder is a temporary file of cla_file_write. */
+static bool is_scrap(int dir, const char *name)
+{
+    struct stat info;
+    return fnmatch("*.[0-9]*-[0-9]*.tmp", name, FNM_PERIOD) == 0 &&
+           fstatat(dir, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode);
+}
+
+/* Removes the temporary files of cla_file_write that a killed process left behind. The
+ * folder's own name may contain [, * and ?, so only names inside it are matched. */
 static void remove_scraps(const cla_folder *folder)
 {
-    char *pattern = NULL;
-    glob_t found = { 0 };
-    if (cla_folder_path(folder, "*.[0-9]*-[0-9]*.tmp", &pattern) == CLA_OK &&
-        glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
-        for (size_t i = 0; i < found.gl_pathc; i++) {
-            unlink(found.gl_pathv[i]);
+    DIR *dir = opendir(folder->path);
+    if (!dir) {
+        return;
+    }
+    for (const struct dirent *entry; (entry = readdir(dir));) {
+        if (is_scrap(dirfd(dir), entry->d_name)) {
+            unlinkat(dirfd(dir), entry->d_name, 0);
         }
     }
-    globfree(&found);
-    free(pattern);
+    closedir(dir);
 }
 
 cla_status cla_folder_claim(cla_folder *folder, const char *path, bool resume)

@@ -72,6 +72,13 @@ added() {
         "$clattn" compose --model "$work/added" --json '明月' | grep -q '"from_text":1,"from_themes":1,'
 }
 check 'also of one that is put into the folder of a model' added
+left() { # by a run that was killed before it wrote its settings
+    mkdir "$work/left" && cp "$work/themes/themes.txt" "$work/left" &&
+        train --set steps=1 --out "$work/left" && test ! -e "$work/left/themes.txt" &&
+        ! grep -q themes.txt "$work/left/config.json" &&
+        "$clattn" compose --model "$work/left" --json '明月' | grep -q '"from_themes":0,'
+}
+check 'a new run without one uses none that a killed run left' left
 check 'and go on without it' train --set steps=2 --set themes="$work/dictionary" --out "$work/themes" --resume
 echo nothing >"$work/dictionary"
 check 'refuses a dictionary without words of the poems' exits 3 'dictionary: no line has two words of the poems' 2 \

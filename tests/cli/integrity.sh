@@ -179,6 +179,21 @@ large() { copy && unsealed "$work/copy" && put_numbers "$work/copy/$best" 24 "$(
 unknown() { echo qqq | "$clattn" tag --model "$work/copy"; }
 check 'parameters that are too large' large
 check 'give no tags' says 7 'scores of a word are not finite' unknown
+# Likewise a reader: its pointer's bias and, behind it, score make infinities of all words.
+reader() {
+    local first
+    toy_squad "$work/passages" &&
+        "$clattn" train "$source/examples/configs/reader-match_lstm.json" --quiet \
+            --set "data=$work/passages" --set word_dim=12 --set trait_dim=4 --set hidden=12 \
+            --set min_count=1 --set epochs=1 --out "$work/reader" && unsealed "$work/reader" || return
+    first=$(grep -ao '"match.point.bias":{[^}]*' "$work/reader/$best" | sed 's/.*offsets":\[\([0-9]*\).*/\1/')
+    put_numbers "$work/reader/$best" $((first / 4)) "$(printf '\\177%.0s' {1..96})"
+}
+asked() { echo '{"passage": "Zoë sold rye.", "question": "Who sold rye?"}' | "$clattn" answer --model "$work/reader"; }
+check 'a reader of parameters that are too large' reader
+check 'gives no answers' says 7 'scores of a question are not finite' asked
+check 'nor scores' says 7 'scores of a question are not finite' \
+    "$clattn" eval --model "$work/reader" --split dev
 # The score of <pad> becomes the highest.
 padded() {
     local first

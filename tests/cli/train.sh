@@ -193,6 +193,13 @@ check 'resume with other data is refused' other_data
 check 'unknown key' says 3 "did you mean 'dropout'" train --out "$work/k" --set dropuot=0.1
 check 'negative size' says 3 'layers is -1' train --out "$work/n" --set layers=-1
 check 'no such data' says 6 'nowhere/train.conllu' train --out "$work/d" --set data=nowhere
+misspelt() {
+    toy_squad "$work/squad"
+    says 6 "$work/squad/nope.json: " "$clattn" train "$source/examples/configs/reader-match_lstm.json" \
+        --set "data=$work/squad" --set dev=nope --set hidden=8 --set epochs=1 --quiet \
+        --out "$work/misspelt" && [ ! -e "$work/misspelt/config.json" ]
+}
+check 'a reader without its dev file stops before training' misspelt
 check 'width and heads' says 3 'no multiple of 5 heads' train --out "$work/h" --set heads=5
 
 # ---- what a trained model does

@@ -94,6 +94,43 @@ older() {
 }
 check 'an older run keeps its decoder, and goes on' older
 
+# The lines of a language begin with its prefix, which is one piece in training, too.
+prefixed() {
+    local split folder=$work/prefixed
+    mkdir "$folder" || return 1
+    for split in train dev test; do
+        sed 's/^/>>de<< /' "$work/data/$split.en" >"$folder/$split.en"
+        sed 's/^/>>en<< /' "$work/data/$split.en" >>"$folder/$split.en"
+        cat "$work/data/$split.de" "$work/data/$split.en" >"$folder/$split.de"
+    done
+    for tied in all none; do
+        train --set "data=$folder" --set prefix_token=true --set tied=$tied --set steps=1 \
+            --out "$work/prefixed-$tied" && grep -qxF '>>de<<' "$work/prefixed-$tied/source.txt" &&
+            grep -qxF '>>en<<' "$work/prefixed-$tied/source.txt" || return 1
+    done
+    cmp "$work/prefixed-all/source.txt" "$work/prefixed-all/target.txt" &&
+        ! grep -F '>>de<<' "$work/prefixed-none/target.txt" &&
+        train --set "data=$folder" --set prefix_token=true --set tied=all --set steps=1 \
+            --set eval_every=1 --set epochs=2 --out "$work/prefixed-all" --resume
+}
+check 'a prefix is one piece in training' prefixed
+
+# --max-words counts the pieces that are translated.
+check 'refuses control characters, of several pieces each' \
+    says 3 'standard input:1: 20 words and pieces of words, more than 9: see --max-words' \
+    sh -c "printf '\\001\\001\\001\\001\\n' | '$clattn' translate --model '$run' --max-words 9"
+blanks() {
+    printf '%3000s\nthe red cat sleeps.\n' '' | translate >"$work/got" &&
+        printf '\ndie rote Katze schläft.\n' | diff - "$work/got"
+}
+check 'a line of 3,000 blanks has no piece' blanks
+
+misspelt() {
+    says 6 "$work/data/nope.en: " train --set dev=nope --out "$work/misspelt" &&
+        [ ! -e "$work/misspelt/config.json" ]
+}
+check 'refuses dev files that do not exist, before training' misspelt
+
 check 'refuses bad text' \
     says 3 'standard input:2: not UTF-8' sh -c "printf 'a\nbc\344\270' | '$clattn' translate --model '$run'"
 check 'refuses a beam of none' says 2 "--beam is '0', must be 1 to 256" translate --beam 0

@@ -57,6 +57,20 @@ Test(span, what_is_no_answer)
     is(&out[0], 0, 0, 0, -2);
 }
 
+/* NaN anywhere among the words of the passages; minus infinity is a score. */
+Test(span, what_is_no_score)
+{
+    const float good[] = { -1, -INFINITY, -2, -3, -4 },
+                bad[] = { NAN, -1, -2, -3, NAN };
+    const int32_t offsets[] = { 0, 1, 3, 4, 5 };
+    cr_assert(cla_answers_defined(good, good, offsets, 4));
+    cr_assert(cla_answers_defined(bad, bad, offsets + 1, 2)); // of other questions
+    cr_assert(cla_answers_defined(bad, bad, offsets, 0));
+    cr_assert_not(cla_answers_defined(good, bad, offsets, 4));
+    cr_assert_not(cla_answers_defined(bad, good, offsets, 1));
+    cr_assert_not(cla_answers_defined(good, bad, offsets + 2, 2));
+}
+
 /* With coarse scores, many of them equal, the list is that of sorting all answers. */
 Test(span, against_all)
 {

@@ -118,6 +118,9 @@ Test(conllu, names_what_is_wrong)
     refused(ROW("3-2", "a", "X") "\n", "id out of order '3-2'");
     refused(ROW("1", "", "X") "\n", "empty form");
     refused(ROW("1", "a", "X") "\n\n" ROW("1", "\xff", "X") "\n",
-            "t.conllu:3: not UTF-8");
+            "t.conllu:3: not UTF-8 (byte 3)");
+    refused("\xff", "t.conllu:1: not UTF-8 (byte 1)");
+    refused("# a\n\xff\n", "t.conllu:2: not UTF-8 (byte 1)");
+    refused("# caf\xC3\xA9 \xff\n", "t.conllu:1: not UTF-8 (byte 9)");
     refused(ROW("99999999999", "a", "X") "\n", "bad id");
 }

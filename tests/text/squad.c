@@ -121,6 +121,25 @@ Test(squad, looks_for_answers)
     cla_reading_free(&r);
 }
 
+/* Offsets may be any integer of 64 bits. */
+Test(squad, offsets_far_away)
+{
+    cla_reading r;
+    const char *text = ONE("x ab ab", "{'text': 'ab', 'answer_start': "
+                                      "-9223372036854775808},"
+                                      "{'text': 'ab', 'answer_start': -4294967291},"
+                                      "{'text': 'ab', 'answer_start': 4294967298},"
+                                      "{'text': 'ab', 'answer_start': "
+                                      "9223372036854775807}");
+    cr_assert_eq(parse(&r, text, (cla_squad_options){ 0 }), CLA_OK, "%s", cla_error());
+    stands(&r, 0, 1, 1, "ab");
+    stands(&r, 1, 1, 1, "ab");
+    stands(&r, 2, 2, 2, "ab");
+    stands(&r, 3, 2, 2, "ab");
+    cr_assert_eq(counts.moved, 4);
+    cla_reading_free(&r);
+}
+
 /* Faults are skipped and counted, and are errors when strict. */
 Test(squad, passes_over_or_refuses)
 {

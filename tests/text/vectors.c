@@ -61,6 +61,19 @@ Test(vectors, odd_words)
     cla_vectors_free(&v);
 }
 
+/* A first line of two fields is a head when both are integers. */
+Test(vectors, first_word_is_an_integer)
+{
+    cla_vectors v;
+    cr_assert_eq(read_text(&v, "1984 0.5\n2024 0.25\nx 1\n", NULL, 0), CLA_OK, "%s",
+                 cla_error());
+    cr_assert_eq(v.dim, 1);
+    cr_assert_eq(v.words.count, 3);
+    cr_assert_float_eq(*cla_vectors_find(&v, "1984"), 0.5, 0);
+    cr_assert_float_eq(*cla_vectors_find(&v, "2024"), 0.25, 0);
+    cla_vectors_free(&v);
+}
+
 Test(vectors, only_those_asked_for)
 {
     cla_vectors v;
@@ -100,6 +113,8 @@ Test(vectors, names_what_is_wrong)
     refused("1 9999\n", 0, ":1: vectors of 9999 numbers");
     refused("a 1 2\nb 1\n", 0, ":2: must be a word and 2 numbers");
     refused("a 1 2\nb 1 2 3\n", 0, ":2: must be a word and 2 numbers");
+    refused("the\t0.5\t1\nof\t0.5\t1\t2\n", 0, ":2: must be a word and 2 numbers");
+    refused("a 1 2\nb\t1 2 3\n", 0, ":2: must be a word and 2 numbers");
     refused("a 1 2\n\nb 1 2\n", 0, ":2: must be a word and 2 numbers");
     refused("a 1 2\n 1 2\n", 0, ":2: must be a word and 2 numbers");
     refused("a 1 2\nb 1 x\n", 0, ":2: no number 'x'");

@@ -77,6 +77,7 @@ cla_status reading_load_words(reading *t, const char *dir)
 cla_status reading_open_training(reading *t, const char *dir, cla_task_mode mode)
 {
     CLA_TRY(reading_read_split(t, NULL, "train", &t->train.text));
+    CLA_TRY(dir ? reading_check_split(t, "dev") : CLA_OK); // before any step
     CLA_TRY(count_words(t, &t->train.text));
     if (t->config.char_dim) {
         CLA_TRY(reading_count_chars(t, &t->train.text));

@@ -1,4 +1,5 @@
 /* files.c - finds the file of a split and reads it in SQuAD's or DuReader's layout. */
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -102,21 +103,45 @@ static cla_status prefer_lines(cla_text *path)
     return CLA_OK;
 }
 
+static bool is_file(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+}
+
+/* Writes the path of a split's file in a folder. */
+static cla_status find(const reading *t, const char *folder, const char *split,
+                       cla_text *path)
+{
+    CLA_TRY(cla_text_add(path, "%s/%s.json", folder, stem_of(t, split)));
+    return access(path->data, F_OK) == 0 ? CLA_OK : prefer_lines(path);
+}
+
+cla_status reading_check_split(const reading *t, const char *split)
+{
+    cla_text path = { 0 };
+    if (is_file(t->data)) {
+        return CLA_OK;
+    }
+    cla_status status = find(t, t->data, split, &path);
+    if (!status && access(path.data, R_OK) != 0) {
+        status = cla_fail(CLA_E_IO, "%s: cannot open: %s", path.data, strerror(errno));
+    }
+    cla_text_free(&path);
+    return status;
+}
+
 cla_status reading_read_split(const reading *t, const char *data, const char *split,
                               cla_reading *text)
 {
     const char *folder = data ? data : t->data;
     purpose why = { CLA_SQUAD_ALL, text == &t->train.text };
-    struct stat info;
-    if (stat(folder, &info) == 0 && !S_ISDIR(info.st_mode)) {
+    if (is_file(folder)) {
         why.part = data ? CLA_SQUAD_ALL : part_of(split);
         return read_file(t, text, folder, why);
     }
     cla_text path = { 0 };
-    cla_status status = cla_text_add(&path, "%s/%s.json", folder, stem_of(t, split));
-    if (!status && access(path.data, F_OK) != 0) {
-        status = prefer_lines(&path);
-    }
+    cla_status status = find(t, folder, split, &path);
     status = status ? status : read_file(t, text, path.data, why);
     cla_text_free(&path);
     return status;

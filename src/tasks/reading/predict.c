@@ -11,18 +11,24 @@ typedef struct work {
     size_t *found;
 } work;
 
-static void choose(const work *w, const reading_batch *b, const float *first,
-                   const float *last)
+static cla_status choose(const work *w, const reading_batch *b, const float *first,
+                         const float *last)
 {
     const int32_t *passage = b->passage_rows->offsets;
     for (int64_t i = 0; i < b->n; i++) {
         const size_t question = (size_t)b->question[i];
-        const int32_t passages = w->s->text.questions[question].passages;
+        const cla_reading_question *asked = &w->s->text.questions[question];
+        const size_t passages = (size_t)asked->passages;
+        if (asked->text.count && !cla_answers_defined(first, last, passage, passages)) {
+            return cla_fail(CLA_E_NUMERIC, "the scores of a question are not finite: "
+                                           "the parameters are too large");
+        }
         w->found[question] =
-            cla_answers_best(first, last, passage, (size_t)passages, w->t->answer_limit,
+            cla_answers_best(first, last, passage, passages, w->t->answer_limit,
                              w->best, w->out + question * w->best);
         passage += passages;
     }
+    return CLA_OK;
 }
 
 static cla_status answer_batch(work *w, const reading_batch *b)
@@ -34,9 +40,7 @@ static cla_status answer_batch(work *w, const reading_batch *b)
     cla_status status = reader_logs(&w->t->model, w->tape, &logs, &b->ids);
     status = status ? status : cla_tensor_download(logs.first, host);
     status = status ? status : cla_tensor_download(logs.last, host + words);
-    if (!status) {
-        choose(w, b, host, host + words);
-    }
+    status = status ? status : choose(w, b, host, host + words);
     free(host);
     cla_tape_reset(w->tape);
     return status;

@@ -59,6 +59,10 @@ cla_status reading_load_words(reading *t, const char *dir);
 cla_status reading_read_split(const reading *t, const char *data, const char *split,
                               cla_reading *text);
 
+/* Fails if the file of a split in the run's own data cannot be opened: CLA_E_IO, naming
+ * it. Reads nothing. Errors: CLA_E_NOMEM, too. */
+cla_status reading_check_split(const reading *t, const char *split);
+
 /* Reads all questions of a file for prediction. Errors: those of reading_read_split. */
 cla_status reading_read_file(const reading *t, const char *path, cla_reading *text);
 
@@ -107,7 +111,8 @@ cla_status reading_sort(const reading_split *s, int64_t *questions, int64_t n);
 
 /* predict.c: finds the best answers to each question of a split, of at most
  * answer_limit words: out [questions,best], and their numbers: found [questions].
- * Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
+ * Errors: CLA_E_NUMERIC (a question with words has a score of NaN), CLA_E_NOMEM,
+ * CLA_E_DEVICE. */
 cla_status reading_answers(reading *t, const reading_split *s, size_t best,
                            cla_answer *out, size_t *found);
 
@@ -134,8 +139,8 @@ typedef struct reading_answer {
  * found  out  [n] number of answers
  *
  * Errors: CLA_E_INPUT (text that is not UTF-8: names text and byte; a passage of more
- * than ask_limit words; several passages for a network that reads one), CLA_E_NOMEM,
- * CLA_E_DEVICE. */
+ * than ask_limit words; several passages for a network that reads one), CLA_E_NUMERIC
+ * (scores that are not finite), CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status reading_ask(reading *t, const char *const *passages, size_t m,
                        const char *const *questions, size_t n, size_t best,
                        reading_answer *out, size_t *found);

@@ -14,8 +14,21 @@ static cla_status path_of(cla_text *path, const char *folder, const char *stem,
                         language ? language : "");
 }
 
-/* Learns the merges from both texts, or takes models of SentencePiece. The vocabularies
- * are joint if both languages share one embedding table. */
+/* Makes the vocabularies of both languages, joint if they share one embedding table.
+ * A joint target counts prefixes as the source does: both must be equal. */
+static cla_status count_pieces(translation *t, const cla_lines texts[2], bool joint)
+{
+    t->source.prefix = t->prefix_token;
+    CLA_TRY(cla_subwords_count(&t->source, texts, joint ? 2 : 1, 0));
+    t->target.prefix = joint && t->prefix_token;
+    const cla_status status =
+        cla_subwords_count(&t->target, joint ? texts : &texts[1], joint ? 2 : 1, 0);
+    t->target.prefix = false; // target lines have no prefix
+    return status;
+}
+
+/* Learns the merges from both texts, or takes models of SentencePiece, and makes the
+ * vocabularies. */
 static cla_status learn(translation *t, const cla_lines texts[2])
 {
     const bool joint = t->config.tied == TRANSFORMER_TIED_ALL;
@@ -30,8 +43,7 @@ static cla_status learn(translation *t, const cla_lines texts[2])
     CLA_TRY(*t->target_sentencepiece
                 ? cla_subwords_take(&t->target, t->target_sentencepiece)
                 : cla_subwords_share(&t->target, &t->source));
-    CLA_TRY(cla_subwords_count(&t->source, texts, joint ? 2 : 1, 0));
-    return cla_subwords_count(&t->target, joint ? texts : &texts[1], joint ? 2 : 1, 0);
+    return count_pieces(t, texts, joint);
 }
 
 /* Loads, saves or compares one language's pieces at the paths of its two files. */
@@ -94,7 +106,9 @@ static cla_status use_both(translation *t, const char *dir, pieces_use use)
 
 cla_status translation_load_pieces(translation *t, const char *dir)
 {
-    return use_both(t, dir, cla_subwords_load);
+    CLA_TRY(use_both(t, dir, cla_subwords_load));
+    t->source.prefix = t->prefix_token;
+    return CLA_OK;
 }
 
 /* ---- text -------------------------------------------------------------------- */
@@ -133,11 +147,23 @@ static cla_status make_training(translation *t, const char *dir, cla_task_mode m
     return CLA_OK;
 }
 
+/* Fails if the dev split cannot be read. Without this check, a misspelt name would stop
+ * a run only at its first evaluation, after hours of training. */
+static cla_status check_dev(const translation *t)
+{
+    cla_lines lines[2] = { { 0 } };
+    const cla_status status = translation_read_lines(t, t->data, t->dev_stem, lines);
+    cla_lines_free(&lines[0]);
+    cla_lines_free(&lines[1]);
+    return status;
+}
+
 cla_status translation_read_training(translation *t, const char *dir,
                                      cla_task_mode mode)
 {
     cla_lines lines[2] = { { 0 } };
     cla_status status = translation_read_lines(t, t->data, t->train_stem, lines);
+    status = status || !dir ? status : check_dev(t);
     status = status ? status : make_training(t, dir, mode, lines);
     cla_lines_free(&lines[0]);
     cla_lines_free(&lines[1]);

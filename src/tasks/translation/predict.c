@@ -38,12 +38,18 @@ static bool blank(const cla_line *line)
     return line->text[strspn(line->text, " \t")] == 0;
 }
 
+/* Appends a line's pieces. A line of blanks has none. */
+static cla_status append(const cla_subwords *s, const cla_line *line, cla_ids *ids)
+{
+    return blank(line) ? CLA_OK : cla_subwords_encode(s, line->text, line->size, ids);
+}
+
 /* Appends a line's pieces and the end; *any tells whether it has pieces. */
 static cla_status encode(const cla_subwords *s, const cla_line *line, cla_ids *ids,
                          bool *any)
 {
     const size_t before = ids->count;
-    CLA_TRY(blank(line) ? CLA_OK : cla_subwords_encode(s, line->text, line->size, ids));
+    CLA_TRY(append(s, line, ids));
     *any = ids->count > before;
     CLA_TRY(cla_grow(&ids->id, &ids->cap, ids->count + 1, sizeof *ids->id));
     ids->id[ids->count++] = CLA_EOS;
@@ -54,8 +60,7 @@ cla_status translation_pieces(const translation *t, const cla_line *line, bool t
                               size_t *count)
 {
     cla_ids ids = { 0 };
-    const cla_status status = cla_subwords_encode(target ? &t->target : &t->source,
-                                                  line->text, line->size, &ids);
+    const cla_status status = append(target ? &t->target : &t->source, line, &ids);
     *count = ids.count;
     cla_ids_free(&ids);
     return status;

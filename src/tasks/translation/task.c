@@ -100,7 +100,6 @@ static cla_status open_task(cla_task *task, cla_config *settings, const char *di
     CLA_TRY(configure(t, settings));
     CLA_TRY(mode == CLA_TASK_TRAINED ? translation_load_pieces(t, dir)
                                      : translation_read_training(t, dir, mode));
-    t->source.prefix = t->prefix_token;
     t->target.tidy = t->tidy_output;
     t->config.source_pieces = (int)t->source.vocab.count;
     t->config.target_pieces = (int)t->target.vocab.count;

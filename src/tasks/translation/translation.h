@@ -36,8 +36,10 @@ typedef struct translation {
 } translation;
 
 /* data.c: reads the training pairs, learns their pieces (or takes those of a model) and
- * writes the pieces to dir (NULL: nowhere). translation_load_pieces reads them from
- * dir. Errors: CLA_E_INPUT (resumed: dir holds other pieces), CLA_E_IO, CLA_E_NOMEM. */
+ * writes the pieces to dir. dir NULL: writes nothing; otherwise the dev split must be
+ * readable, too. translation_load_pieces reads the pieces from dir. Both set the prefix
+ * of the source. Errors: CLA_E_INPUT (resumed: dir holds other pieces; a line that is
+ * not UTF-8 or has no partner), CLA_E_IO, CLA_E_NOMEM. */
 cla_status translation_read_training(translation *t, const char *dir,
                                      cla_task_mode mode);
 cla_status translation_load_pieces(translation *t, const char *dir);
@@ -99,7 +101,9 @@ typedef struct translation_options {
     int workers;
 } translation_options;
 
-/* Counts the pieces of a line of the source or the target. Errors: CLA_E_NOMEM. */
+/* Counts the pieces of a line of the source or the target, without the end. A line of
+ * blanks has none. There may be more pieces than bytes: splitting writes a control
+ * character as 5 letters. Errors: CLA_E_NOMEM. */
 cla_status translation_pieces(const translation *t, const cla_line *line, bool target,
                               size_t *count);
 
