@@ -106,3 +106,91 @@ int32_t cla_utf8_lower(int32_t code)
 {
     return utf8proc_tolower(code);
 }
+
+/* ---- lower case of a text ---------------------------------------------------- */
+
+/* Returns Unicode's property Cased: an upper-, lower- or title-case letter, or a code
+ * point with a mapping to another case (a circled letter, a Roman numeral), or one of
+ * the ordinal indicators and squared letters, which have none. */
+static bool is_cased(int32_t code)
+{
+    const utf8proc_category_t category = utf8proc_category(code);
+    return (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LT) ||
+           utf8proc_tolower(code) != code || utf8proc_toupper(code) != code ||
+           code == 0xAA || code == 0xBA || (code >= 0x1F130 && code <= 0x1F149) ||
+           (code >= 0x1F150 && code <= 0x1F169) || (code >= 0x1F170 && code <= 0x1F189);
+}
+
+/* Returns Unicode's property Case_Ignorable: marks, format characters, modifiers and
+ * the punctuation inside words. */
+static bool is_case_ignorable(int32_t code)
+{
+    static const int32_t marks[] = {
+        0x0027, 0x002E, 0x003A, 0x00B7, 0x0387, 0x055F, 0x05F4, 0x2018, 0x2019,
+        0x2024, 0x2027, 0xFE13, 0xFE52, 0xFE55, 0xFF07, 0xFF0E, 0xFF1A,
+    };
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        if (code == marks[i]) {
+            return true;
+        }
+    }
+    const utf8proc_category_t category = utf8proc_category(code);
+    return category == UTF8PROC_CATEGORY_MN || category == UTF8PROC_CATEGORY_ME ||
+           category == UTF8PROC_CATEGORY_CF || category == UTF8PROC_CATEGORY_LM ||
+           category == UTF8PROC_CATEGORY_SK;
+}
+
+/* Returns whether the last code point before text[end] that is not case-ignorable is
+ * cased. */
+static bool cased_before(const char *text, size_t end)
+{
+    int32_t code = 0;
+    while (end > 0) {
+        size_t at = end - 1;
+        while (at > 0 && ((unsigned char)text[at] & 0xC0) == 0x80) {
+            at--;
+        }
+        cla_utf8_step(text + at, end - at, &code);
+        if (!is_case_ignorable(code)) {
+            return is_cased(code);
+        }
+        end = at;
+    }
+    return false;
+}
+
+/* Returns whether the first code point from text[at] on that is not case-ignorable is
+ * cased. */
+static bool cased_after(const char *text, size_t size, size_t at)
+{
+    int32_t code = 0;
+    while (at < size) {
+        at += (size_t)cla_utf8_step(text + at, size - at, &code);
+        if (!is_case_ignorable(code)) {
+            return is_cased(code);
+        }
+    }
+    return false;
+}
+
+cla_status cla_utf8_lower_text(const char *text, size_t size, cla_text *out)
+{
+    for (size_t at = 0; at < size;) {
+        int32_t code = 0;
+        char lower[5];
+        const size_t end = at + (size_t)cla_utf8_step(text + at, size - at, &code);
+        if (code == 0x0130) { // I with a dot above: i, combining dot above
+            CLA_TRY(cla_text_append(out, "i\xCC\x87", 3));
+        } else if (code == 0xFFFD) { // itself or a byte that is not UTF-8
+            CLA_TRY(cla_text_append(out, text + at, end - at));
+        } else {
+            const bool final = code == 0x03A3 && cased_before(text, at) &&
+                               !cased_after(text, size, end);
+            const int bytes =
+                cla_utf8_put(final ? 0x03C2 : cla_utf8_lower(code), lower);
+            CLA_TRY(cla_text_append(out, lower, (size_t)bytes));
+        }
+        at = end;
+    }
+    return CLA_OK;
+}

@@ -1,7 +1,7 @@
 /* utf8.h - Unicode code points, through utf8proc. */
 #pragma once
 
-#include "base/base.h"
+#include "base/text.h"
 
 /* Returns the position of the first byte that is not UTF-8, or size. */
 size_t cla_utf8_check(const char *text, size_t size);
@@ -35,5 +35,12 @@ bool cla_utf8_is_letter(int32_t code);
 /* Returns whether code separates words: the characters of Python's str.split. */
 bool cla_utf8_is_space(int32_t code);
 
-/* Returns the code point in lower case, by Unicode's simple mapping. */
+/* Returns the code point in lower case, by Unicode's simple mapping. Vocabularies of
+ * trained readers and taggers depend on this mapping; metrics use cla_utf8_lower_text.
+ */
 int32_t cla_utf8_lower(int32_t code);
+
+/* Appends the text in lower case to out, as Python's str.lower: a capital sigma at the
+ * end of a word becomes a final sigma, and U+0130 becomes "i" and U+0307. Copies bytes
+ * that are not UTF-8. Errors: CLA_E_NOMEM. */
+cla_status cla_utf8_lower_text(const char *text, size_t size, cla_text *out);

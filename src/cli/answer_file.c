@@ -17,8 +17,11 @@ static cla_status print_answers(const cla_reading *r, const cla_answer *answers,
             status =
                 cla_reading_quote(r, passage, answers[i].first, answers[i].last, &text);
         }
-        json_object_set_new(object, cla_reading_string(r, q->id),
-                            json_stringn(text.data ? text.data : "", text.size));
+        if (!status &&
+            json_object_set_new(object, cla_reading_string(r, q->id),
+                                json_stringn(text.data ? text.data : "", text.size))) {
+            status = cla_fail(CLA_E_NOMEM, "output: no memory for an answer");
+        }
     }
     cla_text_free(&text);
     if (status) {

@@ -87,8 +87,8 @@ int cli_finish(int code);
 
 /* Prints object (consumed) as one line. Errors: CLA_E_NOMEM. */
 cla_status cli_print_json(json_t *object);
-/* Returns a JSON string. When text is not UTF-8, '?' replaces all its bytes outside of
- * ASCII. */
+/* Returns a JSON string, or NULL when out of memory. When text is not UTF-8, '?'
+ * replaces all its bytes outside of ASCII. */
 json_t *cli_json_text(const char *text);
 
 /* Prints on stderr device time, launches and bytes per step for each kernel, longest

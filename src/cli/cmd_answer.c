@@ -74,6 +74,7 @@ typedef struct texts {
     size_t line; // line of standard input; 0: the passage of --passage
 } texts;
 
+/* Returns NULL when out of memory. */
 static json_t *answer_object(const texts *of, const reading_answer *answer)
 {
     const cla_span *place = &answer->place;
@@ -81,9 +82,10 @@ static json_t *answer_object(const texts *of, const reading_answer *answer)
         json_pack("{s:s%,s:i,s:i,s:f}", "text",
                   of->passage[answer->passage] + place->at, (size_t)place->size, "from",
                   place->from, "to", place->to, "score", answer->score);
-    if (of->list) {
-        json_object_set_new(object, "passage",
-                            json_integer((json_int_t)answer->passage));
+    if (of->list && json_object_set_new(object, "passage",
+                                        json_integer((json_int_t)answer->passage))) {
+        json_decref(object);
+        return NULL;
     }
     return object;
 }
@@ -93,7 +95,10 @@ static cla_status print_object(const texts *of, const char *question,
 {
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++) {
-        json_array_append_new(list, answer_object(of, &answers[i]));
+        if (json_array_append_new(list, answer_object(of, &answers[i]))) {
+            json_decref(list);
+            return cla_fail(CLA_E_NOMEM, "output: no memory for an answer");
+        }
     }
     return cli_print_json(
         json_pack("{s:s,s:o}", "question", question, "answers", list));
@@ -266,7 +271,8 @@ static cla_status take_line(void *to, const cla_line_stream *at, char *text,
     json_t *object = NULL;
     s->number = at->number;
     if (s->passage) {
-        CLA_TRY(cla_strdup(&s->question[s->count++], text));
+        CLA_TRY(cla_strdup(&s->question[s->count], text));
+        s->count++;
         return s->count == s->limit ? flush(s) : CLA_OK;
     }
     CLA_TRY(cla_reading_json(at->path, at->number, text, size, &object));

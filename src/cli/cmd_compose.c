@@ -73,11 +73,15 @@ const cli_usage cli_compose_usage = {
             "  clattn compose --model runs/p --beam 8 --json < texts",
 };
 
+/* Returns NULL when out of memory. */
 static json_t *list(const char *const *texts)
 {
     json_t *array = json_array();
     for (int i = 0; i < CLA_QUATRAIN_LINES; i++) {
-        json_array_append_new(array, cli_json_text(texts[i]));
+        if (json_array_append_new(array, cli_json_text(texts[i]))) {
+            json_decref(array);
+            return NULL;
+        }
     }
     return array;
 }

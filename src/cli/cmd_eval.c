@@ -78,17 +78,29 @@ const cli_usage cli_eval_usage = {
             "  clattn eval --model runs/p --planned",
 };
 
+/* Prints the metrics as one object; those that are not finite are null. */
+static cla_status print_object(const arguments *a, const char *model,
+                               const cla_metrics *m)
+{
+    json_t *object = json_object();
+    int failed =
+        a->models > 1 && json_object_set_new(object, "model", cli_json_text(model));
+    for (int i = 0; i < m->count; i++) {
+        const double value = m->row[i].value;
+        failed |= json_object_set_new(object, m->row[i].name,
+                                      isfinite(value) ? json_real(value) : json_null());
+    }
+    if (failed) {
+        json_decref(object);
+        return cla_fail(CLA_E_NOMEM, "output: no memory for the metrics");
+    }
+    return cli_print_json(object);
+}
+
 static cla_status print(const arguments *a, const char *model, const cla_metrics *m)
 {
     if (a->json) {
-        json_t *object = json_object();
-        if (a->models > 1) {
-            json_object_set_new(object, "model", cli_json_text(model));
-        }
-        for (int i = 0; i < m->count; i++) {
-            json_object_set_new(object, m->row[i].name, json_real(m->row[i].value));
-        }
-        return cli_print_json(object);
+        return print_object(a, model, m);
     }
     for (int i = 0; i < m->count; i++) {
         const double value = m->row[i].value;

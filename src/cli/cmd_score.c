@@ -6,6 +6,12 @@
 
 enum { MAX_SAMPLES = 1000000 };
 
+/* The arguments, and which of their options were given. */
+typedef struct given {
+    score_arguments a;
+    bool tokens, smooth;
+} given;
+
 /* ---- values other than plain texts and numbers -------------------------------- */
 
 static cla_status refuse(const char *option, const char *value, const char *must)
@@ -25,10 +31,11 @@ static cla_status take_ref(void *arguments, const char *path)
 
 static cla_status take_tokens(void *arguments, const char *value)
 {
-    score_arguments *a = arguments;
+    given *g = arguments;
     for (int i = 0; i < CLA_TOKEN_KINDS; i++) {
         if (strcmp(value, cla_token_kind_name((cla_token_kind)i)) == 0) {
-            a->bleu.tokens = (cla_token_kind)i;
+            g->a.bleu.tokens = (cla_token_kind)i;
+            g->tokens = true;
             return CLA_OK;
         }
     }
@@ -37,10 +44,11 @@ static cla_status take_tokens(void *arguments, const char *value)
 
 static cla_status take_smooth(void *arguments, const char *value)
 {
-    score_arguments *a = arguments;
+    given *g = arguments;
     for (int i = 0; i < CLA_SMOOTHS; i++) {
         if (strcmp(value, cla_smooth_name((cla_smooth)i)) == 0) {
-            a->bleu.smooth = (cla_smooth)i;
+            g->a.bleu.smooth = (cla_smooth)i;
+            g->smooth = true;
             return CLA_OK;
         }
     }
@@ -49,15 +57,15 @@ static cla_status take_smooth(void *arguments, const char *value)
 
 static cla_status take_value(void *arguments, const char *value)
 {
-    score_arguments *a = arguments;
-    return cla_parse_double(value, &a->bleu.value) && a->bleu.value >= 0
+    given *g = arguments;
+    return cla_parse_double(value, &g->a.bleu.value) && g->a.bleu.value >= 0
                ? CLA_OK
                : refuse("smooth-value", value, "a number of at least 0");
 }
 
 /* ---- options ------------------------------------------------------------------- */
 
-#define AT(member) .at = offsetof(score_arguments, member)
+#define AT(member) .at = offsetof(given, a.member)
 #define REF                                                                            \
     {                                                                                  \
         "ref", 'r', "FILE", "reference, line for line; several for several", CLI_TAKE, \
@@ -115,7 +123,7 @@ static cla_status take_value(void *arguments, const char *value)
 static const cli_option bleu_options[] = {
     REF,
     HYP,
-    CLI_JSON(score_arguments, json),
+    CLI_JSON(given, a.json),
     TOKENS,
     LOWER,
     SMOOTH,
@@ -129,19 +137,18 @@ static const cli_option bleu_options[] = {
 };
 
 static const cli_option chrf_options[] = {
-    REF, HYP, CLI_JSON(score_arguments, json), LOWER, SENTENCE, { 0 },
+    REF, HYP, CLI_JSON(given, a.json), LOWER, SENTENCE, { 0 },
 };
 
 static const cli_option bootstrap_options[] = {
-    REF,          HYP,   CLI_JSON(score_arguments, json),
+    REF,          HYP,   CLI_JSON(given, a.json),
     TOKENS,       LOWER, SMOOTH,
     SMOOTH_VALUE, ORDER, BASELINE,
     SAMPLES,      SEED,  { 0 },
 };
 
 static const cli_option ngram_options[] = {
-    REF,  HYP,   CLI_JSON(score_arguments, json), TOKENS, LOWER, BASELINE, SAMPLES,
-    SEED, { 0 },
+    REF, HYP, CLI_JSON(given, a.json), TOKENS, LOWER, BASELINE, SAMPLES, SEED, { 0 },
 };
 
 static const cli_option squad_options[] = {
@@ -149,18 +156,50 @@ static const cli_option squad_options[] = {
       .needed = true, .take = take_ref },
     { "hyp", 'h', "FILE", "JSON object of question ids and answers", CLI_TEXT,
       AT(hyp) },
-    CLI_JSON(score_arguments, json),
+    CLI_JSON(given, a.json),
     { 0 },
 };
 
 static const cli_option overlap_options[] = {
-    REF, HYP, CLI_JSON(score_arguments, json), TOKENS, LOWER, SENTENCE, { 0 },
+    REF, HYP, CLI_JSON(given, a.json), TOKENS, LOWER, SENTENCE, { 0 },
 };
+
+/* Refuses a value for a smoothing that has none. */
+static cla_status check_value(const void *arguments)
+{
+    const given *g = arguments;
+    const cla_smooth smooth = g->a.bleu.smooth;
+    return g->a.bleu.value < 0 || smooth == CLA_SMOOTH_FLOOR ||
+                   smooth == CLA_SMOOTH_ADD_K
+               ? CLA_OK
+               : cla_fail(CLA_E_USAGE,
+                          "--smooth-value is for --smooth floor or add-k, not for %s",
+                          cla_smooth_name(smooth));
+}
+
+static cla_status check_bleu(const void *arguments)
+{
+    const given *g = arguments;
+    if (g->a.multi_bleu && (g->tokens || g->smooth || g->a.bleu.value >= 0)) {
+        return cla_fail(CLA_E_USAGE,
+                        "--multi-bleu takes no --tokenize, --smooth or --smooth-value");
+    }
+    return check_value(arguments);
+}
+
+static cla_status check_squad(const void *arguments)
+{
+    const given *g = arguments;
+    return g->a.ref_count == 1
+               ? CLA_OK
+               : cla_fail(CLA_E_USAGE, "score squad takes one --ref, not %d",
+                          g->a.ref_count);
+}
 
 /* Refuses standard input for both systems. */
 static cla_status check_two(const void *arguments)
 {
-    const score_arguments *a = arguments;
+    const score_arguments *a = &((const given *)arguments)->a;
     return strcmp(a->hyp, "-") == 0 && strcmp(a->baseline, "-") == 0
                ? cla_fail(CLA_E_USAGE,
                           "score %s needs two files to compare (see clattn score %s "
@@ -169,25 +208,32 @@ static cla_status check_two(const void *arguments)
                : CLA_OK;
 }
 
+static cla_status check_bootstrap(const void *arguments)
+{
+    CLA_TRY(check_value(arguments));
+    return check_two(arguments);
+}
+
 /* ---- verbs ------------------------------------------------------------------- */
 
 static int run(const cli_usage *usage, const char *verb, cla_token_kind tokens,
                cla_status (*act)(const score_arguments *a), int argc, char **argv)
 {
-    score_arguments a = { .verb = verb, .hyp = "-", .samples = 1000, .seed = 12345 };
-    a.bleu = cla_bleu_defaults();
-    a.bleu.tokens = tokens;
-    a.bleu.value = -1; // not given
-    cla_status status = cli_read(usage, argc, argv, &a);
-    if (a.bleu.value < 0) {
-        a.bleu.value = cla_smooth_default(a.bleu.smooth);
+    given g = { .a = { .verb = verb, .hyp = "-", .samples = 1000, .seed = 12345 } };
+    g.a.bleu = cla_bleu_defaults();
+    g.a.bleu.tokens = tokens;
+    g.a.bleu.value = -1; // not given
+    cla_status status = cli_read(usage, argc, argv, &g);
+    if (g.a.bleu.value < 0) {
+        g.a.bleu.value = cla_smooth_default(g.a.bleu.smooth);
     }
-    status = status ? status : act(&a);
+    status = status ? status : act(&g.a);
     return status ? cli_fail(status) : CLI_OK;
 }
 
 static const cli_usage bleu_usage = {
     .options = bleu_options,
+    .check = check_bleu,
     .about = "BLEU of a corpus as sacreBLEU computes it, with its signature.",
     .more = "  clattn translate --model runs/m < test.en | clattn score bleu --ref "
             "test.de",
@@ -211,7 +257,7 @@ static int run_chrf(int argc, char **argv)
 
 static const cli_usage bootstrap_usage = {
     .options = bootstrap_options,
-    .check = check_two,
+    .check = check_bootstrap,
     .about = "Paired bootstrap resampling (Koehn 2004): p is the share of resamples "
              "in which the baseline's BLEU is at least as high.",
 };
@@ -238,6 +284,7 @@ static int run_ngram(int argc, char **argv)
 
 static const cli_usage squad_usage = {
     .options = squad_options,
+    .check = check_squad,
     .about = "Exact match and F1 of answers as SQuAD 1.1 computes them.",
 };
 

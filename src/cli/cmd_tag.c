@@ -48,6 +48,9 @@ typedef struct stream {
     int sentences, limit;
     int lines, pending_from; // lines read; lines before the pending text
     int form;                // 0: not known yet, 1: CoNLL-U, 2: plain words
+    int unknown;             // lines of words while the form is not known
+    int most_words;          // of the longest of them
+    size_t most_at;          // its line number
     bool row_open;           // the last sentence may have more rows
     int words, max_words;    // of the current sentence
 } stream;
@@ -138,25 +141,56 @@ static cla_status append(stream *s, const cla_line_stream *at, const char *line,
                            at->carriage ? 2 : 1);
 }
 
+static int words_of(const char *line)
+{
+    int words = 0;
+    for (line += strspn(line, BLANKS); *line; line += strspn(line, BLANKS)) {
+        words++;
+        line += strcspn(line, BLANKS);
+    }
+    return words;
+}
+
+static cla_status check_words(const stream *s, int words, size_t line)
+{
+    return words <= s->max_words
+               ? CLA_OK
+               : cla_fail(CLA_E_INPUT,
+                          "standard input:%zu: a sentence of more than %d words: see "
+                          "--max-words",
+                          line, s->max_words);
+}
+
 /* Counts the words of the current sentence: all words of a plain line, or one for a
  * CoNLL-U row. Fails above --max-words. */
-static cla_status count_words(stream *s, const cla_line_stream *at, const char *line)
+static cla_status count_words(stream *s, size_t number, const char *line)
 {
     s->words = s->row_open ? s->words : 0;
     if (s->form == 1) {
         s->words += *line && *line != '#';
+    } else if (s->form == 2) {
+        s->words = words_of(line);
     }
-    for (const char *word = line + strspn(line, BLANKS); s->form == 2 && *word;) {
-        s->words++;
-        word += strcspn(word, BLANKS);
-        word += strspn(word, BLANKS);
+    return check_words(s, s->words, number);
+}
+
+/* Notes a line that starts with '#' or is blank before the form is known. */
+static void note_unknown(stream *s, size_t number, const char *line)
+{
+    const int words = words_of(line);
+    s->unknown += words > 0;
+    if (words > s->most_words) {
+        s->most_words = words;
+        s->most_at = number;
     }
-    return s->words <= s->max_words
-               ? CLA_OK
-               : cla_fail(CLA_E_INPUT,
-                          "%s:%zu: a sentence of more than %d words: see "
-                          "--max-words",
-                          at->path, at->number, s->max_words);
+}
+
+/* Decides that the input is plain text: the lines noted before are sentences too. */
+static cla_status set_plain(stream *s)
+{
+    s->form = 2;
+    s->sentences = s->unknown;
+    return check_words(s, s->most_words, s->most_at);
 }
 
 static cla_status take_line(void *to, const cla_line_stream *at, char *line,
@@ -164,16 +198,20 @@ static cla_status take_line(void *to, const cla_line_stream *at, char *line,
 {
     stream *s = to;
     const bool empty = blank(line);
-    if (!s->form && !empty && line[0] != '#') {
-        s->form = count_tabs(line) >= 2 ? 1 : 2;
+    if (!s->form && (empty || line[0] == '#')) {
+        note_unknown(s, at->number, line);
+    } else if (!s->form && count_tabs(line) >= 2) {
+        s->form = 1;
+    } else if (!s->form) {
+        CLA_TRY(set_plain(s));
     }
-    CLA_TRY(count_words(s, at, line));
+    CLA_TRY(count_words(s, at->number, line));
     CLA_TRY(append(s, at, line, size));
     s->lines++;
     if (s->form == 1) {
         s->sentences += s->row_open && empty;
         s->row_open = !empty;
-    } else if (s->form == 2) { // comments may come before the form is known
+    } else if (s->form == 2) {
         s->sentences += !empty;
     }
     if (!s->row_open) {
@@ -182,11 +220,14 @@ static cla_status take_line(void *to, const cla_line_stream *at, char *line,
     return s->sentences >= s->limit && !s->row_open ? flush(s) : CLA_OK;
 }
 
-/* Tags the remaining sentences. After a refused line (not ended) it leaves out an
- * incomplete sentence. */
+/* Tags the remaining sentences. Input whose lines all begin with '#' is plain text.
+ * After a refused line (not ended) it leaves out an incomplete sentence. */
 static cla_status finish(void *to, bool ended)
 {
     stream *s = to;
+    if (!s->form && ended) {
+        CLA_TRY(set_plain(s));
+    }
     if (s->row_open && ended) {
         s->sentences++;
         s->whole = s->pending.size;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/locale.h"
+#include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/signals.h"
 
@@ -62,17 +63,20 @@ cla_status cli_print_json(json_t *object)
 
 json_t *cli_json_text(const char *text)
 {
-    json_t *string = json_string(text);
-    char *copy = string ? NULL : strdup(text);
+    const size_t size = strlen(text);
+    if (cla_utf8_check(text, size) == size) {
+        return json_stringn(text, size);
+    }
+    char *copy = strdup(text);
     if (!copy) {
-        return string;
+        return NULL;
     }
     for (char *c = copy; *c; c++) {
         if (*c & 0x80) {
             *c = '?';
         }
     }
-    string = json_string(copy);
+    json_t *string = json_string(copy);
     free(copy);
     return string;
 }

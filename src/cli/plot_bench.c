@@ -12,6 +12,13 @@ static double figure(const bench_result *row, const char *key)
     return json_number_value(json_object_get(row->object, key));
 }
 
+static cla_status two_devices(const bench_results *t, const char *first,
+                              const char *second)
+{
+    return cla_fail(CLA_E_INPUT, "%s: has rows of '%s' and of '%s'", t->path, first,
+                    second);
+}
+
 static const char *suite_of(const bench_result *row)
 {
     const char *suite = json_string_value(json_object_get(row->object, "suite"));
@@ -62,18 +69,23 @@ static cla_status draw_bars(const bench_results *t, const char *metric, void *it
                             cla_text *title, cla_text *picture)
 {
     svg_bar *bars = items;
+    const char *device = NULL;
     int count = 0;
     for (size_t i = 0; i < t->count; i++) {
         const bench_result *row = &t->rows[i];
         const double value = figure(row, metric);
         if (value > 0) {
+            device = device ? device : row->device;
+            if (strcmp(row->device, device) != 0) {
+                return two_devices(t, device, row->device);
+            }
             bars[count++] = (svg_bar){ row->name, row->provider, value };
         }
     }
     if (!count) {
         return cla_fail(CLA_E_INPUT, "%s: no row has a '%s' to plot", t->path, metric);
     }
-    CLA_TRY(cla_text_add(title, "%s: %s", title_of(metric), t->rows[0].device));
+    CLA_TRY(cla_text_add(title, "%s: %s", title_of(metric), device));
     return cli_svg_bars(picture, bars, count, title->data);
 }
 
@@ -94,8 +106,7 @@ static cla_status collect(const bench_results *t, svg_roof_point *points,
         const double compute = figure(row, "peak_gflops");
         const double memory = figure(row, "peak_gbs");
         if (strcmp(row->device, t->rows[0].device) != 0) {
-            return cla_fail(CLA_E_INPUT, "%s: has rows of '%s' and of '%s'", t->path,
-                            t->rows[0].device, row->device);
+            return two_devices(t, t->rows[0].device, row->device);
         }
         if (gflops > 0 && gbs > 0) {
             points[r->count++] =

@@ -140,7 +140,7 @@ cla_status score_bleu(const score_arguments *given)
     size_t lines = 0;
     a.bleu.effective_order = a.sentence;
     if (a.multi_bleu) {
-        a.bleu.tokens = CLA_TOKENS_NONE;
+        a.bleu.tokens = CLA_TOKENS_ASCII;
         a.bleu.smooth = CLA_SMOOTH_NONE;
     }
     cla_status status = count_lines(&a, a.hyp, &counts, &lines);

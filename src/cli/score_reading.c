@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/score.h"
 #include "metrics/reading.h"
@@ -17,12 +18,12 @@ static cla_status read_json(const char *path, json_t **value)
     size_t size = 0;
     CLA_TRY(standard ? cla_stdin_read(&data, &size)
                      : cla_input_read(path, &data, &size));
-    *value = json_loadb(data, size, 0, &error);
+    const cla_status status = cla_json_parse(value, data, size, 0, &error);
     free(data);
-    return *value ? CLA_OK
-                  : cla_fail(CLA_E_INPUT, "%s:%d:%d: %s",
-                             standard ? "standard input" : path, error.line,
-                             error.column, error.text);
+    return status != CLA_E_INPUT ? status
+                                 : cla_fail(CLA_E_INPUT, "%s:%d:%d: %s",
+                                            standard ? "standard input" : path,
+                                            error.line, error.column, error.text);
 }
 
 static cla_status print_squad(const score_arguments *a, const cla_squad_scores *s)

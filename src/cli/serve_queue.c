@@ -111,16 +111,22 @@ static size_t take_batch(serve *s, serve_unit *unit)
         }
     }
     s->waiting -= n;
+    if (s->head) {
+        pthread_cond_signal(&s->more); // serve_push wakes one worker for a whole job
+    }
     pthread_mutex_unlock(&s->lock);
     return n;
 }
 
-/* Completes the jobs whose last text is finished; they must not be used afterwards. */
+/* Completes the jobs whose last text is finished. After its addition to `finished` a
+ * worker must not use the job unless that text was the last: another worker may have
+ * completed and freed it. */
 static void finish_batch(const serve *s, const serve_unit *unit, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         serve_job *job = unit[i].job;
-        if (atomic_fetch_add(&job->finished, 1) + 1 == job->count) {
+        const size_t count = job->count;
+        if (atomic_fetch_add(&job->finished, 1) + 1 == count) {
             serve_complete(s, job);
             s->done(job);
         }

@@ -10,6 +10,17 @@
 
 /* ---- translation ----------------------------------------------------------------- */
 
+static cla_status no_memory(void)
+{
+    return cla_fail(CLA_E_NOMEM, "out of memory");
+}
+
+static cla_status set_translation(serve_text *text, const translation_result *out)
+{
+    text->result = cli_json_text(out->text.data ? out->text.data : "");
+    return text->result ? CLA_OK : no_memory();
+}
+
 static cla_status translate(const serve_worker *w, const serve_unit *unit, size_t n)
 {
     translation *t = (translation *)w->task;
@@ -26,10 +37,7 @@ static cla_status translate(const serve_worker *w, const serve_unit *unit, size_
     }
     status = status ? status : translation_translate(t, line, n, &options, out);
     for (size_t i = 0; i < n && out; i++) {
-        if (!status) {
-            unit[i].text->result =
-                cli_json_text(out[i].text.data ? out[i].text.data : "");
-        }
+        status = status ? status : set_translation(unit[i].text, &out[i]);
         cla_text_free(&out[i].text);
     }
     free(line);
@@ -51,21 +59,25 @@ static cla_status add_rows(serve_text *text, cla_text *rows)
                              (int)size, word));
         if (json_array_append_new(text->result,
                                   json_pack("{s:s%}", "word", word, size))) {
-            return cla_fail(CLA_E_NOMEM, "out of memory");
+            return no_memory();
         }
+    }
+    if (!text->result) {
+        return no_memory();
     }
     return number ? cla_text_add(rows, "\n") : CLA_OK;
 }
 
-/* Sets the tag of each word of a text from predicted; returns the number of words. */
-static int64_t set_tags(const tagging *t, serve_text *text, const int32_t *predicted)
+/* Sets the tag of each word of a text from predicted. */
+static cla_status set_tags(const tagging *t, serve_text *text, const int32_t *predicted)
 {
-    const size_t words = json_array_size(text->result);
-    for (size_t i = 0; i < words; i++) {
-        json_object_set_new(json_array_get(text->result, i), "tag",
-                            json_string(t->tags.tokens[predicted[i]]));
+    for (size_t i = 0; i < json_array_size(text->result); i++) {
+        if (json_object_set_new(json_array_get(text->result, i), "tag",
+                                json_string(t->tags.tokens[predicted[i]]))) {
+            return no_memory();
+        }
     }
-    return (int64_t)words;
+    return CLA_OK;
 }
 
 static cla_status tag_rows(const serve_worker *w, cla_text *rows,
@@ -83,9 +95,10 @@ static cla_status tag_rows(const serve_worker *w, cla_text *rows,
                  ? status
                  : cla_alloc(&predicted, (size_t)split.tokens + 1, sizeof *predicted);
     status = status ? status : tagging_predict(t, &split, predicted);
-    int64_t at = 0;
+    size_t at = 0;
     for (size_t i = 0; i < n && !status; i++) {
-        at += set_tags(t, unit[i].text, predicted + at);
+        status = set_tags(t, unit[i].text, predicted + at);
+        at += json_array_size(unit[i].text->result);
     }
     free(predicted);
     tagging_split_free(&split);
@@ -108,26 +121,31 @@ static cla_status tag(const serve_worker *w, const serve_unit *unit, size_t n)
 
 /* ---- answers --------------------------------------------------------------------- */
 
+/* Returns a list of n answers; NULL when out of memory. */
 static json_t *answers_of(const char *passage, const reading_answer *answer, size_t n)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++) {
         const cla_span *place = &answer[i].place;
-        json_array_append_new(list, json_pack("{s:s%,s:i,s:i,s:f}", "text",
-                                              passage + place->at, (size_t)place->size,
-                                              "from", place->from, "to", place->to,
-                                              "score", answer[i].score));
+        if (json_array_append_new(
+                list, json_pack("{s:s%,s:i,s:i,s:f}", "text", passage + place->at,
+                                (size_t)place->size, "from", place->from, "to",
+                                place->to, "score", answer[i].score))) {
+            json_decref(list);
+            return NULL;
+        }
     }
     return list;
 }
 
 /* Sets the answers of a question: as many of the first found as its job wants. */
-static void set_answers(const serve_unit *unit, const reading_answer *answer,
-                        size_t found)
+static cla_status set_answers(const serve_unit *unit, const reading_answer *answer,
+                              size_t found)
 {
     const serve_job *job = unit->job;
     unit->text->result =
         answers_of(job->passage, answer, found < job->best ? found : job->best);
+    return unit->text->result ? CLA_OK : no_memory();
 }
 
 /* Answers questions of several jobs, each about the passage of its own job. */
@@ -150,7 +168,7 @@ static cla_status answer(const serve_worker *w, const serve_unit *unit, size_t n
                     : reading_ask_each((reading *)w->task, text, text + n, n, best, out,
                                        found);
     for (size_t i = 0; i < n && !status; i++) {
-        set_answers(&unit[i], out + i * best, found[i]);
+        status = set_answers(&unit[i], out + i * best, found[i]);
     }
     free(text);
     free(found);
@@ -210,8 +228,8 @@ static cla_status check_length(const serve_worker *w, const serve_unit *unit)
 {
     const serve_text *text = unit->text;
     const size_t most = (size_t)w->s->limits->max_words;
-    size_t count = text->size;
-    if (count > most && w->s->kind == SERVE_TRANSLATE) {
+    size_t count = text->size; // no text has more words than bytes
+    if (w->s->kind == SERVE_TRANSLATE) {
         const cla_line line = { text->text, text->size };
         CLA_TRY(translation_pieces((translation *)w->task, &line, false, &count));
     } else if (count > most) {

@@ -19,6 +19,19 @@ cla_status cli_svg_check_name(const char *command, const char *path)
                           command, path);
 }
 
+/* Reads the letter at text (not at its end); returns its length in bytes. Control
+ * characters other than tab, which XML does not allow, and bytes that are not UTF-8 are
+ * read as U+FFFD. */
+static int next_letter(const char *text, int32_t *code)
+{
+    const int bytes = cla_utf8_step(text, strnlen(text, 4), code);
+    const bool control = (*code < 0x20 && *code != '\t') ||
+                         (*code >= 0x7F && *code < 0xA0) || *code == 0xFFFE ||
+                         *code == 0xFFFF;
+    *code = control ? 0xFFFD : *code;
+    return bytes;
+}
+
 static cla_status escaped_to(cla_text *out, const char *text, int most)
 {
     static const char special[] = "<>&\"'";
@@ -26,14 +39,14 @@ static cla_status escaped_to(cla_text *out, const char *text, int most)
     int letters = 0;
     while (*text) {
         int32_t code = 0;
-        const int bytes = cla_utf8_next(text, &code);
+        char letter[5];
+        text += next_letter(text, &code);
         const char *at = code < 128 ? strchr(special, (int)code) : NULL;
         if (letters++ == most) {
             return cla_text_add(out, "…");
         }
         CLA_TRY(at ? cla_text_add(out, "%s", entity[at - special])
-                   : cla_text_append(out, text, (size_t)bytes));
-        text += bytes;
+                   : cla_text_append(out, letter, (size_t)cla_utf8_put(code, letter)));
     }
     return CLA_OK;
 }
@@ -71,7 +84,7 @@ static int width_to(const char *text, int font, int most)
     int tenths = 0;
     for (int letters = 0; *text; letters++) {
         int32_t code = 0;
-        text += cla_utf8_next(text, &code);
+        text += next_letter(text, &code);
         if (letters == most) {
             tenths += 10; // the ellipsis
             break;

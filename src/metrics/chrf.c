@@ -9,20 +9,28 @@ void cla_chrf_free(cla_chrf *c)
     cla_ngrams_free(&c->ngrams);
     free(c->hyp.code);
     free(c->ref.code);
+    cla_text_free(&c->lower);
     *c = (cla_chrf){ .lowercase = c->lowercase };
 }
 
-/* Reads the characters of a line, without blanks. */
-static cla_status characters(const cla_chrf *c, const cla_line *line,
+/* Reads the characters of a line, without blanks. Lower-cases the whole line first: a
+ * sigma depends on the blanks around it. */
+static cla_status characters(cla_chrf *c, const cla_line *line,
                              struct cla_chrf_characters *out)
 {
+    cla_line read = *line;
+    if (c->lowercase) {
+        c->lower.size = 0;
+        CLA_TRY(cla_utf8_lower_text(line->text, line->size, &c->lower));
+        read = (cla_line){ c->lower.data, c->lower.size };
+    }
     out->count = 0;
-    CLA_TRY(cla_grow(&out->code, &out->cap, line->size + 1, sizeof *out->code));
-    for (size_t at = 0; at < line->size;) {
+    CLA_TRY(cla_grow(&out->code, &out->cap, read.size + 1, sizeof *out->code));
+    for (size_t at = 0; at < read.size;) {
         int32_t code;
-        at += (size_t)cla_utf8_step(line->text + at, line->size - at, &code);
+        at += (size_t)cla_utf8_step(read.text + at, read.size - at, &code);
         if (!cla_utf8_is_space(code)) {
-            out->code[out->count++] = c->lowercase ? cla_utf8_lower(code) : code;
+            out->code[out->count++] = code;
         }
     }
     return CLA_OK;

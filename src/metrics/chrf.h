@@ -16,7 +16,8 @@ typedef struct cla_chrf_counts {
     int64_t ref[CLA_CHRF_ORDER];   // of the reference
 } cla_chrf_counts;
 
-/* A scorer. {0} is empty; lowercase is the caller's to set. */
+/* A scorer. {0} is empty; lowercase is the caller's to set: compare texts in lower
+ * case (cla_utf8_lower_text). */
 typedef struct cla_chrf {
     bool lowercase;
     cla_ngrams ngrams;
@@ -24,6 +25,7 @@ typedef struct cla_chrf {
         int32_t *code;
         size_t count, cap;
     } hyp, ref;
+    cla_text lower; // scratch
 } cla_chrf;
 
 void cla_chrf_free(cla_chrf *c);

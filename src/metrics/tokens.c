@@ -39,7 +39,7 @@ static const cla_rule rules_intl[] = {
 
 const char *cla_token_kind_name(cla_token_kind kind)
 {
-    static const char *const names[] = { "none", "13a", "intl", "char" };
+    static const char *const names[] = { "none", "13a", "intl", "char", "ascii" };
     return names[kind];
 }
 
@@ -77,26 +77,57 @@ void cla_tokens_free(cla_tokens *tokens)
     *tokens = (cla_tokens){ 0 };
 }
 
-static cla_status put_lower(const char *line, size_t size, cla_text *out)
+static cla_status put_lower_ascii(const char *line, size_t size, cla_text *out)
 {
-    for (size_t at = 0; at < size;) {
-        int32_t code = 0;
-        char lower[5];
-        at += (size_t)cla_utf8_next(line + at, &code);
-        const int bytes = cla_utf8_put(cla_utf8_lower(code), lower);
-        CLA_TRY(cla_text_append(out, lower, (size_t)bytes));
+    const size_t from = out->size;
+    CLA_TRY(cla_text_append(out, line, size));
+    for (size_t i = from; i < out->size; i++) {
+        const char byte = out->data[i];
+        out->data[i] = byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte;
     }
     return CLA_OK;
 }
 
-/* Appends the tokens of text to out: runs without blanks, or single characters. */
-static cla_status part(const cla_text *text, bool single, cla_text *out)
+static cla_status put_line(const cla_tokenizer *t, const char *line, size_t size,
+                           cla_text *out)
 {
+    if (!t->lowercase) {
+        return cla_text_append(out, line, size);
+    }
+    return t->kind == CLA_TOKENS_ASCII ? put_lower_ascii(line, size, out)
+                                       : cla_utf8_lower_text(line, size, out);
+}
+
+static bool is_blank(const cla_tokenizer *t, int32_t code)
+{
+    return t->kind == CLA_TOKENS_ASCII ? code == ' ' || (code >= '\t' && code <= '\r')
+                                       : cla_utf8_is_space(code);
+}
+
+/* Returns the size of the line without the blanks at its end. sacreBLEU strips these
+ * before it applies rules: only then does intl keep "1990." at the end of a line whole.
+ */
+static size_t without_end(const cla_tokenizer *t, const char *line, size_t size)
+{
+    size_t kept = 0;
+    for (size_t at = 0; at < size;) {
+        int32_t code = 0;
+        at += (size_t)cla_utf8_step(line + at, size - at, &code);
+        kept = is_blank(t, code) ? kept : at;
+    }
+    return kept;
+}
+
+/* Appends the tokens of t->line to out: runs without blanks, or single characters. */
+static cla_status part(const cla_tokenizer *t, cla_text *out)
+{
+    const bool single = t->kind == CLA_TOKENS_CHAR;
+    const cla_text *text = &t->line;
     bool inside = false;
     for (size_t at = 0; at < text->size;) {
         int32_t code = 0;
         const size_t bytes = (size_t)cla_utf8_next(text->data + at, &code);
-        const bool token = !cla_utf8_is_space(code);
+        const bool token = !is_blank(t, code);
         if (token) {
             const bool first = !inside || single;
             CLA_TRY(cla_text_append(out, " ", first && out->size));
@@ -115,11 +146,10 @@ cla_status cla_tokenize(cla_tokenizer *t, const char *line, size_t size, cla_tex
     out->size = 0;
     CLA_TRY(cla_text_append(out, "", 0));
     CLA_TRY(cla_text_append(&t->line, edge, strlen(edge)));
-    CLA_TRY(t->lowercase ? put_lower(line, size, &t->line)
-                         : cla_text_append(&t->line, line, size));
+    CLA_TRY(put_line(t, line, without_end(t, line, size), &t->line));
     CLA_TRY(cla_text_append(&t->line, edge, strlen(edge)));
     CLA_TRY(t->rules ? cla_rules_apply(t->rules, &t->line) : CLA_OK);
-    return part(&t->line, t->kind == CLA_TOKENS_CHAR, out);
+    return part(t, out);
 }
 
 cla_status cla_tokenize_ids(cla_tokenizer *t, const char *line, size_t size,

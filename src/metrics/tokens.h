@@ -5,16 +5,18 @@
 #include "text/lines.h"
 
 /* none: splits at blanks; 13a: mteval-v13a; intl: the international form, mteval-v14
- * (both as in sacreBLEU); char: each non-blank character is a token. */
+ * (both as in sacreBLEU); char: each non-blank character is a token; ascii: splits at
+ * ASCII white space and lower-cases ASCII letters only, as multi-bleu.perl. */
 typedef enum cla_token_kind {
     CLA_TOKENS_NONE,
     CLA_TOKENS_13A,
     CLA_TOKENS_INTL,
     CLA_TOKENS_CHAR,
-    CLA_TOKEN_KINDS
+    CLA_TOKEN_KINDS, // the number of kinds above, which --tokenize names
+    CLA_TOKENS_ASCII = CLA_TOKEN_KINDS
 } cla_token_kind;
 
-/* "none", "13a", "intl", "char". */
+/* "none", "13a", "intl", "char", "ascii". */
 const char *cla_token_kind_name(cla_token_kind kind);
 
 typedef struct cla_tokens {
@@ -24,7 +26,8 @@ typedef struct cla_tokens {
 
 typedef struct cla_tokenizer cla_tokenizer;
 
-/* Creates a tokenizer. Errors: CLA_E_NOMEM. */
+/* Creates a tokenizer. lowercase: lower-cases each line first, as Python's str.lower
+ * (ascii: as Perl's lc of bytes). Errors: CLA_E_NOMEM. */
 cla_status cla_tokenizer_new(cla_tokenizer **out, cla_token_kind kind, bool lowercase);
 void cla_tokenizer_free(cla_tokenizer **t);
 

@@ -57,6 +57,29 @@ check 'tag: the sentence before it is tagged' test "$(grep -c '^[0-9]' "$work/ou
 check 'tag: rows over the limit' says 3 'standard input:5: a sentence of more than 2 words' \
     tag --max-words 2 <"$work/in"
 
+# ---- lines that begin with '#': comments of CoNLL-U, or words
+rows_of() { # rows_of COUNT [OPTION...], text on standard input: tag writes so many rows
+    tag "${@:2}" >"$work/out" 2>"$work/err" && [ "$(grep -c '^[0-9]' "$work/out")" -eq "$1" ]
+}
+check 'tag: one line of words with #' rows_of 3 <<<'#metoo is big'
+printf '#a b\n\n#c\n' >"$work/in"
+check 'tag: all lines of words with #' rows_of 3 <"$work/in"
+printf '#a b\nc\n#d\n' >"$work/in"
+check 'tag: a line with # before plain words' rows_of 4 <"$work/in"
+{ echo '# a comment of five words'; row 1 a; row 2 b; } >"$work/in"
+check 'tag: a comment before rows' rows_of 2 <"$work/in"
+check 'tag: its words do not count' rows_of 2 --max-words 2 <"$work/in"
+printf '\n \n' >"$work/in"
+check 'tag: blank lines alone' rows_of 0 <"$work/in"
+printf '#a\n#b c d\n' >"$work/in"
+check 'tag: words with # over the limit' says 3 \
+    'standard input:2: a sentence of more than 2 words' tag --max-words 2 <"$work/in"
+control() { # inspect keeps a control character in a word; XML has none
+    "$clattn" inspect --model "$work/model" --text $'a \x07b' --out "$work/maps.svg" >"$work/out" &&
+        svg_fits "$work/maps.svg" && grep -qF $'>\ufffdb<' "$work/maps.svg"
+}
+check 'inspect: a control character is drawn as U+FFFD' control
+
 # ---- data that is odd and works
 cp -r "$work/good" "$work/odd"
 line=$(grep -n '^1	' "$work/odd/dev.conllu" | head -n 1 | cut -d : -f 1)

@@ -131,6 +131,14 @@ check 'a picture of a poem: two maps a line' poem_svg
 one_line() { poem --site line3 --json >"$work/json" && test "$(wc -l <"$work/json")" -eq 1; }
 check 'one site' one_line
 
+not_finite() { # the last character has all of the probability; its bias becomes 10,000
+    cp -r "$poet" "$work/sure" && unsealed "$work/sure" &&
+        truncate -s -4 "$work/sure/best.ckpt.safetensors" &&
+        printf '\000\100\034\106' >>"$work/sure/best.ckpt.safetensors" &&
+        "$clattn" eval --json --model "$work/sure" 2>"$work/err" | grep -q '"perplexity":null,'
+}
+check 'eval --json: a metric that is not finite is null' not_finite
+
 check 'refuses a reader without a passage' says 2 'a reader is asked about --passage FILE' \
     inspect "$reader" --text Who
 check 'refuses a passage that is not there' says 6 "$work/none" \

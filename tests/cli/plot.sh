@@ -38,6 +38,15 @@ times() {
 }
 check 'bars of another figure' times
 
+# XML has no control characters, not even as entities, except tab and line breaks.
+controls() {
+    row 'a\u0007b\tc\u001b' s tile 1.0 1.0 1.0 'old\u0001\ufffe' >"$work/controls.json"
+    plot --bench "$work/controls.json" --out "$work/bars.svg" && svg_fits "$work/bars.svg" &&
+        grep -qF $'>a\ufffdb\tc\ufffd' "$work/bars.svg" &&
+        grep -qF $': old\ufffd\ufffd<' "$work/bars.svg"
+}
+check 'control characters become U+FFFD' controls
+
 # 0.25, 100 and 100 operations per byte in the decades 0.1 to 1000 over 600 pixels; 1, 50 and
 # 80 GFLOP/s, of which 100 is the roof, in 0.1 to 1000 over 400 pixels from 38 on.
 roofline() {
@@ -70,6 +79,8 @@ check 'refuses a roofline without points' says 3 'no row has GFLOP/s and GB/s' \
 { row a s tile 1.0 1.0 1.0 && row a s tile 1.0 1.0 1.0 other; } >"$work/two.json"
 check 'refuses a roofline of two devices' says 3 "has rows of 'a <device>' and of 'other'" \
     plot --roofline "$work/two.json" --out "$work/x.svg"
+check 'refuses bars of two devices' says 3 "has rows of 'a <device>' and of 'other'" \
+    plot --bench "$work/two.json" --out "$work/x.svg"
 check 'refuses two kinds of picture' says 2 'only one of' \
     plot --bench --roofline "$work/rows.json" --out "$work/x.svg"
 check 'refuses two results' says 2 'take one file' \

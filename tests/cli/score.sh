@@ -91,6 +91,9 @@ check 'score bleu: json' prints '"hyp_len":22,"ref_len":24}' \
 check 'score bleu: multi-bleu' prints \
     'BLEU = 38.19, 73.7/58.8/40.0/23.1 (BP=0.854, ratio=0.864, hyp_len=19, ref_len=22)' \
     "$clattn" score bleu --multi-bleu --ref "$work/ref" --hyp "$work/hyp"
+printf 'je veux\302\240: un chat noir ÉCOLE\n' >"$work/bytes"
+check 'score bleu: multi-bleu splits bytes' prints 'hyp_len=6, ref_len=6' \
+    "$clattn" score bleu --multi-bleu -l --ref "$work/bytes" --hyp "$work/bytes"
 # 6/7 4/6 2/5 1/4 of n-grams; 11/15 8/14 6/13 4/12 of 15 tokens against 17
 sentences() {
     "$clattn" score bleu --sentence --ref "$work/ref" --hyp "$work/hyp" |
@@ -135,6 +138,24 @@ END
 echo '{"1": "in the late 1990s"}' >"$work/answers.json"
 check 'score squad' prints '"em":0.0,"f1":40.0,"questions":2,"unanswered":1' \
     "$clattn" score squad --json --ref "$work/data.json" --hyp "$work/answers.json"
+
+check 'score squad: two references' says_alone 2 'score squad takes one --ref, not 2' \
+    "$clattn" score squad --ref "$work/data.json" --ref "$work/none" --hyp "$work/answers.json"
+for ignored in '--tokenize 13a' '--smooth exp' '--smooth-value 1'; do
+    # shellcheck disable=SC2086
+    check "score bleu: multi-bleu with $ignored" says_alone 2 '--multi-bleu takes no --tokenize' \
+        "$clattn" score bleu --multi-bleu $ignored --ref "$work/ref" --hyp "$work/hyp"
+done
+for smooth in exp none; do
+    check "score bleu: a value for smoothing $smooth" says_alone 2 \
+        "--smooth-value is for --smooth floor or add-k, not for $smooth" "$clattn" score bleu \
+        --smooth $smooth --smooth-value 1 --ref "$work/ref" --hyp "$work/hyp"
+done
+check 'score bootstrap: a value without smoothing' says_alone 2 '--smooth-value is for' \
+    "$clattn" score bootstrap --smooth-value 1 --ref "$work/ref" --baseline "$work/hyp" \
+    --hyp "$work/hyp"
+check 'score bleu: a value for add-k' prints 'smooth:add-k[' "$clattn" score bleu \
+    --smooth-value 2 --smooth add-k --ref "$work/ref" --hyp "$work/hyp"
 
 check 'score: no verb' says_alone 2 \
     'score needs a verb: bleu, chrf, bootstrap, ngram, squad, rougel or charbleu' "$clattn" score

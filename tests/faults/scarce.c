@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "cli/cli.h"
 #include "nn/param.h"
 #include "runtime/runtime.h"
 #include "support/support.h"
@@ -236,4 +237,27 @@ Test(scarce, question_of_msmarco)
     starve(convert, &c);
     json_decref(c.line);
     json_decref(c.want);
+}
+
+typedef struct said {
+    const char *text, *want;
+} said;
+
+static cla_status say(void *state)
+{
+    const said *s = state;
+    json_t *string = cli_json_text(s->text);
+    const bool same = string && strcmp(json_string_value(string), s->want) == 0;
+    const cla_status status =
+        !string ? cla_fail(CLA_E_NOMEM, "out of memory")
+        : same  ? CLA_OK
+                : cla_fail(CLA_E_INPUT, "the text is %s", json_string_value(string));
+    json_decref(string);
+    return status;
+}
+
+Test(scarce, text_of_json)
+{
+    starve(say, &(said){ "\xC3\x9C", "\xC3\x9C" });
+    starve(say, &(said){ "\xC3\x9C\xFF.", "???." }); // not UTF-8
 }

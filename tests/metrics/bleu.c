@@ -96,6 +96,38 @@ Test(bleu, equals_sacrebleu)
     json_decref(cases);
 }
 
+/* The lengths and scores of sacreBLEU 2.6.0, of multi-bleu.perl for ascii. */
+Test(bleu, single_lines)
+{
+    static const struct {
+        cla_token_kind tokens;
+        const char *hyp, *ref;
+        int64_t length;
+        double score;
+    } cases[] = {
+        { CLA_TOKENS_INTL, "It was in 1990. ", "It was in 1990.", 4, 100.0 },
+        { CLA_TOKENS_INTL, "It was in 1990.", "It was in 1990.\t", 4, 100.0 },
+        { CLA_TOKENS_13A, "ο ας σ ε", "Ο ΑΣ Σ Ε", 4, 100.0 },
+        { CLA_TOKENS_13A, "istanbul is big now", "İstanbul is big now", 4, 59.460356 },
+        { CLA_TOKENS_ASCII, "je veux\xC2\xA0: un chat noir ÉCOLE",
+          "je veux\xC2\xA0: un chat noir École", 6, 100.0 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const cla_line hyp = line_of(cases[i].hyp), ref = line_of(cases[i].ref);
+        cla_bleu_options o = cla_bleu_defaults();
+        o.tokens = cases[i].tokens;
+        o.lowercase = true;
+        cla_bleu *b = NULL;
+        cla_bleu_counts c;
+        cr_assert_eq(cla_bleu_new(&b, &o), CLA_OK);
+        cr_assert_eq(cla_bleu_count(b, &hyp, &ref, 1, &c), CLA_OK);
+        cr_expect_eq(c.hyp, cases[i].length, "line %zu", i);
+        cr_expect_float_eq(cla_bleu_of(&o, &c).score, cases[i].score, 1e-6, "line %zu",
+                           i);
+        cla_bleu_free(&b);
+    }
+}
+
 /* nlg-eval's cases list the references of each hypothesis. */
 Test(bleu, equals_the_caption_scorer)
 {

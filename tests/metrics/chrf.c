@@ -63,6 +63,28 @@ Test(chrf, equals_sacrebleu)
     json_decref(cases);
 }
 
+/* The scores of sacreBLEU 2.6.0, to the digits written here. */
+Test(chrf, lower_case_is_python_s)
+{
+    static const struct {
+        const char *hyp, *ref;
+        double score;
+    } cases[] = {
+        { "ο δρόμος μεγάλος", "Ο ΔΡΌΜΟΣ ΜΕΓΆΛΟΣ", 100.0 },
+        { "ΣΑΣ. Α", "σας. α", 100.0 }, // the blank ends the word
+        { "istanbul is big now", "İstanbul is big now", 88.221651 },
+    };
+    cla_chrf chrf = { .lowercase = true };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const cla_line hyp = { cases[i].hyp, strlen(cases[i].hyp) };
+        const cla_line ref = { cases[i].ref, strlen(cases[i].ref) };
+        cla_chrf_counts counts;
+        cr_assert_eq(cla_chrf_count(&chrf, &hyp, &ref, 1, &counts), CLA_OK);
+        cr_expect_float_eq(cla_chrf_of(&counts), cases[i].score, 1e-6);
+    }
+    cla_chrf_free(&chrf);
+}
+
 Test(chrf, signature)
 {
     cla_text text = { 0 };

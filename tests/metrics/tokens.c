@@ -50,6 +50,53 @@ Test(tokens, of_the_other_kinds)
                "a,b c d");
 }
 
+/* sacreBLEU strips the end of a line but not its start. */
+Test(tokens, blanks_at_the_end_change_nothing)
+{
+    static const char *const ends[] = { "", " ", "\t\xC2\xA0", "\xE3\x80\x80\r\x1C" };
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        char line[64];
+        snprintf(line, sizeof line, " It was 1990.%s", ends[i]);
+        tokens_are(CLA_TOKENS_NONE, false, line, "It was 1990.");
+        tokens_are(CLA_TOKENS_13A, false, line, "It was 1990 .");
+        tokens_are(CLA_TOKENS_INTL, false, line, "It was 1990.");
+        tokens_are(CLA_TOKENS_INTL, true, line, "it was 1990.");
+        tokens_are(CLA_TOKENS_CHAR, false, line, "I t w a s 1 9 9 0 .");
+        tokens_are(CLA_TOKENS_NONE, false, ends[i], "");
+        tokens_are(CLA_TOKENS_INTL, false, ends[i], "");
+    }
+    tokens_are(CLA_TOKENS_INTL, false, " .5 a", ". 5 a");
+    tokens_are(CLA_TOKENS_INTL, false, ".5 a", ".5 a");
+}
+
+Test(tokens, lower_case_is_python_s)
+{
+    tokens_are(CLA_TOKENS_NONE, true, "Ο ΔΡΌΜΟΣ", "ο δρόμος");
+    tokens_are(CLA_TOKENS_13A, true, "ΟΔΟΣ.", "οδος .");
+    tokens_are(CLA_TOKENS_CHAR, true, "ΑΣ Α", "α ς α");
+    tokens_are(CLA_TOKENS_INTL, true, "İx", "i\xCC\x87x");
+}
+
+/* multi-bleu.perl reads bytes: its split and lc know ASCII only. */
+Test(tokens, ascii_ones_of_multi_bleu)
+{
+    tokens_are(CLA_TOKENS_ASCII, true, "je veux\xC2\xA0: un chat noir ÉCOLE",
+               "je veux\xC2\xA0: un chat noir École");
+    tokens_are(CLA_TOKENS_ASCII, false, " A\tb\v\f\r\nC\xE3\x80\x80\x1C ",
+               "A b C\xE3\x80\x80\x1C");
+    tokens_are(CLA_TOKENS_ASCII, true, "AZ@[`az{ ΑΣ İ", "az@[`az{ ΑΣ İ");
+    tokens_are(CLA_TOKENS_ASCII, true, "\xC2\xA0", "\xC2\xA0");
+    tokens_are(CLA_TOKENS_ASCII, true, " ", "");
+    cla_tokenizer *t = NULL;
+    cla_tokens ids = { 0 };
+    const char *line = "je veux\xC2\xA0: un chat noir ÉCOLE";
+    cr_assert_eq(cla_tokenizer_new(&t, CLA_TOKENS_ASCII, true), CLA_OK);
+    cr_assert_eq(cla_tokenize_ids(t, line, strlen(line), &ids), CLA_OK);
+    cr_expect_eq(ids.count, 6);
+    cla_tokens_free(&ids);
+    cla_tokenizer_free(&t);
+}
+
 Test(tokens, equal_ones_have_equal_numbers)
 {
     cla_tokenizer *t = NULL;
@@ -112,6 +159,8 @@ Test(squad, answers_in_normal_form)
     normal(s, "Theatre, a the", "theatre");
     normal(s, "  A–B\xC2\xA0 the–end ", "–b –end"); // dashes end articles
     normal(s, "", "");
+    normal(s, "The ΟΔΟΣ, İ", "οδος i\xCC\x87");
+    compared(s, "οδος", "οδοΣ", 1, 1);
     compared(s, "in the late 1990s", "late 1990s", 0, 0.8);
     compared(s, "the Cat", "cat!", 1, 1);
     compared(s, "x x y", "x z", 0, 0.4); // each repetition counts once
