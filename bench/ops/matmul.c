@@ -10,6 +10,7 @@
 
 #include "bench.h"
 #include "bench/peer_openblas.h"
+#include "bench/stats.h"
 
 typedef struct product_shape {
     int B, M, N, K;
