@@ -254,12 +254,12 @@ def levels_page(lines, head, steps_of):
 
 
 CLOZE_FOUND = """
-In none of the four networks do 2, 5, 10 or 20 levels (`r_net`: 2, 5 or 10) lie one standard error above one level (three seeds each):
+In none of the four networks do 2, 5, 10 or 20 levels lie one standard error above one level (three seeds each):
 
 - `bidaf_original` has the sharpest attention: it spreads over a sixth of the question's words. From its second level on attention no longer moves: the levels have the same output, so that their weights get the same gradient and stay equal.
 - In `match_lstm` the backward direction ends in a cycle of two outputs. Two seeds gain a point with ten levels, one loses a point. With 2 and 20 levels it loses 1.6 and 1.3 points (1.7 and 1.3 standard errors).
 - `bidaf` does not scale its scores; its levels sharpen one after another, and it loses with depth. Its attention and that of `match_lstm` spread over somewhat more than half of the words.
-- `r_net` loses with 5 and 10 levels with seeds 42 (3.6 and 3.3 points) and 44 (0.4 and 2.4), and gains with seed 43 (2.3 and 0.3). Its attention over the question stays spread over three quarters of the words, at an F1 of 80, too. Its attention over the passage itself sharpens to a quarter of the words, on the first level alone: on the third it is even.
+- `r_net` with 5, 10 and 20 levels loses with seed 42 (3.6, 3.3 and 3.8 points), gains with seed 43 (2.3, 0.3 and 1.8), and changes by -0.4, -2.4 and +0.5 with seed 44. Its attention over the question stays spread over three quarters of the words, at an F1 of 80, too. Its attention over the passage itself sharpens to a quarter of the words, on the first level alone: on the third it is even.
 - With equal weights at the start, as in the paper, ten levels answer worse than one in `bidaf` and `match_lstm`, by 7.5 and 2.7 standard errors and with every seed. `bidaf_original` and `r_net` neither gain nor lose clearly (0.1 and 0.9 points less, 0.5 standard errors at most).
 """
 
