@@ -145,3 +145,13 @@ bool cla_ends_in(const char *text, const char *end)
     const size_t size = strlen(text), tail = strlen(end);
     return size >= tail && strcmp(text + size - tail, end) == 0;
 }
+
+size_t cla_count_words(const char *text, const char *blanks)
+{
+    size_t words = 0;
+    for (text += strspn(text, blanks); *text; text += strspn(text, blanks)) {
+        words++;
+        text += strcspn(text, blanks);
+    }
+    return words;
+}

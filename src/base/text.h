@@ -21,3 +21,6 @@ bool cla_parse_double(const char *text, double *value);
 bool cla_equals_nocase(const char *a, const char *b);
 bool cla_contains_nocase(const char *text, const char *part);
 bool cla_ends_in(const char *text, const char *end);
+
+/* Returns the number of words in text: runs of bytes other than these blanks. */
+size_t cla_count_words(const char *text, const char *blanks);

@@ -141,16 +141,6 @@ static cla_status append(stream *s, const cla_line_stream *at, const char *line,
                            at->carriage ? 2 : 1);
 }
 
-static int words_of(const char *line)
-{
-    int words = 0;
-    for (line += strspn(line, BLANKS); *line; line += strspn(line, BLANKS)) {
-        words++;
-        line += strcspn(line, BLANKS);
-    }
-    return words;
-}
-
 static cla_status check_words(const stream *s, int words, size_t line)
 {
     return words <= s->max_words
@@ -169,7 +159,7 @@ static cla_status count_words(stream *s, size_t number, const char *line)
     if (s->form == 1) {
         s->words += *line && *line != '#';
     } else if (s->form == 2) {
-        s->words = words_of(line);
+        s->words = (int)cla_count_words(line, BLANKS);
     }
     return check_words(s, s->words, number);
 }
@@ -177,7 +167,7 @@ static cla_status count_words(stream *s, size_t number, const char *line)
 /* Notes a line that starts with '#' or is blank before the form is known. */
 static void note_unknown(stream *s, size_t number, const char *line)
 {
-    const int words = words_of(line);
+    const int words = (int)cla_count_words(line, BLANKS);
     s->unknown += words > 0;
     if (words > s->most_words) {
         s->most_words = words;

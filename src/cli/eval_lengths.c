@@ -13,20 +13,9 @@ const char *cli_length_name(int group)
     return names[group];
 }
 
-/* Returns the number of words, which are separated by blanks. */
-static int64_t words_of(const char *line)
-{
-    int64_t words = 0;
-    for (line += strspn(line, " \t"); *line; line += strspn(line, " \t")) {
-        line += strcspn(line, " \t");
-        words++;
-    }
-    return words;
-}
-
 static int group_of(const char *line)
 {
-    const int64_t words = words_of(line);
+    const int64_t words = (int64_t)cla_count_words(line, " \t");
     const int64_t group = words ? (words - 1) / LENGTH_STEP : 0;
     return group < LENGTH_GROUPS ? (int)group : LENGTH_GROUPS - 1;
 }

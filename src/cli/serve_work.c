@@ -213,16 +213,6 @@ static cla_status run_job(const serve_worker *w, const serve_unit *unit, size_t 
     return status == CLA_E_INPUT ? CLA_OK : status;
 }
 
-static size_t count_words(const char *text)
-{
-    size_t words = 0;
-    for (text += strspn(text, BLANKS); *text; text += strspn(text, BLANKS)) {
-        words++;
-        text += strcspn(text, BLANKS);
-    }
-    return words;
-}
-
 /* Refuses the job of a text that is too long. The reader checks the passage itself. */
 static cla_status check_length(const serve_worker *w, const serve_unit *unit)
 {
@@ -233,7 +223,7 @@ static cla_status check_length(const serve_worker *w, const serve_unit *unit)
         const cla_line line = { text->text, text->size };
         CLA_TRY(translation_pieces((translation *)w->task, &line, false, &count));
     } else if (count > most) {
-        count = count_words(text->text);
+        count = cla_count_words(text->text, BLANKS);
     }
     if (count > most) {
         serve_refuse(unit->job, 413, "a text has %zu words or pieces, more than %zu",

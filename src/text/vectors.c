@@ -71,16 +71,6 @@ static cla_status bad(const reader *r, const char *what, const char *detail)
     return cla_fail(CLA_E_INPUT, "%s:%zu: %s '%.40s'", r->path, r->line, what, detail);
 }
 
-static int count_fields(const char *line)
-{
-    int n = 0;
-    for (const char *at = line + strspn(line, BLANKS); *at; n++) {
-        at += strcspn(at, BLANKS);
-        at += strspn(at, BLANKS);
-    }
-    return n;
-}
-
 /* Reads the first line if it is two integers: the number of words and the dimension. */
 static bool read_head(reader *r, const char *line, int64_t *dim)
 {
@@ -161,7 +151,7 @@ static cla_status begin(reader *r, const char *line, bool *is_head)
     int64_t found = 0;
     *is_head = read_head(r, line, &found);
     if (!*is_head) {
-        found = count_fields(line) - 1;
+        found = (int64_t)cla_count_words(line, BLANKS) - 1;
     }
     if (found < 1 || found > MAX_DIM || (dim && found != dim)) {
         return cla_fail(CLA_E_INPUT, "%s:1: vectors of %lld numbers, must be %s%d",

@@ -158,7 +158,7 @@ Test(cache_files, refuses_a_folder_that_others_can_write)
     }
     cr_assert_eq(chmod(own, 0755), 0); // others may read
     close(open_good());
-    // sticky, like /tmp: nobody can replace the cache's folder there
+    // sticky as /tmp is: other users cannot replace the cache's folder
     cr_assert_eq(chmod(given, 01777), 0);
     close(open_good());
 }
