@@ -148,4 +148,4 @@ cp -r "$run" "$work/infinite" && infinite "$work/infinite"
 check 'refuses weights that are not finite' says 7 'holds numbers that are not finite' \
     env CLATTN_LOG=error "$clattn" answer --model "$work/infinite" --passage "$work/passage" </dev/null
 
-[ $failures -eq 0 ]
+passed

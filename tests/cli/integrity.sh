@@ -238,4 +238,4 @@ stopped() { # by SIGTERM while a large vocabulary is written
 check 'a stopped export leaves nothing' stopped export
 check 'a stopped average leaves nothing' stopped average
 
-[ $failures -eq 0 ]
+passed

@@ -5,10 +5,9 @@ set -u
 . "${BASH_SOURCE%/*}/toys.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-failures=0
 
-# check LABEL COMMAND...: one check; a failed one shows what the last command said. The caller
-# exits with `[ $failures -eq 0 ]`.
+# check LABEL COMMAND...: one check; a failed one shows what the last command said, and is
+# noted in a file, since a pipeline runs it in a subshell. The caller ends with `passed`.
 check() {
     local label=$1
     shift
@@ -17,9 +16,12 @@ check() {
     else
         echo "FAILED  $label"
         [ ! -e "$work/err" ] || sed 's/^/    | /' "$work/err"
-        failures=$((failures + 1))
+        echo "$label" >>"$work/failed"
     fi
 }
+
+# passed: whether no check has failed.
+passed() { [ ! -e "$work/failed" ]; }
 
 # exits CODE PART LINES COMMAND...: the command exits with CODE, stderr has PART, and LINES of
 # its lines are ours.

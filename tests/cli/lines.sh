@@ -73,4 +73,4 @@ check 'a folder on standard input' says 6 'standard input: cannot read: Is a dir
 check 'a given file of bad UTF-8' says 3 "$work/bad:1: not UTF-8" \
     sh -c "printf '\377\n' >'$work/bad'; echo a | '$clattn' translate --model '$run' --given '$work/bad'"
 
-[ $failures -eq 0 ]
+passed

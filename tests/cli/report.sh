@@ -203,7 +203,7 @@ check 'damaged runs' damaged
 browser=$(command -v chromium || command -v chromium-browser)
 if [ -z "$browser" ]; then
     echo 'skipped the page in a browser: no chromium (Debian: apt-get install chromium)'
-    [ $failures -eq 0 ]
+    passed
     exit
 fi
 
@@ -231,4 +231,4 @@ rows 1 5 20 'first device' >two.json && rows 3 5 20 'second device' >>two.json
 check 'the page of two devices' in_browser two.html "$source/tests/cli/report_devices.js"
 check 'the page of hostile texts' in_browser h.html "$source/tests/cli/report_hostile.js"
 
-[ $failures -eq 0 ]
+passed

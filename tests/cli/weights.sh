@@ -106,4 +106,4 @@ for config in reader-bidaf reader-match_lstm reader-r_net; do
     check "$config with fewer bits" both "$work/$config" --split dev
 done
 
-[ $failures -eq 0 ]
+passed
