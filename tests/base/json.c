@@ -1,16 +1,8 @@
 /* json.c - copies are complete or fail, whichever allocation fails. */
 #include "base/json.h"
 
-#include <stdlib.h>
-
+#include "support/memory.h"
 #include "support/support.h"
-
-static long calls, failing; // Jansson's allocations so far; the one that fails
-
-static void *allocate(size_t size)
-{
-    return ++calls == failing ? NULL : malloc(size);
-}
 
 /* Makes an object of twenty keys, more than Jansson's table holds at first. */
 static json_t *many(void)
@@ -28,13 +20,12 @@ Test(json, copies_all_or_nothing)
 {
     json_t *object = many();
     long needed = 0;
-    json_set_alloc_funcs(allocate, free);
-    for (failing = 0; failing <= needed; failing++) {
-        calls = 0;
+    for (long n = 0; n <= needed; n++) {
+        fail_json(n, false);
         json_t *copy = cla_json_copy(object);
-        needed = failing ? needed : calls;
-        cr_expect((copy != NULL) == !failing, "allocation %ld", failing);
-        cr_expect(!copy || json_equal(copy, object), "allocation %ld", failing);
+        needed = n ? needed : json_allocations();
+        cr_expect((copy != NULL) == !n, "allocation %ld", n);
+        cr_expect(!copy || json_equal(copy, object), "allocation %ld", n);
         json_decref(copy);
     }
     cr_expect_gt(needed, 20);
@@ -44,12 +35,10 @@ Test(json, copies_all_or_nothing)
 Test(json, completes_all_or_says_so)
 {
     json_t *object = many();
-    json_set_alloc_funcs(allocate, free);
-    for (failing = 1; failing <= 20; failing++) {
-        calls = failing; // none fails yet
+    for (long n = 1; n <= 20; n++) {
         json_t *some = json_pack("{s:i}", "key7", -1);
-        calls = 0;
-        cr_expect(!cla_json_complete(some, object), "allocation %ld", failing);
+        fail_json(n, false);
+        cr_expect(!cla_json_complete(some, object), "allocation %ld", n);
         cr_expect(cla_json_complete(some, object));
         cr_expect_eq(json_object_size(some), 20);
         cr_expect_eq(json_integer_value(json_object_get(some, "key7")), -1);

@@ -6,6 +6,7 @@
 
 #include "bench/internal.h"
 #include "bench/results.h"
+#include "support/memory.h"
 
 Test(stats, quartiles_of_few)
 {
@@ -167,15 +168,6 @@ Test(progress, counts_cases_by_name)
 
 /* ---- rows of results ----------------------------------------------------------- */
 
-static long calls, failing; // Jansson's allocations so far; the one that fails
-static bool all_after;      // those after it fail as well
-
-static void *allocate(size_t size)
-{
-    const bool fails = ++calls == failing || (all_after && calls > failing);
-    return fails ? NULL : malloc(size);
-}
-
 static cla_status parse_two_rows(size_t *count)
 {
     char text[] = "{\"case\":\"one\",\"provider\":\"tile\",\"device\":\"d\","
@@ -193,17 +185,16 @@ static cla_status parse_two_rows(size_t *count)
 Test(results, tell_lack_of_memory_from_bad_rows)
 {
     size_t count = 0;
-    json_set_alloc_funcs(allocate, free);
+    fail_json(0, false);
     cr_assert(eq(int, parse_two_rows(&count), CLA_OK));
-    const long needed = calls;
+    const long needed = json_allocations();
     cr_assert(needed > 20 && count == 2);
     for (int all = 0; all < 2; all++) {
-        all_after = all;
-        for (failing = 1; failing <= needed; failing++) {
-            calls = 0;
+        for (long n = 1; n <= needed; n++) {
+            fail_json(n, all);
             const cla_status status = parse_two_rows(&count);
             cr_expect(status == CLA_E_NOMEM || (status == CLA_OK && count == 2 && !all),
-                      "allocation %ld: status %d, %zu rows", failing, status, count);
+                      "allocation %ld: status %d, %zu rows", n, status, count);
         }
     }
 }
