@@ -116,24 +116,29 @@ def by_length(own, words):
     return f"{statistics.mean(scores):.2f}" if scores else ""
 
 
+def rows(lines, groups):
+    """The rows of one pair: how many sentences there are of each length, then a row a system."""
+    if lines:
+        sentences = {g["words"]: g["sentences"] or "" for g in lines[0]["lengths"]}
+        yield f"| {lines[0]['pair']} | sentences | | | {' | '.join(str(sentences[words]) for words in groups)} |"
+    for system in SYSTEMS:
+        own = [x for x in lines if x["system"] == system]
+        if own:
+            yield (f"| {own[0]['pair']} | `{system}` | {results_means.mean([x['bleu'] for x in own])} ({len(own)}) "
+                   f"| {own[0]['paper'] or ''} | " + " | ".join(by_length(own, words) for words in groups) + " |")
+
+
 def page(store):
     lines = store.lines("hard")
     if not lines:
         return
-    groups = {g["words"]: g["sentences"] for g in lines[0]["lengths"]
-              if g["sentences"] and g["words"] != "all"}
+    groups = dict.fromkeys(g["words"] for x in lines for g in x["lengths"] if g["sentences"] and g["words"] != "all")
     yield HEAD
-    yield "BLEU with the number of seeds, then BLEU by the number of words of the source (and how many sentences that is):\n"
-    yield ("| | system | BLEU | in the paper | "
-           + " | ".join(f"{words} ({n})" for words, n in groups.items()) + " |")
+    yield "BLEU with the number of seeds, then BLEU by the number of words of the source:\n"
+    yield f"| | system | BLEU | in the paper | {' | '.join(groups)} |"
     yield "|---|---|---|---|" + "---|" * len(groups)
     for pair in SEEDS:
-        for system in SYSTEMS:
-            own = [x for x in lines if (x["pair"], x["system"]) == (pair, system)]
-            if own:
-                yield (f"| {pair} | `{system}` | {results_means.mean([x['bleu'] for x in own])} ({len(own)}) "
-                       f"| {own[0]['paper'] or ''} | "
-                       + " | ".join(by_length(own, words) for words in groups) + " |")
+        yield from rows([x for x in lines if x["pair"] == pair], groups)
     told_controls = [x for pair in SEEDS for x in beside_controls(lines, pair)]
     if told_controls:
         yield "\nGates and rewards contribute the difference to the controls of the same seeds (number of seeds):\n"
