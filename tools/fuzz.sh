@@ -45,7 +45,7 @@ install $build_packages clang libclang-rt-14-dev
 step 'build in build-fuzz/'
 # clFFT's header defines data that clang's AddressSanitizer cannot link.
 CC=${FUZZ_CC:-clang} CXX=${FUZZ_CXX:-clang++} compile build-fuzz tests/fuzz/fuzz -Dfuzz=true --werror \
-    --buildtype=debugoptimized -Doptimization=1 -Dclfft=disabled -Dmpi=disabled -Db_lundef=false
+    --buildtype=debugoptimized -Doptimization=1 -Dc_args=-g1 -Dclfft=disabled -Dmpi=disabled -Db_lundef=false
 mkdir -p build-fuzz/finds
 
 # fuzz TARGET: prints runs and runs a second; false when an input breaks a promise, leaks,

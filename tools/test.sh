@@ -24,7 +24,7 @@ golden_cases build-test/clattn
 
 step 'the library alone, as an archive, in build-static/'
 compile build-static all --buildtype=debugoptimized --werror -Ddefault_library=static \
-    -Dprogram=false -Dtests=false
+    -Ddebug=false -Dprogram=false -Dtests=false
 run 'static library' tests/static.sh . build-static
 
 # The processor that valgrind shows has kernels of its own, and they take minutes to
@@ -32,6 +32,11 @@ run 'static library' tests/static.sh . build-static
 OCL_ICD_VENDORS=/etc/OpenCL/vendors/pocl.icd \
     valgrind --quiet --tool=none build-test/examples/embed >/dev/null 2>&1 &
 filling=$!
+
+# Packages are fetched and Python's tests run on one processor; the other builds for a later step.
+compile build-asan "sanitized tests/fuzz/fuzz examples/two_threads" --buildtype=debugoptimized --werror \
+    -Doptimization=1 -Dc_args=-g1 -Db_sanitize=address,undefined -Db_lundef=false &
+building=$!
 
 step 'the Python package: a wheel in an environment of its own'
 # shellcheck disable=SC2086
@@ -42,8 +47,7 @@ python_tests
 export OCL_ICD_VENDORS=/etc/OpenCL/vendors/pocl.icd
 
 step 'host, runtime and fuzz suites under AddressSanitizer and UndefinedBehaviorSanitizer'
-compile build-asan "sanitized tests/fuzz/fuzz examples/two_threads" --buildtype=debugoptimized --werror \
-    -Db_sanitize=address,undefined -Db_lundef=false
+wait "$building"
 export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:use_sigaltstack=0
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 run_suites build-asan --suite base --suite fuzz --suite runtime --suite tensor

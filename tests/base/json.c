@@ -9,7 +9,7 @@ static json_t *many(void)
 {
     json_t *object = json_object();
     for (int i = 0; i < 20; i++) {
-        char key[8];
+        char key[16];
         snprintf(key, sizeof key, "key%d", i);
         cr_assert_eq(json_object_set_new(object, key, json_integer(i)), 0);
     }

@@ -9,6 +9,8 @@ trap 'rm -rf "$work"' EXIT
 export CLATTN_TUNING=$work/tuning.json
 export CLATTN_LOG=error # tests run beside other work, which bench warns of
 unset CLATTN_SCHEDULE CLATTN_GEMM
+# The copy rate is measured in an eighth of the memory: with less of it bench starts sooner.
+export POCL_MEMORY_LIMIT=1 # GB
 bad=0
 
 # expect CODE PATTERN COMMAND...: the exit status, and what stdout or stderr says.

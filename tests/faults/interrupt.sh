@@ -14,6 +14,8 @@
 moments=${3:-2}
 RANDOM=${CLATTN_SEED:-42}
 export CLATTN_LOG=error # bench warns of other work
+# The copy rate is measured in an eighth of the memory: with less of it bench starts sooner.
+export POCL_MEMORY_LIMIT=1 # GB
 
 # lines_of FILE: how many it has; none where it does not exist.
 lines_of() { if [ -e "$1" ]; then wc -l <"$1"; else echo 0; fi; }
