@@ -55,7 +55,7 @@ matches() { # matches SAID MESSAGE
     esac
 }
 
-rows=0
+rows=0 failures=0
 while IFS= read -r row; do
     case $row in
     '' | '#'*)
