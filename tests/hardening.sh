@@ -23,8 +23,7 @@ must() {
 has_segment() { readelf -lW "$1" | grep -q "$2"; }
 has_dynamic() { readelf -dW "$1" | grep -Eq "$2"; }
 imports() { readelf -W --dyn-syms "$1" | grep -Eq "UND $2(@|\$)"; }
-is_executable_stack() { readelf -lW "$1" | grep 'GNU_STACK' | grep -q 'RWE'; }
-has_plain_stack() { ! is_executable_stack "$1"; }
+has_plain_stack() { readelf -lW "$1" | grep 'GNU_STACK' | grep -q ' RW  '; }
 is_position_independent() { readelf -hW "$1" | grep -q 'Type:.*DYN'; }
 
 for file; do

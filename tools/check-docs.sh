@@ -166,7 +166,7 @@ check_page() {
         +*)
             if [ "$kind" = sh ] || [ "$kind" = console ]; then
                 take_line "$line"
-            elif [ -z "$kind" ] && [[ $line == '$ '* || $line == 'clattn '* ]]; then
+            elif [[ $line == '$ '* || $line == 'clattn '* ]]; then
                 fail $number "is a command in a block that is neither sh nor console: $line"
             fi
             ;;

@@ -131,7 +131,8 @@ def missing(config):
     """Keys of a complete config that no entry names."""
     with open(config, encoding="utf-8") as text:
         keys = json.load(text)
-    named = set(re.findall(r"\\fB([^\\]*)\\fR", "\n".join(entries()).replace(r"\-", "-")))
+    heads = re.findall(r"^\.TP\n(.*)$", "\n".join(entries()).replace(r"\-", "-"), re.M)
+    named = set(re.findall(r"\\fB([^\\]*)\\fR", " ".join(heads)))
     return sorted(set(keys) - named - {"integrity"})
 
 

@@ -27,7 +27,7 @@ for room in src/*/; do
     room=$(basename "$room")
     allowed=" $(may_include "$room") clattn " || status=1
     # shellcheck disable=SC2013 # room names are words
-    for used in $(find "src/$room" -name '*.[ch]' -exec sed -n 's|^#include "\([a-z]*\)/.*|\1|p' {} + | sort -u); do
+    for used in $(find "src/$room" -name '*.[ch]' -exec sed -n 's|^ *# *include *"\([a-z.]*\)/.*|\1|p' {} + | sort -u); do
         case $allowed in
         *" $used "*) ;;
         *) echo "src/$room must not include $used/"; status=1 ;;

@@ -84,9 +84,10 @@ kernels)
 version)
     status=0
     version=$(sed -n "s/^  version: '\(.*\)',/\1/p" meson.build)
+    [ -n "$version" ] || { echo 'meson.build has no version'; exit 1; }
     says() { # says FILE TEXT: the file's text has the version of meson.build
-        case $2 in
-        *"$version"*) ;;
+        case " $2 " in
+        *[!0-9.]"$version"[!0-9.]*) ;;
         *) echo "$1 says \"$2\", meson.build $version" && status=1 ;;
         esac
     }

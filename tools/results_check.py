@@ -5,6 +5,7 @@ missing and what it would take: training, or a feature. Errors are what a line o
 should not say.
 """
 import os
+import re
 import statistics
 import subprocess
 
@@ -37,6 +38,26 @@ def faults(line, root, known):
         yield "no command"
     if not line.get("wall_s"):
         yield "no wall time"
+    if not line.get("device"):
+        yield "no device"
+
+
+def settings(cell):
+    """What a run is told, in the words of any version: a soft model has moved, and relative positions were in
+    both stacks before attention_where could say so."""
+    own = [re.sub(r"^(warm_start={runs}/)hard/", r"\1", x) for x in cell.get("set", ())]
+    return cell.get("config"), [x for x in own if x != "attention_where=both"]
+
+
+def strays(lines, plan):
+    """Keys of lines that are no planned run, with what is wrong."""
+    for key, line in lines:
+        if key not in plan:
+            yield key, "is not planned"
+        elif settings(line) != settings(plan[key]):
+            yield key, "has other settings than planned"
+    keys = [key for key, _ in lines]
+    yield from ((key, "is there more than once") for key in dict.fromkeys(keys) if keys.count(key) > 1)
 
 
 def seconds(key, done):
@@ -63,16 +84,18 @@ def cells(tables, store, root):
     """Prints a line for each table and for what it lacks; gives the number of errors."""
     errors, known = 0, {}
     for table, system in tables.items():
-        done = {system.key(line): line for line in store.lines(table)}
-        planned = [system.key(cell) for cell in system.TABLES[table]()]
+        lines = [(system.key(line), line) for line in store.lines(table)]
+        done = dict(lines)
+        plan = {system.key(cell): cell for cell in system.TABLES[table]()}
+        planned = list(plan)
         lacking = [key for key in planned if key not in done]
         needed = [seconds(key, done) or 0 for key in lacking]
         for key, each in zip(lacking, needed):
             print(f"{table}: {'/'.join(str(part) for part in key)} is missing: {cost(each)}; {reason(table, key)}")
-        for key, line in done.items():
-            for fault in faults(line, root, known):
-                errors += 1
-                print(f"{table}: {'/'.join(str(part) for part in key)}: {fault}")
+        found = [(key, fault) for key, line in lines for fault in faults(line, root, known)]
+        for key, fault in (*found, *strays(lines, plan)):
+            errors += 1
+            print(f"{table}: {'/'.join(str(part) for part in key)}: {fault}")
         rest = f"; {len(lacking)} missing: {cost(sum(needed))}" if lacking else ""
         print(f"{table}: {len(planned) - len(lacking)} of {len(planned)} cells{rest}")
     return errors

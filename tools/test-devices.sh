@@ -63,7 +63,8 @@ boxed() {
         return
     fi
     status=0
-    "$@" &
+    said=$(mktemp)
+    "$@" >"$said" 2>&1 &
     check=$!
     (
         sleep "$left"
@@ -74,6 +75,9 @@ boxed() {
     end "$watch"
     wait "$watch" 2>/dev/null || true
     seconds=$(($(date +%s) - start))
+    cat "$said"
+    count_marginal "$said"
+    rm -f "$said"
     if [ "$status" -eq 0 ]; then
         passed=$((passed + 1))
         echo "ok      $label ($seconds s)"
@@ -215,7 +219,7 @@ lane() (
         gpu) on_gpu ;;
         esac
     done
-    echo "$passed $failed $skipped" >"$counted"
+    echo "$passed $failed $skipped $marginal" >"$counted"
 )
 
 # add_lane NAME: its counts to ours.
@@ -225,8 +229,8 @@ add_lane() {
         failed=$((failed + 1))
         return
     fi
-    read -r p f s <"$counts/$1"
-    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+    read -r p f s m <"$counts/$1"
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s)) marginal=$((marginal + m))
 }
 
 [ $# -gt 0 ] || set -- pocl intel rusticl oclgrind gpu

@@ -37,6 +37,7 @@ killed() {
             "${tiny[@]}" --set keep=3 --out "$work/killed" $resume >/dev/null 2>&1
         [ ! -e "$work/killed/config.json" ] || resume=--resume
     done
+    [ -n "$resume" ] || return 1
     # shellcheck disable=SC2086
     train --set keep=3 --out "$work/killed" $resume && diff -x log.jsonl -r "$run" "$work/killed"
 }
@@ -82,8 +83,8 @@ check 'exports' "$clattn" export --model "$run" --out "$work/small"
 check 'exports halves' "$clattn" export --model "$run" --half --out "$work/half"
 scores() { "$clattn" eval --json --model "$1"; }
 check 'the same scores' test "$(scores "$work/small")" = "$(scores "$run")"
-close() { [ "$(nll "$work/half" | cut -c1-4)" = "$(nll "$run" | cut -c1-4)" ]; }
-nll() { scores "$1" | sed 's/.*"nll"://'; }
+close() { [ -n "$(nll "$run")" ] && [ "$(nll "$work/half")" = "$(nll "$run")" ]; }
+nll() { scores "$1" | sed -n 's/.*"nll":\([0-9.]\{4\}\).*/\1/p'; }
 check 'of halves to three digits' close
 bytes() { stat -c %s "$1/$2$kept"; }
 check 'a third of the bytes of a run that goes on' \

@@ -29,9 +29,11 @@ check_task() {
     check "$name: and with another parameter" \
         says 2 "another 'learn'" train "$@" --set "$length=3" --out "$work/$name" --resume \
         --set 'learn={"slope": {"shape": ["heads"], "init": 0.5}}'
-    check "$name: an error has a caret under its place" \
+    misspelt() {
         says 3 "name 'slop' is not known" train "$@" --out "$work/none" \
-        --set 'score=s - slop[h] * abs(j - i)'
+            --set 'score=s - slop[h] * abs(j - i)' && grep -qE '^ *\^~*$' "$work/err"
+    }
+    check "$name: an error has a caret under its place" misspelt "$@"
 }
 
 toy_text "$work/pairs"

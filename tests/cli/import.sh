@@ -23,7 +23,7 @@ translate() { "$clattn" translate --model "$work/m" --scores "$@" <"$given/lines
 same_texts() { diff <(cut -f 3 "$1") <(cut -f 2 "$2"); }
 same_scores() {
     paste <(cut -f 2 "$1") <(cut -f 1 "$2") |
-        awk '{ d = $1 - $2; if (d > 1e-4 || d < -1e-4) { print NR ": " $0; bad = 1 } } END { exit bad }'
+        awk '{ d = $1 - $2; if (!(d <= 1e-4 && d >= -1e-4)) { print NR ": " $0; bad = 1 } } END { exit bad }'
 }
 translate --beam 1 >"$work/greedy"
 check 'gives the texts of transformers, greedy' same_texts "$work/greedy" "$given/greedy.txt"

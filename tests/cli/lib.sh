@@ -40,6 +40,19 @@ exits() {
 # says CODE PART COMMAND...: the command exits with CODE and one line of stderr has PART.
 says() { exits "$1" "$2" 1 "${@:3}"; }
 
+# prints PART COMMAND...: the command succeeds, and what it writes has PART.
+prints() {
+    "${@:2}" >"$work/out" || return 1
+    grep -qF -- "$1" "$work/out" || {
+        echo "lacks '$1':"
+        cat "$work/out"
+        return 1
+    }
+}
+
+# nothing COMMAND...: without input it succeeds and writes nothing.
+nothing() { "$@" </dev/null >"$work/out" && [ ! -s "$work/out" ]; }
+
 # says_alone CODE PART COMMAND...: and stderr has no other line.
 says_alone() { says "$@" && [ "$(wc -l <"$work/err")" -eq 1 ]; }
 

@@ -6,15 +6,14 @@
 source=$1 clattn=$2
 # ---- bpe
 bpe=$source/tests/data/oracles/bpe
-learnt() { "$clattn" bpe learn --merges 1000 "$bpe/corpus.en" | cmp - "$bpe/bpe.ref"; }
-applied() {
-    "$clattn" bpe apply --codes "$bpe/bpe.ref" <"$bpe/corpus.en" |
-        cmp - "$bpe/corpus.bpe.ref.en"
+writes() { # writes FILE COMMAND...: the command succeeds and writes the file's bytes
+    "${@:2}" >"$work/out" && cmp "$work/out" "$1"
 }
-undone() { "$clattn" bpe undo <"$bpe/corpus.bpe.ref.en" | cmp - "$bpe/corpus.en"; }
-check 'bpe learn equals subword-nmt' learnt
-check 'bpe apply equals subword-nmt' applied
-check 'bpe undo' undone
+check 'bpe learn equals subword-nmt' \
+    writes "$bpe/bpe.ref" "$clattn" bpe learn --merges 1000 "$bpe/corpus.en"
+check 'bpe apply equals subword-nmt' writes "$bpe/corpus.bpe.ref.en" \
+    "$clattn" bpe apply --codes "$bpe/bpe.ref" <"$bpe/corpus.en"
+check 'bpe undo' writes "$bpe/corpus.en" "$clattn" bpe undo <"$bpe/corpus.bpe.ref.en"
 
 printf ' Zwei  (alte) Männer, 我们。\n\n\t"\x01…\n%s\n' "$(seq -s '-' 10000)" >"$work/odd"
 printf 'crlf, too\r\n' >"$work/crlf"
@@ -69,16 +68,6 @@ cat >"$work/hyp" <<'END'
 The cat sat on the mat.
 It is a guide to action, which ensures that the military always obeys.
 END
-prints() { # prints PART COMMAND...: the command succeeds and its output has PART
-    part=$1
-    shift
-    "$@" >"$work/out" || return 1
-    grep -qF -- "$part" "$work/out" || {
-        echo "lacks '$part':"
-        cat "$work/out"
-        return 1
-    }
-}
 check 'score bleu' prints '|case:mixed|eff:no|tok:13a|smooth:exp|version:clattn-' \
     "$clattn" score bleu --ref "$work/ref" --hyp "$work/hyp"
 check 'score bleu: numbers' prints \

@@ -52,6 +52,8 @@ class Service:
                 print(self.process.communicate()[1])
             else:
                 self.stop()
+        else:
+            assert kind or self.process.returncode == 0, self.process.returncode
 
     def raw(self, method, path, body=None, headers=None):
         """Status, headers and body of a response."""
@@ -70,7 +72,8 @@ class Service:
     def metric(self, name):
         text = self.raw("GET", "/metrics")[2].decode()
         found = re.search(rf"^clattn_{re.escape(name)} (\S+)$", text, re.M)
-        return float(found.group(1)) if found else 0.0
+        assert found, (name, text)
+        return float(found.group(1))
 
 
 def equal(found, wanted):
@@ -97,17 +100,22 @@ def translated(some):
 
 
 def together(functions):
-    """Calls all at the same time; gives their results."""
-    results = [None] * len(functions)
+    """Calls all at the same time; gives their results, or raises what one of them raised."""
+    results, raised = [None] * len(functions), []
 
     def call(i):
-        results[i] = functions[i]()
+        try:
+            results[i] = functions[i]()
+        except Exception as error:  # a thread's own ends with it
+            raised.append(error)
 
     threads = [threading.Thread(target=call, args=(i,)) for i in range(len(functions))]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    for error in raised:
+        raise error
     return results
 
 

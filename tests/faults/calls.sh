@@ -208,10 +208,13 @@ run devices --json | grep '"default":true' >"$work/device"
 
 # undisturbed NAME: what the scenario does without a fault, which has to be clean too.
 undisturbed() {
-    local folder=$work/$1
+    local folder=$work/$1 class held
     begin "$1" "$folder"
     CLATTN_FAULT_REPORT=$folder/report CLATTN_FAULT_PATHS=$folder/paths program=$faulty \
         scenario "$1" "$folder" >"$folder/out" 2>"$work/err" || return 1
+    for class in "${classes[@]}"; do
+        [ -n "$(number "$class" "$folder/report")" ] || return 1
+    done
     for held in blocks descriptors streams objects; do
         [ "$(number $held "$folder/report")" -eq 0 ] || {
             echo "$(number $held "$folder/report") $held left" >>"$work/err"
@@ -250,7 +253,7 @@ make_translator
 train tagger "$work/whole" && train translator "$work/translator-run" || exit 1
 CLATTN_FAULT_REPORT=$work/calls program=$faulty train tagger "$work/counted" || exit 1
 CLATTN_FAULT=cl:$(($(number cl "$work/calls") * 6 / 10)) program=$faulty \
-    train tagger "$work/half" 2>/dev/null
+    train tagger "$work/half" 2>/dev/null && echo 'FAILED  no run is cut off in its middle' && exit 1
 { # kernels are compiled before calls are counted
     run verify "$golden" && use tagger "$work/whole" && use translator "$work/translator-run"
 } >/dev/null || exit 1
@@ -289,4 +292,7 @@ done
 wait
 wrong=$(grep -c '"wrong":"[^"]' "$log")
 echo "$(wc -l <"$log") faults in ${#scenarios[@]} scenarios, $wrong with a finding"
-[ "$wrong" -eq 0 ]
+tried() { sed -n 's/^{"scenario":"\([^"]*\)","fault":"\([^"]*\)".*/\1 \2/p' "$log" | sort -u; }
+check 'all that was planned was tried' test -s "$work/plan" -a \
+    -z "$(comm -23 <(sort -u "$work/plan") <(tried))"
+passed && [ "$wrong" -eq 0 ]

@@ -130,4 +130,4 @@ wait
 wrong=$(grep -c '"wrong":"[^"]' "$log")
 echo "$(wc -l <"$log") damages, $(grep -c '"exit":[36],' "$log") refused, $wrong wrong," \
     "CLATTN_SEED=${CLATTN_SEED:-42}"
-[ "$wrong" -eq 0 ]
+[ "$wrong" -eq 0 ] && [ "$(wc -l <"$log")" -ge "$damages" ]

@@ -130,4 +130,4 @@ wait
 wrong=$(grep -c '"wrong":"[^"]' "$log")
 echo "$(sum kills) kills, $(sum torn) with a torn file, $(wc -l <"$log") commands, $wrong wrong," \
     "CLATTN_SEED=${CLATTN_SEED:-42}"
-[ "$wrong" -eq 0 ]
+[ "$wrong" -eq 0 ] && [ "$(sum kills)" -ge "$kills" ]

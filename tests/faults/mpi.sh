@@ -72,6 +72,8 @@ disturb() { # disturb KIND
             kill -STOP "$(cat "$ids.$rank")" && sleep 2
             kill -CONT "$(cat "$ids.$rank")"
         fi
+    else
+        wrong='ended before it was disturbed;'
     fi 2>/dev/null
     wait $mpirun
     status=$?
