@@ -12,7 +12,7 @@ install $build_packages $test_packages
 install $extra_packages || echo "not tested: what is built with $extra_packages"
 
 step 'build in build-test/'
-compile build-test all --buildtype=debugoptimized --werror
+compile build-test all --buildtype=debugoptimized --werror -Dclblast=enabled -Dclfft=enabled
 mkdir -p build-test/cache build-test/pocl
 export CLATTN_CACHE_DIR="$PWD/build-test/cache" POCL_CACHE_DIR="$PWD/build-test/pocl"
 

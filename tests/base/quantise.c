@@ -35,6 +35,7 @@ Test(quantise, by_rows_is_nearest)
                   q[i], s);
     }
     cr_expect(scale[0] == 1 && q[0] == 127);
+    cr_expect(scale[1] == 1.5f / 127 && scale[2] == 63.5f / 127);
 }
 
 /* ---- files ------------------------------------------------------------------- */

@@ -313,7 +313,7 @@ Test(safetensors, saving_without_memory)
                                       status ? old_size : new_size, &same),
                      CLA_OK);
         cr_assert(same, "n %ld, status %d: another file", n, status);
-        cr_assert_lt(n, 1000);
+        cr_assert(status ? n < 1000 : n > 8, "n %ld", n);
     }
     free(old);
     free(new);
@@ -331,7 +331,7 @@ Test(safetensors, opening_without_memory)
         fail_json(0, false);
         cr_assert(!status || status == CLA_E_NOMEM, "n %ld: %d: %s", n, status,
                   cla_error());
-        cr_assert_lt(n, 1000);
+        cr_assert(status ? n < 1000 : n > 8, "n %ld", n);
     }
     cr_expect_eq(f.count, 4);
     cla_st_close(&f);

@@ -63,7 +63,7 @@ static float from_mean(const float *context, const float *memory, int n)
         for (int j = 0; j < n; j++) {
             mean += memory[j * WIDE + c] / (float)n;
         }
-        most = fmaxf(most, fabsf(mean - context[c]));
+        most = (float)test_larger((double)most, (double)fabsf(mean - context[c]));
     }
     return most;
 }

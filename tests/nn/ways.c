@@ -170,7 +170,7 @@ static double difference(const double *a, const double *b)
 {
     double most = 0;
     for (int i = 0; i < TOKENS * D; i++) {
-        most = fmax(most, fabs(a[i] - b[i]));
+        most = test_larger(most, fabs(a[i] - b[i]));
     }
     return most;
 }

@@ -309,7 +309,7 @@ static double diameter(const float *x, int rows)
             const double z = (double)x[i / rows * D + n] - (double)x[i % rows * D + n];
             sum += z * z;
         }
-        most = fmax(most, sqrt(sum));
+        most = test_larger(most, sqrt(sum));
     }
     return most;
 }

@@ -247,7 +247,7 @@ static void check_top(const hard_case *c, const outcome *out, int top)
         for (int i = 0; i < c->T[b]; i++, at += c->S[b]) {
             for (int j = 0; j < c->S[b]; j++) {
                 const bool want = is_top(out->scores + at, c->S[b], j, top);
-                cr_assert_eq(out->gates[at + j] == 1, want, "top %d: gate %d,%d,%d",
+                cr_assert_eq(out->gates[at + j], want ? 1 : 0, "top %d: gate %d,%d,%d",
                              top, b, i, j);
             }
         }

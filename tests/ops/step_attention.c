@@ -145,12 +145,12 @@ static void check_memory(cla_runtime *rt, const step_case *c)
 
 static cla_runtime *open_tiled(void)
 {
-    cla_runtime *rt = NULL;
-    TEST_OK(cla_runtime_new(&rt, NULL));
-    if (!cla_step_attention_runs(rt, 64)) {
+    cla_runtime *rt = test_runtime();
+    if (cla_runtime_schedule(rt) != CLA_SCHEDULE_TILE) {
         cla_runtime_free(&rt);
         cr_skip_test("the device has other kernels");
     }
+    cr_assert(cla_step_attention_runs(rt, 64));
     return rt;
 }
 

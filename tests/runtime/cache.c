@@ -239,13 +239,16 @@ Test(tuning, a_class_has_constants_of_its_own)
 {
     static const struct {
         const char *class;
-        int unroll;
-    } cases[] = { { "cpu", 1 }, { "amd", 16 }, { "Intel", 4 }, { "nvidia", 2 } };
+        int unroll, items; // 4 and 64 where the class has none
+    } cases[] = {
+        { "cpu", 1, 64 }, { "amd", 16, 64 }, { "Intel", 4, 32 }, { "nvidia", 2, 64 }
+    };
     cla_runtime *rt = NULL;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         setenv("CLATTN_CLASS", cases[i].class, 1);
         TEST_OK(cla_runtime_new(&rt, NULL));
         cr_assert_eq(cla_tuned(rt, "matmul_group", "UNROLL", 4), cases[i].unroll);
+        cr_assert_eq(cla_tuned(rt, "matmul_group", "ITEMS", 64), cases[i].items);
         TEST_OK(
             cla_tuning_set(rt, "matmul_group", "UNROLL", 8)); // goes before the class's
         cr_assert_eq(cla_tuned(rt, "matmul_group", "UNROLL", 4), 8);

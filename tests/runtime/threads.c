@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/runtime.h"
 #include "support/support.h"
@@ -16,7 +17,7 @@ typedef struct other {
     cla_tensor *t;
     cla_status status;
     char error[256];
-    atomic_bool freed;
+    atomic_bool frees, freed; // cla_tensor_free is about to be called, has returned
 } other;
 
 static void *run_in(void *(*function)(void *), other *o)
@@ -67,6 +68,7 @@ Test(threads, second_is_refused)
 static void *free_tensor(void *context)
 {
     other *o = context;
+    atomic_store(&o->frees, true);
     cla_tensor_free(&o->t);
     atomic_store(&o->freed, true);
     return NULL;
@@ -80,8 +82,12 @@ Test(threads, free_waits)
     pthread_t thread;
     TEST_OK(cla_hold_take(&hold, o.rt, "cla_first"));
     cr_assert_eq(pthread_create(&thread, NULL, free_tensor, &o), 0);
-    for (int i = 0; i < 100; i++) {
+    while (!atomic_load(&o.frees)) {
         TEST_OK(cla_runtime_finish(o.rt));
+    }
+    for (int i = 0; i < 100; i++) { // 20 ms, for a call that would not wait
+        TEST_OK(cla_runtime_finish(o.rt));
+        usleep(200);
         cr_assert(!atomic_load(&o.freed));
     }
     cla_hold_end(&hold);

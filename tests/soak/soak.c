@@ -204,7 +204,7 @@ static bool report_row(const char *name, uint64_t first, uint64_t second, double
 {
     const double growth = first ? 100 * ((double)second / (double)first - 1) : 0;
     printf("%-16s %12.3f MB  %+.3f %%\n", name, (double)second / 1e6, growth);
-    return growth < most;
+    return first > 0 && growth < most;
 }
 
 /* Returns the largest values of n rounds: batches differ, and so does memory in use. */

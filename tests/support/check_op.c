@@ -61,6 +61,17 @@ static void columns_out(float *x, const float *wide_rows, const op_input *in)
     }
 }
 
+/* Checks that the columns around an input have no gradient. */
+static void check_gaps(const float *wide_rows, const op_input *in)
+{
+    const int64_t end = wide(in) - COLUMN_REST;
+    for (int64_t k = 0; k < in->shape[0] * wide(in); k++) {
+        const int64_t c = k % wide(in);
+        cr_assert((c >= COLUMN_FIRST && c < end) || wide_rows[k] == 0,
+                  "%s: column %lld around it has a gradient", in->name, (long long)c);
+    }
+}
+
 static void make_input(bed *t, int i)
 {
     const op_input *in = &t->c->in[i];
@@ -129,6 +140,7 @@ static void read_gradient(const bed *t, int i)
     float *rows = zeros(cla_tensor_size(grad), sizeof *rows);
     TEST_OK(cla_tensor_download(grad, rows));
     columns_out(t->grad[i], rows, in);
+    check_gaps(rows, in);
     free(rows);
 }
 

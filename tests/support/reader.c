@@ -150,7 +150,7 @@ int scene_same_gradients(scene *f, scene *g)
         TEST_OK(cla_tensor_download(other, a + n));
         cr_assert(memcmp(a, a + n, n * sizeof *a) == 0, "%s", p->name);
         for (size_t k = 0; k < n; k++) {
-            most = fmaxf(most, fabsf(a[k]));
+            most = (float)test_larger((double)most, (double)fabsf(a[k]));
         }
         cr_assert(most > 0 && most < 1e3F, "%s has a gradient of %g", p->name,
                   (double)most);
@@ -169,7 +169,7 @@ void scene_gradient(scene *f, const char *name, float *sum, float *most)
     *sum = *most = 0;
     for (size_t k = 0; k < n; k++) {
         *sum += x[k];
-        *most = fmaxf(*most, fabsf(x[k]));
+        *most = (float)test_larger((double)*most, (double)fabsf(x[k]));
     }
     free(x);
 }

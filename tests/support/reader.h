@@ -58,6 +58,6 @@ void scene_gradient(scene *f, const char *name, float *sum, float *most);
  * differences. */
 void scene_check_gradient(scene *f);
 
-/* Returns the parameter whose gradient this check finds wrong when it multiplies that
- * of spoilt by 1.1, or NULL. */
+/* Returns the parameter whose gradient this check finds wrong when that of spoilt loses
+ * its first half, or NULL. */
 const char *scene_wrong_gradient(scene *f, const char *spoilt);

@@ -1,6 +1,8 @@
 /* support.h - runtimes, seeded inputs, comparisons and a driver for all op tests. */
 #pragma once
 
+#include <math.h>
+
 #include <criterion/criterion.h>
 
 #include "clattn/clattn.h"
@@ -46,6 +48,13 @@ cla_runtime *test_runtime(void);
 /* Returns n normal numbers of deviation scale; the caller frees them. The seed and
  * what, the number of a stream, determine them. */
 float *test_random(int64_t n, float scale, uint32_t what);
+
+/* Returns the larger of two numbers, and NaN where one of them is: fmax leaves NaN
+ * out. */
+static inline double test_larger(double a, double b)
+{
+    return isnan(a) || b <= a ? a : b;
+}
 
 /* Compares got [n] with want [n]. An error above bar prints MARGINAL; one above 10 bar
  * fails the test. The tolerance bar is absolute for |want| <= 1, relative above.

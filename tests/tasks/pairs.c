@@ -124,8 +124,11 @@ static void check_maps(tagging *t, const pair *p)
     } else {
         TEST_OK(tagging_look(t, &split, &view));
     }
+    cr_assert_eq(view.count > 0, strcmp(p->way, "block") != 0, "%s: %d maps", p->way,
+                 view.count);
     for (int i = 0; i < view.count; i++) {
         const tagger_map *m = &view.maps[i];
+        cr_assert_eq(m->tokens, 5, "%s: map %d of %d words", p->way, i, m->tokens);
         for (int row = 0; row < m->tokens && !m->convolved; row++) {
             double sum = 0;
             for (int k = 0; k < m->tokens; k++) {

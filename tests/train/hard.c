@@ -69,7 +69,7 @@ static double largest(const toy *f, const gradients *g, bool policy)
         const cla_param *p = &f->task->params.list[i];
         for (int64_t k = 0; is_policy(p) == policy && k < cla_size(p->tensor); k++) {
             const float x = g->value[p->offset / 4 + (size_t)k];
-            most = fmax(most, fabs((double)x));
+            most = test_larger(most, fabs((double)x));
         }
     }
     return most;
@@ -293,6 +293,7 @@ static void run(toy *f, const char *name, const char *const *extra, bool stopped
         toy_settle(f, extra);
         options.resume = part > 0;
         TEST_OK(cla_train(f->rt, &f->settings, &options, &result));
+        cr_assert_eq(result.step, stopped ? part + 1 : 5);
         cla_config_fini(&f->settings);
     }
     cr_assert_eq(result.step, 5);

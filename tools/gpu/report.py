@@ -113,7 +113,7 @@ def breaches(row):
     if width(row) <= WIDEST:
         if row["spill"]:
             found.append(("spill", "%d bytes of registers spilled" % row["spill"]))
-        if row["private"]:
+        elif row["private"]:
             found.append(("private", "%d bytes of private arrays in memory" % row["private"]))
     if row["local"] > BUDGET["local"]:
         found.append(("local", "%d bytes of local memory" % row["local"]))
