@@ -17,7 +17,8 @@ typedef struct slopes_case {
 
 /* Adds noise to all parameters, then compares each gradient with central differences of
  * the loss along a random direction that leans to it. Returns the first parameter where
- * they disagree, or NULL. Fails the test where an error of an eighth would go unnoticed. */
+ * they disagree, or NULL. Fails the test where an error of an eighth would go
+ * unnoticed. */
 const char *wrong_slope(const slopes_case *c);
 
 /* Fails the test when wrong_slope finds a parameter. */
