@@ -87,8 +87,7 @@ def cells(tables, store, root):
         lines = [(system.key(line), line) for line in store.lines(table)]
         done = dict(lines)
         plan = {system.key(cell): cell for cell in system.TABLES[table]()}
-        planned = list(plan)
-        lacking = [key for key in planned if key not in done]
+        lacking = [key for key in plan if key not in done]
         needed = [seconds(key, done) or 0 for key in lacking]
         for key, each in zip(lacking, needed):
             print(f"{table}: {'/'.join(str(part) for part in key)} is missing: {cost(each)}; {reason(table, key)}")
@@ -97,7 +96,7 @@ def cells(tables, store, root):
             errors += 1
             print(f"{table}: {'/'.join(str(part) for part in key)}: {fault}")
         rest = f"; {len(lacking)} missing: {cost(sum(needed))}" if lacking else ""
-        print(f"{table}: {len(planned) - len(lacking)} of {len(planned)} cells{rest}")
+        print(f"{table}: {len(plan) - len(lacking)} of {len(plan)} cells{rest}")
     return errors
 
 

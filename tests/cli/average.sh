@@ -30,16 +30,11 @@ check 'keeps the newest evaluated states' test "$(states "$run")" = \
 
 # Stopped at moments of its own choosing, resumed each time: the same files, to the bit.
 killed() {
-    resume=
-    for delay in 0.15 0.2 0.3 0.4 0.6; do
-        # shellcheck disable=SC2086 # empty or one word
-        timeout -s KILL "$delay" "$clattn" train "$source/examples/configs/nmt-plain.json" \
-            "${tiny[@]}" --set keep=3 --out "$work/killed" $resume >/dev/null 2>&1
-        [ ! -e "$work/killed/config.json" ] || resume=--resume
-    done
-    [ -n "$resume" ] || return 1
-    # shellcheck disable=SC2086
-    train --set keep=3 --out "$work/killed" $resume && diff -x log.jsonl -r "$run" "$work/killed"
+    local resume
+    kill_often "$work/killed" "$clattn" train "$source/examples/configs/nmt-plain.json" \
+        "${tiny[@]}" --set keep=3 || return 1
+    train --set keep=3 --out "$work/killed" "${resume[@]}" &&
+        diff -x log.jsonl -r "$run" "$work/killed"
 }
 check 'kill -9 and resume end in the same states' killed
 

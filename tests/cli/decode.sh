@@ -60,7 +60,7 @@ same_loss() {
 check "eval's loss and perplexity are those of the test set" same_loss
 by_default() {
     "$clattn" eval --model "$run" --split dev >"$work/dev" &&
-        "$clattn" eval --model "$run" >"$work/out" && cmp "$work/out" "$work/dev"
+        writes "$work/dev" "$clattn" eval --model "$run"
 }
 check 'eval of dev is that of the same text' by_default
 printf 'x\n\n\n' >"$work/odd"

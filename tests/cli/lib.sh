@@ -50,6 +50,26 @@ prints() {
     }
 }
 
+# writes FILE COMMAND...: the command succeeds, and writes the bytes of the file.
+writes() { "${@:2}" >"$work/out" && cmp "$work/out" "$1"; }
+
+# kill_often FOLDER TRAIN...: a training into the folder is killed at moments of its own
+# choosing, and resumed once it has begun: on a busy machine the last moments are for that.
+# Sets resume to what it goes on with.
+kill_often() {
+    local folder=$1 delay
+    shift
+    resume=()
+    for delay in 0.15 0.2 0.3 0.35 0.4 0.5 0.6 0.8 1.1 1.6 4 12 36; do
+        case $delay in
+        4 | 12 | 36) [ ${#resume[@]} -eq 0 ] || break ;;
+        esac
+        timeout -s KILL "$delay" "$@" --out "$folder" "${resume[@]}" >/dev/null 2>&1
+        [ ! -e "$folder/config.json" ] || resume=(--resume)
+    done
+    [ ${#resume[@]} -eq 1 ]
+}
+
 # nothing COMMAND...: without input it succeeds and writes nothing.
 nothing() { "$@" </dev/null >"$work/out" && [ ! -s "$work/out" ]; }
 

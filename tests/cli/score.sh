@@ -6,9 +6,6 @@
 source=$1 clattn=$2
 # ---- bpe
 bpe=$source/tests/data/oracles/bpe
-writes() { # writes FILE COMMAND...: the command succeeds and writes the file's bytes
-    "${@:2}" >"$work/out" && cmp "$work/out" "$1"
-}
 check 'bpe learn equals subword-nmt' \
     writes "$bpe/bpe.ref" "$clattn" bpe learn --merges 1000 "$bpe/corpus.en"
 check 'bpe apply equals subword-nmt' writes "$bpe/corpus.bpe.ref.en" \

@@ -114,8 +114,8 @@ def together(functions):
         thread.start()
     for thread in threads:
         thread.join()
-    for error in raised:
-        raise error
+    if raised:
+        raise raised[0]
     return results
 
 

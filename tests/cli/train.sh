@@ -40,14 +40,9 @@ check 'same seed, same bits' \
 # killed WHOLE [OPTION...]: killed at moments of its own choosing, resumed each time, a run
 # ends in the bits of the whole one.
 killed() {
-    local whole=$work/$1 run=$work/$1-killed resume=() delay
+    local whole=$work/$1 run=$work/$1-killed resume
     shift
-    for delay in 0.35 0.5 0.8 1.1 1.6; do
-        timeout -s KILL "$delay" "$clattn" train "$config" "${small[@]}" "$@" --out "$run" \
-            "${resume[@]}" >/dev/null 2>&1
-        [ ! -e "$run/config.json" ] || resume=(--resume)
-    done
-    [ ${#resume[@]} -eq 1 ] || return 1
+    kill_often "$run" "$clattn" train "$config" "${small[@]}" "$@" || return 1
     train "$@" --out "$run" "${resume[@]}" || return 1
     cmp "$whole/last.ckpt.safetensors" "$run/last.ckpt.safetensors" &&
         cmp "$whole/best.ckpt.safetensors" "$run/best.ckpt.safetensors"
@@ -269,11 +264,8 @@ tagged() {
     cmp "$work/rest.want" "$work/rest.got"
 }
 check 'tag touches column 4 only' tagged
-unbuffered() {
-    "$clattn" tag --model "$work/whole" --unbuffered <"$work/data/test.conllu" >"$work/out" &&
-        cmp "$work/out" "$work/tagged"
-}
-check 'one by one gives the same tags' unbuffered
+check 'one by one gives the same tags' writes "$work/tagged" \
+    "$clattn" tag --model "$work/whole" --unbuffered <"$work/data/test.conllu"
 plain() {
     printf 'il ne vient pas\n\noui\n' | "$clattn" tag --model "$work/whole" >"$work/plain"
     [ "$(grep -c '^1	' "$work/plain")" -eq 2 ] && [ "$(grep -c '	' "$work/plain")" -eq 5 ]
