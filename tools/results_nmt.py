@@ -318,8 +318,8 @@ ENDS = """
 
 Eight heads, 2,500 steps, the rate falling to 0 over the last 1,000 (`{sets}`), and the mean of the states of the last
 four evaluations (`clattn average --last 4`). Fixed in advance: three seeds of `plain`, `csan1d` and `csan2d`, two of
-the others. wmt-en-de: the sample of WMT14, scored on its valid part. With its 10,000 pairs all three ways have a BLEU of 1, too
-little to tell them apart; the other ways did not run there.
+the others. wmt-en-de: the sample of WMT14, scored on its valid part. With its 10,000 pairs all three ways have a
+BLEU of about 1, and gaps between translations this bad say little; the other ways did not run there.
 In English to German `csan1d` and `csan2d` gain more than a point with seed 42, nothing with seed 44. The ways that give
 words an order, `bi_direct`, `rel_pos_encoder`, `neighbor_predicted` and `conv`, gain more than both windows in both
 pairs; in the paper they gain less. `local_hard`, `local_soft` and `block` gain nothing in English to French.
