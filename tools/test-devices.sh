@@ -90,28 +90,29 @@ boxed() {
     fi
 }
 
-# The op tests but $except, those last that compile most.
-op_programs() {
-    slow='relative_attention conv_attention_1d conv1d conv_attention_2d attention'
-    slow="$slow band_attention_2d band_attention conv_attention_2d_laws attention_alias"
-    slow="$slow custom_generated custom_attention ham gaussian_attention gaussian_attention_laws"
+# The op tests that compile most, the cheapest first.
+slow_tests='position_attention relative_attention conv_attention_1d conv1d conv_attention_2d'
+slow_tests="$slow_tests attention band_attention_2d band_attention conv_attention_2d_laws"
+slow_tests="$slow_tests custom_generated custom_attention ham gaussian_attention"
+slow_tests="$slow_tests gaussian_attention_laws attention_alias"
+
+# The other op tests but $except.
+quick_tests() {
     for program in "$build"/tests/test-ops-*; do
-        case " $slow $except " in
-        *" ${program##*/test-ops-} "*) continue ;;
+        test=${program##*/test-ops-}
+        case " $slow_tests $except " in
+        *" $test "*) continue ;;
         esac
-        [ ! -x "$program" ] || [ -d "$program" ] || echo "$program"
-    done
-    for program in $slow; do
-        echo "$build/tests/test-ops-$program"
+        [ ! -x "$program" ] || [ -d "$program" ] || echo "$test"
     done
 }
 
-# op_tests LABEL COMMAND...: each op test, COMMAND in front of it.
+# op_tests LABEL 'TEST...' COMMAND...: each op test, COMMAND in front of it.
 op_tests() {
-    prefix=$1
-    shift
-    for program in $(op_programs); do
-        boxed "$prefix: $(basename "$program")" "$@" "$program"
+    prefix=$1 tests=$2
+    shift 2
+    for test in $tests; do
+        boxed "$prefix: test-ops-$test" "$@" "$build/tests/test-ops-$test"
     done
 }
 
@@ -130,13 +131,15 @@ golden() {
     done
 }
 
-# cases LABEL N COMMAND...: cheap golden cases, the op tests, the other golden cases.
+# cases LABEL N COMMAND...: cheap golden cases and op tests, then the others. Each operator
+# comes with its golden cases before the slow tests take what is left of the minutes.
 cases() {
     label_all=$1 count_all=$2
     shift 2
     golden "$label_all" "$count_all" -v "$@"
-    op_tests "$label_all" "$@"
+    op_tests "$label_all" "$(quick_tests)" "$@"
     golden "$label_all" "$count_all" -e "$@"
+    op_tests "$label_all" "$slow_tests" "$@"
 }
 
 on_pocl() {
@@ -162,7 +165,7 @@ on_intel() {
 on_rusticl() {
     export OCL_ICD_VENDORS="$vendors/rusticl.icd" RUSTICL_ENABLE=llvmpipe
     export CLATTN_TEST_SIZE=small CRITERION_JOBS=1
-    box "${CLATTN_MINUTES:-4}"
+    box "${CLATTN_MINUTES:-3}"
     cases rusticl 1 env
 }
 
@@ -170,7 +173,7 @@ on_oclgrind() {
     export CLATTN_TEST_SIZE=tiny CRITERION_JOBS=1
     mkdir -p "$build/cache-oclgrind"
     export CLATTN_CACHE_DIR="$PWD/$build/cache-oclgrind"
-    box "${CLATTN_MINUTES:-8}"
+    box "${CLATTN_MINUTES:-7}"
     echo "skipped: oclgrind: test-ops-conv_fft (clFFT's idle items copy what they never read)"
     skipped=$((skipped + 1))
     except=conv_fft

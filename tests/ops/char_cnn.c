@@ -16,13 +16,17 @@ static void fill(int32_t *ids, int64_t n, const op_call *c, int operand)
  * 320. */
 static const kind_table table = {
     .lines = { "char_cnn", NULL, fill },
-    .rows =
-        (const char *const[]){
-            "rows=5,1,7,2 K=3 in=2 out=3", "rows=1 K=1 in=1 out=1 -len",
-            "rows=3,0,1,7 K=5 in=3 out=5 -len",
-            "rows=20,20,20,20 K=5 in=64 out=64 large",
-            "rows=13,2 K=5 in=33 out=24 -len", "rows=6,6 K=4 in=7 out=70 -len",
-            "rows=2,3 K=9 in=17 out=16 -b -len", "rows=0,0 K=3 in=4 out=4 -len", NULL },
+    .rows = (const char *const[]){ "rows=5,1,7,2 K=3 in=2 out=3",
+                                   "rows=1 K=1 in=1 out=1 -len",
+                                   "rows=3,0,1,7 K=5 in=3 out=5 -len",
+                                   "rows=20,20,20,20 K=5 in=64 out=64 large",
+                                   "rows=13,2 K=5 in=33 out=24 -len medium",
+                                   "rows=7,2 K=5 in=9 out=4 -len tiny",
+                                   "rows=6,6 K=4 in=7 out=70 -len medium",
+                                   "rows=6,6 K=4 in=2 out=66 -len tiny",
+                                   "rows=2,3 K=9 in=17 out=16 -b -len medium",
+                                   "rows=2,3 K=9 in=3 out=4 -b -len tiny",
+                                   "rows=0,0 K=3 in=4 out=4 -len", NULL },
     .bar = 5e-6,
     .scale = { [1] = 0.1f },
 };

@@ -94,7 +94,7 @@ DEVICE_TEST(clip, finds_every_number_that_is_not_finite)
     static const int64_t sizes[] = { 1, 63, 65, 4097, 300007 };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const int64_t n = sizes[i], places[] = { 0, n / 2, n - 1 };
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < 3 && (!test_small() || n < 5000); k++) {
             cr_assert(finite_with(rt, n, places[k], FLT_MIN / 2));
             cr_assert_not(finite_with(rt, n, places[k], NAN));
             cr_assert_not(finite_with(rt, n, places[k], INFINITY));

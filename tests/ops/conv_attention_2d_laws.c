@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops/conv_fft.h"
 #include "oracle/oracle.h"
 #include "support/support.h"
 
@@ -102,15 +103,12 @@ static void fini(bed *t)
 
 static const cla_schedule schedules[] = { CLA_SCHEDULE_TILE, CLA_SCHEDULE_GROUP };
 
-/* A filter with its centre alone gives plain attention. */
-Test(conv_attention_2d_laws, centre_alone_is_attention)
+/* Plain attention of the two sequences; map is [2,H,13,13]. */
+static void plain(const bed *t, double *o, double *map)
 {
-    const float w[H * 9] = { [4] = 1, [9 + 4] = 1 }, b[H] = { 0 };
     const int32_t offsets[] = { 0, 13, 16 };
-    bed t;
-    make(&t, w, b, 3, 13);
-    double exact[3][16 * H * D], want[16 * H * D];
-    const cla_tensor *x[] = { t.q, t.k, t.v };
+    double exact[3][16 * H * D];
+    const cla_tensor *x[] = { t->q, t->k, t->v };
     for (int i = 0; i < 3; i++) {
         float *host = fetch(x[i]);
         for (int n = 0; n < 16 * H * D; n++) {
@@ -121,11 +119,48 @@ Test(conv_attention_2d_laws, centre_alone_is_attention)
     const oracle_attention_shape shape = {
         .B = 2, .H = H, .d = D, .q_offsets = offsets, .k_offsets = offsets, .Smax = 13
     };
-    oracle_attention(want, NULL, exact[0], exact[1], exact[2], &shape);
+    oracle_attention(o, map, exact[0], exact[1], exact[2], &shape);
+}
+
+/* A filter with its centre alone gives plain attention. */
+Test(conv_attention_2d_laws, centre_alone_is_attention)
+{
+    const float w[H * 9] = { [4] = 1, [9 + 4] = 1 }, b[H] = { 0 };
+    bed t;
+    double want[16 * H * D];
+    make(&t, w, b, 3, 13);
+    plain(&t, want, NULL);
     for (int i = 0; i < 2; i++) {
         run(&t, schedules[i], CLA_RELU);
         check_close("plain attention", t.o, want, (int64_t)t.N * H * D, 2e-6);
     }
+    fini(&t);
+}
+
+/* The map that is asked for is that of plain attention, whatever the filter and the
+ * method, with and without gradients. */
+Test(conv_attention_2d_laws, map_is_the_one_before_the_filter)
+{
+    enum { MAP = 2 * H * 13 * 13 };
+    const float b[H] = { 0.1f, 0 };
+    float *w = test_random((int64_t)H * 9, 1, 50);
+    bed t;
+    double o[16 * H * D], want[MAP];
+    make(&t, w, b, 3, 13);
+    plain(&t, o, want);
+    for (int i = 0; i < 8; i++) {
+        cla_tensor *y = NULL, *map = NULL;
+        cla_tape *tape = test_tape(t.rt, i & 1);
+        const bool fft = i & 2 && cla_fft_built();
+        const cla_conv_method method = fft ? CLA_CONV_FFT : CLA_CONV_DIRECT;
+        const cla_attention_options options = { .map = &map };
+        cla_runtime_set_schedule(t.rt, schedules[i / 4]);
+        TEST_OK(cla_conv_attention_2d(tape, &y, t.q, t.k, t.v, t.w, t.b, t.rows,
+                                      CLA_RELU, method, &options));
+        check_tensor("map", map, want, MAP, 1e-6);
+        cla_tape_free(&tape);
+    }
+    free(w);
     fini(&t);
 }
 

@@ -12,11 +12,13 @@ static const float EPS = 1e-6f;
  * five roundings. */
 static const double BAR = 2e-6;
 
-static const char *const rows[] = { "N=4 D=3",    "N=5 D=7",   "N=1 D=63",
-                                    "N=9 D=64",   "N=8 D=65",  "N=33 D=72",
-                                    "N=40 D=192", "N=7 D=129", "N=2 D=1031 large",
-                                    "N=70 D=17",  "N=0 D=4",   "N=2100 D=5 large",
-                                    NULL };
+static const char *const rows[] = {
+    "N=4 D=3",          "N=5 D=7",           "N=1 D=63",
+    "N=9 D=64 medium",  "N=8 D=65 medium",   "N=3 D=65 tiny",
+    "N=33 D=72 medium", "N=40 D=192 medium", "N=7 D=129 medium",
+    "N=2 D=1031 large", "N=70 D=17 medium",  "N=66 D=5 tiny",
+    "N=0 D=4",          "N=2100 D=5 large",  NULL,
+};
 static const kind_table table = {
     .lines = { "layer_norm", "eps=1e-6", NULL },
     .rows = rows,

@@ -40,9 +40,11 @@ Test(linear, matches_oracle_and_gradient)
 
 /* The tied matrix is [out,in]: a row for each output. */
 static const char *const tied_rows[] = {
-    "N=1 in=1 out=1",   "N=7 in=5 out=3 -b",        "N=0 in=4 out=3",
-    "N=3 in=0 out=5",   "medium N=33 in=17 out=65", "medium N=63 in=64 out=129 -b",
-    "N=5 in=24 out=91", "large N=300 in=40 out=7",  NULL,
+    "N=1 in=1 out=1",           "N=7 in=5 out=3 -b",
+    "N=0 in=4 out=3",           "N=3 in=0 out=5",
+    "medium N=33 in=17 out=65", "medium N=63 in=64 out=129 -b",
+    "N=5 in=24 out=91 medium",  "N=2 in=3 out=66 tiny",
+    "large N=300 in=40 out=7",  NULL,
 };
 static const kind_table tied_table = { .lines = { .op = "tied_linear" },
                                        .rows = tied_rows,
