@@ -3,11 +3,12 @@
 # usage: tools/nightly.sh [PART...]
 #
 # Parts, all of them by default: calls errors leaks kills interrupts damages mpi fuzz
-# expressions hostile tidy musl soak.
+# expressions hostile tidy musl devices soak.
 #
 #   calls    each call of eight scenarios fails once, and from there on; NIGHTLY_CALLS=paths
 #            takes one call of each path to it
 #   musl     compiles all files with another C library
+#   devices  what tools/test-devices.sh has no minutes for on every change
 #   errors   each OpenCL function returns each error; each property of a device is zero
 #   leaks    a part of the calls once more under AddressSanitizer
 #   kills    kill -9 of training, export, average, tuning and the kernel cache
@@ -22,8 +23,8 @@
 #
 # Sizes: NIGHTLY_CALLS (every), NIGHTLY_LEAKS (1000), NIGHTLY_KILLS (1000),
 # NIGHTLY_INTERRUPTS (20), NIGHTLY_DAMAGES (5000), NIGHTLY_MPI (100), NIGHTLY_FUZZ (1000000),
-# NIGHTLY_EXPRESSIONS (1000000), NIGHTLY_HOSTILE (10000), NIGHTLY_SOAK (8, hours).
-# JOBS is how many cases run at once (default 2).
+# NIGHTLY_EXPRESSIONS (1000000), NIGHTLY_HOSTILE (10000), NIGHTLY_DEVICES (120, minutes for
+# each implementation), NIGHTLY_SOAK (8, hours). JOBS is how many cases run at once (default 2).
 #
 # A round that was interrupted goes on where it stopped: each part keeps a log of its cases
 # in build-nightly/logs. What ends is written to build-nightly/figures.jsonl, a line a part,
@@ -35,10 +36,10 @@ counting=yes
 set +e
 build=build-nightly logs=build-nightly/logs
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(calls errors leaks kills interrupts damages mpi fuzz expressions hostile tidy musl soak)
+[ ${#parts[@]} -gt 0 ] || parts=(calls errors leaks kills interrupts damages mpi fuzz expressions hostile tidy musl devices soak)
 for part in "${parts[@]}"; do
     case $part in
-    calls | errors | leaks | kills | interrupts | damages | mpi | fuzz | expressions | hostile | tidy | musl | soak) ;;
+    calls | errors | leaks | kills | interrupts | damages | mpi | fuzz | expressions | hostile | tidy | musl | devices | soak) ;;
     *)
         echo "no part '$part'; see the head of $0" >&2
         trap - EXIT
@@ -60,6 +61,10 @@ calls() {
 }
 
 musl() { tools/musl.sh "$build"; }
+
+devices() {
+    CLATTN_MINUTES="${NIGHTLY_DEVICES:-120}" tools/test-devices.sh intel rusticl oclgrind gpu
+}
 
 errors() {
     tests/faults/calls.sh . "$program" "$faulty" errors "$logs/errors.jsonl"
