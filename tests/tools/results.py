@@ -8,7 +8,6 @@ import re
 import sys
 import tempfile
 import unittest
-import unittest.mock
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tools"))
@@ -141,12 +140,6 @@ class Check(unittest.TestCase):
         self.assertEqual(results_check.seconds(("net", 5, 44), done), 70)
         self.assertEqual(results_check.seconds(("other", 9, 44), done), 7)
         self.assertIsNone(results_check.seconds(("net", 5, 44), {}))
-
-    def test_reason_goes_by_the_first_parts(self):
-        with unittest.mock.patch.object(results_check, "WHY", {("hard", "wmt"): "few", ("poem",): "late"}):
-            self.assertEqual(results_check.reason("hard", ("wmt", "soft", 42)), "few")
-            self.assertEqual(results_check.reason("poem", ("poet", 1)), "late")
-            self.assertEqual(results_check.reason("hard", ("en-de", "soft", 42)), "not run yet")
 
     def test_faults_of_a_line(self):
         for more in ({"command": ""}, {"wall_s": None}, {"device": ""}, {"set": ["lr=9"]}, {"config": "other"}):
