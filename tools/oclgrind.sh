@@ -2,8 +2,8 @@
 # oclgrind.sh - runs a program under Oclgrind; fails when Oclgrind found anything
 # usage: tools/oclgrind.sh PROGRAM ARGUMENT...
 #
-# Oclgrind exits with 0 whatever it found, so what it says decides. Kernels are not
-# optimised: its check for uninitialised values does not know the `freeze` that the
+# Oclgrind exits with status 0 even when it has found faults, so its output decides. Kernels
+# are not optimised: its check for uninitialised values does not know the `freeze` that the
 # optimiser puts before divisions. Nor are helpers inlined: Oclgrind does not know the marks
 # that the compiler leaves where a function had `restrict` arguments or returned a struct.
 set -u

@@ -109,7 +109,7 @@ DEVICE_TEST(lstm, sees_new_weights)
 DEVICE_TEST(lstm, shares_its_weights_with_a_product)
 {
     enum { ROWS = 300, ALL = 5, COLUMNS = 12, CELLS = COLUMNS / 4 };
-    if (test_tiny()) return; // weights are packed for many rows alone
+    if (test_tiny()) return; // only products of many rows pack their weights
     static const int lengths[] = { ROWS };
     cla_ragged *rows = test_ragged(rt, 1, lengths, NULL);
     float *x_host = test_random(ROWS * ALL, 1, 1), *w_host = test_random(60, 1, 2);
