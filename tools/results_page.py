@@ -76,7 +76,7 @@ def nmt_rows(tables):
 def hard_rows(lines):
     """Gates and rewards beside the same steps without them; a pair with one seed is told, not judged."""
     told, judged = [], []
-    for pair in results_hard.TOLD:
+    for pair in results_hard.SEEDS:
         found = {names: gains for names, gains in results_hard.beside_all(lines, pair).items() if gains}
         own = ", ".join(f"`{system}` {results_hard.mean_of(gains)} beside `{control}`"
                         for (system, control), gains in found.items())
