@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/foreign.h"
 #include "cli/cli.h"
+#include "cli/signals.h"
 
 const char *cli_program;
 
@@ -79,7 +81,10 @@ static int run(const cli_command *command, int argc, char **argv)
         return cli_fail(CLA_E_USAGE);
     }
     cla_log_set(cla_log_to_stderr, NULL);
-    return cli_finish(command->run(argc, argv));
+    cli_watch_drivers();
+    const int code = cli_finish(command->run(argc, argv));
+    cla_foreign_enter(NULL); // this end is ours
+    return code;
 }
 
 /* Opens closed standard streams, so that no file opened later takes their numbers and

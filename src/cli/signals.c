@@ -5,8 +5,11 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/foreign.h"
 
 static volatile int noted;
 static sem_t arrived;
@@ -59,4 +62,35 @@ void cli_exit_on_signals(const char *text)
     last_words = text;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+}
+
+/* Prints the driver that ends the program, if one does, and exits. Other ends go on. */
+static void name_driver(void)
+{
+    char line[256] = "clattn: ";
+    const size_t begin = strlen(line);
+    cla_foreign_last_words(line + begin, sizeof line - begin - 1);
+    const size_t size = strlen(line);
+    if (size == begin) return;
+    line[size] = '\n';
+    if (write(STDERR_FILENO, line, size + 1) < 0) _exit(CLA_E_DEVICE);
+    _exit(CLA_E_DEVICE);
+}
+
+static void on_abort(int signal)
+{
+    (void)signal; // it ends the program when this returns
+    name_driver();
+}
+
+static void catch_abort(void)
+{
+    const struct sigaction action = { .sa_handler = on_abort };
+    sigaction(SIGABRT, &action, NULL);
+}
+
+void cli_watch_drivers(void)
+{
+    cla_foreign_watch(catch_abort);
+    atexit(name_driver);
 }

@@ -11,6 +11,10 @@ void cli_await_signal(void);
 /* Returns 128 + the noted signal, or 0. */
 int cli_signal_code(void);
 
+/* From now on says which driver it was that ends the program, by exit() or abort(), and
+ * with which call; the status is 4 then. */
+void cli_watch_drivers(void);
+
 /* Makes SIGINT and SIGTERM print text (kept by the caller) on stderr and end the
  * program at once with 128 + the signal. For commands that lose nothing by it. */
 void cli_exit_on_signals(const char *text);

@@ -1,9 +1,10 @@
 /* choose.c - chooses a device by the text of CLATTN_DEVICE or --device. */
 #include <string.h>
-#include <sys/resource.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "runtime/device.h"
+#include "runtime/driver.h"
 
 /* Shorter numbers are positions only: "5" must not mean a "3050", nor "avx512". */
 enum { NAME_DIGITS = 3 };
@@ -136,9 +137,40 @@ static bool uuid_matches(const cla_device *d, const char *word)
     return size > 0 && cla_equals_nocase(start, digits);
 }
 
-static bool is_part(const char *word)
+static bool is_name(const char *word)
 {
     return *word != '\0';
+}
+
+/* The names of a device: its own, and as messages and `clattn devices` print it. */
+enum { NAMES = 5 };
+static cla_status name_device(cla_text *text, const cla_device *d, int form)
+{
+    text->size = 0;
+    switch (form) {
+    case 0:
+        return cla_text_add(text, "%s", d->name);
+    case 1:
+        return cla_text_add(text, "%s/%s", d->platform_name, d->name);
+    case 2:
+        return cla_text_add(text, "%s (%s, %s)", d->name, d->vendor, d->driver);
+    case 3:
+        return cla_text_add(text, "%s %s", d->platform_name, d->name);
+    default:
+        return cla_text_add(text, "%s %s", vendors[0].word, d->name); // as messages do
+    }
+}
+
+static bool whole_matches(const cla_device *d, const char *word)
+{
+    cla_text text = { 0 };
+    bool same = false;
+    for (int form = 0; form < NAMES && !same; form++) {
+        same =
+            name_device(&text, d, form) == CLA_OK && cla_equals_nocase(text.data, word);
+    }
+    cla_text_free(&text);
+    return same;
 }
 
 static bool part_matches(const cla_device *d, const char *word)
@@ -158,8 +190,10 @@ static const reading readings[] = {
     { is_type, type_matches, .last = true, .class = true },
     { is_vendor, vendor_matches, .last = true },
     { is_uuid, uuid_matches, .last = true },
-    { is_part, part_matches, .last = true },
+    { is_name, whole_matches, .last = false },
+    { is_name, part_matches, .last = true },
 };
+enum { READINGS = sizeof readings / sizeof *readings, FIRST_NAME = READINGS - 2 };
 
 /* ---- the choice -------------------------------------------------------------- */
 
@@ -170,14 +204,16 @@ typedef struct choice {
     bool *excluded, *matched;
 } choice;
 
-/* Marks the devices left that word matches. Returns whether to choose the first one. */
-static bool match(choice *c, const char *word, int *matches)
+/* Marks the devices left that the word matches. Returns whether to choose the first
+ * one. */
+static bool match(choice *c, const cla_wish *wish, int *matches)
 {
     *matches = 0;
-    for (size_t r = 0; r < sizeof readings / sizeof *readings; r++) {
-        if (!readings[r].is(word)) continue;
+    for (int r = wish->quoted ? FIRST_NAME : 0; r < READINGS; r++) {
+        if (!readings[r].is(wish->word)) continue;
         for (int i = 0; i < c->count; i++) {
-            c->matched[i] = !c->excluded[i] && readings[r].matches(&c->list[i], word);
+            c->matched[i] =
+                !c->excluded[i] && readings[r].matches(&c->list[i], wish->word);
             *matches += c->matched[i];
         }
         if (*matches || readings[r].last) return readings[r].class;
@@ -203,7 +239,6 @@ static cla_status describe(cla_text *text, const choice *c, const bool *flags)
         CLA_TRY(cla_text_add(text, "%s%d %s %s", text->size ? "; " : "", d->index,
                              pocl ? "pocl" : d->platform_name, d->name));
     }
-    if (!text->size) return cla_text_add(text, "there is no OpenCL device");
     return CLA_OK;
 }
 
@@ -221,31 +256,19 @@ static cla_status fail_match(const choice *c, const char *word, int matches)
     return status ? status : CLA_E_USAGE;
 }
 
-/* Returns the next word of a comma list, in place, without the blanks around it. */
-static char *next_word(char **rest)
-{
-    char *word = strsep(rest, ",");
-    if (!word) return NULL;
-    word += strspn(word, " \t");
-    for (size_t end = strlen(word); end > 0 && strchr(" \t", word[end - 1]);) {
-        word[--end] = '\0';
-    }
-    return word;
-}
-
 /* Excludes the devices that "!x" words match, and counts the other words. Returns
  * whether there is a "!x" word. */
-static bool exclude(choice *c, char *text, int *words)
+static bool exclude(choice *c, const cla_wish *wishes, int *words)
 {
     bool any = false;
     *words = 0;
-    for (char *word; (word = next_word(&text));) {
-        if (*word != '!') {
-            *words += *word != '\0';
+    for (const cla_wish *w = wishes; w->word; w++) {
+        if (!w->exclude) {
+            *words += *w->word != '\0';
             continue;
         }
         int matches;
-        match(c, word + 1, &matches);
+        match(c, w, &matches);
         for (int i = 0; i < c->count; i++) {
             if (matches && c->matched[i]) c->excluded[i] = true;
         }
@@ -255,13 +278,14 @@ static bool exclude(choice *c, char *text, int *words)
 }
 
 /* Chooses by the first word that matches a device. */
-static cla_status prefer(choice *c, char *rest, const char *text, int *index)
+static cla_status prefer(choice *c, const cla_wish *wishes, const char *text,
+                         int *index)
 {
-    for (char *word; (word = next_word(&rest));) {
-        if (!*word || *word == '!') continue;
+    for (const cla_wish *w = wishes; w->word; w++) {
+        if (!*w->word || w->exclude) continue;
         int matches;
-        const bool class = match(c, word, &matches);
-        if (matches > 1 && !class) return fail_match(c, word, matches);
+        const bool class = match(c, w, &matches);
+        if (matches > 1 && !class) return fail_match(c, w->word, matches);
         if (matches) {
             *index = first_of(c->matched, c->count, true);
             return CLA_OK;
@@ -270,48 +294,78 @@ static cla_status prefer(choice *c, char *rest, const char *text, int *index)
     return fail_match(c, text, 0);
 }
 
-static cla_status choose(choice *c, const char *text, char *copies[2], int *index)
+static cla_status open_choice(choice *c, const char *text, cla_wish **wishes)
 {
     CLA_TRY(cla_alloc(&c->excluded, (size_t)c->count, sizeof *c->excluded));
     CLA_TRY(cla_alloc(&c->matched, (size_t)c->count, sizeof *c->matched));
-    CLA_TRY(cla_strdup(&copies[0], text));
-    CLA_TRY(cla_strdup(&copies[1], text));
-    int words;
-    const bool exclusions = exclude(c, copies[0], &words);
-    if (words || !exclusions) return prefer(c, copies[1], text, index);
-    *index = first_of(c->excluded, c->count, false);
-    return *index < 0 ? fail_match(c, text, 0) : CLA_OK;
+    return cla_wishes_read(wishes, text, c->list, c->count);
 }
 
-/* Fails since there is no device. Loaders skip a driver that lacks address space; one
- * that contains LLVM needs gigabytes. */
-static cla_status fail_without_devices(void)
+static void close_choice(choice *c, cla_wish **wishes)
 {
-    const rlim_t roomy = (rlim_t)8 << 30;
-    struct rlimit room;
-    if (getrlimit(RLIMIT_AS, &room) == 0 && room.rlim_cur < roomy) {
-        return cla_fail(CLA_E_NOMEM,
-                        "there is no OpenCL device: drivers may need more memory than "
-                        "the %llu MB that `ulimit -v' allows",
-                        (unsigned long long)(room.rlim_cur / 1000000));
-    }
-    return cla_fail(CLA_E_DEVICE, "there is no OpenCL device: install a driver, for a "
-                                  "processor pocl-opencl-icd");
+    free(c->excluded);
+    free(c->matched);
+    cla_wishes_free(wishes);
+}
+
+static cla_status choose(choice *c, const char *text, cla_wish **wishes, int *index)
+{
+    CLA_TRY(open_choice(c, text, wishes));
+    int words;
+    const bool exclusions = exclude(c, *wishes, &words);
+    if (words || !exclusions) return prefer(c, *wishes, text, index);
+    *index = first_of(c->excluded, c->count, false);
+    return *index < 0 ? fail_match(c, text, 0) : CLA_OK;
 }
 
 cla_status cla_device_choose(const cla_device *list, int count, const char *text,
                              int *index)
 {
     *index = 0;
-    if (!text || !*text) {
-        return count > 0 ? CLA_OK : fail_without_devices();
-    }
+    if (count == 0) return cla_driver_absent();
+    if (!text || !*text) return CLA_OK;
     choice c = { .list = list, .count = count };
-    char *copies[2] = { NULL, NULL };
-    const cla_status status = choose(&c, text, copies, index);
-    free(c.excluded);
-    free(c.matched);
-    free(copies[0]);
-    free(copies[1]);
+    cla_wish *wishes = NULL;
+    const cla_status status = choose(&c, text, &wishes, index);
+    close_choice(&c, &wishes);
     return status;
+}
+
+/* Returns whether the word is a name. Other forms may exclude what only other machines
+ * have: "!nvidia" is right everywhere, "!nvida" nowhere. */
+static bool names(const cla_wish *wish)
+{
+    for (int r = 0; r < FIRST_NAME && !wish->quoted; r++) {
+        if (readings[r].is(wish->word)) return false;
+    }
+    return true;
+}
+
+void cla_device_warn(const cla_device *list, int count, const char *text)
+{
+    if (!text || !*text || count == 0) return;
+    choice c = { .list = list, .count = count };
+    cla_wish *wishes = NULL;
+    const cla_status status = open_choice(&c, text, &wishes);
+    for (const cla_wish *w = wishes; !status && w->word; w++) {
+        int matches = 1;
+        if (w->exclude && names(w)) match(&c, w, &matches);
+        if (!matches) cla_log(CLA_LOG_WARN, "'!%s' excludes no device", w->word);
+    }
+    close_choice(&c, &wishes);
+}
+
+bool cla_device_named(const cla_device *d, const char *text, size_t *size)
+{
+    *size = 0;
+    cla_text name = { 0 };
+    for (int form = 0; form < NAMES; form++) {
+        if (name_device(&name, d, form)) break;
+        const bool same = strncasecmp(text, name.data, name.size) == 0;
+        const size_t blanks = same ? strspn(text + name.size, " \t") : 0;
+        const bool ends = same && strchr(",", text[name.size + blanks]) != NULL;
+        if (ends && name.size > *size) *size = name.size;
+    }
+    cla_text_free(&name);
+    return *size > 0;
 }

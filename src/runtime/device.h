@@ -21,10 +21,31 @@ cla_status cla_devices_open(cla_device **list, cla_device_handle **handles, int 
 
 /* Finds the position in list of the device that text selects (grammar: see
  * cla_runtime_new); NULL and "" select the first.
- * Errors: CLA_E_USAGE (nothing matches, or two do), CLA_E_DEVICE (an empty list and no
- * text), CLA_E_NOMEM. */
+ * Errors: CLA_E_USAGE (nothing matches, or two do), CLA_E_DEVICE (an empty list: the
+ * text says why, see cla_driver_absent), CLA_E_NOMEM. */
 cla_status cla_device_choose(const cla_device *list, int count, const char *text,
                              int *index);
+
+/* Warns of each name after "!" that matches no device: it may be misspelt. */
+void cla_device_warn(const cla_device *list, int count, const char *text);
+
+/* A word of the list in CLATTN_DEVICE. */
+typedef struct cla_wish {
+    char *word;   // NULL ends an array of them
+    bool exclude; // "!word"
+    bool quoted;  // it is a name, whatever it looks like
+} cla_wish;
+
+/* Splits text at its commas, but not at those inside quotes, brackets, or the name of a
+ * device that stands there as messages and `clattn devices` print it.
+ * Errors: CLA_E_USAGE ("!" without a word, an open quote), CLA_E_NOMEM. */
+cla_status cla_wishes_read(cla_wish **wishes, const char *text, const cla_device *list,
+                           int count);
+void cla_wishes_free(cla_wish **wishes);
+
+/* Returns whether text begins with a whole name of the device, up to its end or a
+ * comma; sets *size to the length of the longest such name. */
+bool cla_device_named(const cla_device *d, const char *text, size_t *size);
 
 /* Returns the kind of a device. Names count beside the type bits, since drivers set
  * several bits and software rasterisers report a CPU. unified: host and device share

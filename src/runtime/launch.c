@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/foreign.h"
 #include "runtime/internal.h"
 
 static cla_status set_args(cl_kernel kernel, const cla_launch *launch)
@@ -77,6 +78,7 @@ static cla_status enqueue_piece(cla_runtime *rt, const cla_kernel *kernel, size_
     }
     const bool whole = !(first[0] | first[1] | first[2]);
     cl_event event = NULL;
+    cla_foreign_enter("clEnqueueNDRangeKernel"); // until a call waits for the work
     const cl_int code =
         clEnqueueNDRangeKernel(rt->queue, kernel->handle, 3, whole ? NULL : offset,
                                global, local, 0, NULL, rt->profile.on ? &event : NULL);

@@ -1,6 +1,7 @@
 /* memory.c - device buffers: allocation within limits, transfers, guard bands. */
 #include <string.h>
 
+#include "base/foreign.h"
 #include "runtime/internal.h"
 
 /* Both patterns are NaNs, so an unwritten or stray element shows in any result. */
@@ -214,6 +215,7 @@ cla_status cla_memory_read(cla_runtime *rt, const cla_memory *from, size_t offse
     const cl_int code =
         clEnqueueReadBuffer(rt->queue, from->mem, CL_TRUE, offset, bytes, host, 0, NULL,
                             rt->profile.on ? &event : NULL);
+    cla_foreign_enter(NULL);
     return code ? cla_cl_fail(code, "reading %zu bytes from the device", bytes)
                 : cla_profile_add(rt, "(read)", bytes, event);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/foreign.h"
 #include "runtime/internal.h"
 
 /* No fast-math: results must agree between devices to rounding. Every device is best at
@@ -58,7 +59,9 @@ static cla_status build_from_source(cla_runtime *rt, cla_program *p, const char 
         return cla_cl_fail(code, "program %s", p->key);
     }
     const int64_t start = cla_time_ns();
+    cla_foreign_enter("clBuildProgram");
     code = clBuildProgram(p->handle, 1, &rt->id, options, NULL, NULL);
+    cla_foreign_enter(NULL);
     *refused = code == CL_BUILD_PROGRAM_FAILURE;
     if (code) {
         return build_failure(rt, p->handle, p->key, code);
@@ -88,10 +91,12 @@ static bool build_from_cache(cla_runtime *rt, cla_program *p, const char *option
         return false;
     }
     cl_int taken = CL_SUCCESS, code = CL_SUCCESS;
+    cla_foreign_enter("clCreateProgramWithBinary");
     p->handle = clCreateProgramWithBinary(
         rt->context, 1, &rt->id, &size, (const unsigned char **)&binary, &taken, &code);
     code = code ? code : taken;
     code = code ? code : clBuildProgram(p->handle, 1, &rt->id, options, NULL, NULL);
+    cla_foreign_enter(NULL);
     free(binary);
     if (!code) {
         return true;

@@ -3,6 +3,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/foreign.h"
 #include "clattn/opencl.h"
 #include "runtime/device.h"
 #include "runtime/internal.h"
@@ -69,6 +70,7 @@ static void take_device(cla_runtime *rt, const cla_device *device,
     rt->device = *device;
     rt->platform = handle->platform;
     rt->id = handle->device;
+    cla_foreign_library(device->platform_name);
 }
 
 static cla_status choose_device(cla_runtime *rt, const char *choice)
@@ -80,6 +82,7 @@ static cla_status choose_device(cla_runtime *rt, const char *choice)
     const char *text = choice ? choice : getenv("CLATTN_DEVICE");
     const cla_status status = cla_device_choose(list, count, text, &index);
     if (!status) {
+        cla_device_warn(list, count, text);
         take_device(rt, &list[index], &handles[index]);
     }
     free(list);
@@ -213,6 +216,7 @@ void cla_runtime_free(cla_runtime **out)
     if (rt->pid == getpid()) { // after a fork OpenCL objects must not be touched
         if (rt->queue) {
             clFinish(rt->queue);
+            cla_foreign_enter(NULL);
             cla_cache_save_programs(rt);
         }
         free_extensions(rt);
@@ -242,6 +246,7 @@ cla_status cla_runtime_finish(cla_runtime *rt)
     CLA_NEED(rt);
     CLA_HOLD(rt);
     const cl_int code = clFinish(rt->queue);
+    cla_foreign_enter(NULL);
     return code ? cla_cl_fail(code, "device '%s'", rt->device.name) : CLA_OK;
 }
 

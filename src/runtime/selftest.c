@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "runtime/driver.h"
 #include "runtime/internal.h"
 
 enum { WG = 64, SIZE = WG * WG };
@@ -160,6 +161,7 @@ cla_status cla_selftest(cla_runtime *rt)
     if (known_good) {
         return CLA_OK;
     }
+    CLA_TRY(cla_driver_ready(&rt->device));
     cla_memory x = { 0 }, y = { 0 };
     bool whole = false;
     status = run_all(rt, &x, &y, &whole);

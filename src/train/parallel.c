@@ -5,6 +5,8 @@
 
 #ifdef CLA_HAVE_MPI
 #include <mpi.h>
+
+#include "base/foreign.h"
 #endif
 
 /* Returns the number of processes that the launcher started, from its environment
@@ -71,6 +73,7 @@ static cla_status join(cla_parallel *p)
 static void leave(cla_status status)
 {
     if (status) {
+        cla_foreign_enter(NULL); // this end is ours
         MPI_Abort(MPI_COMM_WORLD, (int)status);
     }
     MPI_Finalize();

@@ -85,8 +85,49 @@ json index id name vendor platform type driver version memory_bytes max_buffer_b
     local_bytes compute_units clock_mhz vector_width fp16 subgroups gemm uuid default
 expect 2 '^   0 ' "^clattn: no device matches 'nonesuch' \(0 " \
     env CLATTN_DEVICE=nonesuch "$clattn" devices
-expect 4 '' 'no OpenCL device' env OCL_ICD_VENDORS="$work" OPENCL_VENDOR_PATH="$work" \
-    "$clattn" devices
+expect 2 '^   0 ' "^clattn: device '!': '!' must be followed by a device$" \
+    env CLATTN_DEVICE='!' "$clattn" devices
+name=$("$clattn" devices | sed -nE 's/^. +0  .* GiB +[0-9]+ +[a-z]+ +[a-z]+ +[a-z]+ +(.*)/\1/p')
+expect 0 '^\* +0 ' '' env CLATTN_DEVICE="nothing such, $name, gpu" "$clattn" devices
+expect 0 '1 cases, 0 failed$' "^clattn: warning: '!nvida' excludes no device$" \
+    env CLATTN_DEVICE='!nvida' "$clattn" verify "$good"
+
+# ---- no device: one status, and a line that names the cause
+# absent PATTERN ENV_ARGUMENT...: a machine without devices; the last line is ours.
+absent() {
+    local pattern=$1
+    shift
+    expect 4 '' "^clattn: there is no OpenCL device: $pattern" env "$@" "$clattn" devices
+    [ "$(grep -c '^clattn' "$work/err")" -eq 1 ] || complain "not one line: $*"
+}
+icd=$work/icd
+mkdir "$icd"
+absent "OCL_ICD_VENDORS is '$icd', which has no file \*\.icd\$" OCL_ICD_VENDORS="$icd"
+absent "OCL_ICD_VENDORS is '$icd'" OCL_ICD_VENDORS="$icd" CLATTN_DEVICE=cpu
+absent "OCL_ICD_VENDORS is '/nonexistent', which does not exist\$" OCL_ICD_VENDORS=/nonexistent
+echo libnonesuch.so.7 >"$icd/a.icd"
+absent "'$icd/a.icd' names a driver that cannot be loaded: libnonesuch.so.7: " \
+    OCL_ICD_VENDORS="$icd"
+echo libm.so.6 >"$icd/a.icd"
+absent "'$icd/a.icd' names 'libm.so.6', which gives no platform" OCL_ICD_VENDORS="$icd"
+rm "$icd/a.icd"
+if [ -f /etc/OpenCL/vendors/pocl.icd ]; then
+    cp /etc/OpenCL/vendors/pocl.icd "$icd"
+    pocl="platform 'Portable Computing Language' has none: "
+    absent "$pocl"'POCL_DEVICES is '"'nonesuch'" OCL_ICD_VENDORS="$icd" POCL_DEVICES=nonesuch
+    absent "${pocl}its cache folder '/dev/null/x' cannot be written to; set POCL_CACHE_DIR" \
+        OCL_ICD_VENDORS="$icd" POCL_CACHE_DIR=/dev/null/x
+    absent "${pocl}its cache folder '/dev/null/.cache/pocl/kcache'" \
+        -u POCL_CACHE_DIR -u XDG_CACHE_HOME HOME=/dev/null OCL_ICD_VENDORS="$icd"
+
+    # a driver that would end the process: refused before it compiles, or named after it
+    fresh() { env -i OCL_ICD_VENDORS="$icd" CLATTN_CACHE_DIR=off POCL_CACHE_DIR="$work/k" "$@"; }
+    expect 4 '' "^clattn: the driver PoCL cannot link kernels: .*'ld'" \
+        fresh "$clattn" verify "$good"
+    expect 0 '^2 runs of 1 cases, 0 failed$' '' fresh PATH="$PATH" "$clattn" verify "$good"
+    expect 4 '' '^clattn: Portable Computing Language ended the process \(cl[A-Za-z]*\)$' \
+        fresh "$clattn" verify "$source/tests/data/golden/silu"
+fi
 
 # ---- verify: both schedules, one, the built-in set, files and folders in order
 expect 0 '^2 runs of 1 cases, 0 failed$' '' "$clattn" verify "$good"

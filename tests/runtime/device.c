@@ -67,6 +67,7 @@ static cla_device *make_list(const machine_row *rows, int count)
         snprintf(d->name, sizeof d->name, "%s", rows[i].name);
         snprintf(d->vendor, sizeof d->vendor, "%s", rows[i].vendor);
         snprintf(d->uuid, sizeof d->uuid, "%s", rows[i].uuid);
+        snprintf(d->driver, sizeof d->driver, "1.0");
     }
     qsort(list, (size_t)count, sizeof *list, compare);
     for (int i = 0; i < count; i++) {
@@ -148,6 +149,25 @@ static const struct {
     { "99,accelerator,cpu", "xilinx" },
     { ",,cpu,", "pthread" },
     { "cpu,gpu", "pthread" },
+    // a whole name wins over a part of another one
+    { "AMD EPYC 7763", "EPYC 7763" },
+    { "nvidia cuda/nvidia geforce rtx 3060", "RTX 3060" },
+    { "RTX 3060 (NVIDIA Corporation, ), cpu", "pthread" }, // not the whole name
+    { "NVIDIA GeForce RTX 3060 (NVIDIA Corporation, 1.0), cpu", "RTX 3060" },
+    { "Intel(R) OpenCL AMD EPYC 7763 64-Core Processor", "64-Core" },
+    { "pocl pthread-haswell-AMD EPYC 7763", "pthread" },
+    // commas inside of names, brackets and quotes part nothing
+    { "llvmpipe (LLVM 15.0.6, 256 bits)", "llvmpipe" },
+    { "nothing such,llvmpipe (LLVM 15.0.6, 256 bits) , gpu", "llvmpipe" },
+    { "llvmpipe (LLVM 15.0.6, 999 bits), gpu", "RTX 3060" },
+    { "!gpu,!llvmpipe (LLVM 15.0.6, 256 bits)", "pthread" },
+    { "'llvmpipe (LLVM 15.0.6, 256 bits)'", "llvmpipe" },
+    { " \"5.0.6, 2\" ,cpu", "llvmpipe" },
+    { "!'gpu',gpu", "RTX 3060" },    // quotes make it a name, and no device has it
+    { "(nothing, gpu", "RTX 3060" }, // an open bracket holds no comma
+    // blanks after "!"
+    { "! nvidia", "Radeon" },
+    { "! 'NVIDIA' , gpu", "Radeon" },
 };
 
 Test(device, chooses)
@@ -189,6 +209,17 @@ static const struct {
     { "nonesuch,neither", { "no device matches 'nonesuch,neither'" } },
     { ",", { "no device matches ','" } },
     { "!gpu,!cpu,!accelerator", { "no device matches '!gpu,!cpu,!accelerator'" } },
+    { "llvmpipe (LLVM 15.0.6, 999 bits)", { "no device matches 'llvmpipe (LLVM" } },
+    { "!", { "device '!': '!' must be followed by a device" } },
+    { "gpu, ! ", { "'!' must be followed by a device" } },
+    { "!,gpu", { "'!' must be followed by a device" } },
+    { "!!0", { "'!' must be followed by a device" } },
+    { "! !0", { "'!' must be followed by a device" } },
+    { "'gpu", { "device ''gpu': ' is not closed" } },
+    { "\"", { "is not closed" } },
+    { "'a' b", { "a comma must follow the quoted name" } },
+    { "''", { "no device matches" } },
+    { "'0'", { "'0' matches" } }, // a name, not a position
 };
 
 Test(device, refuses)
@@ -262,15 +293,53 @@ Test(device, empty_list_under_a_limit_of_memory)
     free(list);
 }
 
+/* The cause is another than the choice: one status, whatever was asked for. */
 Test(device, empty_list)
 {
     cla_device *list = make_list(zoo, 0);
-    int index;
-    cr_expect_eq(cla_device_choose(list, 0, NULL, &index), CLA_E_DEVICE);
-    cr_expect(strstr(cla_error(), "OpenCL") != NULL);
-    cr_expect_eq(cla_device_choose(list, 0, "gpu", &index), CLA_E_USAGE);
-    cr_expect_str_eq(cla_error(),
-                     "no device matches 'gpu' (there is no OpenCL device)");
+    static const char *const wishes[] = { NULL, "", "gpu", "!pocl", "'" };
+    for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
+        int index;
+        cr_expect_eq(cla_device_choose(list, 0, wishes[i], &index), CLA_E_DEVICE);
+        cr_expect(strstr(cla_error(), "there is no OpenCL device: ") == cla_error());
+    }
+    free(list);
+}
+
+static int warnings;
+static char warned[256];
+
+static void count_warning(void *context, cla_log_level level, const char *text)
+{
+    (void)context;
+    warnings += level == CLA_LOG_WARN;
+    snprintf(warned, sizeof warned, "%s", text);
+}
+
+/* A misspelt name excludes nothing: that is said. What other machines have is not. */
+Test(device, exclusions_without_effect)
+{
+    static const struct {
+        const char *text;
+        int warnings;
+    } rows[] = {
+        { "!nvida", 1 },         { "!nvida, !rtx 5090", 2 },  { "!'gpu'", 1 },
+        { "!nvidia", 0 },        { "!pocl,!accelerator", 0 }, { "!99", 0 },
+        { "!uuid:0123", 0 },     { "nvida,gpu", 0 },          { "!llvmpipe,gpu", 0 },
+        { "! RTX 3060,gpu", 0 },
+    };
+    cla_device *list = make_list(zoo, ZOO);
+    cla_log_set(count_warning, NULL);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        warnings = 0;
+        cla_device_warn(list, ZOO, rows[i].text);
+        cr_expect_eq(warnings, rows[i].warnings, "'%s': %d warnings", rows[i].text,
+                     warnings);
+    }
+    cla_device_warn(list, ZOO, "!nvida");
+    cr_expect_str_eq(warned, "'!nvida' excludes no device");
+    cla_device_warn(list, 0, "!nvida"); // without devices the list is the news
+    cla_log_set(NULL, NULL);
     free(list);
 }
 
