@@ -20,11 +20,8 @@ static cla_status compare_rows(comparison *c, const bench_result *a,
     const double ratio = a->ms.median / b->ms.median;
     const double margin = c->options->fail_if_slower;
     const bench_compared one = {
-        .name = a->name,
-        .a_provider = a->provider,
-        .b_provider = b->provider,
-        .a_device = a->device,
-        .b_device = b->device,
+        .a = a,
+        .b = b,
         .a_ms = a->ms.median,
         .b_ms = b->ms.median,
         .ratio = { ratio, ratio, ratio },
@@ -35,10 +32,20 @@ static cla_status compare_rows(comparison *c, const bench_result *a,
     return bench_compare_print(c->options, &one, &c->sum);
 }
 
+static bool has_several(const bench_results *t)
+{
+    size_t i = 1;
+    while (i < t->count && bench_same_device(&t->rows[0], &t->rows[i])) {
+        i++;
+    }
+    return i < t->count;
+}
+
 static cla_status compare_tables(comparison *c)
 {
     bench_pairs pairs = { 0 };
     cla_status status = bench_pairs_of(&pairs, &c->a, &c->b, c->options->provider);
+    c->sum.several = pairs.by_device && (has_several(&c->a) || has_several(&c->b));
     for (size_t i = 0; i < pairs.count && !status; i++) {
         status = compare_rows(c, pairs.pair[i].a, pairs.pair[i].b);
     }
@@ -52,12 +59,12 @@ static cla_status compare(comparison *c)
 {
     CLA_TRY(bench_results_read(&c->a, c->options->a));
     CLA_TRY(bench_results_read(&c->b, c->options->b));
-    CLA_TRY(
-        bench_compare_heading(c->options, c->a.rows[0].device, c->b.rows[0].device));
+    CLA_TRY(bench_compare_heading(c->options, &c->a, &c->b));
     CLA_TRY(compare_tables(c));
     if (!c->sum.pairs) {
-        return cla_fail(CLA_E_INPUT, "compare: %s and %s have no case in common",
-                        c->options->a, c->options->b);
+        return cla_fail(CLA_E_INPUT, "compare: %s and %s have no case in common%s",
+                        c->options->a, c->options->b,
+                        c->sum.several ? " on a device that both have" : "");
     }
     const double mean = exp(c->log_sum / c->sum.pairs);
     return bench_compare_end(c->options, &c->sum,

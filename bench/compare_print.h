@@ -2,12 +2,12 @@
 #pragma once
 
 #include "bench/compare.h"
-#include "bench/stats.h"
+#include "bench/identity.h"
 
 /* The comparison of one case. ratio is the speed-up a / b; without rounds its interval
- * is a point. */
+ * is a point. a and b are rows of both files, or the same row for programs. */
 typedef struct bench_compared {
-    const char *name, *a_provider, *b_provider, *a_device, *b_device;
+    const bench_result *a, *b;
     double a_ms, b_ms;
     bench_interval ratio;
     bench_verdict verdict;
@@ -18,12 +18,15 @@ typedef struct bench_compared {
 typedef struct bench_compare_totals {
     int pairs, only_a, only_b;
     int verdict[BENCH_VERDICTS];
-    int slower; // by more than --fail-if-slower
+    int slower;             // by more than --fail-if-slower
+    bool several;           // more than one device: the table names each
+    const bench_result *on; // of the last device that the table named
 } bench_compare_totals;
 
-/* Prints the names of files and devices and the table's heading; nothing for JSON. */
-cla_status bench_compare_heading(const bench_compare_options *o, const char *a_device,
-                                 const char *b_device);
+/* Warns of rows that occur twice. Prints the names of files and devices and the table's
+ * heading; not for JSON. Errors: CLA_E_NOMEM. */
+cla_status bench_compare_heading(const bench_compare_options *o, const bench_results *a,
+                                 const bench_results *b);
 /* Prints the case and adds it to sum. Errors: CLA_E_NOMEM. */
 cla_status bench_compare_print(const bench_compare_options *o, const bench_compared *c,
                                bench_compare_totals *sum);

@@ -15,7 +15,6 @@
 #include "base/text.h"
 #include "bench/compare.h"
 #include "bench/compare_print.h"
-#include "bench/results.h"
 
 enum { ROUNDS = BENCH_MOST_ROUNDS };
 
@@ -130,7 +129,7 @@ static const bench_result *find(const bench_results *t, const bench_result *like
         const bench_result *row = &t->rows[i];
         if (strcmp(row->name, like->name) == 0 &&
             strcmp(row->provider, like->provider) == 0 &&
-            strcmp(row->device, like->device) == 0) {
+            bench_same_device(row, like)) {
             return row;
         }
     }
@@ -164,11 +163,8 @@ static cla_status compare_case(rounds *r, const bench_result *like)
         r->log_sum[i] += log(ratio[i]);
     }
     bench_compared c = {
-        .name = like->name,
-        .a_provider = like->provider,
-        .b_provider = like->provider,
-        .a_device = like->device,
-        .b_device = like->device,
+        .a = like,
+        .b = like,
         .a_ms = bench_stats_of(a, n).median,
         .b_ms = bench_stats_of(b, n).median,
         .rounds = n,
@@ -182,8 +178,11 @@ static cla_status compare_all(rounds *r)
 {
     const int n = r->options->rounds;
     double mean[ROUNDS];
-    CLA_TRY(bench_compare_heading(r->options, r->a[0].rows[0].device,
-                                  r->b[0].rows[0].device));
+    const bench_result *first = r->a[0].rows;
+    CLA_TRY(bench_compare_heading(r->options, &r->a[0], &r->b[0]));
+    for (size_t i = 1; i < r->a[0].count; i++) {
+        r->sum.several |= !bench_same_device(first, &r->a[0].rows[i]);
+    }
     for (size_t i = 0; i < r->a[0].count; i++) {
         CLA_TRY(compare_case(r, &r->a[0].rows[i]));
     }

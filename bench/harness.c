@@ -95,8 +95,11 @@ static cla_status need_peaks(bench *b)
 static cla_status verify(bench *b, const bench_case *c, bool *right)
 {
     double nmse = 0;
-    if (b->options->verify && c->check) {
+    b->verified = b->options->verify && c->check;
+    if (b->verified) {
+        const int64_t begun = cla_time_ns();
         CLA_TRY(c->check(c->state, &nmse));
+        b->sums.check_s += (double)(cla_time_ns() - begun) * 1e-9;
     }
     *right = nmse <= BENCH_NMSE; // false for NaN
     if (!*right) {
@@ -115,9 +118,16 @@ static cla_status run_one(bench *b, const bench_case *c)
     bench_samples samples = { 0 };
     cla_memory_forget_peak(b->rt);
     cla_status status = bench_sample(b, c, &samples);
+    b->sums.first_s += samples.first_ms * 1e-3;
     status = status ? status : bench_record(b, c, &samples);
     free(samples.ms);
     return status;
+}
+
+bool bench_takes_both(const bench *b)
+{
+    const char *chosen = getenv("CLATTN_SCHEDULE");
+    return !(chosen && *chosen) && !b->only && !bench_quick(b);
 }
 
 static cla_status run_schedules(bench *b, const bench_case *c)
@@ -126,8 +136,7 @@ static cla_status run_schedules(bench *b, const bench_case *c)
         cla_schedule schedule;
         const char *name;
     } all[] = { { CLA_SCHEDULE_TILE, "tile" }, { CLA_SCHEDULE_GROUP, "group" } };
-    const char *chosen = getenv("CLATTN_SCHEDULE");
-    const bool both = !(chosen && *chosen) && !b->only && !bench_quick(b);
+    const bool both = bench_takes_both(b);
     const cla_schedule own = cla_runtime_schedule(b->rt);
     cla_status status = CLA_OK;
     for (size_t i = 0; i < sizeof all / sizeof *all && !status; i++) {
@@ -184,6 +193,7 @@ static cla_status run_device(bench *b, const char *device)
     b->peaks = (bench_peaks){ 0 };
     b->row_count = 0;
     b->suite = NULL;
+    b->sums = (bench_sums){ .begun_ns = cla_time_ns() };
     CLA_TRY(cla_runtime_new(&b->rt, device));
     cla_runtime_on_save(b->rt, bench_progress_saving, &b->progress);
     bench_report_device(b);
@@ -191,6 +201,9 @@ static cla_status run_device(bench *b, const char *device)
     bench_progress_begin(&b->progress);
     status = status ? status : bench_suites_each(b, b->options->suite);
     bench_progress_clear(&b->progress);
+    b->sums.cases = b->progress.number;
+    bench_report_end(b);
+    status = status ? status : bench_beside_add(&b->beside, b);
     cla_runtime_free(&b->rt);
     return status;
 }
@@ -216,6 +229,7 @@ static cla_status run_all(bench *b)
         first = first ? first : status;
     }
     cla_devices_free(&list);
+    bench_report_devices(b);
     return first;
 }
 
@@ -269,12 +283,11 @@ static cla_status compile_filter(bench *b)
 /* Warns before the measurements when other work would disturb them. */
 static void check_load(void)
 {
-    double load = 0;
-    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    if (getloadavg(&load, 1) == 1 && load > 0.5 * (double)processors) {
-        cla_log(CLA_LOG_WARN,
-                "bench: other work is running (load %.1f on %ld processors)", load,
-                processors);
+    const bench_load load = bench_load_now(NULL, false);
+    if (bench_load_is_high(&load)) {
+        char text[96];
+        bench_load_text(&load, text, sizeof text);
+        cla_log(CLA_LOG_WARN, "bench: %s", text);
     }
 }
 
@@ -314,5 +327,6 @@ cla_status bench_suites_run(const bench_options *options, int *failed)
         regfree(&b.filter);
     }
     free(b.rows);
+    bench_beside_fini(&b.beside);
     return status;
 }

@@ -5,7 +5,9 @@
 
 #include "base/text.h"
 #include "bench/bench.h"
+#include "bench/beside.h"
 #include "bench/harness.h"
+#include "bench/load.h"
 #include "bench/peaks.h"
 #include "bench/stats.h"
 
@@ -24,6 +26,7 @@ typedef struct bench_figures {
     const char *name, *provider;
     bench_stats ms;
     double gflops, gbs, share;
+    bool verified; // the result was checked, and is right
 } bench_figures;
 
 /* Progress of a run. */
@@ -33,6 +36,15 @@ typedef struct bench_progress {
     int64_t begun_ns, line_ns;
     bool terminal, drawn; // drawn: the terminal shows a progress line
 } bench_progress;
+
+/* Sums over the rows of a device, for the lines below its table. */
+typedef struct bench_sums {
+    int64_t begun_ns;
+    int cases, wrong;
+    double check_s, first_s;      // seconds of checks, and of first runs
+    int above_flops, above_bytes; // rows above 100 % of a peak
+    bench_load load;              // the highest that disturbed a row
+} bench_sums;
 
 struct bench {
     const bench_options *options;
@@ -45,6 +57,9 @@ struct bench {
     size_t row_count, row_cap;
     uint32_t streams;    // random streams used so far
     int shown, failed;   // cases, over all devices
+    bool verified;       // the current case was checked
+    bench_sums sums;     // of the current device
+    bench_beside beside; // of all devices
     const char *only;    // tuning: run this case alone, under the schedule in force
     bool silent;         // print and write no rows
     int64_t deadline_ns; // of tuning
@@ -60,11 +75,12 @@ typedef struct bench_samples {
     double *ms; // [count] milliseconds of one run, in the order of measurement
     int count;
     size_t cap;
-    int runs; // of all samples
+    int runs;        // of all samples
+    double first_ms; // of the first run, beyond the fastest later one
 } bench_samples;
 
-/* sample.c: warms up, then takes samples until it has 10 and 0.3 s (--quick: 5 and
- * 0.05 s), or 3 and 5 s (--quick: 3 and 0.3 s). A sample is a batch of runs that takes
+/* sample.c: warms up for 60 ms (--quick: 20 ms), then takes samples until it has 10 and
+ * 0.3 s (--quick: 5 and 0.05 s), or 3 and 5 s (--quick: 3 and 0.3 s). A sample is a batch of runs that takes
  * milliseconds. */
 cla_status bench_sample(const bench *b, const bench_case *c, bench_samples *out);
 
@@ -74,6 +90,11 @@ cla_status bench_record(bench *b, const bench_case *c, const bench_samples *samp
 void bench_report_failure(bench *b, const bench_case *c, double nmse);
 void bench_report_device(const bench *b); // printed before anything else
 void bench_report_peaks(bench *b);
+/* Prints below the rows of a device what to know of them: shares above 100 %, other
+ * work, and the time that the run took. */
+void bench_report_end(bench *b);
+/* Prints the devices beside each other. */
+void bench_report_devices(bench *b);
 /* Prints an indented line below the rows. */
 void bench_note(bench *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -106,6 +127,9 @@ void bench_progress_saving(void *context, int number, int total);
 /* Writes ", about 40 s left" to text [size] when `done` of `total` cases took spent_s
  * seconds; the empty text when none is done. */
 void bench_progress_left(double spent_s, int done, int total, char *text, size_t size);
+
+/* harness.c: returns whether a case of clattn runs under both schedules. */
+bool bench_takes_both(const bench *b);
 
 /* Returns the median of a case in milliseconds under the faster of tile and group; 0
  * when it was not measured. */

@@ -23,13 +23,26 @@ static bool better(const bench_result *x, const bench_result *y, const char *pro
     return x->ms.median < y->ms.median;
 }
 
+/* A file and its devices. */
+typedef struct side {
+    const bench_results *t;
+    bench_devices devices;
+} side;
+
+/* Returns whether a row counts for a device; NULL: for any. */
+static bool counts_for(const bench_result *row, const bench_identity *device)
+{
+    return !device || strcmp(row->device, "host") == 0 ||
+           bench_same_device(device->row, row);
+}
+
 static const bench_result *pick(const bench_results *t, const char *name,
-                                const char *device, const char *provider)
+                                const bench_identity *device, const char *provider)
 {
     const bench_result *best = NULL;
     for (size_t i = 0; i < t->count; i++) {
         const bench_result *r = &t->rows[i];
-        if (strcmp(r->name, name) == 0 && (!device || strcmp(r->device, device) == 0) &&
+        if (strcmp(r->name, name) == 0 && counts_for(r, device) &&
             better(r, best, provider)) {
             best = r;
         }
@@ -37,47 +50,31 @@ static const bench_result *pick(const bench_results *t, const char *name,
     return best;
 }
 
-static bool has_device(const bench_results *t, const char *device)
+/* Returns whether row i is the first of its case, and of its device unless it is
+ * NULL. The host's rows of a case that a device has too are not cases of their own. */
+static bool begins_case(const bench_results *t, size_t i, const bench_identity *device)
 {
-    for (size_t i = 0; i < t->count; i++) {
-        if (strcmp(t->rows[i].device, device) == 0) {
-            return true;
+    for (size_t j = 0; j < t->count; j++) {
+        const bench_result *r = &t->rows[j];
+        if (strcmp(r->name, t->rows[i].name) != 0) {
+            continue;
         }
-    }
-    return false;
-}
-
-static bool several_devices(const bench_results *t)
-{
-    for (size_t i = 1; i < t->count; i++) {
-        if (strcmp(t->rows[i].device, t->rows[0].device) != 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Returns whether to pair by case and device: for files of `--device all' from the same
- * machine. Other files are paired by case alone: they compare devices. */
-static bool pair_by_device(const bench_results *a, const bench_results *b)
-{
-    bool same = several_devices(a) && several_devices(b);
-    for (size_t i = 0; i < a->count && same; i++) {
-        same = has_device(b, a->rows[i].device);
-    }
-    return same;
-}
-
-/* Returns whether row i is the first of its case (and device). */
-static bool first_of_case(const bench_results *t, size_t i, bool by_device)
-{
-    for (size_t j = 0; j < i; j++) {
-        if (strcmp(t->rows[j].name, t->rows[i].name) == 0 &&
-            (!by_device || strcmp(t->rows[j].device, t->rows[i].device) == 0)) {
+        const bool same = !device || bench_same_device(device->row, r);
+        const bool shared = device && device->host && !same;
+        if (shared || (j < i && same)) {
             return false;
         }
     }
     return true;
+}
+
+static const bench_identity *device_of(const side *s, const bench_result *row)
+{
+    int i = 0;
+    while (!bench_same_device(s->devices.device[i].row, row)) {
+        i++; // each row's device is in the list
+    }
+    return &s->devices.device[i];
 }
 
 static cla_status add_pair(bench_pairs *out, const bench_result *a,
@@ -88,25 +85,49 @@ static cla_status add_pair(bench_pairs *out, const bench_result *a,
     return CLA_OK;
 }
 
+/* Finds the counterpart in other of each case of one. Adds the pairs to pairs unless it
+ * is NULL; *alone counts the cases without one. */
+static cla_status find_peers(const side *one, const side *other, const char *provider,
+                             bool by_device, bench_pairs *pairs, int *alone)
+{
+    for (size_t i = 0; i < one->t->count; i++) {
+        const bench_result *row = &one->t->rows[i];
+        const bench_identity *device = by_device ? device_of(one, row) : NULL;
+        if (!begins_case(one->t, i, device)) {
+            continue;
+        }
+        const bool has = !device || device->peer >= 0;
+        const bench_identity *peer =
+            device && has ? &other->devices.device[device->peer] : NULL;
+        const bench_result *of_b =
+            has ? pick(other->t, row->name, peer, provider) : NULL;
+        *alone += !of_b;
+        if (of_b && pairs) {
+            CLA_TRY(add_pair(pairs, pick(one->t, row->name, device, provider), of_b));
+        }
+    }
+    return CLA_OK;
+}
+
+static cla_status pair_sides(bench_pairs *out, side *a, side *b, const char *provider)
+{
+    CLA_TRY(bench_devices_of(&a->devices, a->t));
+    CLA_TRY(bench_devices_of(&b->devices, b->t));
+    const int common = bench_devices_match(&a->devices, &b->devices);
+    const bool single = a->devices.own <= 1 && b->devices.own <= 1;
+    out->by_device = common > 0 || !single;
+    CLA_TRY(find_peers(a, b, provider, out->by_device, out, &out->only_a));
+    return find_peers(b, a, provider, out->by_device, NULL, &out->only_b);
+}
+
 cla_status bench_pairs_of(bench_pairs *out, const bench_results *a,
                           const bench_results *b, const char *provider)
 {
-    const bool by_device = pair_by_device(a, b);
-    for (size_t i = 0; i < a->count; i++) {
-        const char *name = a->rows[i].name;
-        const char *device = by_device ? a->rows[i].device : NULL;
-        if (!first_of_case(a, i, by_device)) {
-            continue;
-        }
-        const bench_result *of_b = pick(b, name, device, provider);
-        out->only_a += !of_b;
-        CLA_TRY(of_b ? add_pair(out, pick(a, name, device, provider), of_b) : CLA_OK);
-    }
-    for (size_t i = 0; i < b->count; i++) {
-        out->only_b +=
-            first_of_case(b, i, false) && !pick(a, b->rows[i].name, NULL, NULL);
-    }
-    return CLA_OK;
+    side of_a = { .t = a }, of_b = { .t = b };
+    const cla_status status = pair_sides(out, &of_a, &of_b, provider);
+    bench_devices_fini(&of_a.devices);
+    bench_devices_fini(&of_b.devices);
+    return status;
 }
 
 void bench_pairs_fini(bench_pairs *pairs)

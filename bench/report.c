@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/command.h"
 #include "bench/internal.h"
 
 static bool own(const char *provider)
@@ -59,6 +60,20 @@ static cla_status take_stats(bench_stats *ms, const bench_samples *s)
     return CLA_OK;
 }
 
+/* Adds what the lines below the table tell about the row b->last. */
+static void count_row(bench *b, const bench_case *c)
+{
+    const bench_load load = bench_load_now(cla_runtime_device(b->rt), true);
+    const bool arithmetic = b->last.gflops > b->peaks.gflops;
+    if (bench_load_is_high(&load) && load.load > b->sums.load.load) {
+        b->sums.load = load;
+    }
+    if (b->last.share > 100 && bench_on_device(b, c)) {
+        b->sums.above_flops += arithmetic;
+        b->sums.above_bytes += !arithmetic;
+    }
+}
+
 /* Sets b->last to the figures of a case. */
 static void take_figures(bench *b, const bench_case *c, const bench_stats *ms)
 {
@@ -72,7 +87,9 @@ static void take_figures(bench *b, const bench_case *c, const bench_stats *ms)
         .share = bench_on_device(b, c)
                      ? bench_peaks_share(&b->peaks, c->flops, c->bytes, ms->median)
                      : 0,
+        .verified = b->verified,
     };
+    count_row(b, c);
 }
 
 cla_status bench_record(bench *b, const bench_case *c, const bench_samples *samples)
@@ -96,9 +113,29 @@ cla_status bench_record(bench *b, const bench_case *c, const bench_samples *samp
     return b->silent ? CLA_OK : bench_rows_add(b, c, samples);
 }
 
+/* Prints the command that repeats the case on the device at hand. */
+static void print_again(const bench *b, const bench_case *c, FILE *to)
+{
+    const bench_options *o = b->options;
+    const bool named = o->device && strcmp(o->device, "all") != 0;
+    char index[16];
+    cla_text line = { 0 };
+    snprintf(index, sizeof index, "%d", cla_runtime_device(b->rt)->index);
+    const bench_repeat one = {
+        .name = c->name,
+        .device = named ? o->device : index,
+        .schedule = bench_takes_both(b) && own(c->provider) ? c->provider : NULL,
+    };
+    if (!bench_command_repeat(&line, o, &one)) {
+        fprintf(to, "  again: %s\n", line.data);
+    }
+    cla_text_free(&line);
+}
+
 void bench_report_failure(bench *b, const bench_case *c, double nmse)
 {
     b->failed++;
+    b->sums.wrong++;
     if (b->silent) {
         return;
     }
@@ -109,11 +146,7 @@ void bench_report_failure(bench *b, const bench_case *c, double nmse)
     FILE *to = has_table(b) ? stdout : stderr;
     fprintf(to, "%-*s %-8s WRONG: nmse %.1e, at most %.0e; no speed for it\n",
             b->columns < 98 ? 0 : 50, c->name, c->provider, nmse, BENCH_NMSE);
-    fprintf(to, "  again: clattn bench --verify --filter '^");
-    for (const char *letter = c->name; *letter; letter++) {
-        fprintf(to, "%s%c", *letter == '+' ? "\\" : "", *letter); // + is special
-    }
-    fprintf(to, "$'\n");
+    print_again(b, c, to);
     fflush(to);
 }
 
@@ -153,5 +186,61 @@ void bench_report_peaks(bench *b)
         printf("measured peaks: %.1f GB/s copied, %.1f GFLOP/s\n", b->peaks.gbs,
                b->peaks.gflops);
         fflush(stdout);
+    }
+}
+
+/* Shares above 100 % look like errors; a reader must know where they come from. */
+static void explain_shares(bench *b)
+{
+    if (b->sums.above_bytes) {
+        bench_note(b,
+                   "peak above 100 %%: the data of these cases stay in a cache, which "
+                   "is faster than the memory that the peak is of");
+    }
+    if (b->sums.above_flops) {
+        bench_note(b, "GFLOP/s above the measured peak: the kernel does less than the "
+                      "formula counts, or the peak was measured too low (other work, "
+                      "lower clock)");
+    }
+}
+
+void bench_report_end(bench *b)
+{
+    const bench_sums *s = &b->sums;
+    if (!has_table(b) || !s->cases) {
+        return;
+    }
+    printf("\n");
+    explain_shares(b);
+    if (s->load.load > 0) {
+        char text[96];
+        bench_load_text(&s->load, text, sizeof text);
+        bench_note(b, "warning: %s; do not trust these times", text);
+    }
+    cla_text line = { 0 };
+    const double seconds = (double)(cla_time_ns() - s->begun_ns) * 1e-9;
+    cla_status status = cla_text_add(&line, "%d case%s in %.0f s", s->cases,
+                                     s->cases == 1 ? "" : "s", seconds);
+    if (!status && s->check_s >= 1) {
+        status = cla_text_add(&line, ", %.0f s of it for checks", s->check_s);
+    }
+    if (!status && s->first_s >= 1) {
+        status = cla_text_add(&line,
+                              ", %.0f s of it for kernels that were not in a cache yet",
+                              s->first_s);
+    }
+    if (!status && s->wrong) {
+        status = cla_text_add(&line, "; %d WRONG", s->wrong);
+    }
+    if (!status) {
+        bench_note(b, "%s", line.data);
+    }
+    cla_text_free(&line);
+}
+
+void bench_report_devices(bench *b)
+{
+    if (has_table(b)) {
+        bench_beside_print(&b->beside, b->columns);
     }
 }

@@ -1,6 +1,7 @@
 /* results.c - reads rows of `clattn bench --json'. */
 #include "bench/results.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -16,6 +17,14 @@ static bool number_of(const json_t *object, const char *key, double *value)
     const json_t *number = json_object_get(object, key);
     *value = json_number_value(number);
     return json_is_number(number) && *value >= 0;
+}
+
+/* Returns the index of the row's device; -1 when it is unknown. */
+static int index_of(const json_t *object)
+{
+    const json_t *index = json_object_get(object, "index");
+    const json_int_t value = json_integer_value(index);
+    return json_is_integer(index) && value >= 0 && value < INT_MAX ? (int)value : -1;
 }
 
 /* Returns whether all samples are positive numbers. Older versions wrote none. */
@@ -36,6 +45,9 @@ static const char *missing_key(bench_result *r, json_t *object)
     r->name = text_of(object, "case");
     r->provider = text_of(object, "provider");
     r->device = text_of(object, "device");
+    r->uuid = text_of(object, "uuid");
+    r->driver = text_of(object, "driver");
+    r->index = index_of(object);
     if (!r->name || !r->provider || !r->device) {
         return !r->name ? "case" : !r->provider ? "provider" : "device";
     }

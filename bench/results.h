@@ -3,12 +3,15 @@
 
 #include <jansson.h>
 
+#include "base/text.h"
 #include "bench/stats.h"
 #include "clattn/status.h"
 
 typedef struct bench_result {
     json_t *object; // owns the strings
     const char *name, *provider, *device;
+    const char *uuid, *driver; // of the device; NULL: unknown
+    int index;                 // of the device; -1: unknown
     bench_stats ms;
 } bench_result;
 

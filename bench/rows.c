@@ -113,14 +113,45 @@ static int add_samples(json_t *o, const bench_samples *s)
     return json_object_set_new(o, "samples_ms", list) | failed;
 }
 
+/* Adds what tells the device from others: its place in the list, and the uuid where the
+ * driver has one. The host of a GPU has neither. */
+static int add_identity(json_t *o, const bench *b, const bench_case *c)
+{
+    const cla_device *d = cla_runtime_device(b->rt);
+    const bool on_device = bench_on_device(b, c);
+    const bool has_uuid = on_device && *d->uuid;
+    int failed = json_object_set_new(o, "verified", json_boolean(b->last.verified));
+    failed |= json_object_set_new(o, "index",
+                                  on_device ? json_integer(d->index) : json_null());
+    return failed |
+           json_object_set_new(o, "uuid", has_uuid ? ascii(d->uuid) : json_null());
+}
+
+/* Adds the load, and a warning when other work runs. */
+static int add_load(json_t *o, const bench *b)
+{
+    const bench_load now = bench_load_now(cla_runtime_device(b->rt), true);
+    char text[96];
+    int failed = 0;
+    if (now.load >= 0) {
+        failed |= json_object_set_new(o, "load", json_real(now.load));
+    }
+    failed |= json_object_set_new(o, "processors", json_integer(now.processors));
+    if (bench_load_is_high(&now)) {
+        bench_load_text(&now, text, sizeof text);
+        failed |= json_object_set_new(o, "warning", json_string(text));
+    }
+    return failed;
+}
+
 /* Adds the conditions of the measurement, so that it can be repeated. */
 static int add_conditions(json_t *o, const bench *b, const bench_case *c)
 {
     const cla_device *d = cla_runtime_device(b->rt);
     const bool on_device = bench_on_device(b, c);
     const char *commit = b->options->commit;
-    double load = 0;
-    int failed = json_object_set_new(o, "driver", ascii(on_device ? d->driver : ""));
+    int failed = add_identity(o, b, c);
+    failed |= json_object_set_new(o, "driver", ascii(on_device ? d->driver : ""));
     failed |= json_object_set_new(o, "platform",
                                   ascii(on_device ? d->platform_name : "host"));
     failed |= json_object_set_new(o, "version", json_string(cla_version()));
@@ -128,9 +159,7 @@ static int add_conditions(json_t *o, const bench *b, const bench_case *c)
         failed |= json_object_set_new(o, "commit", ascii(commit));
     }
     failed |= json_object_set_new(o, "date", now());
-    if (getloadavg(&load, 1) == 1) {
-        failed |= json_object_set_new(o, "load", json_real(load));
-    }
+    failed |= add_load(o, b);
     failed |= json_object_set_new(o, "peak_gbs", json_real(b->peaks.gbs));
     failed |= json_object_set_new(o, "peak_gflops", json_real(b->peaks.gflops));
     return failed;

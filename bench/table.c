@@ -8,13 +8,13 @@
 /* Widths of the columns; a blank precedes those of numbers. */
 typedef struct layout {
     const char *ms_title, *spread_title;
-    int name, ms, spread, gflops, gbs, peak;
+    int name, ms, spread, gflops, gbs, peak, checked;
 } layout;
 
-static const layout wide = { "median ms", "spread", 50, 10, 7, 9, 8, 6 };
-static const layout compact = { "ms", "IQR", 34, 9, 5, 7, 6, 5 }; // 80 columns
+static const layout wide = { "median ms", "spread", 50, 10, 7, 9, 8, 6, 8 };
+static const layout compact = { "ms", "IQR", 30, 9, 5, 7, 6, 5, 3 }; // 80 columns
 
-enum { WIDE_COLUMNS = 98 };
+enum { WIDE_COLUMNS = 113 };
 
 int bench_columns(int fd)
 {
@@ -36,9 +36,9 @@ void bench_print_name(const char *name, int width)
 void bench_print_heading(int columns, const char *suite)
 {
     const layout *l = choose(columns);
-    printf("\n%-*s %-8s %*s %*s %*s %*s %*s\n", l->name, suite, "by", l->ms,
+    printf("\n%-*s %-8s %*s %*s %*s %*s %*s %*s\n", l->name, suite, "by", l->ms,
            l->ms_title, l->spread, l->spread_title, l->gflops, "GFLOP/s", l->gbs,
-           "GB/s", l->peak, "peak");
+           "GB/s", l->peak, "peak", l->checked, l->checked > 3 ? "verified" : "ok");
 }
 
 /* Prints a number in its column, or blanks when it is not above 0. */
@@ -61,6 +61,6 @@ void bench_print_row(int columns, const bench_figures *row)
     number(row->gflops, l->gflops, 1, "");
     number(row->gbs, l->gbs, 1, "");
     number(row->share, l->peak, 0, " %");
-    printf("\n");
+    printf(" %*s\n", l->checked, row->verified ? "yes" : "no");
     fflush(stdout);
 }

@@ -155,3 +155,18 @@ size_t cla_count_words(const char *text, const char *blanks)
     }
     return words;
 }
+
+cla_status cla_text_add_word(cla_text *line, const char *word)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                "0123456789_./=:,+@%-";
+    CLA_TRY(cla_text_add(line, "%s", line->size ? " " : ""));
+    if (*word && strspn(word, plain) == strlen(word)) {
+        return cla_text_add(line, "%s", word);
+    }
+    CLA_TRY(cla_text_add(line, "'"));
+    for (const char *c = word; *c; c++) {
+        CLA_TRY(*c == '\'' ? cla_text_add(line, "'\\''") : cla_text_append(line, c, 1));
+    }
+    return cla_text_add(line, "'");
+}

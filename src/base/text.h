@@ -13,6 +13,10 @@ cla_status cla_text_add(cla_text *text, const char *format, ...)
 cla_status cla_text_append(cla_text *text, const char *bytes, size_t size);
 void cla_text_free(cla_text *text);
 
+/* Appends a word, after a blank unless line is empty, and quotes it for a POSIX shell
+ * where necessary. Errors: CLA_E_NOMEM. */
+cla_status cla_text_add_word(cla_text *line, const char *word);
+
 /* Parse all of text as a finite number. Return false when it is not one or out of
  * range. */
 bool cla_parse_int(const char *text, int64_t *value);

@@ -66,10 +66,6 @@ int cli_tune(int argc, char **argv);
 /* The name by which this program was called, for commands that messages suggest. */
 extern const char *cli_program;
 
-/* Appends a word, after a blank unless line is empty, and quotes it for a POSIX shell
- * where necessary. Errors: CLA_E_NOMEM. */
-cla_status cli_add_word(cla_text *line, const char *word);
-
 /* Prints "clattn: " and cla_error() on stderr; returns the exit code. */
 int cli_fail(cla_status status);
 /* Does the same for commands that read tensors from files: shapes that do not fit are

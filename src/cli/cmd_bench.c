@@ -1,8 +1,8 @@
 /* cmd_bench.c - clattn bench: times the operators. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "bench/command.h"
 #include "bench/harness.h"
 #include "cli/cli.h"
 #include "cli/signals.h"
@@ -59,31 +59,6 @@ const cli_usage cli_bench_usage = {
             "  clattn bench --device all --verify --json all.json",
 };
 
-/* Appends the command that repeats the run, with the environment variables that change
- * its results. */
-static cla_status write_command(cla_text *line, int argc, char **argv)
-{
-    static const char *const variables[] = { "CLATTN_DEVICE", "CLATTN_SCHEDULE",
-                                             "CLATTN_GEMM",   "CLATTN_CLASS",
-                                             "CLATTN_TUNING", "CLATTN_KERNEL_PATH" };
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-        const char *value = getenv(variables[i]);
-        if (value && *value) {
-            CLA_TRY(cla_text_add(line, "%s%s=", line->size ? " " : "", variables[i]));
-            cla_text word = { 0 };
-            cla_status status = cli_add_word(&word, value);
-            status = status ? status : cla_text_append(line, word.data, word.size);
-            cla_text_free(&word);
-            CLA_TRY(status);
-        }
-    }
-    CLA_TRY(cla_text_add(line, "%sclattn bench", line->size ? " " : ""));
-    for (int i = 1; i < argc; i++) {
-        CLA_TRY(cli_add_word(line, argv[i]));
-    }
-    return CLA_OK;
-}
-
 /* Appends the message that a signal leaves on stderr. */
 static cla_status say_farewell(const bench_options *o, cla_text *text)
 {
@@ -124,7 +99,8 @@ int cli_bench(int argc, char **argv)
     bench_words words = { .options = { .program = "/proc/self/exe",
                                        .commit = CLATTN_COMMIT } };
     cla_text command = { 0 };
-    cla_status status = write_command(&command, argc, argv); // cli_read reorders argv
+    cla_status status = // cli_read reorders argv
+        bench_command_add(&command, (const char *const *)argv + 1, argc - 1, NULL);
     status = status ? status : cli_read(&cli_bench_usage, argc, argv, &words);
     if (status) {
         cla_text_free(&command);

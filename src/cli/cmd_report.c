@@ -141,7 +141,7 @@ static cla_status write_command(cla_text *line, int argc, char **argv)
 {
     CLA_TRY(cla_text_add(line, "clattn report"));
     for (int i = 1; i < argc; i++) {
-        CLA_TRY(cli_add_word(line, argv[i]));
+        CLA_TRY(cla_text_add_word(line, argv[i]));
     }
     return CLA_OK;
 }

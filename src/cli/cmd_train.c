@@ -86,8 +86,8 @@ static void print_start(const arguments *a, cla_runtime *rt,
 
 static cla_status add_pair(cla_text *line, const char *option, const char *value)
 {
-    CLA_TRY(cli_add_word(line, option));
-    return cli_add_word(line, value);
+    CLA_TRY(cla_text_add_word(line, option));
+    return cla_text_add_word(line, value);
 }
 
 /* Appends the command that continues the run, quoted for a shell. */
@@ -96,18 +96,18 @@ static cla_status resume_command(const arguments *a, int processes, cla_text *li
     if (processes > 1) {
         char count[16];
         snprintf(count, sizeof count, "%d", processes);
-        CLA_TRY(cli_add_word(line, "mpirun"));
+        CLA_TRY(cla_text_add_word(line, "mpirun"));
         CLA_TRY(add_pair(line, "-n", count));
     }
     CLA_TRY(add_pair(line, cli_program, "train"));
-    CLA_TRY(cli_add_word(line, a->config.word[0]));
+    CLA_TRY(cla_text_add_word(line, a->config.word[0]));
     CLA_TRY(add_pair(line, "--out", a->out));
     for (int i = 0; i < a->set_count; i++) {
         CLA_TRY(add_pair(line, "--set", a->set[i]));
     }
     CLA_TRY(a->device ? add_pair(line, "--device", a->device) : CLA_OK);
-    CLA_TRY(a->profile ? cli_add_word(line, "--profile") : CLA_OK);
-    return cli_add_word(line, "--resume");
+    CLA_TRY(a->profile ? cla_text_add_word(line, "--profile") : CLA_OK);
+    return cla_text_add_word(line, "--resume");
 }
 
 static void print_stop(const arguments *a, int processes, const cla_train_result *r)

@@ -81,21 +81,6 @@ json_t *cli_json_text(const char *text)
     return string;
 }
 
-cla_status cli_add_word(cla_text *line, const char *word)
-{
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                "0123456789_./=:,+@%-";
-    CLA_TRY(cla_text_add(line, "%s", line->size ? " " : ""));
-    if (*word && strspn(word, plain) == strlen(word)) {
-        return cla_text_add(line, "%s", word);
-    }
-    CLA_TRY(cla_text_add(line, "'"));
-    for (const char *c = word; *c; c++) {
-        CLA_TRY(*c == '\'' ? cla_text_add(line, "'\\''") : cla_text_append(line, c, 1));
-    }
-    return cla_text_add(line, "'");
-}
-
 /* Sums all rows; transfers between host and device are not launches. */
 static cla_profile_row sum_rows(const cla_profile_row *rows, int count)
 {
