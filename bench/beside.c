@@ -100,8 +100,8 @@ static void print_name(const char *name, bool narrow)
 static void print_heading(const bench_beside *t, bool narrow)
 {
     printf(
-        "\nthe devices beside each other: milliseconds of the faster schedule, and the "
-        "speed relative to device %d\n",
+        "\nthe devices beside each other, in milliseconds; ratio: the speed relative "
+        "to\ndevice %d\n",
         t->device[0].index);
     for (size_t k = 0; k < t->devices; k++) {
         printf("  device %d: %s\n", t->device[k].index, t->device[k].name);

@@ -189,18 +189,18 @@ void bench_report_peaks(bench *b)
     }
 }
 
-/* Shares above 100 % look like errors; a reader must know where they come from. */
+/* Shares above 100 % look like errors: a reader must know where they come from. Lines
+ * fit into 80 columns. */
 static void explain_shares(bench *b)
 {
     if (b->sums.above_bytes) {
-        bench_note(b,
-                   "peak above 100 %%: the data of these cases stay in a cache, which "
-                   "is faster than the memory that the peak is of");
+        bench_note(b, "peak above 100 %%: data that stay in a cache move faster than");
+        bench_note(b, "the memory, of which the peak is");
     }
     if (b->sums.above_flops) {
-        bench_note(b, "GFLOP/s above the measured peak: the kernel does less than the "
-                      "formula counts, or the peak was measured too low (other work, "
-                      "lower clock)");
+        bench_note(
+            b, "GFLOP/s above 100 %% of the peak: the kernel computes less than the");
+        bench_note(b, "formula, or other work ran while the peak was measured");
     }
 }
 
@@ -215,7 +215,7 @@ void bench_report_end(bench *b)
     if (s->load.load > 0) {
         char text[96];
         bench_load_text(&s->load, text, sizeof text);
-        bench_note(b, "warning: %s; do not trust these times", text);
+        bench_note(b, "warning: %s", text);
     }
     cla_text line = { 0 };
     const double seconds = (double)(cla_time_ns() - s->begun_ns) * 1e-9;

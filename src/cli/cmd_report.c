@@ -36,11 +36,12 @@ const cli_usage cli_report_usage = {
     .words_at = offsetof(arguments, files),
     .least = 1,
     .most = REPORT_FILES,
-    .lacks = "files of clattn bench --json, or folders of runs",
+    .lacks = "files of clattn bench --json or verify --json, or folders of runs",
     .check = check,
     .about =
-        "Writes one page of HTML about results of `clattn bench --json' and training "
-        "runs (folders, or their log.jsonl): machines and commands, a roofline, every "
+        "Writes one page of HTML about results of `clattn bench --json', those of "
+        "`clattn verify --json', and training runs (folders, or their log.jsonl): "
+        "machines and commands, a roofline, every "
         "sample, the first file against each other one, learning curves, scores, and "
         "settings that differ. The page needs no network and holds the data. A line "
         "that cannot be used is named, and the rest is shown; the exit status is then "

@@ -10,10 +10,11 @@
 #include "cli/ahead.h"
 #include "cli/cli.h"
 #include "cli/golden.h"
+#include "cli/verify.h"
 #include "ops/matmul.h"
 
 typedef struct verify_options {
-    const char *device; // NULL: not given
+    const char *device; // as for cla_runtime_new, or "all"; NULL: not given
     bool json;
     cli_words paths;
 } verify_options;
@@ -25,15 +26,19 @@ typedef struct verification {
     cla_schedule schedules[2];
     int schedule_count;
     char **files;
-    size_t file_count, file_cap;
+    size_t file_count;
+    int devices;      // that were run
     int runs, failed; // a run is a case under one schedule
     int mismatches;   // failed runs of valid files
     char first[1600]; // describes the first mismatch
     int bad_file;     // exit code for the first file that could not be used
+    int bad_device;   // exit code for the first device that could not be used
 } verification;
 
 static const cli_option options[] = {
-    CLI_DEVICE(verify_options, device),
+    { "device", 'd', "DEVICE|all",
+      "as for the other commands, or all of them one after the other", CLI_TEXT,
+      .at = offsetof(verify_options, device) },
     CLI_JSON(verify_options, json),
     { 0 },
 };
@@ -48,68 +53,9 @@ const cli_usage cli_verify_usage = {
         "the files. PATH is a file or a folder with .safetensors files; without one "
         "the "
         "built-in cases run, a check of a device and its driver. Both schedules run "
-        "unless CLATTN_SCHEDULE is set. The exit status is 1 when a case fails.",
+        "unless CLATTN_SCHEDULE is set. The exit status is 1 when a case fails on any "
+        "device.",
 };
-
-/* ---- files ------------------------------------------------------------------- */
-
-static cla_status add_path(verification *v, const char *path)
-{
-    char **found = NULL;
-    size_t count = 0;
-    CLA_TRY(cla_folder_list(path, ".safetensors", &found, &count));
-    if (count == 0) {
-        return cla_fail(CLA_E_INPUT, "%s: contains no .safetensors file", path);
-    }
-    const cla_status status =
-        cla_grow(&v->files, &v->file_cap, v->file_count + count, sizeof(char *));
-    if (status) {
-        cla_folder_list_free(&found, count);
-        return status;
-    }
-    memcpy(v->files + v->file_count, found, count * sizeof(char *));
-    v->file_count += count;
-    free(found);
-    return CLA_OK;
-}
-
-/* Gives the folder of the built-in cases: beside the installed program, beside the
- * built one, or the one that an installation fills. */
-static cla_status builtin_folder(cla_text *folder)
-{
-    static const char *const places[] = { "../share/clattn/golden",
-                                          "tests/data/golden" };
-    char program[4096];
-    const ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[size > 0 ? size : 0] = '\0';
-    char *slash = strrchr(program, '/');
-    for (int i = 0; slash && i < 2; i++) {
-        folder->size = 0;
-        CLA_TRY(cla_text_add(folder, "%.*s/%s", (int)(slash - program), program,
-                             places[i]));
-        if (access(folder->data, R_OK) == 0) {
-            return CLA_OK;
-        }
-    }
-    folder->size = 0;
-    return cla_text_add(folder, "%s/golden", CLATTN_DATA_FOLDER);
-}
-
-static cla_status list_files(verification *v)
-{
-    const verify_options *o = v->options;
-    for (int i = 0; i < o->paths.count; i++) {
-        CLA_TRY(add_path(v, o->paths.word[i]));
-    }
-    if (o->paths.count > 0) {
-        return CLA_OK;
-    }
-    cla_text folder = { 0 };
-    cla_status status = builtin_folder(&folder);
-    status = status ? status : add_path(v, folder.data);
-    cla_text_free(&folder);
-    return status;
-}
 
 /* ---- one line for each run --------------------------------------------------- */
 
@@ -145,10 +91,12 @@ typedef struct run_row {
 static cla_status print_object(const verification *v, const run_row *row)
 {
     const golden_result *r = row->result;
-    json_t *o =
-        json_pack("{so ss? ss so sb}", "case", cli_json_text(row->name), "op", row->op,
-                  "schedule", schedule_name(row->schedule), "device",
-                  cli_json_text(cla_runtime_device(v->rt)->name), "ok", (int)r->ok);
+    const cla_device *d = cla_runtime_device(v->rt);
+    json_t *o = json_pack(
+        "{so ss? ss so si so so sb}", "case", cli_json_text(row->name), "op", row->op,
+        "schedule", schedule_name(row->schedule), "device", cli_json_text(d->name),
+        "index", d->index, "uuid", *d->uuid ? json_string(d->uuid) : json_null(),
+        "driver", cli_json_text(d->driver), "ok", (int)r->ok);
     json_object_set_new(o, "nmse", row->error ? json_null() : number_or_null(r->nmse));
     json_object_set_new(o, "max_abs",
                         row->error ? json_null() : number_or_null(r->max_abs));
@@ -261,6 +209,7 @@ static cla_status run_file(verification *v, const char *path)
 static void choose_schedules(verification *v)
 {
     const char *set = getenv("CLATTN_SCHEDULE");
+    v->schedule_count = 0;
     if (set && *set) {
         v->schedules[v->schedule_count++] = cla_runtime_schedule(v->rt);
         return;
@@ -269,43 +218,97 @@ static void choose_schedules(verification *v)
     v->schedules[v->schedule_count++] = CLA_SCHEDULE_GROUP;
 }
 
-static cla_status open_device(verification *v)
+static cla_status open_device(verification *v, const char *device)
 {
-    CLA_TRY(cla_runtime_new(&v->rt, v->options->device));
+    CLA_TRY(cla_runtime_new(&v->rt, device));
     // a wrong CLATTN_GEMM is an error even where no case multiplies
     CLA_TRY(cla_product_set_provider(v->rt, CLA_PROVIDER_AUTO));
     choose_schedules(v);
     return CLA_OK;
 }
 
-/* Runs the cases in reverse order in a second process: a driver with a cache of its own
- * takes a minute to compile all kernels, on one processor. When the two processes meet,
- * all kernels are in the cache. */
-static void run_backwards(void *state)
+/* Runs the cases on v->rt in reverse order, if its driver keeps kernels. */
+static cla_status run_backwards(verification *v)
 {
-    verification *v = state;
-    if (open_device(v) || !cla_runtime_keeps_kernels(v->rt)) {
-        return;
+    for (size_t i = v->file_count; cla_runtime_keeps_kernels(v->rt) && i > 0; i--) {
+        CLA_TRY(run_file(v, v->files[i - 1]));
     }
-    for (size_t i = v->file_count; i > 0; i--) {
-        if (run_file(v, v->files[i - 1])) return;
-    }
+    return CLA_OK;
 }
 
-static cla_status run_files(verification *v)
+static cla_status run_forwards(verification *v)
 {
-    CLA_TRY(open_device(v));
     const cla_device *d = cla_runtime_device(v->rt);
     if (!v->options->json) {
-        printf("device %d: %s (%s, driver %s)\n", d->index, d->name, d->platform_name,
-               d->driver);
+        printf("%sdevice %d: %s (%s, driver %s)\n", v->devices > 1 ? "\n" : "",
+               d->index, d->name, d->platform_name, d->driver);
     }
     for (size_t i = 0; i < v->file_count; i++) {
         CLA_TRY(run_file(v, v->files[i]));
         fflush(stdout);
     }
+    return CLA_OK;
+}
+
+/* Opens a device, calls run and closes it. */
+static cla_status on_device(verification *v, const char *device,
+                            cla_status (*run)(verification *v))
+{
+    v->devices++;
+    cla_status status = open_device(v, device);
+    status = status ? status : run(v);
+    cla_runtime_free(&v->rt);
+    return status;
+}
+
+/* Calls run on every device. A device that fails is named; the others still run. */
+static cla_status on_all(verification *v, cla_status (*run)(verification *v))
+{
+    cla_device *list = NULL;
+    int count = 0;
+    cla_status status = cla_devices(&list, &count);
+    if (!status && !count) {
+        status = cla_fail(CLA_E_DEVICE, "verify: no OpenCL device");
+    }
+    for (int i = 0; i < count && status != CLA_E_NOMEM && status != CLA_E_USAGE; i++) {
+        char where[32];
+        snprintf(where, sizeof where, "%d:%d", list[i].platform, list[i].member);
+        status = on_device(v, where, run);
+        if (status && status != CLA_E_NOMEM && status != CLA_E_USAGE) {
+            cla_fail_within(status, "device %d (%s)", list[i].index, list[i].name);
+            const int code = cli_fail_data(status);
+            v->bad_device = v->bad_device ? v->bad_device : code;
+            status = CLA_OK;
+        }
+    }
+    cla_devices_free(&list);
+    return status;
+}
+
+static cla_status on_devices(verification *v, cla_status (*run)(verification *v))
+{
+    const char *device = v->options->device;
+    return device && strcmp(device, "all") == 0 ? on_all(v, run)
+                                                : on_device(v, device, run);
+}
+
+/* Works in a second process: a driver with a cache of its own takes a minute to compile
+ * all kernels, on one processor. When the two processes meet, all kernels are in the
+ * cache. */
+static void run_ahead(void *state)
+{
+    on_devices(state, run_backwards); // the first process reports what fails
+}
+
+static cla_status run_files(verification *v)
+{
+    CLA_TRY(on_devices(v, run_forwards));
     if (!v->options->json) {
-        printf("%d runs of %zu cases, %d failed\n", v->runs, v->file_count, v->failed);
+        printf("%d runs of %zu cases", v->runs, v->file_count);
+        if (v->devices > 1) {
+            printf(" on %d devices", v->devices);
+        }
+        printf(", %d failed\n", v->failed);
     }
     return CLA_OK;
 }
@@ -313,8 +316,8 @@ static cla_status run_files(verification *v)
 static cla_status verify(verification *v)
 {
     enum { FEW = 8 }; // at most so many files are not worth a second process
-    CLA_TRY(list_files(v));
-    const pid_t ahead = v->file_count > FEW ? cli_ahead_start(run_backwards, v) : 0;
+    CLA_TRY(cli_verify_files(&v->options->paths, &v->files, &v->file_count));
+    const pid_t ahead = v->file_count > FEW ? cli_ahead_start(run_ahead, v) : 0;
     const cla_status status = run_files(v);
     cli_ahead_stop(ahead);
     return status;
@@ -324,7 +327,7 @@ static cla_status verify(verification *v)
 static int verdict(const verification *v)
 {
     if (v->mismatches == 0) {
-        return v->bad_file;
+        return v->bad_device ? v->bad_device : v->bad_file;
     }
     cla_fail(CLA_E_NUMERIC, "verify: %d of %d runs failed, the first is %s", v->failed,
              v->runs, v->first);
@@ -342,7 +345,6 @@ int cli_verify(int argc, char **argv)
     verification v = { .options = &o };
     status = verify(&v);
     const int code = status ? cli_fail_data(status) : verdict(&v);
-    cla_runtime_free(&v.rt);
     cla_folder_list_free(&v.files, v.file_count);
     return code;
 }

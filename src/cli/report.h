@@ -1,4 +1,4 @@
-/* report.h - reads results and runs and writes them as one HTML page. */
+/* report.h - reads results, runs and verifications and writes them as one HTML page. */
 #pragma once
 
 #include <jansson.h>
@@ -12,6 +12,7 @@ typedef enum report_kind {
     REPORT_NOTHING, // no line can be shown
     REPORT_BENCH,   // rows of `clattn bench --json'
     REPORT_RUN,     // lines of a run's log.jsonl
+    REPORT_VERIFY,  // lines of `clattn verify --json'
 } report_kind;
 
 /* A line of JSON on the page. */
@@ -71,6 +72,8 @@ void cli_report_fini(report *r);
 cla_status cli_report_bench(report *r, cla_text *out);
 /* Appends the runs as JSON. Errors: CLA_E_NOMEM. */
 cla_status cli_report_runs(report *r, cla_text *out);
+/* Appends the lines of `clattn verify --json'. Errors: CLA_E_NOMEM. */
+cla_status cli_report_verify(report *r, cla_text *out);
 /* Appends a JSON value (consumed; NULL means out of memory). Errors: CLA_E_NOMEM. */
 cla_status cli_report_json(cla_text *out, json_t *value);
 

@@ -156,9 +156,10 @@ static cla_status add_pairs(cla_text *out, const bench_pairs *pairs,
     }
     json_t *whole = NULL;
     if (!status) {
-        whole = json_pack("{so sf si si}", "cases", list, "mean",
+        whole = json_pack("{so sf si si sb}", "cases", list, "mean",
                           pairs->count ? exp(log_sum / (double)pairs->count) : 1,
-                          "only_a", pairs->only_a, "only_b", pairs->only_b);
+                          "only_a", pairs->only_a, "only_b", pairs->only_b, "by_device",
+                          (int)pairs->by_device);
     } else {
         json_decref(list);
     }

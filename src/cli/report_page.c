@@ -52,6 +52,8 @@ static cla_status write_data(report *r, cla_text *out)
     CLA_TRY(cla_text_add(out, ",\n"));
     CLA_TRY(cli_report_bench(r, out));
     CLA_TRY(cla_text_add(out, ",\n"));
+    CLA_TRY(cli_report_verify(r, out));
+    CLA_TRY(cla_text_add(out, ",\n"));
     CLA_TRY(cli_report_runs(r, out));
     CLA_TRY(cla_text_add(out, ",\n\"notes\":"));
     CLA_TRY(cli_report_json(out, json_incref(r->notes)));

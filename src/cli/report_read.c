@@ -1,9 +1,10 @@
-/* report_read.c - reads lines of results and of runs; other lines become notes. */
+/* report_read.c - reads lines of results, runs and verifications; other lines become notes. */
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/json.h"
+#include "bench/identity.h"
 #include "cli/report.h"
 
 enum { NAMED = 5 }; // refused lines of a file with a note for each
@@ -15,9 +16,10 @@ static bool has(const json_t *object, const char *key)
 
 static report_kind kind_of(const json_t *object)
 {
-    return has(object, "case")   ? REPORT_BENCH
-           : has(object, "step") ? REPORT_RUN
-                                 : REPORT_NOTHING;
+    return has(object, "step")                        ? REPORT_RUN
+           : has(object, "case") && has(object, "ok") ? REPORT_VERIFY
+           : has(object, "case")                      ? REPORT_BENCH
+                                                      : REPORT_NOTHING;
 }
 
 /* ---- one line ------------------------------------------------------------------ */
@@ -57,6 +59,21 @@ static cla_status take_step(report_file *f, json_t *object, report_line *line)
                           f->log.data, line->number);
 }
 
+/* Takes a run of a case of `clattn verify'; object is consumed. */
+static cla_status take_check(report_file *f, json_t *object, const report_line *line)
+{
+    const char *key = !json_is_string(json_object_get(object, "case")) ? "case"
+                      : !json_is_string(json_object_get(object, "schedule"))
+                          ? "schedule"
+                      : !json_is_string(json_object_get(object, "device")) ? "device"
+                      : !json_is_boolean(json_object_get(object, "ok"))    ? "ok"
+                                                                           : NULL;
+    json_decref(object);
+    return key ? cla_fail(CLA_E_INPUT, "%s:%d: '%s' is missing or has a wrong value",
+                          f->log.data, line->number, key)
+               : keep(f, line);
+}
+
 static cla_status take_object(report_file *f, json_t *object, report_line *line)
 {
     f->kind = f->kind ? f->kind : kind_of(object);
@@ -65,11 +82,15 @@ static cla_status take_object(report_file *f, json_t *object, report_line *line)
         return take_row(f, object, line);
     case REPORT_RUN:
         return take_step(f, object, line);
+    case REPORT_VERIFY:
+        return take_check(f, object, line);
     default:
         json_decref(object);
-        return cla_fail(CLA_E_INPUT,
-                        "%s:%d: no row of `clattn bench --json' or of a log.jsonl",
-                        f->log.data, line->number);
+        return cla_fail(
+            CLA_E_INPUT,
+            "%s:%d: no row of `clattn bench --json', `clattn verify --json' or "
+            "a log.jsonl",
+            f->log.data, line->number);
     }
 }
 
@@ -162,6 +183,25 @@ static cla_status note_versions(report *r, const report_file *f)
     return CLA_OK;
 }
 
+/* Notes rows that another row of the file repeats. */
+static cla_status note_repeats(report *r, const report_file *f)
+{
+    cla_text text = { 0 };
+    cla_status status = bench_repeated_text(&f->results, &text);
+    if (!status && text.size) {
+        cla_log(CLA_LOG_WARN, "%s", text.data);
+        status = cli_report_note(r, "%s", text.data);
+    }
+    cla_text_free(&text);
+    return status;
+}
+
+static cla_status note_results(report *r, const report_file *f)
+{
+    CLA_TRY(note_versions(r, f));
+    return note_repeats(r, f);
+}
+
 /* ---- one file ------------------------------------------------------------------ */
 
 /* Sets the name of the log; that of a folder is its log.jsonl. */
@@ -204,7 +244,14 @@ static cla_status read_file(report *r, report_file *f)
         cla_fail(CLA_E_INPUT, "%s: holds no results", f->log.data);
         return f->refused ? CLA_OK : cli_report_leave_out(r, CLA_E_INPUT);
     }
-    return f->kind == REPORT_RUN ? read_run(r, f) : note_versions(r, f);
+    switch (f->kind) {
+    case REPORT_RUN:
+        return read_run(r, f);
+    case REPORT_BENCH:
+        return note_results(r, f);
+    default:
+        return CLA_OK;
+    }
 }
 
 cla_status cli_report_read(report *r, const char *path)

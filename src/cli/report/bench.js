@@ -21,19 +21,43 @@ const bench = data.bench.map((f, i) => ({
 }));
 const allRows = bench.flatMap((f) => f.rows);
 
+/* What tells a device from others of its file; files of older versions have the name
+ * alone. */
+function identity(row) {
+  return JSON.stringify(["device", "index", "uuid", "driver"].map((k) => text(row.raw[k])));
+}
+
+/* Returns the name of a device; devices of one name get their index, so that two equal
+ * cards stay apart. */
+function deviceLabel(row, devices) {
+  const twins = devices.filter((d) => d.raw.device === row.raw.device);
+  const alike = twins.some((t) => t !== row && t.raw.index === row.raw.index);
+  const place = Number.isInteger(row.raw.index) && !alike ? `device ${row.raw.index}`
+    : `no. ${twins.indexOf(row) + 1}`;
+  return text(row.raw.device) + (twins.length > 1 ? ` (${place})` : "");
+}
+
 /* A series is a device of a file; it has a colour and a column. */
-const series = bench.flatMap((f, file) =>
-  unique(f.rows.map((r) => r.device)).map((device) => ({ file, device })));
+const series = bench.flatMap((f, file) => {
+  const first = new Map();
+  f.rows.forEach((r) => {
+    r.id = identity(r);
+    if (!first.has(r.id)) first.set(r.id, r);
+  });
+  const devices = [...first.values()];
+  f.rows.forEach((r) => { r.device = deviceLabel(first.get(r.id), devices); });
+  return devices.map((d) => ({ file, id: d.id, device: d.device }));
+});
 series.forEach((s) => {
   const alone = series.filter((t) => t.file === s.file).length === 1;
   const letters = bench.length > 1 ? bench[s.file].letter : "";
   s.name = alone && letters ? `${letters} ${bench[s.file].name}`
     : [letters, s.device].filter(Boolean).join(" ");
-  s.rows = bench[s.file].rows.filter((r) => r.device === s.device);
+  s.rows = bench[s.file].rows.filter((r) => r.id === s.id);
 });
 
 function seriesOf(row) {
-  return series.findIndex((s) => s.file === row.file && s.device === row.device);
+  return series.findIndex((s) => s.file === row.file && s.id === row.id);
 }
 
 /* ---- the filter of all parts of the page about results ---- */
@@ -90,10 +114,14 @@ function span(values) {
 function facts(s) {
   const all = (key) => unique(s.rows.map((r) => text(r.raw[key]))).filter(Boolean);
   const largest = (key) => Math.max(0, ...s.rows.map((r) => number(r.raw[key]) || 0));
+  const checked = s.rows.filter((r) => r.raw.verified === true).length;
+  const told = s.rows.some((r) => "verified" in r.raw);
   const peaks = [[largest("peak_gbs"), "GB/s"], [largest("peak_gflops"), "GFLOP/s"]];
   const version = all("version").map((v) => `clattn ${v}`);
   return [
     ["Device", s.device],
+    ["Index", all("index").join(", ")],
+    ["UUID", all("uuid").join(", ")],
     ["Platform", all("platform").join(", ")],
     ["Driver", all("driver").join(", ")],
     ["Units, memory", [all("units").join(", "), bytes(largest("memory_bytes") || NaN)]
@@ -105,7 +133,26 @@ function facts(s) {
     ["Measured", span(s.rows.map((r) => text(r.raw.date)))],
     ["Load average", span(s.rows.map((r) => number(r.raw.load)))],
     ["Rows", String(s.rows.length)],
+    ["Verified", told ? `${checked} of ${plural(s.rows.length, "row")}` : ""],
   ].filter((fact) => fact[1]);
+}
+
+/* Returns what a row says of other work. Files of older versions have the load alone: a
+ * benchmark loads all processors itself. */
+function disturbed(row) {
+  const processors = Number((/([0-9]+) processors/.exec(text(row.raw.host)) || [])[1]);
+  const load = number(row.raw.load);
+  return text(row.raw.warning) || (load > 1.5 * processors
+    ? `load ${load.toFixed(1)} on ${processors} processors: other work is running` : "");
+}
+
+/* Warns of the highest load under which rows of a device were measured. */
+function loadWarning(s) {
+  const rows = s.rows.filter(disturbed);
+  const worst = rows.reduce((a, b) =>
+    (a && number(a.raw.load) >= number(b.raw.load) ? a : b), null);
+  return worst && el("p", { class: "warning" }, "Warning: ", disturbed(worst),
+    ` (${rows.length} of ${plural(s.rows.length, "row")}).`);
 }
 
 function machine(s) {
@@ -118,6 +165,7 @@ function machine(s) {
     el("h3", {}, el("span", { class: "dot",
       style: `background:${colour(series.indexOf(s))}` }),
     bench.length > 1 ? `${file.letter} ` : "", file.name),
+    loadWarning(s),
     el("dl", {}, list.map(([k, v]) => [el("dt", {}, k), el("dd", {}, v)])),
     commands.map((c) => el("div", { class: "command" }, el("code", {}, c),
       copyButton("Copy", () => c))),

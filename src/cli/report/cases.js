@@ -18,9 +18,13 @@ function comparison(one) {
   const list = one.with.cases.map((c) => ({ ...c, a: a.rows[c.a], b: b.rows[c.b] }));
   const ends = list.flatMap((c) => (c.interval || []).concat(c.ratio));
   const most = Math.min(20, Math.max(1.2, ...ends.map((x) => Math.max(x, 1 / x))));
+  const place = (c) => unique([c.a.device, c.b.device]).join(", ");
+  const devices = one.with.by_device && unique(list.map(place)).length > 1
+    ? [{ name: "Device", of: place, narrow: false }] : [];
   const both = (c) => (c.a.by === c.b.by ? c.a.by : `${c.a.by}, ${c.b.by}`);
   const table = new Table(`compare-${b.letter}-table`, [
     { name: "Case", of: (c) => c.a.name, show: (c) => breakable(c.a.name) },
+    ...devices,
     { name: "By", of: both, narrow: false },
     { name: `${a.letter} ms`, number: true, of: (c) => c.a.ms, narrow: false },
     { name: `${b.letter} ms`, number: true, of: (c) => c.b.ms, narrow: false },
@@ -39,7 +43,9 @@ function comparison(one) {
     table.filter((c) => wanted(c.a) || wanted(c.b));
     const shown = table.shown();
     const line = shown.length ? summary(shown).replace("B is", `${b.letter} is`) : "";
-    said.textContent = list.length ? line : "The files have no case in common.";
+    said.textContent = list.length ? line : one.with.by_device
+      ? "The files have no case of one device in common."
+      : "The files have no case in common.";
     counts.replaceChildren(...verdictCounts(shown),
       only ? el("span", { class: "chip" }, only) : "");
   });
@@ -112,6 +118,20 @@ function closeRows() {
     .forEach((b) => b.setAttribute("aria-expanded", "false"));
 }
 
+/* Explains shares of a peak above 100 %, which look like errors. */
+function aboveNote() {
+  const above = allRows.filter((r) => r.share > 100).length;
+  return above ? el("p", { class: "fine" }, `${plural(above, "row")} above 100 % of the `,
+    "measured peak: data that stay in a cache move faster than the memory, a kernel may ",
+    "compute less than the formula counts, or other work ran while the peak was measured.")
+    : null;
+}
+
+/* Returns "yes", "no", or "" for files of older versions, which do not tell. */
+function verified(row) {
+  return "verified" in row.raw ? (row.raw.verified === true ? "yes" : "no") : "";
+}
+
 /* Returns the distance from the median at the ends of sample strips, 0.05 to 0.5: the
  * farthest sample of nine in ten rows fits. */
 function stripRange() {
@@ -142,13 +162,15 @@ function casesSection() {
     { name: "GB/s", number: true, of: (r) => r.gbs || NaN, narrow: false },
     { name: "Peak share", number: true, of: (r) => r.share || NaN, show: (r) => bar(r.share),
       text: (r) => percent(r.share || NaN), narrow: false },
+    ...(allRows.some(verified) ? [{ name: "Verified", of: verified, narrow: false,
+      note: "The result was checked before it was timed (--verify)" }] : []),
   ], allRows);
   casesTable.onsort = closeRows;
   filtered.push(() => { closeRows(); casesTable.filter(wanted); });
   return section("cases", "All cases",
     el("p", {}, "Each tick is a sample, by its distance from the row's median. The band is ",
       "the 95 % interval of the median, or the middle half where a file has no samples. ",
-      "Press a case for its details, a heading to sort."), casesTable.node);
+      "Press a case for its details, a heading to sort."), aboveNote(), casesTable.node);
 }
 
 /* ---- all sections ---- */

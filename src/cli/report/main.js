@@ -24,6 +24,7 @@ function raw() {
   return section("raw", "Raw data",
     el("p", {}, "The lines of the files that this page shows."),
     data.bench.map((f) => rawFile(f.file, f.rows)),
+    data.verify.map((f) => rawFile(f.file, f.rows)),
     data.runs.map((r) => rawFile(r.file, r.log)));
 }
 
@@ -36,13 +37,14 @@ function contents(parts) {
 function about() {
   const lines = [allRows.length &&
     `${plural(allRows.length, "row")} of ${plural(bench.length, "result")}`,
+  checkRows.length && plural(checkRows.length, "run of a check", "runs of checks"),
   runs.length && plural(runs.length, "training run")].filter(Boolean);
   return lines.join(", ");
 }
 
 function start() {
-  const parts = [...notes(), ...benchSections(), ...runSections(), raw()];
-  const names = [...bench, ...runs].map((f) => f.name);
+  const parts = [...notes(), ...verifySections(), ...benchSections(), ...runSections(), raw()];
+  const names = [...checkNames, ...[...bench, ...runs].map((f) => f.name)];
   document.title = `${names.slice(0, 4).join(", ")} - clattn report`;
   document.getElementById("about").textContent = about();
   document.getElementById("main").append(...parts);
