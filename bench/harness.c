@@ -235,35 +235,6 @@ static cla_status run_all(bench *b)
 
 /* ---- a whole run ------------------------------------------------------------- */
 
-static bool to_file(const bench_options *o)
-{
-    return o->json && strcmp(o->json, "-") != 0;
-}
-
-/* Checks before the measurements that the folder of the file can be written. */
-static cla_status check_target(const bench_options *o)
-{
-    if (!to_file(o)) {
-        return CLA_OK;
-    }
-    cla_text folder = { 0 };
-    CLA_TRY(cla_text_add(&folder, "%s", o->json));
-    char *slash = strrchr(folder.data, '/');
-    if (slash) {
-        slash[slash == folder.data] = '\0';
-    }
-    const char *where = slash ? folder.data : ".";
-    cla_status status = CLA_OK;
-    if (access(where, W_OK | X_OK)) {
-        status = cla_fail(CLA_E_IO,
-                          "bench: cannot write '%s': no such folder, or no "
-                          "permission to write to it",
-                          o->json);
-    }
-    cla_text_free(&folder);
-    return status;
-}
-
 static cla_status compile_filter(bench *b)
 {
     const char *pattern = b->options->filter;
@@ -295,8 +266,7 @@ static cla_status check_options(bench *b)
 {
     CLA_TRY(bench_suites_check(b->options->suite));
     CLA_TRY(bench_custom_check(b->options->custom));
-    CLA_TRY(compile_filter(b));
-    return check_target(b->options);
+    return compile_filter(b);
 }
 
 static cla_status run(bench *b)

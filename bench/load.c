@@ -15,7 +15,8 @@ bench_load bench_load_now(const cla_device *device, bool measuring)
         now.load = -1;
     }
     const double processors = (double)now.processors;
-    const bool on_cpu = device && device->kind == CLA_DEVICE_CPU;
+    const bool on_cpu = device && (device->kind == CLA_DEVICE_CPU ||
+                                   device->kind == CLA_DEVICE_SOFTWARE);
     const double own = !measuring ? 0 : on_cpu ? processors : 1;
     now.most = own + OTHER_WORK * processors;
     return now;

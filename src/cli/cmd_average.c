@@ -27,7 +27,7 @@ static const cli_option options[] = {
     { "last", 'n', "N", "the newest N states of each run (default: all it keeps)",
       CLI_INT, .at = offsetof(arguments, last), .low = 1, .high = MAX_STATES },
     { "out", 'o', "DIR", "the new model's folder", CLI_TEXT,
-      .at = offsetof(arguments, out), .needed = true },
+      .at = offsetof(arguments, out), .needed = true, .output = CLI_OUT_FOLDER },
     { 0 },
 };
 

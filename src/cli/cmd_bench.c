@@ -32,7 +32,7 @@ static const cli_option options[] = {
     { "json", 'j', "FILE",
       "write a JSON object for each row to FILE as soon as it is measured; - is "
       "standard output",
-      CLI_TEXT, AT(options.json) },
+      CLI_TEXT, AT(options.json), .output = CLI_OUT_DIRECT },
     { "verify", 'v', NULL, "check each result first; a wrong one gets no speed",
       CLI_FLAG, AT(options.verify) },
     { "startup-child", 0, NULL, NULL, CLI_FLAG, AT(child) }, // for bench itself

@@ -140,7 +140,7 @@ static const cli_option learn_options[] = {
     { "min-count", 'c', "N", "merge no pair that is rarer (2)", CLI_INT64,
       .at = offsetof(arguments, min_count), .low = 1, .high = MAX_MERGES },
     { "out", 'o', "FILE", "write the codes here instead of standard output", CLI_TEXT,
-      .at = offsetof(arguments, out) },
+      .at = offsetof(arguments, out), .output = CLI_OUT_FILE },
     SPLIT,
     { 0 },
 };

@@ -18,7 +18,7 @@ typedef struct arguments {
 static const cli_option options[] = {
     CLI_DEVICE(arguments, device),
     { "out", 'o', "DIR", "folder of the model (clattn-demo)", CLI_TEXT,
-      .at = offsetof(arguments, out) },
+      .at = offsetof(arguments, out), .output = CLI_OUT_FOLDER },
     { "text", 't', "TEXT", "the French sentence to tag, words with blanks between them",
       CLI_TEXT, .at = offsetof(arguments, text) },
     { "epochs", 'e', "N", "train for N epochs (12)", CLI_INT,

@@ -45,7 +45,7 @@ static const cli_option options[] = {
     { "half", 'h', NULL, "the same as --weights float16", CLI_FLAG,
       .at = offsetof(arguments, half) },
     { "out", 'o', "DIR", "the new model's folder", CLI_TEXT,
-      .at = offsetof(arguments, out), .needed = true },
+      .at = offsetof(arguments, out), .needed = true, .output = CLI_OUT_FOLDER },
     { 0 },
 };
 

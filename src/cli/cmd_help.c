@@ -12,7 +12,7 @@ typedef struct arguments {
 
 static const cli_option options[] = {
     { "man-pages", 'm', "DIR", "write the manual pages of all commands to DIR",
-      CLI_TEXT, .at = offsetof(arguments, pages) },
+      CLI_TEXT, .at = offsetof(arguments, pages), .output = CLI_OUT_FOLDER },
     { "completion", 'c', "SHELL", "print the completion for bash, zsh or fish",
       CLI_TEXT, .at = offsetof(arguments, shell), .choices = "bash zsh fish" },
     { 0 },

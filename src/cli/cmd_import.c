@@ -10,7 +10,7 @@ typedef struct arguments {
 
 static const cli_option options[] = {
     { "out", 'o', "DIR", "the new model's folder", CLI_TEXT,
-      .at = offsetof(arguments, out), .needed = true },
+      .at = offsetof(arguments, out), .needed = true, .output = CLI_OUT_FOLDER },
     { 0 },
 };
 

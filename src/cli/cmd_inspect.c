@@ -31,7 +31,7 @@ static const cli_option options[] = {
       CLI_TEXT, .at = offsetof(arguments, text), .needed = true },
     { "out", 'o', "FILE",
       "an .svg file; of taggers .safetensors too, for logits and maps as numbers",
-      CLI_TEXT, .at = offsetof(arguments, out) },
+      CLI_TEXT, .at = offsetof(arguments, out), .output = CLI_OUT_FILE },
     { "passage", 'p', "FILE", "what a reader is asked about", CLI_TEXT,
       .at = offsetof(arguments, passage) },
     { "site", 'i', "NAME", "one of the places that look in levels (all)", CLI_TEXT,

@@ -20,7 +20,7 @@ typedef struct arguments {
 
 static const cli_option options[] = {
     { "out", 'o', "FILE", "an .svg file", CLI_TEXT, .at = offsetof(arguments, out),
-      .needed = true },
+      .needed = true, .output = CLI_OUT_FILE },
     { "metric", 'k', "KEY",
       "what to plot (accuracy; loss is another; with --bench: peak_share, or gflops, "
       "gbs, median_ms, words_per_s)",

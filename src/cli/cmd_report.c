@@ -12,7 +12,7 @@ typedef struct arguments {
 
 static const cli_option options[] = {
     { "out", 'o', "FILE", "an .html file", CLI_TEXT, .at = offsetof(arguments, out),
-      .needed = true },
+      .needed = true, .output = CLI_OUT_FILE },
     { "provider", 'p', "P",
       "compare P where a file has it for a case (default: the faster of tile and "
       "group, or the fastest of another framework's)",

@@ -30,7 +30,7 @@ static cla_status take_set(void *arguments_, const char *value)
 static const cli_option options[] = {
     CLI_DEVICE(arguments, device),
     { "out", 'o', "DIR", "the run's folder: model, checkpoints, log", CLI_TEXT,
-      .at = offsetof(arguments, out), .needed = true },
+      .at = offsetof(arguments, out), .needed = true, .output = CLI_OUT_FOLDER },
     { "set", 's', "KEY=VALUE", "override a key of the config, dotted for nested ones",
       CLI_TAKE, .take = take_set },
     { "resume", 'r', NULL, "continue the run in DIR", CLI_FLAG,

@@ -17,7 +17,7 @@ typedef struct arguments {
 
 static const cli_option options[] = {
     { "out", 'o', "FILE", "the vectors, a line a word", CLI_TEXT,
-      .at = offsetof(arguments, out), .needed = true },
+      .at = offsetof(arguments, out), .needed = true, .output = CLI_OUT_FILE },
     { "dim", 'n', "N", "numbers of a vector (100)", CLI_INT,
       .at = offsetof(arguments, train.dim), .low = 1, .high = 4096 },
     { "window", 'w', "N", "words on either side, at most (5)", CLI_INT,

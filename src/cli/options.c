@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/writable.h"
 #include "cli/cli.h"
 
 enum { MAX_OPTIONS = 40, WORD_BYTES = 32 };
@@ -269,6 +270,32 @@ static cla_status check_needed(const reader *r)
     return status;
 }
 
+static cla_status check_output(const cli_option *o, const char *path)
+{
+    switch (o->output) {
+    case CLI_OUT_FILE:
+        return cla_writable_file(path);
+    case CLI_OUT_DIRECT:
+        return strcmp(path, "-") == 0 ? CLA_OK : cla_writable_direct(path);
+    case CLI_OUT_FOLDER:
+        return cla_writable_folder(path);
+    default:
+        return CLA_OK;
+    }
+}
+
+/* Checks that the outputs that are given can be written. */
+static cla_status check_outputs(const reader *r)
+{
+    for (const cli_option *o = r->usage->options; o && o->name; o++) {
+        if (o->output) {
+            const char *path = *(const char **)((char *)r->arguments + o->at);
+            CLA_TRY(path ? check_output(o, path) : CLA_OK);
+        }
+    }
+    return CLA_OK;
+}
+
 cla_status cli_read(const cli_usage *usage, int argc, char **argv, void *arguments)
 {
     reader r = { usage, argv, argc, 1, arguments, { argv + 1, 0 } };
@@ -280,5 +307,6 @@ cla_status cli_read(const cli_usage *usage, int argc, char **argv, void *argumen
         *(cli_words *)((char *)arguments + usage->words_at) = r.words;
     }
     CLA_TRY(check_needed(&r));
+    CLA_TRY(check_outputs(&r));
     return usage->check ? usage->check(arguments) : CLA_OK;
 }

@@ -16,6 +16,15 @@ typedef enum cli_kind {
     CLI_TAKE,  // take() decides
 } cli_kind;
 
+/* What a command writes to the value of an option; cli_read refuses an output that cannot
+ * be written, before the command begins its work. */
+typedef enum cli_output {
+    CLI_NO_OUTPUT,
+    CLI_OUT_FILE,   // cla_file_write: whole or not at all
+    CLI_OUT_DIRECT, // a file that is written in place; "-" is standard output
+    CLI_OUT_FOLDER, // cla_folder_make
+} cli_output;
+
 /* An option. Its value goes to the member at offset `at` of the command's struct. */
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): in the order of its tables
 typedef struct cli_option {
@@ -27,6 +36,7 @@ typedef struct cli_option {
     size_t at;
     int64_t low, high;
     bool needed;
+    cli_output output; // of a CLI_TEXT
     /* Takes the value of a CLI_TAKE. Errors: those of cla_fail, usually CLA_E_USAGE. */
     cla_status (*take)(void *arguments, const char *value);
     const char *choices;        // values that completion offers, separated by blanks
@@ -74,7 +84,7 @@ extern const char cli_device_help[];
 /* Parses argv into the struct at `arguments`. --help and --version print their text and
  * end the program.
  * Errors: CLA_E_USAGE (naming the option; for an unknown one also the nearest), those
- * of take() and check(). */
+ * of take() and check(), CLA_E_IO (an output cannot be written). */
 cla_status cli_read(const cli_usage *usage, int argc, char **argv, void *arguments);
 
 /* Returns the command, or the verb of a command, of that name; NULL when there is

@@ -1,0 +1,113 @@
+/* writable.c - tells before any work whether an output can be written. */
+#include "base/writable.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/base.h"
+
+static cla_status refuse(const char *path, const char *what, int error)
+{
+    return cla_fail(CLA_E_IO, "%s: cannot %s: %s", path, what, strerror(error));
+}
+
+/* Cuts path to the folder around it: "a" to ".", "/a" to "/". */
+static void cut_to_parent(char *path)
+{
+    char *end = path + strlen(path);
+    while (end > path + 1 && end[-1] == '/') {
+        *--end = '\0';
+    }
+    char *slash = strrchr(path, '/');
+    if (!slash) {
+        memcpy(path, ".", 2);
+    } else {
+        slash[slash == path] = '\0';
+    }
+}
+
+/* Checks that a file or folder can be made in a folder. */
+static cla_status check_folder(const char *folder, const char *path, const char *what)
+{
+    struct stat info;
+    if (stat(folder, &info)) {
+        return refuse(path, what, errno);
+    }
+    if (!S_ISDIR(info.st_mode)) {
+        return refuse(path, what, ENOTDIR);
+    }
+    return access(folder, W_OK | X_OK) ? refuse(path, what, errno) : CLA_OK;
+}
+
+static cla_status check_around(const char *path)
+{
+    char *folder = NULL;
+    CLA_TRY(cla_alloc(&folder, strlen(path) + 2, 1));
+    memcpy(folder, path, strlen(path));
+    cut_to_parent(folder);
+    const cla_status status = check_folder(folder, path, "create");
+    free(folder);
+    return status;
+}
+
+/* Checks a file that may exist; *there tells. */
+static cla_status check_file(const char *path, struct stat *info, bool *there)
+{
+    *there = stat(path, info) == 0;
+    if (!*there && errno != ENOENT) {
+        return refuse(path, "create", errno);
+    }
+    return *there && S_ISDIR(info->st_mode) ? refuse(path, "write", EISDIR) : CLA_OK;
+}
+
+cla_status cla_writable_file(const char *path)
+{
+    struct stat info;
+    bool there = false;
+    CLA_TRY(check_file(path, &info, &there));
+    if (there && !S_ISREG(info.st_mode)) {
+        return cla_fail(CLA_E_IO, "%s: cannot write: is not a regular file", path);
+    }
+    return check_around(path);
+}
+
+cla_status cla_writable_direct(const char *path)
+{
+    struct stat info;
+    bool there = false;
+    CLA_TRY(check_file(path, &info, &there));
+    if (!there) {
+        return check_around(path);
+    }
+    return access(path, W_OK) ? refuse(path, "write", errno) : CLA_OK;
+}
+
+/* Finds the nearest folder around path that exists; path is cut to it. */
+static cla_status check_ancestor(char *path, const char *whole)
+{
+    struct stat info;
+    while (stat(path, &info)) {
+        if (errno != ENOENT || strcmp(path, ".") == 0) {
+            return refuse(whole, "make folder", errno);
+        }
+        cut_to_parent(path);
+    }
+    return check_folder(path, whole, "make folder");
+}
+
+cla_status cla_writable_folder(const char *path)
+{
+    struct stat info;
+    char *around = NULL;
+    if (stat(path, &info) == 0) {
+        return S_ISDIR(info.st_mode) ? check_folder(path, path, "write")
+                                     : refuse(path, "make folder", EEXIST);
+    }
+    CLA_TRY(cla_alloc(&around, strlen(path) + 2, 1));
+    memcpy(around, path, strlen(path));
+    const cla_status status = check_ancestor(around, path);
+    free(around);
+    return status;
+}
