@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export CLATTN_TUNING=$work/tuning.json
 export CLATTN_LOG=error # tests run beside other work, which bench warns of
-unset CLATTN_SCHEDULE CLATTN_GEMM
+unset CLATTN_SCHEDULE CLATTN_GEMM CLATTN_DEVICE RUSTICL_ENABLE OCL_ICD_VENDORS
 # The copy rate is measured in an eighth of the memory: with less of it bench starts sooner.
 export POCL_MEMORY_LIMIT=1 # GB
 bad=0
@@ -36,16 +36,20 @@ number='-?[0-9.]+(e[-+][0-9]+)?'
 row='^\{"suite":"softmax","case":"[^"]+","device":"[^"]+","provider":"(tile|group)"'
 row+=",\"runs\":[0-9]+,\"median_ms\":$number,\"p25_ms\":$number,\"p75_ms\":$number"
 row+=",\"gflops\":$number,\"gbs\":$number,\"peak_share\":$number,\"samples\":[0-9]+"
-conditions=",\"driver\":\"[^\"]+\",\"platform\":\"[^\"]+\",\"version\":\"[^\"]+\""
-conditions+="(,\"commit\":\"[^\"]+\")?,\"date\":\"[0-9-]+T[0-9:]+Z\",\"load\":$number"
+conditions=",\"verified\":(true|false),\"index\":[0-9]+,\"uuid\":(null|\"[0-9a-f]{32}\")"
+conditions+=",\"driver\":\"[^\"]+\",\"platform\":\"[^\"]+\",\"version\":\"[^\"]+\""
+conditions+="(,\"commit\":\"[^\"]+\")?,\"date\":\"[0-9-]+T[0-9:]+Z\",\"load\":$number,\"processors\":[0-9]+"
+conditions+="(,\"warning\":\"load [0-9.]+ on [0-9]+ processors: other work is running\")?"
 conditions+=",\"peak_gbs\":$number,\"peak_gflops\":$number,\"host\":\"[^\"]+ processors\""
 conditions+=",\"units\":[0-9]+,\"memory_bytes\":[0-9]+,\"command\":\"CLATTN_TUNING=[^ ]+ clattn bench [^\"]+\""
 conditions+=",\"samples_ms\":\[$number(,$number)+\]\}\$"
 system=$row row+=$conditions
-expect 0 "^$case +tile .* %" \
+expect 0 "^$case +tile .* % +yes$" \
     "$clattn" bench --verify --filter "^$case\$" --json "$work/a.json"
 same "$(wc -l <"$work/a.json")" 2 'rows in the file'
 same "$(grep -cE "$row" "$work/a.json")" 2 'well-formed rows'
+same "$(grep -c '"verified":true' "$work/a.json")" 2 'verified rows'
+grep -qE '^  1 case in [0-9]+ s' "$work/out" || same none '1 case in N s' 'the last line'
 grep -q 'measured peaks: .* GB/s.* GFLOP/s' "$work/out" || same none peaks 'the heading'
 
 # A score of the user's own: its rows and those of plain attention, and nothing else.
@@ -85,6 +89,7 @@ whole_samples "$work/given.json" \
     same none variables 'the command'
 
 expect 0 "$row" "$clattn" bench --quick --filter "^$case\$" --json -
+same "$(grep -c '"verified":false' "$work/out")" 1 'rows that were not verified'
 same "$(grep -cvE "$row" "$work/out")" 0 'other lines on stdout beside --json -'
 same "$(wc -l <"$work/out")" 1 'rows of a quick run: the own schedule'
 expect 0 '^masked_softmax.*group' \
@@ -139,6 +144,29 @@ sed -i 's/dx\[at + c\] = .*/dx[at + c] = NAN;/' "$work/wrong/layer_norm_tile.cl"
 expect 1 '^layer_norm fwd.bwd .* tile +WRONG: nmse' \
     "$clattn" bench --quick --verify --filter '^layer_norm fwd.bwd'
 unset CLATTN_KERNEL_PATH CLATTN_SCHEDULE
+
+# repeats ROW COMMAND...: the command finds a wrong row, and the command that it prints finds
+# the same row again, without the variables of this shell.
+repeats() {
+    local row=$1 again
+    shift
+    expect 1 "^$row +WRONG: " "$@"
+    again=$(sed -n 's/^  again: //p' "$work/out")
+    expect 1 "^$row +WRONG: " bash -c "clattn() { '$clattn' \"\$@\"; }; $again"
+    same "$(grep -cE ' (tile|group) ' "$work/out")" 1 "rows of $again"
+    [[ $again == *--device\ 0\ * ]] || same "$again" --device 'the command names the device'
+}
+# 0/0 is NaN. The name of the case has every character that regular expressions know and that
+# a score can hold.
+odd='(s + 0/0) * (i > 0 || i > j ? 1.5 : 2) + table[h][j - i + T]'
+repeats 'custom_attention fwd .*tile' "$clattn" bench --quick --verify --custom "$odd" \
+    --filter 'custom_attention fwd .s'
+mkdir "$work/wrong group"
+cp "$source"/cl/* "$work/wrong group"
+sed -i 's/y\[c\] = c < kept ? /&1.01f * /' "$work/wrong group/masked_softmax.cl"
+cmp -s "$source/cl/masked_softmax.cl" "$work/wrong group/masked_softmax.cl" && same 1 2 'kernels'
+repeats "$case +group" env CLATTN_KERNEL_PATH="$work/wrong group" "$clattn" bench --verify \
+    --suite softmax --filter 'fwd B8 .*S256'
 
 # A whole system: words a second and memory beside the time.
 words="$system,\"words_per_s\":$number,\"peak_bytes\":[0-9]+(,\"parameters\":[0-9]+)?$conditions"
@@ -212,6 +240,51 @@ expect 1 'openblas +1\.000 +sdpa +40\.000' compare "$a" "$b" --provider openblas
 expect 1 'tile +10\.000 +flex +80\.000' compare "$a" "$b" --provider flex
 expect 1 '"a_ms":10.0,"b_ms":40.0,"ratio":0.25,"verdict":"slower"' \
     compare --json "$a" "$b"
+
+# device INDEX UUID DRIVER: gives the rows of standard input an identity, as new files have it.
+device() { sed 's/}$/,"index":'"$1,\"uuid\":$2,\"driver\":\"$3\"}/"; }
+# Several devices in a file: each with itself, and those of one file alone with none.
+{ line tile 1 1 1 'op fwd' fast; line tile 10 9.9 10.1 'op fwd' slow; } >"$a"
+line tile 8 7.9 8.1 'op fwd' slow >"$b"
+expect 0 '^op fwd +tile +10.000 +tile +8.000 +1.25x +faster$' compare "$a" "$b"
+grep -q '; 1 only in A, 0 only in B$' "$work/out" || same none '1 only in A' 'the totals'
+expect 1 '; 0 only in A, 1 only in B$' compare "$b" "$a"
+grep -q "^A  $b: slow$" "$work/out" && grep -q "^B  $a: fast; slow$" "$work/out" &&
+    grep -q '^on slow:$' "$work/out" || same none 'all devices' 'the heading'
+# Two equal cards: by their uuids, or by their places in the list.
+for uuid in '"aa" "bb"' 'null null'; do
+    read -r one two <<<"$uuid"
+    { line tile 1 1 1 c X | device 0 "$one" 1; line tile 2 2 2 c X | device 1 "$two" 1; } >"$a"
+    { line tile 1 1 1 c X | device 0 "$one" 1; line tile 1 1 1 c X | device 1 "$two" 1; } >"$b"
+    expect 0 '1 faster, 0 slower, 1 same' compare "$a" "$b"
+    grep -q '^on X (device 1):$' "$work/out" || same none 'device 1' "two cards, $uuid"
+    same "$(grep -c twice "$work/out")" 0 'warnings'
+done
+# The second card alone; a driver or a place in the list that changed is the same device.
+line tile 1 1 1 c X | device 0 '"bb"' 2 >"$b"
+{ line tile 4 4 4 c X | device 0 '"aa"' 1; line tile 2 2 2 c X | device 1 '"bb"' 1; } >"$a"
+expect 0 '^c +tile +2.000 +tile +1.000 +2.00x +faster$' compare "$a" "$b"
+expect 0 '"a_index":1,"a_uuid":"bb","b_index":0,"b_uuid":"bb"' compare --json "$a" "$b"
+line tile 2 2 2 c X | device 3 null 1 >"$a"
+line tile 1 1 1 c X | device 0 null 2 >"$b"
+expect 0 '2.00x +faster' compare "$a" "$b"
+# Files of older versions have the name alone.
+line tile 1 1 1 c X >"$b"
+expect 0 '2.00x +faster' compare "$a" "$b"
+# One device each, and not the same one: devices are compared. Several and none of them the
+# same: nothing is.
+line tile 1 1 1 c Y >"$b"
+expect 0 '2.00x +faster' compare "$a" "$b"
+{ line tile 1 1 1 c Y; line tile 1 1 1 c Z; } >"$b"
+expect 3 'no case in common on a device that both have' compare "$a" "$b"
+# The library on the host of a card counts for the card.
+{ line tile 2 2 2 c X | device 0 null 1; line openblas 5 5 5 c host; line openblas 6 6 6 d host; } >"$a"
+{ line tile 1 1 1 c X | device 0 null 1; line openblas 4 4 4 c host; line openblas 6 6 6 d host; } >"$b"
+expect 0 '^1 faster, 0 slower, 1 same, 0 unsure$' compare "$a" "$b"
+expect 0 'openblas +5.000 +openblas +4.000' compare "$a" "$b" --provider openblas
+# Rows that occur twice.
+{ line tile 2 2 2 c X; line tile 1 1 1 c X; } >"$a"
+CLATTN_LOG=warn expect 0 "warning: $a: 1 row of one case and device occurs twice" compare "$a" "$a"
 
 # Several devices in both files: each with itself.
 { line tile 10 9.9 10.1 'op fwd' x; line tile 1 0.9 1.1 'op fwd' y; } >"$a"
