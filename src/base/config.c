@@ -176,9 +176,20 @@ cla_status cla_config_set(cla_config *config, const char *assignment)
 
 /* ---- the origin of a value --------------------------------------------------- */
 
+/* Returns whether --set gave the key, a part of it, or an object that holds it. */
+static bool is_assigned(const cla_config *config, const char *key)
+{
+    char part[PART];
+    json_t *at = config->assigned;
+    while (json_is_object(at) && next_part(&key, part)) {
+        at = json_object_get(at, part);
+    }
+    return at && at != config->assigned;
+}
+
 cla_status cla_config_place(const cla_config *config, const char *key, cla_text *place)
 {
-    if (find(config->assigned, key)) {
+    if (is_assigned(config, key)) {
         return cla_text_add(place, "--set");
     }
     const int line = config->text ? cla_json_line(config->text, key) : 0;

@@ -4,6 +4,7 @@
 #include "clattn/runtime.h"
 #include "cli/cli.h"
 #include "cli/signals.h"
+#include "train/folder.h"
 #include "train/loop.h"
 #include "train/parallel.h"
 
@@ -11,7 +12,7 @@ enum { MAX_SETS = 64 };
 
 typedef struct arguments {
     const char *device, *out;
-    cli_words config; // one
+    cli_words config; // one; none: that of the run that --resume continues
     const char *set[MAX_SETS];
     int set_count;
     bool resume, quiet, profile;
@@ -33,7 +34,8 @@ static const cli_option options[] = {
       .at = offsetof(arguments, out), .needed = true, .output = CLI_OUT_FOLDER },
     { "set", 's', "KEY=VALUE", "override a key of the config, dotted for nested ones",
       CLI_TAKE, .take = take_set },
-    { "resume", 'r', NULL, "continue the run in DIR", CLI_FLAG,
+    { "resume", 'r', NULL,
+      "continue the run in DIR, with its own config if none is given", CLI_FLAG,
       .at = offsetof(arguments, resume) },
     { "quiet", 'q', NULL, "say nothing but warnings and errors", CLI_FLAG,
       .at = offsetof(arguments, quiet) },
@@ -42,20 +44,46 @@ static const cli_option options[] = {
     { 0 },
 };
 
+/* A run that begins needs a config; one that continues has its own. */
+static cla_status check(const void *arguments_)
+{
+    const arguments *a = arguments_;
+    return a->config.count || a->resume
+               ? CLA_OK
+               : cla_fail(CLA_E_USAGE,
+                          "train needs a config file (see clattn train --help)");
+}
+
 const cli_usage cli_train_usage = {
     .options = options,
-    .words = "CONFIG.json",
+    .words = "CONFIG.json --out DIR\n--resume [CONFIG.json] --out DIR",
     .words_at = offsetof(arguments, config),
-    .least = 1,
     .most = 1,
-    .lacks = "a config file",
+    .check = check,
     .about = "Trains the system that CONFIG.json describes.",
     .more = "The folder then serves clattn eval, tag and others with --model DIR. "
             "SIGINT finishes the step, saves, and exits with 130.\n\n"
             "  clattn train examples/configs/tagger-conv2d.json --out runs/t\n"
-            "  clattn train examples/configs/tagger-conv2d.json --out runs/t --resume\n"
+            "  clattn train --resume --out runs/t\n"
             "  clattn train tagger.json --set epochs=5 --set lr=0.002 --out runs/u",
 };
+
+/* Reads the config of the run that continues. Its paths stay as they are: they were
+ * resolved when the run began. */
+static cla_status read_own(const arguments *a, cla_config *settings)
+{
+    cla_text path = { 0 };
+    if (!cla_folder_holds(a->out, "config.json")) {
+        return cla_fail(CLA_E_USAGE, "%s holds no run to resume", a->out);
+    }
+    cla_status status = cla_text_add(&path, "%s/config.json", a->out);
+    status = status ? status : cla_config_read(settings, path.data);
+    for (int i = 0; i < a->set_count && !status; i++) {
+        status = cla_config_set(settings, a->set[i]);
+    }
+    cla_text_free(&path);
+    return status;
+}
 
 static cla_status read_settings(const arguments *a, cla_config *settings)
 {
@@ -63,6 +91,9 @@ static cla_status read_settings(const arguments *a, cla_config *settings)
                                          "lexicon",       "themes",
                                          "sentencepiece", "target_sentencepiece",
                                          "warm_start",    NULL };
+    if (!a->config.count) {
+        return read_own(a, settings);
+    }
     CLA_TRY(cla_config_read(settings, a->config.word[0]));
     for (int i = 0; i < a->set_count; i++) {
         CLA_TRY(cla_config_set(settings, a->set[i]));
@@ -100,7 +131,7 @@ static cla_status resume_command(const arguments *a, int processes, cla_text *li
         CLA_TRY(add_pair(line, "-n", count));
     }
     CLA_TRY(add_pair(line, cli_program, "train"));
-    CLA_TRY(cla_text_add_word(line, a->config.word[0]));
+    CLA_TRY(a->config.count ? cla_text_add_word(line, a->config.word[0]) : CLA_OK);
     CLA_TRY(add_pair(line, "--out", a->out));
     for (int i = 0; i < a->set_count; i++) {
         CLA_TRY(add_pair(line, "--set", a->set[i]));

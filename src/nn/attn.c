@@ -111,9 +111,8 @@ cla_status cla_attn_layers(int *first, int *last, cla_config *settings, int laye
     const long from = strtol(text, &end, 10);
     const long to = *end == '-' ? strtol(end + 1, &end, 10) : 0;
     if (*end || from < 1 || to < from || to > layers) {
-        return cla_fail(CLA_E_INPUT,
-                        "%s: attention_layers is '%s', must be like 1-3 within 1-%d",
-                        settings->path, text, layers);
+        return cla_config_refuse(settings, "attention_layers",
+                                 "is '%s', must be like 1-3 within 1-%d", text, layers);
     }
     *first = (int)from;
     *last = (int)to;

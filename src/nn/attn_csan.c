@@ -12,9 +12,9 @@ static cla_status read_window(attn_config *config, cla_config *s)
     csan *c = cla_attn_state(config);
     c->window = 11;
     CLA_TRY(cla_config_int(s, "window", &c->window, 1, 65535));
-    return c->window % 2 ? CLA_OK
-                         : cla_fail(CLA_E_INPUT, "%s: window is %d, must be odd",
-                                    s->path, c->window);
+    return c->window % 2
+               ? CLA_OK
+               : cla_config_refuse(s, "window", "is %d, must be odd", c->window);
 }
 
 /* Reads the keys of csan2d. Where heads form a ring, an area above H would reach a head
@@ -30,10 +30,9 @@ static cla_status read_area(attn_config *config, cla_config *s)
     const int heads = config->heads;
     const int most = c->edge == CLA_EDGE_TRUNCATE ? 2 * heads - 1 : heads;
     if (c->area % 2 == 0 || c->area > most) {
-        return cla_fail(CLA_E_INPUT,
-                        "%s: area is %d, must be odd and at most %d for %d heads and "
-                        "edge %s",
-                        s->path, c->area, most, heads, edges[c->edge]);
+        return cla_config_refuse(
+            s, "area", "is %d, must be odd and at most %d for %d heads and edge %s",
+            c->area, most, heads, edges[c->edge]);
     }
     return CLA_OK;
 }

@@ -25,8 +25,7 @@ static cla_status read_expression(cla_config *s, const char *key, const char *mi
     CLA_TRY(cla_config_text(s, key, text));
     return strlen(*text) <= CUSTOM_TEXT
                ? CLA_OK
-               : cla_fail(CLA_E_INPUT, "%s: %s has more than %d characters", s->path,
-                          key, CUSTOM_TEXT);
+               : cla_config_refuse(s, key, "has more than %d characters", CUSTOM_TEXT);
 }
 
 /* Returns one size of a shape; 0 if it is invalid. */
@@ -105,13 +104,13 @@ static cla_status read_all(custom_config *c, const cla_config *s)
     json_t *learn = json_object_get(s->values, "learn"), *value = NULL;
     const char *name = NULL;
     if (learn && !json_is_object(learn)) {
-        return cla_fail(CLA_E_INPUT, "%s: learn must be an object", s->path);
+        return cla_config_refuse(s, "learn", "must be an object");
     }
     json_object_foreach(learn, name, value)
     {
         if (c->count == CLA_CUSTOM_INPUTS) {
-            return cla_fail(CLA_E_INPUT, "%s: learn holds more than %d parameters",
-                            s->path, CLA_CUSTOM_INPUTS);
+            return cla_config_refuse(s, "learn", "holds more than %d parameters",
+                                     CLA_CUSTOM_INPUTS);
         }
         CLA_TRY(read_learned(&c->learned[c->count], s, name, value));
         c->count++;
@@ -134,18 +133,30 @@ static cla_status check_expressions(const custom_config *c, cla_tensor *tensors)
     return cla_custom_check(&mod, wanted);
 }
 
+/* Adds the place of the expression that cla_error() names to the message. */
+static cla_status fail_at_key(const cla_config *s)
+{
+    char key[32];
+    cla_text place = { 0 };
+    snprintf(key, sizeof key, "%.*s", (int)strcspn(cla_error(), ":"), cla_error());
+    cla_status status = cla_config_place(s, key, &place);
+    status = status ? status : cla_fail_within(CLA_E_INPUT, "%s", place.data);
+    cla_text_free(&place);
+    return status;
+}
+
 /* Refuses even windows and invalid expressions while the config is read. */
 static cla_status check(const custom_config *c, const cla_config *s)
 {
     cla_tensor *tensors = NULL;
     if (c->window && c->window % 2 == 0) {
-        return cla_fail(CLA_E_INPUT, "%s: window is %d, must be odd, or 0 for none",
-                        s->path, c->window);
+        return cla_config_refuse(s, "window", "is %d, must be odd, or 0 for none",
+                                 c->window);
     }
     CLA_TRY(cla_alloc(&tensors, CLA_CUSTOM_INPUTS, sizeof *tensors));
     const cla_status status = check_expressions(c, tensors);
     free(tensors);
-    return status == CLA_E_USAGE ? cla_fail_within(CLA_E_INPUT, "%s", s->path) : status;
+    return status == CLA_E_USAGE ? fail_at_key(s) : status;
 }
 
 cla_status cla_custom_configure(custom_config *config, cla_config *settings)

@@ -76,12 +76,55 @@ static void remove_scraps(const cla_folder *folder)
     closedir(dir);
 }
 
-cla_status cla_folder_claim(cla_folder *folder, const char *path, bool resume)
+/* ---- claiming ------------------------------------------------------------------- */
+
+/* Remembers the names in the folder, so that those that come can be told from them. */
+static cla_status list_names(cla_folder *folder)
 {
-    *folder = (cla_folder){ .lock = -1 };
-    CLA_TRY(cla_strdup(&folder->path, path));
-    CLA_TRY(cla_folder_make(path));
-    CLA_TRY(lock(folder));
+    cla_status status = CLA_OK;
+    DIR *dir = opendir(folder->path);
+    for (const struct dirent *entry; dir && !status && (entry = readdir(dir));) {
+        const size_t count = folder->before_count + 1;
+        status = cla_grow(&folder->before, &folder->before_cap, count, sizeof(char *));
+        status =
+            status ? status : cla_strdup(&folder->before[count - 1], entry->d_name);
+        folder->before_count += !status;
+    }
+    if (dir) {
+        closedir(dir);
+    }
+    return status;
+}
+
+static bool was_there(const cla_folder *folder, const char *name)
+{
+    for (size_t i = 0; i < folder->before_count; i++) {
+        if (strcmp(folder->before[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void cla_folder_abandon(cla_folder *folder)
+{
+    DIR *dir = folder->lock >= 0 ? opendir(folder->path) : NULL;
+    if (!dir) {
+        return;
+    }
+    for (const struct dirent *entry; (entry = readdir(dir));) {
+        if (!was_there(folder, entry->d_name)) {
+            unlinkat(dirfd(dir), entry->d_name, 0); // leaves folders
+        }
+    }
+    closedir(dir);
+    if (folder->made) {
+        rmdir(folder->path);
+    }
+}
+
+static cla_status refuse_run(const char *path, bool resume)
+{
     const bool run = cla_folder_holds(path, "config.json");
     if (run && !resume) {
         return cla_fail(CLA_E_USAGE,
@@ -89,11 +132,28 @@ cla_status cla_folder_claim(cla_folder *folder, const char *path, bool resume)
                         "folder",
                         path);
     }
-    if (!run && resume) {
-        return cla_fail(CLA_E_USAGE, "%s holds no run to resume", path);
-    }
+    return !run && resume ? cla_fail(CLA_E_USAGE, "%s holds no run to resume", path)
+                          : CLA_OK;
+}
+
+static cla_status claim(cla_folder *folder, bool resume)
+{
+    struct stat info;
+    CLA_TRY(resume ? refuse_run(folder->path, resume) : CLA_OK); // makes no folder
+    folder->made = lstat(folder->path, &info) != 0;
+    CLA_TRY(cla_folder_make(folder->path));
+    CLA_TRY(list_names(folder));
+    CLA_TRY(lock(folder));
+    CLA_TRY(refuse_run(folder->path, resume));
     remove_scraps(folder);
     return CLA_OK;
+}
+
+cla_status cla_folder_claim(cla_folder *folder, const char *path, bool resume)
+{
+    *folder = (cla_folder){ .lock = -1 };
+    CLA_TRY(cla_strdup(&folder->path, path));
+    return claim(folder, resume);
 }
 
 void cla_folder_release(cla_folder *folder)
@@ -101,9 +161,15 @@ void cla_folder_release(cla_folder *folder)
     if (folder->lock >= 0) {
         close(folder->lock);
     }
+    for (size_t i = 0; i < folder->before_count; i++) {
+        free(folder->before[i]);
+    }
+    free(folder->before);
     free(folder->path);
     *folder = (cla_folder){ .lock = -1 };
 }
+
+/* ---- settings ------------------------------------------------------------------- */
 
 /* The keys in which two runs may differ: they set when a run ends, evaluates and
  * writes, or are for readers. None changes the next step, except that an annealed

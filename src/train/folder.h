@@ -5,13 +5,21 @@
 
 typedef struct cla_folder {
     char *path;
-    int lock; // descriptor of path/lock, -1 when none
+    int lock;      // descriptor of path/lock, -1 when none
+    bool made;     // cla_folder_claim made the folder
+    char **before; // [before_count] names that it held then, for cla_folder_abandon
+    size_t before_count, before_cap;
 } cla_folder;
 
 /* Makes the folder and locks it. Errors: CLA_E_USAGE (it holds a run and resume is not
- * set, it holds none and resume is set, or another process has the lock), CLA_E_IO. */
+ * set, it holds none and resume is set, or another process has the lock), CLA_E_IO,
+ * CLA_E_NOMEM. */
 cla_status cla_folder_claim(cla_folder *folder, const char *path, bool resume);
 void cla_folder_release(cla_folder *folder);
+
+/* Removes the files that came into a claimed folder, and the folder if claim made it: a
+ * start that failed leaves nothing. Does nothing without the lock. */
+void cla_folder_abandon(cla_folder *folder);
 
 /* Returns the first key that only one of them has or whose values differ; NULL: none.
  * Ignores "epochs", "steps", "patience", "eval_every", "save_every", "log_every",

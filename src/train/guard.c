@@ -49,3 +49,13 @@ cla_status cla_guard_numbers(const cla_optim *o, int64_t step)
     }
     return CLA_OK;
 }
+
+cla_status cla_guard_name_state(cla_status status, const char *dir, int64_t saved)
+{
+    return status == CLA_E_NUMERIC && saved >= 0
+               ? cla_fail(status,
+                          "%s; the last good state is %s/last.ckpt.safetensors (step "
+                          "%lld); try a smaller lr or clip",
+                          cla_error(), dir, (long long)saved)
+               : status;
+}

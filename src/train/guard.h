@@ -11,3 +11,7 @@ cla_status cla_guard_loss(cla_progress *progress, double loss);
 /* Checks on the device that all parameters and moments are finite, with one launch for
  * each block. Errors: CLA_E_NUMERIC (names the block), CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status cla_guard_numbers(const cla_optim *optim, int64_t step);
+
+/* Adds the last good state to the message of CLA_E_NUMERIC: that of step saved in the
+ * folder dir (-1: none). Returns status. */
+cla_status cla_guard_name_state(cla_status status, const char *dir, int64_t saved);

@@ -302,6 +302,9 @@ static cla_status open_run(run *r, cla_config *settings)
     }
     CLA_TRY(resume ? cla_folder_renew(&r->folder, settings) : CLA_OK);
     CLA_TRY(open_state(r, settings));
+    if (!r->task->examples) {
+        return cla_fail(CLA_E_INPUT, "the training data holds no example");
+    }
     if (resume) {
         CLA_TRY(cla_folder_same_settings(&r->folder, settings));
         CLA_TRY(load_last(r));
@@ -350,9 +353,6 @@ static cla_status log_weights(run *r)
 static cla_status go(run *r, cla_config *settings)
 {
     CLA_TRY(open_run(r, settings));
-    if (!r->task->examples) {
-        return cla_fail(CLA_E_INPUT, "the training data holds no example");
-    }
     while (!r->progress.finished && r->epochs && !r->stop) {
         CLA_TRY(step(r));
         CLA_TRY(after_step(r));
@@ -360,14 +360,14 @@ static cla_status go(run *r, cla_config *settings)
     return r->options->parallel.size > 1 ? log_weights(r) : CLA_OK;
 }
 
-static cla_status name_good_state(const run *r, cla_status status)
+/* Removes what a start that failed has written. A state whose numbers are not finite
+ * after its first step stays: the message names it. */
+static void abandon(run *r, cla_status status)
 {
-    return status == CLA_E_NUMERIC && r->saved >= 0
-               ? cla_fail(status,
-                          "%s; the last good state is %s/last.ckpt.safetensors (step "
-                          "%lld); try a smaller lr or clip",
-                          cla_error(), r->folder.path, (long long)r->saved)
-               : status;
+    const bool started = r->options->resume || r->taken || signalled(r);
+    if (status && status != CLA_E_NUMERIC && leader(r) && !started) {
+        cla_folder_abandon(&r->folder);
+    }
 }
 
 cla_status cla_train(cla_runtime *rt, cla_config *settings,
@@ -375,7 +375,8 @@ cla_status cla_train(cla_runtime *rt, cla_config *settings,
 {
     run r = { .options = options, .rt = rt, .folder = { .lock = -1 }, .saved = -1 };
     cla_settings_plain(settings); // settings may be the config.json of another run
-    const cla_status status = name_good_state(&r, go(&r, settings));
+    const cla_status status =
+        cla_guard_name_state(go(&r, settings), options->out, r.saved);
     *result = (cla_train_result){
         .interrupted = !status && r.stop && !r.progress.finished,
         .shared = r.shared,
@@ -388,6 +389,7 @@ cla_status cla_train(cla_runtime *rt, cla_config *settings,
         .profiled = r.profiled,
         .profiled_s = r.profiled_s,
     };
+    abandon(&r, status);
     close_run(&r);
     return status;
 }

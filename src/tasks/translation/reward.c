@@ -40,10 +40,10 @@ cla_status policy_configure(policy_config *c, cla_config *s, bool hard)
     CLA_TRY(cla_config_know(s, keys));
     c->sequence = loss == 1;
     if (c->sequence && hard) {
-        return cla_fail(CLA_E_INPUT,
-                        "%s: loss is sequence, and cross is hard: "
-                        "gates have rewards of their own",
-                        s->path);
+        return cla_config_refuse(
+            s, "loss",
+            "is sequence, and cross is hard: gates have rewards of "
+            "their own");
     }
     return c->sequence ? read_sequence(c, s) : hard ? read_gates(c, s) : CLA_OK;
 }

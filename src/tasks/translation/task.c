@@ -14,8 +14,7 @@ static cla_status read_model_files(translation *t, cla_config *s)
     CLA_TRY(cla_config_bool(s, "tidy_output", &t->tidy_output));
     return !*t->target_sentencepiece || *t->sentencepiece
                ? CLA_OK
-               : cla_fail(CLA_E_INPUT, "%s: target_sentencepiece needs sentencepiece",
-                          s->path);
+               : cla_config_refuse(s, "target_sentencepiece", "needs sentencepiece");
 }
 
 /* Reads the default search options of `clattn translate`. */
