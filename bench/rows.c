@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/locale.h"
@@ -39,15 +38,10 @@ static json_t *command_text(const char *command)
 
 /* ---- one row ----------------------------------------------------------------- */
 
-/* Returns the current time, such as "2026-01-31T23:59:59Z". */
 static json_t *now(void)
 {
-    char text[32] = "";
-    struct tm parts;
-    const time_t seconds = time(NULL);
-    if (gmtime_r(&seconds, &parts)) {
-        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    }
+    char text[CLA_DATE_BYTES];
+    cla_time_utc(text);
     return json_string(text);
 }
 

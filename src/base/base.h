@@ -61,6 +61,12 @@ cla_status cla_log_check(void);
 /* Returns the monotonic time in nanoseconds. */
 int64_t cla_time_ns(void);
 
+enum { CLA_DATE_BYTES = 21 };
+
+/* Writes the time of day in UTC, such as "2026-01-31T23:59:59Z"; the empty text when it
+ * is unknown. */
+void cla_time_utc(char text[CLA_DATE_BYTES]);
+
 /* Allocates zeroed memory for n items of size bytes. out is the address of a pointer of
  * any type. Errors: CLA_E_NOMEM. */
 cla_status cla_alloc(void *out, size_t n, size_t size);

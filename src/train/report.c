@@ -112,10 +112,20 @@ static cla_status add_metrics(json_t *line, const cla_metrics *m)
     return CLA_OK;
 }
 
-/* Adds the scores, writes the line and frees it. line NULL: out of memory. */
+/* Adds the time of day, the only key that differs between equal runs besides the
+ * speed. */
+static cla_status add_time(json_t *line)
+{
+    char text[CLA_DATE_BYTES];
+    cla_time_utc(text);
+    return json_object_set_new(line, "time", json_string(text)) ? no_memory() : CLA_OK;
+}
+
+/* Adds the scores and the time, writes the line and frees it. line NULL: out of memory. */
 static cla_status write_line(const cla_report *r, json_t *line, const cla_metrics *m)
 {
     cla_status status = line ? add_metrics(line, m) : no_memory();
+    status = status ? status : add_time(line);
     char *text =
         status ? NULL : json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(9));
     if (!status) {

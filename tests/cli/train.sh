@@ -37,6 +37,49 @@ check 'same seed, same bits' \
     sh -c "true; '$clattn' train '$config' ${small[*]} --out '$work/again' &&
         cmp '$work/whole/last.ckpt.safetensors' '$work/again/last.ckpt.safetensors'"
 
+timed() { # each line of the log ends with the time of day
+    local lines
+    lines=$(grep -c '' "$work/whole/log.jsonl")
+    [ "$lines" -gt 3 ] && [ "$(grep -cE \
+        ',"time":"20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]Z"}$' \
+        "$work/whole/log.jsonl")" -eq "$lines" ]
+}
+check 'every line of the log has the time' timed
+
+# nothing_left CODE PART OPTION...: a start that fails leaves nothing in the folder, whether
+# it was there or not.
+nothing_left() {
+    local code=$1 part=$2 folder
+    shift 2
+    rm -rf "$work/begun"
+    mkdir -p "$work/begun/there"
+    echo mine >"$work/begun/there/words.txt"
+    for folder in new there; do
+        says "$code" "$part" train "$@" --out "$work/begun/$folder" || return 1
+    done
+    [ ! -e "$work/begun/new" ] && [ "$(ls "$work/begun/there")" = words.txt ] &&
+        says 2 "$work/begun/none holds no run" train --out "$work/begun/none" --resume &&
+        [ ! -e "$work/begun/none" ]
+}
+check 'a wrong setting leaves nothing' nothing_left 3 'window is 10' --set attention=csan1d --set window=10
+check 'a setting that the network refuses leaves nothing' nothing_left 3 'no multiple of 5 heads' --set heads=5
+check 'data that is missing leaves nothing' nothing_left 6 'none/train.conllu' --set "data=$work/none"
+check 'a device that is missing leaves nothing' nothing_left 2 'no device matches' --device nonesuch
+check 'a folder to start from that is missing leaves nothing' \
+    nothing_left 6 "$work/none" --set "warm_start=$work/none"
+
+own_config() { # resumed by its own config, and held to it
+    "$clattn" train "$config" "${small[@]}" --set epochs=1 --out "$work/own" &&
+        says 2 "the run was begun with another 'lr'" \
+            "$clattn" train --resume --out "$work/own" --set lr=0.5 --quiet &&
+        "$clattn" train --resume --out "$work/own" --set epochs=3 --quiet &&
+        cmp "$work/whole/last.ckpt.safetensors" "$work/own/last.ckpt.safetensors" &&
+        cmp "$work/whole/config.json" "$work/own/config.json" &&
+        says 2 "$work/none holds no run to resume" "$clattn" train --resume --out "$work/none" &&
+        says 2 'train needs a config file' "$clattn" train --out "$work/none" && [ ! -e "$work/none" ]
+}
+check 'resuming needs no config again' own_config
+
 # killed WHOLE [OPTION...]: killed at moments of its own choosing, resumed each time, a run
 # ends in the bits of the whole one.
 killed() {
@@ -108,7 +151,7 @@ printed() {
 check 'the printed command continues a stopped run' printed
 
 # Three epochs, then the rest: the same bits, settings and scores as six at once.
-scores() { grep verdict "$1/log.jsonl"; }
+scores() { grep verdict "$1/log.jsonl" | sed 's/,"time":"[^"]*"//'; }
 longer() {
     train --set patience=0 --out "$work/longer" &&
         train --set patience=0 --set epochs=6 --set save_every=5 --set log_every=7 \

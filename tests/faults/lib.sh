@@ -53,11 +53,13 @@ use() {
     esac
 }
 
+# timeless LOG: its lines without the speed and the time of day.
+timeless() { sed 's/,"units_per_s":[^,}]*//; s/,"time":"[^"]*"//' "$1"; }
+
 # same_run FOLDER FOLDER: equal files; of the log all but the times.
 same_run() {
     diff -r -x log.jsonl -x lock "$1" "$2" &&
-        diff <(sed 's/,"units_per_s":[^,}]*//' "$1/log.jsonl") \
-            <(sed 's/,"units_per_s":[^,}]*//' "$2/log.jsonl")
+        diff <(timeless "$1/log.jsonl") <(timeless "$2/log.jsonl")
 }
 
 # one_line: text from stdin as a string of JSON.

@@ -55,7 +55,7 @@ Test(custom, refuses)
     static const struct {
         const char *set[3], *part;
     } cases[] = {
-        { { "score=s +" }, "test: score: the expression ends too early" },
+        { { "score=s +" }, "--set: score: the expression ends too early" },
         { { "window=4" }, "window is 4, must be odd" },
         { { "learn=7" }, "learn must be an object" },
         { { "learn={\"a\": 7}" }, "learn.a must be an object of" },

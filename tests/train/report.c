@@ -55,8 +55,12 @@ Test(report, a_line_is_whole_or_out_of_memory)
     cr_assert_gt(n, 5);
     snprintf(path, sizeof path, "%s/log.jsonl", folder);
     TEST_OK(cla_file_read(path, &text, &size));
+    char *time = strstr(text, ",\"time\":\"");
+    cr_assert(time && strlen(time) == strlen(",\"time\":\"2026-01-31T23:59:59Z\"}\n"));
+    cr_assert_str_eq(time + 28, "Z\"}\n");
+    *time = '\0';
     cr_assert_str_eq(text, "{\"step\":3,\"epoch\":1,\"verdict\":\"new best\","
-                           "\"accuracy\":0.5,\"accuracy_oov\":0.25}\n");
+                           "\"accuracy\":0.5,\"accuracy_oov\":0.25");
     free(text);
     end(&r, folder);
 }
