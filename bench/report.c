@@ -194,8 +194,9 @@ void bench_report_peaks(bench *b)
 static void explain_shares(bench *b)
 {
     if (b->sums.above_bytes) {
-        bench_note(b, "peak above 100 %%: data that stay in a cache move faster than");
-        bench_note(b, "the memory, of which the peak is");
+        bench_note(
+            b, "peak above 100 %%: the data of these cases stay in a cache, which is");
+        bench_note(b, "faster than the memory that the peak was measured on");
     }
     if (b->sums.above_flops) {
         bench_note(

@@ -100,6 +100,24 @@ Test(config, overrides)
     unlink(path);
 }
 
+/* Parts of an object that --set gave, and objects with such a part, are its own. */
+Test(config, names_set_around_a_key)
+{
+    cla_config c;
+    const char *t = NULL;
+    char where[128];
+    cr_assert_eq(read_text(&c, "{\"a\": {\"x\": 1}, \"b\": 1}"), CLA_OK);
+    cr_assert_eq(cla_config_set(&c, "l={\"m\": {\"n\": 1}}"), CLA_OK);
+    cr_assert_eq(cla_config_set(&c, "a.y=1"), CLA_OK);
+    refuses(cla_config_text(&c, "l.m.n", &t), "--set: l.m.n is 1, must be");
+    refuses(cla_config_refuse(&c, "a.y", "is odd"), "--set: a.y is odd");
+    refuses(cla_config_refuse(&c, "l", "is odd"), "--set: l is odd");
+    snprintf(where, sizeof where, "%s:1: a.x is odd", path);
+    refuses(cla_config_refuse(&c, "a.x", "is odd"), where);
+    cla_config_fini(&c);
+    unlink(path);
+}
+
 /* A message names the line of the key, or --set where that gave the value. */
 Test(config, names_where_it_is_wrong)
 {

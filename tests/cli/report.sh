@@ -152,6 +152,40 @@ hostile() {
 }
 check 'hostile texts stay in the data' hostile
 
+# ---- devices: equal ones stay apart, each is compared with itself
+# identified INDEX: gives rows an identity.
+identified() { sed 's/}$/, "index": '"$1"', "uuid": null, "verified": true}/'; }
+{ rows 1 3 20 X | identified 0; rows 1 3 20 X | identified 1; } >equal-a.json
+{ rows 1 3 20 X | identified 1; rows 2 3 20 Y | identified 2; } >equal-b.json
+equal() {
+    "$clattn" report equal-a.json equal-b.json --out equal.html 2>err && [ ! -s err ] &&
+        holds equal.html 'd["compare"][0]["with"]["by_device"] and len(d["compare"][0]["with"]["cases"]) == 3
+            and all(d["bench"][0]["rows"][c["a"]]["index"] == 1 for c in d["compare"][0]["with"]["cases"])
+            and d["compare"][0]["with"]["only_a"] == d["compare"][0]["with"]["only_b"] == 3 and not notes'
+}
+check 'equal devices stay apart' equal
+cat a.json a.json >doubled.json
+doubled() { "$clattn" report doubled.json --out r2.html 2>err && grep -q 'doubled.json: 14 rows' err &&
+    holds r2.html 'len(notes) == 1 and "14 rows of one case and device occur twice" in notes[0]'; }
+check 'rows that occur twice are noted' doubled
+sed 's/"load": 0.1/"load": 18.0/; s/"peak_share": /&900/' equal-b.json >loaded.json
+"$clattn" report loaded.json --out loaded.html
+
+# ---- verifications
+{
+    printf '{"case":"one","op":"linear","schedule":"%s","device":"X","index":%d,"uuid":null,"driver":"1","ok":true,"nmse":1e-14,"max_abs":1e-7,"worst":"out.y"}\n' \
+        tile 0 group 0 tile 1
+    echo '{"case":"two","op":"linear","schedule":"tile","device":"X","index":1,"uuid":null,"driver":"1","ok":false,"nmse":null,"max_abs":null,"worst":null,"error":"<b>no</b> such attribute"}'
+} >checks.json
+check 'results of verify' "$clattn" report checks.json a.json --out checks.html
+check 'as they are' holds checks.html 'd["verify"][0]["rows"] == lines("checks.json") and len(d["bench"]) == 1 and not notes'
+{ cat checks.json; echo '{"case":"x","ok":1}'; head -n 1 a.json; } >bad-checks.json
+bad_checks() {
+    exits 3 "bad-checks.json:5: 'schedule' is missing" 2 "$clattn" report bad-checks.json --out r2.html &&
+        holds r2.html 'len(d["verify"][0]["rows"]) == 4 and len(notes) == 2'
+}
+check 'damaged results of verify' bad_checks
+
 # ---- training runs
 # run FOLDER SEED LINES KEY=VALUE: a log, settings and a picture as those of a run.
 run() {
@@ -229,6 +263,9 @@ check 'the page of three runs' in_browser runs.html "$source/tests/cli/report_ru
 rows 1 5 20 'first device' >two.json && rows 3 5 20 'second device' >>two.json
 "$clattn" report two.json --out two.html
 check 'the page of two devices' in_browser two.html "$source/tests/cli/report_devices.js"
+check 'the page of equal devices' in_browser equal.html "$source/tests/cli/report_equal.js"
+check 'the page of a machine with other work' in_browser loaded.html "$source/tests/cli/report_loaded.js"
+check 'the page of verifications' in_browser checks.html "$source/tests/cli/report_verify.js"
 check 'the page of hostile texts' in_browser h.html "$source/tests/cli/report_hostile.js"
 
 passed

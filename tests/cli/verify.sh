@@ -133,7 +133,7 @@ fi
 expect 0 '^2 runs of 1 cases, 0 failed$' '' "$clattn" verify "$good"
 expect 0 '"schedule":"group"' '' "$clattn" verify --json "$good"
 lines 2
-json case op schedule device ok nmse max_abs worst
+json case op schedule device index uuid driver ok nmse max_abs worst
 CLATTN_SCHEDULE=tile expect 0 '"schedule":"tile"' '' "$clattn" verify "$good" --json
 lines 1
 CLATTN_SCHEDULE=auto expect 0 '^ok ' '' "$clattn" verify "$good"
@@ -148,6 +148,24 @@ CLATTN_SCHEDULE=group expect 0 '"case":"1"' '' "$clattn" verify --json "$work/se
 order=$(grep -o '"case":"[^"]*"' "$work/out" | tr -dc '0-9')
 [ "$order" = 132 ] || complain "order is $order"
 expect 0 '^8 runs of 4 cases' '' "$clattn" verify "$work/set" "$good"
+
+# ---- every device in turn, and one status
+export POCL_DEVICES='pthread pthread'
+if [ "$("$clattn" devices --json | wc -l)" -eq 2 ]; then
+    expect 0 '^4 runs of 1 cases on 2 devices, 0 failed$' '' "$clattn" verify -d all "$good"
+    grep -q '^device 1: ' "$work/out" || complain 'no second device'
+    expect 0 '"index":1' '' "$clattn" verify --json --device all "$good"
+    lines 4
+    expect 0 ' on 2 devices, 0 failed$' '' "$clattn" verify -d all "$golden"
+else
+    expect 0 ' of 1 cases' '' "$clattn" verify -d all "$good"
+fi
+unset POCL_DEVICES
+expect 6 '' "$work/none" "$clattn" verify -d all "$work/none"
+expect 4 '' 'no OpenCL device' env OCL_ICD_VENDORS="$work" OPENCL_VENDOR_PATH="$work" \
+    "$clattn" verify -d all "$good"
+expect 2 '' "CLATTN_GEMM is 'mkl'" env CLATTN_GEMM=mkl "$clattn" verify -d all "$good"
+[ "$(wc -l <"$work/err")" -eq 1 ] || complain 'a wrong variable is named more than once'
 
 # ---- the process that compiles ahead ends with the first, however that ends
 child() { tr -d " " <"/proc/$1/task/$1/children" 2>/dev/null; }
@@ -181,7 +199,7 @@ expect 1 "FAILED .*unknown operator 'masked_softmux'" '^clattn: verify: 2 of 2 r
     "$clattn" verify "$work/op.safetensors"
 expect 1 '"ok":false.*"error":".*masked_softmux' 'failed' \
     "$clattn" verify --json "$work/op.safetensors"
-json case op schedule device ok nmse max_abs worst error
+json case op schedule device index uuid driver ok nmse max_abs worst error
 damage attribute 's/causal/casual/'
 expect 1 "no attribute 'casual'" 'casual' "$clattn" verify "$work/attribute.safetensors"
 damage value 's/\("causal": *"\)0/\17/'
@@ -199,7 +217,7 @@ cmp -s "$good" "$work/off.safetensors" && complain 'no change'
 expect 1 '^FAILED ' '^clattn: verify: 2 of 2 .*off \(tile\): [a-z_.]+\[[0-9]+\] is off by' \
     "$clattn" verify "$work/off.safetensors"
 expect 1 '"ok":false,"nmse":[0-9.e-]+,' 'failed' "$clattn" verify --json "$work/off.safetensors"
-json case op schedule device ok nmse max_abs worst
+json case op schedule device index uuid driver ok nmse max_abs worst
 
 # ---- files that are no cases; the others run
 damage tensor 's/"in.x"/"in.z"/'
@@ -220,7 +238,7 @@ if mkdir "$work/locale" &&
     localedef -i de_DE -f UTF-8 "$work/locale/de_DE.UTF-8" 2>/dev/null; then
     comma=(env LOCPATH="$work/locale" LC_ALL=de_DE.UTF-8)
     expect 0 '"nmse":[0-9.e-]+,' '' "${comma[@]}" "$clattn" verify --json "$good"
-    json case op schedule device ok nmse max_abs worst
+    json case op schedule device index uuid driver ok nmse max_abs worst
     expect 0 '"index":0,' '' "${comma[@]}" "$clattn" devices --json
 else
     echo 'no locale with a decimal comma here'
