@@ -27,7 +27,7 @@ struct bench;
 /* Adds the rows of b's device. Errors: CLA_E_NOMEM. */
 cla_status bench_beside_add(bench_beside *t, const struct bench *b);
 
-/* Prints the cases that two devices have: the milliseconds on each device, and the speed
- * relative to the first. Prints nothing for less than two devices. */
+/* Prints the cases that two devices have: the milliseconds on each device, and the
+ * speed relative to the first. Prints nothing for less than two devices. */
 void bench_beside_print(const bench_beside *t, int columns);
 void bench_beside_fini(bench_beside *t);

@@ -11,9 +11,10 @@ typedef struct bench_repeat {
     const char *schedule; // "tile" or "group" when the run takes both; else NULL
 } bench_repeat;
 
-/* Appends a command for a POSIX shell: the environment variables that change the results
- * or the list of devices, `clattn bench' and the words (count of them). schedule takes
- * the place of CLATTN_SCHEDULE unless it is NULL. Errors: CLA_E_NOMEM. */
+/* Appends a command for a POSIX shell: the environment variables that change the
+ * results or the list of devices, `clattn bench' and the words (count of them).
+ * schedule takes the place of CLATTN_SCHEDULE unless it is NULL. Errors:
+ * CLA_E_NOMEM. */
 cla_status bench_command_add(cla_text *line, const char *const *words, int count,
                              const char *schedule);
 

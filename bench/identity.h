@@ -1,8 +1,8 @@
 /* identity.h - tells the devices of result files apart, and finds those that two files
  * share.
  *
- * A device has an index, a name, a driver and, where the driver tells one, a uuid. Files
- * of older versions and of other programs have the name alone: what a row lacks
+ * A device has an index, a name, a driver and, where the driver tells one, a uuid.
+ * Files of older versions and of other programs have the name alone: what a row lacks
  * contradicts nothing. */
 #pragma once
 

@@ -80,8 +80,8 @@ typedef struct bench_samples {
 } bench_samples;
 
 /* sample.c: warms up for 60 ms (--quick: 20 ms), then takes samples until it has 10 and
- * 0.3 s (--quick: 5 and 0.05 s), or 3 and 5 s (--quick: 3 and 0.3 s). A sample is a batch of runs that takes
- * milliseconds. */
+ * 0.3 s (--quick: 5 and 0.05 s), or 3 and 5 s (--quick: 3 and 0.3 s). A sample is a
+ * batch of runs that takes milliseconds. */
 cla_status bench_sample(const bench *b, const bench_case *c, bench_samples *out);
 
 /* report.c: adds a row to the table, to the JSON file and to b->rows. Needs

@@ -124,15 +124,15 @@ static int add_identity(json_t *o, const bench *b, const bench_case *c)
 /* Adds the load, and a warning when other work runs. */
 static int add_load(json_t *o, const bench *b)
 {
-    const bench_load now = bench_load_now(cla_runtime_device(b->rt), true);
-    char text[96];
+    const bench_load l = bench_load_now(cla_runtime_device(b->rt), true);
     int failed = 0;
-    if (now.load >= 0) {
-        failed |= json_object_set_new(o, "load", json_real(now.load));
+    if (l.load >= 0) {
+        failed |= json_object_set_new(o, "load", json_real(l.load));
     }
-    failed |= json_object_set_new(o, "processors", json_integer(now.processors));
-    if (bench_load_is_high(&now)) {
-        bench_load_text(&now, text, sizeof text);
+    failed |= json_object_set_new(o, "processors", json_integer(l.processors));
+    if (bench_load_is_high(&l)) {
+        char text[96];
+        bench_load_text(&l, text, sizeof text);
         failed |= json_object_set_new(o, "warning", json_string(text));
     }
     return failed;

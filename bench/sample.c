@@ -30,8 +30,8 @@ static cla_status time_runs(const bench *b, const bench_case *c, int count, doub
 }
 
 /* Warms up: the first run compiles, later ones fill caches and raise clocks.
- * *fastest_ms is the fastest later run with its wait; *first_ms is by how much the first
- * one took longer. */
+ * *fastest_ms is the fastest later run with its wait; *first_ms is by how much the
+ * first one took longer. */
 static cla_status warm_up(const bench *b, const bench_case *c, double warm_ms,
                           double *fastest_ms, double *first_ms)
 {

@@ -2,6 +2,7 @@
 #include "base/writable.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +12,15 @@
 static cla_status refuse(const char *path, const char *what, int error)
 {
     return cla_fail(CLA_E_IO, "%s: cannot %s: %s", path, what, strerror(error));
+}
+
+/* Copies path, with room for ".". */
+static cla_status copy_path(const char *path, char **copy)
+{
+    const size_t room = strlen(path) + 2;
+    CLA_TRY(cla_alloc(copy, room, 1));
+    snprintf(*copy, room, "%s", path);
+    return CLA_OK;
 }
 
 /* Cuts path to the folder around it: "a" to ".", "/a" to "/". */
@@ -44,8 +54,7 @@ static cla_status check_folder(const char *folder, const char *path, const char 
 static cla_status check_around(const char *path)
 {
     char *folder = NULL;
-    CLA_TRY(cla_alloc(&folder, strlen(path) + 2, 1));
-    memcpy(folder, path, strlen(path));
+    CLA_TRY(copy_path(path, &folder));
     cut_to_parent(folder);
     const cla_status status = check_folder(folder, path, "create");
     free(folder);
@@ -84,17 +93,18 @@ cla_status cla_writable_direct(const char *path)
     return access(path, W_OK) ? refuse(path, "write", errno) : CLA_OK;
 }
 
-/* Finds the nearest folder around path that exists; path is cut to it. */
-static cla_status check_ancestor(char *path, const char *whole)
+/* Finds the nearest folder around path that exists: folder, a copy of path, is cut to
+ * it. */
+static cla_status check_ancestor(char *folder, const char *path)
 {
     struct stat info;
-    while (stat(path, &info)) {
-        if (errno != ENOENT || strcmp(path, ".") == 0) {
-            return refuse(whole, "make folder", errno);
+    while (stat(folder, &info)) {
+        if (errno != ENOENT || strcmp(folder, ".") == 0) {
+            return refuse(path, "make folder", errno);
         }
-        cut_to_parent(path);
+        cut_to_parent(folder);
     }
-    return check_folder(path, whole, "make folder");
+    return check_folder(folder, path, "make folder");
 }
 
 cla_status cla_writable_folder(const char *path)
@@ -105,8 +115,7 @@ cla_status cla_writable_folder(const char *path)
         return S_ISDIR(info.st_mode) ? check_folder(path, path, "write")
                                      : refuse(path, "make folder", EEXIST);
     }
-    CLA_TRY(cla_alloc(&around, strlen(path) + 2, 1));
-    memcpy(around, path, strlen(path));
+    CLA_TRY(copy_path(path, &around));
     const cla_status status = check_ancestor(around, path);
     free(around);
     return status;

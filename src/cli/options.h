@@ -16,8 +16,8 @@ typedef enum cli_kind {
     CLI_TAKE,  // take() decides
 } cli_kind;
 
-/* What a command writes to the value of an option; cli_read refuses an output that cannot
- * be written, before the command begins its work. */
+/* What a command writes to the value of an option; cli_read refuses an output that
+ * cannot be written, before the command begins its work. */
 typedef enum cli_output {
     CLI_NO_OUTPUT,
     CLI_OUT_FILE,   // cla_file_write: whole or not at all

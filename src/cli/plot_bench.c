@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "bench/results.h"
+#include "bench/identity.h"
 #include "cli/svg.h"
 
 static double figure(const bench_result *row, const char *key)
@@ -12,11 +12,22 @@ static double figure(const bench_result *row, const char *key)
     return json_number_value(json_object_get(row->object, key));
 }
 
-static cla_status two_devices(const bench_results *t, const char *first,
-                              const char *second)
+static cla_status two_devices(const bench_results *t, const bench_result *first,
+                              const bench_result *second)
 {
-    return cla_fail(CLA_E_INPUT, "%s: has rows of '%s' and of '%s'", t->path, first,
-                    second);
+    const bool named = strcmp(first->device, second->device) != 0;
+    cla_text a = { 0 }, b = { 0 };
+    cla_status status =
+        named ? cla_text_add(&a, "%s", first->device) : bench_device_label(first, &a);
+    status = status  ? status
+             : named ? cla_text_add(&b, "%s", second->device)
+                     : bench_device_label(second, &b);
+    status = status ? status
+                    : cla_fail(CLA_E_INPUT, "%s: has rows of '%s' and of '%s'", t->path,
+                               a.data, b.data);
+    cla_text_free(&a);
+    cla_text_free(&b);
+    return status;
 }
 
 static const char *suite_of(const bench_result *row)
@@ -69,15 +80,15 @@ static cla_status draw_bars(const bench_results *t, const char *metric, void *it
                             cla_text *title, cla_text *picture)
 {
     svg_bar *bars = items;
-    const char *device = NULL;
+    const bench_result *first = NULL;
     int count = 0;
     for (size_t i = 0; i < t->count; i++) {
         const bench_result *row = &t->rows[i];
         const double value = figure(row, metric);
         if (value > 0) {
-            device = device ? device : row->device;
-            if (strcmp(row->device, device) != 0) {
-                return two_devices(t, device, row->device);
+            first = first ? first : row;
+            if (!bench_same_device(row, first)) {
+                return two_devices(t, first, row);
             }
             bars[count++] = (svg_bar){ row->name, row->provider, value };
         }
@@ -85,7 +96,7 @@ static cla_status draw_bars(const bench_results *t, const char *metric, void *it
     if (!count) {
         return cla_fail(CLA_E_INPUT, "%s: no row has a '%s' to plot", t->path, metric);
     }
-    CLA_TRY(cla_text_add(title, "%s: %s", title_of(metric), device));
+    CLA_TRY(cla_text_add(title, "%s: %s", title_of(metric), first->device));
     return cli_svg_bars(picture, bars, count, title->data);
 }
 
@@ -105,8 +116,8 @@ static cla_status collect(const bench_results *t, svg_roof_point *points,
         const double gflops = figure(row, "gflops"), gbs = figure(row, "gbs");
         const double compute = figure(row, "peak_gflops");
         const double memory = figure(row, "peak_gbs");
-        if (strcmp(row->device, t->rows[0].device) != 0) {
-            return two_devices(t, t->rows[0].device, row->device);
+        if (!bench_same_device(row, &t->rows[0])) {
+            return two_devices(t, &t->rows[0], row);
         }
         if (gflops > 0 && gbs > 0) {
             points[r->count++] =

@@ -1,4 +1,5 @@
-/* report_read.c - reads lines of results, runs and verifications; other lines become notes. */
+/* report_read.c - reads lines of results, runs and verifications; other lines become
+ * notes. */
 #include <string.h>
 #include <sys/stat.h>
 

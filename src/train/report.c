@@ -121,7 +121,8 @@ static cla_status add_time(json_t *line)
     return json_object_set_new(line, "time", json_string(text)) ? no_memory() : CLA_OK;
 }
 
-/* Adds the scores and the time, writes the line and frees it. line NULL: out of memory. */
+/* Adds the scores and the time, writes the line and frees it. line NULL: out of
+ * memory. */
 static cla_status write_line(const cla_report *r, json_t *line, const cla_metrics *m)
 {
     cla_status status = line ? add_metrics(line, m) : no_memory();

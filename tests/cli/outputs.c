@@ -1,6 +1,6 @@
-/* outputs.c - every option that names an output: one that cannot be written is refused by
- * cli_read, before the command begins any work. The options are those of the program's
- * own tables. */
+/* outputs.c - every option that names an output: one that cannot be written is refused
+ * by cli_read, before the command begins any work. The options are those of the
+ * program's own tables. */
 int clattn_main(int argc, char **argv);
 #define main clattn_main // the commands stand in the program's main file
 #include "cli/main.c"    // NOLINT(bugprone-suspicious-include)

@@ -81,6 +81,11 @@ check 'refuses a roofline of two devices' says 3 "has rows of 'a <device>' and o
     plot --roofline "$work/two.json" --out "$work/x.svg"
 check 'refuses bars of two devices' says 3 "has rows of 'a <device>' and of 'other'" \
     plot --bench "$work/two.json" --out "$work/x.svg"
+{ row a s tile 1.0 1.0 1.0 | sed 's/}$/,"index":0}/'
+    row a s tile 1.0 1.0 1.0 | sed 's/}$/,"index":1}/'; } >"$work/equal.json"
+check 'refuses bars of two equal devices' \
+    says 3 "has rows of 'a <device> (device 0)' and of 'a <device> (device 1)'" \
+    plot --bench "$work/equal.json" --out "$work/x.svg"
 check 'refuses two kinds of picture' says 2 'only one of' \
     plot --bench --roofline "$work/rows.json" --out "$work/x.svg"
 check 'refuses two results' says 2 'take one file' \
