@@ -44,22 +44,20 @@ static const cli_option options[] = {
     { 0 },
 };
 
-/* A run that begins needs a config; one that continues has its own. */
-static cla_status check(const void *arguments_)
+/* A run that continues has a config of its own. */
+static bool has_config(const void *arguments_)
 {
-    const arguments *a = arguments_;
-    return a->config.count || a->resume
-               ? CLA_OK
-               : cla_fail(CLA_E_USAGE,
-                          "train needs a config file (see clattn train --help)");
+    return ((const arguments *)arguments_)->resume;
 }
 
 const cli_usage cli_train_usage = {
     .options = options,
     .words = "CONFIG.json --out DIR\n--resume [CONFIG.json] --out DIR",
     .words_at = offsetof(arguments, config),
+    .least = 1,
     .most = 1,
-    .check = check,
+    .lacks = "a config file",
+    .may_lack = has_config,
     .about = "Trains the system that CONFIG.json describes.",
     .more = "The folder then serves clattn eval, tag and others with --model DIR. "
             "SIGINT finishes the step, saves, and exits with 130.\n\n"

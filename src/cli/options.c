@@ -300,7 +300,8 @@ cla_status cli_read(const cli_usage *usage, int argc, char **argv, void *argumen
 {
     reader r = { usage, argv, argc, 1, arguments, { argv + 1, 0 } };
     CLA_TRY(read_words(&r));
-    if (r.words.count < usage->least) {
+    const bool may_lack = usage->may_lack && usage->may_lack(arguments);
+    if (r.words.count < usage->least && !may_lack) {
         return lacks(&r, usage->lacks);
     }
     if (usage->most) {

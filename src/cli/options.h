@@ -57,6 +57,7 @@ typedef struct cli_usage {
     size_t words_at;           // offset of a cli_words
     int least, most;           // number of words; most 0: none
     const char *lacks;         // names what is missing below `least`: "a folder"
+    bool (*may_lack)(const void *arguments); // whether it may be missing; NULL: never
     cla_status (*check)(const void *arguments); // for options that exclude each other
     const struct cli_command *verbs;            // the last name is NULL; NULL: none
 } cli_usage;
