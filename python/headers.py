@@ -18,6 +18,7 @@ class Variable:
     name: str
     array: int = 0
     comment: str = ""
+    is_list: bool = False  # pointers that the function reads: `cla_tensor *const *x`
 
     @property
     def nullable(self) -> bool:
@@ -142,6 +143,7 @@ def read_functions(text: str, header: str, into: Headers) -> None:
         for argument in [] if arguments == "void" else re.split(r",\s*", arguments):
             variable = read_variables(" ".join(argument.split()))[0]
             variable.comment = said.get(variable.name, "")
+            variable.is_list = bool(re.search(r"\*\s*const\s*\*", argument))
             if f"{variable.name} (NULL" in words:
                 variable.comment += " NULL"
             variables.append(variable)

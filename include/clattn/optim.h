@@ -1,7 +1,10 @@
 /* optim.h - steps of an optimiser: parameters changed in place, in one launch.
  *
  * These are no operators: no tape, no gradient. A model keeps its parameters, their
- * gradients and each moment in one block; a step takes whole blocks. */
+ * gradients and each moment in one block; a step takes whole blocks.
+ *
+ * Rates that would make parameters NaN are refused with CLA_E_USAGE: an eps that is not
+ * above 0, a decay (rho, beta) outside [0,1), an lr that is not finite. */
 #pragma once
 
 #include "clattn/tensor.h"
@@ -18,7 +21,7 @@ extern "C" {
  * a  in, out  running mean of g^2, as large as p; 0 before the first step
  * g  in       gradient, as large as p
  *
- * Errors: CLA_E_SHAPE, CLA_E_DEVICE.
+ * Errors: CLA_E_SHAPE, CLA_E_USAGE (rates, above), CLA_E_DEVICE.
  * Source: Hinton, Srivastava and Swersky 2012, lecture 6e. */
 CLA_API cla_status cla_rmsprop(cla_runtime *rt, cla_tensor *p, cla_tensor *a,
                                const cla_tensor *g, float lr, float rho, float eps);
@@ -32,13 +35,13 @@ CLA_API cla_status cla_rmsprop(cla_runtime *rt, cla_tensor *p, cla_tensor *a,
  * a, d  in, out  running means of g^2 and of u^2, as large as p; 0 at first
  * g     in       gradient, as large as p
  *
- * Errors: CLA_E_SHAPE, CLA_E_DEVICE.
+ * Errors: CLA_E_SHAPE, CLA_E_USAGE (rates, above), CLA_E_DEVICE.
  * Source: Zeiler 2012, algorithm 1, where lr is 1. */
 CLA_API cla_status cla_adadelta(cla_runtime *rt, cla_tensor *p, cla_tensor *a,
                                 cla_tensor *d, const cla_tensor *g, float lr, float rho,
                                 float eps);
 
-/* All four are needed: a rate of 0 is one. */
+/* All four are needed: a rate of 0 is one. {0} is refused for its eps. */
 typedef struct cla_adam_options {
     float lr, beta1, beta2, eps;
     uint64_t reserved[4]; // 0: room for later versions
@@ -54,7 +57,7 @@ typedef struct cla_adam_options {
  * g     in       gradient, as large as p
  * step  in       1 for the first step, 2 for the second ...
  *
- * Errors: CLA_E_SHAPE, CLA_E_USAGE (step below 1), CLA_E_DEVICE.
+ * Errors: CLA_E_SHAPE, CLA_E_USAGE (rates; step below 1), CLA_E_DEVICE.
  * Source: Kingma and Ba 2015, algorithm 1. */
 CLA_API cla_status cla_adam(cla_runtime *rt, cla_tensor *p, cla_tensor *m,
                             cla_tensor *v, const cla_tensor *g, int64_t step,

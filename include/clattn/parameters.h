@@ -74,8 +74,8 @@ CLA_API int64_t cla_parameters_size(const cla_parameters *set);
  * limit  in   the gradient's norm over all parameters is cut to it; 0: it is not
  * norm   out  the norm before that; may be NULL. It is 0 without a limit.
  *
- * Errors: CLA_E_USAGE (not built; limit below 0), CLA_E_NUMERIC (a norm that is not
- * finite: nothing was changed), CLA_E_DEVICE.
+ * Errors: CLA_E_USAGE (not built; rates as in optim.h; limit below 0), CLA_E_NUMERIC (a
+ * norm that is not finite: nothing was changed), CLA_E_DEVICE.
  * Source: Kingma and Ba 2015, algorithm 1; Pascanu et al. 2013, algorithm 1. */
 CLA_API cla_status cla_parameters_step(cla_parameters *set,
                                        const cla_adam_options *adam, double limit,

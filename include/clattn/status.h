@@ -4,8 +4,10 @@
  * on this thread, with the numbers in it, is cla_error(). The library never
  * prints (see log.h), exits or aborts. Thread-safety: safe.
  *
- * A pointer that must not be NULL, and is, gives CLA_E_USAGE with its name. Functions
- * that return no status then do nothing and return 0, NULL or "". */
+ * A pointer that must not be NULL, and is, gives CLA_E_USAGE with its name; so do an
+ * enum whose value is none of its type's, and a tensor, batch, buffer or queue of
+ * another runtime than the rest. Functions that return no status then do nothing and
+ * return 0, NULL or "". */
 #pragma once
 
 #ifdef __cplusplus

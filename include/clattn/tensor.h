@@ -126,11 +126,18 @@ CLA_API cla_status cla_tape_tensor(cla_tape *tape, cla_tensor **out, cla_dtype d
                                    int rank, const int64_t *shape);
 
 /* Adds dy (NULL: ones) to the gradient of the result y, the start of a backward pass.
- * Errors: CLA_E_SHAPE, CLA_E_NOMEM, CLA_E_DEVICE. */
+ * Several results may be seeded for one pass.
+ *
+ * Errors: CLA_E_USAGE (y is a view, has a gradient already, is of another tape, or of
+ * steps that have run backward), CLA_E_SHAPE, CLA_E_NOMEM, CLA_E_DEVICE. */
 CLA_API cla_status cla_tape_seed(cla_tape *tape, cla_tensor *y, const cla_tensor *dy);
 
-/* Runs what was recorded, last first. Gradients add to what is there already.
- * Errors: CLA_E_USAGE (not a training tape), CLA_E_NOMEM, CLA_E_DEVICE. */
+/* Runs what was recorded, last first, and forgets it: a second pass needs steps of its
+ * own. Gradients add to what is there already.
+ *
+ * Errors: CLA_E_USAGE (not a training tape; nothing was seeded since the last pass; a
+ * gradient for the result of steps that an earlier pass has run), CLA_E_NOMEM,
+ * CLA_E_DEVICE. */
 CLA_API cla_status cla_tape_backward(cla_tape *tape);
 
 #ifdef __cplusplus

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from clattn._api import DeviceKind, Schedule
 from clattn._library import check, library, struct, text
-from clattn.errors import FreedError
+from clattn.errors import FreedError, UsageError
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -195,8 +195,14 @@ class Runtime:
 
     @schedule.setter
     def schedule(self, schedule: Schedule) -> None:
+        try:
+            known = Schedule(schedule)
+        except ValueError:
+            raise UsageError(
+                f"schedule is {schedule!r}, must be one of {list(Schedule)}"
+            ) from None
         with self.lock:
-            library().cla_runtime_set_schedule(self.pointer, Schedule(schedule))
+            library().cla_runtime_set_schedule(self.pointer, known)
 
     @property
     def peak_bytes(self) -> int:

@@ -35,6 +35,21 @@ cla_status cla_need(const char *who, const char *names, const void *const *point
     CLA_TRY(cla_need(__func__, #__VA_ARGS__, (const void *const[]){ __VA_ARGS__ }, \
                      sizeof((const void *const[]){ __VA_ARGS__ }) / sizeof(void *)))
 
+/* Fails with CLA_E_USAGE unless value is 0 to last: "linear: activation is 7, must be 0
+ * to 2 (CLA_TANH)".
+ *
+ * who   in  name of the calling function, with its "cla_"
+ * name  in  of the argument, or "options.gate" for a member of a structure
+ * most  in  name of the constant last */
+cla_status cla_known(const char *who, const char *name, int value, int last,
+                     const char *most);
+
+/* Checks that an enum has one of its values; the line behind CLA_NEED or CLA_OP.
+ * CLA_UNKNOWN is for functions that return no status: they do nothing then. */
+#define CLA_UNKNOWN(name, value, last) \
+    cla_known(__func__, name, (int)(value), (int)(last), #last)
+#define CLA_KNOWN(name, value, last) CLA_TRY(CLA_UNKNOWN(name, value, last))
+
 /* Fails with CLA_E_USAGE unless the four reserved words of an options struct are 0. */
 cla_status cla_reserved(const char *who, const uint64_t reserved[4]);
 

@@ -60,7 +60,7 @@ void cla_log_set(cla_log_function function, void *context)
 void cla_log_to_stderr(void *context, cla_log_level level, const char *line)
 {
     (void)context;
-    if (line && cla_log_enabled(level)) {
+    if (line && !CLA_UNKNOWN("level", level, CLA_LOG_DEBUG) && cla_log_enabled(level)) {
         // one call, so that lines of several threads do not mix
         fprintf(stderr, "clattn: %s: %s\n", level_names[level], line);
     }

@@ -104,6 +104,15 @@ cla_status cla_need(const char *who, const char *names, const void *const *point
     return CLA_OK;
 }
 
+cla_status cla_known(const char *who, const char *name, int value, int last,
+                     const char *most)
+{
+    return value >= 0 && value <= last
+               ? CLA_OK
+               : cla_fail(CLA_E_USAGE, "%s: %s is %d, must be 0 to %d (%s)",
+                          who + strlen("cla_"), name, value, last, most);
+}
+
 cla_status cla_reserved(const char *who, const uint64_t reserved[4])
 {
     if (reserved[0] | reserved[1] | reserved[2] | reserved[3]) {

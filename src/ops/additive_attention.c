@@ -141,8 +141,10 @@ static cla_status forward(cla_tape *tape, saved *s)
     s->weights->wants_grad = s->scores->wants_grad;
     s->context->wants_grad =
         s->scores->wants_grad || cla_tape_needs_grad(tape, 1, &s->values);
-    return s->context->wants_grad ? cla_tape_record(tape, backward, s, sizeof *s)
-                                  : CLA_OK;
+    cla_tensor *const results[CLA_RESULTS] = { s->context, s->weights, s->scores };
+    return s->context->wants_grad
+               ? cla_tape_record(tape, backward, s, sizeof *s, results)
+               : CLA_OK;
 }
 
 cla_status cla_additive_attention(cla_tape *tape, cla_tensor **context, cla_tensor *m,

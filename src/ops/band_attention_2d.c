@@ -18,10 +18,6 @@ static cla_status check_area(const cla_tensor *q, int area, cla_edge edge)
         return cla_fail(CLA_E_USAGE, "%s: area is %d, must be odd and at least 1",
                         OP.name, area);
     }
-    if (edge != CLA_EDGE_TRUNCATE && edge != CLA_EDGE_WRAP && edge != CLA_EDGE_AUTHOR) {
-        return cla_fail(CLA_E_USAGE, "%s: edge is %d, must be 0 to 2", OP.name,
-                        (int)edge);
-    }
     if (edge != CLA_EDGE_TRUNCATE && area > q->shape[1]) {
         return cla_fail(CLA_E_USAGE, "%s: area is %d, but only %lld heads wrap around",
                         OP.name, area, (long long)q->shape[1]);
@@ -40,6 +36,7 @@ cla_status cla_band_attention_2d(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                                  const cla_attention_options *options)
 {
     CLA_OP(tape, o, q, k, v, rows);
+    CLA_KNOWN("edge", edge, CLA_EDGE_AUTHOR);
     const cla_attention_reach reach = { .window = window, .area = area, .edge = edge };
     cla_attention_call call;
     CLA_TRY(cla_band_check_window(OP.name, window));

@@ -131,6 +131,7 @@ cla_status cla_char_cnn(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tenso
                         cla_tensor *b, const cla_ragged *rows, const cla_tensor *len)
 {
     CLA_OP(tape, y, x, w, rows);
+    CLA_MAY(tape, b, len);
     saved s = { .x = x, .w = w, .b = b, .rows = rows };
     CLA_TRY(cla_conv1d_check(
         &cla_char_cnn_signature,

@@ -31,6 +31,7 @@ cla_status cla_norm(cla_runtime *rt, double *norm, const cla_tensor *x)
 {
     CLA_NEED(rt, norm, x);
     CLA_HOLD(rt);
+    CLA_SAME(rt, x);
     *norm = 0;
     CLA_TRY(check("norm", x));
     const int64_t n = cla_size(x);
@@ -58,6 +59,7 @@ cla_status cla_scale(cla_runtime *rt, cla_tensor *x, float factor)
 {
     CLA_NEED(rt, x);
     CLA_HOLD(rt);
+    CLA_SAME(rt, x);
     CLA_TRY(check("scale", x));
     cla_launch launch = {
         .file = "clip",
@@ -73,6 +75,7 @@ cla_status cla_clip(cla_runtime *rt, double *norm, cla_tensor *g, float limit)
 {
     CLA_NEED(rt, g);
     CLA_HOLD(rt);
+    CLA_SAME(rt, g);
     double length = 0;
     if (!(limit > 0)) {
         return cla_fail(CLA_E_USAGE, "clip: limit is %g, must be above 0",

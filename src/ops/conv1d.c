@@ -231,6 +231,8 @@ cla_status cla_conv1d(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor 
                       cla_tensor *b, const cla_ragged *rows, cla_activation activation)
 {
     CLA_OP(tape, y, x, w, rows);
+    CLA_MAY(tape, b);
+    CLA_KNOWN("activation", activation, CLA_TANH);
     saved s = { NULL, x, w, b, rows, activation };
     CLA_TRY(cla_conv1d_check(&cla_conv1d_signature,
                              (cla_given[]){ { x }, { w }, { b }, { .rows = rows } }));

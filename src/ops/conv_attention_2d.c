@@ -155,13 +155,8 @@ static cla_status check_filter(conv_call *call, const cla_given *given)
     return CLA_OK;
 }
 
-static cla_status check_options(cla_activation activation,
-                                const cla_attention_options *options)
+static cla_status check_options(const cla_attention_options *options)
 {
-    if (activation < CLA_NONE || activation > CLA_TANH) {
-        return cla_fail(CLA_E_USAGE, "%s: activation is %d, must be none, relu or tanh",
-                        OP, (int)activation);
-    }
     if (options && options->causal) {
         return cla_fail(CLA_E_USAGE,
                         "%s: causal makes no sense, the filter looks ahead", OP);
@@ -181,10 +176,6 @@ static cla_status choose(conv_call *call, cla_runtime *rt, cla_conv_method metho
     const bool gpu = kind == CLA_DEVICE_GPU || kind == CLA_DEVICE_INTEGRATED;
     const int64_t side =
         cla_tuned(rt, OP, "FFT_SIDE", gpu ? GPU_FFT_SIDE : CPU_FFT_SIDE);
-    if (method < CLA_CONV_AUTO || method > CLA_CONV_FFT) {
-        return cla_fail(CLA_E_USAGE, "%s: method is %d, must be auto, direct or FFT",
-                        OP, (int)method);
-    }
     if (method == CLA_CONV_FFT) {
         return cla_conv_fft_check(&call->fft, rt, call);
     }
@@ -216,9 +207,11 @@ cla_status cla_conv_attention_2d(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                                  const cla_attention_options *options)
 {
     CLA_OP(tape, o, q, k, v, w, b, rows);
+    CLA_KNOWN("activation", activation, CLA_TANH);
+    CLA_KNOWN("method", method, CLA_CONV_FFT);
     conv_call call = { .w = w, .b = b, .activation = (int)activation };
     const cla_given given[] = { { q }, { k }, { v }, { w }, { b }, { .rows = rows } };
-    CLA_TRY(check_options(activation, options));
+    CLA_TRY(check_options(options));
     CLA_TRY(cla_attention_check(OP, q, k, v, rows, rows, options));
     CLA_TRY(check_filter(&call, given));
     CLA_TRY(cla_attention_begin(&call.base, tape, q, k, v, rows, rows, options));

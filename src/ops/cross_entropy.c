@@ -116,6 +116,7 @@ cla_status cla_weighted_cross_entropy(cla_tape *tape, cla_tensor **loss,
                                       float smoothing, const cla_tensor *factor)
 {
     CLA_OP(tape, loss, logits, targets);
+    CLA_MAY(tape, factor);
     saved s = {
         .x = logits, .targets = targets, .factor = factor, .smoothing = smoothing
     };

@@ -317,9 +317,6 @@ static cla_status check_input(const cla_custom_input *input)
 
 static cla_status check(const cla_attention_mod *mod)
 {
-    if (!mod) {
-        return cla_fail(CLA_E_USAGE, "%s: mod is NULL", OP);
-    }
     if (mod->window < 0 || (mod->window && mod->window % 2 == 0)) {
         return cla_fail(CLA_E_USAGE, "%s: window is %d, must be odd, or 0 for none", OP,
                         mod->window);
@@ -379,6 +376,9 @@ cla_status cla_custom_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                                 const cla_attention_options *options)
 {
     CLA_OP(tape, o, q, k, v, q_rows, k_rows, mod);
+    for (int i = 0; i < CLA_CUSTOM_INPUTS && mod->inputs[i].name; i++) {
+        CLA_MAY(tape, mod->inputs[i].tensor);
+    }
     custom_call call = { .code = NULL };
     cla_runtime *rt = cla_tape_runtime(tape);
     CLA_TRY(cla_attention_check(OP, q, k, v, q_rows, k_rows, options));
@@ -392,7 +392,8 @@ cla_status cla_custom_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
         CLA_TRY(make_map(tape, options->map, &call));
     }
     if (call.attention.o->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, backward, &call, sizeof call));
+        CLA_TRY(cla_tape_record(tape, backward, &call, sizeof call,
+                                (cla_tensor *[CLA_RESULTS]){ call.attention.o }));
     }
     *o = call.attention.o;
     return CLA_OK;

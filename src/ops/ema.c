@@ -14,6 +14,7 @@ cla_status cla_ema(cla_runtime *rt, cla_tensor *e, const cla_tensor *p, float de
 {
     CLA_NEED(rt, e, p);
     CLA_HOLD(rt);
+    CLA_SAME(rt, e, p);
     CLA_TRY(check(e, p));
     const float rest = (float)(1 - (double)decay);
     cla_launch launch = {
@@ -31,6 +32,7 @@ cla_status cla_swap(cla_runtime *rt, cla_tensor *e, cla_tensor *p)
 {
     CLA_NEED(rt, e, p);
     CLA_HOLD(rt);
+    CLA_SAME(rt, e, p);
     CLA_TRY(check(e, p));
     cla_launch launch = {
         .file = OP,

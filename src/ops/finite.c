@@ -22,6 +22,7 @@ cla_status cla_finite(cla_runtime *rt, bool *finite, const cla_tensor *x)
 {
     CLA_NEED(rt, finite, x);
     CLA_HOLD(rt);
+    CLA_SAME(rt, x);
     *finite = true;
     CLA_TRY(cla_check_f32("finite", "x", x));
     const int64_t n = cla_size(x), even = (n + MOST_RUNS - 1) / MOST_RUNS;

@@ -165,6 +165,7 @@ cla_status cla_gaussian_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                                   const cla_attention_options *options)
 {
     CLA_OP(tape, o, q, k, v, shape, rows);
+    CLA_MAY(tape, shape->center, shape->sigma);
     gaussian_call call = { .shape = *shape };
     cla_attention_call *a = &call.attention;
     cla_tensor *const center = call.shape.center, *const sigma = call.shape.sigma;

@@ -106,11 +106,15 @@ cla_status cla_gru(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                    const cla_recurrent_options *options)
 {
     CLA_OP(tape, y, x, weights, rows);
+    static const cla_recurrent_options none = { 0 };
+    options = options ? options : &none;
+    CLA_MAY(tape, weights->w_g, weights->b_g, weights->w_c, weights->b_c, options->h0,
+            options->c0);
     saved s = { .r = { .x = x, .rows = rows, .gates = 3 },
                 .g = { .w = weights->w_g, .b = weights->b_g },
                 .c = { .w = weights->w_c, .b = weights->b_c } };
     cla_recurrence *r = &s.r;
-    r->options = options ? *options : (cla_recurrent_options){ .reverse = false };
+    r->options = *options;
     if (r->options.c0 || r->options.c) {
         return cla_fail(CLA_E_USAGE, "gru: there is no cell for c0 or c");
     }

@@ -214,12 +214,13 @@ static cla_status forward(cla_tape *tape, const saved *s, ham_args args)
     return CLA_OK;
 }
 
+static const cla_ham_options none = { 0 };
+
 static cla_status run(cla_tape *tape, cla_tensor **out, saved s,
                       const cla_ham_options *options)
 {
-    CLA_TRY(options ? cla_reserved("ham", options->reserved) : CLA_OK);
-    const float scale = options ? options->scale : 0;
-    s.scale = scale != 0 ? scale : 1 / sqrtf((float)s.q->shape[1]);
+    CLA_TRY(cla_reserved("ham", options->reserved));
+    s.scale = options->scale != 0 ? options->scale : 1 / sqrtf((float)s.q->shape[1]);
     CLA_TRY(cla_tape_tensor(tape, &s.out, CLA_F32, 2, s.q->shape));
     s.out->wants_grad = cla_tape_needs_grad(tape, 3, (cla_tensor *[]){ s.q, s.k, s.c });
     const ham_args args = args_of(tape, &s);
@@ -236,6 +237,8 @@ cla_status cla_ham_v(cla_tape *tape, cla_tensor **out, cla_tensor *q, cla_tensor
                      const cla_ham_options *options)
 {
     CLA_OP(tape, out, q, k, c, q_rows, k_rows);
+    options = options ? options : &none;
+    CLA_KNOWN("options.memory", options->memory, CLA_HAM_ORIGINAL);
     const saved s = { .q = q, .k = k, .c = c, .q_rows = q_rows, .k_rows = k_rows };
     CLA_TRY(cla_signature_check(
         &cla_ham_v_signature,
@@ -249,12 +252,14 @@ cla_status cla_ham_s(cla_tape *tape, cla_tensor **out, cla_tensor *x, cla_tensor
                      const cla_ragged *rows, const cla_ham_options *options)
 {
     CLA_OP(tape, out, x, c, rows);
+    options = options ? options : &none;
+    CLA_KNOWN("options.memory", options->memory, CLA_HAM_ORIGINAL);
     const saved s = { .q = x,
                       .k = x,
                       .c = c,
                       .q_rows = rows,
                       .k_rows = rows,
-                      .self = !options || options->memory == CLA_HAM_CURRENT };
+                      .self = options->memory == CLA_HAM_CURRENT };
     CLA_TRY(cla_signature_check(&cla_ham_s_signature,
                                 (cla_given[]){ { x }, { c }, { .rows = rows } },
                                 &(cla_sizes){ 0 }));

@@ -159,7 +159,7 @@ static cla_status check_rows(const char *name, const cla_tensor *t, int64_t toke
 static cla_status check_gates(const cla_hard_options *options, int64_t pairs)
 {
     const bool given = options->gate == CLA_GATE_GIVEN;
-    if ((unsigned)options->gate > CLA_GATE_GIVEN || given != (options->given != NULL)) {
+    if (given != (options->given != NULL)) {
         return cla_fail(CLA_E_USAGE, "%s: gate is %d, and gates are %s", OP,
                         (int)options->gate, options->given ? "given" : "not given");
     }
@@ -210,6 +210,9 @@ cla_status cla_hard_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
     CLA_OP(tape, o, q, k, v, q_rows, k_rows);
     static const cla_hard_options none = { 0 };
     options = options ? options : &none;
+    CLA_MAY(tape, options->given);
+    CLA_KNOWN("options.gate", options->gate, CLA_GATE_GIVEN);
+    CLA_KNOWN("options.form", options->form, CLA_HARD_SPARSE);
     saved s = { .q = q, .k = k, .v = v, .form = options->form };
     CLA_TRY(cla_reserved(OP, options->reserved));
     CLA_TRY(cla_hard_batch_check(OP, &s.batch, q_rows, k_rows));
@@ -219,7 +222,8 @@ cla_status cla_hard_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
     s.o->wants_grad = cla_tape_needs_grad(tape, 1, &v);
     s.scores->wants_grad = cla_tape_needs_grad(tape, 2, (cla_tensor *[]){ q, k });
     if (s.o->wants_grad || s.scores->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s));
+        CLA_TRY(cla_tape_record(tape, backward, &s, sizeof s,
+                                (cla_tensor *[CLA_RESULTS]){ s.o, s.scores }));
     }
     if (options->scores) {
         *options->scores = s.scores;
@@ -235,6 +239,7 @@ cla_status cla_hard_project(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                             const cla_hard_projector *projector, bool stop)
 {
     CLA_OP(tape, y, x, projector);
+    CLA_MAY(tape, projector->w1, projector->b1, projector->w2, projector->b2);
     const cla_hard_projector *p = projector;
     cla_tensor *h = NULL;
     CLA_TRY(cla_check_shape("hard_project", "x", x, CLA_F32, 2, (int64_t[]){ -1, -1 }));

@@ -235,6 +235,8 @@ cla_status cla_linear(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor 
                       cla_tensor *b, cla_activation activation, cla_tensor *residual)
 {
     CLA_OP(tape, y, x, w);
+    CLA_MAY(tape, b, residual);
+    CLA_KNOWN("activation", activation, CLA_TANH);
     CLA_TRY(cla_signature_check(&cla_linear_signature,
                                 (cla_given[]){ { x }, { w }, { b }, { residual } },
                                 &(cla_sizes){ 0 }));
@@ -258,6 +260,7 @@ cla_status cla_tied_linear(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_te
                            cla_tensor *b)
 {
     CLA_OP(tape, y, x, w);
+    CLA_MAY(tape, b);
     CLA_TRY(cla_signature_check(&cla_tied_linear_signature,
                                 (cla_given[]){ { x }, { w }, { b } },
                                 &(cla_sizes){ 0 }));

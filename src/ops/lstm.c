@@ -161,10 +161,10 @@ cla_status cla_lstm(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *w
                     const cla_recurrent_options *options)
 {
     CLA_OP(tape, y, x, w, rows);
-    saved s = { 0 };
-    if (options) {
-        s.r.options = *options;
-    }
+    static const cla_recurrent_options none = { 0 };
+    options = options ? options : &none;
+    CLA_MAY(tape, b, options->h0, options->c0);
+    saved s = { .r = { .options = *options } };
     CLA_TRY(begin(tape, &s, x, &(cla_lstm_weights){ w, b }, rows));
     CLA_TRY(forward(tape, &s, 1));
     return give(tape, y, &s);

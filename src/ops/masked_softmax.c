@@ -67,6 +67,7 @@ cla_status cla_masked_softmax(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                               bool causal)
 {
     CLA_OP(tape, y, x);
+    CLA_MAY(tape, q_len, k_len);
     cla_tensor *out = NULL;
     CLA_TRY(cla_signature_check(&cla_masked_softmax_signature,
                                 (cla_given[]){ { x }, { q_len }, { k_len } },

@@ -100,7 +100,8 @@ static cla_status run(cla_tape *tape, saved *s)
                          cla_tape_needs_grad(tape, (int)s->depth, s->x);
     return s->out->wants_grad
                ? cla_tape_record(tape, backward, s,
-                                 sizeof *s + (size_t)s->depth * sizeof *s->x)
+                                 sizeof *s + (size_t)s->depth * sizeof *s->x,
+                                 (cla_tensor *[CLA_RESULTS]){ s->out })
                : CLA_OK;
 }
 
@@ -111,6 +112,9 @@ cla_status cla_mix_levels(cla_tape *tape, cla_tensor **out, cla_tensor *const *x
     saved *s = NULL;
     CLA_TRY(cla_ham_check_weights(OP, c));
     const size_t depth = (size_t)c->shape[0];
+    for (size_t i = 0; i < depth; i++) {
+        CLA_MAY(tape, x[i]);
+    }
     s = calloc(1, sizeof *s + depth * sizeof *s->x);
     if (!s) {
         return cla_fail(CLA_E_NOMEM, "%s: %zu tensors", OP, depth);

@@ -76,6 +76,26 @@ static optimiser_rates rates_of(const cla_optimiser_rates *r, int64_t step)
     };
 }
 
+/* Refuses rates that would make parameters NaN, such as those that nobody set. */
+static cla_status check_rates(const cla_optimiser *o, const cla_optimiser_rates *r)
+{
+    const char *op = o->signature.op;
+    if (!isfinite(r->lr)) {
+        return cla_fail(CLA_E_USAGE, "%s: lr is %g, must be finite", op, r->lr);
+    }
+    const bool divides = o->usual.epsilon > 0; // by a root that may be 0
+    if (divides && (!((float)r->epsilon > 0) || !isfinite(r->epsilon))) {
+        return cla_fail(CLA_E_USAGE, "%s: eps is %g, must be above 0", op, r->epsilon);
+    }
+    for (int i = 0; i < CLA_OPTIMISER_DECAYS && o->decay[i]; i++) {
+        if (!((float)r->decay[i] >= 0 && (float)r->decay[i] < 1)) {
+            return cla_fail(CLA_E_USAGE, "%s: %s is %g, must be in [0,1)", op,
+                            o->decay[i], r->decay[i]);
+        }
+    }
+    return CLA_OK;
+}
+
 cla_status cla_optimiser_step(cla_runtime *rt, const cla_optimiser *o, cla_tensor *p,
                               cla_tensor *const *moment, const cla_tensor *g,
                               int64_t step, const cla_optimiser_rates *rates)
@@ -91,6 +111,7 @@ cla_status cla_optimiser_step(cla_runtime *rt, const cla_optimiser *o, cla_tenso
         given[i].tensor = t[i];
     }
     CLA_TRY(cla_signature_check(&o->signature, given, &(cla_sizes){ 0 }));
+    CLA_TRY(check_rates(o, rates));
     if (step < 1) {
         return cla_fail(CLA_E_USAGE, "%s: step is %lld, must be 1 or more", op,
                         (long long)step);
@@ -113,6 +134,7 @@ cla_status cla_rmsprop(cla_runtime *rt, cla_tensor *p, cla_tensor *a,
 {
     CLA_NEED(rt, p, a, g);
     CLA_HOLD(rt);
+    CLA_SAME(rt, p, a, g);
     const cla_optimiser_rates r = { (double)lr, (double)eps, { (double)rho } };
     return cla_optimiser_step(rt, cla_optimiser_named("rmsprop"), p, &a, g, 1, &r);
 }
@@ -122,9 +144,23 @@ cla_status cla_adadelta(cla_runtime *rt, cla_tensor *p, cla_tensor *a, cla_tenso
 {
     CLA_NEED(rt, p, a, d, g);
     CLA_HOLD(rt);
+    CLA_SAME(rt, p, a, d, g);
     const cla_optimiser_rates r = { (double)lr, (double)eps, { (double)rho } };
     return cla_optimiser_step(rt, cla_optimiser_named("adadelta"), p,
                               (cla_tensor *[]){ a, d }, g, 1, &r);
+}
+
+static cla_optimiser_rates rates_of_adam(const cla_adam_options *o)
+{
+    return (cla_optimiser_rates){ (double)o->lr,
+                                  (double)o->eps,
+                                  { (double)o->beta1, (double)o->beta2 } };
+}
+
+cla_status cla_adam_check(const cla_adam_options *options)
+{
+    const cla_optimiser_rates r = rates_of_adam(options);
+    return check_rates(cla_optimiser_named("adam"), &r);
 }
 
 cla_status cla_adam(cla_runtime *rt, cla_tensor *p, cla_tensor *m, cla_tensor *v,
@@ -132,11 +168,9 @@ cla_status cla_adam(cla_runtime *rt, cla_tensor *p, cla_tensor *m, cla_tensor *v
 {
     CLA_NEED(rt, p, m, v, g, options);
     CLA_HOLD(rt);
+    CLA_SAME(rt, p, m, v, g);
     CLA_TRY(cla_reserved("adam", options->reserved));
-    const cla_optimiser_rates r = { (double)options->lr,
-                                    (double)options->eps,
-                                    { (double)options->beta1,
-                                      (double)options->beta2 } };
+    const cla_optimiser_rates r = rates_of_adam(options);
     return cla_optimiser_step(rt, cla_optimiser_named("adam"), p,
                               (cla_tensor *[]){ m, v }, g, step, &r);
 }

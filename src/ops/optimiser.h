@@ -16,8 +16,8 @@ typedef struct cla_optimiser {
     cla_signature signature;                   // name; parameters, moments, gradient
     const char *moment[CLA_OPTIMISER_MOMENTS]; // names in checkpoints; NULL: none
     const char *decay[CLA_OPTIMISER_DECAYS];   // names in configs; NULL: none
-    cla_optimiser_rates usual;
-    double flops; // for each parameter
+    cla_optimiser_rates usual;                 // an epsilon of 0: it has none
+    double flops;                              // for each parameter
 } cla_optimiser;
 
 /* Returns optimiser i, or NULL past the last. The first is the default of configs. */
@@ -26,6 +26,9 @@ const cla_optimiser *cla_optimiser_at(int i);
 const cla_optimiser *cla_optimiser_named(const char *name);
 int cla_optimiser_moments(const cla_optimiser *o);
 
+/* Fails with CLA_E_USAGE for rates that would make parameters NaN, such as {0}. */
+cla_status cla_adam_check(const cla_adam_options *options);
+
 /* Queues a step over a whole block of parameters, in one launch.
  *
  * p       in, out  parameters, f32 of any shape
@@ -33,7 +36,8 @@ int cla_optimiser_moments(const cla_optimiser *o);
  * g       in       gradient, of p's shape
  * step    in       number of the step, from 1
  *
- * Errors: CLA_E_SHAPE, CLA_E_USAGE (step below 1), CLA_E_DEVICE. */
+ * Errors: CLA_E_SHAPE, CLA_E_USAGE (rates that give NaN; step below 1),
+ * CLA_E_DEVICE. */
 cla_status cla_optimiser_step(cla_runtime *rt, const cla_optimiser *o, cla_tensor *p,
                               cla_tensor *const *moment, const cla_tensor *g,
                               int64_t step, const cla_optimiser_rates *rates);

@@ -242,6 +242,7 @@ cla_status cla_position_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                                   const cla_attention_options *options)
 {
     CLA_OP(tape, o, q, k, v, rows);
+    CLA_MAY(tape, absolute, relative);
     position_call call = { .absolute = absolute, .relative = relative };
     cla_attention_call *a = &call.attention;
     const cla_given given[] = { { q },        { k },        { v },

@@ -59,8 +59,10 @@ cla_status cla_recurrence_give(cla_tape *tape, cla_tensor **y, const cla_recurre
 {
     const int n = (int)(sizeof end->inputs / sizeof *end->inputs);
     r->y->wants_grad = cla_tape_needs_grad(tape, n, end->inputs);
-    CLA_TRY(r->y->wants_grad ? cla_tape_record(tape, end->back, end->saved, end->size)
-                             : CLA_OK);
+    cla_tensor *const results[CLA_RESULTS] = { r->y, r->h, r->c };
+    CLA_TRY(r->y->wants_grad
+                ? cla_tape_record(tape, end->back, end->saved, end->size, results)
+                : CLA_OK);
     *y = r->y;
     cla_tensor *const states[] = { r->h, r->c };
     for (int i = 0; i < 2; i++) {

@@ -131,8 +131,7 @@ static cla_status check(const saved *s)
                         (double)s->entropy);
     }
     const bool learned = s->baseline == CLA_BASELINE_LEARNED;
-    if ((unsigned)s->baseline > CLA_BASELINE_LEARNED ||
-        learned != (s->learned != NULL)) {
+    if (learned != (s->learned != NULL)) {
         return cla_fail(CLA_E_USAGE, "%s: baseline is %d, and learned is %s", OP,
                         (int)s->baseline, s->learned ? "given" : "not given");
     }
@@ -148,6 +147,8 @@ cla_status cla_reinforce(cla_tape *tape, cla_tensor **loss, cla_tensor *scores,
     CLA_OP(tape, loss, scores, gates, rewards, q_rows, k_rows);
     static const cla_reinforce_options none = { 0 };
     options = options ? options : &none;
+    CLA_MAY(tape, options->learned);
+    CLA_KNOWN("options.baseline", options->baseline, CLA_BASELINE_LEARNED);
     saved s = { .scores = scores,
                 .learned = options->learned,
                 .gates = gates,

@@ -74,7 +74,8 @@ static cla_status record_stack(cla_tape *tape, cla_tensor *y, cla_tensor *const 
     s->y = y;
     s->n = n;
     memcpy(s->part, x, (size_t)n * sizeof *x);
-    const cla_status status = cla_tape_record(tape, stack_backward, s, size);
+    const cla_status status = cla_tape_record(tape, stack_backward, s, size,
+                                              (cla_tensor *[CLA_RESULTS]){ y });
     free(s);
     return status;
 }
@@ -84,6 +85,9 @@ cla_status cla_stack(cla_tape *tape, cla_tensor **y, cla_tensor *const *x, int64
     CLA_OP(tape, y, x);
     cla_tensor *out = NULL;
     int64_t rows = 0, at = 0;
+    for (int64_t i = 0; i < n; i++) {
+        CLA_MAY(tape, x[i]);
+    }
     CLA_TRY(check_parts(x, n, &rows));
     CLA_TRY(
         cla_tape_tensor(tape, &out, CLA_F32, 2, (int64_t[]){ rows, x[0]->shape[1] }));

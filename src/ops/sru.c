@@ -53,11 +53,14 @@ cla_status cla_sru(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                    const cla_recurrent_options *options)
 {
     CLA_OP(tape, y, x, weights, rows);
+    static const cla_recurrent_options none = { 0 };
+    options = options ? options : &none;
+    CLA_MAY(tape, weights->w, weights->w_g, weights->b_g, options->h0, options->c0);
     saved s = { .r = { .x = x, .rows = rows, .gates = 3 },
                 .z = { .w = weights->w, .inputs_only = true },
                 .g = { .w = weights->w_g, .b = weights->b_g, .inputs_only = true } };
     cla_recurrence *r = &s.r;
-    r->options = options ? *options : (cla_recurrent_options){ .reverse = false };
+    r->options = *options;
     if (r->options.h0 || r->options.h) {
         return cla_fail(CLA_E_USAGE, "sru: no state but the cell goes on: c0 and c");
     }

@@ -95,10 +95,18 @@ void cla_memory_forget_peak(cla_runtime *rt)
 cla_status cla_memory_wrap(cla_memory *out, cla_runtime *rt, void *buffer, size_t bytes)
 {
     size_t size = 0;
+    cl_context home = NULL;
     cl_int code = clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof size, &size, NULL);
+    code = code ? code
+                : clGetMemObjectInfo(buffer, CL_MEM_CONTEXT, sizeof home, &home, NULL);
+    if (!code && home != rt->context) {
+        return cla_fail(CLA_E_USAGE, "tensor_wrap: buffer belongs to another context "
+                                     "than the runtime's");
+    }
     if (!code && size < bytes) {
-        return cla_fail(CLA_E_SHAPE, "wrapped buffer holds %zu bytes, %zu are needed",
-                        size, bytes);
+        return cla_fail(CLA_E_SHAPE,
+                        "tensor_wrap: buffer holds %zu bytes, %zu are needed", size,
+                        bytes);
     }
     code = code ? code : clRetainMemObject(buffer);
     if (code) {

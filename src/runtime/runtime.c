@@ -167,9 +167,11 @@ static cla_status build_wrapped(cla_runtime *rt, cl_context context,
     if (code) {
         return cla_cl_fail(code, "wrapped queue");
     }
-    if (own != context || (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)) {
-        return cla_fail(CLA_E_USAGE,
-                        "wrapped queue must be in order and of that context");
+    if (own != context) {
+        return cla_fail(CLA_E_USAGE, "runtime_wrap: queue belongs to another context");
+    }
+    if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) {
+        return cla_fail(CLA_E_USAGE, "runtime_wrap: queue must be in order");
     }
     code = clRetainContext(context); // what is not retained must not be released
     rt->context = code ? NULL : context;
@@ -285,9 +287,9 @@ cla_schedule cla_runtime_schedule(const cla_runtime *rt)
 
 void cla_runtime_set_schedule(cla_runtime *rt, cla_schedule schedule)
 {
-    if (rt) {
-        rt->schedule = schedule == CLA_SCHEDULE_AUTO ? rt->own_schedule : schedule;
-    }
+    if (!rt || CLA_UNKNOWN("schedule", schedule, CLA_SCHEDULE_GROUP)) return;
+
+    rt->schedule = schedule == CLA_SCHEDULE_AUTO ? rt->own_schedule : schedule;
 }
 
 uint64_t cla_runtime_peak_bytes(const cla_runtime *rt)

@@ -14,6 +14,7 @@ cla_status cla_tensor_wrap(cla_tensor **out, cla_runtime *rt, cl_mem buffer,
 {
     CLA_NEED(out, rt, buffer);
     CLA_HOLD(rt);
+    CLA_KNOWN("dtype", dtype, CLA_I32);
     CLA_TRY(cla_alloc(out, 1, sizeof **out));
     const cla_status status = build(*out, rt, buffer, dtype, rank, shape);
     if (status) {

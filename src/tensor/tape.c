@@ -15,13 +15,15 @@ typedef struct owned {
 typedef struct note {
     cla_backward back;
     void *saved;
-    const cla_tensor *of; // only result; back needs its gradient. NULL: always runs
+    cla_tensor *of[CLA_RESULTS]; // back needs the gradient of one of them
 } note;
 
 struct cla_tape {
     cla_runtime *rt;
     cla_arena *arena;
     bool training;
+    bool seeded; // since the last backward pass
+    bool passed; // backward once since the reset
     uint32_t seed, step, next_stream, first_row;
     owned *tensors;
     cla_ragged *rows; // kept until the reset
@@ -68,6 +70,7 @@ void cla_tape_reset(cla_tape *tape)
         cla_arena_rewind(tape->arena, 0);
     }
     tape->next_stream = 0;
+    tape->seeded = tape->passed = false;
 }
 
 void cla_tape_free(cla_tape **tape)
@@ -126,6 +129,7 @@ cla_status cla_tape_tensor(cla_tape *tape, cla_tensor **out, cla_dtype dtype, in
                            const int64_t *shape)
 {
     CLA_OP(tape, out);
+    CLA_KNOWN("dtype", dtype, CLA_I32);
     cla_tensor *t = NULL;
     CLA_TRY(own(tape, &t));
     CLA_TRY(cla_tensor_describe(t, tape->rt, dtype, rank, shape));
@@ -146,6 +150,10 @@ void cla_tape_keep(cla_tape *tape, cla_ragged *rows)
 {
     if (!tape || !rows || rows->kept) return;
 
+    if (cla_same_runtime(__func__, "rows", tape->rt, &(const cla_runtime *){ rows->rt },
+                         1)) {
+        return; // the caller's still
+    }
     CLA_HOLD_WAIT(tape->rt);
     rows->kept = true;
     rows->next = tape->rows;
@@ -221,143 +229,41 @@ bool cla_tape_needs_grad(const cla_tape *tape, int n, cla_tensor *const *inputs)
     return tape->training && wanted;
 }
 
-static cla_status add_note(cla_tape *tape, cla_backward back, const void *saved,
-                           size_t size, const cla_tensor *of)
+cla_status cla_tape_record(cla_tape *tape, cla_backward back, const void *saved,
+                           size_t size, cla_tensor *const results[CLA_RESULTS])
 {
     CLA_TRY(cla_grow(&tape->notes, &tape->note_cap, tape->note_count + 1,
                      sizeof *tape->notes));
     note *n = &tape->notes[tape->note_count];
-    *n = (note){ back, NULL, of };
+    *n = (note){ back, NULL, { NULL } };
+    memcpy(n->of, results, sizeof n->of);
     CLA_TRY(cla_alloc(&n->saved, 1, size));
     memcpy(n->saved, saved, size);
     tape->note_count++;
     return CLA_OK;
 }
 
-cla_status cla_tape_record(cla_tape *tape, cla_backward back, const void *saved,
-                           size_t size)
-{
-    return add_note(tape, back, saved, size, NULL);
-}
-
 cla_status cla_tape_give(cla_tape *tape, cla_tensor **y, cla_tensor *out,
                          const cla_note *end)
 {
     const int n = (int)(sizeof end->inputs / sizeof *end->inputs);
+    cla_tensor *const results[CLA_RESULTS] = { out };
     out->wants_grad = cla_tape_needs_grad(tape, n, end->inputs);
     const cla_status status =
-        out->wants_grad ? add_note(tape, end->back, end->saved, end->size, out)
-                        : CLA_OK;
+        out->wants_grad
+            ? cla_tape_record(tape, end->back, end->saved, end->size, results)
+            : CLA_OK;
     *y = status ? NULL : out;
     return status;
 }
 
-/* ---- gradients ---------------------------------------------------------------- */
-
-/* Makes the gradient of x if it has none. It lives as long as x: on the tape, or on its
- * own. */
-static cla_status make_grad(cla_tape *tape, cla_tensor *x)
-{
-    if (x->grad) {
-        return CLA_OK;
-    }
-    if (x->tape) {
-        return cla_tape_tensor(tape, &x->grad, CLA_F32, x->rank, x->shape);
-    }
-    const cla_status status =
-        cla_tensor_new(&x->grad, x->rt, CLA_F32, x->rank, x->shape);
-    if (!status && x->grad) {
-        x->grad->version = 0; // kernels write it
-    }
-    return status;
-}
-
-// NOLINTBEGIN(misc-no-recursion): as deep as views of views
-/* Makes the gradient of a view, a view of the base's gradient. For columns a fresh one
- * is zeroed, since other columns may belong to no view. */
-static cla_status view_grad(cla_tape *tape, cla_tensor *x, int *add)
-{
-    cla_tensor *whole = NULL;
-    CLA_TRY(cla_grad_out(tape, x->base, &whole, add));
-    if (!whole) {
-        return cla_fail(CLA_E_USAGE, "backward: %s: its base wants no gradient",
-                        cla_shape_text(x));
-    }
-    if (!cla_is_columns(x)) {
-        return x->grad ? CLA_OK
-                       : cla_tensor_reshape(tape, &x->grad, whole, x->rank, x->shape);
-    }
-    if (!*add) {
-        CLA_TRY(cla_tensor_fill(whole, 0));
-        *add = 1;
-    }
-    return x->grad ? CLA_OK
-                   : cla_tensor_columns(tape, &x->grad, whole, x->offset, x->shape[1],
-                                        x->shape[2]);
-}
-
-/* Returns whether x are column views of one tensor that hold each column once. */
-static bool are_all_columns(cla_tensor *const *x, int n)
-{
-    int64_t width = 0;
-    for (int i = 0; i < n; i++) {
-        if (!x[i] || !x[i]->base || x[i]->base != x[0]->base || !cla_is_columns(x[i])) {
-            return false;
-        }
-        const int64_t size = x[i]->shape[1] * x[i]->shape[2];
-        for (int j = 0; j < i; j++) {
-            const int64_t before = x[j]->shape[1] * x[j]->shape[2];
-            if (x[i]->offset < x[j]->offset + before &&
-                x[j]->offset < x[i]->offset + size) {
-                return false;
-            }
-        }
-        width += size;
-    }
-    return n && width == x[0]->stride;
-}
-
-cla_status cla_grad_all_columns(cla_tape *tape, int n, cla_tensor *const *x,
-                                bool *fresh)
-{
-    cla_tensor *base = n && x[0] ? x[0]->base : NULL;
-    *fresh = base && !base->base && base->wants_grad && !base->grad_filled &&
-             are_all_columns(x, n);
-    if (*fresh) {
-        CLA_TRY(make_grad(tape, base));
-        base->grad_filled = true;
-    }
-    return CLA_OK;
-}
-
-cla_status cla_grad_out(cla_tape *tape, cla_tensor *x, cla_tensor **grad, int *add)
-{
-    *grad = NULL;
-    *add = 0;
-    if (!x || !x->wants_grad) {
-        return CLA_OK;
-    }
-    if (x->base) {
-        CLA_TRY(view_grad(tape, x, add));
-    } else {
-        CLA_TRY(make_grad(tape, x));
-        *add = x->grad_filled;
-    }
-    x->grad_filled = true;
-    *grad = x->grad;
-    return CLA_OK;
-}
-// NOLINTEND(misc-no-recursion)
-
-const cla_tensor *cla_grad_in(const cla_tensor *y)
-{
-    return y->grad_filled ? y->grad : NULL;
-}
+/* ---- backward ------------------------------------------------------------------ */
 
 cla_status cla_tape_seed(cla_tape *tape, cla_tensor *y, const cla_tensor *dy)
 {
     CLA_NEED(tape, y);
     CLA_HOLD(tape->rt);
+    CLA_SAME(tape->rt, y, dy);
     if (dy) {
         CLA_TRY(cla_check_shape("seed", "dy", dy, CLA_F32, y->rank, y->shape));
     }
@@ -365,8 +271,13 @@ cla_status cla_tape_seed(cla_tape *tape, cla_tensor *y, const cla_tensor *dy)
         return cla_fail(CLA_E_USAGE, "seed: %s is a view, or has a gradient already",
                         cla_shape_text(y));
     }
-    CLA_TRY(make_grad(tape, y));
+    if (y->tape && y->tape != tape) {
+        return cla_fail(CLA_E_USAGE, "seed: %s is a result of another tape",
+                        cla_shape_text(y));
+    }
+    CLA_TRY(cla_grad_make("seed", tape, y));
     y->grad_filled = true;
+    tape->seeded = true;
     return dy ? cla_memory_copy(tape->rt, &y->grad->memory, 0, &dy->memory, 0,
                                 dy->memory.bytes)
               : cla_tensor_fill(y->grad, 1);
@@ -381,7 +292,31 @@ cla_status cla_tape_backward(cla_tape *tape)
 {
     CLA_NEED(tape);
     CLA_HOLD(tape->rt);
-    return cla_tape_backward_to(tape, 0);
+    if (tape->training && !tape->seeded) {
+        return cla_fail(CLA_E_USAGE, "backward: nothing was seeded (cla_tape_seed) %s",
+                        tape->passed ? "since the last backward pass" : "on this tape");
+    }
+    CLA_TRY(cla_tape_backward_to(tape, 0));
+    tape->seeded = false;
+    tape->passed = true;
+    return CLA_OK;
+}
+
+/* Runs the last note and forgets it. */
+static cla_status run_last(cla_tape *tape)
+{
+    note *n = &tape->notes[tape->note_count - 1];
+    bool reached = false;
+    for (int i = 0; i < CLA_RESULTS; i++) {
+        reached = reached || (n->of[i] && cla_grad_in(n->of[i]));
+    }
+    CLA_TRY(reached ? n->back(tape, n->saved) : CLA_OK);
+    for (int i = 0; i < CLA_RESULTS; i++) {
+        if (n->of[i]) n->of[i]->passed = true;
+    }
+    free(n->saved);
+    tape->note_count--;
+    return CLA_OK;
 }
 
 cla_status cla_tape_backward_to(cla_tape *tape, size_t mark)
@@ -390,10 +325,7 @@ cla_status cla_tape_backward_to(cla_tape *tape, size_t mark)
         return cla_fail(CLA_E_USAGE, "backward: the tape was made without training");
     }
     while (tape->note_count > mark) {
-        note *n = &tape->notes[tape->note_count - 1];
-        CLA_TRY(!n->of || cla_grad_in(n->of) ? n->back(tape, n->saved) : CLA_OK);
-        free(n->saved);
-        tape->note_count--;
+        CLA_TRY(run_last(tape));
     }
     return CLA_OK;
 }

@@ -92,10 +92,7 @@ cla_status cla_tensor_new(cla_tensor **out, cla_runtime *rt, cla_dtype dtype, in
     CLA_NEED(out, rt);
     CLA_HOLD(rt);
     *out = NULL;
-    if (dtype != CLA_F32 && dtype != CLA_I32) {
-        return cla_fail(CLA_E_USAGE, "tensor: dtype is %d, must be CLA_F32 or CLA_I32",
-                        (int)dtype);
-    }
+    CLA_KNOWN("dtype", dtype, CLA_I32); // weights of fewer bits come from models
     CLA_TRY(cla_alloc(out, 1, sizeof **out));
     cla_status status = describe(*out, rt, dtype, rank, shape);
     (*out)->version = 1;
@@ -184,6 +181,53 @@ void cla_tensor_clear_grad(cla_tensor *t)
 cla_tensor *cla_tensor_grad(const cla_tensor *t)
 {
     return t && t->grad_filled ? t->grad : NULL;
+}
+
+const cla_runtime *cla_runtime_of_tensor(const cla_tensor *t)
+{
+    return t ? t->rt : NULL;
+}
+
+const cla_runtime *cla_runtime_of_rows(const cla_ragged *rows)
+{
+    return rows ? rows->rt : NULL;
+}
+
+const cla_runtime *cla_runtime_of_other(const void *other)
+{
+    (void)other;
+    return NULL;
+}
+
+/* Writes the name at place i of names, which ", " separates; "weights->w" becomes
+ * "weights.w". */
+static void copy_name(char *out, size_t size, const char *names, size_t i)
+{
+    size_t at = 0;
+    for (; i; i--) {
+        names = strchr(names, ',') + strlen(", ");
+    }
+    for (; *names && *names != ','; names++) {
+        const bool arrow = names[0] == '-' && names[1] == '>';
+        names += arrow;
+        if (at + 1 < size) out[at++] = arrow ? '.' : *names;
+    }
+    out[at] = '\0';
+}
+
+cla_status cla_same_runtime(const char *who, const char *names, const cla_runtime *rt,
+                            const cla_runtime *const *owners, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (owners[i] && owners[i] != rt) {
+            char name[64];
+            copy_name(name, sizeof name, names, i);
+            return cla_fail(
+                CLA_E_USAGE, "%s: %s belongs to another runtime, on device '%s'",
+                who + strlen("cla_"), name, cla_runtime_device(owners[i])->name);
+        }
+    }
+    return CLA_OK;
 }
 
 cla_status cla_check_shape(const char *who, const char *name, const cla_tensor *t,

@@ -28,6 +28,7 @@ struct cla_tensor {
     bool wants_grad;
     cla_tensor *grad; // made at the first request
     bool grad_filled; // grad holds a gradient: add to it; else write
+    bool passed;      // the backward step of what made it has run, and is gone
     uint32_t version; // grows with each change; 0: changes are not tracked, no forms
     cla_form form[4]; // weights packed for products, plain and transposed; then the
                       // state's rows of a recurrence, plain and transposed
@@ -100,13 +101,58 @@ static inline cla_status cla_check_f32(const char *who, const char *name,
              : cla_fail(CLA_E_USAGE, "%s: %s is NULL", who, name);
 }
 
+/* Fails with CLA_E_USAGE when one of owners [n], runtimes or NULL, is not rt: "linear:
+ * b belongs to another runtime, on device 'x'". who and names are as in cla_need. */
+cla_status cla_same_runtime(const char *who, const char *names, const cla_runtime *rt,
+                            const cla_runtime *const *owners, size_t n);
+
+/* Return the runtime that a tensor or batch was made with; NULL for NULL, and for
+ * pointers to anything else. */
+const cla_runtime *cla_runtime_of_tensor(const cla_tensor *t);
+const cla_runtime *cla_runtime_of_rows(const cla_ragged *rows);
+const cla_runtime *cla_runtime_of_other(const void *other);
+#define CLA_RUNTIME_OF(pointer) \
+    _Generic((pointer),                             \
+        cla_tensor *: cla_runtime_of_tensor,        \
+        const cla_tensor *: cla_runtime_of_tensor,  \
+        cla_ragged *: cla_runtime_of_rows,          \
+        const cla_ragged *: cla_runtime_of_rows,    \
+        default: cla_runtime_of_other)(pointer)
+
+/* CLA_EACH(f, a, b) is f(a), f(b), for 1 to 9 arguments. */
+#define CLA_EACH(f, ...)                                                          \
+    CLA_TENTH(__VA_ARGS__, CLA_EACH9, CLA_EACH8, CLA_EACH7, CLA_EACH6, CLA_EACH5, \
+              CLA_EACH4, CLA_EACH3, CLA_EACH2, CLA_EACH1, 0)                      \
+    (f, __VA_ARGS__)
+#define CLA_TENTH(a, b, c, d, e, f, g, h, i, tenth, ...) tenth
+#define CLA_EACH1(f, a)                                  f(a)
+#define CLA_EACH2(f, a, ...)                             f(a), CLA_EACH1(f, __VA_ARGS__)
+#define CLA_EACH3(f, a, ...)                             f(a), CLA_EACH2(f, __VA_ARGS__)
+#define CLA_EACH4(f, a, ...)                             f(a), CLA_EACH3(f, __VA_ARGS__)
+#define CLA_EACH5(f, a, ...)                             f(a), CLA_EACH4(f, __VA_ARGS__)
+#define CLA_EACH6(f, a, ...)                             f(a), CLA_EACH5(f, __VA_ARGS__)
+#define CLA_EACH7(f, a, ...)                             f(a), CLA_EACH6(f, __VA_ARGS__)
+#define CLA_EACH8(f, a, ...)                             f(a), CLA_EACH7(f, __VA_ARGS__)
+#define CLA_EACH9(f, a, ...)                             f(a), CLA_EACH8(f, __VA_ARGS__)
+
+/* Checks that tensors and batches, NULLs allowed, are of this runtime. */
+#define CLA_SAME(rt, ...)                                                      \
+    CLA_TRY(cla_same_runtime(                                                  \
+        __func__, #__VA_ARGS__, rt,                                            \
+        (const cla_runtime *const[]){ CLA_EACH(CLA_RUNTIME_OF, __VA_ARGS__) }, \
+        sizeof((const void *const[]){ __VA_ARGS__ }) / sizeof(void *)))
+
 /* The first line of an operator. Fails if the tape, the pointer to the result or one of
  * the pointers behind it is NULL, sets the result to NULL, and holds the runtime for
- * this thread until the operator returns. */
+ * this thread until the operator returns. Fails, too, if one of them is a tensor or
+ * batch of another runtime. CLA_MAY, the second line, checks this for those that may be
+ * NULL, also in options. */
 #define CLA_OP(tape, ...)                                             \
     if (CLA_FIRST(__VA_ARGS__, 0)) *CLA_FIRST(__VA_ARGS__, 0) = NULL; \
     CLA_NEED(tape, __VA_ARGS__);                                      \
-    CLA_HOLD(cla_tape_runtime(tape))
+    CLA_HOLD(cla_tape_runtime(tape));                                 \
+    CLA_SAME(cla_tape_runtime(tape), __VA_ARGS__)
+#define CLA_MAY(tape, ...)    CLA_SAME(cla_tape_runtime(tape), __VA_ARGS__)
 #define CLA_FIRST(first, ...) first
 
 /* ---- recording ------------------------------------------------------------------ */
@@ -128,9 +174,11 @@ static inline bool cla_is_columns(const cla_tensor *t)
  * backward step. */
 bool cla_tape_needs_grad(const cla_tape *tape, int n, cla_tensor *const *inputs);
 
-/* Records a backward step with a copy of the size bytes of saved. */
+/* Records a backward step with a copy of the size bytes of saved. It runs only if a
+ * gradient has reached one of the results (NULLs allowed). */
+enum { CLA_RESULTS = 3 };
 cla_status cla_tape_record(cla_tape *tape, cla_backward back, const void *saved,
-                           size_t size);
+                           size_t size, cla_tensor *const results[CLA_RESULTS]);
 
 /* The backward step of an operator: the arguments of cla_tape_record, and the inputs
  * (NULLs allowed). */
@@ -142,8 +190,7 @@ typedef struct cla_note {
 } cla_note;
 
 /* Ends an operator with one result and sets *y to out. If an input needs a gradient,
- * out wants one, and the backward step is recorded; it runs only if a gradient has
- * reached out. */
+ * out wants one, and the backward step is recorded. */
 cla_status cla_tape_give(cla_tape *tape, cla_tensor **y, cla_tensor *out,
                          const cla_note *end);
 
@@ -152,6 +199,11 @@ cla_status cla_tape_give(cla_tape *tape, cla_tensor **y, cla_tensor *out,
  * recorded, whose gradients flow into the kept ones. Errors: as cla_tape_backward. */
 size_t cla_tape_mark(const cla_tape *tape);
 cla_status cla_tape_backward_to(cla_tape *tape, size_t mark);
+
+/* Makes the gradient of x if it has none. It lives as long as x: on the tape, or on its
+ * own. Errors: CLA_E_USAGE (what made x has run backward: the gradient would go no
+ * further), CLA_E_NOMEM, CLA_E_DEVICE. */
+cla_status cla_grad_make(const char *who, cla_tape *tape, cla_tensor *x);
 
 /* Returns the gradient of a result, or NULL if none has reached it: then there is
  * nothing to do. */

@@ -81,7 +81,8 @@ cla_status cla_optim_configure(cla_optim *o, cla_config *s)
         CLA_TRY(
             cla_config_double(s, o->kind->decay[i], &o->rates.decay[i], 0, 0.999999));
     }
-    CLA_TRY(cla_config_double(s, "epsilon", &o->rates.epsilon, 0, 1));
+    const double least = o->kind->usual.epsilon > 0 ? 1e-37 : 0; // where one divides
+    CLA_TRY(cla_config_double(s, "epsilon", &o->rates.epsilon, least, 1));
     CLA_TRY(cla_config_double(s, "ema", &o->ema, 0, 0.9999999));
     return cla_config_double(s, "clip", &o->clip, 0, 1e9);
 }

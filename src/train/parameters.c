@@ -6,6 +6,7 @@
 
 #include "base/safetensors.h"
 #include "nn/param.h"
+#include "ops/optimiser.h"
 
 enum { MOMENTS = 2 }; // of Adam
 
@@ -91,10 +92,6 @@ static cla_status find_init(cla_init *init, cla_initial initial, double scale, i
     static const cla_init_kind kinds[] = { CLA_INIT_ZEROS,    CLA_INIT_ONES,
                                            CLA_INIT_CONSTANT, CLA_INIT_UNIFORM,
                                            CLA_INIT_NORMAL,   CLA_INIT_GLOROT_UNIFORM };
-    if (initial < CLA_INITIAL_ZEROS || initial > CLA_INITIAL_GLOROT) {
-        return cla_fail(CLA_E_USAGE, "initial is %d, must be 0 to %d", (int)initial,
-                        (int)CLA_INITIAL_GLOROT);
-    }
     if (!isfinite(scale)) {
         return cla_fail(CLA_E_USAGE, "scale is %g, must be finite", scale);
     }
@@ -117,6 +114,7 @@ cla_status cla_parameters_add(cla_parameters *set, cla_tensor **tensor,
 {
     CLA_NEED(set, tensor, name, shape);
     CLA_HOLD(set->rt);
+    CLA_KNOWN("initial", initial, CLA_INITIAL_GLOROT);
     cla_init init = { 0 };
     CLA_TRY(need_unbuilt(set));
     CLA_TRY(check_name(set, name));
@@ -187,6 +185,7 @@ cla_status cla_parameters_step(cla_parameters *set, const cla_adam_options *adam
     if (!(limit >= 0)) {
         return cla_fail(CLA_E_USAGE, "limit is %g, must be 0 or more", limit);
     }
+    CLA_TRY(cla_adam_check(adam));
     CLA_TRY(cla_params_fill_gradients(&set->params));
     if (limit > 0) {
         CLA_TRY(cla_clip(set->rt, &length, set->gradients, (float)limit));

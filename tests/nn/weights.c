@@ -259,7 +259,7 @@ Test(weights, refuses)
     TEST_FAILS(cla_param_write(&b.params, b.p, numbers), CLA_E_INPUT,
                "parameter 'w': 70000 is too large for a half");
     TEST_FAILS(cla_tensor_new(&y, b.rt, CLA_I8, 2, (int64_t[]){ 2, ROWS }), CLA_E_USAGE,
-               "must be CLA_F32 or CLA_I32");
+               "dtype is 3, must be 0 to 1 (CLA_I32)");
     cla_tensor_want_grad(x, true);
     TEST_FAILS(cla_linear(training, &y, x, b.w, NULL, CLA_NONE, NULL), CLA_E_USAGE,
                "linear: w holds f16, which has no way back");

@@ -113,7 +113,51 @@ DEVICE_TEST(optimiser, matches_oracle)
                 check_size(rt, o, sizes[k]);
             }
         }
-        cr_assert_eq(count, 3);
+        cr_assert_geq(count, 3);
+    }
+}
+
+enum { WRONG_RATES = 12 };
+
+/* Lists rates that make a parameter without a gradient NaN: none set, or one wrong. */
+static int list_wrong(const cla_optimiser *o, cla_optimiser_rates wrong[WRONG_RATES])
+{
+    static const double epsilon[] = { 0, -1, NAN, 1e-60 }, decay[] = { -0.1, 1, NAN };
+    int count = 0;
+    wrong[count] = o->usual;
+    wrong[count++].lr = INFINITY;
+    for (int i = 0; i < 4 && o->usual.epsilon > 0; i++) {
+        wrong[count] = o->usual;
+        wrong[count++].epsilon = epsilon[i];
+    }
+    for (int i = 0; i < 3 * CLA_OPTIMISER_DECAYS; i++) {
+        if (o->decay[i / 3]) {
+            wrong[count] = o->usual;
+            wrong[count++].decay[i / 3] = decay[i % 3];
+        }
+    }
+    if (o->usual.epsilon > 0) {
+        wrong[count++] = (cla_optimiser_rates){ 0 };
+    }
+    return count;
+}
+
+DEVICE_TEST(optimiser, refuses_rates_that_give_nan)
+{
+    const cla_optimiser *o = NULL;
+    cla_optimiser_rates wrong[WRONG_RATES];
+    for (int i = 0; (o = cla_optimiser_at(i)); i++) {
+        block b;
+        float got = 1;
+        block_open(&b, rt, o, 1);
+        for (int k = list_wrong(o, wrong) - 1; k >= 0; k--) {
+            TEST_FAILS(
+                cla_optimiser_step(rt, o, b.t[0], b.t + 1, b.t[b.last], 1, &wrong[k]),
+                CLA_E_USAGE, " is ");
+        }
+        TEST_OK(cla_tensor_download(b.t[0], &got));
+        cr_assert_eq(got, 0);
+        block_close(&b);
     }
 }
 

@@ -310,6 +310,34 @@ def test_wrong_arguments_never_reach_the_library(runtime: clattn.Runtime) -> Non
                 clattn.band_attention(tape, x, alien, x, rows, 3)
 
 
+@pytest.mark.parametrize("value", [-1, 7, 2**31 - 1])
+def test_unknown_values_of_enums(runtime: clattn.Runtime, value: int) -> None:
+    x, w = tensor(runtime, 4, 4), tensor(runtime, 3, 4, 4)
+    rows = clattn.Ragged.from_lengths(runtime, [4])
+    with runtime.tape() as tape:
+        with pytest.raises(clattn.UsageError, match=f"linear: activation is {value}"):
+            clattn.linear(tape, x, x, None, value)  # type: ignore[arg-type]
+        with pytest.raises(clattn.UsageError, match=f"conv1d: activation is {value}"):
+            clattn.conv1d(tape, x, w, None, rows, value)  # type: ignore[arg-type]
+        with pytest.raises(clattn.UsageError, match=rf"options.memory is {value}"):
+            clattn.ham_s(tape, x, tensor(runtime, 2), rows, memory=value)  # type: ignore[arg-type]
+    before = runtime.schedule
+    with pytest.raises(clattn.UsageError, match=f"schedule is {value}"):
+        runtime.schedule = value  # type: ignore[assignment]
+    assert runtime.schedule == before
+
+
+def test_backward_needs_a_seed(runtime: clattn.Runtime) -> None:
+    x = tensor(runtime, 4, grad=True)
+    with runtime.tape() as tape:
+        y = clattn.add(tape, x, x)
+        with pytest.raises(clattn.UsageError, match="nothing was seeded"):
+            tape.backward()
+        tape.backward(y)
+        with pytest.raises(clattn.UsageError, match="since the last backward pass"):
+            tape.backward()
+
+
 # ---- threads -----------------------------------------------------------------------
 
 

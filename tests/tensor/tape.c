@@ -71,6 +71,91 @@ Test(tape, inference_records_nothing)
     end_step(&s);
 }
 
+/* A pass without a seed, and a second pass, would leave gradients as they are. */
+Test(tape, backward_needs_a_seed)
+{
+    step s = new_step(true);
+    cla_tensor *y = NULL;
+    TEST_FAILS(cla_tape_backward(s.tape), CLA_E_USAGE, "nothing was seeded");
+    TEST_OK(cla_masked_softmax(s.tape, &y, s.x, NULL, NULL, false));
+    TEST_FAILS(cla_tape_backward(s.tape), CLA_E_USAGE, "nothing was seeded");
+    cr_assert_null(cla_tensor_grad(s.x));
+    for (int pass = 0; pass < 2; pass++) {
+        TEST_OK(cla_tape_seed(s.tape, y, NULL));
+        TEST_OK(cla_tape_backward(s.tape));
+        TEST_FAILS(cla_tape_backward(s.tape), CLA_E_USAGE,
+                   "since the last backward pass");
+        cla_tape_reset(s.tape);
+        TEST_OK(cla_masked_softmax(s.tape, &y, s.x, NULL, NULL, false));
+        TEST_FAILS(cla_tape_backward(s.tape), CLA_E_USAGE, "on this tape");
+    }
+    end_step(&s);
+}
+
+/* Two losses of one tape, each with a pass of its own: as one pass where they share
+ * nothing, refused where the second's gradient would end at what the first has run. */
+Test(tape, passes_share_no_steps)
+{
+    step s = new_step(true);
+    cla_tensor *a = NULL, *b = NULL, *c = NULL;
+    TEST_OK(cla_masked_softmax(s.tape, &a, s.x, NULL, NULL, false));
+    TEST_OK(cla_masked_softmax(s.tape, &c, a, NULL, NULL, false));
+    TEST_OK(cla_tape_seed(s.tape, c, s.x));
+    TEST_OK(cla_tape_backward(s.tape));
+    TEST_OK(cla_masked_softmax(s.tape, &b, s.x, NULL, NULL, false));
+    TEST_OK(cla_tape_seed(s.tape, b, s.x));
+    TEST_OK(cla_tape_backward(s.tape));
+    TEST_OK(cla_masked_softmax(s.tape, &b, a, NULL, NULL, false));
+    TEST_OK(cla_tape_seed(s.tape, b, s.x));
+    TEST_FAILS(cla_tape_backward(s.tape), CLA_E_USAGE, "have run backward already");
+    cla_tape_reset(s.tape);
+    TEST_OK(cla_masked_softmax(s.tape, &a, s.x, NULL, NULL, false));
+    TEST_OK(cla_masked_softmax(s.tape, &b, a, NULL, NULL, false));
+    TEST_OK(cla_tape_seed(s.tape, a, s.x));
+    TEST_OK(cla_tape_backward(s.tape));
+    TEST_FAILS(cla_tape_seed(s.tape, b, s.x), CLA_E_USAGE, "have run backward already");
+    end_step(&s);
+}
+
+/* The same for operators with several results. */
+Test(tape, passes_share_no_steps_of_several_results)
+{
+    step s = new_step(true);
+    cla_tensor *x = NULL, *v = NULL, *out = NULL, *scores = NULL, *twice = NULL;
+    cla_ragged *rows = NULL;
+    TEST_OK(cla_tensor_new(&x, s.rt, CLA_F32, 2, (int64_t[]){ 3, 1 }));
+    TEST_OK(cla_tensor_new(&v, s.rt, CLA_F32, 1, (int64_t[]){ 1 }));
+    TEST_OK(cla_tensor_fill(x, 1));
+    TEST_OK(cla_tensor_fill(v, 1));
+    cla_tensor_want_grad(x, true);
+    TEST_OK(cla_ragged_new(&rows, s.rt, 1, (int32_t[]){ 0, 3 }));
+    const cla_additive_options options = { .scores = &scores };
+    TEST_OK(cla_additive_attention(s.tape, &out, x, x, v, x, rows, rows, &options));
+    TEST_OK(cla_tape_seed(s.tape, out, NULL));
+    TEST_OK(cla_tape_backward(s.tape));
+    TEST_OK(cla_add(s.tape, &twice, scores, scores));
+    TEST_OK(cla_tape_seed(s.tape, twice, NULL));
+    TEST_FAILS(cla_tape_backward(s.tape), CLA_E_USAGE, "have run backward already");
+    cla_tape_reset(s.tape);
+    cla_tensor_free(&x);
+    cla_tensor_free(&v);
+    cla_ragged_free(&rows);
+    end_step(&s);
+}
+
+/* A result of another tape would have its gradient, and nothing would follow. */
+Test(tape, seeds_are_its_own)
+{
+    step s = new_step(true);
+    cla_tape *other = NULL;
+    cla_tensor *y = NULL;
+    TEST_OK(cla_tape_new(&other, s.rt, true));
+    TEST_OK(cla_masked_softmax(other, &y, s.x, NULL, NULL, false));
+    TEST_FAILS(cla_tape_seed(s.tape, y, NULL), CLA_E_USAGE, "of another tape");
+    cla_tape_free(&other);
+    end_step(&s);
+}
+
 Test(tape, refuses_bad_seeds)
 {
     step s = new_step(true);

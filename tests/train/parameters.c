@@ -147,6 +147,10 @@ Test(parameters, a_step_of_adam)
     TEST_OK(cla_tensor_download(t.w, moved));
     cr_assert(same(w, moved, 8));
     TEST_FAILS(cla_parameters_step(t.set, &adam, -1, NULL), CLA_E_USAGE, "limit is -1");
+    TEST_FAILS(cla_parameters_step(t.set, &(cla_adam_options){ 0 }, 1, NULL),
+               CLA_E_USAGE, "adam: eps is 0, must be above 0");
+    numbers_of(&t, x);
+    cr_assert(same(x, y, NUMBERS));
     cla_tape_free(&tape);
     end(&t);
 }
