@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/locale.h"
+#include "base/json.h"
 #include "base/terminal.h"
 
 enum { WIDE = 118, NAME = 50 };
@@ -61,9 +61,7 @@ cla_status bench_compare_heading(const bench_compare_options *o, const bench_res
 
 static cla_status print_object(json_t *o)
 {
-    const locale_t before = cla_locale_enter();
-    char *line = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(7)) : NULL;
-    cla_locale_leave(before);
+    char *line = o ? cla_json_text(o, JSON_COMPACT, 7) : NULL;
     json_decref(o);
     if (!line) {
         return cla_fail(CLA_E_NOMEM, "compare: out of memory");

@@ -7,7 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/locale.h"
+#include "base/json.h"
 #include "bench/internal.h"
 #include "runtime/runtime.h"
 
@@ -171,9 +171,7 @@ static char *row_text(const bench *b, const bench_case *c, const bench_samples *
                   f->gbs, "peak_share", f->share, "samples", s->count);
     const bool whole = o && !add_system(o, b, c) && !add_conditions(o, b, c) &&
                        !add_machine(o, b, c) && !add_samples(o, s);
-    const locale_t before = cla_locale_enter();
-    char *text = whole ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(7)) : NULL;
-    cla_locale_leave(before);
+    char *text = whole ? cla_json_text(o, JSON_COMPACT, 7) : NULL;
     json_decref(o);
     return text;
 }

@@ -1,5 +1,9 @@
-/* json.c - parses JSON, telling lack of memory from malformed text; copies objects. */
+/* json.c - parses JSON, telling lack of memory from malformed text; writes it; copies
+ * objects. */
 #include "base/json.h"
+
+#include <stdio.h>
+#include <string.h>
 
 #include "base/locale.h"
 
@@ -35,6 +39,66 @@ cla_status cla_json_parse(json_t **root, const char *text, size_t size, size_t f
     const bool memory =
         json_error_code(error) != json_error_out_of_memory && has_room(size);
     return memory ? CLA_E_INPUT : cla_fail(CLA_E_NOMEM, "JSON: out of memory");
+}
+
+/* Writes the shortest decimal that is read back as the same number, in the notation of
+ * "%.17g", with a fraction or an exponent. It takes no more room than that. */
+static void write_real(char *out, size_t size, double value)
+{
+    char digits[32];
+    int count = 1;
+    do {
+        snprintf(digits, sizeof digits, "%.*e", count - 1, value);
+    } while (strtod(digits, NULL) != value && count++ < CLA_JSON_EXACT);
+    const char *e = strchr(digits, 'e');
+    const int exponent = (int)strtol(e + 1, NULL, 10);
+    if (exponent < -4 || exponent >= CLA_JSON_EXACT) {
+        snprintf(out, size, "%.*se%d", (int)(e - digits), digits, exponent);
+    } else if (count - 1 > exponent) {
+        snprintf(out, size, "%.*f", count - 1 - exponent, value);
+    } else {
+        snprintf(out, size, "%.0f.0", value);
+    }
+}
+
+/* Returns the place behind the string that begins at `at` with its quotation mark. */
+static const char *behind_string(const char *at)
+{
+    for (at++; *at != '"'; at++) {
+        at += *at == '\\';
+    }
+    return at + 1;
+}
+
+/* Shortens the reals of a text in its place. */
+static void shorten_reals(char *text)
+{
+    char *to = text;
+    for (const char *at = text; *at;) {
+        const char *next = *at == '"' ? behind_string(at) : at + 1;
+        char real[32] = "";
+        if (*at == '-' || (*at >= '0' && *at <= '9')) {
+            next = at + strspn(at, "+-.0123456789eE");
+            const bool is_real = strcspn(at, ".eE") < (size_t)(next - at);
+            if (is_real) write_real(real, sizeof real, strtod(at, NULL));
+        }
+        const size_t size = *real ? strlen(real) : (size_t)(next - at);
+        memmove(to, *real ? real : at, size);
+        to += size;
+        at = next;
+    }
+    *to = '\0';
+}
+
+char *cla_json_text(const json_t *value, size_t flags, int digits)
+{
+    const locale_t before = cla_locale_enter();
+    char *text = json_dumps(value, flags | JSON_REAL_PRECISION((size_t)digits));
+    if (text && digits == CLA_JSON_EXACT) {
+        shorten_reals(text);
+    }
+    cla_locale_leave(before);
+    return text;
 }
 
 bool cla_json_complete(json_t *object, json_t *more)

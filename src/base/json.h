@@ -1,5 +1,6 @@
-/* json.h - parses JSON, telling lack of memory from malformed text, and copies objects
- * completely. (Copies by Jansson itself lack the keys that had no memory.) */
+/* json.h - parses JSON, telling lack of memory from malformed text, writes it, and
+ * copies objects completely. (Copies by Jansson itself lack the keys that had no
+ * memory.) */
 #pragma once
 
 #include <jansson.h>
@@ -14,6 +15,15 @@
  * Errors: CLA_E_NOMEM; CLA_E_INPUT, whose message the caller writes from *error. */
 cla_status cla_json_parse(json_t **root, const char *text, size_t size, size_t flags,
                           json_error_t *error);
+
+/* Enough digits for every real to be read back as it was. */
+enum { CLA_JSON_EXACT = 17 };
+
+/* Returns a value as text, or NULL when out of memory. flags are Jansson's. Reals have
+ * "C" format and at most so many significant digits. With CLA_JSON_EXACT they are the
+ * shortest decimals that are read back as the same numbers: 0.9, not
+ * 0.90000000000000002. */
+char *cla_json_text(const json_t *value, size_t flags, int digits);
 
 /* Adds the keys of more that object lacks. Returns false when out of memory. */
 bool cla_json_complete(json_t *object, json_t *more);

@@ -3,7 +3,6 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "base/locale.h"
 #include "base/safetensors.h"
 #include "base/seal.h"
 #include "base/text.h"
@@ -78,9 +77,7 @@ static cla_status format_header(cla_text *text, const cla_st_tensor *tensors,
                                 size_t count, json_t *metadata)
 {
     json_t *header = make_header(tensors, count, metadata);
-    const locale_t before = cla_locale_enter();
-    char *json = header ? json_dumps(header, JSON_COMPACT) : NULL;
-    cla_locale_leave(before);
+    char *json = header ? cla_json_text(header, JSON_COMPACT, CLA_JSON_EXACT) : NULL;
     json_decref(header);
     if (!json) return cla_fail(CLA_E_NOMEM, "safetensors: out of memory");
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/locale.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/signals.h"
@@ -49,9 +49,7 @@ int cli_finish(int code)
 
 cla_status cli_print_json(json_t *object)
 {
-    const locale_t before = cla_locale_enter();
-    char *line = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    cla_locale_leave(before);
+    char *line = object ? cla_json_text(object, JSON_COMPACT, 9) : NULL;
     json_decref(object);
     if (!line) {
         return cla_fail(CLA_E_NOMEM, "output: no memory for a line of JSON");

@@ -6,18 +6,15 @@
  * document only as text. */
 #include <string.h>
 
-#include "base/locale.h"
+#include "base/json.h"
 #include "cli/cli.h"
 #include "cli/report.h"
 #include "commit.h"
 
 cla_status cli_report_json(cla_text *out, json_t *value)
 {
-    const locale_t before = cla_locale_enter();
-    char *text = value ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY |
-                                               JSON_REAL_PRECISION(10))
-                       : NULL;
-    cla_locale_leave(before);
+    char *text =
+        value ? cla_json_text(value, JSON_COMPACT | JSON_ENCODE_ANY, 10) : NULL;
     json_decref(value);
     const cla_status status = text ? cla_text_add(out, "%s", text)
                                    : cla_fail(CLA_E_NOMEM, "report: out of memory");

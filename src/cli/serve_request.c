@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/locale.h"
 #include "base/utf8.h"
 #include "cli/serve.h"
 #include "tasks/reading/reading.h"
@@ -24,9 +23,7 @@ void serve_job_free(serve_job *job)
 
 char *serve_json(json_t *object)
 {
-    const locale_t before = cla_locale_enter();
-    char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    cla_locale_leave(before);
+    char *text = object ? cla_json_text(object, JSON_COMPACT, 9) : NULL;
     json_decref(object);
     return text;
 }

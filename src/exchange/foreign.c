@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/locale.h"
+#include "base/json.h"
 #include "base/quantise.h"
 #include "train/integrity.h"
 
@@ -104,7 +104,8 @@ void foreign_close(foreign *f)
 
 cla_status foreign_refuse(const foreign *f, const char *key, const char *program)
 {
-    char *value = json_dumps(json_object_get(f->settings.values, key), JSON_ENCODE_ANY);
+    char *value = cla_json_text(json_object_get(f->settings.values, key),
+                                JSON_ENCODE_ANY, CLA_JSON_EXACT);
     const cla_status status =
         cla_config_refuse(&f->settings, key, "is %s: %s has no such models",
                           value ? value : "?", program);
@@ -212,10 +213,7 @@ cla_status foreign_write(cla_publish *p, const char *name, const char *bytes,
 
 cla_status foreign_write_json(cla_publish *p, const char *name, json_t *value)
 {
-    const locale_t before = cla_locale_enter();
-    char *json =
-        value ? json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
-    cla_locale_leave(before);
+    char *json = value ? cla_json_text(value, JSON_INDENT(2), CLA_JSON_EXACT) : NULL;
     json_decref(value);
     if (!json) return cla_fail(CLA_E_NOMEM, "export: out of memory");
 

@@ -5,7 +5,6 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "base/locale.h"
 #include "base/text.h"
 
 #define KEY "integrity"
@@ -182,9 +181,7 @@ static cla_status write_sealed(const char *path, const json_t *values,
                                const json_t *files)
 {
     json_t *all = join(values, files);
-    const locale_t before = cla_locale_enter();
-    char *json = all ? json_dumps(all, JSON_INDENT(2)) : NULL;
-    cla_locale_leave(before);
+    char *json = all ? cla_json_text(all, JSON_INDENT(2), CLA_JSON_EXACT) : NULL;
     json_decref(all);
     cla_text text = { 0 };
     cla_status status = json ? cla_text_add(&text, "%s\n", json)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/terminal.h"
 #include "base/text.h"
 
@@ -127,8 +128,7 @@ static cla_status write_line(const cla_report *r, json_t *line, const cla_metric
 {
     cla_status status = line ? add_metrics(line, m) : no_memory();
     status = status ? status : add_time(line);
-    char *text =
-        status ? NULL : json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    char *text = status ? NULL : cla_json_text(line, JSON_COMPACT, 9);
     if (!status) {
         status = text ? write_text(r, text) : no_memory();
     }
