@@ -3,11 +3,12 @@
 # usage: tools/nightly.sh [PART...]
 #
 # Parts, all of them by default: calls errors leaks kills interrupts damages mpi fuzz
-# expressions hostile tidy musl devices soak.
+# expressions hostile tidy musl recipes devices soak.
 #
 #   calls    each call of eight scenarios fails once, and from there on; NIGHTLY_CALLS=paths
 #            takes one call of each path to it
 #   musl     compiles all files with another C library
+#   recipes  builds the additions that docs/architecture.md describes, and runs their tests
 #   devices  what tools/test-devices.sh has no minutes for on every change
 #   errors   each OpenCL function returns each error; each property of a device is zero
 #   leaks    a part of the calls once more under AddressSanitizer
@@ -35,7 +36,7 @@ cd "$(dirname "$0")/.." || exit 2
 counting=yes
 set +e
 build=build-nightly logs=build-nightly/logs
-all='calls errors leaks kills interrupts damages mpi fuzz expressions hostile tidy musl devices soak'
+all='calls errors leaks kills interrupts damages mpi fuzz expressions hostile tidy musl recipes devices soak'
 read -ra parts <<<"${*:-$all}"
 for part in "${parts[@]}"; do
     case " $all " in
@@ -61,6 +62,8 @@ calls() {
 }
 
 musl() { tools/musl.sh "$build"; }
+
+recipes() { tests/tools/recipes.py . "$build" --whole; }
 
 devices() {
     CLATTN_MINUTES="${NIGHTLY_DEVICES:-120}" tools/test-devices.sh intel rusticl oclgrind gpu

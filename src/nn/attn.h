@@ -10,7 +10,7 @@
  *   1. an attn_way in a file src/nn/attn_<name>.c, which meson.build lists, with a
  *      private struct of its settings and parameters,
  *   2. its row in the table of attn.c,
- *   3. rows of docs/attention.md and of tests/tasks/ways.c.
+ *   3. rows of docs/attention.md and of tests/tasks/pairs.c.
  *
  * The network decides which layers have the way; the others have softmax attention. */
 #pragma once
