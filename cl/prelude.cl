@@ -29,8 +29,8 @@
 #define TOGETHER(condition) (condition)
 #endif
 
-/* A score below that of any key; its exp is 0. */
-#define SCORE_MIN (-3.0e38f)
+/* No finite score is lower: maxima of scores begin here. */
+#define SCORE_MIN (-3.402823466e+38f)
 
 /* a b + c in one instruction. PoCL compiles mad to two; fma would be a call on devices
  * without the instruction. */
