@@ -3,7 +3,8 @@
  * Layout: x, y, dx, dy [B,H,T,S]; q_len, k_len [B] or null.
  * Work-group: WG items to a row.
  * Defines: WG, a power of two.
- * Numerics: the row's maximum is subtracted; sums in f32 by a tree.
+ * Numerics: the row's maximum is subtracted; sums in f32 by a tree. A NaN reaches its
+ *   row by way of the sum, as maxima drop it.
  * Writes: y whole, zero at hidden keys; dx whole (added to when add). */
 #include "masked_softmax.clh"
 
@@ -33,6 +34,7 @@ kernel void masked_softmax_forward(global float *restrict y,
         total += exp(x[c] - top);
     }
     total = group_sum(total, scratch, lid, WG);
+    total = total == 0.0f ? 1.0f : total; // of -inf alone
     for (int c = lid; c < s.keys; c += WG) {
         y[c] = c < kept ? exp(x[c] - top) / total : 0.0f;
     }

@@ -83,7 +83,7 @@ kernel void masked_softmax_forward(global float *restrict y,
         fetch_rows(x + at + s.keys, s.keys, 1, s.keys); // the next row
         const float top = row_max(x + at, kept);
         const float total = row_exp(y + at, x + at, kept, top);
-        row_scale(y + at, kept, s.keys, kept ? 1.0f / total : 0.0f);
+        row_scale(y + at, kept, s.keys, total == 0.0f ? 0.0f : 1.0f / total);
     }
 }
 
