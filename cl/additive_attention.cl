@@ -43,6 +43,7 @@ kernel void additive_forward(global float *restrict context, global float *weigh
         sum += exp(scores[map + j] - top);
     }
     sum = group_sum(sum, scratch, lid, WG);
+    sum = sum == 0.0f ? 1.0f : sum; // of -inf alone
     for (int j = lid; j < count; j += WG) {
         weights[map + j] = exp(scores[map + j] - top) / sum;
     }
