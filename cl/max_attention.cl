@@ -7,7 +7,8 @@
  *   become vector code.
  * Defines: WG, a power of two; VEC.
  * Numerics: f32; dot products by lanes, then by a tree over items; the sequence's
- *   maximum is subtracted; the first of equal products counts as the best.
+ *   maximum is subtracted; the first of equal products counts as the best, and the
+ *   first NaN above all; a product of -inf has no gradient.
  * Writes: best, top, weight, slope, out whole; dq, dk whole (GRAD_ADD adds to them). */
 #ifndef WG
 #define WG 64
@@ -61,11 +62,11 @@ kernel void max_best(global int *restrict best, global float *restrict top,
         for (int j = first; j < last; j++) {
             const float part = part_of_dot(mine, k + (size_t)j * g.width, g.width);
             const float s = group_sum(part, scratch, LANE(0), WG);
-            at = at < 0 || s > most ? j : at;
+            at = at < 0 || (!(s <= most) && most == most) ? j : at;
             most = at == j ? s : most;
         }
         if (LANE(0) == 0) {
-            best[i] = at;
+            best[i] = most == -INFINITY ? -1 : at;
             top[i] = most;
         }
     }
@@ -90,15 +91,16 @@ kernel void max_pool(global float *restrict out, global float *restrict weight,
         sum += exp(top[i] - most);
     }
     sum = group_sum(sum, scratch, LANE(0), WG);
+    const bool any = keys && sum != 0.0f; // 0: products of -inf alone
     for (int i = first + LANE(0); i < last; i += WG) {
-        weight[i] = keys ? exp(top[i] - most) / sum : 0.0f;
+        weight[i] = any ? exp(top[i] - most) / sum : 0.0f;
     }
     barrier(CLK_GLOBAL_MEM_FENCE);
     out += (size_t)b * g.width;
     for (int c = LANE(0); c < g.width; c += WG) {
         out[c] = 0.0f;
     }
-    for (int i = first; i < last; i++) {
+    for (int i = first; i < (any ? last : first); i++) {
         global const float *from = q + (size_t)i * g.width;
         const float w = weight[i];
         for (int c = LANE(0); c < g.width; c += WG) {
