@@ -6,7 +6,7 @@
  *   longest sequence, B).
  * Defines: those of product_group.clh.
  * Numerics: online softmax over key tiles; f32 sums in the order of the inner index.
- * Writes: levels and lse of this launch whole; out whole, added to after level 0. */
+ * Writes: levels, top and share of this launch whole; out whole, added to after level 0. */
 #include "ham.clh"
 #include "rows_group.clh"
 
@@ -105,8 +105,7 @@ INLINE void store_four(float4 z, ham_space s, ham_store t, int row, int column)
         z += s.factor[row] * quad_at(t.to + at, left);
     }
     if (t.last) {
-        const float all = s.sum[row];
-        z *= all > 0.0f ? 1.0f / all : 0.0f;
+        z *= share_in(s.sum[row]);
         quad_store(t.out + at, t.w * z, left, t.add);
     }
     quad_store(t.to + at, z, left, false);
@@ -174,8 +173,8 @@ kernel void ham_forward(global float *restrict out, global float *places,
         attend(s, t, from, r.others, (g.self ? before(places, k, l, g) : k) + k_at,
                g.scale);
         if (g.train && LANE(0) < r.rows) {
-            lse_of(places, l, g)[r.first + LANE(0)] =
-                r.others ? top[LANE(0)] + log(all[LANE(0)]) : 0.0f;
+            top_of(places, l, g)[r.first + LANE(0)] = top[LANE(0)];
+            share_of(places, l, g)[r.first + LANE(0)] = share_in(all[LANE(0)]);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }

@@ -8,7 +8,7 @@ typedef struct ham_args {
     int first, last; // this launch has levels first .. last-1
     int queries;     // Nq
     int places;      // places in the buffer: level l has place l % places
-    int train;       // 1: lse is stored, and places = depth
+    int train;       // 1: top and share are stored, and places = depth
     int self;        // 1: the keys of a level are its queries, not k
     int mode;        // GRAD_* of dq, dk or dc, whichever the kernel has
     int runs;        // runs of rows in each sequence

@@ -4,32 +4,36 @@
  * Work-group: 64 items to TM rows, see rows_group.clh; grid (runs of TM rows of the
  *   longest sequence, B).
  * Defines: those of product_group.clh.
- * Numerics: weights are recomputed from lse; f32 sums in the order of the inner index.
+ * Numerics: weights are recomputed from top and share; f32 sums in the order of the inner index.
  * Writes: the gradients of this launch's levels; dq, dk as mode says; delta, partial
  *   whole. */
 #include "ham.clh"
 #include "rows_group.clh"
 
 /* Weights and gradients of scores, stored transposed in p:
- *   a = exp(scale score - lse),  ds = scale a (da - delta)
- * lse and delta belong to rows or to columns. a is 0 from column count on. */
+ *   a = exp(scale score - top) share,  ds = scale a (da - delta)
+ * top, share and delta belong to rows or to columns. a is 0 from column count on. The
+ * scaled score is rounded as in the forward pass: select keeps compilers from one
+ * instruction for scale score - top. */
 #define SEEN(column) ((int4)(0, 1, 2, 3) < (int4)(count - (column)))
 
-/* Compute p = weights, with the lse of rows or of columns. */
-INLINE void weigh_rows(local float *p, sums *score, local const float *lse, int count,
-                       float scale)
+/* Compute p = weights, with the top and share of rows or of columns. */
+INLINE void weigh_rows(local float *p, sums *score, local const float *top,
+                       local const float *share, int count, float scale)
 {
-#define BY_ROW(z, row, column) \
-    z = select((float4)(0.0f), exp(z * scale - lse[row]), SEEN(column));
+#define BY_ROW(z, row, column)                                \
+    z = select((float4)(-INFINITY), z * scale, SEEN(column)); \
+    z = exp(z - top[row]) * share[row];
     EACH_ROW(BY_ROW, (*score))
     put_across(p, score);
 }
-INLINE void weigh_columns(local float *p, sums *score, local const float *lse,
-                          int count, float scale)
+INLINE void weigh_columns(local float *p, sums *score, local const float *top,
+                          local const float *share, int count, float scale)
 {
-#define BY_COLUMN(z, row, column)                                                      \
-    z = select((float4)(0.0f), exp(z * scale - *(local const float4 *)(lse + column)), \
-               SEEN(column));
+#define BY_COLUMN(z, row, column)                             \
+    z = select((float4)(-INFINITY), z * scale, SEEN(column)); \
+    z = exp(z - *(local const float4 *)(top + column)) *      \
+        *(local const float4 *)(share + column);
     EACH_ROW(BY_COLUMN, (*score))
     put_across(p, score);
 }
@@ -102,7 +106,7 @@ kernel void ham_back_queries(global float *restrict dq, global float *grads,
 {
     local float tiles[TILES] __attribute__((aligned(16)));
     local float ds[P_SIZE] __attribute__((aligned(16)));
-    local float lse[TM], delta[TM], dw[TM];
+    local float top[TM], share[TM], delta[TM], dw[TM];
     const int lid = LANE(0);
     const ham_run r = run_of(q_offsets, k_offsets, GROUP(1), GROUP(0) * TM, TM);
     const level_softmax w = softmax_of(c, g.depth);
@@ -121,7 +125,9 @@ kernel void ham_back_queries(global float *restrict dq, global float *grads,
         note_delta(delta, dw, grad, dy + at, place_of(places, l, g) + at,
                    place_of(places, 0, g) + at, r.rows, g.width);
         if (lid < TM) {
-            lse[lid] = lid < r.rows ? lse_of(places, l, g)[r.first + lid] : 0.0f;
+            const bool own = lid < r.rows;
+            top[lid] = own ? top_of(places, l, g)[r.first + lid] : 0.0f;
+            share[lid] = own ? share_of(places, l, g)[r.first + lid] : 0.0f;
         }
         if (lid < r.rows) {
             delta_of(grads, l, g)[r.first + lid] = delta[lid];
@@ -145,7 +151,7 @@ kernel void ham_back_queries(global float *restrict dq, global float *grads,
             const matrix block = matrix_of(keys + (size_t)j * g.width, g.width,
                                            min(TN, r.others - j), g.width);
             dot_rows(&sum, queries, block, tiles);
-            weigh_rows(ds, &sum, lse, block.last, g.scale);
+            weigh_rows(ds, &sum, top, share, block.last, g.scale);
             sums da; // Mesa 22.3 loses a part of sums that are reused
             dot_rows(&da, grads_in, block, tiles);
             learn_rows(ds, ds, &da, delta, g.scale);
@@ -171,7 +177,8 @@ kernel void ham_back_keys(global float *dk, global float *grads, global float *p
     local float tiles[TILES] __attribute__((aligned(16)));
     local float p[P_SIZE] __attribute__((aligned(16)));
     local float ds[P_SIZE] __attribute__((aligned(16)));
-    local float lse[TN] __attribute__((aligned(16)));
+    local float top[TN] __attribute__((aligned(16)));
+    local float share[TN] __attribute__((aligned(16)));
     local float delta[TN] __attribute__((aligned(16)));
     const int lid = LANE(0);
     const ham_run r = run_of(k_offsets, q_offsets, GROUP(1), GROUP(0) * TM, TM);
@@ -191,12 +198,14 @@ kernel void ham_back_keys(global float *dk, global float *grads, global float *p
             const matrix grad =
                 matrix_of(grad_of(grads, l, g) + from, g.width, count, g.width);
             if (lid < TN) {
-                lse[lid] = lid < count ? lse_of(places, l, g)[other + lid] : 0.0f;
-                delta[lid] = lid < count ? delta_of(grads, l, g)[other + lid] : 0.0f;
+                const bool seen = lid < count;
+                top[lid] = seen ? top_of(places, l, g)[other + lid] : 0.0f;
+                share[lid] = seen ? share_of(places, l, g)[other + lid] : 0.0f;
+                delta[lid] = seen ? delta_of(grads, l, g)[other + lid] : 0.0f;
             }
             barrier(CLK_LOCAL_MEM_FENCE);
             dot_rows(&sum, own, block, tiles);
-            weigh_columns(p, &sum, lse, count, g.scale);
+            weigh_columns(p, &sum, top, share, count, g.scale);
             sums da;
             dot_rows(&da, own, grad, tiles);
             learn_columns(ds, p, &da, delta, g.scale);

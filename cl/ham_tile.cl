@@ -17,7 +17,7 @@ INLINE float soften(float *p, int count, float *top, float *sum)
 {
     const int vectors = (count + VEC - 1) / VEC;
     for (int j = count; j < vectors * VEC; j++) {
-        p[j] = -1e30f; // its weight is 0
+        p[j] = -INFINITY; // its weight is 0
     }
     floatv most = (floatv)(SCORE_MIN), total = (floatv)(0.0f);
     for (int n = 0; n < vectors; n++) {
@@ -34,10 +34,11 @@ INLINE float soften(float *p, int count, float *top, float *sum)
     return factor;
 }
 
-/* to = softmax(scale from keys^T) keys for a run of rows; lse, which may be null, is
- * the logarithm of each row's sum of exp(score) */
-INLINE void attend(global float *to, global float *lse, global const float *from,
-                   const ham_run r, global const float *keys, const ham_args g)
+/* to = softmax(scale from keys^T) keys for a run of rows; tops and shares, which may be
+ * null, are the parts of each row's weights, as ham.clh has them */
+INLINE void attend(global float *to, global float *tops, global float *shares,
+                   global const float *from, const ham_run r, global const float *keys,
+                   const ham_args g)
 {
     float p[RUN * BLOCK], top[RUN], sum[RUN], keep[RUN], after[RUN];
     for (int i = 0; i < RUN; i++) {
@@ -53,13 +54,14 @@ INLINE void attend(global float *to, global float *lse, global const float *from
         for (int i = 0; i < (count > 0 ? r.rows : 0); i++) {
             const float factor = soften(p + i * BLOCK, count, &top[i], &sum[i]);
             keep[i] = j ? factor : 0.0f;
-            after[i] = last ? 1.0f / sum[i] : 1.0f;
+            after[i] = last ? share_in(sum[i]) : 1.0f;
         }
         mix_rows(to, r.rows, keep, after, p, block, count, g.width);
         j += BLOCK;
     } while (j < r.others);
-    for (int i = 0; i < (lse ? r.rows : 0); i++) {
-        lse[i] = r.others ? top[i] + log(sum[i]) : 0.0f;
+    for (int i = 0; i < (tops ? r.rows : 0); i++) {
+        tops[i] = top[i];
+        shares[i] = share_in(sum[i]);
     }
 }
 
@@ -78,19 +80,36 @@ kernel void ham_forward(global float *restrict out, global float *places,
         global const float *from = before(places, q, l, g) + at;
         global const float *keys = g.self ? before(places, k, l, g) : k;
         global float *to = place_of(places, l, g) + at;
-        attend(to, g.train ? lse_of(places, l, g) + r.first : 0, from, r, keys + k_at,
-               g);
+        attend(to, g.train ? top_of(places, l, g) + r.first : 0,
+               share_of(places, l, g) + r.first, from, r, keys + k_at, g);
         add_scaled(out + at, to, weight_of(c, l, w), r.rows * g.width, l > 0);
     }
 }
 
-/* Turns scores p into their gradients: p = scale a (da - delta), a = exp(p - lse). */
-INLINE void back_through(float *p, const float *da, int count, float lse, float delta,
+/* What backward needs of each query: the parts of its weights, and delta. */
+typedef struct ham_rows {
+    global const float *top, *share, *delta;
+} ham_rows;
+
+INLINE ham_rows rows_of(global float *places, global float *grads, int first, int l,
+                        ham_args g)
+{
+    ham_rows s;
+    s.top = top_of(places, l, g) + first;
+    s.share = share_of(places, l, g) + first;
+    s.delta = delta_of(grads, l, g) + first;
+    return s;
+}
+
+/* Turns scores p of query i into their gradients: p = scale a (da - delta), a = exp(p -
+ * top) share. */
+INLINE void back_through(float *p, const float *da, int count, const ham_rows s, int i,
                          float scale)
 {
+    const float top = s.top[i], factor = scale * s.share[i], delta = s.delta[i];
     for (int j = 0; j < count; j += VEC) {
-        const floatv a = exp_fastv(loadv(0, p + j) - lse);
-        storev(scale * a * (loadv(0, da + j) - delta), 0, p + j);
+        const floatv a = exp_fastv(loadv(0, p + j) - top);
+        storev(factor * a * (loadv(0, da + j) - delta), 0, p + j);
     }
 }
 
@@ -108,8 +127,7 @@ INLINE void clear_ends(float *p, int rows, int count)
 /* to = ds keys, added to unless fresh; ds from the queries `from` and grad, the
  * gradient of their results */
 INLINE void attend_back(global float *to, bool fresh, global const float *from,
-                        global const float *grad, global const float *lse,
-                        global const float *delta, const ham_run r,
+                        global const float *grad, const ham_rows s, const ham_run r,
                         global const float *keys, const ham_args g)
 {
     float p[RUN * BLOCK], da[RUN * BLOCK], keep[RUN], after[RUN];
@@ -126,8 +144,7 @@ INLINE void attend_back(global float *to, bool fresh, global const float *from,
         clear_ends(p, r.rows, count);
         clear_ends(da, r.rows, count);
         for (int i = 0; i < r.rows; i++) {
-            back_through(p + i * BLOCK, da + i * BLOCK, count, lse[i], delta[i],
-                         g.scale);
+            back_through(p + i * BLOCK, da + i * BLOCK, count, s, i, g.scale);
         }
         mix_rows(to, r.rows, keep, after, p, block, count, g.width);
         for (int i = 0; i < RUN; i++) {
@@ -184,20 +201,20 @@ kernel void ham_back_queries(global float *restrict dq, global float *grads,
             global const float *keys = g.self ? before(places, k, l, g) : k;
             attend_back(l ? grad_of(grads, l - 1, g) + at : dq + at,
                         l == 0 && g.mode == GRAD_WRITE, before(places, q, l, g) + at,
-                        grad, lse_of(places, l, g) + r.first, delta, r, keys + k_at, g);
+                        grad, rows_of(places, grads, r.first, l, g), r, keys + k_at, g);
         }
     }
 }
 
 /* Turns scores p and products ds of a run of keys with a block of queries into weights
  * p and gradients of scores ds. */
-INLINE void weigh_back(float *p, float *ds, int rows, int count,
-                       global const float *lse, global const float *delta, float scale)
+INLINE void weigh_back(float *p, float *ds, int rows, int count, const ham_rows s,
+                       float scale)
 {
     for (int i = 0; i < rows; i++) {
         for (int j = 0; j < count; j++) {
-            const float a = exp_fast(p[i * BLOCK + j] - lse[j]);
-            ds[i * BLOCK + j] = scale * a * (ds[i * BLOCK + j] - delta[j]);
+            const float a = exp_fast(p[i * BLOCK + j] - s.top[j]) * s.share[j];
+            ds[i * BLOCK + j] = scale * a * (ds[i * BLOCK + j] - s.delta[j]);
             p[i * BLOCK + j] = a;
         }
     }
@@ -229,8 +246,8 @@ kernel void ham_back_keys(global float *dk, global float *grads, global float *p
             global const float *grad = grad_of(grads, l, g) + from;
             dot_rows(p, keys, r.rows, block, count, g.width, g.scale);
             dot_rows(ds, keys, r.rows, grad, count, g.width, 1.0f);
-            weigh_back(p, ds, r.rows, count, lse_of(places, l, g) + other,
-                       delta_of(grads, l, g) + other, g.scale);
+            weigh_back(p, ds, r.rows, count, rows_of(places, grads, other, l, g),
+                       g.scale);
             mix_rows(to, r.rows, keep, after, p, grad, count, g.width);
             for (int i = 0; i < RUN; i++) {
                 keep[i] = 1.0f;

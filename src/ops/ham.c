@@ -224,7 +224,7 @@ static cla_status run(cla_tape *tape, cla_tensor **out, saved s,
     CLA_TRY(cla_tape_tensor(tape, &s.out, CLA_F32, 2, s.q->shape));
     s.out->wants_grad = cla_tape_needs_grad(tape, 3, (cla_tensor *[]){ s.q, s.k, s.c });
     const ham_args args = args_of(tape, &s);
-    const size_t row = (size_t)args.places * ((size_t)args.width + 1);
+    const size_t row = (size_t)args.places * ((size_t)args.width + 2); // top, share
     CLA_TRY(
         cla_tape_scratch(tape, &s.places, (size_t)args.queries * row * sizeof(float)));
     CLA_TRY(forward(tape, &s, args));
