@@ -107,8 +107,9 @@ kernel void conv_attention_1d_softmax(global float *p, global float *lse,
         sum += p[j];
     }
     sum = group_sum(sum, scratch, lid, WG);
+    const float share = sum == 0.0f ? 0.0f : 1.0f / sum; // 0: scores of -inf alone
     for (int j = lid; j < T; j += WG) {
-        p[j] /= sum;
+        p[j] *= share;
     }
     if (lse && lid == 0) {
         lse[statistic(a, n, h)] = top + log(sum);

@@ -54,8 +54,9 @@ INLINE void softmax_rows(global float *p, global float *lse, int T, int line)
             sum += x;
         }
         const float total = sum_lanes(sum);
+        const float share = total == 0.0f ? 0.0f : 1.0f / total; // 0: -inf alone
         for (int j = 0; j < end; j += VEC) {
-            storev(loadv(0, p + j) / total, 0, p + j);
+            storev(loadv(0, p + j) * share, 0, p + j);
         }
         if (lse) {
             lse[i] = high + log(total);
@@ -87,13 +88,18 @@ kernel void conv_attention_1d_forward(
                v + v_row(a, first, h, WIDTH), a.v_stride, T, 0, s, panel);
 }
 
-/* drain = p (drain - <drain, p>) scale in each of T rows, in place. */
+/* drain = p (drain - <drain, p>) scale in each of T rows, in place. Past T drain holds
+ * what unused columns of w made. */
 INLINE void softmax_back(global float *drain, global const float *p, int T,
                          const table_args s, float scale)
 {
     const int end = (T + VEC - 1) / VEC * VEC;
     for (int i = 0; i < T; i++, p += s.line, drain += s.line) {
         floatv sum = (floatv)(0.0f);
+        if (T < end) {
+            storev(keep_below(loadv(0, drain + end - VEC), end - VEC, T), 0,
+                   drain + end - VEC);
+        }
         for (int j = 0; j < end; j += VEC) {
             sum += loadv(0, p + j) * loadv(0, drain + j);
         }
