@@ -6,13 +6,13 @@
  * needs around the step (a ring; or, for the form by FFT, whole padded maps).
  *
  * Layout: x, y, out of products as q, k, v, o in attention.clh; bands [pairs,size], a
- * pair being (sequence, head); lse [H,N]; w [H,kh,kw]; b [H]; sums [B*H,kh*kw+1].
+ * pair being (sequence, head); lse [3,H,N]; w [H,kh,kw]; b [H]; sums [B*H,kh*kw+1].
  * Work-group: products: 64 items for TM x TN results, see product_group.clh; others: WG
  * items.
  * Defines: WG, 64 to 256; those of product_group.clh.
  * Local: 16 (TM + TN + 8) floats.
  * Numerics: softmax subtracts the row's maximum; the backward pass recomputes the map
- * from lse; all sums in a fixed order.
+ * from what lse keeps; all sums in a fixed order.
  * Writes: rows first..last-1 of a band with zeros around the map; out by mode.
  * Source: Dufter et al. 2020, convoluted attention. */
 #include "conv_band.clh"
@@ -157,7 +157,7 @@ kernel void conv_spread(global float *restrict out, global float *restrict strip
 TEAM_REDUCE(team_sum, combine_sum)
 TEAM_REDUCE(team_max, fmax)
 
-// p = softmax of the scores; lse = m + ln(sum exp(s - m)); zeros beyond the map
+// p = softmax of the scores; lse: see keep_row; zeros beyond the map
 WORK_GROUP(WG, 1, 1)
 kernel void conv_softmax(global float *restrict bands, global float *restrict lse,
                          global const int *restrict offsets, conv_band m, int tokens)
@@ -177,15 +177,16 @@ kernel void conv_softmax(global float *restrict bands, global float *restrict ls
         sum += exp(row[j] - top);
     }
     sum = team_sum(sum, scratch);
+    const bool keeps = lse && lane == 0 && i < min(t.length, m.last);
+    const size_t at = (size_t)t.head * (size_t)tokens + (size_t)(t.start + i);
+    const float share =
+        keep_row(keeps ? lse + at : 0, (size_t)m.heads * (size_t)tokens, top, sum);
     for (int j = lane; j < end; j += TEAM) {
-        row[j] = j < length ? exp(row[j] - top) / sum : 0.0f;
-    }
-    if (lse && lane == 0 && i < min(t.length, m.last)) {
-        lse[(size_t)t.head * (size_t)tokens + (size_t)(t.start + i)] = top + log(sum);
+        row[j] = j < length ? exp(row[j] - top) * share : 0.0f;
     }
 }
 
-// p = exp(s - lse); zeros beyond the map
+// p = exp(s - m) / sum, from what lse keeps; zeros beyond the map
 WORK_GROUP(WG, 1, 1)
 kernel void conv_weigh(global float *restrict bands, global const float *restrict lse,
                        global const int *restrict offsets, conv_band m, int tokens)
@@ -196,17 +197,16 @@ kernel void conv_weigh(global float *restrict bands, global const float *restric
     if (i < m.last) {
         global float *p = sheet_row(band_of(bands, m), i) + j;
         const bool inside = i < t.length && j < t.length;
-        *p =
-            inside
-                ? exp(*p - lse[(size_t)t.head * (size_t)tokens + (size_t)(t.start + i)])
-                : 0.0f;
+        const size_t plane = (size_t)m.heads * (size_t)tokens;
+        lse += (size_t)t.head * (size_t)tokens + (size_t)(t.start + i);
+        *p = inside ? exp(*p - lse[plane]) * lse[2 * plane] : 0.0f;
     }
 }
 
 INLINE float activate(float x, int activation)
 {
     if (activation == 1) {
-        return fmax(x, 0.0f);
+        return x < 0.0f ? 0.0f : x; // NaN stays
     }
     return activation == 2 ? tanh(x) : x;
 }
@@ -240,7 +240,7 @@ kernel void conv_slope(global float *restrict slopes, global float *restrict str
             *g = 0.0f;
         } else if (activation) {
             const float y = sheet_row(band_of(strips, m), i)[j];
-            *g *= activation == 2 ? 1.0f - y * y : (y > 0.0f ? 1.0f : 0.0f);
+            *g *= activation == 2 ? 1.0f - y * y : (y > 0.0f ? 1.0f : y); // 0, NaN
         }
     }
 }

@@ -107,36 +107,38 @@ kernel void conv_spread(global float *restrict out, global float *restrict strip
     store_sums(out, r.x_stride, sums, p.last - p.first, r.scale, r.mode);
 }
 
-// p = softmax of the scores; lse = m + ln(sum exp(s - m)); zeros beyond the map
+// p = softmax of the scores; lse: see keep_row; zeros beyond the map
 WORK_GROUP(1, 1, 1)
 kernel void conv_softmax(global float *restrict bands, global float *restrict lse,
                          global const int *restrict offsets, conv_band m, int tokens)
 {
     const pair_map t = find_pair(m, offsets);
-    const conv_item p = part_of(t, m.first, m.last);
+    conv_item p = part_of(t, m.first, m.last);
     const sheet map = band_of(bands, m);
     const size_t at = (size_t)t.head * (size_t)tokens + (size_t)t.start;
     for (int i = p.first; i < p.last; i++) {
         const int length = i < t.length ? round_up(t.length, VEC) : 0;
         zero(sheet_row(map, i) + length, t.columns - length);
     }
+    p.plane = (size_t)m.heads * (size_t)tokens;
     softmax_rows(map, p.first, min(p.last, t.length), p, lse ? lse + at : 0);
 }
 
-// p = exp(s - lse); zeros beyond the map
+// p = exp(s - m) / sum, from what lse keeps; zeros beyond the map
 WORK_GROUP(1, 1, 1)
 kernel void conv_weigh(global float *restrict bands, global const float *restrict lse,
                        global const int *restrict offsets, conv_band m, int tokens)
 {
     const pair_map t = find_pair(m, offsets);
-    const conv_item p = part_of(t, m.first, m.last);
+    conv_item p = part_of(t, m.first, m.last);
     const sheet map = band_of(bands, m);
     const size_t at = (size_t)t.head * (size_t)tokens + (size_t)t.start;
     for (int i = p.first; i < p.last; i++) {
         const int length = i < t.length ? round_up(t.length, VEC) : 0;
         zero(sheet_row(map, i) + length, t.columns - length);
     }
-    weigh_rows(map, p.first, min(p.last, t.length), t.length, lse + at);
+    p.plane = (size_t)m.heads * (size_t)tokens;
+    weigh_rows(map, p.first, min(p.last, t.length), p, lse + at);
 }
 
 // y = act(y + b) in place
@@ -151,7 +153,7 @@ kernel void conv_activate(global float *restrict bands, global const float *rest
     for (int i = p.first; i < p.last; i++) {
         global float *row = sheet_row(band_of(bands, m), i);
         for (int j = 0; j < t.length; j += VEC) {
-            const floatv y = max(loadv(0, row + j) + bias, low);
+            const floatv y = at_least(loadv(0, row + j) + bias, low);
             storev(activation == 2 ? tanh(y) : y, 0, row + j);
         }
     }

@@ -30,7 +30,7 @@ typedef struct filter_place {
 INLINE float4 activate(float4 x)
 {
 #if ACTIVATION == 1
-    return fmax(x, (float4)(0.0f));
+    return select(x, (float4)(0.0f), x < (float4)(0.0f)); // NaN stays
 #elif ACTIVATION == 2
     return tanh(x);
 #else
