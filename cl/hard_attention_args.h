@@ -8,7 +8,8 @@ typedef struct gate_args {
     unsigned first_row;          // first query's row in the whole batch
 } gate_args;
 
-/* Products of a sequence; norm may be null. hard_sum has the first two forms.
+/* Products of a sequence; norm may be null. hard_sum has the first two forms. There a
+ * w of 0, a closed gate, adds nothing, whatever x holds.
  *   MIX:    y_i (+)= scale norm_i sum_j w_ij x_j, y the queries' rows and x the keys'
  *   GATHER: y_j (+)= scale sum_i w_ij norm_i x_i, y the keys' rows and x the queries'
  *   SCORES: y_ij = scale <w_i, x_j>, w the queries' rows, x the keys', y the map */

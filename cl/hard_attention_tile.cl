@@ -107,14 +107,46 @@ INLINE void add_panel(floatv sum[MR][2], const mixture m, const int at[MR], int 
     }
 }
 
-/* Stores columns c .. of rows i .. of a mixture: y = scale outer sum, or y + that. */
-INLINE void store_rows(floatv sum[MR][2], const mixture m, int i, int c, int add)
+/* A block of a product: rows i .., columns c .., inner indices first .. last-1. */
+typedef struct mixture_part {
+    int i, c, first, last;
+} mixture_part;
+
+/* Replaces sums that are NaN by sums over the a(i,k) that are not 0. */
+INLINE void mend_sums(float each[MR * TILE_N], const mixture m, const mixture_part b)
+{
+    for (int n = 0; n < MR * TILE_N; n++) {
+        const int i = b.i + n / TILE_N, c = b.c + n % TILE_N;
+        if (each[n] == each[n] || i >= m.last || c >= m.width) {
+            continue;
+        }
+        each[n] = 0.0f;
+        for (int k = b.first; k < b.last; k++) {
+            const float w = m.a[(size_t)i * m.row + (size_t)k * m.step];
+            if (w != 0.0f) {
+                each[n] +=
+                    (m.inner ? w * m.inner[k] : w) * m.x[(size_t)k * m.width + c];
+            }
+        }
+    }
+}
+
+/* Stores a block of a mixture: y = scale outer sum, or y + that. */
+INLINE void store_rows(floatv sum[MR][2], const mixture m, const mixture_part b,
+                       int add)
 {
     float each[MR * TILE_N];
+    floatv all = (floatv)(0.0f);
+    const int i = b.i, c = b.c;
     EACH_ROW(r)
     {
         storev(sum[r][0], 2 * r, each);
         storev(sum[r][1], 2 * r + 1, each);
+        all += sum[r][0] + sum[r][1];
+    }
+    const float probe = sum_lanes(all);
+    if (probe != probe) { // perhaps 0 times NaN or infinity
+        mend_sums(each, m, b);
     }
     for (int r = 0; r < min(m.last - i, MR); r++) {
         const float f = m.outer ? m.scale * m.outer[i + r] : m.scale;
@@ -145,7 +177,8 @@ INLINE void mix_values(const mixture m)
                     at[r] = min(i + r, m.last - 1) * m.row;
                 }
                 add_panel(sum, m, at, k0, panel, depth);
-                store_rows(sum, m, i, c, m.add || k0);
+                const mixture_part b = { i, c, k0, k0 + depth };
+                store_rows(sum, m, b, m.add || k0);
             }
             k0 += BLOCK;
         } while (k0 < m.depth);

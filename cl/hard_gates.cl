@@ -8,6 +8,7 @@
  * Defines: WG, a power of two.
  * Numerics: probabilities in f32; a gate opens if its draw of 24 bits is below the
  * probability.
+ *   A gate that depends on a NaN is NaN.
  * Writes: maps, gates, norm, count whole; list up to count. */
 #include "hard_attention.clh"
 
@@ -39,6 +40,16 @@ INLINE float among_top(global const float *scores, int keys, int j, int top)
     return larger < top ? 1.0f : 0.0f;
 }
 
+/* Returns 0, or NaN if one of the scores is NaN. */
+INLINE float lost_in(global const float *scores, int keys)
+{
+    float lost = 0.0f;
+    for (int k = 0; k < keys; k++) {
+        lost = scores[k] == scores[k] ? lost : scores[k];
+    }
+    return lost;
+}
+
 // gate = 1 if the gate is open, else 0; with GATE_EXPECTED the probability that it is
 WORK_GROUP(WG, 1, 1)
 kernel void hard_gates(global float *restrict gates,
@@ -50,6 +61,7 @@ kernel void hard_gates(global float *restrict gates,
     const pair p = pair_of(q_offsets, k_offsets, maps, GROUP(1));
     const int row = GROUP(0), keys = row < p.T ? p.S : 0;
     const size_t at = p.map + (size_t)row * p.S;
+    const float lost = a.gate == GATE_TOP ? lost_in(scores + at, keys) : 0.0f;
     for (int j = LANE(0) * 4; j < keys; j += WG * 4) {
         uint4 r = (uint4)(0);
         if (a.gate == GATE_SAMPLE) {
@@ -66,9 +78,9 @@ kernel void hard_gates(global float *restrict gates,
             } else if (a.gate == GATE_EXPECTED) {
                 gate = sigmoid(s);
             } else if (a.gate == GATE_TOP) {
-                gate = among_top(scores + at, keys, j + k, a.top);
+                gate = among_top(scores + at, keys, j + k, a.top) + lost;
             }
-            gates[at + j + k] = gate;
+            gates[at + j + k] = s == s ? gate : s;
         }
     }
 }
@@ -90,7 +102,7 @@ kernel void hard_norm(global float *restrict norm, global const float *restrict 
     }
     open = group_sum(open, scratch, lid, WG);
     if (lid == 0 && row < p.T) {
-        norm[p.q_first + row] = 1.0f / fmax(1.0f, open);
+        norm[p.q_first + row] = 1.0f / (open < 1.0f ? 1.0f : open);
     }
 }
 
