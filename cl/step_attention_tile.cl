@@ -58,11 +58,11 @@ INLINE void store_part(floatv y, int i, global float *x)
 }
 
 /* Computes the scores of up to BLOCK keys from first on, -INFINITY for the rest of
- * score; returns the highest. */
+ * score; returns the highest, SCORE_MIN if none is higher. */
 INLINE float scores_of(float *score, const floatv *q, const key_rows k, int first)
 {
     const int n = min(BLOCK, k.count - first);
-    float high = -INFINITY;
+    float high = SCORE_MIN;
     for (int i = 0; i < n; i++) {
         global const float *row = row_of(k, first + i);
         floatv sum = q[0] * part_of(row, 0);
@@ -79,12 +79,13 @@ INLINE float scores_of(float *score, const floatv *q, const key_rows k, int firs
     return high;
 }
 
-/* o = sum_j w_j v_j, w = softmax_j(<q,k_j>); zeros without keys */
+/* o = sum_j w_j v_j, w = softmax_j(<q,k_j>); zeros without keys, or if all scores are
+ * -inf */
 INLINE void attend(global float *o, global const float *from, float scale,
                    const key_rows k)
 {
     floatv q[VECTORS], sum[VECTORS];
-    float score[BLOCK], top = -INFINITY, total = 0.0f;
+    float score[BLOCK], top = SCORE_MIN, total = 0.0f;
 #pragma unroll
     for (int c = 0; c < VECTORS; c++) {
         q[c] = part_of(from, c) * scale;
@@ -114,7 +115,7 @@ INLINE void attend(global float *o, global const float *from, float scale,
         }
         top = high;
     }
-    const float share = k.count ? 1.0f / total : 0.0f;
+    const float share = total == 0.0f ? 0.0f : 1.0f / total;
 #pragma unroll
     for (int c = 0; c < VECTORS; c++) {
         store_part(sum[c] * share, c, o);
