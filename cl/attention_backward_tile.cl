@@ -27,9 +27,9 @@ kernel void attention_backward(
     const size_t v_at = v_row(a, e.k_first, h, WIDTH);
     const size_t at = statistic(a, e.q_first, h);
     const head_rows x = {
-        dq + q_at,  dk + k_at, dv + v_at, dy + o_row(a, e.q_first, h, WIDTH),
-        q + q_at,   k + k_at,  v + v_at,  lse + at,
-        delta + at, e,         h,
+        dq + q_at, dk + k_at, dv + v_at, dy + o_row(a, e.q_first, h, WIDTH),
+        q + q_at,  k + k_at,  v + v_at,  query_stats_of(lse, delta, at, a, a.scale),
+        e,         h,
     };
     bias b = { 0, 0, 0 };
     head_backward(&x, a, modes, &b);

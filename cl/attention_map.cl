@@ -1,19 +1,17 @@
 /* attention_map.cl - attention weights as a dense map, for inspection.
  *
- * Layout: map [B,H,Tmax,area*Smax], area-major; q, k, lse as attention.clh;
+ * Layout: map [B,H,Tmax,area*Smax], area-major; q, k as attention.clh;
  *         absolute [H,t,t], relative [H,2t], center [N,H] and sigma [N,H] or [H], each
  *         of which may be null; offsets [B+1].
- * Work-group: WG items, an element of the map each; both schedules.
+ * Work-group: WG items, a row of the map; both schedules.
  * Defines: WIDTH = d; WG.
  * Writes: map whole, zero for pairs that are not visible. */
 #include "attention.clh"
 #include "attention_map_args.h"
+#include "map_rows.clh"
 
 #ifndef WIDTH
 #define WIDTH 64
-#endif
-#ifndef WG
-#define WG 64
 #endif
 
 INLINE bool map_shows(int i, int j, int T, int S, int causal, int window)
@@ -44,41 +42,50 @@ INLINE float gaussian_score(global const float *center, global const float *sigm
     return fabs(z) > s.limit ? NEVER : -0.5f * z * z;
 }
 
-// map[b,h,i,g,j] = exp(<q_i, k_j> / sqrt(d) + absolute_ij + relative_{i-j} -
-// (j - center_i)^2 / (2 sigma_i^2) - lse_i)
+/* Returns the score of query i and column gj of a row of the map, NEVER if hidden. */
+INLINE float map_score(global const float *q, global const float *k,
+                       global const float *absolute, global const float *relative,
+                       global const float *center, global const float *sigma,
+                       const sequence e, attention_args a, map_shape s, int h, int i,
+                       int gj)
+{
+    const int g = gj / s.longest_k, j = gj % s.longest_k;
+    const int head = area_key_head(h, g, s.area, s.edge, a.heads);
+    if (head < 0 || !map_shows(i, j, e.T, e.S, a.causal, s.window)) {
+        return NEVER;
+    }
+    global const float *x = q + q_row(a, e.q_first + i, h, WIDTH);
+    global const float *y = k + k_row(a, e.k_first + j, head, WIDTH);
+    float dot = 0.0f;
+    for (int c = 0; c < WIDTH; c++) {
+        dot += x[c] * y[c];
+    }
+    return dot * a.scale + position_score(absolute, relative, h, i, j, s.t) +
+           gaussian_score(center, sigma, a, s, e.q_first + i, h, i, j);
+}
+
+// map[b,h,i] = softmax over g and j of <q_i, k_gj> / sqrt(d) + absolute_ij +
+// relative_{i-j} - (j - center_i)^2 / (2 sigma_i^2)
 WORK_GROUP(WG, 1, 1)
 kernel void attention_map(
     global float *restrict map, global const float *restrict q,
-    global const float *restrict k, global const float *restrict lse,
-    global const float *restrict absolute, global const float *restrict relative,
-    global const float *restrict center, global const float *restrict sigma,
-    global const int *restrict q_offsets, global const int *restrict k_offsets,
-    attention_args a, map_shape s)
+    global const float *restrict k, global const float *restrict absolute,
+    global const float *restrict relative, global const float *restrict center,
+    global const float *restrict sigma, global const int *restrict q_offsets,
+    global const int *restrict k_offsets, attention_args a, map_shape s)
 {
-    const size_t element = (size_t)GROUP(0) * WG + (size_t)LANE(0);
-    const size_t columns = (size_t)s.area * (size_t)s.longest_k;
-    const int gj = (int)(element % columns);
-    const int g = gj / s.longest_k, j = gj % s.longest_k;
-    const size_t row = element / columns;
-    const int i = (int)(row % (size_t)s.longest_q);
-    const int bh = (int)(row / (size_t)s.longest_q);
-    const int h = bh % a.heads, b = bh / a.heads;
-    if (b < s.sequences) {
-        const int q_first = q_offsets[b], T = q_offsets[b + 1] - q_first;
-        const int k_first = k_offsets[b], S = k_offsets[b + 1] - k_first;
-        const int head = area_key_head(h, g, s.area, s.edge, a.heads);
-        float weight = 0.0f;
-        if (head >= 0 && map_shows(i, j, T, S, a.causal, s.window)) {
-            global const float *x = q + q_row(a, q_first + i, h, WIDTH);
-            global const float *y = k + k_row(a, k_first + j, head, WIDTH);
-            float dot = 0.0f;
-            for (int c = 0; c < WIDTH; c++) {
-                dot += x[c] * y[c];
-            }
-            dot = dot * a.scale + position_score(absolute, relative, h, i, j, s.t) +
-                  gaussian_score(center, sigma, a, s, q_first + i, h, i, j);
-            weight = exp(dot - lse[statistic(a, q_first + i, h)]);
-        }
-        map[element] = weight;
+    local float scratch[WG];
+    const int columns = s.area * s.longest_k;
+    const int i = GROUP(0) % s.longest_q, bh = GROUP(0) / s.longest_q;
+    const int h = bh % a.heads;
+    const sequence e = sequence_of(q_offsets, k_offsets, bh / a.heads, a.causal);
+    float top = SCORE_MIN;
+    map += (size_t)GROUP(0) * (size_t)columns;
+    for (int gj = LANE(0); gj < columns; gj += WG) {
+        const float score =
+            map_score(q, k, absolute, relative, center, sigma, e, a, s, h, i, gj);
+        map[gj] = score;
+        top = fmax(top, score);
     }
+    map_weights(map, columns, top, scratch);
 }

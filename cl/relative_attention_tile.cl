@@ -23,9 +23,9 @@ INLINE int near_end(int apart, int count, int clip)
     return clamp(clip - apart + TILE - 1, near_begin(apart, count, clip), count);
 }
 
-/* s += scale near, keys in rows, the first `rows` queries of the tile in lanes. */
+/* s += near, keys in rows, the first `rows` queries of the tile in lanes. */
 INLINE void add_near(floatv (*s)[ROWS], global const float *near, int apart, int count,
-                     int rows, int clip, float scale)
+                     int rows, int clip)
 {
     const int begin = near_begin(apart, count, clip);
     const int end = near_end(apart, count, clip);
@@ -35,10 +35,10 @@ INLINE void add_near(floatv (*s)[ROWS], global const float *near, int apart, int
         front[r] = back[r] = (floatv)(0.0f);
     }
     for (int i = 0; i < rows; i++, near += 2 * clip + 1) {
-        ((float *)front)[i] = near[0] * scale;
-        ((float *)back)[i] = near[2 * clip] * scale;
+        ((float *)front)[i] = near[0];
+        ((float *)back)[i] = near[2 * clip];
         for (int j = begin; j < end; j++) {
-            score[j * TILE + i] += near[near_number(apart + j - i, clip)] * scale;
+            score[j * TILE + i] += near[near_number(apart + j - i, clip)];
         }
     }
     for (int r = 0; r < ROWS; r++) {
@@ -51,10 +51,10 @@ INLINE void add_near(floatv (*s)[ROWS], global const float *near, int apart, int
     }
 }
 
-/* s += scale near, count queries in rows, the tile's keys in lanes; apart is the
+/* s += near, count queries in rows, the tile's keys in lanes; apart is the
  * distance from the first query to the tile's first key. */
 INLINE void add_near_queries(floatv (*s)[ROWS], global const float *near, int apart,
-                             int count, int clip, float scale)
+                             int count, int clip)
 {
     for (int i = 0; i < count; i++, near += 2 * clip + 1) {
         for (int r = 0; r < ROWS; r++) {
@@ -67,7 +67,7 @@ INLINE void add_near_queries(floatv (*s)[ROWS], global const float *near, int ap
                     ((float *)&x)[u] = near[clamp(at + u, 0, 2 * clip)];
                 }
             }
-            s[i][r] += x * scale;
+            s[i][r] += x;
         }
     }
 }
@@ -132,45 +132,42 @@ kernel void relative_attention_forward(
     if (rows <= 0) {
         return;
     }
-    floatv x[WIDTH][ROWS], s[BLOCK][ROWS], top[ROWS], total[ROWS];
+    floatv x[WIDTH][ROWS], s[BLOCK][ROWS];
     float y[BLOCK * PAD], z[TILE * PAD], fade[TILE];
+    row_state state;
+    const bias none = { 0, 0, 0 };
     near += near_row(a, row, h, clip);
     sums += near_row(a, row, h, clip);
-    load_tile(x, q + q_row(a, row, h, WIDTH), a.q_stride, rows, a.scale);
-    for (int r = 0; r < ROWS; r++) {
-        top[r] = (floatv)(SCORE_MIN);
-        total[r] = (floatv)(0.0f);
-    }
-    fill(z, TILE * PAD, 0.0f);
-    clear_sums(sums, rows, clip);
+    load_tile(x, q + q_row(a, row, h, WIDTH), a.q_stride, rows);
     const int end = clamp(first + rows + e.reach, 0, e.S);
-    for (int j = 0; j < end; j += BLOCK) {
-        const int count = min(end - j, BLOCK), key = e.k_first + j;
-        const int apart = j - first - (e.S - e.T);
-        scores(s, x, k + k_row(a, key, h, WIDTH), a.k_stride, count);
-        add_near(s, near, apart, count, rows, clip, a.scale);
-        if (j + count - 1 > first + e.reach) {
-            hide_keys(s, j, count, first, e.reach);
+    for (bool odd = false, done = false; !done;) {
+        state_init(&state, a.scale);
+        fill(z, TILE * PAD, 0.0f);
+        clear_sums(sums, rows, clip);
+        for (int j = 0; j < end; j += BLOCK) {
+            const int count = min(end - j, BLOCK), key = e.k_first + j;
+            const int apart = j - first - (e.S - e.T);
+            scores(s, x, k + k_row(a, key, h, WIDTH), a.k_stride, count);
+            add_near(s, near, apart, count, rows, clip);
+            if (j + count - 1 > first + e.reach) {
+                hide_keys(s, j, count, first, e.reach);
+            }
+            weigh_either(s, count, &state, fade, odd);
+            if (a.drop > 0.0f) {
+                drop_keys(s, a, row, h, j, count);
+            }
+            scale_sums(sums, fade, j ? rows : 0, clip);
+            add_sums_near(sums, s, apart, count, rows, clip);
+            load_block(y, v + v_row(a, key, h, WIDTH), a.v_stride, count);
+            mix_either(z, (const float *)s, y, count, fade, odd);
         }
-        weigh(s, count, top, total, fade);
-        if (a.drop > 0.0f) {
-            drop_keys(s, a, row, h, j, count);
-        }
-        scale_sums(sums, fade, j ? rows : 0, clip);
-        add_sums_near(sums, s, apart, count, rows, clip);
-        load_block(y, v + v_row(a, key, h, WIDTH), a.v_stride, count);
-        mix_values(z, (const float *)s, y, count, fade);
+        done = odd || !may_hide(&none, a) || !has_odd(z, PAD);
+        odd = true;
     }
-    for (int r = 0; r < ROWS; r++) {
-        const intv some = total[r] > 0.0f;
-        storev(select((floatv)(0.0f), 1.0f / total[r], some), (size_t)r, fade);
-        total[r] = select((floatv)(0.0f), top[r] + log(total[r]), some);
-    }
+    state_end(&state, fade);
     store_tile(o + o_row(a, row, h, WIDTH), a.heads * WIDTH, z, rows, fade, GRAD_WRITE);
     scale_sums(sums, fade, rows, clip);
-    for (int i = 0; lse && i < rows; i++) {
-        lse[statistic(a, row + i, h)] = ((const float *)total)[i];
-    }
+    state_store(&state, lse, row, rows, h, a);
 }
 
 // ds_ij = p_ij (keep_ij (<dO_i,v_j> + near_dp_i,j-i) - delta_i):
@@ -192,15 +189,15 @@ kernel void relative_attention_grad_q(
         return;
     }
     floatv x[WIDTH][ROWS], g[WIDTH][ROWS], s[BLOCK][ROWS], dp[BLOCK][ROWS];
-    floatv lses[ROWS], deltas[ROWS];
+    row_stats stats;
+    const bias none = { 0, 0, 0 };
     float y[BLOCK * PAD], z[TILE * PAD], factor[TILE];
     near += near_row(a, row, h, clip);
     near_dp += near_row(a, row, h, clip);
     sums += near_row(a, row, h, clip);
-    load_tile(x, q + q_row(a, row, h, WIDTH), a.q_stride, rows, a.scale);
-    load_tile(g, dy + o_row(a, row, h, WIDTH), a.heads * WIDTH, rows, 1.0f);
-    load_rows(lses, lse + statistic(a, row, h), rows);
-    load_rows(deltas, delta + statistic(a, row, h), rows);
+    load_tile(x, q + q_row(a, row, h, WIDTH), a.q_stride, rows);
+    load_tile(g, dy + o_row(a, row, h, WIDTH), a.heads * WIDTH, rows);
+    stats_load(&stats, lse, delta, row, rows, h, a, a.scale);
     fill(z, TILE * PAD, 0.0f);
     fill(factor, TILE, 1.0f);
     clear_sums(sums, rows, clip);
@@ -210,18 +207,23 @@ kernel void relative_attention_grad_q(
         const int apart = j - first - (e.S - e.T);
         scores(s, x, k + k_row(a, key, h, WIDTH), a.k_stride, count);
         scores(dp, g, v + v_row(a, key, h, WIDTH), a.v_stride, count);
-        add_near(s, near, apart, count, rows, clip, a.scale);
-        add_near(dp, near_dp, apart, count, rows, clip, 1.0f);
+        add_near(s, near, apart, count, rows, clip);
+        add_near(dp, near_dp, apart, count, rows, clip);
+        const bool odd = block_is_odd(&none, a, s, dp, count, stats.odd);
         if (j + count - 1 > first + e.reach) {
             hide_keys(s, j, count, first, e.reach);
         }
         if (a.drop > 0.0f) {
             drop_keys(dp, a, row, h, j, count);
         }
-        weigh_keys(s, dp, count, lses, deltas);
+        if (odd) {
+            weigh_keys_odd(s, dp, count, &stats);
+        } else {
+            weigh_keys(s, dp, count, &stats);
+        }
         add_sums_near(sums, s, apart, count, rows, clip);
         load_block(y, k + k_row(a, key, h, WIDTH), a.k_stride, count);
-        mix_values(z, (const float *)s, y, count, factor);
+        mix_either(z, (const float *)s, y, count, factor, odd);
     }
     fill(factor, TILE, a.scale);
     scale_sums(sums, factor, rows, clip);
@@ -249,8 +251,9 @@ kernel void relative_attention_grad_kv(
     }
     floatv x[WIDTH][ROWS], g[WIDTH][ROWS], s[BLOCK][ROWS], dp[BLOCK][ROWS];
     float y[BLOCK * PAD], z[TILE * PAD], gz[TILE * PAD], factor[TILE];
-    load_tile(x, k + k_row(a, row, h, WIDTH), a.k_stride, rows, a.scale);
-    load_tile(g, v + v_row(a, row, h, WIDTH), a.v_stride, rows, 1.0f);
+    const bias none = { 0, 0, 0 };
+    load_tile(x, k + k_row(a, row, h, WIDTH), a.k_stride, rows);
+    load_tile(g, v + v_row(a, row, h, WIDTH), a.v_stride, rows);
     fill(z, TILE * PAD, 0.0f);
     fill(gz, TILE * PAD, 0.0f);
     fill(factor, TILE, 1.0f);
@@ -259,22 +262,27 @@ kernel void relative_attention_grad_kv(
         const int apart = first - i - (e.S - e.T);
         global const float *queries = q + q_row(a, query, h, WIDTH);
         global const float *dys = dy + o_row(a, query, h, WIDTH);
-        const size_t at = statistic(a, query, h), table = near_row(a, query, h, clip);
+        const size_t table = near_row(a, query, h, clip);
+        const query_stats stats =
+            query_stats_of(lse, delta, statistic(a, query, h), a, a.scale);
         scores(s, x, queries, a.q_stride, count);
         scores(dp, g, dys, a.heads * WIDTH, count);
-        add_near_queries(s, near + table, apart, count, clip, a.scale);
-        add_near_queries(dp, near_dp + table, apart, count, clip, 1.0f);
+        add_near_queries(s, near + table, apart, count, clip);
+        add_near_queries(dp, near_dp + table, apart, count, clip);
+        const query_block m = { query, h, first,
+                                may_hide(&none, a) &&
+                                    block_is_odd(&none, a, s, dp, count,
+                                                 query_stats_odd(stats, count)) };
         if (first + rows - 1 > i + e.reach) {
             hide_queries(s, i, count, first, e.reach);
         }
         for (int u = 0; u < count; u += VEC) {
-            weigh_queries(s + u, dp + u, min(count - u, VEC), lse + at + u,
-                          delta + at + u, a, query + u, h, first);
+            weigh_queries_as(s + u, dp + u, 0, u, min(count - u, VEC), stats, a, m);
         }
         load_block(y, dys, a.heads * WIDTH, count);
-        mix_values(gz, (const float *)s, y, count, factor);
+        mix_either(gz, (const float *)s, y, count, factor, m.odd);
         load_block(y, queries, a.q_stride, count);
-        mix_values(z, (const float *)dp, y, count, factor);
+        mix_either(z, (const float *)dp, y, count, factor, m.odd);
     }
     // in this order: dv adds if keys and values are one tensor
     if (k_mode != GRAD_SKIP) {

@@ -82,8 +82,8 @@ static void fill_args(cla_attention_call *call, cla_tape *tape,
 
 static cla_status make_lse(cla_attention_call *call, cla_tape *tape)
 {
-    const int64_t rows[2] = { call->q->shape[1], call->q->shape[0] };
-    return cla_tape_tensor(tape, &call->lse, CLA_F32, 2, rows);
+    const int64_t shape[3] = { 2, call->q->shape[1], call->q->shape[0] };
+    return cla_tape_tensor(tape, &call->lse, CLA_F32, 3, shape);
 }
 
 cla_status cla_attention_begin(cla_attention_call *call, cla_tape *tape, cla_tensor *q,

@@ -103,7 +103,7 @@ static cla_status make_cells(cla_tape *tape, custom_call *call)
     return cla_enqueue(rt, &launch);
 }
 
-/* Makes *map [B,H,Tmax,Smax] of a call whose lse is filled. */
+/* Makes *map [B,H,Tmax,Smax]. */
 static cla_status make_map(cla_tape *tape, cla_tensor **map, const custom_call *call)
 {
     enum { GROUP_SIZE = 64 };
@@ -115,14 +115,14 @@ static cla_status make_map(cla_tape *tape, cla_tensor **map, const custom_call *
         .kernel = "custom_attention_map",
         .text = call->code->scalar,
         .define = { { "WIDTH", a->width }, { "WG", GROUP_SIZE } },
-        .groups = { (size_t)((cla_size(*map) + GROUP_SIZE - 1) / GROUP_SIZE) },
+        .groups = { (size_t)(shape[3] ? shape[0] * shape[1] * shape[2] : 0) },
         .local = { GROUP_SIZE },
-        .args = { cla_buf(*map), cla_buf(a->q), cla_buf(a->k), cla_buf(a->lse),
+        .args = { cla_buf(*map), cla_buf(a->q), cla_buf(a->k),
                   cla_mem(&a->q_rows->device_offsets),
                   cla_mem(&a->k_rows->device_offsets),
                   cla_bytes(&a->args, sizeof a->args),
-                  cla_bytes(&call->args, sizeof call->args), cla_i32(a->sequences),
-                  cla_i32(a->longest_q), cla_i32(a->longest_k) },
+                  cla_bytes(&call->args, sizeof call->args), cla_i32(a->longest_q),
+                  cla_i32(a->longest_k) },
         .flops = 2.0 * a->width * (double)cla_size(*map),
     };
     cla_custom_add_inputs(&launch, call);
@@ -241,7 +241,7 @@ static cla_status launch_delta(cla_tape *tape, const custom_call *call,
                                cla_attention_grads *g)
 {
     const cla_attention_call *a = &call->attention;
-    const size_t rows = (size_t)cla_size(a->lse);
+    const size_t rows = (size_t)a->heads * (size_t)a->args.queries;
     CLA_TRY(cla_tape_scratch(tape, &g->delta, rows * sizeof(float)));
     cla_launch launch = {
         .kernel = "custom_attention_delta",
@@ -361,13 +361,7 @@ static cla_status begin(custom_call *call, cla_tape *tape, cla_tensor *const qkv
     CLA_TRY(
         cla_attention_begin(a, tape, qkv[0], qkv[1], qkv[2], q_rows, k_rows, options));
     call->args.sequences = a->sequences;
-    a->o->wants_grad =
-        a->o->wants_grad || cla_tape_needs_grad(tape, CLA_CUSTOM_INPUTS, call->input);
-    if (a->o->wants_grad && !a->lse) {
-        const int64_t shape[] = { qkv[0]->shape[1], qkv[0]->shape[0] };
-        CLA_TRY(cla_tape_tensor(tape, &a->lse, CLA_F32, 2, shape));
-    }
-    return CLA_OK;
+    return cla_attention_needs(a, tape, CLA_CUSTOM_INPUTS, call->input);
 }
 
 cla_status cla_custom_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,

@@ -98,7 +98,8 @@ static cla_status grads_begin(cla_tape *tape, const gaussian_call *call,
     p->summed = p->sigma && !args->sigma_step;
     if (p->summed) {
         args->sigma_mode = GRAD_WRITE;
-        const size_t numbers = (size_t)cla_size(call->attention.lse);
+        const attention_args *a = &call->attention.args;
+        const size_t numbers = (size_t)a->heads * (size_t)a->queries;
         return cla_tape_scratch(tape, &p->rows, numbers * sizeof(float));
     }
     return CLA_OK;
