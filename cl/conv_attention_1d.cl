@@ -219,6 +219,26 @@ kernel void conv_attention_1d_mix(global float *restrict out,
     EACH_ROW(MIX, sum)
 }
 
+/* Returns the sum for w[h,u,c,o] over the run's sequences that use it; at names
+ * it. */
+INLINE float weight_sum(global const float *p, global const float *flow,
+                        global const int *offsets, attention_args a, table_args s,
+                        int4 at)
+{
+    const int first = GROUP(2) * s.run, last = min(first + s.run, s.sequences);
+    float sum = 0.0f;
+    for (int b = first; b < last; b++) {
+        const int T = offsets[b + 1] - offsets[b], shift = at.y - 1;
+        const size_t map = map_row(a, s, offsets[b], at.x);
+        const int end = max(at.z, at.w) < T ? min(T, T - shift) : 0;
+        for (int i = max(0, -shift); i < end; i++) {
+            sum += p[map + (size_t)(i + shift) * s.line + at.z] *
+                   flow[map + (size_t)i * s.line + at.w];
+        }
+    }
+    return sum;
+}
+
 // partial[run,h,u] = sums for w[h,u] over the run's sequences
 WORK_GROUP(ITEMS, 1, 1)
 kernel void conv_attention_1d_weights(global float *restrict partial,
@@ -248,6 +268,16 @@ kernel void conv_attention_1d_weights(global float *restrict partial,
         }
     }
     partial += (((size_t)run * a.heads + h) * (SHIFTS * s.t + 1) + u * s.t) * s.line;
+    if (sums_lost(&sum)) { // perhaps past the end of a short sequence
+        EACH_NUMBER(row, column)
+        {
+            if (c + row < s.t && o + column < s.t) {
+                partial[(size_t)(c + row) * s.line + o + column] = weight_sum(
+                    p, flow, offsets, a, s, (int4)(h, u, c + row, o + column));
+            }
+        }
+        return;
+    }
 #define PARTIAL(z, row, column)                                      \
     quad_store(partial + (size_t)(c + row) * s.line + o + column, z, \
                c + row < s.t ? s.t - o - column : 0, false);

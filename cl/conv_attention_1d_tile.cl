@@ -97,8 +97,8 @@ INLINE void softmax_back(global float *drain, global const float *p, int T,
     for (int i = 0; i < T; i++, p += s.line, drain += s.line) {
         floatv sum = (floatv)(0.0f);
         if (T < end) {
-            storev(keep_below(loadv(0, drain + end - VEC), end - VEC, T), 0,
-                   drain + end - VEC);
+            const floatv x = loadv(0, drain + end - VEC);
+            storev(keep_below(x, end - VEC, T, (floatv)(0.0f)), 0, drain + end - VEC);
         }
         for (int j = 0; j < end; j += VEC) {
             sum += loadv(0, p + j) * loadv(0, drain + j);
@@ -171,6 +171,10 @@ INLINE void add_weights(global float *partial, global const float *p,
                         flow + from * line + o, line, to - from);
             EACH_ROW(r)
             {
+                for (int n = 0; n < (o + TILE_N > T ? 2 : 0); n++) { // may be 0 * NaN
+                    const floatv before = loadv(n, partial + at[r] * line + o);
+                    sum[r][n] = keep_below(sum[r][n], o + n * VEC, T, before);
+                }
                 storev(sum[r][0], 0, partial + at[r] * line + o);
                 storev(sum[r][1], 1, partial + at[r] * line + o);
             }

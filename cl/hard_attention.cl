@@ -9,16 +9,6 @@
 #include "hard_attention.clh"
 #include "product_group.clh"
 
-/* Returns whether a sum is NaN. */
-INLINE bool has_nan(const sums *s)
-{
-    float4 all = (float4)(0.0f);
-#define GATHER_NAN(z, row, column) all += (z)*0.0f;
-    EACH_ROW(GATHER_NAN, (*s))
-    const float x = all.x + all.y + all.z + all.w;
-    return x != x;
-}
-
 /* Returns sum over k of w_k b[k][j], w_k being a[i][k] or, when turned, a[k][i], times
  * the factor of its row. A w_k of 0 adds nothing. */
 INLINE float open_sum(matrix a, matrix b, int i, int j, bool turned)
@@ -74,9 +64,9 @@ kernel void hard_product(global float *restrict y, global const float *restrict 
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     y += (scores ? p.map : (gather ? k_at : q_at)) + (size_t)i0 * columns + j0;
-    if (!scores && has_nan(&sum)) {    // perhaps 0 times NaN or infinity
-        for (int n = 0; n < 32; n++) { // 4 rows of 2 quads, as EACH_ROW goes
-            const int row = ROW_OF(0) + n / 8, column = COLUMN_OF(n / 4 % 2) + n % 4;
+    if (!scores && sums_lost(&sum)) { // perhaps 0 times NaN or infinity
+        EACH_NUMBER(row, column)
+        {
             if (i0 + row < rows && j0 + column < columns) {
                 const float z = g.scale * open_sum(a, b, i0 + row, j0 + column, gather);
                 global float *to = y + (size_t)row * columns + column;

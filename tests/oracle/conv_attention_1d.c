@@ -11,7 +11,10 @@ extern const cla_signature cla_conv_attention_1d_signature; // of the launcher
 
 static double activate(double x, int activation)
 {
-    return activation == 1 ? fmax(x, 0) : activation == 2 ? tanh(x) : x;
+    if (activation == 1) {
+        return x < 0 ? 0 : x;
+    }
+    return activation == 2 ? tanh(x) : x;
 }
 
 /* Computes p [T,T], the softmax of the scores of one sequence and head. Rows of q and k

@@ -48,7 +48,10 @@ static double convolved(const double *p, int i, int j, const one_map *m)
             }
         }
     }
-    return m->activation == 1 ? fmax(y, 0) : m->activation == 2 ? tanh(y) : y;
+    if (m->activation == 1) {
+        return y < 0 ? 0 : y;
+    }
+    return m->activation == 2 ? tanh(y) : y;
 }
 
 static void attend(const one_map *m)

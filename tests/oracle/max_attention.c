@@ -17,7 +17,7 @@ static double best_of(const double *q, const double *k, int first, int last, int
         for (int c = 0; c < d; c++) {
             dot += q[c] * k[(int64_t)j * d + c];
         }
-        most = fmax(most, dot);
+        most = isnan(most) || dot <= most ? most : dot;
     }
     return most;
 }
