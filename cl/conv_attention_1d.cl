@@ -9,7 +9,7 @@
  * Defines: WIDTH = d; WG, a power of two; those of product_group.clh.
  * Local: 16 (TM + TN + 8) floats.
  * Numerics: f32; the row's maximum is subtracted; rows and sequences in order.
- * Writes: maps in their T x T parts; o, lse, partial whole; dq, dk, dv, dw, db whole
+ * Writes: maps in their T x T parts; o, partial whole; dq, dk, dv, dw, db whole
  * (added to if their add flag is set). */
 #include "conv_attention_1d.clh"
 #include "product_group.clh"
@@ -88,9 +88,9 @@ kernel void conv_attention_1d_scores(global float *map, global const float *rest
     EACH_ROW(STORE, sum)
 }
 
-// p = softmax of its rows in place; grid (N, H); lse may be null
+// p = softmax of its rows in place; grid (N, H)
 WORK_GROUP(WG, 1, 1)
-kernel void conv_attention_1d_softmax(global float *p, global float *lse,
+kernel void conv_attention_1d_softmax(global float *p,
                                       global const int2 *restrict spans,
                                       attention_args a, table_args s)
 {
@@ -110,9 +110,6 @@ kernel void conv_attention_1d_softmax(global float *p, global float *lse,
     const float share = sum == 0.0f ? 0.0f : 1.0f / sum; // 0: scores of -inf alone
     for (int j = lid; j < T; j += WG) {
         p[j] *= share;
-    }
-    if (lse && lid == 0) {
-        lse[statistic(a, n, h)] = top + log(sum);
     }
 }
 

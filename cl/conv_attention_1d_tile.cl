@@ -8,7 +8,7 @@
  * Work-group: 1 item; grid (B, H), for the sums of dw and db (3 H, runs).
  * Defines: WIDTH = d; VEC; MR.
  * Numerics: f32; the row's maximum is subtracted; rows and sequences in order.
- * Writes: o, lse, p, y, flow, drain in their T x T parts; dq, dk, dv whole (added to
+ * Writes: o, p, y, flow, drain in their T x T parts; dq, dk, dv whole (added to
  * by mode); partial whole. */
 #include "conv_attention_1d_tile.clh"
 
@@ -36,7 +36,7 @@ kernel void conv_attention_1d_pack(global float *restrict panels,
 }
 
 /* p = softmax of each of T rows in place, with zeros up to a whole vector. */
-INLINE void softmax_rows(global float *p, global float *lse, int T, int line)
+INLINE void softmax_rows(global float *p, int T, int line)
 {
     const int end = (T + VEC - 1) / VEC * VEC;
     for (int i = 0; i < T; i++, p += line) {
@@ -58,20 +58,19 @@ INLINE void softmax_rows(global float *p, global float *lse, int T, int line)
         for (int j = 0; j < end; j += VEC) {
             storev(loadv(0, p + j) * share, 0, p + j);
         }
-        if (lse) {
-            lse[i] = high + log(total);
-        }
     }
 }
 
-// p = softmax(q k' scale), y = act(b + filter of p), o = y v; lse may be null
+// p = softmax(q k' scale), y = act(b + filter of p), o = y v
 WORK_GROUP(1, 1, 1)
-kernel void conv_attention_1d_forward(
-    global float *restrict o, global float *restrict lse, global float *p,
-    global float *y, global const float *restrict q, global const float *restrict k,
-    global const float *restrict v, global const float *restrict panels,
-    global const float *restrict zeros, global const int *restrict offsets,
-    attention_args a, table_args s)
+kernel void conv_attention_1d_forward(global float *restrict o, global float *p,
+                                      global float *y, global const float *restrict q,
+                                      global const float *restrict k,
+                                      global const float *restrict v,
+                                      global const float *restrict panels,
+                                      global const float *restrict zeros,
+                                      global const int *restrict offsets,
+                                      attention_args a, table_args s)
 {
     float panel[PANEL];
     const int h = GROUP(1), first = offsets[GROUP(0)];
@@ -81,7 +80,7 @@ kernel void conv_attention_1d_forward(
     y += at;
     scores(p, q + q_row(a, first, h, WIDTH), a.q_stride, k + k_row(a, first, h, WIDTH),
            a.k_stride, T, a.scale, 0, s, panel);
-    softmax_rows(p, lse ? lse + statistic(a, first, h) : 0, T, s.line);
+    softmax_rows(p, T, s.line);
     convolve(y, p, panels + h * count * (SHIFTS * s.t + 1) * TILE_N, zeros, T, -1, 1,
              s);
     mix_values(o + o_row(a, first, h, WIDTH), (size_t)a.heads * WIDTH, y,

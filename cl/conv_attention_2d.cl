@@ -6,7 +6,7 @@
  * needs around the step (a ring; or, for the form by FFT, whole padded maps).
  *
  * Layout: x, y, out of products as q, k, v, o in attention.clh; bands [pairs,size], a
- * pair being (sequence, head); lse [3,H,N]; w [H,kh,kw]; b [H]; sums [B*H,kh*kw+1].
+ * pair being (sequence, head); lse [2,H,N]; w [H,kh,kw]; b [H]; sums [B*H,kh*kw+1].
  * Work-group: products: 64 items for TM x TN results, see product_group.clh; others: WG
  * items.
  * Defines: WG, 64 to 256; those of product_group.clh.
@@ -199,7 +199,7 @@ kernel void conv_weigh(global float *restrict bands, global const float *restric
         const bool inside = i < t.length && j < t.length;
         const size_t plane = (size_t)m.heads * (size_t)tokens;
         lse += (size_t)t.head * (size_t)tokens + (size_t)(t.start + i);
-        *p = inside ? exp(*p - lse[plane]) * lse[2 * plane] : 0.0f;
+        *p = inside ? exp(*p - lse[0]) * lse[plane] : 0.0f;
     }
 }
 

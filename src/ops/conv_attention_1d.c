@@ -59,9 +59,9 @@ static cla_status tile_forward(cla_tape *tape, const cla_table_call *call)
     cla_launch launch = {
         .kernel = "conv_attention_1d_forward",
         .groups = { (size_t)a->sequences, (size_t)a->heads },
-        .args = { cla_buf(a->o), cla_buf(a->lse), cla_mem(&call->p), cla_mem(&call->y),
-                  cla_buf(a->q), cla_buf(a->k), cla_buf(a->v), cla_mem(&panels),
-                  cla_mem(&zeros), cla_mem(&a->q_rows->device_offsets),
+        .args = { cla_buf(a->o), cla_mem(&call->p), cla_mem(&call->y), cla_buf(a->q),
+                  cla_buf(a->k), cla_buf(a->v), cla_mem(&panels), cla_mem(&zeros),
+                  cla_mem(&a->q_rows->device_offsets),
                   cla_bytes(&a->args, sizeof a->args),
                   cla_bytes(&call->args, sizeof call->args) },
         .flops = cla_table_flops(call, 2, 1),

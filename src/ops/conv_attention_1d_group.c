@@ -58,19 +58,29 @@ static cla_status scores(cla_runtime *rt, const cla_table_call *call,
     return enqueue_tiles(rt, call, a->longest_q, &launch);
 }
 
-/* Queues the softmax of the rows of p in place; or, with drain, turns its rows into the
- * gradients of the scores. */
-static cla_status softmax(cla_runtime *rt, const cla_table_call *call,
-                          const cla_memory *drain)
+/* Queues the softmax of the rows of p in place. */
+static cla_status softmax(cla_runtime *rt, const cla_table_call *call)
 {
     const cla_attention_call *a = &call->attention;
     cla_launch launch = {
-        .kernel =
-            drain ? "conv_attention_1d_softmax_back" : "conv_attention_1d_softmax",
+        .kernel = "conv_attention_1d_softmax",
         .groups = { (size_t)a->args.queries, (size_t)a->heads },
-        .args = { cla_mem(drain ? drain : &call->p),
-                  drain ? cla_mem(&call->p) : cla_buf(a->lse),
-                  cla_mem(&a->q_rows->device_spans),
+        .args = { cla_mem(&call->p), cla_mem(&a->q_rows->device_spans),
+                  cla_bytes(&a->args, sizeof a->args),
+                  cla_bytes(&call->args, sizeof call->args) },
+    };
+    return enqueue(rt, call, &launch);
+}
+
+/* Queues the turning of drain's rows into the gradients of the scores. */
+static cla_status softmax_back(cla_runtime *rt, const cla_table_call *call,
+                               const cla_memory *drain)
+{
+    const cla_attention_call *a = &call->attention;
+    cla_launch launch = {
+        .kernel = "conv_attention_1d_softmax_back",
+        .groups = { (size_t)a->args.queries, (size_t)a->heads },
+        .args = { cla_mem(drain), cla_mem(&call->p), cla_mem(&a->q_rows->device_spans),
                   cla_bytes(&a->args, sizeof a->args),
                   cla_bytes(&call->args, sizeof call->args) },
     };
@@ -121,7 +131,7 @@ cla_status cla_table_group_forward(cla_runtime *rt, const cla_table_call *call)
 {
     const cla_attention_call *a = &call->attention;
     CLA_TRY(scores(rt, call, &call->p, NULL));
-    CLA_TRY(softmax(rt, call, NULL));
+    CLA_TRY(softmax(rt, call));
     CLA_TRY(filter(rt, call, &call->y, &call->p, false));
     return mix(rt, call, a->o, &call->y, a->v, false, GRAD_WRITE);
 }
@@ -162,7 +172,7 @@ cla_status cla_table_group_backward(cla_runtime *rt, const cla_table_call *call,
     CLA_TRY(mix(rt, call, g->v, &call->y, g->o, true, g->v_mode));
     if (g->q || g->k) {
         CLA_TRY(filter(rt, call, &grads->drain, &grads->flow, true));
-        CLA_TRY(softmax(rt, call, &grads->drain));
+        CLA_TRY(softmax_back(rt, call, &grads->drain));
         CLA_TRY(mix(rt, call, g->q, &grads->drain, a->k, false, g->q_mode));
         CLA_TRY(mix(rt, call, g->k, &grads->drain, a->q, true, g->k_mode));
     }

@@ -217,12 +217,7 @@ cla_status cla_conv_attention_2d(cla_tape *tape, cla_tensor **o, cla_tensor *q,
     CLA_TRY(cla_attention_begin(&call.base, tape, q, k, v, rows, rows, options));
     call.pairs = call.base.sequences * call.base.heads;
     CLA_TRY(choose(&call, cla_tape_runtime(tape), method));
-    cla_tensor *const inputs[] = { q, k, v, w, b };
-    const bool trains = cla_tape_needs_grad(tape, 5, inputs);
-    if (trains || call.base.lse) { // three planes, see keep_row in cl/conv_band.clh
-        const int64_t shape[] = { 3, q->shape[1], q->shape[0] };
-        CLA_TRY(cla_tape_tensor(tape, &call.base.lse, CLA_F32, 3, shape));
-    }
+    CLA_TRY(cla_attention_needs(&call.base, tape, 2, (cla_tensor *[]){ w, b }));
     CLA_TRY(forward(tape, &call));
     if (options && options->map) {
         const cla_attention_reach all = { .area = 1 };
