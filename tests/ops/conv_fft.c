@@ -1,6 +1,8 @@
 /* conv_fft.c - the FFT form against the oracle, and its errors. */
 #include "ops/conv_fft.h"
 
+#include <stdlib.h>
+
 #include "support/check_kind.h"
 
 static const char *const lines[] = {
@@ -46,6 +48,49 @@ DEVICE_TEST(conv_fft, falls_back)
         check_kind(rt, &one);
         cr_assert_eq(fft->state, CLA_FFT_BROKEN);
     }
+}
+
+/* A transform spreads a NaN over its own map, of a sequence and a head, and no other. */
+DEVICE_TEST(conv_fft, keeps_nan_in_its_map)
+{
+    enum { H = 2, D = 2, T = 11, OTHERS = 4, N = T + OTHERS, SIZE = N * H * D };
+    float *x = test_random(SIZE, 1, 1), *w = test_random(H * 9, 1, 2), y[SIZE];
+    cla_ragged *rows = test_ragged(rt, 2, (int[]){ T, OTHERS }, NULL);
+    for (int input = 0; input < 3 && cla_fft_built(); input++) {
+        cla_tape *tape = test_tape(rt, true);
+        cla_tensor *q[3], *o = NULL;
+        for (int i = 0; i < 3; i++) {
+            const float kept = x[0];
+            x[0] = i == input ? NAN : kept; // token 0, head 0
+            q[i] = test_tensor(tape, CLA_F32, 3, (int64_t[]){ N, H, D }, x);
+            cla_tensor_want_grad(q[i], true);
+            x[0] = kept;
+        }
+        cla_tensor *taps = test_tensor(tape, CLA_F32, 3, (int64_t[]){ H, 3, 3 }, w);
+        cla_tensor *b =
+            test_tensor(tape, CLA_F32, 1, (int64_t[]){ H }, (float[H]){ 0 });
+        TEST_OK(cla_conv_attention_2d(tape, &o, q[0], q[1], q[2], taps, b, rows,
+                                      CLA_TANH, CLA_CONV_FFT, NULL));
+        test_backward(tape, o);
+        const cla_tensor *of[] = { o, cla_tensor_grad(q[0]), cla_tensor_grad(q[1]),
+                                   cla_tensor_grad(q[2]) };
+        for (int n = 0; n < 4; n++) {
+            int lost = 0;
+            TEST_OK(cla_tensor_download(of[n], y));
+            for (int i = 0; i < SIZE; i++) {
+                const bool own = i < T * H * D && i / D % H == 0;
+                cr_assert(own || isfinite(y[i]), "input %d, of %d: [%d] is %g", input,
+                          n, i, (double)y[i]);
+                lost += isnan(y[i]);
+            }
+            cr_assert(lost || (n == 3 && input == 2), "input %d, of %d: no NaN", input,
+                      n);
+        }
+        cla_tape_free(&tape);
+    }
+    cla_ragged_free(&rows);
+    free(x);
+    free(w);
 }
 
 /* Sides are products of small primes, not much larger than asked for, and few. */

@@ -130,7 +130,8 @@ static void check_equal(cla_runtime *rt, const equal_case *e, double score)
 
 Test(equal_maps, have_the_gradients_of_equal_weights)
 {
-    static const double scores[] = { 0, 1e3, -1e3, 1e6, -1e6, 1e9, -1e9, 1e30, -1e30 };
+    static const double scores[] = { 0,   1e3,  -1e3, 1e6,   -1e6,
+                                     1e9, -1e9, 1e30, -1e30, -3.3e38 };
     cla_runtime *rt = test_runtime();
     for (int s = 0; s < 2; s++) {
         cla_runtime_set_schedule(rt, s ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);

@@ -227,6 +227,109 @@ DEVICE_TEST(hard_attention_laws, sums_of_open_gates)
     }
 }
 
+enum { QUERIES = 3, KEYS = 150, WIDTH = 37, BAD = 131 };
+
+/* Checks that row n of x [rows,WIDTH] is lost, not finite, where the gate is open. */
+static void check_lost(const cla_tensor *x, int rows, const float *gates, int step,
+                       const char *what)
+{
+    static float got[KEYS * WIDTH];
+    TEST_OK(cla_tensor_download(x, got));
+    for (int i = 0; i < rows * WIDTH; i++) {
+        const bool open = gates[i / WIDTH * step] != 0;
+        cr_assert(open == !isfinite(got[i]), "%s[%d] is %g, its gate %d", what, i,
+                  (double)got[i], open);
+    }
+}
+
+static void check_closed(cla_runtime *rt, const cla_hard_options *options,
+                         const float *gates, float bad)
+{
+    static float v[KEYS * WIDTH], dy[QUERIES * WIDTH], zeros[KEYS * WIDTH];
+    cla_tensor *o = NULL;
+    cla_hard_options given = *options;
+    cla_tape *tape = test_tape(rt, true);
+    cla_ragged *q_rows = test_ragged(rt, 1, (int[]){ QUERIES }, NULL);
+    cla_ragged *k_rows = test_ragged(rt, 1, (int[]){ KEYS }, NULL);
+    for (int i = 0; i < KEYS * WIDTH; i++) {
+        v[i] = i / WIDTH == BAD ? bad : 1;
+    }
+    for (int i = 0; i < QUERIES * WIDTH; i++) {
+        dy[i] = i / WIDTH == 1 ? bad : 1;
+    }
+    const int64_t queries[] = { QUERIES, WIDTH }, keys[] = { KEYS, WIDTH };
+    cla_tensor *q = test_tensor(tape, CLA_F32, 2, queries, zeros);
+    cla_tensor *k = test_tensor(tape, CLA_F32, 2, keys, zeros);
+    cla_tensor *x = test_tensor(tape, CLA_F32, 2, keys, v);
+    cla_tensor *flow = test_tensor(tape, CLA_F32, 2, queries, dy);
+    given.given = test_tensor(tape, CLA_F32, 1, (int64_t[]){ QUERIES * KEYS }, gates);
+    cla_tensor_want_grad(x, true);
+    TEST_OK(cla_hard_attention(tape, &o, q, k, x, q_rows, k_rows, &given));
+    TEST_OK(cla_tape_seed(tape, o, flow));
+    TEST_OK(cla_tape_backward(tape));
+    check_lost(o, QUERIES, gates + BAD, KEYS, "o");
+    check_lost(cla_tensor_grad(x), KEYS, gates + KEYS, 1, "dv");
+    cla_tape_free(&tape);
+    cla_ragged_free(&q_rows);
+    cla_ragged_free(&k_rows);
+}
+
+/* What is behind a closed gate counts for nothing, in both directions. */
+DEVICE_TEST(hard_attention_laws, closed_gates_hide_numbers_that_are_not_finite)
+{
+    float gates[QUERIES * KEYS];
+    for (int i = 0; i < QUERIES * KEYS; i++) {
+        gates[i] = i % 3 == 1 ? 0.5f : 0;
+    }
+    gates[BAD] = 1; // open for one query, closed for another
+    gates[2 * KEYS + BAD] = 0;
+    for (int variant = 0; variant < 16; variant++) {
+        const cla_hard_options options = { .gate = CLA_GATE_GIVEN,
+                                           .form = variant & 2 ? CLA_HARD_SPARSE
+                                                               : CLA_HARD_DENSE,
+                                           .mean = variant & 4 };
+        cla_runtime_set_schedule(rt,
+                                 variant & 1 ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
+        check_closed(rt, &options, gates, variant & 8 ? NAN : INFINITY);
+    }
+}
+
+/* A gate that depends on a NaN is NaN: its own score, or any of the row for the top. */
+DEVICE_TEST(hard_attention_laws, gates_of_nan_are_nan)
+{
+    const float keys[] = { 1, NAN, -1 };
+    for (int variant = 0; variant < 8; variant++) {
+        const cla_hard_gate gate = (cla_hard_gate)(variant / 2);
+        float got[6], sums[2];
+        cla_tensor *o = NULL, *gates = NULL;
+        cla_runtime_set_schedule(rt,
+                                 variant & 1 ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
+        cla_tape *tape = test_tape(rt, false);
+        cla_ragged *q_rows = test_ragged(rt, 1, (int[]){ 2 }, NULL);
+        cla_ragged *k_rows = test_ragged(rt, 1, (int[]){ 3 }, NULL);
+        const int64_t two[] = { 2, 1 }, three[] = { 3, 1 };
+        cla_tensor *q = test_tensor(tape, CLA_F32, 2, two, (float[]){ 1, 2 });
+        cla_tensor *k = test_tensor(tape, CLA_F32, 2, three, keys);
+        cla_tensor *v = test_tensor(tape, CLA_F32, 2, three, (float[]){ 1, 2, 3 });
+        const cla_hard_options options = {
+            .gate = gate, .top = 1, .mean = true, .gates = &gates
+        };
+        TEST_OK(cla_hard_attention(tape, &o, q, k, v, q_rows, k_rows, &options));
+        TEST_OK(cla_tensor_download(gates, got));
+        TEST_OK(cla_tensor_download(o, sums));
+        for (int i = 0; i < 6; i++) {
+            const bool lost = i % 3 == 1 || gate == CLA_GATE_TOP;
+            cr_assert(lost == isnan(got[i]), "gate %d [%d] is %g", (int)gate, i,
+                      (double)got[i]);
+        }
+        cr_assert(isnan(sums[0]) && isnan(sums[1]), "gate %d: %g, %g", (int)gate,
+                  (double)sums[0], (double)sums[1]);
+        cla_tape_free(&tape);
+        cla_ragged_free(&q_rows);
+        cla_ragged_free(&k_rows);
+    }
+}
+
 DEVICE_TEST(hard_attention_laws, refuses)
 {
     cla_tape *tape = test_tape(rt, false);

@@ -61,6 +61,32 @@ DEVICE_TEST(masked_softmax, survives_extreme_scores)
     }
 }
 
+/* Scores of -inf have no weight, and a row of them alone has none at all, nor a
+ * gradient. The lowest floats are scores as any. */
+DEVICE_TEST(masked_softmax, takes_scores_of_minus_infinity)
+{
+    const float low = -INFINITY,
+                x[] = { low, low, low, low, 1, 1, -3.4e38f, low, -3.4e38f };
+    EACH_SCHEDULE(rt)
+    {
+        cla_tensor *y = NULL, *dy = NULL;
+        cla_tape *tape = test_tape(rt, true);
+        const int64_t shape[] = { 1, 1, 3, 3 };
+        cla_tensor *in = test_tensor(tape, CLA_F32, 4, shape, x);
+        cla_tensor_want_grad(in, true);
+        TEST_OK(cla_masked_softmax(tape, &y, in, NULL, NULL, false));
+        check_tensor("scores of -inf", y,
+                     (double[]){ 0, 0, 0, 0, 0.5, 0.5, 0.5, 0, 0.5 }, 9, 0);
+        dy = test_tensor(tape, CLA_F32, 4, shape,
+                         (float[]){ 1, 2, 3, 1, 2, 4, 1, 2, 3 });
+        TEST_OK(cla_tape_seed(tape, y, dy));
+        TEST_OK(cla_tape_backward(tape));
+        check_tensor("gradient", cla_tensor_grad(in),
+                     (double[]){ 0, 0, 0, 0, -0.5, 0.5, -0.5, 0, 0.5 }, 9, 0);
+        cla_tape_free(&tape);
+    }
+}
+
 Test(masked_softmax, refuses)
 {
     check_kind_refuses(&table);

@@ -168,6 +168,45 @@ Test(step_attention, equals_sums_in_double)
     cla_runtime_free(&rt);
 }
 
+/* Writes o of one head of width 1, whose query is 1, to the keys and values of rows
+ * 1 .. n of five; the others hold NaN. */
+static float one_step(cla_runtime *rt, const float *keys, const float *values, int n)
+{
+    float kv[10], found = 0;
+    cla_tensor *o = NULL;
+    cla_tape *tape = NULL;
+    for (int i = 0; i < 5; i++) {
+        kv[2 * i] = i >= 1 && i <= n ? keys[i - 1] : NAN;
+        kv[2 * i + 1] = i >= 1 && i <= n ? values[i - 1] : NAN;
+    }
+    cla_tensor *q = upload(rt, CLA_F32, 1, 1, (float[]){ 1 });
+    cla_tensor *rows = upload(rt, CLA_F32, 5, 2, kv);
+    cla_tensor *range = upload(rt, CLA_I32, 1, 2, (int32_t[]){ 1, n });
+    TEST_OK(cla_tape_new(&tape, rt, false));
+    TEST_OK(cla_step_memory(tape, &o, q, rows, range, 1));
+    TEST_OK(cla_tensor_download(o, &found));
+    cla_tape_free(&tape);
+    cla_tensor_free(&q);
+    cla_tensor_free(&rows);
+    cla_tensor_free(&range);
+    return found;
+}
+
+/* NaN in rows that are attended to is in o; rows outside do not count. */
+Test(step_attention, keeps_nan_and_low_scores)
+{
+    const float low = -INFINITY, least = -3.4e38f, values[] = { 1, 2, 6 };
+    cla_runtime *rt = open_tiled();
+    cr_assert_float_eq(one_step(rt, (float[]){ 4, 4, 4 }, values, 3), 3, 1e-6);
+    cr_assert_float_eq(one_step(rt, (float[]){ low, 4, 4 }, values, 3), 4, 1e-6);
+    cr_assert_float_eq(one_step(rt, (float[]){ least, least, low }, values, 3), 1.5f,
+                       1e-6);
+    cr_assert_eq(one_step(rt, (float[]){ low, low, low }, values, 3), 0);
+    cr_assert(isnan(one_step(rt, (float[]){ 4, NAN, 4 }, values, 3)));
+    cr_assert(isnan(one_step(rt, (float[]){ 4, 4, 4 }, (float[]){ 1, NAN, 2 }, 3)));
+    cla_runtime_free(&rt);
+}
+
 Test(step_attention, a_store_grows)
 {
     cla_runtime *rt = open_tiled();
