@@ -4,7 +4,7 @@
  * Work-group: DOWN x ACROSS items, see attention_strip.clh; grid (tiles of the longest
  *             sequence, H, B). Trip counts depend on the group only.
  * Defines: those of attention_strip.clh.
- * Local: 16 (ROWS + SPAN + 8) + 2 ROWS floats.
+ * Local: 16 (ROWS + SPAN + 8) + 2 ROWS floats, an int.
  * Numerics: online softmax in f32. Scores stay in registers; weights pass through local
  *           memory 16 keys at a time. An item sums the weights of its own columns;
  *           the items' sums are added once at the end.
@@ -21,7 +21,7 @@
  * and sets fades [ROWS], the factors of earlier sums. Every item calls it, after a
  * barrier; ends with a barrier. */
 INLINE void find_tops(const strip *s, local float *red, local float *tops,
-                      local float *fades)
+                      local float *fades, float scale)
 {
 #define MOST(row) fmax(fmax(s->row.x, s->row.y), fmax(s->row.z, s->row.w))
 #if QUADS > 1
@@ -44,7 +44,7 @@ INLINE void find_tops(const strip *s, local float *red, local float *tops,
         for (int n = 0; n < ACROSS; n++) {
             high = fmax(high, red[i * RED + n]);
         }
-        fades[i] = exp_below(tops[i] - high);
+        fades[i] = exp_below(tops[i] - high, scale);
         tops[i] = high;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -59,14 +59,15 @@ INLINE void drop(local float *x, attention_args a, int token, int head, int key)
             dropout_keep(a.drop, a.seed, a.step, a.stream,
                          a.first_row + (uint)(token + i), (uint)head, (uint)key / 4);
         local float *to = x + TX % 4 * 4 * X_STEP + 8 * TY + i;
-        to[0] *= keep.x;
-        to[X_STEP] *= keep.y;
-        to[2 * X_STEP] *= keep.z;
-        to[3 * X_STEP] *= keep.w;
+        to[0] = drop_weight(to[0], keep.x);
+        to[X_STEP] = drop_weight(to[X_STEP], keep.y);
+        to[2 * X_STEP] = drop_weight(to[2 * X_STEP], keep.z);
+        to[3 * X_STEP] = drop_weight(to[3 * X_STEP], keep.w);
     }
 }
 
-// o_i = sum_j p_ij v_j, lse_i = m_i + ln(sum_j exp(s_ij - m_i)); lse may be null
+// o_i = sum_j p_ij v_j, lse_i = m_i and ln(sum_j exp(s_ij - m_i)), scores without
+// scale; lse may be null
 WORK_GROUP(ITEMS, 1, 1)
 kernel void attention_forward(global float *restrict o, global float *restrict lse,
                               global const float *restrict q,
@@ -78,6 +79,7 @@ kernel void attention_forward(global float *restrict o, global float *restrict l
     local float tiles[X_SIZE + Y_SIZE] __attribute__((aligned(16)));
     local float tops[ROWS] __attribute__((aligned(16)));
     local float fades[ROWS] __attribute__((aligned(16)));
+    local int odd;
     local float *x = tiles, *y = tiles + X_SIZE;
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
     const int h = GROUP(1), first = GROUP(0) * ROWS, rows = min(e.T - first, ROWS);
@@ -86,6 +88,7 @@ kernel void attention_forward(global float *restrict o, global float *restrict l
     eight total = { (float4)(0.0f), (float4)(0.0f) };
     strip s, z;
     strip_clear(&z);
+    odd = 0;
     for (int i = LANE(0); i < ROWS; i += ITEMS) {
         tops[i] = SCORE_MIN;
     }
@@ -94,15 +97,18 @@ kernel void attention_forward(global float *restrict o, global float *restrict l
         strip_clear(&s);
         strip_scores(&s, q + q_row(a, row, h, WIDTH), a.q_stride, rows,
                      k + k_row(a, key, h, WIDTH), a.k_stride, end - j, x, y);
-        strip_hide(&s, e.S, first + 8 * TY, e.reach, j, a.scale);
-        find_tops(&s, tiles, tops, fades);
+        strip_hide(&s, e.S, first + 8 * TY, e.reach, j, NEVER);
+        find_tops(&s, tiles, tops, fades, a.scale);
         const eight high = eight_load(tops), fade = eight_load(fades);
         total.top *= fade.top;
         total.low *= fade.low;
-#define WEIGH(sums, h, i, n)             \
-    s.sums = exp_below(s.sums - high.n); \
+#define WEIGH(sums, h, i, n)                      \
+    s.sums = exp_below(s.sums - high.n, a.scale); \
     total.n += s.sums.x + s.sums.y + s.sums.z + s.sums.w;
         EACH_ROW(WEIGH)
+        if (j + SPAN > min(e.S, first + e.reach + 1)) {
+            strip_hide(&s, e.S, first + 8 * TY, e.reach, j, HIDDEN);
+        }
 #define FADE(sums, h, i, n) z.sums *= fade.n;
         EACH_ROW(FADE)
         for (int n = 0; n < SPAN / DEPTH; n++) { // weights of 16 keys
@@ -122,9 +128,9 @@ kernel void attention_forward(global float *restrict o, global float *restrict l
 #endif
             const int left = end - j - n * DEPTH;
             load_straight(y, v + v_row(a, left > 0 ? key + n * DEPTH : key, h, WIDTH),
-                          a.v_stride, left > 0 ? left : 1);
+                          a.v_stride, left > 0 ? left : 1, &odd);
             barrier(CLK_LOCAL_MEM_FENCE);
-            strip_multiply(&z, x, y);
+            strip_multiply_either(&z, x, y, odd);
             barrier(CLK_LOCAL_MEM_FENCE);
         }
     }
@@ -143,9 +149,12 @@ kernel void attention_forward(global float *restrict o, global float *restrict l
         for (int n = 0; n < ACROSS; n++) {
             sum += tiles[i * RED + n];
         }
-        fades[i] = sum > 0.0f ? 1.0f / sum : 0.0f;
+        const bool none = sum == 0.0f;
+        fades[i] = none ? 0.0f : 1.0f / sum;
         if (lse && i < rows) {
-            lse[statistic(a, row + i, h)] = sum > 0.0f ? tops[i] + log(sum) : 0.0f;
+            const size_t at = statistic(a, row + i, h);
+            lse[at] = none ? 0.0f : tops[i];
+            lse[at + statistics(a)] = none ? 0.0f : log(sum);
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -7,7 +7,7 @@
  * Defines: those of attention_strip.clh; KEYS, VALUES: 1 for the gradients that this
  *          launch computes. Both at once compute the weights only once, but need twice
  *          the registers.
- * Local: 16 (ROWS + SPAN + 8) + 2 SPAN floats.
+ * Local: 16 (ROWS + SPAN + 8) + 3 SPAN floats, an int.
  * Numerics: f32; recomputes the weights from lse. Weights and their gradients stay in
  *           registers, with keys as rows and queries as columns.
  * Writes: every row of the gradients, or adds to them, by mode. A tile belongs to one
@@ -19,24 +19,33 @@
 #define VALUES 1
 #endif
 
-/* s = exp(scaled scores - lse) for rows of keys from key on and columns of queries from
- * i on; 0 where the query does not see the key or does not exist. */
-INLINE void weigh(strip *s, int queries, int key, int reach, int i, float scale,
-                  local const float *lses)
+/* Turns scores of queries in columns into weights. */
+INLINE void weigh(strip *s, float scale, local const float *tops,
+                  local const float *rests)
 {
-    const float4 high0 = ((local const float4 *)lses)[TX];
+    const float4 high0 = ((local const float4 *)tops)[TX];
+    const float4 rest0 = ((local const float4 *)rests)[TX];
 #if QUADS > 1
-    const float4 high1 = ((local const float4 *)lses)[TX + ACROSS];
+    const float4 high1 = ((local const float4 *)tops)[TX + ACROSS];
+    const float4 rest1 = ((local const float4 *)rests)[TX + ACROSS];
 #endif
+#define WEIGH(sums, h, r, n) \
+    s->sums = exp2((s->sums - high##h) * (scale * LOG2_E) - rest##h);
+    EACH_ROW(WEIGH)
+}
+
+/* Sets what belongs to hidden pairs to HIDDEN: rows are keys from key on, columns
+ * queries from i on, which see keys up to their own number + reach. */
+INLINE void hide_queries(strip *s, int queries, int key, int reach, int i)
+{
     const int4 lane = (int4)(0, 1, 2, 3);
-    // query i + column sees the key when the key <= query + reach
-#define WEIGH(sums, h, r, n)                                                           \
+#define HIDE_QUERIES(sums, h, r, n)                                                    \
     {                                                                                  \
         const int4 query = lane + (i + 4 * (TX + ACROSS * h));                         \
         const int4 seen = query < (int4)(queries) && query >= (int4)(key + r - reach); \
-        s->sums = exp_below(select((float4)(NEVER), s->sums * scale - high##h, seen)); \
+        s->sums = select((float4)(HIDDEN), s->sums, seen);                             \
     }
-    EACH_ROW(WEIGH)
+    EACH_ROW(HIDE_QUERIES)
 }
 
 // dk_j += scale sum_i ds_ij q_i, dv_j += sum_i keep_ij p_ij dO_i
@@ -49,14 +58,17 @@ kernel void attention_grad_kv(
     global const int *restrict k_offsets, attention_args a, int k_mode, int v_mode)
 {
     local float tiles[X_SIZE + Y_SIZE] __attribute__((aligned(16)));
-    local float lses[SPAN] __attribute__((aligned(16)));
+    local float tops[SPAN] __attribute__((aligned(16)));
+    local float rests[SPAN] __attribute__((aligned(16)));
     local float deltas[SPAN] __attribute__((aligned(16)));
+    local int odd;
     local float *x = tiles, *y = tiles + X_SIZE;
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
     const int h = GROUP(1), first = GROUP(0) * ROWS, rows = min(e.S - first, ROWS);
     const int begin = max(first - e.reach, 0), end = rows > 0 ? e.T : 0;
     const int row = e.k_first + first, own = 8 * TY, o_stride = a.heads * WIDTH;
     strip s;
+    odd = 0;
 #if VALUES
     strip gz;
     strip_clear(&gz);
@@ -71,13 +83,14 @@ kernel void attention_grad_kv(
         global const float *out = dy + o_row(a, query, h, WIDTH);
         for (int n = LANE(0); n < SPAN; n += ITEMS) {
             const size_t at = statistic(a, query + min(n, count - 1), h);
-            lses[n] = lse[at];
+            tops[n] = lse[at];
+            rests[n] = lse[at + statistics(a)] * LOG2_E;
             deltas[n] = delta[at];
         }
         strip_clear(&s);
         strip_scores(&s, k + k_row(a, row, h, WIDTH), a.k_stride, rows, queries,
                      a.q_stride, count, x, y);
-        weigh(&s, e.T, first + own, e.reach, i, a.scale, lses);
+        weigh(&s, a.scale, tops, rests);
 #if KEYS
         strip_clear(&dp);
         strip_scores(&dp, v + v_row(a, row, h, WIDTH), a.v_stride, rows, out, o_stride,
@@ -91,18 +104,20 @@ kernel void attention_grad_kv(
 #endif
 #define LEARN(sums, h, r, n) dp.sums = s.sums * (dp.sums - less##h);
         EACH_ROW(LEARN)
+        hide_queries(&dp, e.T, first + own, e.reach, i);
 #endif
 #if VALUES
         if (a.drop > 0.0f) {
             strip_drop_turned(&s, tiles, a, query + 4 * TX, h, first + own);
         }
+        hide_queries(&s, e.T, first + own, e.reach, i);
 #endif
         barrier(CLK_LOCAL_MEM_FENCE);
 #if VALUES
-        strip_mix(&gz, &s, out, o_stride, count, x, y);
+        strip_mix(&gz, &s, out, o_stride, count, x, y, &odd);
 #endif
 #if KEYS
-        strip_mix(&z, &dp, queries, a.q_stride, count, x, y);
+        strip_mix(&z, &dp, queries, a.q_stride, count, x, y, &odd);
 #endif
     }
 #if KEYS

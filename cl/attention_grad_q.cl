@@ -4,7 +4,7 @@
  * Work-group: DOWN x ACROSS items, see attention_strip.clh; grid (tiles of the longest
  *             sequence, H, B). Trip counts depend on the group only.
  * Defines: those of attention_strip.clh.
- * Local: 16 (ROWS + SPAN + 8) + 2 ROWS floats.
+ * Local: 16 (ROWS + SPAN + 8) + 3 ROWS floats, an int.
  * Numerics: f32; recomputes the weights from lse. Weights and their gradients stay in
  *           registers.
  * Writes: every row of the gradient, or adds to it, by mode. A tile belongs to one
@@ -21,8 +21,10 @@ kernel void attention_grad_q(
     attention_args a, int mode)
 {
     local float tiles[X_SIZE + Y_SIZE] __attribute__((aligned(16)));
-    local float lses[ROWS] __attribute__((aligned(16)));
+    local float tops[ROWS] __attribute__((aligned(16)));
+    local float rests[ROWS] __attribute__((aligned(16)));
     local float deltas[ROWS] __attribute__((aligned(16)));
+    local int odd;
     local float *x = tiles, *y = tiles + X_SIZE;
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
     const int h = GROUP(1), first = GROUP(0) * ROWS, rows = min(e.T - first, ROWS);
@@ -30,9 +32,11 @@ kernel void attention_grad_q(
     const int row = e.q_first + first;
     strip s, dp, z;
     strip_clear(&z);
+    odd = 0;
     for (int i = LANE(0); i < ROWS && rows > 0; i += ITEMS) {
         const size_t at = statistic(a, row + min(i, rows - 1), h);
-        lses[i] = lse[at];
+        tops[i] = lse[at];
+        rests[i] = lse[at + statistics(a)] * LOG2_E;
         deltas[i] = delta[at];
     }
     for (int j = 0; TOGETHER(j < end); j += SPAN) {
@@ -41,9 +45,9 @@ kernel void attention_grad_q(
         strip_clear(&s);
         strip_scores(&s, q + q_row(a, row, h, WIDTH), a.q_stride, rows, keys,
                      a.k_stride, end - j, x, y);
-        strip_hide(&s, e.S, first + 8 * TY, e.reach, j, a.scale);
-        const eight high = eight_load(lses);
-#define WEIGH(sums, h, i, n) s.sums = exp_below(s.sums - high.n);
+        const eight high = eight_load(tops), rest = eight_load(rests);
+#define WEIGH(sums, h, i, n) \
+    s.sums = exp2((s.sums - high.n) * (a.scale * LOG2_E) - rest.n);
         EACH_ROW(WEIGH)
         strip_clear(&dp);
         strip_scores(&dp, dy + o_row(a, row, h, WIDTH), a.heads * WIDTH, rows,
@@ -55,7 +59,8 @@ kernel void attention_grad_q(
         const eight less = eight_load(deltas);
 #define LEARN(sums, h, i, n) s.sums *= dp.sums - less.n;
         EACH_ROW(LEARN)
-        strip_mix(&z, &s, keys, a.k_stride, end - j, x, y);
+        strip_hide(&s, e.S, first + 8 * TY, e.reach, j, HIDDEN);
+        strip_mix(&z, &s, keys, a.k_stride, end - j, x, y, &odd);
     }
     strip_store(dq + q_row(a, row, h, WIDTH), a.q_stride, &z, rows, a.scale, mode);
 }
