@@ -13,10 +13,10 @@
 #include "attention_pass_group.clh"
 #include "relative_attention.clh"
 
-/* s += scale near, the tile's queries in rows, keys in columns; apart is the distance
+/* s += near, the tile's queries in rows, keys in columns; apart is the distance
  * from the tile's first query to the first key. */
 INLINE void add_near(float s[R][C], global const float *near, int apart, int rows,
-                     int count, int clip, float scale)
+                     int count, int clip)
 {
     const int tx = LANE(0) % ACROSS, ty = LANE(0) / ACROSS;
 #pragma unroll
@@ -25,17 +25,16 @@ INLINE void add_near(float s[R][C], global const float *near, int apart, int row
         for (int n = 0; n < C; n++) {
             const int i = ty + DOWN * u, j = tx + ACROSS * n;
             if (i < rows && j < count) {
-                s[u][n] +=
-                    near[i * (2 * clip + 1) + near_number(apart + j - i, clip)] * scale;
+                s[u][n] += near[i * (2 * clip + 1) + near_number(apart + j - i, clip)];
             }
         }
     }
 }
 
-/* s += scale near, the tile's keys in rows, queries in columns; apart is the distance
+/* s += near, the tile's keys in rows, queries in columns; apart is the distance
  * from the first query to the tile's first key. */
 INLINE void add_near_queries(float s[R][C], global const float *near, int apart,
-                             int rows, int count, int clip, float scale)
+                             int rows, int count, int clip)
 {
     const int tx = LANE(0) % ACROSS, ty = LANE(0) / ACROSS;
 #pragma unroll
@@ -44,8 +43,7 @@ INLINE void add_near_queries(float s[R][C], global const float *near, int apart,
         for (int n = 0; n < C; n++) {
             const int j = ty + DOWN * u, i = tx + ACROSS * n;
             if (j < rows && i < count) {
-                s[u][n] +=
-                    near[i * (2 * clip + 1) + near_number(apart + j - i, clip)] * scale;
+                s[u][n] += near[i * (2 * clip + 1) + near_number(apart + j - i, clip)];
             }
         }
     }
@@ -109,7 +107,7 @@ kernel void relative_attention_forward(
     const span t = tile_of(GROUP(0) * TILE, e.q_first, e.T);
     const int end = t.rows > 0 ? clamp(t.first + t.rows + e.reach, 0, e.S) : 0;
     float z[R][COLUMNS], s[R][C];
-    row_state state = { SCORE_MIN, 0.0f };
+    row_state state = { SCORE_MIN, 0.0f, a.scale };
     near += near_row(a, t.row, h, clip);
     sums += near_row(a, t.row, h, clip);
     clear(z);
@@ -119,14 +117,15 @@ kernel void relative_attention_forward(
         const int count = min(end - j, BLOCK), key = e.k_first + j;
         const int apart = j - t.first - (e.S - e.T);
         barrier(CLK_LOCAL_MEM_FENCE);
+        begin_block(w);
         load_rows(y, BLOCK, k + k_row(a, key, h, WIDTH), a.k_stride, count);
         barrier(CLK_LOCAL_MEM_FENCE);
-        scores(s, x, y, a.scale);
-        add_near(s, near, apart, t.rows, count, clip, a.scale);
+        scores(s, x, y);
+        add_near(s, near, apart, t.rows, count, clip);
         hide_keys(s, count, j, t.first, e.reach);
         put(w, s);
         barrier(CLK_LOCAL_MEM_FENCE);
-        load_rows(y, BLOCK, v + v_row(a, key, h, WIDTH), a.v_stride, count);
+        load_mixed(y, BLOCK, v + v_row(a, key, h, WIDTH), a.v_stride, count, w);
         weigh(w, fade, tops, &state);
         if (a.drop > 0.0f) {
             drop_keys(w, a, t.row, h, j);
@@ -137,19 +136,16 @@ kernel void relative_attention_forward(
         shrink(z, fade);
         mix_values(z, w, y);
     }
-    const bool some = state.total > 0.0f;
+    const float share = state_end(&state, lse, t, h, a);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (lid < TILE) {
-        fade[lid] = some ? 1.0f / state.total : 0.0f;
+        fade[lid] = share;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     shrink(z, fade);
     fade_sums(sums, fade, t.rows, clip);
     store_tile(o + o_row(a, t.row, h, WIDTH), a.heads * WIDTH, z, t.rows, 1.0f,
                GRAD_WRITE);
-    if (lse && lid < t.rows) {
-        lse[statistic(a, t.row + lid, h)] = some ? state.top + log(state.total) : 0.0f;
-    }
 }
 
 // ds_ij = p_ij (keep_ij (<dO_i,v_j> + near_dp_i,j-i) - delta_i):
@@ -169,7 +165,7 @@ kernel void relative_attention_grad_q(
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
     const span t = tile_of(GROUP(0) * TILE, e.q_first, e.T);
     const int end = t.rows > 0 ? clamp(t.first + t.rows + e.reach, 0, e.S) : 0;
-    const size_t at = statistic(a, t.row, h);
+    const row_stats stats = stats_of(lse, delta, statistic(a, t.row, h), a, a.scale);
     float z[R][COLUMNS], s[R][C], dp[R][C];
     near += near_row(a, t.row, h, clip);
     near_dp += near_row(a, t.row, h, clip);
@@ -181,26 +177,27 @@ kernel void relative_attention_grad_q(
         const int apart = j - t.first - (e.S - e.T);
         global const float *keys = k + k_row(a, key, h, WIDTH);
         barrier(CLK_LOCAL_MEM_FENCE);
+        begin_block(w);
         load_rows(x, TILE, q + q_row(a, t.row, h, WIDTH), a.q_stride, t.rows);
         load_rows(y, BLOCK, keys, a.k_stride, count);
         barrier(CLK_LOCAL_MEM_FENCE);
-        scores(s, x, y, a.scale);
-        add_near(s, near, apart, t.rows, count, clip, a.scale);
+        scores(s, x, y);
+        add_near(s, near, apart, t.rows, count, clip);
         hide_keys(s, count, j, t.first, e.reach);
         barrier(CLK_LOCAL_MEM_FENCE);
         load_rows(x, TILE, dy + o_row(a, t.row, h, WIDTH), a.heads * WIDTH, t.rows);
         load_rows(y, BLOCK, v + v_row(a, key, h, WIDTH), a.v_stride, count);
         barrier(CLK_LOCAL_MEM_FENCE);
-        scores(dp, x, y, 1.0f);
-        add_near(dp, near_dp, apart, t.rows, count, clip, 1.0f);
+        scores(dp, x, y);
+        add_near(dp, near_dp, apart, t.rows, count, clip);
         put(w, dp);
         barrier(CLK_LOCAL_MEM_FENCE);
-        load_rows(y, BLOCK, keys, a.k_stride, count);
+        load_mixed(y, BLOCK, keys, a.k_stride, count, w);
         if (a.drop > 0.0f) {
             drop_keys(w, a, t.row, h, j);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        weigh_keys(w, s, lse + at, delta + at, t.rows);
+        weigh_keys(w, s, stats, t.rows);
         barrier(CLK_LOCAL_MEM_FENCE);
         add_sums_near(sums, w, apart, t.rows, count, clip);
         mix_values(z, w, y);
@@ -232,27 +229,30 @@ kernel void relative_attention_grad_kv(
         const int count = min(end - i, BLOCK), query = e.q_first + i;
         const int apart = t.first - i - (e.S - e.T);
         global const float *queries = q + q_row(a, query, h, WIDTH);
-        const size_t at = statistic(a, query, h), table = near_row(a, query, h, clip);
+        const size_t table = near_row(a, query, h, clip);
+        const row_stats stats =
+            stats_of(lse, delta, statistic(a, query, h), a, a.scale);
         barrier(CLK_LOCAL_MEM_FENCE);
+        begin_block(w);
         load_rows(x, TILE, k + k_row(a, t.row, h, WIDTH), a.k_stride, t.rows);
         load_rows(y, BLOCK, queries, a.q_stride, count);
         barrier(CLK_LOCAL_MEM_FENCE);
-        scores(s, x, y, a.scale);
-        add_near_queries(s, near + table, apart, t.rows, count, clip, a.scale);
+        scores(s, x, y);
+        add_near_queries(s, near + table, apart, t.rows, count, clip);
         hide_queries(s, count, i, t.first, e.reach);
         barrier(CLK_LOCAL_MEM_FENCE);
         load_rows(x, TILE, v + v_row(a, t.row, h, WIDTH), a.v_stride, t.rows);
-        load_rows(y, BLOCK, dy + o_row(a, query, h, WIDTH), a.heads * WIDTH, count);
+        load_mixed(y, BLOCK, dy + o_row(a, query, h, WIDTH), a.heads * WIDTH, count, w);
         keep_queries(w, a, query, h, t.first);
         barrier(CLK_LOCAL_MEM_FENCE);
-        scores(dp, x, y, 1.0f);
-        add_near_queries(dp, near_dp + table, apart, t.rows, count, clip, 1.0f);
-        weigh_queries(w, s, dp, lse + at, delta + at, count);
+        scores(dp, x, y);
+        add_near_queries(dp, near_dp + table, apart, t.rows, count, clip);
+        weigh_queries_as(w, s, dp, 0, stats, count);
         barrier(CLK_LOCAL_MEM_FENCE);
         mix_values(gz, w, y);
         barrier(CLK_LOCAL_MEM_FENCE);
         put(w, dp);
-        load_rows(y, BLOCK, queries, a.q_stride, count);
+        load_mixed(y, BLOCK, queries, a.q_stride, count, w);
         barrier(CLK_LOCAL_MEM_FENCE);
         mix_values(z, w, y);
     }
