@@ -2,7 +2,8 @@
 """golden_custom.py - golden cases of custom_attention, by PyTorch's autograd in float64.
 Needs torch and numpy.
 
-    tools/golden_custom.py FOLDER    write the twelve recipes of docs/custom.md
+    tools/golden_custom.py FOLDER    write the recipes of docs/custom.md and two
+                                     cases more: waves, and the other functions
                                      (clattn verify FOLDER runs them)
 """
 import math
@@ -95,6 +96,25 @@ RECIPES = {
     "blocks": dict(
         mask="int(i / 4) == int(j / 4)",
         is_mask=lambda p, x: p.i // 4 == p.j // 4,
+    ),
+    "waves": dict(
+        score="s + amp[h] * cos(freq[h] * (j - i))",
+        learned={"amp": ((HEADS,), 1.0, 0.3), "freq": ((HEADS,), 0.7, 0.2)},
+        is_score=lambda s, p, x: s + x["amp"][p.h] * torch.cos(x["freq"][p.h] * (p.j - p.i)),
+    ),
+    "functions": dict(
+        score="s * sigmoid(gain[h] * s) + erf(bend[h] * s) * sin(wave[h] * i)",
+        weight="w * exp2(-wave[h] * round(abs(j - i) / 3)) + pow(w, 2)",
+        learned={
+            "gain": ((HEADS,), 1.0, 0.3),
+            "bend": ((HEADS,), 0.5, 0.2),
+            "wave": ((HEADS,), 0.6, 0.2),
+        },
+        is_score=lambda s, p, x: s * torch.sigmoid(x["gain"][p.h] * s)
+        + torch.erf(x["bend"][p.h] * s) * torch.sin(x["wave"][p.h] * p.i),
+        is_weight=lambda w, p, x: w
+        * torch.exp2(-x["wave"][p.h] * torch.round(abs(p.j - p.i) / 3))
+        + w**2,
     ),
 }
 

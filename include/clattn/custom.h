@@ -23,8 +23,9 @@ enum { CLA_CUSTOM_INPUTS = 8 };
  * j of the key in their sequences, from 0, the head h, the sequence b, the lengths T of
  * the queries and S of the keys, the rows ni and nj of query and key in the packed
  * batch, and inputs. i, j, h, b, T, S, ni and nj are integers. Grammar: c ? x : y || &&
- * == != < <= > >= + - * / % ! ( ), numbers, and the functions exp log tanh sqrt abs min
- * max clamp pow floor int. x / y is always a float. */
+ * == != < <= > >= + - * / % ! ( ), numbers, and the functions exp exp2 log tanh sigmoid
+ * erf sin cos sqrt abs min max clamp pow floor round int. x / y is always a float. NaN
+ * passes through min, max and clamp. */
 typedef struct cla_attention_mod {
     const char *score; // the score that the softmax sees; NULL: "s"
     const char *mask;  // a condition, true where a key is visible; NULL: everywhere

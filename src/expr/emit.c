@@ -87,7 +87,7 @@ static cla_status infix(const emitter *m, int node, const char *sign)
 }
 
 /* Appends a call of a function of cl/custom.clh. Its integers wrap around, and its
- * floats follow C for every argument. */
+ * floats are right for every argument. */
 static cla_status own(const emitter *m, int node, const char *name)
 {
     char full[32];
@@ -98,7 +98,9 @@ static cla_status own(const emitter *m, int node, const char *name)
 static cla_status number(const emitter *m, const cla_expr_node *n)
 {
     if (n->type == CLA_EXPR_INT) {
-        return cla_text_add(m->code, "%d", (int)n->value);
+        const int value = (int)n->value; // C has no literal of INT_MIN
+        return value == INT32_MIN ? cla_text_add(m->code, "(-2147483647 - 1)")
+                                  : cla_text_add(m->code, "%d", value);
     }
     return cla_text_add(m->code, "%af", (double)(float)n->value);
 }
@@ -125,25 +127,40 @@ static cla_status choice(const emitter *m, int node)
     return operand(m, node, 2);
 }
 
+/* How a function is written: a built-in one of OpenCL, or one of cl/custom.clh for
+ * floats (own) or integers (whole). */
+typedef struct function_code {
+    const char *built_in, *own, *whole;
+} function_code;
+
+static const function_code CODE[CLA_EXPR_FUNCTIONS] = {
+    [CLA_EXPR_EXP] = { .own = "exp" },
+    [CLA_EXPR_LOG] = { .built_in = "log" },
+    [CLA_EXPR_TANH] = { .own = "tanh" },
+    [CLA_EXPR_SQRT] = { .built_in = "sqrt" },
+    [CLA_EXPR_ABS] = { .built_in = "fabs", .whole = "abs" },
+    [CLA_EXPR_MIN] = { .own = "min_float", .whole = "min" },
+    [CLA_EXPR_MAX] = { .own = "max_float", .whole = "max" },
+    [CLA_EXPR_CLAMP] = { .own = "clamp_float", .whole = "clamp" },
+    [CLA_EXPR_POW] = { .built_in = "pow" },
+    [CLA_EXPR_FLOOR] = { .built_in = "floor" },
+    [CLA_EXPR_TO_INT] = { .whole = "to_int" },
+    [CLA_EXPR_EXP2] = { .built_in = "exp2" },
+    [CLA_EXPR_SIN] = { .built_in = "sin" },
+    [CLA_EXPR_COS] = { .built_in = "cos" },
+    [CLA_EXPR_SIGMOID] = { .own = "sigmoid" },
+    [CLA_EXPR_ERF] = { .built_in = "erf" },
+    [CLA_EXPR_ROUND] = { .built_in = "round" },
+};
+
 static cla_status call(const emitter *m, int node)
 {
-    static const char *const plain[] = { "",     "log",  "", "sqrt", "fabs",
-                                         "fmin", "fmax", "", "pow",  "floor" };
-    static const char *const whole[] = { "", "", "", "", "abs", "min", "max" };
     const cla_expr_node *n = &m->e->nodes[node];
-    switch ((cla_expr_function)n->which) {
-    case CLA_EXPR_TO_INT:
-        return own(m, node, "to_int");
-    case CLA_EXPR_EXP:
-        return own(m, node, "exp");
-    case CLA_EXPR_TANH:
-        return own(m, node, "tanh");
-    case CLA_EXPR_CLAMP:
-        return own(m, node, n->type == CLA_EXPR_INT ? "clamp" : "clamp_float");
-    default:
-        return n->type == CLA_EXPR_INT ? own(m, node, whole[n->which])
-                                       : function(m, node, plain[n->which]);
+    const function_code *code = &CODE[n->which];
+    if (n->type == CLA_EXPR_INT) {
+        return own(m, node, code->whole);
     }
+    return code->own ? own(m, node, code->own) : function(m, node, code->built_in);
 }
 
 static cla_status arithmetic(const emitter *m, int node)

@@ -27,6 +27,16 @@ static double to_int(double x)
     return trunc(fmin(fmax(x, INT32_MIN), INT32_MAX));
 }
 
+/* Return NaN where an argument is NaN, unlike fmin and fmax. */
+static double smallest(double a, double b)
+{
+    return a < b || isnan(a) ? a : b;
+}
+static double largest(double a, double b)
+{
+    return a > b || isnan(a) ? a : b;
+}
+
 static double call(const cla_expr_node *n, const double *x)
 {
     switch ((cla_expr_function)n->which) {
@@ -41,17 +51,31 @@ static double call(const cla_expr_node *n, const double *x)
     case CLA_EXPR_ABS:
         return n->type == CLA_EXPR_INT ? wrap((int64_t)fabs(x[0])) : fabs(x[0]);
     case CLA_EXPR_MIN:
-        return fmin(x[0], x[1]);
+        return smallest(x[0], x[1]);
     case CLA_EXPR_MAX:
-        return fmax(x[0], x[1]);
+        return largest(x[0], x[1]);
     case CLA_EXPR_CLAMP:
-        return fmin(fmax(x[0], x[1]), x[2]);
+        return smallest(largest(x[0], x[1]), x[2]);
     case CLA_EXPR_POW:
         return pow(x[0], x[1]);
     case CLA_EXPR_FLOOR:
         return floor(x[0]);
     case CLA_EXPR_TO_INT:
         return to_int(x[0]);
+    case CLA_EXPR_EXP2:
+        return exp2(x[0]);
+    case CLA_EXPR_SIN:
+        return sin(x[0]);
+    case CLA_EXPR_COS:
+        return cos(x[0]);
+    case CLA_EXPR_SIGMOID:
+        return 1 / (1 + exp(-x[0]));
+    case CLA_EXPR_ERF:
+        return erf(x[0]);
+    case CLA_EXPR_ROUND:
+        return round(x[0]);
+    case CLA_EXPR_FUNCTIONS:
+        break;
     }
     return NAN;
 }

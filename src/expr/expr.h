@@ -8,7 +8,13 @@
  * unary - + !,  calls f(x, y),  reads table[x][y],  numbers, names, parentheses.
  *
  * Types: bool, int, float. An int operand is converted when the other one is a float.
- * x / y is always a float. x % y takes ints and has the sign of y; x % 0 is 0. */
+ * x / y is always a float. x % y takes ints and has the sign of y; x % 0 is 0.
+ *
+ * Numbers: all that a float holds (1e-45 to 3.4028235e38, 0x1.8p-3) and all integers of
+ * 32 bits (0x7fffffff, -2147483648). A literal is rounded to a float.
+ *
+ * NaN: min, max and clamp are NaN where an argument is; comparisons with NaN are false,
+ * != is true; int(NaN) is 0; pow(NaN, 0) and pow(1, NaN) are 1, as in C. */
 #pragma once
 
 #include "base/base.h"
@@ -64,6 +70,13 @@ typedef enum cla_expr_function {
     CLA_EXPR_POW,
     CLA_EXPR_FLOOR,
     CLA_EXPR_TO_INT,
+    CLA_EXPR_EXP2,
+    CLA_EXPR_SIN,
+    CLA_EXPR_COS,
+    CLA_EXPR_SIGMOID,
+    CLA_EXPR_ERF,
+    CLA_EXPR_ROUND, // ties away from zero, as in C
+    CLA_EXPR_FUNCTIONS
 } cla_expr_function;
 
 enum { CLA_EXPR_CHILDREN = 4, CLA_EXPR_LONGEST = 1000, CLA_EXPR_DEEPEST = 200 };
@@ -148,10 +161,12 @@ typedef struct cla_expr_gradient {
  *
  * Conventions where a function has no derivative: abs(0) has slope 0; min and max give
  * the whole slope to their first argument when both are equal; clamp gives it to x at
- * the bounds; conditions are constants.
+ * the bounds; conditions are constants. pow(a, b) has slope 0 by a where b is 0, by b
+ * where a and b are 0, and NaN by b where a is negative. Where min, max, clamp or abs
+ * are NaN, so are the slopes of their arguments.
  *
  * Errors: CLA_E_USAGE (the root is no float; a wanted input is read only in conditions,
- * int(), floor() or indices, so that its gradient would be zero everywhere),
+ * int(), floor(), round() or indices, so that its gradient would be zero everywhere),
  * CLA_E_NOMEM. */
 cla_status cla_expr_differentiate(cla_expr *e, cla_expr_gradient *out, int variable,
                                   const bool *wanted);

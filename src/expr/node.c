@@ -20,7 +20,10 @@ static const function_row FUNCTIONS[] = {
     { "max", CLA_EXPR_MAX, 2 },     { "fmax", CLA_EXPR_MAX, 2 },
     { "clamp", CLA_EXPR_CLAMP, 3 }, { "clip", CLA_EXPR_CLAMP, 3 },
     { "pow", CLA_EXPR_POW, 2 },     { "floor", CLA_EXPR_FLOOR, 1 },
-    { "int", CLA_EXPR_TO_INT, 1 },
+    { "int", CLA_EXPR_TO_INT, 1 },  { "exp2", CLA_EXPR_EXP2, 1 },
+    { "sin", CLA_EXPR_SIN, 1 },     { "cos", CLA_EXPR_COS, 1 },
+    { "erf", CLA_EXPR_ERF, 1 },     { "sigmoid", CLA_EXPR_SIGMOID, 1 },
+    { "round", CLA_EXPR_ROUND, 1 },
 };
 enum { ROWS = sizeof FUNCTIONS / sizeof *FUNCTIONS };
 

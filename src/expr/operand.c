@@ -1,41 +1,99 @@
 /* operand.c - parses the start of an operand: numbers, names, signs and brackets. */
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/locale.h"
 #include "expr/parse.h"
+
+/* Returns the length of a number: letters, digits, dots, and the sign of an exponent. */
+static size_t number_size(const char *from, bool hex)
+{
+    size_t n = 0;
+    while (isalnum((unsigned char)from[n]) || from[n] == '.' ||
+           ((from[n] == '+' || from[n] == '-') && n &&
+            tolower((unsigned char)from[n - 1]) == (hex ? 'p' : 'e'))) {
+        n++;
+    }
+    return n;
+}
+
+/* Returns whether a minus sign stands directly in front of the next number: 2147483648
+ * is an integer there only. */
+static bool is_negated(const parser *p)
+{
+    const pending *top = p->opened ? &p->open[p->opened - 1] : NULL;
+    return top && top->what == UNARY && top->kind == CLA_EXPR_NEGATE;
+}
+
+static cla_status no_number(const parser *p, size_t n, const char *why)
+{
+    return cla_expr_fail(p->e, cla_expr_column(p), "'%.*s%s' is no number%s",
+                         (int)(n < 40 ? n : 40), p->at, n < 40 ? "" : "...", why);
+}
+
+/* Reads digits, decimal or hexadecimal, as an integer of 32 bits. */
+static cla_status whole_number(const parser *p, const char *digits, bool hex,
+                               double *value)
+{
+    const int64_t most = (int64_t)INT32_MAX + is_negated(p);
+    const size_t n = strlen(digits);
+    int64_t integer = 0;
+    for (const char *at = digits + (hex ? 2 : 0); *at && integer <= most; at++) {
+        const int c = tolower((unsigned char)*at);
+        integer = integer * (hex ? 16 : 10) + (isdigit(c) ? c - '0' : c - 'a' + 10);
+    }
+    if (integer > most) {
+        return no_number(p, n, ": beyond the integers of 32 bits");
+    }
+    *value = (double)(int32_t)(uint32_t)integer;
+    return CLA_OK;
+}
+
+/* Reads a float, decimal or hexadecimal with an exponent, and rounds it to 32 bits. */
+static cla_status real_number(const parser *p, char *digits, bool hex, double *value)
+{
+    const size_t n = strlen(digits);
+    char *end = NULL;
+    if (digits[n - 1] == 'f' && (!hex || strpbrk(digits, "pP"))) {
+        digits[n - 1] = '\0';
+    }
+    // strtod would take "1e5nan"; a hexadecimal float without an exponent is not C
+    const char *known = hex ? "xXpP+-.0123456789abcdefABCDEF" : "eE+-.0123456789";
+    if (digits[strspn(digits, known)] || (hex && !strpbrk(digits, "pP"))) {
+        return no_number(p, n, "");
+    }
+    const locale_t c = cla_locale_c();
+    const double exact = c ? strtod_l(digits, &end, c) : 0;
+    if (!end || end == digits || *end) {
+        return no_number(p, n, "");
+    }
+    const float rounded = (float)exact; // infinite beyond the largest float
+    if (!isfinite(rounded)) {
+        return no_number(p, n, ": larger than any float (3.4028235e38)");
+    }
+    const char *mantissa = digits + (hex ? 2 : 0);
+    if (rounded == 0 && strspn(mantissa, "0.") < strcspn(mantissa, hex ? "pP" : "eE")) {
+        return no_number(p, n, ": smaller than any float (1.4e-45)");
+    }
+    *value = (double)rounded;
+    return CLA_OK;
+}
 
 static cla_status number(parser *p)
 {
-    char digits[64];
-    const char *from = p->at;
-    size_t n = 0;
-    bool whole = true;
-    while (isalnum((unsigned char)from[n]) || from[n] == '.' ||
-           ((from[n] == '+' || from[n] == '-') && n && tolower(from[n - 1]) == 'e')) {
-        whole = whole && isdigit((unsigned char)from[n]);
-        n++;
-    }
+    char digits[CLA_EXPR_LONGEST + 1];
+    const bool hex = p->at[0] == '0' && tolower((unsigned char)p->at[1]) == 'x';
+    const size_t n = number_size(p->at, hex);
     cla_expr_node node = { .kind = CLA_EXPR_NUMBER, .column = cla_expr_column(p) };
-    int64_t integer = 0;
-    snprintf(digits, sizeof digits, "%.*s", (int)n, from);
-    bool good = n < sizeof digits;
-    if (good && whole) {
-        good = cla_parse_int(digits, &integer) && integer <= INT32_MAX;
-        node.type = CLA_EXPR_INT;
-        node.value = (double)integer;
-    } else if (good) {
-        if (digits[n - 1] == 'f') {
-            digits[n - 1] = '\0';
-        }
-        good = !strpbrk(digits, "xXnNpP") && cla_parse_double(digits, &node.value) &&
-               node.value <= 3.4e38;
-        node.type = CLA_EXPR_FLOAT;
-    }
-    if (!good) {
-        return cla_expr_fail(p->e, cla_expr_column(p), "'%.*s' is no number",
-                             (int)(n < 40 ? n : 40), from);
-    }
+    snprintf(digits, sizeof digits, "%.*s", (int)n, p->at);
+    const char *first = digits + (hex ? 2 : 0);
+    const bool whole =
+        *first && !first[strspn(first, hex ? "0123456789abcdefABCDEF" : "0123456789")];
+    node.type = whole ? CLA_EXPR_INT : CLA_EXPR_FLOAT;
+    CLA_TRY(whole ? whole_number(p, digits, hex, &node.value)
+                  : real_number(p, digits, hex, &node.value));
     p->at += n;
     return cla_expr_push_value(p, node);
 }

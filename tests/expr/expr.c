@@ -91,6 +91,8 @@ Test(expr, gives_values)
         { "min(3, 4) + max(2.5, 1) + pow(2, 3)", 13.5 },
         { "2147483647 + 1", -2147483648.0 },
         { "1.5f * 2", 3 },
+        { "exp2(3) + sin(0) + cos(0) + erf(0)", 9 },
+        { "sigmoid(0) * 2 + round(2.5) + round(-0.4)", 4 },
     };
     world w = make_world();
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
@@ -131,10 +133,9 @@ Test(expr, refuses_with_a_caret)
         { "s : 1", 2, "':' has no '?'" },
         { "exp(1, 2)", 5, "',' has no place here" },
         { "pow(2)", 0, "pow takes 2 arguments, 1 given" },
-        { "99999999999", 0, "'99999999999' is no number" },
-        { "1.2.3", 0, "'1.2.3' is no number" },
-        { "0x10", 0, "'0x10' is no number" },
-        { "1e999", 0, "'1e999' is no number" },
+        { "99999999999", 0, "'99999999999' is no number: beyond" },
+        { "s * 1.2.3", 4, "'1.2.3' is no number" },
+        { "s + 1e999", 4, "'1e999' is no number: larger" },
         { "s & 1", 2, "an operator is needed" },
         { "s /* c */", 3, "a number, a name or '(' is needed" },
         { "s\n#define x", 2, "an operator is needed" },
@@ -228,7 +229,8 @@ Test(expr, differentiates)
         "abs(s - 1) + max(s, 0.5) + min(s, 0.5) + clamp(s, 0, 1) + clamp(2, 0, s)",
         "s > 0.5 ? s * i : -s",
         "-(-s) * (j - i)",
-        "floor(s) + int(s) + s",
+        "floor(s) + int(s) + s + round(s)",
+        "sin(3 * s) * cos(s) + sigmoid(-s) * erf(s) + exp2(s / 2)",
     };
     static const char *const of_rate[] = {
         "s - rate[0] * abs(j - i)",
@@ -261,10 +263,15 @@ Test(expr, has_slopes_beside_undefined_operands)
         { "s > 1 ? pow(s - 1, 0.5) : 3 * s", 3 },
         { "min(3 * s, 8 + sqrt(s - 0.75))", 3 },
         { "clamp(3 * s, -1, 5 + 0 * exp(s * 0))", 3 },
-        { "max(log(-s), 3 * s)", 3 },
-        { "max(3 * s, log(-s)) + min(s, sqrt(-s))", 4 },
-        { "clamp(log(-s), sqrt(-s), 3 * s)", 3 },
-        { "clamp(log(-s), 2 * s, 7) + clamp(s, log(-s), sqrt(-s))", 3 },
+        { "max(log(s - 0.75), 3 * s)", 3 },
+        { "max(3 * s, log(s - 0.75)) + min(s, 1 / (s - 0.75))", 4 },
+        { "s > 1 ? max(sqrt(-s), abs(log(-s))) : 3 * s", 3 },
+        { "s > 1 ? cos(1 / (s - 0.75)) + erf(log(-s)) : 3 * s", 3 },
+        { "s > 1 ? clamp(log(-s), sqrt(-s), s) : 3 * s", 3 },
+        { "clamp(log(s - 0.75), 2 * s, 7)", 2 },
+        { "3 * s + pow(s - 0.75, 0) + pow(s - 0.75, i - 4)", 3 },
+        { "3 * s + pow(s - 0.75, 0.0 * rate[0])", 3 },
+        { "3 * s + (s - 0.75) / 1e-45", 3 + 0x1p149 },
     };
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
         world w = make_world();
@@ -278,10 +285,32 @@ Test(expr, has_slopes_beside_undefined_operands)
     }
 }
 
+/* NaN in an argument reaches the value and the slope by each argument. */
+Test(expr, passes_nan_on)
+{
+    static const char *const texts[] = {
+        "min(s, log(-s))",       "min(log(-s), s)",      "max(s, log(-s))",
+        "max(log(-s), s)",       "clamp(s, log(-s), 9)", "clamp(s, 0, log(-s))",
+        "clamp(log(-s), s, 9)",  "abs(log(-s))",         "sigmoid(log(-s))",
+        "erf(log(-s)) * cos(s)", "exp2(log(-s))",
+    };
+    for (size_t n = 0; n < sizeof texts / sizeof *texts; n++) {
+        world w = make_world();
+        cla_expr *e = parse(texts[n]);
+        cla_expr_gradient g;
+        cr_assert_eq(cla_expr_differentiate(e, &g, S, NULL), CLA_OK);
+        cr_assert(isnan(evaluate(e, e->root, &w)), "%s", texts[n]);
+        cr_assert(isnan(evaluate(e, g.variable, &w)), "d/ds of %s", texts[n]);
+        cla_expr_gradient_free(&g);
+        cla_expr_free(&e);
+    }
+}
+
 Test(expr, refuses_gradients_that_are_always_zero)
 {
     static const char *const texts[] = {
         "s + floor(rate[0])",
+        "s + round(rate[0])",
         "rate[0] > s ? s : 0",
         "s + table[int(rate[0])][0]",
     };
@@ -310,11 +339,14 @@ static unsigned draw(unsigned n)
 static void random_text(char *text, size_t size)
 {
     static const char *const pieces[] = {
-        "s",    "i",   "j",     "R",      "1",     "2.5",  "+",      "-",     "*",
-        "/",    "%",   "(",     ")",      "abs(",  ",",    "exp(",   "tanh(", "pow(",
-        "doc[", "]",   "rate[", "table[", "][",    "?",    ":",      "<",     "==",
-        "&&",   "!",   "max(",  "clamp(", "sqrt(", "int(", "log(",   "0",     "s *",
-        "s +",  "- s", "(s)",   "i < j",  "i - j", " ",    "floor(", "s / 2", "=",
+        "s",      "i",          "j",      "R",     "1",        "2.5",    "+",
+        "-",      "*",          "/",      "%",     "(",        ")",      "abs(",
+        ",",      "exp(",       "tanh(",  "pow(",  "doc[",     "]",      "rate[",
+        "table[", "][",         "?",      ":",     "<",        "==",     "&&",
+        "!",      "max(",       "clamp(", "sqrt(", "int(",     "log(",   "0",
+        "s *",    "sin(",       "cos(",   "erf(",  "sigmoid(", "round(", "exp2(",
+        "0x",     "2147483648", "p-1",    "s +",   "- s",      "(s)",    "i < j",
+        "i - j",  " ",          "floor(", "s / 2", "=",
     };
     size_t used = 0;
     const unsigned count = 1 + draw(14);

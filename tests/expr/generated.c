@@ -91,7 +91,8 @@ static bool hides_steps(const cla_expr *e, world *w)
     for (int n = 0; n <= e->root; n++) {
         const cla_expr_node *node = &e->nodes[n];
         if (node->kind == CLA_EXPR_CALL &&
-            (node->which == CLA_EXPR_FLOOR || node->which == CLA_EXPR_TO_INT) &&
+            (node->which == CLA_EXPR_FLOOR || node->which == CLA_EXPR_TO_INT ||
+             node->which == CLA_EXPR_ROUND) &&
             fabs(evaluate(e, node->child[0], w)) > 1e3) {
             return true;
         }
@@ -277,11 +278,14 @@ static bool check(expressions *x, const cla_expr_name *names, const char *text,
 static void jumble(expressions *x, char *text, size_t size)
 {
     static const char *const pieces[] = {
-        "s",    "i",   "j",     "h",      "1",    "2.5", "+",      "-",     "*",
-        "/",    "%",   "(",     ")",      "abs(", ",",   "exp(",   "tanh(", "pow(",
-        "doc[", "]",   "rate[", "table[", "][",   "?",   ":",      "<",     "==",
-        "&&",   "!",   "max(",  "clamp(", "0",    "s *", "floor(", "s / 2", "=",
-        "s +",  "- s", "(s)",   "i < j",  ";",    "}",   "sqrt(",  "int(",  "i - j",
+        "s",      "i",     "j",      "h",          "1",     "2.5",    "+",
+        "-",      "*",     "/",      "%",          "(",     ")",      "abs(",
+        ",",      "exp(",  "tanh(",  "pow(",       "doc[",  "]",      "rate[",
+        "table[", "][",    "?",      ":",          "<",     "==",     "&&",
+        "!",      "max(",  "clamp(", "0",          "s *",   "floor(", "s / 2",
+        "=",      "s +",   "- s",    "(s)",        "i < j", ";",      "}",
+        "sqrt(",  "int(",  "i - j",  "sin(",       "cos(",  "erf(",   "sigmoid(",
+        "round(", "exp2(", "0x",     "2147483648", "1e-45",
     };
     size_t used = 0;
     text[0] = '\0';

@@ -75,10 +75,10 @@ static const char *choose(expressions *x, const char *const *list)
 
 static void leaf(writer *w, cla_expr_type type)
 {
-    static const char *const ints[] = { "i", "j", "h", "b", "0", "1", "2", "7", NULL };
-    static const char *const floats[] = {
-        "0.5", "1.5", "2.", ".25", "5e-1", "1f", NULL
-    };
+    static const char *const ints[] = { "i", "j", "h", "b",    "0",
+                                        "1", "2", "7", "0x1F", NULL };
+    static const char *const floats[] = { "0.5",  "1.5", "2.",     ".25",
+                                          "5e-1", "1f",  "0x1p-2", NULL };
     if (type == CLA_EXPR_INT) {
         put(w, choose(w->x, ints));
     } else if (expression_draw(w->x, 2)) {
@@ -91,39 +91,54 @@ static void leaf(writer *w, cla_expr_type type)
 static void write(writer *w, cla_expr_type type, int depth)
 {
     static const char *const bounded[] = {
+        "%f + %f",         "%f - %f",       "(%f * %f)",   "tanh(%f)",
+        "(%b ? %f : %f)",  "abs(%f)",       "min(%f, %f)", "max( %f,%f)",
+        "clip(%f, -1, 2)", "-(%f)",         "rate[%i]",    "rate[%i]",
+        "table[%i][%i]",   "exp(-abs(%f))", "%i / 4",      "sqrt(1 + abs(%f))",
+        "sin(%f)",         "cos(%f)",       "sigmoid(%f)", "erf(%f)",
+        "exp2(-abs(%f))",  "(%f)",          NULL,
+    };
+    static const char *const floats[] = {
         "%f + %f",
         "%f - %f",
-        "(%f * %f)",
+        "%f * %f",
+        "%f / %f",
+        "(%f + %f)",
+        "(%f - %f)",
         "tanh(%f)",
         "(%b ? %f : %f)",
+        "%b ? %f : %f",
         "abs(%f)",
         "min(%f, %f)",
         "max( %f,%f)",
-        "clip(%f, -1, 2)",
-        "-(%f)",
+        "clamp(%f, %f, %f)",
+        "-%f",
+        "+%f",
         "rate[%i]",
-        "rate[%i]",
+        "rate [ %i ]",
         "table[%i][%i]",
-        "exp(-abs(%f))",
-        "%i / 4",
-        "sqrt(1 + abs(%f))",
+        "exp(%f)",
+        "log(%f)",
+        "pow(%f, %f)",
+        "pow(%f, 2)",
+        "sqrt(%f)",
+        "floor(%f)",
+        "%i / %i",
+        "%i * %f",
         "(%f)",
+        "sin(%f)",
+        "cos(%f)",
+        "sigmoid(%f)",
+        "erf(%f)",
+        "exp2(%f)",
+        "round(%f)",
         NULL,
-    };
-    static const char *const floats[] = {
-        "%f + %f",           "%f - %f",       "%f * %f",     "%f / %f",
-        "(%f + %f)",         "(%f - %f)",     "tanh(%f)",    "(%b ? %f : %f)",
-        "%b ? %f : %f",      "abs(%f)",       "min(%f, %f)", "max( %f,%f)",
-        "clamp(%f, %f, %f)", "-%f",           "+%f",         "rate[%i]",
-        "rate [ %i ]",       "table[%i][%i]", "exp(%f)",     "log(%f)",
-        "pow(%f, %f)",       "pow(%f, 2)",    "sqrt(%f)",    "floor(%f)",
-        "%i / %i",           "%i * %f",       "(%f)",        NULL,
     };
     static const char *const ints[] = {
-        "(%i + %i)",    "(%i - %i)",   "(%i * %i)",      "(%i % %i)",
-        "abs(%i - %i)", "min(%i, %i)", "max(%i, %i)",    "clip(%i, -3, %i)",
-        "int(%f)",      "doc[%i]",     "(%b ? %i : %i)", "-%i",
-        NULL,
+        "(%i + %i)",    "(%i - %i)",   "(%i * %i)",   "(%i % %i)",
+        "abs(%i - %i)", "min(%i, %i)", "max(%i, %i)", "clip(%i, -3, %i)",
+        "int(%f)",      "-2147483648", "doc[%i]",     "(%b ? %i : %i)",
+        "-%i",          NULL,
     };
     static const char *const bools[] = {
         "(%i < %i)",  "(%f <= %f)", "(%f > %f)",  "(%i >= %i)",
