@@ -121,7 +121,8 @@ def write_operator(headers: Headers, op: Operator) -> None:
     for check in op.checks:
         print(f"    {check}")
     owner = "tape" if on_tape else op.positional[0][0]
-    call = f'operate({owner}, "{op.function.name}", [{", ".join(op.values)}])'
+    named = "" if on_tape else f', "{owner}"'
+    call = f'operate({owner}, "{op.function.name}", [{", ".join(op.values)}]{named})'
     casts = {"Tensor": "as_tensor", "float": "float", "bool": "bool"}
     if not op.results:
         print(f"    {call}")
@@ -162,7 +163,7 @@ heads, T queries, S keys, D model width, d head width, w window.
 from collections.abc import Sequence
 ''')
     write_imports(headers, operators)
-    print("from clattn._call import RESULT, as_tensor, operate, same_length")
+    print("from clattn._call import RESULT, as_list, as_tensor, operate, same_length")
     print("from clattn.tape import Out, Tape")
     print("from clattn.tensor import Ragged, Tensor")
     write_names(operators)
@@ -173,12 +174,15 @@ from collections.abc import Sequence
 # ---- torch.py ------------------------------------------------------------------------
 
 
+LENGTHS = "Sequence[int] | torch.Tensor"
+
+
 def for_torch(variables: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Tensors become PyTorch's, batches the lengths of their sequences; no Out."""
     return [
         (
             name,
-            text.replace("Tensor", "torch.Tensor").replace("Ragged", "Sequence[int]"),
+            text.replace("Tensor", "torch.Tensor").replace("Ragged", LENGTHS),
         )
         for name, text in variables
         if not text.startswith("Out")
@@ -197,15 +201,17 @@ def write_torch_operator(headers: Headers, op: Operator) -> None:
             passed.append(f"{name}=r[{rows.index(name)}]")
         elif not text.startswith("Out"):
             passed.append(f"{name}={name}")
+    named = [f'"{name}": {name}' for name in tensors]
     if op.others:
-        named = f"zip({op.others}, t[{len(tensors)}:], strict=True)"
-        passed.append(f"**dict({named})")
-        tensors.append(f"*{op.others}.values()")
+        pairs = f"zip({op.others}, t[{len(tensors)}:], strict=True)"
+        passed.append(f"**dict({pairs})")
+        named.append(f"**{op.others}")
     outs = {name for name, text in variables if text.startswith("Out")}
     op.notes = [(name, text) for name, text in op.notes if name not in outs]
     lines = docstring(headers, op)
     if rows:
-        lines += ["", f"{', '.join(rows)}: the number of tokens of each sequence."]
+        lines += ["", f"{', '.join(rows)}: the number of tokens of each sequence,"]
+        lines += ["as a list, an array or a tensor of whole numbers."]
     positional, keywords = for_torch(op.positional), for_torch(op.keywords)
     others = f"{op.others}: torch.Tensor" if op.others else ""
     write_head(op.name, positional, keywords, others, "torch.Tensor", lines)
@@ -213,8 +219,9 @@ def write_torch_operator(headers: Headers, op: Operator) -> None:
     print("    return apply(")
     print(f'        "{op.name}",')
     print(f"        lambda tape, t, r: ops.{op.name}(tape, {', '.join(passed)}),")
-    print(f"        [{', '.join(tensors)}],")
-    print(f"        [{', '.join(rows)}]{dropout},")
+    print(f"        {{{', '.join(named)}}},")
+    lengths = ", ".join(f'"{name}": {name}' for name in rows)
+    print(f"        {{{lengths}}}{dropout},")
     print("    )")
 
 
@@ -227,7 +234,7 @@ def write_torch(headers: Headers) -> None:
 Tensors are PyTorch's, float32 and on the CPU; each call copies them to the device of
 `use`, and the result back. They are packed: the tokens of all sequences one after the
 other, without padding. Gradients flow through autograd. There are no gradients of
-gradients.
+gradients: differentiating one raises a GradientError.
 """
 
 from __future__ import annotations

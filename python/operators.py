@@ -132,7 +132,8 @@ def make_operator(headers: Headers, function: Function) -> Operator:
             op.values.append("RESULT")
         elif lists:
             op.positional.append((a.name, "Sequence[Tensor]"))
-            op.values.append(f"list({a.name})")
+            op.checks.append(f'{a.name} = as_list("{op.name}", "{a.name}", {a.name})')
+            op.values.append(a.name)
             if function.name in LENGTHS:
                 op.checks.append(
                     'same_length("{}", {}, {})'.format(

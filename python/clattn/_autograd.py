@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch.autograd.function import once_differentiable
 
-from clattn.errors import DtypeError, UsageError
+from clattn import _arguments as arguments
+from clattn.errors import DtypeError, GradientError, UsageError
 from clattn.runtime import Runtime
 from clattn.tape import Tape
 from clattn.tensor import Ragged, Tensor
@@ -25,6 +25,8 @@ def use(runtime: Runtime | None) -> None:
     None: a runtime on the default device, made when it is first needed.
     """
     global _runtime
+    if runtime is not None:
+        arguments.instance("use", "runtime", runtime, Runtime)
     with _lock:
         _runtime = runtime
 
@@ -40,11 +42,14 @@ def _current() -> Runtime:
 class _Step:
     """A forward pass on its own tape, kept for the backward pass."""
 
-    def __init__(self, call: Call, rows: Sequence[Sequence[int]], seed: int) -> None:
+    def __init__(
+        self, name: str, call: Call, rows: Sequence[tuple[int, ...]], seed: int
+    ) -> None:
         self.runtime = _current()
+        self.name = name
         self.call = call
-        batches = {tuple(r): Ragged.from_lengths(self.runtime, r) for r in rows}
-        self.rows = [batches[tuple(lengths)] for lengths in rows]
+        batches = {r: Ragged.from_lengths(self.runtime, r) for r in rows}
+        self.rows = [batches[lengths] for lengths in rows]
         self.seed = seed
         self.tape: Tape | None = None
 
@@ -53,7 +58,7 @@ class _Step:
         self.inputs = [
             None
             if value is None
-            else Tensor.from_numpy(self.runtime, value.detach().numpy(), grad)
+            else Tensor.from_numpy(self.runtime, _array(value), grad)
             for value, grad in zip(values, wanted, strict=True)
         ]
         self.y = self.call(self.tape, self.inputs, self.rows)
@@ -67,7 +72,7 @@ class _Step:
         tape, self.tape = self.tape, None
         assert tape is not None
         with tape:
-            seed = Tensor.from_numpy(self.runtime, dy.detach().numpy())
+            seed = Tensor.from_numpy(self.runtime, _array(dy))
             tape.backward(self.y, seed)
             return [
                 self._gradient(tensor) if grad else None
@@ -84,6 +89,11 @@ class _Step:
         )
 
 
+def _array(value: Any) -> Any:
+    """The numbers of a tensor; a view that negates them is resolved."""
+    return value.detach().resolve_conj().resolve_neg().numpy()
+
+
 class _Operator(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, step: _Step, *values: Any) -> Any:
@@ -92,31 +102,87 @@ class _Operator(torch.autograd.Function):
         return step.forward(values, ctx.needs_input_grad[1:])
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, dy: Any) -> Any:
         wanted = ctx.needs_input_grad[1:]
-        return None, *ctx.step.backward(ctx.saved_tensors, wanted, dy)
+        made = iter(_Gradient.apply(ctx.step, wanted, dy, *ctx.saved_tensors))
+        return None, *(next(made) if grad else None for grad in wanted)
+
+
+class _Gradient(torch.autograd.Function):
+    """The backward pass as a node of its own, which refuses to be differentiated.
+
+    Without it a gradient would be a constant to PyTorch, and a penalty on it nothing.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, step: _Step, wanted: Sequence[bool], dy: Any, *values: Any
+    ) -> Any:
+        ctx.name = step.name
+        made = step.backward(values, wanted, dy)
+        return tuple(grad for grad in made if grad is not None)
+
+    @staticmethod
+    def backward(ctx: Any, *_: Any) -> Any:
+        raise GradientError(
+            f"{ctx.name}: trying to differentiate twice: there are no gradients of its"
+            " gradients; detach() makes constants of them"
+        )
+
+
+# ---- arguments -----------------------------------------------------------------------
+
+
+def _autocasts() -> bool:
+    try:
+        return bool(torch.is_autocast_enabled("cpu"))
+    except TypeError:  # PyTorch before 2.4
+        return bool(torch.is_autocast_cpu_enabled())
+
+
+def _integers(where: str, name: str, value: Any) -> Any:
+    """Whole numbers as int32, if they fit."""
+    if value.numel():
+        for number in (int(value.min()), int(value.max())):
+            arguments.whole(where, f"an element of {name}", number, "int32_t")
+    return value.to(torch.int32)
+
+
+def _tensor(where: str, name: str, value: Any) -> Any:
+    """A tensor of float32 or int32 on the CPU, with one axis or more."""
+    if value is None:
+        return None
+    if not isinstance(value, torch.Tensor):
+        raise arguments.wrong(where, name, value, "a torch.Tensor")
+    if value.device.type != "cpu":
+        raise UsageError(f"{where}: {name} is on {value.device}, must be on the CPU")
+    if value.layout != torch.strided or getattr(value, "is_nested", False):
+        raise DtypeError(f"{where}: {name} is sparse or nested, must be dense")
+    if value.dtype in (torch.int64, torch.int16, torch.int8, torch.uint8, torch.bool):
+        value = _integers(where, name, value)
+    if value.dtype in (torch.float16, torch.bfloat16) and _autocasts():
+        value = value.float()
+    if value.dtype not in (torch.float32, torch.int32):
+        raise DtypeError(
+            f"{where}: {name} is {value.dtype}, must be torch.float32 or whole numbers:"
+            f" {name}.float() converts it"
+        )
+    return value.reshape(1) if value.dim() == 0 else value
 
 
 def apply(
     name: str,
     call: Call,
-    values: Sequence[Any],
-    rows: Sequence[Sequence[int]],
+    values: Mapping[str, Any],
+    rows: Mapping[str, Any],
     dropout: float = 0.0,
 ) -> Any:
-    """Runs an operator on PyTorch tensors. `rows` are lengths of sequences.
+    """Runs an operator on PyTorch tensors by name. `rows` are lengths of sequences.
 
     Dropout takes its seed from PyTorch's generator, so torch.manual_seed repeats it.
     """
-    for value in values:
-        if value is None:
-            continue
-        if not isinstance(value, torch.Tensor):
-            raise DtypeError(f"{name}: a {type(value).__name__} is no torch.Tensor")
-        if value.device.type != "cpu":
-            raise UsageError(
-                f"{name}: a tensor is on {value.device}, must be on the CPU"
-            )
-    seed = int(torch.randint(2**31, ())) if dropout else 42
-    return _Operator.apply(_Step(call, rows, seed), *values)
+    taken = [_tensor(name, argument, value) for argument, value in values.items()]
+    lengths = [arguments.lengths(name, argument, r) for argument, r in rows.items()]
+    drops = arguments.real(name, "dropout", dropout, "float") != 0
+    seed = int(torch.randint(2**31, ())) if drops else 42
+    return _Operator.apply(_Step(name, call, lengths, seed), *taken)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from clattn._api import SIGNATURES, STRUCTS
+from clattn._arguments import items, number, text, wrong
 from clattn._library import check, ctype, library, struct
 from clattn.errors import DtypeError, ShapeError, UsageError
 from clattn.runtime import Runtime
@@ -12,7 +13,6 @@ from clattn.tape import Out, Tape
 from clattn.tensor import Ragged, Tensor
 
 RESULT = object()  # stands for a result among the arguments
-_BITS = {"int": 32, "int32_t": 32, "int64_t": 64, "uint32_t": 32, "size_t": 64}
 _HANDLES: dict[str, type[Tensor] | type[Ragged]] = {
     "cla_tensor*": Tensor,
     "cla_ragged*": Ragged,
@@ -29,34 +29,12 @@ class _Call:
 
     def handle(self, name: str, value: Any, wanted: type[Tensor] | type[Ragged]) -> int:
         if not isinstance(value, wanted):
-            raise DtypeError(
-                f"{self.name}: {name} is a {type(value).__name__}, must be a"
-                f" {wanted.__name__}"
-            )
+            raise wrong(self.name, name, value, f"a {wanted.__name__}")
         if value.runtime is not self.runtime:
             raise UsageError(f"{self.name}: {name} belongs to another runtime")
         if self.tape is not None:
             self.tape.keep(value)
         return value.pointer
-
-    def number(self, name: str, kind: str, value: Any) -> Any:
-        try:
-            if kind == "bool":
-                return bool(value)
-            if kind not in _BITS:
-                return float(value)
-            number = value.__index__()
-        except (AttributeError, TypeError, ValueError):
-            raise DtypeError(
-                f"{self.name}: {name} is a {type(value).__name__}, must be a number"
-            ) from None
-        bits = _BITS[kind]
-        low, high = (
-            (0, 2**bits) if kind[0] in "us" else (-(2 ** (bits - 1)), 2 ** (bits - 1))
-        )
-        if not low <= number < high:
-            raise UsageError(f"{self.name}: {name} is {number}, outside {bits} bits")
-        return number
 
     def result(self, kind: str) -> Any:
         self.results.append(ctype(kind.removesuffix("*"))())
@@ -69,22 +47,13 @@ class _Call:
         self.outs.append((value, place))
         return ctypes.pointer(place)
 
-    def text(self, name: str, value: Any) -> bytes:
-        if not isinstance(value, str):
-            raise DtypeError(
-                f"{self.name}: {name} is a {type(value).__name__}, must be a str"
-            )
-        if "\0" in value:  # C would see the text end there
-            raise UsageError(f"{self.name}: {name} holds a zero byte")
-        return value.encode("utf-8", "replace")
-
     def named(self, kind: str, name: str, most: int, values: dict[str, Any]) -> Any:
         """Tensors by name, as an array of structures of both."""
         if len(values) > most:
             raise UsageError(f"{self.name}: {len(values)} {name}, at most {most}")
         made = (struct(kind) * most)()
         for place, (word, tensor) in zip(made, values.items(), strict=False):
-            place.name = self.text(name, word)
+            place.name = text(self.name, name, word, "replace")
             place.tensor = self.handle(word, tensor, Tensor)
         return made
 
@@ -117,21 +86,24 @@ class _Call:
         if kind == "cla_tensor**":
             return self.out(name, value)
         if kind == "char*":
-            return self.text(name, value)
+            return text(self.name, name, value, "replace")
         if kind.endswith("*"):
             return self.fields(kind[:-1], value) if isinstance(value, dict) else value
-        return self.number(name, kind, value)
+        return number(self.name, name, kind, value)
 
 
-def operate(owner: Tape | Tensor, function: str, values: Sequence[Any]) -> list[Any]:
+def operate(
+    owner: Tape | Tensor, function: str, values: Sequence[Any], name: str = "tape"
+) -> list[Any]:
     """Calls a C function on a tape, or on the runtime of a tensor; returns its results.
+
+    name  of the argument that is the owner
 
     The lock is held during the call; ctypes lets other threads run.
     """
     if not isinstance(owner, Tape | Tensor):
-        raise DtypeError(
-            f"{function}: a {type(owner).__name__} is no Tape and no Tensor"
-        )
+        wanted = "a Tape" if name == "tape" else "a Tensor"
+        raise wrong(function.removeprefix("cla_"), name, owner, wanted)
     call = _Call(owner, function)
     with call.runtime.lock:
         first = call.runtime.begin()
@@ -161,7 +133,12 @@ def as_tensor(value: Any) -> Tensor:
     return value
 
 
+def as_list(operator: str, name: str, values: Any) -> list[Any]:
+    """The tensors of an argument that takes several."""
+    return items(operator, name, values, "Tensors")
+
+
 def same_length(operator: str, x: Sequence[Tensor], c: Tensor) -> None:
     """C takes the length of a list from another argument: it must be the list's."""
-    if c.size != len(x):
+    if isinstance(c, Tensor) and c.size != len(x):
         raise ShapeError(f"{operator}: {len(x)} tensors, but c is {list(c.shape)}")

@@ -14,9 +14,11 @@ import sysconfig
 import threading
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from clattn._api import OPAQUE, SIGNATURES, STRUCTS
+from clattn._arguments import NUMBERS, number
 from clattn.errors import DeviceError, from_status
 
 _NUMBERS: dict[str, Any] = {
@@ -90,13 +92,41 @@ def _find() -> str:
     raise DeviceError("libclattn-models.so is neither in the package nor in the system")
 
 
+def _guard(name: str, function: Any) -> Any:
+    """The function with checks of its numbers, which ctypes would cut."""
+    where = name.removeprefix("cla_")
+    checks = [
+        (i, argument, kind)
+        for i, (kind, argument) in enumerate(SIGNATURES[name][1])
+        if kind in NUMBERS
+    ]
+
+    def call(*values: Any) -> Any:
+        given = list(values)
+        for i, argument, kind in checks:
+            given[i] = number(where, argument, kind, given[i])
+        return function(*given)
+
+    return call if checks else function
+
+
+def filled(kind: str, where: str, **values: Any) -> Any:
+    """A structure of the headers, with its numbers checked."""
+    kinds = {field.rstrip("?"): of for of, field, _ in STRUCTS[kind]}
+    made = struct(kind)()
+    for name, value in values.items():
+        setattr(made, name, number(where, name, kinds[name], value))
+    return made
+
+
 @cache
-def _load() -> ctypes.CDLL:
+def _load() -> SimpleNamespace:
     path = _find()
     try:
         loaded = ctypes.CDLL(path)
     except OSError as error:
         raise DeviceError(f"{path} cannot be loaded: {error}") from error
+    functions = SimpleNamespace()
     for name, (result, arguments) in SIGNATURES.items():
         try:
             function = getattr(loaded, name)
@@ -106,11 +136,12 @@ def _load() -> ctypes.CDLL:
             ) from None
         function.restype = ctype(result)
         function.argtypes = [ctype(kind) for kind, _ in arguments]
+        setattr(functions, name, _guard(name, function))
     loaded.cla_log_set(_listener, None)
-    return loaded
+    return functions
 
 
-def library() -> ctypes.CDLL:
+def library() -> SimpleNamespace:
     with _lock:
         return _load()
 

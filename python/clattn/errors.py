@@ -6,6 +6,7 @@ __all__ = [
     "DtypeError",
     "FileError",
     "FreedError",
+    "GradientError",
     "InputError",
     "NumericError",
     "OutOfMemoryError",
@@ -32,6 +33,10 @@ class DtypeError(UsageError, TypeError):
 
 class FreedError(UsageError):
     """The object was freed, or belongs to a step that is over."""
+
+
+class GradientError(UsageError, RuntimeError):
+    """A gradient was differentiated: there are no second derivatives."""
 
 
 class InputError(ClattnError, ValueError):

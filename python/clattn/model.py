@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clattn import _arguments as arguments
 from clattn._api import QUATRAIN_LINES
-from clattn._library import check, library, struct, text
-from clattn.errors import InputError
+from clattn._library import check, filled, library, struct, text
+from clattn.errors import InputError, OutOfMemoryError
 from clattn.program import call, given
 from clattn.runtime import Owned, Runtime
 from clattn.safetensors import read_safetensors
@@ -65,17 +66,17 @@ class Quatrain:
     logp: float
 
 
-def _bytes(name: str, value: str) -> bytes:
-    if "\0" in value:
-        raise InputError(f"{name} holds a NUL byte")
-    return value.encode("utf-8", "surrogateescape")
+def _bytes(where: str, name: str, value: str) -> bytes:
+    if isinstance(value, str) and "\0" in value:
+        raise InputError(f"{where}: {name} holds a NUL byte")
+    return arguments.text(where, name, value)
 
 
-def _texts(name: str, values: Sequence[str]) -> Any:
-    if isinstance(values, str):
-        raise InputError(f"{name} must be a list of texts, not one text")
-    data = [_bytes(f"{name}[{i}]", value) for i, value in enumerate(values)]
-    return (ctypes.c_char_p * max(len(data), 1))(*data)
+def _texts(where: str, name: str, values: Sequence[str]) -> Any:
+    """The texts as an array of C."""
+    given = arguments.items(where, name, values, "texts")
+    data = [_bytes(where, f"{name}[{i}]", value) for i, value in enumerate(given)]
+    return (ctypes.c_char_p * len(data))(*data)
 
 
 class Model(Owned):
@@ -87,8 +88,9 @@ class Model(Owned):
     def __init__(
         self, folder: str | os.PathLike[str], runtime: Runtime | None = None
     ) -> None:
-        runtime = runtime or Runtime()
-        self.folder = Path(folder)
+        self.folder = Path(arguments.path("Model", "folder", folder))
+        runtime = Runtime() if runtime is None else runtime
+        arguments.instance("Model", "runtime", runtime, Runtime)
         out = ctypes.c_void_p()
         with runtime.lock:
             path = os.fsencode(self.folder)
@@ -119,12 +121,12 @@ class Model(Owned):
 
     def tag(self, words: Sequence[str]) -> list[str]:
         """The tag of each word of a sentence."""
-        array = _texts("words", words)
-        tags = (ctypes.c_char_p * max(len(words), 1))()
+        array = _texts("tag", "words", words)
+        tags = (ctypes.c_char_p * max(len(array), 1))()
         with self.runtime.lock:
             self.runtime.begin()
-            check(library().cla_model_tag(self.pointer, tags, array, len(words)))
-            return [text(tag) for tag in tags[: len(words)]]
+            check(library().cla_model_tag(self.pointer, tags, array, len(array)))
+            return [text(tag) for tag in tags[: len(array)]]
 
     def translate(
         self,
@@ -139,25 +141,35 @@ class Model(Owned):
         length_penalty  0 to 10: how much longer translations are favoured
         batch           lines that are worked on together, at most
         """
-        array = _texts("lines", lines)
-        made = (struct("cla_translation") * max(len(lines), 1))()
-        options = struct("cla_translate_options")(beam, length_penalty, batch)
+        array = _texts("translate", "lines", lines)
+        made = (struct("cla_translation") * max(len(array), 1))()
+        options = filled(
+            "cla_translate_options",
+            "translate",
+            beam=beam,
+            length_penalty=length_penalty,
+            batch=batch,
+        )
         with self.runtime.lock:
             self.runtime.begin()
             at, how = self.pointer, ctypes.byref(options)
-            check(library().cla_model_translate(at, made, array, len(lines), how))
-            rows = made[: len(lines)]
+            check(library().cla_model_translate(at, made, array, len(array), how))
+            rows = made[: len(array)]
             return [Translation(text(t.text), t.logp, t.score) for t in rows]
 
     def answer(
         self, passage: str, questions: Sequence[str], best: int = 1
     ) -> list[list[Quote]]:
         """The answers to each question, best first; none where there are no words."""
-        array = _texts("questions", questions)
-        count, rows = len(questions), max(len(questions) * best, 1)
-        quotes = (struct("cla_quote") * rows)()
+        data = _bytes("answer", "passage", passage)
+        array = _texts("answer", "questions", questions)
+        best = arguments.whole("answer", "best", best, "uint32_t")
+        count, rows = len(array), max(len(array) * best, 1)
+        try:
+            quotes = (struct("cla_quote") * rows)()
+        except (MemoryError, OverflowError, ValueError):
+            raise OutOfMemoryError(f"answer: no memory for best {best}") from None
         found = (ctypes.c_size_t * max(count, 1))()
-        data = _bytes("passage", passage)
         with self.runtime.lock:
             self.runtime.begin()
             check(
@@ -179,8 +191,14 @@ class Model(Owned):
         that the text does not give.
         """
         out = ctypes.POINTER(struct("cla_quatrain"))()
-        options = struct("cla_compose_options")(characters, beam, seed)
-        data, how = _bytes("text", about), ctypes.byref(options)
+        options = filled(
+            "cla_compose_options",
+            "compose",
+            characters=characters,
+            beam=beam,
+            seed=seed,
+        )
+        data, how = _bytes("compose", "about", about), ctypes.byref(options)
         with self.runtime.lock:
             self.runtime.begin()
             at = self.pointer
@@ -211,21 +229,25 @@ class Model(Owned):
         It runs the installed program (`clattn inspect`), since the C library has no
         function for it. A translator's maps can only be drawn: UsageError.
         """
+        _bytes("maps", "about", about)
+        data = b"" if passage is None else _bytes("maps", "passage", passage)
+        if characters is not None:
+            arguments.whole("maps", "characters", characters, "int32_t")
         with tempfile.TemporaryDirectory() as folder:
-            arguments = ["--model", str(self.folder), f"--text={about}"]
-            arguments += ["--device", f"uuid:{self.runtime.device.uuid}"]
+            words = ["--model", str(self.folder), f"--text={about}"]
+            words += ["--device", f"uuid:{self.runtime.device.uuid}"]
             if not self.runtime.device.uuid:
-                arguments[-1] = str(self.runtime.device.index)
+                words[-1] = str(self.runtime.device.index)
             if self.kind in ("tagger", "translator"):
                 out = Path(folder, "maps.safetensors")
-                call("inspect", [*arguments, "--out", str(out)])
+                call("inspect", [*words, "--out", str(out)])
                 return read_safetensors(out)
             if passage is not None:
                 file = Path(folder, "passage.txt")
-                file.write_bytes(_bytes("passage", passage))
-                arguments += ["--passage", str(file)]
-            arguments += given(chars=characters)
-            rows = call("inspect", [*arguments, "--json"])
+                file.write_bytes(data)
+                words += ["--passage", str(file)]
+            words += given(chars=characters)
+            rows = call("inspect", [*words, "--json"])
         return {site["site"]: _array(site["maps"]) for site in map(json.loads, rows)}
 
 

@@ -18,8 +18,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from clattn import _arguments as arguments
 from clattn._library import carried
-from clattn.errors import FileError, InputError, from_status
+from clattn.errors import DtypeError, FileError, InputError, from_status
 from clattn.safetensors import read_header
 
 __all__ = ["bench", "evaluate", "read_log", "score", "train", "verify"]
@@ -121,6 +122,12 @@ def given(**options: object) -> list[str]:
     return words
 
 
+def _option(where: str, name: str, value: str | None) -> str | None:
+    if value is not None:
+        arguments.text(where, name, value)
+    return value
+
+
 def _rows(lines: Sequence[str]) -> list[Row]:
     return [json.loads(line) for line in lines if line]
 
@@ -133,8 +140,12 @@ def verify(
     A row has `case`, `op`, `schedule`, `ok`, `nmse`, `max_abs`, `worst`. A case that
     fails is a row with `ok` False, not an exception.
     """
-    names = [os.fspath(path) for path in paths]
-    words = ["verify", "--json", *given(device=device), "--", *names]
+    names = arguments.items("verify", "paths", paths, "paths")
+    files = [
+        arguments.path("verify", f"paths[{i}]", path) for i, path in enumerate(names)
+    ]
+    where = given(device=arguments.device("verify", device))
+    words = ["verify", "--json", *where, "--", *files]
     return _rows(_run(words, passed=(0, 1)))
 
 
@@ -152,7 +163,12 @@ def bench(
     verify  checks each result first: a wrong one gets no time
     """
     words = given(
-        suite=suite, filter=filter, device=device, quick=quick, verify=verify, json="-"
+        suite=_option("bench", "suite", suite),
+        filter=_option("bench", "filter", filter),
+        device=arguments.device("bench", device),
+        quick=arguments.flag("bench", "quick", quick),
+        verify=arguments.flag("bench", "verify", verify),
+        json="-",
     )
     lines = _run(["bench", *words])
     return _rows([line for line in lines if line.startswith("{")])
@@ -171,9 +187,18 @@ def score(
     options    those of the command line, such as tokenize="intl", lowercase=True,
                baseline="other.de"
     """
-    files = [reference] if isinstance(reference, str | os.PathLike) else reference
-    words = given(**options) + [f"--ref={os.fspath(file)}" for file in files]
-    words += given(hyp=os.fspath(hypothesis), json=True)
+    _option("score", "verb", verb)
+    one = isinstance(reference, str | os.PathLike)
+    files = (
+        [reference]
+        if one
+        else arguments.items("score", "reference", reference, "paths")
+    )
+    words = given(**options)
+    for i, file in enumerate(files):
+        name = "reference" if one else f"reference[{i}]"
+        words.append(f"--ref={arguments.path('score', name, file)}")
+    words += given(hyp=arguments.path("score", "hypothesis", hypothesis), json=True)
     return _rows(_run(["score", verb, *words]))
 
 
@@ -184,7 +209,12 @@ def evaluate(
     device: str | int | None = None,
 ) -> Row:
     """The scores of a trained system on a data set, by default its own test set."""
-    words = given(model=os.fspath(model), data=data, split=split, device=device)
+    words = given(
+        model=arguments.path("evaluate", "model", model),
+        data=None if data is None else arguments.path("evaluate", "data", data),
+        split=_option("evaluate", "split", split),
+        device=arguments.device("evaluate", device),
+    )
     return _rows(_run(["eval", "--json", *words]))[-1]
 
 
@@ -196,7 +226,8 @@ def read_log(folder: PathName) -> list[Row]:
 
     A last line without its end is left out, since a run may be writing it.
     """
-    return _read_from(Path(folder, "log.jsonl"), 0, 0)[0]
+    name = arguments.path("read_log", "folder", folder)
+    return _read_from(Path(name, "log.jsonl"), 0, 0)[0]
 
 
 def _read_from(path: Path, at: int, number: int) -> tuple[list[Row], int]:
@@ -264,6 +295,13 @@ def _checkpoint_step(folder: Path) -> int:
         return -1  # the program reports what is wrong with the file
 
 
+def _json(name: str, value: object) -> str:
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError) as error:
+        raise DtypeError(f"train: {name} is not JSON: {error}") from None
+
+
 def train(
     config: PathName | Mapping[str, Any],
     out: PathName,
@@ -283,18 +321,25 @@ def train(
     KeyboardInterrupt (Ctrl-C), and any exception of on_log, end the run after the step
     it is in, with its state saved: `resume=True` continues it.
     """
-    folder = Path(out)
-    follow = _Follower(folder, resume, on_log) if on_log else None
-    words = ["train", "--quiet", *given(out=folder, resume=resume, device=device)]
-    for key, value in (settings or {}).items():
-        text = value if isinstance(value, str) else json.dumps(value)
-        words.append(f"--set={key}={text}")
+    folder = Path(arguments.path("train", "out", out))
+    goes_on = arguments.flag("train", "resume", resume)
+    where = arguments.device("train", device)
+    follow = _Follower(folder, goes_on, on_log) if on_log else None
+    words = ["train", "--quiet", *given(out=folder, resume=goes_on, device=where)]
+    if settings is not None:
+        arguments.instance("train", "settings", settings, Mapping)
+        for key, value in settings.items():
+            text = (
+                value if isinstance(value, str) else _json(f"settings[{key!r}]", value)
+            )
+            words.append(f"--set={key}={text}")
     with tempfile.TemporaryDirectory() as made:
         if isinstance(config, Mapping):
             file = Path(made, "config.json")
-            file.write_text(json.dumps(config), encoding="utf-8")
+            file.write_text(_json("config", config), encoding="utf-8")
             config = file
-        _run([*words, "--", os.fspath(config)], meanwhile=follow)
+        name = arguments.path("train", "config", config)
+        _run([*words, "--", name], meanwhile=follow)
     if follow:
         follow()
     return read_log(folder)

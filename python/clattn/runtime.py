@@ -10,6 +10,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from clattn import _arguments as arguments
 from clattn._api import DeviceKind, Schedule
 from clattn._library import check, library, struct, text
 from clattn.errors import FreedError, UsageError
@@ -104,7 +105,8 @@ class Runtime:
 
     def __init__(self, device: str | int | None = None) -> None:
         pointer = ctypes.c_void_p()
-        choice = None if device is None else str(device).encode()
+        name = arguments.device("Runtime", device)
+        choice = None if name is None else name.encode("utf-8", "replace")
         check(library().cla_runtime_new(ctypes.byref(pointer), choice))
         self.lock = threading.RLock()
         self._pointer = pointer.value
@@ -195,14 +197,13 @@ class Runtime:
 
     @schedule.setter
     def schedule(self, schedule: Schedule) -> None:
-        try:
-            known = Schedule(schedule)
-        except ValueError:
+        number = arguments.whole("schedule", "schedule", schedule, "int")
+        if number not in list(Schedule):
             raise UsageError(
-                f"schedule is {schedule!r}, must be one of {list(Schedule)}"
-            ) from None
+                f"schedule is {number}, must be one of {list(Schedule)}"
+            )
         with self.lock:
-            library().cla_runtime_set_schedule(self.pointer, known)
+            library().cla_runtime_set_schedule(self.pointer, number)
 
     @property
     def peak_bytes(self) -> int:
@@ -213,7 +214,8 @@ class Runtime:
     def profile(self, on: bool = True) -> None:
         """Collects device time for each kernel from now on, or stops to."""
         with self.lock:
-            library().cla_profile_enable(self.pointer, bool(on))
+            wanted = arguments.flag("profile", "on", on)
+            library().cla_profile_enable(self.pointer, wanted)
 
     @property
     def profile_rows(self) -> list[ProfileRow]:
@@ -223,7 +225,10 @@ class Runtime:
             rows = library().cla_profile_rows(self.pointer, ctypes.byref(count))
             return [
                 ProfileRow(
-                    text(rows[i].kernel), rows[i].launches, rows[i].total_ms, rows[i].bytes
+                    text(rows[i].kernel),
+                    rows[i].launches,
+                    rows[i].total_ms,
+                    rows[i].bytes,
                 )
                 for i in range(count.value)
             ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING
 
+from clattn import _arguments as arguments
 from clattn._library import check, library
 from clattn.errors import UsageError
 from clattn.runtime import Owned, Runtime
@@ -52,10 +53,14 @@ class Tape(Owned):
     def __init__(
         self, runtime: Runtime, training: bool = True, seed: int = 42, step: int = 0
     ) -> None:
+        arguments.instance("Tape", "runtime", runtime, Runtime)
         out = ctypes.c_void_p()
+        arguments.whole("Tape", "seed", seed, "uint32_t")
+        arguments.whole("Tape", "step", step, "uint32_t")
+        records = arguments.flag("Tape", "training", training)
         with runtime.lock:
             at = runtime.begin()
-            check(library().cla_tape_new(ctypes.byref(out), at, bool(training)))
+            check(library().cla_tape_new(ctypes.byref(out), at, records))
             assert out.value
             super().__init__(runtime, out.value)
             runtime._tapes.add(self)
@@ -99,15 +104,16 @@ class Tape(Owned):
 
     def random(self, seed: int, step: int) -> None:
         """Sets the key of all later random draws."""
-        if not (0 <= seed < 2**32 and 0 <= step < 2**32):
-            raise UsageError(f"random: seed {seed} or step {step} is outside 32 bits")
+        key = arguments.whole("random", "seed", seed, "uint32_t")
+        count = arguments.whole("random", "step", step, "uint32_t")
         with self.runtime.lock:
-            library().cla_tape_random(self.pointer, seed, step)
+            library().cla_tape_random(self.pointer, key, count)
 
     def rows(self, first: int) -> None:
         """Sets where this tape's rows begin in a batch that processes share."""
+        row = arguments.whole("rows", "first", first, "uint32_t")
         with self.runtime.lock:
-            library().cla_tape_rows(self.pointer, first)
+            library().cla_tape_rows(self.pointer, row)
 
     def seed(self, y: Tensor, dy: Tensor | None = None) -> None:
         """Adds dy (None: ones) to the gradient of y, the start of a backward pass."""
@@ -124,6 +130,8 @@ class Tape(Owned):
 
         if y is not None:
             self.seed(y, dy)
+        elif dy is not None:
+            raise UsageError("backward: dy is the gradient of y, which is not given")
         operate(self, "cla_tape_backward", [])
 
     def columns(self, x: Tensor, first: int, heads: int, width: int) -> Tensor:
@@ -140,6 +148,6 @@ class Tape(Owned):
         """The same numbers under another shape of the same size, with no copy."""
         from clattn._call import RESULT, as_tensor, operate
 
-        rank, sizes = as_shape(shape)
+        rank, sizes = as_shape("reshape", shape)
         values = [RESULT, x, rank, sizes]
         return as_tensor(operate(self, "cla_tensor_reshape", values)[0])

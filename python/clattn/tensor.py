@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any
 
+from clattn import _arguments as arguments
 from clattn._api import DeviceKind, Dtype
 from clattn._library import check, library
 from clattn.errors import DtypeError, FreedError, UsageError
@@ -22,9 +23,9 @@ _DTYPES = {"float32": Dtype.F32, "int32": Dtype.I32}
 _DLPACK_CPU, _DLPACK_OPENCL = 1, 4
 
 
-def as_shape(shape: Sequence[int]) -> tuple[int, Any]:
-    sizes = [int(size) for size in shape]
-    return len(sizes), (ctypes.c_int64 * max(len(sizes), 1))(*sizes)
+def as_shape(where: str, shape: Sequence[int]) -> tuple[int, Any]:
+    sizes = arguments.sizes(where, "shape", shape)
+    return len(sizes), (ctypes.c_int64 * len(sizes))(*sizes)
 
 
 class Tensor:
@@ -45,9 +46,10 @@ class Tensor:
         runtime: Runtime, shape: Sequence[int], dtype: Dtype = Dtype.F32
     ) -> Tensor:
         """A tensor of its own whose content is undefined."""
+        arguments.instance("empty", "runtime", runtime, Runtime)
         out = ctypes.c_void_p()
         with runtime.lock:
-            rank, sizes = as_shape(shape)
+            rank, sizes = as_shape("empty", shape)
             at = runtime.begin()
             check(library().cla_tensor_new(ctypes.byref(out), at, dtype, rank, sizes))
             assert out.value
@@ -63,12 +65,13 @@ class Tensor:
 
         An array that is not contiguous is first copied into one that is.
         """
-        import numpy as np
-
-        host = np.asarray(array)
-        tensor = Tensor.empty(runtime, host.shape, _dtype(host))
+        arguments.instance("from_numpy", "runtime", runtime, Runtime)
+        host = _host("from_numpy", array)
+        wanted = arguments.flag("from_numpy", "grad", grad)
+        arguments.sizes("from_numpy", "the shape of array", host.shape)
+        tensor = Tensor.empty(runtime, host.shape, _dtype("from_numpy", host))
         tensor.upload(host)
-        tensor.want_grad(grad)
+        tensor.want_grad(wanted)
         return tensor
 
     @staticmethod
@@ -76,7 +79,17 @@ class Tensor:
         """Copies an array in host memory from any library that supports DLPack."""
         import numpy as np
 
-        return Tensor.from_numpy(runtime, np.from_dlpack(source), grad)
+        try:
+            array = np.from_dlpack(source)
+        except (
+            AttributeError,
+            TypeError,
+            ValueError,
+            RuntimeError,
+            BufferError,
+        ) as error:
+            raise DtypeError(f"from_dlpack: source cannot be read: {error}") from None
+        return Tensor.from_numpy(runtime, array, grad)
 
     @property
     def pointer(self) -> int:
@@ -114,8 +127,8 @@ class Tensor:
         """
         import numpy as np
 
-        host = np.asarray(array)
-        if _dtype(host) != self.dtype or host.shape != self.shape:
+        host = _host("upload", array)
+        if _dtype("upload", host) != self.dtype or host.shape != self.shape:
             raise DtypeError(
                 f"upload: the array is {host.dtype} {list(host.shape)}, the tensor"
                 f" {self.dtype.name.lower()} {list(self.shape)}"
@@ -140,12 +153,14 @@ class Tensor:
         """Sets all elements of an f32 tensor."""
         with self.runtime.lock:
             self.runtime.begin()
-            check(library().cla_tensor_fill(self.pointer, value))
+            number = arguments.real("fill", "value", value, "float")
+            check(library().cla_tensor_fill(self.pointer, number))
 
     def want_grad(self, wanted: bool = True) -> None:
         """Sets whether training tapes compute the gradient. False for new tensors."""
         with self.runtime.lock:
-            library().cla_tensor_want_grad(self.pointer, bool(wanted))
+            wanted = arguments.flag("want_grad", "wanted", wanted)
+            library().cla_tensor_want_grad(self.pointer, wanted)
 
     @property
     def grad(self) -> Tensor | None:
@@ -200,12 +215,21 @@ class Tensor:
             return host.__dlpack__()
 
 
-def _dtype(array: np.ndarray[Any, np.dtype[Any]]) -> Dtype:
+def _host(where: str, array: npt.ArrayLike) -> np.ndarray[Any, np.dtype[Any]]:
+    import numpy as np
+
+    try:
+        return np.asarray(array)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise DtypeError(f"{where}: array cannot be read: {error}") from None
+
+
+def _dtype(where: str, array: np.ndarray[Any, np.dtype[Any]]) -> Dtype:
     try:
         return _DTYPES[str(array.dtype)]
     except KeyError:
         raise DtypeError(
-            f"an array of {array.dtype} is neither float32 nor int32: convert it"
+            f"{where}: array is of {array.dtype}, neither float32 nor int32: convert it"
         ) from None
 
 
@@ -225,10 +249,11 @@ class Ragged(Owned):
     _name = "batch"
 
     def __init__(self, runtime: Runtime, offsets: Sequence[int]) -> None:
+        arguments.instance("Ragged", "runtime", runtime, Runtime)
         out = ctypes.c_void_p()
-        rows = [int(offset) for offset in offsets]
-        if not rows or not all(-(2**31) <= row < 2**31 for row in rows):
-            raise UsageError("offsets: needs one number of 32 bits, or more")
+        rows = arguments.wholes("Ragged", "offsets", offsets, "int32_t")
+        if not rows:
+            raise UsageError("Ragged: offsets needs one number, or more")
         with runtime.lock:
             array = (ctypes.c_int32 * len(rows))(*rows)
             at = runtime.begin()
@@ -240,8 +265,8 @@ class Ragged(Owned):
     def from_lengths(runtime: Runtime, lengths: Sequence[int]) -> Ragged:
         """The same from the number of tokens of each sequence."""
         offsets = [0]
-        for length in lengths:
-            offsets.append(offsets[-1] + int(length))
+        for length in arguments.lengths("from_lengths", "lengths", lengths):
+            offsets.append(offsets[-1] + length)
         return Ragged(runtime, offsets)
 
     @property

@@ -132,6 +132,13 @@ def alibi(q: Torch, k: Torch, v: Torch, slope: Torch) -> Torch:
     return attend(q, k, v, ROWS, ROWS, bias)
 
 
+def waves(q: Torch, k: Torch, v: Torch, amp: Torch, freq: Torch) -> Torch:
+    def bias(i: slice, t: int, s: int) -> Torch:
+        return amp[:, None, None] * torch.cos(freq[:, None, None] * apart(t, s))
+
+    return attend(q, k, v, ROWS, ROWS, bias)
+
+
 def capped(q: Torch, k: Torch, v: Torch, gate: Torch) -> Torch:
     parts = []
     for i, j in pairs([2, 0, 4], ROWS):

@@ -110,6 +110,21 @@ CASES: list[tuple[str, list[Any], Callable[..., Torch], Callable[..., Torch]]] =
         theirs.capped,
     ),
     (
+        "custom_attention",
+        [*QKV, (H,), (H,)],
+        lambda q, k, v, amp, freq: ours.custom_attention(
+            q,
+            k,
+            v,
+            ROWS,
+            ROWS,
+            score="s + amp[h] * cos(freq[h] * (j - i))",
+            amp=amp,
+            freq=freq,
+        ),
+        theirs.waves,
+    ),
+    (
         "ham_v",
         [(M, D), (N, D), (3,)],
         lambda q, k, c: ours.ham_v(q, k, c, [2, 0, 4], ROWS),
@@ -227,9 +242,6 @@ def test_wrong_tensors() -> None:
         ours.attention(x.numpy(), x, x, ROWS, ROWS)
     with pytest.raises(clattn.UsageError, match="'slop' is not known"):
         ours.custom_attention(x, x, x, ROWS, ROWS, score="s - slop[h]")
-    with pytest.raises(clattn.DtypeError, match="int64"):
-        documents = torch.arange(N)
-        ours.custom_attention(x, x, x, ROWS, ROWS, score="s - doc[ni]", doc=documents)
 
 
 class Tagger(nn.Module):  # type: ignore[misc, name-defined, unused-ignore]
