@@ -98,9 +98,9 @@ static cla_status own(const emitter *m, int node, const char *name)
 static cla_status number(const emitter *m, const cla_expr_node *n)
 {
     if (n->type == CLA_EXPR_INT) {
-        const int value = (int)n->value; // C has no literal of INT_MIN
-        return value == INT32_MIN ? cla_text_add(m->code, "(-2147483647 - 1)")
-                                  : cla_text_add(m->code, "%d", value);
+        const int whole = (int)n->value; // C has no literal of INT_MIN
+        return whole == INT32_MIN ? cla_text_add(m->code, "(-2147483647 - 1)")
+                                  : cla_text_add(m->code, "%d", whole);
     }
     return cla_text_add(m->code, "%af", (double)(float)n->value);
 }

@@ -7,7 +7,7 @@
 #include "base/locale.h"
 #include "expr/parse.h"
 
-/* Returns the length of a number: letters, digits, dots, and the sign of an exponent. */
+/* Returns the length of a number: letters, digits, dots, the sign of an exponent. */
 static size_t number_size(const char *from, bool hex)
 {
     size_t n = 0;

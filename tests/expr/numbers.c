@@ -1,4 +1,4 @@
-/* numbers.c - literals: all that a float holds, all integers of 32 bits, and refusals. */
+/* numbers.c - literals: all that a float holds, all integers of 32 bits, refusals. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
