@@ -61,7 +61,7 @@ cla_status bench_compare_heading(const bench_compare_options *o, const bench_res
 
 static cla_status print_object(json_t *o)
 {
-    char *line = o ? cla_json_text(o, JSON_COMPACT, 7) : NULL;
+    char *line = o ? cla_json_write(o, JSON_COMPACT, 7) : NULL;
     json_decref(o);
     if (!line) {
         return cla_fail(CLA_E_NOMEM, "compare: out of memory");

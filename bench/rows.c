@@ -171,7 +171,7 @@ static char *row_text(const bench *b, const bench_case *c, const bench_samples *
                   f->gbs, "peak_share", f->share, "samples", s->count);
     const bool whole = o && !add_system(o, b, c) && !add_conditions(o, b, c) &&
                        !add_machine(o, b, c) && !add_samples(o, s);
-    char *text = whole ? cla_json_text(o, JSON_COMPACT, 7) : NULL;
+    char *text = whole ? cla_json_write(o, JSON_COMPACT, 7) : NULL;
     json_decref(o);
     return text;
 }

@@ -46,6 +46,6 @@ if grep -nE '\<json_(copy|deep_copy|object_update_missing)\(' -r src; then
     echo "use cla_json_copy or cla_json_complete (base/json.h)"; status=1
 fi
 if grep -nE '\<json_dump' -r src bench | grep -v '^src/base/json.c:'; then
-    echo "use cla_json_text (base/json.h), which writes reals"; status=1
+    echo "use cla_json_write (base/json.h), which writes reals"; status=1
 fi
 exit $status

@@ -218,7 +218,7 @@ cla_status cla_config_refuse(const cla_config *config, const char *key,
 static cla_status wrong(const cla_config *config, const char *key, const json_t *value,
                         const char *must)
 {
-    char *text = cla_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT, CLA_JSON_EXACT);
+    char *text = cla_json_write(value, JSON_ENCODE_ANY | JSON_COMPACT, CLA_JSON_EXACT);
     const cla_status status =
         cla_config_refuse(config, key, "is %.80s, must be %s", text ? text : "?", must);
     free(text);
@@ -365,7 +365,7 @@ cla_status cla_config_complete(cla_config *config, json_t *values)
 
 cla_status cla_config_save(const cla_config *config, const char *path)
 {
-    char *text = cla_json_text(config->values, JSON_INDENT(2), CLA_JSON_EXACT);
+    char *text = cla_json_write(config->values, JSON_INDENT(2), CLA_JSON_EXACT);
     cla_text file = { 0 };
     cla_status status = text ? cla_text_add(&file, "%s\n", text) : no_memory();
     status = status ? status : cla_file_write(path, file.data, file.size);

@@ -90,7 +90,7 @@ static void shorten_reals(char *text)
     *to = '\0';
 }
 
-char *cla_json_text(const json_t *value, size_t flags, int digits)
+char *cla_json_write(const json_t *value, size_t flags, int digits)
 {
     const locale_t before = cla_locale_enter();
     char *text = json_dumps(value, flags | JSON_REAL_PRECISION((size_t)digits));

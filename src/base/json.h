@@ -23,7 +23,7 @@ enum { CLA_JSON_EXACT = 17 };
  * "C" format and at most so many significant digits. With CLA_JSON_EXACT they are the
  * shortest decimals that are read back as the same numbers: 0.9, not
  * 0.90000000000000002. */
-char *cla_json_text(const json_t *value, size_t flags, int digits);
+char *cla_json_write(const json_t *value, size_t flags, int digits);
 
 /* Adds the keys of more that object lacks. Returns false when out of memory. */
 bool cla_json_complete(json_t *object, json_t *more);

@@ -77,7 +77,7 @@ static cla_status format_header(cla_text *text, const cla_st_tensor *tensors,
                                 size_t count, json_t *metadata)
 {
     json_t *header = make_header(tensors, count, metadata);
-    char *json = header ? cla_json_text(header, JSON_COMPACT, CLA_JSON_EXACT) : NULL;
+    char *json = header ? cla_json_write(header, JSON_COMPACT, CLA_JSON_EXACT) : NULL;
     json_decref(header);
     if (!json) return cla_fail(CLA_E_NOMEM, "safetensors: out of memory");
 

@@ -49,7 +49,7 @@ int cli_finish(int code)
 
 cla_status cli_print_json(json_t *object)
 {
-    char *line = object ? cla_json_text(object, JSON_COMPACT, 9) : NULL;
+    char *line = object ? cla_json_write(object, JSON_COMPACT, 9) : NULL;
     json_decref(object);
     if (!line) {
         return cla_fail(CLA_E_NOMEM, "output: no memory for a line of JSON");

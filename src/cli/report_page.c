@@ -14,7 +14,7 @@
 cla_status cli_report_json(cla_text *out, json_t *value)
 {
     char *text =
-        value ? cla_json_text(value, JSON_COMPACT | JSON_ENCODE_ANY, 10) : NULL;
+        value ? cla_json_write(value, JSON_COMPACT | JSON_ENCODE_ANY, 10) : NULL;
     json_decref(value);
     const cla_status status = text ? cla_text_add(out, "%s", text)
                                    : cla_fail(CLA_E_NOMEM, "report: out of memory");

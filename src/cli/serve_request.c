@@ -23,7 +23,7 @@ void serve_job_free(serve_job *job)
 
 char *serve_json(json_t *object)
 {
-    char *text = object ? cla_json_text(object, JSON_COMPACT, 9) : NULL;
+    char *text = object ? cla_json_write(object, JSON_COMPACT, 9) : NULL;
     json_decref(object);
     return text;
 }

@@ -104,8 +104,8 @@ void foreign_close(foreign *f)
 
 cla_status foreign_refuse(const foreign *f, const char *key, const char *program)
 {
-    char *value = cla_json_text(json_object_get(f->settings.values, key),
-                                JSON_ENCODE_ANY, CLA_JSON_EXACT);
+    char *value = cla_json_write(json_object_get(f->settings.values, key),
+                                 JSON_ENCODE_ANY, CLA_JSON_EXACT);
     const cla_status status =
         cla_config_refuse(&f->settings, key, "is %s: %s has no such models",
                           value ? value : "?", program);
@@ -213,7 +213,7 @@ cla_status foreign_write(cla_publish *p, const char *name, const char *bytes,
 
 cla_status foreign_write_json(cla_publish *p, const char *name, json_t *value)
 {
-    char *json = value ? cla_json_text(value, JSON_INDENT(2), CLA_JSON_EXACT) : NULL;
+    char *json = value ? cla_json_write(value, JSON_INDENT(2), CLA_JSON_EXACT) : NULL;
     json_decref(value);
     if (!json) return cla_fail(CLA_E_NOMEM, "export: out of memory");
 

@@ -181,7 +181,7 @@ static cla_status write_sealed(const char *path, const json_t *values,
                                const json_t *files)
 {
     json_t *all = join(values, files);
-    char *json = all ? cla_json_text(all, JSON_INDENT(2), CLA_JSON_EXACT) : NULL;
+    char *json = all ? cla_json_write(all, JSON_INDENT(2), CLA_JSON_EXACT) : NULL;
     json_decref(all);
     cla_text text = { 0 };
     cla_status status = json ? cla_text_add(&text, "%s\n", json)

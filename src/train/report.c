@@ -128,7 +128,7 @@ static cla_status write_line(const cla_report *r, json_t *line, const cla_metric
 {
     cla_status status = line ? add_metrics(line, m) : no_memory();
     status = status ? status : add_time(line);
-    char *text = status ? NULL : cla_json_text(line, JSON_COMPACT, 9);
+    char *text = status ? NULL : cla_json_write(line, JSON_COMPACT, 9);
     if (!status) {
         status = text ? write_text(r, text) : no_memory();
     }

@@ -56,7 +56,7 @@ static void check_text(const char *read, const char *want, int digits)
     json_error_t error;
     json_t *value = NULL;
     TEST_OK(cla_json_parse(&value, read, strlen(read), JSON_DECODE_ANY, &error));
-    char *text = cla_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT, digits);
+    char *text = cla_json_write(value, JSON_ENCODE_ANY | JSON_COMPACT, digits);
     cr_expect_str_eq(text, want);
     free(text);
     json_decref(value);
@@ -114,7 +114,7 @@ Test(json, reals_come_back)
         double value = (double)bits[0] * pow(10, (i % 600) - 300);
         if (i % 3 == 0) value = nextafter((i % 997) / 1000.0, (double)bits[1] * 1e9);
         json_t *real = json_real(value);
-        char *text = cla_json_text(real, JSON_ENCODE_ANY, CLA_JSON_EXACT);
+        char *text = cla_json_write(real, JSON_ENCODE_ANY, CLA_JSON_EXACT);
         cr_assert_eq(strtod(text, NULL), value, "%.17g became %s", value, text);
         cr_assert_leq(strlen(text), 25);
         free(text);

@@ -192,7 +192,7 @@ def test_sizes_are_not_cut(runtime: clattn.Runtime) -> None:
         ):
             with pytest.raises(clattn.UsageError, match="first|shape"):
                 call()
-    with pytest.raises(clattn.UsageError, match="no Schedule"):
+    with pytest.raises(clattn.UsageError, match="schedule is"):
         runtime.schedule = 7  # type: ignore[assignment]
     with pytest.raises(clattn.UsageError, match=r"lengths\[1\] is -1"):
         clattn.Ragged.from_lengths(runtime, [3, -1])
