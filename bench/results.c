@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/json.h"
 
 static const char *text_of(const json_t *object, const char *key)
@@ -90,55 +89,48 @@ cla_status bench_result_samples(const bench_result *row, double **ms, int *count
     return CLA_OK;
 }
 
-static cla_status add_line(bench_results *t, const char *line, int number, bool whole)
+static cla_status add_line(bench_results *t, const cla_scan *scan, const char *line,
+                           size_t size)
 {
-    json_error_t error;
+    const int number = (int)scan->number;
     json_t *object = NULL;
-    const cla_status status =
-        cla_json_parse(&object, line, strlen(line), JSON_REJECT_DUPLICATES, &error);
-    if (status && status != CLA_E_INPUT) {
-        return status;
-    }
-    if (status && !whole && t->count) {
+    const cla_status status = cla_json_text(&object, t->path, scan->number, line, size,
+                                            JSON_REJECT_DUPLICATES);
+    if (status == CLA_E_INPUT && !scan->ended && t->count) {
         cla_log(CLA_LOG_WARN, "%s:%d: the last line was cut off and is left out",
                 t->path, number);
         return CLA_OK;
     }
-    if (status) {
-        return cla_fail(CLA_E_INPUT, "%s:%d: %s (column %d)", t->path, number,
-                        error.text, error.column);
-    }
-    return bench_results_add(t, object, number);
+    return status ? status : bench_results_add(t, object, number);
 }
 
-cla_status bench_results_parse(bench_results *t, const char *path, char *data)
+static cla_status read_lines(bench_results *t, cla_scan *scan)
 {
-    int number = 0;
-    t->path = path;
-    for (char *line = data; line;) {
-        char *end = strchr(line, '\n');
-        if (end) {
-            *end = '\0';
+    t->path = scan->path;
+    for (;;) {
+        char *line = NULL;
+        size_t size = 0;
+        CLA_TRY(cla_scan_filled(scan, &line, &size));
+        if (!line) {
+            break;
         }
-        number++;
-        const bool blank = line[strspn(line, " \t\r")] == '\0';
-        CLA_TRY(blank ? CLA_OK : add_line(t, line, number, end != NULL));
-        line = end ? end + 1 : NULL;
+        CLA_TRY(add_line(t, scan, line, size));
     }
     return t->count ? CLA_OK : cla_fail(CLA_E_INPUT, "%s: holds no results", t->path);
 }
 
+cla_status bench_results_parse(bench_results *t, const char *path, char *data)
+{
+    cla_scan scan = cla_scan_text(path, 0, data, strlen(data));
+    return read_lines(t, &scan);
+}
+
 cla_status bench_results_read(bench_results *t, const char *path)
 {
-    char *data = NULL;
-    size_t size = 0;
-    CLA_TRY(cla_file_read(path, &data, &size));
-    const cla_status status =
-        strlen(data) == size
-            ? bench_results_parse(t, path, data)
-            : cla_fail(CLA_E_INPUT, "%s: is not text (a zero byte at %zu)", path,
-                       strlen(data));
-    free(data);
+    cla_scan scan = { 0 };
+    CLA_TRY(cla_scan_file(&scan, path, CLA_SOURCE_FILE));
+    const cla_status status = read_lines(t, &scan);
+    free(scan.data);
     return status;
 }
 

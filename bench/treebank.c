@@ -5,8 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
-#include "base/text.h"
+#include "base/input.h"
 
 static const char *const SPLITS[] = { "train", "dev", "test" };
 
@@ -36,26 +35,34 @@ static bool is_word(const char *line)
     return c > line && *c == '\t';
 }
 
+static cla_status count_lines(length_list *list, cla_scan *scan)
+{
+    int words = 0;
+    for (;;) {
+        char *line = NULL;
+        size_t size = 0;
+        CLA_TRY(cla_scan_line(scan, &line, &size));
+        if (line && is_word(line)) {
+            words++;
+        } else if (!line || cla_line_is_blank(line, size)) {
+            CLA_TRY(push(list, words));
+            words = 0;
+        }
+        if (!line) {
+            return CLA_OK;
+        }
+    }
+}
+
 static cla_status read_split(length_list *list, const char *folder, const char *split)
 {
     cla_text path = { 0 };
-    char *data = NULL;
-    size_t size = 0;
+    cla_scan scan = { 0 };
     cla_status status = cla_text_add(&path, "%s/%s.conllu", folder, split);
-    status = status ? status : cla_file_read(path.data, &data, &size);
+    status = status ? status : cla_scan_file(&scan, path.data, CLA_SOURCE_FILE);
+    status = status ? status : count_lines(list, &scan);
+    free(scan.data);
     cla_text_free(&path);
-    int words = 0;
-    for (char *line = data; line && !status;) {
-        if (is_word(line)) {
-            words++;
-        } else if (*line == '\n' || *line == '\0') {
-            status = push(list, words);
-            words = 0;
-        }
-        char *end = strchr(line, '\n');
-        line = end ? end + 1 : NULL;
-    }
-    free(data);
     return status;
 }
 

@@ -16,25 +16,15 @@ static cla_status no_memory(void)
     return cla_fail(CLA_E_NOMEM, "config: out of memory");
 }
 
-/* Fails with the reason why the file is no JSON object. */
-static cla_status broken(const char *path, const json_t *values,
-                         const json_error_t *error)
-{
-    return values ? cla_fail(CLA_E_INPUT, "%s: a config must be an object", path)
-                  : cla_fail(CLA_E_INPUT, "%s:%d:%d: %s", path, error->line,
-                             error->column, error->text);
-}
-
 cla_status cla_config_read(cla_config *config, const char *path)
 {
     *config = (cla_config){ 0 };
     size_t size = 0;
-    CLA_TRY(cla_file_read(path, &config->text, &size));
-    json_error_t error = { 0 };
-    cla_status status = cla_json_parse(&config->values, config->text, size,
-                                       JSON_REJECT_DUPLICATES, &error);
-    if (status == CLA_E_INPUT || (!status && !json_is_object(config->values))) {
-        status = broken(path, config->values, &error);
+    CLA_TRY(cla_text_read(&config->text, &size, path, CLA_SOURCE_FILE));
+    cla_status status = cla_json_text(&config->values, path, 1, config->text, size,
+                                      JSON_REJECT_DUPLICATES);
+    if (!status && !json_is_object(config->values)) {
+        status = cla_fail(CLA_E_INPUT, "%s: a config must be an object", path);
     }
     status = status ? status : cla_strdup(&config->path, path);
     config->defaults = json_object();

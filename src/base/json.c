@@ -101,6 +101,38 @@ char *cla_json_write(const json_t *value, size_t flags, int digits)
     return text;
 }
 
+/* Positions of Jansson may be 0, for a text that ends at once. */
+static size_t from_one(int position)
+{
+    return position > 0 ? (size_t)position : 1;
+}
+
+cla_status cla_json_text(json_t **root, const char *path, size_t line, const char *text,
+                         size_t size, size_t flags)
+{
+    const size_t mark = cla_mark_size(text, size);
+    json_error_t error = { 0 };
+    const cla_status status =
+        cla_json_parse(root, text + mark, size - mark, flags, &error);
+    if (status == CLA_E_INPUT) {
+        return cla_fail(status, "%s:%zu:%zu: %s", path, line - 1 + from_one(error.line),
+                        from_one(error.column), error.text);
+    }
+    return status ? cla_fail_within(status, "%s", path) : CLA_OK;
+}
+
+cla_status cla_json_file(json_t **root, const char *path, cla_source source,
+                         size_t flags)
+{
+    cla_scan file = { 0 };
+    *root = NULL;
+    CLA_TRY(cla_scan_file(&file, path, source));
+    const cla_status status =
+        cla_json_text(root, file.path, 1, file.at, (size_t)(file.end - file.at), flags);
+    free(file.data);
+    return status;
+}
+
 bool cla_json_complete(json_t *object, json_t *more)
 {
     const char *key = NULL;

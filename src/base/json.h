@@ -5,11 +5,24 @@
 
 #include <jansson.h>
 
-#include "base/base.h"
+#include "base/input.h"
 
-/* Parses size bytes of text with Jansson's flags and "C" number formats.
+/* Parses size bytes of JSON with Jansson's flags and "C" number formats; the front of
+ * every reader of JSON. A byte order mark at the start is skipped.
  *
- * root   out  the caller's; NULL on failure
+ * root  out  the caller's; NULL on failure
+ * path  in   of the text, for messages
+ * line  in   the number of its first line, from 1
+ *
+ * Errors: CLA_E_INPUT with path:line:column, CLA_E_NOMEM. */
+cla_status cla_json_text(json_t **root, const char *path, size_t line, const char *text,
+                         size_t size, size_t flags);
+/* Parses a file. Errors: the same, CLA_E_IO. */
+cla_status cla_json_file(json_t **root, const char *path, cla_source source,
+                         size_t flags);
+
+/* Parses text that has no path or no lines, such as a word of the command line.
+ *
  * error  out  position and reason of malformed text
  *
  * Errors: CLA_E_NOMEM; CLA_E_INPUT, whose message the caller writes from *error. */

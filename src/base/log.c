@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/locale.h"
 #include "base/text.h"
 
@@ -70,12 +71,13 @@ void cla_log(cla_log_level level, const char *format, ...)
 {
     if (!listener) return;
 
-    char text[8192];
+    char text[8192], line[sizeof text];
     va_list args;
     va_start(args, format);
     const locale_t before = cla_locale_enter();
     vsnprintf(text, sizeof text, format, args);
     cla_locale_leave(before);
     va_end(args);
-    listener(listener_context, level, text);
+    cla_escape(line, sizeof line, text, true);
+    listener(listener_context, level, line);
 }

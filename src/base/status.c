@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/escape.h"
 #include "base/locale.h"
 
 enum { ERROR_BYTES = 4096 };
@@ -19,21 +20,15 @@ const char *cla_version(void)
     return CLA_VERSION;
 }
 
-/* Turns text into one line without control characters: names in it come from files and
- * drivers. */
-static void keep_one_line(char *text)
+/* Copies text to line as one line whose characters can all be seen: names in it come
+ * from files and drivers. */
+static void keep_one_line(char line[ERROR_BYTES], char *text)
 {
     size_t end = strlen(text);
     while (end > 0 && (text[end - 1] == '\n' || text[end - 1] == ' ')) {
         text[--end] = '\0';
     }
-    for (char *c = text; *c; c++) {
-        if (*c == '\n' || *c == '\t') {
-            *c = ' ';
-        } else if ((unsigned char)*c < ' ' || *c == 0x7f) {
-            *c = '?';
-        }
-    }
+    cla_escape(line, ERROR_BYTES, text, false);
 }
 
 __attribute__((format(printf, 2, 0))) static void format_text(char *text,
@@ -53,40 +48,45 @@ cla_status cla_fail(cla_status code, const char *format, ...)
     format_text(text, format, args);
     va_end(args);
 
-    keep_one_line(text);
-    memcpy(error_text, text, sizeof error_text);
+    keep_one_line(error_text, text);
     return code;
 }
 
 cla_status cla_fail_at(cla_status code, const char *excerpt, int column,
                        const char *format, ...)
 {
-    char text[ERROR_BYTES], place[ERROR_BYTES / 4];
+    char text[ERROR_BYTES], line[ERROR_BYTES];
+    char place[ERROR_BYTES / 4], before[ERROR_BYTES / 4];
     va_list args;
     va_start(args, format);
     format_text(text, format, args);
     va_end(args);
-    snprintf(place, sizeof place, "%s", excerpt);
-    keep_one_line(text);
-    keep_one_line(place);
-    snprintf(error_text, sizeof error_text, "%.*s\n  %s\n  %*s^", ERROR_BYTES / 4, text,
-             place, column < ERROR_BYTES / 4 ? column : 0, "");
+    keep_one_line(line, text);
+    cla_escape(place, sizeof place, excerpt, false);
+    snprintf(text, sizeof text, "%.*s", column, excerpt);
+    cla_escape(before, sizeof before, text, false);
+    int width = 0;
+    for (const char *c = before; *c; c++) {
+        width += (*c & 0xC0) != 0x80;
+    }
+    snprintf(error_text, sizeof error_text, "%.*s\n  %s\n  %*s^", ERROR_BYTES / 4, line,
+             place, width, "");
     return code;
 }
 
 cla_status cla_fail_within(cla_status code, const char *format, ...)
 {
-    char text[2 * ERROR_BYTES + 2];
+    char text[ERROR_BYTES], line[2 * ERROR_BYTES + 2];
     va_list args;
     va_start(args, format);
     format_text(text, format, args);
     va_end(args);
 
-    keep_one_line(text);
-    const size_t size = strlen(text);
-    snprintf(text + size, sizeof text - size, ": %s", error_text);
-    text[ERROR_BYTES - 1] = '\0';
-    memcpy(error_text, text, sizeof error_text);
+    keep_one_line(line, text);
+    const size_t size = strlen(line);
+    snprintf(line + size, sizeof line - size, ": %s", error_text);
+    line[ERROR_BYTES - 1] = '\0';
+    memcpy(error_text, line, sizeof error_text);
     return code;
 }
 

@@ -170,3 +170,10 @@ cla_status cla_text_add_word(cla_text *line, const char *word)
     }
     return cla_text_add(line, "'");
 }
+
+size_t cla_mark_size(const char *text, size_t size)
+{
+    static const char mark[] = { '\xEF', '\xBB', '\xBF' };
+    return size >= sizeof mark && memcmp(text, mark, sizeof mark) == 0 ? sizeof mark
+                                                                       : 0;
+}

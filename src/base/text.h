@@ -28,3 +28,6 @@ bool cla_ends_in(const char *text, const char *end);
 
 /* Returns the number of words in text: runs of bytes other than these blanks. */
 size_t cla_count_words(const char *text, const char *blanks);
+
+/* Returns the bytes of a byte order mark at the start of text: 3 or 0. */
+size_t cla_mark_size(const char *text, size_t size);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/json.h"
 #include "cli/answer.h"
 #include "cli/model.h"
 #include "cli/stream.h"
@@ -275,7 +275,10 @@ static cla_status take_line(void *to, const cla_line_stream *at, char *text,
         s->count++;
         return s->count == s->limit ? flush(s) : CLA_OK;
     }
-    CLA_TRY(cla_reading_json(at->path, at->number, text, size, &object));
+    if (cla_line_is_blank(text, size)) {
+        return CLA_OK;
+    }
+    CLA_TRY(cla_json_text(&object, at->path, at->number, text, size, 0));
     const cla_status status = answer_object_of(s, object);
     json_decref(object);
     return status;
@@ -287,14 +290,11 @@ static cla_status answer_stream(const arguments *a, reading *t)
     char *passage = NULL;
     size_t size = 0;
     if (a->passage) {
-        CLA_TRY(cla_input_read(a->passage, &passage, &size));
+        CLA_TRY(cla_text_read(&passage, &size, a->passage, CLA_SOURCE_PIPE));
     }
-    const char *nul = passage ? memchr(passage, 0, size) : NULL;
-    cla_status status =
-        nul ? cla_fail(CLA_E_INPUT, "%s: holds a NUL byte", a->passage) : CLA_OK;
     s.passage = passage;
     const cli_stream input = { .take = take_line, .finish = finish, .to = &s };
-    status = status ? status : cli_stream_run(&input);
+    const cla_status status = cli_stream_run(&input);
     free(passage);
     return status;
 }

@@ -168,11 +168,8 @@ static cla_status inspect_reader(const arguments *a, reading *t)
     char *passage = NULL;
     size_t size = 0;
     look_log seen = { .sites = 0 };
-    CLA_TRY(cla_file_read(a->passage, &passage, &size));
-    cla_status status = strlen(passage) < size
-                            ? cla_fail(CLA_E_INPUT, "%s: holds a NUL byte", a->passage)
-                            : CLA_OK;
-    status = status ? status : reading_look(t, passage, a->text, &seen);
+    CLA_TRY(cla_text_read(&passage, &size, a->passage, CLA_SOURCE_FILE));
+    cla_status status = reading_look(t, passage, a->text, &seen);
     status = status ? status : show_levels(a, &seen);
     look_free(&seen);
     free(passage);

@@ -80,19 +80,17 @@ static cla_status add_point(svg_curve *c, double x, double y)
 /* Reads the points of a run: values of metric at the whole numbers of the key `along'.
  * A last line without a line end is left out. */
 static cla_status read_points(svg_curve *c, const char *path, const char *along,
-                              const char *metric, char *data)
+                              const char *metric, cla_scan *scan)
 {
-    int number = 1;
-    for (char *line = data, *end; (end = strchr(line, '\n'));
-         line = end + 1, number++) {
-        json_error_t error = { 0 };
+    for (;;) {
         json_t *object = NULL;
-        const cla_status parsed =
-            cla_json_parse(&object, line, (size_t)(end - line), 0, &error);
-        if (parsed == CLA_E_INPUT) {
-            return cla_fail(parsed, "%s:%d: %s", path, number, error.text);
+        char *line = NULL;
+        size_t size = 0;
+        CLA_TRY(cla_scan_filled(scan, &line, &size));
+        if (!line || !scan->ended) {
+            break;
         }
-        CLA_TRY(parsed);
+        CLA_TRY(cla_json_text(&object, path, scan->number, line, size, 0));
         const json_t *step = json_object_get(object, along);
         const json_t *value = json_object_get(object, metric);
         const bool whole = json_is_integer(step) && json_is_number(value);
@@ -111,13 +109,12 @@ static cla_status read_run(svg_curve *c, const char *run, const char *along,
                            const char *metric)
 {
     cla_text path = { 0 };
-    char *data = NULL;
-    size_t size = 0;
+    cla_scan scan = { 0 };
     c->name = run;
     cla_status status = cla_text_add(&path, "%s/log.jsonl", run);
-    status = status ? status : cla_file_read(path.data, &data, &size);
-    status = status ? status : read_points(c, path.data, along, metric, data);
-    free(data);
+    status = status ? status : cla_scan_file(&scan, path.data, CLA_SOURCE_FILE);
+    status = status ? status : read_points(c, path.data, along, metric, &scan);
+    free(scan.data);
     cla_text_free(&path);
     return status;
 }

@@ -11,7 +11,7 @@
 #define BLANKS " \t\r"
 
 typedef struct arguments {
-    const char *device, *model, *weights;
+    const char *device, *model, *weights, *format;
     bool unbuffered;
     int batch, max_words;
 } arguments;
@@ -21,6 +21,10 @@ static const cli_option options[] = {
     { "model", 'm', "DIR", "folder of a tagger's training run", CLI_TEXT,
       .at = offsetof(arguments, model), .needed = true },
     CLI_WEIGHTS(arguments, weights),
+    { "format", 'f', "FORM",
+      "what standard input is: conllu, words, or auto, which tells by its first row "
+      "(auto)",
+      CLI_TEXT, .at = offsetof(arguments, format) },
     { "unbuffered", 'u', NULL, "answer each sentence at once", CLI_FLAG,
       .at = offsetof(arguments, unbuffered) },
     { "batch-lines", 'b', "N", "sentences tagged together (256)", CLI_INT,
@@ -30,12 +34,37 @@ static const cli_option options[] = {
     { 0 },
 };
 
+static const char *const forms[] = { [CLA_FORM_UNKNOWN] = "auto",
+                                     [CLA_FORM_CONLLU] = "conllu",
+                                     [CLA_FORM_WORDS] = "words" };
+
+/* Returns the form that --format names; CLA_FORM_NEITHER for another word. */
+static cla_conllu_form form_of(const arguments *a)
+{
+    int form = CLA_FORM_UNKNOWN;
+    while (a->format && form < CLA_FORM_NEITHER && strcmp(a->format, forms[form])) {
+        form++;
+    }
+    return (cla_conllu_form)form;
+}
+
+static cla_status check(const void *arguments_)
+{
+    const arguments *a = arguments_;
+    return form_of(a) != CLA_FORM_NEITHER
+               ? CLA_OK
+               : cla_fail(CLA_E_USAGE,
+                          "--format is '%.80s', must be auto, conllu or words",
+                          a->format);
+}
+
 const cli_usage cli_tag_usage = {
     .options = options,
+    .check = check,
     .about =
         "Tags sentences from standard input: CoNLL-U, or words with blanks between "
-        "them, a sentence a line. Writes CoNLL-U with column 4 filled; every other "
-        "column stays.",
+        "them, a sentence a line. Writes CoNLL-U with the model's column filled, 4 "
+        "(UPOS) or 5 (XPOS); every other column, comments and line ends stay.",
     .more = "  clattn tag --model runs/t < in.conllu > out.conllu\n"
             "  echo 'il ne vient pas' | clattn tag --model runs/t",
 };
@@ -47,13 +76,23 @@ typedef struct stream {
     size_t whole;     // bytes of pending up to the end of a sentence
     int sentences, limit;
     int lines, pending_from; // lines read; lines before the pending text
-    int form;                // 0: not known yet, 1: CoNLL-U, 2: plain words
-    int unknown;             // lines of words while the form is not known
-    int most_words;          // of the longest of them
-    size_t most_at;          // its line number
-    bool row_open;           // the last sentence may have more rows
-    int words, max_words;    // of the current sentence
+    cla_conllu_form form;
+    bool guessed;         // the form, from a line
+    bool carriage;        // the last line that had an end ended in CR LF
+    int unknown;          // lines of words while the form is not known
+    int most_words;       // of the longest of them
+    size_t most_at;       // its line number
+    bool row_open;        // the last block of lines may have more
+    int words, max_words; // of the current sentence
 } stream;
+
+static cla_status print(const cla_text *out)
+{
+    return out->size && (fwrite(out->data, 1, out->size, stdout) != out->size ||
+                         fflush(stdout))
+               ? cla_fail(CLA_E_IO, "standard output: %s", strerror(errno))
+               : CLA_OK;
+}
 
 static cla_status write_tagged(stream *s, tagging_split *split,
                                const int32_t *predicted)
@@ -69,10 +108,7 @@ static cla_status write_tagged(stream *s, tagging_split *split,
         status = cla_conllu_write(&split->file, i,
                                   tags + split->file.sentences[i].first, &out);
     }
-    if (!status && out.size &&
-        (fwrite(out.data, 1, out.size, stdout) != out.size || fflush(stdout))) {
-        status = cla_fail(CLA_E_IO, "standard output: %s", strerror(errno));
-    }
+    status = status ? status : print(&out);
     free(tags);
     cla_text_free(&out);
     return status;
@@ -93,6 +129,18 @@ static cla_status tag_file(stream *s, cla_conllu *file)
     return status;
 }
 
+/* Writes lines without words: comments of CoNLL-U. */
+static cla_status copy_comments(const stream *s, const cla_text *text)
+{
+    cla_text out = { 0 };
+    cla_status status = s->form == CLA_FORM_CONLLU && text->size
+                            ? cla_conllu_write_comments(text->data, text->size, &out)
+                            : CLA_OK;
+    status = status ? status : print(&out);
+    cla_text_free(&out);
+    return status;
+}
+
 /* Tags the pending sentences. */
 static cla_status flush(stream *s)
 {
@@ -107,24 +155,16 @@ static cla_status flush(stream *s)
     s->whole = 0;
     s->pending_from = s->lines;
     if (!s->sentences) {
+        const cla_status status = copy_comments(s, &text);
         cla_text_free(&text);
-        return CLA_OK;
+        return status;
     }
     s->sentences = 0;
-    CLA_TRY(s->form == 1
+    CLA_TRY(s->form == CLA_FORM_CONLLU
                 ? cla_conllu_parse(&file, "standard input", from, text.data, text.size)
                 : cla_conllu_from_lines(&file, "standard input", from, text.data,
                                         text.size));
     return tag_file(s, &file);
-}
-
-static int count_tabs(const char *line)
-{
-    int tabs = 0;
-    for (; *line; line++) {
-        tabs += *line == '\t';
-    }
-    return tabs;
 }
 
 static bool blank(const char *line)
@@ -132,13 +172,15 @@ static bool blank(const char *line)
     return line[strspn(line, BLANKS)] == 0;
 }
 
-/* Appends a line and its original line end to the pending text. */
+/* Appends a line and its line end to the pending text; the last line of the stream may
+ * lack one, and gets that of the line before it. */
 static cla_status append(stream *s, const cla_line_stream *at, const char *line,
                          size_t size)
 {
+    s->carriage = at->ended ? at->carriage : s->carriage;
     CLA_TRY(cla_text_append(&s->pending, line, size));
-    return cla_text_append(&s->pending, at->carriage ? "\r\n" : "\n",
-                           at->carriage ? 2 : 1);
+    return cla_text_append(&s->pending, s->carriage ? "\r\n" : "\n",
+                           s->carriage ? 2 : 1);
 }
 
 static cla_status check_words(const stream *s, int words, size_t line)
@@ -156,9 +198,9 @@ static cla_status check_words(const stream *s, int words, size_t line)
 static cla_status count_words(stream *s, size_t number, const char *line)
 {
     s->words = s->row_open ? s->words : 0;
-    if (s->form == 1) {
-        s->words += *line && *line != '#';
-    } else if (s->form == 2) {
+    if (s->form == CLA_FORM_CONLLU) {
+        s->words += !blank(line) && *line != '#';
+    } else if (s->form == CLA_FORM_WORDS) {
         s->words = (int)cla_count_words(line, BLANKS);
     }
     return check_words(s, s->words, number);
@@ -178,9 +220,23 @@ static void note_unknown(stream *s, size_t number, const char *line)
 /* Decides that the input is plain text: the lines noted before are sentences too. */
 static cla_status set_plain(stream *s)
 {
-    s->form = 2;
+    s->form = CLA_FORM_WORDS;
     s->sentences = s->unknown;
     return check_words(s, s->most_words, s->most_at);
+}
+
+/* Decides the form by the first row. */
+static cla_status guess(stream *s, size_t number, const char *line)
+{
+    s->form = cla_conllu_guess(line);
+    s->guessed = true;
+    if (s->form == CLA_FORM_NEITHER) {
+        return cla_fail(CLA_E_INPUT,
+                        "standard input:%zu: neither CoNLL-U, ten columns of which the "
+                        "first is an id, nor plain words: see --format",
+                        number);
+    }
+    return s->form == CLA_FORM_WORDS ? set_plain(s) : CLA_OK;
 }
 
 static cla_status take_line(void *to, const cla_line_stream *at, char *line,
@@ -190,18 +246,22 @@ static cla_status take_line(void *to, const cla_line_stream *at, char *line,
     const bool empty = blank(line);
     if (!s->form && (empty || line[0] == '#')) {
         note_unknown(s, at->number, line);
-    } else if (!s->form && count_tabs(line) >= 2) {
-        s->form = 1;
     } else if (!s->form) {
-        CLA_TRY(set_plain(s));
+        CLA_TRY(guess(s, at->number, line));
+    } else if (s->guessed && s->form == CLA_FORM_WORDS &&
+               cla_conllu_guess(line) == CLA_FORM_CONLLU) {
+        return cla_fail(CLA_E_INPUT,
+                        "standard input:%zu: a row of CoNLL-U behind plain words: see "
+                        "--format",
+                        at->number);
     }
     CLA_TRY(count_words(s, at->number, line));
     CLA_TRY(append(s, at, line, size));
     s->lines++;
-    if (s->form == 1) {
-        s->sentences += s->row_open && empty;
+    if (s->form == CLA_FORM_CONLLU) {
+        s->sentences += s->row_open && empty && s->words;
         s->row_open = !empty;
-    } else if (s->form == 2) {
+    } else if (s->form == CLA_FORM_WORDS) {
         s->sentences += !empty;
     }
     if (!s->row_open) {
@@ -219,7 +279,7 @@ static cla_status finish(void *to, bool ended)
         CLA_TRY(set_plain(s));
     }
     if (s->row_open && ended) {
-        s->sentences++;
+        s->sentences += s->words > 0;
         s->whole = s->pending.size;
     }
     return flush(s);
@@ -233,6 +293,7 @@ static cla_status tag(const arguments *a)
     if (!status) {
         const bool at_once = a->unbuffered || isatty(STDIN_FILENO);
         stream s = { .tagger = (tagging *)m.task,
+                     .form = form_of(a),
                      .limit = at_once ? 1 : a->batch,
                      .max_words = a->max_words };
         const cli_stream input = { .take = take_line, .finish = finish, .to = &s };

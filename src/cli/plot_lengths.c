@@ -41,9 +41,8 @@ static int group_named(const char *name)
 static cla_status take_line(void *to, size_t number, char *text, size_t size)
 {
     system_row *row = to;
-    json_error_t error = { 0 };
     json_t *line = NULL;
-    const cla_status parsed = cla_json_parse(&line, text, size, 0, &error);
+    const cla_status parsed = cla_json_text(&line, row->name, number, text, size, 0);
     CLA_TRY(parsed == CLA_E_INPUT ? CLA_OK : parsed); // no JSON, no "words"
     const int i = group_named(json_string_value(json_object_get(line, "words")));
     const json_t *bleu = json_object_get(line, "bleu");
@@ -65,7 +64,7 @@ static cla_status read_row(system_row *row, const char *path)
     for (int i = 0; i < LENGTH_ROWS; i++) {
         row->bleu[i] = NAN;
     }
-    return cla_lines_each(path, take_line, row);
+    return cla_lines_filled(path, take_line, row);
 }
 
 /* ---- the picture ------------------------------------------------------------- */

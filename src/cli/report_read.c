@@ -3,7 +3,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "bench/identity.h"
 #include "cli/report.h"
@@ -98,44 +97,33 @@ static cla_status take_object(report_file *f, json_t *object, report_line *line)
 /* Parses a line. last: the file ends within the line. */
 static cla_status take_line(report *r, report_file *f, report_line *line, bool last)
 {
-    json_error_t error = { 0 };
     json_t *object = NULL;
-    cla_status status =
-        cla_json_parse(&object, line->text, line->size, JSON_REJECT_DUPLICATES, &error);
+    cla_status status = cla_json_text(&object, f->log.data, (size_t)line->number,
+                                      line->text, line->size, JSON_REJECT_DUPLICATES);
     if (status == CLA_E_INPUT && last && f->count) {
         return cli_report_note(r, "%s:%d: the last line was cut off and is left out",
                                f->log.data, line->number);
-    }
-    if (status == CLA_E_INPUT) {
-        cla_fail(status, "%s:%d: %s (column %d)", f->log.data, line->number, error.text,
-                 error.column);
     }
     status = status ? status : take_object(f, object, line);
     return status ? refuse(r, f, status) : CLA_OK;
 }
 
-static bool is_blank(const char *text, size_t size)
+static cla_status take_lines(report *r, report_file *f, cla_scan *scan)
 {
-    size_t i = 0;
-    while (i < size && strchr(" \t\r", text[i]) && text[i]) {
-        i++;
-    }
-    return i == size;
-}
-
-static cla_status take_lines(report *r, report_file *f, size_t size)
-{
-    const char *const end = f->data + size;
-    int number = 0;
-    for (const char *line = f->data; line < end;) {
-        const char *stop = memchr(line, '\n', (size_t)(end - line));
-        const size_t bytes = (size_t)((stop ? stop : end) - line);
-        number++;
-        if (!is_blank(line, bytes)) {
-            report_line one = { .text = line, .size = bytes, .number = number };
-            CLA_TRY(take_line(r, f, &one, !stop));
+    for (;;) {
+        char *line = NULL;
+        size_t size = 0;
+        const cla_status status = cla_scan_filled(scan, &line, &size);
+        if (status) {
+            CLA_TRY(refuse(r, f, status));
+        } else if (!line) {
+            break;
+        } else {
+            report_line one = { .text = line,
+                                .size = size,
+                                .number = (int)scan->number };
+            CLA_TRY(take_line(r, f, &one, !scan->ended));
         }
-        line += bytes + 1;
     }
     if (f->refused > NAMED) {
         cla_fail(CLA_E_INPUT, "%s: %d more lines are left out", f->log.data,
@@ -233,13 +221,14 @@ static cla_status read_run(report *r, report_file *f)
 
 static cla_status read_file(report *r, report_file *f)
 {
-    size_t size = 0;
-    const cla_status status = cla_input_read(f->log.data, &f->data, &size);
+    cla_scan scan = { 0 };
+    const cla_status status = cla_scan_file(&scan, f->log.data, CLA_SOURCE_PIPE);
+    f->data = scan.data;
     if (status) {
         f->kind = REPORT_NOTHING;
         return cli_report_leave_out(r, status);
     }
-    CLA_TRY(take_lines(r, f, size));
+    CLA_TRY(take_lines(r, f, &scan));
     if (!f->count) {
         f->kind = REPORT_NOTHING;
         cla_fail(CLA_E_INPUT, "%s: holds no results", f->log.data);

@@ -19,26 +19,16 @@ enum {
 
 static cla_status read_config(report *r, report_file *f, const char *path)
 {
-    char *data = NULL;
-    size_t size = 0;
-    json_error_t error = { 0 };
     if (access(path, F_OK)) {
         return cli_report_note(r, "%s: no settings beside it (config.json)", f->path);
     }
-    cla_status status = cla_file_read(path, &data, &size);
-    status =
-        status ? status
-               : cla_json_parse(&f->config, data, size, JSON_REJECT_DUPLICATES, &error);
-    if (status == CLA_E_INPUT) {
-        cla_fail(status, "%s:%d: %s (column %d)", path, error.line, error.text,
-                 error.column);
-    }
+    cla_status status =
+        cla_json_file(&f->config, path, CLA_SOURCE_FILE, JSON_REJECT_DUPLICATES);
     if (!status && !json_is_object(f->config)) {
         json_decref(f->config);
         f->config = NULL;
         status = cla_fail(CLA_E_INPUT, "%s:1: no object of settings", path);
     }
-    free(data);
     return status ? cli_report_leave_out(r, status) : CLA_OK;
 }
 

@@ -2,29 +2,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/score.h"
 #include "metrics/reading.h"
 
 /* ---- squad ------------------------------------------------------------------- */
-
-static cla_status read_json(const char *path, json_t **value)
-{
-    const bool standard = strcmp(path, "-") == 0;
-    json_error_t error = { 0 };
-    char *data = NULL;
-    size_t size = 0;
-    CLA_TRY(standard ? cla_stdin_read(&data, &size)
-                     : cla_input_read(path, &data, &size));
-    const cla_status status = cla_json_parse(value, data, size, 0, &error);
-    free(data);
-    return status != CLA_E_INPUT ? status
-                                 : cla_fail(CLA_E_INPUT, "%s:%d:%d: %s",
-                                            standard ? "standard input" : path,
-                                            error.line, error.column, error.text);
-}
 
 static cla_status print_squad(const score_arguments *a, const cla_squad_scores *s)
 {
@@ -46,8 +29,8 @@ cla_status score_squad(const score_arguments *a)
     json_t *data = NULL, *answers = NULL;
     cla_squad *squad = NULL;
     cla_squad_scores scores = { 0 };
-    cla_status status = read_json(a->refs[0], &data);
-    status = status ? status : read_json(a->hyp, &answers);
+    cla_status status = cla_json_file(&data, a->refs[0], CLA_SOURCE_STDIN, 0);
+    status = status ? status : cla_json_file(&answers, a->hyp, CLA_SOURCE_STDIN, 0);
     status = status ? status : cla_squad_new(&squad);
     status = status
                  ? status

@@ -155,17 +155,12 @@ static cla_status read_form(const char *body, size_t size, json_t **root)
 
 static cla_status read_json(const char *body, size_t size, json_t **root)
 {
-    json_error_t error;
     const size_t good = cla_utf8_check(body, size);
     if (good < size) {
-        return cla_fail(CLA_E_INPUT, "the body is not UTF-8 (byte %zu)", good);
+        return cla_fail(CLA_E_INPUT, "the body is not UTF-8 (byte %zu)", good + 1);
     }
-    const cla_status status =
-        cla_json_parse(root, body, size, JSON_REJECT_DUPLICATES, &error);
-    if (status == CLA_E_INPUT) {
-        return cla_fail(CLA_E_INPUT, "the body is not JSON: line %d, column %d: %s",
-                        error.line, error.column, error.text);
-    }
+    const cla_status status = cla_json_text(root, "the body is not JSON", 1, body, size,
+                                            JSON_REJECT_DUPLICATES);
     return !status && !json_is_object(*root)
                ? cla_fail(CLA_E_INPUT, "the body is no JSON object")
                : status;

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "exchange/import_marian.h"
 #include "train/folder.h"
@@ -115,34 +114,18 @@ cla_status marian_arrange(const marian *m, marian_pieces *p, const char *path,
     return status;
 }
 
-static cla_status parse(reader *r, marian_pieces *p, const char *text, size_t size,
-                        int pieces)
-{
-    json_t *root = NULL;
-    json_error_t error = { 0 };
-    cla_status status =
-        cla_json_parse(&root, text, size, JSON_REJECT_DUPLICATES, &error);
-    if (status == CLA_E_INPUT) {
-        return cla_fail(status, "%s:%d:%d: %s", r->path, error.line, error.column,
-                        error.text);
-    }
-    status = status ? status : marian_arrange(r->m, p, r->path, root, pieces);
-    json_decref(root);
-    return status;
-}
-
 static cla_status read_vocab(const marian *m, marian_pieces *p, const char *name,
                              int pieces)
 {
     cla_text path = { 0 };
-    char *text = NULL;
-    size_t size = 0;
+    json_t *root = NULL;
     CLA_TRY(marian_check_file(m->dir, name));
     cla_status status = cla_text_add(&path, "%s/%s", m->dir, name);
-    status = status ? status : cla_file_read(path.data, &text, &size);
-    reader r = { .path = path.data, .m = m };
-    status = status ? status : parse(&r, p, text, size, pieces);
-    free(text);
+    status = status ? status
+                    : cla_json_file(&root, path.data, CLA_SOURCE_FILE,
+                                    JSON_REJECT_DUPLICATES);
+    status = status ? status : marian_arrange(m, p, path.data, root, pieces);
+    json_decref(root);
     cla_text_free(&path);
     return status;
 }

@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "runtime/internal.h"
 #include "runtime/tuning_file.h"
 
@@ -170,9 +171,9 @@ static const char *read_all(const cla_runtime *rt, char **text)
     size_t size = 0;
     *text = NULL;
     if (!rt->tuning_path || access(rt->tuning_path, F_OK) != 0) return "{}";
-    if (!cla_file_read(rt->tuning_path, text, &size) &&
-        !cla_members_check(*text, size)) {
-        return *text;
+    if (!cla_file_read(rt->tuning_path, text, &size)) {
+        const size_t mark = cla_mark_size(*text, size);
+        if (!cla_members_check(*text + mark, size - mark)) return *text + mark;
     }
     cla_log(CLA_LOG_WARN, "tuning: %s: %s; using built-in constants", rt->tuning_path,
             cla_error());

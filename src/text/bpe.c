@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/input.h"
 #include "base/utf8.h"
 
 #define WORD_END "</w>"
@@ -40,65 +40,59 @@ static cla_status add_merge(cla_bpe *bpe, const char *left, const char *right)
     return status;
 }
 
-static cla_status read_merge(cla_bpe *bpe, const char *path, int number, char *line)
+static cla_status read_merge(cla_bpe *bpe, const cla_scan *scan, char *line)
 {
-    const size_t size = strlen(line);
-    if (size && line[size - 1] == '\r') {
-        line[size - 1] = 0;
-    }
     char *blank = strchr(line, ' ');
     if (!blank || blank == line || !blank[1] || strchr(blank + 1, ' ')) {
-        return cla_fail(CLA_E_INPUT, "%s:%d: '%.40s' is no merge: must be two symbols",
-                        path, number, line);
+        return cla_fail(CLA_E_INPUT, "%s:%zu: '%.40s' is no merge: must be two symbols",
+                        scan->path, scan->number, line);
     }
     *blank = 0;
     return add_merge(bpe, line, blank + 1);
 }
 
-static cla_status read_merges(cla_bpe *bpe, const char *path, char *data, size_t size)
+static cla_status read_merges(cla_bpe *bpe, cla_scan *scan)
 {
     static const char version[] = "#version: 0.2";
-    const size_t bad = cla_utf8_check(data, size);
-    if (bad < size) {
-        return cla_fail(CLA_E_INPUT, "%s: not UTF-8 (byte %zu)", path, bad);
+    char *line = NULL;
+    size_t size = 0;
+    CLA_TRY(cla_scan_line(scan, &line, &size));
+    if (!line || strncmp(line, version, sizeof version - 1) != 0) {
+        return cla_fail(CLA_E_INPUT, "%s:1: codes must begin with '%s'", scan->path,
+                        version);
     }
-    if (memchr(data, 0, size)) {
-        return cla_fail(CLA_E_INPUT, "%s: holds a NUL byte", path);
-    }
-    if (strncmp(data, version, sizeof version - 1) != 0) {
-        return cla_fail(CLA_E_INPUT, "%s:1: codes must begin with '%s'", path, version);
-    }
-    int number = 1;
-    for (char *at = data; at < data + size; number++) {
-        char *end = memchr(at, '\n', (size_t)(data + size - at));
-        end = end ? end : data + size;
-        *end = 0;
-        if (number > 1) {
-            CLA_TRY(read_merge(bpe, path, number, at));
+    for (;;) {
+        CLA_TRY(cla_scan_filled(scan, &line, &size));
+        if (!line) {
+            return CLA_OK;
         }
-        at = end + 1;
+        CLA_TRY(read_merge(bpe, scan, line));
     }
-    return CLA_OK;
 }
 
-cla_status cla_bpe_parse(cla_bpe *bpe, const char *path, char *data, size_t size)
+static cla_status parse(cla_bpe *bpe, cla_scan *scan)
 {
-    *bpe = (cla_bpe){ 0 };
-    const cla_status status = read_merges(bpe, path, data, size);
+    const cla_status status = read_merges(bpe, scan);
     if (status) {
         cla_bpe_free(bpe);
     }
     return status;
 }
 
+cla_status cla_bpe_parse(cla_bpe *bpe, const char *path, char *data, size_t size)
+{
+    cla_scan scan = cla_scan_text(path, 0, data, size);
+    *bpe = (cla_bpe){ 0 };
+    return parse(bpe, &scan);
+}
+
 cla_status cla_bpe_load(cla_bpe *bpe, const char *path)
 {
-    char *data = NULL;
-    size_t size = 0;
+    cla_scan scan = { 0 };
     *bpe = (cla_bpe){ 0 };
-    CLA_TRY(cla_input_read(path, &data, &size));
-    const cla_status status = cla_bpe_parse(bpe, path, data, size);
-    free(data);
+    CLA_TRY(cla_scan_file(&scan, path, CLA_SOURCE_PIPE));
+    const cla_status status = parse(bpe, &scan);
+    free(scan.data);
     return status;
 }
 

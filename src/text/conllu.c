@@ -3,18 +3,16 @@
 
 #include <string.h>
 
-#include "base/file.h"
-#include "base/utf8.h"
+#include "base/input.h"
 
-enum { COLUMNS = 10 };
+enum { COLUMNS = 10, UPOS = 4, XPOS = 5 };
 
 /* State while a sentence is read. */
 typedef struct reader {
     cla_conllu *file;
     int line;
-    int last_id;      // of the sentence's words so far
-    bool in_sentence; // a row or comment was seen
-    size_t begin;
+    int last_id;  // of the sentence's words so far
+    size_t begin; // of the sentence and of comments before it, in bytes
     size_t first_word;
 } reader;
 
@@ -99,7 +97,9 @@ static cla_status read_row(reader *r, char *row)
     return CLA_OK;
 }
 
-static cla_status end_sentence(reader *r, size_t end)
+/* Ends a sentence before the byte `end` of the file; the next one begins at `next`.
+ * Comments alone belong to the sentence after them. */
+static cla_status end_sentence(reader *r, size_t end, size_t next)
 {
     cla_conllu *f = r->file;
     if (f->word_count > r->first_word) {
@@ -108,81 +108,48 @@ static cla_status end_sentence(reader *r, size_t end)
         f->sentences[f->sentence_count++] =
             (cla_sentence){ r->first_word, f->word_count - r->first_word, r->begin,
                             end };
+        r->begin = next;
     }
-    r->in_sentence = false;
     r->last_id = 0;
     r->first_word = f->word_count;
     return CLA_OK;
 }
 
-static cla_status read_line(reader *r, char *line, size_t size, size_t at)
-{
-    if (size && line[size - 1] == '\r') {
-        line[--size] = 0;
-    }
-    if (!size) {
-        return end_sentence(r, at);
-    }
-    if (!r->in_sentence) {
-        r->in_sentence = true;
-        r->begin = at;
-    }
-    return line[0] == '#' ? CLA_OK : read_row(r, line);
-}
-
-static int line_of(const char *data, size_t at)
-{
-    int line = 1;
-    for (size_t i = 0; i < at; i++) {
-        line += data[i] == '\n';
-    }
-    return line;
-}
-
-static cla_status check_text(const char *path, int lines_before, const char *data,
-                             size_t size)
-{
-    const size_t bad_byte = cla_utf8_check(data, size);
-    const char *nul = size ? memchr(data, 0, size) : NULL;
-    if (nul) {
-        return cla_fail(CLA_E_INPUT, "%s:%d: holds a NUL byte", path,
-                        lines_before + line_of(data, (size_t)(nul - data)));
-    }
-    if (bad_byte == size) {
-        return CLA_OK;
-    }
-    const char *before = memrchr(data, '\n', bad_byte); // the end of the line before
-    const size_t start = before ? (size_t)(before + 1 - data) : 0;
-    return cla_fail(CLA_E_INPUT, "%s:%d: not UTF-8 (byte %zu)", path,
-                    lines_before + line_of(data, bad_byte), bad_byte - start + 1);
-}
-
 static cla_status read_lines(cla_conllu *f)
 {
-    reader r = { .file = f, .line = f->lines_before };
     const size_t size = f->raw_size;
-    CLA_TRY(check_text(f->path, f->lines_before, f->raw, size));
-    for (size_t at = 0; at < size;) {
-        char *end = memchr(f->cut + at, '\n', size - at);
-        const size_t length = end ? (size_t)(end - f->cut) - at : size - at;
-        f->cut[at + length] = 0;
-        r.line++;
-        CLA_TRY(read_line(&r, f->cut + at, length, at));
-        at += length + 1;
+    cla_scan scan = cla_scan_text(f->path, (size_t)f->lines_before, f->cut, size);
+    reader r = { .file = f, .begin = (size_t)(scan.at - f->cut) };
+    for (;;) {
+        char *line = NULL;
+        size_t length = 0;
+        const size_t at = (size_t)(scan.at - f->cut);
+        CLA_TRY(cla_scan_line(&scan, &line, &length));
+        if (!line) {
+            break;
+        }
+        r.line = (int)scan.number;
+        if (cla_line_is_blank(line, length)) {
+            CLA_TRY(end_sentence(&r, at, (size_t)(scan.at - f->cut)));
+        } else if (line[0] != '#') {
+            CLA_TRY(read_row(&r, line));
+        }
     }
-    CLA_TRY(end_sentence(&r, size));
-    return f->sentence_count ? CLA_OK
-                             : cla_fail(CLA_E_INPUT, "%s: holds no sentence", f->path);
+    CLA_TRY(end_sentence(&r, size, size));
+    if (!f->sentence_count) {
+        return cla_fail(CLA_E_INPUT, "%s: holds no sentence", f->path);
+    }
+    f->sentences[f->sentence_count - 1].end = size; // with comments behind it
+    return CLA_OK;
 }
 
-cla_status cla_conllu_parse(cla_conllu *f, const char *path, int lines_before,
-                            char *data, size_t size)
+/* Parses the text of f->raw, which f owns. */
+static cla_status parse(cla_conllu *f, const char *path)
 {
-    *f = (cla_conllu){ .lines_before = lines_before, .raw = data, .raw_size = size };
     cla_status status = cla_strdup(&f->path, path);
-    status = status ? status : cla_alloc(&f->cut, size + 1, 1);
-    if (!status && data) {
-        memcpy(f->cut, data, size);
+    status = status ? status : cla_alloc(&f->cut, f->raw_size + 1, 1);
+    if (!status && f->raw) {
+        memcpy(f->cut, f->raw, f->raw_size);
     }
     status = status ? status : read_lines(f);
     if (status) {
@@ -191,13 +158,29 @@ cla_status cla_conllu_parse(cla_conllu *f, const char *path, int lines_before,
     return status;
 }
 
+cla_status cla_conllu_parse(cla_conllu *f, const char *path, int lines_before,
+                            char *data, size_t size)
+{
+    *f = (cla_conllu){
+        .lines_before = lines_before, .raw = data, .raw_size = size, .column = UPOS
+    };
+    return parse(f, path);
+}
+
 cla_status cla_conllu_read(cla_conllu *f, const char *path)
 {
-    char *data = NULL;
-    size_t size = 0;
-    *f = (cla_conllu){ 0 };
-    CLA_TRY(cla_file_read(path, &data, &size));
-    return cla_conllu_parse(f, path, 0, data, size);
+    *f = (cla_conllu){ .column = UPOS };
+    CLA_TRY(cla_text_read(&f->raw, &f->raw_size, path, CLA_SOURCE_FILE));
+    return parse(f, path);
+}
+
+/* Columns are cut in place, so a word's XPOS stands behind its UPOS. */
+void cla_conllu_use_xpos(cla_conllu *f)
+{
+    for (size_t i = 0; i < f->word_count && f->column == UPOS; i++) {
+        f->words[i].tag += strlen(f->words[i].tag) + 1;
+    }
+    f->column = XPOS;
 }
 
 void cla_conllu_free(cla_conllu *f)
@@ -210,35 +193,40 @@ void cla_conllu_free(cla_conllu *f)
     *f = (cla_conllu){ 0 };
 }
 
-static cla_status add_line_of_words(cla_text *out, const char *line, size_t size)
+static cla_status add_line_of_words(cla_text *out, const char *line, bool carriage)
 {
+    const char *const end = carriage ? "\r\n" : "\n";
     int id = 0;
-    for (size_t at = 0; at < size;) {
-        const size_t skip = strspn(line + at, " \t\r");
-        at += skip;
-        const size_t length = strcspn(line + at, " \t\r\n");
-        if (at + length > size || !length) {
-            break;
-        }
-        CLA_TRY(cla_text_add(out, "%d\t%.*s\t_\t_\t_\t_\t_\t_\t_\t_\n", ++id,
-                             (int)length, line + at));
-        at += length;
+    for (size_t length; *(line += strspn(line, " \t\r")); line += length) {
+        length = strcspn(line, " \t\r");
+        CLA_TRY(cla_text_add(out, "%d\t%.*s\t_\t_\t_\t_\t_\t_\t_\t_%s", ++id,
+                             (int)length, line, end));
     }
-    return cla_text_append(out, "\n", 1);
+    return cla_text_append(out, end, strlen(end));
+}
+
+static cla_status add_lines_of_words(cla_text *rows, cla_scan *scan)
+{
+    bool carriage = false; // of the last line that had an end
+    for (;;) {
+        char *line = NULL;
+        size_t size = 0;
+        CLA_TRY(cla_scan_line(scan, &line, &size));
+        if (!line) {
+            return CLA_OK;
+        }
+        carriage = scan->ended ? scan->carriage : carriage;
+        CLA_TRY(add_line_of_words(rows, line, carriage));
+    }
 }
 
 cla_status cla_conllu_from_lines(cla_conllu *f, const char *path, int lines_before,
                                  char *data, size_t size)
 {
     cla_text rows = { 0 };
-    cla_status status = check_text(path, lines_before, data, size);
+    cla_scan scan = cla_scan_text(path, (size_t)lines_before, data, size);
+    const cla_status status = add_lines_of_words(&rows, &scan);
     *f = (cla_conllu){ 0 };
-    for (size_t at = 0; at < size && !status;) {
-        const char *end = memchr(data + at, '\n', size - at);
-        const size_t length = end ? (size_t)(end - data) - at : size - at;
-        status = add_line_of_words(&rows, data + at, length);
-        at += length + 1;
-    }
     free(data);
     if (status) {
         cla_text_free(&rows);
@@ -247,14 +235,58 @@ cla_status cla_conllu_from_lines(cla_conllu *f, const char *path, int lines_befo
     return cla_conllu_parse(f, path, 0, rows.data, rows.size);
 }
 
+/* ---- the format of a text ------------------------------------------------------- */
+
+/* Returns whether size bytes of text are an id: 7, 3-4, 5.1. */
+static bool is_id(const char *text, size_t size)
+{
+    const char *at = text;
+    int number = 0;
+    if (!read_number(&at, &number)) {
+        return false;
+    }
+    if (at < text + size && (*at == '-' || *at == '.')) {
+        at++;
+        if (!read_number(&at, &number)) {
+            return false;
+        }
+    }
+    return at == text + size;
+}
+
+/* Returns whether an id can be that of a sentence's first row: 1, 1-2, 0.1. */
+static bool is_first_id(const char *text, size_t size)
+{
+    return is_id(text, size) && (size == 1 || text[1] < '0' || text[1] > '9') &&
+           (*text == '1' || (*text == '0' && size > 1 && text[1] == '.'));
+}
+
+cla_conllu_form cla_conllu_guess(const char *line)
+{
+    int columns = 0;
+    bool bare = false; // a column is "_"
+    for (const char *at = line; at; columns++) {
+        const size_t size = strcspn(at, "\t");
+        bare = bare || (size == 1 && *at == '_');
+        at = at[size] ? at + size + 1 : NULL;
+    }
+    const size_t size = strcspn(line, "\t");
+    if (columns == COLUMNS && is_id(line, size)) {
+        return CLA_FORM_CONLLU;
+    }
+    const bool broken =
+        columns == COLUMNS ? bare : columns > 2 && is_first_id(line, size);
+    return broken ? CLA_FORM_NEITHER : CLA_FORM_WORDS;
+}
+
 /* ---- writing ------------------------------------------------------------------ */
 
-/* Copies a row with column 4 replaced. */
+/* Copies a row with one column replaced. */
 static cla_status write_row(cla_text *out, const char *row, size_t size,
-                            const char *tag)
+                            const char *tag, int column)
 {
     size_t at = 0;
-    for (int tabs = 0; at < size && tabs < 3; at++) {
+    for (int tabs = 1; at < size && tabs < column; at++) {
         tabs += row[at] == '\t';
     }
     const char *end = memchr(row + at, '\t', size - at);
@@ -273,21 +305,68 @@ static bool is_word_row(const char *row, size_t size)
     return at > 0 && at < size && row[at] == '\t';
 }
 
+/* The output of a file's lines. */
+typedef struct writer {
+    cla_text *out;
+    bool open;     // lines were written since the last blank one
+    bool carriage; // they end in CR LF
+} writer;
+
+/* Ends a block of lines by one blank line. */
+static cla_status close_block(writer *w)
+{
+    const bool open = w->open;
+    w->open = false;
+    return open ? cla_text_append(w->out, w->carriage ? "\r\n" : "\n",
+                                  w->carriage ? 2 : 1)
+                : CLA_OK;
+}
+
+/* Writes a line, whose CR is one of its bytes; tag, unless NULL, replaces a column. The
+ * last line of a file, not ended, gets the end of those before it. */
+static cla_status write_line(writer *w, const char *line, size_t size, bool ended,
+                             const char *tag, int column)
+{
+    const bool carriage = size && line[size - 1] == '\r';
+    const bool lacks = !ended && w->carriage && !carriage;
+    CLA_TRY(tag ? write_row(w->out, line, size, tag, column)
+                : cla_text_append(w->out, line, size));
+    w->open = true;
+    w->carriage = carriage || lacks;
+    return cla_text_append(w->out, lacks ? "\r\n" : "\n", lacks ? 2 : 1);
+}
+
+/* Writes the lines of text, with one blank line behind each block of them. tags, unless
+ * NULL, are those of its words. */
+static cla_status write_lines(writer *w, const char *text, size_t size,
+                              const char *const *tags, int column)
+{
+    size_t word = 0;
+    for (size_t at = 0; at < size;) {
+        const char *line = text + at, *end = memchr(line, '\n', size - at);
+        const size_t bytes = end ? (size_t)(end - line) : size - at;
+        const bool is_word = tags && is_word_row(line, bytes);
+        CLA_TRY(cla_line_is_blank(line, bytes)
+                    ? close_block(w)
+                    : write_line(w, line, bytes, end != NULL,
+                                 is_word ? tags[word] : NULL, column));
+        word += is_word;
+        at += bytes + 1;
+    }
+    return close_block(w);
+}
+
 cla_status cla_conllu_write(const cla_conllu *f, size_t s, const char *const *tags,
                             cla_text *out)
 {
     const cla_sentence *sentence = &f->sentences[s];
-    size_t word = 0;
-    for (size_t at = sentence->begin; at < sentence->end;) {
-        const char *end = memchr(f->raw + at, '\n', sentence->end - at);
-        const size_t size = end ? (size_t)(end - f->raw) - at : sentence->end - at;
-        if (is_word_row(f->raw + at, size)) {
-            CLA_TRY(write_row(out, f->raw + at, size, tags[word++]));
-        } else {
-            CLA_TRY(cla_text_append(out, f->raw + at, size));
-        }
-        CLA_TRY(cla_text_append(out, "\n", 1));
-        at += size + 1;
-    }
-    return cla_text_append(out, "\n", 1);
+    writer w = { .out = out };
+    return write_lines(&w, f->raw + sentence->begin, sentence->end - sentence->begin,
+                       tags, f->column);
+}
+
+cla_status cla_conllu_write_comments(const char *text, size_t size, cla_text *out)
+{
+    writer w = { .out = out };
+    return write_lines(&w, text, size, NULL, 0);
 }

@@ -7,13 +7,13 @@
 /* One word: a row whose id is a whole number. */
 typedef struct cla_word {
     const char *form; // column 2
-    const char *tag;  // column 4, UPOS; "_" when there is none
+    const char *tag;  // column 4, UPOS, or 5, XPOS; "_" when there is none
     int line;         // in the file, from 1
 } cla_word;
 
 typedef struct cla_sentence {
     size_t first, count; // words
-    size_t begin, end;   // bytes of the file, blank line excluded
+    size_t begin, end; // bytes of the file, with comments before it that have no words
 } cla_sentence;
 
 /* A whole file. Strings point into it. */
@@ -22,30 +22,51 @@ typedef struct cla_conllu {
     int lines_before; // of a stream, for messages
     char *raw;        // the bytes as read, which cla_conllu_write copies
     size_t raw_size;
-    char *cut; // the same bytes, cut into NUL-terminated columns
+    int column; // of the tags: 4, or 5 after cla_conllu_use_xpos
+    char *cut;  // the same bytes, cut into NUL-terminated columns
     cla_word *words;
     size_t word_count, word_cap;
     cla_sentence *sentences;
     size_t sentence_count, sentence_cap;
 } cla_conllu;
 
-/* Reads a file and checks that it is UTF-8, has ten columns, and that ids count from 1
- * (ranges and empty nodes may come between). Lines may end in CRLF; the last line end
- * may be missing.
- * Errors: CLA_E_INPUT with path:line, CLA_E_IO, CLA_E_NOMEM. */
+/* Reads a file by the rules of base/input.h and checks that it has ten columns, and
+ * that ids count from 1 (ranges and empty nodes may come between). A line of blanks is
+ * an empty line. Errors: CLA_E_INPUT with path:line, CLA_E_IO, CLA_E_NOMEM. */
 cla_status cla_conllu_read(cla_conllu *file, const char *path);
 
 /* Parses data, which file then owns. path and lines_before are for messages. */
 cla_status cla_conllu_parse(cla_conllu *file, const char *path, int lines_before,
                             char *data, size_t size);
 
+/* Takes the words' tags from column 5. */
+void cla_conllu_use_xpos(cla_conllu *file);
+
 /* Converts plain text (one sentence a line, words separated by blanks) to CoNLL-U rows
- * that have id and form alone. */
+ * that have id and form alone, and the line end of their line. */
 cla_status cla_conllu_from_lines(cla_conllu *file, const char *path, int lines_before,
                                  char *data, size_t size);
 void cla_conllu_free(cla_conllu *file);
 
-/* Appends sentence s to out with tags in column 4 of its words; all other bytes are
- * those of the file. */
+/* The form of a text. */
+typedef enum cla_conllu_form {
+    CLA_FORM_UNKNOWN,
+    CLA_FORM_CONLLU,
+    CLA_FORM_WORDS,
+    CLA_FORM_NEITHER,
+} cla_conllu_form;
+
+/* Tells the form of a text from a line that is neither blank nor a comment. CoNLL-U is
+ * ten columns, the first an id. Neither is a row that CoNLL-U would refuse and words
+ * would not have: ten columns with a "_" among them, or three and more after the id of
+ * a first row. All else is words. */
+cla_conllu_form cla_conllu_guess(const char *line);
+
+/* Appends sentence s to out with tags in the tags' column of its words, and one blank
+ * line. All other bytes are those of the file: comments without words before it too,
+ * and, of the last sentence, behind it. Of several blank lines one is written. A line
+ * end that is missing is like those before it. */
 cla_status cla_conllu_write(const cla_conllu *file, size_t s, const char *const *tags,
                             cla_text *out);
+/* Appends a text that has comments alone in the same way. */
+cla_status cla_conllu_write_comments(const char *text, size_t size, cla_text *out);

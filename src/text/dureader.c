@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "text/lines.h"
 #include "text/match.h"
 #include "text/msmarco.h"
@@ -334,10 +335,7 @@ static cla_status read_line(void *to, size_t number, char *text, size_t size)
     walk *w = to;
     json_t *question = NULL;
     w->line = number;
-    if (!text[strspn(text, " \t\r")]) {
-        return CLA_OK;
-    }
-    CLA_TRY(cla_reading_json(w->path, number, text, size, &question));
+    CLA_TRY(cla_json_text(&question, w->path, number, text, size, 0));
     cla_status status =
         json_is_object(question) ? bring(w, &question) : bad(w, "is no object");
     if (!status && is_wanted(w, question)) {
@@ -355,7 +353,7 @@ cla_status cla_dureader_read(cla_reading *r, const char *path,
     walk w = { .path = path, .options = options, .counts = counts, .reading = r };
     *r = (cla_reading){ .free_words = true };
     *counts = (cla_dureader_counts){ 0 };
-    cla_status status = cla_lines_each(path, read_line, &w);
+    cla_status status = cla_lines_filled(path, read_line, &w);
     if (!status && !r->question_count) {
         status =
             cla_fail(CLA_E_INPUT, "%s: holds no question%s", path,

@@ -47,7 +47,7 @@ cla_status cla_lexicon_read(cla_lexicon *l, const char *path)
 {
     *l = (cla_lexicon){ 0 };
     reader r = { l, path };
-    cla_status status = cla_lines_each(path, add_line, &r);
+    cla_status status = cla_lines_filled(path, add_line, &r);
     if (!status && !l->words.count) {
         status = cla_fail(CLA_E_INPUT, "%s: holds no word", path);
     }

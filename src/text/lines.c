@@ -6,11 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
-#include "base/utf8.h"
-
-#define BYTE_ORDER_MARK "\xEF\xBB\xBF"
-
 static cla_status fail_io(const char *what, const char *path)
 {
     const int error = errno;
@@ -19,51 +14,29 @@ static cla_status fail_io(const char *what, const char *path)
                     strerror_r(error, reason, sizeof reason));
 }
 
-cla_status cla_line_check(const char *path, size_t number, char *text, size_t *size)
+/* Takes the lines of a text that l keeps. */
+static cla_status cut_lines(cla_lines *l, cla_scan *scan)
 {
-    if (*size && text[*size - 1] == '\n') {
-        text[--*size] = 0;
-    }
-    if (*size && text[*size - 1] == '\r') {
-        text[--*size] = 0;
-    }
-    if (memchr(text, 0, *size)) {
-        return cla_fail(CLA_E_INPUT, "%s:%zu: holds a NUL byte", path, number);
-    }
-    const size_t bad = cla_utf8_check(text, *size);
-    return bad == *size ? CLA_OK
-                        : cla_fail(CLA_E_INPUT, "%s:%zu: not UTF-8 (byte %zu)", path,
-                                   number, bad + 1);
-}
-
-static cla_status cut_lines(cla_lines *l, size_t size)
-{
-    const size_t mark = sizeof BYTE_ORDER_MARK - 1;
-    const bool marked = size >= mark && memcmp(l->data, BYTE_ORDER_MARK, mark) == 0;
-    for (size_t at = marked ? mark : 0; at < size;) {
-        char *end = memchr(l->data + at, '\n', size - at);
-        size_t bytes = end ? (size_t)(end - l->data) - at : size - at;
-        const size_t next = at + bytes + 1;
-        l->data[at + bytes] = 0;
-        CLA_TRY(cla_line_check(l->path, l->count + 1, l->data + at, &bytes));
+    char *text = NULL;
+    size_t size = 0;
+    for (;;) {
+        CLA_TRY(cla_scan_line(scan, &text, &size));
+        if (!text) {
+            return CLA_OK;
+        }
         CLA_TRY(cla_grow(&l->line, &l->cap, l->count + 1, sizeof *l->line));
-        l->line[l->count++] = (cla_line){ l->data + at, bytes };
-        at = next;
+        l->line[l->count++] = (cla_line){ text, size };
     }
-    return CLA_OK;
 }
 
 cla_status cla_lines_read(cla_lines *l, const char *path)
 {
-    size_t size = 0;
-    const bool standard = strcmp(path, "-") == 0;
+    cla_scan scan = { 0 };
     *l = (cla_lines){ 0 };
-    cla_status status = cla_strdup(&l->path, standard ? "standard input" : path);
-    if (!status) {
-        status = standard ? cla_stdin_read(&l->data, &size)
-                          : cla_input_read(path, &l->data, &size);
-    }
-    status = status ? status : cut_lines(l, size);
+    cla_status status = cla_strdup(&l->path, cla_source_name(path, CLA_SOURCE_STDIN));
+    status = status ? status : cla_scan_file(&scan, path, CLA_SOURCE_STDIN);
+    l->data = scan.data;
+    status = status ? status : cut_lines(l, &scan);
     if (status) {
         cla_lines_free(l);
     }
@@ -135,7 +108,6 @@ static cla_status find_line(cla_line_stream *s, size_t *size)
 
 cla_status cla_lines_next(cla_line_stream *s, char **text, size_t *size)
 {
-    const size_t mark = sizeof BYTE_ORDER_MARK - 1;
     *text = NULL;
     CLA_TRY(find_line(s, size));
     if (!*size) {
@@ -143,7 +115,8 @@ cla_status cla_lines_next(cla_line_stream *s, char **text, size_t *size)
     }
     char *line = s->data + s->at;
     s->at += *size;
-    if (++s->number == 1 && *size >= mark && memcmp(line, BYTE_ORDER_MARK, mark) == 0) {
+    if (++s->number == 1) {
+        const size_t mark = cla_mark_size(line, *size);
         line += mark;
         *size -= mark;
         if (!*size) {
@@ -156,7 +129,11 @@ cla_status cla_lines_next(cla_line_stream *s, char **text, size_t *size)
         line[whole] = 0; // the last line of the stream: there is room for one byte
     }
     CLA_TRY(cla_line_check(s->path, s->number, line, size));
-    s->carriage = whole - *size > ended;
+    s->carriage = ended && whole - *size > 1;
+    s->ended = ended;
+    if (!ended && s->number == 1) {
+        CLA_TRY(cla_line_alone(s->path, line, *size));
+    }
     *text = line;
     return CLA_OK;
 }
@@ -180,6 +157,24 @@ cla_status cla_lines_each(const char *path, cla_take_line *take, void *to)
     }
     cla_lines_close(&s);
     return status;
+}
+
+/* A reader that wants no blank lines. */
+typedef struct filled {
+    cla_take_line *take;
+    void *to;
+} filled;
+
+static cla_status take_filled(void *to, size_t number, char *text, size_t size)
+{
+    const filled *f = to;
+    return cla_line_is_blank(text, size) ? CLA_OK : f->take(f->to, number, text, size);
+}
+
+cla_status cla_lines_filled(const char *path, cla_take_line *take, void *to)
+{
+    filled f = { take, to };
+    return cla_lines_each(path, take_filled, &f);
 }
 
 void cla_lines_free(cla_lines *l)

@@ -1,7 +1,7 @@
 /* lines.h - the lines of a UTF-8 text file; anything else is an error. */
 #pragma once
 
-#include "base/text.h"
+#include "base/input.h"
 
 typedef struct cla_line {
     const char *text; // NUL-terminated, without its line end
@@ -15,9 +15,8 @@ typedef struct cla_lines {
     size_t count, cap;
 } cla_lines;
 
-/* Reads path, or standard input when it is "-". Lines end in LF or CRLF, which the last
- * line may lack; a byte order mark is skipped. Errors: CLA_E_INPUT with path:line
- * (not UTF-8, a NUL byte), CLA_E_IO, CLA_E_NOMEM. */
+/* Reads path, or standard input when it is "-", by the rules of base/input.h. Errors:
+ * those of cla_scan_line, CLA_E_IO, CLA_E_NOMEM. */
 cla_status cla_lines_read(cla_lines *lines, const char *path);
 void cla_lines_free(cla_lines *lines);
 
@@ -33,6 +32,7 @@ typedef struct cla_line_stream {
     size_t at, end, cap;
     size_t number; // of the last returned line, from 1
     bool carriage; // that line ended in CR LF
+    bool ended;    // that line had an end
     bool done;     // the end of the file was read
 } cla_line_stream;
 
@@ -53,10 +53,8 @@ typedef cla_status cla_take_line(void *to, size_t number, char *text, size_t siz
 /* Calls take for each line of path and stops when it fails. Errors: those of
  * cla_lines_next and of take. */
 cla_status cla_lines_each(const char *path, cla_take_line *take, void *to);
-
-/* Removes the line end from *size and checks the rest of the line. number, from 1, is
- * for messages. Errors: CLA_E_INPUT. */
-cla_status cla_line_check(const char *path, size_t number, char *text, size_t *size);
+/* The same for each line that is not blank. */
+cla_status cla_lines_filled(const char *path, cla_take_line *take, void *to);
 
 /* Checks that both have the same number of lines. Errors: CLA_E_INPUT with path:line of
  * the first line without a counterpart. */

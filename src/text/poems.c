@@ -168,7 +168,7 @@ static cla_status read_file(cla_poems *p, const char *path, bool strict,
 {
     reader r = { .poems = p, .path = path, .strict = strict };
     *p = (cla_poems){ 0 };
-    cla_status status = cla_lines_each(path, take, &r);
+    cla_status status = cla_lines_filled(path, take, &r);
     if (!status && r.rows) {
         status = bad(&r, "the file ends within a poem");
     }

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/json.h"
-
 void cla_reading_free(cla_reading *r)
 {
     cla_text_free(&r->bytes);
@@ -168,19 +166,4 @@ cla_status cla_reading_add_answer(cla_reading *r, const cla_reading_answer *one)
         cla_grow(&r->answers, &r->answer_cap, r->answer_count + 1, sizeof *r->answers));
     r->answers[r->answer_count++] = *one;
     return CLA_OK;
-}
-
-cla_status cla_reading_json(const char *path, size_t line, const char *data,
-                            size_t size, json_t **root)
-{
-    static const char mark[3] = { '\xEF', '\xBB', '\xBF' };
-    const size_t skip = size >= 3 && memcmp(data, mark, 3) == 0 ? 3 : 0;
-    json_error_t error = { 0 };
-    const cla_status status = cla_json_parse(root, data + skip, size - skip, 0, &error);
-    if (status == CLA_E_INPUT) {
-        return cla_fail(status, "%s:%zu:%d: %s", path,
-                        line - 1 + (size_t)(error.line > 0 ? error.line : 1),
-                        error.column, error.text);
-    }
-    return status ? cla_fail_within(status, "%s", path) : CLA_OK;
 }

@@ -83,8 +83,3 @@ cla_status cla_reading_cut(cla_reading *r, cla_reading_text *text, int64_t limit
 cla_status cla_reading_add_passage(cla_reading *r, const cla_reading_text *text);
 cla_status cla_reading_add_question(cla_reading *r, const cla_reading_question *one);
 cla_status cla_reading_add_answer(cla_reading *r, const cla_reading_answer *one);
-
-/* Parses JSON in memory; skips a byte order mark. line is the number of the first line.
- * Errors: CLA_E_INPUT (path:line:column). */
-cla_status cla_reading_json(const char *path, size_t line, const char *data,
-                            size_t size, json_t **root);

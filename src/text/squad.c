@@ -1,11 +1,10 @@
 /* squad.c - reads data sets in the JSON layout of SQuAD 1.1. */
 #include "text/squad.h"
 
-#include <jansson.h>
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/file.h"
+#include "base/json.h"
 #include "base/utf8.h"
 
 #define BLANKS " \t\n\r"
@@ -258,16 +257,12 @@ static cla_status read_data(walk *w, const json_t *root)
                           w->ids.count ? " that can be answered from its passage" : "");
 }
 
-cla_status cla_squad_parse(cla_reading *r, const char *path, const char *data,
-                           size_t size, const cla_squad_options *options,
-                           cla_squad_counts *counts)
+/* Reads a data set from its JSON, which is consumed. */
+static cla_status take_root(cla_reading *r, const char *path, json_t *root,
+                            const cla_squad_options *options, cla_squad_counts *counts)
 {
     walk w = { .path = path, .options = options, .counts = counts, .reading = r };
-    json_t *root = NULL;
-    *r = (cla_reading){ 0 };
-    *counts = (cla_squad_counts){ 0 };
-    cla_status status = cla_reading_json(path, 1, data, size, &root);
-    status = status ? status : read_data(&w, root);
+    const cla_status status = read_data(&w, root);
     json_decref(root);
     cla_vocab_free(&w.ids);
     if (status) {
@@ -276,14 +271,23 @@ cla_status cla_squad_parse(cla_reading *r, const char *path, const char *data,
     return status;
 }
 
+cla_status cla_squad_parse(cla_reading *r, const char *path, const char *data,
+                           size_t size, const cla_squad_options *options,
+                           cla_squad_counts *counts)
+{
+    json_t *root = NULL;
+    *r = (cla_reading){ 0 };
+    *counts = (cla_squad_counts){ 0 };
+    CLA_TRY(cla_json_text(&root, path, 1, data, size, 0));
+    return take_root(r, path, root, options, counts);
+}
+
 cla_status cla_squad_read(cla_reading *r, const char *path,
                           const cla_squad_options *options, cla_squad_counts *counts)
 {
-    char *data = NULL;
-    size_t size = 0;
+    json_t *root = NULL;
     *r = (cla_reading){ 0 };
-    CLA_TRY(cla_file_read(path, &data, &size));
-    const cla_status status = cla_squad_parse(r, path, data, size, options, counts);
-    free(data);
-    return status;
+    *counts = (cla_squad_counts){ 0 };
+    CLA_TRY(cla_json_file(&root, path, CLA_SOURCE_FILE, 0));
+    return take_root(r, path, root, options, counts);
 }

@@ -302,7 +302,7 @@ cla_status cla_ranking_load(cla_ranking *ranking, const char *path)
 {
     reader r = { .ranking = ranking, .path = path };
     *ranking = (cla_ranking){ 0 };
-    cla_status status = cla_lines_each(path, read_score, &r);
+    cla_status status = cla_lines_filled(path, read_score, &r);
     if (!status && !ranking->words.count) {
         status = cla_fail(CLA_E_INPUT, "%s: holds no word", path);
     }

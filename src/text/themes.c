@@ -61,7 +61,7 @@ cla_status cla_themes_read(cla_themes *t, const char *path, const cla_ranking *r
 {
     *t = (cla_themes){ 0 };
     reader r = { t, ranking };
-    cla_status status = cla_lines_each(path, add_theme, &r);
+    cla_status status = cla_lines_filled(path, add_theme, &r);
     if (!status && !t->count) {
         status = cla_fail(CLA_E_INPUT, "%s: no line has two words of the poems", path);
     }

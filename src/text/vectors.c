@@ -154,8 +154,8 @@ static cla_status begin(reader *r, const char *line, bool *is_head)
         found = (int64_t)cla_count_words(line, BLANKS) - 1;
     }
     if (found < 1 || found > MAX_DIM || (dim && found != dim)) {
-        return cla_fail(CLA_E_INPUT, "%s:1: vectors of %lld numbers, must be %s%d",
-                        r->path, (long long)found, dim ? "" : "1 to ",
+        return cla_fail(CLA_E_INPUT, "%s:%zu: vectors of %lld numbers, must be %s%d",
+                        r->path, r->line, (long long)found, dim ? "" : "1 to ",
                         dim ? dim : MAX_DIM);
     }
     r->vectors->dim = (int)found;
@@ -168,7 +168,7 @@ static cla_status read_line(void *to, size_t number, char *line, size_t size)
     bool is_head = false;
     (void)size;
     r->line = number;
-    if (number == 1) {
+    if (!r->vectors->dim) {
         CLA_TRY(begin(r, line, &is_head));
     }
     return is_head ? CLA_OK : read_vector(r, line);
@@ -192,7 +192,7 @@ cla_status cla_vectors_read(cla_vectors *v, const char *path, const cla_vocab *o
 {
     reader r = { .vectors = v, .only = only, .path = path, .dim = dim, .promised = -1 };
     *v = (cla_vectors){ 0 };
-    cla_status status = cla_lines_each(path, read_line, &r);
+    cla_status status = cla_lines_filled(path, read_line, &r);
     status = status ? status : check_counts(&r);
     if (status) {
         cla_vectors_free(v);

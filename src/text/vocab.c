@@ -5,7 +5,7 @@
 #include <xxhash.h>
 
 #include "base/file.h"
-#include "base/text.h"
+#include "base/input.h"
 
 const char *const cla_special_names[CLA_SPECIALS] = { "<pad>", "</s>", "<unk>" };
 
@@ -145,33 +145,39 @@ cla_status cla_vocab_save(const cla_vocab *v, const char *path)
     return status;
 }
 
-static cla_status load_lines(cla_vocab *v, const char *path, char *data, size_t size)
+/* Adds each line as a token. Where the first line, a special token, ends in LF alone, a
+ * CR before a line end belongs to the token. */
+static cla_status load_lines(cla_vocab *v, cla_scan *scan)
 {
-    int line = 1;
-    for (char *at = data; at < data + size; line++) {
-        char *end = memchr(at, '\n', (size_t)(data + size - at));
-        if (!end) {
-            end = data + size;
+    bool carriage = false;
+    for (;;) {
+        char *token = NULL;
+        size_t size = 0;
+        CLA_TRY(cla_scan_line(scan, &token, &size));
+        if (!token) {
+            return CLA_OK;
         }
-        *end = 0;
+        carriage = carriage || (scan->number == 1 && scan->carriage);
+        if (scan->carriage && !carriage) {
+            token[size] = '\r';
+            token[size + 1] = 0;
+        }
         const size_t before = v->count;
-        CLA_TRY(cla_vocab_add(v, at, 0, NULL));
+        CLA_TRY(cla_vocab_add(v, token, 0, NULL));
         if (v->count == before) {
-            return cla_fail(CLA_E_INPUT, "%s:%d: duplicate token '%s'", path, line, at);
+            return cla_fail(CLA_E_INPUT, "%s:%zu: duplicate token '%s'", scan->path,
+                            scan->number, token);
         }
-        at = end + 1;
     }
-    return CLA_OK;
 }
 
 cla_status cla_vocab_load(cla_vocab *v, const char *path)
 {
-    char *data = NULL;
-    size_t size = 0;
+    cla_scan scan = { 0 };
     *v = (cla_vocab){ 0 };
-    CLA_TRY(cla_file_read(path, &data, &size));
-    const cla_status status = load_lines(v, path, data, size);
-    free(data);
+    CLA_TRY(cla_scan_file(&scan, path, CLA_SOURCE_FILE));
+    const cla_status status = load_lines(v, &scan);
+    free(scan.data);
     if (status) {
         cla_vocab_free(v);
     }

@@ -17,7 +17,7 @@ Test(status, text_is_one_line)
     cr_expect_eq(cla_fail(CLA_E_INPUT, "%s: line %d", "a.json", 7), CLA_E_INPUT);
     cr_expect_str_eq(cla_error(), "a.json: line 7");
     cla_fail(CLA_E_INPUT, "name '%s'\n", "a\nb\tc\033[31m\x7f");
-    cr_expect_str_eq(cla_error(), "name 'a b c?[31m?'");
+    cr_expect_str_eq(cla_error(), "name 'a b c\\u{1b}[31m\\u{7f}'");
 }
 
 Test(status, text_may_quote_itself)

@@ -108,7 +108,7 @@ cut() { "$clattn" report cut.json --out r2.html && holds r2.html \
 check 'a line that is cut off' cut
 { head -n 2 a.json; echo '{"case": "x",'; sed -n 3p a.json; echo '{"case": "x", "provider": "tile"}'; } >bad.json
 exits_with_two() {
-    exits 3 'bad.json:3: ' 2 "$clattn" report b.json bad.json --out r2.html &&
+    exits 3 'bad.json:3:13: ' 2 "$clattn" report b.json bad.json --out r2.html &&
         grep -q "bad.json:5: 'device' is missing" err &&
         holds r2.html 'len(d["bench"][1]["rows"]) == 3 and len(d["bench"][0]["rows"]) == 16 and
             len(d["compare"]) == 1 and len(notes) == 2 and all(n["left_out"] for n in d["notes"])'
@@ -130,7 +130,7 @@ missing() { exits 6 'none.json: cannot open' 1 "$clattn" report a.json none.json
     holds r2.html 'len(d["bench"]) == 1 and "none.json" in notes[0]'; }
 check 'a missing file beside one that is there' missing
 printf '{\n "model": "tagger"\n}\n' >config.json
-check 'another kind of JSON' exits 3 'config.json:1: ' 1 "$clattn" report config.json --out r3.html
+check 'another kind of JSON' exits 3 'config.json:1:1: ' 1 "$clattn" report config.json --out r3.html
 
 # ---- hostile names and texts stay text
 bomb='</script><script>window.hacked=1</script><img src=x onerror="window.hacked=1"> $& -->'
@@ -227,7 +227,7 @@ printf '{"model": "tagger",\n"lr": 1,,}' >damaged/config.json
 { echo '{"step": "x"}'; head -c 1000 two/log.jsonl; } >damaged/log.jsonl
 damaged() {
     exits 3 'damaged/log.jsonl:1: ' 2 "$clattn" report one damaged --out r2.html &&
-        grep -q 'damaged/config.json:2: ' err &&
+        grep -q 'damaged/config.json:2:9: ' err &&
         holds r2.html 'len(d["runs"]) == 2 and len(d["runs"][1]["log"]) > 5 and
             d["runs"][1]["config"] is None and sum("cut off" in n for n in notes) == 1'
 }

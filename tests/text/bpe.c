@@ -282,7 +282,7 @@ Test(bpe, names_bad_codes)
         { "#version: 0.2\na b\nab\n", "codes:3: 'ab' is no merge" },
         { "#version: 0.2\na b c\n", "codes:2: 'a b c' is no merge" },
         { "#version: 0.2\na \n", "codes:2: 'a ' is no merge" },
-        { "#version: 0.2\na \xff\n", "codes: not UTF-8 (byte 16)" },
+        { "#version: 0.2\na \xff\n", "codes:2: not UTF-8 (byte 3)" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cla_bpe bpe;

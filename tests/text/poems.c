@@ -119,7 +119,7 @@ Test(poems, names_what_is_wrong)
         { "", ": holds no poem", false },
         { "a\tb\t" DENG "\n", ":1: 3 columns, must be 4", false },
         { "a\tb\tc\t" DENG "\td\n", ":1: more than 4 columns, must be 4", false },
-        { "a\tb\tc\t" DENG "\n\n", ":2: 1 columns", false },
+        { "a\tb\tc\t" DENG "\n\nx\n", ":3: 1 columns", false },
         { "a\tb\tc\td\n", ": holds no poem", false },
         { "a\tb\tc\t\xFF\n", ":1: not UTF-8", false },
         { "", ": holds no poem", true },

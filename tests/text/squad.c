@@ -291,7 +291,7 @@ Test(squad, words_as_numbers)
 Test(squad, names_what_is_wrong)
 {
     const cla_squad_options any = { 0 };
-    refused("", any, "t.json:1:0: ");
+    refused("", any, "t.json:1:1: ");
     refused("{\n'data': [,]}", any, "t.json:2:10: ");
     refused("[1]", any, "t.json: holds no list 'data'");
     refused("{'data': []}", any, "t.json: holds no question");

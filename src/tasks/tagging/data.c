@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/input.h"
 #include "base/utf8.h"
 #include "tasks/tagging/tagging.h"
 
@@ -224,19 +225,19 @@ cla_status tagging_compare_vocabularies(const tagging *t, const char *dir)
 }
 
 /* Reads a line of lexicon.tsv; line 1 has the overall tag. */
-static cla_status read_entry(tagging *t, const char *path, int line, char *text)
+static cla_status read_entry(tagging *t, const char *path, size_t line, char *text)
 {
     lexicon *x = &t->lexicon;
     char *tag = strchr(text, '\t');
     char *flag = tag ? strchr(tag + 1, '\t') : NULL;
     if (!flag) {
-        return cla_fail(CLA_E_INPUT, "%s:%d: must be form, tag, 0 or 1", path, line);
+        return cla_fail(CLA_E_INPUT, "%s:%zu: must be form, tag, 0 or 1", path, line);
     }
     *tag++ = 0;
     *flag++ = 0;
     const int id = cla_vocab_find(&t->tags, tag);
     if (id < TAGGING_SPECIAL) {
-        return cla_fail(CLA_E_INPUT, "%s:%d: tag '%s' is not in tags.txt", path, line,
+        return cla_fail(CLA_E_INPUT, "%s:%zu: tag '%s' is not in tags.txt", path, line,
                         tag);
     }
     if (line == 1) {
@@ -250,31 +251,33 @@ static cla_status read_entry(tagging *t, const char *path, int line, char *text)
     return CLA_OK;
 }
 
-static cla_status read_entries(tagging *t, const char *path, char *data)
+static cla_status read_entries(tagging *t, cla_scan *scan)
 {
-    size_t lines = 0;
-    for (const char *at = data; *at; at++) {
+    size_t lines = 1; // the last may lack its end
+    for (const char *at = scan->at; at < scan->end; at++) {
         lines += *at == '\n';
     }
     CLA_TRY(cla_alloc(&t->lexicon.majority, lines + 1, sizeof *t->lexicon.majority));
     CLA_TRY(cla_alloc(&t->lexicon.ambiguous, lines + 1, sizeof *t->lexicon.ambiguous));
-    int line = 1;
-    for (char *at = data, *end; (end = strchr(at, '\n')); at = end + 1, line++) {
-        *end = 0;
-        CLA_TRY(read_entry(t, path, line, at));
+    for (;;) {
+        char *line = NULL;
+        size_t size = 0;
+        CLA_TRY(cla_scan_filled(scan, &line, &size));
+        if (!line) {
+            return CLA_OK;
+        }
+        CLA_TRY(read_entry(t, scan->path, scan->number, line));
     }
-    return CLA_OK;
 }
 
 static cla_status load_lexicon(tagging *t, const char *dir)
 {
     cla_text path = { 0 };
-    char *data = NULL;
-    size_t size = 0;
+    cla_scan scan = { 0 };
     cla_status status = in_folder(dir, "lexicon.tsv", &path);
-    status = status ? status : cla_file_read(path.data, &data, &size);
-    status = status ? status : read_entries(t, path.data, data);
-    free(data);
+    status = status ? status : cla_scan_file(&scan, path.data, CLA_SOURCE_FILE);
+    status = status ? status : read_entries(t, &scan);
+    free(scan.data);
     cla_text_free(&path);
     return status;
 }
