@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/utf8.h"
 #include "cli/serve.h"
 #include "tasks/reading/reading.h"
 #include "tasks/translation/translation.h"
@@ -155,12 +154,8 @@ static cla_status read_form(const char *body, size_t size, json_t **root)
 
 static cla_status read_json(const char *body, size_t size, json_t **root)
 {
-    const size_t good = cla_utf8_check(body, size);
-    if (good < size) {
-        return cla_fail(CLA_E_INPUT, "the body is not UTF-8 (byte %zu)", good + 1);
-    }
-    const cla_status status = cla_json_text(root, "the body is not JSON", 1, body, size,
-                                            JSON_REJECT_DUPLICATES);
+    const cla_status status =
+        cla_json_text(root, "body", 1, body, size, JSON_REJECT_DUPLICATES);
     return !status && !json_is_object(*root)
                ? cla_fail(CLA_E_INPUT, "the body is no JSON object")
                : status;

@@ -31,6 +31,16 @@ offsets() {
         grep -qx $'0\t2\tÄn'
 }
 check 'says where, in code points' offsets
+asked() { answer --scores <"$work/read"; }
+about() { echo 'Who sold rye?' | answer --scores --passage "$work/read"; }
+check 'lines of JSON, whatever their ends' reader answer_lines \
+    $'{"passage": "Öd sold rye.", "question": "Who sold rye?"}\n \n{"passage": "a b", "question": "c"}\n' asked
+check 'a passage behind a byte order mark: the same places' reader answer_lines 'Än sold rye on day 20.' about
+as_given() {
+    printf '{"passage": "\\ufeffÖd\\r\\nsold rye.", "question": "Who sold rye?"}' |
+        answer --scores | cut -f 2- | grep -qx $'1\t3\tÖd'
+}
+check 'places count all characters of a passage within JSON' as_given
 lines() {
     printf '%s\n' '{"passage": "Öd sold rye.", "questions": ["Who sold rye?", "What did Öd sell?"]}' \
         '{"passage": "Öd sold rye.", "question": "Who sold rye?"}' |
@@ -110,10 +120,10 @@ check 'several passages, and a network that reads one' says 3 'match_lstm reads 
 check 'several passages in training likewise' says 3 'passages is 2, and network '\''match_lstm'\'' reads one a question' \
     train --set passages=2 --out "$work/other"
 check 'no passages at all' says 3 'passages' train --set passages=0 --out "$work/other"
-check 'a passage that is not UTF-8' says 3 'passage[0] is not UTF-8 (byte 2)' \
+check 'a passage that is not UTF-8' says 3 'bad:1: not UTF-8 (byte 3)' \
     sh -c "echo Who | '$clattn' answer --model '$run' --passage '$work/bad'"
 printf 'a\000b' >"$work/bad"
-check 'a passage with a NUL byte' says 3 'bad: holds a NUL byte' \
+check 'a passage with a NUL byte' says 3 'bad:1: holds a NUL byte' \
     sh -c "echo Who | '$clattn' answer --model '$run' --passage '$work/bad'"
 check 'no passage there' says 6 "$work/none: cannot open" answer --passage "$work/none"
 check 'no model' says 2 'answer needs --model DIR' "$clattn" answer

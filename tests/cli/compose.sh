@@ -31,6 +31,9 @@ learnt() {
 }
 check 'has learnt the poems by heart: perplexity and BLEU of lines 2 to 4' learnt
 
+# The words of a command line are text as lines are: reader composed_words.
+check 'a word that is not UTF-8' says 3 'argument:1: not UTF-8 (byte 1)' compose $'\xff'
+
 # Keywords from titles: those that a title repeats are the lines' own, others are not.
 entitle() { # FILE: the test poems, each with its lines' best-ranked words as the title
     python3 - "$run" "$work/data/test.tsv" >"$1" <<'PYTHON'

@@ -31,6 +31,7 @@ check 'trains a poet' "$clattn" train "$source/examples/configs/poem-ppg.json" \
     --set vector_epochs=1 --set steps=1 --set eval_every=1 --quiet --out "$poet"
 inspect() { "$clattn" inspect --model "$@"; }
 question() { inspect "$reader" --passage "$work/passage" --text 'Who sold rye?' "$@"; }
+read_question() { inspect "$reader" --passage "$work/read" --text 'Who sold rye?' --json; }
 poem() { inspect "$poet" --text '明月' --chars 5 "$@"; }
 
 # maps FILE COUNT PARTS...: an SVG of so many maps, with these in it.
@@ -42,6 +43,8 @@ maps() {
         grep -qF "$part" "$file" || { echo "no $part" && return 1; }
     done
 }
+check 'a passage behind a byte order mark' reader inspected 'Ann sold rye on Monday.' read_question
+
 # sums KEY FILE: each innermost list under KEY sums to 1; prints how many there are.
 sums() {
     python3 - "$@" <<'PYTHON'
@@ -149,10 +152,10 @@ check 'refuses a passage without a word' says 3 'inspect: the passage has no wor
 check 'refuses a question without a word' says 3 'inspect: the question has no word' \
     inspect "$reader" --text ' ' --passage "$work/passage"
 printf 'ab\377' >"$work/bad"
-check 'refuses a passage that is no text' says 3 'inspect: passage[0] is not UTF-8 (byte 2)' \
+check 'refuses a passage that is no text' says 3 'bad:1: not UTF-8 (byte 3)' \
     inspect "$reader" --text Who --passage "$work/bad"
 printf 'a\000b' >"$work/bad"
-check 'refuses a NUL byte' says 3 'bad: holds a NUL byte' \
+check 'refuses a NUL byte' says 3 'bad:1: holds a NUL byte' \
     inspect "$reader" --text Who --passage "$work/bad"
 check 'refuses a site that is not there' says 2 "--site is 'self', must be one of c2q, q2c" \
     question --site self

@@ -70,6 +70,15 @@ kill_often() {
     [ ${#resume[@]} -eq 1 ]
 }
 
+# reader NAME TEXT COMMAND...: one of src/base/readers.h. The command reads work/read, and finds
+# the same in TEXT with a byte order mark and CR LF.
+reader() {
+    printf '%s' "$2" >"$work/read"
+    "${@:3}" >"$work/plain" && [ -s "$work/plain" ] || return 1
+    printf '\357\273\277%s' "${2//$'\n'/$'\r\n'}" >"$work/read"
+    "${@:3}" >"$work/marked" && cmp "$work/plain" "$work/marked"
+}
+
 # nothing COMMAND...: without input it succeeds and writes nothing.
 nothing() { "$@" </dev/null >"$work/out" && [ ! -s "$work/out" ]; }
 

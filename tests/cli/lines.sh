@@ -34,6 +34,9 @@ answers() {
 }
 check 'answers each line at once' answers
 
+given() { printf 'the\nthe red cat sleeps.\n' | translate --given "$work/read"; }
+check 'given lines, whatever their ends' reader given $'der\ndie rote Katze\n' given
+
 # ---- unusual lines
 lines() { [ "$(wc -l <"$work/out")" -eq "$1" ]; }
 check 'a beam wider than the vocabulary' \
