@@ -152,7 +152,7 @@ static const cli_option ngram_options[] = {
 };
 
 static const cli_option squad_options[] = {
-    { "ref", 'r', "FILE", "data set, SQuAD 1.1 JSON", CLI_TAKE, AT(refs),
+    { "ref", 'r', "FILE", "data set, SQuAD 1.1 or 2.0 JSON", CLI_TAKE, AT(refs),
       .needed = true, .take = take_ref },
     { "hyp", 'h', "FILE", "JSON object of question ids and answers", CLI_TEXT,
       AT(hyp) },
@@ -285,7 +285,8 @@ static int run_ngram(int argc, char **argv)
 static const cli_usage squad_usage = {
     .options = squad_options,
     .check = check_squad,
-    .about = "Exact match and F1 of answers as SQuAD 1.1 computes them.",
+    .about = "Exact match and F1 of answers as SQuAD computes them: data with "
+             "impossible questions by the rules of 2.0, other data by those of 1.1.",
 };
 
 static int run_squad(int argc, char **argv)

@@ -9,18 +9,56 @@
 
 /* ---- squad ------------------------------------------------------------------- */
 
+/* Adds the scores of a part of SQuAD 2.0 under the names of evaluate-v2.0. */
+static int add_share(json_t *object, const char *name, const cla_squad_share *s)
+{
+    char key[32];
+    snprintf(key, sizeof key, "%s_exact", name);
+    int failed =
+        s->questions ? json_object_set_new(object, key, json_real(s->exact)) : 0;
+    snprintf(key, sizeof key, "%s_f1", name);
+    failed |= s->questions ? json_object_set_new(object, key, json_real(s->f1)) : 0;
+    snprintf(key, sizeof key, "%s_total", name);
+    return failed | json_object_set_new(object, key, json_integer(s->questions));
+}
+
+static cla_status print_squad_json(const cla_squad_scores *s)
+{
+    json_t *object = json_pack(
+        "{ss sf sf sI sI ss}", "metric", "SQuAD", "em", s->all.exact, "f1", s->all.f1,
+        "questions", (json_int_t)s->all.questions, "unanswered",
+        (json_int_t)s->unanswered, "norm", s->version_2 ? "squad2" : "squad1");
+    if (object && s->version_2 &&
+        (add_share(object, "HasAns", &s->has_answer) |
+         add_share(object, "NoAns", &s->no_answer))) {
+        json_decref(object);
+        object = NULL;
+    }
+    return cli_print_json(object);
+}
+
 static cla_status print_squad(const score_arguments *a, const cla_squad_scores *s)
 {
+    const char *const norm = s->version_2 ? "squad2" : "squad1";
+    const struct {
+        const char *name;
+        const cla_squad_share *share;
+    } parts[] = { { "HasAns", &s->has_answer }, { "NoAns", &s->no_answer } };
     if (a->json) {
-        return cli_print_json(json_pack("{ss sf sf sI sI}", "metric", "SQuAD", "em",
-                                        s->exact, "f1", s->f1, "questions",
-                                        (json_int_t)s->questions, "unanswered",
-                                        (json_int_t)s->unanswered));
+        return print_squad_json(s);
     }
-    printf("EM|norm:squad1|n:%lld|version:clattn-%s = %.2f\n", (long long)s->questions,
-           cla_version(), s->exact);
-    printf("F1|norm:squad1|n:%lld|version:clattn-%s = %.2f (%lld unanswered)\n",
-           (long long)s->questions, cla_version(), s->f1, (long long)s->unanswered);
+    printf("EM|norm:%s|n:%lld|version:clattn-%s = %.2f\n", norm,
+           (long long)s->all.questions, cla_version(), s->all.exact);
+    printf("F1|norm:%s|n:%lld|version:clattn-%s = %.2f (%lld unanswered)\n", norm,
+           (long long)s->all.questions, cla_version(), s->all.f1,
+           (long long)s->unanswered);
+    for (int i = 0; s->version_2 && i < 2; i++) {
+        if (parts[i].share->questions) {
+            printf("%s|norm:%s|n:%lld|version:clattn-%s = EM %.2f F1 %.2f\n",
+                   parts[i].name, norm, (long long)parts[i].share->questions,
+                   cla_version(), parts[i].share->exact, parts[i].share->f1);
+        }
+    }
     return CLA_OK;
 }
 

@@ -27,13 +27,28 @@ cla_status cla_squad_compare(cla_squad *s, const char *answer, const char *gold,
 cla_status cla_squad_characters(cla_squad *s, const char *answer, const char *gold,
                                 double *f1);
 
+/* The same by the rules of SQuAD 2.0: an answer or a reference of which nothing is left
+ * has F1 1 with another such, else 0. Source: Rajpurkar et al. 2018, evaluate-v2.0. */
+cla_status cla_squad_compare_2(cla_squad *s, const char *answer, const char *gold,
+                               double *exact, double *f1);
+
+/* Scores of some questions, per cent: best over the references, mean over questions. */
+typedef struct cla_squad_share {
+    double exact, f1;
+    int64_t questions;
+} cla_squad_share;
+
 typedef struct cla_squad_scores {
-    double exact, f1; // per cent: best over the references, mean over questions
-    int64_t questions, unanswered;
+    cla_squad_share all;
+    cla_squad_share has_answer, no_answer; // of SQuAD 2.0: HasAns, NoAns
+    int64_t unanswered;                    // ids that answers lacks; they score 0
+    bool version_2;                        // scored by the rules of SQuAD 2.0
 } cla_squad_scores;
 
-/* Scores answers (an object of texts by question id) against data (JSON of SQuAD 1.1).
- * An unanswered question scores 0. The paths are for messages. Errors: CLA_E_INPUT
+/* Scores answers (an object of texts by question id) against data (JSON of SQuAD). The
+ * rules are those of 2.0 where the data's "version" is 2 or a question has
+ * "is_impossible" or no reference: the right answer to such a question is the empty
+ * text. Other data has those of 1.1. The paths are for messages. Errors: CLA_E_INPUT
  * (file and what is missing), CLA_E_NOMEM. */
 cla_status cla_squad_score(cla_squad *s, const json_t *data, const char *data_path,
                            const json_t *answers, const char *answers_path,

@@ -107,6 +107,16 @@ cla_status cla_squad_compare(cla_squad *s, const char *answer, const char *gold,
     return overlap(s->answer.data, s->gold.data, f1);
 }
 
+cla_status cla_squad_compare_2(cla_squad *s, const char *answer, const char *gold,
+                               double *exact, double *f1)
+{
+    CLA_TRY(cla_squad_compare(s, answer, gold, exact, f1));
+    if (!*s->answer.data || !*s->gold.data) {
+        *f1 = *exact;
+    }
+    return CLA_OK;
+}
+
 /* Normalises an answer and puts a blank between its characters. */
 static cla_status part(cla_squad *s, const char *answer, cla_text *out)
 {
@@ -124,101 +134,4 @@ cla_status cla_squad_characters(cla_squad *s, const char *answer, const char *go
     CLA_TRY(part(s, answer, &s->answer));
     CLA_TRY(part(s, gold, &s->gold));
     return overlap(s->answer.data, s->gold.data, f1);
-}
-
-/* ---- a data set -------------------------------------------------------------- */
-
-/* The data set, the answers, and the scores so far. */
-typedef struct reader {
-    cla_squad *squad;
-    const char *path, *answers_path;
-    const json_t *answers;
-    cla_squad_scores *scores;
-} reader;
-
-static cla_status missing(const reader *r, const char *what)
-{
-    return cla_fail(CLA_E_INPUT, "%s: %s", r->path, what);
-}
-
-static cla_status best_of(const reader *r, const char *answer, const json_t *golds)
-{
-    double exact = 0, f1 = 0;
-    for (size_t i = 0; i < json_array_size(golds); i++) {
-        const json_t *gold = json_array_get(golds, i);
-        const char *text = json_string_value(json_object_get(gold, "text"));
-        double one_exact = 0, one_f1 = 0;
-        if (!text) {
-            return missing(r, "an answer has no 'text'");
-        }
-        CLA_TRY(cla_squad_compare(r->squad, answer, text, &one_exact, &one_f1));
-        exact = one_exact > exact ? one_exact : exact;
-        f1 = one_f1 > f1 ? one_f1 : f1;
-    }
-    r->scores->exact += exact;
-    r->scores->f1 += f1;
-    return CLA_OK;
-}
-
-static cla_status score_question(const reader *r, const json_t *question)
-{
-    const char *id = json_string_value(json_object_get(question, "id"));
-    const json_t *golds = json_object_get(question, "answers");
-    if (!id || !json_is_array(golds)) {
-        return missing(r, "a question lacks 'id' or 'answers'");
-    }
-    const json_t *answer = json_object_get(r->answers, id);
-    r->scores->questions++;
-    if (!answer) {
-        r->scores->unanswered++;
-        return CLA_OK;
-    }
-    if (!json_is_string(answer)) {
-        return cla_fail(CLA_E_INPUT, "%s: the answer to '%.40s' is no string",
-                        r->answers_path, id);
-    }
-    return best_of(r, json_string_value(answer), golds);
-}
-
-static cla_status score_article(const reader *r, const json_t *article)
-{
-    const json_t *paragraphs = json_object_get(article, "paragraphs");
-    if (!json_is_array(paragraphs)) {
-        return missing(r, "an article has no list 'paragraphs'");
-    }
-    for (size_t i = 0; i < json_array_size(paragraphs); i++) {
-        const json_t *questions = json_object_get(json_array_get(paragraphs, i), "qas");
-        if (!json_is_array(questions)) {
-            return missing(r, "a paragraph has no list 'qas'");
-        }
-        for (size_t k = 0; k < json_array_size(questions); k++) {
-            CLA_TRY(score_question(r, json_array_get(questions, k)));
-        }
-    }
-    return CLA_OK;
-}
-
-cla_status cla_squad_score(cla_squad *s, const json_t *data, const char *data_path,
-                           const json_t *answers, const char *answers_path,
-                           cla_squad_scores *scores)
-{
-    const json_t *articles = json_object_get(data, "data");
-    const reader r = { s, data_path, answers_path, answers, scores };
-    *scores = (cla_squad_scores){ 0 };
-    if (!json_is_array(articles)) {
-        return missing(&r, "holds no list 'data'");
-    }
-    if (!json_is_object(answers)) {
-        return cla_fail(CLA_E_INPUT, "%s: must be an object of ids and answers",
-                        answers_path);
-    }
-    for (size_t i = 0; i < json_array_size(articles); i++) {
-        CLA_TRY(score_article(&r, json_array_get(articles, i)));
-    }
-    if (!scores->questions) {
-        return missing(&r, "holds no question");
-    }
-    scores->exact *= 100.0 / (double)scores->questions;
-    scores->f1 *= 100.0 / (double)scores->questions;
-    return CLA_OK;
 }

@@ -25,6 +25,7 @@ typedef struct cla_reading_question {
     cla_reading_text text;
     int32_t passage, passages; // its first passage and their number
     int32_t answer, answers;   // its first answer and their number
+    bool impossible;           // SQuAD 2.0: an empty list of answers
 } cla_reading_question;
 
 typedef struct cla_reading {

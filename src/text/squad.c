@@ -1,4 +1,4 @@
-/* squad.c - reads data sets in the JSON layout of SQuAD 1.1. */
+/* squad.c - reads data sets in the JSON layout of SQuAD. */
 #include "text/squad.h"
 
 #include <string.h>
@@ -157,6 +157,8 @@ static cla_status add_question(walk *w, const char *text, const json_t *answers)
     CLA_TRY(read_answers(w, answers));
     question.id = id.at;
     question.answers = (int32_t)r->answer_count - question.answer;
+    question.impossible = json_is_array(answers) && !json_array_size(answers);
+    w->counts->impossible += question.impossible;
     CLA_TRY(judge_question(w, &question, &stays));
     if (!stays) {
         r->answer_count = (size_t)question.answer;

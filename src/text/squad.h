@@ -1,4 +1,4 @@
-/* squad.h - data sets in the JSON layout of SQuAD 1.1 (also CMRC 2018, DRCD). */
+/* squad.h - data sets in the JSON layout of SQuAD (also CMRC 2018, DRCD). */
 #pragma once
 
 #include "text/reading.h"
@@ -35,6 +35,7 @@ typedef struct cla_squad_counts {
     int64_t unasked;        // questions about such passages
     int64_t wordless;       // questions without a word
     int64_t answerless;     // questions without an answer in the passage
+    int64_t impossible;     // those of SQuAD 2.0 among them: an empty list of answers
 } cla_squad_counts;
 
 /* Reads path. answer_start counts code points. An answer that is not at its offset is

@@ -63,6 +63,28 @@ whole() {
 }
 check 'answers a file' whole
 
+# Questions of SQuAD 2.0 without an answer: said, left out of training, scored by its rules.
+second() {
+    mkdir -p "$work/two"
+    python3 - "$work/data" "$work/two" <<'PYTHON'
+import json, sys
+for split in ("train", "dev"):
+    data = json.load(open(f"{sys.argv[1]}/{split}.json", encoding="utf-8"))
+    asked = data["data"][0]["paragraphs"][0]["qas"]
+    asked.append({"id": "none", "question": "Who left?", "is_impossible": True, "answers": []})
+    json.dump(data, open(f"{sys.argv[2]}/{split}.json", "w", encoding="utf-8"))
+PYTHON
+    answer --squad "$work/two/dev.json" 2>"$work/err" >"$work/out" &&
+        grep -q '"none":"[^"]' "$work/out" &&
+        grep -qF 'dev.json: 1 questions have no answer (SQuAD 2.0): a reader answers' "$work/err" &&
+        "$clattn" eval --model "$run" --json --data "$work/two/dev.json" 2>"$work/err" >"$work/out" &&
+        grep -q '"has_ans_f1":100.0' "$work/out" && grep -q '"no_ans":0.0' "$work/out" &&
+        grep -qF '1 questions have no answer' "$work/err"
+}
+check 'questions without an answer' second
+check 'and training without them' exits 0 'train.json: 1 questions have no answer (SQuAD 2.0): training leaves them out' \
+    2 train --set "data=$work/two" --set steps=1 --set eval_every=1 --out "$work/two/run"
+
 # The C API, in a program of its own.
 application() {
     "$example" "$run" 'Än sold rye on day 20.' 'Who sold rye?' '' 'What did Än sell?' \

@@ -125,6 +125,19 @@ echo '{"1": "in the late 1990s"}' >"$work/answers.json"
 check 'score squad' prints '"em":0.0,"f1":40.0,"questions":2,"unanswered":1' \
     "$clattn" score squad --json --ref "$work/data.json" --hyp "$work/answers.json"
 
+cat >"$work/data2.json" <<'END'
+{"version": "v2.0", "data": [{"paragraphs": [{"qas": [
+    {"id": "1", "is_impossible": false, "answers": [{"text": "late 1990s"}]},
+    {"id": "2", "is_impossible": true, "answers": []}]}]}]}
+END
+echo '{"1": "in the late 1990s", "2": ""}' >"$work/answers2.json"
+check 'score squad: 2.0' prints 'F1|norm:squad2|n:2|' \
+    "$clattn" score squad --ref "$work/data2.json" --hyp "$work/answers2.json"
+check 'score squad: 2.0 in parts' prints '"norm":"squad2","HasAns_exact":0.0,"HasAns_f1":80.0,"HasAns_total":1,"NoAns_exact":100.0,"NoAns_f1":100.0,"NoAns_total":1' \
+    "$clattn" score squad --json --ref "$work/data2.json" --hyp "$work/answers2.json"
+check 'score squad: 1.1 stays' prints 'F1|norm:squad1|n:2|' \
+    "$clattn" score squad --ref "$work/data.json" --hyp "$work/answers.json"
+
 check 'score squad: two references' says_alone 2 'score squad takes one --ref, not 2' \
     "$clattn" score squad --ref "$work/data.json" --ref "$work/none" --hyp "$work/answers.json"
 for ignored in '--tokenize 13a' '--smooth exp' '--smooth-value 1'; do

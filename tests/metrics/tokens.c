@@ -198,10 +198,65 @@ Test(squad, takes_the_best_gold_answer)
                        "{\"1\":\"in the late 1990s\",\"2\":\"paris.\",\"4\":\"y\"}",
                        &scores),
                  CLA_OK, "%s", cla_error());
-    cr_assert_eq(scores.questions, 4);
+    cr_assert_eq(scores.all.questions, 4);
     cr_assert_eq(scores.unanswered, 1);
-    cr_assert_float_eq(scores.exact, 25.0, 1e-9);
-    cr_assert_float_eq(scores.f1, 100 * 1.8 / 4, 1e-9);
+    cr_assert_float_eq(scores.all.exact, 25.0, 1e-9);
+    cr_assert_float_eq(scores.all.f1, 100 * 1.8 / 4, 1e-9);
+}
+
+#define TEXT(text) "{\"text\":\"" text "\"}"
+
+/* By hand, as evaluate-v2.0: "" is right where there is no answer, or none that is more
+ * than an article; HasAns 1, 0, 1 and NoAns 1, 0, 0. */
+Test(squad, second_version_knows_impossible_questions)
+{
+    cla_squad_scores s;
+    const char *data =
+        DATA(QUESTION("1", TEXT("Mia")) "," QUESTION("2", "") "," QUESTION(
+            "3",
+            "") "," QUESTION("4",
+                             TEXT("Leo")) "," QUESTION("5",
+                                                       "") "," QUESTION("6",
+                                                                        TEXT("a")));
+    cr_assert_eq(
+        score(data,
+              "{\"1\":\"mia.\",\"2\":\"\",\"3\":\"Leo\",\"4\":\"\",\"6\":\"the\"}", &s),
+        CLA_OK, "%s", cla_error());
+    cr_expect(s.version_2);
+    cr_expect_eq(s.all.questions, 6);
+    cr_expect_eq(s.unanswered, 1);
+    cr_expect_float_eq(s.all.exact, 50, 1e-9);
+    cr_expect_float_eq(s.all.f1, 50, 1e-9);
+    cr_expect_eq(s.has_answer.questions, 3);
+    cr_expect_float_eq(s.has_answer.f1, 200.0 / 3, 1e-9);
+    cr_expect_eq(s.no_answer.questions, 3);
+    cr_expect_float_eq(s.no_answer.exact, 100.0 / 3, 1e-9);
+}
+
+/* What makes data that of 2.0: its version, a question's "is_impossible", no answer. */
+Test(squad, version_is_that_of_the_data)
+{
+    const struct {
+        const char *data;
+        bool second;
+        double f1; // of "the" for "a": 1.1 counts no word in common
+    } cases[] = {
+        { DATA(QUESTION("1", TEXT("a"))), false, 0 },
+        { "{\"version\":\"1.1\",\"data\":[{\"paragraphs\":[{\"qas\":[" QUESTION(
+              "1", TEXT("a")) "]}]}]}",
+          false, 0 },
+        { "{\"version\":\"v2.0\",\"data\":[{\"paragraphs\":[{\"qas\":[" QUESTION(
+              "1", TEXT("a")) "]}]}]}",
+          true, 100 },
+        { DATA("{\"id\":\"1\",\"is_impossible\":false,\"answers\":[" TEXT("a") "]}"),
+          true, 100 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cla_squad_scores s;
+        cr_assert_eq(score(cases[i].data, "{\"1\":\"the\"}", &s), CLA_OK);
+        cr_expect_eq(s.version_2, cases[i].second, "case %zu", i);
+        cr_expect_float_eq(s.all.f1, cases[i].f1, 1e-9, "case %zu", i);
+    }
 }
 
 Test(squad, names_what_is_missing)

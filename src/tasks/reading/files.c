@@ -47,6 +47,12 @@ static cla_status read_squad(const reading *t, cla_reading *text, const char *pa
             path, text->question_count, text->passage_count, (long long)counts.cut,
             (long long)counts.answerless, (long long)counts.empty,
             (long long)counts.wordless);
+    if (counts.impossible) {
+        cla_log(CLA_LOG_WARN, "%s: %lld questions have no answer (SQuAD 2.0): %s", path,
+                (long long)counts.impossible,
+                why.training ? "training leaves them out"
+                             : "a reader answers each of them all the same");
+    }
     return CLA_OK;
 }
 

@@ -19,6 +19,8 @@ typedef struct judge {
     cla_text said; // the predicted answer
     double exact, f1, span, f1_characters, rouge;
     int64_t answered; // questions that have a right answer
+    int64_t impossible;
+    double no_answer; // impossible questions that were left without one
     cla_bleu_counts counts;
 } judge;
 
@@ -75,6 +77,12 @@ static cla_status quote(judge *j, const cla_reading_question *q, const cla_answe
 static cla_status compare(judge *j, const cla_reading_question *q, const cla_answer *a)
 {
     double exact = 0, f1 = 0, span = 0, f1_characters = 0;
+    if (q->impossible) {
+        j->impossible++;
+        CLA_TRY(cla_squad_compare_2(j->squad, j->said.data, "", &exact, &f1));
+        span = f1_characters = exact;
+        j->no_answer += exact;
+    }
     for (int32_t k = 0; k < q->answers; k++) {
         const cla_reading_answer *gold = &j->text->answers[q->answer + k];
         const char *right = cla_reading_string(j->text, gold->text.at);
@@ -126,7 +134,7 @@ static cla_status score(judge *j, const cla_answer *answers, const size_t *found
         const cla_reading_question *q = &j->text->questions[i];
         const cla_answer *a = found[i] ? &answers[i] : NULL;
         CLA_TRY(quote(j, q, a));
-        if (a) {
+        if (a || q->impossible) {
             CLA_TRY(compare(j, q, a));
         }
         if (j->overlaps) {
@@ -165,6 +173,12 @@ static void report(const judge *j, cla_metrics *m)
     if (j->characters && !j->text->free_words) {
         add(m, "bleu4", bleu);
         add(m, "rouge_l", rouge);
+    }
+    if (j->impossible) { // SQuAD 2.0
+        const double have = fmax(1, n - (double)j->impossible);
+        add(m, "has_ans_f1", 100 * (j->f1 - j->no_answer) / have);
+        add(m, "has_ans_em", 100 * (j->exact - j->no_answer) / have);
+        add(m, "no_ans", 100 * j->no_answer / (double)j->impossible);
     }
     add(m, "questions", n);
 }
