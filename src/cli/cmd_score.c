@@ -29,6 +29,29 @@ static cla_status take_ref(void *arguments, const char *path)
     return CLA_OK;
 }
 
+/* Refuses the tokenizers of sacreBLEU that are not there with the reason. */
+static cla_status refuse_tokens(const char *value)
+{
+    static const char *const lacking[][2] = {
+        { "ja-mecab", "MeCab and its dictionary" },
+        { "ko-mecab", "MeCab and its dictionary" },
+        { "spm", "a SentencePiece model that is downloaded" },
+        { "flores101", "a SentencePiece model that is downloaded" },
+        { "flores200", "a SentencePiece model that is downloaded" },
+        { "spBLEU-1K", "a SentencePiece model that is downloaded" },
+    };
+    for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++) {
+        if (strcmp(value, lacking[i][0]) == 0) {
+            return cla_fail(
+                CLA_E_USAGE,
+                "--tokenize %s needs %s, which clattn does not have: cut the "
+                "text with sacreBLEU and use --tokenize none",
+                value, lacking[i][1]);
+        }
+    }
+    return refuse("tokenize", value, "none, 13a, intl, char or zh");
+}
+
 static cla_status take_tokens(void *arguments, const char *value)
 {
     given *g = arguments;
@@ -39,7 +62,7 @@ static cla_status take_tokens(void *arguments, const char *value)
             return CLA_OK;
         }
     }
-    return refuse("tokenize", value, "none, 13a, intl or char");
+    return refuse_tokens(value);
 }
 
 static cla_status take_smooth(void *arguments, const char *value)
@@ -76,10 +99,10 @@ static cla_status take_value(void *arguments, const char *value)
         "hyp", 'h', "FILE", "what is scored (default: standard input)", CLI_TEXT, \
             AT(hyp)                                                               \
     }
-#define TOKENS                                                        \
-    {                                                                 \
-        "tokenize", 't', "KIND", "none, 13a, intl or char", CLI_TAKE, \
-            .take = take_tokens, .choices = "none 13a intl char"      \
+#define TOKENS                                                            \
+    {                                                                     \
+        "tokenize", 't', "KIND", "none, 13a, intl, char or zh", CLI_TAKE, \
+            .take = take_tokens, .choices = "none 13a intl char zh"       \
     }
 #define LOWER                                                                         \
     {                                                                                 \

@@ -153,7 +153,9 @@ cla_status score_rougel(const score_arguments *a)
     score_corpus c;
     cla_tokenizer *t = NULL;
     CLA_TRY(score_corpus_read(&c, a, a->hyp));
-    cla_status status = cla_tokenizer_new(&t, a->bleu.tokens, a->bleu.lowercase);
+    const cla_token_kind kind =
+        a->bleu.tokens == CLA_TOKENS_NONE ? CLA_TOKENS_SPACES : a->bleu.tokens;
+    cla_status status = cla_tokenizer_new(&t, kind, a->bleu.lowercase);
     status = status ? status : rouge_lines(a, &c, t);
     cla_tokenizer_free(&t);
     score_corpus_free(&c);

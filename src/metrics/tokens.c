@@ -15,7 +15,9 @@ struct cla_tokenizer {
     cla_text line, tokens; // scratch
 };
 
-/* sacreBLEU's tokenizer_13a and tokenizer_re, for a line with a blank at each end. */
+/* sacreBLEU's tokenizer_13a, for a line with a blank at each end; from FIRST_OF_RE on,
+ * tokenizer_re. */
+enum { FIRST_OF_RE = 5 };
 static const cla_rule rules_13a[] = {
     { "<skipped>", "" },
     { "&quot;", "\"" },
@@ -39,7 +41,8 @@ static const cla_rule rules_intl[] = {
 
 const char *cla_token_kind_name(cla_token_kind kind)
 {
-    static const char *const names[] = { "none", "13a", "intl", "char", "ascii" };
+    static const char *const names[] = { "none", "13a",   "intl", "char",
+                                         "zh",   "ascii", "none" };
     return names[kind];
 }
 
@@ -48,11 +51,11 @@ cla_status cla_tokenizer_new(cla_tokenizer **out, cla_token_kind kind, bool lowe
     CLA_TRY(cla_alloc(out, 1, sizeof **out));
     (*out)->kind = kind;
     (*out)->lowercase = lowercase;
-    cla_status status = CLA_OK;
-    if (kind == CLA_TOKENS_13A || kind == CLA_TOKENS_INTL) {
-        status = cla_rules_new(&(*out)->rules,
-                               kind == CLA_TOKENS_13A ? rules_13a : rules_intl);
-    }
+    const cla_rule *rules = kind == CLA_TOKENS_13A    ? rules_13a
+                            : kind == CLA_TOKENS_ZH   ? rules_13a + FIRST_OF_RE
+                            : kind == CLA_TOKENS_INTL ? rules_intl
+                                                      : NULL;
+    const cla_status status = rules ? cla_rules_new(&(*out)->rules, rules) : CLA_OK;
     if (status) {
         cla_tokenizer_free(out);
     }
@@ -86,6 +89,49 @@ static cla_status put_lower_ascii(const char *line, size_t size, cla_text *out)
         out->data[i] = byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte;
     }
     return CLA_OK;
+}
+
+/* Returns whether zh makes a token of a character: sacreBLEU's ranges as its code reads
+ * them. There "\u20000" is U+2000 and a "0", so its two last ranges are U+2001 to
+ * U+2A6D and U+2F81 to U+2FA1, and ideographs beyond U+FFFF belong to none. */
+static bool is_chinese(int32_t code)
+{
+    static const int32_t ranges[][2] = {
+        { 0x3400, 0x4DB5 }, { 0x4E00, 0x9FBB }, { 0xF900, 0xFA2D }, { 0xFA30, 0xFA6A },
+        { 0xFA70, 0xFAD9 }, { 0xFF00, 0xFFEF }, { 0x2E80, 0x2EFF }, { 0x3000, 0x303F },
+        { 0x31C0, 0x31EF }, { 0x2F00, 0x2FDF }, { 0x2FF0, 0x2FFF }, { 0x3100, 0x312F },
+        { 0x31A0, 0x31BF }, { 0xFE10, 0xFE1F }, { 0xFE30, 0xFE4F }, { 0x2600, 0x27BF },
+        { 0x3200, 0x33FF }, { 0x2001, 0x2A6D }, { 0x2F81, 0x2FA1 },
+    };
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        if (code >= ranges[i][0] && code <= ranges[i][1]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Removes blanks at the start of t->line and puts blanks around Chinese characters. */
+static cla_status part_chinese(cla_tokenizer *t)
+{
+    cla_text out = { 0 };
+    cla_status status = cla_text_append(&out, "", 0);
+    for (size_t at = 0; at < t->line.size && !status;) {
+        int32_t code = 0;
+        const char *letter = t->line.data + at;
+        const size_t bytes = (size_t)cla_utf8_next(letter, &code);
+        const bool alone = is_chinese(code);
+        at += bytes;
+        if (!out.size && cla_utf8_is_space(code)) {
+            continue;
+        }
+        status = cla_text_append(&out, " ", alone);
+        status = status ? status : cla_text_append(&out, letter, bytes);
+        status = status ? status : cla_text_append(&out, " ", alone);
+    }
+    cla_text_free(&t->line);
+    t->line = out;
+    return status;
 }
 
 static cla_status put_line(const cla_tokenizer *t, const char *line, size_t size,
@@ -145,9 +191,13 @@ cla_status cla_tokenize(cla_tokenizer *t, const char *line, size_t size, cla_tex
     t->line.size = 0;
     out->size = 0;
     CLA_TRY(cla_text_append(out, "", 0));
+    if (t->kind == CLA_TOKENS_SPACES) {
+        return put_line(t, line, size, out);
+    }
     CLA_TRY(cla_text_append(&t->line, edge, strlen(edge)));
     CLA_TRY(put_line(t, line, without_end(t, line, size), &t->line));
     CLA_TRY(cla_text_append(&t->line, edge, strlen(edge)));
+    CLA_TRY(t->kind == CLA_TOKENS_ZH ? part_chinese(t) : CLA_OK);
     CLA_TRY(t->rules ? cla_rules_apply(t->rules, &t->line) : CLA_OK);
     return part(t, out);
 }
@@ -155,9 +205,10 @@ cla_status cla_tokenize(cla_tokenizer *t, const char *line, size_t size, cla_tex
 cla_status cla_tokenize_ids(cla_tokenizer *t, const char *line, size_t size,
                             cla_tokens *tokens)
 {
+    const bool empty = t->kind == CLA_TOKENS_SPACES; // words may be empty
     tokens->count = 0;
     CLA_TRY(cla_tokenize(t, line, size, &t->tokens));
-    for (char *at = t->tokens.data, *next = NULL; at && *at; at = next) {
+    for (char *at = t->tokens.data, *next = NULL; at && (*at || empty); at = next) {
         int id = 0;
         char *blank = strchr(at, ' ');
         next = blank ? blank + 1 : NULL;

@@ -116,6 +116,18 @@ check 'score charbleu' prints ' = 71.44' \
     "$clattn" score charbleu --ref "$work/letters.ref" --hyp "$work/letters"
 check 'score rougel' prints 'ROUGE-L|case:mixed|tok:char|beta:1.2|n:2|version:' \
     "$clattn" score rougel --tokenize char --ref "$work/letters.ref" --hyp "$work/letters"
+printf 'a b\na  b\n\n' >"$work/blanks.ref"
+printf 'a\302\240b\na  b\n\n' >"$work/blanks"
+caption() { # as the MS COCO caption scorer, which splits at each blank
+    "$clattn" score rougel --sentence --ref "$work/blanks.ref" --hyp "$work/blanks" >"$work/out" &&
+        diff "$work/out" <(printf '0.0000\n100.0000\n100.0000\n')
+}
+check 'score rougel: blanks' caption
+printf '我们是𠀀𠀀中国人。Yes, 3.5%%!\n' >"$work/zh.ref"
+printf '我们是𠀀中国的人。Yes, 3.5%%!\n' >"$work/zh"
+check 'score bleu: Chinese' prints '|tok:zh|smooth:exp|' \
+    "$clattn" score bleu --tokenize zh --ref "$work/zh.ref" --hyp "$work/zh"
+check 'as sacreBLEU' grep -qF ' = 57.31 85.7/69.2/50.0/36.4 ' "$work/out"
 cat >"$work/data.json" <<'END'
 {"data": [{"paragraphs": [{"qas": [
     {"id": "1", "answers": [{"text": "late 1990s"}]},

@@ -11,6 +11,15 @@
 #include "metrics/reading.h"
 #include "metrics/rules.h"
 
+static json_t *read_cases(const char *name)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/oracles/%s", getenv("CLATTN_TEST_DATA"), name);
+    json_t *cases = json_load_file(path, 0, NULL);
+    cr_assert_not_null(cases, "%s", path);
+    return cases;
+}
+
 static void tokens_are(cla_token_kind kind, bool lower, const char *line,
                        const char *want)
 {
@@ -21,6 +30,33 @@ static void tokens_are(cla_token_kind kind, bool lower, const char *line,
     cr_assert_str_eq(out.data, want);
     cla_tokenizer_free(&t);
     cla_text_free(&out);
+}
+
+/* Random lines of CJK, blanks of all kinds and letters beyond U+FFFF, for each kind that
+ * --tokenize names. */
+Test(tokens, equal_sacrebleu_s)
+{
+    json_t *all = read_cases("tokens/cases.json"), *c = NULL;
+    const json_t *cases = json_object_get(all, "tokens");
+    int seen[CLA_TOKEN_KINDS] = { 0 };
+    size_t i = 0;
+    json_array_foreach(cases, i, c)
+    {
+        const char *name = json_string_value(json_object_get(c, "kind"));
+        int kind = 0;
+        while (kind < CLA_TOKEN_KINDS && strcmp(name, cla_token_kind_name(kind)) != 0) {
+            kind++;
+        }
+        cr_assert_lt(kind, CLA_TOKEN_KINDS, "%s", name);
+        seen[kind]++;
+        tokens_are((cla_token_kind)kind, json_is_true(json_object_get(c, "lower")),
+                   json_string_value(json_object_get(c, "line")),
+                   json_string_value(json_object_get(c, "tokens")));
+    }
+    for (int kind = 0; kind < CLA_TOKEN_KINDS; kind++) {
+        cr_expect_gt(seen[kind], 9, "%s", cla_token_kind_name((cla_token_kind)kind));
+    }
+    json_decref(all);
 }
 
 Test(tokens, of_13a)
@@ -317,10 +353,7 @@ Test(rouge, by_hand)
 
 Test(rouge, equals_the_caption_scorer)
 {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/oracles/bleu_rouge/cases.json",
-             getenv("CLATTN_TEST_DATA"));
-    json_t *cases = json_load_file(path, 0, NULL), *c = NULL;
+    json_t *cases = read_cases("bleu_rouge/cases.json"), *c = NULL;
     size_t i = 0;
     cr_assert_eq(json_array_size(cases), 3);
     json_array_foreach(cases, i, c)
@@ -340,4 +373,25 @@ Test(rouge, equals_the_caption_scorer)
         cr_assert_float_eq(sum / (double)lines, json_number_value(want), 1e-9);
     }
     json_decref(cases);
+}
+
+/* Blanks: no-break ones belong to words, two in a row hold an empty word. */
+Test(rouge, splits_lines_as_the_caption_scorer)
+{
+    json_t *all = read_cases("tokens/cases.json"), *c = NULL;
+    const json_t *cases = json_object_get(all, "rouge_l");
+    size_t i = 0;
+    cr_assert_gt(json_array_size(cases), 9);
+    json_array_foreach(cases, i, c)
+    {
+        const json_t *refs = json_object_get(c, "refs");
+        const char *texts[] = { json_string_value(json_array_get(refs, 0)),
+                                json_string_value(json_array_get(refs, 1)) };
+        const double got =
+            rouge(CLA_TOKENS_SPACES, json_string_value(json_object_get(c, "hyp")),
+                  texts, json_array_size(refs));
+        cr_expect_float_eq(got, json_number_value(json_object_get(c, "score")), 1e-9,
+                           "case %zu", i);
+    }
+    json_decref(all);
 }
