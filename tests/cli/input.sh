@@ -80,6 +80,53 @@ control() { # inspect keeps a control character in a word; XML has none
 }
 check 'inspect: a control character is drawn as U+FFFD' control
 
+# ---- words with tabs, and what is neither words nor CoNLL-U
+printf 'il\tne\tvient\tpas\n1990\tet\t1991\n' >"$work/in"
+check 'tag: words with tabs' rows_of 7 <"$work/in"
+printf 'a\tb\tc\td\te\tf\tg\th\ti\tj\n' >"$work/in"
+check 'tag: ten words with tabs' rows_of 10 <"$work/in"
+printf '# c\n1\ta\t_\tX\n' >"$work/in"
+check 'tag: four columns behind an id' says 3 'standard input:2: neither CoNLL-U' tag <"$work/in"
+check 'tag: that are words all the same' rows_of 4 --format words <<<$'1\ta\t_\tX'
+check 'tag: that must be CoNLL-U' says 3 'standard input:2: 4 columns, must be 10' \
+    tag --format conllu <"$work/in"
+{ row x1 a; } >"$work/in"
+check 'tag: ten columns without an id' says 3 'standard input:1: neither CoNLL-U' tag <"$work/in"
+{ echo 'a b'; row 1 a; } >"$work/in"
+check 'tag: rows behind words' says 3 'standard input:2: a row of CoNLL-U behind plain words' tag <"$work/in"
+check 'tag: another format' says 2 "--format is 'x', must be auto, conllu or words" tag --format x
+
+# ---- what is no word stays: comments, blank lines, line ends
+same() { tag "$@" <"$work/in" >"$work/out" && cmp <(cut -f 1-3,5- "$work/in") <(cut -f 1-3,5- "$work/out"); }
+{ printf '# d\n\n# s\n'; row 1 a; printf '\n# between\n\n'; row 1-2 x; row 1 b; row 2 c; printf '\n# end\n\n'; } >"$work/in"
+check 'tag: comments without words' same
+check 'tag: comments without words, at once' same --unbuffered
+check 'tag: comments without words, two sentences at once' same --batch-lines 2
+sed -i 's/$/\r/' "$work/in"
+check 'tag: CR LF' same
+printf '1\ta\t_\tX\t_\t_\t_\t_\t_\t_\r\n2\tb\t_\tX\t_\t_\t_\t_\t_\t_' >"$work/in"
+whole_ends() { tag "$@" >"$work/out" && [ "$(grep -c $'\r$' "$work/out")" -eq "$(wc -l <"$work/out")" ]; }
+check 'tag: CR LF to the end that is missing' whole_ends <"$work/in"
+check 'tag: CR LF of words' whole_ends <<<$'a b\r\nc\r'
+
+# ---- column 5
+mkdir -p "$work/xpos"
+for split in train dev test; do # column 5 is column 4 in lower case, and 4 is empty
+    awk -F'\t' -v OFS='\t' 'NF == 10 { $5 = tolower($4); $4 = "_" } { print }' \
+        "$work/good/$split.conllu" >"$work/xpos/$split.conllu"
+done
+check 'no tag in column 4' says 3 "train.conllu: no word has a tag in column 4, upos" \
+    train "$work/xpos" "$work/xposrun"
+check 'column 5' train "$work/xpos" "$work/xposrun" --set column=xpos
+xpos() {
+    grep -q '"column": "xpos"' "$work/xposrun/config.json" && awk -v RS= -v ORS='\n\n' 'NR < 5' "$work/xpos/dev.conllu" >"$work/in" &&
+        "$clattn" tag --model "$work/xposrun" <"$work/in" >"$work/out" &&
+        cut -f 4 "$work/out" | grep -q '^_$' && ! cut -f 4 "$work/out" | grep -q '^[A-Z]' &&
+        cut -f 5 "$work/out" | grep -q '^[a-z]' && cmp <(cut -f 1-4,6- "$work/in") <(cut -f 1-4,6- "$work/out")
+}
+check 'tag fills it' xpos
+check 'eval counts it' prints accuracy "$clattn" eval --model "$work/xposrun" --split dev
+
 # ---- data that is odd and works
 cp -r "$work/good" "$work/odd"
 line=$(grep -n '^1	' "$work/odd/dev.conllu" | head -n 1 | cut -d : -f 1)

@@ -94,10 +94,18 @@ static cla_status cut_overlapping(tagging_split *s, int64_t first, int64_t count
     return CLA_OK;
 }
 
+void tagging_use_column(const tagging *t, cla_conllu *file)
+{
+    if (t->xpos) {
+        cla_conllu_use_xpos(file);
+    }
+}
+
 cla_status tagging_split_build(tagging *t, tagging_split *s, cla_conllu *file)
 {
     *s = (tagging_split){ .file = *file };
     *file = (cla_conllu){ 0 };
+    tagging_use_column(t, &s->file);
     CLA_TRY(add_tokens(t, s));
     for (size_t i = 0; i < s->file.sentence_count; i++) {
         const int64_t first = (int64_t)s->file.sentences[i].first;

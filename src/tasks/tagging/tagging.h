@@ -48,6 +48,7 @@ typedef struct tagging_split {
 typedef struct tagging {
     cla_task task; // first: a tagging is a cla_task
     int preset;    // tagging_preset
+    int xpos;      // 0: the tags are column 4, 1: column 5
     bool mask_pad;
     const char *data, *vectors;
     int limit; // words of the vocabulary; 0: the preset's choice
@@ -72,6 +73,9 @@ void tagging_free_vocabularies(tagging *t);
 
 /* Reads data/split.conllu, or data itself when it is a file. */
 cla_status tagging_read(const char *data, const char *split, cla_conllu *file);
+
+/* Takes the words' tags from the model's column. */
+void tagging_use_column(const tagging *t, cla_conllu *file);
 
 /* Builds the ids and chunks of file, which split then owns. Errors: CLA_E_NOMEM. */
 cla_status tagging_split_build(tagging *t, tagging_split *split, cla_conllu *file);

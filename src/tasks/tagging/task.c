@@ -7,6 +7,7 @@
 #include "tasks/vectors.h"
 
 static const char *const preset_names[] = { "paper", "modern", NULL };
+static const char *const column_names[] = { "upos", "xpos", NULL };
 
 /* ---- the task ---------------------------------------------------------------- */
 
@@ -63,6 +64,7 @@ cla_status tagging_read(const char *data, const char *split, cla_conllu *file)
 static cla_status configure(tagging *t, cla_config *settings)
 {
     CLA_TRY(cla_config_choice(settings, "preset", preset_names, &t->preset));
+    CLA_TRY(cla_config_choice(settings, "column", column_names, &t->xpos));
     t->mask_pad = t->preset == TAGGING_MODERN;
     CLA_TRY(cla_config_bool(settings, "mask_pad", &t->mask_pad));
     CLA_TRY(cla_config_text(settings, "data", &t->data));
@@ -90,6 +92,18 @@ static cla_status find_length(tagging *t, cla_config *settings, const cla_conllu
     return cla_config_set(settings, assignment);
 }
 
+/* Checks that there is something to learn: other columns than UPOS are often empty. */
+static cla_status check_tags(const tagging *t, const cla_conllu *train)
+{
+    for (size_t i = 0; i < train->word_count; i++) {
+        if (strcmp(train->words[i].tag, "_") != 0) {
+            return CLA_OK;
+        }
+    }
+    return cla_fail(CLA_E_INPUT, "%s: no word has a tag in column %d, %s", train->path,
+                    train->column, column_names[t->xpos]);
+}
+
 /* Writes the vocabularies of a new run; checks that a resumed run finds the same. */
 static cla_status settle_vocabularies(const tagging *t, const char *dir,
                                       cla_task_mode mode)
@@ -109,7 +123,9 @@ static cla_status open_training(tagging *t, cla_config *settings, const char *di
     cla_status status = CLA_OK;
     for (int i = 0; i < 3 && !status; i++) {
         status = tagging_read(t->data, splits[i], &files[i]);
+        tagging_use_column(t, &files[i]);
     }
+    status = status ? status : check_tags(t, &files[0]);
     status = status ? status : tagging_build_vocabularies(t, files, 3);
     status = status ? status : settle_vocabularies(t, dir, mode);
     status = status ? status : find_length(t, settings, &files[0], length_given);
