@@ -59,10 +59,9 @@ static cla_status read_bytes(char **data, size_t *size, const char *path,
                                                  : cla_stdin_read(data, size);
 }
 
-/* Fails with the line of a byte of text. */
-static cla_status refuse_byte(const char *path, const char *text, size_t at)
+cla_status cla_text_refuse(const char *path, size_t line, const char *text, size_t at)
 {
-    size_t line = 1, start = 0;
+    size_t start = 0;
     for (size_t i = 0; i < at; i++) {
         line += text[i] == '\n';
         start = text[i] == '\n' ? i + 1 : start;
@@ -82,8 +81,8 @@ cla_status cla_text_read(char **text, size_t *size, const char *path, cla_source
     if (good == *size && whole == *size) {
         return CLA_OK;
     }
-    const cla_status status =
-        refuse_byte(cla_source_name(path, source), *text, whole < good ? whole : good);
+    const cla_status status = cla_text_refuse(cla_source_name(path, source), 1, *text,
+                                              whole < good ? whole : good);
     free(*text);
     *text = NULL;
     return status;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/locale.h"
+#include "base/utf8.h"
 
 static json_t *parse(const char *text, size_t size, size_t flags, json_error_t *error)
 {
@@ -115,6 +116,10 @@ cla_status cla_json_text(json_t **root, const char *path, size_t line, const cha
     const cla_status status =
         cla_json_parse(root, text + mark, size - mark, flags, &error);
     if (status == CLA_E_INPUT) {
+        const size_t good = cla_utf8_check(text, size);
+        if (good < size) {
+            return cla_text_refuse(path, line, text + mark, good - mark);
+        }
         return cla_fail(status, "%s:%zu:%zu: %s", path, line - 1 + from_one(error.line),
                         from_one(error.column), error.text);
     }

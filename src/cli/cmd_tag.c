@@ -24,7 +24,7 @@ static const cli_option options[] = {
     { "format", 'f', "FORM",
       "what standard input is: conllu, words, or auto, which tells by its first row "
       "(auto)",
-      CLI_TEXT, .at = offsetof(arguments, format) },
+      CLI_TEXT, .at = offsetof(arguments, format), .choices = "auto conllu words" },
     { "unbuffered", 'u', NULL, "answer each sentence at once", CLI_FLAG,
       .at = offsetof(arguments, unbuffered) },
     { "batch-lines", 'b', "N", "sentences tagged together (256)", CLI_INT,

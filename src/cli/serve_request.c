@@ -156,6 +156,9 @@ static cla_status read_json(const char *body, size_t size, json_t **root)
 {
     const cla_status status =
         cla_json_text(root, "body", 1, body, size, JSON_REJECT_DUPLICATES);
+    if (status == CLA_E_INPUT) {
+        return cla_fail_within(status, "the body is not JSON");
+    }
     return !status && !json_is_object(*root)
                ? cla_fail(CLA_E_INPUT, "the body is no JSON object")
                : status;

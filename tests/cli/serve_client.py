@@ -201,10 +201,10 @@ def errors():
             return s.raw("POST", path, body, headers)
 
         refused(post(b""), 400, "not JSON")
-        refused(post(b'{"q": "a"'), 400, "not JSON: line 1")
+        refused(post(b'{"q": "a"'), 400, "not JSON: body:1:")
         refused(post(b'{"q": "a", "q": "b"}'), 400, "not JSON")
         refused(post(b'{"q": "a\\u0000b"}'), 400, "not JSON")
-        refused(post(b'{"q": "a\xff"}'), 400, "not UTF-8 (byte 8)")
+        refused(post(b'{"q": "a\xff"}'), 400, "body:1: not UTF-8 (byte 9)")
         refused(post(b"[" * 2900), 400, "not JSON")
         refused(post(b'["q"]'), 400, "no JSON object")
         refused(post(b"{}"), 400, 'the request has no "q"')
