@@ -35,14 +35,15 @@ static cla_status read_dtype(const reader *r, cla_st_tensor *t, const json_t *va
 {
     const char *word = json_string_value(value);
     if (!word) return fail_tensor(r, t->name, "dtype is missing or no string");
-    for (int i = CLA_ST_F32; i <= CLA_ST_I8; i++) {
+    for (int i = CLA_ST_F32; i < CLA_ST_DTYPES; i++) {
         if (strcmp(word, cla_st_dtypes[i].name) == 0) {
             t->dtype = (cla_st_dtype)i;
             return CLA_OK;
         }
     }
     return cla_fail(CLA_E_INPUT,
-                    "%s: tensor '%s': dtype %s, but only F32, F16, I32 and I8 are read",
+                    "%s: tensor '%s': dtype %s, but only F32, F16, BF16, I32 and I8 "
+                    "are read",
                     r->path, t->name, word);
 }
 
@@ -319,6 +320,14 @@ const cla_st_tensor *cla_st_find(const cla_st_file *file, const char *name)
     return NULL;
 }
 
+static float brain_to_float(uint16_t upper)
+{
+    const uint32_t bits = (uint32_t)upper << 16;
+    float x = 0;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
 void cla_st_floats(const cla_st_tensor *t, float *out)
 {
     const uint16_t *half = t->data;
@@ -328,7 +337,9 @@ void cla_st_floats(const cla_st_tensor *t, float *out)
         return;
     }
     for (int64_t i = 0; i < t->size; i++) {
-        out[i] = t->dtype == CLA_ST_F16 ? cla_half_to_float(half[i]) : (float)byte[i];
+        out[i] = t->dtype == CLA_ST_F16    ? cla_half_to_float(half[i])
+                 : t->dtype == CLA_ST_BF16 ? brain_to_float(half[i])
+                                           : (float)byte[i];
     }
 }
 
@@ -337,8 +348,9 @@ bool cla_st_finite(const cla_st_tensor *t)
     uint32_t bad = 0;
     if (t->dtype == CLA_ST_F32) {
         bad = find_specials(t->data, (size_t)t->size);
-    } else if (t->dtype == CLA_ST_F16) {
-        const uint16_t *bits = t->data, exponent = 0x7c00;
+    } else if (t->dtype == CLA_ST_F16 || t->dtype == CLA_ST_BF16) {
+        const uint16_t *bits = t->data;
+        const uint16_t exponent = t->dtype == CLA_ST_F16 ? 0x7c00 : 0x7f80;
         for (int64_t i = 0; i < t->size; i++) {
             bad |= (bits[i] & exponent) == exponent;
         }

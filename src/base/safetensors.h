@@ -11,7 +11,9 @@ typedef enum cla_st_dtype {
     CLA_ST_F32,
     CLA_ST_I32,
     CLA_ST_F16,
-    CLA_ST_I8
+    CLA_ST_I8,
+    CLA_ST_BF16, // the upper halves of 32-bit floats
+    CLA_ST_DTYPES
 } cla_st_dtype;
 
 /* A type's name in files and the bytes of an element, indexed by cla_st_dtype. */
@@ -19,7 +21,7 @@ typedef struct cla_st_width {
     const char *name;
     int64_t bytes;
 } cla_st_width;
-extern const cla_st_width cla_st_dtypes[];
+extern const cla_st_width cla_st_dtypes[CLA_ST_DTYPES];
 
 typedef struct cla_st_tensor {
     const char *name;
@@ -47,8 +49,8 @@ typedef struct cla_st_file {
 cla_status cla_st_open(cla_st_file *file, const char *path);
 void cla_st_close(cla_st_file *file);
 const cla_st_tensor *cla_st_find(const cla_st_file *file, const char *name);
-/* Converts a tensor of floats, halves or 8-bit integers to floats, without scales, in
- * out [t->size]. */
+/* Converts a tensor of floats of 32 or 16 bits or 8-bit integers to floats, without
+ * scales, in out [t->size]. */
 void cla_st_floats(const cla_st_tensor *t, float *out);
 /* Returns whether every number of a tensor is finite. */
 bool cla_st_finite(const cla_st_tensor *t);

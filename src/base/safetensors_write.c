@@ -9,8 +9,8 @@
 
 enum { PREFIX_BYTES = 8 };
 
-const cla_st_width cla_st_dtypes[] = {
-    { "F32", 4 }, { "I32", 4 }, { "F16", 2 }, { "I8", 1 }
+const cla_st_width cla_st_dtypes[CLA_ST_DTYPES] = {
+    { "F32", 4 }, { "I32", 4 }, { "F16", 2 }, { "I8", 1 }, { "BF16", 2 }
 };
 
 static int64_t elements(const cla_st_tensor *t)

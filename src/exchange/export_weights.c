@@ -61,7 +61,8 @@ static cla_status add(export_tensors *out, const char *path, const cla_param *p,
 {
     cla_st_tensor to = *t;
     out->numbers += p ? t->size : 0;
-    if (weights != CLA_WEIGHTS_STORED && t->dtype == CLA_ST_F16) {
+    if (weights != CLA_WEIGHTS_STORED &&
+        (t->dtype == CLA_ST_F16 || t->dtype == CLA_ST_BF16)) {
         CLA_TRY(floats_of(out, t, &to));
     }
     if (weights == CLA_WEIGHTS_INT8 && p && p->use && to.dtype == CLA_ST_F32 &&

@@ -244,9 +244,8 @@ static cla_status list_ids(const char *path, json_t *ids)
     status = status ? status : cla_sentencepiece_new(&model, path, bytes, size);
     status = status ? status : cla_sentencepiece_list(model, &list);
     int64_t id = 0;
-    for (char *at = list.data, *end; !status && at && *at; at = end + 1) {
-        end = strchr(at, '\n');
-        *end = 0;
+    const char *end = list.data ? list.data + list.size : NULL;
+    for (const char *at = list.data; !status && at < end; at += strlen(at) + 1) {
         if (json_object_get(ids, at) ||
             json_object_set_new(ids, at, json_integer(id++))) {
             status = cla_fail(

@@ -91,11 +91,11 @@ static cla_status count_word(void *to, size_t word, const char *form)
 }
 
 cla_status cla_reading_vocab(const cla_reading *r, int64_t min_count, bool lower,
-                             cla_vocab *vocab)
+                             size_t limit, cla_vocab *vocab)
 {
     cla_vocab all = { 0 };
     cla_status status = give_words(r, lower, count_word, &all);
-    status = status ? status : cla_vocab_take(vocab, &all, min_count, 0);
+    status = status ? status : cla_vocab_take(vocab, &all, min_count, limit);
     cla_vocab_free(&all);
     return status;
 }

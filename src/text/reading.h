@@ -61,9 +61,9 @@ cla_status cla_reading_quote(const cla_reading *r, size_t passage, int32_t first
 
 /* Fills an empty vocabulary with the special tokens and the words of passages and
  * questions that occur min_count times or more, in falling order of counts; in lower
- * case when lower. Errors: CLA_E_NOMEM. */
+ * case when lower; at most limit tokens in all (0: any number). Errors: CLA_E_NOMEM. */
 cla_status cla_reading_vocab(const cla_reading *r, int64_t min_count, bool lower,
-                             cla_vocab *vocab);
+                             size_t limit, cla_vocab *vocab);
 
 /* Writes the id of each word to ids [r->words.count]; CLA_UNK for words that vocab
  * lacks. Errors: CLA_E_NOMEM. */

@@ -15,12 +15,9 @@ namespace
 
 cla_status add(const std::vector<std::string> &pieces, cla_text *out)
 {
-    for (size_t i = 0; i < pieces.size(); i++) {
-        if (cla_status status = cla_text_append(out, " ", i > 0)) {
-            return status;
-        }
-        if (cla_status status =
-                cla_text_append(out, pieces[i].data(), pieces[i].size())) {
+    for (const auto &piece : pieces) {
+        // with the NUL behind it
+        if (cla_status status = cla_text_append(out, piece.c_str(), piece.size() + 1)) {
             return status;
         }
     }
@@ -81,13 +78,9 @@ cla_status cla_sentencepiece_undo(const cla_sentencepiece *pieces, const char *t
     return guarded([&] {
         std::vector<std::string> parts;
         std::string line, all(tokens, size);
-        for (size_t at = 0; at < all.size();) {
-            const size_t blank = all.find(' ', at);
-            const size_t end = blank == std::string::npos ? all.size() : blank;
-            if (end > at) {
-                parts.push_back(all.substr(at, end - at));
-            }
-            at = end + 1;
+        for (size_t at = 0, end; at < all.size(); at = end + 1) {
+            end = all.find('\0', at);
+            parts.push_back(all.substr(at, end - at));
         }
         const auto status = pieces->processor.Decode(parts, &line);
         return status.ok() ? cla_text_append(out, line.data(), line.size())
@@ -112,13 +105,11 @@ cla_status cla_sentencepiece_all(const cla_sentencepiece *pieces, cla_text *out)
 cla_status cla_sentencepiece_list(const cla_sentencepiece *pieces, cla_text *out)
 {
     return guarded([&] {
+        std::vector<std::string> all;
         const auto &p = pieces->processor;
         for (int i = 0; i < p.GetPieceSize(); i++) {
-            const std::string line = p.IdToPiece(i) + "\n";
-            if (cla_status status = cla_text_append(out, line.data(), line.size())) {
-                return status;
-            }
+            all.push_back(p.IdToPiece(i));
         }
-        return CLA_OK;
+        return add(all, out);
     });
 }

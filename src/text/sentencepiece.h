@@ -16,18 +16,18 @@ cla_status cla_sentencepiece_new(cla_sentencepiece **out, const char *path,
                                  const char *bytes, size_t size);
 void cla_sentencepiece_free(cla_sentencepiece **pieces);
 
-/* apply appends the pieces of a line, separated by blanks; undo appends the line of
+/* apply appends the pieces of a line, each followed by a NUL; undo appends the line of
  * such pieces. Inside a piece, U+2581 replaces the blank. Errors: CLA_E_NOMEM. */
 cla_status cla_sentencepiece_apply(const cla_sentencepiece *pieces, const char *line,
                                    size_t size, cla_text *out);
 cla_status cla_sentencepiece_undo(const cla_sentencepiece *pieces, const char *tokens,
                                   size_t size, cla_text *out);
 
-/* Appends all pieces that the model can produce, separated by blanks. */
+/* Appends all pieces that the model can produce, each followed by a NUL. */
 cla_status cla_sentencepiece_all(const cla_sentencepiece *pieces, cla_text *out);
 
 /* Appends every piece in the order of ids, control and unknown pieces included, each
- * followed by a line end. */
+ * followed by a NUL. */
 cla_status cla_sentencepiece_list(const cla_sentencepiece *pieces, cla_text *out);
 
 #ifdef __cplusplus

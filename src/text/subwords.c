@@ -109,38 +109,31 @@ cla_status cla_subwords_take(cla_subwords *s, const char *model_path)
 /* Receives one piece of a line. */
 typedef cla_status take_piece(void *to, const char *piece);
 
-static cla_status give_pieces(char *pieces, take_piece *take, void *to)
+/* Gives each piece of a text, in which one end stands between or behind them. */
+static cla_status give_pieces(cla_text *pieces, char end, take_piece *take, void *to)
 {
-    for (char *at = pieces; at && *at;) {
-        char *blank = strchr(at, ' ');
-        if (blank) {
-            *blank = 0;
-        }
+    char *last = pieces->data ? pieces->data + pieces->size : NULL;
+    for (char *at = pieces->data, *stop; at < last; at = stop + 1) {
+        stop = memchr(at, end, (size_t)(last - at));
+        stop = stop ? stop : last;
+        *stop = 0;
         CLA_TRY(*at ? take(to, at) : CLA_OK); // may be empty at a line's ends
-        at = blank ? blank + 1 : NULL;
     }
     return CLA_OK;
 }
 
-/* Returns the bytes of ">>x<<" at the start of a line, up to the last "<<"; 0: none. */
-static size_t prefix_size(const char *line, size_t size)
+/* Returns the bytes of ">>x<<" at the start of a line, up to the first "<<"; 0: none. */
+static size_t prefix_size(const char *line)
 {
-    if (size < 5 || strncmp(line, ">>", 2) != 0) {
-        return 0;
-    }
-    for (size_t at = size - 2; at >= 3; at--) {
-        if (line[at] == '<' && line[at + 1] == '<') {
-            return at + 2;
-        }
-    }
-    return 0;
+    const char *end = strncmp(line, ">>", 2) == 0 ? strstr(line, "<<") : NULL;
+    return end ? (size_t)(end + 2 - line) : 0;
 }
 
 /* Takes the prefix of *line, if any, as a piece, and moves *line past it. */
 static cla_status cut_prefix(const char **line, size_t *size, take_piece *take,
                              void *to)
 {
-    const size_t prefix = prefix_size(*line, *size);
+    const size_t prefix = prefix_size(*line);
     cla_text piece = { 0 };
     if (!prefix) {
         return CLA_OK;
@@ -169,7 +162,8 @@ static cla_status cut(const cla_subwords *s, const char *line, size_t size,
     } else if (!status) {
         status = cla_bpe_apply(&s->bpe, line, size, &pieces);
     }
-    status = status ? status : give_pieces(pieces.data, take, to);
+    const char end = s->kind == CLA_PIECES_MODEL ? 0 : ' ';
+    status = status ? status : give_pieces(&pieces, end, take, to);
     cla_text_free(&tokens);
     cla_text_free(&pieces);
     return status;
@@ -236,7 +230,7 @@ static cla_status add_rest(const cla_subwords *s, cla_vocab *counts)
     }
     if (s->kind == CLA_PIECES_MODEL) {
         status = cla_sentencepiece_all(s->model, &all);
-        status = status ? status : give_pieces(all.data, add_zero, counts);
+        status = status ? status : give_pieces(&all, 0, add_zero, counts);
     }
     cla_text_free(&all);
     return status;
@@ -282,7 +276,7 @@ cla_status cla_subwords_save(const cla_subwords *s, const char *codes_path,
 static cla_status load(cla_subwords *s, const char *codes_path, const char *vocab_path)
 {
     CLA_TRY(read_codes(s, codes_path));
-    CLA_TRY(cla_vocab_load(&s->vocab, vocab_path));
+    CLA_TRY(cla_vocab_load(&s->vocab, vocab_path, CLA_SPECIALS));
     for (int i = 0; i < CLA_SPECIALS; i++) {
         if (s->vocab.count <= (size_t)i ||
             strcmp(s->vocab.tokens[i], cla_special_names[i]) != 0) {
@@ -306,17 +300,22 @@ cla_status cla_subwords_load(cla_subwords *s, cla_pieces kind, const char *codes
 
 /* ---- decoding ---------------------------------------------------------------- */
 
+/* Appends the pieces of ids up to the end: those of a model with a NUL behind each,
+ * others with blanks between them. */
 static cla_status join(const cla_subwords *s, const int32_t *ids, size_t n,
                        cla_text *pieces)
 {
+    const bool model = s->kind == CLA_PIECES_MODEL;
     CLA_TRY(cla_text_append(pieces, "", 0));
     for (size_t i = 0; i < n && ids[i] != CLA_EOS; i++) {
         const bool known = ids[i] >= 0 && (size_t)ids[i] < s->vocab.count;
         const char *piece = s->vocab.tokens[known ? ids[i] : CLA_UNK];
-        if (ids[i] != CLA_PAD && !(s->tidy && piece == s->vocab.tokens[CLA_UNK])) {
-            CLA_TRY(cla_text_append(pieces, " ", pieces->size > 0));
-            CLA_TRY(cla_text_append(pieces, piece, strlen(piece)));
+        if (ids[i] == CLA_PAD || !*piece ||
+            (s->tidy && piece == s->vocab.tokens[CLA_UNK])) {
+            continue;
         }
+        CLA_TRY(cla_text_append(pieces, " ", !model && pieces->size > 0));
+        CLA_TRY(cla_text_append(pieces, piece, strlen(piece) + model));
     }
     return CLA_OK;
 }

@@ -135,7 +135,7 @@ static cla_status read_vector(reader *r, char *line)
         return cla_fail(CLA_E_INPUT, "%s:%zu: must be a word and %d numbers", r->path,
                         r->line, v->dim);
     }
-    if ((r->only && cla_vocab_find(r->only, line) < 0) ||
+    if ((r->only && !cla_vocab_spells(r->only, line)) ||
         cla_vocab_find(&v->words, line) >= 0) {
         v->passed_over++;
         return CLA_OK;

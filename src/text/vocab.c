@@ -1,6 +1,8 @@
 /* vocab.c - vocabularies: maps tokens to ids and back. */
 #include "text/vocab.h"
 
+#include <assert.h>
+#include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -37,9 +39,26 @@ static cla_status rebuild_slots(cla_vocab *v, size_t slot_count)
     free(v->slots);
     v->slots = slots;
     v->slot_count = slot_count;
-    for (size_t i = 0; i < v->count; i++) {
+    for (size_t i = v->specials; i < v->count; i++) {
         v->slots[find_slot(v, v->tokens[i])] = (uint32_t)i + 1;
     }
+    return CLA_OK;
+}
+
+static cla_status append(cla_vocab *v, const char *token)
+{
+    CLA_TRY(cla_grow(&v->tokens, &v->cap, v->count + 1, sizeof *v->tokens));
+    CLA_TRY(cla_grow(&v->counts, &v->count_cap, v->count + 1, sizeof *v->counts));
+    CLA_TRY(cla_strdup(&v->tokens[v->count], token));
+    v->counts[v->count++] = 0;
+    return CLA_OK;
+}
+
+cla_status cla_vocab_reserve(cla_vocab *v, const char *token)
+{
+    assert(v->count == v->specials); // before all others
+    CLA_TRY(append(v, token));
+    v->specials++;
     return CLA_OK;
 }
 
@@ -50,11 +69,8 @@ cla_status cla_vocab_add(cla_vocab *v, const char *token, int64_t count, int *id
     }
     const size_t slot = find_slot(v, token);
     if (!v->slots[slot]) {
-        CLA_TRY(cla_grow(&v->tokens, &v->cap, v->count + 1, sizeof *v->tokens));
-        CLA_TRY(cla_grow(&v->counts, &v->count_cap, v->count + 1, sizeof *v->counts));
-        CLA_TRY(cla_strdup(&v->tokens[v->count], token));
-        v->counts[v->count] = 0;
-        v->slots[slot] = (uint32_t)++v->count;
+        CLA_TRY(append(v, token));
+        v->slots[slot] = (uint32_t)v->count;
     }
     const int position = (int)v->slots[slot] - 1;
     v->counts[position] += count;
@@ -103,33 +119,114 @@ cla_status cla_vocab_keep_frequent(cla_vocab *v, size_t keep)
     return rebuild_slots(v, v->slot_count ? v->slot_count : 64);
 }
 
+static bool is_special_name(const char *token)
+{
+    for (int i = 0; i < CLA_SPECIALS; i++) {
+        if (strcmp(token, cla_special_names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adds the tokens of counts that are, or are not, spelled as special tokens. */
+static cla_status take_tokens(cla_vocab *v, const cla_vocab *counts, int64_t min_count,
+                              size_t limit, bool special)
+{
+    for (size_t i = 0; i < counts->count && counts->counts[i] >= min_count; i++) {
+        if (limit && v->count >= limit) {
+            break;
+        }
+        if (is_special_name(counts->tokens[i]) == special) {
+            CLA_TRY(cla_vocab_add(v, counts->tokens[i], counts->counts[i], NULL));
+        }
+    }
+    return CLA_OK;
+}
+
 cla_status cla_vocab_take(cla_vocab *v, cla_vocab *counts, int64_t min_count,
                           size_t limit)
 {
     CLA_TRY(cla_vocab_keep_frequent(counts, counts->count));
     for (int i = 0; i < CLA_SPECIALS; i++) {
-        CLA_TRY(cla_vocab_add(v, cla_special_names[i], 0, NULL));
+        CLA_TRY(cla_vocab_reserve(v, cla_special_names[i]));
     }
-    for (size_t i = 0; i < counts->count && counts->counts[i] >= min_count; i++) {
-        if (limit && v->count >= limit) {
-            break;
-        }
-        CLA_TRY(cla_vocab_add(v, counts->tokens[i], counts->counts[i], NULL));
-    }
-    return CLA_OK;
+    CLA_TRY(take_tokens(v, counts, min_count, limit, false));
+    return take_tokens(v, counts, min_count, limit, true);
 }
 
 int cla_vocab_number(const cla_vocab *v, const char *token)
 {
     const int id = cla_vocab_find(v, token);
-    return id < CLA_SPECIALS ? CLA_UNK : id;
+    return id < 0 ? CLA_UNK : id;
+}
+
+bool cla_vocab_spells(const cla_vocab *v, const char *token)
+{
+    for (size_t i = 0; i < v->specials; i++) {
+        if (strcmp(v->tokens[i], token) == 0) {
+            return true;
+        }
+    }
+    return cla_vocab_find(v, token) >= 0;
+}
+
+/* ---- files ------------------------------------------------------------------- */
+
+/* The first line of a file with escapes, before the number of special tokens. */
+#define ESCAPED "#clattn vocabulary with escapes, special tokens: "
+
+/* Returns whether a line for each token as it is would be read as something else. */
+static bool needs_escapes(const cla_vocab *v)
+{
+    for (size_t i = 0; i < v->count; i++) {
+        const char *token = v->tokens[i];
+        if (token[strcspn(token, "\n\r")] || (i < v->specials && !*token)) {
+            return true;
+        }
+    }
+    return v->count && strncmp(v->tokens[0], ESCAPED, sizeof ESCAPED - 1) == 0;
+}
+
+static cla_status add_escaped(cla_text *text, const char *token)
+{
+    for (const char *at = token; *at; at++) {
+        const char *escape = *at == '\\'   ? "\\\\"
+                             : *at == '\n' ? "\\n"
+                             : *at == '\r' ? "\\r"
+                                           : NULL;
+        CLA_TRY(cla_text_append(text, escape ? escape : at, escape ? 2 : 1));
+    }
+    return CLA_OK;
+}
+
+/* Replaces escapes. Returns false if there is one of another kind. */
+static bool unescape(char *token)
+{
+    char *to = token;
+    for (const char *at = token; *at; at++) {
+        const char next = *at == '\\' ? *++at : 0;
+        if (next && !strchr("\\nr", next)) {
+            return false;
+        }
+        if (!next && !*at) {
+            return false; // a lone backslash at the end
+        }
+        *to++ = next == 'n' ? '\n' : next == 'r' ? '\r' : *at;
+    }
+    *to = 0;
+    return true;
 }
 
 cla_status cla_vocab_text(const cla_vocab *v, cla_text *text)
 {
-    CLA_TRY(cla_text_append(text, "", 0));
+    const bool escapes = needs_escapes(v);
+    CLA_TRY(escapes ? cla_text_add(text, ESCAPED "%zu\n", v->specials)
+                    : cla_text_append(text, "", 0));
     for (size_t i = 0; i < v->count; i++) {
-        CLA_TRY(cla_text_append(text, v->tokens[i], strlen(v->tokens[i])));
+        const char *token = v->tokens[i];
+        CLA_TRY(escapes ? add_escaped(text, token)
+                        : cla_text_append(text, token, strlen(token)));
         CLA_TRY(cla_text_append(text, "\n", 1));
     }
     return CLA_OK;
@@ -145,39 +242,66 @@ cla_status cla_vocab_save(const cla_vocab *v, const char *path)
     return status;
 }
 
+/* A file of tokens being read. */
+typedef struct lines {
+    cla_scan scan;
+    size_t specials; // tokens at the start that no text reaches
+    bool carriage;   // its lines end in CR LF
+    bool escaped;
+} lines;
+
+static cla_status add_line(cla_vocab *v, const lines *l, const char *token)
+{
+    const size_t before = v->count;
+    CLA_TRY(before < l->specials ? cla_vocab_reserve(v, token)
+                                 : cla_vocab_add(v, token, 0, NULL));
+    return v->count > before ? CLA_OK
+                             : cla_fail(CLA_E_INPUT, "%s:%zu: duplicate token '%s'",
+                                        l->scan.path, l->scan.number, token);
+}
+
+static cla_status take_line(cla_vocab *v, lines *l, char *line, size_t size)
+{
+    const bool first = l->scan.number == 1;
+    l->carriage = l->carriage || (first && l->scan.carriage);
+    if (first && sscanf(line, ESCAPED "%zu", &l->specials) == 1) {
+        l->escaped = true;
+        return CLA_OK;
+    }
+    if (l->scan.carriage && !l->carriage) {
+        line[size] = '\r';
+        line[size + 1] = 0;
+    }
+    return l->escaped && !unescape(line)
+               ? cla_fail(CLA_E_INPUT,
+                          "%s:%zu: a backslash before another character "
+                          "than n, r or a backslash",
+                          l->scan.path, l->scan.number)
+               : add_line(v, l, line);
+}
+
 /* Adds each line as a token. Where the first line, a special token, ends in LF alone, a
  * CR before a line end belongs to the token. */
-static cla_status load_lines(cla_vocab *v, cla_scan *scan)
+static cla_status load_lines(cla_vocab *v, lines *l)
 {
-    bool carriage = false;
     for (;;) {
-        char *token = NULL;
+        char *line = NULL;
         size_t size = 0;
-        CLA_TRY(cla_scan_line(scan, &token, &size));
-        if (!token) {
+        CLA_TRY(cla_scan_line(&l->scan, &line, &size));
+        if (!line) {
             return CLA_OK;
         }
-        carriage = carriage || (scan->number == 1 && scan->carriage);
-        if (scan->carriage && !carriage) {
-            token[size] = '\r';
-            token[size + 1] = 0;
-        }
-        const size_t before = v->count;
-        CLA_TRY(cla_vocab_add(v, token, 0, NULL));
-        if (v->count == before) {
-            return cla_fail(CLA_E_INPUT, "%s:%zu: duplicate token '%s'", scan->path,
-                            scan->number, token);
-        }
+        CLA_TRY(take_line(v, l, line, size));
     }
 }
 
-cla_status cla_vocab_load(cla_vocab *v, const char *path)
+cla_status cla_vocab_load(cla_vocab *v, const char *path, size_t specials)
 {
-    cla_scan scan = { 0 };
+    lines l = { .specials = specials };
     *v = (cla_vocab){ 0 };
-    CLA_TRY(cla_scan_file(&scan, path, CLA_SOURCE_FILE));
-    const cla_status status = load_lines(v, &scan);
-    free(scan.data);
+    CLA_TRY(cla_scan_file(&l.scan, path, CLA_SOURCE_FILE));
+    const cla_status status = load_lines(v, &l);
+    free(l.scan.data);
     if (status) {
         cla_vocab_free(v);
     }

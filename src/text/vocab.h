@@ -1,4 +1,7 @@
-/* vocab.h - a vocabulary: maps tokens to ids and back, in the order of addition. */
+/* vocab.h - a vocabulary: maps tokens to ids and back, in the order of addition.
+ *
+ * Its special tokens come first. No text reaches them: a word that is spelled as one is
+ * a token like any other, with an id of its own. */
 #pragma once
 
 #include "base/text.h"
@@ -13,6 +16,7 @@ typedef struct cla_vocab {
     size_t count, cap, count_cap;
     uint32_t *slots; // open addressing: position + 1, 0 = free
     size_t slot_count;
+    size_t specials; // the first tokens, which are in no slot
 } cla_vocab;
 
 void cla_vocab_free(cla_vocab *vocab);
@@ -21,24 +25,34 @@ void cla_vocab_free(cla_vocab *vocab);
  * CLA_E_NOMEM. */
 cla_status cla_vocab_add(cla_vocab *vocab, const char *token, int64_t count, int *id);
 
-/* Returns the id of token, or -1. */
+/* Appends a special token, before all others. Rows of a table that have no token are
+ * special tokens without a letter. Errors: CLA_E_NOMEM. */
+cla_status cla_vocab_reserve(cla_vocab *vocab, const char *token);
+
+/* Returns the id of token, never that of a special one, or -1. */
 int cla_vocab_find(const cla_vocab *vocab, const char *token);
 
-/* Sorts by falling count, ties by order of addition, and keeps the first `keep`. */
+/* Sorts tokens, none of them special, by falling count, ties by order of addition, and
+ * keeps the first `keep`. */
 cla_status cla_vocab_keep_frequent(cla_vocab *vocab, size_t keep);
 
 /* Fills an empty vocabulary with the special tokens, then the tokens of counts that
  * occur min_count times or more, in falling order of counts; at most limit tokens in
- * all (0: any number). Leaves counts in that order. Errors: CLA_E_NOMEM. */
+ * all (0: any number). Those spelled as special tokens come last, so that the others
+ * have the ids that they have without them. Leaves counts in that order. Errors: CLA_E_NOMEM. */
 cla_status cla_vocab_take(cla_vocab *vocab, cla_vocab *counts, int64_t min_count,
                           size_t limit);
 
-/* Returns the id of token in a vocabulary with special tokens; CLA_UNK when it is not
- * there or spells a special token. */
+/* Returns the id of token, or CLA_UNK when it is not there. */
 int cla_vocab_number(const cla_vocab *vocab, const char *token);
 
-/* Write and read one token a line, in the order of ids. Errors: CLA_E_IO, CLA_E_INPUT
- * (path:line: a duplicate token), CLA_E_NOMEM. */
+/* Returns whether token is there or spells a special token. */
+bool cla_vocab_spells(const cla_vocab *vocab, const char *token);
+
+/* Write and read one token a line, in the order of ids; with escapes for line ends where
+ * a token holds one. A file without escapes has its special tokens in its first lines,
+ * `specials` of them. Errors: CLA_E_IO, CLA_E_INPUT (path:line: a duplicate token, an
+ * unknown escape), CLA_E_NOMEM. */
 cla_status cla_vocab_text(const cla_vocab *vocab, cla_text *text);
 cla_status cla_vocab_save(const cla_vocab *vocab, const char *path);
-cla_status cla_vocab_load(cla_vocab *vocab, const char *path);
+cla_status cla_vocab_load(cla_vocab *vocab, const char *path, size_t specials);

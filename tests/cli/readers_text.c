@@ -236,7 +236,7 @@ READ(read_vocabulary)
 {
     cla_vocab v;
     (void)folder;
-    CLA_TRY(cla_vocab_load(&v, path));
+    CLA_TRY(cla_vocab_load(&v, path, 0));
     const cla_status status = add_vocab(out, &v);
     cla_vocab_free(&v);
     return status;

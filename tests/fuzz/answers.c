@@ -15,7 +15,7 @@ static void use_reading(const cla_reading *r)
     cla_vocab words = { 0 };
     cla_text quote = { 0 };
     int32_t *ids = NULL;
-    FUZZ_CHECK(!cla_reading_vocab(r, 1, true, &words), "%s", cla_error());
+    FUZZ_CHECK(!cla_reading_vocab(r, 1, true, 0, &words), "%s", cla_error());
     FUZZ_CHECK(!cla_alloc(&ids, r->words.count + 1, sizeof *ids), "%s", cla_error());
     FUZZ_CHECK(!cla_reading_ids(r, &words, true, ids), "%s", cla_error());
     for (size_t i = 0; i < r->question_count; i++) {

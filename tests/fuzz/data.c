@@ -15,9 +15,11 @@
 /* Reads every number, so that sanitizers see one outside the file. */
 static void read_numbers(const cla_st_tensor *t)
 {
-    static const size_t width[] = {
-        [CLA_ST_F32] = 4, [CLA_ST_I32] = 4, [CLA_ST_F16] = 2, [CLA_ST_I8] = 1
-    };
+    static const size_t width[CLA_ST_DTYPES] = { [CLA_ST_F32] = 4,
+                                                 [CLA_ST_I32] = 4,
+                                                 [CLA_ST_F16] = 2,
+                                                 [CLA_ST_I8] = 1,
+                                                 [CLA_ST_BF16] = 2 };
     unsigned char sum = 0;
     float *numbers = NULL;
     const unsigned char *bytes = t->data;

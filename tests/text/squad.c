@@ -273,7 +273,7 @@ Test(squad, words_as_numbers)
                                "{'id': 'q', 'question': 'the dog </s>?', "
                                "'answers': [{'text': 'Cat', 'answer_start': 12}]}");
     cr_assert_eq(parse(&r, text, (cla_squad_options){ 0 }), CLA_OK);
-    cr_assert_eq(cla_reading_vocab(&r, 2, true, &v), CLA_OK);
+    cr_assert_eq(cla_reading_vocab(&r, 2, true, 0, &v), CLA_OK);
     cr_assert_eq(v.count, CLA_SPECIALS + 2);
     cr_assert_str_eq(v.tokens[CLA_SPECIALS], "the");
     cr_assert_str_eq(v.tokens[CLA_SPECIALS + 1], "dog");

@@ -77,10 +77,15 @@ static cla_status load_ranks(poetry *t, const char *dir)
     return status ? status : poetry_load_themes(t, dir);
 }
 
+static cla_status load_list(cla_vocab *v, const char *path)
+{
+    return cla_vocab_load(v, path, CLA_SPECIALS);
+}
+
 cla_status poetry_load(poetry *t, const char *dir)
 {
     cla_text path = { 0 };
-    CLA_TRY(use_list(&t->characters, dir, "characters.txt", cla_vocab_load));
+    CLA_TRY(use_list(&t->characters, dir, "characters.txt", load_list));
     if (t->characters.count <= CLA_SPECIALS) {
         return cla_fail(CLA_E_INPUT, "%s/characters.txt: holds no character", dir);
     }

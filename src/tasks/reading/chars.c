@@ -36,7 +36,7 @@ static cla_status count_chars(const cla_vocab *words, cla_vocab *chars)
 /* Collects the distinct words in their original case, after the special tokens. */
 static cla_status distinct(const cla_reading *text, cla_vocab *words)
 {
-    return cla_reading_vocab(text, 1, false, words);
+    return cla_reading_vocab(text, 1, false, 0, words);
 }
 
 cla_status reading_count_chars(reading *t, const cla_reading *text)

@@ -9,15 +9,7 @@
 
 static cla_status count_words(reading *t, const cla_reading *text)
 {
-    cla_vocab all = { 0 };
-    cla_status status = cla_reading_vocab(text, t->min_count, t->lower, &all);
-    const size_t most =
-        t->limit && (size_t)t->limit < all.count ? (size_t)t->limit : all.count;
-    for (size_t i = 0; i < most && !status; i++) {
-        status = cla_vocab_add(&t->words, all.tokens[i], all.counts[i], NULL);
-    }
-    cla_vocab_free(&all);
-    return status;
+    return cla_reading_vocab(text, t->min_count, t->lower, (size_t)t->limit, &t->words);
 }
 
 /* ---- files of the model folder --------------------------------------------------- */
@@ -48,7 +40,7 @@ static cla_status compare(cla_vocab *v, const char *path)
 
 static cla_status load(cla_vocab *v, const char *path)
 {
-    CLA_TRY(cla_vocab_load(v, path));
+    CLA_TRY(cla_vocab_load(v, path, CLA_SPECIALS));
     return v->count < CLA_SPECIALS
                ? cla_fail(CLA_E_INPUT, "%s: too few words or characters", path)
                : CLA_OK;

@@ -12,7 +12,7 @@ static const char PAD_WORD[] = "PAD"; // the padding word has letters like any o
 static cla_status add_special(cla_vocab *v)
 {
     for (int i = 0; i < TAGGING_SPECIAL; i++) {
-        CLA_TRY(cla_vocab_add(v, special_names[i], 0, NULL));
+        CLA_TRY(cla_vocab_reserve(v, special_names[i]));
     }
     return CLA_OK;
 }
@@ -185,7 +185,7 @@ static cla_status load_one(cla_vocab *v, const char *dir, const char *name)
 {
     cla_text path = { 0 };
     cla_status status = in_folder(dir, name, &path);
-    status = status ? status : cla_vocab_load(v, path.data);
+    status = status ? status : cla_vocab_load(v, path.data, TAGGING_SPECIAL);
     cla_text_free(&path);
     return status;
 }
