@@ -19,6 +19,8 @@
 #define INLINE static inline __attribute__((always_inline))
 #endif
 
+#include "not_finite.clh"
+
 /* The condition of a loop with barriers that may end before its first round. LLVM puts
  * an `if` in front of such a loop, and PoCL copies the code that follows for every path
  * through the `if`s: with four of them a kernel takes five times as long to compile. A
@@ -63,7 +65,7 @@ INLINE float combine_sum(float a, float b)
     return a + b;
 }
 GROUP_REDUCE(group_sum, combine_sum)
-GROUP_REDUCE(group_max, fmax)
+GROUP_REDUCE(group_max, larger)
 
 /* Returns four random words for a counter under a key, by Philox4x32-10 (Salmon et al.
  * 2011): the same words as Random123 gives on the host (tests/runtime/prelude.c). */

@@ -41,6 +41,14 @@ typedef struct op_kind {
 /* NULL when there is none of that name. */
 const op_kind *op_kind_find(const char *name);
 
+/* All kinds in turn, and NULL behind the last. */
+const op_kind *op_kind_at(size_t index);
+
+static inline const char *op_kind_name(const op_kind *kind)
+{
+    return kind->name ? kind->name : kind->signature->op;
+}
+
 /* The size of a letter, as oracles take it. */
 static inline int kind_size(const op_call *c, const char *letter)
 {

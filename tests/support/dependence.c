@@ -1,0 +1,148 @@
+/* dependence.c - which results and gradients of an operator depend on which number.
+ *
+ * A result depends on x when it changes with x, at steps small and large and of either
+ * sign: relu and max follow x on one side only. A gradient dL/dx_i depends on x when
+ * the mixed difference of the loss,
+ *     L(x_i + h, x + e) - L(x_i, x + e) - L(x_i + h, x) + L(x_i, x),
+ * is not zero. It must show a NaN when that holds for small e of both signs, and may
+ * when it holds for a large one: beyond the kink of a relu its slope is another, but
+ * the slope of relu(NaN) is 1, as in PyTorch.
+ *
+ * The definition's own arithmetic says more in one case. The weight of a row's only key
+ * is e^(s - s) = 1 for every finite s, and NaN for a NaN: that result does not change
+ * with s, but reads it, and may be NaN. A definition skips what is hidden: it must not
+ * multiply by 0. */
+#include "support/dependence.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/support.h"
+
+enum { STEPS = 4 };
+static const double steps[STEPS] = { 0.5, -0.5, 30, -30 };
+
+static const double *run(dependence *d)
+{
+    kind_case_oracle(d->scratch, d->x, d->c);
+    return d->scratch;
+}
+
+void dependence_at(dependence *d, int a, int p, double value, double *y)
+{
+    const double kept = d->x[a][p];
+    d->x[a][p] = value;
+    kind_case_oracle(y, d->x, d->c);
+    d->x[a][p] = kept;
+}
+
+void dependence_of_results(dependence *d, int a, int p, bond *of)
+{
+    dependence_at(d, a, p, NAN, d->scratch);
+    for (int j = 0; j < d->results; j++) {
+        of[j] = isnan(d->scratch[j]) ? BOND_MAY : BOND_NONE;
+    }
+    for (int s = 0; s < STEPS; s++) {
+        dependence_at(d, a, p, d->x[a][p] + steps[s], d->scratch);
+        for (int j = 0; j < d->results; j++) {
+            of[j] = d->scratch[j] != d->y[j] ? BOND_MUST : of[j];
+        }
+    }
+}
+
+static char *reached_by(const dependence *d, int n, int i)
+{
+    int64_t row = i;
+    for (int k = 0; k < n; k++) {
+        row += d->size[k];
+    }
+    return d->reached + row * d->results;
+}
+
+void dependence_init(dependence *d)
+{
+    int64_t numbers = 0;
+    for (int n = 0; n < d->inputs; n++) {
+        numbers += d->size[n];
+    }
+    const size_t results = (size_t)d->results + 1;
+    d->y = calloc(results, sizeof *d->y);
+    d->scratch = calloc(results, sizeof *d->scratch);
+    d->reached = calloc((size_t)numbers + 1, results);
+    bond *of = calloc(results, sizeof *of);
+    cr_assert(d->y && d->scratch && d->reached && of);
+    memcpy(d->y, run(d), (size_t)d->results * sizeof *d->y);
+    for (int n = 0; n < d->inputs; n++) {
+        for (int i = 0; i < d->size[n]; i++) {
+            dependence_of_results(d, n, i, of);
+            for (int j = 0; j < d->results; j++) {
+                reached_by(d, n, i)[j] = (char)of[j];
+            }
+        }
+    }
+    free(of);
+}
+
+void dependence_fini(dependence *d)
+{
+    free(d->y);
+    free(d->scratch);
+    free(d->reached);
+}
+
+/* Returns the loss at x + h in element i of input n and x + e in element p of a. */
+static double loss(dependence *d, int n, int i, double h, int a, int p, double e)
+{
+    const double of_i = d->x[n][i], of_p = d->x[a][p];
+    d->x[n][i] += h;
+    d->x[a][p] += e;
+    const double *y = run(d);
+    d->x[a][p] = of_p;
+    d->x[n][i] = of_i;
+    double sum = 0;
+    for (int j = 0; j < d->results; j++) {
+        sum += (double)d->dy[j] * y[j];
+    }
+    return sum;
+}
+
+/* Returns whether the slope of x_i differs at x_p + e and x_p. Rounding of the four
+ * losses is some 1e-15 of the largest. */
+static bool differs(dependence *d, int n, int i, double h, int a, int p, double e)
+{
+    const double at[4] = { loss(d, n, i, h, a, p, e), loss(d, n, i, 0, a, p, e),
+                           loss(d, n, i, h, a, p, 0), loss(d, n, i, 0, a, p, 0) };
+    double most = 1;
+    for (int k = 0; k < 4; k++) {
+        most = fmax(most, fabs(at[k]));
+    }
+    return !(fabs(at[0] - at[1] - at[2] + at[3]) <= 1e-12 * most);
+}
+
+/* Returns whether x_i reaches a result that x_p reaches by the arithmetic alone. */
+static bool share_loose(const dependence *d, int a, int p, int n, int i)
+{
+    const char *p_to = reached_by(d, a, p), *i_to = reached_by(d, n, i);
+    for (int j = 0; j < d->results; j++) {
+        if (p_to[j] == BOND_MAY && i_to[j] != BOND_NONE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void dependence_of_gradient(dependence *d, int a, int p, int n, bond *of)
+{
+    const double near = 1e-3;
+    for (int i = 0; i < d->size[n]; i++) {
+        of[i] =
+            differs(d, n, i, near, a, p, near) && differs(d, n, i, near, a, p, -near)
+                ? BOND_MUST
+            : share_loose(d, a, p, n, i) ? BOND_MAY
+                                         : BOND_NONE;
+        for (int s = 0; s < STEPS && !of[i]; s++) {
+            of[i] = differs(d, n, i, 0.1, a, p, steps[s]) ? BOND_MAY : BOND_NONE;
+        }
+    }
+}
