@@ -26,8 +26,8 @@ bool cla_line_is_blank(const char *line, size_t size);
 cla_status cla_text_read(char **text, size_t *size, const char *path,
                          cla_source source);
 
-/* Fails with CLA_E_INPUT and the line of a byte that no text has; the first line's number
- * is `line`. */
+/* Fails with CLA_E_INPUT and the line of a byte that no text has; `line` is the number
+ * of the first line. */
 cla_status cla_text_refuse(const char *path, size_t line, const char *text, size_t at);
 
 /* A text whose lines are taken one by one. */

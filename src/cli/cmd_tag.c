@@ -42,7 +42,8 @@ static const char *const forms[] = { [CLA_FORM_UNKNOWN] = "auto",
 static cla_conllu_form form_of(const arguments *a)
 {
     int form = CLA_FORM_UNKNOWN;
-    while (a->format && form < CLA_FORM_NEITHER && strcmp(a->format, forms[form])) {
+    while (a->format && form < CLA_FORM_NEITHER &&
+           strcmp(a->format, forms[form]) != 0) {
         form++;
     }
     return (cla_conllu_form)form;

@@ -26,6 +26,9 @@ static cla_status bad(const reader *r, const char *what, const char *detail)
 static cla_status cut_columns(const reader *r, char *row, char *column[COLUMNS])
 {
     int n = 0;
+    for (int i = 0; i < COLUMNS; i++) {
+        column[i] = row;
+    }
     for (char *at = row; at; n++) {
         char *tab = strchr(at, '\t');
         if (tab) {
@@ -161,9 +164,9 @@ static cla_status parse(cla_conllu *f, const char *path)
 cla_status cla_conllu_parse(cla_conllu *f, const char *path, int lines_before,
                             char *data, size_t size)
 {
-    *f = (cla_conllu){
-        .lines_before = lines_before, .raw = data, .raw_size = size, .column = UPOS
-    };
+    *f = (cla_conllu){ .lines_before = lines_before, .column = UPOS };
+    f->raw = data;
+    f->raw_size = size;
     return parse(f, path);
 }
 
@@ -207,16 +210,15 @@ static cla_status add_line_of_words(cla_text *out, const char *line, bool carria
 
 static cla_status add_lines_of_words(cla_text *rows, cla_scan *scan)
 {
-    bool carriage = false; // of the last line that had an end
-    for (;;) {
+    for (bool before = false;; before = scan->carriage) {
         char *line = NULL;
         size_t size = 0;
         CLA_TRY(cla_scan_line(scan, &line, &size));
         if (!line) {
             return CLA_OK;
         }
-        carriage = scan->ended ? scan->carriage : carriage;
-        CLA_TRY(add_line_of_words(rows, line, carriage));
+        // the last line, without an end, gets that of the line before
+        CLA_TRY(add_line_of_words(rows, line, scan->ended ? scan->carriage : before));
     }
 }
 
@@ -265,10 +267,12 @@ cla_conllu_form cla_conllu_guess(const char *line)
 {
     int columns = 0;
     bool bare = false; // a column is "_"
-    for (const char *at = line; at; columns++) {
-        const size_t size = strcspn(at, "\t");
-        bare = bare || (size == 1 && *at == '_');
-        at = at[size] ? at + size + 1 : NULL;
+    const char *at = line;
+    for (bool more = true; more; columns++) {
+        const size_t width = strcspn(at, "\t");
+        bare = bare || (width == 1 && *at == '_');
+        more = at[width] == '\t';
+        at += width + 1;
     }
     const size_t size = strcspn(line, "\t");
     if (columns == COLUMNS && is_id(line, size)) {

@@ -20,6 +20,30 @@ Test(status, text_is_one_line)
     cr_expect_str_eq(cla_error(), "name 'a b c\\u{1b}[31m\\u{7f}'");
 }
 
+/* Every class of characters without a picture; those with one stay. */
+Test(status, text_hides_nothing)
+{
+    const char *cases[][2] = {
+        { "\xEF\xBB\xBF{", "\\u{feff}{" },
+        { "a\xC2\xA0"
+          "b",
+          "a\\u{a0}b" },
+        { "\xE2\x80\xAEx\xE2\x81\xA9", "\\u{202e}x\\u{2069}" },
+        { "\xE2\x80\xA8\xC2\x85\r", "\\u{2028}\\u{85}\\u{d}" },
+        { "\xF3\xA0\x81\xA1", "\\u{e0061}" },
+        { "é 中 😀", "é 中 😀" },
+        { "a\xFF\xC0\x80z", "a\\xff\\xc0\\x80z" },
+        { "\xED\xA0\x80", "\\xed\\xa0\\x80" }, // a surrogate
+        { "ab\xE4\xB8", "ab" },                // cut off by a precision
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cla_fail(CLA_E_INPUT, "%s", cases[i][0]);
+        cr_expect_str_eq(cla_error(), cases[i][1]);
+        cla_fail(CLA_E_INPUT, "%s", cla_error());
+        cr_expect_str_eq(cla_error(), cases[i][1], "twice");
+    }
+}
+
 Test(status, text_may_quote_itself)
 {
     cla_fail(CLA_E_SHAPE, "inner sizes differ");

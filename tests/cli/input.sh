@@ -81,7 +81,7 @@ control() { # inspect keeps a control character in a word; XML has none
 check 'inspect: a control character is drawn as U+FFFD' control
 
 # ---- words with tabs, and what is neither words nor CoNLL-U
-printf 'il\tne\tvient\tpas\n1990\tet\t1991\n' >"$work/in"
+printf 'il\tvient\tde\tlà\n1990\tet\t1991\n' >"$work/in"
 check 'tag: words with tabs' rows_of 7 <"$work/in"
 printf 'a\tb\tc\td\te\tf\tg\th\ti\tj\n' >"$work/in"
 check 'tag: ten words with tabs' rows_of 10 <"$work/in"

@@ -13,7 +13,10 @@
     "{\"data\": [{\"title\": \"t\", \"paragraphs\": [\n"                         \
     "{\"context\": \"a b c\", \"qas\": [{\"id\": \"1\", \"question\": \"b?\",\n" \
     "\"answers\": [{\"text\": \"b\", \"answer_start\": 2}]}]}]}]}\n" more
-#define POEM "t\ta\tp\t白日依山盡|黃河入海流|欲窮千里目|更上一層樓\n"
+#define POEM                           \
+    "t\ta\tp\t"                        \
+    "白日依山盡|黃河入海流|" \
+    "欲窮千里目|更上一層樓\n"
 
 const reader_sample reader_samples[] = {
     { "answer_lines", .elsewhere = "cli/answer.sh" },

@@ -32,7 +32,7 @@ static void tokens_are(cla_token_kind kind, bool lower, const char *line,
     cla_text_free(&out);
 }
 
-/* Random lines of CJK, blanks of all kinds and letters beyond U+FFFF, for each kind that
+/* Random lines of CJK, blanks and letters beyond U+FFFF, for each kind that
  * --tokenize names. */
 Test(tokens, equal_sacrebleu_s)
 {

@@ -103,6 +103,69 @@ Test(conllu, plain_lines_without_nul)
     cla_conllu_free(&f);
 }
 
+/* Comments without words stay, blank lines become one, and line ends are the file's. */
+Test(conllu, keeps_what_is_no_word)
+{
+    cla_conllu f;
+    cla_text out = { 0 };
+    const char *in = "# a\r\n\r\n \t\r\n# b\r\n" ROW("1", "x", "_") "\r\n\r\n" ROW(
+        "1", "y", "_") "\r\n\r\n\r\n# c";
+    const char *want = "# a\r\n\r\n# b\r\n" ROW("1", "x", "A") "\r\n\r\n" ROW(
+        "1", "y", "B") "\r\n\r\n# c\r\n\r\n";
+    const char *tags[] = { "A", "B" };
+    cr_assert_eq(parse(&f, in), CLA_OK, "%s", cla_error());
+    for (size_t s = 0; s < f.sentence_count; s++) {
+        cr_assert_eq(cla_conllu_write(&f, s, tags + s, &out), CLA_OK);
+    }
+    cr_expect_str_eq(out.data, want);
+    out.size = 0;
+    cr_assert_eq(cla_conllu_write_comments("# a\n\n\n# b", 9, &out), CLA_OK);
+    cr_expect_str_eq(out.data, "# a\n\n# b\n\n");
+    cla_text_free(&out);
+    cla_conllu_free(&f);
+}
+
+Test(conllu, tags_of_column_5)
+{
+    cla_conllu f;
+    cla_text out = { 0 };
+    const char *tags[] = { "new" };
+    cr_assert_eq(parse(&f, "1\ta\tl\tUP\txp\t_\t_\t_\t_\t_\n"), CLA_OK);
+    cla_conllu_use_xpos(&f);
+    cla_conllu_use_xpos(&f); // changes nothing
+    cr_expect_str_eq(f.words[0].tag, "xp");
+    cr_assert_eq(cla_conllu_write(&f, 0, tags, &out), CLA_OK);
+    cr_expect_str_eq(out.data, "1\ta\tl\tUP\tnew\t_\t_\t_\t_\t_\n\n");
+    cla_text_free(&out);
+    cla_conllu_free(&f);
+}
+
+Test(conllu, tells_rows_from_words)
+{
+    const struct {
+        const char *line;
+        cla_conllu_form form;
+    } cases[] = {
+        { ROW("1", "a", "X"), CLA_FORM_CONLLU },
+        { ROW("1-2", "a", "X"), CLA_FORM_CONLLU },
+        { ROW("0.1", "a", "X"), CLA_FORM_CONLLU },
+        { ROW("7", "a", "X"), CLA_FORM_CONLLU }, // refused later: id 7 after 0
+        { "il vient de là", CLA_FORM_WORDS },
+        { "il\tvient\tde\tlà", CLA_FORM_WORDS },
+        { "a\tb\tc\td\te\tf\tg\th\ti\tj", CLA_FORM_WORDS },
+        { "1\ta", CLA_FORM_WORDS },
+        { "1990\tet\t1991", CLA_FORM_WORDS },
+        { "1\ta\t_\tX", CLA_FORM_NEITHER },
+        { ROW("1", "a", "X") "\t_", CLA_FORM_NEITHER },
+        { ROW("1x", "a", "X"), CLA_FORM_NEITHER },
+        { ROW("-1", "a", "X"), CLA_FORM_NEITHER },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cr_expect_eq(cla_conllu_guess(cases[i].line), cases[i].form, "'%s'",
+                     cases[i].line);
+    }
+}
+
 Test(conllu, names_what_is_wrong)
 {
     refused("", "holds no sentence");

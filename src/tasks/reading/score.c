@@ -73,16 +73,24 @@ static cla_status quote(judge *j, const cla_reading_question *q, const cla_answe
              : CLA_OK;
 }
 
+/* Adds the scores of an answer to a question of SQuAD 2.0 that has none. */
+static cla_status count_impossible(judge *j)
+{
+    double exact = 0, f1 = 0;
+    CLA_TRY(cla_squad_compare_2(j->squad, j->said.data, "", &exact, &f1));
+    j->impossible++;
+    j->no_answer += exact;
+    j->exact += exact;
+    j->f1 += f1;
+    j->f1_characters += f1;
+    j->span += exact;
+    return CLA_OK;
+}
+
 /* Adds the scores of an answer, each the best over all right answers. */
 static cla_status compare(judge *j, const cla_reading_question *q, const cla_answer *a)
 {
     double exact = 0, f1 = 0, span = 0, f1_characters = 0;
-    if (q->impossible) {
-        j->impossible++;
-        CLA_TRY(cla_squad_compare_2(j->squad, j->said.data, "", &exact, &f1));
-        span = f1_characters = exact;
-        j->no_answer += exact;
-    }
     for (int32_t k = 0; k < q->answers; k++) {
         const cla_reading_answer *gold = &j->text->answers[q->answer + k];
         const char *right = cla_reading_string(j->text, gold->text.at);
@@ -134,7 +142,9 @@ static cla_status score(judge *j, const cla_answer *answers, const size_t *found
         const cla_reading_question *q = &j->text->questions[i];
         const cla_answer *a = found[i] ? &answers[i] : NULL;
         CLA_TRY(quote(j, q, a));
-        if (a || q->impossible) {
+        if (q->impossible) {
+            CLA_TRY(count_impossible(j));
+        } else if (a) {
             CLA_TRY(compare(j, q, a));
         }
         if (j->overlaps) {
