@@ -5,8 +5,8 @@
  * Work-group: WG items; max and rows have a group for each word, weights for each
  * filter and WG elements of it, turn an item for each element.
  * Defines: WG.
- * Numerics: the first of equal maxima gets the gradient, if the maximum is above 0; f32
- * sums, filters and words in order.
+ * Numerics: the first of equal maxima gets the gradient, if the maximum is above 0, and
+ * the first NaN where there is one; f32 sums, filters and words in order.
  * Writes: y, at, turned, dx, dw, db whole (gradients are added to when add). */
 #include "char_cnn.clh"
 
@@ -14,7 +14,7 @@
 #define WG 64
 #endif
 
-// y = max(0, largest z of the word's counted rows), at = its row, -1 where that is 0
+// y = relu(largest z of the word's counted rows), at = its row, -1 where y is 0
 WORK_GROUP(WG, 1, 1)
 kernel void char_cnn_max(global float *restrict y, global int *restrict at,
                          global const float *restrict z,
@@ -28,8 +28,9 @@ kernel void char_cnn_max(global float *restrict y, global int *restrict at,
         int where = -1;
         for (int row = first; row < last; row++) {
             const float x = z[(size_t)row * s.out + o];
-            where = x > best ? row : where;
-            best = fmax(best, x);
+            const bool stays = x <= best || best != best;
+            where = stays ? where : row;
+            best = stays ? best : x;
         }
         y[(size_t)word * s.out + o] = best;
         at[(size_t)word * s.out + o] = where;

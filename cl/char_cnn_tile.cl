@@ -8,7 +8,7 @@
 #include "char_cnn.clh"
 #include "vector.clh"
 
-// y = max(0, largest z of the word's counted rows), at = its row, -1 where that is 0
+// y = relu(largest z of the word's counted rows), at = its row, -1 where y is 0
 WORK_GROUP(1, 1, 1)
 kernel void char_cnn_max(global float *restrict y, global int *restrict at,
                          global const float *restrict z,
@@ -25,8 +25,9 @@ kernel void char_cnn_max(global float *restrict y, global int *restrict at,
         intv where = (intv)(-1);
         for (int row = first; row < last; row++) {
             const floatv x = loadv(0, z + (size_t)row * s.out + o);
-            where = x > best ? (intv)(row) : where;
-            best = fmax(best, x);
+            const intv stays = (x <= best) | (best != best);
+            where = stays ? where : (intv)(row);
+            best = stays ? best : x;
         }
         storev(best, 0, y + o);
         storev(as_floatv(where), 0, (global float *)(at + o));
@@ -36,8 +37,9 @@ kernel void char_cnn_max(global float *restrict y, global int *restrict at,
         at[o] = -1;
         for (int row = first; row < last; row++) {
             const float x = z[(size_t)row * s.out + o];
-            at[o] = x > y[o] ? row : at[o];
-            y[o] = fmax(y[o], x);
+            const bool stays = x <= y[o] || y[o] != y[o];
+            at[o] = stays ? at[o] : row;
+            y[o] = stays ? y[o] : x;
         }
     }
 }

@@ -42,7 +42,7 @@ typedef struct target {
 INLINE floatv finish(floatv x, const target t, int v)
 {
     x = t.bias ? x + loadv(v, t.bias) : x;
-    x = t.activation == 1 ? fmax(x, (floatv)(0.0f)) : x;
+    x = t.activation == 1 ? reluv(x) : x;
     return t.activation == 2 ? tanh(x) : x;
 }
 

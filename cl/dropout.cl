@@ -46,7 +46,8 @@ kernel void dropout_add(global float *restrict y, global const float *a,
             for (int k = 0; k < 4; k++) {
                 if (c[k] < s.columns) {
                     const size_t at = (size_t)row * s.columns + c[k];
-                    y[at] = whole ? (a[at] + x[at]) * keep[k] : a[at] + x[at] * keep[k];
+                    y[at] = whole ? weighed(keep[k], a[at] + x[at])
+                                  : a[at] + weighed(keep[k], x[at]);
                 }
             }
         }
@@ -71,7 +72,8 @@ kernel void dropout_add_backward(global float *da, global float *dx,
             for (int k = 0; k < 4; k++) {
                 if (c[k] < s.columns) {
                     const size_t at = (size_t)row * s.columns + c[k];
-                    const float kept = dy[at] * keep[k], g = whole ? kept : dy[at];
+                    const float kept = weighed(keep[k], dy[at]),
+                                g = whole ? kept : dy[at];
                     if (da) {
                         da[at] = adds & 1 ? da[at] + g : g;
                     }

@@ -22,13 +22,13 @@ INLINE void drop_sum(global float *y, global const float *a, global const float 
 {
     if (count >= VEC) {
         const floatv l = loadv(0, a), r = loadv(0, x);
-        storev(whole ? (l + r) * keep : l + r * keep, 0, y);
+        storev(whole ? weighedv(keep, l + r) : l + weighedv(keep, r), 0, y);
         return;
     }
     float each[VEC];
     storev(keep, 0, each);
     for (int c = 0; c < count; c++) {
-        y[c] = whole ? (a[c] + x[c]) * each[c] : a[c] + x[c] * each[c];
+        y[c] = whole ? weighed(each[c], a[c] + x[c]) : a[c] + weighed(each[c], x[c]);
     }
 }
 
@@ -37,14 +37,15 @@ INLINE void drop_back(global float *to, global const float *dy, floatv keep, int
                       int add)
 {
     if (count >= VEC) {
-        const floatv z = loadv(0, dy) * keep;
+        const floatv z = weighedv(keep, loadv(0, dy));
         storev(add ? loadv(0, to) + z : z, 0, to);
         return;
     }
     float each[VEC];
     storev(keep, 0, each);
     for (int c = 0; c < count; c++) {
-        to[c] = add ? to[c] + dy[c] * each[c] : dy[c] * each[c];
+        const float z = weighed(each[c], dy[c]);
+        to[c] = add ? to[c] + z : z;
     }
 }
 

@@ -14,7 +14,7 @@
 INLINE floatv slope_v(floatv h, int activation)
 {
     if (activation == 1) {
-        return select((floatv)(0.0f), (floatv)(1.0f), h > 0.0f);
+        return slope_of_reluv(h);
     }
     return activation == 2 ? 1.0f - h * h : (floatv)(1.0f);
 }

@@ -17,7 +17,7 @@
 INLINE floatv activate_v(floatv x, int activation)
 {
     if (activation == 1) {
-        return fmax(x, (floatv)(0.0f));
+        return reluv(x);
     }
     return activation == 2 ? tanh(x) : x;
 }

@@ -89,10 +89,12 @@ kernel void pointer_backward(global float *restrict dx, global const float *rest
     const float f = is_counted(target, length) ? weight[0] * dloss[0] : 0.0f;
     for (int n = LANE(0); n < length; n += WG) {
         const size_t at = (size_t)first + n;
-        const float hit = n == target ? 1.0f : 0.0f;
+        const bool hit = n == target;
         float z = 0.0f;
-        if (f != 0.0f) {
-            z = g.given ? -hit / (x[at] + g.least) : exp(x[at] - lse[b]) - hit;
+        if (f != 0.0f && g.given) {
+            z = hit ? -1.0f / (x[at] + g.least) : 0.0f;
+        } else if (f != 0.0f) {
+            z = exp(x[at] - lse[b]) - (hit ? 1.0f : 0.0f);
         }
         dx[at] = g.add ? dx[at] + f * z : f * z;
     }

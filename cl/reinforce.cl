@@ -18,6 +18,9 @@
 #define BASELINE_MEAN    1
 #define BASELINE_LEARNED 2
 
+/* A score so far from 0 that s sigmoid(-s) is 0; so it is at infinity, too. */
+#define FAR 110.0f
+
 /* ln(1 + e^x) */
 INLINE float softplus(float x)
 {
@@ -85,8 +88,9 @@ kernel void reinforce_rows(global float *restrict cost,
     float policy = 0.0f, disorder = 0.0f;
     for (int j = lid; j < keys; j += WG) {
         const float s = scores[at + j], gate = gates[at + j], size = fabs(s);
-        policy -= gate * softplus(-s) + (1.0f - gate) * softplus(s);
-        disorder += softplus(-size) + size * sigmoid(-size);
+        policy -= gate == 0.0f ? softplus(s)
+                               : gate * softplus(-s) + (1.0f - gate) * softplus(s);
+        disorder += softplus(-size) + (size > FAR ? 0.0f : size * sigmoid(-size));
     }
     policy = group_sum(policy, scratch, lid, WG);
     disorder = group_sum(disorder, scratch, lid, WG);
@@ -132,7 +136,8 @@ kernel void reinforce_backward(
         const float s = scores[at + j], gate = gates[at + j];
         const float open = sigmoid(s), shut = sigmoid(-s);
         const float policy = gate * shut - (1.0f - gate) * open; // gate - p
-        const float g = share * (a * policy - entropy * s * open * shut);
+        const float spread = fabs(s) > FAR ? 0.0f : s * open * shut;
+        const float g = share * (a * policy - entropy * spread);
         ds[at + j] = add ? ds[at + j] + g : g;
     }
 }

@@ -44,7 +44,7 @@ kernel void top_k(global float *restrict logp, global int *restrict id,
                                   lid, WG);
         if (lid == 0) {
             logp[(size_t)row * k + n] = last - top - log_sum;
-            id[(size_t)row * k + n] = last_at;
+            id[(size_t)row * k + n] = min(last_at, columns - 1); // NaN is never taken
         }
     }
 }

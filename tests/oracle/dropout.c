@@ -15,13 +15,13 @@ static cla_status device(cla_tape *tape, cla_tensor **y, const op_call *c)
     return cla_dropout(tape, y, c->in[0], (float)c->attribute[0]);
 }
 
-/* Returns the factor of element i of row n. */
-static double left_of(uint32_t n, uint32_t i, float p)
+/* Returns what is left of x, element i of row n. */
+static double left_of(double x, uint32_t n, uint32_t i, float p)
 {
     const uint32_t counter[4] = { i / 64 * 16 + i % 16, n, 0x64726f70, 0 };
     const uint32_t key[2] = { SEED, STEP };
     const cla_philox r = cla_philox4x32(counter, key);
-    return cla_uniform(r.v[i / 16 % 4]) >= p ? 1 / (1 - (double)p) : 0;
+    return cla_uniform(r.v[i / 16 % 4]) >= p ? x / (1 - (double)p) : 0;
 }
 
 static void oracle(double *const *y, const op_call *c)
@@ -29,7 +29,7 @@ static void oracle(double *const *y, const op_call *c)
     const int64_t N = c->sizes.shape[0], C = c->sizes.shape[1];
     const float p = (float)c->attribute[0];
     for (int64_t at = 0; at < N * C; at++) {
-        y[0][at] = c->x[0][at] * left_of((uint32_t)(at / C), (uint32_t)(at % C), p);
+        y[0][at] = left_of(c->x[0][at], (uint32_t)(at / C), (uint32_t)(at % C), p);
     }
 }
 
@@ -63,8 +63,9 @@ static void oracle_sum(double *const *y, const op_call *c)
     const float p = (float)c->attribute[0];
     const bool whole = c->attribute[1] != 0;
     for (int64_t at = 0; at < N * C; at++) {
-        const double left = left_of((uint32_t)(at / C), (uint32_t)(at % C), p);
-        y[0][at] = c->x[0][at] * (whole ? left : 1) + c->x[1][at] * left;
+        const double a = c->x[0][at], x = whole ? a + c->x[1][at] : c->x[1][at];
+        y[0][at] = left_of(x, (uint32_t)(at / C), (uint32_t)(at % C), p);
+        y[0][at] += whole ? 0 : a;
     }
 }
 

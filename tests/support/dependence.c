@@ -20,8 +20,8 @@
 
 #include "support/support.h"
 
-enum { STEPS = 4 };
-static const double steps[STEPS] = { 0.5, -0.5, 30, -30 };
+enum { STEPS = 6 };
+static const double steps[STEPS] = { 0.5, -0.5, 30, -30, 1e6, -1e6 };
 
 static const double *run(dependence *d)
 {
@@ -120,12 +120,14 @@ static bool differs(dependence *d, int n, int i, double h, int a, int p, double 
     return !(fabs(at[0] - at[1] - at[2] + at[3]) <= 1e-12 * most);
 }
 
-/* Returns whether x_i reaches a result that x_p reaches by the arithmetic alone. */
-static bool share_loose(const dependence *d, int a, int p, int n, int i)
+/* Returns whether x_i reaches a result that x_p reaches by the arithmetic alone, or of
+ * which both may be the one that is taken. */
+static bool share(const dependence *d, int a, int p, int n, int i)
 {
     const char *p_to = reached_by(d, a, p), *i_to = reached_by(d, n, i);
     for (int j = 0; j < d->results; j++) {
-        if (p_to[j] == BOND_MAY && i_to[j] != BOND_NONE) {
+        if ((d->pool ? p_to[j] != BOND_NONE : p_to[j] == BOND_MAY) &&
+            i_to[j] != BOND_NONE) {
             return true;
         }
     }
@@ -139,8 +141,8 @@ void dependence_of_gradient(dependence *d, int a, int p, int n, bond *of)
         of[i] =
             differs(d, n, i, near, a, p, near) && differs(d, n, i, near, a, p, -near)
                 ? BOND_MUST
-            : share_loose(d, a, p, n, i) ? BOND_MAY
-                                         : BOND_NONE;
+            : share(d, a, p, n, i) ? BOND_MAY
+                                   : BOND_NONE;
         for (int s = 0; s < STEPS && !of[i]; s++) {
             of[i] = differs(d, n, i, 0.1, a, p, steps[s]) ? BOND_MAY : BOND_NONE;
         }

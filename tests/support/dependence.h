@@ -17,12 +17,13 @@ typedef struct dependence {
     double *x[CLA_OPERANDS]; // by the place among the inputs
     int size[CLA_OPERANDS], inputs, results;
     const float *dy;
+    bool pool;       // a result is one of several numbers
     double *y;       // the results [results]
     double *scratch; // [results]
     char *reached;   // of result j by element i of input n: [inputs][size][results]
 } dependence;
 
-/* d has c, x, size, inputs, results and dy. fini leaves these alone. */
+/* d has c, x, size, inputs, results, dy and pool. fini leaves these alone. */
 void dependence_init(dependence *d);
 void dependence_fini(dependence *d);
 
