@@ -61,7 +61,7 @@ kernel void attention_grad_kv(
     local float tops[SPAN] __attribute__((aligned(16)));
     local float rests[SPAN] __attribute__((aligned(16)));
     local float deltas[SPAN] __attribute__((aligned(16)));
-    local int odd;
+    volatile local int odd;
     local float *x = tiles, *y = tiles + X_SIZE;
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
     const int h = GROUP(1), first = GROUP(0) * ROWS, rows = min(e.S - first, ROWS);

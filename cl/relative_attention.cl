@@ -58,11 +58,11 @@ INLINE void clear_sums(global float *sums, int rows, int clip)
     }
 }
 
-/* Multiplies the sums of query i by fade[i]. */
+/* Multiplies the sums of query i by fade[i]; a sum of 0 is of no key, and stays. */
 INLINE void fade_sums(global float *sums, local const float *fade, int rows, int clip)
 {
     for (int n = LANE(0); n < rows * (2 * clip + 1); n += WG) {
-        sums[n] *= fade[n / (2 * clip + 1)];
+        sums[n] = sums[n] == 0.0f ? 0.0f : sums[n] * fade[n / (2 * clip + 1)];
     }
 }
 

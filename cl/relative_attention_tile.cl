@@ -72,13 +72,13 @@ INLINE void add_near_queries(floatv (*s)[ROWS], global const float *near, int ap
     }
 }
 
-/* Row i of sums *= factor[i] */
+/* Row i of sums *= factor[i]; a sum of 0 is of no key, and stays. */
 INLINE void scale_sums(global float *sums, const float *factor, int rows, int clip)
 {
     for (int i = 0; i < rows; i++, sums += 2 * clip + 1) {
         const float by = factor[i];
         for (int n = 0; n <= 2 * clip; n++) {
-            sums[n] *= by;
+            sums[n] = sums[n] == 0.0f ? 0.0f : sums[n] * by;
         }
     }
 }

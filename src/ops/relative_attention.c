@@ -4,6 +4,7 @@
  * query and distance. The passes over tiles only read such arrays and sum into them. No
  * array has the size of a map. */
 #include "cl/relative_map_args.h"
+#include "cl/relative_products_args.h"
 #include "ops/attention_common.h"
 #include "ops/column_sum.h"
 #include "ops/matmul.h"
@@ -60,24 +61,72 @@ static cla_status meet(cla_tape *tape, const relative_call *call, cla_memory *ar
     return cla_product_run(cla_tape_runtime(tape), &p);
 }
 
-/* Queues y[i,h] += sum_n array[h,i,n] rel[n]. */
-static cla_status mix(cla_runtime *rt, const relative_call *call, const cla_tensor *y,
+enum { PRODUCT_GROUPS = 16, PRODUCT_ITEMS = 64 };
+
+/* The argument of kernels of relative_products; x are rows as of q or o. */
+static product_shape shape_of(const relative_call *call, const cla_tensor *x)
+{
+    const attention_args *a = &call->attention.args;
+    return (product_shape){ a->heads,
+                            a->queries,
+                            (int32_t)distances(call),
+                            call->attention.width,
+                            (int32_t)x->offset,
+                            (int32_t)x->stride,
+                            PRODUCT_GROUPS };
+}
+
+static cla_status enqueue_products(cla_runtime *rt, cla_launch *launch, size_t groups)
+{
+    launch->file = "relative_products";
+    launch->define[0] = (cla_define){ "WG", PRODUCT_ITEMS };
+    launch->groups[0] = groups;
+    launch->local[0] = PRODUCT_ITEMS;
+    return cla_enqueue(rt, launch);
+}
+
+/* Makes a copy of rel without numbers that are not finite, for relative_rest. */
+static cla_status clean(cla_tape *tape, cla_memory *out, const cla_tensor *rel)
+{
+    const size_t size = (size_t)cla_size(rel);
+    CLA_TRY(cla_tape_scratch(tape, out, (size + 1) * sizeof(float)));
+    cla_launch launch = {
+        .kernel = "relative_clean",
+        .args = { cla_mem(out), cla_buf(rel), cla_i32((int32_t)size) },
+    };
+    return enqueue_products(cla_tape_runtime(tape), &launch, 1);
+}
+
+/* Queues y[i,h] += sum_n array[h,i,n] rel[n]. A distance that a query does not see adds
+ * nothing, whatever rel holds. */
+static cla_status mix(cla_tape *tape, const relative_call *call, const cla_tensor *y,
                       const cla_memory *array, const cla_tensor *rel)
 {
+    cla_runtime *rt = cla_tape_runtime(tape);
+    const product_shape s = shape_of(call, y);
+    cla_memory finite;
+    CLA_TRY(clean(tape, &finite, rel));
     const cla_product p = {
         .M = y->shape[0],
         .N = y->shape[2],
         .K = distances(call),
         .batch = y->shape[1],
         .a = array_of(call, array),
-        .b = { .memory = &rel->memory },
+        .b = { .memory = &finite },
         .y = heads_of(y),
         .add = true,
     };
-    return cla_product_run(rt, &p);
+    CLA_TRY(cla_product_run(rt, &p));
+    cla_launch rest = {
+        .kernel = "relative_rest",
+        .args = { cla_buf(y), cla_mem(&finite), cla_buf(rel), cla_mem(array),
+                  cla_bytes(&s, sizeof s) },
+    };
+    return enqueue_products(rt, &rest, PRODUCT_GROUPS);
 }
 
-/* Queues grad[n] (+)= sum over h and i of array[h,i,n] x[i,h], heads in order. */
+/* Queues grad[n] (+)= sum over h and i of array[h,i,n] x[i,h], heads in order, without
+ * queries that do not see distance n. */
 static cla_status gather(cla_tape *tape, const relative_call *call, cla_tensor *grad,
                          int add, const cla_memory *array, const cla_tensor *x)
 {
@@ -95,6 +144,13 @@ static cla_status gather(cla_tape *tape, const relative_call *call, cla_tensor *
         .y = { .memory = &parts, .stride = size },
     };
     CLA_TRY(cla_product_run(cla_tape_runtime(tape), &p));
+    const product_shape s = shape_of(call, x);
+    cla_launch again = {
+        .kernel = "relative_again",
+        .args = { cla_mem(&parts), cla_mem(array), cla_buf(x),
+                  cla_bytes(&s, sizeof s) },
+    };
+    CLA_TRY(enqueue_products(cla_tape_runtime(tape), &again, PRODUCT_GROUPS));
     const cla_partials heads = { .memory = &parts, .rows = H, .stride = size };
     return cla_column_sum(cla_tape_runtime(tape), grad, &heads, add);
 }
@@ -131,7 +187,7 @@ static cla_status forward(cla_tape *tape, relative_call *call)
                   cla_bytes(&a->args, sizeof a->args), cla_i32(call->clip) },
     };
     CLA_TRY(enqueue_tiles(rt, call, a->longest_q, 2, &launch));
-    return mix(rt, call, a->o, &call->weights, call->rel_v);
+    return mix(tape, call, a->o, &call->weights, call->rel_v);
 }
 
 /* Tensors and arrays that backward fills beside the gradients of q, k and v. */
@@ -158,7 +214,7 @@ static cla_status grad_q(cla_tape *tape, const relative_call *call,
                   cla_i32(g->q_mode) },
     };
     CLA_TRY(enqueue_tiles(rt, call, a->longest_q, 3, &launch));
-    return g->q ? mix(rt, call, g->q, &r->scores, call->rel_k) : CLA_OK;
+    return g->q ? mix(tape, call, g->q, &r->scores, call->rel_k) : CLA_OK;
 }
 
 static cla_status grad_kv(cla_runtime *rt, const relative_call *call,

@@ -27,6 +27,18 @@ static const struct {
     { "conv_attention_2d", "rows=5,4 H=2 d=3 kh=3 kw=3 activation=1 method=1" },
     { "conv_attention_2d", "rows=17 H=1 d=3 kh=3 kw=1 activation=2 method=1" },
     { "conv_attention_2d", "rows=12,3 H=1 d=2 kh=5 kw=5 activation=0 method=1" },
+    { "attention", "q_rows=5,3 k_rows=5,4 H=2 d=3 causal=0" },
+    { "attention", "q_rows=5,19 k_rows=7,18 H=1 d=3 causal=1" },
+    { "attention", "q_rows=6 k_rows=7 H=1 d=3 causal=1 dropout=0.5" },
+    { "band_attention", "rows=5,12 H=1 d=3 causal=0 window=5" },
+    { "band_attention", "rows=12 H=1 d=3 causal=1 window=5 dropout=0.5" },
+    { "band_attention_2d", "rows=5,7 H=3 d=3 causal=0 window=5 heads=3 edge=truncate" },
+    { "position_attention", "rows=5,12 H=1 d=3 t=12 causal=1" },
+    { "position_attention", "rows=5,2 H=2 d=3 t=6 causal=0 dropout=0.5" },
+    { "gaussian_attention", "rows=5,12 H=1 d=3 causal=1 -center" },
+    { "gaussian_attention", "rows=5,2 H=2 d=3 reach=1 dropout=0.5" },
+    { "relative_attention", "q_rows=4,2 k_rows=5,7 H=1 d=3 R=1 causal=1" },
+    { "relative_attention", "q_rows=2,3 k_rows=3,3 H=2 d=3 R=4 dropout=0.5" },
 };
 
 enum { MOST = 2048, PICKS = 7 };
@@ -70,7 +82,7 @@ static void open_case(nan_case *t, cla_runtime *rt, const kind_lines *lines,
         float *x = test_random(t->size[n], 0.5f, (uint32_t)n);
         t->x[n] = calloc((size_t)t->size[n] + 1, sizeof(double));
         for (int64_t i = 0; i < t->size[n]; i++) {
-            t->x[n][i] = (double)x[i];
+            t->x[n][i] = strcmp(o->name, "sigma") ? (double)x[i] : 2;
         }
         free(x);
     }
@@ -184,7 +196,9 @@ static void check_case(cla_runtime *rt, const kind_lines *lines, const char *lin
     nan_case t;
     open_case(&t, rt, lines, line);
     find_reach(&t);
-    for (int n = 0; n < t.c.inputs; n++) {
+    // a Gaussian of NaN reaches all keys, whatever the others say
+    const int inputs = strstr(line, "reach") ? 3 : t.c.inputs;
+    for (int n = 0; n < inputs; n++) {
         const int64_t step = t.size[n] / PICKS + 1;
         for (int64_t i = 0; i < t.size[n]; i += step) {
             const bool *reached = t.reached[n] + i * t.results;

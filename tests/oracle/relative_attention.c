@@ -57,8 +57,9 @@ static void mix(double *o, const query *one, const double *v, const double *rel_
         const double keep = s->keep ? s->keep[row * s->Smax + j] : 1;
         const double *x = v + ((int64_t)(one->first_key + j) * s->H + one->h) * s->d;
         const double *r = rel_v + (ptrdiff_t)row_of(j - one->at, R) * s->d;
-        for (int c = 0; c < s->d; c++) {
-            y[c] += one->weight[j] * keep * (x[c] + r[c]);
+        const double w = one->weight[j] * keep;
+        for (int c = 0; c < s->d && w != 0; c++) { // a hidden NaN adds nothing
+            y[c] += w * (x[c] + r[c]);
         }
     }
 }

@@ -1,0 +1,82 @@
+/* relative_products.cl - what products of sums by distance with vectors must not do: a
+ * sum of 0, of a distance that a query does not see, times NaN is NaN.
+ *
+ * Layout: arrays [H,Nq,2R+1] as relative_attention.clh; rel [2R+1,d]; rows of x and y
+ *         begin at `at` and are stride floats apart.
+ * Work-group: WG items; groups take rows or numbers in turn; both schedules.
+ * Defines: WG.
+ * Writes: clean whole; adds to y; numbers of parts that are not finite. */
+#include "relative_products_args.h"
+
+#ifndef WG
+#define WG 64
+#endif
+
+// clean = rel with 0 for numbers that are not finite; then whether there are any
+WORK_GROUP(WG, 1, 1)
+kernel void relative_clean(global float *restrict clean,
+                           global const float *restrict rel, int size)
+{
+    local float scratch[WG];
+    float odd = 0.0f;
+    for (int n = LANE(0); n < size; n += WG) {
+        const float x = rel[n];
+        const bool finite = fabs(x) < INFINITY;
+        clean[n] = finite ? x : 0.0f;
+        odd = finite ? odd : 1.0f;
+    }
+    const float any = group_max(odd, scratch, LANE(0), WG);
+    if (LANE(0) == 0) {
+        clean[size] = any;
+    }
+}
+
+// y[i,h] += sum of array[h,i,n] rel[n] over what relative_clean has left out, where the
+// array is not 0
+WORK_GROUP(WG, 1, 1)
+kernel void relative_rest(global float *restrict y, global const float *restrict clean,
+                          global const float *restrict rel,
+                          global const float *restrict array, product_shape p)
+{
+    const int rows = clean[p.numbers * p.width] != 0.0f ? p.heads * p.queries : 0;
+    for (int row = GROUP(0); row < rows; row += p.groups) {
+        const int h = row / p.queries, i = row % p.queries;
+        global float *to =
+            y + (size_t)p.at + (size_t)i * (size_t)p.stride + h * p.width;
+        global const float *from = array + (size_t)row * (size_t)p.numbers;
+        for (int c = LANE(0); c < p.width; c += WG) {
+            float sum = 0.0f;
+            for (int n = 0; n < p.numbers; n++) {
+                const float x = rel[n * p.width + c];
+                const bool add = from[n] != 0.0f && !(fabs(x) < INFINITY);
+                sum += add ? from[n] * x : 0.0f;
+            }
+            to[c] += sum;
+        }
+    }
+}
+
+// parts[h,n] = sum_i array[h,i,n] x[i,h] where the array is not 0, for numbers of parts
+// that are not finite
+WORK_GROUP(WG, 1, 1)
+kernel void relative_again(global float *restrict parts,
+                           global const float *restrict array,
+                           global const float *restrict x, product_shape p)
+{
+    const int all = p.heads * p.numbers * p.width;
+    for (int e = GROUP(0) * WG + LANE(0); e < all; e += p.groups * WG) {
+        if (fabs(parts[e]) < INFINITY) {
+            continue;
+        }
+        const int c = e % p.width, n = e / p.width % p.numbers;
+        const int h = e / p.width / p.numbers;
+        float sum = 0.0f;
+        for (int i = 0; i < p.queries; i++) {
+            const size_t at = (size_t)p.at + (size_t)i * (size_t)p.stride;
+            const size_t row = (size_t)h * (size_t)p.queries + (size_t)i;
+            const float w = array[row * (size_t)p.numbers + (size_t)n];
+            sum += w != 0.0f ? w * x[at + (size_t)(h * p.width + c)] : 0.0f;
+        }
+        parts[e] = sum;
+    }
+}

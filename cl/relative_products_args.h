@@ -1,0 +1,11 @@
+/* relative_products_args.h - arguments of kernels, in C and in OpenCL C. */
+#ifndef RELATIVE_PRODUCTS_ARGS_H
+#define RELATIVE_PRODUCTS_ARGS_H
+
+typedef struct product_shape {
+    int heads, queries, numbers, width; // H, Nq, 2R+1, d
+    int at, stride;                     // of rows of x or y
+    int groups;                         // of the launch
+} product_shape;
+
+#endif
