@@ -206,7 +206,7 @@ kernel void conv_weigh(global float *restrict bands, global const float *restric
 INLINE float activate(float x, int activation)
 {
     if (activation == 1) {
-        return x < 0.0f ? 0.0f : x; // NaN stays
+        return relu(x);
     }
     return activation == 2 ? tanh(x) : x;
 }
@@ -240,7 +240,7 @@ kernel void conv_slope(global float *restrict slopes, global float *restrict str
             *g = 0.0f;
         } else if (activation) {
             const float y = sheet_row(band_of(strips, m), i)[j];
-            *g *= activation == 2 ? 1.0f - y * y : (y > 0.0f ? 1.0f : y); // 0, NaN
+            *g *= activation == 2 ? 1.0f - y * y : slope_of_relu(y);
         }
     }
 }

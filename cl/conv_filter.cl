@@ -30,7 +30,7 @@ typedef struct filter_place {
 INLINE float4 activate(float4 x)
 {
 #if ACTIVATION == 1
-    return select(x, (float4)(0.0f), x < (float4)(0.0f)); // NaN stays
+    return relu4(x);
 #elif ACTIVATION == 2
     return tanh(x);
 #else
@@ -154,6 +154,21 @@ kernel void conv_filter(global float *restrict out, global float *restrict in,
     }
 }
 
+/* Returns the sum for tap (u,v) over the places in the map: the zeros around it hide a
+ * NaN in dy. */
+INLINE float tap_inside(sheet dy, sheet p, conv_band m, int length, int u, int v)
+{
+    const int down = u - m.kh / 2, right = v - m.kw / 2, last = min(m.last, length);
+    float sum = 0.0f;
+    for (int i = max(m.first, -down); i < min(last, length - down); i++) {
+        global const float *g = sheet_row(dy, i), *x = sheet_row(p, i + down) + right;
+        for (int j = max(0, -right); j < min(length, length - right); j++) {
+            sum += g[j] * x[j];
+        }
+    }
+    return sum;
+}
+
 // sums[u][v] (+)= sum_ij dy[i][j] p[i + u - kh/2][j + v - kw/2]; the last (+)= sum dy
 WORK_GROUP(WG, 1, 1)
 kernel void conv_taps(global float *restrict sums, global float *restrict slopes,
@@ -204,6 +219,10 @@ kernel void conv_taps(global float *restrict sums, global float *restrict slopes
         global float *to =
             sums + (size_t)t.index * (size_t)(m.kh * m.kw + 1) +
             (bias ? m.kh * m.kw : (u + lid / TAPS) * m.kw + v + lid % TAPS);
-        *to = (add ? *to : 0.0f) + all[lid * WG];
+        float z = all[lid * WG];
+        if (z != z && !bias) {
+            z = tap_inside(dy, p, m, t.length, u + lid / TAPS, v + lid % TAPS);
+        }
+        *to = (add ? *to : 0.0f) + z;
     }
 }

@@ -120,14 +120,14 @@ static bool differs(dependence *d, int n, int i, double h, int a, int p, double 
     return !(fabs(at[0] - at[1] - at[2] + at[3]) <= 1e-12 * most);
 }
 
-/* Returns whether x_i reaches a result that x_p reaches by the arithmetic alone, or of
- * which both may be the one that is taken. */
+/* Returns whether x_i and x_p reach a result in common, one of them by the arithmetic
+ * alone; or one of which both may be what is taken. */
 static bool share(const dependence *d, int a, int p, int n, int i)
 {
     const char *p_to = reached_by(d, a, p), *i_to = reached_by(d, n, i);
     for (int j = 0; j < d->results; j++) {
-        if ((d->pool ? p_to[j] != BOND_NONE : p_to[j] == BOND_MAY) &&
-            i_to[j] != BOND_NONE) {
+        const bool loose = p_to[j] == BOND_MAY || i_to[j] == BOND_MAY;
+        if (p_to[j] != BOND_NONE && i_to[j] != BOND_NONE && (d->pool || loose)) {
             return true;
         }
     }
