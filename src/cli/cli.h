@@ -73,7 +73,7 @@ int cli_fail(cla_status status);
 int cli_fail_data(cla_status status);
 /* Ends a command that writes a model's folder under cli_catch_signals. Returns the code
  * of the signal that stopped it, or cli_fail_data of a failure; otherwise prints one
- * line of the format on stderr and returns CLI_OK. */
+ * line of the format on stdout and returns CLI_OK. */
 int cli_published(cla_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -6,11 +6,15 @@
 typedef struct arguments {
     cli_words from; // one
     const char *out;
+    int transformers;
 } arguments;
 
 static const cli_option options[] = {
     { "out", 'o', "DIR", "the new model's folder", CLI_TEXT,
       .at = offsetof(arguments, out), .needed = true, .output = CLI_OUT_FOLDER },
+    { "transformers", 't', "N",
+      "search as its release N does, 4 (4.35 to 4.49) or 5 (from 4.50 on) (5)", CLI_INT,
+      .at = offsetof(arguments, transformers), .low = 4, .high = 5 },
     { 0 },
 };
 
@@ -29,10 +33,11 @@ const cli_usage cli_import_usage = {
 
 int cli_import(int argc, char **argv)
 {
-    arguments a = { 0 };
+    arguments a = { .transformers = 5 };
     int64_t numbers = 0;
     cla_status status = cli_read(&cli_import_usage, argc, argv, &a);
     status = status ? status
-                    : cla_import(a.from.word[0], a.out, cli_catch_signals(), &numbers);
+                    : cla_import(a.from.word[0], a.out, a.transformers,
+                                 cli_catch_signals(), &numbers);
     return cli_published(status, "%lld numbers in %s", (long long)numbers, a.out);
 }

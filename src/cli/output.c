@@ -31,9 +31,9 @@ int cli_published(cla_status status, const char *format, ...)
         return cli_fail_data(status);
     }
     va_start(values, format);
-    vfprintf(stderr, format, values);
+    vprintf(format, values);
     va_end(values);
-    fputc('\n', stderr);
+    putchar('\n');
     return CLI_OK;
 }
 

@@ -98,8 +98,9 @@ typedef struct serve {
 
 /* ---- serve_request.c ---- */
 
-/* Fills a job from the body of a request: JSON, or a form
- * (application/x-www-form-urlencoded) when `form`. A bad request is not a failure; the
+/* Fills a job from the body of a request: JSON, or a form when the request says so
+ * (application/x-www-form-urlencoded) and the body does not begin like JSON: curl says
+ * so of any body. A bad request is not a failure; the
  * job gets the code 400, or 413 for more texts than the queue holds, and a body with
  * the reason. A request without texts gets its response 200 at once. Errors:
  * CLA_E_NOMEM. */

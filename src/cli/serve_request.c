@@ -164,6 +164,17 @@ static cla_status read_json(const char *body, size_t size, json_t **root)
                : status;
 }
 
+/* Returns whether a body begins as JSON does; no form of these keys begins so. */
+static bool begins_as_json(const char *body, size_t size)
+{
+    static const char mark[] = "\xef\xbb\xbf", blanks[] = " \t\r\n";
+    size_t at = size >= 3 && memcmp(body, mark, 3) == 0 ? 3 : 0;
+    while (at < size && memchr(blanks, body[at], sizeof blanks - 1)) {
+        at++;
+    }
+    return at < size && (body[at] == '{' || body[at] == '[');
+}
+
 /* ---- texts of a job -------------------------------------------------------------- */
 
 static cla_status add_text(serve_job *job, const char *text, size_t size)
@@ -255,7 +266,8 @@ static cla_status read_translate(const serve *s, serve_job *job, const json_t *o
         return cla_fail(CLA_E_INPUT, "\"format\" must be \"text\"");
     }
     CLA_TRY(check_language(object, "source", t->source_name, false));
-    CLA_TRY(check_language(object, "target", t->target_name, t->prefix_token));
+    CLA_TRY(
+        check_language(object, "target", t->target_name, translation_has_languages(t)));
     return add_entries(s, job, object, "q");
 }
 
@@ -298,8 +310,9 @@ cla_status serve_read_job(const serve *s, serve_job *job, const char *body, size
                           bool form)
 {
     json_t *root = NULL;
+    const bool pairs = form && !begins_as_json(body, size);
     cla_status status =
-        form ? read_form(body, size, &root) : read_json(body, size, &root);
+        pairs ? read_form(body, size, &root) : read_json(body, size, &root);
     status = status ? status : read_object(s, job, root);
     json_decref(root);
     if (status == CLA_E_INPUT) {

@@ -100,6 +100,32 @@ void foreign_close(foreign *f)
     *f = (foreign){ 0 };
 }
 
+/* Returns whether a piece is the only one of its name. */
+static bool is_alone(const cla_vocab *v, size_t at)
+{
+    if (at >= v->count || !*v->tokens[at]) {
+        return false;
+    }
+    for (size_t i = 0; i < v->specials && at >= v->specials; i++) {
+        if (strcmp(v->tokens[i], v->tokens[at]) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const char *foreign_token(const cla_vocab *vocab, size_t at, int64_t *next,
+                          char unused[FOREIGN_UNUSED])
+{
+    if (is_alone(vocab, at)) {
+        return vocab->tokens[at];
+    }
+    do {
+        snprintf(unused, FOREIGN_UNUSED, "<unused%lld>", (long long)(*next)++);
+    } while (cla_vocab_spells(vocab, unused));
+    return unused;
+}
+
 /* ---- what cannot be written -------------------------------------------------- */
 
 cla_status foreign_refuse(const foreign *f, const char *key, const char *program)

@@ -40,6 +40,13 @@ int foreign_positions(const foreign *f);
 /* Copies the values of a tensor as float32; the caller frees them. */
 cla_status foreign_take(const foreign *f, const char *name, float **numbers);
 
+/* Returns the name of a piece in files that know pieces by their names. Rows without a
+ * token, and words of text that are spelled as special tokens, have a name in unused that
+ * no other piece has. next: 0 for the first piece. */
+enum { FOREIGN_UNUSED = 32 };
+const char *foreign_token(const cla_vocab *vocab, size_t at, int64_t *next,
+                          char unused[FOREIGN_UNUSED]);
+
 /* A linear layer of the other program, made of columns of a matrix of clattn. */
 typedef struct foreign_linear {
     const char *from;   // the matrix [in,columns]; its bias is from_bias [columns]

@@ -73,9 +73,12 @@ static cla_status write_vocab(const layout *l, cla_publish *p, const char *name,
                               const cla_vocab *vocab, int64_t pieces)
 {
     json_t *tokens = json_array();
+    int64_t next = 0;
     for (int64_t i = 0; i < pieces && tokens; i++) {
+        char unused[FOREIGN_UNUSED];
         const size_t at = (size_t)i + 1 < vocab->count ? (size_t)i + 1 : CLA_PAD;
-        if (json_array_append_new(tokens, json_string(vocab->tokens[at]))) {
+        const char *token = foreign_token(vocab, at, &next, unused);
+        if (json_array_append_new(tokens, json_string(token))) {
             json_decref(tokens);
             return cla_fail(CLA_E_INPUT,
                             "%s: piece %zu is not UTF-8, or there is no memory",

@@ -212,29 +212,15 @@ static cla_status write_weights(const layout *l, cla_publish *p, bool half,
 
 /* ---- pieces ------------------------------------------------------------------ */
 
-/* Makes the name of a token that the vocabulary does not have. */
-static void unused_token(const cla_vocab *vocab, int64_t *next, char name[32])
-{
-    do {
-        snprintf(name, 32, "<unused%lld>", (long long)(*next)++);
-    } while (cla_vocab_find(vocab, name) >= 0);
-}
-
 static cla_status write_vocab(const layout *l, cla_publish *p, const char *name,
                               const cla_vocab *vocab)
 {
     json_t *tokens = json_object();
     int64_t next = 0;
     for (int64_t i = 0; i < l->rows && tokens; i++) {
-        char unused[32];
-        const char *token = unused;
-        if (i == pad(l)) {
-            token = cla_special_names[CLA_PAD];
-        } else if (i < (int64_t)vocab->count - 1) {
-            token = vocab->tokens[i + 1];
-        } else {
-            unused_token(vocab, &next, unused);
-        }
+        char unused[FOREIGN_UNUSED];
+        const size_t at = i == pad(l) ? CLA_PAD : (size_t)i + 1;
+        const char *token = foreign_token(vocab, at, &next, unused);
         if (json_object_set_new(tokens, token, json_integer(i))) {
             json_decref(tokens);
             return cla_fail(CLA_E_INPUT,
@@ -263,18 +249,46 @@ static cla_status write_pieces(const layout *l, cla_publish *p)
     return foreign_write_codes(l->f, p);
 }
 
+/* Returns the tokens [n] before `last`, which the tokenizer finds anywhere, with their
+ * ids as keys; NULL when out of memory. */
+static json_t *describe_added(json_t *object, const cla_vocab *v, size_t last, size_t n,
+                              bool special)
+{
+    for (size_t i = last - n; i < last && object; i++) {
+        char id[24];
+        snprintf(id, sizeof id, "%zu", i - 1);
+        json_t *token = json_pack("{s:s, s:b, s:b, s:b, s:b, s:b}", "content",
+                                  v->tokens[i], "lstrip", 0, "normalized", !special,
+                                  "rstrip", 0, "single_word", 0, "special", special);
+        if (json_object_set_new(object, id, token)) {
+            json_decref(object);
+            object = NULL;
+        }
+    }
+    return object;
+}
+
 static cla_status write_tokenizer(const layout *l, cla_publish *p)
 {
     const translation *t = l->f->t;
-    return t->source.kind != CLA_PIECES_MODEL
-               ? CLA_OK
-               : foreign_write_json(
-                     p, "tokenizer_config.json",
-                     json_pack("{s:s, s:s, s:s, s:b, s:i}", "tokenizer_class",
-                               "MarianTokenizer", "source_lang", t->source_name,
-                               "target_lang", t->target_name, "separate_vocabs",
-                               !l->f->joint, "model_max_length",
-                               foreign_positions(l->f)));
+    const cla_vocab *v = &t->source.vocab;
+    if (t->source.kind != CLA_PIECES_MODEL) {
+        return CLA_OK;
+    }
+    json_t *all = json_pack("{s:s, s:s, s:s, s:b, s:i}", "tokenizer_class",
+                            "MarianTokenizer", "source_lang", t->source_name,
+                            "target_lang", t->target_name, "separate_vocabs",
+                            !l->f->joint, "model_max_length", foreign_positions(l->f));
+    if (v->added || v->added_specials) {
+        json_t *added =
+            describe_added(json_object(), v, v->specials, v->added_specials, true);
+        added = describe_added(added, v, v->count, v->added, false);
+        if (!added || json_object_set_new(all, "added_tokens_decoder", added)) {
+            json_decref(all);
+            all = NULL;
+        }
+    }
+    return foreign_write_json(p, "tokenizer_config.json", all);
 }
 
 /* ---- settings ---------------------------------------------------------------- */
@@ -294,7 +308,7 @@ static json_t *forced(const search_options *o)
  * search. */
 static bool penalises(const search_options *o)
 {
-    return o->beam > 1 || o->kind == SEARCH_TRANSFORMERS;
+    return o->beam > 1 || o->kind != SEARCH_TENSOR2TENSOR;
 }
 
 static cla_status write_search(const layout *l, cla_publish *p)

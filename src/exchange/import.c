@@ -88,32 +88,9 @@ static cla_status write_vocabulary(cla_publish *p, const char *name,
     return status;
 }
 
-/* Checks the form of the weights; errors say how to convert other forms. */
-static cla_status check_form(const char *dir)
-{
-    if (cla_folder_holds(dir, MARIAN_WEIGHTS)) {
-        return cla_folder_inside(dir, MARIAN_WEIGHTS);
-    }
-    if (cla_folder_holds(dir, "model.safetensors.index.json")) {
-        return cla_fail(
-            CLA_E_INPUT,
-            "%s: weights in several files are not read: save the model with "
-            "max_shard_size=\"100GB\"",
-            dir);
-    }
-    return !cla_folder_holds(dir, "pytorch_model.bin")
-               ? marian_check_file(dir, MARIAN_WEIGHTS)
-               : cla_fail(CLA_E_INPUT,
-                          "%s: pytorch_model.bin can run programs and is not read; "
-                          "convert it in Python: MarianMTModel.from_pretrained(DIR)"
-                          ".save_pretrained(DIR, safe_serialization=True)",
-                          dir);
-}
-
 static cla_status write_weights(cla_publish *p, marian *m, int64_t *numbers)
 {
     char *path = NULL;
-    CLA_TRY(m->release ? CLA_OK : check_form(m->dir));
     cla_status status = cla_publish_file(p, "best.ckpt.safetensors", &path);
     status = status ? status : marian_write_weights(m, path, numbers);
     free(path);
@@ -149,12 +126,14 @@ static json_t *text_settings(const marian *m)
 {
     static const char *const early[] = { "estimate", "first", "never" };
     const search_options *o = &m->search;
-    return json_pack("{s:s, s:s, s:b, s:b, s:s, s:s, s:i, s:b, s:b, s:i, s:f}",
-                     "sentencepiece", "source.spm", "target_sentencepiece",
-                     "target.spm", "prefix_token", 1, "tidy_output", 1, "decoding",
-                     "transformers", "early_stopping", early[o->early], "max_length",
-                     o->most, "forced_end", o->forced, "never_pad", o->never_pad,
-                     "beam", o->beam, "length_penalty", o->alpha);
+    return json_pack(
+        "{s:s, s:s, s:b, s:b, s:b, s:s, s:s, s:i, s:b, s:b, s:i, s:f}", "sentencepiece",
+        "source.spm", "target_sentencepiece", "target.spm", "prefix_token",
+        m->source.prefixes, "unknown_prefix", 1, "tidy_output", 1, "decoding",
+        o->kind == SEARCH_TRANSFORMERS_5 ? "transformers5" : "transformers",
+        "early_stopping", early[o->early], "max_length", o->most, "forced_end",
+        o->forced, "never_pad", o->never_pad, "beam", o->beam, "length_penalty",
+        o->alpha);
 }
 
 static cla_status write_settings(cla_publish *p, const marian *m)
@@ -189,10 +168,11 @@ static cla_status publish(marian *m, const char *out, volatile const int *signal
     return cla_publish_end(&p, status);
 }
 
-cla_status cla_import(const char *from, const char *out, volatile const int *signal,
-                      int64_t *numbers)
+cla_status cla_import(const char *from, const char *out, int transformers,
+                      volatile const int *signal, int64_t *numbers)
 {
-    marian m = { 0 };
+    marian m = { .search = { .kind = transformers < 5 ? SEARCH_TRANSFORMERS
+                                                      : SEARCH_TRANSFORMERS_5 } };
     *numbers = 0;
     const bool release =
         !cla_folder_holds(from, "config.json") && cla_folder_holds(from, "decoder.yml");

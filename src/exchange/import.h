@@ -8,6 +8,7 @@
  * where present generation_config.json, tokenizer_config.json and target_vocab.json. A
  * folder with decoder.yml and no config.json is read as Marian's own.
  *
+ * transformers  in   4 or 5: its release whose search the model gets
  * signal   in   set by a handler: stop, with CLA_E_IO; may be NULL
  * numbers  out  parameter values written
  *
@@ -17,5 +18,5 @@
  * over or of another shape), CLA_E_NUMERIC (a number that is not finite), CLA_E_USAGE
  * (out holds a run; clattn was built without SentencePiece, or for Marian's own
  * folders without zlib or libyaml), CLA_E_IO, CLA_E_NOMEM. */
-cla_status cla_import(const char *from, const char *out, volatile const int *signal,
-                      int64_t *numbers);
+cla_status cla_import(const char *from, const char *out, int transformers,
+                      volatile const int *signal, int64_t *numbers);

@@ -11,12 +11,13 @@
  * the folder. */
 typedef struct marian_pieces {
     cla_vocab vocab;
+    bool prefixes; // some are names of languages, ">>x<<"
     int32_t *from; // [vocab.count] id in the folder
 } marian_pieces;
 
 typedef struct marian {
     const char *dir;
-    cla_config config, generation, tokenizer; // empty without such a file
+    cla_config config, generation, tokenizer, added; // empty without such a file
     int model, heads, inner, layers, decoder_layers;
     int activation;                      // a CODER_ value of nn/coder.h
     bool scaled, shared, tied, separate; // separate: two vocabularies
@@ -39,10 +40,14 @@ void marian_fini(marian *m);
  * Errors: CLA_E_INPUT, CLA_E_NOMEM. */
 cla_status marian_check_file(const char *dir, const char *name);
 
-/* Reads config.json and, where present, generation_config.json and
- * tokenizer_config.json. Errors: CLA_E_INPUT (file, key and value), CLA_E_IO,
+/* Reads config.json and, where present, generation_config.json,
+ * tokenizer_config.json and added_tokens.json. Uses m->search.kind. Errors: CLA_E_INPUT (file, key and value), CLA_E_IO,
  * CLA_E_NOMEM. */
 cla_status marian_read_settings(marian *m, const char *dir);
+
+/* Reads the ids of special tokens and the search, as the releases of m->search.kind
+ * (search_kind) read them; a part of marian_read_settings. Errors: the same. */
+cla_status marian_read_search(marian *m);
 
 /* Reads vocab.json, and target_vocab.json when the vocabularies are separate. Errors:
  * those of marian_read_settings. */
@@ -51,9 +56,9 @@ cla_status marian_read_pieces(marian *m);
 /* Sorts the pieces of a vocabulary into clattn's order.
  * path    in  for messages
  * tokens  in  an object: the id of each token
- * pieces  in  number of tokens
- * Errors: CLA_E_INPUT (a missing or duplicate id; a missing or misplaced special
- * token), CLA_E_NOMEM. */
+ * pieces  in  rows of the table; those without a token follow the special ones
+ * Errors: CLA_E_INPUT (a duplicate id; a missing or misplaced special token),
+ * CLA_E_NOMEM. */
 cla_status marian_arrange(const marian *m, marian_pieces *p, const char *path,
                           json_t *tokens, int pieces);
 
@@ -65,9 +70,21 @@ cla_status marian_read_release(marian *m, const char *dir);
 /* Returns the pieces that the decoder produces. */
 const marian_pieces *marian_target(const marian *m);
 
-#define MARIAN_WEIGHTS "model.safetensors"
+/* The tensors of a folder, in one file or in several that an index lists. */
+typedef struct marian_tensors {
+    cla_text path;   // of the file, or of the index
+    cla_st_file all; // its tensors are in the files below
+    cla_st_file *files;
+    size_t count;
+} marian_tensors;
 
-/* Converts the tensors of MARIAN_WEIGHTS, or those of a release, to the parameters of a
+/* Opens the file of weights, or the index and its files; marian_close_tensors closes them also
+ * when that failed. Errors: CLA_E_INPUT (no such file, with advice; a damaged one; an
+ * index that does not suit its files), CLA_E_IO, CLA_E_NOMEM. */
+cla_status marian_open_tensors(marian_tensors *t, const char *dir);
+void marian_close_tensors(marian_tensors *t);
+
+/* Converts the tensors of the folder, or those of a release, to the parameters of a
  * translator and writes them to the file `to`. Sets m->positions unless m is a release.
  * numbers  out  parameter values written
  * Errors: CLA_E_INPUT (tensor and shape), CLA_E_NUMERIC, CLA_E_IO, CLA_E_NOMEM. */

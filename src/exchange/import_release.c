@@ -141,7 +141,7 @@ static cla_status read_search(const release *r)
     if (given[2] && (!cla_parse_double(given[2], &penalty) || penalty != 0)) {
         return wrong(r, true, "word-penalty", "is set: translate has no such option");
     }
-    *o = (search_options){ .kind = SEARCH_TRANSFORMERS,
+    *o = (search_options){ .kind = o->kind,
                            .beam = (int)beam,
                            .alpha = normalise,
                            .most = LONGEST,

@@ -4,24 +4,23 @@
 
 #include "base/json.h"
 #include "exchange/import_marian.h"
+#include "text/subwords.h"
 #include "train/folder.h"
 
 /* A vocabulary while it is read. */
 typedef struct reader {
     const char *path;
     const marian *m;
-    const char **token; // [count] by ids of the folder
-    size_t count;
+    const char **token; // [count] by ids of the folder; NULL: a row without a token
+    char *added;        // [count] not 0: found anywhere in a text; SPECIAL: not written
+    size_t count;       // rows of the table
 } reader;
 
-/* Enters a token under its id. Tokens become lines of a file, and blanks separate the
- * pieces of a line, so tokens may contain neither. */
+enum { ADDED = 1, SPECIAL };
+
+/* Enters a token under its id. */
 static cla_status note(const reader *r, const char *token, const json_t *id)
 {
-    if (strpbrk(token, " \n\r")) {
-        return cla_fail(CLA_E_INPUT, "%s: a token holds a blank or a line end",
-                        r->path);
-    }
     const json_int_t at = json_integer_value(id);
     if (!json_is_integer(id) || at < 0 || (size_t)at >= r->count) {
         return cla_fail(CLA_E_INPUT,
@@ -36,29 +35,154 @@ static cla_status note(const reader *r, const char *token, const json_t *id)
     return CLA_OK;
 }
 
+/* ---- added tokens ------------------------------------------------------------ */
+
+static bool is_special_name(const char *token)
+{
+    for (int i = 0; i < CLA_SPECIALS; i++) {
+        if (strcmp(token, cla_special_names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns whether a setting of the tokenizer lists the token. */
+static bool lists(const marian *m, const char *key, const char *token)
+{
+    const json_t *list = json_object_get(m->tokenizer.values, key);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *item = json_array_get(list, i);
+        const char *text = json_string_value(item);
+        text = text ? text : json_string_value(json_object_get(item, "content"));
+        if (text && strcmp(text, token) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Enters an added token. One whose id is no row of the table cannot be translated, and
+ * is text. */
+static cla_status add_token(const reader *r, const char *token, json_int_t id,
+                            bool special)
+{
+    if (is_special_name(token) || !*token) {
+        return CLA_OK;
+    }
+    if (id < 0 || (size_t)id >= r->count) {
+        cla_log(CLA_LOG_WARN,
+                "%s: added token '%s' has id %lld, the table %zu rows: "
+                "it is left out",
+                r->m->dir, token, (long long)id, r->count);
+        return CLA_OK;
+    }
+    if (r->token[id] && strcmp(r->token[id], token) != 0) {
+        return cla_fail(CLA_E_INPUT,
+                        "%s: tokens '%.80s' and '%.80s', an added one, have one id, "
+                        "%lld",
+                        r->path, r->token[id], token, (long long)id);
+    }
+    special = special || lists(r->m, "additional_special_tokens", token) ||
+              lists(r->m, "extra_special_tokens", token);
+    r->token[id] = token;
+    r->added[id] = special ? SPECIAL : ADDED;
+    return CLA_OK;
+}
+
+/* Enters a token of added_tokens_decoder, whose ids are keys. */
+static cla_status add_described(const reader *r, const char *key, const json_t *token)
+{
+    static const char *const flags[] = { "lstrip", "rstrip", "single_word" };
+    const char *content = json_string_value(json_object_get(token, "content"));
+    int64_t id = -1;
+    if (!content || !cla_parse_int(key, &id)) {
+        return cla_fail(CLA_E_INPUT,
+                        "%s: added_tokens_decoder: '%.80s' is no id of a "
+                        "token with 'content'",
+                        r->m->tokenizer.path, key);
+    }
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        if (json_is_true(json_object_get(token, flags[i])) &&
+            !is_special_name(content)) {
+            return cla_fail(CLA_E_INPUT, "%s: added token '%.80s': %s is not read",
+                            r->m->tokenizer.path, content, flags[i]);
+        }
+    }
+    return add_token(r, content, id, json_is_true(json_object_get(token, "special")));
+}
+
+/* Enters the tokens that were added to the tokenizer. */
+static cla_status note_added(const reader *r)
+{
+    const marian *m = r->m;
+    json_t *described = json_object_get(m->tokenizer.values, "added_tokens_decoder");
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach(m->added.values, key, value)
+    {
+        if (!json_is_integer(value)) {
+            return cla_fail(CLA_E_INPUT, "%s: token '%.80s': its id is no number",
+                            m->added.path, key);
+        }
+        CLA_TRY(add_token(r, key, json_integer_value(value), false));
+    }
+    json_object_foreach(described, key, value)
+    {
+        CLA_TRY(add_described(r, key, value));
+    }
+    return CLA_OK;
+}
+
+/* ---- the order of pieces ------------------------------------------------------- */
+
 static cla_status check_special(const reader *r, int id, const char *want)
 {
-    return strcmp(r->token[id], want) == 0
+    const char *token = r->token[id];
+    return token && strcmp(token, want) == 0
                ? CLA_OK
                : cla_fail(CLA_E_INPUT, "%s: id %d is '%.80s', must be '%s'", r->path,
-                          id, r->token[id], want);
+                          id, token ? token : "", want);
 }
 
 /* Returns the id in the folder of the token of this name, or -1. */
 static int find(const reader *r, const char *name)
 {
     for (size_t i = 0; i < r->count; i++) {
-        if (strcmp(r->token[i], name) == 0) {
+        if (r->token[i] && strcmp(r->token[i], name) == 0) {
             return (int)i;
         }
     }
     return -1;
 }
 
-static cla_status add(marian_pieces *p, const reader *r, int id)
+/* Adds a row of the table; those that no text reaches come first. */
+static cla_status add(marian_pieces *p, const reader *r, int id, bool reserved)
 {
-    p->from[p->vocab.count] = id;
-    return cla_vocab_add(&p->vocab, r->token[id], 0, NULL);
+    cla_vocab *v = &p->vocab;
+    const char *token = r->token[id];
+    const size_t before = v->count;
+    p->from[before] = id;
+    CLA_TRY(reserved ? cla_vocab_reserve(v, token ? token : "")
+                     : cla_vocab_add(v, token, 0, NULL));
+    p->prefixes = p->prefixes || (token && cla_subwords_is_prefix(token));
+    return v->count > before
+               ? CLA_OK
+               : cla_fail(CLA_E_INPUT, "%s: token '%.80s' has two ids, one of them %d",
+                          r->path, token, id);
+}
+
+/* Adds the rows of one kind: those without a token (NULL), with an added one, or with
+ * any other, but for the three special ones. */
+static cla_status add_rows(marian_pieces *p, const reader *r, bool tokens, int added)
+{
+    for (int i = 0; i < (int)r->count; i++) {
+        const bool fits = tokens == (r->token[i] != NULL) && r->added[i] == added;
+        const bool special =
+            i == p->from[CLA_PAD] || i == p->from[CLA_EOS] || i == p->from[CLA_UNK];
+        CLA_TRY(fits && !special ? add(p, r, i, !tokens || added == SPECIAL) : CLA_OK);
+    }
+    return CLA_OK;
 }
 
 /* Sorts pieces as in all vocabularies of clattn: the special tokens first. */
@@ -76,11 +200,19 @@ static cla_status arrange(marian_pieces *p, const reader *r)
         [CLA_PAD] = r->m->pad, [CLA_EOS] = r->m->end, [CLA_UNK] = unknown
     };
     for (int i = 0; i < CLA_SPECIALS; i++) {
-        CLA_TRY(add(p, r, specials[i]));
+        CLA_TRY(add(p, r, specials[i], true));
     }
-    for (int i = 0; i < (int)r->count; i++) {
-        const bool special = i == r->m->pad || i == r->m->end || i == unknown;
-        CLA_TRY(special ? CLA_OK : add(p, r, i));
+    CLA_TRY(add_rows(p, r, false, 0));
+    const size_t silent = p->vocab.specials;
+    CLA_TRY(add_rows(p, r, true, SPECIAL));
+    p->vocab.added_specials = p->vocab.specials - silent;
+    CLA_TRY(add_rows(p, r, true, 0));
+    const size_t others = p->vocab.count;
+    CLA_TRY(add_rows(p, r, true, ADDED));
+    p->vocab.added = p->vocab.count - others;
+    if (silent > CLA_SPECIALS) {
+        cla_log(CLA_LOG_INFO, "%s: %zu of %zu rows of the table have no token", r->path,
+                silent - CLA_SPECIALS, r->count);
     }
     return CLA_OK;
 }
@@ -89,19 +221,22 @@ static cla_status read_tokens(reader *r, marian_pieces *p, json_t *root, int pie
 {
     const char *token = NULL;
     json_t *id = NULL;
-    r->count = json_object_size(root);
-    if (!json_is_object(root) || r->count != (size_t)pieces) {
+    const size_t tokens = json_object_size(root);
+    r->count = (size_t)pieces;
+    if (!json_is_object(root) || tokens > r->count) {
         return cla_fail(CLA_E_INPUT, "%s: has %zu tokens, config.json says %d", r->path,
-                        r->count, pieces);
+                        tokens, pieces);
     }
     CLA_TRY(cla_alloc(&r->token, r->count + 1, sizeof *r->token));
+    CLA_TRY(cla_alloc(&r->added, r->count + 1, sizeof *r->added));
     cla_status status = CLA_OK;
     json_object_foreach(root, token, id)
     {
         // cppcheck-suppress knownConditionTrueFalse; it does not see the loop
         status = status ? status : note(r, token, id);
     }
-    CLA_TRY(status); // as many ids as tokens, none twice: none is missing
+    CLA_TRY(status);
+    CLA_TRY(note_added(r));
     return arrange(p, r);
 }
 
@@ -111,6 +246,7 @@ cla_status marian_arrange(const marian *m, marian_pieces *p, const char *path,
     reader r = { .path = path, .m = m };
     const cla_status status = read_tokens(&r, p, tokens, pieces);
     free(r.token);
+    free(r.added);
     return status;
 }
 

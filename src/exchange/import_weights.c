@@ -203,6 +203,7 @@ static cla_status copy_layer(writer *w, const char *stack, int i)
 #define ENCODER "model.encoder.embed_tokens.weight"
 #define DECODER "model.decoder.embed_tokens.weight"
 #define HEAD    "lm_head.weight"
+#define BIAS    "final_logits_bias"
 
 /* Copies a table, which the file holds under one or more of these names. */
 static cla_status copy_table(writer *w, const char *to, const marian_pieces *p,
@@ -240,9 +241,11 @@ static cla_status copy_bias(writer *w)
     const int64_t V = (int64_t)p->vocab.count;
     float *made = NULL, *numbers = NULL;
     CLA_TRY(cla_made_add(&w->made, "output.bias", 0, V, &made));
-    CLA_TRY(take(w, "final_logits_bias", 1, V, &numbers));
-    assert(made && numbers);
-    for (int64_t v = 0; v < V; v++) {
+    if (cla_st_find(&w->file, BIAS)) { // else zeros
+        CLA_TRY(take(w, BIAS, 1, V, &numbers));
+    }
+    assert(made);
+    for (int64_t v = 0; v < V && numbers; v++) {
         made[v] = numbers[p->from[v]];
     }
     if (w->m->renormalize && w->m->search.never_pad) {
@@ -295,7 +298,9 @@ static cla_status find_positions(const writer *w, const char *name, int *kind)
     const int64_t rows = t->rank == 2 ? t->shape[0] : 1, D = w->m->model;
     CLA_TRY(take(w, name, rows, D, &got));
     cla_status status = cla_alloc(&want, (size_t)(rows * D) + 1, sizeof *want);
-    const float bar = t->dtype == CLA_ST_F16 ? 1e-3f : 1e-5f; // rounding of a sine
+    const float bar = t->dtype == CLA_ST_F16    ? 1e-3f
+                      : t->dtype == CLA_ST_BF16 ? 8e-3f
+                                                : 1e-5f; // rounding of a sine
     bool found = false;
     if (!status) {
         coder_signal_marian(want, rows, D);
@@ -362,7 +367,7 @@ static cla_status save(writer *w, const char *to, int64_t *numbers)
 
 /* ---- the file ---------------------------------------------------------------- */
 
-static cla_status open_file(writer *w, cla_text *path)
+static cla_status open_tensors(writer *w, marian_tensors *opened)
 {
     const marian *m = w->m;
     if (m->release) {
@@ -370,25 +375,25 @@ static cla_status open_file(writer *w, cla_text *path)
         w->path = m->weights;
         return CLA_OK;
     }
-    CLA_TRY(cla_text_add(path, "%s/" MARIAN_WEIGHTS, m->dir));
-    w->path = path->data;
-    return cla_st_open(&w->file, path->data);
+    CLA_TRY(marian_open_tensors(opened, m->dir));
+    w->path = opened->path.data;
+    w->file = opened->all;
+    return CLA_OK;
 }
 
 cla_status marian_write_weights(marian *m, const char *to, int64_t *numbers)
 {
     writer w = { .m = m };
-    cla_text path = { 0 };
-    cla_status status = open_file(&w, &path);
+    marian_tensors opened = { .count = 0 };
+    cla_status status = open_tensors(&w, &opened);
     status = status ? status : cla_alloc(&w.used, w.file.count + 1, sizeof *w.used);
     status = status ? status : copy_all(&w);
     status = status ? status : save(&w, to, numbers);
     if (!m->release) {
         m->positions = w.positions;
-        cla_st_close(&w.file);
     }
     cla_made_free(&w.made);
     free(w.used);
-    cla_text_free(&path);
+    marian_close_tensors(&opened);
     return status;
 }

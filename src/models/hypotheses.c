@@ -16,6 +16,7 @@ cla_status hypotheses_init(hypotheses *x, const search_options *o, int64_t size)
     CLA_TRY(cla_alloc(&x->id, room, sizeof *x->id));
     CLA_TRY(cla_alloc(&x->scrap, room, sizeof *x->scrap));
     CLA_TRY(cla_alloc(&x->parent, beam, sizeof *x->parent));
+    CLA_TRY(cla_alloc(&x->forced, beam, sizeof *x->forced));
     CLA_TRY(cla_alloc(&x->ended, beam + 1, sizeof *x->ended));
     for (size_t i = 1; i < beam; i++) { // the first step has one hypothesis
         x->logp[i] = -INFINITY;
@@ -32,6 +33,7 @@ void hypotheses_fini(hypotheses *x)
     free(x->id);
     free(x->scrap);
     free(x->parent);
+    free(x->forced);
     free(x->ended);
 }
 
@@ -52,15 +54,16 @@ int candidate_keep(candidate *best, int count, int room, candidate c)
 
 double search_worth(const search_options *o, double logp, int64_t length)
 {
-    return o->kind == SEARCH_TRANSFORMERS ? logp / pow((double)length, o->alpha)
-                                          : transformer_worth(logp, length, o->alpha);
+    return o->kind == SEARCH_TENSOR2TENSOR ? transformer_worth(logp, length, o->alpha)
+                                           : logp / pow((double)length, o->alpha);
 }
 
-/* Adds a hypothesis of count pieces to the finished ones, of which the best `beam` are
- * kept. length includes its end, if it has one. */
+/* Adds a hypothesis of length pieces, its end included, to the finished ones, of which
+ * the best `beam` are kept. One that is cut without an end is `whole`. */
 static cla_status end(hypotheses *x, const search_options *o, const int32_t *id,
-                      int64_t count, int64_t length, double logp)
+                      int64_t length, bool whole, bool cut, double logp)
 {
+    const int64_t count = whole ? length : length - 1;
     const double worth = search_worth(o, logp, length);
     int at = x->ended_count;
     while (at > 0 && x->ended[at - 1].score < worth) {
@@ -69,7 +72,7 @@ static cla_status end(hypotheses *x, const search_options *o, const int32_t *id,
     if (at == o->beam) {
         return CLA_OK;
     }
-    search_result r = { .count = count, .logp = logp, .score = worth };
+    search_result r = { .count = count, .logp = logp, .score = worth, .cut = cut };
     CLA_TRY(cla_alloc(&r.id, (size_t)count + 1, sizeof *r.id));
     memcpy(r.id, id, (size_t)count * sizeof *r.id);
     memmove(x->ended + at + 1, x->ended + at,
@@ -81,10 +84,15 @@ static cla_status end(hypotheses *x, const search_options *o, const int32_t *id,
     return CLA_OK;
 }
 
-/* Makes the end the only candidate of each live hypothesis, at no cost. */
-static int force_end(const hypotheses *x, const search_options *o, candidate *found)
+/* Makes the end the only candidate of each live hypothesis, at no cost. Those that end
+ * among the candidates [n] as they are would have ended without that. */
+static int force_end(hypotheses *x, const search_options *o, candidate *found, int n)
 {
     int count = 0;
+    memset(x->forced, true, (size_t)o->beam * sizeof *x->forced);
+    for (int i = 0; i < n; i++) {
+        x->forced[found[i].parent] &= found[i].piece != o->end;
+    }
     for (int b = 0; b < o->beam; b++) {
         const candidate c = { x->logp[b], b, o->end };
         count = c.logp > -INFINITY ? candidate_keep(found, count, o->beam, c) : count;
@@ -99,7 +107,7 @@ static bool reached(const hypotheses *x, int count, double bound)
 }
 
 /* Returns whether the sentence is done by the stopping rule of the search (search.h).
- * best: log p of the best candidate, also of one that ends. */
+ * best: log p of the best candidate, which may be one that ends. */
 static bool beaten(const hypotheses *x, const search_options *o, int64_t t, double best)
 {
     const int wanted = o->best ? o->best : 1;
@@ -110,6 +118,7 @@ static bool beaten(const hypotheses *x, const search_options *o, int64_t t, doub
         return x->ended_count == o->beam;
     }
     const bool longest = o->early == SEARCH_NEVER && o->alpha > 0;
+    best = o->kind == SEARCH_TRANSFORMERS_5 ? x->logp[0] : best;
     const double bound = search_worth(o, best, longest ? x->limit : t);
     return reached(x, longest || o->alpha == 0 ? wanted : o->beam, bound);
 }
@@ -119,11 +128,11 @@ static bool beaten(const hypotheses *x, const search_options *o, int64_t t, doub
 static cla_status end_living(hypotheses *x, const search_options *o, int64_t t)
 {
     if (o->kind == SEARCH_TENSOR2TENSOR) {
-        return x->ended_count ? CLA_OK : end(x, o, x->id, t, t, x->logp[0]);
+        return x->ended_count ? CLA_OK : end(x, o, x->id, t, true, true, x->logp[0]);
     }
     for (int b = 0; b < o->beam; b++) {
         if (x->logp[b] > -INFINITY) {
-            CLA_TRY(end(x, o, x->id + b * x->limit, t, t, x->logp[b]));
+            CLA_TRY(end(x, o, x->id + b * x->limit, t, true, true, x->logp[b]));
         }
     }
     return CLA_OK;
@@ -134,13 +143,14 @@ static cla_status sort(hypotheses *x, const search_options *o, const candidate *
                        int count, int64_t t)
 {
     // of the candidates only the first `ends` may finish a hypothesis
-    const int ends = o->kind == SEARCH_TRANSFORMERS ? o->beam : count;
+    const int ends = o->kind == SEARCH_TENSOR2TENSOR ? count : o->beam;
     int living = 0;
     for (int n = 0; n < count; n++) {
         const candidate *c = &found[n];
         const int32_t *id = x->id + c->parent * x->limit;
         if (c->piece == o->end) {
-            CLA_TRY(n < ends ? end(x, o, id, t - 1, t, c->logp) : CLA_OK);
+            CLA_TRY(n < ends ? end(x, o, id, t, false, x->forced[c->parent], c->logp)
+                             : CLA_OK);
         } else if (living < o->beam) {
             int32_t *to = x->scrap + living * x->limit;
             memcpy(to, id, (size_t)(t - 1) * sizeof *to);
@@ -161,8 +171,10 @@ cla_status hypotheses_advance(hypotheses *x, const search_options *o, candidate 
                               int count, int64_t t, bool *done)
 {
     const bool last = t >= x->limit;
+    // transformers 5 asks whether the search is done after the last piece alone
+    const bool together = last && o->kind == SEARCH_TRANSFORMERS_5;
     if (last && o->forced) {
-        count = force_end(x, o, found);
+        count = force_end(x, o, found, count);
     }
     const double best = count ? found[0].logp : -INFINITY;
     CLA_TRY(sort(x, o, found, count, t));
@@ -170,7 +182,7 @@ cla_status hypotheses_advance(hypotheses *x, const search_options *o, candidate 
     x->id = x->scrap;
     x->scrap = before;
     const bool living = x->logp[0] > -INFINITY;
-    const bool over = !living || beaten(x, o, t, best);
+    const bool over = !living || (!together && beaten(x, o, t, best));
     *done = over || last;
     return last && !over ? end_living(x, o, t) : CLA_OK;
 }

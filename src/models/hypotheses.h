@@ -16,6 +16,7 @@ typedef struct hypotheses {
     double *logp;         // [beam] of the live hypotheses; -INFINITY: unused
     int32_t *id, *scrap;  // [beam*limit] their pieces; a buffer for the next step
     int *parent;          // [beam] hypothesis of the previous step that each extends
+    bool *forced;         // [beam] the limit of pieces ends it, not its own end
     search_result *ended; // [beam] finished hypotheses, best first
     int ended_count;
 } hypotheses;

@@ -10,12 +10,20 @@
  * SEARCH_TRANSFORMERS differs as transformers of Hugging Face does. The score of a
  * hypothesis is log p / t^alpha. A continuation that ends counts only among the best
  * `beam`. search_early is the stopping rule. Hypotheses that are live at the last piece
- * compete with the finished ones. */
+ * compete with the finished ones.
+ *
+ * SEARCH_TRANSFORMERS_5 is the search of its releases from 4.50 on. The stopping rule
+ * looks at the best hypothesis that lives on, not at one that has just ended; at the
+ * last piece all compete at once, before it is asked. */
 #pragma once
 
 #include "models/transformer.h"
 
-typedef enum search_kind { SEARCH_TENSOR2TENSOR, SEARCH_TRANSFORMERS } search_kind;
+typedef enum search_kind {
+    SEARCH_TENSOR2TENSOR,
+    SEARCH_TRANSFORMERS,
+    SEARCH_TRANSFORMERS_5,
+} search_kind;
 
 /* When SEARCH_TRANSFORMERS is done with a sentence. With alpha 0 scores do not depend
  * on the length, and SEARCH_ESTIMATE acts as SEARCH_NEVER. */
@@ -45,6 +53,7 @@ typedef struct search_result {
     int32_t *id; // [count], without the end; free it. NULL: no result
     int64_t count;
     double logp, score; // log p, length-penalised log p; -INFINITY: no result
+    bool cut;           // it reached the limit of pieces before its own end
 } search_result;
 
 /* Finds the best translations of each sentence of source, none of which is empty.

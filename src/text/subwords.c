@@ -106,71 +106,9 @@ cla_status cla_subwords_take(cla_subwords *s, const char *model_path)
 
 /* ---- pieces ------------------------------------------------------------------ */
 
-/* Receives one piece of a line. */
-typedef cla_status take_piece(void *to, const char *piece);
-
-/* Gives each piece of a text, in which one end stands between or behind them. */
-static cla_status give_pieces(cla_text *pieces, char end, take_piece *take, void *to)
+static cla_status count_piece(void *to, const char *piece, int id)
 {
-    char *last = pieces->data ? pieces->data + pieces->size : NULL;
-    for (char *at = pieces->data, *stop; at < last; at = stop + 1) {
-        stop = memchr(at, end, (size_t)(last - at));
-        stop = stop ? stop : last;
-        *stop = 0;
-        CLA_TRY(*at ? take(to, at) : CLA_OK); // may be empty at a line's ends
-    }
-    return CLA_OK;
-}
-
-/* Returns the bytes of ">>x<<" at the start of a line, up to the first "<<"; 0: none. */
-static size_t prefix_size(const char *line)
-{
-    const char *end = strncmp(line, ">>", 2) == 0 ? strstr(line, "<<") : NULL;
-    return end ? (size_t)(end + 2 - line) : 0;
-}
-
-/* Takes the prefix of *line, if any, as a piece, and moves *line past it. */
-static cla_status cut_prefix(const char **line, size_t *size, take_piece *take,
-                             void *to)
-{
-    const size_t prefix = prefix_size(*line);
-    cla_text piece = { 0 };
-    if (!prefix) {
-        return CLA_OK;
-    }
-    cla_status status = cla_text_append(&piece, *line, prefix);
-    status = status ? status : take(to, piece.data);
-    cla_text_free(&piece);
-    *line += prefix;
-    *size -= prefix;
-    return status;
-}
-
-static cla_status cut(const cla_subwords *s, const char *line, size_t size,
-                      take_piece *take, void *to)
-{
-    cla_text tokens = { 0 }, pieces = { 0 };
-    cla_status status = s->prefix ? cut_prefix(&line, &size, take, to) : CLA_OK;
-    CLA_TRY(status);
-    if (s->kind == CLA_PIECES_SPLIT) {
-        status = cla_split(line, size, &tokens);
-        line = tokens.data;
-        size = tokens.size;
-    }
-    if (s->kind == CLA_PIECES_MODEL) {
-        status = cla_sentencepiece_apply(s->model, line, size, &pieces);
-    } else if (!status) {
-        status = cla_bpe_apply(&s->bpe, line, size, &pieces);
-    }
-    const char end = s->kind == CLA_PIECES_MODEL ? 0 : ' ';
-    status = status ? status : give_pieces(&pieces, end, take, to);
-    cla_text_free(&tokens);
-    cla_text_free(&pieces);
-    return status;
-}
-
-static cla_status count_piece(void *to, const char *piece)
-{
+    (void)id;
     return cla_vocab_add(to, piece, 1, NULL);
 }
 
@@ -180,12 +118,12 @@ typedef struct sink {
     cla_ids *ids;
 } sink;
 
-static cla_status note_piece(void *to, const char *piece)
+static cla_status note_piece(void *to, const char *piece, int id)
 {
     const sink *s = to;
     cla_ids *ids = s->ids;
     CLA_TRY(cla_grow(&ids->id, &ids->cap, ids->count + 1, sizeof *ids->id));
-    ids->id[ids->count++] = cla_vocab_number(s->vocab, piece);
+    ids->id[ids->count++] = id < 0 ? cla_vocab_number(s->vocab, piece) : id;
     return CLA_OK;
 }
 
@@ -193,7 +131,7 @@ cla_status cla_subwords_encode(const cla_subwords *s, const char *line, size_t s
                                cla_ids *ids)
 {
     sink to = { &s->vocab, ids };
-    return cut(s, line, size, note_piece, &to);
+    return cla_subwords_cut(s, line, size, note_piece, &to);
 }
 
 /* ---- the vocabulary ---------------------------------------------------------- */
@@ -215,8 +153,9 @@ static cla_status add_letter(cla_vocab *counts, const char *symbol)
     return cla_vocab_add(counts, piece, 0, NULL);
 }
 
-static cla_status add_zero(void *to, const char *piece)
+static cla_status add_zero(void *to, const char *piece, int id)
 {
+    (void)id;
     return cla_vocab_add(to, piece, 0, NULL);
 }
 
@@ -230,7 +169,7 @@ static cla_status add_rest(const cla_subwords *s, cla_vocab *counts)
     }
     if (s->kind == CLA_PIECES_MODEL) {
         status = cla_sentencepiece_all(s->model, &all);
-        status = status ? status : give_pieces(&all, 0, add_zero, counts);
+        status = status ? status : cla_pieces_give(&all, 0, add_zero, counts);
     }
     cla_text_free(&all);
     return status;
@@ -241,7 +180,7 @@ static cla_status count_text(const cla_subwords *s, const cla_lines *text,
 {
     for (size_t i = 0; i < text->count; i++) {
         const cla_line *line = &text->line[i];
-        CLA_TRY(cut(s, line->text, line->size, count_piece, counts));
+        CLA_TRY(cla_subwords_cut(s, line->text, line->size, count_piece, counts));
     }
     return CLA_OK;
 }
@@ -309,9 +248,9 @@ static cla_status join(const cla_subwords *s, const int32_t *ids, size_t n,
     CLA_TRY(cla_text_append(pieces, "", 0));
     for (size_t i = 0; i < n && ids[i] != CLA_EOS; i++) {
         const bool known = ids[i] >= 0 && (size_t)ids[i] < s->vocab.count;
-        const char *piece = s->vocab.tokens[known ? ids[i] : CLA_UNK];
-        if (ids[i] == CLA_PAD || !*piece ||
-            (s->tidy && piece == s->vocab.tokens[CLA_UNK])) {
+        const size_t id = known ? (size_t)ids[i] : CLA_UNK;
+        const char *piece = s->vocab.tokens[id];
+        if (id == CLA_UNK ? s->tidy : id < s->vocab.specials || !*piece) {
             continue;
         }
         CLA_TRY(cla_text_append(pieces, " ", !model && pieces->size > 0));

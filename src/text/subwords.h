@@ -64,3 +64,18 @@ cla_status cla_subwords_encode(const cla_subwords *s, const char *line, size_t s
  * or nothing when tidy. Errors: CLA_E_NOMEM. */
 cla_status cla_subwords_decode(const cla_subwords *s, const int32_t *ids, size_t n,
                                cla_text *out);
+
+/* ---- cutting: subwords_cut.c ---- */
+
+/* Receives a piece; id: that of an added token, else -1. */
+typedef cla_status cla_take_piece(void *to, const char *piece, int id);
+
+/* Cuts a line into pieces. Errors: CLA_E_NOMEM, those of take. */
+cla_status cla_subwords_cut(const cla_subwords *s, const char *line, size_t size,
+                            cla_take_piece *take, void *to);
+/* Gives each piece of a text, in which one `end` stands between or behind them; changes
+ * the text. Errors: those of take. */
+cla_status cla_pieces_give(cla_text *pieces, char end, cla_take_piece *take, void *to);
+
+/* Returns whether a piece is ">>x<<". */
+bool cla_subwords_is_prefix(const char *piece);

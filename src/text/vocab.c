@@ -171,10 +171,33 @@ bool cla_vocab_spells(const cla_vocab *v, const char *token)
     return cla_vocab_find(v, token) >= 0;
 }
 
+/* Looks for a longer added token than *best among the n tokens before `last`. */
+static void match_added(const cla_vocab *v, size_t last, size_t n, const char *text,
+                        size_t size, size_t *best, int *id)
+{
+    for (size_t i = last - n; i < last; i++) {
+        const size_t bytes = strlen(v->tokens[i]);
+        if (bytes > *best && bytes <= size && memcmp(text, v->tokens[i], bytes) == 0) {
+            *best = bytes;
+            *id = (int)i;
+        }
+    }
+}
+
+size_t cla_vocab_added(const cla_vocab *v, const char *text, size_t size, int *id)
+{
+    size_t best = 0;
+    match_added(v, v->specials, v->added_specials, text, size, &best, id);
+    match_added(v, v->count, v->added, text, size, &best, id);
+    return best;
+}
+
 /* ---- files ------------------------------------------------------------------- */
 
-/* The first line of a file with escapes, before the number of special tokens. */
-#define ESCAPED "#clattn vocabulary with escapes, special tokens: "
+/* The first line of a file with escapes, before three numbers: special tokens, and the
+ * added ones among them and among the others. */
+#define ESCAPED "#clattn vocabulary with escapes: special "
+#define NUMBERS "%zu, added %zu and %zu"
 
 /* Returns whether a line for each token as it is would be read as something else. */
 static bool needs_escapes(const cla_vocab *v)
@@ -185,7 +208,8 @@ static bool needs_escapes(const cla_vocab *v)
             return true;
         }
     }
-    return v->count && strncmp(v->tokens[0], ESCAPED, sizeof ESCAPED - 1) == 0;
+    return v->added || v->added_specials ||
+           (v->count && strncmp(v->tokens[0], ESCAPED, sizeof ESCAPED - 1) == 0);
 }
 
 static cla_status add_escaped(cla_text *text, const char *token)
@@ -221,7 +245,8 @@ static bool unescape(char *token)
 cla_status cla_vocab_text(const cla_vocab *v, cla_text *text)
 {
     const bool escapes = needs_escapes(v);
-    CLA_TRY(escapes ? cla_text_add(text, ESCAPED "%zu\n", v->specials)
+    CLA_TRY(escapes ? cla_text_add(text, ESCAPED NUMBERS "\n", v->specials,
+                                   v->added_specials, v->added)
                     : cla_text_append(text, "", 0));
     for (size_t i = 0; i < v->count; i++) {
         const char *token = v->tokens[i];
@@ -246,7 +271,8 @@ cla_status cla_vocab_save(const cla_vocab *v, const char *path)
 typedef struct lines {
     cla_scan scan;
     size_t specials; // tokens at the start that no text reaches
-    bool carriage;   // its lines end in CR LF
+    size_t added_specials, added;
+    bool carriage; // its lines end in CR LF
     bool escaped;
 } lines;
 
@@ -264,7 +290,8 @@ static cla_status take_line(cla_vocab *v, lines *l, char *line, size_t size)
 {
     const bool first = l->scan.number == 1;
     l->carriage = l->carriage || (first && l->scan.carriage);
-    if (first && sscanf(line, ESCAPED "%zu", &l->specials) == 1) {
+    if (first && sscanf(line, ESCAPED NUMBERS, &l->specials, &l->added_specials,
+                        &l->added) == 3) {
         l->escaped = true;
         return CLA_OK;
     }
@@ -289,10 +316,16 @@ static cla_status load_lines(cla_vocab *v, lines *l)
         size_t size = 0;
         CLA_TRY(cla_scan_line(&l->scan, &line, &size));
         if (!line) {
-            return CLA_OK;
+            break;
         }
         CLA_TRY(take_line(v, l, line, size));
     }
+    v->added_specials = l->added_specials;
+    v->added = l->added;
+    return v->added_specials <= v->specials && v->added <= v->count - v->specials
+               ? CLA_OK
+               : cla_fail(CLA_E_INPUT, "%s:1: says more added tokens than there are",
+                          l->scan.path);
 }
 
 cla_status cla_vocab_load(cla_vocab *v, const char *path, size_t specials)

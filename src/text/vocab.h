@@ -17,6 +17,9 @@ typedef struct cla_vocab {
     uint32_t *slots; // open addressing: position + 1, 0 = free
     size_t slot_count;
     size_t specials; // the first tokens, which are in no slot
+    // Tokens that an imported tokenizer finds anywhere in a text: the last of the special
+    // ones and the last of all.
+    size_t added_specials, added;
 } cla_vocab;
 
 void cla_vocab_free(cla_vocab *vocab);
@@ -46,11 +49,15 @@ cla_status cla_vocab_take(cla_vocab *vocab, cla_vocab *counts, int64_t min_count
 /* Returns the id of token, or CLA_UNK when it is not there. */
 int cla_vocab_number(const cla_vocab *vocab, const char *token);
 
+/* Returns the bytes of the longest added token at the start of text, and its id; 0 if
+ * there is none. */
+size_t cla_vocab_added(const cla_vocab *vocab, const char *text, size_t size, int *id);
+
 /* Returns whether token is there or spells a special token. */
 bool cla_vocab_spells(const cla_vocab *vocab, const char *token);
 
 /* Write and read one token a line, in the order of ids; with escapes for line ends where
- * a token holds one. A file without escapes has its special tokens in its first lines,
+ * a token holds one, or where there are added tokens. A file without escapes has its special tokens in its first lines,
  * `specials` of them. Errors: CLA_E_IO, CLA_E_INPUT (path:line: a duplicate token, an
  * unknown escape), CLA_E_NOMEM. */
 cla_status cla_vocab_text(const cla_vocab *vocab, cla_text *text);

@@ -107,8 +107,19 @@ static cla_status use_both(translation *t, const char *dir, pieces_use use)
 cla_status translation_load_pieces(translation *t, const char *dir)
 {
     CLA_TRY(use_both(t, dir, cla_subwords_load));
-    t->source.prefix = t->prefix_token;
+    t->source.prefix = t->prefix_token || t->unknown_prefix;
     return CLA_OK;
+}
+
+bool translation_has_languages(const translation *t)
+{
+    const cla_vocab *v = &t->source.vocab;
+    for (size_t i = v->specials; i < v->count && t->prefix_token; i++) {
+        if (cla_subwords_is_prefix(v->tokens[i])) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- text -------------------------------------------------------------------- */

@@ -155,6 +155,7 @@ static cla_status write_results(const job *j, const int64_t *pair, int64_t n,
         translation_result *to = &j->out[line * (size_t)best + (size_t)(i % best)];
         to->logp = from->logp;
         to->score = from->score;
+        to->cut = from->cut;
         CLA_TRY(from->id ? cla_subwords_decode(&j->t->target, from->id,
                                                (size_t)from->count, &to->text)
                          : CLA_OK);

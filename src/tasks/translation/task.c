@@ -11,6 +11,7 @@ static cla_status read_model_files(translation *t, cla_config *s)
     CLA_TRY(cla_config_text(s, "sentencepiece", &t->sentencepiece));
     CLA_TRY(cla_config_text(s, "target_sentencepiece", &t->target_sentencepiece));
     CLA_TRY(cla_config_bool(s, "prefix_token", &t->prefix_token));
+    CLA_TRY(cla_config_bool(s, "unknown_prefix", &t->unknown_prefix));
     CLA_TRY(cla_config_bool(s, "tidy_output", &t->tidy_output));
     return !*t->target_sentencepiece || *t->sentencepiece
                ? CLA_OK
@@ -20,7 +21,8 @@ static cla_status read_model_files(translation *t, cla_config *s)
 /* Reads the default search options of `clattn translate`. */
 static cla_status read_search(search_options *o, cla_config *s)
 {
-    static const char *const kinds[] = { "tensor2tensor", "transformers", NULL };
+    static const char *const kinds[] = { "tensor2tensor", "transformers",
+                                         "transformers5", NULL };
     static const char *const early[] = { "estimate", "first", "never", NULL };
     *o = (search_options){
         .beam = 1, .best = 1, .alpha = 0.6, .extra = TRANSLATION_EXTRA, .end = CLA_EOS
@@ -49,11 +51,12 @@ static cla_status renew(cla_config *settings, const cla_config *run)
 {
     CLA_TRY(transformer_renew(settings, run));
     return cla_config_complete(
-        settings, json_pack("{s:s, s:b, s:b, s:s, s:s, s:i, s:b, s:b, s:i, s:f}",
-                            "target_sentencepiece", "", "prefix_token", 0,
-                            "tidy_output", 0, "decoding", "tensor2tensor",
-                            "early_stopping", "estimate", "max_length", 0, "forced_end",
-                            0, "never_pad", 0, "beam", 1, "length_penalty", 0.6));
+        settings,
+        json_pack("{s:s, s:b, s:b, s:b, s:s, s:s, s:i, s:b, s:b, s:i, s:f}",
+                  "target_sentencepiece", "", "prefix_token", 0, "unknown_prefix", 0,
+                  "tidy_output", 0, "decoding", "tensor2tensor", "early_stopping",
+                  "estimate", "max_length", 0, "forced_end", 0, "never_pad", 0, "beam",
+                  1, "length_penalty", 0.6));
 }
 
 static cla_status configure(translation *t, cla_config *s)

@@ -18,7 +18,8 @@ typedef struct translation {
     const char *sentencepiece;        // path of a model, instead of merges; "": none
     const char *target_sentencepiece; // of the target's model; "": the same model
     bool prefix_token, tidy_output;   // cla_subwords.prefix and .tidy
-    search_options search;            // defaults of `clattn translate`
+    bool unknown_prefix;   // ">>x<<" is a piece, known or not, of translated lines
+    search_options search; // defaults of `clattn translate`
     transformer_config config;
     transformer model;
     cla_subwords source, target;
@@ -43,6 +44,9 @@ typedef struct translation {
 cla_status translation_read_training(translation *t, const char *dir,
                                      cla_task_mode mode);
 cla_status translation_load_pieces(translation *t, const char *dir);
+/* Returns whether the target language is chosen by a prefix that the source's pieces
+ * have. (Older versions wrote prefix_token for every import.) */
+bool translation_has_languages(const translation *t);
 /* Returns the file stem of "dev" or "test"; any other name is its own stem. */
 const char *translation_stem(const translation *t, const char *split);
 /* Reads the lines of data/stem in both languages. Errors: those of cla_lines_read and
@@ -111,6 +115,7 @@ cla_status translation_pieces(const translation *t, const cla_line *line, bool t
 typedef struct translation_result {
     cla_text text;
     double logp, score; // log-probability; the same with the length penalty
+    bool cut;           // it reached the longest length before its own end
 } translation_result;
 
 /* Translates lines, in batches of similar length. A line without pieces, such as one of
