@@ -17,9 +17,10 @@ void cla_foreign_library(const char *name)
     pthread_mutex_lock(&one_at_a_time);
     for (int i = 0; i < LIBRARIES; i++) {
         if (!*names[i]) snprintf(names[i], NAME, "%s", name);
-        if (strncmp(names[i], name, NAME - 1)) continue;
-        atomic_store(&library, names[i]);
-        break;
+        if (strncmp(names[i], name, NAME - 1) == 0) {
+            atomic_store(&library, names[i]);
+            break;
+        }
     }
     pthread_mutex_unlock(&one_at_a_time);
 }

@@ -375,8 +375,8 @@ cla_status cla_train(cla_runtime *rt, cla_config *settings,
 {
     run r = { .options = options, .rt = rt, .folder = { .lock = -1 }, .saved = -1 };
     cla_settings_plain(settings); // settings may be the config.json of another run
-    const cla_status status =
-        cla_guard_name_state(go(&r, settings), options->out, r.saved);
+    cla_status status = go(&r, settings);
+    status = cla_guard_name_state(status, options->out, r.saved);
     *result = (cla_train_result){
         .interrupted = !status && r.stop && !r.progress.finished,
         .shared = r.shared,

@@ -357,7 +357,7 @@ expect '[01]' '^geometric mean of 1 cases' \
 # Damaged files are named with their line.
 line tile 10 9.9 10.1 >"$a"
 { line tile 10 9.9 10.1; echo '{"case":'; } >"$b"
-expect 3 "$b:2: " compare "$a" "$b"
+expect 3 "$b:2:8: " compare "$a" "$b"
 { line tile 10 9.9 10.1; echo '{"case":"x","provider":"tile","device":"d"}'; } >"$b"
 expect 3 "$b:2: 'median_ms'" compare "$a" "$b"
 line tile '"fast"' 9.9 10.1 >"$b"
