@@ -107,6 +107,10 @@ static cla_status serve_model(arguments *a, const cli_model *m)
     if (!status) {
         set_up(&s, &a->limits, &workers);
         status = serve_run(&s, a->host, a->port);
+        if (s.kind == SERVE_TRANSLATE) {
+            translation_tell_cut((const translation *)s.task, s.counts.cut,
+                                 s.counts.texts);
+        }
         serve_close(&s);
     }
     cli_workers_close(&workers);

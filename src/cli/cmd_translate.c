@@ -85,10 +85,10 @@ typedef struct stream {
     cli_workers workers; // none before there is work for several
     translation *t;
     translation_options options;
-    cla_lines given;         // the translations to score
-    cla_line *line;          // [limit] lines not yet translated
-    translation_result *out; // [limit*best]
-    size_t count, limit, number;
+    cla_lines given;                  // the translations to score
+    cla_line *line;                   // [limit] lines not yet translated
+    translation_result *out;          // [limit*best]
+    size_t count, limit, number, cut; // cut: best translations at the longest length
 } stream;
 
 static void print(const stream *s, const translation_result *r)
@@ -139,6 +139,7 @@ static cla_status flush(stream *s)
     for (size_t i = 0; i < results; i++) {
         if (!status) {
             print(s, &s->out[i]);
+            s->cut += s->out[i].cut && i % (size_t)s->a->best == 0;
         }
         cla_text_free(&s->out[i].text);
         s->out[i] = (translation_result){ 0 };
@@ -241,6 +242,7 @@ static cla_status translate_all(const arguments *a, const cli_model *m)
     status =
         status ? status : cla_alloc(&s.out, s.limit * (size_t)a->best, sizeof *s.out);
     status = status ? status : read_all(&s);
+    translation_tell_cut(t, s.cut, s.number);
     cli_workers_close(&s.workers);
     cla_lines_free(&s.given);
     free(s.line);

@@ -20,8 +20,14 @@ static cla_status translate(translation *t, const char *data, const char *split,
     CLA_TRY(translation_read_lines(t, data ? data : t->data, translation_stem(t, split),
                                    e->lines));
     CLA_TRY(cla_alloc(&e->said, e->lines[0].count + 1, sizeof *e->said));
-    return translation_translate(t, e->lines[0].line, e->lines[0].count, options,
-                                 e->said);
+    const size_t n = e->lines[0].count;
+    size_t cut = 0;
+    CLA_TRY(translation_translate(t, e->lines[0].line, n, options, e->said));
+    for (size_t i = 0; i < n; i++) {
+        cut += e->said[i].cut;
+    }
+    translation_tell_cut(t, cut, n);
+    return CLA_OK;
 }
 
 cla_status cli_eval_translate(translation *t, const char *data, const char *split,

@@ -58,8 +58,8 @@ typedef struct serve_job {
 enum { SERVE_CODES = 600, SERVE_BUCKETS = 12, SERVE_SIZES = 11 };
 
 typedef struct serve_counts {
-    uint64_t requests[SERVE_CODES]; // by status
-    uint64_t texts, batches;
+    uint64_t requests[SERVE_CODES];     // by status
+    uint64_t texts, batches, cut;       // cut: translations at the longest length
     uint64_t size[SERVE_SIZES + 1];     // batches by texts; last: above all bounds
     uint64_t bucket[SERVE_BUCKETS + 1]; // requests by latency; last: above all bounds
     double seconds;
@@ -142,6 +142,8 @@ cla_status serve_work(const serve_worker *w, size_t n);
 
 /* Counts a response. The caller does not hold lock. */
 void serve_count(serve *s, int code, int64_t began_ns);
+/* Counts translations that were cut. The caller does not hold lock. */
+void serve_count_cut(serve *s, size_t cut);
 /* Counts a batch of n texts. The caller holds lock. */
 void serve_count_batch(serve *s, size_t n);
 /* Appends all counters. Errors: CLA_E_NOMEM. */

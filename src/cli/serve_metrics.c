@@ -41,6 +41,13 @@ void serve_count_batch(serve *s, size_t n)
     s->counts.batches++;
 }
 
+void serve_count_cut(serve *s, size_t cut)
+{
+    pthread_mutex_lock(&s->lock);
+    s->counts.cut += cut;
+    pthread_mutex_unlock(&s->lock);
+}
+
 static cla_status head(cla_text *out, const char *name, const char *type,
                        const char *help)
 {
@@ -102,6 +109,8 @@ cla_status serve_metrics(serve *s, cla_text *out)
     CLA_TRY(
         one(out, "texts_total", "counter", "Texts that the model worked on.", c.texts));
     CLA_TRY(one(out, "batches_total", "counter", "Batches of these texts.", c.batches));
+    CLA_TRY(one(out, "cut_total", "counter",
+                "Translations that were cut at the longest length.", c.cut));
     CLA_TRY(one(out, "queue_texts", "gauge", "Texts that wait.", waiting));
     return histograms(out, &c);
 }

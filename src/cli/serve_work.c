@@ -35,11 +35,14 @@ static cla_status translate(const serve_worker *w, const serve_unit *unit, size_
     for (size_t i = 0; i < n && !status; i++) {
         line[i] = (cla_line){ unit[i].text->text, unit[i].text->size };
     }
+    size_t cut = 0;
     status = status ? status : translation_translate(t, line, n, &options, out);
     for (size_t i = 0; i < n && out; i++) {
+        cut += out[i].cut && !status;
         status = status ? status : set_translation(unit[i].text, &out[i]);
         cla_text_free(&out[i].text);
     }
+    serve_count_cut(w->s, cut);
     free(line);
     free(out);
     return status;

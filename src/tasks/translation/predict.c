@@ -327,6 +327,19 @@ cla_status translation_translate(translation *t, const cla_line *lines, size_t n
     return run(&j, lines, NULL, n, translate);
 }
 
+void translation_tell_cut(const translation *t, size_t cut, size_t n)
+{
+    const search_options *o = &t->search;
+    char most[64];
+    snprintf(most, sizeof most, "%d pieces more than their sources have", o->extra);
+    if (o->most) {
+        snprintf(most, sizeof most, "%d pieces (max_length in config.json)", o->most);
+    }
+    if (cut) {
+        cla_log(CLA_LOG_WARN, "%zu of %zu translations were cut at %s", cut, n, most);
+    }
+}
+
 cla_status translation_score(translation *t, const cla_line *sources,
                              const cla_line *targets, size_t n,
                              const translation_options *options,

@@ -129,6 +129,9 @@ cla_status translation_translate(translation *t, const cla_line *lines, size_t n
                                  const translation_options *options,
                                  translation_result *out);
 
+/* Warns if translations were cut at the longest length, cut of n. */
+void translation_tell_cut(const translation *t, size_t cut, size_t n);
+
 /* Scores given targets: writes logp and score of out [n], but no text. A target without
  * pieces is the end piece alone, and the only possible target of a source without
  * pieces. Errors: those of translation_translate. */
