@@ -1,7 +1,8 @@
 /* conv_attention_2d_tile.cl - convolved attention with one work-item for each worker,
  * for CPU devices.
  *
- * Layout: q, k, v and their gradients as in attention.clh; o, flow [N,H,d]; lse [2,H,N];
+ * Layout: q, k, v and their gradients as in attention.clh; o, flow [N,H,d]; lse
+ * [2,H,N];
  * w [H,kh,kw]; b [H]; dw [B*H*chunks,kh*kw+1], one row for each item, db last; slabs
  * [workers,slab].
  * Work-group: 1 item, a worker; it takes every workers-th item.

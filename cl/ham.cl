@@ -6,7 +6,8 @@
  *   longest sequence, B).
  * Defines: those of product_group.clh.
  * Numerics: online softmax over key tiles; f32 sums in the order of the inner index.
- * Writes: levels, top and share of this launch whole; out whole, added to after level 0. */
+ * Writes: levels, top and share of this launch whole; out whole, added to after level
+ * 0. */
 #include "ham.clh"
 #include "rows_group.clh"
 

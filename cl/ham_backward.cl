@@ -4,7 +4,8 @@
  * Work-group: 64 items to TM rows, see rows_group.clh; grid (runs of TM rows of the
  *   longest sequence, B).
  * Defines: those of product_group.clh.
- * Numerics: weights are recomputed from top and share; f32 sums in the order of the inner index.
+ * Numerics: weights are recomputed from top and share; f32 sums in the order of the
+ * inner index.
  * Writes: the gradients of this launch's levels; dq, dk as mode says; delta, partial
  *   whole. */
 #include "ham.clh"

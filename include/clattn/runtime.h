@@ -74,8 +74,10 @@ CLA_API void cla_devices_free(cla_device **list);
 /* A runtime on one device.
  *
  * device  in  index, "P:D", cpu|gpu|accelerator, vendor word (amd intel nvidia pocl),
- *             "uuid:...", a whole name, part of "platform/device"; "!x" excludes, a comma
- *             list is an order of preference, quotes make a name of what they hold. NULL takes CLATTN_DEVICE, and without it the first
+ *             "uuid:...", a whole name, part of "platform/device"; "!x" excludes, a
+ * comma
+ *             list is an order of preference, quotes make a name of what they hold.
+ * NULL takes CLATTN_DEVICE, and without it the first
  *             of the list.
  *
  * Errors: CLA_E_USAGE (nothing matches, or two do: the text lists the devices),

@@ -41,7 +41,8 @@ int foreign_positions(const foreign *f);
 cla_status foreign_take(const foreign *f, const char *name, float **numbers);
 
 /* Returns the name of a piece in files that know pieces by their names. Rows without a
- * token, and words of text that are spelled as special tokens, have a name in unused that
+ * token, and words of text that are spelled as special tokens, have a name in unused
+ * that
  * no other piece has. next: 0 for the first piece. */
 enum { FOREIGN_UNUSED = 32 };
 const char *foreign_token(const cla_vocab *vocab, size_t at, int64_t *next,

@@ -41,7 +41,8 @@ void marian_fini(marian *m);
 cla_status marian_check_file(const char *dir, const char *name);
 
 /* Reads config.json and, where present, generation_config.json,
- * tokenizer_config.json and added_tokens.json. Uses m->search.kind. Errors: CLA_E_INPUT (file, key and value), CLA_E_IO,
+ * tokenizer_config.json and added_tokens.json. Uses m->search.kind. Errors:
+ * CLA_E_INPUT (file, key and value), CLA_E_IO,
  * CLA_E_NOMEM. */
 cla_status marian_read_settings(marian *m, const char *dir);
 
@@ -78,7 +79,8 @@ typedef struct marian_tensors {
     size_t count;
 } marian_tensors;
 
-/* Opens the file of weights, or the index and its files; marian_close_tensors closes them also
+/* Opens the file of weights, or the index and its files; marian_close_tensors closes
+ * them also
  * when that failed. Errors: CLA_E_INPUT (no such file, with advice; a damaged one; an
  * index that does not suit its files), CLA_E_IO, CLA_E_NOMEM. */
 cla_status marian_open_tensors(marian_tensors *t, const char *dir);

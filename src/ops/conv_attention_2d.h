@@ -12,8 +12,8 @@ enum { CLA_CONV_SIDE = 31 }; // longest side of a filter
 /* One call of convolved attention. Backward reads the saved copy. */
 typedef struct conv_call {
     cla_attention_call base; // in lse [2,H,N]: m, 1 / sum exp(s - m)
-    cla_tensor *w, *b;     // [H,kh,kw], [H]
-    int32_t kh, kw, pairs; // pairs = B*H maps
+    cla_tensor *w, *b;       // [H,kh,kw], [H]
+    int32_t kh, kw, pairs;   // pairs = B*H maps
     int32_t activation;
     bool fft;
 } conv_call;

@@ -123,7 +123,7 @@ static cla_status make_map(cla_tape *tape, cla_tensor **map, const custom_call *
                   cla_bytes(&a->args, sizeof a->args),
                   cla_bytes(&call->args, sizeof call->args), cla_i32(a->longest_q),
                   cla_i32(a->longest_k) },
-        .flops = 2.0 * a->width * (double)cla_size(*map),
+        .flops = 2.0 * a->width * (double)(shape[0] * shape[1] * shape[2] * shape[3]),
     };
     cla_custom_add_inputs(&launch, call);
     return cla_enqueue(cla_tape_runtime(tape), &launch);

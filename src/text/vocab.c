@@ -290,8 +290,9 @@ static cla_status take_line(cla_vocab *v, lines *l, char *line, size_t size)
 {
     const bool first = l->scan.number == 1;
     l->carriage = l->carriage || (first && l->scan.carriage);
-    if (first && sscanf(line, ESCAPED NUMBERS, &l->specials, &l->added_specials,
-                        &l->added) == 3) {
+    if (first &&
+        sscanf(line, ESCAPED NUMBERS, &l->specials, &l->added_specials, // NOLINT
+               &l->added) == 3) {
         l->escaped = true;
         return CLA_OK;
     }

@@ -121,6 +121,7 @@ if [ -f /etc/OpenCL/vendors/pocl.icd ]; then
         -u POCL_CACHE_DIR -u XDG_CACHE_HOME HOME=/dev/null OCL_ICD_VENDORS="$icd"
 
     # a driver that would end the process: refused before it compiles, or named after it
+    # shellcheck disable=SC2317 # expect calls it
     fresh() { env -i OCL_ICD_VENDORS="$icd" CLATTN_CACHE_DIR=off POCL_CACHE_DIR="$work/k" "$@"; }
     expect 4 '' "^clattn: the driver PoCL cannot link kernels: .*'ld'" \
         fresh "$clattn" verify "$good"
