@@ -8,43 +8,54 @@
 #include "dropout.clh"
 #include "vector.clh"
 
-/* Returns the factors of VEC columns from their draws: 0, or 1 / (1 - p) where kept. */
-INLINE floatv keep_of(uintv word, float p)
+/* Returns which of VEC columns are kept, from their draws. */
+INLINE intv is_kept(uintv word, float p)
 {
-    const floatv u = convert_floatv(word >> 8) * 0x1p-24f;
-    return select((floatv)(0.0f), (floatv)(1.0f / (1.0f - p)), u >= p);
+    return convert_floatv(word >> 8) * 0x1p-24f >= p;
 }
 
-/* Computes y = a + x keep, or (a + x) keep with whole: VEC columns, or count if fewer
- * are left. */
+/* Returns x grow where it is kept, and else 0, whatever x holds. */
+INLINE floatv left_of(floatv x, intv kept, float grow)
+{
+    return kept ? x * grow : (floatv)(0.0f);
+}
+
+INLINE float left_of_one(float x, float kept, float grow)
+{
+    return kept != 0.0f ? x * grow : 0.0f;
+}
+
+/* Computes y = a + dropout(x), or dropout(a + x) with whole: VEC columns, or count if
+ * fewer are left. */
 INLINE void drop_sum(global float *y, global const float *a, global const float *x,
-                     floatv keep, int count, int whole)
+                     intv kept, float grow, int count, int whole)
 {
     if (count >= VEC) {
         const floatv l = loadv(0, a), r = loadv(0, x);
-        storev(whole ? weighedv(keep, l + r) : l + weighedv(keep, r), 0, y);
+        storev(whole ? left_of(l + r, kept, grow) : l + left_of(r, kept, grow), 0, y);
         return;
     }
     float each[VEC];
-    storev(keep, 0, each);
+    storev(left_of((floatv)(1.0f), kept, 1.0f), 0, each);
     for (int c = 0; c < count; c++) {
-        y[c] = whole ? weighed(each[c], a[c] + x[c]) : a[c] + weighed(each[c], x[c]);
+        y[c] = whole ? left_of_one(a[c] + x[c], each[c], grow)
+                     : a[c] + left_of_one(x[c], each[c], grow);
     }
 }
 
-/* to (+)= dy keep: VEC columns, or count if fewer are left */
-INLINE void drop_back(global float *to, global const float *dy, floatv keep, int count,
-                      int add)
+/* to (+)= dropout(dy): VEC columns, or count if fewer are left */
+INLINE void drop_back(global float *to, global const float *dy, intv kept, float grow,
+                      int count, int add)
 {
     if (count >= VEC) {
-        const floatv z = weighedv(keep, loadv(0, dy));
+        const floatv z = left_of(loadv(0, dy), kept, grow);
         storev(add ? loadv(0, to) + z : z, 0, to);
         return;
     }
     float each[VEC];
-    storev(keep, 0, each);
+    storev(left_of((floatv)(1.0f), kept, 1.0f), 0, each);
     for (int c = 0; c < count; c++) {
-        const float z = weighed(each[c], dy[c]);
+        const float z = left_of_one(dy[c], each[c], grow);
         to[c] = add ? to[c] + z : z;
     }
 }
@@ -66,7 +77,8 @@ INLINE void drop_block(global float *y, global const float *x, int block, int ro
         for (int k = 0; k < 4; k++) {
             const int c = block * BLOCK + k * STRIDE + i;
             if (c < s.columns) {
-                drop_back(y + c, x + c, keep_of(word[k], s.drop), s.columns - c, add);
+                drop_back(y + c, x + c, is_kept(word[k], s.drop),
+                          1.0f / (1.0f - s.drop), s.columns - c, add);
             }
         }
     }
@@ -92,6 +104,7 @@ kernel void dropout_add(global float *restrict y, global const float *a,
                         global const float *x, dropout_shape s, int whole)
 {
     const int first = GROUP(0) * s.run, last = min(first + s.run, s.rows);
+    const float grow = 1.0f / (1.0f - s.drop);
     for (int row = first; row < last; row++) {
         for (int j = 0; j < (s.columns + BLOCK - 1) / BLOCK * STRIDE; j += VEC) {
             const int block = j / STRIDE, i = j % STRIDE;
@@ -101,7 +114,7 @@ kernel void dropout_add(global float *restrict y, global const float *a,
                 const int c = block * BLOCK + k * STRIDE + i;
                 const size_t at = (size_t)row * s.columns + c;
                 if (c < s.columns) {
-                    drop_sum(y + at, a + at, x + at, keep_of(word[k], s.drop),
+                    drop_sum(y + at, a + at, x + at, is_kept(word[k], s.drop), grow,
                              s.columns - c, whole);
                 }
             }
@@ -117,6 +130,7 @@ kernel void dropout_add_backward(global float *da, global float *dx,
                                  int whole, int adds)
 {
     const int first = GROUP(0) * s.run, last = min(first + s.run, s.rows);
+    const float grow = 1.0f / (1.0f - s.drop);
     for (int row = first; row < last; row++) {
         for (int j = 0; j < (s.columns + BLOCK - 1) / BLOCK * STRIDE; j += VEC) {
             const int block = j / STRIDE, i = j % STRIDE;
@@ -125,13 +139,13 @@ kernel void dropout_add_backward(global float *da, global float *dx,
             for (int k = 0; k < 4; k++) {
                 const int c = block * BLOCK + k * STRIDE + i;
                 const size_t at = (size_t)row * s.columns + c;
-                const floatv keep = keep_of(word[k], s.drop);
+                const intv kept = is_kept(word[k], s.drop);
                 if (c < s.columns && da) {
-                    drop_back(da + at, dy + at, whole ? keep : (floatv)(1.0f),
-                              s.columns - c, adds & 1);
+                    drop_back(da + at, dy + at, whole ? kept : (intv)(-1),
+                              whole ? grow : 1.0f, s.columns - c, adds & 1);
                 }
                 if (c < s.columns && dx) {
-                    drop_back(dx + at, dy + at, keep, s.columns - c, adds & 2);
+                    drop_back(dx + at, dy + at, kept, grow, s.columns - c, adds & 2);
                 }
             }
         }
