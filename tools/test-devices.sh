@@ -90,9 +90,10 @@ boxed() {
     fi
 }
 
-# The op tests that compile most, the cheapest first.
-slow_tests='position_attention relative_attention conv_attention_1d conv1d conv_attention_2d'
-slow_tests="$slow_tests attention band_attention_2d band_attention conv_attention_2d_laws"
+# The op tests that compile most, the cheapest first. not_finite has kernels of all the others.
+slow_tests='not_finite position_attention relative_attention conv_attention_1d conv1d'
+slow_tests="$slow_tests conv_attention_2d attention band_attention_2d band_attention"
+slow_tests="$slow_tests conv_attention_2d_laws"
 slow_tests="$slow_tests custom_generated custom_attention ham gaussian_attention"
 slow_tests="$slow_tests gaussian_attention_laws attention_alias"
 
