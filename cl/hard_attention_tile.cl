@@ -136,15 +136,16 @@ INLINE void store_rows(floatv sum[MR][2], const mixture m, const mixture_part b,
                        int add)
 {
     float each[MR * TILE_N];
-    floatv all = (floatv)(0.0f);
+    floatv left = (floatv)(0.0f), right = left;
     const int i = b.i, c = b.c;
     EACH_ROW(r)
     {
         storev(sum[r][0], 2 * r, each);
         storev(sum[r][1], 2 * r + 1, each);
-        all += sum[r][0] + sum[r][1];
+        left += sum[r][0];
+        right += sum[r][1];
     }
-    const float probe = sum_lanes(all);
+    const float probe = sum_lanes(left + right);
     if (probe != probe) { // perhaps 0 times NaN or infinity
         mend_sums(each, m, b);
     }

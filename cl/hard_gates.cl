@@ -40,14 +40,13 @@ INLINE float among_top(global const float *scores, int keys, int j, int top)
     return larger < top ? 1.0f : 0.0f;
 }
 
-/* Returns 0, or NaN if one of the scores is NaN. */
-INLINE float lost_in(global const float *scores, int keys)
+// gate = 1 where the score is 0 or more, else 0
+INLINE void threshold(global float *gates, global const float *scores, int keys)
 {
-    float lost = 0.0f;
-    for (int k = 0; k < keys; k++) {
-        lost = scores[k] == scores[k] ? lost : scores[k];
+    for (int j = LANE(0); j < keys; j += WG) {
+        const float s = scores[j];
+        gates[j] = s >= 0.0f ? 1.0f : (s < 0.0f ? 0.0f : s);
     }
-    return lost;
 }
 
 // gate = 1 if the gate is open, else 0; with GATE_EXPECTED the probability that it is
@@ -59,9 +58,19 @@ kernel void hard_gates(global float *restrict gates,
                        global const int *restrict maps, gate_args a)
 {
     const pair p = pair_of(q_offsets, k_offsets, maps, GROUP(1));
-    const int row = GROUP(0), keys = row < p.T ? p.S : 0;
+    const int row = GROUP(0);
+    int keys = row < p.T ? p.S : 0;
     const size_t at = p.map + (size_t)row * p.S;
-    const float lost = a.gate == GATE_TOP ? lost_in(scores + at, keys) : 0.0f;
+    local int lost; // a NaN among the scores of GATE_TOP
+    if (LANE(0) == 0) {
+        lost = 0;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (a.gate == GATE_THRESHOLD) {
+        threshold(gates + at, scores + at, keys);
+        keys = 0;
+    }
+    int odd = 0;
     for (int j = LANE(0) * 4; j < keys; j += WG * 4) {
         uint4 r = (uint4)(0);
         if (a.gate == GATE_SAMPLE) {
@@ -72,16 +81,24 @@ kernel void hard_gates(global float *restrict gates,
         for (int k = 0; k < min(4, keys - j); k++) {
             const uint word = k < 2 ? (k ? r.y : r.x) : (k == 2 ? r.z : r.w);
             const float s = scores[at + j + k];
-            float gate = s >= 0.0f ? 1.0f : 0.0f;
-            if (a.gate == GATE_SAMPLE) {
-                gate = uniform(word) < sigmoid(s) ? 1.0f : 0.0f;
+            float gate = s;
+            if (a.gate == GATE_TOP) {
+                gate = among_top(scores + at, keys, j + k, a.top);
+                odd |= s != s;
             } else if (a.gate == GATE_EXPECTED) {
                 gate = sigmoid(s);
-            } else if (a.gate == GATE_TOP) {
-                gate = among_top(scores + at, keys, j + k, a.top) + lost;
+            } else if (s == s) {
+                gate = uniform(word) < sigmoid(s) ? 1.0f : 0.0f;
             }
-            gates[at + j + k] = s == s ? gate : s;
+            gates[at + j + k] = gate;
         }
+    }
+    if (odd) {
+        lost = 1;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    for (int j = LANE(0); j < (lost ? keys : 0); j += WG) {
+        gates[at + j] = NAN;
     }
 }
 
