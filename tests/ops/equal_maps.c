@@ -190,8 +190,8 @@ static void check_equal(cla_runtime *rt, const equal_case *e, double score)
 
 Test(equal_maps, have_the_gradients_of_equal_weights)
 {
-    static const double scores[] = { 0,   1e3,  -1e3, 1e6,   -1e6,
-                                     1e9, -1e9, 1e30, -1e30, -3.3e38 };
+    static const double scores[] = { 1e9, 1e3,  -1e3, 1e6,   -1e6,
+                                     0,   -1e9, 1e30, -1e30, -3.3e38 };
     cla_runtime *rt = test_runtime();
     for (int s = 0; s < 2; s++) {
         cla_runtime_set_schedule(rt, s ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
@@ -199,7 +199,8 @@ Test(equal_maps, have_the_gradients_of_equal_weights)
             if (strstr(cases[i].line, "method=2") && !cla_fft_built()) {
                 continue;
             }
-            for (size_t n = 0; n < sizeof scores / sizeof *scores; n++) {
+            const size_t count = test_tiny() ? 1 : sizeof scores / sizeof *scores;
+            for (size_t n = 0; n < count; n++) {
                 check_equal(rt, &cases[i], scores[n]);
             }
         }
