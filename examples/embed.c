@@ -1,6 +1,6 @@
 /* embed.c - band attention, forward and backward, on a device of your choice.
  *
- *   cc embed.c $(pkg-config --cflags --libs clattn) -o embed && ./embed [DEVICE] */
+ *   cc embed.c $(pkg-config --cflags --libs clattn) -lm -o embed && ./embed [DEVICE] */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -114,6 +114,25 @@ foreign=$(shows clattn "$private" | grep -v '^cla_' || true)
 [ -n "$(find "$prefix" -path '*share/clattn/golden/*.safetensors')" ] ||
     fail 'no golden cases installed'
 
+# The loader's cache is made anew by root alone, for the system's folders alone, and an
+# install does not fail with it.
+mkdir "$prefix/fake"
+printf '#!/bin/sh\ntouch "%s/cached"\nexit 1\n' "$prefix" >"$prefix/fake/ldconfig"
+printf '#!/bin/sh\necho "$USER_ID"\n' >"$prefix/fake/id"
+chmod +x "$prefix/fake/ldconfig" "$prefix/fake/id"
+# caches USER_ID PREFIX DESTDIR: ldconfig was called
+caches() {
+    rm -f "$prefix/cached"
+    PATH="$prefix/fake:$PATH" USER_ID=$1 MESON_INSTALL_PREFIX=$2 DESTDIR=$3 \
+        "$source/tools/ldconfig.sh" || fail 'an install fails with ldconfig'
+    [ -e "$prefix/cached" ]
+}
+caches 0 /usr/local '' || fail 'the cache of the loader stays stale'
+! caches 1000 /usr/local '' || fail 'a user calls ldconfig'
+! caches 0 /usr/local /tmp/x || fail 'ldconfig for a DESTDIR'
+! caches 0 /opt/clattn '' || fail 'ldconfig for another prefix'
+grep -q ldconfig.sh "$build/meson-private/install.dat" || fail 'an install leaves ldconfig out'
+
 # The installed program finds the configs and the data that come with it.
 (cd "$prefix" && "$root/bin/clattn" train "$root/share/clattn/configs/tagger-demo.json" \
     --set steps=1 --quiet --out run) || fail 'the installed config does not train'

@@ -5,11 +5,11 @@ cd "$(dirname "$0")/.." || exit 2
 . tools/common.sh
 
 step 'packages'
-# shellcheck disable=SC2086 # a list of words
-install $build_packages
+# shellcheck disable=SC2086 # lists of words
+install $build_packages $extra_packages
 
 step 'build a release in build/'
-compile build clattn --buildtype=release
+compile build clattn --buildtype=release $with_extras
 
 step 'devices'
 build/clattn devices

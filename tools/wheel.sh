@@ -9,12 +9,13 @@ cd "$(dirname "$0")/.." || exit 2
 
 step 'packages'
 # shellcheck disable=SC2086 # lists of words
-install $build_packages $python_packages
+install $build_packages $extra_packages $python_packages
 
 step 'the wheel'
 rm -rf build-wheel build-empty
 python3 -m venv build-empty
-build-empty/bin/pip wheel -q . --no-deps --wheel-dir build-wheel
+build-empty/bin/pip wheel -q . --no-deps --wheel-dir build-wheel \
+    $(for option in $with_extras; do echo "--config-settings=setup-args=$option"; done)
 ls -l build-wheel
 
 step 'an empty environment'

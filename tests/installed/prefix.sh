@@ -23,13 +23,17 @@ package() {
     pkg-config --define-variable=prefix="$root" "$@"
 }
 
-# compile LIBRARY EXAMPLE OPTION...: $prefix/EXAMPLE from examples/EXAMPLE.c
+# compile LIBRARY EXAMPLE OPTION...: $prefix/EXAMPLE from examples/EXAMPLE.c, with the
+# libraries that its own compile line names
 compile() {
     library=$1 example=$2
     shift 2
-    # shellcheck disable=SC2046 # flags are words
+    line=$(grep -m 1 "^ \*   cc $example\.c " "$source/examples/$example.c") ||
+        fail "$example.c does not say how it is compiled"
+    more=$(echo "$line" | sed -n "s/.*pkg-config --cflags --libs $library)\(.*\) -o $example.*/\1/p")
+    # shellcheck disable=SC2046,SC2086 # flags are words
     ${CC:-cc} -std=c11 -Wall -Wextra -Werror "$source/examples/$example.c" \
-        $(package "$@" --cflags --libs "$library") -lm -o "$prefix/$example" ||
+        $(package "$@" --cflags --libs "$library") $more -o "$prefix/$example" ||
         fail "$example cannot be linked with $library"
 }
 

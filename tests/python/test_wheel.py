@@ -29,6 +29,23 @@ def stem(name: str) -> str:
     return name.removeprefix("lib").partition("-clattn.so")[0]
 
 
+def needed(file: Path) -> set[str]:
+    """The libraries that a file names."""
+    command = ["readelf", "--dynamic", "--wide", str(file)]
+    said = subprocess.run(command, check=True, capture_output=True, text=True)
+    return set(re.findall(r"\(NEEDED\).*\[(.*)\]", said.stdout))
+
+
+def needed_by(name: str) -> set[str]:
+    """What is carried of a library, of those that it needs, and of those that these need."""
+    files = {file.name: file for file in BINARIES}
+    found, new = set(), {name}
+    while new:
+        found |= new
+        new = {n for one in new for n in needed(files[one]) if n in files} - found
+    return found
+
+
 def test_it_needs_the_loader_and_no_other_library() -> None:
     if not shutil.which("readelf"):
         pytest.skip("no readelf")
@@ -48,6 +65,8 @@ def test_it_needs_the_loader_and_no_other_library() -> None:
 
 
 def test_what_it_loads_is_its_own() -> None:
+    if not shutil.which("readelf"):
+        pytest.skip("no readelf")
     code = (
         "import clattn; clattn.version();"
         "print(*{line.split()[-1] for line in open('/proc/self/maps')}, sep='\\n')"
@@ -58,7 +77,21 @@ def test_what_it_loads_is_its_own() -> None:
     own = {file.name for file in BINARIES} - {"clattn"}
     folders = {path.parent for path in loaded if path.name in own}
     assert folders == {Path(find_program()).resolve().parent}
-    assert own <= {path.name for path in loaded}
+    assert needed_by("libclattn-models.so.0") <= {path.name for path in loaded}
+
+
+def test_what_the_pages_show_is_built_in(tmp_path: Path) -> None:
+    if not shutil.which("pkg-config"):
+        pytest.skip("no pkg-config")
+    carry = {stem(file.name) for file in BINARIES}
+    wanted = {"sentencepiece": "sentencepiece", "libmicrohttpd": "microhttpd"}
+    for package, name in wanted.items():
+        there = subprocess.run(["pkg-config", "--exists", package]).returncode == 0
+        assert not there or name in carry, name
+    marian = str(ROOT / "tests/data/marian")
+    command = [find_program(), "import", marian, "--out", str(tmp_path / "m")]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert (run.returncode == 0) == ("sentencepiece" in carry), run.stderr
 
 
 def test_licences_of_all_that_it_carries() -> None:
