@@ -118,6 +118,7 @@ foreign=$(shows clattn "$private" | grep -v '^cla_' || true)
 # install does not fail with it.
 mkdir "$prefix/fake"
 printf '#!/bin/sh\ntouch "%s/cached"\nexit 1\n' "$prefix" >"$prefix/fake/ldconfig"
+# shellcheck disable=SC2016 # the script expands it
 printf '#!/bin/sh\necho "$USER_ID"\n' >"$prefix/fake/id"
 chmod +x "$prefix/fake/ldconfig" "$prefix/fake/id"
 # caches USER_ID PREFIX DESTDIR: ldconfig was called

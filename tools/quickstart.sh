@@ -9,6 +9,7 @@ step 'packages'
 install $build_packages $extra_packages
 
 step 'build a release in build/'
+# shellcheck disable=SC2086 # a list of words
 compile build clattn --buildtype=release $with_extras
 
 step 'devices'

@@ -390,21 +390,11 @@ Test(safetensors, damaged)
         if (cla_st_open(&f, path) == CLA_OK) {
             volatile char sum = 0;
             for (size_t i = 0; i < f.count; i++) {
-                const char *data = f.tensors[i].data;
-                for (int64_t b = 0; b < 4 * f.tensors[i].size; b++) {
-                    sum = (char)(sum + data[b]);
-                }
+                for (int64_t b = 0; b < 4 * f.tensors[i].size; b++)
+                    sum = (char)(sum + ((const char *)f.tensors[i].data)[b]);
             }
             cla_st_close(&f);
         }
     }
     free(bytes);
-}
-
-Test(safetensors, io)
-{
-    cla_st_file f;
-    cr_expect_eq(cla_st_open(&f, "/tmp"), CLA_E_IO);
-    cr_expect_eq(cla_st_open(&f, "/nowhere/a.safetensors"), CLA_E_IO);
-    cr_expect_eq(cla_st_save("/nowhere/a.safetensors", NULL, 0, NULL), CLA_E_IO);
 }

@@ -1,5 +1,6 @@
 /* not_finite_laws.c - the rule for numbers that are not finite where kinds of operators
- * do not say it: logits and scores of -INFINITY, classes, and every path of a product. */
+ * do not say it: logits and scores of -INFINITY, classes, and every path of a
+ * product. */
 #include <stdlib.h>
 
 #include "clattn/hard.h"
