@@ -34,8 +34,10 @@ static const cli_option options[] = {
       CLI_TEXT, .at = offsetof(arguments, out), .output = CLI_OUT_FILE },
     { "passage", 'p', "FILE", "what a reader is asked about", CLI_TEXT,
       .at = offsetof(arguments, passage) },
-    { "site", 'i', "NAME", "one of the places that look in levels (all)", CLI_TEXT,
-      .at = offsetof(arguments, site) },
+    { "site", 'i', "NAME",
+      "one of the places that look in levels (all); of translators cross (default), "
+      "or encoder: its self-attention",
+      CLI_TEXT, .at = offsetof(arguments, site) },
     { "chars", 'c', "N", "characters of a poem's line: 5 or 7 (7)", CLI_INT,
       .at = offsetof(arguments, characters), .low = 1, .high = INT32_MAX },
     { "seed", 's', "N", "of keywords that the text does not give (42)", CLI_INT64,
@@ -65,7 +67,8 @@ const cli_usage cli_inspect_usage = {
     .more =
         "  clattn inspect --model runs/t --text 'il ne vient pas' --out maps.svg\n\n"
         "Of a translator: what the decoder's last layer reads of the source for each "
-        "piece of the translation. Of readers and poets: a map for each level of "
+        "piece of the translation, or with --site encoder the encoder's maps. Of "
+        "readers and poets: a map for each level of "
         "hierarchical attention, and in print the weight of each level:\n\n"
         "  clattn inspect --model runs/r --passage story.txt --text 'Who came?'\n"
         "  clattn inspect --model runs/p --text 春風明月 --out levels.svg",
@@ -208,10 +211,15 @@ static cla_status check_options(const arguments *a, const cla_task_kind *kind)
         return cla_fail(CLA_E_USAGE, "inspect: what a %s looks at needs --out FILE",
                         kind->name);
     }
-    if ((a->site || a->json) && !asked && !writes) {
+    if (a->site && kind == &tagging_kind) {
         return cla_fail(CLA_E_USAGE,
-                        "inspect: --site and --json are for readers and "
-                        "poets, the model is a %s",
+                        "inspect: --site is for translators, readers and poets, the "
+                        "model is a %s",
+                        kind->name);
+    }
+    if (a->json && !asked && !writes) {
+        return cla_fail(CLA_E_USAGE,
+                        "inspect: --json is for readers and poets, the model is a %s",
                         kind->name);
     }
     if (asked && !a->passage) {
@@ -245,9 +253,11 @@ static cla_status inspect_task(const arguments *a, cla_task *task)
     if (kind == &reading_kind) {
         return inspect_reader(a, (reading *)task);
     }
-    return kind == &poetry_kind ? inspect_poet(a, (poetry *)task)
-                                : cli_inspect_translation((translation *)task, a->text,
-                                                          a->model, a->out);
+    if (kind == &poetry_kind) {
+        return inspect_poet(a, (poetry *)task);
+    }
+    const inspect_output to = { a->site, a->out, a->model, false };
+    return cli_inspect_translation((translation *)task, a->text, &to);
 }
 
 static cla_status inspect(const arguments *a)

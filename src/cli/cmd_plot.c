@@ -22,8 +22,9 @@ static const cli_option options[] = {
     { "out", 'o', "FILE", "an .svg file", CLI_TEXT, .at = offsetof(arguments, out),
       .needed = true, .output = CLI_OUT_FILE },
     { "metric", 'k', "KEY",
-      "what to plot (accuracy; loss is another; with --bench: peak_share, or gflops, "
-      "gbs, median_ms, words_per_s)",
+      "what to plot (what decides the best state of the first run, such as accuracy or "
+      "perplexity; loss is another; with --bench: peak_share, or gflops, gbs, "
+      "median_ms, words_per_s)",
       CLI_TEXT, .at = offsetof(arguments, metric) },
     { "along", 'a', "KEY", "the other axis of curves: step (default), or epoch",
       CLI_TEXT, .at = offsetof(arguments, along) },
@@ -119,25 +120,81 @@ static cla_status read_run(svg_curve *c, const char *run, const char *along,
     return status;
 }
 
+/* Returns the first score of an evaluation's line, which decides the best state; NULL
+ * for other lines. */
+static const char *first_score(json_t *line)
+{
+    const char *key;
+    json_t *value;
+    if (json_object_get(line, "loss")) {
+        return NULL;
+    }
+    json_object_foreach(line, key, value)
+    {
+        if (json_is_number(value) && strcmp(key, "step") && strcmp(key, "epoch")) {
+            return key;
+        }
+    }
+    return NULL;
+}
+
+/* Sets metric to the score that decides the best state in a log, or to "loss" when the
+ * log has no evaluation. The last one counts: a score that is not finite is left out. */
+static cla_status find_metric(cla_text *metric, const char *path, cla_scan *scan)
+{
+    CLA_TRY(cla_text_add(metric, "loss"));
+    for (;;) {
+        json_t *object = NULL;
+        char *line = NULL;
+        size_t size = 0;
+        CLA_TRY(cla_scan_filled(scan, &line, &size));
+        if (!line || !scan->ended) {
+            return CLA_OK;
+        }
+        CLA_TRY(cla_json_text(&object, path, scan->number, line, size, 0));
+        const char *score = first_score(object);
+        metric->size = score ? 0 : metric->size;
+        const cla_status status = score ? cla_text_add(metric, "%s", score) : CLA_OK;
+        json_decref(object);
+        CLA_TRY(status);
+    }
+}
+
+/* The key that is drawn: --metric, or what the task of the first run is judged by. */
+static cla_status choose_metric(const arguments *a, cla_text *metric)
+{
+    cla_text path = { 0 };
+    cla_scan scan = { 0 };
+    if (a->metric) {
+        return cla_text_add(metric, "%s", a->metric);
+    }
+    cla_status status = cla_text_add(&path, "%s/log.jsonl", a->runs.word[0]);
+    status = status ? status : cla_scan_file(&scan, path.data, CLA_SOURCE_FILE);
+    status = status ? status : find_metric(metric, path.data, &scan);
+    free(scan.data);
+    cla_text_free(&path);
+    return status;
+}
+
 static cla_status plot_runs(const arguments *a)
 {
     svg_curve curves[MAX_RUNS] = { { .name = NULL } };
-    const char *metric = a->metric ? a->metric : "accuracy";
     const char *along = a->along ? a->along : "step";
-    cla_text picture = { 0 };
-    cla_status status = CLA_OK;
+    cla_text picture = { 0 }, metric = { 0 };
+    cla_status status = choose_metric(a, &metric);
     for (int i = 0; i < a->runs.count && !status; i++) {
-        status = read_run(&curves[i], a->runs.word[i], along, metric);
+        status = read_run(&curves[i], a->runs.word[i], along, metric.data);
     }
     status = status ? status
                     : cli_svg_curves(&picture, curves, a->runs.count,
-                                     a->along ? along : "steps", metric);
+                                     a->along ? along : "steps", metric.data);
     status = status ? status : cla_file_write(a->out, picture.data, picture.size);
     for (int i = 0; i < a->runs.count; i++) {
         free(curves[i].x);
         free(curves[i].y);
     }
     cla_text_free(&picture);
+    cla_text_free(&metric);
     return status;
 }
 

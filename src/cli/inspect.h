@@ -4,12 +4,6 @@
 #include "models/look.h"
 #include "tasks/translation/translation.h"
 
-/* Translates a line greedily and draws as SVG how the decoder's last layer attends to
- * the source for each piece of the translation. Errors: CLA_E_INPUT (no piece, or more
- * than a picture holds), CLA_E_IO, and those of the model. */
-cla_status cli_inspect_translation(translation *t, const char *text, const char *title,
-                                   const char *path);
-
 /* Which sites are shown, and in what form. */
 typedef struct inspect_output {
     const char *site;  // NULL: all sites
@@ -22,3 +16,11 @@ typedef struct inspect_output {
  * (no such site; the message lists the sites), CLA_E_INPUT (too many rows or columns to
  * draw), CLA_E_IO, CLA_E_NOMEM. */
 cla_status cli_inspect_levels(const look_log *seen, const inspect_output *to);
+
+/* Draws as SVG how a translator attends to the source. Site "cross", or NULL:
+ * translates a line greedily and draws the decoder's last layer for each piece of the
+ * translation. Site "encoder": draws the self-attention of the encoder's layers.
+ * Errors: CLA_E_USAGE (no such site), CLA_E_INPUT (no piece, or more than a picture
+ * holds; attention without maps), CLA_E_IO, and those of the model. */
+cla_status cli_inspect_translation(translation *t, const char *text,
+                                   const inspect_output *to);

@@ -1,5 +1,6 @@
 /* inspect_gates.c - draws how a translator's last layer attends to the source for each
- * piece of the translation: the gates of a hard layer, or the weights of each head. */
+ * piece of the translation: the gates of a hard layer, or the weights of each head; or
+ * how the encoder's layers attend to the source. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "cli/svg.h"
 #include "models/generate.h"
 
-enum { MOST = 512, MAPS = 64 };
+enum { MOST = 512, MAPS = 512 };
 
 /* A sentence, its translation, and the maps between them. */
 typedef struct look {
@@ -20,7 +21,7 @@ typedef struct look {
     int32_t position[MOST], input[MOST];
     cla_tape *tape;
     float *weight[MAPS];
-    char name[MAPS][24];
+    char name[MAPS][40];
     int maps;
 } look;
 
@@ -109,13 +110,70 @@ static cla_status take_gates(look *l, const cross_hard_pass *pass)
     return CLA_OK;
 }
 
-static cla_status draw(const look *l, const char *title, const char *path)
+/* Adds the map that is made of the weights p [T,parts*T] of a head; convolved: as the
+ * layer's way shows it. */
+static cla_status add_map(look *l, int layer, int head, const float *p, int parts)
+{
+    attn_layer *self = &l->t->model.encoder[layer].self;
+    attn_show *show = cla_attn_way(&self->config)->show;
+    const int T = (int)l->source.count, count = show ? 2 : 1;
+    if (l->maps + count > MAPS) {
+        return cla_fail(CLA_E_INPUT, "inspect: more than %d maps", MAPS);
+    }
+    for (int i = 0; i < count; i++) {
+        float **map = &l->weight[l->maps + i];
+        CLA_TRY(cla_alloc(map, (size_t)T * (size_t)T, sizeof **map));
+        snprintf(l->name[l->maps + i], sizeof *l->name, "layer %d head %d%s", layer + 1,
+                 head + 1, i ? " convolved" : "");
+    }
+    float *map = l->weight[l->maps];
+    cla_attn_sum_parts(map, p, T, parts);
+    l->maps += count;
+    return show ? show(self, map, head, T, l->weight[l->maps - 1]) : CLA_OK;
+}
+
+/* Takes the maps [1,H,T,parts*T] of a layer of the encoder. */
+static cla_status take_layer(look *l, int layer, const cla_tensor *maps)
+{
+    const int64_t T = (int64_t)l->source.count, row = cla_tensor_dim(maps, 3);
+    float *all = NULL;
+    CLA_TRY(cla_alloc(&all, (size_t)cla_tensor_size(maps), sizeof *all));
+    cla_status status = cla_tensor_download(maps, all);
+    for (int h = 0; h < cla_tensor_dim(maps, 1) && !status; h++) {
+        status = add_map(l, layer, h, all + h * T * row, (int)(row / T));
+    }
+    free(all);
+    return status;
+}
+
+/* Runs the encoder and takes the maps of all layers that have some. */
+static cla_status take_encoder(look *l)
+{
+    transformer *m = &l->t->model;
+    cla_tensor *memory = NULL, *maps[TRANSFORMER_LAYERS] = { NULL };
+    const transformer_batch batch = {
+        .source = { (int64_t)l->source.count, l->source.id, l->position, l->source_rows,
+                    0 },
+        .maps = maps,
+    };
+    CLA_TRY(cla_tape_new(&l->tape, l->t->task.rt, false));
+    CLA_TRY(transformer_encode(m, l->tape, &memory, &batch));
+    for (int i = 0; i < m->config.layers; i++) {
+        CLA_TRY(maps[i] ? take_layer(l, i, maps[i]) : CLA_OK);
+    }
+    return l->maps ? CLA_OK
+                   : cla_fail(CLA_E_INPUT,
+                              "attention is '%s': it has no map of pieces by pieces",
+                              m->config.coder.self.way->name);
+}
+
+static cla_status draw(const look *l, bool encoder, const char *title, const char *path)
 {
     const char *rows[MOST], *columns[MOST], *names[MAPS];
     const float *weights[MAPS];
     const svg_grids grids = {
         .count = l->maps,
-        .rows = l->said.at[1],
+        .rows = encoder ? (int)l->source.count : l->said.at[1],
         .columns = (int)l->source.count,
         .row = rows,
         .column = columns,
@@ -124,7 +182,8 @@ static cla_status draw(const look *l, const char *title, const char *path)
     };
     cla_text picture = { 0 };
     for (int i = 0; i < grids.rows; i++) {
-        rows[i] = l->t->target.vocab.tokens[l->said.id[i]];
+        rows[i] = encoder ? l->t->source.vocab.tokens[l->source.id[i]]
+                          : l->t->target.vocab.tokens[l->said.id[i]];
     }
     for (int i = 0; i < grids.columns; i++) {
         columns[i] = l->t->source.vocab.tokens[l->source.id[i]];
@@ -133,28 +192,34 @@ static cla_status draw(const look *l, const char *title, const char *path)
         names[i] = l->name[i];
         weights[i] = l->weight[i];
     }
-    cla_status status =
-        cli_svg_grids(&picture, &grids, 1, title, "rows are said, columns are read");
+    cla_status status = cli_svg_grids(&picture, &grids, 1, title,
+                                      encoder ? "rows are queries, columns are keys"
+                                              : "rows are said, columns are read");
     status = status ? status : cla_file_write(path, picture.data, picture.size);
     cla_text_free(&picture);
     return status;
 }
 
-static cla_status inspect(look *l, const char *text, const char *title,
-                          const char *path)
+static cla_status take_cross(look *l)
 {
     cross_hard_pass pass = { .look = true };
-    CLA_TRY(read_source(l, text));
     CLA_TRY(say(l, &pass));
-    CLA_TRY(pass.gates ? take_gates(l, &pass) : take_maps(l, pass.map, "head"));
-    return draw(l, title, path);
+    return pass.gates ? take_gates(l, &pass) : take_maps(l, pass.map, "head");
 }
 
-cla_status cli_inspect_translation(translation *t, const char *text, const char *title,
-                                   const char *path)
+cla_status cli_inspect_translation(translation *t, const char *text,
+                                   const inspect_output *to)
 {
+    const bool encoder = to->site && strcmp(to->site, "encoder") == 0;
+    if (to->site && !encoder && strcmp(to->site, "cross") != 0) {
+        return cla_fail(CLA_E_USAGE,
+                        "inspect: --site is '%s', must be one of cross, encoder",
+                        to->site);
+    }
     look l = { .t = t };
-    const cla_status status = inspect(&l, text, title, path);
+    cla_status status = read_source(&l, text);
+    status = status ? status : encoder ? take_encoder(&l) : take_cross(&l);
+    status = status ? status : draw(&l, encoder, to->title, to->path);
     look_fini(&l);
     return status;
 }

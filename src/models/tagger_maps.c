@@ -27,15 +27,6 @@ static cla_status add(tagger_view *view, tagger_map map)
     return CLA_OK;
 }
 
-/* Adds up the weights of each key over the `parts` heads in which a query sees it:
- * p [T,parts*T] of a head to map [T,T]. */
-static void put_map(float *map, const float *p, int T, int parts)
-{
-    for (int i = 0; i < T * T * parts; i++) {
-        map[i / (T * parts) * T + i % T] += p[i];
-    }
-}
-
 static cla_status add_layer(tagger *m, int layer, const float *p, int T, int parts,
                             tagger_view *view)
 {
@@ -44,8 +35,8 @@ static cla_status add_layer(tagger *m, int layer, const float *p, int T, int par
     for (int h = 0; h < m->config.heads; h++) {
         CLA_TRY(add(view, (tagger_map){ layer, h, false, T, NULL }));
         const float *map = view->maps[view->count - 1].weight;
-        put_map(view->maps[view->count - 1].weight, p + (ptrdiff_t)h * T * T * parts, T,
-                parts);
+        cla_attn_sum_parts(view->maps[view->count - 1].weight,
+                           p + (ptrdiff_t)h * T * T * parts, T, parts);
         if (show) {
             CLA_TRY(add(view, (tagger_map){ layer, h, true, T, NULL }));
             CLA_TRY(show(l, map, h, T, view->maps[view->count - 1].weight));

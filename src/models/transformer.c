@@ -183,7 +183,7 @@ cla_status transformer_encode(transformer *m, cla_tape *tape, cla_tensor **memor
                               const transformer_batch *b)
 {
     const transformer_tokens *t = &b->source;
-    const coder_input in = { .rows = { .query = t->rows, .key = t->rows } };
+    coder_input in = { .rows = { .query = t->rows, .key = t->rows } };
     cla_tensor *table = m->source_table ? m->source_table : m->target_table, *x = NULL;
     cla_tape_rows(tape, (uint32_t)t->first);
     CLA_TRY(embed(m, tape, &x, table, t));
@@ -192,6 +192,8 @@ cla_status transformer_encode(transformer *m, cla_tape *tape, cla_tensor **memor
     }
     CLA_TRY(coder_dropout(tape, &x, x, m->config.coder.dropout));
     for (int i = 0; i < m->config.layers; i++) {
+        const attn_way *way = cla_attn_way(&m->encoder[i].self.config);
+        in.rows.map = b->maps && !way->without_map ? &b->maps[i] : NULL;
         CLA_TRY(coder_forward(&m->encoder[i], tape, &x, x, &in));
     }
     *memory = x;

@@ -57,6 +57,8 @@ typedef struct transformer_batch {
     transformer_tokens source, input; // input: the target shifted right
     const int32_t *target;            // [input.count]; NULL without a loss
     cross_hard_pass *pass;            // as in coder_input; may be NULL
+    cla_tensor **maps; // out: [layers] maps of the encoder's self-attention [B,H,T,T],
+                       // NULL of a layer whose way has none; may be NULL
 } transformer_batch;
 
 typedef struct transformer {
@@ -69,6 +71,23 @@ typedef struct transformer {
     cla_tensor *signal;                    // [reach,D] position encodings
     int64_t reach;
 } transformer;
+
+/* Programs whose formats a model can be written in. */
+typedef enum transformer_format {
+    TRANSFORMER_CLATTN,
+    TRANSFORMER_MARIANMT, // of transformers
+    TRANSFORMER_CTRANSLATE2,
+} transformer_format;
+
+extern const double transformer_marian_epsilon; // of MarianMT's norms
+
+/* Returns the key of a setting that the format cannot express, or NULL. */
+const char *transformer_foreign(const transformer_config *config, int format);
+
+/* Fails with CLA_E_INPUT for such a setting, naming key and value. asked: the key
+ * "format" asked for it, and is named too. Errors: CLA_E_NOMEM. */
+cla_status transformer_check_format(const transformer_config *config,
+                                    const cla_config *settings, int format, bool asked);
 
 /* Reads the settings. The key "preset" (vaswani, csan, hard) sets defaults of other
  * keys, also those of the optimiser. Errors: CLA_E_INPUT, CLA_E_NOMEM. */

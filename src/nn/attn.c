@@ -222,6 +222,13 @@ cla_status cla_attn_remember(attn_layer *layer, cla_tape *tape, cla_tensor **kv,
 }
 
 /* Makes a view of H*d columns of x, from part*H*d on, as heads. */
+void cla_attn_sum_parts(float *map, const float *p, int T, int parts)
+{
+    for (int i = 0; i < T * T * parts; i++) {
+        map[i / (T * parts) * T + i % T] += p[i];
+    }
+}
+
 static cla_status heads_of(const attn_layer *layer, cla_tape *tape, cla_tensor **heads,
                            cla_tensor *x, int part)
 {

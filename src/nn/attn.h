@@ -107,6 +107,10 @@ cla_status cla_attn_choose(attn_config *config, const attn_way *way,
  * from 1, which hold the default. Errors: CLA_E_INPUT (not within 1 .. layers). */
 cla_status cla_attn_layers(int *first, int *last, cla_config *settings, int layers);
 
+/* Adds up the weights of each key over the `parts` heads in which a query sees it: p
+ * [T,parts*T] of a head to map [T,T], which holds zeros. */
+void cla_attn_sum_parts(float *map, const float *p, int T, int parts);
+
 /* Returns the way of a layer: softmax when config has none. */
 const attn_way *cla_attn_way(const attn_config *config);
 

@@ -69,6 +69,28 @@ inspected() {
 }
 check 'draws what is read for each piece' inspected
 
+encoder() { # NAME MAPS: so many maps of a sentence of 6 pieces and its end
+    "$clattn" inspect --model "$work/$1" --text 'the red cat sleeps.' --site encoder \
+        --out "$work/encoder.svg" && svg_fits "$work/encoder.svg" &&
+        test "$(grep -c 'font-weight="bold"' "$work/encoder.svg")" = "$2" &&
+        grep -q 'rows are queries, columns are keys' "$work/encoder.svg"
+}
+both() {
+    encoder soft 2 && grep -q 'layer 1 head 2</text>' "$work/encoder.svg" && encoder gates 2
+}
+check 'draws the maps of the encoder' both
+check 'trains convolved maps' train plain convolved --set attention=conv2d \
+    --set attention_dropout=0
+convolved() {
+    encoder convolved 4 && grep -q 'layer 1 head 2 convolved</text>' "$work/encoder.svg"
+}
+check 'draws them before and after the convolution' convolved
+check 'trains blocks' train block blocks --set attention_layers=1-1
+check 'says that blocks have no maps' says 3 "attention is 'block': it has no map" \
+    "$clattn" inspect --model "$work/blocks" --text a --site encoder --out "$work/no.svg"
+check 'refuses another site' says 2 "--site is 'x', must be one of cross, encoder" \
+    "$clattn" inspect --model "$work/soft" --text a --site x --out "$work/no.svg"
+
 check 'refuses gates with a loss of sequences' says 3 'loss is sequence, and cross is hard' \
     train hard no --set loss=sequence
 check 'refuses a warm start from nowhere' says 6 'nowhere/codes.txt' \

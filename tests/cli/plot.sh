@@ -71,6 +71,16 @@ check 'curves along epochs' epochs
 check 'refuses curves along what is not there' says 3 "no 'accuracy' along 'week' to plot" \
     plot "$work/run" --along week --out "$work/x.svg"
 
+# The default follows the task: what decides the best state, whatever a task calls it.
+printf '%s\n' '{"step":1,"epoch":1,"loss":9.5,"lr":1,"units_per_s":3,"time":"x"}' \
+    '{"step":2,"epoch":1,"verdict":"new best","bleu":4.5,"pieces":70,"time":"x"}' \
+    '{"step":3,"epoch":1,"verdict":"new best","perplexity":4.5,"bleu":70,"time":"x"}' \
+    '{"step":4,"epoch":1,"loss":9,"lr":1,"time":"x"}' >"$work/run/log.jsonl"
+default() { plot "$work/run" --out "$work/curve.svg" && grep -q ">$1<" "$work/curve.svg"; }
+check 'draws what decides the best state' default perplexity
+sed -i 2,3d "$work/run/log.jsonl"
+check 'and the loss before an evaluation' default loss
+
 check 'refuses a figure that no row has' says 3 "no row has a 'words_per_s'" \
     plot --bench "$work/rows.json" --metric words_per_s --out "$work/x.svg"
 row 'startup warm' startup tile 0.0 0.0 0.0 >"$work/none.json"

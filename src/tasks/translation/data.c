@@ -222,11 +222,10 @@ transformer_batch translation_batch_view(const translation_batch *b,
 {
     const cla_pair_batch *ids = &b->ids;
     return (transformer_batch){
-        { ids->source_count, ids->source, ids->source_position, b->source,
-          first_source },
-        { ids->target_count, ids->input, ids->target_position, b->target,
-          first_target },
-        ids->target,
-        NULL,
+        .source = { ids->source_count, ids->source, ids->source_position, b->source,
+                    first_source },
+        .input = { ids->target_count, ids->input, ids->target_position, b->target,
+                   first_target },
+        .target = ids->target,
     };
 }
