@@ -126,30 +126,6 @@ const char *foreign_token(const cla_vocab *vocab, size_t at, int64_t *next,
     return unused;
 }
 
-/* ---- what cannot be written -------------------------------------------------- */
-
-cla_status foreign_refuse(const foreign *f, const char *key, const char *program)
-{
-    char *value = cla_json_write(json_object_get(f->settings.values, key),
-                                 JSON_ENCODE_ANY, CLA_JSON_EXACT);
-    const cla_status status =
-        cla_config_refuse(&f->settings, key, "is %s: %s has no such models",
-                          value ? value : "?", program);
-    free(value);
-    return status;
-}
-
-cla_status foreign_check(const foreign *f, const char *program)
-{
-    const transformer_config *c = &f->t->config;
-    const char *key = strcmp(c->coder.self.way->name, "softmax") != 0 ? "attention"
-                      : c->coder.convolutions                         ? "convolutions"
-                      : c->coder.hard.on                              ? "cross"
-                      : c->source_vector                              ? "source_vector"
-                                                                      : NULL;
-    return key ? foreign_refuse(f, key, program) : CLA_OK;
-}
-
 /* ---- tensors ----------------------------------------------------------------- */
 
 cla_status foreign_take(const foreign *f, const char *name, float **numbers)

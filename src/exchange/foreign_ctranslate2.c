@@ -10,8 +10,6 @@
 /* A logit with probability 0 in the softmax, which float16 can hold. */
 static const float NEVER = -6e4f;
 
-static const char program[] = "CTranslate2";
-
 enum { NAME = 96, LONG_NAME = 128 };
 
 /* The order of the pieces in CTranslate2: those of clattn from </s> on. <pad> comes
@@ -296,7 +294,8 @@ cla_status foreign_ctranslate2(const foreign *f, cla_publish *p, bool half,
                                int64_t *numbers)
 {
     layout l;
-    CLA_TRY(foreign_check(f, program));
+    CLA_TRY(transformer_check_format(&f->t->config, &f->settings,
+                                     TRANSFORMER_CTRANSLATE2, false));
     CLA_TRY(make_layout(&l, f));
     CLA_TRY(write_weights(&l, p, half, numbers));
     CLA_TRY(write_pieces(&l, p));

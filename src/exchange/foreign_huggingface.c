@@ -7,9 +7,6 @@
 /* A logit with probability 0 in the softmax. In float16 it would be -infinity. */
 static const float NEVER = -1e9f;
 
-static const char program[] = "MarianMT";
-static const double marian_epsilon = 1e-5;
-
 enum { NAME = 96 };
 
 /* The order of the pieces in MarianMT: those of clattn from </s> on, then <pad>, as in
@@ -48,18 +45,12 @@ static int pad(const layout *l)
 static cla_status check(const foreign *f)
 {
     const transformer_config *c = &f->t->config;
-    CLA_TRY(foreign_check(f, program));
-    if (c->coder.pre_norm) {
-        return foreign_refuse(f, "pre_norm", program);
-    }
-    if (c->coder.norm_epsilon > marian_epsilon) {
-        return foreign_refuse(f, "norm_epsilon", program);
-    }
-    if (c->coder.norm_epsilon < marian_epsilon) {
+    CLA_TRY(transformer_check_format(c, &f->settings, TRANSFORMER_MARIANMT, false));
+    if (c->coder.norm_epsilon < transformer_marian_epsilon) {
         cla_log(CLA_LOG_WARN,
                 "norm_epsilon is %g, and always %g in MarianMT: scores will differ "
                 "slightly",
-                c->coder.norm_epsilon, marian_epsilon);
+                c->coder.norm_epsilon, transformer_marian_epsilon);
     }
     return CLA_OK;
 }

@@ -40,6 +40,27 @@ check 'refuses a format that it does not know' says 2 "--format is 'onnx'" \
 check 'refuses a folder that holds a model' says 2 'holds a run' \
     "$clattn" export --format ctranslate2 --model "$work/bpe" --out "$work/bpe.hf"
 
+# A config that asks for a format is refused before a step, and the shipped one for
+# transformers can be exported.
+check 'refuses to train what a format cannot express' says 3 \
+    "format is 'huggingface', and pre_norm is true: MarianMT has no such models" "$clattn" train \
+    "$source/examples/configs/nmt-plain.json" --set "data=$work/data" --set dev=dev \
+    --set format=huggingface --out "$work/no"
+check 'and leaves nothing' test ! -e "$work/no"
+check 'trains nmt-marian.json' "$clattn" train "$source/examples/configs/nmt-marian.json" \
+    "${tiny[@]}" --set test=test --set max_length=20 --quiet --out "$work/marian"
+check 'exports it' export_as huggingface "$work/marian" "$work/marian.hf"
+check 'without a warning' test ! -s "$work/err"
+compare_marian() {
+    "$clattn" export --format ctranslate2 --model "$work/marian" --out "$work/marian.ct" &&
+        python3 "$source/tests/peers/translators.py" "$clattn" "$work/marian" "$work/data/test.en"
+}
+if python3 -c 'import torch, transformers' 2>/dev/null; then
+    check 'transformers translates as clattn does' compare_marian
+else
+    echo 'not run: transformers (it or PyTorch is not installed)'
+fi
+
 # refused FORMAT LABEL PART SETTING...: a model with these settings is not expressed
 refused() {
     local format=$1 label=$2 part=$3 settings=()

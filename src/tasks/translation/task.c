@@ -52,15 +52,18 @@ static cla_status renew(cla_config *settings, const cla_config *run)
     CLA_TRY(transformer_renew(settings, run));
     return cla_config_complete(
         settings,
-        json_pack("{s:s, s:b, s:b, s:b, s:s, s:s, s:i, s:b, s:b, s:i, s:f}",
+        json_pack("{s:s, s:b, s:b, s:b, s:s, s:s, s:i, s:b, s:b, s:i, s:f, s:s}",
                   "target_sentencepiece", "", "prefix_token", 0, "unknown_prefix", 0,
                   "tidy_output", 0, "decoding", "tensor2tensor", "early_stopping",
                   "estimate", "max_length", 0, "forced_end", 0, "never_pad", 0, "beam",
-                  1, "length_penalty", 0.6));
+                  1, "length_penalty", 0.6, "format", "clattn"));
 }
 
 static cla_status configure(translation *t, cla_config *s)
 {
+    static const char *const formats[] = { "clattn", "huggingface", "ctranslate2",
+                                           NULL };
+    int format = TRANSFORMER_CLATTN;
     t->train_stem = "train";
     t->dev_stem = "dev";
     t->test_stem = "test";
@@ -82,7 +85,9 @@ static cla_status configure(translation *t, cla_config *s)
     CLA_TRY(read_model_files(t, s));
     CLA_TRY(read_search(&t->search, s));
     CLA_TRY(transformer_configure(&t->config, s));
-    return policy_configure(&t->policy, s, t->config.coder.hard.on);
+    CLA_TRY(policy_configure(&t->policy, s, t->config.coder.hard.on));
+    CLA_TRY(cla_config_choice(s, "format", formats, &format));
+    return transformer_check_format(&t->config, s, format, true);
 }
 
 static int64_t parameters(const cla_params *params)
