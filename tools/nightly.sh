@@ -3,12 +3,13 @@
 # usage: tools/nightly.sh [PART...]
 #
 # Parts, all of them by default: calls errors leaks kills interrupts damages mpi fuzz
-# expressions hostile tidy musl recipes devices soak.
+# expressions hostile tidy musl recipes peers devices soak.
 #
 #   calls    each call of eight scenarios fails once, and from there on; NIGHTLY_CALLS=paths
 #            takes one call of each path to it
 #   musl     compiles all files with another C library
 #   recipes  builds the additions that docs/architecture.md describes, and runs their tests
+#   peers    compares with the newest sacrebleu, subword-nmt and transformers, from the network
 #   devices  what tools/test-devices.sh has no minutes for on every change
 #   errors   each OpenCL function returns each error; each property of a device is zero
 #   leaks    a part of the calls once more under AddressSanitizer
@@ -36,7 +37,7 @@ cd "$(dirname "$0")/.." || exit 2
 counting=yes
 set +e
 build=build-nightly logs=build-nightly/logs
-all='calls errors leaks kills interrupts damages mpi fuzz expressions hostile tidy musl recipes devices soak'
+all='calls errors leaks kills interrupts damages mpi fuzz expressions hostile tidy musl recipes peers devices soak'
 read -ra parts <<<"${*:-$all}"
 for part in "${parts[@]}"; do
     case " $all " in
@@ -64,6 +65,18 @@ calls() {
 musl() { tools/musl.sh "$build"; }
 
 recipes() { tests/tools/recipes.py . "$build" --whole; }
+
+# The seed of the scores is the day's number; the newest versions are fetched each time.
+peers() {
+    local venv=$build/peers python=$build/peers/bin/python models=$build/peers-models
+    python3 -m venv "$venv" &&
+        "$venv/bin/pip" install -q --upgrade sacrebleu subword-nmt torch transformers \
+            sentencepiece || return
+    "$venv/bin/pip" list 2>/dev/null | grep -E '^(sacrebleu|subword-nmt|transformers) '
+    "$python" tests/peers/scores.py "$program" "$(date +%Y%m%d)" || return
+    rm -rf "$models" && "$program" import tests/data/marian --out "$models" &&
+        "$python" tests/peers/translators.py "$program" "$models" tests/data/marian/lines.txt
+}
 
 devices() {
     CLATTN_MINUTES="${NIGHTLY_DEVICES:-120}" tools/test-devices.sh intel rusticl oclgrind gpu

@@ -138,8 +138,8 @@ static const char *first_score(json_t *line)
     return NULL;
 }
 
-/* Sets metric to the score that decides the best state in a log, or to "loss" when the
- * log has no evaluation. The last one counts: a score that is not finite is left out. */
+/* Sets metric to the score that decides the best state in a log, or to "loss" without
+ * evaluations. The last one counts: a score that is not finite is left out. */
 static cla_status find_metric(cla_text *metric, const char *path, cla_scan *scan)
 {
     CLA_TRY(cla_text_add(metric, "loss"));

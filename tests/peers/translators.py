@@ -65,6 +65,7 @@ def main():
     program, model, lines = sys.argv[1:]
     texts = Path(lines).read_text().split("\n")[:-1]
     different = 0
+    torch.set_num_threads(1)  # networks are tiny
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "marian"
         clattn(program, "export", "--format", "huggingface", "--model", model, "--out", folder)
