@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "metrics/reading.h"
+#include "text/reading.h"
 
 /* The data set, the answers, and the scores so far. */
 typedef struct reader {
@@ -127,7 +128,8 @@ static cla_status best_of(const reader *r, const char *answer, const json_t *gol
 
 static cla_status score_question(const reader *r, const json_t *question)
 {
-    const char *id = json_string_value(json_object_get(question, "id"));
+    char digits[CLA_READING_DIGITS];
+    const char *id = cla_reading_id(json_object_get(question, "id"), digits);
     const json_t *golds = json_object_get(question, "answers");
     double exact = 0, f1 = 0;
     if (!id || !json_is_array(golds)) {

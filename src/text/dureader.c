@@ -194,21 +194,15 @@ static cla_status keep_answers(walk *w, const json_t *question,
     return CLA_OK;
 }
 
-/* Returns the question's id, in digits if it is a number; NULL without one. */
-static const char *id_of(const json_t *question, char digits[32])
+static const char *id_of(const json_t *question, char digits[CLA_READING_DIGITS])
 {
-    const json_t *id = json_object_get(question, "question_id");
-    if (!json_is_integer(id)) {
-        return json_string_value(id);
-    }
-    snprintf(digits, 32, "%" JSON_INTEGER_FORMAT, json_integer_value(id));
-    return digits;
+    return cla_reading_id(json_object_get(question, "question_id"), digits);
 }
 
 static cla_status keep_id(walk *w, const json_t *question, cla_reading_question *out)
 {
     cla_reading_text text = { 0 };
-    char digits[32];
+    char digits[CLA_READING_DIGITS];
     const char *name = id_of(question, digits);
     if (!name) {
         return bad(w, "there is no 'question_id'");
@@ -222,7 +216,7 @@ static cla_status keep_id(walk *w, const json_t *question, cla_reading_question 
  * keep_id refuses it. */
 static bool is_wanted(const walk *w, const json_t *question)
 {
-    char digits[32];
+    char digits[CLA_READING_DIGITS];
     const char *name = id_of(question, digits);
     const cla_squad_part part = w->options->part;
     return part == CLA_SQUAD_ALL || !name || cla_squad_part_of(name) == part;

@@ -1,6 +1,7 @@
 /* reading.c - passages, questions and answers as words. */
 #include "text/reading.h"
 
+#include <stdio.h>
 #include <string.h>
 
 void cla_reading_free(cla_reading *r)
@@ -82,6 +83,16 @@ static cla_status give_words(const cla_reading *r, bool lower, take_word *take,
     }
     cla_text_free(&form);
     return status;
+}
+
+const char *cla_reading_id(const json_t *id, char digits[CLA_READING_DIGITS])
+{
+    if (!json_is_integer(id)) {
+        return json_string_value(id);
+    }
+    snprintf(digits, CLA_READING_DIGITS, "%" JSON_INTEGER_FORMAT,
+             json_integer_value(id));
+    return digits;
 }
 
 static cla_status count_word(void *to, size_t word, const char *form)

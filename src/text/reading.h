@@ -70,6 +70,11 @@ cla_status cla_reading_vocab(const cla_reading *r, int64_t min_count, bool lower
 cla_status cla_reading_ids(const cla_reading *r, const cla_vocab *vocab, bool lower,
                            int32_t *ids);
 
+/* Returns the id of a question as text, in digits if it is a whole number; NULL if it
+ * is neither. */
+enum { CLA_READING_DIGITS = 32 };
+const char *cla_reading_id(const json_t *id, char digits[CLA_READING_DIGITS]);
+
 /* ---- for readers of file formats ---------------------------------------------- */
 
 /* add_text appends bytes to r as a text. cut appends the text's words, at most limit

@@ -18,6 +18,7 @@ typedef struct walk {
     cla_vocab ids;             // of questions
     size_t article, paragraph; // numbers of the current ones, from 1
     const char *id;            // of the question, or NULL
+    char digits[CLA_READING_DIGITS];
     bool passage_cut;
 } walk;
 
@@ -175,7 +176,7 @@ static cla_status read_questions(walk *w, const json_t *list)
         const json_t *object = json_array_get(list, i);
         const char *text = string_of(object, "question");
         const json_t *answers = json_object_get(object, "answers");
-        w->id = string_of(object, "id");
+        w->id = cla_reading_id(json_object_get(object, "id"), w->digits);
         if (!w->id) {
             return bad(w, "a question has no 'id'");
         }

@@ -103,6 +103,15 @@ static bool cut_fields(char *line, int n, char **field)
     return size > 0;
 }
 
+/* Returns whether the word of a line is empty: a blank and a number begin it. */
+static bool is_wordless(const char *line)
+{
+    char first[64];
+    double number = 0;
+    return *line && strchr(BLANKS, *line) && sscanf(line, "%63s", first) == 1 &&
+           cla_parse_double(first, &number);
+}
+
 /* Returns whether a word with blanks ends in a number: then the line has too many. */
 static bool ends_in_number(const char *word)
 {
@@ -130,12 +139,13 @@ static cla_status read_vector(reader *r, char *line)
 {
     cla_vectors *v = r->vectors;
     float *vector = NULL;
+    const bool wordless = is_wordless(line);
     r->seen++;
-    if (!cut_fields(line, v->dim, r->field) || ends_in_number(line)) {
+    if ((!cut_fields(line, v->dim, r->field) && !wordless) || ends_in_number(line)) {
         return cla_fail(CLA_E_INPUT, "%s:%zu: must be a word and %d numbers", r->path,
                         r->line, v->dim);
     }
-    if ((r->only && !cla_vocab_spells(r->only, line)) ||
+    if (!*line || (r->only && !cla_vocab_spells(r->only, line)) ||
         cla_vocab_find(&v->words, line) >= 0) {
         v->passed_over++;
         return CLA_OK;
@@ -151,7 +161,7 @@ static cla_status begin(reader *r, const char *line, bool *is_head)
     int64_t found = 0;
     *is_head = read_head(r, line, &found);
     if (!*is_head) {
-        found = (int64_t)cla_count_words(line, BLANKS) - 1;
+        found = (int64_t)cla_count_words(line, BLANKS) - !is_wordless(line);
     }
     if (found < 1 || found > MAX_DIM || (dim && found != dim)) {
         return cla_fail(CLA_E_INPUT, "%s:%zu: vectors of %lld numbers, must be %s%d",

@@ -106,6 +106,63 @@ refused 'a token twice' 'duplicate' edit 's/^".*": 5,/"<unk>": 5,/' vocab.json
 refused 'no end' "must be '</s>'" edit 's|"</s>"|"</t>"|' vocab.json
 refused 'a list in its place' 'vocab.json' sh -c 'echo "[1]" >vocab.json'
 
+# ---- folders that transformers loads ------------------------------------------------
+
+# variant NAME [OPTION...]: the folder $work/NAME and the model $work/m-NAME.
+variant() {
+    rm -rf "${work:?}/$1" "$work/m-$1"
+    python3 "$source/tests/cli/import_variants.py" "$given" "$work/$1" "$1" &&
+        "$clattn" import "$work/$1" --out "$work/m-$1" "${@:2}" >"$work/out" 2>"$work/err"
+}
+scored() { "$clattn" translate --model "$work/m-$1" --scores <"${2-$given/lines.txt}" 2>"$work/err"; }
+# as_transformers NAME FILE LINES [OPTION...]: the texts and scores of the file.
+as_transformers() {
+    variant "$1" "${@:4}" && scored "$1" "$3" >"$work/again" && same_texts "$work/again" "$2" &&
+        same_scores "$work/again" "$2"
+}
+# as_given NAME: the variant says what the given model says.
+as_given() { as_transformers "$1" "$given/beam4.txt" "$given/lines.txt"; }
+for name in shards lists_of_one_id logits_bias_flag padded odd_tokens; do
+    check "loads $name" as_given $name
+done
+check 'keeps every token' "$clattn" check "$work/m-odd_tokens"
+again() { # an export and what is imported of it
+    "$clattn" export --format huggingface --model "$work/m-$1" --out "$work/$1-hf" \
+        >"$work/out" 2>"$work/err" &&
+        "$clattn" import "$work/$1-hf" --out "$work/m-$1-hf" >"$work/out" 2>"$work/err" &&
+        diff <(scored "$1-hf" "$2") <(scored "$1" "$2")
+}
+check 'exports them, too' again odd_tokens "$given/lines.txt"
+same_variants() { variant "$1" && variant "$2" && diff <(scored "$1") <(scored "$2"); }
+check 'reads bfloat16' same_variants bfloat16 bfloat16_as_float32
+check 'reads a missing bias as zeros' same_variants no_bias zero_bias
+check 'finds added tokens as transformers' \
+    as_transformers added_tokens "$given/added5.txt" "$given/added-lines.txt"
+check 'exports them as well' again added_tokens "$given/added-lines.txt"
+for release in 4 5; do
+    check "stops as release $release" as_transformers no_length "$given/default$release.txt" \
+        "$given/lines.txt" --transformers $release
+    check "says what was cut (release $release)" \
+        grep -qF "12 translations were cut at $((release + 15)) pieces (max_length" "$work/err"
+    check "searches as release $release" as_transformers beam_of_six \
+        "$given/beam6-$release.txt" "$given/lines.txt" --transformers $release
+done
+check 'knows a model with languages' grep -q '"prefix_token": true' "$work/m-shards/config.json"
+variant no_languages
+check 'knows one without' grep -q '"prefix_token": false' "$work/m-no_languages/config.json"
+unknown_prefix() { # it is one unknown piece, as for MarianTokenizer
+    diff <(echo '>>deu<< go' | scored no_languages /dev/stdin) \
+        <(echo '>>xyz<< go' | scored no_languages /dev/stdin)
+}
+check 'takes a language that it lacks for one unknown piece' unknown_prefix
+not_taken() { ! variant "$1" && grep -qF "$2" "$work/err"; }
+check 'refuses two ends' not_taken two_ends 'has 2 ids'
+check 'refuses an index with another file' not_taken misplaced 'is in another file than it says'
+check 'refuses an index that lacks a tensor' not_taken unlisted 'is in another file than it says'
+check 'refuses an index that leads outside' not_taken outside 'no name of this folder'
+check 'refuses two tokens of one id' not_taken one_id_of_two "an added one, have one id, 7"
+check 'leaves an added token without a row out' as_given added_beyond
+
 damage true
 check 'refuses a folder that holds a run' \
     says 2 'holds a run' "$clattn" import "$hf" --out "$work/m"

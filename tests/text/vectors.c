@@ -47,6 +47,35 @@ Test(vectors, reads_the_formats)
     }
 }
 
+/* An empty word, as some files have one, is passed over wherever it stands. Blanks may
+ * stand before a word. */
+Test(vectors, empty_words)
+{
+    static const char *const files[] = {
+        "the 0.5 -1\n 3 4\nof 1 2\n",
+        " 3 4\nthe 0.5 -1\nof 1 2\n",
+        "3 2\nthe 0.5 -1\nof 1 2\n\t3 4",
+        "the 0.5 -1\nof 1 2\n 3 4 \n\n",
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        cla_vectors v;
+        cr_assert_eq(read_text(&v, files[i], NULL, 0), CLA_OK, "%zu: %s", i,
+                     cla_error());
+        cr_assert_eq(v.dim, 2);
+        cr_assert_eq(v.words.count, 2);
+        cr_assert_eq(v.passed_over, 1);
+        holds(&v, "the", 0.5F, -1);
+        holds(&v, "of", 1, 2);
+        cla_vectors_free(&v);
+    }
+    cla_vectors v;
+    cr_assert_eq(read_text(&v, "  the 0.5 -1\n of 1 2\n", NULL, 0), CLA_OK, "%s",
+                 cla_error());
+    cr_assert_eq(v.dim, 2);
+    cr_assert_eq(v.words.count, 2);
+    cla_vectors_free(&v);
+}
+
 /* GloVe has words with blanks in them. Of a repeated word the first vector counts. */
 Test(vectors, odd_words)
 {
@@ -116,7 +145,8 @@ Test(vectors, names_what_is_wrong)
     refused("a 1 2\nb 1 2 3\n", 0, ":2: must be a word and 2 numbers");
     refused("the\t0.5\t1\nof\t0.5\t1\t2\n", 0, ":2: must be a word and 2 numbers");
     refused("a 1 2\nb\t1 2 3\n", 0, ":2: must be a word and 2 numbers");
-    refused("a 1 2\n 1 2\n", 0, ":2: must be a word and 2 numbers");
+    refused("a 1 2\n1 2\n", 0, ":2: must be a word and 2 numbers");
+    refused("a 1 2\n 1 2 3 4\n", 0, ":2: must be a word and 2 numbers");
     refused("a 1 2\nb 1 x\n", 0, ":2: no number 'x'");
     refused("a 1 nan\n", 0, ":1: no number 'nan'");
     refused("a 1 1e99\n", 0, ":1: no number '1e99'"); // too large for a float
