@@ -25,6 +25,14 @@ typedef struct foreign {
 cla_status foreign_open(foreign *f, const char *run);
 void foreign_close(foreign *f);
 
+/* Rejects models that no other program supports: attention other than softmax,
+ * convolutions, hard cross attention, source vectors.
+ * program  in  its name, for the message
+ * Errors: CLA_E_INPUT (key and value), CLA_E_NOMEM. */
+cla_status foreign_check(const foreign *f, const char *program);
+/* Fails with CLA_E_INPUT for a key whose value the program cannot express. */
+cla_status foreign_refuse(const foreign *f, const char *key, const char *program);
+
 /* Returns the number of rows of the table of positions: the longest output and its
  * start token, at least 1024. */
 int foreign_positions(const foreign *f);
@@ -34,8 +42,7 @@ cla_status foreign_take(const foreign *f, const char *name, float **numbers);
 
 /* Returns the name of a piece in files that know pieces by their names. Rows without a
  * token, and words of text that are spelled as special tokens, have a name in unused
- * that
- * no other piece has. next: 0 for the first piece. */
+ * that no other piece has. next: 0 for the first piece. */
 enum { FOREIGN_UNUSED = 32 };
 const char *foreign_token(const cla_vocab *vocab, size_t at, int64_t *next,
                           char unused[FOREIGN_UNUSED]);

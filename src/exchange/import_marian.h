@@ -42,8 +42,7 @@ cla_status marian_check_file(const char *dir, const char *name);
 
 /* Reads config.json and, where present, generation_config.json,
  * tokenizer_config.json and added_tokens.json. Uses m->search.kind. Errors:
- * CLA_E_INPUT (file, key and value), CLA_E_IO,
- * CLA_E_NOMEM. */
+ * CLA_E_INPUT (file, key and value), CLA_E_IO, CLA_E_NOMEM. */
 cla_status marian_read_settings(marian *m, const char *dir);
 
 /* Reads the ids of special tokens and the search, as the releases of m->search.kind
@@ -80,9 +79,8 @@ typedef struct marian_tensors {
 } marian_tensors;
 
 /* Opens the file of weights, or the index and its files; marian_close_tensors closes
- * them also
- * when that failed. Errors: CLA_E_INPUT (no such file, with advice; a damaged one; an
- * index that does not suit its files), CLA_E_IO, CLA_E_NOMEM. */
+ * them also when that failed. Errors: CLA_E_INPUT (no such file, with advice; a damaged
+ * one; an index that does not suit its files), CLA_E_IO, CLA_E_NOMEM. */
 cla_status marian_open_tensors(marian_tensors *t, const char *dir);
 void marian_close_tensors(marian_tensors *t);
 

@@ -30,7 +30,7 @@ static cla_status open_file(marian_tensors *t, const char *dir, const char *name
     return CLA_OK;
 }
 
-/* ---- an index ------------------------------------------------------------------*/
+/* ---- an index ------------------------------------------------------------ */
 
 static cla_status wrong(const marian_tensors *t, const char *what)
 {
@@ -123,7 +123,7 @@ static cla_status open_index(marian_tensors *t, const char *dir)
     return status;
 }
 
-/* ---- either --------------------------------------------------------------------*/
+/* ---- either -------------------------------------------------------------- */
 
 cla_status marian_open_tensors(marian_tensors *t, const char *dir)
 {

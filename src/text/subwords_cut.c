@@ -16,8 +16,7 @@ cla_status cla_pieces_give(cla_text *pieces, char end, cla_take_piece *take, voi
     return CLA_OK;
 }
 
-/* Returns the bytes of ">>x<<" at the start of a line, up to the first "<<"; 0: none.
- * */
+/* Returns the bytes of ">>x<<" at the start of a line, to the first "<<"; 0: none. */
 static size_t prefix_size(const char *line, size_t size)
 {
     const bool begins = size >= 4 && memcmp(line, ">>", 2) == 0;

@@ -15,10 +15,10 @@ void cla_vectors_free(cla_vectors *v);
 
 /* Reads a word a line: the word and dim numbers, separated by blanks. A first line of
  * two whole numbers gives the number of words and dim. A word may contain blanks (GloVe
- * has some); an empty one is passed over; the first of duplicates counts. only: read the words of this vocabulary;
- * NULL: all words. dim: the size that the file must have; 0: any of 1 to 4096.
- * Errors: CLA_E_INPUT with path:line (not UTF-8 text, a malformed number, a wrong count
- * of numbers or of words, no word), CLA_E_IO, CLA_E_NOMEM. */
+ * has some); an empty one is passed over; the first of duplicates counts. only: read
+ * the words of this vocabulary; NULL: all words. dim: the size that the file must have;
+ * 0: any of 1 to 4096. Errors: CLA_E_INPUT with path:line (not UTF-8 text, a malformed
+ * number, a wrong count of numbers or of words, no word), CLA_E_IO, CLA_E_NOMEM. */
 cla_status cla_vectors_read(cla_vectors *v, const char *path, const cla_vocab *only,
                             int dim);
 

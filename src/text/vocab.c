@@ -2,7 +2,6 @@
 #include "text/vocab.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -197,7 +196,6 @@ size_t cla_vocab_added(const cla_vocab *v, const char *text, size_t size, int *i
 /* The first line of a file with escapes, before three numbers: special tokens, and the
  * added ones among them and among the others. */
 #define ESCAPED "#clattn vocabulary with escapes: special "
-#define NUMBERS "%zu, added %zu and %zu"
 
 /* Returns whether a line for each token as it is would be read as something else. */
 static bool needs_escapes(const cla_vocab *v)
@@ -245,8 +243,8 @@ static bool unescape(char *token)
 cla_status cla_vocab_text(const cla_vocab *v, cla_text *text)
 {
     const bool escapes = needs_escapes(v);
-    CLA_TRY(escapes ? cla_text_add(text, ESCAPED NUMBERS "\n", v->specials,
-                                   v->added_specials, v->added)
+    CLA_TRY(escapes ? cla_text_add(text, ESCAPED "%zu, added %zu and %zu\n",
+                                   v->specials, v->added_specials, v->added)
                     : cla_text_append(text, "", 0));
     for (size_t i = 0; i < v->count; i++) {
         const char *token = v->tokens[i];
@@ -286,13 +284,28 @@ static cla_status add_line(cla_vocab *v, const lines *l, const char *token)
                                         l->scan.path, l->scan.number, token);
 }
 
+/* Reads the first line of a file with escapes. Returns false if it is another line. */
+static bool read_head(lines *l, const char *line)
+{
+    static const char *const before[] = { ESCAPED, ", added ", " and " };
+    size_t *const to[] = { &l->specials, &l->added_specials, &l->added };
+    for (int i = 0; i < 3; i++) {
+        const size_t size = strlen(before[i]);
+        if (strncmp(line, before[i], size) != 0) {
+            return false;
+        }
+        char *end = NULL;
+        *to[i] = strtoul(line + size, &end, 10);
+        line = end;
+    }
+    return true;
+}
+
 static cla_status take_line(cla_vocab *v, lines *l, char *line, size_t size)
 {
     const bool first = l->scan.number == 1;
     l->carriage = l->carriage || (first && l->scan.carriage);
-    if (first &&
-        sscanf(line, ESCAPED NUMBERS, &l->specials, &l->added_specials, // NOLINT
-               &l->added) == 3) {
+    if (first && read_head(l, line)) {
         l->escaped = true;
         return CLA_OK;
     }

@@ -18,8 +18,7 @@ typedef struct cla_vocab {
     size_t slot_count;
     size_t specials; // the first tokens, which are in no slot
     // Tokens that an imported tokenizer finds anywhere in a text: the last of the
-    // special
-    // ones and the last of all.
+    // special ones and the last of all.
     size_t added_specials, added;
 } cla_vocab;
 
@@ -43,8 +42,8 @@ cla_status cla_vocab_keep_frequent(cla_vocab *vocab, size_t keep);
 /* Fills an empty vocabulary with the special tokens, then the tokens of counts that
  * occur min_count times or more, in falling order of counts; at most limit tokens in
  * all (0: any number). Those spelled as special tokens come last, so that the others
- * have the ids that they have without them. Leaves counts in that order. Errors:
- * CLA_E_NOMEM. */
+ * have the ids that they have without them. Leaves counts in that order.
+ * Errors: CLA_E_NOMEM. */
 cla_status cla_vocab_take(cla_vocab *vocab, cla_vocab *counts, int64_t min_count,
                           size_t limit);
 
@@ -58,12 +57,10 @@ size_t cla_vocab_added(const cla_vocab *vocab, const char *text, size_t size, in
 /* Returns whether token is there or spells a special token. */
 bool cla_vocab_spells(const cla_vocab *vocab, const char *token);
 
-/* Write and read one token a line, in the order of ids; with escapes for line ends
- * where
- * a token holds one, or where there are added tokens. A file without escapes has its
- * special tokens in its first lines,
- * `specials` of them. Errors: CLA_E_IO, CLA_E_INPUT (path:line: a duplicate token, an
- * unknown escape), CLA_E_NOMEM. */
+/* Write and read one token a line, in the order of ids; with escapes for line ends if a
+ * token holds one, or if there are added tokens. A file without escapes has its special
+ * tokens in its first lines, `specials` of them. Errors: CLA_E_IO, CLA_E_INPUT
+ * (path:line: a duplicate token, an unknown escape), CLA_E_NOMEM. */
 cla_status cla_vocab_text(const cla_vocab *vocab, cla_text *text);
 cla_status cla_vocab_save(const cla_vocab *vocab, const char *path);
 cla_status cla_vocab_load(cla_vocab *vocab, const char *path, size_t specials);

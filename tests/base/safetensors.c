@@ -129,32 +129,6 @@ static void expect_refused(const char *part)
     cr_expect_null(f.tensors);
 }
 
-/* Halves of both kinds; 1, -2, the smallest and the largest number of each. */
-Test(safetensors, halves)
-{
-    static const uint16_t half[] = { 0x3c00, 0xc000, 0x0001, 0x7bff, 0x7c00 };
-    static const uint16_t brain[] = { 0x3f80, 0xc000, 0x0001, 0x7f7f, 0xff80 };
-    static const float want[][4] = { { 1, -2, 0x1p-24f, 65504 },
-                                     { 1, -2, 0x1p-133f, 0x1.fep127f } };
-    const cla_st_tensor tensors[] = {
-        { .name = "a", .dtype = CLA_ST_F16, .rank = 1, .shape = { 5 }, .data = half },
-        { .name = "b", .dtype = CLA_ST_BF16, .rank = 1, .shape = { 5 }, .data = brain },
-    };
-    cla_st_file f;
-    cr_assert_eq(cla_st_save(path, tensors, 2, NULL), CLA_OK);
-    cr_assert_eq(cla_st_open(&f, path), CLA_OK, "%s", cla_error());
-    for (int i = 0; i < 2; i++) {
-        cla_st_tensor t = *cla_st_find(&f, tensors[i].name);
-        float got[5];
-        cla_st_floats(&t, got);
-        cr_expect_arr_eq(got, want[i], sizeof want[i]);
-        cr_expect(!cla_st_finite(&t));
-        t.size = 4;
-        cr_expect(cla_st_finite(&t));
-    }
-    cla_st_close(&f);
-}
-
 #define ENTRY(type, shape, range) \
     "{\"t\":{\"dtype\":\"" type "\",\"shape\":" shape ",\"data_offsets\":" range "}}"
 

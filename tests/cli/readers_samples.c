@@ -68,9 +68,11 @@ const reader_sample reader_samples[] = {
     { "vector_text", "a b\nb a\n", NULL, .read = read_vector_text },
     { "vectors", "a 1 2\nb 3 4\n", "a 1 2\nb 3 x\n", .read = read_vectors },
     { "vocabulary", "<pad>\na\nb\n", NULL, .read = read_vocabulary },
-    { "weights_index", .elsewhere = "cli/import.sh" },
     { "vocabulary_json", "{\"</s>\": 0, \"<unk>\": 1,\n\"a\": 2,\n\"<pad>\": 3\n}\n",
       "{\"</s>\": 0,\n,}\n", .read = read_vocabulary_json, .file = "vocab.json",
       .json = true },
+    { "weights_index", "{\"weight_map\":\n{\"a\":\n\"w.safetensors\"}}\n",
+      "{\"weight_map\":\n,}\n", .read = read_weights_index,
+      .file = "model.safetensors.index.json", .json = true },
     { 0 },
 };

@@ -1,5 +1,6 @@
 /* readers_text.c - reads with the readers of text formats. */
 #include <string.h>
+#include <unistd.h>
 
 #include <criterion/criterion.h>
 
@@ -239,6 +240,28 @@ READ(read_vocabulary)
     CLA_TRY(cla_vocab_load(&v, path, 0));
     const cla_status status = add_vocab(out, &v);
     cla_vocab_free(&v);
+    return status;
+}
+
+/* The index names a file beside it. */
+READ(read_weights_index)
+{
+    (void)path;
+    static const float x[] = { 1 };
+    const cla_st_tensor tensor = {
+        .name = "a", .dtype = CLA_ST_F32, .rank = 1, .shape = { 1 }, .data = x
+    };
+    marian_tensors t = { .count = 0 };
+    cla_text weights = { 0 };
+    CLA_TRY(cla_text_add(&weights, "%s/w.safetensors", folder));
+    cla_status status = cla_st_save(weights.data, &tensor, 1, NULL);
+    status = status ? status : marian_open_tensors(&t, folder);
+    for (size_t i = 0; i < t.all.count && !status; i++) {
+        status = cla_text_add(out, "%s\n", t.all.tensors[i].name);
+    }
+    marian_close_tensors(&t);
+    unlink(weights.data);
+    cla_text_free(&weights);
     return status;
 }
 

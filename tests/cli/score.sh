@@ -131,7 +131,7 @@ check 'as sacreBLEU' grep -qF ' = 57.31 85.7/69.2/50.0/36.4 ' "$work/out"
 cat >"$work/data.json" <<'END'
 {"data": [{"paragraphs": [{"qas": [
     {"id": "1", "answers": [{"text": "late 1990s"}]},
-    {"id": "2", "answers": [{"text": "Paris"}]}]}]}]}
+    {"id": 2, "answers": [{"text": "Paris"}]}]}]}]}
 END
 echo '{"1": "in the late 1990s"}' >"$work/answers.json"
 check 'score squad' prints '"em":0.0,"f1":40.0,"questions":2,"unanswered":1' \

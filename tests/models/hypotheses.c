@@ -140,9 +140,8 @@ Test(hypotheses, the_last_piece)
     }
 }
 
-/* At the last piece, hypotheses that live compete with those of transformers 5 that end
- * there; of its earlier releases they do so only if the search was not done by these.
- * */
+/* At the last piece, hypotheses that live compete in transformers 5 with those that end
+ * there; in its earlier releases only if the search is not done by these. */
 Test(hypotheses, who_competes_at_the_last_piece)
 {
     const candidate first[] = {

@@ -265,6 +265,19 @@ Test(squad, parts)
     cla_text_free(&text);
 }
 
+/* A whole number is an id, too: its digits. Anything else is none. */
+Test(squad, ids_that_are_numbers)
+{
+    cla_reading r;
+    const char *text = PASSAGE("The dog.", "{'id': 17, 'question': 'a?', 'answers': "
+                                           "[{'text': 'dog', 'answer_start': 4}]}");
+    cr_assert_eq(parse(&r, text, (cla_squad_options){ 0 }), CLA_OK, "%s", cla_error());
+    cr_assert_str_eq(cla_reading_string(&r, r.questions[0].id), "17");
+    cla_reading_free(&r);
+    refused(PASSAGE("The dog.", "{'id': 1.5, 'question': 'a?', 'answers': []}"),
+            (cla_squad_options){ 0 }, "a question has no 'id'");
+}
+
 Test(squad, words_as_numbers)
 {
     cla_reading r;

@@ -53,7 +53,7 @@ Test(vectors, empty_words)
 {
     static const char *const files[] = {
         "the 0.5 -1\n 3 4\nof 1 2\n",
-        " 3 4\nthe 0.5 -1\nof 1 2\n",
+        " 3.5 4\nthe 0.5 -1\nof 1 2\n",
         "3 2\nthe 0.5 -1\nof 1 2\n\t3 4",
         "the 0.5 -1\nof 1 2\n 3 4 \n\n",
     };
