@@ -242,7 +242,7 @@ static cla_status translate_all(const arguments *a, const cli_model *m)
     status =
         status ? status : cla_alloc(&s.out, s.limit * (size_t)a->best, sizeof *s.out);
     status = status ? status : read_all(&s);
-    translation_tell_cut(t, s.cut, s.number);
+    translation_tell_cut(t, status ? 0 : s.cut, s.number);
     cli_workers_close(&s.workers);
     cla_lines_free(&s.given);
     free(s.line);

@@ -20,7 +20,7 @@ tiny=(--set "data=$work/data" --set dev=dev --set test=test --set dim=16 --set h
 run=$work/run
 
 train() { "$clattn" train "$source/examples/configs/nmt-plain.json" "${tiny[@]}" "$@"; }
-average() { "$clattn" average "$@" >"$work/said"; }
+average() { "$clattn" average "$@" >"$work/said" 2>&1; }
 states() { (cd "$1" && echo kept-*); }
 kept=.ckpt.safetensors
 

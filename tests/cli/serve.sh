@@ -46,8 +46,20 @@ check 'refuses a port out of range' says 2 "--port is '65536'" \
     "$clattn" serve --model "$work/tagger" --port 65536
 
 units=$(compute_units "$clattn")
-for part in translator tagger reader errors forms batches workers answers full hostile busy drain; do
+if "$clattn" import "$source/tests/data/marian" --out "$work/languages" >"$work/out" 2>&1; then
+    python3 "$source/tests/cli/import_variants.py" "$source/tests/data/marian" "$work/hf" \
+        no_languages && "$clattn" import "$work/hf" --out "$work/no_languages" >"$work/out" 2>&1
+fi
+for part in translator tagger reader errors forms json_forms languages page batches workers answers full hostile busy drain; do
     if [ $part = workers ] && [ "$units" -lt 2 ]; then continue; fi
+    if [ $part = languages ] && [ ! -d "$work/languages" ]; then
+        echo 'skipped serve languages: built without SentencePiece'
+        continue
+    fi
+    if [ $part = page ] && ! command -v curl >/dev/null; then
+        echo 'skipped serve page: there is no curl'
+        continue
+    fi
     check "client: $part" timeout 300 python3 "$source/tests/cli/serve_client.py" "$part" \
         "$clattn" "$work"
 done

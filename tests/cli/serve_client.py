@@ -250,6 +250,66 @@ def forms():
         refused(post({"q": "a\0b"}), 400, "NUL byte")
 
 
+def json_forms():
+    """JSON is JSON, whatever its type is said to be: curl -d says that it is a form."""
+    wanted = translated(lines)
+    with Service("translator") as s:
+        for kind in ("application/x-www-form-urlencoded", "text/plain", "application/json", None):
+            headers = {"Content-Type": kind} if kind else {}
+            for body in ({"q": lines[0]}, {"q": lines, "source": "en", "target": "de"}):
+                for front in (b"", b" \r\n", b"\xef\xbb\xbf"):
+                    status, _, got = s.raw("POST", "/translate",
+                                           front + json.dumps(body).encode(), headers)
+                    one = isinstance(body["q"], str)
+                    equal((status, json.loads(got)),
+                          (200, {"translatedText": wanted[0] if one else wanted}))
+            answer = s.raw("POST", "/translate", b'{"q": "a"', headers)
+            refused((answer[0], json.loads(answer[2])), 400, "not JSON")
+
+
+def languages():
+    """A model with >>x<< pieces takes any target, one without its own alone."""
+    with Service("no_languages") as s:
+        equal(s.post("/translate", {"q": "x", "source": "en", "target": "de"})[0], 200)
+        refused(s.post("/translate", {"q": "x", "target": "fr"}), 400, '"target" is fr')
+    with Service("languages") as s:
+        equal(s.post("/translate", {"q": ">>deu<< x", "target": "fr"})[0], 200)
+        equal(s.post("/translate", {"q": "Attention weights sum to one."})[0], 200)
+        refused(s.post("/translate", {"q": "x", "source": "fr"}), 400, '"source" is fr')
+        equal(float(s.metric("cut_total")) > 0, True)
+        log = s.stop()
+        assert "translations were cut at 23 pieces" in log, log
+
+
+def shape(value):
+    """The keys and types of a JSON value."""
+    if isinstance(value, dict):
+        return {key: shape(inner) for key, inner in value.items()}
+    return [shape(inner) for inner in value] if isinstance(value, list) else type(value)
+
+
+def page():
+    """Each curl of docs/serve.md and of the help answers as the page says, in its words' place
+    other ones."""
+    name = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/serve.md")
+    with open(name, encoding="utf-8") as file:
+        text = file.read().splitlines()
+    shown = [(command[2:], answer) for command, answer in zip(text, text[1:])
+             if command.startswith("$ curl ")]
+    assert len(shown) > 2, shown
+    usage = subprocess.run([clattn, "serve", "--help"], stdout=subprocess.PIPE, text=True,
+                           check=True).stdout
+    shown += [(line.strip(), shown[0][1]) for line in usage.splitlines() if " curl " in line]
+    assert len(shown) > 3, usage
+    with Service("translator", "--beam", "4") as s:
+        for command, answer in shown:
+            command = command.replace("http://127.0.0.1:5000", f"http://127.0.0.1:{s.port}")
+            assert str(s.port) in command, command
+            got = subprocess.run(["sh", "-c", command], stdout=subprocess.PIPE,
+                                 stderr=subprocess.DEVNULL, check=True).stdout
+            equal(shape(json.loads(got)), shape(json.loads(answer)))
+
+
 # ---- many clients
 
 

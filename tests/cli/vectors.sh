@@ -8,7 +8,7 @@ treebank "$source" "$work/bank"
 awk -F '\t' '/^[0-9]+\t/ { printf "%s ", $2 } /^$/ { print "" }' \
     "$work/bank/train.conllu" >"$work/text"
 
-vectors() { "$clattn" vectors "$@" >"$work/said"; }
+vectors() { "$clattn" vectors "$@" >"$work/said" 2>&1; }
 
 check 'learns from a file' vectors --dim 12 --min-count 2 --out "$work/one.vec" "$work/text"
 check 'says how many words' grep -qE '^[0-9]+ words in .*one\.vec, loss [0-9.]+$' "$work/said"
