@@ -37,16 +37,6 @@ static cla_status note(const reader *r, const char *token, const json_t *id)
 
 /* ---- added tokens ------------------------------------------------------------ */
 
-static bool is_special_name(const char *token)
-{
-    for (int i = 0; i < CLA_SPECIALS; i++) {
-        if (strcmp(token, cla_special_names[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Returns whether a setting of the tokenizer lists the token. */
 static bool lists(const marian *m, const char *key, const char *token)
 {
@@ -67,7 +57,7 @@ static bool lists(const marian *m, const char *key, const char *token)
 static cla_status add_token(const reader *r, const char *token, json_int_t id,
                             bool special)
 {
-    if (is_special_name(token) || !*token) {
+    if (cla_is_special_name(token) || !*token) {
         return CLA_OK;
     }
     if (id < 0 || (size_t)id >= r->count) {
@@ -104,7 +94,7 @@ static cla_status add_described(const reader *r, const char *key, const json_t *
     }
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         if (json_is_true(json_object_get(token, flags[i])) &&
-            !is_special_name(content)) {
+            !cla_is_special_name(content)) {
             return cla_fail(CLA_E_INPUT, "%s: added token '%.80s': %s is not read",
                             r->m->tokenizer.path, content, flags[i]);
         }

@@ -47,6 +47,26 @@ static cla_status cut_prefix(const char **line, size_t *size, cla_take_piece *ta
     return status;
 }
 
+typedef struct receiver {
+    cla_take_piece *take;
+    void *to;
+} receiver;
+
+/* Gives a piece of byte pairs; one that spells a special token as its letters, so that
+ * no piece has such a name, here or in the files of other programs. */
+static cla_status take_pair(void *to, const char *piece, int id)
+{
+    const receiver *r = to;
+    if (!cla_is_special_name(piece)) {
+        return r->take(r->to, piece, id);
+    }
+    for (; *piece; piece++) {
+        const char letter[] = { *piece, piece[1] ? '@' : 0, '@', 0 };
+        CLA_TRY(r->take(r->to, letter, -1));
+    }
+    return CLA_OK;
+}
+
 /* Cuts text without added tokens. */
 static cla_status cut_text(const cla_subwords *s, const char *line, size_t size,
                            cla_take_piece *take, void *to)
@@ -61,11 +81,12 @@ static cla_status cut_text(const cla_subwords *s, const char *line, size_t size,
     }
     if (s->kind == CLA_PIECES_MODEL) {
         status = cla_sentencepiece_apply(s->model, line, size, &pieces);
-    } else if (!status) {
-        status = cla_bpe_apply(&s->bpe, line, size, &pieces);
+        status = status ? status : cla_pieces_give(&pieces, 0, take, to);
+    } else {
+        receiver r = { take, to };
+        status = status ? status : cla_bpe_apply(&s->bpe, line, size, &pieces);
+        status = status ? status : cla_pieces_give(&pieces, ' ', take_pair, &r);
     }
-    const char end = s->kind == CLA_PIECES_MODEL ? 0 : ' ';
-    status = status ? status : cla_pieces_give(&pieces, end, take, to);
     cla_text_free(&tokens);
     cla_text_free(&pieces);
     return status;

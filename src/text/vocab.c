@@ -10,6 +10,16 @@
 
 const char *const cla_special_names[CLA_SPECIALS] = { "<pad>", "</s>", "<unk>" };
 
+bool cla_is_special_name(const char *token)
+{
+    for (int i = 0; i < CLA_SPECIALS; i++) {
+        if (strcmp(token, cla_special_names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void cla_vocab_free(cla_vocab *vocab)
 {
     for (size_t i = 0; i < vocab->count; i++) {
@@ -118,31 +128,6 @@ cla_status cla_vocab_keep_frequent(cla_vocab *v, size_t keep)
     return rebuild_slots(v, v->slot_count ? v->slot_count : 64);
 }
 
-static bool is_special_name(const char *token)
-{
-    for (int i = 0; i < CLA_SPECIALS; i++) {
-        if (strcmp(token, cla_special_names[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Adds the tokens of counts that are, or are not, spelled as special tokens. */
-static cla_status take_tokens(cla_vocab *v, const cla_vocab *counts, int64_t min_count,
-                              size_t limit, bool special)
-{
-    for (size_t i = 0; i < counts->count && counts->counts[i] >= min_count; i++) {
-        if (limit && v->count >= limit) {
-            break;
-        }
-        if (is_special_name(counts->tokens[i]) == special) {
-            CLA_TRY(cla_vocab_add(v, counts->tokens[i], counts->counts[i], NULL));
-        }
-    }
-    return CLA_OK;
-}
-
 cla_status cla_vocab_take(cla_vocab *v, cla_vocab *counts, int64_t min_count,
                           size_t limit)
 {
@@ -150,8 +135,13 @@ cla_status cla_vocab_take(cla_vocab *v, cla_vocab *counts, int64_t min_count,
     for (int i = 0; i < CLA_SPECIALS; i++) {
         CLA_TRY(cla_vocab_reserve(v, cla_special_names[i]));
     }
-    CLA_TRY(take_tokens(v, counts, min_count, limit, false));
-    return take_tokens(v, counts, min_count, limit, true);
+    for (size_t i = 0; i < counts->count && counts->counts[i] >= min_count; i++) {
+        if (limit && v->count >= limit) {
+            break;
+        }
+        CLA_TRY(cla_vocab_add(v, counts->tokens[i], counts->counts[i], NULL));
+    }
+    return CLA_OK;
 }
 
 int cla_vocab_number(const cla_vocab *v, const char *token)

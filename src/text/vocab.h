@@ -9,6 +9,7 @@
 /* The first tokens of every vocabulary of text. */
 enum { CLA_PAD, CLA_EOS, CLA_UNK, CLA_SPECIALS };
 extern const char *const cla_special_names[CLA_SPECIALS];
+bool cla_is_special_name(const char *token);
 
 typedef struct cla_vocab {
     char **tokens;
@@ -41,9 +42,7 @@ cla_status cla_vocab_keep_frequent(cla_vocab *vocab, size_t keep);
 
 /* Fills an empty vocabulary with the special tokens, then the tokens of counts that
  * occur min_count times or more, in falling order of counts; at most limit tokens in
- * all (0: any number). Those spelled as special tokens come last, so that the others
- * have the ids that they have without them. Leaves counts in that order.
- * Errors: CLA_E_NOMEM. */
+ * all (0: any number). Leaves counts in that order. Errors: CLA_E_NOMEM. */
 cla_status cla_vocab_take(cla_vocab *vocab, cla_vocab *counts, int64_t min_count,
                           size_t limit);
 
