@@ -111,7 +111,7 @@ static void reread(fixture *f, const generated *g, int32_t *likeliest)
     cla_tape *tape = NULL;
     cla_ragged *rows = test_ragged(f->rt, SENTENCES, length, NULL);
     const transformer_batch batch = {
-        f->source, { g->at[SENTENCES], input, position, rows, 0 }, NULL, &pass
+        f->source, { g->at[SENTENCES], input, position, rows, 0 }, NULL, &pass, NULL
     };
     TEST_OK(cla_tensor_new(&given, f->rt, CLA_F32, 1, &pairs));
     TEST_OK(cla_tensor_upload(given, g->gates));

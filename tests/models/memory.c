@@ -41,7 +41,7 @@ static void step(transformer *m, cla_tape *tape, cla_runtime *rt, int64_t length
     const int32_t ends[] = { 0, (int32_t)length };
     TEST_OK(cla_ragged_new(&rows, rt, 1, ends));
     const transformer_tokens tokens = { length, id, place, rows, 0 };
-    const transformer_batch batch = { tokens, tokens, id, NULL };
+    const transformer_batch batch = { tokens, tokens, id, NULL, NULL };
     TEST_OK(transformer_loss(m, tape, &loss, &batch, 0.1, NULL));
     TEST_OK(cla_tape_seed(tape, loss, NULL));
     TEST_OK(cla_tape_backward(tape));

@@ -93,6 +93,7 @@ static void next_logp(fixture *f, int sentence, const int32_t *id, int count,
         { length, input, position, to, 0 },
         NULL,
         NULL,
+        NULL,
     };
     cla_tape *tape = NULL;
     cla_tensor *memory = NULL, *out = NULL;
@@ -236,7 +237,7 @@ static void likelihood(fixture *f, const search_result *r, double logp[SENTENCES
     }
     cla_ragged *rows = test_ragged(f->rt, SENTENCES, length, NULL);
     const transformer_batch batch = {
-        f->source, { at, input, position, rows, 0 }, target, NULL
+        f->source, { at, input, position, rows, 0 }, target, NULL, NULL
     };
     cla_tape *tape = NULL;
     TEST_OK(cla_tape_new(&tape, f->rt, false));
