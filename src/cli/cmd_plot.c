@@ -131,7 +131,8 @@ static const char *first_score(json_t *line)
     }
     json_object_foreach(line, key, value)
     {
-        if (json_is_number(value) && strcmp(key, "step") && strcmp(key, "epoch")) {
+        if (json_is_number(value) && strcmp(key, "step") != 0 &&
+            strcmp(key, "epoch") != 0) {
             return key;
         }
     }

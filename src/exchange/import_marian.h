@@ -40,9 +40,9 @@ void marian_fini(marian *m);
  * Errors: CLA_E_INPUT, CLA_E_NOMEM. */
 cla_status marian_check_file(const char *dir, const char *name);
 
-/* Reads config.json and, where present, generation_config.json,
- * tokenizer_config.json and added_tokens.json. Uses m->search.kind. Errors:
- * CLA_E_INPUT (file, key and value), CLA_E_IO, CLA_E_NOMEM. */
+/* Reads config.json and, where present, generation_config.json, tokenizer_config.json
+ * and added_tokens.json. Uses m->search.kind. Errors: CLA_E_INPUT (file, key and
+ * value), CLA_E_IO, CLA_E_NOMEM. */
 cla_status marian_read_settings(marian *m, const char *dir);
 
 /* Reads the ids of special tokens and the search, as the releases of m->search.kind

@@ -34,7 +34,10 @@ scenario() {
     resume) train tagger "$2/run" --resume ;;
     tag) use tagger "$2/model" ;;
     translate) use translator "$2/model" ;;
-    workers) printf '%s\n' 'the red dog runs.' 'a blue cat.' | run translate --model "$2/model" --batch-lines 1 ;;
+    # The toy's translations do not end: their warning is no news.
+    workers)
+        printf '%s\n' 'the red dog runs.' 'a blue cat.' |
+            CLATTN_LOG=error run translate --model "$2/model" --batch-lines 1 ;;
     export) run export --model "$2/model" --out "$2/run" ;;
     average) run average --model "$2/model" --out "$2/run" ;;
     cache) CLATTN_CACHE_BINARIES=1 CLATTN_CACHE_DIR=$2/cache run verify "$golden" ;;
@@ -88,6 +91,9 @@ number() { # number KEY REPORT
 
 errors() { grep -av '^clattn: \(warning\|info\|debug\): ' "$1" | grep -ac '^clattn: '; }
 
+# said_in FOLDER: its output, whatever the folder is called.
+said_in() { sed "s|$1/|FOLDER/|g" "$1/out"; }
+
 # inspect NAME FAULT FOLDER STATUS: prints what is wrong, or nothing.
 inspect() {
     local name=$1 fault=$2 folder=$3 status=$4 class=${2%%:*} said=0
@@ -102,8 +108,8 @@ inspect() {
     said=$(errors "$folder/err")
     grep -qw -- "$status" <<<"$(allowed "$class")" || echo "exit $status;"
     [ "$said" -eq $((status != 0)) ] || echo "$said lines of error;"
-    [ "$status" -ne 0 ] || [ "$class" = zero ] || cmp -s "$folder/out" "$work/$name/out" ||
-        echo 'other output;'
+    [ "$status" -ne 0 ] || [ "$class" = zero ] ||
+        cmp -s <(said_in "$folder") <(said_in "$work/$name") || echo 'other output;'
     if ! grep -q '"hit":true' "$folder/report"; then
         echo "not reached, $(number "$class" "$folder/report") calls;"
     fi

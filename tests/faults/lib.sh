@@ -44,7 +44,7 @@ go_on() {
 use() {
     case $1 in
     tagger) echo 'il ne vient pas' | run tag --model "$2" ;;
-    translator) echo 'the red dog runs.' | run translate --model "$2" ;;
+    translator) echo 'the red dog runs.' | CLATTN_LOG=error run translate --model "$2" ;;
     reader)
         echo '{"passage": "Tom sold rye on day 3.", "question": "Who sold rye?"}' |
             run answer --model "$2" --json

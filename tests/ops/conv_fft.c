@@ -50,8 +50,8 @@ DEVICE_TEST(conv_fft, falls_back)
     }
 }
 
-/* A transform spreads a NaN over its own map, of a sequence and a head, and no other.
- * */
+/* A transform spreads a NaN over its own map, of a sequence and a head, and no
+ * other. */
 DEVICE_TEST(conv_fft, keeps_nan_in_its_map)
 {
     enum { H = 2, D = 2, T = 11, OTHERS = 4, N = T + OTHERS, SIZE = N * H * D };

@@ -1,6 +1,6 @@
 /* hidden_scores.c - what kinds of operators do not say: tables and expressions hide
- * pairs whatever these hold, the lowest scores are visible, and -inf alone is no key.
- * */
+ * pairs whatever these hold, the lowest scores are visible, and -inf alone is no
+ * key. */
 #include <float.h>
 #include <math.h>
 

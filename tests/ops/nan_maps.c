@@ -190,8 +190,8 @@ static void check_bad(cla_runtime *rt, nan_case *t, int bad, int64_t i, double v
     cla_tape_free(&tape);
 }
 
-/* Replaces some numbers of each input by NaN; by infinity, too, if nothing reads them.
- * */
+/* Replaces some numbers of each input by NaN; by infinity, too, if nothing reads
+ * them. */
 static void check_case(cla_runtime *rt, const kind_lines *lines, const char *line)
 {
     nan_case t;

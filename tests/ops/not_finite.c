@@ -113,8 +113,8 @@ static void run(bed *t, outcome *o)
 
 /* ---- what must be ------------------------------------------------------------ */
 
-/* Vectors of gates share a division: what is beside a NaN may be rounded differently.
- * */
+/* Vectors of gates share a division: what is beside a NaN may be rounded
+ * differently. */
 static bool stays(float got, float base)
 {
     return fabsf(got - base) <= 1e-6f * fmaxf(1, fabsf(base));
