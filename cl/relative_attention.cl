@@ -98,12 +98,14 @@ kernel void relative_attention_forward(
     global const float *restrict q, global const float *restrict k,
     global const float *restrict v, global const float *restrict near,
     global const int *restrict q_offsets, global const int *restrict k_offsets,
-    attention_args a, int clip)
+    global const float *restrict rel, global float *restrict finite, attention_args a,
+    int clip)
 {
     local float x[TILE * LINE], y[BLOCK * LINE], w[TILE * WEIGHT];
     local float fade[TILE], tops[TILE];
     const int h = GROUP(1), lid = LANE(0);
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
+    copy_finite(finite, rel, (2 * clip + 1) * WIDTH, WG);
     const span t = tile_of(GROUP(0) * TILE, e.q_first, e.T);
     const int end = t.rows > 0 ? clamp(t.first + t.rows + e.reach, 0, e.S) : 0;
     float z[R][COLUMNS], s[R][C];
@@ -158,11 +160,13 @@ kernel void relative_attention_grad_q(
     global const float *restrict v, global const float *restrict lse,
     global const float *restrict delta, global const float *restrict near,
     global const float *restrict near_dp, global const int *restrict q_offsets,
-    global const int *restrict k_offsets, attention_args a, int clip, int mode)
+    global const int *restrict k_offsets, global const float *restrict rel,
+    global float *restrict finite, attention_args a, int clip, int mode)
 {
     local float x[TILE * LINE], y[BLOCK * LINE], w[TILE * WEIGHT];
     const int h = GROUP(1);
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
+    copy_finite(finite, rel, (2 * clip + 1) * WIDTH, WG);
     const span t = tile_of(GROUP(0) * TILE, e.q_first, e.T);
     const int end = t.rows > 0 ? clamp(t.first + t.rows + e.reach, 0, e.S) : 0;
     const row_stats stats = stats_of(lse, delta, statistic(a, t.row, h), a, a.scale);

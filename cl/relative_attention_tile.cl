@@ -124,10 +124,12 @@ kernel void relative_attention_forward(
     global const float *restrict q, global const float *restrict k,
     global const float *restrict v, global const float *restrict near,
     global const int *restrict q_offsets, global const int *restrict k_offsets,
-    attention_args a, int clip)
+    global const float *restrict rel, global float *restrict finite, attention_args a,
+    int clip)
 {
     const int h = GROUP(1), first = GROUP(0) * TILE;
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
+    copy_finite(finite, rel, (2 * clip + 1) * WIDTH, 1);
     const int rows = min(e.T - first, TILE), row = e.q_first + first;
     if (rows <= 0) {
         return;
@@ -180,10 +182,12 @@ kernel void relative_attention_grad_q(
     global const float *restrict v, global const float *restrict lse,
     global const float *restrict delta, global const float *restrict near,
     global const float *restrict near_dp, global const int *restrict q_offsets,
-    global const int *restrict k_offsets, attention_args a, int clip, int mode)
+    global const int *restrict k_offsets, global const float *restrict rel,
+    global float *restrict finite, attention_args a, int clip, int mode)
 {
     const int h = GROUP(1), first = GROUP(0) * TILE;
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
+    copy_finite(finite, rel, (2 * clip + 1) * WIDTH, 1);
     const int rows = min(e.T - first, TILE), row = e.q_first + first;
     if (rows <= 0) {
         return;

@@ -5,40 +5,26 @@
  *         begin at `at` and are stride floats apart.
  * Work-group: WG items; groups take rows or numbers in turn; both schedules.
  * Defines: WG.
- * Writes: clean whole; adds to y; numbers of parts that are not finite. */
+ * Writes: adds to y; numbers of parts that are not finite. */
 #include "relative_products_args.h"
 
 #ifndef WG
 #define WG 64
 #endif
 
-// clean = rel with 0 for numbers that are not finite; then whether there are any
+// y[i,h] += sum of array[h,i,n] rel[n] over numbers of rel that are not finite, where
+// the array is not 0
 WORK_GROUP(WG, 1, 1)
-kernel void relative_clean(global float *restrict clean,
-                           global const float *restrict rel, int size)
+kernel void relative_rest(global float *restrict y, global const float *restrict rel,
+                          global const float *restrict array, product_shape p)
 {
     local float scratch[WG];
     float odd = 0.0f;
-    for (int n = LANE(0); n < size; n += WG) {
-        const float x = rel[n];
-        const bool finite = fabs(x) < INFINITY;
-        clean[n] = finite ? x : 0.0f;
-        odd = finite ? odd : 1.0f;
+    for (int n = LANE(0); n < p.numbers * p.width; n += WG) {
+        odd = fabs(rel[n]) < INFINITY ? odd : 1.0f;
     }
-    const float any = group_max(odd, scratch, LANE(0), WG);
-    if (LANE(0) == 0) {
-        clean[size] = any;
-    }
-}
-
-// y[i,h] += sum of array[h,i,n] rel[n] over what relative_clean has left out, where the
-// array is not 0
-WORK_GROUP(WG, 1, 1)
-kernel void relative_rest(global float *restrict y, global const float *restrict clean,
-                          global const float *restrict rel,
-                          global const float *restrict array, product_shape p)
-{
-    const int rows = clean[p.numbers * p.width] != 0.0f ? p.heads * p.queries : 0;
+    const bool any = group_max(odd, scratch, LANE(0), WG) > 0.0f;
+    const int rows = any ? p.heads * p.queries : 0;
     for (int row = GROUP(0); row < rows; row += p.groups) {
         const int h = row / p.queries, i = row % p.queries;
         global float *to =

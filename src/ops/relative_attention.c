@@ -85,42 +85,33 @@ static cla_status enqueue_products(cla_runtime *rt, cla_launch *launch, size_t g
     return cla_enqueue(rt, launch);
 }
 
-/* Makes a copy of rel without numbers that are not finite, for relative_rest. */
-static cla_status clean(cla_tape *tape, cla_memory *out, const cla_tensor *rel)
+/* Makes room for a copy of rel without numbers that are not finite. */
+static cla_status new_finite(cla_tape *tape, const cla_tensor *rel, cla_memory *out)
 {
-    const size_t size = (size_t)cla_size(rel);
-    CLA_TRY(cla_tape_scratch(tape, out, (size + 1) * sizeof(float)));
-    cla_launch launch = {
-        .kernel = "relative_clean",
-        .args = { cla_mem(out), cla_buf(rel), cla_i32((int32_t)size) },
-    };
-    return enqueue_products(cla_tape_runtime(tape), &launch, 1);
+    return cla_tape_scratch(tape, out, (size_t)cla_size(rel) * sizeof(float));
 }
 
-/* Queues y[i,h] += sum_n array[h,i,n] rel[n]. A distance that a query does not see adds
- * nothing, whatever rel holds. */
-static cla_status mix(cla_tape *tape, const relative_call *call, const cla_tensor *y,
-                      const cla_memory *array, const cla_tensor *rel)
+/* Queues y[i,h] += sum_n array[h,i,n] rel[n], where finite is that copy of rel. A
+ * distance that a query does not see adds nothing, whatever rel holds. */
+static cla_status mix(cla_runtime *rt, const relative_call *call, const cla_tensor *y,
+                      const cla_memory *array, const cla_tensor *rel,
+                      const cla_memory *finite)
 {
-    cla_runtime *rt = cla_tape_runtime(tape);
     const product_shape s = shape_of(call, y);
-    cla_memory finite;
-    CLA_TRY(clean(tape, &finite, rel));
     const cla_product p = {
         .M = y->shape[0],
         .N = y->shape[2],
         .K = distances(call),
         .batch = y->shape[1],
         .a = array_of(call, array),
-        .b = { .memory = &finite },
+        .b = { .memory = finite },
         .y = heads_of(y),
         .add = true,
     };
     CLA_TRY(cla_product_run(rt, &p));
     cla_launch rest = {
         .kernel = "relative_rest",
-        .args = { cla_buf(y), cla_mem(&finite), cla_buf(rel), cla_mem(array),
-                  cla_bytes(&s, sizeof s) },
+        .args = { cla_buf(y), cla_buf(rel), cla_mem(array), cla_bytes(&s, sizeof s) },
     };
     return enqueue_products(rt, &rest, PRODUCT_GROUPS);
 }
@@ -176,18 +167,21 @@ static cla_status forward(cla_tape *tape, relative_call *call)
 {
     const cla_attention_call *a = &call->attention;
     cla_runtime *rt = cla_tape_runtime(tape);
+    cla_memory finite;
     CLA_TRY(meet(tape, call, &call->near, a->q, call->rel_k));
     CLA_TRY(new_array(tape, call, &call->weights));
+    CLA_TRY(new_finite(tape, call->rel_v, &finite));
     cla_launch launch = {
         .kernel = "relative_attention_forward",
         .args = { cla_buf(a->o), cla_buf(a->lse), cla_mem(&call->weights),
                   cla_buf(a->q), cla_buf(a->k), cla_buf(a->v), cla_mem(&call->near),
                   cla_mem(&a->q_rows->device_offsets),
-                  cla_mem(&a->k_rows->device_offsets),
-                  cla_bytes(&a->args, sizeof a->args), cla_i32(call->clip) },
+                  cla_mem(&a->k_rows->device_offsets), cla_buf(call->rel_v),
+                  cla_mem(&finite), cla_bytes(&a->args, sizeof a->args),
+                  cla_i32(call->clip) },
     };
     CLA_TRY(enqueue_tiles(rt, call, a->longest_q, 2, &launch));
-    return mix(tape, call, a->o, &call->weights, call->rel_v);
+    return mix(rt, call, a->o, &call->weights, call->rel_v, &finite);
 }
 
 /* Tensors and arrays that backward fills beside the gradients of q, k and v. */
@@ -202,19 +196,21 @@ static cla_status grad_q(cla_tape *tape, const relative_call *call,
 {
     const cla_attention_call *a = &call->attention;
     cla_runtime *rt = cla_tape_runtime(tape);
+    cla_memory finite;
     CLA_TRY(new_array(tape, call, &r->scores));
+    CLA_TRY(new_finite(tape, call->rel_k, &finite));
     cla_launch launch = {
         .kernel = "relative_attention_grad_q",
         .args = { cla_buf(g->q), cla_mem(&r->scores), cla_buf(g->o), cla_buf(a->q),
                   cla_buf(a->k), cla_buf(a->v), cla_buf(a->lse), cla_mem(&g->delta),
                   cla_mem(&call->near), cla_mem(&r->near_dp),
                   cla_mem(&a->q_rows->device_offsets),
-                  cla_mem(&a->k_rows->device_offsets),
-                  cla_bytes(&a->args, sizeof a->args), cla_i32(call->clip),
-                  cla_i32(g->q_mode) },
+                  cla_mem(&a->k_rows->device_offsets), cla_buf(call->rel_k),
+                  cla_mem(&finite), cla_bytes(&a->args, sizeof a->args),
+                  cla_i32(call->clip), cla_i32(g->q_mode) },
     };
     CLA_TRY(enqueue_tiles(rt, call, a->longest_q, 3, &launch));
-    return g->q ? mix(tape, call, g->q, &r->scores, call->rel_k) : CLA_OK;
+    return g->q ? mix(rt, call, g->q, &r->scores, call->rel_k, &finite) : CLA_OK;
 }
 
 static cla_status grad_kv(cla_runtime *rt, const relative_call *call,

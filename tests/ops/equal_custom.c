@@ -84,7 +84,8 @@ Test(equal_custom, have_the_gradients_of_equal_weights)
     for (int s = 0; s < 2; s++) {
         cla_runtime_set_schedule(rt, s ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-            for (size_t n = 0; n < sizeof scores / sizeof *scores; n++) {
+            for (size_t n = test_tiny() ? 8 : 0; n < sizeof scores / sizeof *scores;
+                 n++) {
                 check_case(rt, (int)i, scores[n], false);
                 if (cases[i].padded) {
                     check_case(rt, (int)i, scores[n], true);

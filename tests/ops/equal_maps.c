@@ -199,8 +199,8 @@ Test(equal_maps, have_the_gradients_of_equal_weights)
             if (strstr(cases[i].line, "method=2") && !cla_fft_built()) {
                 continue;
             }
-            const size_t count = test_tiny() ? 1 : sizeof scores / sizeof *scores;
-            for (size_t n = 0; n < count; n++) {
+            for (size_t n = test_tiny() ? 9 : 0; n < sizeof scores / sizeof *scores;
+                 n++) {
                 check_equal(rt, &cases[i], scores[n]);
             }
         }

@@ -95,7 +95,7 @@ Test(hidden_scores, hide_keys_that_are_not_finite)
         cla_runtime_set_schedule(rt, s ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
         for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
             const numbers good = results(rt, ways[w].op, 1);
-            for (size_t b = 0; b < sizeof bad / sizeof *bad; b++) {
+            for (size_t b = 0; b < (test_tiny() ? 1 : sizeof bad / sizeof *bad); b++) {
                 const numbers n = results(rt, ways[w].op, bad[b]);
                 const float *const got = n.o, *const want = good.o;
                 for (size_t c = 0; c < sizeof n / sizeof(float); c++) {

@@ -12,14 +12,6 @@
 #include "support/support.h"
 #include "tensor/tensor.h"
 
-/* Kinds that do not follow the rule yet. To mend one: delete its line here; the test
- * then holds it to the rule. The list must be empty in a release. */
-static const char *const unmended[] = {
-    "attention",          "band_attention",   "band_attention_2d",
-    "gaussian_attention", "gaussian_by_head", "position_attention",
-    "relative_attention",
-};
-
 enum { SAMPLES = 3 };
 
 /* The numbers of one run on the device. */
@@ -294,15 +286,11 @@ static void check_call(cla_runtime *rt, const small_call *call, cla_schedule sch
 
 /* ---- tests ------------------------------------------------------------------- */
 
-/* CLATTN_TEST_KIND=lstm runs one kind, also one of the list. */
+/* CLATTN_TEST_KIND=lstm runs one kind. */
 static bool is_wanted(const char *op)
 {
     const char *only = getenv("CLATTN_TEST_KIND");
-    bool is = !only || strcmp(only, op) == 0;
-    for (size_t i = 0; i < sizeof unmended / sizeof *unmended; i++) {
-        is = is && (only || strcmp(unmended[i], op) != 0);
-    }
-    return is;
+    return !only || strcmp(only, op) == 0;
 }
 
 static void check_all(cla_schedule schedule)
