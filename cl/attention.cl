@@ -130,7 +130,7 @@ kernel void attention_forward(global float *restrict o, global float *restrict l
             load_straight(y, v + v_row(a, left > 0 ? key + n * DEPTH : key, h, WIDTH),
                           a.v_stride, left > 0 ? left : 1, &odd);
             barrier(CLK_LOCAL_MEM_FENCE);
-            strip_multiply_either(&z, x, y, odd);
+            strip_multiply_seen(&z, x, y, odd);
             barrier(CLK_LOCAL_MEM_FENCE);
         }
     }

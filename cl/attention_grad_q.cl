@@ -22,7 +22,7 @@ kernel void attention_grad_q(
 {
     local float tiles[X_SIZE + Y_SIZE] __attribute__((aligned(16)));
     local float tops[ROWS] __attribute__((aligned(16)));
-    local float rests[ROWS] __attribute__((aligned(16)));
+    local float shares[ROWS] __attribute__((aligned(16)));
     local float deltas[ROWS] __attribute__((aligned(16)));
     volatile local int odd;
     local float *x = tiles, *y = tiles + X_SIZE;
@@ -36,7 +36,7 @@ kernel void attention_grad_q(
     for (int i = LANE(0); i < ROWS && rows > 0; i += ITEMS) {
         const size_t at = statistic(a, row + min(i, rows - 1), h);
         tops[i] = lse[at];
-        rests[i] = lse[at + statistics(a)] * LOG2_E;
+        shares[i] = exp_below(-lse[at + statistics(a)], 1.0f);
         deltas[i] = delta[at];
     }
     for (int j = 0; TOGETHER(j < end); j += SPAN) {
@@ -45,9 +45,8 @@ kernel void attention_grad_q(
         strip_clear(&s);
         strip_scores(&s, q + q_row(a, row, h, WIDTH), a.q_stride, rows, keys,
                      a.k_stride, end - j, x, y);
-        const eight high = eight_load(tops), rest = eight_load(rests);
-#define WEIGH(sums, h, i, n) \
-    s.sums = exp2((s.sums - high.n) * (a.scale * LOG2_E) - rest.n);
+        const eight high = eight_load(tops);
+#define WEIGH(sums, h, i, n) s.sums = exp_below(s.sums - high.n, a.scale);
         EACH_ROW(WEIGH)
         strip_clear(&dp);
         strip_scores(&dp, dy + o_row(a, row, h, WIDTH), a.heads * WIDTH, rows,
@@ -56,8 +55,8 @@ kernel void attention_grad_q(
             strip_drop(&dp, tiles, a, row + 8 * TY, h, j + 4 * TX);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        const eight less = eight_load(deltas);
-#define LEARN(sums, h, i, n) s.sums *= dp.sums - less.n;
+        const eight less = eight_load(deltas), share = eight_load(shares);
+#define LEARN(sums, h, i, n) s.sums *= (dp.sums - less.n) * share.n;
         EACH_ROW(LEARN)
         strip_hide(&s, e.S, first + 8 * TY, e.reach, j, HIDDEN);
         strip_mix(&z, &s, keys, a.k_stride, end - j, x, y, &odd);
