@@ -163,7 +163,7 @@ kernel void relative_attention_forward(
             load_block(y, v + v_row(a, key, h, WIDTH), a.v_stride, count);
             mix_either(z, (const float *)s, y, count, fade, odd);
         }
-        done = odd || !may_hide(&none, a) || !has_odd(z, PAD);
+        done = odd || !may_hide(&none, a) || !has_odd(z, TILE * VECTORS);
         odd = true;
     }
     state_end(&state, fade);
