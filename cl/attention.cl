@@ -66,7 +66,7 @@ INLINE void drop(local float *x, attention_args a, int token, int head, int key)
     }
 }
 
-// o_i = sum_j p_ij v_j, lse_i = m_i and ln(sum_j exp(s_ij - m_i)), scores without
+// o_i = sum_j p_ij v_j, lse_i = m_i and log2(sum_j exp(s_ij - m_i)), scores without
 // scale; lse may be null
 WORK_GROUP(ITEMS, 1, 1)
 kernel void attention_forward(global float *restrict o, global float *restrict lse,
@@ -154,7 +154,7 @@ kernel void attention_forward(global float *restrict o, global float *restrict l
         if (lse && i < rows) {
             const size_t at = statistic(a, row + i, h);
             lse[at] = none ? 0.0f : tops[i];
-            lse[at + statistics(a)] = none ? 0.0f : log(sum);
+            lse[at + statistics(a)] = none ? 0.0f : log2(sum);
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -4,7 +4,7 @@
  * Layout: as attention.clh; q_offsets, k_offsets [B+1].
  * Work-group: 1 item; grid (H, B).
  * Defines: WIDTH = d; VEC; ROWS, vectors of a tile.
- * Numerics: exp_fastv; recomputes the weights from lse.
+ * Numerics: exp2_below; recomputes the weights from lse.
  * Writes: every row of the wanted gradients, or adds to them, by mode. Tiles of keys
  *         add to dq in order, so two runs give the same bits. */
 #include "attention_backward_tile.clh"

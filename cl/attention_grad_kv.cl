@@ -84,7 +84,7 @@ kernel void attention_grad_kv(
         for (int n = LANE(0); n < SPAN; n += ITEMS) {
             const size_t at = statistic(a, query + min(n, count - 1), h);
             tops[n] = lse[at];
-            rests[n] = lse[at + statistics(a)] * LOG2_E;
+            rests[n] = lse[at + statistics(a)];
             deltas[n] = delta[at];
         }
         strip_clear(&s);

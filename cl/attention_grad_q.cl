@@ -36,7 +36,7 @@ kernel void attention_grad_q(
     for (int i = LANE(0); i < ROWS && rows > 0; i += ITEMS) {
         const size_t at = statistic(a, row + min(i, rows - 1), h);
         tops[i] = lse[at];
-        shares[i] = exp_below(-lse[at + statistics(a)], 1.0f);
+        shares[i] = exp2(-lse[at + statistics(a)]);
         deltas[i] = delta[at];
     }
     for (int j = 0; TOGETHER(j < end); j += SPAN) {

@@ -6,7 +6,7 @@
  * Work-group: 1 item; grid (tiles of the longest sequence, H, B), or (workers) where
  *             inputs get gradients.
  * Defines: WIDTH = d; VEC; ROWS, vectors of a tile.
- * Numerics: online softmax, exp_fastv; backward recomputes the weights from lse.
+ * Numerics: online softmax, exp2_below; backward recomputes the weights from lse.
  * Writes: every row of o, lse and delta; every row of the gradients, or adds to them,
  *         by mode; adds to parts. A tile belongs to one item, blocks and the tiles of a
  *         worker come in order, so two runs give the same bits. */

@@ -5,7 +5,7 @@
  * of the inputs' gradients.
  * Work-group: 1 item; grid (H, B).
  * Defines: WIDTH = d; VEC; ROWS, vectors of a tile.
- * Numerics: exp_fastv; recomputes the weights from lse.
+ * Numerics: exp2_below; recomputes the weights from lse.
  * Writes: every row of the wanted gradients, or adds to them, by mode; adds to parts.
  *         Tiles of keys add to dq in order, so two runs give the same bits. */
 #define CUSTOM

@@ -5,7 +5,7 @@
  * gaussian_attention.clh.
  * Work-group: 1 item; grid (tiles of the longest sequence, H, B).
  * Defines: WIDTH = d; VEC; ROWS, vectors of a tile.
- * Numerics: online softmax, exp_fastv; backward recomputes the weights from lse.
+ * Numerics: online softmax, exp2_below; backward recomputes the weights from lse.
  * Writes: every row of o and lse; every row of the gradients (added to with GRAD_ADD).
  *         A tile belongs to one item and blocks come in order, so two runs give the
  *         same bits. */

@@ -5,7 +5,7 @@
  *         [B+1].
  * Work-group: 1 item; grid (tiles of the longest sequence, H, B).
  * Defines: WIDTH = d; VEC; ROWS, vectors of a tile.
- * Numerics: online softmax, exp_fastv; backward recomputes the weights from lse.
+ * Numerics: online softmax, exp2_below; backward recomputes the weights from lse.
  * Writes: every row of o, lse and sums; every row of the gradients (added to with
  *         GRAD_ADD). A tile belongs to one item, so two runs give the same bits. */
 #include "attention_pass_tile.clh"
@@ -72,13 +72,16 @@ INLINE void add_near_queries(floatv (*s)[ROWS], global const float *near, int ap
     }
 }
 
-/* Row i of sums *= factor[i]; a sum of 0 is of no key, and stays. */
+/* Row i of sums *= factor[i]; even if that is NaN, a sum of 0 is of no key. */
 INLINE void scale_sums(global float *sums, const float *factor, int rows, int clip)
 {
     for (int i = 0; i < rows; i++, sums += 2 * clip + 1) {
         const float by = factor[i];
-        for (int n = 0; n <= 2 * clip; n++) {
-            sums[n] = sums[n] == 0.0f ? 0.0f : sums[n] * by;
+        for (int n = 0; by == by && n <= 2 * clip; n++) {
+            sums[n] *= by;
+        }
+        for (int n = 0; by != by && n <= 2 * clip; n++) {
+            sums[n] = sums[n] == 0.0f ? 0.0f : by;
         }
     }
 }

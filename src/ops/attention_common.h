@@ -12,7 +12,7 @@ enum { CLA_ATTENTION_WIDTH = 256 }; // largest head width d
 typedef struct cla_attention_call {
     cla_tensor *q, *k, *v; // [Nq,H,d], [Nk,H,d]
     cla_tensor *o;         // [Nq,H,d]
-    cla_tensor *lse; // [2,H,Nq] largest score m of each row, and ln(sum exp(s - m));
+    cla_tensor *lse; // [2,H,Nq] largest score m of each row, and log2(sum exp(s - m));
                      // NULL: unused
     const cla_ragged *q_rows, *k_rows;
     int32_t sequences, heads, width; // B, H, d
