@@ -3,12 +3,11 @@
  * Layout: scores, gates: maps as hard_attention.clh; maps [B+1]; norm [Nq]; list: as
  * long as the maps, the part of row n of a sequence begins n rows after maps[b]; count
  * [rows].
- * Work-group: hard_gates, hard_norm: WG items side by side along the keys of a query;
- * hard_list: an item to a row; hard_maps: one item in all.
+ * Work-group: hard_gates, hard_top, hard_norm: WG items side by side along the keys of
+ * a query; hard_list: an item to a row; hard_maps: one item in all.
  * Defines: WG, a power of two.
  * Numerics: probabilities in f32; a gate opens if its draw of 24 bits is below the
- * probability.
- *   A gate that depends on a NaN is NaN.
+ * probability. A gate that depends on a NaN is NaN.
  * Writes: maps, gates, norm, count whole; list up to count. */
 #include "hard_attention.clh"
 
@@ -49,7 +48,8 @@ INLINE void threshold(global float *gates, global const float *scores, int keys)
     }
 }
 
-// gate = 1 if the gate is open, else 0; with GATE_EXPECTED the probability that it is
+// gate = 1 if the gate is open, else 0; with GATE_EXPECTED the probability that it is;
+// not for GATE_TOP
 WORK_GROUP(WG, 1, 1)
 kernel void hard_gates(global float *restrict gates,
                        global const float *restrict scores,
@@ -58,19 +58,12 @@ kernel void hard_gates(global float *restrict gates,
                        global const int *restrict maps, gate_args a)
 {
     const pair p = pair_of(q_offsets, k_offsets, maps, GROUP(1));
-    const int row = GROUP(0);
-    int keys = row < p.T ? p.S : 0;
+    const int row = GROUP(0), keys = row < p.T ? p.S : 0;
     const size_t at = p.map + (size_t)row * p.S;
-    local int lost; // a NaN among the scores of GATE_TOP
-    if (LANE(0) == 0) {
-        lost = 0;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
     if (a.gate == GATE_THRESHOLD) {
         threshold(gates + at, scores + at, keys);
-        keys = 0;
+        return;
     }
-    int odd = 0;
     for (int j = LANE(0) * 4; j < keys; j += WG * 4) {
         uint4 r = (uint4)(0);
         if (a.gate == GATE_SAMPLE) {
@@ -81,17 +74,34 @@ kernel void hard_gates(global float *restrict gates,
         for (int k = 0; k < min(4, keys - j); k++) {
             const uint word = k < 2 ? (k ? r.y : r.x) : (k == 2 ? r.z : r.w);
             const float s = scores[at + j + k];
-            float gate = s;
-            if (a.gate == GATE_TOP) {
-                gate = among_top(scores + at, keys, j + k, a.top);
-                odd |= s != s;
-            } else if (a.gate == GATE_EXPECTED) {
-                gate = sigmoid(s);
-            } else if (s == s) {
-                gate = uniform(word) < sigmoid(s) ? 1.0f : 0.0f;
+            float gate = sigmoid(s);
+            if (a.gate == GATE_SAMPLE && s == s) {
+                gate = uniform(word) < gate ? 1.0f : 0.0f;
             }
             gates[at + j + k] = gate;
         }
+    }
+}
+
+// gate = 1 for the top scores of a query, else 0; all NaN if a score is
+WORK_GROUP(WG, 1, 1)
+kernel void hard_top(global float *restrict gates, global const float *restrict scores,
+                     global const int *restrict q_offsets,
+                     global const int *restrict k_offsets,
+                     global const int *restrict maps, gate_args a)
+{
+    local int lost;
+    const pair p = pair_of(q_offsets, k_offsets, maps, GROUP(1));
+    const int row = GROUP(0), keys = row < p.T ? p.S : 0;
+    const size_t at = p.map + (size_t)row * p.S;
+    int odd = 0;
+    if (LANE(0) == 0) {
+        lost = 0;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int j = LANE(0); j < keys; j += WG) {
+        gates[at + j] = among_top(scores + at, keys, j, a.top);
+        odd |= scores[at + j] != scores[at + j];
     }
     if (odd) {
         lost = 1;

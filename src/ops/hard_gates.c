@@ -67,7 +67,7 @@ cla_status cla_hard_gates(cla_tape *tape, const cla_hard_batch *batch,
         args.first_row = draws.first_row;
     }
     cla_launch launch = {
-        .kernel = "hard_gates",
+        .kernel = options->gate == CLA_GATE_TOP ? "hard_top" : "hard_gates",
         .args = { cla_buf(gates), cla_buf(scores),
                   cla_mem(&batch->q_rows->device_offsets),
                   cla_mem(&batch->k_rows->device_offsets), cla_mem(&batch->maps),
