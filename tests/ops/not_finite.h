@@ -11,11 +11,12 @@
  * number that it took; which one takes it among several that a NaN has reached is not
  * said, so of a `pool` only some gradient must be NaN, and any that has a result in
  * common may; a NaN also opens a relu that was shut. A `softmax` gives 0 where all its
- * scores are -inf. `positive` is an input whose numbers are at least 0.5. */
+ * scores are -inf, and what is `layered` makes of that what it makes of 0. `positive`
+ * is an input whose numbers are at least 0.5. */
 typedef struct small_call {
     kind_lines lines;
     const char *text;
-    bool pool, no_lowest, softmax;
+    bool pool, no_lowest, softmax, layered;
     const char *positive, *ends;
 } small_call;
 

@@ -4,9 +4,9 @@
  * sign: relu and max follow x on one side only. A gradient dL/dx_i depends on x when
  * the mixed difference of the loss,
  *     L(x_i + h, x + e) - L(x_i, x + e) - L(x_i + h, x) + L(x_i, x),
- * is not zero. It must show a NaN when that holds for small e of both signs, and may
- * when it holds for a large one: beyond the kink of a relu its slope is another, but
- * the slope of relu(NaN) is 1, as in PyTorch.
+ * is not zero. It must show a NaN when that holds for small h and e of all signs, and
+ * may when it holds for a large one: beyond the kink of a relu its slope is another,
+ * but the slope of relu(NaN) is 1, as in PyTorch.
  *
  * The definition's own arithmetic says more in one case. The weight of a row's only key
  * is e^(s - s) = 1 for every finite s, and NaN for a NaN: that result does not change
@@ -91,40 +91,45 @@ void dependence_fini(dependence *d)
     free(d->reached);
 }
 
-/* Returns the loss at x + h in element i of input n and x + e in element p of a. */
-static double loss(dependence *d, int n, int i, double h, int a, int p, double e)
+/* Element i of input n, and element p of input a. */
+typedef struct pair {
+    int n, i, a, p;
+} pair;
+
+/* Returns the loss at x_i + h and x_p + e. */
+static double loss(dependence *d, pair of, double h, double e)
 {
-    const double of_i = d->x[n][i], of_p = d->x[a][p];
-    d->x[n][i] += h;
-    d->x[a][p] += e;
+    double *x_i = d->x[of.n] + of.i, *x_p = d->x[of.a] + of.p, sum = 0;
+    const double kept_i = *x_i, kept_p = *x_p;
+    *x_i += h;
+    *x_p += e;
     const double *y = run(d);
-    d->x[a][p] = of_p;
-    d->x[n][i] = of_i;
-    double sum = 0;
+    *x_p = kept_p;
+    *x_i = kept_i;
     for (int j = 0; j < d->results; j++) {
         sum += (double)d->dy[j] * y[j];
     }
     return sum;
 }
 
-/* Returns whether the slope of x_i differs at x_p + e and x_p. Rounding of the four
- * losses is some 1e-15 of the largest. */
-static bool differs(dependence *d, int n, int i, double h, int a, int p, double e)
+/* Returns whether the slope of x_i differs at x_p + e and x_p, by more than bar of the
+ * largest loss: rounding is some 1e-15. */
+static bool differs(dependence *d, pair of, double h, double e, double bar)
 {
-    const double at[4] = { loss(d, n, i, h, a, p, e), loss(d, n, i, 0, a, p, e),
-                           loss(d, n, i, h, a, p, 0), loss(d, n, i, 0, a, p, 0) };
+    const double at[4] = { loss(d, of, h, e), loss(d, of, 0, e), loss(d, of, h, 0),
+                           loss(d, of, 0, 0) };
     double most = 1;
     for (int k = 0; k < 4; k++) {
         most = fmax(most, fabs(at[k]));
     }
-    return !(fabs(at[0] - at[1] - at[2] + at[3]) <= 1e-12 * most);
+    return !(fabs(at[0] - at[1] - at[2] + at[3]) <= bar * most);
 }
 
 /* Returns whether x_i and x_p reach a result in common, one of them by the arithmetic
  * alone; or one of which both may be what is taken. */
-static bool share(const dependence *d, int a, int p, int n, int i)
+static bool share(const dependence *d, pair of)
 {
-    const char *p_to = reached_by(d, a, p), *i_to = reached_by(d, n, i);
+    const char *p_to = reached_by(d, of.a, of.p), *i_to = reached_by(d, of.n, of.i);
     for (int j = 0; j < d->results; j++) {
         const bool loose = p_to[j] == BOND_MAY || i_to[j] == BOND_MAY;
         if (p_to[j] != BOND_NONE && i_to[j] != BOND_NONE && (d->pool || loose)) {
@@ -134,17 +139,21 @@ static bool share(const dependence *d, int a, int p, int n, int i)
     return false;
 }
 
+/* A kink lies on one side of each: between some signs of the steps there is none. */
+static bool is_sure(dependence *d, pair of)
+{
+    const double near = 1e-3, bar = 1e-12;
+    return differs(d, of, near, near, bar) && differs(d, of, -near, -near, bar) &&
+           differs(d, of, near, -near, bar) && differs(d, of, -near, near, bar);
+}
+
 void dependence_of_gradient(dependence *d, int a, int p, int n, bond *of)
 {
-    const double near = 1e-3;
     for (int i = 0; i < d->size[n]; i++) {
-        of[i] =
-            differs(d, n, i, near, a, p, near) && differs(d, n, i, near, a, p, -near)
-                ? BOND_MUST
-            : share(d, a, p, n, i) ? BOND_MAY
-                                   : BOND_NONE;
+        const pair both = { n, i, a, p };
+        of[i] = is_sure(d, both) ? BOND_MUST : share(d, both) ? BOND_MAY : BOND_NONE;
         for (int s = 0; s < STEPS && !of[i]; s++) {
-            of[i] = differs(d, n, i, 0.1, a, p, steps[s]) ? BOND_MAY : BOND_NONE;
+            of[i] = differs(d, both, 0.1, steps[s], 1e-14) ? BOND_MAY : BOND_NONE;
         }
     }
 }
