@@ -3,7 +3,7 @@
  *
  * Layout: arrays [H,Nq,2R+1] as relative_attention.clh; rel [2R+1,d]; rows of x and y
  *         begin at `at` and are stride floats apart.
- * Work-group: WG items; groups take rows or numbers in turn; both schedules.
+ * Work-group: WG items; groups take rows in turn, or a run of numbers; both schedules.
  * Defines: WG.
  * Writes: adds to y; numbers of parts that are not finite. */
 #include "relative_products_args.h"
@@ -13,17 +13,16 @@
 #endif
 
 // y[i,h] += sum of array[h,i,n] rel[n] over numbers of rel that are not finite, where
-// the array is not 0
+// the array is not 0; flags: whether there are any, see copy_finite
 WORK_GROUP(WG, 1, 1)
 kernel void relative_rest(global float *restrict y, global const float *restrict rel,
-                          global const float *restrict array, product_shape p)
+                          global const float *restrict array,
+                          global const float *restrict flags, product_shape p)
 {
-    local float scratch[WG];
-    float odd = 0.0f;
-    for (int n = LANE(0); n < p.numbers * p.width; n += WG) {
-        odd = fabs(rel[n]) < INFINITY ? odd : 1.0f;
+    bool any = false;
+    for (int n = 0; n < p.flags; n++) {
+        any |= flags[p.numbers * p.width + n] != 0.0f;
     }
-    const bool any = group_max(odd, scratch, LANE(0), WG) > 0.0f;
     const int rows = any ? p.heads * p.queries : 0;
     for (int row = GROUP(0); row < rows; row += p.groups) {
         const int h = row / p.queries, i = row % p.queries;
@@ -49,8 +48,14 @@ kernel void relative_again(global float *restrict parts,
                            global const float *restrict array,
                            global const float *restrict x, product_shape p)
 {
-    const int all = p.heads * p.numbers * p.width;
-    for (int e = GROUP(0) * WG + LANE(0); e < all; e += p.groups * WG) {
+    const int all = p.heads * p.numbers * p.width,
+              run = (all + p.groups - 1) / p.groups;
+    const int begin = GROUP(0) * run + LANE(0), end = min(GROUP(0) * run + run, all);
+    int odd = 0;
+    for (int e = begin; e < end; e += WG) {
+        odd |= !(fabs(parts[e]) < INFINITY);
+    }
+    for (int e = begin; odd && e < end; e += WG) { // rare
         if (fabs(parts[e]) < INFINITY) {
             continue;
         }

@@ -6,6 +6,7 @@ typedef struct product_shape {
     int heads, queries, numbers, width; // H, Nq, 2R+1, d
     int at, stride;                     // of rows of x or y
     int groups;                         // of the launch
+    int flags;                          // behind a copy of rel, see copy_finite
 } product_shape;
 
 #endif

@@ -61,10 +61,17 @@ static cla_status meet(cla_tape *tape, const relative_call *call, cla_memory *ar
     return cla_product_run(cla_tape_runtime(tape), &p);
 }
 
-enum { PRODUCT_GROUPS = 16, PRODUCT_ITEMS = 64 };
+/* Groups and items of kernels of relative_products; items of a pass over tiles. */
+enum { PRODUCT_GROUPS = 16, PRODUCT_ITEMS = 64, PASS_ITEMS = 128 };
+
+static bool in_groups(const cla_runtime *rt)
+{
+    return cla_runtime_schedule(rt) == CLA_SCHEDULE_GROUP;
+}
 
 /* The argument of kernels of relative_products; x are rows as of q or o. */
-static product_shape shape_of(const relative_call *call, const cla_tensor *x)
+static product_shape shape_of(cla_runtime *rt, const relative_call *call,
+                              const cla_tensor *x)
 {
     const attention_args *a = &call->attention.args;
     return (product_shape){ a->heads,
@@ -73,22 +80,25 @@ static product_shape shape_of(const relative_call *call, const cla_tensor *x)
                             call->attention.width,
                             (int32_t)x->offset,
                             (int32_t)x->stride,
-                            PRODUCT_GROUPS };
+                            PRODUCT_GROUPS,
+                            in_groups(rt) ? PASS_ITEMS : 1 };
 }
 
-static cla_status enqueue_products(cla_runtime *rt, cla_launch *launch, size_t groups)
+static cla_status enqueue_products(cla_runtime *rt, cla_launch *launch)
 {
+    const int items = in_groups(rt) ? PRODUCT_ITEMS : 1;
     launch->file = "relative_products";
-    launch->define[0] = (cla_define){ "WG", PRODUCT_ITEMS };
-    launch->groups[0] = groups;
-    launch->local[0] = PRODUCT_ITEMS;
+    launch->define[0] = (cla_define){ "WG", items };
+    launch->groups[0] = PRODUCT_GROUPS;
+    launch->local[0] = (size_t)items;
     return cla_enqueue(rt, launch);
 }
 
-/* Makes room for a copy of rel without numbers that are not finite. */
+/* Makes room for a copy of rel without numbers that are not finite, see copy_finite. */
 static cla_status new_finite(cla_tape *tape, const cla_tensor *rel, cla_memory *out)
 {
-    return cla_tape_scratch(tape, out, (size_t)cla_size(rel) * sizeof(float));
+    const size_t count = (size_t)cla_size(rel) + PASS_ITEMS;
+    return cla_tape_scratch(tape, out, count * sizeof(float));
 }
 
 /* Queues y[i,h] += sum_n array[h,i,n] rel[n], where finite is that copy of rel. A
@@ -97,7 +107,7 @@ static cla_status mix(cla_runtime *rt, const relative_call *call, const cla_tens
                       const cla_memory *array, const cla_tensor *rel,
                       const cla_memory *finite)
 {
-    const product_shape s = shape_of(call, y);
+    const product_shape s = shape_of(rt, call, y);
     const cla_product p = {
         .M = y->shape[0],
         .N = y->shape[2],
@@ -111,9 +121,10 @@ static cla_status mix(cla_runtime *rt, const relative_call *call, const cla_tens
     CLA_TRY(cla_product_run(rt, &p));
     cla_launch rest = {
         .kernel = "relative_rest",
-        .args = { cla_buf(y), cla_buf(rel), cla_mem(array), cla_bytes(&s, sizeof s) },
+        .args = { cla_buf(y), cla_buf(rel), cla_mem(array), cla_mem(finite),
+                  cla_bytes(&s, sizeof s) },
     };
-    return enqueue_products(rt, &rest, PRODUCT_GROUPS);
+    return enqueue_products(rt, &rest);
 }
 
 /* Queues grad[n] (+)= sum over h and i of array[h,i,n] x[i,h], heads in order, without
@@ -135,13 +146,13 @@ static cla_status gather(cla_tape *tape, const relative_call *call, cla_tensor *
         .y = { .memory = &parts, .stride = size },
     };
     CLA_TRY(cla_product_run(cla_tape_runtime(tape), &p));
-    const product_shape s = shape_of(call, x);
+    const product_shape s = shape_of(cla_tape_runtime(tape), call, x);
     cla_launch again = {
         .kernel = "relative_again",
         .args = { cla_mem(&parts), cla_mem(array), cla_buf(x),
                   cla_bytes(&s, sizeof s) },
     };
-    CLA_TRY(enqueue_products(cla_tape_runtime(tape), &again, PRODUCT_GROUPS));
+    CLA_TRY(enqueue_products(cla_tape_runtime(tape), &again));
     const cla_partials heads = { .memory = &parts, .rows = H, .stride = size };
     return cla_column_sum(cla_tape_runtime(tape), grad, &heads, add);
 }
