@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/conv_fft.h"
 #include "oracle/oracle.h"
 #include "support/support.h"
 
@@ -151,7 +150,7 @@ Test(conv_attention_2d_laws, map_is_the_one_before_the_filter)
     for (int i = 0; i < 8; i++) {
         cla_tensor *y = NULL, *map = NULL;
         cla_tape *tape = test_tape(t.rt, i & 1);
-        const bool fft = i & 2 && cla_fft_built();
+        const bool fft = i & 2 && test_fft();
         const cla_conv_method method = fft ? CLA_CONV_FFT : CLA_CONV_DIRECT;
         const cla_attention_options options = { .map = &map };
         cla_runtime_set_schedule(t.rt, schedules[i / 4]);

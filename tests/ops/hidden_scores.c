@@ -94,6 +94,9 @@ Test(hidden_scores, hide_keys_that_are_not_finite)
     for (int s = 0; s < 2; s++) {
         cla_runtime_set_schedule(rt, s ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
         for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+            if (!test_takes(w, s)) {
+                continue;
+            }
             const numbers good = results(rt, ways[w].op, 1);
             for (size_t b = 0; b < (test_tiny() ? 1 : sizeof bad / sizeof *bad); b++) {
                 const numbers n = results(rt, ways[w].op, bad[b]);

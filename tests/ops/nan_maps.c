@@ -198,7 +198,8 @@ static void check_case(cla_runtime *rt, const kind_lines *lines, const char *lin
     open_case(&t, rt, lines, line);
     find_reach(&t);
     // a Gaussian of NaN reaches all keys, whatever the others say
-    const int inputs = strstr(line, "reach") ? 3 : t.c.inputs;
+    const int all = strstr(line, "reach") ? 3 : t.c.inputs,
+              inputs = test_tiny() ? 1 : all;
     for (int n = 0; n < inputs; n++) {
         const int64_t step = test_tiny() ? t.size[n] + 1 : t.size[n] / PICKS + 1;
         for (int64_t i = 0; i < t.size[n]; i += step) {
@@ -219,7 +220,10 @@ Test(nan_maps, reaches_what_depends_on_it_and_no_more)
         cla_runtime_set_schedule(rt, s ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
             const kind_lines lines = { .op = cases[i].op, .fill = fill };
-            check_case(rt, &lines, cases[i].line);
+            const bool again = i && strcmp(cases[i].op, cases[i - 1].op) == 0;
+            if (!test_tiny() || (!again && test_takes(i, s))) {
+                check_case(rt, &lines, cases[i].line);
+            }
         }
     }
     cla_runtime_free(&rt);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "ops/conv_fft.h"
 #include "runtime/runtime.h"
 #include "support/kernels.h"
 
@@ -30,6 +31,16 @@ bool test_tiny(void)
 bool test_small(void)
 {
     return size_is("small") || test_tiny();
+}
+
+bool test_takes(size_t n, int schedule)
+{
+    return !test_tiny() || n % 2 == (size_t)schedule;
+}
+
+bool test_fft(void)
+{
+    return cla_fft_built() && !test_tiny();
 }
 
 cla_runtime *test_runtime(void)

@@ -31,6 +31,14 @@ uint32_t test_seed(void);
 bool test_small(void);
 bool test_tiny(void);
 
+/* Returns whether case n of a test runs under a schedule, 0 or 1: under one of them in
+ * turn where only tiny shapes are affordable. */
+bool test_takes(size_t n, int schedule);
+
+/* Returns whether tests may use FFTs: clFFT is built, and the device is not Oclgrind,
+ * which tells of idle items of clFFT's own kernels that copy what they never read. */
+bool test_fft(void);
+
 /* Opens a runtime on the default device, with NaN-filled, guarded memory. */
 cla_runtime *test_runtime(void);
 
