@@ -33,7 +33,7 @@ kernel void layer_norm_forward(global float *restrict y, global float *restrict 
         square += (x[at + c] - mean) * (x[at + c] - mean);
     }
     const float var = group_sum(square, scratch, lid, WG) / s.columns;
-    const float rate = 1.0f / sqrt(var + s.eps);
+    const float rate = norm_rate(var, s.eps);
     for (int c = lid; c < s.columns; c += WG) {
         y[at + c] = (x[at + c] - mean) * rate * gamma[c] + beta[c];
     }

@@ -50,7 +50,7 @@ kernel void layer_norm_forward(global float *restrict y, global float *restrict 
         const size_t at = (size_t)row * s.columns;
         const float mean = row_sum(x + at, s.columns) / s.columns;
         const float var = row_square(x + at, s.columns, mean) / s.columns;
-        const float rate = 1.0f / sqrt(var + s.eps);
+        const float rate = norm_rate(var, s.eps);
         for (int c = 0; c < s.columns; c++) {
             y[at + c] = (x[at + c] - mean) * rate * gamma[c] + beta[c];
         }
