@@ -86,8 +86,8 @@ INLINE floatv mix_block(global const float *w, size_t step, global const float *
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/* w = softmax(s); w and s must not be one array. Returns the sum of exp(s - top). */
-INLINE float soften(global float *w, global const float *s, int count)
+/* w = softmax(s); w and s must not be one array */
+INLINE void soften(global float *w, global const float *s, int count)
 {
     const int whole = count / VEC * VEC;
     floatv tops = (floatv)(SCORE_MIN), sums = (floatv)(0.0f);
@@ -112,7 +112,6 @@ INLINE float soften(global float *w, global const float *s, int count)
     for (int j = 0; j < count; j++) {
         w[j] = w[j] / all;
     }
-    return sum;
 }
 
 /* to[j] = <v, tanh(m_j + q)> for j < count <= 4 */
@@ -161,15 +160,11 @@ kernel void additive_forward(global float *restrict context, global float *weigh
     const pair p = pair_of(q_offsets, k_offsets, GROUP(1));
     const int count = i < p.T ? p.S : 0;
     const size_t map = p.map + (size_t)i * p.S, row = (size_t)(p.q_first + i);
-    int run = 4;
-    do { // keys by themselves, so that a NaN stays in its score: tanh_four spreads it
-        for (int j = 0; j < count; j += run) {
-            score_four(scores + map + j, m + (size_t)(p.k_first + j) * g.inner,
-                       min(run, count - j), q + row * g.inner, v, g.inner);
-        }
-        const float sum = soften(weights + map, scores + map, count);
-        run = sum != sum && run > 1 ? 1 : 0;
-    } while (run);
+    for (int j = 0; j < count; j += 4) {
+        score_four(scores + map + j, m + (size_t)(p.k_first + j) * g.inner,
+                   min(4, count - j), q + row * g.inner, v, g.inner);
+    }
+    soften(weights + map, scores + map, count);
     EACH_BLOCK(c, i < p.T ? g.width : 0)
     {
         give_block(context + row * g.width,
