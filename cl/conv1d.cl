@@ -37,6 +37,26 @@ INLINE void load_rows(local float *a, global const float *x, global const int2 *
     }
 }
 
+/* Returns the sum for row n and channel o over the taps inside n's sequence: weights of
+ * the others may hold anything. */
+INLINE float inside_sum(global const float *x, global const float *w,
+                        global const int2 *spans, int n, int o, conv_shape s,
+                        int flipped)
+{
+    const int2 span = spans[n];
+    const int begin = max(span.x - (n - s.before), 0);
+    const int end = min(span.y - (n - s.before), s.taps);
+    float sum = 0.0f;
+    for (int tap = begin; tap < end; tap++) {
+        global const float *from = x + (size_t)(n + tap - s.before) * s.in;
+        const size_t at = (size_t)(flipped ? s.taps - 1 - tap : tap) * s.in * s.out;
+        for (int k = 0; k < s.in; k++) {
+            sum += from[k] * w[at + (flipped ? o * s.in + k : k * s.out + o)];
+        }
+    }
+    return sum;
+}
+
 // y (+)= act(b + sum over u of x[n + u - before] w[u]); flipped: with the taps in
 // reverse, each transposed
 WORK_GROUP(ITEMS, 1, 1)
@@ -70,6 +90,19 @@ kernel void conv1d_rows(global float *restrict y, global const float *restrict x
         }
     }
     y += (size_t)first * s.out + o;
+    if (sums_lost(&sum)) { // perhaps 0 times NaN or infinity
+        EACH_NUMBER(row, column)
+        {
+            if (first + row < s.rows && o + column < s.out) {
+                const float z =
+                    inside_sum(x, w, spans, first + row, o + column, s, flipped);
+                const float more = bias ? bias[o + column] : 0.0f;
+                quad_store(y + (size_t)row * s.out + column,
+                           (float4)(conv_activate(z + more, s.activation)), 1, add);
+            }
+        }
+        return;
+    }
 #define STORE(z, row, column)                                           \
     {                                                                   \
         const int left = first + row < s.rows ? s.out - o - column : 0; \
@@ -97,6 +130,23 @@ INLINE void load_columns(local float *a, global const float *x,
     }
 }
 
+/* Returns the sum over rows first .. last-1 of x[row + shift][c] g[row][o], inside the
+ * sequences. */
+INLINE float inside_gather(global const float *x, global const float *g,
+                           global const int2 *spans, int first, int last, int shift,
+                           int c, int o, conv_shape s)
+{
+    float sum = 0.0f;
+    for (int row = first; row < last; row++) {
+        const int2 span = spans[row];
+        const int from = row + shift;
+        if (from >= span.x && from < span.y) {
+            sum += x[(size_t)from * s.in + c] * g[(size_t)row * s.out + o];
+        }
+    }
+    return sum;
+}
+
 // partial[run, tap] = sum over the run's rows of x[row + tap - before]' g[row]
 WORK_GROUP(ITEMS, 1, 1)
 kernel void conv1d_weights(global float *restrict partial,
@@ -122,6 +172,16 @@ kernel void conv1d_weights(global float *restrict partial,
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     partial += ((size_t)GROUP(0) * s.in + c) * s.out + o;
+    if (sums_lost(&sum)) { // perhaps 0 times NaN or infinity
+        EACH_NUMBER(row, column)
+        {
+            if (c + row < s.in && o + column < s.out) {
+                partial[(size_t)row * s.out + column] = inside_gather(
+                    x, g, spans, first, last, tap - s.before, c + row, o + column, s);
+            }
+        }
+        return;
+    }
 #define PARTIAL(z, row, column)                           \
     quad_store(partial + (size_t)(row)*s.out + column, z, \
                c + row < s.in ? s.out - o - column : 0, false);

@@ -77,8 +77,8 @@ INLINE void store_edge(floatv sum[MR][2], const target t)
 }
 
 /* sum = MR rows of the convolution, from row on, by one panel. Rows of x outside the
- * sequence are zeros. */
-INLINE void convolve(floatv sum[MR][2], global const float *x, global const int2 *spans,
+ * sequence are zeros. Returns whether there were none. */
+INLINE bool convolve(floatv sum[MR][2], global const float *x, global const int2 *spans,
                      global const float *zeros, global const float *panel, int row,
                      const conv_shape s)
 {
@@ -87,6 +87,7 @@ INLINE void convolve(floatv sum[MR][2], global const float *x, global const int2
     {
         span[r] = spans[min(row + r, s.rows - 1)];
     }
+    bool whole = true;
     clear_sums(sum);
     for (int tap = 0; tap < s.taps; tap++, panel += s.in * TILE_N) {
         global const float *a[MR];
@@ -95,8 +96,46 @@ INLINE void convolve(floatv sum[MR][2], global const float *x, global const int2
             const int from = row + r + tap - s.before;
             const bool inside = from >= span[r].x && from < span[r].y;
             a[r] = inside ? x + (size_t)from * s.in : zeros;
+            whole &= inside;
         }
         add_rows(sum, a, panel, s.in);
+    }
+    return whole;
+}
+
+/* Returns whether a sum is NaN or infinite. */
+INLINE bool is_lost(floatv sum[MR][2])
+{
+    floatv all = (floatv)(0.0f);
+    EACH_ROW(r)
+    {
+        all += sum[r][0] * 0.0f + sum[r][1] * 0.0f;
+    }
+    const float x = sum_lanes(all);
+    return x != x;
+}
+
+/* Computes the rows of a tile again and stores them, over the taps inside each row's
+ * sequence: weights of the others may hold anything. */
+INLINE void store_inside(global const float *x, global const int2 *spans,
+                         global const float *panel, int row, const conv_shape s,
+                         target t)
+{
+    for (int r = 0; r < min(t.rows, MR); r++, t.y += t.stride) {
+        const int first = row + r - s.before;
+        const int2 span = spans[row + r];
+        for (int j = 0; j < min(t.columns, TILE_N); j++) {
+            float sum = t.bias ? t.bias[j] : 0.0f;
+            for (int tap = max(span.x - first, 0); tap < min(span.y - first, s.taps);
+                 tap++) {
+                for (int k = 0; k < s.in; k++) {
+                    sum += x[(size_t)(first + tap) * s.in + k] *
+                           panel[(tap * s.in + k) * TILE_N + j];
+                }
+            }
+            sum = conv_activate(sum, t.activation);
+            t.y[j] = t.add ? t.y[j] + sum : sum;
+        }
     }
 }
 
@@ -112,7 +151,7 @@ kernel void conv1d_rows(global float *restrict y, global const float *restrict x
     for (int o = 0; o < s.out; o += TILE_N, panels += s.taps * s.in * TILE_N) {
         for (int row = first; row < last; row += MR) {
             floatv sum[MR][2];
-            convolve(sum, x, spans, zeros, panels, row, s);
+            const bool whole = convolve(sum, x, spans, zeros, panels, row, s);
             const target t = { y + (size_t)row * s.out + o,
                                bias ? bias + o : 0,
                                s.out,
@@ -120,7 +159,9 @@ kernel void conv1d_rows(global float *restrict y, global const float *restrict x
                                s.out - o,
                                s.activation,
                                add };
-            if (t.rows >= MR && t.columns >= TILE_N) {
+            if (!whole && is_lost(sum)) { // perhaps 0 times NaN or infinity
+                store_inside(x, spans, panels, row, s, t);
+            } else if (t.rows >= MR && t.columns >= TILE_N) {
                 store_whole(sum, t);
             } else {
                 store_edge(sum, t);
