@@ -56,8 +56,8 @@ cla_status cla_squad_score(cla_squad *s, const json_t *data, const char *data_pa
 
 /* Computes ROUGE-L as DuReader and MS MARCO do: (1 + b^2) P R / (R + b^2 P), b = 1.2; 0
  * when P or R is 0. P is the largest LCS / |candidate| over the references [n], R the
- * largest LCS / |reference|; both maxima may come from different references. Errors:
- * CLA_E_NOMEM. Source: Lin 2004. */
+ * largest LCS / |reference|; both maxima may come from different references. Two lines
+ * without a word are equal. Errors: CLA_E_NOMEM. Source: Lin 2004. */
 cla_status cla_rouge_l(const cla_tokens *candidate, const cla_tokens *references,
                        size_t n, double *score);
 

@@ -25,6 +25,10 @@ cla_status cla_rouge_l(const cla_tokens *candidate, const cla_tokens *references
     for (size_t i = 0; i < n; i++) {
         const cla_tokens *reference = &references[i];
         int64_t *row = NULL;
+        if (!candidate->count && !reference->count) {
+            precision = recall = 1; // the caption scorer's only word of both is empty
+            continue;
+        }
         CLA_TRY(cla_alloc(&row, reference->count + 1, sizeof *row));
         const double length = (double)common(candidate, reference, row);
         free(row);

@@ -349,6 +349,9 @@ Test(rouge, by_hand)
     cr_assert_eq(rouge(CLA_TOKENS_NONE, "x", cats, 2), 0.0);
     cr_assert_eq(rouge(CLA_TOKENS_NONE, "", cats, 2), 0.0);
     cr_assert_eq(rouge(CLA_TOKENS_NONE, "x", none, 1), 0.0);
+    for (int kind = 0; kind < CLA_TOKEN_KINDS; kind++) {
+        cr_expect_eq(rouge((cla_token_kind)kind, " ", none, 1), 1.0, "kind %d", kind);
+    }
 }
 
 Test(rouge, equals_the_caption_scorer)
