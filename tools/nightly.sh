@@ -9,7 +9,8 @@
 #            takes one call of each path to it
 #   musl     compiles all files with another C library
 #   recipes  builds the additions that docs/architecture.md describes, and runs their tests
-#   peers    compares with the newest sacrebleu, subword-nmt and transformers, from the network
+#   peers    compares with the newest releases of other programs, from the network, on
+#            random inputs (tests/peers/run.sh)
 #   devices  what tools/test-devices.sh has no minutes for on every change
 #   errors   each OpenCL function returns each error; each property of a device is zero
 #   leaks    a part of the calls once more under AddressSanitizer
@@ -22,6 +23,9 @@
 #   hostile  requests to the service that are no requests
 #   tidy     clang-tidy, its analyzer as deep as it goes
 #   soak     runtimes and training steps; memory must not grow
+#
+# NIGHTLY_SEED is the seed of random inputs; the default is the day's number, 20261231. To
+# repeat a part that has ended, remove its file in build-nightly/logs.
 #
 # Sizes: NIGHTLY_CALLS (every), NIGHTLY_LEAKS (1000), NIGHTLY_KILLS (1000),
 # NIGHTLY_INTERRUPTS (20), NIGHTLY_DAMAGES (5000), NIGHTLY_MPI (100), NIGHTLY_FUZZ (1000000),
@@ -38,6 +42,7 @@ counting=yes
 set +e
 build=build-nightly logs=build-nightly/logs
 all='calls errors leaks kills interrupts damages mpi fuzz expressions hostile tidy musl recipes peers devices soak'
+seed=${NIGHTLY_SEED:-$(date +%Y%m%d)}
 read -ra parts <<<"${*:-$all}"
 for part in "${parts[@]}"; do
     case " $all " in
@@ -66,17 +71,8 @@ musl() { tools/musl.sh "$build"; }
 
 recipes() { tests/tools/recipes.py . "$build" --whole; }
 
-# The seed of the scores is the day's number; the newest versions are fetched each time.
-peers() {
-    local venv=$build/peers python=$build/peers/bin/python models=$build/peers-models
-    python3 -m venv "$venv" &&
-        "$venv/bin/pip" install -q --upgrade sacrebleu subword-nmt torch transformers \
-            sentencepiece || return
-    "$venv/bin/pip" list 2>/dev/null | grep -E '^(sacrebleu|subword-nmt|transformers) '
-    "$python" tests/peers/scores.py "$program" "$(date +%Y%m%d)" || return
-    rm -rf "$models" && "$program" import tests/data/marian --out "$models" &&
-        "$python" tests/peers/translators.py "$program" "$models" tests/data/marian/lines.txt
-}
+# Comparisons that cannot run here are listed; the newest versions are fetched each time.
+peers() { tests/peers/run.sh "$program" "$build" "$seed"; }
 
 devices() {
     CLATTN_MINUTES="${NIGHTLY_DEVICES:-120}" tools/test-devices.sh intel rusticl oclgrind gpu
@@ -115,19 +111,18 @@ fuzz() {
     tools/fuzz.sh --runs "${NIGHTLY_FUZZ:-1000000}"
 }
 
-# The seed is the day's number; 50 programs hold 400 expressions.
+# 50 programs hold 400 expressions.
 expressions() {
     compile "$build-asan" tests/expressions --buildtype=debugoptimized \
         -Db_sanitize=address,undefined -Db_lundef=false || return
-    "$build-asan/tests/expressions" "${NIGHTLY_EXPRESSIONS:-1000000}" "$(date +%Y%m%d)" &&
-        CLATTN_EXPRESSIONS=50 CLATTN_SEED="$(date +%Y%m%d)" \
+    "$build-asan/tests/expressions" "${NIGHTLY_EXPRESSIONS:-1000000}" "$seed" &&
+        CLATTN_EXPRESSIONS=50 CLATTN_SEED="$seed" \
             CLATTN_TEST_KERNELS="$PWD/$build/tests/cl" \
             "$build/tests/test-ops-custom_generated" -j1
 }
 
-# The seed is the day's number.
 hostile() {
-    CLATTN_HOSTILE="${NIGHTLY_HOSTILE:-10000}" CLATTN_SEED="$(date +%Y%m%d)" \
+    CLATTN_HOSTILE="${NIGHTLY_HOSTILE:-10000}" CLATTN_SEED="$seed" \
         tests/cli/serve.sh . "$program" hostile
 }
 
@@ -156,6 +151,7 @@ part() {
     fi
     "$1" 2>&1 | tee "$logs/$1.out"
     status=${PIPESTATUS[0]}
+    skipped=$((skipped + $(grep -c '^not run: ' "$logs/$1.out")))
     figure "$1" $((SECONDS - begin)) "$status" "$(tail -n 1 "$logs/$1.out")"
     [ "$status" -ne 0 ] || tail -n 1 "$logs/$1.out" >"$logs/$1.done"
     return "$status"

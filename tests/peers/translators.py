@@ -7,7 +7,6 @@ Greedy and with a beam of 4, the words of each line must be the same. Prints cou
 with 1 when a line differs. Models of byte pairs go in and out as ids (docs/export.md).
 """
 import json
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -15,13 +14,7 @@ from pathlib import Path
 import torch
 from transformers import MarianMTModel, MarianTokenizer
 
-
-def clattn(program, *arguments, text=""):
-    command = [program, *map(str, arguments)]
-    made = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
-    if made.returncode:
-        sys.exit(f"{' '.join(command)}: {made.stderr.strip()}")
-    return made.stdout.split("\n")[:-1]
+from peer import clattn
 
 
 class Pieces:
@@ -35,7 +28,7 @@ class Pieces:
         self.names = {i: piece for piece, i in names.items()}
 
     def encode(self, line):
-        (cut,) = clattn(self.program, "bpe", "apply", "--split", "--codes", self.codes,
+        cut = clattn(self.program, "bpe", "apply", "--split", "--codes", self.codes,
                         text=line + "\n")
         unknown = self.ids["<unk>"]
         ids = [self.ids.get(piece, unknown) for piece in cut.split()]
@@ -44,7 +37,7 @@ class Pieces:
     def decode(self, ids):
         pieces = [self.names[i] for i in ids.tolist()]
         kept = " ".join(p for p in pieces if p not in ("</s>", "<pad>"))
-        return clattn(self.program, "bpe", "undo", "--split", text=kept + "\n")[0]
+        return clattn(self.program, "bpe", "undo", "--split", text=kept + "\n").rstrip("\n")
 
 
 class Spoken:
@@ -74,7 +67,7 @@ def main():
         tokens = Pieces(program, folder) if byte_pairs else Spoken(folder)
         for beam in (1, 4):
             ours = clattn(program, "translate", "--model", model, "--beam", beam,
-                          text="".join(f"{line}\n" for line in texts))
+                          text="".join(f"{line}\n" for line in texts)).split("\n")[:-1]
             equal = 0
             for line, our in zip(texts, ours, strict=True):
                 with torch.no_grad():
@@ -86,6 +79,7 @@ def main():
                           f"  transformers  {theirs!r}")
             print(f"transformers, beam {beam}: {equal} of {len(texts)} lines are equal")
             different += len(texts) - equal
+    print(f"{2 * len(texts)} inputs compared, {different} differences")
     sys.exit(different > 0)
 
 

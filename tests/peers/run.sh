@@ -1,0 +1,76 @@
+#!/bin/bash
+# run.sh - compares clattn with the newest releases of other programs, on random inputs
+# usage: tests/peers/run.sh CLATTN FOLDER SEED
+#
+# The packages are installed with pip into FOLDER/peers, and an older transformers into
+# FOLDER/peers-4. A comparison whose packages cannot be installed is named: `not run'.
+# Fails when a comparison finds a difference, or when none ran. The same seed gives the
+# same inputs, with the same releases.
+set -u
+clattn=$(realpath "$1") folder=$(realpath "$2") seed=$3
+cd "$(dirname "$0")" || exit 2
+python=$folder/peers/bin/python models=$folder/peers-models
+inputs=0 differences=0 missing=0 failed=''
+
+# get PACKAGE...: the newest releases; the reason of a failure is in $why.
+get() {
+    why=$("$folder/peers/bin/pip" install -q --upgrade "$@" 2>&1) && return
+    why=$(grep -m 1 ERROR <<<"$why")
+    return 1
+}
+
+# old: the last transformers with the search before 4.50, and with SQuAD's scores. It uses
+# the torch of the other environment.
+old() {
+    [ ! -e "$folder/peers-4/transformers" ] || return 0
+    rm -rf "$folder/peers-4"
+    get --target "$folder/peers-4" 'transformers>=4.49,<4.50'
+}
+
+# compare NAME COMMAND...: one comparison, whose last line has its figures.
+compare() {
+    local name=$1 last status
+    shift
+    echo "-- $name"
+    "$@" 2>&1 | tee "$folder/peers.out"
+    status=${PIPESTATUS[0]}
+    last=$(tail -n 1 "$folder/peers.out")
+    if [[ $last =~ ^([0-9]+)\ inputs\ compared,\ ([0-9]+)\ differences ]]; then
+        inputs=$((inputs + BASH_REMATCH[1])) differences=$((differences + BASH_REMATCH[2]))
+    fi
+    [ "$status" -eq 0 ] || failed+=" $name"
+}
+
+# without NAME: a comparison that cannot run here.
+without() {
+    echo "not run: $1: ${why:-pip gives no reason}"
+    missing=$((missing + 1))
+}
+
+scores() { "$python" scores.py "$clattn" "$seed"; }
+byte_pairs() { "$python" byte_pairs.py "$clattn" "$seed"; }
+squad() { PYTHONPATH=$folder/peers-4 "$python" squad.py "$clattn" "$seed"; }
+
+# The stored model, of which docs/import.md tells.
+stored() {
+    rm -rf "$models/stored"
+    "$clattn" import ../data/marian --out "$models/stored" &&
+        "$python" translators.py "$clattn" "$models/stored" ../data/marian/lines.txt
+}
+
+[ -x "$python" ] || python3 -m venv "$folder/peers" || exit
+mkdir -p "$models"
+echo "seed $seed"
+if get sacrebleu pycocoevalcap; then compare scores scores; else without scores; fi
+if get subword-nmt; then compare byte_pairs byte_pairs; else without byte_pairs; fi
+if old; then compare squad squad; else without squad; fi
+if get torch transformers sentencepiece; then
+    compare stored stored
+else
+    without stored
+fi
+"$folder/peers/bin/pip" list 2>/dev/null |
+    grep -E '^(sacrebleu|pycocoevalcap|subword-nmt|transformers|torch) '
+echo "$inputs inputs compared, $differences differences, $missing comparisons not run," \
+    "seed $seed${failed:+; failed:$failed}"
+[ -z "$failed" ] && [ "$inputs" -gt 0 ]
