@@ -58,11 +58,22 @@ stored() {
         "$python" translators.py "$clattn" "$models/stored" ../data/marian/lines.txt
 }
 
+# A tagger of ten steps: its training takes seconds.
+treebanks() {
+    local data=$PWD/../../examples/data/fr_spoken config=../../examples/configs/tagger-conv2d.json
+    rm -rf "$models/tagger"
+    "$clattn" train "$config" --set "data=$data" --set layers=2 --set heads=2 \
+        --set word_dim=24 --set char_dim=8 --set steps=10 --set eval_every=5 --quiet \
+        --out "$models/tagger" &&
+        "$python" treebanks.py "$clattn" "$models/tagger" "$seed"
+}
+
 [ -x "$python" ] || python3 -m venv "$folder/peers" || exit
 mkdir -p "$models"
 echo "seed $seed"
 if get sacrebleu pycocoevalcap; then compare scores scores; else without scores; fi
 if get subword-nmt; then compare byte_pairs byte_pairs; else without byte_pairs; fi
+if get conllu; then compare treebanks treebanks; else without treebanks; fi
 if old; then compare squad squad; else without squad; fi
 if get torch transformers sentencepiece; then
     compare stored stored
@@ -70,7 +81,7 @@ else
     without stored
 fi
 "$folder/peers/bin/pip" list 2>/dev/null |
-    grep -E '^(sacrebleu|pycocoevalcap|subword-nmt|transformers|torch) '
+    grep -E '^(sacrebleu|pycocoevalcap|subword-nmt|conllu|transformers|torch) '
 echo "$inputs inputs compared, $differences differences, $missing comparisons not run," \
     "seed $seed${failed:+; failed:$failed}"
 [ -z "$failed" ] && [ "$inputs" -gt 0 ]
