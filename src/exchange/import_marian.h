@@ -84,6 +84,11 @@ typedef struct marian_tensors {
 cla_status marian_open_tensors(marian_tensors *t, const char *dir);
 void marian_close_tensors(marian_tensors *t);
 
+/* Refuses a tensor of another shape than [rows,columns], or [columns] if rows is 0. path:
+ * of its file. Returns CLA_E_INPUT, or CLA_E_NOMEM. */
+cla_status marian_wrong_shape(const char *path, const cla_st_tensor *t, int64_t rows,
+                              int64_t columns);
+
 /* Converts the tensors of the folder, or those of a release, to the parameters of a
  * translator and writes them to the file `to`. Sets m->positions unless m is a release.
  * numbers  out  parameter values written

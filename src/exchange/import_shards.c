@@ -155,3 +155,29 @@ void marian_close_tensors(marian_tensors *t)
     cla_text_free(&t->path);
     *t = (marian_tensors){ .count = 0 };
 }
+
+static cla_status shape_text(const cla_st_tensor *t, cla_text *out)
+{
+    for (int i = 0; i < t->rank; i++) {
+        CLA_TRY(cla_text_add(out, "%s%lld", i ? "," : "", (long long)t->shape[i]));
+    }
+    return cla_text_append(out, "", 0);
+}
+
+cla_status marian_wrong_shape(const char *path, const cla_st_tensor *t, int64_t rows,
+                              int64_t columns)
+{
+    cla_text shape = { 0 }, want = { 0 };
+    cla_status status = shape_text(t, &shape);
+    status = status ? status
+             : rows
+                 ? cla_text_add(&want, "%lld,%lld", (long long)rows, (long long)columns)
+                 : cla_text_add(&want, "%lld", (long long)columns);
+    status = status ? status
+                    : cla_fail(CLA_E_INPUT,
+                               "%s: tensor '%s' is [%s], config.json makes it [%s]",
+                               path, t->name, shape.data, want.data);
+    cla_text_free(&shape);
+    cla_text_free(&want);
+    return status;
+}

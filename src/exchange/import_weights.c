@@ -27,32 +27,6 @@ typedef struct writer {
 
 /* ---- tensors of the file ----------------------------------------------------- */
 
-static cla_status shape_text(const cla_st_tensor *t, cla_text *out)
-{
-    for (int i = 0; i < t->rank; i++) {
-        CLA_TRY(cla_text_add(out, "%s%lld", i ? "," : "", (long long)t->shape[i]));
-    }
-    return cla_text_append(out, "", 0);
-}
-
-static cla_status wrong_shape(const writer *w, const cla_st_tensor *t, int64_t rows,
-                              int64_t columns)
-{
-    cla_text shape = { 0 }, want = { 0 };
-    cla_status status = shape_text(t, &shape);
-    status = status ? status
-             : rows
-                 ? cla_text_add(&want, "%lld,%lld", (long long)rows, (long long)columns)
-                 : cla_text_add(&want, "%lld", (long long)columns);
-    status = status ? status
-                    : cla_fail(CLA_E_INPUT,
-                               "%s: tensor '%s' is [%s], config.json makes it [%s]",
-                               w->path, t->name, shape.data, want.data);
-    cla_text_free(&shape);
-    cla_text_free(&want);
-    return status;
-}
-
 /* Marks a tensor as used and checks its shape (rows 0: a vector) and its numbers, which
  * must be floats or halves, all finite. */
 static cla_status check(const writer *w, const cla_st_tensor *t, int64_t rows,
@@ -63,7 +37,7 @@ static cla_status check(const writer *w, const cla_st_tensor *t, int64_t rows,
              : t->rank == 1 && t->shape[0] == columns;
     w->used[t - w->file.tensors] = true;
     if (!fits) {
-        return wrong_shape(w, t, rows, columns);
+        return marian_wrong_shape(w->path, t, rows, columns);
     }
     if (t->dtype == CLA_ST_I32 || t->dtype == CLA_ST_I8) {
         return cla_fail(CLA_E_INPUT, "%s: tensor '%s' holds whole numbers", w->path,
@@ -255,6 +229,23 @@ static cla_status copy_bias(writer *w)
     return CLA_OK;
 }
 
+/* Tells whether each language has a table of its own. Where no words are tied, release 5
+ * of transformers keeps them apart also in a model that shares its table, and does not
+ * use the shared one. */
+static bool keeps_apart(const writer *w)
+{
+    const marian *m = w->m;
+    const cla_st_tensor *unused = cla_st_find(&w->file, SHARED);
+    if (!m->shared || m->tied || m->search.kind != SEARCH_TRANSFORMERS_5 ||
+        !cla_st_find(&w->file, ENCODER) || !cla_st_find(&w->file, DECODER)) {
+        return !m->shared;
+    }
+    if (unused) {
+        w->used[unused - w->file.tensors] = true;
+    }
+    return true;
+}
+
 static cla_status copy_tables(writer *w)
 {
     static const char *const all[] = { SHARED, ENCODER, DECODER, HEAD, NULL };
@@ -269,9 +260,10 @@ static cla_status copy_tables(writer *w)
         CLA_TRY(copy_table(w, "target.table", target, all));
         return copy_bias(w);
     }
-    CLA_TRY(copy_table(w, "source.table", &m->source, m->shared ? both : encoder));
+    const bool apart = keeps_apart(w);
+    CLA_TRY(copy_table(w, "source.table", &m->source, apart ? encoder : both));
     CLA_TRY(copy_table(w, "target.table", target,
-                       m->shared ? both
+                       !apart    ? both
                        : m->tied ? written
                                  : decoder));
     CLA_TRY(m->tied ? CLA_OK : copy_table(w, "output.table", target, head));

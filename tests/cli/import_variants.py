@@ -108,6 +108,18 @@ def outside():
     write_json("model.safetensors.index.json", index)
 
 
+def untied():
+    """As release 5 of transformers writes a model without tied words: three tables and the
+    shared one, which it does not use."""
+    tensors = read_tensors()
+    kind, shape, table = tensors["model.shared.weight"]
+    for name in ("model.encoder.embed_tokens", "model.decoder.embed_tokens", "lm_head"):
+        tensors[f"{name}.weight"] = (kind, shape, table)
+    tensors["model.shared.weight"] = (kind, shape, packed([2 * x for x in floats(table)]))
+    write_tensors(tensors)
+    change("config.json", tie_word_embeddings=False)
+
+
 def lists_of_one_id():
     for name in ("config.json", "generation_config.json"):
         change(name, eos_token_id=[0], forced_eos_token_id=[0])
