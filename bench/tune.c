@@ -142,6 +142,7 @@ static cla_status turn_all(bench *b)
 static cla_status tune(bench *b, const bench_tune_options *options)
 {
     CLA_TRY(cla_runtime_new(&b->rt, options->device));
+    CLA_TRY(cla_tuning_writable(b->rt));
     bench_report_device(b);
     b->silent = true;
     b->peaks.gbs = b->peaks.gflops = 1; // shares are not printed here

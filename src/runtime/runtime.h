@@ -198,6 +198,10 @@ cla_status cla_tuning_set(cla_runtime *rt, const char *name, const char *key,
 void cla_tuning_clear(cla_runtime *rt, const char *name, const char *key);
 cla_status cla_tuning_save(cla_runtime *rt, const char **path);
 
+/* Checks before any work that cla_tuning_save can write its file. Errors: CLA_E_IO,
+ * CLA_E_NOMEM. */
+cla_status cla_tuning_writable(const cla_runtime *rt);
+
 /* Hashes the constants that are set (not the built-in ones) to 16 hexadecimal digits,
  * which checkpoints record. Errors: CLA_E_NOMEM. */
 cla_status cla_tuning_hash(const cla_runtime *rt, char hash[17]);

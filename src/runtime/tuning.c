@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/writable.h"
 #include "runtime/internal.h"
 #include "runtime/tuning_file.h"
 
@@ -307,25 +308,45 @@ static cla_status add_all(const cla_runtime *rt, const char *key, const char *fi
     return cla_text_add(text, "\n}\n");
 }
 
+/* Copies the name of the folder around the file; "." for a bare name. */
+static cla_status folder_of(const char *path, char **folder)
+{
+    const char *slash = strrchr(path, '/');
+    CLA_TRY(cla_strdup(folder, slash == path ? "/" : slash ? path : "."));
+    if (slash && slash != path) {
+        (*folder)[slash - path] = 0;
+    }
+    return CLA_OK;
+}
+
 static cla_status write_all(const cla_runtime *rt, const cla_text *text)
 {
-    char *slash = NULL;
     char *folder = NULL;
-    cla_status status = cla_strdup(&folder, rt->tuning_path);
-    if (!status && (slash = strrchr(folder, '/')) && slash != folder) {
-        *slash = 0;
-        status = cla_folder_make(folder);
-    }
+    CLA_TRY(folder_of(rt->tuning_path, &folder));
+    cla_status status = cla_folder_make(folder);
     status = status ? status : cla_file_write(rt->tuning_path, text->data, text->size);
+    free(folder);
+    return status;
+}
+
+cla_status cla_tuning_writable(const cla_runtime *rt)
+{
+    if (!rt->tuning_path) {
+        return cla_fail(CLA_E_IO, "tuning: no home folder; CLATTN_TUNING names a file");
+    }
+    char *folder = NULL;
+    CLA_TRY(folder_of(rt->tuning_path, &folder));
+    cla_status status = cla_writable_folder(folder);
+    if (!status && access(folder, F_OK) == 0) {
+        status = cla_writable_file(rt->tuning_path);
+    }
     free(folder);
     return status;
 }
 
 cla_status cla_tuning_save(cla_runtime *rt, const char **path)
 {
-    if (!rt->tuning_path) {
-        return cla_fail(CLA_E_IO, "tuning: no home folder; CLATTN_TUNING names a file");
-    }
+    CLA_TRY(cla_tuning_writable(rt));
     cla_text key = { 0 }, text = { 0 };
     char *file = NULL;
     cla_status status = device_key(rt, &key);

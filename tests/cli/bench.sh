@@ -374,5 +374,12 @@ grep -q ' | ' "$work/tuning.json" || same none device 'the tuning file'
 expect 0 '' env CLATTN_LOG=warn "$clattn" bench --quick --filter "^$case\$"
 same "$(grep -c 'warning: tuning' "$work/out")" 0 'warnings about a tuning file just written'
 expect 2 "seconds" "$clattn" tune --seconds never
+# A file that cannot be written is refused before the first measurement.
+mkdir "$work/folder"
+for place in "$work/folder" "$work/a.file/t.json" /dev/null; do
+    : >"$work/a.file"
+    expect 6 "${place%/t.json}: cannot" env CLATTN_TUNING="$place" "$clattn" tune --seconds 1
+    same "$(wc -l <"$work/out")" 1 "lines of a tuning that cannot write $place"
+done
 
 exit $bad
