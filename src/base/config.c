@@ -1,6 +1,7 @@
 /* config.c - reads JSON settings with strict keys. */
 #include "base/config.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -132,18 +133,24 @@ static cla_status parse_value(const char *key, const char *text, json_t **value)
     return *value ? CLA_OK : no_memory();
 }
 
-static cla_status assign(cla_config *config, const char *key, const char *text)
+/* Sets a key; giver is what the origin of the value becomes, a JSON value (consumed). */
+static cla_status assign(cla_config *config, const char *key, const char *text,
+                         json_t *giver)
 {
     json_t *value = NULL;
-    CLA_TRY(parse_value(key, text, &value));
-    const cla_status status = put(config->values, key, value);
+    cla_status status = parse_value(key, text, &value);
+    status = status ? status : put(config->values, key, value);
     if (status == CLA_E_INPUT) {
-        return cla_fail_within(CLA_E_USAGE, "--set %s", key);
+        status = cla_fail_within(CLA_E_USAGE, "--set %s", key);
     }
     if (!status && !config->assigned) {
         config->assigned = json_object();
     }
-    return status ? status : put(config->assigned, key, json_true());
+    if (status) {
+        json_decref(giver);
+        return status;
+    }
+    return put(config->assigned, key, giver);
 }
 
 cla_status cla_config_set(cla_config *config, const char *assignment)
@@ -161,25 +168,43 @@ cla_status cla_config_set(cla_config *config, const char *assignment)
                         "and dots between them",
                         (int)(size < PART ? size : PART), assignment, PART - 1);
     }
-    return assign(config, key, assignment + size + 1);
+    return assign(config, key, assignment + size + 1, json_true());
+}
+
+cla_status cla_config_give(cla_config *config, const char *assignment,
+                           const char *giver)
+{
+    char key[PART];
+    const size_t size = strcspn(assignment, "=");
+    assert(assignment[size] && size < sizeof key);
+    snprintf(key, sizeof key, "%.*s", (int)size, assignment);
+    return json_object_get(config->values, key)
+               ? CLA_OK
+               : assign(config, key, assignment + size + 1, json_string(giver));
 }
 
 /* ---- the origin of a value --------------------------------------------------- */
 
-/* Returns whether --set gave the key, a part of it, or an object that holds it. */
-static bool is_assigned(const cla_config *config, const char *key)
+/* Returns what gave the key, a part of it, or an object that holds it: true for --set,
+ * the key of cla_config_give; NULL when it is of the file. */
+static const json_t *giver_of(const cla_config *config, const char *key)
 {
     char part[PART];
     json_t *at = config->assigned;
     while (json_is_object(at) && next_part(&key, part)) {
         at = json_object_get(at, part);
     }
-    return at && at != config->assigned;
+    return at != config->assigned ? at : NULL;
 }
 
 cla_status cla_config_place(const cla_config *config, const char *key, cla_text *place)
 {
-    if (is_assigned(config, key)) {
+    const json_t *giver = giver_of(config, key);
+    if (json_is_string(giver)) {
+        CLA_TRY(cla_config_place(config, json_string_value(giver), place));
+        return cla_text_add(place, ": %s", json_string_value(giver));
+    }
+    if (giver) {
         return cla_text_add(place, "--set");
     }
     const int line = config->text ? cla_json_line(config->text, key) : 0;

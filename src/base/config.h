@@ -17,7 +17,7 @@ typedef struct cla_config {
     json_t *values;   // the given settings, completed with defaults
     json_t *defaults; // of the keys that getters read; NULL: not recorded
     json_t *known;    // keys of getters and of cla_config_know
-    json_t *assigned; // keys that cla_config_set set; may be NULL
+    json_t *assigned; // keys that cla_config_set and _give set; may be NULL
 } cla_config;
 
 /* Reads a JSON file. Messages name the file and line of a key, or --set for a value
@@ -31,6 +31,11 @@ void cla_config_fini(cla_config *config);
  * CLA_E_USAGE (no key, an empty or overlong part of it, not UTF-8, malformed JSON after
  * '"', '[' or '{', a key inside a value that is not an object), CLA_E_NOMEM. */
 cla_status cla_config_set(cla_config *config, const char *assignment);
+
+/* Applies "key=value", without dots, where the key is absent; messages name the key
+ * giver, such as a preset, as the origin of the value. Errors: CLA_E_NOMEM. */
+cla_status cla_config_give(cla_config *config, const char *assignment,
+                           const char *giver);
 
 /* Read a value; *value is the default on entry. Errors: CLA_E_INPUT with key, value and
  * range; CLA_E_NOMEM. */
@@ -46,7 +51,7 @@ cla_status cla_config_choice(cla_config *config, const char *key,
                              const char *const *names, int *value);
 
 /* Appends the origin of key's value for messages: "--set", "config.json:7", or the path
- * alone. Errors: CLA_E_NOMEM. */
+ * alone; of a value that another key gave, that key's origin and its name. Errors: CLA_E_NOMEM. */
 cla_status cla_config_place(const cla_config *config, const char *key, cla_text *place);
 
 /* Fails with CLA_E_INPUT and the message "PLACE: KEY TEXT"; PLACE is that of

@@ -1,5 +1,4 @@
 /* transformer_settings.c - keys of the Transformer, presets, runs of older versions. */
-#include <stdio.h>
 #include <string.h>
 
 #include "models/transformer.h"
@@ -30,12 +29,7 @@ static const char *const all_adam[] = { "beta2=0.98", "epsilon=1e-9", NULL };
 static cla_status give(cla_config *s, const char *const *assignments)
 {
     for (int i = 0; assignments[i]; i++) {
-        char key[32];
-        snprintf(key, sizeof key, "%.*s", (int)strcspn(assignments[i], "="),
-                 assignments[i]);
-        if (!json_object_get(s->values, key)) {
-            CLA_TRY(cla_config_set(s, assignments[i]));
-        }
+        CLA_TRY(cla_config_give(s, assignments[i], "preset"));
     }
     return CLA_OK;
 }

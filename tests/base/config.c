@@ -142,6 +142,15 @@ Test(config, names_where_it_is_wrong)
     refuses(cla_config_text(&c, "z", &t), where);
     cr_assert_eq(cla_config_set(&c, "n=50"), CLA_OK);
     refuses(cla_config_int(&c, "n", &n, 1, 9), "--set: n is 50, must be");
+    cr_assert_eq(cla_config_give(&c, "y=7", "x"), CLA_OK);
+    snprintf(where, sizeof where, "%s:1: x: y is 7, must be", path);
+    refuses(cla_config_int(&c, "y", &n, 8, 9), where);
+    cr_assert_eq(cla_config_give(&c, "y=8", "x"), CLA_OK); // it is there
+    refuses(cla_config_int(&c, "y", &n, 8, 9), where);
+    cr_assert_eq(cla_config_set(&c, "x=1"), CLA_OK);
+    refuses(cla_config_int(&c, "y", &n, 8, 9), "--set: x: y is 7, must be");
+    cr_assert_eq(cla_config_set(&c, "y=9"), CLA_OK);
+    cr_assert_eq(cla_config_int(&c, "y", &n, 8, 9), CLA_OK);
     snprintf(where, sizeof where, "%s:2: unknown key 'a.n'", path);
     refuses(cla_config_check(&c), where);
     cr_assert_eq(cla_config_int(&c, "a.n", &n, 1, 9), CLA_E_INPUT);

@@ -319,10 +319,10 @@ Test(pairs, refuse_what_does_not_fit)
         "attention=custom", "score=s + a[h][j]",
         "learn={\"a\": {\"shape\": [\"heads\", \"length\"], \"init\": 1}}", NULL
     };
-    check_refusal(false,
-                  (const char *const[]){ "attention=conv2d", "preset=hard", NULL },
-                  "attention_dropout is 0.1, must be 0: attention 'conv2d' convolves "
-                  "whole maps");
+    check_refusal(
+        false, (const char *const[]){ "attention=conv2d", "preset=hard", NULL },
+        "preset: attention_dropout is 0.1, must be 0: attention 'conv2d' convolves "
+        "whole maps");
     check_refusal(
         false,
         (const char *const[]){ "attention=conv2d", "attention_where=both", NULL },
