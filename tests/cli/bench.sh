@@ -376,8 +376,9 @@ same "$(grep -c 'warning: tuning' "$work/out")" 0 'warnings about a tuning file 
 expect 2 "seconds" "$clattn" tune --seconds never
 # A file that cannot be written is refused before the first measurement.
 mkdir "$work/folder"
-for place in "$work/folder" "$work/a.file/t.json" /dev/null; do
-    : >"$work/a.file"
+mkfifo "$work/fifo"
+: >"$work/a.file"
+for place in "$work/folder" "$work/a.file/t.json" "$work/fifo"; do
     expect 6 "${place%/t.json}: cannot" env CLATTN_TUNING="$place" "$clattn" tune --seconds 1
     same "$(wc -l <"$work/out")" 1 "lines of a tuning that cannot write $place"
 done
