@@ -56,6 +56,9 @@ static cla_status read_ids(marian *m)
     } same[] = { { "eos_token_id", m->end },
                  { "pad_token_id", m->pad },
                  { "decoder_start_token_id", m->pad } };
+    if (g->values && !json_object_get(g->values, "eos_token_id")) {
+        return wrong(g, "eos_token_id", "is missing: translations would have no end");
+    }
     for (size_t i = 0; i < sizeof same / sizeof *same && g->values; i++) {
         int value = same[i].value;
         CLA_TRY(cla_config_int(g, same[i].key, &value, 0, high));
@@ -120,6 +123,7 @@ static cla_status read_neutral(cla_config *g)
                                           "watermarking_config",
                                           "num_assistant_tokens",
                                           "max_time",
+                                          "stop_strings",
                                           NULL };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         const json_t *value = json_object_get(g->values, numbers[i].key);
@@ -128,7 +132,8 @@ static cla_status read_neutral(cla_config *g)
         }
     }
     for (int i = 0; absent[i]; i++) {
-        if (json_object_get(g->values, absent[i])) {
+        const json_t *value = json_object_get(g->values, absent[i]);
+        if (value && !(json_is_array(value) && !json_array_size(value))) {
             return wrong(g, absent[i], "is set: translate has no such option");
         }
     }

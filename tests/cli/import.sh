@@ -122,7 +122,7 @@ as_transformers() {
 }
 # as_given NAME: the variant says what the given model says.
 as_given() { as_transformers "$1" "$given/beam4.txt" "$given/lines.txt"; }
-for name in shards untied lists_of_one_id logits_bias_flag padded odd_tokens; do
+for name in shards untied lists_of_one_id logits_bias_flag padded odd_tokens empty_lists; do
     check "loads $name" as_given $name
 done
 check 'keeps every token' "$clattn" check "$work/m-odd_tokens"
@@ -158,6 +158,8 @@ check 'takes a language that it lacks for one unknown piece' unknown_prefix
 not_taken() { ! variant "$1" "${@:3}" && grep -qF "$2" "$work/err"; }
 check 'refuses tables that release 4 shares' not_taken untied 'differ, config.json ties' -t 4
 check 'refuses two ends' not_taken two_ends 'has 2 ids'
+check 'refuses no end' not_taken no_end 'eos_token_id is missing'
+check 'refuses stop strings' not_taken stop_strings 'stop_strings is set'
 check 'refuses an index with another file' not_taken misplaced 'is in another file than it says'
 check 'refuses an index that lacks a tensor' not_taken unlisted 'is in another file than it says'
 check 'refuses an index that leads outside' not_taken outside 'no name of this folder'

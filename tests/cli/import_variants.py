@@ -129,6 +129,19 @@ def two_ends():
     change("generation_config.json", eos_token_id=[0, 5])
 
 
+def no_end():
+    """With no end in this file, transformers goes on to the greatest length."""
+    change("generation_config.json", eos_token_id=None)
+
+
+def stop_strings():
+    change("generation_config.json", stop_strings=["a"])
+
+
+def empty_lists():
+    change("generation_config.json", suppress_tokens=[], begin_suppress_tokens=[])
+
+
 def logits_bias_flag():
     change("config.json", add_bias_logits=True)
 
