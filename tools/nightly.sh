@@ -3,7 +3,7 @@
 # usage: tools/nightly.sh [PART...]
 #
 # Parts, all of them by default: calls errors leaks kills interrupts damages mpi fuzz
-# expressions hostile tidy musl recipes peers devices soak.
+# expressions hostile tidy musl recipes peers fresh devices soak.
 #
 #   calls    each call of eight scenarios fails once, and from there on; NIGHTLY_CALLS=paths
 #            takes one call of each path to it
@@ -11,6 +11,7 @@
 #   recipes  builds the additions that docs/architecture.md describes, and runs their tests
 #   peers    compares with the newest releases of other programs, from the network, on
 #            random inputs (tests/peers/run.sh)
+#   fresh    the quick start and three pages on a bare Debian; needs root and the network
 #   devices  what tools/test-devices.sh has no minutes for on every change
 #   errors   each OpenCL function returns each error; each property of a device is zero
 #   leaks    a part of the calls once more under AddressSanitizer
@@ -41,7 +42,7 @@ cd "$(dirname "$0")/.." || exit 2
 counting=yes
 set +e
 build=build-nightly logs=build-nightly/logs
-all='calls errors leaks kills interrupts damages mpi fuzz expressions hostile tidy musl recipes peers devices soak'
+all='calls errors leaks kills interrupts damages mpi fuzz expressions hostile tidy musl recipes peers fresh devices soak'
 seed=${NIGHTLY_SEED:-$(date +%Y%m%d)}
 read -ra parts <<<"${*:-$all}"
 for part in "${parts[@]}"; do
@@ -73,6 +74,8 @@ recipes() { tests/tools/recipes.py . "$build" --whole; }
 
 # Comparisons that cannot run here are listed; the newest versions are fetched each time.
 peers() { tests/peers/run.sh "$program" "$build" "$seed"; }
+
+fresh() { tools/fresh.sh tools/quickstart.sh tools/pages.sh; }
 
 devices() {
     CLATTN_MINUTES="${NIGHTLY_DEVICES:-120}" tools/test-devices.sh intel rusticl oclgrind gpu
