@@ -1,11 +1,16 @@
-/* embedding.cl - looks up rows of a table by id; and the table's gradient.
+/* embedding.cl - looks up rows of a table by id; and the table's gradient, for which
+ * rows are brought into the order of their entries first.
  *
- * Layout: table, dtable [V,D]; ids [N]; y, dy [N,D].
- * Work-group: WG items along the columns; forward: of a run of rows, backward: of one.
+ * Layout: table, dtable [V,D]; ids [N]; y, dy [N,D]; sorted [tiles,256] of entry and
+ * row; order [N]; runs [N] of place and length.
+ * Work-group: forward, WG items along the columns of a run of rows; embedding_sort, the
+ * rows of a tile; embedding_merge, rows by parts of the tiles; embedding_backward,
+ * columns by slices of the rows of an entry.
  * Defines: WG, which is 1 on CPU devices, forward; WEIGHTS, the table's number format.
- * Numerics: f32 sums, rows in order: the same bits every time.
- * Writes: y whole; in dtable only the entries that ids name, so it is cleared
- * before. */
+ * Local: 4 KiB.
+ * Numerics: f32 sums of an order that follows from the ids: the same bits every time.
+ * Writes: y, sorted, order and runs whole; in dtable only the entries that ids name, so
+ * it is cleared before. */
 #include "embedding.clh"
 #include "weights.clh"
 
@@ -33,23 +38,114 @@ kernel void embedding_forward(global float *restrict y,
     }
 }
 
-// dtable[v] += scale sum over n with ids[n] = v of dy[n]. The group of the first row
-// with id v computes the whole sum; groups of later rows with v do nothing.
-WORK_GROUP(WG, 1, 1)
+/* ---- the gradient --------------------------------------------------------------- */
+
+#define PAST 0x80000000u // in the place of an entry, for rows past the end
+
+/* Returns the entry that row n names; the one behind the last if it names none. */
+INLINE uint entry_of(global const int *ids, int n, embedding_shape s)
+{
+    const int id = n < s.rows ? ids[n] : 0;
+    const uint named = (uint)(id >= 0 && id < s.entries ? id : s.entries);
+    return n < s.rows ? named : PAST;
+}
+
+// sorted = entry and row of each row, the rows of a tile in the order of their entries,
+// and those of an entry in their own
+WORK_GROUP(EMBEDDING_TILE, 1, 1)
+kernel void embedding_sort(global uint2 *restrict sorted,
+                           global const int *restrict ids, embedding_shape s)
+{
+    local uint entries[EMBEDDING_TILE];
+    const int lane = LANE(0), n = GROUP(0) * EMBEDDING_TILE + lane;
+    const uint entry = entry_of(ids, n, s);
+    entries[lane] = entry;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    int place = 0;
+    for (int m = 0; m < EMBEDDING_TILE; m++) {
+        place += entries[m] < entry + (m < lane);
+    }
+    sorted[GROUP(0) * EMBEDDING_TILE + place] = (uint2)(entry, (uint)n);
+}
+
+/* Returns how many rows of a sorted tile have entries below one. */
+INLINE int rows_below(global const uint2 *tile, uint entry)
+{
+    int n = 0;
+    for (int step = EMBEDDING_TILE / 2; step > 0; step /= 2) {
+        n += tile[n + step - 1].x < entry ? step : 0;
+    }
+    return n + (tile[n].x < entry);
+}
+
+// order = all rows in the order of their entries; runs = for each of them its place
+// among the rows of its entry, and their number
+WORK_GROUP(EMBEDDING_MERGED *EMBEDDING_PARTS, 1, 1)
+kernel void embedding_merge(global int *restrict order, global int2 *restrict runs,
+                            global const uint2 *restrict sorted, embedding_shape s)
+{
+    local int4 counts[EMBEDDING_MERGED * EMBEDDING_PARTS];
+    const int lane = LANE(0), part = lane / EMBEDDING_MERGED;
+    const int at = GROUP(0) * EMBEDDING_MERGED + lane % EMBEDDING_MERGED;
+    const int tiles = (s.rows + EMBEDDING_TILE - 1) / EMBEDDING_TILE;
+    const int own = at / EMBEDDING_TILE;
+    const uint entry = sorted[at].x;
+    int4 count = (int4)(0); // rows of lower entries; of this one in front; of this one
+    for (int tile = part; tile < tiles; tile += EMBEDDING_PARTS) {
+        global const uint2 *rows = sorted + tile * EMBEDDING_TILE;
+        const int from = rows_below(rows, entry);
+        const int same = rows_below(rows, entry + 1u) - from;
+        const int front = tile < own ? same : at % EMBEDDING_TILE - from;
+        count += (int4)(from, tile > own ? 0 : front, same, 0);
+    }
+    counts[lane] = count;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (part == 0 && entry != PAST) {
+        for (int i = 1; i < EMBEDDING_PARTS; i++) {
+            count += counts[lane + i * EMBEDDING_MERGED];
+        }
+        order[count.x + count.y] = (int)sorted[at].y;
+        runs[count.x + count.y] = count.yz;
+    }
+}
+
+/* dtable[v] += scale sum over n with ids[n] = v of dy[n]. An entry has as many groups
+ * as rows; each has some of its columns. The items of a group share many rows in
+ * slices, whose sums are added in order. */
+WORK_GROUP(EMBEDDING_WG, 1, 1)
 kernel void embedding_backward(global float *restrict dtable,
                                global const float *restrict dy,
-                               global const int *restrict ids, embedding_shape s)
+                               global const int *restrict ids,
+                               global const int *restrict order,
+                               global const int2 *restrict runs, embedding_shape s)
 {
-    const int n = GROUP(0), id = ids[n];
-    int first = id >= 0 && id < s.entries;
-    for (int m = 0; m < n && first; m++) {
-        first = ids[m] != id;
+    local float sums[EMBEDDING_WG];
+    const int id = ids[order[GROUP(0)]], lane = LANE(0);
+    const int place = runs[GROUP(0)].x, rows = runs[GROUP(0)].y;
+    const int columns = id >= 0 && id < s.entries ? s.columns : 0;
+    int slices = 1;
+    while (slices < EMBEDDING_SLICES && slices * 8 < rows) {
+        slices *= 2;
     }
-    for (int c = LANE(0); c < s.columns && first; c += WG) {
+    const int width = EMBEDDING_WG / slices, slice = lane / width;
+    const int each = (rows + slices - 1) / slices, start = GROUP(0) - place;
+    const int first = start + slice * each;
+    const int last = start + min((slice + 1) * each, rows);
+    for (int block = place; TOGETHER(block < (columns + width - 1) / width);
+         block += rows) {
+        const int c = block * width + lane % width;
         float sum = 0.0f;
-        for (int m = n; m < s.rows; m++) {
-            sum += ids[m] == id ? dy[(size_t)m * s.columns + c] : 0.0f;
+        for (int i = first; i < last && c < columns; i++) {
+            sum += dy[(size_t)order[i] * s.columns + c];
         }
-        dtable[(size_t)id * s.columns + c] += s.scale * sum;
+        sums[lane] = sum;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (slice == 0 && c < columns) {
+            for (int i = 1; i < slices; i++) {
+                sum += sums[lane + i * width];
+            }
+            dtable[(size_t)id * s.columns + c] += s.scale * sum;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

@@ -9,4 +9,14 @@ typedef struct embedding_shape {
     float scale;
 } embedding_shape;
 
+/* Rows that a work-group sorts; rows, and parts of the tiles, of one that merges;
+ * items, and most slices of the rows, of one that sums. */
+enum {
+    EMBEDDING_TILE = 256,
+    EMBEDDING_MERGED = 32,
+    EMBEDDING_PARTS = 8,
+    EMBEDDING_WG = 128,
+    EMBEDDING_SLICES = 16
+};
+
 #endif

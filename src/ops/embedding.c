@@ -47,6 +47,56 @@ static cla_status backward_sorted(cla_tape *tape, const saved *s,
     return cla_enqueue(rt, &sum);
 }
 
+/* Queues order = the rows by table entry, runs = place and length of each one's run. */
+static cla_status order_rows(cla_tape *tape, const saved *s, const cla_memory *order,
+                             const cla_memory *runs)
+{
+    cla_runtime *rt = cla_tape_runtime(tape);
+    const embedding_shape shape = shape_of(s);
+    const size_t tiles = ((size_t)shape.rows + EMBEDDING_TILE - 1) / EMBEDDING_TILE;
+    cla_memory sorted;
+    CLA_TRY(cla_tape_scratch(tape, &sorted, tiles * EMBEDDING_TILE * 8));
+    const cla_launch sort = {
+        .file = "embedding",
+        .kernel = "embedding_sort",
+        .groups = { tiles },
+        .local = { EMBEDDING_TILE },
+        .args = { cla_mem(&sorted), cla_buf(s->ids), cla_bytes(&shape, sizeof shape) },
+    };
+    CLA_TRY(cla_enqueue(rt, &sort));
+    const cla_launch merge = {
+        .file = "embedding",
+        .kernel = "embedding_merge",
+        .groups = { tiles * EMBEDDING_TILE / EMBEDDING_MERGED },
+        .local = { (size_t)EMBEDDING_MERGED * EMBEDDING_PARTS },
+        .args = { cla_mem(order), cla_mem(runs), cla_mem(&sorted),
+                  cla_bytes(&shape, sizeof shape) },
+        .flops = 20.0 * (double)tiles * shape.rows,
+    };
+    return cla_enqueue(rt, &merge);
+}
+
+/* The same for devices with many cores. */
+static cla_status backward_runs(cla_tape *tape, const saved *s,
+                                const cla_tensor *dtable, const cla_tensor *dy)
+{
+    const embedding_shape shape = shape_of(s);
+    cla_memory order, runs;
+    CLA_TRY(cla_tape_scratch(tape, &order, (size_t)shape.rows * 4));
+    CLA_TRY(cla_tape_scratch(tape, &runs, (size_t)shape.rows * 8));
+    CLA_TRY(order_rows(tape, s, &order, &runs));
+    const cla_launch sum = {
+        .file = "embedding",
+        .kernel = "embedding_backward",
+        .groups = { (size_t)shape.rows },
+        .local = { EMBEDDING_WG },
+        .args = { cla_buf(dtable), cla_buf(dy), cla_buf(s->ids), cla_mem(&order),
+                  cla_mem(&runs), cla_bytes(&shape, sizeof shape) },
+        .flops = 2.0 * (double)cla_size(dy),
+    };
+    return cla_enqueue(cla_tape_runtime(tape), &sum);
+}
+
 static cla_status backward(cla_tape *tape, void *bytes)
 {
     const saved *s = bytes;
@@ -59,22 +109,8 @@ static cla_status backward(cla_tape *tape, void *bytes)
     if (!cla_size(dy) || !cla_size(dtable)) {
         return CLA_OK;
     }
-    cla_runtime *rt = cla_tape_runtime(tape);
-    if (cla_tiled(rt)) {
-        return backward_sorted(tape, s, dtable, dy);
-    }
-    const embedding_shape shape = shape_of(s);
-    const cla_launch launch = {
-        .file = "embedding",
-        .kernel = "embedding_backward",
-        .define = { { "WG", CLA_WG } },
-        .groups = { (size_t)shape.rows },
-        .local = { CLA_WG },
-        .args = { cla_buf(dtable), cla_buf(dy), cla_buf(s->ids),
-                  cla_bytes(&shape, sizeof shape) },
-        .flops = (double)shape.rows * shape.rows * CLA_WG,
-    };
-    return cla_enqueue(rt, &launch);
+    return cla_tiled(cla_tape_runtime(tape)) ? backward_sorted(tape, s, dtable, dy)
+                                             : backward_runs(tape, s, dtable, dy);
 }
 
 const cla_signature cla_embedding_signature = { "embedding",
