@@ -196,8 +196,9 @@ static bool needs_escapes(const cla_vocab *v)
             return true;
         }
     }
-    return v->added || v->added_specials ||
-           (v->count && strncmp(v->tokens[0], ESCAPED, sizeof ESCAPED - 1) == 0);
+    const char *first = v->count ? v->tokens[0] : "";
+    return v->added || v->added_specials || cla_mark_size(first, strlen(first)) ||
+           strncmp(first, ESCAPED, sizeof ESCAPED - 1) == 0;
 }
 
 static cla_status add_escaped(cla_text *text, const char *token)

@@ -114,6 +114,35 @@ Test(vocab, keeps_every_token)
     unlink(path);
 }
 
+/* A first token that a file as it is would begin with, and lose. */
+Test(vocab, keeps_the_first_token)
+{
+    static const char *const first[] = {
+        "\xEF\xBB\xBF",
+        "\xEF\xBB\xBF"
+        "a",
+        "\xEF\xBB\xBF\xEF\xBB\xBF",
+        "",
+        "a\r",
+        "\n",
+        "#clattn vocabulary with escapes: special 0, added 0 and 0",
+    };
+    char path[] = "/tmp/clattn-vocab-XXXXXX";
+    close(mkstemp(path));
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
+        cla_vocab v = { 0 }, w = { 0 };
+        cr_assert_eq(cla_vocab_add(&v, first[i], 1, NULL), CLA_OK);
+        cr_assert_eq(cla_vocab_add(&v, "b", 1, NULL), CLA_OK);
+        cr_assert_eq(cla_vocab_save(&v, path), CLA_OK);
+        cr_assert_eq(cla_vocab_load(&w, path, 0), CLA_OK, "%zu: %s", i, cla_error());
+        cr_assert_eq(w.count, 2, "%zu", i);
+        cr_assert_str_eq(w.tokens[0], first[i]);
+        cla_vocab_free(&v);
+        cla_vocab_free(&w);
+    }
+    unlink(path);
+}
+
 /* Files of older versions: the special tokens are the first lines, and a backslash is a
  * backslash. */
 Test(vocab, loads_old_files)
