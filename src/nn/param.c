@@ -1,6 +1,7 @@
 /* param.c - named parameters: one block of values, one of gradients. */
 #include "nn/param.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -207,8 +208,6 @@ static cla_status place(cla_params *params, cla_param *p, uint32_t seed)
     if (params->weights != CLA_F32) {
         return CLA_OK;
     }
-    CLA_TRY(cla_tensor_over(&p->tensor->grad, params->rt, &params->gradients, p->offset,
-                            CLA_F32, p->rank, p->shape));
     cla_tensor_want_grad(p->tensor, true);
     float *values = NULL;
     CLA_TRY(cla_alloc(&values, (size_t)size_of(p) + 1, sizeof *values));
@@ -230,12 +229,22 @@ cla_status cla_params_build(cla_params *params, cla_runtime *rt, uint32_t seed)
     }
     CLA_TRY(cla_memory_new(&params->values, rt, bytes));
     CLA_TRY(cla_memory_fill(rt, &params->values, 0));
-    if (params->weights == CLA_F32) {
-        CLA_TRY(cla_memory_new(&params->gradients, rt, bytes));
-        CLA_TRY(cla_memory_fill(rt, &params->gradients, 0));
-    }
     for (size_t i = 0; i < params->count; i++) {
         CLA_TRY(place(params, &params->list[i], seed));
+    }
+    return CLA_OK;
+}
+
+cla_status cla_params_train(cla_params *params)
+{
+    assert(params->weights == CLA_F32 && !params->gradients.mem);
+    CLA_TRY(cla_memory_new(&params->gradients, params->rt, params->values.bytes));
+    CLA_TRY(cla_memory_fill(params->rt, &params->gradients, 0));
+    for (size_t i = 0; i < params->count; i++) {
+        const cla_param *p = &params->list[i];
+        cla_tensor_free(&p->tensor->grad); // of a backward pass without the block
+        CLA_TRY(cla_tensor_over(&p->tensor->grad, params->rt, &params->gradients,
+                                p->offset, CLA_F32, p->rank, p->shape));
     }
     return CLA_OK;
 }

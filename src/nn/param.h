@@ -46,8 +46,9 @@ typedef struct cla_params {
     size_t count, cap;
     cla_dtype weights; // CLA_F32, or set before cla_params_build to CLA_F16 or CLA_I8:
                        // type of linear and table parameters, without gradients
-    cla_memory values, gradients; // one block each
-    int64_t size;                 // numbers in all parameters
+    cla_memory values; // one block
+    cla_memory gradients; // one block, made by cla_params_train
+    int64_t size;         // numbers in all parameters
 } cla_params;
 
 /* Adds a parameter with a formatted name. cla_params_build sets *home, cla_params_free
@@ -79,11 +80,14 @@ void cla_param_for(cla_params *params, cla_param_use use);
 cla_status cla_param_linear(cla_params *params, cla_tensor **w, cla_tensor **b,
                             int64_t in, int64_t out, const char *name);
 
-/* Allocates the blocks and draws the values from the seed. Each parameter has a random
+/* Allocates the block of values and draws them from the seed. Each parameter has a random
  * stream of its own, so adding one does not change the others. With reduced precision
  * all values are zeros until cla_param_write. Errors: CLA_E_NOMEM, CLA_E_DEVICE,
  * CLA_E_SHAPE. */
 cla_status cla_params_build(cla_params *params, cla_runtime *rt, uint32_t seed);
+/* Allocates the block of gradients, which inference does without. Call it once, before
+ * the first backward pass whose gradients matter. Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
+cla_status cla_params_train(cla_params *params);
 void cla_params_free(cla_params *params);
 
 /* Writes the values of a parameter, converted from floats to its type: to halves by

@@ -155,6 +155,7 @@ cla_status cla_parameters_build(cla_parameters *set, uint32_t seed)
     const cla_status status = cla_params_build(&set->params, set->rt, seed);
     forget_homes(set);
     CLA_TRY(status);
+    CLA_TRY(cla_params_train(&set->params));
     CLA_TRY(cla_params_block(&set->params, &set->params.values, &set->values));
     CLA_TRY(cla_params_block(&set->params, &set->params.gradients, &set->gradients));
     for (int i = 0; i < MOMENTS; i++) {

@@ -136,6 +136,7 @@ Test(param, untouched_gradients_are_zero)
     TEST_OK(
         cla_param_add(&params, &t, (cla_init){ CLA_INIT_ONES, 0, 0, 0 }, 1, &n, "t"));
     TEST_OK(cla_params_build(&params, rt, 1));
+    TEST_OK(cla_params_train(&params));
     TEST_OK(cla_tensor_fill(t->grad, 3));
     cla_params_clear_gradients(&params);
     TEST_OK(cla_params_fill_gradients(&params));
