@@ -42,14 +42,16 @@ CLA_API int64_t cla_tensor_dim(const cla_tensor *t, int axis);
 CLA_API int64_t cla_tensor_size(const cla_tensor *t); // number of elements
 CLA_API cla_dtype cla_tensor_dtype(const cla_tensor *t);
 
-/* Copies the whole tensor; both wait. host holds cla_tensor_size elements, which the
- * functions cannot check: cla_tensor_write and cla_tensor_read take the size.
+/* Copies the whole tensor. A download waits; after an upload host may change at once,
+ * and another queue sees the numbers after cla_runtime_finish. host holds
+ * cla_tensor_size elements, which the functions cannot check: cla_tensor_write and
+ * cla_tensor_read take the size.
  * Errors: CLA_E_SHAPE (t is a column view), CLA_E_DEVICE. */
 CLA_API cla_status cla_tensor_upload(cla_tensor *t, const void *host);
 CLA_API cla_status cla_tensor_download(const cla_tensor *t, void *host);
 
 /* Copy the elements first .. first+count-1, in row-major order, from host memory or to
- * it; both wait. The other elements stay as they are.
+ * it, as the two above. The other elements stay as they are.
  *
  * first  in  0 or more
  * count  in  elements that host holds

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/signals.h"
+#include "runtime/runtime.h"
 
 int cli_fail(cla_status status)
 {
@@ -101,6 +102,16 @@ static void print_row(const cla_profile_row *row, double steps, double all_ms)
             row->kernel);
 }
 
+static void print_waits(const cla_runtime *rt, double steps)
+{
+    const cla_waits w = cla_runtime_waits(rt);
+    fprintf(stderr,
+            "%10.2f times a step the host waits for numbers that it read at once,\n"
+            "%10.2f for numbers that it read later, %.2f for a write, %.2f for room\n",
+            (double)w.reads / steps, (double)w.late_reads / steps,
+            (double)w.writes / steps, (double)w.ring / steps);
+}
+
 void cli_print_profile(cla_runtime *rt, int64_t steps, double seconds)
 {
     int count = 0;
@@ -118,4 +129,5 @@ void cli_print_profile(cla_runtime *rt, int64_t steps, double seconds)
     fprintf(stderr, "%10.2f ms a step; the device is idle for %.1f %% of it\n",
             wall_ms / (double)steps,
             wall_ms > all.total_ms ? 100 * (1 - all.total_ms / wall_ms) : 0);
+    print_waits(rt, (double)steps);
 }

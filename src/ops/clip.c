@@ -1,4 +1,6 @@
 /* clip.c - computes the norm of a gradient, scales it, and clips it by norm. */
+#include "ops/clip.h"
+
 #include <math.h>
 
 #include "clattn/optim.h"
@@ -27,6 +29,22 @@ static cla_status square_runs(cla_runtime *rt, const cla_memory *partial,
     return cla_enqueue(rt, &launch);
 }
 
+/* Runs of x, and device memory for their sums. */
+typedef struct runs {
+    int64_t each, count; // count is 0 if x is empty
+    cla_memory partial;
+} runs;
+
+static cla_status sum_runs(runs *r, cla_runtime *rt, const cla_tensor *x)
+{
+    const int64_t n = cla_size(x);
+    const int64_t even = (n + MOST_RUNS - 1) / MOST_RUNS;
+    r->each = even < SHORTEST_RUN ? SHORTEST_RUN : even;
+    r->count = (n + r->each - 1) / r->each;
+    CLA_TRY(cla_memory_new(&r->partial, rt, (size_t)r->count * sizeof(float)));
+    return square_runs(rt, &r->partial, x, r->each);
+}
+
 cla_status cla_norm(cla_runtime *rt, double *norm, const cla_tensor *x)
 {
     CLA_NEED(rt, norm, x);
@@ -34,21 +52,17 @@ cla_status cla_norm(cla_runtime *rt, double *norm, const cla_tensor *x)
     CLA_SAME(rt, x);
     *norm = 0;
     CLA_TRY(check("norm", x));
-    const int64_t n = cla_size(x);
-    const int64_t even = (n + MOST_RUNS - 1) / MOST_RUNS;
-    const int64_t run = even < SHORTEST_RUN ? SHORTEST_RUN : even;
-    const int64_t runs = (n + run - 1) / run; // 0 if x is empty
     float host[MOST_RUNS];
-    cla_memory partial;
-    CLA_TRY(cla_memory_new(&partial, rt, (size_t)runs * sizeof(float)));
-    cla_status status = square_runs(rt, &partial, x, run);
+    runs r = { .count = 0 };
+    cla_status status = sum_runs(&r, rt, x);
     if (!status) {
-        status = cla_memory_read(rt, &partial, 0, host, (size_t)runs * sizeof(float));
+        status =
+            cla_memory_read(rt, &r.partial, 0, host, (size_t)r.count * sizeof(float));
     }
-    cla_memory_free(&partial, rt);
+    cla_memory_free(&r.partial, rt);
     CLA_TRY(status);
     double sum = 0;
-    for (int64_t i = 0; i < runs; i++) {
+    for (int64_t i = 0; i < r.count; i++) {
         sum += (double)host[i];
     }
     *norm = sqrt(sum);
@@ -71,20 +85,64 @@ cla_status cla_scale(cla_runtime *rt, cla_tensor *x, float factor)
     return cla_enqueue(rt, &launch);
 }
 
+/* Queues the sum of the runs and the factor that it leads to. */
+static cla_status find_factor(cla_runtime *rt, const cla_memory *left, const runs *r,
+                              float limit)
+{
+    const int wg = cla_tiled(rt) ? 1 : CLA_WG;
+    const cla_launch launch = {
+        .file = "clip",
+        .kernel = "clip_factor",
+        .define = { { "WG", wg } },
+        .groups = { 1 },
+        .local = { (size_t)wg },
+        .args = { cla_mem(left), cla_mem(&r->partial), cla_i32(r->count),
+                  cla_f32(limit) },
+    };
+    return cla_enqueue(rt, &launch);
+}
+
+double cla_clipping_norm(const cla_clipping *c)
+{
+    return sqrt((double)c->sum + (double)c->rest);
+}
+
+cla_status cla_clip_queue(cla_runtime *rt, const cla_memory *left, cla_tensor *g,
+                          float limit)
+{
+    runs r = { .count = 0 };
+    cla_status status = sum_runs(&r, rt, g);
+    status = status ? status : find_factor(rt, left, &r, limit);
+    cla_memory_free(&r.partial, rt);
+    CLA_TRY(status);
+    cla_launch launch = {
+        .file = "clip",
+        .kernel = "clip_shorten",
+        .args = { cla_buf(g), cla_i32(cla_size(g)), cla_mem(left) },
+    };
+    cla_spread_elements(rt, &launch, cla_size(g));
+    cla_tensor_changed(g);
+    return cla_enqueue(rt, &launch);
+}
+
 cla_status cla_clip(cla_runtime *rt, double *norm, cla_tensor *g, float limit)
 {
     CLA_NEED(rt, g);
     CLA_HOLD(rt);
     CLA_SAME(rt, g);
-    double length = 0;
     if (!(limit > 0)) {
         return cla_fail(CLA_E_USAGE, "clip: limit is %g, must be above 0",
                         (double)limit);
     }
-    CLA_TRY(cla_norm(rt, &length, g));
-    if (norm) {
-        *norm = length;
+    CLA_TRY(check("clip", g));
+    cla_clipping host = { 0 };
+    cla_memory left;
+    CLA_TRY(cla_memory_new(&left, rt, sizeof host));
+    cla_status status = cla_clip_queue(rt, &left, g, limit);
+    if (!status && norm) {
+        status = cla_memory_read(rt, &left, 0, &host, sizeof host);
+        *norm = cla_clipping_norm(&host);
     }
-    const bool longer = isfinite(length) && length > (double)limit;
-    return longer ? cla_scale(rt, g, (float)((double)limit / length)) : CLA_OK;
+    cla_memory_free(&left, rt);
+    return status;
 }

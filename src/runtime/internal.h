@@ -54,6 +54,7 @@ typedef struct cla_profile {
 } cla_profile;
 
 typedef struct cla_record cla_record;
+typedef struct cla_staging cla_staging;
 
 typedef struct cla_extension_slot {
     const void *key;
@@ -102,6 +103,8 @@ struct cla_runtime {
     cla_guarded *guarded;
     size_t guarded_count, guarded_cap;
     cla_profile profile;
+    cla_staging *staging; // NULL: nothing was written yet
+    cla_waits waits;
     cla_record *record;      // NULL: kernels run
     cla_tuned_value *tuning; // one for each constant of tuning.c's table
     char *tuning_path;
@@ -139,6 +142,9 @@ void cla_cache_save_programs(cla_runtime *rt);
  * the event (NULL: the command has no time). Does nothing while profiling is off. */
 cla_status cla_profile_add(cla_runtime *rt, const char *kernel, size_t bytes,
                            cl_event event);
+/* The same; the event has another owner too. */
+cla_status cla_profile_shared(cla_runtime *rt, const char *kernel, size_t bytes,
+                              cl_event event);
 /* Releases the events whose times were not read. */
 void cla_profile_fini(cla_runtime *rt);
 
@@ -153,6 +159,14 @@ cla_status cla_tuning_init(cla_runtime *rt);
 
 /* selftest.c: compares results of the device with known ones, once for each driver. */
 cla_status cla_selftest(cla_runtime *rt);
+
+/* staging.c: takes host memory for a write of bytes; *at is NULL if they are too many.
+ * Then says that the transfer is queued, and takes its event.
+ * Errors: CLA_E_NOMEM, CLA_E_DEVICE (an earlier write failed). */
+cla_status cla_staging_take(cla_runtime *rt, size_t bytes, void **at);
+void cla_staging_queued(cla_runtime *rt, size_t bytes, void *event);
+/* idle: all transfers have ended. */
+void cla_staging_fini(cla_runtime *rt, bool idle);
 
 /* record.c: with CLATTN_RECORD=FOLDER the device poses as a GPU, and launches are
  * recorded, not run. Errors: CLA_E_IO, CLA_E_USAGE (CLATTN_RECORD_AS), CLA_E_NOMEM. */

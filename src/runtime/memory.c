@@ -200,12 +200,25 @@ cla_status cla_memory_write(cla_runtime *rt, const cla_memory *to, size_t offset
         return bytes ? cla_profile_add(rt, "(write)", bytes, NULL) : CLA_OK;
     }
     CLA_TRY(cla_runtime_check(rt));
+    void *staged = NULL;
+    CLA_TRY(cla_staging_take(rt, bytes, &staged));
+    if (staged) {
+        memcpy(staged, host, bytes);
+    } else {
+        rt->waits.writes += rt->profile.on;
+    }
     cl_event event = NULL;
-    const cl_int code =
-        clEnqueueWriteBuffer(rt->queue, to->mem, CL_TRUE, offset, bytes, host, 0, NULL,
-                             rt->profile.on ? &event : NULL);
-    return code ? cla_cl_fail(code, "writing %zu bytes to the device", bytes)
-                : cla_profile_add(rt, "(write)", bytes, event);
+    const cl_int code = clEnqueueWriteBuffer(
+        rt->queue, to->mem, staged ? CL_FALSE : CL_TRUE, offset, bytes,
+        staged ? staged : host, 0, NULL, staged || rt->profile.on ? &event : NULL);
+    if (code) {
+        return cla_cl_fail(code, "writing %zu bytes to the device", bytes);
+    }
+    if (!staged) {
+        return cla_profile_add(rt, "(write)", bytes, event);
+    }
+    cla_staging_queued(rt, bytes, event);
+    return cla_profile_shared(rt, "(write)", bytes, event);
 }
 
 cla_status cla_memory_read(cla_runtime *rt, const cla_memory *from, size_t offset,
@@ -220,6 +233,7 @@ cla_status cla_memory_read(cla_runtime *rt, const cla_memory *from, size_t offse
         return cla_profile_add(rt, "(read)", bytes, NULL);
     }
     cl_event event = NULL;
+    rt->waits.reads += rt->profile.on;
     const cl_int code =
         clEnqueueReadBuffer(rt->queue, from->mem, CL_TRUE, offset, bytes, host, 0, NULL,
                             rt->profile.on ? &event : NULL);

@@ -85,6 +85,14 @@ cla_status cla_profile_add(cla_runtime *rt, const char *kernel, size_t bytes,
     return status;
 }
 
+cla_status cla_profile_shared(cla_runtime *rt, const char *what, size_t bytes,
+                              cl_event event)
+{
+    const cl_int code = rt->profile.on && event ? clRetainEvent(event) : CL_SUCCESS;
+    return code ? cla_cl_fail(code, "profile of %s", what)
+                : cla_profile_add(rt, what, bytes, event);
+}
+
 /* Reads the last times, for functions without a status. Returns false on failure. */
 static bool read_rest(cla_runtime *rt)
 {
@@ -117,6 +125,7 @@ cla_status cla_profile_library(cla_runtime *rt, const char *name, size_t bytes,
 
 void cla_profile_clear(cla_runtime *rt)
 {
+    rt->waits = (cla_waits){ 0 };
     read_rest(rt);
     rt->profile.count = 0;
 }

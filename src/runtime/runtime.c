@@ -214,16 +214,18 @@ void cla_runtime_free(cla_runtime **out)
         return;
     }
     cla_runtime *rt = *out;
+    bool idle = true;
     cla_hold_wait(&(cla_hold){ 0 }, rt); // and never gives it back
     if (rt->pid == getpid()) { // after a fork OpenCL objects must not be touched
         if (rt->queue) {
-            clFinish(rt->queue);
+            idle = clFinish(rt->queue) == CL_SUCCESS;
             cla_foreign_enter(NULL);
             cla_cache_save_programs(rt);
         }
         free_extensions(rt);
         cla_programs_fini(rt);
         cla_profile_fini(rt);
+        cla_staging_fini(rt, idle);
         if (rt->queue) {
             clReleaseCommandQueue(rt->queue);
         }
@@ -290,6 +292,11 @@ void cla_runtime_set_schedule(cla_runtime *rt, cla_schedule schedule)
     if (!rt || CLA_UNKNOWN("schedule", schedule, CLA_SCHEDULE_GROUP)) return;
 
     rt->schedule = schedule == CLA_SCHEDULE_AUTO ? rt->own_schedule : schedule;
+}
+
+cla_waits cla_runtime_waits(const cla_runtime *rt)
+{
+    return rt->waits;
 }
 
 uint64_t cla_runtime_peak_bytes(const cla_runtime *rt)

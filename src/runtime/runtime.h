@@ -71,11 +71,30 @@ void cla_arena_rewind(cla_arena *arena, size_t mark);
 void cla_memory_guard(cla_runtime *rt, bool on);
 cla_status cla_memory_check_guards(cla_runtime *rt);
 
-/* Copy from and to the host, and wait. Offsets and sizes are in bytes. */
+/* Queues a copy from the host, whose memory may change at once; waits only if bytes are
+ * more than the staging memory takes. Offsets and sizes are in bytes. */
 cla_status cla_memory_write(cla_runtime *rt, const cla_memory *to, size_t offset,
                             const void *host, size_t bytes);
+/* Copies to the host, and waits for all that was queued before. */
 cla_status cla_memory_read(cla_runtime *rt, const cla_memory *from, size_t offset,
                            void *host, size_t bytes);
+/* Queues a copy to the host, which cla_memory_arrive gives. Errors: CLA_E_NOMEM,
+ * CLA_E_DEVICE. */
+typedef struct cla_late cla_late;
+cla_status cla_memory_read_later(cla_runtime *rt, const cla_memory *from, size_t offset,
+                                 size_t bytes, cla_late **late);
+/* Waits for a copy and writes its bytes to host; *late becomes NULL. Does nothing if it
+ * is NULL. Errors: CLA_E_DEVICE. */
+cla_status cla_memory_arrive(cla_runtime *rt, cla_late **late, void *host);
+
+/* How often the host waited for the device while profiling was on. */
+typedef struct cla_waits {
+    int64_t writes;     // of more bytes than the staging memory takes
+    int64_t ring;       // for room in the staging memory
+    int64_t reads;      // by cla_memory_read
+    int64_t late_reads; // in cla_memory_arrive
+} cla_waits;
+cla_waits cla_runtime_waits(const cla_runtime *rt);
 /* Queue a fill and a copy on the device, without waiting. */
 cla_status cla_memory_fill(cla_runtime *rt, const cla_memory *memory, uint32_t pattern);
 cla_status cla_memory_copy(cla_runtime *rt, const cla_memory *to, size_t to_offset,

@@ -65,8 +65,9 @@ static bool signalled(const run *r)
 }
 
 /* Checks that all numbers are finite, before a state is written. */
-static cla_status guard(const run *r)
+static cla_status guard(run *r)
 {
+    CLA_TRY(cla_optim_settle(&r->stepper.optim));
     return leader(r) ? cla_guard_numbers(&r->stepper.optim, r->progress.step) : CLA_OK;
 }
 
@@ -124,21 +125,38 @@ static double part_done(const run *r)
                            p->step, r->steps);
 }
 
+/* Ends profiling, which starts again with the next step: evaluation is no part of it. */
+static cla_status pause_profile(run *r)
+{
+    const int64_t start = cla_time_ns();
+    if (!cla_profile_on(r->rt)) {
+        return CLA_OK;
+    }
+    CLA_TRY(cla_runtime_finish(r->rt));
+    r->profiled_s += (double)(cla_time_ns() - start) * 1e-9;
+    cla_profile_enable(r->rt, false);
+    return CLA_OK;
+}
+
 /* Takes one step, profiled if the option is set. The first step compiles kernels, so
  * its profile counts only if no other step follows. */
 static cla_status take_step(run *r, int64_t n, cla_step_result *result, double *seconds)
 {
     const cla_progress *p = &r->progress;
-    const int64_t start = cla_time_ns();
-    cla_profile_enable(r->rt, r->options->profile);
-    CLA_TRY(cla_stepper_step(&r->stepper, r->order + p->next, n, p->step, result));
-    CLA_TRY(r->options->profile ? cla_runtime_finish(r->rt) : CLA_OK);
-    *seconds = (double)(cla_time_ns() - start) * 1e-9;
-    if (r->options->profile) {
-        cla_profile_enable(r->rt, false);
-        r->profiled++;
-        r->profiled_s += *seconds;
+    if (r->options->profile && r->profiled == 1 && r->taken == 1) {
+        CLA_TRY(pause_profile(r));
+        cla_profile_clear(r->rt);
+        r->profiled = 0;
+        r->profiled_s = 0;
     }
+    if (r->options->profile && !cla_profile_on(r->rt)) {
+        cla_profile_enable(r->rt, true);
+    }
+    const int64_t start = cla_time_ns();
+    CLA_TRY(cla_stepper_step(&r->stepper, r->order + p->next, n, p->step, result));
+    *seconds = (double)(cla_time_ns() - start) * 1e-9;
+    r->profiled += r->options->profile;
+    r->profiled_s += r->options->profile ? *seconds : 0;
     return CLA_OK;
 }
 
@@ -148,11 +166,6 @@ static cla_status step(run *r)
     const int64_t n = cla_stepper_take(&r->stepper, p->next);
     double seconds = 0;
     cla_step_result result = { .stop = signalled(r) };
-    if (r->options->profile && r->profiled == 1 && r->taken == 1) {
-        cla_profile_clear(r->rt);
-        r->profiled = 0;
-        r->profiled_s = 0;
-    }
     const cla_status status = take_step(r, n, &result, &seconds);
     if (status == CLA_E_NUMERIC) {
         r->shared = result.shared;
@@ -237,6 +250,7 @@ static cla_status after_step(run *r)
     if (!due && !last && !r->stop && p->step % r->save_every) {
         return CLA_OK;
     }
+    CLA_TRY(pause_profile(r));
     CLA_TRY(guard(r));
     if (due || (last && (r->eval_every || enough))) {
         CLA_TRY(evaluate(r));

@@ -106,8 +106,10 @@ bool cla_optim_moment_name(const cla_optim *o, int i, char name[OPTIM_NAME])
 cla_status cla_optim_init(cla_optim *o, cla_params *params)
 {
     o->params = params;
+    CLA_TRY(cla_params_train(params));
     CLA_TRY(cla_params_block(params, &params->values, &o->values));
     CLA_TRY(cla_params_block(params, &params->gradients, &o->gradients));
+    CLA_TRY(cla_memory_new(&o->clipping, params->rt, sizeof o->clipped));
     char name[OPTIM_NAME];
     for (int i = 0; cla_optim_moment_name(o, i, name); i++) {
         CLA_TRY(cla_memory_new(&o->moment[i], params->rt, params->values.bytes));
@@ -119,6 +121,10 @@ cla_status cla_optim_init(cla_optim *o, cla_params *params)
 
 void cla_optim_fini(cla_optim *o)
 {
+    if (o->params) {
+        cla_memory_arrive(o->params->rt, &o->late, &o->clipped);
+        cla_memory_free(&o->clipping, o->params->rt);
+    }
     cla_tensor_free(&o->values);
     cla_tensor_free(&o->gradients);
     for (int i = 0; i < OPTIM_MOMENTS; i++) {
@@ -138,16 +144,30 @@ static cla_status update(const cla_optim *o, int64_t step)
                               o->gradients, step, &rates);
 }
 
+cla_status cla_optim_settle(cla_optim *o)
+{
+    CLA_TRY(cla_memory_arrive(o->params->rt, &o->late, &o->clipped));
+    const double norm = cla_clipping_norm(&o->clipped);
+    return isfinite(norm)
+               ? CLA_OK
+               : cla_fail(CLA_E_NUMERIC, "the gradient's norm is %g at step %lld", norm,
+                          (long long)o->clipped_step);
+}
+
+static cla_status clip(cla_optim *o, int64_t step)
+{
+    cla_runtime *rt = o->params->rt;
+    CLA_TRY(cla_clip_queue(rt, &o->clipping, o->gradients, (float)o->clip));
+    o->clipped_step = step;
+    return cla_memory_read_later(rt, &o->clipping, 0, sizeof o->clipped, &o->late);
+}
+
 cla_status cla_optim_step(cla_optim *o, int64_t step)
 {
-    double norm = 0;
+    CLA_TRY(cla_optim_settle(o));
     CLA_TRY(cla_params_fill_gradients(o->params));
     if (o->clip > 0) {
-        CLA_TRY(cla_clip(o->params->rt, &norm, o->gradients, (float)o->clip));
-    }
-    if (!isfinite(norm)) {
-        return cla_fail(CLA_E_NUMERIC, "the gradient's norm is %g at step %lld", norm,
-                        (long long)step);
+        CLA_TRY(clip(o, step));
     }
     CLA_TRY(update(o, step));
     cla_params_changed(o->params);

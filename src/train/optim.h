@@ -3,6 +3,7 @@
 
 #include "base/config.h"
 #include "nn/param.h"
+#include "ops/clip.h"
 #include "ops/optimiser.h"
 
 enum { OPTIM_MOMENTS = CLA_OPTIMISER_MOMENTS + 1, OPTIM_NAME = 32 };
@@ -14,6 +15,10 @@ typedef struct cla_optim {
     int dim, warmup;
     int anneal, steps; // the rate falls over the last `anneal` of `steps` steps
     double clip;
+    cla_memory clipping;  // factor and norm of the last update
+    cla_clipping clipped; // the same, on the host
+    cla_late *late;       // their copy
+    int64_t clipped_step;
     double ema; // decay of a running mean of the parameters; 0: no mean
     cla_params *params;
     cla_memory moment[OPTIM_MOMENTS]; // blocks like that of the parameters
@@ -41,10 +46,15 @@ void cla_optim_fini(cla_optim *optim);
  * is kept. Returns false past the last. */
 bool cla_optim_moment_name(const cla_optim *optim, int i, char name[OPTIM_NAME]);
 
-/* Updates the parameters from the gradients, which are clipped to a global norm if clip
- * is set. step counts from 1. Errors: CLA_E_NUMERIC (the gradient is not finite; only
- * checked when clipping), CLA_E_DEVICE. */
+/* Queues an update of the parameters from the gradients, which are clipped to a global
+ * norm if clip is set. step counts from 1. Does not wait for the device.
+ * Errors: CLA_E_NUMERIC (as cla_optim_settle), CLA_E_DEVICE. */
 cla_status cla_optim_step(cla_optim *optim, int64_t step);
+
+/* Waits for the norm of the last update's gradient, if it was clipped.
+ * Errors: CLA_E_NUMERIC with its step (it is not finite; the parameters are not either),
+ * CLA_E_DEVICE. */
+cla_status cla_optim_settle(cla_optim *optim);
 
 /* Exchanges the parameters and their running mean, before and after an evaluation. Does
  * nothing when there is no mean, or none yet (step 0). Errors: CLA_E_DEVICE. */

@@ -28,12 +28,18 @@ cla_status cla_stepper_init(cla_stepper *s, cla_task *task,
     CLA_TRY(cla_optim_init(&s->optim, &task->params));
     CLA_TRY(cla_tape_new(&s->tape, task->rt, true));
     CLA_TRY(cla_tensor_new(&s->share, task->rt, CLA_F32, 1, &one));
+    CLA_TRY(cla_alloc(&s->losses, (size_t)s->accumulate, sizeof *s->losses));
     return cla_alloc(&s->host, task->params.gradients.bytes / 4 + HOST_EXTRA,
                      sizeof *s->host);
 }
 
 void cla_stepper_fini(cla_stepper *s)
 {
+    for (int i = 0; s->losses && i < s->accumulate; i++) {
+        cla_memory_arrive(s->task->rt, &s->losses[i].late, &s->losses[i].value);
+    }
+    free(s->losses);
+    s->losses = NULL;
     cla_tape_free(&s->tape);
     cla_tensor_free(&s->share);
     cla_optim_fini(&s->optim);
@@ -75,23 +81,33 @@ static cla_status back(cla_stepper *s, cla_tensor *loss, float share)
     return cla_tape_backward(s->tape);
 }
 
-/* Runs forward and backward for n examples of a batch and adds their loss, weighted by
- * their share of the batch's targets. first: number of rows before them. */
+/* Queues forward and backward for n examples of a batch and the copy of their loss.
+ * first: number of rows before them. */
 static cla_status part(cla_stepper *s, const int64_t *examples, int64_t n,
-                       int64_t first, double targets, double *loss)
+                       int64_t first, double targets, cla_part_loss *loss)
 {
     cla_tensor *out = NULL;
     const double mine = s->task->kind->targets(s->task, examples, n);
-    const float share = (float)(targets > 0 ? mine / targets : 0);
-    float value = 0;
+    *loss = (cla_part_loss){ .share = targets > 0 ? mine / targets : 0 };
     if (!n || mine <= 0) {
         return CLA_OK;
     }
     cla_tape_rows(s->tape, (uint32_t)first);
     CLA_TRY(s->task->kind->loss(s->task, s->tape, examples, n, &out));
-    CLA_TRY(back(s, out, share));
-    CLA_TRY(cla_tensor_download(out, &value));
-    *loss += (double)value * (targets > 0 ? mine / targets : 0);
+    CLA_TRY(cla_memory_read_later(s->task->rt, &out->memory, 0, sizeof loss->value,
+                                  &loss->late));
+    return back(s, out, (float)loss->share);
+}
+
+/* Waits for the losses of the parts and adds them, each weighted by its share. */
+static cla_status add_losses(cla_stepper *s, double *loss)
+{
+    *loss = 0;
+    for (int i = 0; i < s->accumulate; i++) {
+        CLA_TRY(
+            cla_memory_arrive(s->task->rt, &s->losses[i].late, &s->losses[i].value));
+        *loss += (double)s->losses[i].value * s->losses[i].share;
+    }
     return CLA_OK;
 }
 
@@ -158,14 +174,13 @@ static int64_t begin_of(const cla_stepper *s, const int64_t *examples, int64_t n
 }
 
 /* Computes gradient and loss of this process's examples [from, to) of a batch, in
- * `accumulate` parts. */
+ * `accumulate` parts. The last backward pass may still run at the end. */
 static cla_status batch_gradient(cla_stepper *s, const int64_t *examples, int64_t n,
                                  int64_t step, double targets, double *loss)
 {
     const int rank = s->parallel.rank;
     const int64_t from = begin_of(s, examples, n, rank);
     const int64_t to = begin_of(s, examples, n, rank + 1);
-    *loss = 0;
     cla_params_clear_gradients(&s->task->params);
     for (int i = 0; i < s->accumulate; i++) {
         const int64_t a = from + (to - from) * i / s->accumulate;
@@ -173,9 +188,9 @@ static cla_status batch_gradient(cla_stepper *s, const int64_t *examples, int64_
         cla_tape_reset(s->tape);
         cla_tape_random(s->tape, s->task->seed, (uint32_t)step);
         CLA_TRY(part(s, examples + a, b - a, s->task->kind->rows(s->task, examples, a),
-                     targets, loss));
+                     targets, &s->losses[i]));
     }
-    return CLA_OK;
+    return add_losses(s, loss);
 }
 
 cla_status cla_stepper_step(cla_stepper *s, const int64_t *examples, int64_t n,
@@ -183,6 +198,7 @@ cla_status cla_stepper_step(cla_stepper *s, const int64_t *examples, int64_t n,
 {
     result->targets = s->task->kind->targets(s->task, examples, n);
     CLA_TRY(batch_gradient(s, examples, n, step, result->targets, &result->loss));
+    CLA_TRY(cla_optim_settle(&s->optim)); // the step before is the first to blame
     CLA_TRY(share_gradients(s, step, result));
     if (!isfinite(result->loss)) {
         return cla_fail(CLA_E_NUMERIC, "the loss is %g at step %lld", result->loss,

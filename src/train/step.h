@@ -15,6 +15,13 @@ typedef struct cla_parallel {
     cla_status (*follow)(void *data, size_t bytes);
 } cla_parallel;
 
+/* The loss of a part of a batch, which arrives while the backward pass runs. */
+typedef struct cla_part_loss {
+    float value;
+    double share; // of the batch's targets
+    cla_late *late;
+} cla_part_loss;
+
 typedef struct cla_stepper {
     cla_task *task;
     cla_parallel parallel;
@@ -22,8 +29,9 @@ typedef struct cla_stepper {
     int batch;      // examples of a step, over all processes
     int accumulate; // parts in which a process computes its share
     cla_tape *tape;
-    cla_tensor *share; // [1] weight of a part's loss
-    float *host;       // gradients to be exchanged with other processes
+    cla_tensor *share;     // [1] weight of a part's loss
+    cla_part_loss *losses; // [accumulate]
+    float *host;           // gradients to be exchanged with other processes
 } cla_stepper;
 
 /* Reads "batch" (unless the kind makes its own batches), "accumulate" and the
@@ -45,9 +53,9 @@ typedef struct cla_step_result {
 
 /* Makes an update from n examples of the training data. step counts from 0.
  *
- * Errors: CLA_E_NUMERIC (the loss is not finite, or the gradient, which is checked when
- * clipping or with several processes; nothing was updated), CLA_E_NOMEM,
- * CLA_E_DEVICE. */
+ * Errors: CLA_E_NUMERIC (the loss is not finite, or with several processes the gradient:
+ * nothing was updated; or the gradient of the step before, see cla_optim_settle),
+ * CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status cla_stepper_step(cla_stepper *stepper, const int64_t *examples, int64_t n,
                             int64_t step, cla_step_result *result);
 

@@ -180,6 +180,9 @@ STATUS(clGetCommandQueueInfo, (cl_command_queue queue, cl_command_queue_info wha
 STATUS(clGetDeviceIDs, (cl_platform_id platform, cl_device_type type, cl_uint n,
         cl_device_id *devices, cl_uint *found),
     (platform, type, n, devices, found))
+STATUS(clGetEventInfo, (cl_event event, cl_event_info what, size_t size, void *value,
+        size_t *size_ret),
+    (event, what, size, value, size_ret))
 STATUS(clGetEventProfilingInfo, (cl_event event, cl_profiling_info what, size_t size,
         void *value, size_t *size_ret),
     (event, what, size, value, size_ret))
@@ -213,6 +216,8 @@ STATUS(clRetainCommandQueue, (cl_command_queue queue),
     (queue))
 STATUS(clRetainContext, (cl_context context),
     (context))
+STATUS(clRetainEvent, (cl_event event),
+    (event))
 STATUS(clRetainMemObject, (cl_mem mem),
     (mem))
 STATUS(clSetKernelArg, (cl_kernel kernel, cl_uint index, size_t size, const void
@@ -241,6 +246,7 @@ const char *const lie_calls[] = {
     "clGetCommandQueueInfo",
     "clGetDeviceIDs",
     "clGetDeviceInfo",
+    "clGetEventInfo",
     "clGetEventProfilingInfo",
     "clGetMemObjectInfo",
     "clGetPlatformIDs",
@@ -255,6 +261,7 @@ const char *const lie_calls[] = {
     "clReleaseProgram",
     "clRetainCommandQueue",
     "clRetainContext",
+    "clRetainEvent",
     "clRetainMemObject",
     "clSetKernelArg",
     "clWaitForEvents",

@@ -101,6 +101,9 @@ STATUS(clGetKernelWorkGroupInfo,
        (cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info what,
         size_t room, void *value, size_t *size),
        (kernel, device, what, room, value, size))
+STATUS(clGetEventInfo,
+       (cl_event event, cl_event_info what, size_t room, void *value, size_t *size),
+       (event, what, room, value, size))
 STATUS(clGetEventProfilingInfo,
        (cl_event event, cl_profiling_info what, size_t room, void *value, size_t *size),
        (event, what, room, value, size))
@@ -168,6 +171,7 @@ STATUS(clCreateSubDevices, // kept until the process ends: not counted
 RETAIN(clRetainContext, cl_context)
 RETAIN(clRetainCommandQueue, cl_command_queue)
 RETAIN(clRetainMemObject, cl_mem)
+RETAIN(clRetainEvent, cl_event)
 RELEASE(clReleaseContext, cl_context)
 RELEASE(clReleaseCommandQueue, cl_command_queue)
 RELEASE(clReleaseMemObject, cl_mem)

@@ -9,6 +9,7 @@
 #include "clattn/ops.h"
 #include "support/slopes.h"
 #include "support/support.h"
+#include "support/waits.h"
 #include "train/optim.h"
 
 /* Four lines of five characters: keywords of one or two, contexts of 0 to 3 lines. */
@@ -223,6 +224,7 @@ static float train(fixture *f, cla_optim *optim, const poet_batch *b, int steps)
 {
     cla_tensor *loss = NULL;
     float value = 0;
+    waits_begin(f->rt);
     for (int i = 1; i <= steps; i++) {
         cla_params_clear_gradients(&f->params);
         cla_tape_reset(f->tape);
@@ -231,6 +233,7 @@ static float train(fixture *f, cla_optim *optim, const poet_batch *b, int steps)
         TEST_OK(cla_tape_backward(f->tape));
         TEST_OK(cla_optim_step(optim, i));
     }
+    waits_end(f->rt, 0);
     cla_tape_reset(f->tape);
     TEST_OK(poet_loss(&f->m, f->tape, &loss, b));
     TEST_OK(cla_tensor_download(loss, &value));

@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "support/support.h"
+#include "support/waits.h"
 #include "tasks/translation/translation.h"
 #include "train/loop.h"
 
@@ -237,7 +238,11 @@ static double train(fixture *f, int epochs)
         for (int64_t next = 0; next < PAIRS;) {
             cla_step_result result = { 0 };
             const int64_t n = cla_stepper_take(&f->stepper, next);
+            waits_begin(f->task->rt);
             TEST_OK(cla_stepper_step(&f->stepper, pair + next, n, step++, &result));
+            if (step > 1) { // the first one checks the library of products
+                waits_end(f->task->rt, 1);
+            }
             loss += result.loss * result.targets;
             targets += result.targets;
             next += n;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "support/waits.h"
 #include "train/step.h"
 
 static cla_task *open_reader(cla_runtime *rt, cla_config *settings, const char *folder,
@@ -44,7 +45,9 @@ double lesson_train(cla_task *task, cla_config *settings, int epochs)
         for (int64_t at = 0, n = 0; at < questions; at += n) {
             cla_step_result result = { .stop = false };
             n = cla_stepper_take(&s, at);
+            waits_begin(task->rt);
             TEST_OK(cla_stepper_step(&s, order + at, n, step++, &result));
+            waits_end(task->rt, 1);
             sum += result.loss * (double)n / (double)questions;
         }
     }

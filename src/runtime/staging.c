@@ -1,0 +1,216 @@
+/* staging.c - transfers for which the host does not wait.
+ *
+ * A write copies its numbers into a ring and queues the transfer from there, so the
+ * caller may reuse its memory at once and the device never waits for the host. The queue
+ * is in order: the pieces of the ring become free in the order in which they were taken. */
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/foreign.h"
+#include "runtime/internal.h"
+
+enum { RING_BYTES = 4 << 20, MOST_PIECES = 256, LINE = 64 };
+
+/* Host memory that the driver reads or writes. */
+typedef struct block {
+    struct block *next; // of those that were given up
+} block;
+
+typedef struct piece {
+    cl_event event; // of the transfer from it
+    size_t begin;
+} piece;
+
+struct cla_staging {
+    block head;
+    piece pieces[MOST_PIECES]; // a queue
+    int first, count;
+    size_t next; // byte behind the newest piece
+    _Alignas(LINE) char ring[RING_BYTES];
+};
+
+/* A result on its way to the host. */
+struct cla_late {
+    block head;
+    cl_event event;
+    size_t bytes;
+    _Alignas(LINE) char data[];
+};
+
+/* ---- blocks ------------------------------------------------------------------ */
+
+/* Allocates `bytes` that begin a line of the cache, of which `cleared` are zeros. */
+static cla_status new_block(void *out, size_t bytes, size_t cleared)
+{
+    void *memory = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
+    memcpy(out, &memory, sizeof memory);
+    if (!memory) {
+        return cla_fail(CLA_E_NOMEM, "host memory: %zu bytes for a transfer", bytes);
+    }
+    memset(memory, 0, cleared);
+    return CLA_OK;
+}
+
+/* Keeps a block for good: a driver that failed may still use it. */
+static void give_up(block *b)
+{
+    static _Atomic(block *) given_up;
+    b->next = atomic_load(&given_up);
+    while (!atomic_compare_exchange_weak(&given_up, &b->next, b)) {
+    }
+}
+
+/* ---- writes ------------------------------------------------------------------ */
+
+/* Frees the oldest piece if its transfer has ended, or waits for that. Gives whether it
+ * is free. */
+static cla_status retire(cla_runtime *rt, bool wait, bool *freed)
+{
+    cla_staging *s = rt->staging;
+    const cl_event event = s->pieces[s->first].event;
+    cl_int code = CL_SUCCESS, state = CL_COMPLETE;
+    if (wait) {
+        rt->waits.ring += rt->profile.on;
+        clFlush(rt->queue);
+        code = clWaitForEvents(1, &event);
+    }
+    code = code ? code
+                : clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
+                                 &state, NULL);
+    *freed = code || state <= CL_COMPLETE;
+    if (*freed) {
+        clReleaseEvent(event);
+        s->first = (s->first + 1) % MOST_PIECES;
+        s->count--;
+    }
+    code = code ? code : state < 0 ? state : CL_SUCCESS;
+    return code ? cla_cl_fail(code, "an earlier write to the device") : CLA_OK;
+}
+
+/* Finds room for bytes between the newest piece and the oldest. */
+static bool find_room(cla_staging *s, size_t bytes)
+{
+    if (s->count == MOST_PIECES) {
+        return false;
+    }
+    if (s->count == 0) {
+        s->next = 0;
+        return true;
+    }
+    const size_t oldest = s->pieces[s->first].begin;
+    if (s->next <= oldest) { // the pieces go round the end of the ring
+        return s->next + bytes <= oldest;
+    }
+    if (s->next + bytes <= RING_BYTES) {
+        return true;
+    }
+    s->next = bytes <= oldest ? 0 : s->next;
+    return bytes <= oldest;
+}
+
+cla_status cla_staging_take(cla_runtime *rt, size_t bytes, void **at)
+{
+    *at = NULL;
+    if (rt->watched || bytes > RING_BYTES / 2) {
+        return CLA_OK;
+    }
+    CLA_TRY(rt->staging ? CLA_OK
+                        : new_block(&rt->staging, sizeof *rt->staging,
+                                    offsetof(cla_staging, ring)));
+    cla_staging *s = rt->staging;
+    bool freed = true;
+    while (s->count && freed) {
+        CLA_TRY(retire(rt, false, &freed));
+    }
+    while (!find_room(s, bytes)) {
+        CLA_TRY(retire(rt, true, &freed));
+    }
+    *at = s->ring + s->next;
+    return CLA_OK;
+}
+
+void cla_staging_queued(cla_runtime *rt, size_t bytes, void *event)
+{
+    cla_staging *s = rt->staging;
+    if (!event) { // a driver that gives none has to end the transfer now
+        clFinish(rt->queue);
+        return;
+    }
+    s->pieces[(s->first + s->count++) % MOST_PIECES] = (piece){ event, s->next };
+    s->next += (bytes + LINE - 1) / LINE * LINE;
+}
+
+void cla_staging_fini(cla_runtime *rt, bool idle)
+{
+    cla_staging *s = rt->staging;
+    for (int i = 0; s && i < s->count; i++) {
+        clReleaseEvent(s->pieces[(s->first + i) % MOST_PIECES].event);
+    }
+    if (s && !idle) {
+        give_up(&s->head);
+    } else {
+        free(s);
+    }
+    rt->staging = NULL;
+}
+
+/* ---- results ----------------------------------------------------------------- */
+
+static cla_status queue_read(cla_runtime *rt, const cla_memory *from, size_t offset,
+                             cla_late *late)
+{
+    if (rt->record || rt->watched) {
+        return cla_memory_read(rt, from, offset, late->data, late->bytes);
+    }
+    CLA_TRY(cla_runtime_check(rt));
+    const cl_int code =
+        clEnqueueReadBuffer(rt->queue, from->mem, CL_FALSE, offset, late->bytes,
+                            late->data, 0, NULL, &late->event);
+    return code ? cla_cl_fail(code, "reading %zu bytes from the device", late->bytes)
+                : cla_profile_shared(rt, "(read)", late->bytes, late->event);
+}
+
+cla_status cla_memory_read_later(cla_runtime *rt, const cla_memory *from, size_t offset,
+                                 size_t bytes, cla_late **late)
+{
+    CLA_TRY(new_block(late, sizeof **late + bytes, sizeof **late));
+    (*late)->bytes = bytes;
+    return queue_read(rt, from, offset, *late);
+}
+
+/* Waits for the end of a transfer. */
+static cla_status await(cla_runtime *rt, cl_event event)
+{
+    cl_int state = CL_QUEUED;
+    cl_int code = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
+                                 &state, NULL);
+    if (!code && state > CL_COMPLETE) {
+        rt->waits.late_reads += rt->profile.on;
+        code = clFlush(rt->queue);
+        code = code ? code : clWaitForEvents(1, &event);
+        cla_foreign_enter(NULL);
+    }
+    code = code ? code : state < 0 ? state : CL_SUCCESS;
+    return code ? cla_cl_fail(code, "reading from the device") : CLA_OK;
+}
+
+cla_status cla_memory_arrive(cla_runtime *rt, cla_late **late, void *host)
+{
+    cla_late *l = *late;
+    *late = NULL;
+    if (!l) {
+        return CLA_OK;
+    }
+    const cla_status status = l->event ? await(rt, l->event) : CLA_OK;
+    if (l->event) {
+        clReleaseEvent(l->event);
+    }
+    if (status) {
+        give_up(&l->head);
+        return status;
+    }
+    memcpy(host, l->data, l->bytes);
+    free(l);
+    return CLA_OK;
+}
