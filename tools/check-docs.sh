@@ -1,17 +1,20 @@
 #!/bin/bash
 # check-docs.sh - runs the commands of README.md and docs/*.md and compares their output
-# usage: tools/check-docs.sh SOURCE_ROOT CLATTN [PAGE...]
+# usage: tools/check-docs.sh [--all] SOURCE_ROOT CLATTN [PAGE...]
 #
 # A block marked `sh` holds commands. A block marked `console` holds commands after "$ " and
 # what they print; a line "..." stands for any lines. Each page runs in a scratch folder with
 # links to examples, tests and cl of the source and a folder build with the program.
 # Comments of one line above a block say how it runs:
-#   <!-- not run: needs REASON -->     it is skipped, by name
+#   <!-- not run: needs A, B; NOTE --> it is skipped, by name; with --all, it runs if
+#                                      the machine has all that it needs (needs_*, below)
 #   <!-- first: COMMAND -->            runs before the block; may use tests/cli/toys.sh
 #   <!-- exits with N -->              the last command does, the others with 0
 #   <!-- output varies -->             what is printed is an example and is not compared
 # A block of another kind must not hold commands. tests/python runs docs/python.md.
 # Every training is cut to ten steps of a small network.
+every=
+[ "${1-}" != --all ] || { every=yes && shift; }
 # shellcheck source=tests/cli/lib.sh
 . "$1/tests/cli/lib.sh"
 source=$(realpath "$1") clattn=$(realpath "$2")
@@ -23,6 +26,9 @@ export MODELS=$work/models
 mkdir -p "$MODELS"
 # The copy rate is measured in an eighth of the memory: with less of it bench starts sooner.
 export POCL_MEMORY_LIMIT=1 # GB
+# Processes of MPI, as root and on few processors.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1
 ran=0 compared=0 skipped=0
 
 # The program with trainings made short: small networks, few steps.
@@ -42,11 +48,83 @@ exec '$clattn' "\$@" "\${options[@]}" --quiet
 SHORT
 chmod +x "$work/short"
 
+# ---- what a block needs ----
+#
+# needs_NAME [WORD...]: succeeds if the machine has what a page calls NAME; else $lack says
+# what it lacks. The names are the pages' own; any other name is a fault of the page.
+
+has() { command -v "$1" >/dev/null || { lack="$1 is not installed" && return 1; }; }
+needs_minutes() { :; }
+needs_Oclgrind() { has oclgrind; }
+needs_MPI() { has mpirun; }
+needs_Homebrew() { has brew; }
+needs_conda-build() { has conda-build; }
+
+needs_PyTorch() {
+    python3 -c 'import torch' 2>/dev/null || { lack='python3 has no module torch' && return 1; }
+}
+
+# Asked once: pip tells whether an index of packages can be reached.
+needs_network() {
+    lack='pip reaches no index'
+    [ -e "$work/network" ] || python3 -m pip download --quiet --no-deps --no-cache-dir \
+        --dest "$work/network" meson >"$work/said" 2>&1 || mkdir -p "$work/network"
+    [ -n "$(ls "$work/network")" ]
+}
+
+needs_GPU() {
+    "$clattn" devices --json 2>/dev/null | grep -q '"type":"gpu"' ||
+        { lack='OpenCL has no GPU here' && return 1; }
+}
+
+# Packages and files of the system change: only where that was allowed.
+needs_root() {
+    lack='only as root, with CLATTN_MAY_CHANGE=yes where a machine may be changed'
+    [ "$(id -u)" -eq 0 ] && [ "${CLATTN_MAY_CHANGE-}" = yes ]
+}
+
+# data NAME: a folder that is not shipped.
+needs_data() {
+    lack="there is no data/$1"
+    [ -d "$source/data/$1" ]
+}
+
+# An answer of a service that was started before, by hand.
+needs_service() {
+    lack='no service answers at 127.0.0.1:5000'
+    curl -sf http://127.0.0.1:5000/health >/dev/null
+}
+
+# What only a reader can do: a program that does not end, a command of one's own.
+needs_you() { lack='only a reader can' && return 1; }
+
+# lacks NEEDS: prints what the machine lacks of "needs A, B; NOTE", nothing if it has all.
+lacks() {
+    local need words text=${1%%;*} lack
+    [[ $text == 'needs '* ]] || { echo "no list 'needs A, B': $1" && return; }
+    IFS=, read -ra need <<<"${text#needs }"
+    for text in "${need[@]}"; do
+        read -ra words <<<"$text"
+        lack="there is no check of '${words[*]}'"
+        declare -F "needs_${words[0]}" >/dev/null || { echo "$lack" && continue; }
+        [ -n "$every" ] || continue
+        "needs_${words[0]}" "${words[@]:1}" || echo "$lack"
+    done
+}
+
+# What a scratch folder has of the source. Blocks that run with --all alone need more.
+entries() {
+    echo examples tests cl docs
+    [ ! -d "$source/data" ] || [ -z "$every" ] || echo data
+    [ -z "$every" ] || (cd "$source" && ls -d bench include meson* packaging pyproject.toml \
+        python src tools README.md)
+}
+
 # scratch FOLDER: where the commands of a page run.
 scratch() {
     local entry
     mkdir -p "$1/build"
-    for entry in examples tests cl docs; do ln -s "$source/$entry" "$1/$entry"; done
+    for entry in $(entries); do ln -s "$source/$entry" "$1/$entry"; done
     for entry in "$(dirname "$clattn")"/*; do
         [ "$entry" = "$clattn" ] || ln -s "$entry" "$1/build/"
     done
@@ -98,10 +176,13 @@ try() {
 
 # run_block: the commands that were gathered in command[], at[] and output[].
 run_block() {
-    local i last=$((${#command[@]} - 1)) status
-    if [ -n "$reason" ]; then
+    local i last=$((${#command[@]} - 1)) status lack
+    lack=$([ -z "$reason" ] || lacks "$reason")
+    [[ $lack != *'there is no check'* && $lack != 'no list'* ]] || fail "${at[0]}" "$lack"
+    if [ -n "$reason" ] && { [ -z "$every" ] || [ -n "$lack" ]; }; then
+        [ -z "$lack" ] || reason+=": ${lack//$'\n'/; }"
         for i in "${!command[@]}"; do
-            echo "not run $page:${at[i]}: ${command[i]} ($reason)"
+            echo "not run: $page:${at[i]}: ${command[i]} ($reason)"
             skipped=$((skipped + 1))
         done
         return

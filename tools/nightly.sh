@@ -3,7 +3,7 @@
 # usage: tools/nightly.sh [PART...]
 #
 # Parts, all of them by default: calls errors leaks kills interrupts damages mpi fuzz
-# expressions hostile tidy musl recipes peers fresh devices soak.
+# expressions hostile tidy musl recipes peers fresh pages devices soak.
 #
 #   calls    each call of eight scenarios fails once, and from there on; NIGHTLY_CALLS=paths
 #            takes one call of each path to it
@@ -12,6 +12,7 @@
 #   peers    compares with the newest releases of other programs, from the network, on
 #            random inputs (tests/peers/run.sh)
 #   fresh    the quick start and three pages on a bare Debian; needs root and the network
+#   pages    runs the pages' blocks that are marked "not run", too, where the machine can
 #   devices  what tools/test-devices.sh has no minutes for on every change
 #   errors   each OpenCL function returns each error; each property of a device is zero
 #   leaks    a part of the calls once more under AddressSanitizer
@@ -42,7 +43,7 @@ cd "$(dirname "$0")/.." || exit 2
 counting=yes
 set +e
 build=build-nightly logs=build-nightly/logs
-all='calls errors leaks kills interrupts damages mpi fuzz expressions hostile tidy musl recipes peers fresh devices soak'
+all='calls errors leaks kills interrupts damages mpi fuzz expressions hostile tidy musl recipes peers fresh pages devices soak'
 seed=${NIGHTLY_SEED:-$(date +%Y%m%d)}
 read -ra parts <<<"${*:-$all}"
 for part in "${parts[@]}"; do
@@ -76,6 +77,8 @@ recipes() { tests/tools/recipes.py . "$build" --whole; }
 peers() { tests/peers/run.sh "$program" "$build" "$seed"; }
 
 fresh() { tools/fresh.sh tools/quickstart.sh tools/pages.sh; }
+
+pages() { tools/check-docs.sh --all . "$program"; }
 
 devices() {
     CLATTN_MINUTES="${NIGHTLY_DEVICES:-120}" tools/test-devices.sh intel rusticl oclgrind gpu
