@@ -5,6 +5,8 @@ from machines import SM, natural_loops
 from recording import items, run
 
 FLAGS = ["-target", "nvptx64-unknown-nvcl"]
+# ptxas also leaves loops by a call of a label in the kernel, which does not return; a call of a function goes on behind it.
+JUMP = re.compile(r"\b(?:BRA|CALL\.REL\.NOINC)\b.*`\((\.L_\w+)\)")
 CONTROL = ("BRA", "BRX", "EXIT", "RET", "BSSY", "BSYNC", "CALL", "WARPSYNC", "BREAK")
 OTHER = ("NOP", "S2R", "DEPBAR", "MEMBAR", "ERRBAR", "CCTL", "BMOV", "I2F", "F2I")
 
@@ -78,7 +80,7 @@ def _blocks(text):
             blocks.append([label.group(1), []])
         elif blocks is not None and code:
             blocks[-1][1].append(code.group(1).strip())
-            if re.search(r"\b(BRA|EXIT|RET|BRX)\b", code.group(1)):
+            if re.search(r"\b(BRA|EXIT|RET|BRX)\b", code.group(1)) or JUMP.search(code.group(1)):
                 blocks.append([None, []])
     return out
 
@@ -89,14 +91,14 @@ def _loops(blocks):
     succs = {}
     for i, (_, lines) in enumerate(blocks):
         last, after = lines[-1] if lines else "", set()
-        jump = re.search(r"\bBRA\b.*`\((\.L_\w+)\)", last)
+        jump = JUMP.search(last)
         aim = index.get(jump.group(1)) if jump else None
         if aim == i and not last.startswith("@"):
             succs[i] = after  # the end of the code: a branch to itself
             continue
         if aim is not None:
             after.add(aim)
-        always = re.match(r"^(BRA|EXIT|RET)", last) and not re.match(r"^BRA (\.DIV|!?U?P)", last)
+        always = re.match(r"^(BRA|EXIT|RET|CALL\.REL\.NOINC `\(\.L_)", last) and not re.match(r"^BRA (\.DIV|!?U?P)", last)
         if not always and i + 1 < len(blocks):
             after.add(i + 1)
         succs[i] = after
