@@ -25,20 +25,28 @@ tools/gpu/compilers.sh "$CLATTN_GPU" || {
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export CLATTN_RECORD="$work/recording" CLATTN_SCHEDULE=group CLATTN_GEMM=tile CLATTN_TUNING="$work/none"
+export CLATTN_SCHEDULE=group CLATTN_GEMM=tile CLATTN_TUNING="$work/none" CLATTN_LOG=error
 unset CLATTN_RECORD_AS
-for suite in $suites; do
-    quick=--quick
-    case ${1-}:$suite in
-    --all:attention | --all:band) quick= ;; # more head widths
-    esac
-    CLATTN_LOG=error "$build/clattn" bench --suite "$suite" $quick >"$work/log" 2>&1 || {
+
+# record CLASS FOLDER SUITE...: what a suite launches on that class of devices.
+record() {
+    class=$1 folder=$work/recording/$1-$2
+    shift 2
+    CLATTN_CLASS=$class CLATTN_RECORD=$folder "$build/clattn" bench --suite "$@" >"$work/log" 2>&1 || {
         cat "$work/log" >&2
-        echo "gpu-report.sh: suite $suite cannot be recorded" >&2
+        echo "gpu-report.sh: suite $1 cannot be recorded" >&2
         exit 1
     }
+}
+mkdir "$work/recording"
+for class in amd nvidia intel; do
+    for suite in $suites; do
+        record "$class" quick "$suite" --quick
+    done
+    [ "${1-}" != --all ] || for suite in attention band; do # more head widths
+        record "$class" wide "$suite"
+    done
 done
-unset CLATTN_RECORD
 
 if [ "${1-}" = --all ]; then
     shift

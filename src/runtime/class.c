@@ -3,7 +3,7 @@
  * A class is a vendor's GPUs, any other GPU, or a CPU device. The GPUs' constants come
  * from the machine code that the vendors' compilers generate. CLATTN_CLASS=amd, intel,
  * nvidia, gpu or cpu overrides the class, so that any device can run the kernels of
- * another class. */
+ * another class. The imitated GPU of CLATTN_RECORD has no vendor, whatever the host. */
 #include <string.h>
 #include <strings.h>
 
@@ -43,6 +43,9 @@ static cla_device_class class_of(const cla_runtime *rt)
 {
     enum { AMD = 0x1002, INTEL = 0x8086, NVIDIA = 0x10de }; // PCI vendors
     cl_uint vendor = 0;
+    if (rt->record) {
+        return CLA_CLASS_GPU;
+    }
     clGetDeviceInfo(rt->id, CL_DEVICE_VENDOR_ID, sizeof vendor, &vendor, NULL);
     const cla_device_kind kind = rt->device.kind;
     if (kind != CLA_DEVICE_GPU && kind != CLA_DEVICE_INTEGRATED) {

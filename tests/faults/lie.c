@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "clattn/opencl.h"
 #include "runtime/runtime.h"
 #include "support/support.h"
@@ -263,6 +264,47 @@ Test(lie, odd_but_honest_sizes)
         cr_expect_eq(status, CLA_OK, "%x: %s", sizes[i].what, cla_error());
         cr_expect(close_enough(&a, &truth), "%x = %llu: another result", sizes[i].what,
                   (unsigned long long)sizes[i].value);
+    }
+}
+
+/* ---- recordings ------------------------------------------------------------------ */
+
+/* Returns what a run records, as the device of a class ("": none is named). */
+static char *recording(const char *class)
+{
+    answer a;
+    char file[64], *text = NULL;
+    size_t size = 0;
+    snprintf(file, sizeof file, "%s/launches.jsonl", folder);
+    setenv("CLATTN_RECORD", folder, 1);
+    setenv("CLATTN_CLASS", class, 1);
+    TEST_OK(run(&a));
+    TEST_OK(cla_file_read(file, &text, &size));
+    cr_assert_eq(unlink(file), 0);
+    return text;
+}
+
+/* What is recorded does not depend on what the host says of itself. */
+Test(lie, recordings_do_not_tell_the_host)
+{
+    static const char *const classes[] = { "", "amd" };
+    static const char *const unrolls[] = { "UNROLL\": 4", "UNROLL\": 16" };
+    static const cl_ulong vendors[] = { 0x1002, 0x1022, 0x10de, 0x8086 };
+    for (int c = 0; c < 2; c++) {
+        cl_device_info asked[64];
+        lie_record();
+        char *truth = recording(classes[c]);
+        const int count = lie_recorded(asked, 64);
+        cr_assert(count > 8 && strstr(truth, unrolls[c]));
+        for (int i = -4; i < count; i++) {
+            const cl_device_info what = i < 0 ? CL_DEVICE_VENDOR_ID : asked[i];
+            lie_about(what, LIE_VALUE, i < 0 ? vendors[i + 4] : 0);
+            char *text = refusal_of(what) ? NULL : recording(classes[c]);
+            lie_stop();
+            cr_expect(!text || !strcmp(text, truth), "%x, '%s'", what, classes[c]);
+            free(text);
+        }
+        free(truth);
     }
 }
 

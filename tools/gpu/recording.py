@@ -1,5 +1,5 @@
 """recording.py - what CLATTN_RECORD left: programs, and the kernels launched from them."""
-import collections, json, os, subprocess
+import collections, glob, json, os, subprocess
 
 Program = collections.namedtuple("Program", "name source options kernels")  # kernels: {name: launch}
 
@@ -9,17 +9,26 @@ def run(argv, **more):
     return p.returncode, p.stdout
 
 
-def read(folder):
-    """Distinct programs of a recording, sorted by name; of launches of one kernel with several group sizes the widest."""
+def launches(folder, kind):
+    """(folder, launch) for each launch recorded for that vendor, in the folders VENDOR-*; all vendors share a recording that
+    has no such folders."""
+    folders = sorted(glob.glob(os.path.join(folder, kind + "-*"))) or [folder]
+    for each in folders:
+        for line in open(os.path.join(each, "launches.jsonl")):
+            yield each, json.loads(line)
+
+
+def read(folder, kind):
+    """Distinct programs of a recording for a vendor, sorted by name; of launches of one kernel with several group sizes the
+    widest."""
     programs = {}
-    for line in open(os.path.join(folder, "launches.jsonl")):
-        launch = json.loads(line)
+    for each, launch in launches(folder, kind):
         if launch["file"] in ("peaks", "selftest"):
             continue
         defines = ["%s=%d" % d for d in launch["defines"].items()]
         name = " ".join([launch["file"]] + defines)
         options = launch["options"].split() + ["-D" + d for d in defines]
-        source = os.path.abspath(os.path.join(folder, launch["file"] + ".cl"))
+        source = os.path.abspath(os.path.join(each, launch["file"] + ".cl"))
         kernels = programs.setdefault(name, Program(name, source, options, {})).kernels
         old = kernels.get(launch["kernel"])
         if not old or items(launch) > items(old):

@@ -268,17 +268,17 @@ def main():
     a = parser.parse_args()
     tools = find_tools(a.cache)
     targets = a.targets.split(",") if a.targets else HOT_TARGETS
-    programs = []
+    programs = {}
 
     def asked_for(name):
         return (not a.hot or is_hot(name)) and re.search(a.kernels, name) is not None
 
-    for p in read(a.recording):
-        wanted = {k: l for k, l in p.kernels.items() if asked_for(case(p, k))}
-        programs += [p._replace(kernels=wanted)] if wanted else []
+    for kind in sorted({vendor(t) for t in targets}):
+        all_of_it = [(p, {k: l for k, l in p.kernels.items() if asked_for(case(p, k))}) for p in read(a.recording, kind)]
+        programs[kind] = [p._replace(kernels=wanted) for p, wanted in all_of_it if wanted]
     amd.prepare(tools)
     with concurrent.futures.ThreadPoolExecutor(a.j) as pool:
-        jobs = [pool.submit(figures, tools, p, t) for t in targets for p in programs]
+        jobs = [pool.submit(figures, tools, p, t) for t in targets for p in programs[vendor(t)]]
         rows = [row for job in jobs for row in job.result()]
     if a.loops:
         for row in rows:
