@@ -46,8 +46,8 @@ void add_exactly(float *sum, float *rest, float x)
     *sum = more;
 }
 
-// left = (min(1, limit / norm), sum, rest), norm = (sum + rest)^1/2 of all partial; a norm
-// that is not finite has factor 1
+// left = (min(1, limit / norm), sum, rest), norm = (sum + rest)^1/2 of all partial; a
+// norm that is not finite has factor 1
 WORK_GROUP(WG, 1, 1)
 kernel void clip_factor(global float *restrict left,
                         global const float *restrict partial, int runs, float limit)

@@ -96,8 +96,8 @@ CLA_API cla_status cla_finite(cla_runtime *rt, bool *finite, const cla_tensor *x
 /* x <- factor x. Errors: CLA_E_SHAPE, CLA_E_DEVICE. */
 CLA_API cla_status cla_scale(cla_runtime *rt, cla_tensor *x, float factor);
 
-/* Shortens g to at most limit, keeping its direction. A gradient whose norm is no number
- * stays as it is: it is the caller's to stop.
+/* Shortens g to at most limit, keeping its direction. A gradient whose norm is no
+ * number stays as it is: it is the caller's to stop.
  *
  * norm   out  before the change; NULL: the host does not wait for the device
  * limit  in   above 0

@@ -80,7 +80,7 @@ void cla_param_for(cla_params *params, cla_param_use use);
 cla_status cla_param_linear(cla_params *params, cla_tensor **w, cla_tensor **b,
                             int64_t in, int64_t out, const char *name);
 
-/* Allocates the block of values and draws them from the seed. Each parameter has a random
+/* Allocates the block of values and draws them. Each parameter has a random
  * stream of its own, so adding one does not change the others. With reduced precision
  * all values are zeros until cla_param_write. Errors: CLA_E_NOMEM, CLA_E_DEVICE,
  * CLA_E_SHAPE. */

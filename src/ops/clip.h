@@ -3,7 +3,7 @@
 
 #include "tensor/tensor.h"
 
-/* What a clipping leaves on the device: the sum of squares, and what its rounding lost. */
+/* What a clipping leaves on the device; rest is what the sum of squares lost. */
 typedef struct cla_clipping {
     float factor, sum, rest;
 } cla_clipping;

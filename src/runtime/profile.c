@@ -85,12 +85,12 @@ cla_status cla_profile_add(cla_runtime *rt, const char *kernel, size_t bytes,
     return status;
 }
 
-cla_status cla_profile_shared(cla_runtime *rt, const char *what, size_t bytes,
+cla_status cla_profile_shared(cla_runtime *rt, const char *kernel, size_t bytes,
                               cl_event event)
 {
     const cl_int code = rt->profile.on && event ? clRetainEvent(event) : CL_SUCCESS;
-    return code ? cla_cl_fail(code, "profile of %s", what)
-                : cla_profile_add(rt, what, bytes, event);
+    return code ? cla_cl_fail(code, "profile of %s", kernel)
+                : cla_profile_add(rt, kernel, bytes, event);
 }
 
 /* Reads the last times, for functions without a status. Returns false on failure. */
@@ -108,8 +108,10 @@ void cla_profile_enable(cla_runtime *rt, bool on)
     if (!rt) return;
 
     CLA_HOLD_WAIT(rt);
-    read_rest(rt);
-    rt->profile.on = on;
+    if (on != rt->profile.on) {
+        read_rest(rt);
+        rt->profile.on = on;
+    }
 }
 
 bool cla_profile_on(const cla_runtime *rt)

@@ -214,9 +214,9 @@ void cla_runtime_free(cla_runtime **out)
         return;
     }
     cla_runtime *rt = *out;
-    bool idle = true;
     cla_hold_wait(&(cla_hold){ 0 }, rt); // and never gives it back
     if (rt->pid == getpid()) { // after a fork OpenCL objects must not be touched
+        bool idle = true;
         if (rt->queue) {
             idle = clFinish(rt->queue) == CL_SUCCESS;
             cla_foreign_enter(NULL);

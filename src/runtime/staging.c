@@ -1,8 +1,8 @@
 /* staging.c - transfers for which the host does not wait.
  *
  * A write copies its numbers into a ring and queues the transfer from there, so the
- * caller may reuse its memory at once and the device never waits for the host. The queue
- * is in order: the pieces of the ring become free in the order in which they were taken. */
+ * caller may reuse its memory at once, and the device does not wait for the host. The
+ * queue is in order: the pieces of the ring become free in the order of their use. */
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
@@ -40,16 +40,17 @@ struct cla_late {
 
 /* ---- blocks ------------------------------------------------------------------ */
 
-/* Allocates `bytes` that begin a line of the cache, of which `cleared` are zeros. */
-static cla_status new_block(void *out, size_t bytes, size_t cleared)
+/* Returns `bytes` that begin a line of the cache, of which `cleared` are zeros; NULL if
+ * there is no memory. */
+static void *new_block(size_t bytes, size_t cleared)
 {
     void *memory = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
-    memcpy(out, &memory, sizeof memory);
-    if (!memory) {
-        return cla_fail(CLA_E_NOMEM, "host memory: %zu bytes for a transfer", bytes);
+    if (memory) {
+        memset(memory, 0, cleared);
+    } else {
+        cla_fail(CLA_E_NOMEM, "host memory: %zu bytes for a transfer", bytes);
     }
-    memset(memory, 0, cleared);
-    return CLA_OK;
+    return memory;
 }
 
 /* Keeps a block for good: a driver that failed may still use it. */
@@ -68,7 +69,7 @@ static void give_up(block *b)
 static cla_status retire(cla_runtime *rt, bool wait, bool *freed)
 {
     cla_staging *s = rt->staging;
-    const cl_event event = s->pieces[s->first].event;
+    cl_event event = s->pieces[s->first].event;
     cl_int code = CL_SUCCESS, state = CL_COMPLETE;
     if (wait) {
         rt->waits.ring += rt->profile.on;
@@ -115,9 +116,12 @@ cla_status cla_staging_take(cla_runtime *rt, size_t bytes, void **at)
     if (rt->watched || bytes > RING_BYTES / 2) {
         return CLA_OK;
     }
-    CLA_TRY(rt->staging ? CLA_OK
-                        : new_block(&rt->staging, sizeof *rt->staging,
-                                    offsetof(cla_staging, ring)));
+    if (!rt->staging) {
+        rt->staging = new_block(sizeof *rt->staging, offsetof(cla_staging, ring));
+    }
+    if (!rt->staging) {
+        return CLA_E_NOMEM;
+    }
     cla_staging *s = rt->staging;
     bool freed = true;
     while (s->count && freed) {
@@ -174,7 +178,10 @@ static cla_status queue_read(cla_runtime *rt, const cla_memory *from, size_t off
 cla_status cla_memory_read_later(cla_runtime *rt, const cla_memory *from, size_t offset,
                                  size_t bytes, cla_late **late)
 {
-    CLA_TRY(new_block(late, sizeof **late + bytes, sizeof **late));
+    *late = new_block(sizeof **late + bytes, sizeof **late);
+    if (!*late) {
+        return CLA_E_NOMEM;
+    }
     (*late)->bytes = bytes;
     return queue_read(rt, from, offset, *late);
 }

@@ -125,38 +125,31 @@ static double part_done(const run *r)
                            p->step, r->steps);
 }
 
-/* Ends profiling, which starts again with the next step: evaluation is no part of it. */
+/* Ends profiling until the next step: evaluation is no part of it. */
 static cla_status pause_profile(run *r)
 {
     const int64_t start = cla_time_ns();
-    if (!cla_profile_on(r->rt)) {
-        return CLA_OK;
-    }
-    CLA_TRY(cla_runtime_finish(r->rt));
+    CLA_TRY(cla_profile_on(r->rt) ? cla_runtime_finish(r->rt) : CLA_OK);
     r->profiled_s += (double)(cla_time_ns() - start) * 1e-9;
     cla_profile_enable(r->rt, false);
     return CLA_OK;
 }
 
-/* Takes one step, profiled if the option is set. The first step compiles kernels, so
- * its profile counts only if no other step follows. */
+/* Takes a step. The first compiles: its profile counts only if no other follows. */
 static cla_status take_step(run *r, int64_t n, cla_step_result *result, double *seconds)
 {
-    const cla_progress *p = &r->progress;
-    if (r->options->profile && r->profiled == 1 && r->taken == 1) {
+    if (r->profiled == 1 && r->taken == 1) {
         CLA_TRY(pause_profile(r));
         cla_profile_clear(r->rt);
-        r->profiled = 0;
-        r->profiled_s = 0;
+        r->profiled_s = r->profiled = 0;
     }
-    if (r->options->profile && !cla_profile_on(r->rt)) {
-        cla_profile_enable(r->rt, true);
-    }
+    cla_profile_enable(r->rt, r->options->profile);
     const int64_t start = cla_time_ns();
-    CLA_TRY(cla_stepper_step(&r->stepper, r->order + p->next, n, p->step, result));
+    CLA_TRY(cla_stepper_step(&r->stepper, r->order + r->progress.next, n,
+                             r->progress.step, result));
     *seconds = (double)(cla_time_ns() - start) * 1e-9;
     r->profiled += r->options->profile;
-    r->profiled_s += r->options->profile ? *seconds : 0;
+    r->profiled_s += *seconds;
     return CLA_OK;
 }
 
@@ -167,9 +160,7 @@ static cla_status step(run *r)
     double seconds = 0;
     cla_step_result result = { .stop = signalled(r) };
     const cla_status status = take_step(r, n, &result, &seconds);
-    if (status == CLA_E_NUMERIC) {
-        r->shared = result.shared;
-    }
+    r->shared = status == CLA_E_NUMERIC ? result.shared : r->shared;
     CLA_TRY(status);
     r->stop = r->options->parallel.size > 1 ? result.stop : signalled(r);
     r->taken++;

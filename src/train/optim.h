@@ -52,7 +52,7 @@ bool cla_optim_moment_name(const cla_optim *optim, int i, char name[OPTIM_NAME])
 cla_status cla_optim_step(cla_optim *optim, int64_t step);
 
 /* Waits for the norm of the last update's gradient, if it was clipped.
- * Errors: CLA_E_NUMERIC with its step (it is not finite; the parameters are not either),
+ * Errors: CLA_E_NUMERIC with its step (it is not finite; nor are the parameters),
  * CLA_E_DEVICE. */
 cla_status cla_optim_settle(cla_optim *optim);
 

@@ -53,9 +53,9 @@ typedef struct cla_step_result {
 
 /* Makes an update from n examples of the training data. step counts from 0.
  *
- * Errors: CLA_E_NUMERIC (the loss is not finite, or with several processes the gradient:
- * nothing was updated; or the gradient of the step before, see cla_optim_settle),
- * CLA_E_NOMEM, CLA_E_DEVICE. */
+ * Errors: CLA_E_NUMERIC (the loss is not finite, or with several processes the
+ * gradient: nothing was updated; or the gradient of the step before, see
+ * cla_optim_settle), CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status cla_stepper_step(cla_stepper *stepper, const int64_t *examples, int64_t n,
                             int64_t step, cla_step_result *result);
 

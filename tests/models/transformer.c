@@ -229,23 +229,19 @@ static void close_tiny(fixture *f)
  * epoch. */
 static double train(fixture *f, int epochs)
 {
-    int64_t pair[PAIRS];
-    int64_t step = 0;
+    int64_t pair[PAIRS], step = 0;
     double loss = 0, targets = 0;
     for (int epoch = 0; epoch < epochs; epoch++) {
         TEST_OK(cla_stepper_order(&f->stepper, pair, epoch));
         loss = targets = 0;
-        for (int64_t next = 0; next < PAIRS;) {
+        for (int64_t next = 0, n; next < PAIRS; next += n) {
             cla_step_result result = { 0 };
-            const int64_t n = cla_stepper_take(&f->stepper, next);
+            n = cla_stepper_take(&f->stepper, next);
             waits_begin(f->task->rt);
             TEST_OK(cla_stepper_step(&f->stepper, pair + next, n, step++, &result));
-            if (step > 1) { // the first one checks the library of products
-                waits_end(f->task->rt, 1);
-            }
+            if (step > 1) waits_end(f->task->rt, 1); // the first checks the library
             loss += result.loss * result.targets;
             targets += result.targets;
-            next += n;
         }
     }
     return loss / targets;
