@@ -133,7 +133,7 @@ static cla_status parse_value(const char *key, const char *text, json_t **value)
     return *value ? CLA_OK : no_memory();
 }
 
-/* Sets a key; giver is what the origin of the value becomes, a JSON value (consumed). */
+/* Sets a key; giver, which is consumed, is noted as the origin of its value. */
 static cla_status assign(cla_config *config, const char *key, const char *text,
                          json_t *giver)
 {
@@ -176,7 +176,7 @@ cla_status cla_config_give(cla_config *config, const char *assignment,
 {
     char key[PART];
     const size_t size = strcspn(assignment, "=");
-    assert(assignment[size] && size < sizeof key);
+    assert(size < sizeof key && assignment[size]);
     snprintf(key, sizeof key, "%.*s", (int)size, assignment);
     return json_object_get(config->values, key)
                ? CLA_OK

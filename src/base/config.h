@@ -51,7 +51,8 @@ cla_status cla_config_choice(cla_config *config, const char *key,
                              const char *const *names, int *value);
 
 /* Appends the origin of key's value for messages: "--set", "config.json:7", or the path
- * alone; of a value that another key gave, that key's origin and its name. Errors: CLA_E_NOMEM. */
+ * alone; of a value that another key gave, that key's origin and its name.
+ * Errors: CLA_E_NOMEM. */
 cla_status cla_config_place(const cla_config *config, const char *key, cla_text *place);
 
 /* Fails with CLA_E_INPUT and the message "PLACE: KEY TEXT"; PLACE is that of
