@@ -197,19 +197,22 @@ static const json_t *giver_of(const cla_config *config, const char *key)
     return at != config->assigned ? at : NULL;
 }
 
-cla_status cla_config_place(const cla_config *config, const char *key, cla_text *place)
+/* Appends "--set", or where the file has the key. */
+static cla_status place_of(const cla_config *config, const char *key, cla_text *place)
 {
-    const json_t *giver = giver_of(config, key);
-    if (json_is_string(giver)) {
-        CLA_TRY(cla_config_place(config, json_string_value(giver), place));
-        return cla_text_add(place, ": %s", json_string_value(giver));
-    }
-    if (giver) {
+    if (giver_of(config, key)) {
         return cla_text_add(place, "--set");
     }
     const int line = config->text ? cla_json_line(config->text, key) : 0;
     CLA_TRY(cla_text_add(place, "%s", config->path));
     return line ? cla_text_add(place, ":%d", line) : CLA_OK;
+}
+
+cla_status cla_config_place(const cla_config *config, const char *key, cla_text *place)
+{
+    const char *giver = json_string_value(giver_of(config, key));
+    CLA_TRY(place_of(config, giver ? giver : key, place));
+    return giver ? cla_text_add(place, ": %s", giver) : CLA_OK;
 }
 
 cla_status cla_config_refuse(const cla_config *config, const char *key,
