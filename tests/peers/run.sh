@@ -58,6 +58,14 @@ stored() {
         "$python" translators.py "$clattn" "$models/stored" ../data/marian/lines.txt
 }
 
+# Random models; the search of release 4, too, where that can be had.
+marian() {
+    local four=()
+    if old; then four=("$folder/peers-4"); else without 'marian with release 4'; fi
+    "$python" marian.py "$clattn" "$seed" "${four[@]}"
+}
+ct2() { "$python" ct2.py "$clattn" "$seed"; }
+
 # A tagger of ten steps: its training takes seconds.
 treebanks() {
     local data=$PWD/../../examples/data/fr_spoken config=../../examples/configs/tagger-conv2d.json
@@ -75,13 +83,15 @@ if get sacrebleu pycocoevalcap; then compare scores scores; else without scores;
 if get subword-nmt; then compare byte_pairs byte_pairs; else without byte_pairs; fi
 if get conllu; then compare treebanks treebanks; else without treebanks; fi
 if old; then compare squad squad; else without squad; fi
-if get torch transformers sentencepiece; then
+if get torch transformers sentencepiece protobuf; then
     compare stored stored
+    compare marian marian
+    if get ctranslate2; then compare ct2 ct2; else without ct2; fi
 else
-    without stored
+    for name in stored marian ct2; do without "$name"; done
 fi
 "$folder/peers/bin/pip" list 2>/dev/null |
-    grep -E '^(sacrebleu|pycocoevalcap|subword-nmt|conllu|transformers|torch) '
+    grep -E '^(sacrebleu|pycocoevalcap|subword-nmt|conllu|transformers|torch|ctranslate2) '
 echo "$inputs inputs compared, $differences differences, $missing comparisons not run," \
     "seed $seed${failed:+; failed:$failed}"
 [ -z "$failed" ] && [ "$inputs" -gt 0 ]
