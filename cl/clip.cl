@@ -68,9 +68,9 @@ kernel void clip_factor(global float *restrict left,
         add_exactly(&sum, &rest, sums[i]);
         rest += rests[i];
     }
-    rest = isfinite(sum) ? rest : 0.0f;
+    rest = sum < INFINITY ? rest : 0.0f;
     const float norm = sqrt(sum + rest);
-    left[0] = isfinite(norm) && norm > limit ? limit / norm : 1.0f;
+    left[0] = norm > limit && norm < INFINITY ? limit / norm : 1.0f;
     left[1] = sum;
     left[2] = rest;
 }
