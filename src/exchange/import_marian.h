@@ -84,8 +84,8 @@ typedef struct marian_tensors {
 cla_status marian_open_tensors(marian_tensors *t, const char *dir);
 void marian_close_tensors(marian_tensors *t);
 
-/* Refuses a tensor of another shape than [rows,columns], or [columns] if rows is 0. path:
- * of its file. Returns CLA_E_INPUT, or CLA_E_NOMEM. */
+/* Refuses a tensor of another shape than [rows,columns], or [columns] if rows is 0.
+ * path: of its file. Returns CLA_E_INPUT, or CLA_E_NOMEM. */
 cla_status marian_wrong_shape(const char *path, const cla_st_tensor *t, int64_t rows,
                               int64_t columns);
 

@@ -229,9 +229,9 @@ static cla_status copy_bias(writer *w)
     return CLA_OK;
 }
 
-/* Tells whether each language has a table of its own. Where no words are tied, release 5
- * of transformers keeps them apart also in a model that shares its table, and does not
- * use the shared one. */
+/* Tells whether each language has a table of its own. Where no words are tied, release
+ * 5 of transformers keeps them apart also in a model that shares its table, and does
+ * not use the shared one. */
 static bool keeps_apart(const writer *w)
 {
     const marian *m = w->m;

@@ -23,6 +23,7 @@ import marian_models
 from peer import Tally, clattn, run, write_lines
 
 MODELS, LINES = 12, 12
+OLD = {"separate": False, "tied": True, "added": False}  # what release 4 loads of release 5
 CLOSE = 1e-4  # scores, sums of float32; texts have no tolerance
 
 
@@ -77,7 +78,7 @@ def main():
         forms = {}
         for number in range(MODELS):
             draw, folder = tally.draw(number), Path(scratch) / str(number)
-            forms[folder] = marian_models.make(draw, folder)
+            forms[folder] = marian_models.make(draw, folder, **(OLD if number % 3 == 0 else {}))
             write_lines(folder / "sources.txt",
                         marian_models.sources(draw, forms[folder], LINES))
         for old in [None, *olds]:
