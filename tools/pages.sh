@@ -43,5 +43,10 @@ load=$(sed -n 's|^\$ \(bench/serve.py .*\)|\1|p' docs/serve.md |
 PATH="$PWD/build:$PATH" page $load
 
 step 'docs/python.md'
-rm -f "$said"
 tools/wheel.sh
+command=$(sed -n 's/^\$ \(python -c .*\)/\1/p' docs/python.md)
+[ -n "$command" ]
+PATH="$PWD/build-empty/bin:$PATH" page sh -c "$command"
+rm -rf "$model"
+PATH="$PWD/build-empty/bin:$PATH" page clattn import tests/data/marian --out "$model"
+rm -rf "$said" "$model"
