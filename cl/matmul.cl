@@ -7,17 +7,19 @@
  * Defines: DOWN, ACROSS; QM, QN: 1 or 2; TA, TB: 1 if a (or b) is stored transposed;
  * WIDE: 1 if every offset and stride, N, and the contiguous sizes of a and b are
  * multiples of 4 floats; UNROLL, a divisor of TK; WEIGHTS, the number format of b.
- * Local: (TM + TN + 8) * 16 floats.
- * Numerics: f32 sums in the order of the inner index, whatever the tile.
+ * Local: (TM + TN + 8) * 16 floats. While an item multiplies two tiles, it loads its
+ * part of the next two.
+ * Numerics: f32 sums in the order of the inner index, whatever the tile; if the host
+ * cuts that index, the sums of its parts.
  * Writes: y whole (added to when add). */
 #include "matmul.clh"
 #include "weights.clh"
 
 #ifndef DOWN
 #define DOWN   8
-#define ACROSS 8
+#define ACROSS 16
 #define QM     2
-#define QN     2
+#define QN     1
 #define TA     0
 #define TB     0
 #define WIDE   1
@@ -152,8 +154,38 @@ INLINE void store_blocks(global float *y, global const float *bias,
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
+/* The quads of the next tiles that an item has loaded. They have names, since compilers
+ * that unroll late would leave an array in memory; those past A_FILL and B_FILL are not
+ * used. */
+typedef struct fetched {
+    float4 a0, a1, b0, b1, b2, b3;
+} fetched;
+#define EACH_A(DO) DO(0) DO(1)
+#define EACH_B(DO) DO(0) DO(1) DO(2) DO(3)
+
+/* Load quads to, and store them from, the kernel's `next`. */
+#define FETCH_A(i)                                                                \
+    if (i < A_FILL) {                                                             \
+        const int n = lid + i * ITEMS;                                            \
+        next.a##i = quad(a, quad_at(n, TM, !TA, s.a_ld, rows), n, TM, !TA, rows); \
+    }
+#define FETCH_B(i)                                                                 \
+    if (i < B_FILL) {                                                              \
+        const int n = lid + i * ITEMS;                                             \
+        next.b##i =                                                                \
+            quad_of_b(b, quad_at(n, TN, TB, s.b_ld, columns), n, TN, TB, columns); \
+    }
+#define PUT_A(i)                                               \
+    if (i < A_FILL) {                                          \
+        put_quad(a_tile, lid + i * ITEMS, TM, !TA, next.a##i); \
+    }
+#define PUT_B(i)                                              \
+    if (i < B_FILL) {                                         \
+        put_quad(b_tile, lid + i * ITEMS, TN, TB, next.b##i); \
+    }
+
 // y = act(op(a) op(b) + bias) + residual; column j of op(b) is multiplied with scale[j]
-// if b has 8 bits
+// if b has 8 bits. The members of a batch may be parts of one sum (s.part)
 WORK_GROUP(ITEMS, 1, 1)
 kernel void matmul_group(global float *y, global const float *a, global const weight *b,
                          global const float *bias, global const float *residual,
@@ -167,35 +199,34 @@ kernel void matmul_group(global float *y, global const float *a, global const we
     const int i0 = tile / across * TM, j0 = tile % across * TN;
     const int rows = s.M - i0, columns = s.N - j0;
     const size_t a_next = TA ? (size_t)TK * s.a_ld : TK;
+    const int K = s.part ? min(s.part, s.K - (int)batch * s.part) : s.K;
     const size_t b_next = TB ? TK : (size_t)TK * s.b_ld;
     a += s.a_offset + batch * s.a_stride + (TA ? i0 : (size_t)i0 * s.a_ld);
     b += s.b_offset + batch * s.b_stride + (TB ? (size_t)j0 * s.b_ld : j0);
     sums sum;
     sums_clear(&sum);
-    for (int k = 0; TOGETHER(k + TK <= s.K); k += TK) {
-#pragma unroll
-        for (int n = 0; n < A_FILL; n++) {
-            const int m = lid + n * ITEMS;
-            put_quad(a_tile, m, TM, !TA,
-                     quad(a, quad_at(m, TM, !TA, s.a_ld, rows), m, TM, !TA, rows));
-        }
-#pragma unroll
-        for (int n = 0; n < B_FILL; n++) {
-            const int m = lid + n * ITEMS;
-            put_quad(
-                b_tile, m, TN, TB,
-                quad_of_b(b, quad_at(m, TN, TB, s.b_ld, columns), m, TN, TB, columns));
-        }
+    fetched next;
+    if (K >= TK) {
+        EACH_A(FETCH_A)
+        EACH_B(FETCH_B)
+    }
+    for (int k = TK; TOGETHER(k <= K); k += TK) {
+        EACH_A(PUT_A)
+        EACH_B(PUT_B)
         barrier(CLK_LOCAL_MEM_FENCE);
         a += a_next;
         b += b_next;
+        if (k + TK <= K) {
+            EACH_A(FETCH_A)
+            EACH_B(FETCH_B)
+        }
 #pragma unroll UNROLL
         for (int i = 0; i < TK; i++) {
             sums_add(&sum, a_tile, b_tile, i);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    const int rest = s.K % TK;
+    const int rest = K % TK;
     if (rest) {
         fill_rest(a_tile, a, TM, !TA, s.a_ld, rows, rest);
         fill_rest_of_b(b_tile, b, TN, TB, s.b_ld, columns, rest);

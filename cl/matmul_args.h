@@ -12,6 +12,8 @@ typedef struct matmul_shape {
     int transpose_a, transpose_b;
     int add;        // 1: adds to y
     int activation; // 0 none, 1 relu, 2 tanh
+    int part;       // inner indices of each member of the batch, which are parts of one
+                    // sum over K; 0: members have K each
 } matmul_shape;
 
 #endif

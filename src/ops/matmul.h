@@ -104,6 +104,34 @@ cla_status cla_product_finish(cla_runtime *rt, const cla_product *p);
 /* matmul_group.c: queues the kernel for GPUs. */
 cla_status cla_product_group(cla_runtime *rt, const cla_product *p);
 
+/* Work-items of a group and 4 x 4 blocks of an item, as the defines of cl/matmul.cl,
+ * and the share of a full core's peak that its loop can reach. */
+typedef struct cla_group_tile {
+    int down, across, blocks_down, blocks_across;
+    double share;
+} cla_group_tile;
+
+int cla_group_tile_rows(const cla_group_tile *t);
+int cla_group_tile_columns(const cla_group_tile *t);
+
+/* How a product is cut: tiles; and parts of the inner index, of depth each, which are
+ * summed in order. */
+typedef struct cla_group_plan {
+    cla_group_tile tile;
+    int64_t groups; // of each part
+    int64_t parts, depth;
+} cla_group_plan;
+
+/* matmul_plan.c: return the plan for a device, and for one of this many cores (NVIDIA's
+ * multiprocessors, AMD's compute units, Intel's Xe cores) and tiles of at most this
+ * side. M, N and batch are at least 1. */
+cla_group_plan cla_product_plan(cla_runtime *rt, const cla_product *p);
+cla_group_plan cla_group_plan_of(double cores, int side, const cla_product *p);
+
+/* Gives memory for the length of one product. The queue is in order, so the next one
+ * may reuse it. Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
+cla_status cla_product_scratch(cla_runtime *rt, size_t bytes, cla_memory **out);
+
 /* matmul_tile.c: queues the kernel for CPU devices. */
 cla_status cla_product_tile(cla_runtime *rt, const cla_product *p);
 

@@ -2,43 +2,9 @@
 #include "cl/matmul_vector_args.h"
 #include "ops/matmul.h"
 
-/* Work-items of a group and 4 x 4 blocks of an item, as the defines of cl/matmul.cl. */
-typedef struct group_tile {
-    int down, across, blocks_down, blocks_across;
-} group_tile;
-
-static const group_tile LARGE = { 16, 16, 2, 2 }; // 128 x 128
-static const group_tile MEDIUM = { 8, 8, 2, 2 };  // 64 x 64
-static const group_tile SMALL = { 8, 8, 1, 1 };   // 32 x 32
-static const group_tile NARROW = { 4, 16, 1, 1 }; // 16 x 64
-
 static int64_t pieces(int64_t n, int64_t size)
 {
     return (n + size - 1) / size;
-}
-
-static int64_t groups_of(const cla_product *p, const group_tile *t)
-{
-    const int rows = 4 * t->down * t->blocks_down;
-    const int columns = 4 * t->across * t->blocks_across;
-    return pieces(p->M, rows) * pieces(p->N, columns) * p->batch;
-}
-
-/* Returns the largest tile that leaves every compute unit ITEMS work-items, else SMALL;
- * NARROW for few rows. Larger tiles read each operand less often. The tile does not
- * change the order of the sums. */
-static const group_tile *choose_tile(cla_runtime *rt, const cla_product *p)
-{
-    const int side = cla_tuned(rt, "matmul_group", "SIDE", 128);
-    const int64_t items = (int64_t)cla_tuned(rt, "matmul_group", "ITEMS", 512) *
-                          cla_runtime_device(rt)->compute_units;
-    if (p->M <= 16) {
-        return &NARROW;
-    }
-    if (side >= 128 && 256 * groups_of(p, &LARGE) >= items) {
-        return &LARGE;
-    }
-    return side >= 64 && 64 * groups_of(p, &MEDIUM) >= items ? &MEDIUM : &SMALL;
 }
 
 static bool is_wide_matrix(const cla_matrix *m)
@@ -118,13 +84,16 @@ static cla_status product_vector(cla_runtime *rt, const cla_product *p)
     return cla_enqueue(rt, &launch);
 }
 
-cla_status cla_product_group(cla_runtime *rt, const cla_product *p)
+/* ---- tiles --------------------------------------------------------------------- */
+
+/* Queues a product that is cut into tiles. part: inner indices of a member of the batch
+ * if those are parts of one sum, else 0. */
+static cla_status product_tiles(cla_runtime *rt, const cla_product *p,
+                                const cla_group_plan *plan, int64_t part)
 {
-    if (is_vector(p)) {
-        return product_vector(rt, p);
-    }
-    const matmul_shape shape = cla_product_shape_of(p);
-    const group_tile *t = choose_tile(rt, p);
+    const cla_group_tile *t = &plan->tile;
+    matmul_shape shape = cla_product_shape_of(p);
+    shape.part = (int32_t)part;
     const cla_launch launch = {
         .file = "matmul",
         .kernel = "matmul_group",
@@ -137,12 +106,67 @@ cla_status cla_product_group(cla_runtime *rt, const cla_product *p)
                     { "WIDE", is_wide(p) },
                     { "UNROLL", cla_tuned(rt, "matmul_group", "UNROLL", 4) },
                     cla_weights_define(cla_product_stored(p)) },
-        .groups = { (size_t)groups_of(p, t) },
+        .groups = { (size_t)(plan->groups * plan->parts) },
         .local = { (size_t)(t->down * t->across) },
         .args = { cla_product_y(p), cla_product_a(p), cla_product_b(p),
                   cla_mem(p->bias), cla_product_residual(p),
                   cla_mem(cla_product_scale(p)), cla_bytes(&shape, sizeof shape) },
-        .flops = 2.0 * (double)p->M * (double)p->N * (double)p->K * (double)p->batch,
+        .flops = 2.0 * (double)p->M * (double)p->N * (double)p->K *
+                 (double)(part ? 1 : p->batch),
     };
     return cla_enqueue(rt, &launch);
+}
+
+/* Queues the sum of the parts and the product's tail. */
+static cla_status sum_parts(cla_runtime *rt, const cla_product *p,
+                            const cla_memory *partial, int64_t parts)
+{
+    enum { RESULTS = 64, SLICES = 4 }; // as in cl/matmul_sum.cl
+    const matmul_shape shape = cla_product_shape_of(p);
+    const cla_launch launch = {
+        .file = "matmul_sum",
+        .kernel = "matmul_sum",
+        .groups = { (size_t)pieces(p->M * p->N, RESULTS) },
+        .local = { (size_t)RESULTS * SLICES },
+        .args = { cla_product_y(p),
+                  cla_mem_some(partial, (size_t)(parts * p->M * p->N) * 4),
+                  cla_mem(p->bias), cla_product_residual(p),
+                  cla_bytes(&shape, sizeof shape), cla_i32(parts) },
+        .flops = (double)parts * (double)p->M * (double)p->N,
+    };
+    return cla_enqueue(rt, &launch);
+}
+
+/* Queues a product in parts of the inner index, as a batch whose members are summed. */
+static cla_status product_parts(cla_runtime *rt, const cla_product *p,
+                                const cla_group_plan *plan)
+{
+    const int64_t depth = plan->depth, size = p->M * p->N;
+    cla_memory *partial = NULL;
+    CLA_TRY(cla_product_scratch(rt, (size_t)(plan->parts * size) * 4, &partial));
+    const cla_product parts = {
+        .M = p->M,
+        .N = p->N,
+        .K = p->K,
+        .batch = plan->parts,
+        .transpose_a = p->transpose_a,
+        .transpose_b = p->transpose_b,
+        .a = { p->a.memory, p->a.offset, p->a.ld,
+               p->transpose_a ? depth * p->a.ld : depth },
+        .b = { p->b.memory, p->b.offset, p->b.ld,
+               p->transpose_b ? depth : depth * p->b.ld },
+        .y = { partial, 0, p->N, size },
+    };
+    CLA_TRY(product_tiles(rt, &parts, plan, depth));
+    return sum_parts(rt, p, partial, plan->parts);
+}
+
+cla_status cla_product_group(cla_runtime *rt, const cla_product *p)
+{
+    if (is_vector(p)) {
+        return product_vector(rt, p);
+    }
+    const cla_group_plan plan = cla_product_plan(rt, p);
+    return plan.parts > 1 ? product_parts(rt, p, &plan)
+                          : product_tiles(rt, p, &plan, 0);
 }

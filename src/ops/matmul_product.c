@@ -144,6 +144,14 @@ const char *cla_product_provider(const cla_device *device)
     return cla_clblast_built() ? "clblast from 256^3, else group" : "group";
 }
 
+/* Returns whether the own kernels cut the inner index. CLBlast does not, and would
+ * leave most of a GPU idle. */
+static bool own_cuts(cla_runtime *rt, const cla_product *p)
+{
+    return cla_runtime_schedule(rt) == CLA_SCHEDULE_GROUP &&
+           cla_product_plan(rt, p).parts > 1;
+}
+
 /* Returns whether CLBlast computes a product. With AUTO this depends on device, shape
  * and tuning only, never on measured times. */
 static bool wants_clblast(cla_runtime *rt, const cla_product *p, cla_provider provider)
@@ -154,7 +162,7 @@ static bool wants_clblast(cla_runtime *rt, const cla_product *p, cla_provider pr
     const int side = cla_tuned(rt, "matmul", "CLBLAST_FROM", 0);
     const double from = side ? (double)side * side * side : CLBLAST_FROM;
     return cla_clblast_built() && is_gpu(cla_runtime_device(rt)) &&
-           (double)p->M * (double)p->N * (double)p->K >= from;
+           (double)p->M * (double)p->N * (double)p->K >= from && !own_cuts(rt, p);
 }
 
 /* Compares CLBlast with known results before its first product. If it fails, the own
@@ -203,6 +211,31 @@ matmul_shape cla_product_shape_of(const cla_product *p)
 static int64_t pieces(int64_t n, int64_t size)
 {
     return (n + size - 1) / size;
+}
+
+static void free_scratch(cla_runtime *rt, void *state)
+{
+    cla_memory_free(state, rt);
+    free(state);
+}
+
+cla_status cla_product_scratch(cla_runtime *rt, size_t bytes, cla_memory **out)
+{
+    static const char key;
+    cla_extension *extension = NULL;
+    *out = NULL;
+    CLA_TRY(cla_runtime_extension(rt, &key, &extension));
+    if (!extension->state) {
+        CLA_TRY(cla_alloc(&extension->state, 1, sizeof(cla_memory)));
+        extension->fini = free_scratch;
+    }
+    cla_memory *scratch = extension->state;
+    if (scratch->bytes < bytes) {
+        cla_memory_free(scratch, rt);
+        CLA_TRY(cla_memory_new(scratch, rt, bytes));
+    }
+    *out = scratch;
+    return CLA_OK;
 }
 
 cla_status cla_product_finish(cla_runtime *rt, const cla_product *p)

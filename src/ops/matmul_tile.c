@@ -191,33 +191,6 @@ static cla_status pack_weights(cla_runtime *rt, const cla_product *p,
     return CLA_OK;
 }
 
-static void free_scratch(cla_runtime *rt, void *state)
-{
-    cla_memory_free(state, rt);
-    free(state);
-}
-
-/* Gives memory for the panels of one product. The queue is in order, so the next one
- * may reuse it. */
-static cla_status take_scratch(cla_runtime *rt, size_t bytes, cla_memory **out)
-{
-    static const char key;
-    cla_extension *extension = NULL;
-    *out = NULL;
-    CLA_TRY(cla_runtime_extension(rt, &key, &extension));
-    if (!extension->state) {
-        CLA_TRY(cla_alloc(&extension->state, 1, sizeof(cla_memory)));
-        extension->fini = free_scratch;
-    }
-    cla_memory *scratch = extension->state;
-    if (scratch->bytes < bytes) {
-        cla_memory_free(scratch, rt);
-        CLA_TRY(cla_memory_new(scratch, rt, bytes));
-    }
-    *out = scratch;
-    return CLA_OK;
-}
-
 /* Gives b in panels if that pays: those kept for weights or, for tall products, panels
  * that all items share. To pack these costs about as much as six blocks of rows that
  * pack for themselves, fewer if b must be transposed. NULL: each item packs its own. */
@@ -238,7 +211,7 @@ static cla_status packed_b(cla_runtime *rt, const cla_product *p, const tile_pla
     if (*out || p->M < tall || bytes > LARGEST) {
         return CLA_OK;
     }
-    if (take_scratch(rt, bytes, &scratch) == CLA_OK) {
+    if (cla_product_scratch(rt, bytes, &scratch) == CLA_OK) {
         CLA_TRY(pack(rt, p, plan, scratch));
         *out = scratch;
     }

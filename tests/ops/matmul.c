@@ -1,5 +1,7 @@
 /* matmul.c - products against the oracle: shapes, transposes, batches, gradients. */
 
+#include "ops/matmul.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,19 +98,55 @@ DEVICE_TEST(matmul, matches_oracle_in_batches)
     }
 }
 
-/* The tiles of GPUs work: 128 x 128 with loads of 16 bytes, 64 x 64 without. */
+/* The tiles of GPUs work, with loads of 16 bytes and without, and parts of sums. */
 DEVICE_TEST(matmul, takes_the_tiles_of_gpus)
 {
     static const struct {
-        int side;
+        int items, side, rows, columns;
         public_case c;
-    } cases[] = { { 128, { 2, 132, 124, 36, .tb = true } },
-                  { 64, { -1, 67, 61, 35, .tb = true } } };
-    TEST_OK(cla_tuning_set(rt, "matmul_group", "ITEMS", 1));
+    } cases[] = { { 1, 128, 128, 128, { 2, 252, 124, 36, .tb = true } },
+                  { 1, 64, 64, 64, { -1, 67, 61, 35, .tb = true } },
+                  { 65536, 128, 32, 32, { -1, 700, 19, 33, .tb = false } } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases && !test_small(); i++) {
         public_case c = cases[i].c;
+        const cla_product p = {
+            .M = c.M, .N = c.N, .K = c.K, .batch = c.B > 0 ? c.B : 1
+        };
+        TEST_OK(cla_tuning_set(rt, "matmul_group", "ITEMS", cases[i].items));
         TEST_OK(cla_tuning_set(rt, "matmul_group", "SIDE", cases[i].side));
+        const cla_group_tile tile = cla_product_plan(rt, &p).tile;
+        cr_assert_eq(cla_group_tile_rows(&tile), cases[i].rows);
+        cr_assert_eq(cla_group_tile_columns(&tile), cases[i].columns);
         check_public(rt, &c);
+    }
+}
+
+/* Products of models, and the tiles that they get on an H100, a 7900 XTX and an A770.
+ * Each core has work; a tile is not far wider than the result. */
+Test(matmul, plans_keep_cores_busy)
+{
+    static const struct {
+        int M, N, K;
+        bool ta;
+    } products[] = { { 1024, 1024, 1024, false }, { 2048, 512, 512, false },
+                     { 40000, 64, 128, false },   { 512, 512, 2048, true },
+                     { 512, 2048, 2048, true },   { 64, 64, 40000, true },
+                     { 256, 1024, 8000, true } };
+    static const int cores[] = { 132, 96, 32 };
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
+        for (size_t c = 0; c < sizeof cores / sizeof *cores; c++) {
+            const cla_product p = { .M = products[i].M,
+                                    .N = products[i].N,
+                                    .K = products[i].K,
+                                    .batch = 1,
+                                    .transpose_a = products[i].ta };
+            const cla_group_plan plan = cla_group_plan_of(cores[c], 128, &p);
+            const int rows = cla_group_tile_rows(&plan.tile);
+            const int columns = cla_group_tile_columns(&plan.tile);
+            cr_expect_geq(5 * plan.groups * plan.parts, 4 * cores[c]);
+            cr_expect_geq(rows * columns, 64 * 64);
+            cr_expect_leq(columns, products[i].N > 64 ? 128 : 64);
+        }
     }
 }
 

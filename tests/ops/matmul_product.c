@@ -255,6 +255,35 @@ DEVICE_TEST(matmul_product, several_cuts)
     }
 }
 
+/* A device of many cores cuts the inner index of gradients of weights, and no other. */
+DEVICE_TEST(matmul_product, cuts_the_inner_index)
+{
+    static const int sizes[][3] = {
+        { 17, 3, 400 }, { 33, 17, 1030 }, { 8, 64, 2049 }, { 130, 68, 4100 }
+    };
+    TEST_OK(cla_tuning_set(rt, "matmul_group", "ITEMS", 65536));
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const int *n = sizes[i];
+        if ((test_tiny() && i > 0) || (test_small() && i > 1)) continue;
+        cla_product p = { .M = n[0], .N = n[1], .K = n[2], .batch = 1 };
+        cr_assert_eq(cla_product_plan(rt, &p).parts, 1);
+        p.transpose_a = true;
+        cr_assert_gt(cla_product_plan(rt, &p).parts, 1);
+        for (int t = 0; t < 4; t += test_tiny() ? 3 : 1) {
+            check_both_schedules(rt, &(inner_case){ .M = n[0],
+                                                    .N = n[1],
+                                                    .K = n[2],
+                                                    .batch = 1,
+                                                    .ta = true,
+                                                    .tb = t & 1,
+                                                    .bias = t & 1,
+                                                    .residual = t & 2,
+                                                    .add = t & 2,
+                                                    .gap = t & 1 ? 5 : 0 });
+        }
+    }
+}
+
 /* A tuning file may hold anything; a number outside the range is an error. */
 DEVICE_TEST(matmul_product, survives_odd_tuning)
 {
