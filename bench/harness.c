@@ -157,7 +157,13 @@ static cla_status record_one(bench *b, const bench_case *c)
 {
     b->shown++;
     const bool own = !c->on_host && !(c->provider && !strcmp(c->provider, "clblast"));
-    const cla_status status = own ? c->run(c->state) : CLA_OK;
+    if (!own) {
+        return CLA_OK;
+    }
+    cla_status status = cla_record_case(b->rt, c->name, c->flops, c->bytes);
+    status = status ? status : c->run(c->state);
+    const cla_status ended = cla_record_case(b->rt, NULL, 0, 0);
+    status = status ? status : ended;
     return status ? cla_fail_within(status, "%s", c->name) : CLA_OK;
 }
 

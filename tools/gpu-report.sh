@@ -38,15 +38,29 @@ record() {
         exit 1
     }
 }
-mkdir "$work/recording"
-for class in amd nvidia intel; do
+
+# card CLASS UNITS: what all suites launch on a card with so many units.
+card() {
+    export CLATTN_RECORD_AS="compute_units=$2"
     for suite in $suites; do
-        record "$class" quick "$suite" --quick
+        record "$1" "$2" "$suite" --quick
     done
-    [ "${1-}" != --all ] || for suite in attention band; do # more head widths
-        record "$class" wide "$suite"
-    done
+    unset CLATTN_RECORD_AS
+}
+mkdir "$work/recording"
+card nvidia 132
+card amd 64
+card intel 32
+for class in nvidia intel; do # the tiles of larger products, too
+    record "$class" more gemm --quick
 done
+if [ "${1-}" = --all ]; then
+    card amd 96
+    for class in amd nvidia intel; do # more head widths
+        record "$class" more attention
+        record "$class" more band
+    done
+fi
 
 if [ "${1-}" = --all ]; then
     shift

@@ -3,7 +3,7 @@
 # usage: tools/nightly.sh [PART...]
 #
 # Parts, all of them by default: calls errors leaks kills interrupts damages mpi fuzz
-# expressions hostile tidy musl recipes peers fresh pages devices soak.
+# expressions hostile tidy musl recipes peers fresh pages devices gpu soak.
 #
 #   calls    each call of eight scenarios fails once, and from there on; NIGHTLY_CALLS=paths
 #            takes one call of each path to it
@@ -14,6 +14,7 @@
 #   fresh    the quick start and three pages on a bare Debian; needs root and the network
 #   pages    runs the pages' blocks that are marked "not run", too, where the machine can
 #   devices  what tools/test-devices.sh has no minutes for on every change
+#   gpu      budgets and estimates of all kernels on ten GPUs, by the vendors' compilers
 #   errors   each OpenCL function returns each error; each property of a device is zero
 #   leaks    a part of the calls once more under AddressSanitizer
 #   kills    kill -9 of training, export, average, tuning and the kernel cache
@@ -43,7 +44,7 @@ cd "$(dirname "$0")/.." || exit 2
 counting=yes
 set +e
 build=build-nightly logs=build-nightly/logs
-all='calls errors leaks kills interrupts damages mpi fuzz expressions hostile tidy musl recipes peers fresh pages devices soak'
+all='calls errors leaks kills interrupts damages mpi fuzz expressions hostile tidy musl recipes peers fresh pages devices gpu soak'
 seed=${NIGHTLY_SEED:-$(date +%Y%m%d)}
 read -ra parts <<<"${*:-$all}"
 for part in "${parts[@]}"; do
@@ -83,6 +84,8 @@ pages() { tools/check-docs.sh --all . "$program"; }
 devices() {
     CLATTN_MINUTES="${NIGHTLY_DEVICES:-120}" tools/test-devices.sh intel rusticl oclgrind gpu
 }
+
+gpu() { CLATTN_BUILD=$build tools/gpu-report.sh --all --check; }
 
 errors() {
     tests/faults/calls.sh . "$program" "$faulty" errors "$logs/errors.jsonl"

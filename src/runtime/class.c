@@ -21,6 +21,8 @@ static const constant CONSTANTS[] = {
     { "attention", "QUADS", CLA_CLASS_CPU, 1 },
     { "attention", "ROWS", CLA_CLASS_CPU, 32 },
     { "attention", "UNROLL", CLA_CLASS_CPU, 1 },
+    { "attention", "QUADS", CLA_CLASS_AMD, 1 }, // 2 spills, and leaves one wave a SIMD
+    { "attention", "BOTH", CLA_CLASS_AMD, 0 },
     { "attention", "UNROLL", CLA_CLASS_AMD, 16 },
     { "attention", "QUADS", CLA_CLASS_INTEL, 1 },
     { "attention", "BOTH", CLA_CLASS_INTEL, 0 },

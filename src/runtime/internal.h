@@ -172,7 +172,8 @@ void cla_staging_fini(cla_runtime *rt, bool idle);
  * recorded, not run. Errors: CLA_E_IO, CLA_E_USAGE (CLATTN_RECORD_AS), CLA_E_NOMEM. */
 cla_status cla_record_init(cla_runtime *rt);
 cla_status cla_record_launch(cla_runtime *rt, const cla_launch *launch,
-                             const size_t groups[3], const size_t local[3]);
+                             const size_t groups[3], const size_t local[3],
+                             size_t bytes);
 void cla_record_fini(cla_runtime *rt);
 
 /* share.c: gives rt a share of another runtime's device, see cla_runtime_share. */

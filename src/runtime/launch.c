@@ -133,8 +133,9 @@ cla_status cla_enqueue(cla_runtime *rt, const cla_launch *launch)
     }
     CLA_TRY(check_local_memory(rt, launch));
     if (rt->record) {
-        CLA_TRY(cla_profile_add(rt, launch->kernel, moved_bytes(launch), NULL));
-        return cla_record_launch(rt, launch, groups, local);
+        const size_t moved = moved_bytes(launch);
+        CLA_TRY(cla_profile_add(rt, launch->kernel, moved, NULL));
+        return cla_record_launch(rt, launch, groups, local, moved);
     }
     cla_program *program = NULL;
     cla_kernel *kernel = NULL;

@@ -3,7 +3,8 @@
  * This shows what a GPU would run, without a GPU: the device poses as a GPU,
  * programs are neither built nor run, and device memory is never touched: it reads as
  * zeros. A folder gets launches.jsonl, a line for each kernel, set of defines and group
- * size, and the text of each program. */
+ * size, and the text of each program; and grids.jsonl, a line for each case of
+ * cla_record_case and for each launch of it. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +15,8 @@
 
 struct cla_record {
     char *folder;
-    FILE *lines;
+    FILE *lines, *grids;
+    bool named;     // a case is recorded
     uint64_t *seen; // hashes of lines, and of names of files
     size_t count, cap;
 };
@@ -170,49 +172,92 @@ static cla_status describe(cla_text *line, const cla_launch *launch, const char 
                         local_bytes);
 }
 
-static cla_status write_line(cla_record *r, cla_text *line, const size_t groups[3])
+static cla_status describe_groups(cla_text *line, const size_t groups[3])
 {
-    CLA_TRY(cla_text_add(line, ", \"groups\": [%zu, %zu, %zu]}\n", groups[0], groups[1],
-                         groups[2]));
-    // whole lines, since several processes may write one file
-    if (fwrite(line->data, 1, line->size, r->lines) != line->size || fflush(r->lines)) {
-        return cla_fail(CLA_E_IO, "CLATTN_RECORD: cannot write %s/launches.jsonl",
-                        r->folder);
+    return cla_text_add(line, ", \"groups\": [%zu, %zu, %zu]", groups[0], groups[1],
+                        groups[2]);
+}
+
+/* Writes a whole line at once, since several processes may write one file. */
+static cla_status write_line(const cla_record *r, FILE *file, cla_text *line)
+{
+    CLA_TRY(cla_text_add(line, "}\n"));
+    if (fwrite(line->data, 1, line->size, file) != line->size || fflush(file)) {
+        return cla_fail(CLA_E_IO, "CLATTN_RECORD: cannot write %s/%s.jsonl", r->folder,
+                        file == r->lines ? "launches" : "grids");
     }
     return CLA_OK;
 }
 
-cla_status cla_record_launch(cla_runtime *rt, const cla_launch *launch,
-                             const size_t groups[3], const size_t local[3])
+/* Writes the launch of a case: its line with what it has to do. */
+static cla_status write_grid(const cla_record *r, cla_text *line, double flops,
+                             size_t bytes)
 {
-    cla_text line = { 0 }, name = { 0 };
+    CLA_TRY(cla_text_add(line, ", \"flops\": %.0f, \"bytes\": %zu", flops, bytes));
+    return write_line(r, r->grids, line);
+}
+
+cla_status cla_record_launch(cla_runtime *rt, const cla_launch *launch,
+                             const size_t groups[3], const size_t local[3],
+                             size_t bytes)
+{
+    cla_text line = { 0 }, grid = { 0 }, name = { 0 };
     bool fresh = false;
     cla_status status = source_name(&name, launch);
     status = status ? status : describe(&line, launch, name.data, local);
     status = status ? status : is_new(rt->record, line.data, line.size, &fresh);
+    status = status ? status : describe_groups(&line, groups);
+    if (!status && rt->record->named) {
+        status = cla_text_add(&grid, "%s", line.data);
+        status = status ? status : write_grid(rt->record, &grid, launch->flops, bytes);
+    }
     if (!status && fresh) {
         status = write_source(rt, launch, name.data);
-        status = status ? status : write_line(rt->record, &line, groups);
+        status = status ? status : write_line(rt->record, rt->record->lines, &line);
     }
     cla_text_free(&name);
+    cla_text_free(&grid);
+    cla_text_free(&line);
+    return status;
+}
+
+cla_status cla_record_case(cla_runtime *rt, const char *name, double flops,
+                           double bytes)
+{
+    cla_record *r = rt->record;
+    cla_text line = { 0 };
+    r->named = name != NULL;
+    if (!name) {
+        return CLA_OK;
+    }
+    cla_status status =
+        cla_text_add(&line, "{\"case\": \"%s\", \"flops\": %.0f, \"bytes\": %.0f", name,
+                     flops, bytes);
+    status = status ? status : write_line(r, r->grids, &line);
     cla_text_free(&line);
     return status;
 }
 
 /* ---- start and end ------------------------------------------------------------ */
 
-static cla_status open_lines(cla_record *r, const char *folder)
+static cla_status open_lines(cla_record *r, const char *name, FILE **file)
 {
-    CLA_TRY(cla_strdup(&r->folder, folder));
-    CLA_TRY(cla_folder_make(folder));
     cla_text path = { 0 };
-    cla_status status = cla_text_add(&path, "%s/launches.jsonl", folder);
-    r->lines = status ? NULL : fopen(path.data, "a");
-    if (!status && !r->lines) {
+    cla_status status = cla_text_add(&path, "%s/%s.jsonl", r->folder, name);
+    *file = status ? NULL : fopen(path.data, "a");
+    if (!status && !*file) {
         status = cla_fail(CLA_E_IO, "CLATTN_RECORD: cannot open %s", path.data);
     }
     cla_text_free(&path);
     return status;
+}
+
+static cla_status open_folder(cla_record *r, const char *folder)
+{
+    CLA_TRY(cla_strdup(&r->folder, folder));
+    CLA_TRY(cla_folder_make(folder));
+    CLA_TRY(open_lines(r, "launches", &r->lines));
+    return open_lines(r, "grids", &r->grids);
 }
 
 cla_status cla_record_init(cla_runtime *rt)
@@ -221,7 +266,7 @@ cla_status cla_record_init(cla_runtime *rt)
     if (!folder || !*folder) return CLA_OK;
     CLA_TRY(play_gpu(&rt->device));
     CLA_TRY(cla_alloc(&rt->record, 1, sizeof *rt->record));
-    CLA_TRY(open_lines(rt->record, folder));
+    CLA_TRY(open_folder(rt->record, folder));
     cla_log(CLA_LOG_WARN, "launches are recorded in %s and not run: results are zeros",
             folder);
     return CLA_OK;
@@ -236,6 +281,7 @@ void cla_record_fini(cla_runtime *rt)
 {
     if (!rt->record) return;
     if (rt->record->lines) fclose(rt->record->lines);
+    if (rt->record->grids) fclose(rt->record->grids);
     free(rt->record->folder);
     free(rt->record->seen);
     free(rt->record);

@@ -195,6 +195,12 @@ cla_status cla_profile_library(cla_runtime *rt, const char *name, size_t bytes,
  * zeros. */
 bool cla_runtime_records(const cla_runtime *rt);
 
+/* Names the work that is recorded from here on, in the folder's grids.jsonl, with the
+ * flops and bytes that it needs (0: unknown); NULL: work of no case. Only for a runtime
+ * that records. Errors: CLA_E_IO, CLA_E_NOMEM. */
+cla_status cla_record_case(cla_runtime *rt, const char *name, double flops,
+                           double bytes);
+
 /* Makes the device begin with the queued commands; does not wait. */
 cla_status cla_runtime_flush(cla_runtime *rt);
 

@@ -65,6 +65,26 @@ gate 1 '40960 bytes of local memory'
 launch none 8 64 16
 gate 1 'does not compile'
 
+# Work that one group does, on a card of 132 units, and the same in a thousand groups.
+grid() {
+    {
+        printf '{"case": "holding fwd", "flops": 1e9, "bytes": 0}\n'
+        printf '{"file": "breaker", "kernel": "hold", "defines": {"LIVE": 8}, "local": [64, 1, 1], '
+        printf '"groups": [%d, 1, 1], "flops": 1e9, "bytes": 4096}\n' "$1"
+    } >"$work/grids.jsonl"
+}
+targets=sm_90
+launch hold 8 64 16
+grid 1056
+gate 0 'hold their budgets'
+grid 1
+gate 1 'BREACH  sm_90 +holding fwd: [0-9.]+ ms estimated on 132 units.* 1 groups'
+echo "estimate sm_70|sm_90 add*|hold* - the test wants it" >"$work/breaches"
+gate 0 'hold their budgets'
+: >"$work/breaches"
+rm "$work/grids.jsonl"
+targets=gfx1100
+
 # A bound more than a tenth below the stored one.
 launch hold 8 64 16
 floor() {

@@ -103,6 +103,39 @@ Test(record, writes_each_kernel_once)
     remove_folder();
 }
 
+/* Launches between the names of cases go to grids.jsonl, each of them. */
+Test(record, writes_each_launch_of_a_case)
+{
+    cla_runtime *rt = recorder();
+    cla_memory y = { 0 };
+    TEST_OK(cla_memory_new(&y, rt, 256));
+    launch_probe(rt, &y, 3, 1);
+    TEST_OK(cla_record_case(rt, "probe fwd", 12, 34));
+    launch_probe(rt, &y, 3, 1);
+    launch_probe(rt, &y, 5, 1);
+    TEST_OK(cla_record_case(rt, NULL, 0, 0));
+    launch_probe(rt, &y, 7, 1);
+    cla_memory_free(&y, rt);
+    cla_runtime_free(&rt);
+    char *lines = text_of("grids.jsonl"), *rest = lines;
+    json_t *line[4] = { NULL };
+    for (int i = 0; i < 4; i++) {
+        line[i] = json_loads(strsep(&rest, "\n"), 0, NULL);
+    }
+    cr_assert(line[0] && line[1] && line[2] && !line[3]);
+    cr_assert_str_eq(json_string_value(json_object_get(line[0], "case")), "probe fwd");
+    cr_assert_eq(json_integer_value(json_object_get(line[0], "flops")), 12);
+    cr_assert_eq(json_integer_value(json_object_get(line[0], "bytes")), 34);
+    cr_assert_eq(number_in(line[1], "groups", 0), 3);
+    cr_assert_eq(number_in(line[2], "groups", 0), 5);
+    cr_assert_eq(json_integer_value(json_object_get(line[2], "bytes")), 256);
+    for (int i = 0; i < 3; i++) {
+        json_decref(line[i]);
+    }
+    free(lines);
+    remove_folder();
+}
+
 Test(record, plays_the_gpu_that_is_named)
 {
     setenv("CLATTN_RECORD_AS", "local_bytes=32768 compute_units=108,subgroups=1", 1);

@@ -5,16 +5,15 @@ usage: tools/gpu-report.sh, which records and fetches the compilers; or by hand
     report.py RECORDING [--targets T,T] [--kernels REGEX] [--hot] [--check] [--update] [--loops]"""
 import argparse, collections, concurrent.futures, fnmatch, hashlib, json, os, re, shutil, sys, tempfile
 
-import amd, intel, nvidia
+import amd, estimate, intel, nvidia, tables
 from machines import MACHINES, bound, kernel_bound, product_loops, vendor
 from recording import case, read
+from tables import cell
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 FIGURES = os.path.join(ROOT, "tests", "gpu", "figures.jsonl")
 BREACHES = os.path.join(ROOT, "tests", "gpu", "breaches.txt")
-TABLE = os.path.join(ROOT, "docs", "gpu.md")
-BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"  # of the table in that page
 BACK_ENDS = {"amd": amd, "nvidia": nvidia, "intel": intel}
 HOT_TARGETS = ["gfx1100", "sm_90", "dg2-g10"]
 # Kernels that hold most of a step's work, at the head width that models have and with the tiles of large shapes: expressions
@@ -79,7 +78,7 @@ def _row(program, target, kernel, launch, found):
         return dict(row, error=re.sub(r"\S*/", "", error).strip()[:300])
     row.update(mine, local=mine["local"] + launch["local_bytes"])
     share, limit = kernel_bound(target, mine["loops"])
-    row.update(bound=round(share, 4), limit=limit)
+    row.update(bound=round(share, 4), limit=limit, products=len(product_loops(mine["loops"])))
     paired = kernel_bound(target, mine["loops"], True)[0]
     if paired > share:
         row.update(paired=round(paired, 4))
@@ -128,7 +127,7 @@ def breaches(row):
 
 
 def known_breaches(path):
-    """Lines `budget target case - reason`; target and case are shell patterns."""
+    """Lines `budget target case - reason`; target and case are shell patterns, or several with | between."""
     known = []
     for number, line in enumerate(open(path), 1):
         head, dash, reason = line.strip().partition(" - ")
@@ -141,6 +140,10 @@ def known_breaches(path):
     return known
 
 
+def matches(name, patterns):
+    return any(fnmatch.fnmatch(name, p) for p in patterns.split("|"))
+
+
 def below_floor(row, stored):
     old = stored.get((row["target"], row["case"]), {})
     for name in ("bound", "whole"):
@@ -148,17 +151,27 @@ def below_floor(row, stored):
             yield "%s is %.0f %%, stored %.0f %%" % (name, 100 * row.get(name, 0), 100 * old[name])
 
 
-def check(rows, known, stored, targets, whole):
+def slow(times):
+    """(budget, target, operator, words) for each operator that takes too long on the gated card."""
+    for t in times:
+        if estimate.too_slow(t):
+            yield "estimate", t.card.target, t.work.name, (
+                "%.3g ms estimated on %d units, %.3g at the peaks; %d groups in the smallest launch, %d rounds" %
+                (1e3 * t.seconds, t.card.units, 1e3 * t.roofline, t.groups, t.rounds))
+
+
+def check(rows, known, stored, targets, whole, times):
     """Prints what breaks a budget; True when nothing does that is not known. whole: all kernels were compiled, so that a
     known breach which does not occur, and a stored kernel which is gone, can be told."""
     used, good = set(), True
+    broken = [(budget, r["target"], r["case"], words) for r in rows for budget, words in breaches(r)] + list(slow(times))
+    for budget, target, name, words in broken:
+        excuse = [n for n, w in known if budget == w[0] and matches(target, w[1]) and matches(name, w[2])]
+        used.update(excuse)
+        if not excuse:
+            good = False
+            print("BREACH  %-8s %s: %s" % (target, name, words))
     for row in rows:
-        for budget, words in breaches(row):
-            excuse = [n for n, w in known if budget == w[0] and fnmatch.fnmatch(row["target"], w[1]) and fnmatch.fnmatch(row["case"], w[2])]
-            used.update(excuse)
-            if not excuse:
-                good = False
-                print("BREACH  %-8s %s: %s" % (row["target"], row["case"], words))
         for words in below_floor(row, stored):
             good = False
             print("BELOW   %-8s %s: %s" % (row["target"], row["case"], words))
@@ -171,7 +184,7 @@ def check(rows, known, stored, targets, whole):
             good = False
             print("NEW     %-8s %s: no stored figures; run tools/gpu-report.sh --update" % (row["target"], row["case"]))
     for number, words in known:
-        if whole == "all" and number not in used and any(fnmatch.fnmatch(t, words[1]) for t in targets):
+        if whole == "all" and number not in used and any(matches(t, words[1]) for t in targets):
             good = False
             print("MENDED  %s: does not occur any more; delete line %d of tests/gpu/breaches.txt" % (" ".join(words), number))
     return good
@@ -187,34 +200,6 @@ def same_compilers(compilers, tools):
 
 
 # ---- what is printed and stored -----------------------------------------------------
-
-def cell(row):
-    """Registers (Intel: items a thread), spilled bytes, occupancy, bound / whole round, what limits it."""
-    if "error" in row:
-        return "does not compile"
-    text = "S%d" % row["simd"] if "simd" in row else "r%d" % row["registers"]
-    text += "+%d" % row["spill"] if row["spill"] else "+p%d" % row["private"] if row["private"] else ""
-    text += " o%d/%d" % (row["occupancy"], row["most"])
-    if not row["bound"]:
-        return text
-    text += " %.0f" % (100 * row["bound"])
-    text += "-%.0f" % (100 * row["paired"]) if "paired" in row else ""
-    text += "/%.0f" % (100 * row["whole"]) if "whole" in row else ""
-    return text + " % " + row["limit"]
-
-
-def table(rows, targets):
-    """Lines of a Markdown table, a kernel a line."""
-    by_case = {}
-    for row in rows:
-        by_case.setdefault(row["case"], {})[row["target"]] = row
-    yield "| kernel | local | " + " | ".join(targets) + " |"
-    yield "|---|" + "---|" * (len(targets) + 1)
-    for name in sorted(by_case):
-        mine = by_case[name]
-        local = max(r.get("local", 0) for r in mine.values())
-        yield "| %s | %d | %s |" % (name, local, " | ".join(cell(mine[t]) if t in mine else "" for t in targets))
-
 
 def print_loops(row):
     print("%s %s: %s" % (row["target"], row["case"], cell(row)))
@@ -232,8 +217,8 @@ def load_figures(path=FIGURES):
     return lines[0]["compilers"], {(r["target"], r["case"]): r for r in lines[1:]}
 
 
-def store(rows, tools, targets, asked_for):
-    """Figures of these targets in the place of their old ones, and the page's table. asked_for: which cases were."""
+def store(rows, tools, targets, asked_for, recording):
+    """Figures of these targets in the place of their old ones, and the tables. asked_for: which cases were."""
     _, old = load_figures()
     kept = {k: r for k, r in old.items() if k[0] not in targets or not asked_for(k[1])}
     for row in rows:
@@ -244,12 +229,9 @@ def store(rows, tools, targets, asked_for):
         for key in sorted(kept):
             f.write(json.dumps(kept[key]) + "\n")
     _, stored = load_figures()
-    text = open(TABLE).read()
-    head, rest = text.split(BEGIN, 1)
-    tail = rest.split(END, 1)[1]
     present = [t for t in MACHINES if any(k[0] == t for k in stored)]
-    with open(TABLE, "w") as f:
-        f.write(head + BEGIN + "\n\n" + "\n".join(table(stored.values(), present)) + "\n\n" + END + tail)
+    times = [t for card in estimate.CARDS for t in estimate.estimates(recording, card, stored)]
+    tables.write(stored.values(), present, times)
 
 
 def main():
@@ -284,16 +266,18 @@ def main():
         for row in rows:
             print_loops(row)
     else:
-        print("\n".join(table(rows, targets)))
+        print("\n".join(tables.kernels(rows, targets)))
     if a.update:
-        store(rows, tools, targets, asked_for)
+        store(rows, tools, targets, asked_for, a.recording)
     if a.check:
         compilers, stored = load_figures(a.figures)
         whole = "" if a.kernels else "hot" if a.hot else "all"
-        good = check(rows, known_breaches(a.breaches), stored, targets, whole)
+        figures_now = {**stored, **{(r["target"], r["case"]): r for r in rows}}
+        times = estimate.estimates(a.recording, estimate.GATED, figures_now)
+        good = check(rows, known_breaches(a.breaches), stored, targets, whole, times)
         if not same_compilers(compilers, tools) or not good:
             sys.exit(1)
-        print("%d kernels hold their budgets on %s" % (len(rows), ", ".join(targets)))
+        print("%d kernels and %d operators hold their budgets on %s" % (len(rows), len(times), ", ".join(targets)))
 
 
 if __name__ == "__main__":
