@@ -163,6 +163,10 @@ typedef struct fetched {
 #define EACH_A(DO) DO(0) DO(1)
 #define EACH_B(DO) DO(0) DO(1) DO(2) DO(3)
 
+/* Intel's compiler has too few registers for 8 x 8 results and both tiles where b is
+ * turned: its quads are then loaded when they are stored. */
+#define LATE_B (TB && QM * QN == 4)
+
 /* Load quads to, and store them from, the kernel's `next`. */
 #define FETCH_A(i)                                                                \
     if (i < A_FILL) {                                                             \
@@ -208,9 +212,14 @@ kernel void matmul_group(global float *y, global const float *a, global const we
     fetched next;
     if (K >= TK) {
         EACH_A(FETCH_A)
-        EACH_B(FETCH_B)
+        if (!LATE_B) {
+            EACH_B(FETCH_B)
+        }
     }
     for (int k = TK; TOGETHER(k <= K); k += TK) {
+        if (LATE_B) {
+            EACH_B(FETCH_B)
+        }
         EACH_A(PUT_A)
         EACH_B(PUT_B)
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -218,7 +227,9 @@ kernel void matmul_group(global float *y, global const float *a, global const we
         b += b_next;
         if (k + TK <= K) {
             EACH_A(FETCH_A)
-            EACH_B(FETCH_B)
+            if (!LATE_B) {
+                EACH_B(FETCH_B)
+            }
         }
 #pragma unroll UNROLL
         for (int i = 0; i < TK; i++) {
