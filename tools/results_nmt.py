@@ -237,7 +237,7 @@ BEST = """
 
 English to German (raw text, 8,000 joint merges), default seed, two cores of an AVX-512 machine that other work paused at times:
 
-<!-- not run: needs hours and data that is not shipped -->
+<!-- not run: needs data multi30k/raw, minutes; whole it takes hours -->
 ```console
 $ clattn train examples/configs/nmt-csan2d.json --set data=multi30k/raw --out runs/m
 $ clattn translate --model runs/m --beam 4 < test_2016_flickr.en | clattn score bleu --ref test_2016_flickr.de
