@@ -11,7 +11,7 @@ from transformers import GenerationConfig, MarianConfig, MarianMTModel, MarianTo
 ROOT = Path(__file__).resolve().parent.parent.parent
 TEXTS = ("docs/style.md", "docs/import.md", "docs/kernels.md", "docs/speed.md")
 LANGUAGES = [">>deu<<", ">>fra<<"]
-SPECIAL = "</s>", "<unk>", "<pad>"
+SPECIAL = "</s>", "<unk>", "<pad>", "<<"
 STEPS = 40  # of training, so that translations differ and end
 
 
@@ -47,7 +47,7 @@ def draw_form(draw):
 
 def page(draw):
     """Lines of one of the project's pages. Special pieces written out are text for clattn
-    alone (docs/import.md)."""
+    alone, and release 4 takes a language to the last "<<" of a line (docs/import.md)."""
     text = (ROOT / draw.choice(TEXTS)).read_text(encoding="utf-8")
     return [line.strip() for line in text.split("\n")
             if len(line) > 30 and not any(piece in line for piece in SPECIAL)]
@@ -201,6 +201,6 @@ def sources(draw, form, count):
         if number % 3 == 2:
             letters = draw.choices(line, k=draw.randint(1, 30))
             line = "".join(letters).strip() or "x"
-        if form["languages"] and draw.random() < 0.5:
+        if form["languages"] and "<<" not in line and draw.random() < 0.5:
             line = f"{draw.choice(LANGUAGES)} {line}"
         yield line

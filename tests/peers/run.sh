@@ -19,12 +19,12 @@ get() {
     return 1
 }
 
-# old: the last transformers with the search before 4.50, and with SQuAD's scores. It uses
-# the torch of the other environment.
+# old: a transformers with the search and the lengths of release 4, and with SQuAD's scores.
+# It uses the torch of the other environment.
 old() {
-    [ ! -e "$folder/peers-4/transformers" ] || return 0
+    [ ! -e "$folder/peers-4/transformers-4.46.3.dist-info" ] || return 0
     rm -rf "$folder/peers-4"
-    get --target "$folder/peers-4" 'transformers>=4.49,<4.50'
+    get --target "$folder/peers-4" transformers==4.46.3
 }
 
 # compare NAME COMMAND...: one comparison, whose last line has its figures.
