@@ -176,7 +176,7 @@ def check(rows, known, stored, targets, whole, times):
             good = False
             print("BELOW   %-8s %s: %s" % (row["target"], row["case"], words))
     seen = {(r["target"], r["case"]) for r in rows}
-    for target, name in sorted(k for k in stored if whole and k[0] in targets and k not in seen and is_hot(k[1])):
+    for target, name in sorted(k for k in stored if whole == "all" and k[0] in targets and k not in seen and is_hot(k[1])):
         good = False
         print("GONE    %-8s %s: stored, but no longer launched; run tools/gpu-report.sh --update" % (target, name))
     for row in rows:
