@@ -53,3 +53,34 @@ kernel void adadelta(global float *restrict p, global float *restrict a,
         p[i] -= r.lr * u;
     }
 }
+
+// p -= lr (m' / (sqrt(v') + eps) + weight_decay p), m' and v' as in adam
+WORK_GROUP(WG, 1, 1)
+kernel void adamw(global float *restrict p, global float *restrict m,
+                  global float *restrict v, global const float *restrict g, int n,
+                  optimiser_rates r)
+{
+    EACH_ELEMENT(i, n)
+    {
+        const float mean = r.decay1 * m[i] + r.rest1 * g[i];
+        const float square = r.decay2 * v[i] + r.rest2 * (g[i] * g[i]);
+        m[i] = mean;
+        v[i] = square;
+        p[i] -= r.lr * (mean * r.correct1) / (sqrt(square * r.correct2) + r.epsilon) +
+                r.shrink * p[i];
+    }
+}
+
+/* u = beta1 m + (1 - beta1) g, m = beta2 m + (1 - beta2) g,
+ * p -= lr (sign(u) + weight_decay p). The sign of a NaN is the NaN. */
+WORK_GROUP(WG, 1, 1)
+kernel void lion(global float *restrict p, global float *restrict m,
+                 global const float *restrict g, int n, optimiser_rates r)
+{
+    EACH_ELEMENT(i, n)
+    {
+        const float u = r.decay1 * m[i] + r.rest1 * g[i];
+        m[i] = r.decay2 * m[i] + r.rest2 * g[i];
+        p[i] -= r.lr * (u > 0 ? 1.0f : (u < 0 ? -1.0f : u)) + r.shrink * p[i];
+    }
+}

@@ -4,6 +4,7 @@
 
 typedef struct optimiser_rates {
     float lr, epsilon;
+    float shrink; // lr times the weight decay
     // of each running mean: decay, 1 - decay, 1 / (1 - decay^step)
     float decay1, rest1, correct1;
     float decay2, rest2, correct2;

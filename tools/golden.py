@@ -266,6 +266,26 @@ def adam(a, t):
     return {"out.p": p}
 
 
+def adamw(a, t):
+    lr, decay = float(a["lr"]), float(a["weight_decay"])
+    p, m, v = t["in.p"], 0, 0
+    beta1, beta2 = float(a["beta1"]), float(a["beta2"])
+    for step, g in enumerate(t["in.g"], 1):
+        m, v = beta1 * m + (1 - beta1) * g, beta2 * v + (1 - beta2) * g**2
+        root = np.sqrt(v / (1 - beta2**step))
+        p = (1 - lr * decay) * p - lr * (m / (1 - beta1**step)) / (root + float(a["eps"]))
+    return {"out.p": p}
+
+
+def lion(a, t):
+    lr, beta1, beta2, decay = (float(a[n]) for n in ("lr", "beta1", "beta2", "weight_decay"))
+    p, m = t["in.p"], 0
+    for g in t["in.g"]:
+        p = (1 - lr * decay) * p - lr * np.sign(beta1 * m + (1 - beta1) * g)
+        m = beta2 * m + (1 - beta2) * g
+    return {"out.p": p}
+
+
 def rmsprop(a, t):
     lr, rho, eps = (float(a[n]) for n in ("lr", "rho", "eps"))
     p, mean = t["in.p"], 0
@@ -278,7 +298,8 @@ def rmsprop(a, t):
 OPERATORS = {
     f.__name__: f
     for f in (masked_softmax, attention, band_attention, band_attention_2d, conv_attention_2d,
-              linear, tied_linear, gelu, silu, layer_norm, embedding, cross_entropy, adam, rmsprop)
+              linear, tied_linear, gelu, silu, layer_norm, embedding, cross_entropy, adam, adamw,
+              lion, rmsprop)
 }
 
 
@@ -475,6 +496,10 @@ def write_layers(w):
         w.write("adam", f"n{n}_{steps}steps",
                 {"lr": 0.01, "beta1": 0.9, "beta2": 0.98, "eps": 1e-9}, tensors)
         w.write("rmsprop", f"n{n}_{steps}steps", {"lr": 0.01, "rho": 0.9, "eps": 1e-7}, tensors)
+        w.write("adamw", f"n{n}_{steps}steps", {"lr": 0.01, "beta1": 0.9, "beta2": 0.98,
+                                                "eps": 1e-9, "weight_decay": 0.5}, tensors)
+        w.write("lion", f"n{n}_{steps}steps",
+                {"lr": 0.01, "beta1": 0.9, "beta2": 0.99, "weight_decay": 0.5}, tensors)
 
 
 def write(folder):

@@ -6,6 +6,7 @@
  *   cla_parameters_build(set, 42);            // now table, w and b are there
  *   ... forward, cla_tape_seed, cla_tape_backward ...
  *   cla_parameters_step(set, &adam, 1, NULL); // and again from the forward pass
+ *                             // or another optimiser: cla_parameters_update
  *   cla_parameters_save(set, "network.safetensors");
  *
  * examples/classifier.c is a whole network. It is part of the library clattn-models.
@@ -81,8 +82,35 @@ CLA_API cla_status cla_parameters_step(cla_parameters *set,
                                        const cla_adam_options *adam, double limit,
                                        double *norm);
 
-/* Writes the values as safetensors, with a hash; the file is whole or not there. Adam's
- * means are not in it. Errors: CLA_E_USAGE (not built), CLA_E_IO, CLA_E_NOMEM,
+/* Which optimiser, with all its settings: cla_optimiser_usual fills them. Those that an
+ * optimiser does not have are ignored. */
+typedef struct cla_optimiser_options {
+    const char *name;    // as in configs: "adamw"
+    double lr, epsilon;  // learning rate; what is added to the root of a mean
+    double decay[2];     // of its running means: rho, or beta1 and beta2
+    double weight_decay; // parameters shrink by lr times it a step
+    uint64_t reserved[4];
+} cla_optimiser_options;
+
+/* Name of optimiser i, or NULL past the last. docs/training.md has their equations. */
+CLA_API const char *cla_optimiser_name(int i);
+
+/* Fills options with the named optimiser and its usual settings.
+ * Errors: CLA_E_USAGE (there is none of this name). */
+CLA_API cla_status cla_optimiser_usual(cla_optimiser_options *options,
+                                       const char *name);
+
+/* As cla_parameters_step, by an optimiser of your choice. When it is another one than
+ * that of the step before, its running means begin at zero. Parameters that want no
+ * gradient (cla_tensor_want_grad) do not shrink.
+ *
+ * Errors: those of cla_parameters_step; CLA_E_USAGE (no such name), CLA_E_NOMEM. */
+CLA_API cla_status cla_parameters_update(cla_parameters *set,
+                                         const cla_optimiser_options *options,
+                                         double limit, double *norm);
+
+/* Writes the values as safetensors, with a hash; the file is whole or not there. The
+ * running means are not in it. Errors: CLA_E_USAGE (not built), CLA_E_IO, CLA_E_NOMEM,
  * CLA_E_DEVICE. */
 CLA_API cla_status cla_parameters_save(const cla_parameters *set, const char *path);
 

@@ -56,7 +56,12 @@ static cla_status moment(golden *g, cla_tensor **t, const cla_tensor *p)
 static cla_status rates_of(golden *g, const cla_optimiser *o, cla_optimiser_rates *r)
 {
     CLA_TRY(golden_double(g, "lr", &r->lr));
-    CLA_TRY(golden_double(g, "eps", &r->epsilon));
+    if (o->usual.epsilon > 0) {
+        CLA_TRY(golden_double(g, "eps", &r->epsilon));
+    }
+    if (o->usual.weight_decay > 0) {
+        CLA_TRY(golden_double(g, "weight_decay", &r->weight_decay));
+    }
     for (int i = 0; i < CLA_OPTIMISER_DECAYS && o->decay[i]; i++) {
         CLA_TRY(golden_double(g, o->decay[i], &r->decay[i]));
     }

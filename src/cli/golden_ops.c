@@ -67,8 +67,18 @@ static cla_status check_attributes(const golden *g, const char *op,
 
 static cla_status run_optimiser(golden *g, const cla_optimiser *o)
 {
-    const char *const attributes[] = { "lr", "eps", o->decay[0], o->decay[1] };
-    CLA_TRY(check_attributes(g, o->signature.op, attributes, 4));
+    const char *attributes[4 + CLA_OPTIMISER_DECAYS] = { "lr" };
+    int count = 1;
+    if (o->usual.epsilon > 0) {
+        attributes[count++] = "eps";
+    }
+    if (o->usual.weight_decay > 0) {
+        attributes[count++] = "weight_decay";
+    }
+    for (int i = 0; i < CLA_OPTIMISER_DECAYS && o->decay[i]; i++) {
+        attributes[count++] = o->decay[i];
+    }
+    CLA_TRY(check_attributes(g, o->signature.op, attributes, count));
     return golden_optimiser(g, o);
 }
 

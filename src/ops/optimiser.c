@@ -29,6 +29,23 @@ static const cla_optimiser optimisers[] = {
         .usual = { .lr = 1, .epsilon = 1e-6, .decay = { 0.95 } },
         .flops = 14,
     },
+    {
+        .signature = { "adamw", "p:... m:... v:... g:... -> p:..." },
+        .moment = { "mean", "square" },
+        .decay = { "beta1", "beta2" },
+        .usual = { .lr = 1e-3,
+                   .epsilon = 1e-8,
+                   .decay = { 0.9, 0.999 },
+                   .weight_decay = 0.01 },
+        .flops = 15,
+    },
+    {
+        .signature = { "lion", "p:... m:... g:... -> p:..." },
+        .moment = { "mean" },
+        .decay = { "beta1", "beta2" },
+        .usual = { .lr = 1e-4, .decay = { 0.9, 0.99 }, .weight_decay = 0.1 },
+        .flops = 11,
+    },
 };
 
 const cla_optimiser *cla_optimiser_at(int i)
@@ -67,6 +84,7 @@ static optimiser_rates rates_of(const cla_optimiser_rates *r, int64_t step)
     return (optimiser_rates){
         .lr = (float)r->lr,
         .epsilon = (float)r->epsilon,
+        .shrink = (float)(r->lr * r->weight_decay),
         .decay1 = decay1,
         .rest1 = (float)(1 - d1),
         .correct1 = correction(d1, step),
@@ -76,8 +94,7 @@ static optimiser_rates rates_of(const cla_optimiser_rates *r, int64_t step)
     };
 }
 
-/* Refuses rates that would make parameters NaN, such as those that nobody set. */
-static cla_status check_rates(const cla_optimiser *o, const cla_optimiser_rates *r)
+cla_status cla_optimiser_check(const cla_optimiser *o, const cla_optimiser_rates *r)
 {
     const char *op = o->signature.op;
     if (!isfinite(r->lr)) {
@@ -86,6 +103,11 @@ static cla_status check_rates(const cla_optimiser *o, const cla_optimiser_rates 
     const bool divides = o->usual.epsilon > 0; // by a root that may be 0
     if (divides && (!((float)r->epsilon > 0) || !isfinite(r->epsilon))) {
         return cla_fail(CLA_E_USAGE, "%s: eps is %g, must be above 0", op, r->epsilon);
+    }
+    const bool shrinks = o->usual.weight_decay > 0;
+    if (shrinks && !(r->weight_decay >= 0 && isfinite(r->lr * r->weight_decay))) {
+        return cla_fail(CLA_E_USAGE, "%s: weight_decay is %g, must be 0 or more", op,
+                        r->weight_decay);
     }
     for (int i = 0; i < CLA_OPTIMISER_DECAYS && o->decay[i]; i++) {
         if (!((float)r->decay[i] >= 0 && (float)r->decay[i] < 1)) {
@@ -111,7 +133,7 @@ cla_status cla_optimiser_step(cla_runtime *rt, const cla_optimiser *o, cla_tenso
         given[i].tensor = t[i];
     }
     CLA_TRY(cla_signature_check(&o->signature, given, &(cla_sizes){ 0 }));
-    CLA_TRY(check_rates(o, rates));
+    CLA_TRY(cla_optimiser_check(o, rates));
     if (step < 1) {
         return cla_fail(CLA_E_USAGE, "%s: step is %lld, must be 1 or more", op,
                         (long long)step);
@@ -135,7 +157,9 @@ cla_status cla_rmsprop(cla_runtime *rt, cla_tensor *p, cla_tensor *a,
     CLA_NEED(rt, p, a, g);
     CLA_HOLD(rt);
     CLA_SAME(rt, p, a, g);
-    const cla_optimiser_rates r = { (double)lr, (double)eps, { (double)rho } };
+    const cla_optimiser_rates r = { .lr = (double)lr,
+                                    .epsilon = (double)eps,
+                                    .decay = { (double)rho } };
     return cla_optimiser_step(rt, cla_optimiser_named("rmsprop"), p, &a, g, 1, &r);
 }
 
@@ -145,22 +169,18 @@ cla_status cla_adadelta(cla_runtime *rt, cla_tensor *p, cla_tensor *a, cla_tenso
     CLA_NEED(rt, p, a, d, g);
     CLA_HOLD(rt);
     CLA_SAME(rt, p, a, d, g);
-    const cla_optimiser_rates r = { (double)lr, (double)eps, { (double)rho } };
+    const cla_optimiser_rates r = { .lr = (double)lr,
+                                    .epsilon = (double)eps,
+                                    .decay = { (double)rho } };
     return cla_optimiser_step(rt, cla_optimiser_named("adadelta"), p,
                               (cla_tensor *[]){ a, d }, g, 1, &r);
 }
 
-static cla_optimiser_rates rates_of_adam(const cla_adam_options *o)
+cla_optimiser_rates cla_adam_rates(const cla_adam_options *o)
 {
-    return (cla_optimiser_rates){ (double)o->lr,
-                                  (double)o->eps,
-                                  { (double)o->beta1, (double)o->beta2 } };
-}
-
-cla_status cla_adam_check(const cla_adam_options *options)
-{
-    const cla_optimiser_rates r = rates_of_adam(options);
-    return check_rates(cla_optimiser_named("adam"), &r);
+    return (cla_optimiser_rates){ .lr = (double)o->lr,
+                                  .epsilon = (double)o->eps,
+                                  .decay = { (double)o->beta1, (double)o->beta2 } };
 }
 
 cla_status cla_adam(cla_runtime *rt, cla_tensor *p, cla_tensor *m, cla_tensor *v,
@@ -170,7 +190,7 @@ cla_status cla_adam(cla_runtime *rt, cla_tensor *p, cla_tensor *m, cla_tensor *v
     CLA_HOLD(rt);
     CLA_SAME(rt, p, m, v, g);
     CLA_TRY(cla_reserved("adam", options->reserved));
-    const cla_optimiser_rates r = rates_of_adam(options);
+    const cla_optimiser_rates r = cla_adam_rates(options);
     return cla_optimiser_step(rt, cla_optimiser_named("adam"), p,
                               (cla_tensor *[]){ m, v }, g, step, &r);
 }

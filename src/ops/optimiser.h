@@ -10,13 +10,14 @@ enum { CLA_OPTIMISER_MOMENTS = 2, CLA_OPTIMISER_DECAYS = 2 };
 typedef struct cla_optimiser_rates {
     double lr, epsilon;
     double decay[CLA_OPTIMISER_DECAYS]; // of the running means
+    double weight_decay;                // parameters shrink by lr times it a step
 } cla_optimiser_rates;
 
 typedef struct cla_optimiser {
     cla_signature signature;                   // name; parameters, moments, gradient
     const char *moment[CLA_OPTIMISER_MOMENTS]; // names in checkpoints; NULL: none
     const char *decay[CLA_OPTIMISER_DECAYS];   // names in configs; NULL: none
-    cla_optimiser_rates usual;                 // an epsilon of 0: it has none
+    cla_optimiser_rates usual;                 // epsilon, weight_decay of 0: none
     double flops;                              // for each parameter
 } cla_optimiser;
 
@@ -27,7 +28,9 @@ const cla_optimiser *cla_optimiser_named(const char *name);
 int cla_optimiser_moments(const cla_optimiser *o);
 
 /* Fails with CLA_E_USAGE for rates that would make parameters NaN, such as {0}. */
-cla_status cla_adam_check(const cla_adam_options *options);
+cla_status cla_optimiser_check(const cla_optimiser *o, const cla_optimiser_rates *r);
+
+cla_optimiser_rates cla_adam_rates(const cla_adam_options *options);
 
 /* Queues a step over a whole block of parameters, in one launch.
  *

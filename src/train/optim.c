@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "train/update.h"
+
 static const char *const schedules[] = { "constant", "noam", NULL };
 
 static cla_status configure_schedule(cla_optim *o, cla_config *s)
@@ -81,8 +83,12 @@ cla_status cla_optim_configure(cla_optim *o, cla_config *s)
         CLA_TRY(
             cla_config_double(s, o->kind->decay[i], &o->rates.decay[i], 0, 0.999999));
     }
-    const double least = o->kind->usual.epsilon > 0 ? 1e-37 : 0; // where one divides
-    CLA_TRY(cla_config_double(s, "epsilon", &o->rates.epsilon, least, 1));
+    if (o->kind->usual.epsilon > 0) { // one divides
+        CLA_TRY(cla_config_double(s, "epsilon", &o->rates.epsilon, 1e-37, 1));
+    }
+    if (o->kind->usual.weight_decay > 0) {
+        CLA_TRY(cla_config_double(s, "weight_decay", &o->rates.weight_decay, 0, 1e3));
+    }
     CLA_TRY(cla_config_double(s, "ema", &o->ema, 0, 0.9999999));
     return cla_config_double(s, "clip", &o->clip, 0, 1e9);
 }
@@ -140,8 +146,9 @@ static cla_status update(const cla_optim *o, int64_t step)
 {
     cla_optimiser_rates rates = o->rates;
     rates.lr = cla_optim_rate(o, step);
-    return cla_optimiser_step(o->params->rt, o->kind, o->values, o->flat_moment,
-                              o->gradients, step, &rates);
+    const cla_update u = { o->kind,      o->params, o->values,
+                           o->gradients, o->moment, o->flat_moment };
+    return cla_update_step(&u, step, &rates);
 }
 
 cla_status cla_optim_settle(cla_optim *o)

@@ -6,9 +6,9 @@
 
 #include "base/safetensors.h"
 #include "nn/param.h"
-#include "ops/optimiser.h"
+#include "train/update.h"
 
-enum { MOMENTS = 2 }; // of Adam
+enum { MOMENTS = CLA_OPTIMISER_MOMENTS };
 
 struct cla_parameters {
     cla_runtime *rt;
@@ -16,7 +16,8 @@ struct cla_parameters {
     cla_tensor *values, *gradients; // the blocks, flat
     cla_memory memory[MOMENTS];
     cla_tensor *moment[MOMENTS];
-    int64_t step;
+    const cla_optimiser *kind; // of the last step
+    int64_t step;              // steps of this kind
     bool built;
     cla_tensor *unused; // home of all parameters after the build
 };
@@ -176,26 +177,71 @@ int64_t cla_parameters_size(const cla_parameters *set)
     return size;
 }
 
-cla_status cla_parameters_step(cla_parameters *set, const cla_adam_options *adam,
-                               double limit, double *norm)
+const char *cla_optimiser_name(int i)
+{
+    const cla_optimiser *o = i < 0 ? NULL : cla_optimiser_at(i);
+    return o ? o->signature.op : NULL;
+}
+
+static cla_status find_optimiser(const cla_optimiser **o, const char *name)
+{
+    *o = name ? cla_optimiser_named(name) : NULL;
+    return *o ? CLA_OK
+              : cla_fail(CLA_E_USAGE, "there is no optimiser '%.80s'",
+                         name ? name : "");
+}
+
+cla_status cla_optimiser_usual(cla_optimiser_options *options, const char *name)
+{
+    const cla_optimiser *o = NULL;
+    CLA_NEED(options, name);
+    CLA_TRY(find_optimiser(&o, name));
+    *options = (cla_optimiser_options){
+        .name = o->signature.op,
+        .lr = o->usual.lr,
+        .epsilon = o->usual.epsilon,
+        .decay = { o->usual.decay[0], o->usual.decay[1] },
+        .weight_decay = o->usual.weight_decay,
+    };
+    return CLA_OK;
+}
+
+/* Begins at the first step of an optimiser that did not make the last one. */
+static cla_status change_kind(cla_parameters *set, const cla_optimiser *o)
+{
+    for (int i = 0; i < MOMENTS && set->kind && set->kind != o; i++) {
+        CLA_TRY(cla_memory_fill(set->rt, &set->memory[i], 0));
+    }
+    set->step = set->kind == o ? set->step : 0;
+    set->kind = o;
+    return CLA_OK;
+}
+
+static cla_status shorten(cla_parameters *set, double limit, double *length)
+{
+    if (limit > 0) {
+        CLA_TRY(cla_clip(set->rt, length, set->gradients, (float)limit));
+    }
+    return isfinite(*length)
+               ? CLA_OK
+               : cla_fail(CLA_E_NUMERIC, "the gradient's norm is %g", *length);
+}
+
+static cla_status step_by(cla_parameters *set, const cla_optimiser *o,
+                          const cla_optimiser_rates *rates, double limit, double *norm)
 {
     double length = 0;
-    CLA_NEED(set, adam);
-    CLA_HOLD(set->rt);
     CLA_TRY(need_built(set));
     if (!(limit >= 0)) {
         return cla_fail(CLA_E_USAGE, "limit is %g, must be 0 or more", limit);
     }
-    CLA_TRY(cla_adam_check(adam));
+    CLA_TRY(cla_optimiser_check(o, rates));
     CLA_TRY(cla_params_fill_gradients(&set->params));
-    if (limit > 0) {
-        CLA_TRY(cla_clip(set->rt, &length, set->gradients, (float)limit));
-    }
-    if (!isfinite(length)) {
-        return cla_fail(CLA_E_NUMERIC, "the gradient's norm is %g", length);
-    }
-    CLA_TRY(cla_adam(set->rt, set->values, set->moment[0], set->moment[1],
-                     set->gradients, set->step + 1, adam));
+    CLA_TRY(shorten(set, limit, &length));
+    CLA_TRY(change_kind(set, o));
+    const cla_update u = { o,           &set->params, set->values, set->gradients,
+                           set->memory, set->moment };
+    CLA_TRY(cla_update_step(&u, set->step + 1, rates));
     set->step++;
     cla_params_changed(&set->params);
     cla_params_clear_gradients(&set->params);
@@ -203,6 +249,34 @@ cla_status cla_parameters_step(cla_parameters *set, const cla_adam_options *adam
         *norm = length;
     }
     return CLA_OK;
+}
+
+cla_status cla_parameters_step(cla_parameters *set, const cla_adam_options *adam,
+                               double limit, double *norm)
+{
+    CLA_NEED(set, adam);
+    CLA_HOLD(set->rt);
+    CLA_TRY(cla_reserved("adam", adam->reserved));
+    const cla_optimiser_rates rates = cla_adam_rates(adam);
+    return step_by(set, cla_optimiser_named("adam"), &rates, limit, norm);
+}
+
+cla_status cla_parameters_update(cla_parameters *set,
+                                 const cla_optimiser_options *options, double limit,
+                                 double *norm)
+{
+    const cla_optimiser *o = NULL;
+    CLA_NEED(set, options);
+    CLA_HOLD(set->rt);
+    CLA_TRY(cla_reserved("cla_parameters_update", options->reserved));
+    CLA_TRY(find_optimiser(&o, options->name));
+    const cla_optimiser_rates rates = {
+        .lr = options->lr,
+        .epsilon = options->epsilon,
+        .decay = { options->decay[0], options->decay[1] },
+        .weight_decay = options->weight_decay,
+    };
+    return step_by(set, o, &rates, limit, norm);
 }
 
 /* ---- files ---------------------------------------------------------------------- */

@@ -102,13 +102,24 @@ check 'refuses to anneal more steps than there are' says 3 'anneal is 11, must b
 delta=(--set optimiser=adadelta --set lr=1 --set ema=0.9)
 check 'trains with AdaDelta and means' train "${delta[@]}" --out "$work/delta"
 check 'which go on as well' killed delta "${delta[@]}"
+losses() { grep -o '"loss":[^,]*' "$work/$1/log.jsonl"; }
+lion=(--set optimiser=lion --set lr=0.003 --set weight_decay=0.5 --set steps=10)
+check 'trains with Lion' train "${lion[@]}" --out "$work/lion"
+check 'which goes on as well' killed lion "${lion[@]}"
+shrinks() { # weight decay changes what is learnt, and is in the config of the run
+    train "${lion[@]}" --set weight_decay=0 --out "$work/straight" &&
+        grep -q '"weight_decay": 0.5' "$work/lion/config.json" &&
+        [ "$(losses lion)" != "$(losses straight)" ]
+}
+check 'weight decay shrinks parameters' shrinks
+check 'refuses weight decay that an optimiser has not' says 3 "unknown key 'weight_decay'" \
+    train --set optimiser=adam --set weight_decay=0.1 --out "$work/refused"
 scored() { # what was scored is what is kept
     local best
     best=$(grep 'new best' "$work/delta/log.jsonl" | tail -n 1 | grep -o '"accuracy":[^,}]*[,}]')
     [ -n "$best" ] && prints "$best" "$clattn" eval --model "$work/delta" --split dev --json
 }
 check 'the best state is the mean that was scored' scored
-losses() { grep -o '"loss":[^,]*' "$work/$1/log.jsonl"; }
 aside() {
     train "${delta[@]}" --set ema=0 --out "$work/without" || return 1
     [ "$(losses delta)" = "$(losses without)" ] &&

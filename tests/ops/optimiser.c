@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "oracle/oracle.h"
 #include "runtime/runtime.h"
@@ -51,6 +52,7 @@ static cla_optimiser_rates rounded(const cla_optimiser_rates *r)
 {
     return (cla_optimiser_rates){ .lr = (double)(float)r->lr,
                                   .epsilon = (double)(float)r->epsilon,
+                                  .weight_decay = r->weight_decay,
                                   .decay = { (double)(float)r->decay[0],
                                              (double)(float)r->decay[1] } };
 }
@@ -73,7 +75,7 @@ static void step_both(block *b, cla_runtime *rt, int step)
 
 /* Checks some steps. A step is below 0.02 and errs by a dozen roundings of it, and one
  * of p. A parameter with a gradient of 0, like most of an embedding's, must not move at
- * all. */
+ * all, unless parameters shrink. */
 static void check_size(cla_runtime *rt, const cla_optimiser *o, int n)
 {
     block b;
@@ -94,7 +96,7 @@ static void check_size(cla_runtime *rt, const cla_optimiser *o, int n)
     for (int i = 0; i < b.last; i++) {
         TEST_OK(cla_tensor_download(b.t[i], got));
         check_close(name, got, b.x[i], n, 1e-6);
-        cr_assert(i || got[0] == p[0], "a parameter without gradient moved");
+        cr_assert(i || (got[0] == p[0]) == !o->usual.weight_decay, "p[0] moved");
     }
     block_close(&b);
     free(got);
@@ -107,22 +109,125 @@ DEVICE_TEST(optimiser, matches_oracle)
     const cla_optimiser *o = NULL;
     for (int schedule = 0; schedule < 2; schedule++) {
         cla_runtime_set_schedule(rt, schedule ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
-        int count = 0;
-        for (; (o = cla_optimiser_at(count)); count++) {
+        for (int i = 0; (o = cla_optimiser_at(i)); i++) {
             for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
                 check_size(rt, o, sizes[k]);
             }
         }
-        cr_assert_geq(count, 3);
     }
 }
 
-enum { WRONG_RATES = 12 };
+/* ---- the page -------------------------------------------------------------------- */
+
+/* Returns the line of docs/training.md about the optimiser; "" if there is none. */
+static const char *line_of(char line[1024], const cla_optimiser *o)
+{
+    char begin[64];
+    FILE *page = fopen(getenv("CLATTN_TEST_TRAINING"), "r");
+    cr_assert(page);
+    snprintf(begin, sizeof begin, "| `%s` | ", o->signature.op);
+    do {
+        if (!fgets(line, 1024, page)) {
+            line[0] = 0;
+        }
+    } while (line[0] && strncmp(line, begin, strlen(begin)) != 0);
+    fclose(page);
+    return line;
+}
+
+/* Checks that the line has a setting with its default, as "`lr` 0.001". */
+static void check_setting(const char *line, const char *name, double usual)
+{
+    const char *at = line;
+    char key[32];
+    snprintf(key, sizeof key, "`%s` ", name);
+    while ((at = strstr(at, key)) && strtod(at + strlen(key), NULL) != usual) {
+        at++;
+    }
+    cr_expect(at, "no %s%g in: %s", key, usual, line);
+}
+
+Test(optimiser, is_on_its_page)
+{
+    const cla_optimiser *o = NULL;
+    for (int i = 0; (o = cla_optimiser_at(i)); i++) {
+        char line[1024];
+        line_of(line, o);
+        cr_expect(line[0], "%s is not in docs/training.md", o->signature.op);
+        check_setting(line, "lr", o->usual.lr);
+        for (int k = 0; k < CLA_OPTIMISER_DECAYS && o->decay[k]; k++) {
+            check_setting(line, o->decay[k], o->usual.decay[k]);
+        }
+        if (o->usual.epsilon > 0) {
+            check_setting(line, "epsilon", o->usual.epsilon);
+        }
+        if (o->usual.weight_decay > 0) {
+            check_setting(line, "weight_decay", o->usual.weight_decay);
+        }
+        for (int k = 0; k < cla_optimiser_moments(o); k++) {
+            char name[32];
+            snprintf(name, sizeof name, "`%s` ", o->moment[k]);
+            cr_expect(strstr(line, name), "no moment %sin: %s", name, line);
+        }
+    }
+}
+
+/* ---- laws ------------------------------------------------------------------------ */
+
+/* Steps from 1 by gradients of 1 and gives the parameter. */
+static float after_steps(cla_runtime *rt, const char *name, const float *gradient,
+                         const cla_optimiser_rates *rates)
+{
+    block b;
+    float p = 1;
+    block_open(&b, rt, cla_optimiser_named(name), 1);
+    put(&b, 0, &p);
+    put(&b, b.last, gradient);
+    for (int step = 1; step <= STEPS; step++) {
+        TEST_OK(cla_optimiser_step(rt, b.o, b.t[0], b.t + 1, b.t[b.last], step, rates));
+    }
+    TEST_OK(cla_tensor_download(b.t[0], &p));
+    block_close(&b);
+    return p;
+}
+
+DEVICE_TEST(optimiser, decay_is_apart_from_the_gradient)
+{
+    const float slope = 1e-3F, none = 0;
+    cla_optimiser_rates rates = cla_optimiser_named("adamw")->usual;
+    rates.lr = 0.5;
+    rates.weight_decay = 0;
+    cr_expect_eq(after_steps(rt, "adamw", &slope, &rates),
+                 after_steps(rt, "adam", &slope, &rates));
+    rates.weight_decay = 0.5; // a quarter of p a step
+    const double p = 0.75 * 0.75 * 0.75 * 0.75 * 0.75;
+    cr_expect_float_eq((double)after_steps(rt, "adamw", &none, &rates), p, 1e-6);
+    cr_expect_float_eq((double)after_steps(rt, "lion", &none, &rates), p, 1e-6);
+}
+
+/* Gradients of any size move a parameter by lr a step; NaN gives NaN. */
+DEVICE_TEST(optimiser, known_steps_of_lion)
+{
+    static const float gradient[] = { 1e-30F, 1e30F, -2, 0 };
+    static const double p[] = { 0.5, 0.5, 1.5, 1 };
+    const float nan = NAN;
+    cla_optimiser_rates rates = cla_optimiser_named("lion")->usual;
+    rates.lr = 0.1;
+    rates.weight_decay = 0;
+    for (int i = 0; i < 4; i++) {
+        cr_expect_float_eq((double)after_steps(rt, "lion", &gradient[i], &rates), p[i],
+                           1e-6);
+    }
+    cr_expect(isnan(after_steps(rt, "lion", &nan, &rates)));
+}
+
+enum { WRONG_RATES = 15 };
 
 /* Lists rates that make a parameter without a gradient NaN: none set, or one wrong. */
 static int list_wrong(const cla_optimiser *o, cla_optimiser_rates wrong[WRONG_RATES])
 {
-    static const double epsilon[] = { 0, -1, NAN, 1e-60 }, decay[] = { -0.1, 1, NAN };
+    static const double epsilon[] = { 0, -1, NAN, 1e-60 }, decay[] = { -0.1, 1, NAN },
+                        shrink[] = { -0.1, INFINITY, NAN };
     int count = 0;
     wrong[count] = o->usual;
     wrong[count++].lr = INFINITY;
@@ -135,6 +240,10 @@ static int list_wrong(const cla_optimiser *o, cla_optimiser_rates wrong[WRONG_RA
             wrong[count] = o->usual;
             wrong[count++].decay[i / 3] = decay[i % 3];
         }
+    }
+    for (int i = 0; i < 3 && o->usual.weight_decay > 0; i++) {
+        wrong[count] = o->usual;
+        wrong[count++].weight_decay = shrink[i];
     }
     if (o->usual.epsilon > 0) {
         wrong[count++] = (cla_optimiser_rates){ 0 };

@@ -35,13 +35,30 @@ static void adadelta(double *p, double *const *moment, double g, int step,
     *p -= r->lr * u;
 }
 
+static void adamw(double *p, double *const *moment, double g, int step,
+                  const cla_optimiser_rates *r)
+{
+    const double before = *p;
+    adam(p, moment, g, step, r);
+    *p -= r->lr * r->weight_decay * before;
+}
+
+static void lion(double *p, double *const *moment, double g, int step,
+                 const cla_optimiser_rates *r)
+{
+    double *m = moment[0];
+    (void)step;
+    const double u = r->decay[0] * *m + (1 - r->decay[0]) * g;
+    *m = r->decay[1] * *m + (1 - r->decay[1]) * g;
+    *p -= r->lr * ((u > 0) - (u < 0) + r->weight_decay * *p);
+}
+
 static const struct {
     const char *name;
     oracle_optimiser *step;
 } optimisers[] = {
-    { "rmsprop", rmsprop },
-    { "adam", adam },
-    { "adadelta", adadelta },
+    { "rmsprop", rmsprop }, { "adam", adam }, { "adadelta", adadelta },
+    { "adamw", adamw },     { "lion", lion },
 };
 
 oracle_optimiser *oracle_optimiser_named(const char *name)

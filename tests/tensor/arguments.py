@@ -44,7 +44,7 @@ VALUES = {
     "uint32_t": "2",
 }
 HANDLES = {"cl_command_queue", "cl_context", "cl_mem"}  # pointers by another name
-REQUIRED = {"cla_adam_options*"}
+REQUIRED = {"cla_adam_options*", "cla_optimiser_options*"}
 # What belongs to a runtime, and the same of another one.
 OWNED = {
     "cl_command_queue": "a->other.queue",

@@ -188,7 +188,8 @@ def try_it(recipe: Recipe, b: Build) -> None:
     if recipe.name == "operator":
         objects.append(b.kinds())
     program = b.link(recipe.target, objects, own_test)
-    kernels = {"CLATTN_KERNEL_PATH": str(b.scratch / "cl")}
+    places = {"CLATTN_KERNEL_PATH": str(b.scratch / "cl"),
+              "CLATTN_TEST_TRAINING": str(b.scratch / "docs/training.md")}
     if recipe.name == "command":
         shutil.copy(b.source / "tests/cli/lib.sh", b.scratch / "tests/cli")
         run(["bash", "tests/cli/count.sh", str(b.scratch), str(program)], b.scratch)
@@ -196,7 +197,7 @@ def try_it(recipe: Recipe, b: Build) -> None:
     words = [str(program)]
     if recipe.name == "attention":  # training them all takes long
         words += ["--filter", "pairs/have_so_many_parameters"]
-    said = run(words, b.scratch, kernels)
+    said = run(words, b.scratch, places)
     if not re.search(r"Tested: [1-9]", said):
         raise Failure(f"{recipe.name}: no test ran: {said}")
 

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ops/optimiser.h"
+#include "oracle/oracle.h"
 #include "runtime/runtime.h"
 #include "support/support.h"
 
@@ -154,6 +156,124 @@ Test(parameters, a_step_of_adam)
     cla_tape_free(&tape);
     end(&t);
 }
+
+/* ---- other optimisers ------------------------------------------------------------ */
+
+/* One step of a set whose loss is the sum of a: every gradient of a is 1. */
+static void update(bed *t, const cla_optimiser_options *options)
+{
+    cla_tape *tape = NULL;
+    TEST_OK(cla_tape_new(&tape, t->rt, true));
+    TEST_OK(cla_tape_seed(tape, t->a, NULL));
+    TEST_OK(cla_tape_backward(tape));
+    TEST_OK(cla_parameters_update(t->set, options, 0, NULL));
+    cla_tape_free(&tape);
+}
+
+/* Steps numbers by the oracle, from running means of 0. */
+static void step_oracle(double *x, int n, const char *name, double gradient, int steps)
+{
+    oracle_optimiser *oracle = oracle_optimiser_named(name);
+    cr_assert(oracle, "%s has no oracle", name);
+    for (int i = 0; i < n; i++) {
+        double a = 0, b = 0, *moments[] = { &a, &b };
+        for (int step = 1; step <= steps; step++) {
+            oracle(&x[i], moments, gradient, step, &cla_optimiser_named(name)->usual);
+        }
+    }
+}
+
+static void wide(double *x, const float *y, int n)
+{
+    for (int i = 0; i < n; i++) {
+        x[i] = (double)y[i];
+    }
+}
+
+/* w has no gradient and is trained, or is frozen, and then stays. */
+static void check_update(const char *name, bool frozen)
+{
+    cla_optimiser_options options;
+    bed t;
+    float x[NUMBERS], w[8], moved[8];
+    double right[NUMBERS], right_w[8];
+    begin(&t);
+    cla_tensor_want_grad(t.w, !frozen);
+    numbers_of(&t, x);
+    TEST_OK(cla_tensor_download(t.w, w));
+    wide(right, x, NUMBERS);
+    wide(right_w, w, 8);
+    TEST_OK(cla_optimiser_usual(&options, name));
+    for (int step = 0; step < 3; step++) {
+        update(&t, &options);
+    }
+    step_oracle(right, NUMBERS, name, 1, 3);
+    step_oracle(right_w, frozen ? 0 : 8, name, 0, 3);
+    numbers_of(&t, x);
+    TEST_OK(cla_tensor_download(t.w, moved));
+    check_close(name, x, right, NUMBERS, 1e-5);
+    check_close(name, moved, right_w, 8, 1e-6);
+    cr_expect(!frozen || same(w, moved, 8), "%s moved a frozen parameter", name);
+    end(&t);
+}
+
+Test(parameters, steps_of_every_optimiser)
+{
+    int i = 0;
+    for (const char *name = NULL; (name = cla_optimiser_name(i)); i++) {
+        check_update(name, false);
+        check_update(name, true);
+    }
+    cr_assert_not_null(cla_optimiser_at(i - 1));
+    cr_assert_null(cla_optimiser_at(i));
+    cr_assert_null(cla_optimiser_name(-1));
+}
+
+Test(parameters, another_optimiser_begins_anew)
+{
+    static const char *const names[] = { "adam", "lion", "adam" };
+    bed t;
+    float x[NUMBERS];
+    double right[NUMBERS];
+    begin(&t);
+    numbers_of(&t, x);
+    wide(right, x, NUMBERS);
+    for (int i = 0; i < 3; i++) {
+        cla_optimiser_options options;
+        TEST_OK(cla_optimiser_usual(&options, names[i]));
+        update(&t, &options);
+        step_oracle(right, NUMBERS, names[i], 1, 1);
+    }
+    numbers_of(&t, x);
+    check_close("adam, lion, adam", x, right, NUMBERS, 1e-5);
+    end(&t);
+}
+
+Test(parameters, updates_refused)
+{
+    cla_optimiser_options options = { .name = "none" };
+    bed t;
+    begin(&t);
+    TEST_FAILS(cla_optimiser_usual(&options, "Adam"), CLA_E_USAGE,
+               "there is no optimiser 'Adam'");
+    TEST_FAILS(cla_parameters_update(t.set, &options, 0, NULL), CLA_E_USAGE,
+               "there is no optimiser 'none'");
+    options.name = NULL;
+    TEST_FAILS(cla_parameters_update(t.set, &options, 0, NULL), CLA_E_USAGE,
+               "there is no optimiser ''");
+    TEST_OK(cla_optimiser_usual(&options, "lion"));
+    TEST_FAILS(cla_parameters_update(t.set, &options, -1, NULL), CLA_E_USAGE,
+               "limit is -1");
+    options.weight_decay = -1;
+    TEST_FAILS(cla_parameters_update(t.set, &options, 0, NULL), CLA_E_USAGE,
+               "lion: weight_decay is -1, must be 0 or more");
+    options.reserved[3] = 1;
+    TEST_FAILS(cla_parameters_update(t.set, &options, 0, NULL), CLA_E_USAGE,
+               "reserved");
+    end(&t);
+}
+
+/* ---- files ----------------------------------------------------------------------- */
 
 Test(parameters, come_back_from_a_file)
 {

@@ -1,0 +1,76 @@
+/* update.c - a step of an optimiser over the parameters of a model. */
+#include "train/update.h"
+
+enum { TENSORS = CLA_OPTIMISER_MOMENTS + 2 };
+
+static const cla_param *param_at(const cla_update *u, size_t i)
+{
+    return i < u->params->count ? &u->params->list[i] : NULL;
+}
+
+static bool trained(const cla_update *u, size_t i)
+{
+    return u->params->list[i].tensor->wants_grad;
+}
+
+static bool all_trained(const cla_update *u)
+{
+    size_t i = 0;
+    while (param_at(u, i) && trained(u, i)) {
+        i++;
+    }
+    return !param_at(u, i);
+}
+
+/* Makes flat tensors of the parameters from one to before another: values, moments and
+ * gradients. */
+static cla_status view(const cla_update *u, size_t from, size_t to,
+                       cla_tensor *t[TENSORS])
+{
+    const int last = cla_optimiser_moments(u->kind) + 1;
+    const cla_memory *values = &u->params->values;
+    const size_t begin = param_at(u, from)->offset;
+    const size_t end = param_at(u, to) ? param_at(u, to)->offset : values->bytes;
+    const int64_t size = (int64_t)((end - begin) / sizeof(float));
+    for (int i = 0; i <= last; i++) {
+        const cla_memory *block = !i          ? values
+                                  : i == last ? &u->params->gradients
+                                              : &u->moment[i - 1];
+        CLA_TRY(cla_tensor_over(&t[i], u->params->rt, block, begin, CLA_F32, 1, &size));
+    }
+    return CLA_OK;
+}
+
+static cla_status step_stretch(const cla_update *u, size_t from, size_t to,
+                               int64_t step, const cla_optimiser_rates *rates)
+{
+    cla_tensor *t[TENSORS] = { NULL };
+    cla_status status = view(u, from, to, t);
+    status =
+        status ? status
+               : cla_optimiser_step(u->params->rt, u->kind, t[0], t + 1,
+                                    t[cla_optimiser_moments(u->kind) + 1], step, rates);
+    for (int i = 0; i < TENSORS; i++) {
+        cla_tensor_free(&t[i]);
+    }
+    return status;
+}
+
+cla_status cla_update_step(const cla_update *u, int64_t step,
+                           const cla_optimiser_rates *rates)
+{
+    const bool shrinks = u->kind->usual.weight_decay > 0 && rates->weight_decay > 0;
+    if (!shrinks || all_trained(u)) { // without a gradient nothing moves
+        return cla_optimiser_step(u->params->rt, u->kind, u->values, u->flat_moment,
+                                  u->gradients, step, rates);
+    }
+    for (size_t from = 0, to = 0; param_at(u, from); from = to) {
+        for (to = from + 1; param_at(u, to) && trained(u, to) == trained(u, from);) {
+            to++;
+        }
+        if (trained(u, from)) {
+            CLA_TRY(step_stretch(u, from, to, step, rates));
+        }
+    }
+    return CLA_OK;
+}
