@@ -93,6 +93,8 @@ version)
     }
     says NEWS.md "$(grep -m 1 '^## ' NEWS.md)"
     says debian/changelog "$(head -n 1 debian/changelog)"
+    says include/clattn/version.h "$(sed -n 's/^#define CLA_VERSION_[A-Z]* //p' \
+        include/clattn/version.h | paste -sd .)"
     says packaging/conda/meta.yaml "$(grep '^  version:' packaging/conda/meta.yaml)"
     says debian/libclattn0.symbols "$(grep PRIVATE debian/libclattn0.symbols)"
     # Every function of the headers is in a symbols file, and no other.

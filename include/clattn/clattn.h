@@ -18,3 +18,4 @@
 #include "clattn/runtime.h"
 #include "clattn/status.h"
 #include "clattn/tensor.h"
+#include "clattn/version.h"

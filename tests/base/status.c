@@ -10,6 +10,7 @@
 
 #include "base/base.h"
 #include "base/text.h"
+#include "clattn/version.h"
 
 Test(status, text_is_one_line)
 {
@@ -98,7 +99,14 @@ Test(status, names)
         }
     }
     cr_expect_str_eq(cla_status_name((cla_status)99), "unknown");
-    cr_expect(strlen(cla_version()) >= 5);
+}
+
+Test(status, version_of_headers_and_library)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%d.%d.%d", CLA_VERSION_MAJOR, CLA_VERSION_MINOR,
+             CLA_VERSION_PATCH);
+    cr_expect_str_eq(cla_version(), text);
 }
 
 Test(log, levels)
