@@ -47,7 +47,7 @@ fi
 
 step 'bundle'
 work=$(mktemp -d)
-trap 'rm -rf "$work"; stopped' EXIT
+trap 'stopped; rm -rf "$work"' EXIT
 bundle=$work/clattn-gpu
 mkdir -p "$bundle"/{bin,lib/gcc,tests,cl,golden,examples/data}
 cp "$build/clattn" "$bundle/bin/"
@@ -64,8 +64,9 @@ echo "$commit" >"$bundle/commit"
 
 # All libraries but the C library's own, which must fit the machine's loader.
 for file in "$bundle"/bin/* "$bundle"/tests/*; do
-    LD_LIBRARY_PATH=$build ldd "$file" | awk '/not found/ { print; exit 1 } /=> \// { print $3 }'
+    LD_LIBRARY_PATH=$build ldd "$file" | awk '/not found/ { print } /=> \// { print $3 }'
 done | sort -u | grep -vE '/(libc|libm|libpthread|libdl|librt|libresolv|ld-linux.*)\.so' >"$work/libraries"
+! grep 'not found' "$work/libraries" || exit 1
 while read -r file; do
     case $file in
     */libstdc++.so* | */libgcc_s.so*) cp -L "$file" "$bundle/lib/gcc/" ;;

@@ -44,14 +44,19 @@ number() {
     fi
 }
 
-# end VARIABLE VALUE: all processes that were started with it, now. Those of tests leave
-# their group and session, where `timeout` does not find them.
+# end VARIABLE VALUE: all processes that were started with it, until none is left. Those of
+# tests leave their group and session, where `timeout` does not find them.
 end() {
-    local file
-    while read -r file; do
-        file=${file%/environ}
-        kill -KILL "${file##*/}" 2>/dev/null
-    done < <(grep -lszxF "$1=$2" /proc/[0-9]*/environ)
+    local file found='yes' tries
+    for tries in {1..20}; do
+        [ -n "$found" ] || return 0
+        [ "$tries" -eq 1 ] || sleep 0.1
+        found=
+        while read -r file; do
+            found=${file%/environ}
+            kill -KILL "${found##*/}" 2>/dev/null
+        done < <(grep -lszxF "$1=$2" /proc/[0-9]*/environ)
+    done
 }
 
 # record STEP STATUS SECONDS FAILURES
@@ -189,7 +194,7 @@ texts() {
 # profile CONFIG ARGUMENT...: device time by kernel of some steps of training.
 profile() {
     clattn train "examples/configs/$1.json" --set steps="$GPU_STEPS" --profile \
-        --out "work/$1" "${@:2}" 2>&1
+        --out "work/$GPU_PART/$1" "${@:2}" 2>&1
 }
 
 pairs=(--set data="$here/work/texts" --set source=fr --set target=rf --set dev=dev --set test=test
@@ -221,21 +226,21 @@ part_G() {
 trained() {
     local status=0
     timeout --signal=INT "$GPU_TRAIN" "$here/bin/clattn" train "examples/configs/$1.json" \
-        --out "work/$1" "${@:2}" || status=$?
-    cp "work/$1"/*.jsonl "work/$1/config.json" "$result/"
+        --out "work/$GPU_PART/$1" "${@:2}" || status=$?
+    cp "work/$GPU_PART/$1"/*.jsonl "work/$GPU_PART/$1/config.json" "$result/"
     case $status in 0 | 124 | 130) ;; *) return 1 ;; esac
 }
 
 part_H() {
-    step train $((GPU_TRAIN + 30)) trained tagger-conv2d --set epochs=1000 --set patience=0
-    step eval 180 clattn eval --model work/tagger-conv2d --split test
+    step train $((GPU_TRAIN + 60)) trained tagger-conv2d --set epochs=1000 --set patience=0
+    step eval 180 clattn eval --model work/H/tagger-conv2d --split test
 }
 
 part_I() {
     step texts 20 texts work/texts
-    step train $((GPU_TRAIN + 30)) trained nmt-csan2d "${pairs[@]}" --set steps=100000 \
+    step train $((GPU_TRAIN + 60)) trained nmt-csan2d "${pairs[@]}" --set steps=100000 \
         --set epochs=100000
-    step eval 180 clattn eval --model work/nmt-csan2d --split test
+    step eval 180 clattn eval --model work/I/nmt-csan2d --split test
 }
 
 # The driver's libraries: those of cards or, where there is none, of processors.
@@ -326,14 +331,14 @@ pack() {
 
 # run PART: with a limit that holds, and an archive in any case.
 run() {
-    local file name status=0 slack=$((limit / 20)) begin=$SECONDS
+    local file name status=0 slack=$((limit / 12)) begin=$SECONDS
     export GPU_PART=$1 result=$here/result-$1 jobs
     export GPU_MARK=$$-$1
     export deadline=$(($(date +%s) + limit - slack))
-    rm -rf "$result"
-    mkdir "$result"
+    rm -rf "$result" "work/$1" # a run of training continues no other
+    mkdir -p "$result" "work/$1"
     describe >"$result/steps.jsonl"
-    timeout -k 3 $((limit - slack / 2)) "$self" --do "part_$1" || status=$?
+    timeout -k 3 $((limit - slack * 2 / 3)) "$self" --do "part_$1" || status=$?
     end GPU_MARK "$GPU_MARK"
     for file in "$result"/*.txt; do # a step that began and did not end
         name=$(basename "$file" .txt)
