@@ -72,7 +72,7 @@ step() {
     left=$((deadline - $(date +%s)))
     [ "$left" -gt "$seconds" ] || seconds=$left
     if [ "$seconds" -le 0 ]; then
-        record "$name" 'not begun' 0 0
+        record "$name" 'not begun' 0 1
         return
     fi
     env GPU_STEP="$GPU_MARK-$name" timeout -k 5 "$seconds" "$self" --do "$@" \
