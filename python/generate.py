@@ -231,10 +231,11 @@ def write_torch(headers: Headers) -> None:
     print(
         '''"""The attention operators for PyTorch, written by generate.py.
 
-Tensors are PyTorch's, float32 and on the CPU; each call copies them to the device of
-`use`, and the result back. They are packed: the tokens of all sequences one after the
-other, without padding. Gradients flow through autograd. There are no gradients of
-gradients: differentiating one raises a GradientError.
+Tensors are PyTorch's and on the CPU; each call copies them to the device of `use`, and
+the result back. float16, bfloat16 and float64 are computed in float32. Tensors are
+packed: the tokens of all sequences one after the other, without padding. Gradients flow
+through autograd. There are no gradients of gradients: differentiating one raises a
+GradientError.
 """
 
 from __future__ import annotations
@@ -244,11 +245,11 @@ from collections.abc import Sequence
 import torch
 
 from clattn import ops
-from clattn._autograd import apply, use
+from clattn._autograd import apply, lengths, use
 '''.rstrip()
     )
     write_imports(headers, operators)
-    write_names(operators, "use")
+    write_names(operators, "lengths", "use")
     for op in operators:
         write_torch_operator(headers, op)
 

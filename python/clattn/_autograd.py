@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -15,6 +17,8 @@ from clattn.tape import Tape
 from clattn.tensor import Ragged, Tensor
 
 Call = Callable[[Tape, Sequence[Any], Sequence[Ragged]], Tensor]
+FLOATS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
+_WHOLE = (torch.int64, torch.int16, torch.int8, torch.uint8, torch.bool)
 _lock = threading.Lock()
 _runtime: Runtime | None = None
 
@@ -29,6 +33,23 @@ def use(runtime: Runtime | None) -> None:
         arguments.instance("use", "runtime", runtime, Runtime)
     with _lock:
         _runtime = runtime
+
+
+def lengths(cu_seqlens: Sequence[int] | torch.Tensor) -> list[int]:
+    """The numbers of tokens of sequences, from the places where they begin.
+
+    cu_seqlens  [B+1], from 0, never falling; the last is the number of all tokens.
+                Whole numbers in a list, an array or a tensor
+    """
+    at = arguments.wholes("lengths", "cu_seqlens", cu_seqlens, "int32_t")
+    if not at or at[0]:
+        raise UsageError("lengths: cu_seqlens must begin with 0")
+    for i, (first, end) in enumerate(itertools.pairwise(at)):
+        if end < first:
+            raise UsageError(
+                f"lengths: cu_seqlens[{i + 1}] is {end}, must not be less than {first}"
+            )
+    return [end - first for first, end in itertools.pairwise(at)]
 
 
 def _current() -> Runtime:
@@ -133,11 +154,14 @@ class _Gradient(torch.autograd.Function):
 # ---- arguments -----------------------------------------------------------------------
 
 
-def _autocasts() -> bool:
+def autocast_type() -> Any:
+    """The type that autocast computes attention in; None where it is off."""
     try:
-        return bool(torch.is_autocast_enabled("cpu"))
+        on = torch.is_autocast_enabled("cpu")
     except TypeError:  # PyTorch before 2.4
-        return bool(torch.is_autocast_cpu_enabled())
+        on = torch.is_autocast_cpu_enabled()
+        return torch.get_autocast_cpu_dtype() if on else None
+    return torch.get_autocast_dtype("cpu") if on else None
 
 
 def _integers(where: str, name: str, value: Any) -> Any:
@@ -148,24 +172,29 @@ def _integers(where: str, name: str, value: Any) -> Any:
     return value.to(torch.int32)
 
 
-def _tensor(where: str, name: str, value: Any) -> Any:
-    """A tensor of float32 or int32 on the CPU, with one axis or more."""
-    if value is None:
-        return None
+def dense(where: str, name: str, value: Any) -> Any:
+    """A tensor that is dense and on the CPU."""
     if not isinstance(value, torch.Tensor):
         raise arguments.wrong(where, name, value, "a torch.Tensor")
     if value.device.type != "cpu":
         raise UsageError(f"{where}: {name} is on {value.device}, must be on the CPU")
     if value.layout != torch.strided or getattr(value, "is_nested", False):
         raise DtypeError(f"{where}: {name} is sparse or nested, must be dense")
-    if value.dtype in (torch.int64, torch.int16, torch.int8, torch.uint8, torch.bool):
+    return value
+
+
+def _tensor(where: str, name: str, value: Any) -> Any:
+    """A tensor of float32 or int32, with one axis or more."""
+    if value is None:
+        return None
+    value = dense(where, name, value)
+    if value.dtype in _WHOLE:
         value = _integers(where, name, value)
-    if value.dtype in (torch.float16, torch.bfloat16) and _autocasts():
+    elif value.dtype in FLOATS:
         value = value.float()
-    if value.dtype not in (torch.float32, torch.int32):
+    elif value.dtype != torch.int32:
         raise DtypeError(
-            f"{where}: {name} is {value.dtype}, must be torch.float32 or whole numbers:"
-            f" {name}.float() converts it"
+            f"{where}: {name} is {value.dtype}, must be floats or whole numbers"
         )
     return value.reshape(1) if value.dim() == 0 else value
 
@@ -179,10 +208,13 @@ def apply(
 ) -> Any:
     """Runs an operator on PyTorch tensors by name. `rows` are lengths of sequences.
 
-    Dropout takes its seed from PyTorch's generator, so torch.manual_seed repeats it.
+    The result has the type to which PyTorch promotes those of the floats. Dropout takes
+    its seed from PyTorch's generator, so torch.manual_seed repeats it.
     """
     taken = [_tensor(name, argument, value) for argument, value in values.items()]
-    lengths = [arguments.lengths(name, argument, r) for argument, r in rows.items()]
+    tokens = [arguments.lengths(name, argument, r) for argument, r in rows.items()]
     drops = arguments.real(name, "dropout", dropout, "float") != 0
     seed = int(torch.randint(2**31, ())) if drops else 42
-    return _Operator.apply(_Step(name, call, lengths, seed), *taken)
+    floats = [v.dtype for v in values.values() if v is not None and v.dtype in FLOATS]
+    wanted = functools.reduce(torch.promote_types, floats or [torch.float32])
+    return _Operator.apply(_Step(name, call, tokens, seed), *taken).to(wanted)
