@@ -194,3 +194,9 @@ def gates(q: Torch, k: Torch, v: Torch) -> Torch:
 def masked(x: Torch) -> Torch:
     hidden = torch.ones(x.shape[2:], dtype=torch.bool).triu(1)
     return torch.softmax(x.masked_fill(hidden, -math.inf), -1)
+
+
+def scaled(q: Torch, k: Torch, v: Torch, bias: Torch) -> Torch:
+    """Two heads of q for each of k and v."""
+    k, v = k.repeat_interleave(2, 1), v.repeat_interleave(2, 1)
+    return torch.softmax(0.3 * q @ k.transpose(2, 3) + bias, -1) @ v

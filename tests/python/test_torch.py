@@ -150,6 +150,14 @@ CASES: list[tuple[str, list[Any], Callable[..., Torch], Callable[..., Torch]]] =
         theirs.gates,
     ),
     (
+        "scaled_dot_product_attention",
+        [(2, 4, 3, D), (2, 2, 5, D), (2, 2, 5, D), (4, 3, 5)],
+        lambda q, k, v, bias: ours.scaled_dot_product_attention(
+            q, k, v, bias, scale=0.3, enable_gqa=True
+        ),
+        theirs.scaled,
+    ),
+    (
         "masked_softmax",
         [(2, H, 4, 4)],
         lambda x: ours.masked_softmax(x, None, None, True),
