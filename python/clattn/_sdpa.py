@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,7 +38,6 @@ def scaled_dot_product_attention(
     attn_mask   broadcast to [...,H,T,S]: bool, True where a key is visible, or numbers
                 that are added to the scores and may want a gradient. A mask of keys
                 alone, [B,1,1,S], is padding: its keys are left out of the computation.
-                A bool mask [B,S] that is none of [T,S] is read as padding, too.
     dropout_p   probability of dropping a weight, 0 <= p < 1. The draws are clattn's,
                 with a seed from PyTorch's generator
     is_causal   key j is visible to query i where j <= i, also where S is not T
@@ -220,16 +218,7 @@ class _Mask:
 
 
 def _of_scores(mask: Any, scores: tuple[int, ...]) -> Any:
-    """A mask that broadcasts to the scores; of padding [B,S] is made one."""
-    is_bool = mask.dtype == torch.bool and mask.dim() == 2
-    if is_bool and len(scores) in (3, 4) and mask.shape == (scores[0], scores[-1]):
-        if mask.shape[0] not in (1, scores[-2]):
-            warnings.warn(
-                "attn_mask [B,S] is read as padding. Where B is T it means [T,S], as in"
-                " PyTorch: attn_mask[:, None, None] is padding always.",
-                stacklevel=3,
-            )
-            mask = mask.reshape(scores[0], *[1] * (len(scores) - 2), scores[-1])
+    """The mask, which broadcasts to the scores."""
     try:
         fits = torch.broadcast_shapes(mask.shape, scores) == scores
     except RuntimeError:

@@ -161,8 +161,8 @@ def test_padding(lengths: list[int]) -> None:
     compare(qkv(), visible[:, None, None].expand(B, H, T, S))
     added = torch.zeros(B, 1, 1, S).masked_fill(~visible[:, None, None], -math.inf)
     compare(qkv(), added)
-    with pytest.warns(UserWarning, match="read as padding"):
-        compare(qkv(), visible, visible[:, None, None])
+    with pytest.raises(clattn.ShapeError, match=r"padding is \[B,1,1,S\]"):
+        ours.scaled_dot_product_attention(*qkv(), visible)
     compare([x[:, 0] for x in qkv()], visible[:, None])  # without heads
 
 
@@ -188,7 +188,7 @@ def test_padding_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_square_masks_are_of_queries() -> None:
-    """[B,S] where B is T is [T,S], as in PyTorch, and there is no warning."""
+    """[B,S] where B is T is [T,S], as in PyTorch."""
     q, k, v = make((T, H, T, D), (T, H, S, D), (T, H, S, D))
     compare([q, k, v], torch.rand(T, S) < 0.6)
 
