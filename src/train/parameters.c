@@ -183,19 +183,23 @@ const char *cla_optimiser_name(int i)
     return o ? o->signature.op : NULL;
 }
 
-static cla_status find_optimiser(const cla_optimiser **o, const char *name)
+/* Finds the named optimiser; NULL with an error text if there is none. */
+static const cla_optimiser *find_optimiser(const char *name)
 {
-    *o = name ? cla_optimiser_named(name) : NULL;
-    return *o ? CLA_OK
-              : cla_fail(CLA_E_USAGE, "there is no optimiser '%.80s'",
-                         name ? name : "");
+    const cla_optimiser *o = name ? cla_optimiser_named(name) : NULL;
+    if (!o) {
+        cla_fail(CLA_E_USAGE, "there is no optimiser '%.80s'", name ? name : "");
+    }
+    return o;
 }
 
 cla_status cla_optimiser_usual(cla_optimiser_options *options, const char *name)
 {
-    const cla_optimiser *o = NULL;
     CLA_NEED(options, name);
-    CLA_TRY(find_optimiser(&o, name));
+    const cla_optimiser *o = find_optimiser(name);
+    if (!o) {
+        return CLA_E_USAGE;
+    }
     *options = (cla_optimiser_options){
         .name = o->signature.op,
         .lr = o->usual.lr,
@@ -265,11 +269,13 @@ cla_status cla_parameters_update(cla_parameters *set,
                                  const cla_optimiser_options *options, double limit,
                                  double *norm)
 {
-    const cla_optimiser *o = NULL;
     CLA_NEED(set, options);
     CLA_HOLD(set->rt);
     CLA_TRY(cla_reserved("cla_parameters_update", options->reserved));
-    CLA_TRY(find_optimiser(&o, options->name));
+    const cla_optimiser *o = find_optimiser(options->name);
+    if (!o) {
+        return CLA_E_USAGE;
+    }
     const cla_optimiser_rates rates = {
         .lr = options->lr,
         .epsilon = options->epsilon,
