@@ -198,7 +198,8 @@ cla_status cla_stepper_step(cla_stepper *s, const int64_t *examples, int64_t n,
 {
     result->targets = s->task->kind->targets(s->task, examples, n);
     CLA_TRY(batch_gradient(s, examples, n, step, result->targets, &result->loss));
-    CLA_TRY(cla_optim_settle(&s->optim)); // the step before is the first to blame
+    result->shared = s->parallel.size > 1; // as is the norm of the step before
+    CLA_TRY(cla_optim_settle(&s->optim));
     CLA_TRY(share_gradients(s, step, result));
     if (!isfinite(result->loss)) {
         return cla_fail(CLA_E_NUMERIC, "the loss is %g at step %lld", result->loss,

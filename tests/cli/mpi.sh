@@ -85,4 +85,15 @@ check 'a signal to one process stops both, saved' stopped
 check 'a refusal ends all' bash -c "! mpirun --oversubscribe -n 2 '$clattn' train '$config' \
     --out '$work/plain.2' --quiet 2>'$work/err' && grep -q 'holds a run' '$work/err'"
 
+# A norm that is not finite is the same in all processes, so one of them says so.
+one_message() {
+    mkdir "$work/wrong"
+    cp "$source"/cl/* "$work/wrong"
+    sed -i 's/left\[1\] = sum;/left[1] = NAN;/' "$work/wrong/clip.cl"
+    CLATTN_KERNEL_PATH=$work/wrong train2 --set epochs=1 --set clip=1 --out "$work/norm" &&
+        return 1
+    [ "$(grep -c "the gradient's norm is" "$work/err")" -eq 1 ] && ! grep -q ABORT "$work/err"
+}
+check 'a norm that is not finite is told once' one_message
+
 passed
