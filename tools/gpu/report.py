@@ -217,8 +217,9 @@ def load_figures(path=FIGURES):
     return lines[0]["compilers"], {(r["target"], r["case"]): r for r in lines[1:]}
 
 
-def store(rows, tools, targets, asked_for, recording):
-    """Figures of these targets in the place of their old ones, and the tables. asked_for: which cases were."""
+def store(rows, tools, targets, asked_for, recording, whole):
+    """Figures of these targets in the place of their old ones, and the tables. asked_for: which cases were.
+    whole: the recording has all operators."""
     _, old = load_figures()
     kept = {k: r for k, r in old.items() if k[0] not in targets or not asked_for(k[1])}
     for row in rows:
@@ -231,7 +232,7 @@ def store(rows, tools, targets, asked_for, recording):
     _, stored = load_figures()
     present = [t for t in MACHINES if any(k[0] == t for k in stored)]
     times = [t for card in estimate.CARDS for t in estimate.estimates(recording, card, stored)]
-    tables.write(stored.values(), present, times)
+    tables.write(stored.values(), present, times, whole)
 
 
 def main():
@@ -268,7 +269,7 @@ def main():
     else:
         print("\n".join(tables.kernels(rows, targets)))
     if a.update:
-        store(rows, tools, targets, asked_for, a.recording)
+        store(rows, tools, targets, asked_for, a.recording, not a.hot and not a.kernels)
     if a.check:
         compilers, stored = load_figures(a.figures)
         whole = "" if a.kernels else "hot" if a.hot else "all"

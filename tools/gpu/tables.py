@@ -100,14 +100,16 @@ def _put(path, begin, end, lines):
         f.write(head + begin + "\n\n" + "\n".join(lines) + "\n\n" + end + rest.split(end, 1)[1])
 
 
-def write(rows, targets, times):
+def write(rows, targets, times, whole):
+    """Writes the tables; whole: times are those of all operators, and not of the hot kernels' suites."""
     with open(KERNELS, "w") as f:
         f.write("# Figures of all kernels\n\nWritten by `tools/gpu-report.sh --all --update`; [docs/gpu.md](../../docs/gpu.md) tells "
                 "what a cell means.\n\n" + "\n".join(kernels(rows, targets)) + "\n")
     _put(PAGE, "<!-- figures -->", "<!-- end of figures -->", kernels(rows, targets, PAGE_KERNELS))
-    if times:
+    if times and whole:
         with open(OPERATORS, "w") as f:
             f.write("# Estimates of all operators\n\nWritten by `tools/gpu-report.sh --all --update`; [docs/gpu.md](../../docs/gpu.md) "
                     "tells how. A cell: groups of the smallest launch / rounds one after another / estimate in ms / ms at the card's "
                     "peaks.\n\n" + "\n".join(operators(times)) + "\n")
+    if times:
         _put(PAGE, "<!-- estimates -->", "<!-- end of estimates -->", measured(times))
