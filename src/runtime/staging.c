@@ -62,31 +62,43 @@ static void give_up(block *b)
     }
 }
 
+/* ---- events ------------------------------------------------------------------ */
+
+/* Gives whether a transfer has ended; with `waits` it has, after a wait that is counted
+ * there if there was one. Errors: CLA_E_DEVICE (it ended badly). */
+static cla_status has_ended(cla_runtime *rt, cl_event event, int64_t *waits,
+                            bool *ended)
+{
+    cl_int state = CL_QUEUED;
+    cl_int code = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
+                                 &state, NULL);
+    *ended = code || state <= CL_COMPLETE;
+    if (!*ended && waits) {
+        *waits += rt->profile.on;
+        *ended = true;
+        code = clFlush(rt->queue);
+        code = code ? code : clWaitForEvents(1, &event);
+        cla_foreign_enter(NULL);
+    }
+    code = code ? code : state < 0 ? state : CL_SUCCESS;
+    return code ? cla_cl_fail(code, "an earlier transfer") : CLA_OK;
+}
+
 /* ---- writes ------------------------------------------------------------------ */
 
-/* Frees the oldest piece if its transfer has ended, or waits for that. Gives whether it
- * is free. */
-static cla_status retire(cla_runtime *rt, bool wait, bool *freed)
+/* Frees the oldest piece if its transfer has ended, or waits for that and counts it.
+ * Gives whether it is free. */
+static cla_status retire(cla_runtime *rt, int64_t *waits, bool *freed)
 {
     cla_staging *s = rt->staging;
     cl_event event = s->pieces[s->first].event;
-    cl_int code = CL_SUCCESS, state = CL_COMPLETE;
-    if (wait) {
-        rt->waits.ring += rt->profile.on;
-        clFlush(rt->queue);
-        code = clWaitForEvents(1, &event);
-    }
-    code = code ? code
-                : clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
-                                 &state, NULL);
-    *freed = code || state <= CL_COMPLETE;
+    const cla_status status = has_ended(rt, event, waits, freed);
     if (*freed) {
         clReleaseEvent(event);
         s->first = (s->first + 1) % MOST_PIECES;
         s->count--;
     }
-    code = code ? code : state < 0 ? state : CL_SUCCESS;
-    return code ? cla_cl_fail(code, "an earlier write to the device") : CLA_OK;
+    return status;
 }
 
 /* Finds room for bytes between the newest piece and the oldest. */
@@ -125,10 +137,10 @@ cla_status cla_staging_take(cla_runtime *rt, size_t bytes, void **at)
     cla_staging *s = rt->staging;
     bool freed = true;
     while (s->count && freed) {
-        CLA_TRY(retire(rt, false, &freed));
+        CLA_TRY(retire(rt, NULL, &freed));
     }
     while (!find_room(s, bytes)) {
-        CLA_TRY(retire(rt, true, &freed));
+        CLA_TRY(retire(rt, &rt->waits.ring, &freed));
     }
     *at = s->ring + s->next;
     return CLA_OK;
@@ -186,22 +198,6 @@ cla_status cla_memory_read_later(cla_runtime *rt, const cla_memory *from, size_t
     return queue_read(rt, from, offset, *late);
 }
 
-/* Waits for the end of a transfer. */
-static cla_status await(cla_runtime *rt, cl_event event)
-{
-    cl_int state = CL_QUEUED;
-    cl_int code = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
-                                 &state, NULL);
-    if (!code && state > CL_COMPLETE) {
-        rt->waits.late_reads += rt->profile.on;
-        code = clFlush(rt->queue);
-        code = code ? code : clWaitForEvents(1, &event);
-        cla_foreign_enter(NULL);
-    }
-    code = code ? code : state < 0 ? state : CL_SUCCESS;
-    return code ? cla_cl_fail(code, "reading from the device") : CLA_OK;
-}
-
 cla_status cla_memory_arrive(cla_runtime *rt, cla_late **late, void *host)
 {
     cla_late *l = *late;
@@ -209,8 +205,10 @@ cla_status cla_memory_arrive(cla_runtime *rt, cla_late **late, void *host)
     if (!l) {
         return CLA_OK;
     }
-    const cla_status status = l->event ? await(rt, l->event) : CLA_OK;
+    bool ended = true;
+    cla_status status = CLA_OK;
     if (l->event) {
+        status = has_ended(rt, l->event, &rt->waits.late_reads, &ended);
         clReleaseEvent(l->event);
     }
     if (status) {
