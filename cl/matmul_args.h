@@ -16,4 +16,7 @@ typedef struct matmul_shape {
                     // sum over K; 0: members have K each
 } matmul_shape;
 
+/* Results of a work-group that sums parts, and the slices into which it cuts these. */
+enum { SUM_RESULTS = 64, SUM_SLICES = 4 };
+
 #endif

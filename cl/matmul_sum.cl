@@ -9,9 +9,6 @@
  * Writes: y whole (added to when add). */
 #include "matmul.clh"
 
-#define SUM_RESULTS 64
-#define SUM_SLICES  4
-
 // y = act(sum over parts of partial + bias) + residual
 WORK_GROUP(SUM_RESULTS *SUM_SLICES, 1, 1)
 kernel void matmul_sum(global float *y, global const float *restrict partial,

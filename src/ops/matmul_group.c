@@ -1,11 +1,7 @@
 /* matmul_group.c - queues products under the group schedule, cut into tiles. */
 #include "cl/matmul_vector_args.h"
 #include "ops/matmul.h"
-
-static int64_t pieces(int64_t n, int64_t size)
-{
-    return (n + size - 1) / size;
-}
+#include "ops/spread.h"
 
 static bool is_wide_matrix(const cla_matrix *m)
 {
@@ -73,7 +69,7 @@ static cla_status product_vector(cla_runtime *rt, const cla_product *p)
         .file = "matmul_vector",
         .kernel = "matmul_vector",
         .define = { { "ALONG", along }, cla_weights_define(cla_product_stored(p)) },
-        .groups = { (size_t)(pieces(args.results, columns) * p->batch) },
+        .groups = { (size_t)(cla_pieces(args.results, columns) * p->batch) },
         .local = { WG },
         .args = { cla_mem(p->y.memory), cla_mem(m->memory), cla_mem(x->memory),
                   cla_mem(p->bias), cla_mem(p->residual.memory),
@@ -121,13 +117,12 @@ static cla_status product_tiles(cla_runtime *rt, const cla_product *p,
 static cla_status sum_parts(cla_runtime *rt, const cla_product *p,
                             const cla_memory *partial, int64_t parts)
 {
-    enum { RESULTS = 64, SLICES = 4 }; // as in cl/matmul_sum.cl
     const matmul_shape shape = cla_product_shape_of(p);
     const cla_launch launch = {
         .file = "matmul_sum",
         .kernel = "matmul_sum",
-        .groups = { (size_t)pieces(p->M * p->N, RESULTS) },
-        .local = { (size_t)RESULTS * SLICES },
+        .groups = { (size_t)cla_pieces(p->M * p->N, SUM_RESULTS) },
+        .local = { (size_t)SUM_RESULTS * SUM_SLICES },
         .args = { cla_product_y(p),
                   cla_mem_some(partial, (size_t)(parts * p->M * p->N) * 4),
                   cla_mem(p->bias), cla_product_residual(p),

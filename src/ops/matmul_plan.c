@@ -8,11 +8,7 @@
 #include <math.h>
 
 #include "ops/matmul.h"
-
-static int64_t pieces(int64_t n, int64_t size)
-{
-    return (n + size - 1) / size;
-}
+#include "ops/spread.h"
 
 int cla_group_tile_rows(const cla_group_tile *t)
 {
@@ -26,8 +22,8 @@ int cla_group_tile_columns(const cla_group_tile *t)
 
 static int64_t groups_of(const cla_product *p, const cla_group_tile *t)
 {
-    return pieces(p->M, cla_group_tile_rows(t)) *
-           pieces(p->N, cla_group_tile_columns(t)) * p->batch;
+    return cla_pieces(p->M, cla_group_tile_rows(t)) *
+           cla_pieces(p->N, cla_group_tile_columns(t)) * p->batch;
 }
 
 /* Returns the time of a product without its sum of parts, in multiplications that a
@@ -72,8 +68,9 @@ static void consider(cla_group_plan *plan, double *best, double cores,
     enum { STEP = 16 }; // as TK of cl/matmul.cl
     const int64_t most = most_parts(p);
     for (int64_t n = 1; n <= most; n += 1 + n / 4) {
-        const int64_t depth = n > 1 ? pieces(pieces(p->K, n), STEP) * STEP : p->K;
-        const int64_t parts = n > 1 ? pieces(p->K, depth) : 1;
+        const int64_t depth =
+            n > 1 ? cla_pieces(cla_pieces(p->K, n), STEP) * STEP : p->K;
+        const int64_t parts = n > 1 ? cla_pieces(p->K, depth) : 1;
         const double time = time_of_tiles(cores, p, t, parts, depth) +
                             (parts > 1 ? time_of_sum(cores, p, parts) : 0);
         if (time < *best) {

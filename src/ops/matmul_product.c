@@ -2,6 +2,7 @@
 #include <strings.h>
 
 #include "ops/matmul.h"
+#include "ops/spread.h"
 
 /* From this many multiplications on, CLBlast is worth its call on a GPU. */
 static const double CLBLAST_FROM = 256.0 * 256.0 * 256.0;
@@ -208,11 +209,6 @@ matmul_shape cla_product_shape_of(const cla_product *p)
     };
 }
 
-static int64_t pieces(int64_t n, int64_t size)
-{
-    return (n + size - 1) / size;
-}
-
 static void free_scratch(cla_runtime *rt, void *state)
 {
     cla_memory_free(state, rt);
@@ -248,7 +244,7 @@ cla_status cla_product_finish(cla_runtime *rt, const cla_product *p)
     const cla_launch launch = {
         .file = "matmul",
         .kernel = "matmul_finish",
-        .groups = { (size_t)(pieces(p->N, WG) * p->M * p->batch) },
+        .groups = { (size_t)(cla_pieces(p->N, WG) * p->M * p->batch) },
         .local = { WG },
         .args = { cla_mem(p->y.memory), cla_mem(p->bias), cla_mem(p->residual.memory),
                   cla_bytes(&shape, sizeof shape) },

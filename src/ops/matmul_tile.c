@@ -1,6 +1,7 @@
 /* matmul_tile.c - queues products under the tile schedule, and packs weights. */
 #include "cl/matmul_tile_args.h"
 #include "ops/matmul.h"
+#include "ops/spread.h"
 
 enum { CHUNK = 16 }; // as in cl/matmul_tile.cl
 
@@ -11,14 +12,9 @@ typedef struct tile_plan {
     size_t local_bytes;
 } tile_plan;
 
-static int64_t pieces(int64_t n, int64_t size)
-{
-    return (n + size - 1) / size;
-}
-
 static int64_t round_up(int64_t n, int64_t to)
 {
-    return pieces(n, to) * to;
+    return cla_pieces(n, to) * to;
 }
 
 /* Returns the packed rows of up to `rows` rows of a, as in cl/matmul_pack.clh. */
@@ -37,8 +33,8 @@ static int64_t choose_depth(cla_runtime *rt, const tile_plan *plan, int64_t K,
     while (depth > CHUNK && (FEWEST_ROWS + plan->tile_n) * depth > local_floats) {
         depth = round_up(depth / 2, CHUNK);
     }
-    const int64_t blocks = K ? pieces(K, depth) : 1;
-    return round_up(K ? pieces(K, blocks) : 1, CHUNK);
+    const int64_t blocks = K ? cla_pieces(K, depth) : 1;
+    return round_up(K ? cla_pieces(K, blocks) : 1, CHUNK);
 }
 
 /* Cuts rows and columns finer until every core has several items, as long as an item
@@ -47,11 +43,11 @@ static void balance(tile_plan *plan, const cla_product *p, int64_t rows, int64_t
                     int cores)
 {
     enum { ITEMS_OF_CORE = 4, WORTH = 1 << 16 };
-    const int64_t all_panels = pieces(p->N, plan->tile_n);
-    int64_t down = pieces(p->M, rows), across = pieces(all_panels, panels);
+    const int64_t all_panels = cla_pieces(p->N, plan->tile_n);
+    int64_t down = cla_pieces(p->M, rows), across = cla_pieces(all_panels, panels);
     for (;;) {
-        rows = round_up(pieces(p->M, down), 4);
-        panels = pieces(all_panels, across);
+        rows = round_up(cla_pieces(p->M, down), 4);
+        panels = cla_pieces(all_panels, across);
         if (down * across * p->batch >= (int64_t)ITEMS_OF_CORE * cores ||
             rows * panels * plan->tile_n * p->K <= WORTH) {
             break;
@@ -66,8 +62,8 @@ static void balance(tile_plan *plan, const cla_product *p, int64_t rows, int64_t
     }
     plan->cut.rows = (int32_t)rows;
     plan->cut.panels = (int32_t)panels;
-    plan->down = pieces(p->M, rows);
-    plan->across = pieces(all_panels, panels);
+    plan->down = cla_pieces(p->M, rows);
+    plan->across = cla_pieces(all_panels, panels);
 }
 
 /* Returns the register tile: vector width, rows and columns. */
@@ -93,7 +89,7 @@ static tile_plan make_plan(cla_runtime *rt, const cla_product *p)
     }
     const int64_t columns = cla_tuned(rt, "matmul_tile", "COLUMNS", 512);
     plan.cut.depth = (int32_t)depth;
-    balance(&plan, p, rows, pieces(columns, plan.tile_n), device->compute_units);
+    balance(&plan, p, rows, cla_pieces(columns, plan.tile_n), device->compute_units);
     plan.local_bytes =
         (size_t)((packed_rows(plan.mr, plan.cut.rows) + plan.tile_n) * depth) * 4;
     return plan;
@@ -113,8 +109,8 @@ static cla_status pack(cla_runtime *rt, const cla_product *p, const tile_plan *p
                     { "PACKED", 1 },
                     { "TOUCH", plan->touch },
                     cla_weights_define(cla_product_stored(p)) },
-        .groups = { (size_t)pieces(p->K, plan->cut.depth),
-                    (size_t)pieces(p->N, plan->tile_n) },
+        .groups = { (size_t)cla_pieces(p->K, plan->cut.depth),
+                    (size_t)cla_pieces(p->N, plan->tile_n) },
         .args = { cla_mem(packed), cla_product_b(p), cla_bytes(&shape, sizeof shape),
                   cla_i32(plan->cut.depth) },
         .flops = (double)p->K * (double)p->N,

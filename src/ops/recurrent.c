@@ -9,14 +9,9 @@
 
 enum { ROWS = 2, WG = 64 }; // of a group, as in cl/recurrent_group.clh
 
-static int64_t pieces(int64_t n, int64_t size)
-{
-    return (n + size - 1) / size;
-}
-
 static int64_t round_up(int64_t n, int64_t to)
 {
-    return pieces(n, to) * to;
+    return cla_pieces(n, to) * to;
 }
 
 /* ---- beginning ------------------------------------------------------------------ */
@@ -83,10 +78,11 @@ static int64_t count_groups(cla_runtime *rt, int64_t sequences)
     const int64_t cores = cla_runtime_device(rt)->compute_units;
     assert(cores > 0); // no groups would compute nothing and report no error
     if (!cla_tiled(rt)) {
-        return pieces(sequences, ROWS);
+        return cla_pieces(sequences, ROWS);
     }
-    const int64_t groups = sequences < cores * LEAST ? pieces(sequences, LEAST) : cores;
-    return sequences > groups * MOST ? round_up(pieces(sequences, MOST), cores)
+    const int64_t groups =
+        sequences < cores * LEAST ? cla_pieces(sequences, LEAST) : cores;
+    return sequences > groups * MOST ? round_up(cla_pieces(sequences, MOST), cores)
                                      : groups;
 }
 
@@ -99,7 +95,7 @@ static int64_t scratch_of(cla_runtime *rt, const cla_recurrence *r, int64_t grou
         return n * 2 * ROWS;
     }
     const cla_panels panels = cla_panels_of(rt);
-    const int64_t rows = pieces(r->shape.sequences, groups ? groups : 1);
+    const int64_t rows = cla_pieces(r->shape.sequences, groups ? groups : 1);
     return (r->gates + 2) * rows * n +
            cla_panels_rows(&panels, rows) * round_up(r->gates * n, 16);
 }

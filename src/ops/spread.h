@@ -8,6 +8,12 @@
  * CLA_RUN elements) becomes vector code. */
 enum { CLA_WG = 64, CLA_RUN = 4096 };
 
+/* Returns how many pieces of at most `size` n elements make. */
+static inline int64_t cla_pieces(int64_t n, int64_t size)
+{
+    return (n + size - 1) / size;
+}
+
 static inline bool cla_tiled(const cla_runtime *rt)
 {
     return cla_runtime_schedule(rt) == CLA_SCHEDULE_TILE;
