@@ -39,7 +39,7 @@ kernel void clip_scale(global float *restrict x, int n, float factor)
 }
 
 // sum + rest += x; rest holds what the sums have rounded away
-void add_exactly(float *sum, float *rest, float x)
+INLINE void add_exactly(float *sum, float *rest, float x)
 {
     const float more = *sum + x, added = more - *sum;
     *rest += (*sum - (more - added)) + (x - added);

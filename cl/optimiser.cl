@@ -21,7 +21,19 @@ kernel void rmsprop(global float *restrict p, global float *restrict a,
     }
 }
 
-// p -= lr m' / (sqrt(v') + eps), m' and v' the corrected means of g and g^2
+/* Updates the means m of g and v of g^2 of element i. Returns lr m' / (sqrt(v') + eps),
+ * m' and v' the corrected means. */
+INLINE float adam_change(global float *m, global float *v, global const float *g,
+                         size_t i, optimiser_rates r)
+{
+    const float mean = r.decay1 * m[i] + r.rest1 * g[i];
+    const float square = r.decay2 * v[i] + r.rest2 * (g[i] * g[i]);
+    m[i] = mean;
+    v[i] = square;
+    return r.lr * (mean * r.correct1) / (sqrt(square * r.correct2) + r.epsilon);
+}
+
+// p -= lr m' / (sqrt(v') + eps)
 WORK_GROUP(WG, 1, 1)
 kernel void adam(global float *restrict p, global float *restrict m,
                  global float *restrict v, global const float *restrict g, int n,
@@ -29,11 +41,7 @@ kernel void adam(global float *restrict p, global float *restrict m,
 {
     EACH_ELEMENT(i, n)
     {
-        const float mean = r.decay1 * m[i] + r.rest1 * g[i];
-        const float square = r.decay2 * v[i] + r.rest2 * (g[i] * g[i]);
-        m[i] = mean;
-        v[i] = square;
-        p[i] -= r.lr * (mean * r.correct1) / (sqrt(square * r.correct2) + r.epsilon);
+        p[i] -= adam_change(m, v, g, i, r);
     }
 }
 
@@ -54,7 +62,7 @@ kernel void adadelta(global float *restrict p, global float *restrict a,
     }
 }
 
-// p -= lr (m' / (sqrt(v') + eps) + weight_decay p), m' and v' as in adam
+// p -= lr (m' / (sqrt(v') + eps) + weight_decay p)
 WORK_GROUP(WG, 1, 1)
 kernel void adamw(global float *restrict p, global float *restrict m,
                   global float *restrict v, global const float *restrict g, int n,
@@ -62,12 +70,7 @@ kernel void adamw(global float *restrict p, global float *restrict m,
 {
     EACH_ELEMENT(i, n)
     {
-        const float mean = r.decay1 * m[i] + r.rest1 * g[i];
-        const float square = r.decay2 * v[i] + r.rest2 * (g[i] * g[i]);
-        m[i] = mean;
-        v[i] = square;
-        p[i] -= r.lr * (mean * r.correct1) / (sqrt(square * r.correct2) + r.epsilon) +
-                r.shrink * p[i];
+        p[i] -= adam_change(m, v, g, i, r) + r.shrink * p[i];
     }
 }
 
