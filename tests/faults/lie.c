@@ -284,7 +284,8 @@ static char *recording(const char *class)
     return text;
 }
 
-/* What is recorded does not depend on what the host says of itself. */
+/* A recording for a GPU is the same on every host, whatever the host's device says of
+ * its cores, memory and limits. */
 Test(lie, recordings_do_not_tell_the_host)
 {
     static const char *const classes[] = { "", "amd" };
