@@ -25,12 +25,13 @@ static cla_status walk_back(cla_tape *tape, saved *s)
     CLA_TRY(cla_grad_out(tape, r->options.h0, &dh0, &r->shape.add_h));
     CLA_TRY(cla_grad_out(tape, r->options.c0, &dc0, &r->shape.add_c));
     cla_launch launch = {
-        .kernel = "lstm_backward",
+        .kernel = r->walks ? "lstm_walk_back" : "lstm_backward",
         .args = { cla_buf(dh0), cla_buf(dc0), cla_mem(&r->work),
                   cla_buf(cla_grad_in(r->y)), cla_buf(gradient_in(r->h)),
                   cla_buf(gradient_in(r->c)), cla_buf(r->options.c0), cla_mem(w_h) },
     };
-    return cla_recurrence_walk(tape, r, "lstm", "lstm_tile", &launch, 8);
+    return cla_recurrence_walk(tape, r, r->walks ? "lstm_walk_back" : "lstm",
+                               "lstm_tile", &launch, 8);
 }
 
 static cla_status backward(cla_tape *tape, void *bytes)
@@ -54,6 +55,33 @@ static cla_status last_states(cla_tape *tape, const cla_recurrence *r)
     };
     return r->h || r->c ? cla_recurrence_walk(tape, r, "lstm", "lstm_tile", &last, 6)
                         : CLA_OK;
+}
+
+/* Queues the forward pass as one launch: of the tile schedule, or of the group schedule
+ * where it walks. */
+static cla_status walk(cla_tape *tape, const cla_recurrence *r, const cla_memory *w_h)
+{
+    cla_launch launch = {
+        .kernel = r->walks ? "lstm_walk" : "lstm_forward",
+        .args = { cla_buf(r->y), cla_buf(r->h), cla_buf(r->c), cla_mem(&r->work),
+                  cla_buf(r->options.h0), cla_buf(r->options.c0), cla_mem(w_h) },
+    };
+    return cla_recurrence_walk(tape, r, "lstm_walk", "lstm_tile", &launch, 7);
+}
+
+/* Does the same for both directions at once. */
+static cla_status walk_both(cla_tape *tape, const saved s[2], const cla_memory *w_h[2])
+{
+    const cla_recurrence *r = &s[0].r, *back = &s[1].r;
+    cla_launch launch = {
+        .kernel = "lstm_walk_both",
+        .groups = { 0, 2 },
+        .args = { cla_buf(r->y), cla_mem(&r->work), cla_mem(w_h[0]), cla_buf(back->y),
+                  cla_mem(&back->work), cla_mem(w_h[1]) },
+    };
+    CLA_TRY(cla_recurrence_walk(tape, r, "lstm_walk", NULL, &launch, 6));
+    CLA_TRY(last_states(tape, r));
+    return last_states(tape, back);
 }
 
 /* Queues the forward pass of the group schedule: a launch for each token, then the
@@ -95,17 +123,6 @@ static cla_status steps_both(cla_tape *tape, const saved s[2], const cla_memory 
     return last_states(tape, back);
 }
 
-/* Queues the forward pass of the tile schedule: one launch for all tokens. */
-static cla_status walk(cla_tape *tape, const cla_recurrence *r, const cla_memory *w_h)
-{
-    cla_launch launch = {
-        .kernel = "lstm_forward",
-        .args = { cla_buf(r->y), cla_buf(r->h), cla_buf(r->c), cla_mem(&r->work),
-                  cla_buf(r->options.h0), cla_buf(r->options.c0), cla_mem(w_h) },
-    };
-    return cla_recurrence_walk(tape, r, "lstm", "lstm_tile", &launch, 7);
-}
-
 static cla_status forward(cla_tape *tape, const saved *s, int directions)
 {
     const cla_memory *w_h[2] = { NULL };
@@ -115,7 +132,10 @@ static cla_status forward(cla_tape *tape, const saved *s, int directions)
         CLA_TRY(cla_recurrence_weights(tape, &s[i].r, s[i].w.w, false, &w_h[i],
                                        &scratch[i]));
     }
-    if (!cla_tiled(cla_tape_runtime(tape))) {
+    if (s->r.walks && directions > 1) {
+        return walk_both(tape, s, w_h);
+    }
+    if (!s->r.walks && !cla_tiled(cla_tape_runtime(tape))) {
         return directions > 1 ? steps_both(tape, s, w_h) : steps(tape, &s->r, w_h[0]);
     }
     for (int i = 0; i < directions; i++) {
@@ -136,6 +156,7 @@ static cla_status begin(cla_tape *tape, saved *s, cla_tensor *x,
     r->x = x;
     r->rows = rows;
     r->gates = 4;
+    r->may_walk = true;
     s->w = (cla_recurrent_weights){ .w = w->w, .b = w->b };
     cla_tensor *const h0 = r->options.h0, *const c0 = r->options.c0;
     CLA_TRY(cla_recurrence_begin(

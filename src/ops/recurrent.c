@@ -7,7 +7,8 @@
 #include "ops/product_group.h"
 #include "ops/spread.h"
 
-enum { ROWS = 2, WG = 64 }; // of a group, as in cl/recurrent_group.clh
+/* Items of a group, as in cl/recurrent_group.clh, and cl/recurrent_walk.clh. */
+enum { WG = 64, WALK_WG = 256, WALK_WIDTH = 192 };
 
 static int64_t round_up(int64_t n, int64_t to)
 {
@@ -68,17 +69,33 @@ cla_status cla_recurrence_give(cla_tape *tape, cla_tensor **y, const cla_recurre
 
 /* ---- memory --------------------------------------------------------------------- */
 
+/* Decides how the group schedule goes through time. A walk reads all weights in each
+ * group, a launch for each token reads them once for 32 sequences: walks are for states
+ * whose weights pass through a core in less time than a launch takes, and for as many
+ * sequences as keep it from reading them often. More sequences than cores share groups;
+ * the bits of a sequence do not depend on it. */
+static void plan_group(cla_runtime *rt, cla_recurrence *r)
+{
+    enum { MOST = 8 }; // sequences of a core
+    const int64_t cores = cla_runtime_device(rt)->compute_units;
+    const int64_t sequences = r->shape.sequences;
+    r->walks = r->may_walk && !cla_tiled(rt) && r->shape.width <= WALK_WIDTH &&
+               sequences <= MOST * cores;
+    r->group_rows = r->walks && sequences <= cores ? 1 : 2;
+}
+
 /* Returns the number of groups of sequences. Under the tile schedule a group is one
  * work-item. Groups are as few as keep all cores busy, since each reads the weights,
  * large enough for a register tile, and small enough for their data to stay in a
  * cache. */
-static int64_t count_groups(cla_runtime *rt, int64_t sequences)
+static int64_t count_groups(cla_runtime *rt, const cla_recurrence *r)
 {
     enum { LEAST = 4, MOST = 48 };
+    const int64_t sequences = r->shape.sequences;
     const int64_t cores = cla_runtime_device(rt)->compute_units;
     assert(cores > 0); // no groups would compute nothing and report no error
     if (!cla_tiled(rt)) {
-        return cla_pieces(sequences, ROWS);
+        return cla_pieces(sequences, r->group_rows);
     }
     const int64_t groups =
         sequences < cores * LEAST ? cla_pieces(sequences, LEAST) : cores;
@@ -92,7 +109,7 @@ static int64_t scratch_of(cla_runtime *rt, const cla_recurrence *r, int64_t grou
 {
     const int64_t n = r->shape.width;
     if (!cla_tiled(rt)) {
-        return n * 2 * ROWS;
+        return r->walks ? 0 : n * 2 * r->group_rows;
     }
     const cla_panels panels = cla_panels_of(rt);
     const int64_t rows = cla_pieces(r->shape.sequences, groups ? groups : 1);
@@ -105,7 +122,8 @@ cla_status cla_recurrence_plan(cla_tape *tape, cla_recurrence *r, bool keep)
     cla_runtime *rt = cla_tape_runtime(tape);
     recurrent_shape *s = &r->shape;
     const int64_t states = r->rows->tokens * s->width, gates = r->gates;
-    const int64_t groups = count_groups(rt, s->sequences);
+    plan_group(rt, r);
+    const int64_t groups = count_groups(rt, r);
     const int64_t inner = gates * states, before = inner + states;
     const int64_t sums = before + (keep ? states : 0);
     const int64_t scratch = sums + (keep ? groups * gates * s->width : 0);
@@ -271,13 +289,15 @@ cla_status cla_recurrence_walk(cla_tape *tape, const cla_recurrence *r,
             launch->define[i] = panels.define[i];
         }
     } else {
-        launch->define[0] = (cla_define){ "WG", WG };
-        launch->define[1] = (cla_define){ "ROWS", ROWS };
-        launch->local[0] = WG;
+        const int items = r->walks ? WALK_WG : WG;
+        launch->define[0] = (cla_define){ "WG", items };
+        launch->define[1] = (cla_define){ "ROWS", r->group_rows };
+        launch->local[0] = (size_t)items;
     }
     launch->args[args] = cla_mem(&r->rows->device_offsets);
     launch->args[args + 1] = cla_bytes(&r->shape, sizeof r->shape);
-    launch->flops = 2.0 * (double)r->rows->tokens * n * n * r->gates;
+    launch->flops = 2.0 * (double)r->rows->tokens * n * n * r->gates *
+                    (double)(launch->groups[1] ? launch->groups[1] : 1);
     return cla_enqueue(rt, launch);
 }
 

@@ -21,6 +21,9 @@ typedef struct cla_recurrence {
     cla_recurrent_options options;
     cla_tensor *h, *c; // [B,n] final states; NULL when not wanted
     int gates;         // parts of n columns in the gates of a token
+    bool may_walk;     // whether there are kernels with recurrent_walk.clh
+    bool walks;        // whether they are used; cla_recurrence_plan decides
+    int group_rows;    // sequences of a group of the group schedule
     recurrent_shape shape;
     cla_memory work; // gates [N,gates*n], then the parts in shape
 } cla_recurrence;
@@ -50,7 +53,8 @@ cla_status cla_recurrence_weights(cla_tape *tape, const cla_recurrence *r,
                                   const cla_memory **out, cla_memory *scratch);
 
 /* Queues the kernel that runs along the sequences, of file or tile_file ("lstm") by the
- * schedule. launch has args arguments; offsets and shape are appended. */
+ * schedule. launch has args arguments; offsets and shape are appended. groups[1] may be
+ * set, to directions. */
 cla_status cla_recurrence_walk(cla_tape *tape, const cla_recurrence *r,
                                const char *file, const char *tile_file,
                                cla_launch *launch, int args);

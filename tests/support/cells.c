@@ -12,6 +12,9 @@ const char *const cell_rows[] = {
     "rows=8x2,1,12x2,1,5x2,3,2x2 in=4 n=20 -h0 -c0 +h +c large",
     "rows=4,3 in=30 n=150 -b -b_g -b_c -h0 -c0 large",
     "rows=6x1 in=12 n=64 +h +c medium",
+    "rows=4 in=3 n=6 +h +c",
+    "rows=2,1 in=2 n=192 reverse=1 +h +c large",
+    "rows=1,3 in=1 n=193 -h0 -c0 large",
     "rows=0,0 in=4 n=4 +h +c medium",
     NULL,
 };

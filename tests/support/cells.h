@@ -4,8 +4,9 @@
 #include "support/check_kind.h"
 
 /* Cases with packed sequences of many shapes, up to a NULL: no tokens, one token, empty
- * sequences, more sequences than a work-group has items, states wider than a vector. A
- * cell ignores the operands that it does not have. */
+ * sequences, one sequence, more sequences than a work-group takes, states wider than a
+ * vector, as wide as a work-group walks with, and wider. A cell ignores the operands
+ * that it does not have. */
 extern const char *const cell_rows[];
 
 /* Sets the k-th number of t to sin(0.9 k + 0.37 s). t has at most 32 numbers. */
