@@ -22,6 +22,16 @@ static cla_status get_weights(cla_tape *tape, const saved *s, bool transposed,
                                   &w->scratch_c);
 }
 
+/* Queues a kernel that runs along the sequences, of file under the group schedule. */
+static cla_status walk(cla_tape *tape, const cla_recurrence *r, const char *file,
+                       cla_launch *launch)
+{
+    if (r->walks) {
+        launch->define[2] = (cla_define){ "WIDE", r->shape.width % 4 == 0 };
+    }
+    return cla_recurrence_walk(tape, r, file, "gru_tile", launch, 6);
+}
+
 static cla_status walk_back(cla_tape *tape, saved *s)
 {
     cla_recurrence *r = &s->r;
@@ -30,12 +40,12 @@ static cla_status walk_back(cla_tape *tape, saved *s)
     CLA_TRY(get_weights(tape, s, true, &w));
     CLA_TRY(cla_grad_out(tape, r->options.h0, &dh0, &r->shape.add_h));
     cla_launch launch = {
-        .kernel = "gru_backward",
+        .kernel = r->walks ? "gru_walk_back" : "gru_backward",
         .args = { cla_buf(dh0), cla_mem(&r->work), cla_buf(cla_grad_in(r->y)),
                   cla_buf(r->h ? cla_grad_in(r->h) : NULL), cla_mem(w.g),
                   cla_mem(w.c) },
     };
-    return cla_recurrence_walk(tape, r, "gru", "gru_tile", &launch, 6);
+    return walk(tape, r, r->walks ? "gru_walk_back" : "gru", &launch);
 }
 
 static cla_status backward(cla_tape *tape, void *bytes)
@@ -85,15 +95,15 @@ static cla_status forward(cla_tape *tape, const saved *s)
     CLA_TRY(cla_recurrence_inputs(tape, r, &s->g));
     CLA_TRY(cla_recurrence_inputs(tape, r, &s->c));
     CLA_TRY(get_weights(tape, s, false, &w));
-    if (!cla_tiled(cla_tape_runtime(tape))) {
+    if (!r->walks && !cla_tiled(cla_tape_runtime(tape))) {
         return steps(tape, r, &w);
     }
     cla_launch launch = {
-        .kernel = "gru_forward",
+        .kernel = r->walks ? "gru_walk" : "gru_forward",
         .args = { cla_buf(r->y), cla_buf(r->h), cla_mem(&r->work),
                   cla_buf(r->options.h0), cla_mem(w.g), cla_mem(w.c) },
     };
-    return cla_recurrence_walk(tape, r, "gru", "gru_tile", &launch, 6);
+    return walk(tape, r, "gru_walk", &launch);
 }
 
 const cla_signature cla_gru_signature = {
@@ -110,7 +120,7 @@ cla_status cla_gru(cla_tape *tape, cla_tensor **y, cla_tensor *x,
     options = options ? options : &none;
     CLA_MAY(tape, weights->w_g, weights->b_g, weights->w_c, weights->b_c, options->h0,
             options->c0);
-    saved s = { .r = { .x = x, .rows = rows, .gates = 3 },
+    saved s = { .r = { .x = x, .rows = rows, .gates = 3, .may_walk = true },
                 .g = { .w = weights->w_g, .b = weights->b_g },
                 .c = { .w = weights->w_c, .b = weights->b_c } };
     cla_recurrence *r = &s.r;
