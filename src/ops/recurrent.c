@@ -10,6 +10,9 @@
 /* Items of a group, as in cl/recurrent_group.clh, and cl/recurrent_walk.clh. */
 enum { WG = 64, WALK_WG = 256, WALK_WIDTH = 192 };
 
+/* Of a token and a column without products: two sigmoids and tanh among them. */
+enum { FLOPS = 30 };
+
 static int64_t round_up(int64_t n, int64_t to)
 {
     return cla_pieces(n, to) * to;
@@ -81,7 +84,7 @@ static void plan_group(cla_runtime *rt, cla_recurrence *r)
     const int64_t sequences = r->shape.sequences;
     r->walks = r->may_walk && !cla_tiled(rt) && r->shape.width <= WALK_WIDTH &&
                sequences <= MOST * cores;
-    r->group_rows = r->walks && sequences <= cores ? 1 : 2;
+    r->group_rows = r->apart || (r->walks && sequences <= cores) ? 1 : 2;
 }
 
 /* Returns the number of groups of sequences. Under the tile schedule a group is one
@@ -109,7 +112,7 @@ static int64_t scratch_of(cla_runtime *rt, const cla_recurrence *r, int64_t grou
 {
     const int64_t n = r->shape.width;
     if (!cla_tiled(rt)) {
-        return r->walks ? 0 : n * 2 * r->group_rows;
+        return r->walks || r->apart ? 0 : n * 2 * r->group_rows;
     }
     const cla_panels panels = cla_panels_of(rt);
     const int64_t rows = cla_pieces(r->shape.sequences, groups ? groups : 1);
@@ -296,8 +299,12 @@ cla_status cla_recurrence_walk(cla_tape *tape, const cla_recurrence *r,
     }
     launch->args[args] = cla_mem(&r->rows->device_offsets);
     launch->args[args + 1] = cla_bytes(&r->shape, sizeof r->shape);
-    launch->flops = 2.0 * (double)r->rows->tokens * n * n * r->gates *
-                    (double)(launch->groups[1] ? launch->groups[1] : 1);
+    if (r->apart && !cla_tiled(rt)) {
+        launch->groups[1] = (size_t)cla_pieces(r->shape.width, WG);
+    }
+    launch->flops = r->apart ? (double)r->rows->tokens * n * FLOPS
+                             : 2.0 * (double)r->rows->tokens * n * n * r->gates *
+                                   (double)(launch->groups[1] ? launch->groups[1] : 1);
     return cla_enqueue(rt, launch);
 }
 

@@ -21,6 +21,7 @@ typedef struct cla_recurrence {
     cla_recurrent_options options;
     cla_tensor *h, *c; // [B,n] final states; NULL when not wanted
     int gates;         // parts of n columns in the gates of a token
+    bool apart;        // whether columns of the state do not depend on each other
     bool may_walk;     // whether there are kernels with recurrent_walk.clh
     bool walks;        // whether they are used; cla_recurrence_plan decides
     int group_rows;    // sequences of a group of the group schedule

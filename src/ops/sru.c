@@ -56,7 +56,7 @@ cla_status cla_sru(cla_tape *tape, cla_tensor **y, cla_tensor *x,
     static const cla_recurrent_options none = { 0 };
     options = options ? options : &none;
     CLA_MAY(tape, weights->w, weights->w_g, weights->b_g, options->h0, options->c0);
-    saved s = { .r = { .x = x, .rows = rows, .gates = 3 },
+    saved s = { .r = { .x = x, .rows = rows, .gates = 3, .apart = true },
                 .z = { .w = weights->w, .inputs_only = true },
                 .g = { .w = weights->w_g, .b = weights->b_g, .inputs_only = true } };
     cla_recurrence *r = &s.r;
