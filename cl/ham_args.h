@@ -13,6 +13,7 @@ typedef struct ham_args {
     int mode;        // GRAD_* of dq, dk or dc, whichever the kernel has
     int runs;        // runs of rows in each sequence
     int sequences;   // B
+    int parts;       // of the pairs of a level and a block of queries, see ham_backward
     float scale;
 } ham_args;
 

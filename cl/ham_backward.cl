@@ -2,10 +2,11 @@
  *
  * Layout: as ham.clh.
  * Work-group: 64 items to TM rows, see rows_group.clh; grid (runs of TM rows of the
- *   longest sequence, B).
+ *   longest sequence, B), for keys also parts of the pairs of a level and a block of
+ *   queries, which ham_add_parts adds up.
  * Defines: those of product_group.clh.
  * Numerics: weights are recomputed from top and share; f32 sums in the order of the
- * inner index.
+ * inner index, parts in order.
  * Writes: the gradients of this launch's levels; dq, dk as mode says; delta, partial
  *   whole. */
 #include "ham.clh"
@@ -66,22 +67,35 @@ INLINE void learn_columns(local float *ds, local const float *p, sums *da,
     put_across(ds, da);
 }
 
-/* Computes delta of each row and dw, its part of the gradient of w_l; one item a
- * row. */
-INLINE void note_delta(local float *delta, local float *dw, global const float *grad,
-                       global const float *dy, global const float *level,
-                       global const float *first, int rows, int width)
+/* Computes delta of each row and dw, its part of the gradient of w_l. ACROSS items
+ * share a row; red is 2 TM ACROSS floats. */
+INLINE void note_delta(local float *delta, local float *dw, local float *red,
+                       global const float *grad, global const float *dy,
+                       global const float *level, global const float *first, int rows,
+                       int width)
 {
-    const int row = LANE(0);
-    if (row < TM) {
+    const int lane = LANE(0) % ACROSS;
+#pragma unroll
+    for (int n = 0; n < TM; n += DOWN) {
+        const int row = n + LANE(0) / ACROSS;
         const size_t at = (size_t)row * width;
         float of_grad = 0.0f, of_out = 0.0f;
-        for (int c = 0; c < (row < rows ? width : 0); c++) {
+        for (int c = lane; c < (row < rows ? width : 0); c += ACROSS) {
             of_grad += grad[at + c] * level[at + c];
             of_out += dy[at + c] * (level[at + c] - first[at + c]);
         }
-        delta[row] = of_grad;
-        dw[row] = of_out;
+        red[row * ACROSS + lane] = of_grad;
+        red[(TM + row) * ACROSS + lane] = of_out;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (LANE(0) < TM) {
+        float of_grad = 0.0f, of_out = 0.0f;
+        for (int n = 0; n < ACROSS; n++) {
+            of_grad += red[LANE(0) * ACROSS + n];
+            of_out += red[(TM + LANE(0)) * ACROSS + n];
+        }
+        delta[LANE(0)] = of_grad;
+        dw[LANE(0)] = of_out;
     }
 }
 
@@ -123,7 +137,7 @@ kernel void ham_back_queries(global float *restrict dq, global float *grads,
         global float *to = (l ? grad_of(grads, l - 1, g) : dq) + at;
         global const float *from = before(places, q, l, g) + at;
         global const float *keys = (g.self ? before(places, k, l, g) : k) + k_at;
-        note_delta(delta, dw, grad, dy + at, place_of(places, l, g) + at,
+        note_delta(delta, dw, tiles, grad, dy + at, place_of(places, l, g) + at,
                    place_of(places, 0, g) + at, r.rows, g.width);
         if (lid < TM) {
             const bool own = lid < r.rows;
@@ -167,8 +181,19 @@ kernel void ham_back_queries(global float *restrict dq, global float *grads,
     }
 }
 
-/* dk (+)= p_l^T G_l + ds_l^T q_(l-1) over levels first .. last-1; with self, G_(l-1)
- * takes the place of dk for l > 0 */
+/* Where a round of ham_back_keys stores: the part's own [Nk,d] behind dk, or dk itself
+ * if there is one part; with self, G_(l-1) takes the place of dk for l > 0. */
+INLINE global float *keys_to(global float *dk, global float *grads, int l, int keys,
+                             ham_args g)
+{
+    if (g.parts > 1) {
+        return dk + (size_t)GROUP(2) * keys * g.width;
+    }
+    return g.self && l ? grad_of(grads, l - 1, g) : dk;
+}
+
+/* dk (+)= p_l^T G_l + ds_l^T q_(l-1) over levels first .. last-1. A sequence's pairs of
+ * a level and TN queries are shared out to the parts. */
 WORK_GROUP(ITEMS, 1, 1)
 kernel void ham_back_keys(global float *dk, global float *grads, global float *places,
                           global const float *q, global const float *k,
@@ -184,40 +209,61 @@ kernel void ham_back_keys(global float *dk, global float *grads, global float *p
     const int lid = LANE(0);
     const ham_run r = run_of(k_offsets, q_offsets, GROUP(1), GROUP(0) * TM, TM);
     const size_t at = (size_t)r.first * g.width;
-    const int end = r.rows ? max(r.others, 1) : 0;
+    const int blocks = max((r.others + TN - 1) / TN, 1);
+    const int pairs = (g.last - g.first) * blocks;
+    const int each = (pairs + g.parts - 1) / g.parts, first = GROUP(2) * each;
+    // one round even without a pair, to write zeros
+    const int end = r.rows ? max(min(first + each, pairs), first + 1) : first;
     sums sum;
-    for (int l = g.first; TOGETHER(l < g.last); l++) {
+    for (int i = first; TOGETHER(i < end); i++) {
+        const int l = g.first + min(i, pairs - 1) / blocks;
+        const int j = i < pairs ? i % blocks * TN : 0;
+        const int count = i < pairs ? min(TN, r.others - j) : 0, other = r.other + j;
+        const size_t from = (size_t)other * g.width;
         global const float *keys = (g.self ? before(places, k, l, g) : k) + at;
-        global float *to = (g.self && l ? grad_of(grads, l - 1, g) : dk) + at;
+        global float *to = keys_to(dk, grads, l, k_offsets[g.sequences], g) + at;
         const matrix own = matrix_of(keys, g.width, r.rows, g.width);
-        // one round even without queries, to write zeros
-        for (int j = 0; TOGETHER(j < end); j += TN) {
-            const int count = min(TN, r.others - j), other = r.other + j;
-            const size_t from = (size_t)other * g.width;
-            const matrix block =
-                matrix_of(before(places, q, l, g) + from, g.width, count, g.width);
-            const matrix grad =
-                matrix_of(grad_of(grads, l, g) + from, g.width, count, g.width);
-            if (lid < TN) {
-                const bool seen = lid < count;
-                top[lid] = seen ? top_of(places, l, g)[other + lid] : 0.0f;
-                share[lid] = seen ? share_of(places, l, g)[other + lid] : 0.0f;
-                delta[lid] = seen ? delta_of(grads, l, g)[other + lid] : 0.0f;
-            }
-            barrier(CLK_LOCAL_MEM_FENCE);
-            dot_rows(&sum, own, block, tiles);
-            weigh_columns(p, &sum, top, share, count, g.scale);
-            sums da;
-            dot_rows(&da, own, grad, tiles);
-            learn_columns(ds, p, &da, delta, g.scale);
-            for (int c = 0; TOGETHER(c < g.width); c += TN) {
-                sums_clear(&sum);
-                mix_rows(&sum, p, grad, c, tiles);
-                mix_rows(&sum, ds, block, c, tiles);
-                store_tile(to + c, &sum, r.rows, g.width - c, g.width,
-                           l > g.first || j || g.mode == GRAD_ADD);
-            }
-            barrier(CLK_LOCAL_MEM_FENCE);
+        const matrix block =
+            matrix_of(before(places, q, l, g) + from, g.width, count, g.width);
+        const matrix grad =
+            matrix_of(grad_of(grads, l, g) + from, g.width, count, g.width);
+        if (lid < TN) {
+            const bool seen = lid < count;
+            top[lid] = seen ? top_of(places, l, g)[other + lid] : 0.0f;
+            share[lid] = seen ? share_of(places, l, g)[other + lid] : 0.0f;
+            delta[lid] = seen ? delta_of(grads, l, g)[other + lid] : 0.0f;
         }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        dot_rows(&sum, own, block, tiles);
+        weigh_columns(p, &sum, top, share, count, g.scale);
+        sums da;
+        dot_rows(&da, own, grad, tiles);
+        learn_columns(ds, p, &da, delta, g.scale);
+        for (int c = 0; TOGETHER(c < g.width); c += TN) {
+            sums_clear(&sum);
+            mix_rows(&sum, p, grad, c, tiles);
+            mix_rows(&sum, ds, block, c, tiles);
+            store_tile(to + c, &sum, r.rows, g.width - c, g.width,
+                       i > first || (g.parts == 1 && g.mode == GRAD_ADD));
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+/* to[place,i] (+)= sum over the parts of partial[part,i], i < count */
+WORK_GROUP(ITEMS, 1, 1)
+kernel void ham_add_parts(global float *restrict to,
+                          global const float *restrict partial, int place, int count,
+                          int parts, int add)
+{
+    const int i = GROUP(0) * ITEMS + LANE(0);
+    if (i < count) {
+        global float *out = to + (size_t)place * count + i;
+        float sum = add ? *out : 0.0f;
+#pragma unroll 8
+        for (int part = 0; part < parts; part++) {
+            sum += partial[(size_t)part * count + i];
+        }
+        *out = sum;
     }
 }

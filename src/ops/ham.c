@@ -43,6 +43,7 @@ static ham_args args_of(cla_tape *tape, const saved *s)
         .self = s->self,
         .runs = (int32_t)runs_of(cla_tape_runtime(tape), s->q_rows),
         .sequences = (int32_t)s->q_rows->sequences,
+        .parts = 1,
         .scale = s->scale,
     };
 }
@@ -72,6 +73,7 @@ static cla_status launch_runs(cla_tape *tape, const saved *s, const ham_args *ar
     }
     launch->groups[0] = (size_t)runs_of(rt, rows);
     launch->groups[1] = (size_t)rows->sequences;
+    launch->groups[2] = (size_t)args->parts;
     launch->flops =
         2.0 * products * (args->last - args->first) * pairs_of(s) * args->width;
     return launch->groups[0] && launch->groups[1] ? cla_enqueue(rt, launch) : CLA_OK;
@@ -104,16 +106,63 @@ static cla_status launch_queries(cla_tape *tape, const saved *s, const ham_args 
 }
 
 static cla_status launch_keys(cla_tape *tape, const saved *s, const ham_args *args,
-                              const cla_tensor *dk)
+                              cla_arg dk)
 {
     cla_launch launch = {
         .file = "ham_backward",
         .kernel = "ham_back_keys",
-        .args = { cla_buf(dk), cla_mem(&s->grads), cla_mem(&s->places), cla_buf(s->q),
+        .args = { dk, cla_mem(&s->grads), cla_mem(&s->places), cla_buf(s->q),
                   cla_buf(s->k), cla_mem(&s->q_rows->device_offsets),
                   cla_mem(&s->k_rows->device_offsets), cla_bytes(args, sizeof *args) },
     };
     return launch_runs(tape, s, args, s->k_rows, 4, &launch);
+}
+
+/* Returns into how many parts to cut the pairs of a level and a block of queries, which
+ * a group of keys would go through one after another. They are cut where groups leave
+ * cores idle, into as many parts as keep these busy; the parts' sums take at most 128
+ * rows a core. */
+static int32_t parts_of(cla_runtime *rt, const saved *s, const ham_args *args)
+{
+    enum { FEW = 2, GROUPS = 4 }; // groups of a core
+    const int64_t cores = cla_runtime_device(rt)->compute_units;
+    const int64_t pairs =
+        (args->last - args->first) * cla_tiles_across(s->q_rows->longest);
+    const int64_t groups = runs_of(rt, s->k_rows) * s->k_rows->sequences;
+    if (cla_tiled(rt) || groups < 1 || groups >= FEW * cores || pairs < 2) {
+        return 1;
+    }
+    const int64_t most = GROUPS * cores / groups, parts = most < pairs ? most : pairs;
+    const int64_t each = cla_pieces(pairs, parts);
+    return (int32_t)cla_pieces(pairs, each);
+}
+
+/* Queues the gradient of keys: to dk, or to that of the level before the first one of
+ * this launch if each level is the memory of the next. */
+static cla_status run_keys(cla_tape *tape, const saved *s, ham_args args,
+                           const cla_tensor *dk)
+{
+    cla_runtime *rt = cla_tape_runtime(tape);
+    const bool level = s->self && args.first;
+    const int64_t count = s->k->shape[0] * args.width;
+    cla_memory partial = { 0 };
+    args.parts = parts_of(rt, s, &args);
+    if (args.parts < 2) {
+        return launch_keys(tape, s, &args, cla_buf(dk));
+    }
+    CLA_TRY(
+        cla_tape_scratch(tape, &partial, (size_t)(args.parts * count) * sizeof(float)));
+    CLA_TRY(launch_keys(tape, s, &args, cla_mem(&partial)));
+    cla_launch launch = {
+        .file = "ham_backward",
+        .kernel = "ham_add_parts",
+        .groups = { (size_t)cla_pieces(count, CLA_TILE_ITEMS) },
+        .args = { level ? cla_mem(&s->grads) : cla_buf(dk), cla_mem(&partial),
+                  cla_i32(level ? args.first - 1 : 0), cla_i32(count),
+                  cla_i32(args.parts), cla_i32(args.mode == GRAD_ADD) },
+    };
+    cla_tile_launch(rt, &launch, 0, args.width % 4 == 0); // the program of the others
+    return cla_enqueue(rt, &launch);
 }
 
 cla_status cla_ham_weights(cla_tape *tape, cla_tensor *c, const cla_memory *grads,
@@ -144,7 +193,7 @@ static cla_status backward_memory(cla_tape *tape, const saved *s, ham_args args,
     args.mode = dq ? args.mode : GRAD_SKIP;
     CLA_TRY(launch_queries(tape, s, &args, dq, dy));
     CLA_TRY(cla_grad_out(tape, s->k, &dk, &args.mode));
-    return dk ? launch_keys(tape, s, &args, dk) : CLA_OK;
+    return dk ? run_keys(tape, s, args, dk) : CLA_OK;
 }
 
 /* Queues backward from the last level to the first: the gradients of a level's queries
@@ -163,7 +212,7 @@ static cla_status backward_self(cla_tape *tape, const saved *s, ham_args args,
         CLA_TRY(launch_queries(tape, s, &args, dx, dy));
         args.mode = GRAD_ADD;
         if (l || dx) {
-            CLA_TRY(launch_keys(tape, s, &args, dx));
+            CLA_TRY(run_keys(tape, s, args, dx));
         }
     }
     return CLA_OK;

@@ -13,8 +13,9 @@
 static const double BAR = 4e-6;
 
 /* Cases whose keys fit local memory, and others; more keys than a tile and than a
- * block; queries without keys and the reverse. A work-item handles all levels, blocks
- * and columns of its rows, and llvmpipe limits the rounds of its loops. */
+ * block; queries without keys and the reverse; keys of so few groups that their pairs
+ * are cut into parts. A work-item handles all levels, blocks and columns of its rows,
+ * and llvmpipe limits the rounds of its loops. */
 static const kind_table memory = {
     .lines = { .op = "ham_v" },
     .rows =
@@ -27,6 +28,8 @@ static const kind_table memory = {
             "q_rows=24,1,49 k_rows=7,65,23 d=130 depth=2 large",
             "q_rows=65,3 k_rows=5,32 d=33 depth=1 scale=1 medium",
             "q_rows=1,9 k_rows=22,70 d=76 depth=3 large",
+            "q_rows=130,0,70 k_rows=9,2,0 d=12 depth=3 medium",
+            "q_rows=2 k_rows=3 d=3 depth=3", "q_rows=130 k_rows=9 d=7 depth=2 medium",
             "q_rows=0,0 k_rows=3,4 d=8 depth=4", NULL },
     .bar = BAR,
 };
@@ -41,7 +44,8 @@ static const kind_table self = {
             "rows=2,0,5 d=7 depth=3 scale=0.5", "rows=6,7,1,0,12 d=16 depth=5 medium",
             "rows=31,33 d=40 depth=2 medium", "rows=9 d=24 depth=20 medium",
             "rows=24,1,49 d=130 depth=2 large", "rows=65,3 d=33 depth=1 scale=1 medium",
-            "rows=1,9 d=76 depth=3 medium", "rows=0,0 d=8 depth=4", NULL },
+            "rows=1,9 d=76 depth=3 medium", "rows=66 d=20 depth=3 medium",
+            "rows=0,0 d=8 depth=4", NULL },
     .bar = BAR,
     .scale = { 0.5f },
 };
