@@ -169,6 +169,8 @@ cla_status cla_ham_weights(cla_tape *tape, cla_tensor *c, const cla_memory *grad
                            ham_args args)
 {
     cla_tensor *dc = NULL;
+    const size_t runs = (size_t)args.runs * (size_t)args.sequences;
+    const size_t partials = (size_t)args.depth * runs;
     CLA_TRY(cla_grad_out(tape, c, &dc, &args.mode));
     const cla_launch launch = {
         .file = "ham_weights",
@@ -176,8 +178,8 @@ cla_status cla_ham_weights(cla_tape *tape, cla_tensor *c, const cla_memory *grad
         .define = { { "WG", CLA_WG }, { "DEPTH_MOST", CLA_HAM_DEPTH } },
         .groups = { 1 },
         .local = { CLA_WG },
-        .args = { cla_buf(dc), cla_mem(grads), cla_buf(c),
-                  cla_bytes(&args, sizeof args) },
+        .args = { cla_buf(dc), cla_mem_some(grads, partials * sizeof(float)),
+                  cla_buf(c), cla_bytes(&args, sizeof args) },
     };
     return dc ? cla_enqueue(cla_tape_runtime(tape), &launch) : CLA_OK;
 }
