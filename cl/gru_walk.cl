@@ -6,7 +6,7 @@
  * Work-group: WG items, see recurrent_walk.clh; a group goes through time with its own
  * ROWS sequences, independent of other groups, with four barriers a step; grid
  * (groups).
- * Defines: WG; ROWS; WIDE.
+ * Defines: WG; ROWS; BY.
  * Numerics: f32; the inner index of a product is cut into parts, which are added in
  * order.
  * Writes: y and h whole. */
@@ -85,11 +85,11 @@ kernel void gru_walk(global float *y, global float *h, global float *work,
     for (int t = 0; TOGETHER(t < own[0].length); t++) { // the first one is the longest
         gru_token gates[ROWS];
         gru_gates_get(gates, work, s, own, t); // the product hides the wait
-        multiply_states(sums, state, w_g, n, 2 * n);
+        multiply_states(sums, state, w_g, n, 2 * n, BY_GATES);
         barrier(CLK_LOCAL_MEM_FENCE);
         make_gates(gates, work, s, own, t, reset, state, sums);
         barrier(CLK_LOCAL_MEM_FENCE);
-        multiply_states(sums, reset, w_c, n, n);
+        multiply_states(sums, reset, w_c, n, n, BY);
         barrier(CLK_LOCAL_MEM_FENCE);
         make_states(gates, y, work, s, own, t, state, sums);
         barrier(CLK_LOCAL_MEM_FENCE);

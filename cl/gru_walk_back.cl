@@ -3,7 +3,7 @@
  * Layout: as there; gates hold the activations at first, then the gradients of the
  * pre-activations.
  * Work-group: as there.
- * Defines: WG; ROWS; WIDE.
+ * Defines: WG; ROWS; BY.
  * Numerics: f32; LANES items share a sum over the gates, and their parts are added in a
  * fixed order.
  * Writes: gates and sums whole; the gradient of h0 whole (added to when add_h). */
@@ -131,12 +131,12 @@ kernel void gru_walk_back(global float *dh0, global float *work, global const fl
         take_products(&to, sums, own, t, n);
         learn_candidates(&to, z, s, own, t, d);
         barrier(CLK_LOCAL_MEM_FENCE);
-        multiply_back(sums, d.c, WALK_WIDTH, w_c, n, n);
+        multiply_back(sums, d.c, WALK_WIDTH, w_c, n, n, BY);
         barrier(CLK_LOCAL_MEM_FENCE);
         learn_gates(&to, z, work, s, own, t, d, sums);
         barrier(CLK_LOCAL_MEM_FENCE);
         tokens_get(z, work, dy, s, own, t - 1); // the product hides the wait
-        multiply_back(sums, d.g, 2 * WALK_WIDTH, w_g, n, 2 * n);
+        multiply_back(sums, d.g, 2 * WALK_WIDTH, w_g, n, 2 * n, BY_GATES);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     take_products(&to, sums, own, -1, n);

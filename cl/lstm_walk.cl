@@ -88,7 +88,7 @@ INLINE void walk(global float *y, global float *h, global float *c, global float
             gates[r] = on ? gates_at(work + walker_row(own[r], t) * 4 * n + j, n)
                           : (float4)(0.0f);
         }
-        multiply_states(sums, state, w, n, 4 * n);
+        multiply_states(sums, state, w, n, 4 * n, 4);
         barrier(CLK_LOCAL_MEM_FENCE);
         make_cells(y, work, s, own, t, gates, state, sums, cell);
         barrier(CLK_LOCAL_MEM_FENCE);

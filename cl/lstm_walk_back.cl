@@ -130,7 +130,7 @@ kernel void lstm_walk_back(global float *dh0, global float *dc0, global float *w
         learn_cells(&to, z, work, s, own, t, d);
         barrier(CLK_LOCAL_MEM_FENCE);
         tokens_get(z, work, dy, c0, s, own, t - 1); // the product hides the wait
-        multiply_back(sums, d, 4 * WALK_WIDTH, w, n, 4 * n);
+        multiply_back(sums, d, 4 * WALK_WIDTH, w, n, 4 * n, 4);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     take_products(&to, sums, own, -1, n);

@@ -27,7 +27,8 @@ static cla_status walk(cla_tape *tape, const cla_recurrence *r, const char *file
                        cla_launch *launch)
 {
     if (r->walks) {
-        launch->define[2] = (cla_define){ "WIDE", r->shape.width % 4 == 0 };
+        const int n = r->shape.width;
+        launch->define[2] = (cla_define){ "BY", n % 4 == 0 ? 4 : n % 2 == 0 ? 2 : 1 };
     }
     return cla_recurrence_walk(tape, r, file, "gru_tile", launch, 6);
 }
