@@ -12,7 +12,7 @@ OPERATORS = os.path.join(ROOT, "tests", "gpu", "estimates.md")
 # took (the section Measured of the page).
 PAGE_KERNELS = [r"attention_forward WIDTH=64 .*DOWN=8 ", r"attention_grad_q WIDTH=64 .*DOWN=8 ", r"attention_grad_kv WIDTH=64 .*DOWN=8 ",
                 r"band_attention_forward WIDTH=64 ", r"matmul_group .*QM=2 QN=2 TA=0 TB=0 WIDE=1 ", r"conv_filter ",
-                r"lstm_forward WIDE=1 ", r"lstm_backward ", r"ham_forward WIDE=1 ", r"embedding_backward "]
+                r"lstm_walk ", r"lstm_walk_back ", r"ham_forward WIDE=1 ", r"embedding_backward "]
 MEASURED = [("matmul fwd M1024 N1024 K1024", 0.100), ("matmul fwd M512 N512 K512", 0.032), ("attention fwd B64 H8 T64 d64", 0.024),
             ("attention fwd+bwd B64 H8 T64 d64", 0.193), ("band_attention fwd+bwd B8 H8 T512 d64 w11", 0.141),
             ("band_attention_2d fwd+bwd B8 H8 T512 d64 w11 h3", 0.291), ("conv_attention_2d fwd+bwd B8 H8 T256 d64 k3", 0.953),
@@ -111,5 +111,4 @@ def write(rows, targets, times, whole):
             f.write("# Estimates of all operators\n\nWritten by `tools/gpu-report.sh --all --update`; [docs/gpu.md](../../docs/gpu.md) "
                     "tells how. A cell: groups of the smallest launch / rounds one after another / estimate in ms / ms at the card's "
                     "peaks.\n\n" + "\n".join(operators(times)) + "\n")
-    if times:
         _put(PAGE, "<!-- estimates -->", "<!-- end of estimates -->", measured(times))
