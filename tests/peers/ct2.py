@@ -52,7 +52,9 @@ class Other:
     """A folder of CTranslate2."""
 
     def __init__(self, folder, pieces):
-        self.translator = ctranslate2.Translator(str(folder), intra_threads=1)
+        # A model in bfloat16 is computed in it where the processor can.
+        self.translator = ctranslate2.Translator(str(folder), intra_threads=1,
+                                                 compute_type="float32")
         self.source, self.target = (
             sentencepiece.SentencePieceProcessor(model_file=str(pieces / f"{side}.spm"))
             for side in ("source", "target"))
@@ -72,11 +74,19 @@ def translated(program, model, folder, beam):
     return [(text.strip(), float(score)) for _, score, text in rows]
 
 
+def load_as_float32(folder):
+    """The converter would round the positions of a model in bfloat16, which are made of sines."""
+    path = folder / "config.json"
+    settings = json.loads(path.read_text())
+    path.write_text(json.dumps({**settings, "dtype": "float32", "torch_dtype": "float32"}))
+
+
 def compare(program, tally, folder, form):
     imported, ours, theirs = (folder.with_name(f"{folder.name}-{kind}")
                               for kind in ("clattn", "exported", "converted"))
     clattn(program, "import", folder, "--out", imported)
     clattn(program, "export", "--format", "ctranslate2", "--model", imported, "--out", ours)
+    load_as_float32(folder)
     TransformersConverter(str(folder)).convert(str(theirs))
     others = {"converted": Other(theirs, folder), "exported": Other(ours, ours)}
     lines = (folder / "sources.txt").read_bytes().decode().split("\n")

@@ -11,6 +11,7 @@ with 1 when something differs.
 """
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,7 @@ from peer import Tally, clattn, run, write_lines
 MODELS, LINES = 12, 12
 OLD = {"separate": False, "tied": True, "added": False}  # what release 4 loads of release 5
 CLOSE = 1e-4  # scores, sums of float32; texts have no tolerance
+DELETED = re.compile(".*>>.+<<")  # inside of a line, by the tokenizer of release 4
 
 
 def generated(folders, old):
@@ -63,6 +65,8 @@ def compare(program, tally, folder, form, made, release):
     for beam, theirs in made.items():
         ours = translated(program, model, folder, beam)
         for line, (our, score), (their, other) in zip(lines, ours, theirs):
+            if rules == "4" and DELETED.match(line, 1):
+                continue
             name, at = f"{release}: beam {beam}", f"{line!r}, {where}"
             tally.compare(f"{name}, text", our, their, at)
             if other is not None and our == their:
