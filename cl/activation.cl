@@ -66,11 +66,6 @@ kernel void gelu_backward(global float *restrict dx, global const float *restric
     }
 }
 
-INLINE float sigmoid(float x)
-{
-    return 1.0f / (1.0f + exp(-x));
-}
-
 // y = x s, s = sigmoid(x)
 WORK_GROUP(WG, 1, 1)
 kernel void silu_forward(global float *restrict y, global const float *restrict x,

@@ -7,7 +7,7 @@
  * Local: 16 (TM + TN + 8) floats.
  * Numerics: f32 sums, taps and channels in order, rows in order.
  * Writes: y, partial, dw whole (y and dw are added to when add). */
-#include "conv1d.clh"
+#include "conv1d_args.h"
 #include "product_group.clh"
 
 #ifndef WG
@@ -98,7 +98,7 @@ kernel void conv1d_rows(global float *restrict y, global const float *restrict x
                     inside_sum(x, w, spans, first + row, o + column, s, flipped);
                 const float more = bias ? bias[o + column] : 0.0f;
                 quad_store(y + (size_t)row * s.out + column,
-                           (float4)(conv_activate(z + more, s.activation)), 1, add);
+                           (float4)(activate(z + more, s.activation)), 1, add);
             }
         }
         return;
@@ -111,7 +111,7 @@ kernel void conv1d_rows(global float *restrict y, global const float *restrict x
             more = quad_at(bias + o + column, left);                    \
         }                                                               \
         quad_store(y + (size_t)(row)*s.out + column,                    \
-                   conv_activate4(z + more, s.activation), left, add);  \
+                   activate4(z + more, s.activation), left, add);       \
     }
     EACH_ROW(STORE, sum)
 }

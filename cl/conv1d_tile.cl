@@ -8,7 +8,7 @@
  * Defines: VEC, the native width; MR, rows of a register tile.
  * Numerics: f32 sums, taps and channels in order, rows in order.
  * Writes: panels, y, partial whole (y is added to when add). */
-#include "conv1d.clh"
+#include "conv1d_args.h"
 #include "product_tile.clh"
 
 ADD_ROWS(add_rows, global)
@@ -42,8 +42,7 @@ typedef struct target {
 INLINE floatv finish(floatv x, const target t, int v)
 {
     x = t.bias ? x + loadv(v, t.bias) : x;
-    x = t.activation == 1 ? reluv(x) : x;
-    return t.activation == 2 ? tanh(x) : x;
+    return activatev(x, t.activation);
 }
 
 INLINE void store_whole(floatv sum[MR][2], const target t)
@@ -70,7 +69,7 @@ INLINE void store_edge(floatv sum[MR][2], const target t)
         global float *y = t.y + (size_t)r * t.stride;
         for (int j = 0; j < min(t.columns, TILE_N); j++) {
             const float x = each[r * TILE_N + j] + (t.bias ? t.bias[j] : 0.0f);
-            const float z = conv_activate(x, t.activation);
+            const float z = activate(x, t.activation);
             y[j] = t.add ? y[j] + z : z;
         }
     }
@@ -133,7 +132,7 @@ INLINE void store_inside(global const float *x, global const int2 *spans,
                            panel[(tap * s.in + k) * TILE_N + j];
                 }
             }
-            sum = conv_activate(sum, t.activation);
+            sum = activate(sum, t.activation);
             t.y[j] = t.add ? t.y[j] + sum : sum;
         }
     }

@@ -75,15 +75,15 @@ kernel void conv_attention_1d_scores(global float *map, global const float *rest
     map += map_row(a, s, q.first, q.h);
     slopes += slopes ? map_row(a, s, q.first, q.h) : 0;
     const float scale = values ? 1.0f : a.scale;
-#define STORE(z, row, column)                                               \
-    {                                                                       \
-        const int left = left_of(q, row, column, q.T);                      \
-        const size_t at = (size_t)(q.i + row) * s.line + q.j + column;      \
-        float4 slope = (float4)(scale);                                     \
-        if (slopes && left > 0) {                                           \
-            slope *= table_slope(quad_at(slopes + at, left), s.activation); \
-        }                                                                   \
-        quad_store(map + at, z * slope, left, false);                       \
+#define STORE(z, row, column)                                                     \
+    {                                                                             \
+        const int left = left_of(q, row, column, q.T);                            \
+        const size_t at = (size_t)(q.i + row) * s.line + q.j + column;            \
+        float4 slope = (float4)(scale);                                           \
+        if (slopes && left > 0) {                                                 \
+            slope *= activation_slope4(quad_at(slopes + at, left), s.activation); \
+        }                                                                         \
+        quad_store(map + at, z * slope, left, false);                             \
     }
     EACH_ROW(STORE, sum)
 }
@@ -172,7 +172,7 @@ kernel void conv_attention_1d_filter(global float *restrict to,
         const int left = left_of(q, row, column, q.T);                                \
         float4 y = z;                                                                 \
         if (b && left > 0) {                                                          \
-            y = table_activate(y + quad_at(b + column, left), s.activation);          \
+            y = activate4(y + quad_at(b + column, left), s.activation);               \
         }                                                                             \
         quad_store(to + (size_t)(q.i + row) * s.line + q.j + column, y, left, false); \
     }

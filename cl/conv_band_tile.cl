@@ -149,12 +149,11 @@ kernel void conv_activate(global float *restrict bands, global const float *rest
 {
     const pair_map t = find_pair(m, offsets);
     const conv_item p = part_of(t, m.first, min(m.last, t.length));
-    const float bias = b[t.head], low = activation == 1 ? 0.0f : -INFINITY;
+    const float bias = b[t.head];
     for (int i = p.first; i < p.last; i++) {
         global float *row = sheet_row(band_of(bands, m), i);
         for (int j = 0; j < t.length; j += VEC) {
-            const floatv y = at_least(loadv(0, row + j) + bias, low);
-            storev(activation == 2 ? tanh(y) : y, 0, row + j);
+            storev(activatev(loadv(0, row + j) + bias, activation), 0, row + j);
         }
     }
 }

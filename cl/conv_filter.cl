@@ -6,8 +6,7 @@
  * Work-group: WG items. conv_filter: an item has 4 columns of RUN rows; conv_taps: a
  * group sums TAPS x TAPS numbers for one map.
  * Defines: WG, 64 to 256, a power of two; SIDE, 3 for a filter of 3 x 3, which stays in
- * registers with the rows that it covers, 0 for any other; ACTIVATION, 0 none, 1 relu,
- * 2 tanh.
+ * registers with the rows that it covers, 0 for any other; ACTIVATION, of activation.clh.
  * Numerics: all sums in a fixed order.
  * Writes: rows first..last-1 of a band in whole quads of its map; sums whole. */
 #include "conv_band.clh"
@@ -18,6 +17,9 @@
 #ifndef SIDE
 #define SIDE 3
 #endif
+#ifndef ACTIVATION
+#define ACTIVATION ACT_NONE
+#endif
 #define RUN     8 // rows of an item
 #define TAPS    3
 #define TAPMOST 961 // most taps of a filter: 31 x 31
@@ -26,17 +28,6 @@
 typedef struct filter_place {
     int i, j, end;
 } filter_place;
-
-INLINE float4 activate(float4 x)
-{
-#if ACTIVATION == 1
-    return relu4(x);
-#elif ACTIVATION == 2
-    return tanh(x);
-#else
-    return x;
-#endif
-}
 
 /* Returns columns j .. j + 3 of row i; a band is less than 2^31 floats. */
 INLINE global float *place_in(sheet m, int i, int j)
@@ -48,7 +39,7 @@ INLINE global float *place_in(sheet m, int i, int j)
  * map. */
 INLINE void store_quad(sheet to, int i, int j, float4 z)
 {
-    *(global float4 *)place_in(to, i, j) = activate(z);
+    *(global float4 *)place_in(to, i, j) = activate4(z, ACTIVATION);
 }
 
 #if SIDE == 3

@@ -65,11 +65,6 @@ kernel void multiply_backward(global float *restrict dx,
     }
 }
 
-INLINE float sigmoid(float x)
-{
-    return 1.0f / (1.0f + exp(-x));
-}
-
 // y = s a + (1 - s) b, s = sigmoid(x)
 WORK_GROUP(WG, 1, 1)
 kernel void gate_forward(global float *restrict y, global const float *x,

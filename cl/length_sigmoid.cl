@@ -12,11 +12,6 @@
 #define WG 64
 #endif
 
-INLINE float sigmoid(float x)
-{
-    return 1.0f / (1.0f + exp(-x));
-}
-
 /* Returns the factor of the sigmoids of a sequence. */
 INLINE float height(length_args s, int length)
 {

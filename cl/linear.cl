@@ -6,7 +6,7 @@
  * Defines: WG.
  * Numerics: f32 sums in the order of the rows.
  * Writes: g, partial, db (added to when add) and y whole. */
-#include "linear.clh"
+#include "linear_args.h"
 
 #ifndef WG
 #define WG 64
@@ -25,7 +25,7 @@ kernel void linear_gradient(global float *g, global float *partial,
         float sum = 0.0f;
         for (int row = run * s.run; row < min(s.rows, (run + 1) * s.run); row++) {
             const size_t at = (size_t)row * s.cols + col;
-            const float x = g ? dy[at] * linear_slope(h[at], s.activation) : dy[at];
+            const float x = g ? dy[at] * activation_slope(h[at], s.activation) : dy[at];
             sum += x;
             if (g) {
                 g[at] = x;
@@ -66,7 +66,7 @@ kernel void linear_gradients(global float *g, global float *restrict db,
     if (col < s.cols && run < s.runs) {
         for (int row = run * s.run; row < min(s.rows, (run + 1) * s.run); row++) {
             const size_t at = (size_t)row * s.cols + col;
-            const float x = g ? dy[at] * linear_slope(h[at], s.activation) : dy[at];
+            const float x = g ? dy[at] * activation_slope(h[at], s.activation) : dy[at];
             sum += x;
             if (g) {
                 g[at] = x;

@@ -5,19 +5,11 @@
  * Defines: VEC, the native width.
  * Numerics: f32 sums in the order of the rows.
  * Writes: g, partial, db (added to when add) and y whole. */
-#include "linear.clh"
+#include "linear_args.h"
 #include "vector.clh"
 
 #define STRIP     (2 * VEC)
 #define STRIP_ADD 4096
-
-INLINE floatv slope_v(floatv h, int activation)
-{
-    if (activation == 1) {
-        return slope_of_reluv(h);
-    }
-    return activation == 2 ? 1.0f - h * h : (floatv)(1.0f);
-}
 
 /* Computes g and partial for one vector of columns of a run; gradient_1 has one
  * column. */
@@ -29,7 +21,7 @@ INLINE void gradient_v(global float *g, global float *partial, global const floa
         const size_t at = (size_t)row * s.cols;
         floatv x = loadv(0, dy + at);
         if (g) {
-            x *= slope_v(loadv(0, h + at), s.activation);
+            x *= activation_slopev(loadv(0, h + at), s.activation);
             storev(x, 0, g + at);
         }
         sum += x;
@@ -47,7 +39,7 @@ INLINE void gradient_1(global float *g, global float *partial, global const floa
         const size_t at = (size_t)row * s.cols;
         float x = dy[at];
         if (g) {
-            x *= linear_slope(h[at], s.activation);
+            x *= activation_slope(h[at], s.activation);
             g[at] = x;
         }
         sum += x;

@@ -132,7 +132,7 @@ INLINE void store_blocks(global float *y, global const float *bias,
             float4 x = WEIGHT_SCALED4(((local float4 *)blocks)[n], scale, j);
             x += s.add ? *to : (float4)(0.0f);
             x += bias ? *(global const float4 *)(bias + j) : (float4)(0.0f);
-            x = matmul_activate4(x, s.activation);
+            x = activate4(x, s.activation);
             if (residual) {
                 x += *(global const float4 *)(residual + (size_t)i * s.residual_ld + j);
             }

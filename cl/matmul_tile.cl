@@ -14,14 +14,6 @@
 #include "matmul_panel.clh"
 #include "matmul_tile_args.h"
 
-INLINE floatv activate_v(floatv x, int activation)
-{
-    if (activation == 1) {
-        return reluv(x);
-    }
-    return activation == 2 ? tanh(x) : x;
-}
-
 /* Applies bias, activation and residual to the item's block, which is in the L2
  * cache. */
 INLINE void finish_block(const tile t, global const float *bias,
@@ -37,7 +29,7 @@ INLINE void finish_block(const tile t, global const float *bias,
         for (; j + VEC <= j1; j += VEC) {
             const floatv x =
                 bias ? loadv(0, y + j) + loadv(0, bias + j) : loadv(0, y + j);
-            const floatv z = activate_v(x, s.activation);
+            const floatv z = activatev(x, s.activation);
             storev(added ? z + loadv(0, added + j) : z, 0, y + j);
         }
         for (; j < j1; j++) {

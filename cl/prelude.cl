@@ -19,6 +19,7 @@
 #define INLINE static inline __attribute__((always_inline))
 #endif
 
+#include "activation.clh"
 #include "not_finite.clh"
 
 /* The condition of a loop with barriers that may end before its first round. LLVM puts

@@ -11,7 +11,15 @@
 extern "C" {
 #endif
 
-typedef enum cla_activation { CLA_NONE, CLA_RELU, CLA_TANH } cla_activation;
+/* A function of each number of a result; gelu and silu as cla_gelu and cla_silu. */
+typedef enum cla_activation {
+    CLA_NONE,    // x
+    CLA_RELU,    // max(x, 0)
+    CLA_TANH,    // tanh(x)
+    CLA_SIGMOID, // 1 / (1 + exp(-x))
+    CLA_GELU,    // x P(Z <= x), Z standard normal
+    CLA_SILU,    // x / (1 + exp(-x))
+} cla_activation;
 
 /* What happens at the first and last head of a 2-D window (models: CSAN). */
 typedef enum cla_edge {

@@ -330,7 +330,10 @@ static json_t *sizes(const layout *l)
 
 static cla_status write_settings(const layout *l, cla_publish *p, bool half)
 {
-    static const char *const activations[] = { "relu", "gelu", "swish" };
+    static const char *const activations[] = {
+        [CLA_NONE] = "linear",     [CLA_RELU] = "relu", [CLA_TANH] = "tanh",
+        [CLA_SIGMOID] = "sigmoid", [CLA_GELU] = "gelu", [CLA_SILU] = "swish",
+    };
     const transformer_config *c = &l->f->t->config;
     json_t *all = sizes(l);
     json_t *rest = json_pack(

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "exchange/import_marian.h"
 #include "nn/coder.h"
+#include "ops/activation.h"
 #include "tasks/translation/translation.h"
 #include "text/sentencepiece.h"
 #include "train/publish.h"
@@ -107,7 +108,6 @@ static const char *language(const marian *m, const char *key, const char *otherw
 
 static json_t *network_settings(const marian *m)
 {
-    static const char *const activations[] = { "relu", "gelu", "silu" };
     const char *const tied = m->tied ? m->shared ? "all" : "output" : "none";
     return json_pack(
         "{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:s, s:b, s:s, s:f, s:s,"
@@ -117,8 +117,8 @@ static json_t *network_settings(const marian *m)
         language(m, "target_lang", "target"), "preset", "vaswani", "layers", m->layers,
         "decoder_layers", m->decoder_layers, "dim", m->model, "heads", m->heads,
         "inner", m->inner, "tied", tied, "pre_norm", 0, "activation",
-        activations[m->activation], "norm_epsilon", m->norm_epsilon, "positions",
-        m->positions == TRANSFORMER_MARIAN ? "marian" : "tensor2tensor",
+        cla_activation_names[m->activation], "norm_epsilon", m->norm_epsilon,
+        "positions", m->positions == TRANSFORMER_MARIAN ? "marian" : "tensor2tensor",
         "embedding_scale", m->scaled, "output_bias", 1, "start_pad", 1);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/config.h"
 #include "base/safetensors.h"
+#include "clattn/ops.h"
 #include "models/search.h"
 #include "text/vocab.h"
 #include "train/made.h"
@@ -19,7 +20,7 @@ typedef struct marian {
     const char *dir;
     cla_config config, generation, tokenizer, added; // empty without such a file
     int model, heads, inner, layers, decoder_layers;
-    int activation;                      // a CODER_ value of nn/coder.h
+    cla_activation activation;
     bool scaled, shared, tied, separate; // separate: two vocabularies
     int source_pieces, target_pieces;    // sizes of the vocabularies
     int end, pad;                        // ids in the folder

@@ -88,8 +88,8 @@ static cla_status check_settings(const release *r)
 static cla_status read_activation(const release *r)
 {
     const char *name = text(r, "transformer-ffn-activation", "swish");
-    r->m->activation = strcmp(name, "relu") == 0 ? CODER_RELU : CODER_SILU;
-    return r->m->activation == CODER_RELU || strcmp(name, "swish") == 0
+    r->m->activation = strcmp(name, "relu") == 0 ? CLA_RELU : CLA_SILU;
+    return r->m->activation == CLA_RELU || strcmp(name, "swish") == 0
                ? CLA_OK
                : wrong(r, false, "transformer-ffn-activation",
                        "is neither relu nor swish: such models are not read");

@@ -90,10 +90,10 @@ static cla_status read_pair(marian *m, const char *encoder, const char *decoder,
 static cla_status read_activation(marian *m)
 {
     static const char *const names[] = { "relu", "gelu", "silu", "swish", NULL };
-    m->activation = CODER_GELU;
-    CLA_TRY(
-        cla_config_choice(&m->config, "activation_function", names, &m->activation));
-    m->activation = m->activation > CODER_SILU ? CODER_SILU : m->activation;
+    static const cla_activation read[] = { CLA_RELU, CLA_GELU, CLA_SILU, CLA_SILU };
+    int chosen = 1;
+    CLA_TRY(cla_config_choice(&m->config, "activation_function", names, &chosen));
+    m->activation = read[chosen];
     return CLA_OK;
 }
 

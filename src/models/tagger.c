@@ -12,10 +12,10 @@
 #include <string.h>
 
 #include "clattn/feed.h"
+#include "ops/activation.h"
 
 static const char *const position_names[] = { "none", "add", "concat", "p",
                                               "r",    "p_r", NULL };
-static const char *const activation_names[] = { "none", "relu", "tanh", NULL };
 
 static int width_of(const tagger_config *c)
 {
@@ -38,8 +38,8 @@ static cla_status read_activation(cla_config *s)
     if (!json_object_get(s->values, "activation")) {
         return cla_config_know(s, older);
     }
-    CLA_TRY(cla_config_choice(s, "activation", activation_names, &chosen));
-    const char *name = activation_names[chosen];
+    CLA_TRY(cla_config_choice(s, "activation", cla_activation_names, &chosen));
+    const char *name = cla_activation_names[chosen];
     CLA_TRY(cla_config_complete(s, json_pack("{s:s}", "map_activation", name)));
     const char *now = json_string_value(json_object_get(s->values, "map_activation"));
     return now && strcmp(now, name) == 0

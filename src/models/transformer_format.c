@@ -17,6 +17,7 @@ const char *transformer_foreign(const transformer_config *c, int format)
            : c->coder.hard.on                              ? "cross"
            : c->source_vector                              ? "source_vector"
            : marian && c->coder.pre_norm                   ? "pre_norm"
+           : !marian && c->coder.activation == CLA_NONE    ? "activation"
            : marian && c->coder.norm_epsilon > transformer_marian_epsilon
                ? "norm_epsilon"
                : NULL;

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "models/transformer.h"
+#include "ops/activation.h"
 
 static const char *const tied_names[] = { "none", "output", "all", NULL };
-static const char *const activation_names[] = { "relu", "gelu", "silu", NULL };
 static const char *const position_names[] = { "tensor2tensor", "marian", NULL };
 static const char *const where_names[] = { "encoder", "decoder", "both", NULL };
 static const char *const preset_names[] = { "vaswani", "csan", "hard", NULL };
@@ -55,7 +55,8 @@ static cla_status read_coder(coder_config *c, cla_config *s)
     CLA_TRY(cla_config_int(s, "inner", &c->inner, 1, 1 << 16));
     CLA_TRY(cla_config_bool(s, "pre_norm", &c->pre_norm));
     c->norm_epsilon = CODER_NORM_EPSILON;
-    CLA_TRY(cla_config_choice(s, "activation", activation_names, &c->activation));
+    c->activation = CLA_RELU;
+    CLA_TRY(cla_config_choice(s, "activation", cla_activation_names, &c->activation));
     CLA_TRY(cla_config_double(s, "norm_epsilon", &c->norm_epsilon, 1e-12, 1));
     CLA_TRY(cla_config_double(s, "dropout", &c->dropout, 0, 0.99));
     CLA_TRY(cla_config_double(s, "attention_dropout", &c->attention_dropout, 0, 0.99));

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/activation.h"
 #include "tensor/tensor.h"
 
 static const int64_t TAPS = CONV_TAPS;
@@ -12,11 +13,17 @@ static const int64_t TAPS = CONV_TAPS;
 static cla_status configure(attn_config *config, cla_config *s)
 {
     conv *c = cla_attn_state(config);
-    static const char *const names[] = { "none", "relu", "tanh", NULL };
     static const char *const places[] = { "after", "before", NULL };
     c->activation = CLA_RELU;
     CLA_TRY(cla_config_choice(s, "conv_pos", places, &c->before));
-    return cla_config_choice(s, "map_activation", names, &c->activation);
+    CLA_TRY(
+        cla_config_choice(s, "map_activation", cla_activation_names, &c->activation));
+    return cla_activation_fuses((cla_activation)c->activation)
+               ? CLA_OK
+               : cla_config_refuse(s, "map_activation",
+                                   "is '%s', whose slope does not follow from its "
+                                   "result: a convolved map cannot have it",
+                                   cla_activation_names[c->activation]);
 }
 
 /* ---- parameters -------------------------------------------------------------- */
@@ -74,14 +81,9 @@ static cla_status attend_2d(attn_layer *layer, cla_tape *tape, cla_tensor **o,
 
 /* The device returns the map of the softmax. A sentence is small, so the host repeats
  * the convolution. */
-static float activate(int activation, float x)
-{
-    return activation == CLA_RELU ? fmaxf(x, 0) : activation == CLA_TANH ? tanhf(x) : x;
-}
-
 /* Computes s[i,j] = act(b + sum_{u,v} w[u,v] p[i+u-1, j+v-1]). */
 static void convolve_2d(float *s, const float *p, const float *w, float b, int T,
-                        int activation)
+                        cla_activation activation)
 {
     for (int i = 0; i < T; i++) {
         for (int j = 0; j < T; j++) {
@@ -91,14 +93,14 @@ static void convolve_2d(float *s, const float *p, const float *w, float b, int T
                 const bool inside = y >= 0 && y < T && x >= 0 && x < T;
                 sum += inside ? w[at] * p[y * T + x] : 0;
             }
-            s[i * T + j] = activate(activation, sum);
+            s[i * T + j] = cla_activation_of(activation, sum);
         }
     }
 }
 
 /* Computes s[i,o] = act(b[o] + sum_{u,c} w[u,c,o] p[i+u-1,c]); w [3,t,t], b [t]. */
 static void convolve_1d(float *s, const float *p, const float *w, const float *b, int T,
-                        ptrdiff_t t, int activation)
+                        ptrdiff_t t, cla_activation activation)
 {
     for (int i = 0; i < T; i++) {
         for (int o = 0; o < T; o++) {
@@ -108,7 +110,7 @@ static void convolve_1d(float *s, const float *p, const float *w, const float *b
                     sum += p[(i + u - 1) * T + c] * w[(u * t + c) * t + o];
                 }
             }
-            s[i * T + o] = activate(activation, sum);
+            s[i * T + o] = cla_activation_of(activation, sum);
         }
     }
 }
@@ -133,9 +135,10 @@ static cla_status show(attn_layer *layer, const float *map, int head, int T,
     status = status ? status : download(m->bias, &b);
     if (!status && m->filter->rank == 4) { // the one-dimensional filter
         convolve_1d(shown, map, w + 3 * t * t * head, b + t * head, T, t,
-                    m->activation);
+                    (cla_activation)m->activation);
     } else if (!status) {
-        convolve_2d(shown, map, w + (ptrdiff_t)head * 9, b[head], T, m->activation);
+        convolve_2d(shown, map, w + (ptrdiff_t)head * 9, b[head], T,
+                    (cla_activation)m->activation);
     }
     free(w);
     free(b);

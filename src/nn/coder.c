@@ -234,11 +234,8 @@ static cla_status attend_memory(coder_layer *l, cla_tape *tape, cla_tensor **u,
 cla_status coder_feed(coder_layer *l, cla_tape *tape, cla_tensor **y, cla_tensor *u,
                       cla_tensor *residual)
 {
-    const int kind = l->config.activation;
-    const cla_activation fused = kind == CODER_RELU ? CLA_RELU : CLA_NONE;
-    CLA_TRY(cla_linear(tape, &u, u, l->w1, l->b1, fused, NULL));
-    CLA_TRY(kind == CODER_GELU ? cla_gelu(tape, &u, u) : CLA_OK);
-    CLA_TRY(kind == CODER_SILU ? cla_silu(tape, &u, u) : CLA_OK);
+    const cla_activation kind = (cla_activation)l->config.activation;
+    CLA_TRY(cla_linear(tape, &u, u, l->w1, l->b1, kind, NULL));
     CLA_TRY(coder_dropout(tape, &u, u, l->config.relu_dropout));
     return cla_linear(tape, y, u, l->w2, l->b2, CLA_NONE, residual);
 }

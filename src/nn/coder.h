@@ -19,13 +19,10 @@ enum { CODER_CONVOLUTIONS = 8 };
 
 static const double CODER_NORM_EPSILON = 1e-6;
 
-/* The activation of the feed-forward block. */
-typedef enum coder_activation { CODER_RELU, CODER_GELU, CODER_SILU } coder_activation;
-
 typedef struct coder_config {
     int model, heads, inner; // D, H, width of the feed-forward block
     bool pre_norm;           // norms before the blocks; else after them
-    int activation;          // coder_activation
+    int activation;          // cla_activation of the feed-forward block
     double norm_epsilon;     // added to a norm's variance; 0: CODER_NORM_EPSILON
     double dropout;          // of a block's output
     double attention_dropout, relu_dropout;

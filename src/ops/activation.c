@@ -1,8 +1,67 @@
-/* activation.c - GELU and SiLU. Their slopes do not follow from the result, so a linear
- * layer cannot fuse them; the backward pass reads the input. */
+/* activation.c - the table of activations; GELU and SiLU, whose slopes do not follow
+ * from the result: the backward pass reads the input. */
+#include "ops/activation.h"
+
+#include <math.h>
+#include <string.h>
+
 #include "clattn/feed.h"
 #include "ops/spread.h"
 #include "tensor/signature.h"
+
+/* ---- the table --------------------------------------------------------------- */
+
+const char *const cla_activation_names[] = {
+    [CLA_NONE] = "none",
+    [CLA_RELU] = "relu",
+    [CLA_TANH] = "tanh",
+    [CLA_SIGMOID] = "sigmoid",
+    [CLA_GELU] = "gelu",
+    [CLA_SILU] = "silu",
+    NULL,
+};
+
+bool cla_activation_fuses(cla_activation activation)
+{
+    return activation != CLA_GELU && activation != CLA_SILU;
+}
+
+cla_status cla_activation_check(const char *who, cla_activation activation, bool fused)
+{
+    int last = 0;
+    while (cla_activation_names[last + 1]) {
+        last++;
+    }
+    CLA_TRY(cla_known(who, "activation", (int)activation, last,
+                      cla_activation_names[last]));
+    return !fused || cla_activation_fuses(activation)
+               ? CLA_OK
+               : cla_fail(CLA_E_USAGE,
+                          "%s: activation is %s, whose slope does not follow from its "
+                          "result",
+                          who + strlen("cla_"), cla_activation_names[activation]);
+}
+
+double cla_activation_of(cla_activation activation, double x)
+{
+    switch (activation) {
+    case CLA_RELU:
+        return x < 0 ? 0 : x; // NaN stays NaN
+    case CLA_TANH:
+        return tanh(x);
+    case CLA_SIGMOID:
+        return 1 / (1 + exp(-x));
+    case CLA_GELU:
+        return x * (1 + erf(x / sqrt(2))) / 2;
+    case CLA_SILU:
+        return x / (1 + exp(-x));
+    case CLA_NONE:
+        break;
+    }
+    return x;
+}
+
+/* ---- activations by their input ----------------------------------------------- */
 
 typedef struct saved {
     cla_tensor *y, *x;
@@ -30,8 +89,8 @@ const cla_signature cla_gelu_signature = { "gelu", "x:N,D -> y:N,D" };
 const cla_signature cla_silu_signature = { "silu", "x:N,D -> y:N,D" };
 
 /* Queues y = kernels[0](x) and records a backward step with kernels[1]. */
-static cla_status activate(cla_tape *tape, cla_tensor **y, cla_tensor *x,
-                           const cla_signature *signature, const char *const kernels[2])
+static cla_status run(cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                      const cla_signature *signature, const char *const kernels[2])
 {
     cla_tensor *out = NULL;
     CLA_TRY(cla_signature_check(signature, (cla_given[]){ { x } }, &(cla_sizes){ 0 }));
@@ -51,12 +110,18 @@ cla_status cla_gelu(cla_tape *tape, cla_tensor **y, cla_tensor *x)
 {
     CLA_OP(tape, y, x);
     static const char *const kernels[] = { "gelu_forward", "gelu_backward" };
-    return activate(tape, y, x, &cla_gelu_signature, kernels);
+    return run(tape, y, x, &cla_gelu_signature, kernels);
 }
 
 cla_status cla_silu(cla_tape *tape, cla_tensor **y, cla_tensor *x)
 {
     CLA_OP(tape, y, x);
     static const char *const kernels[] = { "silu_forward", "silu_backward" };
-    return activate(tape, y, x, &cla_silu_signature, kernels);
+    return run(tape, y, x, &cla_silu_signature, kernels);
+}
+
+cla_status cla_activate(cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                        cla_activation activation)
+{
+    return activation == CLA_GELU ? cla_gelu(tape, y, x) : cla_silu(tape, y, x);
 }

@@ -1,6 +1,7 @@
 /* conv1d.c - convolution along packed sequences: a product of rows for each tap. */
 #include "ops/conv1d.h"
 
+#include "ops/activation.h"
 #include "ops/linear.h"
 #include "ops/product_group.h"
 #include "ops/spread.h"
@@ -232,10 +233,15 @@ cla_status cla_conv1d(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor 
 {
     CLA_OP(tape, y, x, w, rows);
     CLA_MAY(tape, b);
-    CLA_KNOWN("activation", activation, CLA_TANH);
+    CLA_TRY(cla_activation_check(__func__, activation, false));
     saved s = { NULL, x, w, b, rows, activation };
     CLA_TRY(cla_conv1d_check(&cla_conv1d_signature,
                              (cla_given[]){ { x }, { w }, { b }, { .rows = rows } }));
+    if (!cla_activation_fuses(activation)) {
+        cla_tensor *z = NULL;
+        CLA_TRY(cla_conv1d(tape, &z, x, w, b, rows, CLA_NONE));
+        return cla_activate(tape, y, z, activation);
+    }
     const int64_t shape[2] = { x->shape[0], w->shape[2] };
     CLA_TRY(cla_tape_tensor(tape, &s.y, CLA_F32, 2, shape));
     CLA_TRY(cla_conv1d_forward(tape, &s.y->memory, x, w, b, rows, activation));

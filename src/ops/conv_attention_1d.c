@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "ops/activation.h"
 #include "ops/spread.h"
 #include "tensor/signature.h"
 
@@ -207,7 +208,7 @@ cla_status cla_conv_attention_1d(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                                  const cla_attention_options *options)
 {
     CLA_OP(tape, o, q, k, v, w, b, rows);
-    CLA_KNOWN("activation", activation, CLA_TANH);
+    CLA_TRY(cla_activation_check(__func__, activation, true));
     cla_table_call call = { .w = w, .b = b };
     cla_attention_call *a = &call.attention;
     const cla_given given[] = { { q }, { k }, { v }, { w }, { b }, { .rows = rows } };

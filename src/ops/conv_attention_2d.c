@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/base.h"
+#include "ops/activation.h"
 #include "tensor/signature.h"
 
 static const char OP[] = "conv_attention_2d";
@@ -207,7 +208,7 @@ cla_status cla_conv_attention_2d(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                                  const cla_attention_options *options)
 {
     CLA_OP(tape, o, q, k, v, w, b, rows);
-    CLA_KNOWN("activation", activation, CLA_TANH);
+    CLA_TRY(cla_activation_check(__func__, activation, true));
     CLA_KNOWN("method", method, CLA_CONV_FFT);
     conv_call call = { .w = w, .b = b, .activation = (int)activation };
     const cla_given given[] = { { q }, { k }, { v }, { w }, { b }, { .rows = rows } };

@@ -224,6 +224,7 @@ Test(encoder, gradients_match_finite_differences)
           "start_pad=true" },
         { LEARNS, "activation=silu", "embedding_scale=false", "decoder_layers=2",
           "norm_epsilon=1e-3" },
+        { LEARNS, "activation=sigmoid" },
     };
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         fixture f;

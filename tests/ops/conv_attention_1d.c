@@ -17,6 +17,7 @@ static const kind_table cases = {
                                    "rows= H=2 d=3 t=4", "rows=0 H=2 d=3 t=5",
                                    "rows=7,33,1,32 H=1 d=24 t=33 columns medium",
                                    "rows=60,17 H=3 d=48 t=60 activation=2 large",
+                                   "rows=5,0,33 H=2 d=8 t=33 activation=3 medium",
                                    "rows=131 H=1 d=48 t=131 large",
                                    "rows=18,3 H=1 d=256 t=18 columns large", NULL },
     .scale = { [3] = 0.3f, [4] = 0.3f },

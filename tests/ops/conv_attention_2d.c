@@ -25,6 +25,7 @@ static const kind_table tables[] = {
           "rows= H=1 d=8 kh=9 kw=9 activation=1"),
     TABLE(0.33f, 1, 2e-5, "rows=33,7 H=2 d=24 kh=3 kw=3 activation=1 columns medium",
           "rows=31,64,0,65 H=2 d=24 kh=3 kw=3 activation=1 medium",
+          "rows=33,0,65 H=2 d=8 kh=3 kw=3 activation=3 medium",
           "rows=200 H=1 d=8 kh=3 kw=3 activation=1 large"),
     TABLE(0.33f, 0.02f, 2e-5, "rows=1 H=2 d=8 kh=3 kw=3",
           "rows=40 H=1 d=91 kh=3 kw=3 activation=2 columns medium",
@@ -51,7 +52,8 @@ Test(conv_attention_2d, matches_oracle_and_gradient)
 /* Filters of any size, also wider and taller than sequences. */
 static const kind_table any[] = {
     TABLE(0.58f, 1, 5e-6, "rows=9 H=1 d=8 kh=1 kw=3 activation=1",
-          "rows=9 H=1 d=8 kh=3 kw=1 activation=1"),
+          "rows=9 H=1 d=8 kh=3 kw=1 activation=1",
+          "rows=33,7 H=1 d=8 kh=3 kw=3 activation=3"),
     TABLE(0.15f, 0.02f, 2e-5, "rows=4,20 H=2 d=8 kh=5 kw=9 activation=2 medium"),
     TABLE(0.032f, 0.02f, 5e-6, "rows=3,11 H=1 d=8 kh=31 kw=31 medium"),
     TABLE(0.032f, 1, 2e-5, "rows=70 H=1 d=8 kh=31 kw=31 activation=1 large"),
@@ -94,7 +96,9 @@ DEVICE_TEST(conv_attention_2d, refuses)
         { TOKENS, FILTER, BIAS, CLA_RELU, &causal, CLA_E_USAGE, "causal" },
         { TOKENS, FILTER, BIAS, CLA_RELU, &drop, CLA_E_USAGE, "dropout is 0.5" },
         { TOKENS, FILTER, BIAS, (cla_activation)7, NULL, CLA_E_USAGE,
-          "activation is 7" },
+          "activation is 7, must be 0 to 5 (silu)" },
+        { TOKENS, FILTER, BIAS, CLA_GELU, NULL, CLA_E_USAGE,
+          "activation is gelu, whose slope does not follow from its result" },
     };
     cla_ragged *rows = test_ragged(rt, 2, (int[]){ 2, 3 }, NULL);
     cla_tensor *t[TENSORS] = { NULL }, *o = NULL;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "clattn/hard.h"
-#include "clattn/ops.h"
+#include "ops/activation.h"
 #include "ops/matmul.h"
 #include "support/bands.h"
 #include "support/support.h"
@@ -124,7 +124,7 @@ DEVICE_TEST(not_finite, tails_of_products)
         TEST_OK(cla_product_set_provider(rt, providers[n]));
         EACH_SCHEDULE(rt)
         {
-            for (int act = CLA_NONE; act <= (test_tiny() ? CLA_NONE : CLA_TANH);
+            for (int act = 0; cla_activation_names[act] && !(test_tiny() && act);
                  act++) {
                 check_product(rt, 1, (cla_activation)act);
                 check_product(rt, test_tiny() ? 2 : 70, (cla_activation)act);

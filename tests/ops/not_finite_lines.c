@@ -63,6 +63,7 @@ const small_call small_calls[] = {
     { CALL("linear", "N=7 in=5 out=3 activation=0") },
     { CALL("linear", "N=7 in=5 out=3 activation=1") },
     { CALL("linear", "N=7 in=5 out=3 activation=2") },
+    { CALL("linear", "N=7 in=5 out=3 activation=3") },
     { CALL("tied_linear", "N=7 in=5 out=3") },
     { CALL("conv1d", "rows=4,1,3 K=3 in=2 out=3 activation=1") },
     { CALL("conv1d", "rows=3,1,3 K=3 in=2 out=3 activation=2") },

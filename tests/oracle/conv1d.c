@@ -2,15 +2,11 @@
 #include <math.h>
 
 #include "clattn/ops.h"
+#include "ops/activation.h"
 #include "oracle/kind.h"
 #include "oracle/oracle.h"
 
 extern const cla_signature cla_conv1d_signature; // of the launcher
-
-static double activate(double x, int activation)
-{
-    return activation == 1 ? fmax(x, 0) : activation == 2 ? tanh(x) : x;
-}
 
 void oracle_conv1d(double *y, const double *x, const double *w, const double *b, int B,
                    const int32_t *offsets, int taps, int in, int out, int activation)
@@ -27,7 +23,8 @@ void oracle_conv1d(double *y, const double *x, const double *w, const double *b,
                                x[(int64_t)from * in + c];
                     }
                 }
-                y[(int64_t)n * out + o] = activate(sum, activation);
+                y[(int64_t)n * out + o] =
+                    cla_activation_of((cla_activation)activation, sum);
             }
         }
     }
@@ -56,7 +53,7 @@ static kind_cost cost(const op_call *c, bool backward)
 
 static const op_kind conv1d_kind = {
     .signature = &cla_conv1d_signature,
-    .attribute = { "activation=none|relu|tanh" },
+    .attribute = { ORACLE_ACTIVATIONS },
     .device = device,
     .oracle = oracle,
     .cost = cost,

@@ -4,18 +4,11 @@
 #include <stdlib.h>
 
 #include "clattn/ops.h"
+#include "ops/activation.h"
 #include "oracle/kind.h"
 #include "oracle/oracle.h"
 
 extern const cla_signature cla_conv_attention_1d_signature; // of the launcher
-
-static double activate(double x, int activation)
-{
-    if (activation == 1) {
-        return x < 0 ? 0 : x;
-    }
-    return activation == 2 ? tanh(x) : x;
-}
 
 /* Computes p [T,T], the softmax of the scores of one sequence and head. Rows of q and k
  * are H*d apart. */
@@ -70,9 +63,9 @@ void oracle_conv_attention_1d(double *o, const double *q, const double *k,
                 out[c] = 0;
             }
             for (int j = 0; j < T; j++) {
-                const double x = activate(
-                    filtered(p, w + (int64_t)h * 3 * t * t, b + h * t, T, t, i, j),
-                    activation);
+                const double x = cla_activation_of(
+                    (cla_activation)activation,
+                    filtered(p, w + (int64_t)h * 3 * t * t, b + h * t, T, t, i, j));
                 for (int c = 0; c < d; c++) {
                     out[c] += x * v[at + (int64_t)j * H * d + c];
                 }
@@ -107,7 +100,7 @@ static kind_cost cost(const op_call *c, bool backward)
 
 static const op_kind conv_attention_1d_kind = {
     .signature = &cla_conv_attention_1d_signature,
-    .attribute = { "activation=none|relu|tanh" },
+    .attribute = { ORACLE_FUSED },
     .device = device,
     .oracle = oracle,
     .cost = cost,

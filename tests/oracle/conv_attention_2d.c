@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "clattn/ops.h"
+#include "ops/activation.h"
 #include "oracle/kind.h"
 #include "oracle/oracle.h"
 
@@ -48,10 +49,7 @@ static double convolved(const double *p, int i, int j, const one_map *m)
             }
         }
     }
-    if (m->activation == 1) {
-        return y < 0 ? 0 : y;
-    }
-    return m->activation == 2 ? tanh(y) : y;
+    return cla_activation_of((cla_activation)m->activation, y);
 }
 
 static void attend(const one_map *m)
@@ -127,7 +125,7 @@ static kind_cost cost(const op_call *c, bool backward)
 
 static const op_kind conv_attention_2d_kind = {
     .signature = &cla_conv_attention_2d_signature,
-    .attribute = { "activation=none|relu|tanh", "method?=auto|direct|fft" },
+    .attribute = { ORACLE_FUSED, "method?=auto|direct|fft" },
     .device = device,
     .oracle = oracle,
     .cost = cost,

@@ -3,6 +3,7 @@
 
 #include "clattn/feed.h"
 #include "clattn/ops.h"
+#include "ops/activation.h"
 #include "oracle/kind.h"
 #include "oracle/oracle.h"
 
@@ -18,10 +19,8 @@ void oracle_linear(double *y, const double *x, const double *w, const double *b,
             for (int64_t i = 0; i < in; i++) {
                 sum += x[n * in + i] * w[i * out + o];
             }
-            const double act = activation == 1   ? fmax(sum, 0)
-                               : activation == 2 ? tanh(sum)
-                                                 : sum;
-            y[n * out + o] = act + (residual ? residual[n * out + o] : 0);
+            y[n * out + o] = cla_activation_of((cla_activation)activation, sum) +
+                             (residual ? residual[n * out + o] : 0);
         }
     }
 }
@@ -48,7 +47,7 @@ static kind_cost cost(const op_call *c, bool backward)
 
 static const op_kind linear_kind = {
     .signature = &cla_linear_signature,
-    .attribute = { "activation=none|relu|tanh" },
+    .attribute = { ORACLE_ACTIVATIONS },
     .device = device,
     .oracle = oracle,
     .cost = cost,

@@ -17,7 +17,12 @@ void oracle_masked_softmax(double *y, const double *x, int B, int H, int T, int 
 void oracle_matmul(double *y, const double *a, const double *b, int M, int N, int K,
                    bool transpose_a, bool transpose_b);
 
-/* y [N,out]; b, residual may be NULL; activation 0 none, 1 relu, 2 tanh */
+/* Attributes of operators by the activations that they take: those whose slope follows
+ * from the result, and all. */
+#define ORACLE_FUSED       "activation=none|relu|tanh|sigmoid"
+#define ORACLE_ACTIVATIONS ORACLE_FUSED "|gelu|silu"
+
+/* y [N,out]; b, residual may be NULL; activation as cla_activation */
 void oracle_linear(double *y, const double *x, const double *w, const double *b,
                    const double *residual, int N, int in, int out, int activation);
 
