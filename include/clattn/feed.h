@@ -1,6 +1,5 @@
-/* feed.h - what translation models have beside ops.h: activations of the feed-forward
- * block, scores by a table of embeddings, a block's result added to its input (tier
- * 2). */
+/* feed.h - further operators of Transformers: GELU and SiLU, an output layer that
+ * shares its weights with the embeddings, a residual sum with dropout (tier 2). */
 #pragma once
 
 #include "clattn/tensor.h"
@@ -9,8 +8,8 @@
 extern "C" {
 #endif
 
-/* Linear layer whose matrix is stored as a table of its columns, such as embeddings
- * that give scores, too: y = x w' + b.
+/* Linear layer by a transposed matrix: y = x w^T + b. An output layer with tied weights
+ * takes the table of embeddings as w.
  *
  * y  out  [N,out] f32
  * x  in   [N,in] f32
@@ -40,7 +39,7 @@ CLA_API cla_status cla_gelu(cla_tape *tape, cla_tensor **y, cla_tensor *x);
  * Source: Hendrycks and Gimpel 2016; Ramachandran et al. 2017. */
 CLA_API cla_status cla_silu(cla_tape *tape, cla_tensor **y, cla_tensor *x);
 
-/* A sum with dropout in one pass: y = a + dropout(x), or y = dropout(a + x) with whole.
+/* Sum and dropout in one pass: y = a + dropout(x); with whole, y = dropout(a + x).
  *
  * y      out  as x
  * a, x   in   f32, of one shape; draws are those of cla_dropout

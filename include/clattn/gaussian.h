@@ -1,4 +1,4 @@
-/* gaussian.h - attention near a place: operators like those of ops.h (tier 2). */
+/* gaussian.h - attention with a Gaussian bias around a centre (tier 2). */
 #pragma once
 
 #include "clattn/ops.h"
@@ -7,7 +7,7 @@
 extern "C" {
 #endif
 
-/* Where each query's Gaussian lies, head by head. */
+/* Centre and width of the Gaussian of each query and head. */
 typedef struct cla_gaussian {
     cla_tensor *center; // [N,H] f32, positions in the sequence; NULL: the query's own
     cla_tensor *sigma;  // [N,H] f32, or [H] for all queries; positions, not 0;
@@ -24,9 +24,9 @@ typedef struct cla_gaussian {
  * q, k, v  in  [N,H,d] f32, tensors or column views
  * shape    in  centres and widths, which may want gradients (reach has none)
  * rows     in  N tokens in B sequences
- * A width of its own for each head is NEIGHBOR, a predicted centre with a fixed width
- * and a reach LOCAL_HARD ("local-p"), centre and width predicted LOCAL_SOFT; see
- * cla_length_sigmoid. Nothing of size T x T is stored.
+ * Methods of the literature: NEIGHBOR has a learned width for each head; LOCAL_HARD
+ * ("local-p") a predicted centre, a fixed width and a reach; LOCAL_SOFT predicts both,
+ * by cla_length_sigmoid. Nothing of size T x T is stored.
  *
  * Errors: CLA_E_SHAPE, CLA_E_USAGE (dropout outside [0,1), shape NULL, a reach below
  * 0), CLA_E_NOMEM, CLA_E_DEVICE.
@@ -38,14 +38,14 @@ CLA_API cla_status cla_gaussian_attention(cla_tape *tape, cla_tensor **o, cla_te
                                           const cla_ragged *rows,
                                           const cla_attention_options *options);
 
-/* Numbers between bounds that follow the length of their sequence: y = (slope len +
- * shift) sigmoid(x) + base, len the tokens of the sequence that a row belongs to.
+/* A sigmoid scaled by the length of the sequence: y = (slope len + shift) sigmoid(x) +
+ * base, where len is the number of tokens of the row's sequence.
  *
  * y     out  [N,C] f32
  * x     in   [N,C] f32
  * rows  in   N tokens in B sequences
- * Slope 1, shift -1 give centres in (0, len-1) for cla_gaussian_attention; slope 1/2,
- * base 0.05 half a width in (0.1, len + 0.1).
+ * For cla_gaussian_attention: slope 1 and shift -1 give centres in (0, len - 1); slope
+ * 1/2 and base 0.05 give sigmas in (0.05, len / 2 + 0.05).
  *
  * Errors: CLA_E_SHAPE, CLA_E_USAGE (rows NULL), CLA_E_NOMEM, CLA_E_DEVICE.
  * Source: Yang et al. 2018. */

@@ -1,5 +1,5 @@
-/* ham.h - attention in levels, each of which asks the memory again with what the one
- * before found, and what readers need beside it (tier 2). */
+/* ham.h - hierarchical attention: each level queries the memory with the result of the
+ * level before. Also the attention and the loss of reading models (tier 2). */
 #pragma once
 
 #include "clattn/tensor.h"
@@ -8,16 +8,16 @@
 extern "C" {
 #endif
 
-/* The most levels there can be. */
+/* The largest depth. */
 enum { CLA_HAM_DEPTH = 256 };
 
 /* What a level of cla_ham_s attends to. */
 typedef enum cla_ham_memory {
-    CLA_HAM_CURRENT,  // the level before, as its queries
-    CLA_HAM_ORIGINAL, // x
+    CLA_HAM_CURRENT,  // x_(l-1), the result of the level before
+    CLA_HAM_ORIGINAL, // x, the input
 } cla_ham_memory;
 
-/* {0} is scaled dot products, and the current level as memory. */
+/* {0}: scale 1/sqrt(d), and the current level as memory. */
 typedef struct cla_ham_options {
     float scale;           // of dot products; 0 means 1/sqrt(d)
     cla_ham_memory memory; // of cla_ham_s
@@ -31,14 +31,14 @@ typedef struct cla_ham_options {
  *
  * out      out  [Nq,d] f32; 0 for a query without a key
  * q        in   [Nq,d] f32
- * k        in   [Nk,d] f32, keys and values in one
- * c        in   [depth] f32, one number a level, of which the softmax is taken
+ * k        in   [Nk,d] f32, both keys and values
+ * c        in   [depth] f32, a score for each level
  * q_rows   in   Nq tokens in B sequences
  * k_rows   in   Nk tokens in B sequences: a query attends to its own
  * options  in   NULL for {0}
  *
- * A level with c of -1e30 has no part in the result or in a gradient. The cost is
- * linear in depth; what is kept for the way back is depth (d + 1) numbers a query.
+ * A level whose c is -1e30 has weight 0, and no gradient. Time is linear in depth; the
+ * backward pass needs depth (d + 1) numbers for each query.
  *
  * Errors: CLA_E_SHAPE (also a depth of 0 or above CLA_HAM_DEPTH), CLA_E_USAGE (no
  * rows), CLA_E_NOMEM, CLA_E_DEVICE.
@@ -65,10 +65,11 @@ CLA_API cla_status cla_ham_s(cla_tape *tape, cla_tensor **out, cla_tensor *x,
                              cla_tensor *c, const cla_ragged *rows,
                              const cla_ham_options *options);
 
-/* What levels come to that somebody else makes, as where a reader's level is a score of
- * its own: out = sum_l w_l x_l, w = softmax(c).
+/* The mean of levels by learned weights: out = sum_l w_l x_l, w = softmax(c). For
+ * levels that are not made by cla_ham_v or cla_ham_s, such as the LSTM states of a
+ * reader.
  *
- * out  out  as x[0]; with a depth of 1 its very bits
+ * out  out  as x[0]; with a depth of 1 the same bits
  * x    in   [depth] tensors f32 of one shape; not needed after the call
  * c    in   [depth] f32
  *
@@ -77,30 +78,30 @@ CLA_API cla_status cla_ham_s(cla_tape *tape, cla_tensor **out, cla_tensor *x,
 CLA_API cla_status cla_mix_levels(cla_tape *tape, cla_tensor **out,
                                   cla_tensor *const *x, cla_tensor *c);
 
-/* What else of an attention's map is wanted; each may be NULL. Maps are packed: the
- * T x S numbers of sequence b, queries by keys, come after those of sequence b - 1. */
+/* Further results; each may be NULL. Maps are packed: the T x S numbers of sequence b,
+ * queries by keys, follow those of sequence b - 1. P counts all of them. */
 typedef struct cla_additive_options {
     cla_tensor **weights; // out [P] f32, a distribution over each query's keys
     cla_tensor **scores;  // out [P] f32, s, of which weights are the softmax
     uint64_t reserved[4]; // 0: room for later versions
 } cla_additive_options;
 
-/* Additive attention: a step's states look at their memories.
+/* Additive attention of queries on the keys of their own sequence.
  *
  *   s[i,j] = sum_c v[c] tanh(m[j,c] + q[i,c]),  w = softmax_j(s) over i's own sequence
  *   context[i] = sum_j w[i,j] values[j]
  *
  * context  out  [Nq,d] f32; 0 for a query without a key
- * m        in   [Nk,a] f32, keys already projected (cla_linear): once for all steps
- * q        in   [Nq,a] f32, queries likewise, with the bias if there is one
+ * m        in   [Nk,a] f32, projected keys (cla_linear); a decoder projects them once
+ * q        in   [Nq,a] f32, projected queries, with the bias if there is one
  * v        in   [a] f32
  * values   in   [Nk,d] f32
  * q_rows   in   Nq tokens in B sequences, often one each
  * k_rows   in   Nk tokens in B sequences
  * options  in   NULL for {0}
  *
- * The gradient flows back through context, weights and scores alike: a pointer's loss
- * is a function of weights or of scores. A launch forward, two backward, one for v.
+ * Gradients of context, weights and scores are added: the loss of a pointer network is
+ * a function of weights or of scores. One launch forward, three backward.
  *
  * Errors: CLA_E_SHAPE (also 2^31 pairs or more), CLA_E_USAGE (no rows), CLA_E_NOMEM,
  * CLA_E_DEVICE.
@@ -130,9 +131,9 @@ CLA_API cla_status cla_max_attention(cla_tape *tape, cla_tensor **out, cla_tenso
                                      cla_tensor *k, const cla_ragged *q_rows,
                                      const cla_ragged *k_rows);
 
-/* {0} takes x for scores. */
+/* {0}: x are scores. */
 typedef struct cla_pointer_options {
-    bool probabilities; // x are those already, such as means of several distributions
+    bool probabilities; // x are probabilities, such as a mean of distributions
     float least;        // added to a probability before its logarithm, 0 or more
     cla_tensor **logp;  // out [N] f32, logarithms of probabilities; without a gradient
     uint64_t reserved[4]; // 0: room for later versions
@@ -143,8 +144,8 @@ typedef struct cla_pointer_options {
  *   loss = mean over b of -ln softmax(x_b)[targets[b]], or of -ln(x_b[targets[b]] +
  *   least) with probabilities
  *
- * where x_b are the numbers of sequence b, and sequences count whose target is one of
- * their rows; 0 without any.
+ * x_b are the numbers of sequence b. The mean is over the sequences whose target is one
+ * of their rows; without any the loss is 0.
  *
  * loss     out  [1] f32
  * x        in   [N] f32, such as scores of cla_additive_attention for a query each

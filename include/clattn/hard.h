@@ -1,8 +1,8 @@
-/* hard.h - attention that opens or shuts a gate for each source token and target token,
- * the gradient of the policy that does, and that of one which says pieces (tier 2).
+/* hard.h - hard attention: a gate of 0 or 1 for each query and key. Also policy
+ * gradients: of gates, and of tokens that a model generates (tier 2).
  *
- * Maps are packed as tokens are: the T x S numbers of sequence b, queries by keys, come
- * after those of sequence b - 1, P numbers in all. */
+ * Maps are packed: the T x S numbers of sequence b, queries by keys, follow those of
+ * sequence b - 1. P counts all of them. */
 #pragma once
 
 #include "clattn/tensor.h"
@@ -20,10 +20,11 @@ typedef enum cla_hard_gate {
     CLA_GATE_GIVEN,     // by the caller
 } cla_hard_gate;
 
-/* How selected rows are summed: products with the map, or lists of open gates. */
+/* How rows with open gates are summed: as a product with the whole map, or along lists
+ * of the open gates. The results are the same up to rounding. */
 typedef enum cla_hard_form { CLA_HARD_DENSE, CLA_HARD_SPARSE } cla_hard_form;
 
-/* {0} opens by threshold, with scaled dot products, and sums densely. */
+/* {0}: CLA_GATE_THRESHOLD, scale 1/sqrt(D), CLA_HARD_DENSE. */
 typedef struct cla_hard_options {
     cla_hard_gate gate;
     int top;                 // of CLA_GATE_TOP, 1 or more
@@ -49,9 +50,9 @@ typedef struct cla_hard_options {
  * k_rows   in   Nk tokens in B sequences
  * options  in   NULL for {0}
  *
- * Gates are constants of the gradient: what flows into o goes to v alone, what flows
- * into the scores (cla_reinforce) to q and k. A draw depends on the tape's seed and
- * step, the op's place on the tape, the query's row and the key alone.
+ * Gates have no gradient: the gradient of o goes to v alone. q and k get theirs from
+ * scores, by cla_reinforce. A draw depends only on the tape's seed and step, the
+ * position of the call on the tape, the row of the query, and the key.
  *
  * Errors: CLA_E_SHAPE (also 2^31 pairs or more), CLA_E_USAGE (no rows; top below 1;
  * given or not where it should not be), CLA_E_NOMEM, CLA_E_DEVICE.
@@ -71,15 +72,15 @@ typedef struct cla_hard_projector {
  *
  * y     out  [N,D] f32
  * x     in   [N,D] f32
- * stop  in   whether the gradient ends here instead of going on into x, as that of a
- *            policy's reward does
+ * stop  in   whether x gets no gradient, as in the projections of queries and keys,
+ *            which learn from rewards
  *
  * Errors: CLA_E_SHAPE, CLA_E_NOMEM, CLA_E_DEVICE.
  * Source: as cla_hard_attention. */
 CLA_API cla_status cla_hard_project(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                                     const cla_hard_projector *projector, bool stop);
 
-/* What is taken from a return before it is a policy's. */
+/* What is subtracted from a return. */
 typedef enum cla_baseline {
     CLA_BASELINE_NONE,
     CLA_BASELINE_MEAN,    // of the batch, for each position
@@ -94,16 +95,16 @@ typedef struct cla_reinforce_options {
     uint64_t reserved[4]; // 0: room for later versions
 } cla_reinforce_options;
 
-/* The loss whose gradient is the score function's: REINFORCE for gates.
+/* REINFORCE for gates: a loss whose gradient is the policy gradient.
  *
  *   R[t] = rewards[t] + R[t+1] inside the sequence,  a = R - b
  *   loss = -1/Nq sum_t (a[t] ln pi[t] + entropy H[t])
  *   ln pi[t] = sum_j g ln p + (1 - g) ln(1 - p),  p = 1 / (1 + exp(-s))
  *   H[t] = -sum_j p ln p + (1 - p) ln(1 - p), in nats
  *
- * b is 0, the mean of R[t] over the sequences that have a token t, or learned[t]; then
- * the loss grows by 1/Nq sum_t a[t]^2, whose gradient learned has. Nothing else is
- * differentiated than s and that: rewards and a are constants.
+ * The baseline b is 0, or the mean of R[t] over the sequences that have a token t, or
+ * learned[t]. With learned the loss has a further term, 1/Nq sum_t a[t]^2, from which
+ * learned gets its gradient. All other gradients go to s; rewards and a are constants.
  *
  * loss     out  [1] f32; 0 without a query
  * scores   in   [P] f32, s of cla_hard_attention
@@ -128,15 +129,15 @@ CLA_API cla_status cla_reinforce(cla_tape *tape, cla_tensor **loss, cla_tensor *
  * id      out  [N] i32; -1 or any class where a row's numbers are not finite
  * logits  in   [N,V] f32, V from 1 to 2^24 - 1
  *
- * A draw depends on the tape's seed and step, the op's place on the tape and the row
- * alone.
+ * A draw depends only on the tape's seed and step, the position of the call on the
+ * tape, and the row.
  *
  * Errors: CLA_E_SHAPE, CLA_E_NOMEM, CLA_E_DEVICE. */
 CLA_API cla_status cla_multinomial(cla_tape *tape, cla_tensor **id,
                                    const cla_tensor *logits);
 
-/* cla_cross_entropy of rows that count more or less, or against: the loss of a policy
- * that says pieces, where the factor is what saying one earned.
+/* cla_cross_entropy with a weight for each row, which may be negative: the policy
+ * gradient of generated tokens, where the factor is a token's reward.
  *
  *   loss = -1/M sum_n factor[n] sum_v q[n,v] ln softmax(logits[n])[v] over the M rows
  *   with a target, whatever their factors

@@ -1,4 +1,4 @@
-/* log.h - what the library has to say beside its errors.
+/* log.h - warnings and notes of the library.
  *
  * Errors are statuses with a text (cla_error). Warnings and notes go to a function of
  * the application; without one they are dropped. */
@@ -21,8 +21,8 @@ typedef enum cla_log_level {
  * library, also from two at once, and must not call the library. */
 typedef void (*cla_log_function)(void *context, cla_log_level level, const char *line);
 
-/* From here on lines of all levels go to that function; NULL drops them, as at the
- * start. Call it while no other function of the library runs. */
+/* Sends lines of all levels to this function from now on. NULL, the default, drops
+ * them. Call it while no other function of the library runs. */
 CLA_API void cla_log_set(cla_log_function function, void *context);
 
 /* A ready function: prints "clattn: warning: ..." on stderr when CLATTN_LOG (error,

@@ -15,7 +15,7 @@ extern "C" {
 
 typedef struct cla_model cla_model;
 
-/* Loads the best weights of a folder (the last ones where there is no best).
+/* Loads the best weights of a folder, or the last ones if none are marked as best.
  *
  * Errors: CLA_E_IO, CLA_E_INPUT (what does not fit or does not have its hash, by name),
  * CLA_E_NUMERIC (weights that are not finite), CLA_E_NOMEM, CLA_E_DEVICE. */
@@ -28,7 +28,7 @@ CLA_API const char *cla_model_kind(const cla_model *model);
 
 /* Tags a sentence.
  *
- * tags   out  [count] names, which stay the model's
+ * tags   out  [count] names, which belong to the model
  * words  in   [count] UTF-8, none empty
  *
  * Errors: CLA_E_USAGE (the model is no tagger), CLA_E_INPUT (a word that is empty,
@@ -74,7 +74,7 @@ typedef struct cla_quote {
     double logp;      // natural logarithm of its first and last words' probabilities
 } cla_quote;
 
-/* Answers questions about a passage, of which any length will do.
+/* Answers questions about a passage of any length.
  *
  * quotes     out  [count,best] answers to each question, best first
  * found      out  [count] how many there are; 0 where passage or question has no word
@@ -99,7 +99,7 @@ typedef struct cla_compose_options {
     uint64_t reserved[4]; // 0: room for later versions
 } cla_compose_options;
 
-/* A poem; its texts are UTF-8, and end with it. */
+/* A poem. Its texts are UTF-8, and are freed with it. */
 typedef struct cla_quatrain {
     const char *line[CLA_QUATRAIN_LINES];
     const char *keyword[CLA_QUATRAIN_LINES]; // what each line was written on
@@ -109,8 +109,8 @@ typedef struct cla_quatrain {
     int from_themes; // keywords that a poets' dictionary lists with the text's words
 } cla_quatrain;
 
-/* Writes a quatrain about a text, of which any will do, an empty one too. The same
- * text, options and weights give the same poem.
+/* Writes a quatrain about a text, which may be empty. The same text, options and
+ * weights give the same poem.
  *
  * poem     out  to be freed with cla_quatrain_free; NULL on failure
  * text     in   UTF-8

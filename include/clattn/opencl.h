@@ -1,5 +1,5 @@
-/* opencl.h - clattn inside an application that has OpenCL objects of its own
- * (opt-in). */
+/* opencl.h - for applications that use OpenCL themselves: runtimes on their queues,
+ * tensors over their buffers. clattn/clattn.h does not include it. */
 #pragma once
 
 #ifndef CL_TARGET_OPENCL_VERSION

@@ -1,7 +1,7 @@
 /* optim.h - steps of an optimiser: parameters changed in place, in one launch.
  *
- * These are no operators: no tape, no gradient. A model keeps its parameters, their
- * gradients and each moment in one block; a step takes whole blocks.
+ * They are not recorded on a tape. To step in one launch, keep all parameters in one
+ * tensor, their gradients in another, and each moment in a third.
  *
  * Rates that would make parameters NaN are refused with CLA_E_USAGE: an eps that is not
  * above 0, a decay (rho, beta) outside [0,1), an lr that is not finite. */
@@ -41,7 +41,7 @@ CLA_API cla_status cla_adadelta(cla_runtime *rt, cla_tensor *p, cla_tensor *a,
                                 cla_tensor *d, const cla_tensor *g, float lr, float rho,
                                 float eps);
 
-/* All four are needed: a rate of 0 is one. {0} is refused for its eps. */
+/* All four must be set; there are no defaults. {0} is refused, since eps is 0. */
 typedef struct cla_adam_options {
     float lr, beta1, beta2, eps;
     uint64_t reserved[4]; // 0: room for later versions
@@ -63,7 +63,7 @@ CLA_API cla_status cla_adam(cla_runtime *rt, cla_tensor *p, cla_tensor *m,
                             cla_tensor *v, const cla_tensor *g, int64_t step,
                             const cla_adam_options *options);
 
-/* A running mean of parameters, which often do better than the last ones.
+/* Exponential moving average of parameters.
  *
  *   e <- decay e + (1 - decay) p;  with a decay of 0: e <- p
  *
@@ -75,7 +75,7 @@ CLA_API cla_status cla_adam(cla_runtime *rt, cla_tensor *p, cla_tensor *m,
 CLA_API cla_status cla_ema(cla_runtime *rt, cla_tensor *e, const cla_tensor *p,
                            float decay);
 
-/* Exchanges the numbers of e and p, which are as large as each other.
+/* Exchanges the values of e and p, which have the same size.
  * Errors: CLA_E_SHAPE, CLA_E_DEVICE. */
 CLA_API cla_status cla_swap(cla_runtime *rt, cla_tensor *e, cla_tensor *p);
 
@@ -96,8 +96,8 @@ CLA_API cla_status cla_finite(cla_runtime *rt, bool *finite, const cla_tensor *x
 /* x <- factor x. Errors: CLA_E_SHAPE, CLA_E_DEVICE. */
 CLA_API cla_status cla_scale(cla_runtime *rt, cla_tensor *x, float factor);
 
-/* Shortens g to at most limit, keeping its direction. A gradient whose norm is no
- * number stays as it is: it is the caller's to stop.
+/* Clips g to a norm of at most limit. Where the norm is not finite, g is not changed;
+ * the caller decides what to do.
  *
  * norm   out  before the change; NULL: the host does not wait for the device
  * limit  in   above 0

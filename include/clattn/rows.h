@@ -1,5 +1,5 @@
-/* rows.h - rows of a matrix taken out and put together, as where a model walks along
- * sequences step by step (tier 2). cla_embedding of a result takes them by number. */
+/* rows.h - slices of rows and their concatenation, for models that loop over steps
+ * (tier 2). cla_embedding gathers rows by number. */
 #pragma once
 
 #include "clattn/tensor.h"
@@ -22,7 +22,7 @@ CLA_API cla_status cla_stack(cla_tape *tape, cla_tensor **y, cla_tensor *const *
  * y  out  [count,D] f32
  * x  in   [N,D] f32
  *
- * Errors: CLA_E_SHAPE (rows that x has not), CLA_E_NOMEM, CLA_E_DEVICE. */
+ * Errors: CLA_E_SHAPE (rows beyond those of x), CLA_E_NOMEM, CLA_E_DEVICE. */
 CLA_API cla_status cla_slice(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                              int64_t first, int64_t count);
 

@@ -51,13 +51,13 @@ typedef enum cla_schedule {
     CLA_SCHEDULE_GROUP,
 } cla_schedule;
 
-/* Launches, time and bytes of a kernel; "(fill)", "(copy)", "(read)" and "(write)" are
- * the commands of the driver. */
+/* Launches, time and bytes of a kernel. Rows named "(fill)", "(copy)", "(read)" and
+ * "(write)" count OpenCL commands that are no kernels. */
 typedef struct cla_profile_row {
     char kernel[64];
     int64_t launches;
     double total_ms;
-    int64_t bytes; // of the buffers that the launches were given, each once a launch
+    int64_t bytes; // sizes of the buffer arguments, added over the launches
 } cla_profile_row;
 
 typedef struct cla_runtime cla_runtime;
@@ -98,11 +98,11 @@ CLA_API cla_status cla_runtime_new(cla_runtime **rt, const char *device);
 CLA_API cla_status cla_runtime_share(cla_runtime **rt, const cla_runtime *of, int share,
                                      int shares);
 
-/* Frees what the runtime owns, after the device finished; sets *rt to NULL. Tensors
- * and tapes made from it must be gone. */
+/* Waits for the device, frees the runtime and sets *rt to NULL. All its tensors and
+ * tapes must have been freed. */
 CLA_API void cla_runtime_free(cla_runtime **rt);
 
-/* Waits until the device has done all that was asked. Errors: CLA_E_DEVICE. */
+/* Waits until the device has finished all work. Errors: CLA_E_DEVICE. */
 CLA_API cla_status cla_runtime_finish(cla_runtime *rt);
 
 CLA_API const cla_device *cla_runtime_device(const cla_runtime *rt);

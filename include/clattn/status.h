@@ -1,13 +1,12 @@
-/* status.h - what a call answers, and the text behind it.
+/* status.h - status codes and error texts.
  *
  * Every function that can fail returns a cla_status. The text of the last failure
  * on this thread, with the numbers in it, is cla_error(). The library never
  * prints (see log.h), exits or aborts. Thread-safety: safe.
  *
- * A pointer that must not be NULL, and is, gives CLA_E_USAGE with its name; so do an
- * enum whose value is none of its type's, and a tensor, batch, buffer or queue of
- * another runtime than the rest. Functions that return no status then do nothing and
- * return 0, NULL or "". */
+ * CLA_E_USAGE with the argument's name: a NULL pointer where none is allowed, a value
+ * that the enum does not have, a tensor, batch, buffer or queue of another runtime.
+ * Functions that return no status do nothing then, and return 0, NULL or "". */
 #pragma once
 
 #ifdef __cplusplus
@@ -20,7 +19,7 @@ extern "C" {
 #define CLA_API
 #endif
 
-/* One code for each kind of reaction a caller can have. */
+/* Codes by what the caller can do about it. */
 typedef enum cla_status {
     CLA_OK = 0,
     CLA_E_USAGE = 2,   // an argument or option is wrong: mend the call

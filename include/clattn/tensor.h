@@ -1,4 +1,4 @@
-/* tensor.h - tensors, ragged batches, and the tape that remembers a step (tier 1).
+/* tensor.h - tensors, ragged batches, and the tape that records a step (tier 1).
  *
  * Tensors are row-major, contiguous and of rank 1 to 4. A batch of sequences is packed:
  * tokens [N, ...] one after the other, with a cla_ragged that says where each begins.
@@ -19,15 +19,15 @@
 extern "C" {
 #endif
 
-/* CLA_F16 and CLA_I8 are of the weights of a model that was loaded with fewer bits:
- * linear, tied_linear and embedding read them, no other operator. */
+/* CLA_F16 and CLA_I8 are types of the weights of a model that was loaded with fewer
+ * bits. Only cla_linear, cla_tied_linear and cla_embedding read them. */
 typedef enum cla_dtype { CLA_F32, CLA_I32, CLA_F16, CLA_I8 } cla_dtype;
 
 typedef struct cla_tensor cla_tensor;
 typedef struct cla_ragged cla_ragged;
 typedef struct cla_tape cla_tape;
 
-/* A tensor of its own, content undefined.
+/* A tensor with memory of its own, whose values are undefined.
  *
  * shape  in  rank sizes >= 0
  *
@@ -42,9 +42,9 @@ CLA_API int64_t cla_tensor_dim(const cla_tensor *t, int axis);
 CLA_API int64_t cla_tensor_size(const cla_tensor *t); // number of elements
 CLA_API cla_dtype cla_tensor_dtype(const cla_tensor *t);
 
-/* Copies the whole tensor. A download waits; after an upload host may change at once,
- * and another queue sees the numbers after cla_runtime_finish. host holds
- * cla_tensor_size elements, which the functions cannot check: cla_tensor_write and
+/* Copy the whole tensor. A download waits for the device. After an upload host may be
+ * changed at once; another queue sees the values after cla_runtime_finish. host must
+ * hold cla_tensor_size elements, which cannot be checked: cla_tensor_write and
  * cla_tensor_read take the size.
  * Errors: CLA_E_SHAPE (t is a column view), CLA_E_DEVICE. */
 CLA_API cla_status cla_tensor_upload(cla_tensor *t, const void *host);
@@ -56,7 +56,7 @@ CLA_API cla_status cla_tensor_download(const cla_tensor *t, void *host);
  * first  in  0 or more
  * count  in  elements that host holds
  *
- * Errors: CLA_E_SHAPE (elements that t has not; t is a column view), CLA_E_DEVICE. */
+ * Errors: CLA_E_SHAPE (elements beyond those of t, a column view), CLA_E_DEVICE. */
 CLA_API cla_status cla_tensor_write(cla_tensor *t, int64_t first, int64_t count,
                                     const void *host);
 CLA_API cla_status cla_tensor_read(const cla_tensor *t, int64_t first, int64_t count,
@@ -64,15 +64,15 @@ CLA_API cla_status cla_tensor_read(const cla_tensor *t, int64_t first, int64_t c
 
 CLA_API cla_status cla_tensor_fill(cla_tensor *t, float value); // F32 only
 
-/* Whether a training tape computes this tensor's gradient. False for new tensors;
- * results of ops have it when an input has. */
+/* Sets whether a training tape computes this tensor's gradient. It is false for new
+ * tensors; a result needs a gradient if one of its inputs does. */
 CLA_API void cla_tensor_want_grad(cla_tensor *t, bool wanted);
 
-/* The gradient that backward passes have added up so far, or NULL when none has. It
- * lives as long as t does. */
+/* The sum of the gradients of all backward passes so far; NULL before the first. It
+ * lives as long as t. */
 CLA_API cla_tensor *cla_tensor_grad(const cla_tensor *t);
 
-/* Forgets the gradient, so that the next backward pass starts from zero. */
+/* Drops the gradient: the next backward pass starts from zero. */
 CLA_API void cla_tensor_clear_grad(cla_tensor *t);
 
 /* Columns [first, first + heads*width) of x [N,C] seen as [N,heads,width], with no
@@ -101,29 +101,30 @@ CLA_API int64_t cla_ragged_sequences(const cla_ragged *ragged); // B
 CLA_API int64_t cla_ragged_tokens(const cla_ragged *ragged);    // N
 CLA_API int64_t cla_ragged_longest(const cla_ragged *ragged);   // Tmax
 
-/* A tape owns one step: results, gradients and what backward needs.
+/* A tape owns the tensors of one step: results, gradients, and what the backward pass
+ * needs.
  *
- * training  whether ops record how to go back
+ * training  whether operators record their backward pass
  *
  * Errors: CLA_E_NOMEM. */
 CLA_API cla_status cla_tape_new(cla_tape **out, cla_runtime *rt, bool training);
 CLA_API void cla_tape_free(cla_tape **tape);
 
-/* Takes back everything the tape made, keeping the memory for the next step. */
+/* Frees all tensors of the tape. It keeps their memory for the next step. */
 CLA_API void cla_tape_reset(cla_tape *tape);
 
-/* Gives rows to the tape, which frees them at its reset: for batches that are made for
- * one step. cla_ragged_free of such rows only sets the pointer to NULL. */
+/* Makes the tape the owner of rows: it frees them when it is reset. cla_ragged_free of
+ * such rows only sets the pointer to NULL. */
 CLA_API void cla_tape_keep(cla_tape *tape, cla_ragged *rows);
 
 /* The key of all random draws of this step: same seed and step, same draws. */
 CLA_API void cla_tape_random(cla_tape *tape, uint32_t seed, uint32_t step);
 
-/* Where this tape's rows begin in a batch that is shared out: a row draws the same
- * numbers whichever process has it. 0 unless set. */
+/* Sets the number of this tape's first row in a batch that several processes share, so
+ * that a row draws the same numbers in every process. 0 unless set. */
 CLA_API void cla_tape_rows(cla_tape *tape, uint32_t first);
 
-/* A tensor with the life of the step. Errors: as cla_tensor_new. */
+/* A tensor that lives until the tape is reset. Errors: as cla_tensor_new. */
 CLA_API cla_status cla_tape_tensor(cla_tape *tape, cla_tensor **out, cla_dtype dtype,
                                    int rank, const int64_t *shape);
 
@@ -134,8 +135,8 @@ CLA_API cla_status cla_tape_tensor(cla_tape *tape, cla_tensor **out, cla_dtype d
  * steps that have run backward), CLA_E_SHAPE, CLA_E_NOMEM, CLA_E_DEVICE. */
 CLA_API cla_status cla_tape_seed(cla_tape *tape, cla_tensor *y, const cla_tensor *dy);
 
-/* Runs what was recorded, last first, and forgets it: a second pass needs steps of its
- * own. Gradients add to what is there already.
+/* Runs the recorded backward steps in reverse order, and drops them: a second pass
+ * needs a forward pass of its own. Gradients are added to those that are there.
  *
  * Errors: CLA_E_USAGE (not a training tape; nothing was seeded since the last pass; a
  * gradient for the result of steps that an earlier pass has run), CLA_E_NOMEM,
