@@ -1,4 +1,4 @@
-/* activation.cl - GELU and SiLU, whose slopes do not follow from their results.
+/* activation.cl - GELU, SiLU and the sigmoid, with slopes from their inputs.
  *
  * Layout: flat arrays of n floats.
  * Work-group: as elements.clh.
@@ -62,6 +62,29 @@ kernel void gelu_backward(global float *restrict dx, global const float *restric
     {
         const float density = DENSITY * exp(-0.5f * x[i] * x[i]);
         const float g = dy[i] * (below(x[i]) + x[i] * density);
+        dx[i] = add ? dx[i] + g : g;
+    }
+}
+
+// y = s, s = sigmoid(x)
+WORK_GROUP(WG, 1, 1)
+kernel void sigmoid_forward(global float *restrict y, global const float *restrict x,
+                            int n)
+{
+    EACH_ELEMENT(i, n)
+    {
+        y[i] = sigmoid(x[i]);
+    }
+}
+
+// dx (+)= dy s (1 - s)
+WORK_GROUP(WG, 1, 1)
+kernel void sigmoid_backward(global float *restrict dx, global const float *restrict dy,
+                             global const float *restrict x, int n, int add)
+{
+    EACH_ELEMENT(i, n)
+    {
+        const float s = sigmoid(x[i]), g = dy[i] * s * (1.0f - s);
         dx[i] = add ? dx[i] + g : g;
     }
 }

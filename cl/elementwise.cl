@@ -1,9 +1,9 @@
-/* elementwise.cl - sums, products, gates, columns copied or side by side, heads scaled
- * by a learned number.
+/* elementwise.cl - sums, differences, products, multiples, gates, columns copied or
+ * side by side, heads scaled by a learned number.
  *
- * Layout: add, multiply, gate: flat arrays. columns: rows of floats with a start and a
- *   stride. heads: x and dx [N,H,d] with a start and a stride, y and dy contiguous;
- *   gamma [H].
+ * Layout: add, multiply, scale, gate: flat arrays. columns: rows of floats with a start
+ *   and a stride. heads: x and dx [N,H,d] with a start and a stride, y and dy
+ *   contiguous; gamma [H].
  * Work-group: flat arrays: as elements.clh. columns, heads: WG items along the columns
  *   of a run of rows; WG is 1 on CPU devices, where the loop becomes vector code.
  * Defines: WG, a power of two.
@@ -13,32 +13,41 @@
 #include "elements.clh"
 #include "elementwise.clh"
 
-// y = a + b
+// y = a + sign b; sign is 1 or -1
 WORK_GROUP(WG, 1, 1)
 kernel void add_forward(global float *restrict y, global const float *a,
-                        global const float *b, int n)
+                        global const float *b, int n, float sign)
 {
     EACH_ELEMENT(i, n)
     {
-        y[i] = a[i] + b[i];
+        y[i] = a[i] + sign * b[i];
     }
 }
 
-// da (+)= dy; db (+)= dy, which may be null or da; bits of adds: 1 adds to da, 2 to db
+/* da (+)= dy; db (+)= sign dy. Bits of adds: 1 adds to da, 2 to db. Both may be null,
+ * or the same buffer. */
 WORK_GROUP(WG, 1, 1)
 kernel void add_backward(global float *da, global float *db,
-                         global const float *restrict dy, int n, int adds)
+                         global const float *restrict dy, int n, int adds, float sign)
 {
-    EACH_ELEMENT(i, n)
+    EACH_ELEMENT(i, da ? n : 0)
     {
         da[i] = adds & 1 ? da[i] + dy[i] : dy[i];
     }
-    if (!db) {
-        return;
+    EACH_ELEMENT(i, db ? n : 0)
+    {
+        db[i] = adds & 2 ? db[i] + sign * dy[i] : sign * dy[i];
     }
+}
+
+// y (+)= factor x, forward and backward
+WORK_GROUP(WG, 1, 1)
+kernel void scale(global float *restrict y, global const float *restrict x, int n,
+                  float factor, int add)
+{
     EACH_ELEMENT(i, n)
     {
-        db[i] = adds & 2 ? db[i] + dy[i] : dy[i];
+        y[i] = add ? y[i] + factor * x[i] : factor * x[i];
     }
 }
 

@@ -51,8 +51,32 @@ def add(a, x):
     return {"y": x["a"] + x["b"]}
 
 
+def sub(a, x):
+    return {"y": x["a"] - x["b"]}
+
+
 def multiply(a, x):
     return {"y": x["a"] * x["b"]}
+
+
+def scale_by(a, x):
+    return {"y": float(a["factor"]) * x["x"]}
+
+
+def sigmoid(a, x):
+    return {"y": torch.sigmoid(x["x"])}
+
+
+def sum_all(a, x):
+    return {"y": x["x"].sum().reshape(1)}
+
+
+def mean(a, x):
+    return {"y": x["x"].mean().reshape(1)}
+
+
+def mse(a, x):
+    return {"loss": functional.mse_loss(x["a"], x["b"]).reshape(1)}
 
 
 def gate(a, x):
@@ -233,6 +257,16 @@ def write_elementwise(w):
         w.write("relative_spectrum", i, {}, {"spectrum": w.normal(heads, 2 * t)}, ["spectrum"])
 
 
+def write_arithmetic(w):
+    for i, shape in enumerate(((2, 3), (7, 65), (3, 5, 4))):
+        w.write("sub", i, {}, {"a": w.normal(*shape), "b": w.normal(*shape)})
+        w.write("mse", i, {}, {"a": w.normal(*shape), "b": w.normal(*shape, mean=1)})
+        w.write("scale_by", i, {"factor": (-0.5, 3.0, 0.0)[i]}, {"x": w.normal(*shape)})
+        w.write("sigmoid", i, {}, {"x": w.normal(*shape, scale=3)})
+        for op in ("sum", "mean"):
+            w.write(op, i, {}, {"x": w.normal(*shape, mean=1)})
+
+
 def write_along_rows(w):
     for i, lengths in enumerate(BATCHES):
         n, rows = sum(lengths), offsets(lengths)
@@ -303,9 +337,9 @@ OPERATORS = {
     f.__name__: f
     for f in (add, multiply, gate, concat, scale_heads, conv1d, depthwise_conv1d, length_sigmoid,
               relative_spectrum, ragged_cross_entropy, additive_attention, max_attention, sru,
-              matmul, cross_entropy, mix_levels, stack)
+              matmul, cross_entropy, mix_levels, stack, sub, scale_by, sigmoid, mean, mse)
 }
-OPERATORS["slice"] = slice_rows
+OPERATORS.update(slice=slice_rows, sum=sum_all)
 
 
 def main():
@@ -313,7 +347,7 @@ def main():
         sys.exit(__doc__)
     w = Writer(sys.argv[1])
     for part in (write_elementwise, write_along_rows, write_attention, write_products,
-                 write_lists):
+                 write_lists, write_arithmetic):
         part(w)
     print(f"{w.count} cases in {sys.argv[1]}")
 

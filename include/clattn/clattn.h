@@ -5,6 +5,7 @@
  * examples/embed.c. */
 #pragma once
 
+#include "clattn/arithmetic.h"
 #include "clattn/custom.h"
 #include "clattn/feed.h"
 #include "clattn/gaussian.h"

@@ -1,10 +1,11 @@
-/* activation.c - the table of activations; GELU and SiLU, whose slopes do not follow
- * from the result: the backward pass reads the input. */
+/* activation.c - the table of activations; GELU, SiLU and the sigmoid as operators,
+ * whose backward pass reads the input. */
 #include "ops/activation.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "clattn/arithmetic.h"
 #include "clattn/feed.h"
 #include "ops/spread.h"
 #include "tensor/signature.h"
@@ -87,6 +88,7 @@ static cla_status backward(cla_tape *tape, void *bytes)
 
 const cla_signature cla_gelu_signature = { "gelu", "x:N,D -> y:N,D" };
 const cla_signature cla_silu_signature = { "silu", "x:N,D -> y:N,D" };
+const cla_signature cla_sigmoid_signature = { "sigmoid", "x:... -> y:..." };
 
 /* Queues y = kernels[0](x) and records a backward step with kernels[1]. */
 static cla_status run(cla_tape *tape, cla_tensor **y, cla_tensor *x,
@@ -124,4 +126,11 @@ cla_status cla_activate(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                         cla_activation activation)
 {
     return activation == CLA_GELU ? cla_gelu(tape, y, x) : cla_silu(tape, y, x);
+}
+
+cla_status cla_sigmoid(cla_tape *tape, cla_tensor **y, cla_tensor *x)
+{
+    CLA_OP(tape, y, x);
+    static const char *const kernels[] = { "sigmoid_forward", "sigmoid_backward" };
+    return run(tape, y, x, &cla_sigmoid_signature, kernels);
 }

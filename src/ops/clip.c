@@ -5,44 +5,24 @@
 
 #include "clattn/optim.h"
 #include "ops/spread.h"
-
-enum { SHORTEST_RUN = 4096, MOST_RUNS = 1024 };
+#include "ops/sum.h"
 
 static cla_status check(const char *who, const cla_tensor *x)
 {
     return cla_check_f32(who, "x", x);
 }
 
-/* Queues partial[i] = sum of squares of the i-th run of x, of at most MOST_RUNS. */
-static cla_status square_runs(cla_runtime *rt, const cla_memory *partial,
-                              const cla_tensor *x, int64_t run)
-{
-    const bool tile = cla_tiled(rt);
-    const cla_launch launch = {
-        .file = tile ? "clip_tile" : "clip",
-        .kernel = "clip_squares",
-        .define = { { tile ? "VEC" : "WG", tile ? cla_vector_width(rt) : CLA_WG } },
-        .groups = { (size_t)((cla_size(x) + run - 1) / run) },
-        .local = { tile ? 1 : CLA_WG },
-        .args = { cla_mem(partial), cla_buf(x), cla_i32(cla_size(x)), cla_i32(run) },
-    };
-    return cla_enqueue(rt, &launch);
-}
-
-/* Runs of x, and device memory for their sums. */
+/* How many runs x has, and device memory for the sums of their squares. */
 typedef struct runs {
-    int64_t each, count; // count is 0 if x is empty
+    int64_t count;
     cla_memory partial;
 } runs;
 
 static cla_status sum_runs(runs *r, cla_runtime *rt, const cla_tensor *x)
 {
-    const int64_t n = cla_size(x);
-    const int64_t even = (n + MOST_RUNS - 1) / MOST_RUNS;
-    r->each = even < SHORTEST_RUN ? SHORTEST_RUN : even;
-    r->count = (n + r->each - 1) / r->each;
+    r->count = cla_runs_of(cla_size(x)).count;
     CLA_TRY(cla_memory_new(&r->partial, rt, (size_t)r->count * sizeof(float)));
-    return square_runs(rt, &r->partial, x, r->each);
+    return cla_sum_runs(rt, &r->partial, CLA_SUMMED_SQUARES, x, NULL);
 }
 
 cla_status cla_norm(cla_runtime *rt, double *norm, const cla_tensor *x)
@@ -52,7 +32,7 @@ cla_status cla_norm(cla_runtime *rt, double *norm, const cla_tensor *x)
     CLA_SAME(rt, x);
     *norm = 0;
     CLA_TRY(check("norm", x));
-    float host[MOST_RUNS];
+    float host[CLA_MOST_RUNS];
     runs r = { .count = 0 };
     cla_status status = sum_runs(&r, rt, x);
     if (!status) {

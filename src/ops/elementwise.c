@@ -1,6 +1,7 @@
-/* elementwise.c - sums, products, gates, concatenated columns, and heads scaled by
- * learned factors. */
+/* elementwise.c - sums, differences, products, multiples, gates, concatenated columns,
+ * and heads scaled by learned factors. */
 #include "cl/elementwise_args.h"
+#include "clattn/arithmetic.h"
 #include "clattn/ops.h"
 #include "ops/column_sum.h"
 #include "ops/columns.h"
@@ -13,6 +14,7 @@ enum { RUN = 8 }; // rows of a work-group
 
 typedef struct saved {
     cla_tensor *y, *x[3]; // the third is NULL if there are two
+    float sign;           // of the second in a sum: 1 or -1; 0: it is no sum
 } saved;
 
 /* Makes y and queues y = kernel(inputs), after a check that all have one shape. */
@@ -32,6 +34,8 @@ static cla_status forward(cla_tape *tape, saved *s, const cla_signature *signatu
     };
     if (s->x[2]) {
         launch.args[4] = cla_i32(size);
+    } else if (s->sign) {
+        launch.args[4] = cla_f32(s->sign);
     }
     cla_spread_elements(cla_tape_runtime(tape), &launch, size);
     return cla_enqueue(cla_tape_runtime(tape), &launch);
@@ -74,19 +78,14 @@ static cla_status add_backward(cla_tape *tape, void *bytes)
     cla_tensor *to[2] = { NULL };
     int adds = 0;
     CLA_TRY(two_grads(tape, s->x, to, &adds));
-    if (!to[0]) {
-        to[0] = to[1];
-        to[1] = NULL;
-        adds >>= 1;
-    }
     cla_launch launch = {
         .file = "elementwise",
         .kernel = "add_backward",
         .args = { cla_buf(to[0]), cla_buf(to[1]), cla_buf(dy), cla_i32(cla_size(dy)),
-                  cla_i32(adds) },
+                  cla_i32(adds), cla_f32(s->sign) },
     };
     cla_spread_elements(cla_tape_runtime(tape), &launch, cla_size(dy));
-    return to[0] ? cla_enqueue(cla_tape_runtime(tape), &launch) : CLA_OK;
+    return to[0] || to[1] ? cla_enqueue(cla_tape_runtime(tape), &launch) : CLA_OK;
 }
 
 const cla_signature cla_add_signature = { "add", "a:... b:... -> y:..." };
@@ -94,9 +93,63 @@ const cla_signature cla_add_signature = { "add", "a:... b:... -> y:..." };
 cla_status cla_add(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor *b)
 {
     CLA_OP(tape, y, a, b);
-    saved s = { .x = { a, b } };
+    saved s = { .x = { a, b }, .sign = 1 };
     CLA_TRY(forward(tape, &s, &cla_add_signature, "add_forward"));
     const cla_note end = { add_backward, &s, sizeof s, { a, b } };
+    return cla_tape_give(tape, y, s.y, &end);
+}
+
+const cla_signature cla_sub_signature = { "sub", "a:... b:... -> y:..." };
+
+cla_status cla_sub(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor *b)
+{
+    CLA_OP(tape, y, a, b);
+    saved s = { .x = { a, b }, .sign = -1 };
+    CLA_TRY(forward(tape, &s, &cla_sub_signature, "add_forward"));
+    const cla_note end = { add_backward, &s, sizeof s, { a, b } };
+    return cla_tape_give(tape, y, s.y, &end);
+}
+
+typedef struct saved_scale {
+    cla_tensor *y, *x;
+    float factor;
+} saved_scale;
+
+/* Queues to (+)= factor from. */
+static cla_status scale(cla_runtime *rt, const cla_tensor *to, const cla_tensor *from,
+                        float factor, int add)
+{
+    cla_launch launch = {
+        .file = "elementwise",
+        .kernel = "scale",
+        .args = { cla_buf(to), cla_buf(from), cla_i32(cla_size(from)), cla_f32(factor),
+                  cla_i32(add) },
+    };
+    cla_spread_elements(rt, &launch, cla_size(from));
+    return cla_enqueue(rt, &launch);
+}
+
+static cla_status scale_backward(cla_tape *tape, void *bytes)
+{
+    const saved_scale *s = bytes;
+    const cla_tensor *dy = cla_grad_in(s->y);
+    cla_tensor *dx = NULL;
+    int add = 0;
+    CLA_TRY(cla_grad_out(tape, s->x, &dx, &add));
+    return dx ? scale(cla_tape_runtime(tape), dx, dy, s->factor, add) : CLA_OK;
+}
+
+const cla_signature cla_scale_by_signature = { "scale_by", "x:... -> y:..." };
+
+cla_status cla_scale_by(cla_tape *tape, cla_tensor **y, cla_tensor *x, float factor)
+{
+    CLA_OP(tape, y, x);
+    saved_scale s = { .x = x, .factor = factor };
+    CLA_TRY(cla_signature_check(&cla_scale_by_signature, (cla_given[]){ { x } },
+                                &(cla_sizes){ 0 }));
+    CLA_TRY(cla_tape_tensor(tape, &s.y, CLA_F32, x->rank, x->shape));
+    CLA_TRY(scale(cla_tape_runtime(tape), s.y, x, factor, 0));
+    const cla_note end = { scale_backward, &s, sizeof s, { x } };
     return cla_tape_give(tape, y, s.y, &end);
 }
 

@@ -1,7 +1,8 @@
-/* activation.c - GELU and SiLU: device against oracle, gradients, far values, refusals.
- */
+/* activation.c - GELU, SiLU and the sigmoid: device against oracle, gradients, far
+ * values, refusals. */
 #include <math.h>
 
+#include "clattn/arithmetic.h"
 #include "clattn/feed.h"
 #include "oracle/oracle.h"
 #include "support/check_kind.h"
@@ -33,15 +34,28 @@ Test(activation, silu)
     check_kind_refuses(&table);
 }
 
-/* Checks values far from zero, where both are 0 or x with slopes 0 or 1: nothing
- * overflows. */
-static void far(cla_runtime *rt,
-                cla_status (*op)(cla_tape *, cla_tensor **, cla_tensor *))
+/* Four roundings and that of an exponential. */
+Test(activation, sigmoid)
 {
-    enum { COUNT = 6 };
-    const float in[COUNT] = { -1e30f, -1000, -90, 90, 1000, 1e30f };
-    const double want[COUNT] = { 0, 0, 0, 90, 1000, (double)1e30f };
-    const double slope[COUNT] = { 0, 0, 0, 1, 1, 1 };
+    static const char *const shapes[] = {
+        "...=1",   "...=7,9",           "...=2,3,5,7",       "...=65,63",
+        "...=0,3", "...=91,191 medium", "...=33,2048 large", NULL
+    };
+    const kind_table table = {
+        .lines = { .op = "sigmoid" }, .rows = shapes, .bar = 1e-6, .scale = { 5 }
+    };
+    check_kind_cases(&table);
+    check_kind_refuses(&table);
+}
+
+enum { COUNT = 6 };
+static const float in[COUNT] = { -1e30f, -1000, -90, 90, 1000, 1e30f };
+
+/* Checks values far from zero and their slopes: nothing overflows. */
+static void far(cla_runtime *rt,
+                cla_status (*op)(cla_tape *, cla_tensor **, cla_tensor *),
+                const double want[COUNT], const double slope[COUNT])
+{
     cla_tensor *y = NULL;
     cla_tape *tape = test_tape(rt, true);
     cla_tensor *x = test_tensor(tape, CLA_F32, 2, (int64_t[]){ 1, COUNT }, in);
@@ -56,9 +70,12 @@ static void far(cla_runtime *rt,
 DEVICE_TEST(activation, far_values)
 {
     const cla_schedule schedules[] = { CLA_SCHEDULE_TILE, CLA_SCHEDULE_GROUP };
+    const double same[COUNT] = { 0, 0, 0, 90, 1000, (double)1e30f };
+    const double ones[COUNT] = { 0, 0, 0, 1, 1, 1 };
     for (int i = 0; i < 2; i++) {
         cla_runtime_set_schedule(rt, schedules[i]);
-        far(rt, cla_gelu);
-        far(rt, cla_silu);
+        far(rt, cla_gelu, same, ones);
+        far(rt, cla_silu, same, ones);
+        far(rt, cla_sigmoid, ones, (double[COUNT]){ 0 });
     }
 }

@@ -1,7 +1,8 @@
-/* elementwise.c - sums, products, gates, concatenated columns and scaled heads against
- * their oracles. */
+/* elementwise.c - sums, differences, products, multiples, gates, concatenated columns
+ * and scaled heads against their oracles. */
 #include <string.h>
 
+#include "clattn/arithmetic.h"
 #include "support/check_kind.h"
 
 /* One or two operations an element: a rounding each. */
@@ -34,6 +35,50 @@ DEVICE_TEST(elementwise, add_to_itself)
     test_backward(tape, y);
     check_tensor("add to itself", cla_tensor_grad(x), (double[]){ 2, 2, 2 }, 3, 0);
     cla_tape_free(&tape);
+}
+
+/* ---- sub and scale_by ------------------------------------------------------------ */
+
+static const kind_table subtracting = {
+    .lines = { .op = "sub" },
+    .rows = (const char *const[]){ "...=1,1", "...=7,9", "...=2,3,4,5", "...=65,63",
+                                   "...=64,65 const=a", "...=3,65 const=b",
+                                   "...=91,191 large", "...=0,3", NULL },
+    .bar = BAR,
+};
+
+Test(elementwise, sub)
+{
+    check_kind_cases(&subtracting);
+}
+
+/* Both gradients end in one tensor, as 1 and -1. */
+DEVICE_TEST(elementwise, sub_from_itself)
+{
+    cla_tensor *y = NULL;
+    cla_tape *tape = test_tape(rt, true);
+    cla_tensor *x =
+        test_tensor(tape, CLA_F32, 1, (int64_t[]){ 3 }, (float[]){ 1, 2, 3 });
+    cla_tensor_want_grad(x, true);
+    TEST_OK(cla_sub(tape, &y, x, x));
+    test_backward(tape, y);
+    check_tensor("x - x", y, (double[]){ 0, 0, 0 }, 3, 0);
+    check_tensor("its gradient", cla_tensor_grad(x), (double[]){ 0, 0, 0 }, 3, 0);
+    cla_tape_free(&tape);
+}
+
+static const kind_table making_multiples = {
+    .lines = { .op = "scale_by" },
+    .rows = (const char *const[]){ "...=1,1 factor=-0.5", "...=7,9 factor=0",
+                                   "...=5 factor=1e3", "...=65,63 medium factor=3",
+                                   "...=91,191 large factor=0.1", "...=0,3 factor=2",
+                                   NULL },
+    .bar = BAR,
+};
+
+Test(elementwise, scale_by)
+{
+    check_kind_cases(&making_multiples);
 }
 
 /* ---- multiply ------------------------------------------------------------------- */
@@ -119,6 +164,8 @@ Test(elementwise, scale_heads)
 Test(elementwise, refuses)
 {
     check_kind_refuses(&adding);
+    check_kind_refuses(&subtracting);
+    check_kind_refuses(&making_multiples);
     check_kind_refuses(&multiplying);
     check_kind_refuses(&gating);
     check_kind_refuses(&joining);

@@ -48,7 +48,13 @@ static void fill_lengths(int32_t *ids, int64_t n, const op_call *c, int operand)
 const small_call small_calls[] = {
     { CALL("gelu", "N=3 D=3") },
     { CALL("silu", "N=3 D=3") },
+    { CALL("sigmoid", "...=3,3") },
     { CALL("add", "...=2,3") },
+    { CALL("sub", "...=2,3") },
+    { CALL("scale_by", "...=2,3 factor=-2") },
+    { CALL("sum", "...=2,3") },
+    { CALL("mean", "...=2,3") },
+    { CALL("mse", "...=2,3") },
     { CALL("multiply", "...=2,3") },
     { CALL("gate", "...=2,3") },
     { CALL("concat", "N=2 Ca=3 Cb=2") },

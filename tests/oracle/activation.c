@@ -1,11 +1,13 @@
 /* activation.c - activations as operators; src/ops/activation.c defines them. */
 #include "ops/activation.h"
 
+#include "clattn/arithmetic.h"
 #include "clattn/feed.h"
 #include "oracle/kind.h"
 #include "oracle/oracle.h"
 
-extern const cla_signature cla_gelu_signature, cla_silu_signature; // of the launcher
+extern const cla_signature cla_gelu_signature, cla_silu_signature,
+    cla_sigmoid_signature; // of the launcher
 
 void oracle_gelu(double *y, const double *x, int64_t n)
 {
@@ -51,6 +53,23 @@ static void silu_oracle(double *const *y, const op_call *c)
     oracle_silu(y[0], c->x[0], count(c));
 }
 
+static cla_status sigmoid_device(cla_tape *tape, cla_tensor **y, const op_call *c)
+{
+    return cla_sigmoid(tape, y, c->in[0]);
+}
+
+static void sigmoid_oracle(double *const *y, const op_call *c)
+{
+    for (int64_t i = 0; i < kind_total(c); i++) {
+        y[0][i] = cla_activation_of(CLA_SIGMOID, c->x[0][i]);
+    }
+}
+
+static kind_cost sigmoid_cost(const op_call *c, bool backward)
+{
+    return (kind_cost){ .bytes = (backward ? 5.0 : 2.0) * 4 * (double)kind_total(c) };
+}
+
 static const op_kind gelu_kind = {
     .signature = &cla_gelu_signature,
     .device = gelu_device,
@@ -64,4 +83,12 @@ static const op_kind silu_kind = {
     .cost = cost,
 };
 
-const op_kind *const activation_kinds[] = { &gelu_kind, &silu_kind, NULL };
+static const op_kind sigmoid_kind = {
+    .signature = &cla_sigmoid_signature,
+    .device = sigmoid_device,
+    .oracle = sigmoid_oracle,
+    .cost = sigmoid_cost,
+};
+
+const op_kind *const activation_kinds[] = { &gelu_kind, &silu_kind, &sigmoid_kind,
+                                            NULL };
