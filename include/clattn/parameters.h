@@ -109,16 +109,27 @@ CLA_API cla_status cla_parameters_update(cla_parameters *set,
                                          const cla_optimiser_options *options,
                                          double limit, double *norm);
 
-/* Writes the values as safetensors, with a hash; the file is whole or not there. The
- * running means are not in it. Errors: CLA_E_USAGE (not built), CLA_E_IO, CLA_E_NOMEM,
- * CLA_E_DEVICE. */
+/* Drops the running means, as if no step had been made: the next one begins at zero,
+ * and a file holds the values alone. Errors: CLA_E_USAGE (not built), CLA_E_DEVICE. */
+CLA_API cla_status cla_parameters_forget(cla_parameters *set);
+
+/* Writes the values as safetensors, with a hash; the file is whole or not there. After
+ * a step it has the optimiser's name, its steps and its running means, too: tensors
+ * such as "adam.mean/table". A set that loads it and goes on has the same bits as one
+ * that never stopped; rates and other settings are the caller's to keep.
+ *
+ * Errors: CLA_E_USAGE (not built; a parameter that is named as a running mean),
+ * CLA_E_IO, CLA_E_NOMEM, CLA_E_DEVICE. */
 CLA_API cla_status cla_parameters_save(const cla_parameters *set, const char *path);
 
-/* Reads such a file into the parameters, all or none of them.
+/* Reads such a file into the parameters, all or none of them, with the running means
+ * that it has: a file of values alone (of a set that never stepped, or of an older
+ * version) leaves none. A step of another optimiser than the file's begins at zero.
  *
- * Errors: CLA_E_USAGE (not built), CLA_E_IO, CLA_E_INPUT (no safetensors; damaged; a
- * tensor that is missing, left over, of another type or shape, by name), CLA_E_NUMERIC
- * (numbers that are not finite), CLA_E_NOMEM, CLA_E_DEVICE. */
+ * Errors: CLA_E_USAGE (not built), CLA_E_IO, CLA_E_INPUT (no safetensors; damaged; an
+ * optimiser that there is not; a tensor that is missing, left over, of another type or
+ * shape, by name), CLA_E_NUMERIC (numbers that are not finite), CLA_E_NOMEM,
+ * CLA_E_DEVICE. */
 CLA_API cla_status cla_parameters_load(cla_parameters *set, const char *path);
 
 #ifdef __cplusplus

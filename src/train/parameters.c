@@ -1,26 +1,14 @@
 /* parameters.c - the parameters of a user's own network. */
-#include "clattn/parameters.h"
+#include "train/parameters.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/safetensors.h"
-#include "nn/param.h"
 #include "train/update.h"
 
 enum { MOMENTS = CLA_OPTIMISER_MOMENTS };
-
-struct cla_parameters {
-    cla_runtime *rt;
-    cla_params params;
-    cla_tensor *values, *gradients; // the blocks, flat
-    cla_memory memory[MOMENTS];
-    cla_tensor *moment[MOMENTS];
-    const cla_optimiser *kind; // of the last step
-    int64_t step;              // steps of this kind
-    bool built;
-    cla_tensor *unused; // home of all parameters after the build
-};
 
 /* Detaches the parameters from the caller's variables, which may not exist any more. */
 static void forget_homes(cla_parameters *set)
@@ -138,7 +126,7 @@ cla_status cla_parameters_linear(cla_parameters *set, cla_tensor **w, cla_tensor
 
 /* ---- building and training ------------------------------------------------------ */
 
-static cla_status need_built(const cla_parameters *set)
+cla_status cla_parameters_need_built(const cla_parameters *set)
 {
     return set->built ? CLA_OK
                       : cla_fail(CLA_E_USAGE, "cla_parameters_build was not called");
@@ -210,13 +198,23 @@ cla_status cla_optimiser_usual(cla_optimiser_options *options, const char *name)
     return CLA_OK;
 }
 
+cla_status cla_parameters_forget(cla_parameters *set)
+{
+    CLA_NEED(set);
+    CLA_HOLD(set->rt);
+    CLA_TRY(cla_parameters_need_built(set));
+    for (int i = 0; i < MOMENTS && set->kind; i++) {
+        CLA_TRY(cla_memory_fill(set->rt, &set->memory[i], 0));
+    }
+    set->kind = NULL;
+    set->step = 0;
+    return CLA_OK;
+}
+
 /* Begins at the first step of an optimiser that did not make the last one. */
 static cla_status change_kind(cla_parameters *set, const cla_optimiser *o)
 {
-    for (int i = 0; i < MOMENTS && set->kind && set->kind != o; i++) {
-        CLA_TRY(cla_memory_fill(set->rt, &set->memory[i], 0));
-    }
-    set->step = set->kind == o ? set->step : 0;
+    CLA_TRY(set->kind == o ? CLA_OK : cla_parameters_forget(set));
     set->kind = o;
     return CLA_OK;
 }
@@ -235,7 +233,7 @@ static cla_status step_by(cla_parameters *set, const cla_optimiser *o,
                           const cla_optimiser_rates *rates, double limit, double *norm)
 {
     double length = 0;
-    CLA_TRY(need_built(set));
+    CLA_TRY(cla_parameters_need_built(set));
     if (!(limit >= 0)) {
         return cla_fail(CLA_E_USAGE, "limit is %g, must be 0 or more", limit);
     }
@@ -283,100 +281,4 @@ cla_status cla_parameters_update(cla_parameters *set,
         .weight_decay = options->weight_decay,
     };
     return step_by(set, o, &rates, limit, norm);
-}
-
-/* ---- files ---------------------------------------------------------------------- */
-
-/* Reads all parameters into numbers, one after the other, and lists their tensors. */
-static cla_status read_all(const cla_parameters *set, float *numbers,
-                           cla_st_tensor *list)
-{
-    for (size_t i = 0; i < set->params.count; i++) {
-        const cla_param *p = &set->params.list[i];
-        list[i] = (cla_st_tensor){ .name = p->name,
-                                   .dtype = CLA_ST_F32,
-                                   .rank = p->rank,
-                                   .size = cla_tensor_size(p->tensor),
-                                   .data = numbers };
-        memcpy(list[i].shape, p->shape, sizeof p->shape);
-        CLA_TRY(cla_tensor_download(p->tensor, numbers));
-        numbers += list[i].size;
-    }
-    return CLA_OK;
-}
-
-cla_status cla_parameters_save(const cla_parameters *set, const char *path)
-{
-    float *numbers = NULL;
-    cla_st_tensor *list = NULL;
-    CLA_NEED(set, path);
-    CLA_HOLD(set->rt);
-    CLA_TRY(need_built(set));
-    cla_status status =
-        cla_alloc(&numbers, (size_t)cla_parameters_size(set), sizeof *numbers);
-    status = status ? status : cla_alloc(&list, set->params.count, sizeof *list);
-    status = status ? status : read_all(set, numbers, list);
-    status = status ? status : cla_st_save(path, list, set->params.count, NULL);
-    free(list);
-    free(numbers);
-    return status;
-}
-
-static cla_status check_tensor(const cla_st_tensor *t, const cla_param *p,
-                               const char *path)
-{
-    if (!t) {
-        return cla_fail(CLA_E_INPUT, "%s: '%s' is missing", path, p->name);
-    }
-    if (t->dtype != CLA_ST_F32) {
-        return cla_fail(CLA_E_INPUT, "%s: '%s' is %s, must be F32", path, p->name,
-                        cla_st_dtypes[t->dtype].name);
-    }
-    if (t->rank != p->rank ||
-        memcmp(t->shape, p->shape, (size_t)p->rank * sizeof *p->shape) != 0) {
-        return cla_fail(CLA_E_INPUT, "%s: '%s' has another shape than the parameter %s",
-                        path, p->name, cla_shape_text(p->tensor));
-    }
-    return cla_st_finite(t)
-               ? CLA_OK
-               : cla_fail(CLA_E_NUMERIC, "%s: '%s' is not finite", path, p->name);
-}
-
-static cla_status check_file(const cla_parameters *set, const cla_st_file *file,
-                             const char *path)
-{
-    for (size_t i = 0; i < set->params.count; i++) {
-        const cla_param *p = &set->params.list[i];
-        CLA_TRY(check_tensor(cla_st_find(file, p->name), p, path));
-    }
-    for (size_t i = 0; i < file->count; i++) {
-        if (!cla_params_find(&set->params, file->tensors[i].name)) {
-            return cla_fail(CLA_E_INPUT, "%s: '%.80s' is no parameter of this set",
-                            path, file->tensors[i].name);
-        }
-    }
-    return CLA_OK;
-}
-
-static cla_status write_all(const cla_parameters *set, const cla_st_file *file)
-{
-    for (size_t i = 0; i < set->params.count; i++) {
-        const cla_param *p = &set->params.list[i];
-        CLA_TRY(cla_tensor_upload(p->tensor, cla_st_find(file, p->name)->data));
-    }
-    return CLA_OK;
-}
-
-cla_status cla_parameters_load(cla_parameters *set, const char *path)
-{
-    cla_st_file file = { 0 };
-    CLA_NEED(set, path);
-    CLA_HOLD(set->rt);
-    CLA_TRY(need_built(set));
-    CLA_TRY(cla_st_open(&file, path));
-    cla_status status = check_file(set, &file, path);
-    status = status ? status : write_all(set, &file);
-    cla_params_changed(&set->params);
-    cla_st_close(&file);
-    return status;
 }
