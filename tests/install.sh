@@ -15,7 +15,19 @@ export LD_LIBRARY_PATH
 compile clattn embed
 "$prefix/embed"
 compile clattn-models classifier
-(cd "$prefix" && ./classifier) || fail 'the classifier does not learn, or comes back as another'
+"$source/tests/train/classifier.sh" "$prefix/classifier" || fail 'the classifier fails'
+# The program of docs/tutorial-c.md has at most 120 lines, and is C++, too.
+[ "$(wc -l <"$source/examples/classifier.c")" -le 120 ] || fail 'classifier.c grew'
+if command -v c++ >/dev/null; then
+    # shellcheck disable=SC2046 # flags are words
+    c++ -x c++ -std=c++17 -Wall -Wextra -Werror "$source/examples/classifier.c" -x none \
+        $(package --cflags --libs clattn-models) -o "$prefix/classifier-c++" ||
+        fail 'classifier.c is no C++'
+    "$source/tests/train/classifier.sh" "$prefix/classifier-c++" ||
+        fail 'the classifier in C++ fails'
+else
+    echo 'not run: the classifier in C++ (no compiler)'
+fi
 compile clattn-models tag
 compile clattn-models translate
 "$prefix/translate" "$prefix/no-model" a 2>"$prefix/err" && fail 'no model, but exit 0'

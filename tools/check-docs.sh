@@ -11,6 +11,7 @@
 #   <!-- first: COMMAND -->            runs before the block; may use tests/cli/toys.sh
 #   <!-- exits with N -->              the last command does, the others with 0
 #   <!-- output varies -->             what is printed is an example and is not compared
+#   <!-- part of FILE -->              the page's blocks with this are the file, in order
 # A block of another kind must not hold commands. tests/python runs docs/python.md.
 # Every training is cut to ten steps of a small network.
 every=
@@ -224,14 +225,25 @@ take_comment() {
     'first: '*) first+=("${text#first: }") ;;
     'exits with '*) wanted=${text#exits with } ;;
     'output varies') varies=yes ;;
+    'part of '*) part=${text#part of } ;;
     esac
 }
 
-forget() { reason='' first=() wanted=0 varies='' command=() at=() output=() continues=''; }
+forget() {
+    reason='' first=() wanted=0 varies='' command=() at=() output=() continues='' part=''
+}
+
+# compare_program FILE: the page's parts of it, in "$folder.program", are all of it.
+compare_program() {
+    compared=$((compared + 1))
+    diff <(grep . "$folder.program") <(grep . "$source/$1") >"$work/said" && return
+    fail $number "does not show $1, whole and in order:"
+    head -n 12 "$work/said" | sed 's/^/    | /'
+}
 
 # check_page PAGE: all its blocks, in order.
 check_page() {
-    local line kind='' number=0 inside=''
+    local line kind='' number=0 inside='' program=''
     page=$1 folder=$work/scratch/${1%.md}
     scratch "$folder"
     forget
@@ -245,7 +257,10 @@ check_page() {
             forget
             ;;
         +*)
-            if [ "$kind" = sh ] || [ "$kind" = console ]; then
+            if [ -n "$part" ]; then
+                program=$part
+                printf '%s\n' "$line" >>"$folder.program"
+            elif [ "$kind" = sh ] || [ "$kind" = console ]; then
                 take_line "$line"
             elif [[ $line == '$ '* || $line == 'clattn '* ]]; then
                 fail $number "is a command in a block that is neither sh nor console: $line"
@@ -255,6 +270,7 @@ check_page() {
         ?*) forget ;; # text: the comments above it belong to no block
         esac
     done <"$page"
+    [ -z "$program" ] || compare_program "$program"
 }
 
 shopt -s extglob

@@ -9,7 +9,7 @@
  *                             // or another optimiser: cla_parameters_update
  *   cla_parameters_save(set, "network.safetensors");
  *
- * examples/classifier.c is a whole network. It is part of the library clattn-models.
+ * docs/tutorial-c.md makes a whole network. It is part of the library clattn-models.
  * Thread-safety: as the runtime. */
 #pragma once
 
