@@ -1,29 +1,22 @@
-/* conv_attention_2d.cl - convolved attention in launches over bands of rows of many
- * maps.
+/* conv_attention_2d.cl - convolved attention in launches over rows of many maps: its
+ * products, with what can be done to their sums on the way.
  *
- * The host goes down the rows in steps: scores, softmax, filter, product with the
- * values; and their gradients. Between launches a band holds the rows that the filter
- * needs around the step (a ring; or, for the form by FFT, whole padded maps).
+ * The host goes through whole maps, or down their rows in steps where maps are large:
+ * scores, filter, product with the values; and their gradients. Between launches a band
+ * holds the maps, or the rows that the filter needs around the step (a ring); or, for
+ * the form by FFT, whole padded maps.
  *
  * Layout: x, y, out of products as q, k, v, o in attention.clh; bands [pairs,size], a
- * pair being (sequence, head); lse [2,H,N]; w [H,kh,kw]; b [H]; sums [B*H,kh*kw+1].
- * Work-group: products: 64 items for TM x TN results, see product_group.clh; others: WG
- * items.
- * Defines: WG, 64 to 256; those of product_group.clh.
+ * pair being (sequence, head); lse [2,H,N]; partials as in conv_rows.cl.
+ * Work-group: 64 items for TM x TN results, see product_group.clh.
+ * Defines: those of product_group.clh.
  * Local: 16 (TM + TN + 8) floats.
  * Numerics: softmax subtracts the row's maximum; the backward pass recomputes the map
  * from what lse keeps; all sums in a fixed order.
- * Writes: rows first..last-1 of a band with zeros around the map; out by mode.
+ * Writes: rows first..last-1 of a band, columns of the map; out by mode.
  * Source: Dufter et al. 2020, convoluted attention. */
 #include "conv_band.clh"
 #include "product_group.clh"
-
-#ifndef WG
-#define WG 128
-#endif
-#define TEAM 16
-
-/* ---- products ------------------------------------------------------------------ */
 
 /* Return the rows of a map's tokens, and the rows of a band, as operands. */
 INLINE matrix rows_of(global const float *x, int at, int stride, pair_map t,
@@ -40,11 +33,52 @@ INLINE matrix rows_in(sheet strip, int last, int columns)
     return m;
 }
 
-INLINE global float *out_of(global float *out, pair_map t, conv_tokens r)
+/* ---- scores -------------------------------------------------------------------- */
+
+/* A group's place in a map: its first row and column, and the map's last ones. */
+typedef struct score_place {
+    int i, j, last;
+} score_place;
+
+INLINE score_place find_scores(conv_band m, pair_map t)
 {
-    return out + (size_t)r.x_at + (size_t)t.start * (size_t)r.x_stride +
-           (size_t)(t.head * r.width);
+    score_place p;
+    p.i = m.first + GROUP(1) * TM;
+    p.j = GROUP(0) * TN;
+    p.last = min(m.last, t.length);
+    return p;
 }
+
+/* s[i][j] = scale <x_i, y_j> */
+INLINE void score_sums(sums *s, local float *ta, local float *tb, matrix x, matrix y,
+                       score_place p, conv_tokens r)
+{
+    const int depth = p.i < p.last && p.j < y.last ? r.width : 0;
+    sums_clear(s);
+    for (int c = 0; TOGETHER(c < depth); c += DEPTH) {
+        load_turned(ta, TM, x, p.i, c);
+        load_turned(tb, TN, y, p.j, c);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        product_step(s, ta, tb);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+#define SCALE(z, row, column) z *= r.scale;
+    EACH_ROW(SCALE, (*s))
+}
+
+#define SCORE_TILES                                                \
+    local float ta[A_SIZE] __attribute__((aligned(16)));           \
+    local float tb[B_SIZE] __attribute__((aligned(16)));           \
+    const pair_map t = find_pair(m, offsets);                      \
+    const sheet to = band_of(out, m);                              \
+    const score_place p = find_scores(m, t);                       \
+    sums sum;                                                      \
+    score_sums(&sum, ta, tb, rows_of(x, r.x_at, r.x_stride, t, r), \
+               rows_of(y, r.y_at, r.y_stride, t, r), p, r)
+
+#define STORE_SCORE(z, row, column)                        \
+    quad_store(sheet_row(to, p.i + row) + p.j + column, z, \
+               p.i + row < p.last ? t.length - p.j - column : 0, false);
 
 // out[i][j] = scale <x_i, y_j>
 WORK_GROUP(ITEMS, 1, 1)
@@ -52,209 +86,170 @@ kernel void conv_score(global float *restrict out, global const float *restrict 
                        global const float *restrict y,
                        global const int *restrict offsets, conv_band m, conv_tokens r)
 {
-    local float ta[A_SIZE] __attribute__((aligned(16)));
-    local float tb[B_SIZE] __attribute__((aligned(16)));
-    const pair_map t = find_pair(m, offsets);
-    const sheet to = band_of(out, m);
-    const int last = min(m.last, t.length);
-    const int i = m.first + GROUP(1) * TM, j = GROUP(0) * TN;
-    const matrix rows = rows_of(x, r.x_at, r.x_stride, t, r);
-    const matrix columns = rows_of(y, r.y_at, r.y_stride, t, r);
-    const int depth = i < last && j < t.length ? r.width : 0;
-    sums sum;
-    sums_clear(&sum);
-    for (int c = 0; TOGETHER(c < depth); c += DEPTH) {
-        load_turned(ta, TM, rows, i, c);
-        load_turned(tb, TN, columns, j, c);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        product_step(&sum, ta, tb);
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-#define SCORE(z, row, column)                                    \
-    quad_store(sheet_row(to, i + row) + j + column, r.scale * z, \
-               i + row < last ? t.length - j - column : 0, false);
-    EACH_ROW(SCORE, sum)
+    SCORE_TILES;
+    EACH_ROW(STORE_SCORE, sum)
 }
 
-// out_i = scale sum_j strip[i][j] y_j
+/* Return the largest of the first `left` numbers, and the sum of their exp(z - top). */
+INLINE float quad_top(float4 z, int left)
+{
+    z = select((float4)(SCORE_MIN), z, (int4)(0, 1, 2, 3) < (int4)(left));
+    return fmax(fmax(z.x, z.y), fmax(z.z, z.w));
+}
+INLINE float quad_share(float4 z, float top, int left)
+{
+    z = select((float4)(0.0f), exp(z - top), (int4)(0, 1, 2, 3) < (int4)(left));
+    return z.x + z.y + z.z + z.w;
+}
+
+/* The maxima of a row's items. */
+INLINE float top_of(local const float *row)
+{
+    float top = SCORE_MIN;
+    for (int n = 0; n < ACROSS; n++) {
+        top = fmax(top, row[n]);
+    }
+    return top;
+}
+
+// out[i][j] = scale <x_i, y_j>; partials: of each row of a tile
 WORK_GROUP(ITEMS, 1, 1)
-kernel void conv_mix(global float *restrict out, global float *restrict strips,
-                     global const float *restrict y, global const int *restrict offsets,
-                     conv_band m, conv_tokens r)
+kernel void conv_score_rows(global float *restrict out,
+                            global float2 *restrict partials,
+                            global const float *restrict x,
+                            global const float *restrict y,
+                            global const int *restrict offsets, conv_band m,
+                            conv_tokens r, int tiles)
+{
+    SCORE_TILES;
+    EACH_ROW(STORE_SCORE, sum)
+    const int row = ROW_OF(0), lane = LANE(0), across = lane % ACROSS;
+    const int left = t.length - p.j - COLUMN_OF(0), left1 = left - 4 * ACROSS;
+#define ROW_TOP(n, name)              \
+    ta[(row + n) * ACROSS + across] = \
+        fmax(quad_top(sum.s00.name, left), quad_top(sum.s01.name, left1));
+    ROW_TOP(0, r0)
+    ROW_TOP(1, r1)
+    ROW_TOP(2, r2)
+    ROW_TOP(3, r3)
+    barrier(CLK_LOCAL_MEM_FENCE);
+#define ROW_SHARE(n, name)                                                      \
+    {                                                                           \
+        const float top = top_of(ta + (row + n) * ACROSS);                      \
+        tb[(row + n) * ACROSS + across] = quad_share(sum.s00.name, top, left) + \
+                                          quad_share(sum.s01.name, top, left1); \
+    }
+    ROW_SHARE(0, r0)
+    ROW_SHARE(1, r1)
+    ROW_SHARE(2, r2)
+    ROW_SHARE(3, r3)
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (lane < TM && p.i + lane < p.last) {
+        float2 all = (float2)(top_of(ta + lane * ACROSS), 0.0f);
+        for (int n = 0; n < ACROSS; n++) {
+            all.y += tb[lane * ACROSS + n];
+        }
+        const size_t rows = (size_t)(m.last - m.first),
+                     i = (size_t)(p.i + lane - m.first);
+        partials[((size_t)GROUP(2) * rows + i) * (size_t)tiles + (size_t)GROUP(0)] =
+            all;
+    }
+}
+
+// out[i][j] = exp(scale <x_i, y_j> - m_i) / sum_i, from what lse keeps
+WORK_GROUP(ITEMS, 1, 1)
+kernel void conv_weights(global float *restrict out, global const float *restrict x,
+                         global const float *restrict y,
+                         global const float *restrict lse,
+                         global const int *restrict offsets, conv_band m, conv_tokens r,
+                         int tokens)
+{
+    SCORE_TILES;
+    const size_t plane = (size_t)m.heads * (size_t)tokens;
+    lse += (size_t)t.head * (size_t)tokens + (size_t)t.start;
+#define WEIGH(z, row, column)                                         \
+    {                                                                 \
+        global const float *own = lse + min(p.i + row, t.length - 1); \
+        z = exp(z - own[0]) * own[plane];                             \
+    }
+    if (p.i < p.last) {
+        EACH_ROW(WEIGH, sum)
+    }
+    EACH_ROW(STORE_SCORE, sum)
+}
+
+// out[i][j] = scale <x_i, y_j> act'(strip[i][j]), of activated numbers
+WORK_GROUP(ITEMS, 1, 1)
+kernel void conv_slopes(global float *restrict out, global float *restrict strips,
+                        global const float *restrict x, global const float *restrict y,
+                        global const int *restrict offsets, conv_band m, conv_tokens r,
+                        int activation)
+{
+    SCORE_TILES;
+    const sheet strip = band_of(strips, m);
+#define SLOPE(z, row, column)                                                 \
+    {                                                                         \
+        const bool inside = p.i + row < p.last && p.j + column < t.length;    \
+        const float4 a = quad_at(sheet_row(strip, inside ? p.i + row : p.i) + \
+                                     (inside ? p.j + column : 0),             \
+                                 inside ? t.length - p.j - column : 0);       \
+        z *= activation == 2 ? 1.0f - a * a : slope_of_relu4(a);              \
+    }
+    if (activation && p.i < p.last) {
+        EACH_ROW(SLOPE, sum)
+    }
+    EACH_ROW(STORE_SCORE, sum)
+}
+
+/* ---- results and gradients ----------------------------------------------------- */
+
+// out_i = scale sum_j map[i][j] y_j, by the first groups; out_j = scale sum_i map[i][j]
+// y_i by the next ones, and of strip in the place of map by the last ones
+WORK_GROUP(ITEMS, 1, 1)
+kernel void conv_products(global float *restrict dq, global float *restrict dk,
+                          global float *restrict dv, global float *restrict maps,
+                          global float *restrict strips,
+                          global const float *restrict for_q,
+                          global const float *restrict for_k,
+                          global const float *restrict for_v,
+                          global const int *restrict offsets, conv_three s)
 {
     local float ta[A_SIZE] __attribute__((aligned(16)));
     local float tb[B_SIZE] __attribute__((aligned(16)));
-    const pair_map t = find_pair(m, offsets);
-    const int last = min(m.last, t.length);
-    const int i = m.first + GROUP(1) * TM, c = GROUP(0) * TN;
-    const matrix weights = rows_in(band_of(strips, m), last, t.length);
-    const matrix rows = rows_of(y, r.y_at, r.y_stride, t, r);
+    const pair_map t = find_pair(s.m, offsets);
+    const int last = min(s.m.last, t.length), c = GROUP(0) * TN;
+    const bool down = GROUP(1) < s.q_tiles, values = GROUP(1) >= s.q_tiles + s.k_tiles;
+    const conv_tokens r = down ? s.q : values ? s.v : s.k;
+    const int tile = GROUP(1) - (down ? 0 : s.q_tiles) - (values ? s.k_tiles : 0);
+    const int i = (down ? s.m.first : 0) + tile * TM, most = down ? last : t.length;
+    const int first = down ? 0 : s.m.first, end = down ? t.length : last;
+    const matrix weights =
+        rows_in(band_of(values ? strips : maps, s.m), last, t.length);
+    matrix rows = rows_of(down     ? for_q
+                          : values ? for_v
+                                   : for_k,
+                          r.y_at, r.y_stride, t, r);
+    rows.last = end;
     sums sum;
     sums_clear(&sum);
-    for (int j = 0; TOGETHER(j < (i < last ? t.length : 0)); j += DEPTH) {
-        load_turned(ta, TM, weights, i, j);
+    for (int j = first; TOGETHER(j < (i < most ? end : 0)); j += DEPTH) {
+        if (down) {
+            load_turned(ta, TM, weights, i, j);
+        } else {
+            load_straight(ta, TM, weights, j, i);
+        }
         load_straight(tb, TN, rows, j, c);
         barrier(CLK_LOCAL_MEM_FENCE);
         product_step(&sum, ta, tb);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    out = out_of(out, t, r) + c;
-#define MIX(z, row, column)                                                        \
-    quad_store(out + (size_t)(i + row) * (size_t)r.x_stride + column, r.scale * z, \
-               i + row < last ? r.width - c - column : 0, r.mode == GRAD_ADD);
-    EACH_ROW(MIX, sum)
-}
-
-// out_j = scale sum_i strip[i][j] y_i
-WORK_GROUP(ITEMS, 1, 1)
-kernel void conv_spread(global float *restrict out, global float *restrict strips,
-                        global const float *restrict y,
-                        global const int *restrict offsets, conv_band m, conv_tokens r)
-{
-    local float ta[A_SIZE] __attribute__((aligned(16)));
-    local float tb[B_SIZE] __attribute__((aligned(16)));
-    const pair_map t = find_pair(m, offsets);
-    const int j = GROUP(1) * TM, c = GROUP(0) * TN;
-    const int last = j < t.length ? min(m.last, t.length) : 0;
-    const matrix weights = rows_in(band_of(strips, m), last, t.length);
-    matrix rows = rows_of(y, r.y_at, r.y_stride, t, r);
-    rows.last = last;
-    sums sum;
-    sums_clear(&sum);
-    for (int i = m.first; TOGETHER(i < last); i += DEPTH) {
-        load_straight(ta, TM, weights, i, j);
-        load_straight(tb, TN, rows, i, c);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        product_step(&sum, ta, tb);
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    out = out_of(out, t, r) + c;
-#define SPREAD(z, row, column)                                                     \
-    quad_store(out + (size_t)(j + row) * (size_t)r.x_stride + column, r.scale * z, \
-               j + row < t.length ? r.width - c - column : 0, r.mode == GRAD_ADD);
-    EACH_ROW(SPREAD, sum)
-}
-
-/* ---- rows of a map ------------------------------------------------------------- */
-
-/* Sum (or maximum) over the TEAM items that share a row. */
-#define TEAM_REDUCE(name, combine)                                         \
-    INLINE float name(float x, local float *scratch)                       \
-    {                                                                      \
-        const int lane = LANE(0);                                          \
-        scratch[lane] = x;                                                 \
-        barrier(CLK_LOCAL_MEM_FENCE);                                      \
-        for (int s = TEAM / 2; s > 0; s /= 2) {                            \
-            if (lane % TEAM < s) {                                         \
-                scratch[lane] = combine(scratch[lane], scratch[lane + s]); \
-            }                                                              \
-            barrier(CLK_LOCAL_MEM_FENCE);                                  \
-        }                                                                  \
-        const float result = scratch[lane / TEAM * TEAM];                  \
-        barrier(CLK_LOCAL_MEM_FENCE);                                      \
-        return result;                                                     \
-    }
-TEAM_REDUCE(team_sum, combine_sum)
-TEAM_REDUCE(team_max, fmax)
-
-// p = softmax of the scores; lse: see keep_row; zeros beyond the map
-WORK_GROUP(WG, 1, 1)
-kernel void conv_softmax(global float *restrict bands, global float *restrict lse,
-                         global const int *restrict offsets, conv_band m, int tokens)
-{
-    local float scratch[WG];
-    const pair_map t = find_pair(m, offsets);
-    const int i = m.first + GROUP(0) * (WG / TEAM) + LANE(0) / TEAM,
-              lane = LANE(0) % TEAM;
-    const int length = i < t.length ? t.length : 0, end = i < m.last ? t.columns : 0;
-    global float *row = sheet_row(band_of(bands, m), i);
-    float top = SCORE_MIN, sum = 0.0f;
-    for (int j = lane; j < min(length, end); j += TEAM) {
-        top = fmax(top, row[j]);
-    }
-    top = team_max(top, scratch);
-    for (int j = lane; j < min(length, end); j += TEAM) {
-        sum += exp(row[j] - top);
-    }
-    sum = team_sum(sum, scratch);
-    const bool keeps = lse && lane == 0 && i < min(t.length, m.last);
-    const size_t at = (size_t)t.head * (size_t)tokens + (size_t)(t.start + i);
-    const float share =
-        keep_row(keeps ? lse + at : 0, (size_t)m.heads * (size_t)tokens, top, sum);
-    for (int j = lane; j < end; j += TEAM) {
-        row[j] = j < length ? exp(row[j] - top) * share : 0.0f;
-    }
-}
-
-// p = exp(s - m) / sum, from what lse keeps; zeros beyond the map
-WORK_GROUP(WG, 1, 1)
-kernel void conv_weigh(global float *restrict bands, global const float *restrict lse,
-                       global const int *restrict offsets, conv_band m, int tokens)
-{
-    const pair_map t = find_pair(m, offsets);
-    const int n = GROUP(0) * WG + LANE(0), i = m.first + n / t.columns,
-              j = n % t.columns;
-    if (i < m.last) {
-        global float *p = sheet_row(band_of(bands, m), i) + j;
-        const bool inside = i < t.length && j < t.length;
-        const size_t plane = (size_t)m.heads * (size_t)tokens;
-        lse += (size_t)t.head * (size_t)tokens + (size_t)(t.start + i);
-        *p = inside ? exp(*p - lse[0]) * lse[plane] : 0.0f;
-    }
-}
-
-// y = act(y + b) in place
-WORK_GROUP(WG, 1, 1)
-kernel void conv_activate(global float *restrict bands, global const float *restrict b,
-                          global const int *restrict offsets, conv_band m,
-                          int activation)
-{
-    const pair_map t = find_pair(m, offsets);
-    const int n = GROUP(0) * WG + LANE(0), i = m.first + n / t.columns,
-              j = n % t.columns;
-    if (i < min(m.last, t.length) && j < t.length) {
-        global float *y = sheet_row(band_of(bands, m), i) + j;
-        *y = activate(*y + b[t.head], activation);
-    }
-}
-
-// dy *= act'(y), from the activated y; zeros beyond the map
-WORK_GROUP(WG, 1, 1)
-kernel void conv_slope(global float *restrict slopes, global float *restrict strips,
-                       global const int *restrict offsets, conv_band m, int activation)
-{
-    const pair_map t = find_pair(m, offsets);
-    const int n = GROUP(0) * WG + LANE(0), i = m.first + n / t.columns,
-              j = n % t.columns;
-    if (i < m.last) {
-        global float *g = sheet_row(band_of(slopes, m), i) + j;
-        if (i >= t.length || j >= t.length) {
-            *g = 0.0f;
-        } else {
-            *g *= activation_slope(sheet_row(band_of(strips, m), i)[j], activation);
-        }
-    }
-}
-
-// da = p * (dp - sum_j dp * p) in place of dp
-WORK_GROUP(WG, 1, 1)
-kernel void conv_softmax_back(global float *restrict strips,
-                              global float *restrict maps,
-                              global const int *restrict offsets, conv_band m)
-{
-    local float scratch[WG];
-    const pair_map t = find_pair(m, offsets);
-    const int i = m.first + GROUP(0) * (WG / TEAM) + LANE(0) / TEAM,
-              lane = LANE(0) % TEAM;
-    const int length = i < min(m.last, t.length) ? t.length : 0;
-    global float *to = sheet_row(band_of(strips, m), i);
-    global const float *p = sheet_row(band_of(maps, m), i);
-    float sum = 0.0f;
-    for (int j = lane; j < length; j += TEAM) {
-        sum += to[j] * p[j];
-    }
-    sum = team_sum(sum, scratch);
-    for (int j = lane; j < length; j += TEAM) {
-        to[j] = p[j] * (to[j] - sum);
-    }
+    global float *to = (down     ? dq
+                        : values ? dv
+                                 : dk) +
+                       (size_t)r.x_at + (size_t)t.start * (size_t)r.x_stride +
+                       (size_t)(t.head * r.width) + c;
+#define PRODUCT(z, row, column)                                                   \
+    quad_store(to + (size_t)(i + row) * (size_t)r.x_stride + column, r.scale * z, \
+               i + row < most ? r.width - c - column : 0, r.mode == GRAD_ADD);
+    EACH_ROW(PRODUCT, sum)
 }

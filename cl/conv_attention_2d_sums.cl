@@ -3,9 +3,10 @@
  *
  * Layout: dw [H,taps-1], db [H]; rows [B*H*parts,taps]; out as k in attention.clh;
  * parts [N,H,d] for each chunk.
- * Work-group: WG items, one for each result.
- * Defines: WG.
- * Numerics: sums in the order of sequences and of chunks.
+ * Work-group: WG items, one for each result; conv_sum_many: all for one result.
+ * Defines: WG, a power of two.
+ * Numerics: sums in the order of sequences and of chunks; of many parts in that of a
+ * tree.
  * Writes: dw, db, out whole, by their modes. */
 #include "conv_band.clh"
 
@@ -31,6 +32,28 @@ kernel void conv_sum_filters(global float *restrict dw, global float *restrict d
     }
     if (h < heads && tap == taps - 1 && b_mode != GRAD_SKIP) {
         db[h] = (b_mode == GRAD_ADD ? db[h] : 0.0f) + sum;
+    }
+}
+
+// the same, with a group for each n: items take rows in turn
+WORK_GROUP(WG, 1, 1)
+kernel void conv_sum_many(global float *restrict dw, global float *restrict db,
+                          global const float *restrict rows, int sequences, int heads,
+                          int parts, int taps, int w_mode, int b_mode)
+{
+    local float scratch[WG];
+    const int h = GROUP(0) / taps, tap = GROUP(0) % taps;
+    float sum = 0.0f;
+    for (int i = LANE(0); i < sequences * parts; i += WG) {
+        const int row = (i / parts * heads + h) * parts + i % parts;
+        sum += rows[(size_t)row * (size_t)taps + (size_t)tap];
+    }
+    sum = group_sum(sum, scratch, LANE(0), WG);
+    const bool bias = tap == taps - 1;
+    const int mode = bias ? b_mode : w_mode;
+    if (LANE(0) == 0 && mode != GRAD_SKIP) {
+        global float *to = bias ? db + h : dw + h * (taps - 1) + tap;
+        *to = (mode == GRAD_ADD ? *to : 0.0f) + sum;
     }
 }
 

@@ -19,4 +19,11 @@ typedef struct conv_tokens {
     int mode; // GRAD_*
 } conv_tokens;
 
+/* Three products over the same rows of maps: by rows for q, by columns for k and v. */
+typedef struct conv_three {
+    conv_band m;
+    conv_tokens q, k, v;
+    int q_tiles, k_tiles; // work-groups, dimension 1: the others are for v
+} conv_three;
+
 #endif

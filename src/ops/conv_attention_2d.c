@@ -43,12 +43,24 @@ cla_status cla_conv_work(cla_runtime *rt, int piece, cla_memory *out, int64_t fl
     return CLA_OK;
 }
 
-int64_t cla_conv_share(cla_runtime *rt, int64_t floats, int64_t wanted)
+static bool is_gpu(const cla_device *device)
+{
+    return device->kind == CLA_DEVICE_GPU || device->kind == CLA_DEVICE_INTEGRATED;
+}
+
+int64_t cla_conv_fitting(cla_runtime *rt, int64_t floats)
 {
     const cla_device *device = cla_runtime_device(rt);
-    const uint64_t spare = device->memory_bytes / 16, most = (uint64_t)256 << 20;
-    const uint64_t budget = spare < most ? spare : most;
-    const int64_t fitting = (int64_t)(budget / ((uint64_t)floats * sizeof(float)));
+    const uint64_t spare = device->memory_bytes / 16,
+                   most =
+                       is_gpu(device) ? device->max_buffer_bytes : (uint64_t)256 << 20,
+                   budget = spare < most ? spare : most;
+    return (int64_t)(budget / ((uint64_t)floats * sizeof(float)));
+}
+
+int64_t cla_conv_share(cla_runtime *rt, int64_t floats, int64_t wanted)
+{
+    const int64_t fitting = cla_conv_fitting(rt, floats);
     return fitting < 1 ? 1 : fitting < wanted ? fitting : wanted;
 }
 
@@ -93,11 +105,12 @@ static cla_status sum_filters(const conv_call *call, const conv_grads *grads)
         return CLA_OK;
     }
     const int taps = call->kh * call->kw + 1, heads = call->base.heads;
+    const int each = grads->many ? 1 : GROUP_SIZE; // results of a group
     const cla_launch launch = {
         .file = "conv_attention_2d_sums",
-        .kernel = "conv_sum_filters",
+        .kernel = grads->many ? "conv_sum_many" : "conv_sum_filters",
         .define = { { "WG", GROUP_SIZE } },
-        .groups = { (size_t)((heads * taps + GROUP_SIZE - 1) / GROUP_SIZE) },
+        .groups = { (size_t)((heads * taps + each - 1) / each) },
         .local = { GROUP_SIZE },
         .args = { cla_buf(dw), cla_buf(db), cla_mem(&grads->sums),
                   cla_i32(grads->sequences), cla_i32(heads), cla_i32(grads->parts),
@@ -173,8 +186,7 @@ static cla_status check_options(const cla_attention_options *options)
  * On CPU devices direct sums were faster at every side that is allowed. */
 static cla_status choose(conv_call *call, cla_runtime *rt, cla_conv_method method)
 {
-    const cla_device_kind kind = cla_runtime_device(rt)->kind;
-    const bool gpu = kind == CLA_DEVICE_GPU || kind == CLA_DEVICE_INTEGRATED;
+    const bool gpu = is_gpu(cla_runtime_device(rt));
     const int64_t side =
         cla_tuned(rt, OP, "FFT_SIDE", gpu ? GPU_FFT_SIDE : CPU_FFT_SIDE);
     if (method == CLA_CONV_FFT) {

@@ -1,6 +1,6 @@
 /* conv_attention_2d.h - the three implementations of convolved attention: one kernel
  * that goes down the rows of each map (tile schedule), launches over bands of rows
- * (group schedule), and convolution of whole maps by FFT. */
+ * or whole maps (group schedule), and convolution of whole maps by FFT. */
 #pragma once
 
 #include "cl/conv_attention_2d_args.h"
@@ -26,6 +26,7 @@ typedef struct conv_grads {
     int q_mode, k_mode, v_mode; // GRAD_*
     cla_memory sums;            // [sequences*H*parts,kh*kw+1]
     int sequences, parts;
+    bool many; // partial sums: a work-group for each result
     cla_tape *tape;
 } conv_grads;
 
@@ -37,9 +38,11 @@ enum {
     CLA_WORK_SPECTRA,                        // of the maps, of the slopes
     CLA_WORK_FILTERS = CLA_WORK_SPECTRA + 2, // spectra of filters, of their gradients
     CLA_WORK_BIAS = CLA_WORK_FILTERS + 2,
-    CLA_WORK_FFT,  // scratch of clFFT
-    CLA_WORK_BAND, // bands: map, strip, slopes
-    CLA_WORKS = CLA_WORK_BAND + 3,
+    CLA_WORK_FFT,                          // scratch of clFFT
+    CLA_WORK_BAND,                         // bands: map, strip, slopes
+    CLA_WORK_PARTIALS = CLA_WORK_BAND + 3, // of rows of scores
+    CLA_WORK_LSE,
+    CLA_WORKS,
 };
 
 /* Gives scratch memory for one forward or backward pass. The runtime keeps each piece
@@ -48,7 +51,11 @@ enum {
 cla_status cla_conv_work(cla_runtime *rt, int piece, cla_memory *out, int64_t floats);
 
 /* Returns how many pieces of `floats` floats fit into the memory that the device has to
- * spare, from 1 to wanted. */
+ * spare: a sixteenth, at most its largest buffer; of a CPU's at most 256 MiB, since a
+ * worker keeps its slab in its cache. */
+int64_t cla_conv_fitting(cla_runtime *rt, int64_t floats);
+
+/* The same, from 1 to wanted. */
 int64_t cla_conv_share(cla_runtime *rt, int64_t floats, int64_t wanted);
 
 /* Returns the multiply-adds of one T x T x d product, summed over all pairs. */

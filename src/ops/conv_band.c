@@ -4,7 +4,6 @@
 #include "ops/product_group.h"
 
 enum {
-    TEAM = 16,      // work-items of a row, cl/conv_attention_2d.cl
     TILE_ROWS = 48, // rows of a work-item, cl/conv_band_tile.cl
     SPARE = 64,     // floats that vectors may reach past a band
 };
@@ -56,7 +55,7 @@ static cla_status run_tile(const conv_walk *w, cla_launch *launch, const char *k
 
 cla_status cla_conv_run(const conv_walk *w, cla_launch *launch, const char *kernel)
 {
-    launch->file = launch->file ? launch->file : "conv_attention_2d";
+    launch->file = launch->file ? launch->file : "conv_rows";
     launch->kernel = kernel;
     launch->define[0] = (cla_define){ "WG", w->wg };
     launch->local[0] = (size_t)w->wg;
@@ -65,7 +64,7 @@ cla_status cla_conv_run(const conv_walk *w, cla_launch *launch, const char *kern
     return launch->groups[0] && launch->groups[1] ? cla_enqueue(w->rt, launch) : CLA_OK;
 }
 
-static double product_flops(const conv_walk *w, int64_t rows)
+double cla_conv_flops(const conv_walk *w, int64_t rows)
 {
     return 2.0 * (double)w->pairs * (double)rows * w->call->base.longest_q *
            w->call->base.width;
@@ -76,8 +75,8 @@ static cla_arg offsets_of(const conv_walk *w)
     return cla_mem(&w->call->base.q_rows->device_offsets);
 }
 
-static conv_tokens tokens(const conv_walk *w, const cla_tensor *x, const cla_tensor *y,
-                          float scale, int mode)
+conv_tokens cla_conv_tokens(const conv_walk *w, const cla_tensor *x,
+                            const cla_tensor *y, float scale, int mode)
 {
     return (conv_tokens){
         .width = w->call->base.width,
@@ -92,30 +91,23 @@ static conv_tokens tokens(const conv_walk *w, const cla_tensor *x, const cla_ten
 
 /* ---- products ------------------------------------------------------------------ */
 
-static bool is_wide(const conv_band *m, const conv_tokens *r)
+bool cla_conv_wide(const conv_band *m, const conv_tokens *r)
 {
     const int32_t all = m->line | m->edge | m->size | r->width | r->x_at | r->x_stride |
                         r->y_at | r->y_stride;
     return all % 4 == 0;
 }
 
-/* Queues a product with rows x columns results, a tile to each work-group. operands:
- * result and factors. */
-static cla_status run_product(const conv_walk *w, const char *kernel, conv_band m,
-                              int64_t rows, int64_t columns, const cla_arg operands[3],
-                              conv_tokens r)
+cla_status cla_conv_tiles(const conv_walk *w, cla_launch *launch, const char *kernel,
+                          int64_t rows, int64_t columns, bool wide)
 {
-    cla_launch launch = {
-        .file = "conv_attention_2d",
-        .kernel = kernel,
-        .groups = { (size_t)cla_tiles_across(columns), (size_t)cla_tiles_down(rows),
-                    (size_t)w->pairs },
-        .args = { operands[0], operands[1], operands[2], offsets_of(w),
-                  cla_bytes(&m, sizeof m), cla_bytes(&r, sizeof r) },
-        .flops = product_flops(w, m.last - m.first),
-    };
-    cla_tile_launch(w->rt, &launch, 0, is_wide(&m, &r));
-    return launch.groups[0] && rows > 0 ? cla_enqueue(w->rt, &launch) : CLA_OK;
+    launch->file = "conv_attention_2d";
+    launch->kernel = kernel;
+    launch->groups[0] = (size_t)cla_tiles_across(columns);
+    launch->groups[1] = (size_t)cla_tiles_down(rows);
+    launch->groups[2] = (size_t)w->pairs;
+    cla_tile_launch(w->rt, launch, 0, wide);
+    return launch->groups[0] && rows > 0 ? cla_enqueue(w->rt, launch) : CLA_OK;
 }
 
 /* Packs y for a product by a tile kernel: as panels, or as padded rows. */
@@ -123,7 +115,7 @@ static cla_status pack(const conv_walk *w, int work, cla_memory *packed, int32_t
                        const cla_tensor *y, float scale, bool panels)
 {
     const conv_tile t = cla_conv_tile(w->rt, w->call);
-    const conv_tokens r = tokens(w, y, y, scale, GRAD_WRITE);
+    const conv_tokens r = cla_conv_tokens(w, y, y, scale, GRAD_WRITE);
     *size = t.tall * t.pad;
     CLA_TRY(cla_conv_work(w->rt, work, packed, w->pairs * *size + SPARE));
     cla_launch launch = {
@@ -146,7 +138,7 @@ static cla_status score_tile(const conv_walk *w, const cla_memory *band, conv_ba
         .groups = { cla_conv_blocks(m.last - m.first, TILE_ROWS) },
         .args = { cla_mem(band), cla_mem(&rows), cla_mem(&panels), offsets_of(w),
                   cla_bytes(&m, sizeof m), cla_i32(rows_size), cla_i32(panels_size) },
-        .flops = product_flops(w, m.last - m.first),
+        .flops = cla_conv_flops(w, m.last - m.first),
     };
     return run_tile(w, &launch, "conv_score");
 }
@@ -159,9 +151,14 @@ cla_status cla_conv_score(const conv_walk *w, const cla_memory *band, conv_band 
     if (w->tile) {
         return score_tile(w, band, m, x, y, scale);
     }
-    const cla_arg operands[] = { cla_mem(band), cla_buf(x), cla_buf(y) };
-    return run_product(w, "conv_score", m, m.last - m.first, T, operands,
-                       tokens(w, x, y, scale, GRAD_WRITE));
+    const conv_tokens r = cla_conv_tokens(w, x, y, scale, GRAD_WRITE);
+    cla_launch launch = {
+        .args = { cla_mem(band), cla_buf(x), cla_buf(y), offsets_of(w),
+                  cla_bytes(&m, sizeof m), cla_bytes(&r, sizeof r) },
+        .flops = cla_conv_flops(w, m.last - m.first),
+    };
+    return cla_conv_tiles(w, &launch, "conv_score", m.last - m.first, T,
+                          cla_conv_wide(&m, &r));
 }
 
 cla_status cla_conv_mix(const conv_walk *w, const cla_tensor *out,
@@ -171,11 +168,11 @@ cla_status cla_conv_mix(const conv_walk *w, const cla_tensor *out,
     if (!out) {
         return CLA_OK;
     }
-    const conv_tokens r = tokens(w, out, y, scale, mode);
     if (!w->tile) {
-        const cla_arg operands[] = { cla_buf(out), cla_mem(strip), cla_buf(y) };
-        return run_product(w, "conv_mix", m, m.last - m.first, r.width, operands, r);
+        const conv_product by_rows[3] = { { out, y, scale, mode } };
+        return cla_conv_three(w, strip, NULL, m, by_rows);
     }
+    const conv_tokens r = cla_conv_tokens(w, out, y, scale, mode);
     cla_memory rows;
     int32_t size = 0;
     CLA_TRY(pack(w, CLA_WORK_ROWS, &rows, &size, y, 1, false));
@@ -183,7 +180,7 @@ cla_status cla_conv_mix(const conv_walk *w, const cla_tensor *out,
         .groups = { cla_conv_blocks(m.last - m.first, TILE_ROWS) },
         .args = { cla_buf(out), cla_mem(strip), cla_mem(&rows), offsets_of(w),
                   cla_bytes(&m, sizeof m), cla_bytes(&r, sizeof r), cla_i32(size) },
-        .flops = product_flops(w, m.last - m.first),
+        .flops = cla_conv_flops(w, m.last - m.first),
     };
     return run_tile(w, &launch, "conv_mix");
 }
@@ -196,11 +193,11 @@ cla_status cla_conv_spread(const conv_walk *w, const cla_tensor *out,
         return CLA_OK;
     }
     const int32_t T = w->call->base.longest_q;
-    const conv_tokens r = tokens(w, out, y, scale, mode);
     if (!w->tile) {
-        const cla_arg operands[] = { cla_buf(out), cla_mem(strip), cla_buf(y) };
-        return run_product(w, "conv_spread", m, T, r.width, operands, r);
+        const conv_product by_columns[3] = { { 0 }, { out, y, scale, mode } };
+        return cla_conv_three(w, strip, NULL, m, by_columns);
     }
+    const conv_tokens r = cla_conv_tokens(w, out, y, scale, mode);
     cla_memory rows, sums;
     int32_t size = 0;
     CLA_TRY(pack(w, CLA_WORK_ROWS, &rows, &size, y, 1, false));
@@ -210,9 +207,39 @@ cla_status cla_conv_spread(const conv_walk *w, const cla_tensor *out,
         .args = { cla_buf(out), cla_mem(strip), cla_mem(&rows), cla_mem(&sums),
                   offsets_of(w), cla_bytes(&m, sizeof m), cla_bytes(&r, sizeof r),
                   cla_i32(size) },
-        .flops = product_flops(w, m.last - m.first),
+        .flops = cla_conv_flops(w, m.last - m.first),
     };
     return run_tile(w, &launch, "conv_spread");
+}
+
+cla_status cla_conv_three(const conv_walk *w, const cla_memory *map,
+                          const cla_memory *strip, conv_band m, const conv_product p[3])
+{
+    const int32_t T = w->call->base.longest_q;
+    const int64_t rows[] = { m.last - m.first, T, T };
+    conv_three s = { .m = m };
+    conv_tokens *const r[] = { &s.q, &s.k, &s.v };
+    int tiles[3] = { 0 };
+    bool wide = true;
+    for (int i = 0; i < 3; i++) {
+        if (p[i].out) {
+            *r[i] = cla_conv_tokens(w, p[i].out, p[i].y, p[i].scale, p[i].mode);
+            wide = wide && cla_conv_wide(&m, r[i]);
+            tiles[i] = (int)cla_tiles_down(rows[i]);
+        }
+    }
+    s.q_tiles = tiles[0];
+    s.k_tiles = tiles[1];
+    const int all = tiles[0] + tiles[1] + tiles[2];
+    const int products = !!tiles[0] + !!tiles[1] + !!tiles[2];
+    cla_launch launch = {
+        .args = { cla_buf(p[0].out), cla_buf(p[1].out), cla_buf(p[2].out), cla_mem(map),
+                  cla_mem(strip), cla_buf(p[0].y), cla_buf(p[1].y), cla_buf(p[2].y),
+                  offsets_of(w), cla_bytes(&s, sizeof s) },
+        .flops = products * cla_conv_flops(w, m.last - m.first),
+    };
+    return cla_conv_tiles(w, &launch, "conv_products", (int64_t)all * CLA_TILE_ROWS,
+                          w->call->base.width, wide);
 }
 
 /* ---- rows of maps -------------------------------------------------------------- */
@@ -227,8 +254,8 @@ static cla_status run_rows(const conv_walk *w, cla_launch *launch, conv_band m,
         launch->groups[0] = cla_conv_blocks(rows, TILE_ROWS);
         return run_tile(w, launch, kernel);
     }
-    launch->groups[0] =
-        by_row ? cla_conv_blocks(rows, w->wg / TEAM) : cla_conv_columns(w, m, rows);
+    launch->groups[0] = by_row ? cla_conv_blocks(rows, w->wg / CLA_CONV_TEAM)
+                               : cla_conv_columns(w, m, rows);
     return cla_conv_run(w, launch, kernel);
 }
 

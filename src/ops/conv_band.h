@@ -5,6 +5,8 @@
 
 #include "ops/conv_attention_2d.h"
 
+enum { CLA_CONV_TEAM = 16 }; // work-items of a row, cl/conv_team.clh
+
 /* The maps m.pair .. m.pair + pairs - 1 of a call, and the layout m of a band. */
 typedef struct conv_walk {
     cla_runtime *rt;
@@ -50,6 +52,29 @@ cla_status cla_conv_spread(const conv_walk *w, const cla_tensor *out,
 /* Computes dA in place of dP. */
 cla_status cla_conv_softmax_back(const conv_walk *w, const cla_memory *strip,
                                  const cla_memory *map, conv_band m);
+
+/* A product of maps with tokens' rows y. out: NULL if it is left out. */
+typedef struct conv_product {
+    const cla_tensor *out, *y;
+    float scale;
+    int mode; // GRAD_*
+} conv_product;
+
+/* Queues up to three products in one launch of the group schedule: out_i = scale sum_j
+ * map[i][j] y_j, out_j = scale sum_i map[i][j] y_i, and the latter of strip. */
+cla_status cla_conv_three(const conv_walk *w, const cla_memory *map,
+                          const cla_memory *strip, conv_band m,
+                          const conv_product p[3]);
+
+/* For other launches of the group schedule. cla_conv_tiles queues a kernel of
+ * conv_attention_2d.cl, a work-group for each tile of rows x columns results; wide:
+ * cla_conv_wide of all operands. */
+cla_status cla_conv_tiles(const conv_walk *w, cla_launch *launch, const char *kernel,
+                          int64_t rows, int64_t columns, bool wide);
+bool cla_conv_wide(const conv_band *m, const conv_tokens *r);
+conv_tokens cla_conv_tokens(const conv_walk *w, const cla_tensor *x,
+                            const cla_tensor *y, float scale, int mode);
+double cla_conv_flops(const conv_walk *w, int64_t rows); // of a product with the map
 
 /* Queues another kernel over the same pairs, with work-groups of one pair each. */
 cla_status cla_conv_run(const conv_walk *w, cla_launch *launch, const char *kernel);

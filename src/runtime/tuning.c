@@ -71,6 +71,7 @@ static const constant constants[] = {
     { "clblast_gemm", "VWN", 1, 16, POWER_OF_TWO },
     { "clblast_routine", "XGEMM_MIN_INDIRECT_SIZE", 0, INT_MAX, 1 },
     { "conv_attention_2d", "FFT_SIDE", 1, 1024, 1 },
+    { "conv_attention_2d", "ROWS", 1, INT_MAX, 1 },
     { "conv_attention_2d", "WG", 64, 256, POWER_OF_TWO },
     { "conv_attention_2d_tile", "MR", 2, 6, 2 },
     { "custom_attention_tile", "ROWS", 1, 4, POWER_OF_TWO },
