@@ -85,6 +85,12 @@ int32_t cla_conv_power(int32_t n)
 
 /* ---- backward ------------------------------------------------------------------ */
 
+bool cla_conv_overlap(const cla_tensor *a, const cla_tensor *b)
+{
+    return a && b && a->memory.mem == b->memory.mem &&
+           llabs((long long)(a->offset - b->offset)) < a->shape[1] * a->shape[2];
+}
+
 static cla_status grad_of(cla_tape *tape, cla_tensor *x, cla_tensor **grad, int *mode)
 {
     int add = 0;
@@ -119,6 +125,23 @@ static cla_status sum_filters(const conv_call *call, const conv_grads *grads)
     return cla_enqueue(cla_tape_runtime(grads->tape), &launch);
 }
 
+/* A tensor may be q, k and v at once. Its gradient, of three parts in any order, begins
+ * with zeros. */
+static cla_status share_grads(conv_grads *g)
+{
+    cla_tensor *const x[] = { g->q, g->k, g->v };
+    int *const mode[] = { &g->q_mode, &g->k_mode, &g->v_mode };
+    for (int i = 0; i < 3; i++) {
+        const cla_tensor *other = x[(i + 1) % 3], *third = x[(i + 2) % 3];
+        if (*mode[i] == GRAD_WRITE &&
+            (cla_conv_overlap(x[i], other) || cla_conv_overlap(x[i], third))) {
+            CLA_TRY(cla_tensor_fill(x[i], 0));
+            *mode[i] = GRAD_ADD;
+        }
+    }
+    return CLA_OK;
+}
+
 static cla_status backward(cla_tape *tape, void *bytes)
 {
     const conv_call *call = bytes;
@@ -136,6 +159,7 @@ static cla_status backward(cla_tape *tape, void *bytes)
     grads.q_mode = mode[0];
     grads.k_mode = mode[1];
     grads.v_mode = mode[2];
+    CLA_TRY(share_grads(&grads));
     if (!call->pairs || !call->base.longest_q) {
         grads.parts = 0; // nothing to add up
     } else if (call->fft) {

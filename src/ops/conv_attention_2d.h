@@ -58,6 +58,9 @@ int64_t cla_conv_fitting(cla_runtime *rt, int64_t floats);
 /* The same, from 1 to wanted. */
 int64_t cla_conv_share(cla_runtime *rt, int64_t floats, int64_t wanted);
 
+/* Returns whether two gradients have elements in common. Either may be NULL. */
+bool cla_conv_overlap(const cla_tensor *a, const cla_tensor *b);
+
 /* Returns the multiply-adds of one T x T x d product, summed over all pairs. */
 double cla_conv_products(const conv_call *call);
 

@@ -212,34 +212,51 @@ cla_status cla_conv_spread(const conv_walk *w, const cla_tensor *out,
     return run_tile(w, &launch, "conv_spread");
 }
 
-cla_status cla_conv_three(const conv_walk *w, const cla_memory *map,
-                          const cla_memory *strip, conv_band m, const conv_product p[3])
+/* Queues those of the products that bits of `which` choose. */
+static cla_status run_three(const conv_walk *w, const cla_memory *map,
+                            const cla_memory *strip, conv_band m,
+                            const conv_product p[3], int which)
 {
     const int32_t T = w->call->base.longest_q;
     const int64_t rows[] = { m.last - m.first, T, T };
     conv_three s = { .m = m };
     conv_tokens *const r[] = { &s.q, &s.k, &s.v };
-    int tiles[3] = { 0 };
+    int64_t tiles[3] = { 0 };
+    int products = 0;
     bool wide = true;
     for (int i = 0; i < 3; i++) {
-        if (p[i].out) {
+        if (p[i].out && which >> i & 1) {
             *r[i] = cla_conv_tokens(w, p[i].out, p[i].y, p[i].scale, p[i].mode);
             wide = wide && cla_conv_wide(&m, r[i]);
-            tiles[i] = (int)cla_tiles_down(rows[i]);
+            tiles[i] = cla_tiles_down(rows[i]);
+            products++;
         }
     }
-    s.q_tiles = tiles[0];
-    s.k_tiles = tiles[1];
-    const int all = tiles[0] + tiles[1] + tiles[2];
-    const int products = !!tiles[0] + !!tiles[1] + !!tiles[2];
+    s.q_tiles = (int)tiles[0];
+    s.k_tiles = (int)tiles[1];
     cla_launch launch = {
         .args = { cla_buf(p[0].out), cla_buf(p[1].out), cla_buf(p[2].out), cla_mem(map),
                   cla_mem(strip), cla_buf(p[0].y), cla_buf(p[1].y), cla_buf(p[2].y),
                   offsets_of(w), cla_bytes(&s, sizeof s) },
         .flops = products * cla_conv_flops(w, m.last - m.first),
     };
-    return cla_conv_tiles(w, &launch, "conv_products", (int64_t)all * CLA_TILE_ROWS,
+    return cla_conv_tiles(w, &launch, "conv_products",
+                          (tiles[0] + tiles[1] + tiles[2]) * CLA_TILE_ROWS,
                           w->call->base.width, wide);
+}
+
+cla_status cla_conv_three(const conv_walk *w, const cla_memory *map,
+                          const cla_memory *strip, conv_band m, const conv_product p[3])
+{
+    if (!cla_conv_overlap(p[0].out, p[1].out) &&
+        !cla_conv_overlap(p[0].out, p[2].out) &&
+        !cla_conv_overlap(p[1].out, p[2].out)) {
+        return run_three(w, map, strip, m, p, 7);
+    }
+    for (int i = 0; i < 3; i++) { // one adds to what another one writes
+        CLA_TRY(run_three(w, map, strip, m, p, 1 << i));
+    }
+    return CLA_OK;
 }
 
 /* ---- rows of maps -------------------------------------------------------------- */

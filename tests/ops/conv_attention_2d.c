@@ -1,4 +1,8 @@
 /* conv_attention_2d.c - device against oracle: values, gradients, refusals. */
+#include <stdlib.h>
+
+#include "oracle/oracle.h"
+#include "runtime/runtime.h"
 #include "support/check_kind.h"
 
 /* A row of the map sums to 1, so a filter of n taps of deviation 1/sqrt(n) gives
@@ -65,6 +69,74 @@ static const kind_table any[] = {
 Test(conv_attention_2d, takes_any_filter)
 {
     check_tables(any, sizeof any / sizeof *any);
+}
+
+/* Rings of 64 rows in the place of whole maps, which all of these fit into. */
+static const kind_table steps[] = {
+    TABLE(0.33f, 1, 2e-5, "rows=33,7 H=2 d=8 kh=3 kw=3 activation=1",
+          "rows=31,64,0,101 H=2 d=24 kh=3 kw=3 activation=1 large"),
+    TABLE(0.1f, 0.02f, 2e-5, "rows=70,2 H=1 d=8 kh=31 kw=3 activation=2 large"),
+};
+
+DEVICE_TEST(conv_attention_2d, goes_down_large_maps)
+{
+    TEST_OK(cla_tuning_set(rt, "conv_attention_2d", "ROWS", 1));
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        check_kind(rt, &steps[i]);
+    }
+}
+
+/* ---- one tensor as q, k and v -------------------------------------------------- */
+
+enum { WIDTH = 8, TOKENS_OF_ONE = 23 };
+
+typedef struct one_case {
+    cla_ragged *rows;
+    int32_t *offsets;
+    int32_t side;
+    cla_conv_method method;
+} one_case;
+
+static cla_status device_one(cla_tape *tape, cla_tensor **y, cla_tensor **x,
+                             void *context)
+{
+    const one_case *c = context;
+    return cla_conv_attention_2d(tape, y, x[0], x[0], x[0], x[1], x[2], c->rows,
+                                 CLA_TANH, c->method, NULL);
+}
+
+static void oracle_one(double *y, double *const *x, void *context)
+{
+    const one_case *c = context;
+    oracle_conv_attention_2d(y, x[0], x[0], x[0], x[1], x[2], 2, 1, WIDTH, c->offsets,
+                             c->side, c->side, CLA_TANH);
+}
+
+/* Its gradient has three parts, which several groups may not add at once. */
+DEVICE_TEST(conv_attention_2d, takes_one_tensor_for_all)
+{
+    one_case cases[] = { { .side = 3, .method = CLA_CONV_DIRECT },
+                         { .side = 5, .method = CLA_CONV_DIRECT },
+                         { .side = 3, .method = CLA_CONV_FFT } };
+    for (int i = 0; i < (test_fft() ? 3 : 2); i++) {
+        cases[i].rows = test_ragged(rt, 2, (int[]){ 19, 4 }, &cases[i].offsets);
+        const op_case op = {
+            .name = "conv_attention_2d of one tensor",
+            .in = { { "x", 3, { TOKENS_OF_ONE, 1, WIDTH } },
+                    { "w", 3, { 1, cases[i].side, cases[i].side } },
+                    { "b", 1, { 1 } } },
+            .inputs = 3,
+            .rank = 3,
+            .shape = { TOKENS_OF_ONE, 1, WIDTH },
+            .device = device_one,
+            .oracle = oracle_one,
+            .context = &cases[i],
+            .bar = 2e-5,
+        };
+        check_op(rt, &op);
+        cla_ragged_free(&cases[i].rows);
+        free(cases[i].offsets);
+    }
 }
 
 /* ---- refusals ------------------------------------------------------------------ */
