@@ -15,7 +15,7 @@
  * from what lse keeps; all sums in a fixed order.
  * Writes: rows first..last-1 of a band, columns of the map; out by mode.
  * Source: Dufter et al. 2020, convoluted attention. */
-#include "conv_band.clh"
+#include "conv_filter.clh"
 #include "product_group.clh"
 
 /* Return the rows of a map's tokens, and the rows of a band, as operands. */
@@ -197,6 +197,82 @@ kernel void conv_slopes(global float *restrict out, global float *restrict strip
     }
     if (activation && p.i < p.last) {
         EACH_ROW(SLOPE, sum)
+    }
+    EACH_ROW(STORE_SCORE, sum)
+}
+
+/* The filter, and what an item writes beside slopes. */
+typedef struct shaping {
+    source map;
+    sheet strip;
+    float w0, w1, w2, w3, w4, w5, w6, w7, w8, bias;
+    int activation;
+} shaping;
+
+/* Writes four activated numbers of row i, columns j .. j + 3. Returns their slopes. */
+INLINE float4 shape_quad(shaping f, row_of_3 a, row_of_3 b, row_of_3 c, int i, int j,
+                         int last)
+{
+    float4 y = f.bias + f.w0 * a.left + f.w1 * a.here + f.w2 * a.right;
+    y += f.w3 * b.left + f.w4 * b.here + f.w5 * b.right;
+    y += f.w6 * c.left + f.w7 * c.here + f.w8 * c.right;
+    y = f.activation == 1 ? relu4(y) : f.activation == 2 ? tanh(y) : y;
+    if (i < last && j < f.map.length) {
+        *(global float4 *)place_in(f.strip, i, j) = y;
+    }
+    return f.activation == 1 ? slope_of_relu4(y)
+                             : (float4)(1.0f) - (f.activation == 2 ? y * y : (float4)(0.0f));
+}
+
+/* The same for four rows from i on; multiplies z by the slopes. */
+INLINE void shape_block(block *z, shaping f, int i, int j, int last)
+{
+    const int at = min(j, f.map.length - 1) / 4 * 4; // readable
+    const row_of_3 a = load_row(f.map, i - 1, at), b = load_row(f.map, i, at);
+    const row_of_3 c = load_row(f.map, i + 1, at);
+    z->r0 *= shape_quad(f, a, b, c, i, j, last);
+    const row_of_3 d = load_row(f.map, i + 2, at);
+    z->r1 *= shape_quad(f, b, c, d, i + 1, j, last);
+    const row_of_3 e = load_row(f.map, i + 3, at);
+    z->r2 *= shape_quad(f, c, d, e, i + 2, j, last);
+    z->r3 *= shape_quad(f, d, e, load_row(f.map, i + 4, at), i + 3, j, last);
+}
+
+// the same for a filter of 3 x 3, which is done here: strip = act(b + w * map)
+WORK_GROUP(ITEMS, 1, 1)
+kernel void conv_shape_slopes(global float *restrict out, global float *restrict strips,
+                              global float *restrict maps,
+                              global const float *restrict x,
+                              global const float *restrict y,
+                              global const float *restrict w,
+                              global const float *restrict b,
+                              global const int *restrict offsets, conv_shaping s)
+{
+    const conv_band m = s.m;
+    const conv_tokens r = s.r;
+    SCORE_TILES;
+    shaping f;
+    f.map.rows = band_of(maps, m);
+    f.map.length = t.length;
+    f.map.lse = 0; // weights, no scores
+    f.map.plane = 0;
+    f.strip = band_of(strips, m);
+    w += t.head * 9;
+    f.w0 = w[0];
+    f.w1 = w[1];
+    f.w2 = w[2];
+    f.w3 = w[3];
+    f.w4 = w[4];
+    f.w5 = w[5];
+    f.w6 = w[6];
+    f.w7 = w[7];
+    f.w8 = w[8];
+    f.bias = b[t.head];
+    f.activation = s.activation;
+    if (p.i < p.last && p.j < t.length) {
+        const int i = p.i + ROW_OF(0), j = p.j + COLUMN_OF(0);
+        shape_block(&sum.s00, f, i, j, p.last);
+        shape_block(&sum.s01, f, i, j + 4 * ACROSS, p.last);
     }
     EACH_ROW(STORE_SCORE, sum)
 }

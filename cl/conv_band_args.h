@@ -19,6 +19,13 @@ typedef struct conv_tokens {
     int mode; // GRAD_*
 } conv_tokens;
 
+/* Slopes, and the filter of 3 x 3 before them. */
+typedef struct conv_shaping {
+    conv_band m;
+    conv_tokens r;
+    int activation;
+} conv_shaping;
+
 /* Three products over the same rows of maps: by rows for q, by columns for k and v. */
 typedef struct conv_three {
     conv_band m;

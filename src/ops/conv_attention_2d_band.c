@@ -151,6 +151,23 @@ static cla_status run_slopes(const rings *r, const cla_tensor *flow, conv_band m
                           cla_conv_wide(&m, &t));
 }
 
+/* The same for a filter of 3 x 3, and before it STRIP from MAP. */
+static cla_status run_shape_slopes(const rings *r, const cla_tensor *flow, conv_band m)
+{
+    const conv_call *call = r->w.call;
+    const cla_tensor *v = call->base.v;
+    const conv_shaping s = { m, cla_conv_tokens(&r->w, flow, v, 1, GRAD_WRITE),
+                             call->activation };
+    cla_launch launch = {
+        .args = { cla_mem(&r->band[SLOPES]), cla_mem(&r->band[STRIP]),
+                  cla_mem(&r->band[MAP]), cla_buf(flow), cla_buf(v), cla_buf(call->w),
+                  cla_buf(call->b), offsets_of(r), cla_bytes(&s, sizeof s) },
+        .flops = cla_conv_flops(&r->w, m.last - m.first) + filter_flops(r, m),
+    };
+    return cla_conv_tiles(&r->w, &launch, "conv_shape_slopes", m.last - m.first,
+                          call->base.longest_q, cla_conv_wide(&m, &s.r));
+}
+
 /* ---- passes -------------------------------------------------------------------- */
 
 /* Rounds n up to whole quads. */
@@ -281,11 +298,14 @@ static cla_status step_slopes(const rings *r, const conv_grads *g, int32_t have,
     const conv_band own = rows_of(r, i, end);
     const conv_product values[3] = { [2] = values_of(g, i) };
     CLA_TRY(run_weights(r, rows_of(r, have, end + r->w.m.kh / 2)));
-    CLA_TRY(run_filter(r, own, NULL, false));
-    CLA_TRY(run_slopes(r, g->o, own));
-    if (!r->small) {
+    if (r->small) {
+        CLA_TRY(run_shape_slopes(r, g->o, own));
+    } else {
+        CLA_TRY(run_filter(r, own, NULL, false));
+        CLA_TRY(run_slopes(r, g->o, own));
         CLA_TRY(run_taps(r, g, own));
-    } else if (r->whole) {
+    }
+    if (r->small && r->whole) {
         return CLA_OK; // dV comes with dQ and dK
     }
     return cla_conv_three(&r->w, NULL, &r->band[STRIP], own, values);

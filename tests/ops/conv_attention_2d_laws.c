@@ -1,9 +1,11 @@
 /* conv_attention_2d_laws.c - properties of any filter, and a known answer. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "oracle/oracle.h"
+#include "runtime/runtime.h"
 #include "support/support.h"
 
 enum { H = 2, D = 8 };
@@ -275,6 +277,43 @@ Test(conv_attention_2d_laws, linear_without_activation)
     }
     free(w);
     fini(&t);
+}
+
+/* ---- launches ------------------------------------------------------------------ */
+
+/* Four maps of a megabyte: all, some or rows of them at once, in the memory to spare. */
+Test(conv_attention_2d_laws, memory_decides_the_launches)
+{
+    static const struct {
+        const char *as;
+        size_t spare;
+        int least, most;
+    } cases[] = { { "", (size_t)1 << 30, 9, 9 },
+                  { "memory_bytes=134217728", 8 << 20, 13, 13 },
+                  { "memory_bytes=33554432", 2 << 20, 60, 250 } };
+    char folder[] = "/tmp/clattn-test-XXXXXX", command[64];
+    const float w[H * 9] = { 1 }, b[H] = { 0 };
+    cr_assert_not_null(mkdtemp(folder));
+    setenv("CLATTN_RECORD", folder, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bed t;
+        int count = 0, launches = 0;
+        setenv("CLATTN_RECORD_AS", cases[i].as, 1);
+        make(&t, w, b, 3, 512);
+        const uint64_t before = cla_runtime_peak_bytes(t.rt);
+        cla_profile_enable(t.rt, true);
+        run(&t, CLA_SCHEDULE_GROUP, CLA_RELU);
+        const cla_profile_row *rows = cla_profile_rows(t.rt, &count);
+        for (int n = 0; n < count; n++) {
+            launches += strncmp(rows[n].kernel, "conv_", 5) ? 0 : (int)rows[n].launches;
+        }
+        cr_assert(launches >= cases[i].least && launches <= cases[i].most,
+                  "%s: %d launches", cases[i].as, launches);
+        cr_assert_leq(cla_runtime_peak_bytes(t.rt) - before, 2 * cases[i].spare);
+        fini(&t);
+    }
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    cr_assert_eq(system(command), 0);
 }
 
 /* ---- known answer -------------------------------------------------------------- */
