@@ -157,7 +157,8 @@ kernel void conv_filter_back(global float *restrict maps, global float *restrict
     barrier(CLK_GLOBAL_MEM_FENCE); // the map is read no more
     for (int j = left; j < length; j += 4 * TEAM) {
         global float4 *to = (global float4 *)place_in(p, i, j);
-        *to = *to * (turned_filter(load_around(dy, i, j), tap) - sum);
+        const float4 dp = turned_filter(load_around(dy, i, j), tap);
+        *to = columns_below(*to * (dp - sum), j, length);
     }
 }
 #else
