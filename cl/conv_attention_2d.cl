@@ -193,7 +193,7 @@ kernel void conv_slopes(global float *restrict out, global float *restrict strip
         const float4 a = quad_at(sheet_row(strip, inside ? p.i + row : p.i) + \
                                      (inside ? p.j + column : 0),             \
                                  inside ? t.length - p.j - column : 0);       \
-        z *= activation == 2 ? 1.0f - a * a : slope_of_relu4(a);              \
+        z *= activation_slope4(a, activation);                                \
     }
     if (activation && p.i < p.last) {
         EACH_ROW(SLOPE, sum)
@@ -216,12 +216,11 @@ INLINE float4 shape_quad(shaping f, row_of_3 a, row_of_3 b, row_of_3 c, int i, i
     float4 y = f.bias + f.w0 * a.left + f.w1 * a.here + f.w2 * a.right;
     y += f.w3 * b.left + f.w4 * b.here + f.w5 * b.right;
     y += f.w6 * c.left + f.w7 * c.here + f.w8 * c.right;
-    y = f.activation == 1 ? relu4(y) : f.activation == 2 ? tanh(y) : y;
+    y = activate4(y, f.activation);
     if (i < last && j < f.map.length) {
         *(global float4 *)place_in(f.strip, i, j) = y;
     }
-    return f.activation == 1 ? slope_of_relu4(y)
-                             : (float4)(1.0f) - (f.activation == 2 ? y * y : (float4)(0.0f));
+    return activation_slope4(y, f.activation);
 }
 
 /* The same for four rows from i on; multiplies z by the slopes. */

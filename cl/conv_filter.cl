@@ -3,13 +3,16 @@
  * Layout: as conv_attention_2d.cl, bands with lines of whole quads; w [H,kh,kw]; b [H].
  * Work-group: WG items; an item has 4 columns of RUN rows.
  * Defines: WG; SIDE, 3 for a filter of 3 x 3, which stays in registers with the rows
- * that it covers; ACTIVATION, 0 none, 1 relu, 2 tanh; SCORES, 1 if the input is scores,
+ * that it covers; ACTIVATION, of activation.clh; SCORES, 1 if the input is scores,
  * whose softmax lse tells.
  * Local: the taps.
  * Numerics: all sums in a fixed order.
  * Writes: rows first..last-1 of a band in whole quads of its map. */
 #include "conv_filter.clh"
 
+#ifndef ACTIVATION
+#define ACTIVATION ACT_NONE
+#endif
 #define RUN     8   // rows of an item
 #define TAPMOST 961 // most taps of a filter: 31 x 31
 
@@ -17,17 +20,6 @@
 typedef struct filter_place {
     int i, j, end;
 } filter_place;
-
-INLINE float4 activate(float4 x)
-{
-#if ACTIVATION == 1
-    return relu4(x);
-#elif ACTIVATION == 2
-    return tanh(x);
-#else
-    return x;
-#endif
-}
 
 /* Writes a whole activated quad: no kernel reads the last quad's columns past the
  * map. */

@@ -86,14 +86,6 @@ kernel void conv_weigh(global float *restrict bands, global const float *restric
     }
 }
 
-INLINE float activate(float x, int activation)
-{
-    if (activation == 1) {
-        return relu(x);
-    }
-    return activation == 2 ? tanh(x) : x;
-}
-
 // y = act(y + b) in place
 WORK_GROUP(WG, 1, 1)
 kernel void conv_activate(global float *restrict bands, global const float *restrict b,
@@ -121,9 +113,8 @@ kernel void conv_slope(global float *restrict slopes, global float *restrict str
         global float *g = sheet_row(band_of(slopes, m), i) + j;
         if (i >= t.length || j >= t.length) {
             *g = 0.0f;
-        } else if (activation) {
-            const float y = sheet_row(band_of(strips, m), i)[j];
-            *g *= activation == 2 ? 1.0f - y * y : slope_of_relu(y);
+        } else {
+            *g *= activation_slope(sheet_row(band_of(strips, m), i)[j], activation);
         }
     }
 }
