@@ -13,10 +13,10 @@
 // dk_j += scale sum_i ds_ij q_i, dv_j += sum_i keep_ij p_ij dO_i
 WORK_GROUP(1, 1, 1)
 kernel void attention_backward(
-    global float *dq, global float *dk, global float *dv,
-    global const float *restrict dy, global const float *restrict q,
-    global const float *restrict k, global const float *restrict v,
-    global const float *restrict lse, global const float *restrict delta,
+    global float *dq, global float *dk, global float *dv, global float *delta,
+    global const float *restrict dy, global const float *restrict o,
+    global const float *restrict q, global const float *restrict k,
+    global const float *restrict v, global const float *restrict lse,
     global const int *restrict q_offsets, global const int *restrict k_offsets,
     attention_args a, attention_modes modes)
 {
@@ -25,11 +25,15 @@ kernel void attention_backward(
     const size_t q_at = q_row(a, e.q_first, h, WIDTH);
     const size_t k_at = k_row(a, e.k_first, h, WIDTH);
     const size_t v_at = v_row(a, e.k_first, h, WIDTH);
+    const size_t o_at = o_row(a, e.q_first, h, WIDTH);
     const size_t at = statistic(a, e.q_first, h);
     const head_rows x = {
-        dq + q_at, dk + k_at, dv + v_at, dy + o_row(a, e.q_first, h, WIDTH),
-        q + q_at,  k + k_at,  v + v_at,  query_stats_of(lse, delta, at, a, a.scale),
-        e,         h,
+        dq + q_at,  dk + k_at,
+        dv + v_at,  dy + o_at,
+        o + o_at,   q + q_at,
+        k + k_at,   v + v_at,
+        delta + at, query_stats_of(lse, delta, at, a, a.scale),
+        e,          h,
     };
     bias b = { 0, 0, 0 };
     head_backward(&x, a, modes, &b);

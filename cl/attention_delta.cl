@@ -1,4 +1,6 @@
-/* attention_delta.cl - the first step of every attention's backward pass.
+/* attention_delta.cl - the first step of an attention's backward pass where no kernel
+ * for the gradients of queries computes delta itself: in bands under the tile schedule,
+ * and where queries need no gradient.
  *
  * Layout: dy, o [Nq,H,d] contiguous; delta [H,Nq].
  * Work-group: WG items, a row of one head each; both schedules.

@@ -7,18 +7,19 @@
  * Local: 16 (ROWS + SPAN + 8) + 3 ROWS floats, an int.
  * Numerics: f32; recomputes the weights from lse. Weights and their gradients stay in
  *           registers.
- * Writes: every row of the gradient, or adds to it, by mode. A tile belongs to one
- *         group and blocks come in order, so two runs give the same bits. */
+ * Writes: every row of the gradient, or adds to it, by mode; delta whole. A tile belongs
+ *         to one group and blocks come in order, so two runs give the same bits. */
 #include "attention_draws.clh"
 
-// dq_i += scale sum_j ds_ij k_j, ds_ij = p_ij (keep_ij <dO_i, v_j> - delta_i)
+// delta_i = <dO_i, O_i>, dq_i += scale sum_j ds_ij k_j,
+// ds_ij = p_ij (keep_ij <dO_i, v_j> - delta_i)
 WORK_GROUP(ITEMS, 1, 1)
 kernel void attention_grad_q(
-    global float *dq, global const float *restrict dy, global const float *restrict q,
+    global float *dq, global float *restrict delta, global const float *restrict dy,
+    global const float *restrict o, global const float *restrict q,
     global const float *restrict k, global const float *restrict v,
-    global const float *restrict lse, global const float *restrict delta,
-    global const int *restrict q_offsets, global const int *restrict k_offsets,
-    attention_args a, int mode)
+    global const float *restrict lse, global const int *restrict q_offsets,
+    global const int *restrict k_offsets, attention_args a, int mode)
 {
     local float tiles[X_SIZE + Y_SIZE] __attribute__((aligned(16)));
     local float tops[ROWS] __attribute__((aligned(16)));
@@ -37,8 +38,10 @@ kernel void attention_grad_q(
         const size_t at = statistic(a, row + min(i, rows - 1), h);
         tops[i] = lse[at];
         shares[i] = exp2(-lse[at + statistics(a)]);
-        deltas[i] = delta[at];
     }
+    const size_t out = o_row(a, row, h, WIDTH);
+    strip_deltas(deltas, delta + statistic(a, row, h), dy + out, o + out,
+                 a.heads * WIDTH, rows, tiles);
     for (int j = 0; TOGETHER(j < end); j += SPAN) {
         const int key = e.k_first + j;
         global const float *keys = k + k_row(a, key, h, WIDTH);
@@ -49,8 +52,8 @@ kernel void attention_grad_q(
 #define WEIGH(sums, h, i, n) s.sums = exp_below(s.sums - high.n, a.scale);
         EACH_ROW(WEIGH)
         strip_clear(&dp);
-        strip_scores(&dp, dy + o_row(a, row, h, WIDTH), a.heads * WIDTH, rows,
-                     v + v_row(a, key, h, WIDTH), a.v_stride, end - j, x, y);
+        strip_scores(&dp, dy + out, a.heads * WIDTH, rows, v + v_row(a, key, h, WIDTH),
+                     a.v_stride, end - j, x, y);
         if (a.drop > 0.0f) {
             strip_drop(&dp, tiles, a, row + 8 * TY, h, j + 4 * TX);
         }

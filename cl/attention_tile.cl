@@ -26,16 +26,16 @@ kernel void attention_forward(global float *restrict o, global float *restrict l
 // dq_i += scale sum_j ds_ij k_j, ds_ij = p_ij (keep_ij <dO_i, v_j> - delta_i)
 WORK_GROUP(1, 1, 1)
 kernel void attention_grad_q(
-    global float *dq, global const float *restrict dy, global const float *restrict q,
+    global float *dq, global float *delta, global const float *restrict dy,
+    global const float *restrict o, global const float *restrict q,
     global const float *restrict k, global const float *restrict v,
-    global const float *restrict lse, global const float *restrict delta,
-    global const int *restrict q_offsets, global const int *restrict k_offsets,
-    attention_args a, int mode)
+    global const float *restrict lse, global const int *restrict q_offsets,
+    global const int *restrict k_offsets, attention_args a, int mode)
 {
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
     bias b = { 0, 0, 0 };
-    back_to_queries(dq, dy, q, k, v, lse, delta, e, GROUP(0) * TILE, GROUP(1), a, mode,
-                    &b);
+    back_to_queries(dq, dy, q, k, v, lse, delta, o, e, GROUP(0) * TILE, GROUP(1), a,
+                    mode, &b);
 }
 
 // dk_j += scale sum_i ds_ij q_i, dv_j += sum_i keep_ij p_ij dO_i

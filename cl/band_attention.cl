@@ -26,14 +26,15 @@ kernel void band_attention_forward(global float *restrict o, global float *restr
 // dq_i = sum_j dS_ij k_j / sqrt(d)
 WORK_GROUP(ITEMS, 1, 1)
 kernel void band_attention_dq(
-    global float *dq, global const float *restrict dy, global const float *restrict q,
+    global float *dq, global float *delta, global const float *restrict dy,
+    global const float *restrict o, global const float *restrict q,
     global const float *restrict k, global const float *restrict v,
-    global const float *restrict lse, global const float *restrict delta,
-    global const int2 *restrict spans, attention_args a, band_args b)
+    global const float *restrict lse, global const int2 *restrict spans,
+    attention_args a, band_args b)
 {
     local band_backward_local t __attribute__((aligned(16)));
-    const band_operands x = { dy, q, k, v, lse, delta, spans };
-    band_backward_dq(&t, dq, &x, a, b);
+    const band_operands x = { dy, q, k, v, lse, 0, spans };
+    band_backward_dq(&t, dq, delta, o, &x, a, b);
 }
 
 // dk_j = sum_i dS_ij q_i / sqrt(d),  dv_j = sum_i keep_ij P_ij dO_i

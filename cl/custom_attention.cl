@@ -70,12 +70,12 @@ kernel void custom_attention_delta(
 // dq_i += scale sum_j ds_ij score'_ij k_j, parts += ds_ij d score_ij / d input
 WORK_GROUP(WG, 1, 1)
 kernel void custom_attention_grad_q(
-    global float *dq, global float *restrict parts, global const float *restrict dy,
+    global float *dq, global float *restrict parts, global float *delta,
+    global const float *restrict dy, global const float *restrict o,
     global const float *restrict q, global const float *restrict k,
     global const float *restrict v, global const float *restrict lse,
-    global const float *restrict delta, global const int *restrict q_offsets,
-    global const int *restrict k_offsets, attention_args a, custom_args c,
-    int mode INPUT_PARAMETERS)
+    global const int *restrict q_offsets, global const int *restrict k_offsets,
+    attention_args a, custom_args c, int mode INPUT_PARAMETERS)
 {
     local float x[TILE * LINE], y[BLOCK * LINE], w[TILE * WEIGHT];
     local float gifts[GIFTS];
@@ -94,7 +94,7 @@ kernel void custom_attention_grad_q(
         for (int i = 0; i < SUMS; i++) {
             sum[i] = 0.0f;
         }
-        back_to_queries(dq, dy, q, k, v, lse, delta, e,
+        back_to_queries(dq, dy, q, k, v, lse, delta, o, e,
                         tile_of(n % c.tiles * TILE, e.q_first, e.T), h, a, mode, &b, x,
                         y, w);
     }

@@ -87,12 +87,12 @@ kernel void custom_attention_delta(
 // dq_i += scale sum_j ds_ij score'_ij k_j, parts += ds_ij d score_ij / d input
 WORK_GROUP(1, 1, 1)
 kernel void custom_attention_grad_q(
-    global float *dq, global float *restrict parts, global const float *restrict dy,
+    global float *dq, global float *restrict parts, global float *delta,
+    global const float *restrict dy, global const float *restrict o,
     global const float *restrict q, global const float *restrict k,
     global const float *restrict v, global const float *restrict lse,
-    global const float *restrict delta, global const int *restrict q_offsets,
-    global const int *restrict k_offsets, attention_args a, custom_args c,
-    int mode INPUT_PARAMETERS)
+    global const int *restrict q_offsets, global const int *restrict k_offsets,
+    attention_args a, custom_args c, int mode INPUT_PARAMETERS)
 {
     floatv raw[RAW_ROWS][ROWS], sum[SUMS + 1];
     const int begin = GROUP(0) * c.run, end = min(begin + c.run, c.items);
@@ -103,8 +103,8 @@ kernel void custom_attention_grad_q(
         SET_INPUTS(b.e)
         b.parts += READS + WEIGHT_READS ? (size_t)GROUP(0) * (size_t)c.slice : 0;
         e.reach = min(e.reach, c.apart);
-        back_to_queries(dq, dy, q, k, v, lse, delta, e, n % c.tiles * TILE, h, a, mode,
-                        &b);
+        back_to_queries(dq, dy, q, k, v, lse, delta, o, e, n % c.tiles * TILE, h, a,
+                        mode, &b);
     }
 }
 

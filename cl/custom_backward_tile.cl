@@ -17,11 +17,12 @@
 WORK_GROUP(1, 1, 1)
 kernel void custom_attention_backward(
     global float *dq, global float *dk, global float *dv, global float *restrict parts,
-    global const float *restrict dy, global const float *restrict q,
+    global float *delta, global const float *restrict dy,
+    global const float *restrict o, global const float *restrict q,
     global const float *restrict k, global const float *restrict v,
-    global const float *restrict lse, global const float *restrict delta,
-    global const int *restrict q_offsets, global const int *restrict k_offsets,
-    attention_args a, custom_args c, attention_modes modes INPUT_PARAMETERS)
+    global const float *restrict lse, global const int *restrict q_offsets,
+    global const int *restrict k_offsets, attention_args a, custom_args c,
+    attention_modes modes INPUT_PARAMETERS)
 {
     floatv raw[RAW_ROWS][ROWS], sum[SUMS + 1];
     const int h = GROUP(0), sample = GROUP(1);
@@ -29,11 +30,21 @@ kernel void custom_attention_backward(
     const size_t q_at = q_row(a, e.q_first, h, WIDTH);
     const size_t k_at = k_row(a, e.k_first, h, WIDTH);
     const size_t v_at = v_row(a, e.k_first, h, WIDTH);
+    const size_t o_at = o_row(a, e.q_first, h, WIDTH);
     const size_t at = statistic(a, e.q_first, h);
     const head_rows x = {
-        dq + q_at, dk + k_at, dv + v_at, dy + o_row(a, e.q_first, h, WIDTH),
-        q + q_at,  k + k_at,  v + v_at,  query_stats_of(lse, delta, at, a, 1.0f),
-        e,         h,
+        dq + q_at,
+        dk + k_at,
+        dv + v_at,
+        dy + o_at,
+        o ? o + o_at : 0,
+        q + q_at,
+        k + k_at,
+        v + v_at,
+        delta + at,
+        query_stats_of(lse, delta, at, a, 1.0f),
+        e,
+        h,
     };
     bias b = { scope_of(e, c, h, sample), parts, raw, 0, sum };
     SET_INPUTS(b.e)

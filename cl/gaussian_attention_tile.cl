@@ -32,17 +32,18 @@ kernel void gaussian_attention_forward(
 WORK_GROUP(1, 1, 1)
 kernel void gaussian_attention_grad_q(
     global float *dq, global float *d_center, global float *d_sigma,
-    global const float *restrict dy, global const float *restrict q,
+    global float *delta, global const float *restrict dy,
+    global const float *restrict o, global const float *restrict q,
     global const float *restrict k, global const float *restrict v,
-    global const float *restrict lse, global const float *restrict delta,
-    global const float *restrict center, global const float *restrict sigma,
-    global const int *restrict offsets, attention_args a, gaussian_args s, int mode)
+    global const float *restrict lse, global const float *restrict center,
+    global const float *restrict sigma, global const int *restrict offsets,
+    attention_args a, gaussian_args s, int mode)
 {
     const int h = GROUP(1);
     const sequence e = sequence_of(offsets, offsets, GROUP(2), a.causal);
     bias b = { .g = gaussian_of(center, sigma, d_center, d_sigma, s, a.heads, e.q_first,
                                 h) };
-    back_to_queries(dq, dy, q, k, v, lse, delta, e, GROUP(0) * TILE, h, a, mode, &b);
+    back_to_queries(dq, dy, q, k, v, lse, delta, o, e, GROUP(0) * TILE, h, a, mode, &b);
 }
 
 // dk_j (+)= scale sum_i ds_ij q_i, dv_j (+)= sum_i keep_ij p_ij dO_i

@@ -34,11 +34,12 @@ kernel void position_attention_forward(
 // dq_i (+)= scale sum_j ds_ij k_j, sums_ij += ds_ij of a run of sequences, if not null
 WORK_GROUP(WG, 1, 1)
 kernel void position_attention_grad_q(
-    global float *dq, global float *restrict sums, global const float *restrict dy,
+    global float *dq, global float *restrict sums, global float *delta,
+    global const float *restrict dy, global const float *restrict o,
     global const float *restrict q, global const float *restrict k,
     global const float *restrict v, global const float *restrict lse,
-    global const float *restrict delta, global const float *restrict table,
-    global const int *restrict offsets, attention_args a, position_args s, int mode)
+    global const float *restrict table, global const int *restrict offsets,
+    attention_args a, position_args s, int mode)
 {
     local float x[TILE * LINE], y[BLOCK * LINE], w[TILE * WEIGHT];
     const int h = GROUP(1), begin = GROUP(2) * s.run;
@@ -47,7 +48,7 @@ kernel void position_attention_grad_q(
     bias b = { table + table_of(s, h), to, s.step };
     for (int n = begin; TOGETHER(n < end); n++) {
         const sequence e = sequence_of(offsets, offsets, n, a.causal);
-        back_to_queries(dq, dy, q, k, v, lse, delta, e,
+        back_to_queries(dq, dy, q, k, v, lse, delta, o, e,
                         tile_of(GROUP(0) * TILE, e.q_first, e.T), h, a, mode, &b, x, y,
                         w);
     }

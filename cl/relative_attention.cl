@@ -155,13 +155,14 @@ kernel void relative_attention_forward(
 //   distance n
 WORK_GROUP(WG, 1, 1)
 kernel void relative_attention_grad_q(
-    global float *dq, global float *restrict sums, global const float *restrict dy,
+    global float *dq, global float *restrict sums, global float *delta,
+    global const float *restrict dy, global const float *restrict o,
     global const float *restrict q, global const float *restrict k,
     global const float *restrict v, global const float *restrict lse,
-    global const float *restrict delta, global const float *restrict near,
-    global const float *restrict near_dp, global const int *restrict q_offsets,
-    global const int *restrict k_offsets, global const float *restrict rel,
-    global float *restrict finite, attention_args a, int clip, int mode)
+    global const float *restrict near, global const float *restrict near_dp,
+    global const int *restrict q_offsets, global const int *restrict k_offsets,
+    global const float *restrict rel, global float *restrict finite, attention_args a,
+    int clip, int mode)
 {
     local float x[TILE * LINE], y[BLOCK * LINE], w[TILE * WEIGHT];
     const int h = GROUP(1);
@@ -174,6 +175,9 @@ kernel void relative_attention_grad_q(
     near += near_row(a, t.row, h, clip);
     near_dp += near_row(a, t.row, h, clip);
     sums += near_row(a, t.row, h, clip);
+    const size_t out = o_row(a, t.row, h, WIDTH);
+    note_deltas(delta + statistic(a, t.row, h), dy + out, o + out, a.heads * WIDTH,
+                t.rows, w);
     clear(z);
     clear_sums(sums, t.rows, clip);
     for (int j = 0; TOGETHER(j < end); j += BLOCK) {
@@ -189,7 +193,7 @@ kernel void relative_attention_grad_q(
         add_near(s, near, apart, t.rows, count, clip);
         hide_keys(s, count, j, t.first, e.reach);
         barrier(CLK_LOCAL_MEM_FENCE);
-        load_rows(x, TILE, dy + o_row(a, t.row, h, WIDTH), a.heads * WIDTH, t.rows);
+        load_rows(x, TILE, dy + out, a.heads * WIDTH, t.rows);
         load_rows(y, BLOCK, v + v_row(a, key, h, WIDTH), a.v_stride, count);
         barrier(CLK_LOCAL_MEM_FENCE);
         scores(dp, x, y);

@@ -180,13 +180,14 @@ kernel void relative_attention_forward(
 //   distance n
 WORK_GROUP(1, 1, 1)
 kernel void relative_attention_grad_q(
-    global float *dq, global float *restrict sums, global const float *restrict dy,
+    global float *dq, global float *restrict sums, global float *delta,
+    global const float *restrict dy, global const float *restrict o,
     global const float *restrict q, global const float *restrict k,
     global const float *restrict v, global const float *restrict lse,
-    global const float *restrict delta, global const float *restrict near,
-    global const float *restrict near_dp, global const int *restrict q_offsets,
-    global const int *restrict k_offsets, global const float *restrict rel,
-    global float *restrict finite, attention_args a, int clip, int mode)
+    global const float *restrict near, global const float *restrict near_dp,
+    global const int *restrict q_offsets, global const int *restrict k_offsets,
+    global const float *restrict rel, global float *restrict finite, attention_args a,
+    int clip, int mode)
 {
     const int h = GROUP(1), first = GROUP(0) * TILE;
     const sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
@@ -202,8 +203,10 @@ kernel void relative_attention_grad_q(
     near += near_row(a, row, h, clip);
     near_dp += near_row(a, row, h, clip);
     sums += near_row(a, row, h, clip);
-    load_tile(x, q + q_row(a, row, h, WIDTH), a.q_stride, rows);
     load_tile(g, dy + o_row(a, row, h, WIDTH), a.heads * WIDTH, rows);
+    note_deltas(delta + statistic(a, row, h), g, x, o + o_row(a, row, h, WIDTH),
+                a.heads * WIDTH, rows);
+    load_tile(x, q + q_row(a, row, h, WIDTH), a.q_stride, rows);
     stats_load(&stats, lse, delta, row, rows, h, a, a.scale);
     fill(z, TILE * PAD, 0.0f);
     fill(factor, TILE, 1.0f);

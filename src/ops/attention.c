@@ -102,9 +102,9 @@ static cla_status grad_q(cla_runtime *rt, const cla_attention_call *call,
 {
     cla_launch launch = {
         .kernel = "attention_grad_q",
-        .args = { cla_buf(g->q), cla_buf(g->o), cla_buf(call->q), cla_buf(call->k),
-                  cla_buf(call->v), cla_buf(call->lse), cla_mem(&g->delta),
-                  cla_mem(&call->q_rows->device_offsets),
+        .args = { cla_buf(g->q), cla_mem(&g->delta), cla_buf(g->o), cla_buf(call->o),
+                  cla_buf(call->q), cla_buf(call->k), cla_buf(call->v),
+                  cla_buf(call->lse), cla_mem(&call->q_rows->device_offsets),
                   cla_mem(&call->k_rows->device_offsets),
                   cla_bytes(&call->args, sizeof call->args), cla_i32(g->q_mode) },
     };
@@ -182,9 +182,9 @@ static cla_status grad_heads(cla_runtime *rt, const cla_attention_call *call,
     const attention_modes modes = { g->q_mode, g->k_mode, g->v_mode };
     cla_launch launch = {
         .kernel = "attention_backward",
-        .args = { cla_buf(g->q), cla_buf(g->k), cla_buf(g->v), cla_buf(g->o),
-                  cla_buf(call->q), cla_buf(call->k), cla_buf(call->v),
-                  cla_buf(call->lse), cla_mem(&g->delta),
+        .args = { cla_buf(g->q), cla_buf(g->k), cla_buf(g->v), cla_mem(&g->delta),
+                  cla_buf(g->o), cla_buf(call->o), cla_buf(call->q), cla_buf(call->k),
+                  cla_buf(call->v), cla_buf(call->lse),
                   cla_mem(&call->q_rows->device_offsets),
                   cla_mem(&call->k_rows->device_offsets),
                   cla_bytes(&call->args, sizeof call->args),
@@ -200,17 +200,18 @@ static cla_status backward(cla_tape *tape, void *saved)
     cla_runtime *rt = cla_tape_runtime(tape);
     cla_attention_grads grads;
     bool any = false;
-    CLA_TRY(cla_attention_grads_begin(&grads, &any, tape, call));
-    if (any && cla_attention_by_heads(rt, call, &grads)) {
+    CLA_TRY(cla_attention_grads_take(&grads, &any, tape, call));
+    if (!any) {
+        return CLA_OK;
+    }
+    CLA_TRY(cla_attention_delta(tape, call, &grads, grads.q != NULL));
+    if (cla_attention_by_heads(rt, call, &grads)) {
         return grad_heads(rt, call, &grads);
     }
-    if (any && grads.q) {
+    if (grads.q) {
         CLA_TRY(grad_q(rt, call, &grads));
     }
-    if (any && (grads.k || grads.v)) {
-        CLA_TRY(grads_kv(rt, call, &grads));
-    }
-    return CLA_OK;
+    return grads.k || grads.v ? grads_kv(rt, call, &grads) : CLA_OK;
 }
 
 const cla_signature cla_attention_signature = {

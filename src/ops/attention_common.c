@@ -146,15 +146,17 @@ cla_status cla_attention_grads_of(cla_tape *tape, const cla_attention_call *call
     return CLA_OK;
 }
 
-/* Queues delta_i = <dO_i, O_i>. */
-static cla_status launch_delta(cla_tape *tape, const cla_attention_call *call,
-                               cla_attention_grads *grads)
+cla_status cla_attention_delta(cla_tape *tape, const cla_attention_call *call,
+                               cla_attention_grads *grads, bool inside)
 {
     enum { ROWS = 32 };
     cla_runtime *rt = cla_tape_runtime(tape);
     const int64_t rows = call->o->shape[0] * call->o->shape[1];
 
     CLA_TRY(cla_tape_scratch(tape, &grads->delta, (size_t)rows * sizeof(float)));
+    if (inside) {
+        return CLA_OK;
+    }
     const cla_launch launch = {
         .file = "attention_delta",
         .kernel = "attention_delta",
@@ -187,11 +189,4 @@ cla_status cla_attention_grads_take(cla_attention_grads *grads, bool *any,
     grads->k_mode = mode[1];
     grads->v_mode = mode[2];
     return CLA_OK;
-}
-
-cla_status cla_attention_grads_begin(cla_attention_grads *grads, bool *any,
-                                     cla_tape *tape, const cla_attention_call *call)
-{
-    CLA_TRY(cla_attention_grads_take(grads, any, tape, call));
-    return *any ? launch_delta(tape, call, grads) : CLA_OK;
 }

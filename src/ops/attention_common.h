@@ -59,15 +59,17 @@ typedef struct cla_attention_grads {
     const cla_tensor *o; // gradient of the result
     cla_tensor *q, *k, *v;
     int q_mode, k_mode, v_mode;
-    cla_memory delta; // [H,Nq] <dO_i, O_i>, from cla_attention_grads_begin
+    cla_memory delta; // [H,Nq] <dO_i, O_i>, from cla_attention_delta
 } cla_attention_grads;
 
-/* Fills grads but for delta; *any is false when no gradient has reached the result.
- * cla_attention_grads_begin also queues the kernel that computes delta. */
+/* Fills grads but for delta; *any is false when no gradient has reached the result. */
 cla_status cla_attention_grads_take(cla_attention_grads *grads, bool *any,
                                     cla_tape *tape, const cla_attention_call *call);
-cla_status cla_attention_grads_begin(cla_attention_grads *grads, bool *any,
-                                     cla_tape *tape, const cla_attention_call *call);
+
+/* Allocates delta, and queues a kernel that computes it unless that happens inside the
+ * kernel for the gradients of queries, which the caller queues next. */
+cla_status cla_attention_delta(cla_tape *tape, const cla_attention_call *call,
+                               cla_attention_grads *grads, bool inside);
 
 /* Returns whether backward should use one work-item for each head of a sequence. This
  * computes the scores once, while the passes over tiles compute them twice, but needs

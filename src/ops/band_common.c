@@ -125,8 +125,8 @@ static cla_status backward_group(cla_runtime *rt, const saved *s,
     const cla_attention_call *c = &s->call;
     cla_launch dq = {
         .kernel = s->op->backward_dq,
-        .args = { cla_buf(g->q), cla_buf(g->o), cla_buf(c->q), cla_buf(c->k),
-                  cla_buf(c->v), cla_buf(c->lse), cla_mem(&g->delta),
+        .args = { cla_buf(g->q), cla_mem(&g->delta), cla_buf(g->o), cla_buf(c->o),
+                  cla_buf(c->q), cla_buf(c->k), cla_buf(c->v), cla_buf(c->lse),
                   cla_mem(&c->q_rows->device_spans),
                   cla_bytes(&c->args, sizeof c->args),
                   cla_bytes(&s->band, sizeof s->band) },
@@ -155,16 +155,16 @@ static cla_status backward(cla_tape *tape, void *bytes)
     cla_runtime *rt = cla_tape_runtime(tape);
     cla_attention_grads grads;
     bool any = false;
-    CLA_TRY(cla_attention_grads_begin(&grads, &any, tape, &s->call));
+    CLA_TRY(cla_attention_grads_take(&grads, &any, tape, &s->call));
     if (!any) {
         return CLA_OK;
     }
+    const bool tiled = cla_runtime_schedule(rt) == CLA_SCHEDULE_TILE;
+    CLA_TRY(cla_attention_delta(tape, &s->call, &grads, !tiled && grads.q));
     s->band.q_mode = grads.q_mode;
     s->band.k_mode = grads.k_mode;
     s->band.v_mode = grads.v_mode;
-    return cla_runtime_schedule(rt) == CLA_SCHEDULE_TILE
-               ? backward_tile(rt, s, &grads)
-               : backward_group(rt, s, &grads);
+    return tiled ? backward_tile(rt, s, &grads) : backward_group(rt, s, &grads);
 }
 
 cla_status cla_band_run(const cla_band_op *op, cla_tape *tape, cla_tensor **o,

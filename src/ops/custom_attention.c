@@ -146,9 +146,11 @@ static cla_status grad_q(cla_runtime *rt, const custom_call *call,
     const cla_attention_call *a = &call->attention;
     cla_launch launch = {
         .kernel = "custom_attention_grad_q",
-        .args = { cla_buf(g->q), cla_mem(args->slice ? &p->parts : NULL), cla_buf(g->o),
-                  cla_buf(a->q), cla_buf(a->k), cla_buf(a->v), cla_buf(a->lse),
-                  cla_mem(&g->delta), cla_mem(&a->q_rows->device_offsets),
+        .args = { cla_buf(g->q), cla_mem(args->slice ? &p->parts : NULL),
+                  cla_mem(&g->delta), cla_buf(g->o),
+                  cla_buf(call->code->two_passes ? NULL : a->o), cla_buf(a->q),
+                  cla_buf(a->k), cla_buf(a->v), cla_buf(a->lse),
+                  cla_mem(&a->q_rows->device_offsets),
                   cla_mem(&a->k_rows->device_offsets),
                   cla_bytes(&a->args, sizeof a->args), cla_bytes(args, sizeof *args),
                   cla_i32(g->q_mode) },
@@ -254,16 +256,6 @@ static cla_status launch_delta(cla_tape *tape, const custom_call *call,
     return enqueue_tiles(cla_tape_runtime(tape), call, a->longest_q, 2, &launch);
 }
 
-static cla_status grads_begin(cla_attention_grads *g, bool *any, cla_tape *tape,
-                              const custom_call *call)
-{
-    if (!call->code->two_passes) {
-        return cla_attention_grads_begin(g, any, tape, &call->attention);
-    }
-    CLA_TRY(cla_attention_grads_take(g, any, tape, &call->attention));
-    return *any ? launch_delta(tape, call, g) : CLA_OK;
-}
-
 static cla_status backward(cla_tape *tape, void *saved)
 {
     const custom_call *call = saved;
@@ -272,11 +264,16 @@ static cla_status backward(cla_tape *tape, void *saved)
     input_grads inputs = { .workers = 0 };
     custom_args args = call->args;
     bool any = false;
-    CLA_TRY(grads_begin(&grads, &any, tape, call));
+    CLA_TRY(cla_attention_grads_take(&grads, &any, tape, &call->attention));
     if (!any) {
         return CLA_OK;
     }
-    if (!args.slice && cla_custom_is_narrow(rt, call)) {
+    const bool narrow = !args.slice && cla_custom_is_narrow(rt, call);
+    const bool queries = !narrow && (grads.q || args.slice);
+    CLA_TRY(call->code->two_passes
+                ? launch_delta(tape, call, &grads)
+                : cla_attention_delta(tape, &call->attention, &grads, queries));
+    if (narrow) {
         return cla_custom_band_backward(rt, call, &grads);
     }
     const bool heads = cla_custom_by_heads(rt, call, &grads);
@@ -285,7 +282,7 @@ static cla_status backward(cla_tape *tape, void *saved)
         CLA_TRY(cla_custom_grad_heads(rt, call, &grads, &inputs.parts));
         return inputs_end(rt, &inputs, &args);
     }
-    if ((grads.q || args.slice) && inputs.workers) {
+    if (queries && inputs.workers) {
         CLA_TRY(grad_q(rt, call, &grads, &inputs, &args));
     }
     if (grads.k || grads.v) {

@@ -59,9 +59,9 @@ static cla_status grad_q(cla_runtime *rt, const gaussian_call *call,
     cla_launch launch = {
         .kernel = "gaussian_attention_grad_q",
         .args = { cla_buf(g->q), cla_buf(p->center),
-                  p->summed ? cla_mem(&p->rows) : cla_buf(p->sigma), cla_buf(g->o),
-                  cla_buf(a->q), cla_buf(a->k), cla_buf(a->v), cla_buf(a->lse),
-                  cla_mem(&g->delta), cla_buf(call->shape.center),
+                  p->summed ? cla_mem(&p->rows) : cla_buf(p->sigma), cla_mem(&g->delta),
+                  cla_buf(g->o), cla_buf(a->o), cla_buf(a->q), cla_buf(a->k),
+                  cla_buf(a->v), cla_buf(a->lse), cla_buf(call->shape.center),
                   cla_buf(call->shape.sigma), cla_mem(&a->q_rows->device_offsets),
                   cla_bytes(&a->args, sizeof a->args), cla_bytes(args, sizeof *args),
                   cla_i32(g->q_mode) },
@@ -113,12 +113,14 @@ static cla_status backward(cla_tape *tape, void *saved)
     gaussian_grads shapes = { .center = NULL };
     gaussian_args args = call->args;
     bool any = false;
-    CLA_TRY(cla_attention_grads_begin(&grads, &any, tape, &call->attention));
+    CLA_TRY(cla_attention_grads_take(&grads, &any, tape, &call->attention));
     if (!any) {
         return CLA_OK;
     }
     CLA_TRY(grads_begin(tape, call, &shapes, &args));
-    if (grads.q || shapes.center || shapes.sigma) {
+    const bool queries = grads.q || shapes.center || shapes.sigma;
+    CLA_TRY(cla_attention_delta(tape, &call->attention, &grads, queries));
+    if (queries) {
         CLA_TRY(grad_q(rt, call, &grads, &shapes, &args));
     }
     if (grads.k || grads.v) {

@@ -101,9 +101,9 @@ static cla_status grad_q(cla_runtime *rt, const position_call *call,
     args.run = p->runs ? args.run : 1;
     cla_launch launch = {
         .kernel = "position_attention_grad_q",
-        .args = { cla_buf(g->q), cla_mem(p->runs ? &p->sums : NULL), cla_buf(g->o),
-                  cla_buf(a->q), cla_buf(a->k), cla_buf(a->v), cla_buf(a->lse),
-                  cla_mem(&g->delta), cla_mem(&call->table),
+        .args = { cla_buf(g->q), cla_mem(p->runs ? &p->sums : NULL), cla_mem(&g->delta),
+                  cla_buf(g->o), cla_buf(a->o), cla_buf(a->q), cla_buf(a->k),
+                  cla_buf(a->v), cla_buf(a->lse), cla_mem(&call->table),
                   cla_mem(&a->q_rows->device_offsets),
                   cla_bytes(&a->args, sizeof a->args), cla_bytes(&args, sizeof args),
                   cla_i32(g->q_mode) },
@@ -173,12 +173,14 @@ static cla_status backward(cla_tape *tape, void *saved)
     cla_attention_grads grads;
     position_grads tables = { .runs = 0 };
     bool any = false;
-    CLA_TRY(cla_attention_grads_begin(&grads, &any, tape, &call->attention));
+    CLA_TRY(cla_attention_grads_take(&grads, &any, tape, &call->attention));
     if (!any) {
         return CLA_OK;
     }
     CLA_TRY(sums_begin(tape, call, &tables));
-    if (grads.q || tables.runs) {
+    const bool queries = grads.q || tables.runs;
+    CLA_TRY(cla_attention_delta(tape, &call->attention, &grads, queries));
+    if (queries) {
         CLA_TRY(grad_q(rt, call, &grads, &tables));
     }
     if (grads.k || grads.v) {

@@ -212,9 +212,9 @@ static cla_status grad_q(cla_tape *tape, const relative_call *call,
     CLA_TRY(new_finite(tape, call->rel_k, &finite));
     cla_launch launch = {
         .kernel = "relative_attention_grad_q",
-        .args = { cla_buf(g->q), cla_mem(&r->scores), cla_buf(g->o), cla_buf(a->q),
-                  cla_buf(a->k), cla_buf(a->v), cla_buf(a->lse), cla_mem(&g->delta),
-                  cla_mem(&call->near), cla_mem(&r->near_dp),
+        .args = { cla_buf(g->q), cla_mem(&r->scores), cla_mem(&g->delta), cla_buf(g->o),
+                  cla_buf(a->o), cla_buf(a->q), cla_buf(a->k), cla_buf(a->v),
+                  cla_buf(a->lse), cla_mem(&call->near), cla_mem(&r->near_dp),
                   cla_mem(&a->q_rows->device_offsets),
                   cla_mem(&a->k_rows->device_offsets), cla_buf(call->rel_k),
                   cla_mem(&finite), cla_bytes(&a->args, sizeof a->args),
@@ -248,13 +248,14 @@ static cla_status backward(cla_tape *tape, void *saved)
     cla_attention_grads g;
     relative_grads r = { .rel_k = NULL };
     bool any = false;
-    CLA_TRY(cla_attention_grads_begin(&g, &any, tape, a));
+    CLA_TRY(cla_attention_grads_take(&g, &any, tape, a));
     if (!any) {
         return CLA_OK;
     }
     CLA_TRY(cla_grad_out(tape, call->rel_k, &r.rel_k, &r.add_k));
     CLA_TRY(cla_grad_out(tape, call->rel_v, &r.rel_v, &r.add_v));
     CLA_TRY(meet(tape, call, &r.near_dp, g.o, call->rel_v));
+    CLA_TRY(cla_attention_delta(tape, a, &g, g.q || r.rel_k));
     if (g.q || r.rel_k) {
         CLA_TRY(grad_q(tape, call, &g, &r));
     }
