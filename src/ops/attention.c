@@ -63,6 +63,14 @@ static int plan_strips(cla_runtime *rt, const cla_attention_call *call, int long
     return 8 * down;
 }
 
+/* Returns the define of a pass whose items load the next tiles while they multiply, or
+ * the end of a list of defines where that costs more registers than it is worth. */
+static cla_define prefetch(cla_runtime *rt)
+{
+    const int ahead = cla_tuned(rt, "attention", "AHEAD", 0);
+    return (cla_define){ ahead ? "AHEAD" : NULL, ahead };
+}
+
 /* Queues a pass over sequences of at most longest rows, under either schedule. products
  * is the number of T x S x d products in it. */
 static cla_status launch_tiles(cla_runtime *rt, const cla_attention_call *call,
@@ -108,6 +116,9 @@ static cla_status grad_q(cla_runtime *rt, const cla_attention_call *call,
                   cla_mem(&call->k_rows->device_offsets),
                   cla_bytes(&call->args, sizeof call->args), cla_i32(g->q_mode) },
     };
+    if (cla_runtime_schedule(rt) == CLA_SCHEDULE_GROUP) {
+        launch.define[6] = prefetch(rt);
+    }
     return launch_tiles(rt, call, call->longest_q, 3,
                         (strip_pass){ "attention_grad_q", 1 }, &launch);
 }
@@ -129,6 +140,9 @@ static cla_status grad_kv(cla_runtime *rt, const cla_attention_call *call,
     if (cla_runtime_schedule(rt) == CLA_SCHEDULE_GROUP) {
         launch.define[6] = (cla_define){ "KEYS", keys };
         launch.define[7] = (cla_define){ "VALUES", values };
+        if (keys) { // values alone leave room for more groups, which wait less
+            launch.define[8] = prefetch(rt);
+        }
     }
     return launch_tiles(rt, call, call->longest_k, 1 + 2 * keys + values,
                         (strip_pass){ "attention_grad_kv", 1 }, &launch);

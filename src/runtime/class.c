@@ -26,6 +26,7 @@ static const constant CONSTANTS[] = {
     { "attention", "UNROLL", CLA_CLASS_AMD, 16 },
     { "attention", "QUADS", CLA_CLASS_INTEL, 1 },
     { "attention", "BOTH", CLA_CLASS_INTEL, 0 },
+    { "attention", "AHEAD", CLA_CLASS_NVIDIA, 1 }, // others lose waves or spill
     { "attention", "BOTH", CLA_CLASS_NVIDIA, 64 },
     { "attention", "UNROLL", CLA_CLASS_NVIDIA, 2 },
     { "band_attention", "ROWS", CLA_CLASS_CPU, 32 },

@@ -28,6 +28,7 @@ typedef struct constant {
  * values. With others they do not (the reductions of a group need a power of two, a
  * register tile must divide rows) or never end. */
 static const constant constants[] = {
+    { "attention", "AHEAD", 0, 1, 1 },
     { "attention", "BOTH", 0, 256, 1 },
     { "attention", "QUADS", 1, 2, 1 },
     { "attention", "ROWS", 32, 128, POWER_OF_TWO },
