@@ -36,11 +36,21 @@ cla_status cla_conv_work(cla_runtime *rt, int piece, cla_memory *out, int64_t fl
     cla_memory *work = (cla_memory *)extension->state + piece;
     const size_t bytes = (size_t)floats * sizeof(float);
     if (work->bytes < bytes) {
+        cla_memory fresh;
         cla_memory_free(work, rt);
-        CLA_TRY(cla_memory_new(work, rt, bytes));
+        CLA_TRY(cla_memory_new(&fresh, rt, bytes)); // else the piece stays empty
+        *work = fresh;
     }
     *out = *work;
     return CLA_OK;
+}
+
+void cla_conv_drop(cla_runtime *rt, int piece)
+{
+    cla_extension *extension = NULL;
+    if (!cla_runtime_extension(rt, &WORK_KEY, &extension) && extension->state) {
+        cla_memory_free((cla_memory *)extension->state + piece, rt);
+    }
 }
 
 static bool is_gpu(const cla_device *device)

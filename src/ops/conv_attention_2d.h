@@ -50,6 +50,9 @@ enum {
  * the same piece. Errors: CLA_E_NOMEM. */
 cla_status cla_conv_work(cla_runtime *rt, int piece, cla_memory *out, int64_t floats);
 
+/* Frees a piece. */
+void cla_conv_drop(cla_runtime *rt, int piece);
+
 /* Returns how many pieces of `floats` floats fit into the memory that the device has to
  * spare: a sixteenth, at most its largest buffer; of a CPU's at most 256 MiB, since a
  * worker keeps its slab in its cache. */

@@ -211,6 +211,20 @@ static cla_status lay_out(rings *r, cla_runtime *rt, int count)
     return CLA_OK;
 }
 
+/* Takes memory for r->fitting pairs, or for fewer where others use what was to spare. */
+static cla_status take_bands(rings *r, cla_runtime *rt, int count)
+{
+    cla_status status = cla_conv_bands(&r->w, r->band, count, r->fitting);
+    while (status == CLA_E_NOMEM && r->fitting > 1) {
+        for (int i = 0; i < count; i++) {
+            cla_conv_drop(rt, CLA_WORK_BAND + i);
+        }
+        r->fitting = (r->fitting + 1) / 2;
+        status = cla_conv_bands(&r->w, r->band, count, r->fitting);
+    }
+    return status;
+}
+
 static cla_status rings_init(rings *r, cla_runtime *rt, const conv_call *call,
                              int count)
 {
@@ -218,7 +232,7 @@ static cla_status rings_init(rings *r, cla_runtime *rt, const conv_call *call,
     r->small = call->kh == 3 && call->kw == 3;
     CLA_TRY(lay_out(r, rt, count));
     r->fitting = cla_conv_share(rt, (int64_t)r->w.m.size * count, call->pairs);
-    return cla_conv_bands(&r->w, r->band, count, r->fitting);
+    return take_bands(r, rt, count);
 }
 
 /* Advances to the next pairs. Returns false after the last ones. */
