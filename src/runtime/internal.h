@@ -96,6 +96,7 @@ struct cla_runtime {
     cla_program *programs;
     size_t program_count, program_cap;
     uint64_t in_use_bytes, peak_bytes;
+    int large_moves; // fills and copies so far, up to a few (moves.c)
     bool guard;
     bool watched;       // the device checks accesses: cla_device_watches
     bool keeps_kernels; // the driver has its own disk cache: cla_device_keeps_kernels

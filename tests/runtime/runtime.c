@@ -288,6 +288,42 @@ Test(profile, counts_commands_of_the_driver)
     cla_runtime_free(&rt);
 }
 
+/* Fills and copies of a size that CPUs do with a kernel, again and again, with ends that
+ * no vector ends at; bands around the memory must stay whole. */
+static void check_moves(cla_schedule schedule, const char *copying)
+{
+    enum { WORDS = (1 << 18) + 45, AT = 13, COPIED = WORDS - 2, ROUNDS = 12 };
+    cla_runtime *rt = test_runtime();
+    cla_memory a = { 0 }, b = { 0 };
+    uint32_t *host = malloc((WORDS + AT) * 4);
+    cla_runtime_set_schedule(rt, schedule);
+    TEST_OK(cla_memory_new(&a, rt, WORDS * 4));
+    TEST_OK(cla_memory_new(&b, rt, (WORDS + AT) * 4));
+    cla_profile_enable(rt, true);
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        const uint32_t pattern = 0x7FC00100u + i; // a NaN, whose bits must not change
+        TEST_OK(cla_memory_fill(rt, &a, pattern));
+        TEST_OK(cla_memory_fill(rt, &b, 7));
+        TEST_OK(cla_memory_copy(rt, &b, AT * 4, &a, 8, COPIED * 4));
+        TEST_OK(cla_memory_read(rt, &b, 0, host, (WORDS + AT) * 4));
+        for (uint32_t n = 0; n < WORDS + AT; n++) {
+            const uint32_t want = n < AT || n >= AT + COPIED ? 7 : pattern;
+            cr_assert_eq(host[n], want, "round %u, word %u is %u", i, n, host[n]);
+        }
+    }
+    cr_assert_gt(profile_of(rt, copying).launches, 0, "no %s", copying);
+    cla_memory_free(&a, rt);
+    cla_memory_free(&b, rt);
+    cla_runtime_free(&rt);
+    free(host);
+}
+
+Test(runtime, moves_large_memory)
+{
+    check_moves(CLA_SCHEDULE_TILE, "memory_copy");
+    check_moves(CLA_SCHEDULE_GROUP, "(copy)");
+}
+
 Test(runtime, refused_after_fork)
 {
     cla_runtime *rt = NULL;
