@@ -13,22 +13,22 @@
 #include "elements.clh"
 #include "elementwise.clh"
 
-// y = a + sign b; sign is 1 or -1
+// y = a + factor b; factor is 1 or -1
 WORK_GROUP(WG, 1, 1)
 kernel void add_forward(global float *restrict y, global const float *a,
-                        global const float *b, int n, float sign)
+                        global const float *b, int n, float factor)
 {
     EACH_ELEMENT(i, n)
     {
-        y[i] = a[i] + sign * b[i];
+        y[i] = a[i] + factor * b[i];
     }
 }
 
-/* da (+)= dy; db (+)= sign dy. Bits of adds: 1 adds to da, 2 to db. Both may be null,
+/* da (+)= dy; db (+)= factor dy. Bits of adds: 1 adds to da, 2 to db. Both may be null,
  * or the same buffer. */
 WORK_GROUP(WG, 1, 1)
 kernel void add_backward(global float *da, global float *db,
-                         global const float *restrict dy, int n, int adds, float sign)
+                         global const float *restrict dy, int n, int adds, float factor)
 {
     EACH_ELEMENT(i, da ? n : 0)
     {
@@ -36,7 +36,7 @@ kernel void add_backward(global float *da, global float *db,
     }
     EACH_ELEMENT(i, db ? n : 0)
     {
-        db[i] = adds & 2 ? db[i] + sign * dy[i] : sign * dy[i];
+        db[i] = adds & 2 ? db[i] + factor * dy[i] : factor * dy[i];
     }
 }
 

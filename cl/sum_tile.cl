@@ -8,7 +8,7 @@
 #include "sum.clh"
 #include "vector.clh"
 
-INLINE floatv get_lanes(global const float *x, size_t i)
+INLINE floatv lanes_at(global const float *x, size_t i)
 {
     return loadv(0, x + i);
 }
@@ -22,7 +22,7 @@ kernel void sum_runs(global float *restrict partial, global const float *a,
     floatv sum = (floatv)(0.0f);
     size_t i = first;
     for (; i + VEC <= last; i += VEC) {
-        const floatv z = TERM(get_lanes, a, b, i);
+        const floatv z = TERM(lanes_at, a, b, i);
         sum += POWER(z);
     }
     float total = sum_lanes(sum);
