@@ -140,7 +140,7 @@ static cla_status forward(cla_tape *tape, saved *s)
     s->scores->wants_grad = cla_tape_needs_grad(tape, 3, scored);
     s->weights->wants_grad = s->scores->wants_grad;
     s->context->wants_grad =
-        s->scores->wants_grad || cla_tape_needs_grad(tape, 1, &s->values);
+        cla_tape_needs_grad(tape, 1, &s->values) || s->scores->wants_grad;
     cla_tensor *const results[CLA_RESULTS] = { s->context, s->weights, s->scores };
     return s->context->wants_grad
                ? cla_tape_record(tape, backward, s, sizeof *s, results)

@@ -96,8 +96,8 @@ static cla_status run(cla_tape *tape, saved *s)
     for (int64_t l = 0; l < s->depth; l += MIX_AT_ONCE) {
         CLA_TRY(launch_forward(tape, s, l));
     }
-    s->out->wants_grad = cla_tape_needs_grad(tape, 1, &s->c) ||
-                         cla_tape_needs_grad(tape, (int)s->depth, s->x);
+    const bool mixed = cla_tape_needs_grad(tape, 1, &s->c);
+    s->out->wants_grad = cla_tape_needs_grad(tape, (int)s->depth, s->x) || mixed;
     return s->out->wants_grad
                ? cla_tape_record(tape, backward, s,
                                  sizeof *s + (size_t)s->depth * sizeof *s->x,

@@ -96,7 +96,7 @@ cla_status cla_stack(cla_tape *tape, cla_tensor **y, cla_tensor *const *x, int64
         at += x[i]->shape[0];
     }
     for (int64_t i = 0; i < n; i++) {
-        out->wants_grad = out->wants_grad || cla_tape_needs_grad(tape, 1, &x[i]);
+        out->wants_grad = cla_tape_needs_grad(tape, 1, &x[i]) || out->wants_grad;
     }
     CLA_TRY(out->wants_grad ? record_stack(tape, out, x, n) : CLA_OK);
     *y = out;

@@ -161,6 +161,17 @@ cla_status cla_tuning_init(cla_runtime *rt);
 /* selftest.c: compares results of the device with known ones, once for each driver. */
 cla_status cla_selftest(cla_runtime *rt);
 
+/* staging.c: host memory that the driver reads or writes; it begins with the head. */
+enum { CLA_HOST_LINE = 64 };
+typedef struct cla_host_block {
+    struct cla_host_block *next; // of those that are kept
+} cla_host_block;
+/* Returns `bytes` that begin a line of the cache, of which `cleared` are zeros; NULL if
+ * there is no memory. free() frees them. */
+void *cla_host_block_new(size_t bytes, size_t cleared);
+/* Keeps a block for good: a driver that failed may still use it. */
+void cla_host_block_keep(cla_host_block *block);
+
 /* staging.c: takes host memory for a write of bytes; *at is NULL if they are too many.
  * Then says that the transfer is queued, and takes its event.
  * Errors: CLA_E_NOMEM, CLA_E_DEVICE (an earlier write failed). */

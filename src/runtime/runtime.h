@@ -87,6 +87,29 @@ cla_status cla_memory_read_later(cla_runtime *rt, const cla_memory *from, size_t
  * is NULL. Errors: CLA_E_DEVICE. */
 cla_status cla_memory_arrive(cla_runtime *rt, cla_late **late, void *host);
 
+/* Copies beside the launches, by a queue of their own and host memory of their own.
+ * Those of one cla_aside end in the order in which they were queued; none waits for a
+ * launch, nor a launch for them: the caller waits for what they need. */
+typedef struct cla_aside cla_aside;
+/* What was queued, of which a caller waits for the end. NULL: it has ended. */
+typedef struct cla_end cla_end;
+/* Makes bytes of host memory, zeros. Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
+cla_status cla_aside_new(cla_aside **out, cla_runtime *rt, size_t bytes);
+/* Waits for all copies. lent: others may still use the host memory, which stays. */
+void cla_aside_free(cla_aside **aside, bool lent);
+void *cla_aside_host(cla_aside *aside);
+/* Gives the end of all launches so far. any: memory of the device. */
+cla_status cla_aside_launches(cla_aside *aside, const cla_memory *any, cla_end **end);
+/* Queue a copy of bytes to or from byte `at` of the host memory. *end, the end of an
+ * earlier copy or NULL, becomes that of this one. */
+cla_status cla_aside_read(cla_aside *aside, size_t at, const cla_memory *from,
+                          size_t offset, size_t bytes, cla_end **end);
+cla_status cla_aside_write(cla_aside *aside, size_t at, const cla_memory *to,
+                           size_t offset, size_t bytes, cla_end **end);
+/* Sets *end to NULL if what it stands for has ended, or waits for that.
+ * Errors: CLA_E_DEVICE. */
+cla_status cla_aside_ended(cla_aside *aside, cla_end **end, bool wait);
+
 /* How often the host waited for the device while profiling was on. */
 typedef struct cla_waits {
     int64_t writes;     // of more bytes than the staging memory takes

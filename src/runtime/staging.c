@@ -10,12 +10,7 @@
 #include "base/foreign.h"
 #include "runtime/internal.h"
 
-enum { RING_BYTES = 4 << 20, MOST_PIECES = 256, LINE = 64 };
-
-/* Host memory that the driver reads or writes. */
-typedef struct block {
-    struct block *next; // of those that were given up
-} block;
+enum { RING_BYTES = 4 << 20, MOST_PIECES = 256, LINE = CLA_HOST_LINE };
 
 typedef struct piece {
     cl_event event; // of the transfer from it
@@ -23,7 +18,7 @@ typedef struct piece {
 } piece;
 
 struct cla_staging {
-    block head;
+    cla_host_block head;
     piece pieces[MOST_PIECES]; // a queue
     int first, count;
     size_t next; // byte behind the newest piece
@@ -32,7 +27,7 @@ struct cla_staging {
 
 /* A result on its way to the host. */
 struct cla_late {
-    block head;
+    cla_host_block head;
     cl_event event;
     size_t bytes;
     _Alignas(LINE) char data[];
@@ -40,9 +35,7 @@ struct cla_late {
 
 /* ---- blocks ------------------------------------------------------------------ */
 
-/* Returns `bytes` that begin a line of the cache, of which `cleared` are zeros; NULL if
- * there is no memory. */
-static void *new_block(size_t bytes, size_t cleared)
+void *cla_host_block_new(size_t bytes, size_t cleared)
 {
     void *memory = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
     if (memory) {
@@ -53,10 +46,9 @@ static void *new_block(size_t bytes, size_t cleared)
     return memory;
 }
 
-/* Keeps a block for good: a driver that failed may still use it. */
-static void give_up(block *b)
+void cla_host_block_keep(cla_host_block *b)
 {
-    static _Atomic(block *) given_up;
+    static _Atomic(cla_host_block *) given_up;
     b->next = atomic_load(&given_up);
     while (!atomic_compare_exchange_weak(&given_up, &b->next, b)) {
     }
@@ -129,7 +121,8 @@ cla_status cla_staging_take(cla_runtime *rt, size_t bytes, void **at)
         return CLA_OK;
     }
     if (!rt->staging) {
-        rt->staging = new_block(sizeof *rt->staging, offsetof(cla_staging, ring));
+        rt->staging =
+            cla_host_block_new(sizeof *rt->staging, offsetof(cla_staging, ring));
     }
     if (!rt->staging) {
         return CLA_E_NOMEM;
@@ -164,7 +157,7 @@ void cla_staging_fini(cla_runtime *rt, bool idle)
         clReleaseEvent(s->pieces[(s->first + i) % MOST_PIECES].event);
     }
     if (s && !idle) {
-        give_up(&s->head);
+        cla_host_block_keep(&s->head);
     } else {
         free(s);
     }
@@ -190,7 +183,7 @@ static cla_status queue_read(cla_runtime *rt, const cla_memory *from, size_t off
 cla_status cla_memory_read_later(cla_runtime *rt, const cla_memory *from, size_t offset,
                                  size_t bytes, cla_late **late)
 {
-    *late = new_block(sizeof **late + bytes, sizeof **late);
+    *late = cla_host_block_new(sizeof **late + bytes, sizeof **late);
     if (!*late) {
         return CLA_E_NOMEM;
     }
@@ -212,7 +205,7 @@ cla_status cla_memory_arrive(cla_runtime *rt, cla_late **late, void *host)
         clReleaseEvent(l->event);
     }
     if (status) {
-        give_up(&l->head);
+        cla_host_block_keep(&l->head);
         return status;
     }
     memcpy(host, l->data, l->bytes);

@@ -2,6 +2,7 @@
  *
  * The tape knows no operators. A note is a function and the bytes that an operator
  * saved. */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "tensor/tensor.h"
@@ -22,14 +23,21 @@ struct cla_tape {
     cla_runtime *rt;
     cla_arena *arena;
     bool training;
-    bool seeded; // since the last backward pass
-    bool passed; // backward once since the reset
+    bool seeded;  // since the last backward pass
+    bool passed;  // backward once since the reset
+    uint64_t run; // number of this run, from reset to reset; no two tapes share one
     uint32_t seed, step, next_stream, first_row;
     owned *tensors;
     cla_ragged *rows; // kept until the reset
     note *notes;
     size_t note_count, note_cap;
 };
+
+static uint64_t next_run(void)
+{
+    static _Atomic uint64_t runs;
+    return atomic_fetch_add(&runs, 1) + 1;
+}
 
 cla_status cla_tape_new(cla_tape **out, cla_runtime *rt, bool training)
 {
@@ -39,6 +47,7 @@ cla_status cla_tape_new(cla_tape **out, cla_runtime *rt, bool training)
     (*out)->rt = rt;
     (*out)->training = training;
     (*out)->seed = 42;
+    (*out)->run = next_run();
     const cla_status status = cla_arena_new(&(*out)->arena, rt);
     if (status) {
         cla_tape_free(out);
@@ -70,6 +79,7 @@ void cla_tape_reset(cla_tape *tape)
         cla_arena_rewind(tape->arena, 0);
     }
     tape->next_stream = 0;
+    tape->run = next_run();
     tape->seeded = tape->passed = false;
 }
 
@@ -220,13 +230,33 @@ cla_status cla_tensor_reshape(cla_tape *tape, cla_tensor **out, cla_tensor *x, i
     return CLA_OK;
 }
 
+/* Notes that the next step may write the gradient of x. */
+static void note_use(const cla_tape *tape, cla_tensor *x)
+{
+    while (x->base) {
+        x = x->base;
+    }
+    if (x->used_in != tape->run) {
+        x->used_in = tape->run;
+        x->first_use = tape->note_count;
+    }
+}
+
 bool cla_tape_needs_grad(const cla_tape *tape, int n, cla_tensor *const *inputs)
 {
     bool wanted = false;
-    for (int i = 0; i < n; i++) {
-        wanted = wanted || (inputs[i] && inputs[i]->wants_grad);
+    for (int i = 0; tape->training && i < n; i++) {
+        if (inputs[i] && inputs[i]->wants_grad) {
+            note_use(tape, inputs[i]);
+            wanted = true;
+        }
     }
-    return tape->training && wanted;
+    return wanted;
+}
+
+size_t cla_tape_first_use(const cla_tape *tape, const cla_tensor *t)
+{
+    return t->used_in == tape->run ? t->first_use : SIZE_MAX;
 }
 
 cla_status cla_tape_record(cla_tape *tape, cla_backward back, const void *saved,

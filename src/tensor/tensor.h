@@ -29,6 +29,9 @@ struct cla_tensor {
     cla_tensor *grad; // made at the first request
     bool grad_filled; // grad holds a gradient: add to it; else write
     bool passed;      // the backward step of what made it has run, and is gone
+    uint64_t
+        used_in; // run of a tape that reads it; its steps before the first that does
+    size_t first_use;
     uint32_t version; // grows with each change; 0: changes are not tracked, no forms
     cla_form form[4]; // weights packed for products, plain and transposed; then the
                       // state's rows of a recurrence, plain and transposed
@@ -171,7 +174,8 @@ static inline bool cla_is_columns(const cla_tensor *t)
 }
 
 /* Returns whether an operator that reads these inputs (NULLs allowed) must record a
- * backward step. */
+ * backward step. Call it before that, with all inputs whose gradients the step writes:
+ * it notes their uses. */
 bool cla_tape_needs_grad(const cla_tape *tape, int n, cla_tensor *const *inputs);
 
 /* Records a backward step with a copy of the size bytes of saved. It runs only if a
@@ -199,6 +203,11 @@ cla_status cla_tape_give(cla_tape *tape, cla_tensor **y, cla_tensor *out,
  * recorded, whose gradients flow into the kept ones. Errors: as cla_tape_backward. */
 size_t cla_tape_mark(const cla_tape *tape);
 cla_status cla_tape_backward_to(cla_tape *tape, size_t mark);
+
+/* Returns the number of steps before the first that may write the gradient of t, a
+ * tensor of the caller: when only these are left, its gradient is complete. SIZE_MAX:
+ * none of the steps writes it. */
+size_t cla_tape_first_use(const cla_tape *tape, const cla_tensor *t);
 
 /* Makes the gradient of x if it has none. It lives as long as x: on the tape, or on its
  * own. Errors: CLA_E_USAGE (what made x has run backward: the gradient would go no

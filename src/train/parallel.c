@@ -25,17 +25,51 @@ static int launched_size(void)
 }
 
 #ifdef CLA_HAVE_MPI
-static cla_status sum(float *numbers, int64_t n)
+struct cla_request {
+    MPI_Request handle;
+};
+
+/* All processes begin the calls of a kind in one order, but one may begin a call of
+ * another kind between two of them: each kind has a communicator. */
+static MPI_Comm dealing, gathering;
+
+/* Frees a request whose call was refused. */
+static cla_status begun(cla_request **request, const char *call, int code)
 {
-    enum { PIECE = 1 << 20 };
-    for (int64_t at = 0; at < n; at += PIECE) {
-        const int count = n - at < PIECE ? (int)(n - at) : PIECE;
-        if (MPI_Allreduce(MPI_IN_PLACE, numbers + at, count, MPI_FLOAT, MPI_SUM,
-                          MPI_COMM_WORLD)) {
-            return cla_fail(CLA_E_DEVICE, "MPI_Allreduce of %d numbers failed", count);
-        }
+    if (code) {
+        free(*request);
+        *request = NULL;
+        return cla_fail(CLA_E_DEVICE, "%s failed", call);
     }
     return CLA_OK;
+}
+
+static cla_status deal(cla_request **request, const float *numbers, float *parts,
+                       int64_t n)
+{
+    CLA_TRY(cla_alloc(request, 1, sizeof **request));
+    return begun(request, "MPI_Ialltoall",
+                 MPI_Ialltoall(numbers, (int)n, MPI_FLOAT, parts, (int)n, MPI_FLOAT,
+                               dealing, &(*request)->handle));
+}
+
+static cla_status gather(cla_request **request, float *numbers, int64_t n)
+{
+    CLA_TRY(cla_alloc(request, 1, sizeof **request));
+    return begun(request, "MPI_Iallgather",
+                 MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, numbers, (int)n,
+                                MPI_FLOAT, gathering, &(*request)->handle));
+}
+
+static cla_status ended(cla_request **request)
+{
+    int done = 0;
+    const int code = MPI_Test(&(*request)->handle, &done, MPI_STATUS_IGNORE);
+    if (done || code) {
+        free(*request);
+        *request = NULL;
+    }
+    return code ? cla_fail(CLA_E_DEVICE, "MPI_Test failed") : CLA_OK;
 }
 
 static cla_status follow(void *data, size_t bytes)
@@ -64,7 +98,13 @@ static cla_status join(cla_parallel *p)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &p->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &p->size);
-    p->sum = sum;
+    if (MPI_Comm_dup(MPI_COMM_WORLD, &dealing) ||
+        MPI_Comm_dup(MPI_COMM_WORLD, &gathering)) {
+        return cla_fail(CLA_E_DEVICE, "MPI_Comm_dup failed");
+    }
+    p->deal = deal;
+    p->gather = gather;
+    p->ended = ended;
     p->follow = follow;
     find_place(p);
     return CLA_OK;

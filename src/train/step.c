@@ -6,8 +6,6 @@
 
 #include "base/rng.h"
 
-enum { HOST_EXTRA = 2 }; // numbers after the gradients: the loss, the stop flag
-
 cla_status cla_stepper_configure(cla_stepper *s, const cla_task_kind *kind,
                                  cla_config *settings)
 {
@@ -29,8 +27,9 @@ cla_status cla_stepper_init(cla_stepper *s, cla_task *task,
     CLA_TRY(cla_tape_new(&s->tape, task->rt, true));
     CLA_TRY(cla_tensor_new(&s->share, task->rt, CLA_F32, 1, &one));
     CLA_TRY(cla_alloc(&s->losses, (size_t)s->accumulate, sizeof *s->losses));
-    return cla_alloc(&s->host, task->params.gradients.bytes / 4 + HOST_EXTRA,
-                     sizeof *s->host);
+    return parallel->size > 1
+               ? cla_exchange_init(&s->exchange, &task->params, parallel, 0)
+               : CLA_OK;
 }
 
 void cla_stepper_fini(cla_stepper *s)
@@ -43,8 +42,7 @@ void cla_stepper_fini(cla_stepper *s)
     cla_tape_free(&s->tape);
     cla_tensor_free(&s->share);
     cla_optim_fini(&s->optim);
-    free(s->host);
-    s->host = NULL;
+    cla_exchange_fini(&s->exchange);
 }
 
 cla_status cla_stepper_order(const cla_stepper *s, int64_t *order, int64_t epoch)
@@ -69,8 +67,9 @@ int64_t cla_stepper_take(const cla_stepper *s, int64_t next)
     return left < s->batch ? left : s->batch;
 }
 
-/* Runs the backward pass of a loss, weighted by share. */
-static cla_status back(cla_stepper *s, cla_tensor *loss, float share)
+/* Runs the backward pass of a loss, weighted by share. last: the gradients are then
+ * those of the step. */
+static cla_status back(cla_stepper *s, cla_tensor *loss, float share, bool last)
 {
     const cla_task_kind *kind = s->task->kind;
     if (kind->backward) {
@@ -78,14 +77,19 @@ static cla_status back(cla_stepper *s, cla_tensor *loss, float share)
     }
     CLA_TRY(cla_tensor_upload(s->share, &share));
     CLA_TRY(cla_tape_seed(s->tape, loss, s->share));
-    return cla_tape_backward(s->tape);
+    if (!last || s->parallel.size < 2) {
+        return cla_tape_backward(s->tape);
+    }
+    CLA_TRY(cla_optim_settle(&s->optim)); // nothing is under way if it fails
+    return cla_exchange_backward(&s->exchange, s->tape);
 }
 
-/* Queues forward and backward for n examples of a batch and the copy of their loss.
- * first: number of rows before them. */
-static cla_status part(cla_stepper *s, const int64_t *examples, int64_t n,
-                       int64_t first, double targets, cla_part_loss *loss)
+/* Queues forward and backward for n examples, part i of a batch, and the copy of their
+ * loss. first: number of rows before them. */
+static cla_status part(cla_stepper *s, int i, const int64_t *examples, int64_t n,
+                       int64_t first, double targets)
 {
+    cla_part_loss *loss = &s->losses[i];
     cla_tensor *out = NULL;
     const double mine = s->task->kind->targets(s->task, examples, n);
     *loss = (cla_part_loss){ .share = targets > 0 ? mine / targets : 0 };
@@ -96,7 +100,7 @@ static cla_status part(cla_stepper *s, const int64_t *examples, int64_t n,
     CLA_TRY(s->task->kind->loss(s->task, s->tape, examples, n, &out));
     CLA_TRY(cla_memory_read_later(s->task->rt, &out->memory, 0, sizeof loss->value,
                                   &loss->late));
-    return back(s, out, (float)loss->share);
+    return back(s, out, (float)loss->share, i == s->accumulate - 1);
 }
 
 /* Waits for the losses of the parts and adds them, each weighted by its share. */
@@ -111,42 +115,24 @@ static cla_status add_losses(cla_stepper *s, double *loss)
     return CLA_OK;
 }
 
-static bool all_finite(const float *numbers, int64_t n)
-{
-    float zero = 0; // stays 0 for finite numbers; NaN otherwise
-    for (int64_t i = 0; i < n; i++) {
-        zero += numbers[i] * 0.0F;
-    }
-    return zero == 0.0F;
-}
-
 /* Sums gradients, losses and stop flags over all processes, so that a signal to one
  * stops all after the same step. If the summed gradient is not finite, all fail before
  * the update. */
 static cla_status share_gradients(cla_stepper *s, int64_t step, cla_step_result *result)
 {
-    const cla_parallel *p = &s->parallel;
-    if (p->size < 2) {
+    cla_told told = { .loss = (float)result->loss, .stop = result->stop };
+    if (s->parallel.size < 2) {
         return CLA_OK;
     }
-    CLA_TRY(cla_params_fill_gradients(&s->task->params));
-    const cla_memory *block = &s->task->params.gradients;
-    const int64_t n = (int64_t)(block->bytes / 4);
-    CLA_TRY(cla_memory_read(s->task->rt, block, 0, s->host, block->bytes));
-    s->host[n] = (float)result->loss;
-    s->host[n + 1] = result->stop;
-    CLA_TRY(p->sum(s->host, n + HOST_EXTRA));
-    result->loss = (double)s->host[n];
-    result->stop = s->host[n + 1] > 0;
+    CLA_TRY(cla_exchange_rest(&s->exchange));
+    CLA_TRY(cla_exchange_finish(&s->exchange, &told));
+    result->loss = (double)told.loss;
+    result->stop = told.stop > 0;
     result->shared = true;
-    if (!all_finite(s->host, n)) {
-        return cla_fail(CLA_E_NUMERIC, "the gradient is not finite at step %lld",
-                        (long long)step + 1);
-    }
-    for (size_t i = 0; i < s->task->params.count; i++) {
-        s->task->params.list[i].tensor->grad_filled = true;
-    }
-    return cla_memory_write(s->task->rt, block, 0, s->host, block->bytes);
+    return told.broken > 0
+               ? cla_fail(CLA_E_NUMERIC, "the gradient is not finite at step %lld",
+                          (long long)step + 1)
+               : CLA_OK;
 }
 
 /* Returns the first example of process `rank`. All processes get about the same number
@@ -187,8 +173,8 @@ static cla_status batch_gradient(cla_stepper *s, const int64_t *examples, int64_
         const int64_t b = from + (to - from) * (i + 1) / s->accumulate;
         cla_tape_reset(s->tape);
         cla_tape_random(s->tape, s->task->seed, (uint32_t)step);
-        CLA_TRY(part(s, examples + a, b - a, s->task->kind->rows(s->task, examples, a),
-                     targets, &s->losses[i]));
+        CLA_TRY(part(s, i, examples + a, b - a,
+                     s->task->kind->rows(s->task, examples, a), targets));
     }
     return add_losses(s, loss);
 }
@@ -211,7 +197,11 @@ cla_status cla_stepper_step(cla_stepper *s, const int64_t *examples, int64_t n,
 cla_status cla_stepper_hash(cla_stepper *s, uint64_t *hash)
 {
     const cla_memory *block = &s->task->params.values;
-    CLA_TRY(cla_memory_read(s->task->rt, block, 0, s->host, block->bytes));
-    *hash = XXH64(s->host, block->bytes, 0);
-    return CLA_OK;
+    char *host = NULL;
+    CLA_TRY(cla_alloc(&host, block->bytes, sizeof *host));
+    const cla_status status =
+        cla_memory_read(s->task->rt, block, 0, host, block->bytes);
+    *hash = status ? 0 : XXH64(host, block->bytes, 0);
+    free(host);
+    return status;
 }

@@ -1,19 +1,9 @@
 /* step.h - a training step: the gradient of a batch over all processes, the update. */
 #pragma once
 
+#include "train/exchange.h"
 #include "train/optim.h"
 #include "train/task.h"
-
-/* The processes of a data-parallel run; rank 0 leads. A single process has size 1. All
- * processes call the functions in the same order; these are NULL when size is 1. */
-typedef struct cla_parallel {
-    int rank, size;
-    int place; // rank among the processes on this machine
-    /* Replaces n numbers by their sums over all processes; all get the same bits. */
-    cla_status (*sum)(float *numbers, int64_t n);
-    /* Replaces the bytes by those of process 0. */
-    cla_status (*follow)(void *data, size_t bytes);
-} cla_parallel;
 
 /* The loss of a part of a batch, which arrives while the backward pass runs. */
 typedef struct cla_part_loss {
@@ -31,7 +21,7 @@ typedef struct cla_stepper {
     cla_tape *tape;
     cla_tensor *share;     // [1] weight of a part's loss
     cla_part_loss *losses; // [accumulate]
-    float *host;           // gradients to be exchanged with other processes
+    cla_exchange exchange; // with several processes
 } cla_stepper;
 
 /* Reads "batch" (unless the kind makes its own batches), "accumulate" and the
