@@ -91,7 +91,7 @@ cla_status cla_grad_out(cla_tape *tape, cla_tensor *x, cla_tensor **grad, int *a
     if (x->base) {
         CLA_TRY(view_grad(tape, x, add));
     } else {
-        assert(cla_tape_first_use(tape, x) < cla_tape_mark(tape)); // it may be away
+        assert(cla_tape_first_use(tape, x) < cla_tape_mark(tape)); // else complete
         CLA_TRY(cla_grad_make("backward", tape, x));
         *add = x->grad_filled;
     }

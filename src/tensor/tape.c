@@ -23,8 +23,10 @@ struct cla_tape {
     cla_runtime *rt;
     cla_arena *arena;
     bool training;
-    bool seeded;  // since the last backward pass
-    bool passed;  // backward once since the reset
+    bool seeded;        // since the last backward pass
+    bool passed;        // backward once since the reset
+    cla_tape_seen seen; // NULL: nobody watches
+    void *watcher;
     uint64_t run; // number of this run, from reset to reset; no two tapes share one
     uint32_t seed, step, next_stream, first_row;
     owned *tensors;
@@ -236,7 +238,7 @@ static void note_use(const cla_tape *tape, cla_tensor *x)
     while (x->base) {
         x = x->base;
     }
-    if (x->used_in != tape->run) {
+    if (x->used_in != tape->run || x->first_use > tape->note_count) {
         x->used_in = tape->run;
         x->first_use = tape->note_count;
     }
@@ -318,6 +320,18 @@ size_t cla_tape_mark(const cla_tape *tape)
     return tape->note_count;
 }
 
+void cla_tape_watch(cla_tape *tape, cla_tape_seen seen, void *watcher)
+{
+    tape->seen = seen;
+    tape->watcher = watcher;
+}
+
+/* Returns where a backward pass stops next, for who watches it. */
+static size_t next_stop(const cla_tape *tape)
+{
+    return tape->seen && tape->note_count ? tape->note_count - 1 : 0;
+}
+
 cla_status cla_tape_backward(cla_tape *tape)
 {
     CLA_NEED(tape);
@@ -326,7 +340,10 @@ cla_status cla_tape_backward(cla_tape *tape)
         return cla_fail(CLA_E_USAGE, "backward: nothing was seeded (cla_tape_seed) %s",
                         tape->passed ? "since the last backward pass" : "on this tape");
     }
-    CLA_TRY(cla_tape_backward_to(tape, 0));
+    do {
+        CLA_TRY(cla_tape_backward_to(tape, next_stop(tape)));
+        CLA_TRY(tape->seen ? tape->seen(tape->watcher, tape) : CLA_OK);
+    } while (tape->note_count);
     tape->seeded = false;
     tape->passed = true;
     return CLA_OK;

@@ -204,6 +204,11 @@ cla_status cla_tape_give(cla_tape *tape, cla_tensor **y, cla_tensor *out,
 size_t cla_tape_mark(const cla_tape *tape);
 cla_status cla_tape_backward_to(cla_tape *tape, size_t mark);
 
+/* Lets `seen` know after each step that cla_tape_backward runs; NULL: nobody. It fails
+ * with what seen returns. */
+typedef cla_status (*cla_tape_seen)(void *watcher, cla_tape *tape);
+void cla_tape_watch(cla_tape *tape, cla_tape_seen seen, void *watcher);
+
 /* Returns the number of steps before the first that may write the gradient of t, a
  * tensor of the caller: when only these are left, its gradient is complete. SIZE_MAX:
  * none of the steps writes it. */

@@ -1,16 +1,17 @@
 /* exchange.c - sums gradients over all processes while the backward pass still runs.
  *
- * The block of gradients is cut into buckets, from its end, because the backward pass
- * reaches the last layers first. Each bucket goes through its stages behind the one
+ * The gradients are cut into buckets in the order in which the backward pass of process
+ * 0 completed them in its first step. Each bucket goes through its stages behind the one
  * before it, so all processes begin the same calls in the same order. */
 #include "train/exchange.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 enum {
     BUCKETS = 8, // of a small model
-    LEAST = 1 << 14,
+    LEAST = 1 << 12,
     MOST = 1 << 20, // numbers of a bucket
     SLOTS = 4,      // buckets whose parts are dealt at a time
     TOLD = sizeof(cla_told) / sizeof(float),
@@ -40,12 +41,13 @@ static void cut(cla_exchange *x, int64_t from, int64_t to)
 cla_status cla_exchange_init(cla_exchange *x, const cla_params *params,
                              const cla_parallel *parallel, int64_t numbers)
 {
-    const int64_t all = (int64_t)(params->gradients.bytes / sizeof(float));
+    const int64_t all = params->size;
     const int64_t size = numbers ? numbers : usual_size(all);
     *x = (cla_exchange){ .params = params, .parallel = *parallel };
+    CLA_TRY(cla_alloc(&x->line, params->count + 1, sizeof *x->line));
     CLA_TRY(cla_alloc(&x->buckets, (size_t)(all / size + 2), sizeof *x->buckets));
-    for (int64_t to = all; to > 0; to -= size) {
-        cut(x, to > size ? to - size : 0, to);
+    for (int64_t from = 0; from < all; from += size) {
+        cut(x, from, from + size < all ? from + size : all);
     }
     cut(x, 0, TOLD);
     const size_t bytes = (size_t)(x->parts + SLOTS * x->widest) * sizeof(float);
@@ -65,24 +67,24 @@ void cla_exchange_fini(cla_exchange *x)
     }
     cla_aside_free(&x->aside, lent);
     free(x->buckets);
+    free(x->line);
     *x = (cla_exchange){ .count = 0 };
 }
 
-/* The part of a parameter that lies in a bucket: numbers of the block. */
+/* The part of a parameter that lies in a bucket: numbers of the line. */
 typedef struct piece {
     cla_tensor *tensor;
     int64_t first; // of the parameter
     int64_t from, to;
 } piece;
 
-/* Finds the part of the next parameter from *i on; false past the last. */
+/* Finds the part of the next parameter of the line from *i on; false past the last. */
 static bool next_piece(const cla_exchange *x, const cla_bucket *b, size_t *i, piece *p)
 {
     for (; *i < x->params->count; ++*i) {
-        const cla_param *param = &x->params->list[*i];
-        const int64_t first = (int64_t)(param->offset / sizeof(float));
-        const int64_t end = first + cla_size(param->tensor);
-        *p = (piece){ param->tensor, first, first > b->from ? first : b->from,
+        cla_tensor *tensor = x->params->list[x->line[*i].param].tensor;
+        const int64_t first = x->line[*i].from, end = first + cla_size(tensor);
+        *p = (piece){ tensor, first, first > b->from ? first : b->from,
                       end < b->to ? end : b->to };
         if (p->from < p->to) {
             ++*i;
@@ -92,12 +94,46 @@ static bool next_piece(const cla_exchange *x, const cla_bucket *b, size_t *i, pi
     return false;
 }
 
+/* ---- the order of the gradients ---------------------------------------------- */
+
+/* Those that are used last stand first; of others the last parameters. */
+static int by_use(const void *a_, const void *b_)
+{
+    const cla_place *a = a_, *b = b_;
+    if (a->first_use != b->first_use) {
+        return a->first_use > b->first_use ? -1 : 1;
+    }
+    return a->param > b->param ? -1 : 1;
+}
+
+/* Puts the gradients of all processes into the order of process 0. tape NULL: this one
+ * has no examples in the first step. */
+static cla_status order(cla_exchange *x, const cla_tape *tape)
+{
+    const size_t n = x->params->count;
+    for (size_t i = 0; i < n; i++) {
+        const cla_tensor *t = x->params->list[i].tensor;
+        x->line[i] = (cla_place){ .param = i,
+                                  .first_use = tape ? cla_tape_first_use(tape, t) : 0 };
+    }
+    qsort(x->line, n, sizeof *x->line, by_use);
+    CLA_TRY(x->parallel.follow(x->line, n * sizeof *x->line));
+    int64_t from = 0;
+    for (size_t i = 0; i < n; i++) {
+        x->line[i].from = from;
+        from += cla_size(x->params->list[x->line[i].param].tensor);
+    }
+    x->ordered = true;
+    return CLA_OK;
+}
+
 /* ---- the backward pass ------------------------------------------------------- */
 
-/* Says that the gradients of a bucket are complete; those that no loss reached are 0. */
-static cla_status close_bucket(cla_exchange *x, cla_bucket *b)
+/* Says that the next bucket is complete; gradients that no loss reached are 0. */
+static cla_status close_next(cla_exchange *x)
 {
     piece p;
+    cla_bucket *b = &x->buckets[x->next++];
     for (size_t i = 0; next_piece(x, b, &i, &p);) {
         CLA_TRY(p.tensor->grad_filled ? CLA_OK : cla_tensor_fill(p.tensor->grad, 0));
         p.tensor->grad_filled = true;
@@ -106,36 +142,43 @@ static cla_status close_bucket(cla_exchange *x, cla_bucket *b)
     return cla_aside_launches(x->aside, &x->params->gradients, &b->end);
 }
 
-/* Returns the number of steps of the tape that do not write the gradients of b. */
-static size_t steps_before(const cla_exchange *x, const cla_bucket *b,
-                           const cla_tape *tape)
+/* Returns whether none of the steps that are left writes the gradients of b. */
+static bool is_complete(const cla_exchange *x, const cla_bucket *b,
+                        const cla_tape *tape)
 {
-    size_t least = SIZE_MAX;
     piece p;
-    for (size_t i = 0; next_piece(x, b, &i, &p);) {
-        const size_t first = cla_tape_first_use(tape, p.tensor);
-        least = first < least ? first : least;
+    bool complete = true;
+    for (size_t i = 0; complete && next_piece(x, b, &i, &p);) {
+        complete = cla_tape_mark(tape) <= cla_tape_first_use(tape, p.tensor);
     }
-    return least;
+    return complete;
 }
 
-cla_status cla_exchange_backward(cla_exchange *x, cla_tape *tape)
+static cla_status seen(void *watcher, cla_tape *tape)
+{
+    cla_exchange *x = watcher;
+    bool done = false;
+    while (x->next < x->count - 1 && is_complete(x, &x->buckets[x->next], tape)) {
+        x->early += cla_tape_mark(tape) > 0;
+        CLA_TRY(close_next(x));
+    }
+    return x->next ? cla_exchange_advance(x, NULL, &done) : CLA_OK;
+}
+
+cla_status cla_exchange_watch(cla_exchange *x, cla_tape *tape)
 {
     x->early = 0;
-    for (int i = 0; i < x->count - 1; i++) {
-        bool done = false;
-        CLA_TRY(cla_tape_backward_to(tape, steps_before(x, &x->buckets[i], tape)));
-        x->early += cla_tape_mark(tape) > 0;
-        CLA_TRY(close_bucket(x, &x->buckets[i]));
-        CLA_TRY(cla_exchange_advance(x, NULL, &done));
-    }
-    return cla_tape_backward(tape);
+    CLA_TRY(x->ordered ? CLA_OK : order(x, tape));
+    cla_tape_watch(tape, seen, x);
+    return CLA_OK;
 }
 
-cla_status cla_exchange_rest(cla_exchange *x)
+cla_status cla_exchange_rest(cla_exchange *x, cla_tape *tape)
 {
-    for (int i = 0; i < x->count - 1; i++) {
-        CLA_TRY(x->buckets[i].stage ? CLA_OK : close_bucket(x, &x->buckets[i]));
+    cla_tape_watch(tape, NULL, NULL);
+    CLA_TRY(x->ordered ? CLA_OK : order(x, NULL));
+    while (x->next < x->count - 1) {
+        CLA_TRY(close_next(x));
     }
     x->buckets[x->count - 1].stage = CLA_BUCKET_READ;
     return CLA_OK;
@@ -302,6 +345,6 @@ cla_status cla_exchange_finish(cla_exchange *x, cla_told *told)
     for (int i = 0; i < x->count; i++) {
         x->buckets[i].stage = CLA_BUCKET_OPEN;
     }
-    x->broken = 0;
+    x->broken = x->next = 0;
     return CLA_OK;
 }

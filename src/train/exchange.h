@@ -35,7 +35,7 @@ typedef enum cla_bucket_stage {
     CLA_BUCKET_DONE,
 } cla_bucket_stage;
 
-/* Some of the gradients' block: numbers [from, to). */
+/* Some of the gradients: numbers [from, to) of the line in which they stand. */
 typedef struct cla_bucket {
     int64_t from, to;
     int64_t at;   // place in the host memory
@@ -45,15 +45,25 @@ typedef struct cla_bucket {
     cla_request *request; // of the stage, between processes
 } cla_bucket;
 
-/* Each number is summed by one process, in the order of their ranks. So the sums do not
- * depend on time, nor on how the block is cut, and all processes have the same bits. */
+/* The place of a parameter in the line. */
+typedef struct cla_place {
+    size_t param;
+    size_t first_use; // of the tape of process 0 in its first step
+    int64_t from;
+} cla_place;
+
+/* The gradients stand in a line, those first that the backward pass completes first.
+ * Each number is summed by one process, in the order of their ranks. So the sums do not
+ * depend on time, nor on how the line is cut, and all processes have the same bits. */
 typedef struct cla_exchange {
     const cla_params *params;
     cla_parallel parallel;
     cla_aside *aside;
-    float *host;         // of aside: buckets, then room for parts
-    cla_bucket *buckets; // the last one holds what is said beside the gradients
-    int count;
+    float *host;     // of aside: buckets, then room for parts
+    cla_place *line; // of all parameters; in order from the first step on
+    bool ordered;
+    cla_bucket *buckets;   // the last one holds what is said beside the gradients
+    int count, next;       // next: the first whose gradients are still to come
     int64_t parts, widest; // place of the first part, numbers of one
     int64_t broken;        // of this process's sums that are not finite
     int early;             // buckets that were complete before the backward pass ended
@@ -65,16 +75,17 @@ typedef struct cla_told {
     float broken; // out: whether a sum of gradients is not finite, above 0
 } cla_told;
 
-/* Cuts the block of gradients into buckets of `numbers`; 0: of a usual size.
+/* Cuts the gradients into buckets of `numbers`; 0: of a usual size.
  * cla_exchange_fini may be called in any case. Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status cla_exchange_init(cla_exchange *x, const cla_params *params,
                              const cla_parallel *parallel, int64_t numbers);
 void cla_exchange_fini(cla_exchange *x);
 
-/* Runs the last backward pass of a step, and begins to sum what is complete. */
-cla_status cla_exchange_backward(cla_exchange *x, cla_tape *tape);
-/* Begins to sum all gradients that are left. */
-cla_status cla_exchange_rest(cla_exchange *x);
+/* Watches the last backward pass of a step, and begins to sum what is complete. Its
+ * forward pass has run. */
+cla_status cla_exchange_watch(cla_exchange *x, cla_tape *tape);
+/* Begins to sum all gradients that are left. tape is no longer watched. */
+cla_status cla_exchange_rest(cla_exchange *x, cla_tape *tape);
 /* Goes on with all sums as far as they can go without waiting; *done: they have ended,
  * and the gradients are the sums. Call it after cla_exchange_rest. */
 cla_status cla_exchange_advance(cla_exchange *x, cla_told *told, bool *done);

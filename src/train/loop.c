@@ -343,18 +343,6 @@ static void close_run(run *r)
     free(r->order);
 }
 
-/* Logs the hash of the weights, which is the same in all processes of a run
- * (CLATTN_LOG=info). */
-static cla_status log_weights(run *r)
-{
-    uint64_t hash = 0;
-    CLA_TRY(cla_stepper_hash(&r->stepper, &hash));
-    cla_log(CLA_LOG_INFO, "process %d of %d: weights %016llx after step %lld",
-            r->options->parallel.rank + 1, r->options->parallel.size,
-            (unsigned long long)hash, (long long)r->progress.step);
-    return CLA_OK;
-}
-
 static cla_status go(run *r, cla_config *settings)
 {
     CLA_TRY(open_run(r, settings));
@@ -362,7 +350,7 @@ static cla_status go(run *r, cla_config *settings)
         CLA_TRY(step(r));
         CLA_TRY(after_step(r));
     }
-    return r->options->parallel.size > 1 ? log_weights(r) : CLA_OK;
+    return cla_stepper_log(&r->stepper, r->progress.step);
 }
 
 /* Removes what a start that failed has written. A state whose numbers are not finite

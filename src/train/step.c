@@ -72,16 +72,16 @@ int64_t cla_stepper_take(const cla_stepper *s, int64_t next)
 static cla_status back(cla_stepper *s, cla_tensor *loss, float share, bool last)
 {
     const cla_task_kind *kind = s->task->kind;
+    if (last && s->parallel.size > 1) {
+        CLA_TRY(cla_optim_settle(&s->optim)); // nothing is under way if it fails
+        CLA_TRY(cla_exchange_watch(&s->exchange, s->tape));
+    }
     if (kind->backward) {
         return kind->backward(s->task, s->tape, loss, (double)share);
     }
     CLA_TRY(cla_tensor_upload(s->share, &share));
     CLA_TRY(cla_tape_seed(s->tape, loss, s->share));
-    if (!last || s->parallel.size < 2) {
-        return cla_tape_backward(s->tape);
-    }
-    CLA_TRY(cla_optim_settle(&s->optim)); // nothing is under way if it fails
-    return cla_exchange_backward(&s->exchange, s->tape);
+    return cla_tape_backward(s->tape);
 }
 
 /* Queues forward and backward for n examples, part i of a batch, and the copy of their
@@ -124,7 +124,7 @@ static cla_status share_gradients(cla_stepper *s, int64_t step, cla_step_result 
     if (s->parallel.size < 2) {
         return CLA_OK;
     }
-    CLA_TRY(cla_exchange_rest(&s->exchange));
+    CLA_TRY(cla_exchange_rest(&s->exchange, s->tape));
     CLA_TRY(cla_exchange_finish(&s->exchange, &told));
     result->loss = (double)told.loss;
     result->stop = told.stop > 0;
@@ -194,7 +194,8 @@ cla_status cla_stepper_step(cla_stepper *s, const int64_t *examples, int64_t n,
     return cla_optim_step(&s->optim, step + 1);
 }
 
-cla_status cla_stepper_hash(cla_stepper *s, uint64_t *hash)
+/* Computes the XXH64 of all weights. */
+static cla_status hash_weights(const cla_stepper *s, uint64_t *hash)
 {
     const cla_memory *block = &s->task->params.values;
     char *host = NULL;
@@ -204,4 +205,20 @@ cla_status cla_stepper_hash(cla_stepper *s, uint64_t *hash)
     *hash = status ? 0 : XXH64(host, block->bytes, 0);
     free(host);
     return status;
+}
+
+cla_status cla_stepper_log(const cla_stepper *s, int64_t step)
+{
+    const cla_exchange *x = &s->exchange;
+    uint64_t hash = 0;
+    if (s->parallel.size < 2) {
+        return CLA_OK;
+    }
+    CLA_TRY(hash_weights(s, &hash));
+    cla_log(CLA_LOG_INFO,
+            "process %d of %d: weights %016llx after step %lld, %d of %d parts of the "
+            "gradient complete early",
+            s->parallel.rank + 1, s->parallel.size, (unsigned long long)hash,
+            (long long)step, x->early, x->count - 1);
+    return CLA_OK;
 }

@@ -56,5 +56,7 @@ cla_status cla_stepper_order(const cla_stepper *stepper, int64_t *order, int64_t
 /* Returns the size of the batch that starts at place next of this order. */
 int64_t cla_stepper_take(const cla_stepper *stepper, int64_t next);
 
-/* Computes the XXH64 of all weights. */
-cla_status cla_stepper_hash(cla_stepper *stepper, uint64_t *hash);
+/* Of several processes each logs the hash of the weights, which is the same in all, and
+ * how much of the gradient was complete before the last backward pass ended
+ * (CLATTN_LOG=info). */
+cla_status cla_stepper_log(const cla_stepper *stepper, int64_t step);

@@ -43,6 +43,10 @@ same_weights() {
         [ "$(grep -o 'weights [0-9a-f]*' "$work/err" | sort -u | wc -l)" -eq 1 ]
 }
 check 'both end with the same weights' same_weights
+overlaps() { # some parts of the gradient, in both processes
+    [ "$(grep -c ' [1-9] of [0-9]* parts of the gradient complete early' "$work/err")" -eq 2 ]
+}
+check 'sums begin before the backward pass ends' overlaps
 check 'one process writes' diff <(ls "$work/plain.1") <(ls "$work/plain.2")
 check 'with accumulation too' follows parts --set accumulate=3
 

@@ -31,6 +31,15 @@ static call dealt[CALLS], gathered[CALLS];
 static int dealt_by[RANKS], gathered_by[RANKS];
 static int now; // rank of the process whose turn it is
 
+/* Process 0 has its turn first. */
+static cla_status follow(void *data, size_t bytes)
+{
+    static char told[1 << 12];
+    cr_assert_leq(bytes, sizeof told);
+    memcpy(now ? data : told, now ? told : data, bytes);
+    return CLA_OK;
+}
+
 static cla_status post(cla_request **request, call *c, const float *from, float *to,
                        int64_t n)
 {
@@ -97,9 +106,12 @@ static void begin(process *p, cla_runtime *rt, int rank, int64_t numbers)
     float *x = test_random(ROWS * WIDE, 1, (uint32_t)rank);
     TEST_OK(cla_tensor_upload(p->x, x));
     free(x);
-    const cla_parallel parallel = {
-        .rank = rank, .size = RANKS, .deal = deal, .gather = gather, .ended = ended
-    };
+    const cla_parallel parallel = { .rank = rank,
+                                    .size = RANKS,
+                                    .follow = follow,
+                                    .deal = deal,
+                                    .gather = gather,
+                                    .ended = ended };
     TEST_OK(cla_exchange_init(&p->exchange, &p->params, &parallel, numbers));
 }
 
@@ -154,8 +166,9 @@ static void step(process *p, uint32_t seed)
 {
     for (now = 0; now < RANKS; now++) {
         forward(&p[now]);
-        TEST_OK(cla_exchange_backward(&p[now].exchange, p[now].tape));
-        TEST_OK(cla_exchange_rest(&p[now].exchange));
+        TEST_OK(cla_exchange_watch(&p[now].exchange, p[now].tape));
+        TEST_OK(cla_tape_backward(p[now].tape));
+        TEST_OK(cla_exchange_rest(&p[now].exchange, p[now].tape));
     }
     take_turns(p, seed);
 }
@@ -248,6 +261,37 @@ Test(exchange, begins_before_the_backward_pass_ends)
     close_all(p, rt);
 }
 
+/* A process without examples in the first step takes the order of process 0, and adds
+ * zeros. */
+Test(exchange, a_process_may_have_no_examples)
+{
+    process p[RANKS];
+    cla_runtime *rt = open_all(p, 64);
+    int64_t n = 0;
+    float *want = plain_sums(p, &n), *other = gradients_of(&p[2], &n);
+    for (now = 0; now < RANKS; now++) {
+        cla_params_clear_gradients(&p[now].params);
+        cla_tape_reset(p[now].tape);
+        if (now < 2) {
+            forward(&p[now]);
+            TEST_OK(cla_exchange_watch(&p[now].exchange, p[now].tape));
+            TEST_OK(cla_tape_backward(p[now].tape));
+        }
+        TEST_OK(cla_exchange_rest(&p[now].exchange, p[now].tape));
+    }
+    take_turns(p, test_seed());
+    for (int rank = 0; rank < RANKS; rank++) {
+        float *got = gradients_of(&p[rank], &n);
+        for (int64_t i = 0; i < n; i++) {
+            cr_assert_float_eq(got[i], want[i] - other[i], 1e-3);
+        }
+        free(got);
+    }
+    free(want);
+    free(other);
+    close_all(p, rt);
+}
+
 /* Losses and wishes to stop are summed, and a number that is not finite is told to all:
  * in that step alone. */
 Test(exchange, tells_all_of_loss_stop_and_numbers)
@@ -281,8 +325,9 @@ Test(exchange, a_failure_leaves_sums_behind)
     bool done = false;
     now = 0;
     forward(&p[0]);
-    TEST_OK(cla_exchange_backward(&p[0].exchange, p[0].tape));
-    TEST_OK(cla_exchange_rest(&p[0].exchange));
+    TEST_OK(cla_exchange_watch(&p[0].exchange, p[0].tape));
+    TEST_OK(cla_tape_backward(p[0].tape));
+    TEST_OK(cla_exchange_rest(&p[0].exchange, p[0].tape));
     while (!p[0].exchange.buckets[0].request) {
         TEST_OK(cla_exchange_advance(&p[0].exchange, &p[0].told, &done));
     }
