@@ -73,7 +73,9 @@ static cla_status back(cla_stepper *s, cla_tensor *loss, float share, bool last)
 {
     const cla_task_kind *kind = s->task->kind;
     if (last && s->parallel.size > 1) {
-        CLA_TRY(cla_optim_settle(&s->optim)); // nothing is under way if it fails
+        const cla_status settled = cla_optim_settle(&s->optim);
+        s->norm_failed = settled == CLA_E_NUMERIC;
+        CLA_TRY(settled); // nothing is under way if it fails
         CLA_TRY(cla_exchange_watch(&s->exchange, s->tape));
     }
     if (kind->backward) {
@@ -183,7 +185,10 @@ cla_status cla_stepper_step(cla_stepper *s, const int64_t *examples, int64_t n,
                             int64_t step, cla_step_result *result)
 {
     result->targets = s->task->kind->targets(s->task, examples, n);
-    CLA_TRY(batch_gradient(s, examples, n, step, result->targets, &result->loss));
+    const cla_status status =
+        batch_gradient(s, examples, n, step, result->targets, &result->loss);
+    result->shared = s->norm_failed;
+    CLA_TRY(status);
     result->shared = s->parallel.size > 1; // as is the norm of the step before
     CLA_TRY(cla_optim_settle(&s->optim));
     CLA_TRY(share_gradients(s, step, result));

@@ -22,6 +22,7 @@ typedef struct cla_stepper {
     cla_tensor *share;     // [1] weight of a part's loss
     cla_part_loss *losses; // [accumulate]
     cla_exchange exchange; // with several processes
+    bool norm_failed;      // the norm of the step before, which all of them have
 } cla_stepper;
 
 /* Reads "batch" (unless the kind makes its own batches), "accumulate" and the
