@@ -19,7 +19,6 @@
 #define INLINE static inline __attribute__((always_inline))
 #endif
 
-#include "activation.clh"
 #include "not_finite.clh"
 
 /* The condition of a loop with barriers that may end before its first round. LLVM puts
@@ -31,6 +30,8 @@
 #else
 #define TOGETHER(condition) (condition)
 #endif
+
+#include "activation.clh"
 
 /* No finite score is lower: maxima of scores begin here. */
 #define SCORE_MIN (-3.402823466e+38f)

@@ -48,7 +48,7 @@ kernel void sum_end(global float *restrict y, global const float *restrict parti
 /* Returns the slope of element i's term, to a. */
 INLINE float slope(global const float *a, global const float *b, size_t i)
 {
-    return SUMMED ? 2.0f * TERM(element_at, a, b, i) : 1.0f;
+    return SUMMED ? 2.0f * element(a, b, i) : 1.0f;
 }
 
 /* da (+)= g, db (+)= -g, g = factor dy slope. Bits of adds: 1 adds to da, 2 to db.

@@ -8,11 +8,6 @@
 #include "sum.clh"
 #include "vector.clh"
 
-INLINE floatv lanes_at(global const float *x, size_t i)
-{
-    return loadv(0, x + i);
-}
-
 // partial[group] = sum of the terms of the group's run; b is read for SUMMED 2
 WORK_GROUP(1, 1, 1)
 kernel void sum_runs(global float *restrict partial, global const float *a,
@@ -22,8 +17,9 @@ kernel void sum_runs(global float *restrict partial, global const float *a,
     floatv sum = (floatv)(0.0f);
     size_t i = first;
     for (; i + VEC <= last; i += VEC) {
-        const floatv z = TERM(lanes_at, a, b, i);
-        sum += POWER(z);
+        const floatv x = loadv(0, a + i);
+        const floatv z = SUMMED == 2 ? x - loadv(0, b + i) : x;
+        sum += SUMMED ? z * z : z;
     }
     float total = sum_lanes(sum);
     for (; i < last; i++) {

@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "exchange/import_marian.h"
 #include "nn/coder.h"
-#include "ops/activation.h"
 #include "tasks/translation/translation.h"
 #include "text/sentencepiece.h"
 #include "train/publish.h"

@@ -14,6 +14,7 @@
 
 #include "nn/attn.h"
 #include "nn/cross_hard.h"
+#include "ops/activation.h"
 
 enum { CODER_CONVOLUTIONS = 8 };
 

@@ -1,8 +1,8 @@
 /* exchange.c - sums gradients over all processes while the backward pass still runs.
  *
  * The gradients are cut into buckets in the order in which the backward pass of process
- * 0 completed them in its first step. Each bucket goes through its stages behind the one
- * before it, so all processes begin the same calls in the same order. */
+ * 0 completed them in its first step. Each bucket goes through its stages behind the
+ * one before it, so all processes begin the same calls in the same order. */
 #include "train/exchange.h"
 
 #include <stdlib.h>

@@ -284,8 +284,7 @@ static char *recording(const char *class)
     return text;
 }
 
-/* A recording for a GPU is the same on every host, whatever the host's device says of
- * its cores, memory and limits. */
+/* A recording for a GPU is the same whatever the host's device says of itself. */
 Test(lie, recordings_do_not_tell_the_host)
 {
     static const char *const classes[] = { "", "amd" };

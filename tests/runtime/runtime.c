@@ -288,8 +288,8 @@ Test(profile, counts_commands_of_the_driver)
     cla_runtime_free(&rt);
 }
 
-/* Fills and copies of a size that CPUs do with a kernel, again and again, with ends that
- * no vector ends at; bands around the memory must stay whole. */
+/* Fills and copies of a size that CPUs do with a kernel, again and again, with ends
+ * that no vector ends at; bands around the memory must stay whole. */
 static void check_moves(cla_schedule schedule, const char *copying)
 {
     enum { WORDS = (1 << 18) + 45, AT = 13, COPIED = WORDS - 2, ROUNDS = 12 };

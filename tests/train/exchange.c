@@ -1,5 +1,5 @@
-/* exchange.c - sums of gradients over processes: bits, order, overlap, what is told. The
- * processes of these tests take turns in one. */
+/* exchange.c - sums of gradients over processes: bits, order, overlap, what is told.
+ * The processes of these tests take turns in one. */
 #include "train/exchange.h"
 
 #include <stdlib.h>
