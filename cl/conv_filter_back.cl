@@ -1,8 +1,8 @@
 /* conv_filter_back.cl - the gradients of map and filter of convolved attention.
  *
  * Layout: as conv_filter.cl; sums [B*H,parts,kh*kw+1], the last of a row for the bias.
- * Work-group: WG items. conv_filter_back: TEAM items have a row; conv_taps: a group sums
- * TAPS x TAPS numbers over SLICE rows of a map.
+ * Work-group: WG items. conv_filter_back: TEAM items have a row; conv_taps: a group
+ * sums TAPS x TAPS numbers over SLICE rows of a map.
  * Defines: WG; SIDE, 3 for a filter of 3 x 3, which has the first kernel, 0 for any
  * other, which has the second.
  * Local: 10 WG floats.
@@ -22,9 +22,9 @@ typedef struct tap_rows {
     int first, last, length;
 } tap_rows;
 
-/* Returns the sum for tap (u,v) of dy[i - down][j - right] p[i][j] over the places
- * inside the map, i in rows of p (dy[i][j] p[i + down][j + right], i in rows of dy): the
- * zeros around the map hide a NaN in dy. */
+/* Returns the sum of dy[i - down][j - right] p[i][j], i in rows of p, by_map, or else
+ * of dy[i][j] p[i + down][j + right], i in rows of dy, over the places inside the map:
+ * the zeros around it hide a NaN in dy. */
 INLINE float tap_inside(tap_rows r, int down, int right, bool by_map)
 {
     const int up = by_map ? down : 0; // the row of dy is i - up
@@ -102,8 +102,8 @@ INLINE float4 turned_filter(around x, local const float *w)
     return sum + w[6] * x.above.right + w[7] * x.above.here + w[8] * x.above.left;
 }
 
-// dp = turned w * dy; da = p * (dp - sum_j dp * p) in place of p; a part of sums[u][v] =
-// sum_ij p[i][j] dy[i + 1 - u][j + 1 - v], the last of dy
+// dp = turned w * dy; da = p * (dp - sum_j dp * p) in place of p; a part of sums[u][v]
+// = sum_ij p[i][j] dy[i + 1 - u][j + 1 - v], the last of dy
 WORK_GROUP(WG, 1, 1)
 kernel void conv_filter_back(global float *restrict maps, global float *restrict sums,
                              global float *restrict slopes,

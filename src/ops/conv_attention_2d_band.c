@@ -211,7 +211,7 @@ static cla_status lay_out(rings *r, cla_runtime *rt, int count)
     return CLA_OK;
 }
 
-/* Takes memory for r->fitting pairs, or for fewer where others use what was to spare. */
+/* Takes memory for r->fitting pairs, or for fewer where others use what was spare. */
 static cla_status take_bands(rings *r, cla_runtime *rt, int count)
 {
     cla_status status = cla_conv_bands(&r->w, r->band, count, r->fitting);
