@@ -7,8 +7,9 @@
  * Local: 16 (ROWS + SPAN + 8) + 3 ROWS floats, an int.
  * Numerics: f32; recomputes the weights from lse. Weights and their gradients stay in
  *           registers.
- * Writes: every row of the gradient, or adds to it, by mode; delta whole. A tile belongs
- *         to one group and blocks come in order, so two runs give the same bits. */
+ * Writes: every row of the gradient, or adds to it, by mode; delta whole. A tile
+ *         belongs to one group and blocks come in order, so two runs give the same
+ *         bits. */
 #include "attention_draws.clh"
 
 // delta_i = <dO_i, O_i>, dq_i += scale sum_j ds_ij k_j,

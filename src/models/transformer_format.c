@@ -6,21 +6,31 @@
 
 const double transformer_marian_epsilon = 1e-5;
 
-const char *transformer_foreign(const transformer_config *c, int format)
+/* Returns the key of what neither format can express, or NULL. */
+static const char *foreign_to_both(const transformer_config *c)
 {
-    const bool marian = format == TRANSFORMER_MARIANMT;
-    if (format == TRANSFORMER_CLATTN) {
-        return NULL;
-    }
     return strcmp(c->coder.self.way->name, "softmax") != 0 ? "attention"
            : c->coder.convolutions                         ? "convolutions"
            : c->coder.hard.on                              ? "cross"
            : c->source_vector                              ? "source_vector"
-           : marian && c->coder.pre_norm                   ? "pre_norm"
-           : !marian && c->coder.activation == CLA_NONE    ? "activation"
-           : marian && c->coder.norm_epsilon > transformer_marian_epsilon
-               ? "norm_epsilon"
-               : NULL;
+                                                           : NULL;
+}
+
+const char *transformer_foreign(const transformer_config *c, int format)
+{
+    if (format == TRANSFORMER_CLATTN) {
+        return NULL;
+    }
+    const char *key = foreign_to_both(c);
+    if (key) {
+        return key;
+    }
+    if (format == TRANSFORMER_MARIANMT) {
+        return c->coder.pre_norm                                    ? "pre_norm"
+               : c->coder.norm_epsilon > transformer_marian_epsilon ? "norm_epsilon"
+                                                                    : NULL;
+    }
+    return c->coder.activation == CLA_NONE ? "activation" : NULL;
 }
 
 cla_status transformer_check_format(const transformer_config *c, const cla_config *s,

@@ -228,23 +228,29 @@ const cla_signature cla_conv1d_signature = {
     "conv1d", "x:N,in w:K,in,out b?:out rows(N,B) -> y:N,out"
 };
 
+/* Queues the convolution with an activation that fuses. */
+static cla_status fused(cla_tape *tape, cla_tensor **y, saved s)
+{
+    const int64_t shape[2] = { s.x->shape[0], s.w->shape[2] };
+    CLA_TRY(cla_tape_tensor(tape, &s.y, CLA_F32, 2, shape));
+    CLA_TRY(
+        cla_conv1d_forward(tape, &s.y->memory, s.x, s.w, s.b, s.rows, s.activation));
+    const cla_note end = { backward, &s, sizeof s, { s.x, s.w, s.b } };
+    return cla_tape_give(tape, y, s.y, &end);
+}
+
 cla_status cla_conv1d(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *w,
                       cla_tensor *b, const cla_ragged *rows, cla_activation activation)
 {
     CLA_OP(tape, y, x, w, rows);
     CLA_MAY(tape, b);
     CLA_TRY(cla_activation_check(__func__, activation, false));
-    saved s = { NULL, x, w, b, rows, activation };
     CLA_TRY(cla_conv1d_check(&cla_conv1d_signature,
                              (cla_given[]){ { x }, { w }, { b }, { .rows = rows } }));
-    if (!cla_activation_fuses(activation)) {
-        cla_tensor *z = NULL;
-        CLA_TRY(cla_conv1d(tape, &z, x, w, b, rows, CLA_NONE));
-        return cla_activate(tape, y, z, activation);
+    if (cla_activation_fuses(activation)) {
+        return fused(tape, y, (saved){ NULL, x, w, b, rows, activation });
     }
-    const int64_t shape[2] = { x->shape[0], w->shape[2] };
-    CLA_TRY(cla_tape_tensor(tape, &s.y, CLA_F32, 2, shape));
-    CLA_TRY(cla_conv1d_forward(tape, &s.y->memory, x, w, b, rows, activation));
-    const cla_note end = { backward, &s, sizeof s, { x, w, b } };
-    return cla_tape_give(tape, y, s.y, &end);
+    cla_tensor *z = NULL;
+    CLA_TRY(fused(tape, &z, (saved){ NULL, x, w, b, rows, CLA_NONE }));
+    return cla_activate(tape, y, z, activation);
 }

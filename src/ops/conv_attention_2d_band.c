@@ -263,7 +263,8 @@ static cla_status score_memory(rings *r)
         r->lse = c->lse->memory;
         return CLA_OK;
     }
-    return cla_conv_work(r->w.rt, CLA_WORK_LSE, &r->lse, 2 * c->heads * c->q->shape[0]);
+    return cla_conv_work(r->w.rt, CLA_WORK_LSE, &r->lse,
+                         (int64_t)2 * c->heads * c->q->shape[0]);
 }
 
 static cla_status step_forward(const rings *r, int32_t have, int32_t i, int32_t end)

@@ -232,31 +232,10 @@ static cla_status forward(cla_runtime *rt, const saved *s)
     return apart ? add_into(rt, s->y, s->h, s->residual) : CLA_OK;
 }
 
-/* Queues y = act(z) + residual as operators of their own. */
-static cla_status activate_apart(cla_tape *tape, cla_tensor **y, cla_tensor *z,
-                                 cla_activation activation, cla_tensor *residual)
+/* Queues the layer with an activation that fuses. */
+static cla_status fused(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *w,
+                        cla_tensor *b, cla_activation activation, cla_tensor *residual)
 {
-    if (!residual) {
-        return cla_activate(tape, y, z, activation);
-    }
-    CLA_TRY(cla_activate(tape, &z, z, activation));
-    return cla_add(tape, y, z, residual);
-}
-
-cla_status cla_linear(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *w,
-                      cla_tensor *b, cla_activation activation, cla_tensor *residual)
-{
-    CLA_OP(tape, y, x, w);
-    CLA_MAY(tape, b, residual);
-    CLA_TRY(cla_activation_check(__func__, activation, false));
-    CLA_TRY(cla_signature_check(&cla_linear_signature,
-                                (cla_given[]){ { x }, { w }, { b }, { residual } },
-                                &(cla_sizes){ 0 }));
-    if (!cla_activation_fuses(activation)) {
-        cla_tensor *z = NULL;
-        CLA_TRY(cla_linear(tape, &z, x, w, b, CLA_NONE, NULL));
-        return activate_apart(tape, y, z, activation, residual);
-    }
     const int64_t shape[] = { x->shape[0], w->shape[1] };
     cla_tensor *out = NULL, *h = NULL;
     CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, 2, shape));
@@ -271,6 +250,27 @@ cla_status cla_linear(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor 
     CLA_TRY(forward(cla_tape_runtime(tape), &s));
     const cla_note end = { backward, &s, sizeof s, { x, w, b, residual } };
     return cla_tape_give(tape, y, out, &end);
+}
+
+cla_status cla_linear(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *w,
+                      cla_tensor *b, cla_activation activation, cla_tensor *residual)
+{
+    CLA_OP(tape, y, x, w);
+    CLA_MAY(tape, b, residual);
+    CLA_TRY(cla_activation_check(__func__, activation, false));
+    CLA_TRY(cla_signature_check(&cla_linear_signature,
+                                (cla_given[]){ { x }, { w }, { b }, { residual } },
+                                &(cla_sizes){ 0 }));
+    if (cla_activation_fuses(activation)) {
+        return fused(tape, y, x, w, b, activation, residual);
+    }
+    cla_tensor *z = NULL;
+    CLA_TRY(fused(tape, &z, x, w, b, CLA_NONE, NULL));
+    if (!residual) {
+        return cla_activate(tape, y, z, activation);
+    }
+    CLA_TRY(cla_activate(tape, &z, z, activation));
+    return cla_add(tape, y, z, residual);
 }
 
 cla_status cla_tied_linear(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *w,

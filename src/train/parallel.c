@@ -44,6 +44,7 @@ static cla_status begun(cla_request **request, const char *call, int code)
     return CLA_OK;
 }
 
+// NOLINTBEGIN(clang-analyzer-optin.mpi.MPI-Checker): `ended` tests the requests
 static cla_status deal(cla_request **request, const float *numbers, float *parts,
                        int64_t n)
 {
@@ -60,6 +61,7 @@ static cla_status gather(cla_request **request, float *numbers, int64_t n)
                  MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, numbers, (int)n,
                                 MPI_FLOAT, gathering, &(*request)->handle));
 }
+// NOLINTEND(clang-analyzer-optin.mpi.MPI-Checker)
 
 static cla_status ended(cla_request **request)
 {
