@@ -339,7 +339,7 @@ Test(pairs, refuse_what_does_not_fit)
                   "attention_layers is '3-5', must be like 1-3 within 1-4");
     check_refusal(
         true, (const char *const[]){ "attention=conv2d", "map_activation=gelu", NULL },
-        "map_activation is \"gelu\", must be one of none relu tanh");
+        "map_activation is 'gelu', whose slope does not follow from its result");
 }
 
 /* Checks settings that are read as those of a tagger of an older version. */
