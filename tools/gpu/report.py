@@ -221,7 +221,7 @@ def store(rows, tools, targets, asked_for, recording, whole):
     """Figures of these targets in the place of their old ones, and the tables. asked_for: which cases were.
     whole: the recording has all operators."""
     _, old = load_figures()
-    kept = {k: r for k, r in old.items() if k[0] not in targets or not asked_for(k[1])}
+    kept = {k: r for k, r in old.items() if not whole or k[0] not in targets or not asked_for(k[1])}
     for row in rows:
         kept[(row["target"], row["case"])] = {k: v for k, v in row.items() if k != "loops"}
     os.makedirs(os.path.dirname(FIGURES), exist_ok=True)
