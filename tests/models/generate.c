@@ -36,6 +36,7 @@ static void open_model(fixture *f, bool hard)
         .coder = { .model = 16,
                    .heads = 2,
                    .inner = 32,
+                   .activation = CLA_RELU,
                    .pre_norm = true,
                    .self = { .model = 16, .heads = 2 },
                    .hard = { .on = hard } },

@@ -23,7 +23,11 @@ static void open_model(fixture *f)
         .target_pieces = PIECES,
         .layers = LAYERS,
         .tied = TRANSFORMER_TIED_ALL,
-        .coder = { .model = MODEL, .heads = 2, .inner = 32, .pre_norm = true },
+        .coder = { .model = MODEL,
+                   .heads = 2,
+                   .inner = 32,
+                   .activation = CLA_RELU,
+                   .pre_norm = true },
     };
     *f = (fixture){ 0 };
     TEST_OK(cla_runtime_new(&f->rt, NULL));
