@@ -55,6 +55,9 @@ static cla_status back_to_weights(cla_tape *tape, const saved *s, const cla_tens
         .flops = 2.0 * shape.taps * (double)cla_size(s->x),
     };
     cla_spread_rows(rt, &launch, shape.rows, shape.run);
+    if (!cla_tiled(rt)) {
+        launch.groups[1] = (size_t)(shape.taps * cla_pieces(shape.columns, CLA_WG));
+    }
     cla_memory sums;
     const int64_t columns = cla_size(s->w);
     const cla_partials partials = { &sums, (int64_t)launch.groups[0], 0, columns };

@@ -269,7 +269,7 @@ def main():
     else:
         print("\n".join(tables.kernels(rows, targets)))
     if a.update:
-        store(rows, tools, targets, asked_for, a.recording, not a.hot and not a.kernels)
+        store(rows, tools, targets, asked_for, a.recording, not a.hot)
     if a.check:
         compilers, stored = load_figures(a.figures)
         whole = "" if a.kernels else "hot" if a.hot else "all"
