@@ -1,5 +1,5 @@
-/* arithmetic.h - what losses of your own are made of, beside cla_add and cla_multiply
- * of ops.h: differences, multiples, sigmoids, sums, means, squared errors (tier 2).
+/* arithmetic.h - operators to build losses from, beside cla_add and cla_multiply of
+ * ops.h: differences, multiples, sigmoids, sums, means, squared errors (tier 2).
  *
  * A sum or a mean is over all elements and gives one number, [1], from which
  * cla_tape_seed can begin. It has the same bits every time. */
@@ -43,7 +43,12 @@ CLA_API cla_status cla_sigmoid(cla_tape *tape, cla_tensor **y, cla_tensor *x);
  * Errors: CLA_E_SHAPE, CLA_E_NOMEM, CLA_E_DEVICE. */
 CLA_API cla_status cla_sum(cla_tape *tape, cla_tensor **y, cla_tensor *x);
 
-/* Mean of all elements, as cla_sum. It is 0 of an empty tensor. */
+/* Mean of all elements.
+ *
+ * y  out  [1] f32; 0 of an empty tensor
+ * x  in   f32, any shape
+ *
+ * Errors: CLA_E_SHAPE, CLA_E_NOMEM, CLA_E_DEVICE. */
 CLA_API cla_status cla_mean(cla_tape *tape, cla_tensor **y, cla_tensor *x);
 
 /* Mean squared error: loss = 1/n sum_i (a[i] - b[i])^2 over all n elements.
