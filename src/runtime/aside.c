@@ -123,24 +123,16 @@ cla_status cla_aside_write(cla_aside *a, size_t at, const cla_memory *to, size_t
 
 cla_status cla_aside_ended(cla_aside *a, cla_end **end, bool wait)
 {
-    cl_event event = (cl_event)*end;
-    cl_int code = CL_SUCCESS, state = CL_COMPLETE;
-    if (!event) {
+    bool ended = false;
+    if (!*end) {
         return CLA_OK;
     }
-    if (wait) {
-        a->rt->waits.late_reads += a->rt->profile.on;
-        code = clFlush(a->queue);
-        code = code ? code : clWaitForEvents(1, &event);
-        cla_foreign_enter(NULL);
-    }
-    code = code ? code
-                : clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
-                                 &state, NULL);
-    if (code || state <= CL_COMPLETE) {
-        clReleaseEvent(event);
+    const cla_status status =
+        cla_event_ended(a->rt, a->queue, (cl_event)*end,
+                        wait ? &a->rt->waits.late_reads : NULL, &ended);
+    if (ended) {
+        clReleaseEvent((cl_event)*end);
         *end = NULL;
     }
-    code = code ? code : state < 0 ? state : CL_SUCCESS;
-    return code ? cla_cl_fail(code, "copying beside the launches") : CLA_OK;
+    return status;
 }

@@ -172,6 +172,11 @@ void *cla_host_block_new(size_t bytes, size_t cleared);
 /* Keeps a block for good: a driver that failed may still use it. */
 void cla_host_block_keep(cla_host_block *block);
 
+/* staging.c: gives whether a transfer of a queue has ended; with `waits` it has, after
+ * a wait that is counted there if there was one. Errors: CLA_E_DEVICE (it failed). */
+cla_status cla_event_ended(cla_runtime *rt, cl_command_queue queue, cl_event event,
+                           int64_t *waits, bool *ended);
+
 /* staging.c: takes host memory for a write of bytes; *at is NULL if they are too many.
  * Then says that the transfer is queued, and takes its event.
  * Errors: CLA_E_NOMEM, CLA_E_DEVICE (an earlier write failed). */

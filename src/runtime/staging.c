@@ -56,10 +56,8 @@ void cla_host_block_keep(cla_host_block *b)
 
 /* ---- events ------------------------------------------------------------------ */
 
-/* Gives whether a transfer has ended; with `waits` it has, after a wait that is counted
- * there if there was one. Errors: CLA_E_DEVICE (it ended badly). */
-static cla_status has_ended(cla_runtime *rt, cl_event event, int64_t *waits,
-                            bool *ended)
+cla_status cla_event_ended(cla_runtime *rt, cl_command_queue queue, cl_event event,
+                           int64_t *waits, bool *ended)
 {
     cl_int state = CL_QUEUED;
     cl_int code = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
@@ -68,7 +66,7 @@ static cla_status has_ended(cla_runtime *rt, cl_event event, int64_t *waits,
     if (!*ended && waits) {
         *waits += rt->profile.on;
         *ended = true;
-        code = clFlush(rt->queue);
+        code = clFlush(queue);
         code = code ? code : clWaitForEvents(1, &event);
         cla_foreign_enter(NULL);
     }
@@ -84,7 +82,7 @@ static cla_status retire(cla_runtime *rt, int64_t *waits, bool *freed)
 {
     cla_staging *s = rt->staging;
     cl_event event = s->pieces[s->first].event;
-    const cla_status status = has_ended(rt, event, waits, freed);
+    const cla_status status = cla_event_ended(rt, rt->queue, event, waits, freed);
     if (*freed) {
         clReleaseEvent(event);
         s->first = (s->first + 1) % MOST_PIECES;
@@ -201,7 +199,8 @@ cla_status cla_memory_arrive(cla_runtime *rt, cla_late **late, void *host)
     bool ended = true;
     cla_status status = CLA_OK;
     if (l->event) {
-        status = has_ended(rt, l->event, &rt->waits.late_reads, &ended);
+        status =
+            cla_event_ended(rt, rt->queue, l->event, &rt->waits.late_reads, &ended);
         clReleaseEvent(l->event);
     }
     if (status) {
