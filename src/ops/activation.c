@@ -22,9 +22,23 @@ const char *const cla_activation_names[] = {
     NULL,
 };
 
+/* An activation whose slope does not follow from its result is an operator; NULL: the
+ * slope does. */
+typedef cla_status (*apart)(cla_tape *tape, cla_tensor **y, cla_tensor *x);
+static apart operator_of(cla_activation activation)
+{
+    return activation == CLA_GELU ? cla_gelu : activation == CLA_SILU ? cla_silu : NULL;
+}
+
 bool cla_activation_fuses(cla_activation activation)
 {
-    return activation != CLA_GELU && activation != CLA_SILU;
+    return !operator_of(activation);
+}
+
+cla_status cla_activate(cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                        cla_activation activation)
+{
+    return operator_of(activation)(tape, y, x);
 }
 
 cla_status cla_activation_check(const char *who, cla_activation activation, bool fused)
@@ -120,12 +134,6 @@ cla_status cla_silu(cla_tape *tape, cla_tensor **y, cla_tensor *x)
     CLA_OP(tape, y, x);
     static const char *const kernels[] = { "silu_forward", "silu_backward" };
     return run(tape, y, x, &cla_silu_signature, kernels);
-}
-
-cla_status cla_activate(cla_tape *tape, cla_tensor **y, cla_tensor *x,
-                        cla_activation activation)
-{
-    return activation == CLA_GELU ? cla_gelu(tape, y, x) : cla_silu(tape, y, x);
 }
 
 cla_status cla_sigmoid(cla_tape *tape, cla_tensor **y, cla_tensor *x)
