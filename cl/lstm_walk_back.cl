@@ -10,7 +10,7 @@
  * add_c). */
 #include "lstm_walk.clh"
 
-/* What the backward pass needs of a token's column j. */
+/* Column j of a token: gates, cells and the gradient of its state. */
 typedef struct token {
     float4 gates;
     float cell, before, dy; // before: the cell of the token before

@@ -75,7 +75,7 @@ kernel void sru_forward(global float *y, global float *c, global float *work,
     }
 }
 
-/* What the backward pass needs of a token. */
+/* A token in one column: input, gates, cells and the gradient of its result. */
 typedef struct token {
     float x, f, r, c, before, dy; // before: the cell of the token before
 } token;

@@ -25,7 +25,7 @@ struct cla_tape {
     bool training;
     bool seeded;        // since the last backward pass
     bool passed;        // backward once since the reset
-    cla_tape_seen seen; // NULL: nobody watches
+    cla_tape_seen seen; // called after each backward step; may be NULL
     void *watcher;
     uint64_t run; // number of this run, from reset to reset; no two tapes share one
     uint32_t seed, step, next_stream, first_row;

@@ -204,8 +204,8 @@ cla_status cla_tape_give(cla_tape *tape, cla_tensor **y, cla_tensor *out,
 size_t cla_tape_mark(const cla_tape *tape);
 cla_status cla_tape_backward_to(cla_tape *tape, size_t mark);
 
-/* Lets `seen` know after each step that cla_tape_backward runs; NULL: nobody. It fails
- * with what seen returns. */
+/* Calls `seen` after each step of cla_tape_backward, which fails as seen does. NULL
+ * ends that. */
 typedef cla_status (*cla_tape_seen)(void *watcher, cla_tape *tape);
 void cla_tape_watch(cla_tape *tape, cla_tape_seen seen, void *watcher);
 
