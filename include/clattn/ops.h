@@ -35,6 +35,8 @@ typedef enum cla_conv_method {
     CLA_CONV_FFT
 } cla_conv_method;
 
+enum { CLA_CONV_SIDE = 31 }; // the longest side of a filter
+
 /* What all attention ops share; {0} is plain attention. */
 typedef struct cla_attention_options {
     bool causal; // key j visible to query i when j <= i + S - T
@@ -143,7 +145,7 @@ CLA_API cla_status cla_band_attention_2d(cla_tape *tape, cla_tensor **o, cla_ten
  *   o[i] = sum_j s[i,j] v[j];  s is not normalised again
  *
  * q, k, v  in  [N,H,d] f32
- * w        in  [H,kh,kw] f32, odd sides up to 31
+ * w        in  [H,kh,kw] f32, odd sides up to CLA_CONV_SIDE
  * b        in  [H] f32
  * method   in  AUTO asks the tuning; options.map is the map before the convolution
  *

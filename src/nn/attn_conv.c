@@ -8,13 +8,12 @@
 #include "ops/activation.h"
 #include "tensor/tensor.h"
 
-static const int64_t TAPS = CONV_TAPS;
-
 static cla_status configure(attn_config *config, cla_config *s)
 {
     conv *c = cla_attn_state(config);
     static const char *const places[] = { "after", "before", NULL };
     c->activation = CLA_RELU;
+    c->side = 3;
     CLA_TRY(cla_config_choice(s, "conv_pos", places, &c->before));
     CLA_TRY(
         cla_config_choice(s, "map_activation", cla_activation_names, &c->activation));
@@ -26,15 +25,27 @@ static cla_status configure(attn_config *config, cla_config *s)
                                    cla_activation_names[c->activation]);
 }
 
+static cla_status configure_2d(attn_config *config, cla_config *s)
+{
+    conv *c = cla_attn_state(config);
+    CLA_TRY(configure(config, s));
+    CLA_TRY(cla_config_int(s, "map_filter", &c->side, 1, CLA_CONV_SIDE));
+    return c->side % 2
+               ? CLA_OK
+               : cla_config_refuse(s, "map_filter",
+                                   "is %d: the side of a filter must be odd", c->side);
+}
+
 /* ---- parameters -------------------------------------------------------------- */
 
 static cla_status init_1d(attn_layer *layer, cla_params *params, const char *prefix)
 {
     conv *m = cla_attn_state(&layer->config);
-    const int64_t H = layer->config.heads, t = layer->config.length, fan = TAPS * t;
-    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)fan, (double)fan };
+    const int64_t H = layer->config.heads, t = layer->config.length, u = m->side;
+    const double fan = (double)(u * t);
+    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, fan, fan };
     const cla_init zeros = { CLA_INIT_ZEROS, 0, 0, 0 };
-    CLA_TRY(cla_param_add(params, &m->filter, glorot, 4, (int64_t[]){ H, TAPS, t, t },
+    CLA_TRY(cla_param_add(params, &m->filter, glorot, 4, (int64_t[]){ H, u, t, t },
                           "%s.filter", prefix));
     return cla_param_add(params, &m->bias, zeros, 2, (int64_t[]){ H, t }, "%s.bias",
                          prefix);
@@ -43,10 +54,10 @@ static cla_status init_1d(attn_layer *layer, cla_params *params, const char *pre
 static cla_status init_2d(attn_layer *layer, cla_params *params, const char *prefix)
 {
     conv *m = cla_attn_state(&layer->config);
-    const int64_t H = layer->config.heads;
-    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, (double)(TAPS * TAPS),
-                              (double)(TAPS * TAPS) };
-    CLA_TRY(cla_param_add(params, &m->filter, glorot, 3, (int64_t[]){ H, TAPS, TAPS },
+    const int64_t H = layer->config.heads, side = m->side;
+    const double fan = (double)(side * side);
+    const cla_init glorot = { CLA_INIT_GLOROT_UNIFORM, 0, fan, fan };
+    CLA_TRY(cla_param_add(params, &m->filter, glorot, 3, (int64_t[]){ H, side, side },
                           "%s.filter", prefix));
     return m->before ? CLA_OK : cla_param_zeros(params, &m->bias, H, "%s.bias", prefix);
 }
@@ -81,19 +92,21 @@ static cla_status attend_2d(attn_layer *layer, cla_tape *tape, cla_tensor **o,
 
 /* The device returns the map of the softmax. A sentence is small, so the host repeats
  * the convolution. */
-/* Computes s[i,j] = act(b + sum_{u,v} w[u,v] p[i+u-1, j+v-1]). */
+/* Computes s[i,j] = act(b + sum_{u,v} w[u,v] p[i+u-c, j+v-c]), w [side,side], c its
+ * middle. */
 static void convolve_2d(float *s, const float *p, const float *w, float b, int T,
-                        cla_activation activation)
+                        const conv *m)
 {
+    const int side = m->side, middle = side / 2;
     for (int i = 0; i < T; i++) {
         for (int j = 0; j < T; j++) {
             float sum = b;
-            for (int at = 0; at < 9; at++) {
-                const int y = i + at / 3 - 1, x = j + at % 3 - 1;
+            for (int at = 0; at < side * side; at++) {
+                const int y = i + at / side - middle, x = j + at % side - middle;
                 const bool inside = y >= 0 && y < T && x >= 0 && x < T;
                 sum += inside ? w[at] * p[y * T + x] : 0;
             }
-            s[i * T + j] = cla_activation_of(activation, sum);
+            s[i * T + j] = cla_activation_of((cla_activation)m->activation, sum);
         }
     }
 }
@@ -137,8 +150,8 @@ static cla_status show(attn_layer *layer, const float *map, int head, int T,
         convolve_1d(shown, map, w + 3 * t * t * head, b + t * head, T, t,
                     (cla_activation)m->activation);
     } else if (!status) {
-        convolve_2d(shown, map, w + (ptrdiff_t)head * 9, b[head], T,
-                    (cla_activation)m->activation);
+        const ptrdiff_t taps = (ptrdiff_t)m->side * m->side;
+        convolve_2d(shown, map, w + taps * head, b[head], T, m);
     }
     free(w);
     free(b);
@@ -156,7 +169,7 @@ const attn_way cla_attn_conv = { .name = "conv",
                                  .whole = true };
 const attn_way cla_attn_conv2d = { .name = "conv2d",
                                    .size = sizeof(conv),
-                                   .configure = configure,
+                                   .configure = configure_2d,
                                    .init = init_2d,
                                    .forward = attend_2d,
                                    .show = show,

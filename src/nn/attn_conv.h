@@ -3,20 +3,19 @@
 
 #include "nn/attn.h"
 
-enum { CONV_TAPS = 3 };
-
 typedef struct conv {
     int before;                // convolves the scores instead of the weights
     int activation;            // cla_activation of convolved weights
-    cla_tensor *filter, *bias; // conv: [H,3,t,t], [H,t]; conv2d: [H,3,3], [H]
+    int side;                  // S: of the filter; 3 with conv
+    cla_tensor *filter, *bias; // conv: [H,3,t,t], [H,t]; conv2d: [H,S,S], [H]
 } conv;
 
 /* Computes attention with scores convolved before the softmax, with zero padding:
  *
- *   a = q k' / sqrt(d), T x T;  y[i,o] = b[o] + sum_{u,c} a[i+u-1,c] w[u,c,o]
+ *   a = q k' / sqrt(d), T x T;  y[i,o] = b[o] + sum_{u,c} a[i+u-m,c] w[u,c,o], m = S / 2
  *   o[i] = sum_j softmax(y[i,:])_j v[j]
  *
- * With conv2d, w[u,c,o] is the filter's w[u,c-o+1]. There is no bias, since it would
+ * With conv2d, w[u,c,o] is the filter's w[u,c-o+m]. There is no bias, since it would
  * cancel in the softmax. Memory is O(B H T^2).
  *
  * Errors: CLA_E_SHAPE (a sequence longer than the filter of conv), CLA_E_NOMEM,

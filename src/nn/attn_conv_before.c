@@ -1,8 +1,8 @@
 /* attn_conv_before.c - attention with scores convolved before the softmax.
  *
  * Maps are dense: rows of [N,H,d] are gathered into [B,H,T,d] and padded with zeros.
- * With three neighbouring rows of scores side by side, the convolution is a matrix
- * product with the filter [3T,T] of each head. */
+ * With S neighbouring rows of scores side by side, the convolution is a matrix product
+ * with the filter [S T,T] of each head. */
 #include <math.h>
 
 #include "nn/attn_conv.h"
@@ -12,8 +12,8 @@
 typedef struct dense {
     cla_tape *tape;
     const cla_ragged *rows;
-    int64_t B, H, T, d;
-    int32_t *ids; // room for the largest gather
+    int64_t B, H, T, d, side; // side: S
+    int32_t *ids;             // room for the largest gather
 } dense;
 
 static int64_t length(const dense *m, int64_t b)
@@ -67,14 +67,15 @@ static cla_status pack(const dense *m, cla_tensor **y, cla_tensor *x)
     return gather(m, y, x, m->B * m->H * m->T, m->d, id - m->ids);
 }
 
-/* Makes y [H,B*T,3T]: rows i-1, i and i+1 of each map a [B*H,T,T] side by side. */
+/* Makes y [H,B*T,S T]: rows i-m to i+m, m = S / 2, of each map a [B*H,T,T] side by
+ * side. */
 static cla_status neighbours(const dense *m, cla_tensor **y, cla_tensor *a)
 {
     int32_t *id = m->ids;
     for (int64_t h = 0; h < m->H; h++) {
         for (int64_t row = 0; row < m->B * m->T; row++) {
             const int64_t b = row / m->T, i = row % m->T;
-            for (int64_t at = i - 1; at <= i + 1; at++) {
+            for (int64_t at = i - m->side / 2; at <= i + m->side / 2; at++) {
                 const bool inside = at >= 0 && at < m->T;
                 *id++ = (int32_t)(inside ? (b * m->H + h) * m->T + at : -1);
             }
@@ -82,7 +83,7 @@ static cla_status neighbours(const dense *m, cla_tensor **y, cla_tensor *a)
     }
     CLA_TRY(gather(m, y, a, m->B * m->H * m->T, m->T, id - m->ids));
     return cla_tensor_reshape(m->tape, y, *y, 3,
-                              (int64_t[]){ m->H, m->B * m->T, CONV_TAPS * m->T });
+                              (int64_t[]){ m->H, m->B * m->T, m->side * m->T });
 }
 
 /* Reorders x [H,B*T,T] to y [B*H*T,T]. With `row`, x is [H,T], and its row h becomes
@@ -100,27 +101,26 @@ static cla_status by_sentence(const dense *m, cla_tensor **y, cla_tensor *x, boo
     return gather(m, y, x, row ? m->H : m->H * m->B * m->T, m->T, id - m->ids);
 }
 
-/* Makes f [H,3T,T] with f[h,u,c,o] = w[h,u,c-o+1], 0 elsewhere, as the product of
- * w [3H,3] with three shifted identity matrices. */
+/* Makes f [H,S T,T] with f[h,u,c,o] = w[h,u,c-o+S/2], 0 elsewhere, as the product of
+ * w [S H,S] with S shifted identity matrices. */
 static cla_status band(const dense *m, cla_tensor **f, cla_tensor *w)
 {
-    const int64_t T = m->T;
+    const int64_t T = m->T, side = m->side;
     float *shift = NULL;
     cla_tensor *shifts = NULL, *flat = NULL;
-    CLA_TRY(cla_alloc(&shift, (size_t)(CONV_TAPS * T * T) + 1, sizeof *shift));
-    for (int64_t at = 0; at < CONV_TAPS * T * T; at++) {
+    CLA_TRY(cla_alloc(&shift, (size_t)(side * T * T) + 1, sizeof *shift));
+    for (int64_t at = 0; at < side * T * T; at++) {
         const int64_t v = at / (T * T), c = at / T % T, o = at % T;
-        shift[at] = c - o + 1 == v;
+        shift[at] = c - o + side / 2 == v;
     }
     cla_status status =
-        cla_tape_tensor(m->tape, &shifts, CLA_F32, 2, (int64_t[]){ CONV_TAPS, T * T });
+        cla_tape_tensor(m->tape, &shifts, CLA_F32, 2, (int64_t[]){ side, T * T });
     status = status ? status : cla_tensor_upload(shifts, shift);
     free(shift);
     CLA_TRY(status);
-    CLA_TRY(cla_tensor_reshape(m->tape, &flat, w, 2,
-                               (int64_t[]){ m->H * CONV_TAPS, CONV_TAPS }));
+    CLA_TRY(cla_tensor_reshape(m->tape, &flat, w, 2, (int64_t[]){ m->H * side, side }));
     CLA_TRY(cla_matmul(m->tape, f, flat, shifts, false, false));
-    return cla_tensor_reshape(m->tape, f, *f, 3, (int64_t[]){ m->H, CONV_TAPS * T, T });
+    return cla_tensor_reshape(m->tape, f, *f, 3, (int64_t[]){ m->H, side * T, T });
 }
 
 /* Convolves scores [B*H,T,T] to y [B*H*T,T]. */
@@ -131,7 +131,7 @@ static cla_status convolve(const dense *m, cla_tensor **y, cla_tensor *scores,
     CLA_TRY(neighbours(m, &wide, scores));
     if (c->filter->rank == 4) {
         CLA_TRY(cla_tensor_reshape(m->tape, &filter, c->filter, 3,
-                                   (int64_t[]){ m->H, CONV_TAPS * m->T, m->T }));
+                                   (int64_t[]){ m->H, m->side * m->T, m->T }));
     } else {
         CLA_TRY(band(m, &filter, c->filter));
     }
@@ -187,14 +187,14 @@ cla_status conv_before(attn_layer *layer, cla_tape *tape, cla_tensor **o,
                 .B = in->q_rows->sequences,
                 .H = in->q->shape[1],
                 .T = tied ? c->filter->shape[3] : longest,
-                .d = in->q->shape[2] };
+                .d = in->q->shape[2],
+                .side = c->side };
     if (longest > m.T) {
         return cla_fail(CLA_E_SHAPE,
                         "conv: a sequence of %lld tokens, the filter has %lld",
                         (long long)longest, (long long)m.T);
     }
-    CLA_TRY(
-        cla_alloc(&m.ids, (size_t)(CONV_TAPS * m.B * m.H * m.T) + 1, sizeof *m.ids));
+    CLA_TRY(cla_alloc(&m.ids, (size_t)(m.side * m.B * m.H * m.T) + 1, sizeof *m.ids));
     const cla_status status = attend(&m, o, in, c);
     free(m.ids);
     return status;

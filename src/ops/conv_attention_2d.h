@@ -7,8 +7,6 @@
 #include "cl/conv_band_args.h"
 #include "ops/attention_common.h"
 
-enum { CLA_CONV_SIDE = 31 }; // longest side of a filter
-
 /* One call of convolved attention. Backward reads the saved copy. */
 typedef struct conv_call {
     cla_attention_call base; // in lse [2,H,N]: m, 1 / sum exp(s - m)

@@ -1,6 +1,7 @@
 /* attn_conv_before.c - scores convolved before the softmax: against an oracle, filters
  * that give plain attention, and sentences that are too long for the filter. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "support/way.h"
@@ -12,6 +13,7 @@ static const int lengths[B] = { LONGEST, 0, 5 };
 typedef struct scene {
     way_case way; // first: way_device casts a scene to it
     bool plane;   // conv2d
+    int side;     // of the filter
 } scene;
 
 /* Returns the filter's weight of score c in row u, for score o. */
@@ -20,8 +22,8 @@ static double tap(const scene *s, const double *w, int h, int u, int c, int o)
     if (!s->plane) {
         return w[((h * 3 + u) * FILTER + c) * FILTER + o];
     }
-    const int v = c - o + 1;
-    return v >= 0 && v < 3 ? w[(h * 3 + u) * 3 + v] : 0;
+    const int side = s->side, v = c - o + side / 2;
+    return v >= 0 && v < side ? w[(h * side + u) * side + v] : 0;
 }
 
 /* Computes the weights y [T] of query i in a sentence of T tokens with scores a
@@ -32,9 +34,10 @@ static void row(double *y, const double *a, const scene *s, double *const *x, in
     double sum = 0;
     for (int o = 0; o < T; o++) {
         double score = s->plane ? 0 : x[2][h * FILTER + o];
-        for (int u = i ? 0 : 1; u < 3 && i + u - 1 < T; u++) {
-            for (int c = 0; c < T; c++) {
-                score += a[(i + u - 1) * T + c] * tap(s, x[1], h, u, c, o);
+        for (int u = 0; u < s->side; u++) {
+            const int from = i + u - s->side / 2;
+            for (int c = 0; c < T && from >= 0 && from < T; c++) {
+                score += a[from * T + c] * tap(s, x[1], h, u, c, o);
             }
         }
         y[o] = exp(score);
@@ -77,37 +80,44 @@ static void oracle(double *out, double *const *x, void *context)
     }
 }
 
-static void open_scene(scene *s, cla_runtime *rt, bool plane)
+/* side: of a filter of conv2d, 0 for conv. */
+static void open_scene(scene *s, cla_runtime *rt, int side)
 {
-    const char *attention = plane ? "attention=conv2d" : "attention=conv";
+    const char *attention = side ? "attention=conv2d" : "attention=conv";
+    char filter[32];
+    snprintf(filter, sizeof filter, "map_filter=%d", side);
     way_open_tied(&s->way, H, WIDTH, FILTER,
-                  (const char *const[]){ attention, "conv_pos=before", NULL });
+                  (const char *const[]){ attention, "conv_pos=before",
+                                         side ? filter : NULL, NULL });
     way_rows(&s->way, rt, B, lengths);
-    s->plane = plane;
+    s->plane = side > 0;
+    s->side = side ? side : 3;
 }
 
 DEVICE_TEST(attn_conv_before, matches_oracle_and_gradient)
 {
-    for (int plane = 0; plane < 2; plane++) {
+    static const int64_t sides[] = { 0, 1, 3, 7 };
+    for (size_t at = 0; at < sizeof sides / sizeof *sides; at++) {
+        const int64_t side = sides[at];
         scene s;
         op_case c = {
             .name = "conv before",
             .in = { { "qkv", 2, { TOKENS, 3 * D }, 0, false, false },
                     { "filter", 4, { H, 3, FILTER, FILTER }, 0, false, false },
                     { "bias", 2, { H, FILTER }, 0, false, false } },
-            .inputs = plane ? 2 : 3,
+            .inputs = side ? 2 : 3,
             .rank = 2,
             .shape = { TOKENS * H, WIDTH },
             .device = way_device,
             .oracle = oracle,
             .context = &s,
             .bar = 1e-5
-        }; // sums of 27 products of sums of 5
-        if (plane) {
-            c.in[1] = (op_input){ "filter", 3, { H, 3, 3 }, 0, false, false };
+        }; // sums of up to 63 products of sums of 5
+        if (side) {
+            c.in[1] = (op_input){ "filter", 3, { H, side, side }, 0, false, false };
         }
-        open_scene(&s, rt, plane);
-        cr_assert_eq(s.way.params.count, plane ? 1u : 2u);
+        open_scene(&s, rt, (int)side);
+        cr_assert_eq(s.way.params.count, side ? 1u : 2u);
         check_op(rt, &c);
         way_close(&s.way);
     }
@@ -176,7 +186,7 @@ DEVICE_TEST(attn_conv_before, refuses_a_sentence_beyond_the_filter)
     scene s;
     cla_tape *tape = test_tape(rt, false);
     cla_tensor *x[3] = { NULL }, *y = NULL;
-    open_scene(&s, rt, false);
+    open_scene(&s, rt, 0);
     TEST_OK(cla_tensor_new(&x[0], rt, CLA_F32, 2, (int64_t[]){ TOKENS, 3 * D }));
     TEST_OK(cla_tensor_new(&x[1], rt, CLA_F32, 4, (int64_t[]){ H, 3, 8, 8 }));
     TEST_OK(cla_tensor_new(&x[2], rt, CLA_F32, 2, (int64_t[]){ H, 8 }));

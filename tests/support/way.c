@@ -48,7 +48,9 @@ cla_status way_attend(way_case *w, cla_tape *tape, cla_tensor **o, cla_tensor *q
 {
     const attn_config *c = &w->layer.config;
     const int64_t H = c->heads, d = c->width;
-    attn_input in = { .q_rows = w->rows, .k_rows = w->rows };
+    attn_input in = { .q_rows = w->rows,
+                      .k_rows = w->rows,
+                      .options = { .map = w->map } };
     CLA_TRY(cla_tensor_columns(tape, &in.q, qkv, 0, H, d));
     CLA_TRY(cla_tensor_columns(tape, &in.k, qkv, H * d, H, d));
     CLA_TRY(cla_tensor_columns(tape, &in.v, qkv, 2 * H * d, H, d));

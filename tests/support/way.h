@@ -11,6 +11,7 @@ typedef struct way_case {
     cla_config settings;
     cla_ragged *rows;
     int32_t *offsets;
+    cla_tensor **map; // NULL, or what receives the map of the softmax
 } way_case;
 
 /* Makes settings from assignments such as "attention=rel_pos", up to a NULL. */

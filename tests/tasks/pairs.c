@@ -340,6 +340,12 @@ Test(pairs, refuse_what_does_not_fit)
     check_refusal(
         true, (const char *const[]){ "attention=conv2d", "map_activation=gelu", NULL },
         "map_activation is 'gelu', whose slope does not follow from its result");
+    check_refusal(true,
+                  (const char *const[]){ "attention=conv2d", "map_filter=4", NULL },
+                  "map_filter is 4: the side of a filter must be odd");
+    check_refusal(true,
+                  (const char *const[]){ "attention=conv2d", "map_filter=33", NULL },
+                  "map_filter");
 }
 
 /* Checks settings that are read as those of a tagger of an older version. */
