@@ -1,4 +1,4 @@
-/* attn.c - attention layers, and the table of their ways. */
+/* attn.c - attention layers. */
 #include "nn/attn.h"
 
 #include <assert.h>
@@ -18,37 +18,9 @@ static cla_status softmax(attn_layer *layer, cla_tape *tape, cla_tensor **o,
                          &in->options);
 }
 
-static const attn_way plain = { .name = "softmax",
-                                .forward = softmax,
-                                .decoder = true };
-
-/* ---- the table --------------------------------------------------------------- */
-
-extern const attn_way cla_attn_csan1d, cla_attn_csan2d, cla_attn_bi_direct,
-    cla_attn_block, cla_attn_rel_pos, cla_attn_neighbor, cla_attn_neighbor_predicted,
-    cla_attn_local_hard, cla_attn_local_soft, cla_attn_conv, cla_attn_conv2d,
-    cla_attn_custom;
-
-// clang-format off
-static const attn_way *const ways[] = {
-    &plain,
-    &cla_attn_csan1d,
-    &cla_attn_csan2d,
-    &cla_attn_bi_direct,
-    &cla_attn_block,
-    &cla_attn_rel_pos,
-    &cla_attn_neighbor,
-    &cla_attn_neighbor_predicted,
-    &cla_attn_local_hard,
-    &cla_attn_local_soft,
-    &cla_attn_direct,
-    &cla_attn_conv,
-    &cla_attn_conv2d,
-    &cla_attn_custom,
-};
-// clang-format on
-
-enum { WAYS = sizeof ways / sizeof *ways };
+const attn_way cla_attn_softmax = { .name = "softmax",
+                                    .forward = softmax,
+                                    .decoder = true };
 
 /* ---- keys -------------------------------------------------------------------- */
 
@@ -78,8 +50,8 @@ static cla_status know(const attn_way *way, const cla_config *settings)
 cla_status cla_attn_choose(attn_config *config, const attn_way *way,
                            cla_config *settings)
 {
-    for (int i = 0; i < WAYS; i++) {
-        CLA_TRY(ways[i] != way ? know(ways[i], settings) : CLA_OK);
+    for (int i = 0; cla_attn_ways[i]; i++) {
+        CLA_TRY(cla_attn_ways[i] != way ? know(cla_attn_ways[i], settings) : CLA_OK);
     }
     if (way->tied && !config->length) {
         return cla_config_refuse(settings, "attention",
@@ -93,13 +65,19 @@ cla_status cla_attn_choose(attn_config *config, const attn_way *way,
 
 cla_status cla_attn_configure(attn_config *config, cla_config *settings)
 {
-    const char *names[WAYS + 1] = { NULL };
-    int chosen = 0;
-    for (int i = 0; i < WAYS; i++) {
-        names[i] = ways[i]->name;
+    const char **names = NULL;
+    int count = 0, chosen = 0;
+    while (cla_attn_ways[count]) {
+        count++;
     }
-    CLA_TRY(cla_config_choice(settings, "attention", names, &chosen));
-    return cla_attn_choose(config, ways[chosen], settings);
+    CLA_TRY(cla_alloc(&names, (size_t)count + 1, sizeof *names));
+    for (int i = 0; i < count; i++) {
+        names[i] = cla_attn_ways[i]->name;
+    }
+    const cla_status status = cla_config_choice(settings, "attention", names, &chosen);
+    free(names);
+    CLA_TRY(status);
+    return cla_attn_choose(config, cla_attn_ways[chosen], settings);
 }
 
 cla_status cla_attn_layers(int *first, int *last, cla_config *settings, int layers)
@@ -123,7 +101,7 @@ cla_status cla_attn_layers(int *first, int *last, cla_config *settings, int laye
 
 const attn_way *cla_attn_way(const attn_config *config)
 {
-    return config->way ? config->way : &plain;
+    return config->way ? config->way : &cla_attn_softmax;
 }
 
 static int64_t heads_width(const attn_layer *layer)
@@ -266,8 +244,8 @@ cla_status cla_attn_self(attn_layer *layer, cla_tape *tape, cla_tensor **y,
 
 bool cla_attn_steps(const attn_layer *layer, const cla_runtime *rt)
 {
-    return cla_attn_way(&layer->config) == &plain && !layer->gamma && layer->out &&
-           cla_step_attention_runs(rt, layer->config.width);
+    return cla_attn_way(&layer->config) == &cla_attn_softmax && !layer->gamma &&
+           layer->out && cla_step_attention_runs(rt, layer->config.width);
 }
 
 cla_status cla_attn_cross(attn_layer *layer, cla_tape *tape, cla_tensor **y,

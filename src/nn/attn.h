@@ -7,10 +7,10 @@
  *
  * A layer projects x [N,D]; its way computes the attention. A way consists of
  *
- *   1. an attn_way in a file src/nn/attn_<name>.c, which meson.build lists, with a
- *      private struct of its settings and parameters,
- *   2. its row in the table of attn.c,
- *   3. rows of docs/attention.md and of tests/tasks/pairs.c.
+ *   1. an attn_way in a file src/nn/attn_<name>.c, with a private struct of its
+ *      settings and parameters,
+ *   2. its name in the list `ways` of meson.build,
+ *   3. its rows of docs/attention.md; tests/tasks/pairs.c walks the list and reads them.
  *
  * The network decides which layers have the way; the others have softmax attention. */
 #pragma once
@@ -90,9 +90,13 @@ typedef struct attn_way {
     bool tied;        // has parameters of positions: at most t tokens
     bool whole;       // no dropout of attention weights
     bool without_map; // has no map of tokens by tokens
+    /* Settings that suit a small network, such as "window=3", for tests; NULL ends
+     * them. NULL: the defaults do. */
+    const char *const *small;
 } attn_way;
 
-extern const attn_way cla_attn_direct;
+extern const attn_way cla_attn_softmax, cla_attn_direct;
+extern const attn_way *const cla_attn_ways[]; // all; NULL ends them
 
 /* Reads the key "attention" and the keys of the way that it names; the sizes of config
  * must be set. Keys of other ways are accepted but not read. Errors: CLA_E_INPUT. */

@@ -214,6 +214,8 @@ static cla_status attend(attn_layer *layer, cla_tape *tape, cla_tensor **out,
     return cla_concat(tape, out, o, f);
 }
 
+static const char *const small[] = { "block=2", NULL };
+
 extern const attn_way cla_attn_block;
 const attn_way cla_attn_block = { .name = "block",
                                   .size = sizeof(block),
@@ -221,4 +223,5 @@ const attn_way cla_attn_block = { .name = "block",
                                   .init = init,
                                   .forward = attend,
                                   .parts = 2,
-                                  .without_map = true };
+                                  .without_map = true,
+                                  .small = small };

@@ -53,11 +53,16 @@ static cla_status attend_2d(attn_layer *layer, cla_tape *tape, cla_tensor **o,
                                  c->area, (cla_edge)c->edge, &in->options);
 }
 
+static const char *const small[] = { "window=3", "area=3", NULL };
+
 extern const attn_way cla_attn_csan1d, cla_attn_csan2d;
 const attn_way cla_attn_csan1d = { .name = "csan1d",
                                    .size = sizeof(csan),
                                    .configure = read_window,
-                                   .forward = attend_1d };
-const attn_way cla_attn_csan2d = {
-    .name = "csan2d", .size = sizeof(csan), .configure = read_area, .forward = attend_2d
-};
+                                   .forward = attend_1d,
+                                   .small = small };
+const attn_way cla_attn_csan2d = { .name = "csan2d",
+                                   .size = sizeof(csan),
+                                   .configure = read_area,
+                                   .forward = attend_2d,
+                                   .small = small };

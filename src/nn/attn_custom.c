@@ -30,9 +30,15 @@ static cla_status attend(attn_layer *layer, cla_tape *tape, cla_tensor **o,
                                 &mod, &in->options);
 }
 
+static const char *const small[] = {
+    "score=s - slope[h] * abs(j - i)",
+    "learn={\"slope\": {\"shape\": [\"heads\"], \"init\": \"alibi\"}}", NULL
+};
+
 extern const attn_way cla_attn_custom;
 const attn_way cla_attn_custom = { .name = "custom",
                                    .size = sizeof(custom),
                                    .configure = read_expressions,
                                    .init = add_learned,
-                                   .forward = attend };
+                                   .forward = attend,
+                                   .small = small };

@@ -11,44 +11,17 @@
 #include "support/way.h"
 #include "tasks/tagging/tagging.h"
 
-typedef struct pair {
-    const char *way;
-    const char *set[3];            // its keys that differ from the defaults
-    int64_t in_tagger, in_encoder; // more than plain, in a layer of the base sizes
-} pair;
-
-enum { REFUSED = -1 };
-
-#define SLOPE "learn={\"slope\": {\"shape\": [\"heads\"], \"init\": \"alibi\"}}"
-
 /* A tagger's layer has D = 364 (words of 300 numbers, letters of 64), H = 4 and t = 60;
  * a base Transformer's has D = 512 and H = 8. Plain attention has 3 D^2 parameters in
- * the tagger, 4 D^2 + 4 D in the Transformer. docs/attention.md has the same
- * numbers. */
-static const pair pairs[] = {
-    { "softmax", { NULL }, 0, 0 },
-    { "csan1d", { "window=3" }, 0, 0 },
-    { "csan2d", { "window=3", "area=3" }, 0, 0 },
-    { "bi_direct", { NULL }, 0, 0 },
-    { "block", { "block=2" }, 797528, 1316360 },
-    { "rel_pos", { NULL }, 6006, 4224 },
-    { "neighbor", { NULL }, 4, 8 },
-    { "neighbor_predicted", { NULL }, 67162, 133384 },
-    { "local_hard", { NULL }, 67162, 133384 },
-    { "local_soft", { NULL }, 135780, 270864 },
-    { "direct", { NULL }, 14880, REFUSED },
-    { "conv", { NULL }, 43440, REFUSED },
-    { "conv2d", { NULL }, 40, 80 },
-    { "custom", { "score=s - slope[h] * abs(j - i)", SLOPE }, 4, 8 },
-};
-
-enum { PAIRS = sizeof pairs / sizeof *pairs };
+ * the tagger, 4 D^2 + 4 D in the Transformer. */
+enum { REFUSED = -1 };
 
 /* ---- steps ------------------------------------------------------------------- */
 
 /* Checks that all parameters whose names begin with prefix have a gradient, except the
  * bias of a block's scores, which cancels in their softmax. */
-static void check_gradients(const cla_task *task, const char *prefix, const pair *p)
+static void check_gradients(const cla_task *task, const char *prefix,
+                            const attn_way *way)
 {
     int found = 0;
     for (size_t i = 0; i < task->params.count; i++) {
@@ -58,7 +31,7 @@ static void check_gradients(const cla_task *task, const char *prefix, const pair
             continue;
         }
         cla_tensor *gradient = cla_tensor_grad(param->tensor);
-        cr_assert_not_null(gradient, "%s: %s", p->way, param->name);
+        cr_assert_not_null(gradient, "%s: %s", way->name, param->name);
         const int64_t n = cla_tensor_size(gradient);
         float *host = calloc((size_t)n, sizeof *host);
         double sum = 0;
@@ -66,7 +39,7 @@ static void check_gradients(const cla_task *task, const char *prefix, const pair
         for (int64_t k = 0; k < n; k++) {
             sum += fabs((double)host[k]);
         }
-        cr_assert(isfinite(sum) && sum > 0, "%s: gradient of %s: %g", p->way,
+        cr_assert(isfinite(sum) && sum > 0, "%s: gradient of %s: %g", way->name,
                   param->name, sum);
         free(host);
         found++;
@@ -75,7 +48,7 @@ static void check_gradients(const cla_task *task, const char *prefix, const pair
 }
 
 static void check_steps(cla_task *task, cla_stepper *stepper, const char *prefix,
-                        const pair *p)
+                        const attn_way *way)
 {
     int64_t examples[] = { 10, 11, 12, 13, 14, 15 };
     for (int step = 0; step < 2; step++) {
@@ -85,23 +58,23 @@ static void check_steps(cla_task *task, cla_stepper *stepper, const char *prefix
         if (task->kind == &tagging_kind) { // the toy reads words and rewards
             waits_end(task->rt, 1);
         }
-        cr_assert(isfinite(result.loss) && result.loss > 0, "%s: loss %g", p->way,
+        cr_assert(isfinite(result.loss) && result.loss > 0, "%s: loss %g", way->name,
                   result.loss);
-        check_gradients(task, prefix, p);
+        check_gradients(task, prefix, way);
     }
 }
 
-static void settle(cla_config *s, const pair *p)
+static void settle(cla_config *s, const attn_way *way)
 {
     char attention[40];
-    snprintf(attention, sizeof attention, "attention=%s", p->way);
+    snprintf(attention, sizeof attention, "attention=%s", way->name);
     TEST_OK(cla_config_set(s, attention));
-    for (int i = 0; i < 3 && p->set[i]; i++) {
-        TEST_OK(cla_config_set(s, p->set[i]));
+    for (int i = 0; way->small && way->small[i]; i++) {
+        TEST_OK(cla_config_set(s, way->small[i]));
     }
 }
 
-static void tagger_settings(cla_config *s, const pair *p)
+static void tagger_settings(cla_config *s, const attn_way *way)
 {
     char data[512];
     const char *folder = getenv("CLATTN_TEST_TREEBANK");
@@ -110,11 +83,11 @@ static void tagger_settings(cla_config *s, const pair *p)
     way_settings(s, (const char *const[]){ "model=tagger", "word_dim=24", "char_dim=8",
                                            "layers=2", "heads=2", "char_layers=1",
                                            "length=20", "positions=none", data, NULL });
-    settle(s, p);
+    settle(s, way);
 }
 
 /* Checks the maps of a sentence that inspect draws, where there are some. */
-static void check_maps(tagging *t, const pair *p)
+static void check_maps(tagging *t, const attn_way *way)
 {
     char *text = NULL;
     cla_conllu file = { 0 };
@@ -123,24 +96,24 @@ static void check_maps(tagging *t, const pair *p)
     TEST_OK(cla_strdup(&text, "il ne vient pas ici\n"));
     TEST_OK(cla_conllu_from_lines(&file, "words", 0, text, strlen(text)));
     TEST_OK(tagging_split_build(t, &split, &file));
-    if (strcmp(p->way, "block") == 0) {
+    if (way->without_map) {
         TEST_FAILS(tagging_look(t, &split, &view), CLA_E_INPUT,
-                   "attention is 'block': it has no map of words by words");
+                   "it has no map of words by words");
     } else {
         TEST_OK(tagging_look(t, &split, &view));
     }
-    cr_assert_eq(view.count > 0, strcmp(p->way, "block") != 0, "%s: %d maps", p->way,
+    cr_assert_eq(view.count > 0, !way->without_map, "%s: %d maps", way->name,
                  view.count);
     for (int i = 0; i < view.count; i++) {
         const tagger_map *m = &view.maps[i];
-        cr_assert_eq(m->tokens, 5, "%s: map %d of %d words", p->way, i, m->tokens);
+        cr_assert_eq(m->tokens, 5, "%s: map %d of %d words", way->name, i, m->tokens);
         for (int row = 0; row < m->tokens && !m->convolved; row++) {
             double sum = 0;
             for (int k = 0; k < m->tokens; k++) {
                 sum += (double)m->weight[row * m->tokens + k];
             }
-            cr_assert_float_eq(sum, 1, 1e-5, "%s: row %d of map %d: %g", p->way, row, i,
-                               sum);
+            cr_assert_float_eq(sum, 1, 1e-5, "%s: row %d of map %d: %g", way->name, row,
+                               i, sum);
         }
     }
     tagger_view_free(&view);
@@ -152,17 +125,17 @@ Test(pairs, train_in_a_tagger)
     const cla_parallel alone = { .size = 1 };
     cla_runtime *rt = NULL;
     TEST_OK(cla_runtime_new(&rt, NULL));
-    for (int i = 0; i < PAIRS; i++) {
+    for (int i = 0; cla_attn_ways[i]; i++) {
         cla_config s;
         cla_stepper stepper = { 0 };
         cla_task *task = NULL;
-        tagger_settings(&s, &pairs[i]);
+        tagger_settings(&s, cla_attn_ways[i]);
         TEST_OK(cla_task_open(&task, rt, &s, NULL, CLA_TASK_NEW));
         TEST_OK(cla_stepper_configure(&stepper, task->kind, &s));
         TEST_OK(cla_config_check(&s));
         TEST_OK(cla_stepper_init(&stepper, task, &alone));
-        check_steps(task, &stepper, "layer.", &pairs[i]);
-        check_maps((tagging *)task, &pairs[i]);
+        check_steps(task, &stepper, "layer.", cla_attn_ways[i]);
+        check_maps((tagging *)task, cla_attn_ways[i]);
         cla_stepper_fini(&stepper);
         cla_task_close(&task);
         cla_config_fini(&s);
@@ -174,17 +147,17 @@ Test(pairs, train_in_an_encoder)
 {
     toy f;
     toy_make(&f);
-    for (int i = 0; i < PAIRS; i++) {
+    for (int i = 0; cla_attn_ways[i]; i++) {
         const cla_parallel alone = { .size = 1 };
         f.stepper = (cla_stepper){ 0 };
         toy_settle(&f, (const char *const[]){ "attention_layers=1-2", NULL });
-        settle(&f.settings, &pairs[i]);
-        if (pairs[i].in_encoder == REFUSED) {
+        settle(&f.settings, cla_attn_ways[i]);
+        if (cla_attn_ways[i]->tied) {
             TEST_FAILS(cla_task_open(&f.task, f.rt, &f.settings, NULL, CLA_TASK_NEW),
                        CLA_E_INPUT,
                        "which has parameters for each place of a sequence");
             cr_assert(strstr(cla_error(), "attention is '") &&
-                      strstr(cla_error(), pairs[i].way));
+                      strstr(cla_error(), cla_attn_ways[i]->name));
             cr_assert_null(strchr(cla_error(), '\n'));
             cla_config_fini(&f.settings);
             continue;
@@ -193,7 +166,7 @@ Test(pairs, train_in_an_encoder)
         TEST_OK(cla_stepper_configure(&f.stepper, f.task->kind, &f.settings));
         TEST_OK(cla_config_check(&f.settings));
         TEST_OK(cla_stepper_init(&f.stepper, f.task, &alone));
-        check_steps(f.task, &f.stepper, "encoder.0.self", &pairs[i]);
+        check_steps(f.task, &f.stepper, "encoder.0.self", cla_attn_ways[i]);
         toy_close(&f);
     }
     toy_unmake(&f);
@@ -211,7 +184,7 @@ static int64_t total(const cla_params *params)
     return n;
 }
 
-static int64_t tagger_parameters(const pair *p)
+static int64_t tagger_parameters(const attn_way *way)
 {
     cla_config s;
     cla_params params = { 0 };
@@ -219,7 +192,7 @@ static int64_t tagger_parameters(const pair *p)
     tagger model;
     way_settings(&s, (const char *const[]){ "word_dim=300", "positions=none",
                                             "attention_layers=1-1", NULL });
-    settle(&s, p);
+    settle(&s, way);
     TEST_OK(tagger_configure(&config, &s));
     config.words = config.chars = config.tags = 10;
     TEST_OK(tagger_init(&model, &config, &params));
@@ -229,14 +202,14 @@ static int64_t tagger_parameters(const pair *p)
     return n;
 }
 
-static int64_t encoder_parameters(const pair *p)
+static int64_t encoder_parameters(const attn_way *way)
 {
     cla_config s;
     cla_params params = { 0 };
     transformer_config config;
     transformer model;
     way_settings(&s, (const char *const[]){ "attention_layers=1-1", NULL });
-    settle(&s, p);
+    settle(&s, way);
     TEST_OK(transformer_configure(&config, &s));
     config.source_pieces = config.target_pieces = 10;
     TEST_OK(transformer_init(&model, &config, &params));
@@ -246,24 +219,8 @@ static int64_t encoder_parameters(const pair *p)
     return n;
 }
 
-Test(pairs, have_so_many_parameters)
-{
-    const int64_t before = tagger_parameters(&pairs[0]);
-    const int64_t plain = encoder_parameters(&pairs[0]);
-    for (int i = 0; i < PAIRS; i++) {
-        const pair *p = &pairs[i];
-        const int64_t more = tagger_parameters(p) - before;
-        cr_expect_eq(more, p->in_tagger, "%s: %lld in a tagger", p->way,
-                     (long long)more);
-        if (p->in_encoder != REFUSED) {
-            const int64_t in = encoder_parameters(p) - plain;
-            cr_expect_eq(in, p->in_encoder, "%s: %lld in an encoder", p->way,
-                         (long long)in);
-        }
-    }
-}
-
-/* Reads "| `way` | 1,234 | refused |": two numbers, REFUSED for a word. */
+/* Reads the row of a way, "| `way` | 1,234 | refused |": the parameters that a layer of
+ * a tagger and of an encoder has more than with plain attention, REFUSED for a word. */
 static void read_row(const char *text, const char *way, int64_t numbers[2])
 {
     char start[48];
@@ -280,7 +237,8 @@ static void read_row(const char *text, const char *way, int64_t numbers[2])
     }
 }
 
-Test(pairs, are_documented)
+/* Returns docs/attention.md; the caller frees it. */
+static char *read_page(void)
 {
     const char *page = getenv("CLATTN_TEST_ATTENTION");
     cr_assert_not_null(page,
@@ -288,15 +246,41 @@ Test(pairs, are_documented)
     char *text = NULL;
     size_t size = 0;
     TEST_OK(cla_file_read(page, &text, &size));
+    return text;
+}
+
+Test(pairs, have_as_many_parameters_as_their_page_says)
+{
+    const int64_t plain_tagger = tagger_parameters(&cla_attn_softmax);
+    const int64_t plain_encoder = encoder_parameters(&cla_attn_softmax);
+    char *text = read_page();
     const char *table = strstr(text, "## Parameters");
     cr_assert_not_null(table);
-    for (int i = 0; i < PAIRS; i++) {
-        int64_t numbers[2];
-        read_row(table, pairs[i].way, numbers);
-        cr_assert_eq(numbers[0], pairs[i].in_tagger, "%s: %lld", pairs[i].way,
-                     (long long)numbers[0]);
-        cr_assert_eq(numbers[1], pairs[i].in_encoder, "%s: %lld", pairs[i].way,
-                     (long long)numbers[1]);
+    for (int i = 0; cla_attn_ways[i]; i++) {
+        const attn_way *way = cla_attn_ways[i];
+        int64_t said[2];
+        read_row(table, way->name, said);
+        const int64_t in[] = { tagger_parameters(way) - plain_tagger,
+                               way->tied ? REFUSED
+                                         : encoder_parameters(way) - plain_encoder };
+        for (int k = 0; k < 2; k++) {
+            cr_expect_eq(in[k], said[k], "%s: %lld in %s", way->name, (long long)in[k],
+                         k ? "an encoder" : "a tagger");
+        }
+    }
+    free(text);
+}
+
+/* The first table of the page says what each way attends to. */
+Test(pairs, are_described_on_their_page)
+{
+    char *text = read_page();
+    *strstr(text, "## Parameters") = 0;
+    for (int i = 0; cla_attn_ways[i]; i++) {
+        char row[48];
+        snprintf(row, sizeof row, "\n| `%s` |", cla_attn_ways[i]->name);
+        cr_expect(strstr(text, row), "docs/attention.md does not describe %s",
+                  cla_attn_ways[i]->name);
     }
     free(text);
 }
