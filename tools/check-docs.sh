@@ -1,7 +1,8 @@
 #!/bin/bash
-# check-docs.sh - runs the commands of README.md and docs/*.md and compares their output
+# check-docs.sh - runs the commands of the pages and compares their output
 # usage: tools/check-docs.sh [--all] SOURCE_ROOT CLATTN [PAGE...]
 #
+# Pages: README.md, docs/*.md, reproduction/README.md and reproduction/pages/*.md.
 # A block marked `sh` holds commands. A block marked `console` holds commands after "$ " and
 # what they print; a line "..." stands for any lines. Each page runs in a scratch folder with
 # links to examples, tests and cl of the source and a folder build with the program.
@@ -21,7 +22,7 @@ every=
 source=$(realpath "$1") clattn=$(realpath "$2")
 shift 2
 cd "$source" || exit 2
-[ $# -gt 0 ] || set -- README.md docs/*.md
+[ $# -gt 0 ] || set -- README.md docs/*.md reproduction/README.md reproduction/pages/*.md
 export SOURCE=$source
 export MODELS=$work/models
 mkdir -p "$MODELS"
@@ -115,10 +116,10 @@ lacks() {
 
 # What a scratch folder has of the source. Blocks that run with --all alone need more.
 entries() {
-    echo examples tests cl docs
+    echo examples tests cl docs reproduction README.md
     [ ! -d "$source/data" ] || [ -z "$every" ] || echo data
     [ -z "$every" ] || (cd "$source" && ls -d bench include meson* packaging pyproject.toml \
-        python src tools README.md)
+        python src tools)
 }
 
 # scratch FOLDER: where the commands of a page run.

@@ -65,7 +65,7 @@ spelling)
 shell)
     have shellcheck
     # shellcheck disable=SC2046 # file names without spaces
-    shellcheck -x .ci/run $(find tools tests bench -name '*.sh')
+    shellcheck -x .ci/run $(find tools tests bench reproduction -name '*.sh')
     ;;
 kernels)
     status=0

@@ -2,7 +2,7 @@
 # checkpoints.sh - loads trained taggers into PyTorch: same logits, same attention maps
 # usage: bench/peers/checkpoints.sh [CLATTN [VENV]]
 #
-# Each config of examples/configs is trained for two epochs on the treebank that comes with
+# Each config of a tagger is trained for two epochs on the treebank that comes with
 # the project, with 24 and 8 numbers a word and two layers, then looked at by both.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -27,7 +27,7 @@ one() { # one CONFIG FOLDER
 }
 
 status=0
-for config in examples/configs/tagger-*.json; do
+for config in examples/configs/tagger-*.json reproduction/configs/tagger-*.json; do
     name=$(basename "$config" .json)
     if said=$(one "$config" "$work/$name"); then
         echo "ok      $name: $said"

@@ -194,7 +194,7 @@ steps() {
 }
 check 'resume accepts more steps' steps
 commented() {
-    ! grep -L '"comment": "Data: ' "$source"/examples/configs/*.json | grep . &&
+    ! grep -L '"comment": "Data: ' "$source"/{examples,reproduction}/configs/*.json | grep . &&
         grep -q '"comment": "Data: ' "$work/whole/config.json" &&
         train --set comment=other --out "$work/comment" &&
         cmp "$work/whole/last.ckpt.safetensors" "$work/comment/last.ckpt.safetensors" &&

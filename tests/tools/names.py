@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""names.py - what pages and comments name exists: files, commits, commands, tests, names in C;
-rows of tables have as many cells as their head
+"""names.py - what pages and comments name exists: files, links with their headings, commits,
+commands, tests, names in C; rows of tables have as many cells as their head
 
     names.py SOURCE [BUILD]
 
@@ -17,11 +17,11 @@ from pathlib import Path
 
 ROOT = Path(sys.argv[1]).resolve()
 BUILD = Path(sys.argv[2]).resolve() if len(sys.argv) > 2 else None
-FOLDERS = "bench|cl|debian|docs|examples|include|packaging|python|src|tests|tools|\\.ci"
+FOLDERS = "bench|cl|debian|docs|examples|include|packaging|python|reproduction|src|tests|tools|\\.ci"
 ENDS = "c|cc|h|cl|clh|py|sh|md|js"
 CODE = {".c", ".cc", ".h", ".cl", ".clh", ".in"}
 SCRIPTS = {".py", ".sh", ".build"}
-ROOMS = ["src", "src/cli", "tests", "include", "docs", "tools", "."]  # paths are from one
+ROOMS = ["src", "src/cli", "tests", "include", "docs", "tools", "reproduction", "."]  # paths are from one
 OWN = {
     "cblas.h", "convert_marian_to_pytorch.py", "load.c",  # of other programs
     "arguments_calls.c", "commit.h", "kinds.c", "ops.py", "torch.py",  # made by the build
@@ -166,6 +166,30 @@ def missing_words(line: str) -> list[str]:
     return [name for name in found if name not in code]
 
 
+@lru_cache(None)
+def headings(page: Path) -> set[str]:
+    """The anchors of a page, as GitHub makes them of its headings."""
+    found: set[str] = set()
+    for heading in re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.M):
+        words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower()
+        found.add(re.sub(r"[^\w -]", "", words).strip().replace(" ", "-"))
+    return found
+
+
+def broken_links(path: Path) -> list[tuple[int, str]]:
+    """Links of a page to files that are not there, or to headings that these lack."""
+    text = (ROOT / path).read_text(encoding="utf-8")
+    text = re.sub(r"```.*?```|`[^`]*`", lambda code: "\n" * code[0].count("\n"), text, flags=re.S)
+    found = []
+    for match in re.finditer(r"\]\(\s*([^)#\s]*)(?:#([^)\s]*))?\s*\)", text):
+        name, anchor = match.groups()
+        page = (ROOT / path.parent / name) if name else ROOT / path
+        there = re.match(r"[a-z]+:", name) or page.exists()
+        if not there or (anchor and page.suffix == ".md" and anchor not in headings(page)):
+            found.append((text.count("\n", 0, match.start()) + 1, match[0][2:-1]))
+    return found
+
+
 def uneven_rows(path: Path) -> list[tuple[int, int, int]]:
     """Rows of tables whose cells are not as many as those of the table's first row."""
     found, wanted, code = [], 0, False
@@ -189,6 +213,9 @@ def main() -> int:
                 if name not in OWN:
                     print(f"{path}:{number}: no {name}")
                     bad += 1
+        for number, link in broken_links(path) if path.suffix == ".md" else []:
+            print(f"{path}:{number}: a link to {link}, which is not there")
+            bad += 1
         for number, cells, wanted in uneven_rows(path) if path.suffix == ".md" else []:
             print(f"{path}:{number}: a row of {cells} cells below a head of {wanted}")
             bad += 1

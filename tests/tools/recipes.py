@@ -20,7 +20,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-FOLDERS = ["bench", "cl", "docs", "include", "src", "tests", "tools"]
+FOLDERS = ["bench", "cl", "docs", "include", "reproduction", "src", "tests",
+           "tools"]
 MINUTES = 5
 
 

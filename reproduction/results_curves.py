@@ -10,7 +10,7 @@ import results_nmt
 import results_tagger
 
 EPOCHS = 12
-FOLDER = os.path.join("docs", "pictures")
+FOLDER = os.path.join("reproduction", "pages", "pictures")
 
 
 def draw(run, picture, along, metric, curves):
@@ -31,7 +31,7 @@ def pictures(store, root, run):
     windows = {name: results_nmt.window_gains(store.lines(table))
                for name, table in (("1,000 steps", "nmt-windows"), ("2,500 steps, annealed", "nmt-annealed"))}
     for name, along, metric, curves in (
-            ("results-tagger.svg", "epoch", "accuracy", by_epoch),
-            ("results-windows.svg", "window", "BLEU above plain attention", windows)):
+            ("tagger.svg", "epoch", "accuracy", by_epoch),
+            ("windows.svg", "window", "BLEU above plain attention", windows)):
         if curves and all(curves.values()):
             draw(run, os.path.join(root, FOLDER, name), along, metric, curves)

@@ -79,7 +79,7 @@ that its two controls agree but for rounding. The controls were fixed after an e
 `hard`. The test set has two sentences of more than 30 words, too few to judge long ones. The sample of WMT14 has
 many, but with its 10,000 pairs every system has a BLEU below 2.
 Into French `localness` and `hard_scratch` ran on an H100, the others on CPUs; `soft` of that seed has 55.43
-BLEU on [that card](gpu.md#measured-on-an-h100), so compare those two with it.
+BLEU on [that card](../../docs/gpu.md#measured-on-an-h100), so compare those two with it.
 """
 CONTROLS = {"sequence": ("soft_as_sequence", "sequence_no_reward"),
             "hard": ("soft_as_hard", "hard_no_reward")}

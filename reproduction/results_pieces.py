@@ -47,7 +47,7 @@ def measure(cell, run):
         bleu, rouge = (run("score", verb, "--json", "--tokenize", "char", "--ref", references.name, input=said)
                        for verb in ("charbleu", "rougel"))
     return {"score": {"bleu4": json.loads(bleu.splitlines()[3])["score"], "rouge_l": json.loads(rouge)["score"]},
-            "command": f"tools/results.sh reader-pieces DATA --only '^{cell['length']}/{cell['seed']}$'"}
+            "command": f"reproduction/results.sh reader-pieces DATA --only '^{cell['length']}/{cell['seed']}$'"}
 
 
 def told(line):

@@ -168,7 +168,7 @@ LEVELS = """
 
 SQuAD without word features, so that answers come from attention to the question. The word vectors are frozen; they
 come from the training parts of SQuAD and of the English of Multi30k, Tatoeba (Chinese), Tanaka and the WMT14 sample
-(`tools/results_text.py --lower FILES | clattn vectors --dim 100 --min-count 2 --sample 0.001 --out RUNS/words.vec`).
+(`reproduction/results_text.py --lower FILES | clattn vectors --dim 100 --min-count 2 --sample 0.001 --out RUNS/words.vec`).
 The first level begins with nine tenths of the weight (`first_level` 0.9), since with equal weights levels that are
 not trained yet dilute the first. Fixed in advance: depths 1, 5 and 10; seeds 42 to 44; {steps}. (1,200 steps
 were planned for Match-LSTM and doubled once two runs of them had attention that spread over 0.59 of the words:
@@ -188,7 +188,7 @@ CLOZE_HEAD = """
 ### Depths with trained attention
 
 Cloze questions on SQuAD's passages, 20,417 to train on and 3,385 in dev. A passage has three sentences. A question is one of
-them, with a number, a name or a long word replaced by "what" and without half of the other words (`tools/results_cloze.py
+them, with a number, a name or a long word replaced by "what" and without half of the other words (`reproduction/results_cloze.py
 DATA/squad_v1.1 RUNS/cloze`). There are no word features, so that a reader has to match the question's words. Vectors and the start
 of the levels are those above; "equal" rows begin with equal weights, as in the paper. Fixed in advance: depths 1, 5 and 10, then
 equal weights at 10, then 2 and 20; seeds 42 to 44; {steps} (steps after one run each of Match-LSTM, BiDAF and R-NET with seed 41).

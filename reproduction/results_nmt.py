@@ -287,7 +287,7 @@ OTHERS = """
 Steps and sizes are those above, seeds 42 to 44; for Japanese to English they were fixed in advance, for Chinese to English after
 seed 42 was seen. English to Japanese was left at one seed: the paper's direction is the other. Japanese and the English beside it
 are scored on the corpus's own tokens (multi-bleu), Chinese to English by 13a. Japanese to English is scored on 1,000 pairs that were
-split off before training (`tools/results_split.py DATA/tanaka_enja en ja RUNS/tanaka_jaen`), the others on dev, since these corpora
+split off before training (`reproduction/results_split.py DATA/tanaka_enja en ja RUNS/tanaka_jaen`), the others on dev, since these corpora
 have no test file. The paper's column is its Table 2 (base, WMT17 and WAT17; plain has 24.13 and 28.10). Both ways lie above plain by
 more than one standard error in all three pairs with three seeds: English to German (above), Chinese to English and Japanese to English.
 """
@@ -335,7 +335,7 @@ BLEU with 3 positions, less than 1 from 7 on, hardly anything from 13 on. In the
 seven heads gain 0.7 to 0.9 over one; in the paper three are best. `heads 1` is `window 11` trained once more, and gives
 the same figures to the last digit.
 
-![BLEU above plain attention by the width of the window: best at 3, falling to zero at 13](pictures/results-windows.svg)
+![BLEU above plain attention by the width of the window: best at 3, falling to zero at 13](pictures/windows.svg)
 """
 NGRAMS_STUDY = """
 By the length of n-grams, on val, in points above `window full`:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""results.py - what tools/results.py does with runs that were cut off, and what --check finds."""
+"""tables.py - what reproduction/results.py does with runs that were cut off, and what --check finds."""
 import contextlib
 import io
 import json
@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "tools"))
+sys.path.insert(0, os.path.join(ROOT, "reproduction"))
 sys.dont_write_bytecode = True
 import results  # noqa: E402
 import results_check  # noqa: E402
@@ -148,6 +148,16 @@ class Check(unittest.TestCase):
         self.assertIn("cell/3: is not planned", self.check(self.line(3))[1])
         self.assertIn("cell/1: is there more than once", self.check(self.line(1), self.line(1))[1])
 
+    def test_configs_of_cells_are_there_and_names_tell_them_apart(self):
+        folders = [set(os.listdir(os.path.join(ROOT, f, "configs"))) for f in ("examples", "reproduction")]
+        self.assertFalse(set.intersection(*folders))
+        cells = [cell for table, system in results.TABLES.items() for cell in system.TABLES[table]()]
+        configs = {cell["config"] for cell in cells if "config" in cell}
+        self.assertGreater(len(configs), 10)
+        for config in configs:
+            self.assertTrue(os.path.exists(os.path.join(ROOT, config)), config)
+        self.assertFalse({f"reproduction/configs/{name}" for name in folders[1]} - configs)
+
     def test_commits_of_changed_sources(self):
         self.assertFalse(results_check.in_history(ROOT, "abc+", {}))
         self.assertFalse(results_check.in_history(ROOT, "0" * 40, {}))
@@ -155,7 +165,7 @@ class Check(unittest.TestCase):
 
 class Pages(unittest.TestCase):
     def test_every_claim_changes_with_the_store(self):
-        store = results.Store(os.path.join(ROOT, "docs", "results"))
+        store = results.Store(results.ROWS)
         before = list(results_check.figures(store))
         lines = store.lines
         store.lines = lambda table: [halved(x) for x in lines(table)]
@@ -173,14 +183,14 @@ class Pages(unittest.TestCase):
             self.assertTrue(results.rendered(results.Store(folder)).startswith("# Results"))
 
     def test_every_table_can_have_ngrams(self):
-        store = results.Store(os.path.join(ROOT, "docs", "results"))
+        store = results.Store(results.ROWS)
         lines = store.lines
         store.lines = lambda table: [dict(x, ngrams=[50.0] * 8) for x in lines(table)]
         page = results.rendered(store)
         self.assertLess(page.index("### By the length of n-grams"), page.index("### Other languages"))
 
     def test_every_table_has_the_names_of_ways(self):
-        page = results.rendered(results.Store(os.path.join(ROOT, "docs", "results")))
+        page = results.rendered(results.Store(results.ROWS))
         self.assertIn("| `neighbor_predicted` |", page)
         self.assertNotIn("| `neighbor` |", page)
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""results.py - the tables of docs/results.md: which cells there are, how each is made.
+"""results.py - the tables of reproduction/pages/results.md: which cells there are, how each is made.
 
 A table is a list of cells; a cell is a training command and the figure of the paper
-beside it. Finished cells are kept one JSON object a line in docs/results/TABLE.jsonl.
+beside it. Finished cells are kept one JSON object a line in reproduction/rows/TABLE.jsonl.
 A module of SYSTEMS has TABLES, key, told and page for its own, and score for runs that it
 trains, or measure.
 """
@@ -29,17 +29,20 @@ import results_reader
 import results_speed
 import results_tagger
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+ROWS = os.path.join(HERE, "rows")
 SYSTEMS = (results_tagger, results_nmt, results_base, results_speed, results_hard, results_reader, results_pieces,
            results_poem)
 TABLES = {table: system for system in SYSTEMS for table in system.TABLES}
 
 
 class Store:
-    """The finished lines of every table, in a folder."""
+    """The finished lines of every table, in a folder; the page that shows them."""
 
     def __init__(self, folder):
         self.folder = folder
+        self.page = os.path.join(HERE, "pages", "results.md") if folder == ROWS else folder + ".md"
         os.makedirs(folder, exist_ok=True)
 
     def path(self, table):
@@ -61,7 +64,7 @@ def output(*command, **more):
                           **{"cwd": ROOT, **more}).stdout
 
 
-SOURCES = ("meson.build", "src", "cl", "include", "examples")
+SOURCES = ("meson.build", "src", "cl", "include", "examples", "reproduction/configs")
 
 
 def commit(checkout):
@@ -204,7 +207,7 @@ def rendered(store):
 
 
 def render(store):
-    with open(store.folder + ".md", "w", encoding="utf-8") as out:
+    with open(store.page, "w", encoding="utf-8") as out:
         out.write(rendered(store))
 
 
@@ -217,7 +220,7 @@ def check(store, pages_alone):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="tools/results.sh", description=__doc__,
+    parser = argparse.ArgumentParser(prog="reproduction/results.sh", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("table", nargs="?", choices=[*TABLES, "render", "pictures"])
     parser.add_argument("data", nargs="?", help="folder that the table reads; of pictures, the build folder")
@@ -232,11 +235,11 @@ def main():
     parser.add_argument("--runs", metavar="FOLDER",
                         help="keeps the runs' folders; what begins from another run wants it")
     parser.add_argument("--into", metavar="FOLDER",
-                        help="in place of docs/results; the page is FOLDER.md")
+                        help="in place of reproduction/rows; the page is FOLDER.md")
     args = parser.parse_args()
     if args.set and not args.into:
         parser.error("--set wants --into")
-    store = Store(os.path.abspath(args.into or os.path.join(ROOT, "docs", "results")))
+    store = Store(os.path.abspath(args.into or ROWS))
     if args.check or args.check_pages:
         return check(store, args.check_pages)
     if not args.table:

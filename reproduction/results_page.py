@@ -1,4 +1,4 @@
-"""results_page.py - how docs/results.md begins, and how its lines break.
+"""results_page.py - how reproduction/pages/results.md begins, and how its lines break.
 
 The table at its head has a row for each claim of the papers: what was found here, and whether
 that supports the claim.
@@ -17,10 +17,10 @@ import results_tagger
 HEAD = """# Results
 
 This page tells whether the systems reach the figures of their papers. Each table stands beside one of
-a paper's; a figure in bold points in another direction than the paper's. `docs/results/*.jsonl` holds each
-run with its command, seed, device, commit and wall time. `tools/results.sh TABLE DATA` runs missing cells,
-`tools/results.sh --check` lists them with the training that they take and the reason why they are missing, and
-`tools/results.sh render` writes this page.
+a paper's; a figure in bold points in another direction than the paper's. `reproduction/rows/*.jsonl` holds each
+run with its command, seed, device, commit and wall time. `reproduction/results.sh TABLE DATA` runs missing cells,
+`reproduction/results.sh --check` lists them with the training that they take and the reason why they are missing, and
+`reproduction/results.sh render` writes this page.
 
 SE is the standard error of the difference of two means over seeds. ± is the standard deviation over seeds.
 

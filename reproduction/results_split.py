@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """results_split.py - splits test lines off the training part of a corpus that has no test part.
 
-  tools/results_split.py DATA/tanaka_enja en ja RUNS/tanaka_jaen
+  reproduction/results_split.py DATA/tanaka_enja en ja RUNS/tanaka_jaen
 
 The folder OUT gets test.*, the N pairs that come first by the SHA-1 of their first side, of those
 whose sides stand in no other pair; dev.* without a change; and train.* with the rest.

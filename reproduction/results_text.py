@@ -2,7 +2,7 @@
 """results_text.py - text for `clattn vectors` from the data sets of the results: a sentence or
 passage a line, words and marks parted by blanks, on standard output.
 
-  tools/results_text.py --lower squad_v1.1/train.json multi30k/raw/train.en | clattn vectors -o words.vec
+  reproduction/results_text.py --lower squad_v1.1/train.json multi30k/raw/train.en | clattn vectors -o words.vec
 
 FILE is .json (SQuAD: passages and questions), .conllu (forms) or plain text.
 """

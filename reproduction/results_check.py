@@ -38,10 +38,10 @@ def faults(line, root, known):
 
 
 def settings(cell):
-    """What a run is told, in the words of any version: a soft model has moved, and relative positions were in
-    both stacks before attention_where could say so."""
+    """What a run is told, in the words of any version: configs and a soft model have moved, and relative
+    positions were in both stacks before attention_where could say so."""
     own = [re.sub(r"^(warm_start={runs}/)hard/", r"\1", x) for x in cell.get("set", ())]
-    return cell.get("config"), [x for x in own if x != "attention_where=both"]
+    return os.path.basename(cell.get("config") or ""), [x for x in own if x != "attention_where=both"]
 
 
 def strays(lines, plan):
@@ -166,7 +166,7 @@ def figures(store):
 
 
 def pages(store, root, rendered):
-    """Compares README.md with the store, and docs/results.md with what it renders to."""
+    """Compares README.md with the store, and reproduction/pages/results.md with what it renders to."""
     errors = 0
     with open(os.path.join(root, "README.md"), encoding="utf-8") as page:
         text = " ".join(page.read().split())
@@ -174,8 +174,8 @@ def pages(store, root, rendered):
         if sentence not in text:
             errors += 1
             print(f"README.md does not say: {sentence}")
-    with open(store.folder + ".md", encoding="utf-8") as page:
+    with open(store.page, encoding="utf-8") as page:
         if page.read() != rendered:
             errors += 1
-            print("docs/results.md is not what the store renders to: tools/results.sh render")
+            print("reproduction/pages/results.md is not what the store renders to: reproduction/results.sh render")
     return errors

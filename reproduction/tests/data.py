@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""results_data.py - the data that tools/results_*.py make, and the lines of the page."""
+"""data.py - the data that reproduction/results_*.py make, and the lines of the page."""
 import json
 import os
 import random
@@ -9,7 +9,7 @@ import unittest
 import unittest.mock
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "tools"))
+sys.path.insert(0, os.path.join(ROOT, "reproduction"))
 sys.dont_write_bytecode = True
 import results_check  # noqa: E402
 import results_cloze  # noqa: E402

@@ -41,16 +41,18 @@ PENN = {  # Table 2b: accuracy on the Penn Treebank; before the softmax: "this r
     "san": 94.62, "pe_add": 96.82, "pe_con": 96.81, "p": 96.84, "r": 96.33, "p_r": 96.88, "temp": 96.93,
     "conv": 96.93, "conv_before": None, "conv2d": 96.88, "conv2d_before": None,
 }
+CONFIGS = ("san", "pe_add", "r", "conv2d")  # examples for users, too
 PENN_SIZES = ("vectors={runs}/words.vec", "word_dim=300", "train_words=false", "limit=20000")
 
 
 def tagger_cell(bank, variant, seed, more=(), split="test"):
     config, sets = SETS.get(variant, (variant, ()))
+    folder = "examples" if config in CONFIGS else "reproduction"
     return {
         "bank": bank,
         "variant": variant,
         "seed": seed,
-        "config": f"examples/configs/tagger-{config}.json",
+        "config": f"{folder}/configs/tagger-{config}.json",
         "set": [f"data={{data}}/{bank}", f"seed={seed}", *sets, *more],
         "split": split,
         "paper": dict(zip(PUBLISHED, TREEBANKS[bank])).get(variant) if split == "test" else None,
@@ -211,10 +213,11 @@ Deviations above 1.0 come from the early stop: the best seed of such a cell is t
 COMMANDS = """
 <details><summary>Every run, with its command</summary>
 
-Device: {device}. `DATA` is the folder of the treebanks; `r_spectral` and
+Device: {device}. `DATA` is the folder of the treebanks, `CONFIGS` is `reproduction/configs` or
+`examples/configs`; `r_spectral` and
 `p_r_spectral` add `--set rel_mode=spectral` to `tagger-r.json` and `tagger-p_r.json`.
 
-`clattn train examples/configs/tagger-VARIANT.json --set data=DATA/TREEBANK --set seed=SEED --out RUN`
+`clattn train CONFIGS/tagger-VARIANT.json --set data=DATA/TREEBANK --set seed=SEED --out RUN`
 """
 
 CURVES = """
@@ -224,7 +227,7 @@ Dev accuracy by epoch, a mean over the six treebanks and seeds {seeds} of the ru
 stopped counts with its last accuracy. The paper's Fig. 2 draws such curves for the Penn Treebank: with
 convolution a tagger needs fewer epochs, and a temperature changes nothing. Both hold here.
 
-![Dev accuracy of five taggers by epoch](pictures/results-tagger.svg)
+![Dev accuracy of five taggers by epoch](pictures/tagger.svg)
 """
 WITH_VECTORS = """
 ### Sizes of the Penn Treebank
@@ -233,7 +236,7 @@ English-LinES with the paper's sizes for the Penn Treebank: frozen word vectors 
 frequent words, which here are all 10,138, so that none is out of vocabulary. Fixed in advance: nine
 variants and convolution before the softmax, of which the paper has no figures; seeds 42 to 44. The
 vectors are of the training parts of the treebank, of SQuAD and of the English of Multi30k, Tatoeba (Chinese),
-Tanaka and the WMT14 sample: `tools/results_text.py FILES | clattn vectors --dim 300 --min-count 2 --sample 0.001
+Tanaka and the WMT14 sample: `reproduction/results_text.py FILES | clattn vectors --dim 300 --min-count 2 --sample 0.001
 --out RUNS/words.vec`. The runs are those above with `{sets}`; `conv_before` and `conv2d_before` are `conv` and
 `conv2d` with `--set conv_pos=before`. Behind the slash is the paper's figure for the Penn Treebank. As above, a
 figure is bold where its difference to `pe_add` has another sign than in the paper.

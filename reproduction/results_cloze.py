@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """results_cloze.py - cloze questions from the passages of SQuAD, in its layout.
 
-  tools/results_cloze.py DATA/squad_v1.1 RUNS/cloze
+  reproduction/results_cloze.py DATA/squad_v1.1 RUNS/cloze
 
 A passage is three sentences of a paragraph. A question is one of them with a number, a name or a
 long word replaced by "what"; the answer is what stood there. Of the other words, half are left out:
