@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""results.py - the tables of reproduction/pages/results.md: which cells there are, how each is made.
+"""results.py - the tables of the pages: which cells there are, how each is made.
 
 A table is a list of cells; a cell is a training command and the figure of the paper
 beside it. Finished cells are kept one JSON object a line in reproduction/rows/TABLE.jsonl.
-A module of SYSTEMS has TABLES, key, told and page for its own, and score for runs that it
-trains, or measure.
+A module of SYSTEMS has TABLES, key and told for its own, and score for runs that it
+trains, or measure. page and tables are what it shows: the text for its page PAGE, and by
+name the tables that are too long for one.
 """
 import argparse
 import functools
@@ -38,11 +39,11 @@ TABLES = {table: system for system in SYSTEMS for table in system.TABLES}
 
 
 class Store:
-    """The finished lines of every table, in a folder; the page that shows them."""
+    """The finished lines of every table, in a folder; home: where what they are shown as lies."""
 
     def __init__(self, folder):
         self.folder = folder
-        self.page = os.path.join(HERE, "pages", "results.md") if folder == ROWS else folder + ".md"
+        self.home = HERE if folder == ROWS else folder
         os.makedirs(folder, exist_ok=True)
 
     def path(self, table):
@@ -196,19 +197,23 @@ def run_table(args, store):
     return failed
 
 
-def page(store):
-    yield from results_page.head(store)
-    for system in SYSTEMS:
-        yield from system.page(store)
-
-
 def rendered(store):
-    return results_page.wrapped("\n".join(page(store)) + "\n")
+    """The pages and the long tables by their place in store.home."""
+    texts = {"results": list(results_page.head(store))}
+    shown = {}
+    for system in SYSTEMS:
+        texts.setdefault(system.PAGE, []).extend(system.page(store))
+        for name, rows in system.tables(store).items():
+            shown[f"tables/{name}.csv"] = results_page.csv_of(rows)
+    return {**{f"pages/{name}.md": results_page.whole(lines) for name, lines in texts.items()}, **shown}
 
 
 def render(store):
-    with open(store.page, "w", encoding="utf-8") as out:
-        out.write(rendered(store))
+    for place, text in rendered(store).items():
+        path = os.path.join(store.home, place)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(text)
 
 
 def check(store, pages_alone):
@@ -235,7 +240,7 @@ def main():
     parser.add_argument("--runs", metavar="FOLDER",
                         help="keeps the runs' folders; what begins from another run wants it")
     parser.add_argument("--into", metavar="FOLDER",
-                        help="in place of reproduction/rows; the page is FOLDER.md")
+                        help="in place of reproduction/rows; pages and tables are in it, too")
     args = parser.parse_args()
     if args.set and not args.into:
         parser.error("--set wants --into")

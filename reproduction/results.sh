@@ -1,5 +1,5 @@
 #!/bin/sh
-# results.sh - runs the missing cells of a results table and renders reproduction/pages/results.md
+# results.sh - runs the missing cells of a table, renders the pages, checks both
 # usage: reproduction/results.sh TABLE DATA_FOLDER [BUILD_FOLDER] [--only RE]
 #        reproduction/results.sh render
 #        reproduction/results.sh pictures BUILD_FOLDER

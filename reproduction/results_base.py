@@ -23,6 +23,7 @@ def base():
         yield dict(results_nmt.cell(PAIR, way, SEED, sets, STEPS), mean=4)
 
 
+PAGE = "translation"
 TABLES = {"nmt-base": lambda: list(base())}
 
 
@@ -32,3 +33,8 @@ def page(store):
         yield HEAD.format(sets=" ".join(f"--set {s}" for s in BASE), steps=STEPS)
         yield from results_nmt.ways_table(lines)
         yield f"\nThe first line's command: `{lines[0]['command']}`"
+
+
+def tables(_):
+    """All its rows are on the page."""
+    return {}

@@ -122,8 +122,14 @@ def gains(lines, pair, ways=results_nmt.WINDOWS):
     return [results_nmt.beside_plain([x for x in own if x["way"] == way], own)[0] for way in ways]
 
 
+def brief(store):
+    """Those of the figures that the project's README.md repeats."""
+    accuracy, windows, *_, poems = figures(store)
+    yield from (accuracy, windows, poems)
+
+
 def figures(store):
-    """Sentences of README.md as the store has them."""
+    """Sentences of reproduction/README.md as the store has them."""
     tagger = [x for x in store.lines("tagger") if x["variant"] == "conv2d"]
     by_bank = {x["bank"]: x["paper"] for x in tagger}
     here = {bank: mean(tagger, lambda x: x["score"]["accuracy"], bank=bank) for bank in by_bank}
@@ -165,17 +171,30 @@ def figures(store):
     yield f"perplexity per character is {poem['score']['perplexity_7']:.1f} on quatrains of seven"
 
 
+def read(path):
+    """The text of a file, empty where there is none."""
+    if not os.path.exists(path):
+        return ""
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def lacking(path, sentences):
+    """The sentences that a page does not say, wherever its lines break."""
+    text = " ".join(read(path).split())
+    return [sentence for sentence in sentences if sentence not in text]
+
+
 def pages(store, root, rendered):
-    """Compares README.md with the store, and reproduction/pages/results.md with what it renders to."""
+    """Compares both README.md with the store, and the pages and tables with what it renders to."""
     errors = 0
-    with open(os.path.join(root, "README.md"), encoding="utf-8") as page:
-        text = " ".join(page.read().split())
-    for sentence in figures(store):
-        if sentence not in text:
+    for name, sentences in (("reproduction/README.md", figures(store)), ("README.md", brief(store))):
+        for sentence in lacking(os.path.join(root, name), sentences):
             errors += 1
-            print(f"README.md does not say: {sentence}")
-    with open(store.page, encoding="utf-8") as page:
-        if page.read() != rendered:
+            print(f"{name} does not say: {sentence}")
+    for place, text in rendered.items():
+        path = os.path.join(store.home, place)
+        if read(path) != text:
             errors += 1
-            print("reproduction/pages/results.md is not what the store renders to: reproduction/results.sh render")
+            print(f"{path} is not what the rows render to: reproduction/results.sh render")
     return errors

@@ -43,6 +43,7 @@ def cells():
                 }
 
 
+PAGE = "rewards"
 TABLES = {"hard": lambda: list(cells())}
 
 
@@ -71,12 +72,12 @@ HEAD = """
 ## Translation by gates and rewards
 
 Every system but `soft`, `localness` and `hard_scratch` continues the model `soft` of the same seed. BLEU with beam 4.
-The paper's column is WMT14 English to German (big, sacreBLEU). Fixed in advance: seeds 42, 43 and 44 (en-fr: 42);
-a control has the steps and the schedule of the system that it controls, 300 steps for `sequence` and 600 for
+The paper's column is WMT14 English to German (big, sacreBLEU). Fixed in advance: seeds 42, 43 and 44 for en-de, seed 42 for the
+others; a control has the steps and the schedule of the system that it controls, 300 steps for `sequence` and 600 for
 `hard`. `soft_as_sequence` and `soft_as_hard` continue `soft` with cross entropy alone;
 `sequence_no_reward` and `hard_no_reward` set the reward's weight to 0; what is left of `sequence` is cross entropy, so
 that its two controls agree but for rounding. The controls were fixed after an earlier run of `soft`, `sequence` and
-`hard`. The test set has two sentences of more than 30 words, too few to judge long ones. The sample of WMT14 has
+`hard`. BLEU by the length of sentences is in `reproduction/tables/rewards-lengths.csv`. The test set of Multi30k has two sentences of more than 30 words, too few to judge long ones. The sample of WMT14 has
 many, but with its 10,000 pairs every system has a BLEU below 2.
 Into French `localness` and `hard_scratch` ran on an H100, the others on CPUs; `soft` of that seed has 55.43
 BLEU on [that card](../../docs/gpu.md#measured-on-an-h100), so compare those two with it.
@@ -128,22 +129,38 @@ def rows(lines, groups):
                    f"| {own[0]['paper'] or ''} | " + " | ".join(by_length(own, words) for words in groups) + " |")
 
 
+def lengths_table(lines):
+    """BLEU by the number of words of the source."""
+    groups = dict.fromkeys(g["words"] for x in lines for g in x["lengths"] if g["sentences"] and g["words"] != "all")
+    yield f"| pair | system | BLEU | in the paper | {' | '.join(groups)} |"
+    for pair in SEEDS:
+        yield from rows([x for x in lines if x["pair"] == pair], groups)
+
+
+def systems_table(lines):
+    """BLEU of each system, a column a pair."""
+    yield f"| system | {' | '.join(SEEDS)} | in the paper |"
+    yield "|---|---|" + "---|" * len(SEEDS)
+    for system, (*_, paper) in SYSTEMS.items():
+        own = [[x["bleu"] for x in lines if (x["system"], x["pair"]) == (system, pair)] for pair in SEEDS]
+        shown = [f"{results_means.mean(scores)} ({len(scores)})" if scores else "" for scores in own]
+        yield f"| `{system}` | {' | '.join(shown)} | {paper or ''} |"
+
+
+def tables(store):
+    return {"rewards-lengths": lengths_table(store.lines("hard"))}
+
+
 def page(store):
     lines = store.lines("hard")
     if not lines:
         return
-    groups = dict.fromkeys(g["words"] for x in lines for g in x["lengths"] if g["sentences"] and g["words"] != "all")
     yield HEAD
-    yield "BLEU with the number of seeds, then BLEU by the number of words of the source:\n"
-    yield f"| | system | BLEU | in the paper | {' | '.join(groups)} |"
-    yield "|---|---|---|---|" + "---|" * len(groups)
-    for pair in SEEDS:
-        yield from rows([x for x in lines if x["pair"] == pair], groups)
+    yield "BLEU, with the number of seeds in brackets:\n"
+    yield from systems_table(lines)
     told_controls = [x for pair in SEEDS for x in beside_controls(lines, pair)]
     if told_controls:
         yield "\nGates and rewards contribute the difference to the controls of the same seeds (number of seeds):\n"
         yield from (f"- {x}" for x in told_controls)
-    yield "\n<details><summary>Commands</summary>\n"
-    for x in lines:
-        yield f"- {x['pair']} {x['system']}: `{x['command']}`"
-    yield "\n</details>"
+    yield f"\nThe command of `{lines[0]['system']}`, {lines[0]['pair']}: `{lines[0]['command']}`"
+    yield "\nThe commands of the others are in `reproduction/rows/hard.jsonl`."

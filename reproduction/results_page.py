@@ -1,8 +1,10 @@
-"""results_page.py - how reproduction/pages/results.md begins, and how its lines break.
+"""results_page.py - the first page, how lines of pages break, and long tables as CSV.
 
-The table at its head has a row for each claim of the papers: what was found here, and whether
+The table of the first page has a row for each claim of the papers: what was found here, and whether
 that supports the claim.
 """
+import csv
+import io
 import re
 import statistics
 import textwrap
@@ -16,16 +18,25 @@ import results_tagger
 
 HEAD = """# Results
 
-This page tells whether the systems reach the figures of their papers. Each table stands beside one of
-a paper's; a figure in bold points in another direction than the paper's. `reproduction/rows/*.jsonl` holds each
-run with its command, seed, device, commit and wall time. `reproduction/results.sh TABLE DATA` runs missing cells,
-`reproduction/results.sh --check` lists them with the training that they take and the reason why they are missing, and
-`reproduction/results.sh render` writes this page.
-
-SE is the standard error of the difference of two means over seeds. ± is the standard deviation over seeds.
+Do the systems reach what their papers claim? This table has a row for each claim. "Here" is the difference
+to what the claim is compared with. SE is the standard error of a difference of two means over seeds, ± the
+standard deviation over seeds. A claim counts as supported where the difference is at least one standard error. Poems
+have one seed; there the printed figure must be larger.
 
 | claim of a paper | here | supported? |
 |---|---|---|"""
+PAGES = """
+| page | tells of |
+|---|---|
+| [tagger](tagger.md) | positions, temperatures and convolved attention on treebanks |
+| [translation](translation.md) | ways of attending, windows, other languages, base models, speed |
+| [rewards](rewards.md) | gates and sequence rewards beside further training |
+| [reading](reading.md) | one to twenty levels of attention, in English and Chinese |
+| [poems](poems.md) | levels of attention that write quatrains |
+
+A figure in bold on these pages points in another direction than the paper's. The folder `reproduction/rows` has each
+run with its command, seed, device, commit and wall time; `reproduction/tables` has the tables that are too long for a
+page. [Reproduction](../README.md) tells how to run and to check them."""
 
 COMMAND = re.compile(r"`[^`\n]{90,}`")
 
@@ -123,6 +134,22 @@ def poem_rows(lines, of_epochs):
                f"BLEU-2 of 1, 5 and 10 levels: {'; '.join(told)} (one seed) | {verdict(better, len(told))} |")
 
 
+def csv_of(rows):
+    """A table of a page as CSV: without bold type and the signs of code."""
+    out = io.StringIO()
+    lines = csv.writer(out, lineterminator="\n")
+    for row in rows:
+        if row.startswith("| "):
+            lines.writerow([cell.strip(" `*") for cell in row.strip()[1:-1].split("|")])
+    return out.getvalue()
+
+
+def whole(lines):
+    """A page of its lines; its title is a heading of the first level."""
+    text = wrapped("\n".join(lines).strip("\n")) + "\n"
+    return text if text.startswith("# ") else re.sub(r"^##(#*) ", r"#\1 ", text, flags=re.M)
+
+
 def head(store):
     yield HEAD
     yield from tagger_rows(store.lines("tagger"), store.lines("tagger-penn"))
@@ -130,6 +157,7 @@ def head(store):
     yield from hard_rows(store.lines("hard"))
     yield from level_rows(store.lines("reader-cloze"))
     yield from poem_rows(store.lines("poem"), store.lines("poem-epochs"))
+    yield PAGES
 
 
 def wrapped(page):

@@ -27,6 +27,7 @@ def epoch_cells():
                    "set": ["data={data}", f"depth={depth}", f"score={score_name}", "epochs=5"]}
 
 
+PAGE = "poems"
 TABLES = {"poem": lambda: list(cells()), "poem-epochs": lambda: list(epoch_cells())}
 
 
@@ -138,3 +139,8 @@ def page(store):
     for poem in best["poems"]:
         yield f"| {poem['text']} | {' '.join(poem['keywords'])} | {'，'.join(poem['lines'])}。 |"
     yield from epochs_page(store.lines("poem-epochs"))
+
+
+def tables(_):
+    """All its rows are on the page."""
+    return {}

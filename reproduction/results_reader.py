@@ -79,6 +79,7 @@ def cloze_cells():
                                      ("eval_every=250", "patience=0", *CLOZE_OWN.get(network, ())), CLOZE_STEPS)
 
 
+PAGE = "reading"
 TABLES = {"reader": lambda: list(cells()), "reader-levels": lambda: list(level_cells()),
           "reader-cloze": lambda: list(cloze_cells())}
 
@@ -194,7 +195,10 @@ of the levels are those above; "equal" rows begin with equal weights, as in the 
 equal weights at 10, then 2 and 20; seeds 42 to 44; {steps} (steps after one run each of Match-LSTM, BiDAF and R-NET with seed 41).
 R-NET's steps were 1,500 at first and were doubled since its F1 still rose by ten points between two evaluations. After 1,500 steps it was
 64.1, 59.7 and 58.0 at depths 1, 5 and 10 with seed 42, and 56.1 and 54.3 at 1 and 5 with seed 43. `bidaf_original` learns by
-Adam here: with AdaDelta as published its F1 is 8 after 500 steps. The columns are those above.
+Adam here: with AdaDelta as published its F1 is 8 after 500 steps.
+
+The first column is the mean F1 of one level, the others are mean differences to it of the same seeds, with the number of
+standard errors in brackets. `reproduction/tables/reading-cloze.csv` has the columns of the table above for each row.
 """
 
 
@@ -236,13 +240,19 @@ def beside_one(own, lines):
     return results_means.beside(*zip(*pairs))
 
 
-def levels_page(lines, head, steps_of):
-    if not lines:
-        return
+def head_of(lines, head, steps_of):
     names = [name for name in steps_of if any(x["network"] == name for x in lines)]
-    yield head.format(steps=", ".join(f"{steps_of[name]:,} steps of `{name}`" for name in names))
-    yield TITLES
-    lines = sorted(lines, key=lambda x: (x["network"], x["depth"], x["start"] or 0, x["seed"]))
+    return head.format(steps=", ".join(f"{steps_of[name]:,} steps of `{name}`" for name in names))
+
+
+def by_levels(lines):
+    return sorted(lines, key=lambda x: (x["network"], x["depth"], x["start"] or 0, x["seed"]))
+
+
+def levels_table(lines):
+    """A row for each network, depth and start."""
+    yield from TITLES.split("\n")
+    lines = by_levels(lines)
     for name, depth, start in dict.fromkeys((x["network"], x["depth"], x["start"]) for x in lines):
         own = [x for x in lines if (x["network"], x["depth"], x["start"]) == (name, depth, start)]
         f1 = [x["score"]["f1"] for x in own]
@@ -251,7 +261,26 @@ def levels_page(lines, head, steps_of):
                f"| {spreads(own)} "
                f"| {shown(mean_of_sites(own, 'weights', lambda x: x[0]))} | {moves(own)} "
                f"| {statistics.mean(x['wall_s'] for x in own) / 60:.0f} |")
-    yield f"\nThe first line's command: `{lines[0]['command']}`"
+
+
+def levels_page(lines):
+    if lines:
+        yield head_of(lines, LEVELS, LEVEL_STEPS)
+        yield from levels_table(lines)
+        yield f"\nThe first line's command: `{by_levels(lines)[0]['command']}`"
+
+
+def cloze_table(lines):
+    """What each number of levels changes beside one, a row a network."""
+    columns = list(dict.fromkeys((x["depth"], x["start"]) for x in by_levels(lines)))
+    columns.sort(key=lambda column: (column[0], column[1] or 0))
+    names = [f"{depth}, equal" if start == 0 else str(depth) for depth, start in columns]
+    yield f"| network | {' | '.join(['1 level, F1', *names[1:]])} |"
+    yield "|---|" + "---|" * len(columns)
+    for name in dict.fromkeys(x["network"] for x in by_levels(lines)):
+        own = [[x for x in lines if (x["network"], x["depth"], x["start"]) == (name, *column)] for column in columns]
+        first = results_means.mean([x["score"]["f1"] for x in own[0]]) if own[0] else ""
+        yield f"| `{name}` | {' | '.join([first, *(beside_one(x, lines) if x else '' for x in own[1:])])} |"
 
 
 CLOZE_FOUND = """
@@ -266,9 +295,16 @@ In none of the four networks do 2, 5, 10 or 20 levels lie one standard error abo
 
 
 def cloze_page(lines):
-    yield from levels_page(lines, CLOZE_HEAD, CLOZE_STEPS)
     if lines:
+        yield head_of(lines, CLOZE_HEAD, CLOZE_STEPS)
+        yield from cloze_table(lines)
+        yield f"\nThe command of `bidaf` with one level: `{by_levels(lines)[0]['command']}`"
         yield CLOZE_FOUND
+
+
+def tables(store):
+    """All that was measured of the cloze questions."""
+    return {"reading-cloze": levels_table(store.lines("reader-cloze"))}
 
 
 def spread(lines, name):
@@ -282,7 +318,7 @@ def page(store):
     lines, drcd, dureader = ([x for x in found if x["data_set"] == data] for data in (SQUAD, DRCD, DUREADER))
     if lines:
         yield from english_page(lines)
-    yield from levels_page(store.lines("reader-levels"), LEVELS, LEVEL_STEPS)
+    yield from levels_page(store.lines("reader-levels"))
     yield from cloze_page(store.lines("reader-cloze"))
     yield from results_chinese.page(drcd, dureader, store.lines("reader-pieces"))
 

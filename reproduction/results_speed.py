@@ -17,6 +17,7 @@ def cells():
         yield {"pieces": pieces}
 
 
+PAGE = "translation"
 TABLES = {"nmt-speed": lambda: list(cells())}
 
 
@@ -68,3 +69,8 @@ def page(store):
     yield ""
     for line in store.lines("nmt-speed"):
         yield f"- {line['pieces']}: `{line['command']}`"
+
+
+def tables(_):
+    """All its rows are on the page."""
+    return {}

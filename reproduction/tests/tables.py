@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """tables.py - what reproduction/results.py does with runs that were cut off, and what --check finds."""
 import contextlib
+import csv
 import io
 import json
 import os
@@ -14,6 +15,7 @@ sys.path.insert(0, os.path.join(ROOT, "reproduction"))
 sys.dont_write_bytecode = True
 import results  # noqa: E402
 import results_check  # noqa: E402
+import results_nmt  # noqa: E402
 
 # A program that saves a state, notes its arguments and fails as often as the file says.
 PROGRAM = """#!/bin/sh
@@ -180,19 +182,52 @@ class Pages(unittest.TestCase):
 
     def test_empty_store_has_a_page(self):
         with tempfile.TemporaryDirectory() as folder:
-            self.assertTrue(results.rendered(results.Store(folder)).startswith("# Results"))
+            pages = results.rendered(results.Store(folder))
+            self.assertTrue(pages["pages/results.md"].startswith("# Results"))
 
     def test_every_table_can_have_ngrams(self):
         store = results.Store(results.ROWS)
         lines = store.lines
         store.lines = lambda table: [dict(x, ngrams=[50.0] * 8) for x in lines(table)]
-        page = results.rendered(store)
-        self.assertLess(page.index("### By the length of n-grams"), page.index("### Other languages"))
+        page = results.rendered(store)["pages/translation.md"]
+        self.assertLess(page.index("## By the length of n-grams"), page.index("## Other languages"))
 
     def test_every_table_has_the_names_of_ways(self):
-        page = results.rendered(results.Store(results.ROWS))
+        page = results.rendered(results.Store(results.ROWS))["pages/translation.md"]
         self.assertIn("| `neighbor_predicted` |", page)
         self.assertNotIn("| `neighbor` |", page)
+
+    def test_long_tables_are_complete(self):
+        """What pages shorten has all its rows in the folder of tables, each as wide as the head."""
+        store = results.Store(results.ROWS)
+        found = {place: list(csv.reader(io.StringIO(text)))
+                 for place, text in results.rendered(store).items() if place.endswith(".csv")}
+        for place, rows in found.items():
+            self.assertGreater(len(rows), 5, place)
+            self.assertEqual({len(row) for row in rows}, {len(rows[0])}, place)
+        ways = {(x["pair"], x["way"]) for x in store.lines("nmt-annealed") if x["way"] in results_nmt.WAYS}
+        levels = {(x["network"], x["depth"], x["start"]) for x in store.lines("reader-cloze")}
+        systems = {(x["pair"], x["system"]) for x in store.lines("hard")}
+        for name, wanted in (("tagger-runs", len(store.lines("tagger"))), ("translation-annealed", len(ways)),
+                             ("reading-cloze", len(levels)), ("rewards-lengths", len(systems) + 3)):
+            self.assertEqual(len(found[f"tables/{name}.csv"]) - 1, wanted, name)
+
+    def test_a_page_that_says_something_else_is_found(self):
+        store = results.Store(results.ROWS)
+        shown = results.rendered(store)
+        for place in shown:
+            with contextlib.redirect_stdout(io.StringIO()) as said:
+                self.assertEqual(results_check.pages(store, ROOT, dict(shown, **{place: shown[place] + "x"})), 1)
+            self.assertIn(place, said.getvalue())
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(results_check.pages(store, ROOT, shown), 0)
+
+    def test_a_figure_that_a_readme_lacks_is_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "page.md")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("It gains 1.5\nBLEU and 2.5 points.")
+            self.assertEqual(results_check.lacking(path, ["gains 1.5 BLEU", "3.5 points"]), ["3.5 points"])
 
 
 def halved(line):
