@@ -3,7 +3,7 @@
 # usage: [CLATTN_GPU=FOLDER] tools/gpu-report.sh [--all] [--check] [--update] [REPORT_OPTION]...
 #
 # Without --all: hot kernels on three targets. --check fails when a budget is broken, --update stores the figures and writes
-# the table of docs/gpu.md. What else there is: tools/gpu/report.py --help. The exit status is 77 where the compilers
+# the table of docs/gpu.md. What else there is: tests/gpu/analysis/report.py --help. The exit status is 77 where the compilers
 # cannot be had. They and kept results lie in $CLATTN_GPU (default ~/.cache/clattn/gpu).
 set -eu
 cd "$(dirname "$0")/.."
@@ -14,7 +14,7 @@ all=gfx90a,gfx942,gfx1030,gfx1100,sm_70,sm_86,sm_90,skl,tgllp,dg2-g10
 suites='gemm attention ham band layers conv' # they launch every hot kernel
 [ "${1-}" != --all ] || suites="$suites softmax ragged characters tagger nmt hard reader poem"
 
-tools/gpu/compilers.sh "$CLATTN_GPU" || {
+tests/gpu/analysis/compilers.sh "$CLATTN_GPU" || {
     echo 'not run: gpu (the compilers cannot be fetched here)' >&2
     exit 77
 }
@@ -68,4 +68,4 @@ if [ "${1-}" = --all ]; then
 else
     set -- --hot "$@"
 fi
-nice python3 tools/gpu/report.py "$work/recording" "$@"
+nice python3 tests/gpu/analysis/report.py "$work/recording" "$@"

@@ -199,7 +199,7 @@ on_oclgrind() {
 
 on_gpu() {
     export CLATTN_GPU="${CLATTN_GPU:-${XDG_CACHE_HOME:-$HOME/.cache}/clattn/gpu}"
-    if ! tools/gpu/compilers.sh "$CLATTN_GPU"; then
+    if ! tests/gpu/analysis/compilers.sh "$CLATTN_GPU"; then
         echo 'not run: gpu (the compilers cannot be fetched here)'
         note 'gpu: the gate turns red'
         note 'gpu: hot kernels on three targets'

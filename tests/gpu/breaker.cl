@@ -1,5 +1,5 @@
 /* breaker.cl - kernels that break the budgets of GPUs on purpose, and one that holds
- * them: a test of tools/gpu/report.py.
+ * them: a test of tests/gpu/analysis/report.py.
  *
  * Defines: LIVE, numbers that an item holds at the same time. */
 #ifndef LIVE

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""estimates.py - what tools/gpu/estimate.py makes of recorded grids; no compilers are needed."""
+"""estimates.py - what tests/gpu/analysis/estimate.py makes of recorded grids; no compilers are needed."""
 import json, os, sys, tempfile, unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "gpu"))
+sys.path.insert(0, os.path.join(HERE, "analysis"))
 import estimate
 import report
 

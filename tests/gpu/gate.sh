@@ -21,7 +21,7 @@ launch() {
 # gate STATUS WORDS: the gate ends with the status and says the words.
 gate() {
     status=0
-    python3 tools/gpu/report.py "$work" --targets "$targets" --check --breaches "$work/breaches" \
+    python3 tests/gpu/analysis/report.py "$work" --targets "$targets" --check --breaches "$work/breaches" \
         --figures "$work/figures" >"$work/out" 2>&1 || status=$?
     if [ "$status" -ne "$1" ] || ! grep -qE "$2" "$work/out"; then
         echo "FAILED: status $status and not $1, or no '$2':"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""loops.py - the loops that tools/gpu/nvidia.py finds in stored machine code."""
+"""loops.py - the loops that tests/gpu/analysis/nvidia.py finds in stored machine code."""
 import os, sys, unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "gpu"))
+sys.path.insert(0, os.path.join(HERE, "analysis"))
 import nvidia
 
 

@@ -4,7 +4,7 @@ import os, re
 import estimate
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 PAGE = os.path.join(ROOT, "docs", "gpu.md")
 KERNELS = os.path.join(ROOT, "tests", "gpu", "figures.md")
 OPERATORS = os.path.join(ROOT, "tests", "gpu", "estimates.md")

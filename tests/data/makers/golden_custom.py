@@ -2,7 +2,7 @@
 """golden_custom.py - golden cases of custom_attention, by PyTorch's autograd in float64.
 Needs torch and numpy.
 
-    tools/golden_custom.py FOLDER    write the recipes of docs/custom.md and two
+    tests/data/makers/golden_custom.py FOLDER    write the recipes of docs/custom.md and two
                                      cases more: waves, and the other functions
                                      (clattn verify FOLDER runs them)
 """

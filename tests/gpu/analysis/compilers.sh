@@ -1,6 +1,6 @@
 #!/bin/sh
 # compilers.sh - the vendors' offline compilers, unpacked and not installed, for machines without a GPU
-# usage: tools/gpu/compilers.sh FOLDER
+# usage: tests/gpu/analysis/compilers.sh FOLDER
 #
 # AMD: clang, the compiler of its driver, and its device libraries. NVIDIA: clang with libclc, and ptxas and nvdisasm
 # of CUDA 12.4 out of the wheel triton 3.1.0 (a later one refuses sm_70). Intel: its offline compiler; installed, its ICD file

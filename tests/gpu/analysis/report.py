@@ -11,7 +11,7 @@ from recording import case, read
 from tables import cell
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 FIGURES = os.path.join(ROOT, "tests", "gpu", "figures.jsonl")
 BREACHES = os.path.join(ROOT, "tests", "gpu", "breaches.txt")
 BACK_ENDS = {"amd": amd, "nvidia": nvidia, "intel": intel}

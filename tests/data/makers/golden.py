@@ -2,8 +2,8 @@
 """golden.py - golden cases of any shape, by a second hand: NumPy, float64, gradients worked
 out on paper. Needs python3-numpy.
 
-    tools/golden.py check PATH...    recompute the cases in these files, compare
-    tools/golden.py write FOLDER     write cases of shapes that the shipped ones lack
+    tests/data/makers/golden.py check PATH...    recompute the cases in these files, compare
+    tests/data/makers/golden.py write FOLDER     write cases of shapes that the shipped ones lack
                                      (clattn verify FOLDER runs them)
 
 The equations are those of include/clattn/ops.h; the file format and the limits those of

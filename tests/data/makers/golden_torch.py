@@ -2,7 +2,7 @@
 """golden_torch.py - golden cases of layers, by PyTorch's autograd in float64.
 Needs torch and numpy.
 
-    tools/golden_torch.py FOLDER     write three cases of each operator below
+    tests/data/makers/golden_torch.py FOLDER     write three cases of each operator below
                                      (clattn verify FOLDER runs them)
 
 The equations are those of include/clattn.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """tiny_marian.py - a small Marian model of 70 KB with what transformers generates from it.
 
-    tools/tiny_marian.py FOLDER
+    tests/data/makers/tiny_marian.py FOLDER
 
 Writes the model in Hugging Face's layout, lines.txt, and greedy.txt and beam4.txt: a score
 (0 for greedy), a tab and the text of each line. tests/data/marian was made so, with torch 1.13,
@@ -17,7 +17,7 @@ import sentencepiece
 import torch
 from transformers import MarianConfig, MarianMTModel, MarianTokenizer
 
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 TEXT = os.path.join(ROOT, "docs", "style.md")
 MODEL = os.path.join(ROOT, "tests", "data", "pieces.model")
 LINES = """\
