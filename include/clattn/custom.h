@@ -29,8 +29,8 @@ enum { CLA_CUSTOM_INPUTS = 8 };
 typedef struct cla_attention_mod {
     const char *score; // the score that the softmax sees; NULL: "s"
     const char *mask;  // a condition, true where a key is visible; NULL: everywhere
-    // what a visible key's value is multiplied with, from w, its weight after the
-    // softmax (before dropout), in place of s; NULL: "w"
+    // the factor of a visible key's value. It reads w, the key's weight after the
+    // softmax and before dropout, and not s; NULL: "w"
     const char *weight;
     cla_custom_input inputs[CLA_CUSTOM_INPUTS];
     int window; // also hides keys with abs(i - j) > window / 2; odd, or 0 for none
@@ -55,12 +55,12 @@ typedef struct cla_attention_mod {
  * their first argument when both are equal, and clamp gives it to x at its ends.
  * Conditions are constants. The same inputs give the same bits, whatever the indices.
  *
- * Nothing of size T x S is stored. Gradients of inputs need copies of all the inputs
- * that want one, at most 1024 and 32 MiB, but at least one. window, causal and masks
- * that do not read s save the work of blocks that hold no visible key.
+ * Nothing of size T x S is stored. The backward pass sums the gradients of inputs into
+ * copies of these: at least one, at most 1024, and no more than fit into 32 MiB. Blocks
+ * of pairs cost nothing where window, causal or a mask that does not read s hides them.
  *
- * Errors: CLA_E_USAGE (an expression that is none, with a caret under the place; a
- * wanted gradient that is zero everywhere; dropout outside [0,1); an even window),
+ * Errors: CLA_E_USAGE (an invalid expression, with a caret under the place;
+ * a wanted gradient that is zero everywhere; dropout outside [0,1); an even window),
  * CLA_E_SHAPE, CLA_E_NOMEM, CLA_E_DEVICE.
  * Source: Vaswani et al. 2017, section 3.2; the form of modifiers after Dong et al.
  * 2024, Flex Attention. */

@@ -17,7 +17,7 @@ typedef enum cla_hard_gate {
     CLA_GATE_SAMPLE,    // 1 with that probability
     CLA_GATE_EXPECTED,  // the probability itself
     CLA_GATE_TOP,       // 1 for the largest scores of a query
-    CLA_GATE_GIVEN,     // by the caller
+    CLA_GATE_GIVEN,     // the numbers of the option given
 } cla_hard_gate;
 
 /* How rows with open gates are summed: as a product with the whole map, or along lists
@@ -44,7 +44,7 @@ typedef struct cla_hard_options {
  *   divided by max(1, sum_j g[i,j])
  *
  * o        out  [Nq,D] f32
- * q        in   [Nq,D] f32, from cla_hard_project as k and v
+ * q        in   [Nq,D] f32; cla_hard_project makes q, k and v
  * k, v     in   [Nk,D] f32
  * q_rows   in   Nq tokens in B sequences
  * k_rows   in   Nk tokens in B sequences
@@ -55,7 +55,7 @@ typedef struct cla_hard_options {
  * position of the call on the tape, the row of the query, and the key.
  *
  * Errors: CLA_E_SHAPE (also 2^31 pairs or more), CLA_E_USAGE (no rows; top below 1;
- * given or not where it should not be), CLA_E_NOMEM, CLA_E_DEVICE.
+ * given without CLA_GATE_GIVEN, or that gate without given), CLA_E_NOMEM, CLA_E_DEVICE.
  * Source: Indurthi, Chung and Kim 2019. */
 CLA_API cla_status cla_hard_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
                                       cla_tensor *k, cla_tensor *v,
@@ -80,7 +80,7 @@ typedef struct cla_hard_projector {
 CLA_API cla_status cla_hard_project(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                                     const cla_hard_projector *projector, bool stop);
 
-/* What is subtracted from a return. */
+/* The baseline: a number that is subtracted from the return of each token. */
 typedef enum cla_baseline {
     CLA_BASELINE_NONE,
     CLA_BASELINE_MEAN,    // of the batch, for each position
@@ -114,8 +114,8 @@ typedef struct cla_reinforce_options {
  * k_rows   in   Nk tokens in B sequences
  * options  in   NULL for {0}
  *
- * Errors: CLA_E_SHAPE, CLA_E_USAGE (no rows; entropy; learned or not where it should
- * not be), CLA_E_NOMEM, CLA_E_DEVICE.
+ * Errors: CLA_E_SHAPE, CLA_E_USAGE (no rows; an entropy below 0; learned without
+ * CLA_BASELINE_LEARNED, or that baseline without learned), CLA_E_NOMEM, CLA_E_DEVICE.
  * Source: Williams 1992; Indurthi, Chung and Kim 2019. */
 CLA_API cla_status cla_reinforce(cla_tape *tape, cla_tensor **loss, cla_tensor *scores,
                                  const cla_tensor *gates, const cla_tensor *rewards,

@@ -17,7 +17,7 @@ typedef struct cla_model cla_model;
 
 /* Loads the best weights of a folder, or the last ones if none are marked as best.
  *
- * Errors: CLA_E_IO, CLA_E_INPUT (what does not fit or does not have its hash, by name),
+ * Errors: CLA_E_IO, CLA_E_INPUT (a file or tensor that is damaged or does not fit),
  * CLA_E_NUMERIC (weights that are not finite), CLA_E_NOMEM, CLA_E_DEVICE. */
 CLA_API cla_status cla_model_load(cla_model **model, cla_runtime *rt,
                                   const char *folder);
@@ -77,7 +77,7 @@ typedef struct cla_quote {
 /* Answers questions about a passage of any length.
  *
  * quotes     out  [count,best] answers to each question, best first
- * found      out  [count] how many there are; 0 where passage or question has no word
+ * found      out  [count] answers to each question; 0 if it or the passage has no word
  * passage    in   UTF-8
  * questions  in   [count] UTF-8
  * best       in   1 to 1000

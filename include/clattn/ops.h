@@ -54,8 +54,8 @@ typedef struct cla_attention_options {
  *
  * y      out  [B,H,T,S] f32, probabilities
  * x      in   [B,H,T,S] f32, scores in nats
- * q_len  in   [B] i32, rows from it on are zero; NULL keeps all
- * k_len  in   [B] i32, keys from it on are hidden; NULL keeps all
+ * q_len  in   [B] i32, queries of each sequence: later rows of y are 0; NULL: all T
+ * k_len  in   [B] i32, keys of each sequence: later ones are hidden; NULL: all S
  *
  * Errors: CLA_E_SHAPE, CLA_E_NOMEM, CLA_E_DEVICE.
  * Source: Vaswani et al. 2017, section 3.2.1. */
@@ -188,8 +188,8 @@ CLA_API cla_status cla_conv_attention_1d(cla_tape *tape, cla_tensor **o, cla_ten
  *
  * q, k, v   in  [N,H,d] f32, tensors or column views
  * absolute  in  [H,t,t] f32; NULL for none
- * relative  in  [H,2t] f32, the first number of a head belongs to no difference; NULL
- *               for none. -INFINITY hides the pairs it belongs to.
+ * relative  in  [H,2t] f32; NULL for none. Column 0 is not used, since no two positions
+ *               are t apart. A pair whose number is -INFINITY is hidden.
  * rows      in  N tokens in B sequences of at most t tokens, which use the leading part
  *
  * Errors: CLA_E_SHAPE, CLA_E_USAGE (dropout outside [0,1), neither table), CLA_E_NOMEM,
@@ -373,7 +373,7 @@ CLA_API cla_status cla_conv1d(cla_tape *tape, cla_tensor **y, cla_tensor *x,
  * rows  in   N tokens in B sequences
  *
  * Errors: CLA_E_SHAPE, CLA_E_USAGE (no rows), CLA_E_NOMEM, CLA_E_DEVICE.
- * Source: Chollet 2017, separable convolutions; with cla_linear, one of these. */
+ * Source: Chollet 2017; followed by cla_linear, it is a separable convolution. */
 CLA_API cla_status cla_depthwise_conv1d(cla_tape *tape, cla_tensor **y, cla_tensor *x,
                                         cla_tensor *w, const cla_ragged *rows);
 

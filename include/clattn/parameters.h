@@ -43,12 +43,12 @@ CLA_API void cla_parameters_free(cla_parameters **set);
  *
  * tensor  out  NULL until cla_parameters_build writes it: the address must be good
  *              until then. The set keeps and frees the tensor
- * name    in   of at most 63 bytes, one of its own
+ * name    in   unique in the set, at most 63 bytes
  * shape   in   [rank], rank 1 to 4, sizes from 1 on
- * scale   in   of initial, where that has one
+ * scale   in   as initial says; the other kinds of first values do not read it
  *
- * Errors: CLA_E_USAGE (built already; a name that is empty, long or taken; an initial
- * that is none), CLA_E_SHAPE (rank or a size), CLA_E_NOMEM. */
+ * Errors: CLA_E_USAGE (built already; a name that is empty, too long or taken; an
+ * unknown initial), CLA_E_SHAPE (rank or a size), CLA_E_NOMEM. */
 CLA_API cla_status cla_parameters_add(cla_parameters *set, cla_tensor **tensor,
                                       const char *name, int rank, const int64_t *shape,
                                       cla_initial initial, double scale);
@@ -72,8 +72,9 @@ CLA_API int64_t cla_parameters_size(const cla_parameters *set);
  * afterwards no parameter has a gradient. Parameters that the loss does not depend on
  * count with a gradient of zero.
  *
- * limit  in   the gradient's norm over all parameters is cut to it; 0: it is not
- * norm   out  the norm before that; may be NULL. It is 0 without a limit.
+ * limit  in   largest norm of the gradient over all parameters: a larger gradient is
+ *             scaled down to it; 0: no limit
+ * norm   out  the norm before scaling, 0 without a limit; may be NULL
  *
  * Errors: CLA_E_USAGE (not built; rates as in optim.h; limit below 0), CLA_E_NUMERIC (a
  * norm that is not finite: nothing was changed), CLA_E_DEVICE.

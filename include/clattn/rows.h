@@ -13,7 +13,7 @@ extern "C" {
  * y  out  [N,D] f32, N the sum of all N_i
  * x  in   [n] tensors [N_i,D] f32, n of 1 or more; not needed after the call
  *
- * Errors: CLA_E_SHAPE, CLA_E_USAGE (none), CLA_E_NOMEM, CLA_E_DEVICE. */
+ * Errors: CLA_E_SHAPE, CLA_E_USAGE (n below 1), CLA_E_NOMEM, CLA_E_DEVICE. */
 CLA_API cla_status cla_stack(cla_tape *tape, cla_tensor **y, cla_tensor *const *x,
                              int64_t n);
 

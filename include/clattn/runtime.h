@@ -75,8 +75,8 @@ CLA_API void cla_devices_free(cla_device **list);
  *
  * device  in  index, "P:D", cpu|gpu|accelerator, vendor word (amd intel nvidia pocl),
  *             "uuid:...", a whole name, part of "platform/device"; "!x" excludes, a
- *             comma list is an order of preference, quotes make a name of what they
- *             hold. NULL takes CLATTN_DEVICE, and without it the first of the list.
+ *             comma list is an order of preference, a text in quotes is always a
+ *             name. NULL takes CLATTN_DEVICE, and without it the first of the list.
  *
  * Errors: CLA_E_USAGE (nothing matches, or two do: the text lists the devices),
  * CLA_E_DEVICE (the driver fails, or its self-test does), CLA_E_NOMEM. */
