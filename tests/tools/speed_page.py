@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""speed_page.py - rows of tables on docs/speed.md, and the table of speeds in README.md, show
-what bench/measured/speed.jsonl holds"""
+"""speed_page.py - what pages show of measurements is among those of bench/measured: the rows of
+docs/speed.md and of README.md's table of speeds, and those of three sections of docs/gpu.md"""
 
 import json
 import re
@@ -14,10 +14,10 @@ def numbers(text: str) -> list[str]:
     return re.findall(r"\d(?:[\d,.]*\d)?", text)
 
 
-def measured() -> list[set[str]]:
+def measured(name: str) -> list[set[str]]:
     """The numbers of each measured row, with those of its study: versions, sizes."""
-    rows = [json.loads(line)
-            for line in (ROOT / "bench/measured/speed.jsonl").read_text("utf-8").splitlines()]
+    text = (ROOT / "bench/measured" / name).read_text("utf-8")
+    rows = [json.loads(line) for line in text.splitlines()]
     how = {row["study"]: row["how"] for row in rows if "how" in row}
     return [set(numbers(" ".join([how[row["study"]], *row.values()])))
             for row in rows if "how" not in row]
@@ -35,13 +35,23 @@ def strays(text: str, known: list[set[str]]) -> list[str]:
 
 class Page(unittest.TestCase):
     def test_every_row_was_measured(self):
-        known = measured()
+        known = measured("speed.jsonl")
         self.assertGreater(len(known), 90)
         page = (ROOT / "docs/speed.md").read_text("utf-8")
         readme = (ROOT / "README.md").read_text("utf-8").partition("Three speed ratios")[2]
         self.assertEqual(strays(page, known), [])
         self.assertEqual(strays(readme, known), [])
         self.assertEqual(readme.count("\n| "), 4)
+
+    def test_every_row_of_gpus_is_stored(self):
+        known = measured("gpu.jsonl")
+        self.assertGreater(len(known), 60)
+        page = (ROOT / "docs/gpu.md").read_text("utf-8")
+        page = page[page.index("\n## Launches and bytes"):page.index("\n## If you own a card")]
+        tiles = re.search(r"\| tile \| items .*?\n\n", page, re.S)  # constants of the plan
+        page = page.replace(tiles[0], "")
+        self.assertGreater(page.count("\n| "), 25)
+        self.assertEqual(strays(page, known), [])
 
     def test_a_number_that_was_not_measured_is_found(self):
         table = "| case | ratio |\n|---|---|\n| a | 1.05x |\n| b | 1.06x |\n"
