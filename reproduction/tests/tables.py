@@ -159,6 +159,10 @@ class Check(unittest.TestCase):
         for config in configs:
             self.assertTrue(os.path.exists(os.path.join(ROOT, config)), config)
         self.assertFalse({f"reproduction/configs/{name}" for name in folders[1]} - configs)
+        for name in folders[1]:
+            path = os.path.join(ROOT, "reproduction", "configs", name)
+            with open(path, encoding="utf-8") as file:
+                self.assertTrue(os.path.isdir(os.path.join(os.path.dirname(path), json.load(file)["data"])), name)
 
     def test_commits_of_changed_sources(self):
         self.assertFalse(results_check.in_history(ROOT, "abc+", {}))
