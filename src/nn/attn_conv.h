@@ -12,7 +12,8 @@ typedef struct conv {
 
 /* Computes attention with scores convolved before the softmax, with zero padding:
  *
- *   a = q k' / sqrt(d), T x T;  y[i,o] = b[o] + sum_{u,c} a[i+u-m,c] w[u,c,o], m = S / 2
+ *   a = q k' / sqrt(d), T x T;  m = S / 2
+ *   y[i,o] = b[o] + sum_{u,c} a[i+u-m,c] w[u,c,o]
  *   o[i] = sum_j softmax(y[i,:])_j v[j]
  *
  * With conv2d, w[u,c,o] is the filter's w[u,c-o+m]. There is no bias, since it would
