@@ -1,117 +1,15 @@
-/* elementwise.cl - sums, differences, products, multiples, gates, columns copied or
- * side by side, heads scaled by a learned number.
+/* elementwise.cl - columns copied or side by side, heads scaled by a learned number.
  *
- * Layout: add, multiply, scale, gate: flat arrays. columns: rows of floats with a start
- *   and a stride. heads: x and dx [N,H,d] with a start and a stride, y and dy
- *   contiguous; gamma [H].
- * Work-group: flat arrays: as elements.clh. columns, heads: WG items along the columns
- *   of a run of rows; WG is 1 on CPU devices, where the loop becomes vector code.
+ * Layout: columns: rows of floats with a start and a stride. heads: x and dx [N,H,d] with
+ *   a start and a stride, y and dy contiguous; gamma [H].
+ * Work-group: WG items along the columns of a run of rows; WG is 1 on CPU devices, where
+ *   the loop becomes vector code.
  * Defines: WG, a power of two.
- * Numerics: one rounding an element, a few for gates; sums for dgamma in f32, of each
- *   item over the group's rows, then by a tree over the items.
+ * Numerics: one rounding an element; sums for dgamma in f32, of each item over the
+ *   group's rows, then by a tree over the items.
  * Writes: outputs whole; gradients are added to when add. */
 #include "elements.clh"
 #include "elementwise.clh"
-
-// y = a + factor b; factor is 1 or -1
-WORK_GROUP(WG, 1, 1)
-kernel void add_forward(global float *restrict y, global const float *a,
-                        global const float *b, int n, float factor)
-{
-    EACH_ELEMENT(i, n)
-    {
-        y[i] = a[i] + factor * b[i];
-    }
-}
-
-/* da (+)= dy; db (+)= factor dy. Bits of adds: 1 adds to da, 2 to db. Both may be null,
- * or the same buffer. */
-WORK_GROUP(WG, 1, 1)
-kernel void add_backward(global float *da, global float *db,
-                         global const float *restrict dy, int n, int adds, float factor)
-{
-    EACH_ELEMENT(i, da ? n : 0)
-    {
-        da[i] = adds & 1 ? da[i] + dy[i] : dy[i];
-    }
-    EACH_ELEMENT(i, db ? n : 0)
-    {
-        db[i] = adds & 2 ? db[i] + factor * dy[i] : factor * dy[i];
-    }
-}
-
-// y (+)= factor x, forward and backward
-WORK_GROUP(WG, 1, 1)
-kernel void scale(global float *restrict y, global const float *restrict x, int n,
-                  float factor, int add)
-{
-    EACH_ELEMENT(i, n)
-    {
-        y[i] = add ? y[i] + factor * x[i] : factor * x[i];
-    }
-}
-
-// y = a b
-WORK_GROUP(WG, 1, 1)
-kernel void multiply_forward(global float *restrict y, global const float *a,
-                             global const float *b, int n)
-{
-    EACH_ELEMENT(i, n)
-    {
-        y[i] = a[i] * b[i];
-    }
-}
-
-// dx (+)= dy other
-WORK_GROUP(WG, 1, 1)
-kernel void multiply_backward(global float *restrict dx,
-                              global const float *restrict dy,
-                              global const float *restrict other, int n, int add)
-{
-    EACH_ELEMENT(i, n)
-    {
-        dx[i] = add ? dx[i] + dy[i] * other[i] : dy[i] * other[i];
-    }
-}
-
-// y = s a + (1 - s) b, s = sigmoid(x)
-WORK_GROUP(WG, 1, 1)
-kernel void gate_forward(global float *restrict y, global const float *x,
-                         global const float *a, global const float *b, int n)
-{
-    EACH_ELEMENT(i, n)
-    {
-        const float s = sigmoid(x[i]);
-        y[i] = s * a[i] + (1.0f - s) * b[i];
-    }
-}
-
-/* dx (+)= dy (a - b) s (1 - s); da (+)= dy s; db (+)= dy (1 - s). Bits of adds: 1 adds
- * to dx, 2 to da, 4 to db. Outputs may be null or the same buffer: each has a loop of
- * its own, which becomes vector code. */
-WORK_GROUP(WG, 1, 1)
-kernel void gate_backward(global float *dx, global float *da, global float *db,
-                          global const float *restrict dy,
-                          global const float *restrict x,
-                          global const float *restrict a,
-                          global const float *restrict b, int n, int adds)
-{
-    EACH_ELEMENT(i, dx ? n : 0)
-    {
-        const float s = sigmoid(x[i]), g = dy[i] * (a[i] - b[i]) * s * (1.0f - s);
-        dx[i] = adds & 1 ? dx[i] + g : g;
-    }
-    EACH_ELEMENT(i, da ? n : 0)
-    {
-        const float g = dy[i] * sigmoid(x[i]);
-        da[i] = adds & 2 ? da[i] + g : g;
-    }
-    EACH_ELEMENT(i, db ? n : 0)
-    {
-        const float g = dy[i] * (1.0f - sigmoid(x[i]));
-        db[i] = adds & 4 ? db[i] + g : g;
-    }
-}
 
 // to[row, c] (+)= from[row, c]
 WORK_GROUP(WG, 1, 1)

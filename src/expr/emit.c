@@ -149,7 +149,7 @@ static const function_code CODE[CLA_EXPR_FUNCTIONS] = {
     [CLA_EXPR_SIN] = { .built_in = "sin" },
     [CLA_EXPR_COS] = { .built_in = "cos" },
     [CLA_EXPR_SIGMOID] = { .own = "sigmoid" },
-    [CLA_EXPR_ERF] = { .built_in = "erf" },
+    [CLA_EXPR_ERF] = { .own = "erf" },
     [CLA_EXPR_ROUND] = { .built_in = "round" },
 };
 

@@ -1,7 +1,5 @@
-/* elementwise.c - sums, differences, products, multiples, gates, concatenated columns,
- * and heads scaled by learned factors. */
+/* elementwise.c - concatenated columns, and heads scaled by learned factors. */
 #include "cl/elementwise_args.h"
-#include "clattn/arithmetic.h"
 #include "clattn/ops.h"
 #include "ops/column_sum.h"
 #include "ops/columns.h"
@@ -9,202 +7,6 @@
 #include "tensor/signature.h"
 
 enum { RUN = 8 }; // rows of a work-group
-
-/* ---- element by element --------------------------------------------------------- */
-
-typedef struct saved {
-    cla_tensor *y, *x[3]; // the third is NULL if there are two
-    float sign;           // of the second in a sum: 1 or -1; 0: it is no sum
-} saved;
-
-/* Makes y and queues y = kernel(inputs), after a check that all have one shape. */
-static cla_status forward(cla_tape *tape, saved *s, const cla_signature *signature,
-                          const char *kernel)
-{
-    cla_sizes sizes = { 0 };
-    CLA_TRY(cla_signature_check(
-        signature, (cla_given[]){ { s->x[0] }, { s->x[1] }, { s->x[2] } }, &sizes));
-    CLA_TRY(cla_tape_tensor(tape, &s->y, CLA_F32, sizes.rank, sizes.shape));
-    const int64_t size = cla_size(s->y);
-    cla_launch launch = {
-        .file = "elementwise",
-        .kernel = kernel,
-        .args = { cla_buf(s->y), cla_buf(s->x[0]), cla_buf(s->x[1]),
-                  s->x[2] ? cla_buf(s->x[2]) : cla_i32(size) },
-    };
-    if (s->x[2]) {
-        launch.args[4] = cla_i32(size);
-    } else if (s->sign) {
-        launch.args[4] = cla_f32(s->sign);
-    }
-    cla_spread_elements(cla_tape_runtime(tape), &launch, size);
-    return cla_enqueue(cla_tape_runtime(tape), &launch);
-}
-
-/* Queues dx (+)= dy other. */
-static cla_status pass_on(cla_tape *tape, cla_tensor *x, const cla_tensor *other,
-                          const cla_tensor *dy)
-{
-    cla_tensor *dx = NULL;
-    int add = 0;
-    CLA_TRY(cla_grad_out(tape, x, &dx, &add));
-    cla_launch launch = {
-        .file = "elementwise",
-        .kernel = "multiply_backward",
-        .args = { cla_buf(dx), cla_buf(dy), cla_buf(other), cla_i32(cla_size(x)),
-                  cla_i32(add) },
-    };
-    cla_spread_elements(cla_tape_runtime(tape), &launch, cla_size(x));
-    return dx ? cla_enqueue(cla_tape_runtime(tape), &launch) : CLA_OK;
-}
-
-/* Gets the gradients of two inputs; bit i of *adds: the kernel must add to to[i]. */
-static cla_status two_grads(cla_tape *tape, cla_tensor *const x[2], cla_tensor *to[2],
-                            int *adds)
-{
-    *adds = 0;
-    for (int i = 0; i < 2; i++) {
-        int add = 0;
-        CLA_TRY(cla_grad_out(tape, x[i], &to[i], &add));
-        *adds |= add << i;
-    }
-    return CLA_OK;
-}
-
-static cla_status add_backward(cla_tape *tape, void *bytes)
-{
-    const saved *s = bytes;
-    const cla_tensor *dy = cla_grad_in(s->y);
-    cla_tensor *to[2] = { NULL };
-    int adds = 0;
-    CLA_TRY(two_grads(tape, s->x, to, &adds));
-    cla_launch launch = {
-        .file = "elementwise",
-        .kernel = "add_backward",
-        .args = { cla_buf(to[0]), cla_buf(to[1]), cla_buf(dy), cla_i32(cla_size(dy)),
-                  cla_i32(adds), cla_f32(s->sign) },
-    };
-    cla_spread_elements(cla_tape_runtime(tape), &launch, cla_size(dy));
-    return to[0] || to[1] ? cla_enqueue(cla_tape_runtime(tape), &launch) : CLA_OK;
-}
-
-const cla_signature cla_add_signature = { "add", "a:... b:... -> y:..." };
-
-cla_status cla_add(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor *b)
-{
-    CLA_OP(tape, y, a, b);
-    saved s = { .x = { a, b }, .sign = 1 };
-    CLA_TRY(forward(tape, &s, &cla_add_signature, "add_forward"));
-    const cla_note end = { add_backward, &s, sizeof s, { a, b } };
-    return cla_tape_give(tape, y, s.y, &end);
-}
-
-const cla_signature cla_sub_signature = { "sub", "a:... b:... -> y:..." };
-
-cla_status cla_sub(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor *b)
-{
-    CLA_OP(tape, y, a, b);
-    saved s = { .x = { a, b }, .sign = -1 };
-    CLA_TRY(forward(tape, &s, &cla_sub_signature, "add_forward"));
-    const cla_note end = { add_backward, &s, sizeof s, { a, b } };
-    return cla_tape_give(tape, y, s.y, &end);
-}
-
-typedef struct saved_scale {
-    cla_tensor *y, *x;
-    float factor;
-} saved_scale;
-
-/* Queues to (+)= factor from. */
-static cla_status scale(cla_runtime *rt, const cla_tensor *to, const cla_tensor *from,
-                        float factor, int add)
-{
-    cla_launch launch = {
-        .file = "elementwise",
-        .kernel = "scale",
-        .args = { cla_buf(to), cla_buf(from), cla_i32(cla_size(from)), cla_f32(factor),
-                  cla_i32(add) },
-    };
-    cla_spread_elements(rt, &launch, cla_size(from));
-    return cla_enqueue(rt, &launch);
-}
-
-static cla_status scale_backward(cla_tape *tape, void *bytes)
-{
-    const saved_scale *s = bytes;
-    const cla_tensor *dy = cla_grad_in(s->y);
-    cla_tensor *dx = NULL;
-    int add = 0;
-    CLA_TRY(cla_grad_out(tape, s->x, &dx, &add));
-    return dx ? scale(cla_tape_runtime(tape), dx, dy, s->factor, add) : CLA_OK;
-}
-
-const cla_signature cla_scale_by_signature = { "scale_by", "x:... -> y:..." };
-
-cla_status cla_scale_by(cla_tape *tape, cla_tensor **y, cla_tensor *x, float factor)
-{
-    CLA_OP(tape, y, x);
-    saved_scale s = { .x = x, .factor = factor };
-    CLA_TRY(cla_signature_check(&cla_scale_by_signature, (cla_given[]){ { x } },
-                                &(cla_sizes){ 0 }));
-    CLA_TRY(cla_tape_tensor(tape, &s.y, CLA_F32, x->rank, x->shape));
-    CLA_TRY(scale(cla_tape_runtime(tape), s.y, x, factor, 0));
-    const cla_note end = { scale_backward, &s, sizeof s, { x } };
-    return cla_tape_give(tape, y, s.y, &end);
-}
-
-static cla_status multiply_backward(cla_tape *tape, void *bytes)
-{
-    const saved *s = bytes;
-    const cla_tensor *dy = cla_grad_in(s->y);
-    CLA_TRY(pass_on(tape, s->x[0], s->x[1], dy));
-    return pass_on(tape, s->x[1], s->x[0], dy);
-}
-
-const cla_signature cla_multiply_signature = { "multiply", "a:... b:... -> y:..." };
-
-cla_status cla_multiply(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor *b)
-{
-    CLA_OP(tape, y, a, b);
-    saved s = { .x = { a, b } };
-    CLA_TRY(forward(tape, &s, &cla_multiply_signature, "multiply_forward"));
-    const cla_note end = { multiply_backward, &s, sizeof s, { a, b } };
-    return cla_tape_give(tape, y, s.y, &end);
-}
-
-static cla_status gate_backward(cla_tape *tape, void *bytes)
-{
-    const saved *s = bytes;
-    const cla_tensor *dy = cla_grad_in(s->y);
-    cla_tensor *to[3] = { NULL };
-    int adds = 0;
-    for (int i = 0; i < 3; i++) {
-        int add = 0;
-        CLA_TRY(cla_grad_out(tape, s->x[i], &to[i], &add));
-        adds |= add << i;
-    }
-    cla_launch launch = {
-        .file = "elementwise",
-        .kernel = "gate_backward",
-        .args = { cla_buf(to[0]), cla_buf(to[1]), cla_buf(to[2]), cla_buf(dy),
-                  cla_buf(s->x[0]), cla_buf(s->x[1]), cla_buf(s->x[2]),
-                  cla_i32(cla_size(dy)), cla_i32(adds) },
-    };
-    cla_spread_elements(cla_tape_runtime(tape), &launch, cla_size(dy));
-    return cla_enqueue(cla_tape_runtime(tape), &launch);
-}
-
-const cla_signature cla_gate_signature = { "gate", "x:... a:... b:... -> y:..." };
-
-cla_status cla_gate(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *a,
-                    cla_tensor *b)
-{
-    CLA_OP(tape, y, x, a, b);
-    saved s = { .x = { x, a, b } };
-    CLA_TRY(forward(tape, &s, &cla_gate_signature, "gate_forward"));
-    const cla_note end = { gate_backward, &s, sizeof s, { x, a, b } };
-    return cla_tape_give(tape, y, s.y, &end);
-}
 
 /* ---- concat --------------------------------------------------------------------- */
 
@@ -236,6 +38,19 @@ static cla_status launch_concat(cla_runtime *rt, cla_launch *launch,
     launch->args[3] = cla_bytes(&shape, sizeof shape);
     cla_spread_rows(rt, launch, cla_size(s->y) ? shape.rows : 0, CLA_COLUMNS_RUN);
     return cla_enqueue(rt, launch);
+}
+
+/* Gets the gradients of two inputs; bit i of *adds: the kernel must add to to[i]. */
+static cla_status two_grads(cla_tape *tape, cla_tensor *const x[2], cla_tensor *to[2],
+                            int *adds)
+{
+    *adds = 0;
+    for (int i = 0; i < 2; i++) {
+        int add = 0;
+        CLA_TRY(cla_grad_out(tape, x[i], &to[i], &add));
+        *adds |= add << i;
+    }
+    return CLA_OK;
 }
 
 static cla_status concat_backward(cla_tape *tape, void *bytes)

@@ -1,121 +1,14 @@
-/* elementwise.c - the definitions of sums, differences, products, multiples, gate,
- * concat, scaled heads and rows. */
-#include <math.h>
+/* elementwise.c - the definitions of concat, scaled heads and rows. */
+#include <string.h>
 
 #include "base/base.h"
-#include "clattn/arithmetic.h"
 #include "clattn/ops.h"
 #include "clattn/rows.h"
 #include "oracle/kind.h"
 #include "oracle/oracle.h"
 
-extern const cla_signature cla_add_signature, cla_sub_signature, cla_multiply_signature,
-    cla_scale_by_signature, cla_gate_signature, cla_concat_signature,
+extern const cla_signature cla_concat_signature,
     cla_scale_heads_signature; // of the launcher
-
-static kind_cost moves(const op_call *c, double times)
-{
-    return (kind_cost){ .bytes = times * 4 * (double)kind_total(c) };
-}
-
-static cla_status device_add(cla_tape *tape, cla_tensor **y, const op_call *c)
-{
-    return cla_add(tape, y, c->in[0], c->in[1]);
-}
-
-static void add(double *const *y, const op_call *c)
-{
-    for (int64_t i = 0; i < kind_total(c); i++) {
-        y[0][i] = c->x[0][i] + c->x[1][i];
-    }
-}
-
-static kind_cost cost_add(const op_call *c, bool backward)
-{
-    return moves(c, backward ? 7 : 3);
-}
-
-static const op_kind add_kind = {
-    .signature = &cla_add_signature,
-    .device = device_add,
-    .oracle = add,
-    .cost = cost_add,
-};
-
-static cla_status device_sub(cla_tape *tape, cla_tensor **y, const op_call *c)
-{
-    return cla_sub(tape, y, c->in[0], c->in[1]);
-}
-
-static void subtract(double *const *y, const op_call *c)
-{
-    for (int64_t i = 0; i < kind_total(c); i++) {
-        y[0][i] = c->x[0][i] - c->x[1][i];
-    }
-}
-
-static const op_kind sub_kind = {
-    .signature = &cla_sub_signature,
-    .device = device_sub,
-    .oracle = subtract,
-    .cost = cost_add,
-};
-
-static cla_status device_scale_by(cla_tape *tape, cla_tensor **y, const op_call *c)
-{
-    return cla_scale_by(tape, y, c->in[0], (float)c->attribute[0]);
-}
-
-static void scale_by(double *const *y, const op_call *c)
-{
-    for (int64_t i = 0; i < kind_total(c); i++) {
-        y[0][i] = c->attribute[0] * c->x[0][i];
-    }
-}
-
-static const op_kind scale_by_kind = {
-    .signature = &cla_scale_by_signature,
-    .attribute = { "factor" },
-    .device = device_scale_by,
-    .oracle = scale_by,
-};
-
-static cla_status device_multiply(cla_tape *tape, cla_tensor **y, const op_call *c)
-{
-    return cla_multiply(tape, y, c->in[0], c->in[1]);
-}
-
-static void multiply(double *const *y, const op_call *c)
-{
-    for (int64_t i = 0; i < kind_total(c); i++) {
-        y[0][i] = c->x[0][i] * c->x[1][i];
-    }
-}
-
-static const op_kind multiply_kind = {
-    .signature = &cla_multiply_signature,
-    .device = device_multiply,
-    .oracle = multiply,
-};
-
-static cla_status device_gate(cla_tape *tape, cla_tensor **y, const op_call *c)
-{
-    return cla_gate(tape, y, c->in[0], c->in[1], c->in[2]);
-}
-
-static void gate(double *const *y, const op_call *c)
-{
-    for (int64_t i = 0; i < kind_total(c); i++) {
-        const double s = 1 / (1 + exp(-c->x[0][i]));
-        y[0][i] = s * c->x[1][i] + (1 - s) * c->x[2][i];
-    }
-}
-
-static const op_kind gate_kind = {
-    .signature = &cla_gate_signature,
-    .device = device_gate,
-    .oracle = gate,
-};
 
 void oracle_concat(double *y, const double *a, const double *b, int N, int Ca, int Cb)
 {
@@ -240,7 +133,5 @@ static const op_kind slice_kind = {
     .oracle = slice,
 };
 
-const op_kind *const elementwise_kinds[] = {
-    &add_kind,    &sub_kind,         &multiply_kind, &scale_by_kind, &gate_kind,
-    &concat_kind, &scale_heads_kind, &stack_kind,    &slice_kind,    NULL
-};
+const op_kind *const elementwise_kinds[] = { &concat_kind, &scale_heads_kind,
+                                             &stack_kind, &slice_kind, NULL };
