@@ -1,6 +1,7 @@
 /* pointwise.c - operators on elements: device against oracle, gradients, far values,
  * refusals. */
-#include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "clattn/arithmetic.h"
 #include "clattn/feed.h"
@@ -217,4 +218,30 @@ Test(pointwise, refuses)
     check_kind_refuses(&making_multiples);
     check_kind_refuses(&multiplying);
     check_kind_refuses(&gating);
+}
+
+/* ---- all ------------------------------------------------------------------------- */
+
+extern const op_kind *const pointwise_kinds[];
+
+/* Also an operator that has no test of its own. Four roundings, and the errors of
+ * exponentials times |x| of up to 5. */
+Test(pointwise, each_matches_its_definition)
+{
+    for (int i = 0; pointwise_kinds[i]; i++) {
+        const op_kind *kind = pointwise_kinds[i];
+        const char *shape =
+            strstr(kind->signature->text, "...") ? "...=7,9" : "N=7 D=9";
+        const char *attribute = kind->attribute[0];
+        char row[64];
+        snprintf(row, sizeof row, attribute ? "%s %.*s=0.5" : "%s", shape,
+                 attribute ? kind_name(attribute) : 0, attribute);
+        const kind_table table = {
+            .lines = { .op = op_kind_name(kind) },
+            .rows = (const char *const[]){ row, NULL },
+            .bar = 3e-6,
+        };
+        check_kind_cases(&table);
+        check_kind_refuses(&table);
+    }
 }

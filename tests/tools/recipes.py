@@ -38,6 +38,8 @@ class Recipe:
 RECIPES = [
     Recipe("operator", "an operator `foo`", "softsign", "tests/test-ops-gru",
            ["ops-softsign"]),
+    Recipe("pointwise", "an operator on elements, `foo`", "square", "tests/test-ops-pointwise",
+           ["ops-pointwise"]),
     Recipe("activation", "an activation `foo`", "softplus", "tests/test-ops-linear",
            ["ops-linear"]),
     Recipe("optimiser", "an optimiser `foo`", "signum", "tests/test-ops-optimiser",
@@ -200,7 +202,7 @@ def sources(recipe: Recipe) -> list[str]:
 def try_it(recipe: Recipe, b: Build) -> None:
     objects = [b.compile(name) for name in sources(recipe)]
     objects += b.lists(recipe)
-    own_test = recipe.name not in ("activation", "optimiser", "attention")
+    own_test = recipe.name in ("operator", "command")
     program = b.link(recipe.target, objects, own_test)
     places = {"CLATTN_KERNEL_PATH": str(b.scratch / "cl"),
               "CLATTN_TEST_ATTENTION": str(b.scratch / "docs/attention.md")}
