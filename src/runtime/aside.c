@@ -101,6 +101,7 @@ cla_status cla_aside_read(cla_aside *a, size_t at, const cla_memory *from,
     if (!a->queue) {
         return cla_memory_read(a->rt, from, offset, a->data + at, bytes);
     }
+    CLA_TRY(cla_memory_usual(from));
     cl_event event = NULL;
     const cl_int code = clEnqueueReadBuffer(a->queue, from->mem, CL_FALSE, offset,
                                             bytes, a->data + at, 0, NULL, &event);
@@ -114,6 +115,7 @@ cla_status cla_aside_write(cla_aside *a, size_t at, const cla_memory *to, size_t
     if (!a->queue) {
         return cla_memory_write(a->rt, to, offset, a->data + at, bytes);
     }
+    CLA_TRY(cla_memory_usual(to));
     cl_event event = NULL;
     const cl_int code = clEnqueueWriteBuffer(a->queue, to->mem, CL_FALSE, offset, bytes,
                                              a->data + at, 0, NULL, &event);

@@ -24,6 +24,16 @@ static cla_status set_args(cl_kernel kernel, const cla_launch *launch)
     return CLA_OK;
 }
 
+/* Restores the usual order of elements in all memory that a launch uses. */
+static cla_status restore_orders(const cla_launch *launch)
+{
+    for (int i = 0; i < CLA_LAUNCH_ARGS && launch->args[i].kind != CLA_ARG_END; i++) {
+        const cla_order *order = launch->args[i].order;
+        CLA_TRY(order && order->other ? order->restore(order->owner) : CLA_OK);
+    }
+    return CLA_OK;
+}
+
 /* Fails if a launch needs too much local memory: some drivers abort then. */
 static cla_status check_local_memory(const cla_runtime *rt, const cla_launch *launch)
 {
@@ -132,6 +142,7 @@ cla_status cla_enqueue(cla_runtime *rt, const cla_launch *launch)
         }
     }
     CLA_TRY(check_local_memory(rt, launch));
+    CLA_TRY(restore_orders(launch));
     if (rt->record) {
         const size_t moved = moved_bytes(launch);
         CLA_TRY(cla_profile_add(rt, launch->kernel, moved, NULL));

@@ -72,7 +72,7 @@ static cla_status create_guarded(cla_runtime *rt, size_t bytes, cl_mem *out)
 
 cla_status cla_memory_new(cla_memory *out, cla_runtime *rt, size_t bytes)
 {
-    *out = (cla_memory){ NULL, bytes, false };
+    *out = (cla_memory){ .bytes = bytes };
     CLA_TRY(cla_runtime_check(rt));
     CLA_TRY(check_limits(rt, bytes));
     cl_mem mem = NULL;
@@ -113,7 +113,7 @@ cla_status cla_memory_wrap(cla_memory *out, cla_runtime *rt, void *buffer, size_
         return cla_cl_fail(code, "wrapped buffer");
     }
     rt->in_use_bytes += bytes;
-    *out = (cla_memory){ buffer, bytes, false };
+    *out = (cla_memory){ .mem = buffer, .bytes = bytes };
     return CLA_OK;
 }
 
@@ -125,11 +125,19 @@ size_t cla_memory_align(const cla_runtime *rt)
 cla_status cla_memory_part(cla_memory *out, cla_runtime *rt, const cla_memory *whole,
                            size_t offset, size_t bytes)
 {
-    *out = (cla_memory){ NULL, bytes, true };
+    *out = (cla_memory){ .bytes = bytes, .part = true, .order = whole->order };
     CLA_TRY(cla_runtime_check(rt));
-    const cl_buffer_region region = { offset, bytes ? bytes : 4 };
+    cl_mem buffer = whole->mem, parent = NULL; // OpenCL has no parts of parts
+    size_t first = 0;
+    clGetMemObjectInfo(buffer, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(cl_mem), &parent,
+                       NULL);
+    if (parent) {
+        clGetMemObjectInfo(buffer, CL_MEM_OFFSET, sizeof first, &first, NULL);
+        buffer = parent;
+    }
+    const cl_buffer_region region = { first + offset, bytes ? bytes : 4 };
     cl_int code = CL_SUCCESS;
-    out->mem = clCreateSubBuffer(whole->mem, CL_MEM_READ_WRITE,
+    out->mem = clCreateSubBuffer(buffer, CL_MEM_READ_WRITE,
                                  CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
     return code ? cla_cl_fail(code, "part of %zu bytes at %zu", bytes, offset) : CLA_OK;
 }
@@ -196,6 +204,7 @@ cla_status cla_memory_check_guards(cla_runtime *rt)
 cla_status cla_memory_write(cla_runtime *rt, const cla_memory *to, size_t offset,
                             const void *host, size_t bytes)
 {
+    CLA_TRY(cla_memory_usual(to));
     if (!bytes || rt->record) {
         return bytes ? cla_profile_add(rt, "(write)", bytes, NULL) : CLA_OK;
     }
@@ -228,6 +237,7 @@ cla_status cla_memory_read(cla_runtime *rt, const cla_memory *from, size_t offse
         return CLA_OK;
     }
     CLA_TRY(cla_runtime_check(rt));
+    CLA_TRY(cla_memory_usual(from));
     if (rt->record) {
         memset(host, 0, bytes);
         return cla_profile_add(rt, "(read)", bytes, NULL);

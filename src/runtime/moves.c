@@ -76,6 +76,7 @@ static cla_status fill_by_writing(cla_runtime *rt, const cla_memory *memory,
 
 cla_status cla_memory_fill(cla_runtime *rt, const cla_memory *memory, uint32_t pattern)
 {
+    CLA_TRY(cla_memory_usual(memory));
     if (!memory->bytes || rt->record) {
         return memory->bytes ? cla_profile_add(rt, "(fill)", memory->bytes, NULL)
                              : CLA_OK;
@@ -95,6 +96,8 @@ cla_status cla_memory_fill(cla_runtime *rt, const cla_memory *memory, uint32_t p
 cla_status cla_memory_copy(cla_runtime *rt, const cla_memory *to, size_t to_offset,
                            const cla_memory *from, size_t from_offset, size_t bytes)
 {
+    CLA_TRY(cla_memory_usual(to));
+    CLA_TRY(cla_memory_usual(from));
     if (!bytes || rt->record) {
         return bytes ? cla_profile_add(rt, "(copy)", 2 * bytes, NULL) : CLA_OK;
     }

@@ -7,11 +7,22 @@
 #include "base/base.h"
 #include "clattn/runtime.h"
 
+/* The order of elements in memory that their owner may keep in another one. All that
+ * reads or writes such memory has the usual order restored first: launches, through
+ * their arguments, and the functions below. Memory with order NULL is used as it is. */
+typedef struct cla_order {
+    bool other;                         // than the usual one
+    void *owner;                        // for restore
+    cla_status (*restore)(void *owner); // sets other to false, or fails and changes
+                                        // nothing
+} cla_order;
+
 /* A piece of device memory: a whole buffer or a part of a block. */
 typedef struct cla_memory {
     void *mem; // cl_mem
     size_t bytes;
-    bool part; // of other memory, which already counts its bytes
+    bool part;        // of other memory, which already counts its bytes
+    cla_order *order; // NULL: always the usual one
 } cla_memory;
 
 /* ---- one thread at a time ------------------------------------------------------- */
@@ -51,11 +62,21 @@ void cla_memory_free(cla_memory *memory, cla_runtime *rt);
 cla_status cla_memory_wrap(cla_memory *out, cla_runtime *rt, void *buffer,
                            size_t bytes);
 
-/* Makes a part of whole: its bytes [offset, offset + bytes). offset must be a multiple
- * of cla_memory_align. Free the part with cla_memory_free, before whole. */
+/* Makes a part of whole: its bytes [offset, offset + bytes), with the order of whole.
+ * offset must be a multiple of cla_memory_align; whole may be a part. Free the part with
+ * cla_memory_free, before whole. */
 cla_status cla_memory_part(cla_memory *out, cla_runtime *rt, const cla_memory *whole,
                            size_t offset, size_t bytes);
 size_t cla_memory_align(const cla_runtime *rt);
+
+/* Restores the usual order of elements, for those that use mem itself: vendor libraries
+ * and applications. Errors: CLA_E_NOMEM, CLA_E_DEVICE; the elements are then as they
+ * were. */
+static inline cla_status cla_memory_usual(const cla_memory *m)
+{
+    return m && m->order && m->order->other ? m->order->restore(m->order->owner)
+                                            : CLA_OK;
+}
 
 /* A stack of pieces of device memory. cla_arena_rewind gives back the pieces that were
  * taken since a mark. */
@@ -143,14 +164,17 @@ typedef struct cla_arg {
         float f;
         const void *bytes;
     } as;
-    size_t moved; // bytes that the launch reads or writes there, for the profile
+    size_t moved;     // bytes that the launch reads or writes there, for the profile
+    cla_order *order; // of memory
 } cla_arg;
 
 static inline cla_arg cla_mem(const cla_memory *m)
 {
-    return (cla_arg){
-        CLA_ARG_MEM, sizeof(void *), { .mem = m ? m->mem : NULL }, m ? m->bytes : 0
-    };
+    return (cla_arg){ CLA_ARG_MEM,
+                      sizeof(void *),
+                      { .mem = m ? m->mem : NULL },
+                      m ? m->bytes : 0,
+                      m ? m->order : NULL };
 }
 /* The same for a kernel that accesses only some bytes of the buffer. */
 static inline cla_arg cla_mem_some(const cla_memory *m, size_t bytes)
@@ -161,23 +185,23 @@ static inline cla_arg cla_mem_some(const cla_memory *m, size_t bytes)
 }
 static inline cla_arg cla_i32(int64_t value)
 {
-    return (cla_arg){ CLA_ARG_VALUE, 4, { .i = (int32_t)value }, 0 };
+    return (cla_arg){ CLA_ARG_VALUE, 4, { .i = (int32_t)value }, 0, NULL };
 }
 static inline cla_arg cla_u32(uint32_t value)
 {
-    return (cla_arg){ CLA_ARG_VALUE, 4, { .u = value }, 0 };
+    return (cla_arg){ CLA_ARG_VALUE, 4, { .u = value }, 0, NULL };
 }
 static inline cla_arg cla_f32(float value)
 {
-    return (cla_arg){ CLA_ARG_VALUE, 4, { .f = value }, 0 };
+    return (cla_arg){ CLA_ARG_VALUE, 4, { .f = value }, 0, NULL };
 }
 static inline cla_arg cla_bytes(const void *bytes, size_t size)
 {
-    return (cla_arg){ CLA_ARG_BYTES, size, { .bytes = bytes }, 0 };
+    return (cla_arg){ CLA_ARG_BYTES, size, { .bytes = bytes }, 0, NULL };
 }
 static inline cla_arg cla_local(size_t size)
 {
-    return (cla_arg){ CLA_ARG_LOCAL, size, { .mem = NULL }, 0 };
+    return (cla_arg){ CLA_ARG_LOCAL, size, { .mem = NULL }, 0, NULL };
 }
 
 typedef struct cla_define {

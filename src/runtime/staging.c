@@ -171,6 +171,7 @@ static cla_status queue_read(cla_runtime *rt, const cla_memory *from, size_t off
         return cla_memory_read(rt, from, offset, late->data, late->bytes);
     }
     CLA_TRY(cla_runtime_check(rt));
+    CLA_TRY(cla_memory_usual(from));
     const cl_int code =
         clEnqueueReadBuffer(rt->queue, from->mem, CL_FALSE, offset, late->bytes,
                             late->data, 0, NULL, &late->event);
