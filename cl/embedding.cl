@@ -6,7 +6,8 @@
  * Work-group: forward, WG items along the columns of a run of rows; embedding_sort, the
  * rows of a tile; embedding_merge, rows by parts of the tiles; embedding_backward,
  * columns by slices of the rows of an entry.
- * Defines: WG, which is 1 on CPU devices, forward; WEIGHTS, the table's number format.
+ * Defines: WG, which is 1 on CPU devices, forward; WEIGHTS, the table's number format;
+ * PANEL, entries of a panel if the table is in those of matmul_tile.cl, else 0.
  * Local: 4 KiB.
  * Numerics: f32 sums of an order that follows from the ids: the same bits every time.
  * Writes: y, sorted, order and runs whole; in dtable only the entries that ids name, so
@@ -16,6 +17,20 @@
 
 #ifndef WG
 #define WG 64
+#endif
+#ifndef PANEL
+#define PANEL 0
+#endif
+
+/* Return the place of an entry in the table, and the distance of its elements. */
+#if PANEL
+#define ENTRY(id, columns)                                           \
+    ((size_t)((id) / PANEL) * PANEL * (((columns) + 15) / 16 * 16) + \
+     (size_t)((id) % PANEL))
+#define APART PANEL
+#else
+#define ENTRY(id, columns) ((size_t)(id) * (columns))
+#define APART              1
 #endif
 
 // y[n] = scale table[ids[n]], times factor[ids[n]] if the table has 8 bits; zeros for
@@ -30,10 +45,10 @@ kernel void embedding_forward(global float *restrict y,
     for (int row = first; row < last; row++) {
         const int id = ids[row], known = id >= 0 && id < s.entries;
         global float *to = y + (size_t)row * s.columns;
-        global const weight *from = table + (size_t)(known ? id : 0) * s.columns;
+        global const weight *from = table + ENTRY(known ? id : 0, s.columns);
         const float scale = WEIGHT_SCALED(s.scale, factor, known ? id : 0);
         for (int c = LANE(0); c < s.columns; c += WG) {
-            to[c] = known ? scale * WEIGHT_AT(from, c) : 0.0f;
+            to[c] = known ? scale * WEIGHT_AT(from, c * APART) : 0.0f;
         }
     }
 }

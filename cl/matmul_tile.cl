@@ -118,20 +118,45 @@ kernel void matmul_tile(global float *y, global const float *a, global const wei
 }
 
 #if PACKED
-// packs op(b) [K,N] into panels of TILE_N columns; an item packs depth inner indices of
-// a panel
+/* Returns where inner index k of the panel of column j begins. */
+INLINE size_t panel_of(const matmul_shape s, int j, int k)
+{
+    return (size_t)j * round_up(s.K, CHUNK) + (size_t)k * TILE_N;
+}
+
+// packs op(b) [K,N] into panels of TILE_N columns, from y_offset on; an item packs depth
+// inner indices of a panel
 WORK_GROUP(1, 1, 1)
 kernel void matmul_pack(global weight *restrict packed, global const weight *restrict b,
                         matmul_shape s, int depth)
 {
     const int j = GROUP(1) * TILE_N, k = GROUP(0) * depth;
-    global weight *to = packed + (size_t)j * round_up(s.K, CHUNK) + (size_t)k * TILE_N;
+    global weight *to = packed + s.y_offset + panel_of(s, j, k);
     b += s.b_offset;
     if (s.transpose_b) {
         pack_b_transposed(to, b + (size_t)j * s.b_ld + k, s.b_ld, s.N - j,
                           min(depth, s.K - k));
     } else {
         pack_b(to, b + (size_t)k * s.b_ld + j, s.b_ld, s.N - j, min(depth, s.K - k));
+    }
+}
+
+// writes op(b) from panels, the inverse of matmul_pack
+WORK_GROUP(1, 1, 1)
+kernel void matmul_unpack(global weight *restrict b,
+                          global const weight *restrict packed, matmul_shape s,
+                          int depth)
+{
+    const int j0 = GROUP(1) * TILE_N, k0 = GROUP(0) * depth;
+    const int cols = min(TILE_N, s.N - j0), deep = min(depth, s.K - k0);
+    global const weight *from = packed + s.y_offset + panel_of(s, j0, k0);
+    const size_t along = s.transpose_b ? 1 : s.b_ld,
+                 across = s.transpose_b ? s.b_ld : 1;
+    b += s.b_offset + k0 * along + j0 * across;
+    for (int k = 0; k < deep; k++) {
+        for (int j = 0; j < cols; j++) {
+            b[k * along + j * across] = from[k * TILE_N + j];
+        }
     }
 }
 #endif

@@ -28,7 +28,9 @@ CLA_API cla_status cla_runtime_wrap(cla_runtime **rt, cl_context context,
 CLA_API cla_status cla_tensor_wrap(cla_tensor **out, cla_runtime *rt, cl_mem buffer,
                                    cla_dtype dtype, int rank, const int64_t *shape);
 
-/* The buffer behind a tensor, not retained. A tape's tensors lose it at the reset. */
+/* The buffer behind a tensor, not retained. A tape's tensors lose it at the reset. NULL
+ * (see cla_error) if the device has no memory to bring the elements into their usual
+ * order, which inference on CPUs may have changed. */
 CLA_API cl_mem cla_tensor_buffer(const cla_tensor *t);
 
 CLA_API cl_command_queue cla_runtime_cl_queue(const cla_runtime *rt);

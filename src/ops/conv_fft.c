@@ -197,6 +197,8 @@ cla_status cla_fft_run(cla_runtime *rt, const cla_fft *fft, bool inverse,
                        const cla_memory *to, const cla_memory *from,
                        const cla_memory *scratch)
 {
+    CLA_TRY(cla_memory_usual(from));
+    CLA_TRY(cla_memory_usual(to));
     cl_command_queue queue = cla_runtime_queue(rt);
     cl_mem in = from->mem, out = to->mem;
     cl_event event = NULL;

@@ -1,6 +1,7 @@
 /* embedding.c - gathers rows of a table by id. */
 #include "cl/embedding_args.h"
 #include "clattn/ops.h"
+#include "ops/matmul.h"
 #include "ops/spread.h"
 #include "tensor/signature.h"
 
@@ -116,6 +117,27 @@ static cla_status backward(cla_tape *tape, void *bytes)
 const cla_signature cla_embedding_signature = { "embedding",
                                                 "table^:V,D ids:N:i32 -> y:N,D" };
 
+/* Queues y = scale table[ids]. A table that tied layers have turned into panels is read
+ * there. */
+static cla_status look_up(cla_runtime *rt, const saved *s)
+{
+    const embedding_shape shape = shape_of(s);
+    const cla_memory *turned = cla_turned_panels(s->table, true, shape.columns);
+    cla_launch launch = {
+        .file = "embedding",
+        .kernel = "embedding_forward",
+        .args = { cla_buf(s->y), turned ? cla_mem(turned) : cla_buf(s->table),
+                  cla_buf(s->ids), cla_mem(&s->table->scale),
+                  cla_bytes(&shape, sizeof shape) },
+    };
+    cla_spread_rows(rt, &launch, shape.columns ? shape.rows : 0, RUN);
+    if (turned) {
+        launch.define[1] = (cla_define){ "PANEL", (int)cla_panels_of(rt).columns };
+    }
+    launch.define[1 + !!turned] = cla_weights_define(cla_stored(s->table));
+    return cla_enqueue(rt, &launch);
+}
+
 cla_status cla_embedding(cla_tape *tape, cla_tensor **y, cla_tensor *table,
                          const cla_tensor *ids, float scale)
 {
@@ -127,16 +149,7 @@ cla_status cla_embedding(cla_tape *tape, cla_tensor **y, cla_tensor *table,
     const int64_t shape[2] = { ids->shape[0], table->shape[1] };
     CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, 2, shape));
     const saved s = { out, table, ids, scale };
-    const embedding_shape kernel_shape = shape_of(&s);
-    cla_launch launch = {
-        .file = "embedding",
-        .kernel = "embedding_forward",
-        .args = { cla_buf(out), cla_buf(table), cla_buf(ids), cla_mem(&table->scale),
-                  cla_bytes(&kernel_shape, sizeof kernel_shape) },
-    };
-    cla_spread_rows(cla_tape_runtime(tape), &launch, shape[1] ? shape[0] : 0, RUN);
-    launch.define[1] = cla_weights_define(cla_stored(table));
-    CLA_TRY(cla_enqueue(cla_tape_runtime(tape), &launch));
+    CLA_TRY(look_up(cla_tape_runtime(tape), &s));
     const cla_note end = { backward, &s, sizeof s, { table } };
     return cla_tape_give(tape, y, out, &end);
 }

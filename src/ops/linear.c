@@ -212,8 +212,9 @@ static cla_status check_way_back(const char *op, const cla_tensor *w, bool wante
                : CLA_OK;
 }
 
-static cla_status forward(cla_runtime *rt, const saved *s)
+static cla_status forward(cla_tape *tape, const saved *s)
 {
+    cla_runtime *rt = cla_tape_runtime(tape);
     const bool apart = s->h != s->y; // y is computed from h afterwards
     const cla_product p = {
         .M = s->x->shape[0],
@@ -227,6 +228,7 @@ static cla_status forward(cla_runtime *rt, const saved *s)
         .bias = s->b ? &s->b->memory : NULL,
         .activation = s->activation,
         .weights = s->w,
+        .infers = !cla_tape_training(tape),
     };
     CLA_TRY(cla_product_run(rt, &p));
     return apart ? add_into(rt, s->y, s->h, s->residual) : CLA_OK;
@@ -247,7 +249,7 @@ static cla_status fused(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tenso
         CLA_TRY(cla_tape_tensor(tape, &h, CLA_F32, 2, shape));
     }
     const saved s = { x, w, b, residual, out, h, activation, false };
-    CLA_TRY(forward(cla_tape_runtime(tape), &s));
+    CLA_TRY(forward(tape, &s));
     const cla_note end = { backward, &s, sizeof s, { x, w, b, residual } };
     return cla_tape_give(tape, y, out, &end);
 }
@@ -287,7 +289,7 @@ cla_status cla_tied_linear(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_te
     const bool wanted = cla_tape_needs_grad(tape, 3, (cla_tensor *[]){ x, w, b });
     CLA_TRY(check_way_back("tied_linear", w, wanted));
     const saved s = { x, w, b, NULL, out, out, CLA_NONE, true };
-    CLA_TRY(forward(cla_tape_runtime(tape), &s));
+    CLA_TRY(forward(tape, &s));
     const cla_note end = { backward, &s, sizeof s, { x, w, b } };
     return cla_tape_give(tape, y, out, &end);
 }

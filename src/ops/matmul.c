@@ -155,6 +155,7 @@ cla_status cla_matmul(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor 
         .b = matrix_of(b),
         .y = matrix_of(out),
         .weights = b,
+        .infers = !cla_tape_training(tape),
     };
     if (cla_size(out)) {
         CLA_TRY(cla_product_run(cla_tape_runtime(tape), &p));

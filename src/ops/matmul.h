@@ -30,6 +30,7 @@ typedef struct cla_product {
     bool add;            // not together with an activation
     cla_tensor *weights; // the rank-2 tensor of b, whose packed form is then kept until
                          // it changes; NULL: b is packed for each product
+    bool infers;         // no backward pass follows: weights may be turned into panels
 } cla_product;
 
 /* Return how b is stored, as the define WEIGHTS of kernels (cl/weights.clh), and its
@@ -155,6 +156,26 @@ size_t cla_panels_bytes(const cla_panels *panels, int64_t K, int64_t N);
  * Errors: CLA_E_DEVICE. */
 cla_status cla_panels_pack(cla_runtime *rt, const cla_product *p,
                            const cla_memory *packed);
+
+/* ---- weights turned into panels (matmul_turn.c) ----------------------------------- */
+
+/* Turn weights of rank 2 into panels in their own memory, for op(b) whose inner index has
+ * `first` values: with transposed all of it, else the first rows; the rest is in panels
+ * of its own. Nothing happens under the group schedule, or if there is no room, w is
+ * being trained, or was turned back too often. Whoever needs the elements turns them
+ * back through the order of their memory (runtime.h). Errors: CLA_E_DEVICE. */
+cla_status cla_turn(cla_runtime *rt, cla_tensor *w, bool transposed, int64_t first);
+
+/* Return the panels of weights that were turned so, and those of the rest; else NULL.
+ * They hold until the next launch that uses memory of w otherwise. */
+const cla_memory *cla_turned_panels(const cla_tensor *w, bool transposed,
+                                    int64_t first);
+const cla_memory *cla_turned_rest(const cla_tensor *w, int64_t first);
+
+/* Returns the number of elements, with those that fill panels up, of weights of this
+ * shape [2] that are turned so. */
+int64_t cla_turned_size(cla_runtime *rt, const int64_t *shape, bool transposed,
+                        int64_t first);
 
 /* ---- kernel arguments -------------------------------------------------------- */
 

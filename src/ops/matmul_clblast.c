@@ -255,6 +255,8 @@ cla_status cla_clblast_run(cla_runtime *rt, const cla_product *p)
 {
     library_state *state = NULL;
     CLA_TRY(state_of(rt, &state));
+    CLA_TRY(cla_memory_usual(p->a.memory));
+    CLA_TRY(cla_memory_usual(p->b.memory));
     pthread_mutex_lock(&lock);
     const cla_status status = run_locked(rt, p, state);
     pthread_mutex_unlock(&lock);

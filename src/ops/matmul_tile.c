@@ -100,7 +100,8 @@ static tile_plan make_plan(cla_runtime *rt, const cla_product *p)
 static cla_status pack(cla_runtime *rt, const cla_product *p, const tile_plan *plan,
                        const cla_memory *packed)
 {
-    const matmul_shape shape = cla_product_shape_of(p);
+    matmul_shape shape = cla_product_shape_of(p);
+    shape.y_offset = 0; // of the panels
     const cla_launch launch = {
         .file = "matmul_tile",
         .kernel = "matmul_pack",
@@ -159,6 +160,14 @@ static bool is_whole(const cla_product *p)
            !p->b.offset && p->b.ld == w->shape[1];
 }
 
+/* Returns whether the product reads the weights also as they are. */
+static bool reads_twice(const cla_product *p)
+{
+    const cla_order *order = &p->weights->turned.order;
+    return p->a.memory->order == order ||
+           (p->residual.memory && p->residual.memory->order == order);
+}
+
 /* Gives the weights in panels, packed once for each version of the tensor. The first
  * product of a version does not pack for few rows: there may be no second one. */
 static cla_status pack_weights(cla_runtime *rt, const cla_product *p,
@@ -166,6 +175,11 @@ static cla_status pack_weights(cla_runtime *rt, const cla_product *p,
 {
     enum { MANY_ROWS = 256 };
     cla_form *form = &p->weights->form[p->transpose_b];
+    const bool once = !reads_twice(p);
+    *out = once ? cla_turned_panels(p->weights, p->transpose_b, p->K) : NULL;
+    if (*out) {
+        return CLA_OK;
+    }
     if (form->memory.mem && form->size != p->K * p->N) {
         return CLA_OK; // the form holds other rows
     }
@@ -173,6 +187,13 @@ static cla_status pack_weights(cla_runtime *rt, const cla_product *p,
         const bool again = form->asked == p->weights->version;
         form->asked = p->weights->version;
         if (!again && p->M < MANY_ROWS) {
+            return CLA_OK;
+        }
+        if (p->infers && once && p->K * p->N == cla_size(p->weights)) {
+            CLA_TRY(cla_turn(rt, p->weights, p->transpose_b, p->K));
+            *out = cla_turned_panels(p->weights, p->transpose_b, p->K);
+        }
+        if (*out) {
             return CLA_OK;
         }
         if (!form->memory.mem &&

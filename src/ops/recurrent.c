@@ -149,10 +149,14 @@ cla_status cla_recurrence_plan(cla_tape *tape, cla_recurrence *r, bool keep)
 
 /* ---- products ------------------------------------------------------------------- */
 
-/* The weights may keep their panels, since no other product uses these rows of w. */
+/* The weights may keep their panels, since no other product uses these rows of w. In
+ * inference they are turned at once, as both kinds of rows are read in panels. */
 cla_status cla_recurrence_inputs(cla_tape *tape, const cla_recurrence *r,
                                  const cla_recurrent_weights *w)
 {
+    if (!cla_tape_training(tape) && !w->inputs_only) {
+        CLA_TRY(cla_turn(cla_tape_runtime(tape), w->w, false, r->x->shape[1]));
+    }
     const cla_product p = {
         .M = r->x->shape[0],
         .N = w->columns,
@@ -164,6 +168,7 @@ cla_status cla_recurrence_inputs(cla_tape *tape, const cla_recurrence *r,
                .ld = (int64_t)r->gates * r->shape.width },
         .bias = w->b ? &w->b->memory : NULL,
         .weights = w->w,
+        .infers = !cla_tape_training(tape),
     };
     return cla_product_run(cla_tape_runtime(tape), &p);
 }
@@ -185,6 +190,10 @@ cla_status cla_recurrence_weights(cla_tape *tape, const cla_recurrence *r,
     };
     *out = &w->memory;
     if (!cla_tiled(rt)) {
+        return CLA_OK;
+    }
+    *out = transposed ? NULL : cla_turned_rest(w, w->shape[0] - n);
+    if (*out) {
         return CLA_OK;
     }
     const cla_panels panels = cla_panels_of(rt);

@@ -26,7 +26,11 @@ cla_status cla_tensor_wrap(cla_tensor **out, cla_runtime *rt, cl_mem buffer,
 cl_mem cla_tensor_buffer(const cla_tensor *t)
 {
     if (!t) return NULL;
+    CLA_HOLD_WAIT(t->rt);
+    if (cla_memory_usual(&t->memory)) return NULL;
 
-    ((cla_tensor *)t)->version = 0; // writes of the application are not tracked
+    for (cla_tensor *own = (cla_tensor *)t; own; own = own->base) {
+        own->version = 0; // writes of the application are not tracked
+    }
     return t->memory.mem;
 }

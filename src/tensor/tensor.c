@@ -98,6 +98,7 @@ cla_status cla_tensor_new(cla_tensor **out, cla_runtime *rt, cla_dtype dtype, in
     (*out)->version = 1;
     if (!status) {
         status = cla_memory_new(&(*out)->memory, rt, (size_t)cla_size(*out) * 4);
+        cla_tensor_may_turn(*out, &(*out)->memory, NULL);
     }
     if (status) {
         cla_tensor_free(out);
@@ -105,10 +106,21 @@ cla_status cla_tensor_new(cla_tensor **out, cla_runtime *rt, cla_dtype dtype, in
     return status;
 }
 
+void cla_tensor_may_turn(cla_tensor *t, const cla_memory *memory, cla_order *whole)
+{
+    t->turned = (cla_turned){ .memory = *memory, .whole = whole };
+    t->turned.memory.order = NULL;
+    t->turned.order.owner = t;
+    t->memory.order = &t->turned.order;
+}
+
 static void release(cla_tensor *t)
 {
     for (size_t i = 0; i < sizeof t->form / sizeof *t->form; i++) {
         cla_memory_free(&t->form[i].memory, t->rt);
+    }
+    if (t->turned.memory.mem != t->memory.mem) {
+        cla_memory_free(&t->turned.memory, t->rt);
     }
     cla_memory_free(&t->scale, t->rt);
     cla_memory_free(&t->memory, t->rt);

@@ -14,6 +14,17 @@ typedef struct cla_form {
     int64_t size;      // elements of the tensor in it; a product may use some rows only
 } cla_form;
 
+/* Weights in another order in their own memory: the panels that products read, so that
+ * inference keeps each weight once (ops/matmul_turn.c). */
+typedef struct cla_turned {
+    cla_order order;   // of the tensor's memory; other: turned
+    cla_memory memory; // the tensor's memory with all its room, as it is
+    cla_order *whole;  // of the block around it, told of each turn; NULL: none
+    bool transposed;   // panels of the transposed matrix
+    int64_t first;     // rows in the panels; the others are panels behind them
+    int back;          // how often it was turned back
+} cla_turned;
+
 struct cla_tensor {
     cla_runtime *rt;
     cla_tape *tape; // owner; NULL: the caller owns the tensor
@@ -32,9 +43,10 @@ struct cla_tensor {
     uint64_t
         used_in; // run of a tape that reads it; its steps before the first that does
     size_t first_use;
-    uint32_t version; // grows with each change; 0: changes are not tracked, no forms
-    cla_form form[4]; // weights packed for products, plain and transposed; then the
-                      // state's rows of a recurrence, plain and transposed
+    uint32_t version;  // grows with each change; 0: changes are not tracked, no forms
+    cla_form form[4];  // weights packed for products, plain and transposed; then the
+                       // state's rows of a recurrence, plain and transposed
+    cla_turned turned; // memory.mem NULL: never
 };
 
 /* Marks the elements of a tensor as changed, so that its forms are made again.
@@ -253,6 +265,11 @@ typedef struct cla_stream {
     uint32_t first_row; // of this process's rows in the whole batch; add it to the row
 } cla_stream;
 cla_stream cla_tape_stream(cla_tape *tape);
+
+/* Lets products turn the elements of a tensor. memory is the tensor's own or begins with
+ * it and has more room; the tensor then frees it. whole: the order of the block that it
+ * is a part of, or NULL. */
+void cla_tensor_may_turn(cla_tensor *t, const cla_memory *memory, cla_order *whole);
 
 /* Makes a tensor over part of a block (parameters and their moments are one block
  * each). The block must outlive it. Errors: as cla_tensor_new. */
