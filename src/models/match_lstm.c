@@ -34,6 +34,7 @@ static cla_status add_lstm(cla_params *params, cla_tensor **w, cla_tensor **b,
     const int64_t columns = GATES * l;
     CLA_TRY(cla_param_add(params, w, glorot, 2, (int64_t[]){ in + l, columns },
                           "match.%s.weight", name));
+    cla_param_states(params, l);
     return cla_param_add(params, b, zeros, 1, &columns, "match.%s.bias", name);
 }
 

@@ -10,6 +10,8 @@
 #include "base/half.h"
 #include "base/quantise.h"
 #include "base/rng.h"
+#include "ops/matmul.h"
+#include "ops/spread.h"
 
 __attribute__((format(printf, 6, 0))) static cla_status add(
     cla_params *params, cla_tensor **home, cla_init init, int rank,
@@ -80,6 +82,11 @@ cla_status cla_param_levels(cla_params *params, cla_tensor **home, int64_t n,
 void cla_param_for(cla_params *params, cla_param_use use)
 {
     params->list[params->count - 1].use = use;
+}
+
+void cla_param_states(cla_params *params, int64_t n)
+{
+    params->list[params->count - 1].states = n;
 }
 
 cla_status cla_param_linear(cla_params *params, cla_tensor **w, cla_tensor **b,
@@ -183,12 +190,40 @@ static size_t scale_bytes(const cla_param *p)
     return (size_t)((cla_param_scales(p) + TILE - 1) / TILE * TILE) * sizeof(float);
 }
 
+/* Returns the bytes of a parameter, with room for its panels where inference turns it.
+ * That a table is turned is a guess: rows of vectors from files are not whole chunks. */
+static size_t room_of(const cla_params *params, const cla_param *p)
+{
+    enum { CHUNK = 16, MOST = 2 };
+    const bool table = p->use == CLA_PARAM_TABLE;
+    const int64_t size = size_of(p);
+    int64_t room = size;
+    if (params->infers && p->rank == 2 && size && cla_tiled(params->rt) &&
+        !(table && p->shape[1] % CHUNK)) {
+        room = cla_turned_size(params->rt, p->shape, table, p->shape[0] - p->states);
+    }
+    room = room < size || room > MOST * size ? size : room;
+    return (size_t)room * cla_width(dtype_of(params, p));
+}
+
 /* Returns the bytes of a parameter and its scales. */
 static size_t bytes_of(const cla_params *params, const cla_param *p)
 {
-    const cla_dtype dtype = dtype_of(params, p);
-    const size_t numbers = aligned(params, (size_t)size_of(p) * cla_width(dtype));
-    return numbers + (dtype == CLA_I8 ? aligned(params, scale_bytes(p)) : 0);
+    const size_t numbers = aligned(params, room_of(params, p));
+    return numbers +
+           (dtype_of(params, p) == CLA_I8 ? aligned(params, scale_bytes(p)) : 0);
+}
+
+/* Brings the elements of all parameters into their usual order. */
+static cla_status restore(void *owner)
+{
+    cla_params *params = owner;
+    for (size_t i = 0; i < params->count; i++) {
+        const cla_tensor *t = params->list[i].tensor;
+        CLA_TRY(t ? cla_memory_usual(&t->memory) : CLA_OK);
+    }
+    params->order.other = false;
+    return CLA_OK;
 }
 
 /* Makes the tensor of a parameter in the blocks. Draws its values unless the model has
@@ -196,14 +231,20 @@ static size_t bytes_of(const cla_params *params, const cla_param *p)
 static cla_status place(cla_params *params, cla_param *p, uint32_t seed)
 {
     const cla_dtype dtype = dtype_of(params, p);
+    const size_t room = room_of(params, p);
     CLA_TRY(cla_tensor_over(&p->tensor, params->rt, &params->values, p->offset, dtype,
                             p->rank, p->shape));
     p->tensor->version = 1; // all changes go through cla_params_changed
+    cla_memory whole = p->tensor->memory;
+    if (room > whole.bytes) {
+        CLA_TRY(cla_memory_part(&whole, params->rt, &params->values, p->offset, room));
+    }
+    cla_tensor_may_turn(p->tensor, &whole, &params->order);
     *p->home = p->tensor;
     if (dtype == CLA_I8) {
         CLA_TRY(cla_memory_part(&p->tensor->scale, params->rt, &params->values,
-                                p->offset + aligned(params, (size_t)size_of(p)),
-                                scale_bytes(p)));
+                                p->offset + aligned(params, room), scale_bytes(p)));
+        p->tensor->scale.order = NULL; // scales are never turned
     }
     if (params->weights != CLA_F32) {
         return CLA_OK;
@@ -229,6 +270,8 @@ cla_status cla_params_build(cla_params *params, cla_runtime *rt, uint32_t seed)
     }
     CLA_TRY(cla_memory_new(&params->values, rt, bytes));
     CLA_TRY(cla_memory_fill(rt, &params->values, 0));
+    params->order = (cla_order){ .owner = params, .restore = restore };
+    params->values.order = &params->order;
     for (size_t i = 0; i < params->count; i++) {
         CLA_TRY(place(params, &params->list[i], seed));
     }
@@ -238,6 +281,7 @@ cla_status cla_params_build(cla_params *params, cla_runtime *rt, uint32_t seed)
 cla_status cla_params_train(cla_params *params)
 {
     assert(params->weights == CLA_F32 && !params->gradients.mem);
+    CLA_TRY(cla_memory_usual(&params->values)); // training keeps the usual order
     CLA_TRY(cla_memory_new(&params->gradients, params->rt, params->values.bytes));
     CLA_TRY(cla_memory_fill(params->rt, &params->gradients, 0));
     for (size_t i = 0; i < params->count; i++) {

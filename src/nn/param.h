@@ -35,7 +35,8 @@ typedef struct cla_param {
     int64_t shape[4];
     cla_init init;
     cla_param_use use;
-    size_t offset; // bytes into the block
+    int64_t states; // rows of a recurrence's state, the last ones; 0: none
+    size_t offset;  // bytes into the block
     cla_tensor *tensor;
     cla_tensor **home; // the layer's pointer to tensor
 } cla_param;
@@ -46,7 +47,10 @@ typedef struct cla_params {
     size_t count, cap;
     cla_dtype weights; // CLA_F32, or set before cla_params_build to CLA_F16 or CLA_I8:
                        // type of linear and table parameters, without gradients
+    bool infers;       // set before cla_params_build: no training is planned, and there
+                       // is room for weights that are turned into panels
     cla_memory values; // one block
+    cla_order order;   // of values: the tensors' orders
     cla_memory gradients; // one block, made by cla_params_train
     int64_t size;         // numbers in all parameters
 } cla_params;
@@ -75,6 +79,10 @@ cla_status cla_param_levels(cla_params *params, cla_tensor **home, int64_t n,
 
 /* Sets the use of the parameter that was added last. */
 void cla_param_for(cla_params *params, cla_param_use use);
+
+/* Says that the last n rows of the matrix that was added last belong to the state of a
+ * recurrence. */
+void cla_param_states(cla_params *params, int64_t n);
 
 /* Adds the matrix `name` [in,out] and the bias `name`_bias [out] of cla_linear. */
 cla_status cla_param_linear(cla_params *params, cla_tensor **w, cla_tensor **b,

@@ -9,12 +9,15 @@ const char *const recurrent_kinds[] = { "lstm", "gru", "sru", NULL };
 
 /* ---- parameters ----------------------------------------------------------------- */
 
-/* Adds the matrix name.w and, unless b is NULL, the bias name.b. */
+/* Adds the matrix name.w with the rows of inputs and of a state and, unless b is NULL,
+ * the bias name.b. */
 static cla_status add(cla_params *params, cla_tensor **w, cla_tensor **b,
-                      const int64_t shape[2], cla_init_kind bias, const char *name)
+                      const int64_t rows[2], int64_t columns, cla_init_kind bias,
+                      const char *name)
 {
-    CLA_TRY(cla_param_matrix(params, w, shape[0], shape[1], "%s.w", name));
-    return b ? cla_param_add(params, b, (cla_init){ bias, 0, 0, 0 }, 1, shape + 1,
+    CLA_TRY(cla_param_matrix(params, w, rows[0] + rows[1], columns, "%s.w", name));
+    cla_param_states(params, rows[1]);
+    return b ? cla_param_add(params, b, (cla_init){ bias, 0, 0, 0 }, 1, &columns,
                              "%s.b", name)
              : CLA_OK;
 }
@@ -22,7 +25,8 @@ static cla_status add(cla_params *params, cla_tensor **w, cla_tensor **b,
 static cla_status add_way(const recurrent *layer, recurrent_way *way,
                           cla_params *params, const char *prefix)
 {
-    const int64_t n = layer->width, rows = layer->in + n;
+    const int64_t n = layer->width, rows[2] = { layer->in, n },
+                  in[2] = { layer->in, 0 };
     cla_text gates = { 0 }, other = { 0 };
     cla_status status = cla_text_add(&gates, "%s.gates", prefix);
     status = status
@@ -30,22 +34,19 @@ static cla_status add_way(const recurrent *layer, recurrent_way *way,
                  : cla_text_add(&other, "%s.%s", prefix,
                                 layer->kind == RECURRENT_GRU ? "candidate" : "input");
     if (!status && layer->kind == RECURRENT_LSTM) {
-        status = add(params, &way->w, &way->b, (int64_t[]){ rows, 4 * n },
-                     CLA_INIT_ZEROS, prefix);
+        status = add(params, &way->w, &way->b, rows, 4 * n, CLA_INIT_ZEROS, prefix);
     }
     if (!status && layer->kind == RECURRENT_GRU) {
-        status = add(params, &way->w, &way->b, (int64_t[]){ rows, 2 * n },
-                     CLA_INIT_ONES, gates.data);
+        status = add(params, &way->w, &way->b, rows, 2 * n, CLA_INIT_ONES, gates.data);
         status = status ? status
-                        : add(params, &way->w_c, &way->b_c, (int64_t[]){ rows, n },
-                              CLA_INIT_ZEROS, other.data);
+                        : add(params, &way->w_c, &way->b_c, rows, n, CLA_INIT_ZEROS,
+                              other.data);
     }
     if (!status && layer->kind == RECURRENT_SRU) {
-        status = add(params, &way->w, &way->b, (int64_t[]){ layer->in, 2 * n },
-                     CLA_INIT_ZEROS, gates.data);
-        status = status ? status
-                        : add(params, &way->w_c, NULL, (int64_t[]){ layer->in, n },
-                              CLA_INIT_ZEROS, other.data);
+        status = add(params, &way->w, &way->b, in, 2 * n, CLA_INIT_ZEROS, gates.data);
+        status = status
+                     ? status
+                     : add(params, &way->w_c, NULL, in, n, CLA_INIT_ZEROS, other.data);
     }
     cla_text_free(&gates);
     cla_text_free(&other);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops/matmul.h"
 #include "support/support.h"
 
 enum { COUNT = 20000 };
@@ -143,5 +144,98 @@ Test(param, untouched_gradients_are_zero)
     TEST_OK(cla_tensor_download(t->grad, got));
     cr_assert(got[0] == 0 && got[4] == 0);
     cla_params_free(&params);
+    cla_runtime_free(&rt);
+}
+
+/* ---- weights in panels ----------------------------------------------------------- */
+
+enum { MATRICES = 3 };
+
+typedef struct turning {
+    cla_params params;
+    cla_tensor *t[MATRICES], *bias;
+    char *plain;
+} turning;
+
+/* Builds a matrix, a table and the weights of a recurrence, none of whole panels, and
+ * reads the block. */
+static void build_turning(turning *s, cla_runtime *rt, bool infers)
+{
+    enum { IN = 20, OUT = 60, ENTRIES = 70, VECTOR = 16, STATES = 9 };
+    *s = (turning){ .params = { .infers = infers } };
+    TEST_OK(cla_param_linear(&s->params, &s->t[0], &s->bias, IN, OUT, "linear"));
+    TEST_OK(cla_param_matrix(&s->params, &s->t[1], ENTRIES, VECTOR, "table"));
+    cla_param_for(&s->params, CLA_PARAM_TABLE);
+    TEST_OK(cla_param_matrix(&s->params, &s->t[2], IN + STATES, OUT, "recurrence"));
+    cla_param_states(&s->params, STATES);
+    TEST_OK(cla_params_build(&s->params, rt, 7));
+    s->plain = malloc(s->params.values.bytes);
+    TEST_OK(
+        cla_memory_read(rt, &s->params.values, 0, s->plain, s->params.values.bytes));
+}
+
+/* Turns all matrices; returns how many are turned. */
+static int turn_all(turning *s, cla_runtime *rt)
+{
+    int turned = 0;
+    for (int i = 0; i < MATRICES; i++) {
+        const cla_param *p = &s->params.list[i ? i + 1 : 0];
+        const bool table = p->use == CLA_PARAM_TABLE;
+        TEST_OK(cla_turn(rt, s->t[i], table,
+                         table ? p->shape[1] : p->shape[0] - p->states));
+        turned += s->t[i]->turned.order.other;
+    }
+    return turned;
+}
+
+static void check_block(const turning *s, cla_runtime *rt)
+{
+    const size_t bytes = s->params.values.bytes;
+    char *now = malloc(bytes);
+    TEST_OK(cla_memory_read(rt, &s->params.values, 0, now, bytes));
+    cr_assert(!memcmp(now, s->plain, bytes), "the block has other numbers");
+    free(now);
+}
+
+/* Parameters for inference have room for panels. Whoever reads or trains the block finds
+ * the elements in their usual order, and zeros in the gaps. */
+Test(param, matrices_have_room_for_panels)
+{
+    cla_runtime *rt = plain_runtime();
+    cla_runtime_set_schedule(rt, CLA_SCHEDULE_TILE);
+    turning s;
+    build_turning(&s, rt, true);
+    const uint64_t before = cla_runtime_peak_bytes(rt);
+    cr_assert_eq(turn_all(&s, rt), MATRICES);
+    cr_assert_lt(cla_runtime_peak_bytes(rt) - before, s.params.values.bytes);
+    check_block(&s, rt);
+    cr_assert_eq(turn_all(&s, rt), MATRICES);
+    TEST_OK(cla_params_train(&s.params));
+    for (int i = 0; i < MATRICES; i++) {
+        cr_assert(!s.t[i]->turned.order.other);
+    }
+    check_block(&s, rt);
+    cr_assert_eq(turn_all(&s, rt), 0, "turned while they are trained");
+    free(s.plain);
+    cla_params_free(&s.params);
+    cla_runtime_free(&rt);
+}
+
+/* Neither parameters for training nor those of the group schedule have such room. */
+Test(param, only_inference_has_room_for_panels)
+{
+    cla_runtime *rt = plain_runtime();
+    size_t bytes[3];
+    for (int i = 0; i < 3; i++) {
+        turning s;
+        cla_runtime_set_schedule(rt, i == 1 ? CLA_SCHEDULE_GROUP : CLA_SCHEDULE_TILE);
+        build_turning(&s, rt, i > 0);
+        bytes[i] = s.params.values.bytes;
+        cr_assert_eq(turn_all(&s, rt), i == 2 ? MATRICES : 0);
+        free(s.plain);
+        cla_params_free(&s.params);
+    }
+    cr_assert_eq(bytes[0], bytes[1]);
+    cr_assert_lt(bytes[0], bytes[2]);
     cla_runtime_free(&rt);
 }
