@@ -24,9 +24,8 @@
 
 /* Return the place of an entry in the table, and the distance of its elements. */
 #if PANEL
-#define ENTRY(id, columns)                                           \
-    ((size_t)((id) / PANEL) * PANEL * (((columns) + 15) / 16 * 16) + \
-     (size_t)((id) % PANEL))
+#define ENTRY(id, columns) \
+    ((size_t)((id) / PANEL) * PANEL * (columns) + (size_t)((id) % PANEL))
 #define APART PANEL
 #else
 #define ENTRY(id, columns) ((size_t)(id) * (columns))

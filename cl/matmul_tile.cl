@@ -50,7 +50,7 @@ INLINE global const weight *panel_of_b(global const weight *b, const matmul_shap
                                        int j, int k)
 {
 #if PACKED
-    return b + (size_t)j * round_up(s.K, CHUNK) + (size_t)k * TILE_N;
+    return b + (size_t)j * s.K + (size_t)k * TILE_N;
 #else
     return b + (s.transpose_b ? (size_t)j * s.b_ld + k : (size_t)k * s.b_ld + j);
 #endif
@@ -121,7 +121,7 @@ kernel void matmul_tile(global float *y, global const float *a, global const wei
 /* Returns where inner index k of the panel of column j begins. */
 INLINE size_t panel_of(const matmul_shape s, int j, int k)
 {
-    return (size_t)j * round_up(s.K, CHUNK) + (size_t)k * TILE_N;
+    return (size_t)j * s.K + (size_t)k * TILE_N;
 }
 
 // packs op(b) [K,N] into panels of TILE_N columns, from y_offset on; an item packs depth

@@ -191,15 +191,14 @@ static size_t scale_bytes(const cla_param *p)
 }
 
 /* Returns the bytes of a parameter, with room for its panels where inference turns it.
- * That a table is turned is a guess: rows of vectors from files are not whole chunks. */
+ */
 static size_t room_of(const cla_params *params, const cla_param *p)
 {
-    enum { CHUNK = 16, MOST = 2 };
+    enum { MOST = 2 }; // times the elements: a column alone would take a whole panel
     const bool table = p->use == CLA_PARAM_TABLE;
     const int64_t size = size_of(p);
     int64_t room = size;
-    if (params->infers && p->rank == 2 && size && cla_tiled(params->rt) &&
-        !(table && p->shape[1] % CHUNK)) {
+    if (params->infers && p->rank == 2 && size && cla_tiled(params->rt)) {
         room = cla_turned_size(params->rt, p->shape, table, p->shape[0] - p->states);
     }
     room = room < size || room > MOST * size ? size : room;

@@ -3,7 +3,7 @@
 #include "ops/matmul.h"
 #include "ops/spread.h"
 
-enum { CHUNK = 16 }; // as in cl/matmul_tile.cl
+enum { CHUNK = 16 }; // as in cl/matmul_pack.clh
 
 typedef struct tile_plan {
     int vec, mr, tile_n, touch;
@@ -122,7 +122,7 @@ static cla_status pack(cla_runtime *rt, const cla_product *p, const tile_plan *p
 static size_t packed_bytes(const cla_product *p, const tile_plan *plan)
 {
     const size_t width = cla_product_stored(p) ? cla_width(p->weights->dtype) : 4;
-    return (size_t)(round_up(p->N, plan->tile_n) * round_up(p->K, CHUNK)) * width;
+    return (size_t)(round_up(p->N, plan->tile_n) * p->K) * width;
 }
 
 cla_panels cla_panels_of(cla_runtime *rt)
@@ -142,7 +142,7 @@ int64_t cla_panels_rows(const cla_panels *panels, int64_t rows)
 
 size_t cla_panels_bytes(const cla_panels *panels, int64_t K, int64_t N)
 {
-    return (size_t)(round_up(N, panels->columns) * round_up(K, CHUNK)) * 4;
+    return (size_t)(round_up(N, panels->columns) * K) * 4;
 }
 
 cla_status cla_panels_pack(cla_runtime *rt, const cla_product *p,

@@ -22,19 +22,21 @@ static int64_t count_of(const cla_panels *panels, const part *p)
     return (int64_t)(cla_panels_bytes(panels, p->K, p->N) / sizeof(float));
 }
 
-/* Gives the parts of weights: all rows; or the first, and those behind them. Returns
- * their number. */
-static int parts_of(const cla_panels *panels, const int64_t *shape, bool transposed,
+/* Gives the parts of weights: all rows; or the first, and those behind them, whose panels
+ * can be memory of their own. Returns their number. */
+static int parts_of(cla_runtime *rt, const int64_t *shape, bool transposed,
                     int64_t first, part out[2])
 {
+    const cla_panels panels = cla_panels_of(rt);
     const int64_t rows = shape[0], columns = shape[1];
     if (transposed) {
         out[0] = (part){ columns, rows, 0, 0 };
         return 1;
     }
+    const int64_t align = (int64_t)cla_memory_align(rt);
     out[0] = (part){ first, columns, 0, 0 };
-    out[1] =
-        (part){ rows - first, columns, first * columns, count_of(panels, &out[0]) };
+    out[1] = (part){ rows - first, columns, first * columns,
+                     cla_pieces(count_of(&panels, &out[0]), align) * align };
     return first < rows ? 2 : 1;
 }
 
@@ -43,11 +45,8 @@ int64_t cla_turned_size(cla_runtime *rt, const int64_t *shape, bool transposed,
 {
     const cla_panels panels = cla_panels_of(rt);
     part p[2];
-    int64_t size = 0;
-    for (int i = parts_of(&panels, shape, transposed, first, p); i--;) {
-        size += count_of(&panels, &p[i]);
-    }
-    return size;
+    const part *last = &p[parts_of(rt, shape, transposed, first, p) - 1];
+    return last->to + count_of(&panels, last);
 }
 
 /* Queues matmul_pack or matmul_unpack for one part. */
@@ -83,7 +82,6 @@ static cla_status move(cla_runtime *rt, const cla_tensor *w, bool transposed,
 static cla_status move_all(cla_runtime *rt, const cla_tensor *w, bool transposed,
                            int64_t first, bool back)
 {
-    const cla_panels panels = cla_panels_of(rt);
     const size_t bytes =
         (size_t)cla_turned_size(rt, w->shape, transposed, first) * width_of(w);
     const size_t plain = (size_t)cla_size(w) * width_of(w);
@@ -93,7 +91,7 @@ static cla_status move_all(cla_runtime *rt, const cla_tensor *w, bool transposed
     // room behind the elements holds zeros
     cla_status status =
         back && plain < bytes ? cla_memory_fill(rt, &scratch, 0) : CLA_OK;
-    for (int i = parts_of(&panels, w->shape, transposed, first, p); i-- && !status;) {
+    for (int i = parts_of(rt, w->shape, transposed, first, p); i-- && !status;) {
         status = move(rt, w, transposed, &p[i], back, &scratch);
     }
     status =
@@ -134,7 +132,7 @@ static cla_status make_rest(cla_runtime *rt, cla_tensor *w, int64_t first)
 {
     const cla_panels panels = cla_panels_of(rt);
     part p[2];
-    if (parts_of(&panels, w->shape, false, first, p) < 2) {
+    if (parts_of(rt, w->shape, false, first, p) < 2) {
         return CLA_OK;
     }
     const size_t at = (size_t)p[1].to * width_of(w);
