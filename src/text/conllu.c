@@ -1,11 +1,11 @@
-/* conllu.c - reads and writes sentences of Universal Dependencies (CoNLL-U). */
+/* conllu.c - reads sentences of Universal Dependencies (CoNLL-U). */
 #include "text/conllu.h"
 
 #include <string.h>
 
 #include "base/input.h"
 
-enum { COLUMNS = 10, UPOS = 4, XPOS = 5 };
+enum { COLUMNS = 10 };
 
 /* State while a sentence is read. */
 typedef struct reader {
@@ -82,6 +82,21 @@ static cla_status read_id(reader *r, const char *id, bool *is_word)
     return CLA_OK;
 }
 
+static cla_status add_word(cla_conllu *f, cla_word word)
+{
+    CLA_TRY(cla_grow(&f->words, &f->word_cap, f->word_count + 1, sizeof *f->words));
+    f->words[f->word_count++] = word;
+    return CLA_OK;
+}
+
+static cla_status add_sentence(cla_conllu *f, cla_sentence sentence)
+{
+    CLA_TRY(cla_grow(&f->sentences, &f->sentence_cap, f->sentence_count + 1,
+                     sizeof *f->sentences));
+    f->sentences[f->sentence_count++] = sentence;
+    return CLA_OK;
+}
+
 static cla_status read_row(reader *r, char *row)
 {
     char *column[COLUMNS];
@@ -94,10 +109,7 @@ static cla_status read_row(reader *r, char *row)
     if (!*column[1]) {
         return bad(r, "empty form", "");
     }
-    cla_conllu *f = r->file;
-    CLA_TRY(cla_grow(&f->words, &f->word_cap, f->word_count + 1, sizeof *f->words));
-    f->words[f->word_count++] = (cla_word){ column[1], column[3], r->line };
-    return CLA_OK;
+    return add_word(r->file, (cla_word){ column[1], column[3], r->line });
 }
 
 /* Ends a sentence before the byte `end` of the file; the next one begins at `next`.
@@ -106,16 +118,22 @@ static cla_status end_sentence(reader *r, size_t end, size_t next)
 {
     cla_conllu *f = r->file;
     if (f->word_count > r->first_word) {
-        CLA_TRY(cla_grow(&f->sentences, &f->sentence_cap, f->sentence_count + 1,
-                         sizeof *f->sentences));
-        f->sentences[f->sentence_count++] =
-            (cla_sentence){ r->first_word, f->word_count - r->first_word, r->begin,
-                            end };
+        const size_t first = r->first_word;
+        CLA_TRY(add_sentence(f, (cla_sentence){ .first = first,
+                                                .count = f->word_count - first,
+                                                .begin = r->begin,
+                                                .end = end }));
         r->begin = next;
     }
     r->last_id = 0;
     r->first_word = f->word_count;
     return CLA_OK;
+}
+
+static cla_status need_sentence(const cla_conllu *f)
+{
+    return f->sentence_count ? CLA_OK
+                             : cla_fail(CLA_E_INPUT, "%s: holds no sentence", f->path);
 }
 
 static cla_status read_lines(cla_conllu *f)
@@ -139,9 +157,7 @@ static cla_status read_lines(cla_conllu *f)
         }
     }
     CLA_TRY(end_sentence(&r, size, size));
-    if (!f->sentence_count) {
-        return cla_fail(CLA_E_INPUT, "%s: holds no sentence", f->path);
-    }
+    CLA_TRY(need_sentence(f));
     f->sentences[f->sentence_count - 1].end = size; // with comments behind it
     return CLA_OK;
 }
@@ -164,7 +180,7 @@ static cla_status parse(cla_conllu *f, const char *path)
 cla_status cla_conllu_parse(cla_conllu *f, const char *path, int lines_before,
                             char *data, size_t size)
 {
-    *f = (cla_conllu){ .lines_before = lines_before, .column = UPOS };
+    *f = (cla_conllu){ .lines_before = lines_before, .column = CLA_UPOS };
     f->raw = data;
     f->raw_size = size;
     return parse(f, path);
@@ -172,18 +188,19 @@ cla_status cla_conllu_parse(cla_conllu *f, const char *path, int lines_before,
 
 cla_status cla_conllu_read(cla_conllu *f, const char *path)
 {
-    *f = (cla_conllu){ .column = UPOS };
+    *f = (cla_conllu){ .column = CLA_UPOS };
     CLA_TRY(cla_text_read(&f->raw, &f->raw_size, path, CLA_SOURCE_FILE));
     return parse(f, path);
 }
 
-/* Columns are cut in place, so a word's XPOS stands behind its UPOS. */
+/* Columns are cut in place, so a word's XPOS stands behind its UPOS. Words alone have
+ * neither. */
 void cla_conllu_use_xpos(cla_conllu *f)
 {
-    for (size_t i = 0; i < f->word_count && f->column == UPOS; i++) {
+    for (size_t i = 0; f->raw && i < f->word_count && f->column == CLA_UPOS; i++) {
         f->words[i].tag += strlen(f->words[i].tag) + 1;
     }
-    f->column = XPOS;
+    f->column = CLA_XPOS;
 }
 
 void cla_conllu_free(cla_conllu *f)
@@ -196,45 +213,75 @@ void cla_conllu_free(cla_conllu *f)
     *f = (cla_conllu){ 0 };
 }
 
-static cla_status add_line_of_words(cla_text *out, const char *line, bool carriage)
+/* ---- words alone ------------------------------------------------------------- */
+
+#define BLANKS " \t\r"
+
+static cla_status add_line_of_words(cla_conllu *f, char *line, int number,
+                                    bool carriage)
 {
-    const char *const end = carriage ? "\r\n" : "\n";
-    int id = 0;
-    for (size_t length; *(line += strspn(line, " \t\r")); line += length) {
-        length = strcspn(line, " \t\r");
-        CLA_TRY(cla_text_add(out, "%d\t%.*s\t_\t_\t_\t_\t_\t_\t_\t_%s", ++id,
-                             (int)length, line, end));
+    const size_t first = f->word_count;
+    for (char *at = line + strspn(line, BLANKS), *next = at; *at; at = next) {
+        next += strcspn(at, BLANKS);
+        char *end = next;
+        next += strspn(next, BLANKS);
+        *end = 0;
+        CLA_TRY(add_word(f, (cla_word){ at, CLA_NO_TAG, number }));
     }
-    return cla_text_append(out, end, strlen(end));
+    const size_t count = f->word_count - first;
+    const cla_sentence s = { .first = first, .count = count, .carriage = carriage };
+    return count ? add_sentence(f, s) : CLA_OK;
 }
 
-static cla_status add_lines_of_words(cla_text *rows, cla_scan *scan)
+static cla_status add_lines_of_words(cla_conllu *f, cla_scan *scan)
 {
     for (bool before = false;; before = scan->carriage) {
         char *line = NULL;
         size_t size = 0;
         CLA_TRY(cla_scan_line(scan, &line, &size));
         if (!line) {
-            return CLA_OK;
+            return need_sentence(f);
         }
         // the last line, without an end, gets that of the line before
-        CLA_TRY(add_line_of_words(rows, line, scan->ended ? scan->carriage : before));
+        CLA_TRY(add_line_of_words(f, line, (int)scan->number,
+                                  scan->ended ? scan->carriage : before));
     }
 }
 
 cla_status cla_conllu_from_lines(cla_conllu *f, const char *path, int lines_before,
                                  char *data, size_t size)
 {
-    cla_text rows = { 0 };
     cla_scan scan = cla_scan_text(path, (size_t)lines_before, data, size);
-    const cla_status status = add_lines_of_words(&rows, &scan);
-    *f = (cla_conllu){ 0 };
-    free(data);
+    *f = (cla_conllu){ .column = CLA_UPOS, .cut = data };
+    cla_status status = cla_strdup(&f->path, path);
+    status = status ? status : add_lines_of_words(f, &scan);
     if (status) {
-        cla_text_free(&rows);
-        return status;
+        cla_conllu_free(f);
     }
-    return cla_conllu_parse(f, path, 0, rows.data, rows.size);
+    return status;
+}
+
+static cla_status add_words(cla_conllu *f, const char *const *words, size_t count)
+{
+    const cla_sentence sentence = { .first = f->word_count, .count = count };
+    for (size_t i = 0; i < count; i++) {
+        CLA_TRY(add_word(f, (cla_word){ words[i], CLA_NO_TAG, 0 }));
+    }
+    return add_sentence(f, sentence);
+}
+
+cla_status cla_conllu_from_words(cla_conllu *f, const char *const *words,
+                                 const size_t *length, size_t sentences)
+{
+    cla_status status = CLA_OK;
+    *f = (cla_conllu){ .column = CLA_UPOS };
+    for (size_t i = 0; i < sentences && !status; i++) {
+        status = add_words(f, words + f->word_count, length[i]);
+    }
+    if (status) {
+        cla_conllu_free(f);
+    }
+    return status;
 }
 
 /* ---- the format of a text ------------------------------------------------------- */
@@ -281,96 +328,4 @@ cla_conllu_form cla_conllu_guess(const char *line)
     const bool broken =
         columns == COLUMNS ? bare : columns > 2 && is_first_id(line, size);
     return broken ? CLA_FORM_NEITHER : CLA_FORM_WORDS;
-}
-
-/* ---- writing ------------------------------------------------------------------ */
-
-/* Copies a row with one column replaced. */
-static cla_status write_row(cla_text *out, const char *row, size_t size,
-                            const char *tag, int column)
-{
-    size_t at = 0;
-    for (int tabs = 1; at < size && tabs < column; at++) {
-        tabs += row[at] == '\t';
-    }
-    const char *end = memchr(row + at, '\t', size - at);
-    const size_t rest = end ? (size_t)(end - row) : size;
-    CLA_TRY(cla_text_add(out, "%.*s%s", (int)at, row, tag));
-    return cla_text_append(out, row + rest, size - rest);
-}
-
-/* Returns whether the first column of a row is a plain integer. */
-static bool is_word_row(const char *row, size_t size)
-{
-    size_t at = 0;
-    while (at < size && row[at] >= '0' && row[at] <= '9') {
-        at++;
-    }
-    return at > 0 && at < size && row[at] == '\t';
-}
-
-/* The output of a file's lines. */
-typedef struct writer {
-    cla_text *out;
-    bool open;     // lines were written since the last blank one
-    bool carriage; // they end in CR LF
-} writer;
-
-/* Ends a block of lines by one blank line. */
-static cla_status close_block(writer *w)
-{
-    const bool open = w->open;
-    w->open = false;
-    return open ? cla_text_append(w->out, w->carriage ? "\r\n" : "\n",
-                                  w->carriage ? 2 : 1)
-                : CLA_OK;
-}
-
-/* Writes a line, whose CR is one of its bytes; tag, unless NULL, replaces a column. The
- * last line of a file, not ended, gets the end of those before it. */
-static cla_status write_line(writer *w, const char *line, size_t size, bool ended,
-                             const char *tag, int column)
-{
-    const bool carriage = size && line[size - 1] == '\r';
-    const bool lacks = !ended && w->carriage && !carriage;
-    CLA_TRY(tag ? write_row(w->out, line, size, tag, column)
-                : cla_text_append(w->out, line, size));
-    w->open = true;
-    w->carriage = carriage || lacks;
-    return cla_text_append(w->out, lacks ? "\r\n" : "\n", lacks ? 2 : 1);
-}
-
-/* Writes the lines of text, with one blank line behind each block of them. tags, unless
- * NULL, are those of its words. */
-static cla_status write_lines(writer *w, const char *text, size_t size,
-                              const char *const *tags, int column)
-{
-    size_t word = 0;
-    for (size_t at = 0; at < size;) {
-        const char *line = text + at, *end = memchr(line, '\n', size - at);
-        const size_t bytes = end ? (size_t)(end - line) : size - at;
-        const bool is_word = tags && is_word_row(line, bytes);
-        CLA_TRY(cla_line_is_blank(line, bytes)
-                    ? close_block(w)
-                    : write_line(w, line, bytes, end != NULL,
-                                 is_word ? tags[word] : NULL, column));
-        word += is_word;
-        at += bytes + 1;
-    }
-    return close_block(w);
-}
-
-cla_status cla_conllu_write(const cla_conllu *f, size_t s, const char *const *tags,
-                            cla_text *out)
-{
-    const cla_sentence *sentence = &f->sentences[s];
-    writer w = { .out = out };
-    return write_lines(&w, f->raw + sentence->begin, sentence->end - sentence->begin,
-                       tags, f->column);
-}
-
-cla_status cla_conllu_write_comments(const char *text, size_t size, cla_text *out)
-{
-    writer w = { .out = out };
-    return write_lines(&w, text, size, NULL, 0);
 }

@@ -4,6 +4,10 @@
 
 #include "base/text.h"
 
+/* Columns of tags, and what stands there instead of none. */
+enum { CLA_UPOS = 4, CLA_XPOS = 5 };
+#define CLA_NO_TAG "_"
+
 /* One word: a row whose id is a whole number. */
 typedef struct cla_word {
     const char *form; // column 2
@@ -14,16 +18,18 @@ typedef struct cla_word {
 typedef struct cla_sentence {
     size_t first, count; // words
     size_t begin, end; // bytes of the file, with comments before it that have no words
+    bool carriage;     // of words alone: their line ends in CR LF
 } cla_sentence;
 
 /* A whole file. Strings point into it. */
 typedef struct cla_conllu {
     char *path;
     int lines_before; // of a stream, for messages
-    char *raw;        // the bytes as read, which cla_conllu_write copies
+    char *raw;        // the bytes as read, which cla_conllu_write copies; NULL: words
+                      // alone
     size_t raw_size;
-    int column; // of the tags: 4, or 5 after cla_conllu_use_xpos
-    char *cut;  // the same bytes, cut into NUL-terminated columns
+    int column; // of the tags: CLA_UPOS, or CLA_XPOS after cla_conllu_use_xpos
+    char *cut;  // the same bytes, cut into NUL-terminated columns or words
     cla_word *words;
     size_t word_count, word_cap;
     cla_sentence *sentences;
@@ -42,10 +48,15 @@ cla_status cla_conllu_parse(cla_conllu *file, const char *path, int lines_before
 /* Takes the words' tags from column 5. */
 void cla_conllu_use_xpos(cla_conllu *file);
 
-/* Converts plain text (one sentence a line, words separated by blanks) to CoNLL-U rows
- * that have id and form alone, and the line end of their line. */
+/* Takes the words of plain text (one sentence a line, words separated by blanks), which
+ * file then owns. They are written as rows that have id, form and tag alone, and the
+ * line end of their line. Errors: as cla_conllu_parse. */
 cla_status cla_conllu_from_lines(cla_conllu *file, const char *path, int lines_before,
                                  char *data, size_t size);
+/* Makes a file of sentences whose words stay the caller's: length [sentences] of them
+ * each. Errors: CLA_E_NOMEM. */
+cla_status cla_conllu_from_words(cla_conllu *file, const char *const *words,
+                                 const size_t *length, size_t sentences);
 void cla_conllu_free(cla_conllu *file);
 
 /* The form of a text. */

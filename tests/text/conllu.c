@@ -91,6 +91,33 @@ Test(conllu, reads_plain_lines)
     cla_conllu_free(&f);
 }
 
+/* Words alone are written as rows with the line end of their line; the last line gets
+ * that of the line before it. */
+Test(conllu, writes_words_alone_as_rows)
+{
+    cla_conllu f;
+    cla_text out = { 0 };
+    char *text = NULL;
+    const char *tags[] = { "A", "B", "C", "D" };
+    cr_assert_eq(cla_strdup(&text, "#1\tb \n\nc\r\n  d"), CLA_OK);
+    cr_assert_eq(cla_conllu_from_lines(&f, "in", 0, text, strlen(text)), CLA_OK);
+    cr_expect_eq(f.words[3].line, 4);
+    for (size_t s = 0; s < f.sentence_count; s++) {
+        cr_assert_eq(cla_conllu_write(&f, s, tags + f.sentences[s].first, &out),
+                     CLA_OK);
+    }
+    cr_expect_str_eq(out.data,
+                     ROW("1", "#1", "A") "\n" ROW("2", "b", "B") "\n\n" ROW(
+                         "1", "c", "C") "\r\n\r\n" ROW("1", "d", "D") "\r\n\r\n");
+    out.size = 0;
+    cla_conllu_use_xpos(&f);
+    cr_expect_str_eq(f.words[0].tag, "_");
+    cr_assert_eq(cla_conllu_write(&f, 1, tags + 2, &out), CLA_OK);
+    cr_expect_str_eq(out.data, "1\tc\t_\t_\tC\t_\t_\t_\t_\t_\r\n\r\n");
+    cla_text_free(&out);
+    cla_conllu_free(&f);
+}
+
 /* A NUL byte would end its line early. */
 Test(conllu, plain_lines_without_nul)
 {
