@@ -15,16 +15,83 @@ extern "C" {
 
 typedef struct cla_model cla_model;
 
+/* The number type of weights on the device. Matrices alone have fewer bits
+ * (docs/weights.md). */
+typedef enum cla_weights {
+    CLA_WEIGHTS_STORED, // the type in the model's state on disk
+    CLA_WEIGHTS_FLOAT32,
+    CLA_WEIGHTS_FLOAT16,
+    CLA_WEIGHTS_INT8,
+} cla_weights;
+
+/* How a model is loaded. {0}: as its folder has it. */
+typedef struct cla_model_options {
+    cla_weights weights;
+    uint64_t reserved[4]; // 0: room for later versions
+} cla_model_options;
+
 /* Loads the best weights of a folder, or the last ones if none are marked as best.
  *
+ * options  in  NULL for {0}
+ *
  * Errors: CLA_E_IO, CLA_E_INPUT (a file or tensor that is damaged or does not fit),
- * CLA_E_NUMERIC (weights that are not finite), CLA_E_NOMEM, CLA_E_DEVICE. */
+ * CLA_E_USAGE (an option out of its range), CLA_E_NUMERIC (weights that are not
+ * finite), CLA_E_NOMEM, CLA_E_DEVICE. */
+CLA_API cla_status cla_model_open(cla_model **model, cla_runtime *rt,
+                                  const char *folder, const cla_model_options *options);
+
+/* cla_model_open with options NULL. */
 CLA_API cla_status cla_model_load(cla_model **model, cla_runtime *rt,
                                   const char *folder);
 CLA_API void cla_model_free(cla_model **model);
 
 /* The system's name: "tagger", "translator", "poet" or "reader". */
 CLA_API const char *cla_model_kind(const cla_model *model);
+
+/* ---- workers ----------------------------------------------------------------- */
+
+/* Gives a model workers instead of those that it has: copies of it, each on an equal
+ * share of its device (cla_runtime_share). cla_model_translate then works on that many
+ * batches at a time.
+ *
+ * count  in  1 to the device's compute units, at most 256; 0: as many as suit the
+ *            device. On a CPU that is one for each core, at most 8, and no more than
+ *            half of its memory holds; elsewhere, and where a device cannot be divided,
+ *            one. One worker is the model itself
+ *
+ * Errors: CLA_E_USAGE (count out of its range, a model that is a worker), those of cla_runtime_share and
+ * cla_model_open; the model has one worker then. */
+CLA_API cla_status cla_model_hire(cla_model *model, int count);
+
+/* The number of workers, 1 at first, and the i-th of them, from 0: a model for a thread
+ * of your own, which may work while the others do. It stays the model's until that is
+ * freed or hires again. */
+CLA_API int cla_model_workers(const cla_model *model);
+CLA_API cla_model *cla_model_worker(cla_model *model, int i);
+
+/* ---- tags -------------------------------------------------------------------- */
+
+/* How sentences are tagged. {0}: of any length. */
+typedef struct cla_tag_options {
+    int max_words;        // of a sentence; 0: any number
+    uint64_t reserved[4]; // 0: room for later versions
+} cla_tag_options;
+
+/* Tags sentences, in batches. The tags of a sentence do not depend on
+ * the sentences beside it.
+ *
+ * tags     out  one name for each word, which belongs to the model
+ * words    in   UTF-8, none empty: those of the first sentence, then those of the next
+ * length   in   [count] the number of words of each sentence, which may be 0
+ * options  in   NULL for {0}
+ *
+ * Errors: CLA_E_USAGE (the model is no tagger, an option out of its range), CLA_E_INPUT
+ * (a word that is empty or not UTF-8: its position; a sentence of more than max_words
+ * words), CLA_E_NUMERIC (scores that are not finite), CLA_E_NOMEM, CLA_E_DEVICE. */
+CLA_API cla_status cla_model_tag_sentences(cla_model *model, const char **tags,
+                                           const char *const *words,
+                                           const size_t *length, size_t count,
+                                           const cla_tag_options *options);
 
 /* Tags a sentence.
  *
@@ -36,6 +103,12 @@ CLA_API const char *cla_model_kind(const cla_model *model);
  * are not finite), CLA_E_NOMEM, CLA_E_DEVICE. */
 CLA_API cla_status cla_model_tag(cla_model *model, const char **tags,
                                  const char *const *words, size_t count);
+
+/* The column of CoNLL-U that a tagger's tags are of: 4 (UPOS) or 5 (XPOS). 0 for other
+ * models. */
+CLA_API int cla_model_tag_column(const cla_model *model);
+
+/* ---- translations ------------------------------------------------------------ */
 
 /* How lines are translated. {0}: the likeliest piece each time. */
 typedef struct cla_translate_options {
@@ -67,6 +140,8 @@ CLA_API cla_status cla_model_translate(cla_model *model, cla_translation *transl
                                        const char *const *lines, size_t count,
                                        const cla_translate_options *options);
 
+/* ---- answers ----------------------------------------------------------------- */
+
 /* An answer: a part of a passage. */
 typedef struct cla_quote {
     int32_t from, to; // code points of the passage, to exclusive
@@ -88,6 +163,8 @@ typedef struct cla_quote {
 CLA_API cla_status cla_model_answer(cla_model *model, cla_quote *quotes, size_t *found,
                                     const char *passage, const char *const *questions,
                                     size_t count, size_t best);
+
+/* ---- poems ------------------------------------------------------------------- */
 
 enum { CLA_QUATRAIN_LINES = 4 };
 

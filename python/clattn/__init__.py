@@ -26,6 +26,7 @@ from clattn._api import (
     HardForm,
     HardGate,
     Schedule,
+    Weights,
 )
 from clattn._library import version
 from clattn.errors import *  # noqa: F403
@@ -61,6 +62,7 @@ __all__ = [
     "Tape",
     "Tensor",
     "Translation",
+    "Weights",
     "bench",
     "devices",
     "evaluate",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clattn import _arguments as arguments
-from clattn._api import QUATRAIN_LINES
+from clattn._api import QUATRAIN_LINES, Weights
 from clattn._library import check, filled, library, struct, text
 from clattn.errors import InputError, OutOfMemoryError
 from clattn.program import call, given
@@ -86,22 +86,35 @@ class Model(Owned):
     _name = "model"
 
     def __init__(
-        self, folder: str | os.PathLike[str], runtime: Runtime | None = None
+        self,
+        folder: str | os.PathLike[str],
+        runtime: Runtime | None = None,
+        weights: Weights = Weights.STORED,
     ) -> None:
         self.folder = Path(arguments.path("Model", "folder", folder))
         runtime = Runtime() if runtime is None else runtime
         arguments.instance("Model", "runtime", runtime, Runtime)
+        arguments.instance("Model", "weights", weights, Weights)
         out = ctypes.c_void_p()
+        options = filled("cla_model_options", "Model", weights=int(weights))
         with runtime.lock:
-            path = os.fsencode(self.folder)
-            check(library().cla_model_load(ctypes.byref(out), runtime.begin(), path))
+            path, how = os.fsencode(self.folder), ctypes.byref(options)
+            to, rt = ctypes.byref(out), runtime.begin()
+            check(library().cla_model_open(to, rt, path, how))
             assert out.value
             super().__init__(runtime, out.value)
 
     @staticmethod
-    def load(folder: str | os.PathLike[str], runtime: Runtime | None = None) -> Model:
-        """Loads a folder; without a runtime, on a new one on the default device."""
-        return Model(folder, runtime)
+    def load(
+        folder: str | os.PathLike[str],
+        runtime: Runtime | None = None,
+        weights: Weights = Weights.STORED,
+    ) -> Model:
+        """Loads a folder; without a runtime, on a new one on the default device.
+
+        weights  their number type on the device, such as Weights.INT8
+        """
+        return Model(folder, runtime, weights)
 
     def __enter__(self) -> Model:
         return self
@@ -118,6 +131,41 @@ class Model(Owned):
     def kind(self) -> str:
         """ "tagger", "translator", "poet" or "reader"."""
         return text(library().cla_model_kind(self.pointer))
+
+    def hire(self, count: int = 0) -> int:
+        """Opens workers, copies on shares of a CPU that translate batches at the same
+        time, and returns how many there are. 0: as many as suit the device."""
+        count = arguments.whole("hire", "count", count, "int")
+        with self.runtime.lock:
+            self.runtime.begin()
+            check(library().cla_model_hire(self.pointer, count))
+            return int(library().cla_model_workers(self.pointer))
+
+    def tag_sentences(
+        self, sentences: Sequence[Sequence[str]], max_words: int = 0
+    ) -> list[list[str]]:
+        """The tag of each word of each sentence; a sentence of more than max_words
+        words (0: any number) is refused."""
+        where = "tag_sentences"
+        given = [
+            arguments.items(where, f"sentences[{i}]", words, "words")
+            for i, words in enumerate(
+                arguments.items(where, "sentences", sentences, "sentences")
+            )
+        ]
+        array = _texts(where, "words", [word for s in given for word in s])
+        length = (ctypes.c_size_t * max(len(given), 1))(*map(len, given))
+        tags = (ctypes.c_char_p * max(len(array), 1))()
+        options = filled("cla_tag_options", where, max_words=max_words)
+        how = ctypes.byref(options)
+        with self.runtime.lock:
+            self.runtime.begin()
+            at, count = self.pointer, len(given)
+            check(
+                library().cla_model_tag_sentences(at, tags, array, length, count, how)
+            )
+            names = iter([text(tag) for tag in tags[: len(array)]])
+        return [[next(names) for _ in sentence] for sentence in given]
 
     def tag(self, words: Sequence[str]) -> list[str]:
         """The tag of each word of a sentence."""

@@ -8,6 +8,7 @@
 #include "cli/answer.h"
 #include "cli/model.h"
 #include "cli/stream.h"
+#include "tasks/model.h"
 
 enum { TOGETHER = 64 };
 
@@ -304,10 +305,10 @@ static cla_status answer_stream(const arguments *a, reading *t)
 static cla_status answer(const arguments *a)
 {
     cli_model m;
-    cla_status status = cli_model_open(&m, a->device, a->model, a->weights,
-                                       &reading_kind, "answer needs a reader");
+    cla_status status = cli_model_open(&m, a->device, a->model, a->weights, "reader",
+                                       "answer needs a reader");
     if (!status) {
-        reading *t = (reading *)m.task;
+        reading *t = (reading *)cla_model_task(m.model);
         t->ask_limit = a->max_words;
         status =
             a->squad ? cli_answer_file(t, a->squad, a->max_words) : answer_stream(a, t);

@@ -6,6 +6,7 @@
 #include "cli/eval.h"
 #include "cli/lengths.h"
 #include "cli/model.h"
+#include "tasks/model.h"
 #include "tasks/poetry/poetry.h"
 
 typedef struct arguments {
@@ -153,15 +154,14 @@ static cla_status evaluate(const arguments *a, cla_task *task, const char *split
 static cla_status score(const arguments *a, const char *model, cla_metrics *metrics)
 {
     const char *split = a->split ? a->split : "test";
-    const cla_task_kind *kind = a->lengths ? &translation_kind
-                                : a->tags  ? &tagging_kind
-                                           : NULL;
+    const char *kind = a->lengths ? "translator" : a->tags ? "tagger" : NULL;
     cli_model m;
     cla_status status = cli_model_open(&m, a->device, model, a->weights, kind,
                                        a->tags ? "eval --tags needs a tagger"
                                                : "eval --lengths needs a translator");
     if (!status) {
-        status = kind ? show(a, m.task, split) : evaluate(a, m.task, split, metrics);
+        cla_task *task = cla_model_task(m.model);
+        status = kind ? show(a, task, split) : evaluate(a, task, split, metrics);
     }
     cli_model_close(&m);
     return status;

@@ -8,6 +8,7 @@
 #include "cli/inspect.h"
 #include "cli/model.h"
 #include "cli/svg.h"
+#include "tasks/model.h"
 #include "tasks/poetry/poetry.h"
 #include "tasks/reading/reading.h"
 #include "tasks/tagging/tagging.h"
@@ -264,7 +265,7 @@ static cla_status inspect(const arguments *a)
 {
     cli_model m;
     cla_status status = cli_model_open(&m, a->device, a->model, NULL, NULL, NULL);
-    status = status ? status : inspect_task(a, m.task);
+    status = status ? status : inspect_task(a, cla_model_task(m.model));
     cli_model_close(&m);
     return status;
 }

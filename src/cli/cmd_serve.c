@@ -1,10 +1,10 @@
 /* cmd_serve.c - clattn serve: serves a trained model over HTTP. */
-#include <stdio.h>
+#include <string.h>
 
 #include "cli/model.h"
 #include "cli/serve.h"
+#include "tasks/model.h"
 #include "tasks/reading/reading.h"
-#include "tasks/tagging/tagging.h"
 #include "tasks/translation/translation.h"
 
 typedef struct arguments {
@@ -64,15 +64,15 @@ const cli_usage cli_serve_usage = {
 static cla_status choose(serve *s, serve_limits *limits)
 {
     static const struct {
-        const cla_task_kind *kind;
+        const char *kind;
         int max_words;
     } known[] = {
-        [SERVE_TRANSLATE] = { &translation_kind, 2000 },
-        [SERVE_TAG] = { &tagging_kind, 10000 },
-        [SERVE_ANSWER] = { &reading_kind, 20000 },
+        [SERVE_TRANSLATE] = { "translator", 2000 },
+        [SERVE_TAG] = { "tagger", 10000 },
+        [SERVE_ANSWER] = { "reader", 20000 },
     };
     for (int i = 0; i <= SERVE_ANSWER; i++) {
-        if (s->task->kind == known[i].kind) {
+        if (strcmp(cla_model_kind(s->model), known[i].kind) == 0) {
             s->kind = (serve_kind)i;
             limits->max_words =
                 limits->max_words ? limits->max_words : known[i].max_words;
@@ -82,38 +82,36 @@ static cla_status choose(serve *s, serve_limits *limits)
     return cla_fail(CLA_E_USAGE,
                     "serve needs a translator, a tagger or a reader: this "
                     "is a %s",
-                    s->task->kind->name);
+                    cla_model_kind(s->model));
 }
 
-static void set_up(serve *s, serve_limits *limits, const cli_workers *workers)
+static void set_up(serve *s, serve_limits *limits)
 {
     if (s->kind == SERVE_TRANSLATE) {
-        const search_options *own = &((const translation *)s->task)->search;
+        const search_options *own =
+            &((const translation *)cla_model_task(s->model))->search;
         limits->beam = limits->beam ? limits->beam : own->beam;
         limits->alpha = limits->alpha >= 0 ? limits->alpha : own->alpha;
     }
-    for (int i = 0; i < workers->count && s->kind == SERVE_ANSWER; i++) {
-        ((reading *)workers->task[i])->ask_limit = limits->max_words;
+    for (int i = 0; i < s->workers && s->kind == SERVE_ANSWER; i++) {
+        ((reading *)cla_model_task(cla_model_worker(s->model, i)))->ask_limit =
+            limits->max_words;
     }
 }
 
-static cla_status serve_model(arguments *a, const cli_model *m)
+static cla_status serve_model(arguments *a, cla_model *model)
 {
-    cli_workers workers = { 0 };
-    serve s = { .task = m->task, .limits = &a->limits, .workers = a->workers };
+    serve s = { .model = model, .limits = &a->limits, .workers = a->workers };
     CLA_TRY(choose(&s, &a->limits));
-    cla_status status = cli_workers_open(&workers, a->workers, m, a->model, a->weights);
-    status = status ? status : serve_open(&s, workers.task);
-    if (!status) {
-        set_up(&s, &a->limits, &workers);
-        status = serve_run(&s, a->host, a->port);
-        if (s.kind == SERVE_TRANSLATE) {
-            translation_tell_cut((const translation *)s.task, s.counts.cut,
-                                 s.counts.texts);
-        }
-        serve_close(&s);
+    CLA_TRY(cli_model_hire(model, a->workers));
+    CLA_TRY(serve_open(&s));
+    set_up(&s, &a->limits);
+    const cla_status status = serve_run(&s, a->host, a->port);
+    if (s.kind == SERVE_TRANSLATE) {
+        translation_tell_cut((const translation *)cla_model_task(model), s.counts.cut,
+                             s.counts.texts);
     }
-    cli_workers_close(&workers);
+    serve_close(&s);
     return status;
 }
 
@@ -122,7 +120,7 @@ static cla_status serve_folder(arguments *a)
     cli_model m;
     CLA_TRY(serve_available());
     cla_status status = cli_model_open(&m, a->device, a->model, a->weights, NULL, NULL);
-    status = status ? status : serve_model(a, &m);
+    status = status ? status : serve_model(a, m.model);
     cli_model_close(&m);
     return status;
 }

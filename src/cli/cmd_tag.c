@@ -6,7 +6,7 @@
 
 #include "cli/model.h"
 #include "cli/stream.h"
-#include "tasks/tagging/tagging.h"
+#include "text/conllu.h"
 
 #define BLANKS " \t\r"
 
@@ -72,7 +72,7 @@ const cli_usage cli_tag_usage = {
 
 /* The state of reading standard input. */
 typedef struct stream {
-    tagging *tagger;
+    cla_model *tagger;
     cla_text pending; // lines not yet tagged
     size_t whole;     // bytes of pending up to the end of a sentence
     int sentences, limit;
@@ -95,38 +95,47 @@ static cla_status print(const cla_text *out)
                : CLA_OK;
 }
 
-static cla_status write_tagged(stream *s, tagging_split *split,
-                               const int32_t *predicted)
+static cla_status write_tagged(const cla_conllu *file, const char *const *tags)
 {
     cla_text out = { 0 };
     cla_status status = CLA_OK;
-    const char **tags = NULL;
-    status = cla_alloc(&tags, (size_t)split->tokens + 1, sizeof *tags);
-    for (int64_t i = 0; i < split->tokens && !status; i++) {
-        tags[i] = s->tagger->tags.tokens[predicted[i]];
-    }
-    for (size_t i = 0; i < split->file.sentence_count && !status; i++) {
-        status = cla_conllu_write(&split->file, i,
-                                  tags + split->file.sentences[i].first, &out);
+    for (size_t i = 0; i < file->sentence_count && !status; i++) {
+        status = cla_conllu_write(file, i, tags + file->sentences[i].first, &out);
     }
     status = status ? status : print(&out);
-    free(tags);
     cla_text_free(&out);
     return status;
 }
 
-static cla_status tag_file(stream *s, cla_conllu *file)
+/* Tags the words of a file; names and length have room for words and sentences. */
+static cla_status tag_words(const stream *s, cla_conllu *file, const char **names,
+                            size_t *length)
 {
-    tagging_split split = { 0 };
-    int32_t *predicted = NULL;
-    cla_status status = tagging_split_build(s->tagger, &split, file);
-    status = status
-                 ? status
-                 : cla_alloc(&predicted, (size_t)split.tokens + 1, sizeof *predicted);
-    status = status ? status : tagging_predict(s->tagger, &split, predicted);
-    status = status ? status : write_tagged(s, &split, predicted);
-    free(predicted);
-    tagging_split_free(&split);
+    const char **tags = names + file->word_count;
+    for (size_t i = 0; i < file->word_count; i++) {
+        names[i] = file->words[i].form;
+    }
+    for (size_t i = 0; i < file->sentence_count; i++) {
+        length[i] = file->sentences[i].count;
+    }
+    CLA_TRY(cla_model_tag_sentences(s->tagger, tags, names, length,
+                                    file->sentence_count, NULL));
+    if (cla_model_tag_column(s->tagger) == CLA_XPOS) {
+        cla_conllu_use_xpos(file);
+    }
+    return write_tagged(file, tags);
+}
+
+static cla_status tag_file(const stream *s, cla_conllu *file)
+{
+    const char **names = NULL; // of the words, then of their tags
+    size_t *length = NULL;
+    cla_status status = cla_alloc(&names, 2 * file->word_count, sizeof *names);
+    status = status ? status : cla_alloc(&length, file->sentence_count, sizeof *length);
+    status = status ? status : tag_words(s, file, names, length);
+    free(names);
+    free(length);
+    cla_conllu_free(file);
     return status;
 }
 
@@ -289,11 +298,11 @@ static cla_status finish(void *to, bool ended)
 static cla_status tag(const arguments *a)
 {
     cli_model m;
-    cla_status status = cli_model_open(&m, a->device, a->model, a->weights,
-                                       &tagging_kind, "tag needs a tagger");
+    cla_status status = cli_model_open(&m, a->device, a->model, a->weights, "tagger",
+                                       "tag needs a tagger");
     if (!status) {
         const bool at_once = a->unbuffered || isatty(STDIN_FILENO);
-        stream s = { .tagger = (tagging *)m.task,
+        stream s = { .tagger = m.model,
                      .form = form_of(a),
                      .limit = at_once ? 1 : a->batch,
                      .max_words = a->max_words };

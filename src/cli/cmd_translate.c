@@ -6,6 +6,7 @@
 
 #include "cli/model.h"
 #include "cli/stream.h"
+#include "tasks/model.h"
 #include "tasks/translation/translation.h"
 
 enum { MAX_LINES = 1 << 20 };
@@ -81,8 +82,8 @@ const cli_usage cli_translate_usage = {
 /* The state of reading standard input. */
 typedef struct stream {
     const arguments *a;
-    const cli_model *model;
-    cli_workers workers; // none before there is work for several
+    cla_model *model;
+    bool hired; // the workers; there is work for several
     translation *t;
     translation_options options;
     cla_lines given;                  // the translations to score
@@ -100,25 +101,18 @@ static void print(const stream *s, const translation_result *r)
     putchar('\n');
 }
 
-/* Opens the workers of --workers; by default as many as suit the device, once there is
+/* Hires the workers of --workers; by default as many as suit the device, once there is
  * more than one batch of lines. */
 static cla_status hire(stream *s)
 {
     const int wanted = s->a->workers;
-    if (s->workers.count || (!wanted && s->count <= (size_t)s->a->batch)) {
+    if (s->hired || (!wanted && s->count <= (size_t)s->a->batch)) {
         return CLA_OK;
     }
-    const int count = wanted ? wanted : cli_workers_fit(s->model);
-    cla_status status =
-        cli_workers_open(&s->workers, count, s->model, s->a->model, s->a->weights);
-    if (status && !wanted) { // not requested by the user
-        cla_log(CLA_LOG_INFO, "the whole device works on each batch: %s", cla_error());
-        cli_workers_close(&s->workers);
-        status = cli_workers_open(&s->workers, 1, s->model, s->a->model, s->a->weights);
-    }
-    CLA_TRY(status);
-    s->options.worker = s->workers.task;
-    s->options.workers = s->workers.count;
+    s->hired = true;
+    CLA_TRY(cli_model_hire(s->model, wanted));
+    s->options.worker = s->model->tasks;
+    s->options.workers = s->model->tasks ? cla_model_workers(s->model) : 0;
     return CLA_OK;
 }
 
@@ -224,12 +218,12 @@ static size_t lines_at_a_time(const arguments *a)
 
 static cla_status translate_all(const arguments *a, const cli_model *m)
 {
-    translation *t = (translation *)m->task;
+    translation *t = (translation *)cla_model_task(m->model);
     const int beam = a->beam ? a->beam : t->search.beam;
     const double alpha = a->alpha >= 0 ? a->alpha : t->search.alpha;
     stream s = {
         .a = a,
-        .model = m,
+        .model = m->model,
         .t = t,
         .options = { .search = translation_search(t, beam, a->best, alpha),
                      .batch = a->batch,
@@ -243,7 +237,6 @@ static cla_status translate_all(const arguments *a, const cli_model *m)
         status ? status : cla_alloc(&s.out, s.limit * (size_t)a->best, sizeof *s.out);
     status = status ? status : read_all(&s);
     translation_tell_cut(t, status ? 0 : s.cut, s.number);
-    cli_workers_close(&s.workers);
     cla_lines_free(&s.given);
     free(s.line);
     free(s.out);
@@ -253,9 +246,8 @@ static cla_status translate_all(const arguments *a, const cli_model *m)
 static cla_status translate(const arguments *a)
 {
     cli_model m;
-    cla_status status =
-        cli_model_open(&m, a->device, a->model, a->weights, &translation_kind,
-                       "translate needs a translator");
+    cla_status status = cli_model_open(&m, a->device, a->model, a->weights,
+                                       "translator", "translate needs a translator");
     status = status ? status : translate_all(a, &m);
     cli_model_close(&m);
     return status;

@@ -13,8 +13,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "clattn/model.h"
 #include "cli/cli.h"
-#include "train/task.h"
 
 /* The task of the loaded model; each has a path of its own. */
 typedef enum serve_kind { SERVE_TRANSLATE, SERVE_TAG, SERVE_ANSWER } serve_kind;
@@ -74,14 +74,14 @@ typedef struct serve_unit {
 /* A worker thread and its copy of the model. */
 typedef struct serve_worker {
     struct serve *s;
-    cla_task *task;
+    cla_model *model;
     serve_unit *unit; // [batch]
     pthread_t thread;
 } serve_worker;
 
 typedef struct serve {
     serve_kind kind;
-    const cla_task *task; // the model whose settings apply
+    cla_model *model;
     serve_worker *worker; // [workers]
     int workers;
     const serve_limits *limits;
@@ -119,9 +119,9 @@ void serve_job_free(serve_job *job);
 
 /* ---- serve_queue.c ---- */
 
-/* Opens a queue and a worker for each copy of the model, task [s->workers]. Errors:
+/* Opens a queue, and a worker thread for each worker of the model. Errors:
  * CLA_E_NOMEM. */
-cla_status serve_open(serve *s, cla_task *const *task);
+cla_status serve_open(serve *s);
 void serve_close(serve *s);
 /* Appends a job to the queue. Returns false after giving it the response 503 when the
  * queue is full or closed. */

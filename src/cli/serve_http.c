@@ -11,6 +11,7 @@
 #include "cli/serve.h"
 #include "cli/serve_listen.h"
 #include "cli/signals.h"
+#include "tasks/model.h"
 #include "tasks/translation/translation.h"
 
 #define JSON_TYPE "application/json"
@@ -56,7 +57,7 @@ static cla_status get_health(serve *s, request *r, cla_text *out)
         return CLA_OK;
     }
     return take_json(
-        out, json_pack("{s:s,s:s}", "status", "ok", "model", s->task->kind->name));
+        out, json_pack("{s:s,s:s}", "status", "ok", "model", cla_model_kind(s->model)));
 }
 
 static cla_status get_metrics(serve *s, request *r, cla_text *out)
@@ -69,10 +70,10 @@ static cla_status get_languages(serve *s, request *r, cla_text *out)
 {
     if (s->kind != SERVE_TRANSLATE) {
         serve_refuse(&r->job, 404, "/languages: the model is a %s",
-                     s->task->kind->name);
+                     cla_model_kind(s->model));
         return CLA_OK;
     }
-    const translation *t = (const translation *)s->task;
+    const translation *t = (const translation *)cla_model_task(s->model);
     return take_json(out, json_pack("[{s:s,s:s,s:[s]},{s:s,s:s,s:[]}]", "code",
                                     t->source_name, "name", t->source_name, "targets",
                                     t->target_name, "code", t->target_name, "name",
@@ -203,7 +204,7 @@ static void refuse_route(const serve *s, request *r, const char *method)
                      to->kind < 0 ? "GET" : "POST");
     } else if (to->kind >= 0 && to->kind != (int)s->kind) {
         serve_refuse(&r->job, 404, "%s: the model is a %s, which has %s", to->path,
-                     s->task->kind->name, paths[s->kind]);
+                     cla_model_kind(s->model), paths[s->kind]);
     }
 }
 

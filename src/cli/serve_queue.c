@@ -4,19 +4,19 @@
 
 #include "cli/serve.h"
 
-static cla_status open_workers(serve *s, cla_task *const *task)
+static cla_status open_workers(serve *s)
 {
     CLA_TRY(cla_alloc(&s->worker, (size_t)s->workers, sizeof *s->worker));
     for (int i = 0; i < s->workers; i++) {
         serve_worker *w = &s->worker[i];
         w->s = s;
-        w->task = task[i];
+        w->model = cla_model_worker(s->model, i);
         CLA_TRY(cla_alloc(&w->unit, (size_t)s->limits->batch, sizeof *w->unit));
     }
     return CLA_OK;
 }
 
-cla_status serve_open(serve *s, cla_task *const *task)
+cla_status serve_open(serve *s)
 {
     pthread_condattr_t attributes;
     s->tail = &s->head;
@@ -26,7 +26,7 @@ cla_status serve_open(serve *s, cla_task *const *task)
                       !pthread_cond_init(&s->more, &attributes) &&
                       !pthread_condattr_destroy(&attributes);
     CLA_TRY(made ? CLA_OK : cla_fail(CLA_E_NOMEM, "serve: no memory for a lock"));
-    const cla_status status = open_workers(s, task);
+    const cla_status status = open_workers(s);
     if (status) {
         serve_close(s);
     }

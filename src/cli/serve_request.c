@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "cli/serve.h"
+#include "tasks/model.h"
 #include "tasks/reading/reading.h"
 #include "tasks/translation/translation.h"
 
@@ -259,7 +260,7 @@ static cla_status check_language(const json_t *object, const char *key, const ch
 
 static cla_status read_translate(const serve *s, serve_job *job, const json_t *object)
 {
-    const translation *t = (const translation *)s->task;
+    const translation *t = (const translation *)cla_model_task(s->model);
     const json_t *format = json_object_get(object, "format");
     const char *name = json_string_value(format);
     if (format && (!name || strcmp(name, "text") != 0)) {

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "cli/serve.h"
+#include "tasks/model.h"
 #include "tasks/reading/reading.h"
-#include "tasks/tagging/tagging.h"
 #include "tasks/translation/translation.h"
 
 #define BLANKS " \t\r\n\v\f"
@@ -23,7 +23,7 @@ static cla_status set_translation(serve_text *text, const translation_result *ou
 
 static cla_status translate(const serve_worker *w, const serve_unit *unit, size_t n)
 {
-    translation *t = (translation *)w->task;
+    translation *t = (translation *)cla_model_task(w->model);
     const translation_options options = {
         translation_search(t, w->s->limits->beam, 1, w->s->limits->alpha),
         .batch = w->s->limits->batch,
@@ -50,75 +50,72 @@ static cla_status translate(const serve_worker *w, const serve_unit *unit, size_
 
 /* ---- tags ------------------------------------------------------------------------ */
 
-/* Appends a sentence as rows of CoNLL-U; none when it has no words. */
-static cla_status add_rows(serve_text *text, cla_text *rows)
+/* Makes the result of a sentence: a list of its words, without tags. */
+static cla_status list_words(serve_text *text)
 {
-    int number = 0;
     const char *word = text->text + strspn(text->text, BLANKS);
     text->result = json_array();
     for (size_t size; *word; word += size + strspn(word + size, BLANKS)) {
         size = strcspn(word, BLANKS);
-        CLA_TRY(cla_text_add(rows, "%d\t%.*s\t_\t_\t_\t_\t_\t_\t_\t_\n", ++number,
-                             (int)size, word));
         if (json_array_append_new(text->result,
                                   json_pack("{s:s%}", "word", word, size))) {
             return no_memory();
         }
     }
-    if (!text->result) {
-        return no_memory();
-    }
-    return number ? cla_text_add(rows, "\n") : CLA_OK;
+    return text->result ? CLA_OK : no_memory();
 }
 
-/* Sets the tag of each word of a text from predicted. */
-static cla_status set_tags(const tagging *t, serve_text *text, const int32_t *predicted)
+/* The sentences of a batch, as cla_model_tag_sentences takes them. */
+typedef struct sentences {
+    const char **word, **tag; // [words]
+    size_t *length;           // [count]
+} sentences;
+
+static cla_status take_words(sentences *s, const serve_unit *unit, size_t n)
 {
-    for (size_t i = 0; i < json_array_size(text->result); i++) {
-        if (json_object_set_new(json_array_get(text->result, i), "tag",
-                                json_string(t->tags.tokens[predicted[i]]))) {
-            return no_memory();
+    size_t words = 0;
+    CLA_TRY(cla_alloc(&s->length, n, sizeof *s->length));
+    for (size_t i = 0; i < n; i++) {
+        CLA_TRY(list_words(unit[i].text));
+        words += s->length[i] = json_array_size(unit[i].text->result);
+    }
+    CLA_TRY(cla_alloc(&s->word, words + 1, sizeof *s->word));
+    CLA_TRY(cla_alloc(&s->tag, words + 1, sizeof *s->tag));
+    const char **to = s->word;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < s->length[i]; k++) {
+            const json_t *word = json_array_get(unit[i].text->result, k);
+            *to++ = json_string_value(json_object_get(word, "word"));
         }
     }
     return CLA_OK;
 }
 
-static cla_status tag_rows(const serve_worker *w, cla_text *rows,
-                           const serve_unit *unit, size_t n)
+static cla_status set_tags(const sentences *s, const serve_unit *unit, size_t n)
 {
-    tagging *t = (tagging *)w->task;
-    cla_conllu file = { 0 };
-    tagging_split split = { 0 };
-    int32_t *predicted = NULL;
-    cla_text taken = *rows;
-    *rows = (cla_text){ 0 }; // the parser owns it
-    CLA_TRY(cla_conllu_parse(&file, "request", 0, taken.data, taken.size));
-    cla_status status = tagging_split_build(t, &split, &file);
-    status = status
-                 ? status
-                 : cla_alloc(&predicted, (size_t)split.tokens + 1, sizeof *predicted);
-    status = status ? status : tagging_predict(t, &split, predicted);
-    size_t at = 0;
-    for (size_t i = 0; i < n && !status; i++) {
-        status = set_tags(t, unit[i].text, predicted + at);
-        at += json_array_size(unit[i].text->result);
+    const char **tag = s->tag;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < s->length[i]; k++) {
+            json_t *word = json_array_get(unit[i].text->result, k);
+            if (json_object_set_new(word, "tag", json_string(*tag++))) {
+                return no_memory();
+            }
+        }
     }
-    free(predicted);
-    tagging_split_free(&split);
-    return status;
+    return CLA_OK;
 }
 
 static cla_status tag(const serve_worker *w, const serve_unit *unit, size_t n)
 {
-    cla_text rows = { 0 };
-    cla_status status = CLA_OK;
-    for (size_t i = 0; i < n && !status; i++) {
-        status = add_rows(unit[i].text, &rows);
-    }
-    if (!status && rows.size) {
-        status = tag_rows(w, &rows, unit, n);
-    }
-    cla_text_free(&rows);
+    sentences s = { 0 };
+    cla_status status = take_words(&s, unit, n);
+    status = status
+                 ? status
+                 : cla_model_tag_sentences(w->model, s.tag, s.word, s.length, n, NULL);
+    status = status ? status : set_tags(&s, unit, n);
+    free(s.word);
+    free(s.tag);
+    free(s.length);
     return status;
 }
 
@@ -168,8 +165,8 @@ static cla_status answer(const serve_worker *w, const serve_unit *unit, size_t n
         text[n + i] = unit[i].text->text;
     }
     status = status ? status
-                    : reading_ask_each((reading *)w->task, text, text + n, n, best, out,
-                                       found);
+                    : reading_ask_each((reading *)cla_model_task(w->model), text,
+                                       text + n, n, best, out, found);
     for (size_t i = 0; i < n && !status; i++) {
         status = set_answers(&unit[i], out + i * best, found[i]);
     }
@@ -224,7 +221,8 @@ static cla_status check_length(const serve_worker *w, const serve_unit *unit)
     size_t count = text->size; // no text has more words than bytes
     if (w->s->kind == SERVE_TRANSLATE) {
         const cla_line line = { text->text, text->size };
-        CLA_TRY(translation_pieces((translation *)w->task, &line, false, &count));
+        CLA_TRY(translation_pieces((translation *)cla_model_task(w->model), &line,
+                                   false, &count));
     } else if (count > most) {
         count = cla_count_words(text->text, BLANKS);
     }

@@ -2,14 +2,8 @@
 #pragma once
 
 #include "base/safetensors.h"
+#include "clattn/model.h"
 #include "nn/param.h"
-
-typedef enum cla_weights {
-    CLA_WEIGHTS_STORED, // the type in its state on disk
-    CLA_WEIGHTS_FLOAT32,
-    CLA_WEIGHTS_FLOAT16,
-    CLA_WEIGHTS_INT8,
-} cla_weights;
 
 /* The values of the commands' option --weights. */
 #define CLA_WEIGHTS_NAMES "float32 float16 int8"

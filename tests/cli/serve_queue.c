@@ -94,9 +94,8 @@ static const serve_limits limits = { .batch = 1, .queue = TEXTS };
 static serve *open_service(int workers)
 {
     static serve s;
-    static cla_task *const task[WORKERS];
     s = (serve){ .workers = workers, .limits = &limits, .done = done };
-    TEST_OK(serve_open(&s, task));
+    TEST_OK(serve_open(&s));
     TEST_OK(serve_start(&s));
     return &s;
 }

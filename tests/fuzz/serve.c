@@ -11,10 +11,10 @@
 static const char *const folders[] = { "translator", "tagger", "reader" };
 
 /* Works on all texts of the job, in batches like those of a worker. */
-static void work(serve *s, cla_task *task, serve_job *job)
+static void work(serve *s, cla_model *model, serve_job *job)
 {
     serve_unit unit[4];
-    const serve_worker worker = { .s = s, .task = task, .unit = unit };
+    const serve_worker worker = { .s = s, .model = model, .unit = unit };
     while (job->taken < job->count) {
         size_t n = 0;
         for (; n < (size_t)s->limits->batch && job->taken < job->count; n++) {
@@ -48,16 +48,16 @@ static void check(const serve_job *job)
     json_decref(body);
 }
 
-static void answer(serve_kind kind, cla_task *task, bool form, const fuzz_part *body)
+static void answer(serve_kind kind, cla_model *model, bool form, const fuzz_part *body)
 {
     const serve_limits limits = {
         .batch = 4, .queue = 64, .body = 8192, .max_words = 32, .beam = 2, .alpha = 0.6
     };
-    serve s = { .kind = kind, .task = task, .limits = &limits };
+    serve s = { .kind = kind, .model = model, .limits = &limits };
     serve_job job = { .code = 0 };
     if (fuzz_ok(serve_read_job(&s, &job, body->data, body->size, form))) {
         if (!job.code) {
-            work(&s, task, &job);
+            work(&s, model, &job);
         }
         check(&job);
     }
@@ -75,6 +75,6 @@ void fuzz_serve(const uint8_t *data, size_t size)
     FUZZ_CHECK(
         !cli_model_open(&m, NULL, fuzz_run_folder(folders[kind]), NULL, NULL, NULL),
         "%s", cla_error());
-    answer(kind, m.task, how / 3 % 2, &body);
+    answer(kind, m.model, how / 3 % 2, &body);
     cli_model_close(&m);
 }

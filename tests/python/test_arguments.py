@@ -161,7 +161,7 @@ def test_objects(runtime: clattn.Runtime) -> None:
         "offsets": [0, 1], "lengths": [1], "config": {}, "out": "none", "model": "none",
         "verb": "bleu", "reference": "none", "hypothesis": "none", "folder": "none",
         "about": "a", "words": ["a"], "lines": ["a"], "passage": "a", "questions": [],
-        "y": tensor, "source": np.zeros(4, np.float32),
+        "y": tensor, "source": np.zeros(4, np.float32), "sentences": [["a"]],
     }  # fmt: skip
     wrong = []
     with runtime.tape() as tape:

@@ -148,6 +148,12 @@ def test_a_tagger(runtime: clattn.Runtime, trained: Make) -> None:
         tags = model.tag(words)
         assert len(tags) == 4 and all(tag.isupper() for tag in tags)
         assert model.tag([]) == []
+        both = model.tag_sentences([words, [], words[:2]])
+        assert both == [tags, [], model.tag(words[:2])]
+        assert model.tag_sentences([]) == []
+        with pytest.raises(clattn.InputError, match="sentence 1 has 4 words"):
+            model.tag_sentences([["il"], words], max_words=3)
+        assert model.hire(1) == 1
         maps = model.maps(" ".join(words))
         assert maps["logits"].shape[0] == 4
         np.testing.assert_allclose(maps["map.0.0"].sum(axis=1), 1, rtol=1e-5)
@@ -162,6 +168,11 @@ def test_a_tagger(runtime: clattn.Runtime, trained: Make) -> None:
             model.translate(["il"])
     with pytest.raises(clattn.FreedError, match="the model is freed"):
         model.tag(words)
+    small = clattn.Weights.INT8
+    with clattn.Model.load(trained("tagger"), runtime, weights=small) as model:
+        assert len(model.tag(words)) == 4
+    with pytest.raises(clattn.UsageError, match="weights"):
+        clattn.Model.load(trained("tagger"), runtime, weights=7)  # type: ignore[arg-type]
     with pytest.raises(clattn.FileError, match="none/config"):
         clattn.Model.load("none", runtime)
 

@@ -85,6 +85,25 @@ cla_status tagging_predict(tagging *t, const tagging_split *s, int32_t *predicte
     return status ? status : back;
 }
 
+cla_status tagging_tag(tagging *t, const char *const *words, const size_t *length,
+                       size_t count, const char **tags)
+{
+    cla_conllu file = { 0 };
+    tagging_split s = { 0 };
+    int32_t *predicted = NULL;
+    CLA_TRY(cla_conllu_from_words(&file, words, length, count));
+    cla_status status = tagging_split_build(t, &s, &file);
+    status = status ? status
+                    : cla_alloc(&predicted, (size_t)s.tokens + 1, sizeof *predicted);
+    status = status ? status : tagging_predict(t, &s, predicted);
+    for (int64_t i = 0; i < s.tokens && !status; i++) {
+        tags[i] = t->tags.tokens[predicted[i]];
+    }
+    free(predicted);
+    tagging_split_free(&s);
+    return status;
+}
+
 cla_status tagging_look(tagging *t, const tagging_split *s, tagger_view *view)
 {
     tagging_batch b = { 0 };

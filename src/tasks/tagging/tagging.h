@@ -101,6 +101,11 @@ bool tagging_padded(const tagging *t);
  * CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status tagging_predict(tagging *t, const tagging_split *split, int32_t *predicted);
 
+/* Tags sentences of length [count] words each, at least one of all: writes the names of
+ * their tags, which t owns. Errors: those of tagging_predict. */
+cla_status tagging_tag(tagging *t, const char *const *words, const size_t *length,
+                       size_t count, const char **tags);
+
 /* Computes logits and attention maps of a split's first sequence, without padding.
  * Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status tagging_look(tagging *t, const tagging_split *split, tagger_view *view);

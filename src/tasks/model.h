@@ -1,0 +1,30 @@
+/* model.h - a trained system behind clattn/model.h. */
+#pragma once
+
+#include "clattn/model.h"
+#include "train/task.h"
+
+struct cla_model {
+    cla_runtime *rt;
+    cla_task *task;
+    char *folder;
+    cla_weights weights;
+    cla_model **worker; // [workers] copies on shares of the device; NULL: none
+    cla_task **tasks;   // [workers] their tasks
+    int workers;        // at least 1
+    bool hired;         // it is such a copy
+    struct translation_result *said; // [said_count] the last translations
+    size_t said_count;
+};
+
+/* Returns the task of a model, which owns it. */
+cla_task *cla_model_task(const cla_model *model);
+
+/* Fails with CLA_E_USAGE unless the model is of this kind. */
+cla_status cla_model_must_be(const cla_model *model, const char *who,
+                             const cla_task_kind *kind);
+/* Fails with CLA_E_USAGE if one of count texts is NULL. */
+cla_status cla_model_need_texts(const char *who, const char *name,
+                                const char *const *text, size_t count);
+/* Frees the last translations. */
+void cla_model_forget(cla_model *model);
