@@ -72,6 +72,8 @@ def named(v: Variable, struct: str = "") -> str:
 
 def kind(headers: Headers, name: str) -> str:
     known = {*headers.enums, *headers.structs, *headers.opaque, *PLAIN}
+    if name in headers.callbacks:
+        return "void*"
     base = name.rstrip("*")
     if base not in known | {"char", "void", "uint64_t"}:
         fail(f"the type {name} is not understood")

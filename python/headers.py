@@ -43,6 +43,7 @@ class Headers:
     structs: dict[str, list[Variable]] = field(default_factory=dict)
     said: dict[str, str] = field(default_factory=dict)  # above each structure
     opaque: list[str] = field(default_factory=list)
+    callbacks: list[str] = field(default_factory=list)
     functions: list[Function] = field(default_factory=list)
 
 
@@ -111,6 +112,7 @@ def read_structs(text: str, into: Headers) -> None:
                 fields[-1].comment += f" {comment}"
         into.structs[name] = fields
     into.opaque += re.findall(r"typedef struct (\w+) \1;", text)
+    into.callbacks += re.findall(r"typedef \w+ \(\*(\w+)\)\(", text)
 
 
 def argument_comments(comment: str) -> dict[str, str]:

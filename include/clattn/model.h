@@ -48,6 +48,28 @@ CLA_API void cla_model_free(cla_model **model);
 /* The system's name: "tagger", "translator", "poet" or "reader". */
 CLA_API const char *cla_model_kind(const cla_model *model);
 
+/* Called after each batch of a model's calls: done of count words are tagged, lines
+ * translated or scored, questions answered, or lines of a poem written; what has no
+ * words does not count. It may come from another thread, but never from two at once,
+ * and must not use the model. CLA_OK goes on; another status ends the call, which
+ * returns it. */
+typedef cla_status (*cla_watch)(void *to, size_t done, size_t count);
+
+/* Has a function called during the calls of a model from now on; NULL: none.
+ *
+ * to  in  for watch; may be NULL
+ *
+ * Errors: none but a NULL model. */
+CLA_API cla_status cla_model_watch(cla_model *model, cla_watch watch, void *to);
+
+/* The most that options can ask for. */
+enum {
+    CLA_MOST_BEAM = 256,
+    CLA_MOST_BATCH = 65536,
+    CLA_MOST_PIECES = 65536,
+    CLA_MOST_ANSWERS = 1000,
+};
+
 /* ---- workers ----------------------------------------------------------------- */
 
 /* Gives a model workers instead of those that it has: copies of it, each on an equal
@@ -112,14 +134,18 @@ CLA_API int cla_model_tag_column(const cla_model *model);
 
 /* How lines are translated. {0}: the likeliest piece each time. */
 typedef struct cla_translate_options {
-    int beam;              // hypotheses of a line, 1 to 256; 0: 1
+    int beam;              // hypotheses of a line, 1 to CLA_MOST_BEAM; 0: 1
     double length_penalty; // 0 to 10: how much longer translations are favoured
-    int batch;             // lines that are worked on together, at most; 1 to 65536;
-                           // 0: 32
-    uint64_t reserved[4];  // 0: room for later versions
+    int batch;             // lines that are worked on together, at most; 1 to
+                           // CLA_MOST_BATCH; 0: 32
+    int64_t best;          // translations of each line, 1 to the beam; 0: 1
+    int extra;             // pieces that a translation may have beyond those of its
+                           // line, up to CLA_MOST_PIECES; 0: as the model has it
+    int most;              // or its pieces, whatever those of its line; one of the two
+    uint64_t reserved[2];  // 0: room for later versions
 } cla_translate_options;
 
-/* The translation of a line. Its probability is the product of those of its n pieces,
+/* A translation of a line. Its probability is the product of those of its n pieces,
  * the last of which is the end. */
 typedef struct cla_translation {
     const char *text; // UTF-8, the model's until it translates again or is freed
@@ -127,9 +153,12 @@ typedef struct cla_translation {
     double score;     // logp / ((5 + n) / 6)^length_penalty (Wu et al. 2016, 7)
 } cla_translation;
 
-/* Translates lines; that of a line without pieces, such as blanks, is empty.
+/* Translates lines; that of a line without pieces, such as blanks, is empty. Lines of
+ * similar length go together, and on several workers batches at the same time; the
+ * translation of a line does not depend on the lines beside it.
  *
- * translations  out  [count]
+ * translations  out  [count,best] best first. Where the beam found fewer, the others
+ *                    are "", with a logp and a score of minus infinity
  * lines         in   [count] UTF-8, without line ends
  * options       in   NULL for {0}
  *
@@ -140,6 +169,45 @@ CLA_API cla_status cla_model_translate(cla_model *model, cla_translation *transl
                                        const char *const *lines, size_t count,
                                        const cla_translate_options *options);
 
+/* Scores given translations of lines. Their texts are then those of targets. A target
+ * without pieces is the end alone, and the only one that a line without pieces can
+ * have: others get minus infinity.
+ *
+ * scored   out  [count]
+ * lines    in   [count] UTF-8, without line ends
+ * targets  in   [count] the same
+ * options  in   NULL for {0}; only length_penalty and batch matter
+ *
+ * Errors: those of cla_model_translate. */
+CLA_API cla_status cla_model_score(cla_model *model, cla_translation *scored,
+                                   const char *const *lines, const char *const *targets,
+                                   size_t count, const cla_translate_options *options);
+
+/* The number of lines of the last call whose best translation reached its greatest
+ * length before its own end. */
+CLA_API size_t cla_model_cut(const cla_model *model);
+
+/* The search that a translator's folder names: beam, length_penalty, and extra or most.
+ * The other options are 0. Errors: CLA_E_USAGE (the model is no translator). */
+CLA_API cla_status cla_model_translate_usual(const cla_model *model,
+                                             cla_translate_options *options);
+
+/* Counts the pieces of a line, without the end. There may be more than bytes.
+ *
+ * pieces  out
+ * line    in   UTF-8
+ * target  in   the line is in the language of translations
+ *
+ * Errors: CLA_E_USAGE (the model is no translator), CLA_E_NOMEM. */
+CLA_API cla_status cla_model_pieces(const cla_model *model, size_t *pieces,
+                                    const char *line, bool target);
+
+/* A translator's languages, as its folder names them; "" where it does not. They belong
+ * to the model. *any: a prefix of the line, such as ">>fra<<", chooses the target.
+ * Errors: CLA_E_USAGE (the model is no translator). */
+CLA_API cla_status cla_model_languages(const cla_model *model, const char **source,
+                                       const char **target, bool *any);
+
 /* ---- answers ----------------------------------------------------------------- */
 
 /* An answer: a part of a passage. */
@@ -149,13 +217,51 @@ typedef struct cla_quote {
     double logp;      // natural logarithm of its first and last words' probabilities
 } cla_quote;
 
+/* A question about passages of its own. */
+typedef struct cla_question {
+    const char *text;            // UTF-8
+    const char *const *passages; // [passage_count] UTF-8, of any length. Questions one
+                                 // after the other with the same pointer share them
+    size_t passage_count;
+} cla_question;
+
+/* How questions are answered. {0}: the best answer to each. */
+typedef struct cla_answer_options {
+    int best;             // answers to each question, 1 to CLA_MOST_ANSWERS; 0: 1
+    int max_words;        // of a passage; 0: any number
+    uint64_t reserved[4]; // 0: room for later versions
+} cla_answer_options;
+
+/* An answer to a question about several passages. */
+typedef struct cla_passage_quote {
+    size_t passage; // its index in the question's list
+    cla_quote quote;
+} cla_passage_quote;
+
+/* Answers questions, those of similar length together. The answers to a question do not
+ * depend on the questions beside it.
+ *
+ * answers    out  [count,best] answers to each question, best first
+ * found      out  [count] how many there are; 0 where the question or all of its
+ *                 passages have no word
+ * questions  in   [count]
+ * options    in   NULL for {0}
+ *
+ * Errors: CLA_E_USAGE (the model is no reader, an option out of its range), CLA_E_INPUT
+ * (text that is not UTF-8: which, and the byte; a passage of more than max_words words;
+ * several passages for a network that reads one), CLA_E_NUMERIC (weights that give no
+ * finite scores), CLA_E_NOMEM, CLA_E_DEVICE. */
+CLA_API cla_status cla_model_ask(cla_model *model, cla_passage_quote *answers,
+                                 size_t *found, const cla_question *questions,
+                                 size_t count, const cla_answer_options *options);
+
 /* Answers questions about a passage of any length.
  *
  * quotes     out  [count,best] answers to each question, best first
  * found      out  [count] answers to each question; 0 if it or the passage has no word
  * passage    in   UTF-8
  * questions  in   [count] UTF-8
- * best       in   1 to 1000
+ * best       in   1 to CLA_MOST_ANSWERS
  *
  * Errors: CLA_E_USAGE (the model is no reader, best out of its range), CLA_E_INPUT
  * (text that is not UTF-8: which, and the byte), CLA_E_NUMERIC (weights that give no

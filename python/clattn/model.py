@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 import os
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clattn import _arguments as arguments
 from clattn._api import QUATRAIN_LINES, Weights
 from clattn._library import check, filled, library, struct, text
-from clattn.errors import InputError, OutOfMemoryError
+from clattn._results import (
+    Quatrain,
+    Quote,
+    Translation,
+    as_bytes,
+    as_quote,
+    as_texts,
+)
+from clattn.errors import OutOfMemoryError, UsageError
 from clattn.program import call, given
 from clattn.runtime import Owned, Runtime
 from clattn.safetensors import read_safetensors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
     import numpy as np
@@ -27,56 +35,9 @@ if TYPE_CHECKING:
 __all__ = ["Model", "Quatrain", "Quote", "Translation"]
 
 
-@dataclass(frozen=True)
-class Translation:
-    """The translation of a line.
-
-    logp   natural logarithm of its probability
-    score  logp / ((5 + n) / 6)^length_penalty, n its pieces and the end
-    """
-
-    text: str
-    logp: float
-    score: float
-
-
-@dataclass(frozen=True)
-class Quote:
-    """An answer: passage[start:stop]. logp is the logarithm of its probability."""
-
-    text: str
-    start: int
-    stop: int
-    logp: float
-
-
-@dataclass(frozen=True)
-class Quatrain:
-    """A poem of four lines, and the keyword that each was written on.
-
-    from_text, from_vectors  keywords that are words of the text, or near to those; the
-                             others were drawn
-    logp                     logarithm of the probability of all characters
-    """
-
-    lines: tuple[str, ...]
-    keywords: tuple[str, ...]
-    from_text: int
-    from_vectors: int
-    logp: float
-
-
-def _bytes(where: str, name: str, value: str) -> bytes:
-    if isinstance(value, str) and "\0" in value:
-        raise InputError(f"{where}: {name} holds a NUL byte")
-    return arguments.text(where, name, value)
-
-
-def _texts(where: str, name: str, values: Sequence[str]) -> Any:
-    """The texts as an array of C."""
-    given = arguments.items(where, name, values, "texts")
-    data = [_bytes(where, f"{name}[{i}]", value) for i, value in enumerate(given)]
-    return (ctypes.c_char_p * len(data))(*data)
+_WATCH = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t
+)
 
 
 class Model(Owned):
@@ -84,6 +45,8 @@ class Model(Owned):
 
     _free = "cla_model_free"
     _name = "model"
+    _watcher: Any = None
+    _raised: BaseException | None = None  # by the listener
 
     def __init__(
         self,
@@ -153,7 +116,7 @@ class Model(Owned):
                 arguments.items(where, "sentences", sentences, "sentences")
             )
         ]
-        array = _texts(where, "words", [word for s in given for word in s])
+        array = as_texts(where, "words", [word for s in given for word in s])
         length = (ctypes.c_size_t * max(len(given), 1))(*map(len, given))
         tags = (ctypes.c_char_p * max(len(array), 1))()
         options = filled("cla_tag_options", where, max_words=max_words)
@@ -161,7 +124,7 @@ class Model(Owned):
         with self.runtime.lock:
             self.runtime.begin()
             at, count = self.pointer, len(given)
-            check(
+            self._check(
                 library().cla_model_tag_sentences(at, tags, array, length, count, how)
             )
             names = iter([text(tag) for tag in tags[: len(array)]])
@@ -169,11 +132,11 @@ class Model(Owned):
 
     def tag(self, words: Sequence[str]) -> list[str]:
         """The tag of each word of a sentence."""
-        array = _texts("tag", "words", words)
+        array = as_texts("tag", "words", words)
         tags = (ctypes.c_char_p * max(len(array), 1))()
         with self.runtime.lock:
             self.runtime.begin()
-            check(library().cla_model_tag(self.pointer, tags, array, len(array)))
+            self._check(library().cla_model_tag(self.pointer, tags, array, len(array)))
             return [text(tag) for tag in tags[: len(array)]]
 
     def translate(
@@ -189,28 +152,83 @@ class Model(Owned):
         length_penalty  0 to 10: how much longer translations are favoured
         batch           lines that are worked on together, at most
         """
-        array = _texts("translate", "lines", lines)
-        made = (struct("cla_translation") * max(len(array), 1))()
-        options = filled(
-            "cla_translate_options",
-            "translate",
-            beam=beam,
-            length_penalty=length_penalty,
-            batch=batch,
-        )
+        search = {"beam": beam, "length_penalty": length_penalty, "batch": batch}
+        return self._translate("translate", lines, None, search)
+
+    def nbest(
+        self,
+        lines: Sequence[str],
+        best: int,
+        beam: int | None = None,
+        length_penalty: float = 0.6,
+        batch: int = 32,
+        extra: int = 0,
+        most: int = 0,
+    ) -> list[list[Translation]]:
+        """The best translations of each line, as many as the beam finds.
+
+        best   how many, at most; the beam where that is not given
+        extra  pieces that a translation may have beyond those of its line; 0: as the
+               model has it
+        most   or its pieces, whatever those of its line; one of the two
+        """
+        best = arguments.whole("nbest", "best", best, "int32_t")
+        search = {
+            "beam": best if beam is None else beam,
+            "length_penalty": length_penalty,
+            "batch": batch,
+            "best": best,
+            "extra": extra,
+            "most": most,
+        }
+        rows, each = self._translate("nbest", lines, None, search), max(best, 1)
+        found = [rows[i : i + each] for i in range(0, len(rows), each)]
+        return [[t for t in row if t.logp > -math.inf] for row in found]
+
+    def score(
+        self,
+        lines: Sequence[str],
+        targets: Sequence[str],
+        length_penalty: float = 0.6,
+        batch: int = 32,
+    ) -> list[Translation]:
+        """The scores of given translations of lines."""
+        search = {"length_penalty": length_penalty, "batch": batch}
+        given = as_texts("score", "targets", targets)
+        return self._translate("score", lines, given, search)
+
+    def _translate(
+        self,
+        where: str,
+        lines: Sequence[str],
+        targets: Any,
+        search: dict[str, Any],
+    ) -> list[Translation]:
+        array = as_texts(where, "lines", lines)
+        count = len(array)
+        options = filled("cla_translate_options", where, **search)
+        rows = count * max(options.best, 1)
+        try:
+            made = (struct("cla_translation") * max(rows, 1))()
+        except (MemoryError, OverflowError, ValueError):
+            raise OutOfMemoryError(f"{where}: no memory for {rows} rows") from None
+        if targets is not None and len(targets) != count:
+            raise UsageError(f"{where}: {count} lines, {len(targets)} targets")
         with self.runtime.lock:
             self.runtime.begin()
             at, how = self.pointer, ctypes.byref(options)
-            check(library().cla_model_translate(at, made, array, len(array), how))
-            rows = made[: len(array)]
-            return [Translation(text(t.text), t.logp, t.score) for t in rows]
+            texts = [array] if targets is None else [array, targets]
+            name = "translate" if targets is None else "score"
+            function = getattr(library(), f"cla_model_{name}")
+            self._check(function(at, made, *texts, count, how))
+            return [Translation(text(t.text), t.logp, t.score) for t in made[:rows]]
 
     def answer(
         self, passage: str, questions: Sequence[str], best: int = 1
     ) -> list[list[Quote]]:
         """The answers to each question, best first; none where there are no words."""
-        data = _bytes("answer", "passage", passage)
-        array = _texts("answer", "questions", questions)
+        data = as_bytes("answer", "passage", passage)
+        array = as_texts("answer", "questions", questions)
         best = arguments.whole("answer", "best", best, "uint32_t")
         count, rows = len(array), max(len(array) * best, 1)
         try:
@@ -220,15 +238,85 @@ class Model(Owned):
         found = (ctypes.c_size_t * max(count, 1))()
         with self.runtime.lock:
             self.runtime.begin()
-            check(
+            self._check(
                 library().cla_model_answer(
                     self.pointer, quotes, found, data, array, count, best
                 )
             )
         return [
-            [_quote(passage, q) for q in quotes[i * best : i * best + found[i]]]
+            [as_quote(passage, q) for q in quotes[i * best : i * best + found[i]]]
             for i in range(count)
         ]
+
+    def ask(
+        self,
+        questions: Sequence[tuple[str, Sequence[str]]],
+        best: int = 1,
+        max_words: int = 0,
+    ) -> list[list[Quote]]:
+        """The answers to questions that have passages of their own, best first.
+
+        questions  pairs of a question and a list of its passages
+        max_words  of a passage; a longer one is refused. 0: any number
+        """
+        where = "ask"
+        pairs = [
+            arguments.items(where, f"questions[{i}]", pair, "texts")
+            for i, pair in enumerate(
+                arguments.items(where, "questions", questions, "pairs")
+            )
+        ]
+        if any(len(pair) != 2 for pair in pairs):
+            raise UsageError("ask: questions must be pairs of a text and passages")
+        asked = (struct("cla_question") * max(len(pairs), 1))()
+        arrays = [as_texts(where, "passages", passages) for _, passages in pairs]
+        for one, (question, _), array in zip(asked, pairs, arrays, strict=False):
+            one.text = as_bytes(where, "questions", question)
+            one.passages, one.passage_count = array, len(array)
+        options = filled("cla_answer_options", where, best=best, max_words=max_words)
+        best, count = max(options.best, 1), len(pairs)
+        quotes = (struct("cla_passage_quote") * max(count * best, 1))()
+        found = (ctypes.c_size_t * max(count, 1))()
+        with self.runtime.lock:
+            self.runtime.begin()
+            at, how = self.pointer, ctypes.byref(options)
+            self._check(library().cla_model_ask(at, quotes, found, asked, count, how))
+        return [
+            [
+                as_quote(pairs[i][1][q.passage], q.quote, q.passage)
+                for q in quotes[i * best : i * best + found[i]]
+            ]
+            for i in range(count)
+        ]
+
+    def watch(self, listener: Callable[[int, int], Any] | None) -> None:
+        """Has listener(done, count) called after each batch of later calls: done of
+        count words, lines, questions or lines of a poem. What it raises ends the call
+        and comes out of it. None: nobody listens."""
+        if listener is not None and not callable(listener):
+            raise arguments.wrong("watch", "listener", listener, "a function")
+
+        def hear(_: int | None, done: int, count: int) -> int:
+            assert listener
+            try:
+                listener(done, count)
+            except BaseException as error:
+                self._raised = error
+            return UsageError.status if self._raised else 0
+
+        watcher = _WATCH(hear) if listener else None
+        with self.runtime.lock:
+            self.runtime.begin()
+            to = ctypes.cast(watcher, ctypes.c_void_p) if watcher else None
+            check(library().cla_model_watch(self.pointer, to, None))
+            self._watcher = watcher  # C keeps no reference
+
+    def _check(self, status: int) -> None:
+        """As check, but raises what the listener raised."""
+        raised, self._raised = self._raised, None
+        if raised:
+            raise raised
+        check(status)
 
     def compose(
         self, about: str = "", characters: int = 7, beam: int = 1, seed: int = 42
@@ -246,11 +334,11 @@ class Model(Owned):
             beam=beam,
             seed=seed,
         )
-        data, how = _bytes("compose", "about", about), ctypes.byref(options)
+        data, how = as_bytes("compose", "about", about), ctypes.byref(options)
         with self.runtime.lock:
             self.runtime.begin()
             at = self.pointer
-            check(library().cla_model_compose(at, ctypes.byref(out), data, how))
+            self._check(library().cla_model_compose(at, ctypes.byref(out), data, how))
         try:
             poem, four = out.contents, range(QUATRAIN_LINES)
             return Quatrain(
@@ -277,8 +365,8 @@ class Model(Owned):
         It runs the installed program (`clattn inspect`), since the C library has no
         function for it. A translator's maps can only be drawn: UsageError.
         """
-        _bytes("maps", "about", about)
-        data = b"" if passage is None else _bytes("maps", "passage", passage)
+        as_bytes("maps", "about", about)
+        data = b"" if passage is None else as_bytes("maps", "passage", passage)
         if characters is not None:
             arguments.whole("maps", "characters", characters, "int32_t")
         with tempfile.TemporaryDirectory() as folder:
@@ -297,11 +385,6 @@ class Model(Owned):
             words += given(chars=characters)
             rows = call("inspect", [*words, "--json"])
         return {site["site"]: _array(site["maps"]) for site in map(json.loads, rows)}
-
-
-def _quote(passage: str, raw: Any) -> Quote:
-    start = getattr(raw, "from")  # a word of Python's own
-    return Quote(passage[start : raw.to], start, raw.to, raw.logp)
 
 
 def _array(levels: Any) -> np.ndarray[Any, np.dtype[Any]]:

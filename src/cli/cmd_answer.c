@@ -32,7 +32,7 @@ static const cli_option options[] = {
       "ids and answers",
       CLI_TEXT, .at = offsetof(arguments, squad) },
     { "nbest", 'n', "N", "the N best answers to each question (1)", CLI_INT,
-      .at = offsetof(arguments, best), .low = 1, .high = READING_MOST },
+      .at = offsetof(arguments, best), .low = 1, .high = CLA_MOST_ANSWERS },
     { "max-words", 'w', "N", "refuse a passage of more words (20000)", CLI_INT,
       .at = offsetof(arguments, max_words), .low = 1, .high = INT32_MAX },
     { "scores", 's', NULL,
@@ -76,13 +76,13 @@ typedef struct texts {
 } texts;
 
 /* Returns NULL when out of memory. */
-static json_t *answer_object(const texts *of, const reading_answer *answer)
+static json_t *answer_object(const texts *of, const cla_passage_quote *answer)
 {
-    const cla_span *place = &answer->place;
+    const cla_quote *place = &answer->quote;
     json_t *object =
         json_pack("{s:s%,s:i,s:i,s:f}", "text",
                   of->passage[answer->passage] + place->at, (size_t)place->size, "from",
-                  place->from, "to", place->to, "score", answer->score);
+                  place->from, "to", place->to, "score", place->logp);
     if (of->list && json_object_set_new(object, "passage",
                                         json_integer((json_int_t)answer->passage))) {
         json_decref(object);
@@ -92,7 +92,7 @@ static json_t *answer_object(const texts *of, const reading_answer *answer)
 }
 
 static cla_status print_object(const texts *of, const char *question,
-                               const reading_answer *answers, size_t n)
+                               const cla_passage_quote *answers, size_t n)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++) {
@@ -107,12 +107,12 @@ static cla_status print_object(const texts *of, const char *question,
 
 /* Prints an answer as one line: line breaks and tabs of the passage become blanks. */
 static void print_line(const arguments *a, const texts *of,
-                       const reading_answer *answer)
+                       const cla_passage_quote *answer)
 {
-    const cla_span *place = &answer->place;
+    const cla_quote *place = &answer->quote;
     const char *text = of->passage[answer->passage] + place->at;
     if (a->scores) {
-        printf("%.6f\t", answer->score);
+        printf("%.6f\t", place->logp);
         if (of->list) {
             printf("%zu\t", answer->passage);
         }
@@ -126,7 +126,7 @@ static void print_line(const arguments *a, const texts *of,
 }
 
 static cla_status print(const arguments *a, const texts *of, const char *question,
-                        const reading_answer *answers, size_t n)
+                        const cla_passage_quote *answers, size_t n)
 {
     if (a->json) {
         return print_object(of, question, answers, n);
@@ -149,20 +149,20 @@ static cla_status name_place(const arguments *a, const texts *of, cla_status sta
                      : cla_fail_within(status, "standard input:%zu", of->line);
 }
 
-static cla_status answer_some(const arguments *a, reading *t, const texts *of,
-                              const char *const *questions, size_t n)
+/* Answers n questions about the same passages; room for them is asked. */
+static cla_status answer_all(const arguments *a, cla_model *model, const texts *of,
+                             cla_question *asked, size_t n)
 {
+    const cla_answer_options how = { .best = a->best, .max_words = a->max_words };
     const size_t best = (size_t)a->best;
-    reading_answer *answers = NULL;
+    cla_passage_quote *answers = NULL;
     size_t *found = NULL;
     cla_status status = cla_alloc(&answers, n * best + 1, sizeof *answers);
     status = status ? status : cla_alloc(&found, n + 1, sizeof *found);
-    status = status ? status
-                    : reading_ask(t, of->passage, of->count, questions, n, best,
-                                  answers, found);
+    status = status ? status : cla_model_ask(model, answers, found, asked, n, &how);
     status = status == CLA_E_INPUT ? name_place(a, of, status) : status;
     for (size_t i = 0; found && i < n && !status; i++) {
-        status = print(a, of, questions[i], answers + i * best, found[i]);
+        status = print(a, of, asked[i].text, answers + i * best, found[i]);
     }
     if (!status && (fflush(stdout) || ferror(stdout))) {
         status = cla_fail(CLA_E_IO, "standard output: %s", strerror(errno));
@@ -172,10 +172,23 @@ static cla_status answer_some(const arguments *a, reading *t, const texts *of,
     return status;
 }
 
+static cla_status answer_some(const arguments *a, cla_model *model, const texts *of,
+                              const char *const *questions, size_t n)
+{
+    cla_question *asked = NULL;
+    CLA_TRY(cla_alloc(&asked, n + 1, sizeof *asked));
+    for (size_t i = 0; i < n; i++) {
+        asked[i] = (cla_question){ questions[i], of->passage, of->count };
+    }
+    const cla_status status = answer_all(a, model, of, asked, n);
+    free(asked);
+    return status;
+}
+
 /* The state of reading standard input. */
 typedef struct stream {
     const arguments *a;
-    reading *t;
+    cla_model *model;
     const char *passage; // of --passage; NULL: each line has its own
     char *question[TOGETHER];
     size_t count, limit, number;
@@ -186,8 +199,8 @@ static cla_status flush(stream *s)
     cla_status status = CLA_OK;
     if (s->count) {
         const texts one = { &s->passage, 1, false, 0 };
-        status =
-            answer_some(s->a, s->t, &one, (const char *const *)s->question, s->count);
+        status = answer_some(s->a, s->model, &one, (const char *const *)s->question,
+                             s->count);
     }
     for (size_t i = 0; i < s->count; i++) {
         free(s->question[i]);
@@ -223,8 +236,8 @@ static cla_status answer_list(stream *s, const texts *of, const json_t *list)
 {
     const char **questions = NULL;
     cla_status status = strings_of(s, list, "questions must be strings", &questions);
-    status =
-        status ? status : answer_some(s->a, s->t, of, questions, json_array_size(list));
+    status = status ? status
+                    : answer_some(s->a, s->model, of, questions, json_array_size(list));
     free(questions);
     return status;
 }
@@ -237,7 +250,7 @@ static cla_status answer_about(stream *s, const texts *of, const json_t *object)
         return answer_list(s, of, list);
     }
     return question
-               ? answer_some(s->a, s->t, of, &question, 1)
+               ? answer_some(s->a, s->model, of, &question, 1)
                : bad_line(s, "has no \"question\", a string, and no \"questions\"");
 }
 
@@ -285,9 +298,9 @@ static cla_status take_line(void *to, const cla_line_stream *at, char *text,
     return status;
 }
 
-static cla_status answer_stream(const arguments *a, reading *t)
+static cla_status answer_stream(const arguments *a, cla_model *model)
 {
-    stream s = { .a = a, .t = t, .limit = isatty(STDIN_FILENO) ? 1 : TOGETHER };
+    stream s = { .a = a, .model = model, .limit = isatty(STDIN_FILENO) ? 1 : TOGETHER };
     char *passage = NULL;
     size_t size = 0;
     if (a->passage) {
@@ -308,10 +321,9 @@ static cla_status answer(const arguments *a)
     cla_status status = cli_model_open(&m, a->device, a->model, a->weights, "reader",
                                        "answer needs a reader");
     if (!status) {
-        reading *t = (reading *)cla_model_task(m.model);
-        t->ask_limit = a->max_words;
-        status =
-            a->squad ? cli_answer_file(t, a->squad, a->max_words) : answer_stream(a, t);
+        reading *t = (reading *)cla_model_task(m.model); // for files of questions
+        status = a->squad ? cli_answer_file(t, a->squad, a->max_words)
+                          : answer_stream(a, m.model);
     }
     cli_model_close(&m);
     return status;

@@ -3,9 +3,6 @@
 
 #include "cli/model.h"
 #include "cli/serve.h"
-#include "tasks/model.h"
-#include "tasks/reading/reading.h"
-#include "tasks/translation/translation.h"
 
 typedef struct arguments {
     const char *device, *model, *weights, *host;
@@ -42,7 +39,7 @@ static const cli_option options[] = {
     { "connections", 'c', "N", "connections at a time (512)", CLI_INT,
       LIMIT(connections), .low = 1, .high = 1 << 16 },
     { "beam", 'k', "N", "hypotheses of a translation (the model's, or 1)", CLI_INT,
-      LIMIT(beam), .low = 1, .high = TRANSLATION_MAX_BEAM },
+      LIMIT(beam), .low = 1, .high = CLA_MOST_BEAM },
     { "length-penalty", 'a', "X",
       "how much longer translations are favoured, 0: not (the model's, or 0.6)",
       CLI_REAL, LIMIT(alpha), .low = 0, .high = 10 },
@@ -85,32 +82,21 @@ static cla_status choose(serve *s, serve_limits *limits)
                     cla_model_kind(s->model));
 }
 
-static void set_up(serve *s, serve_limits *limits)
-{
-    if (s->kind == SERVE_TRANSLATE) {
-        const search_options *own =
-            &((const translation *)cla_model_task(s->model))->search;
-        limits->beam = limits->beam ? limits->beam : own->beam;
-        limits->alpha = limits->alpha >= 0 ? limits->alpha : own->alpha;
-    }
-    for (int i = 0; i < s->workers && s->kind == SERVE_ANSWER; i++) {
-        ((reading *)cla_model_task(cla_model_worker(s->model, i)))->ask_limit =
-            limits->max_words;
-    }
-}
-
 static cla_status serve_model(arguments *a, cla_model *model)
 {
-    serve s = { .model = model, .limits = &a->limits, .workers = a->workers };
-    CLA_TRY(choose(&s, &a->limits));
+    serve_limits *limits = &a->limits;
+    serve s = { .model = model, .limits = limits, .workers = a->workers };
+    cla_translate_options usual = { 0 };
+    CLA_TRY(choose(&s, limits));
+    if (s.kind == SERVE_TRANSLATE) {
+        CLA_TRY(cla_model_translate_usual(model, &usual));
+        limits->beam = limits->beam ? limits->beam : usual.beam;
+        limits->alpha = limits->alpha >= 0 ? limits->alpha : usual.length_penalty;
+    }
     CLA_TRY(cli_model_hire(model, a->workers));
     CLA_TRY(serve_open(&s));
-    set_up(&s, &a->limits);
     const cla_status status = serve_run(&s, a->host, a->port);
-    if (s.kind == SERVE_TRANSLATE) {
-        translation_tell_cut((const translation *)cla_model_task(model), s.counts.cut,
-                             s.counts.texts);
-    }
+    cli_tell_cut(usual.extra, usual.most, s.counts.cut, s.counts.texts);
     serve_close(&s);
     return status;
 }

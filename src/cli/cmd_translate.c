@@ -6,8 +6,6 @@
 
 #include "cli/model.h"
 #include "cli/stream.h"
-#include "tasks/model.h"
-#include "tasks/translation/translation.h"
 
 enum { MAX_LINES = 1 << 20 };
 
@@ -25,13 +23,12 @@ static const cli_option options[] = {
     CLI_WEIGHTS(arguments, weights),
     { "beam", 'k', "N",
       "hypotheses of a sentence; 1: the likeliest piece each time (the model's, or 1)",
-      CLI_INT, .at = offsetof(arguments, beam), .low = 1,
-      .high = TRANSLATION_MAX_BEAM },
+      CLI_INT, .at = offsetof(arguments, beam), .low = 1, .high = CLA_MOST_BEAM },
     { "length-penalty", 'a', "X",
       "how much longer translations are favoured, 0: not (the model's, or 0.6)",
       CLI_REAL, .at = offsetof(arguments, alpha), .low = 0, .high = 10 },
     { "nbest", 'n', "N", "write the N best of the beam, a line each", CLI_INT,
-      .at = offsetof(arguments, best), .low = 1, .high = TRANSLATION_MAX_BEAM },
+      .at = offsetof(arguments, best), .low = 1, .high = CLA_MOST_BEAM },
     { "scores", 's', NULL,
       "log probability, score under the length penalty and translation, with tabs "
       "between them",
@@ -40,7 +37,7 @@ static const cli_option options[] = {
       "write both numbers of the translations in FILE instead, a line each", CLI_TEXT,
       .at = offsetof(arguments, given) },
     { "batch-lines", 'b', "N", "lines translated together (32)", CLI_INT,
-      .at = offsetof(arguments, batch), .low = 1, .high = TRANSLATION_MAX_BATCH },
+      .at = offsetof(arguments, batch), .low = 1, .high = CLA_MOST_BATCH },
     CLI_WORKERS(arguments, workers,
                 "of a CPU as many as cores, where lines fill more "
                 "than a batch"),
@@ -84,21 +81,20 @@ typedef struct stream {
     const arguments *a;
     cla_model *model;
     bool hired; // the workers; there is work for several
-    translation *t;
-    translation_options options;
+    cla_translate_options options;
     cla_lines given;                  // the translations to score
-    cla_line *line;                   // [limit] lines not yet translated
-    translation_result *out;          // [limit*best]
+    char **line;                      // [limit] lines not yet translated
+    const char **target;              // [limit] of given
+    cla_translation *out;             // [limit*best]
     size_t count, limit, number, cut; // cut: best translations at the longest length
 } stream;
 
-static void print(const stream *s, const translation_result *r)
+static void print(const arguments *a, const cla_translation *t)
 {
-    if (s->a->scores || s->a->given) {
-        printf("%.6f\t%.6f%s", r->logp, r->score, s->a->given ? "" : "\t");
+    if (a->scores || a->given) {
+        printf("%.6f\t%.6f%s", t->logp, t->score, a->given ? "" : "\t");
     }
-    fwrite(r->text.data ? r->text.data : "", 1, r->text.size, stdout);
-    putchar('\n');
+    puts(a->given ? "" : t->text);
 }
 
 /* Hires the workers of --workers; by default as many as suit the device, once there is
@@ -110,36 +106,32 @@ static cla_status hire(stream *s)
         return CLA_OK;
     }
     s->hired = true;
-    CLA_TRY(cli_model_hire(s->model, wanted));
-    s->options.worker = s->model->tasks;
-    s->options.workers = s->model->tasks ? cla_model_workers(s->model) : 0;
-    return CLA_OK;
+    return cli_model_hire(s->model, wanted);
 }
 
 static cla_status work(stream *s)
 {
+    const char *const *lines = (const char *const *)s->line;
     CLA_TRY(hire(s));
+    for (size_t i = 0; i < s->count && s->a->given; i++) {
+        s->target[i] = s->given.line[s->number - s->count + i].text;
+    }
     return s->a->given
-               ? translation_score(s->t, s->line,
-                                   s->given.line + (s->number - s->count), s->count,
-                                   &s->options, s->out)
-               : translation_translate(s->t, s->line, s->count, &s->options, s->out);
+               ? cla_model_score(s->model, s->out, lines, s->target, s->count,
+                                 &s->options)
+               : cla_model_translate(s->model, s->out, lines, s->count, &s->options);
 }
 
 static cla_status flush(stream *s)
 {
     cla_status status = s->count ? work(s) : CLA_OK;
     const size_t results = s->count * (size_t)s->a->best;
-    for (size_t i = 0; i < results; i++) {
-        if (!status) {
-            print(s, &s->out[i]);
-            s->cut += s->out[i].cut && i % (size_t)s->a->best == 0;
-        }
-        cla_text_free(&s->out[i].text);
-        s->out[i] = (translation_result){ 0 };
+    for (size_t i = 0; i < results && !status; i++) {
+        print(s->a, &s->out[i]);
     }
+    s->cut += s->count && !status ? cla_model_cut(s->model) : 0;
     for (size_t i = 0; i < s->count; i++) {
-        free((char *)s->line[i].text);
+        free(s->line[i]);
     }
     s->count = 0;
     if (!status && (fflush(stdout) || ferror(stdout))) {
@@ -148,19 +140,21 @@ static cla_status flush(stream *s)
     return status;
 }
 
-static void show_progress(void *to, size_t lines)
+static cla_status show_progress(void *to, size_t lines, size_t count)
 {
     const stream *s = to;
+    (void)count;
     cli_progress(s->number - s->count + lines, 0, "lines");
+    return CLA_OK;
 }
 
 /* Refuses a line with more than --max-words pieces. */
 static cla_status check_pieces(const stream *s, const char *path, size_t number,
-                               const cla_line *line, bool target)
+                               const char *line, bool target)
 {
     const size_t most = (size_t)s->a->max_words;
     size_t count = 0;
-    CLA_TRY(translation_pieces(s->t, line, target, &count));
+    CLA_TRY(cla_model_pieces(s->model, &count, line, target));
     return count <= most
                ? CLA_OK
                : cla_fail(CLA_E_INPUT,
@@ -179,21 +173,19 @@ static cla_status take_line(void *to, const cla_line_stream *at, char *text,
                             size_t size)
 {
     stream *s = to;
-    char *copy = NULL;
+    (void)size;
     if (s->a->given && s->number == s->given.count) {
         return cla_fail(CLA_E_INPUT, "%s:%zu: has no partner: %s ends at line %zu",
                         at->path, at->number, s->given.path, s->given.count);
     }
-    cla_line line = { text, size };
-    CLA_TRY(check_pieces(s, at->path, at->number, &line, false));
+    CLA_TRY(check_pieces(s, at->path, at->number, text, false));
     if (s->a->given) {
-        CLA_TRY(check_pieces(s, s->given.path, at->number, &s->given.line[s->number],
-                             true));
+        CLA_TRY(check_pieces(s, s->given.path, at->number,
+                             s->given.line[s->number].text, true));
     }
-    CLA_TRY(cla_strdup(&copy, text));
+    CLA_TRY(cla_strdup(&s->line[s->count], text));
     s->number++;
-    line.text = copy;
-    s->line[s->count++] = line;
+    s->count++;
     return s->count == s->limit ? flush(s) : CLA_OK;
 }
 
@@ -216,29 +208,34 @@ static size_t lines_at_a_time(const arguments *a)
     return (size_t)(a->ahead > a->batch ? a->ahead : a->batch);
 }
 
-static cla_status translate_all(const arguments *a, const cli_model *m)
+static cla_status open_stream(stream *s, const cla_translate_options *usual)
 {
-    translation *t = (translation *)cla_model_task(m->model);
-    const int beam = a->beam ? a->beam : t->search.beam;
-    const double alpha = a->alpha >= 0 ? a->alpha : t->search.alpha;
-    stream s = {
-        .a = a,
-        .model = m->model,
-        .t = t,
-        .options = { .search = translation_search(t, beam, a->best, alpha),
-                     .batch = a->batch,
-                     .progress = show_progress,
-                     .to = &s },
-        .limit = lines_at_a_time(a),
+    const arguments *a = s->a;
+    s->limit = lines_at_a_time(a);
+    s->options = (cla_translate_options){
+        .beam = a->beam ? a->beam : usual->beam,
+        .length_penalty = a->alpha >= 0 ? a->alpha : usual->length_penalty,
+        .batch = a->batch,
+        .best = a->best,
     };
-    cla_status status = a->given ? cla_lines_read(&s.given, a->given) : CLA_OK;
-    status = status ? status : cla_alloc(&s.line, s.limit, sizeof *s.line);
-    status =
-        status ? status : cla_alloc(&s.out, s.limit * (size_t)a->best, sizeof *s.out);
+    if (a->given) CLA_TRY(cla_lines_read(&s->given, a->given));
+    CLA_TRY(cla_alloc(&s->line, s->limit, sizeof *s->line));
+    CLA_TRY(cla_alloc(&s->target, s->limit, sizeof *s->target));
+    CLA_TRY(cla_alloc(&s->out, s->limit * (size_t)a->best, sizeof *s->out));
+    return cla_model_watch(s->model, show_progress, s);
+}
+
+static cla_status translate_all(const arguments *a, cla_model *model)
+{
+    stream s = { .a = a, .model = model };
+    cla_translate_options usual;
+    CLA_TRY(cla_model_translate_usual(model, &usual));
+    cla_status status = open_stream(&s, &usual);
     status = status ? status : read_all(&s);
-    translation_tell_cut(t, status ? 0 : s.cut, s.number);
+    cli_tell_cut(usual.extra, usual.most, status ? 0 : s.cut, s.number);
     cla_lines_free(&s.given);
     free(s.line);
+    free(s.target);
     free(s.out);
     return status;
 }
@@ -248,7 +245,7 @@ static cla_status translate(const arguments *a)
     cli_model m;
     cla_status status = cli_model_open(&m, a->device, a->model, a->weights,
                                        "translator", "translate needs a translator");
-    status = status ? status : translate_all(a, &m);
+    status = status ? status : translate_all(a, m.model);
     cli_model_close(&m);
     return status;
 }

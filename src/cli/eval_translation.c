@@ -1,5 +1,6 @@
 /* eval_translation.c - translates a split and computes its BLEU and chrF. */
 #include "cli/eval.h"
+#include "cli/model.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
 
@@ -26,7 +27,7 @@ static cla_status translate(translation *t, const char *data, const char *split,
     for (size_t i = 0; i < n; i++) {
         cut += e->said[i].cut;
     }
-    translation_tell_cut(t, cut, n);
+    cli_tell_cut(t->search.extra, t->search.most, cut, n);
     return CLA_OK;
 }
 

@@ -1,6 +1,7 @@
 /* model.c - opens a trained run on a device. */
 #include "cli/model.h"
 
+#include <stdio.h>
 #include <string.h>
 
 cla_status cli_model_open(cli_model *m, const char *device, const char *folder,
@@ -30,4 +31,16 @@ cla_status cli_model_hire(cla_model *model, int count)
 {
     const cla_status status = cla_model_hire(model, count);
     return status == CLA_E_USAGE ? cla_fail(status, "--%s", cla_error()) : status;
+}
+
+void cli_tell_cut(int extra, int most, size_t cut, size_t n)
+{
+    char limit[64];
+    snprintf(limit, sizeof limit, "%d pieces more than their sources have", extra);
+    if (most) {
+        snprintf(limit, sizeof limit, "%d pieces (max_length in config.json)", most);
+    }
+    if (cut) {
+        cla_log(CLA_LOG_WARN, "%zu of %zu translations were cut at %s", cut, n, limit);
+    }
 }

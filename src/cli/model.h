@@ -36,3 +36,7 @@ void cli_model_close(cli_model *m);
 /* Gives a model the workers of --workers (0: as many as suit the device). Errors: those
  * of cla_model_hire. */
 cla_status cli_model_hire(cla_model *model, int count);
+
+/* Warns if translations were cut at the longest length, cut of n; extra and most are
+ * those of cla_translate_options. */
+void cli_tell_cut(int extra, int most, size_t cut, size_t n);

@@ -11,8 +11,6 @@
 #include "cli/serve.h"
 #include "cli/serve_listen.h"
 #include "cli/signals.h"
-#include "tasks/model.h"
-#include "tasks/translation/translation.h"
 
 #define JSON_TYPE "application/json"
 
@@ -68,16 +66,15 @@ static cla_status get_metrics(serve *s, request *r, cla_text *out)
 
 static cla_status get_languages(serve *s, request *r, cla_text *out)
 {
-    if (s->kind != SERVE_TRANSLATE) {
-        serve_refuse(&r->job, 404, "/languages: the model is a %s",
-                     cla_model_kind(s->model));
+    const char *source = "", *target = "";
+    bool any = false;
+    if (cla_model_languages(s->model, &source, &target, &any)) {
+        serve_refuse(&r->job, 404, "/%s", cla_error());
         return CLA_OK;
     }
-    const translation *t = (const translation *)cla_model_task(s->model);
-    return take_json(out, json_pack("[{s:s,s:s,s:[s]},{s:s,s:s,s:[]}]", "code",
-                                    t->source_name, "name", t->source_name, "targets",
-                                    t->target_name, "code", t->target_name, "name",
-                                    t->target_name, "targets"));
+    return take_json(out, json_pack("[{s:s,s:s,s:[s]},{s:s,s:s,s:[]}]", "code", source,
+                                    "name", source, "targets", target, "code", target,
+                                    "name", target, "targets"));
 }
 
 static const route routes[] = {

@@ -4,9 +4,6 @@
 
 #include "base/json.h"
 #include "cli/serve.h"
-#include "tasks/model.h"
-#include "tasks/reading/reading.h"
-#include "tasks/translation/translation.h"
 
 void serve_job_free(serve_job *job)
 {
@@ -260,15 +257,16 @@ static cla_status check_language(const json_t *object, const char *key, const ch
 
 static cla_status read_translate(const serve *s, serve_job *job, const json_t *object)
 {
-    const translation *t = (const translation *)cla_model_task(s->model);
+    const char *source = "", *target = "";
+    bool any = false;
     const json_t *format = json_object_get(object, "format");
     const char *name = json_string_value(format);
     if (format && (!name || strcmp(name, "text") != 0)) {
         return cla_fail(CLA_E_INPUT, "\"format\" must be \"text\"");
     }
-    CLA_TRY(check_language(object, "source", t->source_name, false));
-    CLA_TRY(
-        check_language(object, "target", t->target_name, translation_has_languages(t)));
+    CLA_TRY(cla_model_languages(s->model, &source, &target, &any));
+    CLA_TRY(check_language(object, "source", source, false));
+    CLA_TRY(check_language(object, "target", target, any));
     return add_entries(s, job, object, "q");
 }
 
@@ -285,9 +283,9 @@ static cla_status read_answer(const serve *s, serve_job *job, const json_t *obje
     if (strlen(text) != json_string_length(passage)) {
         return cla_fail(CLA_E_INPUT, "the passage holds a NUL byte");
     }
-    if (n < 1 || n > READING_MOST) {
+    if (n < 1 || n > CLA_MOST_ANSWERS) {
         return cla_fail(CLA_E_INPUT, "\"nbest\" must be a whole number from 1 to %d",
-                        READING_MOST);
+                        CLA_MOST_ANSWERS);
     }
     job->best = (size_t)n;
     CLA_TRY(cla_strdup(&job->passage, text));

@@ -2,9 +2,6 @@
 #include <string.h>
 
 #include "cli/serve.h"
-#include "tasks/model.h"
-#include "tasks/reading/reading.h"
-#include "tasks/translation/translation.h"
 
 #define BLANKS " \t\r\n\v\f"
 
@@ -15,34 +12,24 @@ static cla_status no_memory(void)
     return cla_fail(CLA_E_NOMEM, "out of memory");
 }
 
-static cla_status set_translation(serve_text *text, const translation_result *out)
-{
-    text->result = cli_json_text(out->text.data ? out->text.data : "");
-    return text->result ? CLA_OK : no_memory();
-}
-
 static cla_status translate(const serve_worker *w, const serve_unit *unit, size_t n)
 {
-    translation *t = (translation *)cla_model_task(w->model);
-    const translation_options options = {
-        translation_search(t, w->s->limits->beam, 1, w->s->limits->alpha),
-        .batch = w->s->limits->batch,
-    };
-    cla_line *line = NULL;
-    translation_result *out = NULL;
+    const cla_translate_options options = { .beam = w->s->limits->beam,
+                                            .length_penalty = w->s->limits->alpha,
+                                            .batch = w->s->limits->batch };
+    const char **line = NULL;
+    cla_translation *out = NULL;
     cla_status status = cla_alloc(&line, n, sizeof *line);
     status = status ? status : cla_alloc(&out, n, sizeof *out);
     for (size_t i = 0; i < n && !status; i++) {
-        line[i] = (cla_line){ unit[i].text->text, unit[i].text->size };
+        line[i] = unit[i].text->text;
     }
-    size_t cut = 0;
-    status = status ? status : translation_translate(t, line, n, &options, out);
-    for (size_t i = 0; i < n && out; i++) {
-        cut += out[i].cut && !status;
-        status = status ? status : set_translation(unit[i].text, &out[i]);
-        cla_text_free(&out[i].text);
+    status = status ? status : cla_model_translate(w->model, out, line, n, &options);
+    for (size_t i = 0; i < n && !status; i++) {
+        unit[i].text->result = cli_json_text(out[i].text);
+        status = unit[i].text->result ? CLA_OK : no_memory();
     }
-    serve_count_cut(w->s, cut);
+    serve_count_cut(w->s, status ? 0 : cla_model_cut(w->model));
     free(line);
     free(out);
     return status;
@@ -122,15 +109,16 @@ static cla_status tag(const serve_worker *w, const serve_unit *unit, size_t n)
 /* ---- answers --------------------------------------------------------------------- */
 
 /* Returns a list of n answers; NULL when out of memory. */
-static json_t *answers_of(const char *passage, const reading_answer *answer, size_t n)
+static json_t *answers_of(const char *passage, const cla_passage_quote *answer,
+                          size_t n)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++) {
-        const cla_span *place = &answer[i].place;
+        const cla_quote *place = &answer[i].quote;
         if (json_array_append_new(
                 list, json_pack("{s:s%,s:i,s:i,s:f}", "text", passage + place->at,
                                 (size_t)place->size, "from", place->from, "to",
-                                place->to, "score", answer[i].score))) {
+                                place->to, "score", place->logp))) {
             json_decref(list);
             return NULL;
         }
@@ -139,7 +127,7 @@ static json_t *answers_of(const char *passage, const reading_answer *answer, siz
 }
 
 /* Sets the answers of a question: as many of the first found as its job wants. */
-static cla_status set_answers(const serve_unit *unit, const reading_answer *answer,
+static cla_status set_answers(const serve_unit *unit, const cla_passage_quote *answer,
                               size_t found)
 {
     const serve_job *job = unit->job;
@@ -151,26 +139,28 @@ static cla_status set_answers(const serve_unit *unit, const reading_answer *answ
 /* Answers questions of several jobs, each about the passage of its own job. */
 static cla_status answer(const serve_worker *w, const serve_unit *unit, size_t n)
 {
-    const char **text = NULL; // passages, then questions
-    reading_answer *out = NULL;
-    size_t *found = NULL, best = 1;
+    cla_answer_options options = { .max_words = w->s->limits->max_words };
+    cla_question *question = NULL;
+    cla_passage_quote *out = NULL;
+    size_t *found = NULL;
     for (size_t i = 0; i < n; i++) {
-        best = unit[i].job->best > best ? unit[i].job->best : best;
+        const int best = (int)unit[i].job->best;
+        options.best = best > options.best ? best : options.best;
     }
-    cla_status status = cla_alloc(&text, 2 * n, sizeof *text);
+    const size_t best = (size_t)options.best;
+    cla_status status = cla_alloc(&question, n, sizeof *question);
     status = status ? status : cla_alloc(&found, n, sizeof *found);
     status = status ? status : cla_alloc(&out, n * best, sizeof *out);
     for (size_t i = 0; i < n && !status; i++) {
-        text[i] = unit[i].job->passage;
-        text[n + i] = unit[i].text->text;
+        const char *const *passage = (const char *const *)&unit[i].job->passage;
+        question[i] = (cla_question){ unit[i].text->text, passage, 1 };
     }
-    status = status ? status
-                    : reading_ask_each((reading *)cla_model_task(w->model), text,
-                                       text + n, n, best, out, found);
+    status =
+        status ? status : cla_model_ask(w->model, out, found, question, n, &options);
     for (size_t i = 0; i < n && !status; i++) {
         status = set_answers(&unit[i], out + i * best, found[i]);
     }
-    free(text);
+    free(question);
     free(found);
     free(out);
     return status;
@@ -220,9 +210,7 @@ static cla_status check_length(const serve_worker *w, const serve_unit *unit)
     const size_t most = (size_t)w->s->limits->max_words;
     size_t count = text->size; // no text has more words than bytes
     if (w->s->kind == SERVE_TRANSLATE) {
-        const cla_line line = { text->text, text->size };
-        CLA_TRY(translation_pieces((translation *)cla_model_task(w->model), &line,
-                                   false, &count));
+        CLA_TRY(cla_model_pieces(w->model, &count, text->text, false));
     } else if (count > most) {
         count = cla_count_words(text->text, BLANKS);
     }

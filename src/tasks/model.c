@@ -76,6 +76,15 @@ const char *cla_model_kind(const cla_model *model)
     return model ? model->task->kind->name : "";
 }
 
+cla_status cla_model_watch(cla_model *model, cla_watch watch, void *to)
+{
+    CLA_NEED(model);
+    CLA_HOLD(model->rt);
+    model->task->watch = watch;
+    model->task->watcher = to;
+    return CLA_OK;
+}
+
 cla_task *cla_model_task(const cla_model *model)
 {
     return model->task;

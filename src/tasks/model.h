@@ -14,7 +14,7 @@ struct cla_model {
     int workers;        // at least 1
     bool hired;         // it is such a copy
     struct translation_result *said; // [said_count] the last translations
-    size_t said_count;
+    size_t said_count, cut;          // cut: best ones at the longest length
 };
 
 /* Returns the task of a model, which owns it. */

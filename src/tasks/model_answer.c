@@ -2,6 +2,46 @@
 #include "tasks/model.h"
 #include "tasks/reading/reading.h"
 
+static cla_status check_options(const cla_answer_options *o)
+{
+    CLA_TRY(cla_reserved("ask", o->reserved));
+    if (o->best < 1 || o->best > CLA_MOST_ANSWERS) {
+        return cla_fail(CLA_E_USAGE, "ask: best is %d, must be 1 to %d", o->best,
+                        CLA_MOST_ANSWERS);
+    }
+    return o->max_words >= 0
+               ? CLA_OK
+               : cla_fail(CLA_E_USAGE, "ask: max_words is %d, must be 0 or more",
+                          o->max_words);
+}
+
+static cla_status need_questions(const cla_question *questions, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const cla_question *q = &questions[i];
+        if (!q->text) {
+            return cla_fail(CLA_E_USAGE, "ask: questions[%zu].text is NULL", i);
+        }
+        CLA_TRY(cla_model_need_texts("ask", "passages", q->passages, q->passage_count));
+    }
+    return CLA_OK;
+}
+
+cla_status cla_model_ask(cla_model *model, cla_passage_quote *answers, size_t *found,
+                         const cla_question *questions, size_t count,
+                         const cla_answer_options *options)
+{
+    CLA_NEED(model);
+    CLA_HOLD(model->rt);
+    cla_answer_options o = options ? *options : (cla_answer_options){ 0 };
+    o.best = o.best ? o.best : 1;
+    if (count) CLA_NEED(answers, found, questions);
+    CLA_TRY(need_questions(questions, count));
+    CLA_TRY(cla_model_must_be(model, "ask", &reading_kind));
+    CLA_TRY(check_options(&o));
+    return reading_ask((reading *)model->task, questions, count, &o, answers, found);
+}
+
 cla_status cla_model_answer(cla_model *model, cla_quote *quotes, size_t *found,
                             const char *passage, const char *const *questions,
                             size_t count, size_t best)
@@ -10,20 +50,26 @@ cla_status cla_model_answer(cla_model *model, cla_quote *quotes, size_t *found,
     CLA_HOLD(model->rt);
     CLA_TRY(cla_model_need_texts("answer", "questions", questions, count));
     if (count) CLA_NEED(quotes, found);
-    reading_answer *answers = NULL;
+    cla_passage_quote *answers = NULL;
+    cla_question *asked = NULL;
     CLA_TRY(cla_model_must_be(model, "answer", &reading_kind));
-    if (best < 1 || best > READING_MOST) {
+    if (best < 1 || best > CLA_MOST_ANSWERS) {
         return cla_fail(CLA_E_USAGE, "answer: best is %zu, must be 1 to %d", best,
-                        READING_MOST);
+                        CLA_MOST_ANSWERS);
     }
-    CLA_TRY(cla_alloc(&answers, count * best + 1, sizeof *answers));
-    const cla_status status = reading_ask((reading *)model->task, &passage, 1,
-                                          questions, count, best, answers, found);
+    cla_status status = cla_alloc(&answers, count * best + 1, sizeof *answers);
+    status = status ? status : cla_alloc(&asked, count + 1, sizeof *asked);
+    for (size_t i = 0; i < count && !status; i++) {
+        asked[i] = (cla_question){ questions[i], &passage, 1 };
+    }
+    const cla_answer_options o = { .best = (int)best };
+    status =
+        status ? status
+               : reading_ask((reading *)model->task, asked, count, &o, answers, found);
     for (size_t i = 0; i < count * best && !status; i++) {
-        const cla_span *place = &answers[i].place;
-        quotes[i] = (cla_quote){ place->from, place->to, place->at, place->size,
-                                 answers[i].score };
+        quotes[i] = answers[i].quote;
     }
     free(answers);
+    free(asked);
     return status;
 }

@@ -12,7 +12,7 @@ void cla_model_forget(cla_model *model)
     }
     free(model->said);
     model->said = NULL;
-    model->said_count = 0;
+    model->said_count = model->cut = 0;
 }
 
 /* Returns the caller's options with zeros replaced by defaults. */
@@ -22,56 +22,104 @@ static cla_translate_options filled(const cla_translate_options *options)
     o = options ? *options : o;
     o.beam = o.beam ? o.beam : 1;
     o.batch = o.batch ? o.batch : 32;
+    o.best = o.best ? o.best : 1;
     return o;
 }
 
-static cla_status check_options(const cla_translate_options *o)
+static cla_status check_range(const char *who, const char *name, int64_t value,
+                              int64_t low, int64_t high)
 {
-    CLA_TRY(cla_reserved("translate", o->reserved));
-    if (o->beam < 1 || o->beam > TRANSLATION_MAX_BEAM) {
-        return cla_fail(CLA_E_USAGE, "translate: beam is %d, must be 1 to %d", o->beam,
-                        TRANSLATION_MAX_BEAM);
-    }
-    if (!(o->length_penalty >= 0 && o->length_penalty <= 10)) {
-        return cla_fail(CLA_E_USAGE, "translate: length_penalty is %g, must be 0 to 10",
-                        o->length_penalty);
-    }
-    return o->batch >= 1 && o->batch <= TRANSLATION_MAX_BATCH
+    return value >= low && value <= high
                ? CLA_OK
-               : cla_fail(CLA_E_USAGE, "translate: batch is %d, must be 1 to %d",
-                          o->batch, TRANSLATION_MAX_BATCH);
+               : cla_fail(CLA_E_USAGE, "%s: %s is %lld, must be %lld to %lld", who,
+                          name, (long long)value, (long long)low, (long long)high);
 }
 
-static cla_status take_lines(cla_line *taken, const char *const *lines, size_t count)
+static cla_status check_options(const char *who, const cla_translate_options *o)
 {
-    for (size_t i = 0; i < count; i++) {
+    const uint64_t reserved[4] = { o->reserved[0], o->reserved[1] };
+    CLA_TRY(cla_reserved(who, reserved));
+    CLA_TRY(check_range(who, "beam", o->beam, 1, CLA_MOST_BEAM));
+    if (!(o->length_penalty >= 0 && o->length_penalty <= 10)) {
+        return cla_fail(CLA_E_USAGE, "%s: length_penalty is %g, must be 0 to 10", who,
+                        o->length_penalty);
+    }
+    CLA_TRY(check_range(who, "batch", o->batch, 1, CLA_MOST_BATCH));
+    CLA_TRY(check_range(who, "best", o->best, 1, o->beam));
+    CLA_TRY(check_range(who, "extra", o->extra, 0, CLA_MOST_PIECES));
+    CLA_TRY(check_range(who, "most", o->most, 0, CLA_MOST_PIECES));
+    return o->extra && o->most
+               ? cla_fail(CLA_E_USAGE, "%s: extra and most: one of them", who)
+               : CLA_OK;
+}
+
+/* Checks lines, named `name`; NULL: there are none. */
+static cla_status take_lines(const char *who, const char *name, cla_line *taken,
+                             const char *const *lines, size_t count)
+{
+    for (size_t i = 0; i < count && lines; i++) {
         taken[i] = (cla_line){ lines[i], strlen(lines[i]) };
         if (strchr(lines[i], '\n')) {
-            return cla_fail(CLA_E_INPUT, "translate: lines[%zu] holds a line end", i);
+            return cla_fail(CLA_E_INPUT, "%s: %s[%zu] holds a line end", who, name, i);
         }
         if (cla_utf8_check(lines[i], taken[i].size) < taken[i].size) {
-            return cla_fail(CLA_E_INPUT, "translate: lines[%zu] is not UTF-8", i);
+            return cla_fail(CLA_E_INPUT, "%s: %s[%zu] is not UTF-8", who, name, i);
         }
     }
     return CLA_OK;
 }
 
-static cla_status translate(cla_model *model, const char *const *lines, size_t count,
-                            const cla_translate_options *o)
+static search_options search_of(const translation *t, const cla_translate_options *o)
 {
+    search_options s = translation_search(t, o->beam, (int)o->best, o->length_penalty);
+    s.most = o->most ? o->most : o->extra ? 0 : s.most;
+    s.extra = o->extra ? o->extra : s.extra;
+    return s;
+}
+
+/* What a call works on. */
+typedef struct call {
+    const char *who;
+    const char *const *lines, *const *targets; // [count]; targets NULL: translate
+    size_t count;
+    cla_translate_options options;
+} call;
+
+static cla_status run(cla_model *model, const call *c, cla_line *taken)
+{
+    translation *t = (translation *)model->task;
     const translation_options options = {
-        translation_search((translation *)model->task, o->beam, 1, o->length_penalty),
-        .batch = o->batch,
+        search_of(t, &c->options),
+        .batch = c->options.batch,
+        .worker = model->tasks,
+        .workers = model->tasks ? model->workers : 0,
     };
+    cla_line *targets = taken + c->count;
+    CLA_TRY(take_lines(c->who, "lines", taken, c->lines, c->count));
+    CLA_TRY(take_lines(c->who, "targets", targets, c->targets, c->count));
+    return c->targets
+               ? translation_score(t, taken, targets, c->count, &options, model->said)
+               : translation_translate(t, taken, c->count, &options, model->said);
+}
+
+static cla_status work(cla_model *model, const call *c, cla_translation *out)
+{
+    const size_t best = (size_t)c->options.best, n = c->count * best;
     cla_line *taken = NULL;
-    CLA_TRY(cla_alloc(&model->said, count + 1, sizeof *model->said));
-    model->said_count = count;
-    CLA_TRY(cla_alloc(&taken, count + 1, sizeof *taken));
-    cla_status status = take_lines(taken, lines, count);
-    status = status ? status
-                    : translation_translate((translation *)model->task, taken, count,
-                                            &options, model->said);
+    CLA_TRY(cla_model_must_be(model, c->who, &translation_kind));
+    CLA_TRY(check_options(c->who, &c->options));
+    cla_model_forget(model);
+    CLA_TRY(cla_alloc(&model->said, n + 1, sizeof *model->said));
+    model->said_count = n;
+    CLA_TRY(cla_alloc(&taken, 2 * c->count + 1, sizeof *taken));
+    const cla_status status = run(model, c, taken);
     free(taken);
+    for (size_t i = 0; i < n && !status; i++) {
+        const translation_result *r = &model->said[i];
+        const char *text = c->targets ? c->targets[i] : r->text.data;
+        out[i] = (cla_translation){ text ? text : "", r->logp, r->score };
+        model->cut += r->cut && i % best == 0;
+    }
     return status;
 }
 
@@ -83,15 +131,59 @@ cla_status cla_model_translate(cla_model *model, cla_translation *translations,
     CLA_HOLD(model->rt);
     CLA_TRY(cla_model_need_texts("translate", "lines", lines, count));
     if (count) CLA_NEED(translations);
-    const cla_translate_options o = filled(options);
-    CLA_TRY(cla_model_must_be(model, "translate", &translation_kind));
-    CLA_TRY(check_options(&o));
-    cla_model_forget(model);
-    CLA_TRY(translate(model, lines, count, &o));
-    for (size_t i = 0; i < count; i++) {
-        const translation_result *r = &model->said[i];
-        translations[i] =
-            (cla_translation){ r->text.data ? r->text.data : "", r->logp, r->score };
-    }
+    const call c = { "translate", lines, NULL, count, filled(options) };
+    return work(model, &c, translations);
+}
+
+cla_status cla_model_score(cla_model *model, cla_translation *scored,
+                           const char *const *lines, const char *const *targets,
+                           size_t count, const cla_translate_options *options)
+{
+    CLA_NEED(model);
+    CLA_HOLD(model->rt);
+    CLA_TRY(cla_model_need_texts("score", "lines", lines, count));
+    CLA_TRY(cla_model_need_texts("score", "targets", targets, count));
+    if (count) CLA_NEED(scored);
+    call c = { "score", lines, targets, count, filled(options) };
+    c.options.best = 1;
+    return work(model, &c, scored);
+}
+
+size_t cla_model_cut(const cla_model *model)
+{
+    return model ? model->cut : 0;
+}
+
+cla_status cla_model_translate_usual(const cla_model *model,
+                                     cla_translate_options *options)
+{
+    CLA_NEED(model, options);
+    CLA_TRY(cla_model_must_be(model, "translate_usual", &translation_kind));
+    const search_options *own = &((const translation *)model->task)->search;
+    *options = (cla_translate_options){ .beam = own->beam,
+                                        .length_penalty = own->alpha,
+                                        .extra = own->most ? 0 : own->extra,
+                                        .most = own->most };
+    return CLA_OK;
+}
+
+cla_status cla_model_pieces(const cla_model *model, size_t *pieces, const char *line,
+                            bool target)
+{
+    CLA_NEED(model, pieces, line);
+    CLA_TRY(cla_model_must_be(model, "pieces", &translation_kind));
+    const cla_line taken = { line, strlen(line) };
+    return translation_pieces((const translation *)model->task, &taken, target, pieces);
+}
+
+cla_status cla_model_languages(const cla_model *model, const char **source,
+                               const char **target, bool *any)
+{
+    CLA_NEED(model, source, target, any);
+    CLA_TRY(cla_model_must_be(model, "languages", &translation_kind));
+    const translation *t = (const translation *)model->task;
+    *source = t->source_name;
+    *target = t->target_name;
+    *any = translation_has_languages(t);
     return CLA_OK;
 }

@@ -148,3 +148,10 @@ cla_status cla_task_load(cla_task **out, cla_runtime *rt, const char *dir,
     cla_config_fini(&settings);
     return status;
 }
+
+cla_status cla_task_tell(const cla_task *task, size_t done, size_t count)
+{
+    const cla_status status =
+        task->watch ? task->watch(task->watcher, done, count) : CLA_OK;
+    return status ? cla_fail(status, "stopped after %zu of %zu", done, count) : CLA_OK;
+}

@@ -79,7 +79,13 @@ struct cla_task {
     int64_t examples; // of the training data
     uint32_t seed;
     cla_config settings; // of a loaded system
+    cla_watch watch;     // hears of batches; NULL: nobody does
+    void *watcher;
 };
+
+/* Tells the watcher of a task that done of count are finished. Fails with its status,
+ * unless that is CLA_OK. */
+cla_status cla_task_tell(const cla_task *task, size_t done, size_t count);
 
 /* All kinds, NULL-terminated (tasks/tasks.c). */
 extern const cla_task_kind *const cla_tasks[];

@@ -83,12 +83,12 @@ void fuzz_dureader(const uint8_t *data, size_t size)
 
 static cla_status spell(reading *t, const char *passage)
 {
-    static const char *const questions[] = { "who came ?" };
+    const cla_question question = { "who came ?", &passage, 1 };
     const reader_kind kind = { .name = "any" };
     reading_asked asked = { .passage = NULL };
     reading_split split = { .forms = 0 };
     t->model.kind = &kind;
-    cla_status status = reading_put(&asked, t, &passage, 1, questions, 1);
+    cla_status status = reading_put(&asked, t, &question, 1, 0);
     status = status || !asked.text.question_count
                  ? status
                  : reading_split_build(t, &split, &asked.text);

@@ -162,6 +162,7 @@ def test_objects(runtime: clattn.Runtime) -> None:
         "verb": "bleu", "reference": "none", "hypothesis": "none", "folder": "none",
         "about": "a", "words": ["a"], "lines": ["a"], "passage": "a", "questions": [],
         "y": tensor, "source": np.zeros(4, np.float32), "sentences": [["a"]],
+        "targets": ["a"], "best": 1, "listener": None,
     }  # fmt: skip
     wrong = []
     with runtime.tape() as tape:

@@ -154,6 +154,14 @@ def test_a_tagger(runtime: clattn.Runtime, trained: Make) -> None:
         with pytest.raises(clattn.InputError, match="sentence 1 has 4 words"):
             model.tag_sentences([["il"], words], max_words=3)
         assert model.hire(1) == 1
+        heard: list[tuple[int, int]] = []
+        model.watch(lambda done, count: heard.append((done, count)))
+        assert model.tag(words) == tags and heard == [(4, 4)]
+        model.watch(lambda done, count: 1 // 0)
+        with pytest.raises(ZeroDivisionError):
+            model.tag(words)
+        model.watch(None)
+        assert model.tag(words) == tags
         maps = model.maps(" ".join(words))
         assert maps["logits"].shape[0] == 4
         np.testing.assert_allclose(maps["map.0.0"].sum(axis=1), 1, rtol=1e-5)
@@ -188,6 +196,16 @@ def test_a_translator(runtime: clattn.Runtime, trained: Make) -> None:
                 "ein blauer Hund schläft.",
             ]
             assert all(t.logp <= 0 for t in made)
+        some = model.nbest(lines, 2, beam=4)
+        assert [t[0].text for t in some] == [t.text for t in made]
+        assert len(some[1]) == 2 and some[1][0].score >= some[1][1].score
+        scored = model.score(lines, [t.text for t in made])
+        np.testing.assert_allclose(
+            [t.logp for t in scored], [t.logp for t in made], rtol=1e-4, atol=1e-5
+        )
+        assert len(model.nbest(lines[1:2], 1, most=1)[0][0].text.split()) <= 1
+        with pytest.raises(clattn.UsageError, match="3 lines, 1 targets"):
+            model.score(lines, ["a"])
         with pytest.raises(clattn.UsageError, match="beam"):
             model.translate(lines, beam=-1)
         with pytest.raises(clattn.InputError, match=r"lines\[0\] holds a line end"):
@@ -206,6 +224,12 @@ def test_a_reader(runtime: clattn.Runtime, trained: Make) -> None:
         quote = answers[0][0]
         assert (quote.start, quote.stop) == (8, 11) and quote.logp <= 0
         assert model.answer("", questions) == [[], []]
+        both = model.ask([(q, [passage]) for q in questions], best=2)
+        assert [[a.text for a in row] for row in both] == [
+            [a.text for a in row] for row in answers
+        ]
+        with pytest.raises(clattn.InputError, match="more than 2"):
+            model.ask([(questions[0], [passage])], max_words=2)
         maps = model.maps(questions[0], passage=passage)
         assert set(maps) == {"forward", "backward"}
         assert maps["forward"].ndim == 3

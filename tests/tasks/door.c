@@ -1,19 +1,17 @@
 /* door.c - clattn/model.h does what the program does, with the models of the fuzz
  * targets. */
+#include "tasks/door.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
-#include "clattn/model.h"
 #include "support/support.h"
 
-typedef struct fixture {
-    cla_runtime *rt;
-    cla_model *model;
-} fixture;
+const char *const lines[LINES] = { "a b c", "", "d e", "a", "c c b a", "b d" };
 
-static fixture open_model(const char *kind, const cla_model_options *options)
+fixture open_model(const char *kind, const cla_model_options *options)
 {
     fixture f = { 0 };
     char folder[1024];
@@ -26,7 +24,7 @@ static fixture open_model(const char *kind, const cla_model_options *options)
     return f;
 }
 
-static void close_model(fixture *f)
+void close_model(fixture *f)
 {
     cla_model_free(&f->model);
     cla_runtime_free(&f->rt);
@@ -160,4 +158,114 @@ Test(door, sentences_that_are_refused)
                CLA_E_USAGE, "the model is a translator");
     cr_expect_eq(cla_model_tag_column(f.model), 0);
     close_model(&f);
+}
+
+/* ---- answers ---------------------------------------------------------------------- */
+
+Test(door, questions_have_passages_of_their_own)
+{
+    enum { QUESTIONS = 4, ANSWERS = 2 };
+    static const char *const ann[] = { "Ann came to the old house.", "" },
+                             *const ben[] = { "Ben saw her there at noon." };
+    static const cla_question asked[QUESTIONS] = {
+        { "who came", ann, 1 }, { "where", ann, 1 }, { "when", ben, 1 }, { " ", ben, 1 }
+    };
+    static const cla_answer_options options = { .best = ANSWERS },
+                                    few = { .max_words = 4 }, wrong = { .best = 1001 },
+                                    below = { .max_words = -1 };
+    fixture f = open_model("reader", NULL);
+    cla_passage_quote all[QUESTIONS * ANSWERS];
+    cla_quote alone[ANSWERS];
+    size_t found[QUESTIONS], n = 0;
+    TEST_OK(cla_model_ask(f.model, all, found, asked, QUESTIONS, &options));
+    for (int i = 0; i < QUESTIONS; i++) {
+        TEST_OK(cla_model_answer(f.model, alone, &n, asked[i].passages[0],
+                                 &asked[i].text, 1, ANSWERS));
+        cr_expect_eq(found[i], n);
+        for (size_t k = 0; k < n; k++) {
+            const cla_passage_quote *q = &all[i * ANSWERS + (int)k];
+            cr_expect_eq(q->passage, 0);
+            cr_expect(q->quote.at == alone[k].at && q->quote.size == alone[k].size);
+            cr_expect_float_eq(q->quote.logp, alone[k].logp, 1e-4);
+        }
+    }
+    cr_expect(found[0] == 2 && found[3] == 0);
+    TEST_FAILS(cla_model_ask(f.model, all, found, asked, 1, &few), CLA_E_INPUT,
+               "passage[0] has 7 words, more than 4");
+    TEST_FAILS(cla_model_ask(f.model, all, found, asked, 1, &wrong), CLA_E_USAGE,
+               "best is 1001");
+    TEST_FAILS(cla_model_ask(f.model, all, found, asked, 1, &below), CLA_E_USAGE,
+               "max_words is -1");
+    TEST_FAILS(cla_model_ask(f.model, all, found, &(cla_question){ 0 }, 1, NULL),
+               CLA_E_USAGE, "questions[0].text is NULL");
+    TEST_FAILS(
+        cla_model_ask(f.model, all, found, &(cla_question){ "a", NULL, 1 }, 1, NULL),
+        CLA_E_USAGE, "passages is NULL");
+    close_model(&f);
+}
+
+/* ---- progress --------------------------------------------------------------------- */
+
+typedef struct heard {
+    size_t calls, done, count, stop; // stop: the call that ends the work; 0: none
+} heard;
+
+static cla_status hear(void *to, size_t done, size_t count)
+{
+    heard *h = to;
+    cr_expect(done > h->done && done <= count);
+    h->calls++;
+    h->done = done;
+    h->count = count;
+    return h->calls == h->stop ? CLA_E_INPUT : CLA_OK;
+}
+
+static cla_status work(cla_model *model)
+{
+    static const cla_translate_options each = { .batch = 1 };
+    static const char *const passage = "Ann came.", *const question = "who";
+    static const cla_question asked = { question, &passage, 1 };
+    const char *kind = cla_model_kind(model), *tag;
+    cla_translation said[LINES];
+    cla_passage_quote quote;
+    cla_quatrain *poem = NULL;
+    size_t found;
+    if (strcmp(kind, "tagger") == 0) {
+        return cla_model_tag(model, &tag, lines, 1);
+    }
+    if (strcmp(kind, "translator") == 0) {
+        return cla_model_translate(model, said, lines, LINES, &each);
+    }
+    if (strcmp(kind, "reader") == 0) {
+        return cla_model_ask(model, &quote, &found, &asked, 1, NULL);
+    }
+    const cla_status status = cla_model_compose(model, &poem, "", NULL);
+    cla_quatrain_free(&poem);
+    return status;
+}
+
+Test(door, a_watcher_hears_of_batches_and_can_end_them)
+{
+    static const struct {
+        const char *kind;
+        size_t calls, count; // a blank line does not count
+    } kinds[] = { { "tagger", 1, 1 },
+                  { "translator", LINES - 1, LINES - 1 },
+                  { "reader", 1, 1 },
+                  { "poet", 4, 4 } };
+    for (int i = 0; i < 4; i++) {
+        fixture f = open_model(kinds[i].kind, NULL);
+        heard all = { 0 }, first = { .stop = 1 };
+        TEST_OK(cla_model_watch(f.model, hear, &all));
+        TEST_OK(work(f.model));
+        cr_expect(all.calls == kinds[i].calls && all.count == kinds[i].count,
+                  "%s: %zu calls of %zu", kinds[i].kind, all.calls, all.count);
+        cr_expect_eq(all.done, all.count);
+        TEST_OK(cla_model_watch(f.model, hear, &first));
+        TEST_FAILS(work(f.model), CLA_E_INPUT, "stopped after 1 of ");
+        cr_expect_eq(first.calls, 1);
+        TEST_OK(cla_model_watch(f.model, NULL, NULL));
+        TEST_OK(work(f.model));
+        close_model(&f);
+    }
 }

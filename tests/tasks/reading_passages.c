@@ -218,19 +218,25 @@ Test(reading_passages, asks_about_several)
 {
     static const char *const passages[] = { "Robert ate figs", " ", "Annie sold figs" };
     static const char *const questions[] = { "who sold figs", "" };
-    reading_answer out[2];
+    static const cla_answer_options best = { .best = 1 };
+    const cla_question all[] = { { questions[0], passages, 3 },
+                                 { questions[1], passages, 3 } };
+    const cla_question blank[] = { { questions[0], passages + 1, 1 },
+                                   { questions[1], passages + 1, 1 } };
+    const cla_question none = { questions[0], NULL, 0 };
+    cla_passage_quote out[2];
     size_t found[2] = { 7, 7 };
     lesson s;
     begin(&s, three);
     lesson_train(s.task, &s.settings, 40);
     reading *t = (reading *)s.task;
-    TEST_OK(reading_ask(t, passages, 3, questions, 2, 1, out, found));
+    TEST_OK(reading_ask(t, all, 2, &best, out, found));
     cr_assert(found[0] == 1 && found[1] == 0);
     cr_assert_eq(out[0].passage, 2);
-    cr_assert(out[0].place.from == 0 && out[0].place.to == 5);
-    TEST_OK(reading_ask(t, passages + 1, 1, questions, 2, 1, out, found));
+    cr_assert(out[0].quote.from == 0 && out[0].quote.to == 5);
+    TEST_OK(reading_ask(t, blank, 2, &best, out, found));
     cr_assert(found[0] == 0 && found[1] == 0, "an answer from nothing");
-    TEST_OK(reading_ask(t, passages, 0, questions, 2, 1, out, found));
+    TEST_OK(reading_ask(t, &none, 1, &best, out, found));
     cr_assert(found[0] == 0, "an answer from nowhere");
     lesson_end(&s);
 }
@@ -239,15 +245,17 @@ Test(reading_passages, a_network_that_reads_one_says_so)
 {
     static const char *const one[] = { "network=match_lstm", NULL };
     static const char *const passages[] = { "Robert ate figs", " ", "Annie sold figs" };
-    static const char *const question = "who sold figs";
-    reading_answer out[1];
+    static const cla_answer_options best = { .best = 1 };
+    const cla_question two = { "who sold figs", passages, 2 };
+    const cla_question three_of_them = { "who sold figs", passages, 3 };
+    cla_passage_quote out[1];
     size_t found[1];
     lesson s;
     begin(&s, one);
     reading *t = (reading *)s.task;
-    TEST_OK(reading_ask(t, passages, 2, &question, 1, 1, out, found));
+    TEST_OK(reading_ask(t, &two, 1, &best, out, found));
     cr_assert_eq(found[0], 1); // one of the two has words
-    TEST_FAILS(reading_ask(t, passages, 3, &question, 1, 1, out, found), CLA_E_INPUT,
+    TEST_FAILS(reading_ask(t, &three_of_them, 1, &best, out, found), CLA_E_INPUT,
                "match_lstm reads one passage a question, not 2");
     lesson_end(&s);
 }
@@ -295,29 +303,32 @@ Test(reading_passages, asks_each_about_its_own)
     static const char *const one[] = { "network=match_lstm", NULL };
     static const char *const passages[] = { "Robert ate figs", "Annie sold red figs",
                                             "", "Annie sold red figs" };
-    static const char *const questions[] = { "who ate figs", "who sold figs", "who",
-                                             " " };
-    reading_answer out[4][2], alone[2];
+    static const cla_answer_options best = { .best = 2 },
+                                    few = { .best = 2, .max_words = 3 };
+    const cla_question asked[] = { { "who ate figs", &passages[0], 1 },
+                                   { "who sold figs", &passages[1], 1 },
+                                   { "who", &passages[2], 1 },
+                                   { " ", &passages[3], 1 } };
+    cla_passage_quote out[4][2], alone[2];
     size_t found[4], n;
     lesson s;
     begin(&s, one);
     lesson_train(s.task, &s.settings, 20);
     reading *t = (reading *)s.task;
-    TEST_OK(reading_ask_each(t, passages, questions, 4, 2, out[0], found));
+    TEST_OK(reading_ask(t, asked, 4, &best, out[0], found));
     cr_assert(found[2] == 0 && found[3] == 0, "an answer from nothing");
     for (size_t i = 0; i < 2; i++) {
-        TEST_OK(reading_ask(t, &passages[i], 1, &questions[i], 1, 2, alone, &n));
+        TEST_OK(reading_ask(t, &asked[i], 1, &best, alone, &n));
         cr_assert_eq(found[i], n);
         for (size_t k = 0; k < n; k++) {
-            cr_assert_eq(out[i][k].passage, i);
-            cr_assert_eq(out[i][k].place.from, alone[k].place.from);
-            cr_assert_eq(out[i][k].place.to, alone[k].place.to);
-            cr_assert_float_eq(out[i][k].score, alone[k].score, 1e-5);
+            cr_assert_eq(out[i][k].passage, 0);
+            cr_assert_eq(out[i][k].quote.from, alone[k].quote.from);
+            cr_assert_eq(out[i][k].quote.to, alone[k].quote.to);
+            cr_assert_float_eq(out[i][k].quote.logp, alone[k].quote.logp, 1e-5);
         }
     }
-    TEST_OK(reading_ask_each(t, passages, questions, 0, 2, out[0], found));
-    t->ask_limit = 3;
-    TEST_FAILS(reading_ask_each(t, passages, questions, 4, 2, out[0], found),
-               CLA_E_INPUT, "passage[1] has 4 words, more than 3");
+    TEST_OK(reading_ask(t, asked, 0, &best, out[0], found));
+    TEST_FAILS(reading_ask(t, asked, 4, &few, out[0], found), CLA_E_INPUT,
+               "passage[0] has 4 words, more than 3");
     lesson_end(&s);
 }

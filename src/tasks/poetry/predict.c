@@ -88,6 +88,8 @@ static cla_status write_poem(poetry *t, const poetry_options *o, poetry_poem *po
     for (int i = 0; i < CLA_POEM_LINES && !status; i++) {
         poem->keyword[i] = t->ranking.words.tokens[poem->plan.word[i]];
         status = write_line(t, i, o, poem, written);
+        status =
+            status ? status : cla_task_tell(&t->task, (size_t)i + 1, CLA_POEM_LINES);
     }
     if (status) {
         poetry_poem_free(poem);

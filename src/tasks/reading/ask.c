@@ -28,26 +28,44 @@ static cla_status take_text(cla_reading *r, const char *text, int limit,
     return cla_reading_cut(r, out, limit, &cut);
 }
 
-/* Adds the given passage i, unless it has no words. */
-static cla_status take_passage(reading_asked *a, const reading *t, size_t i,
-                               const char *passage)
+/* Adds passage i of a list, unless it has no words. */
+static cla_status take_passage(reading_asked *a, size_t i, const char *passage,
+                               int max_words)
 {
     cla_reading_text text;
     CLA_TRY(check_text("passage", i, passage));
     CLA_TRY(take_text(&a->text, passage, 0, &text));
-    if (t->ask_limit && text.count > (size_t)t->ask_limit) {
+    if (max_words && text.count > (size_t)max_words) {
         return cla_fail(CLA_E_INPUT, "passage[%zu] has %zu words, more than %d", i,
-                        text.count, t->ask_limit);
+                        text.count, max_words);
     }
     if (!text.count) {
         return CLA_OK;
     }
-    a->passage[a->text.passage_count] = i;
+    const size_t count = a->text.passage_count;
+    CLA_TRY(cla_grow(&a->passage, &a->room, count + 1, sizeof *a->passage));
+    a->passage[count] = i;
     return cla_reading_add_passage(&a->text, &text);
 }
 
-/* Adds the given question i, about all passages from first on, unless it has no words
- * or there is no such passage. */
+/* Adds the passages of a question. */
+static cla_status take_passages(reading_asked *a, const reading *t,
+                                const cla_question *q, int max_words)
+{
+    const reader_kind *kind = t->model.kind;
+    const size_t first = a->text.passage_count;
+    for (size_t i = 0; i < q->passage_count; i++) {
+        CLA_TRY(take_passage(a, i, q->passages[i], max_words));
+    }
+    const size_t count = a->text.passage_count - first;
+    return count <= 1 || kind->several
+               ? CLA_OK
+               : cla_fail(CLA_E_INPUT, "%s reads one passage a question, not %zu",
+                          kind->name, count);
+}
+
+/* Adds question i, about all passages from first on, unless it has no words or there is
+ * no such passage. */
 static cla_status take_question(reading_asked *a, const reading *t, size_t i,
                                 const char *text, size_t first)
 {
@@ -64,44 +82,19 @@ static cla_status take_question(reading_asked *a, const reading *t, size_t i,
     return cla_reading_add_question(&a->text, &question);
 }
 
-static cla_status make_room(reading_asked *a, size_t passages, size_t questions)
+cla_status reading_put(reading_asked *a, const reading *t,
+                       const cla_question *questions, size_t n, int max_words)
 {
-    CLA_TRY(cla_alloc(&a->passage, passages + 1, sizeof *a->passage));
-    return cla_alloc(&a->question, questions + 1, sizeof *a->question);
-}
-
-cla_status reading_put(reading_asked *a, const reading *t, const char *const *passages,
-                       size_t m, const char *const *questions, size_t n)
-{
-    const reader_kind *kind = t->model.kind;
-    CLA_TRY(make_room(a, m, n));
-    for (size_t i = 0; i < m; i++) {
-        CLA_TRY(take_passage(a, t, i, passages[i]));
-    }
-    if (a->text.passage_count > 1 && !kind->several) {
-        return cla_fail(CLA_E_INPUT, "%s reads one passage a question, not %zu",
-                        kind->name, a->text.passage_count);
-    }
+    size_t first = 0; // index of the question's first passage
+    CLA_TRY(cla_alloc(&a->question, n + 1, sizeof *a->question));
     for (size_t i = 0; i < n; i++) {
-        CLA_TRY(take_question(a, t, i, questions[i], 0));
-    }
-    return CLA_OK;
-}
-
-/* Adds each question and its own passage. Consecutive questions with the same passage
- * pointer share it. */
-static cla_status put_pairs(reading_asked *a, const reading *t,
-                            const char *const *passages, const char *const *questions,
-                            size_t n)
-{
-    size_t first = 0; // index of the question's passage
-    CLA_TRY(make_room(a, n, n));
-    for (size_t i = 0; i < n; i++) {
-        if (!i || passages[i] != passages[i - 1]) {
+        const cla_question *q = &questions[i];
+        if (!i || q->passages != q[-1].passages ||
+            q->passage_count != q[-1].passage_count) {
             first = a->text.passage_count;
-            CLA_TRY(take_passage(a, t, i, passages[i]));
+            CLA_TRY(take_passages(a, t, q, max_words));
         }
-        CLA_TRY(take_question(a, t, i, questions[i], first));
+        CLA_TRY(take_question(a, t, i, q->text, first));
     }
     return CLA_OK;
 }
@@ -109,26 +102,26 @@ static cla_status put_pairs(reading_asked *a, const reading *t,
 /* Writes the answers to the questions that have words, as places in their passages. */
 static cla_status place(const reading_split *s, const reading_asked *a, size_t best,
                         const cla_answer *answers, const size_t *count,
-                        reading_answer *out, size_t *found)
+                        cla_passage_quote *out, size_t *found)
 {
     for (size_t i = 0; i < s->text.question_count; i++) {
         const int32_t first = s->text.questions[i].passage;
         found[a->question[i]] = count[i];
         for (size_t k = 0; k < count[i]; k++) {
             const cla_answer *from = &answers[i * best + k];
-            reading_answer *to = &out[a->question[i] * best + k];
             const size_t passage = (size_t)first + (size_t)from->passage;
-            to->score = from->score;
-            to->passage = a->passage[passage];
-            CLA_TRY(cla_reading_place(&s->text, passage, from->first, from->last,
-                                      &to->place));
+            cla_span at;
+            CLA_TRY(cla_reading_place(&s->text, passage, from->first, from->last, &at));
+            out[a->question[i] * best + k] =
+                (cla_passage_quote){ a->passage[passage],
+                                     { at.from, at.to, at.at, at.size, from->score } };
         }
     }
     return CLA_OK;
 }
 
-static cla_status answer(reading *t, reading_asked *a, size_t best, reading_answer *out,
-                         size_t *found)
+static cla_status answer(reading *t, reading_asked *a, size_t best,
+                         cla_passage_quote *out, size_t *found)
 {
     const size_t n = a->text.question_count;
     reading_split s = { .forms = 0 };
@@ -145,35 +138,19 @@ static cla_status answer(reading *t, reading_asked *a, size_t best, reading_answ
     return status;
 }
 
-/* Answers the questions if adding them succeeded; frees a. */
-static cla_status finish(reading *t, reading_asked *a, cla_status put, size_t n,
-                         size_t best, reading_answer *out, size_t *found)
+cla_status reading_ask(reading *t, const cla_question *questions, size_t n,
+                       const cla_answer_options *options, cla_passage_quote *out,
+                       size_t *found)
 {
+    reading_asked a = { .passage = NULL };
+    cla_status status = reading_put(&a, t, questions, n, options->max_words);
+    status = status ? cla_fail_within(status, "answer") : CLA_OK;
     for (size_t i = 0; i < n; i++) {
         found[i] = 0;
     }
-    cla_status status = put ? cla_fail_within(put, "answer") : CLA_OK;
-    if (!status && a->text.question_count) {
-        status = answer(t, a, best, out, found);
+    if (!status && a.text.question_count) {
+        status = answer(t, &a, (size_t)options->best, out, found);
     }
-    reading_asked_free(a);
+    reading_asked_free(&a);
     return status;
-}
-
-cla_status reading_ask(reading *t, const char *const *passages, size_t m,
-                       const char *const *questions, size_t n, size_t best,
-                       reading_answer *out, size_t *found)
-{
-    reading_asked a = { .passage = NULL };
-    const cla_status put = reading_put(&a, t, passages, m, questions, n);
-    return finish(t, &a, put, n, best, out, found);
-}
-
-cla_status reading_ask_each(reading *t, const char *const *passages,
-                            const char *const *questions, size_t n, size_t best,
-                            reading_answer *out, size_t *found)
-{
-    reading_asked a = { .passage = NULL };
-    const cla_status put = put_pairs(&a, t, passages, questions, n);
-    return finish(t, &a, put, n, best, out, found);
 }

@@ -61,12 +61,13 @@ cla_status reading_look(reading *t, const char *passage, const char *question,
 {
     reading_split s = { .forms = 0 };
     reading_asked a = { .passage = NULL };
+    const cla_question asked = { question, &passage, 1 };
     *seen = (look_log){ .sites = 0 };
     if (!t->config.depth) {
         return cla_fail(CLA_E_USAGE,
                         "inspect: the model has no levels (its depth is 0)");
     }
-    cla_status status = reading_put(&a, t, &passage, 1, &question, 1);
+    cla_status status = reading_put(&a, t, &asked, 1, 0);
     status = status ? cla_fail_within(status, "inspect") : CLA_OK;
     if (!status && !a.text.question_count) {
         status = cla_fail(CLA_E_INPUT, "inspect: the %s has no word",

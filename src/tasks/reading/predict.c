@@ -69,6 +69,7 @@ static cla_status answer_all(work *w, int64_t *questions, int64_t n)
         count = fit < MOST ? fit : MOST;
         count = count < n - at ? count : n - at;
         CLA_TRY(answer_some(w, questions + at, count));
+        CLA_TRY(cla_task_tell(&w->t->task, (size_t)(at + count), (size_t)n));
     }
     return CLA_OK;
 }

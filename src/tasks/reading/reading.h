@@ -33,7 +33,6 @@ typedef struct reading {
     const char *vectors; // path; "": random initial word vectors
     int min_count, limit, batch;
     int passage_limit, question_limit, answer_limit, char_limit;
-    int ask_limit; // most words of a passage in reading_ask; 0: any number
     bool lower;
     reader_config config;
     reader model;
@@ -122,48 +121,28 @@ cla_status reading_answers(reading *t, const reading_split *s, size_t best,
 cla_status reading_evaluate(cla_task *task, const char *data, const char *split,
                             cla_metrics *metrics);
 
-/* The largest number of answers to a question that can be requested. */
-enum { READING_MOST = 1000 };
-
-/* An answer and its place in its passage. */
-typedef struct reading_answer {
-    size_t passage; // index of one of the given
-    cla_span place;
-    double score; // natural logarithm of the product of both words' probabilities
-} reading_answer;
-
-/* ask.c: finds the best answers to n questions about m passages; an answer may be
- * anywhere in one of them. A passage or question without words has no answer.
+/* ask.c: finds the best answers to n questions about passages of their own, in common
+ * batches. A passage or question without words has no answer.
  *
- * out    out  [n,best]
- * found  out  [n] number of answers
+ * options  in   all fields set
+ * out      out  [n,best]
+ * found    out  [n] number of answers
  *
- * Errors: CLA_E_INPUT (text that is not UTF-8: names text and byte; a passage of more
- * than ask_limit words; several passages for a network that reads one), CLA_E_NUMERIC
- * (scores that are not finite), CLA_E_NOMEM, CLA_E_DEVICE. */
-cla_status reading_ask(reading *t, const char *const *passages, size_t m,
-                       const char *const *questions, size_t n, size_t best,
-                       reading_answer *out, size_t *found);
-
-/* Answers questions that each have their own passage, in common batches: question i is
- * about passages[i] alone. Consecutive questions with the same passage pointer share
- * it; their answers' passage is the index of the first of them.
- *
- * passages  in  [n]
- *
- * Errors: those of reading_ask. */
-cla_status reading_ask_each(reading *t, const char *const *passages,
-                            const char *const *questions, size_t n, size_t best,
-                            reading_answer *out, size_t *found);
+ * Errors: those of cla_model_ask. */
+cla_status reading_ask(reading *t, const cla_question *questions, size_t n,
+                       const cla_answer_options *options, cla_passage_quote *out,
+                       size_t *found);
 
 /* The passages and questions that have words, and their indices; no questions when no
  * passage has words. Free it in any case. Errors: those of reading_ask. */
 typedef struct reading_asked {
     cla_reading text;
-    size_t *passage, *question; // [passage_count], [question_count]
+    size_t *passage;  // [passage_count] index in its question's list
+    size_t *question; // [question_count]
+    size_t room;      // of passage
 } reading_asked;
-cla_status reading_put(reading_asked *a, const reading *t, const char *const *passages,
-                       size_t m, const char *const *questions, size_t n);
+cla_status reading_put(reading_asked *a, const reading *t,
+                       const cla_question *questions, size_t n, int max_words);
 void reading_asked_free(reading_asked *a);
 
 /* look.c: records the network's attention in levels for a passage and a question, with

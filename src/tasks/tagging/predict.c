@@ -64,6 +64,8 @@ static cla_status predict_all(tagging *t, cla_tape *tape, const tagging_split *s
         tokens += tagging_padded(t) ? t->config.length : s->chunks[i].count;
         if (tokens >= PREDICT_TOKENS || i + 1 == s->chunk_count) {
             CLA_TRY(predict_batch(t, tape, s, examples, n, predicted));
+            CLA_TRY(cla_task_tell(&t->task, (size_t)s->chunks[i].keep_end,
+                                  (size_t)s->tokens));
             n = tokens = 0;
         }
     }

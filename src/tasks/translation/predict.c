@@ -243,15 +243,15 @@ static int64_t claim(crew *c, int64_t *first)
 
 static void report(crew *c, int64_t n, cla_status status)
 {
-    const translation_options *options = c->j->options;
+    const job *j = c->j;
     pthread_mutex_lock(&c->lock);
     c->done += n;
+    if (!status && !c->status) {
+        status = cla_task_tell(&j->t->task, (size_t)c->done, (size_t)j->text.count);
+    }
     if (status && !c->status) {
         c->status = status;
         snprintf(c->error, sizeof c->error, "%s", cla_error());
-    }
-    if (!c->status && options->progress) {
-        options->progress(options->to, (size_t)c->done);
     }
     pthread_mutex_unlock(&c->lock);
 }
@@ -325,19 +325,6 @@ cla_status translation_translate(translation *t, const cla_line *lines, size_t n
 {
     job j = { .t = t, .options = options, .out = out };
     return run(&j, lines, NULL, n, translate);
-}
-
-void translation_tell_cut(const translation *t, size_t cut, size_t n)
-{
-    const search_options *o = &t->search;
-    char most[64];
-    snprintf(most, sizeof most, "%d pieces more than their sources have", o->extra);
-    if (o->most) {
-        snprintf(most, sizeof most, "%d pieces (max_length in config.json)", o->most);
-    }
-    if (cut) {
-        cla_log(CLA_LOG_WARN, "%zu of %zu translations were cut at %s", cut, n, most);
-    }
 }
 
 cla_status translation_score(translation *t, const cla_line *sources,

@@ -82,9 +82,8 @@ transformer_batch translation_batch_view(const translation_batch *batch,
 enum {
     TRANSLATION_EXTRA = 50,
     TRANSLATION_TRAINING_EXTRA = 10, // of output in training by rewards
-    TRANSLATION_MAX_LENGTH = 1 << 16,
-    TRANSLATION_MAX_BEAM = 256,
-    TRANSLATION_MAX_BATCH = 1 << 16
+    TRANSLATION_MAX_LENGTH = CLA_MOST_PIECES,
+    TRANSLATION_MAX_BEAM = CLA_MOST_BEAM
 };
 
 /* Returns the search options of t with this beam, number of results and length
@@ -95,10 +94,6 @@ search_options translation_search(const translation *t, int beam, int best,
 typedef struct translation_options {
     search_options search;
     int batch; // sentences per batch; fewer when they are long
-    /* Called after each batch with the number of finished lines, lines without pieces
-     * not counted. May be NULL. */
-    void (*progress)(void *to, size_t lines);
-    void *to;
     /* [workers] instances of the translator on shares of a device, each of which works
      * in its own thread. NULL: the called translator does the work. */
     cla_task *const *worker;
@@ -128,9 +123,6 @@ typedef struct translation_result {
 cla_status translation_translate(translation *t, const cla_line *lines, size_t n,
                                  const translation_options *options,
                                  translation_result *out);
-
-/* Warns if translations were cut at the longest length, cut of n. */
-void translation_tell_cut(const translation *t, size_t cut, size_t n);
 
 /* Scores given targets: writes logp and score of out [n], but no text. A target without
  * pieces is the end piece alone, and the only possible target of a source without
