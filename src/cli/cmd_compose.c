@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "clattn/model.h"
+#include "cli/model.h"
 #include "cli/stream.h"
 #include "models/poet.h"
 
@@ -145,17 +145,12 @@ static cla_status compose_all(composer *c)
 
 static cla_status compose(const arguments *a)
 {
-    cla_runtime *rt = NULL;
-    composer c = { .a = a };
-    cla_status status = cla_runtime_new(&rt, a->device);
-    status = status ? status : cla_model_load(&c.model, rt, a->model);
-    if (!status && strcmp(cla_model_kind(c.model), "poet") != 0) {
-        status = cla_fail(CLA_E_USAGE, "%s holds a %s, compose needs a poet", a->model,
-                          cla_model_kind(c.model));
-    }
+    cli_model m;
+    cla_status status =
+        cli_model_open(&m, a->device, a->model, NULL, "poet", "compose needs a poet");
+    composer c = { .a = a, .model = m.model };
     status = status ? status : compose_all(&c);
-    cla_model_free(&c.model);
-    cla_runtime_free(&rt);
+    cli_model_close(&m);
     return status;
 }
 

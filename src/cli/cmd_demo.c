@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "bench/treebank.h"
-#include "clattn/model.h"
 #include "cli/cli.h"
+#include "cli/model.h"
 
 enum { WORDS = 100 };
 
@@ -120,15 +120,12 @@ static cla_status print_tags(cla_model *model, char *text)
 
 static cla_status tag(const arguments *a)
 {
-    cla_runtime *rt = NULL;
-    cla_model *model = NULL;
+    cli_model m;
     char *text = NULL;
-    cla_status status = cla_strdup(&text, a->text);
-    status = status ? status : cla_runtime_new(&rt, a->device);
-    status = status ? status : cla_model_load(&model, rt, a->out);
-    status = status ? status : print_tags(model, text);
-    cla_model_free(&model);
-    cla_runtime_free(&rt);
+    CLA_TRY(cla_strdup(&text, a->text));
+    cla_status status = cli_model_open(&m, a->device, a->out, NULL, NULL, NULL);
+    status = status ? status : print_tags(m.model, text);
+    cli_model_close(&m);
     free(text);
     return status;
 }

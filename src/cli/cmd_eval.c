@@ -8,6 +8,7 @@
 #include "cli/model.h"
 #include "tasks/model.h"
 #include "tasks/poetry/poetry.h"
+#include "tasks/translation/translation.h"
 
 typedef struct arguments {
     const char *device, *model[EVAL_MODELS], *weights, *data, *split;
@@ -110,31 +111,27 @@ static cla_status print(const arguments *a, const char *model, const cla_metrics
     return CLA_OK;
 }
 
-static translation_options decoding(const arguments *a, const translation *t)
+static cla_translate_options decoding(const arguments *a)
 {
-    enum { TOGETHER = 32 };
-    return (translation_options){
-        translation_search(t, a->beam, 1, a->alpha),
-        .batch = TOGETHER,
-    };
+    return (cla_translate_options){ .beam = a->beam, .length_penalty = a->alpha };
 }
 
 /* Prints the output of --tags or --lengths. */
-static cla_status show(const arguments *a, cla_task *task, const char *split)
+static cla_status show(const arguments *a, cla_model *model, const char *split)
 {
-    if (a->tags) {
-        return cli_eval_tags((tagging *)task, a->data, split, a->json);
-    }
-    translation *t = (translation *)task;
-    const translation_options together = decoding(a, t);
-    return cli_eval_lengths(t, a->data, split, &together, a->json);
+    const cla_translate_options together = decoding(a);
+    return a->tags ? cli_eval_tags((tagging *)cla_model_task(model), a->data, split,
+                                   a->json)
+                   : cli_eval_lengths(model, a->data, split, &together, a->json);
 }
 
 /* Computes the metrics of the model's kind, and for a translator also those of its
  * translations. */
-static cla_status evaluate(const arguments *a, cla_task *task, const char *split,
+static cla_status evaluate(const arguments *a, cla_model *model, const char *split,
                            cla_metrics *metrics)
 {
+    const cla_translate_options together = decoding(a);
+    cla_task *task = cla_model_task(model);
     if (a->planned && task->kind != &poetry_kind) {
         return cla_fail(CLA_E_USAGE, "eval --planned needs a poet, the model is a %s",
                         task->kind->name);
@@ -143,12 +140,9 @@ static cla_status evaluate(const arguments *a, cla_task *task, const char *split
         ((poetry *)task)->planned = true;
     }
     CLA_TRY(task->kind->evaluate(task, a->data, split, metrics));
-    if (task->kind != &translation_kind) {
-        return CLA_OK;
-    }
-    translation *t = (translation *)task;
-    const translation_options together = decoding(a, t);
-    return cli_eval_text(t, a->data, split, &together, metrics);
+    return task->kind == &translation_kind
+               ? cli_eval_text(model, a->data, split, &together, metrics)
+               : CLA_OK;
 }
 
 static cla_status score(const arguments *a, const char *model, cla_metrics *metrics)
@@ -160,8 +154,7 @@ static cla_status score(const arguments *a, const char *model, cla_metrics *metr
                                        a->tags ? "eval --tags needs a tagger"
                                                : "eval --lengths needs a translator");
     if (!status) {
-        cla_task *task = cla_model_task(m.model);
-        status = kind ? show(a, task, split) : evaluate(a, task, split, metrics);
+        status = kind ? show(a, m.model, split) : evaluate(a, m.model, split, metrics);
     }
     cli_model_close(&m);
     return status;

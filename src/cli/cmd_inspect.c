@@ -182,7 +182,7 @@ static cla_status inspect_reader(const arguments *a, reading *t)
 
 static cla_status inspect_poet(const arguments *a, poetry *t)
 {
-    const poetry_options how = {
+    const cla_compose_options how = {
         .characters = a->characters ? a->characters : CLA_POEM_LONGEST,
         .beam = 1,
         .seed = a->seed < 0 ? 42 : (uint32_t)a->seed,

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tasks/tagging/tagging.h"
-#include "tasks/translation/translation.h"
+#include "text/lines.h"
 
 enum { EVAL_MODELS = 16 };
 
@@ -18,17 +18,18 @@ cla_status cli_eval_tags(tagging *t, const char *data, const char *split, bool j
 /* Source and reference lines of a split, and a translation of each source line. */
 typedef struct eval_translations {
     cla_lines lines[2];
-    translation_result *said; // [lines[0].count]
+    cla_translation *said; // [lines[0].count], with texts of the model
 } eval_translations;
 
 /* Translates a split of data (NULL: the run's own). Errors: those of
- * translation_translate, CLA_E_INPUT, CLA_E_IO. */
-cla_status cli_eval_translate(translation *t, const char *data, const char *split,
-                              const translation_options *options, eval_translations *e);
+ * cla_model_translate, CLA_E_INPUT, CLA_E_IO. */
+cla_status cli_eval_translate(cla_model *model, const char *data, const char *split,
+                              const cla_translate_options *options,
+                              eval_translations *e);
 void cli_eval_translations_free(eval_translations *e);
 cla_line cli_eval_hypothesis(const eval_translations *e, size_t i);
 
 /* Translates a split and appends its BLEU and chrF, as in `clattn score', to metrics.
  * Errors: those of cli_eval_translate. */
-cla_status cli_eval_text(translation *t, const char *data, const char *split,
-                         const translation_options *options, cla_metrics *metrics);
+cla_status cli_eval_text(cla_model *model, const char *data, const char *split,
+                         const cla_translate_options *options, cla_metrics *metrics);

@@ -80,12 +80,12 @@ static cla_status print(const group groups[LENGTH_ROWS], bool json)
     return CLA_OK;
 }
 
-cla_status cli_eval_lengths(translation *t, const char *data, const char *split,
-                            const translation_options *options, bool json)
+cla_status cli_eval_lengths(cla_model *model, const char *data, const char *split,
+                            const cla_translate_options *options, bool json)
 {
     group groups[LENGTH_ROWS] = { { 0 } };
     eval_translations e;
-    CLA_TRY(cli_eval_translate(t, data, split, options, &e));
+    CLA_TRY(cli_eval_translate(model, data, split, options, &e));
     cla_status status = count(&e, groups);
     status = status ? status : print(groups, json);
     cli_eval_translations_free(&e);

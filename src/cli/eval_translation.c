@@ -1,41 +1,46 @@
 /* eval_translation.c - translates a split and computes its BLEU and chrF. */
+#include <string.h>
+
 #include "cli/eval.h"
 #include "cli/model.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
+#include "tasks/model.h"
+#include "tasks/translation/translation.h"
 
 void cli_eval_translations_free(eval_translations *e)
 {
-    for (size_t i = 0; e->said && i < e->lines[0].count; i++) {
-        cla_text_free(&e->said[i].text);
-    }
     free(e->said);
     cla_lines_free(&e->lines[0]);
     cla_lines_free(&e->lines[1]);
     *e = (eval_translations){ 0 };
 }
 
-static cla_status translate(translation *t, const char *data, const char *split,
-                            const translation_options *options, eval_translations *e)
+static cla_status translate(cla_model *model, const char *data, const char *split,
+                            const cla_translate_options *options, eval_translations *e)
 {
+    const translation *t = (const translation *)cla_model_task(model);
+    const char **line = NULL;
     CLA_TRY(translation_read_lines(t, data ? data : t->data, translation_stem(t, split),
                                    e->lines));
-    CLA_TRY(cla_alloc(&e->said, e->lines[0].count + 1, sizeof *e->said));
     const size_t n = e->lines[0].count;
-    size_t cut = 0;
-    CLA_TRY(translation_translate(t, e->lines[0].line, n, options, e->said));
+    CLA_TRY(cla_alloc(&e->said, n + 1, sizeof *e->said));
+    CLA_TRY(cla_alloc(&line, n + 1, sizeof *line));
     for (size_t i = 0; i < n; i++) {
-        cut += e->said[i].cut;
+        line[i] = e->lines[0].line[i].text;
     }
-    cli_tell_cut(t->search.extra, t->search.most, cut, n);
-    return CLA_OK;
+    const cla_status status = cla_model_translate(model, e->said, line, n, options);
+    free(line);
+    cli_tell_cut(t->search.extra, t->search.most, status ? 0 : cla_model_cut(model), n);
+    return status;
 }
 
-cla_status cli_eval_translate(translation *t, const char *data, const char *split,
-                              const translation_options *options, eval_translations *e)
+cla_status cli_eval_translate(cla_model *model, const char *data, const char *split,
+                              const cla_translate_options *options,
+                              eval_translations *e)
 {
     *e = (eval_translations){ 0 };
-    const cla_status status = translate(t, data, split, options, e);
+    const cla_status status = translate(model, data, split, options, e);
     if (status) {
         cli_eval_translations_free(e);
     }
@@ -44,8 +49,7 @@ cla_status cli_eval_translate(translation *t, const char *data, const char *spli
 
 cla_line cli_eval_hypothesis(const eval_translations *e, size_t i)
 {
-    const cla_text *text = &e->said[i].text;
-    return (cla_line){ text->data ? text->data : "", text->size };
+    return (cla_line){ e->said[i].text, strlen(e->said[i].text) };
 }
 
 static cla_status count(const eval_translations *e, cla_bleu *bleu, cla_chrf *chrf,
@@ -69,8 +73,8 @@ static void put(cla_metrics *metrics, const char *name, double value)
     metrics->row[metrics->count++].value = value;
 }
 
-cla_status cli_eval_text(translation *t, const char *data, const char *split,
-                         const translation_options *options, cla_metrics *metrics)
+cla_status cli_eval_text(cla_model *model, const char *data, const char *split,
+                         const cla_translate_options *options, cla_metrics *metrics)
 {
     const cla_bleu_options defaults = cla_bleu_defaults();
     cla_bleu_counts words = { 0 };
@@ -78,7 +82,7 @@ cla_status cli_eval_text(translation *t, const char *data, const char *split,
     cla_chrf chrf = { 0 };
     cla_bleu *bleu = NULL;
     eval_translations e;
-    CLA_TRY(cli_eval_translate(t, data, split, options, &e));
+    CLA_TRY(cli_eval_translate(model, data, split, options, &e));
     cla_status status = cla_bleu_new(&bleu, &defaults);
     status = status ? status : count(&e, bleu, &chrf, &words, &letters);
     cla_bleu_free(&bleu);

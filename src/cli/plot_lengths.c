@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "cli/lengths.h"
 #include "cli/svg.h"
+#include "text/lines.h"
 
 enum {
     HEIGHT = 240,

@@ -1,6 +1,7 @@
 /* model.c - loads trained systems, and copies of them for workers. */
 #include "tasks/model.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 
@@ -110,6 +111,15 @@ cla_status cla_model_need_texts(const char *who, const char *name,
     return CLA_OK;
 }
 
+cla_status cla_model_option(const char *who, const char *name, int64_t value,
+                            int64_t low, int64_t high)
+{
+    return value >= low && value <= high
+               ? CLA_OK
+               : cla_fail(CLA_E_USAGE, "%s: %s is %lld, must be %lld to %lld", who,
+                          name, (long long)value, (long long)low, (long long)high);
+}
+
 /* ---- copies on shares of the device ------------------------------------------- */
 
 /* Returns the number of workers that suits a model's device. */
@@ -195,10 +205,9 @@ cla_status cla_model_hire(cla_model *model, int count)
     CLA_NEED(model);
     CLA_HOLD(model->rt);
     const cla_device *device = cla_runtime_device(model->rt);
-    if (count < 0 || model->hired) {
-        return model->hired ? cla_fail(CLA_E_USAGE, "hire: the model is a worker")
-                            : cla_fail(CLA_E_USAGE,
-                                       "hire: count is %d, must be 0 or more", count);
+    CLA_TRY(cla_model_option("hire", "count", count, 0, INT_MAX));
+    if (model->hired) {
+        return cla_fail(CLA_E_USAGE, "hire: the model is a worker");
     }
     if (count > device->compute_units) {
         return cla_fail(CLA_E_USAGE, "workers is %d: device '%s' has %d compute units",

@@ -26,5 +26,8 @@ cla_status cla_model_must_be(const cla_model *model, const char *who,
 /* Fails with CLA_E_USAGE if one of count texts is NULL. */
 cla_status cla_model_need_texts(const char *who, const char *name,
                                 const char *const *text, size_t count);
+/* Fails with CLA_E_USAGE unless an option is low to high. */
+cla_status cla_model_option(const char *who, const char *name, int64_t value,
+                            int64_t low, int64_t high);
 /* Frees the last translations. */
 void cla_model_forget(cla_model *model);

@@ -1,19 +1,8 @@
 /* model_answer.c - a reader inside an application. */
+#include <limits.h>
+
 #include "tasks/model.h"
 #include "tasks/reading/reading.h"
-
-static cla_status check_options(const cla_answer_options *o)
-{
-    CLA_TRY(cla_reserved("ask", o->reserved));
-    if (o->best < 1 || o->best > CLA_MOST_ANSWERS) {
-        return cla_fail(CLA_E_USAGE, "ask: best is %d, must be 1 to %d", o->best,
-                        CLA_MOST_ANSWERS);
-    }
-    return o->max_words >= 0
-               ? CLA_OK
-               : cla_fail(CLA_E_USAGE, "ask: max_words is %d, must be 0 or more",
-                          o->max_words);
-}
 
 static cla_status need_questions(const cla_question *questions, size_t count)
 {
@@ -38,7 +27,9 @@ cla_status cla_model_ask(cla_model *model, cla_passage_quote *answers, size_t *f
     if (count) CLA_NEED(answers, found, questions);
     CLA_TRY(need_questions(questions, count));
     CLA_TRY(cla_model_must_be(model, "ask", &reading_kind));
-    CLA_TRY(check_options(&o));
+    CLA_TRY(cla_reserved("ask", o.reserved));
+    CLA_TRY(cla_model_option("ask", "best", o.best, 1, CLA_MOST_ANSWERS));
+    CLA_TRY(cla_model_option("ask", "max_words", o.max_words, 0, INT_MAX));
     return reading_ask((reading *)model->task, questions, count, &o, answers, found);
 }
 
@@ -53,10 +44,8 @@ cla_status cla_model_answer(cla_model *model, cla_quote *quotes, size_t *found,
     cla_passage_quote *answers = NULL;
     cla_question *asked = NULL;
     CLA_TRY(cla_model_must_be(model, "answer", &reading_kind));
-    if (best < 1 || best > CLA_MOST_ANSWERS) {
-        return cla_fail(CLA_E_USAGE, "answer: best is %zu, must be 1 to %d", best,
-                        CLA_MOST_ANSWERS);
-    }
+    const int64_t most = best > INT_MAX ? INT_MAX : (int64_t)best;
+    CLA_TRY(cla_model_option("answer", "best", most, 1, CLA_MOST_ANSWERS));
     cla_status status = cla_alloc(&answers, count * best + 1, sizeof *answers);
     status = status ? status : cla_alloc(&asked, count + 1, sizeof *asked);
     for (size_t i = 0; i < count && !status; i++) {

@@ -22,10 +22,7 @@ static cla_status check_compose(const cla_compose_options *o)
         return cla_fail(CLA_E_USAGE, "compose: characters is %d, must be 5 or 7",
                         o->characters);
     }
-    return o->beam >= 1 && o->beam <= POET_MAX_BEAM
-               ? CLA_OK
-               : cla_fail(CLA_E_USAGE, "compose: beam is %d, must be 1 to %d", o->beam,
-                          POET_MAX_BEAM);
+    return cla_model_option("compose", "beam", o->beam, 1, POET_MAX_BEAM);
 }
 
 static const char *put_text(char **at, const char *text)
@@ -69,9 +66,7 @@ cla_status cla_model_compose(cla_model *model, cla_quatrain **poem, const char *
         return cla_fail(CLA_E_INPUT, "compose: text is not UTF-8 (byte %zu)", good);
     }
     CLA_TRY(check_compose(&o));
-    const poetry_options how = { o.characters, o.beam, o.seed };
-    cla_status status =
-        poetry_compose((poetry *)model->task, text, size, &how, &written);
+    cla_status status = poetry_compose((poetry *)model->task, text, size, &o, &written);
     status = status ? status : pack(poem, &written);
     poetry_poem_free(&written);
     return status;

@@ -1,19 +1,10 @@
 /* model_tag.c - a tagger inside an application. */
+#include <limits.h>
 #include <string.h>
 
 #include "base/utf8.h"
 #include "tasks/model.h"
 #include "tasks/tagging/tagging.h"
-
-static cla_status check_options(const cla_tag_options *o)
-{
-    CLA_TRY(cla_reserved("tag_sentences", o->reserved));
-    return o->max_words >= 0
-               ? CLA_OK
-               : cla_fail(CLA_E_USAGE,
-                          "tag_sentences: max_words is %d, must be 0 or more",
-                          o->max_words);
-}
 
 /* Checks that no sentence is too long, and counts the words of all. */
 static cla_status check_lengths(const size_t *length, size_t count, int most,
@@ -54,7 +45,8 @@ cla_status cla_model_tag_sentences(cla_model *model, const char **tags,
     const cla_tag_options o = options ? *options : (cla_tag_options){ 0 };
     if (count) CLA_NEED(length);
     CLA_TRY(cla_model_must_be(model, "tag_sentences", &tagging_kind));
-    CLA_TRY(check_options(&o));
+    CLA_TRY(cla_reserved("tag_sentences", o.reserved));
+    CLA_TRY(cla_model_option("tag_sentences", "max_words", o.max_words, 0, INT_MAX));
     CLA_TRY(check_lengths(length, count, o.max_words, &all));
     CLA_TRY(check_words("tag_sentences", words, all));
     if (!all) {

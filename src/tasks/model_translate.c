@@ -26,43 +26,33 @@ static cla_translate_options filled(const cla_translate_options *options)
     return o;
 }
 
-static cla_status check_range(const char *who, const char *name, int64_t value,
-                              int64_t low, int64_t high)
-{
-    return value >= low && value <= high
-               ? CLA_OK
-               : cla_fail(CLA_E_USAGE, "%s: %s is %lld, must be %lld to %lld", who,
-                          name, (long long)value, (long long)low, (long long)high);
-}
-
 static cla_status check_options(const char *who, const cla_translate_options *o)
 {
     const uint64_t reserved[4] = { o->reserved[0], o->reserved[1] };
     CLA_TRY(cla_reserved(who, reserved));
-    CLA_TRY(check_range(who, "beam", o->beam, 1, CLA_MOST_BEAM));
+    CLA_TRY(cla_model_option(who, "beam", o->beam, 1, CLA_MOST_BEAM));
     if (!(o->length_penalty >= 0 && o->length_penalty <= 10)) {
         return cla_fail(CLA_E_USAGE, "%s: length_penalty is %g, must be 0 to 10", who,
                         o->length_penalty);
     }
-    CLA_TRY(check_range(who, "batch", o->batch, 1, CLA_MOST_BATCH));
-    CLA_TRY(check_range(who, "best", o->best, 1, o->beam));
-    CLA_TRY(check_range(who, "extra", o->extra, 0, CLA_MOST_PIECES));
-    CLA_TRY(check_range(who, "most", o->most, 0, CLA_MOST_PIECES));
+    CLA_TRY(cla_model_option(who, "batch", o->batch, 1, CLA_MOST_BATCH));
+    CLA_TRY(cla_model_option(who, "best", o->best, 1, o->beam));
+    CLA_TRY(cla_model_option(who, "extra", o->extra, 0, CLA_MOST_PIECES));
+    CLA_TRY(cla_model_option(who, "most", o->most, 0, CLA_MOST_PIECES));
     return o->extra && o->most
                ? cla_fail(CLA_E_USAGE, "%s: extra and most: one of them", who)
                : CLA_OK;
 }
 
-/* Checks lines, named `name`; NULL: there are none. */
-static cla_status take_lines(const char *who, const char *name, cla_line *taken,
-                             const char *const *lines, size_t count)
+static cla_status check_lines(const char *who, const char *name,
+                              const char *const *lines, size_t count)
 {
-    for (size_t i = 0; i < count && lines; i++) {
-        taken[i] = (cla_line){ lines[i], strlen(lines[i]) };
-        if (strchr(lines[i], '\n')) {
+    for (size_t i = 0; i < count; i++) {
+        const size_t size = strlen(lines[i]);
+        if (memchr(lines[i], '\n', size)) {
             return cla_fail(CLA_E_INPUT, "%s: %s[%zu] holds a line end", who, name, i);
         }
-        if (cla_utf8_check(lines[i], taken[i].size) < taken[i].size) {
+        if (cla_utf8_check(lines[i], size) < size) {
             return cla_fail(CLA_E_INPUT, "%s: %s[%zu] is not UTF-8", who, name, i);
         }
     }
@@ -85,7 +75,7 @@ typedef struct call {
     cla_translate_options options;
 } call;
 
-static cla_status run(cla_model *model, const call *c, cla_line *taken)
+static cla_status run(const cla_model *model, const call *c)
 {
     translation *t = (translation *)model->task;
     const translation_options options = {
@@ -94,33 +84,27 @@ static cla_status run(cla_model *model, const call *c, cla_line *taken)
         .worker = model->tasks,
         .workers = model->tasks ? model->workers : 0,
     };
-    cla_line *targets = taken + c->count;
-    CLA_TRY(take_lines(c->who, "lines", taken, c->lines, c->count));
-    CLA_TRY(take_lines(c->who, "targets", targets, c->targets, c->count));
-    return c->targets
-               ? translation_score(t, taken, targets, c->count, &options, model->said)
-               : translation_translate(t, taken, c->count, &options, model->said);
+    CLA_TRY(check_lines(c->who, "lines", c->lines, c->count));
+    CLA_TRY(check_lines(c->who, "targets", c->targets, c->targets ? c->count : 0));
+    return translation_run(t, c->lines, c->targets, c->count, &options, model->said);
 }
 
 static cla_status work(cla_model *model, const call *c, cla_translation *out)
 {
     const size_t best = (size_t)c->options.best, n = c->count * best;
-    cla_line *taken = NULL;
     CLA_TRY(cla_model_must_be(model, c->who, &translation_kind));
     CLA_TRY(check_options(c->who, &c->options));
     cla_model_forget(model);
     CLA_TRY(cla_alloc(&model->said, n + 1, sizeof *model->said));
     model->said_count = n;
-    CLA_TRY(cla_alloc(&taken, 2 * c->count + 1, sizeof *taken));
-    const cla_status status = run(model, c, taken);
-    free(taken);
-    for (size_t i = 0; i < n && !status; i++) {
+    CLA_TRY(run(model, c));
+    for (size_t i = 0; i < n; i++) {
         const translation_result *r = &model->said[i];
         const char *text = c->targets ? c->targets[i] : r->text.data;
         out[i] = (cla_translation){ text ? text : "", r->logp, r->score };
         model->cut += r->cut && i % best == 0;
     }
-    return status;
+    return CLA_OK;
 }
 
 cla_status cla_model_translate(cla_model *model, cla_translation *translations,
@@ -172,8 +156,7 @@ cla_status cla_model_pieces(const cla_model *model, size_t *pieces, const char *
 {
     CLA_NEED(model, pieces, line);
     CLA_TRY(cla_model_must_be(model, "pieces", &translation_kind));
-    const cla_line taken = { line, strlen(line) };
-    return translation_pieces((const translation *)model->task, &taken, target, pieces);
+    return translation_pieces((const translation *)model->task, line, target, pieces);
 }
 
 cla_status cla_model_languages(const cla_model *model, const char **source,

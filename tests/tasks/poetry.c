@@ -184,7 +184,9 @@ Test(poetry, quatrains_of_a_length)
     open_poems(&f);
     open_task(&f, NULL);
     for (int k = 0; k < 8; k++) {
-        const poetry_options o = { k % 2 ? 7 : 5, k < 4 ? 1 : 3, 11 };
+        const cla_compose_options o = { .characters = k % 2 ? 7 : 5,
+                                        .beam = k < 4 ? 1 : 3,
+                                        .seed = 11 };
         const char *text = texts[k / 2];
         poetry_poem a, b;
         TEST_OK(poetry_compose(f.t, text, strlen(text), &o, &a));
@@ -207,7 +209,7 @@ Test(poetry, third_keyword_leaves_lines_before_it)
     fixture f;
     open_poems(&f);
     open_task(&f, NULL);
-    const poetry_options o = { 7, 1, 0 };
+    const cla_compose_options o = { .characters = 7, .beam = 1 };
     const cla_plan first = { .word = { 0, 1, 2, 3 } },
                    second = { .word = { 0, 1, 8, 3 } };
     poetry_poem a, b;

@@ -73,12 +73,6 @@ void poetry_batch_free(poetry_batch *batch);
 cla_status poetry_evaluate(cla_task *task, const char *data, const char *split,
                            cla_metrics *metrics);
 
-typedef struct poetry_options {
-    int characters; // of a line: 5 or 7
-    int beam;       // 1: greedy, the likeliest character each time
-    uint32_t seed;  // for keywords drawn at random
-} poetry_options;
-
 typedef struct poetry_poem {
     cla_plan plan;
     const char *keyword[CLA_POEM_LINES]; // owned by the task
@@ -88,12 +82,12 @@ typedef struct poetry_poem {
 
 /* predict.c: composes a quatrain from any text of bytes: plans four keywords, then
  * generates line by line. The same text, options and weights give the same poem.
- * Errors: CLA_E_INPUT (text too long), CLA_E_NUMERIC, CLA_E_NOMEM, CLA_E_DEVICE. */
+ * All options are set. Errors: CLA_E_INPUT (text too long), CLA_E_NUMERIC, CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status poetry_compose(poetry *t, const char *text, size_t size,
-                          const poetry_options *options, poetry_poem *poem);
+                          const cla_compose_options *options, poetry_poem *poem);
 /* Composes a quatrain from four given words of the ranking. */
-cla_status poetry_write(poetry *t, const cla_plan *words, const poetry_options *options,
-                        poetry_poem *poem);
+cla_status poetry_write(poetry *t, const cla_plan *words,
+                        const cla_compose_options *options, poetry_poem *poem);
 void poetry_poem_free(poetry_poem *poem);
 
 /* Plans four keywords for a text. Errors: those of cla_plan_make. */

@@ -63,7 +63,7 @@ static cla_status begin_line(const poetry *t, const poetry_poem *poem, int i,
     return CLA_OK;
 }
 
-static cla_status write_line(poetry *t, int i, const poetry_options *o,
+static cla_status write_line(poetry *t, int i, const cla_compose_options *o,
                              poetry_poem *poem, int32_t *written)
 {
     line_batch b;
@@ -81,7 +81,7 @@ static cla_status write_line(poetry *t, int i, const poetry_options *o,
     return status;
 }
 
-static cla_status write_poem(poetry *t, const poetry_options *o, poetry_poem *poem)
+static cla_status write_poem(poetry *t, const cla_compose_options *o, poetry_poem *poem)
 {
     int32_t written[CLA_POEM_LINES * CLA_POEM_LONGEST];
     cla_status status = CLA_OK;
@@ -97,15 +97,15 @@ static cla_status write_poem(poetry *t, const poetry_options *o, poetry_poem *po
     return status;
 }
 
-cla_status poetry_write(poetry *t, const cla_plan *words, const poetry_options *options,
-                        poetry_poem *poem)
+cla_status poetry_write(poetry *t, const cla_plan *words,
+                        const cla_compose_options *options, poetry_poem *poem)
 {
     *poem = (poetry_poem){ .plan = *words };
     return write_poem(t, options, poem);
 }
 
 cla_status poetry_compose(poetry *t, const char *text, size_t size,
-                          const poetry_options *options, poetry_poem *poem)
+                          const cla_compose_options *options, poetry_poem *poem)
 {
     *poem = (poetry_poem){ 0 };
     CLA_TRY(poetry_plan(t, text, size, options->seed, &poem->plan));

@@ -33,19 +33,15 @@ static int wanted(const job *j)
 
 /* ---- lines to pieces --------------------------------------------------------- */
 
-static bool blank(const cla_line *line)
-{
-    return line->text[strspn(line->text, " \t")] == 0;
-}
-
 /* Appends a line's pieces. A line of blanks has none. */
-static cla_status append(const cla_subwords *s, const cla_line *line, cla_ids *ids)
+static cla_status append(const cla_subwords *s, const char *line, cla_ids *ids)
 {
-    return blank(line) ? CLA_OK : cla_subwords_encode(s, line->text, line->size, ids);
+    const bool blank = line[strspn(line, " \t")] == 0;
+    return blank ? CLA_OK : cla_subwords_encode(s, line, strlen(line), ids);
 }
 
 /* Appends a line's pieces and the end; *any tells whether it has pieces. */
-static cla_status encode(const cla_subwords *s, const cla_line *line, cla_ids *ids,
+static cla_status encode(const cla_subwords *s, const char *line, cla_ids *ids,
                          bool *any)
 {
     const size_t before = ids->count;
@@ -56,7 +52,7 @@ static cla_status encode(const cla_subwords *s, const cla_line *line, cla_ids *i
     return CLA_OK;
 }
 
-cla_status translation_pieces(const translation *t, const cla_line *line, bool target,
+cla_status translation_pieces(const translation *t, const char *line, bool target,
                               size_t *count)
 {
     cla_ids ids = { 0 };
@@ -76,8 +72,8 @@ static void answer(const job *j, size_t number, bool any_target)
     }
 }
 
-static cla_status add_line(job *j, size_t number, const cla_line *source,
-                           const cla_line *target)
+static cla_status add_line(job *j, size_t number, const char *source,
+                           const char *target)
 {
     const size_t before[] = { j->source.count, j->target.count };
     bool any = false, any_target = false;
@@ -110,7 +106,7 @@ static int longest_first(const void *a, const void *b)
     return x->pair < y->pair ? -1 : x->pair > y->pair;
 }
 
-static cla_status fill(job *j, const cla_line *sources, const cla_line *targets,
+static cla_status fill(job *j, const char *const *sources, const char *const *targets,
                        size_t n)
 {
     CLA_TRY(cla_alloc(&j->text.source_at, n + 1, sizeof *j->text.source_at));
@@ -119,7 +115,7 @@ static cla_status fill(job *j, const cla_line *sources, const cla_line *targets,
     CLA_TRY(cla_alloc(&j->order, n + 1, sizeof *j->order));
     CLA_TRY(cla_alloc(&j->pair, n + 1, sizeof *j->pair));
     for (size_t i = 0; i < n; i++) {
-        CLA_TRY(add_line(j, i, &sources[i], targets ? &targets[i] : NULL));
+        CLA_TRY(add_line(j, i, sources[i], targets ? targets[i] : NULL));
     }
     qsort(j->order, (size_t)j->text.count, sizeof *j->order, longest_first);
     for (int64_t i = 0; i < j->text.count; i++) {
@@ -304,34 +300,19 @@ static cla_status run_batches(const job *j, use act)
     return !status && c.status ? cla_fail(c.status, "%s", c.error) : status;
 }
 
-static cla_status run(job *j, const cla_line *sources, const cla_line *targets,
-                      size_t lines, use act)
+cla_status translation_run(translation *t, const char *const *lines,
+                           const char *const *targets, size_t n,
+                           const translation_options *options, translation_result *out)
 {
-    cla_status status = fill(j, sources, targets, lines);
-    status = status ? status : run_batches(j, act);
-    cla_ids_free(&j->source);
-    cla_ids_free(&j->target);
-    free(j->text.source_at);
-    free(j->text.target_at);
-    free(j->line);
-    free(j->order);
-    free(j->pair);
+    job j = { .t = t, .options = options, .out = out };
+    cla_status status = fill(&j, lines, targets, n);
+    status = status ? status : run_batches(&j, targets ? score : translate);
+    cla_ids_free(&j.source);
+    cla_ids_free(&j.target);
+    free(j.text.source_at);
+    free(j.text.target_at);
+    free(j.line);
+    free(j.order);
+    free(j.pair);
     return status;
-}
-
-cla_status translation_translate(translation *t, const cla_line *lines, size_t n,
-                                 const translation_options *options,
-                                 translation_result *out)
-{
-    job j = { .t = t, .options = options, .out = out };
-    return run(&j, lines, NULL, n, translate);
-}
-
-cla_status translation_score(translation *t, const cla_line *sources,
-                             const cla_line *targets, size_t n,
-                             const translation_options *options,
-                             translation_result *out)
-{
-    job j = { .t = t, .options = options, .out = out };
-    return run(&j, sources, targets, n, score);
 }

@@ -103,7 +103,7 @@ typedef struct translation_options {
 /* Counts the pieces of a line of the source or the target, without the end. A line of
  * blanks has none. There may be more pieces than bytes: splitting writes a control
  * character as 5 letters. Errors: CLA_E_NOMEM. */
-cla_status translation_pieces(const translation *t, const cla_line *line, bool target,
+cla_status translation_pieces(const translation *t, const char *line, bool target,
                               size_t *count);
 
 /* A hypothesis. Logarithms are natural; both are -INFINITY when there is none. */
@@ -116,20 +116,16 @@ typedef struct translation_result {
 /* Translates lines, in batches of similar length. A line without pieces, such as one of
  * blanks, has the empty translation with probability 1.
  *
+ * With targets [n] (otherwise NULL) it scores these: writes logp and score of out [n],
+ * but no text. A target without pieces is the end piece alone, and the only possible
+ * target of a source without pieces.
+ *
  * out  out  [n*best] best first; zero-initialised by the caller. Free each text
  *
  * Errors: CLA_E_NUMERIC (weights that give no finite scores), CLA_E_NOMEM,
  * CLA_E_DEVICE. */
-cla_status translation_translate(translation *t, const cla_line *lines, size_t n,
-                                 const translation_options *options,
-                                 translation_result *out);
-
-/* Scores given targets: writes logp and score of out [n], but no text. A target without
- * pieces is the end piece alone, and the only possible target of a source without
- * pieces. Errors: those of translation_translate. */
-cla_status translation_score(translation *t, const cla_line *sources,
-                             const cla_line *targets, size_t n,
-                             const translation_options *options,
-                             translation_result *out);
+cla_status translation_run(translation *t, const char *const *lines,
+                           const char *const *targets, size_t n,
+                           const translation_options *options, translation_result *out);
 
 extern const cla_task_kind translation_kind;
