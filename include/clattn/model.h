@@ -81,8 +81,8 @@ enum {
  *            half of its memory holds; elsewhere, and where a device cannot be divided,
  *            one. One worker is the model itself
  *
- * Errors: CLA_E_USAGE (count out of its range, a model that is a worker), those of cla_runtime_share and
- * cla_model_open; the model has one worker then. */
+ * Errors: CLA_E_USAGE (count out of its range, a model that is a worker), those of
+ * cla_runtime_share and cla_model_open; the model has one worker then. */
 CLA_API cla_status cla_model_hire(cla_model *model, int count);
 
 /* The number of workers, 1 at first, and the i-th of them, from 0: a model for a thread
@@ -99,8 +99,8 @@ typedef struct cla_tag_options {
     uint64_t reserved[4]; // 0: room for later versions
 } cla_tag_options;
 
-/* Tags sentences, in batches. The tags of a sentence do not depend on
- * the sentences beside it.
+/* Tags sentences, in batches. The tags of a sentence do not depend on the sentences
+ * beside it.
  *
  * tags     out  one name for each word, which belongs to the model
  * words    in   UTF-8, none empty: those of the first sentence, then those of the next

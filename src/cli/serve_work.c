@@ -80,11 +80,11 @@ static cla_status take_words(sentences *s, const serve_unit *unit, size_t n)
 
 static cla_status set_tags(const sentences *s, const serve_unit *unit, size_t n)
 {
-    const char **tag = s->tag;
+    const char **next = s->tag;
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < s->length[i]; k++) {
             json_t *word = json_array_get(unit[i].text->result, k);
-            if (json_object_set_new(word, "tag", json_string(*tag++))) {
+            if (json_object_set_new(word, "tag", json_string(*next++))) {
                 return no_memory();
             }
         }

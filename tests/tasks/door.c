@@ -30,7 +30,7 @@ void close_model(fixture *f)
     cla_runtime_free(&f->rt);
 }
 
-/* ---- loading ---------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------- */
 
 Test(door, weights_of_fewer_bits)
 {
@@ -69,7 +69,7 @@ Test(door, options_out_of_range)
     cla_runtime_free(&rt);
 }
 
-/* ---- workers ---------------------------------------------------------------------- */
+/* ---- workers --------------------------------------------------------------------- */
 
 Test(door, workers_are_models)
 {
@@ -101,7 +101,7 @@ Test(door, workers_are_models)
     close_model(&f);
 }
 
-/* ---- tags ------------------------------------------------------------------------- */
+/* ---- tags ------------------------------------------------------------------------ */
 
 /* Words go in as they are: one with a tab is a word like others. */
 Test(door, sentences_are_tagged_as_each_alone)
@@ -160,7 +160,7 @@ Test(door, sentences_that_are_refused)
     close_model(&f);
 }
 
-/* ---- answers ---------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------- */
 
 Test(door, questions_have_passages_of_their_own)
 {
@@ -204,7 +204,7 @@ Test(door, questions_have_passages_of_their_own)
     close_model(&f);
 }
 
-/* ---- progress --------------------------------------------------------------------- */
+/* ---- progress -------------------------------------------------------------------- */
 
 typedef struct heard {
     size_t calls, done, count, stop; // stop: the call that ends the work; 0: none

@@ -81,8 +81,9 @@ typedef struct poetry_poem {
 } poetry_poem;
 
 /* predict.c: composes a quatrain from any text of bytes: plans four keywords, then
- * generates line by line. The same text, options and weights give the same poem.
- * All options are set. Errors: CLA_E_INPUT (text too long), CLA_E_NUMERIC, CLA_E_NOMEM, CLA_E_DEVICE. */
+ * generates line by line. All options are set. The same text, options and weights give
+ * the same poem. Errors: CLA_E_INPUT (text too long), CLA_E_NUMERIC, CLA_E_NOMEM,
+ * CLA_E_DEVICE. */
 cla_status poetry_compose(poetry *t, const char *text, size_t size,
                           const cla_compose_options *options, poetry_poem *poem);
 /* Composes a quatrain from four given words of the ranking. */
