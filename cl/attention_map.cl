@@ -1,8 +1,8 @@
 /* attention_map.cl - attention weights as a dense map, for inspection.
  *
  * Layout: map [B,H,Tmax,area*Smax], area-major; q, k as attention.clh;
- *         absolute [H,t,t], relative [H,2t], center [N,H] and sigma [N,H] or [H], each
- *         of which may be null; offsets [B+1].
+ *         absolute [H,t,t] and relative [H,2t], each of which may be null; offsets
+ *         [B+1].
  * Work-group: WG items, a row of the map; both schedules.
  * Defines: WIDTH = d; WG.
  * Writes: map whole, zero for pairs that are not visible. */
@@ -28,24 +28,9 @@ INLINE float position_score(global const float *absolute, global const float *re
     return x + (relative ? relative[h * 2 * t + i - j + t] : 0.0f);
 }
 
-/* Returns the Gaussian bias of query i (token n) and key j: 0 if sigma is null. The
- * centre is the query itself if center is null. */
-INLINE float gaussian_score(global const float *center, global const float *sigma,
-                            attention_args a, map_shape s, int n, int h, int i, int j)
-{
-    if (!sigma) {
-        return 0.0f;
-    }
-    const size_t at = (size_t)n * (size_t)a.heads + (size_t)h;
-    const float apart = (float)j - (center ? center[at] : (float)i);
-    const float z = apart / sigma[s.sigma_step ? at : (size_t)h];
-    return fabs(z) > s.limit ? NEVER : -0.5f * z * z;
-}
-
 /* Returns the score of query i and column gj of a row of the map, NEVER if hidden. */
 INLINE float map_score(global const float *q, global const float *k,
                        global const float *absolute, global const float *relative,
-                       global const float *center, global const float *sigma,
                        const sequence e, attention_args a, map_shape s, int h, int i,
                        int gj)
 {
@@ -60,19 +45,19 @@ INLINE float map_score(global const float *q, global const float *k,
     for (int c = 0; c < WIDTH; c++) {
         dot += x[c] * y[c];
     }
-    return dot * a.scale + position_score(absolute, relative, h, i, j, s.t) +
-           gaussian_score(center, sigma, a, s, e.q_first + i, h, i, j);
+    return dot * a.scale + position_score(absolute, relative, h, i, j, s.t);
 }
 
 // map[b,h,i] = softmax over g and j of <q_i, k_gj> / sqrt(d) + absolute_ij +
-// relative_{i-j} - (j - center_i)^2 / (2 sigma_i^2)
+// relative_{i-j}
 WORK_GROUP(WG, 1, 1)
-kernel void attention_map(
-    global float *restrict map, global const float *restrict q,
-    global const float *restrict k, global const float *restrict absolute,
-    global const float *restrict relative, global const float *restrict center,
-    global const float *restrict sigma, global const int *restrict q_offsets,
-    global const int *restrict k_offsets, attention_args a, map_shape s)
+kernel void attention_map(global float *restrict map, global const float *restrict q,
+                          global const float *restrict k,
+                          global const float *restrict absolute,
+                          global const float *restrict relative,
+                          global const int *restrict q_offsets,
+                          global const int *restrict k_offsets, attention_args a,
+                          map_shape s)
 {
     local float scratch[WG];
     const int columns = s.area * s.longest_k;
@@ -82,8 +67,7 @@ kernel void attention_map(
     float top = SCORE_MIN;
     map += (size_t)GROUP(0) * (size_t)columns;
     for (int gj = LANE(0); gj < columns; gj += WG) {
-        const float score =
-            map_score(q, k, absolute, relative, center, sigma, e, a, s, h, i, gj);
+        const float score = map_score(q, k, absolute, relative, e, a, s, h, i, gj);
         map[gj] = score;
         top = fmax(top, score);
     }

@@ -7,8 +7,6 @@ typedef struct map_shape {
     int sequences, longest_q, longest_k; // B, Tmax, Smax
     int window, area, edge;              // window 0 = all keys
     int t;                               // of absolute and relative
-    int sigma_step;                      // floats from a token's sigma to the next
-    float limit; // keys more sigmas from a centre have weight 0; may be infinite
 } map_shape;
 
 #endif

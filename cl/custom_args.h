@@ -10,6 +10,7 @@ typedef struct custom_args {
     int sequences;         // B
     int apart;             // pairs further apart are masked
     int cell_heads, cell_rows, cell_columns; // of the cells of a sequence, if any
+    int add;                  // bits: inputs whose gradients are added to, not written
     int slice;                // floats of one copy of the gradients of the inputs
     int start[CUSTOM_INPUTS]; // where in it an input's gradient begins
     int dim[CUSTOM_INPUTS * CUSTOM_RANK]; // CUSTOM_RANK sizes of each input

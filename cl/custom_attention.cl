@@ -2,7 +2,7 @@
  * rows to each work-group (GPUs).
  *
  * Layout: as attention.clh; offsets [B+1]; parts [workers,slice], each a copy of the
- * inputs' gradients.
+ * inputs' gradients, but for those of which each query has an element of its own.
  * Work-group: WG items, see attention_group.clh; grid (tiles of the longest sequence,
  *             H, B), or (workers) for dQ. Trip counts of loops with a barrier depend on
  *             the group only.
@@ -33,7 +33,7 @@ kernel void custom_attention_forward(global float *restrict o,
     float raw[R][C];
     const int h = GROUP(1);
     sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
-    bias b = { scope_of(e, c, h, GROUP(2)), 0, raw, 0, 0, 0, 0, &seen };
+    bias b = { scope_of(e, c, h, GROUP(2)), 0, raw, 0, 0, 0, 0, &seen, 0, 0 };
     SET_INPUTS(b.e)
     e.reach = min(e.reach, c.apart);
     const span t = tile_of(GROUP(0) * TILE, e.q_first, e.T);
@@ -59,7 +59,7 @@ kernel void custom_attention_delta(
     float raw[R][C];
     const int h = GROUP(1);
     sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
-    bias b = { scope_of(e, c, h, GROUP(2)), 0, raw, 0, 0, 0, 0, &seen };
+    bias b = { scope_of(e, c, h, GROUP(2)), 0, raw, 0, 0, 0, 0, &seen, 0, 0 };
     SET_INPUTS(b.e)
     e.reach = min(e.reach, c.apart);
     weighted_delta(delta, dy, q, k, v, lse, e, tile_of(GROUP(0) * TILE, e.q_first, e.T),
@@ -75,24 +75,35 @@ kernel void custom_attention_grad_q(
     global const float *restrict q, global const float *restrict k,
     global const float *restrict v, global const float *restrict lse,
     global const int *restrict q_offsets, global const int *restrict k_offsets,
-    attention_args a, custom_args c, int mode INPUT_PARAMETERS)
+    attention_args a, custom_args c, int mode OWN_PARAMETERS INPUT_PARAMETERS)
 {
+    const own_gradient own[] = OWN_GRADIENTS(c.add);
     local float x[TILE * LINE], y[BLOCK * LINE], w[TILE * WEIGHT];
     local float gifts[GIFTS];
     local int places[GIFTS], seen;
-    float raw[R][C], sum[SUMS + 1];
+    float raw[R][C], sum[SUMS + 1], row[ROW_SUMS];
     const int begin = GROUP(0) * c.run, end = min(begin + c.run, c.items);
     for (int n = begin; TOGETHER(n < end); n++) {
         const int h = n / c.tiles % a.heads, sample = n / c.tiles / a.heads;
         sequence e = sequence_of(q_offsets, k_offsets, sample, a.causal);
-        bias b = {
-            scope_of(e, c, h, sample), parts, raw, 0, sum, places, gifts, &seen
-        };
+        bias b = { scope_of(e, c, h, sample),
+                   parts,
+                   raw,
+                   0,
+                   sum,
+                   places,
+                   gifts,
+                   &seen,
+                   row,
+                   own };
         SET_INPUTS(b.e)
         b.parts += READS + WEIGHT_READS ? (size_t)GROUP(0) * (size_t)c.slice : 0;
         e.reach = min(e.reach, c.apart);
         for (int i = 0; i < SUMS; i++) {
             sum[i] = 0.0f;
+        }
+        for (int i = 0; i < ROW_SUMS; i++) {
+            row[i] = 0.0f;
         }
         back_to_queries(dq, dy, q, k, v, lse, delta, o, e,
                         tile_of(n % c.tiles * TILE, e.q_first, e.T), h, a, mode, &b, x,
@@ -115,7 +126,7 @@ kernel void custom_attention_grad_kv(
     float raw[R][C], weight[R][C];
     const int h = GROUP(1);
     sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
-    bias b = { scope_of(e, c, h, GROUP(2)), 0, raw, weight, 0, 0, 0, &seen };
+    bias b = { scope_of(e, c, h, GROUP(2)), 0, raw, weight, 0, 0, 0, &seen, 0, 0 };
     SET_INPUTS(b.e)
     e.reach = min(e.reach, c.apart);
     back_to_keys(dk, dv, dy, q, k, v, lse, delta, e,

@@ -2,7 +2,7 @@
  * of rows to each work-item (CPU devices).
  *
  * Layout: as attention.clh; offsets [B+1]; parts [workers,slice], each a copy of the
- * inputs' gradients.
+ * inputs' gradients, but for those of which each query has an element of its own.
  * Work-group: 1 item; grid (tiles of the longest sequence, H, B), or (workers) where
  *             inputs get gradients.
  * Defines: WIDTH = d; VEC; ROWS, vectors of a tile.
@@ -54,7 +54,7 @@ kernel void custom_attention_forward(global float *restrict o,
     floatv raw[RAW_ROWS][ROWS], sum[SUMS + 1];
     const int h = GROUP(1);
     sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
-    bias b = { scope_of(e, c, h, GROUP(2)), 0, raw, 0, sum };
+    bias b = { scope_of(e, c, h, GROUP(2)), 0, raw, 0, sum, 0, 0 };
     SET_INPUTS(b.e)
     e.reach = min(e.reach, c.apart);
 #if REWEIGH == 2
@@ -77,7 +77,7 @@ kernel void custom_attention_delta(
     floatv raw[RAW_ROWS][ROWS], sum[SUMS + 1];
     const int h = GROUP(1);
     sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
-    bias b = { scope_of(e, c, h, GROUP(2)), 0, raw, 0, sum };
+    bias b = { scope_of(e, c, h, GROUP(2)), 0, raw, 0, sum, 0, 0 };
     SET_INPUTS(b.e)
     e.reach = min(e.reach, c.apart);
     weighted_delta(delta, dy, q, k, v, lse, e, GROUP(0) * TILE, h, a, &b);
@@ -92,14 +92,15 @@ kernel void custom_attention_grad_q(
     global const float *restrict q, global const float *restrict k,
     global const float *restrict v, global const float *restrict lse,
     global const int *restrict q_offsets, global const int *restrict k_offsets,
-    attention_args a, custom_args c, int mode INPUT_PARAMETERS)
+    attention_args a, custom_args c, int mode OWN_PARAMETERS INPUT_PARAMETERS)
 {
-    floatv raw[RAW_ROWS][ROWS], sum[SUMS + 1];
+    const own_gradient own[] = OWN_GRADIENTS(c.add);
+    floatv raw[RAW_ROWS][ROWS], sum[SUMS + 1], row[ROW_SUMS][ROWS];
     const int begin = GROUP(0) * c.run, end = min(begin + c.run, c.items);
     for (int n = begin; n < end; n++) {
         const int h = n / c.tiles % a.heads, sample = n / c.tiles / a.heads;
         sequence e = sequence_of(q_offsets, k_offsets, sample, a.causal);
-        bias b = { scope_of(e, c, h, sample), parts, raw, 0, sum };
+        bias b = { scope_of(e, c, h, sample), parts, raw, 0, sum, row, own };
         SET_INPUTS(b.e)
         b.parts += READS + WEIGHT_READS ? (size_t)GROUP(0) * (size_t)c.slice : 0;
         e.reach = min(e.reach, c.apart);
@@ -121,7 +122,7 @@ kernel void custom_attention_grad_kv(
     floatv raw[RAW_ROWS][ROWS], weight[WEIGHT_ROWS][ROWS], sum[SUMS + 1];
     const int h = GROUP(1);
     sequence e = sequence_of(q_offsets, k_offsets, GROUP(2), a.causal);
-    bias b = { scope_of(e, c, h, GROUP(2)), 0, raw, weight, sum };
+    bias b = { scope_of(e, c, h, GROUP(2)), 0, raw, weight, sum, 0, 0 };
     SET_INPUTS(b.e)
     e.reach = min(e.reach, c.apart);
     back_to_keys(dk, dv, dy, q, k, v, lse, delta, e, GROUP(0) * TILE, h, a, k_mode,

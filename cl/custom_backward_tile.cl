@@ -24,7 +24,8 @@ kernel void custom_attention_backward(
     global const int *restrict k_offsets, attention_args a, custom_args c,
     attention_modes modes INPUT_PARAMETERS)
 {
-    floatv raw[RAW_ROWS][ROWS], sum[SUMS + 1];
+    const own_gradient own[ROW_READS + 1] = { { 0, 0 } };
+    floatv raw[RAW_ROWS][ROWS], sum[SUMS + 1], row[ROW_SUMS][ROWS];
     const int h = GROUP(0), sample = GROUP(1);
     const sequence e = sequence_of(q_offsets, k_offsets, sample, a.causal);
     const size_t q_at = q_row(a, e.q_first, h, WIDTH);
@@ -46,7 +47,7 @@ kernel void custom_attention_backward(
         e,
         h,
     };
-    bias b = { scope_of(e, c, h, sample), parts, raw, 0, sum };
+    bias b = { scope_of(e, c, h, sample), parts, raw, 0, sum, row, own };
     SET_INPUTS(b.e)
     b.parts += READS ? (size_t)(sample * a.heads + h) * (size_t)c.slice : 0;
     bias_begin(&b, 0, 0);

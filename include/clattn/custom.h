@@ -56,8 +56,9 @@ typedef struct cla_attention_mod {
  * Conditions are constants. The same inputs give the same bits, whatever the indices.
  *
  * Nothing of size T x S is stored. The backward pass sums the gradients of inputs into
- * copies of these: at least one, at most 1024, and no more than fit into 32 MiB. Blocks
- * of pairs cost nothing where window, causal or a mask that does not read s hides them.
+ * copies of these: at least one, at most 1024, and no more than fit into 32 MiB; an
+ * input [Nq,H] that the score alone reads, at [ni][h], needs no copy. Blocks of pairs
+ * cost nothing where window, causal or a mask that does not read s hides them.
  *
  * Errors: CLA_E_USAGE (an invalid expression, with a caret under the place;
  * a wanted gradient that is zero everywhere; dropout outside [0,1); an even window),

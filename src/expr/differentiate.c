@@ -80,14 +80,20 @@ static cla_status give_where(cla_slopes *w, int child, int slope, int condition)
 }
 
 /* d (a / b) = da / b - db (a / b) / b. The order keeps the latter 0 where a is 0 and
- * 1 / b is infinite. */
+ * 1 / b is infinite. That of 1 / b has one factor without the slope, which compilers
+ * move out of loops if b does not change in them. */
 static cla_status divide(cla_slopes *w, const cla_expr_node *n, int slope)
 {
     int part = 0, share = 0;
     CLA_TRY(cla_slope_add(w, &part, CLA_EXPR_DIVIDE, slope, n->child[1], -1));
     CLA_TRY(cla_slope_give(w, n->child[0], part));
-    CLA_TRY(cla_slope_add(w, &share, CLA_EXPR_MULTIPLY, w->at, slope, -1));
-    CLA_TRY(cla_slope_add(w, &share, CLA_EXPR_DIVIDE, share, n->child[1], -1));
+    if (w->e->nodes[n->child[0]].kind == CLA_EXPR_NUMBER) {
+        CLA_TRY(cla_slope_add(w, &share, CLA_EXPR_DIVIDE, w->at, n->child[1], -1));
+        CLA_TRY(cla_slope_add(w, &share, CLA_EXPR_MULTIPLY, share, slope, -1));
+    } else {
+        CLA_TRY(cla_slope_add(w, &share, CLA_EXPR_MULTIPLY, w->at, slope, -1));
+        CLA_TRY(cla_slope_add(w, &share, CLA_EXPR_DIVIDE, share, n->child[1], -1));
+    }
     CLA_TRY(cla_slope_add(w, &share, CLA_EXPR_NEGATE, share, -1, -1));
     return cla_slope_give(w, n->child[1], share);
 }

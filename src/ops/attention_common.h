@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cl/attention_args.h"
-#include "clattn/gaussian.h"
+#include "clattn/ops.h"
 #include "tensor/tensor.h"
 
 enum { CLA_ATTENTION_WIDTH = 256 }; // largest head width d
@@ -88,7 +88,6 @@ typedef struct cla_attention_reach {
     cla_edge edge;
     const cla_tensor *absolute, *relative; // [H,t,t], [H,2t]; NULL for none
     int32_t t;
-    const cla_gaussian *gaussian; // NULL for none
 } cla_attention_reach;
 
 /* Makes *map [B,H,Tmax,area*Smax], the attention weights before dropout, with 0 for

@@ -1,6 +1,4 @@
 /* attention_map.c - attention weights as a dense map, for inspection. */
-#include <math.h>
-
 #include "cl/attention_map_args.h"
 #include "ops/attention_common.h"
 
@@ -11,14 +9,9 @@ cla_status cla_attention_map(cla_tape *tape, cla_tensor **map,
     enum { GROUP_SIZE = 64 };
     const int64_t shape[4] = { call->sequences, call->heads, call->longest_q,
                                (int64_t)reach->area * call->longest_k };
-    const cla_gaussian none = { .reach = INFINITY };
-    const cla_gaussian *g = reach->gaussian ? reach->gaussian : &none;
     const map_shape s = {
-        call->sequences, call->longest_q,
-        call->longest_k, reach->window,
-        reach->area,     (int32_t)reach->edge,
-        reach->t,        g->sigma && g->sigma->rank == 2 ? call->heads : 0,
-        g->reach,
+        call->sequences, call->longest_q,      call->longest_k, reach->window,
+        reach->area,     (int32_t)reach->edge, reach->t,
     };
     cla_tensor *out = NULL;
     CLA_TRY(cla_tape_tensor(tape, &out, CLA_F32, 4, shape));
@@ -30,7 +23,6 @@ cla_status cla_attention_map(cla_tape *tape, cla_tensor **map,
         .local = { GROUP_SIZE },
         .args = { cla_buf(out), cla_buf(call->q), cla_buf(call->k),
                   cla_buf(reach->absolute), cla_buf(reach->relative),
-                  cla_buf(g->center), cla_buf(g->sigma),
                   cla_mem(&call->q_rows->device_offsets),
                   cla_mem(&call->k_rows->device_offsets),
                   cla_bytes(&call->args, sizeof call->args), cla_bytes(&s, sizeof s) },

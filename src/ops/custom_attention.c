@@ -12,6 +12,8 @@
 
 static const char OP[] = "custom_attention";
 
+enum { GRAD_Q_ARGS = 14 }; // before gradients of inputs
+
 void cla_custom_add_inputs(cla_launch *launch, const custom_call *call)
 {
     int n = 0;
@@ -156,6 +158,14 @@ static cla_status grad_q(cla_runtime *rt, const custom_call *call,
                   cla_i32(g->q_mode) },
     };
     plan(rt, call, a->longest_q, &launch);
+    if (call->exact) {
+        launch.define[cla_tiled(rt) ? 3 : 1] = (cla_define){ "EXACT", 1 };
+    }
+    for (int i = 0, n = GRAD_Q_ARGS; i < CLA_CUSTOM_INPUTS; i++) {
+        if (call->code->own[i] >= 0) {
+            launch.args[n++] = cla_buf(call->direct[i] ? p->grad[i] : NULL);
+        }
+    }
     cla_custom_add_inputs(&launch, call);
     launch.groups[0] = (size_t)p->workers;
     launch.flops = flops_of(a, 3);
@@ -210,6 +220,7 @@ static cla_status inputs_begin(cla_tape *tape, const custom_call *call, input_gr
     for (int i = 0; i < CLA_CUSTOM_INPUTS && call->input[i]; i++) {
         if (call->wanted[i]) {
             CLA_TRY(cla_grad_out(tape, call->input[i], &p->grad[i], &p->add[i]));
+            args->add |= p->add[i] << i;
         }
     }
     share_tiles(rt, call, p, args);
@@ -224,11 +235,11 @@ static cla_status inputs_begin(cla_tape *tape, const custom_call *call, input_gr
     return cla_memory_fill(rt, &p->parts, 0);
 }
 
-static cla_status inputs_end(cla_runtime *rt, const input_grads *p,
-                             const custom_args *args)
+static cla_status inputs_end(cla_runtime *rt, const custom_call *call,
+                             const input_grads *p, const custom_args *args)
 {
     for (int i = 0; i < CLA_CUSTOM_INPUTS; i++) {
-        if (p->grad[i]) {
+        if (p->grad[i] && !call->direct[i]) {
             const cla_partials parts = { &p->parts, p->workers, args->start[i],
                                          args->slice };
             CLA_TRY(cla_column_sum(rt, p->grad[i], &parts, p->add[i]));
@@ -268,8 +279,8 @@ static cla_status backward(cla_tape *tape, void *saved)
     if (!any) {
         return CLA_OK;
     }
-    const bool narrow = !args.slice && cla_custom_is_narrow(rt, call);
-    const bool queries = !narrow && (grads.q || args.slice);
+    const bool narrow = !call->learns && cla_custom_is_narrow(rt, call);
+    const bool queries = !narrow && (grads.q || call->learns);
     CLA_TRY(call->code->two_passes
                 ? launch_delta(tape, call, &grads)
                 : cla_attention_delta(tape, &call->attention, &grads, queries));
@@ -280,7 +291,7 @@ static cla_status backward(cla_tape *tape, void *saved)
     CLA_TRY(inputs_begin(tape, call, &inputs, &args, heads));
     if (heads) {
         CLA_TRY(cla_custom_grad_heads(rt, call, &grads, &inputs.parts));
-        return inputs_end(rt, &inputs, &args);
+        return inputs_end(rt, call, &inputs, &args);
     }
     if (queries && inputs.workers) {
         CLA_TRY(grad_q(rt, call, &grads, &inputs, &args));
@@ -288,77 +299,44 @@ static cla_status backward(cla_tape *tape, void *saved)
     if (grads.k || grads.v) {
         CLA_TRY(grad_kv(rt, call, &grads));
     }
-    return inputs_end(rt, &inputs, &args);
+    return inputs_end(rt, call, &inputs, &args);
 }
 
 /* ---- the operator ---------------------------------------------------------------- */
 
-static cla_status check_input(const cla_custom_input *input)
-{
-    static const int64_t any[4] = { -1, -1, -1, -1 };
-    const cla_tensor *t = input->tensor;
-    if (!t) {
-        return cla_fail(CLA_E_USAGE, "%s: input '%.40s' is NULL", OP, input->name);
-    }
-    CLA_TRY(cla_check_shape(OP, input->name, t, t->dtype, t->rank, any));
-    if (cla_size(t) == 0) {
-        return cla_fail(CLA_E_SHAPE, "%s: %.40s is %s, must hold numbers", OP,
-                        input->name, cla_shape_text(t));
-    }
-    if (t->wants_grad && t->dtype != CLA_F32) {
-        return cla_fail(CLA_E_USAGE, "%s: %.40s wants a gradient, but is i32", OP,
-                        input->name);
-    }
-    return CLA_OK;
-}
-
-static cla_status check(const cla_attention_mod *mod)
-{
-    if (mod->window < 0 || (mod->window && mod->window % 2 == 0)) {
-        return cla_fail(CLA_E_USAGE, "%s: window is %d, must be odd, or 0 for none", OP,
-                        mod->window);
-    }
-    for (int i = 0; i < CLA_CUSTOM_INPUTS && mod->inputs[i].name; i++) {
-        CLA_TRY(check_input(&mod->inputs[i]));
-    }
-    return CLA_OK;
-}
-
-/* Stores the inputs, their sizes, and their places in a copy of their gradients. */
-static cla_status take_inputs(custom_call *call, const cla_tape *tape,
-                              const cla_attention_mod *mod)
-{
-    custom_args *s = &call->args;
-    int64_t slice = 0;
-    s->apart = mod->window ? mod->window / 2 : CUSTOM_FAR;
-    s->run = 1;
-    for (int i = 0; i < CLA_CUSTOM_INPUTS && mod->inputs[i].name; i++) {
-        cla_tensor *t = mod->inputs[i].tensor;
-        call->input[i] = t;
-        call->wanted[i] = cla_tape_training(tape) && t->wants_grad;
-        s->start[i] = (int32_t)slice;
-        slice += call->wanted[i] ? cla_size(t) : 0;
-        for (int n = 0; n < CUSTOM_RANK; n++) {
-            s->dim[i * CUSTOM_RANK + n] = (int32_t)t->shape[n];
-        }
-        if (slice > INT32_MAX) {
-            return cla_fail(CLA_E_SHAPE, "%s: inputs hold more than 2^31 numbers", OP);
-        }
-    }
-    s->slice = (int32_t)slice;
-    return CLA_OK;
-}
-
 /* Begins the call, with lse also for a gradient that only an input needs. */
 static cla_status begin(custom_call *call, cla_tape *tape, cla_tensor *const qkv[3],
-                        const cla_ragged *q_rows, const cla_ragged *k_rows,
+                        const cla_ragged *const rows[2],
                         const cla_attention_options *options)
 {
     cla_attention_call *a = &call->attention;
-    CLA_TRY(
-        cla_attention_begin(a, tape, qkv[0], qkv[1], qkv[2], q_rows, k_rows, options));
+    CLA_TRY(cla_attention_begin(a, tape, qkv[0], qkv[1], qkv[2], rows[0], rows[1],
+                                options));
     call->args.sequences = a->sequences;
     return cla_attention_needs(a, tape, CLA_CUSTOM_INPUTS, call->input);
+}
+
+cla_status cla_custom_run(custom_call *call, cla_tape *tape, cla_tensor **o,
+                          cla_tensor *const qkv[3], const cla_ragged *const rows[2],
+                          const cla_attention_mod *mod,
+                          const cla_attention_options *options)
+{
+    cla_runtime *rt = cla_tape_runtime(tape);
+    cla_custom_inputs_take(call, tape, mod);
+    CLA_TRY(cla_custom_code_get(&call->code, rt, mod, call->wanted));
+    CLA_TRY(begin(call, tape, qkv, rows, options));
+    CLA_TRY(cla_custom_inputs_place(call, rt));
+    CLA_TRY(make_cells(tape, call));
+    CLA_TRY(forward(rt, call));
+    if (options && options->map) {
+        CLA_TRY(make_map(tape, options->map, call));
+    }
+    if (call->attention.o->wants_grad) {
+        CLA_TRY(cla_tape_record(tape, backward, call, sizeof *call,
+                                (cla_tensor *[CLA_RESULTS]){ call->attention.o }));
+    }
+    *o = call->attention.o;
+    return CLA_OK;
 }
 
 cla_status cla_custom_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
@@ -371,21 +349,8 @@ cla_status cla_custom_attention(cla_tape *tape, cla_tensor **o, cla_tensor *q,
         CLA_MAY(tape, mod->inputs[i].tensor);
     }
     custom_call call = { .code = NULL };
-    cla_runtime *rt = cla_tape_runtime(tape);
     CLA_TRY(cla_attention_check(OP, q, k, v, q_rows, k_rows, options));
-    CLA_TRY(check(mod));
-    CLA_TRY(take_inputs(&call, tape, mod));
-    CLA_TRY(cla_custom_code_get(&call.code, rt, mod, call.wanted));
-    CLA_TRY(begin(&call, tape, (cla_tensor *[]){ q, k, v }, q_rows, k_rows, options));
-    CLA_TRY(make_cells(tape, &call));
-    CLA_TRY(forward(rt, &call));
-    if (options && options->map) {
-        CLA_TRY(make_map(tape, options->map, &call));
-    }
-    if (call.attention.o->wants_grad) {
-        CLA_TRY(cla_tape_record(tape, backward, &call, sizeof call,
-                                (cla_tensor *[CLA_RESULTS]){ call.attention.o }));
-    }
-    *o = call.attention.o;
-    return CLA_OK;
+    CLA_TRY(cla_custom_inputs_check(mod));
+    return cla_custom_run(&call, tape, o, (cla_tensor *[]){ q, k, v },
+                          (const cla_ragged *[]){ q_rows, k_rows }, mod, options);
 }

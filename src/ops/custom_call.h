@@ -17,10 +17,28 @@ typedef struct custom_call {
     cla_attention_call attention;
     cla_tensor *input[CLA_CUSTOM_INPUTS]; // NULL behind the last
     bool wanted[CLA_CUSTOM_INPUTS];       // the input gets a gradient
+    bool learns;                          // some input does
+    bool direct[CLA_CUSTOM_INPUTS];       // without copies: each query has its own
+    bool exact; // sums of gradients are as exact as those of a score's own kernel
     const cla_custom_code *code;
     cla_memory cells; // [B,cell_heads,cell_rows,cell_columns] bytes, if code->cells
     custom_args args;
 } custom_call;
+
+/* Runs an operator on checked operands, records its backward pass, and makes the map if
+ * options request it. call: zero but for exact. */
+cla_status cla_custom_run(custom_call *call, cla_tape *tape, cla_tensor **o,
+                          cla_tensor *const qkv[3], const cla_ragged *const rows[2],
+                          const cla_attention_mod *mod,
+                          const cla_attention_options *options);
+
+/* Check a modifier's window and inputs; store its inputs and their sizes; and, when the
+ * call has begun, find out which gradients need no copies, and the places of the others
+ * in a copy. Errors: CLA_E_USAGE, CLA_E_SHAPE. */
+cla_status cla_custom_inputs_check(const cla_attention_mod *mod);
+void cla_custom_inputs_take(custom_call *call, const cla_tape *tape,
+                            const cla_attention_mod *mod);
+cla_status cla_custom_inputs_place(custom_call *call, cla_runtime *rt);
 
 /* Appends cells, if the launch's code has them, and the inputs to its arguments. */
 void cla_custom_add_inputs(cla_launch *launch, const custom_call *call);
@@ -31,7 +49,8 @@ bool cla_custom_is_narrow(cla_runtime *rt, const custom_call *call);
 
 /* Returns whether the backward pass uses one work-item for each head of a sequence:
  * there are enough, copies of the inputs' gradients (args.slice) are few and small, and
- * there is no window and no expression for weights. cla_custom_grad_heads runs this
+ * there is no window, no expression for weights, no gradient that a query's keys share
+ * and no need of exact sums. cla_custom_grad_heads runs this
  * pass, with the copies in parts [B*H,slice]. */
 bool cla_custom_by_heads(cla_runtime *rt, const custom_call *call,
                          const cla_attention_grads *grads);

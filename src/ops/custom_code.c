@@ -8,6 +8,7 @@ typedef struct maker {
     custom_parts parts;
     bool window;
     bool cells; // code for vectors, with a mask that does not read s and no window
+    int own[CLA_CUSTOM_INPUTS]; // cla_custom_own
     cla_text text;
 } maker;
 
@@ -27,24 +28,6 @@ static bool is_vector(const form *f)
     return f->varying[VALUE];
 }
 
-static bool is_one(const cla_expr *e, int node)
-{
-    return node >= 0 && e->nodes[node].kind == CLA_EXPR_NUMBER &&
-           e->nodes[node].value == 1;
-}
-
-/* Returns whether derivatives need the score itself. */
-static bool keeps_score(const custom_part *p)
-{
-    const cla_expr_gradient *g = &p->slope;
-    bool keeps = g->variable >= 0 && cla_custom_reads(p->e, g->variable, VALUE);
-    for (size_t i = 0; i < g->count; i++) {
-        keeps = keeps || cla_custom_reads(p->e, g->reads[i].value, VALUE) ||
-                cla_custom_reads(p->e, g->reads[i].read, VALUE);
-    }
-    return keeps;
-}
-
 static cla_status write_switches(maker *m)
 {
     const custom_part *score = &m->parts.score, *weight = &m->parts.weight;
@@ -55,9 +38,10 @@ static cla_status write_switches(maker *m)
                         (mask && cla_custom_reads(mask, mask->root, SAMPLE));
     CLA_TRY(cla_text_add(&m->text,
                          "#define SLOPE %d\n#define KEEPS_S %d\n#define MASK %d\n"
-                         "#define WINDOW %d\n#define READS %d\n#define UNIFORMS %d\n",
-                         !is_one(score->e, score->slope.variable), keeps_score(score),
-                         hides, m->window, (int)score->slope.count, score->uniforms));
+                         "#define WINDOW %d\n#define READS %d\n#define UNIFORMS %d\n"
+                         "#define ROW_READS %d\n",
+                         score->steep, score->keeps, hides, m->window,
+                         (int)score->slope.count, score->uniforms, score->rows));
     return cla_text_add(&m->text,
                         "#define READS_SAMPLE %d\n#define REWEIGH %d\n"
                         "#define WEIGHT_READS %d\n#define WEIGHT_UNIFORMS %d\n",
@@ -89,6 +73,25 @@ static cla_status write_scope(maker *m)
         CLA_TRY(cla_text_add(t, "e.in%d = in%d; ", n, n));
     }
     return cla_text_add(t, "\n");
+}
+
+/* Writes the parameters for gradients of which each query has an element of its own,
+ * and those of the score's gradients by rows. add: bits of the inputs. */
+static cla_status write_own(maker *m)
+{
+    cla_text *t = &m->text;
+    const custom_part *p = &m->parts.score;
+    CLA_TRY(cla_text_add(t, "#define OWN_PARAMETERS "));
+    for (int i = 0; i < CLA_CUSTOM_INPUTS; i++) {
+        CLA_TRY(m->own[i] < 0 ? CLA_OK : cla_text_add(t, ", global float *d%d", i));
+    }
+    CLA_TRY(cla_text_add(t, "\n#define OWN_GRADIENTS(add) { "));
+    for (int c = p->uniforms; c < p->uniforms + p->rows; c++) {
+        const int i = p->e->nodes[p->slope.reads[c].read].which - VARIABLES;
+        CLA_TRY(m->own[i] < 0 ? cla_text_add(t, "{ 0, 0 }, ")
+                              : cla_text_add(t, "{ d%d, (add) >> %d & 1 }, ", i, i));
+    }
+    return cla_text_add(t, "{ 0, 0 } }\n");
 }
 
 /* Writes parameters, ", int i0, int i1", or arguments, ", i0, i1". */
@@ -265,6 +268,7 @@ static cla_status write(maker *m, bool vector, char **out)
         vector && !m->window && mask && !cla_custom_reads(mask, mask->root, VALUE);
     CLA_TRY(write_switches(m));
     CLA_TRY(write_scope(m));
+    CLA_TRY(write_own(m));
     for (int n = VARIABLES; n < m->parts.names_count; n++) {
         CLA_TRY(write_reader(m, n, false));
         CLA_TRY(vector ? write_reader(m, n, true) : CLA_OK);
@@ -320,6 +324,12 @@ static cla_status make(cla_custom_code *code, maker *m, const cla_attention_mod 
     CLA_TRY(cla_custom_parts_make(&m->parts, mod, wanted));
     code->reweighs = m->parts.weight.e != NULL;
     code->two_passes = m->parts.weight.e && !m->parts.weight.factor;
+    code->rows = m->parts.score.rows > 0;
+    code->adds = !m->parts.score.steep && !m->parts.score.keeps;
+    for (int i = 0; i < CLA_CUSTOM_INPUTS; i++) {
+        m->own[i] = cla_custom_own(&m->parts, VARIABLES + i);
+    }
+    memcpy(code->own, m->own, sizeof code->own);
     CLA_TRY(write(m, true, &code->tile));
     code->cells = m->cells;
     code->cells_by_head =

@@ -7,12 +7,15 @@
 
 /* The code of one modifier. It is made once and lives as long as the runtime. */
 typedef struct cla_custom_code {
-    char *key;           // expressions, inputs, wanted gradients
-    char *tile, *scalar; // generated.clh for vectors and for scalars
-    bool cells;          // tile kernels get the blocks that the mask hides
-    bool cells_by_head;  // each head has its own mask
-    bool reweighs;       // the modifier has an expression for weights
-    bool two_passes;     // that expression needs the weight itself
+    char *key;                  // expressions, inputs, wanted gradients
+    char *tile, *scalar;        // generated.clh for vectors and for scalars
+    bool cells;                 // tile kernels get the blocks that the mask hides
+    bool cells_by_head;         // each head has its own mask
+    bool reweighs;              // the modifier has an expression for weights
+    bool two_passes;            // that expression needs the weight itself
+    bool adds;                  // the score adds to s a term without it
+    bool rows;                  // it has gradients that a query's keys share
+    int own[CLA_CUSTOM_INPUTS]; // cla_custom_own of each input
     struct cla_custom_code *next;
 } cla_custom_code;
 

@@ -9,7 +9,8 @@ bool cla_custom_by_heads(cla_runtime *rt, const custom_call *call,
     const int64_t items = (int64_t)a->heads * a->sequences, slice = call->args.slice;
     const bool few =
         !slice || (items <= CUSTOM_WORKERS && items <= CUSTOM_COPIES_BYTES / 4 / slice);
-    return few && !call->code->reweighs && call->args.apart == CUSTOM_FAR &&
+    return few && !(call->exact && call->learns) && !call->code->rows &&
+           !call->code->reweighs && call->args.apart == CUSTOM_FAR &&
            cla_attention_by_heads(rt, a, grads);
 }
 

@@ -13,9 +13,8 @@ static const cla_expr_name VARIABLE[VARIABLES] = {
     [KEYS] = { "S", CLA_EXPR_INT, 0 },    [ROW_I] = { "ni", CLA_EXPR_INT, 0 },
     [ROW_J] = { "nj", CLA_EXPR_INT, 0 },
 };
-static const bool PAIR[NAMES] = {
-    [VALUE] = true, [I] = true, [J] = true, [ROW_I] = true, [ROW_J] = true
-};
+static const bool QUERY[NAMES] = { [I] = true, [ROW_I] = true };
+static const bool KEY[NAMES] = { [VALUE] = true, [J] = true, [ROW_J] = true };
 
 /* ---- names ----------------------------------------------------------------------- */
 
@@ -75,29 +74,70 @@ bool cla_custom_reads(const cla_expr *e, int node, int name)
     return cla_expr_varies(e, node, only);
 }
 
-/* Returns whether a read has the same indices for all pairs of a head of a sequence. */
-static bool is_uniform(const cla_expr *e, const cla_expr_contribution *c)
+/* Returns whether two nodes are the same function of the names. */
+static bool is_same(const cla_expr *e, int a, int b)
+{
+    const cla_expr_node *x = &e->nodes[a], *y = &e->nodes[b];
+    bool same = x->kind == y->kind && x->which == y->which && x->count == y->count &&
+                x->value == y->value;
+    for (int i = 0; same && i < x->count; i++) {
+        same = is_same(e, x->child[i], y->child[i]);
+    }
+    return same;
+}
+
+/* Makes one read of all that go to the same place. */
+static cla_status merge_reads(custom_part *p)
+{
+    cla_expr_gradient *g = &p->slope;
+    size_t count = 0;
+    for (size_t i = 0; i < g->count; i++) {
+        const cla_expr_contribution c = g->reads[i];
+        size_t n = 0;
+        while (n < count && !is_same(p->e, g->reads[n].read, c.read)) {
+            n++;
+        }
+        if (n == count) {
+            g->reads[count++] = c;
+            continue;
+        }
+        const cla_expr_node sum = { .kind = CLA_EXPR_ADD,
+                                    .count = 2,
+                                    .child = { g->reads[n].value, c.value } };
+        CLA_TRY(cla_expr_add(p->e, &g->reads[n].value, sum));
+    }
+    g->count = count;
+    return CLA_OK;
+}
+
+/* Returns whether the indices of a read depend on one of the names. */
+static bool varies_by(const cla_expr *e, const cla_expr_contribution *c,
+                      const bool *names)
 {
     const cla_expr_node *read = &e->nodes[c->read];
     bool varies = false;
     for (int i = 0; i < read->count; i++) {
-        varies = varies || cla_expr_varies(e, read->child[i], PAIR);
+        varies = varies || cla_expr_varies(e, read->child[i], names);
     }
-    return !varies;
+    return varies;
 }
 
-/* Moves uniform reads to the front. */
-static void sort_reads(custom_part *p)
+/* Moves the reads of an input that depend on no key to place `to` and behind, if their
+ * indices depend on the query or not. Returns how many they are. */
+static int gather_reads(custom_part *p, int to, int input, bool by_query)
 {
     cla_expr_gradient *g = &p->slope;
-    for (size_t i = 0; i < g->count; i++) {
+    int count = 0;
+    for (int i = to; i < (int)g->count; i++) {
         const cla_expr_contribution c = g->reads[i];
-        if (is_uniform(p->e, &c)) {
-            memmove(g->reads + p->uniforms + 1, g->reads + p->uniforms,
-                    (i - (size_t)p->uniforms) * sizeof c);
-            g->reads[p->uniforms++] = c;
+        if (p->e->nodes[c.read].which == input && !varies_by(p->e, &c, KEY) &&
+            varies_by(p->e, &c, QUERY) == by_query) {
+            memmove(g->reads + to + count + 1, g->reads + to + count,
+                    (size_t)(i - to - count) * sizeof c);
+            g->reads[to + count++] = c;
         }
     }
+    return count;
 }
 
 static bool has_read(const cla_expr *e, int input)
@@ -110,6 +150,24 @@ static bool has_read(const cla_expr *e, int input)
     return false;
 }
 
+/* Returns whether derivatives need the value itself. */
+static bool keeps_value(const custom_part *p)
+{
+    const cla_expr_gradient *g = &p->slope;
+    bool keeps = g->variable >= 0 && cla_custom_reads(p->e, g->variable, VALUE);
+    for (size_t i = 0; i < g->count; i++) {
+        keeps = keeps || cla_custom_reads(p->e, g->reads[i].value, VALUE) ||
+                cla_custom_reads(p->e, g->reads[i].read, VALUE);
+    }
+    return keeps;
+}
+
+static bool is_one(const cla_expr *e, int node)
+{
+    return node >= 0 && e->nodes[node].kind == CLA_EXPR_NUMBER &&
+           e->nodes[node].value == 1;
+}
+
 static cla_status differentiate(custom_part *p, const bool *inputs)
 {
     bool wanted[NAMES] = { false };
@@ -120,7 +178,12 @@ static cla_status differentiate(custom_part *p, const bool *inputs)
     }
     CLA_TRY(cla_expr_to_float(e, &e->root));
     CLA_TRY(cla_expr_differentiate(e, &p->slope, VALUE, wanted));
-    sort_reads(p);
+    CLA_TRY(merge_reads(p));
+    p->steep = !is_one(e, p->slope.variable);
+    p->keeps = keeps_value(p);
+    for (int n = VARIABLES; n < NAMES; n++) {
+        p->uniforms += gather_reads(p, p->uniforms, n, false);
+    }
     return CLA_OK;
 }
 
@@ -197,11 +260,52 @@ cla_status cla_custom_parts_make(custom_parts *p, const cla_attention_mod *mod,
     CLA_TRY(parse(p, mod));
     CLA_TRY(check_inputs(p, wanted));
     CLA_TRY(differentiate(&p->score, wanted));
+    for (int n = VARIABLES; n < NAMES; n++) {
+        p->score.rows +=
+            gather_reads(&p->score, p->score.uniforms + p->score.rows, n, true);
+    }
     if (!p->weight.e) {
         return CLA_OK;
     }
     CLA_TRY(differentiate(&p->weight, wanted));
     return find_factor(&p->weight);
+}
+
+/* Returns which index of a read is ni, where the other one is h, or -1. */
+static int own_row(const cla_expr *e, int read)
+{
+    const cla_expr_node *n = &e->nodes[read];
+    if (n->count != 2) {
+        return -1;
+    }
+    const cla_expr_node *x = &e->nodes[n->child[0]], *y = &e->nodes[n->child[1]];
+    if (x->kind != CLA_EXPR_NAME || y->kind != CLA_EXPR_NAME) {
+        return -1;
+    }
+    return x->which == ROW_I && y->which == HEAD   ? 0
+           : x->which == HEAD && y->which == ROW_I ? 1
+                                                   : -1;
+}
+
+/* Returns how many reads have gradients of an input; *last is the last one. */
+static int count_reads(const custom_part *p, int input, int *last)
+{
+    int count = 0;
+    for (size_t i = 0; i < p->slope.count; i++) {
+        if (p->e->nodes[p->slope.reads[i].read].which == input) {
+            *last = p->slope.reads[i].read;
+            count++;
+        }
+    }
+    return count;
+}
+
+int cla_custom_own(const custom_parts *p, int input)
+{
+    int read = 0, other = 0;
+    const bool one = count_reads(&p->score, input, &read) == 1 &&
+                     count_reads(&p->weight, input, &other) == 0;
+    return one ? own_row(p->score.e, read) : -1;
 }
 
 void cla_custom_parts_free(custom_parts *p)

@@ -14,6 +14,9 @@ typedef struct custom_part {
     cla_expr *e; // NULL: none
     cla_expr_gradient slope;
     int uniforms; // leading reads, whose place is the same for a head of a sequence
+    int rows;     // of a score: the next ones, whose place is the same for a query
+    bool steep;   // the derivative by the value is not 1
+    bool keeps;   // derivatives need the value
     bool factor;  // of a weight: w times a factor without w, so no pass needs w itself
 } custom_part;
 
@@ -32,3 +35,8 @@ void cla_custom_parts_free(custom_parts *p);
 
 /* Returns whether a node depends on a name. */
 bool cla_custom_reads(const cla_expr *e, int node, int name);
+
+/* Tells whether each pair of a query and a head has an element of its own of an input
+ * that gets a gradient: only the score reads it, at [ni][h] or at [h][ni]. Returns
+ * which index is ni, or -1. */
+int cla_custom_own(const custom_parts *p, int input);

@@ -107,7 +107,7 @@ static cla_status write_code(cla_text *text, const pointwise *op)
         write_list(text, o.count, "INPUTS", ", global const float *restrict in#", ""));
     CLA_TRY(write_list(text, o.count, "GRADIENTS", ", global float *to#", ""));
     CLA_TRY(write_list(text, o.count, "OPERANDS(i)", "in#[i], ", "factor"));
-    CLA_TRY(write_list(text, o.count, "EACH_SLOPE(do)", "do(#) ", ""));
+    CLA_TRY(write_list(text, o.count, "EACH_SLOPE(each)", "each(#) ", ""));
     CLA_TRY(cla_expr_parse(&e, name, op->f, o.names, NAMES));
     cla_status status = write_function(text, &o, e, e->root, "f");
     status = status ? status : write_slopes(text, &o, e);

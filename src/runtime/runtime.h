@@ -209,7 +209,7 @@ typedef struct cla_define {
     int value;
 } cla_define;
 
-enum { CLA_LAUNCH_DEFINES = 16, CLA_LAUNCH_ARGS = 24 };
+enum { CLA_LAUNCH_DEFINES = 16, CLA_LAUNCH_ARGS = 32 };
 
 /* One kernel launch. Its size is in groups, not items; groups[0] = 0 launches
  * nothing. */

@@ -263,10 +263,25 @@ static void saturate(cla_tensor **x)
     }
 }
 
+/* Attends with the operator, or with the same score as an expression. */
+static cla_status saturated(cla_tape *tape, cla_tensor **y, cla_tensor **x,
+                            const cla_ragged *rows, bool custom)
+{
+    const cla_gaussian shape = { x[3], x[4], INFINITY };
+    const cla_attention_mod mod = {
+        .score = "s - 0.5 * ((j - center[ni][h]) / sigma[ni][h]) *"
+                 " ((j - center[ni][h]) / sigma[ni][h])",
+        .inputs = { { "center", x[3] }, { "sigma", x[4] } }
+    };
+    return custom
+               ? cla_custom_attention(tape, y, x[0], x[1], x[2], rows, rows, &mod, NULL)
+               : cla_gaussian_attention(tape, y, x[0], x[1], x[2], &shape, rows, NULL);
+}
+
 /* Checks that a row whose weight lies on one key has no gradient by its centre and
  * width. The scores' gradient at that key is pure rounding (1e-7), which the squared
  * distance to the centre, 5,000 widths, must not carry into the result. */
-static void check_saturated(cla_runtime *rt)
+static void check_saturated(cla_runtime *rt, bool custom)
 {
     const int tokens = LONG;
     cla_ragged *rows = test_ragged(rt, 1, &tokens, NULL);
@@ -280,8 +295,7 @@ static void check_saturated(cla_runtime *rt)
     saturate(x);
     TEST_OK(cla_tensor_fill(x[3], 58.7f));
     TEST_OK(cla_tensor_fill(x[4], 0.77f));
-    const cla_gaussian shape = { x[3], x[4], INFINITY };
-    TEST_OK(cla_gaussian_attention(tape, &y, x[0], x[1], x[2], &shape, rows, NULL));
+    TEST_OK(saturated(tape, &y, x, rows, custom));
     TEST_OK(cla_tape_seed(tape, y, x[2]));
     TEST_OK(cla_tape_backward(tape));
     for (int i = 3; i < 5; i++) {
@@ -308,6 +322,7 @@ DEVICE_TEST(gaussian_attention_laws, hold)
         check_limits(rt);
         check_product(rt);
         check_shape(rt);
-        check_saturated(rt);
+        check_saturated(rt, false);
+        check_saturated(rt, true);
     }
 }
