@@ -14,3 +14,7 @@ typedef struct cla_partials {
  * elements. Errors: CLA_E_DEVICE. */
 cla_status cla_column_sum(cla_runtime *rt, const cla_tensor *out,
                           const cla_partials *partials, int add);
+
+/* Queues the same for many rows: sums of runs of them, then of those. */
+cla_status cla_column_sum_runs(cla_tape *tape, const cla_tensor *out,
+                               const cla_partials *partials, int add);

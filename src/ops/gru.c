@@ -22,6 +22,13 @@ static cla_status get_weights(cla_tape *tape, const saved *s, bool transposed,
                                   &w->scratch_c);
 }
 
+/* Returns the state's rows of weights of so many gates as an argument of a step. */
+static cla_arg weights_of(const cla_recurrence *r, const cla_memory *w, size_t gates)
+{
+    const size_t n = (size_t)r->shape.width;
+    return cla_mem_some(w, gates * n * n * sizeof(float));
+}
+
 /* Queues a kernel that runs along the sequences, of file under the group schedule. */
 static cla_status walk(cla_tape *tape, const cla_recurrence *r, const char *file,
                        cla_launch *launch)
@@ -33,6 +40,43 @@ static cla_status walk(cla_tape *tape, const cla_recurrence *r, const char *file
     return cla_recurrence_walk(tape, r, file, "gru_tile", launch, 6);
 }
 
+/* Queues the backward pass of the group schedule: two launches for each token, the last
+ * one first, then the gradient of the first states if it is wanted. */
+static cla_status steps_back(cla_tape *tape, const cla_recurrence *r,
+                             const state_weights *w, const cla_tensor *dh0)
+{
+    const cla_tensor *dy = cla_grad_in(r->y);
+    const cla_arg dh = cla_buf(r->h ? cla_grad_in(r->h) : NULL);
+    const cla_arg work = cla_step_rows(r, &r->work);
+    const int64_t n = r->shape.width;
+    const cla_step_part gates = {
+        .launch = { .file = "gru",
+                    .kernel = "gru_backward",
+                    .args = { work, cla_step_rows(r, dy ? &dy->memory : NULL), dh,
+                              weights_of(r, w->g, 2) } },
+        .args = 4,
+        .columns = n,
+        .inner = 2 * n,
+    };
+    const cla_step_part reset = {
+        .launch = { .file = "gru",
+                    .kernel = "gru_back_reset",
+                    .args = { work, weights_of(r, w->c, 1) } },
+        .args = 2,
+        .columns = n,
+        .inner = n,
+    };
+    cla_step_part start = gates;
+    for (int64_t t = r->rows->longest - 1; t >= 0; t--) {
+        CLA_TRY(cla_recurrence_step(tape, r, &gates, t));
+        CLA_TRY(cla_recurrence_step(tape, r, &reset, t));
+    }
+    start.launch.kernel = "gru_back_start";
+    start.launch.args[0] = cla_buf(dh0);
+    start.launch.args[1] = work;
+    return dh0 ? cla_recurrence_step(tape, r, &start, -1) : CLA_OK;
+}
+
 static cla_status walk_back(cla_tape *tape, saved *s)
 {
     cla_recurrence *r = &s->r;
@@ -40,13 +84,16 @@ static cla_status walk_back(cla_tape *tape, saved *s)
     state_weights w;
     CLA_TRY(get_weights(tape, s, true, &w));
     CLA_TRY(cla_grad_out(tape, r->options.h0, &dh0, &r->shape.add_h));
+    if (r->steps) {
+        return steps_back(tape, r, &w, dh0);
+    }
     cla_launch launch = {
         .kernel = r->walks ? "gru_walk_back" : "gru_backward",
         .args = { cla_buf(dh0), cla_mem(&r->work), cla_buf(cla_grad_in(r->y)),
                   cla_buf(r->h ? cla_grad_in(r->h) : NULL), cla_mem(w.g),
                   cla_mem(w.c) },
     };
-    return walk(tape, r, r->walks ? "gru_walk_back" : "gru", &launch);
+    return walk(tape, r, "gru_walk_back", &launch);
 }
 
 static cla_status backward(cla_tape *tape, void *bytes)
@@ -69,14 +116,16 @@ static cla_status steps(cla_tape *tape, const cla_recurrence *r, const state_wei
     const cla_step_part gates = {
         .launch = { .file = "gru",
                     .kernel = "gru_gates",
-                    .args = { cla_buf(r->y), cla_mem(&r->work), cla_buf(r->options.h0),
-                              cla_mem(w->g) } },
+                    .args = { cla_step_rows(r, &r->y->memory),
+                              cla_step_rows(r, &r->work), cla_buf(r->options.h0),
+                              weights_of(r, w->g, 2) } },
         .args = 4,
         .columns = 2 * n,
+        .inner = n,
     };
     cla_step_part candidate = gates;
     candidate.launch.kernel = "gru_forward";
-    candidate.launch.args[3] = cla_mem(w->c);
+    candidate.launch.args[3] = weights_of(r, w->c, 1);
     candidate.columns = n;
     for (int64_t t = 0; t < r->rows->longest; t++) {
         CLA_TRY(cla_recurrence_step(tape, r, &gates, t));
@@ -96,7 +145,7 @@ static cla_status forward(cla_tape *tape, const saved *s)
     CLA_TRY(cla_recurrence_inputs(tape, r, &s->g));
     CLA_TRY(cla_recurrence_inputs(tape, r, &s->c));
     CLA_TRY(get_weights(tape, s, false, &w));
-    if (!r->walks && !cla_tiled(cla_tape_runtime(tape))) {
+    if (r->steps) {
         return steps(tape, r, &w);
     }
     cla_launch launch = {

@@ -15,6 +15,49 @@ static const cla_tensor *gradient_in(const cla_tensor *y)
     return y ? cla_grad_in(y) : NULL;
 }
 
+/* Returns a tensor [N,...] as an argument of a step; it may be NULL. */
+static cla_arg rows_of(const cla_recurrence *r, const cla_tensor *x)
+{
+    return cla_step_rows(r, x ? &x->memory : NULL);
+}
+
+/* Returns the state's rows of w as an argument of a step. */
+static cla_arg weights_of(const cla_recurrence *r, const cla_memory *w_h)
+{
+    const size_t n = (size_t)r->shape.width;
+    return cla_mem_some(w_h, 4 * n * n * sizeof(float));
+}
+
+/* Queues the backward pass of the group schedule: a launch for each token, the last one
+ * first, then the gradients of the first states if they are wanted. */
+static cla_status steps_back(cla_tape *tape, const cla_recurrence *r,
+                             const cla_memory *w_h, const cla_tensor *dh0,
+                             const cla_tensor *dc0)
+{
+    const cla_arg dh = cla_buf(gradient_in(r->h)), dc = cla_buf(gradient_in(r->c));
+    const cla_arg work = cla_step_rows(r, &r->work), w = weights_of(r, w_h);
+    const int64_t n = r->shape.width;
+    const cla_step_part part = {
+        .launch = { .file = "lstm",
+                    .kernel = "lstm_backward",
+                    .args = { work, rows_of(r, cla_grad_in(r->y)), dh, dc,
+                              cla_buf(r->options.c0), w } },
+        .args = 6,
+        .columns = n,
+        .inner = 4 * n,
+    };
+    cla_step_part start = part;
+    for (int64_t t = r->rows->longest - 1; t >= 0; t--) {
+        CLA_TRY(cla_recurrence_step(tape, r, &part, t));
+    }
+    start.launch = (cla_launch){
+        .file = "lstm",
+        .kernel = "lstm_back_start",
+        .args = { cla_buf(dh0), cla_buf(dc0), work, dh, dc, w },
+    };
+    return dh0 || dc0 ? cla_recurrence_step(tape, r, &start, -1) : CLA_OK;
+}
+
 static cla_status walk_back(cla_tape *tape, saved *s)
 {
     cla_recurrence *r = &s->r;
@@ -24,14 +67,16 @@ static cla_status walk_back(cla_tape *tape, saved *s)
     CLA_TRY(cla_recurrence_weights(tape, r, s->w.w, true, &w_h, &scratch));
     CLA_TRY(cla_grad_out(tape, r->options.h0, &dh0, &r->shape.add_h));
     CLA_TRY(cla_grad_out(tape, r->options.c0, &dc0, &r->shape.add_c));
+    if (r->steps) {
+        return steps_back(tape, r, w_h, dh0, dc0);
+    }
     cla_launch launch = {
         .kernel = r->walks ? "lstm_walk_back" : "lstm_backward",
         .args = { cla_buf(dh0), cla_buf(dc0), cla_mem(&r->work),
                   cla_buf(cla_grad_in(r->y)), cla_buf(gradient_in(r->h)),
                   cla_buf(gradient_in(r->c)), cla_buf(r->options.c0), cla_mem(w_h) },
     };
-    return cla_recurrence_walk(tape, r, r->walks ? "lstm_walk_back" : "lstm",
-                               "lstm_tile", &launch, 8);
+    return cla_recurrence_walk(tape, r, "lstm_walk_back", "lstm_tile", &launch, 8);
 }
 
 static cla_status backward(cla_tape *tape, void *bytes)
@@ -91,10 +136,12 @@ static cla_status steps(cla_tape *tape, const cla_recurrence *r, const cla_memor
     const cla_step_part part = {
         .launch = { .file = "lstm",
                     .kernel = "lstm_forward",
-                    .args = { cla_buf(r->y), cla_mem(&r->work), cla_buf(r->options.h0),
-                              cla_buf(r->options.c0), cla_mem(w_h) } },
+                    .args = { rows_of(r, r->y), cla_step_rows(r, &r->work),
+                              cla_buf(r->options.h0), cla_buf(r->options.c0),
+                              weights_of(r, w_h) } },
         .args = 5,
         .columns = 4 * (int64_t)r->shape.width,
+        .inner = r->shape.width,
     };
     for (int64_t t = 0; t < r->rows->longest; t++) {
         CLA_TRY(cla_recurrence_step(tape, r, &part, t));
@@ -108,12 +155,13 @@ static cla_status steps_both(cla_tape *tape, const saved s[2], const cla_memory 
     const cla_recurrence *r = &s[0].r, *back = &s[1].r;
     const cla_step_part part = {
         .launch = { .file = "lstm",
-                    .kernel = "lstm_forward_both",
-                    .args = { cla_buf(r->y), cla_mem(&r->work), cla_mem(w_h[0]),
-                              cla_buf(back->y), cla_mem(&back->work),
-                              cla_mem(w_h[1]) } },
+                    .kernel = "lstm_both_forward",
+                    .args = { rows_of(r, r->y), cla_step_rows(r, &r->work),
+                              weights_of(r, w_h[0]), rows_of(r, back->y),
+                              cla_step_rows(r, &back->work), weights_of(r, w_h[1]) } },
         .args = 6,
         .columns = 4 * (int64_t)r->shape.width,
+        .inner = r->shape.width,
         .directions = 2,
     };
     for (int64_t t = 0; t < r->rows->longest; t++) {
@@ -135,7 +183,7 @@ static cla_status forward(cla_tape *tape, const saved *s, int directions)
     if (s->r.walks && directions > 1) {
         return walk_both(tape, s, w_h);
     }
-    if (!s->r.walks && !cla_tiled(cla_tape_runtime(tape))) {
+    if (s->r.steps) {
         return directions > 1 ? steps_both(tape, s, w_h) : steps(tape, &s->r, w_h[0]);
     }
     for (int i = 0; i < directions; i++) {

@@ -82,8 +82,10 @@ static void plan_group(cla_runtime *rt, cla_recurrence *r)
     enum { MOST = 8 }; // sequences of a core
     const int64_t cores = cla_runtime_device(rt)->compute_units;
     const int64_t sequences = r->shape.sequences;
-    r->walks = r->may_walk && !cla_tiled(rt) && r->shape.width <= WALK_WIDTH &&
+    r->walks = r->may_walk && !cla_tiled(rt) &&
+               r->shape.width <= cla_tuned(rt, "recurrent", "WALK", WALK_WIDTH) &&
                sequences <= MOST * cores;
+    r->steps = !r->apart && !r->walks && !cla_tiled(rt);
     r->group_rows = r->apart || (r->walks && sequences <= cores) ? 1 : 2;
 }
 
@@ -106,13 +108,14 @@ static int64_t count_groups(cla_runtime *rt, const cla_recurrence *r)
                                      : groups;
 }
 
-/* Returns the floats that a group needs: two parts for its states or their gradients;
- * under the tile schedule gates, sums and packed rows as well. */
+/* Returns the floats that a group needs: a row for each sequence where tokens are
+ * steps; under the tile schedule gates, sums, packed rows and two parts for its states
+ * or their gradients. */
 static int64_t scratch_of(cla_runtime *rt, const cla_recurrence *r, int64_t groups)
 {
     const int64_t n = r->shape.width;
     if (!cla_tiled(rt)) {
-        return r->walks || r->apart ? 0 : n * 2 * r->group_rows;
+        return r->steps ? n * r->group_rows : 0;
     }
     const cla_panels panels = cla_panels_of(rt);
     const int64_t rows = cla_pieces(r->shape.sequences, groups ? groups : 1);
@@ -129,7 +132,7 @@ cla_status cla_recurrence_plan(cla_tape *tape, cla_recurrence *r, bool keep)
     const int64_t groups = count_groups(rt, r);
     const int64_t inner = gates * states, before = inner + states;
     const int64_t sums = before + (keep ? states : 0);
-    const int64_t scratch = sums + (keep ? groups * gates * s->width : 0);
+    const int64_t scratch = sums + (keep && !r->steps ? groups * gates * s->width : 0);
     const int64_t stride = scratch_of(rt, r, groups), all = scratch + groups * stride;
     if (all > INT32_MAX) {
         return cla_fail(CLA_E_SHAPE,
@@ -222,10 +225,15 @@ static cla_status gradient_of_bias(cla_tape *tape, const cla_recurrence *r,
     cla_tensor *db = NULL;
     int add = 0;
     CLA_TRY(cla_grad_out(tape, w->b, &db, &add));
-    const cla_partials partials = { .memory = &r->work,
-                                    .rows = r->shape.groups,
-                                    .at = r->shape.sums + w->column,
-                                    .stride = (int64_t)r->gates * r->shape.width };
+    cla_partials partials = { .memory = &r->work,
+                              .rows = r->shape.groups,
+                              .at = r->shape.sums + w->column,
+                              .stride = (int64_t)r->gates * r->shape.width };
+    if (db && r->steps) { // which keep no sums of groups
+        partials.rows = r->rows->tokens;
+        partials.at = w->column;
+        return cla_column_sum_runs(tape, db, &partials, add);
+    }
     return db ? cla_column_sum(cla_tape_runtime(tape), db, &partials, add) : CLA_OK;
 }
 
@@ -315,34 +323,4 @@ cla_status cla_recurrence_walk(cla_tape *tape, const cla_recurrence *r,
                              : 2.0 * (double)r->rows->tokens * n * n * r->gates *
                                    (double)(launch->groups[1] ? launch->groups[1] : 1);
     return cla_enqueue(rt, launch);
-}
-
-/* ---- steps of the group schedule ------------------------------------------------- */
-
-/* Returns the number of sequences with a token t, the first of the sorted ones. */
-static int64_t count_on(const cla_ragged *rows, int64_t t)
-{
-    int64_t on = 0;
-    for (int64_t b = 0; b < rows->sequences; b++) {
-        on += rows->offsets[b + 1] - rows->offsets[b] > t;
-    }
-    return on;
-}
-
-cla_status cla_recurrence_step(cla_tape *tape, const cla_recurrence *r,
-                               const cla_step_part *part, int64_t t)
-{
-    cla_runtime *rt = cla_tape_runtime(tape);
-    const double n = r->shape.width;
-    const int64_t on = count_on(r->rows, t);
-    cla_launch launch = part->launch;
-    launch.groups[0] = (size_t)cla_tiles_down(on);
-    launch.groups[1] = (size_t)cla_tiles_across(part->columns);
-    launch.groups[2] = (size_t)part->directions;
-    cla_tile_launch(rt, &launch, 0, r->shape.width % 4 == 0);
-    launch.args[part->args] = cla_mem(&r->rows->device_offsets);
-    launch.args[part->args + 1] = cla_bytes(&r->shape, sizeof r->shape);
-    launch.args[part->args + 2] = cla_i32(t);
-    launch.flops = 2.0 * (double)on * n * (double)part->columns;
-    return cla_enqueue(rt, &launch);
 }

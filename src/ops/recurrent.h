@@ -24,6 +24,7 @@ typedef struct cla_recurrence {
     bool apart;        // whether columns of the state do not depend on each other
     bool may_walk;     // whether there are kernels with recurrent_walk.clh
     bool walks;        // whether they are used; cla_recurrence_plan decides
+    bool steps;        // whether each token takes a launch, likewise
     int group_rows;    // sequences of a group of the group schedule
     recurrent_shape shape;
     cla_memory work; // gates [N,gates*n], then the parts in shape
@@ -62,15 +63,20 @@ cla_status cla_recurrence_walk(cla_tape *tape, const cla_recurrence *r,
 
 /* A product in a step of the group schedule. */
 typedef struct cla_step_part {
-    cla_launch launch; // file, kernel and first arguments
-    int args;          // number of these arguments; the rest is appended
-    int64_t columns;   // of the result
-    int directions;    // in one launch; 0 means 1
+    cla_launch launch;      // file, kernel and first arguments
+    int args;               // number of these arguments; the rest is appended
+    int64_t columns, inner; // of the result; products that each of its numbers sums
+    int directions;         // in one launch; 0 means 1
 } cla_step_part;
 
-/* Queues a part of step t, for all sequences of more than t tokens. */
+/* Queues a part of step t, for all sequences of more than t tokens. Its arguments end
+ * with offsets, shape and t; without t for t = -1, a step before the first token. */
 cla_status cla_recurrence_step(cla_tape *tape, const cla_recurrence *r,
                                const cla_step_part *part, int64_t t);
+
+/* Returns memory [N,...] (NULL: null) as an argument of a step, which accesses the rows
+ * of one token of each sequence. */
+cla_arg cla_step_rows(const cla_recurrence *r, const cla_memory *memory);
 
 /* Computes the gradients of x, w and b from those of the gates in work. states is the
  * place in work of the states that the state's rows of w were multiplied with. */

@@ -87,6 +87,8 @@ static const constant constants[] = {
     { "matmul_tile", "MR", 1, 16, 1 },
     { "matmul_tile", "ROWS", 1, 4096, 1 },
     { "position_attention_tile", "ROWS", 1, 4, POWER_OF_TWO },
+    { "recurrent", "GROUPS", 0, 65536, 1 },
+    { "recurrent", "WALK", 0, 192, 1 },
     { "relative_attention_tile", "ROWS", 1, 4, POWER_OF_TWO },
 };
 

@@ -20,6 +20,11 @@ Test(gru, matches_oracle_and_gradient)
     check_kind_cases(&table);
 }
 
+Test(gru, steps_in_large_and_small_tiles)
+{
+    check_steps(&table);
+}
+
 /* Known results for one token of width 2, printed to six digits. */
 DEVICE_TEST(gru, known_answer)
 {

@@ -24,6 +24,11 @@ Test(lstm, matches_oracle_and_gradient)
     check_kind_cases(&table);
 }
 
+Test(lstm, steps_in_large_and_small_tiles)
+{
+    check_steps(&table);
+}
+
 /* Known results for one token of width 2, printed to six digits. */
 DEVICE_TEST(lstm, known_answer)
 {
@@ -229,10 +234,13 @@ Test(lstm, both_directions_at_once)
     cla_ragged *rows = test_ragged(rt, 4, lengths, NULL);
     EACH_SCHEDULE(rt)
     {
-        run_both(rt, &apart, rows, false);
-        run_both(rt, &at_once, rows, true);
-        cr_assert(!memcmp(&apart, &at_once, sizeof apart));
-        cr_assert_neq(apart.dx[0], 0);
+        for (int steps = 0; steps < 2; steps++) { // or walks, under the schedule group
+            TEST_OK(cla_tuning_set(rt, "recurrent", "WALK", steps ? 0 : 192));
+            run_both(rt, &apart, rows, false);
+            run_both(rt, &at_once, rows, true);
+            cr_assert(!memcmp(&apart, &at_once, sizeof apart));
+            cr_assert_neq(apart.dx[0], 0);
+        }
     }
     cla_ragged_free(&rows);
     cla_runtime_free(&rt);

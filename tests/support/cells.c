@@ -19,6 +19,32 @@ const char *const cell_rows[] = {
     NULL,
 };
 
+/* Widths that fill tiles and do not, sequences for one tile and for several, and states
+ * wider than a work-group walks with. */
+static const char *const step_rows[] = {
+    "rows=3,0,1 in=3 n=5 +h +c",
+    "rows=2,8x1,0 in=2 n=9 reverse=1 -h0 -c0",
+    "rows=3,0,2 in=2 n=200 +h +c medium",
+    "rows=1,2 in=1 n=256 reverse=1 +h +c large",
+    "rows=2,1 in=1 n=513 -h0 -c0 large",
+    "rows=2x1,20x2,3,15x1,0 in=3 n=33 -b -b_g -b_c +h +c large",
+    NULL,
+};
+
+void check_steps(const kind_table *t)
+{
+    enum { NEVER = 0, ALWAYS = 65536 };
+    cla_runtime *rt = test_runtime();
+    kind_table table = *t;
+    table.rows = step_rows;
+    TEST_OK(cla_tuning_set(rt, "recurrent", "WALK", 0));
+    for (int small = 0; small < 2; small++) {
+        TEST_OK(cla_tuning_set(rt, "recurrent", "GROUPS", small ? ALWAYS : NEVER));
+        check_kind(rt, &table);
+    }
+    cla_runtime_free(&rt);
+}
+
 void fill_sines(cla_tensor *t, double s)
 {
     float x[32];

@@ -20,7 +20,7 @@ HOT_TARGETS = ["gfx1100", "sm_90", "dg2-g10"]
 # that a case begins with.
 HOT = [r"attention_(forward|grad_q|grad_kv) WIDTH=64 .*DOWN=8 ",
        r"band_attention_(forward|dq|dkdv) WIDTH=64 .*SLOTS=20 ", r"matmul_group .*QM=2 QN=2 .*WIDE=1 ",
-       r"conv_filter ", r"ham_forward WIDE=1 ", r"(lstm|gru)_walk(_back)? ", r"additive_forward "]
+       r"conv_filter ", r"ham_forward WIDE=1 ", r"(lstm|gru)_(walk(_back)?|forward|backward) ", r"additive_forward "]
 BUDGET = dict(local=32 << 10, items=256, arg_bytes=256)
 WIDEST = 128  # wider heads may spill
 FLOOR = 0.9   # of a stored bound
