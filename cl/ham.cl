@@ -2,9 +2,10 @@
  * pass.
  *
  * Layout: as ham.clh.
- * Work-group: 64 items to TM rows, see rows_group.clh; grid (runs of TM rows of the
- *   longest sequence, B).
- * Defines: those of product_group.clh.
+ * Work-group: TM rows, see rows_group.clh; grid (runs of TM rows of the longest
+ *   sequence, B). The first team makes the weights, and all share the columns of their
+ *   sums.
+ * Defines: those of rows_group.clh.
  * Numerics: online softmax over key tiles; f32 sums in the order of the inner index.
  * Writes: levels, top and share of this launch whole; out whole, added to after level
  * 0. */
@@ -29,21 +30,28 @@ typedef struct ham_space {
     local float *tiles, *p, *top, *sum, *factor;
 } ham_space;
 
-/* red[row][item] = MOST of the item's eight numbers of each row */
-#define TELL_ROWS(MOST)                                                   \
-    red[ROW_OF(0) * RED + LANE(0) % ACROSS] = MOST(s00.r0, s01.r0);       \
-    red[(ROW_OF(0) + 1) * RED + LANE(0) % ACROSS] = MOST(s00.r1, s01.r1); \
-    red[(ROW_OF(0) + 2) * RED + LANE(0) % ACROSS] = MOST(s00.r2, s01.r2); \
-    red[(ROW_OF(0) + 3) * RED + LANE(0) % ACROSS] = MOST(s00.r3, s01.r3);
+#if QN == 2
+#define TWO_OF(score, TWO, row) TWO((score)->s00.row, (score)->s01.row)
+#else
+#define TWO_OF(score, TWO, row) (score)->s00.row
+#endif
+
+/* red[row][item] = MOST of the item's numbers of each row, which TWO combines first */
+#define TELL_ROWS(score, TWO, MOST)                                                   \
+    if (HAS_SUMS) {                                                                   \
+        red[ROW_OF(0) * RED + LANE(0) % ACROSS] = MOST(TWO_OF(score, TWO, r0));       \
+        red[(ROW_OF(0) + 1) * RED + LANE(0) % ACROSS] = MOST(TWO_OF(score, TWO, r1)); \
+        red[(ROW_OF(0) + 2) * RED + LANE(0) % ACROSS] = MOST(TWO_OF(score, TWO, r2)); \
+        red[(ROW_OF(0) + 3) * RED + LANE(0) % ACROSS] = MOST(TWO_OF(score, TWO, r3)); \
+    }
 
 /* Updates each row's largest score and sets the factor that rescales earlier sums. Ends
  * with a barrier. */
 INLINE void find_tops(ham_space s, const sums *score)
 {
     local float *red = s.tiles;
-    const int row = LANE(0);
-#define MOST_OF(a, b) most_of(fmax(score->a, score->b))
-    TELL_ROWS(MOST_OF)
+    const int row = GROUP_ITEM;
+    TELL_ROWS(score, fmax, most_of)
     barrier(CLK_LOCAL_MEM_FENCE);
     if (row < TM) {
         float top = s.top[row];
@@ -60,9 +68,9 @@ INLINE void find_tops(ham_space s, const sums *score)
 INLINE void add_weights(ham_space s, const sums *weight)
 {
     local float *red = s.tiles;
-    const int row = LANE(0);
-#define SUM_OF(a, b) sum_of(weight->a + weight->b)
-    TELL_ROWS(SUM_OF)
+    const int row = GROUP_ITEM;
+#define PLUS(a, b) ((a) + (b))
+    TELL_ROWS(weight, PLUS, sum_of)
     barrier(CLK_LOCAL_MEM_FENCE);
     if (row < TM) {
         float sum = s.sum[row] * s.factor[row];
@@ -85,7 +93,9 @@ INLINE void soften(ham_space s, sums *score, int count, float scale)
     find_tops(s, score);
 #define WEIGH(z, row, column) z = exp(z - s.top[row]);
     EACH_ROW(WEIGH, (*score))
-    put_across(s.p, score);
+    if (HAS_SUMS) {
+        put_across(s.p, score);
+    }
     add_weights(s, score);
 }
 
@@ -120,9 +130,9 @@ INLINE void attend(ham_space s, ham_store t, global const float *from, int other
     global float *const to = t.to, *const out = t.out;
     const matrix queries = matrix_of(from, t.width, t.rows, t.width);
     sums sum;
-    if (LANE(0) < TM) {
-        s.top[LANE(0)] = SCORE_MIN;
-        s.sum[LANE(0)] = 0.0f;
+    if (GROUP_ITEM < TM) {
+        s.top[GROUP_ITEM] = SCORE_MIN;
+        s.sum[GROUP_ITEM] = 0.0f;
     }
     int j = 0;
     do { // one round even without keys, to write zeros
@@ -133,7 +143,8 @@ INLINE void attend(ham_space s, ham_store t, global const float *from, int other
         soften(s, &sum, count, scale);
         t.fresh = j == 0;
         t.last = j + TN >= others;
-        for (int c = 0; TOGETHER(c < t.width); c += TN) {
+        for (int first = 0; TOGETHER(first < t.width); first += TEAMS * TN) {
+            const int c = first + OWN_TEAM * TN;
             t.to = to + c;
             t.out = out + c;
             t.columns = t.width - c;
@@ -148,14 +159,14 @@ INLINE void attend(ham_space s, ham_store t, global const float *from, int other
 }
 
 // q_l for levels first .. last-1; out (+)= w_l q_l
-WORK_GROUP(ITEMS, 1, 1)
+WORK_GROUP(ITEMS, TEAMS, 1)
 kernel void ham_forward(global float *restrict out, global float *places,
                         global const float *q, global const float *k,
                         global const float *restrict c,
                         global const int *restrict q_offsets,
                         global const int *restrict k_offsets, ham_args g)
 {
-    local float tiles[TILES] __attribute__((aligned(16)));
+    local float tiles[TEAMS * TILES] __attribute__((aligned(16)));
     local float p[P_SIZE] __attribute__((aligned(16)));
     local float top[TM], all[TM], factor[TM];
     const ham_space s = { tiles, p, top, all, factor };
@@ -173,9 +184,10 @@ kernel void ham_forward(global float *restrict out, global float *places,
         global const float *from = before(places, q, l, g) + at;
         attend(s, t, from, r.others, (g.self ? before(places, k, l, g) : k) + k_at,
                g.scale);
-        if (g.train && LANE(0) < r.rows) {
-            top_of(places, l, g)[r.first + LANE(0)] = top[LANE(0)];
-            share_of(places, l, g)[r.first + LANE(0)] = share_in(all[LANE(0)]);
+        if (g.train && GROUP_ITEM < r.rows) {
+            const int row = GROUP_ITEM;
+            top_of(places, l, g)[r.first + row] = top[row];
+            share_of(places, l, g)[r.first + row] = share_in(all[row]);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }

@@ -1,10 +1,10 @@
 /* ham_backward.cl - the backward pass of repeated attention (Ham), for GPUs.
  *
  * Layout: as ham.clh.
- * Work-group: 64 items to TM rows, see rows_group.clh; grid (runs of TM rows of the
- *   longest sequence, B), for keys also parts of the pairs of a level and a block of
- *   queries, which ham_add_parts adds up.
- * Defines: those of product_group.clh.
+ * Work-group: TM rows, see rows_group.clh; grid (runs of TM rows of the longest
+ *   sequence, B), for keys also parts of the pairs of a level and a block of queries,
+ *   which ham_add_parts adds up. Teams as in ham.cl.
+ * Defines: those of rows_group.clh.
  * Numerics: weights are recomputed from top and share; f32 sums in the order of the
  * inner index, parts in order.
  * Writes: the gradients of this launch's levels; dq, dk as mode says; delta, partial
@@ -74,10 +74,10 @@ INLINE void note_delta(local float *delta, local float *dw, local float *red,
                        global const float *level, global const float *first, int rows,
                        int width)
 {
-    const int lane = LANE(0) % ACROSS;
+    const int lane = LANE(0) % ACROSS, lid = GROUP_ITEM;
 #pragma unroll
-    for (int n = 0; n < TM; n += DOWN) {
-        const int row = n + LANE(0) / ACROSS;
+    for (int n = 0; n < TM; n += TEAMS * DOWN) {
+        const int row = n + lid / ACROSS;
         const size_t at = (size_t)row * width;
         float of_grad = 0.0f, of_out = 0.0f;
         for (int c = lane; c < (row < rows ? width : 0); c += ACROSS) {
@@ -88,21 +88,21 @@ INLINE void note_delta(local float *delta, local float *dw, local float *red,
         red[(TM + row) * ACROSS + lane] = of_out;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (LANE(0) < TM) {
+    if (lid < TM) {
         float of_grad = 0.0f, of_out = 0.0f;
         for (int n = 0; n < ACROSS; n++) {
-            of_grad += red[LANE(0) * ACROSS + n];
-            of_out += red[(TM + LANE(0)) * ACROSS + n];
+            of_grad += red[lid * ACROSS + n];
+            of_out += red[(TM + lid) * ACROSS + n];
         }
-        delta[LANE(0)] = of_grad;
-        dw[LANE(0)] = of_out;
+        delta[lid] = of_grad;
+        dw[lid] = of_out;
     }
 }
 
 /* y = w x, n floats */
 INLINE void set_scaled(global float *y, global const float *x, float w, int n)
 {
-    for (int i = LANE(0); i < n; i += ITEMS) {
+    for (int i = GROUP_ITEM; i < n; i += GROUP_ITEMS) {
         y[i] = w * x[i];
     }
 }
@@ -111,7 +111,7 @@ INLINE void set_scaled(global float *y, global const float *x, float w, int n)
  * level is w dy:
  *   G_(l-1) = w_(l-1) dy + scale (p_l (G_l k - delta_l)) k, where G_(-1) is dq, without
  *   the term of dy */
-WORK_GROUP(ITEMS, 1, 1)
+WORK_GROUP(ITEMS, TEAMS, 1)
 kernel void ham_back_queries(global float *restrict dq, global float *grads,
                              global float *places, global const float *q,
                              global const float *k, global const float *restrict c,
@@ -119,10 +119,10 @@ kernel void ham_back_queries(global float *restrict dq, global float *grads,
                              global const int *restrict q_offsets,
                              global const int *restrict k_offsets, ham_args g)
 {
-    local float tiles[TILES] __attribute__((aligned(16)));
+    local float tiles[TEAMS * TILES] __attribute__((aligned(16)));
     local float ds[P_SIZE] __attribute__((aligned(16)));
     local float top[TM], share[TM], delta[TM], dw[TM];
-    const int lid = LANE(0);
+    const int lid = GROUP_ITEM;
     const ham_run r = run_of(q_offsets, k_offsets, GROUP(1), GROUP(0) * TM, TM);
     const level_softmax w = softmax_of(c, g.depth);
     const size_t at = (size_t)r.first * g.width, k_at = (size_t)r.other * g.width;
@@ -166,11 +166,16 @@ kernel void ham_back_queries(global float *restrict dq, global float *grads,
             const matrix block = matrix_of(keys + (size_t)j * g.width, g.width,
                                            min(TN, r.others - j), g.width);
             dot_rows(&sum, queries, block, tiles);
-            weigh_rows(ds, &sum, top, share, block.last, g.scale);
+            if (HAS_SUMS) {
+                weigh_rows(ds, &sum, top, share, block.last, g.scale);
+            }
             sums da; // Mesa 22.3 loses a part of sums that are reused
             dot_rows(&da, grads_in, block, tiles);
-            learn_rows(ds, ds, &da, delta, g.scale);
-            for (int col = 0; TOGETHER(col < g.width); col += TN) {
+            if (HAS_SUMS) {
+                learn_rows(ds, ds, &da, delta, g.scale);
+            }
+            for (int first = 0; TOGETHER(first < g.width); first += TEAMS * TN) {
+                const int col = first + OWN_TEAM * TN;
                 sums_clear(&sum);
                 mix_rows(&sum, ds, block, col, tiles);
                 store_tile(to + col, &sum, r.rows, g.width - col, g.width,
@@ -194,19 +199,19 @@ INLINE global float *keys_to(global float *dk, global float *grads, int l, int k
 
 /* dk (+)= p_l^T G_l + ds_l^T q_(l-1) over levels first .. last-1. A sequence's pairs of
  * a level and TN queries are shared out to the parts. */
-WORK_GROUP(ITEMS, 1, 1)
+WORK_GROUP(ITEMS, TEAMS, 1)
 kernel void ham_back_keys(global float *dk, global float *grads, global float *places,
                           global const float *q, global const float *k,
                           global const int *restrict q_offsets,
                           global const int *restrict k_offsets, ham_args g)
 {
-    local float tiles[TILES] __attribute__((aligned(16)));
+    local float tiles[TEAMS * TILES] __attribute__((aligned(16)));
     local float p[P_SIZE] __attribute__((aligned(16)));
     local float ds[P_SIZE] __attribute__((aligned(16)));
     local float top[TN] __attribute__((aligned(16)));
     local float share[TN] __attribute__((aligned(16)));
     local float delta[TN] __attribute__((aligned(16)));
-    const int lid = LANE(0);
+    const int lid = GROUP_ITEM;
     const ham_run r = run_of(k_offsets, q_offsets, GROUP(1), GROUP(0) * TM, TM);
     const size_t at = (size_t)r.first * g.width;
     const int blocks = max((r.others + TN - 1) / TN, 1);
@@ -235,11 +240,16 @@ kernel void ham_back_keys(global float *dk, global float *grads, global float *p
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         dot_rows(&sum, own, block, tiles);
-        weigh_columns(p, &sum, top, share, count, g.scale);
+        if (HAS_SUMS) {
+            weigh_columns(p, &sum, top, share, count, g.scale);
+        }
         sums da;
         dot_rows(&da, own, grad, tiles);
-        learn_columns(ds, p, &da, delta, g.scale);
-        for (int c = 0; TOGETHER(c < g.width); c += TN) {
+        if (HAS_SUMS) {
+            learn_columns(ds, p, &da, delta, g.scale);
+        }
+        for (int c0 = 0; TOGETHER(c0 < g.width); c0 += TEAMS * TN) {
+            const int c = c0 + OWN_TEAM * TN;
             sums_clear(&sum);
             mix_rows(&sum, p, grad, c, tiles);
             mix_rows(&sum, ds, block, c, tiles);
@@ -251,12 +261,12 @@ kernel void ham_back_keys(global float *dk, global float *grads, global float *p
 }
 
 /* to[place,i] (+)= sum over the parts of partial[part,i], i < count */
-WORK_GROUP(ITEMS, 1, 1)
+WORK_GROUP(ITEMS, TEAMS, 1)
 kernel void ham_add_parts(global float *restrict to,
                           global const float *restrict partial, int place, int count,
                           int parts, int add)
 {
-    const int i = GROUP(0) * ITEMS + LANE(0);
+    const int i = GROUP(0) * GROUP_ITEMS + GROUP_ITEM;
     if (i < count) {
         global float *out = to + (size_t)place * count + i;
         float sum = add ? *out : 0.0f;

@@ -11,7 +11,8 @@
 #include "ops/spread.h"
 #include "tensor/signature.h"
 
-enum { RUN = 24 }; // as in cl/rows_tile.clh
+/* Rows of a group: as in cl/rows_tile.clh; of four teams, as in cl/rows_group.clh. */
+enum { RUN = 24, FEW_ROWS = 8, TEAMS = 4 };
 
 typedef struct saved {
     cla_tensor *out, *q, *k, *c; // q and k may be the same
@@ -23,10 +24,33 @@ typedef struct saved {
 
 /* ---- launches -------------------------------------------------------------------- */
 
+/* Returns how many teams of items a group has. Where groups of CLA_TILE_ROWS rows leave
+ * cores idle, there are four times as many, and their teams share the products. */
+static int teams_of(cla_runtime *rt, const cla_ragged *rows)
+{
+    const int64_t groups = cla_tiles_down(rows->longest) * rows->sequences;
+    const int64_t cores = cla_runtime_device(rt)->compute_units;
+    return groups < cores * cla_tuned(rt, "ham", "GROUPS", 2) ? TEAMS : 1;
+}
+
 static int64_t runs_of(cla_runtime *rt, const cla_ragged *rows)
 {
-    const int64_t most = cla_tiled(rt) ? RUN : CLA_TILE_ROWS;
-    return (rows->longest + most - 1) / most;
+    const int64_t most = cla_tiled(rt)            ? RUN
+                         : teams_of(rt, rows) > 1 ? FEW_ROWS
+                                                  : CLA_TILE_ROWS;
+    return cla_pieces(rows->longest, most);
+}
+
+/* Sets the group size and defines of a kernel of cl/rows_group.clh. */
+static void group_launch(cla_runtime *rt, cla_launch *launch, const ham_args *args,
+                         int teams)
+{
+    cla_tile_launch(rt, launch, 0, args->width % 4 == 0);
+    if (teams > 1) {
+        launch->define[2] = (cla_define){ "TEAMS", teams };
+        launch->local[0] = CLA_TILE_ITEMS / 2;
+        launch->local[1] = (size_t)teams;
+    }
 }
 
 /* Returns the kernel arguments of a launch over all levels. */
@@ -69,7 +93,7 @@ static cla_status launch_runs(cla_tape *tape, const saved *s, const ham_args *ar
     if (tiled) {
         launch->define[0] = (cla_define){ "VEC", cla_vector_width(rt) };
     } else {
-        cla_tile_launch(rt, launch, 0, args->width % 4 == 0);
+        group_launch(rt, launch, args, teams_of(rt, rows));
     }
     launch->groups[0] = (size_t)runs_of(rt, rows);
     launch->groups[1] = (size_t)rows->sequences;
@@ -156,12 +180,13 @@ static cla_status run_keys(cla_tape *tape, const saved *s, ham_args args,
     cla_launch launch = {
         .file = "ham_backward",
         .kernel = "ham_add_parts",
-        .groups = { (size_t)cla_pieces(count, CLA_TILE_ITEMS) },
         .args = { level ? cla_mem(&s->grads) : cla_buf(dk), cla_mem(&partial),
                   cla_i32(level ? args.first - 1 : 0), cla_i32(count),
                   cla_i32(args.parts), cla_i32(args.mode == GRAD_ADD) },
     };
-    cla_tile_launch(rt, &launch, 0, args.width % 4 == 0); // the program of the others
+    group_launch(rt, &launch, &args, teams_of(rt, s->k_rows)); // the keys' program
+    launch.groups[0] = (size_t)cla_pieces(
+        count, (int64_t)launch.local[0] * (launch.local[1] ? launch.local[1] : 1));
     return cla_enqueue(rt, &launch);
 }
 

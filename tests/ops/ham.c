@@ -55,6 +55,30 @@ Test(ham, v_matches_oracle_and_gradient)
     check_kind_cases(&memory);
 }
 
+/* Checks rows of a kind with large tiles, and with small ones that teams share. */
+static void check_tiles(cla_runtime *rt, const kind_table *t, const char *const *rows)
+{
+    enum { NEVER = 0, ALWAYS = 65536 };
+    kind_table table = *t;
+    table.rows = rows;
+    for (int small = 0; small < 2; small++) {
+        TEST_OK(cla_tuning_set(rt, "ham", "GROUPS", small ? ALWAYS : NEVER));
+        check_kind(rt, &table);
+    }
+}
+
+/* Columns of more than a round of all teams, keys of several tiles. */
+DEVICE_TEST(ham, matches_in_large_and_small_tiles)
+{
+    check_tiles(rt, &memory,
+                (const char *const[]){ "q_rows=2,0,5 k_rows=7,4,0 d=7 depth=3",
+                                       "q_rows=40,1 k_rows=70,9 d=300 depth=2 large",
+                                       NULL });
+    check_tiles(rt, &self,
+                (const char *const[]){ "rows=2,0,5 d=7 depth=3",
+                                       "rows=9,70,1 d=270 depth=2 large", NULL });
+}
+
 Test(ham, s_matches_oracle_and_gradient)
 {
     kind_table original = self;
