@@ -35,14 +35,14 @@ kernel void attention_grad_q(
     strip s, dp, z;
     strip_clear(&z);
     odd = 0;
+    const size_t out = o_row(a, row, h, WIDTH);
+    strip_deltas(deltas, delta + statistic(a, row, h), dy + out, o + out,
+                 a.heads * WIDTH, rows, tiles);
     for (int i = LANE(0); i < ROWS && rows > 0; i += ITEMS) {
         const size_t at = statistic(a, row + min(i, rows - 1), h);
         tops[i] = lse[at];
         shares[i] = exp2(-lse[at + statistics(a)]);
     }
-    const size_t out = o_row(a, row, h, WIDTH);
-    strip_deltas(deltas, delta + statistic(a, row, h), dy + out, o + out,
-                 a.heads * WIDTH, rows, tiles);
     for (int j = 0; TOGETHER(j < end); j += SPAN) {
         const int key = e.k_first + j;
         global const float *keys = k + k_row(a, key, h, WIDTH);
