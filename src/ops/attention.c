@@ -9,6 +9,8 @@ int cla_attention_plan(cla_runtime *rt, const cla_attention_call *call, int long
 {
     launch->define[0] = (cla_define){ "WIDTH", call->width };
     if (cla_runtime_schedule(rt) == CLA_SCHEDULE_GROUP) {
+        const int unroll = cla_tuned(rt, "attention_pass", "UNROLL", 0);
+        launch->define[1] = (cla_define){ unroll ? "UNROLL" : NULL, unroll };
         launch->file = group;
         launch->local[0] = 128;
         return call->width > 128 ? 8 : call->width > 64 ? 16 : 32; // TILE
