@@ -3,7 +3,7 @@
  *
  * Generated: FORWARD and BACKWARD, the kernels' names; f(OPERANDS(i)) and
  *   slope_0(OPERANDS(i)), its derivative by x_0, and so on; EACH_SLOPE(each), which is
- *   each(0) each(1) for two operands; INPUTS and GRADIENTS, parameters in0, in1 and to0, to1.
+ *   each(0) each(1) for two operands; INPUTS and GRADIENTS: in0, in1 and to0, to1.
  * Layout: flat arrays of n floats, all of one shape.
  * Work-group: as elements.clh.
  * Defines: WG, a power of two.
