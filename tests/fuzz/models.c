@@ -89,6 +89,11 @@ const char *fuzz_run_folder(const char *name)
 static cla_status use_reader(cla_model *model)
 {
     static const char *const questions[] = { "who came to the house ?", "when" };
+    static const char *const passages[] = { "", "Ben saw her." };
+    static const cla_question asked[] = { { "who", passages + 1, 1 },
+                                          { "when", passages, 1 } };
+    static const cla_answer_options two = { .best = 2 };
+    cla_passage_quote answers[2 * 2];
     cla_quote quotes[2 * 3];
     size_t found[2] = { 0 };
     const char passage[] = "Ann came to the old house, and Ben saw her there at noon.";
@@ -98,24 +103,29 @@ static cla_status use_reader(cla_model *model)
                        (size_t)quotes[i].at + (size_t)quotes[i].size < sizeof passage,
                    "an answer lies outside the passage");
     }
-    return CLA_OK;
+    return cla_model_ask(model, answers, found, asked, 2, &two);
 }
 
 static cla_status use_model(cla_model *model)
 {
     static const char *const words[] = { "the", "old", "maison" };
     static const char *const lines[] = { "a b c", "", "d e" };
-    const cla_translate_options wide = { .beam = 3, .length_penalty = 0.6, .batch = 2 };
+    static const size_t length[] = { 2, 0, 1 };
+    const cla_translate_options wide = {
+        .beam = 3, .length_penalty = 0.6, .batch = 2, .best = 3, .extra = 2
+    };
     const char *tags[3] = { NULL }, *kind = cla_model_kind(model);
-    cla_translation said[3];
+    cla_translation said[3 * 3];
     cla_quatrain *poem = NULL;
     if (strcmp(kind, "tagger") == 0) {
         CLA_TRY(cla_model_tag(model, tags, words, 3));
+        CLA_TRY(cla_model_tag_sentences(model, tags, words, length, 3, NULL));
         FUZZ_CHECK(strlen(tags[2]) < 1 << 20, "a tag without an end");
         return CLA_OK;
     }
     if (strcmp(kind, "translator") == 0) {
         CLA_TRY(cla_model_translate(model, said, lines, 3, NULL));
+        CLA_TRY(cla_model_score(model, said, lines, lines, 3, NULL));
         return cla_model_translate(model, said, lines, 3, &wide);
     }
     if (strcmp(kind, "reader") == 0) {
