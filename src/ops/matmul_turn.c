@@ -6,6 +6,7 @@
 enum { DEPTH = 256 };   // inner indices that an item packs
 enum { MOST_BACK = 2 }; // turns back, after which panels lie beside the weights
 enum { STATE_FORM = 2 };
+enum { SLICE = 1 << 19 }; // bytes of a copy that needs no program of its own (moves.c)
 
 /* A matrix op(b) [K,N] in the weights, and the place of its panels. */
 typedef struct part {
@@ -94,8 +95,10 @@ static cla_status move_all(cla_runtime *rt, const cla_tensor *w, bool transposed
     for (int i = parts_of(rt, w->shape, transposed, first, p); i-- && !status;) {
         status = move(rt, w, transposed, &p[i], back, &scratch);
     }
-    status =
-        status ? status : cla_memory_copy(rt, &w->turned.memory, 0, &scratch, 0, bytes);
+    for (size_t at = 0; at < bytes && !status; at += SLICE) {
+        const size_t size = bytes - at < SLICE ? bytes - at : SLICE;
+        status = cla_memory_copy(rt, &w->turned.memory, at, &scratch, at, size);
+    }
     cla_memory_free(&scratch, rt);
     return status;
 }
