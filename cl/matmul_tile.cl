@@ -124,8 +124,8 @@ INLINE size_t panel_of(const matmul_shape s, int j, int k)
     return (size_t)j * s.K + (size_t)k * TILE_N;
 }
 
-// packs op(b) [K,N] into panels of TILE_N columns, from y_offset on; an item packs depth
-// inner indices of a panel
+// packs op(b) [K,N] into panels of TILE_N columns, from y_offset on; an item packs
+// depth inner indices of a panel
 WORK_GROUP(1, 1, 1)
 kernel void matmul_pack(global weight *restrict packed, global const weight *restrict b,
                         matmul_shape s, int depth)

@@ -157,13 +157,13 @@ size_t cla_panels_bytes(const cla_panels *panels, int64_t K, int64_t N);
 cla_status cla_panels_pack(cla_runtime *rt, const cla_product *p,
                            const cla_memory *packed);
 
-/* ---- weights turned into panels (matmul_turn.c) ----------------------------------- */
+/* ---- weights turned into panels (matmul_turn.c) -------------------------------- */
 
-/* Turn weights of rank 2 into panels in their own memory, for op(b) whose inner index has
- * `first` values: with transposed all of it, else the first rows; the rest is in panels
- * of its own. Nothing happens under the group schedule, or if there is no room, w is
- * being trained, or was turned back too often. Whoever needs the elements turns them
- * back through the order of their memory (runtime.h). Errors: CLA_E_DEVICE. */
+/* Turn weights of rank 2 into panels in their own memory, for op(b) whose inner index
+ * has `first` values: with transposed all of it, else the first rows; the rest is in
+ * panels of its own. Nothing happens under the group schedule, or if there is no room,
+ * w is being trained, or was turned back too often. Whoever needs the elements turns
+ * them back through the order of their memory (runtime.h). Errors: CLA_E_DEVICE. */
 cla_status cla_turn(cla_runtime *rt, cla_tensor *w, bool transposed, int64_t first);
 
 /* Return the panels of weights that were turned so, and those of the rest; else NULL.

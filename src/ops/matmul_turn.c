@@ -23,8 +23,8 @@ static int64_t count_of(const cla_panels *panels, const part *p)
     return (int64_t)(cla_panels_bytes(panels, p->K, p->N) / sizeof(float));
 }
 
-/* Gives the parts of weights: all rows; or the first, and those behind them, whose panels
- * can be memory of their own. Returns their number. */
+/* Gives the parts of weights: all rows; or the first, and those behind them, whose
+ * panels can be memory of their own. Returns their number. */
 static int parts_of(cla_runtime *rt, const int64_t *shape, bool transposed,
                     int64_t first, part out[2])
 {

@@ -63,8 +63,8 @@ cla_status cla_memory_wrap(cla_memory *out, cla_runtime *rt, void *buffer,
                            size_t bytes);
 
 /* Makes a part of whole: its bytes [offset, offset + bytes), with the order of whole.
- * offset must be a multiple of cla_memory_align; whole may be a part. Free the part with
- * cla_memory_free, before whole. */
+ * offset must be a multiple of cla_memory_align; whole may be a part. Free the part
+ * with cla_memory_free, before whole. */
 cla_status cla_memory_part(cla_memory *out, cla_runtime *rt, const cla_memory *whole,
                            size_t offset, size_t bytes);
 size_t cla_memory_align(const cla_runtime *rt);

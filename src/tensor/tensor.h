@@ -266,9 +266,9 @@ typedef struct cla_stream {
 } cla_stream;
 cla_stream cla_tape_stream(cla_tape *tape);
 
-/* Lets products turn the elements of a tensor. memory is the tensor's own or begins with
- * it and has more room; the tensor then frees it. whole: the order of the block that it
- * is a part of, or NULL. */
+/* Lets products turn the elements of a tensor. memory is the tensor's own or begins
+ * with it and has more room; the tensor then frees it. whole: the order of the block
+ * that it is a part of, or NULL. */
 void cla_tensor_may_turn(cla_tensor *t, const cla_memory *memory, cla_order *whole);
 
 /* Makes a tensor over part of a block (parameters and their moments are one block

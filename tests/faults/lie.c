@@ -72,8 +72,8 @@ static cla_status make(work *k)
 static cla_status read_wrapped(work *k, const cla_tensor *y, float *host)
 {
     const int64_t shape[2] = { TOKENS, WIDTH };
-    const cla_memory to = { cla_tensor_buffer(k->copy), Y * sizeof(float), false, NULL };
-    const cla_memory from = { cla_tensor_buffer(y), Y * sizeof(float), true, NULL };
+    const cla_memory to = { cla_tensor_buffer(k->copy), Y * sizeof(float), 0, NULL };
+    const cla_memory from = { cla_tensor_buffer(y), Y * sizeof(float), 1, NULL };
     CLA_TRY(cla_memory_copy(k->rt, &to, 0, &from, 0, Y * sizeof(float)));
     CLA_TRY(cla_runtime_flush(k->rt));
     CLA_TRY(cla_runtime_wrap(&k->inner, cla_runtime_context(k->rt),

@@ -197,8 +197,8 @@ static void check_block(const turning *s, cla_runtime *rt)
     free(now);
 }
 
-/* Parameters for inference have room for panels. Whoever reads or trains the block finds
- * the elements in their usual order, and zeros in the gaps. */
+/* Parameters for inference have room for panels. Whoever reads or trains the block
+ * finds the elements in their usual order, and zeros in the gaps. */
 Test(param, matrices_have_room_for_panels)
 {
     cla_runtime *rt = plain_runtime();

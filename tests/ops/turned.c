@@ -170,7 +170,7 @@ Test(turned, every_kind_reads_turned_inputs)
     cla_runtime_free(&rt);
 }
 
-/* ---- one layer -------------------------------------------------------------------- */
+/* ---- one layer ------------------------------------------------------------------ */
 
 enum { ROWS = 20, IN = 64, OUT = 96, SIZE = IN * OUT, BYTES = SIZE * 4 };
 
