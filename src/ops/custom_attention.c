@@ -33,6 +33,9 @@ static int plan(cla_runtime *rt, const custom_call *call, int longest,
                 cla_launch *launch)
 {
     launch->text = cla_tiled(rt) ? call->code->tile : call->code->scalar;
+    if (call->exact) {
+        launch->define[cla_tiled(rt) ? 3 : 1] = (cla_define){ "EXACT", 1 };
+    }
     return cla_attention_plan(rt, &call->attention, longest, "custom_attention",
                               "custom_attention_tile", launch);
 }
@@ -158,9 +161,6 @@ static cla_status grad_q(cla_runtime *rt, const custom_call *call,
                   cla_i32(g->q_mode) },
     };
     plan(rt, call, a->longest_q, &launch);
-    if (call->exact) {
-        launch.define[cla_tiled(rt) ? 3 : 1] = (cla_define){ "EXACT", 1 };
-    }
     for (int i = 0, n = GRAD_Q_ARGS; i < CLA_CUSTOM_INPUTS; i++) {
         if (call->code->own[i] >= 0) {
             launch.args[n++] = cla_buf(call->direct[i] ? p->grad[i] : NULL);
