@@ -229,7 +229,11 @@ def write_torch_operator(headers: Headers, op: Operator) -> None:
 
 def write_torch(headers: Headers) -> None:
     attention = re.compile(r".*attention.*|ham_.|masked_softmax")
-    operators = [op for op in all_operators(headers) if attention.fullmatch(op.name)]
+    operators = [
+        op
+        for op in all_operators(headers)
+        if attention.fullmatch(op.name) and op.name != "attention"
+    ]
     print(
         '''"""The attention operators for PyTorch, written by generate.py.
 
@@ -252,8 +256,10 @@ from clattn._autograd import apply, lengths, use
 '''.rstrip()
     )
     write_imports(headers, operators)
+    print("from clattn._attention import attention")
     print("from clattn._sdpa import scaled_dot_product_attention")
-    write_names(operators, "lengths", "scaled_dot_product_attention", "use")
+    others = "attention", "lengths", "scaled_dot_product_attention", "use"
+    write_names(operators, *others)
     for op in operators:
         write_torch_operator(headers, op)
 

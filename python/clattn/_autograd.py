@@ -41,13 +41,18 @@ def lengths(cu_seqlens: Sequence[int] | torch.Tensor) -> list[int]:
     cu_seqlens  [B+1], from 0, never falling; the last is the number of all tokens.
                 Whole numbers in a list, an array or a tensor
     """
-    at = arguments.wholes("lengths", "cu_seqlens", cu_seqlens, "int32_t")
+    return offsets("lengths", "cu_seqlens", cu_seqlens)
+
+
+def offsets(where: str, name: str, value: Any) -> list[int]:
+    """The numbers of tokens between offsets."""
+    at = arguments.wholes(where, name, value, "int32_t")
     if not at or at[0]:
-        raise UsageError("lengths: cu_seqlens must begin with 0")
+        raise UsageError(f"{where}: {name} must begin with 0")
     for i, (first, end) in enumerate(itertools.pairwise(at)):
         if end < first:
             raise UsageError(
-                f"lengths: cu_seqlens[{i + 1}] is {end}, must not be less than {first}"
+                f"{where}: {name}[{i + 1}] is {end}, must not be less than {first}"
             )
     return [end - first for first, end in itertools.pairwise(at)]
 
@@ -172,14 +177,27 @@ def _integers(where: str, name: str, value: Any) -> Any:
     return value.to(torch.int32)
 
 
-def dense(where: str, name: str, value: Any) -> Any:
-    """A tensor that is dense and on the CPU."""
+def dense(where: str, name: str, value: Any, nested: bool = False) -> Any:
+    """A tensor that is dense, or nested if that is allowed, and on the CPU."""
     if not isinstance(value, torch.Tensor):
         raise arguments.wrong(where, name, value, "a torch.Tensor")
     if value.device.type != "cpu":
         raise UsageError(f"{where}: {name} is on {value.device}, must be on the CPU")
+    if nested and getattr(value, "is_nested", False):
+        return value
     if value.layout != torch.strided or getattr(value, "is_nested", False):
         raise DtypeError(f"{where}: {name} is sparse or nested, must be dense")
+    return value
+
+
+def floats(where: str, name: str, value: Any, nested: bool = False) -> Any:
+    """A tensor of one of the types that are computed."""
+    value = dense(where, name, value, nested)
+    if value.dtype not in FLOATS:
+        raise DtypeError(
+            f"{where}: {name} is {value.dtype}, must be float32, float16, bfloat16 or"
+            " float64"
+        )
     return value
 
 

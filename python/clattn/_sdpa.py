@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from clattn import _arguments as arguments
 from clattn import _autograd as autograd
-from clattn import ops
+from clattn import _packed as packed
 from clattn.errors import DtypeError, ShapeError, UsageError
-from clattn.tape import Tape
-from clattn.tensor import Ragged, Tensor
 
 _NAME = "scaled_dot_product_attention"
+_NAMES = packed.Names(_NAME, ("query", "key", "value"), ("query", "key"))
 
 
 def scaled_dot_product_attention(
@@ -51,9 +48,7 @@ def scaled_dot_product_attention(
     mask = _mask_of(attn_mask)
     causal = arguments.flag(_NAME, "is_causal", is_causal)
     grouped = arguments.flag(_NAME, "enable_gqa", enable_gqa)
-    drop = arguments.real(_NAME, "dropout_p", dropout_p, "float")
-    if not 0 <= drop < 1:
-        raise UsageError(f"{_NAME}: dropout_p is {drop:g}, must be in [0,1)")
+    drop = packed.drop(_NAME, "dropout_p", dropout_p)
     if causal and mask is not None:
         raise UsageError(f"{_NAME}: attn_mask must be None where is_causal is True")
     _check_widths(q, k, v)
@@ -64,7 +59,7 @@ def scaled_dot_product_attention(
     if mask is not None:
         mask = _of_scores(mask, scores)
     wide = max(q.shape[-1], v.shape[-1])
-    factor = _factor(scale, q.shape[-1], wide)
+    factor = packed.factor(_NAME, scale, q.shape[-1], wide)
     dtype, shape = q.dtype, (*scores[:-1], v.shape[-1])
     q, k, v = (_batch(x.float(), leading) for x in (q, k, v))
     if 0 in scores:
@@ -77,21 +72,13 @@ def scaled_dot_product_attention(
 # ---- arguments -----------------------------------------------------------------------
 
 
-def _floats(name: str, value: Any) -> Any:
-    """A tensor of one of the types that are computed."""
-    value = autograd.dense(_NAME, name, value)
-    if value.dtype not in autograd.FLOATS:
-        raise DtypeError(
-            f"{_NAME}: {name} is {value.dtype}, must be float32, float16, bfloat16 or"
-            " float64"
-        )
-    return value
-
-
 def _inputs(query: Any, key: Any, value: Any) -> list[Any]:
     """The three tensors in one type, which is autocast's where that is on."""
     names = ("query", "key", "value")
-    given = [_floats(n, x) for n, x in zip(names, (query, key, value), strict=True)]
+    given = [
+        autograd.floats(_NAME, n, x)
+        for n, x in zip(names, (query, key, value), strict=True)
+    ]
     cast = autograd.autocast_type()
     if cast is not None:  # as PyTorch, which leaves float64 alone
         given = [x if x.dtype == torch.float64 else x.to(cast) for x in given]
@@ -132,14 +119,7 @@ def _repeated(name: str, x: Any, q: Any) -> Any:
     """Each head of x as often as the heads of q need it."""
     if x.dim() < 3 or q.dim() < 3:
         raise ShapeError(f"{_NAME}: enable_gqa needs an axis of heads in query, {name}")
-    heads, fewer = q.shape[-3], x.shape[-3]
-    if fewer == heads or heads == 0:
-        return x
-    if not fewer or heads % fewer:
-        raise ShapeError(
-            f"{_NAME}: {name} has {fewer} heads, query {heads}: no multiple"
-        )
-    return x.repeat_interleave(heads // fewer, -3)
+    return packed.repeated(_NAME, name, x, q, -3)
 
 
 def _leading(q: Any, k: Any, v: Any) -> tuple[int, ...]:
@@ -154,13 +134,6 @@ def _leading(q: Any, k: Any, v: Any) -> tuple[int, ...]:
                 " heads differ (enable_gqa lets key and value have fewer heads)"
             ) from None
     return tuple(shape)
-
-
-def _factor(scale: Any, width: int, wide: int) -> float:
-    """What queries are multiplied with: the operators have 1 / sqrt(wide)."""
-    if scale is None:
-        return math.sqrt(wide / width)
-    return arguments.real(_NAME, "scale", scale, "float") * math.sqrt(wide)
 
 
 # ---- masks ---------------------------------------------------------------------------
@@ -250,8 +223,7 @@ def _batch(x: Any, leading: tuple[int, ...]) -> Any:
 
 def _packed(x: Any, width: int) -> Any:
     """x [B,H,T,d] as [B*T,H,width], with zeros in the columns from d on."""
-    x = x.transpose(1, 2).flatten(0, 1)
-    return torch.nn.functional.pad(x, (0, width - x.shape[-1]))
+    return packed.widened(x.transpose(1, 2).flatten(0, 1), width)
 
 
 def _nothing(q: Any, k: Any, v: Any) -> Any:
@@ -267,39 +239,21 @@ def _attend(
     if causal:  # no query sees the keys behind the last one
         k, v = k[:, :, :length], v[:, :, :length]
     keys, width = k.shape[2], max(q.shape[3], v.shape[3])
-    tensors = {"query": _packed(q, width)}
-    tensors |= {"key": _packed(k, width), "value": _packed(v, width)}
-    k_rows = [keys] * batch
     visible = None if mask is None else mask.padding(batch, keys)
-    if visible is not None:
-        mask = None
-        k_rows = visible.sum(1).tolist()
-        kept = visible.flatten().nonzero().flatten()
-        if not len(kept):
-            return _nothing(q, k, v)
-        if len(kept) < visible.numel():
-            for name in ("key", "value"):
-                tensors[name] = tensors[name].index_select(0, kept)
-    expressions = {} if mask is None else mask.expressions()
-    if mask is not None:
-        tensors["attn_mask"] = mask.values
+    expressions: dict[str, Any] = {}
+    inputs = {}
+    if mask is not None and visible is None:
+        expressions, inputs = mask.expressions(), {"attn_mask": mask.values}
     if causal and keys < length:  # the operators align the last key and the last query
         causal, expressions = False, {"mask": "j <= i"}
-    rows = {"query": [length] * batch, "key": k_rows}
-    call = _operator(expressions, causal, dropout)
-    o = autograd.apply(_NAME, call, tensors, rows, dropout)
+    o = packed.attend(
+        _NAMES,
+        [_packed(x, width) for x in (q, k, v)],
+        [
+            packed.Rows(_NAME, "query", [length] * batch),
+            packed.Rows(_NAME, "key", [keys] * batch if visible is None else visible),
+        ],
+        packed.Form(causal=causal, dropout=dropout, **expressions),
+        inputs,
+    )
     return o.view(batch, length, heads, width)[..., : v.shape[3]].transpose(1, 2)
-
-
-def _operator(
-    expressions: dict[str, Any], causal: bool, dropout: float
-) -> autograd.Call:
-    def call(tape: Tape, t: Sequence[Any], r: Sequence[Ragged]) -> Tensor:
-        q, k, v, *masks = t
-        options: dict[str, Any] = {"causal": causal, "dropout": dropout}
-        if not expressions:
-            return ops.attention(tape, q, k, v, r[0], r[1], **options)
-        options |= expressions | {"attn_mask": mask for mask in masks}
-        return ops.custom_attention(tape, q, k, v, r[0], r[1], **options)
-
-    return call

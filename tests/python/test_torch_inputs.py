@@ -39,12 +39,15 @@ OTHERS: dict[str, list[Any]] = {
     "float": ["0.5", object(), 10**400],
     "float | None": ["0.5", object(), 10**400],
     "bool": ["no", 2, 0.5],
+    "int | None": [3.0, "3", 2**33, torch.tensor(3.5)],
     "str | None": [5, b"s", "a\0b"],
+    "str | Callable[..., Any] | None": [5, b"s", "a\0b"],
 }
 
 
 def right_value(kind: str, x: Torch) -> Any:
     values = {"torch.Tensor": x, "Sequence[int] | torch.Tensor": L, "int": 1}
+    values["Sequence[int] | torch.Tensor | None"] = L
     values |= {"float": 0.5, "bool": False}
     enums = {"Activation", "ConvMethod", "Edge", "HamMemory", "HardForm", "HardGate"}
     if kind.split(" ")[0] in enums:
@@ -72,11 +75,13 @@ def check_arguments(name: str) -> None:
             values = LENGTHS
         elif kind.startswith(("Hard", "Ham", "Conv", "Edge", "Activation")):
             values = ["x", 1.5, 2**40]
-        if p.kind is p.KEYWORD_ONLY:
+        if p.kind is p.KEYWORD_ONLY or p.annotation.endswith("| None"):
             values = [value for value in values if value is not None]
+        others = {"q_rows", "k_rows"} if p.name in ("lengths", "cu_seqlens") else ()
+        kept = {other: given[other] for other in given if other not in others}
         for value in values:
             with pytest.raises(clattn.ClattnError, match=rf"{name}: .*\b{p.name}\b"):
-                function(**given | {p.name: value})
+                function(**kept | {p.name: value})
                 print(f"{name} takes {value!r} as {p.name}")
 
 
