@@ -239,10 +239,10 @@ def write_torch(headers: Headers) -> None:
 
 Tensors are PyTorch's and on the CPU; each call copies them to the device of `use`, and
 the result back. float16, bfloat16 and float64 are computed in float32. Tensors are
-packed: the tokens of all sequences one after the other, without padding. Only those of
-scaled_dot_product_attention are not: it has the arguments of PyTorch's own. Gradients
-flow through autograd. There are no gradients of gradients: differentiating one raises
-a GradientError.
+packed: the tokens of all sequences one after the other, without padding. `attention`
+takes padded and nested ones, too, and scaled_dot_product_attention has the arguments of
+PyTorch's own; torch.compile takes both. Gradients flow through autograd. There are no
+gradients of gradients: differentiating one raises a GradientError.
 """
 
 from __future__ import annotations

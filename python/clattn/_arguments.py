@@ -56,7 +56,7 @@ def real(where: str, name: str, value: Any, kind: str = "double") -> float:
         raise wrong(where, name, value, "a number") from None
     except OverflowError:
         raise UsageError(f"{where}: {name} is larger than any float") from None
-    if kind == "float" and math.isfinite(number) and abs(number) > _LARGEST:
+    if kind == "float" and _LARGEST < abs(number) < math.inf:
         raise UsageError(f"{where}: {name} is {number}, larger than any float32")
     return number
 

@@ -10,6 +10,7 @@ import torch
 
 from clattn import _arguments as arguments
 from clattn import _autograd as autograd
+from clattn import _attend as dispatch
 from clattn import _packed as packed
 from clattn._translate import expression
 from clattn.errors import DtypeError, ShapeError, UsageError
@@ -75,7 +76,7 @@ def attention(
     inputs      tensors that expressions read by name; floats may want a gradient.
                 Functions also read tensors that they captured.
 
-    The result is like q, in the type to which PyTorch promotes those of the floats.
+    The result is like q, in the type to which PyTorch promotes those of q, k and v.
     Errors: UsageError (what is no expression; an argument that does not fit),
     ShapeError, DtypeError, OutOfMemoryError, DeviceError.
     Source: Vaswani et al. 2017, section 3.2; the form of modifiers after Dong et al.
@@ -111,7 +112,7 @@ def _packed_batch(given: Sequence[Any], spans: Any, job: _Job) -> Any:
             f"{_NAME}: q_rows is missing: packed q {list(given[0].shape)} needs q_rows,"
             " lengths or cu_seqlens"
         )
-    rows = [packed.Rows(_NAME, name, own) for name, own in spans]
+    rows = [(q_lengths, None), (k_lengths, None)]
     return _run(given, rows, (q_name, k_name), job)
 
 
@@ -125,14 +126,10 @@ def _padded_batch(given: Sequence[Any], spans: Any, job: _Job) -> Any:
             f"{_NAME}: {k_name} is of q {list(q.shape)}; k {list(k.shape)} has other"
             " tokens and needs k_rows"
         )
-    rows = []
-    for name, own, tokens in ((q_name, q_lengths, length), (k_name, k_lengths, keys)):
-        full = [tokens] * batch if own is None else own
-        rows.append(packed.Rows(_NAME, name, full, tokens))
-        if len(rows[-1].lengths) != batch:
-            raise ShapeError(
-                f"{_NAME}: {name} has {len(rows[-1].lengths)} sequences, q {batch}"
-            )
+    rows = [
+        (packed.full(batch, tokens) if own is None else own, tokens)
+        for own, tokens in ((q_lengths, length), (k_lengths, keys))
+    ]
     flat = [x.transpose(1, 2).flatten(0, 1) for x in (q, k, v)]
     o = _run(flat, rows, (q_name, k_name), job)
     return o.view(batch, length, *o.shape[1:]).transpose(1, 2)
@@ -142,7 +139,7 @@ def _nested(given: Sequence[Any], spans: Any, job: _Job) -> Any:
     """Nested tensors [B,H,*,d] or [B,*,H,d] as packed ones, and back."""
     flat, offsets = [], []
     for name, x in zip(_QKV, given, strict=True):
-        if not x.is_nested or x.layout != torch.jagged or x.dim() != 4:
+        if not x.is_nested or x.layout != getattr(torch, "jagged", None) or x.dim() != 4:
             raise ShapeError(
                 f"{_NAME}: {name} must be a nested tensor [B,H,*,d] of layout"
                 " torch.jagged, as q, k and v all are if one is"
@@ -164,19 +161,13 @@ def _nested(given: Sequence[Any], spans: Any, job: _Job) -> Any:
 
 def _run(
     given: Sequence[Any],
-    rows: Sequence[packed.Rows],
+    rows: Sequence[tuple[Any, int | None]],
     row_names: tuple[str, str],
     job: _Job,
 ) -> Any:
     """[N,H,e], from q [N,H,d], k [M,H,d] and v [M,H,e]."""
     q, k, v = given
-    tensors = (q, k, v, *job.inputs.values())
-    floats = [x.dtype for x in tensors if x.is_floating_point()]
-    wanted = floats[0]
-    for dtype in floats[1:]:
-        wanted = torch.promote_types(wanted, dtype)
-    for row, name, x in zip(rows, row_names, (q, k), strict=True):
-        row.check(_NAME, name, x.shape[0])
+    wanted = torch.promote_types(torch.promote_types(q.dtype, k.dtype), v.dtype)
     if job.grouped:
         k, v = (packed.repeated(_NAME, n, x, q, 1) for n, x in (("k", k), ("v", v)))
     width, values = max(q.shape[2], v.shape[2]), v.shape[2]
@@ -185,7 +176,7 @@ def _run(
     if factor != 1:
         q = q * factor
     names = packed.Names(_NAME, _QKV, row_names)
-    o = packed.attend(names, (q, k, v), rows, job.form, job.inputs)
+    o = dispatch.attend(names, (q, k, v), rows, job.form, job.inputs)
     return o[..., :values].to(wanted)
 
 
@@ -208,6 +199,11 @@ def _form(
     made: dict[str, str | None] = {}
     for what, given in (("score", score), ("mask", mask), ("weight", weight)):
         if callable(given):
+            if autograd.is_compiled():
+                raise UsageError(
+                    f"{_NAME}: {what} is a function, which torch.compile cannot see"
+                    " translated: give the text of an expression"
+                )
             made[what], visible = expression(_NAME, what, given, inputs)
             hidden = visible or hidden
         elif given is None or isinstance(given, str):
@@ -238,14 +234,22 @@ def _spans(q_rows: Any, k_rows: Any, lengths: Any, cu_seqlens: Any) -> Any:
         raise UsageError(
             f"{_NAME}: {named[1][0]} must be None where {named[0][0]} is given"
         )
-    if cu_seqlens is not None:
-        named = [("cu_seqlens", autograd.offsets(_NAME, "cu_seqlens", cu_seqlens))]
     name, own = named[0] if named else ("q_rows", None)
-    if own is not None:  # an iterator gives its elements once
-        own = arguments.lengths(_NAME, name, own)
+    own = _lengths(name, own)
     if k_rows is None:
         return [(name, own), (name, own)]
-    return [(name, own), ("k_rows", arguments.lengths(_NAME, "k_rows", k_rows))]
+    return [(name, own), ("k_rows", _lengths("k_rows", k_rows))]
+
+
+def _lengths(name: str, given: Any) -> Any:
+    """Numbers of tokens. Those of a tensor are unknown while PyTorch traces."""
+    if given is None:
+        return None
+    if autograd.is_traced() and isinstance(given, torch.Tensor):
+        return given.diff() if name == "cu_seqlens" else given
+    if name == "cu_seqlens":
+        return autograd.offsets(_NAME, name, given)
+    return arguments.lengths(_NAME, name, given)
 
 
 def _check_shapes(q: Any, k: Any, v: Any, grouped: bool) -> None:

@@ -65,7 +65,7 @@ def _current() -> Runtime:
         return _runtime
 
 
-class _Step:
+class Step:
     """A forward pass on its own tape, kept for the backward pass."""
 
     def __init__(
@@ -122,7 +122,7 @@ def _array(value: Any) -> Any:
 
 class _Operator(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, step: _Step, *values: Any) -> Any:
+    def forward(ctx: Any, step: Step, *values: Any) -> Any:
         ctx.step = step
         ctx.save_for_backward(*values)
         return step.forward(values, ctx.needs_input_grad[1:])
@@ -142,7 +142,7 @@ class _Gradient(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, step: _Step, wanted: Sequence[bool], dy: Any, *values: Any
+        ctx: Any, step: Step, wanted: Sequence[bool], dy: Any, *values: Any
     ) -> Any:
         ctx.name = step.name
         made = step.backward(values, wanted, dy)
@@ -167,6 +167,25 @@ def autocast_type() -> Any:
         on = torch.is_autocast_cpu_enabled()
         return torch.get_autocast_cpu_dtype() if on else None
     return torch.get_autocast_dtype("cpu") if on else None
+
+
+def is_compiled() -> bool:
+    """Whether torch.compile or torch.export runs this."""
+    compiler = getattr(torch, "compiler", None)  # none before PyTorch 2.1
+    is_compiling = getattr(compiler, "is_compiling", None)
+    return is_compiling is not None and bool(is_compiling())
+
+
+def is_traced() -> bool:
+    """Whether PyTorch traces, so that tensors have no numbers: compile, export, vmap."""
+    return is_compiled() or bool(transforms())
+
+
+def transforms() -> list[str]:
+    """The names of the transforms of torch.func that are on: Vmap, Grad, Jvp."""
+    functorch = getattr(torch._C, "_functorch", None)
+    stack = getattr(functorch, "get_interpreter_stack", None)
+    return [] if stack is None else [one.key().name for one in stack() or ()]
 
 
 def _integers(where: str, name: str, value: Any) -> Any:
@@ -201,7 +220,7 @@ def floats(where: str, name: str, value: Any, nested: bool = False) -> Any:
     return value
 
 
-def _tensor(where: str, name: str, value: Any) -> Any:
+def tensor(where: str, name: str, value: Any) -> Any:
     """A tensor of float32 or int32, with one axis or more."""
     if value is None:
         return None
@@ -229,10 +248,10 @@ def apply(
     The result has the type to which PyTorch promotes those of the floats. Dropout takes
     its seed from PyTorch's generator, so torch.manual_seed repeats it.
     """
-    taken = [_tensor(name, argument, value) for argument, value in values.items()]
+    taken = [tensor(name, argument, value) for argument, value in values.items()]
     tokens = [arguments.lengths(name, argument, r) for argument, r in rows.items()]
     drops = arguments.real(name, "dropout", dropout, "float") != 0
     seed = int(torch.randint(2**31, ())) if drops else 42
     floats = [v.dtype for v in values.values() if v is not None and v.dtype in FLOATS]
     wanted = functools.reduce(torch.promote_types, floats or [torch.float32])
-    return _Operator.apply(_Step(name, call, tokens, seed), *taken).to(wanted)
+    return _Operator.apply(Step(name, call, tokens, seed), *taken).to(wanted)

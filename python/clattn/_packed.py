@@ -59,7 +59,8 @@ class Names:
 class Rows:
     """The tokens that take part.
 
-    given    the lengths of B sequences; or [B,T] bool, True for a token
+    given    the lengths of B sequences, checked if they are a tuple; or [B,T] bool, True
+             for a token
     padded   T of a padded batch [B*T,...] in which sequences begin every T rows; else
              None
     lengths  the numbers of tokens that take part
@@ -71,12 +72,14 @@ class Rows:
     ) -> None:
         self.lengths: tuple[int, ...]
         self.kept = None
+        self.padded = padded
         if isinstance(given, torch.Tensor) and given.dtype == torch.bool:
             self.lengths = tuple(given.sum(1).tolist())
             if not given.all():
                 self.kept = given.flatten().nonzero().flatten()
             return
-        self.lengths = arguments.lengths(where, name, given)
+        known = isinstance(given, tuple)
+        self.lengths = given if known else arguments.lengths(where, name, given)
         if padded is None:
             return
         for i, length in enumerate(self.lengths):
@@ -88,12 +91,6 @@ class Rows:
             visible = torch.arange(padded) < torch.tensor(self.lengths)[:, None]
             self.kept = visible.flatten().nonzero().flatten()
 
-    def check(self, where: str, name: str, axis: int) -> None:
-        if self.kept is None and sum(self.lengths) != axis:
-            raise ShapeError(
-                f"{where}: {name} has {sum(self.lengths)} tokens in all, tensors {axis}"
-            )
-
     def of(self, x: Any) -> Any:
         return x if self.kept is None else x.index_select(0, self.kept)
 
@@ -102,6 +99,26 @@ class Rows:
         if self.kept is None:
             return y
         return y.new_zeros(size, *y.shape[1:]).index_copy(0, self.kept, y)
+
+
+def check_rows(names: Names, rows: Sequence[Rows], tensors: Sequence[Any]) -> None:
+    """Whether the rows of queries and keys are those of q and k."""
+    where = names.where
+    for r, name, x in zip(rows, names.rows, tensors, strict=False):
+        size = x.shape[0]
+        if r.padded and len(r.lengths) * r.padded != size:
+            raise ShapeError(
+                f"{where}: {name} has {len(r.lengths)} sequences, q {size // r.padded}"
+            )
+        if r.padded is None and sum(r.lengths) != size:
+            raise ShapeError(
+                f"{where}: {name} has {sum(r.lengths)} tokens in all, tensors {size}"
+            )
+    queries, keys = (len(r.lengths) for r in rows)
+    if queries != keys:
+        raise ShapeError(
+            f"{where}: {names.rows[1]} has {keys} sequences, {names.rows[0]} {queries}"
+        )
 
 
 def nothing(q: Any, *others: Any) -> Any:
@@ -113,19 +130,18 @@ def nothing(q: Any, *others: Any) -> Any:
 def attend(
     names: Names,
     tensors: Sequence[Any],
-    rows: Sequence[Rows],
+    rows: Sequence[tuple[Any, int | None]],
     form: Form,
     inputs: Mapping[str, Any],
 ) -> Any:
-    """[N,H,d] of q [N,H,d], k and v [M,H,d], all of them float32."""
+    """attend of _attend.py, at once and with a tape for the backward pass."""
     q, k, v = tensors
     size = q.shape[0]
-    q_rows, k_rows = rows
-    if len(q_rows.lengths) != len(k_rows.lengths):
-        raise ShapeError(
-            f"{names.where}: {names.rows[1]} has {len(k_rows.lengths)} sequences,"
-            f" {names.rows[0]} {len(q_rows.lengths)}"
-        )
+    q_rows, k_rows = made = [
+        Rows(names.where, name, given, padded)
+        for name, (given, padded) in zip(names.rows, rows, strict=True)
+    ]
+    check_rows(names, made, tensors)
     if not sum(q_rows.lengths) or not sum(k_rows.lengths) or 0 in q.shape:
         return nothing(q, k, v, *inputs.values())
     given = [q_rows.of(q), k_rows.of(k), k_rows.of(v)]
@@ -167,6 +183,11 @@ def factor(where: str, scale: Any, width: int, wide: int) -> float:
     if scale is None:
         return math.sqrt(wide / width)
     return arguments.real(where, "scale", scale, "float") * math.sqrt(wide)
+
+
+def full(batch: int, length: int) -> Any:
+    """The lengths of a batch without padding; a tensor where shapes are symbols."""
+    return torch.full((batch,), length) if autograd.is_traced() else (length,) * batch
 
 
 def widened(x: Any, width: int) -> Any:

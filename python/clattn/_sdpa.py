@@ -8,6 +8,7 @@ import torch
 
 from clattn import _arguments as arguments
 from clattn import _autograd as autograd
+from clattn import _attend as dispatch
 from clattn import _packed as packed
 from clattn.errors import DtypeError, ShapeError, UsageError
 
@@ -164,6 +165,9 @@ class _Mask:
 
     def _read_floats(self) -> None:
         """Numbers become float32, and a constant of 0 and -inf alone a bool mask."""
+        if autograd.is_traced():  # its numbers are not known: they may hide keys
+            self.values = self.values.float()
+            return
         hidden = self.values.isneginf()
         self.hides = bool(hidden.any())
         is_bool = self.hides and bool(((self.values == 0) | hidden).all())
@@ -246,12 +250,12 @@ def _attend(
         expressions, inputs = mask.expressions(), {"attn_mask": mask.values}
     if causal and keys < length:  # the operators align the last key and the last query
         causal, expressions = False, {"mask": "j <= i"}
-    o = packed.attend(
+    o = dispatch.attend(
         _NAMES,
         [_packed(x, width) for x in (q, k, v)],
         [
-            packed.Rows(_NAME, "query", [length] * batch),
-            packed.Rows(_NAME, "key", [keys] * batch if visible is None else visible),
+            (packed.full(batch, length), length),
+            (packed.full(batch, keys) if visible is None else visible, keys),
         ],
         packed.Form(causal=causal, dropout=dropout, **expressions),
         inputs,

@@ -190,7 +190,10 @@ class Tracing(TorchFunctionMode):
         for name, known in self.inputs.items():
             if known is tensor:
                 return name
-        name = f"captured{len(self.inputs)}"
+        number = len(self.inputs)
+        while f"captured{number}" in self.inputs:
+            number += 1
+        name = f"captured{number}"
         self.inputs[name] = tensor
         return name
 

@@ -132,10 +132,15 @@ def test_a_text_and_a_function() -> None:
     def named(s: Any, h: Any, i: Any, j: Any, slope: Any, *, by: float = 1) -> Any:
         return s - by * slope[h] * abs(j - i)
 
-    for score in (named, lambda s, h, i, j: s - slope[h] * abs(j - i)):
-        inputs = {"slope": slope} if score is named else {}
+    def captures(s: Any, h: Any, i: Any, j: Any) -> Any:
+        return s - slope[h] * abs(j - i)
+
+    for score, inputs in ((named, {"slope": slope}), (captures, {})):
         got = ours.attention(q, k, v, L, score=score, **inputs)
         torch.testing.assert_close(got, text)
+    inputs = {"captured1": torch.zeros(1)}  # a name that is taken
+    text, _ = expression("attention", "score", captures, inputs)
+    assert "captured2[h]" in text and inputs["captured2"] is slope
 
 
 # ---- layouts -------------------------------------------------------------------------
@@ -241,6 +246,10 @@ def test_types() -> None:
         assert got.dtype == dtype and torch.equal(got, want.to(dtype))
         got.sum().backward()
         assert given.grad.dtype == dtype
+    half, slope = x.bfloat16(), torch.rand(H, requires_grad=True)
+    alibi = "s - slope[h] * abs(j - i)"
+    got = ours.attention(half, half, half, score=alibi, slope=slope)
+    assert got.dtype == torch.bfloat16  # that of q, not of what is learned beside it
 
 
 def test_no_gradient_of_a_gradient() -> None:
