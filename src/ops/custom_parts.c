@@ -74,27 +74,34 @@ bool cla_custom_reads(const cla_expr *e, int node, int name)
     return cla_expr_varies(e, node, only);
 }
 
-/* Returns whether two nodes are the same function of the names. */
-static bool is_same(const cla_expr *e, int a, int b)
+/* Returns the first node that is the same function of the names as node n; first[i] is
+ * that of each node i before n. */
+static int first_same(const cla_expr *e, const int *first, int n)
 {
-    const cla_expr_node *x = &e->nodes[a], *y = &e->nodes[b];
-    bool same = x->kind == y->kind && x->which == y->which && x->count == y->count &&
-                x->value == y->value;
-    for (int i = 0; same && i < x->count; i++) {
-        same = is_same(e, x->child[i], y->child[i]);
+    const cla_expr_node *x = &e->nodes[n];
+    for (int i = 0; i < n; i++) {
+        const cla_expr_node *y = &e->nodes[i];
+        bool same = x->kind == y->kind && x->which == y->which &&
+                    x->count == y->count && x->value == y->value;
+        for (int c = 0; same && c < x->count; c++) {
+            same = first[x->child[c]] == first[y->child[c]];
+        }
+        if (same) {
+            return i;
+        }
     }
-    return same;
+    return n;
 }
 
-/* Makes one read of all that go to the same place. */
-static cla_status merge_reads(custom_part *p)
+/* Makes one read of all that go to the same place; first: see first_same. */
+static cla_status merge_same(custom_part *p, const int *first)
 {
     cla_expr_gradient *g = &p->slope;
     size_t count = 0;
     for (size_t i = 0; i < g->count; i++) {
         const cla_expr_contribution c = g->reads[i];
         size_t n = 0;
-        while (n < count && !is_same(p->e, g->reads[n].read, c.read)) {
+        while (n < count && first[g->reads[n].read] != first[c.read]) {
             n++;
         }
         if (n == count) {
@@ -108,6 +115,19 @@ static cla_status merge_reads(custom_part *p)
     }
     g->count = count;
     return CLA_OK;
+}
+
+static cla_status merge_reads(custom_part *p)
+{
+    int *first = NULL;
+    const int count = p->e->root + 1; // reads stand before the root
+    CLA_TRY(cla_alloc(&first, (size_t)count, sizeof *first));
+    for (int n = 0; n < count; n++) {
+        first[n] = first_same(p->e, first, n);
+    }
+    const cla_status status = merge_same(p, first);
+    free(first);
+    return status;
 }
 
 /* Returns whether the indices of a read depend on one of the names. */
