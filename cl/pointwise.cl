@@ -1,5 +1,5 @@
-/* pointwise.cl - an operator that a row of src/ops/pointwise.c defines by an expression:
- * y = f(x_0, x_1, ...), element by element.
+/* pointwise.cl - an operator that a row of src/ops/pointwise.c defines by an
+ * expression: y = f(x_0, x_1, ...), element by element.
  *
  * Generated: FORWARD and BACKWARD, the kernels' names; f(OPERANDS(i)) and
  *   slope_0(OPERANDS(i)), its derivative by x_0, and so on; EACH_SLOPE(each), which is
@@ -8,9 +8,9 @@
  * Work-group: as elements.clh.
  * Defines: WG, a power of two.
  * Numerics: those of the expression. Gradients multiply its slope by dy.
- * Writes: y whole; gradients whole, or adds to those whose bit of adds is set, 1 for x_0,
- *   2 for x_1. They may be null or the same buffer: each has a loop of its own, which
- *   becomes vector code. */
+ * Writes: y whole; gradients whole, or adds to those whose bit of adds is set, 1 for
+ *   x_0, 2 for x_1. They may be null or the same buffer: each has a loop of its own,
+ *   which becomes vector code. */
 #include "custom.clh"
 #include "elements.clh"
 #define POINTWISE
