@@ -1,9 +1,9 @@
 /* elementwise.cl - columns copied or side by side, heads scaled by a learned number.
  *
- * Layout: columns: rows of floats with a start and a stride. heads: x and dx [N,H,d] with
- *   a start and a stride, y and dy contiguous; gamma [H].
- * Work-group: WG items along the columns of a run of rows; WG is 1 on CPU devices, where
- *   the loop becomes vector code.
+ * Layout: columns: rows of floats with a start and a stride. heads: x and dx [N,H,d]
+ *   with a start and a stride, y and dy contiguous; gamma [H].
+ * Work-group: WG items along the columns of a run of rows; WG is 1 on CPU devices,
+ *   where the loop becomes vector code.
  * Defines: WG, a power of two.
  * Numerics: one rounding an element; sums for dgamma in f32, of each item over the
  *   group's rows, then by a tree over the items.

@@ -118,6 +118,7 @@ static cla_status write_code(cla_text *text, const pointwise *op)
 /* The code of one operator. It is made once and lives as long as the runtime. */
 typedef struct code {
     const pointwise *op;
+    char kernel[2][48]; // of the forward pass, of the backward pass
     cla_text text;
     struct code *next;
 } code;
@@ -132,7 +133,22 @@ static void free_all(cla_runtime *rt, void *state)
     }
 }
 
-static cla_status find_code(const char **text, cla_runtime *rt, const pointwise *op)
+static cla_status make_code(code **out, const pointwise *op)
+{
+    const char *name = op->signature->op;
+    CLA_TRY(cla_alloc(out, 1, sizeof **out));
+    (*out)->op = op;
+    snprintf((*out)->kernel[0], sizeof(*out)->kernel[0], "%s_forward", name);
+    snprintf((*out)->kernel[1], sizeof(*out)->kernel[1], "%s_backward", name);
+    const cla_status status = write_code(&(*out)->text, op);
+    if (status) {
+        cla_text_free(&(*out)->text);
+        free(*out);
+    }
+    return status;
+}
+
+static cla_status find_code(const code **out, cla_runtime *rt, const pointwise *op)
 {
     static char list;
     cla_extension *known = NULL;
@@ -143,18 +159,11 @@ static cla_status find_code(const char **text, cla_runtime *rt, const pointwise 
         c = c->next;
     }
     if (!c) {
-        CLA_TRY(cla_alloc(&c, 1, sizeof *c));
-        c->op = op;
-        const cla_status status = write_code(&c->text, op);
-        if (status) {
-            cla_text_free(&c->text);
-            free(c);
-            return status;
-        }
+        CLA_TRY(make_code(&c, op));
         c->next = known->state;
         known->state = c;
     }
-    *text = c->text.data;
+    *out = c;
     return CLA_OK;
 }
 
@@ -166,20 +175,22 @@ typedef struct saved {
     float factor;
 } saved;
 
-static cla_status launch(cla_tape *tape, const saved *s, cla_launch *pass, int args,
-                         const char *ending)
+/* Queues a pass, 0 forward and 1 backward, with the operands from its argument `args`
+ * on. */
+static cla_status queue(cla_tape *tape, const saved *s, cla_launch *launch, int args,
+                        int pass)
 {
     cla_runtime *rt = cla_tape_runtime(tape);
-    char kernel[48];
-    snprintf(kernel, sizeof kernel, "%s_%s", s->op->signature->op, ending);
-    pass->file = "pointwise";
-    pass->kernel = kernel;
+    const code *c = NULL;
+    CLA_TRY(find_code(&c, rt, s->op));
+    launch->file = "pointwise";
+    launch->kernel = c->kernel[pass];
+    launch->text = c->text.data;
     for (int i = 0; i < OPERANDS && s->x[i]; i++) {
-        pass->args[args + i] = cla_buf(s->x[i]);
+        launch->args[args + i] = cla_buf(s->x[i]);
     }
-    CLA_TRY(find_code(&pass->text, rt, s->op));
-    cla_spread_elements(rt, pass, cla_size(s->y));
-    return cla_enqueue(rt, pass);
+    cla_spread_elements(rt, launch, cla_size(s->y));
+    return cla_enqueue(rt, launch);
 }
 
 static cla_status backward(cla_tape *tape, void *bytes)
@@ -195,12 +206,12 @@ static cla_status backward(cla_tape *tape, void *bytes)
         adds |= add << count;
         any = any || to[count];
     }
-    cla_launch pass = { .args = { cla_buf(dy), cla_i32(cla_size(dy)),
-                                  cla_f32(s->factor), cla_i32(adds) } };
+    cla_launch launch = { .args = { cla_buf(dy), cla_i32(cla_size(dy)),
+                                    cla_f32(s->factor), cla_i32(adds) } };
     for (int i = 0; i < count; i++) {
-        pass.args[4 + count + i] = cla_buf(to[i]);
+        launch.args[4 + count + i] = cla_buf(to[i]);
     }
-    return any ? launch(tape, s, &pass, 4, "backward") : CLA_OK;
+    return any ? queue(tape, s, &launch, 4, 1) : CLA_OK;
 }
 
 /* Computes y = f(s->x) and records the backward pass. */
@@ -210,9 +221,9 @@ static cla_status run(cla_tape *tape, cla_tensor **y, saved *s)
     cla_sizes sizes = { 0 };
     CLA_TRY(cla_signature_check(s->op->signature, given, &sizes));
     CLA_TRY(cla_tape_tensor(tape, &s->y, CLA_F32, s->x[0]->rank, s->x[0]->shape));
-    cla_launch pass = { .args = { cla_buf(s->y), cla_i32(cla_size(s->y)),
-                                  cla_f32(s->factor) } };
-    CLA_TRY(launch(tape, s, &pass, 3, "forward"));
+    cla_launch launch = { .args = { cla_buf(s->y), cla_i32(cla_size(s->y)),
+                                    cla_f32(s->factor) } };
+    CLA_TRY(queue(tape, s, &launch, 3, 0));
     const cla_note end = { backward, s, sizeof *s, { s->x[0], s->x[1], s->x[2] } };
     return cla_tape_give(tape, y, s->y, &end);
 }
@@ -221,7 +232,7 @@ static cla_status run(cla_tape *tape, cla_tensor **y, saved *s)
 
 #define POINTWISE(name, operands, expression)                         \
     const cla_signature cla_##name##_signature = { #name, operands }; \
-    static const pointwise name = { &cla_##name##_signature, expression };
+    static const pointwise name##_row = { &cla_##name##_signature, expression };
 
 POINTWISE(add, "a:... b:... -> y:...", "a + b")
 POINTWISE(sub, "a:... b:... -> y:...", "a - b")
@@ -235,48 +246,48 @@ POINTWISE(silu, "x:N,D -> y:N,D", "x * sigmoid(x)")
 cla_status cla_add(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor *b)
 {
     CLA_OP(tape, y, a, b);
-    return run(tape, y, &(saved){ .op = &add, .x = { a, b } });
+    return run(tape, y, &(saved){ .op = &add_row, .x = { a, b } });
 }
 
 cla_status cla_sub(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor *b)
 {
     CLA_OP(tape, y, a, b);
-    return run(tape, y, &(saved){ .op = &sub, .x = { a, b } });
+    return run(tape, y, &(saved){ .op = &sub_row, .x = { a, b } });
 }
 
 cla_status cla_multiply(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor *b)
 {
     CLA_OP(tape, y, a, b);
-    return run(tape, y, &(saved){ .op = &multiply, .x = { a, b } });
+    return run(tape, y, &(saved){ .op = &multiply_row, .x = { a, b } });
 }
 
 cla_status cla_scale_by(cla_tape *tape, cla_tensor **y, cla_tensor *x, float factor)
 {
     CLA_OP(tape, y, x);
-    return run(tape, y, &(saved){ .op = &scale_by, .x = { x }, .factor = factor });
+    return run(tape, y, &(saved){ .op = &scale_by_row, .x = { x }, .factor = factor });
 }
 
 cla_status cla_gate(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *a,
                     cla_tensor *b)
 {
     CLA_OP(tape, y, x, a, b);
-    return run(tape, y, &(saved){ .op = &gate, .x = { x, a, b } });
+    return run(tape, y, &(saved){ .op = &gate_row, .x = { x, a, b } });
 }
 
 cla_status cla_sigmoid(cla_tape *tape, cla_tensor **y, cla_tensor *x)
 {
     CLA_OP(tape, y, x);
-    return run(tape, y, &(saved){ .op = &sigmoid, .x = { x } });
+    return run(tape, y, &(saved){ .op = &sigmoid_row, .x = { x } });
 }
 
 cla_status cla_gelu(cla_tape *tape, cla_tensor **y, cla_tensor *x)
 {
     CLA_OP(tape, y, x);
-    return run(tape, y, &(saved){ .op = &gelu, .x = { x } });
+    return run(tape, y, &(saved){ .op = &gelu_row, .x = { x } });
 }
 
 cla_status cla_silu(cla_tape *tape, cla_tensor **y, cla_tensor *x)
 {
     CLA_OP(tape, y, x);
-    return run(tape, y, &(saved){ .op = &silu, .x = { x } });
+    return run(tape, y, &(saved){ .op = &silu_row, .x = { x } });
 }
