@@ -22,13 +22,6 @@ static cla_status get_weights(cla_tape *tape, const saved *s, bool transposed,
                                   &w->scratch_c);
 }
 
-/* Returns the state's rows of weights of so many gates as an argument of a step. */
-static cla_arg weights_of(const cla_recurrence *r, const cla_memory *w, size_t gates)
-{
-    const size_t n = (size_t)r->shape.width;
-    return cla_mem_some(w, gates * n * n * sizeof(float));
-}
-
 /* Queues a kernel that runs along the sequences, of file under the group schedule. */
 static cla_status walk(cla_tape *tape, const cla_recurrence *r, const char *file,
                        cla_launch *launch)
@@ -53,7 +46,7 @@ static cla_status steps_back(cla_tape *tape, const cla_recurrence *r,
         .launch = { .file = "gru",
                     .kernel = "gru_backward",
                     .args = { work, cla_step_rows(r, dy ? &dy->memory : NULL), dh,
-                              weights_of(r, w->g, 2) } },
+                              cla_step_weights(r, w->g, 2) } },
         .args = 4,
         .columns = n,
         .inner = 2 * n,
@@ -61,7 +54,7 @@ static cla_status steps_back(cla_tape *tape, const cla_recurrence *r,
     const cla_step_part reset = {
         .launch = { .file = "gru",
                     .kernel = "gru_back_reset",
-                    .args = { work, weights_of(r, w->c, 1) } },
+                    .args = { work, cla_step_weights(r, w->c, 1) } },
         .args = 2,
         .columns = n,
         .inner = n,
@@ -118,14 +111,14 @@ static cla_status steps(cla_tape *tape, const cla_recurrence *r, const state_wei
                     .kernel = "gru_gates",
                     .args = { cla_step_rows(r, &r->y->memory),
                               cla_step_rows(r, &r->work), cla_buf(r->options.h0),
-                              weights_of(r, w->g, 2) } },
+                              cla_step_weights(r, w->g, 2) } },
         .args = 4,
         .columns = 2 * n,
         .inner = n,
     };
     cla_step_part candidate = gates;
     candidate.launch.kernel = "gru_forward";
-    candidate.launch.args[3] = weights_of(r, w->c, 1);
+    candidate.launch.args[3] = cla_step_weights(r, w->c, 1);
     candidate.columns = n;
     for (int64_t t = 0; t < r->rows->longest; t++) {
         CLA_TRY(cla_recurrence_step(tape, r, &gates, t));

@@ -21,13 +21,6 @@ static cla_arg rows_of(const cla_recurrence *r, const cla_tensor *x)
     return cla_step_rows(r, x ? &x->memory : NULL);
 }
 
-/* Returns the state's rows of w as an argument of a step. */
-static cla_arg weights_of(const cla_recurrence *r, const cla_memory *w_h)
-{
-    const size_t n = (size_t)r->shape.width;
-    return cla_mem_some(w_h, 4 * n * n * sizeof(float));
-}
-
 /* Queues the backward pass of the group schedule: a launch for each token, the last one
  * first, then the gradients of the first states if they are wanted. */
 static cla_status steps_back(cla_tape *tape, const cla_recurrence *r,
@@ -35,7 +28,7 @@ static cla_status steps_back(cla_tape *tape, const cla_recurrence *r,
                              const cla_tensor *dc0)
 {
     const cla_arg dh = cla_buf(gradient_in(r->h)), dc = cla_buf(gradient_in(r->c));
-    const cla_arg work = cla_step_rows(r, &r->work), w = weights_of(r, w_h);
+    const cla_arg work = cla_step_rows(r, &r->work), w = cla_step_weights(r, w_h, 4);
     const int64_t n = r->shape.width;
     const cla_step_part part = {
         .launch = { .file = "lstm",
@@ -138,7 +131,7 @@ static cla_status steps(cla_tape *tape, const cla_recurrence *r, const cla_memor
                     .kernel = "lstm_forward",
                     .args = { rows_of(r, r->y), cla_step_rows(r, &r->work),
                               cla_buf(r->options.h0), cla_buf(r->options.c0),
-                              weights_of(r, w_h) } },
+                              cla_step_weights(r, w_h, 4) } },
         .args = 5,
         .columns = 4 * (int64_t)r->shape.width,
         .inner = r->shape.width,
@@ -157,8 +150,9 @@ static cla_status steps_both(cla_tape *tape, const saved s[2], const cla_memory 
         .launch = { .file = "lstm",
                     .kernel = "lstm_both_forward",
                     .args = { rows_of(r, r->y), cla_step_rows(r, &r->work),
-                              weights_of(r, w_h[0]), rows_of(r, back->y),
-                              cla_step_rows(r, &back->work), weights_of(r, w_h[1]) } },
+                              cla_step_weights(r, w_h[0], 4), rows_of(r, back->y),
+                              cla_step_rows(r, &back->work),
+                              cla_step_weights(r, w_h[1], 4) } },
         .args = 6,
         .columns = 4 * (int64_t)r->shape.width,
         .inner = r->shape.width,

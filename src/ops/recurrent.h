@@ -78,6 +78,9 @@ cla_status cla_recurrence_step(cla_tape *tape, const cla_recurrence *r,
  * of one token of each sequence. */
 cla_arg cla_step_rows(const cla_recurrence *r, const cla_memory *memory);
 
+/* Returns the state's rows of weights [n,gates*n] as an argument of a step. */
+cla_arg cla_step_weights(const cla_recurrence *r, const cla_memory *w, int gates);
+
 /* Computes the gradients of x, w and b from those of the gates in work. states is the
  * place in work of the states that the state's rows of w were multiplied with. */
 cla_status cla_recurrence_gradients(cla_tape *tape, const cla_recurrence *r,

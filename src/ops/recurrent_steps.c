@@ -40,6 +40,12 @@ cla_arg cla_step_rows(const cla_recurrence *r, const cla_memory *memory)
                                     : 0);
 }
 
+cla_arg cla_step_weights(const cla_recurrence *r, const cla_memory *w, int gates)
+{
+    const size_t n = (size_t)r->shape.width;
+    return cla_mem_some(w, (size_t)gates * n * n * sizeof(float));
+}
+
 cla_status cla_recurrence_step(cla_tape *tape, const cla_recurrence *r,
                                const cla_step_part *part, int64_t t)
 {

@@ -79,7 +79,7 @@ struct cla_task {
     int64_t examples; // of the training data
     uint32_t seed;
     cla_config settings; // of a loaded system
-    cla_watch watch;     // hears of batches; NULL: nobody does
+    cla_watch watch;     // called after each batch; may be NULL
     void *watcher;
 };
 

@@ -57,15 +57,6 @@ typedef struct bed {
     int turns;
 } bed;
 
-static int64_t count(int rank, const int64_t *shape)
-{
-    int64_t n = 1;
-    for (int i = 0; i < rank; i++) {
-        n *= shape[i];
-    }
-    return n;
-}
-
 typedef struct bytes {
     char *data;
     size_t size, cap;
@@ -136,11 +127,11 @@ static int check_call(cla_runtime *rt, const small_call *call)
     bed t = { .rt = rt };
     TEST_OK(kind_case_open(&t.c, rt, &call->lines, call->text));
     t.rank = kind_case_result(&t.c, t.shape);
-    t.dy = test_random(count(t.rank, t.shape), 1, 100);
+    t.dy = test_random(op_size(t.rank, t.shape), 1, 100);
     for (int n = 0; n < t.c.inputs; n++) {
         t.x_rank[n] = cla_operand_shape(&t.c.operand[t.c.input[n]], &t.c.call.sizes,
                                         t.x_shape[n]);
-        t.x[n] = test_random(count(t.x_rank[n], t.x_shape[n]), 1, (uint32_t)n + 1);
+        t.x[n] = test_random(op_size(t.x_rank[n], t.x_shape[n]), 1, (uint32_t)n + 1);
     }
     compare(&t, false);
     compare(&t, true);

@@ -23,7 +23,7 @@ typedef struct bed {
     float *grad[OP_INPUTS]; // last gradients
 } bed;
 
-static int64_t count(int rank, const int64_t *shape)
+int64_t op_size(int rank, const int64_t *shape)
 {
     int64_t n = 1;
     for (int i = 0; i < rank; i++) {
@@ -75,7 +75,7 @@ static void check_gaps(const float *wide_rows, const op_input *in)
 static void make_input(bed *t, int i)
 {
     const op_input *in = &t->c->in[i];
-    t->size[i] = count(in->rank, in->shape);
+    t->size[i] = op_size(in->rank, in->shape);
     t->x[i] = test_random(t->size[i], in->scale == 0 ? 1 : in->scale, (uint32_t)i + 1);
     t->exact[i] = zeros(t->size[i], sizeof(double));
     t->grad[i] = zeros(t->size[i], sizeof(float));
@@ -101,7 +101,7 @@ static void make_input(bed *t, int i)
 
 static void make(bed *t, cla_runtime *rt, const op_case *c)
 {
-    *t = (bed){ .rt = rt, .c = c, .y_size = count(c->rank, c->shape) };
+    *t = (bed){ .rt = rt, .c = c, .y_size = op_size(c->rank, c->shape) };
     for (int i = 0; i < c->inputs; i++) {
         make_input(t, i);
     }

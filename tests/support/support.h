@@ -102,6 +102,9 @@ typedef struct op_case {
  * intact. */
 void check_op(cla_runtime *rt, const op_case *c);
 
+/* Returns the number of elements of a shape. */
+int64_t op_size(int rank, const int64_t *shape);
+
 /* Make a tape, and a tensor on a tape with the values x (NULL: not set). */
 cla_tape *test_tape(cla_runtime *rt, bool training);
 cla_tensor *test_tensor(cla_tape *tape, cla_dtype dtype, int rank, const int64_t *shape,
