@@ -9,8 +9,10 @@
  * Numerics: f32 sums, taps and channels in order, rows in order.
  * Writes: panels, y, partial whole (y is added to when add). */
 #include "conv1d_args.h"
+#include "lost.clh"
 #include "product_tile.clh"
 
+IS_LOST(v, floatv, intv, as_intv)
 ADD_ROWS(add_rows, global)
 ADD_COLUMNS(add_columns, private)
 
@@ -103,15 +105,14 @@ INLINE bool convolve(floatv sum[MR][2], global const float *x, global const int2
 }
 
 /* Returns whether a sum is NaN or infinite. */
-INLINE bool is_lost(floatv sum[MR][2])
+INLINE bool rows_lost(floatv sum[MR][2])
 {
-    floatv all = (floatv)(0.0f);
+    intv lost = (intv)(0);
     EACH_ROW(r)
     {
-        all += sum[r][0] * 0.0f + sum[r][1] * 0.0f;
+        lost |= is_lostv(sum[r][0]) | is_lostv(sum[r][1]);
     }
-    const float x = sum_lanes(all);
-    return x != x;
+    return any(lost);
 }
 
 /* Computes the rows of a tile again and stores them, over the taps inside each row's
@@ -158,7 +159,7 @@ kernel void conv1d_rows(global float *restrict y, global const float *restrict x
                                s.out - o,
                                s.activation,
                                add };
-            if (!whole && is_lost(sum)) { // perhaps 0 times NaN or infinity
+            if (!whole && rows_lost(sum)) { // perhaps 0 times NaN or infinity
                 store_inside(x, spans, panels, row, s, t);
             } else if (t.rows >= MR && t.columns >= TILE_N) {
                 store_whole(sum, t);

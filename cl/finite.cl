@@ -5,6 +5,8 @@
  * Defines: WG.
  * Numerics: tests the exponent's bits, so that no compiler option changes the answer.
  * Writes: found whole. */
+#include "lost.clh"
+
 #ifndef WG
 #define WG 64
 #endif
@@ -18,7 +20,7 @@ kernel void finite(global int *restrict found, global const float *restrict x, i
     const size_t first = (size_t)GROUP(0) * run, last = min(first + run, (size_t)n);
     int bad = 0;
     for (size_t i = first + lid; i < last; i += WG) {
-        bad |= (as_int(x[i]) & 0x7f800000) == 0x7f800000;
+        bad |= is_lost(x[i]);
     }
     found[(size_t)GROUP(0) * WG + lid] = bad;
 }
