@@ -12,15 +12,15 @@ ROW = dict(occupancy=16, bound=0.5, products=1, mix=dict(fma=64, instructions=10
 CARD = estimate.GATED
 
 
-def recorded(groups, case="product fwd", flops=1e9, launches=1):
-    """The Time of a case of equal launches."""
+def recorded(groups, case="product fwd", flops=1e9, launches=1, file="product", name="product WG=64"):
+    """The Time of a case of equal launches, of a kernel whose figures are stored under that name."""
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "grids.jsonl"), "w") as f:
             f.write(json.dumps(dict(case=case, flops=flops, bytes=0)) + "\n")
             for _ in range(launches):
-                f.write(json.dumps(dict(kernel="product", defines=dict(WG=64), local=[64, 1, 1], groups=[groups, 1, 1],
+                f.write(json.dumps(dict(file=file, kernel="product", defines=dict(WG=64), local=[64, 1, 1], groups=[groups, 1, 1],
                                         flops=flops / launches, bytes=4096)) + "\n")
-        (time,) = estimate.estimates(folder, CARD, {(CARD.target, "product WG=64"): ROW})
+        (time,) = estimate.estimates(folder, CARD, {(CARD.target, name): ROW})
     return time
 
 
@@ -48,6 +48,11 @@ class Estimates(unittest.TestCase):
         self.assertEqual(many.launches, 100)
         self.assertAlmostEqual(many.seconds - one.seconds, 99 * estimate.LAUNCH)
         self.assertAlmostEqual(many.roofline - one.roofline, 9 * estimate.LAUNCH)
+
+    def test_generated_kernels_have_figures_of_their_own(self):
+        rounds = recorded(132).rounds
+        self.assertEqual(recorded(132, file="product-12ab", name="product WG=64 TEXT=12ab").rounds, rounds)
+        self.assertNotEqual(recorded(132, file="product-12ab").rounds, rounds)
 
     def test_models_are_not_gated(self):
         self.assertFalse(estimate.too_slow(recorded(1, case="model train", flops=0, launches=1000)))

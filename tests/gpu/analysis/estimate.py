@@ -3,6 +3,7 @@
 docs/gpu.md says how an estimate is made and how good it was on the card that has been measured."""
 import collections, json, math, os
 from machines import MACHINES, vendor
+from recording import name_of
 
 # of boost clocks and memory as the makers state them
 Card = collections.namedtuple("Card", "name target units mhz gbs")
@@ -35,7 +36,7 @@ def grids(folder, card):
             if "case" in l:
                 work = found[l["case"]] = Work(l["case"], l["flops"], l["bytes"], collections.Counter())
                 continue
-            name = " ".join([l["kernel"]] + ["%s=%d" % d for d in l["defines"].items()])
+            name = name_of(l["kernel"], l["file"], ["%s=%d" % d for d in l["defines"].items()])
             work.launches[(name, math.prod(l["local"]), math.prod(l["groups"]), l["flops"], l["bytes"])] += 1
     return list(found.values())
 

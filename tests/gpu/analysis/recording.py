@@ -40,6 +40,14 @@ def items(launch):
     return launch["local"][0] * launch["local"][1] * launch["local"][2]
 
 
+def name_of(kernel, file, defines):
+    """What tells a kernel from all others: its name, its defines as `NAME=N`, and the hash of the text that was generated
+    for it if one was, which stands in its file's name."""
+    _, dash, text = file.partition("-")
+    return " ".join([kernel] + defines + ["TEXT=" + text] * bool(dash))
+
+
 def case(program, kernel):
-    """A kernel's name and the defines of its program."""
-    return " ".join([kernel] + program.name.split(" ")[1:])
+    """The name of a program's kernel."""
+    file, *defines = program.name.split(" ")
+    return name_of(kernel, file, defines)
