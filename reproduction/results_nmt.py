@@ -145,7 +145,7 @@ def score(line, out, run):
     folder, source, target, _, how = PAIRS[line["pair"]]
     stem = os.path.join(folder.format(**line), line["stem"])
     with open(f"{stem}.{source}", encoding="utf-8") as lines:
-        said = run("translate", "--model", model, "--beam", "4", input=lines.read())
+        said = run("translate", "--no-split", "--model", model, "--beam", "4", input=lines.read())
     bleu = json.loads(run("score", "bleu", "--json", "--ref", f"{stem}.{target}", *how,
                           input=said))
     split = "test" if line["stem"] == PAIRS[line["pair"]][3] else "dev"

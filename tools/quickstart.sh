@@ -10,7 +10,7 @@ install $build_packages $extra_packages
 
 step 'build a release in build/'
 # shellcheck disable=SC2086 # a list of words
-compile build clattn --buildtype=release $with_extras
+compile build clattn --buildtype=release -Dicu=enabled $with_extras
 
 step 'devices'
 build/clattn devices

@@ -138,11 +138,13 @@ typedef struct cla_translate_options {
     double length_penalty; // 0 to 10: how much longer translations are favoured
     int batch;             // lines that are worked on together, at most; 1 to
                            // CLA_MOST_BATCH; 0: 32
+    int split;             // 1: a line may be a paragraph (see cla_model_translate)
     int64_t best;          // translations of each line, 1 to the beam; 0: 1
     int extra;             // pieces that a translation may have beyond those of its
                            // line, up to CLA_MOST_PIECES; 0: as the model has it
     int most;              // or its pieces, whatever those of its line; one of the two
-    uint64_t reserved[2];  // 0: room for later versions
+    const char *target;    // one of cla_model_targets; NULL: what each line begins with
+    uint64_t reserved[1];  // 0: room for later versions
 } cla_translate_options;
 
 /* A translation of a line. Its probability is the product of those of its n pieces,
@@ -157,14 +159,22 @@ typedef struct cla_translation {
  * similar length go together, and on several workers batches at the same time; the
  * translation of a line does not depend on the lines beside it.
  *
+ * With `split` a line is cut into its sentences, and a sentence of more pieces than the
+ * model was trained on into clauses. These are translated one by one and joined; the
+ * blanks between them, before the first and behind the last stay. logp and score are
+ * then sums. Sentences end by the rules of Unicode's annex 29 and the abbreviations of
+ * the source's locale (Unicode CLDR); a library that was built without ICU only cuts
+ * what is too long.
+ *
  * translations  out  [count,best] best first. Where the beam found fewer, the others
  *                    are "", with a logp and a score of minus infinity
  * lines         in   [count] UTF-8, without line ends
  * options       in   NULL for {0}
  *
  * Errors: CLA_E_USAGE (the model is no translator, an option out of its range),
- * CLA_E_INPUT (a line that holds a line end or is not UTF-8: its position),
- * CLA_E_NUMERIC (weights that give no finite scores), CLA_E_NOMEM, CLA_E_DEVICE. */
+ * CLA_E_INPUT (a line that holds a line end or is not UTF-8: its position; a target
+ * that the model does not have), CLA_E_NUMERIC (weights that give no finite scores),
+ * CLA_E_NOMEM, CLA_E_DEVICE. */
 CLA_API cla_status cla_model_translate(cla_model *model, cla_translation *translations,
                                        const char *const *lines, size_t count,
                                        const cla_translate_options *options);
@@ -207,6 +217,12 @@ CLA_API cla_status cla_model_pieces(const cla_model *model, size_t *pieces,
  * Errors: CLA_E_USAGE (the model is no translator). */
 CLA_API cla_status cla_model_languages(const cla_model *model, const char **source,
                                        const char **target, bool *any);
+
+/* The languages that a prefix such as ">>fra<<" can choose ("fra"), in the order of the
+ * vocabulary: *count names, which belong to the model. None for a model of one
+ * language. Errors: CLA_E_USAGE (the model is no translator), CLA_E_NOMEM. */
+CLA_API cla_status cla_model_targets(cla_model *model, const char *const **targets,
+                                     size_t *count);
 
 /* ---- answers ----------------------------------------------------------------- */
 

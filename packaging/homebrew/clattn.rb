@@ -11,6 +11,7 @@ class Clattn < Formula
   depends_on "opencl-headers" => :build
   depends_on "pkgconf" => :build
   depends_on "clblast"
+  depends_on "icu4c"
   depends_on "jansson"
   depends_on "libmicrohttpd"
   depends_on "libyaml"

@@ -102,6 +102,16 @@ bool cla_utf8_is_space(int32_t code)
            (category >= UTF8PROC_CATEGORY_ZS && category <= UTF8PROC_CATEGORY_ZP);
 }
 
+bool cla_utf8_is_small(int32_t code)
+{
+    return utf8proc_tolower(code) == code && utf8proc_toupper(code) != code;
+}
+
+bool cla_utf8_is_capital(int32_t code)
+{
+    return utf8proc_tolower(code) != code;
+}
+
 int32_t cla_utf8_lower(int32_t code)
 {
     return utf8proc_tolower(code);

@@ -35,6 +35,10 @@ bool cla_utf8_is_letter(int32_t code);
 /* Returns whether code separates words: the characters of Python's str.split. */
 bool cla_utf8_is_space(int32_t code);
 
+/* Return whether code is a small letter, or a capital one, that has the other form. */
+bool cla_utf8_is_small(int32_t code);
+bool cla_utf8_is_capital(int32_t code);
+
 /* Returns the code point in lower case, by Unicode's simple mapping. Vocabularies of
  * trained readers and taggers depend on this mapping; metrics use cla_utf8_lower_text.
  */

@@ -5,8 +5,9 @@
 #include "cli/serve.h"
 
 typedef struct arguments {
-    const char *device, *model, *weights, *host;
+    const char *device, *model, *weights, *host, *origin;
     int port, workers;
+    bool whole;
     serve_limits limits;
 } arguments;
 
@@ -40,6 +41,11 @@ static const cli_option options[] = {
       LIMIT(connections), .low = 1, .high = 1 << 16 },
     { "beam", 'k', "N", "hypotheses of a translation (the model's, or 1)", CLI_INT,
       LIMIT(beam), .low = 1, .high = CLA_MOST_BEAM },
+    { "no-split", 'N', NULL, "translate each line as it is, not sentence by sentence",
+      CLI_FLAG, .at = offsetof(arguments, whole) },
+    { "origin", 'o', "ORIGIN",
+      "the server whose pages may ask, such as https://example.org, or none (*: all)",
+      CLI_TEXT, .at = offsetof(arguments, origin) },
     { "length-penalty", 'a', "X",
       "how much longer translations are favoured, 0: not (the model's, or 0.6)",
       CLI_REAL, LIMIT(alpha), .low = 0, .high = 10 },
@@ -50,8 +56,9 @@ const cli_usage cli_serve_usage = {
     .options = options,
     .about =
         "Serves a trained model over HTTP: POST /translate, /tag or /answer with JSON, "
-        "GET /health, /metrics and /languages. Prints its address, and runs until "
-        "SIGTERM or SIGINT; requests that it has accepted are answered first.",
+        "GET /health, /metrics, /languages and /frontend/settings. Prints its address, "
+        "and runs until SIGTERM or SIGINT; requests that it has accepted are answered "
+        "first.",
     .more =
         "  clattn serve --model runs/m --beam 4\n"
         "  curl -d '{\"q\": \"the red dog runs.\"}' http://127.0.0.1:5000/translate",
@@ -85,13 +92,18 @@ static cla_status choose(serve *s, serve_limits *limits)
 static cla_status serve_model(arguments *a, cla_model *model)
 {
     serve_limits *limits = &a->limits;
-    serve s = { .model = model, .limits = limits, .workers = a->workers };
+    serve s = { .model = model,
+                .limits = limits,
+                .workers = a->workers,
+                .whole = a->whole,
+                .origin = strcmp(a->origin, "none") ? a->origin : "" };
     cla_translate_options usual = { 0 };
     CLA_TRY(choose(&s, limits));
     if (s.kind == SERVE_TRANSLATE) {
         CLA_TRY(cla_model_translate_usual(model, &usual));
         limits->beam = limits->beam ? limits->beam : usual.beam;
         limits->alpha = limits->alpha >= 0 ? limits->alpha : usual.length_penalty;
+        CLA_TRY(serve_read_languages(&s));
     }
     CLA_TRY(cli_model_hire(model, a->workers));
     CLA_TRY(serve_open(&s));
@@ -115,6 +127,7 @@ int cli_serve(int argc, char **argv)
 {
     arguments a = {
         .host = "127.0.0.1",
+        .origin = "*",
         .port = 5000,
         .workers = 1,
         .limits = { .batch = 32,

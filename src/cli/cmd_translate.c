@@ -7,13 +7,13 @@
 #include "cli/model.h"
 #include "cli/stream.h"
 
-enum { MAX_LINES = 1 << 20 };
+enum { MAX_LINES = 1 << 20, MAX_PIECES = 2000 };
 
 typedef struct arguments {
-    const char *device, *model, *weights, *given;
+    const char *device, *model, *weights, *given, *target;
     int beam, best, batch, ahead, max_words, workers;
     double alpha;
-    bool scores, unbuffered;
+    bool scores, unbuffered, whole;
 } arguments;
 
 static const cli_option options[] = {
@@ -27,6 +27,13 @@ static const cli_option options[] = {
     { "length-penalty", 'a', "X",
       "how much longer translations are favoured, 0: not (the model's, or 0.6)",
       CLI_REAL, .at = offsetof(arguments, alpha), .low = 0, .high = 10 },
+    { "target", 't', "LANGUAGE",
+      "of a model with several: one of `clattn languages`, for all lines", CLI_TEXT,
+      .at = offsetof(arguments, target) },
+    { "no-split", 'N', NULL,
+      "translate each line as it is; otherwise sentence by sentence, and what is too "
+      "long for the model by its clauses",
+      CLI_FLAG, .at = offsetof(arguments, whole) },
     { "nbest", 'n', "N", "write the N best of the beam, a line each", CLI_INT,
       .at = offsetof(arguments, best), .low = 1, .high = CLA_MOST_BEAM },
     { "scores", 's', NULL,
@@ -44,7 +51,8 @@ static const cli_option options[] = {
     { "read-ahead", 'r', "N",
       "lines read at a time, of which those of like length go together (1024)", CLI_INT,
       .at = offsetof(arguments, ahead), .low = 1, .high = MAX_LINES },
-    { "max-words", 'w', "N", "refuse a line of more words or pieces of words (2000)",
+    { "max-words", 'w', "N",
+      "refuse a line of more words or pieces of words (--no-split, --given: 2000)",
       CLI_INT, .at = offsetof(arguments, max_words), .low = 1, .high = INT32_MAX },
     { "unbuffered", 'u', NULL, "answer each line at once", CLI_FLAG,
       .at = offsetof(arguments, unbuffered) },
@@ -70,8 +78,9 @@ const cli_usage cli_translate_usage = {
     .options = options,
     .check = check,
     .about = "Translates lines from standard input, line for line; an empty line stays "
-             "empty. A line that is refused ends the program, after the lines before "
-             "it.",
+             "empty. A line may be a paragraph: it is cut into sentences, and their "
+             "translations are joined. A line that is refused ends the program, after "
+             "the lines before it.",
     .more = "  clattn translate --model runs/m --beam 4 < test.en > out.de\n"
             "  clattn translate --model runs/m --given test.de < test.en > scores",
 };
@@ -148,12 +157,16 @@ static cla_status show_progress(void *to, size_t lines, size_t count)
     return CLA_OK;
 }
 
-/* Refuses a line with more than --max-words pieces. */
+/* Refuses a line with more than --max-words pieces. Lines that are cut into sentences
+ * may have any number, unless the option says otherwise. */
 static cla_status check_pieces(const stream *s, const char *path, size_t number,
                                const char *line, bool target)
 {
     const size_t most = (size_t)s->a->max_words;
     size_t count = 0;
+    if (!most) {
+        return CLA_OK;
+    }
     CLA_TRY(cla_model_pieces(s->model, &count, line, target));
     return count <= most
                ? CLA_OK
@@ -217,6 +230,8 @@ static cla_status open_stream(stream *s, const cla_translate_options *usual)
         .length_penalty = a->alpha >= 0 ? a->alpha : usual->length_penalty,
         .batch = a->batch,
         .best = a->best,
+        .target = a->target,
+        .split = !a->whole && !a->given,
     };
     if (a->given) CLA_TRY(cla_lines_read(&s->given, a->given));
     CLA_TRY(cla_alloc(&s->line, s->limit, sizeof *s->line));
@@ -252,10 +267,11 @@ static cla_status translate(const arguments *a)
 
 int cli_translate(int argc, char **argv)
 {
-    arguments a = {
-        .best = 1, .batch = 32, .ahead = 1024, .max_words = 2000, .alpha = -1
-    };
+    arguments a = { .best = 1, .batch = 32, .ahead = 1024, .alpha = -1 };
     cla_status status = cli_read(&cli_translate_usage, argc, argv, &a);
+    if (!a.max_words && (a.whole || a.given)) {
+        a.max_words = MAX_PIECES;
+    }
     status = status ? status : translate(&a);
     return status ? cli_fail_data(status) : CLI_OK;
 }

@@ -35,6 +35,8 @@ static const cli_command commands[] = {
     { "answer", "answer questions about passages", cli_answer, &cli_answer_usage },
     { "translate", "translate lines from standard input", cli_translate,
       &cli_translate_usage },
+    { "languages", "list the languages of a translator", cli_languages,
+      &cli_languages_usage },
     { "compose", "write quatrains about texts", cli_compose, &cli_compose_usage },
     { "serve", "serve a translator, tagger or reader over HTTP", cli_serve,
       &cli_serve_usage },

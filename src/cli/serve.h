@@ -4,6 +4,7 @@
  *   serve_http.c     connections, routes, responses; the only file with libmicrohttpd
  *   serve_listen.c   the listening socket
  *   serve_request.c  turns the body of a request into a job
+ *   serve_translate.c  what is special about translations
  *   serve_queue.c    the bounded queue and the worker threads
  *   serve_work.c     runs a batch of texts through the model
  *   serve_metrics.c  counters in the text format of Prometheus
@@ -45,7 +46,8 @@ typedef struct serve_job {
     size_t entries, first_cap;
     bool list;              // the request has a list of entries
     char *passage;          // of questions to answer
-    size_t best;            // most answers to a question
+    size_t best;            // most answers to a question, or translations of a line
+    const char *target;     // language of translations; NULL: as the text says
     size_t taken;           // texts taken from the queue
     atomic_size_t finished; // texts that workers have finished
     int64_t began_ns;       // arrival of the request
@@ -82,6 +84,11 @@ typedef struct serve_worker {
 typedef struct serve {
     serve_kind kind;
     cla_model *model;
+    const char *source, *target; // of a translator: see cla_model_languages
+    bool any, whole;             // whole: texts are not cut into sentences
+    const char *const *targets;  // [target_count] see cla_model_targets
+    size_t target_count;
+    const char *origin;   // pages of this origin may ask, "*": all; "": none
     serve_worker *worker; // [workers]
     int workers;
     const serve_limits *limits;
@@ -116,6 +123,21 @@ void serve_complete(const serve *s, serve_job *job);
  * memory. */
 char *serve_json(json_t *object);
 void serve_job_free(serve_job *job);
+
+/* ---- serve_translate.c ---- */
+
+/* Notes the languages of a translator. Errors: those of cla_model_targets. */
+cla_status serve_read_languages(serve *s);
+/* Reads what a request says of its translations. Errors: CLA_E_INPUT. */
+cla_status serve_read_translate(const serve *s, serve_job *job, const json_t *object);
+/* Return the translation of an entry, and a list of its alternatives; NULL when out of
+ * memory. */
+json_t *serve_translation(const serve_job *job, size_t entry);
+json_t *serve_alternatives(const serve_job *job, size_t entry);
+/* Return the responses of /languages and /frontend/settings; NULL when out of
+ * memory. */
+json_t *serve_languages(const serve *s);
+json_t *serve_settings(const serve *s);
 
 /* ---- serve_queue.c ---- */
 

@@ -64,23 +64,30 @@ static cla_status get_metrics(serve *s, request *r, cla_text *out)
     return serve_metrics(s, out);
 }
 
+static bool translates(serve *s, request *r)
+{
+    if (s->kind != SERVE_TRANSLATE) {
+        serve_refuse(&r->job, 404, "%s: the model is a %s, no translator",
+                     r->route->path, cla_model_kind(s->model));
+    }
+    return s->kind == SERVE_TRANSLATE;
+}
+
 static cla_status get_languages(serve *s, request *r, cla_text *out)
 {
-    const char *source = "", *target = "";
-    bool any = false;
-    if (cla_model_languages(s->model, &source, &target, &any)) {
-        serve_refuse(&r->job, 404, "/%s", cla_error());
-        return CLA_OK;
-    }
-    return take_json(out, json_pack("[{s:s,s:s,s:[s]},{s:s,s:s,s:[]}]", "code", source,
-                                    "name", source, "targets", target, "code", target,
-                                    "name", target, "targets"));
+    return translates(s, r) ? take_json(out, serve_languages(s)) : CLA_OK;
+}
+
+static cla_status get_settings(serve *s, request *r, cla_text *out)
+{
+    return translates(s, r) ? take_json(out, serve_settings(s)) : CLA_OK;
 }
 
 static const route routes[] = {
     { "/health", -1, get_health, JSON_TYPE },
     { "/metrics", -1, get_metrics, "text/plain; version=0.0.4; charset=utf-8" },
     { "/languages", -1, get_languages, JSON_TYPE },
+    { "/frontend/settings", -1, get_settings, JSON_TYPE },
     { "/translate", SERVE_TRANSLATE, NULL, JSON_TYPE },
     { "/tag", SERVE_TAG, NULL, JSON_TYPE },
     { "/answer", SERVE_ANSWER, NULL, JSON_TYPE },
@@ -88,6 +95,16 @@ static const route routes[] = {
 };
 
 /* ---- responses ------------------------------------------------------------------- */
+
+/* Lets pages of other servers ask, as the standard of Fetch has it (3.2, CORS). */
+static void add_cors_headers(const serve *s, struct MHD_Response *response)
+{
+    MHD_add_response_header(response, "Access-Control-Allow-Origin", s->origin);
+    MHD_add_response_header(response, "Access-Control-Allow-Methods",
+                            "GET, HEAD, POST, OPTIONS");
+    MHD_add_response_header(response, "Access-Control-Allow-Headers", "Content-Type");
+    MHD_add_response_header(response, "Access-Control-Max-Age", "600");
+}
 
 static void add_headers(const serve *s, const request *r, bool draining,
                         struct MHD_Response *response)
@@ -106,6 +123,9 @@ static void add_headers(const serve *s, const request *r, bool draining,
     }
     if (draining) {
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    }
+    if (*s->origin) {
+        add_cors_headers(s, response);
     }
 }
 
@@ -192,6 +212,11 @@ static void refuse_route(const serve *s, request *r, const char *method)
     const route *to = r->route;
     const bool get = strcmp(method, MHD_HTTP_METHOD_GET) == 0 ||
                      strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
+    if (to->path && *s->origin && strcmp(method, MHD_HTTP_METHOD_OPTIONS) == 0) {
+        r->job.code = 204; // a browser asks before a page of another server may
+        r->job.body = strdup("");
+        return;
+    }
     if (!to->path) {
         serve_refuse(&r->job, 404,
                      "no such path; there are %s, /health, /metrics and /languages",

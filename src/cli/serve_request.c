@@ -41,27 +41,29 @@ void serve_refuse(serve_job *job, int code, const char *format, ...)
 
 /* ---- responses ------------------------------------------------------------------- */
 
-/* Joins the translated lines of a text into one text. */
-static json_t *join_lines(const serve_text *text, size_t n)
-{
-    cla_text all = { 0 };
-    cla_status status = cla_text_append(&all, "", 0);
-    for (size_t i = 0; i < n && !status; i++) {
-        status = i ? cla_text_append(&all, "\n", 1) : CLA_OK;
-        status = status ? status
-                        : cla_text_append(&all, json_string_value(text[i].result),
-                                          json_string_length(text[i].result));
-    }
-    json_t *joined = status ? NULL : json_stringn(all.data ? all.data : "", all.size);
-    cla_text_free(&all);
-    return joined;
-}
-
 static json_t *result_of(const serve *s, const serve_job *job, size_t entry)
 {
-    const size_t first = job->first[entry], n = job->first[entry + 1] - first;
-    return s->kind == SERVE_TRANSLATE ? join_lines(job->text + first, n)
-                                      : json_incref(job->text[first].result);
+    return s->kind == SERVE_TRANSLATE
+               ? serve_translation(job, entry)
+               : json_incref(job->text[job->first[entry]].result);
+}
+
+/* What a response says of each entry: a list of it, or the one for a single text. */
+static json_t *each_entry(const serve *s, const serve_job *job, bool alternatives)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < job->entries; i++) {
+        json_t *one = alternatives ? serve_alternatives(job, i) : result_of(s, job, i);
+        if (!job->list) {
+            json_decref(list);
+            return one;
+        }
+        if (json_array_append_new(list, one)) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
 }
 
 void serve_complete(const serve *s, serve_job *job)
@@ -70,19 +72,19 @@ void serve_complete(const serve *s, serve_job *job)
     if (job->code) {
         return;
     }
-    json_t *list = json_array();
-    for (size_t i = 0; i < job->entries; i++) {
-        if (json_array_append_new(list, result_of(s, job, i))) {
-            json_decref(list);
-            serve_refuse(job, 500, "out of memory");
-            return;
-        }
+    json_t *object = json_pack("{s:o}", keys[s->kind], each_entry(s, job, false));
+    const bool more = s->kind == SERVE_TRANSLATE && job->best > 1;
+    if (object && more &&
+        json_object_set_new(object, "alternatives", each_entry(s, job, true))) {
+        json_decref(object);
+        object = NULL;
     }
-    json_t *value =
-        job->list ? json_incref(list) : json_incref(json_array_get(list, 0));
-    json_decref(list);
+    if (!object) {
+        serve_refuse(job, 500, "out of memory");
+        return;
+    }
     job->code = 200;
-    job->body = serve_json(json_pack("{s:o}", keys[s->kind], value));
+    job->body = serve_json(object);
 }
 
 /* ---- forms as JSON --------------------------------------------------------------- */
@@ -236,40 +238,6 @@ static cla_status add_entries(const serve *s, serve_job *job, const json_t *obje
 
 /* ---- requests of each path ------------------------------------------------------- */
 
-/* Refuses a language that is not the model's own. Models whose source begins with the
- * language (any), and those that do not know theirs, accept every language. */
-static cla_status check_language(const json_t *object, const char *key, const char *own,
-                                 bool any)
-{
-    const json_t *value = json_object_get(object, key);
-    const char *name = json_string_value(value);
-    if (value && !name) {
-        return cla_fail(CLA_E_INPUT, "\"%s\" must be a string", key);
-    }
-    if (!name || any || !*own || strcmp(own, key) == 0 || strcmp(name, own) == 0) {
-        return CLA_OK;
-    }
-    return strcmp(name, "auto") == 0 && strcmp(key, "source") == 0
-               ? CLA_OK
-               : cla_fail(CLA_E_INPUT, "\"%s\" is %.40s, this model has %s", key, name,
-                          own);
-}
-
-static cla_status read_translate(const serve *s, serve_job *job, const json_t *object)
-{
-    const char *source = "", *target = "";
-    bool any = false;
-    const json_t *format = json_object_get(object, "format");
-    const char *name = json_string_value(format);
-    if (format && (!name || strcmp(name, "text") != 0)) {
-        return cla_fail(CLA_E_INPUT, "\"format\" must be \"text\"");
-    }
-    CLA_TRY(cla_model_languages(s->model, &source, &target, &any));
-    CLA_TRY(check_language(object, "source", source, false));
-    CLA_TRY(check_language(object, "target", target, any));
-    return add_entries(s, job, object, "q");
-}
-
 static cla_status read_answer(const serve *s, serve_job *job, const json_t *object)
 {
     const json_t *passage = json_object_get(object, "passage");
@@ -296,7 +264,8 @@ static cla_status read_object(const serve *s, serve_job *job, const json_t *obje
 {
     switch (s->kind) {
     case SERVE_TRANSLATE:
-        return read_translate(s, job, object);
+        CLA_TRY(serve_read_translate(s, job, object));
+        return add_entries(s, job, object, "q");
     case SERVE_TAG:
         return add_entries(s, job, object, "text");
     case SERVE_ANSWER:

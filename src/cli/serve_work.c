@@ -12,26 +12,71 @@ static cla_status no_memory(void)
     return cla_fail(CLA_E_NOMEM, "out of memory");
 }
 
-static cla_status translate(const serve_worker *w, const serve_unit *unit, size_t n)
+/* Sets a text's result: a list of its translations, best first. */
+static cla_status set_translations(serve_text *text, const cla_translation *out,
+                                   size_t best)
 {
-    const cla_translate_options options = { .beam = w->s->limits->beam,
-                                            .length_penalty = w->s->limits->alpha,
-                                            .batch = w->s->limits->batch };
+    text->result = json_array();
+    for (size_t i = 0; i < best; i++) {
+        if (json_array_append_new(text->result, cli_json_text(out[i].text))) {
+            return no_memory();
+        }
+    }
+    return text->result ? CLA_OK : no_memory();
+}
+
+/* Translates texts whose jobs want the same. */
+static cla_status translate_alike(const serve_worker *w, const serve_unit *unit,
+                                  size_t n)
+{
+    const serve_limits *limits = w->s->limits;
+    const int best = (int)unit->job->best;
+    const cla_translate_options options = {
+        .beam = best > limits->beam ? best : limits->beam,
+        .length_penalty = limits->alpha,
+        .batch = limits->batch,
+        .best = best,
+        .target = unit->job->target,
+        .split = !w->s->whole,
+    };
     const char **line = NULL;
     cla_translation *out = NULL;
     cla_status status = cla_alloc(&line, n, sizeof *line);
-    status = status ? status : cla_alloc(&out, n, sizeof *out);
+    status = status ? status : cla_alloc(&out, n * (size_t)best, sizeof *out);
     for (size_t i = 0; i < n && !status; i++) {
         line[i] = unit[i].text->text;
     }
     status = status ? status : cla_model_translate(w->model, out, line, n, &options);
     for (size_t i = 0; i < n && !status; i++) {
-        unit[i].text->result = cli_json_text(out[i].text);
-        status = unit[i].text->result ? CLA_OK : no_memory();
+        status = set_translations(unit[i].text, out + i * (size_t)best, (size_t)best);
     }
     serve_count_cut(w->s, status ? 0 : cla_model_cut(w->model));
     free(line);
     free(out);
+    return status;
+}
+
+static bool alike(const serve_job *a, const serve_job *b)
+{
+    return a->best == b->best && a->target == b->target;
+}
+
+/* Translates in one call after the other what can go into one: texts of one target and
+ * number of alternatives. */
+static cla_status translate(const serve_worker *w, const serve_unit *unit, size_t n)
+{
+    serve_unit *group = NULL;
+    cla_status status = cla_alloc(&group, n, sizeof *group);
+    for (size_t i = 0; i < n && !status; i++) {
+        size_t count = 0;
+        for (size_t k = i; k < n && !unit[i].text->result; k++) {
+            if (!unit[k].text->result && alike(unit[k].job, unit[i].job)) {
+                group[count++] = unit[k];
+            }
+        }
+        status = count ? translate_alike(w, group, count) : CLA_OK;
+    }
+    free(group);
     return status;
 }
 

@@ -41,6 +41,8 @@ static void close_one(cla_model **model)
                 (double)cla_runtime_peak_bytes(m->rt) * 1e-6);
     }
     cla_model_forget(m);
+    cla_text_free(&m->target_text);
+    free(m->targets);
     cla_task_close(&m->task);
     free(m->folder);
     free(m);

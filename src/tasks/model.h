@@ -15,6 +15,9 @@ struct cla_model {
     bool hired;         // it is such a copy
     struct translation_result *said; // [said_count] the last translations
     size_t said_count, cut;          // cut: best ones at the longest length
+    cla_text target_text;            // what targets points into
+    const char **targets;            // [target_count] NULL: nobody has asked yet
+    size_t target_count;
 };
 
 /* Returns the task of a model, which owns it. */

@@ -77,5 +77,7 @@ cla_status cla_subwords_cut(const cla_subwords *s, const char *line, size_t size
  * the text. Errors: those of take. */
 cla_status cla_pieces_give(cla_text *pieces, char end, cla_take_piece *take, void *to);
 
+/* Returns the bytes of the ">>x<<" that begins a line and is one piece; 0: none. */
+size_t cla_subwords_prefix(const cla_subwords *s, const char *line, size_t size);
 /* Returns whether a piece is ">>x<<". */
 bool cla_subwords_is_prefix(const char *piece);

@@ -24,6 +24,11 @@ static size_t prefix_size(const char *line, size_t size)
     return end ? (size_t)(end + 2 - line) : 0;
 }
 
+size_t cla_subwords_prefix(const cla_subwords *s, const char *line, size_t size)
+{
+    return s->prefix ? prefix_size(line, size) : 0;
+}
+
 bool cla_subwords_is_prefix(const char *piece)
 {
     const size_t size = strlen(piece), prefix = prefix_size(piece, size);

@@ -268,17 +268,79 @@ def json_forms():
 
 
 def languages():
-    """A model with >>x<< pieces takes any target, one without its own alone."""
+    """A model with >>x<< pieces takes each of them as its target, one without its own alone."""
     with Service("no_languages") as s:
         equal(s.post("/translate", {"q": "x", "source": "en", "target": "de"})[0], 200)
         refused(s.post("/translate", {"q": "x", "target": "fr"}), 400, '"target" is fr')
     with Service("languages") as s:
-        equal(s.post("/translate", {"q": ">>deu<< x", "target": "fr"})[0], 200)
+        prefixed = s.post("/translate", {"q": ">>deu<< Attention weights."})
+        equal(prefixed[0], 200)
+        for text in "Attention weights.", ">>deu<< Attention weights.":
+            equal(s.post("/translate", {"q": text, "target": "deu"}), prefixed)
+        refused(s.post("/translate", {"q": "x", "target": "fra"}), 400,
+                '"target" is fra, this model has deu')
         equal(s.post("/translate", {"q": "Attention weights sum to one."})[0], 200)
+        codes = json.loads(s.raw("GET", "/languages")[2])
+        equal(codes[0]["targets"], [x["code"] for x in codes[1:]])
+        assert "deu" in codes[0]["targets"], codes
         refused(s.post("/translate", {"q": "x", "source": "fr"}), 400, '"source" is fr')
         equal(float(s.metric("cut_total")) > 0, True)
         log = s.stop()
         assert "translations were cut at 23 pieces" in log, log
+
+
+def alternatives():
+    """The n best translations of a text, and of each of its lines."""
+    best = command("translate", "translator", lines[0] + "\n", "--beam", "3", "--nbest", "3")
+    best = best.split("\n")[:-1]
+    alone = translated(lines)
+    with Service("translator", "--wait", "200", "--batch", "8") as s:
+        got = s.post("/translate", {"q": lines[0], "alternatives": 2})
+        equal(got, (200, {"translatedText": best[0],
+                          "alternatives": [x for x in best[1:] if x]}))
+        got = s.post("/translate", {"q": [lines[0], lines[2]], "alternatives": "2"})[1]
+        equal(got["alternatives"], [[x for x in best[1:] if x], []])
+        two = s.post("/translate", {"q": lines[0] + "\n" + lines[0], "alternatives": 1})[1]
+        equal(two["alternatives"], [best[1] + "\n" + best[1]])
+        mixed = together([lambda: s.post("/translate", {"q": lines[0], "alternatives": 2}),
+                          lambda: s.post("/translate", {"q": lines})])
+        equal(mixed[0][1]["translatedText"], best[0])
+        equal(mixed[1], (200, {"translatedText": alone}))
+        for wrong in -1, 16, 1.5, "x", [1], True:
+            refused(s.post("/translate", {"q": "a", "alternatives": wrong}), 400,
+                    '"alternatives" must be a whole number from 0 to 15')
+
+
+def paragraphs():
+    """A text of several sentences is each of them; --no-split leaves it whole."""
+    text = " ".join([lines[0]] * 40)
+    whole = command("translate", "translator", text + "\n", "--no-split").rstrip("\n")
+    parts = command("translate", "translator", text + "\n").rstrip("\n")
+    for options, wanted in ((), parts), (("--no-split",), whole):
+        with Service("translator", *options) as s:
+            equal(s.post("/translate", {"q": text}), (200, {"translatedText": wanted}))
+
+
+def pages_of_others():
+    """What a browser asks before a page of another server may use the service."""
+    with Service("translator") as s:
+        status, headers, body = s.raw("OPTIONS", "/translate", headers={
+            "Origin": "https://example.org", "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "content-type"})
+        equal((status, body), (204, b""))
+        equal(headers["Access-Control-Allow-Origin"], "*")
+        assert "POST" in headers["Access-Control-Allow-Methods"], headers
+        equal(headers["Access-Control-Allow-Headers"], "Content-Type")
+        equal(s.raw("GET", "/health")[1]["Access-Control-Allow-Origin"], "*")
+        refused(s.raw("OPTIONS", "/nothing"), 404, "no such path")
+        settings = json.loads(s.raw("GET", "/frontend/settings")[2])
+        equal(settings["language"]["target"], {"code": "de", "name": "de"})
+        equal(settings["keyRequired"], False)
+    with Service("translator", "--origin", "none") as s:
+        refused(s.raw("OPTIONS", "/translate"), 405, "/translate takes POST")
+        equal(s.raw("GET", "/health")[1]["Access-Control-Allow-Origin"], None)
+    with Service("tagger") as s:
+        refused(s.raw("GET", "/frontend/settings"), 404, "no translator")
 
 
 def shape(value):

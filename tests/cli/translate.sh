@@ -114,6 +114,35 @@ prefixed() {
             --set eval_every=1 --set epochs=2 --out "$work/prefixed-all" --resume
 }
 check 'a prefix is one piece in training' prefixed
+languages() {
+    local model=$work/prefixed-all
+    "$clattn" languages --model "$model" >"$work/got" &&
+        printf 'en\tde\nen\ten\n' | diff - <(sort "$work/got") &&
+        "$clattn" languages --model "$model" --json | grep -qxF '{"source":"en","target":"de"}' &&
+        "$clattn" translate --model "$model" <<<$'>>de<< the dog\n' >"$work/want" &&
+        "$clattn" translate --model "$model" --target de <<<$'the dog\n' >"$work/got" &&
+        diff "$work/want" "$work/got" &&
+        "$clattn" languages --model "$run" | grep -qxF $'en\tde'
+}
+check 'a target is chosen by its name' languages
+check 'refuses a target that is none' \
+    says 3 'the model has no target ed; did you mean' \
+    sh -c "echo a | '$clattn' translate --model '$work/prefixed-all' --target ed"
+check 'refuses to list the languages of a folder without a model' \
+    says 6 'config.json' "$clattn" languages --model "$work/data"
+
+# A paragraph is as good as its sentences on lines of their own: nothing gets lost.
+paragraph() {
+    local sentences=$work/sentences line
+    for ((i = 0; i < 60; i++)); do printf 'the red cat sleeps.\na blue dog sleeps.\n'; done >"$sentences"
+    translate <"$sentences" | paste -sd ' ' >"$work/want" || return 1
+    { printf '  ' && paste -sd ' ' <"$sentences" && echo; } | translate >"$work/got" || return 1
+    printf '  %s\n\n' "$(cat "$work/want")" | diff - "$work/got"
+}
+if ! echo a | CLATTN_LOG=info translate 2>&1 | grep -q 'built without ICU'; then
+    check 'translates a paragraph sentence by sentence' paragraph
+    check 'or as it is' test "$(paste -sd ' ' <"$work/sentences" | translate --no-split | wc -w)" -lt 360
+fi
 
 # --max-words counts the pieces that are translated.
 check 'refuses control characters, of several pieces each' \

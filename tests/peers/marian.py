@@ -43,7 +43,7 @@ def generated(folders, old):
 
 def translated(program, model, folder, beam):
     text = (folder / "sources.txt").read_bytes().decode()
-    said = clattn(program, "translate", "--model", model, "--beam", beam, "--scores", text=text)
+    said = clattn(program, "translate", "--no-split", "--model", model, "--beam", beam, "--scores", text=text)
     rows = (row.split("\t") for row in said.split("\n")[:-1])
     return [(text, float(score)) for _, score, text in rows]
 

@@ -66,7 +66,7 @@ def main():
         byte_pairs = (folder / "codes.txt").exists()
         tokens = Pieces(program, folder) if byte_pairs else Spoken(folder)
         for beam in (1, 4):
-            ours = clattn(program, "translate", "--model", model, "--beam", beam,
+            ours = clattn(program, "translate", "--no-split", "--model", model, "--beam", beam,
                           text="".join(f"{line}\n" for line in texts)).split("\n")[:-1]
             equal = 0
             for line, our in zip(texts, ours, strict=True):

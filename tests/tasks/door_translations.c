@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "support/support.h"
 #include "tasks/door.h"
+#include "text/sentences.h"
 
 enum { BEST = 3 };
 
@@ -152,6 +153,113 @@ Test(door, translations_that_are_refused)
     TEST_FAILS(cla_model_translate_usual(f.model, &usual), CLA_E_USAGE,
                "the model is a tagger");
     TEST_FAILS(cla_model_languages(f.model, &text, &text, &any), CLA_E_USAGE,
+               "the model is a tagger");
+    close_model(&f);
+}
+
+/* ---- paragraphs ------------------------------------------------------------------ */
+
+/* Translates pieces of text as they are, and joins them with what stands between. */
+static void join(const fixture *f, const char *const *part, const char *const *blank,
+                 size_t n, cla_text *out, double *logp)
+{
+    *logp = 0;
+    for (size_t i = 0; i < n; i++) {
+        cla_translation said;
+        TEST_OK(cla_model_translate(f->model, &said, &part[i], 1, NULL));
+        TEST_OK(cla_text_add(out, "%s%s", blank[i], said.text));
+        *logp += said.logp;
+    }
+    TEST_OK(cla_text_add(out, "%s", blank[n]));
+}
+
+Test(door, a_paragraph_is_translated_by_sentences)
+{
+    static const char *const part[] = { "Ab abc.", "De ed!", "Cb (bb)." };
+    static const char *const blank[] = { "\t ", "  ", " \t", " " };
+    static const cla_translate_options split = { .split = 1 };
+    const char *line = "\t Ab abc.  De ed! \tCb (bb). ";
+    cla_text want = { 0 };
+    double logp;
+    cla_translation said;
+    fixture f = open_model("translator", NULL);
+    if (cla_sentences_there()) {
+        join(&f, part, blank, 3, &want, &logp);
+        TEST_OK(cla_model_translate(f.model, &said, &line, 1, &split));
+        cr_expect_str_eq(said.text, want.data);
+        cr_expect(fabs(said.logp - logp) < 1e-4 * (1 - logp));
+    }
+    for (int i = 0; i < LINES; i++) { // one sentence is translated as it is
+        char *text = NULL;
+        TEST_OK(cla_model_translate(f.model, &said, &lines[i], 1, NULL));
+        TEST_OK(cla_strdup(&text, said.text));
+        TEST_OK(cla_model_translate(f.model, &said, &lines[i], 1, &split));
+        cr_expect_str_eq(said.text, text);
+        free(text);
+    }
+    close_model(&f);
+    cla_text_free(&want);
+}
+
+/* A sentence with more pieces than the model was trained on is translated by clauses;
+ * each of the n best translations of the line joins those of its parts. */
+Test(door, a_long_sentence_is_translated_by_clauses)
+{
+    enum { WORDS = 400, TOP = 2 };
+    static const cla_translate_options split = { .split = 1, .beam = 2, .best = TOP },
+                                       whole = { .beam = 2, .best = TOP };
+    fixture f = open_model("translator", NULL);
+    cla_text halves[2] = { { 0 } }, all = { 0 };
+    cla_translation half[2 * TOP], said[TOP];
+    for (int i = 0; i < WORDS; i++) {
+        TEST_OK(cla_text_add(&halves[i / (WORDS / 2)], "%s%c",
+                             i % (WORDS / 2) ? " " : "", 'a' + i % 5));
+    }
+    TEST_OK(cla_text_add(&all, "%s, %s", halves[0].data, halves[1].data));
+    TEST_OK(cla_text_add(&halves[0], ","));
+    const char *const part[] = { halves[0].data, halves[1].data };
+    const char *line = all.data;
+    TEST_OK(cla_model_translate(f.model, half, part, 2, &whole));
+    kept want[2 * TOP];
+    keep(want, half, (size_t)2 * TOP);
+    TEST_OK(cla_model_translate(f.model, said, &line, 1, &split));
+    for (int i = 0; i < TOP; i++) {
+        const kept *left = &want[i], *right = &want[TOP + i];
+        cla_text joined = { 0 };
+        if (isinf(left->logp) && isinf(right->logp)) { // the beam found none
+            cr_expect(!*said[i].text && isinf(said[i].logp));
+            continue;
+        }
+        left = isinf(left->logp) ? &want[0] : left;
+        right = isinf(right->logp) ? &want[TOP] : right;
+        TEST_OK(cla_text_add(&joined, "%s %s", left->text, right->text));
+        cr_expect_str_eq(said[i].text, joined.data);
+        cr_expect(fabs(said[i].logp - left->logp - right->logp) < 1e-3);
+        cla_text_free(&joined);
+    }
+    for (int i = 0; i < 2 * TOP; i++) {
+        free(want[i].text);
+    }
+    cla_text_free(&halves[0]);
+    cla_text_free(&halves[1]);
+    cla_text_free(&all);
+    close_model(&f);
+}
+
+Test(door, a_model_without_a_choice_refuses_a_target)
+{
+    static const cla_translate_options french = { .target = "fra" };
+    const char *const *targets = NULL;
+    size_t count = 1;
+    cla_translation said;
+    fixture f = open_model("translator", NULL);
+    TEST_OK(cla_model_targets(f.model, &targets, &count));
+    cr_expect_eq(count, 0);
+    TEST_FAILS(cla_model_translate(f.model, &said, lines, 1, &french), CLA_E_INPUT,
+               "target is fra, but the model has no choice of languages");
+    close_model(&f);
+    f = open_model("tagger", NULL);
+    TEST_FAILS(cla_model_targets(f.model, &targets, &count), CLA_E_USAGE,
                "the model is a tagger");
     close_model(&f);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "models/likelihood.h"
-#include "tasks/translation/translation.h"
+#include "tasks/translation/parts.h"
 
 /* A batch is smaller when its longest sentence is longer than this. */
 enum { USUAL_PIECES = 128 };
@@ -22,6 +22,7 @@ typedef struct job {
     cla_ids source, target;
     cla_bitext text; // points into both
     size_t *line;    // [text.count]
+    size_t told;     // lines that progress is told of; 0: text.count
     sized *order;    // [text.count] longest first
     int64_t *pair;   // [text.count] in that order
 } job;
@@ -243,7 +244,8 @@ static void report(crew *c, int64_t n, cla_status status)
     pthread_mutex_lock(&c->lock);
     c->done += n;
     if (!status && !c->status) {
-        status = cla_task_tell(&j->t->task, (size_t)c->done, (size_t)j->text.count);
+        const size_t all = (size_t)j->text.count, told = j->told ? j->told : all;
+        status = cla_task_tell(&j->t->task, (size_t)c->done * told / all, told);
     }
     if (status && !c->status) {
         c->status = status;
@@ -300,19 +302,46 @@ static cla_status run_batches(const job *j, use act)
     return !status && c.status ? cla_fail(c.status, "%s", c.error) : status;
 }
 
+/* Translates lines as they are, or scores them. */
+static cla_status run_whole(job *j, const char *const *lines,
+                            const char *const *targets, size_t n)
+{
+    cla_status status = fill(j, lines, targets, n);
+    status = status ? status : run_batches(j, targets ? score : translate);
+    cla_ids_free(&j->source);
+    cla_ids_free(&j->target);
+    free(j->text.source_at);
+    free(j->text.target_at);
+    free(j->line);
+    free(j->order);
+    free(j->pair);
+    return status;
+}
+
+static cla_status run_parts(job *j, const char *const *lines, size_t n)
+{
+    translation_parts parts;
+    translation_result *const out = j->out, *found = NULL;
+    const size_t best = (size_t)wanted(j);
+    cla_status status = cla_translation_parts_make(&parts, j->t, lines, n);
+    status = status ? status : cla_alloc(&found, parts.count * best + 1, sizeof *found);
+    j->out = found;
+    j->told = n;
+    status = status ? status : run_whole(j, parts.text, NULL, parts.count);
+    status = status ? status : cla_translation_parts_join(&parts, best, found, out);
+    for (size_t i = 0; i < parts.count * best && found; i++) {
+        cla_text_free(&found[i].text);
+    }
+    free(found);
+    cla_translation_parts_free(&parts);
+    return status;
+}
+
 cla_status translation_run(translation *t, const char *const *lines,
                            const char *const *targets, size_t n,
                            const translation_options *options, translation_result *out)
 {
     job j = { .t = t, .options = options, .out = out };
-    cla_status status = fill(&j, lines, targets, n);
-    status = status ? status : run_batches(&j, targets ? score : translate);
-    cla_ids_free(&j.source);
-    cla_ids_free(&j.target);
-    free(j.text.source_at);
-    free(j.text.target_at);
-    free(j.line);
-    free(j.order);
-    free(j.pair);
-    return status;
+    return options->parts && !targets ? run_parts(&j, lines, n)
+                                      : run_whole(&j, lines, targets, n);
 }

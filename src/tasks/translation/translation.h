@@ -38,9 +38,9 @@ typedef struct translation {
 
 /* data.c: reads the training pairs, learns their pieces (or takes those of a model) and
  * writes the pieces to dir. dir NULL: writes nothing; otherwise the dev split must be
- * readable, too. translation_load_pieces reads the pieces from dir. Both set the prefix
- * of the source. Errors: CLA_E_INPUT (resumed: dir holds other pieces; a line that is
- * not UTF-8 or has no partner), CLA_E_IO, CLA_E_NOMEM. */
+ * readable, too. translation_load_pieces reads the pieces from dir. Both set the
+ * prefix of the source. Errors: CLA_E_INPUT (resumed: dir holds other pieces; a line
+ * that is not UTF-8 or has no partner), CLA_E_IO, CLA_E_NOMEM. */
 cla_status translation_read_training(translation *t, const char *dir,
                                      cla_task_mode mode);
 cla_status translation_load_pieces(translation *t, const char *dir);
@@ -94,6 +94,8 @@ search_options translation_search(const translation *t, int beam, int best,
 typedef struct translation_options {
     search_options search;
     int batch; // sentences per batch; fewer when they are long
+    bool
+        parts; // lines are cut into sentences, and those that are too long into clauses
     /* [workers] instances of the translator on shares of a device, each of which works
      * in its own thread. NULL: the called translator does the work. */
     cla_task *const *worker;
@@ -114,7 +116,8 @@ typedef struct translation_result {
 } translation_result;
 
 /* Translates lines, in batches of similar length. A line without pieces, such as one of
- * blanks, has the empty translation with probability 1.
+ * blanks, has the empty translation with probability 1. With options->parts it
+ * translates the parts of lines and joins them (parts.h).
  *
  * With targets [n] (otherwise NULL) it scores these: writes logp and score of out [n],
  * but no text. A target without pieces is the end piece alone, and the only possible

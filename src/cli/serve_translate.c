@@ -1,0 +1,186 @@
+/* serve_translate.c - requests and responses of translations, as LibreTranslate has
+ * them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/serve.h"
+
+enum { MOST_ALTERNATIVES = 15 };
+
+cla_status serve_read_languages(serve *s)
+{
+    CLA_TRY(cla_model_languages(s->model, &s->source, &s->target, &s->any));
+    return cla_model_targets(s->model, &s->targets, &s->target_count);
+}
+
+/* ---- requests -------------------------------------------------------------------- */
+
+static cla_status read_name(const json_t *object, const char *key, const char **name)
+{
+    const json_t *value = json_object_get(object, key);
+    *name = json_string_value(value);
+    return value && !*name ? cla_fail(CLA_E_INPUT, "\"%s\" must be a string", key)
+                           : CLA_OK;
+}
+
+/* Refuses a language that is not the model's own. A model that does not know its own
+ * accepts every language. */
+static cla_status check_language(const char *name, const char *key, const char *own)
+{
+    const bool other = name && *own && strcmp(own, key) != 0 && strcmp(name, own) != 0;
+    return other ? cla_fail(CLA_E_INPUT, "\"%s\" is %.40s, this model has %s", key,
+                            name, own)
+                 : CLA_OK;
+}
+
+static cla_status read_source(const serve *s, const json_t *object)
+{
+    const char *name = NULL;
+    CLA_TRY(read_name(object, "source", &name));
+    return name && strcmp(name, "auto") == 0
+               ? CLA_OK
+               : check_language(name, "source", s->source);
+}
+
+/* A model with several targets takes each of them. Without one, and with the name that
+ * the folder gives, a text begins with its ">>x<<". */
+static cla_status read_target(const serve *s, serve_job *job, const json_t *object)
+{
+    const char *name = NULL;
+    CLA_TRY(read_name(object, "target", &name));
+    for (size_t i = 0; i < s->target_count && name; i++) {
+        if (strcmp(name, s->targets[i]) == 0) {
+            job->target = s->targets[i];
+            return CLA_OK;
+        }
+    }
+    if (name && s->target_count && strcmp(name, s->target) != 0) {
+        return cla_fail(CLA_E_INPUT,
+                        "\"target\" is %.40s, this model has %s and %zu others: see "
+                        "/languages",
+                        name, s->targets[0], s->target_count - 1);
+    }
+    return s->any ? CLA_OK : check_language(name, "target", s->target);
+}
+
+/* A form has its numbers as text. */
+static cla_status read_alternatives(serve_job *job, const json_t *object)
+{
+    const json_t *value = json_object_get(object, "alternatives");
+    const char *text = json_string_value(value);
+    int64_t n = json_is_integer(value) ? json_integer_value(value) : value ? -1 : 0;
+    if (text && !cla_parse_int(text, &n)) {
+        n = -1;
+    }
+    if (n < 0 || n > MOST_ALTERNATIVES) {
+        return cla_fail(CLA_E_INPUT,
+                        "\"alternatives\" must be a whole number from 0 to %d",
+                        MOST_ALTERNATIVES);
+    }
+    job->best = 1 + (size_t)n;
+    return CLA_OK;
+}
+
+cla_status serve_read_translate(const serve *s, serve_job *job, const json_t *object)
+{
+    const char *format = NULL;
+    CLA_TRY(read_name(object, "format", &format));
+    if (format && strcmp(format, "text") != 0) {
+        return cla_fail(CLA_E_INPUT, "\"format\" must be \"text\"");
+    }
+    CLA_TRY(read_source(s, object));
+    CLA_TRY(read_target(s, job, object));
+    return read_alternatives(job, object);
+}
+
+/* ---- responses ------------------------------------------------------------------- */
+
+/* Returns the i-th translation of a line, or its best one where it has fewer; sets *any
+ * if it has it. */
+static const json_t *nth(const serve_text *line, size_t i, bool *any)
+{
+    const json_t *text = json_array_get(line->result, i);
+    *any = *any || (json_string_length(text) > 0);
+    return json_string_length(text) ? text : json_array_get(line->result, 0);
+}
+
+/* Joins the i-th translations of an entry's lines. Returns NULL when out of memory;
+ * *any: some line has that many. */
+static json_t *join_lines(const serve_text *line, size_t n, size_t i, bool *any)
+{
+    cla_text all = { 0 };
+    cla_status status = cla_text_append(&all, "", 0);
+    for (size_t k = 0; k < n && !status; k++) {
+        const json_t *text = nth(&line[k], i, any);
+        status = k ? cla_text_append(&all, "\n", 1) : CLA_OK;
+        status = status ? status
+                        : cla_text_append(&all, json_string_value(text),
+                                          json_string_length(text));
+    }
+    json_t *joined = status ? NULL : json_stringn(all.data, all.size);
+    cla_text_free(&all);
+    return joined;
+}
+
+json_t *serve_translation(const serve_job *job, size_t entry)
+{
+    const size_t first = job->first[entry], n = job->first[entry + 1] - first;
+    bool any = false;
+    return join_lines(job->text + first, n, 0, &any);
+}
+
+json_t *serve_alternatives(const serve_job *job, size_t entry)
+{
+    const size_t first = job->first[entry], n = job->first[entry + 1] - first;
+    json_t *list = json_array();
+    for (size_t i = 1; i < job->best; i++) {
+        bool any = false;
+        json_t *text = join_lines(job->text + first, n, i, &any);
+        if (!any) {
+            json_decref(text);
+            break;
+        }
+        if (json_array_append_new(list, text)) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+/* ---- languages ------------------------------------------------------------------- */
+
+static json_t *language(const char *code, json_t *targets)
+{
+    return json_pack("{s:s,s:s,s:o}", "code", code, "name", code, "targets", targets);
+}
+
+json_t *serve_languages(const serve *s)
+{
+    json_t *targets = json_array(), *list = json_array();
+    const size_t n = s->target_count ? s->target_count : 1;
+    for (size_t i = 0; i < n; i++) {
+        const char *name = s->target_count ? s->targets[i] : s->target;
+        json_array_append_new(targets, json_string(name));
+    }
+    int failed = json_array_append_new(list, language(s->source, targets));
+    for (size_t i = 0; i < n; i++) {
+        const char *name = s->target_count ? s->targets[i] : s->target;
+        failed |= json_array_append_new(list, language(name, json_array()));
+    }
+    if (failed) {
+        json_decref(list);
+        return NULL;
+    }
+    return list;
+}
+
+json_t *serve_settings(const serve *s)
+{
+    const char *target = s->target_count ? s->targets[0] : s->target;
+    return json_pack("{s:b,s:i,s:b,s:i,s:b,s:{s:{s:s,s:s},s:{s:s,s:s}},s:b,s:[]}",
+                     "apiKeys", 0, "charLimit", -1, "filesTranslation", 0,
+                     "frontendTimeout", 500, "keyRequired", 0, "language", "source",
+                     "code", s->source, "name", s->source, "target", "code", target,
+                     "name", target, "suggestions", 0, "supportedFilesFormat");
+}
