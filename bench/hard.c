@@ -58,8 +58,8 @@ static cla_status configure(hard_state *s, const hard_way *way)
     for (int i = 0; way->settings[i]; i++) {
         CLA_TRY(cla_config_set(&s->settings, way->settings[i]));
     }
-    CLA_TRY(transformer_configure(c, &s->settings));
-    CLA_TRY(policy_configure(&s->t.policy, &s->settings, c->coder.hard.on));
+    CLA_TRY(cla_transformer_configure(c, &s->settings));
+    CLA_TRY(cla_policy_configure(&s->t.policy, &s->settings, c->coder.hard.on));
     c->source_pieces = c->target_pieces = PIECES;
     return cla_optim_configure(&s->optim, &s->settings);
 }
@@ -67,7 +67,7 @@ static cla_status configure(hard_state *s, const hard_way *way)
 static cla_status build(hard_state *s, bool training)
 {
     cla_params *params = &s->t.task.params;
-    CLA_TRY(transformer_init(&s->t.model, &s->t.config, params));
+    CLA_TRY(cla_transformer_init(&s->t.model, &s->t.config, params));
     CLA_TRY(cla_params_build(params, s->t.task.rt, 42));
     CLA_TRY(training ? cla_optim_init(&s->optim, params) : CLA_OK);
     return cla_tape_new(&s->tape, s->t.task.rt, training);
@@ -92,7 +92,7 @@ static cla_status draw(hard_state *s, const hard_shape *shape)
     }
     text->target = text->source;
     text->target_at = text->source_at;
-    return translation_batch_make(s->t.task.rt, text, s->pair, n, &s->batch);
+    return cla_translation_batch_make(s->t.task.rt, text, s->pair, n, &s->batch);
 }
 
 static void hard_free(hard_state *s)
@@ -104,11 +104,11 @@ static void hard_free(hard_state *s)
     free(s->pair);
     free(s->t.text.source);
     free(s->t.text.source_at);
-    translation_batch_free(&s->batch);
+    cla_translation_batch_free(&s->batch);
     cla_pair_batch_free(&s->t.step.ids);
     cla_tape_free(&s->tape);
     cla_optim_fini(&s->optim);
-    transformer_fini(&s->t.model);
+    cla_transformer_fini(&s->t.model);
     cla_params_free(&s->t.task.params);
     cla_config_fini(&s->settings);
 }
@@ -134,12 +134,12 @@ static cla_status train(void *state)
 static cla_status decode(void *state)
 {
     hard_state *s = state;
-    const transformer_batch view = translation_batch_view(&s->batch, 0, 0);
+    const transformer_batch view = cla_translation_batch_view(&s->batch, 0, 0);
     for (int i = 0; i < s->sentences; i++) {
         free(s->found[i].id);
     }
-    return transformer_search(&s->t.model, s->t.task.rt, &view.source, &s->search,
-                              s->found);
+    return cla_transformer_search(&s->t.model, s->t.task.rt, &view.source, &s->search,
+                                  s->found);
 }
 
 /* ---- the cases --------------------------------------------------------------- */
@@ -161,7 +161,7 @@ static cla_status prepare(hard_state *s, const hard_way *way, const hard_shape *
 
 static cla_status run_case(bench *b, const hard_way *way, hard_shape shape)
 {
-    hard_state s = { .t = { .task = { .kind = &translation_kind, .rt = b->rt } } };
+    hard_state s = { .t = { .task = { .kind = &cla_translation_kind, .rt = b->rt } } };
     bench_case c = { .suite = "hard", .state = &s };
     c.provider = cla_runtime_schedule(b->rt) == CLA_SCHEDULE_TILE ? "tile" : "group";
     snprintf(c.name, sizeof c.name, "nmt %s %s B%d %c%d", way->name,

@@ -72,14 +72,14 @@ static cla_status configure(nmt_state *s, const nmt_size *size)
     for (int i = 0; i < SETTINGS && size->settings[i]; i++) {
         CLA_TRY(cla_config_set(&s->settings, size->settings[i]));
     }
-    CLA_TRY(transformer_configure(&s->config, &s->settings));
+    CLA_TRY(cla_transformer_configure(&s->config, &s->settings));
     s->config.source_pieces = s->config.target_pieces = PIECES;
     return cla_optim_configure(&s->optim, &s->settings);
 }
 
 static cla_status build(nmt_state *s, bool training)
 {
-    CLA_TRY(transformer_init(&s->model, &s->config, &s->params));
+    CLA_TRY(cla_transformer_init(&s->model, &s->config, &s->params));
     CLA_TRY(cla_params_build(&s->params, s->rt, 42));
     if (training) {
         CLA_TRY(cla_optim_init(&s->optim, &s->params));
@@ -93,10 +93,10 @@ static void nmt_free(nmt_state *s)
         free(s->found[i].id);
     }
     free(s->found);
-    translation_batch_free(&s->batch);
+    cla_translation_batch_free(&s->batch);
     cla_tape_free(&s->tape);
     cla_optim_fini(&s->optim);
-    transformer_fini(&s->model);
+    cla_transformer_fini(&s->model);
     cla_params_free(&s->params);
     cla_config_fini(&s->settings);
 }
@@ -125,12 +125,12 @@ static cla_status draw(nmt_state *s, const nmt_shape *shape)
         }
         text.target = text.source;
         text.target_at = text.source_at;
-        status = translation_batch_make(s->rt, &text, pair, n, &s->batch);
+        status = cla_translation_batch_make(s->rt, &text, pair, n, &s->batch);
     }
     free(pair);
     free(text.source);
     free(text.source_at);
-    s->view = translation_batch_view(&s->batch, 0, 0);
+    s->view = cla_translation_batch_view(&s->batch, 0, 0);
     return status;
 }
 
@@ -144,8 +144,8 @@ static cla_status train(void *state)
     cla_params_clear_gradients(&s->params);
     cla_tape_reset(s->tape);
     cla_tape_random(s->tape, 42, (uint32_t)s->step++);
-    CLA_TRY(transformer_loss(&s->model, s->tape, &loss, &s->view, s->config.smoothing,
-                             NULL));
+    CLA_TRY(cla_transformer_loss(&s->model, s->tape, &loss, &s->view,
+                                 s->config.smoothing, NULL));
     CLA_TRY(cla_tape_seed(s->tape, loss, NULL));
     CLA_TRY(cla_tape_backward(s->tape));
     CLA_TRY(cla_tensor_download(loss, &value));
@@ -159,7 +159,8 @@ static cla_status decode(void *state)
     for (int i = 0; i < s->sentences; i++) {
         free(s->found[i].id);
     }
-    return transformer_search(&s->model, s->rt, &s->view.source, &s->search, s->found);
+    return cla_transformer_search(&s->model, s->rt, &s->view.source, &s->search,
+                                  s->found);
 }
 
 /* ---- the cases --------------------------------------------------------------- */

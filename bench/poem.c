@@ -58,7 +58,7 @@ static cla_status train(void *state)
     float value = 0;
     cla_params_clear_gradients(&s->params);
     cla_tape_reset(s->tape);
-    CLA_TRY(poet_loss(&s->model, s->tape, &loss, &s->batch));
+    CLA_TRY(cla_poet_loss(&s->model, s->tape, &loss, &s->batch));
     CLA_TRY(cla_tape_seed(s->tape, loss, NULL));
     CLA_TRY(cla_tape_backward(s->tape));
     CLA_TRY(cla_tensor_download(loss, &value));
@@ -68,7 +68,7 @@ static cla_status train(void *state)
 static cla_status compose(void *state)
 {
     poem_state *s = state;
-    return poet_write(&s->model, s->rt, &s->batch, 1, FROM, s->written, NULL);
+    return cla_poet_write(&s->model, s->rt, &s->batch, 1, FROM, s->written, NULL);
 }
 
 /* ---- the cases --------------------------------------------------------------- */
@@ -81,7 +81,7 @@ static cla_status prepare(poem_state *s, int depth)
     s->optim = cla_optim_usual("adam", 1e-4);
     s->optim.clip = 1;
     draw(s);
-    CLA_TRY(poet_init(&s->model, &config, &s->params));
+    CLA_TRY(cla_poet_init(&s->model, &config, &s->params));
     CLA_TRY(cla_params_build(&s->params, s->rt, 42));
     CLA_TRY(cla_optim_init(&s->optim, &s->params));
     return cla_tape_new(&s->tape, s->rt, true);

@@ -56,7 +56,7 @@ static cla_status train(void *state)
     float value = 0;
     cla_params_clear_gradients(&s->params);
     cla_tape_reset(s->tape);
-    CLA_TRY(reader_loss(&s->model, s->tape, &loss, &s->batch));
+    CLA_TRY(cla_reader_loss(&s->model, s->tape, &loss, &s->batch));
     CLA_TRY(cla_tape_seed(s->tape, loss, NULL));
     CLA_TRY(cla_tape_backward(s->tape));
     CLA_TRY(cla_tensor_download(loss, &value));
@@ -72,7 +72,7 @@ static cla_status configure(reader_config *config, const char *network, int dept
                                depth, "word_dim", DIM, "char_dim", 0, "hidden", HIDDEN);
     cla_config settings = { .values = values, .known = json_object() };
     cla_status status = cla_strdup(&settings.path, "bench");
-    status = status ? status : reader_configure(config, &settings);
+    status = status ? status : cla_reader_configure(config, &settings);
     config->words = WORDS;
     cla_config_fini(&settings);
     return status;
@@ -85,7 +85,7 @@ static cla_status prepare(step_state *s, const char *network, int depth)
     s->optim.clip = 5;
     CLA_TRY(draw(s));
     CLA_TRY(configure(&config, network, depth));
-    CLA_TRY(reader_init(&s->model, &config, &s->params));
+    CLA_TRY(cla_reader_init(&s->model, &config, &s->params));
     CLA_TRY(cla_params_build(&s->params, s->rt, 42));
     CLA_TRY(cla_optim_init(&s->optim, &s->params));
     return cla_tape_new(&s->tape, s->rt, true);
@@ -96,7 +96,7 @@ static void finish(step_state *s)
     cla_tape_free(&s->tape);
     cla_optim_fini(&s->optim);
     cla_params_free(&s->params);
-    reader_fini(&s->model);
+    cla_reader_fini(&s->model);
     cla_ragged_free(&s->question_rows);
     cla_ragged_free(&s->passage_rows);
     free(s);

@@ -51,7 +51,7 @@ static cla_status open_task(bench *b, tagger_state *s, const char *preset)
 
 static void close_task(tagger_state *s)
 {
-    tagging_split_free(&s->split);
+    cla_tagging_split_free(&s->split);
     free(s->predicted);
     cla_stepper_fini(&s->stepper);
     cla_task_close(&s->task);
@@ -92,19 +92,19 @@ static cla_status prepare_training(tagger_state *s, bench_case *c)
 static cla_status tag(void *state)
 {
     tagger_state *s = state;
-    return tagging_predict((tagging *)s->task, &s->split, s->predicted);
+    return cla_tagging_predict((tagging *)s->task, &s->split, s->predicted);
 }
 
 static cla_status prepare_tagging(tagger_state *s, bench_case *c)
 {
     tagging *t = (tagging *)s->task;
     cla_conllu file = { 0 };
-    CLA_TRY(tagging_read(t->data, "test", &file));
+    CLA_TRY(cla_tagging_read(t->data, "test", &file));
     if (file.sentence_count > SENTENCES) { // a batch of clattn tag
         file.sentence_count = SENTENCES;
         file.word_count = file.sentences[SENTENCES].first;
     }
-    CLA_TRY(tagging_split_build(t, &s->split, &file));
+    CLA_TRY(cla_tagging_split_build(t, &s->split, &file));
     CLA_TRY(cla_alloc(&s->predicted, (size_t)s->split.tokens, sizeof *s->predicted));
     c->run = tag;
     c->words = (double)s->split.tokens;

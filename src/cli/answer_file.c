@@ -38,7 +38,7 @@ static cla_status answer_split(reading *t, const reading_split *s)
     size_t *found = NULL;
     cla_status status = cla_alloc(&answers, n + 1, sizeof *answers);
     status = status ? status : cla_alloc(&found, n + 1, sizeof *found);
-    status = status ? status : reading_answers(t, s, 1, answers, found);
+    status = status ? status : cla_reading_answers(t, s, 1, answers, found);
     status = status ? status : print_answers(&s->text, answers, found);
     free(answers);
     free(found);
@@ -62,11 +62,11 @@ cla_status cli_answer_file(reading *t, const char *path, int max_words)
 {
     cla_reading text = { .question_count = 0 };
     reading_split s = { .forms = 0 };
-    cla_status status = reading_read_file(t, path, &text);
+    cla_status status = cla_reading_read_file(t, path, &text);
     status = status ? status : check_words(&text, path, max_words);
-    status = status ? status : reading_split_build(t, &s, &text);
+    status = status ? status : cla_reading_split_build(t, &s, &text);
     status = status ? status : answer_split(t, &s);
     cla_reading_free(&text);
-    reading_split_free(&s);
+    cla_reading_split_free(&s);
     return status;
 }

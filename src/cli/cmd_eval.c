@@ -132,7 +132,7 @@ static cla_status evaluate(const arguments *a, cla_model *model, const char *spl
 {
     const cla_translate_options together = decoding(a);
     cla_task *task = cla_model_task(model);
-    if (a->planned && task->kind != &poetry_kind) {
+    if (a->planned && task->kind != &cla_poetry_kind) {
         return cla_fail(CLA_E_USAGE, "eval --planned needs a poet, the model is a %s",
                         task->kind->name);
     }
@@ -140,7 +140,7 @@ static cla_status evaluate(const arguments *a, cla_model *model, const char *spl
         ((poetry *)task)->planned = true;
     }
     CLA_TRY(task->kind->evaluate(task, a->data, split, metrics));
-    return task->kind == &translation_kind
+    return task->kind == &cla_translation_kind
                ? cli_eval_text(model, a->data, split, &together, metrics)
                : CLA_OK;
 }

@@ -140,9 +140,9 @@ static cla_status inspect_split(const arguments *a, tagging *t,
     for (int64_t i = 0; i < n; i++) {
         tokens[i] = split->file.words[i].form;
     }
-    cla_status status = tagging_look(t, split, &view);
+    cla_status status = cla_tagging_look(t, split, &view);
     status = status ? status : write_view(a, t, &view, tokens);
-    tagger_view_free(&view);
+    cla_tagger_view_free(&view);
     return status;
 }
 
@@ -153,9 +153,9 @@ static cla_status inspect_text(const arguments *a, tagging *t)
     char *text = NULL;
     CLA_TRY(cla_strdup(&text, a->text));
     CLA_TRY(cla_conllu_from_lines(&file, "--text", 0, text, strlen(text)));
-    cla_status status = tagging_split_build(t, &split, &file);
+    cla_status status = cla_tagging_split_build(t, &split, &file);
     status = status ? status : inspect_split(a, t, &split);
-    tagging_split_free(&split);
+    cla_tagging_split_free(&split);
     return status;
 }
 
@@ -173,9 +173,9 @@ static cla_status inspect_reader(const arguments *a, reading *t)
     size_t size = 0;
     look_log seen = { .sites = 0 };
     CLA_TRY(cla_text_read(&passage, &size, a->passage, CLA_SOURCE_FILE));
-    cla_status status = reading_look(t, passage, a->text, &seen);
+    cla_status status = cla_reading_look(t, passage, a->text, &seen);
     status = status ? status : show_levels(a, &seen);
-    look_free(&seen);
+    cla_look_free(&seen);
     free(passage);
     return status;
 }
@@ -194,11 +194,11 @@ static cla_status inspect_poet(const arguments *a, poetry *t)
         return cla_fail(CLA_E_USAGE, "--chars is %d, must be 5 or 7", how.characters);
     }
     CLA_TRY(cla_line_check("--text", 1, a->text, &size));
-    cla_status status = poetry_compose(t, a->text, size, &how, &poem);
-    status = status ? status : poetry_look(t, &poem, &seen);
+    cla_status status = cla_poetry_compose(t, a->text, size, &how, &poem);
+    status = status ? status : cla_poetry_look(t, &poem, &seen);
     status = status ? status : show_levels(a, &seen);
-    look_free(&seen);
-    poetry_poem_free(&poem);
+    cla_look_free(&seen);
+    cla_poetry_poem_free(&poem);
     return status;
 }
 
@@ -207,12 +207,12 @@ static cla_status inspect_poet(const arguments *a, poetry *t)
 /* Refuses options that do not suit the kind of the model. */
 static cla_status check_options(const arguments *a, const cla_task_kind *kind)
 {
-    const bool asked = kind == &reading_kind, writes = kind == &poetry_kind;
+    const bool asked = kind == &cla_reading_kind, writes = kind == &cla_poetry_kind;
     if (!a->out && !asked && !writes) {
         return cla_fail(CLA_E_USAGE, "inspect: what a %s looks at needs --out FILE",
                         kind->name);
     }
-    if (a->site && kind == &tagging_kind) {
+    if (a->site && kind == &cla_tagging_kind) {
         return cla_fail(CLA_E_USAGE,
                         "inspect: --site is for translators, readers and poets, the "
                         "model is a %s",
@@ -238,7 +238,7 @@ static cla_status check_options(const arguments *a, const cla_task_kind *kind)
                         "model is a %s",
                         kind->name);
     }
-    return kind == &tagging_kind || !a->out || cla_ends_in(a->out, ".svg")
+    return kind == &cla_tagging_kind || !a->out || cla_ends_in(a->out, ".svg")
                ? CLA_OK
                : cla_fail(CLA_E_USAGE, "inspect: the maps of a %s are drawn as .svg",
                           kind->name);
@@ -248,13 +248,13 @@ static cla_status inspect_task(const arguments *a, cla_task *task)
 {
     const cla_task_kind *kind = task->kind;
     CLA_TRY(check_options(a, kind));
-    if (kind == &tagging_kind) {
+    if (kind == &cla_tagging_kind) {
         return inspect_text(a, (tagging *)task);
     }
-    if (kind == &reading_kind) {
+    if (kind == &cla_reading_kind) {
         return inspect_reader(a, (reading *)task);
     }
-    if (kind == &poetry_kind) {
+    if (kind == &cla_poetry_kind) {
         return inspect_poet(a, (poetry *)task);
     }
     const inspect_output to = { a->site, a->out, a->model, false };

@@ -12,7 +12,7 @@ void cli_eval_table(const cla_metrics *metrics, const char *const *name, int cou
 
 /* Prints precision, recall and F1 of each tag of a split, most frequent first, and the
  * confusion matrix; with json, one object for each tag.
- * Errors: those of tagging_confuse, CLA_E_NOMEM. */
+ * Errors: those of cla_tagging_confuse, CLA_E_NOMEM. */
 cla_status cli_eval_tags(tagging *t, const char *data, const char *split, bool json);
 
 /* Source and reference lines of a split, and a translation of each source line. */

@@ -34,7 +34,7 @@ static cla_status fill(tag_table *table, const tagging *t)
     CLA_TRY(cla_alloc(&table->score, tags, sizeof *table->score));
     for (int k = 0; k < table->tags; k++) {
         table->name[k] = k == TAGGING_OOV ? "(unknown)" : t->tags.tokens[k];
-        const tagging_score score = tagging_score_of(table->counts, table->tags, k);
+        const tagging_score score = cla_tagging_score_of(table->counts, table->tags, k);
         int64_t said = 0;
         for (int i = 0; i < table->tags; i++) {
             said += table->counts[i * table->tags + k];
@@ -142,7 +142,7 @@ static cla_status print_json(const tag_table *table)
 cla_status cli_eval_tags(tagging *t, const char *data, const char *split, bool json)
 {
     int64_t *counts = NULL;
-    CLA_TRY(tagging_confuse(t, data, split, &counts));
+    CLA_TRY(cla_tagging_confuse(t, data, split, &counts));
     tag_table table = { .counts = counts, .tags = t->config.tags };
     cla_status status = fill(&table, t);
     if (!status && json) {

@@ -21,8 +21,8 @@ static cla_status translate(cla_model *model, const char *data, const char *spli
 {
     const translation *t = (const translation *)cla_model_task(model);
     const char **line = NULL;
-    CLA_TRY(translation_read_lines(t, data ? data : t->data, translation_stem(t, split),
-                                   e->lines));
+    CLA_TRY(cla_translation_read_lines(t, data ? data : t->data,
+                                       cla_translation_stem(t, split), e->lines));
     const size_t n = e->lines[0].count;
     CLA_TRY(cla_alloc(&e->said, n + 1, sizeof *e->said));
     CLA_TRY(cla_alloc(&line, n + 1, sizeof *line));

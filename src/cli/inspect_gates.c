@@ -28,7 +28,7 @@ typedef struct look {
 static void look_fini(look *l)
 {
     cla_ids_free(&l->source);
-    generated_free(&l->said);
+    cla_generated_free(&l->said);
     cla_ragged_free(&l->source_rows);
     cla_ragged_free(&l->said_rows);
     cla_tape_free(&l->tape);
@@ -62,7 +62,7 @@ static cla_status say(look *l, cross_hard_pass *pass)
                                         l->position, l->source_rows, 0 };
     const generate_options options = { .extra = TRANSLATION_EXTRA, .end = CLA_EOS };
     cla_tensor *memory = NULL, *logits = NULL;
-    CLA_TRY(transformer_generate(&l->t->model, rt, &source, &options, &l->said));
+    CLA_TRY(cla_transformer_generate(&l->t->model, rt, &source, &options, &l->said));
     CLA_TRY(cla_ragged_new(&l->said_rows, rt, 1, l->said.at));
     const int32_t count = l->said.at[1];
     l->input[0] = -1;
@@ -73,8 +73,8 @@ static cla_status say(look *l, cross_hard_pass *pass)
         .pass = pass,
     };
     CLA_TRY(cla_tape_new(&l->tape, rt, false));
-    CLA_TRY(transformer_encode(&l->t->model, l->tape, &memory, &batch));
-    return transformer_logits(&l->t->model, l->tape, &logits, memory, &batch);
+    CLA_TRY(cla_transformer_encode(&l->t->model, l->tape, &memory, &batch));
+    return cla_transformer_logits(&l->t->model, l->tape, &logits, memory, &batch);
 }
 
 /* Takes the maps of a tensor, which have one size and follow each other. */
@@ -157,7 +157,7 @@ static cla_status take_encoder(look *l)
         .maps = maps,
     };
     CLA_TRY(cla_tape_new(&l->tape, l->t->task.rt, false));
-    CLA_TRY(transformer_encode(m, l->tape, &memory, &batch));
+    CLA_TRY(cla_transformer_encode(m, l->tape, &memory, &batch));
     for (int i = 0; i < m->config.layers; i++) {
         CLA_TRY(maps[i] ? take_layer(l, i, maps[i]) : CLA_OK);
     }

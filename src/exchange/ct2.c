@@ -15,12 +15,12 @@ static cla_status add(ct2_file *file, const ct2_entry *e)
     return CLA_OK;
 }
 
-cla_status ct2_add_tensor(ct2_file *file, const cla_st_tensor *tensor)
+cla_status cla_ct2_add_tensor(ct2_file *file, const cla_st_tensor *tensor)
 {
     return add(file, &(ct2_entry){ .name = tensor->name, .tensor = tensor });
 }
 
-cla_status ct2_add_whole(ct2_file *file, const char *name, int type, int value)
+cla_status cla_ct2_add_whole(ct2_file *file, const char *name, int type, int value)
 {
     return add(file, &(ct2_entry){ .name = name,
                                    .type = type,
@@ -29,7 +29,7 @@ cla_status ct2_add_whole(ct2_file *file, const char *name, int type, int value)
                                               (unsigned char)(value >> 8 & 0xff) } });
 }
 
-cla_status ct2_add_real(ct2_file *file, const char *name, float value)
+cla_status cla_ct2_add_real(ct2_file *file, const char *name, float value)
 {
     uint32_t bits = 0;
     ct2_entry e = { .name = name, .type = CT2_F32, .bytes = 4 };
@@ -40,12 +40,12 @@ cla_status ct2_add_real(ct2_file *file, const char *name, float value)
     return add(file, &e);
 }
 
-cla_status ct2_add_alias(ct2_file *file, const char *name, const char *of)
+cla_status cla_ct2_add_alias(ct2_file *file, const char *name, const char *of)
 {
     return add(file, &(ct2_entry){ .name = name, .alias = of });
 }
 
-void ct2_free(ct2_file *file)
+void cla_ct2_free(ct2_file *file)
 {
     free(file->entries);
     *file = (ct2_file){ 0 };
@@ -144,7 +144,7 @@ static cla_status put_all(const ct2_file *file, cla_text *out)
     return CLA_OK;
 }
 
-cla_status ct2_format(ct2_file *file, cla_text *out)
+cla_status cla_ct2_format(ct2_file *file, cla_text *out)
 {
     arrange(file);
     return put_all(file, out);

@@ -37,12 +37,12 @@ typedef struct ct2_file {
 
 /* Add an entry: a tensor, an integer or float32 scalar, an alias of the variable `of`.
  * Errors: CLA_E_NOMEM. */
-cla_status ct2_add_tensor(ct2_file *file, const cla_st_tensor *tensor);
-cla_status ct2_add_whole(ct2_file *file, const char *name, int type, int value);
-cla_status ct2_add_real(ct2_file *file, const char *name, float value);
-cla_status ct2_add_alias(ct2_file *file, const char *name, const char *of);
-void ct2_free(ct2_file *file);
+cla_status cla_ct2_add_tensor(ct2_file *file, const cla_st_tensor *tensor);
+cla_status cla_ct2_add_whole(ct2_file *file, const char *name, int type, int value);
+cla_status cla_ct2_add_real(ct2_file *file, const char *name, float value);
+cla_status cla_ct2_add_alias(ct2_file *file, const char *name, const char *of);
+void cla_ct2_free(ct2_file *file);
 
 /* Sorts the entries and appends the file to out. Equal tensors are stored once. Errors:
  * CLA_E_INPUT (a tensor of 4 GiB), CLA_E_NOMEM. */
-cla_status ct2_format(ct2_file *file, cla_text *out);
+cla_status cla_ct2_format(ct2_file *file, cla_text *out);

@@ -14,14 +14,15 @@ static cla_status write_weights(cla_st_file *f, const char *from, const cla_task
     export_tensors tensors;
     const char *step = cla_st_meta(f, "step");
     json_t *meta = json_pack("{s:s}", "exported", step ? step : "");
-    cla_status status = export_tensors_of(&tensors, f, from, &task->params, weights);
+    cla_status status =
+        cla_export_tensors_of(&tensors, f, from, &task->params, weights);
     *numbers = tensors.numbers;
     if (!status) {
         status = meta ? cla_st_save(to, tensors.list, tensors.count, meta)
                       : cla_fail(CLA_E_NOMEM,
                                  "%s: out of memory, or its step is no text", to);
     }
-    export_tensors_free(&tensors);
+    cla_export_tensors_free(&tensors);
     json_decref(meta);
     return status;
 }
@@ -85,16 +86,17 @@ static cla_status export_foreign(const char *run, const cla_export_options *o,
 {
     foreign f;
     cla_publish p;
-    cla_status status = foreign_open(&f, run);
+    cla_status status = cla_foreign_open(&f, run);
     if (!status) {
         status = cla_publish_begin(&p, out, o->signal);
-        status = status ? status
-                        : (o->format == CLA_EXPORT_HUGGINGFACE ? foreign_huggingface
-                                                               : foreign_ctranslate2)(
-                              &f, &p, o->weights == CLA_WEIGHTS_FLOAT16, numbers);
+        status = status
+                     ? status
+                     : (o->format == CLA_EXPORT_HUGGINGFACE ? cla_foreign_huggingface
+                                                            : cla_foreign_ctranslate2)(
+                           &f, &p, o->weights == CLA_WEIGHTS_FLOAT16, numbers);
         status = cla_publish_end_foreign(&p, status);
     }
-    foreign_close(&f);
+    cla_foreign_close(&f);
     return status;
 }
 

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "train/made.h"
 
-/* Notes an allocation, which export_tensors_free frees. */
+/* Notes an allocation, which cla_export_tensors_free frees. */
 static void keep(export_tensors *out, void *made)
 {
     out->made[out->made_count++] = made;
@@ -103,8 +103,9 @@ static bool has_bytes(const cla_st_file *file)
     return found;
 }
 
-cla_status export_tensors_of(export_tensors *out, cla_st_file *file, const char *path,
-                             const cla_params *params, cla_weights weights)
+cla_status cla_export_tensors_of(export_tensors *out, cla_st_file *file,
+                                 const char *path, const cla_params *params,
+                                 cla_weights weights)
 {
     enum { MADE_OF_ONE = 4 };
     *out = (export_tensors){ 0 };
@@ -122,7 +123,7 @@ cla_status export_tensors_of(export_tensors *out, cla_st_file *file, const char 
     return sort(out);
 }
 
-void export_tensors_free(export_tensors *out)
+void cla_export_tensors_free(export_tensors *out)
 {
     for (size_t i = 0; i < out->made_count; i++) {
         free(out->made[i]);

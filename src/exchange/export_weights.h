@@ -19,6 +19,7 @@ typedef struct export_tensors {
  * tensors.
  * Errors: CLA_E_INPUT (damaged scales; a value that float16 cannot hold), CLA_E_NOMEM.
  */
-cla_status export_tensors_of(export_tensors *out, cla_st_file *file, const char *path,
-                             const cla_params *params, cla_weights weights);
-void export_tensors_free(export_tensors *out);
+cla_status cla_export_tensors_of(export_tensors *out, cla_st_file *file,
+                                 const char *path, const cla_params *params,
+                                 cla_weights weights);
+void cla_export_tensors_free(export_tensors *out);

@@ -70,13 +70,13 @@ static bool same_pieces(const cla_vocab *a, const cla_vocab *b)
     return same;
 }
 
-cla_status foreign_open(foreign *f, const char *run)
+cla_status cla_foreign_open(foreign *f, const char *run)
 {
     const cla_task_kind *kind = NULL;
     *f = (foreign){ .run = run };
     CLA_TRY(cla_folder_settings(run, &f->settings));
     CLA_TRY(cla_task_kind_find(&f->settings, &kind));
-    if (kind != &translation_kind) {
+    if (kind != &cla_translation_kind) {
         return cla_fail(CLA_E_INPUT,
                         "%s: holds a %s: only translators have a format "
                         "of other programs",
@@ -91,7 +91,7 @@ cla_status foreign_open(foreign *f, const char *run)
     return open_weights(f);
 }
 
-void foreign_close(foreign *f)
+void cla_foreign_close(foreign *f)
 {
     cla_st_close(&f->file);
     free(f->path);
@@ -114,8 +114,8 @@ static bool is_alone(const cla_vocab *v, size_t at)
     return true;
 }
 
-const char *foreign_token(const cla_vocab *vocab, size_t at, int64_t *next,
-                          char unused[FOREIGN_UNUSED])
+const char *cla_foreign_token(const cla_vocab *vocab, size_t at, int64_t *next,
+                              char unused[FOREIGN_UNUSED])
 {
     if (is_alone(vocab, at)) {
         return vocab->tokens[at];
@@ -128,7 +128,7 @@ const char *foreign_token(const cla_vocab *vocab, size_t at, int64_t *next,
 
 /* ---- tensors ----------------------------------------------------------------- */
 
-cla_status foreign_take(const foreign *f, const char *name, float **numbers)
+cla_status cla_foreign_take(const foreign *f, const char *name, float **numbers)
 {
     const cla_st_tensor *t = cla_st_find(&f->file, name);
     assert(t);
@@ -144,7 +144,7 @@ static cla_status add_weight(const foreign *f, cla_made *made, const foreign_lin
     const int64_t in = t->shape[0], columns = t->shape[1];
     float *from = NULL, *to = NULL;
     CLA_TRY(cla_made_add(made, l->weight, l->out, in, &to));
-    CLA_TRY(foreign_take(f, l->from, &from));
+    CLA_TRY(cla_foreign_take(f, l->from, &from));
     for (int64_t o = 0; o < l->out; o++) {
         for (int64_t i = 0; i < in; i++) {
             to[o * in + i] = from[i * columns + l->first + o];
@@ -154,21 +154,22 @@ static cla_status add_weight(const foreign *f, cla_made *made, const foreign_lin
     return CLA_OK;
 }
 
-cla_status foreign_add_linear(const foreign *f, cla_made *made, const foreign_linear *l)
+cla_status cla_foreign_add_linear(const foreign *f, cla_made *made,
+                                  const foreign_linear *l)
 {
     char name[NAME];
     float *from = NULL, *to = NULL;
     CLA_TRY(add_weight(f, made, l));
     snprintf(name, sizeof name, "%s_bias", l->from);
     CLA_TRY(cla_made_add(made, l->bias, 0, l->out, &to));
-    CLA_TRY(foreign_take(f, name, &from));
+    CLA_TRY(cla_foreign_take(f, name, &from));
     memcpy(to, from + l->first, (size_t)l->out * sizeof *to);
     free(from);
     return CLA_OK;
 }
 
-cla_status foreign_add_norm(const foreign *f, cla_made *made, const char *from,
-                            const char *gain, const char *bias)
+cla_status cla_foreign_add_norm(const foreign *f, cla_made *made, const char *from,
+                                const char *gain, const char *bias)
 {
     const char *const ends[][2] = { { "gain", gain }, { "bias", bias } };
     const int64_t D = f->t->config.coder.model;
@@ -177,34 +178,34 @@ cla_status foreign_add_norm(const foreign *f, cla_made *made, const char *from,
         float *numbers = NULL, *to = NULL;
         snprintf(name, sizeof name, "%s.%s", from, ends[i][0]);
         CLA_TRY(cla_made_add(made, ends[i][1], 0, D, &to));
-        CLA_TRY(foreign_take(f, name, &numbers));
+        CLA_TRY(cla_foreign_take(f, name, &numbers));
         memcpy(to, numbers, (size_t)D * sizeof *to);
         free(numbers);
     }
     return CLA_OK;
 }
 
-int foreign_positions(const foreign *f)
+int cla_foreign_positions(const foreign *f)
 {
     const int most = f->t->search.most + 1; // with the start
     return most > POSITIONS ? most : POSITIONS;
 }
 
-cla_status foreign_add_positions(const foreign *f, cla_made *made, const char *name)
+cla_status cla_foreign_add_positions(const foreign *f, cla_made *made, const char *name)
 {
     const transformer_config *c = &f->t->config;
-    const int64_t rows = foreign_positions(f), D = c->coder.model;
+    const int64_t rows = cla_foreign_positions(f), D = c->coder.model;
     float *to = NULL;
     CLA_TRY(cla_made_add(made, name, rows, D, &to));
-    (c->positions == TRANSFORMER_MARIAN ? coder_signal_marian : coder_signal)(to, rows,
-                                                                              D);
+    (c->positions == TRANSFORMER_MARIAN ? cla_coder_signal_marian
+                                        : cla_coder_signal)(to, rows, D);
     return CLA_OK;
 }
 
 /* ---- files ------------------------------------------------------------------- */
 
-cla_status foreign_write(cla_publish *p, const char *name, const char *bytes,
-                         size_t size)
+cla_status cla_foreign_write(cla_publish *p, const char *name, const char *bytes,
+                             size_t size)
 {
     char *path = NULL;
     cla_status status = cla_publish_file(p, name, &path);
@@ -213,7 +214,7 @@ cla_status foreign_write(cla_publish *p, const char *name, const char *bytes,
     return status;
 }
 
-cla_status foreign_write_json(cla_publish *p, const char *name, json_t *value)
+cla_status cla_foreign_write_json(cla_publish *p, const char *name, json_t *value)
 {
     char *json = value ? cla_json_write(value, JSON_INDENT(2), CLA_JSON_EXACT) : NULL;
     json_decref(value);
@@ -221,18 +222,18 @@ cla_status foreign_write_json(cla_publish *p, const char *name, json_t *value)
 
     cla_text text = { 0 };
     cla_status status = cla_text_add(&text, "%s\n", json);
-    status = status ? status : foreign_write(p, name, text.data, text.size);
+    status = status ? status : cla_foreign_write(p, name, text.data, text.size);
     free(json);
     cla_text_free(&text);
     return status;
 }
 
-cla_status foreign_write_codes(const foreign *f, cla_publish *p)
+cla_status cla_foreign_write_codes(const foreign *f, cla_publish *p)
 {
     const cla_text *source = &f->t->source.codes, *target = &f->t->target.codes;
     if (f->t->source.kind != CLA_PIECES_MODEL) {
-        return foreign_write(p, "codes.txt", source->data, source->size);
+        return cla_foreign_write(p, "codes.txt", source->data, source->size);
     }
-    CLA_TRY(foreign_write(p, "source.spm", source->data, source->size));
-    return foreign_write(p, "target.spm", target->data, target->size);
+    CLA_TRY(cla_foreign_write(p, "source.spm", source->data, source->size));
+    return cla_foreign_write(p, "target.spm", target->data, target->size);
 }

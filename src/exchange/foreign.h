@@ -19,11 +19,11 @@ typedef struct foreign {
 } foreign;
 
 /* Opens the translator in the folder run and checks that its settings, pieces and best
- * weights fit together. Call foreign_close in any case.
+ * weights fit together. Call cla_foreign_close in any case.
  * Errors: CLA_E_INPUT (no translator; damage; a tensor that is missing, left over or of
  * another shape), CLA_E_NUMERIC, CLA_E_IO, CLA_E_NOMEM. */
-cla_status foreign_open(foreign *f, const char *run);
-void foreign_close(foreign *f);
+cla_status cla_foreign_open(foreign *f, const char *run);
+void cla_foreign_close(foreign *f);
 
 /* Rejects models that no other program supports: attention other than softmax,
  * convolutions, hard cross attention, source vectors.
@@ -35,17 +35,17 @@ cla_status foreign_refuse(const foreign *f, const char *key, const char *program
 
 /* Returns the number of rows of the table of positions: the longest output and its
  * start token, at least 1024. */
-int foreign_positions(const foreign *f);
+int cla_foreign_positions(const foreign *f);
 
 /* Copies the values of a tensor as float32; the caller frees them. */
-cla_status foreign_take(const foreign *f, const char *name, float **numbers);
+cla_status cla_foreign_take(const foreign *f, const char *name, float **numbers);
 
 /* Returns the name of a piece in files that know pieces by their names. Rows without a
  * token, and words of text that are spelled as special tokens, have a name in unused
  * that no other piece has. next: 0 for the first piece. */
 enum { FOREIGN_UNUSED = 32 };
-const char *foreign_token(const cla_vocab *vocab, size_t at, int64_t *next,
-                          char unused[FOREIGN_UNUSED]);
+const char *cla_foreign_token(const cla_vocab *vocab, size_t at, int64_t *next,
+                              char unused[FOREIGN_UNUSED]);
 
 /* A linear layer of the other program, made of columns of a matrix of clattn. */
 typedef struct foreign_linear {
@@ -55,31 +55,32 @@ typedef struct foreign_linear {
     const char *bias;   // name in the other program, [out]
 } foreign_linear;
 
-cla_status foreign_add_linear(const foreign *f, cla_made *made,
-                              const foreign_linear *l);
+cla_status cla_foreign_add_linear(const foreign *f, cla_made *made,
+                                  const foreign_linear *l);
 
 /* Adds the gain and the bias of the layer norm `from`. */
-cla_status foreign_add_norm(const foreign *f, cla_made *made, const char *from,
-                            const char *gain, const char *bias);
+cla_status cla_foreign_add_norm(const foreign *f, cla_made *made, const char *from,
+                                const char *gain, const char *bias);
 
-/* Adds the table of positional encodings [foreign_positions,D]. */
-cla_status foreign_add_positions(const foreign *f, cla_made *made, const char *name);
+/* Adds the table of positional encodings [cla_foreign_positions,D]. */
+cla_status cla_foreign_add_positions(const foreign *f, cla_made *made,
+                                     const char *name);
 
 /* Write a file of the folder: bytes, or JSON, which the function frees. Errors:
  * CLA_E_IO, CLA_E_NOMEM (also: value is NULL). */
-cla_status foreign_write(cla_publish *p, const char *name, const char *bytes,
-                         size_t size);
-cla_status foreign_write_json(cla_publish *p, const char *name, json_t *value);
+cla_status cla_foreign_write(cla_publish *p, const char *name, const char *bytes,
+                             size_t size);
+cla_status cla_foreign_write_json(cla_publish *p, const char *name, json_t *value);
 
 /* Writes source.spm and target.spm, or codes.txt for byte pair encoding. */
-cla_status foreign_write_codes(const foreign *f, cla_publish *p);
+cla_status cla_foreign_write_codes(const foreign *f, cla_publish *p);
 
 /* Write all files of the folder, config.json last.
  * half     in   store the weights as float16
  * numbers  out  parameter values written
  * Errors: those of foreign_check; CLA_E_INPUT (a value that float16 cannot hold, a
  * piece that is not UTF-8), CLA_E_IO, CLA_E_NOMEM. */
-cla_status foreign_ctranslate2(const foreign *f, cla_publish *p, bool half,
-                               int64_t *numbers);
-cla_status foreign_huggingface(const foreign *f, cla_publish *p, bool half,
-                               int64_t *numbers);
+cla_status cla_foreign_ctranslate2(const foreign *f, cla_publish *p, bool half,
+                                   int64_t *numbers);
+cla_status cla_foreign_huggingface(const foreign *f, cla_publish *p, bool half,
+                                   int64_t *numbers);

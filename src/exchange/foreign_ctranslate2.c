@@ -37,7 +37,7 @@ static cla_status starts_with_zeros(const foreign *f, bool *zeros)
     if (!f->t->config.start_pad) {
         return CLA_OK;
     }
-    CLA_TRY(foreign_take(f, "target.table", &table));
+    CLA_TRY(cla_foreign_take(f, "target.table", &table));
     for (int i = 0; i < f->t->config.coder.model; i++) {
         *zeros = *zeros && table[i] == 0;
     }
@@ -75,7 +75,7 @@ static cla_status write_vocab(const layout *l, cla_publish *p, const char *name,
     for (int64_t i = 0; i < pieces && tokens; i++) {
         char unused[FOREIGN_UNUSED];
         const size_t at = (size_t)i + 1 < vocab->count ? (size_t)i + 1 : CLA_PAD;
-        const char *token = foreign_token(vocab, at, &next, unused);
+        const char *token = cla_foreign_token(vocab, at, &next, unused);
         if (json_array_append_new(tokens, json_string(token))) {
             json_decref(tokens);
             return cla_fail(CLA_E_INPUT,
@@ -83,7 +83,7 @@ static cla_status write_vocab(const layout *l, cla_publish *p, const char *name,
                             l->f->run, at);
         }
     }
-    return foreign_write_json(p, name, tokens);
+    return cla_foreign_write_json(p, name, tokens);
 }
 
 static cla_status write_pieces(const layout *l, cla_publish *p)
@@ -98,7 +98,7 @@ static cla_status write_pieces(const layout *l, cla_publish *p)
         CLA_TRY(
             write_vocab(l, p, "target_vocabulary.json", &t->target.vocab, l->target));
     }
-    return foreign_write_codes(l->f, p);
+    return cla_foreign_write_codes(l->f, p);
 }
 
 /* ---- variables --------------------------------------------------------------- */
@@ -109,8 +109,8 @@ static cla_status add_linear(writer *w, const char *from, int64_t columns,
     char weight[LONG_NAME], bias[LONG_NAME];
     snprintf(weight, sizeof weight, "%s/weight", to);
     snprintf(bias, sizeof bias, "%s/bias", to);
-    return foreign_add_linear(w->l->f, &w->made,
-                              &(foreign_linear){ from, 0, columns, weight, bias });
+    return cla_foreign_add_linear(w->l->f, &w->made,
+                                  &(foreign_linear){ from, 0, columns, weight, bias });
 }
 
 static cla_status add_norm(writer *w, const char *from, const char *to)
@@ -118,7 +118,7 @@ static cla_status add_norm(writer *w, const char *from, const char *to)
     char gain[LONG_NAME], bias[LONG_NAME];
     snprintf(gain, sizeof gain, "%s/layer_norm/gamma", to);
     snprintf(bias, sizeof bias, "%s/layer_norm/beta", to);
-    return foreign_add_norm(w->l->f, &w->made, from, gain, bias);
+    return cla_foreign_add_norm(w->l->f, &w->made, from, gain, bias);
 }
 
 /* A block and its norm. part: ends of the names of clattn's linear layers, which become
@@ -167,7 +167,7 @@ static cla_status add_table(writer *w, const char *from, const char *to, int64_t
     const int64_t D = w->l->f->t->config.coder.model;
     float *numbers = NULL, *table = NULL;
     CLA_TRY(cla_made_add(&w->made, to, pieces, D, &table));
-    CLA_TRY(foreign_take(w->l->f, from, &numbers));
+    CLA_TRY(cla_foreign_take(w->l->f, from, &numbers));
     place(w->l, table, numbers, pieces, (size_t)D);
     free(numbers);
     return CLA_OK;
@@ -183,7 +183,7 @@ static cla_status add_bias(writer *w)
     }
     CLA_TRY(cla_made_add(&w->made, "decoder/projection/bias", 0, w->l->target, &bias));
     if (f->t->config.output_bias) {
-        CLA_TRY(foreign_take(f, "output.bias", &numbers));
+        CLA_TRY(cla_foreign_take(f, "output.bias", &numbers));
         place(w->l, bias, numbers, w->l->target, 1);
         free(numbers);
     }
@@ -202,13 +202,14 @@ static cla_status add_tables(writer *w)
     const int tied = w->l->f->t->config.tied;
     CLA_TRY(add_table(w, "target.table", decoder, w->l->target));
     CLA_TRY(tied == TRANSFORMER_TIED_ALL
-                ? ct2_add_alias(&w->file, encoder, decoder)
+                ? cla_ct2_add_alias(&w->file, encoder, decoder)
                 : add_table(w, "source.table", encoder, w->l->source));
     CLA_TRY(tied == TRANSFORMER_SEPARATE
                 ? add_table(w, "output.table", output, w->l->target)
-                : ct2_add_alias(&w->file, output, decoder));
-    CLA_TRY(foreign_add_positions(w->l->f, &w->made, positions));
-    CLA_TRY(ct2_add_alias(&w->file, "encoder/position_encodings/encodings", positions));
+                : cla_ct2_add_alias(&w->file, output, decoder));
+    CLA_TRY(cla_foreign_add_positions(w->l->f, &w->made, positions));
+    CLA_TRY(
+        cla_ct2_add_alias(&w->file, "encoder/position_encodings/encodings", positions));
     return add_bias(w);
 }
 
@@ -241,10 +242,10 @@ static cla_status add_scalars(writer *w)
     };
     const float scale = c->unscaled ? 1 : sqrtf((float)c->coder.model);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        CLA_TRY(ct2_add_whole(&w->file, all[i].name, all[i].type, all[i].value));
+        CLA_TRY(cla_ct2_add_whole(&w->file, all[i].name, all[i].type, all[i].value));
     }
-    CLA_TRY(ct2_add_real(&w->file, "decoder/scale_embeddings", scale));
-    return ct2_add_real(&w->file, "encoder/scale_embeddings", scale);
+    CLA_TRY(cla_ct2_add_real(&w->file, "decoder/scale_embeddings", scale));
+    return cla_ct2_add_real(&w->file, "encoder/scale_embeddings", scale);
 }
 
 /* ---- the file ---------------------------------------------------------------- */
@@ -260,9 +261,9 @@ static cla_status make(writer *w, bool half, cla_text *out)
         CLA_TRY(cla_made_halve(&w->made.tensors[i], w->l->f->path));
     }
     for (size_t i = 0; i < w->made.count; i++) {
-        CLA_TRY(ct2_add_tensor(&w->file, &w->made.tensors[i]));
+        CLA_TRY(cla_ct2_add_tensor(&w->file, &w->made.tensors[i]));
     }
-    return ct2_format(&w->file, out);
+    return cla_ct2_format(&w->file, out);
 }
 
 static cla_status write_weights(const layout *l, cla_publish *p, bool half,
@@ -272,9 +273,9 @@ static cla_status write_weights(const layout *l, cla_publish *p, bool half,
     cla_text out = { 0 };
     cla_status status = make(&w, half, &out);
     *numbers = w.made.numbers;
-    status = status ? status : foreign_write(p, "model.bin", out.data, out.size);
+    status = status ? status : cla_foreign_write(p, "model.bin", out.data, out.size);
     cla_text_free(&out);
-    ct2_free(&w.file);
+    cla_ct2_free(&w.file);
     cla_made_free(&w.made);
     return status;
 }
@@ -286,7 +287,7 @@ static cla_status write_settings(const layout *l, cla_publish *p)
     const double epsilon = l->f->t->config.coder.norm_epsilon;
     json_t *norm = epsilon == 1e-5 ? json_null() : json_real(epsilon);
     const char *start = cla_special_names[l->zero_start ? CLA_EOS : CLA_PAD];
-    return foreign_write_json(
+    return cla_foreign_write_json(
         p, "config.json",
         json_pack("{s:b, s:b, s:s, s:s, s:s, s:o, s:b, s:s}", "add_source_bos", 0,
                   "add_source_eos", 0, "bos_token", "<s>", "decoder_start_token", start,
@@ -294,12 +295,12 @@ static cla_status write_settings(const layout *l, cla_publish *p)
                   "multi_query_attention", 0, "unk_token", cla_special_names[CLA_UNK]));
 }
 
-cla_status foreign_ctranslate2(const foreign *f, cla_publish *p, bool half,
-                               int64_t *numbers)
+cla_status cla_foreign_ctranslate2(const foreign *f, cla_publish *p, bool half,
+                                   int64_t *numbers)
 {
     layout l;
-    CLA_TRY(transformer_check_format(&f->t->config, &f->settings,
-                                     TRANSFORMER_CTRANSLATE2, false));
+    CLA_TRY(cla_transformer_check_format(&f->t->config, &f->settings,
+                                         TRANSFORMER_CTRANSLATE2, false));
     CLA_TRY(make_layout(&l, f));
     CLA_TRY(write_weights(&l, p, half, numbers));
     CLA_TRY(write_pieces(&l, p));

@@ -45,12 +45,12 @@ static int pad(const layout *l)
 static cla_status check(const foreign *f)
 {
     const transformer_config *c = &f->t->config;
-    CLA_TRY(transformer_check_format(c, &f->settings, TRANSFORMER_MARIANMT, false));
-    if (c->coder.norm_epsilon < transformer_marian_epsilon) {
+    CLA_TRY(cla_transformer_check_format(c, &f->settings, TRANSFORMER_MARIANMT, false));
+    if (c->coder.norm_epsilon < cla_transformer_marian_epsilon) {
         cla_log(CLA_LOG_WARN,
                 "norm_epsilon is %g, and always %g in MarianMT: scores will differ "
                 "slightly",
-                c->coder.norm_epsilon, transformer_marian_epsilon);
+                c->coder.norm_epsilon, cla_transformer_marian_epsilon);
     }
     return CLA_OK;
 }
@@ -73,13 +73,13 @@ static cla_status add_attention(const foreign *f, cla_made *made, const char *fr
         snprintf(weight, sizeof weight, "%s.%s.weight", to, parts[i]);
         snprintf(bias, sizeof bias, "%s.%s.bias", to, parts[i]);
         const int64_t first = i == 3 ? 0 : (i - rest) * D;
-        CLA_TRY(foreign_add_linear(f, made,
-                                   &(foreign_linear){ name, first, D, weight, bias }));
+        CLA_TRY(cla_foreign_add_linear(
+            f, made, &(foreign_linear){ name, first, D, weight, bias }));
     }
     snprintf(name, sizeof name, "%s.norm", from);
     snprintf(weight, sizeof weight, "%s_layer_norm.weight", to);
     snprintf(bias, sizeof bias, "%s_layer_norm.bias", to);
-    return foreign_add_norm(f, made, name, weight, bias);
+    return cla_foreign_add_norm(f, made, name, weight, bias);
 }
 
 static cla_status add_layer(const foreign *f, cla_made *made, const char *stack, int i)
@@ -99,14 +99,14 @@ static cla_status add_layer(const foreign *f, cla_made *made, const char *stack,
         snprintf(weight, sizeof weight, "model.%s.layers.%d.fc%d.weight", stack, i,
                  k + 1);
         snprintf(bias, sizeof bias, "model.%s.layers.%d.fc%d.bias", stack, i, k + 1);
-        CLA_TRY(foreign_add_linear(
+        CLA_TRY(cla_foreign_add_linear(
             f, made, &(foreign_linear){ from, 0, k ? D : F, weight, bias }));
     }
     snprintf(from, sizeof from, "%s.%d.feed.norm", stack, i);
     snprintf(weight, sizeof weight, "model.%s.layers.%d.final_layer_norm.weight", stack,
              i);
     snprintf(bias, sizeof bias, "model.%s.layers.%d.final_layer_norm.bias", stack, i);
-    return foreign_add_norm(f, made, from, weight, bias);
+    return cla_foreign_add_norm(f, made, from, weight, bias);
 }
 
 /* Adds a table of `pieces` pieces. start: the decoder starts with its row of <pad>. */
@@ -118,7 +118,7 @@ static cla_status add_table(const layout *l, cla_made *made, const char *from,
     const size_t place = moved ? rest : (size_t)pad(l);
     float *numbers = NULL, *table = NULL;
     CLA_TRY(cla_made_add(made, to, l->rows, (int64_t)D, &table));
-    CLA_TRY(foreign_take(l->f, from, &numbers));
+    CLA_TRY(cla_foreign_take(l->f, from, &numbers));
     memcpy(table, numbers + D, rest * D * sizeof *table);
     if (!start || l->f->t->config.start_pad || moved) {
         memcpy(table + place * D, numbers, D * sizeof *table);
@@ -138,7 +138,7 @@ static cla_status add_bias(const layout *l, cla_made *made)
     }
     bias[place] = 0;
     if (l->f->t->config.output_bias) {
-        CLA_TRY(foreign_take(l->f, "output.bias", &numbers));
+        CLA_TRY(cla_foreign_take(l->f, "output.bias", &numbers));
         memcpy(bias, numbers + 1, (size_t)rest * sizeof *bias);
         bias[place] = numbers[CLA_PAD];
         free(numbers);
@@ -174,8 +174,10 @@ static cla_status add_all(const layout *l, cla_made *made)
         CLA_TRY(add_layer(f, made, "decoder", i));
     }
     if (f->t->config.positions != TRANSFORMER_MARIAN) {
-        CLA_TRY(foreign_add_positions(f, made, "model.encoder.embed_positions.weight"));
-        CLA_TRY(foreign_add_positions(f, made, "model.decoder.embed_positions.weight"));
+        CLA_TRY(
+            cla_foreign_add_positions(f, made, "model.encoder.embed_positions.weight"));
+        CLA_TRY(
+            cla_foreign_add_positions(f, made, "model.decoder.embed_positions.weight"));
     }
     return CLA_OK;
 }
@@ -211,7 +213,7 @@ static cla_status write_vocab(const layout *l, cla_publish *p, const char *name,
     for (int64_t i = 0; i < l->rows && tokens; i++) {
         char unused[FOREIGN_UNUSED];
         const size_t at = i == pad(l) ? CLA_PAD : (size_t)i + 1;
-        const char *token = foreign_token(vocab, at, &next, unused);
+        const char *token = cla_foreign_token(vocab, at, &next, unused);
         if (json_object_set_new(tokens, token, json_integer(i))) {
             json_decref(tokens);
             return cla_fail(CLA_E_INPUT,
@@ -219,7 +221,7 @@ static cla_status write_vocab(const layout *l, cla_publish *p, const char *name,
                             l->f->run, (long long)i);
         }
     }
-    return foreign_write_json(p, name, tokens);
+    return cla_foreign_write_json(p, name, tokens);
 }
 
 /* Writes vocabularies and codes. Without SentencePiece, transformers has no tokenizer
@@ -237,7 +239,7 @@ static cla_status write_pieces(const layout *l, cla_publish *p)
                 "codes.txt`",
                 source->kind == CLA_PIECES_SPLIT ? " --split" : "");
     }
-    return foreign_write_codes(l->f, p);
+    return cla_foreign_write_codes(l->f, p);
 }
 
 /* Returns the tokens [n] before `last`, which the tokenizer finds anywhere, with their
@@ -266,10 +268,10 @@ static cla_status write_tokenizer(const layout *l, cla_publish *p)
     if (t->source.kind != CLA_PIECES_MODEL) {
         return CLA_OK;
     }
-    json_t *all = json_pack("{s:s, s:s, s:s, s:b, s:i}", "tokenizer_class",
-                            "MarianTokenizer", "source_lang", t->source_name,
-                            "target_lang", t->target_name, "separate_vocabs",
-                            !l->f->joint, "model_max_length", foreign_positions(l->f));
+    json_t *all = json_pack(
+        "{s:s, s:s, s:s, s:b, s:i}", "tokenizer_class", "MarianTokenizer",
+        "source_lang", t->source_name, "target_lang", t->target_name, "separate_vocabs",
+        !l->f->joint, "model_max_length", cla_foreign_positions(l->f));
     if (v->added || v->added_specials) {
         json_t *added =
             describe_added(json_object(), v, v->specials, v->added_specials, true);
@@ -279,7 +281,7 @@ static cla_status write_tokenizer(const layout *l, cla_publish *p)
             all = NULL;
         }
     }
-    return foreign_write_json(p, "tokenizer_config.json", all);
+    return cla_foreign_write_json(p, "tokenizer_config.json", all);
 }
 
 /* ---- settings ---------------------------------------------------------------- */
@@ -305,27 +307,28 @@ static bool penalises(const search_options *o)
 static cla_status write_search(const layout *l, cla_publish *p)
 {
     const search_options *o = &l->f->t->search;
-    const int most = o->most ? o->most + 1 : foreign_positions(l->f); // with the start
+    const int most =
+        o->most ? o->most + 1 : cla_foreign_positions(l->f); // with the start
     json_t *search = json_pack(
         "{s:i, s:i, s:i, s:o, s:i, s:o, s:i, s:o*, s:o*}", "decoder_start_token_id",
         pad(l), "eos_token_id", END, "pad_token_id", pad(l), "forced_eos_token_id",
         forced(o), "num_beams", o->beam, "early_stopping", early(o), "max_length", most,
         "length_penalty", penalises(o) ? json_real(o->alpha) : NULL, "bad_words_ids",
         o->never_pad ? json_pack("[[i]]", pad(l)) : NULL);
-    return foreign_write_json(p, "generation_config.json", search);
+    return cla_foreign_write_json(p, "generation_config.json", search);
 }
 
 static json_t *sizes(const layout *l)
 {
     const transformer_config *c = &l->f->t->model.config;
-    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I}",
-                     "d_model", c->coder.model, "encoder_attention_heads",
-                     c->coder.heads, "decoder_attention_heads", c->coder.heads,
-                     "encoder_ffn_dim", c->coder.inner, "decoder_ffn_dim",
-                     c->coder.inner, "encoder_layers", c->layers, "num_hidden_layers",
-                     c->layers, "decoder_layers", c->decoder_layers,
-                     "max_position_embeddings", foreign_positions(l->f), "vocab_size",
-                     (json_int_t)l->rows, "decoder_vocab_size", (json_int_t)l->rows);
+    return json_pack(
+        "{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I}", "d_model",
+        c->coder.model, "encoder_attention_heads", c->coder.heads,
+        "decoder_attention_heads", c->coder.heads, "encoder_ffn_dim", c->coder.inner,
+        "decoder_ffn_dim", c->coder.inner, "encoder_layers", c->layers,
+        "num_hidden_layers", c->layers, "decoder_layers", c->decoder_layers,
+        "max_position_embeddings", cla_foreign_positions(l->f), "vocab_size",
+        (json_int_t)l->rows, "decoder_vocab_size", (json_int_t)l->rows);
 }
 
 static cla_status write_settings(const layout *l, cla_publish *p, bool half)
@@ -353,11 +356,11 @@ static cla_status write_settings(const layout *l, cla_publish *p, bool half)
         all = NULL;
     }
     json_decref(rest);
-    return foreign_write_json(p, "config.json", all);
+    return cla_foreign_write_json(p, "config.json", all);
 }
 
-cla_status foreign_huggingface(const foreign *f, cla_publish *p, bool half,
-                               int64_t *numbers)
+cla_status cla_foreign_huggingface(const foreign *f, cla_publish *p, bool half,
+                                   int64_t *numbers)
 {
     const layout l = make_layout(f);
     CLA_TRY(check(f));

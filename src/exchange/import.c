@@ -64,7 +64,7 @@ static cla_status copy_pieces(cla_publish *p, const char *dir, const char *name,
     cla_text path = { 0 };
     char *bytes = NULL, *target = NULL;
     size_t size = 0;
-    CLA_TRY(marian_check_file(dir, name));
+    CLA_TRY(cla_marian_check_file(dir, name));
     cla_status status = cla_text_add(&path, "%s/%s", dir, name);
     status = status ? status : cla_file_read(path.data, &bytes, &size);
     status = status ? status : check_pieces(path.data, bytes, size);
@@ -92,7 +92,7 @@ static cla_status write_weights(cla_publish *p, marian *m, int64_t *numbers)
 {
     char *path = NULL;
     cla_status status = cla_publish_file(p, "best.ckpt.safetensors", &path);
-    status = status ? status : marian_write_weights(m, path, numbers);
+    status = status ? status : cla_marian_write_weights(m, path, numbers);
     free(path);
     return status;
 }
@@ -144,7 +144,8 @@ static cla_status write_settings(cla_publish *p, const marian *m)
     json_decref(rest);
     cla_status status = whole ? CLA_OK : cla_fail(CLA_E_NOMEM, "import: out of memory");
     status = status ? status : cla_strdup(&settings.path, m->config.path);
-    status = status ? status : cla_publish_settings(p, &settings, &translation_kind);
+    status =
+        status ? status : cla_publish_settings(p, &settings, &cla_translation_kind);
     cla_config_fini(&settings);
     return status;
 }
@@ -161,7 +162,7 @@ static cla_status publish(marian *m, const char *out, volatile const int *signal
     status = status ? status : copy_pieces(&p, m->dir, source, "codes.txt");
     status = status ? status : copy_pieces(&p, m->dir, target, "target_codes.txt");
     status = status ? status : write_vocabulary(&p, "source.txt", &m->source);
-    status = status ? status : write_vocabulary(&p, "target.txt", marian_target(m));
+    status = status ? status : write_vocabulary(&p, "target.txt", cla_marian_target(m));
     status = status ? status : write_weights(&p, m, numbers);
     status = status ? status : write_settings(&p, m);
     return cla_publish_end(&p, status);
@@ -175,10 +176,10 @@ cla_status cla_import(const char *from, const char *out, int transformers,
     *numbers = 0;
     const bool release =
         !cla_folder_holds(from, "config.json") && cla_folder_holds(from, "decoder.yml");
-    cla_status status =
-        release ? marian_read_release(&m, from) : marian_read_settings(&m, from);
-    status = status || release ? status : marian_read_pieces(&m);
+    cla_status status = release ? cla_marian_read_release(&m, from)
+                                : cla_marian_read_settings(&m, from);
+    status = status || release ? status : cla_marian_read_pieces(&m);
     status = status ? status : publish(&m, out, signal, numbers);
-    marian_fini(&m);
+    cla_marian_fini(&m);
     return status;
 }

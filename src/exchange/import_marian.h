@@ -35,24 +35,24 @@ typedef struct marian {
     cla_made made;
 } marian;
 
-void marian_fini(marian *m);
+void cla_marian_fini(marian *m);
 
 /* Checks that the folder has the file and that it is no link out of the folder.
  * Errors: CLA_E_INPUT, CLA_E_NOMEM. */
-cla_status marian_check_file(const char *dir, const char *name);
+cla_status cla_marian_check_file(const char *dir, const char *name);
 
 /* Reads config.json and, where present, generation_config.json, tokenizer_config.json
  * and added_tokens.json. Uses m->search.kind. Errors: CLA_E_INPUT (file, key and
  * value), CLA_E_IO, CLA_E_NOMEM. */
-cla_status marian_read_settings(marian *m, const char *dir);
+cla_status cla_marian_read_settings(marian *m, const char *dir);
 
 /* Reads the ids of special tokens and the search, as the releases of m->search.kind
  * (search_kind) read them; a part of marian_read_settings. Errors: the same. */
-cla_status marian_read_search(marian *m);
+cla_status cla_marian_read_search(marian *m);
 
 /* Reads vocab.json, and target_vocab.json when the vocabularies are separate. Errors:
  * those of marian_read_settings. */
-cla_status marian_read_pieces(marian *m);
+cla_status cla_marian_read_pieces(marian *m);
 
 /* Sorts the pieces of a vocabulary into clattn's order.
  * path    in  for messages
@@ -60,16 +60,16 @@ cla_status marian_read_pieces(marian *m);
  * pieces  in  rows of the table; those without a token follow the special ones
  * Errors: CLA_E_INPUT (a duplicate id; a missing or misplaced special token),
  * CLA_E_NOMEM. */
-cla_status marian_arrange(const marian *m, marian_pieces *p, const char *path,
-                          json_t *tokens, int pieces);
+cla_status cla_marian_arrange(const marian *m, marian_pieces *p, const char *path,
+                              json_t *tokens, int pieces);
 
 /* Reads a folder as Marian writes it (decoder.yml, *.npz, vocabularies). Its tensors
- * get the names of Hugging Face. Errors: those of marian_read_settings, CLA_E_NUMERIC,
- * CLA_E_USAGE (clattn was built without zlib or libyaml). */
-cla_status marian_read_release(marian *m, const char *dir);
+ * get the names of Hugging Face. Errors: those of cla_marian_read_settings,
+ * CLA_E_NUMERIC, CLA_E_USAGE (clattn was built without zlib or libyaml). */
+cla_status cla_marian_read_release(marian *m, const char *dir);
 
 /* Returns the pieces that the decoder produces. */
-const marian_pieces *marian_target(const marian *m);
+const marian_pieces *cla_marian_target(const marian *m);
 
 /* The tensors of a folder, in one file or in several that an index lists. */
 typedef struct marian_tensors {
@@ -79,19 +79,19 @@ typedef struct marian_tensors {
     size_t count;
 } marian_tensors;
 
-/* Opens the file of weights, or the index and its files; marian_close_tensors closes
- * them also when that failed. Errors: CLA_E_INPUT (no such file, with advice; a damaged
- * one; an index that does not suit its files), CLA_E_IO, CLA_E_NOMEM. */
-cla_status marian_open_tensors(marian_tensors *t, const char *dir);
-void marian_close_tensors(marian_tensors *t);
+/* Opens the file of weights, or the index and its files; cla_marian_close_tensors
+ * closes them also when that failed. Errors: CLA_E_INPUT (no such file, with advice; a
+ * damaged one; an index that does not suit its files), CLA_E_IO, CLA_E_NOMEM. */
+cla_status cla_marian_open_tensors(marian_tensors *t, const char *dir);
+void cla_marian_close_tensors(marian_tensors *t);
 
 /* Refuses a tensor of another shape than [rows,columns], or [columns] if rows is 0.
  * path: of its file. Returns CLA_E_INPUT, or CLA_E_NOMEM. */
-cla_status marian_wrong_shape(const char *path, const cla_st_tensor *t, int64_t rows,
-                              int64_t columns);
+cla_status cla_marian_wrong_shape(const char *path, const cla_st_tensor *t,
+                                  int64_t rows, int64_t columns);
 
 /* Converts the tensors of the folder, or those of a release, to the parameters of a
  * translator and writes them to the file `to`. Sets m->positions unless m is a release.
  * numbers  out  parameter values written
  * Errors: CLA_E_INPUT (tensor and shape), CLA_E_NUMERIC, CLA_E_IO, CLA_E_NOMEM. */
-cla_status marian_write_weights(marian *m, const char *to, int64_t *numbers);
+cla_status cla_marian_write_weights(marian *m, const char *to, int64_t *numbers);

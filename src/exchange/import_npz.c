@@ -42,7 +42,7 @@ static cla_status open_array(release *r, const char *name, cla_npy *array, char 
     return cla_npy_parse(array, r->zip.path, name, *bytes, e->size);
 }
 
-cla_status release_open_weights(release *r, const char *path)
+cla_status cla_release_open_weights(release *r, const char *path)
 {
     cla_npy array = { 0 };
     char *bytes = NULL;
@@ -235,7 +235,7 @@ static cla_status add_tables(release *r)
     return CLA_OK;
 }
 
-cla_status release_read_weights(release *r)
+cla_status cla_release_read_weights(release *r)
 {
     CLA_TRY(add_tables(r));
     for (int i = 0; i < r->m->layers; i++) {

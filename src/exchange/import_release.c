@@ -160,7 +160,7 @@ static cla_status path_of(const release *r, const char *name, cla_text *path)
         return cla_fail(CLA_E_INPUT, "%s: '%.200s' is no name of a file of this folder",
                         r->m->config.path, name);
     }
-    CLA_TRY(marian_check_file(r->m->dir, name));
+    CLA_TRY(cla_marian_check_file(r->m->dir, name));
     return cla_text_add(path, "%s/%s", r->m->dir, name);
 }
 
@@ -188,7 +188,7 @@ static cla_status open_weights(release *r)
         return wrong(r, true, "models", "must name one file of weights");
     }
     cla_status status = path_of(r, name, &path);
-    status = status ? status : release_open_weights(r, path.data);
+    status = status ? status : cla_release_open_weights(r, path.data);
     cla_text_free(&path);
     return status;
 }
@@ -279,7 +279,7 @@ static cla_status read_vocab(const release *r, const char *name, marian_pieces *
     status = status ? status : (spm ? list_ids : read_ids)(path.data, ids);
     status = status ? status : add_pad(r, path.data, ids);
     *count = (int)json_object_size(ids);
-    status = status ? status : marian_arrange(r->m, pieces, path.data, ids, *count);
+    status = status ? status : cla_marian_arrange(r->m, pieces, path.data, ids, *count);
     status = status || !spm ? status : cla_strdup(model, name);
     json_decref(ids);
     cla_text_free(&path);
@@ -314,16 +314,16 @@ static cla_status read_all(release *r)
     CLA_TRY(read_network(r));
     CLA_TRY(read_search(r));
     CLA_TRY(read_vocabs(r));
-    return release_read_weights(r);
+    return cla_release_read_weights(r);
 }
 
-cla_status marian_read_release(marian *m, const char *dir)
+cla_status cla_marian_read_release(marian *m, const char *dir)
 {
     release r = { .m = m };
     cla_text path = { 0 };
     m->dir = dir;
     m->release = true;
-    CLA_TRY(marian_check_file(dir, DECODER));
+    CLA_TRY(cla_marian_check_file(dir, DECODER));
     CLA_TRY(cla_text_add(&path, "%s/" DECODER, dir));
     m->config.path = path.data;
     cla_status status = read_all(&r);

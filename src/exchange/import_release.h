@@ -15,10 +15,10 @@ typedef struct release {
 
 /* Opens the archive and reads the settings in it. Errors: CLA_E_INPUT, CLA_E_IO,
  * CLA_E_NOMEM. */
-cla_status release_open_weights(release *r, const char *path);
+cla_status cla_release_open_weights(release *r, const char *path);
 
 /* Makes the tensors of r->m with the names and shapes of Hugging Face. Needs the sizes
  * and the numbers of pieces in r->m.
  * Errors: CLA_E_INPUT (an array that is missing, left over or of another shape),
  * CLA_E_NUMERIC, CLA_E_NOMEM. */
-cla_status release_read_weights(release *r);
+cla_status cla_release_read_weights(release *r);

@@ -166,7 +166,7 @@ static cla_status read_length(marian *m, cla_config *g)
                : wrong(g, "forced_eos_token_id", "is not the eos_token_id");
 }
 
-cla_status marian_read_search(marian *m)
+cla_status cla_marian_read_search(marian *m)
 {
     const int kind = m->search.kind; // of the caller
     CLA_TRY(read_ids(m));

@@ -6,7 +6,7 @@
 #include "nn/coder.h"
 #include "train/folder.h"
 
-void marian_fini(marian *m)
+void cla_marian_fini(marian *m)
 {
     cla_config_fini(&m->config);
     cla_config_fini(&m->generation);
@@ -39,7 +39,7 @@ static void drop_nulls(json_t *object)
     }
 }
 
-cla_status marian_check_file(const char *dir, const char *name)
+cla_status cla_marian_check_file(const char *dir, const char *name)
 {
     return cla_folder_holds(dir, name)
                ? cla_folder_inside(dir, name)
@@ -49,7 +49,7 @@ cla_status marian_check_file(const char *dir, const char *name)
 static cla_status read_config(cla_config *config, const char *dir, const char *name)
 {
     cla_text path = { 0 };
-    cla_status status = marian_check_file(dir, name);
+    cla_status status = cla_marian_check_file(dir, name);
     status = status ? status : cla_text_add(&path, "%s/%s", dir, name);
     status = status ? status : cla_config_read(config, path.data);
     cla_text_free(&path);
@@ -167,7 +167,7 @@ static cla_status read_tokenizer(marian *m)
                : CLA_OK;
 }
 
-cla_status marian_read_settings(marian *m, const char *dir)
+cla_status cla_marian_read_settings(marian *m, const char *dir)
 {
     m->dir = dir;
     m->norm_epsilon = 1e-5;
@@ -186,6 +186,6 @@ cla_status marian_read_settings(marian *m, const char *dir)
     CLA_TRY(read_absent(m));
     CLA_TRY(read_sizes(m));
     CLA_TRY(read_tables(m));
-    CLA_TRY(marian_read_search(m));
+    CLA_TRY(cla_marian_read_search(m));
     return read_tokenizer(m);
 }

@@ -14,7 +14,7 @@ static cla_status open_file(marian_tensors *t, const char *dir, const char *name
 {
     cla_text path = { 0 };
     cla_st_file *file = &t->files[t->count];
-    cla_status status = marian_check_file(dir, name);
+    cla_status status = cla_marian_check_file(dir, name);
     status = status ? status : cla_text_add(&path, "%s/%s", dir, name);
     status = status ? status : cla_st_open(file, path.data);
     cla_text_free(&path);
@@ -114,7 +114,7 @@ static cla_status open_listed(marian_tensors *t, const char *dir, const json_t *
 static cla_status open_index(marian_tensors *t, const char *dir)
 {
     json_t *root = NULL;
-    CLA_TRY(marian_check_file(dir, INDEX));
+    CLA_TRY(cla_marian_check_file(dir, INDEX));
     CLA_TRY(cla_text_add(&t->path, "%s/" INDEX, dir));
     CLA_TRY(
         cla_json_file(&root, t->path.data, CLA_SOURCE_FILE, JSON_REJECT_DUPLICATES));
@@ -125,7 +125,7 @@ static cla_status open_index(marian_tensors *t, const char *dir)
 
 /* ---- either -------------------------------------------------------------- */
 
-cla_status marian_open_tensors(marian_tensors *t, const char *dir)
+cla_status cla_marian_open_tensors(marian_tensors *t, const char *dir)
 {
     *t = (marian_tensors){ .count = 0 };
     if (cla_folder_holds(dir, WEIGHTS)) {
@@ -137,7 +137,7 @@ cla_status marian_open_tensors(marian_tensors *t, const char *dir)
         return open_index(t, dir);
     }
     return !cla_folder_holds(dir, "pytorch_model.bin")
-               ? marian_check_file(dir, WEIGHTS)
+               ? cla_marian_check_file(dir, WEIGHTS)
                : cla_fail(CLA_E_INPUT,
                           "%s: pytorch_model.bin can run programs and is not read; "
                           "convert it in Python: MarianMTModel.from_pretrained(DIR)"
@@ -145,7 +145,7 @@ cla_status marian_open_tensors(marian_tensors *t, const char *dir)
                           dir);
 }
 
-void marian_close_tensors(marian_tensors *t)
+void cla_marian_close_tensors(marian_tensors *t)
 {
     for (size_t i = 0; i < t->count; i++) {
         cla_st_close(&t->files[i]);
@@ -164,8 +164,8 @@ static cla_status shape_text(const cla_st_tensor *t, cla_text *out)
     return cla_text_append(out, "", 0);
 }
 
-cla_status marian_wrong_shape(const char *path, const cla_st_tensor *t, int64_t rows,
-                              int64_t columns)
+cla_status cla_marian_wrong_shape(const char *path, const cla_st_tensor *t,
+                                  int64_t rows, int64_t columns)
 {
     cla_text shape = { 0 }, want = { 0 };
     cla_status status = shape_text(t, &shape);

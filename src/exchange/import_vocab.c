@@ -230,8 +230,8 @@ static cla_status read_tokens(reader *r, marian_pieces *p, json_t *root, int pie
     return arrange(p, r);
 }
 
-cla_status marian_arrange(const marian *m, marian_pieces *p, const char *path,
-                          json_t *tokens, int pieces)
+cla_status cla_marian_arrange(const marian *m, marian_pieces *p, const char *path,
+                              json_t *tokens, int pieces)
 {
     reader r = { .path = path, .m = m };
     const cla_status status = read_tokens(&r, p, tokens, pieces);
@@ -245,18 +245,18 @@ static cla_status read_vocab(const marian *m, marian_pieces *p, const char *name
 {
     cla_text path = { 0 };
     json_t *root = NULL;
-    CLA_TRY(marian_check_file(m->dir, name));
+    CLA_TRY(cla_marian_check_file(m->dir, name));
     cla_status status = cla_text_add(&path, "%s/%s", m->dir, name);
     status = status ? status
                     : cla_json_file(&root, path.data, CLA_SOURCE_FILE,
                                     JSON_REJECT_DUPLICATES);
-    status = status ? status : marian_arrange(m, p, path.data, root, pieces);
+    status = status ? status : cla_marian_arrange(m, p, path.data, root, pieces);
     json_decref(root);
     cla_text_free(&path);
     return status;
 }
 
-cla_status marian_read_pieces(marian *m)
+cla_status cla_marian_read_pieces(marian *m)
 {
     CLA_TRY(read_vocab(m, &m->source, "vocab.json", m->source_pieces));
     if (m->separate) {
@@ -271,7 +271,7 @@ cla_status marian_read_pieces(marian *m)
                      m->config.path, m->target_pieces, m->source_pieces);
 }
 
-const marian_pieces *marian_target(const marian *m)
+const marian_pieces *cla_marian_target(const marian *m)
 {
     return m->separate ? &m->target : &m->source;
 }

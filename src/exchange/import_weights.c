@@ -37,7 +37,7 @@ static cla_status check(const writer *w, const cla_st_tensor *t, int64_t rows,
              : t->rank == 1 && t->shape[0] == columns;
     w->used[t - w->file.tensors] = true;
     if (!fits) {
-        return marian_wrong_shape(w->path, t, rows, columns);
+        return cla_marian_wrong_shape(w->path, t, rows, columns);
     }
     if (t->dtype == CLA_ST_I32 || t->dtype == CLA_ST_I8) {
         return cla_fail(CLA_E_INPUT, "%s: tensor '%s' holds whole numbers", w->path,
@@ -211,7 +211,7 @@ static cla_status copy_table(writer *w, const char *to, const marian_pieces *p,
 
 static cla_status copy_bias(writer *w)
 {
-    const marian_pieces *p = marian_target(w->m);
+    const marian_pieces *p = cla_marian_target(w->m);
     const int64_t V = (int64_t)p->vocab.count;
     float *made = NULL, *numbers = NULL;
     CLA_TRY(cla_made_add(&w->made, "output.bias", 0, V, &made));
@@ -255,7 +255,7 @@ static cla_status copy_tables(writer *w)
     static const char *const decoder[] = { DECODER, NULL };
     static const char *const head[] = { HEAD, NULL };
     const marian *m = w->m;
-    const marian_pieces *target = marian_target(m);
+    const marian_pieces *target = cla_marian_target(m);
     if (m->shared && m->tied) {
         CLA_TRY(copy_table(w, "target.table", target, all));
         return copy_bias(w);
@@ -295,12 +295,12 @@ static cla_status find_positions(const writer *w, const char *name, int *kind)
                                                 : 1e-5f; // rounding of a sine
     bool found = false;
     if (!status) {
-        coder_signal_marian(want, rows, D);
+        cla_coder_signal_marian(want, rows, D);
         found = close_to(got, want, rows * D, bar);
     }
     if (!status && !found) {
         *kind = TRANSFORMER_TENSOR2TENSOR;
-        coder_signal(want, rows, D);
+        cla_coder_signal(want, rows, D);
         found = close_to(got, want, rows * D, bar);
     }
     free(want);
@@ -367,13 +367,13 @@ static cla_status open_tensors(writer *w, marian_tensors *opened)
         w->path = m->weights;
         return CLA_OK;
     }
-    CLA_TRY(marian_open_tensors(opened, m->dir));
+    CLA_TRY(cla_marian_open_tensors(opened, m->dir));
     w->path = opened->path.data;
     w->file = opened->all;
     return CLA_OK;
 }
 
-cla_status marian_write_weights(marian *m, const char *to, int64_t *numbers)
+cla_status cla_marian_write_weights(marian *m, const char *to, int64_t *numbers)
 {
     writer w = { .m = m };
     marian_tensors opened = { .count = 0 };
@@ -386,6 +386,6 @@ cla_status marian_write_weights(marian *m, const char *to, int64_t *numbers)
     }
     cla_made_free(&w.made);
     free(w.used);
-    marian_close_tensors(&opened);
+    cla_marian_close_tensors(&opened);
     return status;
 }

@@ -21,17 +21,17 @@
 
 /* ---- parameters ------------------------------------------------------------------ */
 
-cla_status bidaf_add_lstm(cla_params *params, recurrent *layer, int64_t in, int64_t h,
-                          const char *name)
+cla_status cla_bidaf_add_lstm(cla_params *params, recurrent *layer, int64_t in,
+                              int64_t h, const char *name)
 {
     *layer = (recurrent){
         .kind = RECURRENT_LSTM, .in = (int)in, .width = (int)h, .both = true
     };
-    return recurrent_init(layer, params, name);
+    return cla_recurrent_init(layer, params, name);
 }
 
-cla_status bidaf_add_levels(cla_params *params, bidaf_levels *levels,
-                            const reader_config *config)
+cla_status cla_bidaf_add_levels(cla_params *params, bidaf_levels *levels,
+                                const reader_config *config)
 {
     if (config->depth) {
         CLA_TRY(cla_param_levels(params, &levels->found, config->depth,
@@ -71,7 +71,7 @@ static cla_status add_pointer(bidaf_pointer *p, cla_params *params, int64_t h, i
     CLA_TRY(cla_param_matrix(params, &p->state, h, h, "%s", name[2]));
     CLA_TRY(cla_param_score(params, &p->score, h, name[3]));
     p->cell = (recurrent){ .kind = RECURRENT_LSTM, .in = 2 * (int)h, .width = (int)h };
-    return recurrent_init(&p->cell, params, name[4]);
+    return cla_recurrent_init(&p->cell, params, name[4]);
 }
 
 static cla_status configure(reader_config *c, cla_config *s)
@@ -83,7 +83,7 @@ static cla_status configure(reader_config *c, cla_config *s)
 
 static const reader_kind *form(const reader_config *c)
 {
-    return c->form ? &bidaf_original_kind : &bidaf_kind;
+    return c->form ? &cla_bidaf_original_kind : &cla_bidaf_kind;
 }
 
 static cla_status init(reader *r, cla_params *params)
@@ -91,10 +91,10 @@ static cla_status init(reader *r, cla_params *params)
     bidaf *m = r->network;
     const int64_t h = r->config.hidden;
     m->reader = r;
-    CLA_TRY(bidaf_add_lstm(params, &m->question, r->in, h, "bidaf.question"));
-    CLA_TRY(bidaf_add_lstm(params, &m->passage, r->in, h, "bidaf.passage"));
-    CLA_TRY(bidaf_add_levels(params, &m->levels, &r->config));
-    CLA_TRY(bidaf_add_lstm(params, &m->fuse, 8 * h, h, "bidaf.fuse"));
+    CLA_TRY(cla_bidaf_add_lstm(params, &m->question, r->in, h, "bidaf.question"));
+    CLA_TRY(cla_bidaf_add_lstm(params, &m->passage, r->in, h, "bidaf.passage"));
+    CLA_TRY(cla_bidaf_add_levels(params, &m->levels, &r->config));
+    CLA_TRY(cla_bidaf_add_lstm(params, &m->fuse, 8 * h, h, "bidaf.fuse"));
     CLA_TRY(add_pool(m, params, h));
     CLA_TRY(add_pointer(&m->pointer[0], params, h, 0));
     return add_pointer(&m->pointer[1], params, h, 1);
@@ -111,7 +111,7 @@ static cla_status pool(const bidaf *m, cla_tape *tape, cla_tensor **state,
     CLA_TRY(cla_linear(tape, &keys, question, m->pool_question, NULL, CLA_NONE, NULL));
     CLA_TRY(cla_linear(tape, &query, m->pool_vector, m->pool_own, m->pool_bias,
                        CLA_NONE, NULL));
-    CLA_TRY(bidaf_spread(tape, &query, query, single));
+    CLA_TRY(cla_bidaf_spread(tape, &query, query, single));
     CLA_TRY(cla_additive_attention(tape, &pooled, keys, query, m->pool_score, question,
                                    single, rows, NULL));
     return cla_linear(tape, state, pooled, m->begin, m->begin_bias, CLA_NONE, NULL);
@@ -131,7 +131,7 @@ static cla_status point(const bidaf_pointer *p, cla_tape *tape, cla_tensor *wher
         CLA_TRY(cla_additive_attention(tape, &context, keys, query, p->score, states,
                                        single, rows, &options));
         if (k == 0) {
-            CLA_TRY(recurrent_step(&p->cell, tape, &h, context, single, &at));
+            CLA_TRY(cla_recurrent_step(&p->cell, tape, &h, context, single, &at));
         }
     }
     return CLA_OK;
@@ -143,14 +143,14 @@ static cla_status decode(const bidaf *m, cla_tape *tape, reader_scores *scores,
 {
     const cla_ragged *single = NULL, *rows = reader_asked_rows(b);
     cla_tensor *begin = NULL, *half = NULL, *at[2][2] = { { NULL } };
-    CLA_TRY(reader_single_rows(tape, &single, rows->sequences, rows->sequences));
+    CLA_TRY(cla_reader_single_rows(tape, &single, rows->sequences, rows->sequences));
     CLA_TRY(pool(m, tape, &begin, question, b->question_rows, single));
     for (int i = 0; i < 2; i++) {
         CLA_TRY(point(&m->pointer[i], tape, at[i], states, begin, rows, single));
     }
     cla_tensor *const first[] = { at[0][0], at[1][1] };
     cla_tensor *const last[] = { at[0][1], at[1][0] };
-    CLA_TRY(bidaf_equal_parts(tape, &half, 2));
+    CLA_TRY(cla_bidaf_equal_parts(tape, &half, 2));
     CLA_TRY(cla_mix_levels(tape, &scores->first, first, half));
     return cla_mix_levels(tape, &scores->last, last, half);
 }
@@ -165,19 +165,19 @@ static cla_status score(reader *r, cla_tape *tape, reader_scores *scores,
     const bidaf_levels levels = { m->levels.found, m->levels.about, r->seen };
     const cla_ragged *rows = b->passage_rows, *question_rows = NULL;
     cla_tensor *u = NULL, *h = NULL, *asked = NULL, *states = NULL;
-    CLA_TRY(
-        recurrent_forward(&m->question, tape, &u, question, b->question_rows, NULL));
-    CLA_TRY(reader_drop(r, tape, &u, b->first_question));
-    CLA_TRY(recurrent_forward(&m->passage, tape, &h, passage, rows, NULL));
-    CLA_TRY(reader_drop(r, tape, &h, b->first_passage));
-    CLA_TRY(bidaf_question_of(tape, &asked, &question_rows, u, b));
-    CLA_TRY(bidaf_match(tape, &h, h, asked, &levels, rows, question_rows));
-    CLA_TRY(recurrent_forward(&m->fuse, tape, &states, h, rows, NULL));
-    CLA_TRY(reader_drop(r, tape, &states, b->first_passage));
+    CLA_TRY(cla_recurrent_forward(&m->question, tape, &u, question, b->question_rows,
+                                  NULL));
+    CLA_TRY(cla_reader_drop(r, tape, &u, b->first_question));
+    CLA_TRY(cla_recurrent_forward(&m->passage, tape, &h, passage, rows, NULL));
+    CLA_TRY(cla_reader_drop(r, tape, &h, b->first_passage));
+    CLA_TRY(cla_bidaf_question_of(tape, &asked, &question_rows, u, b));
+    CLA_TRY(cla_bidaf_match(tape, &h, h, asked, &levels, rows, question_rows));
+    CLA_TRY(cla_recurrent_forward(&m->fuse, tape, &states, h, rows, NULL));
+    CLA_TRY(cla_reader_drop(r, tape, &states, b->first_passage));
     return decode(m, tape, scores, states, u, b);
 }
 
-const reader_kind bidaf_kind = {
+const reader_kind cla_bidaf_kind = {
     .name = "bidaf",
     .size = sizeof(bidaf),
     .several = true,

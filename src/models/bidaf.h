@@ -49,13 +49,13 @@ typedef struct bidaf_original {
     cla_tensor *first, *last; // [10h,1]
 } bidaf_original;
 
-extern const reader_kind bidaf_kind, bidaf_original_kind;
+extern const reader_kind cla_bidaf_kind, cla_bidaf_original_kind;
 
 /* Add the parameters of a bidirectional LSTM, and of levels. Errors: CLA_E_NOMEM. */
-cla_status bidaf_add_lstm(cla_params *params, recurrent *layer, int64_t in, int64_t h,
-                          const char *name);
-cla_status bidaf_add_levels(cla_params *params, bidaf_levels *levels,
-                            const reader_config *config);
+cla_status cla_bidaf_add_lstm(cla_params *params, recurrent *layer, int64_t in,
+                              int64_t h, const char *name);
+cla_status cla_bidaf_add_levels(cla_params *params, bidaf_levels *levels,
+                                const reader_config *config);
 
 /* Matches a passage with its question by attention in both directions.
  *
@@ -71,20 +71,22 @@ cla_status bidaf_add_levels(cla_params *params, bidaf_levels *levels,
  * question  in   [Nq,d], U
  *
  * Errors: those of cla_ham_v. */
-cla_status bidaf_match(cla_tape *tape, cla_tensor **out, cla_tensor *passage,
-                       cla_tensor *question, const bidaf_levels *levels,
-                       const cla_ragged *passage_rows, const cla_ragged *question_rows);
+cla_status cla_bidaf_match(cla_tape *tape, cla_tensor **out, cla_tensor *passage,
+                           cla_tensor *question, const bidaf_levels *levels,
+                           const cla_ragged *passage_rows,
+                           const cla_ragged *question_rows);
 
-/* Matches as bidaf_match, but with the trilinear scores
+/* Matches as cla_bidaf_match, but with the trilinear scores
  *
  *   s_ij = <own, h_i> + <other, u_j> + <both, h_i * u_j>
  *
  * in place of M. Each level of B after the first has the previous level in place of
  * h_i. Errors: those of bidaf_match. */
-cla_status bidaf_match_by(const bidaf_similarity *w, cla_tape *tape, cla_tensor **out,
-                          cla_tensor *passage, cla_tensor *question,
-                          const bidaf_levels *levels, const cla_ragged *passage_rows,
-                          const cla_ragged *question_rows);
+cla_status cla_bidaf_match_by(const bidaf_similarity *w, cla_tape *tape,
+                              cla_tensor **out, cla_tensor *passage,
+                              cla_tensor *question, const bidaf_levels *levels,
+                              const cla_ragged *passage_rows,
+                              const cla_ragged *question_rows);
 
 /* Computes a weighted sum of the rows of x in each sequence:
  *
@@ -97,19 +99,20 @@ cla_status bidaf_match_by(const bidaf_similarity *w, cla_tape *tape, cla_tensor 
  *                  key_rows has one row a sequence
  *
  * Errors: those of cla_max_attention. */
-cla_status bidaf_pool(cla_tape *tape, cla_tensor **out, cla_tensor *x,
-                      cla_tensor *score, cla_tensor *query, cla_tensor *key,
-                      const cla_ragged *rows, const cla_ragged *key_rows);
+cla_status cla_bidaf_pool(cla_tape *tape, cla_tensor **out, cla_tensor *x,
+                          cla_tensor *score, cla_tensor *query, cla_tensor *key,
+                          const cla_ragged *rows, const cla_ragged *key_rows);
 
 /* Gives the question of each passage: u [Nq,d] itself when every question has one
  * passage, else a copy of the question's rows for each of its passages. */
-cla_status bidaf_question_of(cla_tape *tape, cla_tensor **out, const cla_ragged **rows,
-                             cla_tensor *u, const reader_batch *b);
+cla_status cla_bidaf_question_of(cla_tape *tape, cla_tensor **out,
+                                 const cla_ragged **rows, cla_tensor *u,
+                                 const reader_batch *b);
 
 /* Repeats row b of x [B,d] for each token of sequence b. A single row x [1,d] serves
  * all sequences. */
-cla_status bidaf_spread(cla_tape *tape, cla_tensor **y, cla_tensor *x,
-                        const cla_ragged *rows);
+cla_status cla_bidaf_spread(cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                            const cla_ragged *rows);
 
 /* Makes logits c [n] of equal weights. */
-cla_status bidaf_equal_parts(cla_tape *tape, cla_tensor **c, int64_t n);
+cla_status cla_bidaf_equal_parts(cla_tape *tape, cla_tensor **c, int64_t n);

@@ -4,14 +4,14 @@
 #include "models/bidaf.h"
 #include "tensor/tensor.h"
 
-cla_status bidaf_equal_parts(cla_tape *tape, cla_tensor **c, int64_t n)
+cla_status cla_bidaf_equal_parts(cla_tape *tape, cla_tensor **c, int64_t n)
 {
     CLA_TRY(cla_tape_tensor(tape, c, CLA_F32, 1, &n));
     return cla_tensor_fill(*c, 0);
 }
 
-cla_status bidaf_spread(cla_tape *tape, cla_tensor **y, cla_tensor *x,
-                        const cla_ragged *rows)
+cla_status cla_bidaf_spread(cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                            const cla_ragged *rows)
 {
     cla_tensor *ids = NULL;
     int32_t *sequence = NULL;
@@ -42,8 +42,9 @@ static void copy_rows(const reader_batch *b, int32_t *offsets, int32_t *ids)
     }
 }
 
-cla_status bidaf_question_of(cla_tape *tape, cla_tensor **out, const cla_ragged **rows,
-                             cla_tensor *u, const reader_batch *b)
+cla_status cla_bidaf_question_of(cla_tape *tape, cla_tensor **out,
+                                 const cla_ragged **rows, cla_tensor *u,
+                                 const reader_batch *b)
 {
     const int64_t P = b->passage_rows->sequences;
     const size_t most = (size_t)(P * b->question_rows->longest);
@@ -77,8 +78,8 @@ static cla_status ask_again(cla_tape *tape, cla_tensor **g, cla_tensor *passage,
     const int64_t depth = levels->shape[0];
     const cla_ragged *single = NULL;
     cla_tensor *level[CLA_HAM_DEPTH] = { *g }, *one = NULL;
-    CLA_TRY(reader_single_rows(tape, &single, rows->sequences, rows->sequences));
-    CLA_TRY(bidaf_equal_parts(tape, &one, 1));
+    CLA_TRY(cla_reader_single_rows(tape, &single, rows->sequences, rows->sequences));
+    CLA_TRY(cla_bidaf_equal_parts(tape, &one, 1));
     for (int64_t k = 1; k < depth; k++) {
         CLA_TRY(cla_ham_v(tape, &level[k], level[k - 1], passage, one, single, rows,
                           &unscaled));
@@ -96,7 +97,7 @@ static cla_status join(cla_tape *tape, cla_tensor **out, cla_tensor *passage,
     if (levels) {
         CLA_TRY(ask_again(tape, &about, passage, levels, rows));
     }
-    CLA_TRY(bidaf_spread(tape, &about, about, rows));
+    CLA_TRY(cla_bidaf_spread(tape, &about, about, rows));
     CLA_TRY(cla_multiply(tape, &both, passage, found));
     CLA_TRY(cla_multiply(tape, &about, passage, about));
     CLA_TRY(cla_concat(tape, &left, passage, found));
@@ -104,18 +105,19 @@ static cla_status join(cla_tape *tape, cla_tensor **out, cla_tensor *passage,
     return cla_concat(tape, out, left, right);
 }
 
-cla_status bidaf_match(cla_tape *tape, cla_tensor **out, cla_tensor *passage,
-                       cla_tensor *question, const bidaf_levels *levels,
-                       const cla_ragged *passage_rows, const cla_ragged *question_rows)
+cla_status cla_bidaf_match(cla_tape *tape, cla_tensor **out, cla_tensor *passage,
+                           cla_tensor *question, const bidaf_levels *levels,
+                           const cla_ragged *passage_rows,
+                           const cla_ragged *question_rows)
 {
     const cla_ham_options unscaled = { .scale = 1 };
     cla_tensor *found = NULL, *about = NULL, *numbers = levels->found;
     const look_pool pool = { .x = passage, .q = passage, .k = question };
     *out = NULL;
-    CLA_TRY(look_dots(levels->seen, LOOK_C2Q, numbers, passage, question, 1));
-    CLA_TRY(look_best(levels->seen, LOOK_Q2C, levels->about, &pool));
+    CLA_TRY(cla_look_dots(levels->seen, LOOK_C2Q, numbers, passage, question, 1));
+    CLA_TRY(cla_look_best(levels->seen, LOOK_Q2C, levels->about, &pool));
     if (!numbers) {
-        CLA_TRY(bidaf_equal_parts(tape, &numbers, 1));
+        CLA_TRY(cla_bidaf_equal_parts(tape, &numbers, 1));
     }
     CLA_TRY(cla_ham_v(tape, &found, passage, question, numbers, passage_rows,
                       question_rows, &unscaled));
@@ -133,7 +135,7 @@ static cla_status ask(const bidaf_similarity *w, cla_tape *tape, cla_tensor **y,
 {
     cla_tensor *other = NULL;
     CLA_TRY(cla_depthwise_conv1d(tape, y, x, w->both, rows));
-    CLA_TRY(bidaf_spread(tape, &other, w->other, rows));
+    CLA_TRY(cla_bidaf_spread(tape, &other, w->other, rows));
     return cla_add(tape, y, *y, other);
 }
 
@@ -147,13 +149,13 @@ static cla_status find(const bidaf_similarity *w, cla_tape *tape, cla_tensor **f
     const cla_ham_options unscaled = { .scale = 1 };
     const int64_t depth = levels->found ? levels->found->shape[0] : 1;
     cla_tensor *level[CLA_HAM_DEPTH] = { NULL }, *one = NULL;
-    CLA_TRY(bidaf_equal_parts(tape, &one, 1));
+    CLA_TRY(cla_bidaf_equal_parts(tape, &one, 1));
     for (int64_t k = 0; k < depth; k++) {
         if (k) {
             CLA_TRY(ask(w, tape, &query, level[k - 1], rows));
         }
-        CLA_TRY(
-            look_level(levels->seen, LOOK_C2Q, levels->found, (int)k, query, question));
+        CLA_TRY(cla_look_level(levels->seen, LOOK_C2Q, levels->found, (int)k, query,
+                               question));
         CLA_TRY(cla_ham_v(tape, &level[k], query, question, one, rows, question_rows,
                           &unscaled));
     }
@@ -188,9 +190,9 @@ static cla_status last_columns(cla_tape *tape, cla_tensor **y, cla_tensor *x, in
     return cla_tensor_reshape(tape, y, *y, 2, (int64_t[]){ x->shape[0], n });
 }
 
-cla_status bidaf_pool(cla_tape *tape, cla_tensor **out, cla_tensor *x,
-                      cla_tensor *score, cla_tensor *query, cla_tensor *key,
-                      const cla_ragged *rows, const cla_ragged *key_rows)
+cla_status cla_bidaf_pool(cla_tape *tape, cla_tensor **out, cla_tensor *x,
+                          cla_tensor *score, cla_tensor *query, cla_tensor *key,
+                          const cla_ragged *rows, const cla_ragged *key_rows)
 {
     cla_tensor *left = score, *right = NULL;
     CLA_TRY(cla_concat(tape, &left, score, x));
@@ -203,10 +205,11 @@ cla_status bidaf_pool(cla_tape *tape, cla_tensor **out, cla_tensor *x,
     return last_columns(tape, out, *out, x->shape[1]);
 }
 
-cla_status bidaf_match_by(const bidaf_similarity *w, cla_tape *tape, cla_tensor **out,
-                          cla_tensor *passage, cla_tensor *question,
-                          const bidaf_levels *levels, const cla_ragged *passage_rows,
-                          const cla_ragged *question_rows)
+cla_status cla_bidaf_match_by(const bidaf_similarity *w, cla_tape *tape,
+                              cla_tensor **out, cla_tensor *passage,
+                              cla_tensor *question, const bidaf_levels *levels,
+                              const cla_ragged *passage_rows,
+                              const cla_ragged *question_rows)
 {
     cla_tensor *found = NULL, *about = NULL, *own = NULL, *query = NULL;
     CLA_TRY(ask(w, tape, &query, passage, passage_rows));
@@ -214,8 +217,8 @@ cla_status bidaf_match_by(const bidaf_similarity *w, cla_tape *tape, cla_tensor 
         find(w, tape, &found, query, question, levels, passage_rows, question_rows));
     CLA_TRY(cla_linear(tape, &own, passage, w->own, NULL, CLA_NONE, NULL));
     const look_pool pool = { passage, own, query, question };
-    CLA_TRY(look_best(levels->seen, LOOK_Q2C, levels->about, &pool));
-    CLA_TRY(bidaf_pool(tape, &about, passage, own, query, question, passage_rows,
-                       question_rows));
+    CLA_TRY(cla_look_best(levels->seen, LOOK_Q2C, levels->about, &pool));
+    CLA_TRY(cla_bidaf_pool(tape, &about, passage, own, query, question, passage_rows,
+                           question_rows));
     return join(tape, out, passage, found, about, levels->about, passage_rows);
 }

@@ -54,15 +54,15 @@ static cla_status init(reader *r, cla_params *params)
     bidaf_similarity *s = &m->similarity;
     CLA_TRY(add_filters(m, params, &r->config));
     CLA_TRY(add_highway(m, params, r->in));
-    CLA_TRY(bidaf_add_lstm(params, &m->encoder, r->in, h, "bidaf.encoder"));
+    CLA_TRY(cla_bidaf_add_lstm(params, &m->encoder, r->in, h, "bidaf.encoder"));
     CLA_TRY(cla_param_matrix(params, &s->own, 2 * h, 1, "bidaf.similarity.own"));
     CLA_TRY(cla_param_matrix(params, &s->other, 1, 2 * h, "bidaf.similarity.other"));
     CLA_TRY(cla_param_matrix(params, &s->both, 1, 2 * h, "bidaf.similarity.both"));
-    CLA_TRY(bidaf_add_levels(params, &m->levels, &r->config));
-    CLA_TRY(bidaf_add_lstm(params, &m->model[0], 8 * h, h, "bidaf.model1"));
-    CLA_TRY(bidaf_add_lstm(params, &m->model[1], 2 * h, h, "bidaf.model2"));
+    CLA_TRY(cla_bidaf_add_levels(params, &m->levels, &r->config));
+    CLA_TRY(cla_bidaf_add_lstm(params, &m->model[0], 8 * h, h, "bidaf.model1"));
+    CLA_TRY(cla_bidaf_add_lstm(params, &m->model[1], 2 * h, h, "bidaf.model2"));
     CLA_TRY(cla_param_matrix(params, &m->first, 10 * h, 1, "bidaf.first"));
-    CLA_TRY(bidaf_add_lstm(params, &m->end, 14 * h, h, "bidaf.end"));
+    CLA_TRY(cla_bidaf_add_lstm(params, &m->end, 14 * h, h, "bidaf.end"));
     return cla_param_matrix(params, &m->last, 10 * h, 1, "bidaf.last");
 }
 
@@ -87,8 +87,8 @@ static cla_status encode(const reader *r, cla_tape *tape, cla_tensor **out,
         CLA_TRY(cla_linear(tape, &gate, x, w[2], w[3], CLA_NONE, NULL));
         CLA_TRY(cla_gate(tape, &x, gate, made, x));
     }
-    CLA_TRY(recurrent_forward(&m->encoder, tape, out, x, rows, NULL));
-    return reader_drop(r, tape, out, before);
+    CLA_TRY(cla_recurrent_forward(&m->encoder, tape, out, x, rows, NULL));
+    return cla_reader_drop(r, tape, out, before);
 }
 
 /* ---- pointers -------------------------------------------------------------------- */
@@ -100,7 +100,7 @@ static cla_status score_words(const reader *r, cla_tape *tape, cla_tensor **scor
 {
     cla_tensor *both = NULL;
     CLA_TRY(cla_concat(tape, &both, matched, states));
-    CLA_TRY(reader_drop(r, tape, &both, b->first_passage));
+    CLA_TRY(cla_reader_drop(r, tape, &both, b->first_passage));
     return cla_linear(tape, score, both, w, NULL, CLA_NONE, NULL);
 }
 
@@ -111,14 +111,14 @@ static cla_status read_on(const bidaf_original *m, cla_tape *tape, cla_tensor **
 {
     const cla_ragged *rows = reader_asked_rows(b), *single = NULL;
     cla_tensor *start = NULL, *both = NULL, *left = NULL, *right = NULL, *all = NULL;
-    CLA_TRY(reader_single_rows(tape, &single, rows->sequences, rows->sequences));
-    CLA_TRY(bidaf_pool(tape, &start, *states, first, NULL, NULL, rows, single));
-    CLA_TRY(bidaf_spread(tape, &start, start, rows));
+    CLA_TRY(cla_reader_single_rows(tape, &single, rows->sequences, rows->sequences));
+    CLA_TRY(cla_bidaf_pool(tape, &start, *states, first, NULL, NULL, rows, single));
+    CLA_TRY(cla_bidaf_spread(tape, &start, start, rows));
     CLA_TRY(cla_multiply(tape, &both, *states, start));
     CLA_TRY(cla_concat(tape, &left, matched, *states));
     CLA_TRY(cla_concat(tape, &right, start, both));
     CLA_TRY(cla_concat(tape, &all, left, right));
-    return recurrent_forward(&m->end, tape, states, all, b->passage_rows, NULL);
+    return cla_recurrent_forward(&m->end, tape, states, all, b->passage_rows, NULL);
 }
 
 static cla_status point(const reader *r, cla_tape *tape, reader_scores *scores,
@@ -146,16 +146,16 @@ static cla_status score(reader *r, cla_tape *tape, reader_scores *scores,
     cla_tensor *u = NULL, *h = NULL, *matched = NULL, *states = NULL;
     CLA_TRY(encode(r, tape, &u, question, b->question_rows, b->first_question));
     CLA_TRY(encode(r, tape, &h, passage, rows, b->first_passage));
-    CLA_TRY(bidaf_question_of(tape, &u, &question_rows, u, b));
-    CLA_TRY(bidaf_match_by(&m->similarity, tape, &matched, h, u, &levels, rows,
-                           question_rows));
-    CLA_TRY(recurrent_forward(&m->model[0], tape, &states, matched, rows, NULL));
-    CLA_TRY(reader_drop(r, tape, &states, b->first_passage));
-    CLA_TRY(recurrent_forward(&m->model[1], tape, &states, states, rows, NULL));
+    CLA_TRY(cla_bidaf_question_of(tape, &u, &question_rows, u, b));
+    CLA_TRY(cla_bidaf_match_by(&m->similarity, tape, &matched, h, u, &levels, rows,
+                               question_rows));
+    CLA_TRY(cla_recurrent_forward(&m->model[0], tape, &states, matched, rows, NULL));
+    CLA_TRY(cla_reader_drop(r, tape, &states, b->first_passage));
+    CLA_TRY(cla_recurrent_forward(&m->model[1], tape, &states, states, rows, NULL));
     return point(r, tape, scores, matched, states, b);
 }
 
-const reader_kind bidaf_original_kind = {
+const reader_kind cla_bidaf_original_kind = {
     .name = "bidaf",
     .size = sizeof(bidaf_original),
     .several = true,

@@ -17,8 +17,8 @@ typedef struct generator {
     int32_t *length;         // [sentences] pieces of each; 0: not ended
 } generator;
 
-cla_status transformer_even_rows(cla_runtime *rt, cla_tape *tape, int64_t rows,
-                                 int64_t length, const cla_ragged **out)
+cla_status cla_transformer_even_rows(cla_runtime *rt, cla_tape *tape, int64_t rows,
+                                     int64_t length, const cla_ragged **out)
 {
     int32_t *offsets = NULL;
     cla_ragged *ragged = NULL;
@@ -62,10 +62,10 @@ static cla_status prepare(generator *g)
     for (size_t i = 0; i < rows; i++) {
         g->said[i] = -1; // the start of a sentence
     }
-    CLA_TRY(transformer_encode(g->m, g->whole, &memory, &batch));
+    CLA_TRY(cla_transformer_encode(g->m, g->whole, &memory, &batch));
     g->step.memory = g->source->rows;
     g->step.sequences = g->sentences;
-    return transformer_remember(g->m, g->whole, g->step.kv, memory);
+    return cla_transformer_remember(g->m, g->whole, g->step.kv, memory);
 }
 
 /* Decodes the t'th piece of each sentence, also of those that have ended. */
@@ -76,11 +76,11 @@ static cla_status say(generator *g, int64_t t)
     cla_tape_reset(tape);
     cla_tape_random(tape, g->o->seed ^ (g->o->step * 0x9E3779B9U), (uint32_t)t);
     cla_tape_rows(tape, (uint32_t)g->source->first);
-    CLA_TRY(transformer_even_rows(g->rt, tape, g->sentences, 1, &g->step.one));
-    CLA_TRY(transformer_even_rows(g->rt, tape, g->sentences, t, &g->step.seen));
+    CLA_TRY(cla_transformer_even_rows(g->rt, tape, g->sentences, 1, &g->step.one));
+    CLA_TRY(cla_transformer_even_rows(g->rt, tape, g->sentences, t, &g->step.seen));
     g->step.position = (int32_t)t - 1;
     g->step.token = g->said + (t - 1) * g->sentences;
-    CLA_TRY(transformer_next(g->m, tape, &logits, &g->step));
+    CLA_TRY(cla_transformer_next(g->m, tape, &logits, &g->step));
     CLA_TRY(g->o->draw ? cla_multinomial(tape, &id, logits)
                        : cla_top_k(tape, &likely, &id, logits, 1));
     CLA_TRY(cla_tensor_download(id, g->said + t * g->sentences));
@@ -147,9 +147,9 @@ static cla_status go(generator *g, generated *out)
     return pack(g, out);
 }
 
-cla_status transformer_generate(transformer *m, cla_runtime *rt,
-                                const transformer_tokens *source,
-                                const generate_options *options, generated *out)
+cla_status cla_transformer_generate(transformer *m, cla_runtime *rt,
+                                    const transformer_tokens *source,
+                                    const generate_options *options, generated *out)
 {
     generator g = { .m = m, .rt = rt, .o = options, .source = source };
     g.sentences = cla_ragged_sequences(source->rows);
@@ -162,12 +162,12 @@ cla_status transformer_generate(transformer *m, cla_runtime *rt,
     free(g.gates);
     free(g.length);
     if (status) {
-        generated_free(out);
+        cla_generated_free(out);
     }
     return status;
 }
 
-void generated_free(generated *g)
+void cla_generated_free(generated *g)
 {
     free(g->at);
     free(g->id);

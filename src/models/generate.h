@@ -22,11 +22,11 @@ typedef struct generated {
 /* Translates the sentences of source, none of which is empty. Draws also depend on the
  * index of the sentence plus source->first.
  * Errors: CLA_E_NUMERIC (scores that are not finite), CLA_E_NOMEM, CLA_E_DEVICE. */
-cla_status transformer_generate(transformer *m, cla_runtime *rt,
-                                const transformer_tokens *source,
-                                const generate_options *options, generated *out);
-void generated_free(generated *g);
+cla_status cla_transformer_generate(transformer *m, cla_runtime *rt,
+                                    const transformer_tokens *source,
+                                    const generate_options *options, generated *out);
+void cla_generated_free(generated *g);
 
 /* Makes `rows` sequences of `length` tokens each, owned by the tape. */
-cla_status transformer_even_rows(cla_runtime *rt, cla_tape *tape, int64_t rows,
-                                 int64_t length, const cla_ragged **out);
+cla_status cla_transformer_even_rows(cla_runtime *rt, cla_tape *tape, int64_t rows,
+                                     int64_t length, const cla_ragged **out);

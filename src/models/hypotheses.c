@@ -6,7 +6,7 @@
 
 #include "models/likelihood.h"
 
-cla_status hypotheses_init(hypotheses *x, const search_options *o, int64_t size)
+cla_status cla_hypotheses_init(hypotheses *x, const search_options *o, int64_t size)
 {
     const size_t beam = (size_t)o->beam;
     x->size = size;
@@ -24,7 +24,7 @@ cla_status hypotheses_init(hypotheses *x, const search_options *o, int64_t size)
     return CLA_OK;
 }
 
-void hypotheses_fini(hypotheses *x)
+void cla_hypotheses_fini(hypotheses *x)
 {
     for (int i = 0; i < x->ended_count; i++) {
         free(x->ended[i].id);
@@ -37,7 +37,7 @@ void hypotheses_fini(hypotheses *x)
     free(x->ended);
 }
 
-int candidate_keep(candidate *best, int count, int room, candidate c)
+int cla_candidate_keep(candidate *best, int count, int room, candidate c)
 {
     int at = count;
     while (at > 0 && best[at - 1].logp < c.logp) {
@@ -52,10 +52,11 @@ int candidate_keep(candidate *best, int count, int room, candidate c)
     return count < room ? count + 1 : room;
 }
 
-double search_worth(const search_options *o, double logp, int64_t length)
+double cla_search_worth(const search_options *o, double logp, int64_t length)
 {
-    return o->kind == SEARCH_TENSOR2TENSOR ? transformer_worth(logp, length, o->alpha)
-                                           : logp / pow((double)length, o->alpha);
+    return o->kind == SEARCH_TENSOR2TENSOR
+               ? cla_transformer_worth(logp, length, o->alpha)
+               : logp / pow((double)length, o->alpha);
 }
 
 /* Adds a hypothesis of length pieces, its end included, to the finished ones, of which
@@ -64,7 +65,7 @@ static cla_status end(hypotheses *x, const search_options *o, const int32_t *id,
                       int64_t length, bool whole, bool cut, double logp)
 {
     const int64_t count = whole ? length : length - 1;
-    const double worth = search_worth(o, logp, length);
+    const double worth = cla_search_worth(o, logp, length);
     int at = x->ended_count;
     while (at > 0 && x->ended[at - 1].score < worth) {
         at--;
@@ -95,7 +96,8 @@ static int force_end(hypotheses *x, const search_options *o, candidate *found, i
     }
     for (int b = 0; b < o->beam; b++) {
         const candidate c = { x->logp[b], b, o->end };
-        count = c.logp > -INFINITY ? candidate_keep(found, count, o->beam, c) : count;
+        count =
+            c.logp > -INFINITY ? cla_candidate_keep(found, count, o->beam, c) : count;
     }
     return count;
 }
@@ -112,14 +114,14 @@ static bool beaten(const hypotheses *x, const search_options *o, int64_t t, doub
 {
     const int wanted = o->best ? o->best : 1;
     if (o->kind == SEARCH_TENSOR2TENSOR) {
-        return reached(x, wanted, search_worth(o, x->logp[0], x->limit));
+        return reached(x, wanted, cla_search_worth(o, x->logp[0], x->limit));
     }
     if (o->early == SEARCH_FIRST) {
         return x->ended_count == o->beam;
     }
     const bool longest = o->early == SEARCH_NEVER && o->alpha > 0;
     best = o->kind == SEARCH_TRANSFORMERS_5 ? x->logp[0] : best;
-    const double bound = search_worth(o, best, longest ? x->limit : t);
+    const double bound = cla_search_worth(o, best, longest ? x->limit : t);
     return reached(x, longest || o->alpha == 0 ? wanted : o->beam, bound);
 }
 
@@ -167,8 +169,8 @@ static cla_status sort(hypotheses *x, const search_options *o, const candidate *
     return CLA_OK;
 }
 
-cla_status hypotheses_advance(hypotheses *x, const search_options *o, candidate *found,
-                              int count, int64_t t, bool *done)
+cla_status cla_hypotheses_advance(hypotheses *x, const search_options *o,
+                                  candidate *found, int count, int64_t t, bool *done)
 {
     const bool last = t >= x->limit;
     // transformers 5 asks whether the search is done after the last piece alone

@@ -21,14 +21,14 @@ typedef struct hypotheses {
     int ended_count;
 } hypotheses;
 
-/* Initialises zeroed hypotheses. hypotheses_fini frees them also when init failed.
+/* Initialises zeroed hypotheses. cla_hypotheses_fini frees them also when init failed.
  * Errors: CLA_E_NOMEM. */
-cla_status hypotheses_init(hypotheses *x, const search_options *o, int64_t size);
-void hypotheses_fini(hypotheses *x);
+cla_status cla_hypotheses_init(hypotheses *x, const search_options *o, int64_t size);
+void cla_hypotheses_fini(hypotheses *x);
 
 /* Inserts c into a list of candidates, best first, after equal ones. A list of `room`
  * candidates drops its last. Returns the new count. */
-int candidate_keep(candidate *best, int count, int room, candidate c);
+int cla_candidate_keep(candidate *best, int count, int room, candidate c);
 
 /* Extends the hypotheses by their t'th piece; t counts from 1.
  *
@@ -37,5 +37,5 @@ int candidate_keep(candidate *best, int count, int room, candidate c);
  * done   out  whether the sentence needs no more pieces
  *
  * Errors: CLA_E_NOMEM. */
-cla_status hypotheses_advance(hypotheses *x, const search_options *o, candidate *found,
-                              int count, int64_t t, bool *done);
+cla_status cla_hypotheses_advance(hypotheses *x, const search_options *o,
+                                  candidate *found, int count, int64_t t, bool *done);

@@ -19,7 +19,7 @@ static double log_sum(const float *x, int64_t n)
     return most + log(sum);
 }
 
-double transformer_worth(double logp, int64_t length, double alpha)
+double cla_transformer_worth(double logp, int64_t length, double alpha)
 {
     return logp / pow((5 + (double)length) / 6, alpha);
 }
@@ -43,14 +43,14 @@ static cla_status add_rows(const transformer_batch *b, const float *logits,
     return CLA_OK;
 }
 
-cla_status transformer_likelihood(transformer *m, cla_tape *tape,
-                                  const transformer_batch *b, double *logp)
+cla_status cla_transformer_likelihood(transformer *m, cla_tape *tape,
+                                      const transformer_batch *b, double *logp)
 {
     const int64_t pieces = m->config.target_pieces;
     cla_tensor *memory = NULL, *logits = NULL;
     float *host = NULL;
-    CLA_TRY(transformer_encode(m, tape, &memory, b));
-    CLA_TRY(transformer_logits(m, tape, &logits, memory, b));
+    CLA_TRY(cla_transformer_encode(m, tape, &memory, b));
+    CLA_TRY(cla_transformer_logits(m, tape, &logits, memory, b));
     CLA_TRY(cla_alloc(&host, (size_t)(b->input.count * pieces) + 1, sizeof *host));
     cla_status status = cla_tensor_download(logits, host);
     status = status ? status : add_rows(b, host, pieces, logp);

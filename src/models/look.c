@@ -8,7 +8,7 @@
 
 #include "tensor/tensor.h"
 
-void look_names_free(char ***names)
+void cla_look_names_free(char ***names)
 {
     for (char **at = *names; at && *at; at++) {
         free(*at);
@@ -17,14 +17,14 @@ void look_names_free(char ***names)
     *names = NULL;
 }
 
-void look_free(look_log *l)
+void cla_look_free(look_log *l)
 {
     for (int i = 0; i < l->sites; i++) {
         for (int k = 0; k < l->site[i]->levels; k++) {
             free(l->site[i]->map[k].weight);
         }
-        look_names_free(&l->site[i]->row);
-        look_names_free(&l->site[i]->column);
+        cla_look_names_free(&l->site[i]->row);
+        cla_look_names_free(&l->site[i]->column);
         free(l->site[i]);
     }
     *l = (look_log){ .sites = 0 };
@@ -104,8 +104,8 @@ static cla_status grow(look_site *s, int level, int64_t rows, float **out)
 
 /* ---- maps ------------------------------------------------------------------------ */
 
-cla_status look_add(look_log *l, const char *site, const cla_tensor *c, int level,
-                    const cla_tensor *weights, int64_t columns)
+cla_status cla_look_add(look_log *l, const char *site, const cla_tensor *c, int level,
+                        const cla_tensor *weights, int64_t columns)
 {
     look_site *s = NULL;
     float *out = NULL;
@@ -223,8 +223,8 @@ static cla_status fetch(const cla_tensor *const *x, int n, float **host,
     return CLA_OK;
 }
 
-/* Appends one row to each level (look_best). at: x, own, q, k of the pool on the host;
- * row: room for one row of x. */
+/* Appends one row to each level (cla_look_best). at: x, own, q, k of the pool on the
+ * host; row: room for one row of x. */
 static cla_status find_best(look_site *s, const look_pool *p, const float *const *at,
                             double *row)
 {
@@ -265,20 +265,20 @@ static cla_status look_dots_of(look_log *l, const char *site, const cla_tensor *
     return status;
 }
 
-cla_status look_dots(look_log *l, const char *site, const cla_tensor *c,
-                     const cla_tensor *q, const cla_tensor *k, float scale)
+cla_status cla_look_dots(look_log *l, const char *site, const cla_tensor *c,
+                         const cla_tensor *q, const cla_tensor *k, float scale)
 {
     return look_dots_of(l, site, c, q, k, (double)scale, 0, 0);
 }
 
-cla_status look_level(look_log *l, const char *site, const cla_tensor *c, int level,
-                      const cla_tensor *q, const cla_tensor *k)
+cla_status cla_look_level(look_log *l, const char *site, const cla_tensor *c, int level,
+                          const cla_tensor *q, const cla_tensor *k)
 {
     return look_dots_of(l, site, c, q, k, 1, level, 1);
 }
 
-cla_status look_best(look_log *l, const char *site, const cla_tensor *c,
-                     const look_pool *p)
+cla_status cla_look_best(look_log *l, const char *site, const cla_tensor *c,
+                         const look_pool *p)
 {
     look_site *s = NULL;
     float *host = NULL;
@@ -296,7 +296,7 @@ cla_status look_best(look_log *l, const char *site, const cla_tensor *c,
     return status;
 }
 
-void look_turn(look_log *l, const char *site)
+void cla_look_turn(look_log *l, const char *site)
 {
     look_site *s = l ? site_named(l, site) : NULL;
     for (int k = 0; s && k < s->levels; k++) {
@@ -317,7 +317,7 @@ void look_turn(look_log *l, const char *site)
 
 static cla_status copy_names(char ***out, const char *const *names, int n)
 {
-    look_names_free(out);
+    cla_look_names_free(out);
     CLA_TRY(cla_alloc(out, (size_t)n + 1, sizeof **out));
     for (int i = 0; i < n; i++) {
         CLA_TRY(cla_strdup(&(*out)[i], names[i]));
@@ -325,8 +325,8 @@ static cla_status copy_names(char ***out, const char *const *names, int n)
     return CLA_OK;
 }
 
-cla_status look_label(look_site *site, const char *const *row,
-                      const char *const *column)
+cla_status cla_look_label(look_site *site, const char *const *row,
+                          const char *const *column)
 {
     CLA_TRY(copy_names(&site->row, row, site->map[0].rows));
     return copy_names(&site->column, column, site->columns);

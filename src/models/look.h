@@ -26,7 +26,7 @@ typedef struct look_site {
     int levels, columns;
     float share[CLA_HAM_DEPTH]; // [levels] weight of each level in the result
     look_map map[CLA_HAM_DEPTH];
-    char **row, **column; // names, NULL-terminated; NULL before look_label
+    char **row, **column; // names, NULL-terminated; NULL before cla_look_label
 } look_site;
 
 typedef struct look_log {
@@ -34,10 +34,10 @@ typedef struct look_log {
     int sites;
 } look_log;
 
-void look_free(look_log *l);
+void cla_look_free(look_log *l);
 
 /* Frees a NULL-terminated list of names and sets it to NULL. */
-void look_names_free(char ***names);
+void cla_look_names_free(char ***names);
 
 /* Appends rows to the map of a level: weights [rows * columns], such as those of
  * cla_additive_attention. The site is created at its first use. Does nothing when l is
@@ -46,19 +46,19 @@ void look_names_free(char ***names);
  * c  in  [depth] logits of the level weights
  *
  * Errors: CLA_E_NUMERIC (weights that are not finite), CLA_E_NOMEM, CLA_E_DEVICE. */
-cla_status look_add(look_log *l, const char *site, const cla_tensor *c, int level,
-                    const cla_tensor *weights, int64_t columns);
+cla_status cla_look_add(look_log *l, const char *site, const cla_tensor *c, int level,
+                        const cla_tensor *weights, int64_t columns);
 
 /* Appends the rows of all levels of cla_ham_v with q [T,d] and k [S,d]. cla_ham_v does
  * not return its weights, so the host computes them again; one sequence is small.
  * scale is the factor of the dot products. Errors: those of look_add. */
-cla_status look_dots(look_log *l, const char *site, const cla_tensor *c,
-                     const cla_tensor *q, const cla_tensor *k, float scale);
+cla_status cla_look_dots(look_log *l, const char *site, const cla_tensor *c,
+                         const cla_tensor *q, const cla_tensor *k, float scale);
 
 /* Appends the rows of one level, softmax over j of <q_i, k_j>, for networks that make
  * the queries of each level themselves. Errors: those of look_add. */
-cla_status look_level(look_log *l, const char *site, const cla_tensor *c, int level,
-                      const cla_tensor *q, const cla_tensor *k);
+cla_status cla_look_level(look_log *l, const char *site, const cla_tensor *c, int level,
+                          const cla_tensor *q, const cla_tensor *k);
 
 /* A weighted sum of the rows of x, as in cla_max_attention. */
 typedef struct look_pool {
@@ -71,13 +71,13 @@ typedef struct look_pool {
  * own_i + max_j <q_i, k_j> (without own that of cla_max_attention). Each further level
  * is softmax over i of <x_i, g>, where g is the sum of the rows of x weighted by the
  * previous level. Errors: those of look_add. */
-cla_status look_best(look_log *l, const char *site, const cla_tensor *c,
-                     const look_pool *p);
+cla_status cla_look_best(look_log *l, const char *site, const cla_tensor *c,
+                         const look_pool *p);
 
 /* Reverses the order of a site's rows, for sites that were filled from the last row to
  * the first. Does nothing when the site does not exist. */
-void look_turn(look_log *l, const char *site);
+void cla_look_turn(look_log *l, const char *site);
 
 /* Copies the names of rows and columns into a site. Errors: CLA_E_NOMEM. */
-cla_status look_label(look_site *site, const char *const *row,
-                      const char *const *column);
+cla_status cla_look_label(look_site *site, const char *const *row,
+                          const char *const *column);

@@ -88,15 +88,15 @@ static cla_status look_again(match_lstm *m, cla_tape *tape, cla_tensor **level,
         CLA_TRY(cla_additive_attention(tape, &level[i], memory->keys, query,
                                        m->attend_v, memory->memory, rows, memory->rows,
                                        &options));
-        CLA_TRY(
-            look_add(seen, memory->site, m->levels, i, weights, memory->rows->tokens));
+        CLA_TRY(cla_look_add(seen, memory->site, m->levels, i, weights,
+                             memory->rows->tokens));
     }
     return CLA_OK;
 }
 
-cla_status match_lstm_look(match_lstm *m, cla_tape *tape, cla_tensor **context,
-                           const match_memory *memory, cla_tensor *p, cla_tensor *h,
-                           const cla_ragged *rows, cla_tensor **weights)
+cla_status cla_match_lstm_look(match_lstm *m, cla_tape *tape, cla_tensor **context,
+                               const match_memory *memory, cla_tensor *p, cla_tensor *h,
+                               const cla_ragged *rows, cla_tensor **weights)
 {
     cla_tensor *query = NULL, *level[CLA_HAM_DEPTH] = { NULL }, *own = NULL;
     weights = weights || !m->reader->seen ? weights : &own;
@@ -108,8 +108,8 @@ cla_status match_lstm_look(match_lstm *m, cla_tape *tape, cla_tensor **context,
     if (!m->levels) {
         return CLA_OK;
     }
-    CLA_TRY(look_add(m->reader->seen, memory->site, m->levels, 0,
-                     weights ? *weights : NULL, memory->rows->tokens));
+    CLA_TRY(cla_look_add(m->reader->seen, memory->site, m->levels, 0,
+                         weights ? *weights : NULL, memory->rows->tokens));
     if (m->reader->config.depth > 1) {
         CLA_TRY(look_again(m, tape, level, memory, h, rows));
     }
@@ -130,8 +130,8 @@ static cla_status move(void *with, cla_tape *tape, walk_step *s)
 {
     const walker *w = with;
     cla_tensor *context = NULL, *x = NULL, *h = NULL, *c = NULL;
-    CLA_TRY(match_lstm_look(w->m, tape, &context, w->memory, s->x[1], s->state.h,
-                            s->among, NULL));
+    CLA_TRY(cla_match_lstm_look(w->m, tape, &context, w->memory, s->x[1], s->state.h,
+                                s->among, NULL));
     CLA_TRY(cla_concat(tape, &x, s->x[0], context));
     const cla_recurrent_options options = { .h0 = s->state.h,
                                             .c0 = s->state.c,
@@ -142,9 +142,9 @@ static cla_status move(void *with, cla_tape *tape, walk_step *s)
 }
 
 /* Computes h^p W^p + b once for all words. */
-cla_status match_lstm_walk(match_lstm *m, cla_tape *tape, cla_tensor **states,
-                           const match_memory *memory, cla_tensor *passage,
-                           const cla_ragged *rows, bool reverse)
+cla_status cla_match_lstm_walk(match_lstm *m, cla_tape *tape, cla_tensor **states,
+                               const match_memory *memory, cla_tensor *passage,
+                               const cla_ragged *rows, bool reverse)
 {
     const int set = reverse && m->match_w[1];
     const int64_t B = rows->sequences, l = passage->shape[1];
@@ -153,23 +153,23 @@ cla_status match_lstm_walk(match_lstm *m, cla_tape *tape, cla_tensor **states,
     *states = NULL;
     CLA_TRY(
         cla_linear(tape, &w.x[1], passage, m->attend_p, m->attend_b, CLA_NONE, NULL));
-    CLA_TRY(walk_zeros(tape, &w.state.h, B, l));
-    CLA_TRY(walk_zeros(tape, &w.state.c, B, l));
-    return walk_along(&w, tape, states);
+    CLA_TRY(cla_walk_zeros(tape, &w.state.h, B, l));
+    CLA_TRY(cla_walk_zeros(tape, &w.state.c, B, l));
+    return cla_walk_along(&w, tape, states);
 }
 
 /* ---- the pointer ----------------------------------------------------------------- */
 
-cla_status match_lstm_point(match_lstm *m, cla_tape *tape, reader_scores *scores,
-                            cla_tensor *states, const cla_ragged *rows)
+cla_status cla_match_lstm_point(match_lstm *m, cla_tape *tape, reader_scores *scores,
+                                cla_tensor *states, const cla_ragged *rows)
 {
     const cla_ragged *single = NULL;
     const int64_t B = rows->sequences;
     cla_tensor *keys = NULL, *h = NULL, *query = NULL, *context = NULL;
     cla_tensor **const out[2] = { &scores->first, &scores->last };
-    CLA_TRY(reader_single_rows(tape, &single, B, B));
+    CLA_TRY(cla_reader_single_rows(tape, &single, B, B));
     CLA_TRY(cla_linear(tape, &keys, states, m->point_h, NULL, CLA_NONE, NULL));
-    CLA_TRY(walk_zeros(tape, &h, B, m->point_a->shape[0]));
+    CLA_TRY(cla_walk_zeros(tape, &h, B, m->point_a->shape[0]));
     for (int k = 0; k < 2; k++) {
         const cla_additive_options options = { .scores = out[k] };
         CLA_TRY(cla_linear(tape, &query, h, m->point_a, m->point_b, CLA_NONE, NULL));
@@ -192,23 +192,23 @@ static cla_status run(reader *r, cla_tape *tape, reader_scores *scores,
     cla_tensor *hp = NULL, *left = NULL, *right = NULL, *states = NULL;
     CLA_TRY(cla_lstm(tape, &memory.memory, question, m->question_w, m->question_b,
                      b->question_rows, NULL));
-    CLA_TRY(reader_drop(r, tape, &memory.memory, b->first_question));
+    CLA_TRY(cla_reader_drop(r, tape, &memory.memory, b->first_question));
     CLA_TRY(cla_linear(tape, &memory.keys, memory.memory, m->attend_q, NULL, CLA_NONE,
                        NULL));
     CLA_TRY(cla_lstm(tape, &hp, passage, m->passage_w, m->passage_b, b->passage_rows,
                      NULL));
-    CLA_TRY(reader_drop(r, tape, &hp, b->first_passage));
+    CLA_TRY(cla_reader_drop(r, tape, &hp, b->first_passage));
     memory.site = "forward";
-    CLA_TRY(match_lstm_walk(m, tape, &left, &memory, hp, b->passage_rows, false));
+    CLA_TRY(cla_match_lstm_walk(m, tape, &left, &memory, hp, b->passage_rows, false));
     memory.site = "backward";
-    CLA_TRY(match_lstm_walk(m, tape, &right, &memory, hp, b->passage_rows, true));
-    look_turn(r->seen, memory.site);
+    CLA_TRY(cla_match_lstm_walk(m, tape, &right, &memory, hp, b->passage_rows, true));
+    cla_look_turn(r->seen, memory.site);
     CLA_TRY(cla_concat(tape, &states, left, right));
-    CLA_TRY(reader_drop(r, tape, &states, b->first_passage));
-    return match_lstm_point(m, tape, scores, states, b->passage_rows);
+    CLA_TRY(cla_reader_drop(r, tape, &states, b->first_passage));
+    return cla_match_lstm_point(m, tape, scores, states, b->passage_rows);
 }
 
-const reader_kind match_lstm_kind = {
+const reader_kind cla_match_lstm_kind = {
     .name = "match_lstm",
     .size = sizeof(match_lstm),
     .configure = configure,

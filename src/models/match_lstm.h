@@ -15,7 +15,7 @@ typedef struct match_lstm {
     cla_tensor *point_w, *point_c;                     // the LSTM of the pointer
 } match_lstm;
 
-extern const reader_kind match_lstm_kind;
+extern const reader_kind cla_match_lstm_kind;
 
 /* A question as attention memory: keys = memory W^q. */
 typedef struct match_memory {
@@ -37,9 +37,9 @@ typedef struct match_memory {
  * rows     in   n queries in B sequences
  * weights  out  attention weights of the first level, as in cla_additive_attention; may
  *               be NULL */
-cla_status match_lstm_look(match_lstm *m, cla_tape *tape, cla_tensor **context,
-                           const match_memory *memory, cla_tensor *p, cla_tensor *h,
-                           const cla_ragged *rows, cla_tensor **weights);
+cla_status cla_match_lstm_look(match_lstm *m, cla_tape *tape, cla_tensor **context,
+                               const match_memory *memory, cla_tensor *p, cla_tensor *h,
+                               const cla_ragged *rows, cla_tensor **weights);
 
 /* Runs one direction of the Match-LSTM over the passages.
  *
@@ -47,10 +47,10 @@ cla_status match_lstm_look(match_lstm *m, cla_tape *tape, cla_tensor **context,
  * passage  in   [Np,l], h^p
  * rows     in   Np words in B passages, falling lengths
  * reverse  in   from the last word of each to the first */
-cla_status match_lstm_walk(match_lstm *m, cla_tape *tape, cla_tensor **states,
-                           const match_memory *memory, cla_tensor *passage,
-                           const cla_ragged *rows, bool reverse);
+cla_status cla_match_lstm_walk(match_lstm *m, cla_tape *tape, cla_tensor **states,
+                               const match_memory *memory, cla_tensor *passage,
+                               const cla_ragged *rows, bool reverse);
 
 /* Computes the scores of first and last words from states [Np,2l]. */
-cla_status match_lstm_point(match_lstm *m, cla_tape *tape, reader_scores *scores,
-                            cla_tensor *states, const cla_ragged *rows);
+cla_status cla_match_lstm_point(match_lstm *m, cla_tape *tape, reader_scores *scores,
+                                cla_tensor *states, const cla_ragged *rows);

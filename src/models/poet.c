@@ -19,7 +19,7 @@ enum { POET_DEPTH = 64 };
 
 static const char *const score_names[] = { "dot", "additive", NULL };
 
-cla_status poet_configure(poet_config *c, cla_config *s)
+cla_status cla_poet_configure(poet_config *c, cla_config *s)
 {
     *c = (poet_config){ .hidden = 256, .depth = 1 };
     CLA_TRY(cla_config_int(s, "hidden", &c->hidden, 1, 4096));
@@ -48,7 +48,7 @@ static cla_status add_attention(poet *m, cla_params *params)
     return cla_param_add(params, &m->match, glorot, 1, &h, "match.vector");
 }
 
-cla_status poet_init(poet *m, const poet_config *config, cla_params *params)
+cla_status cla_poet_init(poet *m, const poet_config *config, cla_params *params)
 {
     *m = (poet){ .config = *config };
     const int64_t h = config->hidden, dim = config->dim, V = config->characters;
@@ -60,9 +60,9 @@ cla_status poet_init(poet *m, const poet_config *config, cla_params *params)
     };
     m->decoder =
         (recurrent){ .kind = RECURRENT_GRU, .in = (int)(dim + 2 * h), .width = (int)h };
-    CLA_TRY(recurrent_init(&m->keyword, params, "keyword"));
-    CLA_TRY(recurrent_init(&m->context, params, "context"));
-    CLA_TRY(recurrent_init(&m->decoder, params, "decoder"));
+    CLA_TRY(cla_recurrent_init(&m->keyword, params, "keyword"));
+    CLA_TRY(cla_recurrent_init(&m->context, params, "context"));
+    CLA_TRY(cla_recurrent_init(&m->decoder, params, "decoder"));
     CLA_TRY(cla_param_matrix(params, &m->start, 2 * h, h, "start"));
     CLA_TRY(cla_param_zeros(params, &m->start_bias, h, "start_bias"));
     CLA_TRY(add_attention(m, params));
@@ -80,8 +80,8 @@ static cla_status make_rows(cla_tape *tape, int64_t sequences, const int32_t *of
     return CLA_OK;
 }
 
-cla_status poet_even_rows(cla_tape *tape, int64_t n, int64_t each,
-                          const cla_ragged **rows)
+cla_status cla_poet_even_rows(cla_tape *tape, int64_t n, int64_t each,
+                              const cla_ragged **rows)
 {
     int32_t *offsets = NULL;
     cla_ragged *made = NULL;
@@ -105,7 +105,7 @@ static cla_status read_ids(poet *m, cla_tape *tape, const recurrent *encoder,
     CLA_TRY(make_rows(tape, B, at, &rows));
     CLA_TRY(cla_tape_ids(tape, &numbers, at[B], ids));
     CLA_TRY(cla_embedding(tape, &x, m->table, numbers, 1));
-    return recurrent_forward(encoder, tape, states, x, rows, last);
+    return cla_recurrent_forward(encoder, tape, states, x, rows, last);
 }
 
 /* Builds the memory: for each line r_c, then the states of its context. */
@@ -133,7 +133,8 @@ static cla_status interleave(cla_tape *tape, poet_memory *memory, cla_tensor *ke
     return cla_embedding(tape, &memory->value, both, order, 1);
 }
 
-cla_status poet_read(poet *m, cla_tape *tape, poet_memory *memory, const poet_batch *b)
+cla_status cla_poet_read(poet *m, cla_tape *tape, poet_memory *memory,
+                         const poet_batch *b)
 {
     cla_tensor *states = NULL, *context = NULL;
     recurrent_state keyword = { 0 };
@@ -163,7 +164,7 @@ static cla_status attend(poet *m, cla_tape *tape, cla_tensor **context, cla_tens
     const cla_additive_options options = { .weights = m->seen ? &weights : NULL };
     if (!m->config.score) {
         const float scale = 1 / sqrtf((float)cla_tensor_dim(q, 1));
-        CLA_TRY(look_dots(m->seen, POET_SITE, m->levels, q, memory->value, scale));
+        CLA_TRY(cla_look_dots(m->seen, POET_SITE, m->levels, q, memory->value, scale));
         return cla_ham_v(tape, context, q, memory->value, m->levels, rows, memory->rows,
                          NULL);
     }
@@ -173,20 +174,20 @@ static cla_status attend(poet *m, cla_tape *tape, cla_tensor **context, cla_tens
         CLA_TRY(cla_additive_attention(tape, &level[i], memory->projected, projected,
                                        m->match, memory->value, rows, memory->rows,
                                        &options));
-        CLA_TRY(look_add(m->seen, POET_SITE, m->levels, i, weights, seen));
+        CLA_TRY(cla_look_add(m->seen, POET_SITE, m->levels, i, weights, seen));
     }
     return cla_mix_levels(tape, context, level, m->levels);
 }
 
-cla_status poet_next(poet *m, cla_tape *tape, poet_step *step,
-                     const poet_memory *memory, cla_tensor *input)
+cla_status cla_poet_next(poet *m, cla_tape *tape, poet_step *step,
+                         const poet_memory *memory, cla_tensor *input)
 {
     cla_tensor *q = NULL, *x = NULL, *both = NULL, *state = NULL;
     recurrent_state cell = { .h = step->state };
     CLA_TRY(cla_linear(tape, &q, step->state, m->query, NULL, CLA_NONE, NULL));
     CLA_TRY(attend(m, tape, &step->context, q, step->hypotheses, memory));
     CLA_TRY(cla_concat(tape, &x, input, step->context));
-    CLA_TRY(recurrent_step(&m->decoder, tape, &state, x, step->ones, &cell));
+    CLA_TRY(cla_recurrent_step(&m->decoder, tape, &state, x, step->ones, &cell));
     step->state = state;
     CLA_TRY(cla_concat(tape, &both, step->state, step->context));
     CLA_TRY(cla_concat(tape, &step->features, both, input));
@@ -216,14 +217,15 @@ static cla_status by_place(cla_tape *tape, cla_tensor **out, const poet_batch *b
     return status;
 }
 
-cla_status poet_loss(poet *m, cla_tape *tape, cla_tensor **loss, const poet_batch *b)
+cla_status cla_poet_loss(poet *m, cla_tape *tape, cla_tensor **loss,
+                         const poet_batch *b)
 {
     cla_tensor *features[POET_LONGEST], *before = NULL, *inputs = NULL, *input = NULL,
                                         *all = NULL, *logits = NULL, *targets = NULL;
     poet_memory memory;
     poet_step step = { 0 };
-    CLA_TRY(poet_read(m, tape, &memory, b));
-    CLA_TRY(poet_even_rows(tape, b->lines, 1, &step.ones));
+    CLA_TRY(cla_poet_read(m, tape, &memory, b));
+    CLA_TRY(cla_poet_even_rows(tape, b->lines, 1, &step.ones));
     CLA_TRY(by_place(tape, &before, b, true));
     CLA_TRY(by_place(tape, &targets, b, false));
     CLA_TRY(cla_embedding(tape, &inputs, m->table, before, 1));
@@ -231,7 +233,7 @@ cla_status poet_loss(poet *m, cla_tape *tape, cla_tensor **loss, const poet_batc
     step.state = memory.state;
     for (int t = 0; t < b->length; t++) {
         CLA_TRY(cla_slice(tape, &input, inputs, t * b->lines, b->lines));
-        CLA_TRY(poet_next(m, tape, &step, &memory, input));
+        CLA_TRY(cla_poet_next(m, tape, &step, &memory, input));
         features[t] = step.features;
     }
     CLA_TRY(cla_stack(tape, &all, features, b->length));

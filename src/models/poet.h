@@ -29,7 +29,7 @@ typedef struct poet_batch {
     const int32_t *keyword_at; // [B+1]
     const int32_t *context;    // [context_at[B]] the previous lines, concatenated
     const int32_t *context_at; // [B+1]
-    const int32_t *line;       // [B*L]; may be NULL for poet_write
+    const int32_t *line;       // [B*L]; may be NULL for cla_poet_write
 } poet_batch;
 
 typedef struct poet {
@@ -47,8 +47,8 @@ typedef struct poet {
 
 /* Reads the settings "hidden", "dim", "depth", "first_level", "score" and "dropout".
  * Errors: CLA_E_INPUT. */
-cla_status poet_configure(poet_config *config, cla_config *settings);
-cla_status poet_init(poet *m, const poet_config *config, cla_params *params);
+cla_status cla_poet_configure(poet_config *config, cla_config *settings);
+cla_status cla_poet_init(poet *m, const poet_config *config, cla_params *params);
 
 /* The memory that the decoder attends to: for each line r_c, then h_1 .. h_T. */
 typedef struct poet_memory {
@@ -59,8 +59,8 @@ typedef struct poet_memory {
 } poet_memory;
 
 /* Encodes keywords and contexts. Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
-cla_status poet_read(poet *m, cla_tape *tape, poet_memory *memory,
-                     const poet_batch *batch);
+cla_status cla_poet_read(poet *m, cla_tape *tape, poet_memory *memory,
+                         const poet_batch *batch);
 
 /* A step of the decoder for R hypotheses, R / B of each line:
  *
@@ -76,16 +76,16 @@ typedef struct poet_step {
     const cla_ragged *ones;       // R rows in R sequences
     cla_tensor *state, *features, *context;
 } poet_step;
-cla_status poet_next(poet *m, cla_tape *tape, poet_step *step,
-                     const poet_memory *memory, cla_tensor *input);
+cla_status cla_poet_next(poet *m, cla_tape *tape, poet_step *step,
+                         const poet_memory *memory, cla_tensor *input);
 
 /* Makes n sequences of `each` tokens, owned by the tape. */
-cla_status poet_even_rows(cla_tape *tape, int64_t n, int64_t each,
-                          const cla_ragged **rows);
+cla_status cla_poet_even_rows(cla_tape *tape, int64_t n, int64_t each,
+                              const cla_ragged **rows);
 
 /* Computes the mean cross entropy over the characters of the batch's lines, [1]. */
-cla_status poet_loss(poet *m, cla_tape *tape, cla_tensor **loss,
-                     const poet_batch *batch);
+cla_status cla_poet_loss(poet *m, cla_tape *tape, cla_tensor **loss,
+                         const poet_batch *batch);
 
 /* Writes the lines of a batch by beam search; a beam of 1 is greedy decoding. Never
  * writes characters with an id below `from`. Ties go to the earlier hypothesis.
@@ -94,5 +94,5 @@ cla_status poet_loss(poet *m, cla_tape *tape, cla_tensor **loss,
  * logp  out  [B] log probability of each line (natural); may be NULL
  *
  * Errors: CLA_E_NUMERIC (scores that are not finite), CLA_E_NOMEM, CLA_E_DEVICE. */
-cla_status poet_write(poet *m, cla_runtime *rt, const poet_batch *batch, int beam,
-                      int32_t from, int32_t *line, double *logp);
+cla_status cla_poet_write(poet *m, cla_runtime *rt, const poet_batch *batch, int beam,
+                          int32_t from, int32_t *line, double *logp);

@@ -52,7 +52,7 @@ static cla_status prepare(writer *w)
         w->last[i] = -1;
         w->logp[i] = (i % (size_t)w->beam) ? -INFINITY : 0;
     }
-    CLA_TRY(poet_read(w->m, w->whole, &w->memory, w->batch));
+    CLA_TRY(cla_poet_read(w->m, w->whole, &w->memory, w->batch));
     w->step.state = w->memory.state;
     return CLA_OK;
 }
@@ -62,13 +62,13 @@ static cla_status look(writer *w, cla_tape *tape)
 {
     const int64_t rows = w->batch->lines * w->beam;
     cla_tensor *ids = NULL, *input = NULL, *logits = NULL, *likely = NULL, *id = NULL;
-    CLA_TRY(poet_even_rows(tape, w->batch->lines, w->beam, &w->step.hypotheses));
-    CLA_TRY(poet_even_rows(tape, rows, 1, &w->step.ones));
+    CLA_TRY(cla_poet_even_rows(tape, w->batch->lines, w->beam, &w->step.hypotheses));
+    CLA_TRY(cla_poet_even_rows(tape, rows, 1, &w->step.ones));
     CLA_TRY(cla_tape_ids(tape, &ids, rows, w->parent));
     CLA_TRY(cla_embedding(tape, &w->step.state, w->step.state, ids, 1));
     CLA_TRY(cla_tape_ids(tape, &ids, rows, w->last));
     CLA_TRY(cla_embedding(tape, &input, w->m->table, ids, 1));
-    CLA_TRY(poet_next(w->m, tape, &w->step, &w->memory, input));
+    CLA_TRY(cla_poet_next(w->m, tape, &w->step, &w->memory, input));
     CLA_TRY(cla_linear(tape, &logits, w->step.features, w->m->out, w->m->out_bias,
                        CLA_NONE, NULL));
     CLA_TRY(cla_top_k(tape, &likely, &id, logits, w->choices));
@@ -145,8 +145,8 @@ static cla_status write_all(writer *w)
     return CLA_OK;
 }
 
-cla_status poet_write(poet *m, cla_runtime *rt, const poet_batch *batch, int beam,
-                      int32_t from, int32_t *line, double *logp)
+cla_status cla_poet_write(poet *m, cla_runtime *rt, const poet_batch *batch, int beam,
+                          int32_t from, int32_t *line, double *logp)
 {
     writer w = { .m = m, .rt = rt, .batch = batch, .beam = beam, .from = from };
     const size_t L = (size_t)batch->length;

@@ -38,7 +38,7 @@ static cla_status add_layers(recurrent *layers, cla_params *params, recurrent_ki
         layers[i] = (recurrent){
             .kind = cell, .in = (int)(i ? 2 * h : in), .width = (int)h, .both = true
         };
-        CLA_TRY(recurrent_init(&layers[i], params, prefix));
+        CLA_TRY(cla_recurrent_init(&layers[i], params, prefix));
     }
     return CLA_OK;
 }
@@ -60,7 +60,7 @@ static cla_status add_match(r_net *m, cla_params *params, recurrent_kind cell,
         m->match[i] = (recurrent){
             .kind = cell, .in = (int)(4 * h), .width = (int)h, .reverse = i
         };
-        CLA_TRY(recurrent_init(&m->match[i], params, "r_net.match"));
+        CLA_TRY(cla_recurrent_init(&m->match[i], params, "r_net.match"));
     }
     return CLA_OK;
 }
@@ -80,8 +80,8 @@ static cla_status add_self(r_net *m, cla_params *params, recurrent_kind cell, in
         (recurrent){ .kind = cell, .in = (int)(4 * h), .width = (int)h, .both = true };
     m->readout = m->self;
     m->readout.in = (int)(2 * h);
-    CLA_TRY(recurrent_init(&m->self, params, "r_net.self"));
-    return recurrent_init(&m->readout, params, "r_net.readout");
+    CLA_TRY(cla_recurrent_init(&m->self, params, "r_net.self"));
+    return cla_recurrent_init(&m->readout, params, "r_net.readout");
 }
 
 static cla_status add_chars(r_net *m, cla_params *params, recurrent_kind cell)
@@ -90,7 +90,7 @@ static cla_status add_chars(r_net *m, cla_params *params, recurrent_kind cell)
     m->chars = (recurrent){
         .kind = cell, .in = c->char_dim, .width = c->char_width, .both = true
     };
-    return recurrent_init(&m->chars, params, "r_net.chars");
+    return cla_recurrent_init(&m->chars, params, "r_net.chars");
 }
 
 static cla_status build(reader *r, cla_params *params)
@@ -113,7 +113,7 @@ static cla_status build(reader *r, cla_params *params)
     CLA_TRY(cla_param_matrix(params, &m->point_a, 2 * h, h, "r_net.point.own"));
     m->point =
         (recurrent){ .kind = RECURRENT_GRU, .in = (int)(2 * h), .width = (int)(2 * h) };
-    return recurrent_init(&m->point, params, "r_net.point");
+    return cla_recurrent_init(&m->point, params, "r_net.point");
 }
 
 /* ---- characters of words --------------------------------------------------------- */
@@ -125,25 +125,25 @@ static cla_status spell(reader *r, cla_tape *tape, cla_tensor **y, cla_tensor *x
     const r_net *m = r->network;
     recurrent_state last = { NULL, NULL };
     cla_tensor *all = NULL;
-    CLA_TRY(recurrent_forward(&m->chars, tape, &all, x, rows, &last));
+    CLA_TRY(cla_recurrent_forward(&m->chars, tape, &all, x, rows, &last));
     *y = last.h ? last.h : last.c;
     return CLA_OK;
 }
 
 /* ---- matching with the question -------------------------------------------------- */
 
-cla_status r_net_gate(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *w)
+cla_status cla_r_net_gate(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *w)
 {
     cla_tensor *gate = NULL, *none = NULL;
     *y = NULL;
     CLA_TRY(cla_linear(tape, &gate, x, w, NULL, CLA_NONE, NULL));
-    CLA_TRY(walk_zeros(tape, &none, x->shape[0], x->shape[1]));
+    CLA_TRY(cla_walk_zeros(tape, &none, x->shape[0], x->shape[1]));
     return cla_gate(tape, y, gate, x, none);
 }
 
-cla_status r_net_look(r_net *m, cla_tape *tape, cla_tensor **context,
-                      const r_net_memory *memory, cla_tensor *p, cla_tensor *v,
-                      const cla_ragged *rows)
+cla_status cla_r_net_look(r_net *m, cla_tape *tape, cla_tensor **context,
+                          const r_net_memory *memory, cla_tensor *p, cla_tensor *v,
+                          const cla_ragged *rows)
 {
     const int depth = m->reader->config.depth;
     const int64_t words = memory->rows->tokens;
@@ -154,7 +154,7 @@ cla_status r_net_look(r_net *m, cla_tape *tape, cla_tensor **context,
     CLA_TRY(cla_linear(tape, &query, v, m->match_v, NULL, CLA_NONE, p));
     CLA_TRY(cla_additive_attention(tape, &level[0], memory->keys, query, m->score,
                                    memory->memory, rows, memory->rows, &options));
-    CLA_TRY(look_add(seen, memory->site, m->match_levels, 0, w, words));
+    CLA_TRY(cla_look_add(seen, memory->site, m->match_levels, 0, w, words));
     *context = level[0];
     if (depth > 1) {
         CLA_TRY(cla_linear(tape, &state, v, m->match_v, m->match_b, CLA_NONE, NULL));
@@ -164,7 +164,7 @@ cla_status r_net_look(r_net *m, cla_tape *tape, cla_tensor **context,
             cla_linear(tape, &query, level[i - 1], m->match_p, NULL, CLA_NONE, state));
         CLA_TRY(cla_additive_attention(tape, &level[i], memory->keys, query, m->score,
                                        memory->memory, rows, memory->rows, &options));
-        CLA_TRY(look_add(seen, memory->site, m->match_levels, i, w, words));
+        CLA_TRY(cla_look_add(seen, memory->site, m->match_levels, i, w, words));
     }
     return depth ? cla_mix_levels(tape, context, level, m->match_levels) : CLA_OK;
 }
@@ -181,29 +181,30 @@ static cla_status move(void *with, cla_tape *tape, walk_step *s)
 {
     const walker *w = with;
     cla_tensor *context = NULL, *x = NULL, *y = NULL;
-    CLA_TRY(r_net_look(w->m, tape, &context, w->memory, s->x[1], s->state.h, s->among));
+    CLA_TRY(
+        cla_r_net_look(w->m, tape, &context, w->memory, s->x[1], s->state.h, s->among));
     CLA_TRY(cla_concat(tape, &x, s->x[0], context));
-    CLA_TRY(r_net_gate(tape, &x, x, w->m->match_gate));
-    return recurrent_step(w->cell, tape, &y, x, s->ones, &s->state);
+    CLA_TRY(cla_r_net_gate(tape, &x, x, w->m->match_gate));
+    return cla_recurrent_step(w->cell, tape, &y, x, s->ones, &s->state);
 }
 
 /* Computes u^P W_u^P + b once for all words. */
-cla_status r_net_walk(r_net *m, cla_tape *tape, cla_tensor **states,
-                      const r_net_memory *memory, cla_tensor *passage,
-                      const cla_ragged *rows, bool reverse)
+cla_status cla_r_net_walk(r_net *m, cla_tape *tape, cla_tensor **states,
+                          const r_net_memory *memory, cla_tensor *passage,
+                          const cla_ragged *rows, bool reverse)
 {
     walker who = { m, memory, &m->match[reverse] };
     walk w = { move, &who, rows, reverse, { passage, NULL }, { NULL, NULL } };
     *states = NULL;
     CLA_TRY(cla_linear(tape, &w.x[1], passage, m->match_p, m->match_b, CLA_NONE, NULL));
-    CLA_TRY(walk_zeros(tape, &w.state.h, rows->sequences, who.cell->width));
-    return walk_along(&w, tape, states);
+    CLA_TRY(cla_walk_zeros(tape, &w.state.h, rows->sequences, who.cell->width));
+    return cla_walk_along(&w, tape, states);
 }
 
 /* ---- matching with itself -------------------------------------------------------- */
 
-cla_status r_net_reflect(r_net *m, cla_tape *tape, cla_tensor **context, cla_tensor *v,
-                         const cla_ragged *rows)
+cla_status cla_r_net_reflect(r_net *m, cla_tape *tape, cla_tensor **context,
+                             cla_tensor *v, const cla_ragged *rows)
 {
     const int depth = m->reader->config.depth;
     look_log *seen = m->reader->seen;
@@ -216,7 +217,7 @@ cla_status r_net_reflect(r_net *m, cla_tape *tape, cla_tensor **context, cla_ten
         CLA_TRY(cla_linear(tape, &queries, x, m->self_v, m->self_b, CLA_NONE, NULL));
         CLA_TRY(cla_additive_attention(tape, &level[i], keys, queries, m->score, x,
                                        rows, rows, &options));
-        CLA_TRY(look_add(seen, LOOK_SELF, m->self_levels, i, w, rows->tokens));
+        CLA_TRY(cla_look_add(seen, LOOK_SELF, m->self_levels, i, w, rows->tokens));
     }
     *context = level[0];
     return depth ? cla_mix_levels(tape, context, level, m->self_levels) : CLA_OK;
@@ -224,8 +225,8 @@ cla_status r_net_reflect(r_net *m, cla_tape *tape, cla_tensor **context, cla_ten
 
 /* ---- the pointer ----------------------------------------------------------------- */
 
-cla_status r_net_pool(r_net *m, cla_tape *tape, cla_tensor **pooled,
-                      const r_net_memory *memory)
+cla_status cla_r_net_pool(r_net *m, cla_tape *tape, cla_tensor **pooled,
+                          const r_net_memory *memory)
 {
     const int64_t B = memory->rows->sequences;
     cla_tensor *query = NULL, *ids = NULL;
@@ -236,22 +237,23 @@ cla_status r_net_pool(r_net *m, cla_tape *tape, cla_tensor **pooled,
     const cla_status status = cla_tape_ids(tape, &ids, B, same);
     free(same);
     CLA_TRY(status);
-    CLA_TRY(reader_single_rows(tape, &ones, B, B));
+    CLA_TRY(cla_reader_single_rows(tape, &ones, B, B));
     CLA_TRY(cla_linear(tape, &query, m->pool, m->pool_v, NULL, CLA_NONE, NULL));
     CLA_TRY(cla_embedding(tape, &query, query, ids, 1));
     return cla_additive_attention(tape, pooled, memory->keys, query, m->score,
                                   memory->memory, ones, memory->rows, NULL);
 }
 
-cla_status r_net_point(r_net *m, cla_tape *tape, reader_scores *scores,
-                       cla_tensor *states, cla_tensor *pooled, const cla_ragged *rows)
+cla_status cla_r_net_point(r_net *m, cla_tape *tape, reader_scores *scores,
+                           cla_tensor *states, cla_tensor *pooled,
+                           const cla_ragged *rows)
 {
     const cla_ragged *ones = NULL;
     const int64_t B = rows->sequences;
     cla_tensor *keys = NULL, *query = NULL, *context = NULL, *y = NULL;
     cla_tensor **const out[2] = { &scores->first, &scores->last };
     recurrent_state state = { .h = pooled };
-    CLA_TRY(reader_single_rows(tape, &ones, B, B));
+    CLA_TRY(cla_reader_single_rows(tape, &ones, B, B));
     CLA_TRY(cla_linear(tape, &keys, states, m->point_h, NULL, CLA_NONE, NULL));
     for (int k = 0; k < 2; k++) {
         const cla_additive_options options = { .scores = out[k] };
@@ -259,7 +261,7 @@ cla_status r_net_point(r_net *m, cla_tape *tape, reader_scores *scores,
         CLA_TRY(cla_additive_attention(tape, &context, keys, query, m->score, states,
                                        ones, rows, &options));
         if (k == 0) {
-            CLA_TRY(recurrent_step(&m->point, tape, &y, context, ones, &state));
+            CLA_TRY(cla_recurrent_step(&m->point, tape, &y, context, ones, &state));
         }
     }
     return CLA_OK;
@@ -273,8 +275,8 @@ static cla_status encode(const reader *r, cla_tape *tape, cla_tensor **x,
                          int64_t first)
 {
     for (int i = 0; i < n; i++) {
-        CLA_TRY(recurrent_forward(&layers[i], tape, x, *x, rows, NULL));
-        CLA_TRY(reader_drop(r, tape, x, first));
+        CLA_TRY(cla_recurrent_forward(&layers[i], tape, x, *x, rows, NULL));
+        CLA_TRY(cla_reader_drop(r, tape, x, first));
     }
     return CLA_OK;
 }
@@ -284,21 +286,21 @@ static cla_status match(r_net *m, cla_tape *tape, cla_tensor **v, r_net_memory *
 {
     cla_tensor *left = NULL, *right = NULL;
     memory->site = "forward";
-    CLA_TRY(r_net_walk(m, tape, &left, memory, passage, b->passage_rows, false));
+    CLA_TRY(cla_r_net_walk(m, tape, &left, memory, passage, b->passage_rows, false));
     memory->site = "backward";
-    CLA_TRY(r_net_walk(m, tape, &right, memory, passage, b->passage_rows, true));
-    look_turn(m->reader->seen, memory->site);
+    CLA_TRY(cla_r_net_walk(m, tape, &right, memory, passage, b->passage_rows, true));
+    cla_look_turn(m->reader->seen, memory->site);
     CLA_TRY(cla_concat(tape, v, left, right));
-    return reader_drop(m->reader, tape, v, b->first_passage);
+    return cla_reader_drop(m->reader, tape, v, b->first_passage);
 }
 
 static cla_status match_self(r_net *m, cla_tape *tape, cla_tensor **states,
                              cla_tensor *v, const reader_batch *b)
 {
     cla_tensor *context = NULL, *x = NULL;
-    CLA_TRY(r_net_reflect(m, tape, &context, v, b->passage_rows));
+    CLA_TRY(cla_r_net_reflect(m, tape, &context, v, b->passage_rows));
     CLA_TRY(cla_concat(tape, &x, v, context));
-    CLA_TRY(r_net_gate(tape, states, x, m->self_gate));
+    CLA_TRY(cla_r_net_gate(tape, states, x, m->self_gate));
     CLA_TRY(encode(m->reader, tape, states, &m->self, 1, b->passage_rows,
                    b->first_passage));
     return encode(m->reader, tape, states, &m->readout, 1, b->passage_rows,
@@ -320,11 +322,11 @@ static cla_status point_out(reader *r, cla_tape *tape, reader_scores *scores,
                    b->first_passage));
     CLA_TRY(match(m, tape, &v, &memory, passage, b));
     CLA_TRY(match_self(m, tape, &states, v, b));
-    CLA_TRY(r_net_pool(m, tape, &pooled, &memory));
-    return r_net_point(m, tape, scores, states, pooled, b->passage_rows);
+    CLA_TRY(cla_r_net_pool(m, tape, &pooled, &memory));
+    return cla_r_net_point(m, tape, scores, states, pooled, b->passage_rows);
 }
 
-const reader_kind r_net_kind = {
+const reader_kind cla_r_net_kind = {
     .name = "r_net",
     .size = sizeof(r_net),
     .char_ways = 2,

@@ -25,7 +25,7 @@ typedef struct r_net {
     recurrent point;               // a GRU of width 2h
 } r_net;
 
-extern const reader_kind r_net_kind;
+extern const reader_kind cla_r_net_kind;
 
 /* A question as attention memory: keys = memory W_u^Q. */
 typedef struct r_net_memory {
@@ -35,7 +35,7 @@ typedef struct r_net_memory {
 } r_net_memory;
 
 /* Computes y = sigmoid(x w) x. y, x: [n,c]; w: [c,c]. */
-cla_status r_net_gate(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *w);
+cla_status cla_r_net_gate(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor *w);
 
 /* Attends from the current words of the first n passages to their questions.
  *
@@ -48,9 +48,9 @@ cla_status r_net_gate(cla_tape *tape, cla_tensor **y, cla_tensor *x, cla_tensor 
  * p        in   [n,h]
  * v        in   [n,h] previous hidden states
  * rows     in   n queries in B sequences */
-cla_status r_net_look(r_net *m, cla_tape *tape, cla_tensor **context,
-                      const r_net_memory *memory, cla_tensor *p, cla_tensor *v,
-                      const cla_ragged *rows);
+cla_status cla_r_net_look(r_net *m, cla_tape *tape, cla_tensor **context,
+                          const r_net_memory *memory, cla_tensor *p, cla_tensor *v,
+                          const cla_ragged *rows);
 
 /* Runs one direction of the matching over the passages.
  *
@@ -58,9 +58,9 @@ cla_status r_net_look(r_net *m, cla_tape *tape, cla_tensor **context,
  * passage  in   [Np,2h], u^P
  * rows     in   Np words in B passages, falling lengths
  * reverse  in   from the last word of each to the first */
-cla_status r_net_walk(r_net *m, cla_tape *tape, cla_tensor **states,
-                      const r_net_memory *memory, cla_tensor *passage,
-                      const cla_ragged *rows, bool reverse);
+cla_status cla_r_net_walk(r_net *m, cla_tape *tape, cla_tensor **states,
+                          const r_net_memory *memory, cla_tensor *passage,
+                          const cla_ragged *rows, bool reverse);
 
 /* Computes contexts [Np,2h] by attention of each passage to itself.
  *
@@ -68,14 +68,15 @@ cla_status r_net_walk(r_net *m, cla_tape *tape, cla_tensor **states,
  *
  * Each level after the first has the previous level's contexts in place of all v; the
  * result is the mixture of all levels. */
-cla_status r_net_reflect(r_net *m, cla_tape *tape, cla_tensor **context, cla_tensor *v,
-                         const cla_ragged *rows);
+cla_status cla_r_net_reflect(r_net *m, cla_tape *tape, cla_tensor **context,
+                             cla_tensor *v, const cla_ragged *rows);
 
 /* Pools each question to one vector [B,2h], the initial state of the pointer. */
-cla_status r_net_pool(r_net *m, cla_tape *tape, cla_tensor **pooled,
-                      const r_net_memory *memory);
+cla_status cla_r_net_pool(r_net *m, cla_tape *tape, cla_tensor **pooled,
+                          const r_net_memory *memory);
 
 /* Computes the scores of first and last words from states [Np,2h] and pooled questions
  * [B,2h]. */
-cla_status r_net_point(r_net *m, cla_tape *tape, reader_scores *scores,
-                       cla_tensor *states, cla_tensor *pooled, const cla_ragged *rows);
+cla_status cla_r_net_point(r_net *m, cla_tape *tape, reader_scores *scores,
+                           cla_tensor *states, cla_tensor *pooled,
+                           const cla_ragged *rows);

@@ -9,8 +9,8 @@
 #include "tensor/tensor.h"
 
 /* The networks. A new one takes an entry here and in names. */
-static const reader_kind *const kinds[] = { &match_lstm_kind, &r_net_kind,
-                                            &bidaf_kind };
+static const reader_kind *const kinds[] = { &cla_match_lstm_kind, &cla_r_net_kind,
+                                            &cla_bidaf_kind };
 static const char *const names[] = { "match_lstm", "r_net", "bidaf", NULL };
 
 /* ---- settings and parameters ---------------------------------------------------- */
@@ -21,7 +21,7 @@ static const reader_kind *kind_of(const reader_config *c)
     return kind->form ? kind->form(c) : kind;
 }
 
-cla_status reader_configure(reader_config *c, cla_config *s)
+cla_status cla_reader_configure(reader_config *c, cla_config *s)
 {
     *c = (reader_config){
         .word_dim = 300, .char_width = 75, .hidden = 150, .depth = 1, .passages = 1
@@ -53,7 +53,7 @@ cla_status reader_configure(reader_config *c, cla_config *s)
                : CLA_OK;
 }
 
-cla_status reader_init(reader *r, const reader_config *config, cla_params *params)
+cla_status cla_reader_init(reader *r, const reader_config *config, cla_params *params)
 {
     *r = (reader){ .config = *config, .kind = kind_of(config) };
     const reader_config *c = &r->config;
@@ -77,7 +77,7 @@ cla_status reader_init(reader *r, const reader_config *config, cla_params *param
     return r->kind->init(r, params);
 }
 
-void reader_fini(reader *r)
+void cla_reader_fini(reader *r)
 {
     free(r->network);
     r->network = NULL;
@@ -85,7 +85,8 @@ void reader_fini(reader *r)
 
 /* ---- word vectors ---------------------------------------------------------------- */
 
-cla_status reader_drop(const reader *r, cla_tape *tape, cla_tensor **x, int64_t first)
+cla_status cla_reader_drop(const reader *r, cla_tape *tape, cla_tensor **x,
+                           int64_t first)
 {
     if (!cla_tape_training(tape) || r->config.dropout <= 0) {
         return CLA_OK;
@@ -162,8 +163,8 @@ static cla_status check_order(const reader *r, const reader_batch *batch)
     return CLA_OK;
 }
 
-cla_status reader_score(reader *r, cla_tape *tape, reader_scores *scores,
-                        const reader_batch *b)
+cla_status cla_reader_score(reader *r, cla_tape *tape, reader_scores *scores,
+                            const reader_batch *b)
 {
     const side asked = { b->question, b->question_trait, b->chars.question,
                          b->question_rows->tokens };
@@ -174,9 +175,9 @@ cla_status reader_score(reader *r, cla_tape *tape, reader_scores *scores,
     cla_tensor_want_grad(r->words, !r->config.freeze);
     CLA_TRY(spell(r, tape, &spelt, &b->chars));
     CLA_TRY(embed(r, tape, &question, spelt, &asked));
-    CLA_TRY(reader_drop(r, tape, &question, b->first_question));
+    CLA_TRY(cla_reader_drop(r, tape, &question, b->first_question));
     CLA_TRY(embed(r, tape, &passage, spelt, &read));
-    CLA_TRY(reader_drop(r, tape, &passage, b->first_passage));
+    CLA_TRY(cla_reader_drop(r, tape, &passage, b->first_passage));
     return r->kind->scores(r, tape, scores, question, passage, b);
 }
 
@@ -196,34 +197,34 @@ static cla_status point(const reader *r, cla_tape *tape, cla_tensor **loss,
     return cla_ragged_cross_entropy(tape, loss, x, targets, rows, &options);
 }
 
-cla_status reader_loss(reader *r, cla_tape *tape, cla_tensor **loss,
-                       const reader_batch *b)
+cla_status cla_reader_loss(reader *r, cla_tape *tape, cla_tensor **loss,
+                           const reader_batch *b)
 {
     reader_scores scores = { NULL, NULL };
     cla_tensor *first = NULL, *last = NULL;
     const cla_ragged *rows = reader_asked_rows(b);
     *loss = NULL;
-    CLA_TRY(reader_score(r, tape, &scores, b));
+    CLA_TRY(cla_reader_score(r, tape, &scores, b));
     CLA_TRY(point(r, tape, &first, NULL, scores.first, b->first, rows));
     CLA_TRY(point(r, tape, &last, NULL, scores.last, b->last, rows));
     return cla_add(tape, loss, first, last);
 }
 
-cla_status reader_logs(reader *r, cla_tape *tape, reader_scores *logs,
-                       const reader_batch *b)
+cla_status cla_reader_logs(reader *r, cla_tape *tape, reader_scores *logs,
+                           const reader_batch *b)
 {
     reader_scores scores = { NULL, NULL };
     cla_tensor *none = NULL;
     const cla_ragged *rows = reader_asked_rows(b);
-    CLA_TRY(reader_score(r, tape, &scores, b));
+    CLA_TRY(cla_reader_score(r, tape, &scores, b));
     CLA_TRY(point(r, tape, &none, &logs->first, scores.first, b->first, rows));
     return point(r, tape, &none, &logs->last, scores.last, b->last, rows);
 }
 
 /* ---- helpers of networks --------------------------------------------------------- */
 
-cla_status reader_single_rows(cla_tape *tape, const cla_ragged **out, int64_t B,
-                              int64_t n)
+cla_status cla_reader_single_rows(cla_tape *tape, const cla_ragged **out, int64_t B,
+                                  int64_t n)
 {
     int32_t *offsets = NULL;
     cla_ragged *rows = NULL;

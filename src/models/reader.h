@@ -107,32 +107,33 @@ struct reader {
 
 /* Reads the settings (defaults: those of the papers). Errors: CLA_E_INPUT,
  * CLA_E_NOMEM. */
-cla_status reader_configure(reader_config *config, cla_config *settings);
+cla_status cla_reader_configure(reader_config *config, cla_config *settings);
 
-/* Adds the parameters. Call reader_fini in any case, after cla_params_free.
+/* Adds the parameters. Call cla_reader_fini in any case, after cla_params_free.
  * Errors: CLA_E_INPUT, CLA_E_NOMEM. */
-cla_status reader_init(reader *r, const reader_config *config, cla_params *params);
-void reader_fini(reader *r);
+cla_status cla_reader_init(reader *r, const reader_config *config, cla_params *params);
+void cla_reader_fini(reader *r);
 
 /* Computes the scores [Np] of the batch. Errors: CLA_E_USAGE (passages that are empty
  * or not in falling order of length; several passages a question for a network that
  * reads one; no characters for a network that has them), those of the ops. */
-cla_status reader_score(reader *r, cla_tape *tape, reader_scores *scores,
-                        const reader_batch *batch);
+cla_status cla_reader_score(reader *r, cla_tape *tape, reader_scores *scores,
+                            const reader_batch *batch);
 
 /* Computes the sum of the cross entropies of the first and the last word, mean over
  * questions, [1]. Errors: those of reader_score. */
-cla_status reader_loss(reader *r, cla_tape *tape, cla_tensor **loss,
-                       const reader_batch *batch);
+cla_status cla_reader_loss(reader *r, cla_tape *tape, cla_tensor **loss,
+                           const reader_batch *batch);
 
 /* Computes the log probabilities [Np] of first and last words. Errors: those of
  * reader_score. */
-cla_status reader_logs(reader *r, cla_tape *tape, reader_scores *logs,
-                       const reader_batch *batch);
+cla_status cla_reader_logs(reader *r, cla_tape *tape, reader_scores *logs,
+                           const reader_batch *batch);
 
 /* Applies dropout to *x on a training tape. first: its first row in a shared batch. */
-cla_status reader_drop(const reader *r, cla_tape *tape, cla_tensor **x, int64_t first);
+cla_status cla_reader_drop(const reader *r, cla_tape *tape, cla_tensor **x,
+                           int64_t first);
 
 /* Makes B sequences owned by the tape: the first n have one token, the rest none. */
-cla_status reader_single_rows(cla_tape *tape, const cla_ragged **out, int64_t B,
-                              int64_t n);
+cla_status cla_reader_single_rows(cla_tape *tape, const cla_ragged **out, int64_t B,
+                                  int64_t n);

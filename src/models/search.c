@@ -18,7 +18,7 @@ typedef struct search {
     int choices;                            // of a hypothesis that can matter
     cla_tape *whole, *live, *turn[2];       // steps alternate between the turns
     cla_tensor *kv[TRANSFORMER_LAYERS + 1]; // of all sources, on whole
-    bool steps;                             // transformer_steps: keys stay in the store
+    bool steps; // cla_transformer_steps: keys stay in the store
     token_store store;
     transformer_step step;     // kv: of the open sentences, on live
     hypotheses *sentences;     // of all sentences
@@ -59,7 +59,7 @@ static cla_status find(const search *s, const hypotheses *x, int64_t i, int *fou
             const double logp = x->logp[b] + (double)s->likely[n];
             const candidate c = { logp, b, s->choice[n] };
             if (count < room || c.logp > s->found[count - 1].logp) {
-                count = candidate_keep(s->found, count, room, c);
+                count = cla_candidate_keep(s->found, count, room, c);
             }
         }
     }
@@ -124,7 +124,7 @@ static cla_status spread(search *s)
     CLA_TRY(status);
     cla_tape_keep(s->live, ragged);
     s->step.memory = ragged;
-    for (int i = 0; i < transformer_memories(s->m); i++) {
+    for (int i = 0; i < cla_transformer_memories(s->m); i++) {
         CLA_TRY(cla_embedding(s->live, &s->step.kv[i], s->kv[i], ids, 1));
     }
     return CLA_OK;
@@ -152,11 +152,11 @@ static cla_status follow(search *s, cla_tape *tape, int64_t rows, int64_t t)
 static cla_status look_back(search *s, cla_tape *tape, int64_t rows, int64_t t)
 {
     if (s->steps) {
-        return token_store_next(&s->store, tape, rows, t, s->parent, &s->step);
+        return cla_token_store_next(&s->store, tape, rows, t, s->parent, &s->step);
     }
     CLA_TRY(follow(s, tape, rows, t));
-    CLA_TRY(transformer_even_rows(s->rt, tape, rows, 1, &s->step.one));
-    return transformer_even_rows(s->rt, tape, rows, t, &s->step.seen);
+    CLA_TRY(cla_transformer_even_rows(s->rt, tape, rows, 1, &s->step.one));
+    return cla_transformer_even_rows(s->rt, tape, rows, t, &s->step.seen);
 }
 
 /* Computes likely and choice for the t'th piece of each row. */
@@ -171,7 +171,7 @@ static cla_status score(search *s, int64_t t)
     s->step.sequences = rows;
     s->step.position = (int32_t)t - 1;
     s->step.token = s->token;
-    CLA_TRY(transformer_next(s->m, tape, &logits, &s->step));
+    CLA_TRY(cla_transformer_next(s->m, tape, &logits, &s->step));
     CLA_TRY(cla_top_k(tape, &likely, &choice, logits, s->choices));
     CLA_TRY(cla_tensor_download(likely, s->likely));
     return cla_tensor_download(choice, s->choice);
@@ -187,7 +187,7 @@ static cla_status advance_all(search *s, int64_t t)
         bool done = false;
         int found = 0;
         CLA_TRY(find(s, x, i, &found));
-        CLA_TRY(hypotheses_advance(x, s->o, s->found, found, t, &done));
+        CLA_TRY(cla_hypotheses_advance(x, s->o, s->found, found, t, &done));
         for (int b = 0; b < beam && !done; b++) {
             s->token[left * beam + b] = x->id[b * x->limit + t - 1];
             s->parent[left * beam + b] = (int32_t)(i * beam + x->parent[b]);
@@ -218,7 +218,8 @@ static cla_status prepare(search *s)
     CLA_TRY(cla_alloc(&s->likely, choices, sizeof *s->likely));
     CLA_TRY(cla_alloc(&s->choice, choices, sizeof *s->choice));
     for (int64_t i = 0; i < n; i++) {
-        CLA_TRY(hypotheses_init(&s->sentences[i], s->o, offsets[i + 1] - offsets[i]));
+        CLA_TRY(
+            cla_hypotheses_init(&s->sentences[i], s->o, offsets[i + 1] - offsets[i]));
         s->open[i] = i;
     }
     for (size_t i = 0; i < rows; i++) {
@@ -250,8 +251,8 @@ static cla_status go(search *s, search_result *result)
     const transformer_batch batch = { .source = *s->source };
     cla_tensor *memory = NULL;
     CLA_TRY(prepare(s));
-    CLA_TRY(transformer_encode(s->m, s->whole, &memory, &batch));
-    CLA_TRY(transformer_remember(s->m, s->whole, s->kv, memory));
+    CLA_TRY(cla_transformer_encode(s->m, s->whole, &memory, &batch));
+    CLA_TRY(cla_transformer_remember(s->m, s->whole, s->kv, memory));
     if (s->steps) { // ranges index the memory of all sentences
         memcpy(s->step.kv, s->kv, sizeof s->kv);
     }
@@ -266,9 +267,9 @@ static cla_status go(search *s, search_result *result)
     return CLA_OK;
 }
 
-cla_status transformer_search(transformer *m, cla_runtime *rt,
-                              const transformer_tokens *source,
-                              const search_options *options, search_result *result)
+cla_status cla_transformer_search(transformer *m, cla_runtime *rt,
+                                  const transformer_tokens *source,
+                                  const search_options *options, search_result *result)
 {
     const int64_t n = cla_ragged_sequences(source->rows);
     search s = { .m = m, .rt = rt, .o = options, .source = source };
@@ -280,14 +281,14 @@ cla_status transformer_search(transformer *m, cla_runtime *rt,
     if (!n) {
         return CLA_OK;
     }
-    s.steps = transformer_steps(m, rt);
+    s.steps = cla_transformer_steps(m, rt);
     cla_status status =
-        s.steps ? token_store_init(&s.store, m, rt, n * options->beam) : CLA_OK;
+        s.steps ? cla_token_store_init(&s.store, m, rt, n * options->beam) : CLA_OK;
     status = status ? status : go(&s, result);
     for (int64_t i = 0; i < n && s.sentences; i++) {
-        hypotheses_fini(&s.sentences[i]);
+        cla_hypotheses_fini(&s.sentences[i]);
     }
-    token_store_free(&s.store);
+    cla_token_store_free(&s.store);
     cla_tape_free(&s.turn[0]);
     cla_tape_free(&s.turn[1]);
     cla_tape_free(&s.live);

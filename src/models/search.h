@@ -47,7 +47,7 @@ typedef struct search_options {
 } search_options;
 
 /* Returns the score of a hypothesis of length pieces, its end included. */
-double search_worth(const search_options *o, double logp, int64_t length);
+double cla_search_worth(const search_options *o, double logp, int64_t length);
 
 typedef struct search_result {
     int32_t *id; // [count], without the end; free it. NULL: no result
@@ -63,6 +63,6 @@ typedef struct search_result {
  *              SEARCH_TENSOR2TENSOR gives the likeliest live hypothesis
  *
  * Errors: CLA_E_NUMERIC (scores that are not finite), CLA_E_NOMEM, CLA_E_DEVICE. */
-cla_status transformer_search(transformer *m, cla_runtime *rt,
-                              const transformer_tokens *source,
-                              const search_options *options, search_result *result);
+cla_status cla_transformer_search(transformer *m, cla_runtime *rt,
+                                  const transformer_tokens *source,
+                                  const search_options *options, search_result *result);

@@ -7,15 +7,15 @@
 
 enum { FIRST_REACH = 16 };
 
-cla_status token_store_init(token_store *s, transformer *m, cla_runtime *rt,
-                            int64_t rows)
+cla_status cla_token_store_init(token_store *s, transformer *m, cla_runtime *rt,
+                                int64_t rows)
 {
     *s = (token_store){ .m = m, .rows = rows };
     CLA_TRY(cla_tape_new(&s->turn[0], rt, false));
     return cla_tape_new(&s->turn[1], rt, false);
 }
 
-void token_store_free(token_store *s)
+void cla_token_store_free(token_store *s)
 {
     cla_tape_free(&s->turn[0]);
     cla_tape_free(&s->turn[1]);
@@ -66,8 +66,8 @@ static void follow(token_store *s, int64_t rows, int64_t t, const int32_t *paren
     s->next = before;
 }
 
-cla_status token_store_next(token_store *s, cla_tape *tape, int64_t rows, int64_t t,
-                            const int32_t *parent, transformer_step *step)
+cla_status cla_token_store_next(token_store *s, cla_tape *tape, int64_t rows, int64_t t,
+                                const int32_t *parent, transformer_step *step)
 {
     cla_tensor *place = NULL;
     CLA_TRY(t > s->reach ? grow(s, step) : CLA_OK);

@@ -71,7 +71,7 @@ static cla_status read_attention(tagger_config *c, cla_config *s)
     return cla_attn_layers(&c->first, &c->last, s, c->layers);
 }
 
-cla_status tagger_configure(tagger_config *c, cla_config *s)
+cla_status cla_tagger_configure(tagger_config *c, cla_config *s)
 {
     *c = (tagger_config){
         .length = 60,
@@ -107,7 +107,7 @@ static const char *text_of(const cla_config *s, const char *key, const char *mis
 }
 
 /* Adds the keys of newer versions, with the meaning that runs without them had. */
-cla_status tagger_renew(cla_config *settings, const cla_config *run)
+cla_status cla_tagger_renew(cla_config *settings, const cla_config *run)
 {
     const json_t *layers = json_object_get(run->values, "layers");
     char range[32];
@@ -135,7 +135,7 @@ static bool has_table(const tagger_config *c)
            c->positions == TAGGER_POSITIONS_CONCAT;
 }
 
-bool tagger_tied(const tagger_config *c)
+bool cla_tagger_tied(const tagger_config *c)
 {
     return c->positions != TAGGER_POSITIONS_NONE || cla_attn_way(&c->attn)->tied;
 }
@@ -183,10 +183,10 @@ static cla_status add_tables(tagger *m, cla_params *params)
     }
     m->encoder = (char_encoder){ c->chars, c->char_length, c->char_dim, c->char_layers,
                                  NULL,     { NULL },       { NULL } };
-    return char_encoder_init(&m->encoder, params, "char");
+    return cla_char_encoder_init(&m->encoder, params, "char");
 }
 
-cla_status tagger_init(tagger *m, const tagger_config *config, cla_params *params)
+cla_status cla_tagger_init(tagger *m, const tagger_config *config, cla_params *params)
 {
     *m = (tagger){ .config = *config };
     const tagger_config *c = &m->config;
@@ -232,13 +232,13 @@ static cla_status embed_letters(tagger *m, cla_tape *tape, cla_tensor **x,
     cla_tensor *letters = NULL, *spelling = NULL, *distinct = NULL;
     CLA_TRY(
         cla_tape_ids(tape, &letters, b->spellings * m->config.char_length, b->letters));
-    CLA_TRY(char_encoder_forward(&m->encoder, tape, &distinct, letters));
+    CLA_TRY(cla_char_encoder_forward(&m->encoder, tape, &distinct, letters));
     CLA_TRY(cla_tape_ids(tape, &spelling, b->tokens, b->spelling));
     return cla_embedding(tape, x, distinct, spelling, 1);
 }
 
-cla_status tagger_logits(tagger *m, cla_tape *tape, cla_tensor **logits,
-                         const tagger_batch *b, cla_tensor **map)
+cla_status cla_tagger_logits(tagger *m, cla_tape *tape, cla_tensor **logits,
+                             const tagger_batch *b, cla_tensor **map)
 {
     cla_tensor *words = NULL, *letters = NULL, *e = NULL, *h = NULL, *o = NULL,
                *qkv = NULL, *both = NULL;
@@ -259,11 +259,11 @@ cla_status tagger_logits(tagger *m, cla_tape *tape, cla_tensor **logits,
     return cla_linear(tape, logits, both, m->out, m->out_bias, CLA_NONE, NULL);
 }
 
-cla_status tagger_loss(tagger *m, cla_tape *tape, cla_tensor **loss,
-                       const tagger_batch *b)
+cla_status cla_tagger_loss(tagger *m, cla_tape *tape, cla_tensor **loss,
+                           const tagger_batch *b)
 {
     cla_tensor *logits = NULL, *targets = NULL;
-    CLA_TRY(tagger_logits(m, tape, &logits, b, NULL));
+    CLA_TRY(cla_tagger_logits(m, tape, &logits, b, NULL));
     CLA_TRY(cla_tape_ids(tape, &targets, b->tokens, b->tag));
     return cla_cross_entropy(tape, loss, logits, targets, 0);
 }

@@ -51,24 +51,25 @@ typedef struct tagger {
 
 /* Returns whether parameters are tied to positions, so that sequences have at most t
  * tokens. */
-bool tagger_tied(const tagger_config *config);
+bool cla_tagger_tied(const tagger_config *config);
 
 /* Adds to settings the keys that a run of an older version lacks, with the meaning that
  * their absence had then.
  * run  in  settings as the run saved them; may be the same object
  * Errors: CLA_E_NOMEM. */
-cla_status tagger_renew(cla_config *settings, const cla_config *run);
+cla_status cla_tagger_renew(cla_config *settings, const cla_config *run);
 
 /* Read the settings (defaults: those of the paper) and add the parameters.
  * Errors: CLA_E_INPUT, CLA_E_NOMEM. */
-cla_status tagger_configure(tagger_config *config, cla_config *settings);
-cla_status tagger_init(tagger *model, const tagger_config *config, cla_params *params);
+cla_status cla_tagger_configure(tagger_config *config, cla_config *settings);
+cla_status cla_tagger_init(tagger *model, const tagger_config *config,
+                           cla_params *params);
 
 /* Computes logits [N,tags]. map (may be NULL) is an array that receives the attention
  * map of each layer. */
-cla_status tagger_logits(tagger *model, cla_tape *tape, cla_tensor **logits,
-                         const tagger_batch *batch, cla_tensor **map);
+cla_status cla_tagger_logits(tagger *model, cla_tape *tape, cla_tensor **logits,
+                             const tagger_batch *batch, cla_tensor **map);
 
 /* Computes the mean cross entropy over the counted tokens, [1]. */
-cla_status tagger_loss(tagger *model, cla_tape *tape, cla_tensor **loss,
-                       const tagger_batch *batch);
+cla_status cla_tagger_loss(tagger *model, cla_tape *tape, cla_tensor **loss,
+                           const tagger_batch *batch);

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-void tagger_view_free(tagger_view *view)
+void cla_tagger_view_free(tagger_view *view)
 {
     for (int i = 0; i < view->count; i++) {
         free(view->maps[i].weight);
@@ -57,8 +57,8 @@ static cla_status look_at(tagger *m, int layer, const cla_tensor *maps, int T,
     return status;
 }
 
-cla_status tagger_look(tagger *m, cla_tape *tape, const tagger_batch *batch,
-                       tagger_view *view)
+cla_status cla_tagger_look(tagger *m, cla_tape *tape, const tagger_batch *batch,
+                           tagger_view *view)
 {
     cla_tensor *logits = NULL, *device[TAGGER_LAYERS] = { NULL };
     const int T = (int)cla_ragged_longest(batch->rows);
@@ -70,7 +70,7 @@ cla_status tagger_look(tagger *m, cla_tape *tape, const tagger_batch *batch,
                         way->name);
     }
     CLA_TRY(cla_alloc(&view->maps, room, sizeof *view->maps));
-    CLA_TRY(tagger_logits(m, tape, &logits, batch, device));
+    CLA_TRY(cla_tagger_logits(m, tape, &logits, batch, device));
     CLA_TRY(download(logits, &view->logits));
     for (int i = 0; i < m->config.layers; i++) {
         CLA_TRY(look_at(m, i, device[i], T, view));

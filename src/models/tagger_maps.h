@@ -18,8 +18,9 @@ typedef struct tagger_view {
 } tagger_view;
 
 /* Computes logits and maps of one sequence. Maps are in order of layer and head, the
- * map of the softmax before the convolved one. Call tagger_view_free also on failure.
- * Errors: CLA_E_INPUT (the attention has no maps), CLA_E_NOMEM, CLA_E_DEVICE. */
-cla_status tagger_look(tagger *model, cla_tape *tape, const tagger_batch *batch,
-                       tagger_view *view);
-void tagger_view_free(tagger_view *view);
+ * map of the softmax before the convolved one. Call cla_tagger_view_free also on
+ * failure. Errors: CLA_E_INPUT (the attention has no maps), CLA_E_NOMEM, CLA_E_DEVICE.
+ * */
+cla_status cla_tagger_look(tagger *model, cla_tape *tape, const tagger_batch *batch,
+                           tagger_view *view);
+void cla_tagger_view_free(tagger_view *view);

@@ -66,18 +66,18 @@ static cla_status add_layers(transformer *m, cla_params *params)
         const coder_config decoder = layer_config(&m->config, i, true);
         if (i < m->config.layers) {
             snprintf(name, sizeof name, "encoder.%d", i);
-            CLA_TRY(coder_init(&m->encoder[i], &encoder, params, name, false));
+            CLA_TRY(cla_coder_init(&m->encoder[i], &encoder, params, name, false));
         }
         if (i < m->config.decoder_layers) {
             snprintf(name, sizeof name, "decoder.%d", i);
-            CLA_TRY(coder_init(&m->decoder[i], &decoder, params, name, true));
+            CLA_TRY(cla_coder_init(&m->decoder[i], &decoder, params, name, true));
         }
     }
     return CLA_OK;
 }
 
-cla_status transformer_init(transformer *m, const transformer_config *config,
-                            cla_params *params)
+cla_status cla_transformer_init(transformer *m, const transformer_config *config,
+                                cla_params *params)
 {
     *m = (transformer){ .config = *config };
     if (!m->config.decoder_layers) {
@@ -88,11 +88,13 @@ cla_status transformer_init(transformer *m, const transformer_config *config,
     if (!config->coder.pre_norm) {
         return CLA_OK;
     }
-    CLA_TRY(coder_norm_init(&m->encoder_norm, &config->coder, params, "encoder.norm"));
-    return coder_norm_init(&m->decoder_norm, &config->coder, params, "decoder.norm");
+    CLA_TRY(
+        cla_coder_norm_init(&m->encoder_norm, &config->coder, params, "encoder.norm"));
+    return cla_coder_norm_init(&m->decoder_norm, &config->coder, params,
+                               "decoder.norm");
 }
 
-void transformer_fini(transformer *m)
+void cla_transformer_fini(transformer *m)
 {
     cla_tensor_free(&m->signal);
     m->reach = 0;
@@ -114,8 +116,8 @@ static cla_status reach(transformer *m, cla_runtime *rt, int64_t length)
     float *host = NULL;
     cla_tensor *signal = NULL;
     CLA_TRY(cla_alloc(&host, (size_t)(want * D), sizeof *host));
-    (m->config.positions == TRANSFORMER_MARIAN ? coder_signal_marian
-                                               : coder_signal)(host, want, D);
+    (m->config.positions == TRANSFORMER_MARIAN ? cla_coder_signal_marian
+                                               : cla_coder_signal)(host, want, D);
     cla_status status = cla_tensor_new(&signal, rt, CLA_F32, 2, (int64_t[]){ want, D });
     status = status ? status : cla_tensor_upload(signal, host);
     free(host);
@@ -179,8 +181,8 @@ static cla_status add_vector(transformer *m, cla_tape *tape, cla_tensor **x,
 
 /* ---- the two stacks ---------------------------------------------------------- */
 
-cla_status transformer_encode(transformer *m, cla_tape *tape, cla_tensor **memory,
-                              const transformer_batch *b)
+cla_status cla_transformer_encode(transformer *m, cla_tape *tape, cla_tensor **memory,
+                                  const transformer_batch *b)
 {
     const transformer_tokens *t = &b->source;
     coder_input in = { .rows = { .query = t->rows, .key = t->rows } };
@@ -190,15 +192,15 @@ cla_status transformer_encode(transformer *m, cla_tape *tape, cla_tensor **memor
     if (m->source_vector) {
         CLA_TRY(add_vector(m, tape, &x, t->count));
     }
-    CLA_TRY(coder_dropout(tape, &x, x, m->config.coder.dropout));
+    CLA_TRY(cla_coder_dropout(tape, &x, x, m->config.coder.dropout));
     for (int i = 0; i < m->config.layers; i++) {
         const attn_way *way = cla_attn_way(&m->encoder[i].self.config);
         in.rows.map = b->maps && !way->without_map ? &b->maps[i] : NULL;
-        CLA_TRY(coder_forward(&m->encoder[i], tape, &x, x, &in));
+        CLA_TRY(cla_coder_forward(&m->encoder[i], tape, &x, x, &in));
     }
     *memory = x;
     return m->config.coder.pre_norm
-               ? coder_norm_forward(&m->encoder_norm, tape, memory, x)
+               ? cla_coder_norm_forward(&m->encoder_norm, tape, memory, x)
                : CLA_OK;
 }
 
@@ -206,38 +208,38 @@ static cla_status scores(transformer *m, cla_tape *tape, cla_tensor **logits,
                          cla_tensor *x)
 {
     if (m->config.coder.pre_norm) {
-        CLA_TRY(coder_norm_forward(&m->decoder_norm, tape, &x, x));
+        CLA_TRY(cla_coder_norm_forward(&m->decoder_norm, tape, &x, x));
     }
     return cla_tied_linear(tape, logits, x,
                            m->output_table ? m->output_table : m->target_table,
                            m->output_bias);
 }
 
-cla_status transformer_logits(transformer *m, cla_tape *tape, cla_tensor **logits,
-                              cla_tensor *memory, const transformer_batch *b)
+cla_status cla_transformer_logits(transformer *m, cla_tape *tape, cla_tensor **logits,
+                                  cla_tensor *memory, const transformer_batch *b)
 {
     const transformer_tokens *t = &b->input;
     cla_tensor *x = NULL;
     cla_tape_rows(tape, (uint32_t)t->first);
     CLA_TRY(embed(m, tape, &x, m->target_table, t));
-    CLA_TRY(coder_dropout(tape, &x, x, m->config.coder.dropout));
+    CLA_TRY(cla_coder_dropout(tape, &x, x, m->config.coder.dropout));
     for (int i = 0; i < m->config.decoder_layers; i++) {
         coder_input in = { .rows = { .query = t->rows, .key = t->rows, .causal = true },
                            .memory = { .query = t->rows, .key = b->source.rows },
                            .pass = b->pass };
-        CLA_TRY(coder_remember(&m->decoder[i], tape, &in.kv, &in.value, memory));
-        CLA_TRY(coder_forward(&m->decoder[i], tape, &x, x, &in));
+        CLA_TRY(cla_coder_remember(&m->decoder[i], tape, &in.kv, &in.value, memory));
+        CLA_TRY(cla_coder_forward(&m->decoder[i], tape, &x, x, &in));
     }
     return scores(m, tape, logits, x);
 }
 
-cla_status transformer_loss(transformer *m, cla_tape *tape, cla_tensor **loss,
-                            const transformer_batch *b, double smoothing,
-                            transformer_made *made)
+cla_status cla_transformer_loss(transformer *m, cla_tape *tape, cla_tensor **loss,
+                                const transformer_batch *b, double smoothing,
+                                transformer_made *made)
 {
     cla_tensor *memory = NULL, *logits = NULL, *targets = NULL;
-    CLA_TRY(transformer_encode(m, tape, &memory, b));
-    CLA_TRY(transformer_logits(m, tape, &logits, memory, b));
+    CLA_TRY(cla_transformer_encode(m, tape, &memory, b));
+    CLA_TRY(cla_transformer_logits(m, tape, &logits, memory, b));
     if (made) {
         *made = (transformer_made){ memory, logits };
     }
@@ -247,26 +249,26 @@ cla_status transformer_loss(transformer *m, cla_tape *tape, cla_tensor **loss,
 
 /* ---- a token at a time ------------------------------------------------------- */
 
-cla_status transformer_remember(transformer *m, cla_tape *tape, cla_tensor **kv,
-                                cla_tensor *memory)
+cla_status cla_transformer_remember(transformer *m, cla_tape *tape, cla_tensor **kv,
+                                    cla_tensor *memory)
 {
     for (int i = 0; i < m->config.decoder_layers; i++) {
         cla_tensor *value = NULL;
-        CLA_TRY(coder_remember(&m->decoder[i], tape, &kv[i], &value, memory));
+        CLA_TRY(cla_coder_remember(&m->decoder[i], tape, &kv[i], &value, memory));
         kv[m->config.decoder_layers] = value; // NULL unless the last layer is hard
     }
     return CLA_OK;
 }
 
-int transformer_memories(const transformer *m)
+int cla_transformer_memories(const transformer *m)
 {
     return m->config.decoder_layers + (m->config.coder.hard.on ? 1 : 0);
 }
 
-bool transformer_steps(const transformer *m, const cla_runtime *rt)
+bool cla_transformer_steps(const transformer *m, const cla_runtime *rt)
 {
     for (int i = 0; i < m->config.decoder_layers; i++) {
-        if (!coder_steps(&m->decoder[i], rt)) {
+        if (!cla_coder_steps(&m->decoder[i], rt)) {
             return false;
         }
     }
@@ -287,12 +289,12 @@ static cla_status next_layer(transformer *m, cla_tape *tape, cla_tensor **x, int
         .memory = { .query = s->one, .key = s->memory },
         .past = &s->past[i]
     };
-    return s->place ? coder_step(&m->decoder[i], tape, x, *x, &step)
-                    : coder_forward(&m->decoder[i], tape, x, *x, &in);
+    return s->place ? cla_coder_step(&m->decoder[i], tape, x, *x, &step)
+                    : cla_coder_forward(&m->decoder[i], tape, x, *x, &in);
 }
 
-cla_status transformer_next(transformer *m, cla_tape *tape, cla_tensor **logits,
-                            transformer_step *s)
+cla_status cla_transformer_next(transformer *m, cla_tape *tape, cla_tensor **logits,
+                                transformer_step *s)
 {
     int32_t *position = NULL;
     cla_tensor *x = NULL;

@@ -23,8 +23,8 @@ typedef enum transformer_where {
 
 /* Variants of the sinusoidal position encoding. */
 typedef enum transformer_positions {
-    TRANSFORMER_TENSOR2TENSOR, // coder_signal
-    TRANSFORMER_MARIAN,        // coder_signal_marian
+    TRANSFORMER_TENSOR2TENSOR, // cla_coder_signal
+    TRANSFORMER_MARIAN,        // cla_coder_signal_marian
 } transformer_positions;
 
 typedef struct transformer_config {
@@ -79,39 +79,41 @@ typedef enum transformer_format {
     TRANSFORMER_CTRANSLATE2,
 } transformer_format;
 
-extern const double transformer_marian_epsilon; // of MarianMT's norms
+extern const double cla_transformer_marian_epsilon; // of MarianMT's norms
 
 /* Returns the key of a setting that the format cannot express, or NULL. */
-const char *transformer_foreign(const transformer_config *config, int format);
+const char *cla_transformer_foreign(const transformer_config *config, int format);
 
 /* Fails with CLA_E_INPUT for such a setting, naming key and value. asked: the key
  * "format" asked for it, and is named too. Errors: CLA_E_NOMEM. */
-cla_status transformer_check_format(const transformer_config *config,
-                                    const cla_config *settings, int format, bool asked);
+cla_status cla_transformer_check_format(const transformer_config *config,
+                                        const cla_config *settings, int format,
+                                        bool asked);
 
 /* Reads the settings. The key "preset" (vaswani, csan, hard) sets defaults of other
  * keys, also those of the optimiser. Errors: CLA_E_INPUT, CLA_E_NOMEM. */
-cla_status transformer_configure(transformer_config *config, cla_config *settings);
+cla_status cla_transformer_configure(transformer_config *config, cla_config *settings);
 
 /* Adds to settings the keys that a run of an older version lacks, with the meaning that
  * their absence had then: without "attention_where", rel_pos was in both stacks.
  * run  in  settings as the run saved them; may be the same object
  * Errors: CLA_E_NOMEM. */
-cla_status transformer_renew(cla_config *settings, const cla_config *run);
+cla_status cla_transformer_renew(cla_config *settings, const cla_config *run);
 
-/* Adds the parameters. transformer_fini frees everything else. Errors: CLA_E_NOMEM. */
-cla_status transformer_init(transformer *m, const transformer_config *config,
-                            cla_params *params);
-void transformer_fini(transformer *m);
+/* Adds the parameters. cla_transformer_fini frees everything else. Errors: CLA_E_NOMEM.
+ * */
+cla_status cla_transformer_init(transformer *m, const transformer_config *config,
+                                cla_params *params);
+void cla_transformer_fini(transformer *m);
 
 /* Computes the encoder's output memory [Ns,D] for the sources of the batch. */
-cla_status transformer_encode(transformer *m, cla_tape *tape, cla_tensor **memory,
-                              const transformer_batch *batch);
+cla_status cla_transformer_encode(transformer *m, cla_tape *tape, cla_tensor **memory,
+                                  const transformer_batch *batch);
 
 /* Computes logits [Nt,V]. Row i depends on memory and on the pieces of its sentence
  * before i. */
-cla_status transformer_logits(transformer *m, cla_tape *tape, cla_tensor **logits,
-                              cla_tensor *memory, const transformer_batch *batch);
+cla_status cla_transformer_logits(transformer *m, cla_tape *tape, cla_tensor **logits,
+                                  cla_tensor *memory, const transformer_batch *batch);
 
 /* Intermediate results of a loss. */
 typedef struct transformer_made {
@@ -120,9 +122,9 @@ typedef struct transformer_made {
 
 /* Computes the mean cross entropy [1] over the target's pieces, with label smoothing.
  * made may be NULL. */
-cla_status transformer_loss(transformer *m, cla_tape *tape, cla_tensor **loss,
-                            const transformer_batch *batch, double smoothing,
-                            transformer_made *made);
+cla_status cla_transformer_loss(transformer *m, cla_tape *tape, cla_tensor **loss,
+                                const transformer_batch *batch, double smoothing,
+                                transformer_made *made);
 
 /* A decoding step: the next token of each sequence. */
 typedef struct transformer_step {
@@ -130,26 +132,26 @@ typedef struct transformer_step {
     int32_t position;                       // of the token, from 0
     const int32_t *token;                   // [B] previous piece; -1: start
     const cla_ragged *one, *seen;           // 1 and position + 1 tokens a sequence
-    cla_tensor *kv[TRANSFORMER_LAYERS + 1]; // in: from transformer_remember
+    cla_tensor *kv[TRANSFORMER_LAYERS + 1]; // in: from cla_transformer_remember
     cross_hard_pass *pass;                  // as in coder_input; may be NULL
     const cla_ragged *memory;
     cla_tensor *past[TRANSFORMER_LAYERS]; // in, out: as in coder_input
-    /* When transformer_steps is true, these may replace one, seen, memory and past; see
-     * coder_step_input. */
+    /* When cla_transformer_steps is true, these may replace one, seen, memory and past;
+     * see coder_step_input. */
     cla_tensor *store[TRANSFORMER_LAYERS];
     const cla_tensor *place, *range; // place NULL: not in use
 } transformer_step;
 
-/* Returns whether coder_step can run all layers of the decoder. */
-bool transformer_steps(const transformer *m, const cla_runtime *rt);
+/* Returns whether cla_coder_step can run all layers of the decoder. */
+bool cla_transformer_steps(const transformer *m, const cla_runtime *rt);
 
-/* transformer_remember computes the keys and values [Ns,..] of memory for each decoder
- * layer, followed by the values of a hard layer. transformer_memories returns the
- * number of these tensors. */
-int transformer_memories(const transformer *m);
-cla_status transformer_remember(transformer *m, cla_tape *tape, cla_tensor **kv,
-                                cla_tensor *memory);
+/* cla_transformer_remember computes the keys and values [Ns,..] of memory for each
+ * decoder layer, followed by the values of a hard layer. cla_transformer_memories
+ * returns the number of these tensors. */
+int cla_transformer_memories(const transformer *m);
+cla_status cla_transformer_remember(transformer *m, cla_tape *tape, cla_tensor **kv,
+                                    cla_tensor *memory);
 
 /* Computes logits [B,V] of the next piece. */
-cla_status transformer_next(transformer *m, cla_tape *tape, cla_tensor **logits,
-                            transformer_step *step);
+cla_status cla_transformer_next(transformer *m, cla_tape *tape, cla_tensor **logits,
+                                transformer_step *step);

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "models/transformer.h"
 
-const double transformer_marian_epsilon = 1e-5;
+const double cla_transformer_marian_epsilon = 1e-5;
 
 /* Returns the key of what neither format can express, or NULL. */
 static const char *foreign_to_both(const transformer_config *c)
@@ -16,7 +16,7 @@ static const char *foreign_to_both(const transformer_config *c)
                                                            : NULL;
 }
 
-const char *transformer_foreign(const transformer_config *c, int format)
+const char *cla_transformer_foreign(const transformer_config *c, int format)
 {
     if (format == TRANSFORMER_CLATTN) {
         return NULL;
@@ -26,17 +26,17 @@ const char *transformer_foreign(const transformer_config *c, int format)
         return key;
     }
     if (format == TRANSFORMER_MARIANMT) {
-        return c->coder.pre_norm                                    ? "pre_norm"
-               : c->coder.norm_epsilon > transformer_marian_epsilon ? "norm_epsilon"
-                                                                    : NULL;
+        return c->coder.pre_norm                                        ? "pre_norm"
+               : c->coder.norm_epsilon > cla_transformer_marian_epsilon ? "norm_epsilon"
+                                                                        : NULL;
     }
     return c->coder.activation == CLA_NONE ? "activation" : NULL;
 }
 
-cla_status transformer_check_format(const transformer_config *c, const cla_config *s,
-                                    int format, bool asked)
+cla_status cla_transformer_check_format(const transformer_config *c,
+                                        const cla_config *s, int format, bool asked)
 {
-    const char *key = transformer_foreign(c, format);
+    const char *key = cla_transformer_foreign(c, format);
     if (!key) {
         return CLA_OK;
     }

@@ -128,7 +128,7 @@ static cla_status read_ends(transformer_config *c, cla_config *s)
     return CLA_OK;
 }
 
-cla_status transformer_configure(transformer_config *c, cla_config *s)
+cla_status cla_transformer_configure(transformer_config *c, cla_config *s)
 {
     int preset = 0;
     *c = (transformer_config){
@@ -145,12 +145,12 @@ cla_status transformer_configure(transformer_config *c, cla_config *s)
     CLA_TRY(read_ends(c, s));
     CLA_TRY(cla_config_double(s, "smoothing", &c->smoothing, 0, 0.99));
     CLA_TRY(read_coder(&c->coder, s));
-    CLA_TRY(cross_hard_configure(&c->coder.hard, s));
+    CLA_TRY(cla_cross_hard_configure(&c->coder.hard, s));
     return read_self(c, s);
 }
 
 /* Adds the keys of newer versions, with the meaning that runs without them had. */
-cla_status transformer_renew(cla_config *settings, const cla_config *run)
+cla_status cla_transformer_renew(cla_config *settings, const cla_config *run)
 {
     const bool both = is(run, "attention", "rel_pos") &&
                       !json_object_get(run->values, "attention_where");

@@ -44,7 +44,7 @@ static cla_status plan(route *r, const cla_ragged *rows, bool reverse)
 
 /* ---- steps ----------------------------------------------------------------------- */
 
-cla_status walk_zeros(cla_tape *tape, cla_tensor **x, int64_t rows, int64_t columns)
+cla_status cla_walk_zeros(cla_tape *tape, cla_tensor **x, int64_t rows, int64_t columns)
 {
     CLA_TRY(cla_tape_tensor(tape, x, CLA_F32, 2, (int64_t[]){ rows, columns }));
     return cla_tensor_fill(*x, 0);
@@ -56,8 +56,8 @@ static cla_status narrow(walk_step *s, cla_tape *tape, int64_t sequences, int64_
     if (s->ones && s->ones->sequences == n) {
         return CLA_OK;
     }
-    CLA_TRY(reader_single_rows(tape, &s->among, sequences, n));
-    CLA_TRY(reader_single_rows(tape, &s->ones, n, n));
+    CLA_TRY(cla_reader_single_rows(tape, &s->among, sequences, n));
+    CLA_TRY(cla_reader_single_rows(tape, &s->ones, n, n));
     CLA_TRY(cla_slice(tape, &s->state.h, s->state.h, 0, n));
     return s->state.c ? cla_slice(tape, &s->state.c, s->state.c, 0, n) : CLA_OK;
 }
@@ -93,7 +93,7 @@ static cla_status follow(const walk *w, cla_tape *tape, cla_tensor **y, const ro
     return cla_embedding(tape, y, all, ids, 1);
 }
 
-cla_status walk_along(const walk *w, cla_tape *tape, cla_tensor **y)
+cla_status cla_walk_along(const walk *w, cla_tape *tape, cla_tensor **y)
 {
     route r;
     *y = NULL;

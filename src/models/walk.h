@@ -26,7 +26,8 @@ typedef struct walk {
 
 /* Runs the recurrence: y [N,width], packed like rows. Errors: those of move and of the
  * ops. */
-cla_status walk_along(const walk *w, cla_tape *tape, cla_tensor **y);
+cla_status cla_walk_along(const walk *w, cla_tape *tape, cla_tensor **y);
 
 /* Makes x [rows,columns] of zeros. Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
-cla_status walk_zeros(cla_tape *tape, cla_tensor **x, int64_t rows, int64_t columns);
+cla_status cla_walk_zeros(cla_tape *tape, cla_tensor **x, int64_t rows,
+                          int64_t columns);

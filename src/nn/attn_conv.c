@@ -69,7 +69,7 @@ static cla_status attend_1d(attn_layer *layer, cla_tape *tape, cla_tensor **o,
 {
     const conv *m = cla_attn_state(&layer->config);
     if (m->before) {
-        return conv_before(layer, tape, o, in);
+        return cla_conv_before(layer, tape, o, in);
     }
     return cla_conv_attention_1d(tape, o, in->q, in->k, in->v, m->filter, m->bias,
                                  in->q_rows, (cla_activation)m->activation,
@@ -81,7 +81,7 @@ static cla_status attend_2d(attn_layer *layer, cla_tape *tape, cla_tensor **o,
 {
     const conv *m = cla_attn_state(&layer->config);
     if (m->before) {
-        return conv_before(layer, tape, o, in);
+        return cla_conv_before(layer, tape, o, in);
     }
     return cla_conv_attention_2d(tape, o, in->q, in->k, in->v, m->filter, m->bias,
                                  in->q_rows, (cla_activation)m->activation,

@@ -21,5 +21,5 @@ typedef struct conv {
  *
  * Errors: CLA_E_SHAPE (a sequence longer than the filter of conv), CLA_E_NOMEM,
  * CLA_E_DEVICE. Source: Dufter et al. 2020, section 2.5. */
-cla_status conv_before(attn_layer *layer, cla_tape *tape, cla_tensor **o,
-                       const attn_input *in);
+cla_status cla_conv_before(attn_layer *layer, cla_tape *tape, cla_tensor **o,
+                           const attn_input *in);

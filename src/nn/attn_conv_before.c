@@ -176,8 +176,8 @@ static cla_status attend(const dense *m, cla_tensor **o, const attn_input *in,
     return pack(m, o, *o);
 }
 
-cla_status conv_before(attn_layer *layer, cla_tape *tape, cla_tensor **o,
-                       const attn_input *in)
+cla_status cla_conv_before(attn_layer *layer, cla_tape *tape, cla_tensor **o,
+                           const attn_input *in)
 {
     const conv *c = cla_attn_state(&layer->config);
     const int64_t longest = in->q_rows->longest;

@@ -1,7 +1,8 @@
 /* char_encoder.c - encodes words from their letters. */
 #include "nn/char_encoder.h"
 
-cla_status char_encoder_init(char_encoder *e, cla_params *params, const char *prefix)
+cla_status cla_char_encoder_init(char_encoder *e, cla_params *params,
+                                 const char *prefix)
 {
     const int64_t dim = e->dim;
     const cla_init uniform = { CLA_INIT_UNIFORM, 0.05, 0, 0 };
@@ -35,8 +36,8 @@ static cla_status word_rows(const char_encoder *e, cla_tape *tape, int64_t words
     return CLA_OK;
 }
 
-cla_status char_encoder_forward(char_encoder *e, cla_tape *tape, cla_tensor **y,
-                                const cla_tensor *ids)
+cla_status cla_char_encoder_forward(char_encoder *e, cla_tape *tape, cla_tensor **y,
+                                    const cla_tensor *ids)
 {
     cla_tensor *x = NULL;
     cla_ragged *rows = NULL;

@@ -14,10 +14,10 @@ typedef struct char_encoder {
 } char_encoder;
 
 /* Adds the parameters prefix.table, prefix.0.filter, prefix.0.bias and so on. */
-cla_status char_encoder_init(char_encoder *encoder, cla_params *params,
-                             const char *prefix);
+cla_status cla_char_encoder_init(char_encoder *encoder, cla_params *params,
+                                 const char *prefix);
 
 /* Computes y [U,dim] of the letters ids [U*letters] of U words: convolutions (width 5,
  * same padding, ReLU), then the maximum over all letters, padding included. */
-cla_status char_encoder_forward(char_encoder *encoder, cla_tape *tape, cla_tensor **y,
-                                const cla_tensor *ids);
+cla_status cla_char_encoder_forward(char_encoder *encoder, cla_tape *tape,
+                                    cla_tensor **y, const cla_tensor *ids);

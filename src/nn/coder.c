@@ -6,8 +6,8 @@
 
 #include "clattn/feed.h"
 
-cla_status coder_norm_init(coder_norm *norm, const coder_config *config,
-                           cla_params *params, const char *name)
+cla_status cla_coder_norm_init(coder_norm *norm, const coder_config *config,
+                               cla_params *params, const char *name)
 {
     const int64_t D = config->model;
     norm->epsilon =
@@ -17,18 +17,18 @@ cla_status coder_norm_init(coder_norm *norm, const coder_config *config,
     return cla_param_zeros(params, &norm->bias, D, "%s.bias", name);
 }
 
-cla_status coder_norm_forward(coder_norm *norm, cla_tape *tape, cla_tensor **y,
-                              cla_tensor *x)
+cla_status cla_coder_norm_forward(coder_norm *norm, cla_tape *tape, cla_tensor **y,
+                                  cla_tensor *x)
 {
     return cla_layer_norm(tape, y, x, norm->gain, norm->bias, norm->epsilon);
 }
 
-cla_status coder_dropout(cla_tape *tape, cla_tensor **y, cla_tensor *x, double p)
+cla_status cla_coder_dropout(cla_tape *tape, cla_tensor **y, cla_tensor *x, double p)
 {
     return cla_dropout(tape, y, x, cla_tape_training(tape) ? (float)p : 0);
 }
 
-void coder_signal(float *signal, int64_t count, int64_t D)
+void cla_coder_signal(float *signal, int64_t count, int64_t D)
 {
     const int64_t n = D / 2;
     const double step = n > 1 ? log(10000) / (double)(n - 1) : 0;
@@ -45,7 +45,7 @@ void coder_signal(float *signal, int64_t count, int64_t D)
     }
 }
 
-void coder_signal_marian(float *signal, int64_t count, int64_t D)
+void cla_coder_signal_marian(float *signal, int64_t count, int64_t D)
 {
     const int64_t sines = (D + 1) / 2;
     for (int64_t at = 0; at < count; at++) {
@@ -71,7 +71,7 @@ static cla_status add_feed(coder_layer *l, cla_params *params, const char *prefi
     snprintf(name, sizeof name, "%s.feed.out", prefix);
     CLA_TRY(cla_param_linear(params, &l->w2, &l->b2, F, D, name));
     snprintf(name, sizeof name, "%s.feed.norm", prefix);
-    return coder_norm_init(&l->feed_norm, &l->config, params, name);
+    return cla_coder_norm_init(&l->feed_norm, &l->config, params, name);
 }
 
 static cla_status add_attention(const coder_layer *l, attn_layer *a, coder_norm *norm,
@@ -87,7 +87,7 @@ static cla_status add_attention(const coder_layer *l, attn_layer *a, coder_norm 
     config.dropout = l->config.attention_dropout;
     CLA_TRY(cla_attn_init(a, &config, params, prefix, cross));
     snprintf(name, sizeof name, "%s.norm", prefix);
-    return coder_norm_init(norm, &l->config, params, name);
+    return cla_coder_norm_init(norm, &l->config, params, name);
 }
 
 static cla_status add_convolution(coder_conv *conv, const coder_config *config,
@@ -108,7 +108,7 @@ static cla_status add_convolution(coder_conv *conv, const coder_config *config,
         CLA_TRY(cla_param_linear(params, &conv->w, &conv->b, D, D, prefix));
     }
     snprintf(name, sizeof name, "%s.norm", prefix);
-    return coder_norm_init(&conv->norm, config, params, name);
+    return cla_coder_norm_init(&conv->norm, config, params, name);
 }
 
 /* Adds the attention to the memory, and its norm. */
@@ -119,13 +119,13 @@ static cla_status add_cross(coder_layer *l, cla_params *params, const char *pref
         return add_attention(l, &l->cross, &l->cross_norm, params, prefix);
     }
     l->hard = (cross_hard){ .config = l->config.hard, .model = l->config.model };
-    CLA_TRY(cross_hard_init(&l->hard, params, prefix));
+    CLA_TRY(cla_cross_hard_init(&l->hard, params, prefix));
     snprintf(name, sizeof name, "%s.norm", prefix);
-    return coder_norm_init(&l->cross_norm, &l->config, params, name);
+    return cla_coder_norm_init(&l->cross_norm, &l->config, params, name);
 }
 
-cla_status coder_init(coder_layer *l, const coder_config *config, cla_params *params,
-                      const char *prefix, bool decoder)
+cla_status cla_coder_init(coder_layer *l, const coder_config *config,
+                          cla_params *params, const char *prefix, bool decoder)
 {
     char name[40];
     *l = (coder_layer){ .config = *config, .decoder = decoder };
@@ -149,7 +149,7 @@ static cla_status enter(const coder_layer *l, cla_tape *tape, cla_tensor **u,
                         cla_tensor *x, coder_norm *norm)
 {
     *u = x;
-    return l->config.pre_norm ? coder_norm_forward(norm, tape, u, x) : CLA_OK;
+    return l->config.pre_norm ? cla_coder_norm_forward(norm, tape, u, x) : CLA_OK;
 }
 
 /* Adds the output of a block to x, with dropout; then the norm of a post-norm layer. */
@@ -158,7 +158,7 @@ static cla_status leave(const coder_layer *l, cla_tape *tape, cla_tensor **x,
 {
     const float p = cla_tape_training(tape) ? (float)l->config.dropout : 0;
     CLA_TRY(cla_dropout_add(tape, x, *x, made, p, false));
-    return l->config.pre_norm ? CLA_OK : coder_norm_forward(norm, tape, x, *x);
+    return l->config.pre_norm ? CLA_OK : cla_coder_norm_forward(norm, tape, x, *x);
 }
 
 static cla_status convolution(coder_conv *conv, cla_tape *tape, cla_tensor **u,
@@ -210,12 +210,13 @@ static cla_status attend_self(coder_layer *l, cla_tape *tape, cla_tensor **u,
     return cla_attn_self(&l->self, tape, u, qkv, key, &in->rows);
 }
 
-cla_status coder_remember(coder_layer *l, cla_tape *tape, cla_tensor **kv,
-                          cla_tensor **value, cla_tensor *memory)
+cla_status cla_coder_remember(coder_layer *l, cla_tape *tape, cla_tensor **kv,
+                              cla_tensor **value, cla_tensor *memory)
 {
     *value = NULL;
-    return l->config.hard.on ? cross_hard_remember(&l->hard, tape, kv, value, memory)
-                             : cla_attn_remember(&l->cross, tape, kv, memory);
+    return l->config.hard.on
+               ? cla_cross_hard_remember(&l->hard, tape, kv, value, memory)
+               : cla_attn_remember(&l->cross, tape, kv, memory);
 }
 
 static cla_status attend_memory(coder_layer *l, cla_tape *tape, cla_tensor **u,
@@ -223,25 +224,25 @@ static cla_status attend_memory(coder_layer *l, cla_tape *tape, cla_tensor **u,
 {
     if (l->config.hard.on) {
         const cla_ragged *rows[] = { in->memory.query, in->memory.key };
-        return cross_hard_forward(&l->hard, tape, u, *u, in->kv, in->value, rows,
-                                  in->pass);
+        return cla_cross_hard_forward(&l->hard, tape, u, *u, in->kv, in->value, rows,
+                                      in->pass);
     }
     attn_rows rows = in->memory;
     rows.map = in->pass && in->pass->look ? &in->pass->map : NULL;
     return cla_attn_cross(&l->cross, tape, u, *u, in->kv, &rows);
 }
 
-cla_status coder_feed(coder_layer *l, cla_tape *tape, cla_tensor **y, cla_tensor *u,
-                      cla_tensor *residual)
+cla_status cla_coder_feed(coder_layer *l, cla_tape *tape, cla_tensor **y, cla_tensor *u,
+                          cla_tensor *residual)
 {
     const cla_activation kind = (cla_activation)l->config.activation;
     CLA_TRY(cla_linear(tape, &u, u, l->w1, l->b1, kind, NULL));
-    CLA_TRY(coder_dropout(tape, &u, u, l->config.relu_dropout));
+    CLA_TRY(cla_coder_dropout(tape, &u, u, l->config.relu_dropout));
     return cla_linear(tape, y, u, l->w2, l->b2, CLA_NONE, residual);
 }
 
-cla_status coder_forward(coder_layer *l, cla_tape *tape, cla_tensor **y, cla_tensor *x,
-                         const coder_input *in)
+cla_status cla_coder_forward(coder_layer *l, cla_tape *tape, cla_tensor **y,
+                             cla_tensor *x, const coder_input *in)
 {
     cla_tensor *u = NULL;
     CLA_TRY(convolve(l, tape, &x, in));
@@ -254,7 +255,7 @@ cla_status coder_forward(coder_layer *l, cla_tape *tape, cla_tensor **y, cla_ten
         CLA_TRY(leave(l, tape, &x, u, &l->cross_norm));
     }
     CLA_TRY(enter(l, tape, &u, x, &l->feed_norm));
-    CLA_TRY(coder_feed(l, tape, &u, u, NULL));
+    CLA_TRY(cla_coder_feed(l, tape, &u, u, NULL));
     CLA_TRY(leave(l, tape, &x, u, &l->feed_norm));
     *y = x;
     return CLA_OK;

@@ -57,9 +57,9 @@ typedef struct coder_layer {
 
 /* The input of a layer besides x. */
 typedef struct coder_input {
-    attn_rows rows;        // of self-attention
-    cla_tensor *kv;        // decoder: from coder_remember, [Nm,2D]; hard: keys [Nm,D]
-    cla_tensor *value;     // hard: values [Nm,D]; else NULL
+    attn_rows rows;    // of self-attention
+    cla_tensor *kv;    // decoder: from cla_coder_remember, [Nm,2D]; hard: keys [Nm,D]
+    cla_tensor *value; // hard: values [Nm,D]; else NULL
     cross_hard_pass *pass; // decoder: of the attention to the memory; may be NULL
     attn_rows memory;      // decoder: of the attention to the memory
     /* For decoding a token at a time. In: q, k and v of the earlier tokens of each
@@ -69,46 +69,47 @@ typedef struct coder_input {
 } coder_input;
 
 /* Adds the parameters, named prefix.self.in and so on. Errors: CLA_E_NOMEM. */
-cla_status coder_init(coder_layer *layer, const coder_config *config,
-                      cla_params *params, const char *prefix, bool decoder);
+cla_status cla_coder_init(coder_layer *layer, const coder_config *config,
+                          cla_params *params, const char *prefix, bool decoder);
 
 /* Computes kv and value of coder_input from the encoder's output [Nm,D]. value is NULL
  * unless the layer is hard. */
-cla_status coder_remember(coder_layer *layer, cla_tape *tape, cla_tensor **kv,
-                          cla_tensor **value, cla_tensor *memory);
+cla_status cla_coder_remember(coder_layer *layer, cla_tape *tape, cla_tensor **kv,
+                              cla_tensor **value, cla_tensor *memory);
 
 /* Computes y [N,D] of x [N,D]. */
-cla_status coder_forward(coder_layer *layer, cla_tape *tape, cla_tensor **y,
-                         cla_tensor *x, const coder_input *in);
+cla_status cla_coder_forward(coder_layer *layer, cla_tape *tape, cla_tensor **y,
+                             cla_tensor *x, const coder_input *in);
 
-/* The input of coder_step, which runs a decoder layer for one token of B sequences. */
+/* The input of cla_coder_step, which runs a decoder layer for one token of B sequences.
+ * */
 typedef struct coder_step_input {
-    cla_tensor *kv;          // [Nm,2D] from coder_remember
+    cla_tensor *kv;          // [Nm,2D] from cla_coder_remember
     const cla_tensor *range; // [B,2] first row in kv and number of rows
     cla_tensor *store;       // in, out: [places,2D] keys and values of all tokens
     const cla_tensor *place; // [B,stride] places of the tokens of a sequence
     int count;               // tokens of each sequence, this one included
 } coder_step_input;
 
-/* Returns whether coder_step can replace coder_forward. */
-bool coder_steps(const coder_layer *layer, const cla_runtime *rt);
+/* Returns whether cla_coder_step can replace coder_forward. */
+bool cla_coder_steps(const coder_layer *layer, const cla_runtime *rt);
 
 /* Computes y [B,D] of x [B,D]; not for training. Errors: those of cla_step_self. */
-cla_status coder_step(coder_layer *layer, cla_tape *tape, cla_tensor **y, cla_tensor *x,
-                      const coder_step_input *in);
+cla_status cla_coder_step(coder_layer *layer, cla_tape *tape, cla_tensor **y,
+                          cla_tensor *x, const coder_step_input *in);
 
 /* Computes the feed-forward block of u [N,D] and adds residual, which may be NULL. */
-cla_status coder_feed(coder_layer *layer, cla_tape *tape, cla_tensor **y, cla_tensor *u,
-                      cla_tensor *residual);
+cla_status cla_coder_feed(coder_layer *layer, cla_tape *tape, cla_tensor **y,
+                          cla_tensor *u, cla_tensor *residual);
 
 /* Add and apply a single norm, such as that at the end of a stack. */
-cla_status coder_norm_init(coder_norm *norm, const coder_config *config,
-                           cla_params *params, const char *name);
-cla_status coder_norm_forward(coder_norm *norm, cla_tape *tape, cla_tensor **y,
-                              cla_tensor *x);
+cla_status cla_coder_norm_init(coder_norm *norm, const coder_config *config,
+                               cla_params *params, const char *name);
+cla_status cla_coder_norm_forward(coder_norm *norm, cla_tape *tape, cla_tensor **y,
+                                  cla_tensor *x);
 
 /* Applies dropout on a training tape; otherwise y = x. */
-cla_status coder_dropout(cla_tape *tape, cla_tensor **y, cla_tensor *x, double p);
+cla_status cla_coder_dropout(cla_tape *tape, cla_tensor **y, cla_tensor *x, double p);
 
 /* Computes sinusoidal position encodings: n sines, then n cosines, of the angles
  * pos / 10000^(k/(n-1)), k = 0 .. n-1, n = D/2. The last number for an odd D is 0.
@@ -116,11 +117,11 @@ cla_status coder_dropout(cla_tape *tape, cla_tensor **y, cla_tensor *x, double p
  * signal  out  [count,D] of positions 0 .. count-1
  *
  * Source: Vaswani et al. 2017, section 3.5, as in tensor2tensor. */
-void coder_signal(float *signal, int64_t count, int64_t D);
+void cla_coder_signal(float *signal, int64_t count, int64_t D);
 
 /* Computes the same with the angles of the paper, pos / 10000^(2k/D): sines of the
  * ceil(D/2) smallest k, then cosines of the floor(D/2) smallest.
  *
  * Source: Vaswani et al. 2017, section 3.5; halves as in Marian (Junczys-Dowmunt et al.
  * 2018). */
-void coder_signal_marian(float *signal, int64_t count, int64_t D);
+void cla_coder_signal_marian(float *signal, int64_t count, int64_t D);

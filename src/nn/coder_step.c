@@ -3,7 +3,7 @@
 #include "nn/coder.h"
 #include "ops/step_attention.h"
 
-bool coder_steps(const coder_layer *l, const cla_runtime *rt)
+bool cla_coder_steps(const coder_layer *l, const cla_runtime *rt)
 {
     return l->decoder && !l->config.hard.on && !l->config.convolutions &&
            cla_attn_steps(&l->self, rt) && cla_attn_steps(&l->cross, rt);
@@ -14,14 +14,14 @@ static cla_status enter(const coder_layer *l, cla_tape *tape, cla_tensor **u,
                         cla_tensor *x, coder_norm *norm)
 {
     *u = x;
-    return l->config.pre_norm ? coder_norm_forward(norm, tape, u, x) : CLA_OK;
+    return l->config.pre_norm ? cla_coder_norm_forward(norm, tape, u, x) : CLA_OK;
 }
 
 /* Normalises the sum of x and the block's output in a post-norm layer. */
 static cla_status leave(const coder_layer *l, cla_tape *tape, cla_tensor **x,
                         coder_norm *norm)
 {
-    return l->config.pre_norm ? CLA_OK : coder_norm_forward(norm, tape, x, *x);
+    return l->config.pre_norm ? CLA_OK : cla_coder_norm_forward(norm, tape, x, *x);
 }
 
 static cla_status attend_self(coder_layer *l, cla_tape *tape, cla_tensor **x,
@@ -49,13 +49,13 @@ static cla_status attend_memory(coder_layer *l, cla_tape *tape, cla_tensor **x,
     return leave(l, tape, x, &l->cross_norm);
 }
 
-cla_status coder_step(coder_layer *l, cla_tape *tape, cla_tensor **y, cla_tensor *x,
-                      const coder_step_input *in)
+cla_status cla_coder_step(coder_layer *l, cla_tape *tape, cla_tensor **y, cla_tensor *x,
+                          const coder_step_input *in)
 {
     cla_tensor *u = NULL;
     CLA_TRY(attend_self(l, tape, &x, in));
     CLA_TRY(attend_memory(l, tape, &x, in));
     CLA_TRY(enter(l, tape, &u, x, &l->feed_norm));
-    CLA_TRY(coder_feed(l, tape, y, u, x));
+    CLA_TRY(cla_coder_feed(l, tape, y, u, x));
     return leave(l, tape, y, &l->feed_norm);
 }

@@ -30,7 +30,7 @@ static cla_status read_keys(cross_hard_config *c, cla_config *s)
     return CLA_OK;
 }
 
-cla_status cross_hard_configure(cross_hard_config *c, cla_config *s)
+cla_status cla_cross_hard_configure(cross_hard_config *c, cla_config *s)
 {
     static const char *const names[] = { "soft", "hard", NULL };
     static const char *const keys[] = { "hard_infer",  "hard_top",     "hard_norm",
@@ -59,7 +59,7 @@ static cla_status add_projector(const cross_hard *h, cla_hard_projector *p,
     return cla_param_zeros(params, &p->b2, D, "%s_bias", name);
 }
 
-cla_status cross_hard_init(cross_hard *h, cla_params *params, const char *prefix)
+cla_status cla_cross_hard_init(cross_hard *h, cla_params *params, const char *prefix)
 {
     char name[56];
     CLA_TRY(add_projector(h, &h->query, params, prefix, "query"));
@@ -73,16 +73,16 @@ cla_status cross_hard_init(cross_hard *h, cla_params *params, const char *prefix
 
 /* ---- forward ----------------------------------------------------------------- */
 
-cla_status cross_hard_remember(cross_hard *h, cla_tape *tape, cla_tensor **key,
-                               cla_tensor **value, cla_tensor *memory)
+cla_status cla_cross_hard_remember(cross_hard *h, cla_tape *tape, cla_tensor **key,
+                                   cla_tensor **value, cla_tensor *memory)
 {
     CLA_TRY(cla_hard_project(tape, key, memory, &h->key, h->config.stop));
     return cla_hard_project(tape, value, memory, &h->value, false);
 }
 
-cla_status cross_hard_forward(cross_hard *h, cla_tape *tape, cla_tensor **o,
-                              cla_tensor *x, cla_tensor *key, cla_tensor *value,
-                              const cla_ragged *rows[2], cross_hard_pass *pass)
+cla_status cla_cross_hard_forward(cross_hard *h, cla_tape *tape, cla_tensor **o,
+                                  cla_tensor *x, cla_tensor *key, cla_tensor *value,
+                                  const cla_ragged *rows[2], cross_hard_pass *pass)
 {
     const bool training = cla_tape_training(tape);
     cross_hard_pass unused = { 0 };
@@ -107,8 +107,8 @@ cla_status cross_hard_forward(cross_hard *h, cla_tape *tape, cla_tensor **o,
     return CLA_OK;
 }
 
-cla_status cross_hard_expect(cross_hard *h, cla_tape *tape, cla_tensor **expected,
-                             const cross_hard_pass *pass)
+cla_status cla_cross_hard_expect(cross_hard *h, cla_tape *tape, cla_tensor **expected,
+                                 const cross_hard_pass *pass)
 {
     cla_tensor *state = NULL;
     *expected = NULL;

@@ -44,23 +44,23 @@ typedef struct cross_hard_pass {
 
 /* Reads the key "cross" (soft, hard) and, if it is hard, the keys hard_infer, hard_top,
  * hard_norm, score_scale, rl_stop_grad and baseline. Errors: CLA_E_INPUT. */
-cla_status cross_hard_configure(cross_hard_config *config, cla_config *settings);
+cla_status cla_cross_hard_configure(cross_hard_config *config, cla_config *settings);
 
 /* Adds the parameters prefix.query.in and so on; config and model must be set.
  * Errors: CLA_E_NOMEM. */
-cla_status cross_hard_init(cross_hard *h, cla_params *params, const char *prefix);
+cla_status cla_cross_hard_init(cross_hard *h, cla_params *params, const char *prefix);
 
 /* Computes k and v [Nk,D] of an encoder's output [Nk,D]. All decoding steps share them.
  */
-cla_status cross_hard_remember(cross_hard *h, cla_tape *tape, cla_tensor **key,
-                               cla_tensor **value, cla_tensor *memory);
+cla_status cla_cross_hard_remember(cross_hard *h, cla_tape *tape, cla_tensor **key,
+                                   cla_tensor **value, cla_tensor *memory);
 
 /* Computes o [Nq,D] of x [Nq,D]. rows: of queries and of keys. pass may be NULL. */
-cla_status cross_hard_forward(cross_hard *h, cla_tape *tape, cla_tensor **o,
-                              cla_tensor *x, cla_tensor *key, cla_tensor *value,
-                              const cla_ragged *rows[2], cross_hard_pass *pass);
+cla_status cla_cross_hard_forward(cross_hard *h, cla_tape *tape, cla_tensor **o,
+                                  cla_tensor *x, cla_tensor *key, cla_tensor *value,
+                                  const cla_ragged *rows[2], cross_hard_pass *pass);
 
 /* Predicts the return [Nq] of each token of the pass; NULL without a baseline. The
  * gradient ends at pass->state. */
-cla_status cross_hard_expect(cross_hard *h, cla_tape *tape, cla_tensor **expected,
-                             const cross_hard_pass *pass);
+cla_status cla_cross_hard_expect(cross_hard *h, cla_tape *tape, cla_tensor **expected,
+                                 const cross_hard_pass *pass);

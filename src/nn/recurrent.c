@@ -5,7 +5,7 @@
 #include "clattn/ops.h"
 #include "ops/lstm.h"
 
-const char *const recurrent_kinds[] = { "lstm", "gru", "sru", NULL };
+const char *const cla_recurrent_kinds[] = { "lstm", "gru", "sru", NULL };
 
 /* ---- parameters ----------------------------------------------------------------- */
 
@@ -53,7 +53,7 @@ static cla_status add_way(const recurrent *layer, recurrent_way *way,
     return status;
 }
 
-cla_status recurrent_init(recurrent *layer, cla_params *params, const char *prefix)
+cla_status cla_recurrent_init(recurrent *layer, cla_params *params, const char *prefix)
 {
     static const char *const names[2] = { "forward", "backward" };
     cla_status status = CLA_OK;
@@ -112,9 +112,9 @@ static cla_status join(cla_tape *tape, cla_tensor **y, cla_tensor *a, cla_tensor
     return a && b ? cla_concat(tape, y, a, b) : CLA_OK;
 }
 
-cla_status recurrent_forward(const recurrent *layer, cla_tape *tape, cla_tensor **y,
-                             cla_tensor *x, const cla_ragged *rows,
-                             recurrent_state *last)
+cla_status cla_recurrent_forward(const recurrent *layer, cla_tape *tape, cla_tensor **y,
+                                 cla_tensor *x, const cla_ragged *rows,
+                                 recurrent_state *last)
 {
     cla_tensor *out[2] = { NULL }, *h[2] = { NULL }, *c[2] = { NULL };
     *y = NULL;
@@ -142,8 +142,9 @@ cla_status recurrent_forward(const recurrent *layer, cla_tape *tape, cla_tensor 
 }
 
 /* The output y of the one token is also the state h. */
-cla_status recurrent_step(const recurrent *layer, cla_tape *tape, cla_tensor **y,
-                          cla_tensor *x, const cla_ragged *ones, recurrent_state *state)
+cla_status cla_recurrent_step(const recurrent *layer, cla_tape *tape, cla_tensor **y,
+                              cla_tensor *x, const cla_ragged *ones,
+                              recurrent_state *state)
 {
     cla_tensor *c = NULL;
     *y = NULL;

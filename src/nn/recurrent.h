@@ -11,7 +11,7 @@ typedef enum recurrent_kind {
 } recurrent_kind;
 
 /* The names of the kinds in settings, NULL-terminated. */
-extern const char *const recurrent_kinds[];
+extern const char *const cla_recurrent_kinds[];
 
 /* The weights of one direction. */
 typedef struct recurrent_way {
@@ -36,7 +36,7 @@ typedef struct recurrent_state {
  * gates.w, gates.b, candidate.w, candidate.b of a GRU; input.w, gates.w, gates.b of an
  * SRU. Matrices are initially Glorot uniform, the bias of a GRU's gates ones, other
  * biases zeros. */
-cla_status recurrent_init(recurrent *layer, cla_params *params, const char *prefix);
+cla_status cla_recurrent_init(recurrent *layer, cla_params *params, const char *prefix);
 
 /* Computes y [N,n] ([N,2n] with both directions) of x [N,in].
  *
@@ -44,13 +44,13 @@ cla_status recurrent_init(recurrent *layer, cla_params *params, const char *pref
  *            alone; may be NULL
  *
  * Errors: as cla_lstm. */
-cla_status recurrent_forward(const recurrent *layer, cla_tape *tape, cla_tensor **y,
-                             cla_tensor *x, const cla_ragged *rows,
-                             recurrent_state *last);
+cla_status cla_recurrent_forward(const recurrent *layer, cla_tape *tape, cla_tensor **y,
+                                 cla_tensor *x, const cla_ragged *rows,
+                                 recurrent_state *last);
 
 /* Runs one token of each sequence: computes y [B,n] of x [B,in] and replaces state.
  * ones is a batch of B sequences of one token. The layer must have one direction.
  * Errors: as cla_lstm. */
-cla_status recurrent_step(const recurrent *layer, cla_tape *tape, cla_tensor **y,
-                          cla_tensor *x, const cla_ragged *ones,
-                          recurrent_state *state);
+cla_status cla_recurrent_step(const recurrent *layer, cla_tape *tape, cla_tensor **y,
+                              cla_tensor *x, const cla_ragged *ones,
+                              recurrent_state *state);

@@ -26,11 +26,12 @@ cla_status cla_model_ask(cla_model *model, cla_passage_quote *answers, size_t *f
     o.best = o.best ? o.best : 1;
     if (count) CLA_NEED(answers, found, questions);
     CLA_TRY(need_questions(questions, count));
-    CLA_TRY(cla_model_must_be(model, "ask", &reading_kind));
+    CLA_TRY(cla_model_must_be(model, "ask", &cla_reading_kind));
     CLA_TRY(cla_reserved("ask", o.reserved));
     CLA_TRY(cla_model_option("ask", "best", o.best, 1, CLA_MOST_ANSWERS));
     CLA_TRY(cla_model_option("ask", "max_words", o.max_words, 0, INT_MAX));
-    return reading_ask((reading *)model->task, questions, count, &o, answers, found);
+    return cla_reading_ask((reading *)model->task, questions, count, &o, answers,
+                           found);
 }
 
 cla_status cla_model_answer(cla_model *model, cla_quote *quotes, size_t *found,
@@ -43,7 +44,7 @@ cla_status cla_model_answer(cla_model *model, cla_quote *quotes, size_t *found,
     if (count) CLA_NEED(quotes, found);
     cla_passage_quote *answers = NULL;
     cla_question *asked = NULL;
-    CLA_TRY(cla_model_must_be(model, "answer", &reading_kind));
+    CLA_TRY(cla_model_must_be(model, "answer", &cla_reading_kind));
     const int64_t most = best > INT_MAX ? INT_MAX : (int64_t)best;
     CLA_TRY(cla_model_option("answer", "best", most, 1, CLA_MOST_ANSWERS));
     cla_status status = cla_alloc(&answers, count * best + 1, sizeof *answers);
@@ -52,9 +53,9 @@ cla_status cla_model_answer(cla_model *model, cla_quote *quotes, size_t *found,
         asked[i] = (cla_question){ questions[i], &passage, 1 };
     }
     const cla_answer_options o = { .best = (int)best };
-    status =
-        status ? status
-               : reading_ask((reading *)model->task, asked, count, &o, answers, found);
+    status = status ? status
+                    : cla_reading_ask((reading *)model->task, asked, count, &o, answers,
+                                      found);
     for (size_t i = 0; i < count * best && !status; i++) {
         quotes[i] = answers[i].quote;
     }

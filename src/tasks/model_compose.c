@@ -61,14 +61,15 @@ cla_status cla_model_compose(cla_model *model, cla_quatrain **poem, const char *
     const cla_compose_options o = filled_compose(options);
     const size_t size = strlen(text), good = cla_utf8_check(text, size);
     poetry_poem written = { 0 };
-    CLA_TRY(cla_model_must_be(model, "compose", &poetry_kind));
+    CLA_TRY(cla_model_must_be(model, "compose", &cla_poetry_kind));
     if (good < size) {
         return cla_fail(CLA_E_INPUT, "compose: text is not UTF-8 (byte %zu)", good);
     }
     CLA_TRY(check_compose(&o));
-    cla_status status = poetry_compose((poetry *)model->task, text, size, &o, &written);
+    cla_status status =
+        cla_poetry_compose((poetry *)model->task, text, size, &o, &written);
     status = status ? status : pack(poem, &written);
-    poetry_poem_free(&written);
+    cla_poetry_poem_free(&written);
     return status;
 }
 

@@ -44,7 +44,7 @@ cla_status cla_model_tag_sentences(cla_model *model, const char **tags,
     size_t all = 0;
     const cla_tag_options o = options ? *options : (cla_tag_options){ 0 };
     if (count) CLA_NEED(length);
-    CLA_TRY(cla_model_must_be(model, "tag_sentences", &tagging_kind));
+    CLA_TRY(cla_model_must_be(model, "tag_sentences", &cla_tagging_kind));
     CLA_TRY(cla_reserved("tag_sentences", o.reserved));
     CLA_TRY(cla_model_option("tag_sentences", "max_words", o.max_words, 0, INT_MAX));
     CLA_TRY(check_lengths(length, count, o.max_words, &all));
@@ -53,7 +53,7 @@ cla_status cla_model_tag_sentences(cla_model *model, const char **tags,
         return CLA_OK;
     }
     CLA_NEED(tags);
-    return tagging_tag((tagging *)model->task, words, length, count, tags);
+    return cla_tagging_tag((tagging *)model->task, words, length, count, tags);
 }
 
 cla_status cla_model_tag(cla_model *model, const char **tags, const char *const *words,
@@ -63,7 +63,7 @@ cla_status cla_model_tag(cla_model *model, const char **tags, const char *const 
     CLA_HOLD(model->rt);
     CLA_TRY(cla_model_need_texts("tag", "words", words, count));
     if (count) CLA_NEED(tags);
-    CLA_TRY(cla_model_must_be(model, "tag", &tagging_kind));
+    CLA_TRY(cla_model_must_be(model, "tag", &cla_tagging_kind));
     for (size_t i = 0; i < count; i++) {
         if (!*words[i] || strpbrk(words[i], "\t\r\n")) {
             return cla_fail(CLA_E_INPUT,
@@ -71,12 +71,13 @@ cla_status cla_model_tag(cla_model *model, const char **tags, const char *const 
         }
     }
     CLA_TRY(check_words("tag", words, count));
-    return count ? tagging_tag((tagging *)model->task, words, &count, 1, tags) : CLA_OK;
+    return count ? cla_tagging_tag((tagging *)model->task, words, &count, 1, tags)
+                 : CLA_OK;
 }
 
 int cla_model_tag_column(const cla_model *model)
 {
-    if (!model || model->task->kind != &tagging_kind) {
+    if (!model || model->task->kind != &cla_tagging_kind) {
         return 0;
     }
     return ((const tagging *)model->task)->xpos ? CLA_XPOS : CLA_UPOS;

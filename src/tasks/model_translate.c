@@ -63,7 +63,8 @@ static cla_status check_lines(const char *who, const char *name,
 
 static search_options search_of(const translation *t, const cla_translate_options *o)
 {
-    search_options s = translation_search(t, o->beam, (int)o->best, o->length_penalty);
+    search_options s =
+        cla_translation_search(t, o->beam, (int)o->best, o->length_penalty);
     s.most = o->most ? o->most : o->extra ? 0 : s.most;
     s.extra = o->extra ? o->extra : s.extra;
     return s;
@@ -169,15 +170,15 @@ static cla_status run(cla_model *model, const call *c)
     CLA_TRY(check_lines(c->who, "lines", c->lines, c->count));
     CLA_TRY(check_lines(c->who, "targets", c->targets, c->targets ? c->count : 0));
     if (!c->options.target) {
-        return translation_run(t, c->lines, c->targets, c->count, &options,
-                               model->said);
+        return cla_translation_run(t, c->lines, c->targets, c->count, &options,
+                                   model->said);
     }
     prefixed p = { 0 };
     cla_status status = must_have_target(model, c->who, c->options.target);
     status = status ? status : prefix_lines(&p, t, c);
     status = status ? status
-                    : translation_run(t, p.line, c->targets, c->count, &options,
-                                      model->said);
+                    : cla_translation_run(t, p.line, c->targets, c->count, &options,
+                                          model->said);
     free_prefixed(&p);
     return status;
 }
@@ -185,7 +186,7 @@ static cla_status run(cla_model *model, const call *c)
 static cla_status work(cla_model *model, const call *c, cla_translation *out)
 {
     const size_t best = (size_t)c->options.best, n = c->count * best;
-    CLA_TRY(cla_model_must_be(model, c->who, &translation_kind));
+    CLA_TRY(cla_model_must_be(model, c->who, &cla_translation_kind));
     CLA_TRY(check_options(c->who, &c->options));
     cla_model_forget(model);
     CLA_TRY(cla_alloc(&model->said, n + 1, sizeof *model->said));
@@ -235,7 +236,7 @@ cla_status cla_model_translate_usual(const cla_model *model,
                                      cla_translate_options *options)
 {
     CLA_NEED(model, options);
-    CLA_TRY(cla_model_must_be(model, "translate_usual", &translation_kind));
+    CLA_TRY(cla_model_must_be(model, "translate_usual", &cla_translation_kind));
     const search_options *own = &((const translation *)model->task)->search;
     *options = (cla_translate_options){ .beam = own->beam,
                                         .length_penalty = own->alpha,
@@ -248,19 +249,20 @@ cla_status cla_model_pieces(const cla_model *model, size_t *pieces, const char *
                             bool target)
 {
     CLA_NEED(model, pieces, line);
-    CLA_TRY(cla_model_must_be(model, "pieces", &translation_kind));
-    return translation_pieces((const translation *)model->task, line, target, pieces);
+    CLA_TRY(cla_model_must_be(model, "pieces", &cla_translation_kind));
+    return cla_translation_pieces((const translation *)model->task, line, target,
+                                  pieces);
 }
 
 cla_status cla_model_languages(const cla_model *model, const char **source,
                                const char **target, bool *any)
 {
     CLA_NEED(model, source, target, any);
-    CLA_TRY(cla_model_must_be(model, "languages", &translation_kind));
+    CLA_TRY(cla_model_must_be(model, "languages", &cla_translation_kind));
     const translation *t = (const translation *)model->task;
     *source = t->source_name;
     *target = t->target_name;
-    *any = translation_has_languages(t);
+    *any = cla_translation_has_languages(t);
     return CLA_OK;
 }
 
@@ -268,7 +270,7 @@ cla_status cla_model_targets(cla_model *model, const char *const **targets,
                              size_t *count)
 {
     CLA_NEED(model, targets, count);
-    CLA_TRY(cla_model_must_be(model, "targets", &translation_kind));
+    CLA_TRY(cla_model_must_be(model, "targets", &cla_translation_kind));
     CLA_TRY(list_targets(model));
     *targets = model->targets;
     *count = model->target_count;

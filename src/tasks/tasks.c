@@ -4,5 +4,5 @@
 #include "tasks/tagging/tagging.h"
 #include "tasks/translation/translation.h"
 
-const cla_task_kind *const cla_tasks[] = { &tagging_kind, &translation_kind,
-                                           &reading_kind, &poetry_kind, NULL };
+const cla_task_kind *const cla_tasks[] = { &cla_tagging_kind, &cla_translation_kind,
+                                           &cla_reading_kind, &cla_poetry_kind, NULL };

@@ -19,8 +19,8 @@ static cla_status fill_table(const cla_vectors *v, const char *path,
     return status;
 }
 
-cla_status tasks_place_vectors(const char *path, const cla_vocab *words,
-                               cla_tensor *table)
+cla_status cla_tasks_place_vectors(const char *path, const cla_vocab *words,
+                                   cla_tensor *table)
 {
     cla_vectors v = { 0 };
     cla_status status = cla_vectors_read(&v, path, words, (int)table->shape[1]);

@@ -143,7 +143,7 @@ READ(read_pairs_of_folder)
     cla_lines lines[2] = { { .count = 0 } };
     const translation t = { .source_name = "a", .target_name = "a" };
     (void)path;
-    cla_status status = translation_read_lines(&t, folder, "dev", lines);
+    cla_status status = cla_translation_read_lines(&t, folder, "dev", lines);
     status = status ? status : add_lines(out, &lines[0]);
     cla_lines_free(&lines[0]);
     cla_lines_free(&lines[1]);
@@ -215,10 +215,10 @@ READ(read_tag_lexicon)
         CLA_TRY(reader_write(name, list, sizeof list - 1));
     }
     CLA_TRY(cla_alloc(&t, 1, sizeof *t));
-    cla_status status = tagging_load_vocabularies(t, folder);
+    cla_status status = cla_tagging_load_vocabularies(t, folder);
     status = status ? status : add_vocab(out, &t->lexicon.forms);
     status = status ? status : cla_text_add(out, "%d", t->lexicon.overall);
-    tagging_free_vocabularies(t);
+    cla_tagging_free_vocabularies(t);
     free(t);
     return status;
 }
@@ -255,11 +255,11 @@ READ(read_weights_index)
     cla_text weights = { 0 };
     CLA_TRY(cla_text_add(&weights, "%s/w.safetensors", folder));
     cla_status status = cla_st_save(weights.data, &tensor, 1, NULL);
-    status = status ? status : marian_open_tensors(&t, folder);
+    status = status ? status : cla_marian_open_tensors(&t, folder);
     for (size_t i = 0; i < t.all.count && !status; i++) {
         status = cla_text_add(out, "%s\n", t.all.tensors[i].name);
     }
-    marian_close_tensors(&t);
+    cla_marian_close_tensors(&t);
     unlink(weights.data);
     cla_text_free(&weights);
     return status;
@@ -269,8 +269,8 @@ READ(read_vocabulary_json)
 {
     marian m = { .dir = folder, .source_pieces = 4, .target_pieces = 4, .pad = 3 };
     (void)path;
-    CLA_TRY(marian_read_pieces(&m));
+    CLA_TRY(cla_marian_read_pieces(&m));
     const cla_status status = add_vocab(out, &m.source.vocab);
-    marian_fini(&m);
+    cla_marian_fini(&m);
     return status;
 }

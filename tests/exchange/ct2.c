@@ -8,14 +8,14 @@
 static void expect(ct2_file *file, const char *want, size_t size)
 {
     cla_text out = { 0 };
-    TEST_OK(ct2_format(file, &out));
+    TEST_OK(cla_ct2_format(file, &out));
     cr_assert_eq(out.size, size, "%zu bytes, must be %zu", out.size, size);
     for (size_t i = 0; i < size; i++) {
         cr_assert_eq(out.data[i], want[i], "byte %zu is %d, must be %d", i, out.data[i],
                      want[i]);
     }
     cla_text_free(&out);
-    ct2_free(file);
+    cla_ct2_free(file);
 }
 
 Test(ct2, an_empty_file)
@@ -77,13 +77,13 @@ Test(ct2, variables_and_aliases)
                         "\2\0e\0"
                         "\2\0b";
     ct2_file file = { 0 };
-    TEST_OK(ct2_add_whole(&file, "f", CT2_I8, 1));
-    TEST_OK(ct2_add_real(&file, "g", 0.5f));
-    TEST_OK(ct2_add_alias(&file, "e", "b"));
-    TEST_OK(ct2_add_tensor(&file, &d));
-    TEST_OK(ct2_add_tensor(&file, &c));
-    TEST_OK(ct2_add_tensor(&file, &b));
-    TEST_OK(ct2_add_whole(&file, "a", CT2_I16, -2));
+    TEST_OK(cla_ct2_add_whole(&file, "f", CT2_I8, 1));
+    TEST_OK(cla_ct2_add_real(&file, "g", 0.5f));
+    TEST_OK(cla_ct2_add_alias(&file, "e", "b"));
+    TEST_OK(cla_ct2_add_tensor(&file, &d));
+    TEST_OK(cla_ct2_add_tensor(&file, &c));
+    TEST_OK(cla_ct2_add_tensor(&file, &b));
+    TEST_OK(cla_ct2_add_whole(&file, "a", CT2_I16, -2));
     expect(&file, want, sizeof want);
 }
 
@@ -95,12 +95,12 @@ Test(ct2, equal_numbers_of_other_shapes_stay_apart)
                         b = { "b", CLA_ST_F32, 2, { 2, 1 }, 2, one };
     ct2_file file = { 0 };
     cla_text out = { 0 };
-    TEST_OK(ct2_add_tensor(&file, &a));
-    TEST_OK(ct2_add_tensor(&file, &b));
-    TEST_OK(ct2_format(&file, &out));
+    TEST_OK(cla_ct2_add_tensor(&file, &a));
+    TEST_OK(cla_ct2_add_tensor(&file, &b));
+    TEST_OK(cla_ct2_format(&file, &out));
     cr_assert_eq(out.data[26], 2);
     cla_text_free(&out);
-    ct2_free(&file);
+    cla_ct2_free(&file);
 }
 
 Test(ct2, refuses_4_gigabytes)
@@ -110,8 +110,9 @@ Test(ct2, refuses_4_gigabytes)
     };
     ct2_file file = { 0 };
     cla_text out = { 0 };
-    TEST_OK(ct2_add_tensor(&file, &a));
-    TEST_FAILS(ct2_format(&file, &out), CLA_E_INPUT, "tensor 'a' is larger than 4 GiB");
+    TEST_OK(cla_ct2_add_tensor(&file, &a));
+    TEST_FAILS(cla_ct2_format(&file, &out), CLA_E_INPUT,
+               "tensor 'a' is larger than 4 GiB");
     cla_text_free(&out);
-    ct2_free(&file);
+    cla_ct2_free(&file);
 }

@@ -88,10 +88,10 @@ static cla_status spell(reading *t, const char *passage)
     reading_asked asked = { .passage = NULL };
     reading_split split = { .forms = 0 };
     t->model.kind = &kind;
-    cla_status status = reading_put(&asked, t, &question, 1, 0);
+    cla_status status = cla_reading_put(&asked, t, &question, 1, 0);
     status = status || !asked.text.question_count
                  ? status
-                 : reading_split_build(t, &split, &asked.text);
+                 : cla_reading_split_build(t, &split, &asked.text);
     for (size_t i = 0; i < split.spellings.count; i++) {
         const reading_spellings *s = &split.spellings;
         for (int32_t k = s->at[i]; k < s->at[i + 1]; k++) {
@@ -99,8 +99,8 @@ static cla_status spell(reading *t, const char *passage)
                        "character %d of %zu", s->letters[k], t->chars.count);
         }
     }
-    reading_split_free(&split);
-    reading_asked_free(&asked);
+    cla_reading_split_free(&split);
+    cla_reading_asked_free(&asked);
     return status;
 }
 
@@ -115,7 +115,7 @@ void fuzz_chars(const uint8_t *data, size_t size)
     fuzz_file("words.txt", words, sizeof words - 1);
     fuzz_file("chars.txt", part[0].data, part[0].size);
     char *passage = fuzz_text(&part[1]);
-    if (fuzz_ok(reading_load_words(&t, fuzz_path(""))) && passage) {
+    if (fuzz_ok(cla_reading_load_words(&t, fuzz_path(""))) && passage) {
         fuzz_ok(spell(&t, passage));
     }
     free(passage);

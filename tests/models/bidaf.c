@@ -25,7 +25,7 @@ static void match(cla_runtime *rt, float *out, const float *passage, int P,
     TEST_OK(cla_tensor_upload(h, passage));
     TEST_OK(cla_tensor_upload(u, question));
     TEST_OK(cla_tensor_fill(levels.found, 0));
-    TEST_OK(bidaf_match(tape, &got, h, u, &levels, rows, memory));
+    TEST_OK(cla_bidaf_match(tape, &got, h, u, &levels, rows, memory));
     TEST_OK(cla_tensor_download(got, out));
     cla_tape_free(&tape);
     cla_ragged_free(&memory);

@@ -165,8 +165,8 @@ Test(bidaf, q2c_levels_match_the_definition)
     cla_ragged *memory = test_ragged(rt, 1, &question, NULL);
     TEST_OK(cla_tape_tensor(tape, &levels.about, CLA_F32, 1, (int64_t[]){ DEPTH }));
     TEST_OK(cla_tensor_fill(levels.about, 0.7F));
-    TEST_OK(bidaf_match(tape, &both, put(tape, h, P, D), put(tape, u, Q, D), &levels,
-                        rows, memory));
+    TEST_OK(cla_bidaf_match(tape, &both, put(tape, h, P, D), put(tape, u, Q, D),
+                            &levels, rows, memory));
     TEST_OK(cla_tensor_download(both, out));
     about(mean, h, u);
     for (int i = 0; i < P * D; i++) {

@@ -219,12 +219,12 @@ Test(bidaf_original, match_equals_the_definition)
     TEST_OK(cla_tensor_fill(levels.found, -0.3F));
     TEST_OK(cla_tape_tensor(tape, &levels.about, CLA_F32, 1, (int64_t[]){ 1 }));
     TEST_OK(cla_tensor_fill(levels.about, 0));
-    TEST_OK(bidaf_match_by(&similarity, tape, &out, x, y, &levels, rows, memory));
+    TEST_OK(cla_bidaf_match_by(&similarity, tape, &out, x, y, &levels, rows, memory));
     TEST_OK(cla_tensor_download(out, got));
     match(want, w, h, u);
     check_close("match", got, want[0], P * 4 * D, 1e-5);
     check_seen(&seen, want, h, u);
-    look_free(&seen);
+    cla_look_free(&seen);
     cla_tape_free(&tape);
     cla_ragged_free(&memory);
     cla_ragged_free(&rows);

@@ -185,7 +185,7 @@ Test(bidaf, other_networks_read_one_passage)
     scene_open(&f, "match_lstm", (reader_config){ .depth = 1 });
     f.batch.asked_rows = f.passage_rows;
     f.batch.asker = own;
-    TEST_FAILS(reader_score(&f.r, f.tape, &scores, &f.batch), CLA_E_USAGE,
+    TEST_FAILS(cla_reader_score(&f.r, f.tape, &scores, &f.batch), CLA_E_USAGE,
                "match_lstm reads one passage a question");
     scene_close(&f);
 }
@@ -197,7 +197,7 @@ static cla_status configure(const char *network, int passages_key)
                             .known = json_object() };
     reader_config config;
     TEST_OK(cla_strdup(&settings.path, "test"));
-    const cla_status status = reader_configure(&config, &settings);
+    const cla_status status = cla_reader_configure(&config, &settings);
     cla_config_fini(&settings);
     return status;
 }

@@ -16,7 +16,7 @@ static int64_t count(const transformer_config *config)
     transformer model;
     cla_params params = { 0 };
     int64_t n = 0;
-    TEST_OK(transformer_init(&model, config, &params));
+    TEST_OK(cla_transformer_init(&model, config, &params));
     for (size_t i = 0; i < params.count; i++) {
         const int64_t *shape = params.list[i].shape;
         n += shape[0] * shape[1] * shape[2] * shape[3];
@@ -32,7 +32,7 @@ static void configure(transformer_config *c, const char *const *assignments)
     for (; *assignments; assignments++) {
         TEST_OK(cla_config_set(&s, *assignments));
     }
-    TEST_OK(transformer_configure(c, &s));
+    TEST_OK(cla_transformer_configure(c, &s));
     c->source_pieces = c->target_pieces = 20;
     cla_config_fini(&s);
 }
@@ -95,14 +95,14 @@ static void make(fixture *f, const char *const *assignments)
     configure(&c, assignments);
     *f = (fixture){ .rt = test_runtime() };
     cla_memory_guard(f->rt, false); // parameters are parts of a block
-    TEST_OK(transformer_init(&f->model, &c, &f->params));
+    TEST_OK(cla_transformer_init(&f->model, &c, &f->params));
     TEST_OK(cla_params_build(&f->params, f->rt, 3));
     f->rows = test_ragged(f->rt, 1, one, NULL);
 }
 
 static void unmake(fixture *f)
 {
-    transformer_fini(&f->model);
+    cla_transformer_fini(&f->model);
     cla_params_free(&f->params);
     cla_ragged_free(&f->rows);
     cla_runtime_free(&f->rt);
@@ -120,7 +120,7 @@ static void encode(fixture *f, int at, int32_t piece, float memory[T * D])
     }
     const transformer_batch batch = { .source = { T, id, position, f->rows, 0 } };
     TEST_OK(cla_tape_new(&tape, f->rt, false));
-    TEST_OK(transformer_encode(&f->model, tape, &out, &batch));
+    TEST_OK(cla_transformer_encode(&f->model, tape, &out, &batch));
     TEST_OK(cla_tensor_download(out, memory));
     cla_tape_free(&tape);
 }
@@ -198,7 +198,7 @@ static double loss_here(void *model, bool backward)
                                       .input = { T, input, position, f->rows, 0 },
                                       .target = target };
     TEST_OK(cla_tape_new(&tape, f->rt, true));
-    TEST_OK(transformer_loss(&f->model, tape, &loss, &batch, 0.1, NULL));
+    TEST_OK(cla_transformer_loss(&f->model, tape, &loss, &batch, 0.1, NULL));
     TEST_OK(cla_tensor_download(loss, &value));
     if (backward) {
         TEST_OK(cla_tape_seed(tape, loss, NULL));
@@ -245,7 +245,7 @@ Test(encoder, refuses_layers_it_has_not)
         transformer_config c;
         TEST_OK(cla_strdup(&s.path, "test"));
         json_object_set_new(s.values, "attention_layers", json_string(wrong[i]));
-        TEST_FAILS(transformer_configure(&c, &s), CLA_E_INPUT,
+        TEST_FAILS(cla_transformer_configure(&c, &s), CLA_E_INPUT,
                    "must be like 1-3 within 1-6");
         cla_config_fini(&s);
     }
@@ -260,8 +260,8 @@ static int where_of_run(const char *const *assignments)
     for (; *assignments; assignments++) {
         TEST_OK(cla_config_set(&s, *assignments));
     }
-    TEST_OK(transformer_renew(&s, &s));
-    TEST_OK(transformer_configure(&c, &s));
+    TEST_OK(cla_transformer_renew(&s, &s));
+    TEST_OK(cla_transformer_configure(&c, &s));
     cla_config_fini(&s);
     return c.where;
 }
@@ -293,7 +293,7 @@ Test(encoder, refuses_a_decoder_that_reads_ahead)
         TEST_OK(cla_strdup(&s.path, "test"));
         json_object_set_new(s.values, "attention", json_string(way->name));
         json_object_set_new(s.values, "attention_where", json_string(stacks[i % 2]));
-        TEST_FAILS(transformer_configure(&c, &s), CLA_E_INPUT,
+        TEST_FAILS(cla_transformer_configure(&c, &s), CLA_E_INPUT,
                    "is for the encoder alone");
         cla_config_fini(&s);
     }

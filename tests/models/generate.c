@@ -43,7 +43,7 @@ static void open_model(fixture *f, bool hard)
     };
     *f = (fixture){ 0 };
     TEST_OK(cla_runtime_new(&f->rt, NULL));
-    TEST_OK(transformer_init(&f->m, &config, &f->params));
+    TEST_OK(cla_transformer_init(&f->m, &config, &f->params));
     TEST_OK(cla_params_build(&f->params, f->rt, test_seed()));
     f->rows = test_ragged(f->rt, SENTENCES, source_size, NULL);
     f->source = (transformer_tokens){ TOKENS, source_id, source_position, f->rows, 0 };
@@ -52,7 +52,7 @@ static void open_model(fixture *f, bool hard)
 static void close_model(fixture *f)
 {
     cla_ragged_free(&f->rows);
-    transformer_fini(&f->m);
+    cla_transformer_fini(&f->m);
     cla_params_free(&f->params);
     cla_runtime_free(&f->rt);
 }
@@ -61,7 +61,7 @@ static generated say(fixture *f, bool draw, bool draw_gates, uint32_t step)
 {
     const generate_options o = { draw, draw_gates, EXTRA, END, 42, step };
     generated g;
-    TEST_OK(transformer_generate(&f->m, f->rt, &f->source, &o, &g));
+    TEST_OK(cla_transformer_generate(&f->m, f->rt, &f->source, &o, &g));
     return g;
 }
 
@@ -78,7 +78,7 @@ static void check_greedy(fixture *f)
     const search_options o = { .beam = 1, .extra = EXTRA, .end = END };
     search_result want[SENTENCES];
     generated got = say(f, false, false, 1), other = say(f, false, false, 2);
-    TEST_OK(transformer_search(&f->m, f->rt, &f->source, &o, want));
+    TEST_OK(cla_transformer_search(&f->m, f->rt, &f->source, &o, want));
     for (int s = 0; s < SENTENCES; s++) {
         const int32_t count = got.at[s + 1] - got.at[s];
         const bool ended = got.id[got.at[s + 1] - 1] == END;
@@ -88,8 +88,8 @@ static void check_greedy(fixture *f)
         free(want[s].id);
     }
     cr_assert(same(&got, &other)); // nothing is drawn
-    generated_free(&got);
-    generated_free(&other);
+    cla_generated_free(&got);
+    cla_generated_free(&other);
 }
 
 /* Computes the likeliest piece of each row, in one pass over the text with these
@@ -118,8 +118,8 @@ static void reread(fixture *f, const generated *g, int32_t *likeliest)
     TEST_OK(cla_tensor_upload(given, g->gates));
     pass.given = given;
     TEST_OK(cla_tape_new(&tape, f->rt, false));
-    TEST_OK(transformer_encode(&f->m, tape, &memory, &batch));
-    TEST_OK(transformer_logits(&f->m, tape, &logits, memory, &batch));
+    TEST_OK(cla_transformer_encode(&f->m, tape, &memory, &batch));
+    TEST_OK(cla_transformer_logits(&f->m, tape, &logits, memory, &batch));
     TEST_OK(cla_top_k(tape, &logp, &id, logits, 1));
     TEST_OK(cla_tensor_download(id, likeliest));
     cla_tape_free(&tape);
@@ -152,9 +152,9 @@ Test(generate, keeps_the_gates_that_were_drawn)
     cr_assert(same(&got, &again));
     cr_assert_not(same(&got, &drawn));
     cr_assert_not(same(&drawn, &other));
-    generated_free(&got);
-    generated_free(&again);
-    generated_free(&drawn);
-    generated_free(&other);
+    cla_generated_free(&got);
+    cla_generated_free(&again);
+    cla_generated_free(&drawn);
+    cla_generated_free(&other);
     close_model(&f);
 }

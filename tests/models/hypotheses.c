@@ -20,7 +20,7 @@ static bool step(hypotheses *x, const search_options *o, int64_t t,
     for (int i = 0; i < count; i++) {
         copy[i] = found[i];
     }
-    TEST_OK(hypotheses_advance(x, o, copy, count, t, &done));
+    TEST_OK(cla_hypotheses_advance(x, o, copy, count, t, &done));
     return done;
 }
 
@@ -32,17 +32,17 @@ Test(hypotheses, an_end_counts_among_the_best_alone)
     const candidate late[] = {
         { -1, 0, A }, { -2, 0, B }, { -3, 0, END }, { -4, 0, C }
     };
-    TEST_OK(hypotheses_init(&x, &o, 9));
+    TEST_OK(cla_hypotheses_init(&x, &o, 9));
     cr_assert_eq(x.limit, 4);
     cr_assert_not(step(&x, &o, 1, late, 4));
     cr_assert_eq(x.ended_count, 0);
-    hypotheses_fini(&x);
+    cla_hypotheses_fini(&x);
     o.kind = SEARCH_TENSOR2TENSOR;
     x = (hypotheses){ 0 };
-    TEST_OK(hypotheses_init(&x, &o, 9));
+    TEST_OK(cla_hypotheses_init(&x, &o, 9));
     cr_assert_not(step(&x, &o, 1, late, 4));
     cr_assert_eq(x.ended_count, 1);
-    hypotheses_fini(&x);
+    cla_hypotheses_fini(&x);
 }
 
 /* Returns whether the search stops after ends of log p -1 and -2.2 with one and two
@@ -59,13 +59,13 @@ static bool two_ended(int kind, search_early early, double alive)
     const candidate second[] = {
         { alive, 0, A }, { -2.2, 0, END }, { -3, 0, B }, { -9, 0, C }
     };
-    TEST_OK(hypotheses_init(&x, &o, 9));
+    TEST_OK(cla_hypotheses_init(&x, &o, 9));
     cr_assert_not(step(&x, &o, 1, first, 4));
     const bool done = step(&x, &o, 2, second, 4);
     cr_assert_eq(x.ended_count, 2);
     cr_assert_float_eq(x.ended[0].score, -1, 1e-12);
     cr_assert_float_eq(x.ended[1].score, -1.1, 1e-12);
-    hypotheses_fini(&x);
+    cla_hypotheses_fini(&x);
     return done;
 }
 
@@ -97,11 +97,11 @@ Test(hypotheses, the_rule_of_transformers_5)
         const candidate second[] = {
             { -2.2, 0, END }, { -2.5, 0, A }, { -3, 0, B }, { -9, 0, C }
         };
-        TEST_OK(hypotheses_init(&x, &o, 9));
+        TEST_OK(cla_hypotheses_init(&x, &o, 9));
         cr_assert_not(step(&x, &o, 1, first, 4));
         // ended: -1.1 and -1.2; the best candidate is worth -1.1, the one alive -1.25
         cr_assert_eq(step(&x, &o, 2, second, 4), kind == SEARCH_TRANSFORMERS_5);
-        hypotheses_fini(&x);
+        cla_hypotheses_fini(&x);
     }
 }
 
@@ -120,7 +120,7 @@ static void last(int kind, bool forced, double want, int64_t count)
     const candidate second[] = {
         { -1, 0, C }, { -1.4, 0, A }, { -2, 0, END }, { -9, 1, C }
     };
-    TEST_OK(hypotheses_init(&x, &o, 9));
+    TEST_OK(cla_hypotheses_init(&x, &o, 9));
     cr_assert_not(step(&x, &o, 1, first, 4));
     cr_assert(step(&x, &o, 2, second, 4));
     cr_assert_eq(x.ended_count, 2);
@@ -129,7 +129,7 @@ static void last(int kind, bool forced, double want, int64_t count)
     cr_assert_eq(x.ended[0].id[0], A);
     // of the forced ends, that of A was a candidate anyway
     cr_assert_eq(x.ended[0].cut, !forced);
-    hypotheses_fini(&x);
+    cla_hypotheses_fini(&x);
 }
 
 Test(hypotheses, the_last_piece)
@@ -156,7 +156,7 @@ Test(hypotheses, who_competes_at_the_last_piece)
         o.kind = kind;
         o.early = SEARCH_FIRST;
         o.most = 2;
-        TEST_OK(hypotheses_init(&x, &o, 9));
+        TEST_OK(cla_hypotheses_init(&x, &o, 9));
         cr_assert_not(step(&x, &o, 1, first, 4));
         cr_assert(step(&x, &o, 2, second, 4));
         cr_assert_eq(x.ended_count, 2);
@@ -164,7 +164,7 @@ Test(hypotheses, who_competes_at_the_last_piece)
         cr_assert_float_eq(x.ended[0].score, five ? -0.5 : -3, 1e-12);
         cr_assert_eq(x.ended[0].cut, five);
         cr_assert_not(x.ended[1].cut);
-        hypotheses_fini(&x);
+        cla_hypotheses_fini(&x);
     }
 }
 
@@ -179,11 +179,11 @@ Test(hypotheses, tells_what_was_cut)
         search_options o = plain;
         o.forced = true;
         o.most = 1;
-        TEST_OK(hypotheses_init(&x, &o, 9));
+        TEST_OK(cla_hypotheses_init(&x, &o, 9));
         cr_assert(step(&x, &o, 1, found, 3 + ends));
         cr_assert_eq(x.ended_count, 1);
         cr_assert_eq(x.ended[0].cut, !ends);
-        hypotheses_fini(&x);
+        cla_hypotheses_fini(&x);
     }
 }
 
@@ -200,10 +200,10 @@ static bool one_ended(int kind, double alpha, int early, int best)
     const candidate found[] = {
         { -1, 0, END }, { -1.2, 0, A }, { -2, 0, B }, { -9, 0, C }
     };
-    TEST_OK(hypotheses_init(&x, &o, 9));
+    TEST_OK(cla_hypotheses_init(&x, &o, 9));
     const bool done = step(&x, &o, 1, found, 4);
     cr_assert_eq(x.ended_count, 1);
-    hypotheses_fini(&x);
+    cla_hypotheses_fini(&x);
     return done;
 }
 

@@ -31,7 +31,7 @@ static void open_model(fixture *f)
     };
     *f = (fixture){ 0 };
     TEST_OK(cla_runtime_new(&f->rt, NULL));
-    TEST_OK(transformer_init(&f->m, &config, &f->params));
+    TEST_OK(cla_transformer_init(&f->m, &config, &f->params));
     TEST_OK(cla_params_build(&f->params, f->rt, test_seed()));
     f->rows = test_ragged(f->rt, 1, size, NULL);
 }
@@ -39,7 +39,7 @@ static void open_model(fixture *f)
 static void close_model(fixture *f)
 {
     cla_ragged_free(&f->rows);
-    transformer_fini(&f->m);
+    cla_transformer_fini(&f->m);
     cla_params_free(&f->params);
     cla_runtime_free(&f->rt);
 }
@@ -51,7 +51,7 @@ static void encode(fixture *f, const int32_t *id, const int32_t *position, float
     cla_tape *tape = NULL;
     cla_tensor *memory = NULL;
     TEST_OK(cla_tape_new(&tape, f->rt, false));
-    TEST_OK(transformer_encode(&f->m, tape, &memory, &batch));
+    TEST_OK(cla_transformer_encode(&f->m, tape, &memory, &batch));
     TEST_OK(cla_tensor_download(memory, out));
     cla_tape_free(&tape);
 }
@@ -106,7 +106,7 @@ Test(laws, zero_weights_leave_the_layer_norm)
     cla_params_changed(&f.params);
     encode(&f, id, place, got);
     TEST_OK(cla_tensor_download(f.m.target_table, table));
-    coder_signal(signal, TOKENS, MODEL);
+    cla_coder_signal(signal, TOKENS, MODEL);
     for (int i = 0; i < TOKENS; i++) {
         double x[MODEL], mean = 0, square = 0;
         for (int k = 0; k < MODEL; k++) {

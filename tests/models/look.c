@@ -94,13 +94,13 @@ Test(look, dots_are_the_levels_of_ham_v)
     const cla_ham_options options = { .scale = 0.7F };
     TEST_OK(cla_tape_new(&tape, rt, false));
     TEST_OK(cla_ham_v(tape, &out, q, k, c, q_rows, k_rows, &options));
-    TEST_OK(look_dots(&seen, "here", c, q, k, options.scale));
+    TEST_OK(cla_look_dots(&seen, "here", c, q, k, options.scale));
     check_sums(site_of(&seen, "here"), DEPTH, T, S);
     TEST_OK(cla_tensor_download(k, host));
     mix(seen.site[0], host, D, want);
     TEST_OK(cla_tensor_download(out, got));
     check_close("out", got, want, (int64_t)T * D, 2e-6);
-    look_free(&seen);
+    cla_look_free(&seen);
     cla_tape_free(&tape);
     cla_ragged_free(&q_rows);
     cla_ragged_free(&k_rows);
@@ -122,23 +122,23 @@ Test(look, adds_turns_and_names_rows)
     cla_tensor *c = make(rt, 1, (int64_t[]){ 1 }, 1, 3);
     cla_tensor *w = make(rt, 1, (int64_t[]){ 6 }, 1, 3);
     cla_tensor *one = make(rt, 1, (int64_t[]){ 2 }, 1, 3);
-    TEST_OK(look_add(NULL, "here", c, 0, w, 2)); // inspection is off
+    TEST_OK(cla_look_add(NULL, "here", c, 0, w, 2)); // inspection is off
     TEST_OK(cla_tensor_upload(w, rows[0]));
     TEST_OK(cla_tensor_upload(one, rows[1]));
-    TEST_OK(look_add(&seen, "here", c, 0, w, 2));
-    TEST_OK(look_add(&seen, "here", c, 0, one, 2));
-    look_turn(&seen, "elsewhere");
-    look_turn(&seen, "here");
+    TEST_OK(cla_look_add(&seen, "here", c, 0, w, 2));
+    TEST_OK(cla_look_add(&seen, "here", c, 0, one, 2));
+    cla_look_turn(&seen, "elsewhere");
+    cla_look_turn(&seen, "here");
     cr_assert_eq(seen.sites, 1);
     cr_assert_eq(seen.site[0]->map[0].rows, 4);
     cr_assert_arr_eq(seen.site[0]->map[0].weight, turned, sizeof turned);
-    TEST_OK(look_label(seen.site[0], names, names + 2));
+    TEST_OK(cla_look_label(seen.site[0], names, names + 2));
     cr_assert_str_eq(seen.site[0]->row[3], "d");
     cr_assert_str_eq(seen.site[0]->column[1], "d");
     TEST_OK(cla_tensor_upload(w, rows[1]));
-    TEST_FAILS(look_add(&seen, "here", c, 0, w, 2), CLA_E_NUMERIC,
+    TEST_FAILS(cla_look_add(&seen, "here", c, 0, w, 2), CLA_E_NUMERIC,
                "here: weights that are not finite");
-    look_free(&seen);
+    cla_look_free(&seen);
     cr_assert_eq(seen.sites, 0);
     cla_tensor_free(&c);
     cla_tensor_free(&w);
@@ -154,7 +154,7 @@ static void scores_of(scene *f, look_log *seen, float out[P])
 {
     reader_scores scores;
     f->r.seen = seen;
-    TEST_OK(reader_score(&f->r, f->tape, &scores, &f->batch));
+    TEST_OK(cla_reader_score(&f->r, f->tape, &scores, &f->batch));
     TEST_OK(cla_tensor_download(scores.first, out));
     f->r.seen = NULL;
 }
@@ -211,7 +211,7 @@ Test(look, readers_show_each_level)
         scores_of(&f, &seen, looked_at);
         cr_assert_arr_eq(plain, looked_at, sizeof plain, "looking changes scores");
         check_network(&networks[i], &seen);
-        look_free(&seen);
+        cla_look_free(&seen);
         cla_ragged_free(&question);
         cla_ragged_free(&passage);
         scene_close(&f);
@@ -237,14 +237,14 @@ Test(look, rows_of_a_walk_back_stand_where_words_do)
     match_memory memory = { keys, keys, question, "forward" };
     float *host = test_random(P * WIDTH, 1, 1);
     f.r.seen = &seen;
-    TEST_OK(match_lstm_walk(m, f.tape, &states, &memory, x, passage, false));
+    TEST_OK(cla_match_lstm_walk(m, f.tape, &states, &memory, x, passage, false));
     for (int i = 0; i < P; i++) {
         memcpy(turned + (P - 1 - i) * WIDTH, host + i * WIDTH, WIDTH * sizeof *host);
     }
     TEST_OK(cla_tensor_upload(x, turned));
     memory.site = "backward";
-    TEST_OK(match_lstm_walk(m, f.tape, &states, &memory, x, passage, true));
-    look_turn(&seen, "backward");
+    TEST_OK(cla_match_lstm_walk(m, f.tape, &states, &memory, x, passage, true));
+    cla_look_turn(&seen, "backward");
     for (int l = 0; l < DEPTH; l++) {
         const float *a = site_of(&seen, "forward")->map[l].weight;
         const float *b = site_of(&seen, "backward")->map[l].weight;
@@ -253,7 +253,7 @@ Test(look, rows_of_a_walk_back_stand_where_words_do)
         }
     }
     free(host);
-    look_free(&seen);
+    cla_look_free(&seen);
     cla_tensor_free(&x);
     cla_tensor_free(&keys);
     cla_ragged_free(&question);
@@ -261,8 +261,8 @@ Test(look, rows_of_a_walk_back_stand_where_words_do)
     scene_close(&f);
 }
 
-/* The maps of look_best give the result of cla_max_attention at the first level, and of
- * one level of cla_ham_v at each further one. */
+/* The maps of cla_look_best give the result of cla_max_attention at the first level,
+ * and of one level of cla_ham_v at each further one. */
 Test(look, best_is_the_levels_of_max_attention)
 {
     enum { S = 7, T = 4, D = 6 };
@@ -288,13 +288,13 @@ Test(look, best_is_the_levels_of_max_attention)
     TEST_OK(cla_max_attention(tape, &level[0], h, u, h_rows, u_rows));
     TEST_OK(cla_ham_v(tape, &level[1], level[0], h, one, row, h_rows, &unscaled));
     TEST_OK(cla_mix_levels(tape, &out, level, c));
-    TEST_OK(look_best(&seen, "here", c, &(look_pool){ .x = h, .q = h, .k = u }));
+    TEST_OK(cla_look_best(&seen, "here", c, &(look_pool){ .x = h, .q = h, .k = u }));
     check_sums(site_of(&seen, "here"), 2, 1, S);
     TEST_OK(cla_tensor_download(h, host));
     TEST_OK(cla_tensor_download(out, got));
     mix(seen.site[0], host, D, want);
     check_close("out", got, want, D, 2e-6);
-    look_free(&seen);
+    cla_look_free(&seen);
     cla_tape_free(&tape);
     cla_tensor *const tensors[] = { h, u, c, one };
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
@@ -318,7 +318,7 @@ static float line_loss(poet *m, cla_runtime *rt, const poet_batch *line, look_lo
     float value = 0;
     TEST_OK(cla_tape_new(&tape, rt, false));
     m->seen = seen;
-    TEST_OK(poet_loss(m, tape, &loss, line));
+    TEST_OK(cla_poet_loss(m, tape, &loss, line));
     m->seen = NULL;
     TEST_OK(cla_tensor_download(loss, &value));
     cla_tape_free(&tape);
@@ -342,7 +342,7 @@ static void look_at_line(poet *m, cla_runtime *rt, int before)
     if (before) {
         cr_assert_gt(apart(seen.site[0], 0, 1), 1e-5F, "levels are the same");
     }
-    look_free(&seen);
+    cla_look_free(&seen);
 }
 
 /* The poet logs each level, with either score; a first line attends to its keyword
@@ -357,7 +357,7 @@ Test(look, poet_shows_each_level)
         cla_params params = { 0 };
         poet m;
         TEST_OK(cla_runtime_new(&rt, NULL));
-        TEST_OK(poet_init(&m, &config, &params));
+        TEST_OK(cla_poet_init(&m, &config, &params));
         TEST_OK(cla_params_build(&params, rt, test_seed()));
         float *table = test_random(V * 8, 2, 0);
         TEST_OK(cla_tensor_upload(m.table, table));

@@ -44,10 +44,10 @@ static void take_look(scene *f, look *l)
     match_memory memory = { .rows = f->question_rows };
     memory.keys = rows_of(f, l->memory, QUESTIONS, 1);
     memory.memory = rows_of(f, l->memory, QUESTIONS, 2);
-    TEST_OK(reader_single_rows(f->tape, &rows, B, 2));
-    TEST_OK(match_lstm_look(f->r.network, f->tape, &context, &memory,
-                            rows_of(f, host, 2, 3), rows_of(f, host, 2, 4), rows,
-                            &weights));
+    TEST_OK(cla_reader_single_rows(f->tape, &rows, B, 2));
+    TEST_OK(cla_match_lstm_look(f->r.network, f->tape, &context, &memory,
+                                rows_of(f, host, 2, 3), rows_of(f, host, 2, 4), rows,
+                                &weights));
     cr_assert_eq(weights->shape[0], question_words[0] + question_words[1]);
     TEST_OK(cla_tensor_download(weights, l->weights));
     TEST_OK(cla_tensor_download(context, l->context));
@@ -103,8 +103,8 @@ Test(match_lstm, directions_agree_on_reversed_passages)
     memory.keys = rows_of(&f, host, QUESTIONS, 1);
     memory.memory = rows_of(&f, host, QUESTIONS, 2);
     cla_tensor *passage = rows_of(&f, hp, PASSAGES, 3);
-    TEST_OK(match_lstm_walk(f.r.network, f.tape, &states, &memory, passage,
-                            f.passage_rows, false));
+    TEST_OK(cla_match_lstm_walk(f.r.network, f.tape, &states, &memory, passage,
+                                f.passage_rows, false));
     TEST_OK(cla_tensor_download(states, left));
     for (int b = 0, at = 0; b < B; at += passage_words[b++]) {
         for (int i = 0; i < passage_words[b]; i++) {
@@ -113,8 +113,8 @@ Test(match_lstm, directions_agree_on_reversed_passages)
         }
     }
     TEST_OK(cla_tensor_upload(passage, turned));
-    TEST_OK(match_lstm_walk(f.r.network, f.tape, &states, &memory, passage,
-                            f.passage_rows, true));
+    TEST_OK(cla_match_lstm_walk(f.r.network, f.tape, &states, &memory, passage,
+                                f.passage_rows, true));
     TEST_OK(cla_tensor_download(states, right));
     for (int b = 0, at = 0; b < B; at += passage_words[b++]) {
         for (int i = 0; i < passage_words[b]; i++) {
@@ -223,7 +223,7 @@ Test(match_lstm, refuses_passages_in_another_order)
         cla_ragged_free(&f.passage_rows);
         f.passage_rows = test_ragged(f.rt, B, i ? empty : rising, NULL);
         f.batch.passage_rows = f.passage_rows;
-        TEST_FAILS(reader_score(&f.r, f.tape, &scores, &f.batch), CLA_E_USAGE,
+        TEST_FAILS(cla_reader_score(&f.r, f.tape, &scores, &f.batch), CLA_E_USAGE,
                    i ? "passage 2 is empty" : "passage 1 is empty or longer");
     }
     scene_close(&f);

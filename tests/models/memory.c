@@ -20,7 +20,7 @@ static transformer_config config_of(const char *attention)
         TEST_OK(cla_config_set(&settings, size[i]));
     }
     TEST_OK(cla_config_set(&settings, attention));
-    TEST_OK(transformer_configure(&config, &settings));
+    TEST_OK(cla_transformer_configure(&config, &settings));
     config.source_pieces = config.target_pieces = PIECES;
     cla_config_fini(&settings);
     return config;
@@ -42,7 +42,7 @@ static void step(transformer *m, cla_tape *tape, cla_runtime *rt, int64_t length
     TEST_OK(cla_ragged_new(&rows, rt, 1, ends));
     const transformer_tokens tokens = { length, id, place, rows, 0 };
     const transformer_batch batch = { tokens, tokens, id, NULL, NULL };
-    TEST_OK(transformer_loss(m, tape, &loss, &batch, 0.1, NULL));
+    TEST_OK(cla_transformer_loss(m, tape, &loss, &batch, 0.1, NULL));
     TEST_OK(cla_tape_seed(tape, loss, NULL));
     TEST_OK(cla_tape_backward(tape));
     TEST_OK(cla_tensor_download(loss, &value));
@@ -59,7 +59,7 @@ static double step_bytes(cla_runtime *rt, const char *attention, int64_t length)
     transformer m;
     cla_params params = { 0 };
     cla_tape *tape = NULL;
-    TEST_OK(transformer_init(&m, &config, &params));
+    TEST_OK(cla_transformer_init(&m, &config, &params));
     TEST_OK(cla_params_build(&params, rt, 42));
     TEST_OK(cla_tape_new(&tape, rt, true));
     cla_memory_forget_peak(rt);
@@ -67,7 +67,7 @@ static double step_bytes(cla_runtime *rt, const char *attention, int64_t length)
     step(&m, tape, rt, length);
     const double bytes = (double)(cla_runtime_peak_bytes(rt) - before);
     cla_tape_free(&tape);
-    transformer_fini(&m);
+    cla_transformer_fini(&m);
     cla_params_free(&params);
     return bytes;
 }

@@ -44,7 +44,7 @@ static void open_model(fixture *f, int depth, int score)
     };
     *f = (fixture){ 0 };
     TEST_OK(cla_runtime_new(&f->rt, NULL));
-    TEST_OK(poet_init(&f->m, &config, &f->params));
+    TEST_OK(cla_poet_init(&f->m, &config, &f->params));
     TEST_OK(cla_params_build(&f->params, f->rt, test_seed()));
     TEST_OK(cla_tape_new(&f->tape, f->rt, true));
 }
@@ -61,13 +61,13 @@ static void find(fixture *f, const poet_batch *b, poet_memory *memory, poet_step
 {
     float none[B * HIDDEN] = { 0 };
     cla_tensor *input = NULL;
-    TEST_OK(poet_read(&f->m, f->tape, memory, b));
+    TEST_OK(cla_poet_read(&f->m, f->tape, memory, b));
     TEST_OK(cla_tape_tensor(f->tape, &input, CLA_F32, 2, (int64_t[]){ B, HIDDEN }));
     TEST_OK(cla_tensor_upload(input, none));
     *step = (poet_step){ .state = memory->state };
-    TEST_OK(poet_even_rows(f->tape, B, 1, &step->ones));
+    TEST_OK(cla_poet_even_rows(f->tape, B, 1, &step->ones));
     step->hypotheses = step->ones;
-    TEST_OK(poet_next(&f->m, f->tape, step, memory, input));
+    TEST_OK(cla_poet_next(&f->m, f->tape, step, memory, input));
 }
 
 /* The memory of a first line is its keyword alone, and so is its context: to the
@@ -123,7 +123,7 @@ Test(poet, one_level_is_attention)
 static void go_back(fixture *f, float *loss)
 {
     cla_tensor *out = NULL;
-    TEST_OK(poet_loss(&f->m, f->tape, &out, &lines));
+    TEST_OK(cla_poet_loss(&f->m, f->tape, &out, &lines));
     TEST_OK(cla_tape_seed(f->tape, out, NULL));
     TEST_OK(cla_tape_backward(f->tape));
     TEST_OK(cla_tensor_download(out, loss));
@@ -138,7 +138,7 @@ static double loss_here(void *model, bool backward)
         go_back(f, &value);
     } else {
         cla_tensor *loss = NULL;
-        TEST_OK(poet_loss(&f->m, f->tape, &loss, &lines));
+        TEST_OK(cla_poet_loss(&f->m, f->tape, &loss, &lines));
         TEST_OK(cla_tensor_download(loss, &value));
     }
     cla_tape_reset(f->tape);
@@ -228,14 +228,14 @@ static float train(fixture *f, cla_optim *optim, const poet_batch *b, int steps)
     for (int i = 1; i <= steps; i++) {
         cla_params_clear_gradients(&f->params);
         cla_tape_reset(f->tape);
-        TEST_OK(poet_loss(&f->m, f->tape, &loss, b));
+        TEST_OK(cla_poet_loss(&f->m, f->tape, &loss, b));
         TEST_OK(cla_tape_seed(f->tape, loss, NULL));
         TEST_OK(cla_tape_backward(f->tape));
         TEST_OK(cla_optim_step(optim, i));
     }
     waits_end(f->rt, 0);
     cla_tape_reset(f->tape);
-    TEST_OK(poet_loss(&f->m, f->tape, &loss, b));
+    TEST_OK(cla_poet_loss(&f->m, f->tape, &loss, b));
     TEST_OK(cla_tensor_download(loss, &value));
     return value;
 }
@@ -259,14 +259,14 @@ Test(poet, learns_lines_by_heart)
     const poet_batch b = { LINES,        L,     h.keyword, h.keyword_at, h.context,
                            h.context_at, h.line };
     TEST_OK(cla_runtime_new(&f.rt, NULL));
-    TEST_OK(poet_init(&f.m, &config, &f.params));
+    TEST_OK(cla_poet_init(&f.m, &config, &f.params));
     TEST_OK(cla_params_build(&f.params, f.rt, test_seed()));
     TEST_OK(cla_tape_new(&f.tape, f.rt, true));
     TEST_OK(cla_optim_init(&optim, &f.params));
     const float loss = train(&f, &optim, &b, 70);
     cr_assert(loss < 0.05f, "loss is %g", (double)loss);
     for (int beam = 1; beam <= 3; beam += 2) {
-        TEST_OK(poet_write(&f.m, f.rt, &b, beam, FROM, out, logp));
+        TEST_OK(cla_poet_write(&f.m, f.rt, &b, beam, FROM, out, logp));
         cr_assert_arr_eq(out, h.line, sizeof out, "beam %d", beam);
     }
     for (int i = 0; i < LINES; i++) {

@@ -40,11 +40,11 @@ Test(r_net, zero_gate_weights_halve_the_input)
     open_reader(&f, GRU, 0);
     cla_tensor *in = scene_rows(&f, x, 2, WIDE, 1);
     cla_tensor *weights = scene_rows(&f, w, WIDE, WIDE, 2);
-    TEST_OK(r_net_gate(f.tape, &gated, in, weights));
+    TEST_OK(cla_r_net_gate(f.tape, &gated, in, weights));
     TEST_OK(cla_tensor_download(gated, y));
     cr_assert_float_neq(y[0], x[0] / 2, 1e-6F, "a gate that is always one half");
     TEST_OK(cla_tensor_fill(weights, 0));
-    TEST_OK(r_net_gate(f.tape, &gated, in, weights));
+    TEST_OK(cla_r_net_gate(f.tape, &gated, in, weights));
     TEST_OK(cla_tensor_download(gated, y));
     for (int i = 0; i < 2 * WIDE; i++) {
         cr_assert_eq(y[i], x[i] / 2);
@@ -89,16 +89,16 @@ static void take_contexts(scene *f, contexts *c)
     r_net_memory memory = { .rows = f->question_rows };
     memory.memory = scene_rows(f, c->question, QUESTIONS, WIDE, 1);
     memory.keys = scene_rows(f, host, QUESTIONS, HIDDEN, 2);
-    TEST_OK(reader_single_rows(f->tape, &rows, B, 2));
-    TEST_OK(r_net_look(f->r.network, f->tape, &context, &memory,
-                       scene_rows(f, host, 2, HIDDEN, 3),
-                       scene_rows(f, host, 2, HIDDEN, 4), rows));
+    TEST_OK(cla_reader_single_rows(f->tape, &rows, B, 2));
+    TEST_OK(cla_r_net_look(f->r.network, f->tape, &context, &memory,
+                           scene_rows(f, host, 2, HIDDEN, 3),
+                           scene_rows(f, host, 2, HIDDEN, 4), rows));
     TEST_OK(cla_tensor_download(context, c->look));
-    TEST_OK(r_net_reflect(f->r.network, f->tape, &context,
-                          scene_rows(f, c->passage, PASSAGES, WIDE, 5),
-                          f->passage_rows));
+    TEST_OK(cla_r_net_reflect(f->r.network, f->tape, &context,
+                              scene_rows(f, c->passage, PASSAGES, WIDE, 5),
+                              f->passage_rows));
     TEST_OK(cla_tensor_download(context, c->reflect));
-    TEST_OK(r_net_pool(f->r.network, f->tape, &context, &memory));
+    TEST_OK(cla_r_net_pool(f->r.network, f->tape, &context, &memory));
     TEST_OK(cla_tensor_download(context, c->pool));
 }
 
@@ -156,13 +156,14 @@ static void walk_both_ways(int cell)
     memory.memory = scene_rows(&f, host, QUESTIONS, WIDE, 1);
     memory.keys = scene_rows(&f, host, QUESTIONS, HIDDEN, 2);
     cla_tensor *passage = scene_rows(&f, up, PASSAGES, WIDE, 3);
-    TEST_OK(r_net_walk(m, f.tape, &states, &memory, passage, f.passage_rows, false));
+    TEST_OK(
+        cla_r_net_walk(m, f.tape, &states, &memory, passage, f.passage_rows, false));
     TEST_OK(cla_tensor_download(states, turned));
     turn(left, turned, HIDDEN);
     turn(turned, up, WIDE);
     TEST_OK(cla_tensor_upload(passage, turned));
     m->match[1].way[0] = m->match[0].way[0];
-    TEST_OK(r_net_walk(m, f.tape, &states, &memory, passage, f.passage_rows, true));
+    TEST_OK(cla_r_net_walk(m, f.tape, &states, &memory, passage, f.passage_rows, true));
     TEST_OK(cla_tensor_download(states, right));
     for (int i = 0; i < PASSAGES * HIDDEN; i++) {
         cr_assert_float_eq(left[i], right[i], 1e-6F, "%d", i);

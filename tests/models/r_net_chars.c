@@ -147,7 +147,7 @@ Test(r_net_chars, refuses_a_batch_without_characters)
     scene_logs(&s.scene, &s.scene.batch, other);
     cr_assert_float_neq(all[0][0], other[0][0], 1e-6F);
     s.scene.batch.chars.rows = NULL;
-    TEST_FAILS(reader_score(&s.scene.r, s.scene.tape, &scores, &s.scene.batch),
+    TEST_FAILS(cla_reader_score(&s.scene.r, s.scene.tape, &scores, &s.scene.batch),
                CLA_E_USAGE, "without characters");
     close_spelling(&s);
 }

@@ -48,7 +48,7 @@ static void open_way(fixture *f, bool pre_norm, const char *attention,
     cla_config_fini(&settings);
     *f = (fixture){ 0 };
     TEST_OK(cla_runtime_new(&f->rt, NULL));
-    TEST_OK(transformer_init(&f->m, &config, &f->params));
+    TEST_OK(cla_transformer_init(&f->m, &config, &f->params));
     TEST_OK(cla_params_build(&f->params, f->rt, test_seed()));
     f->rows = test_ragged(f->rt, SENTENCES, source_size, NULL);
     f->source = (transformer_tokens){ 7, source_id, source_position, f->rows, 0 };
@@ -67,7 +67,7 @@ static void open_model(fixture *f, bool pre_norm)
 static void close_model(fixture *f)
 {
     cla_ragged_free(&f->rows);
-    transformer_fini(&f->m);
+    cla_transformer_fini(&f->m);
     cla_params_free(&f->params);
     cla_runtime_free(&f->rt);
 }
@@ -100,8 +100,8 @@ static void next_logp(fixture *f, int sentence, const int32_t *id, int count,
     cla_tensor *memory = NULL, *out = NULL;
     float logits[(MOST + 1) * PIECES];
     TEST_OK(cla_tape_new(&tape, f->rt, false));
-    TEST_OK(transformer_encode(&f->m, tape, &memory, &batch));
-    TEST_OK(transformer_logits(&f->m, tape, &out, memory, &batch));
+    TEST_OK(cla_transformer_encode(&f->m, tape, &memory, &batch));
+    TEST_OK(cla_transformer_logits(&f->m, tape, &out, memory, &batch));
     TEST_OK(cla_tensor_download(out, logits));
     const float *row = logits + count * PIECES;
     double sum = 0;
@@ -127,7 +127,7 @@ static void check_greedy(fixture *f)
 {
     const search_options o = { .beam = 1, .alpha = 0.6, .extra = 6, .end = END };
     search_result got[SENTENCES];
-    TEST_OK(transformer_search(&f->m, f->rt, &f->source, &o, got));
+    TEST_OK(cla_transformer_search(&f->m, f->rt, &f->source, &o, got));
     for (int s = 0; s < SENTENCES; s++) {
         int32_t id[MOST];
         int count = 0, length = 0;
@@ -180,7 +180,7 @@ static void check_beam(fixture *f)
 {
     const search_options o = { .beam = 40, .alpha = 0.6, .extra = 1, .end = END };
     search_result got[SENTENCES];
-    TEST_OK(transformer_search(&f->m, f->rt, &f->source, &o, got));
+    TEST_OK(cla_transformer_search(&f->m, f->rt, &f->source, &o, got));
     for (int s = 1; s < SENTENCES; s++) { // at most 2 and 3 pieces
         int32_t id[MOST];
         const double best = best_score(f, s, id, 0, source_size[s] + 1);
@@ -242,7 +242,7 @@ static void likelihood(fixture *f, const search_result *r, double logp[SENTENCES
     };
     cla_tape *tape = NULL;
     TEST_OK(cla_tape_new(&tape, f->rt, false));
-    TEST_OK(transformer_likelihood(&f->m, tape, &batch, logp));
+    TEST_OK(cla_transformer_likelihood(&f->m, tape, &batch, logp));
     cla_tape_free(&tape);
     cla_ragged_free(&rows);
 }
@@ -261,7 +261,7 @@ Test(search, equals_reading_all_at_once)
         search_result got[SENTENCES * BEST], nth[SENTENCES];
         open_variant(&f, way == 1,
                      way == 2 ? "attention=rel_pos" : "attention=softmax");
-        TEST_OK(transformer_search(&f.m, f.rt, &f.source, &o, got));
+        TEST_OK(cla_transformer_search(&f.m, f.rt, &f.source, &o, got));
         for (int i = 0; i < BEST; i++) {
             double logp[SENTENCES];
             bool whole = true;
@@ -299,7 +299,7 @@ Test(search, orders_by_probability_without_a_penalty)
     fixture f;
     search_result got[SENTENCES * BEST];
     open_model(&f, true);
-    TEST_OK(transformer_search(&f.m, f.rt, &f.source, &o, got));
+    TEST_OK(cla_transformer_search(&f.m, f.rt, &f.source, &o, got));
     for (int i = 0; i < SENTENCES * BEST; i++) {
         cr_assert_eq(got[i].score, got[i].logp);
         cr_assert(i % BEST == 0 || got[i].logp <= got[i - 1].logp);
@@ -328,7 +328,7 @@ Test(search, refuses_scores_that_are_not_finite)
         weights[i] = NAN;
     }
     TEST_OK(cla_tensor_upload(f.m.output_table, weights));
-    TEST_FAILS(transformer_search(&f.m, f.rt, &f.source, &o, got), CLA_E_NUMERIC,
+    TEST_FAILS(cla_transformer_search(&f.m, f.rt, &f.source, &o, got), CLA_E_NUMERIC,
                "not finite");
     close_model(&f);
 }
@@ -340,12 +340,12 @@ Test(search, independent_of_batch)
     fixture f;
     search_result all[SENTENCES], alone;
     open_model(&f, true);
-    TEST_OK(transformer_search(&f.m, f.rt, &f.source, &o, all));
+    TEST_OK(cla_transformer_search(&f.m, f.rt, &f.source, &o, all));
     for (int s = 0, first = 0; s < SENTENCES; first += source_size[s++]) {
         cla_ragged *rows = test_ragged(f.rt, 1, &source_size[s], NULL);
         const transformer_tokens source = { source_size[s], source_id + first,
                                             source_position + first, rows, 0 };
-        TEST_OK(transformer_search(&f.m, f.rt, &source, &o, &alone));
+        TEST_OK(cla_transformer_search(&f.m, f.rt, &source, &o, &alone));
         cr_assert_eq(alone.count, all[s].count);
         cr_assert_arr_eq(alone.id, all[s].id, (size_t)alone.count * sizeof *alone.id);
         cr_assert_float_eq(alone.score, all[s].score, 1e-5);

@@ -22,7 +22,7 @@ static int64_t count(const transformer_config *config)
     transformer model;
     cla_params params = { 0 };
     int64_t n = 0;
-    TEST_OK(transformer_init(&model, config, &params));
+    TEST_OK(cla_transformer_init(&model, config, &params));
     for (size_t i = 0; i < params.count; i++) {
         const int64_t *shape = params.list[i].shape;
         n += shape[0] * shape[1] * shape[2] * shape[3];
@@ -97,7 +97,7 @@ Test(transformer, anneals_to_the_end)
 Test(transformer, signals_places)
 {
     float signal[3 * 7];
-    coder_signal(signal, 3, 7);
+    cla_coder_signal(signal, 3, 7);
     for (int at = 0; at < 3; at++) {
         for (int k = 0; k < 3; k++) { // scales 1, 1/100, 1/10000
             const double angle = at * pow(100, -k);
@@ -113,7 +113,7 @@ Test(transformer, signals_places)
 Test(transformer, signals_places_as_marian)
 {
     float signal[3 * 7];
-    coder_signal_marian(signal, 3, 7);
+    cla_coder_signal_marian(signal, 3, 7);
     for (int at = 0; at < 3; at++) {
         for (int j = 0; j < 7; j++) {
             const double angle = at / pow(10000, 2 * (j / 2) / 7.0);
@@ -253,17 +253,17 @@ static void look(fixture *f, int64_t pair, int64_t changed, float *logits)
     translation_batch b;
     cla_tape *tape = NULL;
     cla_tensor *memory = NULL, *out = NULL;
-    TEST_OK(translation_batch_make(f->rt, &f->t->text, &pair, 1, &b));
+    TEST_OK(cla_translation_batch_make(f->rt, &f->t->text, &pair, 1, &b));
     for (int64_t i = changed; i < b.ids.target_count; i++) {
         b.ids.input[i] = CLA_UNK;
     }
-    const transformer_batch view = translation_batch_view(&b, 0, 0);
+    const transformer_batch view = cla_translation_batch_view(&b, 0, 0);
     TEST_OK(cla_tape_new(&tape, f->rt, false));
-    TEST_OK(transformer_encode(&f->t->model, tape, &memory, &view));
-    TEST_OK(transformer_logits(&f->t->model, tape, &out, memory, &view));
+    TEST_OK(cla_transformer_encode(&f->t->model, tape, &memory, &view));
+    TEST_OK(cla_transformer_logits(&f->t->model, tape, &out, memory, &view));
     TEST_OK(cla_tensor_download(out, logits));
     cla_tape_free(&tape);
-    translation_batch_free(&b);
+    cla_translation_batch_free(&b);
 }
 
 /* Checks that rows before a changed piece keep their scores bit for bit, and that the
@@ -394,7 +394,7 @@ Test(transformer, refuses_what_does_not_fit)
         TEST_OK(cla_strdup(&s.path, "test"));
         TEST_OK(cla_config_set(&s, "dim=16"));
         TEST_OK(cla_config_set(&s, wrong[i][0]));
-        TEST_FAILS(transformer_configure(&config, &s), CLA_E_INPUT, wrong[i][1]);
+        TEST_FAILS(cla_transformer_configure(&config, &s), CLA_E_INPUT, wrong[i][1]);
         cla_config_fini(&s);
     }
 }

@@ -28,7 +28,7 @@ static void make(bed *t, recurrent layer)
 {
     *t = (bed){ .rt = test_runtime(), .layer = layer };
     cla_memory_guard(t->rt, false); // parameters are parts of a block
-    TEST_OK(recurrent_init(&t->layer, &t->params, "cell"));
+    TEST_OK(cla_recurrent_init(&t->layer, &t->params, "cell"));
     TEST_OK(cla_params_build(&t->params, t->rt, 7));
     t->rows = test_ragged(t->rt, 4, lengths, &t->offsets);
     t->host = test_random((int64_t)TOKENS * IN, 1, 1);
@@ -105,7 +105,7 @@ static void run_way(const bed *t, int way, bool reverse, float *y)
     one.both = false;
     one.reverse = reverse;
     one.way[0] = t->layer.way[way];
-    TEST_OK(recurrent_forward(&one, t->tape, &out, t->x, t->rows, NULL));
+    TEST_OK(cla_recurrent_forward(&one, t->tape, &out, t->x, t->rows, NULL));
     TEST_OK(cla_tensor_download(out, y));
 }
 
@@ -133,14 +133,14 @@ Test(recurrent, both_directions)
         cla_tensor *y = NULL;
         recurrent_state last = { NULL };
         float got[TOKENS * 2 * N], ways[2][TOKENS * N], state[4 * 2 * N];
-        TEST_OK(recurrent_forward(&t.layer, t.tape, &y, t.x, t.rows, &last));
+        TEST_OK(cla_recurrent_forward(&t.layer, t.tape, &y, t.x, t.rows, &last));
         TEST_OK(cla_tensor_download(y, got));
         run_way(&t, 0, false, ways[0]);
         run_way(&t, 1, true, ways[1]);
         for (int i = 0; i < TOKENS * N; i++) {
             const int at = i / N * 2 * N + i % N;
             cr_assert(got[at] == ways[0][i] && got[at + N] == ways[1][i], "%s, %d",
-                      recurrent_kinds[kind], i);
+                      cla_recurrent_kinds[kind], i);
         }
         cr_assert_eq(last.c == NULL, kind == RECURRENT_GRU);
         cr_assert_eq(last.h == NULL, kind == RECURRENT_SRU);
@@ -155,7 +155,8 @@ Test(recurrent, both_directions)
         TEST_OK(cla_tensor_upload(t.x, turned));
         run_way(&t, 1, false, forward);
         turn(&t, back, forward, N);
-        cr_assert(memcmp(back, ways[1], sizeof back) == 0, "%s", recurrent_kinds[kind]);
+        cr_assert(memcmp(back, ways[1], sizeof back) == 0, "%s",
+                  cla_recurrent_kinds[kind]);
         fini(&t);
     }
 }
@@ -172,12 +173,12 @@ static void check_steps(bed *t, const float *whole)
         double want[N];
         TEST_OK(cla_tape_tensor(t->tape, &x, CLA_F32, 2, (int64_t[]){ 1, IN }));
         TEST_OK(cla_tensor_upload(x, t->host + (ptrdiff_t)i * IN));
-        TEST_OK(recurrent_step(&t->layer, t->tape, &y, x, ones, &state));
+        TEST_OK(cla_recurrent_step(&t->layer, t->tape, &y, x, ones, &state));
         TEST_OK(cla_tensor_download(y, got));
         for (int j = 0; j < N; j++) {
             want[j] = (double)whole[i * N + j];
         }
-        check_close(recurrent_kinds[t->layer.kind], got, want, N, 1e-6);
+        check_close(cla_recurrent_kinds[t->layer.kind], got, want, N, 1e-6);
     }
     cla_ragged_free(&ones);
 }
@@ -192,10 +193,10 @@ Test(recurrent, steps_are_the_walk)
         recurrent_state state = { NULL };
         run_way(&t, 0, false, whole);
         check_steps(&t, whole);
-        TEST_FAILS(recurrent_step(&t.layer, t.tape, &y, t.x, t.rows, &state),
+        TEST_FAILS(cla_recurrent_step(&t.layer, t.tape, &y, t.x, t.rows, &state),
                    CLA_E_SHAPE, "a step of 9 tokens in 4 sequences");
         t.layer.both = true;
-        TEST_FAILS(recurrent_step(&t.layer, t.tape, &y, t.x, t.rows, &state),
+        TEST_FAILS(cla_recurrent_step(&t.layer, t.tape, &y, t.x, t.rows, &state),
                    CLA_E_USAGE, "both directions");
         fini(&t);
     }

@@ -20,7 +20,7 @@ static int number_of(const char *network)
     cla_config settings = { .values = values, .known = json_object() };
     reader_config named;
     TEST_OK(cla_strdup(&settings.path, "test"));
-    TEST_OK(reader_configure(&named, &settings));
+    TEST_OK(cla_reader_configure(&named, &settings));
     cla_config_fini(&settings);
     return named.network;
 }
@@ -33,7 +33,7 @@ void scene_open(scene *f, const char *network, reader_config config)
     config.network = number_of(network);
     *f = (scene){ .rt = NULL };
     TEST_OK(cla_runtime_new(&f->rt, NULL));
-    TEST_OK(reader_init(&f->r, &config, &f->params));
+    TEST_OK(cla_reader_init(&f->r, &config, &f->params));
     TEST_OK(cla_params_build(&f->params, f->rt, test_seed()));
     TEST_OK(cla_tape_new(&f->tape, f->rt, true));
     float *words = test_random(SCENE_WORDS * DIM, 1, 0); // far enough apart
@@ -59,7 +59,7 @@ void scene_close(scene *f)
     cla_ragged_free(&f->question_rows);
     cla_ragged_free(&f->passage_rows);
     cla_params_free(&f->params);
-    reader_fini(&f->r);
+    cla_reader_fini(&f->r);
     cla_runtime_free(&f->rt);
 }
 
@@ -85,7 +85,7 @@ float scene_loss(scene *f)
 {
     cla_tensor *loss = NULL;
     float value = 0;
-    TEST_OK(reader_loss(&f->r, f->tape, &loss, &f->batch));
+    TEST_OK(cla_reader_loss(&f->r, f->tape, &loss, &f->batch));
     TEST_OK(cla_tensor_download(loss, &value));
     TEST_OK(cla_tape_seed(f->tape, loss, NULL));
     TEST_OK(cla_tape_backward(f->tape));
@@ -95,7 +95,7 @@ float scene_loss(scene *f)
 void scene_scores(scene *f, float at[2][SCENE_PASSAGES])
 {
     reader_scores scores;
-    TEST_OK(reader_score(&f->r, f->tape, &scores, &f->batch));
+    TEST_OK(cla_reader_score(&f->r, f->tape, &scores, &f->batch));
     TEST_OK(cla_tensor_download(scores.first, at[0]));
     TEST_OK(cla_tensor_download(scores.last, at[1]));
 }
@@ -103,7 +103,7 @@ void scene_scores(scene *f, float at[2][SCENE_PASSAGES])
 void scene_logs(scene *f, const reader_batch *batch, float at[2][SCENE_PASSAGES])
 {
     reader_scores logs = { NULL, NULL };
-    TEST_OK(reader_logs(&f->r, f->tape, &logs, batch));
+    TEST_OK(cla_reader_logs(&f->r, f->tape, &logs, batch));
     TEST_OK(cla_tensor_download(logs.first, at[0]));
     TEST_OK(cla_tensor_download(logs.last, at[1]));
 }
@@ -184,7 +184,7 @@ static double loss_here(void *model, bool backward)
     if (backward) {
         value = scene_loss(f);
     } else {
-        TEST_OK(reader_loss(&f->r, f->tape, &loss, &f->batch));
+        TEST_OK(cla_reader_loss(&f->r, f->tape, &loss, &f->batch));
         TEST_OK(cla_tensor_download(loss, &value));
     }
     cla_tape_reset(f->tape);

@@ -55,7 +55,7 @@ static void check_steps(cla_task *task, cla_stepper *stepper, const char *prefix
         cla_step_result result = { 0 };
         waits_begin(task->rt);
         TEST_OK(cla_stepper_step(stepper, examples, 6, step, &result));
-        if (task->kind == &tagging_kind) { // the toy reads words and rewards
+        if (task->kind == &cla_tagging_kind) { // the toy reads words and rewards
             waits_end(task->rt, 1);
         }
         cr_assert(isfinite(result.loss) && result.loss > 0, "%s: loss %g", way->name,
@@ -95,12 +95,12 @@ static void check_maps(tagging *t, const attn_way *way)
     tagger_view view = { 0 };
     TEST_OK(cla_strdup(&text, "il ne vient pas ici\n"));
     TEST_OK(cla_conllu_from_lines(&file, "words", 0, text, strlen(text)));
-    TEST_OK(tagging_split_build(t, &split, &file));
+    TEST_OK(cla_tagging_split_build(t, &split, &file));
     if (way->without_map) {
-        TEST_FAILS(tagging_look(t, &split, &view), CLA_E_INPUT,
+        TEST_FAILS(cla_tagging_look(t, &split, &view), CLA_E_INPUT,
                    "it has no map of words by words");
     } else {
-        TEST_OK(tagging_look(t, &split, &view));
+        TEST_OK(cla_tagging_look(t, &split, &view));
     }
     cr_assert_eq(view.count > 0, !way->without_map, "%s: %d maps", way->name,
                  view.count);
@@ -116,8 +116,8 @@ static void check_maps(tagging *t, const attn_way *way)
                                i, sum);
         }
     }
-    tagger_view_free(&view);
-    tagging_split_free(&split);
+    cla_tagger_view_free(&view);
+    cla_tagging_split_free(&split);
 }
 
 Test(pairs, train_in_a_tagger)
@@ -193,9 +193,9 @@ static int64_t tagger_parameters(const attn_way *way)
     way_settings(&s, (const char *const[]){ "word_dim=300", "positions=none",
                                             "attention_layers=1-1", NULL });
     settle(&s, way);
-    TEST_OK(tagger_configure(&config, &s));
+    TEST_OK(cla_tagger_configure(&config, &s));
     config.words = config.chars = config.tags = 10;
-    TEST_OK(tagger_init(&model, &config, &params));
+    TEST_OK(cla_tagger_init(&model, &config, &params));
     const int64_t n = total(&params);
     cla_params_free(&params);
     cla_config_fini(&s);
@@ -210,9 +210,9 @@ static int64_t encoder_parameters(const attn_way *way)
     transformer model;
     way_settings(&s, (const char *const[]){ "attention_layers=1-1", NULL });
     settle(&s, way);
-    TEST_OK(transformer_configure(&config, &s));
+    TEST_OK(cla_transformer_configure(&config, &s));
     config.source_pieces = config.target_pieces = 10;
-    TEST_OK(transformer_init(&model, &config, &params));
+    TEST_OK(cla_transformer_init(&model, &config, &params));
     const int64_t n = total(&params);
     cla_params_free(&params);
     cla_config_fini(&s);
@@ -293,10 +293,10 @@ static void check_refusal(bool tags, const char *const *set, const char *part)
     way_settings(&s, set);
     if (tags) {
         tagger_config c;
-        TEST_FAILS(tagger_configure(&c, &s), CLA_E_INPUT, part);
+        TEST_FAILS(cla_tagger_configure(&c, &s), CLA_E_INPUT, part);
     } else {
         transformer_config c;
-        TEST_FAILS(transformer_configure(&c, &s), CLA_E_INPUT, part);
+        TEST_FAILS(cla_transformer_configure(&c, &s), CLA_E_INPUT, part);
     }
     cr_assert_null(strchr(cla_error(), '\n'));
     cla_config_fini(&s);
@@ -338,8 +338,8 @@ static void check_older(const char *const *set, int last, const char *activation
     cla_config s;
     tagger_config c;
     way_settings(&s, set);
-    TEST_OK(tagger_renew(&s, &s));
-    TEST_OK(tagger_configure(&c, &s));
+    TEST_OK(cla_tagger_renew(&s, &s));
+    TEST_OK(cla_tagger_configure(&c, &s));
     TEST_OK(cla_config_check(&s));
     cr_assert(c.first == 1 && c.last == last, "%d-%d", c.first, c.last);
     cr_assert_str_eq(json_string_value(json_object_get(s.values, "map_activation")),

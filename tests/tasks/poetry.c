@@ -189,16 +189,16 @@ Test(poetry, quatrains_of_a_length)
                                         .seed = 11 };
         const char *text = texts[k / 2];
         poetry_poem a, b;
-        TEST_OK(poetry_compose(f.t, text, strlen(text), &o, &a));
-        TEST_OK(poetry_compose(f.t, text, strlen(text), &o, &b));
+        TEST_OK(cla_poetry_compose(f.t, text, strlen(text), &o, &a));
+        TEST_OK(cla_poetry_compose(f.t, text, strlen(text), &o, &b));
         for (int i = 0; i < CLA_POEM_LINES; i++) {
             check_line(&f, a.line[i].data, o.characters);
         }
         cr_assert(same_lines(&a, &b, 0, CLA_POEM_LINES), "'%s' gives two poems", text);
         cr_assert(a.logp == b.logp && a.logp < 0);
         cr_assert_eq(a.plan.from_text, k / 2 == 1);
-        poetry_poem_free(&a);
-        poetry_poem_free(&b);
+        cla_poetry_poem_free(&a);
+        cla_poetry_poem_free(&b);
     }
     close_poems(&f);
 }
@@ -213,12 +213,12 @@ Test(poetry, third_keyword_leaves_lines_before_it)
     const cla_plan first = { .word = { 0, 1, 2, 3 } },
                    second = { .word = { 0, 1, 8, 3 } };
     poetry_poem a, b;
-    TEST_OK(poetry_write(f.t, &first, &o, &a));
-    TEST_OK(poetry_write(f.t, &second, &o, &b));
+    TEST_OK(cla_poetry_write(f.t, &first, &o, &a));
+    TEST_OK(cla_poetry_write(f.t, &second, &o, &b));
     cr_assert(same_lines(&a, &b, 0, 2));
     cr_assert(a.logp != b.logp, "the third keyword is not heard");
-    poetry_poem_free(&a);
-    poetry_poem_free(&b);
+    cla_poetry_poem_free(&a);
+    cla_poetry_poem_free(&b);
     close_poems(&f);
 }
 

@@ -166,7 +166,7 @@ Test(reading, batches_spell_each_word_once)
     begin(&s, extra);
     const reading *t = (const reading *)s.task;
     for (int again = 0; again < 2; again++, n = 0) {
-        TEST_OK(reading_batch_make(t, &t->train, questions, 4, &b));
+        TEST_OK(cla_reading_batch_make(t, &t->train, questions, 4, &b));
         const int32_t *question = b.ids.chars.question, *passage = b.ids.chars.passage;
         for (int i = 0; i < 4; i++) {
             const cla_reading_question *q = &t->train.text.questions[b.question[i]];
@@ -177,7 +177,7 @@ Test(reading, batches_spell_each_word_once)
         }
         check_written(t, &b.ids.chars, w, n);
         cr_assert_lt(b.letter_rows->sequences, n, "no word is there twice");
-        reading_batch_free(&b);
+        cla_reading_batch_free(&b);
         for (int i = 0; i < n; i++) {
             cla_text_free(&w[i].form);
         }
@@ -216,7 +216,7 @@ Test(reading, answers_the_same_from_its_folder)
     TEST_OK(cla_task_load(&task, s.rt, s.folder, CLA_WEIGHTS_STORED));
     reading *const t[] = { (reading *)s.task, (reading *)task };
     for (int i = 0; i < 2; i++) {
-        TEST_OK(reading_answers(t[i], &t[0]->train, 1, out[i], found[i]));
+        TEST_OK(cla_reading_answers(t[i], &t[0]->train, 1, out[i], found[i]));
     }
     for (int i = 0; i < QUESTIONS; i++) {
         cr_assert(out[0][i].first == out[1][i].first &&
@@ -277,8 +277,8 @@ Test(reading, epochs_have_each_question_once)
         const int64_t at = order[0][i];
         cr_assert(at >= 0 && at < QUESTIONS && !seen[at]);
         seen[at] = true;
-        cr_assert(i % 5 == 0 || reading_length(&t->train, order[0][i - 1]) >=
-                                    reading_length(&t->train, at));
+        cr_assert(i % 5 == 0 || cla_reading_length(&t->train, order[0][i - 1]) >=
+                                    cla_reading_length(&t->train, at));
     }
     cr_assert(memcmp(order[0], order[1], sizeof order[0]) != 0);
     lesson_end(&s);
@@ -294,13 +294,13 @@ Test(reading, answers_keep_to_the_limit)
     lesson s;
     begin(&s, extra);
     reading *t = (reading *)s.task;
-    TEST_OK(reading_answers(t, &t->train, BEST, out, found));
+    TEST_OK(cla_reading_answers(t, &t->train, BEST, out, found));
     for (int i = 0; i < QUESTIONS; i++) {
         cr_assert_eq(found[i], BEST);
         for (int k = 0; k < BEST; k++) {
             const cla_answer *a = &out[i * BEST + k];
             cr_assert(a->first <= a->last && a->last < a->first + 2 && a->score < 0);
-            cr_assert(a->last < reading_length(&t->train, i));
+            cr_assert(a->last < cla_reading_length(&t->train, i));
             cr_assert(k == 0 || a->score <= a[-1].score);
             for (int j = 1; j <= k; j++) {
                 cr_assert(a->first != a[-j].first || a->last != a[-j].last, "distinct");

@@ -149,7 +149,7 @@ Test(reading_passages, answers_are_inside_a_passage)
     lesson s;
     begin(&s, three);
     reading *t = (reading *)s.task;
-    TEST_OK(reading_answers(t, &t->train, BEST, out, found));
+    TEST_OK(cla_reading_answers(t, &t->train, BEST, out, found));
     for (int i = 0; i < QUESTIONS; i++) {
         const cla_reading_question *q = &t->train.text.questions[i];
         cr_assert_eq(q->passages, DOCUMENTS);
@@ -174,7 +174,7 @@ Test(reading_passages, batches_have_passages_in_their_order)
     lesson s;
     begin(&s, three);
     reading *t = (reading *)s.task;
-    TEST_OK(reading_batch_make(t, &t->train, questions, 3, &b));
+    TEST_OK(cla_reading_batch_make(t, &t->train, questions, 3, &b));
     cr_assert_eq(cla_ragged_sequences(b.passage_rows), 9);
     cr_assert_eq(cla_ragged_sequences(b.asked_rows), 3);
     for (int i = 0; i < 3; i++) {
@@ -183,7 +183,7 @@ Test(reading_passages, batches_have_passages_in_their_order)
         cr_assert_eq(b.ids.last[i], b.ids.first[i]);
         cr_assert_eq(b.ids.asker[3 * i + 2], i);
     }
-    reading_batch_free(&b);
+    cla_reading_batch_free(&b);
     lesson_end(&s);
 }
 
@@ -205,10 +205,10 @@ Test(reading_passages, the_key_says_how_many)
     cr_assert_eq(s.task->examples, QUESTIONS);
     t = (const reading *)s.task;
     cr_assert_eq(t->train.text.passage_count, QUESTIONS);
-    TEST_OK(reading_batch_make(t, &t->train, questions, 2, &b));
+    TEST_OK(cla_reading_batch_make(t, &t->train, questions, 2, &b));
     cr_assert_null(b.ids.asked_rows);
     cr_assert_null(b.ids.asker);
-    reading_batch_free(&b);
+    cla_reading_batch_free(&b);
     lesson_end(&s);
 }
 
@@ -230,13 +230,13 @@ Test(reading_passages, asks_about_several)
     begin(&s, three);
     lesson_train(s.task, &s.settings, 40);
     reading *t = (reading *)s.task;
-    TEST_OK(reading_ask(t, all, 2, &best, out, found));
+    TEST_OK(cla_reading_ask(t, all, 2, &best, out, found));
     cr_assert(found[0] == 1 && found[1] == 0);
     cr_assert_eq(out[0].passage, 2);
     cr_assert(out[0].quote.from == 0 && out[0].quote.to == 5);
-    TEST_OK(reading_ask(t, blank, 2, &best, out, found));
+    TEST_OK(cla_reading_ask(t, blank, 2, &best, out, found));
     cr_assert(found[0] == 0 && found[1] == 0, "an answer from nothing");
-    TEST_OK(reading_ask(t, &none, 1, &best, out, found));
+    TEST_OK(cla_reading_ask(t, &none, 1, &best, out, found));
     cr_assert(found[0] == 0, "an answer from nowhere");
     lesson_end(&s);
 }
@@ -253,9 +253,9 @@ Test(reading_passages, a_network_that_reads_one_says_so)
     lesson s;
     begin(&s, one);
     reading *t = (reading *)s.task;
-    TEST_OK(reading_ask(t, &two, 1, &best, out, found));
+    TEST_OK(cla_reading_ask(t, &two, 1, &best, out, found));
     cr_assert_eq(found[0], 1); // one of the two has words
-    TEST_FAILS(reading_ask(t, &three_of_them, 1, &best, out, found), CLA_E_INPUT,
+    TEST_FAILS(cla_reading_ask(t, &three_of_them, 1, &best, out, found), CLA_E_INPUT,
                "match_lstm reads one passage a question, not 2");
     lesson_end(&s);
 }
@@ -282,9 +282,9 @@ Test(reading_passages, ideographs_have_scores_of_characters)
     reading *t = (reading *)s.task;
     snprintf(path, sizeof path, "%s/other.json", s.folder);
     TEST_OK(cla_file_write(path, data, sizeof data - 1));
-    TEST_OK(reading_read_file(t, path, &text));
-    TEST_OK(reading_split_build(t, &split, &text));
-    TEST_OK(reading_answers(t, &split, 1, &a, &found));
+    TEST_OK(cla_reading_read_file(t, path, &text));
+    TEST_OK(cla_reading_split_build(t, &split, &text));
+    TEST_OK(cla_reading_answers(t, &split, 1, &a, &found));
     TEST_OK(s.task->kind->evaluate(s.task, path, "test", &m));
     cr_assert_str_eq(m.row[0].name, "f1");
     const double k = a.last - a.first + 1, recall = k / 6;
@@ -294,7 +294,7 @@ Test(reading_passages, ideographs_have_scores_of_characters)
                        1e-9);
     cr_assert_lt(value_of(&m, "bleu4"), 1); // no four-grams of characters
     unlink(path);
-    reading_split_free(&split);
+    cla_reading_split_free(&split);
     lesson_end(&s);
 }
 
@@ -315,10 +315,10 @@ Test(reading_passages, asks_each_about_its_own)
     begin(&s, one);
     lesson_train(s.task, &s.settings, 20);
     reading *t = (reading *)s.task;
-    TEST_OK(reading_ask(t, asked, 4, &best, out[0], found));
+    TEST_OK(cla_reading_ask(t, asked, 4, &best, out[0], found));
     cr_assert(found[2] == 0 && found[3] == 0, "an answer from nothing");
     for (size_t i = 0; i < 2; i++) {
-        TEST_OK(reading_ask(t, &asked[i], 1, &best, alone, &n));
+        TEST_OK(cla_reading_ask(t, &asked[i], 1, &best, alone, &n));
         cr_assert_eq(found[i], n);
         for (size_t k = 0; k < n; k++) {
             cr_assert_eq(out[i][k].passage, 0);
@@ -327,8 +327,8 @@ Test(reading_passages, asks_each_about_its_own)
             cr_assert_float_eq(out[i][k].quote.logp, alone[k].quote.logp, 1e-5);
         }
     }
-    TEST_OK(reading_ask(t, asked, 0, &best, out[0], found));
-    TEST_FAILS(reading_ask(t, asked, 4, &few, out[0], found), CLA_E_INPUT,
+    TEST_OK(cla_reading_ask(t, asked, 0, &best, out[0], found));
+    TEST_FAILS(cla_reading_ask(t, asked, 4, &few, out[0], found), CLA_E_INPUT,
                "passage[0] has 4 words, more than 3");
     lesson_end(&s);
 }

@@ -20,7 +20,7 @@ Test(policy, rewards_are_growth_of_bleu)
     const policy_text a = { reference, at }, b = { said, at };
     float rewards[10];
     double whole = 0, r[4];
-    cr_assert_eq(policy_rewards(&a, &b, 3, rewards, &whole), CLA_OK);
+    cr_assert_eq(cla_policy_rewards(&a, &b, 3, rewards, &whole), CLA_OK);
     cr_assert_eq(cla_prefix_bleu(reference, 4, said, 2, -1, r), CLA_OK);
     cr_assert_float_eq(rewards[0], 4 * r[0], 1e-6);
     cr_assert_float_eq(rewards[1], 4 * (r[1] - r[0]), 1e-6);
@@ -45,7 +45,7 @@ Test(policy, rewards_of_what_is_wrong)
     const policy_text a = { reference, at }, b = { said, said_at };
     float rewards[5];
     double whole = 0;
-    cr_assert_eq(policy_rewards(&a, &b, 2, rewards, &whole), CLA_OK);
+    cr_assert_eq(cla_policy_rewards(&a, &b, 2, rewards, &whole), CLA_OK);
     cr_assert_float_eq(rewards[0], pow(0.5, 0.25), 1e-6);
     cr_assert_float_eq(rewards[3], pow(0.5, 0.25), 1e-6);
     // 6 5: one of two, no pair of one
@@ -60,9 +60,9 @@ Test(policy, returns_of_rewards)
     const policy_text said = { id, at };
     float sums[] = { 2, 1, 0, 0.5F, 0, 0 }, means[6];
     memcpy(means, sums, sizeof means);
-    cr_assert_eq(policy_returns(&said, 2, CLA_BASELINE_NONE, sums), CLA_OK);
+    cr_assert_eq(cla_policy_returns(&said, 2, CLA_BASELINE_NONE, sums), CLA_OK);
     cr_assert_arr_eq(sums, ((float[]){ 3, 1, 0, 0.5F, 0, 0 }), sizeof sums);
-    cr_assert_eq(policy_returns(&said, 2, CLA_BASELINE_MEAN, means), CLA_OK);
+    cr_assert_eq(cla_policy_returns(&said, 2, CLA_BASELINE_MEAN, means), CLA_OK);
     cr_assert_arr_eq(means, ((float[]){ 1.25F, 0, 0, -1.25F, 0, 0 }), sizeof means);
 }
 
@@ -73,8 +73,8 @@ Test(policy, says_how_gates_stand)
     static const float scores[] = { 0, 9, -9, 1 }, gates[] = { 1, 1, 0, 0 };
     policy_sums sums = { .reward = 0.5, .steps = 2 };
     cla_metrics m;
-    policy_add_gates(&sums, scores, gates, 4);
-    policy_report(&sums, &m);
+    cla_policy_add_gates(&sums, scores, gates, 4);
+    cla_policy_report(&sums, &m);
     double entropy = 0;
     for (int i = 0; i < 4; i++) {
         const double p = 1 / (1 + exp(-(double)scores[i]));
@@ -84,6 +84,6 @@ Test(policy, says_how_gates_stand)
     cr_assert_eq(m.row[1].value, 0.5);
     cr_assert_eq(m.row[2].value, 0.5);
     cr_assert_float_eq(m.row[3].value, entropy / 4, 1e-12);
-    policy_report(&sums, &m);
+    cla_policy_report(&sums, &m);
     cr_assert_eq(m.count, 0);
 }

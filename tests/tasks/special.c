@@ -120,8 +120,8 @@ Test(special, words_and_tags_of_a_tagger)
     OK(cla_text_append(&copy, rows.data, rows.size));
     OK(cla_conllu_parse(&train, "x", 0, rows.data, rows.size));
     OK(cla_conllu_parse(&again, "x", 0, copy.data, copy.size));
-    OK(tagging_build_vocabularies(&t, &train, 1));
-    OK(tagging_split_build(&t, &split, &again));
+    OK(cla_tagging_build_vocabularies(&t, &train, 1));
+    OK(cla_tagging_split_build(&t, &split, &again));
     for (int i = 0; i < 8; i++) {
         cr_assert_geq(split.word[i], TAGGING_SPECIAL, "%s", word[i % 4]);
         cr_assert_geq(split.tag[i], TAGGING_SPECIAL, "%s", word[i % 4]);
@@ -132,8 +132,8 @@ Test(special, words_and_tags_of_a_tagger)
     check_saved(&t.words, TAGGING_SPECIAL, 2);
     check_saved(&t.tags, TAGGING_SPECIAL, 2);
     check_saved(&t.chars, TAGGING_SPECIAL, 0);
-    tagging_split_free(&split);
-    tagging_free_vocabularies(&t);
+    cla_tagging_split_free(&split);
+    cla_tagging_free_vocabularies(&t);
     cla_conllu_free(&train);
 }
 
@@ -160,7 +160,7 @@ Test(special, words_and_letters_of_a_reader)
         cr_assert_geq(ids[i], CLA_SPECIALS, "word %zu", i);
     }
     check_saved(&v, CLA_SPECIALS, CLA_SPECIALS);
-    OK(reading_count_chars(&t, &r));
+    OK(cla_reading_count_chars(&t, &r));
     check_saved(&t.chars, CLA_SPECIALS, 0);
     cla_vocab_free(&t.chars);
     cla_vocab_free(&v);

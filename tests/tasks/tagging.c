@@ -85,7 +85,7 @@ static void split_of(tagging *t, tagging_split *s, int words)
         TEST_OK(cla_text_add(&text, "w%d ", i));
     }
     TEST_OK(cla_conllu_from_lines(&file, "words", 0, text.data, text.size));
-    TEST_OK(tagging_split_build(t, s, &file));
+    TEST_OK(cla_tagging_split_build(t, s, &file));
 }
 
 /* Chunks of a long sentence overlap; each word counts once, near the middle of its
@@ -112,6 +112,6 @@ Test(tagging, overlapping_chunks_cover_each_word_once)
                                  c->first + c->count - c->keep_end >= 2));
         }
         cr_assert_eq(next, sizes[k]);
-        tagging_split_free(&s);
+        cla_tagging_split_free(&s);
     }
 }

@@ -62,11 +62,11 @@ static int64_t count(const variant *v)
     int64_t n = 0;
     set_all(&settings, v);
     TEST_OK(cla_config_set(&settings, "word_dim=300"));
-    TEST_OK(tagger_configure(&config, &settings));
+    TEST_OK(cla_tagger_configure(&config, &settings));
     config.words = 1000;
     config.chars = 80;
     config.tags = 47;
-    TEST_OK(tagger_init(&model, &config, &params));
+    TEST_OK(cla_tagger_init(&model, &config, &params));
     for (size_t i = 0; i < params.count; i++) {
         const int64_t *shape = params.list[i].shape;
         n += shape[0] * shape[1] * shape[2] * shape[3];
@@ -124,8 +124,8 @@ static void check_maps(tagging *t, const variant *v)
     tagger_view view = { 0 };
     TEST_OK(cla_strdup(&text, "il ne vient\n"));
     TEST_OK(cla_conllu_from_lines(&file, "words", 0, text, strlen(text)));
-    TEST_OK(tagging_split_build(t, &split, &file));
-    TEST_OK(tagging_look(t, &split, &view));
+    TEST_OK(cla_tagging_split_build(t, &split, &file));
+    TEST_OK(cla_tagging_look(t, &split, &view));
     const bool convolved = cla_attn_way(&t->config.attn)->show != NULL;
     cr_assert_eq(view.count, (convolved ? 2 : 1) * 2 * t->config.heads);
     for (int i = 0; i < view.count; i++) {
@@ -138,8 +138,8 @@ static void check_maps(tagging *t, const variant *v)
                       k, i, sum);
         }
     }
-    tagger_view_free(&view);
-    tagging_split_free(&split);
+    cla_tagger_view_free(&view);
+    cla_tagging_split_free(&split);
 }
 
 /* Checks that the loss of eight sentences falls when they are used again and again. */
@@ -255,15 +255,15 @@ static void check_long(cla_runtime *rt, const variant *v, bool one_piece)
         predicted[i] = -1;
     }
     TEST_OK(cla_conllu_from_lines(&file, "words", 0, text.data, text.size));
-    TEST_OK(tagging_split_build(t, &split, &file));
+    TEST_OK(cla_tagging_split_build(t, &split, &file));
     cr_assert_eq(split.chunk_count == 1, one_piece, "%s: %zu chunks", v->name,
                  split.chunk_count);
-    TEST_OK(tagging_predict(t, &split, predicted));
+    TEST_OK(cla_tagging_predict(t, &split, predicted));
     for (int i = 0; i < WORDS; i++) {
         cr_assert(predicted[i] >= 0 && predicted[i] < t->config.tags, "%s: word %d",
                   v->name, i);
     }
-    tagging_split_free(&split);
+    cla_tagging_split_free(&split);
     cla_task_close(&task);
     cla_config_fini(&settings);
 }
@@ -297,9 +297,9 @@ Test(variants, refuse_scores_for_a_convolved_map)
     tagger model;
     cla_params params = { 0 };
     set_all(&settings, &both);
-    TEST_OK(tagger_configure(&config, &settings));
+    TEST_OK(cla_tagger_configure(&config, &settings));
     TEST_FAILS(
-        tagger_init(&model, &config, &params), CLA_E_INPUT,
+        cla_tagger_init(&model, &config, &params), CLA_E_INPUT,
         "positions 'p' are scores of plain attention, and attention is 'conv2d'");
     cla_params_free(&params);
     cla_config_fini(&settings);

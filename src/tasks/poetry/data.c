@@ -74,7 +74,7 @@ static cla_status load_ranks(poetry *t, const char *dir)
         status ? status : cla_vectors_read(&t->word_vectors, vectors.data, NULL, 0);
     cla_text_free(&ranking);
     cla_text_free(&vectors);
-    return status ? status : poetry_load_themes(t, dir);
+    return status ? status : cla_poetry_load_themes(t, dir);
 }
 
 static cla_status load_list(cla_vocab *v, const char *path)
@@ -82,7 +82,7 @@ static cla_status load_list(cla_vocab *v, const char *path)
     return cla_vocab_load(v, path, CLA_SPECIALS);
 }
 
-cla_status poetry_load(poetry *t, const char *dir)
+cla_status cla_poetry_load(poetry *t, const char *dir)
 {
     cla_text path = { 0 };
     CLA_TRY(use_list(&t->characters, dir, "characters.txt", load_list));
@@ -211,7 +211,7 @@ static cla_status learn(poetry *t, const cla_poems *p, const char *dir,
         return load_ranks(t, dir);
     }
     CLA_TRY(rank(t, p));
-    CLA_TRY(poetry_keep_themes(t, dir));
+    CLA_TRY(cla_poetry_keep_themes(t, dir));
     CLA_TRY(begin_vectors(t, p));
     if (!dir) {
         return CLA_OK;
@@ -223,7 +223,7 @@ static cla_status learn(poetry *t, const cla_poems *p, const char *dir,
 
 /* ---- poems as ids --------------------------------------------------------------- */
 
-void poetry_split_free(poetry_split *s)
+void cla_poetry_split_free(poetry_split *s)
 {
     free(s->length);
     free(s->at);
@@ -263,7 +263,7 @@ static cla_status put_poem(const poetry *t, poetry_split *s, const cla_poems *p,
     const char *title = cla_poems_string(p, poem->title);
     cla_plan plan = { 0 };
     if (t->planned) {
-        CLA_TRY(poetry_plan(t, title, strlen(title), (uint32_t)i, &plan));
+        CLA_TRY(cla_poetry_plan(t, title, strlen(title), (uint32_t)i, &plan));
     }
     s->length[i] = poem->length;
     s->at[i + 1] = s->at[i] + CLA_POEM_LINES * (int64_t)poem->length;
@@ -315,8 +315,8 @@ static cla_status read_poems(const char *data, const char *split, cla_poems *p)
     return status;
 }
 
-cla_status poetry_read_split(poetry *t, const char *data, const char *split,
-                             poetry_split *out)
+cla_status cla_poetry_read_split(poetry *t, const char *data, const char *split,
+                                 poetry_split *out)
 {
     cla_poems p = { 0 };
     cla_status status = read_poems(data, split, &p);
@@ -325,7 +325,7 @@ cla_status poetry_read_split(poetry *t, const char *data, const char *split,
     return status;
 }
 
-cla_status poetry_read_training(poetry *t, const char *dir, cla_task_mode mode)
+cla_status cla_poetry_read_training(poetry *t, const char *dir, cla_task_mode mode)
 {
     cla_poems p = { 0 };
     cla_status status = read_poems(t->data, "train", &p);
@@ -337,7 +337,7 @@ cla_status poetry_read_training(poetry *t, const char *dir, cla_task_mode mode)
 
 /* ---- batches -------------------------------------------------------------------- */
 
-void poetry_batch_free(poetry_batch *b)
+void cla_poetry_batch_free(poetry_batch *b)
 {
     free(b->line);
     *b = (poetry_batch){ 0 };
@@ -358,8 +358,8 @@ static void put_line(poetry_batch *b, const poetry_split *s, int64_t e, int64_t 
     b->keyword_at[i + 1] = b->keyword_at[i] + size;
 }
 
-cla_status poetry_batch_make(poetry_batch *b, const poetry_split *s,
-                             const int64_t *examples, int64_t n)
+cla_status cla_poetry_batch_make(poetry_batch *b, const poetry_split *s,
+                                 const int64_t *examples, int64_t n)
 {
     const int64_t longest = n * CLA_POEM_LONGEST;
     *b = (poetry_batch){ 0 };

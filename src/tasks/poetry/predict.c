@@ -6,7 +6,7 @@
 
 enum { NEIGHBOURS = 20 }; // candidates near the text's words
 
-void poetry_poem_free(poetry_poem *poem)
+void cla_poetry_poem_free(poetry_poem *poem)
 {
     for (int i = 0; i < CLA_POEM_LINES; i++) {
         cla_text_free(&poem->line[i]);
@@ -14,8 +14,8 @@ void poetry_poem_free(poetry_poem *poem)
     *poem = (poetry_poem){ 0 };
 }
 
-cla_status poetry_plan(const poetry *t, const char *text, size_t size, uint32_t seed,
-                       cla_plan *words)
+cla_status cla_poetry_plan(const poetry *t, const char *text, size_t size,
+                           uint32_t seed, cla_plan *words)
 {
     const cla_planner planner = {
         .ranking = &t->ranking,
@@ -71,8 +71,8 @@ static cla_status write_line(poetry *t, int i, const cla_compose_options *o,
     int32_t *line = written + (ptrdiff_t)i * o->characters;
     cla_status status = begin_line(t, poem, i, o->characters, written, &b);
     status = status ? status
-                    : poet_write(&t->model, t->task.rt, &b.view, o->beam, CLA_SPECIALS,
-                                 line, &logp);
+                    : cla_poet_write(&t->model, t->task.rt, &b.view, o->beam,
+                                     CLA_SPECIALS, line, &logp);
     free(b.keyword);
     for (int k = 0; k < o->characters && !status; k++) {
         status = cla_text_add(&poem->line[i], "%s", t->characters.tokens[line[k]]);
@@ -92,23 +92,23 @@ static cla_status write_poem(poetry *t, const cla_compose_options *o, poetry_poe
             status ? status : cla_task_tell(&t->task, (size_t)i + 1, CLA_POEM_LINES);
     }
     if (status) {
-        poetry_poem_free(poem);
+        cla_poetry_poem_free(poem);
     }
     return status;
 }
 
-cla_status poetry_write(poetry *t, const cla_plan *words,
-                        const cla_compose_options *options, poetry_poem *poem)
+cla_status cla_poetry_write(poetry *t, const cla_plan *words,
+                            const cla_compose_options *options, poetry_poem *poem)
 {
     *poem = (poetry_poem){ .plan = *words };
     return write_poem(t, options, poem);
 }
 
-cla_status poetry_compose(poetry *t, const char *text, size_t size,
-                          const cla_compose_options *options, poetry_poem *poem)
+cla_status cla_poetry_compose(poetry *t, const char *text, size_t size,
+                              const cla_compose_options *options, poetry_poem *poem)
 {
     *poem = (poetry_poem){ 0 };
-    CLA_TRY(poetry_plan(t, text, size, options->seed, &poem->plan));
+    CLA_TRY(cla_poetry_plan(t, text, size, options->seed, &poem->plan));
     return write_poem(t, options, poem);
 }
 
@@ -128,7 +128,7 @@ static cla_status name_line(const poetry *t, const poetry_poem *poem, int i,
         column[k + 1] = t->characters.tokens[b->context[k]];
     }
     snprintf(site->name, LOOK_NAME, "line%d", i + 1);
-    return look_label(site, row, column);
+    return cla_look_label(site, row, column);
 }
 
 /* Records the attention of a written line: computing its loss repeats the steps of the
@@ -138,12 +138,12 @@ static cla_status read_line(poetry *t, cla_tape *tape, const poet_batch *b,
 {
     cla_tensor *loss = NULL;
     t->model.seen = seen;
-    const cla_status status = poet_loss(&t->model, tape, &loss, b);
+    const cla_status status = cla_poet_loss(&t->model, tape, &loss, b);
     t->model.seen = NULL;
     return status;
 }
 
-cla_status poetry_look(poetry *t, const poetry_poem *poem, look_log *seen)
+cla_status cla_poetry_look(poetry *t, const poetry_poem *poem, look_log *seen)
 {
     int32_t ids[CLA_POEM_LINES * CLA_POEM_LONGEST];
     cla_tape *tape = NULL;

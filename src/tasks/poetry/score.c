@@ -41,7 +41,7 @@ static cla_status add_loss(scorer *w, int k, const poetry_batch *b)
     cla_tensor *loss = NULL;
     float mean = 0;
     const double targets = (double)(b->view.lines * b->view.length);
-    CLA_TRY(poet_loss(&w->t->model, w->tape, &loss, &b->view));
+    CLA_TRY(cla_poet_loss(&w->t->model, w->tape, &loss, &b->view));
     CLA_TRY(cla_tensor_download(loss, &mean));
     w->nll[k] += (double)mean * targets;
     w->targets[k] += targets;
@@ -73,8 +73,8 @@ static cla_status add_written(scorer *w, cla_bleu_counts *c, const poetry_batch 
     const int64_t L = b->view.length;
     int32_t *line = NULL;
     CLA_TRY(cla_alloc(&line, (size_t)(b->view.lines * L), sizeof *line));
-    cla_status status =
-        poet_write(&w->t->model, w->t->task.rt, &b->view, 1, CLA_SPECIALS, line, NULL);
+    cla_status status = cla_poet_write(&w->t->model, w->t->task.rt, &b->view, 1,
+                                       CLA_SPECIALS, line, NULL);
     for (int64_t i = 0; i < b->view.lines && !status; i++) {
         status = count_line(w, c, b->view.line + i * L, line + i * L, (int)L);
     }
@@ -92,10 +92,10 @@ static cla_status work(scorer *w, int k, cla_bleu_counts *counts, int64_t n)
     for (int64_t i = 0; i < n && !status; i += LINES) {
         poetry_batch b;
         const int64_t count = n - i < LINES ? n - i : LINES;
-        CLA_TRY(poetry_batch_make(&b, w->s, w->example + i, count));
+        CLA_TRY(cla_poetry_batch_make(&b, w->s, w->example + i, count));
         status = counts ? add_written(w, counts, &b) : add_loss(w, k, &b);
         cla_tape_reset(w->tape);
-        poetry_batch_free(&b);
+        cla_poetry_batch_free(&b);
     }
     return status;
 }
@@ -152,13 +152,13 @@ static void report(const scorer *w, cla_metrics *m)
     put(m, "characters", targets);
 }
 
-cla_status poetry_evaluate(cla_task *task, const char *data, const char *split,
-                           cla_metrics *metrics)
+cla_status cla_poetry_evaluate(cla_task *task, const char *data, const char *split,
+                               cla_metrics *metrics)
 {
     poetry *t = (poetry *)task;
     poetry_split s = { 0 };
     scorer w = { .t = t, .s = &s, .ngrams = { .order = 2 } };
-    cla_status status = poetry_read_split(t, data ? data : t->data, split, &s);
+    cla_status status = cla_poetry_read_split(t, data ? data : t->data, split, &s);
     status = status ? status : work_all(&w);
     if (!status) {
         report(&w, metrics);
@@ -166,6 +166,6 @@ cla_status poetry_evaluate(cla_task *task, const char *data, const char *split,
     cla_tape_free(&w.tape);
     cla_ngrams_free(&w.ngrams);
     free(w.example);
-    poetry_split_free(&s);
+    cla_poetry_split_free(&s);
     return status;
 }

@@ -25,7 +25,7 @@ static cla_status configure(poetry *t, cla_config *s)
     CLA_TRY(cla_config_double(s, "word_ratio", &t->word_ratio, 0, 1e9));
     CLA_TRY(cla_config_int(s, "word_dim", &t->word_dim, 1, 4096));
     CLA_TRY(cla_config_int(s, "vector_epochs", &t->vector_epochs, 0, 1000));
-    return poet_configure(&t->config, s);
+    return cla_poet_configure(&t->config, s);
 }
 
 static cla_status open_task(cla_task *task, cla_config *settings, const char *dir,
@@ -34,10 +34,11 @@ static cla_status open_task(cla_task *task, cla_config *settings, const char *di
     poetry *t = (poetry *)task;
     CLA_TRY(configure(t, settings));
     t->training = mode != CLA_TASK_TRAINED;
-    CLA_TRY(t->training ? poetry_read_training(t, dir, mode) : poetry_load(t, dir));
+    CLA_TRY(t->training ? cla_poetry_read_training(t, dir, mode)
+                        : cla_poetry_load(t, dir));
     t->config.characters = (int)t->characters.count;
     task->examples = CLA_POEM_LINES * t->train.poems;
-    return poet_init(&t->model, &t->config, &task->params);
+    return cla_poet_init(&t->model, &t->config, &task->params);
 }
 
 /* Fills the embeddings from the vectors of their characters, if there are any. */
@@ -68,7 +69,7 @@ static void close_task(cla_task *task)
     cla_themes_free(&t->themes);
     cla_vectors_free(&t->word_vectors);
     cla_vectors_free(&t->begin);
-    poetry_split_free(&t->train);
+    cla_poetry_split_free(&t->train);
     free(t->first);
 }
 
@@ -178,23 +179,23 @@ static cla_status loss(cla_task *task, cla_tape *tape, const int64_t *examples,
 {
     poetry *t = (poetry *)task;
     poetry_batch b;
-    CLA_TRY(poetry_batch_make(&b, &t->train, examples, n));
-    const cla_status status = poet_loss(&t->model, tape, out, &b.view);
-    poetry_batch_free(&b);
+    CLA_TRY(cla_poetry_batch_make(&b, &t->train, examples, n));
+    const cla_status status = cla_poet_loss(&t->model, tape, out, &b.view);
+    cla_poetry_batch_free(&b);
     return status;
 }
 
 static const char *const folder_files[] = { "characters.txt", "words.txt",
                                             "ranking.tsv", "words.vec", NULL };
 
-const cla_task_kind poetry_kind = {
+const cla_task_kind cla_poetry_kind = {
     .name = "poet",
     .unit = "characters",
     .dev_split = "val",
     .higher_is_better = false,
     .size = sizeof(poetry),
     .files = folder_files,
-    .sometimes = poetry_themes_file,
+    .sometimes = cla_poetry_themes_file,
     .open = open_task,
     .start = start_task,
     .order = order,
@@ -202,6 +203,6 @@ const cla_task_kind poetry_kind = {
     .targets = count_targets,
     .rows = count_rows,
     .loss = loss,
-    .evaluate = poetry_evaluate,
+    .evaluate = cla_poetry_evaluate,
     .close = close_task,
 };

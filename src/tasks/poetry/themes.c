@@ -5,7 +5,7 @@
 
 #include "tasks/poetry/poetry.h"
 
-const char poetry_themes_file[] = "themes.txt";
+const char cla_poetry_themes_file[] = "themes.txt";
 
 /* Removes the themes that a killed run left behind: a folder's themes count. */
 static cla_status remove_old(const char *path)
@@ -17,7 +17,7 @@ static cla_status remove_old(const char *path)
                           strerror_r(errno, reason, sizeof reason));
 }
 
-cla_status poetry_keep_themes(poetry *t, const char *dir)
+cla_status cla_poetry_keep_themes(poetry *t, const char *dir)
 {
     const bool given = *t->themes_path;
     cla_text path = { 0 };
@@ -27,7 +27,7 @@ cla_status poetry_keep_themes(poetry *t, const char *dir)
     if (!dir) {
         return CLA_OK;
     }
-    cla_status status = cla_text_add(&path, "%s/%s", dir, poetry_themes_file);
+    cla_status status = cla_text_add(&path, "%s/%s", dir, cla_poetry_themes_file);
     if (!status) {
         status = given ? cla_themes_save(&t->themes, path.data, &t->ranking)
                        : remove_old(path.data);
@@ -36,10 +36,10 @@ cla_status poetry_keep_themes(poetry *t, const char *dir)
     return status;
 }
 
-cla_status poetry_load_themes(poetry *t, const char *dir)
+cla_status cla_poetry_load_themes(poetry *t, const char *dir)
 {
     cla_text path = { 0 };
-    cla_status status = cla_text_add(&path, "%s/%s", dir, poetry_themes_file);
+    cla_status status = cla_text_add(&path, "%s/%s", dir, cla_poetry_themes_file);
     status = status || access(path.data, F_OK) != 0
                  ? status
                  : cla_themes_read(&t->themes, path.data, &t->ranking);

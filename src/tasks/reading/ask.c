@@ -12,7 +12,7 @@ static cla_status check_text(const char *what, size_t number, const char *text)
                                    number, good);
 }
 
-void reading_asked_free(reading_asked *a)
+void cla_reading_asked_free(reading_asked *a)
 {
     cla_reading_free(&a->text);
     free(a->passage);
@@ -82,8 +82,8 @@ static cla_status take_question(reading_asked *a, const reading *t, size_t i,
     return cla_reading_add_question(&a->text, &question);
 }
 
-cla_status reading_put(reading_asked *a, const reading *t,
-                       const cla_question *questions, size_t n, int max_words)
+cla_status cla_reading_put(reading_asked *a, const reading *t,
+                           const cla_question *questions, size_t n, int max_words)
 {
     size_t first = 0; // index of the question's first passage
     CLA_TRY(cla_alloc(&a->question, n + 1, sizeof *a->question));
@@ -127,23 +127,23 @@ static cla_status answer(reading *t, reading_asked *a, size_t best,
     reading_split s = { .forms = 0 };
     cla_answer *answers = NULL;
     size_t *count = NULL;
-    cla_status status = reading_split_build(t, &s, &a->text);
+    cla_status status = cla_reading_split_build(t, &s, &a->text);
     status = status ? status : cla_alloc(&answers, n * best + 1, sizeof *answers);
     status = status ? status : cla_alloc(&count, n + 1, sizeof *count);
-    status = status ? status : reading_answers(t, &s, best, answers, count);
+    status = status ? status : cla_reading_answers(t, &s, best, answers, count);
     status = status ? status : place(&s, a, best, answers, count, out, found);
     free(answers);
     free(count);
-    reading_split_free(&s);
+    cla_reading_split_free(&s);
     return status;
 }
 
-cla_status reading_ask(reading *t, const cla_question *questions, size_t n,
-                       const cla_answer_options *options, cla_passage_quote *out,
-                       size_t *found)
+cla_status cla_reading_ask(reading *t, const cla_question *questions, size_t n,
+                           const cla_answer_options *options, cla_passage_quote *out,
+                           size_t *found)
 {
     reading_asked a = { .passage = NULL };
-    cla_status status = reading_put(&a, t, questions, n, options->max_words);
+    cla_status status = cla_reading_put(&a, t, questions, n, options->max_words);
     status = status ? cla_fail_within(status, "answer") : CLA_OK;
     for (size_t i = 0; i < n; i++) {
         found[i] = 0;
@@ -151,6 +151,6 @@ cla_status reading_ask(reading *t, const cla_question *questions, size_t n,
     if (!status && a.text.question_count) {
         status = answer(t, &a, (size_t)options->best, out, found);
     }
-    reading_asked_free(&a);
+    cla_reading_asked_free(&a);
     return status;
 }

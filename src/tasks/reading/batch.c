@@ -18,12 +18,12 @@ static int longest_first(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-cla_status reading_sort(const reading_split *s, int64_t *questions, int64_t n)
+cla_status cla_reading_sort(const reading_split *s, int64_t *questions, int64_t n)
 {
     entry *list = NULL;
     CLA_TRY(cla_alloc(&list, (size_t)n + 1, sizeof *list));
     for (int64_t i = 0; i < n; i++) {
-        list[i] = (entry){ reading_length(s, questions[i]), i, questions[i] };
+        list[i] = (entry){ cla_reading_length(s, questions[i]), i, questions[i] };
     }
     qsort(list, (size_t)n, sizeof *list, longest_first);
     for (int64_t i = 0; i < n; i++) {
@@ -151,7 +151,7 @@ static sizes measure(const reading_split *s, const reading_batch *b)
     for (int64_t i = 0; i < b->n; i++) {
         const cla_reading_question *q = &s->text.questions[b->question[i]];
         size.question_words += (int64_t)q->text.count;
-        size.passage_words += reading_length(s, b->question[i]);
+        size.passage_words += cla_reading_length(s, b->question[i]);
         size.passages += q->passages;
     }
     return size;
@@ -186,28 +186,28 @@ static cla_status fill(const reading *t, const reading_split *s, reading_batch *
         .chars = { NULL, NULL, l.question_spelling, l.passage_spelling },
     };
     return s->spellings.word
-               ? reading_batch_spell(t, &s->spellings, l.question_spelling,
-                                     size.question_words + size.passage_words, b)
+               ? cla_reading_batch_spell(t, &s->spellings, l.question_spelling,
+                                         size.question_words + size.passage_words, b)
                : CLA_OK;
 }
 
-cla_status reading_batch_make(const reading *t, const reading_split *s,
-                              const int64_t *questions, int64_t n, reading_batch *b)
+cla_status cla_reading_batch_make(const reading *t, const reading_split *s,
+                                  const int64_t *questions, int64_t n, reading_batch *b)
 {
     *b = (reading_batch){ .n = n };
     cla_status status = cla_alloc(&b->question, (size_t)n + 1, sizeof *b->question);
     if (!status) {
         memcpy(b->question, questions, (size_t)n * sizeof *questions);
-        status = reading_sort(s, b->question, n);
+        status = cla_reading_sort(s, b->question, n);
     }
     status = status ? status : fill(t, s, b);
     if (status) {
-        reading_batch_free(b);
+        cla_reading_batch_free(b);
     }
     return status;
 }
 
-void reading_batch_free(reading_batch *b)
+void cla_reading_batch_free(reading_batch *b)
 {
     cla_ragged_free(&b->question_rows);
     cla_ragged_free(&b->passage_rows);

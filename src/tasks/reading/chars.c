@@ -39,7 +39,7 @@ static cla_status distinct(const cla_reading *text, cla_vocab *words)
     return cla_reading_vocab(text, 1, false, 0, words);
 }
 
-cla_status reading_count_chars(reading *t, const cla_reading *text)
+cla_status cla_reading_count_chars(reading *t, const cla_reading *text)
 {
     cla_vocab words = { 0 }, all = { 0 };
     cla_status status = distinct(text, &words);
@@ -89,7 +89,7 @@ static cla_status fill(const reading *t, reading_split *s, const cla_vocab *word
     return cla_reading_ids(&s->text, words, false, p->word);
 }
 
-cla_status reading_spell(const reading *t, reading_split *s)
+cla_status cla_reading_spell(const reading *t, reading_split *s)
 {
     cla_vocab words = { 0 };
     cla_status status = distinct(&s->text, &words);
@@ -98,7 +98,7 @@ cla_status reading_spell(const reading *t, reading_split *s)
     return status;
 }
 
-void reading_spellings_free(reading_spellings *s)
+void cla_reading_spellings_free(reading_spellings *s)
 {
     free(s->word); // one block
     *s = (reading_spellings){ 0 };
@@ -143,8 +143,8 @@ static cla_status put_letters(const reading_spellings *s, const int32_t *spellin
     return CLA_OK;
 }
 
-cla_status reading_batch_spell(const reading *t, const reading_spellings *s,
-                               int32_t *words, int64_t n, reading_batch *b)
+cla_status cla_reading_batch_spell(const reading *t, const reading_spellings *s,
+                                   int32_t *words, int64_t n, reading_batch *b)
 {
     int32_t *ends = NULL, count = 0;
     CLA_TRY(cla_alloc(&ends, 2 * (size_t)n + 1, sizeof *ends));

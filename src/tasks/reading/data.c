@@ -14,7 +14,7 @@ static cla_status count_words(reading *t, const cla_reading *text)
 
 /* ---- files of the model folder --------------------------------------------------- */
 
-const char reading_chars_file[] = "chars.txt";
+const char cla_reading_chars_file[] = "chars.txt";
 
 /* Loads, saves or compares a vocabulary and its file. */
 typedef cla_status use_vocab(cla_vocab *v, const char *path);
@@ -49,7 +49,7 @@ static cla_status load(cla_vocab *v, const char *path)
 /* Applies use to the vocabulary of words and, if the network uses it, of characters. */
 static cla_status use_vocabs(reading *t, const char *dir, use_vocab *use)
 {
-    static const char *const names[] = { "words.txt", reading_chars_file };
+    static const char *const names[] = { "words.txt", cla_reading_chars_file };
     cla_vocab *const vocabs[] = { &t->words, &t->chars };
     for (int i = 0; i < (t->config.char_dim ? 2 : 1); i++) {
         cla_text path = { 0 };
@@ -61,23 +61,23 @@ static cla_status use_vocabs(reading *t, const char *dir, use_vocab *use)
     return CLA_OK;
 }
 
-cla_status reading_load_words(reading *t, const char *dir)
+cla_status cla_reading_load_words(reading *t, const char *dir)
 {
     return use_vocabs(t, dir, load);
 }
 
-cla_status reading_open_training(reading *t, const char *dir, cla_task_mode mode)
+cla_status cla_reading_open_training(reading *t, const char *dir, cla_task_mode mode)
 {
-    CLA_TRY(reading_read_split(t, NULL, "train", &t->train.text));
-    CLA_TRY(dir ? reading_check_split(t, "dev") : CLA_OK); // before any step
+    CLA_TRY(cla_reading_read_split(t, NULL, "train", &t->train.text));
+    CLA_TRY(dir ? cla_reading_check_split(t, "dev") : CLA_OK); // before any step
     CLA_TRY(count_words(t, &t->train.text));
     if (t->config.char_dim) {
-        CLA_TRY(reading_count_chars(t, &t->train.text));
+        CLA_TRY(cla_reading_count_chars(t, &t->train.text));
     }
     if (dir) {
         CLA_TRY(use_vocabs(t, dir, mode == CLA_TASK_RESUMED ? compare : save));
     }
-    return reading_split_build(t, &t->train, NULL);
+    return cla_reading_split_build(t, &t->train, NULL);
 }
 
 /* ---- ids and traits of words ----------------------------------------------------- */
@@ -160,7 +160,8 @@ static cla_status number_words(numbering *n)
     return cla_alloc(&s->shared, n->forms.count + n->roots.count + 1, 1);
 }
 
-cla_status reading_split_build(const reading *t, reading_split *s, cla_reading *text)
+cla_status cla_reading_split_build(const reading *t, reading_split *s,
+                                   cla_reading *text)
 {
     if (text) {
         s->text = *text;
@@ -178,19 +179,19 @@ cla_status reading_split_build(const reading *t, reading_split *s, cla_reading *
     cla_vocab_free(&n.roots);
     cla_text_free(&n.form);
     CLA_TRY(status);
-    return t->config.char_dim ? reading_spell(t, s) : CLA_OK;
+    return t->config.char_dim ? cla_reading_spell(t, s) : CLA_OK;
 }
 
-void reading_split_free(reading_split *s)
+void cla_reading_split_free(reading_split *s)
 {
     cla_reading_free(&s->text);
     free(s->id);
     free(s->shared);
-    reading_spellings_free(&s->spellings);
+    cla_reading_spellings_free(&s->spellings);
     *s = (reading_split){ 0 };
 }
 
-int64_t reading_length(const reading_split *s, int64_t question)
+int64_t cla_reading_length(const reading_split *s, int64_t question)
 {
     const cla_reading_question *q = &s->text.questions[question];
     int64_t words = 0;

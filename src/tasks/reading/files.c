@@ -93,7 +93,7 @@ static cla_status read_file(const reading *t, cla_reading *text, const char *pat
                : read_squad(t, text, path, why);
 }
 
-cla_status reading_read_file(const reading *t, const char *path, cla_reading *text)
+cla_status cla_reading_read_file(const reading *t, const char *path, cla_reading *text)
 {
     return read_file(t, text, path, (purpose){ CLA_SQUAD_ALL, false });
 }
@@ -123,7 +123,7 @@ static cla_status find(const reading *t, const char *folder, const char *split,
     return access(path->data, F_OK) == 0 ? CLA_OK : prefer_lines(path);
 }
 
-cla_status reading_check_split(const reading *t, const char *split)
+cla_status cla_reading_check_split(const reading *t, const char *split)
 {
     cla_text path = { 0 };
     if (is_file(t->data)) {
@@ -137,8 +137,8 @@ cla_status reading_check_split(const reading *t, const char *split)
     return status;
 }
 
-cla_status reading_read_split(const reading *t, const char *data, const char *split,
-                              cla_reading *text)
+cla_status cla_reading_read_split(const reading *t, const char *data, const char *split,
+                                  cla_reading *text)
 {
     const char *folder = data ? data : t->data;
     purpose why = { CLA_SQUAD_ALL, text == &t->train.text };

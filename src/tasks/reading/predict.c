@@ -37,7 +37,7 @@ static cla_status answer_batch(work *w, const reading_batch *b)
     float *host = NULL;
     const size_t words = (size_t)cla_ragged_tokens(b->passage_rows);
     CLA_TRY(cla_alloc(&host, 2 * words + 1, sizeof *host));
-    cla_status status = reader_logs(&w->t->model, w->tape, &logs, &b->ids);
+    cla_status status = cla_reader_logs(&w->t->model, w->tape, &logs, &b->ids);
     status = status ? status : cla_tensor_download(logs.first, host);
     status = status ? status : cla_tensor_download(logs.last, host + words);
     status = status ? status : choose(w, b, host, host + words);
@@ -49,9 +49,9 @@ static cla_status answer_batch(work *w, const reading_batch *b)
 static cla_status answer_some(work *w, const int64_t *questions, int64_t n)
 {
     reading_batch b;
-    CLA_TRY(reading_batch_make(w->t, w->s, questions, n, &b));
+    CLA_TRY(cla_reading_batch_make(w->t, w->s, questions, n, &b));
     const cla_status status = answer_batch(w, &b);
-    reading_batch_free(&b);
+    cla_reading_batch_free(&b);
     return status;
 }
 
@@ -63,9 +63,9 @@ static cla_status answer_all(work *w, int64_t *questions, int64_t n)
     for (int64_t i = 0; i < n; i++) {
         questions[i] = i;
     }
-    CLA_TRY(reading_sort(w->s, questions, n));
+    CLA_TRY(cla_reading_sort(w->s, questions, n));
     for (int64_t at = 0, count = 0; at < n; at += count) {
-        const int64_t fit = WORDS / (reading_length(w->s, questions[at]) + 1) + 1;
+        const int64_t fit = WORDS / (cla_reading_length(w->s, questions[at]) + 1) + 1;
         count = fit < MOST ? fit : MOST;
         count = count < n - at ? count : n - at;
         CLA_TRY(answer_some(w, questions + at, count));
@@ -74,8 +74,8 @@ static cla_status answer_all(work *w, int64_t *questions, int64_t n)
     return CLA_OK;
 }
 
-cla_status reading_answers(reading *t, const reading_split *s, size_t best,
-                           cla_answer *out, size_t *found)
+cla_status cla_reading_answers(reading *t, const reading_split *s, size_t best,
+                               cla_answer *out, size_t *found)
 {
     work w = { .t = t, .s = s, .best = best, .out = out };
     int64_t *questions = NULL;

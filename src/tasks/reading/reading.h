@@ -42,35 +42,36 @@ typedef struct reading {
 } reading;
 
 /* The file of the run folder with the characters, if the network uses them. */
-extern const char reading_chars_file[];
+extern const char cla_reading_chars_file[];
 
 /* data.c: reads the training text, counts its words, and its characters if the network
- * uses them, and writes the vocabularies to dir (NULL: nowhere). reading_load_words
+ * uses them, and writes the vocabularies to dir (NULL: nowhere). cla_reading_load_words
  * reads them from dir.
  * Errors: CLA_E_INPUT (resumed: dir holds others), CLA_E_IO, CLA_E_NOMEM. */
-cla_status reading_open_training(reading *t, const char *dir, cla_task_mode mode);
-cla_status reading_load_words(reading *t, const char *dir);
+cla_status cla_reading_open_training(reading *t, const char *dir, cla_task_mode mode);
+cla_status cla_reading_load_words(reading *t, const char *dir);
 
 /* files.c: reads the questions of split from data/split.json (SQuAD's layout), else
  * data/split.jsonl (DuReader's); data NULL is the run's own. When data is a file, reads
  * all its questions; of the run's own file, those that belong to split. Errors: those
  * of cla_squad_read, cla_dureader_read. */
-cla_status reading_read_split(const reading *t, const char *data, const char *split,
-                              cla_reading *text);
+cla_status cla_reading_read_split(const reading *t, const char *data, const char *split,
+                                  cla_reading *text);
 
 /* Fails if the file of a split in the run's own data cannot be opened: CLA_E_IO, naming
  * it. Reads nothing. Errors: CLA_E_NOMEM, too. */
-cla_status reading_check_split(const reading *t, const char *split);
+cla_status cla_reading_check_split(const reading *t, const char *split);
 
 /* Reads all questions of a file for prediction. Errors: those of reading_read_split. */
-cla_status reading_read_file(const reading *t, const char *path, cla_reading *text);
+cla_status cla_reading_read_file(const reading *t, const char *path, cla_reading *text);
 
 /* Builds the ids of text, which s then owns (NULL: of s->text). Errors: CLA_E_NOMEM. */
-cla_status reading_split_build(const reading *t, reading_split *s, cla_reading *text);
-void reading_split_free(reading_split *s);
+cla_status cla_reading_split_build(const reading *t, reading_split *s,
+                                   cla_reading *text);
+void cla_reading_split_free(reading_split *s);
 
 /* Returns the number of words in a question's passages. */
-int64_t reading_length(const reading_split *s, int64_t question);
+int64_t cla_reading_length(const reading_split *s, int64_t question);
 
 /* batch.c: a batch of questions on the device, longest passages first. */
 typedef struct reading_batch {
@@ -86,40 +87,40 @@ typedef struct reading_batch {
 } reading_batch;
 
 /* Makes a batch of n questions. Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
-cla_status reading_batch_make(const reading *t, const reading_split *s,
-                              const int64_t *questions, int64_t n,
-                              reading_batch *batch);
-void reading_batch_free(reading_batch *batch);
+cla_status cla_reading_batch_make(const reading *t, const reading_split *s,
+                                  const int64_t *questions, int64_t n,
+                                  reading_batch *batch);
+void cla_reading_batch_free(reading_batch *batch);
 
 /* chars.c: fills the vocabulary of characters from the words of text.
  * Errors: CLA_E_NOMEM. */
-cla_status reading_count_chars(reading *t, const cla_reading *text);
+cla_status cla_reading_count_chars(reading *t, const cla_reading *text);
 
 /* Makes the spellings of a split's words, of at most char_limit characters each.
  * Errors: CLA_E_NOMEM. */
-cla_status reading_spell(const reading *t, reading_split *s);
-void reading_spellings_free(reading_spellings *s);
+cla_status cla_reading_spell(const reading *t, reading_split *s);
+void cla_reading_spellings_free(reading_spellings *s);
 
 /* Replaces words [n], numbers of spellings, by numbers of the batch's distinct words,
  * and gives the batch their characters. Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
-cla_status reading_batch_spell(const reading *t, const reading_spellings *s,
-                               int32_t *words, int64_t n, reading_batch *batch);
+cla_status cla_reading_batch_spell(const reading *t, const reading_spellings *s,
+                                   int32_t *words, int64_t n, reading_batch *batch);
 
 /* Sorts questions by falling length of their passages; stable. */
-cla_status reading_sort(const reading_split *s, int64_t *questions, int64_t n);
+cla_status cla_reading_sort(const reading_split *s, int64_t *questions, int64_t n);
 
 /* predict.c: finds the best answers to each question of a split, of at most
  * answer_limit words: out [questions,best], and their numbers: found [questions].
  * Errors: CLA_E_NUMERIC (a question with words has a score of NaN), CLA_E_NOMEM,
  * CLA_E_DEVICE. */
-cla_status reading_answers(reading *t, const reading_split *s, size_t best,
-                           cla_answer *out, size_t *found);
+cla_status cla_reading_answers(reading *t, const reading_split *s, size_t best,
+                               cla_answer *out, size_t *found);
 
 /* score.c: computes "f1", "em" and "span". Free-form answers add "bleu4", "rouge_l" and
  * "bleu1" in front. When most questions have ideographs, or free-form answers have no
  * blanks, adds "f1_char", "bleu4" and "rouge_l", the last two over characters. */
-cla_status reading_evaluate(cla_task *task, const char *data, const char *split,
-                            cla_metrics *metrics);
+cla_status cla_reading_evaluate(cla_task *task, const char *data, const char *split,
+                                cla_metrics *metrics);
 
 /* ask.c: finds the best answers to n questions about passages of their own, in common
  * batches. A passage or question without words has no answer.
@@ -129,9 +130,9 @@ cla_status reading_evaluate(cla_task *task, const char *data, const char *split,
  * found    out  [n] number of answers
  *
  * Errors: those of cla_model_ask. */
-cla_status reading_ask(reading *t, const cla_question *questions, size_t n,
-                       const cla_answer_options *options, cla_passage_quote *out,
-                       size_t *found);
+cla_status cla_reading_ask(reading *t, const cla_question *questions, size_t n,
+                           const cla_answer_options *options, cla_passage_quote *out,
+                           size_t *found);
 
 /* The passages and questions that have words, and their indices; no questions when no
  * passage has words. Free it in any case. Errors: those of reading_ask. */
@@ -141,15 +142,15 @@ typedef struct reading_asked {
     size_t *question; // [question_count]
     size_t room;      // of passage
 } reading_asked;
-cla_status reading_put(reading_asked *a, const reading *t,
-                       const cla_question *questions, size_t n, int max_words);
-void reading_asked_free(reading_asked *a);
+cla_status cla_reading_put(reading_asked *a, const reading *t,
+                           const cla_question *questions, size_t n, int max_words);
+void cla_reading_asked_free(reading_asked *a);
 
 /* look.c: records the network's attention in levels for a passage and a question, with
- * words on both axes. Free seen in any case. Errors: those of reading_ask; CLA_E_USAGE
- * (a network without levels), CLA_E_INPUT (no word in passage or question),
+ * words on both axes. Free seen in any case. Errors: those of cla_reading_ask;
+ * CLA_E_USAGE (a network without levels), CLA_E_INPUT (no word in passage or question),
  * CLA_E_NUMERIC. */
-cla_status reading_look(reading *t, const char *passage, const char *question,
-                        look_log *seen);
+cla_status cla_reading_look(reading *t, const char *passage, const char *question,
+                            look_log *seen);
 
-extern const cla_task_kind reading_kind;
+extern const cla_task_kind cla_reading_kind;

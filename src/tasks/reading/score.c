@@ -202,7 +202,7 @@ static cla_status judge_split(reading *t, const reading_split *s, cla_metrics *m
     cla_status status = judge_init(&j, &s->text);
     status = status ? status : cla_alloc(&answers, n + 1, sizeof *answers);
     status = status ? status : cla_alloc(&found, n + 1, sizeof *found);
-    status = status ? status : reading_answers(t, s, 1, answers, found);
+    status = status ? status : cla_reading_answers(t, s, 1, answers, found);
     status = status ? status : score(&j, answers, found);
     if (!status) {
         report(&j, metrics);
@@ -213,16 +213,16 @@ static cla_status judge_split(reading *t, const reading_split *s, cla_metrics *m
     return status;
 }
 
-cla_status reading_evaluate(cla_task *task, const char *data, const char *split,
-                            cla_metrics *metrics)
+cla_status cla_reading_evaluate(cla_task *task, const char *data, const char *split,
+                                cla_metrics *metrics)
 {
     reading *t = (reading *)task;
     reading_split s = { 0 };
     cla_reading text = { 0 };
-    cla_status status = reading_read_split(t, data, split, &text);
-    status = status ? status : reading_split_build(t, &s, &text);
+    cla_status status = cla_reading_read_split(t, data, split, &text);
+    status = status ? status : cla_reading_split_build(t, &s, &text);
     status = status ? status : judge_split(t, &s, metrics);
     cla_reading_free(&text);
-    reading_split_free(&s);
+    cla_reading_split_free(&s);
     return status;
 }

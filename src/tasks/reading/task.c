@@ -37,7 +37,7 @@ static cla_status configure(reading *t, cla_config *s)
     CLA_TRY(cla_config_int(s, "answer_limit", &t->answer_limit, 0, 1 << 20));
     CLA_TRY(cla_config_int(s, "char_limit", &t->char_limit, 1, 256));
     CLA_TRY(cla_config_bool(s, "lower", &t->lower));
-    return reader_configure(&t->config, s);
+    return cla_reader_configure(&t->config, s);
 }
 
 static cla_status open_task(cla_task *task, cla_config *settings, const char *dir,
@@ -45,19 +45,19 @@ static cla_status open_task(cla_task *task, cla_config *settings, const char *di
 {
     reading *t = (reading *)task;
     CLA_TRY(configure(t, settings));
-    CLA_TRY(mode == CLA_TASK_TRAINED ? reading_load_words(t, dir)
-                                     : reading_open_training(t, dir, mode));
+    CLA_TRY(mode == CLA_TASK_TRAINED ? cla_reading_load_words(t, dir)
+                                     : cla_reading_open_training(t, dir, mode));
     t->config.words = (int)t->words.count;
     t->config.chars = (int)t->chars.count;
     task->examples = (int64_t)t->train.text.question_count;
-    return reader_init(&t->model, &t->config, &task->params);
+    return cla_reader_init(&t->model, &t->config, &task->params);
 }
 
 /* Fills the word embeddings from the settings' file of vectors, if there is one. */
 static cla_status start(cla_task *task)
 {
     reading *t = (reading *)task;
-    return *t->vectors ? tasks_place_vectors(t->vectors, &t->words, t->model.words)
+    return *t->vectors ? cla_tasks_place_vectors(t->vectors, &t->words, t->model.words)
                        : CLA_OK;
 }
 
@@ -65,8 +65,8 @@ static void close_task(cla_task *task)
 {
     reading *t = (reading *)task;
     cla_params_free(&task->params); // first: it clears pointers in the network
-    reader_fini(&t->model);
-    reading_split_free(&t->train);
+    cla_reader_fini(&t->model);
+    cla_reading_split_free(&t->train);
     cla_vocab_free(&t->words);
     cla_vocab_free(&t->chars);
 }
@@ -86,7 +86,7 @@ static cla_status order(cla_task *task, int64_t *examples, int64_t epoch)
     cla_shuffle(examples, n, 1, (uint32_t[]){ task->seed, 0x5eed }, (uint32_t)epoch, 0);
     for (int64_t at = 0; at < n; at += many) {
         const int64_t count = n - at < many ? n - at : many;
-        CLA_TRY(reading_sort(&t->train, examples + at, count));
+        CLA_TRY(cla_reading_sort(&t->train, examples + at, count));
     }
     cla_shuffle(examples, n / batch, batch, (uint32_t[]){ task->seed, 0xba7c },
                 (uint32_t)epoch, 0);
@@ -109,7 +109,7 @@ static int64_t count_rows(cla_task *task, const int64_t *examples, int64_t at)
     for (int64_t i = 0; i < at; i++) {
         const cla_reading_question *q = &t->train.text.questions[examples[i]];
         t->first_question += (int64_t)q->text.count;
-        t->first_passage += reading_length(&t->train, examples[i]);
+        t->first_passage += cla_reading_length(&t->train, examples[i]);
     }
     return t->first_passage;
 }
@@ -119,10 +119,10 @@ static cla_status loss(cla_task *task, cla_tape *tape, const int64_t *examples,
 {
     reading *t = (reading *)task;
     reading_batch b;
-    CLA_TRY(reading_batch_make(t, &t->train, examples, n, &b));
+    CLA_TRY(cla_reading_batch_make(t, &t->train, examples, n, &b));
     b.ids.first_question = t->first_question;
     b.ids.first_passage = t->first_passage;
-    const cla_status status = reader_loss(&t->model, tape, out, &b.ids);
+    const cla_status status = cla_reader_loss(&t->model, tape, out, &b.ids);
     cla_tape_keep(tape, b.question_rows); // the rows must outlive the backward pass
     cla_tape_keep(tape, b.passage_rows);
     if (b.letter_rows) {
@@ -132,26 +132,26 @@ static cla_status loss(cla_task *task, cla_tape *tape, const int64_t *examples,
         cla_tape_keep(tape, b.asked_rows);
     }
     b.question_rows = b.passage_rows = b.asked_rows = b.letter_rows = NULL;
-    reading_batch_free(&b);
+    cla_reading_batch_free(&b);
     return status;
 }
 
 static const char *const folder_files[] = { "words.txt", NULL };
 
-const cla_task_kind reading_kind = {
+const cla_task_kind cla_reading_kind = {
     .name = "reader",
     .unit = "questions",
     .dev_split = "dev",
     .higher_is_better = true,
     .size = sizeof(reading),
     .files = folder_files,
-    .sometimes = reading_chars_file,
+    .sometimes = cla_reading_chars_file,
     .open = open_task,
     .start = start,
     .order = order,
     .targets = count_targets,
     .rows = count_rows,
     .loss = loss,
-    .evaluate = reading_evaluate,
+    .evaluate = cla_reading_evaluate,
     .close = close_task,
 };

@@ -18,7 +18,7 @@ static cla_status alloc_batch(tagging_batch *b, int64_t tokens, int64_t sequence
     return CLA_OK;
 }
 
-void tagging_batch_free(tagging_batch *b)
+void cla_tagging_batch_free(tagging_batch *b)
 {
     cla_ragged_free(&b->rows);
     free(b->word);
@@ -54,25 +54,25 @@ static void put_chunk(tagging *t, const tagging_split *s, const chunk *c,
     }
 }
 
-bool tagging_padded(const tagging *t)
+bool cla_tagging_padded(const tagging *t)
 {
     return !t->mask_pad;
 }
 
-cla_status tagging_batch_make(tagging *t, const tagging_split *s,
-                              const int64_t *examples, int64_t n, tagging_batch *b)
+cla_status cla_tagging_batch_make(tagging *t, const tagging_split *s,
+                                  const int64_t *examples, int64_t n, tagging_batch *b)
 {
     *b = (tagging_batch){ 0 };
     const int64_t t_max = t->config.length;
     int64_t tokens = 0, at = 0;
     for (int64_t i = 0; i < n; i++) {
-        tokens += tagging_padded(t) ? t_max : s->chunks[examples[i]].count;
+        tokens += cla_tagging_padded(t) ? t_max : s->chunks[examples[i]].count;
     }
     CLA_TRY(alloc_batch(b, tokens, n, (tokens + 1) * t->config.char_length));
     t->stamp_now++;
     for (int64_t i = 0; i < n; i++) {
         const chunk *c = &s->chunks[examples[i]];
-        const int64_t length = tagging_padded(t) ? t_max : c->count;
+        const int64_t length = cla_tagging_padded(t) ? t_max : c->count;
         put_chunk(t, s, c, b, at, length);
         at += length;
         b->offsets[i + 1] = (int32_t)at;
@@ -84,7 +84,7 @@ cla_status tagging_batch_make(tagging *t, const tagging_split *s,
 }
 
 /* Allocates the marks for the distinct words of a split's batches. */
-cla_status tagging_use(tagging *t, const tagging_split *s)
+cla_status cla_tagging_use(tagging *t, const tagging_split *s)
 {
     free(t->stamp);
     free(t->local);

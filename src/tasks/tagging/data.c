@@ -118,14 +118,15 @@ static cla_status build_lexicon(tagging *t, const cla_conllu *train)
     return CLA_OK;
 }
 
-cla_status tagging_build_vocabularies(tagging *t, const cla_conllu files[], int count)
+cla_status cla_tagging_build_vocabularies(tagging *t, const cla_conllu files[],
+                                          int count)
 {
     CLA_TRY(build_words(t, files, count));
     CLA_TRY(build_chars_and_tags(t, &files[0]));
     return build_lexicon(t, &files[0]);
 }
 
-void tagging_free_vocabularies(tagging *t)
+void cla_tagging_free_vocabularies(tagging *t)
 {
     cla_vocab_free(&t->words);
     cla_vocab_free(&t->chars);
@@ -214,12 +215,12 @@ static cla_status use_all(const tagging *t, const char *dir, text_use use)
     return use_lexicon(t, dir, use);
 }
 
-cla_status tagging_save_vocabularies(const tagging *t, const char *dir)
+cla_status cla_tagging_save_vocabularies(const tagging *t, const char *dir)
 {
     return use_all(t, dir, write_text);
 }
 
-cla_status tagging_compare_vocabularies(const tagging *t, const char *dir)
+cla_status cla_tagging_compare_vocabularies(const tagging *t, const char *dir)
 {
     return use_all(t, dir, compare_text);
 }
@@ -282,7 +283,7 @@ static cla_status load_lexicon(tagging *t, const char *dir)
     return status;
 }
 
-cla_status tagging_load_vocabularies(tagging *t, const char *dir)
+cla_status cla_tagging_load_vocabularies(tagging *t, const char *dir)
 {
     CLA_TRY(load_one(&t->words, dir, "words.txt"));
     CLA_TRY(load_one(&t->chars, dir, "chars.txt"));

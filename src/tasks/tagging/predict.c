@@ -42,8 +42,9 @@ static cla_status predict_batch(tagging *t, cla_tape *tape, const tagging_split 
     tagging_batch b;
     cla_tensor *logits = NULL;
     float *host = NULL;
-    cla_status status = tagging_batch_make(t, s, examples, n, &b);
-    status = status ? status : tagger_logits(&t->model, tape, &logits, &b.ids, NULL);
+    cla_status status = cla_tagging_batch_make(t, s, examples, n, &b);
+    status =
+        status ? status : cla_tagger_logits(&t->model, tape, &logits, &b.ids, NULL);
     status = status ? status
                     : cla_alloc(&host, (size_t)(b.ids.tokens * t->config.tags) + 1,
                                 sizeof *host);
@@ -51,7 +52,7 @@ static cla_status predict_batch(tagging *t, cla_tape *tape, const tagging_split 
     status = status ? status : keep_best(t, s, examples, n, &b, host, predicted);
     free(host);
     cla_tape_reset(tape);
-    tagging_batch_free(&b);
+    cla_tagging_batch_free(&b);
     return status;
 }
 
@@ -61,7 +62,7 @@ static cla_status predict_all(tagging *t, cla_tape *tape, const tagging_split *s
     int64_t n = 0, tokens = 0;
     for (size_t i = 0; i < s->chunk_count; i++) {
         examples[n++] = (int64_t)i;
-        tokens += tagging_padded(t) ? t->config.length : s->chunks[i].count;
+        tokens += cla_tagging_padded(t) ? t->config.length : s->chunks[i].count;
         if (tokens >= PREDICT_TOKENS || i + 1 == s->chunk_count) {
             CLA_TRY(predict_batch(t, tape, s, examples, n, predicted));
             CLA_TRY(cla_task_tell(&t->task, (size_t)s->chunks[i].keep_end,
@@ -72,54 +73,54 @@ static cla_status predict_all(tagging *t, cla_tape *tape, const tagging_split *s
     return CLA_OK;
 }
 
-cla_status tagging_predict(tagging *t, const tagging_split *s, int32_t *predicted)
+cla_status cla_tagging_predict(tagging *t, const tagging_split *s, int32_t *predicted)
 {
     cla_tape *tape = NULL;
     int64_t *examples = NULL;
-    cla_status status = tagging_use(t, s);
+    cla_status status = cla_tagging_use(t, s);
     status = status ? status : cla_tape_new(&tape, t->task.rt, false);
     status =
         status ? status : cla_alloc(&examples, s->chunk_count + 1, sizeof *examples);
     status = status ? status : predict_all(t, tape, s, examples, predicted);
     cla_tape_free(&tape);
     free(examples);
-    const cla_status back = t->train.tokens ? tagging_use(t, &t->train) : CLA_OK;
+    const cla_status back = t->train.tokens ? cla_tagging_use(t, &t->train) : CLA_OK;
     return status ? status : back;
 }
 
-cla_status tagging_tag(tagging *t, const char *const *words, const size_t *length,
-                       size_t count, const char **tags)
+cla_status cla_tagging_tag(tagging *t, const char *const *words, const size_t *length,
+                           size_t count, const char **tags)
 {
     cla_conllu file = { 0 };
     tagging_split s = { 0 };
     int32_t *predicted = NULL;
     CLA_TRY(cla_conllu_from_words(&file, words, length, count));
-    cla_status status = tagging_split_build(t, &s, &file);
+    cla_status status = cla_tagging_split_build(t, &s, &file);
     status = status ? status
                     : cla_alloc(&predicted, (size_t)s.tokens + 1, sizeof *predicted);
-    status = status ? status : tagging_predict(t, &s, predicted);
+    status = status ? status : cla_tagging_predict(t, &s, predicted);
     for (int64_t i = 0; i < s.tokens && !status; i++) {
         tags[i] = t->tags.tokens[predicted[i]];
     }
     free(predicted);
-    tagging_split_free(&s);
+    cla_tagging_split_free(&s);
     return status;
 }
 
-cla_status tagging_look(tagging *t, const tagging_split *s, tagger_view *view)
+cla_status cla_tagging_look(tagging *t, const tagging_split *s, tagger_view *view)
 {
     tagging_batch b = { 0 };
     cla_tape *tape = NULL;
     const int64_t first = 0;
     const bool mask_pad = t->mask_pad;
     t->mask_pad = true; // no padding in the maps
-    cla_status status = tagging_use(t, s);
-    status = status ? status : tagging_batch_make(t, s, &first, 1, &b);
+    cla_status status = cla_tagging_use(t, s);
+    status = status ? status : cla_tagging_batch_make(t, s, &first, 1, &b);
     status = status ? status : cla_tape_new(&tape, t->task.rt, false);
-    status = status ? status : tagger_look(&t->model, tape, &b.ids, view);
+    status = status ? status : cla_tagger_look(&t->model, tape, &b.ids, view);
     t->mask_pad = mask_pad;
     cla_tape_free(&tape);
-    tagging_batch_free(&b);
+    cla_tagging_batch_free(&b);
     return status;
 }
 
@@ -178,23 +179,23 @@ static void score(const tagging *t, const tagging_split *s, const int32_t *predi
                           { "words", (double)all.all } } };
 }
 
-cla_status tagging_evaluate(cla_task *task, const char *data, const char *split,
-                            cla_metrics *metrics)
+cla_status cla_tagging_evaluate(cla_task *task, const char *data, const char *split,
+                                cla_metrics *metrics)
 {
     tagging *t = (tagging *)task;
     cla_conllu file = { 0 };
     tagging_split s = { 0 };
     int32_t *predicted = NULL;
-    cla_status status = tagging_read(data ? data : t->data, split, &file);
-    status = status ? status : tagging_split_build(t, &s, &file);
+    cla_status status = cla_tagging_read(data ? data : t->data, split, &file);
+    status = status ? status : cla_tagging_split_build(t, &s, &file);
     status = status ? status
                     : cla_alloc(&predicted, (size_t)s.tokens + 1, sizeof *predicted);
-    status = status ? status : tagging_predict(t, &s, predicted);
+    status = status ? status : cla_tagging_predict(t, &s, predicted);
     if (!status) {
         score(t, &s, predicted, metrics);
     }
     free(predicted);
     cla_conllu_free(&file);
-    tagging_split_free(&s);
+    cla_tagging_split_free(&s);
     return status;
 }

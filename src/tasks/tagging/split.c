@@ -94,18 +94,18 @@ static cla_status cut_overlapping(tagging_split *s, int64_t first, int64_t count
     return CLA_OK;
 }
 
-void tagging_use_column(const tagging *t, cla_conllu *file)
+void cla_tagging_use_column(const tagging *t, cla_conllu *file)
 {
     if (t->xpos) {
         cla_conllu_use_xpos(file);
     }
 }
 
-cla_status tagging_split_build(tagging *t, tagging_split *s, cla_conllu *file)
+cla_status cla_tagging_split_build(tagging *t, tagging_split *s, cla_conllu *file)
 {
     *s = (tagging_split){ .file = *file };
     *file = (cla_conllu){ 0 };
-    tagging_use_column(t, &s->file);
+    cla_tagging_use_column(t, &s->file);
     CLA_TRY(add_tokens(t, s));
     for (size_t i = 0; i < s->file.sentence_count; i++) {
         const int64_t first = (int64_t)s->file.sentences[i].first;
@@ -113,7 +113,7 @@ cla_status tagging_split_build(tagging *t, tagging_split *s, cla_conllu *file)
         if (t->preset == TAGGING_PAPER) {
             CLA_TRY(cut(s, first, count, t->config.length));
         } else {
-            const bool limited = tagger_tied(&t->config) || tagging_padded(t);
+            const bool limited = cla_tagger_tied(&t->config) || cla_tagging_padded(t);
             const int64_t limit = limited ? t->config.length : count;
             CLA_TRY(cut_overlapping(s, first, count, limit));
         }
@@ -121,7 +121,7 @@ cla_status tagging_split_build(tagging *t, tagging_split *s, cla_conllu *file)
     return CLA_OK;
 }
 
-void tagging_split_free(tagging_split *s)
+void cla_tagging_split_free(tagging_split *s)
 {
     cla_conllu_free(&s->file);
     free(s->word);

@@ -63,23 +63,24 @@ typedef struct tagging {
 } tagging;
 
 /* data.c: builds the vocabularies and the lexicon; files[0] is the training split. */
-cla_status tagging_build_vocabularies(tagging *t, const cla_conllu files[], int count);
-cla_status tagging_save_vocabularies(const tagging *t, const char *dir);
+cla_status cla_tagging_build_vocabularies(tagging *t, const cla_conllu files[],
+                                          int count);
+cla_status cla_tagging_save_vocabularies(const tagging *t, const char *dir);
 /* Compares the vocabularies with those in dir. Errors: CLA_E_INPUT (they differ: the
  * data is not that of the run). */
-cla_status tagging_compare_vocabularies(const tagging *t, const char *dir);
-cla_status tagging_load_vocabularies(tagging *t, const char *dir);
-void tagging_free_vocabularies(tagging *t);
+cla_status cla_tagging_compare_vocabularies(const tagging *t, const char *dir);
+cla_status cla_tagging_load_vocabularies(tagging *t, const char *dir);
+void cla_tagging_free_vocabularies(tagging *t);
 
 /* Reads data/split.conllu, or data itself when it is a file. */
-cla_status tagging_read(const char *data, const char *split, cla_conllu *file);
+cla_status cla_tagging_read(const char *data, const char *split, cla_conllu *file);
 
 /* Takes the words' tags from the model's column. */
-void tagging_use_column(const tagging *t, cla_conllu *file);
+void cla_tagging_use_column(const tagging *t, cla_conllu *file);
 
 /* Builds the ids and chunks of file, which split then owns. Errors: CLA_E_NOMEM. */
-cla_status tagging_split_build(tagging *t, tagging_split *split, cla_conllu *file);
-void tagging_split_free(tagging_split *split);
+cla_status cla_tagging_split_build(tagging *t, tagging_split *split, cla_conllu *file);
+void cla_tagging_split_free(tagging_split *split);
 
 /* A batch. The arrays of ids share one allocation. */
 typedef struct tagging_batch {
@@ -88,42 +89,44 @@ typedef struct tagging_batch {
     cla_ragged *rows;
 } tagging_batch;
 
-/* tagging_batch_make makes a batch of chunks, each padded to the configured length
- * unless mask_pad is set. Call tagging_use first, once for a split.
+/* cla_tagging_batch_make makes a batch of chunks, each padded to the configured length
+ * unless mask_pad is set. Call cla_tagging_use first, once for a split.
  * Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
-cla_status tagging_use(tagging *t, const tagging_split *split);
-cla_status tagging_batch_make(tagging *t, const tagging_split *split,
-                              const int64_t *examples, int64_t n, tagging_batch *batch);
-void tagging_batch_free(tagging_batch *batch);
-bool tagging_padded(const tagging *t);
+cla_status cla_tagging_use(tagging *t, const tagging_split *split);
+cla_status cla_tagging_batch_make(tagging *t, const tagging_split *split,
+                                  const int64_t *examples, int64_t n,
+                                  tagging_batch *batch);
+void cla_tagging_batch_free(tagging_batch *batch);
+bool cla_tagging_padded(const tagging *t);
 
 /* Predicts the tag of every token. Errors: CLA_E_NUMERIC (scores that are not finite),
  * CLA_E_NOMEM, CLA_E_DEVICE. */
-cla_status tagging_predict(tagging *t, const tagging_split *split, int32_t *predicted);
+cla_status cla_tagging_predict(tagging *t, const tagging_split *split,
+                               int32_t *predicted);
 
 /* Tags sentences of length [count] words each, at least one of all: writes the names of
  * their tags, which t owns. Errors: those of tagging_predict. */
-cla_status tagging_tag(tagging *t, const char *const *words, const size_t *length,
-                       size_t count, const char **tags);
+cla_status cla_tagging_tag(tagging *t, const char *const *words, const size_t *length,
+                           size_t count, const char **tags);
 
 /* Computes logits and attention maps of a split's first sequence, without padding.
  * Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
-cla_status tagging_look(tagging *t, const tagging_split *split, tagger_view *view);
+cla_status cla_tagging_look(tagging *t, const tagging_split *split, tagger_view *view);
 
 /* Computes the accuracies on a split of data (NULL: the task's own). */
-cla_status tagging_evaluate(cla_task *task, const char *data, const char *split,
-                            cla_metrics *metrics);
+cla_status cla_tagging_evaluate(cla_task *task, const char *data, const char *split,
+                                cla_metrics *metrics);
 
 /* Computes the confusion matrix counts [tags,tags]: row = the correct tag (TAGGING_OOV:
  * one that training lacks), column = the predicted tag. The caller frees it. Errors:
  * those of tagging_evaluate. */
-cla_status tagging_confuse(tagging *t, const char *data, const char *split,
-                           int64_t **counts);
+cla_status cla_tagging_confuse(tagging *t, const char *data, const char *split,
+                               int64_t **counts);
 
 typedef struct tagging_score {
     int64_t words;                // with this correct tag
     double precision, recall, f1; // percent; 0 where there is nothing to count
 } tagging_score;
-tagging_score tagging_score_of(const int64_t *counts, int tags, int tag);
+tagging_score cla_tagging_score_of(const int64_t *counts, int tags, int tag);
 
-extern const cla_task_kind tagging_kind;
+extern const cla_task_kind cla_tagging_kind;

@@ -27,8 +27,8 @@ static int64_t count_rows(cla_task *task, const int64_t *examples, int64_t at)
     const tagging *t = (tagging *)task;
     int64_t rows = 0;
     for (int64_t i = 0; i < at; i++) {
-        rows +=
-            tagging_padded(t) ? t->config.length : t->train.chunks[examples[i]].count;
+        rows += cla_tagging_padded(t) ? t->config.length
+                                      : t->train.chunks[examples[i]].count;
     }
     return rows;
 }
@@ -38,17 +38,17 @@ static cla_status loss(cla_task *task, cla_tape *tape, const int64_t *examples,
 {
     tagging *t = (tagging *)task;
     tagging_batch b;
-    cla_status status = tagging_batch_make(t, &t->train, examples, n, &b);
-    status = status ? status : tagger_loss(&t->model, tape, out, &b.ids);
+    cla_status status = cla_tagging_batch_make(t, &t->train, examples, n, &b);
+    status = status ? status : cla_tagger_loss(&t->model, tape, out, &b.ids);
     if (!status) { // the rows must outlive the backward pass
         cla_tape_keep(tape, b.rows);
         b.rows = NULL;
     }
-    tagging_batch_free(&b);
+    cla_tagging_batch_free(&b);
     return status;
 }
 
-cla_status tagging_read(const char *data, const char *split, cla_conllu *file)
+cla_status cla_tagging_read(const char *data, const char *split, cla_conllu *file)
 {
     struct stat info;
     if (stat(data, &info) == 0 && !S_ISDIR(info.st_mode)) {
@@ -71,7 +71,7 @@ static cla_status configure(tagging *t, cla_config *settings)
     t->vectors = "";
     CLA_TRY(cla_config_text(settings, "vectors", &t->vectors));
     CLA_TRY(cla_config_int(settings, "limit", &t->limit, 0, 1 << 24));
-    return tagger_configure(&t->config, settings);
+    return cla_tagger_configure(&t->config, settings);
 }
 
 /* For the modern preset, sets length to that of the longest training sentence, unless
@@ -109,9 +109,9 @@ static cla_status settle_vocabularies(const tagging *t, const char *dir,
                                       cla_task_mode mode)
 {
     if (mode == CLA_TASK_RESUMED) {
-        return tagging_compare_vocabularies(t, dir);
+        return cla_tagging_compare_vocabularies(t, dir);
     }
-    return dir ? tagging_save_vocabularies(t, dir) : CLA_OK;
+    return dir ? cla_tagging_save_vocabularies(t, dir) : CLA_OK;
 }
 
 static cla_status open_training(tagging *t, cla_config *settings, const char *dir,
@@ -122,15 +122,15 @@ static cla_status open_training(tagging *t, cla_config *settings, const char *di
     cla_conllu files[3] = { { 0 } };
     cla_status status = CLA_OK;
     for (int i = 0; i < 3 && !status; i++) {
-        status = tagging_read(t->data, splits[i], &files[i]);
-        tagging_use_column(t, &files[i]);
+        status = cla_tagging_read(t->data, splits[i], &files[i]);
+        cla_tagging_use_column(t, &files[i]);
     }
     status = status ? status : check_tags(t, &files[0]);
-    status = status ? status : tagging_build_vocabularies(t, files, 3);
+    status = status ? status : cla_tagging_build_vocabularies(t, files, 3);
     status = status ? status : settle_vocabularies(t, dir, mode);
     status = status ? status : find_length(t, settings, &files[0], length_given);
-    status = status ? status : tagging_split_build(t, &t->train, &files[0]);
-    status = status ? status : tagging_use(t, &t->train);
+    status = status ? status : cla_tagging_split_build(t, &t->train, &files[0]);
+    status = status ? status : cla_tagging_use(t, &t->train);
     t->task.examples = (int64_t)t->train.chunk_count;
     for (int i = 0; i < 3; i++) {
         cla_conllu_free(&files[i]);
@@ -143,27 +143,28 @@ static cla_status open_task(cla_task *task, cla_config *settings, const char *di
 {
     tagging *t = (tagging *)task;
     CLA_TRY(configure(t, settings));
-    CLA_TRY(mode == CLA_TASK_TRAINED ? tagging_load_vocabularies(t, dir)
+    CLA_TRY(mode == CLA_TASK_TRAINED ? cla_tagging_load_vocabularies(t, dir)
                                      : open_training(t, settings, dir, mode));
     t->config.words = (int)t->words.count;
     t->config.chars = (int)t->chars.count;
     t->config.tags = (int)t->tags.count;
-    return tagger_init(&t->model, &t->config, &task->params);
+    return cla_tagger_init(&t->model, &t->config, &task->params);
 }
 
 /* Fills the word embeddings from the settings' file of vectors, if there is one. */
 static cla_status start(cla_task *task)
 {
     tagging *t = (tagging *)task;
-    return *t->vectors ? tasks_place_vectors(t->vectors, &t->words, t->model.word_table)
-                       : CLA_OK;
+    return *t->vectors
+               ? cla_tasks_place_vectors(t->vectors, &t->words, t->model.word_table)
+               : CLA_OK;
 }
 
 static void close_task(cla_task *task)
 {
     tagging *t = (tagging *)task;
-    tagging_split_free(&t->train);
-    tagging_free_vocabularies(t);
+    cla_tagging_split_free(&t->train);
+    cla_tagging_free_vocabularies(t);
     free(t->stamp);
     free(t->local);
 }
@@ -171,7 +172,7 @@ static void close_task(cla_task *task)
 static const char *const folder_files[] = { "words.txt", "chars.txt", "tags.txt",
                                             "lexicon.tsv", NULL };
 
-const cla_task_kind tagging_kind = {
+const cla_task_kind cla_tagging_kind = {
     .name = "tagger",
     .unit = "words",
     .dev_split = "dev",
@@ -181,10 +182,10 @@ const cla_task_kind tagging_kind = {
     .files = folder_files,
     .open = open_task,
     .start = start,
-    .renew = tagger_renew,
+    .renew = cla_tagger_renew,
     .targets = count_targets,
     .rows = count_rows,
     .loss = loss,
-    .evaluate = tagging_evaluate,
+    .evaluate = cla_tagging_evaluate,
     .close = close_task,
 };

@@ -104,14 +104,14 @@ static cla_status use_both(translation *t, const char *dir, pieces_use use)
     return use_one(&t->target, kind, dir, target, use);
 }
 
-cla_status translation_load_pieces(translation *t, const char *dir)
+cla_status cla_translation_load_pieces(translation *t, const char *dir)
 {
     CLA_TRY(use_both(t, dir, cla_subwords_load));
     t->source.prefix = t->prefix_token || t->unknown_prefix;
     return CLA_OK;
 }
 
-bool translation_has_languages(const translation *t)
+bool cla_translation_has_languages(const translation *t)
 {
     const cla_vocab *v = &t->source.vocab;
     for (size_t i = v->specials; i < v->count && t->prefix_token; i++) {
@@ -124,8 +124,8 @@ bool translation_has_languages(const translation *t)
 
 /* ---- text -------------------------------------------------------------------- */
 
-cla_status translation_read_lines(const translation *t, const char *data,
-                                  const char *stem, cla_lines lines[2])
+cla_status cla_translation_read_lines(const translation *t, const char *data,
+                                      const char *stem, cla_lines lines[2])
 {
     for (int i = 0; i < 2; i++) {
         cla_text path = { 0 };
@@ -163,17 +163,18 @@ static cla_status make_training(translation *t, const char *dir, cla_task_mode m
 static cla_status check_dev(const translation *t)
 {
     cla_lines lines[2] = { { 0 } };
-    const cla_status status = translation_read_lines(t, t->data, t->dev_stem, lines);
+    const cla_status status =
+        cla_translation_read_lines(t, t->data, t->dev_stem, lines);
     cla_lines_free(&lines[0]);
     cla_lines_free(&lines[1]);
     return status;
 }
 
-cla_status translation_read_training(translation *t, const char *dir,
-                                     cla_task_mode mode)
+cla_status cla_translation_read_training(translation *t, const char *dir,
+                                         cla_task_mode mode)
 {
     cla_lines lines[2] = { { 0 } };
-    cla_status status = translation_read_lines(t, t->data, t->train_stem, lines);
+    cla_status status = cla_translation_read_lines(t, t->data, t->train_stem, lines);
     status = status || !dir ? status : check_dev(t);
     status = status ? status : make_training(t, dir, mode, lines);
     cla_lines_free(&lines[0]);
@@ -181,12 +182,12 @@ cla_status translation_read_training(translation *t, const char *dir,
     return status;
 }
 
-cla_status translation_read_split(const translation *t, const char *data,
-                                  const char *stem, cla_bitext *text)
+cla_status cla_translation_read_split(const translation *t, const char *data,
+                                      const char *stem, cla_bitext *text)
 {
     const cla_bitext_options options = { 0, true };
     cla_lines lines[2] = { { 0 } };
-    cla_status status = translation_read_lines(t, data, stem, lines);
+    cla_status status = cla_translation_read_lines(t, data, stem, lines);
     status = status ? status
                     : cla_bitext_make(text, &lines[0], &lines[1], &t->source,
                                       &t->target, &options);
@@ -197,28 +198,29 @@ cla_status translation_read_split(const translation *t, const char *data,
 
 /* ---- batches ----------------------------------------------------------------- */
 
-void translation_batch_free(translation_batch *b)
+void cla_translation_batch_free(translation_batch *b)
 {
     cla_pair_batch_free(&b->ids);
     cla_ragged_free(&b->source);
     cla_ragged_free(&b->target);
 }
 
-cla_status translation_batch_make(cla_runtime *rt, const cla_bitext *text,
-                                  const int64_t *pair, int64_t n, translation_batch *b)
+cla_status cla_translation_batch_make(cla_runtime *rt, const cla_bitext *text,
+                                      const int64_t *pair, int64_t n,
+                                      translation_batch *b)
 {
     *b = (translation_batch){ 0 };
     cla_status status = cla_pair_batch_make(&b->ids, text, pair, n);
     status = status ? status : cla_ragged_new(&b->source, rt, n, b->ids.source_offsets);
     status = status ? status : cla_ragged_new(&b->target, rt, n, b->ids.target_offsets);
     if (status) {
-        translation_batch_free(b);
+        cla_translation_batch_free(b);
     }
     return status;
 }
 
-transformer_batch translation_batch_view(const translation_batch *b,
-                                         int64_t first_source, int64_t first_target)
+transformer_batch cla_translation_batch_view(const translation_batch *b,
+                                             int64_t first_source, int64_t first_target)
 {
     const cla_pair_batch *ids = &b->ids;
     return (transformer_batch){

@@ -17,7 +17,7 @@ typedef struct said {
 
 static void said_fini(said *s)
 {
-    generated_free(&s->text);
+    cla_generated_free(&s->text);
     free(s->input);
     free(s->position);
     free(s->earned);
@@ -90,7 +90,8 @@ static cla_status say_alone(translation *t, cla_tape *tape, said *s)
         .seed = key.seed,
         .step = key.step,
     };
-    CLA_TRY(transformer_generate(&t->model, t->task.rt, &source, &options, &s->text));
+    CLA_TRY(
+        cla_transformer_generate(&t->model, t->task.rt, &source, &options, &s->text));
     return read_again(s, t->task.rt, tape);
 }
 
@@ -105,7 +106,7 @@ static cla_status reread(translation *t, cla_tape *tape, const said *s,
         .input = { rows_of(s), s->input, s->position, s->rows, t->first_target },
         .pass = pass,
     };
-    return transformer_logits(&t->model, tape, logits, t->step.made.memory, &batch);
+    return cla_transformer_logits(&t->model, tape, logits, t->step.made.memory, &batch);
 }
 
 /* ---- rewards ----------------------------------------------------------------- */
@@ -123,9 +124,9 @@ static cla_status reward(translation *t, cla_tape *tape, const said *s,
     double whole = 0;
     CLA_TRY(cla_runtime_flush(t->task.rt));
     const int64_t start = cla_time_ns();
-    CLA_TRY(policy_rewards(&reference, &text, ids->pairs, s->earned, &whole));
+    CLA_TRY(cla_policy_rewards(&reference, &text, ids->pairs, s->earned, &whole));
     if (t->policy.sequence) {
-        CLA_TRY(policy_returns(&text, ids->pairs, t->policy.baseline, s->earned));
+        CLA_TRY(cla_policy_returns(&text, ids->pairs, t->policy.baseline, s->earned));
     }
     const int64_t counted = cla_time_ns();
     CLA_TRY(cla_tape_tensor(tape, earned, CLA_F32, 1, &rows));
@@ -147,7 +148,7 @@ static cla_status note_gates(translation *t, const cross_hard_pass *pass)
     cla_status status = cla_tensor_download(pass->scores, scores);
     status = status ? status : cla_tensor_download(pass->gates, scores + pairs);
     if (!status) {
-        policy_add_gates(&t->sums, scores, scores + pairs, pairs);
+        cla_policy_add_gates(&t->sums, scores, scores + pairs, pairs);
     }
     free(scores);
     return status;
@@ -161,7 +162,7 @@ static cla_status reinforce(translation *t, cla_tape *tape, cross_hard_pass *pas
     cross_hard *layer = &t->model.decoder[t->model.config.decoder_layers - 1].hard;
     cla_tensor *loss = NULL, *expected = NULL, *rewards = NULL;
     CLA_TRY(reward(t, tape, s, &rewards));
-    CLA_TRY(cross_hard_expect(layer, tape, &expected, pass));
+    CLA_TRY(cla_cross_hard_expect(layer, tape, &expected, pass));
     const cla_reinforce_options options = { .entropy = (float)t->policy.entropy,
                                             .baseline =
                                                 (cla_baseline)t->policy.baseline,
@@ -228,8 +229,8 @@ static cla_status learn_sequence(translation *t, cla_tape *tape, cla_tensor *los
     return cla_tape_backward(tape);
 }
 
-cla_status translation_policy_backward(translation *t, cla_tape *tape, cla_tensor *loss,
-                                       double share)
+cla_status cla_translation_policy_backward(translation *t, cla_tape *tape,
+                                           cla_tensor *loss, double share)
 {
     const policy_config *p = &t->policy;
     said s = { 0 };

@@ -53,8 +53,8 @@ static cla_status encode(const cla_subwords *s, const char *line, cla_ids *ids,
     return CLA_OK;
 }
 
-cla_status translation_pieces(const translation *t, const char *line, bool target,
-                              size_t *count)
+cla_status cla_translation_pieces(const translation *t, const char *line, bool target,
+                                  size_t *count)
 {
     cla_ids ids = { 0 };
     const cla_status status = append(target ? &t->target : &t->source, line, &ids);
@@ -166,8 +166,8 @@ static cla_status translate(const job *j, const transformer_batch *batch,
     search_result *results = NULL;
     const int64_t count = n * wanted(j);
     CLA_TRY(cla_alloc(&results, (size_t)count, sizeof *results));
-    cla_status status = transformer_search(&j->t->model, j->t->task.rt, &batch->source,
-                                           &j->options->search, results);
+    cla_status status = cla_transformer_search(
+        &j->t->model, j->t->task.rt, &batch->source, &j->options->search, results);
     status = status ? status : write_results(j, pair, n, results);
     for (int64_t i = 0; i < count; i++) {
         free(results[i].id);
@@ -183,12 +183,13 @@ static cla_status score(const job *j, const transformer_batch *batch,
     cla_tape *tape = NULL;
     CLA_TRY(cla_alloc(&logp, (size_t)n, sizeof *logp));
     cla_status status = cla_tape_new(&tape, j->t->task.rt, false);
-    status = status ? status : transformer_likelihood(&j->t->model, tape, batch, logp);
+    status =
+        status ? status : cla_transformer_likelihood(&j->t->model, tape, batch, logp);
     for (int64_t i = 0; i < n && !status; i++) {
         const int64_t *at = j->text.target_at + pair[i];
         translation_result *r = &j->out[j->line[pair[i]]];
         r->logp = logp[i];
-        r->score = search_worth(&j->options->search, logp[i], at[1] - at[0]);
+        r->score = cla_search_worth(&j->options->search, logp[i], at[1] - at[0]);
     }
     cla_tape_free(&tape);
     free(logp);
@@ -201,10 +202,10 @@ typedef cla_status (*use)(const job *j, const transformer_batch *batch,
 static cla_status run_batch(const job *j, const int64_t *pair, int64_t n, use act)
 {
     translation_batch b;
-    CLA_TRY(translation_batch_make(j->t->task.rt, &j->text, pair, n, &b));
-    const transformer_batch batch = translation_batch_view(&b, 0, 0);
+    CLA_TRY(cla_translation_batch_make(j->t->task.rt, &j->text, pair, n, &b));
+    const transformer_batch batch = cla_translation_batch_view(&b, 0, 0);
     const cla_status status = act(j, &batch, pair, n);
-    translation_batch_free(&b);
+    cla_translation_batch_free(&b);
     return status;
 }
 
@@ -337,9 +338,10 @@ static cla_status run_parts(job *j, const char *const *lines, size_t n)
     return status;
 }
 
-cla_status translation_run(translation *t, const char *const *lines,
-                           const char *const *targets, size_t n,
-                           const translation_options *options, translation_result *out)
+cla_status cla_translation_run(translation *t, const char *const *lines,
+                               const char *const *targets, size_t n,
+                               const translation_options *options,
+                               translation_result *out)
 {
     job j = { .t = t, .options = options, .out = out };
     return options->parts && !targets ? run_parts(&j, lines, n)

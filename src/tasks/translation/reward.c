@@ -29,7 +29,7 @@ static cla_status read_sequence(policy_config *c, cla_config *s)
     return cla_config_double(s, "w_mle", &c->cross_entropy, 0, 1e6);
 }
 
-cla_status policy_configure(policy_config *c, cla_config *s, bool hard)
+cla_status cla_policy_configure(policy_config *c, cla_config *s, bool hard)
 {
     static const char *const losses[] = { "cross_entropy", "sequence", NULL };
     static const char *const keys[] = { "pred",    "w_rl",     "w_mle",
@@ -82,8 +82,8 @@ static cla_status reward_one(const policy_text *reference, const policy_text *sa
     return CLA_OK;
 }
 
-cla_status policy_rewards(const policy_text *reference, const policy_text *said,
-                          int64_t sentences, float *rewards, double *whole)
+cla_status cla_policy_rewards(const policy_text *reference, const policy_text *said,
+                              int64_t sentences, float *rewards, double *whole)
 {
     double *scores = NULL;
     cla_status status = CLA_OK;
@@ -124,8 +124,8 @@ static cla_status take_means(const policy_text *said, int64_t sentences, float *
     return CLA_OK;
 }
 
-cla_status policy_returns(const policy_text *said, int64_t sentences, int baseline,
-                          float *rewards)
+cla_status cla_policy_returns(const policy_text *said, int64_t sentences, int baseline,
+                              float *rewards)
 {
     for (int64_t s = 0; s < sentences; s++) {
         double left = 0;
@@ -140,8 +140,8 @@ cla_status policy_returns(const policy_text *said, int64_t sentences, int baseli
 
 /* ---- the log ----------------------------------------------------------------- */
 
-void policy_add_gates(policy_sums *sums, const float *scores, const float *gates,
-                      int64_t count)
+void cla_policy_add_gates(policy_sums *sums, const float *scores, const float *gates,
+                          int64_t count)
 {
     enum { SATURATED = 8 };
     for (int64_t i = 0; i < count; i++) {
@@ -159,7 +159,7 @@ static void put(cla_metrics *m, const char *name, double sum, double weight)
     m->row[m->count++].value = weight > 0 ? sum / weight : 0;
 }
 
-void policy_report(policy_sums *sums, cla_metrics *m)
+void cla_policy_report(policy_sums *sums, cla_metrics *m)
 {
     const policy_sums s = *sums;
     *sums = (policy_sums){ 0 };

@@ -25,7 +25,7 @@ typedef struct policy_config {
 /* Reads "loss" and those of the keys pred, w_rl, w_mle, entropy and baseline that apply
  * to it; accepts the others without reading them. hard: whether the model has gates.
  * Errors: CLA_E_INPUT (also loss "sequence" for a model with gates). */
-cla_status policy_configure(policy_config *config, cla_config *settings, bool hard);
+cla_status cla_policy_configure(policy_config *config, cla_config *settings, bool hard);
 
 /* Sentences as pieces: sentence s is id[at[s] .. at[s+1]), up to its first CLA_EOS. */
 typedef struct policy_text {
@@ -42,8 +42,8 @@ typedef struct policy_text {
  * whole    out  the mean R of the whole sentences, 0 to 1
  *
  * Errors: CLA_E_NOMEM. Source: Indurthi, Chung and Kim 2019. */
-cla_status policy_rewards(const policy_text *reference, const policy_text *said,
-                          int64_t sentences, float *rewards, double *whole);
+cla_status cla_policy_rewards(const policy_text *reference, const policy_text *said,
+                              int64_t sentences, float *rewards, double *whole);
 
 /* Replaces the reward of each piece by its return, the sum of rewards from there on.
  * With CLA_BASELINE_MEAN, subtracts the mean over the sentences that have a piece at
@@ -54,8 +54,8 @@ cla_status policy_rewards(const policy_text *reference, const policy_text *said,
  * rewards  in, out  [said.at[sentences]]
  *
  * Errors: CLA_E_NOMEM. */
-cla_status policy_returns(const policy_text *said, int64_t sentences, int baseline,
-                          float *rewards);
+cla_status cla_policy_returns(const policy_text *said, int64_t sentences, int baseline,
+                              float *rewards);
 
 /* Sums over the steps since the last line of the log. */
 typedef struct policy_sums {
@@ -65,8 +65,8 @@ typedef struct policy_sums {
 } policy_sums;
 
 /* Adds the gates of a step: their scores and whether they are open, [count] each. */
-void policy_add_gates(policy_sums *sums, const float *scores, const float *gates,
-                      int64_t count);
+void cla_policy_add_gates(policy_sums *sums, const float *scores, const float *gates,
+                          int64_t count);
 
 /* Writes the means for the log, none without steps, and resets the sums. */
-void policy_report(policy_sums *sums, cla_metrics *metrics);
+void cla_policy_report(policy_sums *sums, cla_metrics *metrics);

@@ -36,8 +36,8 @@ static cla_status read_search(search_options *o, cla_config *s)
     return cla_config_double(s, "length_penalty", &o->alpha, 0, 10);
 }
 
-search_options translation_search(const translation *t, int beam, int best,
-                                  double alpha)
+search_options cla_translation_search(const translation *t, int beam, int best,
+                                      double alpha)
 {
     search_options o = t->search;
     o.beam = beam;
@@ -49,7 +49,7 @@ search_options translation_search(const translation *t, int beam, int best,
 /* Adds the keys that are newer than a run, with the values that it implied. */
 static cla_status renew(cla_config *settings, const cla_config *run)
 {
-    CLA_TRY(transformer_renew(settings, run));
+    CLA_TRY(cla_transformer_renew(settings, run));
     return cla_config_complete(
         settings,
         json_pack("{s:s, s:b, s:b, s:b, s:s, s:s, s:i, s:b, s:b, s:i, s:f, s:s}",
@@ -84,10 +84,10 @@ static cla_status configure(translation *t, cla_config *s)
     CLA_TRY(cla_config_bool(s, "split", &t->split));
     CLA_TRY(read_model_files(t, s));
     CLA_TRY(read_search(&t->search, s));
-    CLA_TRY(transformer_configure(&t->config, s));
-    CLA_TRY(policy_configure(&t->policy, s, t->config.coder.hard.on));
+    CLA_TRY(cla_transformer_configure(&t->config, s));
+    CLA_TRY(cla_policy_configure(&t->policy, s, t->config.coder.hard.on));
     CLA_TRY(cla_config_choice(s, "format", formats, &format));
-    return transformer_check_format(&t->config, s, format, true);
+    return cla_transformer_check_format(&t->config, s, format, true);
 }
 
 static int64_t parameters(const cla_params *params)
@@ -105,13 +105,13 @@ static cla_status open_task(cla_task *task, cla_config *settings, const char *di
 {
     translation *t = (translation *)task;
     CLA_TRY(configure(t, settings));
-    CLA_TRY(mode == CLA_TASK_TRAINED ? translation_load_pieces(t, dir)
-                                     : translation_read_training(t, dir, mode));
+    CLA_TRY(mode == CLA_TASK_TRAINED ? cla_translation_load_pieces(t, dir)
+                                     : cla_translation_read_training(t, dir, mode));
     t->target.tidy = t->tidy_output;
     t->config.source_pieces = (int)t->source.vocab.count;
     t->config.target_pieces = (int)t->target.vocab.count;
     task->examples = t->text.count;
-    CLA_TRY(transformer_init(&t->model, &t->config, &task->params));
+    CLA_TRY(cla_transformer_init(&t->model, &t->config, &task->params));
     cla_log(CLA_LOG_INFO, "translator: %lld parameters, %d and %d pieces",
             (long long)parameters(&task->params), t->config.source_pieces,
             t->config.target_pieces);
@@ -121,7 +121,7 @@ static cla_status open_task(cla_task *task, cla_config *settings, const char *di
 static void close_task(cla_task *task)
 {
     translation *t = (translation *)task;
-    transformer_fini(&t->model);
+    cla_transformer_fini(&t->model);
     cla_subwords_free(&t->source);
     cla_subwords_free(&t->target);
     cla_bitext_free(&t->text);
@@ -182,7 +182,7 @@ static cla_status loss(cla_task *task, cla_tape *tape, const int64_t *examples,
 {
     translation *t = (translation *)task;
     translation_batch b;
-    CLA_TRY(translation_batch_make(task->rt, &t->text, examples, n, &b));
+    CLA_TRY(cla_translation_batch_make(task->rt, &t->text, examples, n, &b));
     cla_tape_keep(tape, b.source); // the rows must outlive the backward pass
     cla_tape_keep(tape, b.target);
     cla_pair_batch_free(&t->step.ids);
@@ -191,22 +191,22 @@ static cla_status loss(cla_task *task, cla_tape *tape, const int64_t *examples,
     t->step.target = b.target;
     t->step.pass = (cross_hard_pass){ 0 };
     transformer_batch batch =
-        translation_batch_view(&b, t->first_source, t->first_target);
+        cla_translation_batch_view(&b, t->first_source, t->first_target);
     batch.pass = &t->step.pass;
-    return transformer_loss(&t->model, tape, out, &batch, t->config.smoothing,
-                            &t->step.made);
+    return cla_transformer_loss(&t->model, tape, out, &batch, t->config.smoothing,
+                                &t->step.made);
 }
 
 static cla_status backward(cla_task *task, cla_tape *tape, cla_tensor *from,
                            double share)
 {
     translation *t = (translation *)task;
-    return translation_policy_backward(t, tape, from, share);
+    return cla_translation_policy_backward(t, tape, from, share);
 }
 
 static void report(cla_task *task, cla_metrics *metrics)
 {
-    policy_report(&((translation *)task)->sums, metrics);
+    cla_policy_report(&((translation *)task)->sums, metrics);
 }
 
 /* ---- evaluation -------------------------------------------------------------- */
@@ -218,13 +218,13 @@ static cla_status add_loss(translation *t, cla_tape *tape, const cla_bitext *tex
     translation_batch b;
     cla_tensor *mean = NULL;
     float value = 0;
-    CLA_TRY(translation_batch_make(t->task.rt, text, pair, n, &b));
-    const transformer_batch batch = translation_batch_view(&b, 0, 0);
-    cla_status status = transformer_loss(&t->model, tape, &mean, &batch, 0, NULL);
+    CLA_TRY(cla_translation_batch_make(t->task.rt, text, pair, n, &b));
+    const transformer_batch batch = cla_translation_batch_view(&b, 0, 0);
+    cla_status status = cla_transformer_loss(&t->model, tape, &mean, &batch, 0, NULL);
     status = status ? status : cla_tensor_download(mean, &value);
     *sum += (double)value * (double)b.ids.target_count;
     cla_tape_reset(tape);
-    translation_batch_free(&b);
+    cla_translation_batch_free(&b);
     return status;
 }
 
@@ -246,7 +246,7 @@ static cla_status mean_loss(translation *t, const cla_bitext *text, double *mean
     return status;
 }
 
-const char *translation_stem(const translation *t, const char *split)
+const char *cla_translation_stem(const translation *t, const char *split)
 {
     return strcmp(split, "dev") == 0    ? t->dev_stem
            : strcmp(split, "test") == 0 ? t->test_stem
@@ -259,8 +259,9 @@ static cla_status evaluate(cla_task *task, const char *data, const char *split,
     translation *t = (translation *)task;
     cla_bitext text = { 0 };
     double mean = 0;
-    const char *stem = translation_stem(t, split);
-    cla_status status = translation_read_split(t, data ? data : t->data, stem, &text);
+    const char *stem = cla_translation_stem(t, split);
+    cla_status status =
+        cla_translation_read_split(t, data ? data : t->data, stem, &text);
     status = status ? status : mean_loss(t, &text, &mean);
     if (!status) {
         *metrics =
@@ -276,7 +277,7 @@ static cla_status evaluate(cla_task *task, const char *data, const char *split,
 static const char *const folder_files[] = { "codes.txt", "source.txt", "target.txt",
                                             NULL };
 
-const cla_task_kind translation_kind = {
+const cla_task_kind cla_translation_kind = {
     .name = "translator",
     .unit = "pieces",
     .dev_split = "dev",

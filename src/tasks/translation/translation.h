@@ -38,44 +38,45 @@ typedef struct translation {
 
 /* data.c: reads the training pairs, learns their pieces (or takes those of a model) and
  * writes the pieces to dir. dir NULL: writes nothing; otherwise the dev split must be
- * readable, too. translation_load_pieces reads the pieces from dir. Both set the
+ * readable, too. cla_translation_load_pieces reads the pieces from dir. Both set the
  * prefix of the source. Errors: CLA_E_INPUT (resumed: dir holds other pieces; a line
  * that is not UTF-8 or has no partner), CLA_E_IO, CLA_E_NOMEM. */
-cla_status translation_read_training(translation *t, const char *dir,
-                                     cla_task_mode mode);
-cla_status translation_load_pieces(translation *t, const char *dir);
+cla_status cla_translation_read_training(translation *t, const char *dir,
+                                         cla_task_mode mode);
+cla_status cla_translation_load_pieces(translation *t, const char *dir);
 /* Returns whether the target language is chosen by a prefix that the source's pieces
  * have. (Older versions wrote prefix_token for every import.) */
-bool translation_has_languages(const translation *t);
+bool cla_translation_has_languages(const translation *t);
 /* Returns the file stem of "dev" or "test"; any other name is its own stem. */
-const char *translation_stem(const translation *t, const char *split);
+const char *cla_translation_stem(const translation *t, const char *split);
 /* Reads the lines of data/stem in both languages. Errors: those of cla_lines_read and
  * cla_lines_pair. */
-cla_status translation_read_lines(const translation *t, const char *data,
-                                  const char *stem, cla_lines lines[2]);
+cla_status cla_translation_read_lines(const translation *t, const char *data,
+                                      const char *stem, cla_lines lines[2]);
 /* Reads the pairs of data/stem, of any length but without an empty side. */
-cla_status translation_read_split(const translation *t, const char *data,
-                                  const char *stem, cla_bitext *text);
+cla_status cla_translation_read_split(const translation *t, const char *data,
+                                      const char *stem, cla_bitext *text);
 
 /* policy.c: runs the backward pass of the current step: of its loss, weighted by share,
  * and of the rewards of its gates or its sampled output, if it has any. */
-cla_status translation_policy_backward(translation *t, cla_tape *tape, cla_tensor *loss,
-                                       double share);
+cla_status cla_translation_policy_backward(translation *t, cla_tape *tape,
+                                           cla_tensor *loss, double share);
 
 /* A batch of pairs on the device. The caller frees its rows or gives them to a tape. */
 typedef struct translation_batch {
     cla_pair_batch ids;
     cla_ragged *source, *target;
 } translation_batch;
-cla_status translation_batch_make(cla_runtime *rt, const cla_bitext *text,
-                                  const int64_t *pair, int64_t n,
-                                  translation_batch *batch);
-void translation_batch_free(translation_batch *batch);
+cla_status cla_translation_batch_make(cla_runtime *rt, const cla_bitext *text,
+                                      const int64_t *pair, int64_t n,
+                                      translation_batch *batch);
+void cla_translation_batch_free(translation_batch *batch);
 
 /* Returns the batch as the model's input. first_source and first_target are the rows
  * before it in the whole batch of a step. */
-transformer_batch translation_batch_view(const translation_batch *batch,
-                                         int64_t first_source, int64_t first_target);
+transformer_batch cla_translation_batch_view(const translation_batch *batch,
+                                             int64_t first_source,
+                                             int64_t first_target);
 
 /* Limits. A translation has at most TRANSLATION_EXTRA pieces more than its source
  * (Vaswani et al. 2017, 6.1). */
@@ -88,8 +89,8 @@ enum {
 
 /* Returns the search options of t with this beam, number of results and length
  * penalty. */
-search_options translation_search(const translation *t, int beam, int best,
-                                  double alpha);
+search_options cla_translation_search(const translation *t, int beam, int best,
+                                      double alpha);
 
 typedef struct translation_options {
     search_options search;
@@ -105,8 +106,8 @@ typedef struct translation_options {
 /* Counts the pieces of a line of the source or the target, without the end. A line of
  * blanks has none. There may be more pieces than bytes: splitting writes a control
  * character as 5 letters. Errors: CLA_E_NOMEM. */
-cla_status translation_pieces(const translation *t, const char *line, bool target,
-                              size_t *count);
+cla_status cla_translation_pieces(const translation *t, const char *line, bool target,
+                                  size_t *count);
 
 /* A hypothesis. Logarithms are natural; both are -INFINITY when there is none. */
 typedef struct translation_result {
@@ -127,8 +128,9 @@ typedef struct translation_result {
  *
  * Errors: CLA_E_NUMERIC (weights that give no finite scores), CLA_E_NOMEM,
  * CLA_E_DEVICE. */
-cla_status translation_run(translation *t, const char *const *lines,
-                           const char *const *targets, size_t n,
-                           const translation_options *options, translation_result *out);
+cla_status cla_translation_run(translation *t, const char *const *lines,
+                               const char *const *targets, size_t n,
+                               const translation_options *options,
+                               translation_result *out);
 
-extern const cla_task_kind translation_kind;
+extern const cla_task_kind cla_translation_kind;
