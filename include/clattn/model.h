@@ -143,8 +143,9 @@ typedef struct cla_translate_options {
     int extra;             // pieces that a translation may have beyond those of its
                            // line, up to CLA_MOST_PIECES; 0: as the model has it
     int most;              // or its pieces, whatever those of its line; one of the two
-    const char *target;    // one of cla_model_targets; NULL: what each line begins with
-    uint64_t reserved[1];  // 0: room for later versions
+    const char *source;    // one of cla_model_sources; NULL: the folder's
+    const char *target;    // one of cla_model_targets; NULL: the folder's, or what each
+                           // line begins with
 } cla_translate_options;
 
 /* A translation of a line. Its probability is the product of those of its n pieces,
@@ -218,9 +219,13 @@ CLA_API cla_status cla_model_pieces(const cla_model *model, size_t *pieces,
 CLA_API cla_status cla_model_languages(const cla_model *model, const char **source,
                                        const char **target, bool *any);
 
-/* The languages that a prefix such as ">>fra<<" can choose ("fra"), in the order of the
- * vocabulary: *count names, which belong to the model. None for a model of one
- * language. Errors: CLA_E_USAGE (the model is no translator), CLA_E_NOMEM. */
+/* The languages that `source` and `target` can choose, in the order of the vocabulary:
+ * *count names, which belong to the model. A translator of one pair has none. A prefix
+ * of the source such as ">>fra<<" names the target "fra", and leaves no choice of the
+ * source; M2M-100's "__fr__" and NLLB's "fra_Latn" name both. Errors: CLA_E_USAGE (the
+ * model is no translator), CLA_E_NOMEM. */
+CLA_API cla_status cla_model_sources(cla_model *model, const char *const **sources,
+                                     size_t *count);
 CLA_API cla_status cla_model_targets(cla_model *model, const char *const **targets,
                                      size_t *count);
 

@@ -19,9 +19,10 @@ static const cli_option options[] = {
 
 const cli_usage cli_languages_usage = {
     .options = options,
-    .about = "Prints the languages of a translator, a line each: its source, a tab and "
-             "a target. A model with several targets takes each for --target of "
-             "clattn translate.",
+    .about =
+        "Prints the languages of a translator, a line each: its source, a tab and "
+        "a target. A model with several targets takes each for --target of "
+        "clattn translate, and one whose source is * takes them for --source, too.",
     .more = "  clattn languages --model opus-en-roa",
 };
 
@@ -38,9 +39,11 @@ static cla_status print_all(const arguments *a, cla_model *model)
 {
     const char *source = "", *target = "", *const *targets = NULL;
     bool any = false;
-    size_t count = 0;
+    size_t count = 0, sources = 0;
     CLA_TRY(cla_model_languages(model, &source, &target, &any));
+    CLA_TRY(cla_model_sources(model, &targets, &sources));
     CLA_TRY(cla_model_targets(model, &targets, &count));
+    source = sources ? "*" : source;
     CLA_TRY(count ? CLA_OK : print_one(a, source, target));
     for (size_t i = 0; i < count; i++) {
         CLA_TRY(print_one(a, source, targets[i]));

@@ -10,7 +10,7 @@
 enum { MAX_LINES = 1 << 20, MAX_PIECES = 2000 };
 
 typedef struct arguments {
-    const char *device, *model, *weights, *given, *target;
+    const char *device, *model, *weights, *given, *source, *target;
     int beam, best, batch, ahead, max_words, workers;
     double alpha;
     bool scores, unbuffered, whole;
@@ -27,6 +27,9 @@ static const cli_option options[] = {
     { "length-penalty", 'a', "X",
       "how much longer translations are favoured, 0: not (the model's, or 0.6)",
       CLI_REAL, .at = offsetof(arguments, alpha), .low = 0, .high = 10 },
+    { "source", 'S', "LANGUAGE",
+      "of a model whose source can be chosen: one of `clattn languages` (the folder's)",
+      CLI_TEXT, .at = offsetof(arguments, source) },
     { "target", 't', "LANGUAGE",
       "of a model with several: one of `clattn languages`, for all lines", CLI_TEXT,
       .at = offsetof(arguments, target) },
@@ -230,6 +233,7 @@ static cla_status open_stream(stream *s, const cla_translate_options *usual)
         .length_penalty = a->alpha >= 0 ? a->alpha : usual->length_penalty,
         .batch = a->batch,
         .best = a->best,
+        .source = a->source,
         .target = a->target,
         .split = !a->whole && !a->given,
     };

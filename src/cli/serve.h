@@ -44,17 +44,17 @@ typedef struct serve_job {
     size_t count, cap;
     size_t *first; // [entries + 1] the texts of each entry of the request
     size_t entries, first_cap;
-    bool list;              // the request has a list of entries
-    char *passage;          // of questions to answer
-    size_t best;            // most answers to a question, or translations of a line
-    const char *target;     // language of translations; NULL: as the text says
-    size_t taken;           // texts taken from the queue
-    atomic_size_t finished; // texts that workers have finished
-    int64_t began_ns;       // arrival of the request
-    atomic_int code;        // HTTP status; 0: not known yet
-    char *body;             // JSON of the response, made by the setter of code
-    void *connection;       // of serve_http.c
-    struct serve_job *next; // next in the queue
+    bool list;     // the request has a list of entries
+    char *passage; // of questions to answer
+    size_t best;   // most answers to a question, or translations of a line
+    const char *source, *target; // languages of translations; NULL: the model's
+    size_t taken;                // texts taken from the queue
+    atomic_size_t finished;      // texts that workers have finished
+    int64_t began_ns;            // arrival of the request
+    atomic_int code;             // HTTP status; 0: not known yet
+    char *body;                  // JSON of the response, made by the setter of code
+    void *connection;            // of serve_http.c
+    struct serve_job *next;      // next in the queue
 } serve_job;
 
 enum { SERVE_CODES = 600, SERVE_BUCKETS = 12, SERVE_SIZES = 11 };
@@ -84,10 +84,10 @@ typedef struct serve_worker {
 typedef struct serve {
     serve_kind kind;
     cla_model *model;
-    const char *source, *target; // of a translator: see cla_model_languages
-    bool any, whole;             // whole: texts are not cut into sentences
-    const char *const *targets;  // [target_count] see cla_model_targets
-    size_t target_count;
+    const char *source, *target;       // of a translator: see cla_model_languages
+    bool any, whole;                   // whole: texts are not cut into sentences
+    const char *const *targets;        // [target_count] see cla_model_targets
+    size_t target_count, source_count; // of sources: the same, or none
     const char *origin;   // pages of this origin may ask, "*": all; "": none
     serve_worker *worker; // [workers]
     int workers;

@@ -10,6 +10,7 @@ enum { MOST_ALTERNATIVES = 15 };
 cla_status serve_read_languages(serve *s)
 {
     CLA_TRY(cla_model_languages(s->model, &s->source, &s->target, &s->any));
+    CLA_TRY(cla_model_sources(s->model, &s->targets, &s->source_count));
     return cla_model_targets(s->model, &s->targets, &s->target_count);
 }
 
@@ -33,10 +34,25 @@ static cla_status check_language(const char *name, const char *key, const char *
                  : CLA_OK;
 }
 
-static cla_status read_source(const serve *s, const json_t *object)
+/* Returns the model's own text of a language that can be chosen, or NULL. */
+static const char *choice(const serve *s, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count && name; i++) {
+        if (strcmp(name, s->targets[i]) == 0) {
+            return s->targets[i];
+        }
+    }
+    return NULL;
+}
+
+static cla_status read_source(const serve *s, serve_job *job, const json_t *object)
 {
     const char *name = NULL;
     CLA_TRY(read_name(object, "source", &name));
+    job->source = choice(s, s->source_count, name);
+    if (job->source) {
+        return CLA_OK;
+    }
     return name && strcmp(name, "auto") == 0
                ? CLA_OK
                : check_language(name, "source", s->source);
@@ -48,11 +64,9 @@ static cla_status read_target(const serve *s, serve_job *job, const json_t *obje
 {
     const char *name = NULL;
     CLA_TRY(read_name(object, "target", &name));
-    for (size_t i = 0; i < s->target_count && name; i++) {
-        if (strcmp(name, s->targets[i]) == 0) {
-            job->target = s->targets[i];
-            return CLA_OK;
-        }
+    job->target = choice(s, s->target_count, name);
+    if (job->target) {
+        return CLA_OK;
     }
     if (name && s->target_count && strcmp(name, s->target) != 0) {
         return cla_fail(CLA_E_INPUT,
@@ -88,7 +102,7 @@ cla_status serve_read_translate(const serve *s, serve_job *job, const json_t *ob
     if (format && strcmp(format, "text") != 0) {
         return cla_fail(CLA_E_INPUT, "\"format\" must be \"text\"");
     }
-    CLA_TRY(read_source(s, object));
+    CLA_TRY(read_source(s, job, object));
     CLA_TRY(read_target(s, job, object));
     return read_alternatives(job, object);
 }
@@ -155,18 +169,28 @@ static json_t *language(const char *code, json_t *targets)
     return json_pack("{s:s,s:s,s:o}", "code", code, "name", code, "targets", targets);
 }
 
+/* Returns the names of all targets. */
+static json_t *list_targets(const serve *s)
+{
+    json_t *list = s->target_count ? json_array() : json_pack("[s]", s->target);
+    for (size_t i = 0; i < s->target_count; i++) {
+        json_array_append_new(list, json_string(s->targets[i]));
+    }
+    return list;
+}
+
 json_t *serve_languages(const serve *s)
 {
-    json_t *targets = json_array(), *list = json_array();
     const size_t n = s->target_count ? s->target_count : 1;
+    json_t *list = json_array();
+    int failed =
+        s->source_count
+            ? 0
+            : json_array_append_new(list, language(s->source, list_targets(s)));
     for (size_t i = 0; i < n; i++) {
         const char *name = s->target_count ? s->targets[i] : s->target;
-        json_array_append_new(targets, json_string(name));
-    }
-    int failed = json_array_append_new(list, language(s->source, targets));
-    for (size_t i = 0; i < n; i++) {
-        const char *name = s->target_count ? s->targets[i] : s->target;
-        failed |= json_array_append_new(list, language(name, json_array()));
+        json_t *targets = s->source_count ? list_targets(s) : json_array();
+        failed |= json_array_append_new(list, language(name, targets));
     }
     if (failed) {
         json_decref(list);

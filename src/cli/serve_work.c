@@ -36,6 +36,7 @@ static cla_status translate_alike(const serve_worker *w, const serve_unit *unit,
         .length_penalty = limits->alpha,
         .batch = limits->batch,
         .best = best,
+        .source = unit->job->source,
         .target = unit->job->target,
         .split = !w->s->whole,
     };
@@ -58,7 +59,7 @@ static cla_status translate_alike(const serve_worker *w, const serve_unit *unit,
 
 static bool alike(const serve_job *a, const serve_job *b)
 {
-    return a->best == b->best && a->target == b->target;
+    return a->best == b->best && a->source == b->source && a->target == b->target;
 }
 
 /* Translates in one call after the other what can go into one: texts of one target and

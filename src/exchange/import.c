@@ -107,28 +107,32 @@ static const char *language(const marian *m, const char *key, const char *otherw
 
 static json_t *network_settings(const marian *m)
 {
+    static const char *const positions[] = { "tensor2tensor", "marian", "fairseq" };
     const char *const tied = m->tied ? m->shared ? "all" : "output" : "none";
+    const bool old = m->family == FAMILY_MARIAN;
     return json_pack(
         "{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:s, s:b, s:s, s:f, s:s,"
-        " s:b, s:b, s:b}",
+        " s:b, s:b, s:b, s:b}",
         "model", "translator", "data", ".", "source",
-        language(m, "source_lang", "source"), "target",
-        language(m, "target_lang", "target"), "preset", "vaswani", "layers", m->layers,
-        "decoder_layers", m->decoder_layers, "dim", m->model, "heads", m->heads,
-        "inner", m->inner, "tied", tied, "pre_norm", 0, "activation",
-        cla_activation_names[m->activation], "norm_epsilon", m->norm_epsilon,
-        "positions", m->positions == TRANSFORMER_MARIAN ? "marian" : "tensor2tensor",
-        "embedding_scale", m->scaled, "output_bias", 1, "start_pad", 1);
+        language(m, old ? "source_lang" : "src_lang", "source"), "target",
+        language(m, old ? "target_lang" : "tgt_lang", "target"), "preset", "vaswani",
+        "layers", m->layers, "decoder_layers", m->decoder_layers, "dim", m->model,
+        "heads", m->heads, "inner", m->inner, "tied", tied, "pre_norm", !old,
+        "activation", cla_activation_names[m->activation], "norm_epsilon",
+        m->norm_epsilon, "positions", positions[m->positions], "embedding_scale",
+        m->scaled, "output_bias", old, "start_pad", old, "start_end", !old);
 }
 
 static json_t *text_settings(const marian *m)
 {
     static const char *const early[] = { "estimate", "first", "never" };
+    static const char *const languages[] = { "prefix", "m2m100", "nllb" };
     const search_options *o = &m->search;
     return json_pack(
-        "{s:s, s:s, s:b, s:b, s:b, s:s, s:s, s:i, s:b, s:b, s:i, s:f}", "sentencepiece",
-        "source.spm", "target_sentencepiece", "target.spm", "prefix_token",
-        m->source.prefixes, "unknown_prefix", 1, "tidy_output", 1, "decoding",
+        "{s:s, s:s, s:s, s:b, s:b, s:b, s:s, s:s, s:i, s:b, s:b, s:i, s:f}",
+        "sentencepiece", "source.spm", "target_sentencepiece", "target.spm",
+        "languages", languages[m->family], "prefix_token", m->source.prefixes,
+        "unknown_prefix", m->family == FAMILY_MARIAN, "tidy_output", 1, "decoding",
         o->kind == SEARCH_TRANSFORMERS_5 ? "transformers5" : "transformers",
         "early_stopping", early[o->early], "max_length", o->most, "forced_end",
         o->forced, "never_pad", o->never_pad, "beam", o->beam, "length_penalty",
@@ -155,8 +159,13 @@ static cla_status write_settings(cla_publish *p, const marian *m)
 static cla_status publish(marian *m, const char *out, volatile const int *signal,
                           int64_t *numbers)
 {
-    const char *source = m->source_spm ? m->source_spm : "source.spm",
-               *target = m->target_spm ? m->target_spm : "target.spm";
+    const char *one = m->family == FAMILY_MARIAN ? NULL : "sentencepiece.bpe.model";
+    const char *source = one             ? one
+                         : m->source_spm ? m->source_spm
+                                         : "source.spm",
+               *target = one             ? one
+                         : m->target_spm ? m->target_spm
+                                         : "target.spm";
     cla_publish p;
     cla_status status = cla_publish_begin(&p, out, signal);
     status = status ? status : copy_pieces(&p, m->dir, source, "codes.txt");

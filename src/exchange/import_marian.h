@@ -1,4 +1,5 @@
-/* import_marian.h - reads the files of a Hugging Face MarianMT folder. */
+/* import_marian.h - reads the files of a Hugging Face folder: MarianMT, M2M-100 and
+ * NLLB. */
 #pragma once
 
 #include "base/config.h"
@@ -16,8 +17,16 @@ typedef struct marian_pieces {
     int32_t *from; // [vocab.count] id in the folder
 } marian_pieces;
 
+/* The networks and vocabularies that are read. */
+typedef enum marian_family {
+    FAMILY_MARIAN,
+    FAMILY_M2M100, // norms in front; vocab.json, languages behind its pieces
+    FAMILY_NLLB, // the same network; pieces as SentencePiece numbers them, and one more
+} marian_family;
+
 typedef struct marian {
     const char *dir;
+    int family;                                      // marian_family
     cla_config config, generation, tokenizer, added; // empty without such a file
     int model, heads, inner, layers, decoder_layers;
     cla_activation activation;
@@ -47,12 +56,18 @@ cla_status cla_marian_check_file(const char *dir, const char *name);
 cla_status cla_marian_read_settings(marian *m, const char *dir);
 
 /* Reads the ids of special tokens and the search, as the releases of m->search.kind
- * (search_kind) read them; a part of marian_read_settings. Errors: the same. */
+ * (search_kind) read them; a part of cla_marian_read_settings. Errors: the same. */
 cla_status cla_marian_read_search(marian *m);
 
 /* Reads vocab.json, and target_vocab.json when the vocabularies are separate. Errors:
- * those of marian_read_settings. */
+ * those of cla_marian_read_settings. */
 cla_status cla_marian_read_pieces(marian *m);
+
+/* import_languages.c: adds the languages of M2M-100 to the object of tokens of its
+ * vocab.json; gives the tokens of an NLLB folder, an object to be freed. Errors: those
+ * of cla_marian_read_pieces. */
+cla_status cla_m2m100_add_languages(const marian *m, json_t *tokens);
+cla_status cla_nllb_tokens(const marian *m, json_t **tokens);
 
 /* Sorts the pieces of a vocabulary into clattn's order.
  * path    in  for messages

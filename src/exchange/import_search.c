@@ -42,20 +42,24 @@ static cla_status read_ids(marian *m)
     cla_config *c = &m->config, *g = &m->generation;
     const int high = m->target_pieces - 1;
     CLA_TRY(take_ids(m));
-    m->pad = high < 58100 ? high : 58100; // MarianConfig's default or the last id
+    const bool old = m->family == FAMILY_MARIAN;
+    m->pad = !old ? 1 : high < 58100 ? high : 58100; // the config's default
+    m->end = old ? 0 : 2;
     CLA_TRY(cla_config_int(c, "eos_token_id", &m->end, 0, high));
     CLA_TRY(cla_config_int(c, "pad_token_id", &m->pad, 0, high));
-    int start = m->pad;
+    const int first = old ? m->pad : m->end;
+    int start = first;
     CLA_TRY(cla_config_int(c, "decoder_start_token_id", &start, 0, high));
-    if (start != m->pad) {
-        return wrong(c, "decoder_start_token_id", "is not the pad_token_id");
+    if (start != first) {
+        return wrong(c, "decoder_start_token_id",
+                     old ? "is not the pad_token_id" : "is not the eos_token_id");
     }
     const struct {
         const char *key;
         int value;
     } same[] = { { "eos_token_id", m->end },
                  { "pad_token_id", m->pad },
-                 { "decoder_start_token_id", m->pad } };
+                 { "decoder_start_token_id", first } };
     if (g->values && !json_object_get(g->values, "eos_token_id")) {
         return wrong(g, "eos_token_id", "is missing: translations would have no end");
     }
@@ -111,8 +115,7 @@ static cla_status read_neutral(cla_config *g)
         { "num_beam_groups", 1 },      { "diversity_penalty", 0 },
         { "penalty_alpha", 0 },        { "guidance_scale", 1 }
     };
-    static const char *const absent[] = { "forced_bos_token_id",
-                                          "suppress_tokens",
+    static const char *const absent[] = { "suppress_tokens",
                                           "begin_suppress_tokens",
                                           "forced_decoder_ids",
                                           "force_words_ids",
@@ -156,7 +159,8 @@ static cla_status read_length(marian *m, cla_config *g)
     CLA_TRY(cla_config_int(g, "max_length", &length, 2, TRANSLATION_MAX_LENGTH));
     CLA_TRY(cla_config_int(g, "max_new_tokens", &added, 0, TRANSLATION_MAX_LENGTH));
     m->search.most = added ? added : length - 1;
-    if (g == &m->config && !json_object_get(g->values, "forced_eos_token_id")) {
+    if (m->family == FAMILY_MARIAN && g == &m->config &&
+        !json_object_get(g->values, "forced_eos_token_id")) {
         forced = m->end; // default of MarianConfig
     }
     CLA_TRY(cla_config_int(g, "forced_eos_token_id", &forced, -1, INT32_MAX));
@@ -164,6 +168,15 @@ static cla_status read_length(marian *m, cla_config *g)
     return forced < 0 || forced == m->end
                ? CLA_OK
                : wrong(g, "forced_eos_token_id", "is not the eos_token_id");
+}
+
+/* The piece that translations begin with is the language's, which --target chooses. */
+static cla_status read_first(const marian *m, cla_config *g)
+{
+    const json_t *value = json_object_get(g->values, "forced_bos_token_id");
+    return value && m->family == FAMILY_MARIAN
+               ? wrong(g, "forced_bos_token_id", "is set: translate has no such option")
+               : CLA_OK;
 }
 
 cla_status cla_marian_read_search(marian *m)
@@ -178,5 +191,6 @@ cla_status cla_marian_read_search(marian *m)
     CLA_TRY(read_early(m, g));
     CLA_TRY(read_length(m, g));
     CLA_TRY(read_bad_words(m, g));
+    CLA_TRY(read_first(m, g));
     return read_neutral(g);
 }

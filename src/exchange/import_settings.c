@@ -70,10 +70,15 @@ static cla_status read_kind(marian *m)
 {
     const char *type = "";
     CLA_TRY(cla_config_text(&m->config, "model_type", &type));
+    if (strcmp(type, "m2m_100") == 0) {
+        m->family =
+            cla_folder_holds(m->dir, "vocab.json") ? FAMILY_M2M100 : FAMILY_NLLB;
+        return CLA_OK;
+    }
     return strcmp(type, "marian") == 0
                ? CLA_OK
                : cla_config_refuse(&m->config, "model_type",
-                                   "is '%.80s': only 'marian' is read", type);
+                                   "is '%.80s': 'marian' and 'm2m_100' are read", type);
 }
 
 /* Reads a size that clattn has once for both stacks, so they must agree. */
@@ -91,7 +96,7 @@ static cla_status read_activation(marian *m)
 {
     static const char *const names[] = { "relu", "gelu", "silu", "swish", NULL };
     static const cla_activation read[] = { CLA_RELU, CLA_GELU, CLA_SILU, CLA_SILU };
-    int chosen = 1;
+    int chosen = m->family == FAMILY_MARIAN ? 1 : 0;
     CLA_TRY(cla_config_choice(&m->config, "activation_function", names, &chosen));
     m->activation = read[chosen];
     return CLA_OK;
@@ -101,6 +106,9 @@ static cla_status read_activation(marian *m)
  * add_bias_logits, too, but its models always have that bias.) */
 static cla_status read_absent(marian *m)
 {
+    if (m->family != FAMILY_MARIAN) {
+        return CLA_OK;
+    }
     static const char *const keys[] = { "normalize_before", "normalize_embedding",
                                         "add_final_layer_norm", NULL };
     for (int i = 0; keys[i]; i++) {
@@ -141,7 +149,8 @@ static cla_status read_tables(marian *m)
     enum { PIECES = 1 << 24 };
     cla_config *c = &m->config;
     m->shared = m->tied = true;
-    m->source_pieces = 58101;
+    m->scaled = m->family != FAMILY_MARIAN;
+    m->source_pieces = m->family == FAMILY_MARIAN ? 58101 : 128112;
     CLA_TRY(cla_config_bool(c, "scale_embedding", &m->scaled));
     CLA_TRY(cla_config_bool(c, "share_encoder_decoder_embeddings", &m->shared));
     CLA_TRY(cla_config_bool(c, "tie_word_embeddings", &m->tied));

@@ -18,6 +18,19 @@ typedef struct reader {
 
 enum { ADDED = 1, SPECIAL };
 
+/* Returns whether a token of M2M-100 or NLLB has a meaning of its own: a language, or
+ * one that training alone needs. Such tokens are never written. */
+static bool is_special(const marian *m, const char *token)
+{
+    const size_t size = strlen(token);
+    const bool framed =
+        size > 4 && strncmp(token, "__", 2) == 0 && strcmp(token + size - 2, "__") == 0;
+    const bool marked = strcmp(token, "<s>") == 0 || strcmp(token, "<mask>") == 0;
+    return m->family == FAMILY_M2M100 ? framed || marked
+           : m->family == FAMILY_NLLB ? marked || (size == 8 && token[3] == '_')
+                                      : false;
+}
+
 /* Enters a token under its id. */
 static cla_status note(const reader *r, const char *token, const json_t *id)
 {
@@ -32,6 +45,7 @@ static cla_status note(const reader *r, const char *token, const json_t *id)
                         r->path, r->token[at], token, (long long)at);
     }
     r->token[at] = token;
+    r->added[at] = is_special(r->m, token) ? SPECIAL : 0;
     return CLA_OK;
 }
 
@@ -240,6 +254,21 @@ cla_status cla_marian_arrange(const marian *m, marian_pieces *p, const char *pat
     return status;
 }
 
+/* Reads the pieces of a folder without vocab.json. */
+static cla_status read_numbered(const marian *m, marian_pieces *p)
+{
+    json_t *tokens = NULL;
+    cla_text path = { 0 };
+    cla_status status = cla_nllb_tokens(m, &tokens);
+    status =
+        status ? status : cla_text_add(&path, "%s/sentencepiece.bpe.model", m->dir);
+    status =
+        status ? status : cla_marian_arrange(m, p, path.data, tokens, m->source_pieces);
+    cla_text_free(&path);
+    json_decref(tokens);
+    return status;
+}
+
 static cla_status read_vocab(const marian *m, marian_pieces *p, const char *name,
                              int pieces)
 {
@@ -250,6 +279,8 @@ static cla_status read_vocab(const marian *m, marian_pieces *p, const char *name
     status = status ? status
                     : cla_json_file(&root, path.data, CLA_SOURCE_FILE,
                                     JSON_REJECT_DUPLICATES);
+    status = status || m->family != FAMILY_M2M100 ? status
+                                                  : cla_m2m100_add_languages(m, root);
     status = status ? status : cla_marian_arrange(m, p, path.data, root, pieces);
     json_decref(root);
     cla_text_free(&path);
@@ -258,6 +289,9 @@ static cla_status read_vocab(const marian *m, marian_pieces *p, const char *name
 
 cla_status cla_marian_read_pieces(marian *m)
 {
+    if (m->family == FAMILY_NLLB) {
+        return read_numbered(m, &m->source);
+    }
     CLA_TRY(read_vocab(m, &m->source, "vocab.json", m->source_pieces));
     if (m->separate) {
         return read_vocab(m, &m->target, "target_vocab.json", m->target_pieces);

@@ -211,6 +211,9 @@ static cla_status copy_table(writer *w, const char *to, const marian_pieces *p,
 
 static cla_status copy_bias(writer *w)
 {
+    if (w->m->family != FAMILY_MARIAN) {
+        return CLA_OK; // these networks have none
+    }
     const marian_pieces *p = cla_marian_target(w->m);
     const int64_t V = (int64_t)p->vocab.count;
     float *made = NULL, *numbers = NULL;
@@ -336,9 +339,16 @@ static cla_status copy_all(writer *w)
     for (int i = 0; i < w->m->decoder_layers; i++) {
         CLA_TRY(copy_layer(w, "decoder", i));
     }
-    CLA_TRY(read_positions(w, &w->positions));
+    if (w->m->family == FAMILY_MARIAN) {
+        CLA_TRY(read_positions(w, &w->positions));
+    } else {
+        w->positions = TRANSFORMER_FAIRSEQ; // whatever an old file holds
+        CLA_TRY(copy_norm(w, "encoder.norm", "model.encoder.layer_norm"));
+        CLA_TRY(copy_norm(w, "decoder.norm", "model.decoder.layer_norm"));
+    }
     for (size_t i = 0; i < w->file.count; i++) {
-        if (!w->used[i]) {
+        const char *name = w->file.tensors[i].name;
+        if (!w->used[i] && !cla_ends_in(name, ".embed_positions.weights")) {
             return cla_fail(CLA_E_INPUT, "%s: tensor '%s' is left over", w->path,
                             w->file.tensors[i].name);
         }

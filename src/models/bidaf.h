@@ -81,7 +81,7 @@ cla_status cla_bidaf_match(cla_tape *tape, cla_tensor **out, cla_tensor *passage
  *   s_ij = <own, h_i> + <other, u_j> + <both, h_i * u_j>
  *
  * in place of M. Each level of B after the first has the previous level in place of
- * h_i. Errors: those of bidaf_match. */
+ * h_i. Errors: those of cla_bidaf_match. */
 cla_status cla_bidaf_match_by(const bidaf_similarity *w, cla_tape *tape,
                               cla_tensor **out, cla_tensor *passage,
                               cla_tensor *question, const bidaf_levels *levels,

@@ -51,12 +51,12 @@ cla_status cla_look_add(look_log *l, const char *site, const cla_tensor *c, int 
 
 /* Appends the rows of all levels of cla_ham_v with q [T,d] and k [S,d]. cla_ham_v does
  * not return its weights, so the host computes them again; one sequence is small.
- * scale is the factor of the dot products. Errors: those of look_add. */
+ * scale is the factor of the dot products. Errors: those of cla_look_add. */
 cla_status cla_look_dots(look_log *l, const char *site, const cla_tensor *c,
                          const cla_tensor *q, const cla_tensor *k, float scale);
 
 /* Appends the rows of one level, softmax over j of <q_i, k_j>, for networks that make
- * the queries of each level themselves. Errors: those of look_add. */
+ * the queries of each level themselves. Errors: those of cla_look_add. */
 cla_status cla_look_level(look_log *l, const char *site, const cla_tensor *c, int level,
                           const cla_tensor *q, const cla_tensor *k);
 
@@ -70,7 +70,7 @@ typedef struct look_pool {
 /* Appends one row to every level. The first level is softmax over i of
  * own_i + max_j <q_i, k_j> (without own that of cla_max_attention). Each further level
  * is softmax over i of <x_i, g>, where g is the sum of the rows of x weighted by the
- * previous level. Errors: those of look_add. */
+ * previous level. Errors: those of cla_look_add. */
 cla_status cla_look_best(look_log *l, const char *site, const cla_tensor *c,
                          const look_pool *p);
 

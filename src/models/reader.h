@@ -121,12 +121,12 @@ cla_status cla_reader_score(reader *r, cla_tape *tape, reader_scores *scores,
                             const reader_batch *batch);
 
 /* Computes the sum of the cross entropies of the first and the last word, mean over
- * questions, [1]. Errors: those of reader_score. */
+ * questions, [1]. Errors: those of cla_reader_score. */
 cla_status cla_reader_loss(reader *r, cla_tape *tape, cla_tensor **loss,
                            const reader_batch *batch);
 
 /* Computes the log probabilities [Np] of first and last words. Errors: those of
- * reader_score. */
+ * cla_reader_score. */
 cla_status cla_reader_logs(reader *r, cla_tape *tape, reader_scores *logs,
                            const reader_batch *batch);
 

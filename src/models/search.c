@@ -38,11 +38,17 @@ static int room_of(const search_options *o)
     return o->beam == 1 ? 1 : 2 * o->beam;
 }
 
-/* Sets s->found to the best continuations of the i'th open sentence. */
-static cla_status find(const search *s, const hypotheses *x, int64_t i, int *found)
+/* Sets s->found to the best continuations of the i'th open sentence by a t'th piece. */
+static cla_status find(const search *s, const hypotheses *x, int64_t i, int64_t t,
+                       int *found)
 {
     const int room = room_of(s->o);
     int count = 0;
+    if (t == 1 && s->o->first) {
+        s->found[0] = (candidate){ x->logp[0], 0, s->o->first };
+        *found = 1;
+        return CLA_OK;
+    }
     for (int b = 0; b < s->o->beam; b++) {
         const int64_t row = (i * s->o->beam + b) * s->choices;
         if (x->logp[b] == -INFINITY) {
@@ -186,7 +192,7 @@ static cla_status advance_all(search *s, int64_t t)
         hypotheses *x = &s->sentences[s->open[i]];
         bool done = false;
         int found = 0;
-        CLA_TRY(find(s, x, i, &found));
+        CLA_TRY(find(s, x, i, t, &found));
         CLA_TRY(cla_hypotheses_advance(x, s->o, s->found, found, t, &done));
         for (int b = 0; b < beam && !done; b++) {
             s->token[left * beam + b] = x->id[b * x->limit + t - 1];

@@ -39,6 +39,7 @@ typedef struct search_options {
     double alpha;   // of the length penalty; 0: none
     int extra;      // pieces beyond the length of the source, at most; end included
     int32_t end;    // the piece that ends a sentence
+    int32_t first;  // the piece that each translation begins with, at no cost; 0: any
     int kind;       // search_kind
     int early;      // search_early
     int most;       // limit of pieces, end included; 0: the source's plus extra

@@ -102,6 +102,19 @@ void cla_transformer_fini(transformer *m)
 
 /* ---- tokens ------------------------------------------------------------------ */
 
+/* Uploads the encodings of the first `count` positions. */
+static cla_status upload_signal(cla_tensor *signal, int kind, int64_t count, int64_t D)
+{
+    const int64_t before = kind == TRANSFORMER_FAIRSEQ ? 2 : 0;
+    float *host = NULL;
+    CLA_TRY(cla_alloc(&host, (size_t)((count + before) * D), sizeof *host));
+    (kind == TRANSFORMER_MARIAN ? cla_coder_signal_marian
+                                : cla_coder_signal)(host, count + before, D);
+    const cla_status status = cla_tensor_upload(signal, host + before * D);
+    free(host);
+    return status;
+}
+
 /* Doubles the table of position encodings until it covers `length` positions. */
 static cla_status reach(transformer *m, cla_runtime *rt, int64_t length)
 {
@@ -113,14 +126,9 @@ static cla_status reach(transformer *m, cla_runtime *rt, int64_t length)
     if (want == m->reach) {
         return CLA_OK;
     }
-    float *host = NULL;
     cla_tensor *signal = NULL;
-    CLA_TRY(cla_alloc(&host, (size_t)(want * D), sizeof *host));
-    (m->config.positions == TRANSFORMER_MARIAN ? cla_coder_signal_marian
-                                               : cla_coder_signal)(host, want, D);
     cla_status status = cla_tensor_new(&signal, rt, CLA_F32, 2, (int64_t[]){ want, D });
-    status = status ? status : cla_tensor_upload(signal, host);
-    free(host);
+    status = status ? status : upload_signal(signal, m->config.positions, want, D);
     if (status) {
         cla_tensor_free(&signal);
         return status;
@@ -131,17 +139,19 @@ static cla_status reach(transformer *m, cla_runtime *rt, int64_t length)
     return CLA_OK;
 }
 
-/* Uploads the pieces. With start_pad the start of a target (-1) becomes piece 0. */
+/* Uploads the pieces. With start_pad the start of a target (-1) becomes piece 0, with
+ * start_end the end. */
 static cla_status upload_ids(const transformer *m, cla_tape *tape, cla_tensor **ids,
                              const transformer_tokens *t)
 {
+    const int32_t start = m->config.start_end ? TRANSFORMER_END : TRANSFORMER_PAD;
     int32_t *id = NULL;
-    if (!m->config.start_pad) {
+    if (!m->config.start_pad && !m->config.start_end) {
         return cla_tape_ids(tape, ids, t->count, t->id); // -1 embeds as zeros
     }
     CLA_TRY(cla_alloc(&id, (size_t)t->count + 1, sizeof *id));
     for (int64_t i = 0; i < t->count; i++) {
-        id[i] = t->id[i] < 0 ? 0 : t->id[i];
+        id[i] = t->id[i] < 0 ? start : t->id[i];
     }
     const cla_status status = cla_tape_ids(tape, ids, t->count, id);
     free(id);

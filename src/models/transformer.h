@@ -6,6 +6,7 @@
 #include "nn/coder.h"
 
 enum { TRANSFORMER_LAYERS = 16 };
+enum { TRANSFORMER_PAD, TRANSFORMER_END }; // pieces, the same in all vocabularies
 
 /* Which embedding tables are shared. */
 typedef enum transformer_tied {
@@ -25,6 +26,7 @@ typedef enum transformer_where {
 typedef enum transformer_positions {
     TRANSFORMER_TENSOR2TENSOR, // cla_coder_signal
     TRANSFORMER_MARIAN,        // cla_coder_signal_marian
+    TRANSFORMER_FAIRSEQ,       // cla_coder_signal of positions from 2 on (M2M-100)
 } transformer_positions;
 
 typedef struct transformer_config {
@@ -36,6 +38,7 @@ typedef struct transformer_config {
     bool unscaled;      // embeddings are not multiplied by sqrt(D)
     bool output_bias;   // a trained bias of the logits
     bool start_pad;     // a target starts with piece 0; else with a zero embedding
+    bool start_end;     // or with the piece that ends sentences
     int positions;      // transformer_positions
     double smoothing;
     coder_config coder;

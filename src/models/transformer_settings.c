@@ -5,7 +5,8 @@
 #include "ops/activation.h"
 
 static const char *const tied_names[] = { "none", "output", "all", NULL };
-static const char *const position_names[] = { "tensor2tensor", "marian", NULL };
+static const char *const position_names[] = { "tensor2tensor", "marian", "fairseq",
+                                              NULL };
 static const char *const where_names[] = { "encoder", "decoder", "both", NULL };
 static const char *const preset_names[] = { "vaswani", "csan", "hard", NULL };
 
@@ -123,6 +124,10 @@ static cla_status read_ends(transformer_config *c, cla_config *s)
     CLA_TRY(cla_config_bool(s, "embedding_scale", &scaled));
     CLA_TRY(cla_config_bool(s, "output_bias", &c->output_bias));
     CLA_TRY(cla_config_bool(s, "start_pad", &c->start_pad));
+    CLA_TRY(cla_config_bool(s, "start_end", &c->start_end));
+    CLA_TRY(c->start_pad && c->start_end
+                ? cla_config_refuse(s, "start_end", "and start_pad: one of them")
+                : CLA_OK);
     CLA_TRY(cla_config_choice(s, "positions", position_names, &c->positions));
     c->unscaled = !scaled;
     return CLA_OK;
@@ -157,10 +162,11 @@ cla_status cla_transformer_renew(cla_config *settings, const cla_config *run)
     const int where = both ? TRANSFORMER_BOTH : TRANSFORMER_ENCODER;
     json_t *layers = json_object_get(run->values, "layers");
     CLA_TRY(cla_config_complete(
-        settings, json_pack("{s:s, s:s, s:s, s:f, s:b, s:b, s:b}", "attention_where",
-                            where_names[where], "activation", "relu", "positions",
-                            "tensor2tensor", "norm_epsilon", CODER_NORM_EPSILON,
-                            "embedding_scale", 1, "output_bias", 0, "start_pad", 0)));
+        settings, json_pack("{s:s, s:s, s:s, s:f, s:b, s:b, s:b, s:b}",
+                            "attention_where", where_names[where], "activation", "relu",
+                            "positions", "tensor2tensor", "norm_epsilon",
+                            CODER_NORM_EPSILON, "embedding_scale", 1, "output_bias", 0,
+                            "start_pad", 0, "start_end", 0)));
     return layers ? cla_config_complete(settings,
                                         json_pack("{s:O}", "decoder_layers", layers))
                   : CLA_OK;

@@ -91,7 +91,7 @@ typedef struct coder_step_input {
     int count;               // tokens of each sequence, this one included
 } coder_step_input;
 
-/* Returns whether cla_coder_step can replace coder_forward. */
+/* Returns whether cla_coder_step can replace cla_coder_forward. */
 bool cla_coder_steps(const coder_layer *layer, const cla_runtime *rt);
 
 /* Computes y [B,D] of x [B,D]; not for training. Errors: those of cla_step_self. */

@@ -32,5 +32,20 @@ cla_status cla_model_need_texts(const char *who, const char *name,
 /* Fails with CLA_E_USAGE unless an option is low to high. */
 cla_status cla_model_option(const char *who, const char *name, int64_t value,
                             int64_t low, int64_t high);
+/* The lines of a call, with what their languages need in front of them. */
+typedef struct cla_directed {
+    const char *const *line; // [count]
+    const char **made;       // [count] NULL: they are the caller's own
+    cla_text text;           // of made
+} cla_directed;
+
+/* Chooses the languages of a call, and writes prefixes where the model wants some. Free
+ * the lines whatever is returned. Errors: CLA_E_INPUT, CLA_E_NOMEM. */
+cla_status cla_model_direct(cla_model *model, const char *who,
+                            const cla_translate_options *options,
+                            const char *const *lines, size_t count,
+                            cla_directed *directed);
+void cla_directed_free(cla_directed *directed);
+
 /* Frees the last translations. */
 void cla_model_forget(cla_model *model);

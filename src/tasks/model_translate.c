@@ -1,7 +1,6 @@
 /* model_translate.c - a translator inside an application. */
 #include <string.h>
 
-#include "base/nearest.h"
 #include "base/utf8.h"
 #include "tasks/model.h"
 #include "tasks/translation/translation.h"
@@ -29,8 +28,6 @@ static cla_translate_options filled(const cla_translate_options *options)
 
 static cla_status check_options(const char *who, const cla_translate_options *o)
 {
-    const uint64_t reserved[4] = { o->reserved[0] };
-    CLA_TRY(cla_reserved(who, reserved));
     CLA_TRY(cla_model_option(who, "beam", o->beam, 1, CLA_MOST_BEAM));
     if (!(o->length_penalty >= 0 && o->length_penalty <= 10)) {
         return cla_fail(CLA_E_USAGE, "%s: length_penalty is %g, must be 0 to 10", who,
@@ -78,108 +75,26 @@ typedef struct call {
     cla_translate_options options;
 } call;
 
-/* Lists the targets of a model, unless that was done before. */
-static cla_status list_targets(cla_model *model)
-{
-    const translation *t = (const translation *)model->task;
-    const cla_vocab *v = &t->source.vocab;
-    size_t count = 0;
-    if (model->targets) {
-        return CLA_OK;
-    }
-    model->target_text.size = 0;
-    for (size_t i = v->specials; i < v->count && t->prefix_token; i++) {
-        const char *piece = v->tokens[i];
-        if (cla_subwords_is_prefix(piece)) {
-            CLA_TRY(cla_text_append(&model->target_text, piece + 2, strlen(piece) - 4));
-            CLA_TRY(cla_text_append(&model->target_text, "", 1));
-            count++;
-        }
-    }
-    CLA_TRY(cla_alloc(&model->targets, count + 1, sizeof *model->targets));
-    const char *at = model->target_text.data;
-    for (size_t i = 0; i < count; i++, at += strlen(at) + 1) {
-        model->targets[i] = at;
-    }
-    model->target_count = count;
-    return CLA_OK;
-}
-
-static cla_status must_have_target(cla_model *model, const char *who,
-                                   const char *target)
-{
-    CLA_TRY(list_targets(model));
-    for (size_t i = 0; i < model->target_count; i++) {
-        if (strcmp(model->targets[i], target) == 0) {
-            return CLA_OK;
-        }
-    }
-    if (!model->target_count) {
-        return cla_fail(CLA_E_INPUT,
-                        "%s: target is %.40s, but the model has no choice of languages",
-                        who, target);
-    }
-    const char *near = cla_nearest(target, model->targets);
-    return cla_fail(CLA_E_INPUT, "%s: the model has no target %.40s%s%s%s", who, target,
-                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
-}
-
-/* Lines with the prefix of a target in front, but those of blanks and those that begin
- * with a prefix of their own. */
-typedef struct prefixed {
-    cla_text text;
-    const char **line; // [count]
-} prefixed;
-
-static void free_prefixed(prefixed *p)
-{
-    cla_text_free(&p->text);
-    free(p->line);
-}
-
-static cla_status prefix_lines(prefixed *p, const translation *t, const call *c)
-{
-    const size_t count = c->count;
-    for (size_t i = 0; i < count; i++) {
-        const char *line = c->lines[i];
-        const size_t size = strlen(line);
-        const bool as_it_is = line[strspn(line, " \t")] == 0 ||
-                              cla_subwords_prefix(&t->source, line, size);
-        CLA_TRY(as_it_is ? CLA_OK
-                         : cla_text_add(&p->text, ">>%s<< ", c->options.target));
-        CLA_TRY(cla_text_append(&p->text, line, size + 1));
-    }
-    CLA_TRY(cla_alloc(&p->line, count + 1, sizeof *p->line));
-    const char *at = p->text.data;
-    for (size_t i = 0; i < count; i++, at += strlen(at) + 1) {
-        p->line[i] = at;
-    }
-    return CLA_OK;
-}
-
 static cla_status run(cla_model *model, const call *c)
 {
     translation *t = (translation *)model->task;
-    const translation_options options = {
+    translation_options options = {
         search_of(t, &c->options),
         .batch = c->options.batch,
         .parts = c->options.split,
         .worker = model->tasks,
         .workers = model->tasks ? model->workers : 0,
     };
+    cla_directed lines = { 0 };
     CLA_TRY(check_lines(c->who, "lines", c->lines, c->count));
     CLA_TRY(check_lines(c->who, "targets", c->targets, c->targets ? c->count : 0));
-    if (!c->options.target) {
-        return cla_translation_run(t, c->lines, c->targets, c->count, &options,
-                                   model->said);
-    }
-    prefixed p = { 0 };
-    cla_status status = must_have_target(model, c->who, c->options.target);
-    status = status ? status : prefix_lines(&p, t, c);
+    cla_status status =
+        cla_model_direct(model, c->who, &c->options, c->lines, c->count, &lines);
+    options.search.first = t->target.before;
     status = status ? status
-                    : cla_translation_run(t, p.line, c->targets, c->count, &options,
+                    : cla_translation_run(t, lines.line, c->targets, c->count, &options,
                                           model->said);
-    free_prefixed(&p);
+    cla_directed_free(&lines);
     return status;
 }
 
@@ -252,27 +167,4 @@ cla_status cla_model_pieces(const cla_model *model, size_t *pieces, const char *
     CLA_TRY(cla_model_must_be(model, "pieces", &cla_translation_kind));
     return cla_translation_pieces((const translation *)model->task, line, target,
                                   pieces);
-}
-
-cla_status cla_model_languages(const cla_model *model, const char **source,
-                               const char **target, bool *any)
-{
-    CLA_NEED(model, source, target, any);
-    CLA_TRY(cla_model_must_be(model, "languages", &cla_translation_kind));
-    const translation *t = (const translation *)model->task;
-    *source = t->source_name;
-    *target = t->target_name;
-    *any = cla_translation_has_languages(t);
-    return CLA_OK;
-}
-
-cla_status cla_model_targets(cla_model *model, const char *const **targets,
-                             size_t *count)
-{
-    CLA_NEED(model, targets, count);
-    CLA_TRY(cla_model_must_be(model, "targets", &cla_translation_kind));
-    CLA_TRY(list_targets(model));
-    *targets = model->targets;
-    *count = model->target_count;
-    return CLA_OK;
 }

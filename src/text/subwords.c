@@ -131,7 +131,13 @@ cla_status cla_subwords_encode(const cla_subwords *s, const char *line, size_t s
                                cla_ids *ids)
 {
     sink to = { &s->vocab, ids };
-    return cla_subwords_cut(s, line, size, note_piece, &to);
+    const size_t start = ids->count;
+    CLA_TRY(s->before ? note_piece(&to, "", s->before) : CLA_OK);
+    CLA_TRY(cla_subwords_cut(s, line, size, note_piece, &to));
+    if (s->before && ids->count == start + 1) {
+        ids->count = start; // a line without pieces has none
+    }
+    return CLA_OK;
 }
 
 /* ---- the vocabulary ---------------------------------------------------------- */

@@ -19,6 +19,8 @@ typedef struct cla_subwords {
     cla_bpe bpe;
     cla_sentencepiece *model; // of CLA_PIECES_MODEL
     bool prefix; // ">>x<<" before a line is one piece: the target language of a model
+    int32_t before; // a piece in front of those of each line, such as the name of its
+                    // language; 0: none
     bool tidy; // decode drops unknown pieces, U+2581 becomes a blank, ends are trimmed
     cla_vocab vocab;
 } cla_subwords;
@@ -55,8 +57,9 @@ cla_status cla_subwords_save(const cla_subwords *s, const char *codes_path,
 cla_status cla_subwords_load(cla_subwords *s, cla_pieces kind, const char *codes_path,
                              const char *vocab_path);
 
-/* Appends the ids of a line's pieces; CLA_UNK for pieces outside the vocabulary. A line
- * of blanks has no pieces, except with CLA_PIECES_SPLIT. Errors: CLA_E_NOMEM. */
+/* Appends the ids of a line's pieces, `before` in front of them; CLA_UNK for pieces
+ * outside the vocabulary. A line of blanks has no pieces, except with CLA_PIECES_SPLIT.
+ * Errors: CLA_E_NOMEM. */
 cla_status cla_subwords_encode(const cla_subwords *s, const char *line, size_t size,
                                cla_ids *ids);
 

@@ -17,7 +17,7 @@ else
     exit
 fi
 check 'writes hashes that hold' "$clattn" check "$work/m"
-translate() { "$clattn" translate --model "$work/m" --scores "$@" <"$given/lines.txt"; }
+translate() { "$clattn" translate --no-split --model "$work/m" --scores "$@" <"$given/lines.txt"; }
 
 # The texts are equal, the scores to 1e-4. Greedy search of transformers gives no score.
 same_texts() { diff <(cut -f 3 "$1") <(cut -f 2 "$2"); }
@@ -36,8 +36,56 @@ for schedule in group tile; do
     check "and under the schedule $schedule" same_texts "$work/again" "$given/beam4.txt"
 done
 "$clattn" export --model "$work/m" --out "$work/small"
-"$clattn" translate --model "$work/small" <"$given/lines.txt" >"$work/again"
+"$clattn" translate --no-split --model "$work/small" <"$given/lines.txt" >"$work/again"
 check 'an export says the same' diff "$work/again" <(cut -f 3 "$work/beam")
+
+# M2M-100 and NLLB: source and target are pieces of their own, which the user chooses.
+for family in m2m100 nllb; do
+    folder=$source/tests/data/$family
+    check "imports $family" "$clattn" import "$folder" --out "$work/$family"
+    for file in "$folder"/*-[14].txt; do
+        name=$(basename "$file" .txt) pair=${name%-*}
+        "$clattn" translate --no-split --model "$work/$family" --source "${pair%-*}" --target "${pair#*-}" \
+            --beam "${name##*-}" --scores <"$folder/lines.txt" >"$work/got"
+        check "gives the texts of transformers, $name" same_texts "$work/got" "$file"
+        [ "${name##*-}" = 1 ] || check 'with the same scores' same_scores "$work/got" "$file"
+    done
+done
+languages_of() {
+    "$clattn" languages --model "$work/nllb" >"$work/got" &&
+        printf '*\t%s\n' ace_Arab deu_Latn eng_Latn fra_Latn zho_Hans | diff - "$work/got" &&
+        test "$("$clattn" languages --model "$work/m2m100" | wc -l)" = 100
+}
+check 'lists their languages' languages_of
+cut -f 2 "$source/tests/data/nllb/eng_Latn-deu_Latn-4.txt" >"$work/usual"
+check 'takes the languages of the folder' \
+    writes "$work/usual" sh -c "'$clattn' translate --no-split --model '$work/nllb' --beam 4 \
+        <'$source/tests/data/nllb/lines.txt'"
+check 'refuses a language that it lacks, and names a near one' \
+    says 3 'the model has no target deu_Latm; did you mean deu_Latn' \
+    sh -c "echo a | '$clattn' translate --model '$work/nllb' --target deu_Latm"
+undirected() {
+    cp -r "$source/tests/data/nllb" "$work/undirected" && echo '{}' >"$work/undirected/tokenizer_config.json" &&
+        "$clattn" import "$work/undirected" --out "$work/u" &&
+        says 3 "the source language is 'source', which the model does not have: see clattn languages" \
+            sh -c "echo a | '$clattn' translate --model '$work/u' --target deu_Latn"
+}
+check 'asks for a language that the folder does not name' undirected
+unlisted() {
+    cp -r "$source/tests/data/m2m100" "$work/unlisted" &&
+        echo '{"language_codes": "xyz"}' >"$work/unlisted/tokenizer_config.json" &&
+        says 3 "language_codes is 'xyz', must be m2m100 or wmt21" \
+            "$clattn" import "$work/unlisted" --out "$work/u2"
+}
+check 'refuses a list of languages that nobody knows' unlisted
+unnumbered() {
+    cp -r "$source/tests/data/nllb" "$work/unnumbered" &&
+        sed -i '0,/"id": [0-9]*/s//"id": "x"/' "$work/unnumbered/tokenizer.json" &&
+        says 3 'added_tokens[0] has no id or content' "$clattn" import "$work/unnumbered" --out "$work/u3" &&
+        rm "$work/unnumbered/tokenizer.json" &&
+        says 3 'has no tokenizer.json' "$clattn" import "$work/unnumbered" --out "$work/u3"
+}
+check 'refuses languages without numbers' unnumbered
 
 # ---- folders that are not taken -----------------------------------------------------
 
@@ -63,7 +111,7 @@ edit() { sed -i "$1" "$2" && ! cmp -s "$2" "$given/$2"; }
 tensor() { LC_ALL=C edit "s/\"$1\"/\"$2\"/" model.safetensors; }
 
 refused 'no folder' 'has no config.json' rm config.json
-refused 'another model' "model_type is 'bart': only 'marian' is read" edit 's/"marian"/"bart"/' config.json
+refused 'another model' "model_type is 'bart': 'marian' and 'm2m_100' are read" edit 's/"marian"/"bart"/' config.json
 refused 'a torn config' 'config.json:' cut_to 100 config.json
 refused 'no weights' 'has no model.safetensors' rm model.safetensors
 refused 'pickled weights, with advice' 'save_pretrained(DIR, safe_serialization=True)' \
@@ -114,7 +162,7 @@ variant() {
     python3 "$source/tests/cli/import_variants.py" "$given" "$work/$1" "$1" &&
         "$clattn" import "$work/$1" --out "$work/m-$1" "${@:2}" >"$work/out" 2>"$work/err"
 }
-scored() { "$clattn" translate --model "$work/m-$1" --scores <"${2-$given/lines.txt}" 2>"$work/err"; }
+scored() { "$clattn" translate --no-split --model "$work/m-$1" --scores <"${2-$given/lines.txt}" 2>"$work/err"; }
 # as_transformers NAME FILE LINES [OPTION...]: the texts and scores of the file.
 as_transformers() {
     variant "$1" "${@:4}" && scored "$1" "$3" >"$work/again" && same_texts "$work/again" "$2" &&

@@ -64,6 +64,7 @@ marian() {
     if old; then four=("$folder/peers-4"); else without 'marian with release 4'; fi
     "$python" marian.py "$clattn" "$seed" "${four[@]}"
 }
+m2m() { "$python" m2m.py "$clattn" "$seed"; }
 ct2() { "$python" ct2.py "$clattn" "$seed"; }
 
 # A tagger of ten steps: its training takes seconds.
@@ -86,9 +87,10 @@ if old; then compare squad squad; else without squad; fi
 if get torch transformers sentencepiece protobuf; then
     compare stored stored
     compare marian marian
+    compare m2m m2m
     if get ctranslate2; then compare ct2 ct2; else without ct2; fi
 else
-    for name in stored marian ct2; do without "$name"; done
+    for name in stored marian m2m ct2; do without "$name"; done
 fi
 "$folder/peers/bin/pip" list 2>/dev/null |
     grep -E '^(sacrebleu|pycocoevalcap|subword-nmt|conllu|transformers|torch|ctranslate2) '

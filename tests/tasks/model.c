@@ -110,7 +110,7 @@ static void check_refusals(const fixture *f)
         { .length_penalty = 10.1 },
         { .length_penalty = NAN },
         { .batch = -1 },
-        { .reserved = { 1 } },
+        { .split = 2 },
     };
     static const char *const named[] = { "beam is -1",
                                          "beam is 257",
@@ -118,7 +118,7 @@ static void check_refusals(const fixture *f)
                                          "length_penalty is 10.1",
                                          "length_penalty is ",
                                          "batch is -1",
-                                         "options.reserved is not 0" };
+                                         "split is 2" };
     const char *lines[] = { "a dog", "a\nb" }, *tag = NULL;
     cla_translation said[2];
     for (int i = 0; i < 7; i++) {

@@ -113,7 +113,9 @@ Test(clauses, are_cut_at_the_best_mark_near_the_middle)
 
 Test(clauses, end_between_code_points)
 {
-    static const char *const letters[] = { "a", " ", "é", ",", "、", "😀", ";", "." };
+    static const char *const letters[] = {
+        "a", " ", "é", ",", "、", "😀", ";", ".",
+    };
     uint32_t seed = 7;
     for (int round = 0; round < 2000; round++) {
         cla_text text = { 0 };

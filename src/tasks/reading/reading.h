@@ -62,7 +62,8 @@ cla_status cla_reading_read_split(const reading *t, const char *data, const char
  * it. Reads nothing. Errors: CLA_E_NOMEM, too. */
 cla_status cla_reading_check_split(const reading *t, const char *split);
 
-/* Reads all questions of a file for prediction. Errors: those of reading_read_split. */
+/* Reads all questions of a file for prediction. Errors: those of
+ * cla_reading_read_split. */
 cla_status cla_reading_read_file(const reading *t, const char *path, cla_reading *text);
 
 /* Builds the ids of text, which s then owns (NULL: of s->text). Errors: CLA_E_NOMEM. */
@@ -135,7 +136,7 @@ cla_status cla_reading_ask(reading *t, const cla_question *questions, size_t n,
                            size_t *found);
 
 /* The passages and questions that have words, and their indices; no questions when no
- * passage has words. Free it in any case. Errors: those of reading_ask. */
+ * passage has words. Free it in any case. Errors: those of cla_reading_ask. */
 typedef struct reading_asked {
     cla_reading text;
     size_t *passage;  // [passage_count] index in its question's list

@@ -105,7 +105,7 @@ cla_status cla_tagging_predict(tagging *t, const tagging_split *split,
                                int32_t *predicted);
 
 /* Tags sentences of length [count] words each, at least one of all: writes the names of
- * their tags, which t owns. Errors: those of tagging_predict. */
+ * their tags, which t owns. Errors: those of cla_tagging_predict. */
 cla_status cla_tagging_tag(tagging *t, const char *const *words, const size_t *length,
                            size_t count, const char **tags);
 
@@ -119,7 +119,7 @@ cla_status cla_tagging_evaluate(cla_task *task, const char *data, const char *sp
 
 /* Computes the confusion matrix counts [tags,tags]: row = the correct tag (TAGGING_OOV:
  * one that training lacks), column = the predicted tag. The caller frees it. Errors:
- * those of tagging_evaluate. */
+ * those of cla_tagging_evaluate. */
 cla_status cla_tagging_confuse(tagging *t, const char *data, const char *split,
                                int64_t **counts);
 

@@ -111,17 +111,6 @@ cla_status cla_translation_load_pieces(translation *t, const char *dir)
     return CLA_OK;
 }
 
-bool cla_translation_has_languages(const translation *t)
-{
-    const cla_vocab *v = &t->source.vocab;
-    for (size_t i = v->specials; i < v->count && t->prefix_token; i++) {
-        if (cla_subwords_is_prefix(v->tokens[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* ---- text -------------------------------------------------------------------- */
 
 cla_status cla_translation_read_lines(const translation *t, const char *data,
@@ -142,6 +131,7 @@ static cla_status make_training(translation *t, const char *dir, cla_task_mode m
                                 const cla_lines lines[2])
 {
     const cla_bitext_options options = { t->max_pieces, true };
+    CLA_TRY(cla_translation_choose(t, NULL, NULL));
     CLA_TRY(learn(t, lines));
     if (mode == CLA_TASK_RESUMED) {
         CLA_TRY(use_both(t, dir, compare));
@@ -182,10 +172,11 @@ cla_status cla_translation_read_training(translation *t, const char *dir,
     return status;
 }
 
-cla_status cla_translation_read_split(const translation *t, const char *data,
+cla_status cla_translation_read_split(translation *t, const char *data,
                                       const char *stem, cla_bitext *text)
 {
     const cla_bitext_options options = { 0, true };
+    CLA_TRY(cla_translation_choose(t, NULL, NULL));
     cla_lines lines[2] = { { 0 } };
     cla_status status = cla_translation_read_lines(t, data, stem, lines);
     status = status ? status

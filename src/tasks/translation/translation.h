@@ -7,6 +7,13 @@
 #include "text/buckets.h"
 #include "train/task.h"
 
+/* How pieces name languages. */
+typedef enum translation_languages {
+    TRANSLATION_PREFIX, // ">>fra<<" in front of the source names the target
+    TRANSLATION_M2M100, // "__fr__" in front of source and target names their own
+    TRANSLATION_NLLB,   // "fra_Latn" does
+} translation_languages;
+
 typedef struct translation {
     cla_task task; // first: a translation is a cla_task
     const char *data, *source_name, *target_name;
@@ -19,6 +26,7 @@ typedef struct translation {
     const char *target_sentencepiece; // of the target's model; "": the same model
     bool prefix_token, tidy_output;   // cla_subwords.prefix and .tidy
     bool unknown_prefix;   // ">>x<<" is a piece, known or not, of translated lines
+    int languages;         // translation_languages
     search_options search; // defaults of `clattn translate`
     transformer_config config;
     transformer model;
@@ -47,6 +55,14 @@ cla_status cla_translation_load_pieces(translation *t, const char *dir);
 /* Returns whether the target language is chosen by a prefix that the source's pieces
  * have. (Older versions wrote prefix_token for every import.) */
 bool cla_translation_has_languages(const translation *t);
+/* languages.c: returns the name of the language that piece i of the source stands for,
+ * and sets *size to its bytes; NULL: none. */
+const char *cla_translation_language(const translation *t, size_t i, size_t *size);
+/* Chooses the languages of the lines to come; NULL: those of the settings. A model
+ * whose source alone names the target has no choice here. Errors: CLA_E_INPUT (the
+ * model lacks one). */
+cla_status cla_translation_choose(translation *t, const char *source,
+                                  const char *target);
 /* Returns the file stem of "dev" or "test"; any other name is its own stem. */
 const char *cla_translation_stem(const translation *t, const char *split);
 /* Reads the lines of data/stem in both languages. Errors: those of cla_lines_read and
@@ -54,7 +70,7 @@ const char *cla_translation_stem(const translation *t, const char *split);
 cla_status cla_translation_read_lines(const translation *t, const char *data,
                                       const char *stem, cla_lines lines[2]);
 /* Reads the pairs of data/stem, of any length but without an empty side. */
-cla_status cla_translation_read_split(const translation *t, const char *data,
+cla_status cla_translation_read_split(translation *t, const char *data,
                                       const char *stem, cla_bitext *text);
 
 /* policy.c: runs the backward pass of the current step: of its loss, weighted by share,

@@ -1,0 +1,81 @@
+/* languages.c - the languages that a translator's pieces name. */
+#include <string.h>
+
+#include "tasks/translation/translation.h"
+
+/* Returns whether a piece has the form of NLLB's languages: "fra_Latn". */
+static bool is_code(const char *piece, size_t size)
+{
+    static const char form[] = "aaa_Aaaa";
+    bool fits = size == sizeof form - 1;
+    for (size_t i = 0; i < size && fits; i++) {
+        const bool small = piece[i] >= 'a' && piece[i] <= 'z';
+        const bool capital = piece[i] >= 'A' && piece[i] <= 'Z';
+        fits = form[i] == 'a' ? small : form[i] == 'A' ? capital : piece[i] == form[i];
+    }
+    return fits;
+}
+
+const char *cla_translation_language(const translation *t, size_t i, size_t *size)
+{
+    const cla_vocab *v = &t->source.vocab;
+    const char *piece = v->tokens[i];
+    const bool special = i < v->specials;
+    const size_t bytes = strlen(piece);
+    bool named = false;
+    size_t edge = 2; // bytes around the name, on each side
+    switch (t->languages) {
+    case TRANSLATION_PREFIX:
+        named = !special && t->prefix_token && cla_subwords_is_prefix(piece);
+        break;
+    case TRANSLATION_M2M100:
+        named = special && bytes > 4 && memcmp(piece, "__", 2) == 0 &&
+                memcmp(piece + bytes - 2, "__", 2) == 0;
+        break;
+    case TRANSLATION_NLLB:
+        named = special && is_code(piece, bytes);
+        edge = 0;
+        break;
+    }
+    *size = named ? bytes - 2 * edge : 0;
+    return named ? piece + edge : NULL;
+}
+
+bool cla_translation_has_languages(const translation *t)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < t->source.vocab.count; i++) {
+        if (cla_translation_language(t, i, &size)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Finds the piece of a language, which is the same in both vocabularies. */
+static cla_status find(const translation *t, const char *side, const char *name,
+                       int32_t *piece)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < t->source.vocab.count; i++) {
+        const char *own = cla_translation_language(t, i, &size);
+        if (own && strlen(name) == size && memcmp(own, name, size) == 0) {
+            *piece = (int32_t)i;
+            return CLA_OK;
+        }
+    }
+    return cla_fail(CLA_E_INPUT,
+                    "the %s language is '%.40s', which the model does not have: see "
+                    "clattn languages",
+                    side, name);
+}
+
+cla_status cla_translation_choose(translation *t, const char *source,
+                                  const char *target)
+{
+    if (t->languages == TRANSLATION_PREFIX) {
+        return CLA_OK;
+    }
+    CLA_TRY(find(t, "source", source ? source : t->source_name, &t->source.before));
+    return find(t, "target", target ? target : t->target_name, &t->target.before);
+}

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""m2m.py - compares translations of random M2M-100 and NLLB models with those of transformers
+
+    m2m.py CLATTN SEED
+
+The newest transformers makes models of many forms (m2m_models.py); clattn imports them. Texts
+and scores must be the same for several pairs of languages, greedy and with a beam of 4. Prints
+counts; exits with 1 when something differs.
+"""
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+import torch
+import transformers
+
+import m2m_models
+from marian_models import page
+from peer import Tally, clattn
+
+MODELS, LINES = 8, 10
+CLOSE = 1e-4  # scores, sums of float32; texts have no tolerance
+PAIRS = {"m2m100": [("en", "de"), ("fr", "zu")],
+         "nllb": [("eng_Latn", "deu_Latn"), ("zho_Hans", "ace_Arab")]}
+
+
+def compare(program, tally, folder, form, tokens, network):
+    model = folder.with_name(f"{folder.name}-imported")
+    clattn(program, "import", folder, "--out", model)
+    draw = tally.draw(f"lines of {folder.name}")
+    lines = [draw.choice(page(draw)) for _ in range(LINES)]
+    for pair in PAIRS[form["family"]]:
+        named = [m2m_models.token_of(form, x) for x in pair]
+        for beam in (1, 4):
+            said = clattn(program, "translate", "--no-split", "--model", model, "--source", pair[0],
+                          "--target", pair[1], "--beam", beam, "--scores",
+                          text="".join(f"{x}\n" for x in lines))
+            rows = [row.split("\t") for row in said.split("\n")[:-1]]
+            for line, (_, score, text) in zip(lines, rows, strict=True):
+                their, other = m2m_models.generate(network, tokens, line, named, beam)
+                name, at = f"{form['family']}: beam {beam}", f"{line!r}, {json.dumps(form)}"
+                tally.compare(f"{name}, text", text, their, at)
+                if other is not None and text == their:
+                    tally.compare(f"{name}, score", float(score), other, at, CLOSE)
+
+
+def main():
+    program, tally = sys.argv[1], Tally(sys.argv[2])
+    torch.set_num_threads(1)
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    with tempfile.TemporaryDirectory() as scratch:
+        for number in range(MODELS):
+            folder = Path(scratch) / str(number)
+            made = m2m_models.make(tally.draw(number), folder, ("m2m100", "nllb")[number % 2])
+            compare(program, tally, folder, *made)
+    tally.finish()
+
+
+if __name__ == "__main__":
+    main()
