@@ -211,9 +211,6 @@ static cla_status copy_table(writer *w, const char *to, const marian_pieces *p,
 
 static cla_status copy_bias(writer *w)
 {
-    if (w->m->family != FAMILY_MARIAN) {
-        return CLA_OK; // these networks have none
-    }
     const marian_pieces *p = cla_marian_target(w->m);
     const int64_t V = (int64_t)p->vocab.count;
     float *made = NULL, *numbers = NULL;
@@ -261,7 +258,7 @@ static cla_status copy_tables(writer *w)
     const marian_pieces *target = cla_marian_target(m);
     if (m->shared && m->tied) {
         CLA_TRY(copy_table(w, "target.table", target, all));
-        return copy_bias(w);
+        return m->family == FAMILY_MARIAN ? copy_bias(w) : CLA_OK;
     }
     const bool apart = keeps_apart(w);
     CLA_TRY(copy_table(w, "source.table", &m->source, apart ? encoder : both));
@@ -270,7 +267,7 @@ static cla_status copy_tables(writer *w)
                        : m->tied ? written
                                  : decoder));
     CLA_TRY(m->tied ? CLA_OK : copy_table(w, "output.table", target, head));
-    return copy_bias(w);
+    return m->family == FAMILY_MARIAN ? copy_bias(w) : CLA_OK;
 }
 
 static bool close_to(const float *got, const float *want, int64_t n, float bar)
