@@ -110,9 +110,7 @@ class Tensor:
                 )
             )
             assert out.value
-            memory = _TensorMemory(runtime, out.value)
-            memory.host = host
-            return Tensor(memory, out.value)
+            return Tensor(_TensorMemory(runtime, out.value, host), out.value)
 
     @property
     def pointer(self) -> int:
@@ -264,7 +262,6 @@ def _dtype(where: str, array: np.ndarray[Any, np.dtype[Any]]) -> Dtype:
 class _TensorMemory(Owned):
     _free = "cla_tensor_free"
     _name = "tensor"
-    host: object = None  # what owns the numbers of a borrowed tensor
 
 
 class Ragged(Owned):

@@ -1,5 +1,7 @@
 """Tensors of PyTorch that CPU devices use in place, and those that they copy."""
 
+import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -167,6 +169,29 @@ def test_lengths_are_named_by_their_own_number(own: clattn.Runtime) -> None:
         ours.attention(x, x, x, lengths=[6, 7])
     with pytest.raises(clattn.ShapeError, match="lengths has 3 sequences, q 2"):
         ours.attention(x, x, x, lengths=[6, 6, 6])
+
+
+def test_memory_outlives_its_tensor(own: clattn.Runtime) -> None:
+    """Another call holds the runtime: what is dropped meanwhile is freed after it."""
+    x = at(0, N, H, D)
+    gone = weakref.ref(x)
+    tensor = clattn.Tensor._borrow(own, x, x.data_ptr(), x.shape, clattn.Dtype.F32)
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with own.lock:
+            held.set()
+            done.wait(60)
+
+    other = threading.Thread(target=hold)
+    other.start()
+    held.wait(60)
+    del x, tensor
+    assert gone() is not None
+    done.set()
+    other.join()
+    own.finish()
+    assert gone() is None
 
 
 def test_an_error_leaves_no_work_behind(own: clattn.Runtime) -> None:
