@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from clattn import _arguments as arguments
-from clattn._api import Dtype
+from clattn._lent import Lent, copied
 from clattn.errors import ClattnError, DtypeError, GradientError, UsageError
 from clattn.runtime import Runtime
 from clattn.tape import Tape
@@ -68,10 +68,18 @@ def _current() -> Runtime:
 
 
 class Step:
-    """A forward pass on its own tape, kept for the backward pass."""
+    """A forward pass on its own tape, kept for the backward pass.
+
+    fused  how many values, from the first on, may be columns of wider tensors
+    """
 
     def __init__(
-        self, name: str, call: Call, rows: Sequence[tuple[int, ...]], seed: int
+        self,
+        name: str,
+        call: Call,
+        rows: Sequence[tuple[int, ...]],
+        seed: int,
+        fused: int = 0,
     ) -> None:
         self.runtime = _current()
         self.name = name
@@ -79,6 +87,7 @@ class Step:
         batches = {r: Ragged.from_lengths(self.runtime, r) for r in rows}
         self.rows = [batches[lengths] for lengths in rows]
         self.seed = seed
+        self.fused = fused
         self.tape: Tape | None = None
 
     def forward(self, values: Sequence[Any], wanted: Sequence[bool]) -> Any:
@@ -87,14 +96,15 @@ class Step:
 
     def _forward(self, values: Sequence[Any], wanted: Sequence[bool]) -> Any:
         self.tape = self.runtime.tape(training=any(wanted), seed=self.seed)
-        lent = _Lent(self.runtime)
+        lent = Lent(self.runtime, self.tape)
         self.inputs = [
-            None if value is None else lent.tensor(value, grad)
-            for value, grad in zip(values, wanted, strict=True)
+            None if value is None else lent.operand(value, grad, i < self.fused)
+            for i, (value, grad) in enumerate(zip(values, wanted, strict=True))
         ]
-        made = self.call(self.tape, self.inputs, self.rows)
+        operands = [None if one is None else one.tensor for one in self.inputs]
+        made = self.call(self.tape, operands, self.rows)
         self.results = made if isinstance(made, tuple) else (made,)
-        copies = tuple(_copied(y) for y in self.results)
+        copies = tuple(copied(y) for y in self.results)
         return copies if isinstance(made, tuple) else copies[0]
 
     def backward(
@@ -106,21 +116,17 @@ class Step:
         tape, self.tape = self.tape, None
         assert tape is not None
         with tape, _settled(self.runtime):
-            lent = _Lent(self.runtime)
+            lent = Lent(self.runtime)
             for y, dy in zip(self.results, dys, strict=True):
                 if dy is not None:
                     tape.seed(y, lent.tensor(dy, False))
             if any(dy is not None for dy in dys):
                 tape.backward()
+            known: dict[int, Any] = {}
             return [
-                self._gradient(tensor) if grad else None
-                for tensor, grad in zip(self.inputs, wanted, strict=True)
+                one.gradient(known) if grad and one is not None else None
+                for one, grad in zip(self.inputs, wanted, strict=True)
             ]
-
-    def _gradient(self, tensor: Tensor | None) -> Any:
-        assert tensor is not None
-        grad = tensor.grad
-        return torch.zeros(tensor.shape) if grad is None else _copied(grad)
 
 
 @contextlib.contextmanager
@@ -132,55 +138,6 @@ def _settled(runtime: Runtime) -> Iterator[None]:
         with contextlib.suppress(ClattnError):
             runtime.finish()
         raise
-
-
-class _Lent:
-    """The tensors of a call, which the device uses in place where it can.
-
-    OpenCL defines nothing for two buffers over the same place of memory: a tensor that
-    is passed twice is lent once, or copied where both want a gradient of their own.
-    """
-
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
-        self.known: list[tuple[Any, bool, Tensor]] = []
-
-    def tensor(self, value: Any, grad: bool) -> Tensor:
-        value = value.detach().resolve_conj().resolve_neg().contiguous()
-        over = [one for one in self.known if _overlap(one[0], value)]
-        for other, wanted, made in over:
-            if not grad and not wanted and _same(other, value):
-                return made
-        if over or not value.numel():
-            made = Tensor.from_numpy(self.runtime, value.numpy())
-        else:
-            dtype = Dtype.I32 if value.dtype == torch.int32 else Dtype.F32
-            address, shape = value.data_ptr(), value.shape
-            made = Tensor._borrow(self.runtime, value, address, shape, dtype)
-        made.want_grad(grad)
-        self.known.append((value, grad, made))
-        return made
-
-
-def _same(x: Any, y: Any) -> bool:
-    """Whether dense tensors are the same numbers."""
-    return (x.data_ptr(), x.shape, x.dtype) == (y.data_ptr(), y.shape, y.dtype)
-
-
-def _overlap(x: Any, y: Any) -> bool:
-    """Whether dense tensors share memory."""
-    (first, end), (other, last) = (
-        (t.data_ptr(), t.data_ptr() + t.numel() * t.element_size()) for t in (x, y)
-    )
-    return first < last and other < end
-
-
-def _copied(tensor: Tensor) -> Any:
-    """The numbers in memory of PyTorch, which the next call can use in place."""
-    made = torch.empty(tensor.shape)
-    if made.numel():
-        tensor._download(made.data_ptr())
-    return made
 
 
 class _Operator(torch.autograd.Function):
@@ -331,7 +288,10 @@ def run(
     taken = [tensor(name, argument, value) for argument, value in values.items()]
     tokens = [arguments.lengths(name, argument, r) for argument, r in rows.items()]
     seed = int(torch.randint(2**31, ())) if draws else 42
-    return _Operator.apply(Step(name, call, tokens, seed), *taken)
+    fused = (
+        3 if tuple(values)[:3] in (("q", "k", "v"), ("query", "key", "value")) else 0
+    )
+    return _Operator.apply(Step(name, call, tokens, seed, fused), *taken)
 
 
 def result_type(values: Iterable[Any]) -> Any:

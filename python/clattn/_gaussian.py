@@ -11,7 +11,7 @@ from torch import nn
 
 from clattn import _arguments as arguments
 from clattn import torch as ops
-from clattn._ways import WHERE, Sizes, Way, _between, linear
+from clattn._ways import WHERE, Sizes, Way, between, linear
 from clattn.errors import UsageError
 
 
@@ -34,10 +34,10 @@ class _Gaussian(Way):
     def __init__(self, sizes: Sizes, local_heads: int | None) -> None:
         super().__init__(sizes)
         some = sizes.heads if local_heads is None else local_heads
-        self.local = _between("local_heads", some, 1, sizes.heads)
+        self.local = between("local_heads", some, 1, sizes.heads)
 
     def add_predictor(self, hidden: int, *outputs: str) -> None:
-        hidden = _between("local_predictor", max(hidden, 1), 1, 65535)
+        hidden = between("local_predictor", max(hidden, 1), 1, 65535)
         self.predictor = linear(self.sizes.heads * self.sizes.width, hidden)
         for name in outputs:
             setattr(self, name, linear(hidden, self.local))

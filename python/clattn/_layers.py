@@ -12,6 +12,7 @@ from torch import nn
 
 from clattn import _arguments as arguments
 from clattn import _autograd as autograd
+from clattn import _convolved as convolved
 from clattn import _gaussian as gaussian
 from clattn import _packed as packed
 from clattn import _ways as ways
@@ -37,8 +38,8 @@ KINDS: dict[str, type[Way]] = {
     "local_hard": gaussian.LocalHard,
     "local_soft": gaussian.LocalSoft,
     "direct": ways.Direct,
-    "conv": ways.ConvolvedByKey,
-    "conv2d": ways.Convolved,
+    "conv": convolved.ConvolvedByKey,
+    "conv2d": convolved.Convolved,
     "custom": ways.Custom,
 }
 
@@ -122,7 +123,7 @@ class SelfAttention(nn.Module):  # type: ignore[misc, name-defined, unused-ignor
         if kind not in KINDS:
             raise UsageError(f"{WHERE}: kind is {kind!r}, must be one of {list(KINDS)}")
         if length is not None:
-            length = ways._between("length", length, 1, 65535)
+            length = ways.between("length", length, 1, 65535)
         known = list(inspect.signature(KINDS[kind].__init__).parameters)[2:]
         for key in keys:
             if key not in known:

@@ -7,7 +7,7 @@ width. Its keys and their defaults are those of clattn's configs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,8 @@ from torch import nn
 
 from clattn import _arguments as arguments
 from clattn import torch as ops
-from clattn._api import Activation, ConvMethod, Edge
-from clattn.errors import ShapeError, UsageError
+from clattn._api import Edge
+from clattn.errors import UsageError
 
 WHERE = "SelfAttention"
 
@@ -58,27 +58,27 @@ class Way(nn.Module):  # type: ignore[misc, name-defined, unused-ignore]
         return self.sizes.length
 
 
-def _choice(name: str, value: object, of: Sequence[str]) -> int:
+def choice(name: str, value: object, of: Sequence[str]) -> int:
     if value not in of:
         raise UsageError(f"{WHERE}: {name} is {value!r}, must be one of {list(of)}")
     return of.index(str(value))
 
 
-def _odd(name: str, value: Any) -> int:
+def odd(name: str, value: Any) -> int:
     number = arguments.whole(WHERE, name, value, "int")
     if number < 1 or number % 2 == 0:
         raise UsageError(f"{WHERE}: {name} is {number}, must be odd")
     return number
 
 
-def _between(name: str, value: Any, low: int, high: int) -> int:
+def between(name: str, value: Any, low: int, high: int) -> int:
     number = arguments.whole(WHERE, name, value, "int")
     if not low <= number <= high:
         raise UsageError(f"{WHERE}: {name} is {number}, must be in {low}..{high}")
     return number
 
 
-def _glorot(shape: Sequence[int], fan_in: float, fan_out: float) -> Any:
+def glorot(shape: Sequence[int], fan_in: float, fan_out: float) -> Any:
     bound = math.sqrt(6 / (fan_in + fan_out))
     return nn.Parameter(torch.empty(*shape).uniform_(-bound, bound))
 
@@ -112,7 +112,7 @@ class Band(Way):
 
     def __init__(self, sizes: Sizes, window: int = 11) -> None:
         super().__init__(sizes)
-        self.window = _odd("window", window)
+        self.window = odd("window", window)
 
     def forward(
         self, q: Any, k: Any, v: Any, lengths: Sequence[int], **options: Any
@@ -127,8 +127,8 @@ class Band2d(Way):
         self, sizes: Sizes, window: int = 11, area: int = 3, edge: str = "truncate"
     ) -> None:
         super().__init__(sizes)
-        self.window, self.area = _odd("window", window), _odd("area", area)
-        self.edge = Edge(_choice("edge", edge, ["truncate", "wrap", "author"]))
+        self.window, self.area = odd("window", window), odd("area", area)
+        self.edge = Edge(choice("edge", edge, ["truncate", "wrap", "author"]))
         heads = sizes.heads
         most = 2 * heads - 1 if self.edge == Edge.TRUNCATE else heads
         if self.area > most:
@@ -151,7 +151,7 @@ class BiDirect(Way):
     def __init__(self, sizes: Sizes, directed_heads: int | None = None) -> None:
         super().__init__(sizes)
         some = sizes.heads if directed_heads is None else directed_heads
-        self.directed = _between("directed_heads", some, 0, sizes.heads)
+        self.directed = between("directed_heads", some, 0, sizes.heads)
 
     def table(self, t: int) -> Any:
         """[H,2t]: number i - j + t of a row is added to the score of i and j."""
@@ -187,7 +187,7 @@ class Block(Way):
 
     def __init__(self, sizes: Sizes, block: int = 4) -> None:
         super().__init__(sizes)
-        self.block = _between("block", block, 1, 65535)
+        self.block = between("block", block, 1, 65535)
         wide = sizes.heads * sizes.width
         self.hidden, self.between = linear(wide, wide), linear(wide, wide)
         self.score, self.gate = linear(wide, sizes.heads), linear(2 * wide, wide)
@@ -231,9 +231,9 @@ class Relative(Way):
 
     def __init__(self, sizes: Sizes, clip: int = 16) -> None:
         super().__init__(sizes)
-        rows = 2 * _between("clip", clip, 0, 65535) + 1
-        self.rel_k = _glorot((rows, sizes.width), rows, sizes.width)
-        self.rel_v = _glorot((rows, sizes.width), rows, sizes.width)
+        rows = 2 * between("clip", clip, 0, 65535) + 1
+        self.rel_k = glorot((rows, sizes.width), rows, sizes.width)
+        self.rel_v = glorot((rows, sizes.width), rows, sizes.width)
 
     def forward(
         self, q: Any, k: Any, v: Any, lengths: Sequence[int], **options: Any
@@ -248,7 +248,7 @@ class Direct(Way):
     def __init__(self, sizes: Sizes, rel_mode: str = "gather") -> None:
         super().__init__(sizes)
         heads, t = sizes.heads, self.limit()
-        spectral = _choice("rel_mode", rel_mode, ["gather", "spectral"]) == 1
+        spectral = choice("rel_mode", rel_mode, ["gather", "spectral"]) == 1
         self.absolute = nn.Parameter(torch.randn(heads, t, t) / math.sqrt(t))
         table = torch.randn(heads, 2 * t) / (2 * t) ** 0.25
         if spectral:
@@ -267,99 +267,6 @@ class Direct(Way):
         table = self.relative if spectrum is None else spectrum @ self.waves
         given = self.absolute, table, lengths
         return ops.position_attention(q, k, v, *given, **options)
-
-
-# ---- convolved maps ------------------------------------------------------------------
-
-
-class Convolved(Way):
-    """conv2d: the map is convolved along queries and keys. Dufter et al. 2020."""
-
-    drops = False
-    bias: Any
-
-    def __init__(
-        self,
-        sizes: Sizes,
-        map_filter: int = 3,
-        map_activation: str = "relu",
-        conv_pos: str = "after",
-    ) -> None:
-        super().__init__(sizes)
-        self.before = _choice("conv_pos", conv_pos, ["after", "before"]) == 1
-        names = ["none", "relu", "tanh", "sigmoid"]
-        _choice("map_activation", map_activation, names)
-        self.activation = Activation[map_activation.upper()]
-        self.add_filter(map_filter)
-
-    def add_filter(self, side: int) -> None:
-        side = _odd("map_filter", side)
-        _between("map_filter", side, 1, 31)
-        heads = self.sizes.heads
-        self.filter = _glorot((heads, side, side), side * side, side * side)
-        self.bias = None if self.before else nn.Parameter(torch.zeros(heads))
-
-    def forward(
-        self, q: Any, k: Any, v: Any, lengths: Sequence[int], **options: Any
-    ) -> Any:
-        if self.before:
-            return _convolved_scores(q, k, v, lengths, self.convolve)
-        given = self.filter, self.bias, lengths, self.activation
-        return ops.conv_attention_2d(q, k, v, *given, ConvMethod.AUTO)
-
-    def convolve(self, scores: Any) -> Any:
-        """[B,H,T,T], with zeros around it."""
-        side = self.filter.shape[1]
-        kernel, heads = self.filter[:, None].to(scores.dtype), self.sizes.heads
-        return nn.functional.conv2d(scores, kernel, padding=side // 2, groups=heads)
-
-
-class ConvolvedByKey(Convolved):
-    """conv: along queries, with a filter for each key position. Dufter et al. 2020."""
-
-    def __init__(
-        self, sizes: Sizes, map_activation: str = "relu", conv_pos: str = "after"
-    ) -> None:
-        super().__init__(sizes, 3, map_activation, conv_pos)
-
-    def add_filter(self, side: int) -> None:
-        heads, t = self.sizes.heads, self.limit()
-        self.filter = _glorot((heads, side, t, t), side * t, side * t)
-        self.bias = nn.Parameter(torch.zeros(heads, t))
-
-    def forward(
-        self, q: Any, k: Any, v: Any, lengths: Sequence[int], **options: Any
-    ) -> Any:
-        longest, most = max(lengths, default=0), self.filter.shape[-1]
-        if longest > most:
-            raise ShapeError(
-                f"{WHERE}: a sequence of {longest} tokens, length is {most}"
-            )
-        if self.before:
-            return _convolved_scores(q, k, v, lengths, self.convolve)
-        given = self.filter, self.bias, lengths, self.activation
-        return ops.conv_attention_1d(q, k, v, *given)
-
-    def convolve(self, scores: Any) -> Any:
-        t = scores.shape[-1]
-        padded = nn.functional.pad(scores, (0, 0, 1, 1))
-        kernel = self.filter[..., :t, :t].to(scores.dtype)
-        parts = [padded[:, :, u : u + t] @ kernel[:, u] for u in range(3)]
-        return sum(parts) + self.bias[:, None, :t]
-
-
-def _convolved_scores(
-    q: Any, k: Any, v: Any, lengths: Sequence[int], convolve: Callable[[Any], Any]
-) -> Any:
-    """Scores are convolved, then comes the softmax: dense maps [B,H,T,T]."""
-    split = [x.split(list(lengths)) for x in (q, k, v)]
-    padded = [nn.utils.rnn.pad_sequence(list(x), batch_first=True) for x in split]
-    q, k, v = (x.transpose(1, 2) for x in padded)
-    tokens = torch.tensor(list(lengths))
-    scores = convolve(q @ k.transpose(2, 3) / math.sqrt(q.shape[-1]))
-    weights = ops.masked_softmax(scores, tokens, tokens, False)
-    o = (weights.to(v.dtype) @ v).transpose(1, 2)
-    return torch.cat([x[:n] for x, n in zip(o, lengths, strict=True)])
 
 
 # ---- expressions ---------------------------------------------------------------------
@@ -395,12 +302,12 @@ class Custom(Way):
             named["length"] = self.limit()
         init = one.get("init", "zeros")
         shape = [
-            named[n] if n in named else _between(f"learn[{name!r}]", n, 1, 2**31 - 1)
+            named[n] if n in named else between(f"learn[{name!r}]", n, 1, 2**31 - 1)
             for n in one["shape"]
         ]
         if not isinstance(init, str):
             return torch.full(shape, arguments.real(WHERE, f"learn[{name!r}]", init))
-        _choice(f"init of {name}", init, ["zeros", "ones", "normal", "alibi"])
+        choice(f"init of {name}", init, ["zeros", "ones", "normal", "alibi"])
         if init == "alibi":
             slopes = 2.0 ** (-8 * torch.arange(1, shape[0] + 1) / shape[0])
             return slopes.view(-1, *[1] * (len(shape) - 1)).expand(shape).clone()

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import clattn
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 import clattn.torch as ours  # noqa: E402
-from test_torch import device  # noqa: E402, F401
+from test_torch import CASES, device  # noqa: E402, F401
 
 Torch = Any
 H, D = 4, 8
@@ -83,16 +84,80 @@ def test_results_and_what_lies_around(own: clattn.Runtime, offset: int) -> None:
         assert torch.equal(x.around, base)
 
 
-def test_strided_tensors_are_copied_once_by_torch(own: clattn.Runtime) -> None:
+@pytest.mark.parametrize("training", [False, True])
+def test_parts_of_a_projection_are_not_copied(
+    own: clattn.Runtime, training: bool
+) -> None:
+    """q, k and v as columns of one tensor, with the bits of dense ones."""
     torch.manual_seed(1)
-    fused = at(0, N, 3, H, D)
-    q, k, v = fused.unbind(1)
-    dense = [x.contiguous() for x in (q, k, v)]
-    assert written(own, lambda: band(q, k, v)) == written(own, lambda: band(*dense))
-    assert torch.equal(band(q, k, v), band(*dense))
-    flipped = fused.flip(0).transpose(2, 3).contiguous().transpose(2, 3)
-    q, k, v = flipped.unbind(1)
-    assert torch.equal(band(q, k, v), band(q.clone(), k.clone(), v.clone()))
+    fused = at(0, N, 3, H, D).requires_grad_(training)
+    dense = fused.detach().clone().requires_grad_(training)
+    parts, copies = fused.unbind(1), [x.contiguous() for x in dense.unbind(1)]
+    assert written(own, lambda: band(*parts)) == written(own, lambda: band(*copies))
+    got, want = band(*parts), band(*copies)
+    assert torch.equal(got, want)
+    if training:
+        dy = torch.randn(got.shape)
+        got.backward(dy)
+        want.backward(dy)
+        assert torch.equal(fused.grad, dense.grad)
+
+
+def test_other_strides_are_copied_once(own: clattn.Runtime) -> None:
+    """By PyTorch: turned axes, rows with a gap, parts that begin off a line."""
+    torch.manual_seed(1)
+    turned = [torch.randn(N, D, H).transpose(1, 2) for _ in range(3)]
+    gaps = [torch.randn(N, H, D + 3)[..., :D] for _ in range(3)]
+    off = list(at(4, N, 3, H, D).unbind(1))
+    ends = [torch.randn(2 * N * H * D)[-N * H * D :].view(N, H, D)] * 3
+    for given in (turned, gaps, off, ends):
+        dense = [x.contiguous().clone() for x in given]
+        assert torch.equal(band(*given), band(*dense))
+        tables = written(own, lambda dense=dense: band(*dense))
+        more = written(own, lambda given=given: band(*given)) - tables
+        assert more in (0, sum(x.nbytes for x in dense[:1]))
+
+
+def test_parts_that_share_columns(own: clattn.Runtime) -> None:
+    """Each has a gradient of its own, whatever the others read; some want none."""
+    torch.manual_seed(1)
+    leaf = at(0, N, 3, H, D).requires_grad_()
+    dense = leaf.detach().clone().requires_grad_()
+
+    def gradient(x: Torch, copied: bool) -> Torch:
+        q, k, v = x.unbind(1)
+        given = [q, q.detach(), k, v.detach()]
+        if copied:
+            given = [y.contiguous().clone() for y in given]
+        a, b, c, d = given
+        o = band(a, b, c) + 2 * band(c, d, a) + 3 * band(d, a, a)
+        return torch.autograd.grad(o.square().sum(), x)[0]
+
+    torch.testing.assert_close(
+        gradient(leaf, False), gradient(dense, True), rtol=1e-5, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
+def test_every_operator_takes_parts(
+    own: clattn.Runtime, case: Any, rng: np.random.Generator
+) -> None:
+    """Its tensors as columns of wider ones, where three axes allow that."""
+    _, shapes, layer, _ = case
+    arrays = [rng.normal(size=shape).astype(np.float32) for shape in shapes]
+    dense = [torch.from_numpy(a).clone().requires_grad_() for a in arrays]
+    parts = []
+    for x in dense:
+        wide = torch.full((x.shape[0], 2, *x.shape[1:]), torch.nan)
+        wide[:, 1] = x.detach()
+        parts.append(wide[:, 1].detach().requires_grad_())
+    got, want = layer(*parts), layer(*dense)
+    assert torch.equal(got, want)
+    dy = torch.randn(got.shape)
+    got.backward(dy)
+    want.backward(dy)
+    for one, other in zip(parts, dense, strict=True):
+        assert torch.equal(one.grad, other.grad)
 
 
 def test_a_tensor_that_is_passed_thrice(own: clattn.Runtime) -> None:
