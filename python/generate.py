@@ -237,8 +237,8 @@ def write_torch(headers: Headers) -> None:
     print(
         '''"""The attention operators for PyTorch, written by generate.py.
 
-Tensors are PyTorch's and on the CPU; each call copies them to the device of `use`, and
-the result back. float16, bfloat16 and float64 are computed in float32. Tensors are
+Tensors are PyTorch's and on the CPU. Where the device of `use` is a CPU, it reads them
+where they are; else each call copies them there. Results are copied back. float16, bfloat16 and float64 are computed in float32. Tensors are
 packed: the tokens of all sequences one after the other, without padding. `attention`
 takes padded and nested ones, too, and scaled_dot_product_attention has the arguments of
 PyTorch's own; torch.compile takes both. Gradients flow through autograd. There are no

@@ -37,6 +37,19 @@ CLA_API cla_status cla_tensor_new(cla_tensor **out, cla_runtime *rt, cla_dtype d
                                   int rank, const int64_t *shape);
 CLA_API void cla_tensor_free(cla_tensor **t);
 
+/* A tensor over numbers in host memory, which the application lends.
+ *
+ * host  in  the numbers of the tensor, row-major. They must stay, and must not change,
+ *           until the tensor is freed and the work that reads it has ended
+ *
+ * On CPUs the device reads host itself where it begins at a multiple of 64 bytes. Else
+ * the tensor is a copy. For inputs of operators: whether host changes when the tensor
+ * is written to depends on that.
+ *
+ * Errors: as cla_tensor_new. */
+CLA_API cla_status cla_tensor_borrow(cla_tensor **out, cla_runtime *rt, cla_dtype dtype,
+                                     int rank, const int64_t *shape, void *host);
+
 CLA_API int cla_tensor_rank(const cla_tensor *t);
 CLA_API int64_t cla_tensor_dim(const cla_tensor *t, int axis);
 CLA_API int64_t cla_tensor_size(const cla_tensor *t); // number of elements

@@ -34,7 +34,16 @@ from clattn.errors import __all__ as _errors
 from clattn.model import Model, Quatrain, Quote, Translation
 from clattn.ops import *  # noqa: F403
 from clattn.ops import __all__ as _operators
-from clattn.program import bench, evaluate, read_log, score, train, verify
+from clattn.program import (
+    bench,
+    evaluate,
+    read_log,
+    score,
+    train,
+    training,
+    verify,
+)
+from clattn.runs import read_runs, sweep, table
 from clattn.runtime import Device, ProfileRow, Runtime, devices
 from clattn.safetensors import read_safetensors
 from clattn.tape import Out, Tape
@@ -68,9 +77,13 @@ __all__ = [
     "evaluate",
     "ops",
     "read_log",
+    "read_runs",
     "read_safetensors",
     "score",
+    "sweep",
+    "table",
     "train",
+    "training",
     "verify",
     "version",
 ]

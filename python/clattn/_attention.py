@@ -9,11 +9,11 @@ from typing import Any
 import torch
 
 from clattn import _arguments as arguments
-from clattn import _autograd as autograd
 from clattn import _attend as dispatch
+from clattn import _autograd as autograd
 from clattn import _packed as packed
 from clattn._translate import expression
-from clattn.errors import DtypeError, ShapeError, UsageError
+from clattn.errors import ShapeError, UsageError
 
 _NAME = "attention"
 _QKV = ("q", "k", "v")
@@ -130,16 +130,27 @@ def _padded_batch(given: Sequence[Any], spans: Any, job: _Job) -> Any:
         (packed.full(batch, tokens) if own is None else own, tokens)
         for own, tokens in ((q_lengths, length), (k_lengths, keys))
     ]
+    heads = q.shape[1]
+    if packed.folds((q, k, v), job.form, job.inputs) and all(
+        len(own) == batch and max(own, default=0) <= tokens for own, tokens in rows
+    ):
+        rows = [(packed.unfolded(own, heads), size) for own, size in rows]
+        q, k, v = (x.flatten(0, 1).unsqueeze(1) for x in (q, k, v))
     flat = [x.transpose(1, 2).flatten(0, 1) for x in (q, k, v)]
     o = _run(flat, rows, (q_name, k_name), job)
-    return o.view(batch, length, *o.shape[1:]).transpose(1, 2)
+    o = o.view(q.shape[0], length, *o.shape[1:]).transpose(1, 2)
+    return o.reshape(batch, heads, length, v.shape[3])
 
 
 def _nested(given: Sequence[Any], spans: Any, job: _Job) -> Any:
     """Nested tensors [B,H,*,d] or [B,*,H,d] as packed ones, and back."""
     flat, offsets = [], []
     for name, x in zip(_QKV, given, strict=True):
-        if not x.is_nested or x.layout != getattr(torch, "jagged", None) or x.dim() != 4:
+        if (
+            not x.is_nested
+            or x.layout != getattr(torch, "jagged", None)
+            or x.dim() != 4
+        ):
             raise ShapeError(
                 f"{_NAME}: {name} must be a nested tensor [B,H,*,d] of layout"
                 " torch.jagged, as q, k and v all are if one is"
@@ -167,7 +178,7 @@ def _run(
 ) -> Any:
     """[N,H,e], from q [N,H,d], k [M,H,d] and v [M,H,e]."""
     q, k, v = given
-    wanted = torch.promote_types(torch.promote_types(q.dtype, k.dtype), v.dtype)
+    wanted = autograd.result_type((q, k, v))
     if job.grouped:
         k, v = (packed.repeated(_NAME, n, x, q, 1) for n, x in (("k", k), ("v", v)))
     width, values = max(q.shape[2], v.shape[2]), v.shape[2]

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 
 from clattn import _arguments as arguments
-from clattn.errors import DtypeError, GradientError, UsageError
+from clattn._lent import Lent, copied
+from clattn.errors import ClattnError, DtypeError, GradientError, UsageError
 from clattn.runtime import Runtime
 from clattn.tape import Tape
 from clattn.tensor import Ragged, Tensor
 
-Call = Callable[[Tape, Sequence[Any], Sequence[Ragged]], Tensor]
+Call = Callable[[Tape, Sequence[Any], Sequence[Ragged]], Tensor | tuple[Tensor, ...]]
 FLOATS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 _WHOLE = (torch.int64, torch.int16, torch.int8, torch.uint8, torch.bool)
 _lock = threading.Lock()
@@ -66,10 +68,18 @@ def _current() -> Runtime:
 
 
 class Step:
-    """A forward pass on its own tape, kept for the backward pass."""
+    """A forward pass on its own tape, kept for the backward pass.
+
+    fused  how many values, from the first on, may be columns of wider tensors
+    """
 
     def __init__(
-        self, name: str, call: Call, rows: Sequence[tuple[int, ...]], seed: int
+        self,
+        name: str,
+        call: Call,
+        rows: Sequence[tuple[int, ...]],
+        seed: int,
+        fused: int = 0,
     ) -> None:
         self.runtime = _current()
         self.name = name
@@ -77,60 +87,72 @@ class Step:
         batches = {r: Ragged.from_lengths(self.runtime, r) for r in rows}
         self.rows = [batches[lengths] for lengths in rows]
         self.seed = seed
+        self.fused = fused
         self.tape: Tape | None = None
 
     def forward(self, values: Sequence[Any], wanted: Sequence[bool]) -> Any:
+        with _settled(self.runtime):
+            return self._forward(values, wanted)
+
+    def _forward(self, values: Sequence[Any], wanted: Sequence[bool]) -> Any:
         self.tape = self.runtime.tape(training=any(wanted), seed=self.seed)
+        lent = Lent(self.runtime, self.tape)
         self.inputs = [
-            None
-            if value is None
-            else Tensor.from_numpy(self.runtime, _array(value), grad)
-            for value, grad in zip(values, wanted, strict=True)
+            None if value is None else lent.operand(value, grad, i < self.fused)
+            for i, (value, grad) in enumerate(zip(values, wanted, strict=True))
         ]
-        self.y = self.call(self.tape, self.inputs, self.rows)
-        return torch.from_numpy(self.y.numpy())
+        operands = [None if one is None else one.tensor for one in self.inputs]
+        made = self.call(self.tape, operands, self.rows)
+        self.results = made if isinstance(made, tuple) else (made,)
+        copies = tuple(copied(y) for y in self.results)
+        return copies if isinstance(made, tuple) else copies[0]
 
     def backward(
-        self, values: Sequence[Any], wanted: Sequence[bool], dy: Any
+        self, values: Sequence[Any], wanted: Sequence[bool], *dys: Any
     ) -> list[Any]:
+        """The gradients of `values`, from those of the results; None for a zero."""
         if self.tape is None:  # retain_graph: a tape has only one backward pass
             self.forward(values, wanted)
         tape, self.tape = self.tape, None
         assert tape is not None
-        with tape:
-            seed = Tensor.from_numpy(self.runtime, _array(dy))
-            tape.backward(self.y, seed)
+        with tape, _settled(self.runtime):
+            lent = Lent(self.runtime)
+            for y, dy in zip(self.results, dys, strict=True):
+                if dy is not None:
+                    tape.seed(y, lent.tensor(dy, False))
+            if any(dy is not None for dy in dys):
+                tape.backward()
+            known: dict[int, Any] = {}
             return [
-                self._gradient(tensor) if grad else None
-                for tensor, grad in zip(self.inputs, wanted, strict=True)
+                one.gradient(known) if grad and one is not None else None
+                for one, grad in zip(self.inputs, wanted, strict=True)
             ]
 
-    def _gradient(self, tensor: Tensor | None) -> Any:
-        assert tensor is not None
-        grad = tensor.grad
-        return (
-            torch.zeros(tensor.shape)
-            if grad is None
-            else torch.from_numpy(grad.numpy())
-        )
 
-
-def _array(value: Any) -> Any:
-    """The numbers of a tensor; a view that negates them is resolved."""
-    return value.detach().resolve_conj().resolve_neg().numpy()
+@contextlib.contextmanager
+def _settled(runtime: Runtime) -> Iterator[None]:
+    """Before an error leaves, the device ends its work, which reads lent memory."""
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(ClattnError):
+            runtime.finish()
+        raise
 
 
 class _Operator(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, step: Step, *values: Any) -> Any:
         ctx.step = step
+        ctx.set_materialize_grads(False)
         ctx.save_for_backward(*values)
         return step.forward(values, ctx.needs_input_grad[1:])
 
     @staticmethod
-    def backward(ctx: Any, dy: Any) -> Any:
+    def backward(ctx: Any, *dys: Any) -> Any:
         wanted = ctx.needs_input_grad[1:]
-        made = iter(_Gradient.apply(ctx.step, wanted, dy, *ctx.saved_tensors))
+        given = ctx.step, wanted, len(dys)
+        made = iter(_Gradient.apply(*given, *dys, *ctx.saved_tensors))
         return None, *(next(made) if grad else None for grad in wanted)
 
 
@@ -142,10 +164,10 @@ class _Gradient(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, step: Step, wanted: Sequence[bool], dy: Any, *values: Any
+        ctx: Any, step: Step, wanted: Sequence[bool], results: int, *given: Any
     ) -> Any:
         ctx.name = step.name
-        made = step.backward(values, wanted, dy)
+        made = step.backward(given[results:], wanted, *given[:results])
         return tuple(grad for grad in made if grad is not None)
 
     @staticmethod
@@ -177,7 +199,7 @@ def is_compiled() -> bool:
 
 
 def is_traced() -> bool:
-    """Whether PyTorch traces, so that tensors have no numbers: compile, export, vmap."""
+    """Whether PyTorch traces, and tensors have no numbers: compile, export, vmap."""
     return is_compiled() or bool(transforms())
 
 
@@ -236,6 +258,51 @@ def tensor(where: str, name: str, value: Any) -> Any:
     return value.reshape(1) if value.dim() == 0 else value
 
 
+def _outside(function: Any) -> Any:
+    """The function, run outside of what torch.compile compiles: it calls C."""
+    compiler = getattr(torch, "compiler", None)  # none before PyTorch 2.1
+    disable = getattr(compiler, "disable", None)
+    return function if disable is None else disable(function)
+
+
+@_outside
+def run(
+    name: str,
+    call: Call,
+    values: Mapping[str, Any],
+    rows: Mapping[str, Any],
+    draws: bool = False,
+) -> Any:
+    """Runs an operator on PyTorch tensors by name, for a result of float32, or several.
+
+    rows   lengths of sequences
+    draws  whether it draws random numbers: their seed is from PyTorch's generator, so
+           that torch.manual_seed repeats them
+    """
+    on = transforms()
+    if on:
+        raise GradientError(
+            f"{name}: torch.func transforms it with {on[-1]}: of clattn's operators"
+            " attention and scaled_dot_product_attention alone take that, with vmap"
+        )
+    taken = [tensor(name, argument, value) for argument, value in values.items()]
+    tokens = [arguments.lengths(name, argument, r) for argument, r in rows.items()]
+    seed = int(torch.randint(2**31, ())) if draws else 42
+    fused = (
+        3 if tuple(values)[:3] in (("q", "k", "v"), ("query", "key", "value")) else 0
+    )
+    return _Operator.apply(Step(name, call, tokens, seed, fused), *taken)
+
+
+def result_type(values: Iterable[Any]) -> Any:
+    """The type to which PyTorch promotes those of the floats; that of autocast where it
+    is on and none of them is float64."""
+    floats = [v.dtype for v in values if v is not None and v.dtype in FLOATS]
+    wanted = functools.reduce(torch.promote_types, floats or [torch.float32])
+    cast = autocast_type()
+    return wanted if cast is None or wanted == torch.float64 else cast
+
+
 def apply(
     name: str,
     call: Call,
@@ -243,15 +310,7 @@ def apply(
     rows: Mapping[str, Any],
     dropout: float = 0.0,
 ) -> Any:
-    """Runs an operator on PyTorch tensors by name. `rows` are lengths of sequences.
-
-    The result has the type to which PyTorch promotes those of the floats. Dropout takes
-    its seed from PyTorch's generator, so torch.manual_seed repeats it.
-    """
-    taken = [tensor(name, argument, value) for argument, value in values.items()]
-    tokens = [arguments.lengths(name, argument, r) for argument, r in rows.items()]
+    """Runs an operator for a result in the type of result_type."""
     drops = arguments.real(name, "dropout", dropout, "float") != 0
-    seed = int(torch.randint(2**31, ())) if drops else 42
-    floats = [v.dtype for v in values.values() if v is not None and v.dtype in FLOATS]
-    wanted = functools.reduce(torch.promote_types, floats or [torch.float32])
-    return _Operator.apply(Step(name, call, tokens, seed), *taken).to(wanted)
+    made = run(name, call, values, rows, drops)
+    return made.to(result_type(values.values()))

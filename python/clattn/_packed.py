@@ -59,8 +59,8 @@ class Names:
 class Rows:
     """The tokens that take part.
 
-    given    the lengths of B sequences, checked if they are a tuple; or [B,T] bool, True
-             for a token
+    given    the lengths of B sequences, checked if they are a tuple; or [B,T] bool,
+             True for a token
     padded   T of a padded batch [B*T,...] in which sequences begin every T rows; else
              None
     lengths  the numbers of tokens that take part
@@ -145,12 +145,12 @@ def attend(
     if not sum(q_rows.lengths) or not sum(k_rows.lengths) or 0 in q.shape:
         return nothing(q, k, v, *inputs.values())
     given = [q_rows.of(q), k_rows.of(k), k_rows.of(v)]
-    y = autograd.apply(
+    y = autograd.run(
         names.where,
         form.call(list(inputs)),
         dict(zip(names.tensors, given, strict=True)) | dict(inputs),
         dict(zip(names.tensors, (q_rows.lengths, k_rows.lengths), strict=False)),
-        form.dropout,
+        form.dropout != 0,
     )
     return q_rows.back(y, size)
 
@@ -188,6 +188,27 @@ def factor(where: str, scale: Any, width: int, wide: int) -> float:
 def full(batch: int, length: int) -> Any:
     """The lengths of a batch without padding; a tensor where shapes are symbols."""
     return torch.full((batch,), length) if autograd.is_traced() else (length,) * batch
+
+
+def folds(tensors: Sequence[Any], form: Form, inputs: Mapping[str, Any]) -> bool:
+    """Whether heads may be sequences of their own, which saves a copy of each tensor.
+
+    tensors  q, k and v [B,H,T,d]
+    """
+    reads_heads = form.score or form.mask or form.weight or form.dropout or inputs
+    if reads_heads or autograd.is_traced():
+        return False
+    heads = tensors[0].shape[1]
+    return heads > 1 and all(
+        x.shape[1] == heads and x.shape[2] > 1 and x.is_contiguous() for x in tensors
+    )
+
+
+def unfolded(rows: Any, heads: int) -> Any:
+    """Lengths, or a mask [B,S], of batches whose heads are sequences."""
+    if isinstance(rows, torch.Tensor):
+        return rows.repeat_interleave(heads, 0)
+    return tuple(length for length in rows for _ in range(heads))
 
 
 def widened(x: Any, width: int) -> Any:

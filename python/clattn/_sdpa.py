@@ -7,8 +7,8 @@ from typing import Any
 import torch
 
 from clattn import _arguments as arguments
-from clattn import _autograd as autograd
 from clattn import _attend as dispatch
+from clattn import _autograd as autograd
 from clattn import _packed as packed
 from clattn.errors import DtypeError, ShapeError, UsageError
 
@@ -250,14 +250,18 @@ def _attend(
         expressions, inputs = mask.expressions(), {"attn_mask": mask.values}
     if causal and keys < length:  # the operators align the last key and the last query
         causal, expressions = False, {"mask": "j <= i"}
+    rows = [
+        (packed.full(batch, length), length),
+        (packed.full(batch, keys) if visible is None else visible, keys),
+    ]
+    form = packed.Form(causal=causal, dropout=dropout, **expressions)
+    shape = batch, heads, length, v.shape[3]
+    if packed.folds((q, k, v), form, inputs):
+        rows = [(packed.unfolded(own, heads), size) for own, size in rows]
+        q, k, v = (x.flatten(0, 1).unsqueeze(1) for x in (q, k, v))
+        batch, heads = batch * heads, 1
     o = dispatch.attend(
-        _NAMES,
-        [_packed(x, width) for x in (q, k, v)],
-        [
-            (packed.full(batch, length), length),
-            (packed.full(batch, keys) if visible is None else visible, keys),
-        ],
-        packed.Form(causal=causal, dropout=dropout, **expressions),
-        inputs,
+        _NAMES, [_packed(x, width) for x in (q, k, v)], rows, form, inputs
     )
-    return o.view(batch, length, heads, width)[..., : v.shape[3]].transpose(1, 2)
+    o = o.view(batch, length, heads, width)[..., : v.shape[3]].transpose(1, 2)
+    return o.reshape(shape)

@@ -6,6 +6,7 @@ The C library has no functions for these. Each function here runs the installed 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -14,7 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from clattn._library import carried
 from clattn.errors import DtypeError, FileError, InputError, from_status
 from clattn.safetensors import read_header
 
-__all__ = ["bench", "evaluate", "read_log", "score", "train", "verify"]
+__all__ = ["bench", "evaluate", "read_log", "score", "train", "training", "verify"]
 
 PathName = str | os.PathLike[str]
 Row = dict[str, Any]
@@ -48,15 +49,14 @@ def main() -> None:
     os.execv(program, ["clattn", *sys.argv[1:]])
 
 
-def _run(
-    arguments: Sequence[str],
-    passed: Sequence[int] = (0,),
-    meanwhile: Callable[[], None] | None = None,
-) -> list[str]:
-    """Runs the program to its end; returns the lines that it printed.
+def _running(
+    arguments: Sequence[str], passed: Sequence[int] = (0,)
+) -> Generator[None, None, list[str]]:
+    """Runs the program with pauses; returns the lines that it printed.
 
     The program runs in its own session, so that Ctrl-C reaches only Python. Python then
-    sends one SIGINT, waits until the program has saved its state, and raises again.
+    sends one SIGINT, waits until the program has saved its state, and raises again. The
+    same happens to what is raised in a pause.
     """
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
@@ -68,8 +68,7 @@ def _run(
         )
         try:
             while _still_runs(process):
-                if meanwhile:
-                    meanwhile()
+                yield
         except BaseException:
             process.send_signal(signal.SIGINT)
             process.wait()
@@ -84,6 +83,16 @@ def _run(
     if message:
         _log.warning("%s", message)
     return printed
+
+
+def _run(arguments: Sequence[str], passed: Sequence[int] = (0,)) -> list[str]:
+    """Runs the program to its end; returns the lines that it printed."""
+    steps = _running(arguments, passed)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return list(end.value)
 
 
 def _still_runs(process: subprocess.Popen[bytes]) -> bool:
@@ -253,17 +262,14 @@ def _read_from(path: Path, at: int, number: int) -> tuple[list[Row], int]:
 
 
 class _Follower:
-    """Calls a function with each new line of a log while a run writes it.
+    """The new lines of a log while a run writes it.
 
     A resumed run first replaces the log by one without the lines after its checkpoint.
     Lines before that, and lines up to the checkpoint's step, are not new.
     """
 
-    def __init__(
-        self, folder: Path, resume: bool, on_log: Callable[[Row], None]
-    ) -> None:
+    def __init__(self, folder: Path, resume: bool) -> None:
         self.path = folder / "log.jsonl"
-        self.on_log = on_log
         self.old_file = self._file()[0] if resume else None
         self.old_step = _checkpoint_step(folder) if resume else -1
         self.at = self.seen = 0
@@ -276,15 +282,13 @@ class _Follower:
             return None, 0
         return status.st_ino, status.st_size
 
-    def __call__(self) -> None:
+    def rows(self) -> list[Row]:
         file, size = self._file()
         if file is None or file == self.old_file or size <= self.at:
-            return
+            return []
         rows, self.at = _read_from(self.path, self.at, self.seen)
         self.seen += len(rows)
-        for row in rows:
-            if row.get("step", 0) > self.old_step:
-                self.on_log(row)
+        return [row for row in rows if row.get("step", 0) > self.old_step]
 
 
 def _checkpoint_step(folder: Path) -> int:
@@ -300,6 +304,63 @@ def _json(name: str, value: object) -> str:
         return json.dumps(value)
     except (TypeError, ValueError) as error:
         raise DtypeError(f"train: {name} is not JSON: {error}") from None
+
+
+def training(
+    config: PathName | Mapping[str, Any],
+    out: PathName,
+    *,
+    settings: Mapping[str, object] | None = None,
+    resume: bool = False,
+    device: str | int | None = None,
+) -> Generator[Row, None, list[Row]]:
+    """Trains a system, event by event: `for event in clattn.training(...)`.
+
+    The arguments are those of train. An event is a new line of the log: a step with its
+    `loss`, or an evaluation with its scores and its `verdict`. The run begins with the
+    first event. It is ahead of the loop, and a loop that takes long does not stop it.
+
+    Leaving the loop (break, an exception, Ctrl-C) ends the run after the step it is in,
+    with its state saved: `resume=True` continues it.
+    """
+    folder = Path(arguments.path("train", "out", out))
+    goes_on = arguments.flag("train", "resume", resume)
+    where = arguments.device("train", device)
+    words = ["train", "--quiet", *given(out=folder, resume=goes_on, device=where)]
+    if settings is not None:
+        arguments.instance("train", "settings", settings, Mapping)
+        for key, value in settings.items():
+            text = (
+                value if isinstance(value, str) else _json(f"settings[{key!r}]", value)
+            )
+            words.append(f"--set={key}={text}")
+    file: Path | str
+    if isinstance(config, Mapping):
+        file = _json("config", config)
+    else:
+        file = Path(arguments.path("train", "config", config))
+    return _events(words, file, _Follower(folder, goes_on))
+
+
+def _events(
+    words: list[str], config: Path | str, follow: _Follower
+) -> Generator[Row, None, list[Row]]:
+    """config  a file, or its content"""
+    with tempfile.TemporaryDirectory() as made:
+        if isinstance(config, str):
+            file = Path(made, "config.json")
+            file.write_text(config, encoding="utf-8")
+            config = file
+        steps = _running([*words, "--", str(config)])
+        try:
+            for _ in steps:
+                yield from follow.rows()
+        except BaseException as error:
+            with contextlib.suppress(StopIteration):
+                steps.throw(error)
+            raise
+    yield from follow.rows()
+    return read_log(follow.path.parent)
 
 
 def train(
@@ -321,25 +382,12 @@ def train(
     KeyboardInterrupt (Ctrl-C), and any exception of on_log, end the run after the step
     it is in, with its state saved: `resume=True` continues it.
     """
-    folder = Path(arguments.path("train", "out", out))
-    goes_on = arguments.flag("train", "resume", resume)
-    where = arguments.device("train", device)
-    follow = _Follower(folder, goes_on, on_log) if on_log else None
-    words = ["train", "--quiet", *given(out=folder, resume=goes_on, device=where)]
-    if settings is not None:
-        arguments.instance("train", "settings", settings, Mapping)
-        for key, value in settings.items():
-            text = (
-                value if isinstance(value, str) else _json(f"settings[{key!r}]", value)
-            )
-            words.append(f"--set={key}={text}")
-    with tempfile.TemporaryDirectory() as made:
-        if isinstance(config, Mapping):
-            file = Path(made, "config.json")
-            file.write_text(_json("config", config), encoding="utf-8")
-            config = file
-        name = arguments.path("train", "config", config)
-        _run([*words, "--", name], meanwhile=follow)
-    if follow:
-        follow()
-    return read_log(folder)
+    events = training(config, out, settings=settings, resume=resume, device=device)
+    with contextlib.closing(events):
+        while True:
+            try:
+                event = next(events)
+            except StopIteration as end:
+                return list(end.value)
+            if on_log:
+                on_log(event)

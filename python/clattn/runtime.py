@@ -112,7 +112,7 @@ class Runtime:
         self._pointer = pointer.value
         self._process = os.getpid()
         self._owned: dict[int, str] = {}  # address, and the function that frees it
-        self._dropped: deque[int] = deque()
+        self._dropped: deque[tuple[int, object]] = deque()
         self._tapes: weakref.WeakSet[Tape] = weakref.WeakSet()
         raw = library().cla_runtime_device(self._pointer).contents
         self.device = _device(raw)
@@ -136,15 +136,18 @@ class Runtime:
         return pointer
 
     def own(
-        self, holder: object, function: str, address: int
+        self, holder: object, function: str, address: int, lent: object
     ) -> weakref.finalize[..., Any]:
-        """Frees address when holder is collected or the runtime is closed."""
-        self._owned[address] = function
-        return weakref.finalize(holder, self._drop, address)
+        """Frees address when holder is collected or the runtime is closed.
 
-    def _drop(self, address: int) -> None:
+        lent  what address uses; it lives until then
+        """
+        self._owned[address] = function
+        return weakref.finalize(holder, self._drop, address, lent)
+
+    def _drop(self, address: int, lent: object) -> None:
         """Never waits, since the garbage collector calls it in any thread."""
-        self._dropped.append(address)
+        self._dropped.append((address, lent))
         if self.lock.acquire(blocking=False):
             try:
                 self._sweep()
@@ -153,7 +156,7 @@ class Runtime:
 
     def _sweep(self) -> None:
         while self._dropped and self._process == os.getpid():
-            address = self._dropped.popleft()
+            address, _lent = self._dropped.popleft()
             function = self._owned.pop(address, None)
             if function:
                 _free(function, address)
@@ -240,11 +243,11 @@ class Owned:
     _free = ""
     _name = ""
 
-    def __init__(self, runtime: Runtime, address: int) -> None:
+    def __init__(self, runtime: Runtime, address: int, lent: object = None) -> None:
         self.runtime = runtime
         self.step = 0  # of a tape: counts resets, so that tensors know theirs is over
         self._address: int | None = address
-        self._finalizer = runtime.own(self, self._free, address)
+        self._finalizer = runtime.own(self, self._free, address, lent)
 
     @property
     def pointer(self) -> int:

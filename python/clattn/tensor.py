@@ -91,6 +91,27 @@ class Tensor:
             raise DtypeError(f"from_dlpack: source cannot be read: {error}") from None
         return Tensor.from_numpy(runtime, array, grad)
 
+    @staticmethod
+    def _borrow(
+        runtime: Runtime, host: object, address: int, shape: Sequence[int], dtype: Dtype
+    ) -> Tensor:
+        """A tensor over numbers at an address, in place where the device allows it.
+
+        host  what owns the numbers; it lives as long as the tensor. They must not
+              change meanwhile, and work that reads the tensor must end before both go
+        """
+        out = ctypes.c_void_p()
+        with runtime.lock:
+            rank, sizes = as_shape("borrow", shape)
+            at = runtime.begin()
+            check(
+                library().cla_tensor_borrow(
+                    ctypes.byref(out), at, dtype, rank, sizes, address
+                )
+            )
+            assert out.value
+            return Tensor(_TensorMemory(runtime, out.value, host), out.value)
+
     @property
     def pointer(self) -> int:
         """The address of the C object. Raises FreedError if that was freed."""
@@ -144,10 +165,15 @@ class Tensor:
 
         dtype = np.float32 if self.dtype == Dtype.F32 else np.int32
         with self.runtime.lock:
-            self.runtime.begin()
             host = np.empty(self.shape, dtype)
-            check(library().cla_tensor_download(self.pointer, host.ctypes.data))
+            self._download(host.ctypes.data)
         return host
+
+    def _download(self, address: int) -> None:
+        """Waits for earlier work and copies all numbers to an address."""
+        with self.runtime.lock:
+            self.runtime.begin()
+            check(library().cla_tensor_download(self.pointer, address))
 
     def fill(self, value: float) -> None:
         """Sets all elements of an f32 tensor."""

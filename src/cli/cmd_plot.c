@@ -7,15 +7,16 @@
 #include "cli/cli.h"
 #include "cli/lengths.h"
 #include "cli/plot_bench.h"
+#include "cli/plot_seeds.h"
 #include "cli/svg.h"
 
-enum { MAX_RUNS = 32 };
+enum { MAX_RUNS = CLI_PLOT_RUNS };
 
 typedef struct arguments {
     const char *out;
     cli_words runs;
     const char *metric, *along;
-    bool lengths, bench, roofline;
+    bool seeds, lengths, bench, roofline;
 } arguments;
 
 static const cli_option options[] = {
@@ -28,6 +29,11 @@ static const cli_option options[] = {
       CLI_TEXT, .at = offsetof(arguments, metric) },
     { "along", 'a', "KEY", "the other axis of curves: step (default), or epoch",
       CLI_TEXT, .at = offsetof(arguments, along) },
+    { "seeds", 's', NULL,
+      "one curve for runs that differ in their seed alone: their mean, in a band of "
+      "one "
+      "standard deviation to each side",
+      CLI_FLAG, .at = offsetof(arguments, seeds) },
     { "lengths", 'l', NULL,
       "bars by the length of sources, from files of `eval --lengths --json' instead of "
       "runs",
@@ -46,6 +52,9 @@ static cla_status check(const void *arguments_)
         return cla_fail(CLA_E_USAGE,
                         "plot: only one of --lengths, --bench and --roofline");
     }
+    if (a->seeds && (a->lengths || a->bench || a->roofline)) {
+        return cla_fail(CLA_E_USAGE, "plot: --seeds is for the curves of runs");
+    }
     if ((a->bench || a->roofline) && a->runs.count != 1) {
         return cla_fail(CLA_E_USAGE, "plot: --bench and --roofline take one file");
     }
@@ -62,10 +71,12 @@ const cli_usage cli_plot_usage = {
     .check = check,
     .about = "Draws the learning curves of training runs, from their log.jsonl, "
              "or results of `clattn bench' and of `clattn eval --lengths'.",
-    .more = "  clattn plot runs/conv runs/conv2d runs/pe_add --out curve.svg\n"
-            "  clattn plot --lengths soft.jsonl hard.jsonl --out lengths.svg\n"
-            "  clattn plot --bench results.json --out bars.svg\n"
-            "  clattn plot --roofline results.json --out roofline.svg",
+    .more =
+        "  clattn plot runs/conv runs/conv2d runs/pe_add --out curve.svg\n"
+        "  clattn plot --seeds runs/conv-1 runs/conv-2 runs/plain-1 --out band.svg\n"
+        "  clattn plot --lengths soft.jsonl hard.jsonl --out lengths.svg\n"
+        "  clattn plot --bench results.json --out bars.svg\n"
+        "  clattn plot --roofline results.json --out roofline.svg",
 };
 
 static cla_status add_point(svg_curve *c, double x, double y)
@@ -181,18 +192,25 @@ static cla_status plot_runs(const arguments *a)
 {
     svg_curve curves[MAX_RUNS] = { { .name = NULL } };
     const char *along = a->along ? a->along : "step";
-    cla_text picture = { 0 }, metric = { 0 };
+    cla_text picture = { 0 }, metric = { 0 }, names[MAX_RUNS] = { { .data = NULL } };
+    int count = a->runs.count;
     cla_status status = choose_metric(a, &metric);
     for (int i = 0; i < a->runs.count && !status; i++) {
         status = read_run(&curves[i], a->runs.word[i], along, metric.data);
     }
+    if (a->seeds && !status) {
+        status =
+            cli_plot_seeds(curves, &count, (const char *const *)a->runs.word, names);
+    }
     status = status ? status
-                    : cli_svg_curves(&picture, curves, a->runs.count,
+                    : cli_svg_curves(&picture, curves, count,
                                      a->along ? along : "steps", metric.data);
     status = status ? status : cla_file_write(a->out, picture.data, picture.size);
     for (int i = 0; i < a->runs.count; i++) {
         free(curves[i].x);
         free(curves[i].y);
+        free(curves[i].band);
+        cla_text_free(&names[i]);
     }
     cla_text_free(&picture);
     cla_text_free(&metric);

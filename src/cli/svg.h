@@ -46,9 +46,13 @@ cla_status cli_svg_grids(cla_text *out, const svg_grids *grids, int n,
 typedef struct svg_curve {
     const char *name;
     double *x, *y;
-    int count; // at least 1
+    double *band; // drawn as far above and below y; NULL: none
+    int count;    // at least 1
     size_t x_cap, y_cap;
 } svg_curve;
+
+/* The most curves of a picture. */
+enum { CLI_PLOT_RUNS = 32 };
 
 /* Draws curves over one pair of axes, with a legend of their names below. Errors:
  * CLA_E_NOMEM. */

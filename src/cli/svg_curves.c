@@ -70,10 +70,11 @@ static void find_range(const svg_curve *curves, int count, axis *x, axis *y)
     double low[2] = { INFINITY, INFINITY }, high[2] = { -INFINITY, -INFINITY };
     for (int k = 0; k < count; k++) {
         for (int i = 0; i < curves[k].count; i++) {
+            const double band = curves[k].band ? curves[k].band[i] : 0;
             low[0] = fmin(low[0], curves[k].x[i]);
             high[0] = fmax(high[0], curves[k].x[i]);
-            low[1] = fmin(low[1], curves[k].y[i]);
-            high[1] = fmax(high[1], curves[k].y[i]);
+            low[1] = fmin(low[1], curves[k].y[i] - band);
+            high[1] = fmax(high[1], curves[k].y[i] + band);
         }
     }
     const double margin = (high[1] - low[1]) / 20;
@@ -133,6 +134,23 @@ static cla_status draw_labels(cla_text *out, const plot *p, const char *x_label,
                          TOP + HEIGHT / 2));
     CLA_TRY(cli_svg_escaped_whole(out, y_label));
     return cla_text_add(out, "</text>\n");
+}
+
+/* Draws the area between y - band, left to right, and y + band, back. */
+static cla_status draw_band(cla_text *out, const plot *p, const svg_curve *c, int k)
+{
+    if (!c->band) return CLA_OK;
+
+    CLA_TRY(cla_text_add(out, "<polygon fill=\"%s\" fill-opacity=\"0.2\" points=\"",
+                         colours[k % COLOURS]));
+    for (int i = 0; i < 2 * c->count; i++) {
+        const bool below = i < c->count;
+        const int at = below ? i : 2 * c->count - 1 - i;
+        const double y = c->y[at] + (below ? -c->band[at] : c->band[at]);
+        CLA_TRY(cla_text_add(out, "%s%.1f,%.1f", i ? " " : "", x_of(p, c->x[at]),
+                             y_of(p, y)));
+    }
+    return cla_text_add(out, "\"/>\n");
 }
 
 static cla_status draw_curve(cla_text *out, const plot *p, const svg_curve *c, int k)
@@ -202,6 +220,9 @@ cla_status cli_svg_curves(cla_text *out, const svg_curve *curves, int count,
                          width, TOP + HEIGHT + 58 + count * ENTRY, FONT));
     CLA_TRY(draw_ticks(out, &p));
     CLA_TRY(draw_labels(out, &p, x_label, y_label));
+    for (int k = 0; k < count; k++) {
+        CLA_TRY(draw_band(out, &p, &curves[k], k));
+    }
     for (int k = 0; k < count; k++) {
         CLA_TRY(draw_curve(out, &p, &curves[k], k));
         CLA_TRY(draw_entry(out, &p, &curves[k], k));

@@ -117,6 +117,26 @@ cla_status cla_memory_wrap(cla_memory *out, cla_runtime *rt, void *buffer, size_
     return CLA_OK;
 }
 
+cla_status cla_memory_borrow(cla_memory *out, cla_runtime *rt, void *host, size_t bytes)
+{
+    *out = (cla_memory){ .bytes = bytes };
+    CLA_TRY(cla_runtime_check(rt));
+    const bool checked = rt->guard || rt->watched || rt->record;
+    const bool aligned = (uintptr_t)host % CLA_HOST_LINE == 0; // the widest vectors
+    if (rt->device.kind != CLA_DEVICE_CPU || checked || !aligned || !bytes ||
+        bytes > rt->device.max_buffer_bytes) {
+        return CLA_OK;
+    }
+    cl_int code = CL_SUCCESS;
+    cl_mem mem = clCreateBuffer(rt->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
+                                bytes, host, &code);
+    if (code) return CLA_OK; // this driver has other demands
+
+    out->mem = mem;
+    rt->in_use_bytes += bytes;
+    return CLA_OK;
+}
+
 size_t cla_memory_align(const cla_runtime *rt)
 {
     return rt->align;

@@ -62,6 +62,13 @@ void cla_memory_free(cla_memory *memory, cla_runtime *rt);
 cla_status cla_memory_wrap(cla_memory *out, cla_runtime *rt, void *buffer,
                            size_t bytes);
 
+/* Makes a buffer over bytes of host memory, which must outlive it. mem is NULL where
+ * kernels cannot work on that memory itself: on other devices than CPUs, off the lines
+ * of the cache, and where accesses are checked or recorded.
+ * Errors: CLA_E_USAGE (a runtime that crossed a fork). */
+cla_status cla_memory_borrow(cla_memory *out, cla_runtime *rt, void *host,
+                             size_t bytes);
+
 /* Makes a part of whole: its bytes [offset, offset + bytes), with the order of whole.
  * offset must be a multiple of cla_memory_align; whole may be a part. Free the part
  * with cla_memory_free, before whole. */

@@ -1,4 +1,4 @@
-/* interop.c - tensors over an application's own buffers. */
+/* interop.c - tensors over an application's own memory and buffers. */
 #include "clattn/opencl.h"
 #include "tensor/tensor.h"
 
@@ -17,6 +17,34 @@ cla_status cla_tensor_wrap(cla_tensor **out, cla_runtime *rt, cl_mem buffer,
     CLA_KNOWN("dtype", dtype, CLA_I32);
     CLA_TRY(cla_alloc(out, 1, sizeof **out));
     const cla_status status = build(*out, rt, buffer, dtype, rank, shape);
+    if (status) {
+        cla_tensor_free(out);
+    }
+    return status;
+}
+
+/* Fills t over host, or with a copy where the device cannot work on host. */
+static cla_status borrow(cla_tensor *t, cla_runtime *rt, cla_dtype dtype, int rank,
+                         const int64_t *shape, void *host)
+{
+    CLA_TRY(cla_tensor_describe(t, rt, dtype, rank, shape));
+    const size_t bytes = (size_t)cla_size(t) * 4;
+    CLA_TRY(cla_memory_borrow(&t->memory, rt, host, bytes));
+    if (t->memory.mem) return CLA_OK;
+
+    CLA_TRY(cla_memory_new(&t->memory, rt, bytes));
+    return cla_memory_write(rt, &t->memory, 0, host, bytes);
+}
+
+cla_status cla_tensor_borrow(cla_tensor **out, cla_runtime *rt, cla_dtype dtype,
+                             int rank, const int64_t *shape, void *host)
+{
+    CLA_NEED(out, rt, shape, host);
+    CLA_HOLD(rt);
+    *out = NULL;
+    CLA_KNOWN("dtype", dtype, CLA_I32);
+    CLA_TRY(cla_alloc(out, 1, sizeof **out));
+    const cla_status status = borrow(*out, rt, dtype, rank, shape, host);
     if (status) {
         cla_tensor_free(out);
     }

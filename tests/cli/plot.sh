@@ -81,6 +81,31 @@ check 'draws what decides the best state' default perplexity
 sed -i 2,3d "$work/run/log.jsonl"
 check 'and the loss before an evaluation' default loss
 
+# Seeds of one config, in any order of its keys, and a run of another: at steps 1 and 2,
+# which both have, 52 and 62 with a deviation of sqrt(8), in 38.8 to 66.1 over 420 pixels.
+seed() { # seed NAME CONFIG LINE...: a run
+    local run=$work/$1 config=$2
+    mkdir -p "$run" && echo "$config" >"$run/config.json" && shift 2
+    printf '{"step":%d,"accuracy":%d}\n' "$@" >"$run/log.jsonl"
+}
+seeds() {
+    seed s1 '{"seed":1,"x":3,"integrity":{"a":"1"}}' 1 50 2 60 4 80 &&
+        seed s2 '{"x":3,"seed":2,"comment":"c"}' 1 54 2 64 3 70 &&
+        seed other '{"x":4,"seed":1}' 1 40 2 41 &&
+        plot --seeds "$work/s1" "$work/other" "$work/s2" --out "$work/band.svg" &&
+        svg_fits "$work/band.svg" &&
+        diff <(place polygon points "$work/band.svg") \
+            <(echo 51.0,275.9 876.0,122.1 876.0,35.1 51.0,188.9) &&
+        diff <(place polyline points "$work/band.svg") \
+            <(printf '%s\n' '51.0,232.4 876.0,78.6' '51.0,416.9 876.0,401.5') &&
+        grep -q '/s1 (2 seeds)<' "$work/band.svg" && grep -q '/other<' "$work/band.svg"
+}
+check 'a band of two seeds beside another run' seeds
+apart() { seed s2 '{"x":3}' 9 1 && plot --seeds "$work/s1" "$work/s2" --out "$work/x.svg"; }
+check 'refuses seeds without a common step' says 3 's1: no point that all 2 seeds have' apart
+check 'refuses seeds of files' says 2 'seeds is for the curves of runs' \
+    plot --seeds --bench "$work/rows.json" --out "$work/x.svg"
+
 check 'refuses a figure that no row has' says 3 "no row has a 'words_per_s'" \
     plot --bench "$work/rows.json" --metric words_per_s --out "$work/x.svg"
 row 'startup warm' startup tile 0.0 0.0 0.0 >"$work/none.json"

@@ -147,7 +147,10 @@ def test_autocast() -> None:
     want = ours.attention(q.bfloat16().float(), q, q, L, L)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         got = ours.attention(half, q, q, L, L)
-    assert torch.equal(got, want)
+        wide = ours.attention(half, q.double(), q, L, L)
+        band = ours.band_attention(half, q, q, L, 3)
+    assert got.dtype == band.dtype == torch.bfloat16 and wide.dtype == torch.float64
+    assert torch.equal(got, want.bfloat16())
     got.sum().backward()
     assert half.grad.dtype == torch.bfloat16
 

@@ -15,6 +15,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 import clattn.torch as ours  # noqa: E402
+from clattn import _autograd  # noqa: E402
 from test_torch import device  # noqa: E402, F401
 
 theirs = getattr(torch.nn.functional, "scaled_dot_product_attention", None)
@@ -168,14 +169,16 @@ def test_padding(lengths: list[int]) -> None:
 
 def test_padding_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The operator gets the visible keys alone, whatever the mask's form."""
-    rows, apply = [], ours.apply
+    rows, run = [], _autograd.run
 
-    def counted(name: str, call: Any, values: Any, lengths: Any, drop: float) -> Any:
+    def counted(
+        name: str, call: Any, values: Any, lengths: Any, draws: bool
+    ) -> Any:
         assert values["key"].shape[0] == sum(lengths["key"])
         rows.append((list(lengths["key"]), "attn_mask" in values))
-        return apply(name, call, values, lengths, drop)
+        return run(name, call, values, lengths, draws)
 
-    monkeypatch.setattr("clattn._autograd.apply", counted)
+    monkeypatch.setattr("clattn._autograd.run", counted)
     visible = padding([6, 2])[:, None, None]
     for mask in (
         visible,
@@ -184,7 +187,8 @@ def test_padding_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
         torch.zeros(B, 1, 1, S).masked_fill(~visible, -math.inf),
     ):
         ours.scaled_dot_product_attention(*qkv(), mask)
-    assert rows == [([6, 2], False)] * 4
+    # each head is a sequence, as tensors are dense
+    assert rows == [([6] * H + [2] * H, False)] * 4
 
 
 def test_square_masks_are_of_queries() -> None:

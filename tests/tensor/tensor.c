@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "support/support.h"
 
@@ -58,6 +60,95 @@ DEVICE_TEST(tensor, parts)
     TEST_FAILS(cla_tensor_read(t, INT64_MAX, 1, y), CLA_E_SHAPE, "tensor_read");
     TEST_FAILS(cla_tensor_read(t, INT64_MIN, 1, y), CLA_E_SHAPE, "tensor_read");
     cla_tensor_free(&t);
+}
+
+/* Returns how many bytes were copied to the device since profiling began. */
+static uint64_t written(cla_runtime *rt)
+{
+    int count = 0;
+    uint64_t bytes = 0;
+    const cla_profile_row *rows = cla_profile_rows(rt, &count);
+    for (int i = 0; i < count; i++) {
+        bytes += strcmp(rows[i].kernel, "(write)") == 0 ? (uint64_t)rows[i].bytes : 0;
+    }
+    return bytes;
+}
+
+/* Writes the attention of each row of x [n,2,8] to the rows around it, and the gradient
+ * of its sum, to y [2,n,2,8]. */
+static void attend(cla_runtime *rt, cla_tensor *x, int n, float *y)
+{
+    cla_tape *tape = NULL;
+    cla_tensor *o = NULL;
+    cla_ragged *rows = test_ragged(rt, 1, &n, NULL);
+    cla_tensor_want_grad(x, true);
+    TEST_OK(cla_tape_new(&tape, rt, true));
+    TEST_OK(cla_band_attention(tape, &o, x, x, x, rows, 3, NULL));
+    TEST_OK(cla_tensor_download(o, y));
+    TEST_OK(cla_tape_seed(tape, o, NULL));
+    TEST_OK(cla_tape_backward(tape));
+    TEST_OK(cla_tensor_download(cla_tensor_grad(x), y + (ptrdiff_t)n * 16));
+    cla_tape_free(&tape);
+    cla_ragged_free(&rows);
+}
+
+/* Numbers that end where memory ends: what reads behind them does not survive. They lie
+ * on lines of the cache, or between them, where a CPU gets a copy. */
+DEVICE_TEST(tensor, borrows_host_memory)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *wall = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    cr_assert(wall != MAP_FAILED);
+    cr_assert_eq(mprotect(wall + 2 * page, page, PROT_NONE), 0);
+    cla_memory_guard(rt, false);
+    cla_profile_enable(rt, true);
+    for (int shift = 0; shift < 2; shift++) {
+        const int n = 33, size = n * 16;
+        cla_tensor *own = NULL, *lent = NULL;
+        float *x = test_random(size, 1, 1), *want = calloc(4 * (size_t)size, 4);
+        float *got = want + (ptrdiff_t)2 * size;
+        float *host = (float *)(wall + 2 * page) - size - shift;
+        memcpy(host, x, (size_t)size * 4);
+        TEST_OK(cla_tensor_new(&own, rt, CLA_F32, 3, (int64_t[]){ n, 2, 8 }));
+        TEST_OK(cla_tensor_upload(own, x));
+        const uint64_t before = written(rt);
+        TEST_OK(cla_tensor_borrow(&lent, rt, CLA_F32, 3, (int64_t[]){ n, 2, 8 }, host));
+        const bool in_place =
+            cla_runtime_device(rt)->kind == CLA_DEVICE_CPU && shift == 0;
+        cr_assert_eq(written(rt) - before, in_place ? 0 : (uint64_t)size * 4);
+        attend(rt, own, n, want);
+        attend(rt, lent, n, got);
+        cr_assert_eq(memcmp(want, got, 2 * (size_t)size * 4), 0);
+        cr_assert_eq(memcmp(host, x, (size_t)size * 4), 0); // operators only read
+        cla_tensor_free(&lent);
+        cla_tensor_free(&own);
+        free(want);
+        free(x);
+    }
+    munmap(wall, 3 * page);
+}
+
+/* With guard bands on, a tensor is a copy between bands. */
+DEVICE_TEST(tensor, borrows_a_copy)
+{
+    _Alignas(64) float x[16] = { 1, 2, 3 };
+    float y[16];
+    cla_tensor *t = NULL;
+    TEST_OK(cla_tensor_borrow(&t, rt, CLA_F32, 1, (int64_t[]){ 16 }, x));
+    TEST_OK(cla_runtime_finish(rt));
+    x[0] = 5; // allowed here alone: the test knows that there is a copy
+    TEST_OK(cla_tensor_download(t, y));
+    cr_assert(y[0] == 1 && y[1] == 2 && y[15] == 0);
+    cla_tensor_free(&t);
+    TEST_OK(cla_tensor_borrow(&t, rt, CLA_I32, 2, (int64_t[]){ 0, 9 }, x));
+    cr_assert_eq(cla_tensor_size(t), 0);
+    cla_tensor_free(&t);
+    TEST_FAILS(cla_tensor_borrow(&t, rt, CLA_F32, 5, (int64_t[]){ 1 }, x), CLA_E_SHAPE,
+               "rank 5");
+    TEST_FAILS(cla_tensor_borrow(&t, rt, CLA_F32, 1, (int64_t[]){ 1 }, NULL),
+               CLA_E_USAGE, "tensor_borrow: host is NULL");
+    cr_assert_null(t);
 }
 
 DEVICE_TEST(tensor, refuses_impossible_shapes)
