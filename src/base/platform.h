@@ -33,6 +33,10 @@ void cla_os_describe(char *text, size_t size);
 /* Gives the processes that want to run, on average of the last minute. Returns false on
  * systems that do not count them. */
 bool cla_os_load(double *load);
+/* Returns memory at a multiple of align, a power of two; NULL without memory. It has a
+ * function of its own to free it. */
+void *cla_os_aligned(size_t align, size_t bytes);
+void cla_os_aligned_free(void *memory);
 /* Returns the bytes of address space that the process may use; UINT64_MAX: no limit. */
 uint64_t cla_os_address_limit(void);
 
@@ -164,7 +168,7 @@ char *cla_os_real_path(const char *path);
 
 /* Return folders of this user and of the system, without a slash at their end. */
 const char *cla_os_temporary(void);
-/* What a variable of XDG such as XDG_CACHE_HOME holds, else below_home in the home folder
+/* What a variable such as XDG_CACHE_HOME holds, else below_home in the home folder
  * (on Windows LOCALAPPDATA); to be freed, NULL without one. */
 char *cla_os_user_folder(const char *variable, const char *below_home);
 /* The folder of the files that name OpenCL drivers; NULL where a registry does. */

@@ -68,6 +68,16 @@ bool cla_os_load(double *load)
     return getloadavg(load, 1) == 1;
 }
 
+void *cla_os_aligned(size_t align, size_t bytes)
+{
+    return aligned_alloc(align, (bytes + align - 1) / align * align);
+}
+
+void cla_os_aligned_free(void *memory)
+{
+    free(memory);
+}
+
 uint64_t cla_os_address_limit(void)
 {
     struct rlimit room;

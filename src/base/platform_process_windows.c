@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <io.h>
 #include <limits.h>
-#include <shellapi.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
@@ -97,6 +96,16 @@ bool cla_os_load(double *load)
 {
     *load = 0;
     return false;
+}
+
+void *cla_os_aligned(size_t align, size_t bytes)
+{
+    return _aligned_malloc(bytes, align);
+}
+
+void cla_os_aligned_free(void *memory)
+{
+    _aligned_free(memory);
 }
 
 uint64_t cla_os_address_limit(void)

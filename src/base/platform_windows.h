@@ -1,7 +1,6 @@
 /* platform_windows.h - wide names and errors, for the files platform_*_windows.c. */
 #pragma once
 
-#define WIN32_LEAN_AND_MEAN
 #include <stdbool.h>
 #include <stddef.h>
 #include <windows.h>

@@ -166,7 +166,7 @@ typedef struct cla_host_block {
     struct cla_host_block *next; // of those that are kept
 } cla_host_block;
 /* Returns `bytes` that begin a line of the cache, of which `cleared` are zeros; NULL if
- * there is no memory. free() frees them. */
+ * there is no memory. cla_os_aligned_free frees them. */
 void *cla_host_block_new(size_t bytes, size_t cleared);
 /* Keeps a block for good: a driver that failed may still use it. */
 void cla_host_block_keep(cla_host_block *block);
