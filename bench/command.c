@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/platform.h"
+
 /* The variables that change the list of devices, the device or its results. */
 static const char *const variables[] = {
     "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES",    "RUSTICL_ENABLE", "POCL_DEVICES",
@@ -27,7 +29,7 @@ cla_status bench_command_add(cla_text *line, const char *const *words, int count
 {
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         const bool own = schedule && strcmp(variables[i], "CLATTN_SCHEDULE") == 0;
-        const char *value = own ? schedule : getenv(variables[i]);
+        const char *value = own ? schedule : cla_os_getenv(variables[i]);
         CLA_TRY(value && *value ? add_variable(line, variables[i], value) : CLA_OK);
     }
     CLA_TRY(cla_text_add(line, "%sclattn bench", line->size ? " " : ""));

@@ -4,16 +4,16 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/json.h"
+#include "base/platform.h"
 #include "base/terminal.h"
 
 enum { WIDE = 118, NAME = 50 };
 
 static bool is_compact(void)
 {
-    return cla_terminal_columns(STDOUT_FILENO, WIDE) < WIDE;
+    return cla_terminal_columns(CLA_STDOUT, WIDE) < WIDE;
 }
 
 /* Prints a name, in a narrow terminal on a line of its own. */

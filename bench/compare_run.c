@@ -4,14 +4,11 @@
  * runs both programs in succession, A first in one round and B in the next. The result
  * is the median of the rounds' ratios with its confidence interval. */
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "base/platform.h"
 #include "base/text.h"
 #include "bench/compare.h"
 #include "bench/compare_print.h"
@@ -31,7 +28,7 @@ static cla_status read_all(int from, cla_text *text)
 {
     char buffer[4096];
     for (;;) {
-        const ssize_t got = read(from, buffer, sizeof buffer);
+        const int64_t got = cla_os_read(from, buffer, sizeof buffer);
         if (got == 0) {
             return CLA_OK;
         }
@@ -43,7 +40,7 @@ static cla_status read_all(int from, cla_text *text)
 }
 
 static cla_status start(const bench_compare_options *o, const char *program, int output,
-                        pid_t *child)
+                        int64_t *child)
 {
     const char *argv[16] = { program, "bench", "--json", "-" };
     const struct {
@@ -61,46 +58,41 @@ static cla_status start(const bench_compare_options *o, const char *program, int
     if (o->quick) {
         argv[count] = "--quick";
     }
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-    const int code =
-        posix_spawnp(child, program, &actions, NULL, (char *const *)argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
+    const int code = cla_os_spawn(child, argv, NULL, output);
     return code ? cla_fail(CLA_E_IO, "compare: cannot run '%s': %s", program,
                            strerror(code))
                 : CLA_OK;
 }
 
-static cla_status check_end(const char *program, int state)
+static cla_status check_end(const char *program, cla_os_end end)
 {
-    if (WIFEXITED(state) && WEXITSTATUS(state) == 0) {
+    if (end.exited && end.code == 0) {
         return CLA_OK;
     }
-    return WIFEXITED(state)
+    return end.exited
                ? cla_fail(CLA_E_INPUT, "compare: '%s bench' ended with status %d",
-                          program, WEXITSTATUS(state))
+                          program, end.code)
                : cla_fail(CLA_E_INPUT, "compare: '%s bench' was ended by signal %d",
-                          program, WTERMSIG(state));
+                          program, end.code);
 }
 
 static cla_status run_once(const bench_compare_options *o, const char *program,
                            bench_results *out)
 {
-    int ends[2], state = 0;
-    pid_t child = 0;
+    int ends[2];
+    int64_t child = 0;
     cla_text text = { 0 };
-    if (pipe2(ends, O_CLOEXEC)) {
+    if (!cla_os_pipe(ends)) {
         return cla_fail(CLA_E_IO, "compare: no pipe");
     }
     cla_status status = start(o, program, ends[1], &child);
-    close(ends[1]);
+    cla_os_close(ends[1]);
     if (!status) {
         status = read_all(ends[0], &text);
-        waitpid(child, &state, 0);
-        status = status ? status : check_end(program, state);
+        const cla_os_end end = cla_os_await(child);
+        status = status ? status : check_end(program, end);
     }
-    close(ends[0]);
+    cla_os_close(ends[0]);
     if (!status) {
         status = text.data ? bench_results_parse(out, program, text.data)
                            : cla_fail(CLA_E_INPUT, "compare: '%s bench' gave no rows",
@@ -212,7 +204,7 @@ cla_status bench_compare_run(const bench_compare_options *options, int *slower)
 {
     rounds *r = NULL;
     CLA_TRY(cla_alloc(&r, 1, sizeof *r));
-    setenv("CLATTN_LOG", "error", 0); // otherwise each round repeats the warnings
+    cla_os_setenv("CLATTN_LOG", "error"); // otherwise each round repeats the warnings
     r->options = options;
     const cla_status status = run_rounds(r);
     *slower = r->sum.slower;

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/platform.h"
 #include "base/rng.h"
 #include "bench/internal.h"
 #include "runtime/runtime.h"
@@ -39,7 +39,7 @@ bool bench_wants(bench *b, const char *suite, const char *name)
         return strcmp(b->only, name) == 0;
     }
     const bool wanted = (!only || strcmp(only, suite) == 0) &&
-                        (!b->filtered || regexec(&b->filter, name, 0, NULL, 0) == 0);
+                        (!b->filter || cla_pattern_matches(b->filter, name));
     if (wanted && b->counting) {
         count_case(&b->progress, name);
     } else if (wanted) {
@@ -126,7 +126,7 @@ static cla_status run_one(bench *b, const bench_case *c)
 
 bool bench_takes_both(const bench *b)
 {
-    const char *chosen = getenv("CLATTN_SCHEDULE");
+    const char *chosen = cla_os_getenv("CLATTN_SCHEDULE");
     return !(chosen && *chosen) && !b->only && !bench_quick(b);
 }
 
@@ -247,13 +247,11 @@ static cla_status compile_filter(bench *b)
     if (!pattern) {
         return CLA_OK;
     }
-    const int code = regcomp(&b->filter, pattern, REG_EXTENDED | REG_NOSUB);
-    if (code) {
-        char reason[128];
-        regerror(code, &b->filter, reason, sizeof reason);
+    char reason[128];
+    b->filter = cla_pattern_new(pattern, reason, sizeof reason);
+    if (!b->filter) {
         return cla_fail(CLA_E_USAGE, "bench: --filter '%s': %s", pattern, reason);
     }
-    b->filtered = true;
     return CLA_OK;
 }
 
@@ -294,14 +292,12 @@ static cla_status run(bench *b)
 cla_status bench_suites_run(const bench_options *options, int *failed)
 {
     bench b = { .options = options, .file = -1 };
-    b.columns = bench_columns(STDOUT_FILENO);
+    b.columns = bench_columns(CLA_STDOUT);
     cla_status status = run(&b);
     const cla_status closed = bench_rows_close(&b);
     status = status ? status : closed;
     *failed = b.failed;
-    if (b.filtered) {
-        regfree(&b.filter);
-    }
+    cla_pattern_free(&b.filter);
     free(b.rows);
     bench_beside_fini(&b.beside);
     return status;

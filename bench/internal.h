@@ -1,8 +1,7 @@
 /* internal.h - internals of the harness. */
 #pragma once
 
-#include <regex.h>
-
+#include "base/platform.h"
 #include "base/text.h"
 #include "bench/bench.h"
 #include "bench/beside.h"
@@ -48,8 +47,7 @@ typedef struct bench_sums {
 
 struct bench {
     const bench_options *options;
-    regex_t filter;
-    bool filtered; // filter is compiled
+    cla_pattern *filter;
     cla_runtime *rt;
     bench_peaks peaks; // of the current device, measured before its first case
     const char *suite; // of the last printed heading

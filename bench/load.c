@@ -3,15 +3,16 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
+
+#include "base/platform.h"
 
 /* Other work up to half of the processors changes medians by little. */
 static const double OTHER_WORK = 0.5;
 
 bench_load bench_load_now(const cla_device *device, bool measuring)
 {
-    bench_load now = { .load = -1, .processors = sysconf(_SC_NPROCESSORS_ONLN) };
-    if (getloadavg(&now.load, 1) != 1) {
+    bench_load now = { .load = -1, .processors = cla_os_processors() };
+    if (!cla_os_load(&now.load)) {
         now.load = -1;
     }
     const double processors = (double)now.processors;

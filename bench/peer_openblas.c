@@ -5,10 +5,10 @@
  * slowest kernels there; the comparison would be with a tenth of its speed. */
 #include "bench/peer_openblas.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 
 #include "base/base.h"
+#include "base/platform.h"
 
 enum { ROW_MAJOR = 101, PLAIN = 111, TRANSPOSED = 112 }; // of cblas.h
 
@@ -22,9 +22,9 @@ static void choose_kernels(void)
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")) {
-        setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
+        cla_os_setenv("OPENBLAS_CORETYPE", "SkylakeX");
     } else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        setenv("OPENBLAS_CORETYPE", "Haswell", 0);
+        cla_os_setenv("OPENBLAS_CORETYPE", "Haswell");
     }
 #endif
 }
@@ -32,15 +32,15 @@ static void choose_kernels(void)
 static sgemm_function load(void)
 {
     choose_kernels();
-    void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+    void *library = cla_os_library_named("openblas", 0);
     if (!library) {
-        cla_log(CLA_LOG_INFO, "bench: no OpenBLAS: %s", dlerror());
+        cla_log(CLA_LOG_INFO, "bench: no OpenBLAS: %s", cla_os_library_error());
         return NULL;
     }
     char *(*core)(void) = NULL;
     sgemm_function sgemm = NULL;
-    *(void **)&core = dlsym(library, "openblas_get_corename");
-    *(void **)&sgemm = dlsym(library, "cblas_sgemm");
+    *(void **)&core = cla_os_symbol(library, "openblas_get_corename");
+    *(void **)&sgemm = cla_os_symbol(library, "cblas_sgemm");
     cla_log(CLA_LOG_INFO, "bench: OpenBLAS with kernels for %s", core ? core() : "?");
     return sgemm;
 }

@@ -2,8 +2,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/platform.h"
 #include "bench/internal.h"
 
 /* A terminal has one line, redrawn at most every 200 ms after the first second;
@@ -13,7 +13,7 @@ static const int64_t DELAY_NS = 1000000000, LINE_NS = 30000000000, BAR_NS = 2000
 void bench_progress_begin(bench_progress *p)
 {
     const int total = p->total;
-    *p = (bench_progress){ .total = total, .terminal = isatty(STDERR_FILENO) != 0 };
+    *p = (bench_progress){ .total = total, .terminal = cla_os_is_terminal(CLA_STDERR) };
     p->begun_ns = p->line_ns = cla_time_ns();
 }
 
@@ -47,7 +47,7 @@ static void show(bench_progress *p, const char *format, ...)
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
     if (p->terminal) {
-        const int width = bench_columns(STDERR_FILENO);
+        const int width = bench_columns(CLA_STDERR);
         fprintf(stderr, "\r\033[K%.*s", width - 1, line);
         p->drawn = true;
     } else {

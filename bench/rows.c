@@ -1,13 +1,11 @@
 /* rows.c - writes results as JSON Lines, each as soon as it is measured. */
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
 #include "base/json.h"
+#include "base/platform.h"
 #include "bench/internal.h"
 #include "runtime/runtime.h"
 
@@ -63,13 +61,12 @@ static int add_system(json_t *o, const bench *b, const bench_case *c)
 /* Describes the machine of the device: "Linux 6.1.0 x86_64, 8 processors". */
 static json_t *host(void)
 {
-    struct utsname u;
-    if (uname(&u)) {
+    char system[192], text[256];
+    cla_os_describe(system, sizeof system);
+    if (!*system) {
         return json_string("");
     }
-    char text[256];
-    snprintf(text, sizeof text, "%.60s %.60s %.60s, %ld processors", u.sysname,
-             u.release, u.machine, sysconf(_SC_NPROCESSORS_ONLN));
+    snprintf(text, sizeof text, "%s, %ld processors", system, cla_os_processors());
     return ascii(text);
 }
 
@@ -191,8 +188,9 @@ cla_status bench_rows_open(bench *b)
     }
     b->file =
         strcmp(b->options->json, "-") == 0
-            ? dup(STDOUT_FILENO)
-            : open(b->options->json, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+            ? cla_os_duplicate(CLA_STDOUT)
+            : cla_os_open(b->options->json,
+                          CLA_OPEN_WRITE | CLA_OPEN_CREATE | CLA_OPEN_EMPTY, 0666);
     return b->file >= 0 ? CLA_OK : fail_write(b);
 }
 
@@ -201,7 +199,7 @@ cla_status bench_rows_open(bench *b)
 static cla_status write_line(const bench *b, const char *line, size_t size)
 {
     for (size_t done = 0; done < size;) {
-        const ssize_t wrote = write(b->file, line + done, size - done);
+        const int64_t wrote = cla_os_write(b->file, line + done, size - done);
         if (wrote < 0 && errno != EINTR) {
             return fail_write(b);
         }
@@ -230,5 +228,5 @@ cla_status bench_rows_close(bench *b)
 {
     const int file = b->file;
     b->file = -1;
-    return file >= 0 && close(file) ? fail_write(b) : CLA_OK;
+    return file >= 0 && !cla_os_close(file) ? fail_write(b) : CLA_OK;
 }

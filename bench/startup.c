@@ -3,14 +3,11 @@
  * The process is this program with kernel caches of its own: empty ones (cold), or
  * those that an earlier such run left behind (warm). */
 #include <errno.h>
-#include <ftw.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "base/file.h"
+#include "base/platform.h"
 #include "bench/internal.h"
 #include "runtime/runtime.h"
 
@@ -79,18 +76,19 @@ static bool is_cache_variable(const char *entry)
     return false;
 }
 
-/* Makes a copy of this environment with all caches in one folder. The caller frees
- * *out and entries [CACHES], to which *out points, also on failure. */
-static cla_status make_environment(char ***out, cla_text *entries, const char *folder)
+/* Makes of the environment `own` one with all caches in one folder. The caller frees
+ * *out and entries [CACHES], also on failure; *out points to them and to own. */
+static cla_status make_environment(char ***out, cla_text *entries, char **own,
+                                   const char *folder)
 {
     size_t count = 0, kept = 0;
-    while (environ[count]) {
+    while (own[count]) {
         count++;
     }
     CLA_TRY(cla_alloc(out, count + CACHES + 1, sizeof **out));
     for (size_t i = 0; i < count; i++) {
-        if (!is_cache_variable(environ[i])) {
-            (*out)[kept++] = environ[i];
+        if (!is_cache_variable(own[i])) {
+            (*out)[kept++] = own[i];
         }
     }
     for (size_t i = 0; i < CACHES; i++) {
@@ -100,19 +98,14 @@ static cla_status make_environment(char ***out, cla_text *entries, const char *f
     return CLA_OK;
 }
 
-static cla_status spawn(const bench *b, char **environment, int output, pid_t *child)
+static cla_status spawn(const bench *b, char **environment, int output, int64_t *child)
 {
     char where[32];
     const cla_device *d = cla_runtime_device(b->rt);
     snprintf(where, sizeof where, "%d:%d", d->platform, d->member);
-    char *argv[] = {
-        (char *)b->options->program, "bench", "--startup-child", "--device", where, NULL
-    };
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-    const int code = posix_spawn(child, argv[0], &actions, NULL, argv, environment);
-    posix_spawn_file_actions_destroy(&actions);
+    const char *const argv[] = { b->options->program, "bench", "--startup-child",
+                                 "--device",          where,   NULL };
+    const int code = cla_os_spawn(child, argv, environment, output);
     return code ? cla_fail(CLA_E_IO, "startup: cannot run '%s': %s", argv[0],
                            strerror(code))
                 : CLA_OK;
@@ -122,15 +115,19 @@ static cla_status spawn(const bench *b, char **environment, int output, pid_t *c
 static cla_status read_answer(int input, int64_t begin, start *out)
 {
     char answer[64] = "";
-    FILE *from = fdopen(input, "r");
-    const bool said = from && fgets(answer, sizeof answer, from);
-    out->ms = (double)(cla_time_ns() - begin) * 1e-6;
-    if (from) {
-        fclose(from);
+    size_t size = 0;
+    for (int64_t got = 1; got && !strchr(answer, '\n') && size + 1 < sizeof answer;) {
+        got = cla_os_read(input, answer + size, sizeof answer - 1 - size);
+        if (got < 0 && errno != EINTR) {
+            break;
+        }
+        size += got > 0 ? (size_t)got : 0;
     }
+    out->ms = (double)(cla_time_ns() - begin) * 1e-6;
+    cla_os_close(input);
     int64_t compiled = 0;
     answer[strcspn(answer, "\n")] = '\0';
-    if (!said || !cla_parse_int(answer, &compiled)) {
+    if (!cla_parse_int(answer, &compiled)) {
         return cla_fail(CLA_E_DEVICE, "startup: the child process gave no result");
     }
     out->compiled = (int)compiled;
@@ -140,18 +137,18 @@ static cla_status read_answer(int input, int64_t begin, start *out)
 static cla_status time_child(const bench *b, char **environment, start *out)
 {
     int ends[2];
-    pid_t child = 0;
-    if (pipe(ends)) {
+    int64_t child = 0;
+    if (!cla_os_pipe(ends)) {
         return cla_fail(CLA_E_IO, "startup: no pipe");
     }
     const int64_t begin = cla_time_ns();
     cla_status status = spawn(b, environment, ends[1], &child);
-    close(ends[1]);
+    cla_os_close(ends[1]);
     if (status) {
-        close(ends[0]);
+        cla_os_close(ends[0]);
     } else {
         status = read_answer(ends[0], begin, out);
-        waitpid(child, NULL, 0);
+        cla_os_await(child);
     }
     return status;
 }
@@ -160,9 +157,13 @@ static cla_status time_start(const bench *b, const char *folder, start *out)
 {
     cla_text entries[CACHES] = { 0 };
     char **environment = NULL;
-    cla_status status = make_environment(&environment, entries, folder);
+    char **own = cla_os_environment();
+    cla_status status =
+        own ? make_environment(&environment, entries, own, folder)
+            : cla_fail(CLA_E_NOMEM, "startup: no memory for the environment");
     status = status ? status : time_child(b, environment, out);
     free(environment);
+    cla_os_environment_free(own);
     for (int i = 0; i < CACHES; i++) {
         cla_text_free(&entries[i]);
     }
@@ -171,41 +172,30 @@ static cla_status time_start(const bench *b, const char *folder, start *out)
 
 /* ---- folders ----------------------------------------------------------------- */
 
-static int file_count; // nftw has no argument for its callbacks
-
-/* Counts a file unless it is empty: PoCL leaves an empty one behind for each binary
- * that it loads. */
-static int count_file(const char *path, const struct stat *info, int kind,
-                      struct FTW *at)
-{
-    (void)path, (void)at;
-    file_count += kind == FTW_F && info->st_size > 0;
-    return 0;
-}
-
+/* Counts the files below a folder. PoCL leaves an empty one behind for each binary that
+ * it loads; those do not count. */
 static int count_files(const char *folder)
 {
-    file_count = 0;
-    nftw(folder, count_file, 8, FTW_PHYS);
-    return file_count;
-}
-
-static int remove_one(const char *path, const struct stat *info, int kind,
-                      struct FTW *at)
-{
-    (void)info, (void)kind, (void)at;
-    return remove(path);
+    char **paths = NULL;
+    size_t count = 0;
+    int full = 0;
+    if (cla_folder_list(folder, "", &paths, &count)) count = 0;
+    for (size_t i = 0; i < count; i++) {
+        cla_os_info info;
+        full += cla_os_info_of(paths[i], &info) && info.size > 0;
+    }
+    cla_folder_list_free(&paths, count);
+    return full;
 }
 
 /* Makes a folder in TMPDIR, or in /tmp. *path stays empty on failure, so that
  * remove_folder removes nothing else. */
 static cla_status make_folder(cla_text *path)
 {
-    const char *given = getenv("TMPDIR");
-    const char *base = given && *given ? given : "/tmp";
+    const char *base = cla_os_temporary();
     cla_text name = { 0 };
     CLA_TRY(cla_text_add(&name, "%s/clattn-start-XXXXXX", base));
-    if (!mkdtemp(name.data)) {
+    if (!cla_os_make_unique(name.data)) {
         const int code = errno;
         cla_text_free(&name);
         return cla_fail(CLA_E_IO, "startup: cannot make a folder in TMPDIR, '%s': %s",
@@ -215,28 +205,11 @@ static cla_status make_folder(cla_text *path)
     return CLA_OK;
 }
 
-/* Blocks the signals that end the program while there is a folder to remove. */
-static void hold_signals(bool hold)
-{
-    sigset_t ends;
-    sigemptyset(&ends);
-    sigaddset(&ends, SIGINT);
-    sigaddset(&ends, SIGTERM);
-    sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &ends, NULL);
-}
-
-static bool signal_waits(void)
-{
-    sigset_t waiting;
-    sigpending(&waiting);
-    return sigismember(&waiting, SIGINT) > 0 || sigismember(&waiting, SIGTERM) > 0;
-}
-
 /* Removes the folder of make_folder with its files, and empties *path. */
 static void remove_folder(cla_text *path)
 {
     if (path->data) {
-        nftw(path->data, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+        cla_folder_remove(path->data);
     }
     cla_text_free(path);
 }
@@ -268,12 +241,12 @@ static cla_status run_cold(bench *b)
     cla_status status = CLA_OK;
     for (int i = 0; i < (bench_quick(b) ? 1 : 3) && !status; i++) {
         cla_text folder = { 0 };
-        hold_signals(true);
+        cla_os_hold_stop(true);
         status = make_folder(&folder);
         status = status ? status : time_start(b, folder.data, &one);
         status = status ? status : add_sample(&samples, one.ms);
         remove_folder(&folder);
-        hold_signals(false);
+        cla_os_hold_stop(false);
     }
     CLA_TRY(status);
     CLA_TRY(record(b, "startup cold", &samples));
@@ -287,7 +260,7 @@ static cla_status warm_samples(const bench *b, const char *folder,
     start one = { 0 };
     CLA_TRY(time_start(b, folder, &one));
     const int before = count_files(folder);
-    for (int i = 0; i < (bench_quick(b) ? 5 : 10) && !signal_waits(); i++) {
+    for (int i = 0; i < (bench_quick(b) ? 5 : 10) && !cla_os_stop_waits(); i++) {
         CLA_TRY(time_start(b, folder, &one));
         CLA_TRY(add_sample(samples, one.ms));
         *compiled += cla_runtime_keeps_kernels(b->rt) ? 0 : one.compiled;
@@ -302,11 +275,11 @@ static cla_status run_warm(bench *b)
     cla_text folder = { 0 };
     bench_samples samples = { 0 };
     int compiled = 0;
-    hold_signals(true);
+    cla_os_hold_stop(true);
     cla_status status = make_folder(&folder);
     status = status ? status : warm_samples(b, folder.data, &samples, &compiled);
     remove_folder(&folder);
-    hold_signals(false);
+    cla_os_hold_stop(false);
     CLA_TRY(status);
     CLA_TRY(record(b, "startup warm", &samples));
     bench_note(b, "%d programs compiled (goal: 0, and 0.3 s)", compiled);

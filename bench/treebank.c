@@ -3,9 +3,9 @@
 
 #include <ctype.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/input.h"
+#include "base/platform.h"
 
 static const char *const SPLITS[] = { "train", "dev", "test" };
 
@@ -70,18 +70,17 @@ static cla_status read_split(length_list *list, const char *folder, const char *
 const char *bench_treebank_folder(char *beside, size_t size)
 {
     static const char tail[] = "/../share/clattn/data/fr_spoken";
-    const ssize_t length = readlink("/proc/self/exe", beside, size - sizeof tail);
-    beside[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(beside, '/');
+    cla_os_program(beside, size - sizeof tail);
+    char *slash = cla_os_last_slash(beside);
     if (slash) {
         memcpy(slash, tail, sizeof tail);
     }
-    if (access(beside, R_OK) == 0) {
+    if (cla_os_may(beside, CLA_MAY_READ)) {
         return beside;
     }
     const char *installed = CLATTN_DATA_FOLDER "/data/fr_spoken";
-    return access(installed, R_OK) == 0 ? installed
-                                        : CLATTN_SOURCE_FOLDER
+    return cla_os_may(installed, CLA_MAY_READ) ? installed
+                                               : CLATTN_SOURCE_FOLDER
                "/examples/data/fr_spoken";
 }
 

@@ -1,8 +1,8 @@
 /* config_path.c - resolves paths in a config that are relative to its folder. */
 #include <string.h>
-#include <unistd.h>
 
 #include "base/config.h"
+#include "base/platform.h"
 
 /* Removes "." and "name/.." parts from a path, ignoring symbolic links. */
 static void shorten(char *path)
@@ -31,7 +31,7 @@ static void shorten(char *path)
 
 static bool same_file(const char *a, const char *b)
 {
-    char *real_a = realpath(a, NULL), *real_b = realpath(b, NULL);
+    char *real_a = cla_os_real_path(a), *real_b = cla_os_real_path(b);
     const bool same = real_a && real_b && strcmp(real_a, real_b) == 0;
     free(real_a);
     free(real_b);
@@ -43,13 +43,13 @@ static bool same_file(const char *a, const char *b)
  * the config file has no folder in its path. */
 static cla_status beside(const cla_config *config, const char *value, cla_text *path)
 {
-    const char *slash = strrchr(config->path, '/');
-    if (!slash || !*value || *value == '/') {
+    const char *slash = cla_os_last_slash(config->path);
+    if (!slash || !*value || cla_os_is_absolute(value)) {
         return CLA_OK;
     }
     CLA_TRY(cla_text_add(path, "%.*s/%s", (int)(slash - config->path), config->path,
                          value));
-    if (access(path->data, F_OK)) {
+    if (!cla_os_may(path->data, CLA_MAY_BE)) {
         cla_text_free(path);
         return CLA_OK;
     }

@@ -1,15 +1,12 @@
-/* file.c - reads and writes whole files, lists and makes folders. */
+/* file.c - reads and writes whole files. */
 #include "base/file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <fts.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/platform.h"
 #include "base/text.h"
 
 static cla_status fail_io(const char *what, const char *path)
@@ -17,7 +14,7 @@ static cla_status fail_io(const char *what, const char *path)
     const int error = errno;
     char reason[128];
     return cla_fail(CLA_E_IO, "%s: cannot %s: %s", *path ? path : "''", what,
-                    strerror_r(error, reason, sizeof reason));
+                    cla_os_reason(error, reason, sizeof reason));
 }
 
 /* ---- reading ----------------------------------------------------------------- */
@@ -28,10 +25,10 @@ enum { PIECE = 1 << 17 };
 static cla_status read_all(int fd, const char *path, cla_text *text,
                            cla_file_seen *seen, void *user)
 {
-    struct stat info;
+    cla_os_info info;
     size_t room = PIECE; // for a pipe, whose size is unknown
-    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) {
-        room = (size_t)info.st_size + 1; // 1 more for the read that finds the end
+    if (cla_os_info_open(fd, &info) && info.kind == CLA_OS_FILE && info.size > 0) {
+        room = (size_t)info.size + 1; // 1 more for the read that finds the end
     }
     for (;;) {
         if (text->cap < text->size + 2) {
@@ -39,8 +36,8 @@ static cla_status read_all(int fd, const char *path, cla_text *text,
             room = PIECE;
         }
         const size_t left = text->cap - text->size - 1;
-        const ssize_t got =
-            read(fd, text->data + text->size, left < PIECE ? left : PIECE);
+        const int64_t got =
+            cla_os_read(fd, text->data + text->size, left < PIECE ? left : PIECE);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return fail_io("read", path);
         text->size += (size_t)got;
@@ -63,19 +60,19 @@ static cla_status hand_over(int fd, const char *path, char **data, size_t *size,
     return status;
 }
 
-/* Opens a regular file. With O_NONBLOCK a FIFO is refused at once instead of waiting
- * for a writer. Paths under /dev, such as those of <(command), name descriptors that
+/* Opens a regular file. With CLA_OPEN_NO_WAIT a FIFO is refused at once, without a wait
+ * for its writer. Paths under /dev, such as those of <(command), name descriptors that
  * are already open. */
 static cla_status open_regular(const char *path, int *fd)
 {
     const bool handed = strncmp(path, "/dev/", 5) == 0;
-    struct stat info;
-    *fd = open(path, O_RDONLY | O_CLOEXEC | (handed ? 0 : O_NONBLOCK));
+    cla_os_info info;
+    *fd = cla_os_open(path, CLA_OPEN_READ | (handed ? 0 : CLA_OPEN_NO_WAIT), 0);
     if (*fd < 0) return fail_io("open", path);
     // read() reports that a folder is one
-    if (!handed && fstat(*fd, &info) == 0 && !S_ISREG(info.st_mode) &&
-        !S_ISDIR(info.st_mode)) {
-        close(*fd);
+    if (!handed && cla_os_info_open(*fd, &info) && info.kind != CLA_OS_FILE &&
+        info.kind != CLA_OS_FOLDER) {
+        cla_os_close(*fd);
         return cla_fail(CLA_E_IO, "%s: is not a regular file", path);
     }
     return CLA_OK;
@@ -89,7 +86,7 @@ cla_status cla_file_watch(const char *path, char **data, size_t *size,
     *size = 0;
     CLA_TRY(open_regular(path, &fd));
     const cla_status status = hand_over(fd, path, data, size, seen, user);
-    close(fd);
+    cla_os_close(fd);
     return status;
 }
 
@@ -102,16 +99,16 @@ cla_status cla_input_read(const char *path, char **data, size_t *size)
 {
     *data = NULL;
     *size = 0;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = cla_os_open(path, CLA_OPEN_READ, 0);
     if (fd < 0) return fail_io("open", path);
     const cla_status status = hand_over(fd, path, data, size, NULL, NULL);
-    close(fd);
+    cla_os_close(fd);
     return status;
 }
 
 cla_status cla_stdin_read(char **data, size_t *size)
 {
-    return hand_over(STDIN_FILENO, "standard input", data, size, NULL, NULL);
+    return hand_over(CLA_STDIN, "standard input", data, size, NULL, NULL);
 }
 
 cla_status cla_file_compare(const char *path, const char *data, size_t size, bool *same)
@@ -129,7 +126,7 @@ cla_status cla_file_compare(const char *path, const char *data, size_t size, boo
 static cla_status write_all(int fd, const char *path, const char *data, size_t size)
 {
     while (size > 0) {
-        const ssize_t put = write(fd, data, size);
+        const int64_t put = cla_os_write(fd, data, size);
         if (put < 0 && errno == EINTR) continue;
         if (put < 0) return fail_io("write", path);
         data += put;
@@ -146,7 +143,7 @@ static cla_status compare_written(int fd, const char *path, const char *data,
     for (size_t at = 0; at < size;) {
         const size_t left = size - at;
         const size_t want = left < sizeof piece ? left : sizeof piece;
-        const ssize_t got = pread(fd, piece, want, (off_t)at);
+        const int64_t got = cla_os_read_at(fd, piece, want, (int64_t)at);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return fail_io("read back", path);
         if (got == 0 || memcmp(piece, data + at, (size_t)got) != 0) {
@@ -164,9 +161,9 @@ static cla_status write_and_sync(int fd, const char *path, const void *data,
                                  size_t size)
 {
     cla_status status = write_all(fd, path, data, size);
-    if (!status && fsync(fd) != 0) status = fail_io("sync", path);
+    if (!status && !cla_os_sync(fd)) status = fail_io("sync", path);
     if (!status) status = compare_written(fd, path, data, size);
-    if (close(fd) != 0 && !status) status = fail_io("close", path);
+    if (!cla_os_close(fd) && !status) status = fail_io("close", path);
     return status;
 }
 
@@ -177,9 +174,9 @@ static cla_status create_beside(cla_text *name, const char *path, int *fd)
     static _Atomic unsigned writes;
     do {
         name->size = 0;
-        CLA_TRY(cla_text_add(name, "%s.%ld-%u.tmp", path, (long)getpid(),
+        CLA_TRY(cla_text_add(name, "%s.%ld-%u.tmp", path, (long)cla_os_process(),
                              atomic_fetch_add(&writes, 1)));
-        *fd = open(name->data, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        *fd = cla_os_open(name->data, CLA_OPEN_BOTH | CLA_OPEN_NEW, 0666);
     } while (*fd < 0 && errno == EEXIST);
     return *fd < 0 ? fail_io("create", path) : CLA_OK;
 }
@@ -190,12 +187,13 @@ static void sync_folder_of(const char *path)
 {
     char *folder = strdup(path);
     if (!folder) return;
-    char *slash = strrchr(folder, '/');
+    char *slash = cla_os_last_slash(folder);
     if (slash) slash[slash == folder] = '\0';
-    const int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd =
+        cla_os_open(slash ? folder : ".", CLA_OPEN_READ | CLA_OPEN_FOLDER, 0);
     if (fd >= 0) {
-        fsync(fd);
-        close(fd);
+        cla_os_sync(fd);
+        cla_os_close(fd);
     }
     free(folder);
 }
@@ -206,8 +204,8 @@ static cla_status write_file(cla_text *name, const char *path, const void *data,
     int fd;
     CLA_TRY(create_beside(name, path, &fd));
     cla_status status = write_and_sync(fd, path, data, size);
-    if (!status && rename(name->data, path) != 0) status = fail_io("write", path);
-    if (status) unlink(name->data);
+    if (!status && !cla_os_rename(name->data, path)) status = fail_io("write", path);
+    if (status) cla_os_remove(name->data);
     return status;
 }
 
@@ -218,134 +216,4 @@ cla_status cla_file_write(const char *path, const void *data, size_t size)
     if (!status) sync_folder_of(path);
     cla_text_free(&name);
     return status;
-}
-
-/* ---- folders ----------------------------------------------------------------- */
-
-static bool is_folder(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
-cla_status cla_folder_make(const char *path)
-{
-    char *prefix;
-    CLA_TRY(cla_strdup(&prefix, path));
-    cla_status status = CLA_OK;
-    for (size_t i = 1; *path && !status; i++) {
-        if (path[i] != '/' && path[i] != '\0') continue;
-        prefix[i] = '\0';
-        if (mkdir(prefix, 0777) != 0 && !is_folder(prefix)) {
-            status = fail_io("make folder", prefix);
-        }
-        if (path[i] == '\0') break;
-        prefix[i] = '/';
-    }
-    free(prefix);
-    return status;
-}
-
-typedef struct path_list {
-    char **paths;
-    size_t count, cap;
-} path_list;
-
-static cla_status visit(path_list *list, const FTSENT *entry, const char *suffix)
-{
-    switch (entry->fts_info) {
-    case FTS_DNR:
-    case FTS_ERR:
-    case FTS_NS:
-        errno = entry->fts_errno;
-        return fail_io("open", entry->fts_path);
-    case FTS_F:
-        break;
-    default:
-        return CLA_OK;
-    }
-    // a file that is itself the folder argument needs no suffix
-    if (entry->fts_level > 0 && !cla_ends_in(entry->fts_path, suffix)) return CLA_OK;
-    CLA_TRY(cla_grow(&list->paths, &list->cap, list->count + 1, sizeof *list->paths));
-    CLA_TRY(cla_strdup(&list->paths[list->count], entry->fts_path));
-    list->count++;
-    return CLA_OK;
-}
-
-static cla_status walk(path_list *list, const char *folder, const char *suffix)
-{
-    char *root;
-    CLA_TRY(cla_strdup(&root, folder));
-    char *const roots[] = { root, NULL };
-    FTS *tree = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, NULL);
-    cla_status status = tree ? CLA_OK : fail_io("open", folder);
-    while (!status) {
-        errno = 0;
-        const FTSENT *entry = fts_read(tree);
-        if (!entry) {
-            if (errno) status = fail_io("read", folder);
-            break;
-        }
-        status = visit(list, entry, suffix);
-    }
-    if (tree) fts_close(tree);
-    free(root);
-    return status;
-}
-
-static int compare_paths(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-cla_status cla_folder_list(const char *folder, const char *suffix, char ***paths,
-                           size_t *count)
-{
-    path_list list = { 0 };
-    const cla_status status = walk(&list, folder, suffix);
-    if (status) cla_folder_list_free(&list.paths, list.count);
-    if (list.paths) qsort(list.paths, list.count, sizeof *list.paths, compare_paths);
-    *paths = list.paths;
-    *count = status ? 0 : list.count;
-    return status;
-}
-
-void cla_folder_list_free(char ***paths, size_t count)
-{
-    for (size_t i = 0; *paths && i < count; i++) {
-        free((*paths)[i]);
-    }
-    free(*paths);
-    *paths = NULL;
-}
-
-/* ---- cache and data folders -------------------------------------------------- */
-
-static bool home_folder(char **path, const char *variable, const char *below_home)
-{
-    *path = NULL;
-    cla_text text = { 0 };
-    cla_status status = CLA_E_IO;
-    const char *base = getenv(variable), *home = getenv("HOME");
-    if (base && *base == '/') { // the XDG rules ignore relative paths
-        status = cla_text_add(&text, "%s/clattn", base);
-    } else if (home && *home) {
-        status = cla_text_add(&text, "%s/%s/clattn", home, below_home);
-    }
-    if (status) {
-        cla_text_free(&text);
-        return false;
-    }
-    *path = text.data;
-    return true;
-}
-
-bool cla_cache_folder(char **path)
-{
-    return home_folder(path, "XDG_CACHE_HOME", ".cache");
-}
-
-bool cla_data_folder(char **path)
-{
-    return home_folder(path, "XDG_DATA_HOME", ".local/share");
 }

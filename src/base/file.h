@@ -1,4 +1,4 @@
-/* file.h - reads and writes whole files, lists and makes folders. */
+/* file.h - reads and writes whole files; handles folders (folder.c). */
 #pragma once
 
 #include "base/base.h"
@@ -36,9 +36,15 @@ cla_status cla_folder_make(const char *path);
  * is a file gives its own path. Errors: CLA_E_IO, CLA_E_NOMEM. */
 cla_status cla_folder_list(const char *folder, const char *suffix, char ***paths,
                            size_t *count);
+/* Lists the names in one folder, sorted by bytes; cla_folder_list_free frees them. */
+cla_status cla_folder_names(const char *folder, char ***names, size_t *count);
 void cla_folder_list_free(char ***paths, size_t count);
+/* Removes a folder with all that it holds; links in it are removed, not followed.
+ * Errors: CLA_E_IO (what could be removed is), CLA_E_NOMEM. */
+cla_status cla_folder_remove(const char *folder);
 
-/* Give $XDG_CACHE_HOME/clattn and $XDG_DATA_HOME/clattn, or their defaults under $HOME.
- * Return false without a home folder or memory. The caller frees *path. */
+/* Give $XDG_CACHE_HOME/clattn and $XDG_DATA_HOME/clattn, or their defaults under $HOME;
+ * on Windows both default to %LOCALAPPDATA%. Return false without a home folder or
+ * memory. The caller frees *path. */
 bool cla_cache_folder(char **path);
 bool cla_data_folder(char **path);

@@ -1,10 +1,11 @@
 /* foreign.c - remembers the call of somebody else's code that may end this process. */
 #include "base/foreign.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/platform_thread.h"
 
 enum { LIBRARIES = 8, NAME = 128 };
 
@@ -13,8 +14,8 @@ static const char *_Atomic library, *_Atomic call_now;
 
 void cla_foreign_library(const char *name)
 {
-    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&one_at_a_time);
+    static cla_mutex one_at_a_time = CLA_MUTEX_INIT;
+    cla_mutex_lock(&one_at_a_time);
     for (int i = 0; i < LIBRARIES; i++) {
         if (!*names[i]) snprintf(names[i], NAME, "%s", name);
         if (strncmp(names[i], name, NAME - 1) == 0) {
@@ -22,7 +23,7 @@ void cla_foreign_library(const char *name)
             break;
         }
     }
-    pthread_mutex_unlock(&one_at_a_time);
+    cla_mutex_unlock(&one_at_a_time);
 }
 
 static void (*_Atomic watch)(void);

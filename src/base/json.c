@@ -10,7 +10,7 @@
 
 static json_t *parse(const char *text, size_t size, size_t flags, json_error_t *error)
 {
-    const locale_t before = cla_locale_enter();
+    void *before = cla_locale_enter();
     json_t *root = json_loadb(text, size, flags, error);
     cla_locale_leave(before);
     return root;
@@ -93,7 +93,7 @@ static void shorten_reals(char *text)
 
 char *cla_json_write(const json_t *value, size_t flags, int digits)
 {
-    const locale_t before = cla_locale_enter();
+    void *before = cla_locale_enter();
     char *text = json_dumps(value, flags | JSON_REAL_PRECISION((size_t)digits));
     if (text && digits == CLA_JSON_EXACT) {
         shorten_reals(text);

@@ -1,11 +1,11 @@
 /* locale.h - "C" number formats for a section of code, in every locale. */
 #pragma once
 
-#include <locale.h>
+#include <stdbool.h>
 
 /* Sets this thread's locale to "C". Returns the previous one, for cla_locale_leave. */
-locale_t cla_locale_enter(void);
-void cla_locale_leave(locale_t before);
+void *cla_locale_enter(void);
+void cla_locale_leave(void *before);
 
-/* Returns the "C" locale for the _l functions; (locale_t)0 when out of memory. */
-locale_t cla_locale_c(void);
+/* Reads a number as strtod does in the "C" locale. Returns false without memory. */
+bool cla_locale_number(const char *text, char **end, double *value);

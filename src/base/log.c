@@ -5,6 +5,7 @@
 
 #include "base/escape.h"
 #include "base/locale.h"
+#include "base/platform.h"
 #include "base/text.h"
 
 static const char *const level_names[] = { "error", "warning", "info", "debug" };
@@ -15,7 +16,7 @@ static const char *const level_words[] = { "error", "warn", "info", "debug" };
 /* Returns the level that CLATTN_LOG sets, or -1 when its value is not a level. */
 static int level_from_environment(void)
 {
-    const char *word = getenv("CLATTN_LOG");
+    const char *word = cla_os_getenv("CLATTN_LOG");
     if (!word || !*word) {
         return CLA_LOG_WARN;
     }
@@ -34,7 +35,7 @@ cla_status cla_log_check(void)
     }
     return cla_fail(CLA_E_USAGE,
                     "CLATTN_LOG is '%s', must be error, warn, info or debug",
-                    getenv("CLATTN_LOG"));
+                    cla_os_getenv("CLATTN_LOG"));
 }
 
 bool cla_log_enabled(cla_log_level level)
@@ -74,7 +75,7 @@ void cla_log(cla_log_level level, const char *format, ...)
     char text[8192], line[sizeof text];
     va_list args;
     va_start(args, format);
-    const locale_t before = cla_locale_enter();
+    void *before = cla_locale_enter();
     vsnprintf(text, sizeof text, format, args);
     cla_locale_leave(before);
     va_end(args);

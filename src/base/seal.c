@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/platform.h"
+
 enum { DIGITS = CLA_HASH_TEXT - 1 };
 
 static const char key[] = "\"" CLA_SEAL_KEY "\":";
@@ -25,7 +27,7 @@ void cla_hash_text(char text[CLA_HASH_TEXT], const void *bytes, size_t size)
  * whether its key exists, even where the digits are damaged. */
 static char *find(char *bytes, size_t head, bool *there)
 {
-    char *at = memmem(bytes, head, key, sizeof key - 1);
+    char *at = cla_os_find(bytes, head, key, sizeof key - 1);
     const char *end = bytes + head;
     *there = at != NULL;
     if (!at) return NULL;

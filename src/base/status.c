@@ -35,7 +35,7 @@ __attribute__((format(printf, 2, 0))) static void format_text(char *text,
                                                               const char *format,
                                                               va_list args)
 {
-    const locale_t before = cla_locale_enter();
+    void *before = cla_locale_enter();
     vsnprintf(text, ERROR_BYTES, format, args);
     cla_locale_leave(before);
 }

@@ -3,36 +3,10 @@
 
 #include <errno.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/locale.h"
-
-static locale_t c_locale;
-
-static void make_c_locale(void)
-{
-    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-}
-
-locale_t cla_locale_c(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, make_c_locale);
-    return c_locale;
-}
-
-locale_t cla_locale_enter(void)
-{
-    return uselocale(cla_locale_c()); // (locale_t)0 would change nothing
-}
-
-void cla_locale_leave(locale_t before)
-{
-    uselocale(before);
-}
 
 cla_status cla_text_append(cla_text *text, const char *bytes, size_t size)
 {
@@ -72,7 +46,7 @@ cla_status cla_text_add(cla_text *text, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    const locale_t before = cla_locale_enter();
+    void *before = cla_locale_enter();
     const cla_status status = add(text, format, args);
     cla_locale_leave(before);
     va_end(args);
@@ -103,9 +77,8 @@ bool cla_parse_double(const char *text, double *value)
     // strtod would take blanks, hexadecimal, "inf" and "nan"
     if (!text || !*text || text[strspn(text, "+-.0123456789eE")]) return false;
     char *end;
-    const locale_t c = cla_locale_c();
-    if (!c) return false;
-    const double number = strtod_l(text, &end, c);
+    double number = 0;
+    if (!cla_locale_number(text, &end, &number)) return false;
     if (*end || end == text || !isfinite(number)) return false;
     *value = number;
     return true;
@@ -117,7 +90,7 @@ static int lower(char c)
     return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : (unsigned char)c;
 }
 
-static bool starts_nocase(const char *text, const char *start)
+bool cla_starts_nocase(const char *text, const char *start)
 {
     while (*start && lower(*text) == lower(*start)) {
         text++;
@@ -128,14 +101,14 @@ static bool starts_nocase(const char *text, const char *start)
 
 bool cla_equals_nocase(const char *a, const char *b)
 {
-    return strlen(a) == strlen(b) && starts_nocase(a, b);
+    return strlen(a) == strlen(b) && cla_starts_nocase(a, b);
 }
 
 bool cla_contains_nocase(const char *text, const char *part)
 {
     if (!*part) return true;
     for (; *text; text++) {
-        if (starts_nocase(text, part)) return true;
+        if (cla_starts_nocase(text, part)) return true;
     }
     return false;
 }

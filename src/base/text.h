@@ -23,6 +23,8 @@ bool cla_parse_int(const char *text, int64_t *value);
 bool cla_parse_double(const char *text, double *value);
 
 bool cla_equals_nocase(const char *a, const char *b);
+/* Returns whether text begins with start. */
+bool cla_starts_nocase(const char *text, const char *start);
 bool cla_contains_nocase(const char *text, const char *part);
 bool cla_ends_in(const char *text, const char *end);
 

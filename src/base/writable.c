@@ -4,10 +4,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/base.h"
+#include "base/platform.h"
 
 static cla_status refuse(const char *path, const char *what, int error)
 {
@@ -27,10 +26,10 @@ static cla_status copy_path(const char *path, char **copy)
 static void cut_to_parent(char *path)
 {
     char *end = path + strlen(path);
-    while (end > path + 1 && end[-1] == '/') {
+    while (end > path + 1 && cla_os_is_slash(end[-1])) {
         *--end = '\0';
     }
-    char *slash = strrchr(path, '/');
+    char *slash = cla_os_last_slash(path);
     if (!slash) {
         memcpy(path, ".", 2);
     } else {
@@ -41,14 +40,16 @@ static void cut_to_parent(char *path)
 /* Checks that a file or folder can be made in a folder. */
 static cla_status check_folder(const char *folder, const char *path, const char *what)
 {
-    struct stat info;
-    if (stat(folder, &info)) {
+    cla_os_info info;
+    if (!cla_os_info_of(folder, &info)) {
         return refuse(path, what, errno);
     }
-    if (!S_ISDIR(info.st_mode)) {
+    if (info.kind != CLA_OS_FOLDER) {
         return refuse(path, what, ENOTDIR);
     }
-    return access(folder, W_OK | X_OK) ? refuse(path, what, errno) : CLA_OK;
+    return cla_os_may(folder, CLA_MAY_WRITE | CLA_MAY_ENTER)
+               ? CLA_OK
+               : refuse(path, what, errno);
 }
 
 static cla_status check_around(const char *path)
@@ -62,21 +63,22 @@ static cla_status check_around(const char *path)
 }
 
 /* Checks a file that may exist; *there tells. */
-static cla_status check_file(const char *path, struct stat *info, bool *there)
+static cla_status check_file(const char *path, cla_os_info *info, bool *there)
 {
-    *there = stat(path, info) == 0;
+    *there = cla_os_info_of(path, info);
     if (!*there && errno != ENOENT) {
         return refuse(path, "create", errno);
     }
-    return *there && S_ISDIR(info->st_mode) ? refuse(path, "write", EISDIR) : CLA_OK;
+    return *there && info->kind == CLA_OS_FOLDER ? refuse(path, "write", EISDIR)
+                                                 : CLA_OK;
 }
 
 cla_status cla_writable_file(const char *path)
 {
-    struct stat info;
+    cla_os_info info;
     bool there = false;
     CLA_TRY(check_file(path, &info, &there));
-    if (there && !S_ISREG(info.st_mode)) {
+    if (there && info.kind != CLA_OS_FILE) {
         return cla_fail(CLA_E_IO, "%s: cannot write: is not a regular file", path);
     }
     return check_around(path);
@@ -84,21 +86,21 @@ cla_status cla_writable_file(const char *path)
 
 cla_status cla_writable_direct(const char *path)
 {
-    struct stat info;
+    cla_os_info info;
     bool there = false;
     CLA_TRY(check_file(path, &info, &there));
     if (!there) {
         return check_around(path);
     }
-    return access(path, W_OK) ? refuse(path, "write", errno) : CLA_OK;
+    return cla_os_may(path, CLA_MAY_WRITE) ? CLA_OK : refuse(path, "write", errno);
 }
 
 /* Finds the nearest folder around path that exists: folder, a copy of path, is cut to
  * it. */
 static cla_status check_ancestor(char *folder, const char *path)
 {
-    struct stat info;
-    while (stat(folder, &info)) {
+    cla_os_info info;
+    while (!cla_os_info_of(folder, &info)) {
         if (errno != ENOENT || strcmp(folder, ".") == 0) {
             return refuse(path, "make folder", errno);
         }
@@ -109,11 +111,11 @@ static cla_status check_ancestor(char *folder, const char *path)
 
 cla_status cla_writable_folder(const char *path)
 {
-    struct stat info;
+    cla_os_info info;
     char *around = NULL;
-    if (stat(path, &info) == 0) {
-        return S_ISDIR(info.st_mode) ? check_folder(path, path, "write")
-                                     : refuse(path, "make folder", EEXIST);
+    if (cla_os_info_of(path, &info)) {
+        return info.kind == CLA_OS_FOLDER ? check_folder(path, path, "write")
+                                          : refuse(path, "make folder", EEXIST);
     }
     CLA_TRY(copy_path(path, &around));
     const cla_status status = check_ancestor(around, path);

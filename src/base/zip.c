@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include "base/file.h"
+#include "base/platform.h"
 
 enum { END_BYTES = 22, ENTRY_BYTES = 46, LOCAL_BYTES = 30, COMMENT = 65535 };
 enum { STORED = 0, DEFLATED = 8, ENCRYPTED = 1, MOST_RATIO = 1032 };
@@ -48,7 +49,7 @@ static const char *find_end(const cla_zip *zip)
 static bool is_plain(const char *name, size_t size)
 {
     return size && !memchr(name, 0, size) && !memchr(name, '/', size) &&
-           !memchr(name, '\\', size) && !memmem(name, size, "..", 2);
+           !memchr(name, '\\', size) && !cla_os_find(name, size, "..", 2);
 }
 
 /* Returns the fault in an entry's offset and sizes, or NULL. */

@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/json.h"
+#include "base/platform.h"
 #include "cli/answer.h"
 #include "cli/model.h"
 #include "cli/stream.h"
@@ -300,7 +300,9 @@ static cla_status take_line(void *to, const cla_line_stream *at, char *text,
 
 static cla_status answer_stream(const arguments *a, cla_model *model)
 {
-    stream s = { .a = a, .model = model, .limit = isatty(STDIN_FILENO) ? 1 : TOGETHER };
+    stream s = { .a = a,
+                 .model = model,
+                 .limit = cla_os_is_terminal(CLA_STDIN) ? 1 : TOGETHER };
     char *passage = NULL;
     size_t size = 0;
     if (a->passage) {

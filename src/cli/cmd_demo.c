@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/platform.h"
 #include "bench/treebank.h"
 #include "cli/cli.h"
 #include "cli/model.h"
@@ -63,8 +63,8 @@ static int run(int (*command)(int, char **), const arguments *a, call *c)
 static bool holds_run(const char *folder)
 {
     cla_text path = { 0 };
-    const bool holds =
-        !cla_text_add(&path, "%s/config.json", folder) && access(path.data, F_OK) == 0;
+    const bool holds = !cla_text_add(&path, "%s/config.json", folder) &&
+                       cla_os_may(path.data, CLA_MAY_BE);
     cla_text_free(&path);
     return holds;
 }
@@ -172,7 +172,7 @@ static cla_status find_config(cla_text *config)
     cla_text found = { 0 };
     CLA_TRY(cla_text_add(&found, "%s/../../configs/tagger-demo.json",
                          bench_treebank_folder(path, sizeof path)));
-    char *real = realpath(found.data, NULL);
+    char *real = cla_os_real_path(found.data);
     const cla_status status =
         real ? cla_text_add(config, "%s", real)
              : cla_fail(CLA_E_IO, "demo: %s: %s", found.data, strerror(errno));

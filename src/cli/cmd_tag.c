@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/platform.h"
 #include "cli/model.h"
 #include "cli/stream.h"
 #include "text/conllu.h"
@@ -301,7 +301,7 @@ static cla_status tag(const arguments *a)
     cla_status status = cli_model_open(&m, a->device, a->model, a->weights, "tagger",
                                        "tag needs a tagger");
     if (!status) {
-        const bool at_once = a->unbuffered || isatty(STDIN_FILENO);
+        const bool at_once = a->unbuffered || cla_os_is_terminal(CLA_STDIN);
         stream s = { .tagger = m.model,
                      .form = form_of(a),
                      .limit = at_once ? 1 : a->batch,

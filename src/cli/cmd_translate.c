@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/platform.h"
 #include "cli/model.h"
 #include "cli/stream.h"
 
@@ -218,7 +218,7 @@ static cla_status read_all(stream *s)
 
 static size_t lines_at_a_time(const arguments *a)
 {
-    if (a->unbuffered || isatty(STDIN_FILENO)) {
+    if (a->unbuffered || cla_os_is_terminal(CLA_STDIN)) {
         return 1;
     }
     return (size_t)(a->ahead > a->batch ? a->ahead : a->batch);

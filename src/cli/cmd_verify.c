@@ -3,11 +3,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
+#include "base/platform.h"
 #include "base/text.h"
-#include "cli/ahead.h"
 #include "cli/cli.h"
 #include "cli/golden.h"
 #include "cli/verify.h"
@@ -73,7 +72,7 @@ static json_t *number_or_null(double value)
 /* Writes the name of a case: its file name without folder and suffix. */
 static void case_name(char *name, size_t size, const char *path)
 {
-    const char *slash = strrchr(path, '/');
+    const char *slash = cla_os_last_slash(path);
     snprintf(name, size, "%s", slash ? slash + 1 : path);
     char *dot = strrchr(name, '.');
     if (dot && strcmp(dot, ".safetensors") == 0) {
@@ -208,7 +207,7 @@ static cla_status run_file(verification *v, const char *path)
 
 static void choose_schedules(verification *v)
 {
-    const char *set = getenv("CLATTN_SCHEDULE");
+    const char *set = cla_os_getenv("CLATTN_SCHEDULE");
     v->schedule_count = 0;
     if (set && *set) {
         v->schedules[v->schedule_count++] = cla_runtime_schedule(v->rt);
@@ -317,9 +316,9 @@ static cla_status verify(verification *v)
 {
     enum { FEW = 8 }; // at most so many files are not worth a second process
     CLA_TRY(cli_verify_files(&v->options->paths, &v->files, &v->file_count));
-    const pid_t ahead = v->file_count > FEW ? cli_ahead_start(run_ahead, v) : 0;
+    const int64_t ahead = v->file_count > FEW ? cla_os_copy(run_ahead, v) : 0;
     const cla_status status = run_files(v);
-    cli_ahead_stop(ahead);
+    cla_os_copy_end(ahead);
     return status;
 }
 

@@ -1,10 +1,8 @@
 /* main.c - finds and runs the command that the user names. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/foreign.h"
+#include "base/platform.h"
 #include "cli/cli.h"
 #include "cli/signals.h"
 
@@ -89,22 +87,9 @@ static int run(const cli_command *command, int argc, char **argv)
     return code;
 }
 
-/* Opens closed standard streams, so that no file opened later takes their numbers and
- * receives the output. Use of such a stream still fails: /dev/null is opened for the
- * wrong direction. */
-static void open_standard_streams(void)
-{
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF) {
-            const int mode = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
-            (void)!open("/dev/null", mode); // takes the lowest free number
-        }
-    }
-}
-
 int main(int argc, char **argv)
 {
-    open_standard_streams();
+    cla_os_begin(argc, argv);
     static char program[] = "clattn";
     cli_program = argc > 0 && *argv[0] ? argv[0] : program;
     argv[0] = program;

@@ -1,9 +1,9 @@
 /* report_read.c - reads lines of results, runs and verifications; other lines become
  * notes. */
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/json.h"
+#include "base/platform.h"
 #include "bench/identity.h"
 #include "cli/report.h"
 
@@ -196,8 +196,8 @@ static cla_status note_results(report *r, const report_file *f)
 /* Sets the name of the log; that of a folder is its log.jsonl. */
 static cla_status find_log(report_file *f)
 {
-    struct stat info;
-    const bool folder = stat(f->path, &info) == 0 && S_ISDIR(info.st_mode);
+    cla_os_info info;
+    const bool folder = cla_os_info_of(f->path, &info) && info.kind == CLA_OS_FOLDER;
     CLA_TRY(cla_text_add(&f->log, "%s%s", f->path, folder ? "/log.jsonl" : ""));
     f->kind = folder ? REPORT_RUN : REPORT_NOTHING;
     f->results.path = f->log.data;
@@ -209,7 +209,7 @@ static cla_status read_run(report *r, report_file *f)
     cla_text folder = { 0 };
     cla_status status = cla_text_add(&folder, "%s", f->log.data);
     if (!status) {
-        char *slash = strrchr(folder.data, '/');
+        char *slash = cla_os_last_slash(folder.data);
         if (slash) {
             slash[slash == folder.data] = '\0';
         }

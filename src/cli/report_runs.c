@@ -1,11 +1,9 @@
 /* report_runs.c - writes training runs as JSON: logs, settings, pictures. */
-#include <dirent.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/platform.h"
 #include "cli/cli.h"
 #include "cli/report.h"
 
@@ -19,7 +17,7 @@ enum {
 
 static cla_status read_config(report *r, report_file *f, const char *path)
 {
-    if (access(path, F_OK)) {
+    if (!cla_os_may(path, CLA_MAY_BE)) {
         return cli_report_note(r, "%s: no settings beside it (config.json)", f->path);
     }
     cla_status status =
@@ -37,11 +35,11 @@ static cla_status read_config(report *r, report_file *f, const char *path)
 static cla_status add_map(report *r, report_file *f, const char *path, const char *name)
 {
     report_map map = { 0 };
-    struct stat info;
-    if (stat(path, &info) || !S_ISREG(info.st_mode)) {
+    cla_os_info info;
+    if (!cla_os_info_of(path, &info) || info.kind != CLA_OS_FILE) {
         return CLA_OK;
     }
-    if (f->map_count == MAPS || info.st_size > MAP_BYTES) {
+    if (f->map_count == MAPS || info.size > MAP_BYTES) {
         return cli_report_note(r, "%s: not shown: %s", path,
                                f->map_count == MAPS ? "the run has others"
                                                     : "above 96 KiB");
@@ -60,31 +58,22 @@ static cla_status add_map(report *r, report_file *f, const char *path, const cha
     return CLA_OK;
 }
 
-static int picture(const struct dirent *entry)
-{
-    return entry->d_name[0] != '.' && cla_ends_in(entry->d_name, ".svg");
-}
-
-/* Orders by bytes; alphasort would use the order of the locale. */
-static int by_bytes(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
 static cla_status read_maps(report *r, report_file *f, const char *folder)
 {
-    struct dirent **entry = NULL;
-    const int count = scandir(folder, &entry, picture, by_bytes);
-    cla_status status = CLA_OK;
+    char **name = NULL;
+    size_t count = 0;
     cla_text path = { 0 };
-    for (int i = 0; i < count; i++) {
+    cla_status status = cla_folder_names(folder, &name, &count);
+    status = status == CLA_E_IO ? CLA_OK : status; // a log without its folder
+    for (size_t i = 0; i < count && !status; i++) {
+        if (name[i][0] == '.' || !cla_ends_in(name[i], ".svg")) {
+            continue;
+        }
         path.size = 0;
-        status =
-            status ? status : cla_text_add(&path, "%s/%s", folder, entry[i]->d_name);
-        status = status ? status : add_map(r, f, path.data, entry[i]->d_name);
-        free(entry[i]);
+        status = cla_text_add(&path, "%s/%s", folder, name[i]);
+        status = status ? status : add_map(r, f, path.data, name[i]);
     }
-    free(entry);
+    cla_folder_list_free(&name, count);
     cla_text_free(&path);
     return status;
 }

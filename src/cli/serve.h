@@ -2,7 +2,6 @@
  * of jobs in batches.
  *
  *   serve_http.c     connections, routes, responses; the only file with libmicrohttpd
- *   serve_listen.c   the listening socket
  *   serve_request.c  turns the body of a request into a job
  *   serve_translate.c  what is special about translations
  *   serve_queue.c    the bounded queue and the worker threads
@@ -11,9 +10,9 @@
  */
 #pragma once
 
-#include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/platform_thread.h"
 #include "clattn/model.h"
 #include "cli/cli.h"
 
@@ -78,7 +77,7 @@ typedef struct serve_worker {
     struct serve *s;
     cla_model *model;
     serve_unit *unit; // [batch]
-    pthread_t thread;
+    cla_thread thread;
 } serve_worker;
 
 typedef struct serve {
@@ -94,8 +93,8 @@ typedef struct serve {
     const serve_limits *limits;
     void (*done)(serve_job *job); // called when a job has its code and body
 
-    pthread_mutex_t lock; // guards the members below
-    pthread_cond_t more;  // signals a new job, or draining
+    cla_mutex lock;     // guards the members below
+    cla_condition more; // signals a new job, or draining
     serve_job *head, **tail;
     size_t waiting; // texts
     bool draining;  // new jobs are refused

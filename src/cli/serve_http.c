@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "base/platform.h"
+#include "base/platform_socket.h"
 #include "cli/serve.h"
-#include "cli/serve_listen.h"
 #include "cli/signals.h"
 
 #define JSON_TYPE "application/json"
@@ -46,9 +46,9 @@ static cla_status take_json(cla_text *out, json_t *object)
 
 static cla_status get_health(serve *s, request *r, cla_text *out)
 {
-    pthread_mutex_lock(&s->lock);
+    cla_mutex_lock(&s->lock);
     const bool failed = s->failed, draining = s->draining;
-    pthread_mutex_unlock(&s->lock);
+    cla_mutex_unlock(&s->lock);
     if (failed || draining) {
         serve_refuse(&r->job, 503,
                      failed ? "the device failed" : "the service is shutting down");
@@ -143,9 +143,9 @@ static enum MHD_Result respond(serve *s, request *r, struct MHD_Connection *conn
         return MHD_NO;
     }
     r->job.body = NULL; // the response owns it
-    pthread_mutex_lock(&s->lock);
+    cla_mutex_lock(&s->lock);
     const bool draining = s->draining;
-    pthread_mutex_unlock(&s->lock);
+    cla_mutex_unlock(&s->lock);
     add_headers(s, r, draining, response);
     serve_count(s, r->job.code, r->job.began_ns);
     const enum MHD_Result result =
@@ -236,7 +236,7 @@ static enum MHD_Result begin(serve *s, request *r, struct MHD_Connection *connec
 {
     const char *type = header(connection, MHD_HTTP_HEADER_CONTENT_TYPE);
     static const char form[] = "application/x-www-form-urlencoded";
-    r->form = type && strncasecmp(type, form, sizeof form - 1) == 0;
+    r->form = type && cla_starts_nocase(type, form);
     r->job.connection = connection;
     if (!check_body(s, r, connection)) {
         return respond(s, r, connection);
@@ -334,10 +334,9 @@ static struct MHD_Daemon *start(serve *s, int fd)
  * timeout. */
 static void send_all(const serve *s)
 {
-    const struct timespec pause = { .tv_nsec = 5000000 };
     const int64_t until = cla_time_ns() + (int64_t)s->limits->timeout * 1000000000;
     while (atomic_load(&open_requests) && cla_time_ns() < until) {
-        nanosleep(&pause, NULL);
+        cla_os_sleep_ns(5000000);
     }
 }
 
@@ -367,7 +366,7 @@ static cla_status serve_until_signal(serve *s, struct MHD_Daemon *daemon,
     serve_drain(s);
     send_all(s);
     if (listening >= 0) {
-        close(listening);
+        cla_os_close(listening);
     }
     return printed ? CLA_OK
                    : cla_fail(CLA_E_IO, "standard output: %s", strerror(errno));
@@ -378,15 +377,26 @@ cla_status serve_available(void)
     return CLA_OK;
 }
 
+static cla_status listen_at(int *fd, int *port, const char *address)
+{
+    const char *why = NULL;
+    if (cla_os_listen(fd, port, address, &why)) {
+        return CLA_OK;
+    }
+    return why ? cla_fail(CLA_E_USAGE, "--host is '%.80s': %s", address, why)
+               : cla_fail(CLA_E_IO, "port %d of %s: %s", *port, address,
+                          strerror(errno));
+}
+
 cla_status serve_run(serve *s, const char *address, int port)
 {
     int fd = -1;
     s->done = done;
-    CLA_TRY(serve_listen(&fd, &port, address));
+    CLA_TRY(listen_at(&fd, &port, address));
     cli_catch_signals();
     struct MHD_Daemon *daemon = start(s, fd);
     if (!daemon) {
-        close(fd);
+        cla_os_close(fd);
         return cla_fail(CLA_E_IO, "libmicrohttpd does not start");
     }
     const cla_status status = serve_until_signal(s, daemon, address, port);

@@ -17,11 +17,11 @@ void serve_count(serve *s, int code, int64_t began_ns)
             break;
         }
     }
-    pthread_mutex_lock(&s->lock);
+    cla_mutex_lock(&s->lock);
     s->counts.requests[code > 0 && code < SERVE_CODES ? code : 0]++;
     s->counts.bucket[bucket]++;
     s->counts.seconds += seconds;
-    pthread_mutex_unlock(&s->lock);
+    cla_mutex_unlock(&s->lock);
 }
 
 /* Returns an upper bound of the histogram of batches: 1, 2, 4, ... texts. */
@@ -43,9 +43,9 @@ void serve_count_batch(serve *s, size_t n)
 
 void serve_count_cut(serve *s, size_t cut)
 {
-    pthread_mutex_lock(&s->lock);
+    cla_mutex_lock(&s->lock);
     s->counts.cut += cut;
-    pthread_mutex_unlock(&s->lock);
+    cla_mutex_unlock(&s->lock);
 }
 
 static cla_status head(cla_text *out, const char *name, const char *type,
@@ -95,10 +95,10 @@ static cla_status histograms(cla_text *out, const serve_counts *c)
 
 cla_status serve_metrics(serve *s, cla_text *out)
 {
-    pthread_mutex_lock(&s->lock);
+    cla_mutex_lock(&s->lock);
     const serve_counts c = s->counts;
     const size_t waiting = s->waiting;
-    pthread_mutex_unlock(&s->lock);
+    cla_mutex_unlock(&s->lock);
     CLA_TRY(head(out, "requests_total", "counter", "Responses by HTTP status."));
     for (int code = 0; code < SERVE_CODES; code++) {
         if (c.requests[code]) {

@@ -1,6 +1,5 @@
 /* serve_queue.c - the bounded queue of texts and the worker threads. */
 #include <string.h>
-#include <time.h>
 
 #include "cli/serve.h"
 
@@ -18,13 +17,8 @@ static cla_status open_workers(serve *s)
 
 cla_status serve_open(serve *s)
 {
-    pthread_condattr_t attributes;
     s->tail = &s->head;
-    const bool made = !pthread_mutex_init(&s->lock, NULL) &&
-                      !pthread_condattr_init(&attributes) &&
-                      !pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) &&
-                      !pthread_cond_init(&s->more, &attributes) &&
-                      !pthread_condattr_destroy(&attributes);
+    const bool made = cla_mutex_init(&s->lock) && cla_condition_init(&s->more);
     CLA_TRY(made ? CLA_OK : cla_fail(CLA_E_NOMEM, "serve: no memory for a lock"));
     const cla_status status = open_workers(s);
     if (status) {
@@ -35,8 +29,8 @@ cla_status serve_open(serve *s)
 
 void serve_close(serve *s)
 {
-    pthread_cond_destroy(&s->more);
-    pthread_mutex_destroy(&s->lock);
+    cla_condition_fini(&s->more);
+    cla_mutex_fini(&s->lock);
     for (int i = 0; s->worker && i < s->workers; i++) {
         free(s->worker[i].unit);
     }
@@ -46,15 +40,15 @@ void serve_close(serve *s)
 bool serve_push(serve *s, serve_job *job)
 {
     const size_t limit = (size_t)s->limits->queue;
-    pthread_mutex_lock(&s->lock);
+    cla_mutex_lock(&s->lock);
     const bool draining = s->draining, room = s->waiting + job->count <= limit;
     if (!draining && room) {
         *s->tail = job;
         s->tail = &job->next;
         s->waiting += job->count;
-        pthread_cond_signal(&s->more);
+        cla_condition_wake(&s->more);
     }
-    pthread_mutex_unlock(&s->lock);
+    cla_mutex_unlock(&s->lock);
     if (draining) {
         serve_refuse(job, 503, "the service is shutting down");
     } else if (!room) {
@@ -66,32 +60,19 @@ bool serve_push(serve *s, serve_job *job)
 
 /* ---- the workers ---- */
 
-static struct timespec deadline(int wait_ms)
-{
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += wait_ms / 1000;
-    at.tv_nsec += (long)(wait_ms % 1000) * 1000000;
-    if (at.tv_nsec >= 1000000000) {
-        at.tv_sec++;
-        at.tv_nsec -= 1000000000;
-    }
-    return at;
-}
-
 /* Waits for a first text, then at most wait_ms for a full batch. Starts again when
  * another worker has taken the texts meanwhile. */
 static void await_texts(serve *s)
 {
     do {
         while (!s->head && !s->draining) {
-            pthread_cond_wait(&s->more, &s->lock);
+            cla_condition_wait(&s->more, &s->lock);
         }
-        const struct timespec until = deadline(s->limits->wait_ms);
-        int late = 0;
+        const int64_t until = cla_time_ns() + (int64_t)s->limits->wait_ms * 1000000;
+        bool late = false;
         while (s->head && s->waiting < (size_t)s->limits->batch && !s->draining &&
                !late) {
-            late = pthread_cond_timedwait(&s->more, &s->lock, &until);
+            late = !cla_condition_wait_until(&s->more, &s->lock, until);
         }
     } while (!s->head && !s->draining);
 }
@@ -100,7 +81,7 @@ static void await_texts(serve *s)
 static size_t take_batch(serve *s, serve_unit *unit)
 {
     size_t n = 0;
-    pthread_mutex_lock(&s->lock);
+    cla_mutex_lock(&s->lock);
     await_texts(s);
     while (s->head && n < (size_t)s->limits->batch) {
         serve_job *job = s->head;
@@ -112,9 +93,9 @@ static size_t take_batch(serve *s, serve_unit *unit)
     }
     s->waiting -= n;
     if (s->head) {
-        pthread_cond_signal(&s->more); // serve_push wakes one worker for a whole job
+        cla_condition_wake(&s->more); // serve_push wakes one worker for a whole job
     }
-    pthread_mutex_unlock(&s->lock);
+    cla_mutex_unlock(&s->lock);
     return n;
 }
 
@@ -139,10 +120,10 @@ static void *run(void *worker)
     serve *s = w->s;
     for (size_t n; (n = take_batch(s, w->unit)) > 0;) {
         const cla_status status = serve_work(w, n);
-        pthread_mutex_lock(&s->lock);
+        cla_mutex_lock(&s->lock);
         s->failed = status == CLA_E_DEVICE;
         serve_count_batch(s, n);
-        pthread_mutex_unlock(&s->lock);
+        cla_mutex_unlock(&s->lock);
         finish_batch(s, w->unit, n);
     }
     return NULL;
@@ -151,20 +132,19 @@ static void *run(void *worker)
 /* Closes the queue and waits for the first n workers, which finish all jobs. */
 static void end(serve *s, int n)
 {
-    pthread_mutex_lock(&s->lock);
+    cla_mutex_lock(&s->lock);
     s->draining = true;
-    pthread_cond_broadcast(&s->more);
-    pthread_mutex_unlock(&s->lock);
+    cla_condition_wake_all(&s->more);
+    cla_mutex_unlock(&s->lock);
     for (int i = 0; i < n; i++) {
-        pthread_join(s->worker[i].thread, NULL);
+        cla_thread_join(s->worker[i].thread);
     }
 }
 
 cla_status serve_start(serve *s)
 {
     for (int i = 0; i < s->workers; i++) {
-        const int error =
-            pthread_create(&s->worker[i].thread, NULL, run, &s->worker[i]);
+        const int error = cla_thread_start(&s->worker[i].thread, run, &s->worker[i]);
         if (error) {
             end(s, i);
             return cla_fail(CLA_E_NOMEM, "serve: no thread: %s", strerror(error));

@@ -1,67 +1,33 @@
-/* signals.c - turns SIGINT and SIGTERM into a request to stop soon, or an exit. */
+/* signals.c - what Ctrl-C, SIGTERM and a driver that aborts do to the program. */
 #include "cli/signals.h"
 
-#include <errno.h>
-#include <semaphore.h>
-#include <signal.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/foreign.h"
+#include "base/platform.h"
 
-static volatile int noted;
-static sem_t arrived;
-
-static void note(int signal)
-{
-    const int before = errno;
-    noted = signal;
-    sem_post(&arrived); // POSIX allows it in a handler
-    errno = before;
-}
+static const volatile int *noted;
 
 const volatile int *cli_catch_signals(void)
 {
-    sem_init(&arrived, 0, 0);
-    /* SA_RESETHAND: a second signal of the same kind ends the program. One of the other
-     * kind does not, as a script that gets SIGINT may send SIGTERM to its children. */
-    const struct sigaction action = { .sa_handler = note, .sa_flags = SA_RESETHAND };
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    return &noted;
+    noted = cla_os_catch_stop();
+    return noted;
 }
 
 void cli_await_signal(void)
 {
-    while (!noted) {
-        sem_wait(&arrived);
-    }
+    cla_os_await_stop();
 }
 
 int cli_signal_code(void)
 {
-    return noted ? 128 + noted : 0;
-}
-
-static const char *last_words;
-
-/* Prints last_words and exits, with calls that POSIX allows in a handler. */
-static void leave(int signal)
-{
-    if (write(STDERR_FILENO, last_words, strlen(last_words)) < 0) {
-        _exit(128 + signal); // stderr is closed
-    }
-    _exit(128 + signal);
+    return noted && *noted ? 128 + *noted : 0;
 }
 
 void cli_exit_on_signals(const char *text)
 {
-    const struct sigaction action = { .sa_handler = leave };
-    last_words = text;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    cla_os_leave_on_stop(text);
 }
 
 /* Prints the driver that ends the program, if one does, and exits. Other ends go on. */
@@ -73,8 +39,8 @@ static void name_driver(void)
     const size_t size = strlen(line);
     if (size == begin) return;
     line[size] = '\n';
-    if (write(STDERR_FILENO, line, size + 1) < 0) _exit(CLA_E_DEVICE);
-    _exit(CLA_E_DEVICE);
+    cla_os_say(line, size + 1);
+    cla_os_exit(CLA_E_DEVICE);
 }
 
 static void on_abort(int signal)
@@ -85,8 +51,7 @@ static void on_abort(int signal)
 
 static void catch_abort(void)
 {
-    const struct sigaction action = { .sa_handler = on_abort };
-    sigaction(SIGABRT, &action, NULL);
+    cla_os_on_abort(on_abort);
 }
 
 void cli_watch_drivers(void)

@@ -2,7 +2,8 @@
 #include "cli/stream.h"
 
 #include <stdio.h>
-#include <unistd.h>
+
+#include "base/platform.h"
 
 /* ---- progress ---------------------------------------------------------------- */
 
@@ -24,7 +25,7 @@ void cli_progress(size_t done, size_t all, const char *unit)
         return;
     }
     progress.last_ns = now;
-    if (!isatty(STDERR_FILENO) || isatty(STDOUT_FILENO)) {
+    if (!cla_os_is_terminal(CLA_STDERR) || cla_os_is_terminal(CLA_STDOUT)) {
         return;
     }
     progress.shown = true;

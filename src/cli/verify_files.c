@@ -1,9 +1,9 @@
 /* verify_files.c - finds the files of clattn verify. */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
+#include "base/platform.h"
 #include "cli/verify.h"
 
 typedef struct list {
@@ -38,14 +38,13 @@ static cla_status builtin_folder(cla_text *folder)
     static const char *const places[] = { "../share/clattn/golden",
                                           "tests/data/golden" };
     char program[4096];
-    const ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[size > 0 ? size : 0] = '\0';
-    char *slash = strrchr(program, '/');
+    char *slash =
+        cla_os_program(program, sizeof program) ? cla_os_last_slash(program) : NULL;
     for (int i = 0; slash && i < 2; i++) {
         folder->size = 0;
         CLA_TRY(cla_text_add(folder, "%.*s/%s", (int)(slash - program), program,
                              places[i]));
-        if (access(folder->data, R_OK) == 0) {
+        if (cla_os_may(folder->data, CLA_MAY_READ)) {
             return CLA_OK;
         }
     }

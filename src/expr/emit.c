@@ -105,7 +105,7 @@ static cla_status number(const emitter *m, const cla_expr_node *n)
     return cla_text_add(m->code, "%af", (double)(float)n->value);
 }
 
-static cla_status read(const emitter *m, int node)
+static cla_status read_node(const emitter *m, int node)
 {
     char name[80];
     bool gather = false;
@@ -190,7 +190,7 @@ static cla_status value(const emitter *m, int node)
     case CLA_EXPR_NAME:
         return cla_text_add(m->code, "v_%s", m->e->names[n->which].name);
     case CLA_EXPR_READ:
-        return read(m, node);
+        return read_node(m, node);
     case CLA_EXPR_NEGATE:
         return n->type == CLA_EXPR_INT ? own(m, node, "negate")
                                        : function(m, node, "-");

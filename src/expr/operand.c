@@ -64,9 +64,8 @@ static cla_status real_number(const parser *p, char *digits, bool hex, double *v
     if (digits[strspn(digits, known)] || (hex && !strpbrk(digits, "pP"))) {
         return no_number(p, n, "");
     }
-    const locale_t c = cla_locale_c();
-    const double exact = c ? strtod_l(digits, &end, c) : 0;
-    if (!end || end == digits || *end) {
+    double exact = 0;
+    if (!cla_locale_number(digits, &end, &exact) || end == digits || *end) {
         return no_number(p, n, "");
     }
     const float rounded = (float)exact; // infinite beyond the largest float

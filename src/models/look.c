@@ -125,7 +125,7 @@ static void find(double *q, const float *k, int64_t S, int64_t d, float *out)
 {
     double top = -INFINITY, sum = 0;
     for (int64_t j = 0; j < S; j++) {
-        top = fmax(top, (double)out[j]);
+        top = (double)out[j] > top ? (double)out[j] : top; // gcc 12 fails at fmax
     }
     for (int64_t j = 0; j < S; j++) {
         sum += exp((double)out[j] - top);

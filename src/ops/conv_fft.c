@@ -2,11 +2,12 @@
 #include "ops/conv_fft.h"
 
 #ifdef CLA_HAVE_CLFFT
-#include <pthread.h>
 #include <stdlib.h>
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <clFFT.h>
+
+#include "base/platform_thread.h"
 
 enum {
     LEAST_SIDE = 16,
@@ -17,7 +18,7 @@ enum {
 static const char EXTENSION_KEY;
 
 /* Guards setup and teardown, which affect the whole process. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cla_mutex lock = CLA_MUTEX_INIT;
 static int users;
 
 /* The plans of a runtime. */
@@ -63,12 +64,12 @@ static cla_status library_enter(void)
     const clfftSetupData setup = { clfftVersionMajor, clfftVersionMinor,
                                    clfftVersionPatch, 0 };
     clfftStatus code = CLFFT_SUCCESS;
-    pthread_mutex_lock(&lock);
+    cla_mutex_lock(&lock);
     if (users == 0) {
         code = clfftSetup(&setup);
     }
     users += code == CLFFT_SUCCESS;
-    pthread_mutex_unlock(&lock);
+    cla_mutex_unlock(&lock);
     return code ? cla_fail(CLA_E_DEVICE, "clFFT: setup fails with code %d", (int)code)
                 : CLA_OK;
 }
@@ -91,12 +92,12 @@ static void free_plans(cla_runtime *rt, void *state)
     }
     free(list->fft);
     free(list);
-    pthread_mutex_lock(&lock);
+    cla_mutex_lock(&lock);
     users--;
     if (users == 0) {
         clfftTeardown();
     }
-    pthread_mutex_unlock(&lock);
+    cla_mutex_unlock(&lock);
 }
 
 static cla_status list_of(cla_runtime *rt, plan_list **out)

@@ -260,7 +260,7 @@ static cla_status write_functions(maker *m, const form *f)
 }
 
 /* Writes the whole of generated.clh. */
-static cla_status write(maker *m, bool vector, char **out)
+static cla_status write_code(maker *m, bool vector, char **out)
 {
     const cla_expr *mask = m->parts.mask;
     m->text = (cla_text){ 0 };
@@ -330,11 +330,11 @@ static cla_status make(cla_custom_code *code, maker *m, const cla_attention_mod 
         m->own[i] = cla_custom_own(&m->parts, VARIABLES + i);
     }
     memcpy(code->own, m->own, sizeof code->own);
-    CLA_TRY(write(m, true, &code->tile));
+    CLA_TRY(write_code(m, true, &code->tile));
     code->cells = m->cells;
     code->cells_by_head =
         m->cells && cla_custom_reads(m->parts.mask, m->parts.mask->root, HEAD);
-    return write(m, false, &code->scalar);
+    return write_code(m, false, &code->scalar);
 }
 
 static cla_status make_code(cla_custom_code **out, const cla_attention_mod *mod,

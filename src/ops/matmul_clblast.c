@@ -6,14 +6,14 @@
 #include "ops/matmul.h"
 
 #ifdef CLA_HAVE_CLBLAST
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <clblast_c.h>
+
+#include "base/platform.h"
+#include "base/platform_thread.h"
 
 enum { PLAIN, BATCHED, ROUTINES };
 
@@ -25,7 +25,7 @@ typedef struct library_state {
 static const char EXTENSION_KEY;
 
 /* Guards every call: parameters and program cache belong to the whole process. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cla_mutex lock = CLA_MUTEX_INIT;
 
 bool cla_clblast_built(void)
 {
@@ -36,9 +36,9 @@ bool cla_clblast_built(void)
 static void free_state(cla_runtime *rt, void *state)
 {
     (void)rt;
-    pthread_mutex_lock(&lock);
+    cla_mutex_lock(&lock);
     CLBlastClearCache();
-    pthread_mutex_unlock(&lock);
+    cla_mutex_unlock(&lock);
     free(state);
 }
 
@@ -121,36 +121,11 @@ static void apply_set(cla_runtime *rt, const parameter_set *set)
 
 /* ---- calls ------------------------------------------------------------------- */
 
-/* A redirection of stdout. The first call of a routine builds its programs and prints
- * their errors, which go into a text and not to the program's stdout. */
-typedef struct capture {
-    int saved, file;
-} capture;
-
-static capture capture_begin(void)
+/* Gives what CLBlast has printed. The first call of a routine builds its programs and
+ * prints their errors, which go into a text and not to the program's stdout. */
+static void capture_end(cla_os_capture c, char *text, size_t size)
 {
-    fflush(stdout);
-    const capture c = { dup(STDOUT_FILENO), memfd_create("clblast", MFD_CLOEXEC) };
-    if (c.file >= 0) {
-        dup2(c.file, STDOUT_FILENO);
-    }
-    return c;
-}
-
-static void capture_end(capture c, char *text, size_t size)
-{
-    fflush(stdout);
-    text[0] = '\0';
-    if (c.saved >= 0) {
-        dup2(c.saved, STDOUT_FILENO);
-        close(c.saved);
-    }
-    if (c.file < 0) {
-        return;
-    }
-    const ssize_t got = pread(c.file, text, size - 1, 0);
-    text[got > 0 ? got : 0] = '\0';
-    close(c.file);
+    cla_os_capture_end(c, text, size);
     for (char *x = text; *x; x++) { // error texts are one line
         *x = *x == '\n' ? ' ' : *x;
     }
@@ -241,7 +216,7 @@ static cla_status run_locked(cla_runtime *rt, const cla_product *p,
     if (state->used[routine]) {
         code = call(rt, p, routine);
     } else {
-        const capture c = capture_begin();
+        const cla_os_capture c = cla_os_capture_begin();
         code = call(rt, p, routine);
         capture_end(c, text, sizeof text);
         state->used[routine] = code == 0;
@@ -257,9 +232,9 @@ cla_status cla_clblast_run(cla_runtime *rt, const cla_product *p)
     CLA_TRY(state_of(rt, &state));
     CLA_TRY(cla_memory_usual(p->a.memory));
     CLA_TRY(cla_memory_usual(p->b.memory));
-    pthread_mutex_lock(&lock);
+    cla_mutex_lock(&lock);
     const cla_status status = run_locked(rt, p, state);
-    pthread_mutex_unlock(&lock);
+    cla_mutex_unlock(&lock);
     return status ? status : cla_product_finish(rt, p);
 }
 

@@ -1,6 +1,6 @@
 /* matmul_product.c - checks products and chooses the kernel or library for each. */
-#include <strings.h>
-
+#include "base/platform.h"
+#include "base/text.h"
 #include "ops/matmul.h"
 #include "ops/spread.h"
 
@@ -72,16 +72,16 @@ static void fold_batch(cla_product *p)
 
 static cla_status read_environment(cla_provider *out)
 {
-    const char *text = getenv("CLATTN_GEMM");
+    const char *text = cla_os_getenv("CLATTN_GEMM");
     *out = CLA_PROVIDER_AUTO;
-    if (!text || !*text || strcasecmp(text, "auto") == 0) {
+    if (!text || !*text || cla_equals_nocase(text, "auto")) {
         return CLA_OK;
     }
-    if (strcasecmp(text, "tile") == 0) {
+    if (cla_equals_nocase(text, "tile")) {
         *out = CLA_PROVIDER_OWN;
         return CLA_OK;
     }
-    if (strcasecmp(text, "clblast") != 0) {
+    if (!cla_equals_nocase(text, "clblast")) {
         return cla_fail(CLA_E_USAGE,
                         "CLATTN_GEMM is '%s', must be tile, clblast or auto", text);
     }

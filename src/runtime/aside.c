@@ -2,6 +2,7 @@
 #include <stddef.h>
 
 #include "base/foreign.h"
+#include "base/platform.h"
 #include "runtime/internal.h"
 
 struct cla_aside {
@@ -56,7 +57,7 @@ void cla_aside_free(cla_aside **aside, bool lent)
         clReleaseCommandQueue(a->queue);
     }
     if (idle && !lent) {
-        free(a);
+        cla_os_aligned_free(a);
     } else {
         cla_host_block_keep(&a->head);
     }

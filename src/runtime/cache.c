@@ -4,11 +4,11 @@
  * two processes may fill the cache at once; a damaged program is rebuilt. */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #define XXH_STATIC_LINKING_ONLY // the size of a state
 #include <xxhash.h>
 
 #include "base/file.h"
+#include "base/platform.h"
 #include "runtime/cache_files.h"
 #include "runtime/internal.h"
 
@@ -26,7 +26,7 @@ static void warn_once(cla_runtime *rt, const char *text, const char *detail)
 /* Returns the folder of CLATTN_CACHE_DIR, or the default one; NULL without a home. */
 static char *given_folder(void)
 {
-    const char *variable = getenv("CLATTN_CACHE_DIR");
+    const char *variable = cla_os_getenv("CLATTN_CACHE_DIR");
     char *folder = NULL;
     if (variable && *variable) {
         return cla_strdup(&folder, variable) ? NULL : folder;
@@ -36,7 +36,7 @@ static char *given_folder(void)
 
 void cla_cache_init(cla_runtime *rt)
 {
-    const char *variable = getenv("CLATTN_CACHE_DIR"), *why = NULL;
+    const char *variable = cla_os_getenv("CLATTN_CACHE_DIR"), *why = NULL;
     if (variable && strcmp(variable, "off") == 0) {
         return;
     }
@@ -59,7 +59,7 @@ void cla_cache_init(cla_runtime *rt)
 
 void cla_cache_fini(cla_runtime *rt)
 {
-    if (rt->cache_folder) close(rt->cache_fd);
+    if (rt->cache_folder) cla_os_close(rt->cache_fd);
     free(rt->cache_folder);
     rt->cache_folder = NULL;
 }

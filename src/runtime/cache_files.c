@@ -1,17 +1,14 @@
 /* cache_files.c - the kernel cache's own folder and the files in it. */
 #include "runtime/cache_files.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include "base/file.h"
+#include "base/platform.h"
 
 /* The number is the version of the layout and of the header. */
 static const char FOLDER[] = "clattn-kernels-1";
@@ -27,7 +24,9 @@ static const char TAG_TEXT[] = "Signature: 8a477f597d28d172789f06886806bc55\n"
 enum {
     ID_DIGITS = CLA_CACHE_ID - 1,
     NAME_BYTES = 96,
-    OPEN_FLAGS = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, // a FIFO would block
+    OPEN = CLA_OPEN_READ | CLA_OPEN_NO_LINK | CLA_OPEN_NO_WAIT, // a FIFO would block
+    OPEN_FOLDER = OPEN | CLA_OPEN_FOLDER,
+    NEW_FILE = CLA_OPEN_WRITE | CLA_OPEN_NEW | CLA_OPEN_NO_LINK,
 };
 
 typedef struct entry_header {
@@ -42,7 +41,7 @@ typedef struct entry_header {
 static bool read_all(int fd, char *data, size_t size)
 {
     while (size > 0) {
-        const ssize_t got = read(fd, data, size);
+        const int64_t got = cla_os_read(fd, data, size);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) return false;
         data += got;
@@ -54,7 +53,7 @@ static bool read_all(int fd, char *data, size_t size)
 static bool write_all(int fd, const char *data, size_t size)
 {
     while (size > 0) {
-        const ssize_t put = write(fd, data, size);
+        const int64_t put = cla_os_write(fd, data, size);
         if (put < 0 && errno == EINTR) continue;
         if (put < 0) return false;
         data += put;
@@ -67,13 +66,8 @@ static bool write_all(int fd, const char *data, size_t size)
 static void unique_name(char out[NAME_BYTES], const char *base)
 {
     static _Atomic unsigned count;
-    snprintf(out, NAME_BYTES, "%.48s.%ld-%u%s", base, (long)getpid(),
+    snprintf(out, NAME_BYTES, "%.48s.%ld-%u%s", base, (long)cla_os_process(),
              atomic_fetch_add(&count, 1), UNFINISHED);
-}
-
-static bool others_can_write(const struct stat *info)
-{
-    return info->st_uid != geteuid() || (info->st_mode & (S_IWGRP | S_IWOTH));
 }
 
 /* ---- the folder ---------------------------------------------------------------- */
@@ -81,25 +75,24 @@ static bool others_can_write(const struct stat *info)
 static bool has_tag(int folder)
 {
     char text[sizeof TAG_TEXT - 1];
-    struct stat info;
-    const int fd = openat(folder, TAG, OPEN_FLAGS);
+    cla_os_info info;
+    const int fd = cla_os_open_in(folder, TAG, OPEN, 0);
     if (fd < 0) return false;
-    const bool ours = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
+    const bool ours = cla_os_info_open(fd, &info) && info.kind == CLA_OS_FILE &&
                       read_all(fd, text, sizeof text) &&
                       memcmp(text, TAG_TEXT, sizeof text) == 0;
-    close(fd);
+    cla_os_close(fd);
     return ours;
 }
 
 /* Writes the tag, which must survive a crash: a folder without it is refused. */
 static bool write_tag(int folder)
 {
-    const int fd =
-        openat(folder, TAG, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    const int fd = cla_os_open_in(folder, TAG, NEW_FILE, 0600);
     if (fd < 0) return false;
     const bool written = write_all(fd, TAG_TEXT, sizeof TAG_TEXT - 1) &&
-                         !fchmod(fd, 0600) && !fsync(fd); // the umask may deny reading
-    return !close(fd) && written;
+                         cla_os_make_private(fd) && cla_os_sync(fd);
+    return cla_os_close(fd) && written;
 }
 
 /* Makes the folder under another name and renames it, so that no process sees it
@@ -109,45 +102,43 @@ static void make_folder(int parent)
     char name[NAME_BYTES];
     do {
         unique_name(name, FOLDER);
-    } while (mkdirat(parent, name, 0700) && errno == EEXIST);
-    // undoes the umask; after a failure opening may fail, which is checked
-    (void)!fchmodat(parent, name, 0700, AT_SYMLINK_NOFOLLOW);
-    const int folder = openat(parent, name, OPEN_FLAGS | O_DIRECTORY);
-    if (folder < 0 || !write_tag(folder) || renameat(parent, name, parent, FOLDER)) {
-        if (folder >= 0) unlinkat(folder, TAG, 0);
-        unlinkat(parent, name, AT_REMOVEDIR);
+    } while (!cla_os_make_private_in(parent, name) && errno == EEXIST);
+    const int folder = cla_os_open_in(parent, name, OPEN_FOLDER, 0);
+    if (folder < 0 || !write_tag(folder) || !cla_os_rename_in(parent, name, FOLDER)) {
+        if (folder >= 0) cla_os_remove_in(folder, TAG);
+        cla_os_remove_folder_in(parent, name);
     }
-    if (folder >= 0) close(folder);
+    if (folder >= 0) cla_os_close(folder);
 }
 
 /* Returns why the folder cannot be used, or NULL. Machine code from it runs in this
  * process, so no other user may be able to write there. */
 static const char *objection(int folder)
 {
-    struct stat info;
-    if (fstat(folder, &info)) return "off, cannot read";
-    if (info.st_uid != geteuid()) return "off, another user owns";
-    if (others_can_write(&info)) return "off, other users can write to";
+    cla_os_info info;
+    if (!cla_os_info_open(folder, &info)) return "off, cannot read";
+    if (!info.own) return "off, another user owns";
+    if (info.others_write) return "off, other users can write to";
     if (!has_tag(folder)) return "off, clattn did not make";
-    return faccessat(folder, ".", R_OK | W_OK | X_OK, AT_EACCESS)
-               ? "off, cannot write to"
-               : NULL;
+    return cla_os_may_open(folder, CLA_MAY_READ | CLA_MAY_WRITE | CLA_MAY_ENTER)
+               ? NULL
+               : "off, cannot write to";
 }
 
 static int open_below(int parent, const char **why)
 {
-    int folder = openat(parent, FOLDER, OPEN_FLAGS | O_DIRECTORY);
+    int folder = cla_os_open_in(parent, FOLDER, OPEN_FOLDER, 0);
     if (folder < 0 ? errno == ENOENT : !has_tag(folder)) {
-        if (folder >= 0) close(folder);
+        if (folder >= 0) cla_os_close(folder);
         make_folder(parent);
-        folder = openat(parent, FOLDER, OPEN_FLAGS | O_DIRECTORY);
+        folder = cla_os_open_in(parent, FOLDER, OPEN_FOLDER, 0);
     }
     const bool is_link = folder < 0 && (errno == ELOOP || errno == ENOTDIR);
     *why = folder >= 0 ? objection(folder)
            : is_link   ? "off, not a folder"
                        : "off, cannot write to";
     if (folder >= 0 && *why) {
-        close(folder);
+        cla_os_close(folder);
         folder = -1;
     }
     return folder;
@@ -157,13 +148,13 @@ int cla_cache_files_open(const char *given, cla_text *path, const char **why)
 {
     *why = "off, cannot write to";
     if (cla_text_add(path, "%s", given) || cla_folder_make(given)) return -1;
-    const int parent = open(given, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+    const int parent = cla_os_open(given, CLA_OPEN_READ | CLA_OPEN_FOLDER, 0);
     if (parent < 0 || cla_text_add(path, "/%s", FOLDER)) {
-        if (parent >= 0) close(parent);
+        if (parent >= 0) cla_os_close(parent);
         return -1;
     }
     const int folder = open_below(parent, why);
-    close(parent);
+    cla_os_close(parent);
     return folder;
 }
 
@@ -204,19 +195,19 @@ static bool header_fits(const entry_header *h, const char *id)
 static bool is_ours(int folder, const char *name)
 {
     entry_header h;
-    struct stat info;
-    const int fd = openat(folder, name, OPEN_FLAGS);
+    cla_os_info info;
+    const int fd = cla_os_open_in(folder, name, OPEN, 0);
     if (fd < 0) return false;
-    const bool ours = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
-                      info.st_uid == geteuid() && read_all(fd, (char *)&h, sizeof h) &&
+    const bool ours = cla_os_info_open(fd, &info) && info.kind == CLA_OS_FILE &&
+                      info.own && read_all(fd, (char *)&h, sizeof h) &&
                       header_fits(&h, name);
-    close(fd);
+    cla_os_close(fd);
     return ours;
 }
 
 static void remove_file(int folder, const char *name)
 {
-    if (is_entry_name(name) && is_ours(folder, name)) unlinkat(folder, name, 0);
+    if (is_entry_name(name) && is_ours(folder, name)) cla_os_remove_in(folder, name);
 }
 
 void cla_cache_files_remove(int folder, const char *id)
@@ -229,15 +220,15 @@ void cla_cache_files_remove(int folder, const char *id)
 /* Returns the data of an open file; NULL, with *why, if it is not a whole entry. */
 static unsigned char *read_entry(int fd, const char *id, size_t *size, const char **why)
 {
-    struct stat info;
+    cla_os_info info;
     entry_header h;
     char *data = NULL;
-    if (fstat(fd, &info) || !S_ISREG(info.st_mode)) return NULL;
+    if (!cla_os_info_open(fd, &info) || info.kind != CLA_OS_FILE) return NULL;
     *why = "other users can write to it";
-    if (others_can_write(&info)) return NULL;
+    if (info.others_write) return NULL;
     *why = "damaged";
-    if (info.st_size < (off_t)sizeof h || !read_all(fd, (char *)&h, sizeof h) ||
-        !header_fits(&h, id) || h.size != (uint64_t)info.st_size - sizeof h) {
+    if (info.size < (int64_t)sizeof h || !read_all(fd, (char *)&h, sizeof h) ||
+        !header_fits(&h, id) || h.size != (uint64_t)info.size - sizeof h) {
         return NULL;
     }
     if (cla_alloc(&data, h.size + 1, 1)) {
@@ -260,30 +251,29 @@ void cla_cache_files_read(int folder, const char *id, unsigned char **data,
     *data = NULL;
     *why = NULL;
     entry_name(name, id);
-    const int fd = openat(folder, name, OPEN_FLAGS);
+    const int fd = cla_os_open_in(folder, name, OPEN, 0);
     if (fd < 0) return;
     *data = read_entry(fd, id, size, why);
-    if (*data) futimens(fd, NULL); // used now: removed last
-    close(fd);
+    if (*data) cla_os_touch(fd); // used now: removed last
+    cla_os_close(fd);
 }
 
 static cla_status fail_io(const char *what, const char *name)
 {
     char reason[128];
     return cla_fail(CLA_E_IO, "%s %s: %s", what, name,
-                    strerror_r(errno, reason, sizeof reason));
+                    cla_os_reason(errno, reason, sizeof reason));
 }
 
 /* Renames a finished entry. It replaces a regular file, but nothing else. */
 static cla_status put_in_place(int folder, const char *unfinished, const char *name)
 {
-    struct stat info;
-    if (fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-        !S_ISREG(info.st_mode)) {
+    cla_os_info info;
+    if (cla_os_info_in(folder, name, &info) && info.kind != CLA_OS_FILE) {
         return cla_fail(CLA_E_IO, "%s is not a regular file", name);
     }
-    return renameat(folder, unfinished, folder, name) ? fail_io("cannot rename", name)
-                                                      : CLA_OK;
+    return cla_os_rename_in(folder, unfinished, name) ? CLA_OK
+                                                      : fail_io("cannot rename", name);
 }
 
 /* No fsync: an entry that a crash damages fails its hash and is rebuilt. */
@@ -298,17 +288,15 @@ cla_status cla_cache_files_write(int folder, const char *id, const void *data,
     int fd;
     do {
         unique_name(unfinished, name);
-        fd = openat(folder, unfinished,
-                    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        fd = cla_os_open_in(folder, unfinished, NEW_FILE, 0600);
     } while (fd < 0 && errno == EEXIST);
     if (fd < 0) return fail_io("cannot create", name);
     const bool written = write_all(fd, (const char *)&h, sizeof h) &&
-                         write_all(fd, data, size) &&
-                         !fchmod(fd, 0600); // undoes the umask
+                         write_all(fd, data, size) && cla_os_make_private(fd);
     cla_status status = written ? CLA_OK : fail_io("cannot write", name);
-    if (close(fd) && !status) status = fail_io("cannot write", name);
+    if (!cla_os_close(fd) && !status) status = fail_io("cannot write", name);
     status = status ? status : put_in_place(folder, unfinished, name);
-    if (status) unlinkat(folder, unfinished, 0);
+    if (status) cla_os_remove_in(folder, unfinished);
     return status;
 }
 
@@ -317,7 +305,7 @@ cla_status cla_cache_files_write(int folder, const char *id, const void *data,
 typedef struct found_entry {
     char name[NAME_BYTES];
     uint64_t bytes;
-    struct timespec used;
+    int64_t used_ns;
 } found_entry;
 
 typedef struct found_entries {
@@ -326,19 +314,19 @@ typedef struct found_entries {
     uint64_t bytes;
 } found_entries;
 
-static cla_status find_entries(DIR *stream, int folder, found_entries *found)
+static cla_status find_entries(cla_os_list *list, int folder, found_entries *found)
 {
-    for (const struct dirent *d = readdir(stream); d; d = readdir(stream)) {
-        struct stat info;
-        if (!is_entry_name(d->d_name) || !is_ours(folder, d->d_name) ||
-            fstatat(folder, d->d_name, &info, AT_SYMLINK_NOFOLLOW)) {
+    for (const char *name; (name = cla_os_list_next(list));) {
+        cla_os_info info;
+        if (!is_entry_name(name) || !is_ours(folder, name) ||
+            !cla_os_info_in(folder, name, &info)) {
             continue;
         }
         CLA_TRY(cla_grow(&found->items, &found->cap, found->count + 1,
                          sizeof *found->items));
         found_entry *e = &found->items[found->count++];
-        *e = (found_entry){ .bytes = (uint64_t)info.st_size, .used = info.st_mtim };
-        memcpy(e->name, d->d_name, strlen(d->d_name) + 1); // is_entry_name: it fits
+        *e = (found_entry){ .bytes = (uint64_t)info.size, .used_ns = info.changed_ns };
+        memcpy(e->name, name, strlen(name) + 1); // is_entry_name: it fits
         found->bytes += e->bytes;
     }
     return CLA_OK;
@@ -346,23 +334,22 @@ static cla_status find_entries(DIR *stream, int folder, found_entries *found)
 
 static int older_first(const void *a, const void *b)
 {
-    const struct timespec *x = &((const found_entry *)a)->used;
-    const struct timespec *y = &((const found_entry *)b)->used;
-    if (x->tv_sec != y->tv_sec) return x->tv_sec < y->tv_sec ? -1 : 1;
-    return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
+    const int64_t x = ((const found_entry *)a)->used_ns;
+    const int64_t y = ((const found_entry *)b)->used_ns;
+    return (x > y) - (x < y);
 }
 
 void cla_cache_files_shrink(int folder, uint64_t limit)
 {
     found_entries found = { 0 };
-    const int own = openat(folder, ".", OPEN_FLAGS | O_DIRECTORY); // closed by closedir
-    DIR *stream = own < 0 ? NULL : fdopendir(own);
-    if (!stream) {
-        if (own >= 0) close(own);
+    const int own = cla_os_open_in(folder, ".", OPEN_FOLDER, 0); // closed with the list
+    cla_os_list *list = own < 0 ? NULL : cla_os_list_open(own);
+    if (!list) {
+        if (own >= 0) cla_os_close(own);
         return;
     }
-    const bool whole = find_entries(stream, folder, &found) == CLA_OK;
-    closedir(stream);
+    const bool whole = find_entries(list, folder, &found) == CLA_OK;
+    cla_os_list_end(list);
     if (whole && found.count) {
         qsort(found.items, found.count, sizeof *found.items, older_first);
     }

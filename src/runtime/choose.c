@@ -1,6 +1,5 @@
 /* choose.c - chooses a device by the text of CLATTN_DEVICE or --device. */
 #include <string.h>
-#include <strings.h>
 
 #include "base/text.h"
 #include "runtime/device.h"
@@ -361,7 +360,7 @@ bool cla_device_named(const cla_device *d, const char *text, size_t *size)
     cla_text name = { 0 };
     for (int form = 0; form < NAMES; form++) {
         if (name_device(&name, d, form)) break;
-        const bool same = strncasecmp(text, name.data, name.size) == 0;
+        const bool same = cla_starts_nocase(text, name.data);
         const size_t blanks = same ? strspn(text + name.size, " \t") : 0;
         const bool ends = same && strchr(",", text[name.size + blanks]) != NULL;
         if (ends && name.size > *size) *size = name.size;

@@ -29,6 +29,13 @@ static size_t word_at(const char *text)
     }
 }
 
+static cla_status copy_word(cla_wish *wish, const char *begin, size_t size)
+{
+    CLA_TRY(cla_alloc(&wish->word, size + 1, 1));
+    memcpy(wish->word, begin, size);
+    return CLA_OK;
+}
+
 /* Reads a word in quotes; *rest points at the first one. */
 static cla_status read_quoted(cla_wish *wish, const char **rest, const char *text)
 {
@@ -42,8 +49,7 @@ static cla_status read_quoted(cla_wish *wish, const char **rest, const char *tex
                         text);
     }
     wish->quoted = true;
-    wish->word = strndup(begin, (size_t)(end - begin));
-    return wish->word ? CLA_OK : cla_fail(CLA_E_NOMEM, "device: out of memory");
+    return copy_word(wish, begin, (size_t)(end - begin));
 }
 
 static cla_status read_plain(cla_wish *wish, const char **rest, const cla_device *list,
@@ -56,8 +62,7 @@ static cla_status read_plain(cla_wish *wish, const char **rest, const cla_device
     *rest += strspn(*rest, blanks);
     while (size > 0 && strchr(blanks, begin[size - 1]))
         size--;
-    wish->word = strndup(begin, size);
-    return wish->word ? CLA_OK : cla_fail(CLA_E_NOMEM, "device: out of memory");
+    return copy_word(wish, begin, size);
 }
 
 static cla_status read_word(cla_wish *wish, const char **rest, const char *text,

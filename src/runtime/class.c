@@ -5,8 +5,8 @@
  * nvidia, gpu or cpu overrides the class, so that any device can run the kernels of
  * another class. The imitated GPU of CLATTN_RECORD has no vendor, whatever the host. */
 #include <string.h>
-#include <strings.h>
 
+#include "base/platform.h"
 #include "runtime/internal.h"
 
 typedef struct constant {
@@ -64,13 +64,13 @@ static cla_device_class class_of(const cla_runtime *rt)
 cla_status cla_class_init(cla_runtime *rt)
 {
     static const char *const names[] = { "cpu", "gpu", "amd", "intel", "nvidia" };
-    const char *text = getenv("CLATTN_CLASS");
+    const char *text = cla_os_getenv("CLATTN_CLASS");
     rt->class = class_of(rt);
     if (!text || !*text) {
         return CLA_OK;
     }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcasecmp(text, names[i]) == 0) {
+        if (cla_equals_nocase(text, names[i])) {
             rt->class = (cla_device_class)i;
             return CLA_OK;
         }

@@ -1,10 +1,11 @@
 /* device.c - finds the devices of this machine and puts the best first. */
 #include "runtime/device.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/platform.h"
+#include "base/platform_thread.h"
 #include "base/text.h"
 
 /* An entry of the list while it grows. */
@@ -162,7 +163,7 @@ bool cla_device_is_pocl(const cla_device *device)
 
 static bool variable_is(const char *name, const char *value)
 {
-    const char *set = getenv(name);
+    const char *set = cla_os_getenv(name);
     return set && strcmp(set, value) == 0;
 }
 
@@ -183,7 +184,8 @@ static void mark_default(cla_device *list, int count)
 {
     int index;
     if (count == 0) return; // finding out why takes longer than the list
-    if (cla_device_choose(list, count, getenv("CLATTN_DEVICE"), &index) == CLA_OK) {
+    if (cla_device_choose(list, count, cla_os_getenv("CLATTN_DEVICE"), &index) ==
+        CLA_OK) {
         list[index].is_default = true;
     }
 }
@@ -209,10 +211,10 @@ static cla_status split_list(const found_list *found, cla_device **list,
  * PoCL reports no devices to a second thread meanwhile. */
 static cla_status find_devices(found_list *list)
 {
-    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&one_at_a_time);
+    static cla_mutex one_at_a_time = CLA_MUTEX_INIT;
+    cla_mutex_lock(&one_at_a_time);
     const cla_status status = add_platforms(list);
-    pthread_mutex_unlock(&one_at_a_time);
+    cla_mutex_unlock(&one_at_a_time);
     return status;
 }
 

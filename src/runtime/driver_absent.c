@@ -1,17 +1,12 @@
 /* driver_absent.c - says why there is no device. */
-#include <dlfcn.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/file.h"
+#include "base/platform.h"
 #include "base/text.h"
 #include "runtime/driver.h"
 
 /* ---- no platform: the files that name drivers -------------------------------- */
-
-static const char standard_folder[] = "/etc/OpenCL/vendors";
 
 /* The place where the loader looks for files that name drivers, and the variable that
  * says so; NULL without one. */
@@ -20,11 +15,11 @@ static const char *vendors_folder(const char **variable)
     static const char *const variables[] = { "OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH" };
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         *variable = variables[i];
-        const char *value = getenv(*variable);
+        const char *value = cla_os_getenv(*variable);
         if (value && *value) return value;
     }
     *variable = NULL;
-    return standard_folder;
+    return cla_os_drivers();
 }
 
 /* Adds why the driver that a file names is no platform. */
@@ -35,13 +30,13 @@ static cla_status explain_file(cla_text *why, const char *path)
     CLA_TRY(cla_text_add(why, "%s", why->size ? "; " : ""));
     if (cla_file_read(path, &data, &size)) return cla_text_add(why, "%s", cla_error());
     data[strcspn(data, "\r\n")] = '\0';
-    void *library = dlopen(data, RTLD_LAZY | RTLD_LOCAL);
-    const char *reason = library ? NULL : dlerror();
+    void *library = cla_os_library(data);
+    const char *reason = library ? NULL : cla_os_library_error();
     cla_status status;
     if (library) {
         status =
             cla_text_add(why, "'%s' names '%s', which gives no platform", path, data);
-        dlclose(library);
+        cla_os_library_close(library);
     } else {
         status = cla_text_add(why, "'%s' names a driver that cannot be loaded: %s",
                               path, reason ? reason : data);
@@ -64,8 +59,11 @@ static cla_status explain_loader(cla_text *why)
     const char *folder = vendors_folder(&variable);
     char **paths = NULL;
     size_t count = 0;
-    struct stat info;
-    const bool missing = stat(folder, &info) != 0;
+    if (!folder) {
+        return cla_text_add(why,
+                            "install a driver: the registry names none that works");
+    }
+    const bool missing = !cla_os_may(folder, CLA_MAY_BE);
     if (!missing && cla_folder_list(folder, ".icd", &paths, &count)) count = 0;
     cla_status status;
     if (count) {
@@ -87,12 +85,12 @@ static cla_status explain_loader(cla_text *why)
 /* Adds what keeps PoCL from giving its device. */
 static cla_status explain_pocl(cla_text *why)
 {
-    const char *devices = getenv("POCL_DEVICES");
+    const char *devices = cla_os_getenv("POCL_DEVICES");
     if (devices) return cla_text_add(why, ": POCL_DEVICES is '%s'", devices);
     char *folder = cla_pocl_cache();
     if (!folder) return cla_fail(CLA_E_NOMEM, "driver: out of memory");
     cla_status status = CLA_OK;
-    if (cla_folder_make(folder) || access(folder, W_OK | X_OK)) {
+    if (cla_folder_make(folder) || !cla_os_may(folder, CLA_MAY_WRITE | CLA_MAY_ENTER)) {
         status = cla_text_add(why,
                               ": its cache folder '%s' cannot be written to; set "
                               "POCL_CACHE_DIR to one that can",
@@ -104,7 +102,7 @@ static cla_status explain_pocl(cla_text *why)
 
 static cla_status explain_rusticl(cla_text *why)
 {
-    const char *drivers = getenv("RUSTICL_ENABLE");
+    const char *drivers = cla_os_getenv("RUSTICL_ENABLE");
     if (drivers) return cla_text_add(why, ": RUSTICL_ENABLE is '%s'", drivers);
     return cla_text_add(why, ": RUSTICL_ENABLE is not set; it names Mesa's drivers to "
                              "use (iris, radeonsi, llvmpipe)");
@@ -149,13 +147,12 @@ static cla_status explain(cla_text *why)
 cla_status cla_driver_absent(void)
 {
     // loaders skip a driver that lacks address space; one with LLVM needs gigabytes
-    const rlim_t roomy = (rlim_t)8 << 30;
-    struct rlimit room;
-    if (getrlimit(RLIMIT_AS, &room) == 0 && room.rlim_cur < roomy) {
+    const uint64_t roomy = (uint64_t)8 << 30, room = cla_os_address_limit();
+    if (room < roomy) {
         return cla_fail(CLA_E_NOMEM,
                         "there is no OpenCL device: drivers may need more memory than "
                         "the %llu MB that `ulimit -v' allows",
-                        (unsigned long long)(room.rlim_cur / 1000000));
+                        (unsigned long long)(room / 1000000));
     }
     cla_text why = { 0 };
     cla_status status = explain(&why);

@@ -1,9 +1,8 @@
 /* hold.c - lets one thread at a time use a runtime. The owner is the thread whose call
  * of a public function is running. */
-#include <sched.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/platform.h"
 #include "runtime/internal.h"
 
 /* Returns a number that identifies this thread: the address of its own variable. */
@@ -20,11 +19,12 @@ static bool is_held(const cla_runtime *rt)
 
 cla_status cla_runtime_check(const cla_runtime *rt)
 {
-    if (!is_held(rt) && rt->pid != getpid()) { // a hold was checked when it began
+    if (!is_held(rt) &&
+        rt->process != cla_os_process()) { // a hold was checked when it began
         return cla_fail(CLA_E_USAGE,
                         "runtime: made by process %d, used in its child %d: "
                         "open the runtime after fork()",
-                        (int)rt->pid, (int)getpid());
+                        (int)rt->process, (int)cla_os_process());
     }
     return CLA_OK;
 }
@@ -55,11 +55,12 @@ cla_status cla_hold_take(cla_hold *hold, cla_runtime *rt, const char *who)
 
 void cla_hold_wait(cla_hold *hold, cla_runtime *rt)
 {
-    if (is_held(rt) || rt->pid != getpid()) { // after a fork the owner may not exist
+    if (is_held(rt) ||
+        rt->process != cla_os_process()) { // after a fork the owner may not exist
         return;
     }
     while (!try_to_own(rt)) {
-        sched_yield();
+        cla_os_yield();
     }
     hold->rt = rt;
 }

@@ -3,7 +3,6 @@
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <stdatomic.h>
-#include <sys/types.h>
 
 #include <CL/cl.h>
 
@@ -85,7 +84,7 @@ struct cla_runtime {
     cl_context context;
     cl_command_queue queue;
     _Atomic uintptr_t owner; // thread whose call is running (hold.c); 0: none
-    pid_t pid; // of the process that made it: OpenCL does not survive fork
+    int64_t process;         // the process that made it: OpenCL does not survive fork
     cla_schedule own_schedule, schedule;
     size_t align;       // of sub-buffers, bytes
     double slice_flops; // longer launches are split
@@ -167,7 +166,7 @@ typedef struct cla_host_block {
     struct cla_host_block *next; // of those that are kept
 } cla_host_block;
 /* Returns `bytes` that begin a line of the cache, of which `cleared` are zeros; NULL if
- * there is no memory. free() frees them. */
+ * there is no memory. cla_os_aligned_free frees them. */
 void *cla_host_block_new(size_t bytes, size_t cleared);
 /* Keeps a block for good: a driver that failed may still use it. */
 void cla_host_block_keep(cla_host_block *block);

@@ -1,8 +1,8 @@
 /* profile.c - launches, bytes and device time by kernel, from events. */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/platform.h"
 #include "runtime/internal.h"
 
 enum { MOST_TIMED = 4096 }; // most commands whose times are not read yet
@@ -96,7 +96,8 @@ cla_status cla_profile_shared(cla_runtime *rt, const char *kernel, size_t bytes,
 /* Reads the last times, for functions without a status. Returns false on failure. */
 static bool read_rest(cla_runtime *rt)
 {
-    if (rt->pid == getpid() && rt->profile.timed_count && read_times(&rt->profile)) {
+    if (rt->process == cla_os_process() && rt->profile.timed_count &&
+        read_times(&rt->profile)) {
         cla_log(CLA_LOG_WARN, "%s", cla_error());
         return false;
     }

@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "base/file.h"
+#include "base/platform.h"
 #include "runtime/internal.h"
 
 struct cla_record {
@@ -86,13 +87,14 @@ static cla_status play_gpu(cla_device *device)
     for (size_t i = 0; i < sizeof traits / sizeof *traits; i++) {
         set_trait(device, &traits[i], traits[i].value);
     }
-    const char *changes = getenv("CLATTN_RECORD_AS");
+    const char *changes = cla_os_getenv("CLATTN_RECORD_AS");
     char *copy = NULL;
     CLA_TRY(cla_strdup(&copy, changes ? changes : ""));
     cla_status status = CLA_OK;
-    char *rest = copy;
-    for (char *word; !status && (word = strsep(&rest, " ,"));) {
-        status = *word ? change_trait(device, word) : CLA_OK;
+    char *rest = NULL;
+    for (char *word = strtok_r(copy, " ,", &rest); word && !status;
+         word = strtok_r(NULL, " ,", &rest)) {
+        status = change_trait(device, word);
     }
     free(copy);
     return status;
@@ -244,7 +246,7 @@ static cla_status open_lines(cla_record *r, const char *name, FILE **file)
 {
     cla_text path = { 0 };
     cla_status status = cla_text_add(&path, "%s/%s.jsonl", r->folder, name);
-    *file = status ? NULL : fopen(path.data, "a");
+    *file = status ? NULL : cla_os_fopen(path.data, "ab");
     if (!status && !*file) {
         status = cla_fail(CLA_E_IO, "CLATTN_RECORD: cannot open %s", path.data);
     }
@@ -262,7 +264,7 @@ static cla_status open_folder(cla_record *r, const char *folder)
 
 cla_status cla_record_init(cla_runtime *rt)
 {
-    const char *folder = getenv("CLATTN_RECORD");
+    const char *folder = cla_os_getenv("CLATTN_RECORD");
     if (!folder || !*folder) return CLA_OK;
     CLA_TRY(play_gpu(&rt->device));
     CLA_TRY(cla_alloc(&rt->record, 1, sizeof *rt->record));

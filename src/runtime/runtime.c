@@ -1,9 +1,8 @@
 /* runtime.c - one device ready for work: context, queue, and all other state. */
 #include <string.h>
-#include <strings.h>
-#include <unistd.h>
 
 #include "base/foreign.h"
+#include "base/platform.h"
 #include "clattn/opencl.h"
 #include "runtime/device.h"
 #include "runtime/internal.h"
@@ -13,12 +12,12 @@ static cla_status read_schedule(cla_runtime *rt)
     const bool cpu =
         rt->device.kind == CLA_DEVICE_CPU || rt->device.kind == CLA_DEVICE_SOFTWARE;
     rt->own_schedule = cpu ? CLA_SCHEDULE_TILE : CLA_SCHEDULE_GROUP;
-    const char *text = getenv("CLATTN_SCHEDULE");
-    if (text && strcasecmp(text, "tile") == 0) {
+    const char *text = cla_os_getenv("CLATTN_SCHEDULE");
+    if (text && cla_equals_nocase(text, "tile")) {
         rt->own_schedule = CLA_SCHEDULE_TILE;
-    } else if (text && strcasecmp(text, "group") == 0) {
+    } else if (text && cla_equals_nocase(text, "group")) {
         rt->own_schedule = CLA_SCHEDULE_GROUP;
-    } else if (text && *text && strcasecmp(text, "auto") != 0) {
+    } else if (text && *text && !cla_equals_nocase(text, "auto")) {
         return cla_fail(CLA_E_USAGE,
                         "CLATTN_SCHEDULE is '%s', must be tile, group or auto", text);
     }
@@ -28,7 +27,7 @@ static cla_status read_schedule(cla_runtime *rt)
 
 static cla_status read_kernel_path(cla_runtime *rt)
 {
-    const char *path = getenv("CLATTN_KERNEL_PATH");
+    const char *path = cla_os_getenv("CLATTN_KERNEL_PATH");
     return path && *path ? cla_strdup(&rt->kernel_path, path) : CLA_OK;
 }
 
@@ -79,7 +78,7 @@ static cla_status choose_device(cla_runtime *rt, const char *choice)
     cla_device_handle *handles = NULL;
     int count = 0, index = 0;
     CLA_TRY(cla_devices_open(&list, &handles, &count));
-    const char *text = choice ? choice : getenv("CLATTN_DEVICE");
+    const char *text = choice ? choice : cla_os_getenv("CLATTN_DEVICE");
     const cla_status status = cla_device_choose(list, count, text, &index);
     if (!status) {
         cla_device_warn(list, count, text);
@@ -112,7 +111,7 @@ static cla_status find_device(cla_runtime *rt, cl_device_id id)
 
 static cla_status build(cla_runtime *rt, const char *choice)
 {
-    rt->pid = getpid();
+    rt->process = cla_os_process();
     CLA_TRY(choose_device(rt, choice));
     CLA_TRY(open_queue(rt));
     return prepare(rt);
@@ -132,7 +131,7 @@ cla_status cla_runtime_new(cla_runtime **rt, const char *device)
 static cla_status build_share(cla_runtime *rt, const cla_runtime *of, int share,
                               int shares)
 {
-    rt->pid = getpid();
+    rt->process = cla_os_process();
     CLA_TRY(cla_share_init(rt, of, share, shares));
     CLA_TRY(open_queue(rt));
     return prepare(rt);
@@ -153,7 +152,7 @@ cla_status cla_runtime_share(cla_runtime **rt, const cla_runtime *of, int share,
 static cla_status build_wrapped(cla_runtime *rt, cl_context context,
                                 cl_command_queue queue)
 {
-    rt->pid = getpid();
+    rt->process = cla_os_process();
     cl_context own = NULL;
     cl_command_queue_properties properties = 0;
     cl_int code =
@@ -215,7 +214,8 @@ void cla_runtime_free(cla_runtime **out)
     }
     cla_runtime *rt = *out;
     cla_hold_wait(&(cla_hold){ 0 }, rt); // and never gives it back
-    if (rt->pid == getpid()) { // after a fork OpenCL objects must not be touched
+    if (rt->process ==
+        cla_os_process()) { // after a fork OpenCL objects must not be touched
         bool idle = true;
         if (rt->queue) {
             idle = clFinish(rt->queue) == CL_SUCCESS;

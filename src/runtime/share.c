@@ -1,6 +1,6 @@
 /* share.c - runtimes on some of a device's compute units. */
-#include <pthread.h>
 
+#include "base/platform_thread.h"
 #include "runtime/internal.h"
 
 enum { MOST_SHARES = 256, DIVISIONS = 16 };
@@ -12,7 +12,7 @@ typedef struct division {
     int shares;
 } division;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards the two below
+static cla_mutex lock = CLA_MUTEX_INIT; // guards the two below
 static division known[DIVISIONS];
 static int known_count;
 
@@ -65,9 +65,9 @@ cla_status cla_share_init(cla_runtime *rt, const cla_runtime *of, int share, int
                         share, shares, of->device.name, units);
     }
     const division *d = NULL;
-    pthread_mutex_lock(&lock);
+    cla_mutex_lock(&lock);
     const cla_status status = find(&d, of, shares);
-    pthread_mutex_unlock(&lock);
+    cla_mutex_unlock(&lock);
     CLA_TRY(status);
     rt->device = of->device;
     rt->platform = of->platform;

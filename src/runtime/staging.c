@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/foreign.h"
+#include "base/platform.h"
 #include "runtime/internal.h"
 
 enum { RING_BYTES = 4 << 20, MOST_PIECES = 256, LINE = CLA_HOST_LINE };
@@ -37,7 +38,7 @@ struct cla_late {
 
 void *cla_host_block_new(size_t bytes, size_t cleared)
 {
-    void *memory = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
+    void *memory = cla_os_aligned(LINE, bytes);
     if (memory) {
         memset(memory, 0, cleared);
     } else {
@@ -157,7 +158,7 @@ void cla_staging_fini(cla_runtime *rt, bool idle)
     if (s && !idle) {
         cla_host_block_keep(&s->head);
     } else {
-        free(s);
+        cla_os_aligned_free(s);
     }
     rt->staging = NULL;
 }
@@ -209,6 +210,6 @@ cla_status cla_memory_arrive(cla_runtime *rt, cla_late **late, void *host)
         return status;
     }
     memcpy(host, l->data, l->bytes);
-    free(l);
+    cla_os_aligned_free(l);
     return CLA_OK;
 }

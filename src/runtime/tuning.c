@@ -7,10 +7,10 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include "base/file.h"
+#include "base/platform.h"
 #include "base/text.h"
 #include "base/writable.h"
 #include "runtime/internal.h"
@@ -156,7 +156,7 @@ static cla_status device_key(const cla_runtime *rt, cla_text *key)
 
 static cla_status find_path(cla_runtime *rt)
 {
-    const char *path = getenv("CLATTN_TUNING");
+    const char *path = cla_os_getenv("CLATTN_TUNING");
     if (path && *path) {
         return cla_strdup(&rt->tuning_path, path);
     }
@@ -176,7 +176,7 @@ static const char *read_all(const cla_runtime *rt, char **text)
 {
     size_t size = 0;
     *text = NULL;
-    if (!rt->tuning_path || access(rt->tuning_path, F_OK) != 0) return "{}";
+    if (!rt->tuning_path || !cla_os_may(rt->tuning_path, CLA_MAY_BE)) return "{}";
     if (!cla_file_read(rt->tuning_path, text, &size)) {
         const size_t mark = cla_mark_size(*text, size);
         if (!cla_members_check(*text + mark, size - mark)) return *text + mark;
@@ -316,7 +316,7 @@ static cla_status add_all(const cla_runtime *rt, const char *key, const char *fi
 /* Copies the name of the folder around the file; "." for a bare name. */
 static cla_status folder_of(const char *path, char **folder)
 {
-    const char *slash = strrchr(path, '/');
+    const char *slash = cla_os_last_slash(path);
     CLA_TRY(cla_strdup(folder, slash == path ? "/" : slash ? path : "."));
     if (slash && slash != path) {
         (*folder)[slash - path] = 0;
@@ -342,7 +342,7 @@ cla_status cla_tuning_writable(const cla_runtime *rt)
     char *folder = NULL;
     CLA_TRY(folder_of(rt->tuning_path, &folder));
     cla_status status = cla_writable_folder(folder);
-    if (!status && access(folder, F_OK) == 0) {
+    if (!status && cla_os_may(folder, CLA_MAY_BE)) {
         status = cla_writable_file(rt->tuning_path);
     }
     free(folder);

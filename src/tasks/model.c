@@ -2,8 +2,9 @@
 #include "tasks/model.h"
 
 #include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
+
+#include "base/platform_thread.h"
 
 /* ---- one model ---------------------------------------------------------------- */
 
@@ -144,7 +145,7 @@ static int fitting(const cla_model *m)
 typedef struct opening {
     cla_model *of, **copy;
     int share, shares;
-    pthread_t thread;
+    cla_thread thread;
     cla_status status;
     char error[1024];
 } opening;
@@ -169,13 +170,13 @@ static cla_status open_copies(opening *o, int count)
 {
     int started = 0;
     while (started < count &&
-           !pthread_create(&o[started].thread, NULL, open_copy, &o[started])) {
+           !cla_thread_start(&o[started].thread, open_copy, &o[started])) {
         started++;
     }
     cla_status status =
         started == count ? CLA_OK : cla_fail(CLA_E_NOMEM, "no thread for a worker");
     for (int i = 0; i < started; i++) {
-        pthread_join(o[i].thread, NULL);
+        cla_thread_join(o[i].thread);
         if (o[i].status && !status) {
             status = cla_fail(o[i].status, "%s", o[i].error);
         }

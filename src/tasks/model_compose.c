@@ -28,7 +28,9 @@ static cla_status check_compose(const cla_compose_options *o)
 static const char *put_text(char **at, const char *text)
 {
     char *to = *at;
-    *at = stpcpy(to, text) + 1;
+    const size_t size = strlen(text) + 1;
+    memcpy(to, text, size);
+    *at += size;
     return to;
 }
 

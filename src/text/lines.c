@@ -2,16 +2,16 @@
 #include "text/lines.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "base/platform.h"
 
 static cla_status fail_io(const char *what, const char *path)
 {
     const int error = errno;
     char reason[128];
     return cla_fail(CLA_E_IO, "%s: cannot %s: %s", path, what,
-                    strerror_r(error, reason, sizeof reason));
+                    cla_os_reason(error, reason, sizeof reason));
 }
 
 /* Takes the lines of a text that l keeps. */
@@ -49,8 +49,8 @@ cla_status cla_lines_open(cla_line_stream *s, const char *path)
 {
     const bool standard = strcmp(path, "-") == 0;
     *s = (cla_line_stream){ .path = standard ? "standard input" : path,
-                            .fd = standard ? STDIN_FILENO
-                                           : open(path, O_RDONLY | O_CLOEXEC),
+                            .fd = standard ? CLA_STDIN
+                                           : cla_os_open(path, CLA_OPEN_READ, 0),
                             .opened = !standard };
     return s->fd < 0 ? fail_io("open", path) : CLA_OK;
 }
@@ -58,7 +58,7 @@ cla_status cla_lines_open(cla_line_stream *s, const char *path)
 void cla_lines_close(cla_line_stream *s)
 {
     if (s->opened && s->fd >= 0) {
-        close(s->fd);
+        cla_os_close(s->fd);
     }
     free(s->data);
     *s = (cla_line_stream){ .fd = -1 };
@@ -78,9 +78,9 @@ static cla_status read_more(cla_line_stream *s)
         s->at = 0;
     }
     CLA_TRY(cla_grow(&s->data, &s->cap, s->end + STEP + 1, 1));
-    ssize_t got = 0;
+    int64_t got = 0;
     do {
-        got = read(s->fd, s->data + s->end, STEP);
+        got = cla_os_read(s->fd, s->data + s->end, STEP);
     } while (got < 0 && errno == EINTR);
     if (got < 0) {
         return fail_io("read", s->path);

@@ -1,6 +1,7 @@
 /* subwords_cut.c - cuts lines into pieces. */
 #include <string.h>
 
+#include "base/platform.h"
 #include "text/split.h"
 #include "text/subwords.h"
 
@@ -20,7 +21,7 @@ cla_status cla_pieces_give(cla_text *pieces, char end, cla_take_piece *take, voi
 static size_t prefix_size(const char *line, size_t size)
 {
     const bool begins = size >= 4 && memcmp(line, ">>", 2) == 0;
-    const char *end = begins ? memmem(line, size, "<<", 2) : NULL;
+    const char *end = begins ? cla_os_find(line, size, "<<", 2) : NULL;
     return end ? (size_t)(end + 2 - line) : 0;
 }
 

@@ -1,11 +1,10 @@
 /* check.c - checks every file of a model folder against its hash. */
 #include "train/check.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "train/checkpoint.h"
 #include "train/folder.h"
@@ -132,20 +131,17 @@ static void check_missing(check *c)
 cla_status cla_folder_check(const char *dir, cla_check_say say, void *context, int *bad)
 {
     check c = { .dir = dir, .say = say, .context = context };
-    struct dirent **entries = NULL;
+    char **names = NULL;
+    size_t count = 0;
     *bad = 0;
-    const int n = scandir(dir, &entries, NULL, alphasort);
-    if (n < 0) {
-        return cla_fail(CLA_E_IO, "%s: %s", dir, strerror(errno));
-    }
+    CLA_TRY(cla_folder_names(dir, &names, &count));
     check_config(&c);
     check_named(&c);
-    for (int i = 0; i < n; i++) {
-        check_entry(&c, entries[i]->d_name);
-        free(entries[i]);
+    for (size_t i = 0; i < count; i++) {
+        check_entry(&c, names[i]);
     }
     check_missing(&c);
-    free(entries);
+    cla_folder_list_free(&names, count);
     json_decref(c.files);
     *bad = c.bad;
     return c.first;

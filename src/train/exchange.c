@@ -7,7 +7,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/platform.h"
 
 enum {
     BUCKETS = 8, // of a small model
@@ -317,7 +318,7 @@ static cla_status pause_for(cla_exchange *x, long pause_ns)
             break;
         }
     }
-    nanosleep(&(struct timespec){ .tv_nsec = pause_ns }, NULL);
+    cla_os_sleep_ns(pause_ns);
     return CLA_OK;
 }
 

@@ -1,18 +1,13 @@
 /* folder.c - a run folder: its lock, its settings, copies of its files. */
 #include "train/folder.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/file.h"
+#include "base/platform.h"
 #include "base/text.h"
 #include "train/integrity.h"
 
@@ -27,21 +22,21 @@ cla_status cla_folder_path(const cla_folder *folder, const char *name, char **pa
 /* Allocates nothing: a failed allocation would look like a missing file. */
 bool cla_folder_holds(const char *path, const char *name)
 {
-    char text[PATH_MAX]; // no system call takes a longer name
-    struct stat info;
+    char text[4096]; // no system call takes a longer name
+    cla_os_info info;
     snprintf(text, sizeof text, "%s/%s", path, name);
-    return lstat(text, &info) == 0 || (errno != ENOENT && errno != ENOTDIR);
+    return cla_os_info_link(text, &info) || (errno != ENOENT && errno != ENOTDIR);
 }
 
 static cla_status lock(cla_folder *folder)
 {
     char *path = NULL;
     CLA_TRY(cla_folder_path(folder, "lock", &path));
-    folder->lock = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0644);
+    folder->lock = cla_os_open(path, CLA_OPEN_BOTH | CLA_OPEN_CREATE, 0644);
     cla_status status = CLA_OK;
     if (folder->lock < 0) {
         status = cla_fail(CLA_E_IO, "%s: cannot be written: %s", path, strerror(errno));
-    } else if (flock(folder->lock, LOCK_EX | LOCK_NB)) {
+    } else if (!cla_os_lock(folder->lock)) {
         status =
             errno == EWOULDBLOCK
                 ? cla_fail(CLA_E_USAGE, "%s: another process is writing this run",
@@ -52,28 +47,41 @@ static cla_status lock(cla_folder *folder)
     return status;
 }
 
+/* Returns whether a name has the form NAME.PROCESS-COUNT.tmp of cla_file_write. */
+static bool has_scrap_name(const char *name)
+{
+    static const char digits[] = "0123456789";
+    const char *dot = *name && *name != '.' ? strchr(name, '.') : NULL;
+    for (; dot; dot = strchr(dot + 1, '.')) {
+        const size_t process = strspn(dot + 1, digits);
+        const char *dash = dot + 1 + process;
+        const size_t count = *dash == '-' ? strspn(dash + 1, digits) : 0;
+        if (process && count && strcmp(dash + 1 + count, ".tmp") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Returns whether an entry of a folder is a temporary file of cla_file_write. */
 static bool is_scrap(int dir, const char *name)
 {
-    struct stat info;
-    return fnmatch("*.[0-9]*-[0-9]*.tmp", name, FNM_PERIOD) == 0 &&
-           fstatat(dir, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode);
+    cla_os_info info;
+    return has_scrap_name(name) && cla_os_info_in(dir, name, &info) &&
+           info.kind == CLA_OS_FILE;
 }
 
 /* Removes the temporary files of cla_file_write that a killed process left behind. The
  * folder's own name may contain [, * and ?, so only names inside it are matched. */
 static void remove_scraps(const cla_folder *folder)
 {
-    DIR *dir = opendir(folder->path);
-    if (!dir) {
-        return;
-    }
-    for (const struct dirent *entry; (entry = readdir(dir));) {
-        if (is_scrap(dirfd(dir), entry->d_name)) {
-            unlinkat(dirfd(dir), entry->d_name, 0);
+    cla_os_list *list = cla_os_list_begin(folder->path);
+    for (const char *name; list && (name = cla_os_list_next(list));) {
+        if (is_scrap(cla_os_list_folder(list), name)) {
+            cla_os_remove_in(cla_os_list_folder(list), name);
         }
     }
-    closedir(dir);
+    cla_os_list_end(list);
 }
 
 /* ---- claiming ------------------------------------------------------------------- */
@@ -82,17 +90,14 @@ static void remove_scraps(const cla_folder *folder)
 static cla_status list_names(cla_folder *folder)
 {
     cla_status status = CLA_OK;
-    DIR *dir = opendir(folder->path);
-    for (const struct dirent *entry; dir && !status && (entry = readdir(dir));) {
+    cla_os_list *list = cla_os_list_begin(folder->path);
+    for (const char *name; list && !status && (name = cla_os_list_next(list));) {
         const size_t count = folder->before_count + 1;
         status = cla_grow(&folder->before, &folder->before_cap, count, sizeof(char *));
-        status =
-            status ? status : cla_strdup(&folder->before[count - 1], entry->d_name);
+        status = status ? status : cla_strdup(&folder->before[count - 1], name);
         folder->before_count += !status;
     }
-    if (dir) {
-        closedir(dir);
-    }
+    cla_os_list_end(list);
     return status;
 }
 
@@ -108,18 +113,18 @@ static bool was_there(const cla_folder *folder, const char *name)
 
 void cla_folder_abandon(cla_folder *folder)
 {
-    DIR *dir = folder->lock >= 0 ? opendir(folder->path) : NULL;
-    if (!dir) {
+    cla_os_list *list = folder->lock >= 0 ? cla_os_list_begin(folder->path) : NULL;
+    if (!list) {
         return;
     }
-    for (const struct dirent *entry; (entry = readdir(dir));) {
-        if (!was_there(folder, entry->d_name)) {
-            unlinkat(dirfd(dir), entry->d_name, 0); // leaves folders
+    for (const char *name; (name = cla_os_list_next(list));) {
+        if (!was_there(folder, name)) {
+            cla_os_remove_in(cla_os_list_folder(list), name); // leaves folders
         }
     }
-    closedir(dir);
+    cla_os_list_end(list);
     if (folder->made) {
-        rmdir(folder->path);
+        cla_os_remove_folder(folder->path);
     }
 }
 
@@ -138,9 +143,9 @@ static cla_status refuse_run(const char *path, bool resume)
 
 static cla_status claim(cla_folder *folder, bool resume)
 {
-    struct stat info;
+    cla_os_info info;
     CLA_TRY(resume ? refuse_run(folder->path, resume) : CLA_OK); // makes no folder
-    folder->made = lstat(folder->path, &info) != 0;
+    folder->made = !cla_os_info_link(folder->path, &info);
     CLA_TRY(cla_folder_make(folder->path));
     CLA_TRY(list_names(folder));
     CLA_TRY(lock(folder));
@@ -159,7 +164,7 @@ cla_status cla_folder_claim(cla_folder *folder, const char *path, bool resume)
 void cla_folder_release(cla_folder *folder)
 {
     if (folder->lock >= 0) {
-        close(folder->lock);
+        cla_os_close(folder->lock);
     }
     for (size_t i = 0; i < folder->before_count; i++) {
         free(folder->before[i]);
@@ -264,10 +269,11 @@ cla_status cla_folder_same_settings(const cla_folder *folder,
 
 static cla_status check_inside(const char *dir, const char *path)
 {
-    char *folder = realpath(dir, NULL), *real = realpath(path, NULL);
+    char *folder = cla_os_real_path(dir), *real = cla_os_real_path(path);
     const size_t size = folder ? strlen(folder) : 0;
     cla_status status = CLA_OK; // a missing file fails when it is read
-    if (folder && real && (strncmp(real, folder, size) != 0 || real[size] != '/')) {
+    if (folder && real &&
+        (strncmp(real, folder, size) != 0 || !cla_os_is_slash(real[size]))) {
         status = cla_fail(CLA_E_INPUT, "%s: is a link to a file outside of its folder",
                           path);
     }

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/platform.h"
 #include "base/text.h"
 
 #define KEY "integrity"
@@ -91,7 +92,7 @@ static cla_status read_seal(const char *path, cla_seal *seal)
     *seal = CLA_SEAL_NONE;
     CLA_TRY(cla_file_read(path, &data, &size));
     *seal = cla_seal_check(data, size, size);
-    if (!*seal && memmem(data, size, "\"" KEY "\"", strlen(KEY) + 2)) {
+    if (!*seal && cla_os_find(data, size, "\"" KEY "\"", strlen(KEY) + 2)) {
         *seal = CLA_SEAL_BROKEN;
     }
     free(data);
@@ -213,7 +214,7 @@ cla_status cla_folder_write(const char *dir, const cla_config *settings,
  * of an older version has no hashes. */
 static cla_status check_old(const char *path)
 {
-    const char *slash = strrchr(path, '/');
+    const char *slash = cla_os_last_slash(path);
     cla_text config = { 0 };
     cla_seal seal = CLA_SEAL_NONE;
     CLA_TRY(cla_text_add(&config, "%.*sconfig.json",

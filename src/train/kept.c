@@ -1,13 +1,12 @@
 /* kept.c - evaluated states that a run keeps. */
 #include "train/kept.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
+#include "base/platform.h"
 #include "base/text.h"
 
 /* All steps have as many digits as the largest `steps', so that names sort by step. */
@@ -31,16 +30,6 @@ static int64_t step_of(const char *name)
     return cla_parse_int(digits, &step) ? step : -1;
 }
 
-static int is_state(const struct dirent *entry)
-{
-    return step_of(entry->d_name) >= 0;
-}
-
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
 cla_status cla_kept_save(const cla_folder *folder, const cla_params *params,
                          const cla_progress *progress)
 {
@@ -56,24 +45,23 @@ cla_status cla_kept_save(const cla_folder *folder, const cla_params *params,
 
 cla_status cla_kept_list(const char *dir, char ***paths, size_t *count)
 {
-    struct dirent **entries = NULL;
+    char **names = NULL;
+    size_t n = 0;
     *paths = NULL;
     *count = 0;
-    const int n = scandir(dir, &entries, is_state, by_name);
-    if (n < 0) {
-        return cla_fail(CLA_E_IO, "%s: %s", dir, strerror(errno));
-    }
-    cla_status status = cla_alloc(paths, (size_t)n + 1, sizeof **paths);
-    for (int i = 0; i < n; i++) {
+    CLA_TRY(cla_folder_names(dir, &names, &n));
+    cla_status status = cla_alloc(paths, n + 1, sizeof **paths);
+    for (size_t i = 0; i < n && !status; i++) {
         cla_text path = { 0 };
-        status =
-            status ? status : cla_text_add(&path, "%s/%s", dir, entries[i]->d_name);
+        if (step_of(names[i]) < 0) {
+            continue;
+        }
+        status = cla_text_add(&path, "%s/%s", dir, names[i]);
         if (!status) {
             (*paths)[(*count)++] = path.data;
         }
-        free(entries[i]);
     }
-    free(entries);
+    cla_folder_list_free(&names, n);
     if (status) {
         cla_folder_list_free(paths, *count);
     }
@@ -92,7 +80,7 @@ cla_status cla_kept_trim(const cla_folder *folder, int keep, int64_t step)
     first = end > (size_t)keep ? end - (size_t)keep : 0;
     cla_status status = CLA_OK;
     for (size_t i = 0; i < count; i++) {
-        if ((i < first || i >= end) && unlink(paths[i])) {
+        if ((i < first || i >= end) && !cla_os_remove(paths[i])) {
             status = cla_fail(CLA_E_IO, "%s: %s", paths[i], strerror(errno));
         }
     }

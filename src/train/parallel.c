@@ -8,6 +8,7 @@
 
 #include "base/foreign.h"
 #endif
+#include "base/platform.h"
 
 /* Returns the number of processes that the launcher started, from its environment
  * variables; 1 without a launcher. */
@@ -16,7 +17,7 @@ static int launched_size(void)
     static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
                                          "MPI_LOCALNRANKS" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *text = getenv(names[i]);
+        const char *text = cla_os_getenv(names[i]);
         if (text) {
             return atoi(text); // NOLINT(cert-err34-c): a launcher's own number
         }

@@ -2,17 +2,16 @@
 #include "train/publish.h"
 
 #include <assert.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/platform.h"
 #include "train/integrity.h"
 
 cla_status cla_publish_begin(cla_publish *p, const char *out,
                              volatile const int *signal)
 {
-    struct stat info;
+    cla_os_info info;
     *p = (cla_publish){ .folder = { .lock = -1 }, .signal = signal };
-    p->made = lstat(out, &info) != 0;
+    p->made = !cla_os_info_link(out, &info);
     return cla_folder_claim(&p->folder, out, false);
 }
 
@@ -68,7 +67,7 @@ static void remove_lock(const cla_publish *p)
 {
     char *lock = NULL;
     if (p->folder.lock >= 0 && cla_folder_path(&p->folder, "lock", &lock) == CLA_OK) {
-        unlink(lock);
+        cla_os_remove(lock);
     }
     free(lock);
 }
@@ -76,11 +75,11 @@ static void remove_lock(const cla_publish *p)
 static void remove_all(const cla_publish *p)
 {
     for (int i = 0; i < p->count; i++) {
-        unlink(p->written[i]);
+        cla_os_remove(p->written[i]);
     }
     if (p->made && p->folder.lock >= 0) {
         remove_lock(p);
-        rmdir(p->folder.path);
+        cla_os_remove_folder(p->folder.path);
     }
 }
 

@@ -5,10 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/platform.h"
 #include "base/terminal.h"
 #include "base/text.h"
 
@@ -42,13 +42,13 @@ static cla_status cut_log(const char *path, int64_t step)
 cla_status cla_report_open(cla_report *r, const char *dir, bool resume, int64_t step,
                            bool quiet)
 {
-    *r = (cla_report){ .quiet = quiet, .terminal = isatty(STDERR_FILENO) != 0 };
+    *r = (cla_report){ .quiet = quiet, .terminal = cla_os_is_terminal(CLA_STDERR) };
     cla_text path = { 0 };
     cla_status status = cla_text_add(&path, "%s/log.jsonl", dir);
-    if (!status && resume && access(path.data, F_OK) == 0) {
+    if (!status && resume && cla_os_may(path.data, CLA_MAY_BE)) {
         status = cut_log(path.data, step);
     }
-    if (!status && !(r->log = fopen(path.data, resume ? "ab" : "wb"))) {
+    if (!status && !(r->log = cla_os_fopen(path.data, resume ? "ab" : "wb"))) {
         status = cla_fail(CLA_E_IO, "%s: cannot be written", path.data);
     }
     cla_text_free(&path);
@@ -234,7 +234,7 @@ void cla_report_step(cla_report *r, int64_t step, int64_t epoch, double done,
              "epoch %lld  step %lld  loss %.4f  %.0f %s/s  at most %.0f s left%s",
              (long long)epoch, (long long)step, loss, rate, unit, left, scores);
     if (r->terminal) { // a wrapped line cannot be overwritten
-        const int width = cla_terminal_columns(STDERR_FILENO, (int)sizeof line) - 1;
+        const int width = cla_terminal_columns(CLA_STDERR, (int)sizeof line) - 1;
         fprintf(stderr, "\r\033[K%.*s", width, line);
     } else {
         fprintf(stderr, "%s\n", line);

@@ -9,6 +9,7 @@ int clattn_main(int argc, char **argv);
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <criterion/criterion.h>
 

@@ -1,9 +1,9 @@
 /* data.c - learns characters, words, ranks and vectors from poems; converts poems to
  * ids and batches. */
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/platform.h"
 #include "tasks/poetry/poetry.h"
 #include "text/skipgram.h"
 
@@ -300,9 +300,9 @@ static cla_status build(const poetry *t, poetry_split *s, const cla_poems *p)
 
 static cla_status read_poems(const char *data, const char *split, cla_poems *p)
 {
-    struct stat info;
+    cla_os_info info;
     cla_text path = { 0 };
-    const bool file = stat(data, &info) == 0 && !S_ISDIR(info.st_mode);
+    const bool file = cla_os_info_of(data, &info) && info.kind != CLA_OS_FOLDER;
     cla_status status = file ? cla_text_add(&path, "%s", data)
                              : cla_text_add(&path, "%s/%s.tsv", data, split);
     status = status ? status : cla_poems_read(p, path.data, false);

@@ -1,8 +1,8 @@
 /* themes.c - the themes of a run: lists of words from a poets' dictionary. */
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/platform.h"
 #include "tasks/poetry/poetry.h"
 
 const char cla_poetry_themes_file[] = "themes.txt";
@@ -11,10 +11,10 @@ const char cla_poetry_themes_file[] = "themes.txt";
 static cla_status remove_old(const char *path)
 {
     char reason[128];
-    return unlink(path) == 0 || errno == ENOENT
+    return cla_os_remove(path) || errno == ENOENT
                ? CLA_OK
                : cla_fail(CLA_E_IO, "%s: cannot be removed: %s", path,
-                          strerror_r(errno, reason, sizeof reason));
+                          cla_os_reason(errno, reason, sizeof reason));
 }
 
 cla_status cla_poetry_keep_themes(poetry *t, const char *dir)
@@ -40,7 +40,7 @@ cla_status cla_poetry_load_themes(poetry *t, const char *dir)
 {
     cla_text path = { 0 };
     cla_status status = cla_text_add(&path, "%s/%s", dir, cla_poetry_themes_file);
-    status = status || access(path.data, F_OK) != 0
+    status = status || !cla_os_may(path.data, CLA_MAY_BE)
                  ? status
                  : cla_themes_read(&t->themes, path.data, &t->ranking);
     cla_text_free(&path);

@@ -1,9 +1,8 @@
 /* files.c - finds the file of a split and reads it in SQuAD's or DuReader's layout. */
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/platform.h"
 #include "tasks/reading/reading.h"
 #include "text/dureader.h"
 
@@ -103,7 +102,7 @@ cla_status cla_reading_read_file(const reading *t, const char *path, cla_reading
 static cla_status prefer_lines(cla_text *path)
 {
     CLA_TRY(cla_text_add(path, "l"));
-    if (access(path->data, F_OK) != 0) {
+    if (!cla_os_may(path->data, CLA_MAY_BE)) {
         path->data[--path->size] = 0;
     }
     return CLA_OK;
@@ -111,8 +110,8 @@ static cla_status prefer_lines(cla_text *path)
 
 static bool is_file(const char *path)
 {
-    struct stat info;
-    return stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+    cla_os_info info;
+    return cla_os_info_of(path, &info) && info.kind != CLA_OS_FOLDER;
 }
 
 /* Writes the path of a split's file in a folder. */
@@ -120,7 +119,7 @@ static cla_status find(const reading *t, const char *folder, const char *split,
                        cla_text *path)
 {
     CLA_TRY(cla_text_add(path, "%s/%s.json", folder, stem_of(t, split)));
-    return access(path->data, F_OK) == 0 ? CLA_OK : prefer_lines(path);
+    return cla_os_may(path->data, CLA_MAY_BE) ? CLA_OK : prefer_lines(path);
 }
 
 cla_status cla_reading_check_split(const reading *t, const char *split)
@@ -130,7 +129,7 @@ cla_status cla_reading_check_split(const reading *t, const char *split)
         return CLA_OK;
     }
     cla_status status = find(t, t->data, split, &path);
-    if (!status && access(path.data, R_OK) != 0) {
+    if (!status && !cla_os_may(path.data, CLA_MAY_READ)) {
         status = cla_fail(CLA_E_IO, "%s: cannot open: %s", path.data, strerror(errno));
     }
     cla_text_free(&path);

@@ -1,8 +1,8 @@
 /* task.c - the tagging task: data, settings, losses. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/platform.h"
 #include "tasks/tagging/tagging.h"
 #include "tasks/vectors.h"
 
@@ -50,8 +50,8 @@ static cla_status loss(cla_task *task, cla_tape *tape, const int64_t *examples,
 
 cla_status cla_tagging_read(const char *data, const char *split, cla_conllu *file)
 {
-    struct stat info;
-    if (stat(data, &info) == 0 && !S_ISDIR(info.st_mode)) {
+    cla_os_info info;
+    if (cla_os_info_of(data, &info) && info.kind != CLA_OS_FOLDER) {
         return cla_conllu_read(file, data);
     }
     cla_text path = { 0 };

@@ -1,9 +1,9 @@
 /* predict.c - translates lines of text and scores given translations. */
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/platform_thread.h"
 #include "models/likelihood.h"
 #include "tasks/translation/parts.h"
 
@@ -214,9 +214,9 @@ static cla_status run_batch(const job *j, const int64_t *pair, int64_t n, use ac
 typedef struct crew {
     const job *j;
     use act;
-    pthread_mutex_t lock; // protects the fields below
-    int64_t next, done;   // sentences
-    cla_status status;    // of the first batch that failed, and its message
+    cla_mutex lock;     // protects the fields below
+    int64_t next, done; // sentences
+    cla_status status;  // of the first batch that failed, and its message
     char error[1024];
 } crew;
 
@@ -224,25 +224,25 @@ typedef struct crew {
 typedef struct worker {
     crew *crew;
     translation *t;
-    pthread_t thread;
+    cla_thread thread;
 } worker;
 
 /* Takes the next batch and returns its size; 0 if none is left or one has failed. */
 static int64_t claim(crew *c, int64_t *first)
 {
-    pthread_mutex_lock(&c->lock);
+    cla_mutex_lock(&c->lock);
     *first = c->next;
     const int64_t n =
         !c->status && c->next < c->j->text.count ? take(c->j, c->next) : 0;
     c->next += n;
-    pthread_mutex_unlock(&c->lock);
+    cla_mutex_unlock(&c->lock);
     return n;
 }
 
 static void report(crew *c, int64_t n, cla_status status)
 {
     const job *j = c->j;
-    pthread_mutex_lock(&c->lock);
+    cla_mutex_lock(&c->lock);
     c->done += n;
     if (!status && !c->status) {
         const size_t all = (size_t)j->text.count, told = j->told ? j->told : all;
@@ -252,7 +252,7 @@ static void report(crew *c, int64_t n, cla_status status)
         c->status = status;
         snprintf(c->error, sizeof c->error, "%s", cla_error());
     }
-    pthread_mutex_unlock(&c->lock);
+    cla_mutex_unlock(&c->lock);
 }
 
 static void *work(void *context)
@@ -275,12 +275,12 @@ static cla_status work_together(crew *c, cla_task *const *task, int count)
     CLA_TRY(cla_alloc(&w, (size_t)count, sizeof *w));
     for (; started < count; started++) {
         w[started] = (worker){ .crew = c, .t = (translation *)task[started] };
-        if (pthread_create(&w[started].thread, NULL, work, &w[started])) {
+        if (cla_thread_start(&w[started].thread, work, &w[started])) {
             break;
         }
     }
     for (int i = 0; i < started; i++) {
-        pthread_join(w[i].thread, NULL);
+        cla_thread_join(w[i].thread);
     }
     free(w);
     return started ? CLA_OK : cla_fail(CLA_E_NOMEM, "no thread for a worker");
@@ -290,7 +290,7 @@ static cla_status run_batches(const job *j, use act)
 {
     const translation_options *options = j->options;
     crew c = { .j = j, .act = act };
-    if (pthread_mutex_init(&c.lock, NULL)) {
+    if (!cla_mutex_init(&c.lock)) {
         return cla_fail(CLA_E_NOMEM, "no memory for a lock");
     }
     cla_status status = CLA_OK;
@@ -299,7 +299,7 @@ static cla_status run_batches(const job *j, use act)
     } else {
         work(&(worker){ .crew = &c, .t = j->t });
     }
-    pthread_mutex_destroy(&c.lock);
+    cla_mutex_fini(&c.lock);
     return !status && c.status ? cla_fail(c.status, "%s", c.error) : status;
 }
 

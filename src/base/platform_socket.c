@@ -1,23 +1,19 @@
-/* serve_listen.c - opens the socket that the service listens on. */
-#include "cli/serve_listen.h"
+/* platform_socket.c - opens a socket that listens, by POSIX. */
+#include "base/platform_socket.h"
 
 #include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include "base/text.h"
 
 static int open_socket(const struct addrinfo *at)
 {
     const int yes = 1;
     const int fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
                           at->ai_protocol);
-    if (fd < 0) {
-        return -1;
-    }
+    if (fd < 0) return -1;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     if (bind(fd, at->ai_addr, at->ai_addrlen) || listen(fd, SOMAXCONN)) {
         const int error = errno;
@@ -28,22 +24,19 @@ static int open_socket(const struct addrinfo *at)
     return fd;
 }
 
-/* Reads the port that the system chose. */
-static cla_status read_port(int fd, int *port)
+/* Reads the port that the system chose; 0 when it is not known. */
+static int read_port(int fd)
 {
     struct sockaddr_storage at;
     socklen_t size = sizeof at;
     char text[NI_MAXSERV];
-    int64_t number = 0;
     const bool known = !getsockname(fd, (struct sockaddr *)&at, &size) &&
                        !getnameinfo((struct sockaddr *)&at, size, NULL, 0, text,
-                                    sizeof text, NI_NUMERICSERV) &&
-                       cla_parse_int(text, &number);
-    *port = (int)number;
-    return known ? CLA_OK : cla_fail(CLA_E_IO, "serve: the port is not known");
+                                    sizeof text, NI_NUMERICSERV);
+    return known ? (int)strtol(text, NULL, 10) : 0;
 }
 
-cla_status serve_listen(int *fd, int *port, const char *address)
+bool cla_os_listen(int *fd, int *port, const char *address, const char **why)
 {
     const struct addrinfo wanted = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
                                      .ai_socktype = SOCK_STREAM };
@@ -51,18 +44,14 @@ cla_status serve_listen(int *fd, int *port, const char *address)
     char number[16];
     snprintf(number, sizeof number, "%d", *port);
     const int error = getaddrinfo(address, number, &wanted, &found);
-    if (error) {
-        return cla_fail(CLA_E_USAGE, "--host is '%.80s': %s", address,
-                        gai_strerror(error));
-    }
+    *why = error ? gai_strerror(error) : NULL;
+    if (error) return false;
     *fd = open_socket(found);
     freeaddrinfo(found);
-    if (*fd < 0) {
-        return cla_fail(CLA_E_IO, "port %d of %s: %s", *port, address, strerror(errno));
-    }
-    const cla_status status = read_port(*fd, port);
-    if (status) {
-        close(*fd);
-    }
-    return status;
+    if (*fd < 0) return false;
+    *port = read_port(*fd);
+    if (*port) return true;
+    close(*fd);
+    errno = EADDRNOTAVAIL;
+    return false;
 }

@@ -1,0 +1,13 @@
+/* platform_socket.h - a listening socket. */
+#pragma once
+
+#include <stdbool.h>
+
+/* Listens at a numeric address (IPv4 or IPv6) and a port.
+ *
+ * fd    out      the caller's to close
+ * port  in, out  0: any free port; becomes the chosen port
+ * why   out      why the address is none; NULL for another reason, in errno
+ *
+ * Returns whether it listens. */
+bool cla_os_listen(int *fd, int *port, const char *address, const char **why);
