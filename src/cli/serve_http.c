@@ -64,30 +64,23 @@ static cla_status get_metrics(serve *s, request *r, cla_text *out)
     return serve_metrics(s, out);
 }
 
-static bool translates(serve *s, request *r)
+/* What only a translator has. */
+static cla_status get_languages(serve *s, request *r, cla_text *out)
 {
+    const bool settings = strcmp(r->route->path, "/frontend/settings") == 0;
     if (s->kind != SERVE_TRANSLATE) {
         serve_refuse(&r->job, 404, "%s: the model is a %s, no translator",
                      r->route->path, cla_model_kind(s->model));
+        return CLA_OK;
     }
-    return s->kind == SERVE_TRANSLATE;
-}
-
-static cla_status get_languages(serve *s, request *r, cla_text *out)
-{
-    return translates(s, r) ? take_json(out, serve_languages(s)) : CLA_OK;
-}
-
-static cla_status get_settings(serve *s, request *r, cla_text *out)
-{
-    return translates(s, r) ? take_json(out, serve_settings(s)) : CLA_OK;
+    return take_json(out, settings ? serve_settings(s) : serve_languages(s));
 }
 
 static const route routes[] = {
     { "/health", -1, get_health, JSON_TYPE },
     { "/metrics", -1, get_metrics, "text/plain; version=0.0.4; charset=utf-8" },
     { "/languages", -1, get_languages, JSON_TYPE },
-    { "/frontend/settings", -1, get_settings, JSON_TYPE },
+    { "/frontend/settings", -1, get_languages, JSON_TYPE },
     { "/translate", SERVE_TRANSLATE, NULL, JSON_TYPE },
     { "/tag", SERVE_TAG, NULL, JSON_TYPE },
     { "/answer", SERVE_ANSWER, NULL, JSON_TYPE },
