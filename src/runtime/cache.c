@@ -37,6 +37,9 @@ static char *given_folder(void)
 void cla_cache_init(cla_runtime *rt)
 {
     const char *variable = cla_os_getenv("CLATTN_CACHE_DIR"), *why = NULL;
+    if (rt->device.kind == CLA_DEVICE_CPU) {
+        cla_processor_features(rt->processor);
+    }
     if (variable && strcmp(variable, "off") == 0) {
         return;
     }
@@ -77,6 +80,7 @@ void cla_cache_id(const cla_runtime *rt, const char *source, const char *options
                             rt->device.version,
                             rt->device.platform_name,
                             rt->device.vendor,
+                            rt->processor, // two of them may share a name
                             cla_version() };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         XXH3_128bits_update(&state, parts[i], strlen(parts[i]) + 1);

@@ -6,6 +6,7 @@
 
 #include <CL/cl.h>
 
+#include "base/processor.h"
 #include "base/text.h"
 #include "runtime/device.h"
 #include "runtime/runtime.h"
@@ -86,10 +87,11 @@ struct cla_runtime {
     _Atomic uintptr_t owner; // thread whose call is running (hold.c); 0: none
     int64_t process;         // the process that made it: OpenCL does not survive fork
     cla_schedule own_schedule, schedule;
-    size_t align;       // of sub-buffers, bytes
-    double slice_flops; // longer launches are split
-    char *cache_folder; // NULL: no disk cache
-    int cache_fd;       // of that folder, when there is one
+    size_t align;                       // of sub-buffers, bytes
+    double slice_flops;                 // longer launches are split
+    char processor[CLA_PROCESSOR_TEXT]; // of a CPU: what its machine code may use
+    char *cache_folder;                 // NULL: no disk cache
+    int cache_fd;                       // of that folder, when there is one
     bool cache_warned;
     char *kernel_path; // CLATTN_KERNEL_PATH or NULL
     cla_program *programs;

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "runtime/runtime.h"
+#include "runtime/internal.h"
 #include "support/support.h"
 
 static char folder[] = "/tmp/clattn-test-XXXXXX";
@@ -258,4 +258,25 @@ Test(tuning, a_class_has_constants_of_its_own)
     TEST_FAILS(cla_runtime_new(&rt, NULL), CLA_E_USAGE,
                "CLATTN_CLASS is 'riva', must be cpu, gpu, amd, intel or nvidia");
     unsetenv("CLATTN_CLASS");
+}
+
+/* Machine code of one processor may end the process on another, and drivers give both
+ * the same name: each has entries of its own. */
+Test(cache, processors_do_not_share_machine_code)
+{
+    char here[33], again[33], elsewhere[33];
+    cla_runtime *rt = NULL;
+    use_fresh_folder();
+    TEST_OK(cla_runtime_new(&rt, NULL));
+    cla_cache_id(rt, "kernel void f(void) {}", "", here);
+    cla_cache_id(rt, "kernel void f(void) {}", "", again);
+    cr_expect_str_eq(here, again);
+#if defined(__x86_64__)
+    cr_expect(rt->device.kind != CLA_DEVICE_CPU || *rt->processor);
+#endif
+    rt->processor[0] = rt->processor[0] == '0' ? '1' : '0';
+    cla_cache_id(rt, "kernel void f(void) {}", "", elsewhere);
+    cr_expect_str_neq(here, elsewhere);
+    cla_runtime_free(&rt);
+    remove_folder();
 }

@@ -1,0 +1,11 @@
+/* processor.h - what the host's processor can do. */
+#pragma once
+
+#include "base/base.h"
+
+enum { CLA_PROCESSOR_TEXT = 64 };
+
+/* Writes the instruction sets that programs may use here, as a text that is equal on
+ * equal processors; "" where there is no way to ask. Compilers make machine code for
+ * them, and a driver need not name them. */
+void cla_processor_features(char text[CLA_PROCESSOR_TEXT]);
