@@ -193,14 +193,14 @@ struct cla_os_list {
     int fd;
 };
 
-cla_os_list *cla_os_list_open(int folder)
+/* Begins to list what a pattern names, which it frees. */
+static cla_os_list *begin(WCHAR *pattern, int fd)
 {
-    WCHAR *pattern = cla_win_path_in(folder, "*");
     cla_os_list *list = pattern ? calloc(1, sizeof *list) : NULL;
     if (list) {
         list->find = FindFirstFileW(pattern, &list->data);
         list->first = list->find != INVALID_HANDLE_VALUE;
-        list->fd = folder;
+        list->fd = fd;
         if (!list->first && GetLastError() != ERROR_FILE_NOT_FOUND) {
             cla_win_failed();
             free(list);
@@ -211,11 +211,23 @@ cla_os_list *cla_os_list_open(int folder)
     return list;
 }
 
+cla_os_list *cla_os_list_open(int folder)
+{
+    return begin(cla_win_path_in(folder, "*"), folder);
+}
+
+/* The pattern is made of the path: wine 8 does not tell that of an open file when it is
+ * long. */
 cla_os_list *cla_os_list_begin(const char *path)
 {
+    const size_t room = strlen(path) + 3;
+    char *pattern = malloc(room);
+    if (!pattern) return NULL;
+    snprintf(pattern, room, "%s/*", path);
     const int fd = cla_os_open(path, CLA_OPEN_READ | CLA_OPEN_FOLDER, 0);
-    cla_os_list *list = fd < 0 ? NULL : cla_os_list_open(fd);
+    cla_os_list *list = fd < 0 ? NULL : begin(cla_win_path(pattern), fd);
     if (!list && fd >= 0) _close(fd);
+    free(pattern);
     return list;
 }
 
