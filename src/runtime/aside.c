@@ -9,7 +9,7 @@ struct cla_aside {
     cla_host_block head;
     cla_runtime *rt;
     cl_command_queue queue; // NULL: copies are waited for at once
-    float unused;           // read to learn that the launches before have ended
+    char unused;            // read to learn that the launches before have ended
     _Alignas(CLA_HOST_LINE) char data[];
 };
 
