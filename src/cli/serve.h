@@ -123,6 +123,13 @@ void serve_complete(const serve *s, serve_job *job);
 char *serve_json(json_t *object);
 void serve_job_free(serve_job *job);
 
+/* The page of src/cli/translator, in a table that tools/embed.c writes. */
+typedef struct serve_page {
+    const char *name;          // "page.html"; NULL ends the table
+    const unsigned char *text; // NUL-terminated
+} serve_page;
+extern const serve_page serve_pages[];
+
 /* ---- serve_translate.c ---- */
 
 /* Notes the languages of a translator. Errors: those of cla_model_targets. */
@@ -133,10 +140,8 @@ cla_status serve_read_translate(const serve *s, serve_job *job, const json_t *ob
  * memory. */
 json_t *serve_translation(const serve_job *job, size_t entry);
 json_t *serve_alternatives(const serve_job *job, size_t entry);
-/* Return the responses of /languages and /frontend/settings; NULL when out of
- * memory. */
-json_t *serve_languages(const serve *s);
-json_t *serve_settings(const serve *s);
+/* Returns the response of /languages or /frontend/settings; NULL when out of memory. */
+json_t *serve_describe(const serve *s, const char *path);
 
 /* ---- serve_queue.c ---- */
 

@@ -65,22 +65,24 @@ static cla_status get_metrics(serve *s, request *r, cla_text *out)
 }
 
 /* What only a translator has. */
-static cla_status get_languages(serve *s, request *r, cla_text *out)
+static cla_status get_translator(serve *s, request *r, cla_text *out)
 {
-    const bool settings = strcmp(r->route->path, "/frontend/settings") == 0;
+    const char *path = r->route->path;
     if (s->kind != SERVE_TRANSLATE) {
-        serve_refuse(&r->job, 404, "%s: the model is a %s, no translator",
-                     r->route->path, cla_model_kind(s->model));
+        serve_refuse(&r->job, 404, "%s: the model is a %s, no translator", path,
+                     cla_model_kind(s->model));
         return CLA_OK;
     }
-    return take_json(out, settings ? serve_settings(s) : serve_languages(s));
+    return path[1] ? take_json(out, serve_describe(s, path))
+                   : cla_text_add(out, "%s", (const char *)serve_pages[0].text);
 }
 
 static const route routes[] = {
     { "/health", -1, get_health, JSON_TYPE },
     { "/metrics", -1, get_metrics, "text/plain; version=0.0.4; charset=utf-8" },
-    { "/languages", -1, get_languages, JSON_TYPE },
-    { "/frontend/settings", -1, get_languages, JSON_TYPE },
+    { "/", -1, get_translator, "text/html; charset=utf-8" },
+    { "/languages", -1, get_translator, JSON_TYPE },
+    { "/frontend/settings", -1, get_translator, JSON_TYPE },
     { "/translate", SERVE_TRANSLATE, NULL, JSON_TYPE },
     { "/tag", SERVE_TAG, NULL, JSON_TYPE },
     { "/answer", SERVE_ANSWER, NULL, JSON_TYPE },
@@ -89,7 +91,7 @@ static const route routes[] = {
 
 /* ---- responses ------------------------------------------------------------------- */
 
-/* Lets pages of other servers ask, as the standard of Fetch has it (3.2, CORS). */
+/* Lets pages of other servers ask: the standard of Fetch, 3.2 (CORS). */
 static void add_cors_headers(const serve *s, struct MHD_Response *response)
 {
     MHD_add_response_header(response, "Access-Control-Allow-Origin", s->origin);
@@ -102,9 +104,8 @@ static void add_cors_headers(const serve *s, struct MHD_Response *response)
 static void add_headers(const serve *s, const request *r, bool draining,
                         struct MHD_Response *response)
 {
-    const bool json = r->job.code != 200;
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
-                            json ? JSON_TYPE : r->route->type);
+    const char *type = r->job.code == 200 ? r->route->type : JSON_TYPE;
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
     if (r->job.code == 503) {
         char seconds[16];
         snprintf(seconds, sizeof seconds, "%d", 1 + s->limits->wait_ms / 1000);

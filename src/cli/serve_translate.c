@@ -179,7 +179,7 @@ static json_t *list_targets(const serve *s)
     return list;
 }
 
-json_t *serve_languages(const serve *s)
+static json_t *list_languages(const serve *s)
 {
     const size_t n = s->target_count ? s->target_count : 1;
     json_t *list = json_array();
@@ -199,12 +199,18 @@ json_t *serve_languages(const serve *s)
     return list;
 }
 
-json_t *serve_settings(const serve *s)
+static json_t *list_settings(const serve *s)
 {
-    const char *target = s->target_count ? s->targets[0] : s->target;
+    const char *own = choice(s, s->target_count, s->target);
+    const char *target = own || !s->target_count ? s->target : s->targets[0];
     return json_pack("{s:b,s:i,s:b,s:i,s:b,s:{s:{s:s,s:s},s:{s:s,s:s}},s:b,s:[]}",
                      "apiKeys", 0, "charLimit", -1, "filesTranslation", 0,
                      "frontendTimeout", 500, "keyRequired", 0, "language", "source",
                      "code", s->source, "name", s->source, "target", "code", target,
                      "name", target, "suggestions", 0, "supportedFilesFormat");
+}
+
+json_t *serve_describe(const serve *s, const char *path)
+{
+    return strcmp(path, "/languages") == 0 ? list_languages(s) : list_settings(s);
 }

@@ -221,7 +221,7 @@ def errors():
         refused(post(b'{"q": "' + b"a" * 23000 + b'"}'), 413, "more than 3000 bytes")
         refused(post(iter([b'{"q": ', b'"a"}'])), 411, "Content-Length")
         refused(post(b"{}", path="/nothing"), 404, "no such path")
-        refused(s.raw("GET", "/"), 404, "no such path")
+        refused(s.raw("GET", "/page"), 404, "no such path")
         refused(post(b"{}", path="/tag"), 404, "the model is a translator, which has /translate")
         for method, path, allow in (("GET", "/translate", "POST"), ("PUT", "/translate", "POST"),
                                     ("POST", "/health", "GET, HEAD"),
@@ -333,6 +333,9 @@ def pages_of_others():
         equal(headers["Access-Control-Allow-Headers"], "Content-Type")
         equal(s.raw("GET", "/health")[1]["Access-Control-Allow-Origin"], "*")
         refused(s.raw("OPTIONS", "/nothing"), 404, "no such path")
+        status, headers, body = s.raw("GET", "/")
+        equal((status, headers["Content-Type"]), (200, "text/html; charset=utf-8"))
+        assert b'<form id="ask">' in body and body.endswith(b"</html>\n"), body[-200:]
         settings = json.loads(s.raw("GET", "/frontend/settings")[2])
         equal(settings["language"]["target"], {"code": "de", "name": "de"})
         equal(settings["keyRequired"], False)
@@ -340,7 +343,8 @@ def pages_of_others():
         refused(s.raw("OPTIONS", "/translate"), 405, "/translate takes POST")
         equal(s.raw("GET", "/health")[1]["Access-Control-Allow-Origin"], None)
     with Service("tagger") as s:
-        refused(s.raw("GET", "/frontend/settings"), 404, "no translator")
+        for path in "/frontend/settings", "/":
+            refused(s.raw("GET", path), 404, "no translator")
 
 
 def shape(value):
