@@ -1,0 +1,88 @@
+#!/bin/bash
+# arm64.sh - builds clattn for Linux on ARM64 with a cross compiler and runs it under qemu
+# usage: tools/arm64.sh [OPERATOR...]
+#
+# Debian's packages for ARM64 are unpacked into build-arm64/root; nothing of them is
+# installed. Then the program is built, and golden cases of the operators (all without
+# one) run under qemu-user with PoCL for that processor. Needs the network the first time.
+# shellcheck disable=SC2317 # functions are called by `run`
+cd "$(dirname "$0")/.." || exit 2
+. tools/common.sh
+counting=yes
+
+work=$PWD/build-arm64
+root=$work/root
+packages='gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static meson ninja-build pkg-config gcc
+    pocl-opencl-icd'
+libraries='libc6 libgcc-s1 libstdc++6 libjansson-dev libpcre2-dev libutf8proc-dev libxxhash-dev
+    zlib1g-dev libyaml-dev librandom123-dev ocl-icd-opencl-dev opencl-headers pocl-opencl-icd'
+
+# Unpacks the libraries and all that they depend on.
+make_root() {
+    [ ! -f "$root/done" ] || return 0
+    mkdir -p "$work"/apt/{lists/partial,archives/partial} "$root"
+    : >"$work/apt/status"
+    local apt=(apt-get -qq -o APT::Architecture=arm64 -o APT::Architectures=arm64
+        -o "Dir::State=$work/apt" -o "Dir::State::status=$work/apt/status"
+        -o "Dir::Cache=$work/apt" -o APT::Sandbox::User=root) package
+    "${apt[@]}" update || return 1
+    # shellcheck disable=SC2086 # words
+    "${apt[@]}" install -y --download-only --no-install-recommends $libraries || return 1
+    for package in "$work"/apt/archives/*.deb; do
+        dpkg-deb -x "$package" "$root" || return 1
+    done
+    touch "$root/done"
+}
+
+build() {
+    export PKG_CONFIG_LIBDIR="$root/usr/lib/aarch64-linux-gnu/pkgconfig:$root/usr/share/pkgconfig"
+    export PKG_CONFIG_SYSROOT_DIR="$root" QEMU_LD_PREFIX="$root"
+    [ -f "$work/build/build.ninja" ] ||
+        meson setup "$work/build" --cross-file tools/cross/aarch64.ini --buildtype=release \
+            -Dwerror=true -Dtests=false -Dclblast=disabled -Dclfft=disabled -Dmpi=disabled \
+            -Dserve=disabled -Dsentencepiece=disabled -Dmarian=enabled "-Dc_args=--sysroot=$root" \
+            "-Dc_link_args=--sysroot=$root" || return 1
+    ninja -C "$work/build" --quiet
+}
+
+# PoCL asks for its library and calls the linker by paths that qemu does not look up in the
+# root: both are put there in a mount namespace of the run's own, which needs root.
+clattn() {
+    cat >"$work/ld" <<'END'
+#!/bin/sh
+exec aarch64-linux-gnu-ld -L/usr/lib/gcc-cross/aarch64-linux-gnu/12 -L/usr/aarch64-linux-gnu/lib "$@"
+END
+    chmod +x "$work/ld"
+    mkdir -p "$work/pocl"
+    # shellcheck disable=SC2016 # the inner shell's
+    CLATTN_CACHE_DIR=$work/cache POCL_CACHE_DIR=$work/pocl unshare -m sh -c '
+        mount --bind "$1/root/usr/share/pocl" /usr/share/pocl &&
+            mount --bind "$1/ld" "$(readlink -f /usr/bin/ld)" &&
+            work=$1 && shift && exec qemu-aarch64-static -L "$work/root" "$work/build/clattn" "$@"
+    ' clattn "$work" "$@"
+}
+
+golden() {
+    local folders=() op status=0
+    for op; do
+        folders+=("tests/data/golden/$op")
+    done
+    [ $# -gt 0 ] || folders=(tests/data/golden)
+    clattn verify --json "${folders[@]}" >"$work/golden.jsonl" || status=$?
+    grep '"ok":false' "$work/golden.jsonl"
+    echo "$(grep -c '"ok":true' "$work/golden.jsonl") golden runs are right"
+    return "$status"
+}
+
+step 'packages'
+# shellcheck disable=SC2086 # words
+install $packages
+make_root
+
+step 'build in build-arm64/'
+build
+
+step 'golden cases'
+run 'devices' clattn devices
+run 'golden cases' golden "$@"
+finish
