@@ -2,9 +2,11 @@
 """torch_encoder.py - training steps of an encoder in PyTorch with three attentions
 
 usage: torch_encoder.py [--rounds N] [--threads N] [--case NAME] [--type NAME]
+                        [--what NAME]
 
 A step (forward, loss, backward, Adam) and a pass forward of an encoder of 4 layers,
-width 256, 4 heads, over random tokens. All but attention is PyTorch's:
+width 256, 4 heads, over random tokens; and attention alone, forward and backward, with
+queries, keys and values of one projection. All but attention is PyTorch's:
 
   clattn  band_attention, or scaled_dot_product_attention of clattn
   sdpa    torch.nn.functional.scaled_dot_product_attention, with a mask for the window
@@ -28,6 +30,7 @@ from torch import nn
 
 LAYERS, WIDTH, HEADS, WIDE, WORDS, WINDOW = 4, 256, 4, 1024, 1000, 11
 CASES = {"window": (8, 512, WINDOW), "plain": (32, 64, None)}
+WHAT = ("step", "forward", "attention")
 TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 # Losses near 7: sums in another order, and five steps of Adam after them.
 BARS = {"float32": 1e-3, "bfloat16": 5e-2}
@@ -111,6 +114,22 @@ def by_flex(batch: int, length: int, window: int | None) -> Attention:
     return attention
 
 
+def alone(
+    attention: Attention, words: torch.Tensor, kind: torch.dtype
+) -> Callable[[], float]:
+    """Attention forward and backward. Gives the sum of the gradient's squares."""
+    torch.manual_seed(1)
+    size = (*words.shape, 3, HEADS, WIDTH // HEADS)
+    x = torch.randn(size).to(kind).requires_grad_()
+    dy = torch.randn(*words.shape, HEADS, WIDTH // HEADS).to(kind)
+
+    def run() -> float:
+        (grad,) = torch.autograd.grad(attention(*x.unbind(2)), x, dy)
+        return grad.float().square().mean().item()
+
+    return run
+
+
 def stepper(
     attention: Attention, words: torch.Tensor, kind: torch.dtype, trains: bool
 ) -> Callable[[], float]:
@@ -137,24 +156,28 @@ def stepper(
     return step if trains else forward
 
 
-def measure(case: str, kind: str, trains: bool, rounds: int) -> None:
+def measure(case: str, kind: str, what: str, rounds: int) -> None:
     batch, length, window = CASES[case]
     words = torch.randint(WORDS, (batch, length))
-    what = f"{case} {kind} {'step' if trains else 'forward'}"
+    row = f"{case} {kind} {what}"
     made = {"clattn": by_clattn, "sdpa": by_sdpa, "flex": by_flex}
     steps, losses = {}, {}
     for name, make in made.items():
         try:
-            step = stepper(make(batch, length, window), words, TYPES[kind], trains)
+            given = make(batch, length, window), words, TYPES[kind]
+            if what == "attention":
+                step = alone(*given)
+            else:
+                step = stepper(*given, what == "step")
             losses[name] = [step() for _ in range(3)]
             steps[name] = step
         except Exception as error:  # whatever a version of PyTorch cannot do
             said = str(error).strip().splitlines() or [""]
-            print(f"{what} {name}: not there: {type(error).__name__}: {said[0]}")
+            print(f"{row} {name}: not there: {type(error).__name__}: {said[0]}")
     for name, own in losses.items():
         apart = max(abs(a - b) for a, b in zip(own, losses["clattn"], strict=True))
         if apart > BARS[kind]:
-            raise SystemExit(f"{what}: losses of {name} are {apart:g} away")
+            raise SystemExit(f"{row}: results of {name} are {apart:g} away")
     times: dict[str, list[float]] = {name: [] for name in steps}
     for _ in range(rounds):
         for name, step in steps.items():
@@ -165,7 +188,7 @@ def measure(case: str, kind: str, trains: bool, rounds: int) -> None:
     for name, all_ms in times.items():
         low, middle, high = statistics.quantiles(all_ms, n=4)
         print(
-            f"{what} {name:7} {middle:7.1f} ms ({low:.1f} to {high:.1f}),"
+            f"{row} {name:7} {middle:7.1f} ms ({low:.1f} to {high:.1f}),"
             f" {middle / base:.2f} times clattn's",
             flush=True,
         )
@@ -176,6 +199,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--case", choices=CASES, action="append")
+    parser.add_argument("--what", choices=WHAT, action="append")
     parser.add_argument("--type", choices=TYPES, action="append")
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
@@ -184,8 +208,8 @@ def main() -> None:
     )
     for case in given.case or CASES:
         for kind in given.type or TYPES:
-            for trains in (True, False):
-                measure(case, kind, trains, given.rounds)
+            for what in given.what or WHAT:
+                measure(case, kind, what, given.rounds)
 
 
 main()

@@ -50,6 +50,16 @@ CLA_API void cla_tensor_free(cla_tensor **t);
 CLA_API cla_status cla_tensor_borrow(cla_tensor **out, cla_runtime *rt, cla_dtype dtype,
                                      int rank, const int64_t *shape, void *host);
 
+/* Lends host memory for the gradient of t, which is no result and has none yet. host
+ * holds as many numbers as t and must stay until t is freed. Where CPUs can work on it,
+ * as above, backward passes write there; else it is not used. Either way
+ * cla_tensor_download of the gradient into host makes it hold the numbers, in the first
+ * case without a copy.
+ *
+ * Errors: CLA_E_USAGE (a result, a view, or a gradient is there), CLA_E_NOMEM,
+ * CLA_E_DEVICE. */
+CLA_API cla_status cla_tensor_borrow_grad(cla_tensor *t, void *host);
+
 CLA_API int cla_tensor_rank(const cla_tensor *t);
 CLA_API int64_t cla_tensor_dim(const cla_tensor *t, int axis);
 CLA_API int64_t cla_tensor_size(const cla_tensor *t); // number of elements

@@ -120,13 +120,18 @@ class Step:
             for y, dy in zip(self.results, dys, strict=True):
                 if dy is not None:
                     tape.seed(y, lent.tensor(dy, False))
-            if any(dy is not None for dy in dys):
-                tape.backward()
-            known: dict[int, Any] = {}
-            return [
-                one.gradient(known) if grad and one is not None else None
+            asked = [
+                one if grad else None
                 for one, grad in zip(self.inputs, wanted, strict=True)
             ]
+            known: dict[int, Any] = {}
+            for one in asked:
+                if one is not None:
+                    one.lend(known)
+            if any(dy is not None for dy in dys):
+                tape.backward()
+            self.inputs = []  # they end before the memory that is lent to them
+            return [None if one is None else one.gradient(known) for one in asked]
 
 
 @contextlib.contextmanager

@@ -26,17 +26,24 @@ class Operand:
     def __init__(self, tensor: Tensor, source: Tensor, columns: slice | None) -> None:
         self.tensor, self.source, self.columns = tensor, source, columns
 
-    def gradient(self, known: dict[int, Any]) -> Any:
-        """known: copies of the gradients of sources, which operands share."""
+    def lend(self, known: dict[int, Any]) -> None:
+        """Memory for the gradient of the source, which operands may share."""
         key = id(self.source)
         if key not in known:
-            grad = self.source.grad
-            known[key] = (
-                torch.zeros(self.source.shape) if grad is None else copied(grad)
-            )
+            known[key] = torch.empty(self.source.shape)
+            if known[key].numel():
+                self.source._borrow_grad(known[key].data_ptr())
+
+    def gradient(self, known: dict[int, Any]) -> Any:
+        """After the backward pass; known is what lend filled."""
+        made, grad = known[id(self.source)], self.source.grad
+        if grad is None:
+            made.zero_()
+        elif made.numel():
+            grad._download(made.data_ptr())  # no copy where it lies there
         if self.columns is None:
-            return known[key]
-        return known[key][:, self.columns].reshape(self.tensor.shape)
+            return made
+        return made[:, self.columns].reshape(self.tensor.shape)
 
 
 class Lent:

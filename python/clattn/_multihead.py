@@ -46,7 +46,7 @@ class MultiheadAttention(nn.MultiheadAttention):  # type: ignore[misc, name-defi
                 need_weights=True,
                 attn_mask=attn_mask,
                 average_attn_weights=average_attn_weights,
-                is_causal=is_causal,
+                **({"is_causal": True} if is_causal else {}),  # not in PyTorch 1.13
             )
         for name, x in (("query", query), ("key", key), ("value", value)):
             autograd.floats(_WHERE, name, x)

@@ -175,6 +175,12 @@ class Tensor:
             self.runtime.begin()
             check(library().cla_tensor_download(self.pointer, address))
 
+    def _borrow_grad(self, address: int) -> None:
+        """Lends memory for the gradient, which lives as long as the tensor."""
+        with self.runtime.lock:
+            self.runtime.begin()
+            check(library().cla_tensor_borrow_grad(self.pointer, address))
+
     def fill(self, value: float) -> None:
         """Sets all elements of an f32 tensor."""
         with self.runtime.lock:

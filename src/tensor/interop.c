@@ -51,6 +51,30 @@ cla_status cla_tensor_borrow(cla_tensor **out, cla_runtime *rt, cla_dtype dtype,
     return status;
 }
 
+cla_status cla_tensor_borrow_grad(cla_tensor *t, void *host)
+{
+    CLA_NEED(t, host);
+    CLA_HOLD(t->rt);
+    if (t->tape || t->base || t->grad) {
+        return cla_fail(CLA_E_USAGE,
+                        "tensor_borrow_grad: %s is a result, or has a gradient already",
+                        cla_shape_text(t));
+    }
+    cla_memory memory = { 0 };
+    CLA_TRY(cla_memory_borrow(&memory, t->rt, host, (size_t)cla_size(t) * 4));
+    if (!memory.mem) return CLA_OK;
+
+    cla_status status = cla_alloc(&t->grad, 1, sizeof *t->grad);
+    status = status ? status
+                    : cla_tensor_describe(t->grad, t->rt, CLA_F32, t->rank, t->shape);
+    if (status) {
+        cla_memory_free(&memory, t->rt);
+        return status;
+    }
+    t->grad->memory = memory;
+    return CLA_OK;
+}
+
 cl_mem cla_tensor_buffer(const cla_tensor *t)
 {
     if (!t) return NULL;

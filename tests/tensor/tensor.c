@@ -62,14 +62,14 @@ DEVICE_TEST(tensor, parts)
     cla_tensor_free(&t);
 }
 
-/* Returns how many bytes were copied to the device since profiling began. */
-static uint64_t written(cla_runtime *rt)
+/* Returns how many bytes commands of a name moved since profiling began. */
+static uint64_t moved(cla_runtime *rt, const char *name)
 {
     int count = 0;
     uint64_t bytes = 0;
     const cla_profile_row *rows = cla_profile_rows(rt, &count);
     for (int i = 0; i < count; i++) {
-        bytes += strcmp(rows[i].kernel, "(write)") == 0 ? (uint64_t)rows[i].bytes : 0;
+        bytes += strcmp(rows[i].kernel, name) == 0 ? (uint64_t)rows[i].bytes : 0;
     }
     return bytes;
 }
@@ -112,11 +112,11 @@ DEVICE_TEST(tensor, borrows_host_memory)
         memcpy(host, x, (size_t)size * 4);
         TEST_OK(cla_tensor_new(&own, rt, CLA_F32, 3, (int64_t[]){ n, 2, 8 }));
         TEST_OK(cla_tensor_upload(own, x));
-        const uint64_t before = written(rt);
+        const uint64_t before = moved(rt, "(write)");
         TEST_OK(cla_tensor_borrow(&lent, rt, CLA_F32, 3, (int64_t[]){ n, 2, 8 }, host));
         const bool in_place =
             cla_runtime_device(rt)->kind == CLA_DEVICE_CPU && shift == 0;
-        cr_assert_eq(written(rt) - before, in_place ? 0 : (uint64_t)size * 4);
+        cr_assert_eq(moved(rt, "(write)") - before, in_place ? 0 : (uint64_t)size * 4);
         attend(rt, own, n, want);
         attend(rt, lent, n, got);
         cr_assert_eq(memcmp(want, got, 2 * (size_t)size * 4), 0);
@@ -127,6 +127,48 @@ DEVICE_TEST(tensor, borrows_host_memory)
         free(x);
     }
     munmap(wall, 3 * page);
+}
+
+/* A gradient comes into lent memory: in place on a line of the cache, without a copy
+ * from the device, else with one. */
+DEVICE_TEST(tensor, borrows_memory_of_a_gradient)
+{
+    enum { N = 33, SIZE = N * 16 };
+    cla_memory_guard(rt, false);
+    cla_profile_enable(rt, true);
+    float *x = test_random(SIZE, 1, 1), *want = calloc(4 * (size_t)SIZE, 4);
+    float *got = want + (ptrdiff_t)2 * SIZE;
+    float *host = aligned_alloc(64, ((size_t)SIZE + 32) * 4);
+    for (int shift = 0; shift < 2; shift++) {
+        cla_tensor *own = NULL, *lent = NULL;
+        for (int i = 0; i < SIZE + 32; i++) {
+            host[i] = 7;
+        }
+        TEST_OK(cla_tensor_new(&own, rt, CLA_F32, 3, (int64_t[]){ N, 2, 8 }));
+        TEST_OK(cla_tensor_new(&lent, rt, CLA_F32, 3, (int64_t[]){ N, 2, 8 }));
+        TEST_OK(cla_tensor_upload(own, x));
+        TEST_OK(cla_tensor_upload(lent, x));
+        TEST_OK(cla_tensor_borrow_grad(lent, host + shift));
+        attend(rt, own, N, want);
+        attend(rt, lent, N, got);
+        cr_assert_eq(memcmp(want, got, 2 * (size_t)SIZE * 4), 0);
+        const uint64_t before = moved(rt, "(read)");
+        TEST_OK(cla_tensor_download(cla_tensor_grad(lent), host + shift));
+        const bool in_place =
+            cla_runtime_device(rt)->kind == CLA_DEVICE_CPU && shift == 0;
+        cr_assert_eq(moved(rt, "(read)") - before, in_place ? 0 : (uint64_t)SIZE * 4);
+        cr_assert_eq(memcmp(want + SIZE, host + shift, (size_t)SIZE * 4), 0);
+        cr_assert(host[SIZE + shift] == 7 && (!shift || host[0] == 7));
+        if (in_place) {
+            TEST_FAILS(cla_tensor_borrow_grad(lent, host), CLA_E_USAGE,
+                       "[33,2,8] is a result, or has a gradient already");
+        }
+        cla_tensor_free(&lent);
+        cla_tensor_free(&own);
+    }
+    free(host);
+    free(want);
+    free(x);
 }
 
 /* With guard bands on, a tensor is a copy between bands. */
