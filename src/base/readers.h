@@ -22,12 +22,14 @@ typedef enum cla_blank_lines {
     R(dureader, "src/text/dureader.c", CLA_BLANKS_SKIPPED)                \
     R(given, "src/cli/cmd_translate.c", CLA_BLANKS_KEPT)                  \
     R(inspected, "src/cli/cmd_inspect.c", CLA_BLANKS_KEPT)                \
+    R(languages, "src/exchange/import_languages.c", CLA_BLANKS_SKIPPED)   \
     R(lexicon, "src/text/lexicon.c", CLA_BLANKS_SKIPPED)                  \
     R(lines, "src/text/lines.c", CLA_BLANKS_KEPT)                         \
     R(pairs, "src/text/bitext.c", CLA_BLANKS_KEPT)                        \
     R(pairs_of_folder, "src/tasks/translation/data.c", CLA_BLANKS_KEPT)   \
     R(plot_lengths, "src/cli/plot_lengths.c", CLA_BLANKS_SKIPPED)         \
     R(plot_runs, "src/cli/cmd_plot.c", CLA_BLANKS_SKIPPED)                \
+    R(plot_seeds, "src/cli/plot_seeds.c", CLA_BLANKS_SKIPPED)             \
     R(poems, "src/text/poems.c", CLA_BLANKS_SKIPPED)                      \
     R(ranking, "src/text/textrank.c", CLA_BLANKS_SKIPPED)                 \
     R(report, "src/cli/report_read.c", CLA_BLANKS_SKIPPED)                \
@@ -53,6 +55,7 @@ typedef enum cla_blank_lines {
     R("src/base/zip.c", "an archive")                                             \
     R("src/cli/report_runs.c", "pictures, shown as they are")                     \
     R("src/exchange/import.c", "a SentencePiece model")                           \
+    R("src/exchange/import_languages.c", "a SentencePiece model")                 \
     R("src/exchange/import_release.c", "YAML and models; libyaml skips the mark") \
     R("src/runtime/driver_absent.c", "the name of a library")                     \
     R("src/runtime/source.c", "kernels, read by the compiler")                    \

@@ -94,8 +94,7 @@ static cla_status list_pieces(const marian *m, json_t *tokens)
     return status;
 }
 
-/* Enters the added tokens that tokenizer.json lists with their numbers. */
-static cla_status add_from_tokenizer(const marian *m, json_t *tokens)
+cla_status cla_nllb_add_languages(const marian *m, json_t *tokens)
 {
     json_t *root = NULL;
     cla_text path = { 0 };
@@ -126,5 +125,5 @@ cla_status cla_nllb_tokens(const marian *m, json_t **tokens)
         return no_memory(m);
     }
     CLA_TRY(list_pieces(m, *tokens));
-    return add_from_tokenizer(m, *tokens);
+    return cla_nllb_add_languages(m, *tokens);
 }

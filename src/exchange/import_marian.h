@@ -68,6 +68,9 @@ cla_status cla_marian_read_pieces(marian *m);
  * of cla_marian_read_pieces. */
 cla_status cla_m2m100_add_languages(const marian *m, json_t *tokens);
 cla_status cla_nllb_tokens(const marian *m, json_t **tokens);
+/* A part of the latter: adds the tokens that tokenizer.json lists with their numbers,
+ * which are the languages. Errors: the same. */
+cla_status cla_nllb_add_languages(const marian *m, json_t *tokens);
 
 /* Sorts the pieces of a vocabulary into clattn's order.
  * path    in  for messages

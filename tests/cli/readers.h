@@ -31,8 +31,9 @@ cla_status reader_add_json(cla_text *out, json_t *value);
 cla_status reader_add_line(void *out, size_t number, char *text, size_t size);
 
 reader_read read_bpe, read_bpe_text, read_config, read_conllu, read_dureader,
-    read_lexicon, read_lines, read_pairs, read_pairs_of_folder, read_plot_lengths,
-    read_plot_runs, read_poems, read_ranking, read_report, read_report_config,
-    read_request, read_results, read_scored, read_scored_squad, read_squad,
-    read_standard_input, read_tag_lexicon, read_weights_index, read_themes, read_tuning,
-    read_vector_text, read_vectors, read_vocabulary, read_vocabulary_json;
+    read_languages, read_lexicon, read_lines, read_pairs, read_pairs_of_folder,
+    read_plot_lengths, read_plot_runs, read_plot_seeds, read_poems, read_ranking,
+    read_report, read_report_config, read_request, read_results, read_scored,
+    read_scored_squad, read_squad, read_standard_input, read_tag_lexicon,
+    read_weights_index, read_themes, read_tuning, read_vector_text, read_vectors,
+    read_vocabulary, read_vocabulary_json;

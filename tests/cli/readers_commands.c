@@ -116,6 +116,19 @@ READ(read_plot_runs)
     return run(cli_plot, line, out);
 }
 
+READ(read_plot_seeds)
+{
+    static const char log[] =
+        "{\"step\": 1, \"loss\": 2}\n{\"step\": 2, \"loss\": 1}\n";
+    char line[256];
+    (void)path;
+    snprintf(line, sizeof line, "%s/log.jsonl", folder);
+    CLA_TRY(reader_write(line, log, sizeof log - 1));
+    snprintf(line, sizeof line, "plot --seeds -k loss --out %s/r.svg %s", folder,
+             folder);
+    return run(cli_plot, line, out);
+}
+
 static cla_status report_of(const char *path, cla_text *out)
 {
     report r = { .notes = json_array() };

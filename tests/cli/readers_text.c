@@ -274,3 +274,14 @@ READ(read_vocabulary_json)
     cla_marian_fini(&m);
     return status;
 }
+
+READ(read_languages)
+{
+    const marian m = { .dir = folder };
+    json_t *tokens = json_object();
+    (void)path;
+    cla_status status = cla_nllb_add_languages(&m, tokens);
+    status = status ? status : reader_add_json(out, tokens);
+    json_decref(tokens);
+    return status;
+}
