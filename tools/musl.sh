@@ -20,7 +20,7 @@ flags=(-std=gnu11 -D_GNU_SOURCE -DCLA_HAVE_CLBLAST -DCLA_HAVE_CLFFT -Iinclude -I
     '-DCLA_VERSION="0"' '-DCLATTN_DATA_FOLDER="."' '-DCLATTN_SOURCE_FOLDER="."'
     -Wno-attributes -Werror=implicit-function-declaration)
 failed=0 files=0
-for file in $(git ls-files 'src/*.c' 'bench/*.c' 'tests/oracle/*.c' ':!*_windows.c') "$build"/{kernels,page,kinds}.c; do
+for file in $(git ls-files 'src/*.c' 'bench/*.c' 'tests/oracle/*.c' ':!*_windows.c') "$build"/{kernels,page,kinds,ways}.c; do
     files=$((files + 1))
     musl-gcc "${flags[@]}" -c "$file" -o "$work/$files.o" 2>"$work/err" || {
         failed=$((failed + 1))
