@@ -20,6 +20,7 @@ import time
 
 import results_base
 import results_check
+import results_claims
 import results_curves
 import results_hard
 import results_nmt
@@ -200,7 +201,7 @@ def run_table(args, store):
 def rendered(store):
     """The pages and the long tables by their place in store.home."""
     texts = {"results": list(results_page.head(store))}
-    shown = {}
+    shown = {"tables/claims.csv": results_page.csv_of(results_claims.table(store))}
     for system in SYSTEMS:
         texts.setdefault(system.PAGE, []).extend(system.page(store))
         for name, rows in system.tables(store).items():

@@ -1,0 +1,376 @@
+"""results_claims.py - what the papers claim, in their words, and one criterion for all claims.
+
+A claim is held against comparisons: differences of two scores of the same seeds (rounds, of times). The
+criterion is the t interval of their mean at 95 %. A comparison supports a claim that something is better
+where the interval lies above zero, and contradicts it where it lies below; a claim that two are alike, or
+that one is no worse, where it lies inside or outside of a margin, which the claim's row names.
+"""
+import math
+import statistics
+
+import results_hard
+import results_nmt
+import results_poem
+import results_reader
+import results_speed
+import results_tagger
+
+# Student's t at 95 %, two sides, by degrees of freedom.
+T95 = (None, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
+       2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086)
+BETTER, ALIKE, NO_WORSE = "better", "alike", "no worse"
+SUPPORTED, CONTRADICTED, OPEN = "supported", "contradicted", "not decided"
+
+
+class Comparison:
+    """Differences that a claim is held against. kind: BETTER, or with a margin ALIKE or NO_WORSE."""
+
+    def __init__(self, name, gains, kind=BETTER, margin=0.0):
+        self.name, self.gains, self.kind, self.margin = name, list(gains), kind, margin
+
+    @property
+    def mean(self):
+        return statistics.mean(self.gains)
+
+    def half(self, n=None):
+        """Half of the t interval, of n such differences; None with fewer than two."""
+        count = len(self.gains)
+        if count < 2:
+            return None
+        n = n or count
+        return T95[n - 1] * statistics.stdev(self.gains) / math.sqrt(n)
+
+    @property
+    def verdict(self):
+        half = self.half()
+        if half is None:
+            return OPEN
+        low, high = self.mean - half, self.mean + half
+        if self.kind == ALIKE:
+            outside = low > self.margin or high < -self.margin
+            return SUPPORTED if -self.margin < low and high < self.margin else CONTRADICTED if outside else OPEN
+        bar = -self.margin if self.kind == NO_WORSE else 0
+        return SUPPORTED if low > bar else CONTRADICTED if high < bar else OPEN
+
+    @property
+    def needed(self):
+        """The number of seeds whose interval would decide, if means and deviations stay; None above 20."""
+        if len(self.gains) < 2:
+            return None
+        bars = (-self.margin, self.margin) if self.kind == ALIKE else (
+            (-self.margin,) if self.kind == NO_WORSE else (0.0,))
+        off = min(abs(self.mean - bar) for bar in bars)
+        return next((n for n in range(2, len(T95) + 1) if self.half(n) < off), None)
+
+    def told(self):
+        half = self.half()
+        if half is None:
+            return f"{self.name} {self.mean:+.2f} (one seed)"
+        return f"{self.name} {self.mean:+.2f} ±{half:.2f} ({len(self.gains)})"
+
+
+def paired(own, base):
+    """The differences of two scores by seed, of the seeds of both."""
+    return [own[seed] - base[seed] for seed in sorted(set(own) & set(base))]
+
+
+def verdict(comparisons):
+    """The verdict of a claim from those of its comparisons."""
+    found = [c.verdict for c in comparisons]
+    yes, no = found.count(SUPPORTED), found.count(CONTRADICTED)
+    if not yes and not no:
+        return OPEN
+    if yes == len(found):
+        return SUPPORTED
+    if no == len(found):
+        return CONTRADICTED
+    parts = [f"{SUPPORTED} in {yes}"] * (yes > 0) + [f"{CONTRADICTED} in {no}"] * (no > 0)
+    return f"{', '.join(parts)} of {len(found)}"
+
+
+def would_decide(comparisons):
+    """What the open comparisons want."""
+    left = [c for c in comparisons if c.verdict == OPEN]
+    if not left:
+        return ""
+    needed = [c.needed for c in left]
+    known = [n for n in needed if n]
+    more = f"{min(known)} to {max(known)} seeds" if known and min(known) < max(known) else (
+        f"{known[0]} seeds" if known else "")
+    if len(known) < len(left):
+        rest = "more than 20 seeds, or a larger setting"
+        return f"{more} in {len(known)} of {len(left)}; {rest}" if known else rest
+    return more
+
+
+# ---- translation: Yang et al. 2019 ---------------------------------------------------------------
+
+
+def nmt_settings(store):
+    """(name, scores of a way by seed), a setting with seeds each."""
+    for table in ("nmt", "nmt-pairs", "nmt-annealed"):
+        lines = store.lines(table)
+        for pair in dict.fromkeys(x["pair"] for x in lines):
+            by_way = {way: {x["seed"]: x for x in lines if (x["pair"], x["way"]) == (pair, way)}
+                      for way in results_nmt.WAYS}
+            if min(len(by_way[way]) for way in ("plain", *results_nmt.WINDOWS)) > 1:
+                yield f"{pair}{', annealed' * (table == 'nmt-annealed')}", by_way
+
+
+def bleu(by_way, way):
+    return {seed: x["bleu"] for seed, x in by_way[way].items()}
+
+
+def windows_beside_plain(store):
+    for name, by_way in nmt_settings(store):
+        for way in results_nmt.WINDOWS:
+            yield Comparison(f"{name} `{way}`", paired(bleu(by_way, way), bleu(by_way, "plain")))
+
+
+def windows_beside_others(store):
+    for name, by_way in nmt_settings(store):
+        for way in by_way:
+            gains = paired(bleu(by_way, "csan2d"), bleu(by_way, way))
+            if way not in ("plain", *results_nmt.WINDOWS) and len(gains) > 1:
+                yield Comparison(f"{name}: `csan2d` above `{way}`", gains)
+
+
+def two_dimensions(store):
+    for name, by_way in nmt_settings(store):
+        yield Comparison(f"{name}", paired(bleu(by_way, "csan2d"), bleu(by_way, "csan1d")))
+
+
+def relative_gaps(x, plain):
+    """By the length of n-grams, the gap in percent of plain's score."""
+    return [(a / b - 1) * 100 for a, b in zip(x["ngrams"], plain["ngrams"]) if b]
+
+
+def longer_grams(store):
+    """The gap of 4-grams above that of single words, both in percent of plain's."""
+    for name, by_way in nmt_settings(store):
+        for way in results_nmt.WINDOWS:
+            seeds = [s for s, x in by_way[way].items() if x.get("ngrams") and by_way["plain"].get(s, {}).get("ngrams")]
+            gaps = [relative_gaps(by_way[way][s], by_way["plain"][s]) for s in seeds]
+            if len(gaps) > 1:
+                yield Comparison(f"{name} `{way}`", [gap[3] - gap[0] for gap in gaps])
+
+
+def speed(store):
+    for line in store.lines("nmt-speed"):
+        for way in results_nmt.WINDOWS:
+            # a step takes so many milliseconds: the difference of speeds in percent
+            gains = [(x["plain"] / x[way] - 1) * 100 for x in line["rounds"]]
+            yield Comparison(f"{line['pieces']} pieces `{way}`", gains, NO_WORSE, 5)
+
+
+# ---- tagger: Dufter et al. 2020 ------------------------------------------------------------------
+
+
+def tagger(variants, measure="accuracy", base="pe_add", kind=BETTER, margin=0.0):
+    def comparisons(store):
+        lines = store.lines("tagger")
+        plain = results_tagger.macro(lines, base, measure)
+        for variant in variants:
+            yield Comparison(f"`{variant}`", paired(results_tagger.macro(lines, variant, measure), plain),
+                             kind, margin)
+    return comparisons
+
+
+def worse_relative(store):
+    for table, of in (("tagger", results_tagger.macro), ("tagger-penn", penn)):
+        lines = store.lines(table)
+        yield Comparison("Penn sizes" if of is penn else "six treebanks",
+                         paired(of(lines, "pe_add", "accuracy"), of(lines, "r", "accuracy")))
+
+
+def penn(lines, variant, measure):
+    return results_tagger.of(lines, "English-LinES", variant, measure)
+
+
+def before_softmax(store):
+    lines = store.lines("tagger-penn")
+    for variant in ("conv", "conv2d"):
+        yield Comparison(f"`{variant}`", paired(penn(lines, variant, "accuracy"),
+                                                penn(lines, f"{variant}_before", "accuracy")))
+
+
+def fewer_epochs(store):
+    """Dev accuracy after two epochs, a mean over the treebanks."""
+    dev = {results_tagger.key(x): x["dev"] for x in store.lines("tagger") if x.get("dev")}
+
+    def after_two(variant, seed):
+        rows = [dev.get((bank, variant, seed)) for bank in results_tagger.TREEBANKS]
+        return statistics.mean(row[:2][-1] for row in rows) if all(rows) else None
+
+    for variant in ("conv", "conv2d"):
+        found = {name: {s: after_two(name, s) for s in results_tagger.SEEDS} for name in (variant, "pe_add")}
+        known = {name: {s: x for s, x in by_seed.items() if x is not None} for name, by_seed in found.items()}
+        gains = paired(known[variant], known["pe_add"])
+        if gains:
+            yield Comparison(f"`{variant}`", gains)
+
+
+# ---- gates and rewards: Indurthi et al. 2019 -------------------------------------------------------
+
+
+def beside(pairs):
+    """Differences of two systems of the same seed, a comparison a language pair."""
+    def comparisons(store):
+        lines = store.lines("hard")
+        for system, control in pairs:
+            for pair in results_hard.SEEDS:
+                gains = results_hard.beside(lines, pair, system, control)
+                if gains:
+                    yield Comparison(f"{pair}: `{system}` above `{control}`", gains)
+    return comparisons
+
+
+def longer_sentences(store):
+    """What gates gain on the longest sentences above what they gain on the shortest; groups of 30 or more."""
+    lines = {results_hard.key(x): x for x in store.lines("hard")}
+    for pair, seeds in results_hard.SEEDS.items():
+        gains = []
+        for seed in seeds:
+            own, control = (lines.get((pair, name, seed)) for name in ("hard", "soft_as_hard"))
+            if own and control:
+                gap = [a["bleu"] - b["bleu"] for a, b in zip(own["lengths"], control["lengths"])
+                       if a["words"] != "all" and a["sentences"] >= 30]
+                gains.append(gap[-1] - gap[0])
+        if gains:
+            yield Comparison(pair, gains)
+
+
+# ---- levels: the hierarchical attention mechanism --------------------------------------------------
+
+
+def levels(store):
+    lines = store.lines("reader-cloze")
+    for network in results_reader.CLOZE_STEPS:
+        for depth in (2, 5, 10, 20):
+            own = [x for x in lines if (x["network"], x["depth"], x["start"]) == (network, depth, 0.9)]
+            gains = [a - b for a, b in results_reader.beside_pairs(own, lines)]
+            if gains:
+                yield Comparison(f"{network}, {depth}", gains)
+
+
+def poems(store):
+    def of(x):
+        return statistics.mean(x["score"][f"bleu2_{n}"] for n in (5, 7)) * 100
+    groups = [("2,000 steps", store.lines("poem")),
+              *results_poem.by_score(store.lines("poem-epochs")).items()]
+    for name, lines in groups:
+        one = [of(x) for x in lines if x["depth"] == 1]
+        for x in lines:
+            if x["depth"] > 1 and one:
+                yield Comparison(f"{name}, {x['depth']}", [of(x) - one[0]])
+
+
+# ---- the table -------------------------------------------------------------------------------------
+
+PAPERS = {
+    "Yang et al. 2019, convolutional self-attention": (
+        ("\"our approach consistently improves performance over the strong Transformer model across language "
+         "pairs\"", "BLEU above plain attention of the same seeds", windows_beside_plain),
+        ("\"our models outperform all the existing works\"",
+         "BLEU of `csan2d` above each other way", windows_beside_others),
+        ("\"by considering the features across heads (i.e. > 1), 2D-CSANs further improve the translation quality\"",
+         "BLEU of `csan2d` above `csan1d`", two_dimensions),
+        ("both variants \"consistently outperform the baseline on larger granularities\" of n-grams",
+         "gain of 4-grams above that of words, both in percent of plain's", longer_grams),
+        ("parameter-free methods \"only marginally affect training efficiency\"",
+         "steps a second, percent of plain's; margin -5 %", speed),
+    ),
+    "Dufter et al. 2020, attention of taggers": (
+        ("\"Modeling absolute and relative position information through direct interaction matrices is a feasible "
+         "alternative to position embeddings\"", "points of accuracy beside `pe_add`; margin -1",
+         tagger(("p_r", "p_r_spectral"), kind=NO_WORSE, margin=1)),
+        ("\"Using only relative position interactions is slightly worse\"",
+         "points of `pe_add` above `r`", worse_relative),
+        ("\"Learnable temperature has almost no effect ...\"", "points beside `pe_add`; margin 0.5",
+         tagger(("temp",), kind=ALIKE, margin=0.5)),
+        ("\"... besides a small increase for out-of-vocabulary tokens\"", "points of OOV words above `pe_add`",
+         tagger(("temp",), "accuracy_oov")),
+        ("\"Convoluted attention achieves a higher accuracy after fewer epochs\"",
+         "points of dev accuracy above `pe_add` after two epochs", fewer_epochs),
+        ("\"... and has higher performance on UD\"", "points above `pe_add`", tagger(("conv", "conv2d"))),
+        ("Convolution before the softmax \"resulted in worse results\"",
+         "points of the same after it, Penn sizes", before_softmax),
+    ),
+    "Indurthi et al. 2019, hard attention": (
+        ("hard attention \"consistently outperforms the soft-attention based NMT model\"",
+         "BLEU above further training of soft attention, and above the same without rewards",
+         beside((("hard", "soft_as_hard"), ("hard", "hard_no_reward")))),
+        ("the same, trained from scratch", "BLEU above soft attention at equal steps",
+         beside((("hard_scratch", "soft"),))),
+        ("the gap to sequence loss \"shows that the improvements are indeed coming from the hard-attention "
+         "mechanism\"", "BLEU above sequence training", beside((("hard", "sequence"),))),
+        ("Sequence training gains over soft attention (table 1)", "BLEU above its controls",
+         beside((("sequence", "soft_as_sequence"), ("sequence", "sequence_no_reward")))),
+        ("\"better results compared to the Localness Self-Attention\"", "BLEU above `localness`",
+         beside((("hard", "localness"),))),
+        ("the gap \"grows bigger as sequences become longer\"",
+         "BLEU gained on the longest sentences above that on the shortest", longer_sentences),
+    ),
+    "The hierarchical attention mechanism": (
+        ("\"With the increase of attention depth d, the performance rises quickly at first and starts to "
+         "converge\"", "F1 of cloze questions above depth 1, by network and depth", levels),
+        ("\"PPG with 10-level Ham has almost 25% of improvement on the averaged BLEU score\"",
+         "BLEU-2 in percent above depth 1", poems),
+    ),
+}
+HEAD = """# Results
+
+Do the systems reach what their papers claim? One criterion holds for all claims: the t interval at 95 % of the
+mean difference of runs of the same seeds. A claim that something is better is supported where the interval lies
+above zero, and contradicted where it lies below; a claim that two are alike or that one is no worse is held
+against the margin that its row names. Margins were set after the runs, and intervals are not widened for the
+number of comparisons. Each comparison is in `reproduction/tables/claims.csv`. Runs kept no translations, so that
+nothing is told by resampling sentences, but for [n-grams](translation.md)."""
+COLUMNS = """
+| the paper's words | measured here | comparisons | verdict | what would decide the rest |
+|---|---|---|---|---|"""
+THEOREM = ("| Theorem 1: the norm of what attention gives is at least the smallest norm of the keys | "
+           "by counting | two keys k and -k with equal weights give 0 | contradicted | |")
+
+
+def short(comparisons):
+    """A few comparisons in full, many as a range."""
+    if len(comparisons) <= 3:
+        return "; ".join(c.told() for c in comparisons)
+    means = [c.mean for c in comparisons]
+    return f"{len(comparisons)}: {min(means):+.2f} to {max(means):+.2f}"
+
+
+def claims(store):
+    """(paper, claim, measure, comparisons) of each claim that has runs."""
+    for paper, rows in PAPERS.items():
+        for claim, measure, of in rows:
+            found = [comparison for comparison in of(store) if comparison.gains]
+            if found:
+                yield paper, claim, measure, found
+
+
+def page(store):
+    yield HEAD
+    before = None
+    for paper, claim, measure, found in claims(store):
+        if paper != before:
+            yield f"\n## {paper}\n"
+            yield COLUMNS.strip("\n")
+            before = paper
+        yield f"| {claim} | {measure} | {short(found)} | {verdict(found)} | {would_decide(found)} |"
+    if before:
+        yield THEOREM
+
+
+def table(store):
+    """Each comparison, for the CSV file."""
+    yield ("| paper | claim | comparison | seeds | mean | half of the 95 % interval | verdict "
+           "| seeds that would decide |")
+    for paper, claim, _, found in claims(store):
+        for c in found:
+            half = c.half()
+            name = c.name.replace("`", "")
+            yield (f"| {paper} | {claim} | {name} | {len(c.gains)} | {c.mean:+.3f} "
+                   f"| {'' if half is None else f'{half:.3f}'} | {c.verdict} "
+                   f"| {(c.needed or 'more than 20') if c.verdict == OPEN else ''} |")

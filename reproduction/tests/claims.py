@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""claims.py - the criterion of claims, and the verdicts of the pages from the rows alone."""
+import csv
+import json
+import math
+import os
+import statistics
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
+import results  # noqa: E402
+import results_claims as claims  # noqa: E402
+
+# Student's t at 95 %, two sides, as printed tables have it.
+PRINTED = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 10: 2.228, 20: 2.086}
+
+
+def rows(name):
+    with open(os.path.join(HERE, "rows", f"{name}.jsonl"), encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def comparison(gains, kind=claims.BETTER, margin=0.0):
+    return claims.Comparison("x", gains, kind, margin)
+
+
+class Criterion(unittest.TestCase):
+    def test_t_is_that_of_printed_tables(self):
+        for freedom, value in PRINTED.items():
+            self.assertEqual(claims.T95[freedom], value)
+
+    def test_the_half_of_an_interval(self):
+        self.assertAlmostEqual(comparison([1, 2, 3]).half(), 4.303 / math.sqrt(3))
+        self.assertIsNone(comparison([1]).half())
+
+    def test_better(self):
+        self.assertEqual(comparison([1, 1.1, 1.2]).verdict, claims.SUPPORTED)
+        self.assertEqual(comparison([-1, -1.1, -1.2]).verdict, claims.CONTRADICTED)
+        self.assertEqual(comparison([1, 2, 3]).verdict, claims.OPEN)
+        self.assertEqual(comparison([5]).verdict, claims.OPEN)
+
+    def test_alike(self):
+        self.assertEqual(comparison([-0.1, 0, 0.1], claims.ALIKE, 0.5).verdict, claims.SUPPORTED)
+        self.assertEqual(comparison([-0.1, 0, 0.1], claims.ALIKE, 0.2).verdict, claims.OPEN)
+        self.assertEqual(comparison([0.9, 1, 1.1], claims.ALIKE, 0.5).verdict, claims.CONTRADICTED)
+        self.assertEqual(comparison([-0.9, -1, -1.1], claims.ALIKE, 0.5).verdict, claims.CONTRADICTED)
+
+    def test_no_worse(self):
+        self.assertEqual(comparison([-0.5, -0.6, -0.4], claims.NO_WORSE, 1).verdict, claims.SUPPORTED)
+        self.assertEqual(comparison([-1.5, -1.6, -1.4], claims.NO_WORSE, 1).verdict, claims.CONTRADICTED)
+
+    def test_the_seeds_that_would_decide(self):
+        for gains in ([1, 2, 3], [0.5, 1.5, 2.5], [-3, -1, -2.5]):
+            found = comparison(gains)
+            n, mean, deviation = found.needed, abs(statistics.mean(gains)), statistics.stdev(gains)
+            self.assertLess(claims.T95[n - 1] * deviation / math.sqrt(n), mean)
+            self.assertGreaterEqual(claims.T95[n - 2] * deviation / math.sqrt(n - 1), mean)
+        self.assertIsNone(comparison([-1, 0, 1.01]).needed)
+
+    def test_a_claim_has_the_verdicts_of_its_comparisons(self):
+        yes, no, left = comparison([1, 1.1]), comparison([-1, -1.1]), comparison([1, -1])
+        self.assertEqual(claims.verdict([yes, yes]), claims.SUPPORTED)
+        self.assertEqual(claims.verdict([no]), claims.CONTRADICTED)
+        self.assertEqual(claims.verdict([left]), claims.OPEN)
+        self.assertEqual(claims.verdict([yes, left, no]), "supported in 1, contradicted in 1 of 3")
+
+
+class Page(unittest.TestCase):
+    """The verdicts that the files hold, computed anew from the rows."""
+
+    def setUp(self):
+        with open(os.path.join(HERE, "tables", "claims.csv"), encoding="utf-8") as file:
+            self.table = list(csv.DictReader(file))
+
+    def found(self, claim, name):
+        own = [x for x in self.table if claim in x["claim"] and x["comparison"] == name]
+        self.assertEqual(len(own), 1, (claim, name))
+        return own[0]
+
+    def test_windows_beside_plain(self):
+        lines = rows("nmt-pairs")
+        for pair in "zh-en", "ja-en":
+            for way in "csan1d", "csan2d":
+                of = {w: {x["seed"]: x["bleu"] for x in lines if (x["pair"], x["way"]) == (pair, w)}
+                      for w in (way, "plain")}
+                gains = [of[way][s] - of["plain"][s] for s in (42, 43, 44)]
+                half = 4.303 * statistics.stdev(gains) / math.sqrt(3)
+                low, high = statistics.mean(gains) - half, statistics.mean(gains) + half
+                want = "supported" if low > 0 else "contradicted" if high < 0 else "not decided"
+                own = self.found("consistently improves performance", f"{pair} {way}")
+                self.assertEqual(own["verdict"], want)
+                self.assertAlmostEqual(float(own["mean"]), statistics.mean(gains), 3)
+                self.assertAlmostEqual(float(own["half of the 95 % interval"]), half, 3)
+
+    def test_convolved_maps(self):
+        lines = rows("tagger")
+        banks = sorted({x["bank"] for x in lines})
+        for variant in "conv", "conv2d":
+            gains = [statistics.mean(x["score"]["accuracy"] * (1 if x["variant"] == variant else -1) * 2
+                                     for x in lines if x["seed"] == seed and x["variant"] in (variant, "pe_add"))
+                     for seed in (42, 43, 44)]
+            self.assertEqual(len(banks), 6)
+            own = self.found("higher performance on UD", variant)
+            self.assertAlmostEqual(float(own["mean"]), statistics.mean(gains), 3)
+            self.assertEqual(own["verdict"], "supported")
+
+    def test_every_claim_has_a_verdict_on_the_page(self):
+        store = results.Store(results.ROWS)
+        with open(os.path.join(HERE, "pages", "results.md"), encoding="utf-8") as file:
+            text = file.read()
+        count = 0
+        for _, claim, measure, found in claims.claims(store):
+            count += 1
+            self.assertIn(f"| {claim} | {measure} |", text)
+            self.assertIn(f"| {claims.verdict(found)} |", text)
+        self.assertEqual(count, sum(map(len, claims.PAPERS.values())))
+
+
+if __name__ == "__main__":
+    unittest.main()
