@@ -68,6 +68,49 @@ class Criterion(unittest.TestCase):
         self.assertEqual(claims.verdict([yes, left, no]), "supported in 1, contradicted in 1 of 3")
 
 
+class Rows:
+    """A store with lines of some tables."""
+
+    def __init__(self, **tables):
+        self.tables = tables
+
+    def lines(self, table):
+        return self.tables.get(table.replace("-", "_"), [])
+
+
+class Sources(unittest.TestCase):
+    """What is compared with what."""
+
+    def told(self, comparisons):
+        return {c.name: [round(gain, 6) for gain in c.gains] for c in comparisons if c.gains}
+
+    def test_a_pair_of_two_tables_is_told_apart(self):
+        lines = [{"pair": "en-de", "way": way, "seed": seed, "bleu": bleu + seed}
+                 for way, bleu in (("plain", 30), ("csan1d", 35), ("csan2d", 31)) for seed in (0, 1)]
+        found = self.told(claims.windows_beside_plain(Rows(nmt=lines, nmt_annealed=lines)))
+        self.assertEqual(found, {f"en-de{more} `{way}`": gains for more in ("", ", annealed")
+                                 for way, gains in (("csan1d", [5, 5]), ("csan2d", [1, 1]))})
+
+    def test_levels_stand_beside_one_level_of_the_same_network_and_seed(self):
+        lines = [{"network": name, "depth": depth, "start": 0.9 if depth > 1 else None, "seed": seed,
+                  "score": {"f1": 70 + depth + depth * seed}}
+                 for name, depths in (("bidaf", (1, 5, 10)), ("r_net", (5,))) for depth in depths for seed in (0, 1)]
+        self.assertEqual(self.told(claims.levels(Rows(reader_cloze=lines))),
+                         {"bidaf, 5": [4, 8], "bidaf, 10": [9, 18]})
+
+    def test_poems_stand_beside_one_level_of_the_same_training(self):
+        lines = [{"score_name": "dot", "depth": depth, "score": {"bleu2_5": value, "bleu2_7": value}}
+                 for depth, value in ((10, 0.2), (1, 0.2), (5, 0.3))]
+        self.assertEqual(self.told(claims.poems(Rows(poem=lines[:2], poem_epochs=lines))),
+                         {"2,000 steps, 10": [0], "dot, 10": [0], "dot, 5": [10]})
+
+    def test_gates_stand_beside_their_control_of_the_same_seed(self):
+        lines = [{"pair": "en-fr", "system": name, "seed": seed, "bleu": bleu + seed * (name == "hard")}
+                 for name, bleu in (("hard", 30), ("soft_as_hard", 29)) for seed in (42, 43)]
+        found = self.told(claims.beside((("hard", "soft_as_hard"),))(Rows(hard=lines[:3])))
+        self.assertEqual(found, {"en-fr: `hard` above `soft_as_hard`": [43]})
+
+
 class Page(unittest.TestCase):
     """The verdicts that the files hold, computed anew from the rows."""
 

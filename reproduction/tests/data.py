@@ -132,19 +132,6 @@ class Poems(unittest.TestCase):
         self.assertEqual(rows[0][4:10], ["0.200 / 0.068", "0.200", "0.200", "0.300 / 0.192", "0.300", "0.300"])
         self.assertEqual([rows[1][4], rows[1][7]], ["**0.100** / 0.070", "0.600 / 0.224"])
 
-    def test_the_claim_is_judged_by_each_training(self):
-        lines = [{"score_name": "dot", "depth": depth, "score": {"bleu2_5": value, "bleu2_7": value}}
-                 for depth, value in ((10, 0.2), (1, 0.2), (5, 0.3))]
-        flat = [dict(x, score={"bleu2_5": 0.1, "bleu2_7": 0.1}) for x in lines]
-        (row,) = results_page.poem_rows(flat, lines)
-        self.assertIn("2,000 steps: 0.100, 0.100, 0.100; five epochs, `dot`: 0.200, 0.300, 0.200", row)
-        self.assertIn("| in 1 of 2 |", row)
-        near = [dict(x, score={"bleu2_5": 0.2 + x["depth"] / 1e5, "bleu2_7": 0.2}) for x in lines]
-        (row,) = results_page.poem_rows(flat, near)
-        self.assertIn("| no |", row)
-        (row,) = results_page.poem_rows(flat, lines[:2])
-        self.assertIn("| no |", row)
-
     def test_the_dictionary_comes_into_a_copy(self):
         with tempfile.TemporaryDirectory() as runs:
             out = os.path.join(runs, "run")
@@ -183,27 +170,12 @@ class Figures(unittest.TestCase):
         self.assertEqual(results_nmt.window_gains(lines), {3: 2, 11: -1})
         self.assertEqual(results_nmt.window_gains(lines[:1]), {})
 
-    def test_a_pair_of_two_tables_is_told_apart(self):
-        lines = [{"pair": "en-de", "way": way, "bleu": bleu + seed}
-                 for way, bleu in (("plain", 30), ("csan1d", 35), ("csan2d", 31)) for seed in (0, 1)]
-        (row,) = results_page.nmt_rows({"nmt": lines, "nmt-annealed": lines})
-        self.assertIn("en-de +5.00 (7.1 SE) and +1.00 (1.4 SE) BLEU; en-de, annealed +5.00", row)
-
     def test_changes_by_levels_are_of_one_start(self):
         lines = [{"network": "bidaf", "depth": depth, "start": start, "seed": seed, "score": {"f1": f1 + seed}}
                  for depth, start, f1 in ((1, None, 80), (10, 0.9, 79), (10, 0, 70)) for seed in (1, 2, 3)]
         self.assertEqual(list(results_check.levels_changes(lines, 0.9)), [("of BiDAF by -1.0", 3)])
         self.assertEqual(list(results_check.levels_changes(lines, 0)), [("of BiDAF by -10.0", 3)])
         self.assertEqual(list(results_check.levels_changes(lines[:-2], 0)), [])
-
-    def test_a_network_without_one_of_the_depths_is_not_judged(self):
-        lines = [{"network": name, "depth": depth, "start": 0.9 if depth > 1 else None, "seed": seed,
-                  "score": {"f1": 70 + depth + depth * seed}}
-                 for name, depths in (("bidaf", (1, 5, 10)), ("r_net", (1, 5)))
-                 for depth in depths for seed in (0, 1)]
-        (row,) = results_page.level_rows(lines)
-        self.assertIn("bidaf +6.00 (2.4 SE), +13.50 (2.7 SE) | yes |", row)
-        self.assertNotIn("r_net", row)
 
     def test_speed_is_the_median_of_rounds(self):
         rounds = [{"plain": 10, "csan1d": 5}, {"plain": 10, "csan1d": 10}, {"plain": 30, "csan1d": 10}]
