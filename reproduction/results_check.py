@@ -113,7 +113,7 @@ def levels_told(lines):
     yield (f"ten levels of attention instead of one change the F1 {', '.join(told)} "
            f"(means of {min(seeds)} seeds{' or more' if max(seeds) > min(seeds) else ''})")
     told, _ = zip(*levels_changes(lines, 0))
-    yield f"with the paper's equal weights of levels at the start, {', '.join(told)}"
+    yield f"with equal weights of levels at the start, {', '.join(told)}"
 
 
 def gains(lines, pair, ways=results_nmt.WINDOWS):

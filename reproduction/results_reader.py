@@ -191,7 +191,7 @@ CLOZE_HEAD = """
 Cloze questions on SQuAD's passages, 20,417 to train on and 3,385 in dev. A passage has three sentences. A question is one of
 them, with a number, a name or a long word replaced by "what" and without half of the other words (`reproduction/results_cloze.py
 DATA/squad_v1.1 RUNS/cloze`). There are no word features, so that a reader has to match the question's words. Vectors and the start
-of the levels are those above; "equal" rows begin with equal weights, as in the paper. Fixed in advance: depths 1, 5 and 10, then
+of the levels are those above; "equal" rows begin with equal weights (the paper names none). Fixed in advance: depths 1, 5 and 10, then
 equal weights at 10, then 2 and 20; seeds 42 to 44; {steps} (steps after one run each of Match-LSTM, BiDAF and R-NET with seed 41).
 R-NET's steps were 1,500 at first and were doubled since its F1 still rose by ten points between two evaluations. After 1,500 steps it was
 64.1, 59.7 and 58.0 at depths 1, 5 and 10 with seed 42, and 56.1 and 54.3 at 1 and 5 with seed 43. `bidaf_original` learns by
@@ -290,7 +290,7 @@ In none of the four networks do 2, 5, 10 or 20 levels lie one standard error abo
 - In `match_lstm` the backward direction ends in a cycle of two outputs. Two seeds gain a point with ten levels, one loses a point. With 2 and 20 levels it loses 1.6 and 1.3 points (1.7 and 1.3 standard errors).
 - `bidaf` does not scale its scores; its levels sharpen one after another, and it loses with depth. Its attention and that of `match_lstm` spread over somewhat more than half of the words.
 - `r_net` with 5, 10 and 20 levels loses with seed 42 (3.6, 3.3 and 3.8 points), gains with seed 43 (2.3, 0.3 and 1.8), and changes by -0.4, -2.4 and +0.5 with seed 44. Its attention over the question stays spread over three quarters of the words, at an F1 of 80, too. Its attention over the passage itself sharpens to a quarter of the words, on the first level alone: on the third it is even.
-- With equal weights at the start, as in the paper, ten levels answer worse than one in `bidaf` and `match_lstm`, by 7.5 and 2.7 standard errors and with every seed. `bidaf_original` and `r_net` neither gain nor lose clearly (0.1 and 0.9 points less, 0.5 standard errors at most).
+- With equal weights at the start ten levels answer worse than one in `bidaf` and `match_lstm`, by 7.5 and 2.7 standard errors and with every seed. `bidaf_original` and `r_net` neither gain nor lose clearly (0.1 and 0.9 points less, 0.5 standard errors at most).
 """
 
 

@@ -11,6 +11,7 @@ import unittest.mock
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "reproduction"))
 sys.dont_write_bytecode = True
+import prepare  # noqa: E402
 import results_check  # noqa: E402
 import results_cloze  # noqa: E402
 import results_means  # noqa: E402
@@ -25,6 +26,26 @@ import results_split  # noqa: E402
 PASSAGE = ("The old mill stood beside the river Esk until the flood of 1846. Its wheel turned "
            "slowly through the winter months. Nobody ever learned why Robert Kerr left it "
            "standing empty afterwards.")
+
+
+class Prepared(unittest.TestCase):
+    def test_files_that_lack_or_differ_are_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in (("right", "a"), ("changed", "b")):
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                    file.write(text)
+            of_a = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"
+            found = list(prepare.faults(folder, {"right": of_a, "changed": of_a, "gone": of_a}))
+        self.assertEqual([fault.removeprefix(folder + "/") for fault in found],
+                         ["changed is another file than that of the rows", "gone is missing"])
+
+    def test_each_set_of_a_table_has_its_source(self):
+        sets = prepare.data_sets()
+        for pair, (folder, *_) in results_nmt.PAIRS.items():
+            self.assertIn(folder.removeprefix("{data}/"), {*sets, "{runs}/tanaka_jaen"}, pair)
+        for about in sets.values():
+            self.assertEqual(set(about), {"source", "commit", "licence", "prepared", "files"})
+            self.assertTrue(all(len(x) == 64 for x in about["files"].values()))
 
 
 class Split(unittest.TestCase):
