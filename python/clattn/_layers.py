@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import nn
@@ -24,7 +24,7 @@ from clattn.errors import ShapeError, UsageError
 from clattn.tape import Out
 from clattn.torch import ham_s, ham_v
 
-Lengths = Sequence[int] | torch.Tensor
+Lengths: TypeAlias = Sequence[int] | torch.Tensor
 
 KINDS: dict[str, type[Way]] = {
     "softmax": ways.Softmax,

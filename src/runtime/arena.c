@@ -147,7 +147,9 @@ static cla_status cut(cla_arena *arena, piece *p, size_t bytes, size_t room)
     if (code) {
         return cla_cl_fail(code, "arena: sub-buffer of %zu bytes", bytes);
     }
-    *p = (piece){ { mem, bytes, true, NULL }, arena->current, b->used, room };
+    *p = (piece){
+        { .mem = mem, .bytes = bytes, .part = true }, arena->current, b->used, room
+    };
     b->used += room;
     return CLA_OK;
 }

@@ -133,6 +133,7 @@ cla_status cla_memory_borrow(cla_memory *out, cla_runtime *rt, void *host, size_
     if (code) return CLA_OK; // this driver has other demands
 
     out->mem = mem;
+    out->lent = host;
     rt->in_use_bytes += bytes;
     return CLA_OK;
 }
@@ -146,6 +147,7 @@ cla_status cla_memory_part(cla_memory *out, cla_runtime *rt, const cla_memory *w
                            size_t offset, size_t bytes)
 {
     *out = (cla_memory){ .bytes = bytes, .part = true, .order = whole->order };
+    out->lent = whole->lent ? whole->lent + offset : NULL;
     CLA_TRY(cla_runtime_check(rt));
     cl_mem buffer = whole->mem, parent = NULL; // OpenCL has no parts of parts
     size_t first = 0;
@@ -251,15 +253,10 @@ cla_status cla_memory_write(cla_runtime *rt, const cla_memory *to, size_t offset
 }
 
 /* Reads a buffer over host memory into that memory: a driver that works on a copy of
- * its own brings that back. Gives whether it was such a read. */
+ * its own brings that back. */
 static cla_status read_own(cla_runtime *rt, const cla_memory *from, size_t offset,
-                           const void *host, size_t bytes, bool *own)
+                           size_t bytes)
 {
-    char *lent = NULL;
-    clGetMemObjectInfo(from->mem, CL_MEM_HOST_PTR, sizeof(void *), &lent, NULL);
-    *own = lent && lent + offset == (const char *)host;
-    if (!*own) return CLA_OK;
-
     cl_int code = CL_SUCCESS;
     void *mapped = clEnqueueMapBuffer(rt->queue, from->mem, CL_TRUE, CL_MAP_READ,
                                       offset, bytes, 0, NULL, NULL, &code);
@@ -281,10 +278,9 @@ cla_status cla_memory_read(cla_runtime *rt, const cla_memory *from, size_t offse
         memset(host, 0, bytes);
         return cla_profile_add(rt, "(read)", bytes, NULL);
     }
-    bool own = false;
-    CLA_TRY(read_own(rt, from, offset, host, bytes, &own));
-    if (own) return CLA_OK;
-
+    if (from->lent && from->lent + offset == (char *)host) {
+        return read_own(rt, from, offset, bytes);
+    }
     cl_event event = NULL;
     rt->waits.reads += rt->profile.on;
     const cl_int code =

@@ -23,6 +23,7 @@ typedef struct cla_memory {
     size_t bytes;
     bool part;        // of other memory, which already counts its bytes
     cla_order *order; // NULL: always the usual one
+    char *lent;       // the application's memory that it is over; NULL: none
 } cla_memory;
 
 /* ---- one thread at a time ------------------------------------------------------- */

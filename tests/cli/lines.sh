@@ -55,13 +55,13 @@ check 'a translation of as many' \
 { echo 'the red cat sleeps.'; cat "$work/long"; } >"$work/second"
 check 'one line more than the limit' says 3 \
     'standard input:2: 10000 words and pieces of words, more than 2000: see --max-words' \
-    translate <"$work/second"
+    translate --no-split <"$work/second"
 check 'after what came before it' test "$(cat "$work/out")" = 'die rote Katze schläft.'
 check 'a given line over the limit' says 3 "$work/long:1: 10000 words" \
     translate --given "$work/long" <"$work/short"
 head -c 1000000 /dev/zero | tr '\0' x >"$work/word"
-check 'a word of 1 MB' says 3 'standard input:1: ' timeout 20 "$clattn" translate --model "$run" \
-    <"$work/word"
+check 'a word of 1 MB' says 3 'standard input:1: ' timeout 20 "$clattn" translate --no-split \
+    --model "$run" <"$work/word"
 printf 'the\001\002\033[2Jred\r\nthe red cat sleeps.\r\n\302\205 \342\200\250\n\357\273\277\nthe\vdog' |
     translate >"$work/out"
 check 'control characters, CRLF, no last line end' lines 5

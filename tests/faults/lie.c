@@ -71,15 +71,15 @@ static cla_status make(work *k)
 /* Reads y through a wrapped buffer, with a second runtime on the queue of the first. */
 static cla_status read_wrapped(work *k, const cla_tensor *y, float *host)
 {
-    const int64_t shape[2] = { TOKENS, WIDTH };
-    const cla_memory to = { cla_tensor_buffer(k->copy), Y * sizeof(float), 0, NULL };
-    const cla_memory from = { cla_tensor_buffer(y), Y * sizeof(float), 1, NULL };
-    CLA_TRY(cla_memory_copy(k->rt, &to, 0, &from, 0, Y * sizeof(float)));
+    const size_t bytes = Y * sizeof(float);
+    const cla_memory to = { .mem = cla_tensor_buffer(k->copy), .bytes = bytes };
+    const cla_memory from = { .mem = cla_tensor_buffer(y), .bytes = bytes, .part = 1 };
+    CLA_TRY(cla_memory_copy(k->rt, &to, 0, &from, 0, bytes));
     CLA_TRY(cla_runtime_flush(k->rt));
     CLA_TRY(cla_runtime_wrap(&k->inner, cla_runtime_context(k->rt),
                              cla_runtime_cl_queue(k->rt)));
     CLA_TRY(cla_tensor_wrap(&k->view, k->inner, cla_tensor_buffer(k->copy), CLA_F32, 2,
-                            shape));
+                            (int64_t[]){ TOKENS, WIDTH }));
     return cla_tensor_download(k->view, host);
 }
 

@@ -205,6 +205,24 @@ STATUS(clEnqueueWriteBuffer,
        (cl_command_queue queue, cl_mem memory, cl_bool wait, size_t at, size_t size,
         const void *host, cl_uint count, const cl_event *events, cl_event *event),
        (queue, memory, wait, at, size, host, count, events, event))
+STATUS(clEnqueueUnmapMemObject,
+       (cl_command_queue queue, cl_mem memory, void *mapped, cl_uint count,
+        const cl_event *events, cl_event *event),
+       (queue, memory, mapped, count, events, event))
+
+WRAP(void *, clEnqueueMapBuffer, cl_command_queue queue, cl_mem memory, cl_bool wait,
+     cl_map_flags how, size_t at, size_t size, cl_uint count, const cl_event *events,
+     cl_event *event, cl_int *error)
+{
+    cl_int code;
+    if (fails("clEnqueueMapBuffer", &code)) {
+        if (error) *error = code;
+        return NULL;
+    }
+    return __real_clEnqueueMapBuffer(queue, memory, wait, how, at, size, count, events,
+                                     event, error);
+}
+
 STATUS(clEnqueueCopyBuffer,
        (cl_command_queue queue, cl_mem from, cl_mem to, size_t from_at, size_t to_at,
         size_t size, cl_uint count, const cl_event *events, cl_event *event),

@@ -53,7 +53,8 @@ static void answer(serve_kind kind, cla_model *model, bool form, const fuzz_part
     const serve_limits limits = {
         .batch = 4, .queue = 64, .body = 8192, .max_words = 32, .beam = 2, .alpha = 0.6
     };
-    serve s = { .kind = kind, .model = model, .limits = &limits };
+    serve s = { .kind = kind, .model = model, .limits = &limits, .origin = "" };
+    FUZZ_CHECK(kind != SERVE_TRANSLATE || !serve_read_languages(&s), "%s", cla_error());
     serve_job job = { .code = 0 };
     if (fuzz_ok(serve_read_job(&s, &job, body->data, body->size, form))) {
         if (!job.code) {
