@@ -5,8 +5,8 @@
  * that calls from its own objects arrive here; drivers and libraries keep the real
  * functions.
  *
- *   CLATTN_FAULT=NAME:N[+][=CODE]  NAME is a class (alloc, file, short, cl, zero, nan)
- *                                  or a function; its N-th call fails, with + each
+ *   CLATTN_FAULT=NAME:N[+][=CODE]  NAME is a class (alloc, file, short, cl, zero, nan,
+ *                                  poll) or a function; its N-th call fails, with + each
  *                                  later one too, with the error CODE
  *   CLATTN_FAULT_REPORT=FILE       one line of JSON at exit: calls of each class and
  *                                  function, blocks and handles that are still held
@@ -27,8 +27,8 @@
 
 enum { FUNCTIONS = 128, NAME_BYTES = 40, FRAMES = 24, LEAKS = 8, PATHS = 1 << 15 };
 
-static const char *const class_names[FAULT_CLASSES] = { "alloc", "file", "short",
-                                                        "cl",    "zero", "nan" };
+static const char *const class_names[FAULT_CLASSES] = { "alloc", "file", "short", "cl",
+                                                        "zero",  "nan",  "poll" };
 
 static struct {
     pthread_mutex_t mutex;

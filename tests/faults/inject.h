@@ -12,6 +12,7 @@ typedef enum fault_class {
     FAULT_CL,    // OpenCL: an error code
     FAULT_ZERO,  // clGetDeviceInfo: succeeds with a value of zero bytes
     FAULT_NAN,   // clEnqueueReadBuffer: succeeds, the first number read is NaN
+    FAULT_POLL,  // clGetEventInfo: an error; how often it is called depends on time
     FAULT_CLASSES
 } fault_class;
 

@@ -101,9 +101,14 @@ STATUS(clGetKernelWorkGroupInfo,
        (cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info what,
         size_t room, void *value, size_t *size),
        (kernel, device, what, room, value, size))
-STATUS(clGetEventInfo,
-       (cl_event event, cl_event_info what, size_t room, void *value, size_t *size),
-       (event, what, room, value, size))
+WRAP(cl_int, clGetEventInfo, cl_event event, cl_event_info what, size_t room,
+     void *value, size_t *size)
+{
+    int code = CL_OUT_OF_RESOURCES;
+    return fault_here(FAULT_POLL, "clGetEventInfo", &code)
+               ? code
+               : __real_clGetEventInfo(event, what, room, value, size);
+}
 STATUS(clGetEventProfilingInfo,
        (cl_event event, cl_profiling_info what, size_t room, void *value, size_t *size),
        (event, what, room, value, size))
