@@ -6,8 +6,8 @@
  * functions.
  *
  *   CLATTN_FAULT=NAME:N[+][=CODE]  NAME is a class (alloc, file, short, cl, zero, nan,
- *                                  poll) or a function; its N-th call fails, with + each
- *                                  later one too, with the error CODE
+ *                                  poll) or a function; its N-th call fails, with +
+ *                                  each later one too, with the error CODE
  *   CLATTN_FAULT_REPORT=FILE       one line of JSON at exit: calls of each class and
  *                                  function, blocks and handles that are still held
  *   CLATTN_FAULT_PATHS=FILE        the first call of each path, "CLASS:N" a line; calls
