@@ -60,6 +60,16 @@ void cla_text_free(cla_text *text)
     *text = (cla_text){ 0 };
 }
 
+cla_status cla_text_strings(const cla_text *text, size_t count, const char ***list)
+{
+    const char *at = text->data;
+    CLA_TRY(cla_alloc(list, count + 1, sizeof **list));
+    for (size_t i = 0; i < count; i++, at += strlen(at) + 1) {
+        (*list)[i] = at;
+    }
+    return CLA_OK;
+}
+
 bool cla_parse_int(const char *text, int64_t *value)
 {
     // strtoll would skip leading blanks

@@ -12,6 +12,9 @@ cla_status cla_text_add(cla_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 cla_status cla_text_append(cla_text *text, const char *bytes, size_t size);
 void cla_text_free(cla_text *text);
+/* Makes a list of the count strings in text, a NUL behind each; it ends with NULL and
+ * points into text. The caller frees it. Errors: CLA_E_NOMEM. */
+cla_status cla_text_strings(const cla_text *text, size_t count, const char ***list);
 
 /* Appends a word, after a blank unless line is empty, and quotes it for a POSIX shell
  * where necessary. Errors: CLA_E_NOMEM. */

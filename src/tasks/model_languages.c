@@ -20,13 +20,8 @@ static cla_status list_targets(cla_model *model)
         CLA_TRY(name ? cla_text_append(&model->target_text, "", 1) : CLA_OK);
         count += name != NULL;
     }
-    CLA_TRY(cla_alloc(&model->targets, count + 1, sizeof *model->targets));
-    const char *at = model->target_text.data;
-    for (size_t i = 0; i < count; i++, at += strlen(at) + 1) {
-        model->targets[i] = at;
-    }
     model->target_count = count;
-    return CLA_OK;
+    return cla_text_strings(&model->target_text, count, &model->targets);
 }
 
 /* Fails unless the model has a language; side: "source" or "target". */
@@ -71,11 +66,7 @@ static cla_status prefix_lines(cla_directed *d, const translation *t,
         CLA_TRY(as_it_is ? CLA_OK : cla_text_add(&d->text, ">>%s<< ", target));
         CLA_TRY(cla_text_append(&d->text, line, size + 1));
     }
-    CLA_TRY(cla_alloc(&d->made, count + 1, sizeof *d->made));
-    const char *at = d->text.data;
-    for (size_t i = 0; i < count; i++, at += strlen(at) + 1) {
-        d->made[i] = at;
-    }
+    CLA_TRY(cla_text_strings(&d->text, count, &d->made));
     d->line = d->made;
     return CLA_OK;
 }

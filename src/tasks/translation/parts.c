@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 #include "text/sentences.h"
 
-/* What cutting needs. */
+/* Cuts lines into parts. */
 typedef struct cutter {
     translation_parts *parts;
     const translation *t;
@@ -110,16 +110,6 @@ static size_t most_pieces(const translation *t)
     return (size_t)(written && written < learnt ? written : learnt);
 }
 
-static cla_status point(translation_parts *p)
-{
-    const char *at = p->texts.data;
-    CLA_TRY(cla_alloc(&p->text, p->count + 1, sizeof *p->text));
-    for (size_t i = 0; i < p->count; i++, at += strlen(at) + 1) {
-        p->text[i] = at;
-    }
-    return CLA_OK;
-}
-
 cla_status cla_translation_parts_make(translation_parts *parts, const translation *t,
                                       const char *const *lines, size_t n)
 {
@@ -136,7 +126,8 @@ cla_status cla_translation_parts_make(translation_parts *parts, const translatio
     }
     cla_cuts_free(&c.cuts);
     cla_sentences_free(&c.sentences);
-    return status ? status : point(parts);
+    return status ? status
+                  : cla_text_strings(&parts->texts, parts->count, &parts->text);
 }
 
 void cla_translation_parts_free(translation_parts *parts)
