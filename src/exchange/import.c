@@ -126,13 +126,13 @@ static json_t *network_settings(const marian *m)
 static json_t *text_settings(const marian *m)
 {
     static const char *const early[] = { "estimate", "first", "never" };
-    static const char *const languages[] = { "prefix", "m2m100", "nllb" };
     const search_options *o = &m->search;
     return json_pack(
         "{s:s, s:s, s:s, s:b, s:b, s:b, s:s, s:s, s:i, s:b, s:b, s:i, s:f}",
         "sentencepiece", "source.spm", "target_sentencepiece", "target.spm",
-        "languages", languages[m->family], "prefix_token", m->source.prefixes,
-        "unknown_prefix", m->family == FAMILY_MARIAN, "tidy_output", 1, "decoding",
+        "languages", cla_translation_languages[m->family], "prefix_token",
+        m->source.prefixes, "unknown_prefix", m->family == FAMILY_MARIAN, "tidy_output",
+        1, "decoding",
         o->kind == SEARCH_TRANSFORMERS_5 ? "transformers5" : "transformers",
         "early_stopping", early[o->early], "max_length", o->most, "forced_end",
         o->forced, "never_pad", o->never_pad, "beam", o->beam, "length_penalty",

@@ -5,7 +5,7 @@
 #include "base/config.h"
 #include "base/safetensors.h"
 #include "clattn/ops.h"
-#include "models/search.h"
+#include "tasks/translation/translation.h"
 #include "text/vocab.h"
 #include "train/made.h"
 
@@ -19,9 +19,9 @@ typedef struct marian_pieces {
 
 /* The networks and vocabularies that are read. */
 typedef enum marian_family {
-    FAMILY_MARIAN,
-    FAMILY_M2M100, // norms in front; vocab.json, languages behind its pieces
-    FAMILY_NLLB, // the same network; pieces as SentencePiece numbers them, and one more
+    FAMILY_MARIAN = TRANSLATION_PREFIX,
+    FAMILY_M2M100 = TRANSLATION_M2M100, // norms in front; languages behind the pieces
+    FAMILY_NLLB = TRANSLATION_NLLB,     // its network, pieces numbered by SentencePiece
 } marian_family;
 
 typedef struct marian {

@@ -22,13 +22,10 @@ enum { ADDED = 1, SPECIAL };
  * one that training alone needs. Such tokens are never written. */
 static bool is_special(const marian *m, const char *token)
 {
-    const size_t size = strlen(token);
-    const bool framed =
-        size > 4 && strncmp(token, "__", 2) == 0 && strcmp(token + size - 2, "__") == 0;
-    const bool marked = strcmp(token, "<s>") == 0 || strcmp(token, "<mask>") == 0;
-    return m->family == FAMILY_M2M100 ? framed || marked
-           : m->family == FAMILY_NLLB ? marked || (size == 8 && token[3] == '_')
-                                      : false;
+    size_t size = 0;
+    return m->family != FAMILY_MARIAN &&
+           (strcmp(token, "<s>") == 0 || strcmp(token, "<mask>") == 0 ||
+            cla_translation_language_in(m->family, token, &size));
 }
 
 /* Enters a token under its id. */

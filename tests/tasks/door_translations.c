@@ -1,10 +1,12 @@
 /* door_translations.c - n-best lists, scores, limits and workers of a translator. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/base.h"
 #include "support/support.h"
 #include "tasks/door.h"
+#include "tasks/translation/translation.h"
 #include "text/sentences.h"
 
 enum { BEST = 3 };
@@ -262,4 +264,33 @@ Test(door, a_model_without_a_choice_refuses_a_target)
     TEST_FAILS(cla_model_targets(f.model, &targets, &count), CLA_E_USAGE,
                "the model is a tagger");
     close_model(&f);
+}
+
+/* A token of a vocabulary is a language only in its model's own form: other tokens must
+ * stay text. */
+Test(door, pieces_that_name_languages)
+{
+    static const struct {
+        int languages;
+        const char *piece, *name; // NULL: none
+    } cases[] = {
+        { TRANSLATION_PREFIX, ">>fra<<", "fra" },
+        { TRANSLATION_PREFIX, "__fra__", NULL },
+        { TRANSLATION_M2M100, "__zh__", "zh" },
+        { TRANSLATION_M2M100, "____", NULL },
+        { TRANSLATION_M2M100, "zh__", NULL },
+        { TRANSLATION_NLLB, "zho_Hans", "zho_Hans" },
+        { TRANSLATION_NLLB, "run_time", NULL },
+        { TRANSLATION_NLLB, "abc_Defgh", NULL },
+        { TRANSLATION_NLLB, "", NULL },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t size = 1;
+        const char *name =
+            cla_translation_language_in(cases[i].languages, cases[i].piece, &size);
+        const char *want = cases[i].name ? cases[i].name : "";
+        cr_expect(!name == !cases[i].name && size == strlen(want) &&
+                      (!name || memcmp(name, want, size) == 0),
+                  "%s", cases[i].piece);
+    }
 }

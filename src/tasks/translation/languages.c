@@ -16,29 +16,39 @@ static bool is_code(const char *piece, size_t size)
     return fits;
 }
 
-const char *cla_translation_language(const translation *t, size_t i, size_t *size)
+const char *const cla_translation_languages[] = { "prefix", "m2m100", "nllb", NULL };
+
+const char *cla_translation_language_in(int languages, const char *piece, size_t *size)
 {
-    const cla_vocab *v = &t->source.vocab;
-    const char *piece = v->tokens[i];
-    const bool special = i < v->specials;
     const size_t bytes = strlen(piece);
+    const size_t edge = languages == TRANSLATION_NLLB ? 0 : 2; // bytes on each side
     bool named = false;
-    size_t edge = 2; // bytes around the name, on each side
-    switch (t->languages) {
+    switch (languages) {
     case TRANSLATION_PREFIX:
-        named = !special && t->prefix_token && cla_subwords_is_prefix(piece);
+        named = cla_subwords_is_prefix(piece);
         break;
     case TRANSLATION_M2M100:
-        named = special && bytes > 4 && memcmp(piece, "__", 2) == 0 &&
+        named = bytes > 4 && memcmp(piece, "__", 2) == 0 &&
                 memcmp(piece + bytes - 2, "__", 2) == 0;
         break;
     case TRANSLATION_NLLB:
-        named = special && is_code(piece, bytes);
-        edge = 0;
+        named = is_code(piece, bytes);
         break;
     }
     *size = named ? bytes - 2 * edge : 0;
     return named ? piece + edge : NULL;
+}
+
+/* Prefixes are pieces like any other, the languages of other models special ones. */
+const char *cla_translation_language(const translation *t, size_t i, size_t *size)
+{
+    const cla_vocab *v = &t->source.vocab;
+    const bool prefixes = t->languages == TRANSLATION_PREFIX;
+    const bool special = i < v->specials;
+    *size = 0;
+    return special == prefixes || (prefixes && !t->prefix_token)
+               ? NULL
+               : cla_translation_language_in(t->languages, v->tokens[i], size);
 }
 
 bool cla_translation_has_languages(const translation *t)
@@ -52,12 +62,13 @@ bool cla_translation_has_languages(const translation *t)
     return false;
 }
 
-/* Finds the piece of a language, which is the same in both vocabularies. */
+/* Finds the piece of a language, a special one, which is the same in both
+ * vocabularies. */
 static cla_status find(const translation *t, const char *side, const char *name,
                        int32_t *piece)
 {
     size_t size = 0;
-    for (size_t i = 0; i < t->source.vocab.count; i++) {
+    for (size_t i = 0; i < t->source.vocab.specials; i++) {
         const char *own = cla_translation_language(t, i, &size);
         if (own && strlen(name) == size && memcmp(own, name, size) == 0) {
             *piece = (int32_t)i;

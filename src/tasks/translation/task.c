@@ -6,15 +6,14 @@
 
 /* ---- settings ---------------------------------------------------------------- */
 
-static const char *const language_names[] = { "prefix", "m2m100", "nllb", NULL };
-
 static cla_status read_model_files(translation *t, cla_config *s)
 {
     CLA_TRY(cla_config_text(s, "sentencepiece", &t->sentencepiece));
     CLA_TRY(cla_config_text(s, "target_sentencepiece", &t->target_sentencepiece));
     CLA_TRY(cla_config_bool(s, "prefix_token", &t->prefix_token));
     CLA_TRY(cla_config_bool(s, "unknown_prefix", &t->unknown_prefix));
-    CLA_TRY(cla_config_choice(s, "languages", language_names, &t->languages));
+    CLA_TRY(
+        cla_config_choice(s, "languages", cla_translation_languages, &t->languages));
     CLA_TRY(cla_config_bool(s, "tidy_output", &t->tidy_output));
     return !*t->target_sentencepiece || *t->sentencepiece
                ? CLA_OK
@@ -56,7 +55,7 @@ static cla_status renew(cla_config *settings, const cla_config *run)
     return cla_config_complete(
         settings,
         json_pack("{s:s, s:s, s:b, s:b, s:b, s:s, s:s, s:i, s:b, s:b, s:i, s:f, s:s}",
-                  "languages", language_names[TRANSLATION_PREFIX],
+                  "languages", cla_translation_languages[TRANSLATION_PREFIX],
                   "target_sentencepiece", "", "prefix_token", 0, "unknown_prefix", 0,
                   "tidy_output", 0, "decoding", "tensor2tensor", "early_stopping",
                   "estimate", "max_length", 0, "forced_end", 0, "never_pad", 0, "beam",

@@ -55,8 +55,11 @@ cla_status cla_translation_load_pieces(translation *t, const char *dir);
 /* Returns whether the target language is chosen by a prefix that the source's pieces
  * have. (Older versions wrote prefix_token for every import.) */
 bool cla_translation_has_languages(const translation *t);
-/* languages.c: returns the name of the language that piece i of the source stands for,
- * and sets *size to its bytes; NULL: none. */
+/* languages.c: returns the name in a piece that has the form of a language, and sets
+ * *size to its bytes; NULL: it has another form. */
+const char *cla_translation_language_in(int languages, const char *piece, size_t *size);
+extern const char *const cla_translation_languages[]; // names of the forms, then NULL
+/* Returns the same for the language that piece i of the source stands for. */
 const char *cla_translation_language(const translation *t, size_t i, size_t *size);
 /* Chooses the languages of the lines to come; NULL: those of the settings. A model
  * whose source alone names the target has no choice here. Errors: CLA_E_INPUT (the
