@@ -329,8 +329,8 @@ nothing is told by resampling sentences, but for [n-grams](translation.md)."""
 COLUMNS = """
 | the paper's words | measured here | comparisons | verdict | what would decide the rest |
 |---|---|---|---|---|"""
-THEOREM = ("| Theorem 1: the norm of what attention gives is at least the smallest norm of the keys | "
-           "by counting | two keys k and -k with equal weights give 0 | contradicted | |")
+THEOREM = ("| Theorem 1: the output of attention has at least the norm of the shortest key | a counterexample "
+           "| the keys k and -k with equal weights give 0 | contradicted | |")
 
 
 def short(comparisons):

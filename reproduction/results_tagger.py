@@ -292,18 +292,6 @@ def curves(lines):
         yield f"| {epoch} | " + " | ".join(f"{means[v][epoch - 1]:.2f}" for v in PUBLISHED) + " |"
 
 
-def difference(own, base):
-    """The difference of the means over the seeds of both, and its standard error; None with fewer than two."""
-    seeds = sorted(set(own) & set(base))
-    return results_means.difference([own[s] for s in seeds], [base[s] for s in seeds]) if len(seeds) > 1 else None
-
-
-def after_softmax(lines):
-    """Convolution after the softmax beside the same before it, by variant."""
-    for variant in ("conv", "conv2d"):
-        yield variant, difference(*(of(lines, "English-LinES", name, "accuracy") for name in (variant, f"{variant}_before")))
-
-
 def penn(lines):
     if not lines:
         return

@@ -75,7 +75,7 @@ enum {
     CLA_OPEN_BOTH = 2,
     CLA_OPEN_CREATE = 4,   // unless it exists
     CLA_OPEN_NEW = 8,      // create it; fail with EEXIST when it exists
-    CLA_OPEN_EMPTY = 16,   // remove what it holds
+    CLA_OPEN_EMPTY = 16,   // cut it to no bytes
     CLA_OPEN_FOLDER = 32,  // fail with ENOTDIR unless it is a folder
     CLA_OPEN_NO_LINK = 64, // fail with ELOOP or ENOTDIR when it is a link
     CLA_OPEN_NO_WAIT = 128 // do not wait for the writer of a FIFO

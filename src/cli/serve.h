@@ -134,7 +134,8 @@ extern const serve_page serve_pages[];
 
 /* Notes the languages of a translator. Errors: those of cla_model_targets. */
 cla_status serve_read_languages(serve *s);
-/* Reads what a request says of its translations. Errors: CLA_E_INPUT. */
+/* Reads the languages and the number of alternatives of a request. Errors:
+ * CLA_E_INPUT. */
 cla_status serve_read_translate(const serve *s, serve_job *job, const json_t *object);
 /* Return the translation of an entry, and a list of its alternatives; NULL when out of
  * memory. */

@@ -48,7 +48,7 @@ static json_t *result_of(const serve *s, const serve_job *job, size_t entry)
                : json_incref(job->text[job->first[entry]].result);
 }
 
-/* What a response says of each entry: a list of it, or the one for a single text. */
+/* Returns the results of all entries as a list, or that of a single text. */
 static json_t *each_entry(const serve *s, const serve_job *job, bool alternatives)
 {
     json_t *list = json_array();

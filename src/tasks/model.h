@@ -16,7 +16,7 @@ struct cla_model {
     struct translation_result *said; // [said_count] the last translations
     size_t said_count, cut;          // cut: best ones at the longest length
     cla_text target_text;            // what targets points into
-    const char **targets;            // [target_count] NULL: nobody has asked yet
+    const char **targets;            // [target_count] NULL until they are asked for
     size_t target_count;
 };
 

@@ -122,8 +122,8 @@ static cla_status add(const cla_sentences *s, const char *text, size_t size, siz
                                                       : CLA_OK;
 }
 
-/* Text that somebody put into lower case: Unicode's rules want a capital behind a full
- * stop. Here each mark with a blank behind it ends a sentence. */
+/* Cuts text without capitals at each mark with a blank behind it: by Unicode's rules no
+ * sentence begins with a small letter after a full stop. */
 static cla_status cut_small(const cla_sentences *s, const char *text, size_t size,
                             cla_cuts *cuts)
 {
