@@ -21,10 +21,17 @@
 /* A score so far from 0 that s sigmoid(-s) is 0; so it is at infinity, too. */
 #define FAR 110.0f
 
-/* ln(1 + e^x) */
-INLINE float softplus(float x)
+/* What a gate of score s takes from one exponential: the probabilities that it is open
+ * and shut, sigmoid(s) and sigmoid(-s), and ln(1 + e^-|s|). */
+typedef struct odds {
+    float open, shut, excess;
+} odds;
+
+INLINE odds odds_of(float s)
 {
-    return fmax(x, 0.0f) + log1p(exp(-fabs(x)));
+    const float e = exp(-fabs(s)), likely = 1.0f / (1.0f + e), rare = e * likely;
+    const odds o = { s < 0.0f ? rare : likely, s < 0.0f ? likely : rare, log1p(e) };
+    return o;
 }
 
 // returns_t = sum of the rewards from t to the end of the sequence
@@ -88,9 +95,10 @@ kernel void reinforce_rows(global float *restrict cost,
     float policy = 0.0f, disorder = 0.0f;
     for (int j = lid; j < keys; j += WG) {
         const float s = scores[at + j], gate = gates[at + j], size = fabs(s);
-        policy -= gate == 0.0f ? softplus(s)
-                               : gate * softplus(-s) + (1.0f - gate) * softplus(s);
-        disorder += softplus(-size) + (size > FAR ? 0.0f : size * sigmoid(-size));
+        const odds o = odds_of(s);
+        const float shut = fmax(s, 0.0f), open = gate * fmax(-s, 0.0f);
+        policy -= o.excess + (gate == 0.0f ? shut : open + (1.0f - gate) * shut);
+        disorder += o.excess + (size > FAR ? 0.0f : size * fmin(o.open, o.shut));
     }
     policy = group_sum(policy, scratch, lid, WG);
     disorder = group_sum(disorder, scratch, lid, WG);
@@ -134,9 +142,9 @@ kernel void reinforce_backward(
     const float share = -dloss[0] / (float)queries;
     for (int j = LANE(0); j < keys; j += WG) {
         const float s = scores[at + j], gate = gates[at + j];
-        const float open = sigmoid(s), shut = sigmoid(-s);
-        const float policy = gate * shut - (1.0f - gate) * open; // gate - p
-        const float spread = fabs(s) > FAR ? 0.0f : s * open * shut;
+        const odds o = odds_of(s);
+        const float policy = gate * o.shut - (1.0f - gate) * o.open; // gate - p
+        const float spread = fabs(s) > FAR ? 0.0f : s * o.open * o.shut;
         const float g = share * (a * policy - entropy * spread);
         ds[at + j] = add ? ds[at + j] + g : g;
     }
