@@ -9,7 +9,7 @@
  *
  *   1. an attn_way in a file src/nn/attn_<name>.c, with a private struct of its
  *      settings and parameters,
- *   2. its name in the list `ways` of meson.build,
+ *   2. its name in the list `ways` of src/nn/meson.build,
  *   3. its rows of docs/attention.md, which tests/tasks/pairs.c reads.
  *
  * The network decides which layers have the way; the others have softmax attention. */

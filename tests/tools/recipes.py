@@ -176,18 +176,18 @@ class Build:
         text = (self.build / name).read_text(encoding="utf-8")
         for old, new in changes:
             text = text.replace(old, new)
-        file = self.scratch / name
+        file = self.scratch / Path(name).name
         file.write_text(text, encoding="utf-8")
         return self.compile(like, file)
 
     def lists(self, recipe: Recipe) -> list[str]:
         """The lists of operators or of kinds of attention, with the new one."""
         if recipe.name == "operator":
-            return [self.listed("kinds.c", "tests/oracle/gru.c",
+            return [self.listed("tests/oracle/kinds.c", "tests/oracle/gru.c",
                                 [("*const gru_kinds[],", "*const gru_kinds[], *const softsign_kinds[],"),
                                  (" gru_kinds,", " gru_kinds, softsign_kinds,")])]
         if recipe.name == "attention":
-            return [self.listed("ways.c", "src/nn/attn.c",
+            return [self.listed("src/nn/ways.c", "src/nn/attn.c",
                                 [(" cla_attn_block,", " cla_attn_block, cla_attn_uniform,"),
                                  (" &cla_attn_block,", " &cla_attn_block, &cla_attn_uniform,")])]
         return []
