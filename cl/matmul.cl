@@ -6,12 +6,14 @@
  * allow few groups in others.
  * Defines: DOWN, ACROSS; QM, QN: 1 or 2; TA, TB: 1 if a (or b) is stored transposed;
  * WIDE: 1 if every offset and stride, N, and the contiguous sizes of a and b are
- * multiples of 4 floats; UNROLL, a divisor of TK; WEIGHTS, the number format of b.
+ * multiples of 4 floats; UNROLL, a divisor of TK; WEIGHTS, the number format of b;
+ * BF16, 1 if a and b are rounded to bf16.
  * Local: (TM + TN + 8) * 16 floats. While an item multiplies two tiles, it loads its
  * part of the next two.
  * Numerics: f32 sums in the order of the inner index, whatever the tile; if the host
  * cuts that index, the sums of its parts.
  * Writes: y whole (added to when add). */
+#include "bf16.clh"
 #include "matmul.clh"
 #include "weights.clh"
 
@@ -99,7 +101,7 @@ INLINE void put_quad(local float *to, int n, int width, bool turned, float4 x)
             const bool inside = inner < rest && outer < left;                         \
             const size_t at =                                                         \
                 turned ? (size_t)outer * ld + inner : (size_t)inner * ld + outer;     \
-            to[inner * (width + 4) + outer] = inside ? READ(x, at) : 0.0f;            \
+            to[inner * (width + 4) + outer] = inside ? rounded(READ(x, at)) : 0.0f;   \
         }                                                                             \
     }
 FILL_REST(fill_rest, float, FLOAT_AT)
@@ -179,13 +181,13 @@ typedef struct fetched {
         next.b##i =                                                                \
             quad_of_b(b, quad_at(n, TN, TB, s.b_ld, columns), n, TN, TB, columns); \
     }
-#define PUT_A(i)                                               \
-    if (i < A_FILL) {                                          \
-        put_quad(a_tile, lid + i * ITEMS, TM, !TA, next.a##i); \
+#define PUT_A(i)                                                         \
+    if (i < A_FILL) {                                                    \
+        put_quad(a_tile, lid + i * ITEMS, TM, !TA, rounded4(next.a##i)); \
     }
-#define PUT_B(i)                                              \
-    if (i < B_FILL) {                                         \
-        put_quad(b_tile, lid + i * ITEMS, TN, TB, next.b##i); \
+#define PUT_B(i)                                                        \
+    if (i < B_FILL) {                                                   \
+        put_quad(b_tile, lid + i * ITEMS, TN, TB, rounded4(next.b##i)); \
     }
 
 // y = act(op(a) op(b) + bias) + residual; column j of op(b) is multiplied with scale[j]

@@ -13,31 +13,8 @@
 #include "matmul.clh"
 #include "matmul_panel.clh"
 #include "matmul_tile_args.h"
-
-/* Applies bias, activation and residual to the item's block, which is in the L2
- * cache. */
-INLINE void finish_block(const tile t, global const float *bias,
-                         global const float *residual, const matmul_shape s, int i0,
-                         int j0, int j1, size_t batch)
-{
-    residual += residual ? s.residual_offset + batch * s.residual_stride : 0;
-    for (int r = 0; r < t.rows; r++) {
-        global float *y = t.y + (size_t)r * t.ld;
-        global const float *added =
-            residual ? residual + (size_t)(i0 + r) * s.residual_ld : 0;
-        int j = j0;
-        for (; j + VEC <= j1; j += VEC) {
-            const floatv x =
-                bias ? loadv(0, y + j) + loadv(0, bias + j) : loadv(0, y + j);
-            const floatv z = activatev(x, s.activation);
-            storev(added ? z + loadv(0, added + j) : z, 0, y + j);
-        }
-        for (; j < j1; j++) {
-            y[j] = matmul_tail(y[j], bias ? bias + j : 0, added ? added + j : 0,
-                               s.activation);
-        }
-    }
-}
+// needs the headers above
+#include "matmul_block.clh"
 
 /* Return where inner index k of a block of a, and of a panel of b, begins. */
 INLINE global const float *block_of_a(global const float *a, const matmul_shape s,
@@ -113,7 +90,7 @@ kernel void matmul_tile(global float *y, global const float *a, global const wei
         k0 += cut.depth;
     } while (k0 < s.K);
     if (bias || residual || s.activation) {
-        finish_block(t, bias, residual, s, i0, j0, j1, batch);
+        finish_block(t.y, bias, residual, s, i0, t.rows, j0, j1, batch);
     }
 }
 

@@ -4,10 +4,12 @@
  * Work-group: WG items to COLUMNS results of one matrix of the batch, SLICES items to
  * each of them.
  * Defines: ALONG, 1 if the inner index is contiguous in the matrix: neighbouring items
- * then follow it, else the results; WEIGHTS, the matrix's number format.
+ * then follow it, else the results; WEIGHTS, the matrix's number format;
+ * BF16, 1 if both are rounded to bf16.
  * Local: WG floats.
  * Numerics: f32; a slice has every SLICES-th product, slices are added in pairs.
  * Writes: y whole (added to when add). */
+#include "bf16.clh"
 #include "matmul.clh"
 #include "matmul_vector_args.h"
 #include "weights.clh"
@@ -42,7 +44,8 @@ kernel void matmul_vector(global float *y, global const weight *m,
 #pragma unroll 4
 #endif
     for (int k = SLICE; k < depth; k += SLICES) {
-        sum += WEIGHT_AT(m, (size_t)k * v.inner) * x[(size_t)k * v.x_step];
+        sum += rounded(WEIGHT_AT(m, (size_t)k * v.inner)) *
+               rounded(x[(size_t)k * v.x_step]);
     }
     scratch[LANE(0)] = sum;
     barrier(CLK_LOCAL_MEM_FENCE);

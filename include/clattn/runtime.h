@@ -51,6 +51,15 @@ typedef enum cla_schedule {
     CLA_SCHEDULE_GROUP,
 } cla_schedule;
 
+/* How products of matrices are computed, in the words of PyTorch. Inputs, results and
+ * sums are float32 in each. */
+typedef enum cla_precision {
+    CLA_PRECISION_HIGHEST, // float32
+    CLA_PRECISION_HIGH,    // three bf16 parts of each number, six products: about as
+                           // exact as float32; float32 where there is no matrix unit
+    CLA_PRECISION_MEDIUM,  // each number rounded to bf16
+} cla_precision;
+
 /* Launches, time and bytes of a kernel. Rows named "(fill)", "(copy)", "(read)" and
  * "(write)" count OpenCL commands that are no kernels. */
 typedef struct cla_profile_row {
@@ -111,6 +120,15 @@ CLA_API const cla_device *cla_runtime_device(const cla_runtime *rt);
  * CLATTN_SCHEDULE where that is set. */
 CLA_API cla_schedule cla_runtime_schedule(const cla_runtime *rt);
 CLA_API void cla_runtime_set_schedule(cla_runtime *rt, cla_schedule schedule);
+
+/* The precision of products from now on: of cla_linear, cla_matmul and all operators
+ * that are made of them. A new runtime takes CLATTN_PRECISION (highest, high, medium),
+ * and HIGHEST without it; a share takes that of its whole. Where a device has a matrix
+ * unit that clattn knows, HIGH and MEDIUM use it; elsewhere MEDIUM rounds in the same
+ * way, and gives the same bits on CPUs. Infinities may become NaN under HIGH.
+ * Errors: CLA_E_USAGE (no such precision). */
+CLA_API cla_precision cla_runtime_precision(const cla_runtime *rt);
+CLA_API cla_status cla_runtime_set_precision(cla_runtime *rt, cla_precision precision);
 
 /* Largest number of bytes that were in use on the device at one time. */
 CLA_API uint64_t cla_runtime_peak_bytes(const cla_runtime *rt);

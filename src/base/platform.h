@@ -28,6 +28,10 @@ long cla_os_processors(void); // that are online; at least 1
 /* Gives the path of the running program. */
 bool cla_os_program(char *path, size_t size);
 
+/* Asks for the right to use the tile registers of AMX; it is the process's, and holds
+ * until it ends. Returns false where the system has no such right, or refuses it. */
+bool cla_os_allow_tiles(void);
+
 /* Describes the system: "Linux 6.1.0 x86_64"; an empty text where it is not known. */
 void cla_os_describe(char *text, size_t size);
 /* Gives the processes that want to run, on average of the last minute. Returns false on

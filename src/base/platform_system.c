@@ -7,6 +7,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
 
 #include "base/platform.h"
 
@@ -45,6 +48,18 @@ void cla_os_sleep_ns(int64_t ns)
 void cla_os_yield(void)
 {
     sched_yield();
+}
+
+/* ---- processor ------------------------------------------------------------- */
+
+bool cla_os_allow_tiles(void)
+{
+#if defined(__linux__) && defined(__x86_64__)
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, TILE_DATA = 18 }; // as Linux names them
+    return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, TILE_DATA) == 0;
+#else
+    return false;
+#endif
 }
 
 /* ---- signals --------------------------------------------------------------- */

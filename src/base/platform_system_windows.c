@@ -49,6 +49,13 @@ void cla_os_yield(void)
     SwitchToThread();
 }
 
+/* ---- processor ------------------------------------------------------------- */
+
+bool cla_os_allow_tiles(void)
+{
+    return false; // Windows has no call to ask for it
+}
+
 /* ---- signals --------------------------------------------------------------- */
 
 enum { INTERRUPT = 2, TERMINATE = 15 }; // numbers of POSIX

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "base/platform.h"
+
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 
@@ -34,7 +36,49 @@ void cla_processor_features(char text[CLA_PROCESSOR_TEXT])
              wide[0], wide[1], wide[2], more, state);
 }
 
+/* What leaf 7 says, where the system keeps the registers that `needed` stands for. */
+typedef struct leaf7 {
+    uint32_t b, c, d, more; // more: EAX of its second part
+} leaf7;
+
+static bool read_leaf7(uint32_t needed, leaf7 *out)
+{
+    uint32_t a = 0, b = 0, c = 0, d = 0;
+    *out = (leaf7){ 0 };
+    if (!__get_cpuid(1, &a, &b, &c, &d) || (saved_state(c) & needed) != needed ||
+        !__get_cpuid_count(7, 0, &a, &out->b, &out->c, &out->d)) {
+        return false;
+    }
+    out->more = __get_cpuid_count(7, 1, &a, &b, &c, &d) ? a : 0;
+    return true;
+}
+
+bool cla_processor_amx(void)
+{
+    enum { STATE = 0x60000, BF16 = 1 << 22, TILE = 1 << 24 };
+    leaf7 has;
+    return read_leaf7(STATE, &has) && has.d & BF16 && has.d & TILE &&
+           cla_os_allow_tiles();
+}
+
+bool cla_processor_bf16(void)
+{
+    enum { STATE = 0xe6, AVX512F = 1 << 16, BF16 = 1 << 5 };
+    leaf7 has;
+    return read_leaf7(STATE, &has) && has.b & AVX512F && has.more & BF16;
+}
+
 #else
+
+bool cla_processor_amx(void)
+{
+    return false;
+}
+
+bool cla_processor_bf16(void)
+{
+    return false;
+}
 
 void cla_processor_features(char text[CLA_PROCESSOR_TEXT])
 {

@@ -133,6 +133,12 @@ cla_group_plan cla_group_plan_of(double cores, int side, const cla_product *p);
  * may reuse it. Errors: CLA_E_NOMEM, CLA_E_DEVICE. */
 cla_status cla_product_scratch(cla_runtime *rt, size_t bytes, cla_memory **out);
 
+/* matmul_unit.c: queues the kernel for numbers of bf16, if the precision in force and
+ * the schedule ask for it: *done. Tests the device's matrix unit before its first
+ * use. Errors: CLA_E_DEVICE (CLATTN_UNIT names a unit that computes wrongly),
+ * CLA_E_NOMEM. */
+cla_status cla_product_unit(cla_runtime *rt, const cla_product *p, bool *done);
+
 /* matmul_tile.c: queues the kernel for CPU devices. */
 cla_status cla_product_tile(cla_runtime *rt, const cla_product *p);
 

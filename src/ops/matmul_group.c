@@ -16,6 +16,15 @@ static bool is_wide(const cla_product *p)
            is_wide_matrix(&p->residual);
 }
 
+/* Returns the define of the numbers that are multiplied: weights as they are stored, or
+ * floats, rounded if the precision asks for it. */
+static cla_define numbers(const cla_runtime *rt, const cla_product *p)
+{
+    return !cla_product_stored(p) && cla_runtime_precision(rt) == CLA_PRECISION_MEDIUM
+               ? (cla_define){ "BF16", 1 }
+               : cla_weights_define(cla_product_stored(p));
+}
+
 /* ---- one row or one column ------------------------------------------------------- */
 
 /* Return the arguments of y' = op(b)' a' for one row, and those for one column. */
@@ -68,7 +77,7 @@ static cla_status product_vector(cla_runtime *rt, const cla_product *p)
     const cla_launch launch = {
         .file = "matmul_vector",
         .kernel = "matmul_vector",
-        .define = { { "ALONG", along }, cla_weights_define(cla_product_stored(p)) },
+        .define = { { "ALONG", along }, numbers(rt, p) },
         .groups = { (size_t)(cla_pieces(args.results, columns) * p->batch) },
         .local = { WG },
         .args = { cla_mem(p->y.memory), cla_mem(m->memory), cla_mem(x->memory),
@@ -101,7 +110,7 @@ static cla_status product_tiles(cla_runtime *rt, const cla_product *p,
                     { "TB", p->transpose_b },
                     { "WIDE", is_wide(p) },
                     { "UNROLL", cla_tuned(rt, "matmul_group", "UNROLL", 4) },
-                    cla_weights_define(cla_product_stored(p)) },
+                    numbers(rt, p) },
         .groups = { (size_t)(plan->groups * plan->parts) },
         .local = { (size_t)(t->down * t->across) },
         .args = { cla_product_y(p), cla_product_a(p), cla_product_b(p),

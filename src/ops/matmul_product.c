@@ -264,8 +264,15 @@ cla_status cla_product_run(cla_runtime *rt, const cla_product *product)
         return CLA_OK;
     }
     fold_batch(&p);
-    // CLBlast refuses empty sums, and takes floats only
-    if (p.K && !cla_product_stored(&p) && wants_clblast(rt, &p, state->provider)) {
+    bool done = false;
+    CLA_TRY(cla_product_unit(rt, &p, &done));
+    if (done) {
+        return CLA_OK;
+    }
+    // CLBlast refuses empty sums, takes floats only, and does not round them
+    if (p.K && !cla_product_stored(&p) &&
+        cla_runtime_precision(rt) != CLA_PRECISION_MEDIUM &&
+        wants_clblast(rt, &p, state->provider)) {
         CLA_TRY(check_clblast(rt, state));
         if (!*state->fault) {
             return cla_clblast_run(rt, &p);

@@ -180,6 +180,10 @@ static cla_status pack_weights(cla_runtime *rt, const cla_product *p,
     if (*out) {
         return CLA_OK;
     }
+    if (form->parts) { // made under another precision
+        cla_memory_free(&form->memory, rt);
+        *form = (cla_form){ 0 };
+    }
     if (form->memory.mem && form->size != p->K * p->N) {
         return CLA_OK; // the form holds other rows
     }

@@ -87,6 +87,8 @@ struct cla_runtime {
     _Atomic uintptr_t owner; // thread whose call is running (hold.c); 0: none
     int64_t process;         // the process that made it: OpenCL does not survive fork
     cla_schedule own_schedule, schedule;
+    cla_precision precision;
+    cla_unit_choice unit_choice;
     size_t align;                       // of sub-buffers, bytes
     double slice_flops;                 // longer launches are split
     char processor[CLA_PROCESSOR_TEXT]; // of a CPU: what its machine code may use
@@ -120,6 +122,9 @@ struct cla_runtime {
  * replaces generated.clh unless it is NULL. */
 cla_status cla_source_get(const cla_runtime *rt, const char *file,
                           const char *generated, cla_text *out);
+
+/* precision.c: reads CLATTN_PRECISION and CLATTN_UNIT. Errors: CLA_E_USAGE. */
+cla_status cla_precision_init(cla_runtime *rt);
 
 /* program.c */
 extern const char *const cla_program_options; // of every build, before the defines

@@ -56,6 +56,7 @@ static cla_status prepare(cla_runtime *rt)
     const int clock = rt->device.clock_mhz ? rt->device.clock_mhz : 1000;
     rt->slice_flops = 2e6 * clock * rt->device.compute_units;
     CLA_TRY(read_schedule(rt));
+    CLA_TRY(cla_precision_init(rt));
     CLA_TRY(read_kernel_path(rt));
     cla_cache_init(rt);
     CLA_TRY(cla_class_init(rt));
@@ -134,7 +135,9 @@ static cla_status build_share(cla_runtime *rt, const cla_runtime *of, int share,
     rt->process = cla_os_process();
     CLA_TRY(cla_share_init(rt, of, share, shares));
     CLA_TRY(open_queue(rt));
-    return prepare(rt);
+    CLA_TRY(prepare(rt));
+    rt->precision = of->precision;
+    return CLA_OK;
 }
 
 cla_status cla_runtime_share(cla_runtime **rt, const cla_runtime *of, int share,

@@ -152,6 +152,34 @@ cla_status cla_memory_fill(cla_runtime *rt, const cla_memory *memory, uint32_t p
 cla_status cla_memory_copy(cla_runtime *rt, const cla_memory *to, size_t to_offset,
                            const cla_memory *from, size_t from_offset, size_t bytes);
 
+/* ---- matrix units --------------------------------------------------------------- */
+
+/* Matrix units, as the define UNIT of cl/unit.clh. */
+typedef enum cla_unit {
+    CLA_UNIT_NONE,
+    CLA_UNIT_AMX,
+    CLA_UNITS,
+} cla_unit;
+
+/* What CLATTN_UNIT asks for. */
+typedef enum cla_unit_choice {
+    CLA_UNIT_AUTO,    // the best that the device has
+    CLA_UNIT_WITHOUT, // "none"
+    CLA_UNIT_BY_NAME, // that of cla_unit_offered, or an error at the start
+} cla_unit_choice;
+
+/* Returns the unit that device, driver and processor offer. It is not tested yet. */
+cla_unit cla_unit_offered(const cla_runtime *rt);
+/* Returns whether kernels may use the instruction of CONVERTS (cl/unit.clh). */
+bool cla_unit_converts(const cla_runtime *rt);
+cla_unit_choice cla_unit_asked(const cla_runtime *rt);
+const char *cla_unit_name(cla_unit unit); // "none", "amx"
+
+/* Returns the word of a precision: "highest", "high", "medium"; and gives the precision
+ * of a word. Errors: CLA_E_USAGE (no such word; what: where it stands). */
+const char *cla_precision_word(cla_precision precision);
+cla_status cla_precision_read(const char *what, const char *word, cla_precision *out);
+
 /* ---- launches ----------------------------------------------------------------- */
 
 typedef enum cla_arg_kind {

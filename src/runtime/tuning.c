@@ -88,6 +88,8 @@ static const constant constants[] = {
     { "matmul_tile", "DEPTH", 1, 4096, 1 },
     { "matmul_tile", "MR", 1, 16, 1 },
     { "matmul_tile", "ROWS", 1, 4096, 1 },
+    { "matmul_unit", "DEPTH", 32, 4096, 32 },
+    { "matmul_unit", "ROWS", 32, 4096, 32 },
     { "position_attention_tile", "ROWS", 1, 4, POWER_OF_TWO },
     { "recurrent", "GROUPS", 0, 65536, 1 },
     { "recurrent", "WALK", 0, 192, 1 },

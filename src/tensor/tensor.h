@@ -12,6 +12,7 @@ typedef struct cla_form {
     uint32_t version;  // of the tensor when the form was made
     uint32_t asked;    // version at the last request
     int64_t size;      // elements of the tensor in it; a product may use some rows only
+    int parts;         // of bf16 for a number, in fragments (cl/unit.clh); 0: floats
 } cla_form;
 
 /* Weights in another order in their own memory: the panels that products read, so that

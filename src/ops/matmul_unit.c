@@ -1,0 +1,288 @@
+/* matmul_unit.c - queues products of numbers that are rounded to bf16, for a matrix
+ * unit or without one, under the tile schedule. */
+#include "cl/matmul_tile_args.h"
+#include "ops/matmul.h"
+#include "ops/spread.h"
+
+enum { SIDE = 16, DEPTH = 32, PANEL = 32, FRAGMENT_BYTES = 1024 }; // cl/unit.clh
+
+/* The unit of a runtime, and how its products are made. */
+typedef struct unit_state {
+    bool tested;
+    cla_unit unit;
+    bool converts; // the conversion to bf16 is an instruction
+} unit_state;
+
+static int64_t steps_of(int64_t K)
+{
+    return cla_pieces(K, DEPTH);
+}
+
+/* Returns the parts of bf16 that stand for a number. */
+static int parts_of(const cla_runtime *rt)
+{
+    return cla_runtime_precision(rt) == CLA_PRECISION_HIGH ? 3 : 1;
+}
+
+/* ---- panels of b ----------------------------------------------------------------- */
+
+static size_t panels_bytes(const cla_product *p, int parts)
+{
+    const int64_t members = p->b.stride ? p->batch : 1;
+    return (size_t)(members * cla_pieces(p->N, PANEL) * steps_of(p->K) * 2 * parts) *
+           FRAGMENT_BYTES;
+}
+
+static cla_status pack(cla_runtime *rt, const cla_product *p, const unit_state *state,
+                       const cla_memory *panels)
+{
+    enum { STEPS = 16 };
+    const matmul_shape shape = cla_product_shape_of(p);
+    const cla_launch launch = {
+        .file = "matmul_unit",
+        .kernel = "matmul_unit_pack",
+        .define = { { "VEC", cla_vector_width(rt) },
+                    { "UNIT", (int)state->unit },
+                    { "CONVERTS", state->converts },
+                    { "PARTS", parts_of(rt) } },
+        .groups = { (size_t)cla_pieces(steps_of(p->K), STEPS),
+                    (size_t)cla_pieces(p->N, PANEL),
+                    p->b.stride ? (size_t)p->batch : 1 },
+        .args = { cla_mem(panels), cla_product_b(p), cla_bytes(&shape, sizeof shape),
+                  cla_i32(STEPS) },
+        .flops = 8.0 * (double)p->K * (double)p->N,
+    };
+    return cla_enqueue(rt, &launch);
+}
+
+/* Returns whether b is all of the weights, whose panels may be kept. */
+static bool is_whole(const cla_product *p)
+{
+    const cla_tensor *w = p->weights;
+    return w && w->version && w->rank == 2 && p->b.memory == &w->memory &&
+           !p->b.offset && p->b.ld == w->shape[1] && p->K * p->N == cla_size(w);
+}
+
+/* Gives the panels of weights, made once for each version of the tensor. */
+static cla_status weight_panels(cla_runtime *rt, const cla_product *p,
+                                const unit_state *state, const cla_memory **out)
+{
+    cla_form *form = &p->weights->form[p->transpose_b];
+    const int parts = parts_of(rt);
+    if (form->parts != parts || form->memory.bytes < panels_bytes(p, parts)) {
+        cla_memory_free(&form->memory, rt);
+        *form = (cla_form){ .parts = parts };
+        CLA_TRY(cla_memory_new(&form->memory, rt, panels_bytes(p, parts)));
+    }
+    if (form->version != p->weights->version) {
+        CLA_TRY(pack(rt, p, state, &form->memory));
+        form->version = p->weights->version;
+        form->size = p->K * p->N;
+    }
+    *out = &form->memory;
+    return CLA_OK;
+}
+
+static cla_status panels_of_b(cla_runtime *rt, const cla_product *p,
+                              const unit_state *state, const cla_memory **out)
+{
+    if (is_whole(p)) {
+        return weight_panels(rt, p, state, out);
+    }
+    cla_memory *scratch = NULL;
+    CLA_TRY(cla_product_scratch(rt, panels_bytes(p, parts_of(rt)), &scratch));
+    *out = scratch;
+    return pack(rt, p, state, scratch);
+}
+
+/* ---- the product ----------------------------------------------------------------- */
+
+typedef struct unit_plan {
+    matmul_cut cut;
+    int64_t down, across;
+    size_t local_bytes;
+} unit_plan;
+
+/* Cuts rows and columns until each core has several items that are worth their start.
+ * Any cut gives the same bits. */
+static unit_plan make_plan(cla_runtime *rt, const cla_product *p)
+{
+    enum { ITEMS_OF_CORE = 4, BLOCK = 2 * SIDE };
+    const double worth = 1 << 20;
+    const cla_device *device = cla_runtime_device(rt);
+    const int64_t parts = parts_of(rt), room = (int64_t)device->local_bytes / 2;
+    int64_t depth = cla_tuned(rt, "matmul_unit", "DEPTH", 1024) / parts;
+    int64_t rows = cla_tuned(rt, "matmul_unit", "ROWS", 256);
+    depth = cla_pieces(p->K < depth ? p->K : depth, DEPTH) * DEPTH;
+    while (rows > BLOCK && rows * depth * 2 * parts > room) {
+        rows /= 2;
+    }
+    const int64_t all = cla_pieces(p->N, PANEL);
+    int64_t down = cla_pieces(p->M, rows), across = cla_pieces(all, 16), panels = 0;
+    for (;;) {
+        rows = cla_pieces(cla_pieces(p->M, down), BLOCK) * BLOCK;
+        panels = cla_pieces(all, across);
+        if (down * across * p->batch >=
+                (int64_t)ITEMS_OF_CORE * device->compute_units ||
+            (double)(rows * panels * PANEL) * (double)p->K <= worth) {
+            break;
+        }
+        if (rows > 2 * BLOCK && rows >= panels * PANEL) {
+            down *= 2;
+        } else if (panels > 1) {
+            across *= 2;
+        } else {
+            break;
+        }
+    }
+    return (unit_plan){
+        .cut = { (int32_t)rows, (int32_t)panels, (int32_t)depth },
+        .down = cla_pieces(p->M, rows),
+        .across = cla_pieces(all, panels),
+        .local_bytes = (size_t)(rows * depth * 2 * parts),
+    };
+}
+
+static cla_status run(cla_runtime *rt, const cla_product *p, const unit_state *state)
+{
+    const unit_plan plan = make_plan(rt, p);
+    const matmul_shape shape = cla_product_shape_of(p);
+    const cla_memory *panels = NULL;
+    CLA_TRY(panels_of_b(rt, p, state, &panels));
+    const cla_launch launch = {
+        .file = "matmul_unit",
+        .kernel = "matmul_unit",
+        .define = { { "VEC", cla_vector_width(rt) },
+                    { "UNIT", (int)state->unit },
+                    { "CONVERTS", state->converts },
+                    { "PARTS", parts_of(rt) } },
+        .groups = { (size_t)plan.down, (size_t)plan.across, (size_t)p->batch },
+        .args = { cla_product_y(p), cla_product_a(p), cla_mem(panels), cla_mem(p->bias),
+                  cla_product_residual(p), cla_bytes(&shape, sizeof shape),
+                  cla_bytes(&plan.cut, sizeof plan.cut), cla_local(plan.local_bytes) },
+        .flops = 2.0 * (double)p->M * (double)p->N * (double)p->K * (double)p->batch,
+    };
+    return cla_enqueue(rt, &launch);
+}
+
+/* ---- the test of a unit ---------------------------------------------------------- */
+
+enum { M = 40, N = 72, K = 70 };
+
+static float number_at(int i)
+{
+    return (float)(i * 7 % 13 - 6);
+}
+
+/* Multiplies small integers, whose sums are exact in any order. *right: as they must
+ * be. */
+static cla_status compare(cla_runtime *rt, const unit_state *state, cla_memory *memory,
+                          bool *right)
+{
+    float a[M * K], b[K * N], y[M * N];
+    for (int i = 0; i < M * K; i++) {
+        a[i] = number_at(i);
+    }
+    for (int i = 0; i < K * N; i++) {
+        b[i] = number_at(i + i / 5);
+    }
+    CLA_TRY(cla_memory_new(&memory[0], rt, sizeof a));
+    CLA_TRY(cla_memory_new(&memory[1], rt, sizeof b));
+    CLA_TRY(cla_memory_new(&memory[2], rt, sizeof y));
+    CLA_TRY(cla_memory_write(rt, &memory[0], 0, a, sizeof a));
+    CLA_TRY(cla_memory_write(rt, &memory[1], 0, b, sizeof b));
+    const cla_product p = {
+        .M = M,
+        .N = N,
+        .K = K,
+        .batch = 1,
+        .a = { .memory = &memory[0], .ld = K },
+        .b = { .memory = &memory[1], .ld = N },
+        .y = { .memory = &memory[2], .ld = N },
+    };
+    CLA_TRY(run(rt, &p, state));
+    CLA_TRY(cla_memory_read(rt, &memory[2], 0, y, sizeof y));
+    *right = true;
+    for (int i = 0; i < M * N; i++) {
+        float sum = 0;
+        for (int k = 0; k < K; k++) {
+            sum += a[i / N * K + k] * b[k * N + i % N];
+        }
+        *right = *right && y[i] == sum;
+    }
+    return CLA_OK;
+}
+
+/* Tests the unit; without a right answer the same products run without it. A driver may
+ * refuse its instructions, or build them to nothing and say so in a log only. */
+static cla_status test_unit(cla_runtime *rt, unit_state *state)
+{
+    cla_memory memory[3] = { { 0 } };
+    bool right = false;
+    const cla_status status = compare(rt, state, memory, &right);
+    for (int i = 0; i < 3; i++) {
+        cla_memory_free(&memory[i], rt);
+    }
+    if (status && status != CLA_E_DEVICE) {
+        return status;
+    }
+    if (!right) {
+        const char *why = status ? cla_error() : "its products are wrong";
+        if (cla_unit_asked(rt) == CLA_UNIT_BY_NAME) {
+            return cla_fail(CLA_E_DEVICE, "matmul: unit %s of '%s': %s",
+                            cla_unit_name(state->unit), cla_runtime_device(rt)->name,
+                            why);
+        }
+        cla_log(CLA_LOG_INFO, "matmul: unit %s of '%s' is not used: %s",
+                cla_unit_name(state->unit), cla_runtime_device(rt)->name, why);
+        *state = (unit_state){ .unit = CLA_UNIT_NONE };
+    }
+    return CLA_OK;
+}
+
+static void free_state(cla_runtime *rt, void *state)
+{
+    (void)rt;
+    free(state);
+}
+
+static cla_status state_of(cla_runtime *rt, unit_state **out)
+{
+    static const char key;
+    cla_extension *extension = NULL;
+    CLA_TRY(cla_runtime_extension(rt, &key, &extension));
+    if (!extension->state) {
+        CLA_TRY(cla_alloc(&extension->state, 1, sizeof **out));
+        extension->fini = free_state;
+    }
+    *out = extension->state;
+    if (!(*out)->tested) {
+        unit_state found = { .unit = cla_unit_asked(rt) == CLA_UNIT_WITHOUT
+                                         ? CLA_UNIT_NONE
+                                         : cla_unit_offered(rt) };
+        found.converts = found.unit == CLA_UNIT_AMX && cla_unit_converts(rt);
+        CLA_TRY(found.unit == CLA_UNIT_NONE ? CLA_OK : test_unit(rt, &found));
+        found.tested = true;
+        **out = found;
+    }
+    return CLA_OK;
+}
+
+cla_status cla_product_unit(cla_runtime *rt, const cla_product *p, bool *done)
+{
+    const cla_precision precision = cla_runtime_precision(rt);
+    *done = false;
+    if (precision == CLA_PRECISION_HIGHEST || !p->K || cla_product_stored(p) ||
+        cla_runtime_schedule(rt) != CLA_SCHEDULE_TILE) {
+        return CLA_OK;
+    }
+    unit_state *state = NULL;
+    CLA_TRY(state_of(rt, &state));
+    // in float32 all parts cost less than their products without a unit
+    if (precision == CLA_PRECISION_HIGH && state->unit == CLA_UNIT_NONE &&
+        cla_unit_asked(rt) != CLA_UNIT_WITHOUT) {
+        return CLA_OK;
+    }
+    *done = true;
+    return run(rt, p, state);
+}

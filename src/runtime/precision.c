@@ -1,0 +1,103 @@
+/* precision.c - how exactly products are computed, and which matrix unit there is. */
+#include <string.h>
+
+#include "base/platform.h"
+#include "runtime/device.h"
+#include "runtime/internal.h"
+
+static const char *const WORDS[] = { "highest", "high", "medium" };
+static const char *const UNITS[CLA_UNITS] = { "none", "amx" };
+
+enum { COUNT = sizeof WORDS / sizeof *WORDS };
+
+const char *cla_precision_word(cla_precision precision)
+{
+    return WORDS[precision];
+}
+
+cla_status cla_precision_read(const char *what, const char *word, cla_precision *out)
+{
+    for (int i = 0; i < COUNT; i++) {
+        if (cla_equals_nocase(word, WORDS[i])) {
+            *out = (cla_precision)i;
+            return CLA_OK;
+        }
+    }
+    return cla_fail(CLA_E_USAGE, "%s is '%s', must be highest, high or medium", what,
+                    word);
+}
+
+cla_precision cla_runtime_precision(const cla_runtime *rt)
+{
+    return rt ? rt->precision : CLA_PRECISION_HIGHEST;
+}
+
+cla_status cla_runtime_set_precision(cla_runtime *rt, cla_precision precision)
+{
+    CLA_NEED(rt);
+    CLA_HOLD(rt);
+    if ((unsigned)precision >= COUNT) {
+        return cla_fail(CLA_E_USAGE, "runtime_set_precision: precision is %d",
+                        (int)precision);
+    }
+    rt->precision = precision;
+    return CLA_OK;
+}
+
+/* ---- units ----------------------------------------------------------------------- */
+
+const char *cla_unit_name(cla_unit unit)
+{
+    return UNITS[unit];
+}
+
+cla_unit_choice cla_unit_asked(const cla_runtime *rt)
+{
+    return rt->unit_choice;
+}
+
+/* The tiles of AMX belong to the processor, so that only drivers that run kernels on it
+ * can use them; and these must compile for it. */
+cla_unit cla_unit_offered(const cla_runtime *rt)
+{
+    const bool here = rt->device.kind == CLA_DEVICE_CPU && !rt->record && !rt->watched;
+    return here && cla_processor_amx() ? CLA_UNIT_AMX : CLA_UNIT_NONE;
+}
+
+/* Only PoCL's compiler takes its operands. */
+bool cla_unit_converts(const cla_runtime *rt)
+{
+    return cla_device_is_pocl(&rt->device) && cla_processor_bf16();
+}
+
+static cla_status read_unit(cla_runtime *rt)
+{
+    const char *text = cla_os_getenv("CLATTN_UNIT");
+    rt->unit_choice = CLA_UNIT_AUTO;
+    if (!text || !*text || cla_equals_nocase(text, "auto")) {
+        return CLA_OK;
+    }
+    if (cla_equals_nocase(text, UNITS[CLA_UNIT_NONE])) {
+        rt->unit_choice = CLA_UNIT_WITHOUT;
+        return CLA_OK;
+    }
+    if (!cla_equals_nocase(text, UNITS[CLA_UNIT_AMX])) {
+        return cla_fail(CLA_E_USAGE, "CLATTN_UNIT is '%s', must be none, amx or auto",
+                        text);
+    }
+    rt->unit_choice = CLA_UNIT_BY_NAME;
+    return cla_unit_offered(rt) == CLA_UNIT_AMX
+               ? CLA_OK
+               : cla_fail(CLA_E_USAGE,
+                          "CLATTN_UNIT is amx, which device '%s' does not have, or the "
+                          "system does not allow",
+                          rt->device.name);
+}
+
+cla_status cla_precision_init(cla_runtime *rt)
+{
+    const char *text = cla_os_getenv("CLATTN_PRECISION");
+    CLA_TRY(text && *text ? cla_precision_read("CLATTN_PRECISION", text, &rt->precision)
+                          : CLA_OK);
+    return read_unit(rt);
+}

@@ -1,0 +1,123 @@
+/* matmul_unit.c - products of rounded numbers: right at every precision, and with the
+ * same bits whether a matrix unit computes them or not. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/product_case.h"
+#include "support/support.h"
+
+static cla_runtime *runtime_of(const char *unit, cla_precision precision)
+{
+    setenv("CLATTN_UNIT", unit, 1);
+    cla_runtime *rt = test_runtime();
+    unsetenv("CLATTN_UNIT");
+    cla_memory_guard(rt, true);
+    cla_runtime_set_schedule(rt, CLA_SCHEDULE_TILE);
+    TEST_OK(cla_runtime_set_precision(rt, precision));
+    return rt;
+}
+
+/* Two runtimes: without a unit, and with the one that the device has, if any. */
+typedef struct pair {
+    cla_runtime *without, *with;
+} pair;
+
+static void check_pair(const pair *p, const inner_case *c)
+{
+    float *a = check_inner_results(p->without, c, "unit none");
+    float *b = check_inner_results(p->with, c, "unit auto");
+    const int64_t size = (int64_t)c->M * (c->N + c->gap) * c->batch;
+    cr_expect_eq(memcmp(a, b, (size_t)size * 4), 0, "M%d N%d K%d: other bits", c->M,
+                 c->N, c->K);
+    free(a);
+    free(b);
+}
+
+static void check_shapes(cla_precision precision)
+{
+    static const int sizes[][3] = { { 1, 1, 1 },     { 1, 40, 33 },   { 2, 7, 3 },
+                                    { 16, 32, 32 },  { 17, 33, 47 },  { 64, 64, 64 },
+                                    { 129, 65, 70 }, { 70, 130, 300 } };
+    const pair p = { runtime_of("none", precision), runtime_of("auto", precision) };
+    cla_runtime *group = runtime_of("auto", precision);
+    cla_runtime_set_schedule(group, CLA_SCHEDULE_GROUP);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const int *n = sizes[i];
+        if ((test_tiny() && n[0] > 2) || (test_small() && n[0] > 17)) continue;
+        for (int t = test_tiny() ? 2 : 0; t < 4; t++) {
+            inner_case c = { .M = n[0],
+                             .N = n[1],
+                             .K = n[2],
+                             .ta = t & 1,
+                             .tb = t >> 1,
+                             .batch = n[0] > 64 ? 1 : 2,
+                             .offset = 5,
+                             .gap = 3,
+                             .pad = 7,
+                             .rounded = precision == CLA_PRECISION_MEDIUM };
+            for (int tail = 0; tail < 3; tail++) {
+                c.shared_b = tail > 0;
+                c.add = tail == 1;
+                c.bias = c.residual = tail == 2;
+                c.activation = tail == 2 ? CLA_TANH : CLA_NONE;
+                check_pair(&p, &c);
+                check_inner(group, &c, "group");
+            }
+        }
+    }
+    cla_runtime *all[] = { p.without, p.with, group };
+    for (int i = 0; i < 3; i++) {
+        cla_runtime_free(&all[i]);
+    }
+}
+
+Test(matmul_unit, medium_rounds_to_bf16, .timeout = 600)
+{
+    check_shapes(CLA_PRECISION_MEDIUM);
+}
+
+/* The bar is that of float32. */
+Test(matmul_unit, high_is_as_exact_as_float32, .timeout = 600)
+{
+    check_shapes(CLA_PRECISION_HIGH);
+}
+
+/* Cuts of rows and of the inner index change no bit. */
+Test(matmul_unit, several_cuts, .timeout = 600)
+{
+    const inner_case c = {
+        .M = 70, .N = 131, .K = 150, .batch = 1, .bias = true, .rounded = true
+    };
+    float *first = NULL;
+    for (int depth = 32; depth <= 1024 && !test_tiny(); depth *= 4) {
+        cla_runtime *rt = runtime_of("auto", CLA_PRECISION_MEDIUM);
+        TEST_OK(cla_tuning_set(rt, "matmul_unit", "DEPTH", depth));
+        TEST_OK(cla_tuning_set(rt, "matmul_unit", "ROWS", depth > 32 ? 64 : 32));
+        float *got = check_inner_results(rt, &c, "cuts");
+        cr_expect(!first || !memcmp(first, got, (size_t)c.M * (size_t)c.N * 4));
+        cla_runtime_free(&rt);
+        free(first);
+        first = got;
+    }
+    free(first);
+}
+
+/* ---- choices --------------------------------------------------------------------- */
+
+Test(matmul_unit, words_of_the_environment)
+{
+    cla_runtime *rt = NULL;
+    setenv("CLATTN_PRECISION", "Medium", 1);
+    rt = test_runtime();
+    cr_expect_eq(cla_runtime_precision(rt), CLA_PRECISION_MEDIUM);
+    TEST_FAILS(cla_runtime_set_precision(rt, (cla_precision)3), CLA_E_USAGE,
+               "runtime_set_precision: precision is 3");
+    cla_runtime_free(&rt);
+    setenv("CLATTN_PRECISION", "low", 1);
+    TEST_FAILS(cla_runtime_new(&rt, NULL), CLA_E_USAGE,
+               "CLATTN_PRECISION is 'low', must be highest, high or medium");
+    unsetenv("CLATTN_PRECISION");
+    setenv("CLATTN_UNIT", "mma", 1);
+    TEST_FAILS(cla_runtime_new(&rt, NULL), CLA_E_USAGE,
+               "CLATTN_UNIT is 'mma', must be none, amx or auto");
+}
