@@ -7,10 +7,10 @@
 
 /* The variables that change the list of devices, the device or its results. */
 static const char *const variables[] = {
-    "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES",    "RUSTICL_ENABLE", "POCL_DEVICES",
-    "POCL_AFFINITY",   "CUDA_VISIBLE_DEVICES", "CLATTN_DEVICE",  "CLATTN_SCHEDULE",
-    "CLATTN_GEMM",     "CLATTN_CLASS",         "CLATTN_TUNING",  "CLATTN_KERNEL_PATH",
-    "CLATTN_RECORD",   "CLATTN_RECORD_AS",
+    "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES",    "RUSTICL_ENABLE",   "POCL_DEVICES",
+    "POCL_AFFINITY",   "CUDA_VISIBLE_DEVICES", "CLATTN_DEVICE",    "CLATTN_SCHEDULE",
+    "CLATTN_GEMM",     "CLATTN_CLASS",         "CLATTN_TUNING",    "CLATTN_KERNEL_PATH",
+    "CLATTN_RECORD",   "CLATTN_RECORD_AS",     "CLATTN_PRECISION", "CLATTN_UNIT",
 };
 
 static cla_status add_variable(cla_text *line, const char *name, const char *value)
@@ -57,10 +57,11 @@ cla_status bench_command_repeat(cla_text *line, const bench_options *given,
     const struct {
         const char *name, *value;
     } options[] = { { "--device", one->device },
+                    { "--precision", given->precision },
                     { "--suite", given->suite },
                     { "--custom", given->custom },
                     { "--filter", filter.data } };
-    const char *words[10];
+    const char *words[12];
     int count = 0;
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (options[i].value) {

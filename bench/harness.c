@@ -101,7 +101,7 @@ static cla_status verify(bench *b, const bench_case *c, bool *right)
         CLA_TRY(c->check(c->state, &nmse));
         b->sums.check_s += (double)(cla_time_ns() - begun) * 1e-9;
     }
-    *right = nmse <= BENCH_NMSE; // false for NaN
+    *right = nmse <= bench_nmse(b->rt); // false for NaN
     if (!*right) {
         bench_report_failure(b, c, nmse);
     }
@@ -201,6 +201,11 @@ static cla_status run_device(bench *b, const char *device)
     b->suite = NULL;
     b->sums = (bench_sums){ .begun_ns = cla_time_ns() };
     CLA_TRY(cla_runtime_new(&b->rt, device));
+    if (b->options->precision) {
+        cla_precision precision = CLA_PRECISION_HIGHEST;
+        CLA_TRY(cla_precision_read("--precision", b->options->precision, &precision));
+        CLA_TRY(cla_runtime_set_precision(b->rt, precision));
+    }
     cla_runtime_on_save(b->rt, bench_progress_saving, &b->progress);
     bench_report_device(b);
     cla_status status = count_cases(b);

@@ -4,16 +4,17 @@
 #include "clattn/clattn.h"
 
 typedef struct bench_options {
-    const char *device;  // as for cla_runtime_new, or "all"
-    const char *suite;   // NULL: all
-    const char *filter;  // POSIX extended regular expression on case names; NULL: all
-    const char *custom;  // times this score of cla_attention_mod alone; NULL: none
-    const char *json;    // file; "-": stdout, instead of the table; NULL: none
-    bool quick;          // fewer and smaller cases, shorter timing
-    bool verify;         // check results; a wrong case is not timed
-    const char *program; // this executable, for the start-up suite
-    const char *commit;  // commit of the build; NULL or empty: unknown
-    const char *command; // command that repeats the run, for the rows; NULL: unknown
+    const char *device;    // as for cla_runtime_new, or "all"
+    const char *precision; // word of cla_precision_read; NULL: CLATTN_PRECISION
+    const char *suite;     // NULL: all
+    const char *filter;    // POSIX extended regular expression on case names; NULL: all
+    const char *custom;    // times this score of cla_attention_mod alone; NULL: none
+    const char *json;      // file; "-": stdout, instead of the table; NULL: none
+    bool quick;            // fewer and smaller cases, shorter timing
+    bool verify;           // check results; a wrong case is not timed
+    const char *program;   // this executable, for the start-up suite
+    const char *commit;    // commit of the build; NULL or empty: unknown
+    const char *command;   // command that repeats the run, for the rows; NULL: unknown
 } bench_options;
 
 /* Runs the suites on one device or on all and prints a table on stdout and progress on

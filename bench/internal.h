@@ -9,10 +9,14 @@
 #include "bench/load.h"
 #include "bench/peaks.h"
 #include "bench/stats.h"
+#include "runtime/runtime.h"
 
-/* Tolerance of verification: squared error over squared result (NMSE), for the rounding
- * of float. */
-#define BENCH_NMSE 1e-9
+/* Returns the tolerance of verification: squared error over squared result (NMSE), for
+ * the rounding of the precision in force. */
+static inline double bench_nmse(const cla_runtime *rt)
+{
+    return cla_precision_limit(rt, 1e-9);
+}
 
 /* A measured case under one provider. */
 typedef struct bench_row {

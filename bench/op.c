@@ -156,7 +156,7 @@ static cla_status check(void *state, double *nmse)
     if (!status && oracle) {
         status = against_oracle(s, &got, nmse);
     }
-    if (!status && *nmse <= BENCH_NMSE && (!oracle || s->op->backward)) {
+    if (!status && *nmse <= bench_nmse(s->rt) && (!oracle || s->op->backward)) {
         status = against_other_schedule(s, &got, nmse);
     }
     outcome_fini(&got);

@@ -145,7 +145,7 @@ void bench_report_failure(bench *b, const bench_case *c, double nmse)
     }
     FILE *to = has_table(b) ? stdout : stderr;
     fprintf(to, "%-*s %-8s WRONG: nmse %.1e, at most %.0e; no speed for it\n",
-            b->columns < 98 ? 0 : 50, c->name, c->provider, nmse, BENCH_NMSE);
+            b->columns < 98 ? 0 : 50, c->name, c->provider, nmse, bench_nmse(b->rt));
     print_again(b, c, to);
     fflush(to);
 }
@@ -174,8 +174,11 @@ void bench_report_device(const bench *b)
     char what[64];
     snprintf(what, sizeof what, "clattn %s on device %d:", cla_version(), d->index);
     const bool fits = strlen(what) + 1 + strlen(d->name) <= (size_t)b->columns;
-    printf("%s%s%s\n  %s, driver %s, %d units, %d lanes\n", what, fits ? " " : "\n  ",
-           d->name, d->platform_name, d->driver, d->compute_units, d->vector_width);
+    const cla_precision precision = cla_runtime_precision(b->rt); // 0: highest
+    printf("%s%s%s\n  %s, driver %s, %d units, %d lanes%s%s\n", what,
+           fits ? " " : "\n  ", d->name, d->platform_name, d->driver, d->compute_units,
+           d->vector_width, precision ? ", precision " : "",
+           precision ? cla_precision_word(precision) : "");
     fflush(stdout);
 }
 

@@ -135,6 +135,19 @@ static int add_load(json_t *o, const bench *b)
     return failed;
 }
 
+/* Adds the precision of products, and the matrix unit that computes them. */
+static int add_precision(json_t *o, const cla_runtime *rt)
+{
+    const cla_precision precision = cla_runtime_precision(rt);
+    const bool unit = precision != CLA_PRECISION_HIGHEST &&
+                      cla_runtime_schedule(rt) == CLA_SCHEDULE_TILE &&
+                      cla_unit_asked(rt) != CLA_UNIT_WITHOUT;
+    const char *name = cla_unit_name(unit ? cla_unit_offered(rt) : CLA_UNIT_NONE);
+    return json_object_set_new(o, "precision",
+                               json_string(cla_precision_word(precision))) |
+           json_object_set_new(o, "unit", json_string(name));
+}
+
 /* Adds the conditions of the measurement, so that it can be repeated. */
 static int add_conditions(json_t *o, const bench *b, const bench_case *c)
 {
@@ -146,6 +159,7 @@ static int add_conditions(json_t *o, const bench *b, const bench_case *c)
     failed |= json_object_set_new(o, "platform",
                                   ascii(on_device ? d->platform_name : "host"));
     failed |= json_object_set_new(o, "version", json_string(cla_version()));
+    failed |= add_precision(o, b->rt);
     if (commit && *commit) {
         failed |= json_object_set_new(o, "commit", ascii(commit));
     }

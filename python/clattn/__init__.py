@@ -25,6 +25,7 @@ from clattn._api import (
     HamMemory,
     HardForm,
     HardGate,
+    Precision,
     Schedule,
     Weights,
 )
@@ -62,6 +63,7 @@ __all__ = [
     "HardGate",
     "Model",
     "Out",
+    "Precision",
     "ProfileRow",
     "Quatrain",
     "Quote",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from clattn import _arguments as arguments
-from clattn._api import DeviceKind, Schedule
+from clattn._api import DeviceKind, Precision, Schedule
 from clattn._library import check, library, struct, text
 from clattn.errors import FreedError, UsageError
 
@@ -207,6 +207,18 @@ class Runtime:
             )
         with self.lock:
             library().cla_runtime_set_schedule(self.pointer, number)
+
+    @property
+    def precision(self) -> Precision:
+        """How products are computed (docs/precision.md)."""
+        with self.lock:
+            return Precision(library().cla_runtime_precision(self.pointer))
+
+    @precision.setter
+    def precision(self, precision: Precision) -> None:
+        number = arguments.whole("precision", "precision", precision, "int")
+        with self.lock:
+            check(library().cla_runtime_set_precision(self.begin(), number))
 
     @property
     def peak_bytes(self) -> int:

@@ -20,6 +20,7 @@ typedef struct arguments {
 
 static const cli_option options[] = {
     CLI_DEVICE(arguments, device),
+    CLI_PRECISION,
     CLI_JSON(arguments, json),
     { "model", 'm', "DIR", "folder of a reader's training run", CLI_TEXT,
       .at = offsetof(arguments, model), .needed = true },

@@ -37,6 +37,7 @@ static cla_status take_seed(void *arguments_, const char *value)
 
 static const cli_option options[] = {
     CLI_DEVICE(arguments, device),
+    CLI_PRECISION,
     CLI_JSON(arguments, json),
     { "model", 'm', "DIR", "folder of a poem generator's training run", CLI_TEXT,
       .at = offsetof(arguments, model), .needed = true },

@@ -36,7 +36,7 @@ static cla_status print_object(const cla_device *d)
     char place[32];
     snprintf(place, sizeof place, "%d:%d", d->platform, d->member);
     json_t *o = json_pack(
-        "{si ss so so so ss so so sI sI sI si si si sb sb ss ss? sb}", "index",
+        "{si ss so so so ss so so sI sI sI si si si sb sb ss ss ss? sb}", "index",
         d->index, "id", place, "name", cli_json_text(d->name), "vendor",
         cli_json_text(d->vendor), "platform", cli_json_text(d->platform_name), "type",
         kind_name(d->kind), "driver", cli_json_text(d->driver), "version",
@@ -44,8 +44,9 @@ static cla_status print_object(const cla_device *d)
         "max_buffer_bytes", (json_int_t)d->max_buffer_bytes, "local_bytes",
         (json_int_t)d->local_bytes, "compute_units", d->compute_units, "clock_mhz",
         d->clock_mhz, "vector_width", d->vector_width, "fp16", (int)d->fp16,
-        "subgroups", (int)d->subgroups, "gemm", cla_product_provider(d), "uuid",
-        *d->uuid ? d->uuid : NULL, "default", (int)d->is_default);
+        "subgroups", (int)d->subgroups, "gemm", cla_product_provider(d), "unit",
+        cla_unit_name(cla_unit_of(d)), "uuid", *d->uuid ? d->uuid : NULL, "default",
+        (int)d->is_default);
     return cli_print_json(o);
 }
 
@@ -90,6 +91,7 @@ static void print_details(const cla_device *d)
     printf("     fp16           %s\n", yes_no(d->fp16));
     printf("     sub-groups     %s\n", yes_no(d->subgroups));
     printf("     gemm           %s\n", cla_product_provider(d));
+    printf("     matrix unit    %s\n", cla_unit_name(cla_unit_of(d)));
     if (*d->uuid) {
         printf("     uuid           %s\n", d->uuid);
     }

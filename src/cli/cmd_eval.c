@@ -30,6 +30,7 @@ static cla_status take_model(void *arguments_, const char *value)
 
 static const cli_option options[] = {
     CLI_DEVICE(arguments, device),
+    CLI_PRECISION,
     CLI_JSON(arguments, json),
     { "model", 'm', "DIR",
       "folder of a training run; several give a table that compares them", CLI_TAKE,

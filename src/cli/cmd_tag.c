@@ -18,6 +18,7 @@ typedef struct arguments {
 
 static const cli_option options[] = {
     CLI_DEVICE(arguments, device),
+    CLI_PRECISION,
     { "model", 'm', "DIR", "folder of a tagger's training run", CLI_TEXT,
       .at = offsetof(arguments, model), .needed = true },
     CLI_WEIGHTS(arguments, weights),

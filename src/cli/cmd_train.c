@@ -4,6 +4,7 @@
 #include "clattn/runtime.h"
 #include "cli/cli.h"
 #include "cli/signals.h"
+#include "runtime/runtime.h"
 #include "train/folder.h"
 #include "train/loop.h"
 #include "train/parallel.h"
@@ -28,8 +29,20 @@ static cla_status take_set(void *arguments_, const char *value)
     return CLA_OK;
 }
 
+/* The precision is a key of the config, so that config.json has it. */
+static cla_status take_precision(void *arguments_, const char *value)
+{
+    cla_precision precision = CLA_PRECISION_HIGHEST;
+    CLA_TRY(cla_precision_read("--precision", value, &precision));
+    static const char *const sets[] = { "precision=highest", "precision=high",
+                                        "precision=medium" };
+    return take_set(arguments_, sets[precision]);
+}
+
 static const cli_option options[] = {
     CLI_DEVICE(arguments, device),
+    { "precision", 0, "WORD", cli_precision_help, CLI_TAKE, .take = take_precision,
+      .choices = "highest high medium" },
     { "out", 'o', "DIR", "the run's folder: model, checkpoints, log", CLI_TEXT,
       .at = offsetof(arguments, out), .needed = true, .output = CLI_OUT_FOLDER },
     { "set", 's', "KEY=VALUE", "override a key of the config, dotted for nested ones",

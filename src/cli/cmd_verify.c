@@ -38,6 +38,7 @@ static const cli_option options[] = {
     { "device", 'd', "DEVICE|all",
       "as for the other commands, or all of them one after the other", CLI_TEXT,
       .at = offsetof(verify_options, device) },
+    CLI_PRECISION,
     CLI_JSON(verify_options, json),
     { 0 },
 };

@@ -40,11 +40,12 @@ cla_status golden_run(golden_result *result, cla_runtime *rt, const cla_st_file 
 
 /* ---- comparison -------------------------------------------------------------- */
 
-/* Error limits of a tensor. The limit of an element is 1e-4 * max(1, max|ref|), or
+/* Error limits of a tensor. The limit of an element is `element` * max(1, max|ref|), or
  * `zero` where the file has only zeros (or their rounding). */
 typedef struct golden_limits {
     double nmse;
-    double zero; // limit of an element
+    double element; // relative to max(1, max|ref|)
+    double zero;    // limit of an element
 } golden_limits;
 
 /* Compares got (NULL: all zeros) with want. The tensor with the highest score stays in

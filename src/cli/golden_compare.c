@@ -41,7 +41,7 @@ static void judge(golden_result *result, const char *name, const sums *s,
 {
     const bool zero = s->max_ref <= 1e-8 * limits->zero; // zeros, up to rounding
     const double nmse = zero ? 0 : s->error2 / s->ref2;
-    const double limit = zero ? limits->zero : 1e-4 * fmax(1, s->max_ref);
+    const double limit = zero ? limits->zero : limits->element * fmax(1, s->max_ref);
     const double score = fmax(share(nmse, limits->nmse), share(s->max_abs, limit));
     if (*result->worst && score <= result->score) {
         return;

@@ -8,6 +8,7 @@
 #include "base/nearest.h"
 #include "base/writable.h"
 #include "cli/cli.h"
+#include "runtime/runtime.h"
 
 enum { MAX_OPTIONS = 40, WORD_BYTES = 32 };
 
@@ -15,6 +16,21 @@ const char cli_device_help[] =
     "index, P:D, cpu, gpu, accelerator, amd, intel, nvidia, pocl, uuid:..., or part of "
     "its name; !x excludes; a comma list is an order of preference (default: "
     "$CLATTN_DEVICE, or the first that `clattn devices' lists)";
+
+const char cli_precision_help[] =
+    "how products are computed: highest (float32), high (three bf16 parts a number, as "
+    "exact), medium (numbers rounded to bf16); a matrix unit is used where there is "
+    "one "
+    "(default: $CLATTN_PRECISION, or highest)";
+
+cla_status cli_take_precision(void *arguments, const char *value)
+{
+    (void)arguments;
+    cla_precision precision = CLA_PRECISION_HIGHEST;
+    CLA_TRY(cla_precision_read("--precision", value, &precision));
+    cla_precision_prefer(precision);
+    return CLA_OK;
+}
 
 /* The state of parsing a command line. */
 typedef struct reader {

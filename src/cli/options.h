@@ -80,6 +80,14 @@ typedef struct cli_command {
         "json", 'j', NULL, "one JSON object a line", CLI_FLAG, \
             .at = offsetof(type, member)                       \
     }
+/* The precision of all runtimes that the command opens. */
+#define CLI_PRECISION                                                    \
+    {                                                                    \
+        "precision", 0, "WORD", cli_precision_help, CLI_TAKE,            \
+            .take = cli_take_precision, .choices = "highest high medium" \
+    }
+cla_status cli_take_precision(void *arguments, const char *value);
+extern const char cli_precision_help[];
 extern const char cli_device_help[];
 
 /* Parses argv into the struct at `arguments`. --help and --version print their text and

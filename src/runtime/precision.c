@@ -5,20 +5,20 @@
 #include "runtime/device.h"
 #include "runtime/internal.h"
 
-static const char *const WORDS[] = { "highest", "high", "medium" };
+const char *const cla_precision_words[] = { "highest", "high", "medium", NULL };
 static const char *const UNITS[CLA_UNITS] = { "none", "amx" };
 
-enum { COUNT = sizeof WORDS / sizeof *WORDS };
+enum { COUNT = sizeof cla_precision_words / sizeof *cla_precision_words - 1 };
 
 const char *cla_precision_word(cla_precision precision)
 {
-    return WORDS[precision];
+    return cla_precision_words[precision];
 }
 
 cla_status cla_precision_read(const char *what, const char *word, cla_precision *out)
 {
     for (int i = 0; i < COUNT; i++) {
-        if (cla_equals_nocase(word, WORDS[i])) {
+        if (cla_equals_nocase(word, cla_precision_words[i])) {
             *out = (cla_precision)i;
             return CLA_OK;
         }
@@ -58,10 +58,15 @@ cla_unit_choice cla_unit_asked(const cla_runtime *rt)
 
 /* The tiles of AMX belong to the processor, so that only drivers that run kernels on it
  * can use them; and these must compile for it. */
+cla_unit cla_unit_of(const cla_device *device)
+{
+    return device->kind == CLA_DEVICE_CPU && cla_processor_amx() ? CLA_UNIT_AMX
+                                                                 : CLA_UNIT_NONE;
+}
+
 cla_unit cla_unit_offered(const cla_runtime *rt)
 {
-    const bool here = rt->device.kind == CLA_DEVICE_CPU && !rt->record && !rt->watched;
-    return here && cla_processor_amx() ? CLA_UNIT_AMX : CLA_UNIT_NONE;
+    return rt->record || rt->watched ? CLA_UNIT_NONE : cla_unit_of(&rt->device);
 }
 
 /* Only PoCL's compiler takes its operands. */
@@ -94,9 +99,21 @@ static cla_status read_unit(cla_runtime *rt)
                           rt->device.name);
 }
 
+static struct {
+    bool set;
+    cla_precision precision;
+} preferred;
+
+void cla_precision_prefer(cla_precision precision)
+{
+    preferred.set = true;
+    preferred.precision = precision;
+}
+
 cla_status cla_precision_init(cla_runtime *rt)
 {
-    const char *text = cla_os_getenv("CLATTN_PRECISION");
+    const char *text = preferred.set ? NULL : cla_os_getenv("CLATTN_PRECISION");
+    rt->precision = preferred.precision; // HIGHEST if none is set
     CLA_TRY(text && *text ? cla_precision_read("CLATTN_PRECISION", text, &rt->precision)
                           : CLA_OK);
     return read_unit(rt);

@@ -168,7 +168,9 @@ typedef enum cla_unit_choice {
     CLA_UNIT_BY_NAME, // that of cla_unit_offered, or an error at the start
 } cla_unit_choice;
 
-/* Returns the unit that device, driver and processor offer. It is not tested yet. */
+/* Return the unit that device and processor offer, and that a runtime may use. It is
+ * not tested yet. */
+cla_unit cla_unit_of(const cla_device *device);
 cla_unit cla_unit_offered(const cla_runtime *rt);
 /* Returns whether kernels may use the instruction of CONVERTS (cl/unit.clh). */
 bool cla_unit_converts(const cla_runtime *rt);
@@ -178,7 +180,22 @@ const char *cla_unit_name(cla_unit unit); // "none", "amx"
 /* Returns the word of a precision: "highest", "high", "medium"; and gives the precision
  * of a word. Errors: CLA_E_USAGE (no such word; what: where it stands). */
 const char *cla_precision_word(cla_precision precision);
+extern const char *const cla_precision_words[]; // up to NULL
+/* Runtimes that are made from now on have this precision, whatever CLATTN_PRECISION is.
+ * For a program with an option of its own. */
+void cla_precision_prefer(cla_precision precision);
 cla_status cla_precision_read(const char *what, const char *word, cla_precision *out);
+
+/* Returns a bound on the mean squared error of results, relative to their mean square,
+ * where it is `exact` in float32. Under MEDIUM each factor is off by at most 2^-9 of
+ * itself, so a sum of products by 2^-16 in the mean of squares; four in a row. */
+static inline double cla_precision_limit(const cla_runtime *rt, double exact)
+{
+    const double rounded = 4.0 / 65536;
+    return cla_runtime_precision(rt) == CLA_PRECISION_MEDIUM && rounded > exact
+               ? rounded
+               : exact;
+}
 
 /* ---- launches ----------------------------------------------------------------- */
 

@@ -41,6 +41,14 @@ static bool leader(const run *r)
     return r->options->parallel.rank == 0;
 }
 
+/* Without the key the run keeps the precision that the runtime has now. */
+static cla_status configure_precision(cla_runtime *rt, cla_config *s)
+{
+    int precision = (int)cla_runtime_precision(rt);
+    CLA_TRY(cla_config_choice(s, "precision", cla_precision_words, &precision));
+    return cla_runtime_set_precision(rt, (cla_precision)precision);
+}
+
 static cla_status configure(run *r, cla_config *s)
 {
     r->epochs = 100;
@@ -56,6 +64,7 @@ static cla_status configure(run *r, cla_config *s)
     CLA_TRY(cla_config_int(s, "save_every", &r->save_every, 1, 1 << 30));
     CLA_TRY(cla_config_int(s, "log_every", &r->log_every, 1, 1 << 30));
     CLA_TRY(cla_config_int(s, "keep", &r->keep, 0, 1 << 20));
+    CLA_TRY(configure_precision(r->rt, s));
     return cla_stepper_configure(&r->stepper, r->task->kind, s);
 }
 

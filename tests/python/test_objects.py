@@ -48,6 +48,11 @@ def test_the_runtime_says_what_it_does(runtime: clattn.Runtime) -> None:
     runtime.schedule = clattn.Schedule.GROUP
     assert runtime.schedule == clattn.Schedule.GROUP
     runtime.schedule = clattn.Schedule.AUTO
+    runtime.precision = clattn.Precision.MEDIUM
+    assert runtime.precision == clattn.Precision.MEDIUM
+    runtime.precision = clattn.Precision.HIGHEST
+    with pytest.raises(clattn.UsageError, match="precision is 3"):
+        runtime.precision = 3  # type: ignore[assignment]
     assert runtime.schedule == before
     runtime.profile()
     with runtime.tape() as tape:
