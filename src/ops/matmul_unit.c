@@ -127,7 +127,7 @@ static unit_plan make_plan(cla_runtime *rt, const cla_product *p)
             (double)(rows * panels * PANEL) * (double)p->K <= worth) {
             break;
         }
-        if (rows > 2 * BLOCK && rows >= panels * PANEL) {
+        if (rows > (int64_t)2 * BLOCK && rows >= panels * PANEL) {
             down *= 2;
         } else if (panels > 1) {
             across *= 2;
