@@ -17,13 +17,12 @@ static cla_status no_memory(void)
     return cla_fail(CLA_E_NOMEM, "config: out of memory");
 }
 
-cla_status cla_config_read(cla_config *config, const char *path)
+cla_status cla_config_parse(cla_config *config, const char *path, char *text,
+                            size_t size)
 {
-    *config = (cla_config){ 0 };
-    size_t size = 0;
-    CLA_TRY(cla_text_read(&config->text, &size, path, CLA_SOURCE_FILE));
-    cla_status status = cla_json_text(&config->values, path, 1, config->text, size,
-                                      JSON_REJECT_DUPLICATES);
+    *config = (cla_config){ .text = text };
+    cla_status status =
+        cla_json_text(&config->values, path, 1, text, size, JSON_REJECT_DUPLICATES);
     if (!status && !json_is_object(config->values)) {
         status = cla_fail(CLA_E_INPUT, "%s: a config must be an object", path);
     }
@@ -34,10 +33,17 @@ cla_status cla_config_read(cla_config *config, const char *path)
     if (!status && (!config->defaults || !config->known || !config->assigned)) {
         status = no_memory();
     }
-    if (status) {
-        cla_config_fini(config);
-    }
+    if (status) cla_config_fini(config);
     return status;
+}
+
+cla_status cla_config_read(cla_config *config, const char *path)
+{
+    char *text = NULL;
+    size_t size = 0;
+    *config = (cla_config){ 0 };
+    CLA_TRY(cla_text_read(&text, &size, path, CLA_SOURCE_FILE));
+    return cla_config_parse(config, path, text, size);
 }
 
 void cla_config_fini(cla_config *config)

@@ -25,6 +25,10 @@ typedef struct cla_config {
  * Errors: CLA_E_IO, CLA_E_INPUT (malformed JSON, with file:line:column; not an object),
  * CLA_E_NOMEM. */
 cla_status cla_config_read(cla_config *config, const char *path);
+/* Reads text [size], a NUL behind it, which the config owns from now on. Errors: the
+ * same but CLA_E_IO. */
+cla_status cla_config_parse(cla_config *config, const char *path, char *text,
+                            size_t size);
 void cla_config_fini(cla_config *config);
 
 /* Applies "key=value". The key may be dotted; the value is JSON, else a string. Errors:

@@ -46,10 +46,11 @@ static const char *find_end(const cla_zip *zip)
     return NULL;
 }
 
-static bool is_plain(const char *name, size_t size)
+static bool is_plain(const cla_zip *zip, const char *name, size_t size)
 {
-    return size && !memchr(name, 0, size) && !memchr(name, '/', size) &&
-           !memchr(name, '\\', size) && !cla_os_find(name, size, "..", 2);
+    const bool inside = zip->paths ? size && *name != '/' : !memchr(name, '/', size);
+    return size && inside && !memchr(name, 0, size) && !memchr(name, '\\', size) &&
+           !cla_os_find(name, size, "..", 2);
 }
 
 /* Returns the fault in an entry's offset and sizes, or NULL. */
@@ -82,8 +83,11 @@ static cla_status check_entry(const cla_zip *zip, const cla_zip_entry *e,
 static cla_status add_entry(cla_zip *zip, const char *at, size_t name_size)
 {
     const char *name = at + ENTRY_BYTES;
-    if (!is_plain(name, name_size)) {
+    if (!is_plain(zip, name, name_size)) {
         return broken(zip, "an entry of the archive has a path or no name");
+    }
+    if (name[name_size - 1] == '/') { // a folder
+        return CLA_OK;
     }
     CLA_TRY(cla_grow(&zip->entries, &zip->cap, zip->count + 1, sizeof *zip->entries));
     cla_zip_entry *e = &zip->entries[zip->count];
@@ -125,8 +129,9 @@ static cla_status read_directory(cla_zip *zip)
         const size_t name = u16(entry + 28),
                      size = ENTRY_BYTES + name + u16(entry + 30) + u16(entry + 32);
         if (size > left) return broken(zip, "the directory of the archive is cut off");
+        const size_t known = zip->count;
         CLA_TRY(add_entry(zip, entry, name));
-        stored += zip->entries[i].stored;
+        stored += zip->count > known ? zip->entries[known].stored : 0;
         at += size;
         left -= size;
     }
@@ -135,9 +140,9 @@ static cla_status read_directory(cla_zip *zip)
                : broken(zip, "entries of the archive share their bytes");
 }
 
-cla_status cla_zip_open(cla_zip *zip, const char *path)
+cla_status cla_zip_open(cla_zip *zip, const char *path, bool paths)
 {
-    *zip = (cla_zip){ 0 };
+    *zip = (cla_zip){ .paths = paths };
     CLA_TRY(cla_strdup(&zip->path, path));
     CLA_TRY(cla_file_read(path, &zip->bytes, &zip->size));
     return read_directory(zip);
@@ -155,6 +160,16 @@ void cla_zip_close(cla_zip *zip)
 }
 
 /* ---- an entry ---------------------------------------------------------------- */
+
+const cla_zip_entry *cla_zip_find(const cla_zip *zip, const char *name)
+{
+    for (size_t i = 0; i < zip->count; i++) {
+        if (strcmp(zip->entries[i].name, name) == 0) {
+            return &zip->entries[i];
+        }
+    }
+    return NULL;
+}
 
 /* Returns the first byte of an entry's data. Returns NULL when the local header does
  * not match the directory or the data does not fit. */

@@ -46,7 +46,7 @@ cla_status cla_release_open_weights(release *r, const char *path)
 {
     cla_npy array = { 0 };
     char *bytes = NULL;
-    CLA_TRY(cla_zip_open(&r->zip, path));
+    CLA_TRY(cla_zip_open(&r->zip, path, false));
     CLA_TRY(cla_alloc(&r->used, r->zip.count + 1, sizeof *r->used));
     cla_status status = open_array(r, SETTINGS, &array, &bytes);
     const bool text = array.data && array.type == CLA_NPY_BYTES;

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "clattn/feed.h"
 
@@ -102,15 +103,30 @@ void cla_transformer_fini(transformer *m)
 
 /* ---- tokens ------------------------------------------------------------------ */
 
+cla_status cla_transformer_signal(int kind, int64_t count, int64_t D, float *signal)
+{
+    static void (*const makers[])(float *, int64_t, int64_t) = {
+        [TRANSFORMER_TENSOR2TENSOR] = cla_coder_signal,
+        [TRANSFORMER_MARIAN] = cla_coder_signal_marian,
+        [TRANSFORMER_FAIRSEQ] = cla_coder_signal,
+        [TRANSFORMER_OPENNMT] = cla_coder_signal_opennmt,
+    };
+    const int64_t before = kind == TRANSFORMER_FAIRSEQ ? 2 : 0;
+    float *rows = NULL;
+    CLA_TRY(cla_alloc(&rows, (size_t)((count + before) * D) + 1, sizeof *rows));
+    makers[kind](rows, count + before, D);
+    memcpy(signal, rows + before * D, (size_t)(count * D) * sizeof *signal);
+    free(rows);
+    return CLA_OK;
+}
+
 /* Uploads the encodings of the first `count` positions. */
 static cla_status upload_signal(cla_tensor *signal, int kind, int64_t count, int64_t D)
 {
-    const int64_t before = kind == TRANSFORMER_FAIRSEQ ? 2 : 0;
     float *host = NULL;
-    CLA_TRY(cla_alloc(&host, (size_t)((count + before) * D), sizeof *host));
-    (kind == TRANSFORMER_MARIAN ? cla_coder_signal_marian
-                                : cla_coder_signal)(host, count + before, D);
-    const cla_status status = cla_tensor_upload(signal, host + before * D);
+    CLA_TRY(cla_alloc(&host, (size_t)(count * D), sizeof *host));
+    cla_status status = cla_transformer_signal(kind, count, D, host);
+    status = status ? status : cla_tensor_upload(signal, host);
     free(host);
     return status;
 }

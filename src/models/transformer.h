@@ -27,6 +27,7 @@ typedef enum transformer_positions {
     TRANSFORMER_TENSOR2TENSOR, // cla_coder_signal
     TRANSFORMER_MARIAN,        // cla_coder_signal_marian
     TRANSFORMER_FAIRSEQ,       // cla_coder_signal of positions from 2 on (M2M-100)
+    TRANSFORMER_OPENNMT,       // cla_coder_signal_opennmt
 } transformer_positions;
 
 typedef struct transformer_config {
@@ -46,6 +47,10 @@ typedef struct transformer_config {
     int where;       // transformer_where: stacks with coder.self
     // coder.hard is for the decoder's last layer alone
 } transformer_config;
+
+/* Writes the encodings [count,D] of positions 0 .. count-1 of a kind. Errors:
+ * CLA_E_NOMEM. */
+cla_status cla_transformer_signal(int kind, int64_t count, int64_t D, float *signal);
 
 /* Packed sentences. Random draws are keyed by a token's row in the whole batch, of
  * which these tokens are the rows from `first`. */

@@ -6,7 +6,7 @@
 
 static const char *const tied_names[] = { "none", "output", "all", NULL };
 static const char *const position_names[] = { "tensor2tensor", "marian", "fairseq",
-                                              NULL };
+                                              "opennmt", NULL };
 static const char *const where_names[] = { "encoder", "decoder", "both", NULL };
 static const char *const preset_names[] = { "vaswani", "csan", "hard", NULL };
 

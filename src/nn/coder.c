@@ -60,6 +60,15 @@ void cla_coder_signal_marian(float *signal, int64_t count, int64_t D)
     }
 }
 
+void cla_coder_signal_opennmt(float *signal, int64_t count, int64_t D)
+{
+    for (int64_t i = 0; i < count * D; i++) {
+        const int64_t at = i / D, d = i % D;
+        const double angle = (double)at / pow(10000, (double)(d - d % 2) / (double)D);
+        signal[i] = (float)(d % 2 ? cos(angle) : sin(angle));
+    }
+}
+
 /* ---- parameters -------------------------------------------------------------- */
 
 static cla_status add_feed(coder_layer *l, cla_params *params, const char *prefix)

@@ -125,3 +125,12 @@ void cla_coder_signal(float *signal, int64_t count, int64_t D);
  * Source: Vaswani et al. 2017, section 3.5; halves as in Marian (Junczys-Dowmunt et al.
  * 2018). */
 void cla_coder_signal_marian(float *signal, int64_t count, int64_t D);
+
+/* Writes the position encodings of OpenNMT-py, whose sines and cosines take turns:
+ *
+ *   signal[t,2k] = sin(t / 10000^(2k/D)), signal[t,2k+1] = cos(t / 10000^(2k/D))
+ *
+ * signal  out  [count,D] of positions 0 .. count-1
+ *
+ * Source: OpenNMT-py, PositionalEncoding. */
+void cla_coder_signal_opennmt(float *signal, int64_t count, int64_t D);

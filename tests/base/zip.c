@@ -103,7 +103,7 @@ TestSuite(zip, .init = make_file, .fini = drop_file);
 static cla_status open_bytes(cla_zip *zip, const char *bytes, size_t size)
 {
     TEST_OK(cla_file_write(path, bytes, size));
-    return cla_zip_open(zip, path);
+    return cla_zip_open(zip, path, false);
 }
 
 static item plain(const char *name, const char *data)

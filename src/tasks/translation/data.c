@@ -130,7 +130,7 @@ cla_status cla_translation_read_lines(const translation *t, const char *data,
 static cla_status make_training(translation *t, const char *dir, cla_task_mode mode,
                                 const cla_lines lines[2])
 {
-    const cla_bitext_options options = { t->max_pieces, true };
+    const cla_bitext_options options = { t->max_pieces, t->source_end };
     CLA_TRY(cla_translation_choose(t, NULL, NULL));
     CLA_TRY(learn(t, lines));
     if (mode == CLA_TASK_RESUMED) {
@@ -175,7 +175,7 @@ cla_status cla_translation_read_training(translation *t, const char *dir,
 cla_status cla_translation_read_split(translation *t, const char *data,
                                       const char *stem, cla_bitext *text)
 {
-    const cla_bitext_options options = { 0, true };
+    const cla_bitext_options options = { 0, t->source_end };
     CLA_TRY(cla_translation_choose(t, NULL, NULL));
     cla_lines lines[2] = { { 0 } };
     cla_status status = cla_translation_read_lines(t, data, stem, lines);

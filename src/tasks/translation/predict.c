@@ -41,13 +41,17 @@ static cla_status append(const cla_subwords *s, const char *line, cla_ids *ids)
     return blank ? CLA_OK : cla_subwords_encode(s, line, strlen(line), ids);
 }
 
-/* Appends a line's pieces and the end; *any tells whether it has pieces. */
-static cla_status encode(const cla_subwords *s, const char *line, cla_ids *ids,
-                         bool *any)
+/* Appends a line's pieces and, where ended, the end; *any tells whether it has
+ * pieces. */
+static cla_status encode(const cla_subwords *s, const char *line, bool ended,
+                         cla_ids *ids, bool *any)
 {
     const size_t before = ids->count;
     CLA_TRY(append(s, line, ids));
     *any = ids->count > before;
+    if (!ended) {
+        return CLA_OK;
+    }
     CLA_TRY(cla_grow(&ids->id, &ids->cap, ids->count + 1, sizeof *ids->id));
     ids->id[ids->count++] = CLA_EOS;
     return CLA_OK;
@@ -78,9 +82,9 @@ static cla_status add_line(job *j, size_t number, const char *source,
 {
     const size_t before[] = { j->source.count, j->target.count };
     bool any = false, any_target = false;
-    CLA_TRY(encode(&j->t->source, source, &j->source, &any));
+    CLA_TRY(encode(&j->t->source, source, j->t->source_end, &j->source, &any));
     if (target) {
-        CLA_TRY(encode(&j->t->target, target, &j->target, &any_target));
+        CLA_TRY(encode(&j->t->target, target, true, &j->target, &any_target));
     }
     if (!any) {
         j->source.count = before[0];

@@ -54,12 +54,13 @@ static cla_status renew(cla_config *settings, const cla_config *run)
     CLA_TRY(cla_transformer_renew(settings, run));
     return cla_config_complete(
         settings,
-        json_pack("{s:s, s:s, s:b, s:b, s:b, s:s, s:s, s:i, s:b, s:b, s:i, s:f, s:s}",
-                  "languages", cla_translation_languages[TRANSLATION_PREFIX],
-                  "target_sentencepiece", "", "prefix_token", 0, "unknown_prefix", 0,
-                  "tidy_output", 0, "decoding", "tensor2tensor", "early_stopping",
-                  "estimate", "max_length", 0, "forced_end", 0, "never_pad", 0, "beam",
-                  1, "length_penalty", 0.6, "format", "clattn"));
+        json_pack(
+            "{s:b, s:s, s:s, s:b, s:b, s:b, s:s, s:s, s:i, s:b, s:b, s:i, s:f, s:s}",
+            "source_end", 1, "languages", cla_translation_languages[TRANSLATION_PREFIX],
+            "target_sentencepiece", "", "prefix_token", 0, "unknown_prefix", 0,
+            "tidy_output", 0, "decoding", "tensor2tensor", "early_stopping", "estimate",
+            "max_length", 0, "forced_end", 0, "never_pad", 0, "beam", 1,
+            "length_penalty", 0.6, "format", "clattn"));
 }
 
 static cla_status configure(translation *t, cla_config *s)
@@ -73,7 +74,7 @@ static cla_status configure(translation *t, cla_config *s)
     t->tokens = 2048;
     t->max_pieces = 256;
     t->merges = 8000;
-    t->split = true;
+    t->split = t->source_end = true;
     t->sentencepiece = t->target_sentencepiece = "";
     CLA_TRY(cla_config_text(s, "data", &t->data));
     CLA_TRY(cla_config_text(s, "source", &t->source_name));
@@ -85,6 +86,7 @@ static cla_status configure(translation *t, cla_config *s)
     CLA_TRY(cla_config_int(s, "max_pieces", &t->max_pieces, 0, 1 << 20));
     CLA_TRY(cla_config_int(s, "merges", &t->merges, 0, 1 << 24));
     CLA_TRY(cla_config_bool(s, "split", &t->split));
+    CLA_TRY(cla_config_bool(s, "source_end", &t->source_end));
     CLA_TRY(read_model_files(t, s));
     CLA_TRY(read_search(&t->search, s));
     CLA_TRY(cla_transformer_configure(&t->config, s));

@@ -27,6 +27,7 @@ typedef struct translation {
     bool prefix_token, tidy_output;   // cla_subwords.prefix and .tidy
     bool unknown_prefix;   // ">>x<<" is a piece, known or not, of translated lines
     int languages;         // translation_languages
+    bool source_end;       // sources end in the piece that ends sentences
     search_options search; // defaults of `clattn translate`
     transformer_config config;
     transformer model;
