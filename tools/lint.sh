@@ -59,7 +59,7 @@ lengths)
     ;;
 spelling)
     have codespell
-    codespell --quiet-level 3 --skip '*.conllu,*.safetensors,*.json,hostile.table,./tests/data/oracles,./tests/data/marian,./tests/fuzz/corpus,./tests/fuzz/fixtures,./build*,./runs,./gpu-day*,./.git' \
+    codespell --quiet-level 3 --skip '*.conllu,*.safetensors,*.json,hostile.table,./tests/data/oracles,./tests/data/argos,./tests/data/marian,./tests/fuzz/corpus,./tests/fuzz/fixtures,./build*,./runs,./gpu-day*,./.git' \
         --ignore-words-list 'fo,te,ot,nd,ans,verfy,rouge,ist' .
     ;;
 shell)

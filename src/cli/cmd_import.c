@@ -24,10 +24,12 @@ const cli_usage cli_import_usage = {
     .words_at = offsetof(arguments, from),
     .least = 1,
     .most = 1,
-    .lacks = "a folder",
-    .about = "Converts a Hugging Face MarianMT folder (config.json, model.safetensors, "
-             "source.spm, target.spm, vocab.json) to a translator's folder.",
+    .lacks = "a folder or a package",
+    .about = "Converts a model of another program to a translator's folder: a Hugging "
+             "Face folder of MarianMT, M2M-100 or NLLB, one that Marian wrote, one of "
+             "CTranslate2, or a package of Argos.",
     .more = "  clattn import opus-mt-en-de --out runs/en-de\n"
+            "  clattn import translate-en_de-1_0.argosmodel --out runs/en-de\n"
             "  clattn translate --model runs/en-de < test.en",
 };
 

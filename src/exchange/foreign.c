@@ -197,9 +197,7 @@ cla_status cla_foreign_add_positions(const foreign *f, cla_made *made, const cha
     const int64_t rows = cla_foreign_positions(f), D = c->coder.model;
     float *to = NULL;
     CLA_TRY(cla_made_add(made, name, rows, D, &to));
-    (c->positions == TRANSFORMER_MARIAN ? cla_coder_signal_marian
-                                        : cla_coder_signal)(to, rows, D);
-    return CLA_OK;
+    return cla_transformer_signal(c->positions, rows, D, to);
 }
 
 /* ---- files ------------------------------------------------------------------- */

@@ -14,7 +14,7 @@ enum { NAME = 96, LONG_NAME = 128 };
 
 /* The order of the pieces in CTranslate2: those of clattn from </s> on. <pad> comes
  * last if it can be produced or if the decoder starts with its embedding; else it is
- * left out. */
+ * left out. The decoder may also start with the piece that ends sentences. */
 typedef struct layout {
     const foreign *f;
     bool pad;        // <pad> is kept
@@ -49,8 +49,8 @@ static cla_status make_layout(layout *l, const foreign *f)
 {
     const transformer_config *c = &f->t->config;
     *l = (layout){ .f = f };
-    CLA_TRY(starts_with_zeros(f, &l->zero_start));
-    l->pad = !l->zero_start || !f->t->search.never_pad;
+    CLA_TRY(c->start_end ? CLA_OK : starts_with_zeros(f, &l->zero_start));
+    l->pad = (c->start_pad && !l->zero_start) || !f->t->search.never_pad;
     l->source = c->source_pieces - !l->pad;
     l->target = c->target_pieces - !l->pad;
     return CLA_OK;
@@ -286,7 +286,9 @@ static cla_status write_settings(const layout *l, cla_publish *p)
 {
     const double epsilon = l->f->t->config.coder.norm_epsilon;
     json_t *norm = epsilon == 1e-5 ? json_null() : json_real(epsilon);
-    const char *start = cla_special_names[l->zero_start ? CLA_EOS : CLA_PAD];
+    const char *start =
+        cla_special_names[l->f->t->config.start_pad && !l->zero_start ? CLA_PAD
+                                                                      : CLA_EOS];
     return cla_foreign_write_json(
         p, "config.json",
         json_pack("{s:b, s:b, s:s, s:s, s:s, s:o, s:b, s:s}", "add_source_bos", 0,

@@ -1,4 +1,4 @@
-/* import.c - converts a MarianMT or Marian folder to a translator's folder. */
+/* import.c - converts a model of another program to a translator's folder. */
 #include "exchange/import.h"
 
 #include <string.h>
@@ -58,15 +58,13 @@ static cla_status check_pieces(const char *path, const char *bytes, size_t size)
                : cla_fail(CLA_E_INPUT, "%s: the SentencePiece model is cut off", path);
 }
 
-static cla_status copy_pieces(cla_publish *p, const char *dir, const char *name,
-                              const char *to)
+static cla_status copy_pieces(cla_publish *p, const import_package *package,
+                              const char *name, const char *to)
 {
     cla_text path = { 0 };
     char *bytes = NULL, *target = NULL;
     size_t size = 0;
-    CLA_TRY(cla_marian_check_file(dir, name));
-    cla_status status = cla_text_add(&path, "%s/%s", dir, name);
-    status = status ? status : cla_file_read(path.data, &bytes, &size);
+    cla_status status = cla_package_read(package, name, &path, &bytes, &size);
     status = status ? status : check_pieces(path.data, bytes, size);
     status = status ? status : cla_publish_file(p, to, &target);
     status = status ? status : cla_file_write(target, bytes, size);
@@ -107,7 +105,8 @@ static const char *language(const marian *m, const char *key, const char *otherw
 
 static json_t *network_settings(const marian *m)
 {
-    static const char *const positions[] = { "tensor2tensor", "marian", "fairseq" };
+    static const char *const positions[] = { "tensor2tensor", "marian", "fairseq",
+                                             "opennmt" };
     const char *const tied = m->tied ? m->shared ? "all" : "output" : "none";
     const bool old = m->family == FAMILY_MARIAN;
     return json_pack(
@@ -117,10 +116,11 @@ static json_t *network_settings(const marian *m)
         language(m, old ? "source_lang" : "src_lang", "source"), "target",
         language(m, old ? "target_lang" : "tgt_lang", "target"), "preset", "vaswani",
         "layers", m->layers, "decoder_layers", m->decoder_layers, "dim", m->model,
-        "heads", m->heads, "inner", m->inner, "tied", tied, "pre_norm", !old,
+        "heads", m->heads, "inner", m->inner, "tied", tied, "pre_norm", m->pre_norm,
         "activation", cla_activation_names[m->activation], "norm_epsilon",
         m->norm_epsilon, "positions", positions[m->positions], "embedding_scale",
-        m->scaled, "output_bias", old, "start_pad", old, "start_end", !old);
+        m->scaled, "output_bias", m->output_bias, "start_pad", m->start_pad,
+        "start_end", m->start_end);
 }
 
 static json_t *text_settings(const marian *m)
@@ -128,12 +128,12 @@ static json_t *text_settings(const marian *m)
     static const char *const early[] = { "estimate", "first", "never" };
     const search_options *o = &m->search;
     return json_pack(
-        "{s:s, s:s, s:s, s:b, s:b, s:b, s:s, s:s, s:i, s:b, s:b, s:i, s:f}",
-        "sentencepiece", "source.spm", "target_sentencepiece", "target.spm",
-        "languages", cla_translation_languages[m->family], "prefix_token",
-        m->source.prefixes, "unknown_prefix", m->family == FAMILY_MARIAN, "tidy_output",
-        1, "decoding",
-        o->kind == SEARCH_TRANSFORMERS_5 ? "transformers5" : "transformers",
+        "{s:b, s:s, s:s, s:s, s:b, s:b, s:b, s:s, s:s, s:i, s:b, s:b, s:i, s:f}",
+        "source_end", m->source_end, "sentencepiece", "source.spm",
+        "target_sentencepiece", "target.spm", "languages",
+        cla_translation_languages[m->family], "prefix_token", m->source.prefixes,
+        "unknown_prefix", m->family == FAMILY_MARIAN && m->source_end, "tidy_output", 1,
+        "decoding", o->kind == SEARCH_TRANSFORMERS_5 ? "transformers5" : "transformers",
         "early_stopping", early[o->early], "max_length", o->most, "forced_end",
         o->forced, "never_pad", o->never_pad, "beam", o->beam, "length_penalty",
         o->alpha);
@@ -156,20 +156,20 @@ static cla_status write_settings(cla_publish *p, const marian *m)
 
 /* ---- all of it --------------------------------------------------------------- */
 
-static cla_status publish(marian *m, const char *out, volatile const int *signal,
-                          int64_t *numbers)
+static cla_status publish(marian *m, const import_package *package, const char *out,
+                          volatile const int *signal, int64_t *numbers)
 {
     const char *one = m->family == FAMILY_MARIAN ? NULL : "sentencepiece.bpe.model";
-    const char *source = one             ? one
-                         : m->source_spm ? m->source_spm
-                                         : "source.spm",
-               *target = one             ? one
-                         : m->target_spm ? m->target_spm
-                                         : "target.spm";
+    const char *source = m->source_spm ? m->source_spm
+                         : one         ? one
+                                       : "source.spm",
+               *target = m->target_spm ? m->target_spm
+                         : one         ? one
+                                       : "target.spm";
     cla_publish p;
     cla_status status = cla_publish_begin(&p, out, signal);
-    status = status ? status : copy_pieces(&p, m->dir, source, "codes.txt");
-    status = status ? status : copy_pieces(&p, m->dir, target, "target_codes.txt");
+    status = status ? status : copy_pieces(&p, package, source, "codes.txt");
+    status = status ? status : copy_pieces(&p, package, target, "target_codes.txt");
     status = status ? status : write_vocabulary(&p, "source.txt", &m->source);
     status = status ? status : write_vocabulary(&p, "target.txt", cla_marian_target(m));
     status = status ? status : write_weights(&p, m, numbers);
@@ -177,18 +177,31 @@ static cla_status publish(marian *m, const char *out, volatile const int *signal
     return cla_publish_end(&p, status);
 }
 
+static cla_status read_model(marian *m, const import_package *package)
+{
+    const char *from = package->path;
+    if (package->archive || cla_marian_is_ctranslate2(package)) {
+        return cla_marian_read_ctranslate2(m, package);
+    }
+    if (!cla_folder_holds(from, "config.json") &&
+        cla_folder_holds(from, "decoder.yml")) {
+        return cla_marian_read_release(m, from);
+    }
+    CLA_TRY(cla_marian_read_settings(m, from));
+    return cla_marian_read_pieces(m);
+}
+
 cla_status cla_import(const char *from, const char *out, int transformers,
                       volatile const int *signal, int64_t *numbers)
 {
     marian m = { .search = { .kind = transformers < 5 ? SEARCH_TRANSFORMERS
                                                       : SEARCH_TRANSFORMERS_5 } };
+    import_package package;
     *numbers = 0;
-    const bool release =
-        !cla_folder_holds(from, "config.json") && cla_folder_holds(from, "decoder.yml");
-    cla_status status = release ? cla_marian_read_release(&m, from)
-                                : cla_marian_read_settings(&m, from);
-    status = status || release ? status : cla_marian_read_pieces(&m);
-    status = status ? status : publish(&m, out, signal, numbers);
+    cla_status status = cla_package_open(&package, from);
+    status = status ? status : read_model(&m, &package);
+    status = status ? status : publish(&m, &package, out, signal, numbers);
+    cla_package_close(&package);
     cla_marian_fini(&m);
     return status;
 }

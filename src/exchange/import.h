@@ -3,10 +3,10 @@
 
 #include "base/base.h"
 
-/* Converts a Hugging Face MarianMT folder at from to a translator's folder at out. It
- * reads config.json, model.safetensors, source.spm, target.spm and vocab.json, and
- * where present generation_config.json, tokenizer_config.json and target_vocab.json. A
- * folder with decoder.yml and no config.json is read as Marian's own.
+/* Converts a model at from to a translator's folder at out: a file is a package of
+ * Argos; a folder with model.bin is one of CTranslate2, one with model/model.bin an
+ * unpacked package, one with decoder.yml and no config.json Marian's own, and any other
+ * one of Hugging Face (MarianMT, M2M-100, NLLB).
  *
  * transformers  in   4 or 5: its release whose search the model gets
  * signal   in   set by a handler: stop, with CLA_E_IO; may be NULL
@@ -16,7 +16,7 @@
  * Errors: CLA_E_INPUT (no such model; a file that is missing, damaged or a link out of
  * the folder; a setting that translate cannot follow; a tensor that is missing, left
  * over or of another shape), CLA_E_NUMERIC (a number that is not finite), CLA_E_USAGE
- * (out holds a run; clattn was built without SentencePiece, or for Marian's own
- * folders without zlib or libyaml), CLA_E_IO, CLA_E_NOMEM. */
+ * (out holds a run; clattn was built without SentencePiece, for packages without zlib,
+ * or for Marian's own folders without zlib or libyaml), CLA_E_IO, CLA_E_NOMEM. */
 cla_status cla_import(const char *from, const char *out, int transformers,
                       volatile const int *signal, int64_t *numbers);

@@ -5,6 +5,7 @@
 #include "base/config.h"
 #include "base/safetensors.h"
 #include "clattn/ops.h"
+#include "exchange/import_package.h"
 #include "tasks/translation/translation.h"
 #include "text/vocab.h"
 #include "train/made.h"
@@ -31,24 +32,32 @@ typedef struct marian {
     int model, heads, inner, layers, decoder_layers;
     cla_activation activation;
     bool scaled, shared, tied, separate; // separate: two vocabularies
-    int source_pieces, target_pieces;    // sizes of the vocabularies
-    int end, pad;                        // ids in the folder
-    int positions;                       // transformer_positions, from the weights
+    bool pre_norm, output_bias;
+    bool start_pad, start_end, source_end; // as in the settings of a translator
+    int source_pieces, target_pieces;      // sizes of the vocabularies
+    int end, pad;                          // ids in the folder
+    int positions;                         // transformer_positions, from the weights
     double norm_epsilon;
     search_options search;
     bool renormalize;              // softmax without <pad> where it is never produced
     marian_pieces source, target;  // target: empty unless separate
-    bool release;                  // Marian's own folder
+    bool release;                  // no folder of Hugging Face: has made, not weights
     char *source_spm, *target_spm; // of a release; NULL: source.spm, target.spm
     char *weights;                 // of a release: path of the file; made: its tensors
     cla_made made;
 } marian;
+
+/* Sets what each model of the family has in common. */
+void cla_marian_set_family(marian *m, int family);
 
 void cla_marian_fini(marian *m);
 
 /* Checks that the folder has the file and that it is no link out of the folder.
  * Errors: CLA_E_INPUT, CLA_E_NOMEM. */
 cla_status cla_marian_check_file(const char *dir, const char *name);
+
+/* Removes keys whose value is null; they count as absent. */
+void cla_marian_drop_nulls(json_t *object);
 
 /* Reads config.json and, where present, generation_config.json, tokenizer_config.json
  * and added_tokens.json. Uses m->search.kind. Errors: CLA_E_INPUT (file, key and
@@ -85,6 +94,13 @@ cla_status cla_marian_arrange(const marian *m, marian_pieces *p, const char *pat
  * get the names of Hugging Face. Errors: those of cla_marian_read_settings,
  * CLA_E_NUMERIC, CLA_E_USAGE (clattn was built without zlib or libyaml). */
 cla_status cla_marian_read_release(marian *m, const char *dir);
+
+/* Returns whether the files are those of a CTranslate2 folder, or of an Argos package
+ * around one. cla_marian_read_ctranslate2 reads them; its tensors get the names of
+ * Hugging Face. Errors: those of cla_marian_read_settings, CLA_E_NUMERIC, CLA_E_USAGE
+ * (clattn was built without zlib). */
+bool cla_marian_is_ctranslate2(const import_package *p);
+cla_status cla_marian_read_ctranslate2(marian *m, const import_package *p);
 
 /* Returns the pieces that the decoder produces. */
 const marian_pieces *cla_marian_target(const marian *m);

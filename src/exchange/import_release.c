@@ -323,6 +323,7 @@ cla_status cla_marian_read_release(marian *m, const char *dir)
     cla_text path = { 0 };
     m->dir = dir;
     m->release = true;
+    cla_marian_set_family(m, FAMILY_MARIAN);
     CLA_TRY(cla_marian_check_file(dir, DECODER));
     CLA_TRY(cla_text_add(&path, "%s/" DECODER, dir));
     m->config.path = path.data;

@@ -23,10 +23,18 @@ void cla_marian_fini(marian *m)
     *m = (marian){ 0 };
 }
 
+void cla_marian_set_family(marian *m, int family)
+{
+    const bool old = family == FAMILY_MARIAN;
+    m->family = family;
+    m->output_bias = m->start_pad = old;
+    m->pre_norm = m->start_end = !old;
+    m->source_end = true;
+}
+
 /* ---- files ------------------------------------------------------------------- */
 
-/* Removes keys whose value is null; they count as absent. */
-static void drop_nulls(json_t *object)
+void cla_marian_drop_nulls(json_t *object)
 {
     const char *key = NULL;
     json_t *value = NULL;
@@ -54,7 +62,7 @@ static cla_status read_config(cla_config *config, const char *dir, const char *n
     status = status ? status : cla_config_read(config, path.data);
     cla_text_free(&path);
     if (!status) {
-        drop_nulls(config->values);
+        cla_marian_drop_nulls(config->values);
     }
     return status;
 }
@@ -70,9 +78,10 @@ static cla_status read_kind(marian *m)
 {
     const char *type = "";
     CLA_TRY(cla_config_text(&m->config, "model_type", &type));
+    cla_marian_set_family(m, FAMILY_MARIAN);
     if (strcmp(type, "m2m_100") == 0) {
-        m->family =
-            cla_folder_holds(m->dir, "vocab.json") ? FAMILY_M2M100 : FAMILY_NLLB;
+        const bool listed = cla_folder_holds(m->dir, "vocab.json");
+        cla_marian_set_family(m, listed ? FAMILY_M2M100 : FAMILY_NLLB);
         return CLA_OK;
     }
     return strcmp(type, "marian") == 0

@@ -258,7 +258,7 @@ static cla_status copy_tables(writer *w)
     const marian_pieces *target = cla_marian_target(m);
     if (m->shared && m->tied) {
         CLA_TRY(copy_table(w, "target.table", target, all));
-        return m->family == FAMILY_MARIAN ? copy_bias(w) : CLA_OK;
+        return m->output_bias ? copy_bias(w) : CLA_OK;
     }
     const bool apart = keeps_apart(w);
     CLA_TRY(copy_table(w, "source.table", &m->source, apart ? encoder : both));
@@ -267,7 +267,7 @@ static cla_status copy_tables(writer *w)
                        : m->tied ? written
                                  : decoder));
     CLA_TRY(m->tied ? CLA_OK : copy_table(w, "output.table", target, head));
-    return m->family == FAMILY_MARIAN ? copy_bias(w) : CLA_OK;
+    return m->output_bias ? copy_bias(w) : CLA_OK;
 }
 
 static bool close_to(const float *got, const float *want, int64_t n, float bar)
@@ -336,12 +336,14 @@ static cla_status copy_all(writer *w)
     for (int i = 0; i < w->m->decoder_layers; i++) {
         CLA_TRY(copy_layer(w, "decoder", i));
     }
+    if (w->m->pre_norm) {
+        CLA_TRY(copy_norm(w, "encoder.norm", "model.encoder.layer_norm"));
+        CLA_TRY(copy_norm(w, "decoder.norm", "model.decoder.layer_norm"));
+    }
     if (w->m->family == FAMILY_MARIAN) {
         CLA_TRY(read_positions(w, &w->positions));
     } else {
         w->positions = TRANSFORMER_FAIRSEQ; // whatever an old file holds
-        CLA_TRY(copy_norm(w, "encoder.norm", "model.encoder.layer_norm"));
-        CLA_TRY(copy_norm(w, "decoder.norm", "model.decoder.layer_norm"));
     }
     for (size_t i = 0; i < w->file.count; i++) {
         const char *name = w->file.tensors[i].name;

@@ -13,8 +13,6 @@ static const char *foreign_to_both(const transformer_config *c)
            : c->coder.convolutions                         ? "convolutions"
            : c->coder.hard.on                              ? "cross"
            : c->source_vector                              ? "source_vector"
-           : c->positions == TRANSFORMER_FAIRSEQ           ? "positions"
-           : c->start_end                                  ? "start_end"
                                                            : NULL;
 }
 
@@ -28,7 +26,11 @@ const char *cla_transformer_foreign(const transformer_config *c, int format)
         return key;
     }
     if (format == TRANSFORMER_MARIANMT) {
-        return c->coder.pre_norm                                        ? "pre_norm"
+        const bool sines = c->positions == TRANSFORMER_TENSOR2TENSOR ||
+                           c->positions == TRANSFORMER_MARIAN;
+        return !sines                                                   ? "positions"
+               : c->start_end                                           ? "start_end"
+               : c->coder.pre_norm                                      ? "pre_norm"
                : c->coder.norm_epsilon > cla_transformer_marian_epsilon ? "norm_epsilon"
                                                                         : NULL;
     }

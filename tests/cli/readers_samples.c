@@ -73,6 +73,8 @@ const reader_sample reader_samples[] = {
     { "vector_text", "a b\nb a\n", NULL, .read = read_vector_text },
     { "vectors", "a 1 2\nb 3 4\n", "a 1 2\nb 3 x\n", .read = read_vectors },
     { "vocabulary", "<pad>\na\nb\n", NULL, .read = read_vocabulary },
+    { "vocabulary_ctranslate2", "<unk>\n</s>\na b\n", NULL,
+      .read = read_vocabulary_ctranslate2, .file = "shared_vocabulary.txt" },
     { "vocabulary_json", "{\"</s>\": 0, \"<unk>\": 1,\n\"a\": 2,\n\"<pad>\": 3\n}\n",
       "{\"</s>\": 0,\n,}\n", .read = read_vocabulary_json, .file = "vocab.json",
       .json = true },

@@ -7,6 +7,7 @@
 #include "base/config.h"
 #include "base/file.h"
 #include "cli/readers.h"
+#include "exchange/import_ctranslate2.h"
 #include "exchange/import_marian.h"
 #include "tasks/tagging/tagging.h"
 #include "tasks/translation/translation.h"
@@ -272,6 +273,20 @@ READ(read_vocabulary_json)
     CLA_TRY(cla_marian_read_pieces(&m));
     const cla_status status = add_vocab(out, &m.source.vocab);
     cla_marian_fini(&m);
+    return status;
+}
+
+READ(read_vocabulary_ctranslate2)
+{
+    json_t *tokens = NULL;
+    char *text = NULL;
+    size_t size = 0;
+    (void)folder;
+    CLA_TRY(cla_file_read(path, &text, &size));
+    cla_status status = cla_ct2_tokens(&tokens, path, text, size);
+    status = status ? status : reader_add_json(out, tokens);
+    json_decref(tokens);
+    free(text);
     return status;
 }
 

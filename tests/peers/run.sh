@@ -66,6 +66,7 @@ marian() {
 }
 m2m() { "$python" m2m.py "$clattn" "$seed"; }
 ct2() { "$python" ct2.py "$clattn" "$seed"; }
+ct2_import() { "$python" ct2_import.py "$clattn" "$seed"; }
 
 # A tagger of ten steps: its training takes seconds.
 treebanks() {
@@ -88,9 +89,14 @@ if get torch transformers sentencepiece protobuf; then
     compare stored stored
     compare marian marian
     compare m2m m2m
-    if get ctranslate2; then compare ct2 ct2; else without ct2; fi
+    if get ctranslate2; then
+        compare ct2 ct2
+        compare ct2_import ct2_import
+    else
+        for name in ct2 ct2_import; do without "$name"; done
+    fi
 else
-    for name in stored marian m2m ct2; do without "$name"; done
+    for name in stored marian m2m ct2 ct2_import; do without "$name"; done
 fi
 "$folder/peers/bin/pip" list 2>/dev/null |
     grep -E '^(sacrebleu|pycocoevalcap|subword-nmt|conllu|transformers|torch|ctranslate2) '
