@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "exchange/import_marian.h"
 #include "text/sentencepiece.h"
+#include "train/folder.h"
 
 /* The languages of the model, in the order of their numbers. Source: Fan et al. 2021,
  * table 1, as fairseq and transformers number them. */
@@ -98,6 +99,10 @@ cla_status cla_nllb_add_languages(const marian *m, json_t *tokens)
 {
     json_t *root = NULL;
     cla_text path = { 0 };
+    if (!cla_folder_holds(m->dir, "tokenizer.json") &&
+        json_object_get(m->tokenizer.values, "added_tokens_decoder")) {
+        return CLA_OK; // which cla_marian_arrange reads
+    }
     CLA_TRY(cla_marian_check_file(m->dir, "tokenizer.json"));
     cla_status status = cla_text_add(&path, "%s/tokenizer.json", m->dir);
     status = status ? status : cla_json_file(&root, path.data, CLA_SOURCE_FILE, 0);

@@ -105,7 +105,7 @@ static cla_status add_described(const reader *r, const char *key, const json_t *
     }
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         if (json_is_true(json_object_get(token, flags[i])) &&
-            !cla_is_special_name(content)) {
+            !cla_is_special_name(content) && strcmp(content, "<mask>") != 0) {
             return cla_fail(CLA_E_INPUT, "%s: added token '%.80s': %s is not read",
                             r->m->tokenizer.path, content, flags[i]);
         }

@@ -85,6 +85,7 @@ typedef enum transformer_format {
     TRANSFORMER_CLATTN,
     TRANSFORMER_MARIANMT, // of transformers
     TRANSFORMER_CTRANSLATE2,
+    TRANSFORMER_M2M100, // of transformers
 } transformer_format;
 
 extern const double cla_transformer_marian_epsilon; // of MarianMT's norms

@@ -16,25 +16,31 @@ static const char *foreign_to_both(const transformer_config *c)
                                                            : NULL;
 }
 
+/* Returns the key of what transformers cannot express: MarianMT, or M2M-100 with norms
+ * in front and its own positions and start. */
+static const char *foreign_to_transformers(const transformer_config *c, bool marian)
+{
+    const bool sines =
+        c->positions == TRANSFORMER_TENSOR2TENSOR || c->positions == TRANSFORMER_MARIAN;
+    const bool positions = marian ? sines : c->positions == TRANSFORMER_FAIRSEQ;
+    return !positions                                               ? "positions"
+           : c->start_end == marian                                 ? "start_end"
+           : c->coder.pre_norm == marian                            ? "pre_norm"
+           : !marian && c->output_bias                              ? "output_bias"
+           : c->coder.norm_epsilon > cla_transformer_marian_epsilon ? "norm_epsilon"
+                                                                    : NULL;
+}
+
 const char *cla_transformer_foreign(const transformer_config *c, int format)
 {
-    if (format == TRANSFORMER_CLATTN) {
-        return NULL;
-    }
-    const char *key = foreign_to_both(c);
-    if (key) {
+    const char *key = format == TRANSFORMER_CLATTN ? NULL : foreign_to_both(c);
+    if (key || format == TRANSFORMER_CLATTN) {
         return key;
     }
-    if (format == TRANSFORMER_MARIANMT) {
-        const bool sines = c->positions == TRANSFORMER_TENSOR2TENSOR ||
-                           c->positions == TRANSFORMER_MARIAN;
-        return !sines                                                   ? "positions"
-               : c->start_end                                           ? "start_end"
-               : c->coder.pre_norm                                      ? "pre_norm"
-               : c->coder.norm_epsilon > cla_transformer_marian_epsilon ? "norm_epsilon"
-                                                                        : NULL;
-    }
-    return c->coder.activation == CLA_NONE ? "activation" : NULL;
+    return format != TRANSFORMER_CTRANSLATE2
+               ? foreign_to_transformers(c, format == TRANSFORMER_MARIANMT)
+           : c->coder.activation == CLA_NONE ? "activation"
+                                             : NULL;
 }
 
 cla_status cla_transformer_check_format(const transformer_config *c,
@@ -44,16 +50,17 @@ cla_status cla_transformer_check_format(const transformer_config *c,
     if (!key) {
         return CLA_OK;
     }
-    const bool marian = format == TRANSFORMER_MARIANMT;
+    static const char *const programs[] = { "clattn", "MarianMT", "CTranslate2",
+                                            "M2M-100" };
+    const bool other = format == TRANSFORMER_CTRANSLATE2;
     char *text = cla_json_write(json_object_get(s->values, key), JSON_ENCODE_ANY,
                                 CLA_JSON_EXACT);
-    const char *value = text ? text : "?",
-               *program = marian ? "MarianMT" : "CTranslate2";
+    const char *value = text ? text : "?", *program = programs[format];
     const cla_status status =
         asked
             ? cla_config_refuse(
                   s, "format", "is '%s', and %s is %s: %s has no such models",
-                  marian ? "huggingface" : "ctranslate2", key, value, program)
+                  other ? "ctranslate2" : "huggingface", key, value, program)
             : cla_config_refuse(s, key, "is %s: %s has no such models", value, program);
     free(text);
     return status;

@@ -109,6 +109,27 @@ halves() {
 }
 check 'and translate as ours' halves
 
+# M2M-100 and NLLB: rows in the order of their tokenizers.
+for family in m2m100 nllb; do
+    import "$source/tests/data/$family" "$work/$family"
+    check "exports $family" export_as huggingface "$work/$family" "$work/$family.hf"
+    check 'of its own type' grep -q '"model_type": "m2m_100"' "$work/$family.hf/config.json"
+    check 'imports it again' import "$work/$family.hf" "$work/$family.back"
+    check 'and has the same bits in all files' diff -r "$work/$family" "$work/$family.back"
+    check 'exports halves' export_as huggingface "$work/$family" "$work/$family.half" --half
+    check 'of half the size' test $((10 * $(stat -c %s "$work/$family.half/model.safetensors"))) -lt \
+        $((7 * $(stat -c %s "$work/$family.hf/model.safetensors")))
+done
+check 'with the numbers of all pieces' diff <(tr , '\n' <"$source/tests/data/m2m100/vocab.json" | grep -c :) \
+    <(tr , '\n' <"$work/m2m100.hf/vocab.json" | grep -c :)
+fewer() {
+    cp -r "$work/m2m100" "$work/fewer" && unsealed "$work/fewer" &&
+        sed -i 's/^__zu__$/__zz/; s/^\(.*\)__zu__/\1__zz/' "$work/fewer/source.txt" "$work/fewer/target.txt"
+}
+check 'has a model that lacks a language' fewer
+check 'refuses it' says_alone 3 'has neither 100 languages nor 8: M2M-100 has no such models' \
+    "$clattn" export --format huggingface --model "$work/fewer" --out "$work/no"
+
 # A trained model: the decoder starts with zeros, positions are tensor2tensor's. Greedy search
 # is the same under both rules.
 pieces="$source/tests/data/pieces.model"

@@ -4,8 +4,9 @@
     m2m.py CLATTN SEED
 
 The newest transformers makes models of many forms (m2m_models.py); clattn imports them. Texts
-and scores must be the same for several pairs of languages, greedy and with a beam of 4. Prints
-counts; exits with 1 when something differs.
+and scores must be the same for several pairs of languages, greedy and with a beam of 4. What
+clattn exports must be the same network and tokenizer for transformers. Prints counts; exits with
+1 when something differs.
 """
 import json
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import torch
 import transformers
+from transformers import AutoTokenizer, M2M100ForConditionalGeneration
 
 import m2m_models
 from marian_models import page
@@ -45,6 +47,28 @@ def compare(program, tally, folder, form, tokens, network):
                     tally.compare(f"{name}, score", float(score), other, at, CLOSE)
 
 
+def compare_exported(program, tally, folder, form, tokens):
+    """What `clattn export` writes: transformers loads the network and the tokenizer, and both
+    do what the folder's own did."""
+    given = folder.with_name(f"{folder.name}-imported")
+    exported = folder.with_name(f"{folder.name}-exported")
+    clattn(program, "export", "--format", "huggingface", "--model", given, "--out", exported)
+    network = M2M100ForConditionalGeneration.from_pretrained(exported).eval()
+    first = M2M100ForConditionalGeneration.from_pretrained(folder, dtype=torch.float32).eval()
+    tokenizer = AutoTokenizer.from_pretrained(exported)
+    pair = PAIRS[form["family"]][0]
+    tokenizer.src_lang = pair[0]
+    for line in page(tally.draw(folder.name))[:LINES]:
+        ids = tokens.encode(line, m2m_models.token_of(form, pair[0]))
+        at = f"{line!r}, {json.dumps(form)}"
+        tally.compare(f"{form['family']}: exported tokenizer", tokenizer(line).input_ids, ids, at)
+        with torch.no_grad():
+            given = {"input_ids": torch.tensor([ids]), "decoder_input_ids": torch.tensor([ids[:5]])}
+            ours, theirs = (x(**given).logits[..., :len(tokens.ids)] for x in (network, first))
+        tally.compare(f"{form['family']}: exported network", (ours - theirs).abs().max().item(), 0.0,
+                      at, CLOSE)
+
+
 def main():
     program, tally = sys.argv[1], Tally(sys.argv[2])
     torch.set_num_threads(1)
@@ -55,6 +79,7 @@ def main():
             folder = Path(scratch) / str(number)
             made = m2m_models.make(tally.draw(number), folder, ("m2m100", "nllb")[number % 2])
             compare(program, tally, folder, *made)
+            compare_exported(program, tally, folder, *made[:2])
     tally.finish()
 
 

@@ -11,7 +11,7 @@ from transformers import GenerationConfig, MarianConfig, MarianMTModel, MarianTo
 ROOT = Path(__file__).resolve().parent.parent.parent
 TEXTS = ("docs/style.md", "docs/import.md", "docs/kernels.md", "docs/speed.md")
 LANGUAGES = [">>deu<<", ">>fra<<"]
-SPECIAL = "</s>", "<unk>", "<pad>", "<<"
+SPECIAL = "<s>", "</s>", "<unk>", "<pad>", "<<"
 STEPS = 40  # of training, so that translations differ and end
 
 
